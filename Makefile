@@ -1,11 +1,12 @@
 # Short names for the usual steps. NATIVE=1: use all instructions of this machine; WERROR=1: warnings are errors.
 JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+PREFIX ?= /usr/local
 SWITCH  = -DKARDAN_NATIVE=$(if $(filter 1,$(NATIVE)),ON,OFF) -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo test bench sanitize fuzz format check campaign clean
+.PHONY: all demo install test bench viewer test-viewer sanitize fuzz format check campaign clean
 
 all:
 	tools/setup build
@@ -13,10 +14,29 @@ all:
 	cmake --build build -j$(JOBS)
 
 demo: ## simulate a Stewart platform and write a report with a moving drawing
-	tools/setup build
+	tools/setup build viewer
+	tools/build-viewer
 	cmake --preset release $(SWITCH)
 	cmake --build build -j$(JOBS) --target kardan_cli
 	build/kardan simulate models/stewart.yaml --output build/demo
+
+install: ## libraries, headers, command line, files for pkg-config and CMake into PREFIX (below DESTDIR, if given)
+	tools/setup build
+	cmake --preset release $(SWITCH)
+	cmake --build build -j$(JOBS) --target kardan kardan_shared kardan_cli
+	cmake --install build --prefix $(PREFIX)
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+viewer: ## the 3-D viewer of reports, which the next build takes in (npm)
+	tools/setup build viewer
+	tools/build-viewer --required
+
+test-viewer: ## reports in a real browser (npm, chromium)
+	tools/setup build viewer browser
+	tools/build-viewer --required
+	cmake --preset release $(SWITCH)
+	cmake --build build -j$(JOBS) --target kardan_cli
+	tools/test-viewer
 
 test: ## build everything and run all tests
 	tools/setup build test

@@ -37,8 +37,7 @@ static const struct kind {
     {"dopri5", KD_ODE, KD_DOPRI5, 15}, {"dop853", KD_ODE, KD_DOP853, 15},
 };
 
-// ---- problems
-// -----------------------------------------------------------------------------------------------------------
+// ---- problems -------------------------------------------------------------------------------------------------------
 
 static bool open_model(subject *s, const char *name, char *message, size_t size)
 {
@@ -72,8 +71,7 @@ static void close_subject(subject *s)
     kd_model_destroy(s->model);
 }
 
-// ---- times
-// --------------------------------------------------------------------------------------------------------------
+// ---- times ----------------------------------------------------------------------------------------------------------
 
 // Output function of the first run: stop where the time is over
 static kd_eval watch_clock(const kd_state *x, bool at_time, void *context)

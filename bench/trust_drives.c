@@ -149,8 +149,7 @@ void trust_kink(trust_dice *dice, trust_case *c)
     trust_case_solve(c, n.t_end, motion, &n);
 }
 
-// ---- forces that jump with the velocity
-// ---------------------------------------------------------------------------------
+// ---- forces that jump with the velocity -----------------------------------------------------------------------------
 
 typedef struct friction {
     double m, force, pull, v; // force against the motion, constant pull

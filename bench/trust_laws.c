@@ -17,8 +17,7 @@ typedef struct numbers {
     double t_end, gravity;
 } numbers;
 
-// ---- shapes
-// -----------------------------------------------------------------------------------------------------------
+// ---- shapes ---------------------------------------------------------------------------------------------------------
 
 static double smooth_step(double x) // 0 to 1 with two continuous derivatives
 {
@@ -99,8 +98,7 @@ static int edges_of(shape s, double *edge) // in units of the width
     return count[s];
 }
 
-// ---- the motion
-// ---------------------------------------------------------------------------------------------------------
+// ---- the motion -----------------------------------------------------------------------------------------------------
 
 static double load(const numbers *n, double t, double q)
 {
@@ -166,8 +164,7 @@ static void motion(const void *context, double delta, const double *times, doubl
     }
 }
 
-// ---- model files
-// ----------------------------------------------------------------------------------------------------------
+// ---- model files ----------------------------------------------------------------------------------------------------
 
 static void write_slider(trust_case *c, const numbers *n, const char *law, bool by_input)
 {

@@ -34,8 +34,7 @@ double trust_sign(trust_dice *dice)
     return trust_choice(dice, 2) ? 1 : -1;
 }
 
-// ---- extrapolation of the midpoint rule
-// ---------------------------------------------------------------------------------
+// ---- extrapolation of the midpoint rule -----------------------------------------------------------------------------
 
 #define COLUMNS 5   // order 10
 #define RIGHT 1e-10 // part of a substep
@@ -122,8 +121,7 @@ void trust_solve(const trust_ode *ode, double *y, double t0, double t1)
     }
 }
 
-// ---- integrals
-// --------------------------------------------------------------------------------------------------------
+// ---- integrals ------------------------------------------------------------------------------------------------------
 
 #define GAUSS 40
 

@@ -29,8 +29,8 @@ static kd_status build(kd_model *m, double *band)
     levels.start[0] = 1;
     levels.sample = two_levels, levels.context = band;
     kd_force_def motor = kd_force_def_default(KD_JOINT_SPRING);
-    motor.joint = "slide", motor.damping = 1;
-    motor.law = "block.levels.out";
+    motor.joint = "slide", motor.spring.damping = 1;
+    motor.spring.law = "block.levels.out";
 
     kd_status status = kd_model_add_body(m, "cart", &cart);
     if (status >= 0) status = kd_model_add_joint(m, "slide", &slide);

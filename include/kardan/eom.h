@@ -152,13 +152,12 @@ typedef struct kd_hidden {
     double      clear;     // so long behind the step nothing can hide, as the motion goes on now [s]
 } kd_hidden;
 
-// ---- instants (S1 Eq. 31)
-// --------------------------------------------------------------------------------------------- Between instants z and
-// the active rows are fixed and all functions are smooth. At an instant, in this order: events of switching functions
-// that changed their sign (kd_eom_def.event for one after the other, in their order; each sees the consistent state
-// that those before it left), one-sided rows and dry friction (found by the driver itself), samples
-// (kd_eom_def.discrete, which sees the state behind the events); then the state is made consistent with the active rows
-// and the integrator starts again. See docs/guide/events.md
+// ---- instants (S1 Eq. 31) -------------------------------------------------------------------------------------------
+// Between instants z and the active rows are fixed and all functions are smooth. At an instant, in this order: events
+// of switching functions that changed their sign (kd_eom_def.event for one after the other, in their order; each sees
+// the consistent state that those before it left), one-sided rows and dry friction (found by the driver itself),
+// samples (kd_eom_def.discrete, which sees the state behind the events); then the state is made consistent with the
+// active rows and the integrator starts again. See docs/guide/events.md
 //
 // What an event changes: on entry the values from the left, on return those from the right.
 typedef struct kd_jump {

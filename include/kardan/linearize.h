@@ -25,10 +25,10 @@ typedef struct kd_linear {
     const double      *A, *B, *C, *D;
     const int         *position, *velocity; // (nposition), (nvelocity) which of the nv increments and velocities
     const char *const *state_name, *const *input_name, *const *output_name;
-    const bool
-        *moves; // (nu) the input acts by its rates as well, such as a prescribed motion: its columns of B, D hold
-                // while it changes slowly, those of B1, B2 (nx x nu), D1, D2 (ny x nu) are to be added:
-                // x' = A x + B u + B1 u' + B2 u'', y = C x + D u + D1 u' + D2 u''
+    // moves (nu): the input acts by its rates as well, such as a prescribed motion: its columns of B, D hold while it
+    // changes slowly, those of B1, B2 (nx x nu), D1, D2 (ny x nu) are to be added:
+    // x' = A x + B u + B1 u' + B2 u'', y = C x + D u + D1 u' + D2 u''
+    const bool   *moves;
     const double *B1, *B2, *D1, *D2;
     // All increments and velocities from the states: e = T x, dv = S x (nv x nx).
     const double      *T, *S;

@@ -181,64 +181,130 @@ typedef enum kd_force_kind {
 // for its kind: springs, dampers, bushings, stops, friction, tyres, contacts are, applied and user forces are not.
 typedef enum kd_stiffness { KD_STIFFNESS_AUTO, KD_STIFFNESS_YES, KD_STIFFNESS_NO } kd_stiffness;
 
+// What the kinds have of their own; elements and their equations: src/element/NAME.c
+typedef struct kd_spring_def { // tsda, rsda, joint_spring
+    double      length;        // free length or angle, coordinate at rest; NaN: as at the start position
+    double      stiffness;     // [N/m], [N m/rad]
+    double      damping;       // [N s/m], [N m s/rad]
+    double      preload;       // force at free length: a tension, in joints one that draws the coordinate back
+    const char *law; // further force by expression of length, rate (tsda), angle, rate (rsda), q, v (joint_spring) and
+                     // every other path; a tension (tsda), or along the coordinate
+} kd_spring_def;
+
+typedef struct kd_bushing_def {
+    double      matrix[2][36]; // stiffness and damping, row by row; moments and angles last
+    double      preload[6];    // forces and moments on `to` at rest
+    const char *force[3];      // further forces along the axes of `from`; NULL: none
+} kd_bushing_def;
+
+typedef struct kd_applied_def {
+    const char       *force[3], *torque[3]; // components; NULL: 0
+    kd_coordinates_of in;                   // along the world's or the body's axes
+} kd_applied_def;
+
+typedef struct kd_joint_stop_def {
+    double lower, upper;       // limits of the coordinate; -inf, inf: none
+    double stiffness, damping; // beyond them [N/m], [N s/m], [N m/rad], [N m s/rad]
+    double restitution;        // impacts instead of a compliant force, 0 .. 1; NaN: compliant
+} kd_joint_stop_def;
+
+typedef struct kd_joint_friction_def {
+    double coulomb;   // force or torque at sliding
+    double breakaway; // force or torque before sliding; 0: as coulomb
+    double stribeck;  // velocity at which the breakaway surplus has fallen to 1/e
+    double viscous;   // force per velocity
+    double slip;      // velocity below which friction is regularised
+    bool   stick;     // dry friction that sticks and slides by events, not regularised
+    double normal[2]; // coefficients of the force across the joint, sliding and breakaway, in addition to coulomb and
+                      // breakaway; through an auxiliary variable w (S1 Eq. 29)
+    double lever;     // friction of a turn: radius at which that force rubs [m]
+} kd_joint_friction_def;
+
+typedef struct kd_tyre_def {
+    double      radius;             // of the relaxed tyre [m]
+    double      stiffness, damping; // [N/m], [N s/m]
+    double      preload;            // force at depth 0 [N]
+    const char *road;               // height of the road as an expression of x (and t); NULL: 0
+    bool        lifts_off;          // no tension
+    double      friction;           // coefficient; 0: vertical force only
+    double      load;               // with friction: nominal load [N]
+    double      longitudinal[2];    // force per slip at the nominal load and at twice that [N]
+    double      lateral[2];         // force per tangent of the slip angle, likewise [N]
+    double      camber;             // camber thrust, as slip per sine of the camber
+    double      relaxation;         // relaxation length of the slips [m]; 0: none
+    double      rolling_resistance; // coefficient
+    double      slip;               // velocity below which slips are regularised [m/s]
+} kd_tyre_def;
+
+typedef struct kd_contact_def {
+    double radius;      // of the sphere [m]
+    double stiffness;   // force = stiffness * depth^exponent (1 + dissipation * rate)
+    double exponent;    //
+    double dissipation; // Hunt-Crossley [s/m]
+    double friction;    // coefficient
+    double slip;        // velocity below which friction is regularised [m/s]
+    double restitution; // impacts instead of a compliant force, 0 .. 1; NaN: compliant
+} kd_contact_def;
+
+typedef struct kd_maxwell_def {
+    double      length;    // free length [m]; NaN: as at the start position
+    double      stiffness; // of the parallel spring [N/m]
+    double      damping;   // of the damper in series [N s/m]
+    double      series;    // stiffness of the spring in series with the damper [N/m]
+    double      preload;   // tension at free length [N]
+    const char *law;       // further tension by expression of length, rate and every other path
+} kd_maxwell_def;
+
+typedef struct kd_hydraulic_def {
+    double      length;      // with the piston at the beginning of its stroke [m]; NaN: as at the start position
+    double      area[2];     // of the piston in chambers A and B [m^2]
+    double      volume[2];   // of A and B beyond the stroke [m^3]
+    double      stroke;      // way of the piston, from the smallest volume of A to that of B [m]
+    double      bulk;        // bulk modulus of the oil [Pa]
+    double      leakage;     // flow from A to B per pressure [m^3/(s Pa)]
+    double      viscous;     // friction of the piston per velocity [N s/m]
+    double      vapour;      // pressure below which its oil boils; told [Pa]
+    double      ends;        // stiffness of the ends of the stroke [N/m]; 0: none
+    const char *valve;       // opening, -1 .. 1, positive extends; an expression; NULL: closed
+    double      lag;         // time constant of the spool, an inner state [s]; 0: none
+    double      supply[2];   // pressures of pump and tank [Pa]
+    double      flow;        // of an edge of the open valve [m^3/s] ..
+    double      drop;        // .. at this difference of pressure [Pa]
+    double      smooth;      // difference of pressure below which flows are regularised [Pa]
+    double      pressure[2]; // of A and B at the start [Pa]; NaN: of the tank
+} kd_hydraulic_def;
+
+typedef struct kd_air_spring_def {
+    double      length;             // at which the volume is `volume` [m]; NaN: as at the start position
+    double      area;               // effective area [m^2]
+    double      volume;             // at `length` [m^3]
+    const char *volumes;            // name of a curve, volume over length, in place of area and volume
+    double      auxiliary;          // volume behind the throttle [m^3]; 0: none
+    double      flow, drop, smooth; // of the throttle [m^3/s], at this difference of pressure [Pa]; regularised below
+    double      exponent;           // polytropic
+    double      pressure;           // at the start, absolute [Pa]
+    double      ambient;            // pressure outside, absolute [Pa]
+    const char *inflow;             // flow of air into it, as volume at ambient pressure; an expression
+} kd_air_spring_def;
+
 typedef struct kd_force_def {
     kd_force_kind kind;
     kd_place      from, to;   // tsda, rsda, bushing, contact, maxwell, tyre (`from`: its road); applied: `to` alone
     const char   *joint;      // joint spring, stop, friction; rsda on a joint
     int           coordinate; // 1, 2, 3: which coordinate of the joint
-    double        length;     // free length or angle of the spring; NaN: as at the start position
-    double        stiffness;  // [N/m], [N m/rad]
-    double        damping;    // [N s/m], [N m s/rad]; maxwell: of the damper in series
-    double        series;     // maxwell: stiffness of the spring in series with the damper
-    double        preload;    // force at free length: a tension, in joints one that draws the coordinate back
-    const char   *law;        // further force by expression of length, rate (tsda, maxwell), angle, rate (rsda), q, v
-                              // (joint) and every other path; a tension (tsda, maxwell), or along the coordinate
-    double            matrix[2][36];      // bushing: stiffness and damping, row by row; moments and angles last
-    double            preload6[6];        // bushing: forces and moments on `to` at rest
-    const char       *force[3];           // applied: components; NULL: 0
-    const char       *torque[3];          // applied
-    kd_coordinates_of in;                 // applied: components along the world's or the body's axes
-    double            lower, upper;       // stop: limits of the coordinate; -inf, inf: none
-    double            coulomb;            // friction: force or torque at sliding
-    double            breakaway;          // friction: force or torque before sliding; 0: as coulomb
-    double            stribeck;           // friction: velocity at which the breakaway surplus has fallen to 1/e
-    double            viscous;            // friction: force per velocity
-    double            slip;               // friction, contact: velocity below which friction is regularised
-    double            radius;             // tyre, contact
-    const char       *road;               // tyre: height of the road as an expression of x (and t); NULL: 0
-    bool              lifts_off;          // tyre: no tension
-    double            load;               // tyre with friction: nominal load [N]
-    double            longitudinal[2];    // tyre: force per slip at the nominal load and at twice that [N]
-    double            lateral[2];         // tyre: force per tangent of the slip angle, likewise [N]
-    double            camber;             // tyre: camber thrust, as slip per sine of the camber
-    double            relaxation;         // tyre: relaxation length of the slips [m]; 0: none
-    double            rolling_resistance; // tyre: coefficient
-    double            exponent;           // contact: force = stiffness * depth^exponent (1 + dissipation * rate)
-    double            dissipation;        // contact: Hunt-Crossley [s/m]
-    double            friction;           // contact, tyre: coefficient; tyre: 0: vertical force only
-    double            restitution;        // stop, contact: impacts instead of a compliant force, 0 .. 1; NaN: compliant
-    bool              stick;              // friction: dry friction that sticks and slides by events, not regularised
-    double normal[2];     // friction: coefficients of the force across the joint, sliding and breakaway, in addition to
-                          // coulomb and breakaway; through an auxiliary variable w (S1 Eq. 29)
-    double       lever;   // friction of a turn: radius at which that force rubs [m]
-    double       area[2]; // hydraulic: of the piston in chambers A and B; air spring: effective area [m^2]
-    double       volume[2];   // hydraulic: of A and B beyond the stroke; air spring: at `length`, auxiliary one [m^3]
-    double       stroke;      // hydraulic: way of the piston, from the smallest volume of A to that of B [m]
-    double       bulk;        // hydraulic: bulk modulus of the oil [Pa]
-    double       leakage;     // hydraulic: flow from A to B per pressure [m^3/(s Pa)]
-    double       vapour;      // hydraulic: pressure below which its oil boils; told [Pa]
-    double       ends;        // hydraulic: stiffness of the ends of the stroke [N/m]; 0: none
-    const char  *valve;       // hydraulic: opening, -1 .. 1, positive extends; an expression; NULL: closed
-    double       lag;         // hydraulic: time constant of the spool, an inner state [s]; 0: none
-    double       supply[2];   // hydraulic: pressures of pump and tank [Pa]
-    double       flow;        // of an edge of the open valve, of the throttle to the auxiliary volume [m^3/s] ..
-    double       drop;        // .. at this difference of pressure [Pa]
-    double       smooth;      // difference of pressure below which flows are regularised [Pa]
-    double       pressure[2]; // at the start: hydraulic: of A and B, NaN: of the tank; air spring: one, absolute [Pa]
-    double       ambient;     // air spring: pressure outside, absolute [Pa]
-    const char  *inflow;      // air spring: flow of air into it, as volume at ambient pressure; an expression
-    const char  *volumes;     // air spring: name of a curve, volume over length, in place of area and volume
-    kd_stiffness stiff;       // belongs to the stiff part of the Jacobian
+    kd_stiffness  stiff;      // belongs to the stiff part of the Jacobian
+    union {                   // that of the kind
+        kd_spring_def         spring;
+        kd_bushing_def        bushing;
+        kd_applied_def        applied;
+        kd_joint_stop_def     stop;
+        kd_joint_friction_def friction;
+        kd_tyre_def           tyre;
+        kd_contact_def        contact;
+        kd_maxwell_def        maxwell;
+        kd_hydraulic_def      hydraulic;
+        kd_air_spring_def     air_spring;
+    };
 } kd_force_def;
 
 // Inner states r' = b: signals that forces and sensors read as state.NAME.
@@ -264,12 +330,11 @@ typedef struct kd_input_def {
     double      start;
 } kd_input_def;
 
-// ---- discrete parts: sampled controllers, variables, events
-// ----------------------------------------------------------- A block that is computed at the times offset + k period
-// and holds its outputs in between (block.NAME.out, out1, ..; its states block.NAME.STATE). At a sample outputs come
-// first, from inputs now and states of before, then the new states. Blocks that are due at the same time are computed
-// in the order of the model, and read the newest values. Inputs may read whatever sensors can. Guide:
-// docs/guide/controllers.md
+// ---- discrete parts: sampled controllers, variables, events ---------------------------------------------------------
+// A block that is computed at the times offset + k period and holds its outputs in between (block.NAME.out, out1, ..;
+// its states block.NAME.STATE). At a sample outputs come first, from inputs now and states of before, then the new
+// states. Blocks that are due at the same time are computed in the order of the model, and read the newest values.
+// Inputs may read whatever sensors can. Guide: docs/guide/controllers.md
 typedef enum kd_block_kind {
     KD_BLOCK_EXPRESSION,  // outputs and next states by expressions of inputs, states (by their names) and paths
     KD_BLOCK_PID,         // kp e + ki z + kd e' of the input e; z' = e summed up, e' filtered over `filter` seconds

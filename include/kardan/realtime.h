@@ -67,13 +67,13 @@ typedef struct kd_realtime_options {
     kd_realtime_stabilisation stabilisation;    //                                                         default ggl
     kd_realtime_projector     projector;        // of projection and ggl                                   default step
     bool                      velocities_first; // v1, then p1 = p0 oplus h v1 (veDYNA, S4 4.3)            default false
-    bool    ahead;   // j1, j2, positions first: forces and matrices at p1                                  default true
-    kd_part part;    // derivatives of the stiff elements, or of all; exact: all default stiff
-    int     refresh; // the stiff elements' derivatives are renewed in so many parts, one per step   default 1
-    double  alpha, beta;  // Baumgarte; < 0: alpha = 0.1/h, beta = alpha^2           default -1
-    double  epsilon;      // regularisation; < 0: from the matrices at the start     default -1
-    double  deadline;     // a step that takes longer [s] answers KD_LATE; 0: none   default 0
-    const bool *external; // (nu) inputs that come with each step; NULL: all          default NULL
+    bool                      ahead;            // j1, j2, positions first: forces, matrices at p1         default true
+    kd_part                   part;             // derivatives of stiff elements or all; exact: all        default stiff
+    int                       refresh;          // stiff derivatives renewed in so many parts, one a step  default 1
+    double                    alpha, beta;      // Baumgarte; < 0: alpha = 0.1/h, beta = alpha^2           default -1
+    double                    epsilon;          // regularisation; < 0: from the matrices at the start     default -1
+    double                    deadline;         // longer steps [s] answer KD_LATE; 0: none                default 0
+    const bool               *external;         // (nu) inputs that come with each step; NULL: all         default NULL
 } kd_realtime_options;
 KD_API kd_realtime_options kd_realtime_options_default(void);
 

@@ -30,8 +30,8 @@ static void sort_ints(int n, int *list)
         }
 }
 
-bool kd_chart_create(kd_chart *chart, kd_arena *arena, int m, int n, const double *J, const unsigned char *active,
-                     const double *weight, double tolerance)
+bool kd_linear_chart_create(kd_linear_chart *chart, kd_arena *arena, int m, int n, const double *J,
+                            const unsigned char *active, const double *weight, double tolerance)
 {
     double *scaled = kd_cut_matrix(arena, m, n);
     int    *row = kd_cut_int(arena, m), *column = kd_cut_int(arena, n);
@@ -40,7 +40,8 @@ bool kd_chart_create(kd_chart *chart, kd_arena *arena, int m, int n, const doubl
     for (int j = 0; j < n; j++) column[j] = j;
     bool any = m > 0 && kd_norm_max(m * n, scaled) > 0;
     int  rank = any ? kd_lu_full(m, n, scaled, row, column, tolerance) : 0;
-    *chart = (kd_chart){.m = m, .n = n, .rank = rank, .row = row, .dependent = column, .independent = column + rank};
+    *chart =
+        (kd_linear_chart){.m = m, .n = n, .rank = rank, .row = row, .dependent = column, .independent = column + rank};
     chart->J = kd_cut_matrix(arena, rank, n);
     chart->LU = kd_cut_matrix(arena, rank, rank);
     chart->pivot = kd_cut_int(arena, rank);
@@ -56,7 +57,7 @@ bool kd_chart_create(kd_chart *chart, kd_arena *arena, int m, int n, const doubl
     return kd_lu_factor(rank, chart->LU, chart->pivot) == 0;
 }
 
-void kd_chart_complete(const kd_chart *chart, const double *b, double *x)
+void kd_linear_chart_complete(const kd_linear_chart *chart, const double *b, double *x)
 {
     const int rank = chart->rank;
     for (int i = 0; i < rank; i++) chart->b[i] = -b[chart->row[i]];

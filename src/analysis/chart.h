@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 
-typedef struct kd_chart {
+typedef struct kd_linear_chart {
     int     m, n; // J (m x n)
     int     rank;
     int    *row;         // (rank) rows of J that hold the others
@@ -14,12 +14,12 @@ typedef struct kd_chart {
     double *LU;          // (rank x rank) of the dependent columns of J
     int    *pivot;
     double *b; // (rank) workspace
-} kd_chart;
+} kd_linear_chart;
 
 // active: (m) rows that hold. weight: (n) columns of large weight are rather dependent ones. false: no memory.
-bool kd_chart_create(kd_chart *chart, kd_arena *arena, int m, int n, const double *J, const unsigned char *active,
-                     const double *weight, double tolerance);
+bool kd_linear_chart_create(kd_linear_chart *chart, kd_arena *arena, int m, int n, const double *J,
+                            const unsigned char *active, const double *weight, double tolerance);
 // The dependent components of x (n), the independent ones given; b (m).
-void kd_chart_complete(const kd_chart *chart, const double *b, double *x);
+void kd_linear_chart_complete(const kd_linear_chart *chart, const double *b, double *x);
 
 #endif

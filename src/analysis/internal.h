@@ -14,23 +14,23 @@ typedef struct kd_difference_of {
 
 // Derivatives at the state, and what follows from them.
 typedef struct kd_linearizer {
-    const kd_eom  *eom;
-    kd_dims        n;
-    kd_arena       work;
-    kd_eom_data   *data;
-    kd_state      *x;                    // consistent copy
-    double        *u;                    // (3 nu)
-    kd_blocks      f;                    // NULL: vanishes
-    double        *rate[2][KD_FN_COUNT]; // derivatives by u' and u''; NULL: vanishes
-    int            level;                // of an input: 0 itself, 1 u', 2 u''
-    double        *Z;                    // (np x nv)
-    double        *N;                    // (nv x nv) e' = dv + N e
-    double        *J;                    // (nlambda + nmu x nv) [GZ; HZ]
-    double        *GZ;                   // (nlambda x nv)
-    double        *c_s;                  // LU
-    int           *c_pivot;
-    kd_chart       position, velocity;
-    unsigned char *active; // (nlambda + nmu)
+    const kd_eom   *eom;
+    kd_dims         n;
+    kd_arena        work;
+    kd_eom_data    *data;
+    kd_state       *x;                    // consistent copy
+    double         *u;                    // (3 nu)
+    kd_blocks       f;                    // NULL: vanishes
+    double         *rate[2][KD_FN_COUNT]; // derivatives by u' and u''; NULL: vanishes
+    int             level;                // of an input: 0 itself, 1 u', 2 u''
+    double         *Z;                    // (np x nv)
+    double         *N;                    // (nv x nv) e' = dv + N e
+    double         *J;                    // (nlambda + nmu x nv) [GZ; HZ]
+    double         *GZ;                   // (nlambda x nv)
+    double         *c_s;                  // LU
+    int            *c_pivot;
+    kd_linear_chart position, velocity;
+    unsigned char  *active; // (nlambda + nmu)
     // the worst error of derivatives by differences, relative to its function's largest change, and where
     double            difference_error;
     kd_fn             difference_fn;

@@ -115,7 +115,7 @@ static void complete(reduction *q)
     static const kd_var  from[] = {KD_P, KD_S, KD_U};
     memset(x->level, 0, (size_t)(n.nlambda + n.nmu) * sizeof(double));
     add(l, KD_G, KD_U, 1, x, x->level);
-    kd_chart_complete(&l->position, x->level, x->by[KD_P]);
+    kd_linear_chart_complete(&l->position, x->level, x->by[KD_P]);
     if (n.ns > 0) {
         add(l, KD_C, KD_P, -1, x, x->by[KD_S]);
         kd_lu_solve(n.ns, l->c_s, l->c_pivot, x->by[KD_S], 1);
@@ -123,7 +123,7 @@ static void complete(reduction *q)
     memset(x->level, 0, (size_t)(n.nlambda + n.nmu) * sizeof(double));
     add_all(l, KD_GI, from, 3, 1, x, x->level);
     add_all(l, KD_H, from, 3, 1, x, x->level + n.nlambda);
-    kd_chart_complete(&l->velocity, x->level, x->by[KD_V]);
+    kd_linear_chart_complete(&l->velocity, x->level, x->by[KD_V]);
 }
 
 static const kd_var given[] = {KD_P, KD_V, KD_R, KD_S, KD_U};

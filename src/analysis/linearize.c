@@ -257,8 +257,9 @@ static kd_status reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena, do
     const kd_dims n = l->n;
     const int     m = n.nlambda + n.nmu;
     const double *weight = column_weights(l);
-    if (!weight || !kd_chart_create(&l->position, &l->work, n.nlambda, n.nv, l->GZ, l->active, weight, tolerance) ||
-        !kd_chart_create(&l->velocity, &l->work, m, n.nv, l->J, l->active, weight, tolerance))
+    if (!weight ||
+        !kd_linear_chart_create(&l->position, &l->work, n.nlambda, n.nv, l->GZ, l->active, weight, tolerance) ||
+        !kd_linear_chart_create(&l->velocity, &l->work, m, n.nv, l->J, l->active, weight, tolerance))
         return l->work.failed ? KD_ERR_MEMORY : KD_ERR_DECOMPOSITION;
     int holding = 0;
     for (int i = 0; i < m; i++) holding += l->active[i] != 0;

@@ -6,7 +6,7 @@
 
 #include "model/channel.h"
 
-bool kd_channels_split(kd_channels *c, kd_cli_list *watch)
+bool kd_plot_channels_split(kd_plot_channels *c, kd_cli_list *watch)
 {
     if (!c->words) return true;
     snprintf(c->list, sizeof c->list, "%s", c->words);
@@ -33,7 +33,7 @@ static void tell_unknown(const kd_recording *rec, const char *what, const char *
     free(names);
 }
 
-bool kd_channels_choose(kd_channels *c, const kd_recording *rec, const kd_subject *subject)
+bool kd_plot_channels_choose(kd_plot_channels *c, const kd_recording *rec, const kd_subject *subject)
 {
     const kd_run_def *run = &subject->run;
     int               first, count;
@@ -57,7 +57,7 @@ bool kd_channels_choose(kd_channels *c, const kd_recording *rec, const kd_subjec
     return true;
 }
 
-void kd_channels_set_units(kd_recording *rec, const kd_subject *subject)
+void kd_plot_channels_set_units(kd_recording *rec, const kd_subject *subject)
 {
     for (int j = 0; subject->model && j < kd_recording_columns(rec); j++) {
         const char *unit = kd_channel_unit(subject->model, kd_recording_name(rec, j));

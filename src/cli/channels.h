@@ -7,18 +7,18 @@
 
 enum { KD_CHANNELS_PLOTS = 16 };
 
-typedef struct kd_channels {
+typedef struct kd_plot_channels {
     const char *words;      // "A,B,..." of the command line; NULL: not asked for
     char        list[4096]; // the same, cut into words
     const char *plot[KD_CHANNELS_PLOTS];
     int         nplots;
-} kd_channels;
+} kd_plot_channels;
 
 // Cut the words; all of them are to be recorded: added to watch. false: too many, standard error has been told.
-bool kd_channels_split(kd_channels *channels, kd_cli_list *watch);
+bool kd_plot_channels_split(kd_plot_channels *channels, kd_cli_list *watch);
 // Find the channels in the recording. false: one is unknown, standard error has been told.
-bool kd_channels_choose(kd_channels *channels, const kd_recording *recording, const kd_subject *subject);
+bool kd_plot_channels_choose(kd_plot_channels *channels, const kd_recording *recording, const kd_subject *subject);
 // Units as the model knows them.
-void kd_channels_set_units(kd_recording *recording, const kd_subject *subject);
+void kd_plot_channels_set_units(kd_recording *recording, const kd_subject *subject);
 
 #endif

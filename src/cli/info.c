@@ -125,7 +125,7 @@ static void tell_element(const char *section, const char *name, const char *kind
 static const char *word_of(kd_schema_id section, int kind)
 {
     const kd_schema *schema = kd_schema_of(section);
-    return schema->kinds && kind >= 0 && kind < schema->nkinds ? schema->kinds[kind].word : "";
+    return kd_schema_has_kinds(schema) && kind >= 0 && kind < schema->nkinds ? kd_schema_word(schema, kind)->word : "";
 }
 
 static void tell_elements(const kd_model *m)

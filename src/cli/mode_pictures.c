@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/pi.h"
 #include "drawing/drawing.h"
 
 enum { FRAMES = 9, PATH_SIZE = 1200, TITLE_SIZE = 400 };
@@ -35,7 +36,7 @@ static kd_status collect(stage *s, int mode, kd_drawing *drawing)
     const kd_modes   *m = s->point->modes;
     const double     *re = m->shape_re + (size_t)mode * (size_t)m->nv, *im = m->shape_im + (size_t)mode * (size_t)m->nv;
     for (int k = 0; k < FRAMES; k++) {
-        const double phi = acos(-1) * k / (FRAMES - 1);
+        const double phi = KD_PI * k / (FRAMES - 1);
         for (int i = 0; i < m->nv; i++) s->e[i] = s->scale * (re[i] * cos(phi) - im[i] * sin(phi));
         kd_state_copy(subject->x, s->x);
         set_time(s);

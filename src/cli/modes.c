@@ -6,6 +6,7 @@
 #include "cli/equilibrium.h"
 #include "cli/locus.h"
 #include "cli/mode_pictures.h"
+#include "core/pi.h"
 
 static const double ZERO = 1e-7; // eigenvalues below this times the largest are zero up to rounding
 
@@ -69,7 +70,7 @@ static void tell_mode(const kd_operating_point *o, int k)
 static bool is_wanted(const kd_operating_point *o, int k)
 {
     const kd_modes *m = o->modes;
-    const double    omega = 2 * acos(-1) * o->near, own = hypot(m->real[k], fabs(m->imaginary[k]) - omega);
+    const double    omega = 2 * KD_PI * o->near, own = hypot(m->real[k], fabs(m->imaginary[k]) - omega);
     int             nearer = 0;
     if (o->count == 0) return true;
     for (int i = 0; i < m->n; i++)

@@ -119,6 +119,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          {"--plots", "A,B,...", "channels that the report shows; default: the model's, or all", KD_CLI_TEXT,
           &t->channels.words},
          {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
+         {"--plain", NULL, "a small report: plots and drawing without the 3-D viewer", KD_CLI_FLAG, &t->plain},
          {"--start-state", "FILE", "start from a state that was written (DIR/NAME.realtime.state.csv)", KD_CLI_TEXT,
           &t->start_state},
          {"--from", "T", "the state of that file at T [s] or before; default: its last one", KD_CLI_NUMBER, &t->from},
@@ -696,7 +697,7 @@ int kd_cli_realtime(int argc, char **argv)
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;
     // before the file is read
-    if (!choose_words(&t) || !method_fits(&t) || !kd_channels_split(&t.channels, &t.request.watch)) goto done;
+    if (!choose_words(&t) || !method_fits(&t) || !kd_plot_channels_split(&t.channels, &t.request.watch)) goto done;
     if (!kd_subject_open(&t.subject, &t.request, &status)) goto done;
     status = KD_EXIT_USAGE;
     if (!choose_stiff(&t)) goto done;
@@ -717,8 +718,8 @@ int kd_cli_realtime(int argc, char **argv)
         status = KD_EXIT_FAILED;
         goto done;
     }
-    kd_channels_set_units(t.recording, &t.subject);
-    if (kd_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
+    kd_plot_channels_set_units(t.recording, &t.subject);
+    if (kd_plot_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
 done:
     release(&t);
     return status;

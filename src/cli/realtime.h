@@ -19,12 +19,12 @@ typedef struct kd_watched {
 typedef struct kd_realtime_task {
     // as asked for
     kd_subject_request request;
-    kd_channels        channels;
+    kd_plot_channels   channels;
     const char        *folder, *start_state;
     const char        *jacobian, *stabilisation, *projector, *stiff, *forces; // words; NULL: the default
     double             duration, from, max_misses; // < 0: the model's; NaN: the last one; NaN: any
     int                index, intervals, priority, check_every;
-    bool               fast, bound, quiet, json, no_drawing;
+    bool               fast, bound, quiet, json, no_drawing, plain;
     int                argc; // the words themselves, for the replay
     char             **argv;
     double             port, timeout, patience; // NaN: nobody takes part; [s] for an answer, for a controller to appear

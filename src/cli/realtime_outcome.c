@@ -250,6 +250,7 @@ static kd_status write_files(task *t, char *message, size_t size)
                     .plots = t->channels.plot,
                     .nplots = t->channels.nplots,
                     .drawing = t->drawing,
+                    .plain = t->plain,
                     .facts = &about,
     };
     kd_status status = kd_result_save_csv(&result, t->csv, message, size);

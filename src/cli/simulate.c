@@ -48,7 +48,7 @@ typedef struct task {
     const char        *start_state;          // file; NULL: the model's start
     double             from;                 // [s] state of that file; NaN: its last one
     bool               from_equilibrium;     // start at rest
-    bool               quiet, json, stats, no_drawing, explain, cross_check, no_verify, must_be_clean;
+    bool               quiet, json, stats, no_drawing, plain, explain, cross_check, no_verify, must_be_clean;
     kd_verification    verification;
     int                argc; // the words themselves, for the replay
     char             **argv;
@@ -72,7 +72,7 @@ typedef struct task {
     kd_status      recorded;             // first failure of the recording, its file or the certifier
     char           inside[MESSAGE_SIZE]; // why: the certifier could not look into a step, the file could not be written
     long           steps;
-    kd_channels    channels; // of the report
+    kd_plot_channels channels; // of the report
     // what came out
     kd_status      status; // of all, files included
     kd_certificate certificate;
@@ -133,6 +133,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--jacobian-plots", "DIR", "folder for pictures of the Newton matrix: pattern, groups, instants of evaluation",
          KD_CLI_TEXT, &t->jacobian_plots},
         {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
+        {"--plain", NULL, "a small report: plots and drawing without the 3-D viewer", KD_CLI_FLAG, &t->plain},
         {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
          &t->limits.position},
@@ -404,6 +405,7 @@ static kd_result result_of(task *t, kd_result_setting *settings)
         .plots = t->channels.plot,
         .nplots = t->channels.nplots,
         .drawing = t->drawing,
+        .plain = t->plain,
         .explanation = t->explain ? &t->explanation : NULL,
         .events = t->events.log,
         .running = t->running,
@@ -866,7 +868,7 @@ int kd_cli_simulate(int argc, char **argv)
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;
-    if (!choose_format(&t) || !kd_channels_split(&t.channels, &t.request.watch) || !kd_method_read(&t.method))
+    if (!choose_format(&t) || !kd_plot_channels_split(&t.channels, &t.request.watch) || !kd_method_read(&t.method))
         goto done; // before the file is read
     if (!kd_subject_open(&t.subject, &t.request, &status) || !take_start(&t)) goto done;
     status = KD_EXIT_USAGE;
@@ -887,8 +889,8 @@ int kd_cli_simulate(int argc, char **argv)
         status = KD_EXIT_FAILED;
         goto done;
     }
-    kd_channels_set_units(t.recording, &t.subject);
-    if (kd_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
+    kd_plot_channels_set_units(t.recording, &t.subject);
+    if (kd_plot_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
 done:
     release(&t);
     return status;

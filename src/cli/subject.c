@@ -35,16 +35,50 @@ static bool ends_with(const char *word, const char *ending)
     return n > m && strcmp(word + n - m, ending) == 0;
 }
 
-static bool is_urdf(const char *word)
+// ---- formats of model files -----------------------------------------------------------------------------------------
+// Readers leave the model in s->model and their report, or what is wrong, in s->message.
+
+static kd_status read_yaml(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)
 {
-    return ends_with(word, ".urdf") || ends_with(word, ".xml");
+    return kd_model_read(s->path, settings, r->settings.count, &s->model, s->message, sizeof s->message);
+}
+
+static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)
+{
+    char            why[4000] = "";
+    kd_urdf_options opt = kd_urdf_options_default();
+    (void)settings;
+    opt.free_base = r->free_base;
+    kd_status status = kd_model_read_urdf(s->path, &opt, &s->model, s->message, sizeof s->message, why, sizeof why);
+    if (status < 0) kd_text(s->message, sizeof s->message, "%s", why);
+    return status;
+}
+
+typedef struct model_format {
+    const char *ending;
+    const char *without_parameters; // what it is called where --set is refused; NULL: it has parameters
+    kd_status (*read)(kd_subject *s, const kd_subject_request *r, const kd_setting *settings);
+} model_format;
+
+// The first one also reads files that end otherwise.
+static const model_format FORMATS[] = {
+    {".yaml", NULL, read_yaml},
+    {".yml", NULL, read_yaml},
+    {".urdf", "a robot description", read_urdf},
+    {".xml", "a robot description", read_urdf},
+};
+
+static const model_format *format_of(const char *path)
+{
+    for (size_t i = 0; i < sizeof FORMATS / sizeof FORMATS[0]; i++)
+        if (ends_with(path, FORMATS[i].ending)) return &FORMATS[i];
+    return NULL;
 }
 
 bool kd_subject_is_file(const char *word)
 {
     if (kd_gallery_find(word)) return false;
-    return is_urdf(word) || ends_with(word, ".yaml") || ends_with(word, ".yml") || strchr(word, '/') ||
-           access(word, F_OK) == 0;
+    return format_of(word) || strchr(word, '/') || access(word, F_OK) == 0;
 }
 
 // ---- examples -------------------------------------------------------------------------------------------------------
@@ -146,35 +180,22 @@ static char *text_of_file(const char *path)
     return kd_load_file(path, LARGEST_TEXT, &text, &length, why, sizeof why) >= 0 ? text : NULL;
 }
 
-static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, char *why, size_t size)
-{
-    kd_urdf_options opt = kd_urdf_options_default();
-    opt.free_base = r->free_base;
-    return kd_model_read_urdf(s->path, &opt, &s->model, s->message, sizeof s->message, why, size);
-}
-
 static bool read_model(kd_subject *s, const kd_subject_request *r, int *exit_status)
 {
     kd_setting settings[KD_CLI_LONGEST_LIST];
     char       copy[4096];
-    kd_status  status = KD_OK;
     *exit_status = KD_EXIT_USAGE;
     if (!split_settings(&r->settings, copy, sizeof copy, settings)) return false;
     s->path = r->word;
     name_of_file(s->path, s->name, sizeof s->name);
-    *exit_status = KD_EXIT_FAILED;
-    if (is_urdf(s->path)) {
-        char why[4000] = "";
-        if (r->settings.count > 0) {
-            fputs("kardan: a robot description has no parameters for --set\n", stderr);
-            *exit_status = KD_EXIT_USAGE;
-            return false;
-        }
-        status = read_urdf(s, r, why, sizeof why);
-        if (status < 0) kd_text(s->message, sizeof s->message, "%s", why);
-    } else {
-        status = kd_model_read(s->path, settings, r->settings.count, &s->model, s->message, sizeof s->message);
+    const model_format *format = format_of(s->path);
+    if (!format) format = &FORMATS[0];
+    if (format->without_parameters && r->settings.count > 0) {
+        fprintf(stderr, "kardan: %s has no parameters for --set\n", format->without_parameters);
+        return false;
     }
+    *exit_status = KD_EXIT_FAILED;
+    kd_status status = format->read(s, r, settings);
     if (status < 0) return complain(s, status);
     s->title = kd_model_title(s->model);
     if (!s->title[0]) s->title = s->name;

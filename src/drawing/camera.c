@@ -6,6 +6,7 @@
 #include "drawing/camera.h"
 
 #include "drawing/mesh.h"
+#include "model/element.h"
 
 enum { FRAMES_TO_FIT = 60 };
 
@@ -193,21 +194,28 @@ static void visit_rectangle(kd_vec3 point, void *context)
     if (!f->s->falls) extend_rectangle(f, kd_vec_axpy(q, f->s->floor - kd_vec_dot(q, up), up));
 }
 
+// Does an element touch or roll on a plane that is the floor?
+static bool is_floor(const kd_camera *c, const kd_look *look, const kd_anchor *from, double *height)
+{
+    *height = kd_vec_dot(kd_vec_sub(from->r, c->centre), c->up);
+    if (look->floor == KD_LOOK_WORLD_FLOOR) *height = -kd_vec_dot(c->centre, c->up);
+    const bool level = look->floor != KD_LOOK_LEVEL_FLOOR || kd_vec_dot(from->R.z, c->up) > 0.99;
+    return look->floor == KD_LOOK_WORLD_FLOOR || (look->floor != KD_LOOK_NO_FLOOR && from->body < 0 && level);
+}
+
 // A plane that something touches or rolls on is the floor; else that of the world, if it is just below; else the lowest
 // point.
 static double choose_floor(const kd_scene *s, double lowest)
 {
     const kd_camera *c = &s->camera;
+    double           height;
     for (int i = 0; i < s->film.model->nforces; i++) {
         const kd_force *f = &s->film.model->force[i];
-        if (f->def.kind == KD_TYRE) return -kd_vec_dot(c->centre, c->up);
-        if (f->def.kind == KD_CONTACT && f->from.body < 0 && kd_vec_dot(f->from.R.z, c->up) > 0.99)
-            return kd_vec_dot(kd_vec_sub(f->from.r, c->centre), c->up);
+        if (is_floor(c, &kd_force_element((int)f->def.kind)->look, &f->from, &height)) return height;
     }
     for (int i = 0; i < s->film.model->nconstraints; i++) {
         const kd_constraint *k = &s->film.model->constraint[i];
-        if (k->def.kind == KD_ROLLING_DISC && k->from.body < 0)
-            return kd_vec_dot(kd_vec_sub(k->from.r, c->centre), c->up);
+        if (is_floor(c, &kd_constraint_element((int)k->def.kind)->look, &k->from, &height)) return height;
     }
     double world = -kd_vec_dot(c->centre, c->up);
     if (world <= lowest + 1e-6 * s->size && world > lowest - 0.15 * s->radius) return world;

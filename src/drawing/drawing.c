@@ -9,7 +9,12 @@
 #include "drawing/scene.h"
 #include "results/file.h"
 
-enum { NUMBERS = 24000, FEWEST_FRAMES = 40 }; // numbers in a page that are aimed at
+enum {
+    NUMBERS = 24000,        // in a page with the small drawing that are aimed at
+    ALL_NUMBERS = 14000000, // that are kept, for the viewer
+    FEWEST_FRAMES = 40,
+    FILM_FRAMES = 501 // that the small drawing has at the most
+};
 
 extern const unsigned char kd_drawing_script[]; // src/drawing/drawing.js as bytes, made by cmake/embed.cmake
 extern const size_t        kd_drawing_script_size;
@@ -19,7 +24,6 @@ struct kd_drawing {
     kd_poses *poses;
     double   *t, *pose;
     int       capacity, every, seen; // every so many outputs one is kept
-    bool      too_large;
     kd_arena  arena;
 };
 
@@ -30,12 +34,12 @@ kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **
     kd_drawing *d = kd_alloc(sizeof *d);
     if (!d) return KD_ERR_MEMORY;
     d->film.model = kd_system_model(system);
-    int n = d->film.model->nbodies, frames = n > 0 ? NUMBERS / (7 * n) : 0;
-    d->too_large = n > KD_DRAWING_BODIES;
+    int n = d->film.model->nbodies, frames = n > 0 ? ALL_NUMBERS / (7 * n) : 0;
     if (frames < FEWEST_FRAMES) frames = FEWEST_FRAMES;
     if (frames > KD_DRAWING_FRAMES) frames = KD_DRAWING_FRAMES;
+    if (noutputs > 0 && frames > noutputs) frames = noutputs;
     d->every = 1 + (noutputs > 1 ? (noutputs - 1) / frames : 0);
-    d->capacity = n == 0 || d->too_large ? 0 : frames + 2; // start and end besides
+    d->capacity = n == 0 || n > KD_DRAWING_MOST ? 0 : frames + 2; // start and end besides
     d->t = kd_cut_double(&d->arena, d->capacity);
     d->pose = kd_cut_double(&d->arena, d->capacity * 7 * n);
     kd_status status = d->arena.failed ? KD_ERR_MEMORY : KD_OK;
@@ -83,19 +87,12 @@ kd_eval kd_drawing_add(kd_drawing *d, const kd_state *x, bool is_end)
 }
 
 // ---- data -----------------------------------------------------------------------------------------------------------
-// Text as a string of JavaScript that may stand inside HTML: < > & as codes, control characters dropped
-static void put_string(FILE *file, const char *text, size_t length)
+// The first characters of a name
+static void put_part(FILE *file, const char *text, size_t length)
 {
-    fputc('"', file);
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c < 0x20 || c == 0x7f) continue;
-        if (c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c == '\'')
-            fprintf(file, "\\u%04x", c);
-        else
-            fputc(c, file);
-    }
-    fputc('"', file);
+    char part[200];
+    kd_text(part, sizeof part, "%.*s", (int)(length < sizeof part ? length : sizeof part - 1), text);
+    kd_file_json(file, part);
 }
 
 static void put_number(FILE *file, double value)
@@ -272,7 +269,7 @@ static void put_names(FILE *file, const kd_scene *s)
     fputs("names:[", file);
     for (int i = 0; i < m->nbodies; i++) {
         fputs(i == 0 ? "" : ",", file);
-        put_string(file, m->body[i].name, strlen(m->body[i].name));
+        kd_file_json(file, m->body[i].name);
     }
     fputs("],\nfamily:[", file);
     for (int i = 0; i < m->nbodies && shown < MOST; i++) {
@@ -282,7 +279,7 @@ static void put_names(FILE *file, const kd_scene *s)
             strncmp(name, m->body[i - 1].name, length) == 0 && name[length] == '(')
             continue; // one of many
         fputs(shown++ == 0 ? "[" : ",[", file);
-        put_string(file, name, length);
+        put_part(file, name, length);
         fprintf(file, ",%d]", s->paint[i]);
     }
     fputs("],\ncolour:[", file);
@@ -316,10 +313,46 @@ static void put_data(FILE *file, const kd_scene *s)
 }
 
 // ---- page and picture -----------------------------------------------------------------------------------------------
+const kd_film *kd_drawing_film(const kd_drawing *d)
+{
+    return &d->film;
+}
+
+// As many frames as the small drawing and the picture show, the first and the last one among them; memory of arena
+static kd_status few_frames(const kd_film *film, kd_arena *arena, kd_film *few)
+{
+    const int n = 7 * film->model->nbodies, most = NUMBERS / n > FEWEST_FRAMES ? NUMBERS / n : FEWEST_FRAMES;
+    const int count = film->nframes < most ? film->nframes : most < FILM_FRAMES ? most : FILM_FRAMES;
+    double   *t = kd_cut_double(arena, count), *pose = kd_cut_double(arena, count * n);
+    if (arena->failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < count; i++) {
+        const size_t from = count > 1 ? (size_t)i * (size_t)(film->nframes - 1) / (size_t)(count - 1) : 0;
+        t[i] = film->t[from];
+        memcpy(pose + (size_t)i * (size_t)n, film->pose + from * (size_t)n, (size_t)n * sizeof *pose);
+    }
+    *few = (kd_film){.model = film->model, .nframes = count, .t = t, .pose = pose};
+    return KD_OK;
+}
+
+kd_status kd_drawing_write_still(const kd_drawing *d, const char *title, FILE *file)
+{
+    kd_arena  arena = {0};
+    kd_film   few;
+    kd_scene  scene;
+    kd_status status = few_frames(&d->film, &arena, &few);
+    if (status == KD_OK) status = kd_scene_build(&few, &scene);
+    if (status == KD_OK) {
+        status = kd_picture_write(file, &scene, title);
+        kd_scene_release(&scene);
+    }
+    kd_arena_release(&arena);
+    return status;
+}
+
 kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
 {
     kd_scene scene;
-    if (d->too_large) {
+    if (d->film.model->nbodies > KD_DRAWING_BODIES) {
         fprintf(file,
                 "<h2>Motion</h2>\n<section class=\"card\"><p class=\"muted\">%d bodies are not drawn; at most %d "
                 "are.</p></section>\n",
@@ -327,8 +360,14 @@ kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
         return KD_OK;
     }
     if (d->film.nframes == 0) return KD_OK;
-    kd_status status = kd_scene_build(&d->film, &scene);
-    if (status != KD_OK) return status;
+    kd_arena  arena = {0};
+    kd_film   few;
+    kd_status status = few_frames(&d->film, &arena, &few);
+    if (status == KD_OK) status = kd_scene_build(&few, &scene);
+    if (status != KD_OK) {
+        kd_arena_release(&arena);
+        return status;
+    }
     fputs("<h2>Motion</h2>\n<section class=\"card drawing\">\n<div class=\"stage\">\n", file);
     status = kd_picture_write(file, &scene, title);
     fputs("</div>\n<script>\n", file);
@@ -337,29 +376,19 @@ kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
     put_data(file, &scene);
     fputs(");\n</script>\n</section>\n", file);
     kd_scene_release(&scene);
+    kd_arena_release(&arena);
     return status;
 }
 
 kd_status kd_drawing_save_svg(const kd_drawing *d, const char *title, const char *path, char *message, size_t size)
 {
-    kd_scene  scene;
     FILE     *file;
-    kd_status status = kd_scene_build(&d->film, &scene);
-    if (status != KD_OK) {
-        kd_text(message, size, "out of memory while writing '%s'", path);
-        return status;
-    }
-    status = kd_file_open(path, &file, message, size);
-    if (status < 0) goto done;
+    kd_status status = kd_file_open(path, &file, message, size);
+    if (status < 0) return status;
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", file);
-    status = kd_picture_write(file, &scene, title);
-    if (status < 0) {
-        kd_text(message, size, "out of memory while writing '%s'", path);
-        kd_file_abandon(file, path);
-    } else {
-        status = kd_file_close(file, path, message, size);
-    }
-done:
-    kd_scene_release(&scene);
+    status = kd_drawing_write_still(d, title, file);
+    if (status == KD_OK) return kd_file_close(file, path, message, size);
+    kd_text(message, size, "out of memory while writing '%s'", path);
+    kd_file_abandon(file, path);
     return status;
 }

@@ -1,14 +1,17 @@
 // drawing/drawing.h: the mechanism in the report: a drawing that moves, with a still picture for pages without scripts.
 //
-// Poses are collected while a run goes on, at most some hundred frames, and rounded to 16 bits in the page. Nothing is
-// fetched from anywhere. Models with more than KD_DRAWING_BODIES bodies are not drawn.  Guide: docs/guide/drawing.md
+// Poses are collected while a run goes on, at most two thousand frames; the small drawing shows some hundred of them,
+// rounded to 16 bits in the page. Nothing is fetched from anywhere. Models with more than KD_DRAWING_BODIES bodies are
+// shown by the viewer only, those with more than KD_DRAWING_MOST not at all.  Guide: docs/guide/drawing.md
 #ifndef KD_DRAWING_DRAWING_H
 #define KD_DRAWING_DRAWING_H
 
 #include <kardan/system.h>
 #include <stdio.h>
 
-enum { KD_DRAWING_BODIES = 500, KD_DRAWING_FRAMES = 501 };
+#include "drawing/scene.h"
+
+enum { KD_DRAWING_BODIES = 500, KD_DRAWING_MOST = 5000, KD_DRAWING_FRAMES = 2001 };
 
 typedef struct kd_drawing kd_drawing;
 
@@ -20,6 +23,11 @@ void      kd_drawing_destroy(kd_drawing *drawing); // NULL is fine
 // last one and poses that are not finite are passed over.
 kd_eval kd_drawing_add(kd_drawing *drawing, const kd_state *x, bool is_end) KD_NODISCARD;
 int     kd_drawing_length(const kd_drawing *drawing); // frames; 0: nothing to draw
+
+// The frames; they stay the drawing's.
+const kd_film *kd_drawing_film(const kd_drawing *drawing);
+// The picture of several instants alone, as an element of a page.
+kd_status kd_drawing_write_still(const kd_drawing *drawing, const char *title, FILE *file) KD_NODISCARD;
 
 // The section of a page: a heading, the picture, the script. KD_ERR_MEMORY: nothing was written; the stream's error
 // flag tells whether all was written.

@@ -133,6 +133,11 @@ int kd_mesh_of_tube(double ratio)
     return KD_MESH_TUBE + (i < 0 ? 0 : i >= KD_MESH_TUBES ? KD_MESH_TUBES - 1 : i);
 }
 
+double kd_mesh_tube_ratio(int mesh)
+{
+    return (double)(mesh - KD_MESH_TUBE + 1) / (KD_MESH_TUBES + 1);
+}
+
 kd_mesh *kd_meshes_create(kd_arena *arena, int sides)
 {
     kd_mesh *m = kd_arena_cut(arena, KD_MESHES, sizeof *m);

@@ -25,6 +25,7 @@ enum {
 // All meshes (KD_MESHES), round ones with that many sides, at most KD_MESH_MOST_SIDES; NULL: out of memory.
 kd_mesh *kd_meshes_create(kd_arena *arena, int sides);
 // The tube whose inner radius is closest; ratio = inner / outer radius.
-int kd_mesh_of_tube(double ratio);
+int    kd_mesh_of_tube(double ratio);
+double kd_mesh_tube_ratio(int mesh); // of such a tube
 
 #endif

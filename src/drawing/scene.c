@@ -9,6 +9,7 @@
 
 #include "drawing/camera.h"
 #include "drawing/mesh.h"
+#include "model/element.h"
 
 enum {
     MOST_SOLIDS = 6000,
@@ -230,14 +231,12 @@ static void note_point(builder *b, points *list, int body, const kd_anchor *anch
 
 static bool force_has_points(const kd_force *f)
 {
-    return f->def.kind == KD_TSDA || f->def.kind == KD_BUSHING || f->def.kind == KD_MAXWELL ||
-           f->def.kind == KD_HYDRAULIC || f->def.kind == KD_AIR_SPRING;
+    return kd_force_element((int)f->def.kind)->look.between != KD_LOOK_NOTHING;
 }
 
 static bool constraint_has_points(const kd_constraint *c)
 {
-    return c->def.kind == KD_DISTANCE || c->def.kind == KD_POINT_ON_PLANE || c->def.kind == KD_POINT_ON_LINE ||
-           c->def.kind == KD_POINT_ON_CURVE;
+    return kd_constraint_element((int)c->def.kind)->look.between != KD_LOOK_NOTHING;
 }
 
 static points points_of(builder *b, int body)
@@ -295,21 +294,30 @@ static void add_sticks(builder *b, int body, const points *list)
     }
 }
 
+// A disc or ball about a place of the body; false: the element knows of none
+static bool add_wheel_of(builder *b, int body, const kd_look *look, const void *def, const kd_anchor *to)
+{
+    double radius = 0;
+    if (look->wheel == KD_LOOK_NO_WHEEL || to->body != body) return false;
+    memcpy(&radius, (const char *)def + look->radius, sizeof radius);
+    if (!(radius > 0)) return false;
+    if (look->wheel == KD_LOOK_DISC)
+        add_cylinder(b, (kd_point_of){body, to->r}, &to->R, radius, 0.12 * radius, b->s->paint[body]);
+    else
+        add_ball(b, (kd_point_of){body, to->r}, radius, b->s->paint[body]);
+    return true;
+}
+
 // Discs and balls that forces and constraints know of, where the body has no shape
 static bool add_wheel(builder *b, int body)
 {
     for (int i = 0; i < b->m->nconstraints; i++) {
         const kd_constraint *c = &b->m->constraint[i];
-        if (c->def.kind != KD_ROLLING_DISC || c->to.body != body) continue;
-        add_cylinder(b, (kd_point_of){body, c->to.r}, &c->to.R, c->def.radius, 0.12 * c->def.radius, b->s->paint[body]);
-        return true;
+        if (add_wheel_of(b, body, &kd_constraint_element((int)c->def.kind)->look, &c->def, &c->to)) return true;
     }
     for (int i = 0; i < b->m->nforces; i++) {
         const kd_force *f = &b->m->force[i];
-        if ((f->def.kind != KD_CONTACT && f->def.kind != KD_TYRE) || f->to.body != body || !(f->def.radius > 0))
-            continue;
-        add_ball(b, (kd_point_of){body, f->to.r}, f->def.radius, b->s->paint[body]);
-        return true;
+        if (add_wheel_of(b, body, &kd_force_element((int)f->def.kind)->look, &f->def, &f->to)) return true;
     }
     return false;
 }
@@ -430,10 +438,12 @@ static void add_joint(builder *b, const kd_joint *j)
 }
 
 // ---- forces and constraints -----------------------------------------------------------------------------------------
-// A cylinder is a rod that grows.
+// A piston is a rod that grows.
 static void add_coil(builder *b, const kd_force *f)
 {
-    const double width = f->def.kind == KD_HYDRAULIC ? 0.0 : 1.9 * b->mark;
+    const kd_look *look = &kd_force_element((int)f->def.kind)->look;
+    const double   width = look->between == KD_LOOK_PISTON ? 0.0 : 1.9 * b->mark;
+    if (look->between != KD_LOOK_PISTON && look->between != KD_LOOK_COIL) return;
     b->s->coil[b->s->ncoils++] = (kd_coil){{f->from.body, f->from.r}, {f->to.body, f->to.r}, width};
     if (f->from.body < 0) add_foot(b, f->from.r, b->mark);
     if (f->to.body < 0) add_foot(b, f->to.r, b->mark);
@@ -570,10 +580,10 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     choose_paints(&b);
     for (int i = 0; i < m->nbodies; i++) add_body(&b, i);
     for (int i = 0; i < m->njoints; i++) add_joint(&b, &m->joint[i]);
-    for (int i = 0; i < m->nforces; i++)
-        if (force_has_points(&m->force[i]) && m->force[i].def.kind != KD_BUSHING) add_coil(&b, &m->force[i]);
+    for (int i = 0; i < m->nforces; i++) add_coil(&b, &m->force[i]);
     for (int i = 0; i < m->nconstraints; i++)
-        if (m->constraint[i].def.kind == KD_DISTANCE) add_rod(&b, &m->constraint[i]);
+        if (kd_constraint_element((int)m->constraint[i].def.kind)->look.between == KD_LOOK_ROD)
+            add_rod(&b, &m->constraint[i]);
     choose_traces(&b);
     kd_camera_fit(s);
     return KD_OK;

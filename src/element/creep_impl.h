@@ -18,6 +18,7 @@
 
 #include <math.h>
 
+#include "core/pi.h"
 #include "element/wheel.h"
 
 enum { N = PARTS, XI = KD_CREEP_VARIABLES - 2, LAMBDA = KD_CREEP_VARIABLES - 1 };
@@ -218,7 +219,7 @@ static tangential by_tanh(const kd_wheel *w, const coefficients *f, const creepa
 // Polach 1999. The force grows with e, the ratio of the linear force to friction; spin adds a part across the rail.
 static tangential by_polach(const kd_wheel *w, const coefficients *f, const creepages *c)
 {
-    const double pi = 3.14159265358979323846, tiny = 1e-20;
+    const double pi = KD_PI, tiny = 1e-20;
     double       a = w->a, b = w->b;
     dual         friction = scale(w->def->friction, f->normal);
     dual s2 = add(add(mul(c->x, c->x), mul(c->y, c->y)), number(tiny)), with_spin = add(c->y, scale(a, c->spin));

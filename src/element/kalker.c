@@ -8,10 +8,11 @@
 // Coefficients: J. J. Kalker's table of the linear theory, linear in the ratio of the axes, quadratic in Poisson's
 // ratio.
 #include "element/kalker.h"
+#include "core/pi.h"
 
 #include <math.h>
 
-static const double pi = 3.14159265358979323846;
+static const double pi = KD_PI;
 
 // K and E by the arithmetic-geometric mean
 static void elliptic(double e2, double *K, double *E)

@@ -1,11 +1,13 @@
 // tyre.c: the two laws of a tyre: a vertical spring-damper on a road profile, and one with forces of slip.
 #include <math.h>
 
-#include "element/loads.h"
+#include "core/text.h"
+#include "element/force.h"
 #include "element/tyre.h"
+#include "model/fields.h"
 #include "tree/work.h"
 
-bool kd_tyre_slopes(const kd_motion *m, const kd_force_def *d, const double a[KD_TYRE_INPUTS], double road_rate,
+bool kd_tyre_slopes(const kd_motion *m, const kd_tyre_def *d, const double a[KD_TYRE_INPUTS], double road_rate,
                     double *out)
 {
     return KD_CALL(kd_tyre_slopes, d, a, road_rate, out);
@@ -27,13 +29,7 @@ static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int posi
     return road->jet;
 }
 
-static void put(const kd_load *load, int row, int variable, double value, double *J)
-{
-    J[row + variable * (load->nchannels + load->nstates)] += value;
-}
-
-// ---- vertical: F = k depth + c depth' + preload, depth = road(x) + R - z; variables x, z, x', z'
-// ------------------------
+// ---- vertical: F = k depth + c depth' + preload, depth = road(x) + R - z; variables x, z, x', z' --------------------
 typedef struct tyre_state {
     double depth, rate, road_x, road_rate_x, force;
     bool   touches;
@@ -41,9 +37,9 @@ typedef struct tyre_state {
 
 static tyre_state tyre_at(const kd_load *load, const double *x, kd_work *w)
 {
-    const kd_force_def *d = load->def;
-    tyre_state          t = {.touches = true};
-    kd_jet              road = road_at(load, x, w, 0, 2);
+    const kd_tyre_def *d = &load->def->tyre;
+    tyre_state         t = {.touches = true};
+    kd_jet             road = road_at(load, x, w, 0, 2);
     t.depth = road.x + d->radius - x[load->variable[1]];
     t.rate = road.x1 - x[load->variable[3]];
     t.road_x = road.d;
@@ -64,19 +60,19 @@ static kd_eval tyre_jacobian(const kd_load *load, const double *x, kd_work *w, d
 {
     tyre_state t = tyre_at(load, x, w);
     if (!t.touches) return KD_EVAL_OK;
-    put(load, 0, 0, load->def->stiffness * t.road_x + load->def->damping * t.road_rate_x, J);
-    put(load, 0, 1, -load->def->stiffness, J);
-    put(load, 0, 2, load->def->damping * t.road_x, J);
-    put(load, 0, 3, -load->def->damping, J);
+    kd_law_put(load, 0, 0, load->def->tyre.stiffness * t.road_x + load->def->tyre.damping * t.road_rate_x, J);
+    kd_law_put(load, 0, 1, -load->def->tyre.stiffness, J);
+    kd_law_put(load, 0, 2, load->def->tyre.damping * t.road_x, J);
+    kd_law_put(load, 0, 3, -load->def->tyre.damping, J);
     return KD_EVAL_OK;
 }
 
 static void tyre_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
 {
     tyre_state t = tyre_at(load, x, w);
-    if (load->def->lifts_off && t.depth <= 0.0) return;
-    double elastic = load->def->stiffness * t.depth + load->def->preload;
-    sum->potential += 0.5 * load->def->stiffness * t.depth * t.depth + load->def->preload * t.depth;
+    if (load->def->tyre.lifts_off && t.depth <= 0.0) return;
+    double elastic = load->def->tyre.stiffness * t.depth + load->def->tyre.preload;
+    sum->potential += 0.5 * load->def->tyre.stiffness * t.depth * t.depth + load->def->tyre.preload * t.depth;
     sum->dissipated += (t.force - elastic) * t.rate;
     sum->supplied += t.force * (t.rate + x[load->variable[3]]); // by the motion along the road
 }
@@ -85,7 +81,7 @@ static void tyre_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
 static kd_interval vertical_bounds(const kd_load *load, kd_interval z, kd_interval rate, const kd_interval *x,
                                    kd_work *w)
 {
-    const kd_force_def *d = load->def;
+    const kd_tyre_def *d = &load->def->tyre;
     if (!d->lifts_off) return (kd_interval){0.0, 0.0};
     const kd_interval road = load->law[0] ? kd_expr_bounds(load->law[0], x, w->breaks.work) : (kd_interval){0.0, 0.0};
     const double      least = d->stiffness * (road.lower + d->radius - z.upper) - d->damping * rate.upper + d->preload;
@@ -98,8 +94,18 @@ static kd_interval tyre_bounds(const kd_load *load, const kd_interval *x, kd_wor
     return vertical_bounds(load, x[load->variable[1]], x[load->variable[3]], x, w);
 }
 
-const kd_load_class kd_load_tyre = {
-    .eval = tyre_eval, .jacobian = tyre_jacobian, .energy = tyre_energy, .bounds = tyre_bounds};
+static double stiffness(const kd_load *load)
+{
+    return load->def->tyre.stiffness; // of a road
+}
+
+static const kd_load_class vertical = {.eval = tyre_eval,
+                                       .jacobian = tyre_jacobian,
+                                       .energy = tyre_energy,
+                                       .bounds = tyre_bounds,
+                                       .factor = stiffness,
+                                       .jets = true,
+                                       .cost = {.operations = 8, .slopes = 12}};
 
 // ---- with slip ------------------------------------------------------------------------------------------------------
 // The wheel is a thin disc about its axle n (z axis of its place), above the road z = road(x) of `from`; e_z the normal
@@ -149,7 +155,7 @@ static bool slip_at(const kd_load *load, const double *x, kd_work *w, tyre_force
     *road = road_at(load, x, w, X, VX);
     inputs_of(load, x, *road, a);
     for (int i = 0; i < KD_TYRE_INPUTS; i++) in[i] = tyre_const(a[i]);
-    return tyre_law(load->def, in, road->x1, t);
+    return tyre_law(&load->def->tyre, in, road->x1, t);
 }
 
 static kd_eval slip_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
@@ -173,7 +179,7 @@ static kd_eval slip_jacobian(const kd_load *load, const double *x, kd_work *w, d
     const int    rows = load->nchannels + load->nstates;
     double       a[KD_TYRE_INPUTS], by[KD_TYRE_OUTPUTS * KD_TYRE_INPUTS];
     inputs_of(load, x, road, a);
-    if (!kd_tyre_slopes(&w->motion, load->def, a, road.x1, by)) return KD_EVAL_RETRY;
+    if (!kd_tyre_slopes(&w->motion, &load->def->tyre, a, road.x1, by)) return KD_EVAL_RETRY;
     for (int i = 0; i < rows; i++) {
         const double *slope = by + i * KD_TYRE_INPUTS, h = slope[KD_TYRE_H], h_rate = slope[KD_TYRE_V + 2];
         J[i + X * rows] = -road.d * h - road.d1 * h_rate;
@@ -187,9 +193,9 @@ static kd_eval slip_jacobian(const kd_load *load, const double *x, kd_work *w, d
 // Slip dissipates; with relaxation or camber thrust its power can have either sign and counts as supplied.
 static void slip_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
 {
-    const kd_force_def *d = load->def;
-    tyre_forces         t;
-    kd_jet              road;
+    const kd_tyre_def *d = &load->def->tyre;
+    tyre_forces        t;
+    kd_jet             road;
     if (!slip_at(load, x, w, &t, &road)) return;
     double slip = t.Fx.x * t.vx.x + t.Fy.x * t.vy.x;
     sum->dissipated -= t.roll.x * t.spin.x;
@@ -209,12 +215,166 @@ static kd_interval tyre_slip_bounds(const kd_load *load, const kd_interval *x, k
     return vertical_bounds(load, x[load->variable[Z]], x[load->variable[VZ]], x, w);
 }
 
-const kd_load_class kd_load_tyre_slip = {
-    .eval = slip_eval, .jacobian = slip_jacobian, .energy = slip_energy, .bounds = tyre_slip_bounds};
-
-// along e_x = (n_y, -n_x)/cos gamma or e_y = (n_x, n_y)/cos gamma
-double kd_tyre_slip_force(const kd_load *load, const double *x, const double *force, int component)
+// Longitudinal (1) and lateral (2) force: along e_x = (n_y, -n_x)/cos gamma or e_y = (n_x, n_y)/cos gamma
+static double reading(const kd_load *load, const kd_work *w, const kd_point *x, int number)
 {
-    double nx = x[load->variable[NX]], ny = x[load->variable[NY]], cosine = hypot(nx, ny);
-    return (component == 1 ? ny * force[1] - nx * force[2] : nx * force[1] + ny * force[2]) / cosine;
+    const double *force = kd_load_forces(w, load);
+    (void)x;
+    if (number == 0) return force[0];
+    double nx = w->slot[load->variable[NX]], ny = w->slot[load->variable[NY]], cosine = hypot(nx, ny);
+    return (number == 1 ? ny * force[1] - nx * force[2] : nx * force[1] + ny * force[2]) / cosine;
 }
+
+static const kd_load_class with_slip = {
+    .eval = slip_eval,
+    .jacobian = slip_jacobian,
+    .energy = slip_energy,
+    .bounds = tyre_slip_bounds,
+    .reading = reading,
+    .factor = stiffness,
+    .jets = true,
+    .cost = {.operations = 150, .functions = 14, .slopes = 150 * 25 + 60, .slope_functions = 16}};
+
+// ---- in models ------------------------------------------------------------------------------------------------------
+static const kd_load_class *choose(const kd_force_def *def)
+{
+    return def->tyre.friction > 0.0 ? &with_slip : &vertical;
+}
+
+static int states(const kd_force_def *def)
+{
+    return def->tyre.friction > 0.0 && def->tyre.relaxation > 0.0 ? 2 : 0;
+}
+
+// The road, behind the `own` variables of the law
+static void make_road(kd_load_builder *b, int force)
+{
+    if (b->status != KD_OK) return;
+    const int own = b->load->nvariables;
+    kd_load_add_law(b, 0, force, "road", 0, b->load->variable);
+    if (b->status != KD_OK || b->load->nvariables == own) return;
+    kd_text(b->message, b->size, "force '%s': the road can depend on x, t and inputs only", b->load->name);
+    b->status = KD_ERR_MODEL;
+}
+
+static void make_vertical(kd_load_builder *b, int force)
+{
+    int pair = kd_force_pair(b->s, force);
+    int x = kd_plain_measure(b->s, pair, KD_MEASURE_SHIFT, 0), z = kd_plain_measure(b->s, pair, KD_MEASURE_SHIFT, 2);
+    kd_load_add_channel(b, z);
+    kd_load_add_measured(b, x, 0);
+    kd_load_add_measured(b, z, 0);
+    kd_load_add_measured(b, x, 1);
+    kd_load_add_measured(b, z, 1);
+}
+
+static void make_slip(kd_load_builder *b, int force)
+{
+    int pair = kd_force_pair(b->s, force), shift[3], turn[3];
+    for (int i = 0; i < 3; i++) shift[i] = kd_plain_measure(b->s, pair, KD_MEASURE_SHIFT, i);
+    for (int i = 0; i < 3; i++) turn[i] = kd_plain_measure(b->s, pair, KD_MEASURE_TURN, i);
+    const int channel[] = {shift[2], shift[0], shift[1], turn[0], turn[1], turn[2]};
+    for (int i = 0; i < 6; i++) kd_load_add_channel(b, channel[i]);
+    kd_load_add_measured(b, shift[0], 0);
+    kd_load_add_measured(b, shift[2], 0);
+    for (int i = 0; i < 3; i++) kd_load_add_measured(b, shift[i], 1);
+    for (int i = 0; i < 3 && b->status == KD_OK; i++) {
+        kd_measure axle = {KD_MEASURE_COSINE, .pair = pair, .dof = -1, .i = i, .j = 2, .turns = -1};
+        kd_load_add_measured(b, kd_system_measure(b->s, &axle), 0);
+    }
+    for (int i = 0; i < 3; i++) kd_load_add_measured(b, turn[i], 1);
+    const int n = states(&b->s->model->force[force].def);
+    if (n > 0) kd_load_add_states(b, n);
+}
+
+static void make(kd_load_builder *b, int force)
+{
+    if (b->load->class == &with_slip)
+        make_slip(b, force);
+    else
+        make_vertical(b, force);
+    make_road(b, force);
+}
+
+// The road is on the ground, where `from` says nothing else.
+static void finish(kd_model *m, int i)
+{
+    kd_force *f = &m->force[i];
+    bool      to = kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to);
+    if (to && f->to.body < 0)
+        kd_model_error(m, KD_SECTION_FORCE, i, "to", "it acts on the ground, which does not move");
+    if (kd_place_resolve(m, KD_SECTION_FORCE, i, "from", &f->def.from, &f->from) && to && f->to.body >= 0)
+        kd_ends_differ(m, KD_SECTION_FORCE, i, &f->from, &f->to);
+    if (f->def.tyre.friction > 0.0 && isnan(f->def.tyre.load))
+        kd_model_error(m, KD_SECTION_FORCE, i, "friction", "a tyre with 'friction' needs its nominal 'load'");
+}
+
+static const char *const locals[] = {"x", NULL};
+
+// clang-format off
+#define O(member) offsetof(kd_force_def, member)
+static const kd_field fields[] = {
+    {"from", KD_FIELD_PLACE, O(from), 1, ALL, 0, 0, ANY, "",
+     .doc = "place that carries the road, its height along z; not given: the ground"},
+    {"to", KD_FIELD_PLACE, O(to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "centre of the wheel; with friction z is its axle, which points to the left"},
+    {"stiffness", KD_FIELD_NUMBER, O(tyre.stiffness), 1, ALL, KD_FIELD_REQUIRED, 0, POSITIVE, "N/m",
+     .doc = "stiffness"},
+    {"damping", KD_FIELD_NUMBER, O(tyre.damping), 1, ALL, 0, 0, NOT_NEGATIVE, "N s/m",
+     .doc = "damping while there is contact"},
+    {"slip", KD_FIELD_NUMBER, O(tyre.slip), 1, ALL, 0, 0.1, POSITIVE, "m/s",
+     .doc = "velocity below which slips are regularised"},
+    {"radius", KD_FIELD_NUMBER, O(tyre.radius), 1, ALL, KD_FIELD_REQUIRED, 0, NOT_NEGATIVE, "m",
+     .doc = "radius of the relaxed tyre"},
+    {"road", KD_FIELD_LAW, O(tyre.road), 1, ALL, 0, 0, ANY, "m",
+     .doc = "height of the road, an expression of x, t and inputs; not given: 0", .locals = locals, .reads = KD_READS_TIME},
+    {"lifts_off", KD_FIELD_BOOLEAN, O(tyre.lifts_off), 1, ALL, 0, 1, ANY, "",
+     .doc = "the tyre cannot pull; false: the spring acts both ways"},
+    {"load", KD_FIELD_NUMBER, O(tyre.load), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "N",
+     .doc = "nominal load, needed with `friction`"},
+    {"longitudinal", KD_FIELD_NUMBER, O(tyre.longitudinal), 2, ALL, 0, 0, NOT_NEGATIVE, "N",
+     .doc = "longitudinal force per slip, at the nominal load and at twice that"},
+    {"lateral", KD_FIELD_NUMBER, O(tyre.lateral), 2, ALL, 0, 0, NOT_NEGATIVE, "N",
+     .doc = "lateral force per tangent of the slip angle, at the nominal load and at twice that"},
+    {"camber", KD_FIELD_NUMBER, O(tyre.camber), 1, ALL, 0, 0, ANY, "",
+     .doc = "camber thrust: lateral slip per sine of the camber"},
+    {"relaxation", KD_FIELD_NUMBER, O(tyre.relaxation), 1, ALL, 0, 0, NOT_NEGATIVE, "m",
+     .doc = "relaxation length of the slips, which become inner states; 0: none"},
+    {"rolling_resistance", KD_FIELD_NUMBER, O(tyre.rolling_resistance), 1, ALL, 0, 0, NOT_NEGATIVE, "",
+     .doc = "coefficient of the moment against rolling"},
+    {"friction", KD_FIELD_NUMBER, O(tyre.friction), 1, ALL, 0, 0, NOT_NEGATIVE, "",
+     .doc = "coefficient of friction; 0: vertical force only"},
+    KD_FORCE_STIFF("it does"),
+};
+static const kd_readable readings[] = {
+    {"length", "m", KD_PROPERTY_Q, 0, NULL},
+    {"rate", "m/s", KD_PROPERTY_V, 0, NULL},
+    {"force", "N", KD_PROPERTY_FORCE, 0, NULL},
+    {"longitudinal", "N", KD_PROPERTY_FORCE, 1, NULL}, // with friction; else 0
+    {"lateral", "N", KD_PROPERTY_FORCE, 2, NULL},
+};
+// clang-format on
+
+const kd_force_class kd_force_tyre = {
+    .element =
+        {
+            .kind = {"tyre", "vertical spring-damper between a wheel centre and a road profile; with `friction` forces "
+                             "of slip, too"},
+            .fields = fields,
+            .nfields = COUNT(fields),
+            .readings = readings,
+            .nreadings = COUNT(readings),
+            .unit = "1",
+            .finish = finish,
+            .look = {.wheel = KD_LOOK_BALL,
+                     .floor = KD_LOOK_WORLD_FLOOR,
+                     .radius = offsetof(kd_force_def, tyre.radius)},
+        },
+    .law = &vertical,
+    .choose = choose,
+    .nchannels = 6,
+    .stiff = true,
+    .states = states,
+    .measure = kd_force_height,
+    .make = make,
+};

@@ -11,10 +11,10 @@ enum { KD_TYRE_H, KD_TYRE_V, KD_TYRE_N = 4, KD_TYRE_OMEGA = 7, KD_TYRE_SLIP = 10
 enum { KD_TYRE_OUTPUTS = 8 }; // forces of the channels, rates of the slips
 
 // Derivatives (KD_TYRE_OUTPUTS x KD_TYRE_INPUTS, row by row). false: the axle stands upright.
-bool kd_tyre_slopes(const kd_motion *m, const kd_force_def *d, const double a[KD_TYRE_INPUTS], double road_rate,
+bool kd_tyre_slopes(const kd_motion *m, const kd_tyre_def *d, const double a[KD_TYRE_INPUTS], double road_rate,
                     double *out);
 
-bool kd_tyre_slopes_base(const kd_force_def *d, const double *a, double road_rate, double *out);
-bool kd_tyre_slopes_avx2(const kd_force_def *d, const double *a, double road_rate, double *out);
+bool kd_tyre_slopes_base(const kd_tyre_def *d, const double *a, double road_rate, double *out);
+bool kd_tyre_slopes_avx2(const kd_tyre_def *d, const double *a, double road_rate, double *out);
 
 #endif

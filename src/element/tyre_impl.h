@@ -131,7 +131,7 @@ static inline tyre_number tyre_slope(const double C[2], double nominal, const ty
 }
 
 // Forces of slip along e_x and e_y at the load Fz > 0; V: speed of the carrier
-static inline void tyre_slip_forces(const kd_force_def *d, const tyre_number *Fz, const tyre_number *V,
+static inline void tyre_slip_forces(const kd_tyre_def *d, const tyre_number *Fz, const tyre_number *V,
                                     const tyre_number *state, const tyre_number *sine, tyre_forces *t)
 {
     const tyre_number limit = tyre_scale(d->friction, Fz), *const velocity[2] = {&t->vx, &t->vy};
@@ -177,7 +177,7 @@ static inline void tyre_channels(const tyre_number *ex, const tyre_number *ey, c
 }
 
 // false: the axle stands upright
-static inline bool tyre_law(const kd_force_def *d, const tyre_number *a, double road_rate, tyre_forces *t)
+static inline bool tyre_law(const kd_tyre_def *d, const tyre_number *a, double road_rate, tyre_forces *t)
 {
     const tyre_number *h = &a[KD_TYRE_H], *v = a + KD_TYRE_V, *n = a + KD_TYRE_N, *omega = a + KD_TYRE_OMEGA;
     const tyre_number  one = tyre_const(1.0), cosine = tyre_length(&n[0], &n[1]);

@@ -11,7 +11,7 @@ static inline void tyre_put(const tyre_number *a, double *out)
     for (int i = 0; i < TYRE_GROUPS; i++) *(kd_lanes *)(out + i * KD_LANES) = a->d[i];
 }
 
-bool KD_KERNEL(kd_tyre_slopes)(const kd_force_def *d, const double *a, double road_rate, double *out)
+bool KD_KERNEL(kd_tyre_slopes)(const kd_tyre_def *d, const double *a, double road_rate, double *out)
 {
     tyre_number in[KD_TYRE_INPUTS];
     tyre_forces t = {.slip_rate = {{.x = 0.0}}};

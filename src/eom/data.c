@@ -47,7 +47,7 @@ static int supplied_rows(const kd_eom *eom)
 static void cut_frames(kd_eom_data *d, const kd_dims *n)
 {
     for (int i = 0; i < KD_FRAMES; i++) {
-        kd_frame *f = &d->frame[i];
+        kd_eom_frame *f = &d->frame[i];
         f->u = kd_cut_double(&d->arena, n->nu);
         f->du = kd_cut_double(&d->arena, n->nu);
         f->ddu = kd_cut_double(&d->arena, n->nu);
@@ -283,10 +283,10 @@ const kd_point *kd_eom_point(const kd_eom_data *d)
     return d ? &d->x : NULL;
 }
 
-kd_frame *kd_frame_push(kd_eom_data *d)
+kd_eom_frame *kd_eom_frame_push(kd_eom_data *d)
 {
     assert(d->depth < KD_FRAMES);
-    kd_frame     *f = &d->frame[d->depth++];
+    kd_eom_frame *f = &d->frame[d->depth++];
     const double *zero = d->zero;
     f->saved = d->x;
     f->stage = d->stage;
@@ -299,9 +299,9 @@ kd_frame *kd_frame_push(kd_eom_data *d)
     return f;
 }
 
-void kd_frame_pop(kd_eom_data *d)
+void kd_eom_frame_pop(kd_eom_data *d)
 {
-    const kd_frame *f = &d->frame[--d->depth];
+    const kd_eom_frame *f = &d->frame[--d->depth];
     d->x = f->saved;
     d->stage = f->stage;
     d->theta_stamp = f->theta_stamp;
@@ -327,7 +327,7 @@ bool kd_is_unset(double x)
 kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out)
 {
     if (!d) return KD_EVAL_STOP;
-    const kd_entry *entry = &d->entry[fn];
+    const kd_eom_entry *entry = &d->entry[fn];
     if (d->stage < entry->stage) return kd_fault_stage(d, fn, entry->stage);
     if (entry->rows == 0) return KD_EVAL_OK;
     if (!entry->user) return entry->fallback(d, out);

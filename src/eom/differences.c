@@ -128,7 +128,7 @@ typedef struct variable {
     double         typical;
 } variable;
 
-static variable variable_of(kd_eom_data *d, kd_frame *f, kd_var var)
+static variable variable_of(kd_eom_data *d, kd_eom_frame *f, kd_var var)
 {
     const kd_dims *n = &d->eom->def.dims;
     kd_point      *x = &d->x;
@@ -158,7 +158,7 @@ static variable variable_of(kd_eom_data *d, kd_frame *f, kd_var var)
     }
 }
 
-static void move_time(kd_eom_data *d, kd_frame *f, double h)
+static void move_time(kd_eom_data *d, kd_eom_frame *f, double h)
 {
     const int       nu = d->eom->def.dims.nu;
     const kd_point *x0 = &f->saved;
@@ -173,7 +173,7 @@ static void move_time(kd_eom_data *d, kd_frame *f, double h)
 }
 
 // Move column j by h; x0 is the array at the point itself.
-static void move(kd_eom_data *d, kd_frame *f, kd_var var, const variable *y, const double *x0, int j, double h)
+static void move(kd_eom_data *d, kd_eom_frame *f, kd_var var, const variable *y, const double *x0, int j, double h)
 {
     if (var == KD_T) {
         move_time(d, f, h);
@@ -255,7 +255,7 @@ static kd_eval difference_variable(kd_eom_data *d, unsigned functions, kd_var va
         smooth |= !d->entry[fn].noisy;
         noisy |= d->entry[fn].noisy;
     }
-    kd_frame     *f = kd_frame_push(d);
+    kd_eom_frame *f = kd_eom_frame_push(d);
     variable      y = variable_of(d, f, var);
     const double *x0 = y.at ? *y.at : NULL;
     kd_eval       answer = KD_EVAL_OK;
@@ -277,7 +277,7 @@ static kd_eval difference_variable(kd_eom_data *d, unsigned functions, kd_var va
             if (answer == KD_EVAL_OK) answer = central_half(d, functions, var, j, -h, blocks);
         }
     }
-    kd_frame_pop(d);
+    kd_eom_frame_pop(d);
     return answer;
 }
 

@@ -97,12 +97,12 @@ kd_eval kd_fallback_force(kd_eom_data *d, double *out)
     const bool     keep_multipliers = eom->def.force_of_multipliers;
     d->counters.fn[KD_FORCE]++;
 
-    kd_frame_push(d);
+    kd_eom_frame_push(d);
     d->x.a = d->zero;
     if (!keep_multipliers) d->x.lambda = d->x.mu = d->zero;
     kd_restamp(d, KD_STAGE_ACCELERATION);
     kd_eval answer = kd_eom_eval(d, KD_RESIDUAL, d->f);
-    kd_frame_pop(d);
+    kd_eom_frame_pop(d);
     if (answer != KD_EVAL_OK) return answer;
 
     memset(out, 0, (size_t)n->nv * sizeof(double));
@@ -122,10 +122,10 @@ static double linear_scale(const double *F0, int rows)
 
 kd_eval kd_linear_columns(kd_eom_data *d, kd_fn fn, kd_var var, double *out)
 {
-    const int nv = d->eom->def.dims.nv, rows = d->entry[fn].rows;
-    kd_frame *frame = kd_frame_push(d);
-    double   *unit = var == KD_V ? frame->v : frame->a;
-    kd_stage  stage = var == KD_V ? KD_STAGE_VELOCITY : KD_STAGE_ACCELERATION;
+    const int     nv = d->eom->def.dims.nv, rows = d->entry[fn].rows;
+    kd_eom_frame *frame = kd_eom_frame_push(d);
+    double       *unit = var == KD_V ? frame->v : frame->a;
+    kd_stage      stage = var == KD_V ? KD_STAGE_VELOCITY : KD_STAGE_ACCELERATION;
 
     memset(unit, 0, (size_t)nv * sizeof(double));
     if (var == KD_V) {
@@ -146,6 +146,6 @@ kd_eval kd_linear_columns(kd_eom_data *d, kd_fn fn, kd_var var, double *out)
         unit[j] = 0.0;
         for (int i = 0; i < rows; i++) column[i] = (column[i] - d->linear[i]) / scale;
     }
-    kd_frame_pop(d);
+    kd_eom_frame_pop(d);
     return answer;
 }

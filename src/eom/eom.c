@@ -290,26 +290,26 @@ static void choose_sources(kd_eom *eom)
 
 static void fill_entries(kd_eom *eom)
 {
-    const kd_eom_def *def = &eom->def;
-    const kd_dims    *n = &def->dims;
-    const kd_entry    entries[KD_FN_COUNT] = {
-           [KD_KINEMATICS] = {.user = def->kinematics, .rows = n->np},
-           [KD_RESIDUAL] = {.user = def->residual, .fallback = kd_fallback_residual, .rows = n->nv},
-           [KD_B] = {.user = def->b, .rows = n->nr},
-           [KD_D] = {.user = def->d, .rows = n->nw},
-           [KD_C] = {.user = def->c, .rows = n->ns},
-           [KD_G] = {.user = def->g, .rows = n->nlambda},
-           [KD_GI] = {.user = def->gI, .fallback = kd_fallback_gI, .rows = n->nlambda},
-           [KD_GII] = {.user = def->gII, .fallback = kd_fallback_gII, .rows = n->nlambda},
-           [KD_H] = {.user = def->h, .rows = n->nmu},
-           [KD_HI] = {.user = def->hI, .fallback = kd_fallback_hI, .rows = n->nmu},
-           [KD_Q] = {.user = def->q, .rows = n->nq},
-           [KD_E] = {.user = def->e, .rows = n->ne},
-           [KD_Y] = {.user = def->y, .rows = n->ny},
-           [KD_SWITCH] = {.user = def->switching, .rows = n->nswitch},
-           [KD_FORCE] = {.user = def->f, .fallback = kd_fallback_force, .rows = n->nv},
-           // M always goes through its fallback, which knows the mass structure
-           [KD_MASS] = {.user = NULL, .fallback = kd_fallback_mass, .rows = n->nv * n->nv},
+    const kd_eom_def  *def = &eom->def;
+    const kd_dims     *n = &def->dims;
+    const kd_eom_entry entries[KD_FN_COUNT] = {
+        [KD_KINEMATICS] = {.user = def->kinematics, .rows = n->np},
+        [KD_RESIDUAL] = {.user = def->residual, .fallback = kd_fallback_residual, .rows = n->nv},
+        [KD_B] = {.user = def->b, .rows = n->nr},
+        [KD_D] = {.user = def->d, .rows = n->nw},
+        [KD_C] = {.user = def->c, .rows = n->ns},
+        [KD_G] = {.user = def->g, .rows = n->nlambda},
+        [KD_GI] = {.user = def->gI, .fallback = kd_fallback_gI, .rows = n->nlambda},
+        [KD_GII] = {.user = def->gII, .fallback = kd_fallback_gII, .rows = n->nlambda},
+        [KD_H] = {.user = def->h, .rows = n->nmu},
+        [KD_HI] = {.user = def->hI, .fallback = kd_fallback_hI, .rows = n->nmu},
+        [KD_Q] = {.user = def->q, .rows = n->nq},
+        [KD_E] = {.user = def->e, .rows = n->ne},
+        [KD_Y] = {.user = def->y, .rows = n->ny},
+        [KD_SWITCH] = {.user = def->switching, .rows = n->nswitch},
+        [KD_FORCE] = {.user = def->f, .fallback = kd_fallback_force, .rows = n->nv},
+        // M always goes through its fallback, which knows the mass structure
+        [KD_MASS] = {.user = NULL, .fallback = kd_fallback_mass, .rows = n->nv * n->nv},
     };
     memcpy(eom->entry, entries, sizeof entries);
     eom->entry[KD_KINEMATICS].fallback = def->Z ? kd_fallback_kinematics : kd_fallback_identity;

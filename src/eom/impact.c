@@ -37,14 +37,14 @@ static kd_status last_fault(const kd_eom_data *d)
 static kd_eval rates(kd_eom_data *d, const double *v)
 {
     const kd_dims *n = &d->eom->def.dims;
-    kd_frame      *frame = kd_frame_push(d);
+    kd_eom_frame  *frame = kd_eom_frame_push(d);
     memcpy(frame->v, v, (size_t)n->nv * sizeof *v);
     d->x.v = frame->v;
     d->stage = KD_STAGE_VELOCITY;
     kd_restamp(d, KD_STAGE_VELOCITY);
     kd_eval answer = kd_eom_eval(d, KD_GI, d->impact_rate);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(d, KD_H, d->impact_rate + n->nlambda);
-    kd_frame_pop(d);
+    kd_eom_frame_pop(d);
     return answer;
 }
 

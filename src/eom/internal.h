@@ -20,13 +20,13 @@ typedef enum kd_stage {
 typedef kd_eval (*kd_fallback)(kd_eom_data *d, double *out);
 
 // One row of the dispatch table: the user's function, or what stands in for it.
-typedef struct kd_entry {
+typedef struct kd_eom_entry {
     kd_function user;
     kd_fallback fallback;
     int         rows;
     kd_stage    stage;
     bool        noisy; // the value itself comes from differences: difference it with a large step
-} kd_entry;
+} kd_eom_entry;
 
 typedef enum kd_kinematics_source { KD_Z_IDENTITY, KD_Z_GIVEN, KD_Z_FROM_KINEMATICS } kd_kinematics_source;
 
@@ -41,7 +41,7 @@ typedef enum kd_GZ_source {
 
 struct kd_eom {
     kd_eom_def           def; // theta and title point to own copies
-    kd_entry             entry[KD_FN_COUNT];
+    kd_eom_entry         entry[KD_FN_COUNT];
     unsigned             depends[KD_FN_COUNT]; // bits of kd_var
     int                  columns[KD_VAR_COUNT];
     kd_kinematics_source kinematics;
@@ -58,24 +58,24 @@ struct kd_eom {
 
 // A moved point: the point that it came from, and arrays for what was moved. Frames nest.
 enum { KD_FRAMES = 6 };
-typedef struct kd_frame {
+typedef struct kd_eom_frame {
     kd_point      saved;
     kd_stage      stage;
     unsigned long theta_stamp;
     double       *u, *du, *ddu, *theta, *p, *s, *v, *r, *a, *w, *lambda, *mu;
-} kd_frame;
+} kd_eom_frame;
 
 struct kd_eom_data {
     kd_point        x;
     kd_stage        stage;
-    kd_entry        entry[KD_FN_COUNT];
+    kd_eom_entry    entry[KD_FN_COUNT];
     void           *context; // of the user's functions
     const kd_eom   *eom;
     unsigned        complete; // bits of functions that have set all of out once; bit KD_FN_COUNT: acceleration
     unsigned long   stamp;    // the last one given out
     unsigned long   theta_stamp;
     kd_eom_counters counters;
-    kd_frame        frame[KD_FRAMES];
+    kd_eom_frame    frame[KD_FRAMES];
     int             depth; // frames in use
 
     // kept values, valid while their stamp is that of the point
@@ -126,8 +126,8 @@ struct kd_eom_data {
 
 // ---- the point ------------------------------------------------------------------------------------------------------
 // Move to another point and come back: the frame keeps the point, and the arrays for what is moved.
-kd_frame *kd_frame_push(kd_eom_data *d);
-void      kd_frame_pop(kd_eom_data *d);
+kd_eom_frame *kd_eom_frame_push(kd_eom_data *d);
+void          kd_eom_frame_pop(kd_eom_data *d);
 // New stamps from a stage upwards, after quantities of that stage were moved.
 void kd_restamp(kd_eom_data *d, kd_stage from);
 

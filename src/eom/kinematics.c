@@ -71,14 +71,14 @@ kd_eval kd_fallback_kinematics(kd_eom_data *d, double *out)
 
 kd_eval kd_kinematics_product(kd_eom_data *d, const double *p, const double *e, double *out)
 {
-    kd_frame_push(d);
+    kd_eom_frame_push(d);
     d->x.p = p;
     d->x.v = e;
     d->stage = KD_STAGE_VELOCITY;
     kd_restamp(d, KD_STAGE_POSITION);
     // with Z given, kinematics may have more than Z v
     kd_eval answer = d->eom->def.Z ? kd_fallback_kinematics(d, out) : kd_eom_eval(d, KD_KINEMATICS, out);
-    kd_frame_pop(d);
+    kd_eom_frame_pop(d);
     return answer;
 }
 
@@ -177,10 +177,10 @@ kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p
     } else {
         answer = kd_move_midpoint(d, p, e, d->norm_p);
         if (answer == KD_EVAL_OK && eom->def.dims.nq > 0) {
-            kd_frame_push(d);
+            kd_eom_frame_push(d);
             d->stage = KD_STAGE_POSITION;
             answer = normalise(d);
-            kd_frame_pop(d);
+            kd_eom_frame_pop(d);
         }
     }
     if (answer == KD_EVAL_OK) memcpy(p_moved, d->norm_p, (size_t)np * sizeof(double));
@@ -193,9 +193,9 @@ kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p)
     const kd_dims *n = &d->eom->def.dims;
     if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_Q, KD_STAGE_POSITION);
     memcpy(d->norm_p, d->x.p, (size_t)n->np * sizeof(double));
-    kd_frame_push(d);
+    kd_eom_frame_push(d);
     kd_eval answer = norm_jacobian(d);
-    kd_frame_pop(d);
+    kd_eom_frame_pop(d);
     if (answer == KD_EVAL_OK) memcpy(q_p, d->norm_J, (size_t)n->nq * (size_t)n->np * sizeof(double));
     return answer;
 }

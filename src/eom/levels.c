@@ -74,7 +74,7 @@ static kd_eval follow_contact(kd_eom_data *d, const double *c_0)
 }
 
 // Value of the function at tau.
-static kd_eval value_at(kd_eom_data *d, const motion *m, kd_frame *frame, double tau, double *out)
+static kd_eval value_at(kd_eom_data *d, const motion *m, kd_eom_frame *frame, double tau, double *out)
 {
     const kd_dims  *n = &d->eom->def.dims;
     const kd_point *x0 = &frame->saved;
@@ -98,7 +98,7 @@ static kd_eval value_at(kd_eom_data *d, const motion *m, kd_frame *frame, double
 }
 
 // Values at -4 .. 4 (without 0) times tau: curve[0..3] right, curve[4..7] left.
-static kd_eval sample(kd_eom_data *d, const motion *m, kd_frame *frame, double tau)
+static kd_eval sample(kd_eom_data *d, const motion *m, kd_eom_frame *frame, double tau)
 {
     kd_eval answer = KD_EVAL_OK;
     for (int k = 0; k < 8 && answer == KD_EVAL_OK; k++) {
@@ -156,8 +156,8 @@ static kd_eval along_motion(kd_eom_data *d, const motion *m, double *out)
     kd_eval answer = prepare(d, m);
     if (answer != KD_EVAL_OK) return answer;
 
-    double    internal = fmax(kd_norm_max(d->eom->def.dims.np, d->x.p), 1.0); // terms that cancel are as large as this
-    kd_frame *frame = kd_frame_push(d);
+    double internal = fmax(kd_norm_max(d->eom->def.dims.np, d->x.p), 1.0); // terms that cancel are as large as this
+    kd_eom_frame *frame = kd_eom_frame_push(d);
     d->x.u = frame->u;
     d->x.du = frame->du;
     d->x.p = frame->p;
@@ -176,7 +176,7 @@ static kd_eval along_motion(kd_eom_data *d, const motion *m, double *out)
         }
         if (best <= RELATIVE * size + ROUNDING * fmax(samples, internal) / scale) break;
     }
-    kd_frame_pop(d);
+    kd_eom_frame_pop(d);
     return answer == KD_EVAL_RETRY && best < HUGE_VAL ? KD_EVAL_OK : answer;
 }
 

@@ -48,7 +48,7 @@ static kd_eval precise_differences(kd_eom_data *d, kd_fn fn, kd_var var, double 
     kd_eval       answer = by_p ? kd_update_Z(d) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
 
-    kd_frame     *frame = kd_frame_push(d);
+    kd_eom_frame *frame = kd_eom_frame_push(d);
     const double *x0 = by_p ? frame->saved.p : frame->saved.s;
     double       *x = by_p ? frame->p : frame->s;
     const int     n = by_p ? np : ns;
@@ -72,7 +72,7 @@ static kd_eval precise_differences(kd_eom_data *d, kd_fn fn, kd_var var, double 
             kd_axpy(rows, (k > 0 ? weight[k - 1] : -weight[-k - 1]) / h, d->stencil, out + j * rows);
         }
     }
-    kd_frame_pop(d);
+    kd_eom_frame_pop(d);
     return answer;
 }
 
@@ -124,11 +124,11 @@ static kd_eval eliminate_contact(kd_eom_data *d)
 static kd_eval supplied_at_rest(kd_eom_data *d, kd_fn fn, double *out)
 {
     if (d->stage >= KD_STAGE_VELOCITY) return kd_supplied_block(d, fn, KD_V, KD_PART_ALL, out);
-    kd_frame_push(d);
+    kd_eom_frame_push(d);
     d->stage = KD_STAGE_VELOCITY;
     kd_restamp(d, KD_STAGE_VELOCITY);
     kd_eval answer = kd_supplied_block(d, fn, KD_V, KD_PART_ALL, out);
-    kd_frame_pop(d);
+    kd_eom_frame_pop(d);
     return answer;
 }
 

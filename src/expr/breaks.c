@@ -5,13 +5,14 @@
 // expression is smooth. The search goes from left to right over such intervals, as long as they can be made; where even
 // two neighbouring doubles leave a choice, the branches at both decide. Only operations count that the result depends
 // on: not those in the branch of a condition that is not taken, or times an exact 0.
+#include "core/pi.h"
 #include "expr/interval.h"
 
 #include <string.h>
 
 // Breaks closer together than this, relative to t, are one.
 static const double together = 0x1p-44;
-static const double pi = 3.14159265358979323846;
+static const double pi = KD_PI;
 // [s] Nothing comes and goes in a shorter time.
 static const double instant = 0x1p-60;
 // One search looks so far ahead, in seconds and relative to t: a finite time, of which every part can be halved.

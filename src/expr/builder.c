@@ -49,7 +49,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 29);
 }
 
-static uint64_t hash_of(const kd_node *n)
+static uint64_t hash_of(const kd_expr_node *n)
 {
     uint64_t hash = mix((uint64_t)n->op, (uint64_t)n->a);
     hash = mix(mix(hash, (uint64_t)n->b), (uint64_t)n->c);
@@ -57,14 +57,14 @@ static uint64_t hash_of(const kd_node *n)
     return mix(hash, (uint64_t)(uintptr_t)n->curve);
 }
 
-static bool is_same(const kd_node *n, const kd_node *m)
+static bool is_same(const kd_expr_node *n, const kd_expr_node *m)
 {
     return n->op == m->op && n->a == m->a && n->b == m->b && n->c == m->c && bits(n->number) == bits(m->number) &&
            n->slot == m->slot && n->curve == m->curve;
 }
 
 // The place of a node in the hash table, or the free place where it belongs.
-static int place_of(const kd_builder *b, const kd_node *n)
+static int place_of(const kd_builder *b, const kd_expr_node *n)
 {
     const uint64_t mask = (uint64_t)b->table_size - 1;
     uint64_t       i = hash_of(n) & mask;
@@ -74,9 +74,9 @@ static int place_of(const kd_builder *b, const kd_node *n)
 
 static bool grow(kd_builder *b)
 {
-    const int capacity = b->capacity > 0 ? 2 * b->capacity : FIRST_CAPACITY, table_size = 2 * capacity;
-    kd_node  *node = kd_alloc((size_t)capacity * sizeof *node);
-    int      *table = kd_alloc((size_t)table_size * sizeof *table);
+    const int     capacity = b->capacity > 0 ? 2 * b->capacity : FIRST_CAPACITY, table_size = 2 * capacity;
+    kd_expr_node *node = kd_alloc((size_t)capacity * sizeof *node);
+    int          *table = kd_alloc((size_t)table_size * sizeof *table);
     if (!node || !table) {
         kd_free(node);
         kd_free(table);
@@ -100,7 +100,7 @@ void kd_build_release(kd_builder *b)
 }
 
 // The node, made or found.
-static int node_of(kd_builder *b, kd_node node)
+static int node_of(kd_builder *b, kd_expr_node node)
 {
     if (b->status != KD_OK) return -1;
     if (b->count == b->capacity && !grow(b)) return -1;
@@ -116,26 +116,26 @@ static int node_of(kd_builder *b, kd_node node)
 int kd_build_number(kd_builder *b, double number, int column)
 {
     assert(isfinite(number));
-    return node_of(b, (kd_node){.op = KD_OP_NUMBER, .number = number, .column = column});
+    return node_of(b, (kd_expr_node){.op = KD_OP_NUMBER, .number = number, .column = column});
 }
 
 int kd_build_variable(kd_builder *b, int slot, int column, int length)
 {
     assert(slot >= 0);
-    return node_of(b, (kd_node){.op = KD_OP_VARIABLE, .slot = slot, .column = column, .length = length});
+    return node_of(b, (kd_expr_node){.op = KD_OP_VARIABLE, .slot = slot, .column = column, .length = length});
 }
 
 // The result of constants: a number, or what is wrong with it.
 static int folded(kd_builder *b, double number, kd_op origin, int a, int c, int column)
 {
     if (isfinite(number)) return kd_build_number(b, number, column);
-    return node_of(b, (kd_node){.op = KD_OP_NOT_FINITE,
-                                .a = a,
-                                .b = c,
-                                .c = (int)origin,
-                                .number = number,
-                                .origin = origin,
-                                .column = column});
+    return node_of(b, (kd_expr_node){.op = KD_OP_NOT_FINITE,
+                                     .a = a,
+                                     .b = c,
+                                     .c = (int)origin,
+                                     .number = number,
+                                     .origin = origin,
+                                     .column = column});
 }
 
 static bool is_not_finite(const kd_builder *b, int node)
@@ -152,7 +152,7 @@ int kd_build1(kd_builder *b, kd_op op, int a, int column)
     if (is_not_finite(b, a)) return a;
     if (kd_build_is_number(b, a, &x)) return folded(b, kd_operations[op].value1(x), op, a, a, column);
     if (op == KD_OP_NEG && b->node[a].op == KD_OP_NEG) return b->node[a].a;
-    return node_of(b, (kd_node){.op = op, .a = a, .column = column});
+    return node_of(b, (kd_expr_node){.op = op, .a = a, .column = column});
 }
 
 int kd_build_curve(kd_builder *b, const kd_curve *curve, int x, int column)
@@ -161,7 +161,7 @@ int kd_build_curve(kd_builder *b, const kd_curve *curve, int x, int column)
     if (x < 0) return -1;
     if (is_not_finite(b, x)) return x;
     if (kd_build_is_number(b, x, &at)) return folded(b, kd_curve_value(curve, at), KD_OP_CURVE, x, x, column);
-    return node_of(b, (kd_node){.op = KD_OP_CURVE, .a = x, .curve = curve, .column = column});
+    return node_of(b, (kd_expr_node){.op = KD_OP_CURVE, .a = x, .curve = curve, .column = column});
 }
 
 // Results that do not depend on the other operand, also if that is not finite; -1: none.
@@ -185,7 +185,7 @@ static int simplified_right(kd_builder *b, kd_op op, int a, double x, int c, int
     if ((op == KD_OP_MUL || op == KD_OP_DIV || op == KD_OP_POW) && x == 1.0) return a;
     if (op == KD_OP_POW && x == 0.0) return kd_build_number(b, 1.0, column);
     if (op == KD_OP_POW && x == 2.0) return kd_build2(b, KD_OP_MUL, a, a, column);
-    if (op == KD_OP_POW) return node_of(b, (kd_node){.op = KD_OP_POWER, .a = a, .b = c, .column = column});
+    if (op == KD_OP_POW) return node_of(b, (kd_expr_node){.op = KD_OP_POWER, .a = a, .b = c, .column = column});
     return -1;
 }
 
@@ -207,7 +207,7 @@ int kd_build2(kd_builder *b, kd_op op, int a, int c, int column)
     const int simpler = right ? simplified_right(b, op, a, y, c, column) : left ? simplified_left(op, x, c) : -1;
     if (simpler >= 0) return simpler;
     const bool swap = (op == KD_OP_ADD || op == KD_OP_MUL) && a > c; // b + a is a + b
-    return node_of(b, (kd_node){.op = op, .a = swap ? c : a, .b = swap ? a : c, .column = column});
+    return node_of(b, (kd_expr_node){.op = op, .a = swap ? c : a, .b = swap ? a : c, .column = column});
 }
 
 int kd_build_if(kd_builder *b, int condition, int yes, int no, int column)
@@ -216,7 +216,7 @@ int kd_build_if(kd_builder *b, int condition, int yes, int no, int column)
     if (condition < 0 || yes < 0 || no < 0) return -1;
     if (is_not_finite(b, condition)) return condition;
     if (kd_build_is_number(b, condition, &x)) return x != 0.0 ? yes : no;
-    return node_of(b, (kd_node){.op = KD_OP_IF, .a = condition, .b = yes, .c = no, .column = column});
+    return node_of(b, (kd_expr_node){.op = KD_OP_IF, .a = condition, .b = yes, .c = no, .column = column});
 }
 
 // ---- the finished expression ----------------------------------------------------------------------------------------
@@ -228,15 +228,15 @@ static void mark(kd_builder *b, int result)
 {
     for (int i = 0; i < b->count; i++) b->node[i].place = i == result ? USED : UNUSED;
     for (int i = result; i >= 0; i--) {
-        const kd_node *n = &b->node[i];
-        const int      operand[3] = {n->a, n->b, n->c};
+        const kd_expr_node *n = &b->node[i];
+        const int           operand[3] = {n->a, n->b, n->c};
         if (n->place == UNUSED) continue;
         for (int k = 0; k < kd_operations[n->op].operands; k++) b->node[operand[k]].place = USED;
     }
 }
 
 // The message for constants that give no finite number: "sqrt(-1) is not a number".
-static void fail_not_finite(kd_builder *b, const kd_node *n)
+static void fail_not_finite(kd_builder *b, const kd_expr_node *n)
 {
     const kd_operation *o = &kd_operations[n->origin];
     const double        x = b->node[n->a].number, y = b->node[n->b].number;
@@ -253,11 +253,11 @@ static void fail_not_finite(kd_builder *b, const kd_node *n)
 }
 
 // The leftmost node of a kind that the result needs; NULL: none. Nodes are marked.
-static const kd_node *leftmost(const kd_builder *b, kd_op op, int result)
+static const kd_expr_node *leftmost(const kd_builder *b, kd_op op, int result)
 {
-    const kd_node *first = NULL;
+    const kd_expr_node *first = NULL;
     for (int i = 0; i <= result; i++) {
-        const kd_node *n = &b->node[i];
+        const kd_expr_node *n = &b->node[i];
         if (n->place == USED && n->op == op && (!first || n->column < first->column)) first = n;
     }
     return first;
@@ -267,7 +267,7 @@ void kd_build_demand_constant(kd_builder *b, int result, const char *text)
 {
     if (b->status != KD_OK || result < 0) return;
     mark(b, result);
-    const kd_node *n = leftmost(b, KD_OP_VARIABLE, result);
+    const kd_expr_node *n = leftmost(b, KD_OP_VARIABLE, result);
     if (n)
         kd_build_fail(b, KD_ERR_MODEL, n->column, "a constant is needed here, but '%.*s' varies", n->length,
                       text + n->column - 1);
@@ -284,13 +284,13 @@ static void number_entries(kd_builder *b, int result, kd_expr *e)
     }
     int number = 0, variable = e->nnumbers, instruction = e->nnumbers + e->nvariables;
     for (int i = 0; i <= result; i++) {
-        kd_node *n = &b->node[i];
+        kd_expr_node *n = &b->node[i];
         if (n->place == UNUSED) continue;
         n->place = n->op == KD_OP_NUMBER ? number++ : n->op == KD_OP_VARIABLE ? variable++ : instruction++;
     }
 }
 
-static kd_instruction instruction_of(const kd_builder *b, const kd_node *n)
+static kd_instruction instruction_of(const kd_builder *b, const kd_expr_node *n)
 {
     const int      operands = kd_operations[n->op].operands;
     kd_instruction made = {.op = n->op, .a = b->node[n->a].place, .curve = n->curve};
@@ -302,7 +302,7 @@ static kd_instruction instruction_of(const kd_builder *b, const kd_node *n)
 static void fill(const kd_builder *b, int result, kd_expr *e)
 {
     for (int i = 0; i <= result; i++) {
-        const kd_node *n = &b->node[i];
+        const kd_expr_node *n = &b->node[i];
         if (n->place == UNUSED) continue;
         if (n->op == KD_OP_NUMBER) {
             e->number[n->place] = n->number;
@@ -318,7 +318,7 @@ void kd_build_finish(kd_builder *b, int result, kd_expr **expr)
 {
     if (b->status != KD_OK || result < 0) return;
     mark(b, result);
-    const kd_node *wrong = leftmost(b, KD_OP_NOT_FINITE, result);
+    const kd_expr_node *wrong = leftmost(b, KD_OP_NOT_FINITE, result);
     if (wrong) {
         fail_not_finite(b, wrong);
         return;

@@ -69,7 +69,7 @@ static int build_step5(kd_builder *b, const int *argument, int count, int column
 }
 
 // clang-format off
-static const kd_function functions[] = {
+static const kd_expr_function functions[] = {
     {"if",     3, 3, KD_OP_IF,    build_if},
     {"min",    2, KD_EXPR_MAX_ARGUMENTS, KD_OP_MIN, build_min},
     {"max",    2, KD_EXPR_MAX_ARGUMENTS, KD_OP_MAX, build_max},
@@ -106,19 +106,19 @@ static const kd_function functions[] = {
 };
 // clang-format on
 
-int kd_function_count(void)
+int kd_expr_function_count(void)
 {
     return (int)(sizeof functions / sizeof functions[0]);
 }
 
-const char *kd_function_name(int i)
+const char *kd_expr_function_name(int i)
 {
     return functions[i].name;
 }
 
-const kd_function *kd_function_find(const char *name)
+const kd_expr_function *kd_expr_function_find(const char *name)
 {
-    for (int i = 0; i < kd_function_count(); i++)
+    for (int i = 0; i < kd_expr_function_count(); i++)
         if (strcmp(functions[i].name, name) == 0) return &functions[i];
     return NULL;
 }
@@ -128,5 +128,5 @@ bool kd_expr_is_reserved(const char *word)
     static const char *const others[] = {"pi", "and", "or", "not"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (strcmp(word, others[i]) == 0) return true;
-    return kd_function_find(word) != NULL;
+    return kd_expr_function_find(word) != NULL;
 }

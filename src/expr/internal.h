@@ -105,7 +105,7 @@ struct kd_expr {
 
 // ---- building -------------------------------------------------------------------------------------------------------
 
-typedef struct kd_node {
+typedef struct kd_expr_node {
     kd_op           op;
     int             a, b, c; // operands, nodes before this one
     double          number;
@@ -115,10 +115,10 @@ typedef struct kd_node {
     int             column; // where it is written, 1-based
     int             length; // of a variable: characters of its name in the text
     int             place;  // entry of the finished expression; -1: not needed
-} kd_node;
+} kd_expr_node;
 
 typedef struct kd_builder {
-    kd_node       *node;
+    kd_expr_node  *node;
     int            count, capacity;
     int           *table; // hash table of nodes, -1: free; a power of two larger than capacity
     int            table_size;
@@ -186,16 +186,16 @@ kd_token kd_expr_token(const char *text, int place, kd_expr_error *error);
 
 enum { KD_EXPR_MAX_ARGUMENTS = 16 };
 
-typedef struct kd_function {
+typedef struct kd_expr_function {
     const char *name;
     int         least, most;                                                 // arguments
     kd_op       op;                                                          // what it is
     int (*build)(kd_builder *b, const int *argument, int count, int column); // or how it is made of others; NULL: op
-} kd_function;
+} kd_expr_function;
 
 // NULL: no such function
-const kd_function *kd_function_find(const char *name);
-int                kd_function_count(void);
-const char        *kd_function_name(int i);
+const kd_expr_function *kd_expr_function_find(const char *name);
+int                     kd_expr_function_count(void);
+const char             *kd_expr_function_name(int i);
 
 #endif

@@ -5,8 +5,9 @@
 // a few units in the last place. Functions that rise or fall are taken at the ends, sine and cosine at the extrema in
 // between as well, powers and products at the corners. Truth is three-valued: [1, 1], [0, 0], and [0, 1] if not known.
 #include "expr/interval.h"
+#include "core/pi.h"
 
-static const double pi = 3.14159265358979323846;
+static const double pi = KD_PI;
 // Relative errors: of the functions of the C library (glibc manual: at most 2 units for those used), of the polynomials
 static const double library = 4.0 * DBL_EPSILON, polynomial = 32.0 * DBL_EPSILON;
 

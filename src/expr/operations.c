@@ -366,8 +366,7 @@ static kd_jet jet_hypot(kd_jet a, kd_jet b)
     return h;
 }
 
-// ---- comparison and logic: three-valued, NaN is unknown
-// -----------------------------------------------------------------
+// ---- comparison and logic: three-valued, NaN is unknown -------------------------------------------------------------
 
 static double value_less(double a, double b)
 {

@@ -9,6 +9,7 @@
 #include "expr/internal.h"
 
 #include "core/nearest.h"
+#include "core/pi.h"
 #include "core/text.h"
 #include "expr/quantity.h"
 
@@ -228,8 +229,8 @@ static int parse_symbol(parser *p, const char *name, kd_token token)
 {
     const int column = column_of(token);
     kd_symbol symbol;
-    if (strcmp(name, "pi") == 0) return kd_build_number(&p->builder, 3.14159265358979323846, column);
-    if (kd_function_find(name))
+    if (strcmp(name, "pi") == 0) return kd_build_number(&p->builder, KD_PI, column);
+    if (kd_expr_function_find(name))
         return kd_build_fail(&p->builder, KD_ERR_MODEL, column, "'%s' is a function, write %s(...)", name, name);
     if (!find_symbol(p, name, &symbol)) return fail_unknown(p, "name", name, column, suggest_symbol(p, name));
     if (symbol.kind == KD_SYMBOL_CURVE)
@@ -302,17 +303,17 @@ static int parse_table(parser *p, const char *function, kd_token token, int open
 static int fail_function(parser *p, const char *name, int column)
 {
     kd_nearest search = kd_nearest_start(name);
-    for (int i = 0; i < kd_function_count(); i++) kd_nearest_offer(&search, kd_function_name(i));
+    for (int i = 0; i < kd_expr_function_count(); i++) kd_nearest_offer(&search, kd_expr_function_name(i));
     return fail_unknown(p, "function", name, column, search.best ? search.best : suggest_symbol(p, name));
 }
 
 // name(arguments); the token is '('
 static int parse_call(parser *p, const char *name, kd_token token)
 {
-    const kd_function *function = kd_function_find(name);
-    const int          column = column_of(token), open_column = column_of(p->token);
-    int                argument[KD_EXPR_MAX_ARGUMENTS];
-    kd_symbol          symbol = {KD_SYMBOL_CURVE, 0.0, 0, NULL};
+    const kd_expr_function *function = kd_expr_function_find(name);
+    const int               column = column_of(token), open_column = column_of(p->token);
+    int                     argument[KD_EXPR_MAX_ARGUMENTS];
+    kd_symbol               symbol = {KD_SYMBOL_CURVE, 0.0, 0, NULL};
     if (!function && !find_symbol(p, name, &symbol)) return fail_function(p, name, column);
     if (symbol.kind != KD_SYMBOL_CURVE)
         return kd_build_fail(&p->builder, KD_ERR_MODEL, column, "'%.*s' is not a function, write '*' to multiply",

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/pi.h"
 
 enum { NK = 6, NX = 8 }; // points of the curvature, of cosine and sine
 
@@ -38,7 +39,7 @@ static double polynomial(const double *c, int n, double tau)
 
 static double point(int i, int n)
 {
-    return -cos(3.14159265358979323846 * (2 * i + 1) / (2 * n));
+    return -cos(KD_PI * (2 * i + 1) / (2 * n));
 }
 
 // Coefficients of the polynomial through the values at the n points: Newton's divided differences, multiplied out.

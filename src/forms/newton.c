@@ -256,7 +256,7 @@ kd_status kd_newton_factor(kd_newton *self, double gamma_real, double gamma_re, 
 // Explicit form with analytic derivatives: M (v' - a) is the residual, so that its matrix serves both (S0 Eq. 9, 10).
 static void multiply_mass(kd_newton *self, double *z)
 {
-    const kd_source *M = &self->source[self->mass];
+    const kd_block_source *M = &self->source[self->mass];
     memcpy(self->rows, z, (size_t)self->nv * sizeof *z);
     memset(z, 0, (size_t)self->nv * sizeof *z);
     for (int j = 0; j < self->nv; j++)

@@ -24,13 +24,13 @@
 struct kd_assembled;
 
 // Values of one derivative block of the equations of motion.
-typedef struct kd_source {
+typedef struct kd_block_source {
     kd_fn      fn;
     kd_var     var;
     kd_pattern pattern;
     bool       sparse; // given sparse by the definition; otherwise all entries
     double    *value;
-} kd_source;
+} kd_block_source;
 
 // A block of F_x or F_x': factor times a source, perhaps transposed, at (row, column) of the pattern F.
 typedef struct kd_piece {
@@ -59,11 +59,11 @@ typedef struct kd_newton {
     bool                   lambda_differenced;   // so does f, b or d: their columns are not the constraint matrix alone
     kd_increments          increments;
 
-    int       nsources, npieces, gz, hz, mass; // gz, hz, mass: numbers of sources, -1: none
-    kd_source source[KD_NEWTON_SOURCES];
-    kd_piece  piece[KD_NEWTON_PIECES];
-    kd_blocks wanted; // of sources that are not sparse
-    bool      wants;
+    int             nsources, npieces, gz, hz, mass; // gz, hz, mass: numbers of sources, -1: none
+    kd_block_source source[KD_NEWTON_SOURCES];
+    kd_piece        piece[KD_NEWTON_PIECES];
+    kd_blocks       wanted; // of sources that are not sparse
+    bool            wants;
 
     kd_columns F;                                  // (m x (nv + m)) pattern; columns delta, then the others
     double    *K, *E;                              // values of F_x and F_x'

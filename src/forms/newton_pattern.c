@@ -30,7 +30,7 @@ static int new_source(kd_newton *self, kd_fn fn, kd_var var, bool given)
         self->arena.failed = true;
         return -1;
     }
-    kd_source *source = &self->source[self->nsources];
+    kd_block_source *source = &self->source[self->nsources];
     source->fn = fn;
     source->var = var;
     source->sparse = given && kd_eom_pattern(self->eom, fn, var, &source->pattern);

@@ -17,8 +17,8 @@ static kd_eval fetch_constraints(kd_newton *self)
 
 kd_eval kd_newton_fetch_one(kd_newton *self, int k)
 {
-    kd_source *source = &self->source[k];
-    kd_eval    answer = KD_EVAL_OK;
+    kd_block_source *source = &self->source[k];
+    kd_eval          answer = KD_EVAL_OK;
     if (k == self->mass && self->form->mass_known) return KD_EVAL_OK;
     if (!source->sparse && (k == self->gz || k == self->hz)) return fetch_constraints(self);
     if (source->sparse) {
@@ -50,8 +50,8 @@ void kd_newton_scatter(kd_newton *self, bool by_derivative, bool multipliers_onl
 {
     double *to = by_derivative ? self->E : self->K;
     for (int q = 0; q < self->npieces; q++) {
-        const kd_piece  *piece = &self->piece[q];
-        const kd_source *source = &self->source[piece->source];
+        const kd_piece        *piece = &self->piece[q];
+        const kd_block_source *source = &self->source[piece->source];
         if (piece->by_derivative != by_derivative || (multipliers_only && !piece->multiplier)) continue;
         int count = source->pattern.column[source->pattern.columns];
         for (int k = 0; k < count; k++)
@@ -63,8 +63,8 @@ void kd_newton_scatter(kd_newton *self, bool by_derivative, bool multipliers_onl
 
 kd_eval kd_newton_stabilize(kd_newton *self, bool fresh, const double *eta, double *v)
 {
-    const kd_source *source = &self->source[self->gz];
-    kd_eval          answer = fresh ? kd_newton_fetch_one(self, self->gz) : KD_EVAL_OK;
+    const kd_block_source *source = &self->source[self->gz];
+    kd_eval                answer = fresh ? kd_newton_fetch_one(self, self->gz) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
     const double *G = fresh ? source->value : self->GZ;
     for (int j = 0; j < self->nv; j++)
@@ -75,8 +75,8 @@ kd_eval kd_newton_stabilize(kd_newton *self, bool fresh, const double *eta, doub
 
 kd_eval kd_newton_row_norms(kd_newton *self, double *norm)
 {
-    const kd_source *source = &self->source[self->gz];
-    kd_eval          answer = kd_newton_fetch_one(self, self->gz);
+    const kd_block_source *source = &self->source[self->gz];
+    kd_eval                answer = kd_newton_fetch_one(self, self->gz);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < self->nlambda; i++) {
         norm[i] = 0;
@@ -91,11 +91,11 @@ kd_eval kd_newton_row_norms(kd_newton *self, double *norm)
 static kd_eval keep_constraint_matrix(kd_newton *self)
 {
     if (self->gz < 0) return KD_EVAL_OK;
-    const kd_source  *source = &self->source[self->gz];
-    const kd_pattern *G = &source->pattern;
-    kd_fn             fn = self->form->phi_rows.fn[0];
-    bool              contact = kd_eom_dims(self->eom).ns > 0;
-    bool              own = self->differenced && (fn == KD_GI || (fn == KD_G && !contact));
+    const kd_block_source *source = &self->source[self->gz];
+    const kd_pattern      *G = &source->pattern;
+    kd_fn                  fn = self->form->phi_rows.fn[0];
+    bool                   contact = kd_eom_dims(self->eom).ns > 0;
+    bool                   own = self->differenced && (fn == KD_GI || (fn == KD_G && !contact));
     if (self->differenced && !own) {
         kd_eval answer = kd_newton_fetch_one(self, self->gz);
         if (answer != KD_EVAL_OK) return answer;
@@ -151,7 +151,7 @@ static kd_eval set_E(kd_newton *self, bool fetched)
     for (int q = 0; q < self->npieces; q++) {
         const kd_piece *piece = &self->piece[q];
         if (!piece->by_derivative || (unit && piece->source == self->mass)) continue;
-        const kd_source *source = &self->source[piece->source];
+        const kd_block_source *source = &self->source[piece->source];
         if (!fetched) answer = kd_newton_fetch_one(self, piece->source);
         if (answer != KD_EVAL_OK) return answer;
         for (int k = 0; k < source->pattern.column[source->pattern.columns]; k++)

@@ -26,7 +26,7 @@
 
 // ---- failures -------------------------------------------------------------------------------------------------------
 
-kd_status psf_fail(kd_psf *f, kd_status status, const char *format, ...)
+kd_status kd_psf_fail(kd_psf *f, kd_status status, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -36,13 +36,13 @@ kd_status psf_fail(kd_psf *f, kd_status status, const char *format, ...)
     return status;
 }
 
-kd_status psf_eval_failure(kd_psf *f)
+kd_status kd_psf_eval_failure(kd_psf *f)
 {
     kd_fault fault = kd_eom_data_fault(f->data);
-    return psf_fail(f, fault.status < 0 ? fault.status : KD_ERR_RETRY_FAILED, "%s", kd_eom_data_message(f->data));
+    return kd_psf_fail(f, fault.status < 0 ? fault.status : KD_ERR_RETRY_FAILED, "%s", kd_eom_data_message(f->data));
 }
 
-void psf_name_rows(kd_psf *f, const kd_selector *s, char *buffer, size_t size)
+void kd_psf_name_rows(kd_psf *f, const kd_selector *s, char *buffer, size_t size)
 {
     double most = kd_norm_max(s->rows, s->left);
     char   name[96];
@@ -66,13 +66,13 @@ static kd_status psf_fault(void *impl, const char **message)
 
 // ---- evaluation -----------------------------------------------------------------------------------------------------
 
-kd_eval psf_set_time(kd_psf *f, double t)
+kd_eval kd_psf_set_time(kd_psf *f, double t)
 {
     if (f->inputs.eval) {
         kd_eval answer = f->inputs.eval(t, f->inputs.context, f->u, f->du, f->ddu);
         if (answer != KD_EVAL_OK) {
-            psf_fail(f, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED,
-                     "the input function stopped at t = %g", t);
+            kd_psf_fail(f, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED,
+                        "the input function stopped at t = %g", t);
             return answer;
         }
     }
@@ -80,17 +80,17 @@ kd_eval psf_set_time(kd_psf *f, double t)
     return KD_EVAL_OK;
 }
 
-void psf_set_state(kd_psf *f, const double *x)
+void kd_psf_set_state(kd_psf *f, const double *x)
 {
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
     kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
     kd_eom_at_acceleration(f->data, x + f->at.a, x + f->at.w, x + f->at.lambda, x + f->at.mu);
 }
 
-kd_eval psf_set_point(kd_psf *f, double t, const double *x)
+kd_eval kd_psf_set_point(kd_psf *f, double t, const double *x)
 {
-    kd_eval answer = psf_set_time(f, t);
-    if (answer == KD_EVAL_OK) psf_set_state(f, x);
+    kd_eval answer = kd_psf_set_time(f, t);
+    if (answer == KD_EVAL_OK) kd_psf_set_state(f, x);
     return answer;
 }
 
@@ -98,7 +98,7 @@ static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
 {
     kd_psf *f = impl;
     kd_dims D = f->dims;
-    kd_eval answer = psf_set_point(f, t, x);
+    kd_eval answer = kd_psf_set_point(f, t, x);
     if (answer != KD_EVAL_OK) return answer;
     memset(xdot, 0, (size_t)f->at.n * sizeof *xdot);
     if (f->identity)
@@ -107,7 +107,7 @@ static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
         answer = kd_eom_eval(f->data, KD_KINEMATICS, xdot + f->at.p);
     memcpy(xdot + f->at.v, x + f->at.a, (size_t)D.nv * sizeof *xdot);
     if (answer == KD_EVAL_OK && D.nr > 0) answer = kd_eom_eval(f->data, KD_B, xdot + f->at.r);
-    if (answer != KD_EVAL_OK) psf_eval_failure(f);
+    if (answer != KD_EVAL_OK) kd_psf_eval_failure(f);
     return answer;
 }
 
@@ -120,7 +120,7 @@ static kd_eval psf_resolve(void *impl, double t, double *x, double *xdot, double
     memset(bend, 0, (size_t)f->at.n * sizeof *bend);
     for (int i = 0; i < D.nv; i++) jump[f->at.v + i] = -x[f->at.a + i];
     for (int i = 0; i < D.nr; i++) jump[f->at.r + i] = -xdot[f->at.r + i];
-    kd_eval answer = psf_accelerations(f, t, x);
+    kd_eval answer = kd_psf_accelerations(f, t, x);
     if (answer == KD_EVAL_OK) answer = psf_start(f, t, x, xdot);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < D.nv; i++) jump[f->at.v + i] += x[f->at.a + i];
@@ -132,12 +132,12 @@ static kd_eval psf_resolve(void *impl, double t, double *x, double *xdot, double
     return KD_EVAL_OK;
 }
 
-kd_eval psf_note_at_point(kd_psf *f, kd_eval answer)
+kd_eval kd_psf_note_at_point(kd_psf *f, kd_eval answer)
 {
     const char *text = "";
     if (answer == KD_EVAL_OK) return answer;
     kd_status status = kd_acceleration_fault(f->at_point, &text);
-    psf_fail(f, status, "%s", text);
+    kd_psf_fail(f, status, "%s", text);
     return answer;
 }
 
@@ -145,13 +145,13 @@ static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t
                                double *x)
 {
     kd_psf *f = impl;
-    return psf_note_at_point(f, kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a));
+    return kd_psf_note_at_point(f, kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a));
 }
 
 static kd_eval psf_between(void *impl, double t, double *x)
 {
     kd_psf *f = impl;
-    return psf_note_at_point(f, kd_dense_output_settle(f->dense, t, x, x + f->at.a));
+    return kd_psf_note_at_point(f, kd_dense_output_settle(f->dense, t, x, x + f->at.a));
 }
 
 // p: the quintic Hermite polynomial of (p, v, a) at both ends, v its derivative; only for p' = v
@@ -383,14 +383,14 @@ static void psf_destroy(void *impl)
 
 static const kd_dae_class psf_class = {
     .name = "psf",
-    .linearize = psf_linearize,
-    .factor = psf_factor,
-    .evaluate = psf_evaluate,
-    .evaluate_accepted = psf_evaluate_accepted,
-    .solve_real = psf_solve_real,
-    .solve_complex = psf_solve_complex,
-    .expand = psf_expand,
-    .correct = psf_correct,
+    .linearize = kd_psf_linearize,
+    .factor = kd_psf_factor,
+    .evaluate = kd_psf_evaluate,
+    .evaluate_accepted = kd_psf_evaluate_accepted,
+    .solve_real = kd_psf_solve_real,
+    .solve_complex = kd_psf_solve_complex,
+    .expand = kd_psf_expand,
+    .correct = kd_psf_correct,
     .interpolate = psf_interpolate,
     .between = psf_between,
     .extrapolate = psf_extrapolate,
@@ -425,7 +425,7 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     cut_arrays(f);
     describe_components(f);
     if (f->arena.failed) goto failed;
-    psf_find_active(f);
+    kd_psf_find_active(f);
     f->mv = f->ma;
     status = kd_eom_data_create(eom, &f->data);
     if (status >= 0) status = kd_eom_data_reserve(f->data);

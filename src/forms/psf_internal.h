@@ -9,16 +9,16 @@
 #include "point/dense_output.h"
 
 // Offsets of the parts of x = [p v r w s lambda mu | a].
-typedef struct psf_parts {
+typedef struct kd_psf_parts {
     int p, v, r, w, s, lambda, mu, a, n;
-} psf_parts;
+} kd_psf_parts;
 
 // Offsets of the algebraic rows in F.
-typedef struct psf_rows {
+typedef struct kd_psf_rows {
     int d, c, g, q, gI, h, e;
     int dyn; // (nv) M a - f + (GZ)' lambda + (HZ)' mu
     int gII, hI, n;
-} psf_rows;
+} kd_psf_rows;
 
 typedef struct kd_psf {
     kd_dae                *dae; // released by kd_dae_destroy
@@ -29,8 +29,8 @@ typedef struct kd_psf {
     const kd_state        *state; // discrete states and active rows
     kd_formulation_options opt;
     kd_dims                dims;
-    psf_parts              at;
-    psf_rows               row;
+    kd_psf_parts           at;
+    kd_psf_rows            row;
     bool                   identity; // Z = I
     bool                   plain;    // neither w nor forces that depend on multipliers
     bool                   diagonal; // M is diagonal
@@ -114,26 +114,26 @@ typedef struct kd_psf {
 } kd_psf;
 
 // psf.c
-kd_eval   psf_set_time(kd_psf *f, double t);
-void      psf_set_state(kd_psf *f, const double *x);
-kd_eval   psf_set_point(kd_psf *f, double t, const double *x);
-kd_status psf_eval_failure(kd_psf *f); // status and message of a function that did not answer KD_EVAL_OK
-kd_eval   psf_note_at_point(kd_psf *f, kd_eval answer); // the same for what at_point did
-kd_status psf_fail(kd_psf *f, kd_status status, const char *format, ...) KD_PRINTF(3, 4);
-void      psf_name_rows(kd_psf *f, const kd_selector *s, char *buffer, size_t size);
+kd_eval   kd_psf_set_time(kd_psf *f, double t);
+void      kd_psf_set_state(kd_psf *f, const double *x);
+kd_eval   kd_psf_set_point(kd_psf *f, double t, const double *x);
+kd_status kd_psf_eval_failure(kd_psf *f); // status and message of a function that did not answer KD_EVAL_OK
+kd_eval   kd_psf_note_at_point(kd_psf *f, kd_eval answer); // the same for what at_point did
+kd_status kd_psf_fail(kd_psf *f, kd_status status, const char *format, ...) KD_PRINTF(3, 4);
+void      kd_psf_name_rows(kd_psf *f, const kd_selector *s, char *buffer, size_t size);
 
 // psf_linear.c
-void      psf_find_active(kd_psf *f);
-kd_status psf_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
+void      kd_psf_find_active(kd_psf *f);
+kd_status kd_psf_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
 
 // psf_newton.c
-kd_status psf_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);
-void      psf_solve_real(void *impl, double *y);
-void      psf_solve_complex(void *impl, double *y_re, double *y_im);
-kd_eval   psf_evaluate(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
-kd_eval   psf_evaluate_accepted(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
-void      psf_expand(void *impl, const double *part, const double *y, double *dx);
-kd_eval   psf_correct(void *impl, double t, double *x, const double *xdot);
-kd_eval   psf_accelerations(kd_psf *f, double t, double *x); // (a, w, lambda, mu) anew, p, v, r, s as they are
+kd_status kd_psf_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);
+void      kd_psf_solve_real(void *impl, double *y);
+void      kd_psf_solve_complex(void *impl, double *y_re, double *y_im);
+kd_eval   kd_psf_evaluate(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
+kd_eval   kd_psf_evaluate_accepted(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
+void      kd_psf_expand(void *impl, const double *part, const double *y, double *dx);
+kd_eval   kd_psf_correct(void *impl, double t, double *x, const double *xdot);
+kd_eval   kd_psf_accelerations(kd_psf *f, double t, double *x); // (a, w, lambda, mu) anew, p, v, r, s as they are
 
 #endif

@@ -55,7 +55,7 @@ static int find_active(int n, const unsigned char *active, int before, int *list
     return count;
 }
 
-void psf_find_active(kd_psf *f)
+void kd_psf_find_active(kd_psf *f)
 {
     bool changed = false;
     f->nl = find_active(f->dims.nlambda, f->state->active_lambda, f->nl, f->active_l, &changed);
@@ -76,7 +76,7 @@ static kd_status eliminate_contacts(kd_psf *f)
     if (ns == 0) return KD_OK;
     memcpy(f->cs_lu, block(f, KD_C, KD_S), (size_t)(ns * ns) * sizeof(double));
     if (kd_lu_factor(ns, f->cs_lu, f->cs_pivot) != 0)
-        return psf_fail(f, KD_ERR_SINGULAR_CS, "the equations 0 = c do not determine s: c_s is singular");
+        return kd_psf_fail(f, KD_ERR_SINGULAR_CS, "the equations 0 = c do not determine s: c_s is singular");
     for (int i = 0; i < ns * nv; i++) f->X[i] = -block(f, KD_C, KD_P)[i];
     kd_lu_solve(ns, f->cs_lu, f->cs_pivot, f->X, nv);
     for (size_t k = 0; k < sizeof with_s / sizeof *with_s; k++) {
@@ -93,14 +93,14 @@ static kd_status invert_kinematics(kd_psf *f)
 {
     int np = f->dims.np, nv = f->dims.nv;
     if (f->identity) return KD_OK;
-    if (kd_eom_Z(f->data, f->Z) != KD_EVAL_OK) return psf_eval_failure(f);
+    if (kd_eom_Z(f->data, f->Z) != KD_EVAL_OK) return kd_psf_eval_failure(f);
     kd_gemm_tn(nv, nv, np, 1, f->Z, f->Z, 0, f->big);
     for (int i = 0; i < np; i++)
         for (int j = 0; j < nv; j++) f->Zplus[j + i * nv] = f->Z[i + j * np];
     if (kd_cholesky_factor(nv, f->big) != 0)
-        return psf_fail(f, KD_ERR_DECOMPOSITION, "the kinematic matrix Z(p) has dependent columns");
+        return kd_psf_fail(f, KD_ERR_DECOMPOSITION, "the kinematic matrix Z(p) has dependent columns");
     kd_cholesky_solve(nv, f->big, f->Zplus, np);
-    if (f->dims.nq > 0 && kd_eom_q_p(f->data, f->q_p) != KD_EVAL_OK) return psf_eval_failure(f);
+    if (f->dims.nq > 0 && kd_eom_q_p(f->data, f->q_p) != KD_EVAL_OK) return kd_psf_eval_failure(f);
     return KD_OK;
 }
 
@@ -108,7 +108,7 @@ static kd_status invert_kinematics(kd_psf *f)
 static kd_eval evaluate_blocks(kd_psf *f, double t, const double *x)
 {
     kd_blocks wanted = f->blocks;
-    kd_eval   answer = psf_set_point(f, t, x);
+    kd_eval   answer = kd_psf_set_point(f, t, x);
     wanted.block[KD_G][KD_P] = NULL;
     if (answer == KD_EVAL_OK) answer = kd_eom_constraint_matrices(f->data, block(f, KD_G, KD_P), NULL);
     if (f->mass_known)
@@ -171,13 +171,14 @@ static void stack_inner_rows(kd_psf *f)
 static kd_status selector_failure(kd_psf *f, const kd_selector *s, kd_status status, const char *level)
 {
     char rows[256];
-    psf_name_rows(f, s, rows, sizeof rows);
+    kd_psf_name_rows(f, s, rows, sizeof rows);
     if (status == KD_ERR_REDUNDANT)
-        return psf_fail(f, status, "constraints on %s level are redundant: %s; use the SVD decomposition", level, rows);
+        return kd_psf_fail(f, status, "constraints on %s level are redundant: %s; use the SVD decomposition", level,
+                           rows);
     if (status == KD_ERR_RANK_CHANGE)
-        return psf_fail(f, status, "the rank of the constraints on %s level changed (%s): a singular position", level,
-                        rows);
-    return psf_fail(f, status, "the constraint matrix on %s level could not be decomposed", level);
+        return kd_psf_fail(f, status, "the rank of the constraints on %s level changed (%s): a singular position",
+                           level, rows);
+    return kd_psf_fail(f, status, "the constraint matrix on %s level could not be decomposed", level);
 }
 
 // C_a = [GZ; HZ] (ma x nv), rows of the active constraints, to f->C
@@ -304,7 +305,7 @@ static kd_status null_space_inverse(kd_psf *f, double *T)
     }
     kd_gemm_tn(free_v, free_v, nv, 1, N, f->big, 0, f->Mhat);
     if (kd_lu_factor(free_v, f->Mhat, f->pivot) != 0)
-        return psf_fail(f, KD_ERR_SINGULAR_MASS, "a motion that the constraints allow has no mass");
+        return kd_psf_fail(f, KD_ERR_SINGULAR_MASS, "a motion that the constraints allow has no mass");
     kd_lu_solve(free_v, f->Mhat, f->pivot, T, nv);
     return KD_OK;
 }
@@ -352,7 +353,7 @@ static kd_status factor_general(kd_psf *f)
     if (nw > 0) {
         memcpy(B, block(f, KD_D, KD_W), (size_t)(nw * nw) * sizeof(double));
         if (kd_lu_factor(nw, B, f->pivot) != 0)
-            return psf_fail(f, KD_ERR_SINGULAR_DW, "the equations 0 = d do not determine w: d_w is singular");
+            return kd_psf_fail(f, KD_ERR_SINGULAR_DW, "the equations 0 = d do not determine w: d_w is singular");
     }
     row_combinations(f);
     constraint_rows(f, ma);
@@ -378,8 +379,8 @@ static kd_status factor_general(kd_psf *f)
         }
     }
     if (kd_lu_factor(n, B, f->pivot) == 0) return KD_OK;
-    return psf_fail(f, KD_ERR_SINGULAR_MASS,
-                    "mass matrix, constraints and forces do not determine accelerations and multipliers");
+    return kd_psf_fail(f, KD_ERR_SINGULAR_MASS,
+                       "mass matrix, constraints and forces do not determine accelerations and multipliers");
 }
 
 // Kinv = diag(I, R') inv(B) diag(I, R)
@@ -488,7 +489,7 @@ static void inner_rows(kd_psf *f)
     }
 }
 
-kd_status psf_linearize(void *impl, double t, const double *x, const double *xdot, bool restart)
+kd_status kd_psf_linearize(void *impl, double t, const double *x, const double *xdot, bool restart)
 {
     kd_psf *f = impl;
     (void)xdot; // F_x does not contain x': the selectors are constant in a step
@@ -498,8 +499,8 @@ kd_status psf_linearize(void *impl, double t, const double *x, const double *xdo
     }
     f->fresh = f->linearized = false;
     f->e_leave_out = restart;
-    if (restart) psf_find_active(f);
-    if (evaluate_blocks(f, t, x) != KD_EVAL_OK) return psf_eval_failure(f);
+    if (restart) kd_psf_find_active(f);
+    if (evaluate_blocks(f, t, x) != KD_EVAL_OK) return kd_psf_eval_failure(f);
 
     kd_status status = eliminate_contacts(f);
     if (status < 0) return status;

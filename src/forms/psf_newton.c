@@ -20,7 +20,7 @@
 
 // ---- systems with gamma ---------------------------------------------------------------------------------------------
 
-kd_status psf_factor(void *impl, double gamma_real, double gamma_re, double gamma_im)
+kd_status kd_psf_factor(void *impl, double gamma_real, double gamma_re, double gamma_im)
 {
     kd_psf       *f = impl;
     int           m = f->m, n = f->second_order ? f->niv : m, nip = f->nip;
@@ -44,11 +44,11 @@ kd_status psf_factor(void *impl, double gamma_real, double gamma_re, double gamm
     }
     kd_status status = kd_linsolve_factor(f->linear, n, f->matrix);
     if (status == KD_OK && gamma_im != 0) status = kd_linsolve_factor_complex(f->linear, n, f->matrix_c);
-    if (status < 0) return psf_fail(f, status, "the reduced Newton matrix is singular");
+    if (status < 0) return kd_psf_fail(f, status, "the reduced Newton matrix is singular");
     return KD_OK;
 }
 
-void psf_solve_real(void *impl, double *y)
+void kd_psf_solve_real(void *impl, double *y)
 {
     kd_psf *f = impl;
     int     m = f->m, nip = f->nip, niv = f->niv;
@@ -68,7 +68,7 @@ void psf_solve_real(void *impl, double *y)
     }
 }
 
-void psf_solve_complex(void *impl, double *y_re, double *y_im)
+void kd_psf_solve_complex(void *impl, double *y_re, double *y_im)
 {
     kd_psf         *f = impl;
     int             m = f->m, nip = f->nip, niv = f->niv;
@@ -109,7 +109,7 @@ static inline void put(kd_psf *f, kd_eval *answer, kd_fn fn, int size, double *o
 {
     if (*answer != KD_EVAL_OK || size == 0) return;
     *answer = kd_eom_eval(f->data, fn, out);
-    if (*answer != KD_EVAL_OK) psf_eval_failure(f);
+    if (*answer != KD_EVAL_OK) kd_psf_eval_failure(f);
 }
 
 static kd_eval put_position(kd_psf *f)
@@ -262,7 +262,7 @@ static kd_eval correct_on_manifold(kd_psf *f, const double *p, const double *s, 
 }
 
 // Level by level: p, s from their constraints; v at the given p; (a, w, lambda, mu) at the corrected v.
-kd_eval psf_evaluate(void *impl, double t, const double *x, const double *xdot, double *part, double *y)
+kd_eval kd_psf_evaluate(void *impl, double t, const double *x, const double *xdot, double *part, double *y)
 {
     kd_psf *f = impl;
     kd_dims D = f->dims;
@@ -270,7 +270,7 @@ kd_eval psf_evaluate(void *impl, double t, const double *x, const double *xdot, 
     double *k = f->k0;
     f->counters.residuals++;
 
-    kd_eval answer = psf_set_time(f, t);
+    kd_eval answer = kd_psf_set_time(f, t);
     if (answer != KD_EVAL_OK) return answer;
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
     if (!f->identity) {
@@ -314,7 +314,7 @@ kd_eval psf_evaluate(void *impl, double t, const double *x, const double *xdot, 
 }
 
 // At an accepted point all algebraic rows hold: nothing but x' differs.
-kd_eval psf_evaluate_accepted(void *impl, double t, const double *x, const double *xdot, double *part, double *y)
+kd_eval kd_psf_evaluate_accepted(void *impl, double t, const double *x, const double *xdot, double *part, double *y)
 {
     kd_psf *f = impl;
     memset(part, 0, (size_t)f->at.n * sizeof *part);
@@ -322,13 +322,13 @@ kd_eval psf_evaluate_accepted(void *impl, double t, const double *x, const doubl
     memset(f->k0, 0, (size_t)f->dims.nv * sizeof(double));
     if (!f->identity || f->dims.nr > 0) {
         f->counters.residuals++;
-        kd_eval answer = psf_set_point(f, t, x);
+        kd_eval answer = kd_psf_set_point(f, t, x);
         if (answer != KD_EVAL_OK) return answer;
     }
     return differential_rows(f, x + f->at.v, x + f->at.a, f->k0, xdot, y);
 }
 
-void psf_expand(void *impl, const double *part, const double *y, double *dx)
+void kd_psf_expand(void *impl, const double *part, const double *y, double *dx)
 {
     kd_psf *f = impl;
     if (dx != part) memcpy(dx, part, (size_t)f->at.n * sizeof *dx);
@@ -378,7 +378,7 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
         f->moved = larger(f->moved, size);
         if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
     }
-    psf_fail(f, KD_ERR_NEWTON, "the position constraints could not be met at the end of a step");
+    kd_psf_fail(f, KD_ERR_NEWTON, "the position constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
 }
 
@@ -404,7 +404,7 @@ static kd_eval correct_velocity(kd_psf *f, double *x)
         f->moved = larger(f->moved, size);
         if (solved) return KD_EVAL_OK;
     }
-    psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
+    kd_psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
 }
 
@@ -429,7 +429,7 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
                                      unit ? unit + f->at.mu + f->active_m[i] : NULL, 1));
         if (stands(f, size, !f->plain) || settled(size, enough, &before)) return KD_EVAL_OK;
     }
-    psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
+    kd_psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
     return KD_EVAL_RETRY;
 }
 
@@ -444,9 +444,9 @@ static bool same_rows(const kd_psf *f)
     return nl == f->nl && nm == f->nm;
 }
 
-kd_eval psf_accelerations(kd_psf *f, double t, double *x)
+kd_eval kd_psf_accelerations(kd_psf *f, double t, double *x)
 {
-    kd_eval answer = psf_set_time(f, t);
+    kd_eval answer = kd_psf_set_time(f, t);
     if (answer != KD_EVAL_OK) return answer;
     if (f->linearized && same_rows(f)) { // with the matrices of before
         bool keep = f->dae->keep;
@@ -456,9 +456,9 @@ kd_eval psf_accelerations(kd_psf *f, double t, double *x)
         f->dae->keep = keep;
         if (answer != KD_EVAL_RETRY) return answer;
     }
-    return psf_note_at_point(f,
-                             kd_acceleration_solve(f->at_point, t, x + f->at.p, x + f->at.s, x + f->at.v, x + f->at.r,
-                                                   x + f->at.a, x + f->at.w, x + f->at.lambda, x + f->at.mu));
+    return kd_psf_note_at_point(f, kd_acceleration_solve(f->at_point, t, x + f->at.p, x + f->at.s, x + f->at.v,
+                                                         x + f->at.r, x + f->at.a, x + f->at.w, x + f->at.lambda,
+                                                         x + f->at.mu));
 }
 
 // Invariants that were left out of the step because e_v degenerates (kd_acceleration_project)
@@ -467,10 +467,10 @@ static kd_eval project_invariants(kd_psf *f, double t, double *x)
     kd_eval answer = kd_acceleration_project(f->at_point, t, x + f->at.p, x + f->at.s, x + f->at.v, x + f->at.r, true);
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
     f->moved = 1; // the matrices are those of another point
-    return psf_note_at_point(f, answer);
+    return kd_psf_note_at_point(f, answer);
 }
 
-kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
+kd_eval kd_psf_correct(void *impl, double t, double *x, const double *xdot)
 {
     kd_psf *f = impl;
     if (f->opt.selectors_each_step) f->dae->keep = false;
@@ -478,12 +478,12 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
     double enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
     f->moved = 0;
     if (!keep) {
-        kd_status status = psf_linearize(f, t, x, xdot, false);
+        kd_status status = kd_psf_linearize(f, t, x, xdot, false);
         if (status < 0) return status == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
         f->fresh = true;
         f->fresh_t = t;
     } else {
-        kd_eval answer = psf_set_time(f, t);
+        kd_eval answer = kd_psf_set_time(f, t);
         if (answer != KD_EVAL_OK) return answer;
     }
     kd_eval answer = correct_position(f, x, enough);
@@ -492,7 +492,7 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
     if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, ACCELERATION_ENOUGH);
     if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old; the integrator sees that they are gone
         f->dae->keep = false;
-        answer = psf_correct(f, t, x, xdot);
+        answer = kd_psf_correct(f, t, x, xdot);
     }
     return answer;
 }

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define KD_PI 3.14159265358979323846
+#include "core/pi.h"
 
 typedef struct kd_vec3 {
     double x, y, z;

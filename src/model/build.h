@@ -12,8 +12,7 @@ enum {
     KD_MODEL_MAX_ELEMENTS = 10000000,
 };
 
-// ---- positions: where readers of files found what they add
-// -----------------------------------------------------------------
+// ---- positions: where readers of files found what they add ----------------------------------------------------------
 // Elements that are added from now on stand there. file is copied.
 kd_status kd_model_at(kd_model *m, const char *file, int line, int column) KD_NODISCARD;
 // A field of the element that is added next: "law", "from.body", "motion[0]"; messages about "from.body" fall back to
@@ -29,8 +28,7 @@ kd_source kd_model_source_of(const kd_model *m, kd_section section, int element,
 bool kd_model_source_in(const kd_model *m, kd_section section, int element, const char *field, int column,
                         kd_source *source);
 
-// ---- messages
-// --------------------------------------------------------------------------------------------------------
+// ---- messages -------------------------------------------------------------------------------------------------------
 // One line each: "file:line:column: joint 'hinge': text". element < 0: no element; field NULL: the whole element.
 void kd_model_error(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
     KD_PRINTF(5, 6);
@@ -40,8 +38,7 @@ void kd_model_warn(kd_model *m, kd_section section, int element, const char *fie
 void kd_model_error_at(kd_model *m, const kd_source *source, const char *format, ...) KD_PRINTF(3, 4);
 int  kd_model_error_count(const kd_model *m);
 
-// ---- names
-// -----------------------------------------------------------------------------------------------------------
+// ---- names ----------------------------------------------------------------------------------------------------------
 typedef struct kd_name_entry {
     const char *name; // NULL: free
     kd_section  section;
@@ -66,8 +63,7 @@ const char *kd_model_nearest(const kd_model *m, kd_section section, const char *
 // "unknown body 'trailr', did you mean 'trailer'?"
 void kd_model_say_unknown(const kd_model *m, kd_section section, const char *name, char *text, size_t size);
 
-// ---- parameters
-// ------------------------------------------------------------------------------------------------------
+// ---- parameters -----------------------------------------------------------------------------------------------------
 // For readers: the value, and that the parameter has been used. false: unknown
 bool kd_model_use_parameter(kd_model *m, const char *name, double *value);
 // The text that a parameter was computed from, for the writer.
@@ -87,14 +83,12 @@ typedef struct kd_number_text {
 } kd_number_text;
 kd_status kd_model_number_text(kd_model *m, size_t offset, const char *text) KD_NODISCARD;
 
-// ---- memory of the model
-// ---------------------------------------------------------------------------------------------
+// ---- memory of the model --------------------------------------------------------------------------------------------
 const char *kd_model_text(kd_model *m, const char *text); // a copy; NULL for NULL, and when memory is short
 
 const double *kd_model_numbers(kd_model *m, const double *x, int n); // the same of numbers
 
-// ---- adding elements
-// -------------------------------------------------------------------------------------------------
+// ---- adding elements ------------------------------------------------------------------------------------------------
 // Name and definition are acceptable (schema KD_SCHEMA_COUNT: the definition is not looked at) and there is room behind
 // the last element of the section: then the caller writes it there, and kd_model_enter counts it in.
 kd_status kd_model_prepare(kd_model *m, kd_section section, kd_schema_id schema, const char *name,
@@ -130,8 +124,7 @@ struct kd_model_private {
     char               message[16384];
 };
 
-// ---- parts of kd_model_finish
-// ----------------------------------------------------------------------------------------
+// ---- parts of kd_model_finish ---------------------------------------------------------------------------------------
 // Mass, centre of mass and inertia about it of the shapes, with their densities; a total mass that is given (not NaN)
 // scales them, and then shapes without any density count with equal ones. false: the shapes have no mass.
 typedef struct kd_mass {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "model/build.h"
+#include "model/element.h"
 
 // ---- units ----------------------------------------------------------------------------------------------------------
 
@@ -82,65 +82,29 @@ static const char *unit_along(kd_property property, bool angle, bool six, int i)
     }
 }
 
-// Inner states of force elements, in the order of the equations; "1": slips and openings
-static const char *unit_of_inner(const kd_force *f, int i)
+// Of "N|N m" the first or the second
+static const char *one_of(const char *both, bool second)
 {
-    switch (f->def.kind) {
-    case KD_HYDRAULIC:
-        return i < 2 ? "Pa" : "1";
-    case KD_AIR_SPRING:
-        return "m^3"; // amounts of air, as volumes at ambient pressure
-    case KD_MAXWELL:
-        return "m";
-    case KD_TYRE:
-        return "1";
-    default:
-        return "";
-    }
+    static const struct {
+        const char *both, *unit[2];
+    } list[] = {{"m|rad", {"m", "rad"}}, {"m/s|rad/s", {"m/s", "rad/s"}}, {"N|N m", {"N", "N m"}}};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        if (strcmp(list[i].both, both) == 0) return list[i].unit[second];
+    return both;
 }
 
-// Of an air spring: force, pressure, volume, pressure of the auxiliary volume
-static const char *unit_of_air(int i)
-{
-    return i == 0 ? "N" : i == 2 ? "m^3" : "Pa";
-}
-
+// What a class says of its reading; a force in a joint: by the coordinate
 static const char *unit_of_force_element(const kd_model *m, const kd_path *path)
 {
     const kd_force *f = &m->force[path->element];
-    if (path->property == KD_PROPERTY_INNER) return unit_of_inner(f, path->i);
-    if (f->def.kind == KD_AIR_SPRING && path->property == KD_PROPERTY_FORCE) return unit_of_air(path->i);
-    switch (f->def.kind) {
-    case KD_BUSHING:
-    case KD_APPLIED:
-    case KD_CONTACT:
-        return unit_along(path->property, false, true, path->i);
-    case KD_RSDA:
-        return unit_along(path->property, true, false, path->i);
-    case KD_JOINT_SPRING:
-    case KD_JOINT_STOP:
-    case KD_JOINT_FRICTION:
-        return unit_along(path->property,
-                          f->joint >= 0 && kd_joint_turns(m->joint[f->joint].def.kind, f->def.coordinate - 1), false,
-                          path->i);
-    default:
-        return unit_along(path->property, false, false, path->i);
-    }
+    const bool      in_joint = kd_force_element((int)f->def.kind)->units == KD_UNITS_OF_JOINT && f->joint >= 0;
+    return one_of(path->reading->unit, in_joint && kd_joint_turns(m->joint[f->joint].def.kind, f->def.coordinate - 1));
 }
 
 static const char *unit_of_constraint(const kd_model *m, const kd_path *path)
 {
-    if (path->property == KD_PROPERTY_WRENCH)
-        return path->i > 5 ? unit_of_motion(false, 0) : unit_of_force(path->i > 2);
-    switch (m->constraint[path->element].def.kind) {
-    case KD_COUPLING:
-    case KD_EXPRESSION:
-        return ""; // as its terms are
-    case KD_ORIENTATION:
-        return unit_of_force(true);
-    default:
-        return unit_of_force(false);
-    }
+    if (path->reading) return path->reading->unit;
+    return kd_constraint_element((int)m->constraint[path->element].def.kind)->unit; // of multipliers
 }
 
 static const char *unit_of_sensor(const kd_model *m, const char *unit, const char *value);
@@ -151,7 +115,7 @@ static const char *unit_of_state(const kd_model *m, int element)
     const kd_state_def *def = &m->state[element].def;
     kd_path             path;
     if (def->unit && def->unit[0]) return def->unit;
-    if (def->kind != KD_STATE_LAG || !def->input || !strchr(def->input, '.')) return "";
+    if (!kd_state_element_class((int)def->kind)->follows_input || !def->input || !strchr(def->input, '.')) return "";
     if (!kd_path_parse(m, def->input, &path, NULL, 0) || path.section == KD_SECTION_STATE) return "";
     return kd_path_unit(m, &path);
 }
@@ -208,10 +172,10 @@ static const char *unit_of_nameless(const kd_model *m, const char *name)
 {
     for (int i = 0; i < m->nforces; i++) {
         const size_t n = strlen(m->force[i].name);
-        if (strncmp(name, m->force[i].name, n) != 0) continue;
-        if (name[n] == '\0') return unit_of_inner(&m->force[i], 0);
-        if (name[n] == '.' && name[n + 1] >= '1' && name[n + 1] <= '9' && name[n + 2] == '\0')
-            return unit_of_inner(&m->force[i], name[n + 1] - '1');
+        const char  *unit = kd_force_element((int)m->force[i].def.kind)->unit;
+        if (strncmp(name, m->force[i].name, n) != 0 || !unit) continue;
+        if (name[n] == '\0') return unit;
+        if (name[n] == '.' && name[n + 1] >= '1' && name[n + 1] <= '9' && name[n + 2] == '\0') return unit;
     }
     return "";
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "model/build.h"
+#include "model/element.h"
 
 // ---- curves ---------------------------------------------------------------------------------------------------------
 
@@ -93,13 +93,8 @@ static kd_status finish_tracks(kd_model *m)
 
 static const kd_anchor on_ground = {-1, {0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
-static kd_vec3 world_point(const kd_model *m, const kd_anchor *a)
-{
-    return a->body < 0 ? a->r : kd_vec_add(m->body[a->body].r, kd_mat_vec(&m->body[a->body].R, a->r));
-}
-
 // Both ends on one body: there is nothing that could move. An error is written.
-static bool ends_differ(kd_model *m, kd_section section, int element, const kd_anchor *from, const kd_anchor *to)
+bool kd_ends_differ(kd_model *m, kd_section section, int element, const kd_anchor *from, const kd_anchor *to)
 {
     if (from->body != to->body) return true;
     kd_model_error(m, section, element, "to", "both ends are on %s%s%s", to->body < 0 ? "the ground" : "body '",
@@ -161,7 +156,7 @@ static void finish_joints(kd_model *m)
         j->from = j->to = on_ground;
         if (kd_places_resolve(m, KD_SECTION_JOINT, i, &j->def.from, &j->def.to, j->def.kind == KD_UNIVERSAL, &j->from,
                               &j->to)) {
-            ends_differ(m, KD_SECTION_JOINT, i, &j->from, &j->to);
+            kd_ends_differ(m, KD_SECTION_JOINT, i, &j->from, &j->to);
         }
         if (j->def.kind == KD_SPHERICAL) check_quaternion(m, i, j->def.q);
         if (j->def.kind == KD_FREE) check_quaternion(m, i, j->def.q + 3);
@@ -169,120 +164,47 @@ static void finish_joints(kd_model *m)
     }
 }
 
-// ---- constraints ----------------------------------------------------------------------------------------------------
+// ---- constraints and forces: their classes check them ---------------------------------------------------------------
 
-static void check_terms(kd_model *m, int i)
+int kd_finish_curve(kd_model *m, kd_section section, int element, const char *field, const char *name)
 {
-    static const char *const field[KD_MAX_TERMS] = {"terms[0]", "terms[1]", "terms[2]", "terms[3]",
-                                                    "terms[4]", "terms[5]", "terms[6]", "terms[7]"};
-    const kd_constraint_def *def = &m->constraint[i].def;
-    if (def->nterms < 1) kd_model_error(m, KD_SECTION_CONSTRAINT, i, "terms", "it couples no coordinates");
-    for (int k = 0; k < def->nterms; k++) {
-        kd_path path;
-        char    why[300] = "";
-        if (!def->coordinate[k]) {
-            kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k], "coordinate %d is missing", k + 1);
-        } else if (!kd_path_parse(m, def->coordinate[k], &path, why, sizeof why)) {
-            kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k], "%s", why);
-        } else if (path.section != KD_SECTION_JOINT || path.property != KD_PROPERTY_Q) {
-            kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k],
-                           "'%s' cannot be coupled: it is no coordinate of a joint, as joint.NAME.q is",
-                           def->coordinate[k]);
-        } else if (def->factor[k] == 0.0) {
-            kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k], "the factor of '%s' is 0", def->coordinate[k]);
-        }
-    }
-}
-
-static void check_distance(kd_model *m, int i)
-{
-    kd_constraint *c = &m->constraint[i];
-    if (isnan(c->def.length)) {
-        c->def.length = kd_vec_norm(kd_vec_sub(world_point(m, &c->to), world_point(m, &c->from)));
-    }
-    if (!(c->def.length > 0.0)) {
-        kd_model_error(m, KD_SECTION_CONSTRAINT, i, "length",
-                       "the distance is 0, and so has no direction; a spherical joint holds two points together");
-    }
-}
-
-static void find_curve(kd_model *m, int i)
-{
-    kd_constraint *c = &m->constraint[i];
-    c->curve = kd_model_find(m, KD_SECTION_CURVE, c->def.value);
-    if (c->curve >= 0) return;
-    char text[300];
-    kd_model_say_unknown(m, KD_SECTION_CURVE, c->def.value, text, sizeof text);
-    kd_model_error(m, KD_SECTION_CONSTRAINT, i, "curve", "%s", text);
-}
-
-// A profile by the name of its curve; -1: none.
-static int find_profile(kd_model *m, int i, const char *field, const char *name)
-{
-    if (!name) return -1;
     const int curve = kd_model_find(m, KD_SECTION_CURVE, name);
     char      text[300];
-    if (curve >= 0 && m->curve[curve].def.form != KD_CURVE_SPLINE) {
-        kd_model_error(m, KD_SECTION_CONSTRAINT, i, field,
-                       "the curve '%s' must be a spline: the second derivative of a profile is continuous", name);
-    } else if (curve < 0) {
-        kd_model_say_unknown(m, KD_SECTION_CURVE, name, text, sizeof text);
-        kd_model_error(m, KD_SECTION_CONSTRAINT, i, field, "%s", text);
-    }
-    return curve;
+    if (curve >= 0) return curve;
+    kd_model_say_unknown(m, KD_SECTION_CURVE, name, text, sizeof text);
+    kd_model_error(m, section, element, field, "%s", text);
+    return -1;
 }
 
-static void check_wheel(kd_model *m, int i)
+bool kd_finish_constraint_places(kd_model *m, int i)
 {
-    kd_constraint       *c = &m->constraint[i];
-    const kd_wheel_rail *w = &c->def.rail;
-    c->wheel_curve = find_profile(m, i, "wheel_profile", w->wheel_profile);
-    c->rail_curve = find_profile(m, i, "rail_profile", w->rail_profile);
-    const double slope = fabs(w->conicity) / sqrt(1.0 + w->conicity * w->conicity);
-    if (c->wheel_curve < 0 && c->rail_curve < 0 && !(w->tread_radius > w->rail_radius))
-        kd_model_error(m, KD_SECTION_CONSTRAINT, i, "tread_radius",
-                       "the hollow tread must have a larger radius than the head of the rail");
-    if (c->rail_curve < 0 && !(slope < 0.9))
-        kd_model_error(m, KD_SECTION_CONSTRAINT, i, "conicity", "the tread is too steep");
+    kd_constraint *c = &m->constraint[i];
+    return kd_places_resolve(m, KD_SECTION_CONSTRAINT, i, &c->def.from, &c->def.to, false, &c->from, &c->to) &&
+           kd_ends_differ(m, KD_SECTION_CONSTRAINT, i, &c->from, &c->to);
 }
 
 static void finish_constraints(kd_model *m)
 {
     for (int i = 0; i < m->nconstraints; i++) {
         kd_constraint *c = &m->constraint[i];
+        const kd_element_class *class = kd_constraint_element((int)c->def.kind);
         c->from = c->to = on_ground;
         c->wheel_curve = c->rail_curve = -1;
-        if (c->def.kind == KD_WHEEL_RAIL) check_wheel(m, i);
-        if (c->def.kind == KD_COUPLING) {
-            check_terms(m, i);
-        } else if (c->def.kind != KD_EXPRESSION) {
-            const bool placed =
-                kd_places_resolve(m, KD_SECTION_CONSTRAINT, i, &c->def.from, &c->def.to, false, &c->from, &c->to);
-            if (c->def.kind == KD_POINT_ON_CURVE) find_curve(m, i);
-            if (!placed || !ends_differ(m, KD_SECTION_CONSTRAINT, i, &c->from, &c->to)) continue;
-            if (c->def.kind == KD_DISTANCE) check_distance(m, i);
-        }
+        if (class->finish)
+            class->finish(m, i);
+        else if (!class->placeless)
+            (void)kd_finish_constraint_places(m, i);
     }
 }
 
-// ---- forces ---------------------------------------------------------------------------------------------------------
-
-static bool acts_in_joint(const kd_force_def *def)
+void kd_finish_two_places(kd_model *m, int i)
 {
-    switch (def->kind) {
-    case KD_JOINT_SPRING:
-    case KD_JOINT_STOP:
-    case KD_JOINT_FRICTION:
-        return true;
-    case KD_RSDA:
-        return def->joint != NULL;
-    default:
-        return false;
-    }
+    kd_force *f = &m->force[i];
+    if (kd_places_resolve(m, KD_SECTION_FORCE, i, &f->def.from, &f->def.to, false, &f->from, &f->to))
+        kd_ends_differ(m, KD_SECTION_FORCE, i, &f->from, &f->to);
 }
 
-// The joint of a force and the number of its coordinate.
-static void find_joint(kd_model *m, int i)
+bool kd_finish_joint(kd_model *m, int i)
 {
     kd_force *f = &m->force[i];
     char      text[300];
@@ -290,86 +212,32 @@ static void find_joint(kd_model *m, int i)
     if (k < 0) {
         kd_model_say_unknown(m, KD_SECTION_JOINT, f->def.joint, text, sizeof text);
         kd_model_error(m, KD_SECTION_FORCE, i, "joint", "%s", text);
-        return;
+        return false;
     }
     const kd_joint *j = &m->joint[k];
     const int       n = kd_joint_coordinates(j->def.kind);
-    if (f->def.kind == KD_RSDA) {
-        if (j->def.kind != KD_REVOLUTE && j->def.kind != KD_SCREW && j->def.kind != KD_CYLINDRICAL) {
-            kd_model_error(m, KD_SECTION_FORCE, i, "joint", "joint '%s' is not revolute, screw or cylindrical",
-                           j->name);
-            return;
-        }
-    } else if (f->def.coordinate < 1 || f->def.coordinate > n) {
+    const bool      chooses = kd_element_field(kd_force_element((int)f->def.kind), "coordinate") != NULL;
+    if (chooses && (f->def.coordinate < 1 || f->def.coordinate > n)) {
         kd_model_error(m, KD_SECTION_FORCE, i, "coordinate", "coordinate %d of joint '%s', which has %d",
                        f->def.coordinate, j->name, n);
-        return;
+        return false;
     }
     f->joint = k;
     f->from = j->from;
     f->to = j->to;
+    return true;
 }
 
-static bool rubs(const kd_force_def *def)
-{
-    return def->kind == KD_JOINT_FRICTION && (def->normal[0] > 0.0 || def->normal[1] > 0.0);
-}
-
-// Friction of the force across a joint needs that force as multipliers: the joint is a constraint in all coordinates.
-static void check_friction(kd_model *m, int i)
-{
-    const kd_force_def *def = &m->force[i].def;
-    kd_joint           *j = &m->joint[m->force[i].joint];
-    const bool          turns = j->def.kind == KD_REVOLUTE || (j->def.kind == KD_CYLINDRICAL && def->coordinate == 1);
-    if (def->stick && j->def.motion[def->coordinate - 1])
-        kd_model_error(m, KD_SECTION_FORCE, i, "stick", "the motion of joint '%s' is prescribed: it cannot stick",
-                       j->name);
-    if (!rubs(def)) return;
-    if (j->def.kind != KD_REVOLUTE && j->def.kind != KD_PRISMATIC && j->def.kind != KD_CYLINDRICAL)
-        kd_model_error(
-            m, KD_SECTION_FORCE, i, "normal",
-            "joint '%s' is not revolute, prismatic or cylindrical: there is no one force across it that rubs", j->name);
-    else if (turns && !(def->lever > 0.0))
-        kd_model_error(m, KD_SECTION_FORCE, i, "normal",
-                       "it rubs against a turn: give the radius at which it does so as 'lever'");
-    else if (j->def.cut == KD_CUT_NO)
-        kd_model_error(m, KD_SECTION_FORCE, i, "normal",
-                       "it needs the reaction of joint '%s' as a constraint, but that says 'cut: no'", j->name);
-    j->rubs = true;
-}
-
-// A point in the world without axes of its own: a force along the axes of its body does not take those of the world.
-static bool is_point_of_world(const kd_place *p)
-{
-    const bool axes = p->axis[0] != 0.0 || p->axis[1] != 0.0 || p->axis[2] != 0.0 || p->orientation[1] != 0.0 ||
-                      p->orientation[2] != 0.0 || p->orientation[3] != 0.0;
-    return p->in == KD_IN_WORLD && !axes;
-}
-
-// The road is on the ground, where `from` says nothing else.
-static void finish_tyre(kd_model *m, int i)
-{
-    kd_force *f = &m->force[i];
-    bool      to = kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to);
-    if (to && f->to.body < 0)
-        kd_model_error(m, KD_SECTION_FORCE, i, "to", "it acts on the ground, which does not move");
-    if (kd_place_resolve(m, KD_SECTION_FORCE, i, "from", &f->def.from, &f->from) && to && f->to.body >= 0)
-        ends_differ(m, KD_SECTION_FORCE, i, &f->from, &f->to);
-    if (f->def.friction > 0.0 && isnan(f->def.load))
-        kd_model_error(m, KD_SECTION_FORCE, i, "friction", "a tyre with 'friction' needs its nominal 'load'");
-}
-
-// A stop or a contact is compliant or rigid.
-static void check_restitution(kd_model *m, int i)
+void kd_finish_restitution(kd_model *m, int i, const char *const *others)
 {
     const kd_force_def *d = &m->force[i].def;
-    const bool          rigid = !isnan(d->restitution);
-    const char *const   key = !isnan(d->stiffness)    ? "stiffness"
-                              : d->damping != 0.0     ? "damping"
-                              : d->dissipation != 0.0 ? "dissipation"
-                              : d->friction != 0.0    ? "friction"
-                                                      : NULL;
-    if (!rigid && isnan(d->stiffness))
+    const kd_element_class *class = kd_force_element((int)d->kind);
+    const bool  soft = !isnan(kd_element_number(class, d, "stiffness"));
+    const bool  rigid = !isnan(kd_element_number(class, d, "restitution"));
+    const char *key = soft ? "stiffness" : NULL;
+    for (; !key && *others; others++)
+        if (kd_element_number(class, d, *others) != 0.0) key = *others;
+    if (!rigid && !soft)
         kd_model_error(m, KD_SECTION_FORCE, i, "stiffness",
                        "'stiffness' is missing; or give 'restitution' for rigid impacts");
     else if (rigid && key && strcmp(key, "friction") == 0)
@@ -378,41 +246,6 @@ static void check_restitution(kd_model *m, int i)
     else if (rigid && key)
         kd_model_error(m, KD_SECTION_FORCE, i, key, "'%s' has no meaning beside 'restitution', which makes it rigid",
                        key);
-    if (rigid && d->kind == KD_JOINT_STOP && !(d->lower < d->upper))
-        kd_model_error(m, KD_SECTION_FORCE, i, "lower", "the lower limit %g must be below the upper one, %g", d->lower,
-                       d->upper);
-}
-
-// The volume of an air spring: by area and one volume, or by a curve.
-static void finish_air_spring(kd_model *m, int i)
-{
-    kd_force           *f = &m->force[i];
-    const kd_force_def *d = &f->def;
-    if (!d->volumes) {
-        if (isnan(d->area[0]) || isnan(d->volume[0]))
-            kd_model_error(m, KD_SECTION_FORCE, i, "area", "'area' and 'volume' are needed, or a curve 'volumes'");
-    } else if (!isnan(d->area[0]) || !isnan(d->volume[0]) || !isnan(d->length)) {
-        kd_model_error(m, KD_SECTION_FORCE, i, "volumes",
-                       "'area', 'volume' and 'length' have no meaning beside 'volumes', which has them");
-    } else {
-        char text[300];
-        f->curve = kd_model_find(m, KD_SECTION_CURVE, d->volumes);
-        if (f->curve < 0) kd_model_say_unknown(m, KD_SECTION_CURVE, d->volumes, text, sizeof text);
-        if (f->curve < 0) kd_model_error(m, KD_SECTION_FORCE, i, "volumes", "%s", text);
-    }
-    if (d->volume[1] > 0.0 && d->flow == 0.0)
-        kd_model_error(m, KD_SECTION_FORCE, i, "flow", "the throttle to the auxiliary volume needs its 'flow'");
-}
-
-static void check_hydraulic(kd_model *m, int i)
-{
-    const kd_force_def *d = &m->force[i].def;
-    if (d->valve && d->flow == 0.0) kd_model_error(m, KD_SECTION_FORCE, i, "flow", "the valve needs its 'flow'");
-    if (d->valve && !(d->supply[0] > d->supply[1]))
-        kd_model_error(m, KD_SECTION_FORCE, i, "supply",
-                       "the pressure of the pump, %g, must be above that of the tank, %g", d->supply[0], d->supply[1]);
-    if (!d->valve && d->lag > 0.0)
-        kd_model_error(m, KD_SECTION_FORCE, i, "lag", "'lag' has no meaning without 'valve'");
 }
 
 static void finish_forces(kd_model *m)
@@ -421,22 +254,7 @@ static void finish_forces(kd_model *m)
         kd_force *f = &m->force[i];
         f->from = f->to = on_ground;
         f->joint = f->curve = -1;
-        if (f->def.kind == KD_AIR_SPRING) finish_air_spring(m, i);
-        if (f->def.kind == KD_HYDRAULIC) check_hydraulic(m, i);
-        if (f->def.kind == KD_JOINT_STOP || f->def.kind == KD_CONTACT) check_restitution(m, i);
-        if (acts_in_joint(&f->def)) {
-            find_joint(m, i);
-            if (f->def.kind == KD_JOINT_FRICTION && f->joint >= 0) check_friction(m, i);
-        } else if (f->def.kind == KD_TYRE) {
-            finish_tyre(m, i);
-        } else if (f->def.kind == KD_APPLIED) {
-            if (kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to) && f->to.body < 0) {
-                kd_model_error(m, KD_SECTION_FORCE, i, "to", "it acts on the ground, which does not move");
-            }
-            if (f->def.in == KD_IN_BODY && is_point_of_world(&f->def.to)) f->to.R = kd_mat_identity();
-        } else if (kd_places_resolve(m, KD_SECTION_FORCE, i, &f->def.from, &f->def.to, false, &f->from, &f->to)) {
-            ends_differ(m, KD_SECTION_FORCE, i, &f->from, &f->to);
-        }
+        kd_force_element((int)f->def.kind)->finish(m, i);
     }
 }
 

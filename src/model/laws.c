@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "model/build.h"
-#include "model/schema.h"
+#include "model/element.h"
 
 // ---- what a text may read -------------------------------------------------------------------------------------------
 
@@ -194,54 +193,31 @@ static kd_status check_text(reader *r, kd_section section, int element, const ch
 
 // ---- elements -------------------------------------------------------------------------------------------------------
 
-static const char *const of_length[] = {"length", "rate", NULL};
-static const char *const of_angle[] = {"angle", "length", "rate", NULL};
-static const char *const of_coordinate[] = {"q", "v", NULL};
-static const char *const of_road[] = {"x", NULL};
-static const char *const of_shifts[] = {"x", "y", "z", "vx", "vy", "vz", NULL};
+static const unsigned may_read[] = {[KD_READS_MOTION] = READ_TIME | READ_POSITIONS | READ_MOTION,
+                                    [KD_READS_POSITIONS] = READ_TIME | READ_INPUTS | READ_POSITIONS,
+                                    [KD_READS_TIME] = READ_TIME | READ_INPUTS};
 
-static const unsigned law = READ_TIME | READ_POSITIONS | READ_MOTION;
-
-static const char *const *law_locals(kd_force_kind kind)
+// The expressions of an element, by its fields
+static kd_status check_laws(reader *r, kd_section section, int element, const kd_element_class *class, const void *def)
 {
-    switch (kind) {
-    case KD_RSDA:
-        return of_angle;
-    case KD_JOINT_SPRING:
-        return of_coordinate;
-    default:
-        return of_length;
+    kd_status status = KD_OK;
+    for (int i = 0; i < class->nfields; i++) {
+        const kd_field    *f = &class->fields[i];
+        const char *const *text = (const char *const *)(const void *)((const char *)def + f->offset);
+        for (int k = 0; f->type == KD_FIELD_LAW && k < f->count && status >= 0; k++) {
+            char name[40];
+            kd_text(name, sizeof name, f->count > 1 ? "%s[%d]" : "%s", f->key, k);
+            status = check_text(r, section, element, name, text[k], may_read[f->reads], f->locals);
+        }
     }
-}
-
-// A text of a force, if its kind has such a field.
-static kd_status check_force_text(reader *r, int i, const char *key, const char *field, const char *text, unsigned may,
-                                  const char *const *locals)
-{
-    if (!text) return KD_OK;
-    const kd_schema *schema = kd_schema_of(KD_SCHEMA_FORCE);
-    const int        kind = (int)r->m->force[i].def.kind;
-    if (kd_schema_field(schema, kind, key)) return check_text(r, KD_SECTION_FORCE, i, field, text, may, locals);
-    kd_model_error(r->m, KD_SECTION_FORCE, i, field, "a force of type %s has no '%s'", schema->kinds[kind].word, key);
-    return KD_OK;
+    return status;
 }
 
 static kd_status check_force(reader *r, int i)
 {
-    static const char *const force_field[] = {"force[0]", "force[1]", "force[2]"};
-    static const char *const torque_field[] = {"torque[0]", "torque[1]", "torque[2]"};
-    const kd_force_def      *def = &r->m->force[i].def;
-    kd_status                status = check_force_text(r, i, "law", "law", def->law, law, law_locals(def->kind));
-    if (status >= 0) status = check_force_text(r, i, "valve", "valve", def->valve, law, of_length);
-    if (status >= 0) status = check_force_text(r, i, "inflow", "inflow", def->inflow, law, of_length);
-    if (r->m->force[i].curve >= 0) r->used[KD_SECTION_CURVE][r->m->force[i].curve] = true;
-    if (status >= 0) status = check_force_text(r, i, "road", "road", def->road, READ_TIME | READ_INPUTS, of_road);
-    for (int k = 0; k < 3 && status >= 0; k++) {
-        status = check_force_text(r, i, "force", force_field[k], def->force[k], law,
-                                  def->kind == KD_BUSHING ? of_shifts : NULL);
-        if (status >= 0) status = check_force_text(r, i, "torque", torque_field[k], def->torque[k], law, NULL);
-    }
-    return status;
+    const kd_force *f = &r->m->force[i];
+    if (f->curve >= 0) r->used[KD_SECTION_CURVE][f->curve] = true;
+    return check_laws(r, KD_SECTION_FORCE, i, kd_force_element((int)f->def.kind), &f->def);
 }
 
 // ---- discrete parts -------------------------------------------------------------------------------------------------
@@ -345,11 +321,13 @@ static kd_status check_elements(reader *r)
     for (int i = 0; i < m->nforces && status >= 0; i++) status = check_force(r, i);
     for (int i = 0; i < m->nstates && status >= 0; i++) {
         r->node = m->nsensors + i;
-        status = check_text(r, KD_SECTION_STATE, i, "input", m->state[i].def.input, law, NULL);
+        status =
+            check_laws(r, KD_SECTION_STATE, i, kd_state_element_class((int)m->state[i].def.kind), &m->state[i].def);
     }
     for (int i = 0; i < m->nsensors && status >= 0; i++) {
         r->node = i;
-        status = check_text(r, KD_SECTION_SENSOR, i, "value", m->sensor[i].def.value, law | READ_ACCELERATIONS, NULL);
+        status = check_text(r, KD_SECTION_SENSOR, i, "value", m->sensor[i].def.value,
+                            may_read[KD_READS_MOTION] | READ_ACCELERATIONS, NULL);
     }
     r->node = -1;
     for (int i = 0; i < m->njoints && status >= 0; i++) {
@@ -366,9 +344,7 @@ static kd_status check_elements(reader *r)
         if (c->curve >= 0) r->used[KD_SECTION_CURVE][c->curve] = true;
         if (c->wheel_curve >= 0) r->used[KD_SECTION_CURVE][c->wheel_curve] = true;
         if (c->rail_curve >= 0) r->used[KD_SECTION_CURVE][c->rail_curve] = true;
-        if (c->def.kind != KD_EXPRESSION) continue;
-        status = check_text(r, KD_SECTION_CONSTRAINT, i, "value", c->def.value,
-                            READ_TIME | READ_INPUTS | READ_POSITIONS, NULL);
+        status = check_laws(r, KD_SECTION_CONSTRAINT, i, kd_constraint_element((int)c->def.kind), &c->def);
     }
     return status < 0 ? status : check_discrete(r);
 }

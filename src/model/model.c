@@ -575,6 +575,23 @@ static void copy_place(kd_model *m, kd_place *place)
     place->body = kd_model_text(m, place->body);
 }
 
+// The texts of a definition, by its fields; those of other kinds are not looked at
+static void copy_texts(kd_model *m, const kd_schema *schema, void *def)
+{
+    const int kind = kd_schema_kind_of(schema, def);
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *field = kd_schema_field_at(schema, kind, i);
+        void           *at = (char *)def + field->offset;
+        const char    **text = at;
+        int             n = field->type == KD_FIELD_TEXT || field->type == KD_FIELD_NAME || field->type == KD_FIELD_LAW
+                                ? field->count
+                                : 0;
+        if (field->type == KD_FIELD_PLACE) copy_place(m, at);
+        if (field->type == KD_FIELD_TERMS) memcpy(&n, (char *)def + field->length, sizeof n);
+        for (int k = 0; k < n; k++) text[k] = kd_model_text(m, text[k]);
+    }
+}
+
 kd_status kd_model_add_parameter(kd_model *m, const char *name, double value)
 {
     kd_status status = kd_model_prepare(m, KD_SECTION_PARAMETER, KD_SCHEMA_COUNT, name, &value);
@@ -689,14 +706,7 @@ kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd_constr
     if (status < 0) return status;
     kd_constraint *c = &m->constraint[m->nconstraints];
     *c = (kd_constraint){.name = kd_model_text(m, name), .source = m->private->source, .def = *def, .curve = -1};
-    copy_place(m, &c->def.from);
-    copy_place(m, &c->def.to);
-    for (int i = 0; i < KD_MAX_TERMS; i++) {
-        c->def.coordinate[i] = i < def->nterms ? kd_model_text(m, def->coordinate[i]) : NULL;
-    }
-    c->def.value = kd_model_text(m, def->value);
-    c->def.rail.wheel_profile = kd_model_text(m, def->rail.wheel_profile);
-    c->def.rail.rail_profile = kd_model_text(m, def->rail.rail_profile);
+    copy_texts(m, kd_schema_of(KD_SCHEMA_CONSTRAINT), &c->def);
     return kd_model_enter(m, KD_SECTION_CONSTRAINT, c->name);
 }
 
@@ -706,18 +716,7 @@ kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *
     if (status < 0) return status;
     kd_force *f = &m->force[m->nforces];
     *f = (kd_force){.name = kd_model_text(m, name), .source = m->private->source, .def = *def, .joint = -1};
-    copy_place(m, &f->def.from);
-    copy_place(m, &f->def.to);
-    f->def.joint = kd_model_text(m, def->joint);
-    f->def.law = kd_model_text(m, def->law);
-    f->def.road = kd_model_text(m, def->road);
-    f->def.valve = kd_model_text(m, def->valve);
-    f->def.inflow = kd_model_text(m, def->inflow);
-    f->def.volumes = kd_model_text(m, def->volumes);
-    for (int i = 0; i < 3; i++) {
-        f->def.force[i] = kd_model_text(m, def->force[i]);
-        f->def.torque[i] = kd_model_text(m, def->torque[i]);
-    }
+    copy_texts(m, kd_schema_of(KD_SCHEMA_FORCE), &f->def);
     return kd_model_enter(m, KD_SECTION_FORCE, f->name);
 }
 
@@ -741,8 +740,7 @@ kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *
     if (status < 0) return status;
     kd_state_element *s = &m->state[m->nstates];
     *s = (kd_state_element){kd_model_text(m, name), m->private->source, *def};
-    s->def.input = kd_model_text(m, def->input);
-    s->def.unit = kd_model_text(m, def->unit);
+    copy_texts(m, kd_schema_of(KD_SCHEMA_STATE), &s->def);
     return kd_model_enter(m, KD_SECTION_STATE, s->name);
 }
 

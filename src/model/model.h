@@ -218,10 +218,11 @@ typedef enum kd_property {
 } kd_property;
 
 typedef struct kd_path {
-    kd_section  section;
-    int         element;
-    kd_property property;
-    int         i, j;
+    kd_section                section;
+    int                       element;
+    kd_property               property;
+    int                       i, j;
+    const struct kd_readable *reading; // of the class of an element (model/element.h); NULL
 } kd_path;
 
 // false: not a path of this model, why (may be NULL) says what is unknown and what it could have been.

@@ -3,8 +3,7 @@
 
 #include "core/text.h"
 #include "expr/expr.h"
-#include "model/build.h"
-#include "model/schema.h"
+#include "model/element.h"
 
 // One property of an element by the text behind its name.
 typedef struct property {
@@ -41,48 +40,13 @@ static const property of_reaction[] = {
     {"force.x", KD_PROPERTY_FORCE, 0, 0}, {"force.y", KD_PROPERTY_FORCE, 1, 0}, {"force.z", KD_PROPERTY_FORCE, 2, 0},
     {"torque.x", KD_PROPERTY_FORCE, 3, 0}, {"torque.y", KD_PROPERTY_FORCE, 4, 0}, {"torque.z", KD_PROPERTY_FORCE, 5, 0},
 };
-static const property of_length[] = {
-    {"length", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
-};
-static const property of_tyre[] = {
-    {"length", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
-    // with friction
-    {"longitudinal", KD_PROPERTY_FORCE, 1, 0}, {"lateral", KD_PROPERTY_FORCE, 2, 0},
-};
-static const property of_cylinder[] = {
-    {"length", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
-    {"pressure_a", KD_PROPERTY_INNER, 0, 0}, {"pressure_b", KD_PROPERTY_INNER, 1, 0},
-    // with a lag
-    {"spool", KD_PROPERTY_INNER, 2, 0},
-};
-static const property of_air[] = {
-    {"length", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
-    {"pressure", KD_PROPERTY_FORCE, 1, 0}, {"volume", KD_PROPERTY_FORCE, 2, 0}, {"air", KD_PROPERTY_INNER, 0, 0},
-    // with an auxiliary volume
-    {"auxiliary_pressure", KD_PROPERTY_FORCE, 3, 0}, {"auxiliary_air", KD_PROPERTY_INNER, 1, 0},
-};
-static const property of_angle[] = {
-    {"angle", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"torque", KD_PROPERTY_FORCE, 0, 0},
-};
-static const property of_coordinate[] = {
-    {"q", KD_PROPERTY_Q, 0, 0}, {"v", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
-};
-static const property of_wrench[] = {
-    {"fx", KD_PROPERTY_FORCE, 0, 0}, {"fy", KD_PROPERTY_FORCE, 1, 0}, {"fz", KD_PROPERTY_FORCE, 2, 0},
-    {"tx", KD_PROPERTY_FORCE, 3, 0}, {"ty", KD_PROPERTY_FORCE, 4, 0}, {"tz", KD_PROPERTY_FORCE, 5, 0},
-};
 static const property of_constraint[] = {
     // by the number of rows
     {"force", KD_PROPERTY_FORCE, 0, 0},  {"force1", KD_PROPERTY_FORCE, 0, 0},
     {"force2", KD_PROPERTY_FORCE, 1, 0}, {"force3", KD_PROPERTY_FORCE, 2, 0},
 };
-static const property of_wheel[] = {
-    {"fx", KD_PROPERTY_WRENCH, 0, 0}, {"fy", KD_PROPERTY_WRENCH, 1, 0}, {"fz", KD_PROPERTY_WRENCH, 2, 0},
-    {"tx", KD_PROPERTY_WRENCH, 3, 0}, {"ty", KD_PROPERTY_WRENCH, 4, 0}, {"tz", KD_PROPERTY_WRENCH, 5, 0},
-    {"contact", KD_PROPERTY_WRENCH, 6, 0},
-};
-static const property of_signal[] = { // state, input, sensor; the second of PI states only
-    {"", KD_PROPERTY_VALUE, 0, 0}, {"out", KD_PROPERTY_OUT, 0, 0},
+static const property of_signal[] = { // input, sensor, variable
+    {"", KD_PROPERTY_VALUE, 0, 0},
 };
 static const property of_energy[] = {
     {"kinetic", KD_PROPERTY_VALUE, 0, 0}, {"potential", KD_PROPERTY_VALUE, 1, 0}, {"total", KD_PROPERTY_VALUE, 2, 0},
@@ -104,45 +68,31 @@ int kd_joint_coordinates(kd_joint_kind kind)
 
 int kd_constraint_rows(const kd_constraint_def *def)
 {
-    switch (def->kind) {
-    case KD_POINT_ON_LINE:
-    case KD_POINT_ON_CURVE:
-        return 2;
-    case KD_ORIENTATION:
-        return def->angle == 0.0 ? 2 : 1;
-    case KD_ROLLING_DISC:
-        return 3;
-    default:
-        return 1;
-    }
+    const kd_element_class *class = kd_constraint_element((int)def->kind);
+    return class->rows ? class->rows(def) : 1;
 }
 
-static properties of_force_kind(kd_force_kind kind)
+// The class of an element, and its definition; NULL: the section has no classes
+static const kd_element_class *class_of(const kd_model *m, kd_section section, int element, const void **def)
 {
-    switch (kind) {
-    case KD_RSDA:
-        return (properties){of_angle, LENGTH(of_angle)};
-    case KD_JOINT_SPRING:
-    case KD_JOINT_STOP:
-    case KD_JOINT_FRICTION:
-        return (properties){of_coordinate, LENGTH(of_coordinate)};
-    case KD_BUSHING:
-    case KD_APPLIED:
-    case KD_CONTACT:
-        return (properties){of_wrench, LENGTH(of_wrench)};
-    case KD_TYRE:
-        return (properties){of_tyre, LENGTH(of_tyre)};
-    case KD_HYDRAULIC:
-        return (properties){of_cylinder, LENGTH(of_cylinder)};
-    case KD_AIR_SPRING:
-        return (properties){of_air, LENGTH(of_air)};
+    switch (section) {
+    case KD_SECTION_FORCE:
+        *def = &m->force[element].def;
+        return kd_force_element((int)m->force[element].def.kind);
+    case KD_SECTION_CONSTRAINT:
+        *def = &m->constraint[element].def;
+        return kd_constraint_element((int)m->constraint[element].def.kind);
+    case KD_SECTION_STATE:
+        *def = &m->state[element].def;
+        return kd_state_element_class((int)m->state[element].def.kind);
     default:
-        return (properties){of_length, LENGTH(of_length)};
+        *def = NULL;
+        return NULL;
     }
 }
 
-// What can be read of an element: one or two tables.
-static int tables_of(const kd_model *m, kd_section section, int element, properties table[2])
+// What can be read of an element, besides the readings of its class: one or two tables.
+static int tables_of(kd_section section, properties table[2])
 {
     switch (section) {
     case KD_SECTION_BODY:
@@ -155,15 +105,8 @@ static int tables_of(const kd_model *m, kd_section section, int element, propert
         table[0] = (properties){of_joint, LENGTH(of_joint)};
         table[1] = (properties){of_reaction, LENGTH(of_reaction)};
         return 2;
-    case KD_SECTION_FORCE:
-        table[0] = of_force_kind(m->force[element].def.kind);
-        return 1;
     case KD_SECTION_CONSTRAINT:
         table[0] = (properties){of_constraint, LENGTH(of_constraint)};
-        table[1] = (properties){of_wheel, LENGTH(of_wheel)};
-        return m->constraint[element].def.kind == KD_WHEEL_RAIL ? 2 : 1;
-    case KD_SECTION_STATE:
-        table[0] = (properties){of_signal, m->state[element].def.kind == KD_STATE_PI ? 2 : 1};
         return 1;
     case KD_SECTION_INPUT:
     case KD_SECTION_SENSOR:
@@ -184,12 +127,9 @@ static bool is_there(const kd_model *m, kd_section section, int element, const p
     int n = -1; // names of the table are not counted
     if (section == KD_SECTION_JOINT && p->property != KD_PROPERTY_FORCE) {
         n = kd_joint_coordinates(m->joint[element].def.kind);
-    } else if (section == KD_SECTION_CONSTRAINT && p->property != KD_PROPERTY_WRENCH) {
+    } else if (section == KD_SECTION_CONSTRAINT) {
         n = kd_constraint_rows(&m->constraint[element].def);
     }
-    if (section == KD_SECTION_FORCE && strcmp(p->text, "spool") == 0) return m->force[element].def.lag > 0.0;
-    if (section == KD_SECTION_FORCE && strncmp(p->text, "auxiliary", 9) == 0)
-        return m->force[element].def.volume[1] > 0.0;
     if (n < 0) return true;
     const char last = p->text[strlen(p->text) - 1];
     const bool counted = last >= '1' && last <= '9';
@@ -221,9 +161,11 @@ static bool find_block_signal(const kd_block_def *def, const char *text, int *nu
 
 static const char *kind_word(const kd_model *m, kd_section section, int element)
 {
-    if (section == KD_SECTION_JOINT) return kd_schema_of(KD_SCHEMA_JOINT)->kinds[m->joint[element].def.kind].word;
-    if (section == KD_SECTION_FORCE) return kd_schema_of(KD_SCHEMA_FORCE)->kinds[m->force[element].def.kind].word;
-    return NULL;
+    const void *def;
+    const kd_element_class *class = class_of(m, section, element, &def);
+    if (section == KD_SECTION_JOINT)
+        return kd_schema_word(kd_schema_of(KD_SCHEMA_JOINT), (int)m->joint[element].def.kind)->word;
+    return section == KD_SECTION_FORCE ? class->kind.word : NULL;
 }
 
 // What an element has, as far as it is known by now: a suggestion, or the first ones as a list
@@ -253,9 +195,15 @@ static void say_no_property(const kd_model *m, kd_section section, int element, 
         kd_text(why, size, "%s '%s'%s%s%s has no '%s'", kd_section_word(section), kd_element_name(m, section, element),
                 kind ? " (" : "", kind ? kind : "", kind ? ")" : "", wanted);
     }
-    properties table[2];
-    const int  ntables = tables_of(m, section, element, table);
-    offer      o = {.nearest = kd_nearest_start(wanted)};
+    properties  table[2];
+    const int   ntables = tables_of(section, table);
+    offer       o = {.nearest = kd_nearest_start(wanted)};
+    const void *def;
+    const kd_element_class *class = class_of(m, section, element, &def);
+    for (int i = 0; class && i < class->nreadings; i++) {
+        const kd_readable *r = &class->readings[i];
+        if (r->word[0] != '\0' && (!r->given || r->given(def))) offer_property(&o, r->word);
+    }
     for (int k = 0; k < ntables; k++) {
         for (int i = 0; i < table[k].n; i++) {
             const property *p = &table[k].list[i];
@@ -305,8 +253,18 @@ static bool find_property(const kd_model *m, kd_path *path, const char *text)
         path->property = KD_PROPERTY_VALUE;
         return find_block_signal(&m->block[path->element].def, text, &path->i);
     }
+    const void *def;
+    const kd_element_class *class = class_of(m, path->section, path->element, &def);
+    for (int i = 0; class && i < class->nreadings; i++) {
+        const kd_readable *r = &class->readings[i];
+        if (strcmp(r->word, text) != 0 || (r->given && !r->given(def))) continue;
+        path->reading = r;
+        path->property = r->property;
+        path->i = r->i;
+        return true;
+    }
     properties table[2];
-    const int  ntables = tables_of(m, path->section, path->element, table);
+    const int  ntables = tables_of(path->section, table);
     for (int k = 0; k < ntables; k++) {
         for (int i = 0; i < table[k].n; i++) {
             const property *p = &table[k].list[i];

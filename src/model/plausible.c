@@ -2,7 +2,7 @@
 // to something much larger, gravity that lifts. Warnings only: a model may mean it.
 #include <math.h>
 
-#include "model/build.h"
+#include "model/element.h"
 
 static const double DRAWN = 10;      // radius of gyration, in times of that of the shapes
 static const double ATTACHED = 100;  // the same, in times of the distance of what is attached
@@ -10,42 +10,22 @@ static const double STRONGEST = 100; // [m/s^2] gravity; Jupiter has 25
 
 // ---- forces ---------------------------------------------------------------------------------------------------------
 
-// Is the symmetric part of A (6 x 6) positive semidefinite? By elimination; pivots of 0 are passed over
-static bool is_positive(const double A[36])
+void kd_doubt_spring(kd_model *m, int i)
 {
-    double S[6][6], largest = 0;
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++) {
-            S[i][j] = 0.5 * (A[6 * i + j] + A[6 * j + i]);
-            largest = fmax(largest, fabs(S[i][j]));
-        }
-    const double rounding = 1e-12 * largest;
-    for (int k = 0; k < 6; k++) {
-        if (S[k][k] < -rounding) return false;
-        for (int i = k + 1; i < 6; i++) {
-            if (S[k][k] <= rounding && fabs(S[i][k]) > rounding) return false;
-            for (int j = k + 1; j < 6 && S[k][k] > rounding; j++) S[i][j] -= S[i][k] * S[k][j] / S[k][k];
-        }
-    }
-    return true;
+    const kd_force_def *d = &m->force[i].def;
+    const kd_element_class *class = kd_force_element((int)d->kind);
+    const double stiffness = kd_element_number(class, d, "stiffness"), damping = kd_element_number(class, d, "damping");
+    if (stiffness < 0)
+        kd_model_warn(m, KD_SECTION_FORCE, i, "stiffness",
+                      "its stiffness %.4g is negative: it drives away from its rest", stiffness);
+    if (damping < 0)
+        kd_model_warn(m, KD_SECTION_FORCE, i, "damping", "its damping %.4g is negative: it feeds energy", damping);
 }
 
 static void check_force(kd_model *m, int i)
 {
-    const kd_force_def *d = &m->force[i].def;
-    if (d->kind == KD_BUSHING) {
-        if (!is_positive(d->matrix[0]))
-            kd_model_warn(m, KD_SECTION_FORCE, i, "stiffness",
-                          "its stiffness is negative in a direction: it drives away");
-        if (!is_positive(d->matrix[1]))
-            kd_model_warn(m, KD_SECTION_FORCE, i, "damping", "its damping is negative in a direction: it feeds energy");
-        return;
-    }
-    if (d->stiffness < 0)
-        kd_model_warn(m, KD_SECTION_FORCE, i, "stiffness",
-                      "its stiffness %.4g is negative: it drives away from its rest", d->stiffness);
-    if (d->damping < 0)
-        kd_model_warn(m, KD_SECTION_FORCE, i, "damping", "its damping %.4g is negative: it feeds energy", d->damping);
+    const kd_element_class *class = kd_force_element((int)m->force[i].def.kind);
+    if (class->doubt) class->doubt(m, i);
 }
 
 // ---- bodies ---------------------------------------------------------------------------------------------------------

@@ -7,26 +7,15 @@
 
 #include "core/nearest.h"
 #include "core/text.h"
+#include "model/element.h"
+#include "model/fields.h"
 
 // ---- the table ------------------------------------------------------------------------------------------------------
 
 // clang-format off
-#define ALL (~0u)
-#define K(kind) (1u << (kind))
-#define ANY {-INFINITY, INFINITY, false}
-#define POSITIVE {0.0, INFINITY, true}
-#define NOT_NEGATIVE {0.0, INFINITY, false}
-#define BETWEEN(a, b) {(a), (b), false}
-#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
 static const char *const words_in[] = {"world", "body", NULL};
 static const char *const words_cut[] = {"auto", "yes", "no", NULL};
-static const char *const words_stiff[] = {"auto", "true", "false", NULL};
 static const char *const words_form[] = {"linear", "spline", "akima", "monotone", NULL};
-static const char *const words_side[] = {"left", "right", NULL};
-static const char *const words_contact[] = {"inside", "unknowns", NULL};
-static const char *const words_creep[] = {"none", "linear", "tanh", "polach", NULL};
-static const char *const words_normal[] = {"actual", "given", NULL};
 static const char *const words_coordinates[] = {"joint", "cartesian", NULL};
 static const char *const words_crossing[] = {"both", "rising", "falling", NULL};
 
@@ -186,305 +175,7 @@ static const kd_field joint_fields[] = {
 #undef O
 #undef SCALAR
 
-// ---- constraints
-#define O(member) offsetof(kd_constraint_def, member)
-#define PLACED (ALL & ~K(KD_COUPLING) & ~K(KD_EXPRESSION))
-#define RAIL K(KD_WHEEL_RAIL)
-static const kd_kind_word constraint_kinds[] = {
-    [KD_DISTANCE] = {"distance", "the origins of `from` and `to` keep a distance: a massless rod"},
-    [KD_POINT_ON_PLANE] = {"point_on_plane", "the origin of `to` stays in the plane z = 0 of `from`"},
-    [KD_POINT_ON_LINE] = {"point_on_line", "the origin of `to` stays on the z axis of `from`"},
-    [KD_POINT_ON_CURVE] = {"point_on_curve", "the origin of `to` stays in the x-z plane of `from` on z = curve(x)"},
-    [KD_COUPLING] = {"coupling", "the sum of factor * coordinate stays at `offset`: gear, rack, belt"},
-    [KD_ORIENTATION] = {"orientation", "the z axes of `from` and `to` keep an angle; 0: they stay parallel"},
-    [KD_ROLLING_DISC] = {"rolling_disc",
-        "a disc (centre and axle z of `to`) rolls without slip on the plane z = 0 of `from`"},
-    [KD_KNIFE_EDGE] = {"knife_edge", "the origin of `to` has no velocity along y of `to`, relative to `from`"},
-    [KD_EXPRESSION] = {"expression", "an expression of t, inputs and positions stays 0"},
-    [KD_WHEEL_RAIL] = {"wheel_rail",
-        "a wheel on the axle y of `to` touches a rail along x of `from` (z up) and rolls on it with creep forces"},
-};
-static const kd_field constraint_fields[] = {
-    {"from", KD_FIELD_PLACE, O(from), 1, PLACED, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "first place"},
-    {"to", KD_FIELD_PLACE, O(to), 1, PLACED, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "second place"},
-    {"length", KD_FIELD_NUMBER, O(length), 1, K(KD_DISTANCE), KD_FIELD_MAYBE, NAN, POSITIVE, "m",
-     .doc = "distance; not given: as at the design position"},
-    {"angle", KD_FIELD_NUMBER, O(angle), 1, K(KD_ORIENTATION), 0, 0, ANY, "rad",
-     .doc = "angle between the z axes"},
-    {"radius", KD_FIELD_NUMBER, O(radius), 1, K(KD_ROLLING_DISC), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
-     .doc = "radius of the disc"},
-    {"terms", KD_FIELD_TERMS, O(coordinate), KD_MAX_TERMS, K(KD_COUPLING), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "coordinates with their factors: `{joint.a.q: 1, joint.b.q: -2}`",
-     .length = O(nterms), .second = O(factor)},
-    {"offset", KD_FIELD_NUMBER, O(offset), 1, K(KD_COUPLING), KD_FIELD_MAYBE, NAN, ANY, "",
-     .doc = "value of the sum; not given: as at the start position"},
-    {"curve", KD_FIELD_NAME, O(value), 1, K(KD_POINT_ON_CURVE), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "name of the curve", .refers = KD_SCHEMA_CURVE},
-    {"value", KD_FIELD_LAW, O(value), 1, K(KD_EXPRESSION), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "expression of t, inputs and positions that stays 0"},
-    {"side", KD_FIELD_WORD, O(rail.side), 1, RAIL, 0, KD_RAIL_LEFT, ANY, "",
-     .doc = "wheel and rail on the side of positive y, or on the other one", .words = words_side},
-    {"radius", KD_FIELD_NUMBER, O(rail.radius), 1, RAIL, KD_FIELD_REQUIRED, 0, POSITIVE, "m",
-     .doc = "radius of the rolling circle"},
-    {"spacing", KD_FIELD_NUMBER, O(rail.spacing), 1, RAIL, KD_FIELD_REQUIRED, 0, POSITIVE, "m",
-     .doc = "distance of the rolling circle from the middle of the axle"},
-    {"conicity", KD_FIELD_NUMBER, O(rail.conicity), 1, RAIL, 0, 0, ANY, "",
-     .doc = "slope of the tread at the rolling circle"},
-    {"tread_radius", KD_FIELD_NUMBER, O(rail.tread_radius), 1, RAIL, KD_FIELD_INFINITE, INFINITY, POSITIVE, "m",
-     .doc = "radius of the hollow tread; not given, or 1e6 and more: a cone"},
-    {"rail_radius", KD_FIELD_NUMBER, O(rail.rail_radius), 1, RAIL, 0, 0.3, POSITIVE, "m",
-     .doc = "radius of the head of the rail"},
-    {"wheel_profile", KD_FIELD_TEXT, O(rail.wheel_profile), 1, RAIL, 0, 0, ANY, "",
-     .doc = "curve in place of cone or arc: what the radius exceeds `radius` by, over the distance outwards from the rolling circle"},
-    {"rail_profile", KD_FIELD_TEXT, O(rail.rail_profile), 1, RAIL, 0, 0, ANY, "",
-     .doc = "curve in place of the arc: height of the rail, over the distance outwards from `spacing`"},
-    {"contact", KD_FIELD_WORD, O(rail.contact), 1, RAIL, 0, KD_CONTACT_INSIDE, ANY, "",
-     .doc = "the point of contact is found inside of the element, or is an unknown of the equations of motion", .words = words_contact},
-    {"creep", KD_FIELD_WORD, O(rail.creep), 1, RAIL, 0, KD_CREEP_TANH, ANY, "",
-     .doc = "law of the tangential forces: Kalker's linear one, the same saturated by tanh, or Polach's", .words = words_creep},
-    {"normal", KD_FIELD_WORD, O(rail.normal), 1, RAIL, 0, KD_LOAD_ACTUAL, ANY, "",
-     .doc = "creep forces follow the actual normal force, or take `load` in its place", .words = words_normal},
-    {"load", KD_FIELD_NUMBER, O(rail.load), 1, RAIL, KD_FIELD_REQUIRED, 0, POSITIVE, "N",
-     .doc = "wheel load at which the ellipse of contact is given or computed"},
-    {"ellipse", KD_FIELD_NUMBER, O(rail.ellipse), 2, RAIL, KD_FIELD_MAYBE, NAN, POSITIVE, "m",
-     .doc = "half axes of the area of contact along and across the rail; not given: by Hertz"},
-    {"kalker", KD_FIELD_NUMBER, O(rail.kalker), 4, RAIL, KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "",
-     .doc = "Kalker's coefficients C11, C22, C23, C33; not given: from his table"},
-    {"shear", KD_FIELD_NUMBER, O(rail.shear), 1, RAIL, 0, 8.203125e10, POSITIVE, "N/m^2",
-     .doc = "modulus of shear"},
-    {"poisson", KD_FIELD_NUMBER, O(rail.poisson), 1, RAIL, 0, 0.28, BETWEEN(0, 0.5), "",
-     .doc = "Poisson's ratio"},
-    {"friction", KD_FIELD_NUMBER, O(rail.friction), 1, RAIL, 0, 0.3, POSITIVE, "",
-     .doc = "coefficient of friction"},
-    {"moment", KD_FIELD_BOOLEAN, O(rail.moment), 1, RAIL, 0, 1, ANY, "",
-     .doc = "with the moment about the normal of the contact"},
-    {"clearance", KD_FIELD_NUMBER, O(rail.clearance), 1, RAIL, KD_FIELD_INFINITE, INFINITY, NOT_NEGATIVE, "m",
-     .doc = "way of the foot of the wheel outwards at which its flange meets the rail; not given: there is no flange"},
-    {"flange", KD_FIELD_NUMBER, O(rail.flange), 1, RAIL, 0, 14.6e6, NOT_NEGATIVE, "N/m",
-     .doc = "stiffness of flange and rail across the track"},
-    {"onset", KD_FIELD_NUMBER, O(rail.onset), 1, RAIL, 0, 0.0005, POSITIVE, "m",
-     .doc = "way over which the stiffness of the flange sets in"},
-};
-#undef O
-#undef PLACED
-#undef RAIL
-
-// ---- forces
-#define O(member) offsetof(kd_force_def, member)
-#define FLUIDS (K(KD_HYDRAULIC) | K(KD_AIR_SPRING))
-#define TWO_PLACES (K(KD_TSDA) | K(KD_RSDA) | K(KD_BUSHING) | K(KD_CONTACT) | K(KD_MAXWELL) | FLUIDS)
-#define SPRINGS (K(KD_TSDA) | K(KD_RSDA) | K(KD_JOINT_SPRING))
-#define JOINT_FORCES (K(KD_JOINT_SPRING) | K(KD_JOINT_STOP) | K(KD_JOINT_FRICTION))
-#define STIFFNESS "N/m|N m/rad"
-#define DAMPING "N s/m|N m s/rad"
-#define FORCE "N|N m"
-static const kd_kind_word force_kinds[] = {
-    [KD_TSDA] = {"tsda", "spring, damper and actuator between two points; tension is positive"},
-    [KD_RSDA] = {"rsda",
-        "the same about the axis of a revolute, screw or cylindrical joint, or about z between two frames"},
-    [KD_BUSHING] = {"bushing",
-        "six-dimensional spring-damper between two frames, forces and moments in the axes of `from`"},
-    [KD_APPLIED] = {"applied", "force and torque on a body at a point"},
-    [KD_JOINT_SPRING] = {"joint_spring", "spring, damper and actuator along a joint coordinate"},
-    [KD_JOINT_STOP] = {"joint_stop", "limits of a joint coordinate: a one-sided spring-damper beyond them, or with `restitution` impacts"},
-    [KD_JOINT_FRICTION] = {"joint_friction", "Coulomb and Stribeck friction along a joint coordinate, regularised or by events (`stick`)"},
-    [KD_TYRE] = {"tyre", "vertical spring-damper between a wheel centre and a road profile; with `friction` forces of slip, too"},
-    [KD_CONTACT] = {"contact",
-        "sphere about `to` on the plane z = 0 of `from`: Hunt-Crossley with regularised friction, or with `restitution` impacts"},
-    [KD_MAXWELL] = {"maxwell", "spring in series with a damper between two points, beside a parallel spring"},
-    [KD_HYDRAULIC] = {"hydraulic",
-        "hydraulic cylinder between two points with leakage and a servo valve; the pressures of its chambers are inner states"},
-    [KD_AIR_SPRING] = {"air_spring",
-        "air in a bellows between two points, with an auxiliary volume behind a throttle; the amounts of air are inner states"},
-};
-static const kd_field force_fields[] = {
-    {"from", KD_FIELD_PLACE, O(from), 1, TWO_PLACES, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "first place"},
-    {"from", KD_FIELD_PLACE, O(from), 1, K(KD_TYRE), 0, 0, ANY, "",
-     .doc = "place that carries the road, its height along z; not given: the ground"},
-    {"to", KD_FIELD_PLACE, O(to), 1, TWO_PLACES | K(KD_APPLIED) | K(KD_TYRE), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "second place; tyre: centre of the wheel, with friction z is its axle, which points to the left; applied: point "
-            "of action"},
-    {"joint", KD_FIELD_NAME, O(joint), 1, JOINT_FORCES, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "the joint that the force acts in", .refers = KD_SCHEMA_JOINT},
-    {"joint", KD_FIELD_NAME, O(joint), 1, K(KD_RSDA), 0, 0, ANY, "",
-     .doc = "the joint that the torque acts in, in place of `from` and `to`", .refers = KD_SCHEMA_JOINT},
-    {"coordinate", KD_FIELD_INTEGER, O(coordinate), 1, JOINT_FORCES, 0, 1, BETWEEN(1, 6), "",
-     .doc = "which coordinate of the joint"},
-    {"length", KD_FIELD_NUMBER, O(length), 1, K(KD_TSDA) | K(KD_MAXWELL), KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m",
-     .doc = "free length of the spring; not given: as at the start position"},
-    {"length", KD_FIELD_NUMBER, O(length), 1, K(KD_HYDRAULIC), KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m",
-     .doc = "length between the points with the piston at the beginning of its stroke; not given: as at the start position"},
-    {"length", KD_FIELD_NUMBER, O(length), 1, K(KD_AIR_SPRING), KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m",
-     .doc = "length at which the volume is `volume`; not given: as at the start position"},
-    {"angle", KD_FIELD_NUMBER, O(length), 1, K(KD_RSDA), KD_FIELD_MAYBE, NAN, ANY, "rad",
-     .doc = "angle of the relaxed spring; not given: as at the start position"},
-    {"rest", KD_FIELD_NUMBER, O(length), 1, K(KD_JOINT_SPRING), KD_FIELD_MAYBE, NAN, ANY, "m|rad",
-     .doc = "coordinate of the relaxed spring; not given: as at the start position"},
-    {"stiffness", KD_FIELD_NUMBER, O(stiffness), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, STIFFNESS,
-     .doc = "stiffness; maxwell: of the parallel spring"},
-    {"stiffness", KD_FIELD_NUMBER, O(stiffness), 1, K(KD_TYRE), KD_FIELD_REQUIRED, 0, POSITIVE, STIFFNESS,
-     .doc = "stiffness"},
-    {"stiffness", KD_FIELD_NUMBER, O(stiffness), 1, K(KD_JOINT_STOP) | K(KD_CONTACT), KD_FIELD_MAYBE, NAN, POSITIVE, STIFFNESS,
-     .doc = "stiffness; this or `restitution` must be given"},
-    {"restitution", KD_FIELD_NUMBER, O(restitution), 1, K(KD_JOINT_STOP) | K(KD_CONTACT), KD_FIELD_MAYBE, NAN, BETWEEN(0, 1), "",
-     .doc = "rigid, with impacts that reverse the velocity by this factor, in place of `stiffness`, damping and friction"},
-    {"stiffness", KD_FIELD_MATRIX, O(matrix), 36, K(KD_BUSHING), 0, 0, ANY, STIFFNESS,
-     .doc = "stiffness matrix: the diagonal or six rows, components of the rotation vector last"},
-    {"damping", KD_FIELD_NUMBER, O(damping), 1, SPRINGS, 0, 0, ANY, DAMPING,
-     .doc = "damping"},
-    {"damping", KD_FIELD_NUMBER, O(damping), 1, K(KD_JOINT_STOP) | K(KD_TYRE), 0, 0, NOT_NEGATIVE, DAMPING,
-     .doc = "damping while there is contact"},
-    {"damping", KD_FIELD_NUMBER, O(damping), 1, K(KD_MAXWELL), KD_FIELD_REQUIRED, 0, POSITIVE, "N s/m",
-     .doc = "damping of the damper in series"},
-    {"damping", KD_FIELD_MATRIX, offsetof(kd_force_def, matrix) + 36 * sizeof(double), 36, K(KD_BUSHING), 0, 0,
-     ANY, DAMPING,
-     .doc = "damping matrix: the diagonal or six rows, angular velocities last"},
-    {"series", KD_FIELD_NUMBER, O(series), 1, K(KD_MAXWELL), KD_FIELD_REQUIRED, 0, POSITIVE, "N/m",
-     .doc = "stiffness of the spring in series with the damper"},
-    {"preload", KD_FIELD_NUMBER, O(preload), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, FORCE,
-     .doc = "force at free length: a tension is positive, in joints one that draws the coordinate back"},
-    {"preload", KD_FIELD_NUMBER, O(preload6), 6, K(KD_BUSHING), 0, 0, ANY, FORCE,
-     .doc = "forces and moments on `to` at rest"},
-    {"law", KD_FIELD_LAW, O(law), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, FORCE,
-     .doc = "further force, an expression of length, rate (rsda: angle, rate; joint_spring: q, v) and of paths; positive: a "
-            "tension (tsda, maxwell), along the coordinate (rsda, joint_spring)"},
-    {"force", KD_FIELD_LAW, O(force), 3, K(KD_APPLIED), 0, 0, ANY, "N",
-     .doc = "components of the force, three expressions; null: 0"},
-    {"force", KD_FIELD_LAW, O(force), 3, K(KD_BUSHING), 0, 0, ANY, "N",
-     .doc = "further forces on `to` along the axes of `from`, three expressions of the shifts x, y, z, their rates vx, vy, vz and paths; null: none"},
-    {"torque", KD_FIELD_LAW, O(torque), 3, K(KD_APPLIED), 0, 0, ANY, "N m",
-     .doc = "components of the torque, three expressions; null: 0"},
-    {"axes", KD_FIELD_WORD, O(in), 1, K(KD_APPLIED), 0, KD_IN_WORLD, ANY, "",
-     .doc = "whether components are along the axes of the world or of the body (of the place, where that has axes)",
-     .words = words_in},
-    {"lower", KD_FIELD_NUMBER, O(lower), 1, K(KD_JOINT_STOP), KD_FIELD_INFINITE, -INFINITY, ANY, "m|rad",
-     .doc = "lower limit of the coordinate; not given: none"},
-    {"upper", KD_FIELD_NUMBER, O(upper), 1, K(KD_JOINT_STOP), KD_FIELD_INFINITE, INFINITY, ANY, "m|rad",
-     .doc = "upper limit of the coordinate; not given: none"},
-    {"coulomb", KD_FIELD_NUMBER, O(coulomb), 1, K(KD_JOINT_FRICTION), 0, 0, NOT_NEGATIVE, FORCE,
-     .doc = "friction while sliding"},
-    {"breakaway", KD_FIELD_NUMBER, O(breakaway), 1, K(KD_JOINT_FRICTION), 0, 0, NOT_NEGATIVE, FORCE,
-     .doc = "friction before sliding; 0: as `coulomb`"},
-    {"stribeck", KD_FIELD_NUMBER, O(stribeck), 1, K(KD_JOINT_FRICTION), 0, 0.01, NOT_NEGATIVE, "m/s|rad/s",
-     .doc = "velocity at which the surplus of `breakaway` has fallen to 1/e; 0: there is none while it slides"},
-    {"viscous", KD_FIELD_NUMBER, O(viscous), 1, K(KD_JOINT_FRICTION), 0, 0, NOT_NEGATIVE, DAMPING,
-     .doc = "friction per velocity"},
-    {"normal", KD_FIELD_NUMBER, O(normal), 2, K(KD_JOINT_FRICTION), KD_FIELD_EQUAL, 0, NOT_NEGATIVE, "",
-     .doc = "coefficients of the force across the joint, sliding and before sliding (one number: both), whose friction is added "
-            "to `coulomb` and `breakaway`; for revolute, prismatic and cylindrical joints, which are constraints then"},
-    {"lever", KD_FIELD_NUMBER, O(lever), 1, K(KD_JOINT_FRICTION), 0, 0, NOT_NEGATIVE, "m",
-     .doc = "with `normal`: radius at which the force across a turning joint rubs; half the length of the guide that carries "
-            "moments across a sliding one, 0: moments do not rub"},
-    {"stick", KD_FIELD_BOOLEAN, O(stick), 1, K(KD_JOINT_FRICTION), 0, 0, ANY, "",
-     .doc = "dry friction that sticks and slides by events; `slip` has no meaning then"},
-    {"viscous", KD_FIELD_NUMBER, O(viscous), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "N s/m",
-     .doc = "friction of the piston per velocity"},
-    {"slip", KD_FIELD_NUMBER, O(slip), 1, K(KD_JOINT_FRICTION) | K(KD_CONTACT), 0, 0.001, POSITIVE, "m/s|rad/s",
-     .doc = "velocity below which friction is regularised"},
-    {"slip", KD_FIELD_NUMBER, O(slip), 1, K(KD_TYRE), 0, 0.1, POSITIVE, "m/s",
-     .doc = "velocity below which slips are regularised"},
-    {"radius", KD_FIELD_NUMBER, O(radius), 1, K(KD_TYRE) | K(KD_CONTACT), KD_FIELD_REQUIRED, 0, NOT_NEGATIVE, "m",
-     .doc = "radius of the relaxed tyre or of the sphere"},
-    {"road", KD_FIELD_LAW, O(road), 1, K(KD_TYRE), 0, 0, ANY, "m",
-     .doc = "height of the road, an expression of x, t and inputs; not given: 0"},
-    {"lifts_off", KD_FIELD_BOOLEAN, O(lifts_off), 1, K(KD_TYRE), 0, 1, ANY, "",
-     .doc = "the tyre cannot pull; false: the spring acts both ways"},
-    {"load", KD_FIELD_NUMBER, O(load), 1, K(KD_TYRE), KD_FIELD_MAYBE, NAN, POSITIVE, "N",
-     .doc = "nominal load, needed with `friction`"},
-    {"longitudinal", KD_FIELD_NUMBER, O(longitudinal), 2, K(KD_TYRE), 0, 0, NOT_NEGATIVE, "N",
-     .doc = "longitudinal force per slip, at the nominal load and at twice that"},
-    {"lateral", KD_FIELD_NUMBER, O(lateral), 2, K(KD_TYRE), 0, 0, NOT_NEGATIVE, "N",
-     .doc = "lateral force per tangent of the slip angle, at the nominal load and at twice that"},
-    {"camber", KD_FIELD_NUMBER, O(camber), 1, K(KD_TYRE), 0, 0, ANY, "",
-     .doc = "camber thrust: lateral slip per sine of the camber"},
-    {"relaxation", KD_FIELD_NUMBER, O(relaxation), 1, K(KD_TYRE), 0, 0, NOT_NEGATIVE, "m",
-     .doc = "relaxation length of the slips, which become inner states; 0: none"},
-    {"rolling_resistance", KD_FIELD_NUMBER, O(rolling_resistance), 1, K(KD_TYRE), 0, 0, NOT_NEGATIVE, "",
-     .doc = "coefficient of the moment against rolling"},
-    {"exponent", KD_FIELD_NUMBER, O(exponent), 1, K(KD_AIR_SPRING), 0, 1.4, BETWEEN(1, 2), "",
-     .doc = "polytropic exponent: 1.4 for fast motions, 1 for slow ones at constant temperature"},
-    {"exponent", KD_FIELD_NUMBER, O(exponent), 1, K(KD_CONTACT), 0, 1.5, BETWEEN(1, 10), "",
-     .doc = "force = stiffness * depth^exponent * (1 + dissipation * rate)"},
-    {"dissipation", KD_FIELD_NUMBER, O(dissipation), 1, K(KD_CONTACT), 0, 0, NOT_NEGATIVE, "s/m",
-     .doc = "Hunt-Crossley dissipation"},
-    {"friction", KD_FIELD_NUMBER, O(friction), 1, K(KD_CONTACT), 0, 0, NOT_NEGATIVE, "",
-     .doc = "coefficient of friction"},
-    {"friction", KD_FIELD_NUMBER, O(friction), 1, K(KD_TYRE), 0, 0, NOT_NEGATIVE, "",
-     .doc = "coefficient of friction; 0: vertical force only"},
-    {"area", KD_FIELD_NUMBER, O(area), 2, K(KD_HYDRAULIC), KD_FIELD_REQUIRED, 0, POSITIVE, "m^2",
-     .doc = "areas of the piston: in chamber A, which extends the cylinder, and on the side of the rod, B"},
-    {"stroke", KD_FIELD_NUMBER, O(stroke), 1, K(KD_HYDRAULIC), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
-     .doc = "way of the piston"},
-    {"volume", KD_FIELD_NUMBER, O(volume), 2, K(KD_HYDRAULIC), KD_FIELD_REQUIRED, 0, POSITIVE, "m^3",
-     .doc = "volumes of oil in A at the beginning and in B at the end of the stroke, with hoses"},
-    {"bulk", KD_FIELD_NUMBER, O(bulk), 1, K(KD_HYDRAULIC), 0, 1.4e9, POSITIVE, "Pa",
-     .doc = "bulk modulus of the oil"},
-    {"leakage", KD_FIELD_NUMBER, O(leakage), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "m^3/(s Pa)",
-     .doc = "flow from A to B per difference of pressure"},
-    {"vapour", KD_FIELD_NUMBER, O(vapour), 1, K(KD_HYDRAULIC), 0, -1e5, ANY, "Pa",
-     .doc = "pressure above the ambient one below which oil boils and the law no longer holds: told, not modelled"},
-    {"ends", KD_FIELD_NUMBER, O(ends), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "N/m",
-     .doc = "stiffness of the ends of the stroke; 0: none"},
-    {"valve", KD_FIELD_LAW, O(valve), 1, K(KD_HYDRAULIC), 0, 0, ANY, "",
-     .doc = "opening of the valve, an expression of length, rate and of paths: 1 joins A with the pump and B with the tank, -1 the "
-            "other way round, beyond it stays open; not given: closed"},
-    {"lag", KD_FIELD_NUMBER, O(lag), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "s",
-     .doc = "time constant with which the spool follows `valve`, an inner state; 0: at once"},
-    {"supply", KD_FIELD_NUMBER, O(supply), 2, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "Pa",
-     .doc = "pressures of pump and tank above the ambient one"},
-    {"flow", KD_FIELD_NUMBER, O(flow), 1, FLUIDS, 0, 0, NOT_NEGATIVE, "m^3/s",
-     .doc = "flow through an edge of the open valve, or through the throttle to the auxiliary volume, at `drop`"},
-    {"drop", KD_FIELD_NUMBER, O(drop), 1, FLUIDS, 0, 1e6, POSITIVE, "Pa",
-     .doc = "difference of pressure at which the flow is `flow`; it goes with the square root"},
-    {"smooth", KD_FIELD_NUMBER, O(smooth), 1, FLUIDS, 0, 2e4, POSITIVE, "Pa",
-     .doc = "difference of pressure below which the square root is regularised"},
-    {"pressure", KD_FIELD_NUMBER, O(pressure), 2, K(KD_HYDRAULIC), KD_FIELD_MAYBE, NAN, ANY, "Pa",
-     .doc = "pressures of A and B at the start, above the ambient one; not given: that of the tank"},
-    {"area", KD_FIELD_NUMBER, O(area), 1, K(KD_AIR_SPRING), KD_FIELD_MAYBE, NAN, POSITIVE, "m^2",
-     .doc = "effective area: force per pressure, volume per length"},
-    {"volume", KD_FIELD_NUMBER, O(volume), 1, K(KD_AIR_SPRING), KD_FIELD_MAYBE, NAN, POSITIVE, "m^3",
-     .doc = "volume at `length`"},
-    {"volumes", KD_FIELD_TEXT, O(volumes), 1, K(KD_AIR_SPRING), 0, 0, ANY, "",
-     .doc = "curve of the volume over the length, in place of `area` and `volume`; its slope is the effective area"},
-    {"pressure", KD_FIELD_NUMBER, O(pressure), 1, K(KD_AIR_SPRING), KD_FIELD_REQUIRED, 0, POSITIVE, "Pa",
-     .doc = "absolute pressure at the start"},
-    {"ambient", KD_FIELD_NUMBER, O(ambient), 1, K(KD_AIR_SPRING), 0, 101325, POSITIVE, "Pa",
-     .doc = "absolute pressure outside"},
-    {"auxiliary", KD_FIELD_NUMBER, offsetof(kd_force_def, volume) + sizeof(double), 1, K(KD_AIR_SPRING), 0, 0, NOT_NEGATIVE, "m^3",
-     .doc = "volume behind the throttle; 0: none"},
-    {"inflow", KD_FIELD_LAW, O(inflow), 1, K(KD_AIR_SPRING), 0, 0, ANY, "m^3/s",
-     .doc = "flow of air into the bellows, as volume at ambient pressure, an expression of length, rate and of paths: a levelling "
-            "valve; not given: 0"},
-    {"stiff", KD_FIELD_WORD, O(stiff), 1, ALL, 0, KD_STIFFNESS_AUTO, ANY, "",
-     .doc = "belongs to the stiff part of the Jacobian; auto: all kinds but applied forces and motors do", .words = words_stiff},
-};
-#undef O
-
-// ---- states
-#define O(member) offsetof(kd_state_def, member)
-static const kd_kind_word state_kinds[] = {
-    [KD_STATE_LAG] = {"lag", "time_constant * x' = input - x"},
-    [KD_STATE_PI] = {"pi", "x' = input; state.NAME.out = kp * input + ki * x"},
-    [KD_STATE_ODE] = {"ode", "x' = input"},
-};
-static const kd_field state_fields[] = {
-    {"input", KD_FIELD_LAW, O(input), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "expression of paths"},
-    {"time_constant", KD_FIELD_NUMBER, O(time_constant), 1, K(KD_STATE_LAG), KD_FIELD_REQUIRED, 1, POSITIVE, "s",
-     .doc = "time constant"},
-    {"kp", KD_FIELD_NUMBER, O(kp), 1, K(KD_STATE_PI), 0, 0, ANY, "",
-     .doc = "proportional gain"},
-    {"ki", KD_FIELD_NUMBER, O(ki), 1, K(KD_STATE_PI), 0, 0, ANY, "",
-     .doc = "integral gain"},
-    {"start", KD_FIELD_NUMBER, O(start), 1, ALL, 0, 0, ANY, "",
-     .doc = "start value of x"},
-    {"unit", KD_FIELD_TEXT, O(unit), 1, ALL, 0, 0, ANY, "",
-     .doc = "unit of x, shown in results; not given: a lag of a path has the unit of that"},
-};
-#undef O
+// Constraints, forces and states: src/element
 
 // ---- blocks, variables, events
 #define O(member) offsetof(kd_block_def, member)
@@ -610,6 +301,7 @@ static const kd_field run_fields[] = {
 
 #define KINDLESS NULL, 1, 0, false
 #define KINDS(table, type, by_key) table, COUNT(table), offsetof(type, kind), by_key
+#define CLASSES(count, type) NULL, count, offsetof(type, kind)
 #define FIELDS(table) table, COUNT(table)
 static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_CURVE] = {"curves", "curve",
@@ -632,13 +324,13 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
         sizeof(kd_joint_def), KINDS(joint_kinds, kd_joint_def, false), NULL, FIELDS(joint_fields)},
     [KD_SCHEMA_CONSTRAINT] = {"constraints", "constraint",
         "Constraints that are no joints",
-        sizeof(kd_constraint_def), KINDS(constraint_kinds, kd_constraint_def, false), NULL, FIELDS(constraint_fields)},
+        sizeof(kd_constraint_def), CLASSES(KD_CONSTRAINT_KIND_COUNT, kd_constraint_def), .class = kd_constraint_element},
     [KD_SCHEMA_FORCE] = {"forces", "force",
         "Force elements",
-        sizeof(kd_force_def), KINDS(force_kinds, kd_force_def, false), NULL, FIELDS(force_fields)},
+        sizeof(kd_force_def), CLASSES(KD_FORCE_KIND_COUNT, kd_force_def), .class = kd_force_element},
     [KD_SCHEMA_STATE] = {"states", "state",
         "Inner states, read as state.NAME",
-        sizeof(kd_state_def), KINDS(state_kinds, kd_state_def, false), NULL, FIELDS(state_fields)},
+        sizeof(kd_state_def), CLASSES(KD_STATE_KIND_COUNT, kd_state_def), .class = kd_state_element_class},
     [KD_SCHEMA_BLOCK] = {"blocks", "block",
         "Sampled controllers, computed at offset + k * period; outputs in between are held: block.NAME.out, or out1, out2, .., and states block.NAME.STATE",
         sizeof(kd_block_def), KINDS(block_kinds, kd_block_def, false), NULL, FIELDS(block_fields)},
@@ -680,19 +372,62 @@ int kd_field_count(const kd_field *field, int kind)
     return field->counts && kind >= 0 ? field->counts[kind] : field->count;
 }
 
+bool kd_schema_has_kinds(const kd_schema *schema)
+{
+    return schema->kinds || schema->class;
+}
+
+const kd_kind_word *kd_schema_word(const kd_schema *schema, int kind)
+{
+    return schema->class ? &schema->class(kind)->kind : &schema->kinds[kind];
+}
+
+int kd_schema_field_count(const kd_schema *schema, int kind)
+{
+    if (!schema->class) return schema->nfields;
+    if (kind >= 0) return schema->class(kind)->nfields;
+    int n = 0;
+    for (int k = 0; k < schema->nkinds; k++) n += schema->class(k)->nfields;
+    return n;
+}
+
+const kd_field *kd_schema_field_at(const kd_schema *schema, int kind, int i)
+{
+    if (!schema->class) return &schema->fields[i];
+    if (kind >= 0) return &schema->class(kind)->fields[i];
+    for (kind = 0; i >= schema->class(kind)->nfields; kind++) i -= schema->class(kind)->nfields;
+    return &schema->class(kind)->fields[i];
+}
+
 const kd_field *kd_schema_field(const kd_schema *schema, int kind, const char *key)
 {
-    for (int i = 0; i < schema->nfields; i++) {
-        const kd_field *field = &schema->fields[i];
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *field = kd_schema_field_at(schema, kind, i);
         if (kd_field_has(field, kind) && strcmp(field->key, key) == 0) return field;
     }
     return NULL;
 }
 
+const kd_field *kd_element_field(const kd_element_class *class, const char *key)
+{
+    for (int i = 0; i < class->nfields; i++)
+        if (strcmp(class->fields[i].key, key) == 0) return &class->fields[i];
+    return NULL;
+}
+
+double kd_element_number(const kd_element_class *class, const void *def, const char *key)
+{
+    const kd_field *field = kd_element_field(class, key);
+    double          value = 0.0;
+    if (field && field->type == KD_FIELD_NUMBER) memcpy(&value, (const char *)def + field->offset, sizeof value);
+    return value;
+}
+
 int kd_schema_kind(const kd_schema *schema, const char *word)
 {
-    for (int i = 0; schema->kinds && i < schema->nkinds; i++) {
-        if (schema->kinds[i].word && strcmp(schema->kinds[i].word, word) == 0) return i;
+    for (int i = 0; kd_schema_has_kinds(schema) && i < schema->nkinds; i++) {
+        const char *known = kd_schema_word(schema, i)->word;
+        if (known && strcmp(known, word) == 0) return i;
     }
     return -1;
 }
@@ -700,15 +435,16 @@ int kd_schema_kind(const kd_schema *schema, const char *word)
 int kd_schema_kind_of(const kd_schema *schema, const void *def)
 {
     int kind = 0;
-    if (schema->kinds) memcpy(&kind, (const char *)def + schema->kind, sizeof kind);
+    if (kd_schema_has_kinds(schema)) memcpy(&kind, (const char *)def + schema->kind, sizeof kind);
     return kind;
 }
 
 const char *kd_schema_suggest_field(const kd_schema *schema, int kind, const char *key)
 {
     kd_nearest nearest = kd_nearest_start(key);
-    for (int i = 0; i < schema->nfields; i++) {
-        if (kd_field_has(&schema->fields[i], kind)) kd_nearest_offer(&nearest, schema->fields[i].key);
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *field = kd_schema_field_at(schema, kind, i);
+        if (kd_field_has(field, kind)) kd_nearest_offer(&nearest, field->key);
     }
     return nearest.best;
 }
@@ -716,7 +452,8 @@ const char *kd_schema_suggest_field(const kd_schema *schema, int kind, const cha
 const char *kd_schema_suggest_kind(const kd_schema *schema, const char *word)
 {
     kd_nearest nearest = kd_nearest_start(word);
-    for (int i = 0; schema->kinds && i < schema->nkinds; i++) kd_nearest_offer(&nearest, schema->kinds[i].word);
+    for (int i = 0; kd_schema_has_kinds(schema) && i < schema->nkinds; i++)
+        kd_nearest_offer(&nearest, kd_schema_word(schema, i)->word);
     return nearest.best;
 }
 
@@ -758,10 +495,12 @@ static void default_field(const kd_field *field, char *def)
 void kd_schema_default(const kd_schema *schema, int kind, void *def)
 {
     memset(def, 0, schema->size);
-    if (schema->kinds) memcpy((char *)def + schema->kind, &kind, sizeof kind);
+    if (kd_schema_has_kinds(schema)) memcpy((char *)def + schema->kind, &kind, sizeof kind);
     for (int i = 0; i < schema->nfields; i++) default_field(&schema->fields[i], def);
-    for (int i = 0; i < schema->nfields; i++) { // keys that share their place in the definition: that of the kind wins
-        if (kd_field_has(&schema->fields[i], kind)) default_field(&schema->fields[i], def);
+    for (int i = 0; i < kd_schema_field_count(schema, kind);
+         i++) { // keys that share their place: that of the kind wins
+        const kd_field *field = kd_schema_field_at(schema, kind, i);
+        if (kd_field_has(field, kind)) default_field(field, def);
     }
 }
 
@@ -978,13 +717,14 @@ bool kd_field_check(const kd_field *field, int kind, const void *def, char *mess
 
 const kd_field *kd_schema_check(const kd_schema *schema, const void *def, char *message, size_t size)
 {
-    int kind = kd_schema_kind_of(schema, def);
-    if (kind < 0 || kind >= schema->nkinds || (schema->kinds && !schema->kinds[kind].word)) {
+    const int  kind = kd_schema_kind_of(schema, def);
+    const bool known = kind >= 0 && kind < schema->nkinds;
+    if (!known || (kd_schema_has_kinds(schema) && !kd_schema_word(schema, kind)->word)) {
         kd_text(message, size, "kind %d of a %s has no meaning", kind, schema->singular);
-        return &schema->fields[0];
+        return kd_schema_field_at(schema, 0, 0);
     }
-    for (int i = 0; i < schema->nfields; i++) {
-        const kd_field *field = &schema->fields[i];
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *field = kd_schema_field_at(schema, kind, i);
         if (kd_field_has(field, kind) && !kd_field_check(field, kind, def, message, size)) return field;
     }
     return NULL;

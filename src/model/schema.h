@@ -60,6 +60,12 @@ enum {                      // flags of a field
     KD_FIELD_EQUAL = 32,    // one number stands for a list of equal ones
 };
 
+typedef enum kd_law_reads {
+    KD_READS_MOTION,    // positions, velocities, states, inputs, t
+    KD_READS_POSITIONS, // positions, inputs, t
+    KD_READS_TIME,      // inputs, t
+} kd_law_reads;
+
 typedef struct kd_range {
     double min, max;
     bool   open; // min itself is not allowed
@@ -81,6 +87,8 @@ typedef struct kd_field {
     kd_schema_id       refers; // of a name
     size_t             length; // offset of the int that counts entries
     size_t             second; // offset of a second array, or of the number of columns
+    const char *const *locals; // of an expression: names of its own, NULL at the end; NULL: none
+    kd_law_reads       reads;  // of an expression of a force or constraint: what else it may read
 } kd_field;
 
 typedef struct kd_kind_word {
@@ -88,21 +96,32 @@ typedef struct kd_kind_word {
     const char *doc;
 } kd_kind_word;
 
+struct kd_element_class; // model/element.h
+
+// Kinds have their fields in one table with bits, or each kind is an element with a class of its own.
 typedef struct kd_schema {
     const char         *word;     // "joints"
     const char         *singular; // "joint"
     const char         *doc;
     size_t              size;        // of the definition
-    const kd_kind_word *kinds;       // NULL: no kinds
+    const kd_kind_word *kinds;       // NULL: no kinds, or classes
     int                 nkinds;      // 1 without kinds
     size_t              kind;        // offset of the kind
     bool                kind_by_key; // the kind is not written as `type` but is the key of that name
     const char         *short_key;   // a scalar in place of the element means this field; NULL: none
     const kd_field     *fields;
     int                 nfields;
+    const struct kd_element_class *(*class)(int kind); // NULL: no classes
 } kd_schema;
 
 const kd_schema *kd_schema_of(kd_schema_id id);
+
+// Kinds: are there any, and what one is called (word NULL: it cannot be written).
+bool                kd_schema_has_kinds(const kd_schema *schema);
+const kd_kind_word *kd_schema_word(const kd_schema *schema, int kind);
+// Rows of the table that a kind can have (kd_field_has says if it does); kind -1: of all kinds.
+int             kd_schema_field_count(const kd_schema *schema, int kind);
+const kd_field *kd_schema_field_at(const kd_schema *schema, int kind, int i);
 
 // The field that `key` means for this kind; NULL: there is none. kind -1: of any kind.
 const kd_field *kd_schema_field(const kd_schema *schema, int kind, const char *key);

@@ -5,9 +5,10 @@
 //     cylinder  m/12 (3 r^2 + l^2) across, m/2 r^2 along z      (rod: the same)
 //     tube      m/12 (3 (r1^2 + r2^2) + l^2), m/2 (r1^2 + r2^2)
 // Sums by Steiner's rule: I_S = sum (R_i I_i R_i' + m_i (d'd 1 - d d')), d = c_i - c.
+#include "core/pi.h"
 #include "model/build.h"
 
-static const double pi = 3.14159265358979323846;
+static const double pi = KD_PI;
 
 double kd_shape_volume(const kd_shape *shape)
 {

@@ -9,25 +9,25 @@
 #include "model/build.h"
 
 typedef struct builder {
-    kd_document *document;
-    kd_findings *findings;
-    const char  *text;
-    size_t       length;
-    kd_node     *stack; // nodes whose list or map is not closed yet
-    int          count, capacity;
-    int          nodes;                       // all so far
-    int          open[KD_DOCUMENT_MAX_DEPTH]; // places in the stack of the open lists and maps
-    bool         flow[KD_DOCUMENT_MAX_DEPTH]; // written with brackets
-    int          depth;
-    size_t       mark_index, mark_byte; // libyaml counts characters: the last one asked for, and its byte
-    char        *pool;                  // memory for texts
-    size_t       pool_left;
-    kd_status    status;
+    kd_document      *document;
+    kd_file_findings *findings;
+    const char       *text;
+    size_t            length;
+    kd_node          *stack; // nodes whose list or map is not closed yet
+    int               count, capacity;
+    int               nodes;                       // all so far
+    int               open[KD_DOCUMENT_MAX_DEPTH]; // places in the stack of the open lists and maps
+    bool              flow[KD_DOCUMENT_MAX_DEPTH]; // written with brackets
+    int               depth;
+    size_t            mark_index, mark_byte; // libyaml counts characters: the last one asked for, and its byte
+    char             *pool;                  // memory for texts
+    size_t            pool_left;
+    kd_status         status;
 } builder;
 
 static bool refuse(builder *b, yaml_mark_t mark, const char *why)
 {
-    kd_findings_add(b->findings, (int)mark.line + 1, (int)mark.column + 1, "%s", why);
+    kd_file_findings_add(b->findings, (int)mark.line + 1, (int)mark.column + 1, "%s", why);
     b->status = KD_ERR_MODEL;
     return false;
 }
@@ -120,8 +120,7 @@ static bool push(builder *b, const kd_node *node)
     return true;
 }
 
-// ---- commas in expressions
-// --------------------------------------------------------------------------------------------
+// ---- commas in expressions ------------------------------------------------------------------------------------------
 
 static int open_parentheses(const char *text)
 {
@@ -206,8 +205,7 @@ static bool join_pairs(builder *b, kd_node *item, int *n)
     return true;
 }
 
-// ---- lists and maps
-// ---------------------------------------------------------------------------------------------------
+// ---- lists and maps -------------------------------------------------------------------------------------------------
 
 static bool check_keys(builder *b, const kd_node *map)
 {
@@ -216,7 +214,7 @@ static bool check_keys(builder *b, const kd_node *map)
     for (int i = 0; fine && i < map->n; i++) {
         const kd_node *key = &map->item[2 * i];
         if (key->type != KD_NODE_SCALAR) {
-            kd_findings_add(b->findings, key->line, key->column, "a key must be a word");
+            kd_file_findings_add(b->findings, key->line, key->column, "a key must be a word");
             fine = false;
             break;
         }
@@ -228,8 +226,8 @@ static bool check_keys(builder *b, const kd_node *map)
             for (int j = 0; j < i && other < 0; j++) other = strcmp(map->item[2 * j].text, key->text) == 0 ? j : -1;
         }
         if (other >= 0) {
-            kd_findings_add(b->findings, key->line, key->column, "the key '%.80s' is already in line %d", key->text,
-                            map->item[2 * other].line);
+            kd_file_findings_add(b->findings, key->line, key->column, "the key '%.80s' is already in line %d",
+                                 key->text, map->item[2 * other].line);
             fine = false;
         }
     }
@@ -293,8 +291,7 @@ static bool scalar(builder *b, const yaml_event_t *event)
     return push(b, &node);
 }
 
-// ---- events
-// -----------------------------------------------------------------------------------------------------------
+// ---- events ---------------------------------------------------------------------------------------------------------
 
 // line and column (0-based) of a byte
 static yaml_mark_t mark_of(const builder *b, size_t byte)
@@ -335,7 +332,7 @@ static void complain(builder *b, const yaml_parser_t *parser)
     if (parser->context && parser->error != YAML_READER_ERROR && parser->context_mark.line != mark.line) {
         kd_text(begun, sizeof begun, " (begun in line %d)", (int)parser->context_mark.line + 1);
     }
-    kd_findings_add(b->findings, (int)mark.line + 1, (int)mark.column + 1, "YAML: %s%s%s", problem, hint, begun);
+    kd_file_findings_add(b->findings, (int)mark.line + 1, (int)mark.column + 1, "YAML: %s%s%s", problem, hint, begun);
     b->status = parser->error == YAML_MEMORY_ERROR ? KD_ERR_MEMORY : KD_ERR_MODEL;
 }
 
@@ -400,7 +397,7 @@ static void read_events(builder *b)
     yaml_parser_delete(&parser);
 }
 
-kd_status kd_document_read(const char *text, size_t length, kd_document *document, kd_findings *findings)
+kd_status kd_document_read(const char *text, size_t length, kd_document *document, kd_file_findings *findings)
 {
     *document = (kd_document){0};
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) { // byte order mark
@@ -408,13 +405,13 @@ kd_status kd_document_read(const char *text, size_t length, kd_document *documen
         length -= 3;
     }
     if (length > KD_DOCUMENT_MAX_BYTES) {
-        kd_findings_add(findings, 0, 0, "the file is larger than 64 MiB");
+        kd_file_findings_add(findings, 0, 0, "the file is larger than 64 MiB");
         return KD_ERR_MODEL;
     }
     builder b = {.document = document, .findings = findings, .text = text, .length = length};
     if (check_utf8(&b)) read_events(&b);
     if (b.status == KD_OK && b.count == 0) {
-        kd_findings_add(findings, 1, 1, "the file is empty; a model begins with 'kardan: 1'");
+        kd_file_findings_add(findings, 1, 1, "the file is empty; a model begins with 'kardan: 1'");
         b.status = KD_ERR_MODEL;
     }
     if (b.status == KD_OK) {

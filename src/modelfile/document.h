@@ -33,7 +33,8 @@ typedef struct kd_document {
 
 // KD_OK; KD_ERR_MODEL: the findings say why; KD_ERR_MEMORY. Keys of maps are scalars and different from each other.
 // Expressions whose commas make several values of them, like [max(a, b), 0], are put together again.
-kd_status kd_document_read(const char *text, size_t length, kd_document *document, kd_findings *findings) KD_NODISCARD;
+kd_status kd_document_read(const char *text, size_t length, kd_document *document,
+                           kd_file_findings *findings) KD_NODISCARD;
 void      kd_document_release(kd_document *document);
 
 // The value of a key of a map; NULL: it is not there.

@@ -8,7 +8,7 @@
 
 #include "core/text.h"
 
-void kd_findings_add(kd_findings *findings, int line, int column, const char *format, ...)
+void kd_file_findings_add(kd_file_findings *findings, int line, int column, const char *format, ...)
 {
     if (findings->count++ >= KD_FINDINGS_KEPT) return;
     kd_finding *item = &findings->item[findings->count - 1];
@@ -31,7 +31,7 @@ static int by_position(const void *a, const void *b)
     return strcmp(first->text, second->text);
 }
 
-void kd_findings_write(kd_findings *findings, char *message, size_t size)
+void kd_file_findings_write(kd_file_findings *findings, char *message, size_t size)
 {
     int kept = findings->count < KD_FINDINGS_KEPT ? findings->count : KD_FINDINGS_KEPT;
     qsort(findings->item, (size_t)kept, sizeof *findings->item, by_position);

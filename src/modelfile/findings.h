@@ -11,14 +11,14 @@ typedef struct kd_finding {
     char text[KD_FINDING_LENGTH];
 } kd_finding;
 
-typedef struct kd_findings {
+typedef struct kd_file_findings {
     const char *file;
     int         count; // all that was said; the first KD_FINDINGS_KEPT are kept
     kd_finding  item[KD_FINDINGS_KEPT];
-} kd_findings;
+} kd_file_findings;
 
-void kd_findings_add(kd_findings *findings, int line, int column, const char *format, ...) KD_PRINTF(4, 5);
+void kd_file_findings_add(kd_file_findings *findings, int line, int column, const char *format, ...) KD_PRINTF(4, 5);
 // All lines, ordered by position, "file:line:column: text", each with its end of line but the last.
-void kd_findings_write(kd_findings *findings, char *message, size_t size);
+void kd_file_findings_write(kd_file_findings *findings, char *message, size_t size);
 
 #endif

@@ -20,7 +20,7 @@ void kd_reader_complain(kd_reader *r, const kd_node *node, const char *format, .
     va_start(arguments, format);
     if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = '\0';
     va_end(arguments);
-    kd_findings_add(r->findings, node->line, node->column, "%s%s", r->element, text);
+    kd_file_findings_add(r->findings, node->line, node->column, "%s%s", r->element, text);
 }
 
 bool kd_reader_short_of_memory(kd_reader *r)
@@ -108,7 +108,8 @@ static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *
     char        list[300] = "";
     const char *near = type && type->type == KD_NODE_SCALAR ? kd_schema_suggest_kind(schema, type->text) : NULL;
     for (int k = 0; k < schema->nkinds; k++) {
-        if (schema->kinds[k].word) kd_text_append(list, sizeof list, "%s%s", k > 0 ? ", " : "", schema->kinds[k].word);
+        const char *word = kd_schema_word(schema, k)->word;
+        if (word) kd_text_append(list, sizeof list, "%s%s", k > 0 ? ", " : "", word);
     }
     if (type && type->type != KD_NODE_SCALAR) {
         kd_reader_complain(r, type, "'type' must be one word; possible are %s", list);
@@ -125,7 +126,7 @@ static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *
 static bool read_kind(kd_reader *r, const kd_schema *schema, const kd_node *map, int *kind)
 {
     *kind = 0;
-    if (!schema->kinds) return true;
+    if (!kd_schema_has_kinds(schema)) return true;
     const kd_node *type = kd_node_find(map, "type");
     *kind = type && type->type == KD_NODE_SCALAR ? kd_schema_kind(schema, type->text) : -1;
     return *kind >= 0 || complain_type(r, schema, map, type);
@@ -136,7 +137,7 @@ static bool read_short(kd_reader *r, const kd_schema *schema, kd_node *node, def
 {
     if (!schema->short_key || node->type != KD_NODE_SCALAR || kd_node_is_null(node)) {
         kd_reader_complain(r, node, "a %s is a map of fields, like {%s: ...}", schema->singular,
-                           schema->kinds ? "type" : schema->fields[0].key);
+                           kd_schema_has_kinds(schema) ? "type" : schema->fields[0].key);
         return false;
     }
     kd_schema_default(schema, 0, def);
@@ -320,7 +321,7 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
 }
 
 // Another element has been found wrong at the same position: they come from one `for`.
-static bool is_repeated(const kd_findings *findings, int line, int column, const char *text)
+static bool is_repeated(const kd_file_findings *findings, int line, int column, const char *text)
 {
     size_t head = strcspn(text, ":");
     for (int i = 0; line > 0 && i < findings->count && i < KD_FINDINGS_KEPT; i++) {
@@ -331,7 +332,7 @@ static bool is_repeated(const kd_findings *findings, int line, int column, const
 }
 
 // What the model found wrong, line by line: "file:line:column: text"
-static void take_model_message(kd_findings *findings, const kd_model *m)
+static void take_model_message(kd_file_findings *findings, const kd_model *m)
 {
     size_t length = strlen(findings->file);
     for (const char *line = kd_model_message(m); *line;) {
@@ -345,7 +346,7 @@ static void take_model_message(kd_findings *findings, const kd_model *m)
             text = line + length + 2;
         }
         if (!is_repeated(findings, row, column, text)) {
-            kd_findings_add(findings, row, column, "%.*s", (int)(n - (size_t)(text - line)), text);
+            kd_file_findings_add(findings, row, column, "%.*s", (int)(n - (size_t)(text - line)), text);
         }
         line += n + (line[n] == '\n');
     }
@@ -370,10 +371,10 @@ kd_status kd_model_read_text(const char *name, const char *text, size_t length, 
     if (!model) return KD_ERR_ARGUMENT;
     *model = NULL;
     if (!text || nsettings < 0 || (nsettings > 0 && !settings)) return KD_ERR_ARGUMENT;
-    kd_reader   *r = kd_alloc(sizeof *r);
-    kd_findings *findings = kd_alloc(sizeof *findings);
-    kd_model    *m = NULL;
-    kd_status    status = r && findings ? kd_model_create(&m) : KD_ERR_MEMORY;
+    kd_reader        *r = kd_alloc(sizeof *r);
+    kd_file_findings *findings = kd_alloc(sizeof *findings);
+    kd_model         *m = NULL;
+    kd_status         status = r && findings ? kd_model_create(&m) : KD_ERR_MEMORY;
     if (status < 0) goto done;
     findings->file = name ? name : "model";
     r->m = m;
@@ -382,7 +383,7 @@ kd_status kd_model_read_text(const char *name, const char *text, size_t length, 
     r->joint = -1;
     status = read_model(r, text, length, settings, nsettings);
     if (status == KD_ERR_MODEL) take_model_message(findings, m);
-    kd_findings_write(findings, message, size);
+    kd_file_findings_write(findings, message, size);
     if (status >= 0) {
         *model = m;
         m = NULL;

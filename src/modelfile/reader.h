@@ -35,14 +35,14 @@ typedef struct kd_file_parameter {
 } kd_file_parameter;
 
 typedef struct kd_reader {
-    kd_model    *m;
-    kd_findings *findings;
-    kd_document  document;
-    kd_status    status;       // KD_OK or KD_ERR_MEMORY
-    char         element[200]; // "joint 'hinge': ", in front of messages
-    int          elements;     // so far
-    int          rounds;       // of repetition so far
-    kd_arena     scratch;      // texts of the element that is being read
+    kd_model         *m;
+    kd_file_findings *findings;
+    kd_document       document;
+    kd_status         status;       // KD_OK or KD_ERR_MEMORY
+    char              element[200]; // "joint 'hinge': ", in front of messages
+    int               elements;     // so far
+    int               rounds;       // of repetition so far
+    kd_arena          scratch;      // texts of the element that is being read
 
     // parameters, until they are in the model
     kd_file_parameter *parameter;

@@ -60,22 +60,22 @@ static bool complain(kd_reader *r, int line, int column, int first, int from, co
                      const kd_expr_error *error)
 {
     if (r->denied[0]) {
-        kd_findings_add(r->findings, line, column,
-                        "%s'%s' must be a number, but '%s' is known only during the simulation", r->element, key,
-                        r->denied);
+        kd_file_findings_add(r->findings, line, column,
+                             "%s'%s' must be a number, but '%s' is known only during the simulation", r->element, key,
+                             r->denied);
         return false;
     }
     if (strcmp(key, "index") == 0 && r->nindices == 0) {
-        kd_findings_add(r->findings, line, first > 0 ? first + from : column,
-                        "%sindex: %s; an element is repeated by 'for: i = 1..N'", r->element, error->text);
+        kd_file_findings_add(r->findings, line, first > 0 ? first + from : column,
+                             "%sindex: %s; an element is repeated by 'for: i = 1..N'", r->element, error->text);
         return false;
     }
     if (first > 0 && error->column > 0) {
-        kd_findings_add(r->findings, line, first + from + error->column - 1, "%s'%s': %s", r->element, key,
-                        error->text);
+        kd_file_findings_add(r->findings, line, first + from + error->column - 1, "%s'%s': %s", r->element, key,
+                             error->text);
     } else {
-        kd_findings_add(r->findings, line, column, "%s'%s': %s in '%.60s%s'", r->element, key, error->text, text,
-                        strlen(text) > 60 ? "..." : "");
+        kd_file_findings_add(r->findings, line, column, "%s'%s': %s in '%.60s%s'", r->element, key, error->text, text,
+                             strlen(text) > 60 ? "..." : "");
     }
     return false;
 }
@@ -122,8 +122,8 @@ static kd_quantity read_quantity(kd_reader *r, const char *text)
 
 static bool complain_quantity(kd_reader *r, const kd_node *node, const char *key, const kd_quantity *q)
 {
-    kd_findings_add(r->findings, node->line, node->first > 0 ? node->first + q->column - 1 : node->column, "%s'%s': %s",
-                    r->element, key, q->text);
+    kd_file_findings_add(r->findings, node->line, node->first > 0 ? node->first + q->column - 1 : node->column,
+                         "%s'%s': %s", r->element, key, q->text);
     return false;
 }
 
@@ -132,9 +132,9 @@ static bool complain_quantity(kd_reader *r, const kd_node *node, const char *key
 static bool complain_parameter(kd_reader *r, const kd_file_parameter *p, const char *why)
 {
     if (p->set)
-        kd_findings_add(r->findings, 0, 0, "parameter '%s', set to '%.100s': %s", p->name, p->text, why);
+        kd_file_findings_add(r->findings, 0, 0, "parameter '%s', set to '%.100s': %s", p->name, p->text, why);
     else
-        kd_findings_add(r->findings, p->line, p->column, "parameter '%s': %s", p->name, why);
+        kd_file_findings_add(r->findings, p->line, p->column, "parameter '%s': %s", p->name, why);
     return false;
 }
 
@@ -243,7 +243,7 @@ static void override(kd_reader *r, const kd_setting *setting)
     }
     const char *near = suggest_symbol(name, r);
     if (near) {
-        kd_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set, did you mean '%s'?", name, near);
+        kd_file_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set, did you mean '%s'?", name, near);
     } else {
         enum { LISTED = 10 };
         char known[400] = "no parameters";
@@ -252,7 +252,7 @@ static void override(kd_reader *r, const kd_setting *setting)
             kd_text_append(known, sizeof known, "%s%.30s", k > 0 ? ", " : "", r->parameter[k].name);
         }
         if (r->nparameters > LISTED) kd_text_append(known, sizeof known, ", ...");
-        kd_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set; the file has %s", name, known);
+        kd_file_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set; the file has %s", name, known);
     }
 }
 

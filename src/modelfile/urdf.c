@@ -662,9 +662,9 @@ static void take_limit(importer *u, const urdf_joint *j, const kd_xml_element *e
     } else if (u->opt->limit_stiffness > 0.0) {
         kd_force_def stop = kd_force_def_default(KD_JOINT_STOP);
         stop.joint = j->model_name;
-        stop.stiffness = u->opt->limit_stiffness;
-        stop.lower = lower;
-        stop.upper = upper;
+        stop.stop.stiffness = u->opt->limit_stiffness;
+        stop.stop.lower = lower;
+        stop.stop.upper = upper;
         const bool outside = lower > 0.0 || upper < 0.0;
         if (outside) def->q[0] = lower > 0.0 ? lower : upper;
         const char *name = make_name(u, KD_SECTION_FORCE, j->name, "_stop");
@@ -700,7 +700,7 @@ static void take_dynamics(importer *u, const urdf_joint *j, const kd_xml_element
     if (damping > 0.0) {
         kd_force_def f = kd_force_def_default(KD_JOINT_SPRING);
         f.joint = j->model_name;
-        f.damping = damping;
+        f.spring.damping = damping;
         const char *name = make_name(u, KD_SECTION_FORCE, j->name, "_damping");
         report(u, j->xml, e, "converted: damping %g, force '%s'", damping, name);
         keep(u, kd_model_add_force(u->m, name, &f));
@@ -708,7 +708,7 @@ static void take_dynamics(importer *u, const urdf_joint *j, const kd_xml_element
     if (friction > 0.0) {
         kd_force_def f = kd_force_def_default(KD_JOINT_FRICTION);
         f.joint = j->model_name;
-        f.coulomb = friction;
+        f.friction.coulomb = friction;
         const char *name = make_name(u, KD_SECTION_FORCE, j->name, "_friction");
         report(u, j->xml, e, "converted: friction %g, force '%s'", friction, name);
         keep(u, kd_model_add_force(u->m, name, &f));

@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "math/space.h"
 #include "model/channel.h"
+#include "model/element.h"
 #include "modelfile/reader.h"
 
 // ---- positions ------------------------------------------------------------------------------------------------------
@@ -525,7 +526,7 @@ static bool has_places(const kd_schema *schema, int kind)
 // "a joint of type revolute", "an input", "a box"
 static void say_what(const kd_schema *schema, int kind, char *text, size_t size)
 {
-    const char *word = schema->kinds ? schema->kinds[kind].word : NULL;
+    const char *word = kd_schema_has_kinds(schema) ? kd_schema_word(schema, kind)->word : NULL;
     const char *first = schema->kind_by_key ? word : schema->singular;
     kd_text(text, size, "%s %s", strchr("aeiou", first[0]) ? "an" : "a", first);
     if (word && !schema->kind_by_key) kd_text_append(text, size, " of type %s", word);
@@ -544,9 +545,10 @@ static const char *other_number(const kd_schema *schema, int kind, const char *k
 static const char *nearest_key(const kd_schema *schema, int kind, const char *key)
 {
     kd_nearest nearest = kd_nearest_start(key);
-    if (schema->kinds && !schema->kind_by_key) kd_nearest_offer(&nearest, "type");
-    for (int i = 0; i < schema->nfields; i++) {
-        if (kd_field_has(&schema->fields[i], kind)) kd_nearest_offer(&nearest, schema->fields[i].key);
+    if (kd_schema_has_kinds(schema) && !schema->kind_by_key) kd_nearest_offer(&nearest, "type");
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *field = kd_schema_field_at(schema, kind, i);
+        if (kd_field_has(field, kind)) kd_nearest_offer(&nearest, field->key);
     }
     kd_reader_offer_place_keys(schema, kind, &nearest);
     return nearest.best;
@@ -556,10 +558,11 @@ static const char *nearest_key(const kd_schema *schema, int kind, const char *ke
 static bool list_kinds(const kd_schema *schema, const char *key, char *list, size_t size)
 {
     list[0] = '\0';
-    for (int k = 0; schema->kinds && k < schema->nkinds; k++) {
-        bool has = kd_schema_field(schema, k, key) || kd_reader_is_place_key(schema, k, key);
-        if (!schema->kinds[k].word || !has) continue;
-        kd_text_append(list, size, "%s%s", list[0] ? ", " : "", schema->kinds[k].word);
+    for (int k = 0; kd_schema_has_kinds(schema) && k < schema->nkinds; k++) {
+        const char *word = kd_schema_word(schema, k)->word;
+        const bool  has = kd_schema_field(schema, k, key) || kd_reader_is_place_key(schema, k, key);
+        if (!word || !has) continue;
+        kd_text_append(list, size, "%s%s", list[0] ? ", " : "", word);
     }
     return list[0] != '\0';
 }
@@ -575,9 +578,10 @@ static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const 
     } else if (near) {
         kd_reader_complain(r, key, "unknown key '%.60s' for %s, did you mean '%s'?", key->text, what, near);
     } else {
-        for (int i = 0; i < schema->nfields; i++) {
-            if (!kd_field_has(&schema->fields[i], kind)) continue;
-            kd_text_append(list, sizeof list, "%s%s", list[0] ? ", " : "", schema->fields[i].key);
+        for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+            const kd_field *field = kd_schema_field_at(schema, kind, i);
+            if (!kd_field_has(field, kind)) continue;
+            kd_text_append(list, sizeof list, "%s%s", list[0] ? ", " : "", field->key);
         }
         kd_reader_complain(r, key, "unknown key '%.60s' for %s; possible are %s", key->text, what, list);
     }
@@ -591,9 +595,11 @@ static bool is_short_key(const kd_schema *schema, int kind, const char *key)
 
 static bool is_handled_elsewhere(const kd_schema *schema, int kind, const kd_node *map, const char *key)
 {
-    if (strcmp(key, "for") == 0 || (strcmp(key, "type") == 0 && schema->kinds && !schema->kind_by_key)) return true;
+    if (strcmp(key, "for") == 0 || (strcmp(key, "type") == 0 && kd_schema_has_kinds(schema) && !schema->kind_by_key))
+        return true;
     if (schema == kd_schema_of(KD_SCHEMA_SHAPE) && kd_node_find(map, "from")) { // read_span has read these
-        return strcmp(key, "from") == 0 || strcmp(key, "to") == 0 || strcmp(key, schema->kinds[kind].word) == 0;
+        return strcmp(key, "from") == 0 || strcmp(key, "to") == 0 ||
+               strcmp(key, kd_schema_word(schema, kind)->word) == 0;
     }
     return is_short_key(schema, kind, key);
 }
@@ -601,8 +607,7 @@ static bool is_handled_elsewhere(const kd_schema *schema, int kind, const kd_nod
 // the frame of the model for `from` and `to`, or the joint that they come from
 static bool has_places_otherwise(const kd_schema *schema, int kind, const kd_node *map)
 {
-    return kd_reader_has_short_places(map) ||
-           (schema == kd_schema_of(KD_SCHEMA_FORCE) && kind == KD_RSDA && kd_node_find(map, "joint"));
+    return kd_reader_has_short_places(map) || (kd_schema_field(schema, kind, "joint") && kd_node_find(map, "joint"));
 }
 
 static void complain_place(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, const char *key)
@@ -626,8 +631,8 @@ static bool check_required(kd_reader *r, const kd_schema *schema, int kind, cons
     char what[100];
     bool fine = true;
     say_what(schema, kind, what, sizeof what);
-    for (int i = 0; i < schema->nfields; i++) {
-        const kd_field *field = &schema->fields[i];
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *field = kd_schema_field_at(schema, kind, i);
         const kd_node  *node = kd_node_find(map, field->key);
         if (!kd_field_has(field, kind) || !(field->flags & KD_FIELD_REQUIRED) || (node && !kd_node_is_null(node))) {
             continue;
@@ -663,8 +668,8 @@ static bool is_late(const kd_field *field)
 static bool read_late_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
 {
     bool fine = true;
-    for (int i = 0; i < schema->nfields && fine; i++) {
-        const kd_field *field = &schema->fields[i];
+    for (int i = 0; i < kd_schema_field_count(schema, kind) && fine; i++) {
+        const kd_field *field = kd_schema_field_at(schema, kind, i);
         kd_node        *value = kd_field_has(field, kind) && is_late(field) ? kd_node_find(map, field->key) : NULL;
         if (value && !kd_node_is_null(value)) fine = kd_reader_value(r, field, kind, value, def);
     }
@@ -674,13 +679,13 @@ static bool read_late_fields(kd_reader *r, const kd_schema *schema, int kind, co
 // Which of two units ("N/m|N m/rad") an element has: a joint by its coordinates, a force in a joint by that one's
 static void choose_units(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map)
 {
-    const bool is_force = schema == kd_schema_of(KD_SCHEMA_FORCE);
+    const kd_units units = schema == kd_schema_of(KD_SCHEMA_FORCE) ? kd_force_element(kind)->units : KD_UNITS_MIXED;
     r->turns = KD_TURNS_UNKNOWN;
     r->joint = -1;
     if (schema == kd_schema_of(KD_SCHEMA_JOINT)) r->joint = kind;
-    if (!is_force || kind == KD_BUSHING) return;
-    r->turns = kind == KD_RSDA;
-    if (kind != KD_JOINT_SPRING && kind != KD_JOINT_STOP && kind != KD_JOINT_FRICTION) return;
+    if (units == KD_UNITS_MIXED) return;
+    r->turns = units == KD_UNITS_OF_TURN;
+    if (units != KD_UNITS_OF_JOINT) return;
     const kd_node *joint = kd_node_find(map, "joint"), *coordinate = kd_node_find(map, "coordinate");
     const char    *name = NULL;
     r->turns = KD_TURNS_UNKNOWN;

@@ -342,8 +342,8 @@ static bool is_idle(const kd_schema *schema, int kind, const kd_field *field, co
         const double *axis = ((const kd_place *)def)->axis;
         return axis[0] != 0.0 || axis[1] != 0.0 || axis[2] != 0.0;
     }
-    return schema == kd_schema_of(KD_SCHEMA_FORCE) && kind == KD_RSDA && field->type == KD_FIELD_PLACE &&
-           ((const kd_force_def *)def)->joint;
+    return schema == kd_schema_of(KD_SCHEMA_FORCE) && field->type == KD_FIELD_PLACE &&
+           kd_schema_field(schema, kind, "joint") && ((const kd_force_def *)def)->joint; // in place of places
 }
 
 // All fields that say something, each behind `before`; answers how many.
@@ -356,12 +356,12 @@ static int put_fields(const writer *w, const kd_schema *schema, const void *def,
         const kd_run_def *run = def;
         if (run->rtol != defaults.run.rtol) defaults.run.atol = run->rtol;
     }
-    if (schema->kinds && !schema->kind_by_key) {
-        fprintf(w->file, "%stype: %s", first, schema->kinds[kind].word);
+    if (kd_schema_has_kinds(schema) && !schema->kind_by_key) {
+        fprintf(w->file, "%stype: %s", first, kd_schema_word(schema, kind)->word);
         count++;
     }
-    for (int i = 0; i < schema->nfields; i++) {
-        const kd_field *field = &schema->fields[i];
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *field = kd_schema_field_at(schema, kind, i);
         bool            required = (field->flags & KD_FIELD_REQUIRED) != 0;
         if (!kd_field_has(field, kind) || is_idle(schema, kind, field, def)) continue;
         if (!required && is_default(field, kind, def, &defaults)) continue;

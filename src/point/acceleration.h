@@ -1,8 +1,7 @@
 // point/acceleration.h: accelerations and multipliers at a point, and projection onto the constraints.
 //
 //     solve:   residual(a, lambda, mu, w) = 0, gII(a) = 0, hI(a) = 0, d(w, lambda, mu) = 0; inactive: lambda_i = 0
-//     project: p, s, then v to the closest point (in the norm of M, or Euclidean) with g = 0, c = 0, q = 0, gI = 0, h =
-//     0
+//     project: p, s, then v to the closest point with g = 0, c = 0, q = 0, gI = 0, h = 0 (in the norm of M, or Euclidean)
 #ifndef KD_POINT_ACCELERATION_H
 #define KD_POINT_ACCELERATION_H
 
@@ -27,8 +26,7 @@ void kd_acceleration_euclidean(kd_acceleration *self);
 // corrected to rounding: a step ends with one factorisation. Last bits then depend on what was asked before.
 void kd_acceleration_share(kd_acceleration *self);
 
-// a, w, lambda, mu at (t, p, s, v, r); w, lambda, mu come as guess. The arrays must stay unchanged during the call
-// only.
+// a, w, lambda, mu at (t, p, s, v, r); w, lambda, mu come as guess. The arrays must stay unchanged during the call only.
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu) KD_NODISCARD;
 // Where rows are redundant (SVD): lambda, mu to those of least norm with the same forces.
@@ -60,9 +58,9 @@ kd_eval kd_acceleration_select(kd_acceleration *self, double t, const double *p,
 // of (p, v) along the constraints; left as it is where no such move exists (equilibrium).
 kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
                                 bool invariants) KD_NODISCARD;
-// Impulses at an instant: v jumps to the one with gI = 0 and h = 0 at (t, p, s), by M (v+ - v) + momentum + (GZ)'
-// Lambda
-// + (HZ)' Pi = 0, always with M; impulse (nlambda + nmu): those of the active rows. momentum (nv) NULL: none
+// Impulses at an instant: v jumps to the one with gI = 0 and h = 0 at (t, p, s), by
+//     M (v+ - v) + momentum + (GZ)' Lambda + (HZ)' Pi = 0,
+// always with M; impulse (nlambda + nmu): those of the active rows. momentum (nv) NULL: none.
 kd_eval kd_acceleration_impulse(kd_acceleration *self, double t, const double *p, const double *s, double *v,
                                 const double *r, const double *momentum, double *impulse) KD_NODISCARD;
 // s from 0 = c(p, s) by Newton's method, starting at the given s.

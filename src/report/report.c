@@ -10,12 +10,13 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "report/svg.h"
+#include "report/viewer.h"
 #include "results/file.h"
 
 enum {
-    MAX_SERIES = 10, // lines in one plot: those that move most
-    MAX_EVENTS = 50, // in the table of the page
-    MAX_PLOTS = 24,  // chosen channels, or all groups; violations, energies
+    MAX_SERIES = KD_VIEWER_SERIES, // lines in one plot: those that move most
+    MAX_EVENTS = 50,               // in the table of the page
+    MAX_PLOTS = 24,                // chosen channels, or all groups; violations, energies
     TEXT_LIMIT = 4000
 };
 
@@ -28,6 +29,8 @@ typedef struct gallery {
     const kd_recording *rec;
     kd_plot             plot[MAX_PLOTS];
     kd_series           series[MAX_PLOTS][MAX_SERIES];
+    int                 column[MAX_PLOTS][MAX_SERIES]; // of the recording, behind the series
+    const char         *unit[MAX_PLOTS];
     char                title[MAX_PLOTS][100], note[MAX_PLOTS][80], ylabel[MAX_PLOTS][24];
     int                 nplots;
 } gallery;
@@ -69,23 +72,25 @@ static kd_plot *start_plot(gallery *g, const char *title, const char *unit)
     kd_plot *plot = &g->plot[i];
     kd_text(g->title[i], sizeof g->title[i], "%s", title);
     kd_text(g->ylabel[i], sizeof g->ylabel[i], "[%s]", unit);
+    g->unit[i] = unit;
     *plot = (kd_plot){
         .title = g->title[i], .xlabel = "time [s]", .ylabel = unit[0] ? g->ylabel[i] : NULL, .series = g->series[i]};
     return plot;
 }
 
-// One more line in the plot that was started last
-static void add_series(gallery *g, const char *name, const double *y, int stride)
+// One more line in the plot that was started last; column: of the recording that it shows
+static void add_series(gallery *g, const char *name, int column, const double *y, int stride)
 {
     int last = g->nplots - 1;
     if (g->plot[last].nseries == MAX_SERIES) return;
+    g->column[last][g->plot[last].nseries] = column;
     g->series[last][g->plot[last].nseries++] = (kd_series){
         .name = name, .x = kd_recording_times(g->rec), .y = y, .ystride = stride, .n = kd_recording_length(g->rec)};
 }
 
 static void add_column(gallery *g, const char *name, int column)
 {
-    add_series(g, name, kd_recording_values(g->rec) + column, kd_recording_columns(g->rec));
+    add_series(g, name, column, kd_recording_values(g->rec) + column, kd_recording_columns(g->rec));
 }
 
 // The unit that all columns of a range share, else ""
@@ -176,7 +181,7 @@ static void add_violations(gallery *g)
         if (!shown) return;
         for (int i = 0; i < n; i++)
             shown[i] = fmax(kd_recording_values(g->rec)[i * columns + first + level], SMALLEST_SHOWN);
-        add_series(g, LEVEL[level], shown, 1);
+        add_series(g, LEVEL[level], first + level, shown, 1);
     }
 }
 
@@ -204,11 +209,17 @@ static void mark_events(gallery *g, int first, const kd_event_log *log)
     }
 }
 
+// Plots that come with the result, the first ones
+static int given_plots(const kd_result *r)
+{
+    const int n = r->facts ? r->facts->nplots : 0;
+    return n < MAX_PLOTS ? n : MAX_PLOTS;
+}
+
 static void collect_plots(gallery *g, const kd_result *r)
 {
     g->rec = r->recording;
-    for (int i = 0; r->facts && i < r->facts->nplots && g->nplots < MAX_PLOTS; i++)
-        g->plot[g->nplots++] = r->facts->plot[i];
+    for (int i = 0; i < given_plots(r); i++) g->plot[g->nplots++] = r->facts->plot[i];
     const int first = g->nplots;
     if (r->nplots > 0) {
         add_chosen(g, r);
@@ -244,7 +255,7 @@ static const char STYLE[] =
     "main{max-width:1340px;margin:0 auto;padding:24px}\n"
     "h1{font-size:26px;margin:0 0 4px}h2{font-size:18px;margin:28px 0 8px}\n"
     "section.card,figure{background:#fff;border:1px solid #e3e6ea;border-radius:8px}\n"
-    "section.card{padding:12px 18px}figure{margin:0;padding:8px}\n"
+    "section.card{padding:12px 18px;overflow-x:auto}.grid>*{min-width:0}td,h1,p{overflow-wrap:anywhere}figure{margin:0;padding:8px}\n"
     "figure svg{width:100%;height:auto;display:block}\n"
     ".grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(520px,100%),1fr));gap:16px}\n"
     "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:4px 10px 4px 0;border-bottom:1px solid #eef0f3;"
@@ -259,6 +270,9 @@ static const char STYLE[] =
     "border-color:#0072B2;color:#fff}.clock{min-width:6.5em;text-align:right;font-variant-numeric:tabular-nums}\n"
     ".legend{display:flex;flex-wrap:wrap;gap:2px 16px;margin-top:8px;font-size:13px}.legend i{display:inline-block;width:10px;"
     "height:10px;border-radius:3px;margin-right:6px}.legend .hint{color:#6b7280;margin-left:auto}\n"
+    "@media (prefers-color-scheme:dark){body{color:#d5dbe1;background:#0f1216}section.card,figure{background:#171b20;border-color:#2b323a}"
+    "figure svg,.still svg{background:#fff;border-radius:6px}td,th{border-color:#262c33}.bar button,.bar select{background:#171b20}"
+    ".good{color:#3fb98f!important}.bad{color:#f08a5d!important}}\n"
     ".good{color:#00684d;font-weight:600}.bad{color:#a63c00;font-weight:600}.muted{color:#6b7280}\n";
 // clang-format on
 
@@ -294,13 +308,25 @@ static void put_check(FILE *file, const char *what, double value, const char *wh
     fputs("</td></tr>\n", file);
 }
 
+static bool has_viewer(const kd_result *report)
+{
+    return kd_viewer_is_built() && !report->plain;
+}
+
 static void put_head(FILE *file, const kd_result *report)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>",
           file);
     kd_file_escaped(file, report->title, TEXT_LIMIT);
-    fprintf(file, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n<h1>", STYLE);
+    fputs("</title>\n", file);
+    // the page loads nothing, and the only script is the one that is built in
+    if (has_viewer(report))
+        fprintf(file,
+                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src %s; style-src "
+                "'unsafe-inline'; img-src data: blob:\">\n",
+                kd_viewer_policy());
+    fprintf(file, "<style>\n%s</style>\n</head>\n<body>\n<main>\n<h1>", STYLE);
     kd_file_escaped(file, report->title, TEXT_LIMIT);
     fputs("</h1>\n", file);
     if (report->about) put_paragraph(file, "about", report->about);
@@ -536,6 +562,37 @@ static void put_model(FILE *file, const kd_result *report)
     fputs("</pre></details></section>\n", file);
 }
 
+// What moves: the viewer where it is built in, with all plots over time; else the drawing
+static kd_status put_motion(FILE *file, const kd_result *report, const gallery *g)
+{
+    if (!has_viewer(report)) return report->drawing ? kd_drawing_write(report->drawing, report->title, file) : KD_OK;
+    kd_viewer_plot plot[MAX_PLOTS];
+    int            n = 0;
+    for (int i = given_plots(report); i < g->nplots; i++) {
+        plot[n] = (kd_viewer_plot){.title = g->title[i],
+                                   .unit = g->unit[i],
+                                   .note = g->plot[i].note,
+                                   .ylog = g->plot[i].ylog,
+                                   .n = g->plot[i].nseries};
+        memcpy(plot[n++].column, g->column[i], sizeof g->column[i]);
+    }
+    return kd_viewer_write(file, report, plot, n);
+}
+
+// Plots that stand still: all of them, or with the viewer those that are not over time
+static void put_still_plots(FILE *file, const kd_result *report, const gallery *g)
+{
+    const int n = has_viewer(report) ? given_plots(report) : g->nplots;
+    if (n == 0) return;
+    fputs("<h2>Plots</h2>\n<div class=\"grid\">\n", file);
+    for (int i = 0; i < n; i++) {
+        fputs("<figure>\n", file);
+        kd_svg_write(file, &g->plot[i], 1, 1);
+        fputs("</figure>\n", file);
+    }
+    fputs("</div>\n", file);
+}
+
 kd_status kd_report_save(const kd_result *report, const char *path, char *message, size_t size)
 {
     FILE     *file = NULL;
@@ -551,7 +608,7 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
 
     put_head(file, report);
     put_end_of_run(file, report);
-    if (report->drawing) status = kd_drawing_write(report->drawing, report->title, file);
+    status = put_motion(file, report, g);
     if (status < 0) goto abandon;
     if (report->facts)
         put_facts(file, report->facts);
@@ -559,13 +616,8 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
         put_certificate(file, report);
     put_events(file, report->events);
     put_explanation(file, report->explanation);
-    fputs("<h2>Plots</h2>\n<div class=\"grid\">\n", file);
-    for (int i = 0; i < g->nplots; i++) {
-        fputs("<figure>\n", file);
-        kd_svg_write(file, &g->plot[i], 1, 1);
-        fputs("</figure>\n", file);
-    }
-    fputs("</div>\n<div class=\"grid\">\n", file);
+    put_still_plots(file, report, g);
+    fputs("<div class=\"grid\">\n", file);
     put_settings(file, report);
     if (!report->facts) put_statistics(file, report);
     fputs("</div>\n", file);

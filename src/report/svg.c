@@ -43,9 +43,9 @@ static double nice_step(double x)
     return power * (lead <= 1.0 + 1e-9 ? 1.0 : lead <= 2.0 + 1e-9 ? 2.0 : lead <= 5.0 + 1e-9 ? 5.0 : 10.0);
 }
 
-static kd_axis log_axis(double low, double high, int max_ticks)
+static kd_plot_axis log_axis(double low, double high, int max_ticks)
 {
-    kd_axis axis = {.log = true};
+    kd_plot_axis axis = {.log = true};
     axis.low = floor(log10(low) + 1e-9);
     axis.high = ceil(log10(high) - 1e-9);
     if (axis.high <= axis.low) axis.high = axis.low + 1.0;
@@ -55,11 +55,11 @@ static kd_axis log_axis(double low, double high, int max_ticks)
     return axis;
 }
 
-kd_axis kd_svg_axis(double low, double high, bool log, int max_ticks)
+kd_plot_axis kd_svg_axis(double low, double high, bool log, int max_ticks)
 {
     if (log) return low > high ? log_axis(0.1, 10.0, max_ticks) : log_axis(low, high, max_ticks);
 
-    kd_axis axis = {0};
+    kd_plot_axis axis = {0};
     if (low > high) low = 0.0, high = 1.0;
     double size = fmax(fabs(low), fabs(high));
     if (high - low <= 1e-12 * size || size < 1e-290) { // constant up to rounding: room above and below
@@ -82,13 +82,13 @@ kd_axis kd_svg_axis(double low, double high, bool log, int max_ticks)
     return axis;
 }
 
-static double tick_at(const kd_axis *axis, int i)
+static double tick_at(const kd_plot_axis *axis, int i)
 {
     double value = axis->first + i * axis->step;
     return fabs(value) < 1e-9 * axis->step ? 0.0 : value; // 0, not -1e-17
 }
 
-static const char *tick_label(const kd_axis *axis, int i, char *buffer, size_t size)
+static const char *tick_label(const kd_plot_axis *axis, int i, char *buffer, size_t size)
 {
     char format[16];
     kd_text(format, sizeof format, "%%.%df", axis->decimals);
@@ -128,14 +128,14 @@ static void extend(double value, double *low, double *high)
 typedef struct frame {
     FILE          *file;
     const kd_plot *plot;
-    kd_axis        xaxis, yaxis;
+    kd_plot_axis   xaxis, yaxis;
     double         left, top, right, bottom;
     double         width, height; // of the whole plot
     int            nlisted;       // entries of the legend
     bool           has_data;
 } frame;
 
-static double place(const kd_axis *axis, double value, double from, double to)
+static double place(const kd_plot_axis *axis, double value, double from, double to)
 {
     double position = axis->log ? log10(value) : value;
     return from + (to - from) * ((position - axis->low) / (axis->high - axis->low));

@@ -36,16 +36,16 @@ kd_status kd_svg_save(const char *path, const kd_plot *plots, int nplots, int co
                       size_t size) KD_NODISCARD;
 
 // The ends of an axis and its ticks: first, first + step, ... (on a logarithmic axis these are powers of ten).
-typedef struct kd_axis {
+typedef struct kd_plot_axis {
     bool   log;
     double low, high;   // ends; decimal logarithms if log
     double first, step; // of the ticks
     int    nticks;
     int    exponent; // linear: labels are value / 10^exponent
     int    decimals; // of the labels
-} kd_axis;
+} kd_plot_axis;
 
 // A good axis for data between low and high (low > high: no data).
-kd_axis kd_svg_axis(double low, double high, bool log, int max_ticks);
+kd_plot_axis kd_svg_axis(double low, double high, bool log, int max_ticks);
 
 #endif

@@ -147,3 +147,17 @@ void kd_file_escaped_lines(FILE *file, const char *text)
             put_escaped(file, *c);
     }
 }
+
+void kd_file_json(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c == 0x7f) continue;
+        if (strchr("\"\\<>&'", c))
+            fprintf(file, "\\u%04x", c);
+        else
+            fputc(c, file);
+    }
+    fputc('"', file);
+}

@@ -23,5 +23,7 @@ const char *kd_file_number(double value, const char *format, char *buffer, size_
 void kd_file_escaped(FILE *file, const char *text, int max_characters);
 // The whole text, line breaks and tabulators included.
 void kd_file_escaped_lines(FILE *file, const char *text);
+// Text as a string of JSON or JavaScript that may stand inside HTML: < > & ' " \ as codes, control characters dropped.
+void kd_file_json(FILE *file, const char *text);
 
 #endif

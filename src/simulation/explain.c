@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/pi.h"
 #include "core/text.h"
-
-#define PI 3.14159265358979323846
 
 enum { BINS = 256, NAME = 96, COMPONENT = 160, MAX_VELOCITIES = 8 };
 
@@ -442,7 +441,7 @@ static void advise_resolved(const kd_suspect *s, double h, char *text, size_t si
         kd_text(text, size,
                 "'%s' (%s) is stiff: alone it makes it swing with a period of %.3g s, and steps of %.3g s resolve "
                 "that. Soften it, damp it, or loosen the tolerance",
-                s->name, s->kind, 2 * PI / s->frequency, h);
+                s->name, s->kind, 2 * KD_PI / s->frequency, h);
     else
         kd_text(text, size,
                 "'%s' (%s) damps strongly: alone it brings it to rest within %.3g s, and steps of %.3g s follow that. "

@@ -35,7 +35,7 @@ struct kd_hybrid {
     const kd_eom    *eom;
     kd_event_options opt;
     kd_dims          dims;
-    kd_motion        motion;
+    kd_dense_motion  motion;
     void            *motion_context;
     kd_arena         arena;
     kd_state        *x;      // of the simulation
@@ -91,7 +91,7 @@ static kd_status create_states(kd_hybrid *self)
 }
 
 kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
-                           kd_motion motion, void *context, kd_hybrid **hybrid)
+                           kd_dense_motion motion, void *context, kd_hybrid **hybrid)
 {
     kd_event_rows *rows;
     *hybrid = NULL;

@@ -12,11 +12,11 @@ typedef struct kd_hybrid kd_hybrid;
 
 // The motion inside the last step: p, v, r of x at time t, and guesses of the rest; x may be the state of the
 // simulation.
-typedef kd_status (*kd_motion)(double t, kd_state *x, void *context);
+typedef kd_status (*kd_dense_motion)(double t, kd_state *x, void *context);
 
 // NULL in *hybrid and KD_OK: the equations have none. x is the state of the simulation, which passing changes.
 kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
-                           kd_motion motion, void *context, kd_hybrid **hybrid) KD_NODISCARD;
+                           kd_dense_motion motion, void *context, kd_hybrid **hybrid) KD_NODISCARD;
 void      kd_hybrid_destroy(kd_hybrid *self); // NULL is fine
 
 // x is consistent: which rows hold, samples that are due (created only), signs of the functions. Changes x.

@@ -6,36 +6,11 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "element/loads.h"
+#include "element/force.h"
 
 enum { LAWS = 6, LONGEST_LAW = 160 };
 
 // ---- words ----------------------------------------------------------------------------------------------------------
-
-// Law k of a load as it was written; NULL: there is no text
-static const char *law_text(const kd_load *load, int k)
-{
-    if (load->state_def) return load->state_def->input;
-    if (!load->def) return NULL;
-    switch (load->def->kind) {
-    case KD_APPLIED: // those that are given, in their order
-        for (int i = 0; i < 6; i++) {
-            const char *text = i < 3 ? load->def->force[i] : load->def->torque[i - 3];
-            if (text && k-- == 0) return text;
-        }
-        return NULL;
-    case KD_BUSHING:
-        return k < 3 ? load->def->force[k] : NULL;
-    case KD_TYRE:
-        return load->def->road;
-    case KD_HYDRAULIC:
-        return load->def->valve;
-    case KD_AIR_SPRING:
-        return load->def->inflow;
-    default:
-        return load->def->law;
-    }
-}
 
 // "force 'motor' (joint_spring)", "state 'filter'"
 static void name_load(const kd_load *load, char *text, size_t size)
@@ -97,7 +72,7 @@ void kd_work_jumps(const kd_point *x0, const kd_point *x1, void *context, char *
     take_laws(l, w, behind);
     for (int k = 0; k < LAWS; k++)
         if (l->law[k] && (law < 0 || fabs(behind[k] - before[k]) > fabs(behind[law] - before[law]))) law = k;
-    const char *written = law >= 0 ? law_text(l, law) : NULL;
+    const char *written = law >= 0 ? l->law_text[law] : NULL;
     if (written)
         kd_text_append(text, size, " by its law '%.*s%s'", LONGEST_LAW, written,
                        strlen(written) > LONGEST_LAW ? ".." : "");
@@ -134,10 +109,11 @@ double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size)
     if (worst < 0) return 0;
     const kd_load *l = &s->load[worst];
     name_load(l, text, size);
-    if (l->def && l->def->damping < 0)
-        kd_text_append(text, size, " with its negative damping of %.4g", l->def->damping);
-    const char *written = law_text(l, 0);
-    if (written && !(l->def && l->def->damping < 0))
+    const double damping = l->def ? kd_element_number(kd_force_element((int)l->def->kind), l->def, "damping") : 0;
+    const char  *written = l->law_text[0];
+    if (damping < 0)
+        kd_text_append(text, size, " with its negative damping of %.4g", damping);
+    else if (written)
         kd_text_append(text, size, " with its law '%.*s%s'", LONGEST_LAW, written,
                        strlen(written) > LONGEST_LAW ? ".." : "");
     return most;

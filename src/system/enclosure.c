@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/pi.h"
 #include "system/system.h"
 
 static const kd_interval all = {-INFINITY, INFINITY};
@@ -96,7 +97,7 @@ static kd_interval range_of_slope(const ends *e)
 
 static kd_interval range_of_measure(const kd_measure *m, const ends *e, int level)
 {
-    const double pi = 3.14159265358979323846;
+    const double pi = KD_PI;
     if (!kd_measure_has_value(m) && level == 0) return (kd_interval){0.0, 0.0};
     if (!kd_measure_has_value(m)) return level == 1 ? range_with_slope(e) : range_of_slope(e);
     const bool wraps = (m->kind == KD_MEASURE_ANGLE && m->turns < 0) || m->kind == KD_MEASURE_ROTATION;
@@ -115,7 +116,7 @@ void kd_range_outputs(kd_work *w, kd_interval *range)
         int            slot = s->out_slot[s->state_order[k]];
         if (slot < 0) continue;
         const kd_interval x = kd_expr_bounds(pi->law[0], range, w->breaks.work), r = w->enclosure.state[pi->state];
-        const double      kp = pi->state_def->kp, ki = pi->state_def->ki;
+        const double      kp = pi->feed[0], ki = pi->feed[1];
         const double      c[4] = {kp * x.lower + ki * r.lower, kp * x.lower + ki * r.upper, kp * x.upper + ki * r.lower,
                                   kp * x.upper + ki * r.upper};
         const kd_interval out = isfinite(c[0]) && isfinite(c[1]) && isfinite(c[2]) && isfinite(c[3])

@@ -1,8 +1,9 @@
 // equations.c: a system as equations of motion: the functions that kd_eom asks for.
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "element/loads.h"
+#include "element/force.h"
 
 // ---- kinematics -----------------------------------------------------------------------------------------------------
 static int first_turn(const kd_system *s)
@@ -259,14 +260,18 @@ static kd_eval auxiliary(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
+static double limit_of(const kd_load *load, const double *x)
+{
+    return load->class->limit(load, x);
+}
+
 static kd_eval breakaway(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
     kd_eval          answer = kd_work_loads(w, x);
     for (int i = 0; i < s->nmu; i++)
-        out[i] = s->row_h[i].force < 0 ? INFINITY
-                                       : kd_friction_limit(&s->load[s->model->nstates + s->row_h[i].force], w->slot);
+        out[i] = s->row_h[i].force < 0 ? INFINITY : limit_of(&s->load[s->model->nstates + s->row_h[i].force], w->slot);
     return answer;
 }
 
@@ -526,17 +531,17 @@ static double multiplier(const kd_work *w, const kd_point *x, int constraint, in
 }
 
 // Load on `to` of an element that acts between two frames, axes of `from`, at the origin of `to`.
-static kd_wrench element_wrench(const kd_work *w, int load)
+kd_wrench kd_load_wrench(const kd_work *w, const kd_load *l)
 {
     const kd_system *s = w->system;
-    const kd_load   *l = &s->load[load];
+    const double    *force = kd_load_forces(w, l);
     kd_wrench        sum = {.N = {0, 0, 0}};
     for (int k = 0; k < l->nchannels; k++) {
         const kd_measure *m = &s->measure[l->channel[k]];
         kd_vec3           N, F;
         kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-        sum.N = kd_vec_axpy(sum.N, w->force[w->force_at[load] + k], N);
-        sum.F = kd_vec_axpy(sum.F, w->force[w->force_at[load] + k], F);
+        sum.N = kd_vec_axpy(sum.N, force[k], N);
+        sum.F = kd_vec_axpy(sum.F, force[k], F);
     }
     return sum;
 }
@@ -548,7 +553,7 @@ static kd_wrench wheel_wrench(kd_work *w, const kd_point *x, int constraint)
     const kd_row    *row = &s->row_g[s->constraint_row[constraint]];
     kd_wrench        sum = {.N = {0, 0, 0}};
     for (int i = 0; i < s->nloads; i++)
-        if (s->load[i].wheel == row->wheel) sum = element_wrench(w, i);
+        if (s->load[i].wheel == row->wheel) sum = kd_load_wrench(w, &s->load[i]);
     kd_row_gradient(row, w, w->small);
     for (int k = 0; k < row->nterms && row->wheel->lambda >= 0; k++) {
         const kd_measure *m = &s->measure[s->slot[row->slot[k]].index];
@@ -569,37 +574,12 @@ static double wheel_component(kd_work *w, const kd_point *x, int constraint, int
     return component_of(&sum, i);
 }
 
-// Force of a stop (along its coordinate) or of a contact (component 2: along the normal) with restitution, in all rows
-static double rigid_force(const kd_system *s, const kd_point *x, int force, int number)
-{
-    double sum = 0.0;
-    if (number != (s->model->force[force].def.kind == KD_CONTACT ? 2 : 0)) return 0.0;
-    for (int i = s->nrows_g - s->none_sided; i < s->nrows_g; i++)
-        if (s->row_g[i].force == force && s->lambda_of[i] >= 0)
-            sum -= x->lambda[s->lambda_of[i]] * s->row_g[i].coefficient[0];
-    return sum;
-}
-
-// Force of an element as sensors read it: tension of springs between points, components of loads, otherwise along the
-// measure.
+// Force of an element as sensors read it
 static double element_force(const kd_work *w, const kd_point *x, int force, int number)
 {
-    const kd_system *s = w->system;
-    int              load = s->model->nstates + force;
-    const kd_load   *l = &s->load[load];
-    if (l->class == &kd_load_rigid) return rigid_force(s, x, force, number);
-    if (l->def && (l->def->kind == KD_BUSHING || l->def->kind == KD_APPLIED || l->def->kind == KD_CONTACT)) {
-        kd_wrench sum = element_wrench(w, load);
-        return component_of(&sum, number);
-    }
-    if (l->class == &kd_load_air_spring && number > 0) return kd_air_spring_reading(l, w->slot, number);
-    if (number >= l->nchannels) return 0.0;
-    if (l->class == &kd_load_tyre_slip && number > 0)
-        return kd_tyre_slip_force(l, w->slot, w->force + w->force_at[load], number);
-    double value = w->force[w->force_at[load] + number];
-    for (int i = 0; l->direction >= 0 && i < s->nmu; i++)
-        if (s->row_h[i].force == force) value -= x->mu[i]; // while it sticks
-    return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
+    const kd_load *l = &w->system->load[w->system->model->nstates + force];
+    if (l->class->reading) return l->class->reading(l, w, x, number);
+    return number < l->nchannels ? kd_load_forces(w, l)[number] : 0.0;
 }
 
 kd_eval kd_work_forces(kd_work *w, const kd_point *x)
@@ -646,40 +626,97 @@ static kd_eval outputs(const kd_point *x, void *context, double *out)
 }
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
-// The matrix of a block; kinds of rows share the constraint matrices.
+//
+// The blocks of derivatives that a system has: one table tells where the pattern of a block is, and whether its values
+// are given. A block is there where its function has rows, its variable has columns, and the system has what it needs.
+typedef enum need {
+    ALWAYS = 0,
+    TURNS = 1,       // quaternions or counted angles: otherwise Z = I
+    RUN = 2,         // not while consistent start values are searched
+    TREE = 4,        // small enough for derivatives along the tree
+    MULTIPLIERS = 8, // forces that depend on them
+    PATTERN = 16     // values come by another function of the definition
+} need;
+
+typedef struct derivative_block {
+    bool     known;
+    unsigned needs; // of given values
+    size_t   plan;  // offset of its kd_matrix_plan in kd_system; 0: dense
+} derivative_block;
+
+#define BLOCK(needs, plan)                                                                                             \
+    {                                                                                                                  \
+        true, needs, offsetof(kd_system, plan)                                                                         \
+    }
+#define DENSE(needs)                                                                                                   \
+    {                                                                                                                  \
+        true, needs, 0                                                                                                 \
+    }
+
+static const derivative_block blocks[KD_FN_COUNT][KD_VAR_COUNT] = {
+    [KD_KINEMATICS] = {[KD_P] = BLOCK(TURNS, Z_p), [KD_V] = BLOCK(TURNS | PATTERN, Z)},
+    [KD_Q] = {[KD_P] = DENSE(TURNS)},
+    [KD_RESIDUAL] = {[KD_A] = DENSE(ALWAYS),
+                     [KD_P] = BLOCK(TREE, residual_p),
+                     [KD_V] = BLOCK(TREE, residual_v),
+                     [KD_R] = BLOCK(RUN, residual_r),
+                     [KD_S] = BLOCK(RUN, residual_s),
+                     [KD_W] = BLOCK(RUN, residual_w),
+                     [KD_LAMBDA] = BLOCK(RUN | MULTIPLIERS, residual_lambda)},
+    [KD_B] = {[KD_P] = BLOCK(RUN, b_p), [KD_V] = BLOCK(RUN, b_v), [KD_R] = BLOCK(RUN, b_r)},
+    [KD_D] = {[KD_LAMBDA] = BLOCK(ALWAYS, d_lambda), [KD_W] = BLOCK(ALWAYS, d_w)},
+    [KD_C] = {[KD_P] = BLOCK(ALWAYS, c_p), [KD_S] = BLOCK(ALWAYS, c_s)},
+    // kinds of rows share the constraint matrices; with contact coordinates g_p is not G
+    [KD_G] = {[KD_P] = BLOCK(ALWAYS, G), [KD_S] = BLOCK(ALWAYS, g_s)},
+    [KD_GI] = {[KD_P] = BLOCK(ALWAYS, gI_p), [KD_V] = BLOCK(ALWAYS, G), [KD_S] = BLOCK(ALWAYS, gI_s)},
+    [KD_GII] = {[KD_P] = BLOCK(ALWAYS, gII_p),
+                [KD_V] = BLOCK(ALWAYS, gII_v),
+                [KD_A] = BLOCK(ALWAYS, G),
+                [KD_S] = BLOCK(ALWAYS, gII_s)},
+    [KD_H] = {[KD_P] = BLOCK(ALWAYS, h_p), [KD_V] = BLOCK(ALWAYS, H)},
+    [KD_HI] = {[KD_P] = BLOCK(ALWAYS, hI_p), [KD_V] = BLOCK(ALWAYS, hI_v), [KD_A] = BLOCK(ALWAYS, H)},
+};
+
+// What functions never depend on, beyond their signatures
+static const unsigned never[KD_FN_COUNT] = {
+    [KD_B] = KD_BIT(KD_S) | KD_BIT(KD_W),
+    [KD_D] = ~(KD_BIT(KD_LAMBDA) | KD_BIT(KD_W)),
+    [KD_H] = KD_BIT(KD_S),
+    [KD_HI] = KD_BIT(KD_S),
+};
+
+static bool has_needs(const kd_system *s, unsigned needs)
+{
+    return !((needs & TURNS && s->nquaternions + s->nturns == 0) || (needs & RUN && s->for_start) ||
+             (needs & TREE && !s->dense_tree) || (needs & MULTIPLIERS && !s->by_multipliers));
+}
+
+// The matrix of a block; NULL: none
 static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
 {
-    bool moves = s->nquaternions + s->nturns > 0; // otherwise Z = I
-    switch (fn) {
-    case KD_KINEMATICS:
-        return moves && var == KD_V ? &s->Z : moves && var == KD_P ? &s->Z_p : NULL;
-    case KD_RESIDUAL:
-        return var == KD_P        ? &s->residual_p
-               : var == KD_V      ? &s->residual_v
-               : var == KD_R      ? &s->residual_r
-               : s->for_start     ? NULL
-               : var == KD_S      ? &s->residual_s
-               : var == KD_W      ? &s->residual_w
-               : var == KD_LAMBDA ? (s->by_multipliers ? &s->residual_lambda : NULL)
-                                  : NULL;
-    case KD_B:
-        return var == KD_P ? &s->b_p : var == KD_V ? &s->b_v : var == KD_R ? &s->b_r : NULL;
-    case KD_D:
-        return var == KD_LAMBDA ? &s->d_lambda : var == KD_W ? &s->d_w : NULL;
-    case KD_G:
-        return var == KD_P ? (s->ns > 0 ? &s->g_p : &s->G) : var == KD_S ? &s->g_s : NULL;
-    case KD_C:
-        return var == KD_P ? &s->c_p : var == KD_S ? &s->c_s : NULL;
-    case KD_GI:
-        return var == KD_P ? &s->gI_p : var == KD_V ? &s->G : var == KD_S ? &s->gI_s : NULL;
-    case KD_GII:
-        return var == KD_P ? &s->gII_p : var == KD_V ? &s->gII_v : var == KD_A ? &s->G : var == KD_S ? &s->gII_s : NULL;
-    case KD_H:
-        return var == KD_P ? &s->h_p : var == KD_V ? &s->H : NULL;
-    case KD_HI:
-        return var == KD_P ? &s->hI_p : var == KD_V ? &s->hI_v : var == KD_A ? &s->H : NULL;
-    default:
-        return NULL;
+    const derivative_block *block = &blocks[fn][var];
+    if (fn == KD_G && var == KD_P && s->ns > 0) return &s->g_p;
+    if (block->plan == 0 || !has_needs(s, block->needs)) return NULL;
+    return (const kd_matrix_plan *)((const char *)s + block->plan);
+}
+
+// given[] of the definition: the blocks with values
+static void give_derivatives(const kd_system *s, const kd_dims *n, kd_eom_def *def)
+{
+    const int rows[KD_FN_COUNT] = {
+        [KD_KINEMATICS] = n->np, [KD_RESIDUAL] = n->nv, [KD_B] = n->nr,      [KD_D] = n->nw,
+        [KD_C] = n->ns,          [KD_Q] = n->nq,        [KD_G] = n->nlambda, [KD_GI] = n->nlambda,
+        [KD_GII] = n->nlambda,   [KD_H] = n->nmu,       [KD_HI] = n->nmu};
+    const int columns[KD_VAR_COUNT] = {[KD_P] = n->nv, [KD_V] = n->nv, [KD_A] = n->nv,           [KD_R] = n->nr,
+                                       [KD_S] = n->ns, [KD_W] = n->nw, [KD_LAMBDA] = n->nlambda, [KD_MU] = n->nmu};
+    for (int fn = 0; fn < KD_FN_COUNT; fn++) {
+        if (rows[fn] == 0) continue;
+        def->zero[fn] |= never[fn];
+        for (int var = 0; var < KD_VAR_COUNT; var++) {
+            const derivative_block *block = &blocks[fn][var];
+            if (block->known && columns[var] > 0 && !(block->needs & PATTERN) && has_needs(s, block->needs))
+                def->given[fn] |= KD_BIT(var);
+        }
     }
 }
 
@@ -802,9 +839,133 @@ static const double *restitutions(kd_system *s)
     double *e = kd_cut_double(&s->arena, s->nlambda);
     for (int i = 0; e && i < s->nlambda; i++) {
         int force = s->row_g[s->kept[i]].force;
-        e[i] = force >= 0 ? s->model->force[force].def.restitution : -1.0;
+        e[i] = force >= 0 ? s->row_g[s->kept[i]].restitution : -1.0;
     }
     return e;
+}
+
+// ---- definition -----------------------------------------------------------------------------------------------------
+
+static void define_kinematics(const kd_system *s, kd_eom_def *def)
+{
+    // only angles that are counted can move without velocities, where motions are prescribed
+    const bool still = s->nturns == 0 || !s->prescribed;
+    if (def->dims.nq == 0) return;
+    def->kinematics = kinematics;
+    def->Z = Z;
+    def->oplus = oplus;
+    def->q = norms;
+    def->velocities = velocities;
+    if (still) def->normalise = normalise;
+    if (still) def->zero[KD_KINEMATICS] = KD_BIT(KD_T);
+}
+
+static void define_dynamics(const kd_system *s, kd_eom_def *def)
+{
+    def->residual = residual;
+    def->acceleration = acceleration;
+    def->M = mass;
+    if (s->options.coordinates == KD_CARTESIAN) def->mass_structure = KD_MASS_FULL_CONSTANT;
+    if (s->topological.place) {
+        if (!s->late) def->accelerations = accelerations;
+        def->kkt_factor = kkt_factor;
+        def->kkt_solve = kkt_solve;
+    }
+    if (s->nr > 0) def->b = inner_rates;
+    if (s->nw > 0) def->d = auxiliary;
+    def->force_of_multipliers = s->by_multipliers;
+    def->energies = energies;
+    def->content = content;
+    if (s->nsensors > 0) def->y = outputs;
+}
+
+static void define_constraints(const kd_system *s, kd_eom_def *def)
+{
+    if (s->ns > 0) def->c = tangency;
+    if (s->nlambda > 0) {
+        def->g = g;
+        def->gI = gI;
+        def->gII = gII;
+    }
+    if (s->nmu > 0) {
+        def->h = h;
+        def->hI = hI;
+    }
+    if (s->ndrives > 0) {
+        def->ndrives = s->ndrives;
+        def->drives = drives;
+        def->impulses = impulses;
+    }
+}
+
+static void define_derivatives(const kd_system *s, kd_eom_def *def)
+{
+    def->p_increments = true;
+    def->derivative = derivative;
+    def->pattern = pattern;
+    def->sparse = sparse;
+    if (s->dense_tree) def->stiffness = stiffness;
+    give_derivatives(s, &def->dims, def);
+}
+
+// What a run asks for beyond the equations: why it fails, what laws do inside a step
+static void define_words(const kd_system *s, kd_eom_def *def)
+{
+    if (s->for_start) return;
+    for (int i = 0; i < s->nloads; i++)
+        if (s->load[i].class->caution) def->caution = kd_work_caution;
+    def->reason = kd_work_reason;
+    def->jumps = kd_work_jumps;
+    def->feeds = kd_work_feeds;
+    def->unsearched = kd_system_unsearched;
+}
+
+static kd_status define_instants(kd_system *s, kd_eom_def *def)
+{
+    if (s->nbreaking > 0) def->next_break = next_break;
+    if (s->nlaws > 0) def->unseen = kd_work_unseen;
+    if (s->model->nblocks > 0 && !s->for_start) {
+        def->next_sample = kd_work_next_sample;
+        def->discrete = kd_work_discrete;
+        def->discrete_counts = true;
+        def->discrete_of_motion = !s->at_samples.forces;
+    }
+    if (def->dims.nswitch == 0) return KD_OK;
+    def->switching = kd_work_switching;
+    def->switch_bounds = kd_work_switch_bounds;
+    def->event = kd_work_event;
+    def->crossing = kd_system_crossings(s);
+    return def->crossing ? KD_OK : KD_ERR_MEMORY;
+}
+
+// Rows of h that hold while something sticks
+static kd_status define_friction(kd_system *s, kd_eom_def *def)
+{
+    int    *direction = kd_cut_int(&s->arena, s->nmu);
+    double *scale = kd_cut_double(&s->arena, s->nmu);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->nmu; i++) {
+        direction[i] = s->row_h[i].direction;
+        if (direction[i] < 0) continue;
+        def->breakaway = breakaway;
+        scale[i] = s->row_h[i].scale;
+    }
+    def->friction = def->breakaway ? direction : NULL;
+    def->friction_scale = def->breakaway ? scale : NULL;
+    return KD_OK;
+}
+
+// What is known of each row and unknown: kinds of rows, natural sizes
+static kd_status define_arrays(kd_system *s, kd_eom_def *def)
+{
+    kd_status status = define_friction(s, def);
+    if (status < 0) return status;
+    if (s->nlambda > 0 && !(def->timed = timed_rows(s))) return KD_ERR_MEMORY;
+    if (s->takes_one_sided && s->none_sided > 0 && !(def->restitution = restitutions(s))) return KD_ERR_MEMORY;
+    def->unit = kd_system_units(s);
+    def->position_unit = kd_system_position_units(s);
+    def->time = kd_system_time(s);
+    return def->unit && def->position_unit ? KD_OK : KD_ERR_MEMORY;
 }
 
 kd_status kd_system_equations(kd_system *s, char *message, size_t size)
@@ -824,120 +985,16 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
                          .ny = s->nsensors,
                          .nswitch = s->for_start ? 0 : s->model->nevents};
     def.context = s;
-    if (def.dims.nq > 0) {
-        def.kinematics = kinematics;
-        def.Z = Z;
-        def.oplus = oplus;
-        def.q = norms;
-        if (s->nturns == 0 || !s->prescribed) def.normalise = normalise;
-        def.velocities = velocities;
-        // only angles that are counted can move without velocities, where motions are prescribed
-        if (s->nturns == 0 || !s->prescribed) def.zero[KD_KINEMATICS] = KD_BIT(KD_T);
-    }
-    def.residual = residual;
-    def.acceleration = acceleration;
-    if (s->topological.place) {
-        if (!s->late) def.accelerations = accelerations;
-        def.kkt_factor = kkt_factor;
-        def.kkt_solve = kkt_solve;
-    }
-    def.M = mass;
-    if (s->nr > 0) def.b = inner_rates;
-    if (s->nw > 0) def.d = auxiliary;
-    if (s->ns > 0) def.c = tangency;
-    if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;
-    if (s->nmu > 0) def.h = h, def.hI = hI;
-    if (s->nsensors > 0) def.y = outputs;
-    def.energies = energies;
-    def.content = content;
-    for (int i = 0; i < s->nloads && !s->for_start; i++)
-        if (s->load[i].class->caution) def.caution = kd_work_caution;
-    if (!s->for_start) {
-        def.reason = kd_work_reason;
-        def.jumps = kd_work_jumps;
-        def.feeds = kd_work_feeds;
-    }
-    if (s->nbreaking > 0) def.next_break = next_break;
-    if (s->ndrives > 0) {
-        def.ndrives = s->ndrives;
-        def.drives = drives;
-        def.impulses = impulses;
-    }
-    if (s->nlambda > 0 && !(def.timed = timed_rows(s))) return KD_ERR_MEMORY;
-    if (!s->for_start) def.unsearched = kd_system_unsearched;
-    if (s->nlaws > 0) def.unseen = kd_work_unseen;
-    if (def.dims.nswitch > 0) {
-        def.switching = kd_work_switching;
-        def.switch_bounds = kd_work_switch_bounds;
-        def.event = kd_work_event;
-        def.crossing = kd_system_crossings(s);
-        if (!def.crossing) return KD_ERR_MEMORY;
-    }
-    if (s->model->nblocks > 0 && !s->for_start) {
-        def.next_sample = kd_work_next_sample;
-        def.discrete = kd_work_discrete;
-        def.discrete_counts = true;
-        def.discrete_of_motion = !s->at_samples.forces;
-    }
-    def.derivative = derivative;
-    def.pattern = pattern;
-    def.sparse = sparse;
-    if (s->dense_tree) def.stiffness = stiffness;
-    def.p_increments = true;
-    def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
-    if (s->for_start) def.given[KD_RESIDUAL] = KD_BIT(KD_A);
-    if (s->dense_tree) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
-    if (def.dims.nq > 0) def.given[KD_KINEMATICS] = def.given[KD_Q] = KD_BIT(KD_P);
-    if (s->nr > 0 && !s->for_start) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
-    if (s->nlambda > 0) {
-        def.given[KD_G] = KD_BIT(KD_P);
-        def.given[KD_GI] = KD_BIT(KD_P) | KD_BIT(KD_V);
-        def.given[KD_GII] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A);
-    }
-    if (s->nmu > 0) {
-        def.given[KD_H] = KD_BIT(KD_P) | KD_BIT(KD_V);
-        def.given[KD_HI] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A);
-    }
-    if (s->ns > 0) {
-        def.given[KD_C] = KD_BIT(KD_P) | KD_BIT(KD_S);
-        def.given[KD_G] |= KD_BIT(KD_S);
-        def.given[KD_GI] |= KD_BIT(KD_S);
-        def.given[KD_GII] |= KD_BIT(KD_S);
-        if (!s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_S);
-        if (s->nr > 0) def.zero[KD_B] = KD_BIT(KD_S);
-        if (s->nmu > 0) def.zero[KD_H] = def.zero[KD_HI] = KD_BIT(KD_S);
-    }
-    if (s->nw > 0) {
-        def.given[KD_D] = KD_BIT(KD_LAMBDA) | KD_BIT(KD_W);
-        def.zero[KD_D] = ~def.given[KD_D];
-        if (!s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_W);
-        def.zero[KD_B] |= KD_BIT(KD_W);
-    }
-    int    *direction = kd_cut_int(&s->arena, s->nmu);
-    double *scale = kd_cut_double(&s->arena, s->nmu);
-    if (s->arena.failed) return KD_ERR_MEMORY;
-    for (int i = 0; i < s->nmu; i++) {
-        direction[i] = s->row_h[i].direction;
-        if (direction[i] < 0) continue;
-        def.breakaway = breakaway;
-        scale[i] = s->model->force[s->row_h[i].force].def.stribeck;
-    }
-    def.friction = def.breakaway ? direction : NULL;
-    def.friction_scale = def.breakaway ? scale : NULL;
-    def.force_of_multipliers = s->by_multipliers;
-    if (s->by_multipliers && !s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_LAMBDA);
-    if (s->takes_one_sided && s->none_sided > 0) {
-        def.restitution = restitutions(s);
-        if (!def.restitution) return KD_ERR_MEMORY;
-    }
-    def.unit = kd_system_units(s);
-    def.position_unit = kd_system_position_units(s);
-    def.time = kd_system_time(s);
-    if (!def.unit || !def.position_unit) return KD_ERR_MEMORY;
+    def.autonomous = !s->time_dependent;
     def.name = name_of;
     def.make_work = make_work;
     def.free_work = free_work;
-    def.autonomous = !s->time_dependent;
-    if (s->options.coordinates == KD_CARTESIAN) def.mass_structure = KD_MASS_FULL_CONSTANT;
-    return kd_eom_create(&def, &s->eom, message, size);
+    define_kinematics(s, &def);
+    define_dynamics(s, &def);
+    define_constraints(s, &def);
+    define_derivatives(s, &def);
+    define_words(s, &def);
+    kd_status status = define_instants(s, &def);
+    if (status >= 0) status = define_arrays(s, &def);
+    return status < 0 ? status : kd_eom_create(&def, &s->eom, message, size);
 }

@@ -271,8 +271,7 @@ static void fill_outputs(kd_work *w, const double *r)
         const kd_load *pi = &s->load[s->state_order[k]];
         int            slot = s->out_slot[s->state_order[k]];
         if (slot < 0) continue;
-        double out =
-            pi->state_def->kp * kd_expr_value(pi->law[0], w->slot, w->expr_work) + pi->state_def->ki * r[pi->state];
+        double out = pi->feed[0] * kd_expr_value(pi->law[0], w->slot, w->expr_work) + pi->feed[1] * r[pi->state];
         for (; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = out;
     }
 }

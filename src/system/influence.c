@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/schema.h"
+#include "model/element.h"
 #include "system/system.h"
 
 typedef struct search {
@@ -93,7 +93,7 @@ static int insert(kd_influence *list, int n, int size, kd_influence a)
 const char *kd_load_kind(const kd_load *load)
 {
     if (load->wheel) return "wheel_rail";
-    return load->def ? kd_schema_of(KD_SCHEMA_FORCE)->kinds[load->def->kind].word : load->user ? "user force" : "state";
+    return load->def ? kd_force_element((int)load->def->kind)->kind.word : load->user ? "user force" : "state";
 }
 
 static bool prepare(search *f, const kd_system *s, const kd_state *x)

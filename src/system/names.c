@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "model/element.h"
 #include "system/system.h"
 
 static char *joined(kd_system *s, const char *first, const char *name, const char *last)
@@ -121,15 +122,16 @@ static void name_norms(kd_system *s)
 }
 
 // As paths call them, or by their number
-static const char *state_suffix(const kd_load *l, int k, char *number, size_t size)
+static const char *state_suffix(const kd_load *l, int k, char *text, size_t size)
 {
-    static const char *const of_oil[] = {".pressure_a", ".pressure_b", ".spool"};
-    static const char *const of_air[] = {".air", ".auxiliary_air"};
-    if (l->def && l->def->kind == KD_HYDRAULIC) return of_oil[k];
-    if (l->def && l->def->kind == KD_AIR_SPRING) return of_air[k];
-    kd_text(number, size, "%s", "");
-    if (l->nstates > 1) kd_text(number, size, ".%d", k + 1);
-    return number;
+    const kd_element_class *class = l->def ? kd_force_element((int)l->def->kind) : NULL;
+    kd_text(text, size, "%s", "");
+    if (l->nstates > 1) kd_text(text, size, ".%d", k + 1);
+    for (int i = 0; class && i < class->nreadings; i++) {
+        const kd_readable *r = &class->readings[i];
+        if (r->property == KD_PROPERTY_INNER && r->i == k) kd_text(text, size, ".%s", r->word);
+    }
+    return text;
 }
 
 static void name_states(kd_system *s)
@@ -137,9 +139,9 @@ static void name_states(kd_system *s)
     for (int i = 0; i < s->nloads; i++)
         for (int k = 0; k < s->load[i].nstates; k++) {
             const kd_load *l = &s->load[i];
-            char           number[16];
+            char           suffix[40];
             s->names[KD_NAME_R][l->state + k] =
-                joined(s, l->state_def ? "state." : "force.", l->name, state_suffix(l, k, number, sizeof number));
+                joined(s, l->state_def ? "state." : "force.", l->name, state_suffix(l, k, suffix, sizeof suffix));
         }
     if (s->is_fixed) s->names[KD_NAME_R][0] = joined(s, "rest", "", "");
 }

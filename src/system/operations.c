@@ -2,7 +2,7 @@
 // by link, dof, pair, step of a path, entry. Numbers are those of the scalar operations in the code (a product of a
 // matrix of order 3 and a vector is 15, a cross product 9, a dot product of six terms 11), rounded up; branches count
 // with their dearer side.
-#include "element/loads.h"
+#include "element/force.h"
 
 typedef struct tally {
     long operations, functions;
@@ -95,31 +95,19 @@ static void add_gradient(const kd_system *s, int measure, tally *t)
 // Force and rates of inner states; road profiles are jets
 static void add_law(const kd_load *load, tally *t)
 {
-    const bool road = load->class == &kd_load_tyre || load->class == &kd_load_tyre_slip;
-    for (int i = 0; i < 6; i++) add(t, nodes(load->law[i]), road ? JET : 1, 1);
-    if (load->class == &kd_load_spring) add(t, 1, 8, 0);
-    if (load->class == &kd_load_stop) add(t, 1, 6, 0);
-    if (load->class == &kd_load_friction) add(t, 1, 10, 4);
-    if (load->class == &kd_load_bushing) add(t, load->nchannels * load->nchannels, 4, 0);
-    if (load->class == &kd_load_tyre) add(t, 1, 8, 0);
-    if (load->class == &kd_load_tyre_slip) add(t, 1, 150, 14);
-    if (load->class == &kd_load_contact) add(t, 1, 25, 5);
-    if (load->class == &kd_load_maxwell) add(t, 1, 9, 1);
-    if (load->class == &kd_load_state) add(t, 1, 3, 1);
-    if (load->class == &kd_load_creep) add(t, 1, 400, 20);
+    const kd_law_cost *cost = &load->class->cost;
+    for (int i = 0; i < 6; i++) add(t, nodes(load->law[i]), load->class->jets ? JET : 1, 1);
+    add(t, 1, cost->operations, cost->functions);
+    add(t, load->nchannels * load->nchannels, cost->per_pair, 0);
 }
 
 // Its derivatives by all variables
 static void add_law_slopes(const kd_load *load, tally *t)
 {
-    const bool road = load->class == &kd_load_tyre || load->class == &kd_load_tyre_slip;
-    for (int i = 0; i < 6; i++) add(t, nodes(load->law[i]), road ? JET : REVERSE, REVERSE);
-    if (load->class == &kd_load_friction) add(t, 1, 18, 6);
-    if (load->class == &kd_load_tyre) add(t, 1, 12, 0);
-    if (load->class == &kd_load_tyre_slip) add(t, 1, 150 * 25 + 60, 16);
-    if (load->class == &kd_load_contact) add(t, 1, 120, 9);
-    if (load->class == &kd_load_maxwell) add(t, 1, 6, 2);
-    if (load->class == &kd_load_creep) add(t, 1, 400 * 2 * load->nvariables, 20);
+    const kd_law_cost *cost = &load->class->cost;
+    for (int i = 0; i < 6; i++) add(t, nodes(load->law[i]), load->class->jets ? JET : REVERSE, REVERSE);
+    add(t, 1, cost->slopes, cost->slope_functions);
+    add(t, load->nvariables, cost->per_variable, 0);
     add(t, load->nchannels * load->nvariables, 1, 0);
 }
 

@@ -1,6 +1,6 @@
 // order.c: signals that read each other (outputs of controllers, sensors), in an order in which each stands behind
 // those that it reads. There are no circles: kd_model_finish refuses them.
-#include "system/system.h"
+#include "element/state.h"
 
 // Depth first from each signal, with a stack of signals and of the variables that were looked at.
 typedef struct walk {
@@ -67,7 +67,7 @@ kd_status kd_system_order_controllers(kd_system *s)
     kd_expr **law = kd_arena_cut(&s->arena, (size_t)n, sizeof *law);
     s->state_order = kd_cut_int(&s->arena, n);
     if (s->arena.failed) return KD_ERR_MEMORY;
-    for (int i = 0; i < n; i++) law[i] = s->model->state[i].def.kind == KD_STATE_PI ? s->load[i].law[0] : NULL;
+    for (int i = 0; i < n; i++) law[i] = kd_states[s->model->state[i].def.kind]->output ? s->load[i].law[0] : NULL;
     return find_order(s, KD_SLOT_OUT, n, law, s->state_order) ? KD_OK : KD_ERR_MEMORY;
 }
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "core/text.h"
-#include "element/loads.h"
+#include "element/force.h"
 
 static bool all_finite(const double *x, int n)
 {

@@ -17,19 +17,11 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "system/system.h"
-
-typedef struct builder { // rows of one element
-    kd_system  *s;
-    int         joint, constraint, component;
-    const char *kind, *element;
-    kd_status   status;
-    char       *message;
-    size_t      size;
-} builder;
+#include "element/constraint.h"
+#include "element/force.h"
 
 // ---- making rows ----------------------------------------------------------------------------------------------------
-static void name_row(builder *b, kd_row *row, const char *what)
+static void name_row(kd_row_builder *b, kd_row *row, const char *what)
 {
     size_t size = strlen(b->kind) + strlen(b->element) + strlen(what) + 8;
     char  *name = kd_arena_cut(&b->s->arena, size, 1);
@@ -44,8 +36,8 @@ static void name_row(builder *b, kd_row *row, const char *what)
 }
 
 // 0 = sum coefficient * slot - offset
-static kd_row *add_linear(builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
-                          const char *what)
+kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
+                      const char *what)
 {
     if (b->status != KD_OK) return NULL;
     kd_row *row = kd_system_new_row(b->s, nonholonomic);
@@ -70,25 +62,25 @@ static kd_row *add_linear(builder *b, bool nonholonomic, int nterms, const int *
     return row;
 }
 
-static kd_row *add_measure(builder *b, int measure, const char *what)
+kd_row *kd_row_measure(kd_row_builder *b, int measure, const char *what)
 {
     int slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 0);
-    return add_linear(b, false, 1, &slot, (const double[]){1.0}, what);
+    return kd_row_linear(b, false, 1, &slot, (const double[]){1.0}, what);
 }
 
-static int shift(builder *b, int pair, int i)
+int kd_row_shift(kd_row_builder *b, int pair, int i)
 {
     return kd_system_measure(b->s, &(kd_measure){KD_MEASURE_SHIFT, .pair = pair, .dof = -1, .i = i, .turns = -1});
 }
 
-static int cosine(builder *b, int pair, int i, int j)
+int kd_row_cosine(kd_row_builder *b, int pair, int i, int j)
 {
     return kd_system_measure(b->s,
                              &(kd_measure){KD_MEASURE_COSINE, .pair = pair, .dof = -1, .i = i, .j = j, .turns = -1});
 }
 
-static void add_expression(builder *b, bool nonholonomic, const char *text, const kd_source *source,
-                           const kd_local *local, int nlocal, const char *what)
+void kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
+                       const kd_local *local, int nlocal, const char *what)
 {
     kd_expr *expr = NULL;
     if (b->status != KD_OK) return;
@@ -121,7 +113,7 @@ static const struct {
     [KD_FREE] = {0, 0},        [KD_CARDAN] = {0, 0},
 };
 
-static void close_joint(builder *b, int joint)
+static void close_joint(kd_row_builder *b, int joint)
 {
     static const char *const shift_word[] = {"shift along x", "shift along y", "shift along z"};
     static const char *const turn_word[] = {"turn about z", "turn about y", "turn about x", "angle between the axes"};
@@ -130,22 +122,22 @@ static void close_joint(builder *b, int joint)
     int                      pair = kd_system_joint_pair(b->s, joint);
     if (pair < 0) b->status = KD_ERR_MEMORY;
     for (int i = 0; i < 3 && b->status == KD_OK; i++)
-        if (joint_pattern[j->def.kind].shifts >> i & 1) add_measure(b, shift(b, pair, i), shift_word[i]);
+        if (joint_pattern[j->def.kind].shifts >> i & 1) kd_row_measure(b, kd_row_shift(b, pair, i), shift_word[i]);
     for (int i = 0; i < 4 && b->status == KD_OK; i++)
         if (joint_pattern[j->def.kind].cosines >> i & 1)
-            add_measure(b, cosine(b, pair, entry[i][0], entry[i][1]), turn_word[i]);
+            kd_row_measure(b, kd_row_cosine(b, pair, entry[i][0], entry[i][1]), turn_word[i]);
     if (j->def.kind == KD_SCREW && b->status == KD_OK) {
-        int along = shift(b, pair, 2), angle = kd_system_joint_coordinate(b->s, joint, 0);
+        int along = kd_row_shift(b, pair, 2), angle = kd_system_joint_coordinate(b->s, joint, 0);
         if (along < 0 || angle < 0) {
             b->status = KD_ERR_MEMORY;
             return;
         }
         int slot[] = {kd_system_slot(b->s, KD_SLOT_MEASURE, along, 0), kd_system_slot(b->s, KD_SLOT_MEASURE, angle, 0)};
-        add_linear(b, false, 2, slot, (const double[]){1.0, -j->def.pitch / (2.0 * KD_PI)}, "advance of the screw");
+        kd_row_linear(b, false, 2, slot, (const double[]){1.0, -j->def.pitch / (2.0 * KD_PI)}, "advance of the screw");
     }
 }
 
-static void prescribe(builder *b, int joint, int i)
+static void prescribe(kd_row_builder *b, int joint, int i)
 {
     const kd_joint *j = &b->s->model->joint[joint];
     kd_expr        *motion = NULL;
@@ -158,226 +150,49 @@ static void prescribe(builder *b, int joint, int i)
         b->s->motion[dof] = motion;
         return;
     }
-    kd_row *row = add_measure(b, kd_system_joint_coordinate(b->s, joint, i), "prescribed motion");
+    kd_row *row = kd_row_measure(b, kd_system_joint_coordinate(b->s, joint, i), "prescribed motion");
     if (row) row->target = motion;
 }
 
-// ---- constraints ----------------------------------------------------------------------------------------------------
-static void add_coupling(builder *b, const kd_constraint *c)
+// ---- constraints and forces -----------------------------------------------------------------------------------------
+static void add_constraint(kd_row_builder *b, const kd_constraint *c)
 {
-    int slot[KD_MAX_TERMS];
-    for (int i = 0; i < c->def.nterms && b->status == KD_OK; i++) {
-        kd_expr *expr = NULL;
-        b->status = kd_system_compile(b->s, c->def.coordinate[i], c->name, &c->source, false, NULL, 0, &expr,
-                                      b->message, b->size);
-        if (b->status != KD_OK) return;
-        slot[i] = kd_expr_slot_count(expr) == 1 ? kd_expr_slot(expr, 0) : -1;
-        if (slot[i] < 0 || b->s->slot[slot[i]].kind != KD_SLOT_MEASURE || b->s->slot[slot[i]].level != 0) {
-            kd_text(b->message, b->size, "constraint '%s': '%s' is not a coordinate", c->name, c->def.coordinate[i]);
-            b->status = KD_ERR_MODEL;
-        }
-    }
-    kd_row *row = add_linear(b, false, c->def.nterms, slot, c->def.factor, "coupling");
-    if (row) row->offset = c->def.offset; // NaN: filled in at the start position
-}
-
-// Disc with centre B, axle z of B, on the plane z = 0 of A: n = C e_z, s = sqrt(1 - n_z^2); the lowest point is at
-// rho = -R (e_z - n_z n)/s from the centre. It touches: d_z = R s. It does not slip: (d' + omega x rho)_(x,y) = 0.
-static void add_rolling(builder *b, const kd_constraint *c, int pair)
-{
-    char           text[300];
-    double         R = c->def.radius;
-    kd_measure     turn = {KD_MEASURE_TURN, .pair = pair, .dof = -1, .turns = -1};
-    int            omega[3];
-    const kd_local touch[] = {{"z", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 2), 0)},
-                              {"nz", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 2, 2), 0)}};
-    kd_text(text, sizeof text, "z - %.17g*sqrt(1 - nz^2)", R);
-    add_expression(b, false, text, &c->source, touch, 2, "contact with the plane");
-    for (int i = 0; i < 3; i++) {
-        turn.i = i;
-        omega[i] = kd_system_slot(b->s, KD_SLOT_MEASURE, kd_system_measure(b->s, &turn), 1);
-    }
-    const kd_local slip[] = {{"vx", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 0), 1)},
-                             {"vy", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 1), 1)},
-                             {"wx", omega[0]},
-                             {"wy", omega[1]},
-                             {"wz", omega[2]},
-                             {"nx", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 0, 2), 0)},
-                             {"ny", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 1, 2), 0)},
-                             {"nz", touch[1].slot}};
-    // omega x rho, rho = R/s (nz nx, nz ny, nz^2 - 1)
-    kd_text(text, sizeof text, "vx + %.17g/sqrt(1 - nz^2)*(wy*(nz^2 - 1) - wz*nz*ny)", R);
-    add_expression(b, true, text, &c->source, slip, 8, "slip along x");
-    kd_text(text, sizeof text, "vy + %.17g/sqrt(1 - nz^2)*(wz*nz*nx - wx*(nz^2 - 1))", R);
-    add_expression(b, true, text, &c->source, slip, 8, "slip along y");
-}
-
-static void add_knife_edge(builder *b, int pair)
-{
-    kd_measure side = {KD_MEASURE_OWN_SHIFT, .pair = pair, .dof = -1, .i = 1, .turns = -1};
-    int        measure = kd_system_measure(b->s, &side);
-    int        slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
-    add_linear(b, true, 1, &slot, (const double[]){1.0}, "sideways velocity");
-}
-
-static void add_orientation(builder *b, const kd_constraint *c, int pair)
-{
-    double angle = c->def.angle;
-    if (angle == 0.0) {
-        add_measure(b, cosine(b, pair, 0, 2), "turn about y");
-        add_measure(b, cosine(b, pair, 1, 2), "turn about x");
-        return;
-    }
-    kd_row *row = add_measure(b, cosine(b, pair, 2, 2), "angle between the axes");
-    if (row) row->offset = cos(angle);
-}
-
-static void add_point_on_curve(builder *b, const kd_constraint *c, int pair)
-{
-    char           text[200];
-    const kd_local local[] = {{"x", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 0), 0)},
-                              {"z", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 2), 0)}};
-    add_measure(b, shift(b, pair, 1), "plane of the curve");
-    kd_text(text, sizeof text, "z - %s(x)", c->def.value);
-    add_expression(b, false, text, &c->source, local, 2, "point on the curve");
-}
-
-// A wheel touches its rail; what matters of the pair of frames: d_y, d_z and the axle C e_y.
-static void add_wheel(builder *b, const kd_constraint *c, int pair)
-{
-    kd_system *s = b->s;
-    kd_wheel  *wheel = &s->wheel[s->nwheels];
-    const int  measure[KD_WHEEL_INPUTS] = {shift(b, pair, 1), shift(b, pair, 2), cosine(b, pair, 0, 1),
-                                           cosine(b, pair, 1, 1), cosine(b, pair, 2, 1)};
-    double     one[KD_WHEEL_INPUTS] = {0.0};
-    for (int i = 0; i < KD_WHEEL_INPUTS; i++)
-        wheel->slot[i] = measure[i] < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, measure[i], 0);
-    kd_row *row = add_linear(b, false, KD_WHEEL_INPUTS, wheel->slot, one, "contact with the rail");
-    if (!row) return;
-    kd_wheel_create(wheel, &c->def.rail, c->wheel_curve >= 0 ? s->model->curve[c->wheel_curve].curve : NULL,
-                    c->rail_curve >= 0 ? s->model->curve[c->rail_curve].curve : NULL);
-    if (isnan(wheel->a)) {
-        kd_text(b->message, b->size, "constraint '%s': wheel and rail do not meet in the middle of the track", c->name);
-        b->status = KD_ERR_MODEL;
-    }
-    wheel->row = s->nrows_g - 1;
-    wheel->contact = wheel->unknown ? s->ns++ : -1;
-    s->by_multipliers = s->by_multipliers || wheel->by_load;
-    row->coefficient = NULL;
-    row->wheel = wheel;
-    s->nwheels++;
-}
-
-static void add_constraint(builder *b, const kd_constraint *c)
-{
-    bool    placed = c->def.kind != KD_COUPLING && c->def.kind != KD_EXPRESSION;
-    int     pair = placed ? kd_system_pair(b->s, &c->from, &c->to) : -1;
-    kd_row *row;
-    if (placed && pair < 0) {
+    const kd_constraint_class *class = kd_constraints[c->def.kind];
+    const int pair = class->element.placeless ? -1 : kd_system_pair(b->s, &c->from, &c->to);
+    if (!class->element.placeless && pair < 0)
         b->status = KD_ERR_MEMORY;
-        return;
-    }
-    switch (c->def.kind) {
-    case KD_DISTANCE:
-        row = add_measure(
-            b, kd_system_measure(b->s, &(kd_measure){KD_MEASURE_LENGTH, .pair = pair, .dof = -1, .turns = -1}),
-            "length");
-        if (row) row->offset = c->def.length; // NaN: filled in at the design position
-        break;
-    case KD_POINT_ON_PLANE:
-        add_measure(b, shift(b, pair, 2), "distance from the plane");
-        break;
-    case KD_POINT_ON_LINE:
-        add_measure(b, shift(b, pair, 0), "shift along x");
-        add_measure(b, shift(b, pair, 1), "shift along y");
-        break;
-    case KD_POINT_ON_CURVE:
-        add_point_on_curve(b, c, pair);
-        break;
-    case KD_COUPLING:
-        add_coupling(b, c);
-        break;
-    case KD_ORIENTATION:
-        add_orientation(b, c, pair);
-        break;
-    case KD_ROLLING_DISC:
-        add_rolling(b, c, pair);
-        break;
-    case KD_KNIFE_EDGE:
-        add_knife_edge(b, pair);
-        break;
-    case KD_EXPRESSION:
-        add_expression(b, false, c->def.value, &c->source, NULL, 0, "expression");
-        break;
-    case KD_WHEEL_RAIL:
-        add_wheel(b, c, pair);
-        break;
-    case KD_CONSTRAINT_KIND_COUNT:
-        break;
-    }
+    else
+        class->make(b, c, pair);
 }
 
-// Dry friction that holds the rate of a joint coordinate while it sticks
-static void add_sticking(builder *b, int force)
+// Dry friction holds the rate of a measure while it sticks
+void kd_row_sticking(kd_row_builder *b, int force, int measure, double scale)
 {
-    const kd_force *f = &b->s->model->force[force];
-    int             measure = kd_system_joint_coordinate(b->s, f->joint, f->def.coordinate - 1);
-    int             slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
-    kd_row         *row = add_linear(b, true, 1, &slot, (const double[]){1.0}, "sticking");
+    int     slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
+    kd_row *row = kd_row_linear(b, true, 1, &slot, (const double[]){1.0}, "sticking");
     if (!row) return;
     row->force = force;
+    row->scale = scale;
     row->direction = kd_system_add_z(b->s, 1);
 }
 
-// ---- one-sided rows -------------------------------------------------------------------------------------------------
-bool kd_force_is_rigid(const kd_force_def *def)
-{
-    return (def->kind == KD_JOINT_STOP || def->kind == KD_CONTACT) && !isnan(def->restitution);
-}
-
 // factor * measure - offset >= 0
-static void add_one_sided(builder *b, int force, int measure, double factor, double offset, const char *what)
+void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, double offset, double restitution,
+                      const char *what)
 {
     int     slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 0);
-    kd_row *row = add_linear(b, false, 1, &slot, &factor, what);
+    kd_row *row = kd_row_linear(b, false, 1, &slot, &factor, what);
     if (!row) return;
     row->offset = offset;
+    row->restitution = restitution;
     row->force = force;
     b->s->none_sided++;
-}
-
-static void add_limits(builder *b, int force)
-{
-    const kd_force *f = &b->s->model->force[force];
-    const kd_joint *j = &b->s->model->joint[f->joint];
-    bool            several = kd_joint_coordinates(j->def.kind) > 1;
-    int             measure = kd_system_force_measure(b->s, force);
-    char            what[2][32];
-    for (int i = 0; i < 2; i++) {
-        kd_text(what[i], sizeof what[i], "%s stop", i == 0 ? "lower" : "upper");
-        if (several) kd_text_append(what[i], sizeof what[i], " of q%d", f->def.coordinate);
-    }
-    b->kind = "joint", b->element = j->name;
-    if (isfinite(f->def.lower)) add_one_sided(b, force, measure, 1.0, f->def.lower, what[0]);
-    if (isfinite(f->def.upper)) add_one_sided(b, force, measure, -1.0, -f->def.upper, what[1]);
-}
-
-static void add_impacts(builder *b, int force)
-{
-    const kd_force *f = &b->s->model->force[force];
-    if (!kd_force_is_rigid(&f->def)) return;
-    if (f->def.kind == KD_JOINT_STOP) {
-        add_limits(b, force);
-        return;
-    }
-    b->kind = "contact", b->element = f->name;
-    add_one_sided(b, force, kd_system_force_measure(b->s, force), 1.0, f->def.radius, "distance");
 }
 
 kd_status kd_system_rows(kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;
-    builder         b = {.s = s, .joint = -1, .constraint = -1, .message = message, .size = size};
+    kd_row_builder  b = {.s = s, .joint = -1, .constraint = -1, .message = message, .size = size};
     s->motion = kd_arena_cut(&s->arena, (size_t)s->tree.ndof, sizeof *s->motion);
     s->constraint_row = kd_cut_int(&s->arena, m->nconstraints);
     s->wheel = kd_arena_cut(&s->arena, (size_t)m->nconstraints, sizeof *s->wheel);
@@ -396,10 +211,10 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
         add_constraint(&b, &m->constraint[c]);
     }
     b.constraint = -1;
-    for (int i = 0; i < m->nforces && b.status == KD_OK && !s->for_start; i++) add_impacts(&b, i);
     for (int i = 0; i < m->nforces && b.status == KD_OK && !s->for_start; i++) {
+        const kd_force_class *class = kd_forces[m->force[i].def.kind];
         b.component = 0, b.kind = "force", b.element = m->force[i].name;
-        if (m->force[i].def.kind == KD_JOINT_FRICTION && m->force[i].def.stick) add_sticking(&b, i);
+        if (class->rows) class->rows(&b, i);
     }
     return b.status;
 }

@@ -10,7 +10,7 @@
 #include <kardan/initial.h>
 
 #include "core/text.h"
-#include "element/loads.h"
+#include "element/force.h"
 #include "math/dense.h"
 
 static const double FITS = 1e-12;  // residual of a motion that was carried over from other coordinates
@@ -326,21 +326,12 @@ static kd_status make_guess(const kd_system *s, kd_work *w, double t, const doub
     return KD_OK;
 }
 
-static bool is_fluid(const kd_load *l)
-{
-    return l->def && (l->def->kind == KD_HYDRAULIC || l->def->kind == KD_AIR_SPRING);
-}
-
-// States of elements: their start values; the damper of a Maxwell element starts without force in its branch.
+// States of elements: their start values
 static void fill_states(const kd_system *s, kd_work *w, double *r)
 {
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *l = &s->load[i];
-        if (l->state_def) r[l->state] = l->state_def->start;
-        if (l->user)
-            for (int k = 0; k < l->nstates; k++) r[l->state + k] = l->user->start ? l->user->start[k] : 0.0;
-        if (l->def && l->def->kind == KD_MAXWELL) r[l->state] = w->slot[l->variable[0]] - l->constant[0];
-        if (is_fluid(l)) kd_fluid_start(l, w->slot, w, r + l->state);
+        if (l->class->start) l->class->start(l, w->slot, w, r + l->state);
     }
 }
 
@@ -397,7 +388,7 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x)
     if (status == KD_OK) (void)place_at(w, x->t, x->p, x->v, x->r, u);
     for (int i = 0; i < s->nloads && status == KD_OK; i++) {
         kd_load *l = &s->load[i];
-        if (l->def && l->nchannels == 1 && isnan(l->def->length)) l->constant[0] = w->value[l->channel[0]];
+        if (l->relaxes) l->constant[0] = w->value[l->channel[0]];
     }
     kd_work_destroy(w);
     kd_arena_release(&arena);
@@ -421,8 +412,7 @@ static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, k
 static kd_status settle_states(const kd_system *s, kd_work *w, double *u, kd_state *x)
 {
     bool settles = false;
-    for (int i = 0; i < s->nloads; i++)
-        settles |= (s->load[i].def && s->load[i].def->kind == KD_MAXWELL) || is_fluid(&s->load[i]);
+    for (int i = 0; i < s->nloads; i++) settles = settles || s->load[i].class->settles;
     if (!settles) return KD_OK;
     kd_initial_options opt = kd_initial_options_default();
     opt.assume = true;
@@ -506,8 +496,7 @@ done:
     return status;
 }
 
-// ---- other coordinates from the motion in joint coordinates
-// ----------------------------------------------------------
+// ---- other coordinates from the motion in joint coordinates ---------------------------------------------------------
 typedef struct link_motion { // frame of a link in the world
     kd_mat3 R;
     kd_vec3 P, v, w; // origin, its velocity, angular velocity

@@ -61,8 +61,20 @@ typedef struct kd_row {
     int         component;         // number within that element
     int         force;             // one-sided row of a stop or contact, dry friction; -1: the row always holds
     int         direction;         // dry friction: place of its direction in z; -1
+    double      scale;             // dry friction: velocity over which its level falls; 0: none
+    double      restitution;       // one-sided row
     const char *name;
 } kd_row;
+
+// Rows of one element, while they are made
+typedef struct kd_row_builder {
+    kd_system  *s;
+    int         joint, constraint, component;
+    const char *kind, *element;
+    kd_status   status;
+    char       *message;
+    size_t      size;
+} kd_row_builder;
 
 // ---- auxiliary variables --------------------------------------------------------------------------------------------
 // The force across a joint from the multipliers of its rows: 0 = w - sqrt(least^2 + sum (factor_i lambda_i)^2).
@@ -80,6 +92,15 @@ typedef struct kd_across {
 struct kd_load;
 struct kd_work;
 
+// What the law of a load is and does, for all algorithms: they ask the class, never for the kind of an element.
+typedef enum kd_effect { KD_EFFECT_FORCE, KD_EFFECT_RATE, KD_EFFECT_VALUE } kd_effect;
+
+typedef struct kd_law_cost {     // operations and calls of functions, without those of expressions
+    int operations, functions;   // of force and rates
+    int slopes, slope_functions; // of their derivatives
+    int per_pair, per_variable;  // in addition: operations per pair of channels; of derivatives per variable
+} kd_law_cost;
+
 typedef struct kd_load_class {
     // force along each channel, rate of each state; x: values of all slots
     kd_eval (*eval)(const struct kd_load *load, const double *x, struct kd_work *work, double *force, double *rate);
@@ -96,12 +117,24 @@ typedef struct kd_load_class {
     // range of what has a gap or a kink in its force along the first channel, for variables anywhere in their ranges;
     // NULL: there is nothing of the kind
     kd_interval (*bounds)(const struct kd_load *load, const kd_interval *x, struct kd_work *work);
+    // start values of its states at x; NULL: 0. settles: once more where assembly has moved the bodies
+    void (*start)(const struct kd_load *load, const double *x, struct kd_work *work, double *r);
+    bool settles;
+    // what sensors read as number (of kd_readable), at the acceleration stage; NULL: the force along that channel
+    double (*reading)(const struct kd_load *load, const struct kd_work *work, const kd_point *x, int number);
+    // largest force while it sticks; NULL: it never does
+    double (*limit)(const struct kd_load *load, const double *x);
+    kd_effect effect;                             // of the expressions in its law: on the force, a rate, or more
+    double (*factor)(const struct kd_load *load); // of that effect; NULL: 1
+    bool        jets;                             // its expressions are evaluated with derivatives in time
+    kd_law_cost cost;
 } kd_load_class;
 
 typedef struct kd_load {
     const kd_load_class *class;
     const char              *name;
-    const kd_force_def      *def; // NULL: state or user force
+    const kd_force_def      *def;   // NULL: state or user force
+    int                      force; // its number
     const kd_state_def      *state_def;
     const kd_user_force_def *user;
     const kd_wheel          *wheel;                                 // creep forces
@@ -111,13 +144,15 @@ typedef struct kd_load {
     int                     *variable;                              // (nvariables) slots
     int                     *rate_slot; // (nchannels) slot of the rate of each channel's measure, for the power
     kd_expr                 *law[6];
+    const char              *law_text[6]; // as they were written; NULL
     double                   constant[4]; // free length and the like, set at creation
     int                      direction;   // dry friction: slot of its direction; -1: regularised
     bool                     stiff;
+    bool                     relaxes; // constant 0 is taken from the start
+    double                   feed[2]; // state: its output is feed_1 input + feed_2 x
 } kd_load;
 
 // A law in which something may hide from a step, unseen.c
-typedef enum kd_effect { KD_EFFECT_FORCE, KD_EFFECT_RATE, KD_EFFECT_VALUE } kd_effect;
 typedef struct kd_law {
     const char    *name;
     const kd_expr *expr; // what is searched are its terms; NULL: the bounds of the load's class
@@ -415,7 +450,6 @@ int      kd_system_body_pair(kd_system *s, int body);
 int      kd_system_frame_pair(kd_system *s, int frame);
 int      kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
 int      kd_system_keep(kd_system *s, kd_expr *expr); // the system releases it; < 0: out of memory
-bool     kd_force_is_rigid(const kd_force_def *def);  // a stop or contact with restitution: rows, not forces
 kd_row  *kd_system_new_row(kd_system *s, bool nonholonomic);
 kd_load *kd_system_new_load(kd_system *s);
 void    *kd_grow(void *array, int count, int *capacity,
@@ -431,15 +465,13 @@ kd_status kd_system_compile(kd_system *s, const char *text, const char *element,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
 
 kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;  // rows.c
-kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // loads.c
-int       kd_system_across(kd_system *s, int force);                              // friction.c: new place in w
+kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // element/force.c
 void      kd_across_gradient(const kd_across *a, const kd_system *s, const double *lambda, double *out);
 double    kd_across_value(const kd_across *a, const kd_system *s, const double *lambda);
-double    kd_friction_limit(const kd_load *load, const double *x); // friction.c: largest force while it sticks
-kd_status kd_system_order_controllers(kd_system *s) KD_NODISCARD;  // order.c: after their laws
-kd_status kd_system_order_signals(kd_system *s) KD_NODISCARD;      // order.c: after the sensors
-kd_status kd_system_names(kd_system *s) KD_NODISCARD;              // names.c
-kd_status kd_system_plan(kd_system *s) KD_NODISCARD;               // derivatives.c: patterns
+kd_status kd_system_order_controllers(kd_system *s) KD_NODISCARD;                     // order.c: after their laws
+kd_status kd_system_order_signals(kd_system *s) KD_NODISCARD;                         // order.c: after the sensors
+kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                 // names.c
+kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                  // derivatives.c: patterns
 kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
 kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
 kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;              // start.c
@@ -467,12 +499,13 @@ void   kd_work_jumps(const kd_point *x0, const kd_point *x1, void *context, char
 double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size);
 void   kd_work_sensors(kd_work *w, double *out);
 // forces on links and dofs: clear, sum up by pair, spread to the links
-void    kd_work_clear_forces(kd_work *w);
-void    kd_work_apply_loads(kd_work *w);
-void    kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu);
-void    kd_work_spread_forces(kd_work *w);
-kd_eval kd_work_residual(kd_work *w, const kd_point *x);           // w->tau, all dofs
-bool    kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, after kd_work_loads
+void      kd_work_clear_forces(kd_work *w);
+void      kd_work_apply_loads(kd_work *w);
+kd_wrench kd_load_wrench(const kd_work *w, const kd_load *load); // of all channels, on B of their pair
+void      kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu);
+void      kd_work_spread_forces(kd_work *w);
+kd_eval   kd_work_residual(kd_work *w, const kd_point *x);           // w->tau, all dofs
+bool      kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, after kd_work_loads
 
 // breaks.c
 kd_status kd_system_list_breaks(kd_system *s) KD_NODISCARD;
@@ -503,7 +536,19 @@ bool kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does th
 bool   kd_box_make(kd_work *w, int law, const kd_point *x1, double h, const kd_step_seen *seen);
 double kd_box_ahead(const kd_work *w, double h); // so long the motion will stay in all boxes, at most 8 h; 0: not sure
 
-// rows.c
+// rows.c: rows of an element, holonomic or not; what: its name within the element
+kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
+                      const char *what);                                  // 0 = sum coefficient * slot - offset
+kd_row *kd_row_measure(kd_row_builder *b, int measure, const char *what); // 0 = value of a measure - offset
+void    kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
+                          const kd_local *local, int nlocal, const char *what);
+// factor * measure - offset >= 0
+void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, double offset, double restitution,
+                      const char *what);
+void kd_row_sticking(kd_row_builder *b, int force, int measure, double scale); // holds the rate of a measure
+int  kd_row_shift(kd_row_builder *b, int pair, int i);                         // measures of a pair
+int  kd_row_cosine(kd_row_builder *b, int pair, int i, int j);
+// their evaluation
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
 double kd_row_value(const kd_row *row, kd_work *w); // its x and x1 alone
 double kd_row_rate(const kd_row *row, kd_work *w);

@@ -21,9 +21,8 @@
 
 #define SMALLEST_RCOND 1e-15 // least part of the largest pivot below which rows count as dependent
 
-// ---- order
-// ----------------------------------------------------------------------------------------------------------- Link
-// after whose velocities a row stands; 0: at the end.
+// ---- order ----------------------------------------------------------------------------------------------------------
+// Link after whose velocities a row stands; 0: at the end.
 static int carrier_of(const kd_system *s, const kd_row *row)
 {
     if (s->options.coordinates != KD_CARTESIAN || row->joint < 0) return 0;
@@ -71,8 +70,7 @@ static bool order_unknowns(const kd_system *s, kd_topological *t)
     return true;
 }
 
-// ---- pattern
-// ---------------------------------------------------------------------------------------------------------
+// ---- pattern --------------------------------------------------------------------------------------------------------
 typedef struct entries { // places of K while they are collected
     const kd_topological *t;
     int                  *count; // per column
@@ -119,8 +117,7 @@ static void count_factor(kd_topological *t, int *mark, int *count)
     }
 }
 
-// ---- pivoting
-// ---------------------------------------------------------------------------------------------------------
+// ---- pivoting -------------------------------------------------------------------------------------------------------
 // Is the inertia about the centre of mass, where the Cartesian coordinates are, definite? By the pivots of its Cholesky
 // factor.
 static bool has_full_inertia(const kd_link *link)
@@ -203,8 +200,7 @@ kd_status kd_topological_plan(kd_system *s)
     return made ? KD_OK : KD_ERR_MEMORY;
 }
 
-// ---- numbers
-// ---------------------------------------------------------------------------------------------------------
+// ---- numbers --------------------------------------------------------------------------------------------------------
 static double entry_of(const kd_work *w, int source)
 {
     int behind = w->system->G.column[w->system->nv];

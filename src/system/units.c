@@ -2,9 +2,9 @@
 //
 // The size is the longest lever arm: the largest distance of a joint, constraint or force from the centre of mass of
 // its body, or radius of gyration. It grows with the model in the same ratio, exactly for powers of two.
-#include "system/system.h"
-
 #include <math.h>
+
+#include "element/force.h"
 
 // The longest arm of a place
 static double reach(const kd_model *m, const kd_anchor *at, double longest)
@@ -119,9 +119,10 @@ static double spring_rate(const kd_model *m, double length)
     for (int i = 0; i < m->nforces; i++) {
         const kd_force     *f = &m->force[i];
         const kd_tree_joint kind = f->joint < 0 ? KD_TREE_FIXED : kd_tree_joint_of(m->joint[f->joint].def.kind);
-        const bool          turn = f->def.kind == KD_RSDA || (f->joint >= 0 && !is_shift(kind, f->def.coordinate - 1));
-        if (f->def.kind != KD_TSDA && f->def.kind != KD_RSDA && f->def.kind != KD_JOINT_SPRING) continue;
-        stiffness = fmax(stiffness, fabs(f->def.stiffness) / (turn ? length * length : 1));
+        const kd_units      units = kd_force_element((int)f->def.kind)->units;
+        const bool turn = units == KD_UNITS_OF_TURN || (f->joint >= 0 && !is_shift(kind, f->def.coordinate - 1));
+        if (!kd_forces[f->def.kind]->stiffness) continue;
+        stiffness = fmax(stiffness, fabs(kd_forces[f->def.kind]->stiffness(&f->def)) / (turn ? length * length : 1));
     }
     return mass > 0 ? sqrt(stiffness / mass) : 0;
 }

@@ -19,7 +19,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "element/loads.h"
+#include "core/pi.h"
+#include "element/force.h"
 
 #define THRESHOLD 5.0   // [tolerances] effects that matter
 #define WIDER 0.25      // part of what was seen by which a smooth curve may leave it
@@ -85,13 +86,13 @@ static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load
     for (int i = 0; load && i < load->nvariables; i++)
         law->wide = law->wide || s->slot[load->variable[i]].kind == KD_SLOT_OUT;
     for (int k = 0; law->wide && k < s->nloads; k++)
-        if (s->load[k].class == &kd_load_state && s->load[k].law[0]) n += kd_expr_slot_count(s->load[k].law[0]);
+        if (s->load[k].state_def && s->load[k].law[0]) n += kd_expr_slot_count(s->load[k].law[0]);
     law->slot = kd_cut_int(&s->arena, n);
     if (!law->slot && n > 0) return false;
     add_slots_of(law, e);
     for (int i = 0; load && i < load->nvariables; i++) law->slot[law->nslots++] = load->variable[i];
     for (int k = 0; law->wide && k < s->nloads; k++)
-        if (s->load[k].class == &kd_load_state) add_slots_of(law, s->load[k].law[0]);
+        if (s->load[k].state_def) add_slots_of(law, s->load[k].law[0]);
     for (int i = 0; i < law->nslots; i++)
         s->laws_of_motion = s->laws_of_motion || law->wide || s->slot[law->slot[i]].kind == KD_SLOT_MEASURE;
     return true;
@@ -128,16 +129,14 @@ static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load 
 static kd_law law_of_load(const kd_load *load, int i)
 {
     kd_law law = {.name = load->name, .expr = load->law[i], .load = load, .factor = 1.0};
-    if (load->class == &kd_load_state) {
-        law.effect = KD_EFFECT_RATE;
+    law.effect = load->class->effect;
+    if (law.effect == KD_EFFECT_RATE)
         law.state = load->state;
-        if (load->state_def->kind == KD_STATE_LAG) law.factor = 1.0 / load->state_def->time_constant;
-    } else if (load->class == &kd_load_hydraulic || load->class == &kd_load_air_spring || load->nchannels == 0) {
+    else if (load->nchannels == 0)
         law.effect = KD_EFFECT_VALUE;
-    } else {
+    else if (law.effect == KD_EFFECT_FORCE)
         law.measure = load->channel[i < load->nchannels ? i : 0];
-    }
-    if (load->class == &kd_load_tyre || load->class == &kd_load_tyre_slip) law.factor = load->def->stiffness; // a road
+    if (load->class->factor) law.factor = load->class->factor(load);
     return law;
 }
 
@@ -353,7 +352,7 @@ static kd_interval range_of_measure(const kd_work *w, kd_slot at, double h, doub
 {
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
     const kd_measure    *m = &w->system->measure[at.index];
-    const double         pi = 3.14159265358979323846, v0 = e0->rate[at.index], v1 = e1->rate[at.index];
+    const double         pi = KD_PI, v0 = e0->rate[at.index], v1 = e1->rate[at.index];
     if (at.level > 1) return all;
     if (!kd_measure_has_value(m)) // rates alone: straight
         return hull((double[]){v0 + a * (v1 - v0), v0 + b * (v1 - v0)}, 2, 0.0);

@@ -6,7 +6,7 @@
 // stay in the box is clear. The box is made around a step that was searched, as many steps wide as the law allows.
 #include <math.h>
 
-#include "element/loads.h"
+#include "system/system.h"
 
 #define BENT_MOST 8.0 // degree of a polynomial that the error control of every method sees
 #define REACH_FIRST 16.0
@@ -156,7 +156,7 @@ static bool widen_outputs(kd_work *w, int i, double reach)
     for (int k = 0; k < law->nslots; k++)
         if (s->slot[law->slot[k]].kind == KD_SLOT_OUT) boxes_of(w, i)[k] = w->enclosure.slot[law->slot[k]];
     for (int k = 0; k < s->nloads; k++) {
-        const kd_expr *x = s->load[k].class == &kd_load_state ? s->load[k].law[0] : NULL;
+        const kd_expr *x = s->load[k].state_def ? s->load[k].law[0] : NULL;
         if (x && !(kd_expr_bends(x, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(x) / 3 - 1] <= BENT_MOST))
             return false;
     }

@@ -98,7 +98,7 @@ static inline void carry(kd_v3 d, const kd_vec3 *step, articulated *b)
 // both; the bias is kept
 static inline void hand_on(kd_v6 bias, kd_v3 d, kd_axis *kept, articulated *b)
 {
-    kd_slot step;
+    kd_vec_slot step;
     kd_v3_store_four(&step.v, d);
     kd_v3_store_four(&kept->w, bias.w);
     kd_v3_store(&kept->u, bias.u);

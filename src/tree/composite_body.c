@@ -31,7 +31,7 @@ static inline void composite_add(composite *a, const composite *b)
 static inline void composite_carry(composite *c, kd_v3 d)
 {
     const kd_v3 e = kd_v3_axpy(c->h, 0.5 * c->m, d);
-    kd_slot     ds, es;
+    kd_vec_slot ds, es;
     kd_v3_store_four(&ds.v, d);
     kd_v3_store_four(&es.v, e);
     kd_m3_add_unit(&c->J, 2 * kd_v3_dot(d, e));

@@ -70,7 +70,7 @@ static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd
     const kd_v3  F = kd_v3_axpy(kd_v3_add(kd_v3_cross(dw, h), kd_v3_cross(w, wh)), mass, dv);
     const kd_v3  N = kd_v3_add(kd_v3_cross(w, kd_m3_vec(&J, &m->w)), kd_v3_cross(h, dv));
     const double half = 0.5 * kd_v3_trace(J.x, J.y, J.z);
-    kd_slot      rs, hs, es;
+    kd_vec_slot  rs, hs, es;
     subtree      s; // filled field by field: an initialiser of lanes clears memory first
     s.J = J;
     s.h = kd_v3_axpy(h, mass, r);

@@ -47,7 +47,7 @@ static inline kd_lanes kd_lanes_at(const double *x)
 
 // A vector of six whose components are read one by one.
 typedef struct kd_six {
-    kd_slot w, u;
+    kd_vec_slot w, u;
 } kd_six;
 
 static inline void kd_six_put(kd_six *to, kd_v6 a)

@@ -211,10 +211,10 @@ static inline void kd_v3_transpose(kd_v3 *x, kd_v3 *y, kd_v3 *z)
 #endif
 
 // A vector in memory whose components are read one by one; writing it is one store.
-typedef struct kd_slot {
+typedef struct kd_vec_slot {
     kd_vec3 v;
     double  pad;
-} kd_slot;
+} kd_vec_slot;
 
 // A motion (turn, velocity of the reference point) or a force (moment, force).
 typedef struct kd_v6 {

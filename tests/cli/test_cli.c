@@ -14,32 +14,11 @@
 #include <cmocka.h>
 #include <gallery.h>
 
-#include "cli/json.h"
-#include "project/command.h"
+#define OUT KD_BINARY_DIR "/test-cli"
+#include "cli/run.h"
 #include "results/markup.h"
 
-#define KARDAN "'" KD_BINARY_DIR "/kardan' "
-#define OUT KD_BINARY_DIR "/test-cli"
-
-// Run kardan with these arguments; exit status and part of the output must be as expected.
-static command_result expect(const char *arguments, int status, const char *part)
-{
-    char line[2000];
-    snprintf(line, sizeof line, KARDAN "%s", arguments);
-    command_result result = run_command(line);
-    if (result.status != status) print_error("kardan %s\n%s\n", arguments, result.text);
-    assert_int_equal(result.status, status);
-    must_contain(result.text, part);
-    return result;
-}
-
 // ---- tests --------------------------------------------------------------------------------------
-
-static int start_afresh(void **state)
-{
-    (void)state;
-    return run_command("rm -rf '" OUT "' && mkdir '" OUT "'").status;
-}
 
 // Help is everywhere, ends with success, and shows examples.
 static void help_is_everywhere(void **state)
@@ -451,7 +430,7 @@ static void format_is_obeyed(void **state)
 static void plots_are_chosen(void **state)
 {
     (void)state;
-    expect("simulate pendulum --t-end 0.1 --plots 'kinetic energy, bob x' --output '" OUT "'", 0, "report");
+    expect("simulate pendulum --t-end 0.1 --plain --plots 'kinetic energy, bob x' --output '" OUT "'", 0, "report");
     char *page = read_text(OUT "/pendulum.html");
     assert_non_null(page);
     must_contain(page, ">kinetic energy<");

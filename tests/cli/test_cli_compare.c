@@ -8,30 +8,9 @@
 
 #include <cmocka.h>
 
-#include "cli/json.h"
-#include "project/command.h"
-
-#define KARDAN "'" KD_BINARY_DIR "/kardan' "
 #define OUT KD_BINARY_DIR "/test-cli-compare"
-#define MODELS "'" KD_SOURCE_DIR "'/models/"
+#include "cli/run.h"
 #define TO " --output '" OUT "' "
-
-static command_result expect(const char *arguments, int status, const char *part)
-{
-    char line[3000];
-    snprintf(line, sizeof line, KARDAN "%s", arguments);
-    command_result result = run_command(line);
-    if (result.status != status || !strstr(result.text, part)) print_error("kardan %s\n%s\n", arguments, result.text);
-    assert_int_equal(result.status, status);
-    assert_non_null(strstr(result.text, part));
-    return result;
-}
-
-static int start_afresh(void **state)
-{
-    (void)state;
-    return run_command("rm -rf '" OUT "' && mkdir '" OUT "'").status;
-}
 
 // A model in both coordinate sets: table, recommendation, and all three files.
 static void compare_model(void **state)

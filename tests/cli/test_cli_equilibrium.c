@@ -8,29 +8,9 @@
 
 #include <cmocka.h>
 
-#include "project/command.h"
-
-#define KARDAN "'" KD_BINARY_DIR "/kardan' "
 #define OUT KD_BINARY_DIR "/test-cli-equilibrium"
-#define MODELS "'" KD_SOURCE_DIR "'/models/"
+#include "cli/run.h"
 #define TO " --output '" OUT "' "
-
-static command_result expect(const char *arguments, int status, const char *part)
-{
-    char line[3000];
-    snprintf(line, sizeof line, KARDAN "%s", arguments);
-    command_result result = run_command(line);
-    if (result.status != status || !strstr(result.text, part)) print_error("kardan %s\n%s\n", arguments, result.text);
-    assert_int_equal(result.status, status);
-    assert_non_null(strstr(result.text, part));
-    return result;
-}
-
-static int start_afresh(void **state)
-{
-    (void)state;
-    return run_command("rm -rf '" OUT "' && mkdir '" OUT "'").status;
-}
 
 // The number behind a key of a JSON object
 static double number_of(const command_result *result, const char *key)

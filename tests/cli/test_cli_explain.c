@@ -9,28 +9,10 @@
 
 #include <cmocka.h>
 
-#include "project/command.h"
-#include "results/markup.h"
-
-#define KARDAN "'" KD_BINARY_DIR "/kardan' "
 #define OUT KD_BINARY_DIR "/test-cli-explain"
-
-static void must_contain(const char *text, const char *part)
-{
-    if (!strstr(text, part)) print_error("missing: %s\nin: %s\n", part, text);
-    assert_non_null(strstr(text, part));
-}
-
-static command_result expect(const char *arguments, int status, const char *part)
-{
-    char line[4000];
-    snprintf(line, sizeof line, "cd '" OUT "' && " KARDAN "%s", arguments);
-    command_result result = run_command(line);
-    if (result.status != status) print_error("kardan %s\n%s\n", arguments, result.text);
-    assert_int_equal(result.status, status);
-    must_contain(result.text, part);
-    return result;
-}
+#define BEFORE "cd '" OUT "' && "
+#include "cli/run.h"
+#include "results/markup.h"
 
 static void write_model(const char *name, const char *text)
 {
@@ -62,12 +44,6 @@ static double number_behind(const char *text, const char *part)
     if (!found) print_error("missing: %s\nin: %s\n", part, text);
     assert_non_null(found);
     return strtod(found + strlen(part), NULL);
-}
-
-static int start_afresh(void **state)
-{
-    (void)state;
-    return run_command("rm -rf '" OUT "' && mkdir '" OUT "'").status;
 }
 
 // A mass on a stiff spring beside a slow one.

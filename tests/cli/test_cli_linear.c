@@ -8,24 +8,8 @@
 
 #include <cmocka.h>
 
-#include "project/command.h"
-
-#define KARDAN "'" KD_BINARY_DIR "/kardan' "
 #define OUT KD_BINARY_DIR "/test-cli-linear"
-#define MODELS "'" KD_SOURCE_DIR "'/models/"
-
-static command_result expect(const char *arguments, int status, const char *part)
-{
-    char line[3000];
-    snprintf(line, sizeof line, KARDAN "%s", arguments);
-    command_result result = run_command(line);
-    if (result.status != status || !strstr(result.text, part))
-        print_error("kardan %s\nmissing: %s\nin: %s\n", arguments, part, result.text);
-    assert_int_equal(result.status, status);
-    assert_non_null(strstr(result.text, part));
-    return result;
-}
-
+#include "cli/run.h"
 // Matrices with the names of joints, inputs and sensors, printed and as JSON.
 static void linearize_prints(void **state)
 {

@@ -8,37 +8,13 @@
 
 #include <cmocka.h>
 
-#include "project/command.h"
+#define OUT KD_BINARY_DIR "/test-cli-models"
+#include "cli/run.h"
 #include "results/markup.h"
 
-#define KARDAN "'" KD_BINARY_DIR "/kardan' "
-#define OUT KD_BINARY_DIR "/test-cli-models"
 #define CRANK "'" KD_SOURCE_DIR "/models/slider-crank.yaml'"
 #define ROBOT "'" KD_SOURCE_DIR "/models/robot6.urdf'"
 #define TO "--output '" OUT "' "
-
-static void must_contain(const char *text, const char *part)
-{
-    if (!strstr(text, part)) print_error("missing: %s\nin: %s\n", part, text);
-    assert_non_null(strstr(text, part));
-}
-
-static command_result expect(const char *arguments, int status, const char *part)
-{
-    char line[3000];
-    snprintf(line, sizeof line, KARDAN "%s", arguments);
-    command_result result = run_command(line);
-    if (result.status != status) print_error("kardan %s\n%s\n", arguments, result.text);
-    assert_int_equal(result.status, status);
-    must_contain(result.text, part);
-    return result;
-}
-
-static int start_afresh(void **state)
-{
-    (void)state;
-    return run_command("rm -rf '" OUT "' && mkdir '" OUT "'").status;
-}
 
 static void write_text(const char *path, const char *text)
 {
@@ -77,7 +53,7 @@ static void model_file_is_simulated(void **state)
 {
     (void)state;
     command_result result =
-        expect("simulate " CRANK " --t-end 0.5 --set speed=10 " TO, 0,
+        expect("simulate " CRANK " --t-end 0.5 --plain --set speed=10 " TO, 0,
                "method: joint coordinates (tree with 1 loop), psf with radau: keeps the constraints on all levels");
     must_contain(result.text, "(balanced)");
     must_contain(result.text, "constraints on acceleration level: ");
@@ -122,7 +98,7 @@ static void coordinates_agree(void **state)
 static void paths_are_recorded(void **state)
 {
     (void)state;
-    expect("simulate " CRANK " --t-end 0.1 --plots body.rod.pos.z,joint.hinge.q,sensor.x " TO, 0, "report");
+    expect("simulate " CRANK " --t-end 0.1 --plain --plots body.rod.pos.z,joint.hinge.q,sensor.x " TO, 0, "report");
     char *page = read_text(OUT "/slider-crank.html"), *table = read_text(OUT "/slider-crank.csv");
     assert_true(page && table);
     must_contain(page, ">body.rod.pos.z<");
@@ -321,7 +297,7 @@ static void motion_is_drawn(void **state)
 {
     (void)state;
     char           fault[200], *page, *picture;
-    command_result result = expect("simulate " CRANK " --t-end 0.2 --json " TO, 0, "slider-crank-motion.svg");
+    command_result result = expect("simulate " CRANK " --t-end 0.2 --plain --json " TO, 0, "slider-crank-motion.svg");
     must_contain(result.text, "\"motion\": ");
     page = read_text(OUT "/slider-crank.html");
     picture = read_text(OUT "/slider-crank-motion.svg");
@@ -333,7 +309,7 @@ static void motion_is_drawn(void **state)
     free(page);
     free(picture);
     assert_int_equal(remove(OUT "/slider-crank-motion.svg"), 0);
-    result = expect("simulate " CRANK " --t-end 0.2 --no-drawing " TO, 0, "report");
+    result = expect("simulate " CRANK " --t-end 0.2 --plain --no-drawing " TO, 0, "report");
     assert_null(strstr(result.text, "motion:"));
     page = read_text(OUT "/slider-crank.html");
     assert_null(strstr(page, "<script"));

@@ -7,20 +7,10 @@
 
 #include <cmocka.h>
 
-#include "project/command.h"
-
-#define KARDAN "'" KD_BINARY_DIR "/kardan' "
 #define OUT KD_BINARY_DIR "/test-cli-plot"
+#include "cli/run.h"
 #define SOFT "'" OUT "/soft/quarter-car.csv' "
 #define HARD "'" OUT "/hard/quarter-car.csv' "
-
-static void expect(const char *arguments, int status, const char *part)
-{
-    char line[3000];
-    snprintf(line, sizeof line, KARDAN "%s", arguments);
-    command_result result = run_command(line);
-    if (result.status != status || !strstr(result.text, part)) fail_msg("kardan %s\n%s", arguments, result.text);
-}
 
 static int two_runs(void **state)
 {

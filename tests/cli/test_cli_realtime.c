@@ -9,33 +9,14 @@
 
 #include <cmocka.h>
 
-#include "cli/json.h"
-#include "project/command.h"
+#define OUT KD_BINARY_DIR "/test-cli-realtime"
+#define BEFORE "cd '" OUT "' && "
+#include "cli/run.h"
 #include "results/markup.h"
 
-#define KARDAN "'" KD_BINARY_DIR "/kardan' "
-#define OUT KD_BINARY_DIR "/test-cli-realtime"
 #define MODEL(name) "'" KD_SOURCE_DIR "/models/" name ".yaml' "
 #define CRANK MODEL("slider-crank")
 #define FAST "--as-fast-as-possible "
-
-// Run kardan in the folder of the test
-static command_result expect(const char *arguments, int status, const char *part)
-{
-    char line[4000];
-    snprintf(line, sizeof line, "cd '" OUT "' && " KARDAN "%s", arguments);
-    command_result result = run_command(line);
-    if (result.status != status) print_error("kardan %s\n%s\n", arguments, result.text);
-    assert_int_equal(result.status, status);
-    must_contain(result.text, part);
-    return result;
-}
-
-static int start_afresh(void **state)
-{
-    (void)state;
-    return run_command("rm -rf '" OUT "' && mkdir '" OUT "'").status;
-}
 
 static char *text_of(const char *name)
 {

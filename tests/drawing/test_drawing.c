@@ -185,10 +185,13 @@ static void size_is_bounded(void **state)
         for (int i = 0; i < 1001; i++) add(&f, i, 0.1 * i, i == 1000);
         char *text = section_of(&f, "t");
         if (k == 0) {
-            assert_in_range(kd_drawing_length(f.drawing), 30, 42);
+            int         frames = 1;
+            const char *end = strstr(strstr(text, "\nt:["), "]");
+            for (const char *c = strstr(text, "\nt:["); c < end; c++) frames += *c == ',';
+            assert_in_range(frames, 30, 42);
+            assert_int_equal(kd_drawing_length(f.drawing), 1001); // for the viewer
             assert_true(strlen(text) < 1000000);
         } else {
-            assert_int_equal(kd_drawing_length(f.drawing), 0);
             assert_non_null(strstr(text, "501 bodies are not drawn"));
             assert_null(strstr(text, "<script"));
         }

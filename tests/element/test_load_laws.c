@@ -4,8 +4,18 @@
 
 #include <stdlib.h>
 
-#include "element/loads.h"
+#include "element/force.h"
 #include "systems/random_model.h"
+
+static bool is_kind(const kd_load *l, kd_force_kind kind)
+{
+    return l->def && l->def->kind == kind;
+}
+
+static bool slips(const kd_load *l)
+{
+    return is_kind(l, KD_TYRE) && l->def->tyre.friction > 0.0;
+}
 
 enum { MECHANISMS = 60, MOST = 200 };
 
@@ -24,8 +34,7 @@ static void fill_outputs(const desk *d, double *x)
         for (int i = 0; i < s->nslots; i++) {
             if (s->slot[i].kind != KD_SLOT_OUT) continue;
             const kd_load *pi = &s->load[s->slot[i].index];
-            x[i] = pi->state_def->kp * kd_expr_value(pi->law[0], x, d->work->expr_work) +
-                   pi->state_def->ki * x[pi->variable[0]];
+            x[i] = pi->feed[0] * kd_expr_value(pi->law[0], x, d->work->expr_work) + pi->feed[1] * x[pi->variable[0]];
         }
 }
 
@@ -52,13 +61,13 @@ static desk desk_create(const kd_model *m, uint64_t *seed)
             d.x[i] = 1.0 + fabs(d.x[i]);
     }
     for (int i = 0; i < d.system->nloads; i++) // there is air in air springs
-        for (int k = 0; d.system->load[i].class == &kd_load_air_spring && k < d.system->load[i].nstates; k++)
+        for (int k = 0; is_kind(&d.system->load[i], KD_AIR_SPRING) && k < d.system->load[i].nstates; k++)
             d.x[d.system->load[i].variable[2 + k]] += 40.0;
     for (int i = 0; i < d.system->nslots; i++) // some stand twice
         for (int k = 0; k < i; k++)
             if (memcmp(&d.system->slot[i], &d.system->slot[k], sizeof(kd_slot)) == 0) d.x[i] = d.x[k];
     for (int i = 0; i < d.system->nloads; i++) {
-        if (d.system->load[i].class != &kd_load_tyre_slip) continue;
+        if (!slips(&d.system->load[i])) continue;
         const int *n = d.system->load[i].variable + 5; // axle
         double     length = sqrt(d.x[n[0]] * d.x[n[0]] + d.x[n[1]] * d.x[n[1]] + d.x[n[2]] * d.x[n[2]]);
         for (int k = 0; k < 3; k++) d.x[n[k]] /= length;
@@ -129,12 +138,8 @@ static void test_jacobians(void **state)
         desk d = desk_create(model, &seed);
         for (int k = 0; k < d.system->nloads; k++) {
             const kd_load *l = &d.system->load[k];
-            bool           slips = l->class == &kd_load_tyre_slip;
-            check_jacobian(&d, l,
-                           slips     ? &of_slip
-                           : l->def  ? &nonzero[l->def->kind]
-                           : l->user ? &of_users
-                                     : &of_states);
+            bool           slip = slips(l);
+            check_jacobian(&d, l, slip ? &of_slip : l->def ? &nonzero[l->def->kind] : l->user ? &of_users : &of_states);
         }
         desk_destroy(&d);
         kd_model_destroy(model);
@@ -156,7 +161,7 @@ static double potential_later(const desk *d, const kd_load *l, const double *sta
             if (s->slot[i].kind == KD_SLOT_MEASURE && s->slot[i].level == 0 && s->slot[k].kind == KD_SLOT_MEASURE &&
                 s->slot[k].level == 1 && s->slot[k].index == s->slot[i].index)
                 d->moved[i] = d->x[i] + h * d->x[k];
-    if (l->class == &kd_load_tyre_slip) { // its axle turns: n' = omega x n
+    if (slips(l)) { // its axle turns: n' = omega x n
         const int *at = l->variable + 5;
         kd_vec3    n = kd_vec(d->x[at[0]], d->x[at[1]], d->x[at[2]]);
         kd_vec3    moved = kd_vec_axpy(n, h, kd_vec_cross(kd_vec(d->x[at[3]], d->x[at[4]], d->x[at[5]]), n));
@@ -251,14 +256,14 @@ static void test_by_hand(void **state)
 {
     (void)state;
     kd_force_def spring = on_hinge(KD_JOINT_SPRING);
-    spring.length = 0.5, spring.stiffness = 10, spring.damping = 2, spring.preload = 1;
+    spring.spring = (kd_spring_def){.length = 0.5, .stiffness = 10, .damping = 2, .preload = 1};
     assert_force(spring, 0.7, 0.0, -(10 * 0.2 + 1));
     assert_force(spring, 0.5, 3.0, -(2 * 3.0 + 1));
-    spring.law = "3*q + v";
+    spring.spring.law = "3*q + v";
     assert_force(spring, 0.5, 1.0, -3.0 + 2.5); // the law acts along the coordinate
 
     kd_force_def stop = on_hinge(KD_JOINT_STOP);
-    stop.lower = -1, stop.upper = 2, stop.stiffness = 100, stop.damping = 5;
+    stop.stop = (kd_joint_stop_def){.lower = -1, .upper = 2, .stiffness = 100, .damping = 5, .restitution = NAN};
     assert_force(stop, 0.0, 7.0, 0.0);
     assert_force(stop, 2.1, 0.0, -10.0);
     assert_force(stop, 2.1, 1.0, -15.0);
@@ -267,7 +272,8 @@ static void test_by_hand(void **state)
     assert_force(stop, -1.2, -1.0, 25.0);
 
     kd_force_def friction = on_hinge(KD_JOINT_FRICTION);
-    friction.coulomb = 3, friction.breakaway = 5, friction.stribeck = 0.1, friction.slip = 1e-3, friction.viscous = 0.5;
+    friction.friction =
+        (kd_joint_friction_def){.coulomb = 3, .breakaway = 5, .stribeck = 0.1, .slip = 1e-3, .viscous = 0.5};
     assert_force(friction, 0.0, 0.0, 0.0);
     assert_force(friction, 0.0, 2.0, -(3 + 1)); // far beyond the Stribeck velocity
     assert_force(friction, 0.0, -2.0, 3 + 1);
@@ -275,7 +281,7 @@ static void test_by_hand(void **state)
 
     kd_force_def strut = kd_force_def_default(KD_TSDA); // tension is positive: it pulls the ends together
     strut.from = kd_at("ground", 0, 0, 1), strut.to = kd_at("arm", 1, 0, 0);
-    strut.length = 1, strut.stiffness = 10, strut.law = "2*length + rate";
+    strut.spring = (kd_spring_def){.length = 1, .stiffness = 10, .law = "2*length + rate"};
     assert_force(strut, 1.5, 0.5, -(10 * 0.5 + 3.5));
 }
 
@@ -306,7 +312,7 @@ static void test_chain_of_controllers(void **state)
     }
     kd_force_def f = kd_force_def_default(KD_APPLIED);
     f.to = kd_at("b0", 0, 0, 0);
-    f.force[0] = "state.s39.out";
+    f.applied.force[0] = "state.s39.out";
     CHECK(kd_model_add_force(m, "f", &f));
     CHECK(kd_model_finish(m));
     desk d = desk_create(m, &seed);

@@ -55,8 +55,7 @@ UNUSED static void go_to(kd_eom_data *d, const place *x)
     kd_eom_at_acceleration(d, x->a, x->w, x->lambda, x->mu);
 }
 
-// ---- pendulum: x, y on a circle, with a damper whose force has an inner state r and an auxiliary variable w
-// ----------
+// ---- pendulum: x, y on a circle, with a damper whose force has an inner state r and an auxiliary variable w ---------
 //     m a = (-w - 0.3 vx |v|^2, -m 9.81) - (x, y) lambda,  r' = -2 r + vx y,  0 = w + w^3 - r x,  g = (x^2 + y^2 -
 //     L^2)/2
 enum { PENDULUM_M, PENDULUM_L, PENDULUM_THETA };
@@ -217,8 +216,7 @@ UNUSED static kd_eom_def pendulum(void)
 static const place pendulum_place = {
     .t = 0.3, .p = {0.9, -1.2}, .v = {1.2, 0.9}, .a = {-0.7, 2.1}, .r = {0.6}, .w = {0.4}, .lambda = {7.0}};
 
-// ---- rod of moving length, moved pivot: x, y; g = (x - X)^2 + y^2 - rho^2,  X = 0.1 sin(2 t),  rho = 1.4 + u
-// ----------
+// ---- rod of moving length, moved pivot: x, y; g = (x - X)^2 + y^2 - rho^2,  X = 0.1 sin(2 t),  rho = 1.4 + u --------
 typedef struct rod_motion {
     double X, X1, X2, rho, rho1, rho2;
 } rod_motion;

@@ -15,17 +15,17 @@
 static void test_table(void **state)
 {
     (void)state;
-    for (int i = 0; i < kd_function_count(); i++) {
-        const kd_function *f = kd_function_find(kd_function_name(i));
+    for (int i = 0; i < kd_expr_function_count(); i++) {
+        const kd_expr_function *f = kd_expr_function_find(kd_expr_function_name(i));
         assert_non_null(f);
-        assert_string_equal(f->name, kd_function_name(i));
+        assert_string_equal(f->name, kd_expr_function_name(i));
         assert_true(kd_expr_is_reserved(f->name));
         assert_true(f->least >= 1 && f->least <= f->most && f->most <= KD_EXPR_MAX_ARGUMENTS);
         assert_true(f->build || f->op == KD_OP_CURVE ||
                     (f->least == f->most && f->most == kd_operations[f->op].operands));
     }
-    assert_null(kd_function_find("sine"));
-    assert_null(kd_function_find(""));
+    assert_null(kd_expr_function_find("sine"));
+    assert_null(kd_expr_function_find(""));
 }
 
 // Words of the language are reserved, other names are free.
@@ -55,10 +55,10 @@ static void test_guide_lists_all(void **state)
 {
     (void)state;
     char *page = read_page();
-    for (int i = 0; i < kd_function_count(); i++) {
+    for (int i = 0; i < kd_expr_function_count(); i++) {
         char call[60];
-        snprintf(call, sizeof call, "`%s(", kd_function_name(i));
-        if (!strstr(page, call)) fail_msg("docs/guide/expressions.md lacks %s", kd_function_name(i));
+        snprintf(call, sizeof call, "`%s(", kd_expr_function_name(i));
+        if (!strstr(page, call)) fail_msg("docs/guide/expressions.md lacks %s", kd_expr_function_name(i));
     }
     free(page);
 }

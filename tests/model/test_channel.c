@@ -31,12 +31,12 @@ static kd_model *make(void)
     kd_force_def force = kd_force_def_default(KD_TSDA);
     force.from = kd_at("ground", 0, 0, 1);
     force.to = kd_at("slide", 1, 0, 0);
-    force.stiffness = 1;
+    force.spring.stiffness = 1;
     assert_int_equal(kd_model_add_force(m, "spring", &force), KD_OK);
     force = kd_force_def_default(KD_JOINT_SPRING);
     force.joint = "tube";
     force.coordinate = 1;
-    force.stiffness = 1;
+    force.spring.stiffness = 1;
     assert_int_equal(kd_model_add_force(m, "twist", &force), KD_OK);
     kd_sensor_def sensor = kd_sensor_def_default();
     sensor.value = "joint.tube.v2";

@@ -19,13 +19,16 @@ static void add_spring(kd_model *m, const char *name, kd_force_kind kind, const 
     f.from = kd_at("ground", 0, 0, 0);
     f.to = kd_at("arm", 0, 0, 1);
     f.joint = kind == KD_JOINT_SPRING ? "hinge" : NULL;
-    f.radius = f.stiffness = f.damping = f.series = 1.0;
     if (kind == KD_TYRE) {
-        f.road = law;
+        f.tyre.radius = f.tyre.stiffness = 1.0;
+        f.tyre.road = law;
     } else if (kind == KD_APPLIED) {
-        f.force[1] = law;
+        f.applied.force[1] = law;
+    } else if (kind == KD_MAXWELL) {
+        f.maxwell.damping = f.maxwell.series = 1.0;
+        f.maxwell.law = law;
     } else {
-        f.law = law;
+        f.spring.law = law;
     }
     CHECK(kd_model_add_force(m, name, &f));
 }

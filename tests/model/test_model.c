@@ -17,7 +17,7 @@ static void definitions_are_copied(void **state)
     CHECK(kd_model_add_joint(m, name, &j));
     kd_force_def f = kd_force_def_default(KD_JOINT_SPRING);
     f.joint = name;
-    f.law = law;
+    f.spring.law = law;
     CHECK(kd_model_add_force(m, "drive", &f));
     double       x[] = {0, 1}, y[] = {0, 2};
     kd_curve_def c = kd_curve_def_default();
@@ -30,7 +30,7 @@ static void definitions_are_copied(void **state)
     CHECK(kd_model_finish(m));
     assert_string_equal(m->joint[0].name, "hinge");
     assert_string_equal(m->joint[0].def.to.body, "arm");
-    assert_string_equal(m->force[0].def.law, "-2*q");
+    assert_string_equal(m->force[0].def.spring.law, "-2*q");
     assert_int_equal(m->force[0].joint, 0);
     assert_near(kd_curve_value(m->curve[0].curve, 1.0), 2.0, 0);
     kd_model_destroy(m);
@@ -301,7 +301,7 @@ static kd_status build_everything(kd_model **out)
     TRY(kd_model_add_constraint(m, "floor", &g));
     kd_force_def drive = kd_force_def_default(KD_JOINT_SPRING);
     drive.joint = "hinge";
-    drive.law = "profile(q) - k*state.lag + input.u";
+    drive.spring.law = "profile(q) - k*state.lag + input.u";
     TRY(kd_model_add_force(m, "drive", &drive));
     kd_user_force_def user = kd_user_force_def_default();
     user.nmeasures = 1;

@@ -1,6 +1,18 @@
 // Paths: every quantity of the list, and words for every wrong one.
 #include "build_helpers.h"
 
+#include "model/schema.h"
+
+// 1 for all numbers that must be given
+static void fill(const kd_schema *schema, int kind, void *def)
+{
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *f = kd_schema_field_at(schema, kind, i);
+        if (f->type != KD_FIELD_NUMBER || !(f->flags & KD_FIELD_REQUIRED)) continue;
+        for (int k = 0; k < f->count; k++) ((double *)(void *)((char *)def + f->offset))[k] = 1.0;
+    }
+}
+
 // Elements of all kinds that paths can name.
 static kd_model *path_model(void)
 {
@@ -22,8 +34,10 @@ static kd_model *path_model(void)
         d.from = kd_at("ground", 0, 0, 0);
         d.to = kd_at("arm", 0, 0, 0);
         d.joint = k == KD_RSDA ? NULL : "rev";
-        d.stiffness = d.damping = d.series = d.radius = 1.0;
-        d.area[0] = d.area[1] = d.stroke = d.volume[0] = d.volume[1] = d.pressure[0] = 1.0;
+        fill(kd_schema_of(KD_SCHEMA_FORCE), k, &d);
+        if (k == KD_CONTACT) d.contact.stiffness = 1.0;
+        if (k == KD_JOINT_STOP) d.stop.stiffness = 1.0;
+        if (k == KD_AIR_SPRING) d.air_spring.auxiliary = 1.0;
         CHECK(kd_model_add_force(m, force[k], &d));
     }
     static const char *const constraint[] = {"dis", "plane", "line",  "curve", "coup",
@@ -60,48 +74,48 @@ static void every_form(void **state)
         kd_path     path;
         bool        kinematic;
     } cases[] = {
-        {"body.arm.pos.x", {KD_SECTION_BODY, 0, KD_PROPERTY_POS, 0, 0}, true},
-        {"body.arm.vel.y", {KD_SECTION_BODY, 0, KD_PROPERTY_VEL, 1, 0}, true},
-        {"body.arm.acc.z", {KD_SECTION_BODY, 0, KD_PROPERTY_ACC, 2, 0}, false},
-        {"body.arm.omega.x", {KD_SECTION_BODY, 0, KD_PROPERTY_OMEGA, 0, 0}, true},
-        {"body.arm.alpha.z", {KD_SECTION_BODY, 0, KD_PROPERTY_ALPHA, 2, 0}, false},
-        {"body.arm.com.y", {KD_SECTION_BODY, 0, KD_PROPERTY_COM, 1, 0}, true},
-        {"body.arm.R.xy", {KD_SECTION_BODY, 0, KD_PROPERTY_R, 0, 1}, true},
-        {"body.arm.R.zx", {KD_SECTION_BODY, 0, KD_PROPERTY_R, 2, 0}, true},
-        {"body.arm.pitch", {KD_SECTION_BODY, 0, KD_PROPERTY_ANGLE, 1, 0}, true},
-        {"frame.tip(2).yaw", {KD_SECTION_FRAME, 0, KD_PROPERTY_ANGLE, 2, 0}, true},
-        {"joint.rev.q", {KD_SECTION_JOINT, 1, KD_PROPERTY_Q, 0, 0}, true},
-        {"joint.rev.q1", {KD_SECTION_JOINT, 1, KD_PROPERTY_Q, 0, 0}, true},
-        {"joint.cyl.v2", {KD_SECTION_JOINT, 4, KD_PROPERTY_V, 1, 0}, true},
-        {"joint.pla.a3", {KD_SECTION_JOINT, 6, KD_PROPERTY_A, 2, 0}, false},
-        {"joint.fre.q3", {KD_SECTION_JOINT, 8, KD_PROPERTY_Q, 2, 0}, true},
-        {"joint.sph.torque.y", {KD_SECTION_JOINT, 7, KD_PROPERTY_FORCE, 4, 0}, false},
-        {"joint.fix.force.z", {KD_SECTION_JOINT, 0, KD_PROPERTY_FORCE, 2, 0}, false},
-        {"force.ts.length", {KD_SECTION_FORCE, 0, KD_PROPERTY_Q, 0, 0}, true},
-        {"force.hy.pressure_b", {KD_SECTION_FORCE, 10, KD_PROPERTY_INNER, 1, 0}, true},
-        {"force.hy.force", {KD_SECTION_FORCE, 10, KD_PROPERTY_FORCE, 0, 0}, false},
-        {"force.as.pressure", {KD_SECTION_FORCE, 11, KD_PROPERTY_FORCE, 1, 0}, false},
-        {"force.as.auxiliary_air", {KD_SECTION_FORCE, 11, KD_PROPERTY_INNER, 1, 0}, true},
-        {"force.ty.rate", {KD_SECTION_FORCE, 7, KD_PROPERTY_V, 0, 0}, true},
-        {"force.mx.force", {KD_SECTION_FORCE, 9, KD_PROPERTY_FORCE, 0, 0}, false},
-        {"force.rs.angle", {KD_SECTION_FORCE, 1, KD_PROPERTY_Q, 0, 0}, true},
-        {"force.rs.torque", {KD_SECTION_FORCE, 1, KD_PROPERTY_FORCE, 0, 0}, false},
-        {"force.js.q", {KD_SECTION_FORCE, 4, KD_PROPERTY_Q, 0, 0}, true},
-        {"force.fr.force", {KD_SECTION_FORCE, 6, KD_PROPERTY_FORCE, 0, 0}, false},
-        {"force.bu.tz", {KD_SECTION_FORCE, 2, KD_PROPERTY_FORCE, 5, 0}, false},
-        {"force.ap.fx", {KD_SECTION_FORCE, 3, KD_PROPERTY_FORCE, 0, 0}, false},
-        {"constraint.dis.force", {KD_SECTION_CONSTRAINT, 0, KD_PROPERTY_FORCE, 0, 0}, false},
-        {"constraint.line.force2", {KD_SECTION_CONSTRAINT, 2, KD_PROPERTY_FORCE, 1, 0}, false},
-        {"constraint.disc.force3", {KD_SECTION_CONSTRAINT, 6, KD_PROPERTY_FORCE, 2, 0}, false},
-        {"joint.car.q6", {KD_SECTION_JOINT, 9, KD_PROPERTY_Q, 5, 0}, true},
-        {"constraint.wheel.force", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_FORCE, 0, 0}, false},
-        {"constraint.wheel.contact", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_WRENCH, 6, 0}, false},
-        {"constraint.wheel.ty", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_WRENCH, 4, 0}, false},
-        {"state.lag", {KD_SECTION_STATE, 0, KD_PROPERTY_VALUE, 0, 0}, true},
-        {"state.pi.out", {KD_SECTION_STATE, 1, KD_PROPERTY_OUT, 0, 0}, true},
-        {"input.pedal-left", {KD_SECTION_INPUT, 0, KD_PROPERTY_VALUE, 0, 0}, true},
-        {"sensor.height", {KD_SECTION_SENSOR, 0, KD_PROPERTY_VALUE, 0, 0}, false},
-        {"energy.total", {KD_SECTION_ENERGY, 0, KD_PROPERTY_VALUE, 2, 0}, false},
+        {"body.arm.pos.x", {KD_SECTION_BODY, 0, KD_PROPERTY_POS, 0, 0, NULL}, true},
+        {"body.arm.vel.y", {KD_SECTION_BODY, 0, KD_PROPERTY_VEL, 1, 0, NULL}, true},
+        {"body.arm.acc.z", {KD_SECTION_BODY, 0, KD_PROPERTY_ACC, 2, 0, NULL}, false},
+        {"body.arm.omega.x", {KD_SECTION_BODY, 0, KD_PROPERTY_OMEGA, 0, 0, NULL}, true},
+        {"body.arm.alpha.z", {KD_SECTION_BODY, 0, KD_PROPERTY_ALPHA, 2, 0, NULL}, false},
+        {"body.arm.com.y", {KD_SECTION_BODY, 0, KD_PROPERTY_COM, 1, 0, NULL}, true},
+        {"body.arm.R.xy", {KD_SECTION_BODY, 0, KD_PROPERTY_R, 0, 1, NULL}, true},
+        {"body.arm.R.zx", {KD_SECTION_BODY, 0, KD_PROPERTY_R, 2, 0, NULL}, true},
+        {"body.arm.pitch", {KD_SECTION_BODY, 0, KD_PROPERTY_ANGLE, 1, 0, NULL}, true},
+        {"frame.tip(2).yaw", {KD_SECTION_FRAME, 0, KD_PROPERTY_ANGLE, 2, 0, NULL}, true},
+        {"joint.rev.q", {KD_SECTION_JOINT, 1, KD_PROPERTY_Q, 0, 0, NULL}, true},
+        {"joint.rev.q1", {KD_SECTION_JOINT, 1, KD_PROPERTY_Q, 0, 0, NULL}, true},
+        {"joint.cyl.v2", {KD_SECTION_JOINT, 4, KD_PROPERTY_V, 1, 0, NULL}, true},
+        {"joint.pla.a3", {KD_SECTION_JOINT, 6, KD_PROPERTY_A, 2, 0, NULL}, false},
+        {"joint.fre.q3", {KD_SECTION_JOINT, 8, KD_PROPERTY_Q, 2, 0, NULL}, true},
+        {"joint.sph.torque.y", {KD_SECTION_JOINT, 7, KD_PROPERTY_FORCE, 4, 0, NULL}, false},
+        {"joint.fix.force.z", {KD_SECTION_JOINT, 0, KD_PROPERTY_FORCE, 2, 0, NULL}, false},
+        {"force.ts.length", {KD_SECTION_FORCE, 0, KD_PROPERTY_Q, 0, 0, NULL}, true},
+        {"force.hy.pressure_b", {KD_SECTION_FORCE, 10, KD_PROPERTY_INNER, 1, 0, NULL}, true},
+        {"force.hy.force", {KD_SECTION_FORCE, 10, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
+        {"force.as.pressure", {KD_SECTION_FORCE, 11, KD_PROPERTY_FORCE, 1, 0, NULL}, false},
+        {"force.as.auxiliary_air", {KD_SECTION_FORCE, 11, KD_PROPERTY_INNER, 1, 0, NULL}, true},
+        {"force.ty.rate", {KD_SECTION_FORCE, 7, KD_PROPERTY_V, 0, 0, NULL}, true},
+        {"force.mx.force", {KD_SECTION_FORCE, 9, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
+        {"force.rs.angle", {KD_SECTION_FORCE, 1, KD_PROPERTY_Q, 0, 0, NULL}, true},
+        {"force.rs.torque", {KD_SECTION_FORCE, 1, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
+        {"force.js.q", {KD_SECTION_FORCE, 4, KD_PROPERTY_Q, 0, 0, NULL}, true},
+        {"force.fr.force", {KD_SECTION_FORCE, 6, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
+        {"force.bu.tz", {KD_SECTION_FORCE, 2, KD_PROPERTY_FORCE, 5, 0, NULL}, false},
+        {"force.ap.fx", {KD_SECTION_FORCE, 3, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
+        {"constraint.dis.force", {KD_SECTION_CONSTRAINT, 0, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
+        {"constraint.line.force2", {KD_SECTION_CONSTRAINT, 2, KD_PROPERTY_FORCE, 1, 0, NULL}, false},
+        {"constraint.disc.force3", {KD_SECTION_CONSTRAINT, 6, KD_PROPERTY_FORCE, 2, 0, NULL}, false},
+        {"joint.car.q6", {KD_SECTION_JOINT, 9, KD_PROPERTY_Q, 5, 0, NULL}, true},
+        {"constraint.wheel.force", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
+        {"constraint.wheel.contact", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_WRENCH, 6, 0, NULL}, false},
+        {"constraint.wheel.ty", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_WRENCH, 4, 0, NULL}, false},
+        {"state.lag", {KD_SECTION_STATE, 0, KD_PROPERTY_VALUE, 0, 0, NULL}, true},
+        {"state.pi.out", {KD_SECTION_STATE, 1, KD_PROPERTY_OUT, 0, 0, NULL}, true},
+        {"input.pedal-left", {KD_SECTION_INPUT, 0, KD_PROPERTY_VALUE, 0, 0, NULL}, true},
+        {"sensor.height", {KD_SECTION_SENSOR, 0, KD_PROPERTY_VALUE, 0, 0, NULL}, false},
+        {"energy.total", {KD_SECTION_ENERGY, 0, KD_PROPERTY_VALUE, 2, 0, NULL}, false},
     };
     kd_model *m = path_model();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

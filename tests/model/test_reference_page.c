@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "core/text.h"
-#include "model/schema.h"
+#include "model/element.h"
 
 #define PAGE KD_SOURCE_DIR "/docs/reference/model-file.md"
 
@@ -98,8 +98,8 @@ static void put_kinds(const kd_schema *schema, const kd_field *field)
 {
     int has = 0, all = 0;
     for (int k = 0; k < schema->nkinds; k++) {
-        all += schema->kinds[k].word != NULL;
-        has += schema->kinds[k].word && kd_field_has(field, k);
+        all += kd_schema_word(schema, k)->word != NULL;
+        has += kd_schema_word(schema, k)->word && kd_field_has(field, k);
     }
     if (has == all) {
         PUT("all");
@@ -108,8 +108,8 @@ static void put_kinds(const kd_schema *schema, const kd_field *field)
     bool except = has > 4 && has >= all - 3;
     if (except) PUT("all but ");
     for (int k = 0, n = 0; k < schema->nkinds; k++) {
-        if (schema->kinds[k].word && kd_field_has(field, k) != except)
-            PUT("%s%s", n++ > 0 ? ", " : "", schema->kinds[k].word);
+        if (kd_schema_word(schema, k)->word && kd_field_has(field, k) != except)
+            PUT("%s%s", n++ > 0 ? ", " : "", kd_schema_word(schema, k)->word);
     }
 }
 
@@ -122,19 +122,65 @@ static void put_short_form(const kd_schema *schema)
     PUT(" Short form: `name: %s` for `name: {%s: %s}`.", word, schema->short_key, word);
 }
 
+static void put_field(const kd_schema *schema, const kd_field *field, bool kinds)
+{
+    PUT("| `%s` | ", field->key);
+    put_type(field);
+    PUT(" | ");
+    put_default(field);
+    PUT(" | ");
+    put_unit(field->unit);
+    PUT(" | ");
+    if (kinds) {
+        put_kinds(schema, field);
+        PUT(" | ");
+    }
+    PUT("%s |\n", field->doc);
+}
+
+// Each element with its fields and, where it has any, with what sensors can ask
+static void put_elements(const kd_schema *schema)
+{
+    for (int k = 0; k < schema->nkinds; k++) {
+        const kd_element_class *class = schema->class(k);
+        PUT("\n### %s `%s`\n\n%s.\n\n", schema->singular, class->kind.word, class->kind.doc);
+        PUT("| key | value | default | unit | meaning |\n|---|---|---|---|---|\n");
+        for (int i = 0; i < class->nfields; i++) put_field(schema, &class->fields[i], false);
+        int n = 0;
+        for (int i = 0; i < class->nreadings; i++) {
+            const kd_readable *r = &class->readings[i];
+            PUT("%s`%s.NAME%s%s`", n++ > 0 ? ", " : "\nReadings: ", schema->singular, r->word[0] ? "." : "", r->word);
+            if (r->unit[0]) PUT(" [");
+            put_unit(r->unit);
+            if (r->unit[0]) PUT("]");
+        }
+        if (n > 0) PUT("\n");
+    }
+}
+
 static void put_schema(kd_schema_id id, const char *title)
 {
     const kd_schema *schema = kd_schema_of(id);
-    bool             kinds = schema->kinds && !schema->kind_by_key;
+    bool             kinds = kd_schema_has_kinds(schema) && !schema->kind_by_key;
     PUT("\n## %s\n\n%s.", title, schema->doc);
     if (schema->short_key) put_short_form(schema);
     PUT("\n\n");
     if (kinds) {
         PUT("| `type` | |\n|---|---|\n");
-        for (int k = 0; k < schema->nkinds; k++)
-            if (schema->kinds[k].word) PUT("| `%s` | %s |\n", schema->kinds[k].word, schema->kinds[k].doc);
-        PUT("\n");
+        for (int k = 0; k < schema->nkinds; k++) {
+            const kd_kind_word *kind = kd_schema_word(schema, k);
+            if (!kind->word) continue;
+            if (schema->class)
+                PUT("| [`%s`](#%s-%s) | %s |\n", kind->word, schema->singular, kind->word, kind->doc);
+            else
+                PUT("| `%s` | %s |\n", kind->word, kind->doc);
+        }
     }
+    if (schema->class) {
+        put_elements(schema);
+        return;
+    }
+    if (kinds) PUT("\n");
     if (id == KD_SCHEMA_FRAME) {
         PUT("The keys are those of a [place](#places).\n");
         return;
@@ -142,28 +188,15 @@ static void put_schema(kd_schema_id id, const char *title)
     PUT(schema->kinds ? "| key | value | default | unit | %s | meaning |\n|---|---|---|---|---|---|\n"
                       : "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",
         kinds ? "types" : "of");
-    for (int i = 0; i < schema->nfields; i++) {
-        const kd_field *field = &schema->fields[i];
-        PUT("| `%s` | ", field->key);
-        put_type(field);
-        PUT(" | ");
-        put_default(field);
-        PUT(" | ");
-        put_unit(field->unit);
-        PUT(" | ");
-        if (schema->kinds) {
-            put_kinds(schema, field);
-            PUT(" | ");
-        }
-        PUT("%s |\n", field->doc);
-    }
+    for (int i = 0; i < schema->nfields; i++) put_field(schema, &schema->fields[i], schema->kinds != NULL);
 }
 
 static void make_page(void)
 {
     page[0] = '\0';
     PUT("# Model files: all sections, kinds and fields\n\n"
-        "This page is made from the table in `src/model/schema.c`. [Writing a model file](../guide/models.md) explains "
+        "This page is made from the tables in `src/model/schema.c` and `src/element`. [Writing a model "
+        "file](../guide/models.md) explains "
         "by\n"
         "example. Numbers may be expressions of numbers and parameters; fields that are called expressions are "
         "evaluated\n"

@@ -18,14 +18,15 @@ static void table_is_complete(void **state)
     for (int s = 0; s < KD_SCHEMA_COUNT; s++) {
         const kd_schema *schema = kd_schema_of((kd_schema_id)s);
         assert_non_null(schema->word);
-        assert_true(schema->size > 0 && schema->nfields > 0);
-        for (int k = 0; schema->kinds && k < schema->nkinds; k++) {
-            if (!schema->kinds[k].word) continue;
-            assert_non_null(schema->kinds[k].doc);
-            assert_int_equal(kd_schema_kind(schema, schema->kinds[k].word), k);
+        assert_true(schema->size > 0 && kd_schema_field_count(schema, -1) > 0);
+        for (int k = 0; kd_schema_has_kinds(schema) && k < schema->nkinds; k++) {
+            const kd_kind_word *kind = kd_schema_word(schema, k);
+            if (!kind->word) continue;
+            assert_non_null(kind->doc);
+            assert_int_equal(kd_schema_kind(schema, kind->word), k);
         }
-        for (int i = 0; i < schema->nfields; i++) {
-            const kd_field *field = &schema->fields[i];
+        for (int i = 0; i < kd_schema_field_count(schema, -1); i++) {
+            const kd_field *field = kd_schema_field_at(schema, -1, i);
             assert_true(field->offset < schema->size);
             assert_non_null(field->unit);
             assert_true(strlen(field->doc) > 3 && field->doc[strlen(field->doc) - 1] != '.');
@@ -42,8 +43,8 @@ static void keys_are_unique(void **state)
     for (int s = 0; s < KD_SCHEMA_COUNT; s++) {
         const kd_schema *schema = kd_schema_of((kd_schema_id)s);
         for (int k = 0; k < schema->nkinds; k++) {
-            for (int i = 0; i < schema->nfields; i++) {
-                const kd_field *field = &schema->fields[i];
+            for (int i = 0; i < kd_schema_field_count(schema, k); i++) {
+                const kd_field *field = kd_schema_field_at(schema, k, i);
                 if (kd_field_has(field, k)) assert_ptr_equal(kd_schema_field(schema, k, field->key), field);
             }
         }
@@ -59,13 +60,15 @@ static void defaults_are_valid(void **state)
         for (int k = 0; k < schema->nkinds; k++) {
             union {
                 kd_force_def force;
-                char         bytes[sizeof(kd_force_def) + sizeof(kd_body_def)];
+                kd_body_def  body;
+                kd_block_def block;
+                kd_event_def event;
             } def;
             char message[400] = "";
             assert_true(schema->size <= sizeof def);
             kd_schema_default(schema, k, &def);
             const kd_field *fault = kd_schema_check(schema, &def, message, sizeof message);
-            if (!fault || (schema->kinds && !schema->kinds[k].word)) continue;
+            if (!fault || (kd_schema_has_kinds(schema) && !kd_schema_word(schema, k)->word)) continue;
             if (!(fault->flags & KD_FIELD_REQUIRED)) print_error("%s: %s\n", schema->word, message);
             assert_true(fault->flags & KD_FIELD_REQUIRED);
             assert_non_null(strstr(message, fault->key));
@@ -86,9 +89,11 @@ static void defaults_of_the_header(void **state)
     assert_int_equal(joint.to.in, KD_IN_WORLD);
     assert_true(isnan(joint.q[6]) && isnan(joint.v[5]) && !joint.motion[0] && joint.cut == KD_CUT_AUTO);
     kd_force_def force = kd_force_def_default(KD_TSDA);
-    assert_true(isnan(force.length) && force.coordinate == 1 && isinf(force.lower) && force.lower < 0);
-    assert_true(force.matrix[1][35] == 0 && !force.law);
-    assert_true(kd_force_def_default(KD_CONTACT).exponent == 1.5);
+    assert_true(isnan(force.spring.length) && force.spring.stiffness == 0 && !force.spring.law);
+    force = kd_force_def_default(KD_JOINT_STOP);
+    assert_true(force.coordinate == 1 && isinf(force.stop.lower) && force.stop.lower < 0);
+    assert_true(kd_force_def_default(KD_BUSHING).bushing.matrix[1][35] == 0);
+    assert_true(kd_force_def_default(KD_CONTACT).contact.exponent == 1.5);
     kd_run_def run = kd_run_def_default();
     assert_true(run.t_end == 10 && run.intervals == 500 && isnan(run.limit_energy) && run.nplots == 0);
     kd_place place = kd_place_default();

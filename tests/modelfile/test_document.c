@@ -3,7 +3,7 @@
 
 #include "modelfile/document.h"
 
-static kd_findings findings;
+static kd_file_findings findings;
 
 static kd_document document_of(const char *text, size_t length, kd_status expected)
 {

@@ -194,10 +194,12 @@ static void all_fields_are_read(void **state)
         const char      *array;
         memcpy(&n, (const char *)m + sections[s].count, sizeof n);
         memcpy(&array, (const char *)m + sections[s].array, sizeof array);
-        for (int i = 0; i < schema->nfields; i++) {
-            const kd_field *field = &schema->fields[i];
-            for (int kind = 0; kind < schema->nkinds; kind++) {
-                if (!kd_field_has(field, kind) || (schema->kinds && !schema->kinds[kind].word)) continue;
+        const bool kinds = kd_schema_has_kinds(schema);
+        for (int kind = 0; kind < schema->nkinds; kind++) {
+            if (kinds && !kd_schema_word(schema, kind)->word) continue;
+            for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+                const kd_field *field = kd_schema_field_at(schema, kind, i);
+                if (!kd_field_has(field, kind)) continue;
                 bool changed = false;
                 for (int k = 0; k < n; k++) {
                     const char *def = array + (size_t)k * sections[s].size + sections[s].def;
@@ -217,7 +219,7 @@ static void all_fields_are_read(void **state)
                 }
                 if (!changed) {
                     print_error("%s: '%s' of %s keeps its default\n", schema->word, field->key,
-                                schema->kinds ? schema->kinds[kind].word : schema->singular);
+                                kinds ? kd_schema_word(schema, kind)->word : schema->singular);
                 }
                 assert_true(changed);
             }

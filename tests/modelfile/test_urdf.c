@@ -159,15 +159,15 @@ static void parts_of_joints(void **state)
     assert_int_equal(m->nforces, 3);
     const kd_force_def *stop = &m->force[0].def, *damping = &m->force[1].def, *friction = &m->force[2].def;
     assert_int_equal(stop->kind, KD_JOINT_STOP);
-    assert_near(stop->lower, 0.5, 0);
-    assert_near(stop->upper, 1.0, 0);
-    assert_near(stop->stiffness, 5000.0, 0);
+    assert_near(stop->stop.lower, 0.5, 0);
+    assert_near(stop->stop.upper, 1.0, 0);
+    assert_near(stop->stop.stiffness, 5000.0, 0);
     assert_near(m->joint[0].def.q[0], 0.5, 0);
     assert_int_equal(damping->kind, KD_JOINT_SPRING);
-    assert_near(damping->damping, 3.0, 0);
-    assert_near(damping->stiffness, 0.0, 0);
+    assert_near(damping->spring.damping, 3.0, 0);
+    assert_near(damping->spring.stiffness, 0.0, 0);
     assert_int_equal(friction->kind, KD_JOINT_FRICTION);
-    assert_near(friction->coulomb, 4.0, 0);
+    assert_near(friction->friction.coulomb, 4.0, 0);
     assert_int_equal(m->nconstraints, 1);
     const kd_constraint_def *c = &m->constraint[0].def; // q_j = -2 q_k + 0.25
     assert_int_equal(c->kind, KD_COUPLING);

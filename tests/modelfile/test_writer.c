@@ -114,8 +114,9 @@ static void assert_same_fields(const kd_schema *schema, const char *a, const cha
 {
     int kind = kd_schema_kind_of(schema, a);
     assert_int_equal(kind, kd_schema_kind_of(schema, b));
-    for (int i = 0; i < schema->nfields; i++) {
-        if (kd_field_has(&schema->fields[i], kind)) assert_same_field(&schema->fields[i], kind, a, b);
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *field = kd_schema_field_at(schema, kind, i);
+        if (kd_field_has(field, kind)) assert_same_field(field, kind, a, b);
     }
 }
 

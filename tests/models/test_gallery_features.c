@@ -930,14 +930,14 @@ static void gallery_shows_everything(void **state)
     read_gallery(text);
     for (int id = 0; id < KD_SCHEMA_COUNT; id++) {
         const kd_schema *s = kd_schema_of((kd_schema_id)id);
-        for (int k = 0; s->kinds && k < s->nkinds; k++) {
-            const char *word = s->kinds[k].word;
+        for (int k = 0; kd_schema_has_kinds(s) && k < s->nkinds; k++) {
+            const char *word = kd_schema_word(s, k)->word;
             if (!word || says(text, s->kind_by_key ? word : "type", s->kind_by_key ? "" : word)) continue;
             print_error("no model has a %s '%s'\n", s->singular, word);
             missing++;
         }
-        for (int i = 0; i < s->nfields; i++) {
-            const kd_field *f = &s->fields[i];
+        for (int i = 0; i < kd_schema_field_count(s, -1); i++) {
+            const kd_field *f = kd_schema_field_at(s, -1, i);
             bool            chosen = f->type == KD_FIELD_WORD || f->type == KD_FIELD_TEXT;
             if (id == KD_SCHEMA_FRAME) continue; // has the keys of a place
             if (!says(text, f->key, "")) print_error("no model gives '%s' of %s\n", f->key, s->word), missing++;

@@ -730,11 +730,12 @@ static void every_feature_is_shown(void **state)
     for_all_files(append_file, all);
     for (int id = 0; id < KD_SCHEMA_COUNT; id++) {
         const kd_schema *schema = kd_schema_of((kd_schema_id)id);
-        for (int i = 0; i < schema->nkinds && schema->kinds; i++)
-            if (schema->kinds[i].word)
-                assert_shown(all, schema->kind_by_key ? "" : "type: ", schema->kinds[i].word,
+        for (int i = 0; i < schema->nkinds && kd_schema_has_kinds(schema); i++)
+            if (kd_schema_word(schema, i)->word)
+                assert_shown(all, schema->kind_by_key ? "" : "type: ", kd_schema_word(schema, i)->word,
                              schema->kind_by_key ? ":" : "");
-        for (int i = 0; i < schema->nfields; i++) assert_shown(all, "", schema->fields[i].key, ":");
+        for (int i = 0; i < kd_schema_field_count(schema, -1); i++)
+            assert_shown(all, "", kd_schema_field_at(schema, -1, i)->key, ":");
     }
     for (const char *const *form = kd_schema_field(kd_schema_of(KD_SCHEMA_CURVE), 0, "form")->words; *form; form++)
         assert_shown(all, "form: ", *form, "");

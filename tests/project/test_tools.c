@@ -147,6 +147,69 @@ static void check_includes_knows_the_layers(void **state)
     assert_null(strstr(result.text, "good.c"));
 }
 
+// The value of a "name value" line of tools/anatomy --plain; -1: not there
+static double figure(const char *text, const char *name)
+{
+    char   line[100];
+    double value;
+    snprintf(line, sizeof line, "\n%s ", name);
+    const char *found = strstr(text, line);
+    return found && sscanf(found + strlen(line), "%lf", &value) == 1 ? value : -1;
+}
+
+// Kinds come from enumerations and from list macros; constants in comments do not count. Functions are measured in
+// lines of code, and the calls that bring equations to a state are found in their order only.
+static void anatomy_counts(void **state)
+{
+    (void)state;
+    const char *tree = IN_ROOT
+        "mkdir -p include/kardan src/a src/b && "
+        "printf 'typedef enum kd_joint_kind {\\n    KD_FIXED,\\n    KD_TURN, // KD_OLD\\n    KD_JOINT_KIND_COUNT\\n} "
+        "kd_joint_kind;\\nKD_API int kd_one(void);\\n' > include/kardan/model.h && "
+        "printf '#define KD_INTEGRATOR_LIST(X) \\\\\\n    X(KD_EULER, \"euler\") \\\\\\n    X(KD_HEUN, \"heun\")\\n"
+        "typedef enum kd_integrator {\\n#define E(name, word) name,\\n    KD_INTEGRATOR_LIST(E)\\n} kd_integrator;\\n"
+        "KD_API int kd_two(void);\\n' > include/kardan/sim.h && "
+        "printf '// KD_TURN\\nint f(int k)\\n{\\n    // a comment\\n    if (k == KD_TURN) return KD_TURN; // "
+        "KD_FIXED\\n"
+        "    return KD_HEUN;\\n}\\n' > src/a/f.c && "
+        "printf 'void g(void)\\n{\\n    kd_eom_at_position(p);\\n    kd_eom_at_time(t);\\n}\\n\\nvoid h(void)\\n{\\n"
+        "    kd_eom_at_time(KD_TURN);\\n    kd_eom_at_position(p);\\n    kd_eom_at_velocity(v);\\n"
+        "    kd_eom_at_acceleration(a);\\n}\\n' > src/b/g.c";
+    assert_int_equal(run_command(tree).status, 0);
+    command_result result = run_command(IN_ROOT TOOLS "anatomy' --plain '" ROOT "'");
+    assert_int_equal(result.status, 0);
+    const struct {
+        const char *name;
+        double      value;
+    } wanted[] = {
+        {"files:KD_TURN", 2},  {"uses:KD_TURN", 3},     {"files:KD_FIXED", 0}, {"files:KD_HEUN", 1},
+        {"files:KD_EULER", 0}, {"files:KD_OLD", -1},    {"files:joint", 2},    {"uses:joint", 3},
+        {"public", 2},         {"functions", 3},        {"idiom", 1},          {"idiom-velocity", 1},
+        {"idiom-time", 2},     {"median", 2},           {"longest", 4},        {"files-above-800", 0},
+        {"code:src/a", 5},     {"comments:src/a", 0.4},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        double value = figure(result.text, wanted[i].name);
+        if (value != wanted[i].value) print_error("%s: %g\n%s", wanted[i].name, value, result.text);
+        assert_true(value == wanted[i].value);
+    }
+}
+
+// The sources of kardan are read, with the figures of version 0.1 beside those of today.
+static void anatomy_of_kardan(void **state)
+{
+    (void)state;
+    command_result result = run_command(TOOLS "anatomy'");
+    assert_int_equal(result.status, 0);
+    double before, now;
+    char  *row = strstr(result.text, "public functions");
+    assert_non_null(row);
+    assert_int_equal(sscanf(row + 16, "%lf %lf", &before, &now), 2);
+    assert_true(before == 370 && now > 100);
+    assert_non_null(strstr(result.text, "joints, all together"));
+    assert_non_null(strstr(result.text, "integrators, all together"));
+}
+
 // Pretend that the packages in the file "installed" are there, that the user has the given number, and note every
 // call of apt-get.
 #define PRETEND(uid)                                                                                                   \
@@ -200,6 +263,8 @@ int main(void)
         cmocka_unit_test_setup(run_fuzz_runs_targets, start_afresh),
         cmocka_unit_test_setup(run_fuzz_sees_failures, start_afresh),
         cmocka_unit_test_setup(check_includes_knows_the_layers, start_afresh),
+        cmocka_unit_test_setup(anatomy_counts, start_afresh),
+        cmocka_unit_test_setup(anatomy_of_kardan, start_afresh),
         cmocka_unit_test_setup(setup_does_nothing_when_all_is_there, start_afresh),
         cmocka_unit_test_setup(setup_installs_what_is_missing, start_afresh),
         cmocka_unit_test_setup(setup_says_what_to_type, start_afresh),

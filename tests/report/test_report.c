@@ -37,7 +37,8 @@ static fixture make(kd_eom_def def)
                            .settings = settings,
                            .nsettings = 2,
                            .message = "",
-                           .reference_error = NAN};
+                           .reference_error = NAN,
+                           .plain = true};
     return f;
 }
 

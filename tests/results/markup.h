@@ -57,4 +57,20 @@ static inline bool markup_is_sound(const char *text, char *fault, size_t size)
     return true;
 }
 
+// A picture must be sound, and all its numbers finite. Include after cmocka.h.
+#define must_be_a_picture(text)                                                                                        \
+    do {                                                                                                               \
+        char fault_[200];                                                                                              \
+        if (!markup_is_sound(text, fault_, sizeof fault_)) fail_msg("%s", fault_);                                     \
+        assert_null(strstr(text, "nan"));                                                                              \
+        assert_null(strstr(text, "inf"));                                                                              \
+    } while (0)
+
+static inline int count_words(const char *text, const char *word)
+{
+    int n = 0;
+    for (const char *c = strstr(text, word); c; c = strstr(c + 1, word)) n++;
+    return n;
+}
+
 #endif

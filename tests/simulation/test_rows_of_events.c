@@ -407,8 +407,7 @@ static void test_table_falls(void **state)
     take_down(&s);
 }
 
-// ---- a mass on a belt (stick-slip), and one on a rough floor
-// ---------------------------------------------------------
+// ---- a mass on a belt (stick-slip), and one on a rough floor --------------------------------------------------------
 
 typedef struct belt {
     double k, speed, sliding, breakaway;

@@ -275,10 +275,10 @@ static void test_many_turns(void **state)
         j.pitch = 0.2;
         CHECK(kd_model_add_joint(m, "screw", &j));
         kd_force_def spring = kd_force_def_default(KD_JOINT_SPRING);
-        spring.joint = "spindle", spring.coordinate = 1, spring.stiffness = 3,
-        spring.length = k == 2 ? -4 * KD_PI : 0.0;
+        spring.joint = "spindle", spring.coordinate = 1, spring.spring.stiffness = 3,
+        spring.spring.length = k == 2 ? -4 * KD_PI : 0.0;
         CHECK(kd_model_add_force(m, "spring", &spring));
-        spring.joint = "screw", spring.stiffness = 0, spring.length = 0, spring.law = "1.5";
+        spring.joint = "screw", spring.spring.stiffness = 0, spring.spring.length = 0, spring.spring.law = "1.5";
         CHECK(kd_model_add_force(m, "motor", &spring));
         kd_constraint_def pair = kd_constraint_def_default(KD_COUPLING);
         pair.nterms = 2, pair.coordinate[0] = "joint.drive.q", pair.coordinate[1] = "joint.gear.q";

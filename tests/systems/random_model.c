@@ -435,15 +435,24 @@ static void make_spring(mechanism *m, kd_force_def *f, int a, int b)
     uint64_t *seed = &m->seed;
     bool      joint = f->kind == KD_JOINT_SPRING;
     if (!joint) make_two_points(m, f, a, b);
-    f->stiffness = between(1, 10, seed);
-    f->damping = m->opt.conservative ? 0 : between(0.1, 1, seed);
-    f->length = chance(0.5, seed) ? NAN : between(0.2, 1, seed);
-    f->preload = chance(0.5, seed) ? 0 : between(-1, 1, seed);
-    f->law = law(m, joint ? "q" : f->kind == KD_RSDA ? "angle" : "length", joint ? "v" : "rate");
-    if (f->kind == KD_MAXWELL) {
-        f->series = between(1, 10, seed);
-        f->damping = between(0.5, 2, seed);
-    }
+    f->spring.stiffness = between(1, 10, seed);
+    f->spring.damping = m->opt.conservative ? 0 : between(0.1, 1, seed);
+    f->spring.length = chance(0.5, seed) ? NAN : between(0.2, 1, seed);
+    f->spring.preload = chance(0.5, seed) ? 0 : between(-1, 1, seed);
+    f->spring.law = law(m, joint ? "q" : f->kind == KD_RSDA ? "angle" : "length", joint ? "v" : "rate");
+}
+
+static void make_maxwell(mechanism *m, kd_force_def *f, int a, int b)
+{
+    uint64_t *seed = &m->seed;
+    make_two_points(m, f, a, b);
+    f->maxwell.stiffness = between(1, 10, seed);
+    if (!m->opt.conservative) (void)between(0.1, 1, seed); // the numbers behind stay as they were
+    f->maxwell.length = chance(0.5, seed) ? NAN : between(0.2, 1, seed);
+    f->maxwell.preload = chance(0.5, seed) ? 0 : between(-1, 1, seed);
+    f->maxwell.law = law(m, "length", "rate");
+    f->maxwell.series = between(1, 10, seed);
+    f->maxwell.damping = between(0.5, 2, seed);
 }
 
 // angles of a bushing are moderate: `to` lies nearly as `from` does
@@ -456,39 +465,40 @@ static void make_bushing(mechanism *m, kd_force_def *f, int a, int b)
     for (int i = 0; i < 6; i++) {
         for (int k = 0; k <= i; k++) {
             double value = i == k ? between(2, 8, seed) : between(-0.5, 0.5, seed);
-            f->matrix[0][6 * i + k] = f->matrix[0][6 * k + i] = value;
-            if (!m->opt.conservative) f->matrix[1][6 * i + k] = f->matrix[1][6 * k + i] = 0.1 * value;
+            f->bushing.matrix[0][6 * i + k] = f->bushing.matrix[0][6 * k + i] = value;
+            if (!m->opt.conservative) f->bushing.matrix[1][6 * i + k] = f->bushing.matrix[1][6 * k + i] = 0.1 * value;
         }
-        f->preload6[i] = between(-0.3, 0.3, seed);
+        f->bushing.preload[i] = between(-0.3, 0.3, seed);
     }
-    if (!m->opt.conservative) f->matrix[0][1] += 0.4; // not symmetric: no potential
+    if (!m->opt.conservative) f->bushing.matrix[0][1] += 0.4; // not symmetric: no potential
 }
 
 static void make_applied(mechanism *m, kd_force_def *f, int b)
 {
     f->to = random_place(m, b);
-    f->in = m->opt.invariant || chance(0.5, &m->seed) ? KD_IN_BODY : KD_IN_WORLD;
+    f->applied.in = m->opt.invariant || chance(0.5, &m->seed) ? KD_IN_BODY : KD_IN_WORLD;
     for (int i = 0; i < 3; i++) {
-        if (chance(0.7, &m->seed)) f->force[i] = text(m, "%.3g + 0.4*%s", mechanism_random(&m->seed), signal(m));
-        if (chance(0.7, &m->seed)) f->torque[i] = text(m, "0.3*cos(2*t) + 0.2*%s", signal(m));
+        if (chance(0.7, &m->seed))
+            f->applied.force[i] = text(m, "%.3g + 0.4*%s", mechanism_random(&m->seed), signal(m));
+        if (chance(0.7, &m->seed)) f->applied.torque[i] = text(m, "0.3*cos(2*t) + 0.2*%s", signal(m));
     }
 }
 
 static void make_stop(mechanism *m, kd_force_def *f)
 {
-    f->lower = between(-1, 0.5, &m->seed);
-    f->upper = f->lower + between(0.1, 1, &m->seed);
-    f->stiffness = between(5, 20, &m->seed);
-    f->damping = m->opt.conservative ? 0 : between(0, 1, &m->seed);
+    f->stop.lower = between(-1, 0.5, &m->seed);
+    f->stop.upper = f->stop.lower + between(0.1, 1, &m->seed);
+    f->stop.stiffness = between(5, 20, &m->seed);
+    f->stop.damping = m->opt.conservative ? 0 : between(0, 1, &m->seed);
 }
 
 static void make_friction(mechanism *m, kd_force_def *f)
 {
-    f->coulomb = between(0.1, 0.5, &m->seed);
-    f->breakaway = chance(0.5, &m->seed) ? 0 : f->coulomb * between(1.1, 2, &m->seed);
-    f->stribeck = between(0.3, 1, &m->seed);
-    f->viscous = between(0, 0.5, &m->seed);
-    f->slip = between(0.2, 0.5, &m->seed);
+    f->friction.coulomb = between(0.1, 0.5, &m->seed);
+    f->friction.breakaway = chance(0.5, &m->seed) ? 0 : f->friction.coulomb * between(1.1, 2, &m->seed);
+    f->friction.stribeck = between(0.3, 1, &m->seed);
+    f->friction.viscous = between(0, 0.5, &m->seed);
+    f->friction.slip = between(0.2, 0.5, &m->seed);
 }
 
 // Friction of the force across a joint
@@ -497,46 +507,46 @@ static void make_rubbing(mechanism *m, kd_force_def *f, const kd_joint_def *j)
     bool turns = j->kind == KD_REVOLUTE || (j->kind == KD_CYLINDRICAL && f->coordinate == 1);
     if (!turns && j->kind != KD_PRISMATIC && j->kind != KD_CYLINDRICAL) return;
     if (!m->opt.rubs || j->cut == KD_CUT_NO || chance(0.5, &m->seed)) return;
-    for (int i = 0; i < 2; i++) f->normal[i] = between(0.01, 0.05, &m->seed);
-    f->lever = turns || chance(0.5, &m->seed) ? between(0.05, 0.2, &m->seed) : 0;
+    for (int i = 0; i < 2; i++) f->friction.normal[i] = between(0.01, 0.05, &m->seed);
+    f->friction.lever = turns || chance(0.5, &m->seed) ? between(0.05, 0.2, &m->seed) : 0;
 }
 
 static void make_tyre(mechanism *m, kd_force_def *f, int b)
 {
     f->to = random_place(m, b);
-    f->radius = between(0.2, 0.5, &m->seed);
-    f->stiffness = between(5, 20, &m->seed);
-    f->damping = m->opt.conservative ? 0 : between(0.1, 1, &m->seed);
-    f->preload = between(-1, 1, &m->seed);
-    f->road =
-        text(m, "%.17g + 0.06*sin(3*x%s)", f->to.position[2] - f->radius + 0.1, m->opt.conservative ? "" : " + 2*t");
-    f->lifts_off = !m->opt.smooth && chance(0.5, &m->seed);
+    f->tyre.radius = between(0.2, 0.5, &m->seed);
+    f->tyre.stiffness = between(5, 20, &m->seed);
+    f->tyre.damping = m->opt.conservative ? 0 : between(0.1, 1, &m->seed);
+    f->tyre.preload = between(-1, 1, &m->seed);
+    f->tyre.road = text(m, "%.17g + 0.06*sin(3*x%s)", f->to.position[2] - f->tyre.radius + 0.1,
+                        m->opt.conservative ? "" : " + 2*t");
+    f->tyre.lifts_off = !m->opt.smooth && chance(0.5, &m->seed);
     if (m->opt.conservative || chance(0.5, &m->seed)) return;
-    f->friction = between(0.3, 1, &m->seed);
-    f->load = between(1, 3, &m->seed);
-    f->slip = between(0.3, 0.6, &m->seed);
-    f->rolling_resistance = between(0, 0.1, &m->seed);
+    f->tyre.friction = between(0.3, 1, &m->seed);
+    f->tyre.load = between(1, 3, &m->seed);
+    f->tyre.slip = between(0.3, 0.6, &m->seed);
+    f->tyre.rolling_resistance = between(0, 0.1, &m->seed);
     for (int i = 0; i < 2; i++) {
-        f->longitudinal[i] = between(1, 2, &m->seed) * (i + 1);
-        f->lateral[i] = between(0.5, 1.5, &m->seed) * (i + 1);
+        f->tyre.longitudinal[i] = between(1, 2, &m->seed) * (i + 1);
+        f->tyre.lateral[i] = between(0.5, 1.5, &m->seed) * (i + 1);
     }
-    if (chance(0.5, &m->seed)) f->camber = between(-0.2, 0.2, &m->seed);
-    if (m->opt.states) f->relaxation = between(0.2, 1, &m->seed);
+    if (chance(0.5, &m->seed)) f->tyre.camber = between(-0.2, 0.2, &m->seed);
+    if (m->opt.states) f->tyre.relaxation = between(0.2, 1, &m->seed);
 }
 
 static void make_contact(mechanism *m, kd_force_def *f, int a, int b)
 {
     uint64_t *seed = &m->seed;
     kd_quat   q = mechanism_quat(seed);
-    f->radius = between(0.2, 0.5, seed);
+    f->contact.radius = between(0.2, 0.5, seed);
     f->to = random_place(m, b);
-    kd_vec3 d = kd_vec(0.3, -0.2, f->radius - between(-0.1, 0.2, seed));
+    kd_vec3 d = kd_vec(0.3, -0.2, f->contact.radius - between(-0.1, 0.2, seed));
     f->from = place_at(a, (pose){kd_vec_sub(kd_vec_of(f->to.position), turned(q, d)), q});
-    f->stiffness = between(20, 50, seed);
-    f->exponent = between(1.2, 2, seed);
-    f->dissipation = m->opt.conservative ? 0 : between(0, 1, seed);
-    f->friction = m->opt.conservative ? 0 : between(0.1, 0.8, seed);
-    f->slip = between(0.2, 0.5, seed);
+    f->contact.stiffness = between(20, 50, seed);
+    f->contact.exponent = between(1.2, 2, seed);
+    f->contact.dissipation = m->opt.conservative ? 0 : between(0, 1, seed);
+    f->contact.friction = m->opt.conservative ? 0 : between(0.1, 0.8, seed);
+    f->contact.slip = between(0.2, 0.5, seed);
 }
 
 static bool is_kinked(kd_force_kind kind)
@@ -545,35 +555,47 @@ static bool is_kinked(kd_force_kind kind)
 }
 
 // Oil and air in units in which pressures are about 1; volumes that no motion of the tests empties
-static void make_fluid(mechanism *m, kd_force_def *f, int a, int b)
+static void make_hydraulic(mechanism *m, kd_force_def *f, int a, int b)
 {
-    uint64_t *seed = &m->seed;
+    uint64_t         *seed = &m->seed;
+    kd_hydraulic_def *d = &f->hydraulic;
     make_two_points(m, f, a, b);
-    f->area[0] = between(0.5, 1, seed);
-    f->volume[0] = between(20, 30, seed);
-    f->volume[1] = between(20, 30, seed);
-    f->flow = between(0.2, 0.5, seed);
-    f->drop = 1.0;
-    f->smooth = between(0.2, 0.4, seed);
-    f->length = chance(0.5, seed) ? NAN : between(0.2, 1, seed);
-    if (f->kind == KD_HYDRAULIC) {
-        f->area[1] = between(0.3, 0.5, seed);
-        f->stroke = 1.0;
-        f->bulk = between(20, 40, seed);
-        f->leakage = between(0, 0.2, seed);
-        f->viscous = between(0, 0.2, seed);
-        f->supply[0] = between(3, 4, seed);
-        f->supply[1] = between(0, 0.2, seed);
-        f->pressure[0] = between(0.5, 1, seed);
-        f->lag = chance(0.5, seed) ? 0.0 : between(0.3, 1, seed);
-        f->valve = "0.5 + 0.1*sin(length) + 0.05*state.s1.out + 0.02*rate";
-    } else {
-        f->ambient = 1.0;
-        f->pressure[0] = between(2, 3, seed);
-        f->exponent = chance(0.3, seed) ? 1.0 : between(1.1, 1.5, seed);
-        f->volume[1] = chance(0.3, seed) ? 0.0 : f->volume[1];
-        f->inflow = "0.1*sin(length) + 0.1*state.s0 - 0.05*rate";
-    }
+    d->area[0] = between(0.5, 1, seed);
+    d->volume[0] = between(20, 30, seed);
+    d->volume[1] = between(20, 30, seed);
+    d->flow = between(0.2, 0.5, seed);
+    d->drop = 1.0;
+    d->smooth = between(0.2, 0.4, seed);
+    d->length = chance(0.5, seed) ? NAN : between(0.2, 1, seed);
+    d->area[1] = between(0.3, 0.5, seed);
+    d->stroke = 1.0;
+    d->bulk = between(20, 40, seed);
+    d->leakage = between(0, 0.2, seed);
+    d->viscous = between(0, 0.2, seed);
+    d->supply[0] = between(3, 4, seed);
+    d->supply[1] = between(0, 0.2, seed);
+    d->pressure[0] = between(0.5, 1, seed);
+    d->lag = chance(0.5, seed) ? 0.0 : between(0.3, 1, seed);
+    d->valve = "0.5 + 0.1*sin(length) + 0.05*state.s1.out + 0.02*rate";
+}
+
+static void make_air_spring(mechanism *m, kd_force_def *f, int a, int b)
+{
+    uint64_t          *seed = &m->seed;
+    kd_air_spring_def *d = &f->air_spring;
+    make_two_points(m, f, a, b);
+    d->area = between(0.5, 1, seed);
+    d->volume = between(20, 30, seed);
+    d->auxiliary = between(20, 30, seed);
+    d->flow = between(0.2, 0.5, seed);
+    d->drop = 1.0;
+    d->smooth = between(0.2, 0.4, seed);
+    d->length = chance(0.5, seed) ? NAN : between(0.2, 1, seed);
+    d->ambient = 1.0;
+    d->pressure = between(2, 3, seed);
+    d->exponent = chance(0.3, seed) ? 1.0 : between(1.1, 1.5, seed);
+    d->auxiliary = chance(0.3, seed) ? 0.0 : d->auxiliary;
+    d->inflow = "0.1*sin(length) + 0.1*state.s0 - 0.05*rate";
 }
 
 static void make_force(mechanism *m, kd_force_kind kind)
@@ -598,8 +620,10 @@ static void make_force(mechanism *m, kd_force_kind kind)
     switch (kind) {
     case KD_TSDA:
     case KD_JOINT_SPRING:
-    case KD_MAXWELL:
         make_spring(m, f, a, b);
+        break;
+    case KD_MAXWELL:
+        make_maxwell(m, f, a, b);
         break;
     case KD_RSDA:
         if (joint >= 0 && chance(0.5, &m->seed) &&
@@ -630,8 +654,10 @@ static void make_force(mechanism *m, kd_force_kind kind)
         make_contact(m, f, a, b);
         break;
     case KD_HYDRAULIC:
+        make_hydraulic(m, f, a, b);
+        break;
     case KD_AIR_SPRING:
-        make_fluid(m, f, a, b);
+        make_air_spring(m, f, a, b);
         break;
     default:
         return;

@@ -83,8 +83,8 @@ static inline bool scale_definition(const scaling *s, kd_schema_id id, void *def
 {
     const kd_schema *schema = kd_schema_of(id);
     const int        kind = kd_schema_kind_of(schema, def);
-    for (int i = 0; i < schema->nfields; i++) {
-        const kd_field *f = &schema->fields[i];
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *f = kd_schema_field_at(schema, kind, i);
         char           *at = (char *)def + f->offset;
         if (!kd_field_has(f, kind)) continue;
         if (f->type == KD_FIELD_PLACE && !scale_definition(s, KD_SCHEMA_PLACE, at, NULL, 0)) return false;

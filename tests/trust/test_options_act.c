@@ -7,8 +7,7 @@
 
 #define DEGREE (3.14159265358979323846 / 180)
 
-// ---- state space: S2's rule of a new partition
-// --------------------------------------------------------------------------
+// ---- state space: S2's rule of a new partition ----------------------------------------------------------------------
 
 typedef struct turning {
     kd_simulation *simulation;
@@ -86,8 +85,7 @@ static void tangent_is_not_partition(void **state)
     }
 }
 
-// ---- psf
-// ----------------------------------------------------------------------------------------------------------------
+// ---- psf ------------------------------------------------------------------------------------------------------------
 
 // A fresh linearisation of psf at the start of a pendulum; the caller destroys all three
 static kd_dae *linearized(const kd_formulation_options *opt, kd_eom **eom, kd_state **x)
@@ -186,8 +184,7 @@ static void multipliers_are_controlled(void **state)
     if (stats[1].accepted == stats[0].accepted) fail_msg("%ld and %ld steps", stats[0].accepted, stats[1].accepted);
 }
 
-// ---- structure of the mass matrix
-// ------------------------------------------------------------------------------------------
+// ---- structure of the mass matrix -----------------------------------------------------------------------------------
 
 static int mass_calls;
 

@@ -1,0 +1,28 @@
+// constraint.h: the class of a constraint: rows 0 = combination of measures of its two places, or of coordinates.
+#ifndef KARDAN_ELEMENT_CONSTRAINT_H
+#define KARDAN_ELEMENT_CONSTRAINT_H
+
+#include "element/list.h"
+#include "model/element.h"
+#include "system/system.h"
+
+typedef struct kd_constraint_class {
+    kd_element_class element;
+    void (*make)(kd_row_builder *b, const kd_constraint *c, int pair); // its rows; pair: from -> to, -1: placeless
+} kd_constraint_class;
+
+#define KD_CLASS(kind, name) extern const kd_constraint_class name;
+KD_CONSTRAINTS(KD_CLASS)
+#undef KD_CLASS
+extern const kd_constraint_class *const kd_constraints[KD_CONSTRAINT_KIND_COUNT]; // list.c
+
+// Rows of fields that many have
+#define KD_CONSTRAINT_PLACES                                                                                           \
+    {"from", KD_FIELD_PLACE,      offsetof(kd_constraint_def, from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY,                \
+     "",     .doc = "first place"},                                                                                    \
+    {                                                                                                                  \
+        "to", KD_FIELD_PLACE, offsetof(kd_constraint_def, to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",                  \
+            .doc = "second place"                                                                                      \
+    }
+
+#endif

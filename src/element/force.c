@@ -1,0 +1,242 @@
+// force.c: forces, inner states and user elements of a model as loads: which measures they act along, which variables
+// they read, which law they follow.
+#include "element/force.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "element/state.h"
+#include "element/user_force.h"
+#include "element/wheel_rail.h"
+
+enum { FIRST_CAPACITY = 16 }; // of kd_grow
+
+// ---- what a force acts along ----------------------------------------------------------------------------------------
+int kd_plain_measure(kd_system *s, int pair, kd_measure_kind kind, int i)
+{
+    if (pair < 0) return -1;
+    return kd_system_measure(s, &(kd_measure){kind, .pair = pair, .dof = -1, .i = i, .turns = -1});
+}
+
+int kd_force_pair(kd_system *s, int force)
+{
+    const kd_force *f = &s->model->force[force];
+    if (s->force_pair[force] < 0) s->force_pair[force] = kd_system_pair(s, &f->from, &f->to);
+    return s->force_pair[force];
+}
+
+int kd_force_length(kd_system *s, int force)
+{
+    return kd_plain_measure(s, kd_force_pair(s, force), KD_MEASURE_LENGTH, 0);
+}
+
+int kd_force_height(kd_system *s, int force)
+{
+    return kd_plain_measure(s, kd_force_pair(s, force), KD_MEASURE_SHIFT, 2);
+}
+
+int kd_force_coordinate(kd_system *s, int force)
+{
+    const kd_force *f = &s->model->force[force];
+    return kd_system_joint_coordinate(s, f->joint, f->def.coordinate > 0 ? f->def.coordinate - 1 : 0);
+}
+
+int kd_system_force_measure(kd_system *s, int force)
+{
+    return kd_forces[s->model->force[force].def.kind]->measure(s, force);
+}
+
+static int inner_states(const kd_force_def *d)
+{
+    const kd_force_class *class = kd_forces[d->kind];
+    return class->states ? class->states(d) : 0;
+}
+
+int kd_system_force_state(const kd_system *s, int force)
+{
+    int place = s->model->nstates;
+    for (int i = 0; i < force; i++) place += inner_states(&s->model->force[i].def);
+    return place;
+}
+
+// ---- making a load --------------------------------------------------------------------------------------------------
+void kd_load_add_channel(kd_load_builder *b, int measure)
+{
+    if (measure < 0) b->status = KD_ERR_MEMORY;
+    if (b->status != KD_OK) return;
+    int slot = kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
+    if (slot < 0) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
+    b->load->channel[b->load->nchannels] = measure;
+    b->load->rate_slot[b->load->nchannels++] = slot;
+}
+
+void kd_load_add_variable(kd_load_builder *b, int slot)
+{
+    if (slot < 0) b->status = KD_ERR_MEMORY;
+    if (b->status != KD_OK) return;
+    for (int i = 0; i < b->load->nvariables; i++)
+        if (b->load->variable[i] == slot) return;
+    int *grown = kd_grow(b->load->variable, b->load->nvariables, &b->capacity, sizeof *grown);
+    if (!grown) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
+    b->load->variable = grown;
+    b->load->variable[b->load->nvariables++] = slot;
+}
+
+void kd_load_add_measured(kd_load_builder *b, int measure, int level)
+{
+    kd_load_add_variable(b, measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, level));
+}
+
+// Variables of an expression: what it reads, and behind the output of a controller what that reads. Time and inputs are
+// no unknowns.
+static void add_read_variables(kd_load_builder *b, const kd_expr *e)
+{
+    for (int i = 0; i < kd_expr_slot_count(e); i++) {
+        int     slot = kd_expr_slot(e, i);
+        kd_slot at = b->s->slot[slot];
+        if (at.kind == KD_SLOT_STATE || at.kind == KD_SLOT_MEASURE) kd_load_add_variable(b, slot);
+        if (at.kind == KD_SLOT_OUT) b->reads[at.index] = true;
+    }
+}
+
+static void add_variables_of(kd_load_builder *b, const kd_expr *e)
+{
+    add_read_variables(b, e);
+    for (int k = b->s->model->nstates - 1; k >= 0; k--) { // controllers after those that read them
+        int i = b->s->state_order[k];
+        if (!b->reads[i]) continue;
+        b->reads[i] = false;
+        kd_load_add_variable(b, b->s->load[i].variable[0]);
+        add_read_variables(b, b->s->load[i].law[0]);
+    }
+}
+
+enum { MOST_LOCALS = 6 };
+
+static void compile_law(kd_load_builder *b, int k, const char *text, const kd_source *source, const kd_local *local,
+                        int nlocal)
+{
+    if (!text || b->status != KD_OK) return;
+    b->load->law_text[k] = text;
+    b->status = kd_system_compile(b->s, text, b->load->name, source, false, local, nlocal, &b->load->law[k], b->message,
+                                  b->size);
+}
+
+void kd_load_add_law(kd_load_builder *b, int k, int force, const char *key, int i, const int *slots)
+{
+    const kd_force    *f = &b->s->model->force[force];
+    const kd_field    *field = kd_element_field(&kd_forces[f->def.kind]->element, key);
+    const char *const *text = (const char *const *)(const void *)((const char *)&f->def + field->offset);
+    kd_local           local[MOST_LOCALS];
+    int                n = 0;
+    for (; field->locals && field->locals[n] && n < MOST_LOCALS; n++) local[n] = (kd_local){field->locals[n], slots[n]};
+    compile_law(b, k, text[i], &f->source, local, n);
+    if (text[i] && b->status == KD_OK) add_variables_of(b, b->load->law[k]);
+}
+
+bool kd_load_start(kd_load_builder *b, const kd_load_class *class, const char *name, int n)
+{
+    b->capacity = 0;
+    b->load = kd_system_new_load(b->s);
+    if (!b->load) {
+        b->status = KD_ERR_MEMORY;
+        return false;
+    }
+    b->load->class = class;
+    b->load->name = name;
+    b->load->channel = kd_cut_int(&b->s->arena, n);
+    b->load->rate_slot = kd_cut_int(&b->s->arena, n);
+    if (b->s->arena.failed) b->status = KD_ERR_MEMORY;
+    return b->status == KD_OK;
+}
+
+void kd_load_add_states(kd_load_builder *b, int n)
+{
+    b->load->state = b->s->nr;
+    b->load->nstates = n;
+    for (int i = 0; i < n; i++) kd_load_add_variable(b, kd_system_slot(b->s, KD_SLOT_STATE, b->s->nr + i, 0));
+    b->s->nr += n;
+}
+
+void kd_load_make_scalar(kd_load_builder *b, int force, double length)
+{
+    const kd_force_def *d = &b->s->model->force[force].def;
+    const int           measure = kd_system_force_measure(b->s, force), n = inner_states(d);
+    kd_load_add_channel(b, measure);
+    kd_load_add_measured(b, measure, 0);
+    kd_load_add_measured(b, measure, 1);
+    if (n > 0) kd_load_add_states(b, n);
+    b->load->constant[0] = length;
+    b->load->relaxes = isnan(length);
+}
+
+void kd_load_find_direction(kd_load_builder *b, int force)
+{
+    for (int i = 0; i < b->s->nrows_h; i++) {
+        if (b->s->row_h[i].force != force) continue;
+        b->load->direction = kd_system_slot(b->s, KD_SLOT_DISCRETE, b->s->row_h[i].direction, 0);
+        if (b->load->direction < 0) b->status = KD_ERR_MEMORY;
+    }
+}
+
+bool kd_load_is_stiff(kd_stiffness given, bool usual)
+{
+    return given == KD_STIFFNESS_AUTO ? usual : given == KD_STIFFNESS_YES;
+}
+
+static void make_force(kd_load_builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    const kd_force_class *class = kd_forces[f->def.kind];
+    const bool motor = class->is_motor && class->is_motor(&f->def);
+    if (!kd_load_start(b, class->choose ? class->choose(&f->def) : class->law, f->name, class->nchannels)) return;
+    b->load->def = &f->def;
+    b->load->force = force;
+    b->load->stiff = kd_load_is_stiff(f->def.stiff, class->stiff && !motor);
+    class->make(b, force);
+}
+
+static void make_state(kd_load_builder *b, int state)
+{
+    const kd_state_element *e = &b->s->model->state[state];
+    const kd_state_class *class = kd_states[e->def.kind];
+    if (!kd_load_start(b, &class->law, e->name, 0)) return;
+    b->load->state_def = &e->def;
+    b->load->stiff = true; // cheap, and a lag can be fast
+    if (class->output) class->output(&e->def, b->load->feed);
+    kd_load_add_states(b, 1);
+}
+
+// States come first, so that the place of a state element in r is its number. Their inputs are compiled when all of
+// them exist.
+kd_status kd_system_loads(kd_system *s, char *message, size_t size)
+{
+    const kd_model *m = s->model;
+    kd_load_builder b = {.s = s, .message = message, .size = size};
+    s->across = kd_arena_cut(&s->arena, (size_t)m->nforces, sizeof *s->across);
+    b.reads = kd_cut_bool(&s->arena, m->nstates);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < m->nstates && b.status == KD_OK; i++) make_state(&b, i);
+    for (int i = 0; i < m->nstates && b.status == KD_OK; i++) {
+        b.load = &s->load[i];
+        compile_law(&b, 0, m->state[i].def.input, &m->state[i].source, NULL, 0);
+    }
+    if (b.status == KD_OK) b.status = kd_system_order_controllers(s);
+    for (int i = 0; i < m->nstates && b.status == KD_OK; i++) {
+        b.load = &s->load[i];
+        b.capacity = FIRST_CAPACITY; // of the array that add_states made
+        add_variables_of(&b, s->load[i].law[0]);
+    }
+    for (int i = 0; i < m->nforces && b.status == KD_OK; i++) make_force(&b, i);
+    for (int i = 0; i < m->nuser_forces && b.status == KD_OK; i++) kd_load_make_user(&b, i);
+    for (int i = 0; i < s->nwheels && b.status == KD_OK; i++) kd_load_make_creep(&b, i);
+    s->late = s->by_multipliers || s->nw > 0;
+    return b.status;
+}

@@ -1,0 +1,158 @@
+// acceleration_stage.c: half-explicit stages. The accelerations of a stage satisfy, instead of gII = 0 and hI = 0, the
+// velocity level at another point (t+, p+), where the velocity is v+ + factor a:
+//
+//     residual(a, lambda, mu) = 0,   N a + (gI, h)(t+, p+, v+) / factor = 0,   N = [GZ; HZ](t+, p+)
+//
+// Large systems correct with K at the first point, factored along the topology; two points next to each other likewise
+// with the matrix that is known there; otherwise the rows of the other point stand in the matrix.
+#include "math/dense.h"
+#include "point/acceleration_impl.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define BY_TOPOLOGY 25 // corrections of a stage with the factors of the definition
+#define NEXT_TO 3      // corrections of a stage with the matrix of a neighbouring point
+
+// ---- rows of the other point ----------------------------------------------------------------------------------------
+
+// N and (gI, h) / factor there
+static kd_eval evaluate_next(kd_acceleration *self, const kd_next *next, const double *s, const double *r)
+{
+    const kd_dims  d = self->dims;
+    kd_stage_rows *stage = &self->stage;
+    double        *y = stage->rows;
+    if (d.ns > 0) memcpy(stage->s, s, (size_t)d.ns * sizeof *s);
+    kd_eval answer = kd_acceleration_contacts(self, next->t, next->p, stage->s);
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, next->t, next->p, stage->s, next->v, r);
+    if (answer != KD_EVAL_OK) return answer;
+    answer = kd_eom_constraint_matrices(self->data, stage->GZ, stage->HZ);
+    if (answer == KD_EVAL_OK && d.nlambda > 0) answer = kd_eom_eval(self->data, KD_GI, y);
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_H, y + d.nlambda);
+    for (int i = 0; i < d.nlambda + d.nmu; i++) y[i] /= next->factor;
+    return kd_acceleration_note(self, answer);
+}
+
+void kd_stage_evaluate(kd_acceleration *self, double *y)
+{
+    const kd_dims        d = self->dims;
+    const kd_stage_rows *stage = &self->stage;
+    const double        *a = kd_eom_point(self->data)->a;
+    memcpy(y, stage->rows, (size_t)(d.nlambda + d.nmu) * sizeof *y);
+    kd_gemv(d.nlambda, d.nv, 1, stage->GZ, a, 1, y);
+    kd_gemv(d.nmu, d.nv, 1, stage->HZ, a, 1, y + d.nlambda);
+}
+
+void kd_stage_factor(kd_acceleration *self, bool *done)
+{
+    const kd_acceleration_blocks *b = &self->block;
+    kd_stage_rows                *stage = &self->stage;
+    *done = kd_kkt_mixed_factor(&stage->mixed, b->M, self->dims.nlambda, b->GZ, stage->GZ, self->dims.nmu, b->HZ,
+                                stage->HZ);
+    if (*done) self->factors = KD_FACTORS_MIXED;
+}
+
+// ---- three ways -----------------------------------------------------------------------------------------------------
+
+// A stage whose two points lie next to each other, as at the end of a step, with the matrix of the first one
+static kd_eval solve_next_to(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *w,
+                             bool *done)
+{
+    kd_definite   *m = &self->definite;
+    kd_stage_rows *stage = &self->stage;
+    double         far_p, far, step, size;
+    kd_eval        answer = KD_EVAL_OK;
+    *done = false;
+    if (!m->solved || next->t != t || !kd_definite_is_near(self, t, p, &far_p) ||
+        !kd_definite_is_near(self, t, next->p, &far))
+        return answer;
+    memcpy(stage->kept, m->solution, (size_t)self->nk * sizeof *stage->kept);
+    stage->in_use = true;
+    for (int k = 0; k < NEXT_TO && !*done && answer == KD_EVAL_OK; k++) {
+        answer = kd_definite_improve(self, w, &step, &size);
+        *done = answer == KD_EVAL_OK && step * (far_p + far) <= DBL_EPSILON * size;
+    }
+    stage->in_use = false;
+    return answer;
+}
+
+// -(gI, h) / factor at the other point for the velocity v
+static kd_eval rows_elsewhere(kd_acceleration *self, const kd_next *next, const double *v, const double *r, double *y)
+{
+    const kd_dims d = self->dims;
+    kd_eom_at_velocity(self->data, v, r);
+    kd_eval answer = d.nlambda > 0 ? kd_eom_eval(self->data, KD_GI, y) : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_H, y + d.nlambda);
+    for (int i = 0; i < d.nlambda + d.nmu; i++) y[i] /= -next->factor;
+    return kd_acceleration_note(self, answer);
+}
+
+// Large systems: K at (t, p), factored along the topology, corrects the rows of the other point until the velocity
+// there no longer moves; each correction is smaller by the distance of the two points. Not done where that is too far.
+static kd_eval solve_by_corrections(kd_acceleration *self, const kd_next *next, double t, const double *p,
+                                    const double *s, const double *v, const double *r, bool *done)
+{
+    const kd_dims d = self->dims;
+    double       *y = self->rhs, *x = self->definite.solution, *moved = self->e_moved, last = INFINITY;
+    *done = false;
+    if (!kd_acceleration_has_own_solution(self)) return KD_EVAL_OK;
+
+    // K and the forces at the first point
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK || kd_eom_kkt_factor(self->data) != KD_EVAL_OK) return answer;
+    kd_eom_at_acceleration(self->data, self->zero, self->zero, self->zero, self->zero);
+    answer = kd_acceleration_note(self, kd_eom_eval(self->data, KD_RESIDUAL, y));
+    for (int i = 0; i < d.nv; i++) y[i] = -y[i];
+
+    // x += K \ (forces at first, rows at the other point)
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, next->t, next->p, s, next->v, r);
+    self->definite.solved = false;
+    memset(x, 0, (size_t)self->nk * sizeof *x);
+    memcpy(moved, next->v, (size_t)d.nv * sizeof *moved);
+    for (int k = 0; k < BY_TOPOLOGY && answer == KD_EVAL_OK && !*done; k++) {
+        answer = rows_elsewhere(self, next, moved, r, y + d.nv);
+        if (answer != KD_EVAL_OK) break;
+        kd_eom_kkt_solve(self->data, y);
+        kd_axpy(self->nk, 1, y, x);
+        kd_axpy(d.nv, next->factor, y, moved);
+        const double step = fabs(next->factor) * kd_norm_max(d.nv, y), size = kd_norm_max(d.nv, moved);
+        *done = step * (k > 0 ? step / last : 1) <= DBL_EPSILON * size;
+        if (!(k == 0 || step < 0.5 * last)) break;
+        last = step;
+        memset(y, 0, (size_t)d.nv * sizeof *y);
+    }
+    return answer == KD_EVAL_OK ? kd_acceleration_at(self, t, p, s, v, r) : answer;
+}
+
+kd_eval kd_acceleration_stage(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *s,
+                              const double *v, const double *r, double *a, double *w, double *lambda, double *mu)
+{
+    bool done;
+
+    // large systems
+    kd_eval answer = solve_by_corrections(self, next, t, p, s, v, r, &done);
+    if (answer != KD_EVAL_OK) return answer;
+    if (done) {
+        kd_definite_take(self, a, lambda, mu);
+        return KD_EVAL_OK;
+    }
+
+    // the last stage of a step: the matrix of its end, whose own solution stays
+    if (!kd_acceleration_reserve(self)) return kd_acceleration_no_room(self, t);
+    answer = evaluate_next(self, next, s, r);
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer == KD_EVAL_OK) answer = solve_next_to(self, next, t, p, w, &done);
+    if (answer != KD_EVAL_OK) return answer;
+    if (done) {
+        kd_definite_take(self, a, lambda, mu);
+        memcpy(self->definite.solution, self->stage.kept, (size_t)self->nk * sizeof *self->stage.kept);
+        return KD_EVAL_OK;
+    }
+
+    // the rows of the other point in the matrix; it serves no one else
+    self->stage.in_use = true;
+    answer = kd_acceleration_solve(self, t, p, s, v, r, a, w, lambda, mu);
+    self->stage.in_use = self->definite.solved = false;
+    if (self->factors == KD_FACTORS_MIXED) self->factors = KD_FACTORS_NONE;
+    return answer;
+}

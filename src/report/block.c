@@ -1,0 +1,61 @@
+// block.c: bytes in planes, zlib, base64.
+#include "report/block.h"
+
+#ifdef KD_WITH_ZLIB
+#include <zlib.h>
+
+#include "core/memory.h"
+
+// Three bytes become four digits; the end is filled up with '='.
+static void put_base64(FILE *file, const unsigned char *bytes, size_t n)
+{
+    static const char DIGIT[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i += 3) {
+        const unsigned bits = (unsigned)bytes[i] << 16 | (i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0u) |
+                              (i + 2 < n ? (unsigned)bytes[i + 2] : 0u);
+        fputc(DIGIT[bits >> 18 & 63u], file);
+        fputc(DIGIT[bits >> 12 & 63u], file);
+        fputc(i + 1 < n ? DIGIT[bits >> 6 & 63u] : '=', file);
+        fputc(i + 2 < n ? DIGIT[bits & 63u] : '=', file);
+    }
+}
+
+kd_status kd_block_write(FILE *file, const char *name, const unsigned char *bytes, size_t count, size_t size)
+{
+    const size_t   n = count * size;
+    uLongf         packed_size = compressBound((uLong)n);
+    unsigned char *planes = kd_alloc(n + 1), *packed = kd_alloc((size_t)packed_size);
+    kd_status      status = KD_ERR_MEMORY;
+    if (!planes || !packed) goto done;
+
+    // byte k of number i to plane k
+    for (size_t k = 0; k < size; k++)
+        for (size_t i = 0; i < count; i++) planes[k * count + i] = bytes[i * size + k];
+    if (compress2(packed, &packed_size, planes, (uLong)n, 6) != Z_OK) goto done;
+
+    fprintf(file, "<script type=\"text/plain\" data-kardan=\"%s\">", name);
+    put_base64(file, packed, (size_t)packed_size);
+    fputs("</script>\n", file);
+    status = KD_OK;
+done:
+    kd_free(packed);
+    kd_free(planes);
+    return status;
+}
+
+bool kd_block_is_available(void)
+{
+    return true;
+}
+#else
+kd_status kd_block_write(FILE *file, const char *name, const unsigned char *bytes, size_t count, size_t size)
+{
+    (void)file, (void)name, (void)bytes, (void)count, (void)size;
+    return KD_ERR_UNAVAILABLE;
+}
+
+bool kd_block_is_available(void)
+{
+    return false;
+}
+#endif

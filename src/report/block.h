@@ -1,0 +1,15 @@
+// report/block.h: numbers inside a page: deflated, in base64, as data that a browser does not run.
+#ifndef KD_REPORT_BLOCK_H
+#define KD_REPORT_BLOCK_H
+
+#include <kardan/base.h>
+#include <stdio.h>
+
+// `count` numbers of `size` bytes each, low byte first; their first bytes are written together, then their second bytes
+// and so on, because neighbours resemble each other there. In the page it is <script type="text/plain"
+// data-kardan="NAME">. KD_ERR_MEMORY: nothing was written. KD_ERR_UNAVAILABLE: built without zlib.
+kd_status kd_block_write(FILE *file, const char *name, const unsigned char *bytes, size_t count,
+                         size_t size) KD_NODISCARD;
+bool      kd_block_is_available(void);
+
+#endif

@@ -1,0 +1,440 @@
+// viewer.c: a run as data of the viewer: one JSON text and blocks of numbers, see viewer/src/data.ts.
+//
+// Positions are rounded to 1/65535 of the box around the motion and quaternions to 1/32767, both as differences from frame to
+// frame; channels are single precision but for energies and violations, whose small differences are what one looks for.
+#include "report/viewer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "drawing/mesh.h"
+#include "drawing/scene.h"
+#include "report/block.h"
+#include "results/file.h"
+
+#ifdef KD_WITH_VIEWER
+extern const unsigned char kd_viewer_script[]; // viewer/dist/viewer.js as bytes, made by cmake/embed.cmake
+extern const size_t        kd_viewer_script_size;
+extern const char          kd_viewer_script_hash[];
+#else
+static const unsigned char kd_viewer_script[] = "";
+static const size_t        kd_viewer_script_size = 0;
+static const char          kd_viewer_script_hash[] = "";
+#endif
+
+enum {
+    MOST_NUMBERS = 1500000, // of channels in a page; more rows are thinned
+    FEWEST_ROWS = 1000,
+    MOST_EVENTS = 5000
+};
+
+bool kd_viewer_is_built(void)
+{
+    return kd_viewer_script_size > 0 && kd_block_is_available();
+}
+
+const char *kd_viewer_policy(void)
+{
+    return kd_viewer_is_built() ? kd_viewer_script_hash : "";
+}
+
+// ---- JSON -----------------------------------------------------------------------------------------------------------
+static void put_number(FILE *file, double value)
+{
+    char number[40];
+    if (isfinite(value))
+        fputs(kd_file_number(fabs(value) < 1e-300 ? 0.0 : value, "%.9g", number, sizeof number), file);
+    else
+        fputs("0", file);
+}
+
+static void put_numbers(FILE *file, const char *key, const double *x, int n)
+{
+    fprintf(file, "\"%s\":[", key);
+    for (int i = 0; i < n; i++) {
+        if (i > 0) fputc(',', file);
+        put_number(file, x[i]);
+    }
+    fputc(']', file);
+}
+
+static void put_vector(FILE *file, const char *key, kd_vec3 a)
+{
+    double x[3];
+    kd_vec_to(a, x);
+    put_numbers(file, key, x, 3);
+}
+
+static void put_member(FILE *file, const char *key, double value)
+{
+    fprintf(file, ",\"%s\":", key);
+    put_number(file, value);
+}
+
+static void put_text(FILE *file, const char *key, const char *text)
+{
+    fprintf(file, "\"%s\":", key);
+    kd_file_json(file, text ? text : "");
+}
+
+// ---- the mechanism --------------------------------------------------------------------------------------------------
+static void put_bodies(FILE *file, const kd_scene *s)
+{
+    fputs(",\n\"bodies\":[", file);
+    for (int i = 0; i < s->film.model->nbodies; i++) {
+        const kd_body *body = &s->film.model->body[i];
+        fputs(i == 0 ? "{" : ",\n{", file);
+        put_text(file, "name", body->name);
+        put_member(file, "mass", body->def.mass);
+        put_member(file, "paint", s->paint[i]);
+        fputc(',', file);
+        put_vector(file, "centre", body->centre);
+        fputc('}', file);
+    }
+    fputc(']', file);
+}
+
+// as in viewer/src/solids.ts
+static int form_of(const kd_solid *solid, double *ratio)
+{
+    enum { BALL, BOX, CYLINDER, PYRAMID, TUBE };
+    *ratio = 0.0;
+    switch (solid->mesh) {
+    case KD_MESH_BALL:
+        return BALL;
+    case KD_MESH_BOX:
+    case KD_MESH_BAR:
+        return BOX;
+    case KD_MESH_CYLINDER:
+    case KD_MESH_LONG:
+    case KD_MESH_DISC:
+        return CYLINDER;
+    case KD_MESH_PYRAMID:
+        return PYRAMID;
+    default:
+        *ratio = kd_mesh_tube_ratio(solid->mesh);
+        return TUBE;
+    }
+}
+
+static void put_solids(FILE *file, const kd_scene *s)
+{
+    fputs(",\n\"solids\":[", file);
+    for (int i = 0; i < s->nsolids; i++) {
+        const kd_solid *solid = &s->solid[i];
+        double          q[4], ratio;
+        const int       form = form_of(solid, &ratio);
+        kd_quat_to(solid->q, q);
+        fprintf(file, "%s{\"form\":%d,\"body\":%d,\"paint\":%d", i == 0 ? "" : ",\n", form, solid->body, solid->paint);
+        put_member(file, "ratio", ratio);
+        fputc(',', file);
+        put_vector(file, "r", solid->r);
+        fputc(',', file);
+        put_numbers(file, "q", q, 4);
+        fputc(',', file);
+        put_vector(file, "size", solid->size);
+        fputc('}', file);
+    }
+    fputs("],\n\"coils\":[", file);
+    for (int i = 0; i < s->ncoils; i++) {
+        const kd_coil *coil = &s->coil[i];
+        fprintf(file, "%s{\"from\":%d,\"to\":%d,", i == 0 ? "" : ",\n", coil->from.body, coil->to.body);
+        put_vector(file, "fromR", coil->from.r);
+        fputc(',', file);
+        put_vector(file, "toR", coil->to.r);
+        put_member(file, "radius", coil->radius);
+        fputc('}', file);
+    }
+    fputs("],\n\"traces\":[", file);
+    for (int i = 0; i < s->ntraces; i++) {
+        fprintf(file, "%s{\"body\":%d,\"paint\":%d,", i == 0 ? "" : ",", s->trace[i].at.body, s->trace[i].paint);
+        put_vector(file, "r", s->trace[i].at.r);
+        fputc('}', file);
+    }
+    fputs("],\n\"colours\":[", file);
+    for (int i = 0; i < KD_PAINT_COUNT; i++) fprintf(file, "%s\"%s\"", i == 0 ? "" : ",", kd_paint_colour(i));
+    fputc(']', file);
+}
+
+static void put_camera(FILE *file, const kd_scene *s)
+{
+    const kd_camera *c = &s->camera;
+    fputs(",\n\"camera\":{", file);
+    put_vector(file, "centre", c->centre);
+    fputc(',', file);
+    put_vector(file, "up", c->up);
+    fputc(',', file);
+    put_vector(file, "front", c->front);
+    fputc(',', file);
+    put_vector(file, "right", c->right);
+    put_member(file, "azimuth", c->azimuth);
+    put_member(file, "elevation", c->elevation);
+    put_member(file, "distance", c->distance);
+    fputc('}', file);
+    put_member(file, "radius", s->radius);
+    put_member(file, "size", s->size);
+    put_member(file, "floor", s->floor);
+    put_member(file, "grid", s->grid);
+    fprintf(file, ",\"follows\":%s,\"falls\":%s,\n", s->follows ? "true" : "false", s->falls ? "true" : "false");
+    put_vector(file, "low", s->low);
+    fputc(',', file);
+    put_vector(file, "high", s->high);
+}
+
+// ---- channels -------------------------------------------------------------------------------------------------------
+// Which columns are in the page, and every how many rows one is
+typedef struct extent {
+    int  every, rows, columns;
+    int *place; // (columns of the recording) place in the page; -1: left out
+} extent;
+
+static bool is_double(const kd_recording *rec, int column)
+{
+    int energy, nenergy, violation, nviolation;
+    kd_recording_group(rec, KD_GROUP_ENERGY, &energy, &nenergy);
+    kd_recording_group(rec, KD_GROUP_VIOLATION, &violation, &nviolation);
+    return (column >= energy && column < energy + nenergy) || (column >= violation && column < violation + nviolation);
+}
+
+static kd_status choose_extent(const kd_result *r, const kd_viewer_plot *plots, int nplots, extent *e)
+{
+    const int    all = kd_recording_columns(r->recording), length = kd_recording_length(r->recording);
+    const double numbers = (double)all * length;
+    *e = (extent){.place = kd_alloc(((size_t)all + 1) * sizeof *e->place)};
+    if (!e->place) return KD_ERR_MEMORY;
+    // rows are thinned first; where that is not enough only what is plotted remains
+    e->every = numbers > MOST_NUMBERS ? (int)ceil(numbers / MOST_NUMBERS) : 1;
+    if (length / e->every < FEWEST_ROWS) e->every = length > FEWEST_ROWS ? length / FEWEST_ROWS : 1;
+    const bool few = numbers / e->every > MOST_NUMBERS;
+    for (int i = 0; i < all; i++) e->place[i] = few ? -1 : 0;
+    for (int i = 0; i < nplots; i++)
+        for (int k = 0; k < plots[i].n; k++) e->place[plots[i].column[k]] = 0;
+    for (int i = 0; i < all; i++)
+        if (e->place[i] == 0) e->place[i] = e->columns++;
+    e->rows = (length + e->every - 1) / e->every;
+    if (length > 1 && (length - 1) % e->every != 0) e->rows++; // the end is always there
+    return KD_OK;
+}
+
+static int row_of(const kd_result *r, const extent *e, int i)
+{
+    const int last = kd_recording_length(r->recording) - 1, row = i * e->every;
+    return row < last ? row : last;
+}
+
+static void put_channels(FILE *file, const kd_result *r, const extent *e)
+{
+    bool first = true;
+    fputs(",\n\"channels\":[", file);
+    for (int i = 0; i < kd_recording_columns(r->recording); i++) {
+        if (e->place[i] < 0) continue;
+        fputs(first ? "{" : ",\n{", file);
+        put_text(file, "name", kd_recording_name(r->recording, i));
+        fputc(',', file);
+        put_text(file, "unit", kd_recording_unit(r->recording, i));
+        fprintf(file, ",\"bytes\":%d}", is_double(r->recording, i) ? 8 : 4);
+        first = false;
+    }
+    fputc(']', file);
+}
+
+static void put_plots(FILE *file, const kd_viewer_plot *plots, int nplots, const extent *e)
+{
+    fputs(",\n\"plots\":[", file);
+    for (int i = 0; i < nplots; i++) {
+        fputs(i == 0 ? "{" : ",\n{", file);
+        put_text(file, "title", plots[i].title);
+        fputc(',', file);
+        put_text(file, "unit", plots[i].unit);
+        fputc(',', file);
+        put_text(file, "note", plots[i].note);
+        fprintf(file, ",\"log\":%s,\"channels\":[", plots[i].ylog ? "true" : "false");
+        for (int k = 0; k < plots[i].n; k++) fprintf(file, k == 0 ? "%d" : ",%d", e->place[plots[i].column[k]]);
+        fputs("]}", file);
+    }
+    fputc(']', file);
+}
+
+static void put_events(FILE *file, const kd_event_log *log)
+{
+    const int n = log ? kd_event_log_length(log) : 0;
+    bool      first = true;
+    fputs(",\n\"events\":[", file);
+    for (int i = 0; i < n && i < MOST_EVENTS; i++) {
+        const kd_logged_event *e = kd_event_log_at(log, i);
+        if (e->kind == KD_EVENT_SAMPLE || e->kind == KD_EVENT_BREAK) continue;
+        char number[40];
+        fprintf(file, "%s{\"t\":%s,", first ? "" : ",\n", kd_file_number(e->t, "%.17g", number, sizeof number));
+        put_text(file, "kind", kd_event_word(e->kind));
+        fputc(',', file);
+        put_text(file, "element", e->element);
+        fputc(',', file);
+        put_text(file, "text", e->text);
+        fputc('}', file);
+        first = false;
+    }
+    fputc(']', file);
+}
+
+// ---- blocks ---------------------------------------------------------------------------------------------------------
+static void put_bytes(unsigned char *out, const void *number, size_t size)
+{
+    static const unsigned short ONE = 1;
+    const unsigned char        *in = number;
+    const bool                  low_first = *(const unsigned char *)&ONE == 1;
+    for (size_t i = 0; i < size; i++) out[i] = in[low_first ? i : size - 1 - i];
+}
+
+static kd_status write_doubles(FILE *file, const char *name, const double *x, size_t n)
+{
+    unsigned char *bytes = kd_alloc(8 * n + 1);
+    if (!bytes) return KD_ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) put_bytes(bytes + 8 * i, &x[i], 8);
+    kd_status status = kd_block_write(file, name, bytes, n, 8);
+    kd_free(bytes);
+    return status;
+}
+
+// the component of a pose as a 16-bit number; quaternions go on with the sign that is closer to the last one
+static unsigned rounded(const kd_scene *s, const double *pose, int k, double sign)
+{
+    double low[3], high[3];
+    if (k >= 3) return (unsigned)(lround(sign * 32767.0 * pose[k]) & 0xffff);
+    kd_vec_to(s->low, low);
+    kd_vec_to(s->high, high);
+    return high[k] > low[k] ? (unsigned)lround(65535.0 * ((pose[k] - low[k]) / (high[k] - low[k]))) & 0xffffu : 0u;
+}
+
+// differences of one body's components along the frames
+static void fill_body(const kd_scene *s, int body, unsigned char *out)
+{
+    const size_t  n = (size_t)s->film.model->nbodies, frames = (size_t)s->film.nframes;
+    unsigned      last[7] = {0};
+    double        sign = 1.0;
+    const double *before = NULL;
+    for (size_t i = 0; i < frames; i++) {
+        const double *pose = s->film.pose + 7 * (i * n + (size_t)body);
+        double        dot = 0.0;
+        for (int k = 3; before && k < 7; k++) dot += before[k] * pose[k];
+        if (dot < 0.0) sign = -sign;
+        before = pose;
+        for (int k = 0; k < 7; k++) {
+            const unsigned value = rounded(s, pose, k, sign), step = (value - last[k]) & 0xffffu;
+            const size_t   at = 2 * (((size_t)body * 7 + (size_t)k) * frames + i);
+            out[at] = (unsigned char)(step & 255u);
+            out[at + 1] = (unsigned char)(step >> 8);
+            last[k] = value;
+        }
+    }
+}
+
+static kd_status write_poses(FILE *file, const kd_scene *s)
+{
+    const size_t   count = 7 * (size_t)s->film.model->nbodies * (size_t)s->film.nframes;
+    unsigned char *bytes = kd_alloc(2 * count + 1);
+    if (!bytes) return KD_ERR_MEMORY;
+    for (int b = 0; b < s->film.model->nbodies; b++) fill_body(s, b, bytes);
+    kd_status status = kd_block_write(file, "pose", bytes, count, 2);
+    kd_free(bytes);
+    return status;
+}
+
+// Columns one behind the other, each in planes of its own; as its planes differ in size they are made here
+static kd_status write_channels(FILE *file, const kd_result *r, const extent *e)
+{
+    const int      all = kd_recording_columns(r->recording);
+    const double  *values = kd_recording_values(r->recording);
+    const size_t   rows = (size_t)e->rows;
+    unsigned char *bytes = kd_alloc(8 * rows * (size_t)e->columns + 1), *out = bytes;
+    if (!bytes) return KD_ERR_MEMORY;
+    for (int column = 0; column < all; column++) {
+        if (e->place[column] < 0) continue;
+        const size_t size = is_double(r->recording, column) ? 8 : 4;
+        for (size_t i = 0; i < rows; i++) {
+            const double  x = values[(size_t)row_of(r, e, (int)i) * (size_t)all + (size_t)column];
+            const float   shorter = (float)x;
+            unsigned char number[8];
+            put_bytes(number, size == 8 ? (const void *)&x : (const void *)&shorter, size);
+            for (size_t k = 0; k < size; k++) out[k * rows + i] = number[k];
+        }
+        out += size * rows;
+    }
+    kd_status status = kd_block_write(file, "channels", bytes, (size_t)(out - bytes), 1);
+    kd_free(bytes);
+    return status;
+}
+
+static kd_status write_rows(FILE *file, const kd_result *r, const extent *e)
+{
+    double *t = kd_alloc(((size_t)e->rows + 1) * sizeof *t);
+    if (!t) return KD_ERR_MEMORY;
+    for (int i = 0; i < e->rows; i++) t[i] = kd_recording_times(r->recording)[row_of(r, e, i)];
+    kd_status status = write_doubles(file, "rows", t, (size_t)e->rows);
+    kd_free(t);
+    return status;
+}
+
+// ---- all ------------------------------------------------------------------------------------------------------------
+static void put_scene(FILE *file, const kd_result *r, const kd_scene *s, const kd_viewer_plot *plots, int nplots,
+                      const extent *e)
+{
+    fputs("<script type=\"application/json\" data-kardan=\"scene\">{", file);
+    put_text(file, "title", r->title);
+    fprintf(file, ",\"frames\":%d,\"rows\":%d", s ? s->film.nframes : 0, e->rows);
+    if (s) {
+        put_bodies(file, s);
+        put_solids(file, s);
+        put_camera(file, s);
+    } else {
+        fputs(",\"bodies\":[],\"solids\":[],\"coils\":[],\"traces\":[],\"colours\":[]", file);
+    }
+    put_channels(file, r, e);
+    put_plots(file, plots, nplots, e);
+    put_events(file, r->events);
+    fputs("}</script>\n", file);
+}
+
+static kd_status write_blocks(FILE *file, const kd_result *r, const kd_scene *s, const extent *e)
+{
+    kd_status status = write_rows(file, r, e);
+    if (status == KD_OK) status = write_channels(file, r, e);
+    if (status == KD_OK) status = write_doubles(file, "times", s ? s->film.t : NULL, s ? (size_t)s->film.nframes : 0);
+    if (status == KD_OK)
+        status = s ? write_poses(file, s) : kd_block_write(file, "pose", (const unsigned char *)"", 0, 2);
+    return status;
+}
+
+kd_status kd_viewer_write(FILE *file, const kd_result *r, const kd_viewer_plot *plots, int nplots)
+{
+    const kd_film *film = r->drawing ? kd_drawing_film(r->drawing) : NULL;
+    const bool     draws = film && film->nframes > 0;
+    kd_scene       scene = {0};
+    extent         e = {0};
+    kd_status      status = draws ? kd_scene_build(film, &scene) : KD_OK;
+    if (status == KD_OK) status = choose_extent(r, plots, nplots, &e);
+    if (status < 0) goto done;
+
+    fputs("<h2>Motion</h2>\n<section class=\"card\" data-kardan-viewer>\n", file);
+    if (draws) {
+        fputs("<div class=\"still drawing\">\n", file);
+        status = kd_drawing_write_still(r->drawing, r->title, file);
+        fputs("</div>\n", file);
+    }
+    fputs("<noscript><p class=\"muted\">Plots and motion need scripts; the numbers are in the results beside this "
+          "page.</p></noscript>\n</section>\n",
+          file);
+    if (status == KD_OK) {
+        put_scene(file, r, draws ? &scene : NULL, plots, nplots, &e);
+        status = write_blocks(file, r, draws ? &scene : NULL, &e);
+    }
+    if (status == KD_OK) {
+        fputs("<script>", file);
+        fwrite(kd_viewer_script, 1, kd_viewer_script_size, file);
+        fputs("</script>\n", file);
+    }
+done:
+    kd_free(e.place);
+    if (draws) kd_scene_release(&scene);
+    return status;
+}

@@ -1,0 +1,25 @@
+// report/viewer.h: the part of a page that moves: the viewer (viewer/, three.js and uPlot, built in as one script) and the
+// data of a run that it shows.  Guide: docs/guide/viewer.md
+#ifndef KD_REPORT_VIEWER_H
+#define KD_REPORT_VIEWER_H
+
+#include "results/result.h"
+
+enum { KD_VIEWER_SERIES = 10 }; // lines of a plot
+
+typedef struct kd_viewer_plot {
+    const char *title, *unit, *note; // note may be NULL
+    bool        ylog;
+    int         n;
+    int         column[KD_VIEWER_SERIES]; // of the recording
+} kd_viewer_plot;
+
+// Is the viewer built in? Otherwise reports have the drawing of drawing.h and plots that stand still.
+bool kd_viewer_is_built(void);
+// What a content security policy of the page must allow: "'sha256-...'" of the script. "" without viewer
+const char *kd_viewer_policy(void);
+// The section of the page, with a still picture of the mechanism for browsers without scripts. < 0: nothing that can be
+// used was written; the stream's error flag tells whether all was written.
+kd_status kd_viewer_write(FILE *file, const kd_result *result, const kd_viewer_plot *plots, int nplots) KD_NODISCARD;
+
+#endif

@@ -1,0 +1,90 @@
+// film.ts: poses of all bodies at any time between the frames.
+import {Quaternion, Vector3} from 'three';
+import type {Run, Vec} from './data';
+
+export interface Pose { r: Vector3; q: Quaternion }
+
+export class Film {
+  readonly start: number;
+  readonly end: number;
+  readonly poses: Pose[]; // of all bodies at the time of the last call of `at`
+  private readonly n: number;
+
+  constructor(private readonly run: Run) {
+    this.n = run.scene.bodies.length;
+    this.start = run.times[0];
+    this.end = run.times[run.times.length - 1];
+    this.poses = run.scene.bodies.map(() => ({r: new Vector3(), q: new Quaternion()}));
+    this.at(this.start);
+  }
+
+  // the last frame that is not later than t
+  frameAt(t: number): number {
+    const times = this.run.times;
+    let low = 0, high = times.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (times[middle] <= t) low = middle; else high = middle;
+    }
+    return times[high] <= t ? high : low;
+  }
+
+  timeOf(frame: number): number {
+    return this.run.times[Math.max(0, Math.min(frame, this.run.times.length - 1))];
+  }
+
+  get frames(): number { return this.run.times.length; }
+
+  private quaternion(frame: number, body: number, q: Quaternion): Quaternion {
+    const p = this.run.pose, a = 7 * (frame * this.n + body) + 3;
+    return q.set(p[a + 1], p[a + 2], p[a + 3], p[a]);
+  }
+
+  private position(frame: number, body: number, r: Vector3): Vector3 {
+    return r.fromArray(this.run.pose, 7 * (frame * this.n + body));
+  }
+
+  // positions linearly, orientations by slerp
+  at(t: number): Pose[] {
+    const i = this.frameAt(t), j = Math.min(i + 1, this.frames - 1);
+    const span = this.run.times[j] - this.run.times[i];
+    const f = span > 0 ? Math.min(Math.max((t - this.run.times[i]) / span, 0), 1) : 0;
+    const other = new Vector3(), turned = new Quaternion();
+    for (let b = 0; b < this.n; b++) {
+      const pose = this.poses[b];
+      this.position(i, b, pose.r).lerp(this.position(j, b, other), f);
+      this.quaternion(i, b, pose.q).normalize().slerp(this.quaternion(j, b, turned).normalize(), f);
+    }
+    return this.poses;
+  }
+
+  // a point that is fixed in a body (-1: ground), now
+  point(body: number, r: Vec, out = new Vector3()): Vector3 {
+    out.fromArray(r);
+    if (body >= 0) out.applyQuaternion(this.poses[body].q).add(this.poses[body].r);
+    return out;
+  }
+
+  // the same at a frame
+  pointAt(frame: number, body: number, r: Vec): Vector3 {
+    const out = new Vector3().fromArray(r);
+    if (body < 0) return out;
+    return out.applyQuaternion(this.quaternion(frame, body, new Quaternion()).normalize())
+      .add(this.position(frame, body, new Vector3()));
+  }
+
+  // velocity of that point by the difference of two neighbouring frames
+  velocity(t: number, body: number, r: Vec): Vector3 {
+    const i = Math.min(this.frameAt(t), Math.max(this.frames - 2, 0)), j = Math.min(i + 1, this.frames - 1);
+    const span = this.run.times[j] - this.run.times[i];
+    if (!(span > 0)) return new Vector3();
+    return this.pointAt(j, body, r).sub(this.pointAt(i, body, r)).divideScalar(span);
+  }
+
+  // the middle of all bodies now
+  middle(out = new Vector3()): Vector3 {
+    out.set(0, 0, 0);
+    for (const pose of this.poses) out.addScaledVector(pose.r, 1 / Math.max(this.n, 1));
+    return out;
+  }
+}

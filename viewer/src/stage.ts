@@ -1,0 +1,375 @@
+// stage.ts: the mechanism in three dimensions: real depth, shadows, a ground with a scale, a camera that orbits.
+import {AmbientLight, ArrowHelper, AxesHelper, BufferGeometry, Color, DirectionalLight, Group, HemisphereLight, Line, LineBasicMaterial,
+        LineSegments, Material, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D, PCFShadowMap, PerspectiveCamera, PlaneGeometry,
+        Raycaster, Scene as World, ShadowMaterial, SphereGeometry, Vector2, Vector3, WebGLRenderer} from 'three';
+import {OrbitControls} from 'three/examples/jsm/controls/OrbitControls.js';
+import type {Run, Scene} from './data';
+import {isDark} from './dom';
+import {Film} from './film';
+import {paintMaterial, solidMesh, Stretched} from './solids';
+
+export const GROUND = -1;
+const VIEW_ANGLE = 32; // degrees
+const JOINT_PAINT = 6, SPRING_PAINT = 8;
+
+interface Part { group: Group; materials: MeshStandardMaterial[] }
+
+export class Stage {
+  readonly film: Film;
+  readonly canvas: HTMLCanvasElement;
+  followed = -1;                       // body that the camera goes with; -1: none, or the middle of a mechanism that travels
+  private readonly scene: Scene;
+  private readonly world = new World();
+  private readonly renderer: WebGLRenderer;
+  private readonly camera: PerspectiveCamera;
+  private readonly controls: OrbitControls;
+  private readonly parts: Part[];      // of the bodies; the last one is the ground
+  private readonly springs: Stretched[];
+  private readonly light = new DirectionalLight(0xffffff, 2.2);
+  private readonly grid = new Group();
+  private readonly traces = new Group();
+  private readonly ghosts = new Group();
+  private readonly arrows: ArrowHelper[] = [];
+  private readonly marks: {axes: AxesHelper[]; centres: Mesh[]} = {axes: [], centres: []};
+  private readonly anchor = new Vector3(); // what the camera follows was here
+  private stale = true;
+
+  constructor(parent: HTMLElement, readonly run: Run) {
+    this.scene = run.scene;
+    this.film = new Film(run);
+    this.renderer = new WebGLRenderer({antialias: true, preserveDrawingBuffer: true});
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = PCFShadowMap;
+    this.canvas = this.renderer.domElement;
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute('role', 'img');
+    this.canvas.setAttribute('aria-label', 'moving 3-D view of the mechanism');
+    parent.appendChild(this.canvas);
+    this.camera = new PerspectiveCamera(VIEW_ANGLE, 1, this.scene.radius * 1e-3, this.scene.radius * 200);
+    this.camera.up.fromArray(this.scene.camera.up);
+    this.controls = new OrbitControls(this.camera, this.canvas);
+    this.controls.addEventListener('change', () => { this.stale = true; });
+    this.parts = this.makeBodies();
+    this.springs = this.makeSprings();
+    this.makeGround();
+    this.makeLights();
+    this.world.add(this.traces, this.ghosts, this.grid);
+    this.setTheme();
+    this.preset('default');
+    this.place(this.film.start);
+    new ResizeObserver(() => this.resize()).observe(parent);
+    this.resize();
+  }
+
+  // ---- what there is
+  private makeBodies(): Part[] {
+    const s = this.scene;
+    const parts: Part[] = [...s.bodies, null].map(() => ({group: new Group(), materials: []}));
+    const own = new Map<string, MeshStandardMaterial>();
+    for (const solid of s.solids) {
+      const index = solid.body < 0 ? s.bodies.length : solid.body, part = parts[index], key = `${index}:${solid.paint}`;
+      let material = own.get(key);
+      if (!material) {
+        material = paintMaterial(s.colours[solid.paint]);
+        own.set(key, material);
+        part.materials.push(material);
+      }
+      const mesh = solidMesh(solid, material);
+      mesh.userData.body = solid.body;
+      part.group.add(mesh);
+    }
+    for (const part of parts) this.world.add(part.group);
+    return parts;
+  }
+
+  private makeSprings(): Stretched[] {
+    const materials = [paintMaterial(this.scene.colours[SPRING_PAINT]), paintMaterial(this.scene.colours[JOINT_PAINT])];
+    return this.scene.coils.map(coil => {
+      const spring = new Stretched(coil.radius, 0.006 * this.scene.size, materials[coil.radius > 0 ? 0 : 1]);
+      this.world.add(spring.group);
+      return spring;
+    });
+  }
+
+  // lines of the ground around the mechanism; a heavier one every five
+  private makeGround(): void {
+    const s = this.scene, step = s.grid, reach = Math.ceil(2.5 * s.radius / step) * step, thin: Vector3[] = [], thick: Vector3[] = [];
+    const right = new Vector3().fromArray(s.camera.right), front = new Vector3().fromArray(s.camera.front);
+    const put = (list: Vector3[], a: number, b: number, c: number, d: number) =>
+      list.push(new Vector3().addScaledVector(right, a).addScaledVector(front, b), new Vector3().addScaledVector(right, c).addScaledVector(front, d));
+    for (let x = -reach, i = -Math.round(reach / step); x <= reach + 0.5 * step; x += step, i++) {
+      put(i % 5 === 0 ? thick : thin, x, -reach, x, reach);
+      put(i % 5 === 0 ? thick : thin, -reach, x, reach, x);
+    }
+    for (const [points, opacity] of [[thin, 0.25], [thick, 0.55]] as const)
+      this.grid.add(new LineSegments(new BufferGeometry().setFromPoints(points), new LineBasicMaterial({transparent: true, opacity})));
+    const floor = new Mesh(new PlaneGeometry(4 * reach, 4 * reach), new ShadowMaterial({opacity: 0.18}));
+    floor.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), new Vector3().fromArray(s.camera.up));
+    floor.receiveShadow = true;
+    this.grid.add(floor);
+  }
+
+  private makeLights(): void {
+    const up = new Vector3().fromArray(this.scene.camera.up), r = this.scene.radius, shadow = this.light.shadow;
+    const sky = new HemisphereLight(0xffffff, 0x9aa3ad, 1.1);
+    sky.position.copy(up);
+    shadow.mapSize.set(2048, 2048);
+    Object.assign(shadow.camera, {left: -1.6 * r, right: 1.6 * r, top: 1.6 * r, bottom: -1.6 * r, near: 0.1 * r, far: 12 * r});
+    shadow.bias = -2e-4;
+    shadow.normalBias = 2e-3 * r;
+    this.light.castShadow = true;
+    this.world.add(sky, new AmbientLight(0xffffff, 0.35), this.light, this.light.target);
+  }
+
+  setTheme(): void {
+    const dark = isDark();
+    this.world.background = new Color(dark ? '#15191e' : '#f4f6f8');
+    this.grid.traverse(o => { if (o instanceof LineSegments) (o.material as LineBasicMaterial).color.set(dark ? '#8a97a6' : '#7c8794'); });
+    this.stale = true;
+  }
+
+  // ---- the camera
+  // direction from which the mechanism is seen, then as far away that all of its motion is there
+  preset(name: string): void {
+    const c = this.scene.camera, up = new Vector3().fromArray(c.up), front = new Vector3().fromArray(c.front), right = new Vector3().fromArray(c.right);
+    const by = (azimuth: number, elevation: number) => front.clone().multiplyScalar(Math.cos(azimuth)).addScaledVector(right, Math.sin(azimuth))
+      .multiplyScalar(Math.cos(elevation)).addScaledVector(up, Math.sin(elevation));
+    const from = name === 'front' ? front : name === 'side' ? right : name === 'top' ? by(0, 1.5607) : by(c.azimuth, c.elevation);
+    this.look(from);
+  }
+
+  fit(): void { this.look(this.camera.position.clone().sub(this.controls.target).normalize()); }
+
+  private look(from: Vector3): void {
+    const wide = Math.min(1, this.camera.aspect), distance = this.scene.radius / Math.sin(0.5 * VIEW_ANGLE * Math.PI / 180) / wide;
+    const target = new Vector3().fromArray(this.scene.camera.centre).add(this.travel());
+    this.controls.target.copy(target);
+    this.camera.position.copy(target).addScaledVector(from, 1.05 * distance);
+    this.anchor.copy(this.followPoint());
+    this.controls.update();
+    this.stale = true;
+  }
+
+  // how far a mechanism that travels has gone
+  private travel(): Vector3 {
+    if (!this.scene.follows && !this.scene.falls) return new Vector3();
+    const now = this.film.middle(), start = new Vector3();
+    const n = this.scene.bodies.length;
+    for (let b = 0; b < n; b++) start.add(this.film.pointAt(0, b, [0, 0, 0]));
+    now.addScaledVector(start, -1 / Math.max(n, 1));
+    const up = new Vector3().fromArray(this.scene.camera.up), height = now.dot(up);
+    if (!this.scene.falls) now.addScaledVector(up, -height);
+    if (!this.scene.follows) now.copy(up).multiplyScalar(height);
+    return now;
+  }
+
+  private followPoint(): Vector3 {
+    return this.followed >= 0 ? this.film.poses[this.followed].r.clone() : this.travel();
+  }
+
+  follow(body: number): void {
+    this.followed = body;
+    this.anchor.copy(this.followPoint());
+  }
+
+  // ---- at a time
+  place(t: number): void {
+    const poses = this.film.at(t);
+    poses.forEach((pose, b) => {
+      this.parts[b].group.position.copy(pose.r);
+      this.parts[b].group.quaternion.copy(pose.q);
+    });
+    this.scene.coils.forEach((coil, i) => this.springs[i].between(this.film.point(coil.from, coil.fromR), this.film.point(coil.to, coil.toR)));
+    this.arrows.forEach((arrow, b) => this.placeArrow(arrow, b, t));
+    this.placeCamera();
+    this.stale = true;
+  }
+
+  private placeCamera(): void {
+    const now = this.followPoint(), step = now.clone().sub(this.anchor);
+    this.camera.position.add(step);
+    this.controls.target.add(step);
+    this.anchor.copy(now);
+    // the ground moves in whole squares under a mechanism that travels, light and shadow go with it
+    const s = this.scene, up = new Vector3().fromArray(s.camera.up), right = new Vector3().fromArray(s.camera.right), front = new Vector3().fromArray(s.camera.front);
+    const centre = new Vector3().fromArray(s.camera.centre).add(this.travel()), big = 5 * s.grid;
+    this.grid.position.set(0, 0, 0)
+      .addScaledVector(right, Math.round(centre.dot(right) / big) * big)
+      .addScaledVector(front, Math.round(centre.dot(front) / big) * big)
+      .addScaledVector(up, s.floor + new Vector3().fromArray(s.camera.centre).dot(up));
+    this.light.target.position.copy(centre);
+    this.light.position.copy(centre).addScaledVector(up, 4 * s.radius).addScaledVector(front, 1.8 * s.radius).addScaledVector(right, 1.4 * s.radius);
+  }
+
+  private placeArrow(arrow: ArrowHelper, body: number, t: number): void {
+    const at = this.film.point(body, this.scene.bodies[body].centre), v = this.film.velocity(t, body, this.scene.bodies[body].centre);
+    const speed = v.length(), length = speed * (arrow.userData.scale as number);
+    arrow.visible = length > 1e-3 * this.scene.size;
+    if (!arrow.visible) return;
+    arrow.position.copy(at);
+    arrow.setDirection(v.divideScalar(speed));
+    arrow.setLength(length, 0.25 * Math.min(length, 0.2 * this.scene.size), 0.12 * Math.min(length, 0.2 * this.scene.size));
+  }
+
+  // ---- what is chosen to be shown
+  showBody(body: number, on: boolean): void { this.part(body).group.visible = on; this.stale = true; }
+
+  fade(body: number, opacity: number): void {
+    for (const material of this.part(body).materials) {
+      material.opacity = opacity;
+      material.transparent = opacity < 1;
+      material.depthWrite = opacity === 1;
+      material.needsUpdate = true;
+    }
+    this.stale = true;
+  }
+
+  private part(body: number): Part { return this.parts[body < 0 ? this.parts.length - 1 : body]; }
+
+  highlight(body: number | null): void {
+    this.parts.forEach((part, i) => part.materials.forEach(m => m.emissive.set(i === body ? '#1d5fa8' : '#000000')));
+    this.stale = true;
+  }
+
+  showSprings(on: boolean): void { for (const spring of this.springs) spring.group.visible = on; this.stale = true; }
+  showGrid(on: boolean): void { this.grid.visible = on; this.stale = true; }
+  showShadows(on: boolean): void { this.light.castShadow = on; this.stale = true; }
+
+  showTraces(on: boolean): void {
+    clear(this.traces);
+    if (on) for (const trace of this.scene.traces) {
+      const points = Array.from({length: this.film.frames}, (_, i) => this.film.pointAt(i, trace.body, trace.r));
+      this.traces.add(new Line(new BufferGeometry().setFromPoints(points), new LineBasicMaterial({color: this.scene.colours[trace.paint]})));
+    }
+    this.stale = true;
+  }
+
+  // copies of the bodies at some instants
+  showGhosts(on: boolean): void {
+    const COUNT = 6;
+    clear(this.ghosts);
+    const now = this.film.frameAt(this.lastTime());
+    if (on) for (let k = 0; k < COUNT; k++) {
+      this.film.at(this.film.timeOf(Math.round(k * (this.film.frames - 1) / (COUNT - 1))));
+      this.film.poses.forEach((pose, b) => {
+        const ghost = this.parts[b].group.clone();
+        ghost.position.copy(pose.r);
+        ghost.quaternion.copy(pose.q);
+        ghost.traverse(o => {
+          if (!(o instanceof Mesh)) return;
+          o.material = (o.material as MeshStandardMaterial).clone();
+          Object.assign(o.material, {transparent: true, opacity: 0.16, depthWrite: false});
+          o.castShadow = false;
+          delete o.userData.body;
+        });
+        this.ghosts.add(ghost);
+      });
+    }
+    this.film.at(this.film.timeOf(now));
+    this.stale = true;
+  }
+
+  private shown = NaN;
+  private lastTime(): number { return Number.isNaN(this.shown) ? this.film.start : this.shown; }
+
+  showArrows(on: boolean): void {
+    for (const arrow of this.arrows) this.world.remove(arrow);
+    this.arrows.length = 0;
+    if (on) {
+      const fastest = this.fastest(), scale = fastest > 0 ? 0.35 * this.scene.size / fastest : 0;
+      this.scene.bodies.forEach(() => {
+        const arrow = new ArrowHelper(new Vector3(1, 0, 0), new Vector3(), 1, '#c2410c');
+        arrow.userData.scale = scale;
+        this.arrows.push(arrow);
+        this.world.add(arrow);
+      });
+      this.arrows.forEach((arrow, b) => this.placeArrow(arrow, b, this.lastTime()));
+    }
+    this.stale = true;
+  }
+
+  private fastest(): number {
+    let most = 0;
+    const step = Math.max(1, Math.floor(this.film.frames / 50));
+    for (let i = 0; i < this.film.frames; i += step)
+      this.scene.bodies.forEach((body, b) => { most = Math.max(most, this.film.velocity(this.film.timeOf(i), b, body.centre).length()); });
+    return most;
+  }
+
+  showFrames(on: boolean): void {
+    if (on && this.marks.axes.length === 0) this.scene.bodies.forEach((_, b) => {
+      const axes = new AxesHelper(0.12 * this.scene.size);
+      (axes.material as Material).depthTest = false;
+      axes.renderOrder = 1;
+      this.parts[b].group.add(axes);
+      this.marks.axes.push(axes);
+    });
+    for (const axes of this.marks.axes) axes.visible = on;
+    this.stale = true;
+  }
+
+  showCentres(on: boolean): void {
+    if (on && this.marks.centres.length === 0) this.scene.bodies.forEach((body, b) => {
+      const ball = new Mesh(new SphereGeometry(0.012 * this.scene.size, 12, 8), new MeshBasicMaterial({color: '#b91c1c', depthTest: false}));
+      ball.renderOrder = 2;
+      ball.position.fromArray(body.centre);
+      this.parts[b].group.add(ball);
+      this.marks.centres.push(ball);
+    });
+    for (const ball of this.marks.centres) ball.visible = on;
+    this.stale = true;
+  }
+
+  // ---- the mouse
+  // The body at a place of the canvas (pixels of the page); null: nothing there
+  pick(x: number, y: number): {body: number; point: Vector3} | null {
+    const box = this.canvas.getBoundingClientRect(), ray = new Raycaster();
+    ray.setFromCamera(new Vector2(2 * (x - box.left) / box.width - 1, 1 - 2 * (y - box.top) / box.height), this.camera);
+    const solids: Object3D[] = this.parts.filter(p => p.group.visible).flatMap(p => p.group.children.filter(c => c.userData.body !== undefined));
+    const hit = ray.intersectObjects(solids, false)[0];
+    return hit ? {body: hit.object.userData.body as number, point: hit.point} : null;
+  }
+
+  // where a point of the world is on the canvas
+  project(point: Vector3): {x: number; y: number} {
+    const box = this.canvas.getBoundingClientRect(), p = point.clone().project(this.camera);
+    return {x: box.left + (p.x + 1) / 2 * box.width, y: box.top + (1 - p.y) / 2 * box.height};
+  }
+
+  // ---- pictures
+  private resize(): void {
+    const parent = this.canvas.parentElement;
+    if (!parent) return;
+    const width = Math.max(parent.clientWidth, 1), height = Math.max(parent.clientHeight, 1);
+    this.renderer.setSize(width, height);
+    this.camera.aspect = width / height;
+    this.camera.updateProjectionMatrix();
+    this.stale = true;
+  }
+
+  show(t: number): void { this.shown = t; this.place(t); }
+
+  // draws if something has changed; answers whether it did
+  draw(force = false): boolean {
+    if (!this.stale && !force) return false;
+    this.stale = false;
+    this.renderer.render(this.world, this.camera);
+    return true;
+  }
+
+  // whether the processor draws it, without a graphics card
+  isSlow(): boolean {
+    const gl = this.renderer.getContext(), info = gl.getExtension('WEBGL_debug_renderer_info');
+    return info !== null && /swiftshader|llvmpipe|software/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)));
+  }
+
+  picture(): Promise<Blob> {
+    this.draw(true);
+    return new Promise((done, fail) => this.canvas.toBlob(blob => (blob ? done(blob) : fail(new Error('no picture'))), 'image/png'));
+  }
+}
+
+function clear(group: Group): void {
+  for (const child of [...group.children]) group.remove(child);
+}

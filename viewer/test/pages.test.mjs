@@ -1,0 +1,273 @@
+// Reports in a real browser: node --test viewer/test. KARDAN: the program, CHROMIUM: the browser.
+//
+// What is in front at a pixel is checked against a ray test of its own on the data of the page: boxes, balls, cylinders and tubes in
+// closed form, without three.js.
+import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
+import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {after, before, test} from 'node:test';
+import {fileURLToPath} from 'node:url';
+import {chromium} from 'playwright-core';
+
+const here = fileURLToPath(new URL('.', import.meta.url)), root = join(here, '../..');
+const program = process.env.KARDAN ?? join(root, 'build/kardan');
+const browserPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const MOST_BYTES = 1.5e6;
+let browser, folder;
+
+before(async () => {
+  assert.ok(existsSync(program), `${program} is missing: make all`);
+  assert.ok(existsSync(browserPath), `${browserPath} is missing: package chromium`);
+  folder = mkdtempSync(join(tmpdir(), 'kardan-pages-'));
+  browser = await chromium.launch({executablePath: browserPath,
+    args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist']});
+});
+after(async () => {
+  await browser?.close();
+  if (folder) rmSync(folder, {recursive: true});
+});
+
+// the page of a model; further arguments of the program behind it
+function report(model, ...more) {
+  const out = mkdtempSync(join(folder, 'run-'));
+  execFileSync(program, ['simulate', model, '--output', out, '--quiet', ...more], {stdio: ['ignore', 'ignore', 'pipe']});
+  return join(out, readdirSync(out).find(name => name.endsWith('.html')));
+}
+
+async function open(path, size = {width: 1000, height: 900}) {
+  const page = await browser.newPage({viewport: size}), errors = [];
+  page.on('console', m => { if (m.type() === 'error') errors.push(m.text()); });
+  page.on('pageerror', e => errors.push(e.message));
+  page.on('request', r => { if (!r.url().startsWith('file:') && !r.url().startsWith('blob:') && !r.url().startsWith('data:')) errors.push(`loads ${r.url()}`); });
+  await page.goto('file://' + path);
+  await page.waitForSelector('[data-ready]', {timeout: 60000});
+  assert.equal(await page.getAttribute('[data-kardan-viewer]', 'data-ready'), 'yes');
+  return {page, errors};
+}
+
+// ---- an own ray test: the body in front along p + s d
+const rotate = ([w, x, y, z], [a, b, c]) => { // q v q*
+  const tx = 2 * (y * c - z * b), ty = 2 * (z * a - x * c), tz = 2 * (x * b - y * a);
+  return [a + w * tx + y * tz - z * ty, b + w * ty + z * tx - x * tz, c + w * tz + x * ty - y * tx];
+};
+const conjugate = ([w, x, y, z]) => [w, -x, -y, -z];
+const minus = (a, b) => a.map((x, i) => x - b[i]);
+const into = (r, q, p, d) => [rotate(conjugate(q), minus(p, r)), rotate(conjugate(q), d)];
+
+// first entry into a solid of the given form, sizes taken out
+function entry(form, ratio, p, d) {
+  if (form === 0) return quadric(p, d, 3, 1);
+  if (form === 1) return slab(p, d, 0.5);
+  const hits = [];
+  const rims = form === 4 ? [1, Math.min(Math.max(ratio, 0.05), 0.98)] : [1];
+  for (const radius of rims) for (const s of roots(p, d, 2, radius)) if (Math.abs(p[2] + s * d[2]) <= 0.5) hits.push(s);
+  for (const z of [-0.5, 0.5]) {
+    const s = (z - p[2]) / d[2], rho = Math.hypot(p[0] + s * d[0], p[1] + s * d[1]);
+    if (rho <= 1 && (form !== 4 || rho >= rims[1])) hits.push(s);
+  }
+  return Math.min(...hits.filter(s => s > 0), Infinity);
+}
+function roots(p, d, n, radius) {
+  let a = 0, b = 0, c = -radius * radius;
+  for (let i = 0; i < n; i++) { a += d[i] * d[i]; b += p[i] * d[i]; c += p[i] * p[i]; }
+  const D = b * b - a * c;
+  return D < 0 ? [] : [(-b - Math.sqrt(D)) / a, (-b + Math.sqrt(D)) / a];
+}
+const quadric = (p, d, n, radius) => Math.min(...roots(p, d, n, radius).filter(s => s > 0), Infinity);
+function slab(p, d, h) {
+  let low = 0, high = Infinity;
+  for (let i = 0; i < 3; i++) {
+    const a = (-h - p[i]) / d[i], b = (h - p[i]) / d[i];
+    low = Math.max(low, Math.min(a, b));
+    high = Math.min(high, Math.max(a, b));
+  }
+  return low <= high ? low : Infinity;
+}
+function bodyInFront(scene, poses, eye, direction) {
+  let best = {s: Infinity, body: null};
+  for (const solid of scene.solids) {
+    if (solid.form === 3) continue; // feet on the ground
+    let [p, d] = solid.body < 0 ? [eye, direction] : into(poses[solid.body].r, poses[solid.body].q, eye, direction);
+    [p, d] = into(solid.r, solid.q, p, d);
+    p = p.map((x, i) => x / solid.size[i]);
+    d = d.map((x, i) => x / solid.size[i]);
+    const s = entry(solid.form, solid.ratio, p, d);
+    if (s < best.s) best = {s, body: solid.body};
+  }
+  return best.body;
+}
+
+// Every body in a colour of its own, without light; then what the pixels say against the rays, away from edges
+async function compareDepth(page) {
+  const seen = await page.evaluate(() => {
+    const {stage, run} = window.kardan;
+    stage.showSprings(false); stage.showGrid(false); stage.showShadows(false);
+    stage.parts.forEach((part, i) => part.materials.forEach(m => {
+      m.color.set(0); m.emissive.setRGB((40 + 17 * i % 200) / 255, (60 + 61 * i % 190) / 255, (90 + 113 * i % 160) / 255, 'srgb'); m.needsUpdate = true;
+    }));
+    stage.draw(true);
+    const canvas = document.createElement('canvas'), w = stage.canvas.width, h = stage.canvas.height;
+    canvas.width = w; canvas.height = h;
+    const context = canvas.getContext('2d');
+    context.drawImage(stage.canvas, 0, 0);
+    const data = context.getImageData(0, 0, w, h).data, same = (a, b) => Math.abs(a - b) <= 3;
+    const colours = stage.parts.map((_, i) => [40 + 17 * i % 200, 60 + 61 * i % 190, 90 + 113 * i % 160]);
+    const bodyAt = (x, y) => colours.findIndex(c => c.every((v, k) => same(v, data[4 * (y * w + x) + k])));
+    const pixels = [], step = Math.floor(w / 60), camera = stage.camera;
+    for (let y = step; y < h - step; y += step) for (let x = step; x < w - step; x += step) {
+      const b = bodyAt(x, y);
+      if (b < 0 || [[-2, 0], [2, 0], [0, -2], [0, 2]].some(([i, k]) => bodyAt(x + i, y + k) !== b)) continue;
+      const far = camera.position.clone().set(2 * (x + 0.5) / w - 1, 1 - 2 * (y + 0.5) / h, 0.5).unproject(camera).sub(camera.position).normalize();
+      pixels.push({body: b < run.scene.bodies.length ? b : -1, direction: far.toArray()});
+    }
+    return {pixels, eye: camera.position.toArray(), scene: run.scene,
+            poses: stage.film.poses.map(p => ({r: p.r.toArray(), q: [p.q.w, p.q.x, p.q.y, p.q.z]}))};
+  });
+  let wrong = 0;
+  const bodies = new Set();
+  for (const pixel of seen.pixels) {
+    bodies.add(pixel.body);
+    if (bodyInFront(seen.scene, seen.poses, seen.eye, pixel.direction) !== pixel.body) wrong++;
+  }
+  return {wrong, count: seen.pixels.length, bodies};
+}
+
+for (const [name, least] of [['models/closed-loop-car.yaml', 2], ['viewer/test/washing-machine.yaml', 1], ['viewer/test/rings.yaml', 2]])
+  test(`depth: what is in front at a pixel is what a ray meets first (${name})`, async () => {
+    const {page, errors} = await open(report(join(root, name), '--t-end', '0.5'));
+    for (const t of [0, 0.25, 0.5]) {
+      await page.evaluate(time => window.kardan.clock.set(time), t);
+      for (const view of ['default', 'side', 'front']) {
+        await page.evaluate(v => window.kardan.stage.preset(v), view);
+        const {wrong, count, bodies} = await compareDepth(page);
+        assert.ok(count > 20 && bodies.size >= least, `${count} pixels, ${bodies.size} bodies`);
+        assert.ok(wrong <= 0.01 * count, `${wrong} of ${count} pixels show a body that is behind (${view}, t = ${t})`);
+      }
+    }
+    assert.deepEqual(errors, []);
+    await page.close();
+  });
+
+test('scrubbing changes the picture, the clock and the cursors of all plots', async () => {
+  const {page, errors} = await open(report(join(root, 'models/slider-crank.yaml')));
+  const look = () => page.evaluate(() => {
+    window.kardan.stage.draw(true);
+    return {picture: window.kardan.stage.canvas.toDataURL(), clock: document.querySelector('.clock').textContent,
+            legend: [...document.querySelectorAll('.u-legend')].map(l => l.textContent), t: window.kardan.clock.t};
+  });
+  const first = await look();
+  await page.locator('.bar input[type=range]').first().fill('5000');
+  const second = await look();
+  assert.notEqual(first.picture, second.picture);
+  assert.notEqual(first.clock, second.clock);
+  assert.ok(first.legend.length > 1 && first.legend.every((text, i) => text !== second.legend[i]));
+  // a click into a plot goes to that time
+  await page.locator('.u-over').first().scrollIntoViewIfNeeded();
+  const box = await page.locator('.u-over').first().boundingBox();
+  await page.mouse.click(box.x + 0.25 * box.width, box.y + 0.5 * box.height);
+  assert.ok((await look()).t < second.t);
+  // arrow keys step by frames, space plays
+  await page.locator('canvas').first().focus();
+  const before = (await look()).t;
+  await page.keyboard.press('ArrowRight');
+  assert.ok((await look()).t > before);
+  await page.keyboard.press(' ');
+  await page.waitForTimeout(500);
+  assert.equal(await page.evaluate(() => window.kardan.clock.playing), true);
+  await page.keyboard.press(' ');
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('plots: zoom by dragging, phase plot, spectrum with its peak where the oscillation is', async () => {
+  const {page, errors} = await open(report(join(root, 'models/pendulum.yaml')));
+  await page.locator('.u-over').first().scrollIntoViewIfNeeded();
+  const box = await page.locator('.u-over').first().boundingBox();
+  const range = () => page.evaluate(() => { const s = window.kardan.panels[0].plot.scales.x; return s.max - s.min; });
+  const all = await range();
+  await page.mouse.move(box.x + 0.3 * box.width, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 0.6 * box.width, box.y + 25, {steps: 5});
+  await page.mouse.up();
+  assert.ok(await range() < 0.5 * all);
+  const list = page.locator('figure.plot select').first();
+  await list.selectOption({index: 1});
+  const peak = await page.evaluate(() => {
+    const [f, a] = window.kardan.panels[0].plot.data;
+    const column = window.kardan.run.column[window.kardan.panels[0].plotOf.channels[0]], rows = window.kardan.run.rows;
+    let crossings = 0;
+    const mean = column.reduce((s, x) => s + x, 0) / column.length;
+    for (let i = 1; i < column.length; i++) if ((column[i] - mean) * (column[i - 1] - mean) < 0) crossings++;
+    return {f: f[a.indexOf(Math.max(...a))], expected: crossings / 2 / (rows[rows.length - 1] - rows[0])};
+  });
+  assert.ok(Math.abs(peak.f - peak.expected) < 0.35 * peak.expected + 0.1, JSON.stringify(peak));
+  await list.selectOption({index: 2});
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('a click on a body tells its name; hiding it uncovers what is behind', async () => {
+  const {page, errors} = await open(report(join(root, 'viewer/test/washing-machine.yaml')));
+  await page.evaluate(() => window.kardan.stage.preset('side'));
+  const at = await page.evaluate(() => {
+    const {stage} = window.kardan;
+    stage.draw(true);
+    const box = stage.canvas.getBoundingClientRect();
+    return {x: box.left + box.width / 2, y: box.top + box.height / 2};
+  });
+  await page.mouse.click(at.x, at.y);
+  assert.match(await page.locator('.facts').textContent(), /^tub/);
+  await page.getByLabel('show tub').uncheck();
+  await page.mouse.click(at.x, at.y);
+  assert.match(await page.locator('.facts').textContent(), /^(drum|linen)/);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('narrow window: nothing is wider than the page', async () => {
+  const {page, errors} = await open(report(join(root, 'models/stewart.yaml')), {width: 360, height: 740});
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  const widest = await page.evaluate(() => [...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+    .map(e => `${e.tagName} ${e.className} ${e.textContent.slice(0, 30)}`).slice(-4));
+  assert.ok(wide <= 1, `${wide} pixels too wide: ${widest.join('; ')}`);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('names of a model are data: markup in them is shown, not run', async () => {
+  const text = readFileSync(join(root, 'models/pendulum.yaml'), 'utf8');
+  const title = '</script><script>window.broken = 1</script><b>"\'&';
+  const model = join(folder, 'hostile.yaml');
+  writeFileSync(model, text.replace(/^title: .*$/m, `title: '${title.replace(/'/g, "''")}'`));
+  const {page, errors} = await open(report(model));
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  assert.equal(await page.locator('h1').textContent(), title);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+const gallery = readdirSync(join(root, 'models')).filter(name => name.endsWith('.yaml'));
+test('pages of all gallery models open without an error, draw something, and are small', {timeout: 1200000}, async () => {
+  for (const name of gallery) {
+    const path = report(join(root, 'models', name), '--t-end', '0.3'), size = statSync(path).size;
+    assert.ok(size < MOST_BYTES, `${name}: ${size} bytes`);
+    const {page, errors} = await open(path);
+    const bodies = await page.evaluate(() => window.kardan.run.scene.bodies.length);
+    assert.ok(bodies > 0, name);
+    const colours = await page.evaluate(() => {
+      const {stage} = window.kardan, canvas = document.createElement('canvas');
+      stage.draw(true);
+      canvas.width = 160; canvas.height = 120;
+      const context = canvas.getContext('2d');
+      context.drawImage(stage.canvas, 0, 0, 160, 120);
+      const data = context.getImageData(0, 0, 160, 120).data, found = new Set();
+      for (let i = 0; i < data.length; i += 4) found.add(data[i] >> 4 << 8 | data[i + 1] >> 4 << 4 | data[i + 2] >> 4);
+      return found.size;
+    });
+    assert.ok(colours > 4, `${name}: the picture is empty`);
+    assert.deepEqual(errors, [], name);
+    await page.close();
+  }
+});
