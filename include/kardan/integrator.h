@@ -23,7 +23,8 @@ KD_EXTERN_C_BEGIN
     X(KD_DOPRI5, dopri5)                                                                                               \
     X(KD_DOP853, dop853)                                                                                               \
     X(KD_HALF_EXPLICIT, half_explicit)                                                                                 \
-    X(KD_EXTRAPOLATION, extrapolation)
+    X(KD_EXTRAPOLATION, extrapolation)                                                                                 \
+    X(KD_MIDPOINT, midpoint)
 
 typedef enum kd_integrator_kind {
 #define KD_INTEGRATOR_ENUM(name, class_name) name,
@@ -35,7 +36,7 @@ typedef enum kd_integrator_kind {
 // ---- options --------------------------------------------------------------------------------------------------------
 // Defaults, ranges and sentences: docs/guide/options.md, or kd_option_at.
 
-// radau, sdirk
+// radau, sdirk, midpoint
 typedef struct kd_implicit_options {
     int    method;         // kd_sdirk_method
     int    max_newton;     // NIT
@@ -127,7 +128,7 @@ typedef struct kd_integrator_options {
     double                   h_fixed;     // [s] > 0: constant steps without error control, where the method has them
     long                     max_steps;   // NMAX; attempts of one run (kd_simulation_run); a further run goes on
     bool                     dense_often; // dense output is asked for in most steps: choose what makes it cheap
-    kd_implicit_options      radau, sdirk;
+    kd_implicit_options      radau, sdirk, midpoint;
     kd_bdf_options           bdf;
     kd_explicit_options      explicit_rk; // of dopri5, dop853, half-explicit
     kd_extrapolation_options extrapolation;
@@ -160,6 +161,7 @@ typedef struct kd_integrator_info {
     kd_integrates needs;
     bool          one_step; // nothing but the last point counts: forms may change between steps at no cost
     kd_continues  projected;
+    bool          projects;     // by itself, after every step, where a form with a right-hand side drifts
     int           index_max;    // highest differentiation index of the forms that it integrates
     bool          selectors;    // forms whose selectors or coordinates change between steps (psf)
     bool          updates;      // uses the cheap updates of the Newton matrix (kd_dae_class.update)

@@ -83,6 +83,10 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
         {"--order-max", "K",
          "highest order of bdf, cvode and extrapolation, order of arkode; default: 5, adams 12, extrapolation 18",
          KD_CLI_COUNT, &m->order_max},
+        {"--option", "NAME=VALUE",
+         "any option of a formulation, an integrator, steps, start, events: radau.max_newton=7; kardan help options "
+         "lists them; may be given several times",
+         KD_CLI_LIST, &m->settings},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
          KD_CLI_POSITIVE, &m->rtol},
         {"--atol", "A", "absolute tolerance; default: the model's", KD_CLI_POSITIVE, &m->atol},
@@ -150,6 +154,30 @@ static bool read_integrator_options(kd_method *m)
     return true;
 }
 
+bool kd_method_set(kd_method *m, const char *place, const char *name, const char *value)
+{
+    char message[400];
+    if (kd_option_set(&m->options, name, value, message, sizeof message) >= 0) return true;
+    fprintf(stderr, "kardan: %s%s\n", place, message);
+    return false;
+}
+
+// --option NAME=VALUE, as often as it was given
+static bool read_settings(kd_method *m)
+{
+    char name[80];
+    for (int i = 0; i < m->settings.count; i++) {
+        const char *word = m->settings.word[i], *equals = strchr(word, '=');
+        if (!equals) {
+            fprintf(stderr, "kardan: --option wants NAME=VALUE, like radau.max_newton=7, not '%s'\n", word);
+            return false;
+        }
+        kd_text(name, sizeof name, "%.*s", (int)(equals - word), word);
+        if (!kd_method_set(m, "--option ", name, equals + 1)) return false;
+    }
+    return true;
+}
+
 static const char *with_place(const char *place, const char *what, char *text, size_t size)
 {
     kd_text(text, size, "%s%s%s", place, place[0] ? "|" : "", what);
@@ -164,6 +192,7 @@ bool kd_method_read(kd_method *m)
     for (i = 0; i < KD_FORMULATION_COUNT; i++) formulations[i] = kd_formulation_word((kd_formulation)i);
     for (i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator_kind)i);
     m->options = kd_simulation_options_default();
+    if (!read_settings(m)) return false;
     if (!choose(with_place(m->formulation_place, "formulation", what, sizeof what), m->formulation, formulations,
                 KD_FORMULATION_COUNT, &i))
         return false;
@@ -306,6 +335,9 @@ bool kd_method_check(const kd_method *m)
 static void choose_tolerances(kd_method *m)
 {
     const kd_integrator_options *o = &m->options.integrator_options;
+    const kd_integrator_options  standard = kd_integrator_options_default();
+    if (o->rtol != standard.rtol) m->rtol = o->rtol; // by --option, which goes first
+    if (o->atol != standard.atol) m->atol = o->atol;
     if (m->atol <= 0) m->atol = m->rtol > 0 ? m->rtol : o->atol;
     if (m->rtol <= 0) m->rtol = o->rtol;
     m->options.rtol = m->rtol;

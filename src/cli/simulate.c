@@ -311,10 +311,14 @@ static kd_status make_times(task *t)
     o->ntimes = n;
     o->output = take_output;
     o->context = t;
-    const bool driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
-    o->integrator_options.h_max =
-        driven && t->max_step == 0 ? (t->t_end - start) / DRIVEN_STEPS : t->max_step; // 0: no limit
-    o->integrator_options.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
+    const bool             driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
+    kd_integrator_options *steps = &o->integrator_options;
+    if (t->max_step > 0) steps->h_max = t->max_step;
+    if (driven && steps->h_max == 0) steps->h_max = (t->t_end - start) / DRIVEN_STEPS;
+    if (t->max_steps > 0)
+        steps->max_steps = t->max_steps;
+    else if (steps->max_steps == kd_integrator_options_default().max_steps)
+        steps->max_steps = LONG_MAX / 2; // the user waits as long as he likes
     return KD_OK;
 }
 

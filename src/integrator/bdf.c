@@ -85,7 +85,7 @@ typedef struct kd_bdf {
 static const kd_option options[] = {
     {KD_WHOLE("bdf.order_max", O, bdf.order_max, KD_BDF_ORDER_MAX, 1, KD_BDF_ORDER_MAX, "highest order; the formulas are stable up to 5"), .paper = "MXORD"},
     {KD_WHOLE("bdf.order_fixed", O, bdf.order_fixed, 0, 0, KD_BDF_ORDER_MAX, "this order only, after start values; 0: variable")},
-    {KD_WHOLE("bdf.max_newton", O, bdf.max_newton, 4, 2, 2147483647, "iterations of the corrector, at most"), .paper = "MAXIT"},
+    {KD_WHOLE("bdf.max_newton", O, bdf.max_newton, 4, 2, INFINITY, "iterations of the corrector, at most"), .paper = "MAXIT"},
     {KD_REAL("bdf.newton_stop", O, bdf.newton_stop, 0, 0, INFINITY, "kappa: the corrector stops when its error is below; 0: chosen"), .paper = "0.33"},
     {KD_REAL("bdf.cj_lower", O, bdf.cj_lower, 0.6, 0, 1, "the matrix is kept while cj / cj_old is above"), .above = true, .paper = "TEMP1"},
     {KD_REAL("bdf.cj_upper", O, bdf.cj_upper, 1.667, 1, INFINITY, "the matrix is kept while cj / cj_old is below"), .paper = "TEMP2"},

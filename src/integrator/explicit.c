@@ -650,7 +650,7 @@ kd_stats kd_explicit_stats(const kd_integrator *base)
 static const kd_option options[] = {
     {KD_REAL("explicit.safety", O, explicit_rk.safety, 0, 0, 1, "factor of the proposed step, of dopri5, dop853 and half-explicit; 0: the method's"), .below = true},
     {KD_REAL("explicit.beta", O, explicit_rk.beta, -1, -INFINITY, 0.2, "integral part of the step control; below 0: the method's")},
-    {KD_WHOLE("explicit.stiff_steps", O, explicit_rk.stiff_steps, 50, 0, 2147483647, "stiffness is looked for every so many steps; 0: never")},
+    {KD_WHOLE("explicit.stiff_steps", O, explicit_rk.stiff_steps, 50, 0, INFINITY, "stiffness is looked for every so many steps; 0: never")},
 };
 // clang-format on
 #undef O
@@ -729,6 +729,7 @@ static const double nodes_dop853[] = {0.0, 1.0 / 3.0, 0.25, 4.0 / 13.0, 127.0 / 
                  .available = true,                                                                                    \
                  .needs = needs_,                                                                                      \
                  .projected = KD_CONTINUES,                                                                            \
+                 .projects = true,                                                                                     \
                  .index_max = 1,                                                                                       \
                  .is_explicit = true,                                                                                  \
                  .one_step = true,                                                                                     \

@@ -414,7 +414,7 @@ static const kd_option options[] = {
     {KD_WHOLE("extrapolation.order_max", O, extrapolation.order_max, 18, 4, KD_EXTRAPOLATION_ORDER_MAX, "highest order; odd ones count as the even one below")},
     {KD_WHOLE("extrapolation.order", O, extrapolation.order, 0, 0, KD_EXTRAPOLATION_ORDER_MAX, "constant order, even, 2 with steps.h_fixed only; 0: chosen from step to step by work per unit step, with steps.h_fixed order_max")},
     {KD_WORD("extrapolation.sequence", O, extrapolation.sequence, KD_SEQUENCE_CHOSEN, SEQUENCES, "substeps of the columns: harmonic (2, 4, 6, 8, ...) is the least work, midpoint (2, 6, 10, 14, ...) has dense output without further evaluations; chosen: harmonic, midpoint where dense output is wanted often")},
-    {KD_WHOLE("extrapolation.stiff_steps", O, extrapolation.stiff_steps, 20, 0, 2147483647, "stiffness is looked for every so many steps; 0: never")},
+    {KD_WHOLE("extrapolation.stiff_steps", O, extrapolation.stiff_steps, 20, 0, INFINITY, "stiffness is looked for every so many steps; 0: never")},
 };
 // clang-format on
 #undef O
@@ -495,6 +495,7 @@ const kd_integrator_class kd_extrapolation_class = {
              .needs = KD_INTEGRATES_RHS,
              .one_step = true,
              .projected = KD_CONTINUES,
+             .projects = true,
              .index_max = 1,
              .is_explicit = true,
              .fixed_steps = true,

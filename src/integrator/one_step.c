@@ -240,7 +240,7 @@ static double quotient(const kd_one_step *s, double err)
 {
     const kd_implicit_options *o = s->rule;
     double safe = fmin(o->safety, o->safety * (1 + 2 * o->max_newton) / (s->iterations + 2 * o->max_newton));
-    return clamp(pow(err, 0.25) / safe, 1 / o->fac_upper, 1 / o->fac_lower);
+    return clamp(pow(err, s->method->exponent) / safe, 1 / o->fac_upper, 1 / o->fac_lower);
 }
 
 // predictive controller of Gustafsson (HW IV Eq. 8.25)
@@ -248,7 +248,7 @@ static double predictive_quotient(const kd_one_step *s, double err, double quot)
 {
     const kd_implicit_options *o = s->rule;
     if (o->classical || s->accepted_since_start < 1) return quot;
-    double g = s->h_accepted / s->h * pow(err * err / s->err_accepted, 0.25) / o->safety;
+    double g = s->h_accepted / s->h * pow(err * err / s->err_accepted, s->method->exponent) / o->safety;
     return fmax(quot, clamp(g, 1 / o->fac_upper, 1 / o->fac_lower));
 }
 

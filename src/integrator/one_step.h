@@ -20,9 +20,10 @@ static const double KD_HARMLESS = 0.1;      // a first increment of so few toler
 typedef struct kd_one_step kd_one_step;
 
 typedef struct kd_one_step_class {
-    int  order;        // as reported
-    bool forgets_rate; // of Newton's method, where coordinates are chosen anew
-    bool slope_jumps;  // x' of the start of a step is that of a stage: at a kink it jumps, it is not replaced
+    int    order;        // as reported
+    double exponent;     // of the error in the step control: 1 over the order of its estimate
+    bool   forgets_rate; // of Newton's method, where coordinates are chosen anew
+    bool   slope_jumps;  // x' of the start of a step is that of a stage: at a kink it jumps, it is not replaced
     // Stages and error of an attempt from x with step h, err and *norm of it. KD_ERR_NEWTON with *shrink, the factor
     // for the next attempt; other failures as they come
     kd_status (*attempt)(kd_one_step *self, double *shrink, double *norm);
@@ -86,7 +87,7 @@ struct kd_one_step {
 void kd_one_step_init(kd_one_step *self, const kd_one_step_class *method, kd_implicit_options *rule);
 // Ranges that the options of all methods have, as rows: prefix of names, first default of theta, fac_upper
 #define KD_ONE_STEP_OPTIONS(prefix, field, theta_standard, theta_sentence, upper)                                      \
-    {KD_WHOLE(prefix ".max_newton", kd_integrator_options, field.max_newton, 10, 2, 2147483647,                        \
+    {KD_WHOLE(prefix ".max_newton", kd_integrator_options, field.max_newton, 10, 2, INFINITY,                          \
               "Newton iterations of an attempt, at most"),                                                             \
      .paper = "NIT"},                                                                                                  \
         {KD_SWITCH(prefix ".start_zero", kd_integrator_options, field.start_zero, 0,                                   \

@@ -39,7 +39,7 @@ typedef struct kd_radau {
 static const kd_option options[] = {
     KD_ONE_STEP_OPTIONS("radau", radau, 0.001, "the Jacobian is kept while Newton contracts faster; below 0: never", 8),
     {KD_WHOLE("radau.reference", O, radau.reference, 0, 0, STAGES, "Newton matrix at x_k (0) or at an extrapolated stage 1 to 3"), .paper = "NWTMAT"},
-    {KD_WHOLE("radau.newton_updates", O, radau.newton_updates, 0, 0, 2147483647, "new Newton matrices inside one Newton iteration"), .paper = "NWTUPD"},
+    {KD_WHOLE("radau.newton_updates", O, radau.newton_updates, 0, 0, INFINITY, "new Newton matrices inside one Newton iteration"), .paper = "NWTUPD"},
 };
 // clang-format on
 
@@ -420,6 +420,7 @@ static void interpolate(const kd_one_step *self, double t, double *x)
 }
 
 static const kd_one_step_class radau_method = {.order = 5,
+                                               .exponent = 0.25,
                                                .forgets_rate = true,
                                                .attempt = attempt,
                                                .end_point = end_point,

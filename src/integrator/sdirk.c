@@ -117,20 +117,23 @@ static kd_status prepare_matrices(kd_sdirk *s)
     return status == KD_OK ? factor(s) : status;
 }
 
-// Where Newton fails with derivatives of an earlier point: once more with new ones.
+kd_status kd_sdirk_solve(kd_sdirk *s, double *shrink)
+{
+    kd_status status = prepare_matrices(s);
+    if (status == KD_OK) status = kd_sdirk_stages(s, shrink);
+    if (status != KD_ERR_NEWTON || s->s.jacobian_here) return status;
+    status = linearize(s);
+    if (status == KD_OK) status = factor(s);
+    kd_one_step_forget(&s->s);
+    return status == KD_OK ? kd_sdirk_stages(s, shrink) : status;
+}
+
 static kd_status attempt(kd_one_step *self, double *shrink, double *err)
 {
     kd_sdirk *s = (kd_sdirk *)self;
-    kd_status status = prepare_matrices(s);
-    if (is_rosenbrock(s)) return status == KD_OK ? kd_sdirk_rosenbrock(s, err) : status;
-    if (status == KD_OK) status = kd_sdirk_stages(s, shrink);
-    if (status == KD_ERR_NEWTON && !self->jacobian_here) {
-        status = linearize(s);
-        if (status == KD_OK) status = factor(s);
-        kd_one_step_forget(self);
-        if (status == KD_OK) status = kd_sdirk_stages(s, shrink);
-    }
-    return status == KD_OK ? kd_sdirk_estimate(s, err) : status;
+    kd_status status = is_rosenbrock(s) ? prepare_matrices(s) : kd_sdirk_solve(s, shrink);
+    if (status != KD_OK) return status;
+    return is_rosenbrock(s) ? kd_sdirk_rosenbrock(s, err) : kd_sdirk_estimate(s, err);
 }
 
 static void end_point(kd_one_step *self)
@@ -153,37 +156,43 @@ static void accepted(kd_one_step *self)
     if (self->rule->method == KD_SDIRK_NEWTON) kd_sdirk_remember((kd_sdirk *)self);
 }
 
-static void forget(kd_one_step *self)
+void kd_sdirk_forget(kd_one_step *self)
 {
     kd_sdirk *s = (kd_sdirk *)self;
     memset(s->norm_first, 0, sizeof s->norm_first);
 }
 
 static const kd_one_step_class sdirk_method = {.order = 4,
+                                               .exponent = 0.25,
                                                .slope_jumps = true,
                                                .attempt = attempt,
                                                .end_point = end_point,
                                                .keeps = keeps,
                                                .end_slope = end_slope,
                                                .accepted = accepted,
-                                               .forget = forget,
+                                               .forget = kd_sdirk_forget,
                                                .interpolate = kd_one_step_hermite};
+
+void kd_sdirk_cut(kd_sdirk *s, int stages)
+{
+    kd_arena *a = &s->s.base.arena;
+    const int n = s->s.n;
+    s->deviation = kd_cut_double(a, n);
+    s->base = kd_cut_double(a, n);
+    s->part = kd_cut_double(a, n);
+    s->y = kd_cut_double(a, s->s.dae->nreduced_max);
+    for (int i = 0; i < stages; i++) {
+        s->Z[i] = kd_cut_double(a, n);
+        s->K[i] = kd_cut_double(a, n);
+    }
+}
 
 static kd_status init(kd_integrator *base)
 {
     kd_sdirk *s = (kd_sdirk *)base;
-    kd_arena *a = &base->arena;
-    const int n = base->n;
     kd_one_step_init(&s->s, &sdirk_method, &base->opt.sdirk);
     set_table(s);
-    s->deviation = kd_cut_double(a, n);
-    s->base = kd_cut_double(a, n);
-    s->part = kd_cut_double(a, n);
-    s->y = kd_cut_double(a, base->dae->nreduced_max);
-    for (int i = 0; i < KD_SDIRK_STAGES; i++) {
-        s->Z[i] = kd_cut_double(a, n);
-        s->K[i] = kd_cut_double(a, n);
-    }
+    kd_sdirk_cut(s, KD_SDIRK_STAGES);
     set_tolerances(s);
     return KD_OK;
 }

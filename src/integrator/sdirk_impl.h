@@ -27,6 +27,12 @@ typedef struct kd_sdirk {
     double  norm_first[KD_SDIRK_STAGES];             // first increment of each stage in the last Newton iterations
 } kd_sdirk;
 
+// Arrays of so many stages.
+void kd_sdirk_cut(kd_sdirk *s, int stages);
+// Nothing is known about the rates of the stages.
+void kd_sdirk_forget(kd_one_step *self);
+// Matrix and stages; where Newton fails with derivatives of an earlier point: once more with new ones.
+kd_status kd_sdirk_solve(kd_sdirk *s, double *shrink);
 // The five stages of SDIRK 4/15 from s->x with step s->h: Z, K. KD_OK; KD_ERR_NEWTON with *shrink, the factor for the
 // next attempt; other failures as they come.
 kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink);

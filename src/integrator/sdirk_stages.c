@@ -29,7 +29,7 @@ static const double alpha[5][5] = { // the last entry is beta
 
 static void predict_from_stages(kd_sdirk *s, int i)
 {
-    double *z = s->Z[i], beta = s->s.xdot_known ? alpha[i][4] * s->s.h : 0;
+    double *z = s->Z[i], beta = s->s.xdot_known ? (i == 0 ? s->table.c[0] : alpha[i][4]) * s->s.h : 0;
     for (int k = 0; k < s->s.nd; k++) z[k] = beta * s->s.xdot[k];
     for (int k = s->s.nd; k < s->s.n; k++) z[k] = 0;
     for (int j = 0; j < i; j++)
@@ -49,14 +49,14 @@ static void smooth_motion(kd_sdirk *s, double t)
 // nothing where it is. That hardly changes from step to step.
 void kd_sdirk_remember(kd_sdirk *s)
 {
-    smooth_motion(s, s->s.base.t_old + sdirk_c[0] * (s->s.base.t - s->s.base.t_old));
+    smooth_motion(s, s->s.base.t_old + s->table.c[0] * (s->s.base.t - s->s.base.t_old));
     for (int k = 0; k < s->s.n; k++) s->deviation[k] = s->s.x_old[k] + s->Z[0][k] - s->s.X[k];
 }
 
 static void predict_from_past(kd_sdirk *s)
 {
     double ratio = s->s.h / s->s.h_accepted;
-    smooth_motion(s, s->s.base.t + sdirk_c[0] * s->s.h);
+    smooth_motion(s, s->s.base.t + s->table.c[0] * s->s.h);
     for (int k = 0; k < s->s.n; k++) s->Z[0][k] = s->s.X[k] - s->s.base.x[k] + ratio * ratio * s->deviation[k];
 }
 

@@ -13,7 +13,7 @@
 static const kd_option start_rows[] = {
     {KD_SWITCH("start.assume", kd_initial_options, assume, 0, "positions and velocities are taken as they are, not corrected"), .paper = "IVCNSST"},
     {KD_REAL("start.tolerance", kd_initial_options, tolerance, 1e-9, 0, INFINITY, "residual that counts as consistent, relative to scale"), .above = true},
-    {KD_WHOLE("start.max_iterations", kd_initial_options, max_iterations, 50, 1, 2147483647, "Gauss-Newton iterations of the position level")},
+    {KD_WHOLE("start.max_iterations", kd_initial_options, max_iterations, 50, 1, INFINITY, "Gauss-Newton iterations of the position level")},
     {KD_SWITCH("start.euclidean", kd_initial_options, euclidean, 0, "closest point in the Euclidean norm instead of that of the mass matrix")},
 };
 static const kd_option event_rows[] = {

@@ -394,10 +394,10 @@ static kd_status check_integrator(kd_integrator_kind integrator, char *message, 
 // Explicit methods on the form ode drift: they project unless they were told not to
 static void choose_projection(const kd_integrator_info *method, kd_simulation_options *o)
 {
+    const kd_formulation_info *form = kd_formulation_about(o->formulation);
     if (o->formulation_options.projection == KD_PROJECT_AUTO)
         o->formulation_options.projection =
-            o->formulation == KD_ODE && method->is_explicit && method->projected == KD_CONTINUES ? KD_PROJECT_ALWAYS
-                                                                                                 : KD_PROJECT_NEVER;
+            form && form->has_rhs && form->drifts && method->projects ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
 }
 
 // Steps of a fixed size cannot be taken back. NULL: accepted steps are checked

@@ -137,7 +137,7 @@ static void projection_is_there_where_it_is_wanted(void **state)
     kd_formulation_options opt = projecting(KD_PROJECT_BOUND, true);
     opt.projection_bound = 0;
     assert_int_equal(kd_formulation_create(eom, NULL, x, KD_INDEX1, &opt, &dae, message, sizeof message),
-                     KD_ERR_TOLERANCE);
+                     KD_ERR_ARGUMENT);
     opt = projecting((kd_projection)9, true);
     assert_int_equal(kd_formulation_create(eom, NULL, x, KD_INDEX1, &opt, &dae, message, sizeof message),
                      KD_ERR_ARGUMENT);
