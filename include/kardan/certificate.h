@@ -13,6 +13,7 @@
 #define KARDAN_CERTIFICATE_H
 
 #include <kardan/eom.h>
+#include <kardan/probe.h>
 #include <kardan/simulation.h>
 
 KD_EXTERN_C_BEGIN
@@ -93,12 +94,15 @@ typedef struct kd_findings {
     double        kinetic, potential, dissipated, supplied, balance; // [J]; 0 if the equations do not tell energies
     const double *a; // (nv) acceleration that was judged: that of the state or, if that contradicts the state's forces
                      // and multipliers, the one that those give
+    const kd_probe *probe; // that is set to the state, with this acceleration
 } kd_findings;
 
 typedef struct kd_certifier kd_certifier;
 
 // eom must outlive it; *inputs (may be NULL) is copied. On failure *certifier is NULL.
 KD_API kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_certifier **certifier) KD_NODISCARD;
+// The same by a probe of the caller, which must outlive it and is left at the state that was looked at last.
+KD_API kd_status kd_certifier_create_by(kd_probe *probe, kd_certifier **certifier) KD_NODISCARD;
 KD_API void      kd_certifier_destroy(kd_certifier *certifier); // NULL is fine
 // Look at a state, at or behind the last one. Does not allocate. With the simulation that shows x (from inside its
 // output function) the powers of dissipation and supply are integrated by a Gauss-Lobatto formula over each step; with

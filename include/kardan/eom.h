@@ -332,6 +332,15 @@ KD_API bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var);
 // ones. The arrays stay the caller's and must stay valid and unchanged while the point is used.
 typedef struct kd_eom_data kd_eom_data;
 
+// Stages of an evaluation point, in the order in which they are set.
+typedef enum kd_stage {
+    KD_STAGE_NONE,
+    KD_STAGE_TIME,
+    KD_STAGE_POSITION,
+    KD_STAGE_VELOCITY,
+    KD_STAGE_ACCELERATION
+} kd_stage;
+
 // Memory: vectors, and full matrices while they are small. Of a large system that gives its blocks sparse (pattern),
 // full matrices are made by kd_eom_data_reserve, or where that was not called at the first request for one (kd_eom_Z,
 // KD_MASS, kd_eom_derivatives, kd_eom_constraint_matrices); no call allocates again later. kd_eom_eval of the supplied
@@ -347,6 +356,10 @@ KD_API void            kd_eom_at_velocity(kd_eom_data *d, const double *v, const
 KD_API void            kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, const double *lambda,
                                               const double *mu);
 KD_API const kd_point *kd_eom_point(const kd_eom_data *d);
+// Where the functions get their context from: that of kd_eom_def, or this point's work object of make_work.
+KD_API void         *kd_eom_data_context(const kd_eom_data *d);
+KD_API const kd_eom *kd_eom_data_eom(const kd_eom_data *d);
+KD_API kd_stage      kd_eom_data_stage(const kd_eom_data *d); // that is reached
 
 // Value of a function. Every answer is checked for NaN and infinity (then KD_EVAL_RETRY); see kd_eom_data_fault. out
 // must not overlap the arrays of the point.
@@ -451,6 +464,7 @@ typedef struct kd_state {
     double        *p, *v, *r, *w, *s, *lambda, *mu, *a, *z;
     const double  *theta; // (ntheta) parameters, the caller's, fixed during a simulation; NULL: the definition's
     unsigned char *active_lambda, *active_mu; // 1: the row holds; 0: it reads lambda_i = 0
+    bool           unsolved;                  // a is not that of the state: nobody has solved for it. Default false
     int            n;                         // np + nv + nr + nw + ns + nlambda + nmu, the part p .. mu
     size_t         size;                      // doubles in the block that starts at p
 } kd_state;
@@ -469,6 +483,13 @@ typedef struct kd_inputs {
     kd_eval (*eval)(double t, void *context, double *u, double *du, double *ddu);
     void *context;
 } kd_inputs;
+
+// The evaluation point at a state, up to a stage: parameters, inputs of its time (kept in the point; NULL: all 0), then
+// positions, velocities, accelerations of x, which must stay unchanged while the point is used. Not KD_EVAL_OK: the
+// inputs could not be evaluated, kd_eom_data_fault says why, and no stage is reached. Or at the time stage of another
+// time, with parameters and discrete states of x.
+KD_API kd_eval kd_eom_at_state(kd_eom_data *d, const kd_inputs *inputs, const kd_state *x, kd_stage stage) KD_NODISCARD;
+KD_API kd_eval kd_eom_at_instant(kd_eom_data *d, const kd_inputs *inputs, double t, const kd_state *x) KD_NODISCARD;
 
 // Checker: compares every supplied derivative and constraint level with differences of the level below, at x and at
 // points around it, and names the entry that disagrees. report (may be NULL) gets one line per disagreement.

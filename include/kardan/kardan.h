@@ -15,6 +15,7 @@
 #include <kardan/linearize.h>
 #include <kardan/model.h>
 #include <kardan/option.h>
+#include <kardan/probe.h>
 #include <kardan/realtime.h>
 #include <kardan/simulation.h>
 #include <kardan/system.h>

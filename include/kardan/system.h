@@ -46,6 +46,10 @@ KD_API kd_eval          kd_poses_at(kd_poses *poses, const kd_state *x, double *
 // How they move: velocity of the frame and angular velocity in the axes of the world, 6 per moving body.
 KD_API kd_eval kd_poses_rates(kd_poses *poses, const kd_state *x, double *rate) KD_NODISCARD;
 KD_API void    kd_poses_destroy(kd_poses *poses); // NULL is fine
+// The same at an evaluation point of the system's equations (kd_eom_at_state) at the position stage, rates at the
+// velocity stage. KD_EVAL_STOP: the point is of other equations, or not there yet.
+KD_API kd_eval kd_system_poses(const kd_system *system, kd_eom_data *data, double *pose) KD_NODISCARD;
+KD_API kd_eval kd_system_rates(const kd_system *system, kd_eom_data *data, double *rate) KD_NODISCARD;
 
 // What the assembly found.
 typedef struct kd_system_info {

@@ -15,6 +15,7 @@
 #include "analysis/compare_internal.h"
 #include "core/text.h"
 #include "model/model.h"
+#include "probe/probe.h"
 
 enum { POSE = 7, RATE = 6 };
 
@@ -24,9 +25,7 @@ struct kd_observer {
     kd_dims                dims;
     int                    nbodies, nvalues;
     kd_certifier          *certifier;
-    kd_eom_data           *data;
-    kd_poses              *poses;
-    double                *u; // (3 nu)
+    kd_probe              *probe;
 };
 
 static int body_count(const kd_compare_side *side)
@@ -51,10 +50,9 @@ kd_status kd_observer_create(const kd_compare_side *side, kd_observer **observer
     o->dims = kd_eom_dims(side->eom);
     o->nbodies = body_count(side);
     o->nvalues = motion_values(side) + o->dims.ny;
-    o->u = kd_cut_double(&o->arena, 3 * o->dims.nu);
-    kd_status status = o->arena.failed ? KD_ERR_MEMORY : kd_certifier_create(side->eom, side->inputs, &o->certifier);
-    if (status >= 0) status = kd_eom_data_create(side->eom, &o->data);
-    if (status >= 0 && side->system) status = kd_poses_create(side->system, &o->poses);
+    kd_status status = side->system ? kd_probe_of_system(side->system, side->inputs, &o->probe)
+                                    : kd_probe_create(side->eom, side->inputs, &o->probe);
+    if (status >= 0) status = kd_certifier_create_by(o->probe, &o->certifier);
     if (status < 0) {
         kd_observer_destroy(o);
         return status;
@@ -66,9 +64,8 @@ kd_status kd_observer_create(const kd_compare_side *side, kd_observer **observer
 void kd_observer_destroy(kd_observer *o)
 {
     if (!o) return;
-    kd_poses_destroy(o->poses);
-    kd_eom_data_destroy(o->data);
     kd_certifier_destroy(o->certifier);
+    kd_probe_destroy(o->probe);
     kd_arena_release(&o->arena);
     kd_free(o);
 }
@@ -78,44 +75,29 @@ int kd_observer_values(const kd_observer *o)
     return o->nvalues;
 }
 
-static kd_eval outputs_at(kd_observer *o, const kd_state *x, const double *a, double *y)
+// Values of a group of channels; none: n is 0
+static bool take_group(kd_observer *o, kd_group group, int n, double *out)
 {
-    int     nu = o->dims.nu;
-    double *u = o->u, *du = u + nu, *ddu = du + nu;
-    kd_eval answer = KD_EVAL_OK;
-    if (o->side->inputs && o->side->inputs->eval)
-        answer = o->side->inputs->eval(x->t, o->side->inputs->context, u, du, ddu);
-    if (answer != KD_EVAL_OK) return answer;
-    kd_eom_at_parameters(o->data, x->theta);
-    kd_eom_at_time(o->data, x->t, u, du, ddu, x->z);
-    kd_eom_at_position(o->data, x->p, x->s);
-    kd_eom_at_velocity(o->data, x->v, x->r);
-    kd_eom_at_acceleration(o->data, a, x->w, x->lambda, x->mu);
-    return kd_eom_eval(o->data, KD_Y, y);
+    const double *value = n > 0 ? kd_probe_values(o->probe, group) : NULL;
+    if (value) memcpy(out, value, (size_t)n * sizeof *out);
+    return n == 0 || value;
 }
 
 kd_status kd_observer_take(kd_observer *o, const kd_state *x, double *values, double violation[2])
 {
-    kd_dims   d = o->dims;
-    kd_eval   answer = KD_EVAL_OK;
-    kd_status status = kd_certifier_see(o->certifier, NULL, x);
+    const kd_dims  d = o->dims;
+    const bool     bodies = o->side->system != NULL;
+    const kd_group of_motion[] = {bodies ? KD_GROUP_POSE : KD_GROUP_P, bodies ? KD_GROUP_RATE : KD_GROUP_V, KD_GROUP_R,
+                                  KD_GROUP_Y};
+    const int      size[] = {bodies ? POSE * o->nbodies : d.np, bodies ? RATE * o->nbodies : d.nv, d.nr, d.ny};
+    kd_status      status = kd_certifier_see(o->certifier, NULL, x);
     if (status < 0) return status;
-    kd_findings findings = kd_certifier_findings(o->certifier);
+    const kd_findings findings = kd_certifier_findings(o->certifier);
     violation[0] = findings.violation[KD_LEVEL_POSITION];
     violation[1] = findings.violation[KD_LEVEL_VELOCITY];
-    if (o->poses) {
-        double *rate = values + POSE * o->nbodies;
-        answer = kd_poses_at(o->poses, x, values);
-        if (answer == KD_EVAL_OK) answer = kd_poses_rates(o->poses, x, rate);
-        values = rate + RATE * o->nbodies;
-    } else {
-        memcpy(values, x->p, (size_t)d.np * sizeof *values);
-        memcpy(values + d.np, x->v, (size_t)d.nv * sizeof *values);
-        values += d.np + d.nv;
-    }
-    memcpy(values, x->r, (size_t)d.nr * sizeof *values);
-    if (answer == KD_EVAL_OK && d.ny > 0) answer = outputs_at(o, x, findings.a, values + d.nr);
-    return answer == KD_EVAL_OK ? KD_OK : KD_ERR_CALLBACK_STOP;
+    bool taken = true;
+    for (int k = 0; k < 4 && taken; values += size[k], k++) taken = take_group(o, of_motion[k], size[k], values);
+    return taken ? KD_OK : KD_ERR_CALLBACK_STOP;
 }
 
 // ---- names ----------------------------------------------------------------------------------------------------------
@@ -171,9 +153,9 @@ static kd_status mark_forces(kd_channels *c, const kd_compare_side *side)
     if (status >= 0) status = kd_state_create(side->eom, &x);
     if (status < 0) goto done;
     kd_state_copy(side->start, x);
-    if (outputs_at(o, x, x->a, y) != KD_EVAL_OK) goto done; // then the runs will tell
+    if (kd_probe_set_with(o->probe, x, x->a) < 0 || !take_group(o, KD_GROUP_Y, d.ny, y)) goto done; // runs will tell
     disturb(d, x, a);
-    if (outputs_at(o, x, a, y + d.ny) != KD_EVAL_OK) goto done;
+    if (kd_probe_set_with(o->probe, x, a) < 0 || !take_group(o, KD_GROUP_Y, d.ny, y + d.ny)) goto done;
     for (int i = 0; i < d.ny; i++)
         c->list[c->count - d.ny + i].of_forces = fabs(y[d.ny + i] - y[i]) > 1e-9 * (1e-3 + fabs(y[i]));
 done:

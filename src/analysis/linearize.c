@@ -19,17 +19,13 @@ kd_linearize_options kd_linearize_options_default(void)
 
 static kd_eval set_point(kd_linearizer *l, const kd_inputs *inputs)
 {
-    const kd_state *x = l->x;
-    double         *u = l->u, *du = u + l->n.nu, *ddu = du + l->n.nu;
-    if (inputs && inputs->eval) {
-        kd_eval answer = inputs->eval(x->t, inputs->context, u, du, ddu);
-        if (answer != KD_EVAL_OK) return answer;
-    }
-    kd_eom_at_parameters(l->data, x->theta);
-    kd_eom_at_time(l->data, x->t, u, du, ddu, x->z);
-    kd_eom_at_position(l->data, x->p, x->s);
-    kd_eom_at_velocity(l->data, x->v, x->r);
-    kd_eom_at_acceleration(l->data, x->a, x->w, x->lambda, x->mu);
+    const size_t  size = (size_t)l->n.nu * sizeof *l->u;
+    const kd_eval answer = kd_eom_at_state(l->data, inputs, l->x, KD_STAGE_ACCELERATION);
+    if (answer != KD_EVAL_OK) return answer;
+    const kd_point *x = kd_eom_point(l->data); // inputs for points next to it
+    memcpy(l->u, x->u, size);
+    memcpy(l->u + l->n.nu, x->du, size);
+    memcpy(l->u + 2 * l->n.nu, x->ddu, size);
     return KD_EVAL_OK;
 }
 

@@ -133,16 +133,8 @@ static void fill(kd_pencil *p)
 
 static kd_eval evaluate(kd_pencil *p, const kd_inputs *inputs)
 {
-    const kd_state *x = p->x;
-    double         *u = p->u, *du = u + p->n.nu, *ddu = du + p->n.nu;
-    kd_eval         answer = KD_EVAL_OK;
-    bool            full = false;
-    if (inputs && inputs->eval) answer = inputs->eval(x->t, inputs->context, u, du, ddu);
-    kd_eom_at_parameters(p->data, x->theta);
-    kd_eom_at_time(p->data, x->t, u, du, ddu, x->z);
-    kd_eom_at_position(p->data, x->p, x->s);
-    kd_eom_at_velocity(p->data, x->v, x->r);
-    kd_eom_at_acceleration(p->data, x->a, x->w, x->lambda, x->mu);
+    kd_eval answer = kd_eom_at_state(p->data, inputs, p->x, KD_STAGE_ACCELERATION);
+    bool    full = false;
     for (int k = 0; k < p->nblocks && answer == KD_EVAL_OK; k++) {
         kd_pencil_block *b = &p->block[k];
         if (b->sparse) answer = kd_eom_sparse(p->data, b->fn, b->var, KD_PART_ALL, b->value);
@@ -184,7 +176,6 @@ kd_status kd_pencil_create(kd_pencil *p, const kd_eom *eom, const kd_inputs *inp
     status = kd_initial_consistent(eom, inputs, NULL, p->x, message, size);
     if (status >= 0) status = kd_eom_data_create(eom, &p->data);
     if (status < 0) return status;
-    p->u = kd_cut_double(&p->arena, 3 * n.nu);
     if (!list_blocks(p))
         return p->arena.failed ? KD_ERR_MEMORY
                                : refuse(message, size, "the equations give no sparse derivatives, and are too large");

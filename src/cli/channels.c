@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/channel.h"
-
 bool kd_plot_channels_split(kd_plot_channels *c, kd_cli_list *watch)
 {
     if (!c->words) return true;
@@ -55,12 +53,4 @@ bool kd_plot_channels_choose(kd_plot_channels *c, const kd_recording *rec, const
     for (int i = 0; c->nplots < KD_CHANNELS_PLOTS && i < count; i++)
         c->plot[c->nplots++] = kd_recording_name(rec, first + i);
     return true;
-}
-
-void kd_plot_channels_set_units(kd_recording *rec, const kd_subject *subject)
-{
-    for (int j = 0; subject->model && j < kd_recording_columns(rec); j++) {
-        const char *unit = kd_channel_unit(subject->model, kd_recording_name(rec, j));
-        if (unit[0]) kd_recording_set_unit(rec, j, unit);
-    }
 }

@@ -18,7 +18,5 @@ typedef struct kd_plot_channels {
 bool kd_plot_channels_split(kd_plot_channels *channels, kd_cli_list *watch);
 // Find the channels in the recording. false: one is unknown, standard error has been told.
 bool kd_plot_channels_choose(kd_plot_channels *channels, const kd_recording *recording, const kd_subject *subject);
-// Units as the model knows them.
-void kd_plot_channels_set_units(kd_recording *recording, const kd_subject *subject);
 
 #endif

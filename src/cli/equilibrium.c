@@ -95,44 +95,25 @@ bool kd_cli_save_state(const kd_subject *s, const char *folder, const char *endi
 // A law that no longer holds at the state of the subject
 bool kd_cli_caution(const kd_subject *s, char *text, size_t size)
 {
-    const kd_dims    n = kd_eom_dims(s->eom);
-    const kd_inputs *inputs = kd_subject_inputs(s);
-    kd_eom_data     *data = NULL;
-    double          *u = calloc(3 * (size_t)n.nu + 1, sizeof *u);
-    bool             found = false;
+    kd_eom_data *data = NULL;
+    bool         found = false;
     if (size > 0) text[0] = '\0';
-    if (u && kd_eom_data_create(s->eom, &data) >= 0 &&
-        (!inputs || inputs->eval(s->x->t, inputs->context, u, u + n.nu, u + 2 * n.nu) == KD_EVAL_OK)) {
-        kd_eom_at_parameters(data, s->x->theta);
-        kd_eom_at_time(data, s->x->t, u, u + n.nu, u + 2 * n.nu, s->x->z);
-        kd_eom_at_position(data, s->x->p, s->x->s);
-        kd_eom_at_velocity(data, s->x->v, s->x->r);
+    if (kd_eom_data_create(s->eom, &data) >= 0 &&
+        kd_eom_at_state(data, kd_subject_inputs(s), s->x, KD_STAGE_VELOCITY) == KD_EVAL_OK)
         found = kd_eom_caution(data, text, size);
-    }
     kd_eom_data_destroy(data);
-    free(u);
     return found;
 }
 
 static kd_status read_outputs(const kd_subject *s, double *y)
 {
-    const kd_dims    n = kd_eom_dims(s->eom);
-    const kd_inputs *inputs = kd_subject_inputs(s);
-    kd_eom_data     *data = NULL;
-    double          *u = calloc(3 * (size_t)n.nu + 1, sizeof *u);
-    kd_status        status = u ? kd_eom_data_create(s->eom, &data) : KD_ERR_MEMORY;
-    if (status >= 0) {
-        double *du = u + n.nu, *ddu = du + n.nu;
-        if (inputs && inputs->eval(s->x->t, inputs->context, u, du, ddu) != KD_EVAL_OK) status = KD_ERR_CALLBACK_STOP;
-        kd_eom_at_parameters(data, s->x->theta);
-        kd_eom_at_time(data, s->x->t, u, du, ddu, s->x->z);
-        kd_eom_at_position(data, s->x->p, s->x->s);
-        kd_eom_at_velocity(data, s->x->v, s->x->r);
-        kd_eom_at_acceleration(data, s->x->a, s->x->w, s->x->lambda, s->x->mu);
-        if (status >= 0 && kd_eom_eval(data, KD_Y, y) != KD_EVAL_OK) status = KD_ERR_CALLBACK_STOP;
-    }
-    kd_eom_data_destroy(data);
-    free(u);
+    kd_probe *probe;
+    kd_status status = kd_subject_probe(s, NULL, &probe);
+    if (status >= 0) status = kd_probe_set(probe, s->x);
+    const double *found = status >= 0 ? kd_probe_values(probe, KD_GROUP_Y) : NULL;
+    if (found) memcpy(y, found, (size_t)kd_eom_dims(s->eom).ny * sizeof *y);
+    if (status >= 0 && !found) status = kd_probe_status(probe);
+    kd_probe_destroy(probe);
     return status;
 }
 

@@ -2,13 +2,14 @@
 #include <string.h>
 
 #include "cli/method.h"
-#include "model/channel.h"
+#include "model/model.h"
 #include "model/schema.h"
 #include "results/recording.h"
 
 typedef struct inquiry {
     kd_subject_request request;
     kd_subject         subject;
+    kd_probe          *probe;
     kd_recording      *recording; // for its names
     bool               json, elements, channels;
 } inquiry;
@@ -171,11 +172,8 @@ static void tell_channels(const inquiry *q)
 {
     const kd_recording *rec = q->recording;
     printf("Channels\n  %-50s s\n", "t");
-    for (int j = 0; j < kd_recording_columns(rec); j++) {
-        const char *name = kd_recording_name(rec, j), *unit = kd_recording_unit(rec, j);
-        if (q->subject.model && !unit[0]) unit = kd_channel_unit(q->subject.model, name);
-        printf("  %-50s %s\n", name, unit);
-    }
+    for (int j = 0; j < kd_recording_columns(rec); j++)
+        printf("  %-50s %s\n", kd_recording_name(rec, j), kd_recording_unit(rec, j));
 }
 
 // ---- command --------------------------------------------------------------------------------------------------------
@@ -183,7 +181,7 @@ static void tell_channels(const inquiry *q)
 static int tell(inquiry *q)
 {
     bool all = !q->elements && !q->channels;
-    if (kd_recording_create(q->subject.eom, NULL, 1, &q->recording) < 0) {
+    if (kd_subject_probe(&q->subject, NULL, &q->probe) < 0 || kd_recording_create(q->probe, 1, &q->recording) < 0) {
         fputs("kardan: out of memory\n", stderr);
         return KD_EXIT_FAILED;
     }
@@ -207,6 +205,7 @@ int kd_cli_info(int argc, char **argv)
     int status;
     if (kd_subject_open(&q.subject, &q.request, &status)) status = tell(&q);
     kd_recording_destroy(q.recording);
+    kd_probe_destroy(q.probe);
     kd_subject_close(&q.subject);
     return status;
 }

@@ -19,6 +19,7 @@ const kd_command *kd_cli_commands(int *count)
         {"trim", "inputs and parameters that hold a position or a steady motion", kd_cli_trim},
         {"compare", "all sensible methods on one model: time against error, and which to take", kd_cli_compare},
         {"plot", "channels of one or several tables of results in one picture", kd_cli_plot},
+        {"render", "the 3-D view of a run as a picture or a film", kd_cli_render},
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
         {"info", "sizes, elements and channels of a model", kd_cli_info},
         {"convert", "robot description (URDF) or model file to model file", kd_cli_convert},

@@ -13,22 +13,11 @@ enum { FRAMES = 9, PATH_SIZE = 1200, TITLE_SIZE = 400 };
 typedef struct stage {
     const kd_operating_point *point;
     kd_eom_data              *data;
+    kd_probe                 *probe;
     kd_state                 *x;
-    double                   *u; // (3 nu)
     double                   *e; // (nv)
     double                    scale;
 } stage;
-
-static void set_time(stage *s)
-{
-    const kd_subject *subject = &s->point->subject;
-    const int         nu = kd_eom_dims(subject->eom).nu;
-    const kd_inputs  *inputs = kd_subject_inputs(subject);
-    if (inputs) (void)inputs->eval(subject->x->t, inputs->context, s->u, s->u + nu, s->u + 2 * nu);
-    kd_eom_at_parameters(s->data, subject->x->theta);
-    kd_eom_at_time(s->data, subject->x->t, s->u, s->u + nu, s->u + 2 * nu, subject->x->z);
-    kd_eom_at_position(s->data, subject->x->p, subject->x->s);
-}
 
 static kd_status collect(stage *s, int mode, kd_drawing *drawing)
 {
@@ -39,10 +28,11 @@ static kd_status collect(stage *s, int mode, kd_drawing *drawing)
         const double phi = KD_PI * k / (FRAMES - 1);
         for (int i = 0; i < m->nv; i++) s->e[i] = s->scale * (re[i] * cos(phi) - im[i] * sin(phi));
         kd_state_copy(subject->x, s->x);
-        set_time(s);
-        if (kd_eom_oplus(s->data, subject->x->p, s->e, s->x->p) != KD_EVAL_OK) return KD_ERR_RETRY_FAILED;
-        s->x->t = k;
-        if (kd_drawing_add(drawing, s->x, k == FRAMES - 1) != KD_EVAL_OK) return KD_ERR_RETRY_FAILED;
+        if (kd_eom_at_state(s->data, kd_subject_inputs(subject), subject->x, KD_STAGE_POSITION) != KD_EVAL_OK ||
+            kd_eom_oplus(s->data, subject->x->p, s->e, s->x->p) != KD_EVAL_OK)
+            return KD_ERR_RETRY_FAILED;
+        if (kd_probe_set(s->probe, s->x) < 0 || !kd_probe_values(s->probe, KD_GROUP_POSE)) return KD_ERR_RETRY_FAILED;
+        kd_drawing_add(drawing, s->probe, k, k == FRAMES - 1);
     }
     return KD_OK;
 }
@@ -77,17 +67,17 @@ bool kd_cli_draw_modes(const kd_operating_point *point, const int *list, int cou
     const kd_dims n = kd_eom_dims(subject->eom);
     kd_status     status = kd_cli_make_folder(folder, message, sizeof message);
     if (status >= 0) status = kd_eom_data_create(subject->eom, &s.data);
+    if (status >= 0) status = kd_subject_probe(subject, NULL, &s.probe);
     if (status >= 0) status = kd_state_create(subject->eom, &s.x);
-    s.u = calloc(3 * (size_t)n.nu + 1, sizeof *s.u);
     s.e = calloc((size_t)n.nv + 1, sizeof *s.e);
-    if (!s.u || !s.e) status = KD_ERR_MEMORY;
+    if (!s.e) status = KD_ERR_MEMORY;
     if (status < 0) fprintf(stderr, "kardan: %s\n", message[0] ? message : kd_status_sentence(status));
     bool good = status >= 0;
     if (good && !quiet && count > 0) printf("\n");
     for (int i = 0; i < count && i < KD_MODE_PICTURES && good; i++) good = draw(&s, list[i], i + 1, folder, quiet);
+    kd_probe_destroy(s.probe);
     kd_eom_data_destroy(s.data);
     kd_state_destroy(s.x);
-    free(s.u);
     free(s.e);
     return good;
 }

@@ -85,10 +85,7 @@ static int eliminate(double *A, int rows, int columns, int *order)
 int kd_rank_at(kd_rank *r, const kd_state *x)
 {
     kd_dims d = r->dims;
-    double *u = r->u, *du = u + d.nu, *ddu = du + d.nu;
-    if (r->inputs.eval && r->inputs.eval(x->t, r->inputs.context, u, du, ddu) != KD_EVAL_OK) return -1;
-    kd_eom_at_time(r->data, x->t, u, du, ddu, x->z);
-    kd_eom_at_position(r->data, x->p, x->s);
+    if (kd_eom_at_state(r->data, &r->inputs, x, KD_STAGE_POSITION) != KD_EVAL_OK) return -1;
     if (kd_eom_constraint_matrices(r->data, d.nlambda ? r->GZ : NULL, d.nmu ? r->HZ : NULL) != KD_EVAL_OK) return -1;
     for (int i = 0; i < r->rows; i++) {
         const double *matrix = i < d.nlambda ? r->GZ + i : r->HZ + (i - d.nlambda);

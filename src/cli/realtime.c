@@ -416,7 +416,7 @@ static kd_status sample(task *t, bool is_end)
         return status;
     }
     // a pose that cannot be evaluated is left out of the drawing
-    if (t->drawing) (void)!kd_drawing_add(t->drawing, x, is_end);
+    if (t->drawing) kd_drawing_add(t->drawing, t->probe, x->t, is_end);
     if (t->nsampled < t->intervals + 2) {
         t->peak_time[t->nsampled] = x->t;
         t->peak[t->nsampled++] = t->peak_now;
@@ -564,7 +564,7 @@ static kd_status prepare(task *t)
     t->peak = malloc((size_t)room * sizeof *t->peak);
     t->peak_time = malloc((size_t)room * sizeof *t->peak_time);
     if (status >= 0 && (!t->peak || !t->peak_time)) status = KD_ERR_MEMORY;
-    if (status >= 0) status = kd_certifier_create(s->eom, &t->held, &t->certifier);
+    if (status >= 0) status = kd_certifier_create_by(t->probe, &t->certifier);
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
     if (status >= 0 && s->system && !t->no_drawing)
         status = kd_drawing_create(s->system, t->intervals + 1, &t->drawing);
@@ -624,6 +624,7 @@ static void release(task *t)
     kd_recording_destroy(t->recording);
     kd_drawing_destroy(t->drawing);
     kd_certifier_destroy(t->certifier);
+    kd_probe_destroy(t->probe);
     kd_replay_destroy(t->replay);
     kd_state_destroy(t->start);
     kd_realtime_hang_up(t);
@@ -713,12 +714,12 @@ int kd_cli_realtime(int argc, char **argv)
     }
     if (!plan(&t) || !name_files(&t)) goto done;
     // one more for the place where a run fails or is stopped, one for the start
-    if (kd_recording_create(t.subject.eom, &t.held, t.intervals + 2, &t.recording) < 0) {
+    if (kd_subject_probe(&t.subject, &t.held, &t.probe) < 0 ||
+        kd_recording_create(t.probe, t.intervals + 2, &t.recording) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);
         status = KD_EXIT_FAILED;
         goto done;
     }
-    kd_plot_channels_set_units(t.recording, &t.subject);
     if (kd_plot_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
 done:
     release(&t);

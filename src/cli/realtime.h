@@ -41,6 +41,7 @@ typedef struct kd_realtime_task {
     double                  *applied, *applied_rate; // (nu) of the last one
     struct kd_realtime_line *line;                   // NULL: nobody takes part
     kd_inputs                held;                   // inputs as they are applied
+    kd_probe                *probe;                  // reads the states of the samples
     kd_certifier            *certifier;
     kd_recording            *recording;
     kd_drawing              *drawing; // NULL: none

@@ -57,6 +57,7 @@ typedef struct task {
     bool               with_csv, with_hdf5;
     // while it runs
     kd_subject     subject;
+    kd_probe      *probe; // reads all states that the simulation shows
     kd_recording  *recording;
     kd_drawing    *drawing; // NULL: none
     kd_certifier  *certifier;
@@ -257,7 +258,7 @@ static bool take_start(task *t)
 // A pose that cannot be evaluated is left out of the drawing; the recording has told why.
 static void draw_frame(task *t, const kd_state *x, bool is_end)
 {
-    if (t->drawing) (void)!kd_drawing_add(t->drawing, x, is_end);
+    if (t->drawing) kd_drawing_add(t->drawing, t->probe, x->t, is_end);
 }
 
 // The row goes to the disk as well: nobody knows how long the run will be let
@@ -431,7 +432,7 @@ static kd_status prepare(task *t)
     kd_status status = kd_cli_make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
     if (status >= 0 && t->jacobian_plots) status = kd_cli_make_folder(t->jacobian_plots, t->message, sizeof t->message);
     if (status >= 0) status = make_times(t);
-    if (status >= 0) status = kd_certifier_create(s->eom, kd_subject_inputs(s), &t->certifier);
+    if (status >= 0) status = kd_certifier_create_by(t->probe, &t->certifier);
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
     if (status >= 0 && s->system && !t->no_drawing)
         status = kd_drawing_create(s->system, t->intervals + 1, &t->drawing);
@@ -792,6 +793,7 @@ static void release(task *t)
     kd_recording_destroy(t->recording);
     kd_drawing_destroy(t->drawing);
     kd_certifier_destroy(t->certifier);
+    kd_probe_destroy(t->probe);
     kd_explainer_destroy(t->explainer);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
@@ -888,12 +890,12 @@ int kd_cli_simulate(int argc, char **argv)
         goto done;
     status = KD_EXIT_USAGE;
     // one more for the place where a run fails or is stopped, one for the start
-    if (kd_recording_create(t.subject.eom, kd_subject_inputs(&t.subject), t.intervals + 2, &t.recording) < 0) {
+    if (kd_subject_probe(&t.subject, NULL, &t.probe) < 0 ||
+        kd_recording_create(t.probe, t.intervals + 2, &t.recording) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);
         status = KD_EXIT_FAILED;
         goto done;
     }
-    kd_plot_channels_set_units(t.recording, &t.subject);
     if (kd_plot_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
 done:
     release(&t);

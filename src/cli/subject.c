@@ -299,6 +299,12 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     return make_system(s, r->unassembled);
 }
 
+kd_status kd_subject_probe(const kd_subject *s, const kd_inputs *inputs, kd_probe **probe)
+{
+    if (!inputs) inputs = kd_subject_inputs(s);
+    return s->system ? kd_probe_of_system(s->system, inputs, probe) : kd_probe_create(s->eom, inputs, probe);
+}
+
 void kd_subject_close(kd_subject *s)
 {
     drop_system(s);

@@ -53,6 +53,9 @@ bool kd_subject_open(kd_subject *subject, const kd_subject_request *request, int
 const char *kd_subject_run_place(const kd_subject *subject, const char *field, char *text, size_t size);
 void        kd_subject_close(kd_subject *subject); // what was opened, also in part
 
+// The reader of its states; inputs NULL: its own. *probe is NULL after a failure.
+kd_status kd_subject_probe(const kd_subject *subject, const kd_inputs *inputs, kd_probe **probe) KD_NODISCARD;
+
 // What --set said: the value of setting i, its name behind the word in front in buffer.
 const char *kd_subject_setting(const kd_subject_request *request, int i, const char *front, char *name, size_t size);
 // All of them as an object "set"; nothing if there are none.

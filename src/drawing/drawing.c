@@ -20,11 +20,10 @@ extern const unsigned char kd_drawing_script[]; // src/drawing/drawing.js as byt
 extern const size_t        kd_drawing_script_size;
 
 struct kd_drawing {
-    kd_film   film;
-    kd_poses *poses;
-    double   *t, *pose;
-    int       capacity, every, seen; // every so many outputs one is kept
-    kd_arena  arena;
+    kd_film  film;
+    double  *t, *pose;
+    int      capacity, every, seen; // every so many outputs one is kept
+    kd_arena arena;
 };
 
 // ---- frames ---------------------------------------------------------------------------------------------------------
@@ -43,7 +42,6 @@ kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **
     d->t = kd_cut_double(&d->arena, d->capacity);
     d->pose = kd_cut_double(&d->arena, d->capacity * 7 * n);
     kd_status status = d->arena.failed ? KD_ERR_MEMORY : KD_OK;
-    if (status == KD_OK && d->capacity > 0) status = kd_poses_create(system, &d->poses);
     d->film.t = d->t;
     d->film.pose = d->pose;
     if (status == KD_OK)
@@ -56,7 +54,6 @@ kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **
 void kd_drawing_destroy(kd_drawing *d)
 {
     if (!d) return;
-    kd_poses_destroy(d->poses);
     kd_arena_release(&d->arena);
     kd_free(d);
 }
@@ -73,17 +70,16 @@ static bool all_finite(const double *x, int n)
     return true;
 }
 
-kd_eval kd_drawing_add(kd_drawing *d, const kd_state *x, bool is_end)
+void kd_drawing_add(kd_drawing *d, kd_probe *probe, double t, bool is_end)
 {
     int  n = 7 * d->film.model->nbodies, at = d->film.nframes;
     bool wanted = d->seen++ % d->every == 0 || is_end;
-    if (!wanted || at == d->capacity || (at > 0 && !(x->t > d->t[at - 1]))) return KD_EVAL_OK;
-    double *pose = d->pose + (size_t)at * (size_t)n;
-    kd_eval answer = kd_poses_at(d->poses, x, pose);
-    if (answer != KD_EVAL_OK || !all_finite(pose, n)) return answer;
-    d->t[at] = x->t;
+    if (!wanted || at == d->capacity || (at > 0 && !(t > d->t[at - 1]))) return;
+    const double *pose = kd_probe_values(probe, KD_GROUP_POSE);
+    if (!pose || !all_finite(pose, n)) return;
+    memcpy(d->pose + (size_t)at * (size_t)n, pose, (size_t)n * sizeof *pose);
+    d->t[at] = t;
     d->film.nframes++;
-    return KD_EVAL_OK;
 }
 
 // ---- data -----------------------------------------------------------------------------------------------------------

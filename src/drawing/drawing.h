@@ -6,7 +6,7 @@
 #ifndef KD_DRAWING_DRAWING_H
 #define KD_DRAWING_DRAWING_H
 
-#include <kardan/system.h>
+#include <kardan/probe.h>
 #include <stdio.h>
 
 #include "drawing/scene.h"
@@ -15,14 +15,15 @@ enum { KD_DRAWING_BODIES = 500, KD_DRAWING_MOST = 5000, KD_DRAWING_FRAMES = 2001
 
 typedef struct kd_drawing kd_drawing;
 
-// For a run with that many output times; the system must outlive it. On failure *drawing is NULL.
+// For a run with that many output times; the model of the system must outlive it. On failure *drawing is NULL.
 kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **drawing) KD_NODISCARD;
 void      kd_drawing_destroy(kd_drawing *drawing); // NULL is fine
 
-// Show it an output; every few of them are kept, the end always. Does not allocate. Times that are not later than the
-// last one and poses that are not finite are passed over.
-kd_eval kd_drawing_add(kd_drawing *drawing, const kd_state *x, bool is_end) KD_NODISCARD;
-int     kd_drawing_length(const kd_drawing *drawing); // frames; 0: nothing to draw
+// Show it, as the picture of time t, the state that a probe of the system is set to; every few of them are kept, the
+// end always. Does not allocate. Times that are not later than the last one and poses that cannot be evaluated or are
+// not finite are passed over.
+void kd_drawing_add(kd_drawing *drawing, kd_probe *probe, double t, bool is_end);
+int  kd_drawing_length(const kd_drawing *drawing); // frames; 0: nothing to draw
 
 // The frames; they stay the drawing's.
 const kd_film *kd_drawing_film(const kd_drawing *drawing);

@@ -70,6 +70,7 @@ static void cut_arrays(kd_eom_data *d, const kd_dims *n)
     const int constraints[] = {n->nlambda, n->nmu, n->ns};
     int       rows = largest_rows(d->eom), nc = largest(constraints, 3);
 
+    d->u = kd_cut_double(arena, 3 * n->nu);
     d->zero = kd_cut_double(arena, largest(unknowns, 10) + 1);
     d->f = kd_cut_double(arena, n->nv);
     d->linear = kd_cut_double(arena, rows);
@@ -278,9 +279,49 @@ void kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, co
     reach(d, KD_STAGE_ACCELERATION);
 }
 
+kd_eval kd_eom_at_instant(kd_eom_data *d, const kd_inputs *inputs, double t, const kd_state *x)
+{
+    if (!d || !x) return KD_EVAL_STOP;
+    const int  nu = d->eom->def.dims.nu;
+    double    *u = d->u, *du = u + nu, *ddu = du + nu;
+    const bool given = inputs && inputs->eval;
+    d->stage = KD_STAGE_NONE;
+    d->x.t = t;
+    const kd_eval answer = given ? inputs->eval(t, inputs->context, u, du, ddu) : KD_EVAL_OK;
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_Y, "the inputs", answer);
+    kd_eom_at_parameters(d, x->theta);
+    kd_eom_at_time(d, t, given ? u : NULL, given ? du : NULL, given ? ddu : NULL, x->z);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_eom_at_state(kd_eom_data *d, const kd_inputs *inputs, const kd_state *x, kd_stage stage)
+{
+    const kd_eval answer = x ? kd_eom_at_instant(d, inputs, x->t, x) : KD_EVAL_STOP;
+    if (answer != KD_EVAL_OK) return answer;
+    if (stage >= KD_STAGE_POSITION) kd_eom_at_position(d, x->p, x->s);
+    if (stage >= KD_STAGE_VELOCITY) kd_eom_at_velocity(d, x->v, x->r);
+    if (stage >= KD_STAGE_ACCELERATION) kd_eom_at_acceleration(d, x->a, x->w, x->lambda, x->mu);
+    return KD_EVAL_OK;
+}
+
 const kd_point *kd_eom_point(const kd_eom_data *d)
 {
     return d ? &d->x : NULL;
+}
+
+void *kd_eom_data_context(const kd_eom_data *d)
+{
+    return d ? d->context : NULL;
+}
+
+const kd_eom *kd_eom_data_eom(const kd_eom_data *d)
+{
+    return d ? d->eom : NULL;
+}
+
+kd_stage kd_eom_data_stage(const kd_eom_data *d)
+{
+    return d ? d->stage : KD_STAGE_NONE;
 }
 
 kd_eom_frame *kd_eom_frame_push(kd_eom_data *d)

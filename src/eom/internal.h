@@ -7,15 +7,6 @@
 #include "core/memory.h"
 #include "math/least_distance.h"
 
-// Stages of an evaluation point, in the order in which they are set.
-typedef enum kd_stage {
-    KD_STAGE_NONE,
-    KD_STAGE_TIME,
-    KD_STAGE_POSITION,
-    KD_STAGE_VELOCITY,
-    KD_STAGE_ACCELERATION
-} kd_stage;
-
 // What stands in for a function that the definition does not give.
 typedef kd_eval (*kd_fallback)(kd_eom_data *d, double *out);
 
@@ -86,6 +77,7 @@ struct kd_eom_data {
     double       *HZ; // (nmu x nv)
     // these and the other full matrices below: NULL until kd_room
 
+    double *u;                           // (3 nu) inputs with two derivatives: kd_eom_at_state
     double *zero;                        // stands for arrays that were not given
     double *f;                           // (nv) dynamics
     double *linear;                      // (rows) value at 0 of a linear function

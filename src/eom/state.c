@@ -66,6 +66,7 @@ kd_status kd_state_copy(const kd_state *from, kd_state *to)
     size_t nmu = (size_t)(from->a - from->mu);
     to->t = from->t;
     to->theta = from->theta;
+    to->unsolved = from->unsolved;
     memmove(to->p, from->p, from->size * sizeof(double));
     memmove(to->active_lambda, from->active_lambda, nlambda + nmu);
     return KD_OK;

@@ -20,14 +20,8 @@ typedef struct sizes {
 // The start; false: its functions do not answer
 static bool go_to(sizes *s, const kd_inputs *inputs, const kd_state *x)
 {
-    double *du = s->u + s->dims.nu, *ddu = du + s->dims.nu;
-    if (s->dims.nu > 0 && inputs && inputs->eval && inputs->eval(x->t, inputs->context, s->u, du, ddu) != KD_EVAL_OK)
-        return false;
-    kd_eom_at_parameters(s->data, x->theta);
-    kd_eom_at_time(s->data, x->t, s->u, du, ddu, x->z);
-    kd_eom_at_position(s->data, x->p, x->s);
-    kd_eom_at_velocity(s->data, x->v, x->r);
-    return kd_eom_eval(s->data, KD_MASS, s->M) == KD_EVAL_OK &&
+    return kd_eom_at_state(s->data, inputs, x, KD_STAGE_VELOCITY) == KD_EVAL_OK &&
+           kd_eom_eval(s->data, KD_MASS, s->M) == KD_EVAL_OK &&
            (s->dims.nlambda + s->dims.nmu == 0 || kd_eom_constraint_matrices(s->data, s->GZ, s->HZ) == KD_EVAL_OK);
 }
 

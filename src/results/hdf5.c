@@ -14,6 +14,7 @@
 #include "results/result.h"
 
 #include "core/text.h"
+#include "probe/probe.h"
 
 #ifndef KD_WITH_HDF5
 
@@ -154,9 +155,9 @@ static const char *link_name(const char *name, char *buffer, size_t size)
 
 static void put_channels(writer *w, const kd_recording *rec)
 {
-    static const char *const GROUP[KD_GROUP_COUNT] = {"position", "velocity", "inner state", "auxiliary variable",
-                                                      "contact",  "lambda",   "mu",          "acceleration",
-                                                      "input",    "output",   "energy",      "violation"};
+    static const char *const GROUP[KD_RECORDED_GROUPS] = {"position", "velocity", "inner state", "auxiliary variable",
+                                                          "contact",  "lambda",   "mu",          "acceleration",
+                                                          "input",    "output",   "energy",      "violation"};
     int                      n = kd_recording_length(rec), columns = kd_recording_columns(rec);
     hid_t                    time = put_numbers(w, w->file, "time", kd_recording_times(rec), n);
     if (time >= 0) {
@@ -164,7 +165,7 @@ static void put_channels(writer *w, const kd_recording *rec)
         check(w, H5Dclose(time));
     }
     hid_t channels = open_group(w, "channels");
-    for (int group = 0; group < KD_GROUP_COUNT && !w->failed; group++) {
+    for (int group = 0; group < KD_RECORDED_GROUPS && !w->failed; group++) {
         int first, count;
         kd_recording_group(rec, (kd_group)group, &first, &count);
         for (int j = first; j < first + count && !w->failed; j++) {

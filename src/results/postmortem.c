@@ -110,14 +110,9 @@ static void put_residual(work *w, const kd_eom *eom, int k)
 
 static bool set_time(work *w, const kd_inputs *inputs, double t, const kd_state *x)
 {
-    double *u = w->u, *du = u + w->d.nu, *ddu = du + w->d.nu;
-    if (inputs && inputs->eval && inputs->eval(t, inputs->context, u, du, ddu) != KD_EVAL_OK) {
-        fprintf(w->file, "\nthe inputs cannot be evaluated at t = %.9g s\n", t);
-        return false;
-    }
-    kd_eom_at_parameters(w->data, x->theta);
-    kd_eom_at_time(w->data, t, u, du, ddu, x->z);
-    return true;
+    if (kd_eom_at_instant(w->data, inputs, t, x) == KD_EVAL_OK) return true;
+    fprintf(w->file, "\nthe inputs cannot be evaluated at t = %.9g s\n", t);
+    return false;
 }
 
 static void put_residuals(work *w, const kd_postmortem *f)

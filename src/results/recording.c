@@ -8,173 +8,84 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-
-enum { UNIT_SIZE = 16 };
+#include "probe/probe.h"
 
 static const double SAME_TIME = 32 * DBL_EPSILON; // relative; times that are so close are one row
 
 struct kd_recording {
-    kd_arena      arena;
-    const kd_eom *eom;
-    kd_dims       dims;
-    kd_inputs     inputs;
-    kd_eom_data  *data; // for outputs; NULL: there are none
-    double       *u;    // (3 nu) inputs with two derivatives
-    int           first[KD_GROUP_COUNT + 1];
-    int           columns;
-    char (*name)[KD_CHANNEL_NAME]; // (columns)
-    char (*unit)[UNIT_SIZE];       // (columns)
-    int    *slot;                  // (nslots) columns by the hash of their name; -1: empty
-    int     nslots;                // a power of two
-    int     capacity, length;
-    double *t;      // (capacity)
-    double *values; // (capacity x columns)
-    char    message[400];
+    kd_arena         arena;
+    kd_probe        *probe; // the caller's
+    const kd_eom    *eom;
+    kd_dims          dims;
+    int              first[KD_RECORDED_GROUPS + 1];
+    int              columns;
+    kd_channel_names names;
+    int              capacity, length;
+    double          *t;      // (capacity)
+    double          *values; // (capacity x columns)
+    char             message[400];
 };
 
 // ---- names ----------------------------------------------------------------------------------------------------------
 
-// First slot of a name (FNV-1a)
-static int slot_of(const kd_recording *rec, const char *name)
-{
-    unsigned hash = 2166136261u;
-    for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
-    return (int)(hash & (unsigned)(rec->nslots - 1));
-}
-
 int kd_recording_find(const kd_recording *rec, const char *name)
 {
-    for (int i = slot_of(rec, name); rec->slot[i] >= 0; i = (i + 1) & (rec->nslots - 1))
-        if (strcmp(rec->name[rec->slot[i]], name) == 0) return rec->slot[i];
-    return -1;
+    return kd_channel_names_find(&rec->names, name);
 }
 
-static void remember_name(kd_recording *rec, int column)
-{
-    int i = slot_of(rec, rec->name[column]);
-    while (rec->slot[i] >= 0) i = (i + 1) & (rec->nslots - 1);
-    rec->slot[i] = column;
-}
-
-// The model's name of a component with the word of its group in front (word "": alone); with the index as well if that
-// name is taken.
-static void name_column(kd_recording *rec, int column, const char *word, const char *letter, int i, const char *name)
-{
-    char *out = rec->name[column];
-    kd_text(out, KD_CHANNEL_NAME, "%s%s%.80s", word, word[0] ? " " : "", name);
-    if (kd_recording_find(rec, out) >= 0) kd_text(out, KD_CHANNEL_NAME, "%s[%d] %.60s", letter, i, name);
-    for (int k = 2; kd_recording_find(rec, out) >= 0; k++)
-        kd_text(out, KD_CHANNEL_NAME, "%s[%d] %.50s (%d)", letter, i, name, k);
-    remember_name(rec, column);
-}
-
-// Of a velocity that is a path of a model, joint.hinge.v, the acceleration is a path, too: joint.hinge.a
-static bool is_rate_path(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot && dot[1] == 'v' && (dot[2] == '\0' || (dot[2] >= '1' && dot[2] <= '9' && dot[3] == '\0'));
-}
-
-static void name_components(kd_recording *rec)
-{
-    // lambda and mu are named after their constraint, accelerations after their velocity, which are other things
-    static const struct {
-        kd_group    group;
-        kd_kind     kind;
-        const char *letter, *word;
-    } list[] = {
-        {KD_GROUP_P, KD_NAME_P, "p", ""},      {KD_GROUP_V, KD_NAME_V, "v", ""},
-        {KD_GROUP_R, KD_NAME_R, "r", ""},      {KD_GROUP_W, KD_NAME_W, "w", ""},
-        {KD_GROUP_S, KD_NAME_S, "s", ""},      {KD_GROUP_LAMBDA, KD_NAME_LAMBDA, "lambda", "lambda"},
-        {KD_GROUP_MU, KD_NAME_MU, "mu", "mu"}, {KD_GROUP_A, KD_NAME_V, "acc", "acc"},
-        {KD_GROUP_U, KD_NAME_U, "u", ""},      {KD_GROUP_Y, KD_NAME_Y, "y", ""},
-    };
-    for (size_t k = 0; k < sizeof list / sizeof list[0]; k++) {
-        for (int j = rec->first[list[k].group]; j < rec->first[list[k].group + 1]; j++) {
-            int         i = j - rec->first[list[k].group];
-            char        own[KD_CHANNEL_NAME], plain[40];
-            const char *name = kd_eom_name(rec->eom, list[k].kind, i, own, sizeof own);
-            kd_text(plain, sizeof plain, "%s[%d]", list[k].letter, i);
-            bool stands_alone = strcmp(name, plain) == 0;
-            if (list[k].group == KD_GROUP_A && is_rate_path(name)) {
-                own[strrchr(own, '.') - own + 1] = 'a';
-                stands_alone = true;
-            }
-            name_column(rec, j, stands_alone ? "" : list[k].word, list[k].letter, i, name);
-        }
-    }
-}
-
+// Figures of the run beside those of states
 static void name_figures(kd_recording *rec)
 {
-    static const char *const ENERGY[KD_ENERGY_CHANNELS] = {"kinetic energy",    "potential energy", "total energy",
-                                                           "dissipated energy", "supplied energy",  "energy balance"};
-    static const char *const LEVEL[KD_LEVEL_COUNT] = {"position violation", "velocity violation",
-                                                      "acceleration violation"};
+    static const char *const of_run[KD_ENERGY_CHANNELS - 3] = {"dissipated energy", "supplied energy",
+                                                               "energy balance"};
     for (int j = rec->first[KD_GROUP_ENERGY], i = 0; j < rec->first[KD_GROUP_ENERGY + 1]; j++, i++) {
-        name_column(rec, j, "", "energy", i, ENERGY[i]);
+        kd_channel_names_add(&rec->names, "", "energy", i, i < 3 ? KD_ENERGY_WORD[i] : of_run[i - 3]);
         kd_recording_set_unit(rec, j, "J");
     }
     for (int j = rec->first[KD_GROUP_VIOLATION], i = 0; j < rec->first[KD_GROUP_VIOLATION + 1]; j++, i++)
-        name_column(rec, j, "", "violation", i, LEVEL[i]);
+        kd_channel_names_add(&rec->names, "", "violation", i, KD_VIOLATION_WORD[i]);
 }
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static void count_columns(kd_recording *rec)
+// Columns of each group; answers their number
+static int count_columns(const kd_eom *eom, int first[KD_RECORDED_GROUPS + 1])
 {
-    kd_dims   d = rec->dims;
-    bool      has_energy = kd_eom_definition(rec->eom)->energies != NULL;
-    const int count[KD_GROUP_COUNT] = {d.np,
-                                       d.nv,
-                                       d.nr,
-                                       d.nw,
-                                       d.ns,
-                                       d.nlambda,
-                                       d.nmu,
-                                       d.nv,
-                                       d.nu,
-                                       d.ny,
-                                       has_energy ? KD_ENERGY_CHANNELS : 0,
-                                       d.nlambda + d.nmu + d.ns > 0 ? KD_LEVEL_COUNT : 0};
-    for (int group = 0; group < KD_GROUP_COUNT; group++) rec->first[group + 1] = rec->first[group] + count[group];
-    rec->columns = rec->first[KD_GROUP_COUNT];
-    for (rec->nslots = 16; rec->nslots < 2 * rec->columns;) rec->nslots *= 2;
+    first[0] = 0;
+    for (int group = 0; group < KD_RECORDED_GROUPS; group++) {
+        const int count = kd_group_count(eom, NULL, (kd_group)group);
+        first[group + 1] = first[group] + (group == KD_GROUP_ENERGY && count > 0 ? KD_ENERGY_CHANNELS : count);
+    }
+    return first[KD_RECORDED_GROUPS];
 }
 
 double kd_recording_bytes(const kd_eom *eom, int capacity)
 {
-    kd_recording rec = {.eom = eom, .dims = kd_eom_dims(eom)};
-    count_columns(&rec);
-    return (double)capacity * (rec.columns + 1) * sizeof(double) + (double)rec.columns * (sizeof *rec.name + UNIT_SIZE);
+    int       first[KD_RECORDED_GROUPS + 1];
+    const int columns = count_columns(eom, first);
+    return (double)capacity * (columns + 1) * sizeof(double) + (double)columns * (KD_CHANNEL_NAME + KD_CHANNEL_UNIT);
 }
 
-kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int capacity, kd_recording **recording)
+kd_status kd_recording_create(kd_probe *probe, int capacity, kd_recording **recording)
 {
-    *recording = NULL;
-    if (capacity < 1) return KD_ERR_ARGUMENT;
+    if (recording) *recording = NULL;
+    if (!probe || !recording || capacity < 1) return KD_ERR_ARGUMENT;
     kd_recording *rec = kd_alloc(sizeof *rec);
     if (!rec) return KD_ERR_MEMORY;
-    rec->eom = eom;
-    rec->dims = kd_eom_dims(eom);
-    if (inputs) rec->inputs = *inputs;
+    rec->probe = probe;
+    rec->eom = kd_probe_eom(probe);
+    rec->dims = kd_eom_dims(rec->eom);
     rec->capacity = capacity;
-    count_columns(rec);
-    rec->u = kd_cut_double(&rec->arena, 3 * rec->dims.nu);
+    rec->columns = count_columns(rec->eom, rec->first);
     rec->t = kd_cut_double(&rec->arena, capacity);
     rec->values = kd_arena_cut(&rec->arena, (size_t)capacity * (size_t)rec->columns, sizeof(double));
-    rec->name = kd_arena_cut(&rec->arena, (size_t)rec->columns, sizeof *rec->name);
-    rec->unit = kd_arena_cut(&rec->arena, (size_t)rec->columns, sizeof *rec->unit);
-    rec->slot = kd_cut_int(&rec->arena, rec->nslots);
-    kd_status status = rec->arena.failed ? KD_ERR_MEMORY : KD_OK;
-    if (status >= 0 && rec->dims.ny > 0) status = kd_eom_data_create(eom, &rec->data);
-    if (status < 0) {
+    if (!kd_channel_names_cut(&rec->names, &rec->arena, rec->columns)) {
         kd_recording_destroy(rec);
-        return status;
+        return KD_ERR_MEMORY;
     }
-    for (int i = 0; i < rec->nslots; i++) rec->slot[i] = -1;
-    name_components(rec);
+    kd_channel_names_of_equations(&rec->names, rec->eom);
     name_figures(rec);
+    for (int j = 0; j < rec->first[KD_GROUP_ENERGY]; j++) kd_recording_set_unit(rec, j, kd_probe_unit(probe, j));
     *recording = rec;
     return KD_OK;
 }
@@ -182,32 +93,26 @@ kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int ca
 void kd_recording_destroy(kd_recording *rec)
 {
     if (!rec) return;
-    kd_eom_data_destroy(rec->data);
     kd_arena_release(&rec->arena);
     kd_free(rec);
 }
 
 // ---- adding a state -------------------------------------------------------------------------------------------------
 
-static kd_status add_inputs_and_outputs(kd_recording *rec, const kd_state *x, const double *a, double *row)
+// What has to be evaluated: inputs and outputs
+static kd_status add_inputs_and_outputs(kd_recording *rec, double *row)
 {
-    kd_dims d = rec->dims;
-    double *u = rec->u, *du = u + d.nu, *ddu = du + d.nu;
-    if (d.nu + d.ny == 0) return KD_OK;
-    if (rec->inputs.eval && rec->inputs.eval(x->t, rec->inputs.context, u, du, ddu) != KD_EVAL_OK) {
-        kd_text(rec->message, sizeof rec->message, "the inputs cannot be evaluated at t = %.9g", x->t);
-        return KD_ERR_CALLBACK_STOP;
+    static const kd_group list[] = {KD_GROUP_U, KD_GROUP_Y};
+    for (int k = 0; k < 2; k++) {
+        const int     first = rec->first[list[k]], count = rec->first[list[k] + 1] - first;
+        const double *value = count > 0 ? kd_probe_values(rec->probe, list[k]) : NULL;
+        if (count > 0 && !value) {
+            kd_text(rec->message, sizeof rec->message, "%s", kd_probe_message(rec->probe));
+            return kd_probe_status(rec->probe);
+        }
+        if (count > 0) memcpy(row + first, value, (size_t)count * sizeof *row);
     }
-    memcpy(row + rec->first[KD_GROUP_U], u, (size_t)d.nu * sizeof(double));
-    if (d.ny == 0) return KD_OK;
-    kd_eom_at_parameters(rec->data, x->theta);
-    kd_eom_at_time(rec->data, x->t, u, du, ddu, x->z);
-    kd_eom_at_position(rec->data, x->p, x->s);
-    kd_eom_at_velocity(rec->data, x->v, x->r);
-    kd_eom_at_acceleration(rec->data, a, x->w, x->lambda, x->mu);
-    if (kd_eom_eval(rec->data, KD_Y, row + rec->first[KD_GROUP_Y]) == KD_EVAL_OK) return KD_OK;
-    kd_text(rec->message, sizeof rec->message, "%s", kd_eom_data_message(rec->data));
-    return kd_eom_data_fault(rec->data).status;
+    return KD_OK;
 }
 
 static void add_figures(const kd_recording *rec, const kd_findings *f, double *row)
@@ -227,12 +132,13 @@ kd_status kd_recording_add(kd_recording *rec, const kd_state *x, const kd_findin
     double *row = rec->values + (size_t)n * (size_t)rec->columns;
     memcpy(row, x->p, (size_t)x->n * sizeof(double));
     memcpy(row + rec->first[KD_GROUP_A], findings->a, (size_t)rec->dims.nv * sizeof(double));
-    kd_status status = add_inputs_and_outputs(rec, x, findings->a, row);
+    kd_status status = findings->probe == rec->probe ? KD_OK : kd_probe_set_with(rec->probe, x, findings->a);
+    if (status >= 0) status = add_inputs_and_outputs(rec, row);
     if (status < 0) return status;
     add_figures(rec, findings, row);
     for (int j = 0; j < rec->columns; j++) {
         if (isfinite(row[j])) continue;
-        kd_text(rec->message, sizeof rec->message, "'%s' is not a finite number at t = %.9g", rec->name[j], x->t);
+        kd_text(rec->message, sizeof rec->message, "'%s' is not a finite number at t = %.9g", rec->names.name[j], x->t);
         return KD_ERR_NOT_FINITE;
     }
     rec->t[n] = x->t;
@@ -261,15 +167,15 @@ int kd_recording_columns(const kd_recording *rec)
 }
 const char *kd_recording_name(const kd_recording *rec, int column)
 {
-    return rec->name[column];
+    return rec->names.name[column];
 }
 const char *kd_recording_unit(const kd_recording *rec, int column)
 {
-    return rec->unit[column];
+    return rec->names.unit[column];
 }
 void kd_recording_set_unit(kd_recording *rec, int column, const char *unit)
 {
-    kd_text(rec->unit[column], UNIT_SIZE, "%s", unit ? unit : "");
+    kd_channel_names_set_unit(&rec->names, column, unit);
 }
 const double *kd_recording_times(const kd_recording *rec)
 {
@@ -282,6 +188,7 @@ const double *kd_recording_values(const kd_recording *rec)
 
 void kd_recording_group(const kd_recording *rec, kd_group group, int *first, int *count)
 {
-    *first = rec->first[group];
-    *count = rec->first[group + 1] - rec->first[group];
+    const bool recorded = (int)group < KD_RECORDED_GROUPS;
+    *first = recorded ? rec->first[group] : 0;
+    *count = recorded ? rec->first[group + 1] - rec->first[group] : 0;
 }

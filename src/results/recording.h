@@ -4,32 +4,16 @@
 
 #include <kardan/certificate.h>
 #include <kardan/eom.h>
+#include <kardan/probe.h>
 
-// Groups of channels, in the order of the columns; the first seven as in kd_state.
-typedef enum kd_group {
-    KD_GROUP_P,
-    KD_GROUP_V,
-    KD_GROUP_R,
-    KD_GROUP_W,
-    KD_GROUP_S,
-    KD_GROUP_LAMBDA,
-    KD_GROUP_MU,
-    KD_GROUP_A,         // accelerations, "acc NAME"
-    KD_GROUP_U,         // inputs
-    KD_GROUP_Y,         // outputs: sensors
-    KD_GROUP_ENERGY,    // kinetic, potential, total, dissipated, supplied, balance; none if the equations do not tell
-    KD_GROUP_VIOLATION, // of the constraints: position, velocity, acceleration; none without constraints
-    KD_GROUP_COUNT
-} kd_group;
-
-enum { KD_ENERGY_CHANNELS = 6, KD_CHANNEL_NAME = 96 };
+// Groups of channels in the order of the columns: KD_GROUP_P to KD_GROUP_VIOLATION of a probe. Energies have three more
+// channels here: what was dissipated and supplied since the start, and the error of the balance.
+enum { KD_ENERGY_CHANNELS = 6, KD_RECORDED_GROUPS = KD_GROUP_VIOLATION + 1 };
 
 typedef struct kd_recording kd_recording;
 
-// Room for capacity states. eom must outlive the recording; inputs (may be NULL) are copied. On failure *recording is
-// NULL.
-kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int capacity,
-                              kd_recording **recording) KD_NODISCARD;
+// Room for capacity states, which are read by the probe; it must outlive the recording. On failure *recording is NULL.
+kd_status kd_recording_create(kd_probe *probe, int capacity, kd_recording **recording) KD_NODISCARD;
 double    kd_recording_bytes(const kd_eom *eom, int capacity); // that it would take, roughly
 void      kd_recording_destroy(kd_recording *recording);       // NULL is fine
 

@@ -25,6 +25,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "probe/probe.h"
 #include "simulation/slopes.h"
 
 enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
@@ -42,7 +43,6 @@ enum { EVERY_SLOPE = 16, SLOPE_EACH = 8 }; // states whose slopes are looked at:
 
 static const double ROUNDING = 100; // [ulp] of all terms of the energy, times the root of the number of states
 
-static const double STALE = 1e-9;   // relative dynamic residual above which x->a does not belong to the state
 static const double EXPLODED = 1e8; // growth of positions or velocities that no mechanism has: the run lost its track
 
 // Gauss-Lobatto points in [0, 1]: (1 - sqrt(3/7)) / 2 and its mirror image
@@ -66,17 +66,16 @@ struct kd_certifier {
     const kd_eom  *eom;
     kd_dims        dims;
     kd_inputs      inputs;
-    kd_eom_data   *data;
+    kd_probe      *probe;
+    bool           owns_probe;
+    kd_eom_data   *data;          // of the probe
     kd_state      *inside;        // a state inside a step
     kd_state      *last;          // the state that was seen last; NULL: the equations have no instants
     double         jumps[POWERS]; // [J] energy lost and gained at instants
     double         leap, t_leap;  // [J] of the potential energy inside the step that is known; when
     double         energy_known;  // [J] kinetic and potential at t_known
-    double        *u;             // (3 nu) inputs with two derivatives
     double        *value;         // (largest number of rows)
-    double        *a;             // (nv) accelerations that are judged
-    double        *M;             // (nv x nv); NULL: the definition has the explicit formalism
-    double        *force;         // (nv)
+    const double  *a;             // (nv) accelerations that are judged: those of the probe
     segment        segment[SEGMENTS];
     int            nsegments;
     double         t_known;                     // powers and work are known up to here
@@ -115,29 +114,27 @@ static bool has_instants(const kd_eom *eom)
     return def->switching || def->discrete || def->next_break || def->restitution || def->friction;
 }
 
-kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_certifier **certifier)
+static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifier)
 {
-    if (certifier) *certifier = NULL;
-    if (!eom || !certifier) return KD_ERR_ARGUMENT;
     kd_certifier *c = kd_alloc(sizeof *c);
-    if (!c) return KD_ERR_MEMORY;
-    kd_dims D = c->dims = kd_eom_dims(eom);
-    c->eom = eom;
-    if (inputs) c->inputs = *inputs;
-    c->u = kd_cut_double(&c->arena, 3 * D.nu);
-    c->value = kd_cut_double(&c->arena, largest_rows(eom));
-    c->a = kd_cut_double(&c->arena, D.nv);
-    c->force = kd_cut_double(&c->arena, D.nv);
+    if (!c) {
+        if (owns_probe) kd_probe_destroy(probe);
+        return KD_ERR_MEMORY;
+    }
+    c->probe = probe;
+    c->owns_probe = owns_probe;
+    c->data = kd_probe_data(probe);
+    c->eom = kd_probe_eom(probe);
+    c->inputs = *kd_probe_inputs(probe);
+    kd_dims D = c->dims = kd_eom_dims(c->eom);
+    c->value = kd_cut_double(&c->arena, largest_rows(c->eom));
     c->errors = kd_cut_double(&c->arena, D.nv + 2 * D.ne);
     for (int k = 0; k < 3; k++) {
         c->knot[k].x = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
         c->knot[k].rate = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
     }
-    if (!kd_eom_definition(eom)->acceleration)
-        c->M = kd_arena_cut(&c->arena, (size_t)D.nv * (size_t)D.nv, sizeof(double));
-    kd_status status = c->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &c->data);
-    if (status >= 0) status = kd_state_create(eom, &c->inside);
-    if (status >= 0 && has_instants(eom)) status = kd_state_create(eom, &c->last);
+    kd_status status = c->arena.failed ? KD_ERR_MEMORY : kd_state_create(c->eom, &c->inside);
+    if (status >= 0 && has_instants(c->eom)) status = kd_state_create(c->eom, &c->last);
     if (status < 0) {
         kd_certifier_destroy(c);
         return status;
@@ -146,17 +143,33 @@ kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_cer
     c->certificate.has_constraints = D.nlambda + D.nmu + D.ns > 0;
     c->certificate.has_norms = D.nq > 0;
     c->certificate.has_invariants = D.ne > 0;
-    c->certificate.has_energy = kd_eom_definition(eom)->energies != NULL;
+    c->certificate.has_energy = kd_eom_definition(c->eom)->energies != NULL;
     c->certificate.limits = kd_limits_none();
-    c->findings.a = c->a;
+    c->findings.a = c->a = kd_probe_accelerations(probe);
+    c->findings.probe = probe;
     *certifier = c;
     return KD_OK;
+}
+
+kd_status kd_certifier_create_by(kd_probe *probe, kd_certifier **certifier)
+{
+    if (certifier) *certifier = NULL;
+    return probe && certifier ? create(probe, false, certifier) : KD_ERR_ARGUMENT;
+}
+
+kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_certifier **certifier)
+{
+    kd_probe *probe;
+    if (certifier) *certifier = NULL;
+    if (!eom || !certifier) return KD_ERR_ARGUMENT;
+    kd_status status = kd_probe_create_nameless(eom, inputs, &probe);
+    return status < 0 ? status : create(probe, true, certifier);
 }
 
 void kd_certifier_destroy(kd_certifier *c)
 {
     if (!c) return;
-    kd_eom_data_destroy(c->data);
+    if (c->owns_probe) kd_probe_destroy(c->probe);
     kd_state_destroy(c->inside);
     kd_state_destroy(c->last);
     kd_arena_release(&c->arena);
@@ -173,14 +186,7 @@ static kd_status fault_of(const kd_certifier *c)
 // The time, position and velocity of x
 static kd_status go_to(kd_certifier *c, const kd_state *x)
 {
-    double *u = c->u, *du = u + c->dims.nu, *ddu = du + c->dims.nu;
-    if (c->inputs.eval && c->inputs.eval(x->t, c->inputs.context, u, du, ddu) != KD_EVAL_OK)
-        return KD_ERR_CALLBACK_STOP;
-    kd_eom_at_parameters(c->data, x->theta);
-    kd_eom_at_time(c->data, x->t, u, du, ddu, x->z);
-    kd_eom_at_position(c->data, x->p, x->s);
-    kd_eom_at_velocity(c->data, x->v, x->r);
-    return KD_OK;
+    return kd_eom_at_state(c->data, &c->inputs, x, KD_STAGE_VELOCITY) == KD_EVAL_OK ? KD_OK : fault_of(c);
 }
 
 static double largest_of(const double *x, int n)
@@ -190,66 +196,12 @@ static double largest_of(const double *x, int n)
     return largest;
 }
 
-// Solve M y = y by Cholesky; M (n x n, column-major) is overwritten. false: not positive definite.
-static bool solve_mass(double *M, int n, double *y)
+// Leave the point at x with the acceleration that is judged: that of x if it belongs to its forces and multipliers,
+// else the one that those give
+static kd_status go_to_judged(kd_certifier *c, const kd_state *x)
 {
-    for (int j = 0; j < n; j++) { // M = L L'
-        for (int k = 0; k < j; k++)
-            for (int i = j; i < n; i++) M[j * n + i] -= M[k * n + i] * M[k * n + j];
-        if (!(M[j * n + j] > 0)) return false;
-        double pivot = sqrt(M[j * n + j]);
-        for (int i = j; i < n; i++) M[j * n + i] /= pivot;
-    }
-    for (int j = 0; j < n; j++) { // L y = y
-        y[j] /= M[j * n + j];
-        for (int i = j + 1; i < n; i++) y[i] -= M[j * n + i] * y[j];
-    }
-    for (int j = n - 1; j >= 0; j--) { // L' y = y
-        for (int i = j + 1; i < n; i++) y[j] -= M[j * n + i] * y[i];
-        y[j] /= M[j * n + j];
-    }
-    return true;
-}
-
-// force = f - (GZ)' lambda - (HZ)' mu = -residual at a = 0
-static kd_eval evaluate_force(kd_certifier *c, const kd_state *x)
-{
-    memset(c->a, 0, (size_t)c->dims.nv * sizeof(double));
-    kd_eom_at_acceleration(c->data, c->a, x->w, x->lambda, x->mu);
-    kd_eval answer = kd_eom_eval(c->data, KD_RESIDUAL, c->force);
-    for (int i = 0; answer == KD_EVAL_OK && i < c->dims.nv; i++) c->force[i] = -c->force[i];
-    return answer;
-}
-
-// a = M \ force, by the explicit formalism where there is one. false: not to be had, as where M is singular.
-static bool accelerate(kd_certifier *c)
-{
-    int nv = c->dims.nv;
-    if (!c->M) {
-        if (kd_eom_acceleration(c->data, c->force) != KD_EVAL_OK) return false;
-    } else {
-        if (kd_eom_eval(c->data, KD_MASS, c->M) != KD_EVAL_OK || !solve_mass(c->M, nv, c->force)) return false;
-    }
-    memcpy(c->a, c->force, (size_t)nv * sizeof(double));
-    return true;
-}
-
-// Leave the data at the acceleration that is judged: x->a if it belongs to forces and multipliers of the state, else
-// the one that those give.
-static kd_status choose_acceleration(kd_certifier *c, const kd_state *x)
-{
-    int nv = c->dims.nv;
-    kd_eom_at_acceleration(c->data, x->a, x->w, x->lambda, x->mu);
-    if (kd_eom_eval(c->data, KD_RESIDUAL, c->value) != KD_EVAL_OK) return fault_of(c);
-    double residual = largest_of(c->value, nv);
-    bool   replaced = false;
-    if (residual > STALE) {
-        if (evaluate_force(c, x) != KD_EVAL_OK) return fault_of(c);
-        replaced = residual > STALE * largest_of(c->force, nv) && accelerate(c);
-    }
-    if (!replaced) memcpy(c->a, x->a, (size_t)nv * sizeof(double));
-    kd_eom_at_acceleration(c->data, c->a, x->w, x->lambda, x->mu);
-    return KD_OK;
+    kd_status status = kd_probe_set(c->probe, x);
+    return status < 0 ? status : kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
 }
 
 // ---- residuals ------------------------------------------------------------------------------------------------------
@@ -336,9 +288,11 @@ static void note_step(kd_certifier *c, const kd_simulation *simulation)
 static kd_status power_at(kd_certifier *c, const kd_state *x, double power[POWERS])
 {
     kd_energies energies = {0};
-    kd_status   status = go_to(c, x);
-    if (status >= 0 && c->has_drives) status = choose_acceleration(c, x);
-    if (status >= 0 && !c->has_drives) kd_eom_at_acceleration(c->data, x->a, x->w, x->lambda, x->mu);
+    kd_status   status = KD_OK;
+    if (c->has_drives)
+        status = go_to_judged(c, x);
+    else if (kd_eom_at_state(c->data, &c->inputs, x, KD_STAGE_ACCELERATION) != KD_EVAL_OK)
+        status = fault_of(c);
     if (status >= 0 && kd_eom_energies(c->data, &energies) != KD_EVAL_OK) status = fault_of(c);
     power[0] = energies.dissipated;
     power[1] = energies.supplied;
@@ -692,8 +646,7 @@ static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, co
         status = c->certificate.states == 0 ? start_work(c, simulation, x)
                  : is_jump(c, x)            ? jump(c, simulation, x)
                                             : follow_steps(c, simulation, x);
-    if (status >= 0) status = go_to(c, x);
-    if (status >= 0) status = choose_acceleration(c, x);
+    if (status >= 0) status = go_to_judged(c, x);
     if (status < 0 || !c->certificate.has_energy) return status;
     if (kd_eom_energies(c->data, &energies) != KD_EVAL_OK) return fault_of(c);
     note_energies(c, x->t, &energies);

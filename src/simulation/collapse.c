@@ -72,21 +72,20 @@ struct kd_collapse {
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-kd_status kd_collapse_create(const kd_eom *eom, const kd_inputs *inputs, kd_tolerances tolerances,
+kd_status kd_collapse_create(kd_eom_data *data, const kd_inputs *inputs, kd_tolerances tolerances,
                              kd_collapse **collapse)
 {
     *collapse = NULL;
     kd_collapse *c = kd_alloc(sizeof *c);
     if (!c) return KD_ERR_MEMORY;
-    c->eom = eom;
+    const kd_eom *eom = c->eom = kd_eom_data_eom(data);
+    c->data = data;
     c->inputs = *inputs;
     c->tolerances = tolerances;
     c->dims = kd_eom_dims(eom);
-    c->u = kd_cut_double(&c->arena, 3 * c->dims.nu);
     c->d = kd_cut_double(&c->arena, c->dims.nv + c->dims.nr);
-    c->zero = kd_cut_double(&c->arena, c->dims.nv);
     for (int k = 0; k < 3; k++) c->force[k] = kd_cut_double(&c->arena, c->dims.nv + c->dims.nr);
-    kd_status status = c->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &c->data);
+    kd_status status = c->arena.failed ? KD_ERR_MEMORY : KD_OK;
     for (int k = 0; k < 3 && status >= 0; k++) status = kd_state_create(eom, &c->side[k]);
     if (status < 0)
         kd_collapse_destroy(c);
@@ -98,7 +97,6 @@ kd_status kd_collapse_create(const kd_eom *eom, const kd_inputs *inputs, kd_tole
 void kd_collapse_destroy(kd_collapse *c)
 {
     if (!c) return;
-    kd_eom_data_destroy(c->data);
     for (int k = 0; k < 3; k++) kd_state_destroy(c->side[k]);
     kd_arena_release(&c->arena);
     kd_free(c);
@@ -147,13 +145,8 @@ static unsigned long draw(kd_collapse *c)
 static bool forces_at(kd_collapse *c, const kd_state *x, double *force)
 {
     const kd_dims n = c->dims;
-    double       *u = c->u, *du = u + n.nu, *ddu = du + n.nu;
-    if (c->inputs.eval && c->inputs.eval(x->t, c->inputs.context, u, du, ddu) != KD_EVAL_OK) return false;
-    kd_eom_at_parameters(c->data, x->theta);
-    kd_eom_at_time(c->data, x->t, u, du, ddu, x->z);
-    kd_eom_at_position(c->data, x->p, x->s);
-    kd_eom_at_velocity(c->data, x->v, x->r);
-    kd_eom_at_acceleration(c->data, c->zero, x->w, x->lambda, x->mu);
+    if (kd_eom_at_state(c->data, &c->inputs, x, KD_STAGE_VELOCITY) != KD_EVAL_OK) return false;
+    kd_eom_at_acceleration(c->data, NULL, x->w, x->lambda, x->mu);
     if (kd_eom_eval(c->data, KD_RESIDUAL, force) != KD_EVAL_OK) return false;
     return n.nr == 0 || kd_eom_eval(c->data, KD_B, force + n.nv) == KD_EVAL_OK;
 }

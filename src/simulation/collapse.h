@@ -6,8 +6,8 @@
 
 typedef struct kd_collapse kd_collapse;
 
-// eom must outlive it; *inputs is copied.
-kd_status kd_collapse_create(const kd_eom *eom, const kd_inputs *inputs, kd_tolerances tolerances,
+// data is moved by each look, and must outlive it; *inputs is copied.
+kd_status kd_collapse_create(kd_eom_data *data, const kd_inputs *inputs, kd_tolerances tolerances,
                              kd_collapse **collapse) KD_NODISCARD;
 void      kd_collapse_destroy(kd_collapse *self);                                 // NULL is fine
 void      kd_collapse_begin(kd_collapse *self, const kd_state *x, long attempts); // a new start

@@ -46,7 +46,6 @@ struct kd_rank_watch {
     kd_inputs     inputs;
     kd_eom_data  *data;
     kd_dims       dims;
-    double       *u;      // (3 nu)
     double       *g;      // (nlambda)
     double       *GZ;     // (nlambda x nv)
     double       *HZ;     // (nmu x nv)
@@ -72,13 +71,7 @@ struct kd_rank_watch {
 // The point of a state
 static bool go_to(kd_rank_watch *w, const kd_state *x)
 {
-    double *u = w->u, *du = u + w->dims.nu, *ddu = du + w->dims.nu;
-    if (w->dims.nu > 0 && w->inputs.eval && w->inputs.eval(x->t, w->inputs.context, u, du, ddu) != KD_EVAL_OK)
-        return false;
-    kd_eom_at_parameters(w->data, x->theta);
-    kd_eom_at_time(w->data, x->t, u, du, ddu, x->z);
-    kd_eom_at_position(w->data, x->p, x->s);
-    return true;
+    return kd_eom_at_state(w->data, &w->inputs, x, KD_STAGE_POSITION) == KD_EVAL_OK;
 }
 
 static void cut(kd_rank_watch *w)
@@ -86,7 +79,6 @@ static void cut(kd_rank_watch *w)
     kd_arena *a = &w->arena;
     kd_dims   d = w->dims;
     int       m = d.nlambda + d.nmu;
-    w->u = kd_cut_double(a, 3 * d.nu);
     w->g = kd_cut_double(a, d.nlambda);
     w->GZ = kd_cut_matrix(a, d.nlambda, d.nv);
     w->HZ = kd_cut_matrix(a, d.nmu, d.nv);
@@ -106,20 +98,22 @@ static void cut(kd_rank_watch *w)
     w->rate = kd_cut_double(a, d.np);
 }
 
-kd_status kd_rank_watch_create(const kd_eom *eom, const kd_inputs *inputs, kd_rank_watch **watch, bool *unwatched)
+kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_rank_watch **watch, bool *unwatched)
 {
-    kd_dims d = kd_eom_dims(eom);
-    int     m = d.nlambda + d.nmu;
+    const kd_eom *eom = kd_eom_data_eom(data);
+    kd_dims       d = kd_eom_dims(eom);
+    int           m = d.nlambda + d.nmu;
     *watch = NULL;
     *unwatched = m > LARGEST || (m > 0 && d.nv > LARGEST);
     if (m == 0 || d.nv == 0 || *unwatched) return KD_OK;
     kd_rank_watch *w = kd_alloc(sizeof *w);
     if (!w) return KD_ERR_MEMORY;
     w->eom = eom;
+    w->data = data;
     w->dims = d;
     if (inputs) w->inputs = *inputs;
     cut(w);
-    kd_status status = w->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &w->data);
+    kd_status status = w->arena.failed ? KD_ERR_MEMORY : KD_OK;
     for (int j = 0; j < d.nv && status >= 0; j++) w->D[j] = kd_eom_unit(eom, j);
     if (status < 0) {
         kd_rank_watch_destroy(w);
@@ -132,7 +126,6 @@ kd_status kd_rank_watch_create(const kd_eom *eom, const kd_inputs *inputs, kd_ra
 void kd_rank_watch_destroy(kd_rank_watch *w)
 {
     if (!w) return;
-    kd_eom_data_destroy(w->data);
     kd_arena_release(&w->arena);
     kd_free(w);
 }
@@ -310,11 +303,10 @@ static bool add_rate(kd_rank_watch *w, const double *p, const double *v, const k
 // Violation in the middle of the cubic from the last look to x
 static double violation_between(kd_rank_watch *w, const kd_state *x)
 {
-    double h = x->t - w->t, t = w->t + h / 2, *u = w->u, *du = u + w->dims.nu, *ddu = du + w->dims.nu;
+    double h = x->t - w->t, t = w->t + h / 2;
     for (int i = 0; i < w->dims.np; i++) w->middle[i] = (w->p[i] + x->p[i]) / 2;
     if (!add_rate(w, x->p, x->v, x, -h / 8) || !add_rate(w, w->p, w->v, x, h / 8)) return 0;
-    if (w->dims.nu > 0 && w->inputs.eval && w->inputs.eval(t, w->inputs.context, u, du, ddu) != KD_EVAL_OK) return 0;
-    kd_eom_at_time(w->data, t, u, du, ddu, x->z);
+    if (kd_eom_at_instant(w->data, &w->inputs, t, x) != KD_EVAL_OK) return 0;
     kd_eom_at_position(w->data, w->middle, x->s);
     return is_good(w, kd_eom_eval(w->data, KD_G, w->g)) ? violation(w) : 0;
 }

@@ -42,6 +42,7 @@ struct kd_simulation {
     const kd_integrator_info *method; // properties of the integrator
     kd_integrator            *integrator;
     kd_hybrid                *hybrid; // NULL: the equations are smooth
+    kd_eom_data              *data;   // where watchers look: of whoever asks, until the next does
     kd_rank_watch            *ranks;  // NULL: no constraints, or too many of them (unwatched)
     bool                      unwatched;
     kd_collapse              *collapse;
@@ -210,27 +211,21 @@ static void recall_assumed(kd_simulation *s)
 static kd_status tell_not_finite(kd_simulation *s, kd_status status)
 {
     static const kd_fn fns[] = {KD_G, KD_GI, KD_GII, KD_H, KD_HI, KD_C, KD_RESIDUAL, KD_B, KD_D};
-    kd_eom_data       *data = NULL;
+    kd_eom_data       *data = s->data;
     kd_dims            d = kd_eom_dims(s->eom);
     const kd_state    *x = s->x;
     bool small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON || status == KD_ERR_RETRY_FAILED ||
                  status == KD_ERR_DECOMPOSITION || status == KD_ERR_RANK_CHANGE;
     const double longest = fmax(x->t - kd_simulation_step_start(s), AHEAD * fmax(1, fabs(x->t)));
     const int    most = d.np + 2 * d.nv + d.nr + d.nw + d.ns + d.nlambda + d.nmu + 1;
-    double      *room = small ? kd_alloc((size_t)(most + d.np + d.nv + 3 * d.nu) * sizeof *room) : NULL;
-    if (!room || kd_eom_data_create(s->eom, &data) < 0) {
-        kd_free(room);
-        return status;
-    }
-    double *p = room + most, *e = p + d.np, *u = e + d.nv;
+    double      *room = small ? kd_alloc((size_t)(most + d.np + d.nv) * sizeof *room) : NULL;
+    if (!room) return status;
+    double *p = room + most, *e = p + d.np;
     bool    found = false;
-    kd_eom_at_parameters(data, x->theta);
     for (int k = NEAREST; k >= 0 && !found; k--) {
         const double tau = ldexp(longest, -k);
-        if (s->inputs.eval && s->inputs.eval(x->t + tau, s->inputs.context, u, u + d.nu, u + 2 * d.nu) != KD_EVAL_OK)
-            break;
+        if (kd_eom_at_instant(data, &s->inputs, x->t + tau, x) != KD_EVAL_OK) break;
         for (int j = 0; j < d.nv; j++) e[j] = tau * x->v[j];
-        kd_eom_at_time(data, x->t + tau, u, u + d.nu, u + 2 * d.nu, x->z);
         kd_eom_at_position(data, x->p, x->s);
         if (kd_eom_oplus(data, x->p, e, p) != KD_EVAL_OK) break;
         kd_eom_at_position(data, p, x->s);
@@ -246,7 +241,6 @@ static kd_status tell_not_finite(kd_simulation *s, kd_status status)
         kd_text(s->message, sizeof s->message, "%s, ahead of the last good state at t = %.9g; %s",
                 kd_eom_data_message(data), x->t, words);
     }
-    kd_eom_data_destroy(data);
     kd_free(room);
     return found ? KD_ERR_NOT_FINITE : status;
 }
@@ -489,8 +483,9 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status >= 0 && s->opt.formulation_options.constraints == KD_DECOMPOSE_SVD)
         status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
-    if (status >= 0) status = kd_rank_watch_create(eom, &s->inputs, &s->ranks, &s->unwatched);
-    if (status >= 0) status = kd_collapse_create(eom, &s->inputs, tolerances(&s->opt), &s->collapse);
+    if (status >= 0) status = kd_eom_data_create(eom, &s->data);
+    if (status >= 0) status = kd_rank_watch_create(s->data, &s->inputs, &s->ranks, &s->unwatched);
+    if (status >= 0) status = kd_collapse_create(s->data, &s->inputs, tolerances(&s->opt), &s->collapse);
     if (status >= 0 && !why_not_verified(s)) status = create_search(s);
     if (status >= 0 && !why_not_verified(s))
         status = kd_verify_create(eom, &s->inputs, &s->opt, s->dae, s->integrator, x, &s->verify);
@@ -514,6 +509,7 @@ void kd_simulation_destroy(kd_simulation *s)
     kd_collapse_destroy(s->collapse);
     kd_unseen_destroy(s->search);
     kd_verify_destroy(s->verify);
+    kd_eom_data_destroy(s->data);
     kd_integrator_destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_acceleration_destroy(s->least);

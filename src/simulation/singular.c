@@ -21,7 +21,6 @@ typedef struct workspace {
     kd_arena     arena;
     kd_eom_data *data;
     int          m, n;                                                // active rows, columns
-    double      *u, *du, *ddu;                                        // (nu)
     double      *GZ, *HZ, *C[2], *length, *U, *Vt, *sigma, *svd_work; // C (m x n)
     int         *rows;                                                // (m) numbers in [g; h]
 } workspace;
@@ -33,9 +32,6 @@ static bool open(workspace *w, const kd_eom *eom)
     int       m = d.nlambda + d.nmu, n = d.nv;
     if (m == 0 || n == 0 || m > LARGEST || n > LARGEST) return false;
     w->n = n;
-    w->u = kd_cut_double(a, d.nu);
-    w->du = kd_cut_double(a, d.nu);
-    w->ddu = kd_cut_double(a, d.nu);
     w->GZ = kd_cut_matrix(a, d.nlambda, n);
     w->HZ = kd_cut_matrix(a, d.nmu, n);
     for (int k = 0; k < 2; k++) w->C[k] = kd_cut_matrix(a, m, n);
@@ -52,11 +48,7 @@ static bool open(workspace *w, const kd_eom *eom)
 static bool evaluate(workspace *w, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, double *C)
 {
     kd_dims d = kd_eom_dims(eom);
-    if (d.nu > 0 && inputs && inputs->eval && inputs->eval(x->t, inputs->context, w->u, w->du, w->ddu) != KD_EVAL_OK)
-        return false;
-    kd_eom_at_parameters(w->data, x->theta);
-    kd_eom_at_time(w->data, x->t, w->u, w->du, w->ddu, x->z);
-    kd_eom_at_position(w->data, x->p, x->s);
+    if (kd_eom_at_state(w->data, inputs, x, KD_STAGE_POSITION) != KD_EVAL_OK) return false;
     if (kd_eom_constraint_matrices(w->data, d.nlambda > 0 ? w->GZ : NULL, d.nmu > 0 ? w->HZ : NULL) != KD_EVAL_OK)
         return false;
     for (int k = 0; k < w->m; k++) {

@@ -255,10 +255,7 @@ static bool find(workspace *s, const kd_inputs *inputs, const kd_state *x, kd_so
     for (int i = 0; i < s->nl; i++)
         if (i < s->d.nlambda ? x->active_lambda[i] : x->active_mu[i - s->d.nlambda]) s->rows[s->m++] = i;
     if (s->m == 0) return false;
-    if (s->d.nu > 0 && inputs && inputs->eval && inputs->eval(x->t, inputs->context, s->u, s->du, s->ddu) != KD_EVAL_OK)
-        return false;
-    kd_eom_at_parameters(s->data, x->theta);
-    kd_eom_at_time(s->data, x->t, s->u, s->du, s->ddu, x->z);
+    if (kd_eom_at_state(s->data, inputs, x, KD_STAGE_TIME) != KD_EVAL_OK) return false;
     take_forces(s, x, &out->without);
     if (!prepare(s, x) || (out->without && !find_multipliers(s)) || !find_limit(s, &out->limit, &top, &singular))
         return false;

@@ -52,39 +52,71 @@ static kd_eval point_of(kd_poses *s, const kd_state *x, kd_point *at)
     return system->inputs.eval(x->t, system->inputs.context, s->u, s->u + nu, s->u + 2 * nu);
 }
 
-kd_eval kd_poses_at(kd_poses *s, const kd_state *x, double *pose)
+// Position stage
+static void place_bodies(kd_work *w, const kd_point *at, double *pose)
 {
-    if (!s || !kd_state_fits(s->work->system->eom, x)) return KD_EVAL_STOP;
-    kd_work         *w = s->work;
     const kd_system *system = w->system;
-    kd_point         at;
-    kd_eval          answer = point_of(s, x, &at);
-    if (answer != KD_EVAL_OK) return answer;
-    kd_work_position(w, &at, KD_FOR_ROWS);
+    kd_work_position(w, at, KD_FOR_ROWS);
     for (int b = 0; b < system->model->nbodies; b++, pose += 7) {
         const kd_link_motion *link = &w->motion.link[system->body_link[b]];
         kd_mat3               R = kd_mat_mul(&link->R, &system->body_R[b]);
         kd_vec_to(kd_vec_add(link->P, kd_mat_vec(&link->R, system->body_r[b])), pose);
         kd_quat_to(kd_quat_of_matrix(&R), pose + 3);
     }
-    return KD_EVAL_OK;
 }
 
-// P' = v of the link, its frame turns with w: the body's frame moves with v + w x (R r)
-kd_eval kd_poses_rates(kd_poses *s, const kd_state *x, double *rate)
+// P' = v of the link, its frame turns with w: the body's frame moves with v + w x (R r). Velocity stage
+static void move_bodies(kd_work *w, const kd_point *at, double *rate)
 {
-    if (!s || !kd_state_fits(s->work->system->eom, x)) return KD_EVAL_STOP;
-    kd_work         *w = s->work;
     const kd_system *system = w->system;
-    kd_point         at;
-    kd_eval          answer = point_of(s, x, &at);
-    if (answer != KD_EVAL_OK) return answer;
-    kd_work_velocity(w, &at, KD_FOR_ROWS);
+    kd_work_velocity(w, at, KD_FOR_ROWS);
     for (int b = 0; b < system->model->nbodies; b++, rate += 6) {
         const kd_link_motion *link = &w->motion.link[system->body_link[b]];
         kd_vec3               arm = kd_mat_vec(&link->R, system->body_r[b]);
         kd_vec_to(kd_vec_add(link->v, kd_vec_cross(link->w, arm)), rate);
         kd_vec_to(link->w, rate + 3);
     }
+}
+
+kd_eval kd_poses_at(kd_poses *s, const kd_state *x, double *pose)
+{
+    if (!s || !kd_state_fits(s->work->system->eom, x)) return KD_EVAL_STOP;
+    kd_point at;
+    kd_eval  answer = point_of(s, x, &at);
+    if (answer == KD_EVAL_OK) place_bodies(s->work, &at, pose);
+    return answer;
+}
+
+kd_eval kd_poses_rates(kd_poses *s, const kd_state *x, double *rate)
+{
+    if (!s || !kd_state_fits(s->work->system->eom, x)) return KD_EVAL_STOP;
+    kd_point at;
+    kd_eval  answer = point_of(s, x, &at);
+    if (answer == KD_EVAL_OK) move_bodies(s->work, &at, rate);
+    return answer;
+}
+
+// ---- at an evaluation point of the equations ------------------------------------------------------------------------
+
+// Its work object; NULL: the point belongs to other equations
+static kd_work *work_of(const kd_system *s, const kd_eom_data *data)
+{
+    if (!s || !data || kd_eom_data_eom(data) != s->eom) return NULL;
+    return kd_eom_data_context(data);
+}
+
+kd_eval kd_system_poses(const kd_system *s, kd_eom_data *data, double *pose)
+{
+    kd_work *w = work_of(s, data);
+    if (!w || !pose || kd_eom_data_stage(data) < KD_STAGE_POSITION) return KD_EVAL_STOP;
+    place_bodies(w, kd_eom_point(data), pose);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_system_rates(const kd_system *s, kd_eom_data *data, double *rate)
+{
+    kd_work *w = work_of(s, data);
+    if (!w || !rate || kd_eom_data_stage(data) < KD_STAGE_VELOCITY) return KD_EVAL_STOP;
+    move_bodies(w, kd_eom_point(data), rate);
     return KD_EVAL_OK;
 }

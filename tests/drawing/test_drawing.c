@@ -14,6 +14,7 @@ typedef struct fixture {
     kd_model   *model;
     kd_system  *system;
     kd_state   *x;
+    kd_probe   *probe;
     kd_drawing *drawing;
 } fixture;
 
@@ -23,6 +24,7 @@ static fixture make(const char *text, int noutputs)
     assert_int_equal(kd_system_create(f.model, NULL, &f.system, NULL, 0), KD_OK);
     assert_int_equal(kd_state_create(kd_system_eom(f.system), &f.x), KD_OK);
     assert_true(kd_system_start(f.system, f.x, NULL, 0) >= 0);
+    assert_int_equal(kd_probe_of_system(f.system, NULL, &f.probe), KD_OK);
     assert_int_equal(kd_drawing_create(f.system, noutputs, &f.drawing), KD_OK);
     return f;
 }
@@ -30,6 +32,7 @@ static fixture make(const char *text, int noutputs)
 static void unmake(fixture *f)
 {
     kd_drawing_destroy(f->drawing);
+    kd_probe_destroy(f->probe);
     kd_state_destroy(f->x);
     kd_system_destroy(f->system);
     kd_model_destroy(f->model);
@@ -39,7 +42,8 @@ static void add(fixture *f, double t, double q, bool is_end)
 {
     f->x->t = t;
     f->x->p[0] = q;
-    assert_int_equal(kd_drawing_add(f->drawing, f->x, is_end), KD_EVAL_OK);
+    assert_int_equal(kd_probe_set(f->probe, f->x), KD_OK);
+    kd_drawing_add(f->drawing, f->probe, t, is_end);
 }
 
 // The section as text, put into a page; the caller frees it.

@@ -17,6 +17,7 @@
 typedef struct fixture {
     kd_eom       *eom;
     kd_state     *x;
+    kd_probe     *probe;
     kd_certifier *certifier;
     kd_recording *rec;
     kd_result     result;
@@ -29,7 +30,8 @@ static fixture make(kd_eom_def def)
     fixture f = {0};
     assert_int_equal(kd_eom_create(&def, &f.eom, NULL, 0), KD_OK);
     assert_int_equal(kd_state_create(f.eom, &f.x), KD_OK);
-    assert_int_equal(kd_recording_create(f.eom, NULL, 50, &f.rec), KD_OK);
+    assert_int_equal(kd_probe_create(f.eom, NULL, &f.probe), KD_OK);
+    assert_int_equal(kd_recording_create(f.probe, 50, &f.rec), KD_OK);
     assert_int_equal(kd_certifier_create(f.eom, NULL, &f.certifier), KD_OK);
     f.result = (kd_result){.title = "A & B",
                            .about = "about <this>",
@@ -46,6 +48,7 @@ static void unmake(fixture *f)
 {
     kd_certifier_destroy(f->certifier);
     kd_recording_destroy(f->rec);
+    kd_probe_destroy(f->probe);
     kd_state_destroy(f->x);
     kd_eom_destroy(f->eom);
 }

@@ -21,6 +21,7 @@ enum { N = 7 };
 typedef struct fixture {
     kd_eom       *eom;
     kd_state     *x;
+    kd_probe     *probe;
     kd_certifier *certifier;
     kd_recording *rec;
     kd_result     result;
@@ -42,7 +43,8 @@ static fixture make(void)
     assert_int_equal(kd_eom_create(&def, &f.eom, NULL, 0), KD_OK);
     assert_int_equal(kd_state_create(f.eom, &f.x), KD_OK);
     assert_int_equal(kd_certifier_create(f.eom, NULL, &f.certifier), KD_OK);
-    assert_int_equal(kd_recording_create(f.eom, NULL, N, &f.rec), KD_OK);
+    assert_int_equal(kd_probe_create(f.eom, NULL, &f.probe), KD_OK);
+    assert_int_equal(kd_recording_create(f.probe, N, &f.rec), KD_OK);
     for (int i = 0; i < N; i++) {
         oscillator_state(0.1 * i, f.x);
         assert_int_equal(kd_certifier_see(f.certifier, NULL, f.x), KD_OK);
@@ -65,6 +67,7 @@ static fixture make(void)
 static void unmake(fixture *f)
 {
     kd_recording_destroy(f->rec);
+    kd_probe_destroy(f->probe);
     kd_certifier_destroy(f->certifier);
     kd_state_destroy(f->x);
     kd_eom_destroy(f->eom);
@@ -261,9 +264,11 @@ static void sizes_are_no_trouble(void **state)
     def.dims = (kd_dims){.np = 2000, .nv = 2000};
     def.residual = many_residual;
     kd_eom       *eom;
+    kd_probe     *probe;
     kd_recording *rec;
     assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
-    assert_int_equal(kd_recording_create(eom, NULL, 10, &rec), KD_OK);
+    assert_int_equal(kd_probe_create(eom, NULL, &probe), KD_OK);
+    assert_int_equal(kd_recording_create(probe, 10, &rec), KD_OK);
     kd_result result = {.title = "", .recording = rec};
     assert_int_equal(kd_result_save_hdf5(&result, PATH, NULL, 0), KD_OK);
     hid_t      file = H5Fopen(PATH, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -272,6 +277,7 @@ static void sizes_are_no_trouble(void **state)
     assert_int_equal(info.nlinks, 6000);
     H5Fclose(file);
     kd_recording_destroy(rec);
+    kd_probe_destroy(probe);
     kd_eom_destroy(eom);
 }
 

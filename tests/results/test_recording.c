@@ -16,6 +16,7 @@
 typedef struct fixture {
     kd_eom       *eom;
     kd_state     *x;
+    kd_probe     *probe;
     kd_certifier *certifier;
     kd_recording *rec;
 } fixture;
@@ -26,13 +27,15 @@ static fixture make(kd_eom_def def, int capacity)
     assert_int_equal(kd_eom_create(&def, &f.eom, NULL, 0), KD_OK);
     assert_int_equal(kd_state_create(f.eom, &f.x), KD_OK);
     assert_int_equal(kd_certifier_create(f.eom, NULL, &f.certifier), KD_OK);
-    assert_int_equal(kd_recording_create(f.eom, NULL, capacity, &f.rec), KD_OK);
+    assert_int_equal(kd_probe_create(f.eom, NULL, &f.probe), KD_OK);
+    assert_int_equal(kd_recording_create(f.probe, capacity, &f.rec), KD_OK);
     return f;
 }
 
 static void unmake(fixture *f)
 {
     kd_recording_destroy(f->rec);
+    kd_probe_destroy(f->probe);
     kd_certifier_destroy(f->certifier);
     kd_state_destroy(f->x);
     kd_eom_destroy(f->eom);
@@ -171,12 +174,14 @@ static void failing_memory_is_reported(void **state)
     (void)state;
     kd_eom_def def = oscillator();
     kd_eom    *eom;
+    kd_probe  *probe;
     assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_probe_create(eom, NULL, &probe), KD_OK);
     for (int n = 1; n < 1000; n++) {
         failing_allocator a = {.fail_at = n};
         kd_recording     *rec;
         failing_allocator_use(&a);
-        kd_status status = kd_recording_create(eom, NULL, 10, &rec);
+        kd_status status = kd_recording_create(probe, 10, &rec);
         kd_recording_destroy(rec);
         kd_set_allocator(NULL);
         assert_int_equal(a.live, 0);
@@ -187,6 +192,7 @@ static void failing_memory_is_reported(void **state)
         assert_int_equal(status, KD_ERR_MEMORY);
         assert_null(rec);
     }
+    kd_probe_destroy(probe);
     kd_eom_destroy(eom);
 }
 

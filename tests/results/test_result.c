@@ -16,6 +16,7 @@
 typedef struct fixture {
     kd_eom       *eom;
     kd_state     *x;
+    kd_probe     *probe;
     kd_certifier *certifier;
     kd_recording *rec;
     kd_result     result;
@@ -30,7 +31,8 @@ static fixture make(void)
     assert_int_equal(kd_eom_create(&def, &f.eom, NULL, 0), KD_OK);
     assert_int_equal(kd_state_create(f.eom, &f.x), KD_OK);
     assert_int_equal(kd_certifier_create(f.eom, NULL, &f.certifier), KD_OK);
-    assert_int_equal(kd_recording_create(f.eom, NULL, 3, &f.rec), KD_OK);
+    assert_int_equal(kd_probe_create(f.eom, NULL, &f.probe), KD_OK);
+    assert_int_equal(kd_recording_create(f.probe, 3, &f.rec), KD_OK);
     for (int i = 0; i < 3; i++) {
         oscillator_state(0.1 * i, f.x);
         assert_int_equal(kd_certifier_see(f.certifier, NULL, f.x), KD_OK);
@@ -52,6 +54,7 @@ static fixture make(void)
 static void unmake(fixture *f)
 {
     kd_recording_destroy(f->rec);
+    kd_probe_destroy(f->probe);
     kd_certifier_destroy(f->certifier);
     kd_state_destroy(f->x);
     kd_eom_destroy(f->eom);

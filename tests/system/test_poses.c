@@ -72,6 +72,7 @@ static void read_sensors(kd_recording *rec, kd_certifier *certifier, const kd_st
 
 typedef struct watch {
     kd_poses     *poses;
+    kd_probe     *probe;
     kd_recording *rec;
     kd_certifier *certifier;
     double        last[7 * BODIES];
@@ -114,8 +115,9 @@ static void simulate(const kd_model *m, kd_coordinates coordinates, double *last
     assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
     assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
     assert_int_equal(kd_poses_create(system, &w.poses), KD_OK);
-    assert_int_equal(kd_recording_create(kd_system_eom(system), kd_system_inputs(system), 4000, &w.rec), KD_OK);
-    assert_int_equal(kd_certifier_create(kd_system_eom(system), kd_system_inputs(system), &w.certifier), KD_OK);
+    assert_int_equal(kd_probe_of_system(system, NULL, &w.probe), KD_OK);
+    assert_int_equal(kd_recording_create(w.probe, 4000, &w.rec), KD_OK);
+    assert_int_equal(kd_certifier_create_by(w.probe, &w.certifier), KD_OK);
     run.output = compare;
     run.context = &w;
     run.integrator_options.rtol = run.integrator_options.atol = 1e-10;
@@ -128,6 +130,7 @@ static void simulate(const kd_model *m, kd_coordinates coordinates, double *last
     kd_simulation_destroy(simulation);
     kd_recording_destroy(w.rec);
     kd_certifier_destroy(w.certifier);
+    kd_probe_destroy(w.probe);
     kd_poses_destroy(w.poses);
     kd_state_destroy(x);
     kd_system_destroy(system);

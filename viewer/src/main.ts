@@ -211,9 +211,29 @@ class Viewer {
     });
   }
 
-  // for tests: what is seen
+  // ---- for programs: the view alone, in a given size, at given times (kardan render)
+  prepare(width: number, height: number, view: string): string {
+    const stage = this.stage;
+    if (!stage) throw new Error('this page has no 3-D view');
+    document.body.replaceChildren(stage.alone(width, height));
+    stage.preset(view);
+    return 'ready';
+  }
+
+  async picture(t: number, kind: string): Promise<string> {
+    this.clock.set(t);
+    const blob = await this.stage!.picture(kind), bytes = new Uint8Array(await blob.arrayBuffer());
+    let text = '';
+    for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+    return btoa(text);
+  }
+
+  range(): string { return `${this.clock.start} ${this.clock.end}`; }
+
+  // what tests and programs may look at
   get inspect(): object {
-    return {stage: this.stage, clock: this.clock, run: this.run, panels: this.panels};
+    return {stage: this.stage, clock: this.clock, run: this.run, panels: this.panels, range: () => this.range(),
+            prepare: (w: number, h: number, v: string) => this.prepare(w, h, v), picture: (t: number, kind: string) => this.picture(t, kind)};
   }
 }
 

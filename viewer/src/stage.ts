@@ -341,7 +341,10 @@ export class Stage {
   private resize(): void {
     const parent = this.canvas.parentElement;
     if (!parent) return;
-    const width = Math.max(parent.clientWidth, 1), height = Math.max(parent.clientHeight, 1);
+    this.setSize(Math.max(parent.clientWidth, 1), Math.max(parent.clientHeight, 1));
+  }
+
+  private setSize(width: number, height: number): void {
     this.renderer.setSize(width, height);
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
@@ -364,9 +367,20 @@ export class Stage {
     return info !== null && /swiftshader|llvmpipe|software/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)));
   }
 
-  picture(): Promise<Blob> {
+  picture(kind = 'image/png'): Promise<Blob> {
     this.draw(true);
-    return new Promise((done, fail) => this.canvas.toBlob(blob => (blob ? done(blob) : fail(new Error('no picture'))), 'image/png'));
+    return new Promise((done, fail) => this.canvas.toBlob(blob => (blob ? done(blob) : fail(new Error('no picture'))), kind, 0.93));
+  }
+
+  // the canvas in a holder of that size, one pixel for each
+  alone(width: number, height: number): HTMLElement {
+    const holder = document.createElement('div');
+    holder.style.width = `${width}px`;
+    holder.style.height = `${height}px`;
+    holder.appendChild(this.canvas);
+    this.renderer.setPixelRatio(1);
+    this.setSize(width, height);
+    return holder;
   }
 }
 
