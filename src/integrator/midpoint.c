@@ -14,8 +14,8 @@
 
 #include "core/text.h"
 
-static const double NEWTON_STOP = 0.01;  // of the tolerance
-static const double NEWTON_TIGHT = 1e-6; // the same in steps of a fixed size: what is left of it makes energy drift
+static const double NEWTON_STOP = 0.01;   // of the tolerance
+static const double NEWTON_FIXED = 1e-12; // relative, in steps of a fixed size: what is left of it makes energy drift
 
 static const double midpoint_c[] = {0.5}, midpoint_A[] = {0.5};
 
@@ -105,7 +105,9 @@ static kd_status init(kd_integrator *base)
     kd_one_step_init(&s->s, &midpoint_method, o);
     s->table = (kd_sdirk_table){.stages = 1, .width = 1, .gamma = 0.5, .c = midpoint_c, .A = midpoint_A, .b3 = NULL};
     kd_sdirk_cut(s, 1);
-    const double stop = base->opt.h_fixed > 0 ? NEWTON_TIGHT : NEWTON_STOP;
+    double tightest = 1;
+    for (int i = 0; i < base->n; i++) tightest = fmin(tightest, base->rtol[i]);
+    const double stop = base->opt.h_fixed > 0 ? NEWTON_FIXED / tightest : NEWTON_STOP;
     s->s.newton_stop = o->newton_stop > 0 ? o->newton_stop : stop;
     if (o->theta == 0) o->theta = KEEP;
     return KD_OK;

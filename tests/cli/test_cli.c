@@ -310,6 +310,20 @@ static void ida_runs_as_documented(void **state)
     expect("simulate pendulum --t-end 0.1 --integrator ida --output '" OUT "'", 0, "ggl with ida: a formulation that");
 }
 
+// Options by name reach the integrator; unknown ones and values that are not allowed are refused with what was meant.
+static void options_by_name(void **state)
+{
+    (void)state;
+    expect("simulate pendulum --t-end 0.1 --option steps.max_steps=3 --output '" OUT "'", 1, "3 steps did not reach");
+    expect("simulate pendulum --t-end 0.1 --integrator bdf --option bdf.order_max=2 --option form.natural=yes --output "
+           "'" OUT "'",
+           0, "ggl with bdf");
+    expect("simulate pendulum --option radau.max_newtn=7 --output '" OUT "'", 2, "did you mean 'radau.max_newton'");
+    expect("simulate pendulum --option radau.max_newton=1 --output '" OUT "'", 2, "must be at least 2");
+    expect("simulate pendulum --option radau.max_newton --output '" OUT "'", 2, "--option wants NAME=VALUE");
+    expect("help options", 0, "extrapolation.sequence");
+}
+
 // cvode and arkode choose ode, take their methods and orders, project; what does not fit is refused with what works.
 static void cvode_and_arkode_run_on_ode(void **state)
 {
@@ -559,6 +573,7 @@ int main(void)
         cmocka_unit_test_setup(large_table_is_announced, start_afresh),
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
         cmocka_unit_test_setup(ida_runs_as_documented, start_afresh),
+        cmocka_unit_test_setup(options_by_name, start_afresh),
         cmocka_unit_test_setup(cvode_and_arkode_run_on_ode, start_afresh),
         cmocka_unit_test_setup(extrapolation_runs_on_ode, start_afresh),
         cmocka_unit_test_setup(sdirk_has_two_methods, start_afresh),
