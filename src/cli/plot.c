@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "core/nearest.h"
 #include "core/text.h"
+#include "math/fourier.h"
 #include "report/svg.h"
 #include "results/table.h"
 
@@ -13,7 +14,9 @@ enum { MOST_TABLES = 8, MOST_CHANNELS = 24 };
 typedef struct task {
     const char *first, *output;
     char       *channels, *names; // lists, cut in place
-    const char *channel_list, *name_list;
+    const char *channel_list, *name_list, *against;
+    bool        spectrum;
+    double     *numbers; // frequencies and amplitudes of all spectra
     kd_cli_list others;
     kd_table    table[MOST_TABLES];
     const char *name[MOST_TABLES]; // in the legend
@@ -29,6 +32,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--with", "TABLE", "a further table to compare with; may be given several times", KD_CLI_LIST, &t->others},
         {"--names", "A,B,...", "what the tables are called in the legend", KD_CLI_TEXT, &t->name_list},
         {"--channels", "A,B,...", "columns to plot, one plot each", KD_CLI_TEXT, &t->channel_list},
+        {"--against", "CHANNEL", "on the horizontal axis, in place of time (phase plots)", KD_CLI_TEXT, &t->against},
+        {"--spectrum", NULL, "amplitudes over frequency", KD_CLI_FLAG, &t->spectrum},
         {"--output", "FILE", "picture to write; without it plot.svg", KD_CLI_TEXT, &t->output},
     };
     static const char *const names[] = {"TABLE"};
@@ -39,7 +44,9 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
                       "on\ntop of them. 'kardan info MODEL --channels' lists the channels.",
              .details = "Examples:\n"
                              "  kardan plot results/quarter-car.csv --channels body,wheel\n"
-                             "  kardan plot a/truck.csv --with b/truck.csv --names passive,active --channels comfort\n",
+                             "  kardan plot a/truck.csv --with b/truck.csv --names passive,active --channels comfort\n"
+                             "  kardan plot results/pendulum.csv --channels joint.hinge.v --against joint.hinge.q\n"
+                             "  kardan plot results/truck5.csv --channels comfort --spectrum\n",
              .options = options,
              .noptions = sizeof options / sizeof options[0],
              .operand_name = names,
@@ -84,6 +91,10 @@ static bool cut_lists(task *t)
     int         count = 0;
     if (!t->channel_list) {
         fputs("kardan: which channels? Give --channels A,B,...\n", stderr);
+        return false;
+    }
+    if (t->against && t->spectrum) {
+        fputs("kardan: a spectrum is over frequency: --against and --spectrum exclude each other\n", stderr);
         return false;
     }
     t->nchannels = cut_list(t->channel_list, &t->channels, t->channel, MOST_CHANNELS, "channels");
@@ -135,49 +146,93 @@ static bool read_tables(task *t)
     return true;
 }
 
+static bool find_channel(const task *t, int i, const char *channel)
+{
+    const kd_table *table = &t->table[i];
+    if (kd_table_column(table, channel) >= 0) return true;
+    const char *near = kd_nearest_word(channel, table->name, table->ncolumns);
+    fprintf(stderr, "kardan: '%s' has no channel '%s'", i == 0 ? t->first : t->others.word[i - 1], channel);
+    fprintf(stderr, near ? ", did you mean '%s'?\n" : "\n", near);
+    return false;
+}
+
 // Every channel in every table
 static bool find_channels(const task *t)
 {
-    for (int i = 0; i < t->ntables; i++)
-        for (int j = 0; j < t->nchannels; j++) {
-            const kd_table *table = &t->table[i];
-            if (kd_table_column(table, t->channel[j]) >= 0) continue;
-            const char *near = kd_nearest_word(t->channel[j], table->name, table->ncolumns);
-            fprintf(stderr, "kardan: '%s' has no channel '%s'", i == 0 ? t->first : t->others.word[i - 1],
-                    t->channel[j]);
-            fprintf(stderr, near ? ", did you mean '%s'?\n" : "\n", near);
+    for (int i = 0; i < t->ntables; i++) {
+        if (t->against && !find_channel(t, i, t->against)) return false;
+        for (int j = 0; j < t->nchannels; j++)
+            if (!find_channel(t, i, t->channel[j])) return false;
+    }
+    return true;
+}
+
+// ---- spectra --------------------------------------------------------------------------------------------------------
+// Spectra of all channels of all tables take the place of their values
+static bool make_spectra(task *t, kd_series series[MOST_CHANNELS][MOST_TABLES])
+{
+    size_t room = 0, most = 0;
+    for (int i = 0; i < t->ntables; i++) {
+        const int n = kd_spectrum_length(t->table[i].nrows);
+        if (n == 0) {
+            fprintf(stderr, "kardan: '%s' has %d rows, too few for a spectrum\n", t->name[i], t->table[i].nrows);
             return false;
+        }
+        room += 2 * (size_t)n * (size_t)t->nchannels;
+        most = (size_t)n > most ? (size_t)n : most;
+    }
+    const size_t scratch = 2 * 2 * (most + 1); // as many complex numbers as there are points
+    t->numbers = malloc((room + scratch) * sizeof *t->numbers);
+    if (!t->numbers) {
+        fputs("kardan: out of memory\n", stderr);
+        return false;
+    }
+    double *next = t->numbers + scratch;
+    for (int j = 0; j < t->nchannels; j++)
+        for (int i = 0; i < t->ntables; i++) {
+            kd_series *s = &series[j][i];
+            const int  n = kd_spectrum_length(s->n);
+            kd_spectrum(s->n, s->x, s->xstride, s->y, s->ystride, t->numbers, next, next + n);
+            *s = (kd_series){.name = s->name, .x = next, .y = next + n, .n = n};
+            next += 2 * n;
         }
     return true;
 }
 
 // ---- the picture ----------------------------------------------------------------------------------------------------
 
+static void label_of(const kd_table *table, int column, char *text, size_t size)
+{
+    kd_text(text, size, table->unit[column][0] ? "%s [%s]" : "%s", table->name[column], table->unit[column]);
+}
+
 static int draw(task *t)
 {
     kd_series series[MOST_CHANNELS][MOST_TABLES] = {0};
     kd_plot   plots[MOST_CHANNELS] = {0};
-    char      label[MOST_CHANNELS][200], time[200];
-    kd_text(time, sizeof time, "%s [%s]", t->table[0].name[0], t->table[0].unit[0]);
+    char      label[MOST_CHANNELS][200], across[200];
+    const int first = t->against ? kd_table_column(&t->table[0], t->against) : 0;
+    label_of(&t->table[0], first, across, sizeof across);
     for (int j = 0; j < t->nchannels; j++) {
         int column = kd_table_column(&t->table[0], t->channel[j]);
         for (int i = 0; i < t->ntables; i++) {
             const kd_table *table = &t->table[i];
             series[j][i] = (kd_series){.name = t->ntables > 1 ? t->name[i] : NULL,
-                                       .x = table->value,
+                                       .x = table->value + (t->against ? kd_table_column(table, t->against) : 0),
                                        .y = table->value + kd_table_column(table, t->channel[j]),
                                        .n = table->nrows,
                                        .xstride = table->ncolumns,
                                        .ystride = table->ncolumns};
         }
-        const char *unit = t->table[0].unit[column];
-        kd_text(label[j], sizeof label[j], unit[0] ? "%s [%s]" : "%s", t->channel[j], unit);
+        label_of(&t->table[0], column, label[j], sizeof label[j]);
         plots[j] = (kd_plot){.title = j == 0 ? t->table[0].title : NULL,
-                             .xlabel = t->table[0].unit[0][0] ? time : t->table[0].name[0],
+                             .xlabel = t->spectrum ? "frequency [Hz]" : across,
+                             .ylog = t->spectrum,
                              .ylabel = label[j],
                              .nseries = t->ntables,
                              .series = series[j]};
     }
+    if (t->spectrum && !make_spectra(t, series)) return KD_EXIT_FAILED;
     kd_status status = kd_svg_save(t->output, plots, t->nchannels, 1, t->message, sizeof t->message);
     if (status < 0) {
         fprintf(stderr, "kardan: %s\n", t->message);
@@ -200,5 +255,6 @@ int kd_cli_plot(int argc, char **argv)
     for (int i = 0; i < t.ntables; i++) kd_table_release(&t.table[i]);
     free(t.channels);
     free(t.names);
+    free(t.numbers);
     return status;
 }

@@ -36,6 +36,22 @@ static void two_runs_in_one_picture(void **state)
         0);
 }
 
+// One channel over another: a phase plot has the label of that channel; a spectrum is over frequency.
+static void phase_plots_and_spectra(void **state)
+{
+    (void)state;
+    expect("plot " SOFT "--channels joint.wheel-guide.v --against joint.wheel-guide.q --output '" OUT "/phase.svg'", 0,
+           "phase.svg");
+    assert_int_equal(run_command("grep -q 'joint.wheel-guide.q \\[m\\]' '" OUT "/phase.svg'").status, 0);
+    expect("plot " SOFT "--with " HARD "--channels joint.wheel-guide.q --spectrum --output '" OUT "/spectrum.svg'", 0,
+           "spectrum.svg");
+    assert_int_equal(run_command("grep -q 'frequency \\[Hz\\]' '" OUT "/spectrum.svg'").status, 0);
+    expect("plot " SOFT "--channels t --against joint.wheel-guid.q", 1, "did you mean 'joint.wheel-guide.q'?");
+    expect("plot " SOFT "--channels t --against t --spectrum", 2, "exclude each other");
+    run_command("printf 't,x\\n0,1\\n1,2\\n' > '" OUT "/short.csv'");
+    expect("plot '" OUT "/short.csv' --channels x --spectrum", 1, "2 rows, too few for a spectrum");
+}
+
 // What is missing or wrong is told.
 static void mistakes_are_told(void **state)
 {
@@ -51,6 +67,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_runs_in_one_picture),
+        cmocka_unit_test(phase_plots_and_spectra),
         cmocka_unit_test(mistakes_are_told),
     };
     return cmocka_run_group_tests(tests, two_runs, NULL);
