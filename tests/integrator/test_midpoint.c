@@ -46,7 +46,7 @@ static void order_is_two(void **state)
             kd_state_destroy(x);
             kd_eom_destroy(eom);
             if (d.np > 64 || d.nswitch > 0 || system->redundant) continue;
-            for (int i = 0; i < 3; i++) run_fixed(system, f, 0.01 / (1 << i), t_end, p[i]);
+            for (int i = 0; i < 3; i++) run_fixed(system, f, 0.0025 / (1 << i), t_end, p[i]);
             double e[2] = {0};
             for (int i = 0; i < d.np; i++) {
                 e[0] = fmax(e[0], fabs(p[0][i] - p[1][i]));
