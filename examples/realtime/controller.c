@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/wire.h"
 #include "control.h"
-#include "wire.h"
 
 typedef struct wishes {
     long   drop, late, wrong; // 0: never

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/wire.h"
 #include "control.h"
-#include "wire.h"
 
 enum { ROWS = 20 }; // printed
 

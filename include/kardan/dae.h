@@ -147,6 +147,9 @@ typedef struct kd_dae_class {
     kd_eval (*complete)(void *impl, double t, const double *x, double *rest);
     // Starting derivative x' for given consistent x (0 where undetermined). NULL: zero.
     kd_eval (*start)(void *impl, double t, const double *x, double *xdot);
+    // v' alone, for those who look at a state (t, x); known already where interpolate or between has made the point. NULL:
+    // as start.
+    kd_eval (*acceleration)(void *impl, double t, const double *x, double *a);
     // z or an input has jumped at time t, where p, v, r of x and their constraints go on: solve for the algebraic
     // components of x again. xdot: x' from the left on entry, from the right on return; jump, bend: how much x' and,
     // as far as that is known, x'' change (0 elsewhere). Matrices of before may serve. NULL: x has no algebraic

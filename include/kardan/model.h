@@ -174,6 +174,7 @@ typedef enum kd_force_kind {
     KD_MAXWELL,        // spring in series with a damper between two points, with a parallel spring; one inner state
     KD_HYDRAULIC,      // hydraulic cylinder between two points with a servo valve; pressures are inner states
     KD_AIR_SPRING,     // bellows between two points, with an auxiliary volume; amounts of air are inner states
+    KD_CLUTCH,         // dry friction torque about an axis with a capacity from outside; sticks and slides by events
     KD_FORCE_KIND_COUNT
 } kd_force_kind;
 
@@ -287,6 +288,12 @@ typedef struct kd_air_spring_def {
     const char *inflow;             // flow of air into it, as volume at ambient pressure; an expression
 } kd_air_spring_def;
 
+typedef struct kd_clutch_def {
+    const char *capacity;  // largest torque while sliding [N m], an expression; below 0: open
+    double      breakaway; // largest torque while it sticks, in capacities, at least 1
+    double      stribeck;  // velocity at which the surplus of breakaway has fallen to 1/e [rad/s]; 0: at once
+} kd_clutch_def;
+
 typedef struct kd_force_def {
     kd_force_kind kind;
     kd_place      from, to;   // tsda, rsda, bushing, contact, maxwell, tyre (`from`: its road); applied: `to` alone
@@ -304,6 +311,7 @@ typedef struct kd_force_def {
         kd_maxwell_def        maxwell;
         kd_hydraulic_def      hydraulic;
         kd_air_spring_def     air_spring;
+        kd_clutch_def         clutch;
     };
 } kd_force_def;
 
@@ -495,6 +503,19 @@ KD_API int               kd_model_warning_count(const kd_model *m);
 KD_API const char       *kd_model_warning(const kd_model *m, int i);
 KD_API const char       *kd_model_title(const kd_model *m);
 KD_API const kd_run_def *kd_model_run(const kd_model *m);
+
+// ---- parameters -----------------------------------------------------------------------------------------------------
+// Named numbers of a model. Independent ones can be changed in a system (kd_system_set_parameters), and numbers and
+// expressions of the model follow; others are computed from them. Guide: docs/guide/parameters.md
+typedef struct kd_parameter_info {
+    const char *name;
+    double      value;
+    const char *text;        // as written; NULL: the number
+    bool        independent; // false: computed from other parameters
+} kd_parameter_info;
+// The first `size` of them into list (may be NULL), in the order of the model; answers how many there are.
+KD_API int kd_model_parameters(const kd_model *m, kd_parameter_info *list, int size);
+KD_API int kd_model_parameter_index(const kd_model *m, const char *name); // -1: unknown
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 typedef struct kd_setting { // --set name=value

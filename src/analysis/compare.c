@@ -156,6 +156,7 @@ static kd_status prepare(plan *p, holder *h, int nsides, char *message, size_t s
     c->nsides = nsides;
     for (int i = 0; i < nsides; i++)
         kd_text(c->side[i], sizeof c->side[i], "%s", p->sides[i].word ? p->sides[i].word : "");
+    // how many runs: methods that fit, each with all tolerances, for every set of equations
     c->nmethods = choose_methods(p, NULL);
     if (c->nmethods == 0) {
         kd_text(message, size, "no method is called '%s'; words are those of formulations and integrators", o->only);
@@ -164,6 +165,7 @@ static kd_status prepare(plan *p, holder *h, int nsides, char *message, size_t s
     c->tolerances = p->ntolerances;
     p->nseries = nsides * c->nmethods;
     c->nruns = p->nseries * p->ntolerances;
+    // what is compared: channels that all sets of equations have
     kd_status status = kd_channels_create(&p->sides[0], &p->channels);
     for (int i = 1; status >= 0 && i < nsides; i++) {
         kd_channels other;
@@ -177,6 +179,7 @@ static kd_status prepare(plan *p, holder *h, int nsides, char *message, size_t s
     }
     if (status < 0) return status;
     c->nchannels = p->channels.count;
+    // memory: of the result, which stays, and of the plan
     c->method = kd_arena_cut(&h->arena, (size_t)c->nmethods, sizeof *c->method);
     c->run = kd_arena_cut(&h->arena, (size_t)c->nruns, sizeof *c->run);
     c->channel = kd_arena_cut(&h->arena, (size_t)c->nchannels, sizeof *c->channel);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/realtime.h"
+#include "cli/wire.h"
 #include "core/text.h"
-#include "wire.h"
 
 typedef kd_realtime_task task;
 

@@ -311,6 +311,7 @@ static kd_status make_times(task *t)
     o->times = t->times;
     o->ntimes = n;
     o->output = take_output;
+    o->accelerations = false; // the probe finds those that are read
     o->context = t;
     const bool             driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
     kd_integrator_options *steps = &o->integrator_options;

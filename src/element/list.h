@@ -14,7 +14,8 @@
     X(KD_CONTACT, kd_force_contact)                                                                                    \
     X(KD_MAXWELL, kd_force_maxwell)                                                                                    \
     X(KD_HYDRAULIC, kd_force_hydraulic)                                                                                \
-    X(KD_AIR_SPRING, kd_force_air_spring)
+    X(KD_AIR_SPRING, kd_force_air_spring)                                                                              \
+    X(KD_CLUTCH, kd_force_clutch)
 
 #define KD_CONSTRAINTS(X)                                                                                              \
     X(KD_DISTANCE, kd_constraint_distance)                                                                             \

@@ -176,6 +176,7 @@ kd_eval kd_assembled_raw(kd_assembled *self, double t, const double *x, const do
 static kd_eval assembled_residual(void *impl, double t, const double *x, const double *xdot, double *F)
 {
     kd_assembled *self = impl;
+    self->between = false;
     self->counters.residuals++;
     kd_eval answer = kd_assembled_raw(self, t, x, xdot);
     if (answer == KD_EVAL_OK) kd_assembled_combine(self, self->raw, x, F);
@@ -212,6 +213,18 @@ static kd_eval assembled_correct(void *impl, double t, double *x, const double *
     return answer;
 }
 
+// a, w, lambda, mu from the equations of motion at (t, x)
+static kd_eval solve_accelerations(kd_assembled *self, double t, const double *x)
+{
+    const kd_dims d = self->dims;
+    self->between = false;
+    memcpy(self->w, x + self->xw, (size_t)d.nw * sizeof *x);
+    memcpy(self->lambda, x + self->xl, (size_t)d.nlambda * sizeof *x);
+    memcpy(self->mu, x + self->xm, (size_t)d.nmu * sizeof *x);
+    return note_acceleration(self, kd_acceleration_solve(self->acceleration, t, x, x + self->xs, x + self->xv,
+                                                         x + self->xr, self->a, self->w, self->lambda, self->mu));
+}
+
 // p' = Z v, v' = a, r' = b
 static kd_eval assembled_start(void *impl, double t, const double *x, double *xdot)
 {
@@ -219,17 +232,24 @@ static kd_eval assembled_start(void *impl, double t, const double *x, double *xd
     kd_dims       d = self->dims;
     kd_eom_data  *data = kd_acceleration_data(self->acceleration);
     memset(xdot, 0, (size_t)self->n * sizeof *xdot);
-    memcpy(self->w, x + self->xw, (size_t)d.nw * sizeof *x);
-    memcpy(self->lambda, x + self->xl, (size_t)d.nlambda * sizeof *x);
-    memcpy(self->mu, x + self->xm, (size_t)d.nmu * sizeof *x);
-    kd_eval answer = kd_acceleration_solve(self->acceleration, t, x, x + self->xs, x + self->xv, x + self->xr, self->a,
-                                           self->w, self->lambda, self->mu);
-    if (answer != KD_EVAL_OK) return note_acceleration(self, answer);
+    kd_eval answer = solve_accelerations(self, t, x);
+    if (answer != KD_EVAL_OK) return answer;
     memcpy(xdot + self->xv, self->a, (size_t)d.nv * sizeof *x);
     kd_eom_at_acceleration(data, self->a, self->w, self->lambda, self->mu);
     if (d.nr > 0) answer = kd_eom_eval(data, KD_B, xdot + self->xr);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(data, KD_KINEMATICS, xdot);
     if (answer != KD_EVAL_OK) kd_assembled_fail(self, kd_eom_data_fault(data).status, "%s", kd_eom_data_message(data));
+    return answer;
+}
+
+// A point inside a step has just been solved for
+static kd_eval assembled_acceleration(void *impl, double t, const double *x, double *a)
+{
+    kd_assembled *self = impl;
+    const bool    known =
+        self->between && self->t_between == t && memcmp(self->x_between, x, (size_t)self->n * sizeof *x) == 0;
+    kd_eval answer = known ? KD_EVAL_OK : solve_accelerations(self, t, x);
+    if (answer == KD_EVAL_OK) memcpy(a, self->a, (size_t)self->dims.nv * sizeof *a);
     return answer;
 }
 
@@ -258,6 +278,7 @@ static kd_eval assembled_resolve(void *impl, double t, double *x, double *xdot, 
     kd_assembled *self = impl;
     kd_dims       d = self->dims;
     bool          done = false;
+    self->between = false;
     for (int i = 0; i < self->n; i++) jump[i] = self->xv <= i && i < self->xw ? -xdot[i] : 0;
     memset(bend, 0, (size_t)self->n * sizeof *bend);
     // v' and lambda of index 3 satisfy the equations of motion too loosely for a difference
@@ -277,18 +298,30 @@ static kd_eval assembled_resolve(void *impl, double t, double *x, double *xdot, 
     return KD_EVAL_OK;
 }
 
+// self->a belongs to (t, x), a point inside a step
+static void keep_between(kd_assembled *self, bool solved, double t, const double *x)
+{
+    self->between = solved;
+    self->t_between = t;
+    if (solved) memcpy(self->x_between, x, (size_t)self->n * sizeof *x);
+}
+
 static kd_eval assembled_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t,
                                      double *x)
 {
     kd_assembled *self = impl;
     if (self->eta_in_x) memset(x + self->xe, 0, (size_t)self->dims.nlambda * sizeof *x);
-    return note_acceleration(self, kd_dense_output_eval(self->dense, t0, x0, t1, x1, t, x, NULL));
+    kd_eval answer = kd_dense_output_eval(self->dense, t0, x0, t1, x1, t, x, t == t0 || t == t1 ? NULL : self->a);
+    keep_between(self, answer == KD_EVAL_OK && t != t0 && t != t1, t, x);
+    return note_acceleration(self, answer);
 }
 
 static kd_eval assembled_between(void *impl, double t, double *x)
 {
     kd_assembled *self = impl;
-    return note_acceleration(self, kd_dense_output_settle(self->dense, t, x, NULL));
+    kd_eval       answer = kd_dense_output_settle(self->dense, t, x, self->a);
+    keep_between(self, answer == KD_EVAL_OK && self->on_constraints, t, x);
+    return note_acceleration(self, answer);
 }
 
 // p: the quintic Hermite polynomial of (p, v, v') at both ends, v its derivative; only for p' = v
@@ -371,6 +404,7 @@ static void assembled_destroy(void *impl)
         .interpolate = assembled_interpolate,                                                                          \
         .between = assembled_between,                                                                                  \
         .start = assembled_start,                                                                                      \
+        .acceleration = assembled_acceleration,                                                                        \
         .resolve = assembled_resolve,                                                                                  \
         .component_name = assembled_component_name,                                                                    \
         .fault = assembled_fault,                                                                                      \
@@ -499,6 +533,7 @@ static void cut_arrays(kd_assembled *self)
         self->t_kept[k] = NAN;
     }
     self->k_jump = kd_cut_double(arena, d.nv + self->nc);
+    self->x_between = kd_cut_double(arena, self->n);
     self->w = kd_cut_double(arena, d.nw);
     self->lambda = kd_cut_double(arena, d.nlambda);
     self->mu = kd_cut_double(arena, d.nmu);
@@ -522,14 +557,14 @@ static kd_status create_parts(kd_assembled *self)
     cut_arrays(self);
     if (self->arena.failed) return KD_ERR_MEMORY;
     describe(self);
-    bool      projects = kd_projects(self->eom, self->form, &self->opt) && self->opt.projection == KD_PROJECT_ALWAYS;
-    bool      on_manifold = self->has_eta || self->form == KD_PSF1 || projects;
+    bool projects = kd_projects(self->eom, self->form, &self->opt) && self->opt.projection == KD_PROJECT_ALWAYS;
+    self->on_constraints = self->has_eta || self->form == KD_PSF1 || projects;
     kd_status status = kd_eom_data_create(self->eom, &self->data);
     if (status >= 0) kd_eom_at_parameters(self->data, self->state->theta);
     if (status >= 0)
         status = kd_acceleration_create(self->eom, &self->inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0 && !self->opt.project_mass) kd_acceleration_euclidean(self->acceleration);
-    if (status >= 0) status = kd_dense_output_create(self->acceleration, on_manifold, &self->dense);
+    if (status >= 0) status = kd_dense_output_create(self->acceleration, self->on_constraints, &self->dense);
     if (status < 0) return status;
     if (!is_combined(self)) return kd_newton_create(self, &self->newton);
     return kd_linsolve_create(self->n, linear_kind(&self->opt), NULL, &self->solver);

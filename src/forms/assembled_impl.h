@@ -58,6 +58,7 @@ typedef struct kd_assembled {
     int          xv, xr, xw, xs, xl, xm, xe; // columns; p at 0
     int          dyn, r, d, c, phi, h, g, q; // raw rows; kinematic at 0
     bool         has_eta, has_selectors;
+    bool         on_constraints;     // accepted points satisfy all levels
     bool         eta_in_x;           // ggl; odassl: has_eta alone
     bool         checks_rank;        // small enough for dense rank decisions about the constraints
     bool         without_kinematics; // differences of the other rows: leave them out
@@ -100,8 +101,10 @@ typedef struct kd_assembled {
     int            *index;
     bool           *controlled;
     double         *a, *w, *lambda, *mu; // scratch for accelerations
-    double         *k_jump;              // (nv + nlambda + nmu) jumps of v', lambda, mu
-    double         *a_kept[2];           // (nv) v' at the last two accepted points, at the times t_kept
+    bool            between;             // a is that of the point (t_between, x_between) inside a step
+    double          t_between, *x_between;
+    double         *k_jump;    // (nv + nlambda + nmu) jumps of v', lambda, mu
+    double         *a_kept[2]; // (nv) v' at the last two accepted points, at the times t_kept
     double          t_kept[2];
     kd_dae_counters counters;
     kd_status       fault;

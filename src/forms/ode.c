@@ -265,7 +265,7 @@ static kd_eval set_end(kd_ode *self, kd_ode_point *end, double t, const double *
     kd_eval answer = kd_ode_solve(self, t, x);
     if (answer != KD_EVAL_OK) return answer;
     set_point(self, end, t, x);
-    memcpy(end->x, self->last.x, (size_t)self->nwhole * sizeof *x);
+    memcpy(end->x, self->last.x, (size_t)(self->nwhole + self->dims.nv) * sizeof *x);
     end->known = true;
     return KD_EVAL_OK;
 }
@@ -283,8 +283,7 @@ static kd_eval ode_interpolate(void *impl, double t0, const double *x0, double t
     if (answer == KD_EVAL_OK) answer = set_end(self, &self->ends[1], t1, x1);
     if (answer == KD_EVAL_OK)
         answer = kd_ode_note(
-            self, kd_dense_output_eval(self->dense, t0, self->ends[0].x, t1, self->ends[1].x, t, self->whole, NULL),
-            "");
+            self, kd_dense_output_motion(self->dense, t0, self->ends[0].x, t1, self->ends[1].x, t, self->whole), "");
     if (answer == KD_EVAL_OK) memcpy(x, self->whole, (size_t)self->n * sizeof *x);
     return answer;
 }

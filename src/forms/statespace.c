@@ -63,22 +63,28 @@ static kd_chart *chart_at(const kd_statespace *self, double t)
     return t < self->chart->t && self->previous->valid ? self->previous : self->chart;
 }
 
-static bool same_point(const kd_statespace *self, const kd_statespace_point *point, double t, const double *x)
+// Does the point, known or not, belong to (t, x) and the present rows?
+static bool is_point_of(const kd_statespace *self, const kd_statespace_point *point, double t, const double *x)
 {
     kd_dims         d = self->dims;
     const kd_state *state = self->state;
-    return point->known && point->t == t && point->chart == chart_at(self, t) &&
+    return point->t == t && point->chart == chart_at(self, t) &&
            memcmp(point->x, x, (size_t)self->dae->n * sizeof *x) == 0 &&
            (d.nz == 0 || memcmp(point->z, state->z, (size_t)d.nz * sizeof *x) == 0) &&
            memcmp(point->active, state->active_lambda, (size_t)d.nlambda) == 0 &&
            memcmp(point->active + d.nlambda, state->active_mu, (size_t)d.nmu) == 0;
 }
 
+static bool same_point(const kd_statespace *self, const kd_statespace_point *point, double t, const double *x)
+{
+    return point->known && is_point_of(self, point, t, x);
+}
+
 static void set_point(const kd_statespace *self, kd_statespace_point *point, double t, const double *x)
 {
     kd_dims         d = self->dims;
     const kd_state *state = self->state;
-    point->known = point->looked_at = false;
+    point->known = point->looked_at = point->placed = false;
     point->t = t;
     point->chart = chart_at(self, t);
     memmove(point->x, x, (size_t)self->dae->n * sizeof *x);
@@ -179,12 +185,20 @@ static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
     memcpy(self->message, message, sizeof message);
 }
 
+// p, s and v at (t, x); the data are left there, at the velocity stage
+static kd_eval place(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, bool placed)
+{
+    const double *v_ind = at->x + chart->p.nind;
+    if (placed)
+        return kd_statespace_note(self, kd_acceleration_at(self->acceleration, at->t, at->p, at->s, at->v, at->r), "");
+    kd_eval answer = positions(self, chart, at);
+    return answer == KD_EVAL_OK ? kd_chart_velocities(self, chart, at->t, v_ind, at->p, at->s, at->r, at->v) : answer;
+}
+
 // a of the explicit formalism, for equations without multipliers and auxiliary variables
 static kd_eval explicit_acceleration(kd_statespace *self, kd_statespace_point *at)
 {
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
-    kd_eval      answer = kd_acceleration_at(self->acceleration, at->t, at->p, at->s, at->v, at->r);
-    if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
     kd_eom_at_acceleration(data, self->zero, at->w, at->lambda, at->mu);
     return kd_statespace_note_data(self, kd_eom_acceleration(data, at->a));
 }
@@ -195,18 +209,15 @@ static kd_eval accelerations(kd_statespace *self, kd_statespace_point *at)
         kd_eval answer = explicit_acceleration(self, at);
         if (answer != KD_EVAL_RETRY) return answer; // M singular for the recursion: once more with all equations
     }
-    return kd_statespace_note(
-        self,
-        kd_acceleration_solve(self->acceleration, at->t, at->p, at->s, at->v, at->r, at->a, at->w, at->lambda, at->mu),
-        "");
+    return kd_statespace_note(self, kd_acceleration_solve_here(self->acceleration, at->a, at->w, at->lambda, at->mu),
+                              "");
 }
 
-// p' and r' where p, v, r and all accelerations are known
+// p' and r' of the accelerations that were found; the data are at the point
 static kd_eval rates(kd_statespace *self, kd_statespace_point *at)
 {
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
-    kd_eval      answer = kd_acceleration_at(self->acceleration, at->t, at->p, at->s, at->v, at->r);
-    if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    kd_eval      answer = KD_EVAL_OK;
     kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
     if (self->dims.nr > 0) answer = kd_eom_eval(data, KD_B, at->rdot);
     if (answer == KD_EVAL_OK && !self->identity) answer = kd_eom_eval(data, KD_KINEMATICS, at->pdot);
@@ -218,7 +229,8 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
 {
     kd_statespace_point *at = &self->last;
     kd_chart            *chart = chart_at(self, t);
-    int                  nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind;
+    const kd_dims        d = self->dims;
+    const int            nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind;
     if (!chart->valid) return KD_EVAL_RETRY; // pack has said why
     if (same_point(self, at, t, x)) return KD_EVAL_OK;
     if (same_point(self, &self->kept, t, x)) {
@@ -228,18 +240,20 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
         self->guess_t = t;
         return KD_EVAL_OK;
     }
+    const bool placed = at->placed && is_point_of(self, at, t, x);
     set_point(self, at, t, x);
-    memcpy(at->w, self->guess, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
-    memcpy(at->r, at->x + nip + niv, (size_t)self->dims.nr * sizeof *x);
-    kd_eval answer = positions(self, chart, at);
-    if (answer == KD_EVAL_OK) answer = kd_chart_velocities(self, chart, t, at->x + nip, at->p, at->s, at->r, at->v);
+    memcpy(at->w, self->guess, (size_t)d.nw * sizeof *x);
+    if (!placed) memcpy(at->s, self->guess + d.nw, (size_t)d.ns * sizeof *x);
+    memcpy(at->lambda, self->guess + d.nw + d.ns, (size_t)(d.nlambda + d.nmu) * sizeof *x);
+    memcpy(at->r, at->x + nip + niv, (size_t)d.nr * sizeof *x);
+    kd_eval answer = place(self, chart, at, placed);
     if (answer == KD_EVAL_OK) answer = accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = rates(self, at);
     if (answer != KD_EVAL_OK) {
         give_up(self, chart, at, answer == KD_EVAL_STOP);
         return answer;
     }
-    memcpy(self->guess, at->w, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
+    memcpy(self->guess, at->w, (size_t)(self->nwhole - d.np - d.nv - d.nr) * sizeof *x);
     at->known = true;
     self->guess_t = t;
     self->reached = fmax(self->reached, t);
@@ -502,7 +516,7 @@ static kd_eval set_end(kd_statespace *self, kd_statespace_point *end, double t, 
     kd_eval answer = look_at(self, t, x);
     if (answer != KD_EVAL_OK) return answer;
     set_point(self, end, t, x);
-    memcpy(end->p, self->last.p, (size_t)self->nwhole * sizeof *x);
+    memcpy(end->p, self->last.p, (size_t)(self->nwhole + self->dims.nv) * sizeof *x);
     end->known = true;
     return KD_EVAL_OK;
 }
@@ -516,14 +530,16 @@ static kd_eval statespace_interpolate(void *impl, double t0, const double *x0, d
     if (answer == KD_EVAL_OK) answer = set_end(self, &self->ends[1], t1, x1);
     if (answer == KD_EVAL_OK)
         answer = kd_statespace_note(
-            self, kd_dense_output_eval(self->dense, t0, self->ends[0].p, t1, self->ends[1].p, t, self->whole, NULL),
-            "");
+            self, kd_dense_output_motion(self->dense, t0, self->ends[0].p, t1, self->ends[1].p, t, self->whole), "");
     if (answer != KD_EVAL_OK) return answer;
     encode(self, chart_at(self, t), self->whole, self->whole + d.np, self->whole + d.np + d.nv, x);
+    // what follows will ask for this state: p, s, v are known already
     step_aside(self);
-    self->last.known = false; // what follows will ask for this state: the best guess there is
+    set_point(self, &self->last, t, x);
+    self->last.placed = true;
     self->guess_t = t;
     memcpy(self->last.p, self->whole, (size_t)(d.np + d.nv) * sizeof *x);
+    memcpy(self->last.s, self->whole + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *x);
     return KD_EVAL_OK;
 }
 

@@ -587,7 +587,7 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
     kd_chart_level *level = &chart->p;
     progress        now = {0};
     double          scale = fmax(1, kd_statespace_reach(self, p)), first = -1;
-    kd_eval         answer = kd_acceleration_at(self->acceleration, t, p, s, self->zero, self->zero);
+    kd_eval         answer = kd_acceleration_at_time(self->acceleration, t);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
     for (;;) {
         answer = position_values(self, t, p, s);
@@ -663,8 +663,8 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
     kd_eom_data    *data = kd_acceleration_data(self->acceleration);
     kd_dims         d = self->dims;
     progress        now = {0};
-    kd_eval         answer = kd_acceleration_at(self->acceleration, t, p, s, v, r);
-    if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    kd_eval         answer = KD_EVAL_OK;
+    kd_eom_at_position(data, p, s);
     for (;;) {
         kd_eom_at_velocity(data, v, r);
         if (d.nlambda > 0) answer = kd_eom_eval(data, KD_GI, self->values);
@@ -689,5 +689,6 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
     }
     if (!level->S)
         for (int i = 0; i < level->nind; i++) v[level->independent[i]] = v_ind[i];
+    kd_eom_at_velocity(data, v, r);
     return KD_EVAL_OK;
 }

@@ -46,6 +46,7 @@ typedef struct kd_chart {
 typedef struct kd_statespace_point {
     bool            known;
     bool            looked_at; // between steps, not for one
+    bool            placed;    // not known yet, but p, s, v are
     double          t;
     const kd_chart *chart;
     double         *x;                                   // (n)
@@ -166,7 +167,8 @@ const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_char
 // Largest position, largest increment or velocity, in natural units
 double kd_statespace_reach(const kd_statespace *self, const double *p);
 double kd_statespace_move(const kd_statespace *self, const double *e);
-// p and s with S p = y, g = 0, c = 0; p, s come as guess. Then v with S v = v_ind, gI = 0, h = 0.
+// p and s with S p = y, g = 0, c = 0; p, s come as guess. Then, with the data at time t, v with S v = v_ind, gI = 0,
+// h = 0; the data are left at (t, p, s, v, r).
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p,
                            double *s) KD_NODISCARD;
 // The same from a solution p, s at t_from, along a path on which t and y change evenly: in parts that are short enough

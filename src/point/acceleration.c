@@ -361,10 +361,17 @@ void kd_acceleration_apply(kd_acceleration *self, int n, double *b)
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu)
 {
-    bool done;
-    memset(a, 0, (size_t)self->dims.nv * sizeof *a);
     kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
-    if (answer != KD_EVAL_OK) return answer;
+    return answer == KD_EVAL_OK ? kd_acceleration_solve_here(self, a, w, lambda, mu) : answer;
+}
+
+kd_eval kd_acceleration_solve_here(kd_acceleration *self, double *a, double *w, double *lambda, double *mu)
+{
+    const kd_point *here = kd_eom_point(self->data);
+    const double    t = here->t, *p = here->p;
+    bool            done;
+    kd_eval         answer;
+    memset(a, 0, (size_t)self->dims.nv * sizeof *a);
 
     // large systems: the definition eliminates along the topology
     if (!self->stage.in_use && kd_acceleration_has_own_solution(self) &&

@@ -29,6 +29,9 @@ void kd_acceleration_share(kd_acceleration *self);
 // a, w, lambda, mu at (t, p, s, v, r); w, lambda, mu come as guess. The arrays must stay unchanged during the call only.
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu) KD_NODISCARD;
+// The same at the velocity stage of the data (kd_acceleration_at).
+kd_eval kd_acceleration_solve_here(kd_acceleration *self, double *a, double *w, double *lambda,
+                                   double *mu) KD_NODISCARD;
 // Where rows are redundant (SVD): lambda, mu to those of least norm with the same forces.
 kd_eval kd_acceleration_least_norm(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                                    const double *r, const double *a, const double *w, double *lambda,
@@ -66,8 +69,10 @@ kd_eval kd_acceleration_impulse(kd_acceleration *self, double t, const double *p
 // s from 0 = c(p, s) by Newton's method, starting at the given s.
 kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *p, double *s) KD_NODISCARD;
 
-// The evaluation point that the functions above use; kd_acceleration_at sets it up to the velocity stage.
+// The evaluation point that the functions above use; kd_acceleration_at sets it up to the velocity stage, _at_time up to
+// the time stage, with the inputs there.
 kd_eom_data    *kd_acceleration_data(kd_acceleration *self);
+kd_eval         kd_acceleration_at_time(kd_acceleration *self, double t) KD_NODISCARD;
 kd_eval         kd_acceleration_at(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                                    const double *r) KD_NODISCARD;
 const kd_eom   *kd_acceleration_eom(const kd_acceleration *self);

@@ -155,8 +155,6 @@ bool kd_acceleration_reserve(kd_acceleration *self);
 // Can the definition solve for a, lambda, mu itself, with the rows that are active now?
 bool kd_acceleration_has_own_solution(const kd_acceleration *self);
 bool kd_acceleration_all_active(const kd_acceleration *self);
-// The data to time t, with the inputs there.
-kd_eval kd_acceleration_at_time(kd_acceleration *self, double t);
 // Keep the words of an answer that was not OK; the answer.
 kd_eval kd_acceleration_note(kd_acceleration *self, kd_eval answer);
 kd_eval kd_acceleration_no_solution(kd_acceleration *self, kd_status status, double t, const char *what); // RETRY

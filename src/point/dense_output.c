@@ -140,13 +140,26 @@ static kd_eval position_rates(kd_dense_output *self, end *e)
     return answer;
 }
 
-static kd_eval set_end(kd_dense_output *self, end *e, double t, const double *x)
+// The acceleration at an end, from the equations there unless it is known; the data are left at the acceleration stage
+static kd_eval end_acceleration(kd_dense_output *self, const end *e, const double *known)
+{
+    const kd_dims d = self->dims;
+    const double *p = e->x, *s = p + self->s, *v = p + self->v, *r = p + self->r;
+    double       *w = self->multipliers, *lambda = w + d.nw, *mu = lambda + d.nlambda;
+    memcpy(w, p + self->w, (size_t)d.nw * sizeof *w);
+    memcpy(lambda, p + self->lambda, (size_t)(d.nlambda + d.nmu) * sizeof *w);
+    if (known) memcpy(self->a, known, (size_t)d.nv * sizeof *known);
+    kd_eval answer = known ? kd_acceleration_at(self->acceleration, e->t, p, s, v, r)
+                           : kd_acceleration_solve(self->acceleration, e->t, p, s, v, r, self->a, w, lambda, mu);
+    if (answer == KD_EVAL_OK) kd_eom_at_acceleration(kd_acceleration_data(self->acceleration), self->a, w, lambda, mu);
+    return answer;
+}
+
+// a: known acceleration; NULL: none
+static kd_eval set_end(kd_dense_output *self, end *e, double t, const double *x, const double *a)
 {
     kd_dims         d = self->dims;
     const kd_state *state = kd_acceleration_state(self->acceleration);
-    kd_eom_data    *data = kd_acceleration_data(self->acceleration);
-    double         *w = self->multipliers, *lambda = w + d.nw, *mu = lambda + d.nlambda;
-
     e->known = false;
     e->t = t;
     memcpy(e->x, x, (size_t)self->n * sizeof *x);
@@ -154,30 +167,27 @@ static kd_eval set_end(kd_dense_output *self, end *e, double t, const double *x)
     memcpy(e->active, state->active_lambda, (size_t)d.nlambda);
     memcpy(e->active + d.nlambda, state->active_mu, (size_t)d.nmu);
 
-    memcpy(w, x + self->w, (size_t)d.nw * sizeof *x);
-    memcpy(lambda, x + self->lambda, (size_t)(d.nlambda + d.nmu) * sizeof *x);
-    kd_eval answer = kd_acceleration_solve(self->acceleration, t, e->x, e->x + self->s, e->x + self->v, e->x + self->r,
-                                           self->a, w, lambda, mu);
-    if (answer == KD_EVAL_OK && d.nr > 0) {
-        kd_eom_at_acceleration(data, self->a, w, lambda, mu);
-        answer = kd_eom_eval(data, KD_B, e->r1);
-    }
+    kd_eval answer = end_acceleration(self, e, a);
+    if (answer == KD_EVAL_OK && d.nr > 0) answer = kd_eom_eval(kd_acceleration_data(self->acceleration), KD_B, e->r1);
     if (answer == KD_EVAL_OK) answer = position_rates(self, e);
     e->known = answer == KD_EVAL_OK;
     return answer;
 }
 
-// ends[0], ends[1] at (t0, x0), (t1, x1); the end of the last interval is often the start of this one
-static kd_eval set_ends(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1)
+// ends[0], ends[1] at (t0, x0), (t1, x1); the end of the last interval is often the start of this one. with_a:
+// accelerations stand behind x0, x1
+static kd_eval set_ends(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1, bool with_a)
 {
-    kd_eval answer = KD_EVAL_OK;
+    const double *a0 = with_a ? x0 + self->n : NULL, *a1 = with_a ? x1 + self->n : NULL;
+    kd_eval       answer = KD_EVAL_OK;
     if (!same_end(self, &self->ends[0], t0, x0) && same_end(self, &self->ends[1], t0, x0)) {
         end other = self->ends[0];
         self->ends[0] = self->ends[1];
         self->ends[1] = other;
     }
-    if (!same_end(self, &self->ends[0], t0, x0)) answer = set_end(self, &self->ends[0], t0, x0);
-    if (answer == KD_EVAL_OK && !same_end(self, &self->ends[1], t1, x1)) answer = set_end(self, &self->ends[1], t1, x1);
+    if (!same_end(self, &self->ends[0], t0, x0)) answer = set_end(self, &self->ends[0], t0, x0, a0);
+    if (answer == KD_EVAL_OK && !same_end(self, &self->ends[1], t1, x1))
+        answer = set_end(self, &self->ends[1], t1, x1, a1);
     return answer;
 }
 
@@ -271,21 +281,33 @@ kd_eval kd_dense_output_settle(kd_dense_output *self, double t, double *x, doubl
     return answer == KD_EVAL_OK ? solve_at(self, t, x, a) : answer;
 }
 
+// p, v, r, s at t inside of the interval
+static kd_eval motion_inside(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1, double t,
+                             double *x, bool with_a)
+{
+    kd_eval answer = set_ends(self, t0, x0, t1, x1, with_a);
+    if (answer == KD_EVAL_OK) answer = interpolate_motion(self, t, x);
+    if (answer != KD_EVAL_OK) return answer;
+    return self->project ? project_at(self, t, x) : kd_acceleration_contacts(self->acceleration, t, x, x + self->s);
+}
+
+kd_eval kd_dense_output_motion(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1,
+                               double t, double *x)
+{
+    if (t != t0 && t != t1) return motion_inside(self, t0, x0, t1, x1, t, x, true);
+    memcpy(x, t == t1 ? x1 : x0, (size_t)self->n * sizeof *x);
+    return KD_EVAL_OK;
+}
+
 kd_eval kd_dense_output_eval(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1, double t,
                              double *x, double *a)
 {
-    kd_acceleration *acceleration = self->acceleration;
+    kd_eval answer = KD_EVAL_OK;
     if (t == t0 || t == t1) {
         memcpy(x, t == t1 ? x1 : x0, (size_t)self->n * sizeof *x);
-        if (!a) return KD_EVAL_OK;
+        if (!a) return answer;
     } else {
-        kd_eval answer = set_ends(self, t0, x0, t1, x1);
-        if (answer == KD_EVAL_OK) answer = interpolate_motion(self, t, x);
-        if (answer == KD_EVAL_OK && self->project)
-            answer = project_at(self, t, x);
-        else if (answer == KD_EVAL_OK)
-            answer = kd_acceleration_contacts(acceleration, t, x, x + self->s);
-        if (answer != KD_EVAL_OK) return answer;
+        answer = motion_inside(self, t0, x0, t1, x1, t, x, false);
     }
-    return solve_at(self, t, x, a);
+    return answer == KD_EVAL_OK ? solve_at(self, t, x, a) : answer;
 }

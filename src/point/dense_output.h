@@ -16,6 +16,11 @@ void      kd_dense_output_destroy(kd_dense_output *self); // NULL is fine
 kd_eval kd_dense_output_eval(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1, double t,
                              double *x, double *a) KD_NODISCARD;
 
+// p, v, r, s of x(t) alone, the rest are guesses; behind x0 and x1 stand their accelerations (nv), so that nothing has to
+// be solved at the ends.
+kd_eval kd_dense_output_motion(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1,
+                               double t, double *x) KD_NODISCARD;
+
 // x(t) = [p v r w s lambda mu] of another polynomial: norms, constraints and algebraic components as above. Nothing
 // happens where the form's accepted points do not satisfy the constraints.
 kd_eval kd_dense_output_settle(kd_dense_output *self, double t, double *x, double *a) KD_NODISCARD;

@@ -267,6 +267,7 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
     rt->n = kd_eom_dims(eom);
     rt->nrows = rt->n.nlambda + rt->n.nmu;
     rt->nunknowns = rt->n.nv + rt->n.nr + rt->nrows;
+    // options, and what follows from them: exact needs all derivatives, only j1 and j2 look ahead
     rt->opt = opt ? *opt : kd_realtime_options_default();
     if (rt->opt.jacobian == KD_REALTIME_EXACT) rt->opt.part = KD_PART_ALL;
     bool matrix = rt->opt.jacobian == KD_REALTIME_J1 || rt->opt.jacobian == KD_REALTIME_J2;
@@ -275,6 +276,7 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
     rt->next_sample = HUGE_VAL;
     set_damping(rt);
 
+    // what steps of fixed work cannot do is refused before memory is taken
     kd_status news = KD_OK, status = check_options(&rt->opt, rt->n, message, size);
     if (status == KD_OK && has_events(eom, rt->n))
         status = refuse(message, size, KD_ERR_UNSUPPORTED,
@@ -283,6 +285,7 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
     if (status == KD_OK && has_inactive_rows(x, rt->n))
         status = refuse(message, size, KD_ERR_UNSUPPORTED,
                         "constraints that are switched off are not for steps of fixed work");
+    // memory of all later steps, and the pattern of their matrix
     if (status == KD_OK) {
         status = make(rt, x);
         if (status != KD_OK) refuse(message, size, status, kd_status_sentence(status));
@@ -292,6 +295,7 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
             message, size, KD_ERR_UNSUPPORTED,
             "only derivatives of a model's stiff elements are renewed in parts: with j1 or j2, forces at the new "
             "position");
+    // consistent start; then pivots from the matrices there, which hold for all steps
     if (status == KD_OK) news = status = kd_initial_consistent(eom, inputs, NULL, rt->now, message, size);
     bool redundant = news == KD_REDUNDANT && rt->opt.stabilisation != KD_REALTIME_REGULARISATION;
     if (status >= 0 && !redundant) status = prepare(rt, message, size);

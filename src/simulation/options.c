@@ -168,6 +168,7 @@ kd_simulation_options kd_simulation_options_default(void)
         .integrator_options = kd_integrator_options_default(),
         .initial = kd_initial_options_default(),
         .events = kd_event_options_default(),
+        .accelerations = true,
         .cookie = KD_OPTIONS_COOKIE,
     };
     kd_options_reset(check_rows, sizeof check_rows / sizeof *check_rows, &o);

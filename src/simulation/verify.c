@@ -136,7 +136,7 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->integrator = integrator;
     const kd_eom_def *def = kd_eom_definition(eom);
     self->identity = !def->kinematics && !def->Z && !dae->methods->pack;
-    self->knows_a = opt->formulation == KD_PSF;
+    self->knows_a = dae->keeps_acceleration;
     self->corrects = method->own_matrices && dae->methods->linearize;
     self->period = self->pause = method->check_period;
     self->idle = true;

@@ -260,18 +260,16 @@ static kd_eval auxiliary(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-static double limit_of(const kd_load *load, const double *x)
-{
-    return load->class->limit(load, x);
-}
-
 static kd_eval breakaway(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
     kd_eval          answer = kd_work_loads(w, x);
-    for (int i = 0; i < s->nmu; i++)
-        out[i] = s->row_h[i].force < 0 ? INFINITY : limit_of(&s->load[s->model->nstates + s->row_h[i].force], w->slot);
+    for (int i = 0; i < s->nmu; i++) {
+        const int      force = s->row_h[i].force;
+        const kd_load *load = force < 0 ? NULL : &s->load[s->model->nstates + force];
+        out[i] = load ? load->class->limit(load, w->slot, w) : INFINITY;
+    }
     return answer;
 }
 

@@ -1,7 +1,7 @@
 // The wire between a plant and its controller against what may come from elsewhere: wrong sizes, wrong numbers, names
 // without an end, too many datagrams.
 // clang-format off
-#include "../../examples/realtime/wire.c" // first: its static functions are tested too
+#include "../../src/cli/wire.c" // first: its static functions are tested too
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

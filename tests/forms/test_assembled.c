@@ -506,6 +506,48 @@ static void continuation_is_smooth(void **state)
     kd_eom_destroy(eom);
 }
 
+static long residuals_of(const kd_dae *dae)
+{
+    const kd_assembled *form = dae->impl;
+    return kd_eom_data_counters(kd_acceleration_data(form->acceleration)).fn[KD_RESIDUAL];
+}
+
+// The acceleration of a point inside a step is that of the equations there and costs nothing; that of another point, or
+// of the same one after anything else has been evaluated, is solved for.
+static void acceleration_inside_a_step_is_known(void **state)
+{
+    (void)state;
+    const double p0[2] = {0, -1}, v0[2] = {2.9, 0}, g = 13.75;
+    double       y[6] = {0}, ydot[6], F[6], a[3][2];
+    kd_eom      *eom;
+    kd_state    *x;
+    assert_int_equal(kd_pendulum_create(g, p0, v0, false, &eom, &x), KD_OK);
+    kd_dae             *dae = make_dae(eom, NULL, x, KD_GGL, NULL);
+    const kd_dae_class *f = dae->methods;
+    assert_int_equal(dae->n, 6);
+    kd_pendulum_exact(g, false, v0[0], 1.3, y, y + 2, y + 4);
+    y[0] += 1e-4; // off the constraint: between brings it back
+    assert_int_equal(f->between(dae->impl, 1.3, y), KD_EVAL_OK);
+    assert_true(fabs(hypot(y[0], y[1]) - 1) < 1e-14);
+    long before = residuals_of(dae);
+    assert_int_equal(f->acceleration(dae->impl, 1.3, y, a[0]), KD_EVAL_OK);
+    assert_int_equal(residuals_of(dae), before);
+    assert_int_equal(f->residual(dae->impl, 1.3, y, ydot, F), KD_EVAL_OK);
+    assert_int_equal(f->acceleration(dae->impl, 1.3, y, a[1]), KD_EVAL_OK);
+    assert_true(residuals_of(dae) > before);
+    assert_int_equal(f->start(dae->impl, 1.3, y, ydot), KD_EVAL_OK);
+    assert_int_equal(f->between(dae->impl, 1.3, y), KD_EVAL_OK);
+    y[2] += 0.1;
+    assert_int_equal(f->acceleration(dae->impl, 1.3, y, a[2]), KD_EVAL_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_true(a[0][i] == a[1][i] && fabs(a[1][i] - ydot[2 + i]) < 1e-12);
+        assert_true(fabs(a[2][i] - a[0][i]) > 1e-3);
+    }
+    kd_dae_destroy(dae);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 // Multipliers of index 3 converge with order 2 when steps are equal; this is all that theory promises.
 static void index3_multipliers_have_order_2(void **state)
 {
@@ -829,6 +871,7 @@ int main(void)
         cmocka_unit_test(psf1_selectors_follow_pivots),
         cmocka_unit_test(psf1_keeps_the_energy),
         cmocka_unit_test(continuation_is_smooth),
+        cmocka_unit_test(acceleration_inside_a_step_is_known),
         cmocka_unit_test(index3_multipliers_have_order_2),
         cmocka_unit_test(redundant_rows_need_svd),
         cmocka_unit_test(components_are_described),

@@ -4,11 +4,53 @@
 #include "forms/statespace_impl.h"
 #include "forms/whole.h"
 #include "gallery.h"
+#include "pendulum.h"
 #include "systems/systems.h"
 #include <dirent.h>
 #include <kardan/kardan.h>
 
 static const kd_parametrisation both[] = {KD_PARAMETRISATION_PARTITION, KD_PARAMETRISATION_TANGENT};
+
+// ---- points ---------------------------------------------------------------------------------------------------------
+
+static kd_eom_counters counters_of(const kd_dae *dae)
+{
+    const kd_statespace *form = dae->impl;
+    return kd_eom_data_counters(kd_acceleration_data(form->acceleration));
+}
+
+// The whole state of a point of dense output is that which another form finds for the same x, and needs no search: the
+// constraints are not evaluated again.
+static void dense_output_is_not_searched_again(void **state)
+{
+    (void)state;
+    const double p0[2] = {0, -1}, v0[2] = {2.9, 0};
+    kd_eom      *eom;
+    kd_state    *x;
+    assert_int_equal(kd_pendulum_create(13.75, p0, v0, false, &eom, &x), KD_OK);
+    kd_dae *dae = make_dae(eom, NULL, x, KD_STATESPACE, NULL), *other = make_dae(eom, NULL, x, KD_STATESPACE, NULL);
+    const kd_dae_class *f = dae->methods;
+    double              y0[2], y1[2], y[2], ydot[2], whole[8], wanted[8];
+    kd_formulation_pack(dae, x, y0);
+    kd_formulation_pack(other, x, y1);
+    assert_int_equal(f->rhs(dae->impl, 0, y0, ydot), KD_EVAL_OK);
+    for (int i = 0; i < 2; i++) y1[i] = y0[i] + 0.01 * ydot[i];
+    assert_int_equal(f->rhs(dae->impl, 0.01, y1, ydot), KD_EVAL_OK);
+    for (double t = 0.002; t < 0.009; t += 0.003) {
+        assert_int_equal(f->interpolate(dae->impl, 0, y0, 0.01, y1, t, y), KD_EVAL_OK);
+        const kd_eom_counters before = counters_of(dae);
+        assert_int_equal(f->complete(dae->impl, t, y, whole), KD_EVAL_OK);
+        const kd_eom_counters after = counters_of(dae);
+        assert_int_equal(after.fn[KD_G], before.fn[KD_G]);
+        assert_int_equal(after.fn[KD_GI], before.fn[KD_GI]);
+        assert_int_equal(f->complete(other->impl, t, y, wanted), KD_EVAL_OK);
+        for (int i = 0; i < 7; i++) assert_true(fabs(whole[i] - wanted[i]) < 1e-12 * (1 + fabs(wanted[i])));
+    }
+    kd_dae_destroy(dae);
+    kd_dae_destroy(other);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
 
 // ---- Newton matrices ------------------------------------------------------------------------------------------------
 
@@ -860,6 +902,7 @@ int main(void)
 {
     silence_unused_whole();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dense_output_is_not_searched_again),
         cmocka_unit_test(newton_matrix_of_everything),
         cmocka_unit_test(newton_matrices_of_the_systems),
         cmocka_unit_test(newton_matrices_of_the_gallery),

@@ -4,7 +4,7 @@
 // Whatever comes: ports stay within their bounds, names have ends, inputs stay finite, and each datagram is counted
 // once.
 // clang-format off
-#include "../../examples/realtime/wire.c" // its static functions
+#include "../../src/cli/wire.c" // its static functions
 // clang-format on
 #include "fuzz/fuzz.h"
 

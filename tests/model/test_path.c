@@ -28,12 +28,13 @@ static kd_model *path_model(void)
     kd_frame_def f = kd_frame_def_default();
     f.at = kd_at("arm", 0, 0, 0);
     CHECK(kd_model_add_frame(m, "tip(2)", &f));
-    static const char *const force[] = {"ts", "rs", "bu", "ap", "js", "st", "fr", "ty", "co", "mx", "hy", "as"};
+    static const char *const force[] = {"ts", "rs", "bu", "ap", "js", "st", "fr", "ty", "co", "mx", "hy", "as", "cl"};
     for (int k = 0; k < KD_FORCE_KIND_COUNT; k++) {
         kd_force_def d = kd_force_def_default((kd_force_kind)k);
         d.from = kd_at("ground", 0, 0, 0);
         d.to = kd_at("arm", 0, 0, 0);
-        d.joint = k == KD_RSDA ? NULL : "rev";
+        d.joint = k == KD_RSDA || k == KD_CLUTCH ? NULL : "rev";
+        if (k == KD_CLUTCH) d.clutch.capacity = "1";
         fill(kd_schema_of(KD_SCHEMA_FORCE), k, &d);
         if (k == KD_CONTACT) d.contact.stiffness = 1.0;
         if (k == KD_JOINT_STOP) d.stop.stiffness = 1.0;
@@ -102,6 +103,7 @@ static void every_form(void **state)
         {"force.rs.torque", {KD_SECTION_FORCE, 1, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
         {"force.js.q", {KD_SECTION_FORCE, 4, KD_PROPERTY_Q, 0, 0, NULL}, true},
         {"force.fr.force", {KD_SECTION_FORCE, 6, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
+        {"force.cl.torque", {KD_SECTION_FORCE, 12, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
         {"force.bu.tz", {KD_SECTION_FORCE, 2, KD_PROPERTY_FORCE, 5, 0, NULL}, false},
         {"force.ap.fx", {KD_SECTION_FORCE, 3, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
         {"constraint.dis.force", {KD_SECTION_CONSTRAINT, 0, KD_PROPERTY_FORCE, 0, 0, NULL}, false},

@@ -134,6 +134,16 @@ static void page_lists_all(void **state)
     assert_string_equal(result.text, "");
 }
 
+// README.md shows the first program as it is.
+static void readme_shows_the_first(void **state)
+{
+    (void)state;
+    char *page = read_text(KD_SOURCE_DIR "/README.md"), *program = read_text(KD_SOURCE_DIR "/examples/first.c");
+    assert_true(page && program && strstr(page, program));
+    free(page);
+    free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +154,7 @@ int main(void)
         cmocka_unit_test(modes_are_those_of_the_mount),
         cmocka_unit_test(ball_floats),
         cmocka_unit_test(page_lists_all),
+        cmocka_unit_test(readme_shows_the_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // Issue point 13: a controller over UDP that sends what is no number, wrong hellos, strangers, keys and old datagrams;
 // kardan realtime runs in a process of its own, this program speaks with it over the loopback interface.
 // clang-format off
-#include "../../examples/realtime/wire.c" // first: its static functions are used too
+#include "../../src/cli/wire.c" // first: its static functions are used too
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>

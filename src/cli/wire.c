@@ -1,6 +1,6 @@
 // wire.c: datagrams with a sequence number. Both programs run on one machine, so numbers travel as they are in memory.
 #define _POSIX_C_SOURCE 200809L
-#include "wire.h"
+#include "cli/wire.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
