@@ -41,10 +41,10 @@ static const char *const models[] = { // with --quick those of the first lines
 #define MODELS ((int)(sizeof models / sizeof *models))
 
 static const struct kind {
-    const char    *word;
-    kd_formulation formulation;
-    kd_integrator  integrator;
-    double         most; // [%]
+    const char        *word;
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
+    double             most; // [%]
 } kinds[] = {
     {"radau", KD_PSF, KD_RADAU, 5},    {"sdirk", KD_STATESPACE, KD_SDIRK, 5}, {"bdf", KD_ODASSL, KD_BDF, 20},
     {"dopri5", KD_ODE, KD_DOPRI5, 15}, {"dop853", KD_ODE, KD_DOP853, 15},
