@@ -55,6 +55,7 @@ static bool judge(search *s, bool by_dynamics, bool is_start)
     find_move(s, r);
     r->by_dynamics = by_dynamics;
     r->stability = kd_balance_stability(b, &r->free_directions);
+    // good: not unstable, or unstable but where the start already was
     if (r->stability != KD_UNSTABLE || (is_start && r->moved < NOTICED && !s->opt->stable)) return true;
     if (!s->has_found) {
         kd_state_copy(b->x, s->found);
@@ -87,13 +88,16 @@ static bool attempt(search *s, const double *e, bool dynamics)
 static bool attempt_all(search *s)
 {
     uint64_t seed = 1;
+    // Newton's method from the start
     if (attempt(s, NULL, false)) return true;
     // nonholonomic constraints: equilibria are no isolated points, and damped dynamics would slide away from them
     for (int k = 0; s->balance.n.nmu > 0 && k < NEARBY; k++) {
         for (int i = 0; i < s->balance.n.nv; i++) s->e[i] = ldexp(1e-3, 3 * k) * next_random(&seed);
         if (attempt(s, s->e, false)) return true;
     }
+    // damped dynamics from the start
     if (!s->opt->no_dynamics && attempt(s, NULL, true)) return true;
+    // both from farther and farther positions around it
     for (int k = 0; k <= s->opt->starts; k++) {
         // the first one almost at the start: away from a saddle
         double spread = k == 0 ? 1e-3 : s->opt->spread * k;
@@ -129,6 +133,7 @@ static bool balance_in_motion(const search *s, const kd_eom *eom, const kd_input
     kd_state  *moving = NULL;
     bool       found = false;
     if (kd_state_create(eom, &moving) < 0) return false;
+    // v given, a = 0
     kd_state_copy(x, moving);
     memcpy(moving->v, v, (size_t)kd_eom_dims(eom).nv * sizeof(double));
     memset(moving->a, 0, (size_t)kd_eom_dims(eom).nv * sizeof(double));
@@ -199,6 +204,7 @@ static kd_status conclude(search *s, bool found, kd_state *x, char *message, siz
 {
     kd_equilibrium_result *r = &s->result;
     const int              attempts = r->attempts, iterations = s->balance.iterations;
+    // what was found; else an unstable equilibrium, if that will do; else the best failure
     if (found) {
         kd_state_copy(s->balance.x, x);
     } else if (s->has_found && !s->opt->stable) {
@@ -210,6 +216,7 @@ static kd_status conclude(search *s, bool found, kd_state *x, char *message, siz
     found = found || (s->has_found && !s->opt->stable);
     r->attempts = attempts;
     r->iterations = iterations;
+    // in words
     if (found)
         kd_describe_equilibrium(s->balance.eom, r, message, size);
     else if (s->has_found)
@@ -232,8 +239,10 @@ kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_eq
     if (!kd_state_fits(eom, x) || !(s.opt->tolerance > 0) || s.opt->max_iterations < 1) return KD_ERR_ARGUMENT;
     kd_status status = prepare(&s, eom, inputs, x);
     if (status >= 0) {
+        // rest first
         status = conclude(&s, attempt_all(&s), x, message, size);
         if (status >= 0 && moves(eom, s.v)) {
+            // what no force opposes goes on as it was
             if (s.has_found) (void)!kd_balance_restart(&s.balance, x, NULL);
             go_on(&s, eom, inputs, s.v, x);
             kd_describe_motion(eom, &s.result, message, size);

@@ -80,6 +80,7 @@ static kd_status choose_shift(search *s)
 {
     static const double ASIDE[] = {0, 0.1, 0.37};
     for (int k = 0; k < 3; k++) {
+        // A - sigma E must be regular; the Jordan chains of the constraints are cleared by start_vector
         s->sigma = s->target + ASIDE[k];
         kd_status status = kd_pencil_shift(&s->pencil, s->sigma);
         if (status == KD_ERR_MEMORY) return status;
@@ -95,6 +96,7 @@ static kd_status make_room(search *s, int count)
     s->n = s->pencil.dynamic;
     s->wanted = 2 * count + 2; // both halves of pairs
     if (s->wanted > s->n - 2) s->wanted = s->n - 2;
+    // vectors of Arnoldi: more than ARPACK's least, 2 wanted, so that restarts are few
     s->room = 2 * s->wanted + 20;
     if (s->room > s->n) s->room = s->n;
     if (s->wanted < 1) return KD_ERR_UNSUPPORTED;
@@ -111,6 +113,7 @@ static kd_status make_room(search *s, int count)
     return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
 }
 
+// The eigenvalues of OP of largest magnitude, and their vectors in V: ARPACK asks for products with OP
 static kd_status iterate(search *s)
 {
     const int lengths = 3 * s->room * s->room + 5 * s->room;
@@ -118,6 +121,7 @@ static kd_status iterate(search *s)
     parameter[0] = 1;        // exact shifts
     parameter[2] = RESTARTS; // most
     parameter[6] = 1;        // OP x alone
+    // reverse communication: y = OP x as long as it is wanted
     for (;;) {
         znaupd_c(&task, "I", s->n, "LM", s->wanted, 0, s->first, s->room, s->V, s->n, parameter, place, s->work,
                  s->inner, lengths, s->real, &info);
@@ -125,6 +129,7 @@ static kd_status iterate(search *s)
         kd_pencil_apply(&s->pencil, s->work + place[0] - 1, s->work + place[1] - 1);
     }
     if (info < 0 || parameter[4] < 1) return KD_ERR_DECOMPOSITION;
+    // eigenvalues and vectors from the last Krylov space
     zneupd_c(1, "A", s->chosen, s->value, s->V, s->n, 0, s->spare, "I", s->n, "LM", s->wanted, 0, s->first, s->room,
              s->V, s->n, parameter, place, s->work, s->inner, lengths, s->real, &info);
     s->found = parameter[4] < s->wanted ? parameter[4] : s->wanted;
@@ -145,12 +150,14 @@ static bool has_partner(const search *s, int k)
 static int list_halves(search *s)
 {
     int n = 0;
+    // mu = sigma + 1/nu
     for (int k = 0; k < s->found; k++) {
         double complex value = s->value[k] != 0 ? s->sigma + 1 / s->value[k] : INFINITY;
         if (fabs(cimag(value)) < 1e-9 * cabs(value)) value = creal(value);
         s->value[k] = value;
     }
     for (int k = 0; k < s->found; k++) {
+        // insertion by the distance from the target
         if (!isfinite(cabs(s->value[k])) || (cimag(s->value[k]) < 0 && has_partner(s, k))) continue;
         int j = n++;
         for (; j > 0 && cabs(s->value[k] - s->target) < cabs(s->value[s->order[j - 1]] - s->target); j--)
@@ -195,6 +202,7 @@ static kd_status write_modes(search *s, int halves, kd_modes *m)
     double *re = kd_cut_matrix(arena, nv, n), *im = kd_cut_matrix(arena, nv, n);
     m->increment_name = kd_increment_names(s->pencil.eom, arena);
     if (arena->failed) return KD_ERR_MEMORY;
+    // both halves of a pair side by side: mu, f = |mu|/2 pi, damping = -Re(mu)/|mu|
     for (int i = 0, j = 0; i < halves; i++) {
         const int            k = s->order[i];
         const double complex value = s->value[k];

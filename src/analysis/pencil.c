@@ -27,6 +27,7 @@ static bool add_block(kd_pencil *p, kd_fn fn, kd_var var, int row, int column, b
     kd_pencil_block *b = &p->block[p->nblocks];
     *b = (kd_pencil_block){.fn = fn, .var = var, .row = row, .column = column, .transposed = transposed};
     b->sparse = kd_eom_pattern(p->eom, fn, var, &b->pattern);
+    // no pattern is given: all places of the block
     if (!b->sparse) {
         if ((long long)rows * columns > MOST_FULL) return false;
         int *first = kd_cut_int(&p->arena, columns + 1), *place = kd_cut_int(&p->arena, rows * columns);
@@ -52,6 +53,7 @@ static bool add_multipliers(kd_pencil *p, kd_var var, int row, int column)
     return kd_eom_pattern(p->eom, KD_RESIDUAL, var, &pattern) && add_block(p, KD_RESIDUAL, var, row, column, false);
 }
 
+// Derivatives of all equations by all unknowns, at their places below the rows of e' and dv'
 static bool list_blocks(kd_pencil *p)
 {
     int row = 2 * p->n.nv;
@@ -87,11 +89,14 @@ static kd_status find_places(kd_pencil *p)
 {
     const int nv = p->n.nv, first = p->order - p->n.nlambda - p->n.nmu;
     kd_places places = {.rows = p->order, .columns = p->order};
+    // the diagonal, where the shift goes
     for (int i = 0; i < p->dynamic; i++) kd_places_add(&places, i, i);
+    // e' = dv, dv' = a
     for (int i = 0; i < nv; i++) {
         kd_places_add(&places, i, nv + i);
         kd_places_add(&places, nv + i, p->dynamic + i);
     }
+    // derivatives; constraint forces are blocks of GZ, HZ, transposed
     for (int k = 0; k < p->nblocks; k++) {
         const kd_pencil_block *b = &p->block[k];
         for (int j = 0; j < b->pattern.columns; j++)
@@ -99,6 +104,7 @@ static kd_status find_places(kd_pencil *p)
                 kd_places_add(&places, b->row + (b->transposed ? j : b->pattern.row[i]),
                               b->column + (b->transposed ? b->pattern.row[i] : j));
     }
+    // lambda_i = 0
     for (int i = first; i < p->order; i++)
         if (is_inactive(p, i)) kd_places_add(&places, i, i);
     kd_status status = kd_places_sort(&places, &p->pattern, &p->arena);

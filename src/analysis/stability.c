@@ -48,7 +48,9 @@ static void follow_kept(const kd_balance *b, workspace *s, int ny)
     for (int m = 0; m < k->count; m++) {
         const double *n = k->N + (size_t)m * (size_t)k->nr;
         const int     row = k->row[m];
+        // k_y: n'W by r
         for (int j = 0; j < ny; j++) s->inner[(size_t)j * (size_t)ny + (size_t)row] = j < k->nr ? n[j] * k->W[j] : 0;
+        // k_p: -n'W b_v
         for (int j = 0; j < b->n.nv; j++) {
             double *to = s->right + (size_t)j * (size_t)ny + row;
             *to = 0;
@@ -62,6 +64,7 @@ static bool follow_inner(const kd_balance *b, workspace *s, int ny)
 {
     const int nv = b->n.nv;
     int       row = 0;
+    // k_y = [b; d; c] by (r, w, s), k_p by p, residual_y
     for (int i = 0; i < 3; row += inner_size(b, i), i++) {
         int column = 0;
         for (int k = 0; k < 3; column += inner_size(b, k), k++)
@@ -72,6 +75,7 @@ static bool follow_inner(const kd_balance *b, workspace *s, int ny)
     if (ny == 0) return true;
     follow_kept(b, s, ny);
     if (kd_lu_factor(ny, s->inner, s->pivot) != 0) return false;
+    // K -= residual_y (k_y \ k_p)
     kd_lu_solve(ny, s->inner, s->pivot, s->right, nv);
     kd_gemm(nv, nv, ny, -1, s->Y, s->right, 1, s->K);
     return true;
@@ -101,6 +105,7 @@ static int null_space(kd_balance *b, workspace *s, int nc)
     const int nv = b->n.nv, least = nc < nv ? nc : nv;
     int       rank = 0;
     for (int i = 0; i < nv; i++) s->Vt[(size_t)i * (size_t)nv + (size_t)i] = 1;
+    // C = [GZ; HZ] = U Sigma V': V of the singular values that vanish spans the null space
     if (nc > 0) {
         for (int i = 0; i < nv; i++) { // residual by lambda and mu, transposed
             for (int k = 0; k < b->n.nlambda; k++)
@@ -123,9 +128,11 @@ static double reduce(const kd_balance *b, workspace *s, int n)
 {
     const int    nv = b->n.nv;
     const size_t size = (size_t)n;
+    // N' K N
     kd_gemm(nv, n, nv, 1, s->K, s->N, 0, s->KN);
     kd_gemm_tn(n, n, nv, 1, s->N, s->KN, 0, s->reduced);
     double largest = 0;
+    // (K + K') / 2
     for (int j = 0; j < n; j++)
         for (int i = 0; i <= j; i++) {
             double *one = s->reduced + (size_t)j * size + (size_t)i, *other = s->reduced + (size_t)i * size + (size_t)j;
@@ -141,6 +148,7 @@ static kd_stability judge(const kd_balance *b, workspace *s, int n, int *free_di
 {
     const size_t size = (size_t)n;
     const double zero = reduce(b, s, n);
+    // zero directions by singular values, definiteness by Cholesky's factors, moved by what counts as 0
     memcpy(s->KN, s->reduced, size * size * sizeof(double));
     if (kd_svd(n, n, s->KN, NULL, s->sigma, NULL, s->work) != 0) return KD_STABILITY_UNKNOWN;
     *free_directions = 0;

@@ -50,6 +50,7 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
         return KD_ERR_ARGUMENT;
     const kd_dims n = kd_eom_dims(eom);
     if (!is_wanted(&n, o->family, adjust, nadjust) || !is_turn(&n, o->turn)) return KD_ERR_ARGUMENT;
+    // unknowns: the adjusted quantities, free positions and velocities, multipliers; all else is held
     kd_balance               b;
     kd_equilibrium_result    found = {.attempts = 1};
     const kd_balance_request request = {.free_p = o->free_p,
@@ -64,6 +65,7 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
     if (status < 0) {
         kd_describe_refusal(&b, status, message, size);
     } else if (kd_balance_newton(&b, o->tolerance, o->max_iterations)) {
+        // any solution first; with more than one adjusted quantity the one that changes them least
         keep(&b, x, adjust, nadjust, &found);
         if (nadjust > 1 && kd_balance_least_change(&b, o->tolerance)) keep(&b, x, adjust, nadjust, &found);
         kd_text(message, size, "all forces balance to %.2g of %.4g", found.residual, found.force_scale);
