@@ -135,6 +135,7 @@ static int choose_methods(plan *p, kd_compare_method *out)
 static kd_status make_times(plan *p)
 {
     double t0 = p->sides[0].start->t, t1 = p->opt->t_end;
+    // as many times as memory allows
     double bytes = (double)p->c->nruns * (double)p->channels.nvalues * sizeof(double);
     int    n = p->opt->times;
     if (bytes * n > MOST_MEMORY) n = (int)fmax(2, MOST_MEMORY / bytes);
@@ -244,6 +245,7 @@ static bool is_hopeless(plan *p, kd_compare_run *run, int level)
         return true;
     }
     if (level == 0) return false;
+    // what was cut off or refused, or failed twice, stays so with a tighter tolerance
     const kd_compare_run *looser = run - 1;
     bool                  failed_twice =
         looser->outcome == KD_COMPARE_FAILED && (level == 1 ? false : looser[-1].outcome == KD_COMPARE_FAILED);
@@ -274,6 +276,7 @@ static kd_status run_one(plan *p, int series, int level)
     kd_text(p->words, sizeof p->words, "%s, tolerance %.0e", kd_compare_run_words(c, run, method, sizeof method),
             run->tolerance);
     p->progress.words = p->words;
+    // its motion is kept for the judgement if it reaches the end
     track->value = kd_alloc((size_t)p->ntimes * (size_t)track->nvalues * sizeof(double));
     if (!track->value) return KD_ERR_MEMORY;
     kd_run_request request = {
@@ -288,6 +291,7 @@ static kd_status run_one(plan *p, int series, int level)
         .go_on = ask,
         .context = p,
     };
+    // cost of the run, repetitions included, from the budget
     double    begun = kd_thread_seconds();
     kd_status status = kd_run_once(&request, track, run);
     c->seconds += kd_thread_seconds() - begun;
@@ -319,6 +323,7 @@ static kd_status run_all(plan *p)
     p->best_before = INFINITY;
     p->progress.runs = p->c->nruns;
     for (int level = 0; level < p->ntolerances && status >= 0; level++) {
+        // all series at one tolerance; the fastest limits the others
         p->best = INFINITY;
         for (int i = 0; i < p->nseries && status >= 0 && !p->c->stopped; i++, p->progress.run++)
             status = run_one(p, p->order[i], level);

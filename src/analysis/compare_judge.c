@@ -46,6 +46,7 @@ static bool is_good(const jury *u, int run)
     return j->result->run[run].outcome == KD_COMPARE_DONE && j->track[run].rows == j->track[run].ntimes;
 }
 
+// Of each series the run with the tightest tolerance that reached the end
 static void find_candidates(jury *u)
 {
     const kd_comparison *c = u->j->result;
@@ -109,11 +110,13 @@ static int root_of(const int *part, int i)
 static int components(jury *u, double bound, int largest[2])
 {
     int n = u->n, size[2] = {0, 0};
+    // union of all that are nearer than bound
     for (int i = 0; i < n; i++) u->part[i] = i;
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
             if (u->D[i * n + k] < bound) u->part[root_of(u->part, i)] = root_of(u->part, k);
     for (int i = 0; i < n; i++) {
+        // the two largest of them
         int members = 0;
         if (root_of(u->part, i) != i) continue;
         for (int k = 0; k < n; k++) members += root_of(u->part, k) == i;
@@ -190,8 +193,10 @@ static double last_change(const jury *u, int component)
 static void spanning_tree(jury *u)
 {
     int n = u->n;
+    // one[i]: distance of i from the tree, which begins with candidate 0; part: is it inside?
     for (int i = 0; i < n; i++) u->one[i] = i == 0 ? NAN : u->D[i], u->part[i] = i == 0;
     for (int step = 0; step < n - 1; step++) {
+        // the nearest one outside joins
         int next = -1;
         for (int i = 0; i < n; i++)
             if (!u->part[i] && (next < 0 || u->one[i] < u->one[next])) next = i;
@@ -209,8 +214,10 @@ static bool find_split(jury *u)
     if (u->n < 4) return false;
     spanning_tree(u);
     for (int e = 0; e < u->n - 1 && u->edge[e] > LEAST_SPLIT; e++) {
+        // without the edges from this length on: two groups of two or more?
         int group[2] = {0, 0};
         if (components(u, u->edge[e], group) < 2) continue;
+        // far apart compared with the distances inside, and with what the last refinement changed?
         double apart = nearest(u, group[0], group[1]);
         double within = fmax(inside(u, group[0]), inside(u, group[1]));
         double change = fmax(last_change(u, group[0]), last_change(u, group[1]));
@@ -260,6 +267,7 @@ static void name_split(jury *u)
     char          *text = c->split_words;
     size_t         size = sizeof c->split_words;
     text[0] = '\0';
+    // the first property that tells the groups apart is named: equations, gII, explicit, formulation
     for (int side = 0; side < c->nsides && c->nsides > 1; side++)
         if (separates(u, is_of_side, side)) {
             kd_text(text, size, "%s coordinates against the others: the two sets of equations differ", c->side[side]);
@@ -309,6 +317,7 @@ static int find_pairs(jury *u, int strictness, int *reference, int companion[COM
     *reference = -1;
     for (int i = 0; i < u->n; i++)
         if (is_eligible(u, i) && (*reference < 0 || u->change[i] < u->change[*reference])) *reference = i;
+    // insertion into the short list by what the last refinements changed
     for (int i = 0; i < u->n; i++) {
         if (!is_eligible(u, i) || !are_apart(u, i, *reference, strictness)) continue;
         int k = n < COMPANIONS ? n++ : COMPANIONS;
@@ -327,6 +336,7 @@ static bool find_reference(jury *u, int pair[2])
     find_scales(u);
     find_distances(u);
     for (int i = 0; i < u->n; i++) u->change[i] = change_of(u, i);
+    // as independent as there are any
     for (int strictness = c->split ? 1 : 2; strictness >= 0 && n == 0; strictness--)
         n = find_pairs(u, strictness, &pair[0], companion);
     for (int i = 1; i < n; i++) { // by distance
@@ -355,6 +365,7 @@ static bool choose_reference(jury *u)
     const double  *times = u->j->track[u->candidate[0]].times;
     int            pair[2] = {0, 0};
     for (int i = 0; i < MOST_PARTINGS; i++) {
+        // where reference and companion part, later times are dropped and both are chosen again
         if (!find_reference(u, pair)) return false;
         int rows = rows_together(u, pair);
         if (rows == u->rows) break;
@@ -394,11 +405,13 @@ static void find_errors(jury *u)
     for (int i = 0; i < c->nruns; i++) {
         kd_compare_run *run = &c->run[i];
         if (!is_good(u, i)) continue;
+        // e = max(distance from the reference, uncertainty)
         run->error = between(u, i, c->reference, false);
         if (!(run->error > c->uncertainty)) run->error = c->uncertainty;
         if (has_outputs)
             run->output_error =
                 between(u, i == c->reference && c->companion >= 0 ? c->companion : i, c->reference, true);
+        // the last time before it leaves the reference
         run->t_good = c->t_end;
         for (int row = 0; row < ref->rows && run->t_good == c->t_end; row++)
             if (ref->times[row] >= c->t_part ||
@@ -438,6 +451,7 @@ static double time_to(const kd_comparison *c, int first, double accuracy, int *r
         if (i == first || looser->outcome != KD_COMPARE_DONE || !(looser->error > accuracy) || !(r->error > 0) ||
             !(looser->seconds > 0))
             return r->seconds;
+        // t(e) along the straight line between (log e, log t) of both runs
         double share = log(looser->error / accuracy) / log(looser->error / r->error);
         *tolerance = looser->tolerance * pow(r->tolerance / looser->tolerance, share);
         return looser->seconds * pow(r->seconds / looser->seconds, share);
@@ -461,6 +475,7 @@ static void choose(kd_comparison *c)
         *choice = (kd_compare_choice){.accuracy = ACCURACY[k], .run = -1, .seconds = NAN, .usual_seconds = NAN};
         double best = INFINITY;
         for (int first = 0; first < c->nruns; first += c->tolerances) {
+            // the fastest series to this accuracy, and the usual one beside it
             int    run;
             double tolerance, seconds = time_to(c, first, ACCURACY[k], &run, &tolerance);
             if (!isfinite(seconds)) continue;
@@ -493,6 +508,7 @@ kd_status kd_compare_judge(const kd_judgement *j)
     c->t_part = INFINITY;
     c->uncertainty = NAN;
     if (status < 0) goto done;
+    // 1. split, 2. reference and 3. parting, 4. errors
     find_candidates(&u);
     if (u.n > 0) {
         u.rows = j->track[u.candidate[0]].ntimes;

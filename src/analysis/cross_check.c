@@ -251,10 +251,12 @@ static void list_channels(kd_cross_check *k, int rows)
         const kd_channel *c = &k->channels.list[i];
         kd_cross_channel  out = {.is_output = c->is_output, .of_forces = c->of_forces, .scale = k->scale[i]};
         kd_text(out.name, sizeof out.name, "%s", c->name);
+        // the largest difference over time
         for (int row = 0; row < rows; row++) {
             double d = kd_channel_distance(c, &k->track[OWN], &k->track[OTHER], row);
             if (d > out.difference) out.difference = d, out.t = k->times[row];
         }
+        // insertion by difference/scale; the last one gives way
         int n = r->nchannels < KD_CROSS_CHANNELS ? r->nchannels++ : KD_CROSS_CHANNELS - 1;
         if (n == KD_CROSS_CHANNELS - 1 && i >= KD_CROSS_CHANNELS &&
             out.difference / out.scale <= r->channel[n].difference / r->channel[n].scale)
@@ -290,6 +292,7 @@ static bool is_elsewhere(const kd_cross_check *k)
 static void judge_by_tight(kd_cross_check *k)
 {
     kd_cross_result *r = k->result;
+    // until where the tight runs agree, and the run with the better of them
     int              together = rows_together(k, OWN_TIGHT, OTHER_TIGHT);
     if (together < k->ntimes) r->t_part = k->times[together];
     r->t_good = time_before(k, rows_together(k, OWN, OTHER_TIGHT));
@@ -297,6 +300,7 @@ static void judge_by_tight(kd_cross_check *k)
     r->error = largest(k, OWN, OTHER_TIGHT, rows);
     r->partner_error = largest(k, OTHER, OWN_TIGHT, rows);
     r->difference = largest(k, OWN, OTHER, rows);
+    // both converge, to different motions
     if (contradict(k, k->ntimes)) {
         r->verdict = KD_CROSS_CONTRADICTS;
         r->difference = largest(k, OWN_TIGHT, OTHER_TIGHT, k->ntimes);
@@ -304,6 +308,7 @@ static void judge_by_tight(kd_cross_check *k)
         list_channels(k, k->ntimes);
         return;
     }
+    // the partner converges, the run is elsewhere
     if (together < k->ntimes && is_elsewhere(k)) {
         r->verdict = KD_CROSS_DIFFERS;
         r->error = r->difference = largest(k, OWN, OTHER_TIGHT, k->ntimes);
@@ -311,6 +316,7 @@ static void judge_by_tight(kd_cross_check *k)
         list_channels(k, k->ntimes);
         return;
     }
+    // they part, or the run is as accurate as it is
     list_channels(k, rows);
     if (together < k->ntimes)
         r->verdict = KD_CROSS_PARTS;
@@ -427,8 +433,10 @@ kd_status kd_cross_check_run(kd_cross_check *k, const kd_cross_options *opt, kd_
         kd_text(result->sentence, sizeof result->sentence, "the run itself ended at once");
         return KD_OK;
     }
+    // differences relative to the sizes of this run
     kd_channel_scales(&k->channels, &k->track[OWN], k->ntimes, opt->atol / opt->rtol, k->scale);
     if (run_partner(k, &status)) {
+        // a first judgement; where it is doubtful two tight runs decide
         judge_by_difference(k);
         bool doubtful = result->difference > EXPECTED * opt->rtol && opt->rtol > TIGHTEST;
         if (doubtful && run(k, OTHER_TIGHT, k->partner_side, &k->partner, TIGHTER, &status) &&

@@ -159,6 +159,7 @@ static void extrapolate(const mobile *m, int rows, int level)
     for (int k = 1, most = level < ORDER ? level : (int)ORDER; k <= most; k++) {
         const double factor = ldexp(1, 2 * k);
         for (int i = 0; i < rows; i++) {
+            // D_k(h) = (4^k D_(k-1)(h) - D_(k-1)(2h)) / (4^k - 1)
             now[k][i] = (factor * now[k - 1][i] - before[k - 1][i]) / (factor - 1);
             const double error =
                 fmax(fabs(now[k][i] - now[k - 1][i]), fabs(now[k][i] - before[k - 1][i])) + m->noise[i];
@@ -207,6 +208,7 @@ static bool is_confirmed(const mobile *m, const probe *q, double h)
     const int rows = kd_eom_rows(m->l->eom, q->fn);
     double   *fine = m->table[0][0], *wide = m->table[0][1], *middle = m->table[1][1];
     bool      same = true;
+    // bends at h, h/8 and h/FINER; D itself at the last one
     if (difference(m, q, h, fine) != KD_EVAL_OK) return true;
     memcpy(wide, m->bend, (size_t)rows * sizeof(double));
     if (difference(m, q, h / 8, fine) != KD_EVAL_OK) return true;
@@ -228,11 +230,13 @@ static bool differentiate(const mobile *m, const probe *q)
     const double unit = unit_of(m, q);
     double       h = FIRST * unit;
     bool         found = false;
+    // f at the point, and its rounding
     put_back(m, q->var);
     if (kd_eom_eval(m->l->data, q->fn, m->base) != KD_EVAL_OK) return false;
     find_grain(m, q, unit);
     for (int i = 0; i < rows; i++) m->sure[i] = false;
     for (int i = 0; i < RESTARTS; i++) {
+        // a column by halved steps; where a finer step contradicts it, again from there
         const double last = find_column(m, q, h);
         if (last == 0) break;
         memcpy(m->column, m->best, (size_t)rows * sizeof(double));
@@ -252,6 +256,7 @@ static void note_column(const mobile *m, const probe *q)
 {
     const double unit = unit_of(m, q);
     for (int i = 0; i < kd_eom_rows(m->l->eom, q->fn); i++) {
+        // size of row i of the function, and its worst error so far, both by a unit of the variable
         m->size[i] = fmax(m->size[i], fmax(fabs(m->column[i]) * unit, fabs(m->base[i])));
         if (m->column_error[i] * unit <= m->share[i]) continue;
         m->share[i] = m->column_error[i] * unit;
@@ -336,10 +341,12 @@ kd_status kd_linear_differences(kd_linearizer *l)
     for (int i = 0; i < FUNCTIONS; i++)
         if (kd_eom_rows(l->eom, functions[i]) > most) most = kd_eom_rows(l->eom, functions[i]);
     if (!make_room(&m, most)) return KD_ERR_MEMORY;
+    // a copy of the point that may be moved
     for (int i = 0; i < VARIABLES; i++)
         memcpy(m.at[variables[i]], original(l, variables[i]), (size_t)length(l, variables[i]) * sizeof(double));
     put_back(&m, KD_VAR_COUNT);
     for (int i = 0; i < FUNCTIONS && status >= 0; i++) {
+        // derivatives by u and of outputs, then by u' and u'', then the worst error of all
         memset(m.size, 0, (size_t)most * sizeof(double));
         memset(m.share, 0, (size_t)most * sizeof(double));
         renew_blocks(&m, functions[i]);

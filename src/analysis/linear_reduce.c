@@ -85,8 +85,10 @@ static kd_status factor(reduction *q)
         {0, KD_RESIDUAL, mu, KD_MU}, {w, KD_D, w, KD_W},        {w, KD_D, lambda, KD_LAMBDA},
         {w, KD_D, mu, KD_MU},
     };
+    // K = [M R_w R_lambda R_mu; 0 d_w d_lambda d_mu; ...]
     for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++)
         place(q, blocks[k].row, blocks[k].column, blocks[k].fn, blocks[k].var);
+    // ... [GZ; HZ] below, in the rows that hold and are independent
     for (int i = 0; i < l->velocity.rank; i++) q->holds[l->velocity.row[i]] = 1;
     for (int i = 0; i < m; i++) {
         double *row = q->K + lambda + i; // a row that does not hold, or follows from others: its multiplier stays
@@ -113,14 +115,17 @@ static void complete(reduction *q)
     variation           *x = &q->x;
     const kd_dims        n = l->n;
     static const kd_var  from[] = {KD_P, KD_S, KD_U};
+    // GZ e = -g_u u at the dependent places
     memset(x->level, 0, (size_t)(n.nlambda + n.nmu) * sizeof(double));
     add(l, KD_G, KD_U, 1, x, x->level);
     kd_linear_chart_complete(&l->position, x->level, x->by[KD_P]);
+    // c_s ds = -c_p e
     if (n.ns > 0) {
         add(l, KD_C, KD_P, -1, x, x->by[KD_S]);
         kd_lu_solve(n.ns, l->c_s, l->c_pivot, x->by[KD_S], 1);
     }
     memset(x->level, 0, (size_t)(n.nlambda + n.nmu) * sizeof(double));
+    // [GZ; HZ] dv = -[gI_p; h_p] e - [gI_s; h_s] ds - [gI_u; h_u] u
     add_all(l, KD_GI, from, 3, 1, x, x->level);
     add_all(l, KD_H, from, 3, 1, x, x->level + n.nlambda);
     kd_linear_chart_complete(&l->velocity, x->level, x->by[KD_V]);
@@ -135,6 +140,7 @@ static void accelerate(reduction *q)
     variation           *x = &q->x;
     const kd_dims        n = l->n;
     const int            lambda = n.nv + n.nw;
+    // right-hand side: what e, dv, dr, ds, u do to residual, d, gII, hI
     add_all(l, KD_RESIDUAL, given, 5, -1, x, x->rhs);
     add_all(l, KD_D, given, 5, -1, x, x->rhs + n.nv);
     add_all(l, KD_GII, given, 5, -1, x, x->rhs + lambda);
@@ -242,6 +248,7 @@ static bool is_zero(int n, const double *column)
 // One column of A and C (level -1), or of B and D for an input or a rate of it
 static void one_column(reduction *q, const kd_linear *linear, int level, int j, double *dx, double *y)
 {
+    // one unit of a state or of an input, then everything that follows from it
     q->l->level = level > 0 ? level : 0;
     clear(q);
     if (level < 0)
@@ -266,11 +273,13 @@ kd_status kd_linear_reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena)
     reduction q = {.l = l};
     kd_status status = arena->failed ? KD_ERR_MEMORY : prepare(&q);
     if (status < 0) return status;
+    // columns of A, C; e = T x, dv = S x
     for (int k = 0; k < nx; k++) {
         one_column(&q, linear, -1, k, A + (size_t)k * rows, C + (size_t)k * wide);
         memcpy(T + (size_t)k * (size_t)nv, q.x.by[KD_P], (size_t)nv * sizeof(double));
         memcpy(S + (size_t)k * (size_t)nv, q.x.by[KD_V], (size_t)nv * sizeof(double));
     }
+    // columns of B, D and, where an input moves constraints, of its rates: x' = A x + B u + B1 u' + B2 u''
     for (int j = 0; j < nu; j++) {
         moves[j] = stands_in_constraints(l, j);
         for (int k = 0; k < 3; k++) {

@@ -94,8 +94,10 @@ static kd_status frame_rates(kd_linearizer *l)
     double *moved = kd_cut_matrix(&l->work, np, nv), *dZ = kd_cut_matrix(&l->work, np, nv);
     double *ZZ = kd_cut_matrix(&l->work, nv, nv);
     if (l->work.failed) return KD_ERR_MEMORY;
+    // p' = Z v, and dZ/dt along it
     if (kd_eom_eval(l->data, KD_KINEMATICS, rate) != KD_EVAL_OK) return KD_ERR_RETRY_FAILED;
     if (Z_rate(l, rate, p, moved, dZ) != KD_EVAL_OK) return KD_ERR_RETRY_FAILED;
+    // (Z v)_p Z - dZ/dt, then Z'Z \ Z' of it
     for (int i = 0; i < np * nv; i++) dZ[i] = by_p[i] - dZ[i];
     kd_gemm_tn(nv, nv, np, 1, l->Z, l->Z, 0, ZZ);
     kd_gemm_tn(nv, nv, np, 1, l->Z, dZ, 0, l->N);
@@ -135,6 +137,7 @@ static kd_status differentiate(kd_linearizer *l, const kd_inputs *inputs, char *
         kd_text(message, size, "%s", kd_eom_data_message(l->data));
         return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
     }
+    // ds = -c_s \ c_p e later: LU of c_s
     if (l->n.ns > 0) {
         double *by_s = kd_block(l, KD_C, KD_S);
         if (by_s) memcpy(l->c_s, by_s, (size_t)l->n.ns * (size_t)l->n.ns * sizeof(double));
@@ -210,6 +213,7 @@ static void descriptor(const kd_linearizer *l, kd_linear *linear, kd_arena *aren
     if (arena->failed) return;
     linear->nd = nd;
     linear->E = E, linear->A_d = A, linear->B_d = B, linear->C_d = C, linear->D_d = D;
+    // E = diag(I, 0)
     for (int i = 0; i < ndynamic; i++) E[(size_t)i + (size_t)i * (size_t)nd] = 1;
     for (int i = 0; i < n.nv; i++) { // e' = N e + dv, dv' = a
         for (int j = 0; j < n.nv; j++) A[(size_t)i + (size_t)j * (size_t)nd] = l->N[i + j * n.nv];
@@ -220,6 +224,7 @@ static void descriptor(const kd_linearizer *l, kd_linear *linear, kd_arena *aren
         kd_fn fn;
         int   rows;
     } equations[] = {{KD_B, n.nr}, {KD_RESIDUAL, n.nv}, {KD_D, n.nw}, {KD_C, n.ns}, {KD_G, n.nlambda}, {KD_H, n.nmu}};
+    // r' = b, 0 = residual, d, c, g, h
     int row = 2 * n.nv;
     for (int k = 0; k < 6; k++) {
         place_row(l, equations[k].fn, row, nd, A, B);
@@ -257,6 +262,7 @@ static kd_status reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena, do
         !kd_linear_chart_create(&l->position, &l->work, n.nlambda, n.nv, l->GZ, l->active, weight, tolerance) ||
         !kd_linear_chart_create(&l->velocity, &l->work, m, n.nv, l->J, l->active, weight, tolerance))
         return l->work.failed ? KD_ERR_MEMORY : KD_ERR_DECOMPOSITION;
+    // constraints that hold and follow from others
     int holding = 0;
     for (int i = 0; i < m; i++) holding += l->active[i] != 0;
     linear->nredundant = holding - l->velocity.rank;
@@ -312,6 +318,7 @@ kd_status kd_linearize(const kd_eom *eom, const kd_inputs *inputs, const kd_line
         kd_text(message, size, "%d velocities are too many for full matrices (at most %d)", l.n.nv, (int)LARGEST);
         return KD_ERR_UNSUPPORTED;
     }
+    // consistent point, derivatives there, then all forms
     kd_linear *linear = new_linear();
     kd_status  news = linear ? copy_state(&l, inputs, x, message, size) : KD_ERR_MEMORY, status = news;
     if (status >= 0) status = kd_eom_data_create(eom, &l.data);

@@ -159,9 +159,11 @@ static void respond(const kd_linear *l, double omega, double complex *K, double 
                     double *im)
 {
     const size_t n = (size_t)l->nx;
+    // K = i omega I - A
     for (size_t i = 0; i < n * n; i++) K[i] = -l->A[i];
     for (size_t i = 0; i < n; i++) K[i + i * n] += I * omega;
     const bool singular = kd_zlu_factor(l->nx, K, pivot) != 0;
+    // y = C (K \ (B + i omega B1 - omega^2 B2)) + D + i omega D1 - omega^2 D2
     for (int j = 0; j < l->nu; j++) {
         for (size_t i = 0; i < n; i++) x[i] = with_rates(l->B, l->B1, l->B2, i + (size_t)j * n, omega);
         if (!singular) kd_zlu_solve(l->nx, K, pivot, x, 1);
