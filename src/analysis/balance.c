@@ -167,8 +167,8 @@ static void read_inactive(const kd_balance *b, const kd_state *x, double *F)
 }
 
 // F at x with inputs u, parameters theta and, of a family, outer
-static kd_eval evaluate(kd_balance *b, const kd_state *x, const double *u, const double *theta, const double *outer,
-                        double *F)
+static kd_eval evaluate_balance(kd_balance *b, const kd_state *x, const double *u, const double *theta,
+                                const double *outer, double *F)
 {
     kd_eval answer = KD_EVAL_OK;
     if (!kd_balance_use(b, outer)) return KD_EVAL_RETRY;
@@ -265,9 +265,9 @@ static kd_eval difference_adjusted(kd_balance *b, int j)
     for (int i = 0; i < WIDER && answer == KD_EVAL_OK; i++, step *= 30) {
         // (F(q + step) - F(q - step)) / 2 step
         *at = value + step;
-        answer = evaluate(b, b->x, b->u, b->theta, b->outer, column);
+        answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, column);
         *at = value - step;
-        if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F_lower);
+        if (answer == KD_EVAL_OK) answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, b->F_lower);
         *at = value;
         const double change = noticed(b, column, b->F_lower);
         for (int k = 0; k < b->rows; k++) column[k] = (column[k] - b->F_lower[k]) / (2 * step);
@@ -396,7 +396,7 @@ static void scale_columns(kd_balance *b)
 static kd_eval find_scales(kd_balance *b)
 {
     const int nv = b->n.nv;
-    kd_eval   answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
+    kd_eval   answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) answer = kd_balance_differentiate(b);
     if (answer != KD_EVAL_OK) return answer;
     // that accelerates by 1 m/s^2
@@ -406,7 +406,7 @@ static kd_eval find_scales(kd_balance *b)
     kd_state_copy(b->x, b->trial);
     memset(b->trial->lambda, 0, (size_t)b->n.nlambda * sizeof(double));
     memset(b->trial->mu, 0, (size_t)b->n.nmu * sizeof(double));
-    answer = evaluate(b, b->trial, b->u, b->theta, b->outer, b->F_trial);
+    answer = evaluate_balance(b, b->trial, b->u, b->theta, b->outer, b->F_trial);
     if (answer != KD_EVAL_OK) return answer;
     scale = fmax(scale, kd_norm_max(nv, b->F_trial));
     b->force_scale = scale > 0 ? scale : 1;
@@ -428,7 +428,7 @@ static kd_eval keep_anew(kd_balance *b)
     if (b->n.nr == 0) return KD_EVAL_OK;
     kd_eval answer = kd_balance_differentiate(b);
     if (answer != KD_EVAL_OK || !kd_kept_find(b)) return answer;
-    answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
+    answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) answer = kd_balance_differentiate(b);
     scale_kept(b);
     scale_columns(b);
@@ -486,7 +486,7 @@ kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e)
     if (e) answer = kd_eom_oplus(b->data, from->p, e, b->x->p);
     if (e && answer == KD_EVAL_OK) answer = kd_kept_drift(b, from, e);
     if (e && b->n.nr > 0) swap(&b->kept.drift, &b->kept.drift_trial);
-    if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
+    if (answer == KD_EVAL_OK) answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) b->size = size_of(b, b->F);
     return answer;
 }
@@ -555,11 +555,11 @@ static kd_eval try_step(kd_balance *b, double share)
     (void)kd_eom_normalise(b->data, b->trial->p);
     kd_balance_turn(b, b->trial);
     if (answer == KD_EVAL_OK) answer = kd_kept_drift(b, b->x, b->raw);
-    return answer == KD_EVAL_OK ? evaluate(b, b->trial, b->u_trial, b->theta_trial, b->outer_trial, b->F_trial)
+    return answer == KD_EVAL_OK ? evaluate_balance(b, b->trial, b->u_trial, b->theta_trial, b->outer_trial, b->F_trial)
                                 : answer;
 }
 
-static void accept(kd_balance *b, double size)
+static void accept_trial(kd_balance *b, double size)
 {
     kd_state *kept = b->x;
     b->x = b->trial;
@@ -586,14 +586,14 @@ static bool improve(kd_balance *b, double *nu)
         if (!(size < b->size * (1 - 1e-4 * share))) continue;
         // trust grows
         if (size < 0.5 * b->size) *nu = fmax(*nu * 1e-2, SMALLEST_NU);
-        accept(b, size);
+        accept_trial(b, size);
         return true;
     }
     return false;
 }
 
 // Iterations until the largest scaled residual is at most tolerance
-static bool iterate(kd_balance *b, double tolerance, int max_iterations)
+static bool iterate_newton(kd_balance *b, double tolerance, int max_iterations)
 {
     double nu = 1e-4;
     int    slow = 0; // iterations that brought almost nothing: a minimum of |F| that is not zero
@@ -616,18 +616,18 @@ static void polish(kd_balance *b)
             break;
         double size = size_of(b, b->F_trial);
         if (!(size < 0.5 * before)) break;
-        accept(b, size);
+        accept_trial(b, size);
         b->iterations++;
     }
 }
 
 bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations)
 {
-    bool found = iterate(b, tolerance, max_iterations);
+    bool found = iterate_newton(b, tolerance, max_iterations);
     if (found) polish(b);
     // what closed elements keep shows only here, where nothing flows any more
     for (int i = 0; i < KEPT_ANEW && found && keep_anew(b) == KD_EVAL_OK && kd_balance_largest(b) > tolerance; i++) {
-        found = iterate(b, tolerance, max_iterations);
+        found = iterate_newton(b, tolerance, max_iterations);
         if (found) polish(b);
     }
     return found;
@@ -650,7 +650,7 @@ bool kd_balance_least_change(kd_balance *b, double tolerance)
         before = change;
         // along the tangent, then back to F = 0
         if (longest_increment(b) > LONGEST_STEP || try_step(b, 1) != KD_EVAL_OK) return false;
-        accept(b, size_of(b, b->F_trial));
+        accept_trial(b, size_of(b, b->F_trial));
         if (!kd_balance_newton(b, tolerance, NEWTON)) return false;
     }
     return true;
@@ -682,7 +682,7 @@ bool kd_balance_relax(kd_balance *b, int max_iterations)
             if (size > 2 * b->size && size > 0.1 && i > 0) continue;
             // h grows as the residual falls: far from rest like dynamics, near it like Newton
             rate *= fmin(fmax(size / b->size, 0.1), 0.5);
-            accept(b, size);
+            accept_trial(b, size);
             done = true;
         }
         if (!done) return false;

@@ -147,7 +147,7 @@ static kd_status make_times(plan *p)
     return KD_OK;
 }
 
-static kd_status prepare(plan *p, holder *h, int nsides, char *message, size_t size)
+static kd_status prepare_plan(plan *p, holder *h, int nsides, char *message, size_t size)
 {
     const kd_compare_options *o = p->opt;
     kd_comparison            *c = p->c = &h->result;
@@ -355,7 +355,7 @@ kd_status kd_compare(const kd_compare_side *sides, int nsides, const kd_compare_
     holder *h = kd_alloc(sizeof *h);
     if (!h) return KD_ERR_MEMORY;
     plan      p = {.sides = sides, .opt = opt};
-    kd_status status = prepare(&p, h, nsides, message, size);
+    kd_status status = prepare_plan(&p, h, nsides, message, size);
     if (status >= 0) {
         fill_in(&p);
         status = run_all(&p);

@@ -91,7 +91,7 @@ kd_status kd_observer_take(kd_observer *o, const kd_state *x, double *values, do
                                   KD_GROUP_Y};
     const int      size[] = {bodies ? POSE * o->nbodies : d.np, bodies ? RATE * o->nbodies : d.nv, d.nr, d.ny};
     // residuals of constraints
-    kd_status      status = kd_certifier_see(o->certifier, NULL, x);
+    kd_status status = kd_certifier_see(o->certifier, NULL, x);
     if (status < 0) return status;
     const kd_findings findings = kd_certifier_findings(o->certifier);
     violation[0] = findings.violation[KD_LEVEL_POSITION];
@@ -104,7 +104,7 @@ kd_status kd_observer_take(kd_observer *o, const kd_state *x, double *values, do
 
 // ---- names ----------------------------------------------------------------------------------------------------------
 
-static kd_channel *add(kd_channels *c, int width)
+static kd_channel *add_channel(kd_channels *c, int width)
 {
     kd_channel *channel = &c->list[c->count++];
     channel->first = c->nvalues;
@@ -116,21 +116,21 @@ static kd_channel *add(kd_channels *c, int width)
 static void add_bodies(kd_channels *c, const kd_model *m)
 {
     for (int b = 0; b < m->nbodies; b++) {
-        kd_text(add(c, 3)->name, sizeof c->list->name, "body.%s.pos", m->body[b].name);
-        kd_channel *turn = add(c, 4);
+        kd_text(add_channel(c, 3)->name, sizeof c->list->name, "body.%s.pos", m->body[b].name);
+        kd_channel *turn = add_channel(c, 4);
         kd_text(turn->name, sizeof turn->name, "body.%s.orientation", m->body[b].name);
         turn->is_quaternion = true;
     }
     for (int b = 0; b < m->nbodies; b++) {
-        kd_text(add(c, 3)->name, sizeof c->list->name, "body.%s.vel", m->body[b].name);
-        kd_text(add(c, 3)->name, sizeof c->list->name, "body.%s.omega", m->body[b].name);
+        kd_text(add_channel(c, 3)->name, sizeof c->list->name, "body.%s.vel", m->body[b].name);
+        kd_text(add_channel(c, 3)->name, sizeof c->list->name, "body.%s.omega", m->body[b].name);
     }
 }
 
 static void add_components(kd_channels *c, const kd_eom *eom, kd_kind kind, int n)
 {
     for (int i = 0; i < n; i++) {
-        kd_channel *channel = add(c, 1);
+        kd_channel *channel = add_channel(c, 1);
         kd_eom_name(eom, kind, i, channel->name, sizeof channel->name);
     }
 }
@@ -217,7 +217,7 @@ double kd_channel_distance(const kd_channel *channel, const kd_track_of_run *a, 
     const double *x = a->value + (size_t)row * (size_t)a->nvalues + channel->first;
     const double *y = b->value + (size_t)row * (size_t)b->nvalues + channel->first;
     // q and -q are the same orientation
-    double        plus = 0, minus = 0;
+    double plus = 0, minus = 0;
     for (int i = 0; i < channel->width; i++) {
         minus += (x[i] - y[i]) * (x[i] - y[i]);
         plus += (x[i] + y[i]) * (x[i] + y[i]);

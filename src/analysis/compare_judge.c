@@ -131,7 +131,7 @@ static int components(jury *u, double bound, int largest[2])
 }
 
 // Smallest distance between two components
-static double nearest(const jury *u, int a, int b)
+static double distance_between(const jury *u, int a, int b)
 {
     double least = INFINITY;
     for (int i = 0; i < u->n; i++)
@@ -153,7 +153,7 @@ static double median(double *x, int n)
 }
 
 // Middle value of the distances of the members of a component to their nearest fellow
-static double inside(const jury *u, int component)
+static double distance_inside(const jury *u, int component)
 {
     int n = 0;
     for (int i = 0; i < u->n; i++) {
@@ -218,8 +218,8 @@ static bool find_split(jury *u)
         int group[2] = {0, 0};
         if (components(u, u->edge[e], group) < 2) continue;
         // far apart compared with the distances inside, and with what the last refinement changed?
-        double apart = nearest(u, group[0], group[1]);
-        double within = fmax(inside(u, group[0]), inside(u, group[1]));
+        double apart = distance_between(u, group[0], group[1]);
+        double within = fmax(distance_inside(u, group[0]), distance_inside(u, group[1]));
         double change = fmax(last_change(u, group[0]), last_change(u, group[1]));
         if (apart < APART * within || apart < CONVERGED * change) continue;
         for (int i = 0; i < u->n; i++) {
@@ -467,7 +467,7 @@ double kd_comparison_time_to(const kd_comparison *c, int side, int method, doubl
     return time_to(c, (side * c->nmethods + method) * c->tolerances, accuracy, &run, &tolerance);
 }
 
-static void choose(kd_comparison *c)
+static void choose_methods(kd_comparison *c)
 {
     static const double ACCURACY[KD_COMPARE_ACCURACIES] = {1e-3, 1e-5, 1e-7};
     for (int k = 0; k < KD_COMPARE_ACCURACIES; k++) {
@@ -520,7 +520,7 @@ kd_status kd_compare_judge(const kd_judgement *j)
         find_errors(&u);
         find_spreads(&u);
     }
-    choose(c);
+    choose_methods(c);
 done:
     kd_arena_release(&u.arena);
     return status;

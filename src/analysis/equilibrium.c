@@ -47,7 +47,7 @@ static void find_move(const search *s, kd_equilibrium_result *result)
 }
 
 // Ask the equilibrium at x of the balance whether it will do; if not, keep it
-static bool judge(search *s, bool by_dynamics, bool is_start)
+static bool judge_equilibrium(search *s, bool by_dynamics, bool is_start)
 {
     kd_balance            *b = &s->balance;
     kd_equilibrium_result *r = &s->result;
@@ -80,7 +80,8 @@ static bool attempt(search *s, const double *e, bool dynamics)
     s->result.attempts++;
     if (kd_balance_restart(b, s->start, e) != KD_EVAL_OK) return false;
     if (dynamics) (void)kd_balance_relax(b, s->opt->max_iterations);
-    if (kd_balance_newton(b, s->opt->tolerance, s->opt->max_iterations)) return judge(s, dynamics, !e && !dynamics);
+    if (kd_balance_newton(b, s->opt->tolerance, s->opt->max_iterations))
+        return judge_equilibrium(s, dynamics, !e && !dynamics);
     note_failure(s);
     return false;
 }
@@ -108,7 +109,7 @@ static bool attempt_all(search *s)
     return false;
 }
 
-static kd_status prepare(search *s, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x)
+static kd_status prepare_search(search *s, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x)
 {
     const kd_dims n = kd_eom_dims(eom);
     s->e = kd_cut_double(&s->arena, n.nv);
@@ -237,7 +238,7 @@ kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_eq
         kd_text(message, size,
                 "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     if (!kd_state_fits(eom, x) || !(s.opt->tolerance > 0) || s.opt->max_iterations < 1) return KD_ERR_ARGUMENT;
-    kd_status status = prepare(&s, eom, inputs, x);
+    kd_status status = prepare_search(&s, eom, inputs, x);
     if (status >= 0) {
         // rest first
         status = conclude(&s, attempt_all(&s), x, message, size);

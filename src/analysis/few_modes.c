@@ -114,7 +114,7 @@ static kd_status make_room(search *s, int count)
 }
 
 // The eigenvalues of OP of largest magnitude, and their vectors in V: ARPACK asks for products with OP
-static kd_status iterate(search *s)
+static kd_status iterate_arnoldi(search *s)
 {
     const int lengths = 3 * s->room * s->room + 5 * s->room;
     int       task = 0, info = 1, parameter[11] = {0}, place[14] = {0};
@@ -222,7 +222,7 @@ static kd_status write_modes(search *s, int halves, kd_modes *m)
     return KD_OK;
 }
 
-static kd_status compute(search *s, int count, kd_modes *m, char *message, size_t size)
+static kd_status find_modes(search *s, int count, kd_modes *m, char *message, size_t size)
 {
     kd_status status = make_room(s, count);
     if (status == KD_ERR_UNSUPPORTED) kd_text(message, size, "too small for few modes");
@@ -232,7 +232,7 @@ static kd_status compute(search *s, int count, kd_modes *m, char *message, size_
             kd_text(message, size, "the linear equations are singular: constraints may be redundant");
     }
     if (status >= 0) {
-        status = iterate(s);
+        status = iterate_arnoldi(s);
         if (status < 0) kd_text(message, size, "Arnoldi's method found no eigenvalue: ask for other ones or fewer");
     }
     if (status < 0) return status;
@@ -253,7 +253,7 @@ kd_status kd_modes_near(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     if (m) m->memory = kd_alloc(sizeof(kd_arena));
     kd_status status = m && m->memory ? KD_OK : KD_ERR_MEMORY;
     if (status >= 0) status = kd_pencil_create(&s.pencil, eom, inputs, x, message, size);
-    if (status >= 0) status = compute(&s, count, m, message, size);
+    if (status >= 0) status = find_modes(&s, count, m, message, size);
     kd_pencil_release(&s.pencil);
     kd_arena_release(&s.arena);
     if (status >= 0) {

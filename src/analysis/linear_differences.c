@@ -69,7 +69,7 @@ static void set_point(const mobile *m)
     kd_eom_at_acceleration(l->data, m->at[KD_A], m->at[KD_W], m->at[KD_LAMBDA], m->at[KD_MU]);
 }
 
-static kd_eval move(const mobile *m, kd_var var, int j, double h)
+static kd_eval move_variable(const mobile *m, kd_var var, int j, double h)
 {
     const kd_linearizer *l = m->l;
     if (var == KD_VAR_COUNT) {
@@ -120,9 +120,9 @@ static double unit_of(const mobile *m, const probe *q)
 static kd_eval difference(const mobile *m, const probe *q, double h, double *out)
 {
     const int rows = kd_eom_rows(m->l->eom, q->fn);
-    kd_eval   answer = move(m, q->var, q->j, h);
+    kd_eval   answer = move_variable(m, q->var, q->j, h);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->upper);
-    if (answer == KD_EVAL_OK) answer = move(m, q->var, q->j, -h);
+    if (answer == KD_EVAL_OK) answer = move_variable(m, q->var, q->j, -h);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->lower);
     for (int i = 0; i < rows && answer == KD_EVAL_OK; i++) {
         const bool same = m->upper[i] == m->lower[i] && m->upper[i] == m->base[i];
@@ -143,9 +143,9 @@ static void find_grain(const mobile *m, const probe *q, double unit)
     for (int i = 0; i < rows; i++) m->grain[i] = ROUNDING * fabs(m->base[i]);
     for (size_t k = 0; k < sizeof TINY / sizeof *TINY; k++) {
         const double h = TINY[k] * unit;
-        kd_eval      answer = move(m, q->var, q->j, h);
+        kd_eval      answer = move_variable(m, q->var, q->j, h);
         if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->lower);
-        if (answer == KD_EVAL_OK) answer = move(m, q->var, q->j, 2 * h);
+        if (answer == KD_EVAL_OK) answer = move_variable(m, q->var, q->j, 2 * h);
         if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->upper);
         for (int i = 0; i < rows && answer == KD_EVAL_OK; i++)
             m->grain[i] = fmax(m->grain[i], fabs(m->base[i] - 2 * m->lower[i] + m->upper[i]));
@@ -224,7 +224,7 @@ static bool is_confirmed(const mobile *m, const probe *q, double h)
 }
 
 // Column and its error; false: the function cannot be evaluated around the point.
-static bool differentiate(const mobile *m, const probe *q)
+static bool difference_column(const mobile *m, const probe *q)
 {
     const int    rows = kd_eom_rows(m->l->eom, q->fn);
     const double unit = unit_of(m, q);
@@ -265,7 +265,7 @@ static void note_column(const mobile *m, const probe *q)
 }
 
 // The worst error of a function's derivatives, relative to the function and its largest change by a unit
-static void judge(const mobile *m, kd_fn fn)
+static void note_worst_error(const mobile *m, kd_fn fn)
 {
     kd_linearizer *l = m->l;
     for (int i = 0; i < kd_eom_rows(l->eom, fn); i++) {
@@ -288,7 +288,7 @@ static kd_status difference_rates(const mobile *m, kd_fn fn)
         if (!block) return KD_ERR_MEMORY;
         for (int j = 0; j < nu; j++) {
             const probe q = {fn, KD_VAR_COUNT, level * nu + j};
-            if (!differentiate(m, &q) || kd_norm_max(rows, m->column) == 0) continue;
+            if (!difference_column(m, &q) || kd_norm_max(rows, m->column) == 0) continue;
             note_column(m, &q);
             memcpy(block + (size_t)j * (size_t)rows, m->column, (size_t)rows * sizeof(double));
             depends = true;
@@ -308,7 +308,7 @@ static void renew_blocks(const mobile *m, kd_fn fn)
         if ((fn != KD_Y && var != KD_U) || !kd_block(l, fn, var) || is_supplied(l, fn, var)) continue;
         for (int j = 0; j < kd_eom_columns(l->eom, var); j++) {
             const probe q = {fn, var, j};
-            if (!differentiate(m, &q)) continue;
+            if (!difference_column(m, &q)) continue;
             note_column(m, &q);
             memcpy(kd_block(l, fn, var) + (size_t)j * rows, m->column, rows * sizeof(double));
         }
@@ -351,7 +351,7 @@ kd_status kd_linear_differences(kd_linearizer *l)
         memset(m.share, 0, (size_t)most * sizeof(double));
         renew_blocks(&m, functions[i]);
         status = difference_rates(&m, functions[i]);
-        judge(&m, functions[i]);
+        note_worst_error(&m, functions[i]);
     }
     return status;
 }

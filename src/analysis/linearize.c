@@ -33,7 +33,7 @@ static const kd_fn  functions[] = {KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, KD_GI, K
 static const kd_var variables[] = {KD_P, KD_V, KD_A, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U};
 enum { FUNCTIONS = sizeof functions / sizeof functions[0], VARIABLES = sizeof variables / sizeof variables[0] };
 
-static void want(kd_linearizer *l, kd_fn fn, kd_var var)
+static void want_block(kd_linearizer *l, kd_fn fn, kd_var var)
 {
     int rows = kd_eom_rows(l->eom, fn), columns = kd_eom_columns(l->eom, var);
     if (rows > 0 && columns > 0 && kd_eom_depends(l->eom, fn, var))
@@ -44,8 +44,8 @@ static kd_status make_room(kd_linearizer *l)
 {
     const kd_dims n = l->n;
     for (int i = 0; i < FUNCTIONS; i++)
-        for (int j = 0; j < VARIABLES; j++) want(l, functions[i], variables[j]);
-    want(l, KD_KINEMATICS, KD_P);
+        for (int j = 0; j < VARIABLES; j++) want_block(l, functions[i], variables[j]);
+    want_block(l, KD_KINEMATICS, KD_P);
     const int m = n.nlambda + n.nmu;
     l->u = kd_cut_double(&l->work, 3 * n.nu);
     l->Z = kd_cut_matrix(&l->work, n.np, n.nv);
@@ -108,7 +108,7 @@ static kd_status frame_rates(kd_linearizer *l)
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
 
-static kd_eval evaluate(kd_linearizer *l)
+static kd_eval evaluate_derivatives(kd_linearizer *l)
 {
     const kd_dims n = l->n;
     const int     m = n.nlambda + n.nmu;
@@ -132,7 +132,7 @@ static kd_status differentiate(kd_linearizer *l, const kd_inputs *inputs, char *
     kd_status status = make_room(l);
     if (status < 0) return status;
     kd_eval answer = set_point(l, inputs);
-    if (answer == KD_EVAL_OK) answer = evaluate(l);
+    if (answer == KD_EVAL_OK) answer = evaluate_derivatives(l);
     if (answer != KD_EVAL_OK) {
         kd_text(message, size, "%s", kd_eom_data_message(l->data));
         return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
@@ -253,7 +253,7 @@ static double *column_weights(kd_linearizer *l)
     return weight;
 }
 
-static kd_status reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena, double tolerance)
+static kd_status reduce_to_minimal(kd_linearizer *l, kd_linear *linear, kd_arena *arena, double tolerance)
 {
     const kd_dims n = l->n;
     const int     m = n.nlambda + n.nmu;
@@ -269,7 +269,7 @@ static kd_status reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena, do
     return kd_linear_reduce(l, linear, arena);
 }
 
-static kd_status build(kd_linearizer *l, const kd_linearize_options *opt, kd_linear *linear, kd_arena *arena)
+static kd_status build_forms(kd_linearizer *l, const kd_linearize_options *opt, kd_linear *linear, kd_arena *arena)
 {
     linear->t = l->x->t;
     linear->speed = kd_norm_max(l->n.nv, l->x->v);
@@ -277,7 +277,7 @@ static kd_status build(kd_linearizer *l, const kd_linearize_options *opt, kd_lin
     second_order(l, linear, arena);
     if (opt->descriptor) descriptor(l, linear, arena);
     if (arena->failed) return KD_ERR_MEMORY;
-    kd_status status = reduce(l, linear, arena, opt->rank_tolerance);
+    kd_status status = reduce_to_minimal(l, linear, arena, opt->rank_tolerance);
     if (status >= 0 && !kd_linear_names(l, linear, arena)) status = KD_ERR_MEMORY;
     return status;
 }
@@ -323,7 +323,7 @@ kd_status kd_linearize(const kd_eom *eom, const kd_inputs *inputs, const kd_line
     kd_status  news = linear ? copy_state(&l, inputs, x, message, size) : KD_ERR_MEMORY, status = news;
     if (status >= 0) status = kd_eom_data_create(eom, &l.data);
     if (status >= 0) status = differentiate(&l, inputs, message, size);
-    if (status >= 0) status = build(&l, opt, linear, linear->memory);
+    if (status >= 0) status = build_forms(&l, opt, linear, linear->memory);
     kd_eom_data_destroy(l.data);
     kd_state_destroy(l.x);
     kd_arena_release(&l.work);

@@ -70,7 +70,7 @@ static void normalise(int n, int nv, double *state_re, double *state_im, double 
     multiply(nv, 1 / by, shape_re, shape_im);
 }
 
-static void tell(const kd_linear *linear, const modes_work *w, kd_modes *m, kd_arena *arena)
+static void write_modes(const kd_linear *linear, const modes_work *w, kd_modes *m, kd_arena *arena)
 {
     const int    n = m->n, nv = m->nv;
     const size_t rows = (size_t)n, wide = (size_t)nv;
@@ -99,7 +99,7 @@ static void tell(const kd_linear *linear, const modes_work *w, kd_modes *m, kd_a
     m->state_re = state_re, m->state_im = state_im, m->shape_re = shape_re, m->shape_im = shape_im;
 }
 
-static kd_status compute(const kd_linear *linear, modes_work *w, kd_modes *m)
+static kd_status find_modes(const kd_linear *linear, modes_work *w, kd_modes *m)
 {
     const int n = m->n;
     w->A = kd_cut_matrix(&w->arena, n, n);
@@ -112,7 +112,7 @@ static kd_status compute(const kd_linear *linear, modes_work *w, kd_modes *m)
     if (n > 0) memcpy(w->A, linear->A, (size_t)n * (size_t)n * sizeof(double));
     if (kd_eigen(n, w->A, w->real, w->imaginary, w->V, w->work) != 0) return KD_ERR_DECOMPOSITION;
     sort(n, w);
-    tell(linear, w, m, m->memory);
+    write_modes(linear, w, m, m->memory);
     return ((kd_arena *)m->memory)->failed ? KD_ERR_MEMORY : KD_OK;
 }
 
@@ -126,7 +126,7 @@ kd_status kd_modes_create(const kd_linear *linear, kd_modes **modes)
     m->nv = linear->nv;
     m->memory = kd_alloc(sizeof(kd_arena));
     modes_work w = {0};
-    kd_status  status = m->memory ? compute(linear, &w, m) : KD_ERR_MEMORY;
+    kd_status  status = m->memory ? find_modes(linear, &w, m) : KD_ERR_MEMORY;
     kd_arena_release(&w.arena);
     if (status < 0) {
         kd_modes_destroy(m);

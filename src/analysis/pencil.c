@@ -112,32 +112,33 @@ static kd_status find_places(kd_pencil *p)
     return status;
 }
 
-static void add(kd_pencil *p, int row, int column, double value)
+static void add_entry(kd_pencil *p, int row, int column, double value)
 {
     p->A[kd_columns_find(&p->pattern, row, column)] += value;
 }
 
-static void fill(kd_pencil *p)
+static void fill_matrix(kd_pencil *p)
 {
     const int nv = p->n.nv, first = p->order - p->n.nlambda - p->n.nmu;
     for (int i = 0; i < nv; i++) {
-        add(p, i, nv + i, 1);
-        add(p, nv + i, p->dynamic + i, 1);
+        add_entry(p, i, nv + i, 1);
+        add_entry(p, nv + i, p->dynamic + i, 1);
     }
     for (int k = 0; k < p->nblocks; k++) {
         const kd_pencil_block *b = &p->block[k];
         for (int j = 0; j < b->pattern.columns; j++)
             for (int i = b->pattern.column[j]; i < b->pattern.column[j + 1]; i++) {
                 const int row = b->row + (b->transposed ? j : b->pattern.row[i]);
-                if (!is_inactive(p, row)) add(p, row, b->column + (b->transposed ? b->pattern.row[i] : j), b->value[i]);
+                if (!is_inactive(p, row))
+                    add_entry(p, row, b->column + (b->transposed ? b->pattern.row[i] : j), b->value[i]);
             }
     }
     for (int i = first; i < p->order; i++)
-        if (is_inactive(p, i)) add(p, i, i, 1);
+        if (is_inactive(p, i)) add_entry(p, i, i, 1);
     for (int i = 0; i < p->dynamic; i++) p->diagonal[i] = kd_columns_find(&p->pattern, i, i);
 }
 
-static kd_eval evaluate(kd_pencil *p, const kd_inputs *inputs)
+static kd_eval evaluate_blocks(kd_pencil *p, const kd_inputs *inputs)
 {
     kd_eval answer = kd_eom_at_state(p->data, inputs, p->x, KD_STAGE_ACCELERATION);
     bool    full = false;
@@ -151,7 +152,7 @@ static kd_eval evaluate(kd_pencil *p, const kd_inputs *inputs)
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
-static kd_status cut(kd_pencil *p)
+static kd_status cut_matrices(kd_pencil *p)
 {
     const size_t entries = (size_t)kd_columns_count(&p->pattern);
     p->A = kd_arena_cut(&p->arena, entries, sizeof *p->A);
@@ -186,13 +187,13 @@ kd_status kd_pencil_create(kd_pencil *p, const kd_eom *eom, const kd_inputs *inp
         return p->arena.failed ? KD_ERR_MEMORY
                                : refuse(message, size, "the equations give no sparse derivatives, and are too large");
     status = find_places(p);
-    if (status >= 0) status = cut(p);
+    if (status >= 0) status = cut_matrices(p);
     if (status < 0) return status;
-    if (evaluate(p, inputs) != KD_EVAL_OK) {
+    if (evaluate_blocks(p, inputs) != KD_EVAL_OK) {
         kd_text(message, size, "%s", kd_eom_data_message(p->data));
         return KD_ERR_RETRY_FAILED;
     }
-    fill(p);
+    fill_matrix(p);
     return KD_OK;
 }
 

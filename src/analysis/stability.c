@@ -33,7 +33,7 @@ static int inner_size(const kd_balance *b, int k)
     return size[k];
 }
 
-static void put(double *to, int ld, int row, int column, const double *from, int rows, int columns)
+static void place_block(double *to, int ld, int row, int column, const double *from, int rows, int columns)
 {
     for (int j = 0; from && j < columns; j++)
         memcpy(to + (size_t)(column + j) * (size_t)ld + row, from + (size_t)j * (size_t)rows,
@@ -68,9 +68,10 @@ static bool follow_inner(const kd_balance *b, workspace *s, int ny)
     for (int i = 0; i < 3; row += inner_size(b, i), i++) {
         int column = 0;
         for (int k = 0; k < 3; column += inner_size(b, k), k++)
-            put(s->inner, ny, row, column, block_of(b, INNER_ROW[i], INNER_VAR[k]), inner_size(b, i), inner_size(b, k));
-        put(s->right, ny, row, 0, block_of(b, INNER_ROW[i], 0), inner_size(b, i), nv);
-        put(s->Y, nv, 0, row, block_of(b, 0, INNER_VAR[i]), nv, inner_size(b, i));
+            place_block(s->inner, ny, row, column, block_of(b, INNER_ROW[i], INNER_VAR[k]), inner_size(b, i),
+                        inner_size(b, k));
+        place_block(s->right, ny, row, 0, block_of(b, INNER_ROW[i], 0), inner_size(b, i), nv);
+        place_block(s->Y, nv, 0, row, block_of(b, 0, INNER_VAR[i]), nv, inner_size(b, i));
     }
     if (ny == 0) return true;
     follow_kept(b, s, ny);
@@ -124,7 +125,7 @@ static int null_space(kd_balance *b, workspace *s, int nc)
 }
 
 // The symmetric part of the stiffness; what is 0 beside it
-static double reduce(const kd_balance *b, workspace *s, int n)
+static double reduce_stiffness(const kd_balance *b, workspace *s, int n)
 {
     const int    nv = b->n.nv;
     const size_t size = (size_t)n;
@@ -144,10 +145,10 @@ static double reduce(const kd_balance *b, workspace *s, int n)
 }
 
 // Its definiteness, and the number of its zero directions
-static kd_stability judge(const kd_balance *b, workspace *s, int n, int *free_directions)
+static kd_stability judge_stiffness(const kd_balance *b, workspace *s, int n, int *free_directions)
 {
     const size_t size = (size_t)n;
-    const double zero = reduce(b, s, n);
+    const double zero = reduce_stiffness(b, s, n);
     // zero directions by singular values, definiteness by Cholesky's factors, moved by what counts as 0
     memcpy(s->KN, s->reduced, size * size * sizeof(double));
     if (kd_svd(n, n, s->KN, NULL, s->sigma, NULL, s->work) != 0) return KD_STABILITY_UNKNOWN;
@@ -175,7 +176,7 @@ kd_stability kd_balance_stability(kd_balance *b, int *free_directions)
     workspace    s = {0};
     *free_directions = 0;
     const int n = open_directions(b, &s);
-    if (n >= 0) answer = judge(b, &s, n, free_directions);
+    if (n >= 0) answer = judge_stiffness(b, &s, n, free_directions);
     kd_arena_release(&s.arena);
     return answer;
 }
@@ -186,7 +187,7 @@ kd_stability kd_balance_stability(kd_balance *b, int *free_directions)
 static int free_directions_of(const kd_balance *b, workspace *s, int n)
 {
     const int    nv = b->n.nv;
-    const double zero = reduce(b, s, n);
+    const double zero = reduce_stiffness(b, s, n);
     if (n == 0 || kd_svd(n, n, s->reduced, s->U, s->sigma, s->Vt, s->work) != 0) return 0;
     int count = 0;
     while (count < n && s->sigma[n - 1 - count] <= zero) count++;

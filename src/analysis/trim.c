@@ -28,7 +28,7 @@ static bool is_turn(const kd_dims *n, const kd_turn *turn)
     return !turn || (turn->v >= 0 && turn->v + nv <= n->nv && turn->p >= 0 && turn->p + np <= n->np);
 }
 
-static void keep(kd_balance *b, kd_state *x, kd_adjustable *adjust, int nadjust, kd_equilibrium_result *found)
+static void keep_solution(kd_balance *b, kd_state *x, kd_adjustable *adjust, int nadjust, kd_equilibrium_result *found)
 {
     const double *theta = x->theta;
     kd_state_copy(b->x, x);
@@ -66,8 +66,8 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
         kd_describe_refusal(&b, status, message, size);
     } else if (kd_balance_newton(&b, o->tolerance, o->max_iterations)) {
         // any solution first; with more than one adjusted quantity the one that changes them least
-        keep(&b, x, adjust, nadjust, &found);
-        if (nadjust > 1 && kd_balance_least_change(&b, o->tolerance)) keep(&b, x, adjust, nadjust, &found);
+        keep_solution(&b, x, adjust, nadjust, &found);
+        if (nadjust > 1 && kd_balance_least_change(&b, o->tolerance)) keep_solution(&b, x, adjust, nadjust, &found);
         kd_text(message, size, "all forces balance to %.2g of %.4g", found.residual, found.force_scale);
         if (found.kept > 0)
             kd_text_append(message, size, "; kept from the start: the amounts behind %s", found.kept_states);
