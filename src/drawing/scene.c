@@ -239,6 +239,7 @@ static bool constraint_has_points(const kd_constraint *c)
     return kd_constraint_element((int)c->def.kind)->look.between != KD_LOOK_NOTHING;
 }
 
+// Places where joints, forces and constraints hold a body
 static points points_of(builder *b, int body)
 {
     points list = {.count = 0};
@@ -265,7 +266,8 @@ static points points_of(builder *b, int body)
 static kd_vec3 foot_on_segment(kd_vec3 a, kd_vec3 b, kd_vec3 c)
 {
     kd_vec3 ab = kd_vec_sub(b, a);
-    double  s = kd_vec_dot(kd_vec_sub(c, a), ab) / kd_vec_dot(ab, ab);
+    // a + s ab, s in [0, 1]
+    double s = kd_vec_dot(kd_vec_sub(c, a), ab) / kd_vec_dot(ab, ab);
     return kd_vec_axpy(a, fmin(fmax(s, 0.0), 1.0), ab);
 }
 
@@ -275,10 +277,11 @@ static void add_sticks(builder *b, int body, const points *list)
     kd_vec3 centre = b->m->body[body].centre, middle = kd_vec(0, 0, 0);
     double  thick = 0.8 * b->mark, weight = 1.8 * b->mark;
     int     n = list->count, paint = b->s->paint[body];
+    // a pendulum: bar and weight
     if (n <= 1) {
         if (n == 1 && distance(list->at[0], centre) > b->mark) add_bar(b, body, list->at[0], centre, thick, paint);
         add_ball(b, (kd_point_of){body, centre}, weight, paint);
-    } else if (n == 2) {
+    } else if (n == 2) { // a bar, the centre of mass beside it on a branch
         kd_vec3 foot = foot_on_segment(list->at[0], list->at[1], centre);
         add_bar(b, body, list->at[0], list->at[1], thick, paint);
         if (distance(foot, centre) > 2 * b->mark) {
@@ -349,6 +352,7 @@ static void choose_paints(builder *b)
         const char *name = b->m->body[i].name;
         size_t      length = kd_family_length(name);
         int         found = -1;
+        // the colour of the last one of its family
         for (int k = i - 1; k >= 0 && found < 0 && name[length] == '('; k--) {
             const char *other = b->m->body[k].name;
             if (kd_family_length(other) == length && strncmp(name, other, length) == 0) found = b->s->paint[k];
@@ -380,6 +384,7 @@ static void add_rail(builder *b, const kd_joint *j)
     double         low = 0, high = 0;
     kd_vec3        axis = j->from.R.z;
     kd_anchor      slider = held_at(b, j, &j->to);
+    // q = axis'(R'(r_slider - r) - r_from): from where to where it slides
     for (int i = 0; i < film->nframes; i++) {
         kd_vec3     r;
         kd_mat3     R;
@@ -390,6 +395,7 @@ static void add_rail(builder *b, const kd_joint *j)
         high = i == 0 ? q : fmax(high, q);
     }
     if (high - low > KD_CAMERA_TRAVEL * b->s->size) return; // a drive, not a slide
+    // from the lowest to the highest q and a little more; on the ground with two blocks
     double  over = 6 * b->mark;
     kd_vec3 from = kd_vec_axpy(j->from.r, low - over, axis), to = kd_vec_axpy(j->from.r, high + over, axis);
     bool    ground = j->from.body < 0;
@@ -402,6 +408,7 @@ static void add_rail(builder *b, const kd_joint *j)
 
 static void add_joint(builder *b, const kd_joint *j)
 {
+    // a pin that stands out of the bodies that it holds
     double pin = fmin(fmax(0.62 * fmax(thickness(b, &j->from), thickness(b, &j->to)), b->mark), LARGEST_PIN * b->mark);
     kd_point_of from = {j->from.body, j->from.r}, to = {j->to.body, j->to.r};
     kd_mat3     across = {j->to.R.y, j->to.R.z, j->to.R.x}; // z along x of `to`
@@ -429,10 +436,12 @@ static void add_joint(builder *b, const kd_joint *j)
     case KD_JOINT_KIND_COUNT:
         break;
     }
+    // slides of bodies without shape: a rail and a carriage on it
     if (slides && (is_bare(b, from.body) || is_bare(b, to.body))) add_rail(b, j);
     if (slides && to.body >= 0 && is_bare(b, to.body))
         add_box(b, (kd_point_of){to.body, held_at(b, j, &j->to).r}, &j->to.R,
                 kd_vec(2.6 * b->mark, 2.6 * b->mark, 4 * b->mark), b->s->paint[to.body]);
+    // what is held by the ground stands on a foot
     bool stands = !slides && j->def.kind != KD_FREE && j->def.kind != KD_CARDAN && j->def.kind != KD_PLANAR;
     if (stands && (from.body < 0 || to.body < 0)) add_foot(b, from.body < 0 ? from.r : to.r, pin);
 }
@@ -482,6 +491,7 @@ static double path_length(const kd_film *film, kd_point_of at)
 // Points whose position a sensor reads; else the named frames; else the centre of mass that goes farthest.
 static void choose_traces(builder *b)
 {
+    // sensors
     for (int i = 0; i < b->m->nsensors; i++) {
         kd_path path;
         if (!kd_path_parse(b->m, b->m->sensor[i].def.value, &path, NULL, 0)) continue;
@@ -492,8 +502,10 @@ static void choose_traces(builder *b)
             add_trace(b, path.element,
                       path.property == KD_PROPERTY_COM ? b->m->body[path.element].centre : kd_vec(0, 0, 0));
     }
+    // frames
     for (int i = 0; b->s->ntraces == 0 && i < b->m->nframes; i++)
         add_trace(b, b->m->frame[i].at.body, b->m->frame[i].at.r);
+    // the longest way
     double longest = 0;
     int    best = -1;
     for (int i = 0; b->s->ntraces == 0 && i < b->m->nbodies; i++) {
@@ -503,7 +515,7 @@ static void choose_traces(builder *b)
     if (best >= 0) add_trace(b, best, b->m->body[best].centre);
 }
 
-// ---- size --------------------------------------------------------------------------------------------------------
+// ---- size -----------------------------------------------------------------------------------------------------------
 typedef struct box {
     kd_vec3 low, high;
 } box;
@@ -526,6 +538,7 @@ static void extend_by_anchor(const builder *b, box *around, const kd_anchor *a)
 static double size_of_mechanism(const builder *b)
 {
     box around = EMPTY;
+    // centres and corners of shapes
     for (int i = 0; i < b->m->nbodies; i++) {
         const kd_body *body = &b->m->body[i];
         kd_point_of    at = {i, body->centre};
@@ -540,6 +553,7 @@ static double size_of_mechanism(const builder *b)
             }
         }
     }
+    // places of joints; those of slides on the ground mean nothing
     for (int j = 0; j < b->m->njoints; j++) {
         if (b->m->joint[j].def.kind == KD_FREE) continue;
         kd_anchor from = held_at(b, &b->m->joint[j], &b->m->joint[j].from);
@@ -547,6 +561,7 @@ static double size_of_mechanism(const builder *b)
         if (from.body >= 0 || !is_sliding(&b->m->joint[j])) extend_by_anchor(b, &around, &from);
         if (to.body >= 0 || !is_sliding(&b->m->joint[j])) extend_by_anchor(b, &around, &to);
     }
+    // ends of springs
     for (int i = 0; i < b->m->nforces; i++) {
         if (!force_has_points(&b->m->force[i])) continue;
         extend_by_anchor(b, &around, &b->m->force[i].from);
@@ -564,6 +579,7 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     builder b = {.s = s, .m = m};
     int     nshapes = 0;
     for (int i = 0; i < m->nbodies; i++) nshapes += m->body[i].def.nshapes;
+    // memory; round meshes with fewer sides where there are many
     s->nmeshes = KD_MESHES;
     s->mesh = kd_meshes_create(&s->arena, nshapes + m->njoints > MANY_SOLIDS ? COARSE : FINE);
     s->solid = kd_arena_cut(&s->arena, MOST_SOLIDS, sizeof *s->solid);
@@ -574,10 +590,12 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
         kd_scene_release(s);
         return KD_ERR_MEMORY;
     }
+    // size first: all marks are measured by it
     s->size = size_of_mechanism(&b);
     b.mark = MARK * s->size;
     kd_camera_choose(s);
     choose_paints(&b);
+    // bodies, joints, springs and rods, then the camera that sees all of it
     for (int i = 0; i < m->nbodies; i++) add_body(&b, i);
     for (int i = 0; i < m->njoints; i++) add_joint(&b, &m->joint[i]);
     for (int i = 0; i < m->nforces; i++) add_coil(&b, &m->force[i]);
