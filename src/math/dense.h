@@ -35,9 +35,8 @@ int  kd_cholesky_factor(int n, double *A); // 0, or k > 0: leading minor k is no
 void kd_cholesky_solve(int n, const double *L, double *b, int nrhs);
 
 // ---- rectangular, rank revealing ------------------------------------------------------------------------------------
-// LU with full pivoting of A
-// (m x n): A[row[i], col[j]] = (L U)_ij, L unit lower (m x min), U upper (min x n), in place in pivoted order. Stops
-// where the largest remaining entry is below tolerance * the first pivot. Returns the rank.
+// LU with full pivoting of A (m x n): A[row[i], col[j]] = (L U)_ij, L unit lower (m x min), U upper (min x n), in place
+// in pivoted order. Stops where the largest remaining entry is below tolerance * the first pivot. Returns the rank.
 int kd_lu_full(int m, int n, double *A, int *row, int *col, double tolerance);
 // The same for a large A with many zeros. most: workspace of n doubles
 int kd_lu_full_sparse(int m, int n, double *A, int *row, int *col, double tolerance, double *most);

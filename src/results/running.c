@@ -53,6 +53,7 @@ static int open_alone(const char *path)
     for (int i = 0; i < ATTEMPTS; i++) {
         const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (file < 0) return -1;
+        // one run has the file, others take another name
         if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) { // file systems without locks go on
             (void)close(file);
             errno = EWOULDBLOCK;
@@ -119,6 +120,7 @@ static void format_row(kd_running *r, int i)
     const int     columns = kd_recording_columns(r->recording);
     const double *value = kd_recording_values(r->recording) + (size_t)i * (size_t)columns;
     char         *to = r->buffer + r->used;
+    // t, then all channels, with all digits
     for (int j = -1; j < columns; j++) {
         kd_file_number(j < 0 ? kd_recording_times(r->recording)[i] : value[j], "%.17g", to, NUMBER);
         to += strlen(to);
@@ -157,6 +159,7 @@ kd_status kd_running_copy(kd_running *r, FILE *to, const char *path)
 {
     kd_status status = take_rows(r, r->handed_over);
     if (status >= 0) status = hand_over(r, r->handed_over);
+    // rows go from file to file, as they were written
     for (off_t at = r->rows_at; status >= 0 && at < r->end;) {
         const ssize_t n = pread(r->file, r->buffer, r->room, at);
         if (n < 0 && errno == EINTR) continue;
@@ -181,6 +184,7 @@ kd_status kd_running_create(const kd_result *result, const char *path, bool lazy
     r->file = -1;
     r->lazy = lazy;
     r->started = r->handed_over = now;
+    // a buffer that holds two rows at least
     r->longest = NUMBER * ((size_t)kd_recording_columns(r->recording) + 1) + 1;
     r->room = r->longest > BUFFER / 2 ? 2 * r->longest : BUFFER;
     r->path = kd_alloc(strlen(path) + 24); // room for the number of a process
