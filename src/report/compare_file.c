@@ -39,6 +39,7 @@ static double merit(const kd_comparison *c, int side, int method)
 {
     double sum = 0;
     for (int decade = FIRST_DECADE; decade <= LAST_DECADE; decade++) {
+        // how many are faster to this accuracy?
         double accuracy = pow(10, -decade), own = kd_comparison_time_to(c, side, method, accuracy);
         int    faster = 0;
         for (int i = 0; i < c->nsides * c->nmethods; i++)
@@ -76,6 +77,7 @@ static kd_status make_picture(const kd_comparison *c, const char *title, picture
     p->series = kd_arena_cut(&p->arena, (size_t)n, sizeof *p->series);
     if (p->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; i < n; i++) worth[i] = merit(c, i / c->nmethods, i % c->nmethods);
+    // the best ones in colour, with names
     while (shown < SHOWN && shown < n) {
         int best = 0;
         for (int i = 1; i < n; i++)
