@@ -20,7 +20,7 @@ typedef struct checked {
     bool               derivatives;
 } checked;
 
-// ---- the four checks ----------------------------------------------------------------------------
+// ---- the four checks ------------------------------------------------------------------------------------------------
 
 static const char *counted(int n, const char *one, char *buffer, size_t size)
 {
@@ -130,7 +130,7 @@ static bool check_derivatives(checked *c)
     return false;
 }
 
-// ---- model files --------------------------------------------------------------------------------
+// ---- model files ----------------------------------------------------------------------------------------------------
 
 static void print_lines(const char *text)
 {
@@ -216,7 +216,7 @@ static bool check_model(checked *c)
     return good;
 }
 
-// ---- examples -----------------------------------------------------------------------------------
+// ---- examples -------------------------------------------------------------------------------------------------------
 
 static bool check_example(checked *c)
 {
@@ -232,7 +232,7 @@ static bool check_example(checked *c)
     return check_derivatives(c) && good; // written by hand: always
 }
 
-// ---- command ------------------------------------------------------------------------------------
+// ---- command --------------------------------------------------------------------------------------------------------
 
 static void release(checked *c)
 {

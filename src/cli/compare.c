@@ -206,7 +206,7 @@ static bool print_long(const kd_comparison *c, size_t (*write)(const kd_comparis
     return true;
 }
 
-static bool tell(const task *t)
+static bool tell_comparison(const task *t)
 {
     const kd_comparison *c = t->result;
     const kd_subject    *s = &t->subject;
@@ -261,7 +261,7 @@ static int compare(task *t)
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message[0] ? t->message : kd_status_sentence(status));
         return status == KD_ERR_ARGUMENT ? KD_EXIT_USAGE : KD_EXIT_FAILED;
     }
-    if (!tell(t) || !write_files(t)) return KD_EXIT_FAILED;
+    if (!tell_comparison(t) || !write_files(t)) return KD_EXIT_FAILED;
     if (status == KD_STOPPED) return KD_EXIT_INTERRUPTED;
     if (t->result->reference < 0) return KD_EXIT_FAILED;
     return t->result->split ? KD_EXIT_LIMIT : KD_EXIT_OK;

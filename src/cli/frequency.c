@@ -183,7 +183,7 @@ static void read_pair(const task *t, pair *p, const double *re, const double *im
     }
 }
 
-static bool compute(task *t)
+static bool compute_responses(task *t)
 {
     const kd_linear *l = t->point.linear;
     const size_t     most = (size_t)t->points + (size_t)t->point.modes->n, answers = (size_t)(l->nu * l->ny) * most;
@@ -319,7 +319,7 @@ static int respond(task *t)
 {
     if (!choose_pairs(t)) return KD_EXIT_USAGE;
     choose_range(t);
-    if (!compute(t)) {
+    if (!compute_responses(t)) {
         fputs("kardan: out of memory\n", stderr);
         return KD_EXIT_FAILED;
     }

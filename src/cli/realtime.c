@@ -377,7 +377,7 @@ static kd_status look_at_energy(task *t, const kd_state *x)
     return KD_OK;
 }
 
-static kd_status check(task *t)
+static kd_status check_state(task *t)
 {
     const kd_state    *x = kd_realtime_state(t->stepper);
     kd_realtime_defect defect = {0};
@@ -399,7 +399,7 @@ static kd_status check(task *t)
 static kd_status sample(task *t, bool is_end)
 {
     const kd_state *x = kd_realtime_state(t->stepper);
-    kd_status       status = x->t > t->checked_at ? check(t) : KD_OK; // energies of this very state
+    kd_status       status = x->t > t->checked_at ? check_state(t) : KD_OK; // energies of this very state
     if (status < 0) return status;
     status = kd_certifier_see(t->certifier, NULL, x);
     kd_findings findings = kd_certifier_findings(t->certifier);
@@ -446,7 +446,7 @@ static kd_status look(task *t, long n)
     kd_replay_see(t->replay, kd_realtime_state(t->stepper));
     if (n % t->check_every == 0) {
         if (time_left(t, n) > PRUDENCE * t->check_cost) {
-            status = check(t);
+            status = check_state(t);
             t->check_cost = kd_cli_seconds() - started;
         } else {
             t->check_cost *= FORGETTING;
@@ -556,7 +556,7 @@ static kd_status make_stepper(task *t)
     return status;
 }
 
-static kd_status prepare(task *t)
+static kd_status prepare_run(task *t)
 {
     const kd_subject *s = &t->subject;
     const int         room = t->intervals + 2;
@@ -577,15 +577,15 @@ static kd_status prepare(task *t)
     return status;
 }
 
-static void run(task *t)
+static void run_in_time(task *t)
 {
-    t->status = prepare(t);
+    t->status = prepare_run(t);
     if (t->status < 0) return;
     const kd_state *x = kd_realtime_state(t->stepper);
     t->has_energy = kd_eom_definition(t->subject.eom)->energies != NULL;
-    t->status = check(t);
+    t->status = check_state(t);
     double started = kd_cli_seconds();
-    if (t->status >= 0) t->status = check(t); // once more, now that all is warm
+    if (t->status >= 0) t->status = check_state(t); // once more, now that all is warm
     t->check_cost = kd_cli_seconds() - started;
     started = kd_cli_seconds();
     if (t->status >= 0) t->status = sample(t, false);
@@ -605,7 +605,7 @@ static void run(task *t)
     t->exploded = kd_certifier_certificate(t->certifier).exploded;
     snprintf(message, sizeof message, "%s", t->message);
     t->pace.on = false;
-    kd_status last = check(t);
+    kd_status last = check_state(t);
     if (last >= 0) last = sample(t, true);
     if (status < 0 || (t->ended && last >= 0))
         snprintf(t->message, sizeof t->message, "%s", message); // that one matters
@@ -658,7 +658,7 @@ static int show_bound(task *t)
 
 static int simulate(task *t)
 {
-    run(t);
+    run_in_time(t);
     bool has_result = t->stepper && kd_recording_length(t->recording) > 0;
     bool written = has_result && kd_realtime_write(t);
     kd_realtime_write_postmortem(t);

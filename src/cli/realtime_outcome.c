@@ -39,7 +39,7 @@ typedef struct facts {
 } facts;
 
 // A row with an empty value, to be written
-static char *add(facts *f, const char *name)
+static char *add_fact(facts *f, const char *name)
 {
     f->list[f->n] = (kd_result_setting){name, f->value[f->n]};
     return f->value[f->n++];
@@ -55,13 +55,13 @@ static const char *percent(double part, char *buffer, size_t size)
 static void add_time(facts *f, const task *t, const char *name, double seconds)
 {
     char words[40], part[40];
-    kd_text(add(f, name), VALUE, "%s (%s of the step length)", kd_timing_words(seconds, words, sizeof words),
+    kd_text(add_fact(f, name), VALUE, "%s (%s of the step length)", kd_timing_words(seconds, words, sizeof words),
             percent(seconds / t->options.h, part, sizeof part));
 }
 
 static void add_watched(facts *f, const char *name, const kd_watched *w)
 {
-    kd_text(add(f, name), VALUE, "at most %.2e at t = %.6g s, at the end %.2e", w->most, w->most_at, w->last);
+    kd_text(add_fact(f, name), VALUE, "at most %.2e at t = %.6g s, at the end %.2e", w->most, w->most_at, w->last);
 }
 
 static bool has_constraints(const task *t)
@@ -74,9 +74,9 @@ static void add_energy(facts *f, const task *t)
 {
     char part[40];
     if (!t->has_energy) return;
-    kd_text(add(f, "kinetic + potential energy"), VALUE, "%.6g J at the start, %.6g J at the end", t->energy_start,
+    kd_text(add_fact(f, "kinetic + potential energy"), VALUE, "%.6g J at the start, %.6g J at the end", t->energy_start,
             t->energy_end);
-    kd_text(add(f, "energy balance"), VALUE, "within %.2e J, %s of the energies involved, largest at t = %.6g s",
+    kd_text(add_fact(f, "energy balance"), VALUE, "within %.2e J, %s of the energies involved, largest at t = %.6g s",
             t->balance.most, percent(t->balance.most / fmax(t->energy_scale, 1e-300), part, sizeof part),
             t->balance.most_at);
 }
@@ -85,7 +85,7 @@ static void add_pace(facts *f, const task *t)
 {
     char a[40], b[40];
     if (t->lateness.count == 0) return;
-    kd_text(add(f, "start of a step"), VALUE, "99.9 %% at most %s late, worst %s late at t = %.6g s",
+    kd_text(add_fact(f, "start of a step"), VALUE, "99.9 %% at most %s late, worst %s late at t = %.6g s",
             kd_timing_words(kd_timing_quantile(&t->lateness, PER_MILLE), a, sizeof a),
             kd_timing_words(t->lateness.most, b, sizeof b), t->lateness.most_at);
 }
@@ -100,21 +100,21 @@ static void collect(facts *f, const task *t)
         add_time(f, t, "cost of a step, 99.9 %", kd_timing_quantile(&t->cost, PER_MILLE));
         add_time(f, t, "cost of a step, worst", t->cost.most);
         kd_text_append(f->value[f->n - 1], VALUE, " at t = %.6g s", t->cost.most_at);
-        kd_text(add(f, "real-time factor"), VALUE, "%.3g simulated seconds per second of computing",
+        kd_text(add_fact(f, "real-time factor"), VALUE, "%.3g simulated seconds per second of computing",
                 real_time_factor(t));
         add_pace(f, t);
-        char *value = add(f, "deadline");
+        char *value = add_fact(f, "deadline");
         kd_text(value, VALUE, "%s, missed by %ld of %ld steps",
                 kd_timing_words(t->options.deadline, words, sizeof words), t->misses, t->cost.count);
         if (t->misses > 0) kd_text_append(value, VALUE, ", first at t = %.6g s", t->first_miss);
     }
     if (t->line) {
         const kd_realtime_answers a = kd_realtime_answers_of(t);
-        char                     *value = add(f, "answers of the controller");
+        char                     *value = add_fact(f, "answers of the controller");
         kd_text(value, VALUE, "%ld in time, %ld missing, %ld too late", a.in_time, a.missing, a.too_late);
         if (a.wrong > 0) kd_text_append(value, VALUE, ", %ld not finite (held)", a.wrong);
         if (a.strange + a.forged + a.refused > 0)
-            kd_text(add(f, "other words"), VALUE, "%ld strange, %ld without the key, %ld controllers refused",
+            kd_text(add_fact(f, "other words"), VALUE, "%ld strange, %ld without the key, %ld controllers refused",
                     a.strange, a.forged, a.refused);
     }
     if (has_constraints(t)) {
@@ -122,7 +122,7 @@ static void collect(facts *f, const task *t)
         add_watched(f, "velocity error", &t->velocity);
     }
     add_energy(f, t);
-    kd_text(add(f, "states that were looked at"), VALUE, "%ld", t->checks);
+    kd_text(add_fact(f, "states that were looked at"), VALUE, "%ld", t->checks);
 }
 
 // Is this still the motion of the model? NULL: nothing speaks against it

@@ -425,7 +425,7 @@ static kd_status open_running(task *t)
                              sizeof t->message);
 }
 
-static kd_status prepare(task *t)
+static kd_status prepare_run(task *t)
 {
     const kd_subject *s = &t->subject;
     kd_status status = kd_cli_make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
@@ -494,10 +494,10 @@ static void explain_stop(task *t)
     }
 }
 
-static void run(task *t)
+static void run_simulation(task *t)
 {
     double started = kd_cli_seconds();
-    t->status = prepare(t);
+    t->status = prepare_run(t);
     kd_status start = t->status;
     kd_stats  stats = {0};
     if (start >= 0) {
@@ -813,7 +813,7 @@ static void take_warnings(task *t)
 }
 
 // With all that is known: other solutions have their checks, too
-static void judge(task *t)
+static void judge_run(task *t)
 {
     const kd_cross_result *cross = &t->cross.result;
     if (!isnan(t->reference_error)) {
@@ -833,9 +833,9 @@ static void judge(task *t)
 static int simulate(task *t)
 {
     take_warnings(t);
-    run(t);
+    run_simulation(t);
     cross_check(t);
-    judge(t);
+    judge_run(t);
     bool has_result = t->recording && kd_recording_length(t->recording) > 0;
     bool written = has_result && write_results(t);
     write_postmortem(t);

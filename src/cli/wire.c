@@ -139,7 +139,7 @@ bool wire_read_key(const char *path, wire_key *key, char *message, size_t size)
 
 // ---- datagrams ------------------------------------------------------------------------------------------------------
 
-static wire_status put(wire *l, datagram *d)
+static wire_status send_datagram(wire *l, datagram *d)
 {
     d->magic = MAGIC;
     d->session = l->session;
@@ -210,7 +210,7 @@ static bool is_hello(wire *l, const datagram *d)
         return false;
     }
     datagram answer = {.kind = SESSION};
-    if (d->session != l->session) (void)put(l, &answer);
+    if (d->session != l->session) (void)send_datagram(l, &answer);
     return d->session == l->session;
 }
 
@@ -240,7 +240,7 @@ wire_status wire_welcome(wire *l, const char *refusal)
 {
     datagram d = {.kind = refusal ? REFUSED : WELCOME};
     if (refusal) snprintf(d.text, sizeof d.text, "%s", refusal);
-    wire_status status = put(l, &d);
+    wire_status status = send_datagram(l, &d);
     l->refused += refusal != NULL;
     l->has_peer = l->has_peer && !refusal;
     return status;
@@ -272,7 +272,7 @@ wire_status wire_exchange(wire *l, uint64_t number, double time, const double *o
     wire_status status;
     d.nreads = (uint32_t)l->ports.nreads;
     memcpy(d.value, outputs, (size_t)l->ports.nreads * sizeof *outputs);
-    if (put(l, &d) != WIRE_OK) return WIRE_FAILED;
+    if (send_datagram(l, &d) != WIRE_OK) return WIRE_FAILED;
     while ((status = get(l, &d, until, &leftovers)) == WIRE_OK) {
         if (d.kind == GOODBYE && d.session == l->session) return WIRE_ENDED;
         if (d.kind == HELLO && is_hello(l, &d) && wire_welcome(l, NULL) != WIRE_OK) return WIRE_FAILED; // it was lost
@@ -287,7 +287,7 @@ wire_status wire_exchange(wire *l, uint64_t number, double time, const double *o
 void wire_goodbye(wire *l)
 {
     datagram d = {.kind = GOODBYE};
-    for (int i = 0; l->has_peer && i < REPEATS; i++) (void)put(l, &d);
+    for (int i = 0; l->has_peer && i < REPEATS; i++) (void)send_datagram(l, &d);
 }
 
 // ---- controller -----------------------------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ wire_status wire_connect(wire *l, int port, const wire_ports *ports, double seco
     l->has_peer = true;
     l->ports = *ports;
     while (now() < until) {
-        if (put(l, &hello) != WIRE_OK) return WIRE_FAILED;
+        if (send_datagram(l, &hello) != WIRE_OK) return WIRE_FAILED;
         int         leftovers = LEFTOVERS;
         wire_status status = get(l, &answer, fmin(until, now() + AGAIN), &leftovers);
         if (status == WIRE_FAILED) return status;
@@ -349,5 +349,5 @@ wire_status wire_answer(wire *l, uint64_t number, double time, const double *inp
     datagram d = {.kind = VALUES, .number = number, .time = time};
     d.nreads = (uint32_t)l->ports.nwrites;
     memcpy(d.value, inputs, (size_t)l->ports.nwrites * sizeof *inputs);
-    return put(l, &d);
+    return send_datagram(l, &d);
 }
