@@ -345,7 +345,7 @@ static bool check_properties(builder *b, const yaml_event_t *event, const yaml_c
 }
 
 // false: stop
-static bool take(builder *b, const yaml_event_t *event, int *documents)
+static bool take_event(builder *b, const yaml_event_t *event, int *documents)
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
@@ -391,7 +391,7 @@ static void read_events(builder *b)
             complain(b, &parser);
             break;
         }
-        more = take(b, &event, &documents) && event.type != YAML_STREAM_END_EVENT;
+        more = take_event(b, &event, &documents) && event.type != YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&parser);

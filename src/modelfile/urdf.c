@@ -118,7 +118,7 @@ static void complain(importer *u, const kd_xml_element *owner, const kd_xml_elem
 }
 
 // Remember the first failure that is not an error of the model (those are collected).
-static void keep(importer *u, kd_status status)
+static void keep_failure(importer *u, kd_status status)
 {
     if (status < 0 && status != KD_ERR_MODEL && u->status >= 0) u->status = status;
 }
@@ -260,7 +260,7 @@ static const char *make_name(importer *u, kd_section section, const char *wanted
     }
     const char *text = kd_model_text(u->m, name);
     if (!text || kd_names_add(&u->entered, section, text, 0) < 0) {
-        keep(u, KD_ERR_MEMORY);
+        keep_failure(u, KD_ERR_MEMORY);
         return "_";
     }
     return text;
@@ -321,7 +321,7 @@ static bool enter_name(importer *u, kd_section section, const kd_xml_element *e,
         return false;
     }
     const kd_status status = kd_names_add(&u->names, section, name, element);
-    keep(u, status);
+    keep_failure(u, status);
     return status >= 0;
 }
 
@@ -336,7 +336,7 @@ static void collect(importer *u, const kd_xml_element *robot)
     u->joint = kd_arena_cut(&u->arena, (size_t)njoints, sizeof *u->joint);
     u->order = kd_cut_int(&u->arena, nlinks);
     if (u->arena.failed) {
-        keep(u, KD_ERR_MEMORY);
+        keep_failure(u, KD_ERR_MEMORY);
         return;
     }
     for (const kd_xml_element *e = robot->child; e; e = e->next) {
@@ -629,8 +629,8 @@ static void add_body(importer *u, const urdf_link *l)
     report_attributes(u, e, e, " name type ");
     read_shapes(u, e, &def);
     report_children(u, e, " inertial visual collision ");
-    keep(u, kd_model_at(u->m, u->file, e->line, 0));
-    keep(u, kd_model_add_body(u->m, l->body, &def));
+    keep_failure(u, kd_model_at(u->m, u->file, e->line, 0));
+    keep_failure(u, kd_model_add_body(u->m, l->body, &def));
 }
 
 // ---- parts of joints ------------------------------------------------------------------------------------------------
@@ -670,7 +670,7 @@ static void take_limit(importer *u, const urdf_joint *j, const kd_xml_element *e
         const char *name = make_name(u, KD_SECTION_FORCE, j->name, "_stop");
         report(u, j->xml, e, "converted: stops at %g and %g, force '%s'%s; effort and velocity are not limited", lower,
                upper, name, outside ? ", start at the limit, because 0 is outside" : "");
-        keep(u, kd_model_add_force(u->m, name, &stop));
+        keep_failure(u, kd_model_add_force(u->m, name, &stop));
     } else {
         report(u, j->xml, e,
                "refused: %g to %g, because stops need a stiffness (limit_stiffness)%s; drives are not modelled", lower,
@@ -703,7 +703,7 @@ static void take_dynamics(importer *u, const urdf_joint *j, const kd_xml_element
         f.spring.damping = damping;
         const char *name = make_name(u, KD_SECTION_FORCE, j->name, "_damping");
         report(u, j->xml, e, "converted: damping %g, force '%s'", damping, name);
-        keep(u, kd_model_add_force(u->m, name, &f));
+        keep_failure(u, kd_model_add_force(u->m, name, &f));
     }
     if (friction > 0.0) {
         kd_force_def f = kd_force_def_default(KD_JOINT_FRICTION);
@@ -711,7 +711,7 @@ static void take_dynamics(importer *u, const urdf_joint *j, const kd_xml_element
         f.friction.coulomb = friction;
         const char *name = make_name(u, KD_SECTION_FORCE, j->name, "_friction");
         report(u, j->xml, e, "converted: friction %g, force '%s'", friction, name);
-        keep(u, kd_model_add_force(u->m, name, &f));
+        keep_failure(u, kd_model_add_force(u->m, name, &f));
     }
 }
 
@@ -752,7 +752,7 @@ static void take_mimic(importer *u, const urdf_joint *j, const kd_xml_element *e
     c.offset = offset;
     const char *name = make_name(u, KD_SECTION_CONSTRAINT, j->name, "_mimic");
     report(u, j->xml, e, "converted: coupling with joint '%.100s', constraint '%s'", other, name);
-    keep(u, kd_model_add_constraint(u->m, name, &c));
+    keep_failure(u, kd_model_add_constraint(u->m, name, &c));
 }
 
 static void take_parts(importer *u, const urdf_joint *j, kd_joint_def *def)
@@ -792,9 +792,9 @@ static void add_joint(importer *u, const urdf_joint *j)
     def.from = place_on(u, j->parent, j->r, &from);
     def.to = place_on(u, j->child, kd_vec(0, 0, 0), &j->axes);
     report_joint(u, j);
-    keep(u, kd_model_at(u->m, u->file, j->xml->line, 0));
+    keep_failure(u, kd_model_at(u->m, u->file, j->xml->line, 0));
     take_parts(u, j, &def);
-    keep(u, kd_model_add_joint(u->m, j->model_name, &def));
+    keep_failure(u, kd_model_add_joint(u->m, j->model_name, &def));
 }
 
 // A joint that closes a loop
@@ -818,8 +818,8 @@ static void add_closure(importer *u, const urdf_joint *j)
     def.cut = KD_CUT_YES;
     report_joint(u, j);
     report_children(u, j->xml, " origin parent child axis child_origin ");
-    keep(u, kd_model_at(u->m, u->file, j->xml->line, 0));
-    keep(u, kd_model_add_joint(u->m, j->model_name, &def));
+    keep_failure(u, kd_model_at(u->m, u->file, j->xml->line, 0));
+    keep_failure(u, kd_model_add_joint(u->m, j->model_name, &def));
 }
 
 static void add_base(importer *u)
@@ -831,8 +831,8 @@ static void add_base(importer *u)
     const char *name = make_name(u, KD_SECTION_JOINT, root->name, "_base");
     say_piece(u, "root link '%.100s': %s the ground, joint '%s'\n", root->name,
               u->opt->free_base ? "free to move over" : "fixed to", name);
-    keep(u, kd_model_at(u->m, u->file, root->xml->line, 0));
-    keep(u, kd_model_add_joint(u->m, name, &def));
+    keep_failure(u, kd_model_at(u->m, u->file, root->xml->line, 0));
+    keep_failure(u, kd_model_add_joint(u->m, name, &def));
 }
 
 // ---- the whole ------------------------------------------------------------------------------------------------------
@@ -863,7 +863,7 @@ static void report_other(importer *u, const kd_xml_element *e)
               nearest.best ? "'?" : "", inside);
 }
 
-static void build(importer *u, const kd_xml_element *robot)
+static void build_model(importer *u, const kd_xml_element *robot)
 {
     for (int i = 0; i < u->nlinks; i++) u->link[i].body = make_name(u, KD_SECTION_BODY, u->link[i].name, "");
     for (int i = 0; i < u->njoints; i++) {
@@ -892,15 +892,15 @@ static void import(importer *u, const char *text, size_t length)
     if (status < 0) {
         const kd_source source = {u->file, line, 0};
         kd_model_error_at(u->m, &source, "%s", why);
-        keep(u, status);
+        keep_failure(u, status);
         return;
     }
     if (!is(robot, "robot")) {
         complain(u, robot, NULL, "a URDF file has the root element <robot>");
         return;
     }
-    keep(u, kd_model_set_title(u->m, name_of(robot)));
-    keep(u, kd_model_set_gravity(u->m, u->opt->gravity));
+    keep_failure(u, kd_model_set_title(u->m, name_of(robot)));
+    keep_failure(u, kd_model_set_gravity(u->m, u->opt->gravity));
     collect(u, robot);
     if (u->status < 0 || kd_model_error_count(u->m) > 0) return;
     say_piece(u, "robot '%.100s': %d links, %d joints and closures\n", name_of(robot), u->nlinks, u->njoints);
@@ -911,7 +911,7 @@ static void import(importer *u, const char *text, size_t length)
     sort_links(u);
     if (kd_model_error_count(u->m) > 0) return;
     place_links(u);
-    build(u, robot);
+    build_model(u, robot);
 }
 
 kd_urdf_options kd_urdf_options_default(void)

@@ -129,8 +129,7 @@ static bool same_numbers(const double *a, const double *b, int n)
     return true;
 }
 
-// Has the field the value that it has when it is not written?
-// the ground as it is
+// The ground as it is: what a field has that is not written
 static bool is_default_place(const kd_place *place)
 {
     const kd_place other = kd_place_default();
