@@ -321,6 +321,17 @@ KD_API double            kd_eom_position_unit(const kd_eom *eom, int i); // kd_e
 KD_API double            kd_eom_time(const kd_eom *eom);                 // kd_eom_def.time, or 1
 KD_API const char       *kd_eom_title(const kd_eom *eom);
 KD_API const kd_eom_def *kd_eom_definition(const kd_eom *eom);
+// Numbers of the definition that its owner may write when parameters of the context change (kd_system_set_parameters);
+// no other thread may use the equations meanwhile. Evaluation points take everything as new from their next
+// kd_eom_at_time on. NULL: not part of the definition.
+typedef struct kd_eom_values {
+    double *theta;                // (ntheta)
+    double *unit, *position_unit; // (nv), (np)
+    double *time;
+    double *restitution;    // (nlambda)
+    double *friction_scale; // (nmu)
+} kd_eom_values;
+KD_API kd_eom_values kd_eom_change_values(kd_eom *eom);
 // "joint 'hinge' angle" or, without a name, "p[3]", written to buffer, which is returned. A velocity without name whose
 // coordinate has one (Z = I): "rate of 'slider x'".
 KD_API const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size);

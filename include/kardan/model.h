@@ -504,6 +504,19 @@ KD_API const char       *kd_model_warning(const kd_model *m, int i);
 KD_API const char       *kd_model_title(const kd_model *m);
 KD_API const kd_run_def *kd_model_run(const kd_model *m);
 
+// ---- parameters -----------------------------------------------------------------------------------------------------
+// Named numbers of a model. Independent ones can be changed in a system (kd_system_set_parameters), and numbers and
+// expressions of the model follow; others are computed from them. Guide: docs/guide/parameters.md
+typedef struct kd_parameter_info {
+    const char *name;
+    double      value;
+    const char *text;        // as written; NULL: the number
+    bool        independent; // false: computed from other parameters
+} kd_parameter_info;
+// The first `size` of them into list (may be NULL), in the order of the model; answers how many there are.
+KD_API int kd_model_parameters(const kd_model *m, kd_parameter_info *list, int size);
+KD_API int kd_model_parameter_index(const kd_model *m, const char *name); // -1: unknown
+
 // ---- files ----------------------------------------------------------------------------------------------------------
 typedef struct kd_setting { // --set name=value
     const char *name;

@@ -57,6 +57,7 @@ typedef struct kd_stats {
     long   factorizations;    // sparse, with new pivoting
     long   refactorizations;  // sparse, with the old pivoting
     long   projections;       // S1 Eq. 36
+    long   accelerations;     // systems of hidden accelerations solved for states that are shown, by the driver
     int    order_last;        // order of the last step (multistep methods; 0: fixed)
     double h_last;            // last used step size
 } kd_stats;

@@ -11,6 +11,7 @@
 #include <kardan/formulation.h>
 #include <kardan/ida.h>
 #include <kardan/initial.h>
+#include <kardan/probe.h>
 #include <kardan/radau.h>
 #include <kardan/sdirk.h>
 
@@ -120,9 +121,12 @@ typedef struct kd_simulation_options {
     bool                     verify;     // check accepted steps against the equations inside them        default true
     double                   rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
     kd_output                output;     // may be NULL
-    void                    *context;    // of output
-    const double            *times; // (ntimes) increasing times at which output is wanted; those before the start are
-    int ntimes; // skipped, those beyond t_end wait for a later run. Not copied: must outlive the simulation
+    // Forms without accelerations (ggl, index 1 to 3, ..) solve a system for those of every state that is shown.
+    // false: states are shown without (kd_state.unsolved), who wants them asks a probe      default true
+    bool          accelerations;
+    void         *context; // of output
+    const double *times;   // (ntimes) increasing times at which output is wanted; those before the start are
+    int           ntimes;  // skipped, those beyond t_end wait for a later run. Not copied: must outlive the simulation
 } kd_simulation_options;
 
 // psf with radau, all parts with their own defaults, no output.
@@ -167,6 +171,14 @@ KD_API double kd_simulation_step_start(const kd_simulation *simulation);
 // The motion inside the last step: p .. mu at a time between kd_simulation_step_start and the time of the state, by
 // dense output, without accelerations. Also from inside the output function. Does not allocate.
 KD_API kd_status kd_simulation_inside(kd_simulation *simulation, double t, kd_state *x) KD_NODISCARD;
+// What is to be read about the state that is shown, or after a run about its end, by name: "joint.hinge.q", a sensor
+// of the model (kd_probe_find). NaN: there is none, or it cannot be evaluated. The first call allocates.
+KD_API double kd_simulation_output(kd_simulation *simulation, const char *name);
+// The same as a reader of all there is, set to that state; it stays the simulation's. NULL: no memory.
+KD_API kd_probe *kd_simulation_probe(kd_simulation *simulation);
+// Accelerations (nv) of a state that was shown without them, from the system of the formulation. From inside the
+// output function, too. Does not allocate.
+KD_API kd_status kd_simulation_accelerations(kd_simulation *simulation, const kd_state *x, double *a) KD_NODISCARD;
 // Counters since creation, over all runs and restarts.
 KD_API kd_stats kd_simulation_stats(const kd_simulation *simulation);
 // How the checks of accepted steps ended, since creation.

@@ -112,6 +112,7 @@ kd_work *kd_work_create(const kd_system *s)
     kd_work *w = kd_alloc(sizeof *w);
     if (!w) return NULL;
     w->system = s;
+    w->generation = s->generation;
     bool made = create_motion(w);
     cut_arrays(w);
     cut_changes(w);
@@ -152,6 +153,7 @@ void kd_work_time(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     if (w->time_stamp == x->time_stamp) return;
+    if (w->generation != s->generation) kd_work_renew(w);
     w->time_stamp = x->time_stamp;
     w->t = x->t;
     for (int k = 0; k < s->ntime_slots; k++) { // variables that do not depend on the state

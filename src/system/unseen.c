@@ -112,9 +112,10 @@ static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load 
     kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0, true, false, false}};
     int          n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
     if (law.effect == KD_EFFECT_VALUE) n = keep_single(term, n);
-    if (n == 0) return KD_OK;
+    if (n == 0 && !(law.expr && kd_expr_has_parameters(law.expr))) return KD_OK;
     law.nterms = n;
-    law.term = kd_arena_cut(&s->arena, (size_t)n, sizeof *law.term);
+    law.room = law.expr && kd_expr_has_parameters(law.expr) ? KD_LAW_TERMS : n;
+    law.term = kd_arena_cut(&s->arena, (size_t)law.room, sizeof *law.term);
     if (!law.term || !add_slots(s, &law, law.expr ? law.expr : of_bounds->law[0], of_bounds)) return KD_ERR_MEMORY;
     for (int i = 0; i < n; i++) law.term[i] = term[i];
     kd_law *grown = kd_grow(s->law, s->nlaws, capacity, sizeof *grown);
@@ -123,6 +124,21 @@ static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load 
     law.box = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nslots : 0;
     s->law[s->nlaws++] = law;
     return KD_OK;
+}
+
+// Factors and terms again, for other values of parameters
+void kd_system_set_laws(kd_system *s)
+{
+    kd_expr_term term[KD_LAW_TERMS];
+    for (int i = 0; i < s->nlaws; i++) {
+        kd_law *law = &s->law[i];
+        if (!law->expr) continue;
+        if (law->load && law->load->class->factor) law->factor = law->load->class->factor(law->load);
+        int n = kd_expr_terms(law->expr, is_smooth, s, s->expr_work, term, KD_LAW_TERMS);
+        if (law->effect == KD_EFFECT_VALUE) n = keep_single(term, n);
+        law->nterms = n < law->room ? n : law->room;
+        for (int k = 0; k < law->nterms; k++) law->term[k] = term[k];
+    }
 }
 
 // What a law of a load does: a force along a channel, the rate of a state, or (valve, inflow) more than is known
