@@ -119,7 +119,7 @@ bool kd_kept_find(kd_balance *b)
     if (k->nr == 0 || read_content(b, b->x->r) != KD_EVAL_OK) return false;
     const int count = find_base(b, k, k->N_new);
     // the same combinations as before? Then nothing is new
-    double    change = count == k->count ? 0 : 1;
+    double change = count == k->count ? 0 : 1;
     for (int i = 0; i < k->nr * count && change < 1; i++) {
         const double size = fmax(fabs(k->N[i]), fabs(k->N_new[i]));
         if (size > 0) change = fmax(change, fabs(k->N_new[i] - k->N[i]) / size);
