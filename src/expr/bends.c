@@ -116,6 +116,7 @@ const double *kd_expr_bends(const kd_expr *e, const kd_interval *x, kd_interval 
 {
     const int first = e->nnumbers + e->nvariables, n = first + e->ninstructions;
     double   *degree = &work[n].lower;
+    // ranges first, then degrees from the operands to the result
     kd_interval_fill(e, x, work);
     for (int i = 0; i < first; i++) degree[i] = i < e->nnumbers || width(work[i]) == 0.0 ? 0.0 : 1.0;
     for (int i = first; i < n; i++) degree[i] = bend_of(&e->instruction[i - first], work, work[i], degree);

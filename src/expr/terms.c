@@ -95,11 +95,13 @@ int kd_expr_terms(const kd_expr *e, bool (*is_smooth)(int slot, const void *cont
     double   *degree = work, *factor = degree + n, *reads = factor + n, *abrupt = reads + n;
     int       count = 0;
     bool      whole = false; // the result is a term itself
+    // degrees of all entries as polynomials in smooth variables
     memset(work, 0, 4 * (size_t)n * sizeof *work);
     note_reading(e, first, reads, abrupt);
     for (int i = e->nnumbers; i < first; i++)
         degree[i] = is_smooth(e->slot[i - e->nnumbers], context) ? 1.0 : any_shape;
     for (int i = first; i < n; i++) degree[i] = degree_of(e, &e->instruction[i - first], degree);
+    // reverse mode: factors from the result down; what is no linear operation is a term
     factor[n - 1] = 1.0;
     for (int i = n - 1; i >= e->nnumbers && count < most - 1; i--) {
         if (factor[i] == 0.0 || degree[i] <= KD_EXPR_PLAIN_DEGREE) continue;

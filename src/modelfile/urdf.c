@@ -130,6 +130,7 @@ static bool is_number(const char *c)
 {
     int digits = 0;
     if (*c == '+' || *c == '-') c++;
+    // digits with a point anywhere
     for (; isdigit((unsigned char)*c); c++) digits++;
     if (*c == '.') c++;
     for (; isdigit((unsigned char)*c); c++) digits++;
@@ -230,6 +231,7 @@ static bool read_axis(importer *u, const kd_xml_element *owner, const kd_xml_ele
         complain(u, owner, e, "the axis has no direction");
         return false;
     }
+    // z along the axis, x across it
     const kd_vec3 z = kd_vec_scale(1.0 / n, kd_vec_of(axis));
     const kd_vec3 near = fabs(z.x) < 0.77 ? kd_vec(1, 0, 0) : kd_vec(0, 1, 0);
     const kd_vec3 across = kd_vec_axpy(near, -kd_vec_dot(near, z), z);
@@ -245,6 +247,7 @@ static const char *make_name(importer *u, kd_section section, const char *wanted
 {
     char   name[110];
     size_t n = 0;
+    // letters that the model accepts
     if (!isalpha((unsigned char)wanted[0]) && wanted[0] != '_') name[n++] = '_';
     for (const char *c = wanted; *c && n < 70; c++) {
         const bool good = (unsigned char)*c < 128 && (isalnum((unsigned char)*c) || *c == '_' || *c == '-');
@@ -252,6 +255,7 @@ static const char *make_name(importer *u, kd_section section, const char *wanted
     }
     kd_text(name + n, sizeof name - n, "%s", suffix);
     n += strlen(suffix);
+    // a number behind it where the name is taken
     const bool ground = section == KD_SECTION_BODY && strcmp(name, "ground") == 0;
     int        k = 2; // beyond a few tries the number of all names, which grows: the search stays short
     while (kd_names_find(&u->entered, section, name) >= 0 || (ground && k == 2)) {
@@ -328,6 +332,7 @@ static bool enter_name(importer *u, kd_section section, const kd_xml_element *e,
 static void collect(importer *u, const kd_xml_element *robot)
 {
     int nlinks = 0, njoints = 0;
+    // count, then enter
     for (const kd_xml_element *e = robot->child; e; e = e->next) {
         nlinks += is(e, "link");
         njoints += is_joint(e);
@@ -359,6 +364,7 @@ static void read_inertial(importer *u, urdf_link *link)
     static const char    *name[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
     double                value[6] = {0};
     kd_mat3               R;
+    // what is missing or not understood is reported
     for (const kd_xml_element *c = e->child; c; c = c->next) {
         if (!is(c, "origin") && !is(c, "mass") && !is(c, "inertia")) {
             report(u, owner, c, "refused: it is no part of an inertia in URDF");
@@ -377,6 +383,7 @@ static void read_inertial(importer *u, urdf_link *link)
             if (!read_numbers(u, owner, inertia, name[i], 1, &value[i])) return;
         }
     }
+    // I_link = R I R'
     const kd_sym3 I = {value[0], value[1], value[2], value[3], value[4], value[5]};
     link->mass.inertia = kd_sym_rotate(&R, &I); // the inertia is given in the axes of <origin>
 }
@@ -444,6 +451,7 @@ static bool read_joint(importer *u, urdf_joint *j)
 // Every link but one has exactly one joint that carries it.
 static void connect(importer *u)
 {
+    // the joint that carries each link
     for (int k = 0; k < u->njoints; k++) {
         urdf_joint *j = &u->joint[k];
         if (!read_joint(u, j) || j->closure) continue;
@@ -458,6 +466,7 @@ static void connect(importer *u)
         }
     }
     if (kd_model_error_count(u->m) > 0) return;
+    // the one link that none carries
     u->root = -1;
     for (int i = 0; i < u->nlinks; i++) {
         if (u->link[i].joint >= 0) continue;
@@ -478,6 +487,7 @@ static void sort_links(importer *u)
 {
     int n = 0;
     for (int i = 0; i < u->nlinks; i++) {
+        // up to a link that is placed, or the root
         int chain = 0, k = i;
         while (k >= 0 && !u->link[k].placed && n + chain < u->nlinks) {
             u->order[n + chain++] = k;
@@ -487,6 +497,7 @@ static void sort_links(importer *u)
             complain(u, u->link[i].xml, NULL, "its joints form a circle that no root carries");
             return;
         }
+        // turned round: parents first
         for (int a = n, b = n + chain - 1; a < b; a++, b--) {
             const int x = u->order[a];
             u->order[a] = u->order[b];
@@ -499,6 +510,7 @@ static void sort_links(importer *u)
 
 static void place_links(importer *u)
 {
+    // root to tips: r = r_parent + R_parent r_joint, R = R_parent R_joint
     for (int k = 0; k < u->nlinks; k++) {
         urdf_link *l = &u->link[u->order[k]];
         l->inert = is_massless(l);
@@ -508,6 +520,7 @@ static void place_links(importer *u)
         l->r = kd_vec_add(p->r, kd_mat_vec(&p->R, j->r));
         l->R = kd_mat_mul(&p->R, &j->R);
     }
+    // tips to root: what carries a mass is not inert
     for (int k = u->nlinks - 1; k > 0; k--) {
         const urdf_link *l = &u->link[u->order[k]];
         if (l->joint >= 0 && !l->inert) u->link[u->joint[l->joint].parent].inert = false;
@@ -665,6 +678,7 @@ static void take_limit(importer *u, const urdf_joint *j, const kd_xml_element *e
         stop.stop.stiffness = u->opt->limit_stiffness;
         stop.stop.lower = lower;
         stop.stop.upper = upper;
+        // the start at the limit that is nearer
         const bool outside = lower > 0.0 || upper < 0.0;
         if (outside) def->q[0] = lower > 0.0 ? lower : upper;
         const char *name = make_name(u, KD_SECTION_FORCE, j->name, "_stop");
@@ -697,6 +711,7 @@ static void take_dynamics(importer *u, const urdf_joint *j, const kd_xml_element
         complain(u, j->xml, e, "damping %g and friction %g must not be negative", damping, friction);
         return;
     }
+    // a damper and a friction element in the joint
     if (damping > 0.0) {
         kd_force_def f = kd_force_def_default(KD_JOINT_SPRING);
         f.joint = j->model_name;
@@ -740,6 +755,7 @@ static void take_mimic(importer *u, const urdf_joint *j, const kd_xml_element *e
         complain(u, j->xml, e, "the joint follows itself");
         return;
     }
+    // 0 = q - multiplier q_other - offset
     char              path[2][130];
     kd_constraint_def c = kd_constraint_def_default(KD_COUPLING);
     kd_text(path[0], sizeof path[0], "joint.%s.q", j->model_name);
@@ -865,10 +881,12 @@ static void report_other(importer *u, const kd_xml_element *e)
 
 static void build_model(importer *u, const kd_xml_element *robot)
 {
+    // names first: elements refer to each other
     for (int i = 0; i < u->nlinks; i++) u->link[i].body = make_name(u, KD_SECTION_BODY, u->link[i].name, "");
     for (int i = 0; i < u->njoints; i++) {
         u->joint[i].model_name = make_name(u, KD_SECTION_JOINT, u->joint[i].name, "");
     }
+    // bodies, joints, the base, then what was not understood
     for (int i = 0; i < u->nlinks; i++) add_body(u, &u->link[i]);
     for (int i = 0; i < u->njoints; i++) {
         if (u->joint[i].closure) {
