@@ -94,6 +94,7 @@ static void collect(facts *f, const task *t)
 {
     char words[40];
     f->n = 0;
+    // times of steps against the step length
     if (t->cost.count > 0) {
         add_time(f, t, "cost of a step, minimum", t->cost.least);
         add_time(f, t, "cost of a step, median", kd_timing_quantile(&t->cost, 0.5));
@@ -108,6 +109,7 @@ static void collect(facts *f, const task *t)
                 kd_timing_words(t->options.deadline, words, sizeof words), t->misses, t->cost.count);
         if (t->misses > 0) kd_text_append(value, VALUE, ", first at t = %.6g s", t->first_miss);
     }
+    // the controller
     if (t->line) {
         const kd_realtime_answers a = kd_realtime_answers_of(t);
         char                     *value = add_fact(f, "answers of the controller");
@@ -117,6 +119,7 @@ static void collect(facts *f, const task *t)
             kd_text(add_fact(f, "other words"), VALUE, "%ld strange, %ld without the key, %ld controllers refused",
                     a.strange, a.forged, a.refused);
     }
+    // accuracy
     if (has_constraints(t)) {
         add_watched(f, "position error", &t->position);
         add_watched(f, "velocity error", &t->velocity);
@@ -181,6 +184,7 @@ static int outline(const task *t, double *x, double *y)
     static kd_timing_bar bar[OUTLINE_BARS]; // of this one command
     int                  n = kd_timing_histogram(&t->cost, bar, OUTLINE_BARS), k = 0;
     if (n > 0) x[k] = 1e6 * bar[0].low, y[k++] = 0.5;
+    // each class a step of the stairs
     for (int i = 0; i < n; i++) {
         const double height = fmax(0.5, (double)bar[i].count);
         x[k] = 1e6 * bar[i].low, y[k++] = height;
@@ -208,6 +212,7 @@ static kd_status write_files(task *t, char *message, size_t size)
     static double   x[OUTLINE], y[OUTLINE], us[2], bound[2], span[2];
     collect(&f, t);
     list_settings(&s, t);
+    // histogram of costs, worst cost over time, both with the deadline
     const int n = outline(t, x, y);
     us[0] = us[1] = 1e6 * t->options.deadline;
     bound[0] = 0.5, bound[1] = fmax(1, (double)t->cost.count);
@@ -236,22 +241,23 @@ static kd_status write_files(task *t, char *message, size_t size)
                                    .plot = plots,
                                    .nplots = t->cost.count > 0 ? 2 : 0,
                                    .reading = READING};
-    kd_result             result = {
-                    .title = t->subject.title,
-                    .about = t->subject.about,
-                    .model_file = t->subject.path,
-                    .model_text = t->subject.text,
-                    .recording = t->recording,
-                    .settings = s.list,
-                    .nsettings = s.n,
-                    .certificate = {.status = t->status, .limits = kd_limits_none()},
-                    .message = t->message,
-                    .reference_error = NAN,
-                    .plots = t->channels.plot,
-                    .nplots = t->channels.nplots,
-                    .drawing = t->drawing,
-                    .plain = t->plain,
-                    .facts = &about,
+    // the same result as that of a simulation, with facts in place of the certificate
+    kd_result result = {
+        .title = t->subject.title,
+        .about = t->subject.about,
+        .model_file = t->subject.path,
+        .model_text = t->subject.text,
+        .recording = t->recording,
+        .settings = s.list,
+        .nsettings = s.n,
+        .certificate = {.status = t->status, .limits = kd_limits_none()},
+        .message = t->message,
+        .reference_error = NAN,
+        .plots = t->channels.plot,
+        .nplots = t->channels.nplots,
+        .drawing = t->drawing,
+        .plain = t->plain,
+        .facts = &about,
     };
     kd_status status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0) status = kd_report_save(&result, t->html, message, size);
@@ -302,6 +308,7 @@ void kd_realtime_write_postmortem(task *t)
     if (t->status >= 0 || t->status == KD_ERR_FILE || t->status == KD_ERR_CONNECTION || !t->replay || !t->stepper ||
         t->cost.count == 0)
         return;
+    // states of the last second, and the command that starts from there
     const kd_state *x = kd_replay_good(t->replay, kd_realtime_state(t->stepper));
     if (kd_replay_save(t->replay, x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0) {
         const kd_replay_words replay = {
@@ -342,6 +349,7 @@ static void print_histogram(const task *t)
             if (bar[i - 1].count > 0) printf("    %8s\n", "...");
             continue;
         }
+        // log(1 + count) / log(1 + most)
         char   low[40], high[40], line[WIDEST_BAR + 1];
         double share = log(1 + (double)bar[i].count) / log(1 + most);
         int    length = (int)ceil(WIDEST_BAR * share);
