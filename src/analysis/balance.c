@@ -26,6 +26,7 @@ enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20, KEPT_ANEW = 6, WIDER
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
+// Rows of F: those of velocities (gI, h) only where something moves; what closed elements keep comes last
 static int count_rows(kd_balance *b, bool moving)
 {
     int rows = 0;
@@ -38,6 +39,7 @@ static int count_rows(kd_balance *b, bool moving)
     return rows + b->n.nr;
 }
 
+// Positions unless they are held, velocities that are free, adjusted inputs and parameters; all else always
 static bool is_unknown(const kd_balance_request *q, kd_var var, int i)
 {
     if (var == KD_P) return q->free_p ? q->free_p[i] : !q->hold_p;
@@ -121,6 +123,7 @@ int kd_balance_rows(const kd_balance *b, int k)
     return kd_eom_rows(b->eom, FN[k]);
 }
 
+// Inputs and parameters at the start
 static kd_status read_point(kd_balance *b, const kd_inputs *inputs, const kd_state *x, const kd_balance_request *q)
 {
     // theta of the state, else of the definition; inputs as they are now and constant
@@ -179,6 +182,7 @@ static kd_eval evaluate_balance(kd_balance *b, const kd_state *x, const double *
     return answer == KD_EVAL_OK ? kd_kept_evaluate(b, x, F + b->kept.first) : answer;
 }
 
+// |S F|, S the scales of the rows
 static double size_of(const kd_balance *b, const double *F)
 {
     double sum = 0;
@@ -193,6 +197,7 @@ double kd_balance_largest(const kd_balance *b)
     return largest;
 }
 
+// The row of lambda_i = 0: one entry
 static void clear_row(kd_balance *b, int row, kd_var var, int index, double value)
 {
     for (int j = 0; j < b->columns; j++)
@@ -211,6 +216,7 @@ static void clear_inactive(kd_balance *b)
         if (!b->x->active_mu[i]) clear_row(b, b->first[6] + i, KD_MU, i, 1);
 }
 
+// Where the unknown of column j has its value
 static double *slot(const kd_balance *b, const kd_state *x, double *u, double *theta, double *outer, int j)
 {
     switch (b->column[j].var) {
@@ -318,6 +324,7 @@ kd_eval kd_balance_differentiate(kd_balance *b)
 
 // ---- scales ---------------------------------------------------------------------------------------------------------
 
+// 1 / largest scaled derivative
 static void scale_kept(kd_balance *b)
 {
     for (int row = b->kept.first; row < b->rows; row++) {
@@ -528,6 +535,7 @@ static bool find_step(kd_balance *b, double nu, double rate, const double *moved
     return true;
 }
 
+// Of positions
 static double longest_increment(const kd_balance *b)
 {
     double longest = 0;
@@ -559,6 +567,7 @@ static kd_eval try_step(kd_balance *b, double share)
                                 : answer;
 }
 
+// The trial becomes the state
 static void accept_trial(kd_balance *b, double size)
 {
     kd_state *kept = b->x;

@@ -169,6 +169,7 @@ kd_eval kd_kept_differentiate(kd_balance *b)
 
 // ---- drift ----------------------------------------------------------------------------------------------------------
 
+// Is there a state without content of its own that is kept and that velocities change?
 static bool is_drifting(const kd_balance *b)
 {
     const kd_kept *k = &b->kept;

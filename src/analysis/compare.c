@@ -196,6 +196,7 @@ static kd_status prepare_plan(plan *p, holder *h, int nsides, char *message, siz
     return make_times(p);
 }
 
+// All runs before they are made, the usual method first
 static void fill_in(plan *p)
 {
     kd_comparison *c = p->c;
@@ -258,6 +259,7 @@ static bool is_hopeless(plan *p, kd_compare_run *run, int level)
     return true;
 }
 
+// Seconds that a run gets: patience times the fastest one, within the budget
 static double limit_of(const plan *p)
 {
     double most = fmax(p->opt->budget - p->c->seconds, p->opt->least);
@@ -265,6 +267,7 @@ static double limit_of(const plan *p)
     return fmin(most, fmax(p->opt->least, p->opt->patience * best));
 }
 
+// One method with one tolerance, unless that is hopeless
 static kd_status run_one(plan *p, int series, int level)
 {
     kd_comparison   *c = p->c;
@@ -317,6 +320,7 @@ static void sort_series(plan *p)
     }
 }
 
+// From loose to tight tolerances
 static kd_status run_all(plan *p)
 {
     kd_status status = KD_OK;

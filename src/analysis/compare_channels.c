@@ -113,6 +113,7 @@ static kd_channel *add_channel(kd_channels *c, int width)
     return channel;
 }
 
+// Poses of all bodies, then their velocities, as a probe gives them
 static void add_bodies(kd_channels *c, const kd_model *m)
 {
     for (int b = 0; b < m->nbodies; b++) {

@@ -208,6 +208,7 @@ static void spanning_tree(jury *u)
     qsort(u->edge, (size_t)(n - 1), sizeof *u->edge, by_size);
 }
 
+// Two groups that contradict each other, in group[]
 static bool find_split(jury *u)
 {
     kd_comparison *c = u->j->result;
@@ -261,6 +262,7 @@ static bool has_formulation(const kd_comparison *c, const kd_compare_run *r, int
     return c->method[r->method].formulation == (kd_formulation)form;
 }
 
+// What the members of each group have in common
 static void name_split(jury *u)
 {
     kd_comparison *c = u->j->result;
@@ -420,6 +422,7 @@ static void find_errors(jury *u)
     }
 }
 
+// Of each channel the largest difference of reference and companion, relative to its size
 static void find_spreads(jury *u)
 {
     const kd_judgement *j = u->j;
@@ -467,6 +470,7 @@ double kd_comparison_time_to(const kd_comparison *c, int side, int method, doubl
     return time_to(c, (side * c->nmethods + method) * c->tolerances, accuracy, &run, &tolerance);
 }
 
+// The fastest method for each accuracy
 static void choose_methods(kd_comparison *c)
 {
     static const double ACCURACY[KD_COMPARE_ACCURACIES] = {1e-3, 1e-5, 1e-7};

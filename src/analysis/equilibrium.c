@@ -65,6 +65,7 @@ static bool judge_equilibrium(search *s, bool by_dynamics, bool is_start)
     return false;
 }
 
+// The attempt that came nearest
 static void note_failure(search *s)
 {
     if (s->balance.size >= s->least) return;
@@ -86,6 +87,7 @@ static bool attempt(search *s, const double *e, bool dynamics)
     return false;
 }
 
+// From the simplest to the most patient; true: one was good
 static bool attempt_all(search *s)
 {
     uint64_t seed = 1;
@@ -98,7 +100,7 @@ static bool attempt_all(search *s)
     }
     // damped dynamics from the start
     if (!s->opt->no_dynamics && attempt(s, NULL, true)) return true;
-    // both from farther and farther positions around it
+    // the same from farther and farther positions around it
     for (int k = 0; k <= s->opt->starts; k++) {
         // the first one almost at the start: away from a saddle
         double spread = k == 0 ? 1e-3 : s->opt->spread * k;
@@ -109,6 +111,7 @@ static bool attempt_all(search *s)
     return false;
 }
 
+// Everything at rest: v = a = 0
 static kd_status prepare_search(search *s, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x)
 {
     const kd_dims n = kd_eom_dims(eom);
@@ -201,6 +204,7 @@ static bool find_motion(search *s, const kd_eom *eom, const kd_inputs *inputs, k
     return true;
 }
 
+// The state and the words for what was found
 static kd_status conclude(search *s, bool found, kd_state *x, char *message, size_t size)
 {
     kd_equilibrium_result *r = &s->result;

@@ -53,6 +53,7 @@ static double length_of(int n, const double complex *x)
     return sqrt(sum);
 }
 
+// The same in every run
 static void random_vector(int n, double complex *x)
 {
     uint64_t seed = 1;
@@ -191,6 +192,7 @@ static void write_shape(const search *s, int k, bool conjugate, int nv, double *
     }
 }
 
+// Modes with both halves of pairs, shapes scaled to 1
 static kd_status write_modes(search *s, int halves, kd_modes *m)
 {
     kd_arena *arena = m->memory;

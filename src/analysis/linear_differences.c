@@ -60,6 +60,7 @@ static int length(const kd_linearizer *l, kd_var var)
     return var == KD_P ? l->n.np : kd_eom_columns(l->eom, var);
 }
 
+// The equations at the moved point
 static void set_point(const mobile *m)
 {
     const kd_linearizer *l = m->l;
@@ -69,6 +70,7 @@ static void set_point(const mobile *m)
     kd_eom_at_acceleration(l->data, m->at[KD_A], m->at[KD_W], m->at[KD_LAMBDA], m->at[KD_MU]);
 }
 
+// One variable by h: p along its manifold, others by a sum
 static kd_eval move_variable(const mobile *m, kd_var var, int j, double h)
 {
     const kd_linearizer *l = m->l;
@@ -90,6 +92,7 @@ static kd_eval move_variable(const mobile *m, kd_var var, int j, double h)
     return answer;
 }
 
+// The point as it was
 static void put_back(const mobile *m, kd_var var)
 {
     const kd_linearizer *l = m->l;
@@ -252,6 +255,7 @@ static bool difference_column(const mobile *m, const probe *q)
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
+// Sizes and errors of rows, for the judgement of the function
 static void note_column(const mobile *m, const probe *q)
 {
     const double unit = unit_of(m, q);
@@ -278,6 +282,7 @@ static void note_worst_error(const mobile *m, kd_fn fn)
     }
 }
 
+// Derivatives by u' and u'', kept where there are any
 static kd_status difference_rates(const mobile *m, kd_fn fn)
 {
     kd_linearizer *l = m->l;

@@ -70,6 +70,7 @@ static void equilibrate(reduction *q)
     }
 }
 
+// LU of the last system
 static kd_status factor_system(reduction *q)
 {
     const kd_linearizer *l = q->l;
@@ -152,6 +153,7 @@ static void accelerate(reduction *q)
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
+// Memory of a variation; a, w, lambda, mu are the solution of the last system
 static kd_status prepare_system(reduction *q)
 {
     kd_linearizer *l = q->l;
@@ -199,6 +201,7 @@ static void write_column(const reduction *q, const kd_linear *linear, double *dx
     add_products(l, KD_Y, all, 9, 1, x, y);
 }
 
+// One unit of state k
 static void set_state(reduction *q, const kd_linear *linear, int k)
 {
     const int np = linear->nposition, nv = linear->nvelocity;
@@ -210,6 +213,7 @@ static void set_state(reduction *q, const kd_linear *linear, int k)
         q->x.by[KD_R][k - np - nv] = 1;
 }
 
+// Then its rates count, too
 static bool stands_in_constraints(const kd_linearizer *l, int input)
 {
     static const kd_fn levels[] = {KD_G, KD_GI, KD_GII, KD_H, KD_HI};

@@ -17,6 +17,7 @@ kd_linearize_options kd_linearize_options_default(void)
 
 // ---- the point ------------------------------------------------------------------------------------------------------
 
+// The equations at x; u, u', u'' are kept
 static kd_eval set_point(kd_linearizer *l, const kd_inputs *inputs)
 {
     const size_t  size = (size_t)l->n.nu * sizeof *l->u;
@@ -108,6 +109,7 @@ static kd_status frame_rates(kd_linearizer *l)
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
 
+// All blocks, Z, and J = [GZ; HZ]
 static kd_eval evaluate_derivatives(kd_linearizer *l)
 {
     const kd_dims n = l->n;
@@ -127,6 +129,7 @@ static kd_eval evaluate_derivatives(kd_linearizer *l)
     return answer;
 }
 
+// Everything that the forms are made of
 static kd_status differentiate(kd_linearizer *l, const kd_inputs *inputs, char *message, size_t size)
 {
     kd_status status = make_room(l);
@@ -204,6 +207,7 @@ static void place_inactive(const kd_linearizer *l, int row, int column, int nd, 
     }
 }
 
+// E x' = A x + B u, y = C x + D u with x = (e, dv, r, a, w, s, lambda, mu)
 static void descriptor(const kd_linearizer *l, kd_linear *linear, kd_arena *arena)
 {
     const kd_dims n = l->n;
@@ -253,6 +257,7 @@ static double *column_weights(kd_linearizer *l)
     return weight;
 }
 
+// Charts of positions and velocities, then minimal coordinates
 static kd_status reduce_to_minimal(kd_linearizer *l, kd_linear *linear, kd_arena *arena, double tolerance)
 {
     const kd_dims n = l->n;
@@ -269,6 +274,7 @@ static kd_status reduce_to_minimal(kd_linearizer *l, kd_linear *linear, kd_arena
     return kd_linear_reduce(l, linear, arena);
 }
 
+// Second order form, descriptor form, minimal form, names
 static kd_status build_forms(kd_linearizer *l, const kd_linearize_options *opt, kd_linear *linear, kd_arena *arena)
 {
     linear->t = l->x->t;

@@ -70,6 +70,7 @@ static void normalise(int n, int nv, double *state_re, double *state_im, double 
     multiply(nv, 1 / by, shape_re, shape_im);
 }
 
+// In order of magnitude: f = |mu|/2 pi, damping = -Re(mu)/|mu|, shape e = T x
 static void write_modes(const kd_linear *linear, const modes_work *w, kd_modes *m, kd_arena *arena)
 {
     const int    n = m->n, nv = m->nv;
@@ -99,6 +100,7 @@ static void write_modes(const kd_linear *linear, const modes_work *w, kd_modes *
     m->state_re = state_re, m->state_im = state_im, m->shape_re = shape_re, m->shape_im = shape_im;
 }
 
+// A x = mu x
 static kd_status find_modes(const kd_linear *linear, modes_work *w, kd_modes *m)
 {
     const int n = m->n;

@@ -85,6 +85,7 @@ static bool is_inactive(const kd_pencil *p, int row)
     return i < p->n.nlambda ? !p->x->active_lambda[i] : !p->x->active_mu[i - p->n.nlambda];
 }
 
+// The pattern of A and of A - sigma E
 static kd_status find_places(kd_pencil *p)
 {
     const int nv = p->n.nv, first = p->order - p->n.nlambda - p->n.nmu;
@@ -117,6 +118,7 @@ static void add_entry(kd_pencil *p, int row, int column, double value)
     p->A[kd_columns_find(&p->pattern, row, column)] += value;
 }
 
+// The numbers of A
 static void fill_matrix(kd_pencil *p)
 {
     const int nv = p->n.nv, first = p->order - p->n.nlambda - p->n.nmu;
@@ -138,6 +140,7 @@ static void fill_matrix(kd_pencil *p)
     for (int i = 0; i < p->dynamic; i++) p->diagonal[i] = kd_columns_find(&p->pattern, i, i);
 }
 
+// Blocks that are given sparse one by one, all others at once
 static kd_eval evaluate_blocks(kd_pencil *p, const kd_inputs *inputs)
 {
     kd_eval answer = kd_eom_at_state(p->data, inputs, p->x, KD_STAGE_ACCELERATION);

@@ -11,6 +11,7 @@ kd_trim_options kd_trim_options_default(void)
     return (kd_trim_options){.tolerance = 1e-9, .max_iterations = 200};
 }
 
+// Does everything exist that is to be adjusted?
 static bool is_wanted(const kd_dims *n, const kd_family *family, const kd_adjustable *adjust, int nadjust)
 {
     for (int i = 0; i < nadjust; i++) {
@@ -28,6 +29,7 @@ static bool is_turn(const kd_dims *n, const kd_turn *turn)
     return !turn || (turn->v >= 0 && turn->v + nv <= n->nv && turn->p >= 0 && turn->p + np <= n->np);
 }
 
+// State and adjusted values of the balance to the caller
 static void keep_solution(kd_balance *b, kd_state *x, kd_adjustable *adjust, int nadjust, kd_equilibrium_result *found)
 {
     const double *theta = x->theta;

@@ -70,7 +70,7 @@ void kd_camera_choose(kd_scene *s)
     c->azimuth = 0.6;
     c->elevation = 0.38;
     if (planar && weightless && fabs(normal.z) > 0.99) c->up = kd_vec(0, 1, 0);
-    // front: along the normal of a planar mechanism where that is level, else -y
+    // front: along the normal of a planar mechanism where that is level, else level and across x
     kd_vec3 x = fabs(c->up.x) < 0.9 ? kd_vec(1, 0, 0) : kd_vec(0, 1, 0), front = kd_vec_cross(x, c->up);
     if (planar) {
         kd_vec3 level = kd_vec_axpy(normal, -kd_vec_dot(normal, c->up), c->up);

@@ -36,6 +36,7 @@ void kd_placed_at(const kd_scene *s, int frame, kd_placed *placed)
     }
 }
 
+// Deeper than the skin
 static bool is_inside(const kd_solid *solid, const kd_placed *at, kd_vec3 point)
 {
     // in the axes of the solid, by its size

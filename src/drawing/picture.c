@@ -51,6 +51,7 @@ static spot project(const picture *p, kd_vec3 point)
     return (spot){p->ox + k * kd_vec_dot(q, p->u), p->oy - k * kd_vec_dot(q, p->v), z};
 }
 
+// Axes of the camera, scale, light
 static void open_view(picture *p)
 {
     const kd_camera *c = &p->s->camera;
@@ -197,6 +198,7 @@ static void put_front(FILE *file, const kd_mesh *mesh, const spot *spots)
     }
 }
 
+// Outline of a solid, or of its shadow on the floor
 static void put_outline(const picture *p, int number, bool shadow)
 {
     const kd_solid *solid = &p->s->solid[number];
@@ -240,6 +242,7 @@ static void put_grid(const picture *p)
     }
 }
 
+// Grid, then the shadows of all solids as one path
 static void put_floor(const picture *p)
 {
     fputs("<g stroke=\"#d9dfe6\" fill=\"none\">\n", p->file);
@@ -281,6 +284,7 @@ static kd_vec3 normal_of(const kd_vec3 *corner)
     return kd_vec_scale(1.0 / fmax(kd_vec_norm(n), 1e-300), n);
 }
 
+// What is left of a face outside of other solids
 static void put_face(const picture *p, const item *at)
 {
     const kd_solid *solid = &p->s->solid[at->solid];
@@ -293,6 +297,7 @@ static void put_face(const picture *p, const item *at)
     fputs("\"/>\n", p->file);
 }
 
+// A ball as a circle, others as their outline
 static void put_whole(const picture *p, const item *at)
 {
     const kd_solid *solid = &p->s->solid[at->solid];
@@ -340,6 +345,7 @@ static kd_vec3 coil_point(const kd_coil *coil, kd_vec3 a, kd_vec3 b, const kd_ma
     return kd_vec_axpy(kd_vec_axpy(on, radius * cos(angle), R->x), radius * sin(angle), R->y);
 }
 
+// z from a to b, x and y across it, of length 1
 static kd_mat3 coil_axes(kd_vec3 a, kd_vec3 b)
 {
     kd_vec3 z = kd_vec_sub(b, a), x = fabs(z.x) < 0.7 * kd_vec_norm(z) ? kd_vec(1, 0, 0) : kd_vec(0, 1, 0);
@@ -370,6 +376,7 @@ static void put_coil(const picture *p, const item *at)
     fputs("\"/>\n", p->file);
 }
 
+// Pieces of a spring, a winding each, so that solids can stand between them
 static int collect_coil(const picture *p, int number, item *items)
 {
     const kd_coil *coil = &p->s->coil[number];

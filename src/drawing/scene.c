@@ -325,6 +325,7 @@ static bool add_wheel(builder *b, int body)
     return false;
 }
 
+// Its shapes, or something in their place, and ties to places that lie outside
 static void add_body(builder *b, int body)
 {
     const kd_body_def *def = &b->m->body[body].def;

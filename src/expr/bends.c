@@ -27,6 +27,7 @@ static bool is_alike(kd_interval a, double power)
     return (a.lower > 0.0 || a.upper < 0.0) && pow(most / least, fabs(power)) <= RATIO;
 }
 
+// Degree of a function of an operand with this range and degree
 static double bend_of_one(const kd_instruction *o, kd_interval a, double degree)
 {
     switch (o->op) {

@@ -97,6 +97,7 @@ static int place_of(const kd_builder *b, const kd_expr_node *n)
     return (int)i;
 }
 
+// Twice as many nodes, and a table twice as large as these
 static bool grow(kd_builder *b)
 {
     const int     capacity = b->capacity > 0 ? 2 * b->capacity : FIRST_CAPACITY, table_size = 2 * capacity;

@@ -159,6 +159,7 @@ static bool parse_power(parser *p, int *power)
     return true;
 }
 
+// A word of the table, with its prefix, that is no name of the file
 static bool parse_word(parser *p, kd_unit *unit)
 {
     const char  *at = p->c;

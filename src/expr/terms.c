@@ -17,6 +17,7 @@ static bool is_number(const kd_expr *e, int entry)
     return entry < e->nnumbers;
 }
 
+// As a polynomial of its smooth variables
 static double degree_of(const kd_expr *e, const kd_instruction *o, const double *degree)
 {
     const double a = degree[o->a], b = degree[o->b];
@@ -73,6 +74,7 @@ static double read_by(double a, double b)
     return a == NOTHING || a == b ? b : b == NOTHING ? a : MANY;
 }
 
+// For all entries, operands first
 static void note_reading(const kd_expr *e, int first, double *reads, double *abrupt)
 {
     for (int i = 0; i < first; i++) reads[i] = i < e->nnumbers ? NOTHING : i;

@@ -64,6 +64,7 @@ static void integrate(int n, const double *c, double half, double first, double 
     out[0] = first - polynomial(out, n + 1, -1.0);
 }
 
+// Piece i from where the last one ended
 static bool fill_piece(kd_track *t, int i, double at[KD_TRACK_PARTS], double (*curvature)(double, void *),
                        void *context)
 {

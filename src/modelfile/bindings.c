@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "modelfile/reader.h"
 
+// Room for one more number that is noted
 static kd_pending *add_pending(kd_reader *r)
 {
     if (r->npending == r->pending_capacity) {

@@ -57,6 +57,7 @@ static int utf8_length(const unsigned char *c, size_t left)
     return wrong ? 0 : n;
 }
 
+// Where it is not, line and column are told
 static bool check_utf8(builder *b)
 {
     const unsigned char *c = (const unsigned char *)b->text;
@@ -90,6 +91,7 @@ static size_t byte_of(builder *b, yaml_mark_t mark)
 
 // ---- memory ---------------------------------------------------------------------------------------------------------
 
+// A copy in the memory of the document
 static char *keep_text(builder *b, const char *text, size_t length)
 {
     enum { POOL = 1 << 16 };
@@ -280,6 +282,7 @@ static int characters(const char *text)
     return n;
 }
 
+// A value with its place in the file
 static bool scalar(builder *b, const yaml_event_t *event)
 {
     const char *value = (const char *)event->data.scalar.value;

@@ -103,6 +103,7 @@ static kd_status add_element(kd_model *m, kd_schema_id id, const char *name, con
     }
 }
 
+// Missing, misspelt or unknown
 static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *map, const kd_node *type)
 {
     char        list[300] = "";
@@ -144,6 +145,7 @@ static bool read_short(kd_reader *r, const kd_schema *schema, kd_node *node, def
     return kd_reader_value(r, kd_schema_field(schema, 0, schema->short_key), 0, node, def);
 }
 
+// The fields of an element, or its short form
 static bool read_definition(kd_reader *r, kd_schema_id id, kd_node *node, definition *def)
 {
     const kd_schema *schema = kd_schema_of(id);
@@ -195,6 +197,7 @@ static bool read_element(kd_reader *r, void *context)
     return status >= 0;
 }
 
+// An element once, or for all values of its indices
 static void read_repeated(kd_reader *r, element *e)
 {
     const kd_node *loops = e->value->type == KD_NODE_MAP ? kd_node_find(e->value, "for") : NULL;

@@ -101,6 +101,7 @@ static bool parse_loops(kd_reader *r, const kd_node *node, loops *all)
     }
 }
 
+// Loop k for all values of those outside of it
 static bool run_loop(kd_reader *r, loops *all, int k)
 {
     if (k == all->n) return all->each(r, all->context);

@@ -21,6 +21,7 @@ static bool find_index(const kd_reader *r, const char *name, int *k)
     return false;
 }
 
+// A name in an expression of the file: index, parameter, or nothing that has a value now
 static bool find_symbol(const char *name, void *context, kd_symbol *out)
 {
     kd_reader *r = context;
@@ -156,6 +157,7 @@ static bool complain_circle(kd_reader *r, int i)
     return complain_parameter(r, &r->parameter[i], circle);
 }
 
+// The value of a parameter from its text
 static bool compute_text(kd_reader *r, kd_file_parameter *p)
 {
     kd_symbols    symbols = {find_symbol, suggest_symbol, r};
@@ -193,6 +195,7 @@ static bool compute_text(kd_reader *r, kd_file_parameter *p)
     return true;
 }
 
+// Those that it uses first
 static bool compute_parameter(kd_reader *r, int i)
 {
     kd_file_parameter *p = &r->parameter[i];
@@ -212,6 +215,7 @@ static bool compute_parameter(kd_reader *r, int i)
     return fine;
 }
 
+// Name and text; the value comes later
 static bool enter_parameter(kd_reader *r, const kd_node *key, const kd_node *value)
 {
     char               why[300];
@@ -241,6 +245,7 @@ static bool enter_parameter(kd_reader *r, const kd_node *key, const kd_node *val
     return true;
 }
 
+// A setting from outside takes the place of the text
 static void override_parameter(kd_reader *r, const kd_setting *setting)
 {
     const char *name = setting->name ? setting->name : "", *value = setting->value ? setting->value : "";
@@ -474,6 +479,7 @@ static size_t index_length(const char *text)
     return n;
 }
 
+// The value of an index expression, as digits
 static bool expand_index(kd_reader *r, const kd_node *node, const char *text, size_t length, char *out, size_t size)
 {
     double value;

@@ -313,6 +313,7 @@ static bool is_joint(const kd_xml_element *e)
     return is(e, "joint") || is(e, "closure");
 }
 
+// Every name once in its section
 static bool enter_name(importer *u, kd_section section, const kd_xml_element *e, int element)
 {
     const char *name = kd_xml_attribute_of(e, "name");
@@ -329,6 +330,7 @@ static bool enter_name(importer *u, kd_section section, const kd_xml_element *e,
     return status >= 0;
 }
 
+// All links and joints by name
 static void collect(importer *u, const kd_xml_element *robot)
 {
     int nlinks = 0, njoints = 0;
@@ -356,6 +358,7 @@ static void collect(importer *u, const kd_xml_element *robot)
 
 // ---- inertia --------------------------------------------------------------------------------------------------------
 
+// Mass, centre and inertia in the axes of the link
 static void read_inertial(importer *u, urdf_link *link)
 {
     const kd_xml_element *owner = link->xml, *e = kd_xml_child(owner, "inertial");
@@ -396,6 +399,7 @@ static bool is_massless(const urdf_link *link)
 
 // ---- joints ---------------------------------------------------------------------------------------------------------
 
+// Joints and closures have some types in common
 static bool read_kind(importer *u, urdf_joint *j)
 {
     static const struct {
@@ -508,6 +512,7 @@ static void sort_links(importer *u)
     }
 }
 
+// Poses at coordinates 0, and what is rigid because it has no mass
 static void place_links(importer *u)
 {
     // root to tips: r = r_parent + R_parent r_joint, R = R_parent R_joint
@@ -573,6 +578,7 @@ static bool has_size(const kd_shape *s)
     return true;
 }
 
+// A shape is drawn, or it is said why not
 static void take_shape(importer *u, const kd_xml_element *owner, const kd_xml_element *e, bool draw, kd_body_def *def)
 {
     const char *what;
@@ -624,6 +630,7 @@ static void report_children(importer *u, const kd_xml_element *owner, const char
     }
 }
 
+// The link as a body of the model
 static void add_body(importer *u, const urdf_link *l)
 {
     const kd_xml_element *e = l->xml;
@@ -692,6 +699,7 @@ static void take_limit(importer *u, const urdf_joint *j, const kd_xml_element *e
     }
 }
 
+// Damping and friction as force elements of the joint
 static void take_dynamics(importer *u, const urdf_joint *j, const kd_xml_element *e)
 {
     double damping = 0.0, friction = 0.0;
@@ -838,6 +846,7 @@ static void add_closure(importer *u, const urdf_joint *j)
     keep_failure(u, kd_model_add_joint(u->m, j->model_name, &def));
 }
 
+// The root on the ground
 static void add_base(importer *u)
 {
     const urdf_link *root = &u->link[u->root];

@@ -64,6 +64,7 @@ bool kd_reader_numbers(kd_reader *r, kd_node *node, const char *key, int n, bool
     return true;
 }
 
+// xx yy zz, or xx yy zz xy xz yz
 static bool read_inertia(kd_reader *r, const kd_field *field, kd_node *node, double *value)
 {
     if (node->type == KD_NODE_LIST && node->n == 3) {
@@ -103,6 +104,7 @@ static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, doub
     return true;
 }
 
+// x and y of a curve have the same length
 static bool read_samples(kd_reader *r, const kd_field *field, const kd_node *node, char *def)
 {
     int known;
@@ -429,6 +431,7 @@ static bool is_zero(const double *a)
     return a[0] == 0.0 && a[1] == 0.0 && a[2] == 0.0;
 }
 
+// A field by the type that the schema gives it
 static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node *node, char *def)
 {
     void   *at = def + field->offset;
@@ -551,6 +554,7 @@ static const char *other_number(const kd_schema *schema, int kind, const char *k
     return NULL;
 }
 
+// Of all keys that are possible here
 static const char *nearest_key(const kd_schema *schema, int kind, const char *key)
 {
     kd_nearest nearest = kd_nearest_start(key);
@@ -636,6 +640,7 @@ static void complain_place(kd_reader *r, const kd_schema *schema, int kind, cons
     }
 }
 
+// Fields that must be there
 static bool check_required(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map)
 {
     char what[100];

@@ -49,6 +49,7 @@ static double merit(const kd_comparison *c, int side, int method)
     return side == c->usual_side && method == c->usual_method ? INFINITY : sum;
 }
 
+// Error over computing time of one method, a point per tolerance
 static void add_series(picture *p, const kd_comparison *c, int index, bool faint)
 {
     int        side = index / c->nmethods, method = index % c->nmethods, points = 0;
@@ -68,6 +69,7 @@ static void add_series(picture *p, const kd_comparison *c, int index, bool faint
         .name = faint ? NULL : name, .x = x, .y = y, .n = points, .markers = !faint, .faint = faint, .dashed = usual};
 }
 
+// Work-precision diagram: the best methods in colour, the others faint
 static kd_status make_picture(const kd_comparison *c, const char *title, picture *p)
 {
     int     n = c->nsides * c->nmethods, shown = 0;

@@ -101,6 +101,7 @@ static const char *common_unit(const kd_recording *rec, int first, int count)
     return count > 0 ? kd_recording_unit(rec, first) : "";
 }
 
+// A plot of the channels of a group that move most
 static void add_group(gallery *g, kd_group group, const char *title)
 {
     int first, count;

@@ -46,6 +46,7 @@ static int block_of(const kd_spy *spy, int j)
     return k;
 }
 
+// One colour; by block of columns; by group
 static void colour_of(const picture *p, int j, char *text, size_t size)
 {
     if (p->kind == KD_SPY_PATTERN)

@@ -43,6 +43,7 @@ static double nice_step(double x)
     return power * (lead <= 1.0 + 1e-9 ? 1.0 : lead <= 2.0 + 1e-9 ? 2.0 : lead <= 5.0 + 1e-9 ? 5.0 : 10.0);
 }
 
+// Whole decades
 static kd_plot_axis log_axis(double low, double high, int max_ticks)
 {
     kd_plot_axis axis = {.log = true};
@@ -178,6 +179,7 @@ static void put_power(frame *f, double x, double y, const char *style, bool prod
             exponent);
 }
 
+// Axes that hold all points
 static void find_axes(frame *f)
 {
     double xlow = INFINITY, xhigh = -INFINITY, ylow = INFINITY, yhigh = -INFINITY;
@@ -285,6 +287,7 @@ static void draw_marks(frame *f)
         if (mark_at(f, i, last, &x)) put_line(f, x, f->top, x, f->bottom, MARK), last = x;
 }
 
+// Colours first, then dashes
 static void put_stroke(frame *f, const kd_series *series, int k)
 {
     const char *dash = series->dotted   ? "1 3"
@@ -352,6 +355,7 @@ static void end_column(line *l)
     l->held = 0;
 }
 
+// Extremes of a column so far
 static void hold(line *l, point p)
 {
     if (l->held == 0)
@@ -364,6 +368,7 @@ static void hold(line *l, point p)
     l->held++;
 }
 
+// The first point of a column is drawn, the others are held
 static void add_point(line *l, point p)
 {
     const double column = l->block > 0 ? p.i / l->block : floor(p.x / COLUMN);
@@ -428,6 +433,7 @@ static void draw_series(frame *f, const kd_series *series, int k)
     }
 }
 
+// Names of lines, as many as fit
 static void draw_legend(frame *f)
 {
     if (f->nlisted < 2) return;

@@ -197,6 +197,7 @@ static bool is_double(const kd_recording *rec, int column)
     return (column >= energy && column < energy + nenergy) || (column >= violation && column < violation + nviolation);
 }
 
+// As much as a page can hold
 static kd_status choose_extent(const kd_result *r, const kd_viewer_plot *plots, int nplots, extent *e)
 {
     const int    all = kd_recording_columns(r->recording), length = kd_recording_length(r->recording);

@@ -92,6 +92,7 @@ static int rank(const double *values, int n, int *order)
     return told;
 }
 
+// The largest rows of a function
 static void put_residual(work *w, const kd_eom *eom, int k)
 {
     const int rows = kd_eom_rows(eom, FUNCTIONS[k].fn);
@@ -201,6 +202,7 @@ static void put_vector(work *w, const kd_eom *eom, const double *vector, int str
     }
 }
 
+// Singular values, and what the smallest one is about
 static void put_singular(work *w, const kd_postmortem *f)
 {
     const int m = w->d.nlambda + w->d.nmu, n = w->d.nv;

@@ -125,6 +125,7 @@ static kd_status add_inputs_and_outputs(kd_recording *rec, double *row)
     return KD_OK;
 }
 
+// Energies and violations, as the certificate found them
 static void add_figures(const kd_recording *rec, const kd_findings *f, double *row)
 {
     const double energy[KD_ENERGY_CHANNELS] = {f->kinetic,    f->potential, f->kinetic + f->potential,

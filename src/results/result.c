@@ -70,6 +70,7 @@ static void write_origin(kd_csv *csv, const kd_result *r)
     for (int i = 0; i < r->nsettings; i++) kd_csv_comment(csv, r->settings[i].name, r->settings[i].value);
 }
 
+// Everything but the rows: settings, outcome, statistics, certificate
 static void write_comments(kd_csv *csv, const kd_result *r)
 {
     char text[CERTIFICATE_TEXT], name[100];
@@ -110,6 +111,7 @@ typedef struct columns {
     double      *row;
 } columns;
 
+// t, then all channels
 static bool list_columns(const kd_recording *rec, columns *c)
 {
     *c = (columns){.n = kd_recording_columns(rec) + 1};

@@ -101,6 +101,7 @@ static kd_status append(kd_running *r, const char *bytes, size_t length)
     return KD_OK;
 }
 
+// The file, or one of another name where another run has it; its head
 static kd_status open_file(kd_running *r)
 {
     r->file = open_alone(r->path);
@@ -137,6 +138,7 @@ static kd_status hand_over(kd_running *r, double now)
     return used > 0 ? append(r, r->buffer, used) : KD_OK;
 }
 
+// Rows that are new in the recording
 static kd_status take_rows(kd_running *r, double now)
 {
     kd_status status = r->has_file ? KD_OK : open_file(r);

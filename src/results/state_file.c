@@ -23,6 +23,7 @@ typedef struct block {
 } block;
 enum { BLOCKS = 11 };
 
+// The parts of a state in the order of columns; answers the number of columns
 static int list_blocks(const kd_eom *eom, block list[BLOCKS])
 {
     const kd_dims d = kd_eom_dims(eom);
@@ -151,6 +152,7 @@ static const char *next_line(const char *text)
     return *text ? text + 1 : text;
 }
 
+// Are the names of the header those of these equations?
 static bool same_columns(const char *line, const kd_eom *eom, const block list[BLOCKS], int columns, char *message,
                          size_t size)
 {

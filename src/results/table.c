@@ -100,6 +100,7 @@ static char *next_field(char **rest)
     return field;
 }
 
+// Commas outside of quotes
 static int count_fields(const char *line)
 {
     bool quoted = false;
@@ -156,6 +157,7 @@ static int count_rows(const char *text)
     return rows;
 }
 
+// As many numbers as there are names
 static kd_status read_row(reader *r, char *line, double *row)
 {
     for (int i = 0; i < r->table->ncolumns; i++) {
@@ -189,6 +191,7 @@ static bool is_cut(const reader *r, const char *line)
     return r->is_ours || fields < r->table->ncolumns;
 }
 
+// All whole rows; one that was cut off ends them
 static kd_status read_rows(reader *r)
 {
     kd_table *t = r->table;
