@@ -48,6 +48,7 @@ static const char *acceleration(const kd_linearizer *l, kd_arena *arena, int j)
     return keep_text(arena, text);
 }
 
+// x = (x_p, x_v, r)
 static void name_states(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
 {
     const char **increments = list_of(arena, l->n.nv), **states = list_of(arena, x->nx);
@@ -61,6 +62,7 @@ static void name_states(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
     x->state_name = states;
 }
 
+// (e, dv, r, a, w, s, lambda, mu)
 static void name_descriptor(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
 {
     const kd_dims n = l->n;

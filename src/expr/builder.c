@@ -391,6 +391,7 @@ static void number_entries(kd_builder *b, int result, kd_expr *e)
         e->ninstructions += !is_number(n) && n->op != KD_OP_VARIABLE;
         e->first.nresults += n->fixed;
     }
+    // numbers first, then variables, then instructions, each in the order of the nodes
     int number = 0, variable = e->nnumbers, instruction = e->nnumbers + e->nvariables;
     for (int i = 0; i <= result; i++) {
         kd_expr_node *n = &b->node[i];
@@ -427,6 +428,7 @@ static kd_instruction instruction_of(const kd_builder *b, const kd_expr_node *n,
     return (kd_instruction){.op = n->op, .a = place[0], .b = place[1], .c = place[2], .curve = n->curve};
 }
 
+// Numbers, variables and instructions at their entries; what the prologue hands over to which number
 static void fill_program(const kd_builder *b, int result, kd_expr *e)
 {
     int results = 0;
@@ -446,6 +448,7 @@ static void fill_program(const kd_builder *b, int result, kd_expr *e)
     }
 }
 
+// The same of the prologue, with its guards
 static void fill_prologue(const kd_builder *b, kd_prologue *p)
 {
     for (int i = 0; i < b->count; i++) {
