@@ -370,21 +370,19 @@ static void write_sentence(const kd_cross_check *k)
                 r->partner, r->error, times, r->partner_steps, r->partner_h_max);
         break;
     case KD_CROSS_LESS_ACCURATE:
-        kd_text(text, size,
-                times > TRUSTED
-                    ? "not the motion that it should be: %s differs by %.1e, %.2g times the tolerance, most of all in "
-                      "%s at "
-                      "t = %.6g s: something was stepped over, or errors grow; take a tighter tolerance or --max-step"
-                    : "the motion is the same by %s, but its error is about %.1e, %.2g times the tolerance (most in %s "
-                      "at t "
-                      "= %.6g s)",
-                r->partner, r->error, times, r->channel[0].name, r->channel[0].t);
+        kd_text(
+            text, size,
+            times > TRUSTED
+                ? "not the motion that it should be: %s differs by %.1e, %.2g times the tolerance, most of all in %s "
+                  "at t = %.6g s: something was stepped over, or errors grow; take a tighter tolerance or --max-step"
+                : "the motion is the same by %s, but its error is about %.1e, %.2g times the tolerance (most in %s at "
+                  "t = %.6g s)",
+            r->partner, r->error, times, r->channel[0].name, r->channel[0].t);
         break;
     case KD_CROSS_DIFFERS:
         kd_text(text, size,
                 "another motion: %s converges, and this run differs from it by %.1e, most of all in %s at t = %.6g s; "
-                "it is "
-                "good to %.0e until t = %.6g s",
+                "it is good to %.0e until t = %.6g s",
                 r->partner, r->difference, r->channel[0].name, r->channel[0].t, k->opt->parting, r->t_good);
         break;
     case KD_CROSS_PARTS:

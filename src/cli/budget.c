@@ -137,8 +137,7 @@ bool kd_budget_start(void)
     static const kd_allocator allocator = {take, give_back, NULL};
     if (!reserve_blas()) {
         fputs("kardan: the limit of memory (ulimit -v) is too small: OpenBLAS gets no room for its buffers; about 300 "
-              "MB are "
-              "needed, ulimit -v 400000\n",
+              "MB are needed, ulimit -v 400000\n",
               stderr);
         return false;
     }

@@ -196,14 +196,11 @@ static int outline(const task *t, double *x, double *y)
 
 static const char READING[] =
     "How to read this. The cost of a step is the time of the step function alone: forces, derivatives, matrix, "
-    "solution, "
-    "projection, outputs; results and checks are made between steps. It should stay well below the step length, also "
-    "in "
-    "the worst step: what is left is for input, output and everything else that the computer does. Position and "
-    "velocity "
-    "error are the largest residuals of the constraints, in their own units. The energy balance is kinetic + potential "
-    "+ "
-    "dissipated - supplied energy against the start; its error is of the order of the step length.";
+    "solution, projection, outputs; results and checks are made between steps. It should stay well below the step "
+    "length, also in the worst step: what is left is for input, output and everything else that the computer does. "
+    "Position and velocity error are the largest residuals of the constraints, in their own units. The energy balance "
+    "is kinetic + potential + dissipated - supplied energy against the start; its error is of the order of the step "
+    "length.";
 
 static kd_status write_files(task *t, char *message, size_t size)
 {

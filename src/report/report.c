@@ -388,14 +388,11 @@ static const char HOW_TO_READ[] =
     "integrator. Clean: all checks are good; what could not be looked at is named. Violations say how well the "
     "constraints hold, relative to the largest position or velocity, those of accelerations by what they do to "
     "velocities in a step: \"to rounding\" as well as the machine can, \"within tolerance\" below ten times the "
-    "absolute "
-    "tolerance, \"drift\" more; then take another formulation or a smaller tolerance. The energy balance is kinetic "
-    "+ potential + dissipated - supplied energy against its value at the start; it is judged by the error that errors "
-    "of "
-    "the tolerance explain; it measures accuracy, as nothing forces it to hold unless the energy is imposed as an "
-    "invariant. \"run failed\" and \"exploded\" take the "
-    "place of praise where there is none to give. Violations are in the units of their constraints; all numbers are in "
-    "the results beside this page.";
+    "absolute tolerance, \"drift\" more; then take another formulation or a smaller tolerance. The energy balance is "
+    "kinetic + potential + dissipated - supplied energy against its value at the start; it is judged by the error that "
+    "errors of the tolerance explain; it measures accuracy, as nothing forces it to hold unless the energy is imposed "
+    "as an invariant. \"run failed\" and \"exploded\" take the place of praise where there is none to give. Violations "
+    "are in the units of their constraints; all numbers are in the results beside this page.";
 
 static void where_of(const kd_largest *largest, char *text, size_t size)
 {
