@@ -5,7 +5,7 @@
 #include "cli/channels.h"
 #include "cli/pace.h"
 #include "cli/replay.h"
-#include "cli/timing.h"
+#include "core/timing.h"
 #include "results/result.h"
 
 struct kd_realtime_line; // to a controller

@@ -241,6 +241,7 @@ static bool take_start(task *t)
         fputs("kardan: --start-state and --from-equilibrium are two starts; choose one\n", stderr);
         return false;
     }
+    // the equilibrium, from the start of the model on
     if (t->from_equilibrium && kd_cli_rest(&t->subject, false, true, &result, message, sizeof message) < 0) {
         fprintf(stderr, "kardan: --from-equilibrium: %s\n", message);
         return false;
@@ -277,6 +278,7 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
     if (!at_time && !is_start) t->steps++;
     if (!at_time) kd_replay_see(t->replay, x);
     kd_progress_show(&t->progress, x->t, t->steps);
+    // every step is looked at by the certificate, output times go to the results
     t->recorded = kd_certifier_see(t->certifier, t->simulation, x);
     if (t->recorded == KD_ERR_RANK_CHANGE) // only a state between two steps has no solution
         kd_text(t->inside, sizeof t->inside, "%s", kd_simulation_message(t->simulation));
@@ -427,11 +429,12 @@ static kd_status open_running(task *t)
                              sizeof t->message);
 }
 
-static kd_status prepare(task *t)
+static kd_status prepare_run(task *t)
 {
     const kd_subject *s = &t->subject;
     kd_status status = kd_cli_make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
     if (status >= 0 && t->jacobian_plots) status = kd_cli_make_folder(t->jacobian_plots, t->message, sizeof t->message);
+    // what looks at the run: certificate, replay, drawing, cross-check, events
     if (status >= 0) status = make_times(t);
     if (status >= 0) status = kd_certifier_create_by(t->probe, &t->certifier);
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
@@ -447,6 +450,7 @@ static kd_status prepare(task *t)
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
                                       t->message, sizeof t->message);
     }
+    // the explainer hears of attempts, rows go to the disk
     const kd_status start = status < 0 ? status : listen(t, status);
     status = start < 0 ? start : open_running(t);
     return status < 0 ? status : start;
@@ -496,13 +500,14 @@ static void explain_stop(task *t)
     }
 }
 
-static void run(task *t)
+static void run_simulation(task *t)
 {
     double started = kd_cli_seconds();
-    t->status = prepare(t);
+    t->status = prepare_run(t);
     kd_status start = t->status;
     kd_stats  stats = {0};
     if (start >= 0) {
+        // the run itself, then all that is to be had from it while it is there
         kd_progress_start(&t->progress, !t->quiet && !t->json, t->subject.x->t, t->t_end);
         kd_cli_watch_signals();
         t->status = kd_simulation_run(t->simulation, t->t_end);
@@ -516,6 +521,7 @@ static void run(task *t)
         t->reference_error = error_of(t);
         kd_progress_end(&t->progress);
     }
+    // the certificate, with the numbers of the run
     explain_steps(t);
     t->certificate = t->certifier ? kd_certifier_certificate(t->certifier) : (kd_certificate){0};
     kd_certificate_take(&t->certificate, t->simulation);
@@ -550,6 +556,7 @@ static kd_status write_files(task *t, char *message, size_t size)
     kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
     const kd_result   result = result_of(t, settings);
     kd_status         status = KD_OK;
+    // table, HDF5, events, report, plots, picture, cross-check, pictures of the Jacobian
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
     if (status >= 0) status = kd_cli_events_save(&t->events, t->subject.title, message, size);
@@ -599,6 +606,7 @@ static void write_postmortem(task *t)
     const kd_stats *stats = &t->certificate.stats;
     if (t->status >= 0 || t->status == KD_ERR_FILE || !t->replay) return;
     kd_explanation_describe(&t->explanation, words, sizeof words);
+    // states of the last second, and the command that starts from them
     if (t->simulation &&
         kd_replay_save(t->replay, t->subject.x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0)
         kd_replay_command(
@@ -815,7 +823,7 @@ static void take_warnings(task *t)
 }
 
 // With all that is known: other solutions have their checks, too
-static void judge(task *t)
+static void judge_run(task *t)
 {
     const kd_cross_result *cross = &t->cross.result;
     if (!isnan(t->reference_error)) {
@@ -835,9 +843,10 @@ static void judge(task *t)
 static int simulate(task *t)
 {
     take_warnings(t);
-    run(t);
+    run_simulation(t);
     cross_check(t);
-    judge(t);
+    judge_run(t);
+    // files, also of a run that failed; then words or JSON
     bool has_result = t->recording && kd_recording_length(t->recording) > 0;
     bool written = has_result && write_results(t);
     write_postmortem(t);
@@ -851,6 +860,7 @@ static int simulate(task *t)
         if (t->message[0]) fprintf(stderr, "  %s\n", t->message);
         if (t->has_postmortem) fprintf(stderr, "  post-mortem: %s\n", t->postmortem);
     }
+    // exit status: failed, interrupted, limit broken, good
     if (t->status < 0 || !written) return KD_EXIT_FAILED;
     if (t->status == KD_STOPPED) {
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message);

@@ -33,6 +33,7 @@ kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **
     kd_drawing *d = kd_alloc(sizeof *d);
     if (!d) return KD_ERR_MEMORY;
     d->film.model = kd_system_model(system);
+    // as many frames as numbers allow, and an output every so many
     int n = d->film.model->nbodies, frames = n > 0 ? ALL_NUMBERS / (7 * n) : 0;
     if (frames < FEWEST_FRAMES) frames = FEWEST_FRAMES;
     if (frames > KD_DRAWING_FRAMES) frames = KD_DRAWING_FRAMES;
@@ -176,7 +177,8 @@ static void put_meshes(FILE *file, const kd_scene *s)
     fputs("mesh:[", file);
     for (int i = 0; i < s->nmeshes; i++) {
         const kd_mesh *m = &s->mesh[i];
-        bool           used = false;
+        // only meshes that a solid is made of
+        bool used = false;
         for (int k = 0; k < s->nsolids; k++) used = used || s->solid[k].mesh == i;
         fputs(i == 0 ? "" : ",\n", file);
         if (!used) {
@@ -271,6 +273,7 @@ static void put_names(FILE *file, const kd_scene *s)
     for (int i = 0; i < m->nbodies && shown < MOST; i++) {
         const char *name = m->body[i].name;
         size_t      length = kd_family_length(name);
+        // the first of a family stands for it
         if (i > 0 && kd_family_length(m->body[i - 1].name) == length &&
             strncmp(name, m->body[i - 1].name, length) == 0 && name[length] == '(')
             continue; // one of many
@@ -321,6 +324,7 @@ static kd_status few_frames(const kd_film *film, kd_arena *arena, kd_film *few)
     const int count = film->nframes < most ? film->nframes : most < FILM_FRAMES ? most : FILM_FRAMES;
     double   *t = kd_cut_double(arena, count), *pose = kd_cut_double(arena, count * n);
     if (arena->failed) return KD_ERR_MEMORY;
+    // equally spaced among all frames
     for (int i = 0; i < count; i++) {
         const size_t from = count > 1 ? (size_t)i * (size_t)(film->nframes - 1) / (size_t)(count - 1) : 0;
         t[i] = film->t[from];
@@ -364,6 +368,7 @@ kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
         kd_arena_release(&arena);
         return status;
     }
+    // the still picture, which the script replaces
     fputs("<h2>Motion</h2>\n<section class=\"card drawing\">\n<div class=\"stage\">\n", file);
     status = kd_picture_write(file, &scene, title);
     fputs("</div>\n<script>\n", file);

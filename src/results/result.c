@@ -70,6 +70,7 @@ static void write_origin(kd_csv *csv, const kd_result *r)
     for (int i = 0; i < r->nsettings; i++) kd_csv_comment(csv, r->settings[i].name, r->settings[i].value);
 }
 
+// Everything but the rows: settings, outcome, statistics, certificate
 static void write_comments(kd_csv *csv, const kd_result *r)
 {
     char text[CERTIFICATE_TEXT], name[100];
@@ -80,6 +81,7 @@ static void write_comments(kd_csv *csv, const kd_result *r)
     for (int i = 0; r->facts && i < r->facts->nfacts; i++)
         kd_csv_comment(csv, r->facts->fact[i].name, r->facts->fact[i].value);
     if (r->facts) return;
+    // statistics and certificate
     for (int i = 0; i < KD_STATISTICS; i++) {
         kd_statistic s = kd_result_statistic(&r->certificate, i);
         kd_text(name, sizeof name, "%s", s.label);
@@ -109,6 +111,7 @@ typedef struct columns {
     double      *row;
 } columns;
 
+// t, then all channels
 static bool list_columns(const kd_recording *rec, columns *c)
 {
     *c = (columns){.n = kd_recording_columns(rec) + 1};
@@ -135,6 +138,7 @@ char *kd_result_head(const kd_result *r, size_t *length, size_t *header_at)
     FILE   *file = open_memstream(&text, &size);
     if (!file || !list_columns(r->recording, &c)) goto done;
     if (kd_csv_wrap(file, c.n, &csv) < 0) goto done;
+    // the comments of a run that may be killed at any time
     write_origin(csv, r);
     kd_csv_comment(csv, "ended", "no: this is as far as the run had come");
     kd_csv_comment_row(csv, "units", c.unit);
@@ -173,6 +177,7 @@ kd_status kd_result_save_csv(const kd_result *r, const char *path, char *message
     }
     status = kd_csv_create(path, c.n, &csv, message, size);
     if (status < 0) goto done;
+    // comments, units, header, rows
     write_comments(csv, r);
     kd_csv_comment_row(csv, "units", c.unit);
     if (!put_rows(csv, r, &c, path)) {
