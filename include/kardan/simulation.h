@@ -11,6 +11,7 @@
 #include <kardan/formulation.h>
 #include <kardan/ida.h>
 #include <kardan/initial.h>
+#include <kardan/probe.h>
 #include <kardan/radau.h>
 #include <kardan/sdirk.h>
 
@@ -79,11 +80,13 @@ typedef kd_eval (*kd_event_listener)(const kd_event *event, const kd_state *befo
                                      void *context);
 
 typedef struct kd_event_options {
-    double            accuracy;     // of the time of an event, relative to the step                     default 1e-12
-    long              max_chatter;  // events without an accepted step of more than chatter_time between them; more end
-    double            chatter_time; // the run with KD_ERR_CHATTER             default 1000, 1e-9 (of the time so far)
-    double            rest;         // an impact rests when its flight would be shorter than this [s]    default 1e-6
-    bool              samples;      // tell samples to the listener, too                                default false
+    double accuracy; // of the time of an event, relative to the step                                 default 1e-12
+    // More than max_chatter events without an accepted step longer than chatter_time (relative to the time so far)
+    // between them end the run with KD_ERR_CHATTER.
+    long              max_chatter;  //                                                                default 1000
+    double            chatter_time; //                                                                default 1e-9
+    double            rest;         // an impact rests when its flight would be shorter than this [s] default 1e-6
+    bool              samples;      // tell samples to the listener, too                              default false
     kd_event_listener listener;     // may be NULL
     void             *context;      // of listener
 } kd_event_options;
@@ -91,16 +94,18 @@ KD_API kd_event_options kd_event_options_default(void);
 
 // What was found by checking accepted steps against the equations of motion inside them (docs/guide/trust.md).
 typedef struct kd_verification {
-    bool        searched;   // false: steps were not checked, why_not says the reason
-    const char *why_not;    // NULL: they were
-    long        steps;      // accepted steps that were looked at
-    long        checked;    // of these checked at points inside
-    long        points;     // such points
-    long        redone;     // steps that did not stand and were made again, shorter
-    long        unverified; // steps that did not stand, but could not be made shorter: kept
-    double      worst;      // largest defect of a step that was kept, in tolerances; its time, the time of the first
-    double      t_worst;    // step that could not be verified
-    double      t_unverified;
+    bool        searched;     // false: steps were not checked, why_not says the reason
+    const char *why_not;      // NULL: they were
+    long        steps;        // accepted steps that were looked at
+    long        checked;      // of these checked at points inside
+    long        points;       // such points
+    long        redone;       // steps that did not stand and were made again, shorter
+    long        unverified;   // steps that did not stand, but could not be made shorter: kept
+    double      worst;        // largest defect of a step that was kept, in tolerances
+    double      t_worst;      // its time
+    double      t_unverified; // time of the first step that could not be verified
+    double      lost;         // sum of what steps lost at most at kinks and jumps of laws, in tolerances
+    const char *lost_by;      // such a law; NULL: none
 } kd_verification;
 
 typedef struct kd_simulation_options {
@@ -117,12 +122,17 @@ typedef struct kd_simulation_options {
     kd_extrapolation_options extrapolation;
     kd_initial_options       initial;
     kd_event_options         events;
-    bool                     verify;     // check accepted steps against the equations inside them        default true
-    double                   rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
+    bool                     verify;     // check accepted steps against the equations inside them     default true
+    double                   rtol, atol; // set all integrators' tolerances; 0: take theirs            default 0
     kd_output                output;     // may be NULL
-    void                    *context;    // of output
-    const double            *times; // (ntimes) increasing times at which output is wanted; those before the start are
-    int ntimes; // skipped, those beyond t_end wait for a later run. Not copied: must outlive the simulation
+    // Forms without accelerations (ggl, index 1 to 3, ..) solve a system for those of every state that is shown.
+    // false: states are shown without (kd_state.unsolved), who wants them asks a probe      default true
+    bool  accelerations;
+    void *context; // of output
+    // (ntimes) increasing times at which output is wanted; those before the start are skipped, those beyond t_end wait
+    // for a later run. Not copied: must outlive the simulation
+    const double *times;
+    int           ntimes;
 } kd_simulation_options;
 
 // psf with radau, all parts with their own defaults, no output.
@@ -167,6 +177,14 @@ KD_API double kd_simulation_step_start(const kd_simulation *simulation);
 // The motion inside the last step: p .. mu at a time between kd_simulation_step_start and the time of the state, by
 // dense output, without accelerations. Also from inside the output function. Does not allocate.
 KD_API kd_status kd_simulation_inside(kd_simulation *simulation, double t, kd_state *x) KD_NODISCARD;
+// What is to be read about the state that is shown, or after a run about its end, by name: "joint.hinge.q", a sensor
+// of the model (kd_probe_find). NaN: there is none, or it cannot be evaluated. The first call allocates.
+KD_API double kd_simulation_output(kd_simulation *simulation, const char *name);
+// The same as a reader of all there is, set to that state; it stays the simulation's. NULL: no memory.
+KD_API kd_probe *kd_simulation_probe(kd_simulation *simulation);
+// Accelerations (nv) of a state that was shown without them, from the system of the formulation. From inside the
+// output function, too. Does not allocate.
+KD_API kd_status kd_simulation_accelerations(kd_simulation *simulation, const kd_state *x, double *a) KD_NODISCARD;
 // Counters since creation, over all runs and restarts.
 KD_API kd_stats kd_simulation_stats(const kd_simulation *simulation);
 // How the checks of accepted steps ended, since creation.

@@ -33,6 +33,28 @@ KD_API const kd_model  *kd_system_model(const kd_system *system);
 // (KD_CORRECTED), the same motion in either coordinate set.
 KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *message, size_t size) KD_NODISCARD;
 
+// ---- parameters -----------------------------------------------------------------------------------------------------
+// A system of a model with parameters has its own copy of the model's numbers (kd_system_model answers that copy), so
+// that systems in several threads, also of one model, have their own values.
+//
+// theta (kd_model_parameters): values of the independent parameters; those of computed ones are not looked at. Numbers
+// and expressions of the model follow, as if it had been read with these values, without reading or searching; nothing
+// is allocated, but where lengths are those of the start position (springs without length). Refused is what would change counts,
+// states or rows of the equations (KD_ERR_MODEL, message names parameter and element), as is what the reader would
+// refuse; then all is as before. Which rows are redundant is not looked for again.
+// Meanwhile no other thread may use the system, its equations, or anything made of them. Evaluation points
+// (kd_eom_data) see the new values from their next kd_eom_at_time on; simulations and steppers must be made or restarted
+// with a consistent state (kd_system_start).  Guide: docs/guide/parameters.md
+KD_API kd_status     kd_system_set_parameters(kd_system *system, const double *theta, char *message,
+                                              size_t size) KD_NODISCARD;
+KD_API const double *kd_system_parameters(const kd_system *system); // their values now; NULL: there are none
+// The derivative of a function of the equations (not KD_MASS) by independent parameter i at the point of d, which is at
+// the acceleration stage: out (rows), by central differences of order 4 along changes of the parameter, which happen
+// inside and are taken back; inputs are held. error, may be NULL: largest difference of what the two steps say; the
+// answer is better. KD_ERR_MODEL: the parameter cannot be changed (a count); KD_ERR_ARGUMENT: it follows from others.
+KD_API kd_status kd_system_by_parameter(kd_system *system, kd_eom_data *d, kd_fn fn, int i, double *out,
+                                        double *error) KD_NODISCARD;
+
 // How far the start that the model gives is from fitting together, before assembly: the largest residual of the
 // constraints that close loops [m], [rad], and its constraint. 0 and "" without loops.
 KD_API kd_status kd_system_closure(const kd_system *system, double *error, char *name, size_t size) KD_NODISCARD;

@@ -79,6 +79,7 @@ static void set_options(const kd_run_request *q, const kd_track_of_run *track, r
     o->times = track->times;
     o->ntimes = track->ntimes;
     o->output = take_output;
+    o->accelerations = false; // the observer finds those that it reads
     o->context = r;
 }
 

@@ -134,7 +134,8 @@ static void tell_elements(const kd_model *m)
     char text[80];
     printf("Elements\n");
     for (int i = 0; i < m->nparameters; i++) {
-        snprintf(text, sizeof text, "%.9g", m->parameter[i].value);
+        const kd_parameter *p = &m->parameter[i];
+        snprintf(text, sizeof text, p->expr ? "%.9g = %.60s" : "%.9g", p->value, p->text);
         tell_element("parameter", m->parameter[i].name, text);
     }
     for (int i = 0; i < m->nbodies; i++) {

@@ -61,14 +61,15 @@ static double value_of(const locus *t, int i)
     return t->from + (t->to - t->from) * i / (t->steps - 1);
 }
 
-// The operating point with the parameter set; to be closed. The setting is that of this call only.
+// The operating point with the parameter set: the model is read for the first value, and changed for the others. The
+// setting is that of this call only.
 static bool open_at(locus *t, double value, int *status)
 {
     kd_cli_list *settings = &t->point->request.settings;
     char         setting[200];
     snprintf(setting, sizeof setting, "%s=%.17g", t->name, value);
     settings->word[settings->count++] = setting;
-    bool good = kd_operating_point_open(t->point, status);
+    bool good = kd_operating_point_change(t->point, t->name, value, status);
     settings->count--;
     return good;
 }
@@ -130,7 +131,6 @@ static int one_value(locus *t, int step)
             status = KD_EXIT_FAILED;
         }
     }
-    kd_operating_point_close(t->point);
     return status;
 }
 
@@ -181,7 +181,6 @@ static bool refine(locus *t, double a, double fa, double b, double fb, critical 
             if (k == 0 || fabs(growth) > 1e-3 * scale) // a mode that becomes zero gets mixed with free motions
                 kd_operating_point_moves_most(t->point, mode, found->mode, sizeof found->mode);
         }
-        kd_operating_point_close(t->point);
         if (!good || !isfinite(growth)) return false;
         if (growth == 0 || width <= 1e-12 * fmax(fabs(a), fabs(b))) break;
         if ((growth > 0) == (fb > 0)) {

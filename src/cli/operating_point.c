@@ -102,22 +102,39 @@ static bool linearize(kd_operating_point *o)
     return false;
 }
 
-bool kd_operating_point_open(kd_operating_point *o, int *exit_status)
+static bool evaluate(kd_operating_point *o, int *exit_status)
 {
-    if (!kd_subject_open(&o->subject, &o->request, exit_status)) return false;
     *exit_status = KD_EXIT_FAILED;
     if (!find_start(o) || !go_to(o) || !linearize(o)) return false;
     *exit_status = KD_EXIT_OK;
     return true;
 }
 
-void kd_operating_point_close(kd_operating_point *o)
+static void forget(kd_operating_point *o)
 {
     kd_modes_destroy(o->modes);
     kd_linear_destroy(o->linear);
-    kd_subject_close(&o->subject);
     o->modes = NULL;
     o->linear = NULL;
+}
+
+bool kd_operating_point_open(kd_operating_point *o, int *exit_status)
+{
+    return kd_subject_open(&o->subject, &o->request, exit_status) && evaluate(o, exit_status);
+}
+
+bool kd_operating_point_change(kd_operating_point *o, const char *name, double value, int *exit_status)
+{
+    forget(o);
+    if (o->subject.system && kd_subject_change(&o->subject, 1, &name, &value)) return evaluate(o, exit_status);
+    kd_subject_close(&o->subject);
+    return kd_operating_point_open(o, exit_status);
+}
+
+void kd_operating_point_close(kd_operating_point *o)
+{
+    forget(o);
+    kd_subject_close(&o->subject);
 }
 
 // ---- what to say about modes ----------------------------------------------------------------------------------------

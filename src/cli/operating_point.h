@@ -25,6 +25,9 @@ int kd_operating_point_options(kd_operating_point *point, kd_cli_option *options
 
 // Open the model, go to the time, linearise. false: standard error has been told, *exit_status is set.
 bool kd_operating_point_open(kd_operating_point *point, int *exit_status);
+// The same of a point that is open, with another value of a parameter that its request has set: the model is changed,
+// or where that is not possible read again.
+bool kd_operating_point_change(kd_operating_point *point, const char *name, double value, int *exit_status);
 void kd_operating_point_close(kd_operating_point *point); // keeps the request
 
 // Few modes are found without full matrices from this number of velocities on, and all of them are not offered beyond

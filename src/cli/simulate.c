@@ -311,6 +311,7 @@ static kd_status make_times(task *t)
     o->times = t->times;
     o->ntimes = n;
     o->output = take_output;
+    o->accelerations = false; // the probe finds those that are read
     o->context = t;
     const bool driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
     o->radau.h_max = driven && t->max_step == 0 ? (t->t_end - start) / DRIVEN_STEPS : t->max_step; // 0: no limit

@@ -230,6 +230,28 @@ static bool make_system(kd_subject *s, bool unassembled)
     return complain(s, status);
 }
 
+bool kd_subject_change(kd_subject *s, int n, const char *const *name, const double *value)
+{
+    enum { MOST = 1000 };
+    double            theta[MOST];
+    kd_parameter_info info[MOST];
+    const int         count = kd_model_parameters(s->model, info, MOST);
+    if (!s->system || count > MOST) return false;
+    memcpy(theta, kd_system_parameters(s->system), (size_t)count * sizeof *theta);
+    for (int i = 0; i < n; i++) {
+        const int at = kd_model_parameter_index(s->model, name[i]);
+        if (at < 0 || !info[at].independent) return false;
+        theta[at] = value[i];
+    }
+    if (kd_system_set_parameters(s->system, theta, s->message, sizeof s->message) < 0) return false;
+    s->run = *kd_model_run(kd_system_model(s->system));
+    kd_state_destroy(s->x);
+    s->x = NULL;
+    if (kd_state_create(s->eom, &s->x) < 0) return false;
+    s->start = kd_system_start(s->system, s->x, s->news, sizeof s->news);
+    return s->start >= 0;
+}
+
 // Does the system record this already, as a coordinate, a sensor, ...?
 static bool is_recorded(const kd_subject *s, const char *word)
 {

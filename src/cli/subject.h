@@ -53,6 +53,9 @@ bool kd_subject_open(kd_subject *subject, const kd_subject_request *request, int
 const char *kd_subject_run_place(const kd_subject *subject, const char *field, char *text, size_t size);
 void        kd_subject_close(kd_subject *subject); // what was opened, also in part
 
+// Other values of parameters of a model that is open, and its start with them; false: they cannot be changed so, and
+// the model must be read again. Parameters that were given by --set are independent.
+bool kd_subject_change(kd_subject *subject, int n, const char *const *name, const double *value);
 // The reader of its states; inputs NULL: its own. *probe is NULL after a failure.
 kd_status kd_subject_probe(const kd_subject *subject, const kd_inputs *inputs, kd_probe **probe) KD_NODISCARD;
 

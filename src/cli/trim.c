@@ -22,7 +22,7 @@ typedef struct quest {
     bool                 *free_p, *free_v;
     double                rate; // of a steady turn [rad/s]; NaN: none
     kd_turn               turn;
-    // parameters of a model file: the model is read again for other values
+    // parameters of a model file: the model is read once more, with these as --set, and changed from then on
     char       parameter[MOST][NAME_SIZE];
     int        nparameters;
     char       setting[MOST][NAME_SIZE + 40];
@@ -94,7 +94,7 @@ static bool find_adjustable(quest *q, const char *word)
     static const kd_kind KIND[] = {KD_NAME_U, KD_NAME_THETA};
     static const kd_var  VAR[] = {KD_U, KD_THETA};
     const kd_dims        n = kd_eom_dims(q->subject.eom);
-    const int            size[] = {n.nu, n.ntheta};
+    const int            size[] = {n.nu, q->subject.model ? 0 : n.ntheta}; // inputs of a model depend on them, too
     const int            before = q->count;
     char                 name[NAME_SIZE];
     for (int k = 0; k < 2; k++)
@@ -130,7 +130,14 @@ static kd_status make_equations(const double *value, void *context, const kd_eom
 {
     quest             *q = context;
     kd_subject_request request = q->request;
+    const char        *name[MOST];
     int                status;
+    for (int i = 0; i < q->nparameters; i++) name[i] = q->parameter[i];
+    if (q->made.system && kd_subject_change(&q->made, q->nparameters, name, value)) {
+        *eom = q->made.eom;
+        *inputs = kd_subject_inputs(&q->made);
+        return KD_OK;
+    }
     request.settings.count = 0;
     request.unassembled = true; // positions are those of the search
     for (int i = 0; i < q->request.settings.count; i++)
@@ -143,7 +150,7 @@ static kd_status make_equations(const double *value, void *context, const kd_eom
         memcpy(q->setting[i], text, sizeof text);
         request.settings.word[request.settings.count++] = q->setting[i];
     }
-    kd_subject_close(&q->made);
+    kd_subject_close(&q->made); // values that a system cannot take over: what is read may be another one
     if (!kd_subject_open(&q->made, &request, &status)) return KD_ERR_MODEL;
     *eom = q->made.eom;
     *inputs = kd_subject_inputs(&q->made);

@@ -156,7 +156,7 @@ static int states(const kd_force_def *def)
 static void make(kd_load_builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
-    kd_load_make_scalar(b, force, f->def.air_spring.length);
+    kd_load_make_scalar(b, force, &f->def.air_spring.length);
     if (f->curve >= 0) b->load->curve = b->s->model->curve[f->curve].curve;
     if (b->status == KD_OK) kd_load_add_law(b, 0, force, "inflow", 0, b->load->variable);
 }

@@ -121,6 +121,13 @@ static int bushing_turn(kd_system *s, int pair, const kd_bushing_def *def, int i
                              &(kd_measure){KD_MEASURE_TILT, .pair = pair, .dof = -1, .i = i, .j = free, .turns = -1});
 }
 
+static int structure(const kd_force_def *def)
+{
+    bool      acts[3];
+    const int count = turning_axes(&def->bushing, acts);
+    return bushing_turns(&def->bushing) + 2 * count + 8 * acts[0] + 16 * acts[1];
+}
+
 static void make(kd_load_builder *b, int force)
 {
     const kd_bushing_def *def = &b->s->model->force[force].def.bushing;
@@ -209,4 +216,5 @@ const kd_force_class kd_force_bushing = {
     .nchannels = 6,
     .stiff = true,
     .make = make,
+    .structure = structure,
 };

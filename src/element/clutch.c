@@ -88,7 +88,7 @@ static void make(kd_load_builder *b, int force)
 
 static void add_sticking(kd_row_builder *b, int force)
 {
-    kd_row_sticking(b, force, measure(b->s, force), b->s->model->force[force].def.clutch.stribeck);
+    kd_row_sticking(b, force, measure(b->s, force), &b->s->model->force[force].def.clutch.stribeck);
 }
 
 static void finish(kd_model *m, int i)

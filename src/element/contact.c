@@ -134,7 +134,7 @@ static void add_distance(kd_row_builder *b, int force)
     const kd_force *f = &b->s->model->force[force];
     if (!is_rigid(&f->def)) return;
     b->kind = "contact", b->element = f->name;
-    kd_row_one_sided(b, force, kd_force_height(b->s, force), 1.0, f->def.contact.radius, f->def.contact.restitution,
+    kd_row_one_sided(b, force, kd_force_height(b->s, force), 1.0, &f->def.contact.radius, &f->def.contact.restitution,
                      "distance");
 }
 

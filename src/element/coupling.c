@@ -19,7 +19,10 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
         }
     }
     kd_row *row = kd_row_linear(b, false, c->def.nterms, slot, c->def.factor, "coupling");
-    if (row) row->offset = c->def.offset; // NaN: filled in at the start position
+    if (!row) return;
+    row->coefficient_of = c->def.factor;
+    row->offset_of = &c->def.offset; // NaN: filled in at the start position
+    kd_row_set(b->s, row);
 }
 
 static void finish(kd_model *m, int i)

@@ -8,7 +8,9 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
 {
     kd_measure length = {KD_MEASURE_LENGTH, .pair = pair, .dof = -1, .turns = -1};
     kd_row    *row = kd_row_measure(b, kd_system_measure(b->s, &length), "length");
-    if (row) row->offset = c->def.length; // NaN: filled in at the design position
+    if (!row) return;
+    row->offset_of = &c->def.length; // NaN: filled in at the design position
+    kd_row_set(b->s, row);
 }
 
 static kd_vec3 world_point(const kd_model *m, const kd_anchor *a)

@@ -165,7 +165,24 @@ void kd_load_add_states(kd_load_builder *b, int n)
     b->s->nr += n;
 }
 
-void kd_load_make_scalar(kd_load_builder *b, int force, double length)
+// The numbers of a load that come from the model, when it is made and when parameters change
+void kd_load_set(kd_load *load)
+{
+    const kd_state_def *state = load->state_def;
+    if (load->length_of) load->constant[0] = *load->length_of;
+    if (load->arm_of) load->constant[1] = *load->arm_of;
+    if (state && kd_states[state->kind]->output) kd_states[state->kind]->output(state, load->feed);
+}
+
+// Which measures, variables and states a force has
+int kd_force_structure(const kd_force_def *def)
+{
+    const kd_force_class *class = kd_forces[def->kind];
+    const int other = class->choose && class->choose(def) != class->law;
+    return inner_states(def) + 8 * other + 16 * (class->structure ? class->structure(def) : 0);
+}
+
+void kd_load_make_scalar(kd_load_builder *b, int force, const double *length)
 {
     const kd_force_def *d = &b->s->model->force[force].def;
     const int           measure = kd_system_force_measure(b->s, force), n = inner_states(d);
@@ -173,8 +190,9 @@ void kd_load_make_scalar(kd_load_builder *b, int force, double length)
     kd_load_add_measured(b, measure, 0);
     kd_load_add_measured(b, measure, 1);
     if (n > 0) kd_load_add_states(b, n);
-    b->load->constant[0] = length;
-    b->load->relaxes = isnan(length);
+    b->load->length_of = length;
+    b->load->relaxes = length && isnan(*length);
+    kd_load_set(b->load);
 }
 
 void kd_load_find_direction(kd_load_builder *b, int force)
@@ -210,7 +228,7 @@ static void make_state(kd_load_builder *b, int state)
     if (!kd_load_start(b, &class->law, e->name, 0)) return;
     b->load->state_def = &e->def;
     b->load->stiff = true; // cheap, and a lag can be fast
-    if (class->output) class->output(&e->def, b->load->feed);
+    kd_load_set(b->load);
     kd_load_add_states(b, 1);
 }
 

@@ -30,6 +30,7 @@ typedef struct kd_force_class {
     int (*states)(const kd_force_def *def);                  // number of inner states; NULL: 0
     int (*measure)(kd_system *s, int force);                 // what it acts along, as sensors read it; < 0: no memory
     void (*make)(kd_load_builder *b, int force);             // channels and variables of its load
+    int (*structure)(const kd_force_def *def);               // what these depend on beside states; NULL: nothing
     void (*rows)(kd_row_builder *b, int force);              // rows that it brings; NULL: none
     int rigid_reading;                                       // of one-sided rows: the reading that shows their force
 } kd_force_class;
@@ -78,8 +79,8 @@ void kd_load_add_measured(kd_load_builder *b, int measure, int level);
 void kd_load_add_states(kd_load_builder *b, int n);
 // The expression in a field of the element, number i of it, as law k; slots: of the local names of that field
 void kd_load_add_law(kd_load_builder *b, int k, int force, const char *key, int i, const int *slots);
-// Along one measure: variables s, v, then the states; `length` may be NaN: as at the start
-void kd_load_make_scalar(kd_load_builder *b, int force, double length);
+// Along one measure: variables s, v, then the states; `length` (NULL: 0) is of the model, NaN: as at the start
+void kd_load_make_scalar(kd_load_builder *b, int force, const double *length);
 bool kd_load_start(kd_load_builder *b, const kd_load_class *class, const char *name, int n); // arrays for n channels
 bool kd_load_is_stiff(kd_stiffness given, bool usual);
 void kd_load_find_direction(kd_load_builder *b, int force); // of the row that holds it while it sticks

@@ -23,6 +23,15 @@ static double least_force(const kd_model *m)
     return LEAST * (mass > 0.0 ? mass : 1.0) * (g > 0.0 ? g : 1.0);
 }
 
+void kd_across_set(kd_system *s)
+{
+    for (int i = 0; i < s->nw; i++) {
+        kd_across *a = &s->across[i];
+        a->least = least_force(s->model);
+        if (a->nrows == 4) a->factor[2] = a->factor[3] = 1.0 / s->model->force[a->force].def.friction.lever;
+    }
+}
+
 // Rows of a joint come in the order of rows.c: shifts along x and y are the first two. Sliding joints: turns about y
 // and x follow, behind the turn about z of a prismatic one.
 static int across(kd_system *s, int force)
@@ -32,15 +41,15 @@ static int across(kd_system *s, int force)
     kd_across      *a = &s->across[s->nw];
     int             first = s->edge[f->joint].row;
     bool            moments = f->def.friction.lever > 0.0 && (kind == KD_PRISMATIC || f->def.coordinate == 2);
-    *a = (kd_across){.nrows = 2, .row = {first, first + 1}, .factor = {1, 1}, .name = f->name};
-    a->least = least_force(s->model);
+    *a = (kd_across){.nrows = 2, .row = {first, first + 1}, .factor = {1, 1}, .force = force, .name = f->name};
     if (moments) {
         a->nrows = 4;
         a->row[2] = first + (kind == KD_PRISMATIC ? 3 : 2);
         a->row[3] = a->row[2] + 1;
-        a->factor[2] = a->factor[3] = 1.0 / f->def.friction.lever;
     }
-    return s->nw++;
+    s->nw++;
+    kd_across_set(s);
+    return s->nw - 1;
 }
 
 static double part_of(const kd_across *a, const kd_system *s, const double *lambda, int k)
@@ -168,6 +177,11 @@ static bool rubs(const kd_joint_friction_def *d)
     return d->normal[0] > 0.0 || d->normal[1] > 0.0;
 }
 
+static int structure(const kd_force_def *def)
+{
+    return rubs(&def->friction) + 2 * (def->friction.lever > 0.0);
+}
+
 static bool is_turn(const kd_joint *j, int coordinate)
 {
     return j->def.kind == KD_REVOLUTE || (j->def.kind == KD_CYLINDRICAL && coordinate == 1);
@@ -178,9 +192,11 @@ static void make(kd_load_builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
     const kd_joint *j = &b->s->model->joint[f->joint];
-    kd_load_make_scalar(b, force, 0.0);
+    kd_load_make_scalar(b, force, NULL);
     if (b->status != KD_OK) return;
-    b->load->constant[1] = is_turn(j, f->def.coordinate) ? f->def.friction.lever : 1.0;
+    b->load->constant[1] = 1.0;
+    if (is_turn(j, f->def.coordinate)) b->load->arm_of = &f->def.friction.lever;
+    kd_load_set(b->load);
     if (j->rubs && !b->s->for_start && rubs(&f->def.friction))
         kd_load_add_variable(b, kd_system_slot(b->s, KD_SLOT_W, across(b->s, force), 0));
     kd_load_find_direction(b, force);
@@ -190,7 +206,7 @@ static void make(kd_load_builder *b, int force)
 static void add_sticking(kd_row_builder *b, int force)
 {
     const kd_joint_friction_def *d = &b->s->model->force[force].def.friction;
-    if (d->stick) kd_row_sticking(b, force, kd_force_coordinate(b->s, force), d->stribeck);
+    if (d->stick) kd_row_sticking(b, force, kd_force_coordinate(b->s, force), &d->stribeck);
 }
 
 // Friction of the force across a joint needs that force as multipliers: the joint is a constraint in all coordinates.
@@ -261,5 +277,6 @@ const kd_force_class kd_force_joint_friction = {
     .stiff = true,
     .measure = kd_force_coordinate,
     .make = make,
+    .structure = structure,
     .rows = add_sticking,
 };

@@ -75,7 +75,7 @@ static const kd_load_class *choose(const kd_force_def *def)
 
 static void make(kd_load_builder *b, int force)
 {
-    if (b->load->class == &law) kd_load_make_scalar(b, force, 0.0);
+    if (b->load->class == &law) kd_load_make_scalar(b, force, NULL);
 }
 
 static void add_limits(kd_row_builder *b, int force)
@@ -92,8 +92,8 @@ static void add_limits(kd_row_builder *b, int force)
         if (several) kd_text_append(what[i], sizeof what[i], " of q%d", f->def.coordinate);
     }
     b->kind = "joint", b->element = j->name;
-    if (isfinite(d->lower)) kd_row_one_sided(b, force, measure, 1.0, d->lower, d->restitution, what[0]);
-    if (isfinite(d->upper)) kd_row_one_sided(b, force, measure, -1.0, -d->upper, d->restitution, what[1]);
+    if (isfinite(d->lower)) kd_row_one_sided(b, force, measure, 1.0, &d->lower, &d->restitution, what[0]);
+    if (isfinite(d->upper)) kd_row_one_sided(b, force, measure, -1.0, &d->upper, &d->restitution, what[1]);
 }
 
 static void finish(kd_model *m, int i)

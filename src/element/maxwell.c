@@ -59,7 +59,7 @@ static int states(const kd_force_def *def)
 
 static void make(kd_load_builder *b, int force)
 {
-    kd_load_make_scalar(b, force, b->s->model->force[force].def.maxwell.length);
+    kd_load_make_scalar(b, force, &b->s->model->force[force].def.maxwell.length);
     if (b->status == KD_OK) kd_load_add_law(b, 0, force, "law", 0, b->load->variable);
 }
 

@@ -7,14 +7,16 @@
 
 static void make(kd_row_builder *b, const kd_constraint *c, int pair)
 {
-    double angle = c->def.angle;
-    if (angle == 0.0) {
+    if (c->def.angle == 0.0) {
         kd_row_measure(b, kd_row_cosine(b, pair, 0, 2), "turn about y");
         kd_row_measure(b, kd_row_cosine(b, pair, 1, 2), "turn about x");
         return;
     }
     kd_row *row = kd_row_measure(b, kd_row_cosine(b, pair, 2, 2), "angle between the axes");
-    if (row) row->offset = cos(angle);
+    if (!row) return;
+    row->offset_of = &c->def.angle;
+    row->cosine = true;
+    kd_row_set(b->s, row);
 }
 
 static int rows(const kd_constraint_def *def)

@@ -1,20 +1,17 @@
 // rolling_disc.c: a disc (centre B, axle z of B, radius R) rolls without slip on the plane z = 0 of A. With n = C e_z,
 // s = sqrt(1 - n_z^2) the lowest point is at rho = -R (e_z - n_z n)/s from the centre. It touches: d_z = R s. It does not
 // slip: (d' + omega x rho)_(x,y) = 0.
-#include "core/text.h"
 #include "element/constraint.h"
 #include "model/fields.h"
 
 static void make(kd_row_builder *b, const kd_constraint *c, int pair)
 {
-    char           text[300];
-    double         R = c->def.radius;
     kd_measure     turn = {KD_MEASURE_TURN, .pair = pair, .dof = -1, .turns = -1};
     int            omega[3];
     const kd_local touch[] = {{"z", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_shift(b, pair, 2), 0)},
-                              {"nz", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_cosine(b, pair, 2, 2), 0)}};
-    kd_text(text, sizeof text, "z - %.17g*sqrt(1 - nz^2)", R);
-    kd_row_expression(b, false, text, &c->source, touch, 2, "contact with the plane");
+                              {"nz", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_cosine(b, pair, 2, 2), 0)},
+                              {"R", kd_system_number(b->s, &c->def.radius)}};
+    kd_row_expression(b, false, "z - R*sqrt(1 - nz^2)", &c->source, touch, 3, "contact with the plane");
     for (int i = 0; i < 3; i++) {
         turn.i = i;
         omega[i] = kd_system_slot(b->s, KD_SLOT_MEASURE, kd_system_measure(b->s, &turn), 1);
@@ -26,12 +23,11 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
                              {"wz", omega[2]},
                              {"nx", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_cosine(b, pair, 0, 2), 0)},
                              {"ny", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_cosine(b, pair, 1, 2), 0)},
-                             {"nz", touch[1].slot}};
+                             {"nz", touch[1].slot},
+                             {"R", touch[2].slot}};
     // omega x rho, rho = R/s (nz nx, nz ny, nz^2 - 1)
-    kd_text(text, sizeof text, "vx + %.17g/sqrt(1 - nz^2)*(wy*(nz^2 - 1) - wz*nz*ny)", R);
-    kd_row_expression(b, true, text, &c->source, slip, 8, "slip along x");
-    kd_text(text, sizeof text, "vy + %.17g/sqrt(1 - nz^2)*(wz*nz*nx - wx*(nz^2 - 1))", R);
-    kd_row_expression(b, true, text, &c->source, slip, 8, "slip along y");
+    kd_row_expression(b, true, "vx + R/sqrt(1 - nz^2)*(wy*(nz^2 - 1) - wz*nz*ny)", &c->source, slip, 9, "slip along x");
+    kd_row_expression(b, true, "vy + R/sqrt(1 - nz^2)*(wz*nz*nx - wx*(nz^2 - 1))", &c->source, slip, 9, "slip along y");
 }
 
 static int three_rows(const kd_constraint_def *def)

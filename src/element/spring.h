@@ -47,7 +47,7 @@ static inline double kd_spring_stiffness(const kd_force_def *d)
 
 static inline void kd_spring_make(kd_load_builder *b, int force)
 {
-    kd_load_make_scalar(b, force, b->s->model->force[force].def.spring.length);
+    kd_load_make_scalar(b, force, &b->s->model->force[force].def.spring.length);
     if (b->status == KD_OK) kd_load_add_law(b, 0, force, "law", 0, b->load->variable);
 }
 

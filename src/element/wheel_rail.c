@@ -22,8 +22,8 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
         wheel->slot[i] = measure[i] < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, measure[i], 0);
     kd_row *row = kd_row_linear(b, false, KD_WHEEL_INPUTS, wheel->slot, one, "contact with the rail");
     if (!row) return;
-    kd_wheel_create(wheel, &c->def.rail, c->wheel_curve >= 0 ? s->model->curve[c->wheel_curve].curve : NULL,
-                    c->rail_curve >= 0 ? s->model->curve[c->rail_curve].curve : NULL);
+    row->wheel = wheel;
+    kd_row_set(s, row);
     if (isnan(wheel->a)) {
         kd_text(b->message, b->size, "constraint '%s': wheel and rail do not meet in the middle of the track", c->name);
         b->status = KD_ERR_MODEL;
@@ -32,7 +32,6 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
     wheel->contact = wheel->unknown ? s->ns++ : -1;
     s->by_multipliers = s->by_multipliers || wheel->by_load;
     row->coefficient = NULL;
-    row->wheel = wheel;
     s->nwheels++;
 }
 

@@ -240,6 +240,9 @@ void kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du,
     d->x.z = z ? z : d->zero;
     d->stage = KD_STAGE_TIME;
     kd_restamp(d, KD_STAGE_TIME);
+    if (d->generation == d->eom->generation) return;
+    d->generation = d->eom->generation; // other parameters: what depends on nothing else is not known any more
+    d->theta_stamp = d->stamp;
 }
 
 // The stage that is reached by setting one: only if the one before is there. What belongs to later stages may point to

@@ -403,6 +403,19 @@ kd_status kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size
     return KD_OK;
 }
 
+kd_eom_values kd_eom_change_values(kd_eom *eom)
+{
+    eom->generation++;
+    return (kd_eom_values){
+        .theta = eom->def.theta ? eom->theta : NULL,
+        .unit = eom->unit,
+        .position_unit = eom->position_unit,
+        .time = &eom->def.time,
+        .restitution = eom->def.restitution ? eom->restitution : NULL,
+        .friction_scale = eom->def.friction_scale ? eom->friction_scale : NULL,
+    };
+}
+
 void kd_eom_destroy(kd_eom *eom)
 {
     if (!eom) return;

@@ -40,6 +40,7 @@ struct kd_eom {
     bool                 exact_GZ;      // no differences in it
     bool                 moves_in_time; // some function may change with t or u(t)
     double              *theta, *unit, *position_unit, *restitution;
+    unsigned long        generation; // of these numbers
     int                 *friction;
     double              *friction_scale;
     signed char         *crossing;
@@ -62,8 +63,9 @@ struct kd_eom_data {
     kd_eom_entry    entry[KD_FN_COUNT];
     void           *context; // of the user's functions
     const kd_eom   *eom;
-    unsigned        complete; // bits of functions that have set all of out once; bit KD_FN_COUNT: acceleration
-    unsigned long   stamp;    // the last one given out
+    unsigned        complete;   // bits of functions that have set all of out once; bit KD_FN_COUNT: acceleration
+    unsigned long   stamp;      // the last one given out
+    unsigned long   generation; // of the numbers of eom that were used
     unsigned long   theta_stamp;
     kd_eom_counters counters;
     kd_eom_frame    frame[KD_FRAMES];

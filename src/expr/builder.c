@@ -1,7 +1,8 @@
 // expr/builder.c: from nodes to a finished expression.
 //
 // Nodes are made bottom-up. A node with constant operands is computed at once; a node that exists already (found by a
-// hash table) is used again, so that common parts are evaluated once. Constants that give NaN or infinity are kept as
+// hash table) is used again, so that common parts are evaluated once. What is made of parameters is fixed: it is not
+// folded, but computed in a prologue when parameters change, and stands as a number in the expression. Constants that give NaN or infinity are kept as
 // NOT_FINITE and swallow what is built on them; only if the result depends on one, this is an error: a condition on a
 // parameter may switch the wrong part off.
 #include "expr/internal.h"
@@ -31,6 +32,29 @@ bool kd_build_is_number(const kd_builder *b, int node, double *number)
 {
     if (node < 0 || b->node[node].op != KD_OP_NUMBER) return false;
     *number = b->node[node].number;
+    return true;
+}
+
+// A number, or fixed: its value is known now
+static bool is_settled(const kd_builder *b, int node, double *number)
+{
+    *number = b->node[node].number;
+    return b->node[node].op == KD_OP_NUMBER || b->node[node].fixed;
+}
+
+bool kd_build_hold(kd_builder *b, int node, bool exact, double *number)
+{
+    if (node < 0 || !is_settled(b, node, number)) return false;
+    if (!b->node[node].fixed) return true;
+    for (int i = 0; i < b->nguards; i++)
+        if (b->guard[i] == node && b->exact[i] == exact) return true;
+    if (b->nguards == KD_EXPR_MAX_GUARDS) {
+        kd_build_fail(b, KD_ERR_MODEL, b->node[node].column, "the expression has more than %d conditions on parameters",
+                      KD_EXPR_MAX_GUARDS);
+        return false;
+    }
+    b->exact[b->nguards] = exact;
+    b->guard[b->nguards++] = node;
     return true;
 }
 
@@ -119,6 +143,13 @@ int kd_build_number(kd_builder *b, double number, int column)
     return node_of(b, (kd_expr_node){.op = KD_OP_NUMBER, .number = number, .column = column});
 }
 
+int kd_build_parameter(kd_builder *b, int slot, double value, int column)
+{
+    assert(slot >= 0 && isfinite(value));
+    return node_of(
+        b, (kd_expr_node){.op = KD_OP_PARAMETER, .slot = slot, .number = value, .fixed = true, .column = column});
+}
+
 int kd_build_variable(kd_builder *b, int slot, int column, int length)
 {
     assert(slot >= 0);
@@ -151,6 +182,10 @@ int kd_build1(kd_builder *b, kd_op op, int a, int column)
     if (a < 0) return -1;
     if (is_not_finite(b, a)) return a;
     if (kd_build_is_number(b, a, &x)) return folded(b, kd_operations[op].value1(x), op, a, a, column);
+    if (is_settled(b, a, &x))
+        return node_of(
+            b,
+            (kd_expr_node){.op = op, .a = a, .fixed = true, .number = kd_operations[op].value1(x), .column = column});
     if (op == KD_OP_NEG && b->node[a].op == KD_OP_NEG) return b->node[a].a;
     return node_of(b, (kd_expr_node){.op = op, .a = a, .column = column});
 }
@@ -160,19 +195,26 @@ int kd_build_curve(kd_builder *b, const kd_curve *curve, int x, int column)
     double at = 0.0;
     if (x < 0) return -1;
     if (is_not_finite(b, x)) return x;
-    if (kd_build_is_number(b, x, &at)) return folded(b, kd_curve_value(curve, at), KD_OP_CURVE, x, x, column);
-    return node_of(b, (kd_expr_node){.op = KD_OP_CURVE, .a = x, .curve = curve, .column = column});
+    if (kd_build_is_number(b, x, &at) && !isfinite(kd_curve_value(curve, at)))
+        return folded(b, kd_curve_value(curve, at), KD_OP_CURVE, x, x, column);
+    const bool   fixed = is_settled(b, x, &at); // the curve may change with parameters
+    const double value = fixed ? kd_curve_value(curve, at) : 0.0;
+    return node_of(
+        b,
+        (kd_expr_node){.op = KD_OP_CURVE, .a = x, .curve = curve, .fixed = fixed, .number = value, .column = column});
 }
 
-// Results that do not depend on the other operand, also if that is not finite; -1: none.
+// Results that do not depend on the other operand, also if that is not finite; -1: none. What parameters decide about a
+// variable is held.
 static int decided(kd_builder *b, kd_op op, int a, int c, int column)
 {
     const int operand[2] = {a, c};
-    double    x = 0.0;
+    double    x = 0.0, other = 0.0;
+    if (op != KD_OP_AND && op != KD_OP_OR) return -1;
     for (int i = 0; i < 2; i++) {
-        if (!kd_build_is_number(b, operand[i], &x)) continue;
-        if (op == KD_OP_AND && x == 0.0) return kd_build_number(b, 0.0, column);
-        if (op == KD_OP_OR && x != 0.0) return kd_build_number(b, 1.0, column);
+        if (!is_settled(b, operand[i], &x) || (op == KD_OP_AND) != (x == 0.0)) continue;
+        if (b->node[operand[i]].fixed && is_settled(b, operand[1 - i], &other)) continue;
+        if (kd_build_hold(b, operand[i], false, &x)) return kd_build_number(b, op == KD_OP_OR, column);
     }
     return -1;
 }
@@ -204,6 +246,12 @@ int kd_build2(kd_builder *b, kd_op op, int a, int c, int column)
     if (is_not_finite(b, c)) return c;
     const bool left = kd_build_is_number(b, a, &x), right = kd_build_is_number(b, c, &y);
     if (left && right) return folded(b, kd_operations[op].value2(x, y), op, a, c, column);
+    if (is_settled(b, a, &x) && is_settled(b, c, &y)) {
+        const double value = kd_operations[op].value2(x, y);
+        return node_of(b, (kd_expr_node){.op = op, .a = a, .b = c, .fixed = true, .number = value, .column = column});
+    }
+    if (op == KD_OP_POW && b->node[c].fixed)
+        return node_of(b, (kd_expr_node){KD_OP_POWER, .a = a, .b = c, .column = column});
     const int simpler = right ? simplified_right(b, op, a, y, c, column) : left ? simplified_left(op, x, c) : -1;
     if (simpler >= 0) return simpler;
     const bool swap = (op == KD_OP_ADD || op == KD_OP_MUL) && a > c; // b + a is a + b
@@ -216,32 +264,47 @@ int kd_build_if(kd_builder *b, int condition, int yes, int no, int column)
     if (condition < 0 || yes < 0 || no < 0) return -1;
     if (is_not_finite(b, condition)) return condition;
     if (kd_build_is_number(b, condition, &x)) return x != 0.0 ? yes : no;
+    double     yes_value = 0.0, no_value = 0.0;
+    const bool fixed = is_settled(b, condition, &x);
+    if (fixed && is_settled(b, yes, &yes_value) && is_settled(b, no, &no_value)) {
+        const double value = isnan(x) ? x : x != 0.0 ? yes_value : no_value;
+        return node_of(b,
+                       (kd_expr_node){KD_OP_IF, condition, yes, no, .fixed = true, .number = value, .column = column});
+    }
+    if (fixed && !isnan(x) && kd_build_hold(b, condition, false, &x)) return x != 0.0 ? yes : no;
     return node_of(b, (kd_expr_node){.op = KD_OP_IF, .a = condition, .b = yes, .c = no, .column = column});
 }
 
-// ---- the finished expression ----------------------------------------------------------------------------------------
+// ---- what is needed --------------------------------------------------------------------------------------------------
 
 enum { UNUSED = -1, USED = 0 };
 
-// Mark what the result needs: operands stand before the nodes that use them.
+// Mark what the result needs: operands stand before the nodes that use them. Fixed ones are numbers here; their own
+// operands, and those of guards, are marked for the prologue.
 static void mark(kd_builder *b, int result)
 {
-    for (int i = 0; i < b->count; i++) b->node[i].place = i == result ? USED : UNUSED;
-    for (int i = result; i >= 0; i--) {
-        const kd_expr_node *n = &b->node[i];
-        const int           operand[3] = {n->a, n->b, n->c};
-        if (n->place == UNUSED) continue;
-        for (int k = 0; k < kd_operations[n->op].operands; k++) b->node[operand[k]].place = USED;
+    for (int i = 0; i < b->count; i++) {
+        b->node[i].place = i == result ? USED : UNUSED;
+        b->node[i].early = UNUSED;
+    }
+    for (int i = 0; i < b->nguards; i++) b->node[b->guard[i]].early = USED;
+    for (int i = b->count - 1; i >= 0; i--) {
+        kd_expr_node *n = &b->node[i];
+        const int     operand[3] = {n->a, n->b, n->c};
+        if (n->place == USED && n->fixed) n->early = USED;
+        for (int k = 0; k < kd_operations[n->op].operands; k++) {
+            if (n->place == USED && !n->fixed) b->node[operand[k]].place = USED;
+            if (n->early == USED) b->node[operand[k]].early = USED;
+        }
     }
 }
 
 // The message for constants that give no finite number: "sqrt(-1) is not a number".
-static void fail_not_finite(kd_builder *b, const kd_expr_node *n)
+static void say_not_finite(kd_builder *b, const kd_expr_node *n, kd_op origin, const char *what)
 {
-    const kd_operation *o = &kd_operations[n->origin];
+    const kd_operation *o = &kd_operations[origin];
     const double        x = b->node[n->a].number, y = b->node[n->b].number;
-    const char         *what = isnan(n->number) ? "not a number" : "infinite or too large";
-    if (n->origin == KD_OP_DIV && y == 0.0) {
+    if (origin == KD_OP_DIV && y == 0.0) {
         kd_build_fail(b, KD_ERR_MODEL, n->column, "division by zero");
     } else if (o->operands == 1) {
         kd_build_fail(b, KD_ERR_MODEL, n->column, "%s(%.15g) is %s", o->name, x, what);
@@ -250,6 +313,12 @@ static void fail_not_finite(kd_builder *b, const kd_expr_node *n)
     } else {
         kd_build_fail(b, KD_ERR_MODEL, n->column, "%s(%.15g, %.15g) is %s", o->name, x, y, what);
     }
+}
+
+static void fail_not_finite(kd_builder *b, const kd_expr_node *n)
+{
+    const char *what = isnan(n->number) ? "not a number" : "infinite or too large";
+    say_not_finite(b, n, n->op == KD_OP_NOT_FINITE ? n->origin : n->op, what);
 }
 
 // The leftmost node of a kind that the result needs; NULL: none. Nodes are marked.
@@ -263,6 +332,28 @@ static const kd_expr_node *leftmost(const kd_builder *b, kd_op op, int result)
     return first;
 }
 
+// Where a fixed node that is not finite became so
+static const kd_expr_node *origin_of(const kd_builder *b, const kd_expr_node *n)
+{
+    const int operand[3] = {n->a, n->b, n->c};
+    for (int k = 0; k < kd_operations[n->op].operands; k++) {
+        const kd_expr_node *before = &b->node[operand[k]];
+        const bool          taken = n->op != KD_OP_IF || k == 0 || k == (b->node[n->a].number != 0.0 ? 1 : 2);
+        if (taken && !isfinite(before->number)) return origin_of(b, before);
+    }
+    return n;
+}
+
+// A fixed node that the result needs and that is not finite; NULL: none
+static const kd_expr_node *fixed_wrong(const kd_builder *b, int result)
+{
+    for (int i = 0; i <= result; i++) {
+        const kd_expr_node *n = &b->node[i];
+        if (n->place == USED && n->fixed && !isfinite(n->number)) return origin_of(b, n);
+    }
+    return NULL;
+}
+
 void kd_build_demand_constant(kd_builder *b, int result, const char *text)
 {
     if (b->status != KD_OK || result < 0) return;
@@ -273,45 +364,112 @@ void kd_build_demand_constant(kd_builder *b, int result, const char *text)
                       text + n->column - 1);
 }
 
+// ---- the finished expression ----------------------------------------------------------------------------------------
+
+static bool is_number(const kd_expr_node *n)
+{
+    return n->op == KD_OP_NUMBER || n->fixed;
+}
+
 // Give every node that is needed its entry: numbers, variables, instructions.
 static void number_entries(kd_builder *b, int result, kd_expr *e)
 {
     for (int i = 0; i <= result; i++) {
-        if (b->node[i].place == UNUSED) continue;
-        e->nnumbers += b->node[i].op == KD_OP_NUMBER;
-        e->nvariables += b->node[i].op == KD_OP_VARIABLE;
-        e->ninstructions += b->node[i].op != KD_OP_NUMBER && b->node[i].op != KD_OP_VARIABLE;
+        const kd_expr_node *n = &b->node[i];
+        if (n->place == UNUSED) continue;
+        e->nnumbers += is_number(n);
+        e->nvariables += n->op == KD_OP_VARIABLE;
+        e->ninstructions += !is_number(n) && n->op != KD_OP_VARIABLE;
+        e->first.nresults += n->fixed;
     }
     int number = 0, variable = e->nnumbers, instruction = e->nnumbers + e->nvariables;
     for (int i = 0; i <= result; i++) {
         kd_expr_node *n = &b->node[i];
         if (n->place == UNUSED) continue;
-        n->place = n->op == KD_OP_NUMBER ? number++ : n->op == KD_OP_VARIABLE ? variable++ : instruction++;
+        n->place = is_number(n) ? number++ : n->op == KD_OP_VARIABLE ? variable++ : instruction++;
     }
 }
 
-static kd_instruction instruction_of(const kd_builder *b, const kd_expr_node *n)
+// The same for the prologue: numbers, parameters, instructions
+static void number_prologue(kd_builder *b, kd_prologue *p)
 {
-    const int      operands = kd_operations[n->op].operands;
-    kd_instruction made = {.op = n->op, .a = b->node[n->a].place, .curve = n->curve};
-    if (operands > 1) made.b = b->node[n->b].place;
-    if (operands > 2) made.c = b->node[n->c].place;
-    return made;
+    for (int i = 0; i < b->count; i++) {
+        const kd_expr_node *n = &b->node[i];
+        if (n->early == UNUSED) continue;
+        p->nnumbers += n->op == KD_OP_NUMBER;
+        p->nparameters += n->op == KD_OP_PARAMETER;
+        p->ninstructions += n->op != KD_OP_NUMBER && n->op != KD_OP_PARAMETER;
+    }
+    p->nguards = b->nguards;
+    int number = 0, parameter = p->nnumbers, instruction = p->nnumbers + p->nparameters;
+    for (int i = 0; i < b->count; i++) {
+        kd_expr_node *n = &b->node[i];
+        if (n->early == UNUSED) continue;
+        n->early = n->op == KD_OP_NUMBER ? number++ : n->op == KD_OP_PARAMETER ? parameter++ : instruction++;
+    }
+}
+
+// early: operands are entries of the prologue
+static kd_instruction instruction_of(const kd_builder *b, const kd_expr_node *n, bool early)
+{
+    const int operands = kd_operations[n->op].operands, operand[3] = {n->a, n->b, n->c};
+    int       place[3] = {0, 0, 0};
+    for (int k = 0; k < operands; k++) place[k] = early ? b->node[operand[k]].early : b->node[operand[k]].place;
+    return (kd_instruction){.op = n->op, .a = place[0], .b = place[1], .c = place[2], .curve = n->curve};
 }
 
 static void fill(const kd_builder *b, int result, kd_expr *e)
 {
+    int results = 0;
     for (int i = 0; i <= result; i++) {
         const kd_expr_node *n = &b->node[i];
         if (n->place == UNUSED) continue;
-        if (n->op == KD_OP_NUMBER) {
+        if (is_number(n)) {
             e->number[n->place] = n->number;
         } else if (n->op == KD_OP_VARIABLE) {
             e->slot[n->place - e->nnumbers] = n->slot;
         } else {
-            e->instruction[n->place - e->nnumbers - e->nvariables] = instruction_of(b, n);
+            e->instruction[n->place - e->nnumbers - e->nvariables] = instruction_of(b, n, false);
+        }
+        if (!n->fixed) continue;
+        e->first.result[results] = n->early;
+        e->first.to[results++] = n->place;
+    }
+}
+
+static void fill_prologue(const kd_builder *b, kd_prologue *p)
+{
+    for (int i = 0; i < b->count; i++) {
+        const kd_expr_node *n = &b->node[i];
+        if (n->early == UNUSED) continue;
+        if (n->op == KD_OP_NUMBER) {
+            p->number[n->early] = n->number;
+        } else if (n->op == KD_OP_PARAMETER) {
+            p->parameter[n->early - p->nnumbers] = n->slot;
+        } else {
+            p->instruction[n->early - p->nnumbers - p->nparameters] = instruction_of(b, n, true);
         }
     }
+    for (int i = 0; i < b->nguards; i++) {
+        const kd_expr_node *n = &b->node[b->guard[i]];
+        p->guard[i] = (kd_guard){n->early, b->exact[i], n->number};
+    }
+}
+
+static bool cut(kd_expr *e)
+{
+    kd_prologue *p = &e->first;
+    e->number = kd_cut_double(&e->arena, e->nnumbers);
+    e->slot = kd_cut_int(&e->arena, e->nvariables);
+    e->instruction = kd_arena_cut(&e->arena, (size_t)e->ninstructions, sizeof *e->instruction);
+    if (p->nresults == 0 && p->nguards == 0) return !e->arena.failed;
+    p->number = kd_cut_double(&e->arena, p->nnumbers);
+    p->parameter = kd_cut_int(&e->arena, p->nparameters);
+    p->instruction = kd_arena_cut(&e->arena, (size_t)p->ninstructions, sizeof *p->instruction);
+    p->result = kd_cut_int(&e->arena, p->nresults);
+    p->to = kd_cut_int(&e->arena, p->nresults);
+    p->guard = kd_arena_cut(&e->arena, (size_t)p->nguards, sizeof *p->guard);
+    return !e->arena.failed;
 }
 
 void kd_build_finish(kd_builder *b, int result, kd_expr **expr)
@@ -319,6 +477,7 @@ void kd_build_finish(kd_builder *b, int result, kd_expr **expr)
     if (b->status != KD_OK || result < 0) return;
     mark(b, result);
     const kd_expr_node *wrong = leftmost(b, KD_OP_NOT_FINITE, result);
+    if (!wrong) wrong = fixed_wrong(b, result);
     if (wrong) {
         fail_not_finite(b, wrong);
         return;
@@ -326,15 +485,14 @@ void kd_build_finish(kd_builder *b, int result, kd_expr **expr)
     kd_expr *e = kd_alloc(sizeof *e);
     if (e) {
         number_entries(b, result, e);
-        e->number = kd_cut_double(&e->arena, e->nnumbers);
-        e->slot = kd_cut_int(&e->arena, e->nvariables);
-        e->instruction = kd_arena_cut(&e->arena, (size_t)e->ninstructions, sizeof *e->instruction);
+        number_prologue(b, &e->first);
     }
-    if (!e || e->arena.failed) {
+    if (!e || !cut(e)) {
         kd_build_fail(b, KD_ERR_MEMORY, 0, "out of memory");
         kd_expr_destroy(e);
         return;
     }
     fill(b, result, e);
+    fill_prologue(b, &e->first);
     *expr = e;
 }

@@ -30,6 +30,7 @@ struct kd_curve {
     double          scale;  // (n - 1)/(x[n-1] - x[0]): guess of the row, exact for equal distances
     kd_interval    *range;  // (2 n - 2) a tree: of piece i at n - 1 + i, of k together those of 2 k and 2 k + 1
     int            *breaks; // (n + 1) at or before row i - 1
+    double         *work;   // (2 n)
     const kd_track *track;  // in place of the rows; NULL: none
     kd_track_part   part;
 };
@@ -272,6 +273,26 @@ static void make_breaks(kd_curve *c)
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
+static kd_status fill_rows(kd_curve *c, kd_curve_kind kind, const double *x, const double *y, char *message,
+                           size_t size)
+{
+    memcpy(c->x, x, (size_t)c->n * sizeof *x);
+    c->scale = (c->n - 1) / (x[c->n - 1] - x[0]);
+    make_pieces(c, kind, y, c->work, c->work + c->n);
+    const kd_status status = check_pieces(c, message, size);
+    if (status != KD_OK) return status;
+    make_ranges(c);
+    make_breaks(c);
+    return KD_OK;
+}
+
+kd_status kd_curve_update(kd_curve *curve, kd_curve_kind kind, const double *x, const double *y, char *message,
+                          size_t size)
+{
+    const kd_status status = check_rows(curve->n, x, y, message, size);
+    return status == KD_OK ? fill_rows(curve, kind, x, y, message, size) : status;
+}
+
 kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const double *y, kd_curve **curve, char *message,
                           size_t size)
 {
@@ -279,30 +300,22 @@ kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const doub
     kd_status status = check_rows(n, x, y, message, size);
     if (status != KD_OK) return status;
 
-    kd_arena  scratch = {0};
-    double   *work = kd_cut_double(&scratch, 2 * n);
     kd_curve *c = kd_alloc(sizeof *c);
     if (c) {
         c->x = kd_cut_double(&c->arena, n);
         c->piece = kd_arena_cut(&c->arena, (size_t)n + 1, sizeof *c->piece);
         c->range = kd_arena_cut(&c->arena, 2 * (size_t)n - 2, sizeof *c->range);
         c->breaks = kd_cut_int(&c->arena, n + 1);
+        c->work = kd_cut_double(&c->arena, 2 * n);
     }
-    if (scratch.failed || !c || c->arena.failed) {
+    if (!c || c->arena.failed) {
         kd_text(message, size, "out of memory");
         status = KD_ERR_MEMORY;
         goto done;
     }
     c->n = n;
-    memcpy(c->x, x, (size_t)n * sizeof *x);
-    c->scale = (n - 1) / (x[n - 1] - x[0]);
-    make_pieces(c, kind, y, work, work + n);
-    status = check_pieces(c, message, size);
-    if (status != KD_OK) goto done;
-    make_ranges(c);
-    make_breaks(c);
+    status = fill_rows(c, kind, x, y, message, size);
 done:
-    kd_arena_release(&scratch);
     if (status != KD_OK) kd_curve_destroy(c);
     *curve = status == KD_OK ? c : NULL;
     return status;

@@ -23,6 +23,9 @@ typedef enum kd_curve_kind {
 // NULL, says which row and why), KD_ERR_MEMORY. On failure *curve is NULL.
 kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const double *y, kd_curve **curve, char *message,
                           size_t size) KD_NODISCARD;
+// Other rows, as many as before. Does not allocate. As kd_curve_create; after KD_ERR_MODEL it must be updated again.
+kd_status kd_curve_update(kd_curve *curve, kd_curve_kind kind, const double *x, const double *y, char *message,
+                          size_t size) KD_NODISCARD;
 // One of the functions of a track, which must outlive the curve. NULL: out of memory.
 kd_curve *kd_curve_of_track(const kd_track *track, kd_track_part part);
 void      kd_curve_destroy(kd_curve *curve); // NULL is fine

@@ -24,7 +24,10 @@ void kd_expr_destroy(kd_expr *expr)
 
 int kd_expr_work_size(const kd_expr *expr)
 {
-    return entries(expr) * (int)(sizeof(kd_jet) / sizeof(double)); // a jet per entry; values and adjoints are less
+    const kd_prologue *p = &expr->first;
+    const int          jets = entries(expr) * (int)(sizeof(kd_jet) / sizeof(double)); // values and adjoints are less
+    const int          with_prologue = entries(expr) + p->nnumbers + p->nparameters + p->ninstructions;
+    return jets > with_prologue ? jets : with_prologue;
 }
 
 bool kd_expr_is_constant(const kd_expr *expr, double *value)
@@ -82,6 +85,62 @@ double kd_expr_value(const kd_expr *expr, const double *x, double *work)
     w += expr->nvariables;
     for (int i = 0; i < expr->ninstructions; i++) w[i] = kd_expr_value_of(&expr->instruction[i], work);
     return w[expr->ninstructions - 1];
+}
+
+// ---- parameters -----------------------------------------------------------------------------------------------------
+
+bool kd_expr_has_parameters(const kd_expr *expr)
+{
+    return expr->first.nresults > 0 || expr->first.nguards > 0;
+}
+
+bool kd_expr_reads_parameter(const kd_expr *expr, int slot)
+{
+    for (int i = 0; i < expr->first.nparameters; i++)
+        if (expr->first.parameter[i] == slot) return true;
+    return false;
+}
+
+// Does a guard keep its value, or its truth?
+static bool is_kept(const kd_guard *g, double value)
+{
+    if (isnan(value)) return false;
+    return g->exact ? value == g->value : (value != 0.0) == (g->value != 0.0);
+}
+
+// The numbers of the expression that follow from the parameters
+static kd_expr_change run_prologue(const kd_prologue *p, const double *theta, double *number, double *work)
+{
+    double *w = work + p->nnumbers;
+    if (p->nnumbers > 0) memcpy(work, p->number, (size_t)p->nnumbers * sizeof *work);
+    for (int i = 0; i < p->nparameters; i++) w[i] = theta[p->parameter[i]];
+    w += p->nparameters;
+    for (int i = 0; i < p->ninstructions; i++) w[i] = kd_expr_value_of(&p->instruction[i], work);
+    for (int i = 0; i < p->nguards; i++)
+        if (!is_kept(&p->guard[i], work[p->guard[i].entry])) return KD_EXPR_HELD;
+    bool finite = true;
+    for (int i = 0; i < p->nresults; i++) {
+        number[p->to[i]] = work[p->result[i]];
+        finite = finite && isfinite(work[p->result[i]]);
+    }
+    return finite ? KD_EXPR_CHANGED : KD_EXPR_NOT_FINITE;
+}
+
+kd_expr_change kd_expr_update(kd_expr *expr, const double *theta, double *work)
+{
+    return run_prologue(&expr->first, theta, expr->number, work);
+}
+
+kd_expr_change kd_expr_value_at(const kd_expr *expr, const double *theta, const double *x, double *work, double *value)
+{
+    double *w = work + expr->nnumbers;
+    memcpy(work, expr->number, (size_t)expr->nnumbers * sizeof *work);
+    const kd_expr_change change = run_prologue(&expr->first, theta, work, work + entries(expr));
+    for (int i = 0; i < expr->nvariables; i++) w[i] = x[expr->slot[i]];
+    w += expr->nvariables;
+    for (int i = 0; i < expr->ninstructions; i++) w[i] = kd_expr_value_of(&expr->instruction[i], work);
+    *value = w[expr->ninstructions - 1];
+    return change == KD_EXPR_CHANGED && !isfinite(*value) ? KD_EXPR_NOT_FINITE : change;
 }
 
 // ---- gradient -------------------------------------------------------------------------------------------------------

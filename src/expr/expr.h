@@ -26,12 +26,18 @@ enum {
 typedef struct kd_expr kd_expr;
 
 // What a name stands for.
-typedef enum kd_symbol_kind { KD_SYMBOL_UNKNOWN, KD_SYMBOL_NUMBER, KD_SYMBOL_VARIABLE, KD_SYMBOL_CURVE } kd_symbol_kind;
+typedef enum kd_symbol_kind {
+    KD_SYMBOL_UNKNOWN,
+    KD_SYMBOL_NUMBER,
+    KD_SYMBOL_PARAMETER, // a number that kd_expr_update can change
+    KD_SYMBOL_VARIABLE,
+    KD_SYMBOL_CURVE
+} kd_symbol_kind;
 
 typedef struct kd_symbol {
     kd_symbol_kind  kind;
-    double          number; // of a number: its value, finite
-    int             slot;   // of a variable: its place in x of the evaluations, >= 0
+    double          number; // of a number, a parameter: its value, finite
+    int             slot;   // of a variable: its place in x of the evaluations; of a parameter: in theta; >= 0
     const kd_curve *curve;  // of a curve: must outlive the expression
 } kd_symbol;
 
@@ -72,6 +78,27 @@ int  kd_expr_slot(const kd_expr *expr, int i);                // their slots, i 
 // Words of the language (pi, and, or, not, functions) that cannot be names of parameters or curves.
 bool kd_expr_is_reserved(const char *word);
 
+// ---- parameters -----------------------------------------------------------------------------------------------------
+//
+// What depends on parameters (and curves) only is computed once, when they change, and stands as a number in the
+// expression: evaluations cost the same as with plain numbers. Conditions on parameters that choose between laws, and
+// indices of paths, are held: what an expression reads does not change.
+
+typedef enum kd_expr_change {
+    KD_EXPR_CHANGED,
+    KD_EXPR_NOT_FINITE, // a part of it has no finite value
+    KD_EXPR_HELD,       // another branch would be taken, another path be read
+} kd_expr_change;
+
+bool kd_expr_has_parameters(const kd_expr *expr); // does kd_expr_update change it?
+bool kd_expr_reads_parameter(const kd_expr *expr, int slot);
+// Put other values of the parameters into the expression; work: as of evaluations. Nothing else may use the expression
+// meanwhile. Where it could not be changed, call it again with the values of before.
+kd_expr_change kd_expr_update(kd_expr *expr, const double *theta, double *work) KD_NODISCARD;
+// The value for other parameters, without changing the expression.
+kd_expr_change kd_expr_value_at(const kd_expr *expr, const double *theta, const double *x, double *work,
+                                double *value) KD_NODISCARD;
+
 // ---- evaluation: no allocation, no state; several threads may share an expression, each with its own workspace
 // --------
 
@@ -106,6 +133,9 @@ int kd_expr_terms(const kd_expr *expr, bool (*is_smooth)(int slot, const void *c
 // changes there, or a function is passed along more than its own length. work holds the ranges as kd_expr_bounds leaves
 // them, and the answer behind them.
 const double *kd_expr_bends(const kd_expr *expr, const kd_interval *x, kd_interval *work);
+
+// Which branches (signs, whole parts, rows of tables) are taken, as one number; work: as kd_expr_value left it
+unsigned long kd_expr_branches(const kd_expr *expr, const double *work);
 
 // The first time in (t, t_end] at which an expression is not smooth as a function of time (slot: that of t): jumps of
 // steps and conditions, kinks of ramps, absolute values, tables, ends of smooth steps. Parts that read other variables

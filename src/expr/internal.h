@@ -12,6 +12,7 @@
 typedef enum kd_op {
     // leaves
     KD_OP_NUMBER,
+    KD_OP_PARAMETER,
     KD_OP_VARIABLE,
     KD_OP_NOT_FINITE, // constants that were folded to NaN or infinity: an error if the result depends on them
     // of one operand
@@ -95,12 +96,31 @@ typedef struct kd_instruction {
 // The value of an instruction from those of the entries before.
 double kd_expr_value_of(const kd_instruction *i, const double *w);
 
+// What is computed when parameters change: entries as those of the expression, with parameters for variables. Some of
+// them become numbers of the expression; guards must stay as they were when it was compiled.
+typedef struct kd_prologue {
+    int              nnumbers, nparameters, ninstructions;
+    double          *number;      // (nnumbers)
+    int             *parameter;   // (nparameters) places in theta
+    kd_instruction  *instruction; // (ninstructions)
+    int              nresults, nguards;
+    int             *result, *to; // (nresults) entry, number of the expression
+    struct kd_guard *guard;       // (nguards)
+} kd_prologue;
+
+typedef struct kd_guard {
+    int    entry; // of the prologue
+    bool   exact; // the value is held, not just its truth
+    double value;
+} kd_guard;
+
 struct kd_expr {
     kd_arena        arena;
     int             nnumbers, nvariables, ninstructions;
     double         *number;      // (nnumbers)
     int            *slot;        // (nvariables)
     kd_instruction *instruction; // (ninstructions)
+    kd_prologue     first;
 };
 
 // ---- building -------------------------------------------------------------------------------------------------------
@@ -108,14 +128,18 @@ struct kd_expr {
 typedef struct kd_expr_node {
     kd_op           op;
     int             a, b, c; // operands, nodes before this one
-    double          number;
+    double          number;  // of fixed ones too: their value now
+    bool            fixed;   // made of parameters, curves and numbers, without variables
     int             slot;
     const kd_curve *curve;
     kd_op           origin; // of NOT_FINITE: what was folded
     int             column; // where it is written, 1-based
     int             length; // of a variable: characters of its name in the text
     int             place;  // entry of the finished expression; -1: not needed
+    int             early;  // the same in the prologue
 } kd_expr_node;
+
+enum { KD_EXPR_MAX_GUARDS = 64 };
 
 typedef struct kd_builder {
     kd_expr_node  *node;
@@ -124,10 +148,14 @@ typedef struct kd_builder {
     int            table_size;
     kd_status      status; // of the first failure
     kd_expr_error *error;  // not NULL
+    int            nguards;
+    int            guard[KD_EXPR_MAX_GUARDS]; // fixed nodes
+    bool           exact[KD_EXPR_MAX_GUARDS];
 } kd_builder;
 
 // Each answers the index of the node, or -1 after a failure; -1 as operand is handed on.
 int kd_build_number(kd_builder *b, double number, int column);
+int kd_build_parameter(kd_builder *b, int slot, double value, int column);
 int kd_build_variable(kd_builder *b, int slot, int column, int length);
 int kd_build_curve(kd_builder *b, const kd_curve *curve, int x, int column);
 int kd_build1(kd_builder *b, kd_op op, int a, int column);
@@ -137,6 +165,8 @@ int kd_build_if(kd_builder *b, int condition, int yes, int no, int column);
 // Note the first error; answers -1.
 int  kd_build_fail(kd_builder *b, kd_status status, int column, const char *format, ...) KD_PRINTF(4, 5);
 bool kd_build_is_number(const kd_builder *b, int node, double *number);
+// The same of a number or a fixed node, which keeps its value from now on; exact: not just its truth.
+bool kd_build_hold(kd_builder *b, int node, bool exact, double *number);
 
 // Note an error if the result depends on a variable; text is what was compiled.
 void kd_build_demand_constant(kd_builder *b, int result, const char *text);

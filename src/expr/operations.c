@@ -405,6 +405,7 @@ static double value_or(double a, double b)
 // clang-format off
 const kd_operation kd_operations[KD_OP_COUNT] = {
     [KD_OP_NUMBER]     = {"", false, 0, NULL, NULL, NULL, NULL, NULL},
+    [KD_OP_PARAMETER]  = {"", false, 0, NULL, NULL, NULL, NULL, NULL},
     [KD_OP_VARIABLE]   = {"", false, 0, NULL, NULL, NULL, NULL, NULL},
     [KD_OP_NOT_FINITE] = {"", false, 0, NULL, NULL, NULL, NULL, NULL},
 

@@ -180,7 +180,8 @@ static int read_index(parser *p, int open, name_buffer *name)
         move_to(p, begin + 1);
         const int node = parse_expression(p);
         if (node < 0) return -1;
-        if (!kd_build_is_number(&p->builder, node, &index) || index != floor(index) || index < 0.0 || index > MAX_INDEX)
+        if (!kd_build_hold(&p->builder, node, true, &index) || index != floor(index) || index < 0.0 ||
+            index > MAX_INDEX)
             return kd_build_fail(&p->builder, KD_ERR_MODEL, begin + 2, "an index in a path must be a whole number");
         kd_text(digits, sizeof digits, "%c%d", begin == open ? '(' : ',', (int)index);
         if (!append(p, name, digits, (int)strlen(digits))) return -1;
@@ -237,6 +238,8 @@ static int parse_symbol(parser *p, const char *name, kd_token token)
         return kd_build_fail(&p->builder, KD_ERR_MODEL, column, "'%.*s' is a curve, write %.*s(x)", SHOWN_NAME, name,
                              SHOWN_NAME, name);
     if (symbol.kind == KD_SYMBOL_VARIABLE) return kd_build_variable(&p->builder, symbol.slot, column, token.length);
+    if (symbol.kind == KD_SYMBOL_PARAMETER && isfinite(symbol.number))
+        return kd_build_parameter(&p->builder, symbol.slot, symbol.number, column);
     if (isfinite(symbol.number)) return kd_build_number(&p->builder, symbol.number, column);
     return kd_build_fail(&p->builder, KD_ERR_MODEL, column, "'%.*s' is not a finite number", SHOWN_NAME, name);
 }

@@ -90,6 +90,19 @@ static bool fill_piece(kd_track *t, int i, double at[KD_TRACK_PARTS], double (*c
     return true;
 }
 
+kd_status kd_track_update(kd_track *t, double start, double end, double (*curvature)(double s, void *context),
+                          void *context)
+{
+    if (!(end > start)) return KD_ERR_ARGUMENT;
+    t->start = start;
+    t->end = end;
+    t->half = 0.5 * (end - start) / t->n;
+    for (int k = 0; k < KD_TRACK_PARTS; k++) t->last[k] = 0.0;
+    for (int i = 0; i < t->n; i++)
+        if (!fill_piece(t, i, t->last, curvature, context)) return KD_ERR_MODEL;
+    return KD_OK;
+}
+
 kd_status kd_track_create(double start, double end, int pieces, double (*curvature)(double s, void *context),
                           void *context, kd_track **track)
 {
@@ -97,20 +110,20 @@ kd_status kd_track_create(double start, double end, int pieces, double (*curvatu
     if (!(end > start) || pieces < 1) return KD_ERR_ARGUMENT;
     kd_track *t = kd_alloc(sizeof *t);
     if (!t) return KD_ERR_MEMORY;
-    t->start = start;
-    t->end = end;
     t->n = pieces;
-    t->half = 0.5 * (end - start) / pieces;
     t->piece = kd_arena_cut(&t->arena, (size_t)pieces, sizeof *t->piece);
-    kd_status status = t->piece ? KD_OK : KD_ERR_MEMORY;
-    for (int i = 0; i < pieces && status == KD_OK; i++)
-        if (!fill_piece(t, i, t->last, curvature, context)) status = KD_ERR_MODEL;
+    const kd_status status = t->piece ? kd_track_update(t, start, end, curvature, context) : KD_ERR_MEMORY;
     if (status != KD_OK) {
         kd_track_destroy(t);
         return status;
     }
     *track = t;
     return KD_OK;
+}
+
+int kd_track_pieces(const kd_track *track)
+{
+    return track->n;
 }
 
 void kd_track_destroy(kd_track *track)

@@ -24,6 +24,10 @@ typedef enum kd_track_part {
 // KD_OK, KD_ERR_MODEL (it is not finite), KD_ERR_MEMORY.
 kd_status kd_track_create(double start, double end, int pieces, double (*curvature)(double s, void *context),
                           void *context, kd_track **track) KD_NODISCARD;
+// Another line of as many pieces. Does not allocate.
+kd_status kd_track_update(kd_track *track, double start, double end, double (*curvature)(double s, void *context),
+                          void *context) KD_NODISCARD;
+int       kd_track_pieces(const kd_track *track);
 void      kd_track_destroy(kd_track *track); // NULL is fine
 
 // out = f, f', f'', f''' at s. Outside of the range the line goes on straight.

@@ -17,7 +17,8 @@
 #define INTERNAL_FLOOR 1e-8 // smallest atol of internal components
 #define NEWTON_PART 1e-3    // of a tolerance, that Newton's method may leave (IDA: 0.33)
 #define NEWTON_MOST 0.33
-#define NEWTON_NOISE 1e-11 // .. but not less than the rounding of multipliers, whose increments are c_j^2 times that of x
+#define NEWTON_NOISE                                                                                                   \
+    1e-11 // .. but not less than the rounding of multipliers, whose increments are c_j^2 times that of x
 
 struct kd_ida {
     kd_sundials    base; // first: the callbacks see it
@@ -132,8 +133,7 @@ static bool set_options(kd_ida *self)
     const kd_ida_options *o = &self->opt;
     return IDASetUserData(m, self) == 0 && IDAWFtolerances(m, weights) == 0 && IDASetId(m, self->id) == 0 &&
            IDASetSuppressAlg(m, o->suppress_algebraic) == 0 && IDASetMaxNumSteps(m, -1) == 0 &&
-           IDASetNonlinConvCoef(m, newton_part(o)) == 0 &&
-           (o->h_max == 0 || IDASetMaxStep(m, o->h_max) == 0) &&
+           IDASetNonlinConvCoef(m, newton_part(o)) == 0 && (o->h_max == 0 || IDASetMaxStep(m, o->h_max) == 0) &&
            (o->h_first == 0 || IDASetInitStep(m, o->h_first) == 0);
 }
 

@@ -235,6 +235,18 @@ kd_status kd_model_add_block(kd_model *m, const char *name, const kd_block_def *
     return kd_model_enter(m, KD_SECTION_BLOCK, b->name);
 }
 
+// Numbers of parameters in a block that is there: only the checks of numbers, and as many states as before
+void kd_model_check_block(kd_model *m, int i)
+{
+    const kd_block *b = &m->block[i];
+    kd_block_def    def = b->def;
+    if (def.kind == KD_BLOCK_USER || !check_times(m, b->name, &def)) return;
+    if (def.kind == KD_BLOCK_PID || def.kind == KD_BLOCK_TRANSFER) (void)check_block(m, b->name, &def);
+    count_signals(&def);
+    if (def.nstates != b->def.nstates)
+        kd_model_error(m, KD_SECTION_BLOCK, i, "kd", "it would have another number of states; read the model again");
+}
+
 kd_status kd_model_add_variable(kd_model *m, const char *name, const kd_variable_def *def)
 {
     kd_status status = kd_model_prepare(m, KD_SECTION_VARIABLE, KD_SCHEMA_VARIABLE, name, def);

@@ -4,6 +4,7 @@
 
 #include "core/nearest.h"
 #include "model/model.h"
+#include "model/parameters.h"
 #include "model/schema.h"
 
 enum {
@@ -119,7 +120,12 @@ struct kd_model_private {
     int                nnumbers, numbers_capacity, numbers_waiting;
     kd_number_text    *number; // in the order of the elements that were added
     int                nerrors, nwarnings;
-    bool               checked; // kd_model_finish has run
+    bool               checked;  // kd_model_finish has run
+    bool               quiet;    // no warnings: numbers change
+    bool               borrowed; // of a copy: names, positions and bindings are those of the model
+    struct kd_bindings bindings;
+    char              *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
+    double            *theta, *work;            // of a copy: values of parameters; workspace of expressions
     const char        *warning[KD_MODEL_MAX_WARNINGS];
     char               message[16384];
 };
@@ -147,6 +153,12 @@ bool kd_place_resolve(kd_model *m, kd_section section, int element, const char *
                       kd_anchor *anchor);
 
 void      kd_finish_bodies(kd_model *m);              // masses, poses
+kd_status kd_finish_curves(kd_model *m) KD_NODISCARD; // curves and tracks
+void      kd_update_curves(kd_model *m);              // the same with other numbers, without allocation
+void      kd_finish_numbers(kd_model *m);             // bodies, frames, joints, constraints, forces; does not allocate
+void      kd_model_check_block(kd_model *m, int i);   // numbers that are checked when a block is added
+kd_status kd_model_copy_sections(kd_model *copy, const kd_model *m) KD_NODISCARD;
+void      kd_model_forget_track(kd_model_track *t);
 kd_status kd_finish_plausible(kd_model *m);           // warnings of what looks odd
 kd_status kd_finish_groups(kd_model *m) KD_NODISCARD; // what moves alone has inertia; bodies that nothing acts on
 kd_status kd_finish_laws(kd_model *m) KD_NODISCARD;   // texts compile, read only what they may, without cycles; unused

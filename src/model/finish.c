@@ -7,12 +7,13 @@
 
 // ---- curves ---------------------------------------------------------------------------------------------------------
 
-static kd_status finish_curves(kd_model *m)
+static const kd_curve_kind kind[] = {[KD_CURVE_LINEAR] = KD_CURVE_KIND_LINEAR,
+                                     [KD_CURVE_SPLINE] = KD_CURVE_KIND_SPLINE,
+                                     [KD_CURVE_AKIMA] = KD_CURVE_KIND_AKIMA,
+                                     [KD_CURVE_MONOTONE] = KD_CURVE_KIND_MONOTONE};
+
+static kd_status finish_tables(kd_model *m)
 {
-    static const kd_curve_kind kind[] = {[KD_CURVE_LINEAR] = KD_CURVE_KIND_LINEAR,
-                                         [KD_CURVE_SPLINE] = KD_CURVE_KIND_SPLINE,
-                                         [KD_CURVE_AKIMA] = KD_CURVE_KIND_AKIMA,
-                                         [KD_CURVE_MONOTONE] = KD_CURVE_KIND_MONOTONE};
     for (int i = 0; i < m->ncurves; i++) {
         kd_model_curve *c = &m->curve[i];
         char            why[300] = "";
@@ -34,7 +35,8 @@ static bool find_in_curvature(const char *name, void *context, kd_symbol *out)
     *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE};
     if (strcmp(name, "s") == 0) return true;
     if (kd_model_use_parameter(m, name, &value)) {
-        *out = (kd_symbol){.kind = KD_SYMBOL_NUMBER, .number = value};
+        const int i = kd_model_find(m, KD_SECTION_PARAMETER, name);
+        *out = (kd_symbol){.kind = KD_SYMBOL_PARAMETER, .number = value, .slot = i};
         return true;
     }
     const int curve = kd_model_find(m, KD_SECTION_CURVE, name);
@@ -42,15 +44,15 @@ static bool find_in_curvature(const char *name, void *context, kd_symbol *out)
     return out->curve != NULL;
 }
 
-typedef struct curvature {
-    const kd_expr *expr;
-    double        *work;
-} curvature;
-
 static double curvature_at(double s, void *context)
 {
-    const curvature *c = context;
-    return kd_expr_value(c->expr, &s, c->work);
+    const kd_model_track *t = context;
+    return kd_expr_value(t->expr, &s, t->work);
+}
+
+static double pieces_of(const kd_track_def *def)
+{
+    return ceil((def->end - def->start) / def->step * (1.0 - 1e-12));
 }
 
 static kd_status finish_track(kd_model *m, int i)
@@ -58,35 +60,54 @@ static kd_status finish_track(kd_model *m, int i)
     kd_model_track  *t = &m->track[i];
     const kd_symbols symbols = {find_in_curvature, NULL, m};
     kd_expr_error    error = {0};
-    kd_expr         *expr = NULL;
-    kd_arena         arena = {0};
-    kd_status        status = kd_expr_compile(t->def.curvature, &symbols, &expr, &error);
+    kd_status        status = kd_expr_compile(t->def.curvature, &symbols, &t->expr, &error);
     if (status == KD_ERR_MODEL) kd_model_error(m, KD_SECTION_TRACK, i, "curvature", "curvature: %s", error.text);
-    if (status < 0) goto done;
-    const double pieces = ceil((t->def.end - t->def.start) / t->def.step * (1.0 - 1e-12));
+    if (status < 0) return status == KD_ERR_MEMORY ? status : KD_OK;
+    const double pieces = pieces_of(&t->def);
     if (!(pieces >= 1.0 && pieces <= 1e6)) {
         kd_model_error(m, KD_SECTION_TRACK, i, "end", "its end must lie behind its start, and not beyond 1e6 steps");
-        goto done;
+        return KD_OK;
     }
-    curvature law = {expr, kd_cut_double(&arena, kd_expr_work_size(expr))};
-    status = arena.failed ? KD_ERR_MEMORY
-                          : kd_track_create(t->def.start, t->def.end, (int)pieces, curvature_at, &law, &t->track);
+    t->work = kd_alloc((size_t)kd_expr_work_size(t->expr) * sizeof *t->work);
+    status =
+        !t->work ? KD_ERR_MEMORY : kd_track_create(t->def.start, t->def.end, (int)pieces, curvature_at, t, &t->track);
     if (status == KD_ERR_MODEL) kd_model_error(m, KD_SECTION_TRACK, i, "curvature", "the curvature is not finite");
     for (int k = 0; k < KD_TRACK_PARTS && status == KD_OK; k++) {
         t->curve[k] = kd_curve_of_track(t->track, (kd_track_part)k);
         if (!t->curve[k]) status = KD_ERR_MEMORY;
     }
-done:
-    kd_arena_release(&arena);
-    kd_expr_destroy(expr);
     return status == KD_ERR_MEMORY ? status : KD_OK;
 }
 
-static kd_status finish_tracks(kd_model *m)
+kd_status kd_finish_curves(kd_model *m)
 {
-    kd_status status = KD_OK;
+    kd_status status = finish_tables(m);
     for (int i = 0; i < m->ntracks && status >= 0; i++) status = finish_track(m, i);
     return status;
+}
+
+// ---- other numbers --------------------------------------------------------------------------------------------------
+
+static void update_track(kd_model *m, int i)
+{
+    kd_model_track *t = &m->track[i];
+    if (pieces_of(&t->def) != kd_track_pieces(t->track)) {
+        kd_model_error(m, KD_SECTION_TRACK, i, "end", "it would have another number of pieces; read the model again");
+    } else if (kd_expr_update(t->expr, m->private->theta, t->work) != KD_EXPR_CHANGED ||
+               kd_track_update(t->track, t->def.start, t->def.end, curvature_at, t) < 0) {
+        kd_model_error(m, KD_SECTION_TRACK, i, "curvature", "the curvature is not finite");
+    }
+}
+
+void kd_update_curves(kd_model *m)
+{
+    for (int i = 0; i < m->ncurves; i++) {
+        const kd_model_curve *c = &m->curve[i];
+        char                  why[300] = "";
+        if (kd_curve_update(c->curve, kind[c->def.form], c->def.x, c->def.y, why, sizeof why) < 0)
+            kd_model_error(m, KD_SECTION_CURVE, i, NULL, "%s", why);
+    }
+    for (int i = 0; i < m->ntracks; i++) update_track(m, i);
 }
 
 // ---- places ---------------------------------------------------------------------------------------------------------
@@ -260,16 +281,21 @@ static void finish_forces(kd_model *m)
 
 // ---- the whole ------------------------------------------------------------------------------------------------------
 
-static kd_status check_all(kd_model *m)
+void kd_finish_numbers(kd_model *m)
 {
-    kd_status status = finish_curves(m);
-    if (status >= 0) status = finish_tracks(m);
-    if (status < 0) return status;
     kd_finish_bodies(m);
     finish_frames(m);
     finish_joints(m);
     finish_constraints(m);
     finish_forces(m);
+}
+
+static kd_status check_all(kd_model *m)
+{
+    kd_status status = kd_model_keep_given(m);
+    if (status >= 0) status = kd_finish_curves(m);
+    if (status < 0) return status;
+    kd_finish_numbers(m);
     status = kd_finish_laws(m);
     if (status >= 0 && kd_model_error_count(m) == 0) status = kd_finish_groups(m);
     if (status >= 0 && kd_model_error_count(m) == 0) status = kd_finish_plausible(m);

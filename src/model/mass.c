@@ -132,7 +132,7 @@ void kd_finish_bodies(kd_model *m)
 {
     for (int i = 0; i < m->nbodies; i++) {
         const bool posed = set_pose(m, i);
-        if (set_mass(m, i) && posed) check_plausible(m, i);
+        if (set_mass(m, i) && posed && !m->private->quiet) check_plausible(m, i);
     }
 }
 

@@ -108,16 +108,44 @@ void kd_model_destroy(kd_model *m)
     for (int i = 0; i < m->ntracks; i++) {
         for (int k = 0; k < KD_TRACK_PARTS; k++) kd_curve_destroy(m->track[i].curve[k]);
         kd_track_destroy(m->track[i].track);
+        kd_expr_destroy(m->track[i].expr);
+        kd_free(m->track[i].work);
+    }
+    if (!m->private->borrowed) {
+        kd_bindings_release(m);
+        kd_names_release(&m->private->names);
+        kd_free(m->private->field);
+        kd_free(m->private->number);
     }
     for (int s = 0; s < KD_SECTION_COUNT; s++) {
         if (sections[s].size) kd_free(array_of(m, (kd_section)s));
     }
-    kd_names_release(&m->private->names);
-    kd_free(m->private->field);
-    kd_free(m->private->number);
     kd_arena_release(&m->private->arena);
     kd_free(m->private);
     kd_free(m);
+}
+
+kd_status kd_model_copy_sections(kd_model *copy, const kd_model *m)
+{
+    kd_status status = KD_OK;
+    for (int s = 0; s < KD_SECTION_COUNT; s++) {
+        const size_t size = (size_t)kd_section_count(m, (kd_section)s) * sections[s].size;
+        if (!sections[s].size) continue;
+        char *array = size > 0 ? kd_alloc(size) : NULL;
+        if (array) memcpy(array, array_of(m, (kd_section)s), size);
+        if (size > 0 && !array) status = KD_ERR_MEMORY;
+        memcpy((char *)copy + sections[s].array, &array, sizeof array);
+        if (size > 0 && !array) memset((char *)copy + sections[s].count, 0, sizeof(int));
+    }
+    return status;
+}
+
+void kd_model_forget_track(kd_model_track *t)
+{
+    t->track = NULL;
+    t->expr = NULL;
+    t->work = NULL;
+    for (int k = 0; k < KD_TRACK_PARTS; k++) t->curve[k] = NULL;
 }
 
 const char *kd_model_text(kd_model *m, const char *text)
@@ -212,6 +240,7 @@ static void claim_fields(kd_model *m, kd_section section, int element)
         n->section = section;
         n->element = element;
     }
+    kd_bindings_claim(m, section, element);
 }
 
 void kd_model_drop_fields(kd_model *m)
@@ -220,6 +249,7 @@ void kd_model_drop_fields(kd_model *m)
     m->private->fields_waiting = 0;
     m->private->nnumbers -= m->private->numbers_waiting;
     m->private->numbers_waiting = 0;
+    kd_bindings_drop(m);
 }
 
 // is `known` the field or a part around it: "from" and "from.body", "motion" and "motion[1]"
@@ -365,7 +395,7 @@ void kd_model_error_at(kd_model *m, const kd_source *source, const char *format,
 
 void kd_model_warn(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
 {
-    if (m->private->nwarnings == KD_MODEL_MAX_WARNINGS) return;
+    if (m->private->quiet || m->private->nwarnings == KD_MODEL_MAX_WARNINGS) return;
     char            line[LINE];
     const bool      seen = m->private->nwarnings < KD_MODEL_MAX_WARNINGS - 1;
     const kd_source source = source_of_line(m, seen, section, element, field);
@@ -602,7 +632,7 @@ kd_status kd_model_add_parameter(kd_model *m, const char *name, double value)
         return KD_ERR_MODEL;
     }
     kd_parameter *p = &m->parameter[m->nparameters];
-    *p = (kd_parameter){kd_model_text(m, name), value, NULL, m->private->source, false};
+    *p = (kd_parameter){.name = kd_model_text(m, name), .value = value, .source = m->private->source};
     return kd_model_enter(m, KD_SECTION_PARAMETER, p->name);
 }
 

@@ -27,6 +27,7 @@ typedef struct kd_parameter {
     const char *text; // as written; NULL: the number
     kd_source   source;
     bool        used;
+    kd_expr    *expr; // of other parameters; NULL: independent
 } kd_parameter;
 
 typedef struct kd_body {
@@ -44,7 +45,8 @@ typedef struct kd_frame {
     kd_source    source;
     kd_frame_def def;
     kd_anchor    at;
-    bool         used; // something stands on it by name
+    bool         used;  // something stands on it by name
+    bool         lives; // its place depends on parameters
 } kd_frame;
 
 typedef struct kd_joint {
@@ -128,6 +130,8 @@ typedef struct kd_model_track {
     kd_source    source;
     kd_track_def def;
     kd_track    *track;                 // made by kd_model_finish
+    kd_expr     *expr;                  // its curvature
+    double      *work;                  // of that
     kd_curve    *curve[KD_TRACK_PARTS]; // its functions
 } kd_model_track;
 

@@ -582,9 +582,10 @@ static bool check_numbers(const kd_field *field, int n, const double *a, char *m
 
 static bool check_text(const kd_field *field, const char *text, char *message, size_t size)
 {
+    if (!text && !(field->flags & KD_FIELD_REQUIRED)) return true;
     if (!text) {
         kd_text(message, size, "'%s' is missing", field->key);
-        return !(field->flags & KD_FIELD_REQUIRED);
+        return false;
     }
     if (!field->words) return true;
     int count = 0;

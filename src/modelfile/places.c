@@ -75,7 +75,7 @@ static bool named_place(kd_reader *r, const kd_node *node, kd_place *place)
     if (frame >= 0) {
         kd_model_use_frame(r->m, frame);
         *place = r->m->frame[frame].def.at;
-        return true;
+        return !r->m->frame[frame].lives || kd_reader_compose_of(r, KD_MAKE_PLACE, frame, place);
     }
     if (!body && r->findings->count == 0 && kd_model_error_count(r->m) == 0) { // all frames and bodies are known
         kd_nearest  nearest = kd_nearest_start(name);
@@ -179,13 +179,15 @@ static bool short_place(kd_reader *r, const kd_node *map, int index, bool as_dra
 
 // Without a point both places are where the origin of `to` is at the design position, or, if that is the ground, the
 // one of `from`: there the joint stands, and there its torque is reported.
-static void join_as_drawn(const kd_reader *r, kd_place *from, kd_place *to)
+static bool join_as_drawn(kd_reader *r, kd_place *from, kd_place *to)
 {
     int body = kd_model_find(r->m, KD_SECTION_BODY, to->body);
     if (strcmp(to->body, "ground") == 0) body = kd_model_find(r->m, KD_SECTION_BODY, from->body);
-    if (body < 0) return; // no such body: the model will say so
+    if (body < 0) return true; // no such body: the model will say so
     memcpy(from->position, r->m->body[body].def.position, sizeof from->position);
     memcpy(to->position, from->position, sizeof to->position);
+    return kd_reader_compose_of(r, KD_MAKE_POSITION, body, from->position) &&
+           kd_reader_compose_of(r, KD_MAKE_POSITION, body, to->position);
 }
 
 bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
@@ -202,6 +204,5 @@ bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, con
     bool free_point = as_drawn && !kd_node_find(map, "point") && !kd_node_find(map, "points");
     if (from && !short_place(r, map, 0, as_drawn, from)) return false;
     if (!short_place(r, map, 1, as_drawn, to) || !body_names(r, map, from, to)) return false;
-    if (free_point && from->in == KD_IN_WORLD) join_as_drawn(r, from, to);
-    return true;
+    return !free_point || from->in != KD_IN_WORLD || join_as_drawn(r, from, to);
 }

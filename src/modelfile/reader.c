@@ -180,11 +180,12 @@ static bool read_element(kd_reader *r, void *context)
     r->any_units = e->id == KD_SCHEMA_CURVE || e->id == KD_SCHEMA_INPUT || e->id == KD_SCHEMA_STATE ||
                    e->id == KD_SCHEMA_BLOCK || e->id == KD_SCHEMA_VARIABLE || e->id == KD_SCHEMA_EVENT ||
                    e->id == KD_SCHEMA_CONSTRAINT;
+    r->npending = r->narrays = 0;
     r->definition = &e->def;
     r->definition_size = sizeof e->def;
     bool fine = read_definition(r, e->id, e->value, &e->def) && r->findings->count == complaints;
     r->definition = NULL;
-    if (!fine || r->status != KD_OK) return false;
+    if (!fine || r->status != KD_OK || !kd_reader_bind(r, &e->def, sizeof e->def)) return false;
     status = add(r->m, e->id, name, &e->def);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
     return status >= 0;
@@ -225,11 +226,16 @@ static void read_run(kd_reader *r, const kd_node *map)
     if (kd_node_is_null(map)) return;
     kd_text(r->element, sizeof r->element, "run: ");
     r->any_units = false;
+    r->npending = r->narrays = 0;
     if (map->type != KD_NODE_MAP) {
         kd_reader_complain(r, map, "it must be a map, like {t_end: 10}");
     } else if (kd_reader_fields(r, schema, 0, map, &run)) {
-        if (kd_node_find(map, "rtol") && !kd_node_find(map, "atol")) run.atol = run.rtol; // as --rtol does
+        if (kd_node_find(map, "rtol") && !kd_node_find(map, "atol")) { // as --rtol does
+            run.atol = run.rtol;
+            if (!kd_reader_spread(r, 0, &run.rtol, &run.atol)) return;
+        }
         kd_status status = kd_model_at(r->m, r->findings->file, map->line, map->column);
+        if (status >= 0 && !kd_reader_bind(r, &run, sizeof run)) return;
         if (status >= 0) status = kd_model_set_run(r->m, &run);
         if (status == KD_ERR_MEMORY) kd_reader_short_of_memory(r);
     }
@@ -246,9 +252,11 @@ static void read_title(kd_reader *r, const kd_node *node)
 
 static void read_gravity(kd_reader *r, kd_node *node)
 {
-    double g[3];
+    double    g[3];
+    const int mark = r->npending;
     r->unit = "m/s^2";
-    if (kd_reader_numbers(r, node, "gravity", 3, false, g) && kd_model_set_gravity(r->m, g) < 0) {
+    if (!kd_reader_numbers(r, node, "gravity", 3, false, g) || !kd_reader_pend_gravity(r, mark, g)) return;
+    if (kd_model_set_gravity(r->m, g) < 0) {
         kd_reader_complain(r, node, "'gravity' must be three finite numbers");
     }
 }

@@ -34,6 +34,21 @@ typedef struct kd_file_parameter {
     double value;
 } kd_file_parameter;
 
+// A number of parameters, or a step that makes others of such numbers, of the element that is being read
+typedef struct kd_pending {
+    const double   *value; // where it goes
+    bool            is_step;
+    kd_binding      binding;
+    kd_binding_step step;
+} kd_pending;
+
+typedef struct kd_pending_array { // of the element: its address will be at an offset of the definition
+    const double *first;
+    int           n;
+    size_t        offset;
+} kd_pending_array;
+enum { KD_READER_MAX_ARRAYS = 8 };
+
 typedef struct kd_reader {
     kd_model         *m;
     kd_file_findings *findings;
@@ -55,13 +70,22 @@ typedef struct kd_reader {
     int         nindices;
     const char *index[KD_READER_MAX_INDICES];
     double      index_value[KD_READER_MAX_INDICES];
-    bool        indices_vary; // while compiling: indices are variables instead of numbers
+    bool        indices_vary;    // while compiling: indices are variables instead of numbers
+    bool        parameters_live; // while compiling: parameters stay what they are, instead of numbers
+    bool        reads_parameter; // a parameter was read
 
-    // expressions of repeated elements, compiled once; kd_node.cache is a place in this list + 1
-    kd_expr **expr;
-    int       nexpr, expr_capacity;
-    double   *work;
-    int       work_size;
+    // what the model must know of numbers of parameters (bindings.c)
+    kd_pending      *pending;
+    int              npending, pending_capacity;
+    const char      *key_read, *key_kept; // the last key, and its copy in the model
+    kd_pending_array array[KD_READER_MAX_ARRAYS];
+    int              narrays;
+    int             *order; // (nparameters) in which they were computed
+    int              nordered;
+
+    // expressions of repeated elements are compiled once; kd_node.cache is a place in the list of the model + 1
+    double *work;
+    int     work_size;
 
     // units of the numbers that are being read (expr/quantity.h)
     const char *unit;      // as the schema says, "m|rad"; "": none; NULL: any
@@ -89,11 +113,26 @@ bool kd_reader_parameters(kd_reader *r, const kd_node *map, const kd_setting *se
 void kd_reader_scope_release(kd_reader *r);
 // The number of a scalar, an expression or a number with a unit; key is for messages.
 bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *value);
+bool kd_reader_hold_parameter(kd_reader *r, const kd_node *node, const char *key, const char *name);
 bool kd_reader_integer(kd_reader *r, kd_node *node, const char *key, int *value);
 // A name or path with its indices evaluated: link(i-1) becomes link(3).
 bool kd_reader_name(kd_reader *r, const kd_node *node, const char **name);
 // An expression for the simulation, with the indices of the repetition put in. *literal: it is as in the file.
 bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal);
+
+// ---- bindings.c: numbers of parameters ------------------------------------------------------------------------------
+// `mark` is npending before what they speak of was read.
+
+bool kd_reader_pend(kd_reader *r, const kd_node *node, const char *key, int expr, const double *value);
+bool kd_reader_hold(kd_reader *r, int mark);                                   // these numbers must not change
+bool kd_reader_pend_gravity(kd_reader *r, int mark, const double *g);          // these are the gravity
+bool kd_reader_spread(kd_reader *r, int mark, const double *from, double *to); // a number stands at another place, too
+void kd_reader_move(kd_reader *r, int mark, const double *from, double *to);   // at another place instead
+// Of n numbers at `in` something is made at `out`
+bool kd_reader_compose(kd_reader *r, int mark, kd_binding_op op, const double *in, int n, const void *out);
+bool kd_reader_compose_of(kd_reader *r, kd_binding_op op, int element, const void *out); // of a frame or body
+void kd_reader_array(kd_reader *r, const double *array, int n, size_t offset);
+bool kd_reader_bind(kd_reader *r, const void *def, size_t size); // tell the model, of the element that is added next
 
 // ---- repeat.c: repetition -------------------------------------------------------------------------------------------
 

@@ -38,6 +38,8 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
         r->parameter[i].used = true;
         compute_parameter(r, i); // if it is wrong, that has been said: go on with the value 1
         out->number = r->parameter[i].value;
+        r->reads_parameter = true;
+        if (r->parameters_live) *out = (kd_symbol){KD_SYMBOL_PARAMETER, .number = out->number, .slot = i};
         return true;
     }
     if ((strcmp(name, "t") == 0 || strchr(name, '.')) && !r->denied[0]) {
@@ -200,6 +202,7 @@ static bool compute_parameter(kd_reader *r, int i)
     bool fine = p->text && compute_text(r, p);
     r->nbusy--;
     p->state = KD_PARAMETER_DONE;
+    r->order[r->nordered++] = i;
     return fine;
 }
 
@@ -256,6 +259,23 @@ static void override(kd_reader *r, const kd_setting *setting)
     }
 }
 
+// A parameter of other parameters keeps its expression.
+static bool keep_derived(kd_reader *r, int i)
+{
+    kd_symbols    symbols = {find_symbol, suggest_symbol, r};
+    kd_expr_error error = {0};
+    kd_expr      *expr = NULL;
+    if (!r->parameter[i].text || read_quantity(r, r->parameter[i].text).kind != KD_QUANTITY_NONE) return true;
+    r->parameters_live = true;
+    kd_status status = kd_expr_compile(r->parameter[i].text, &symbols, &expr, &error);
+    r->parameters_live = false;
+    if (status == KD_OK && kd_expr_has_parameters(expr))
+        kd_model_derive_parameter(r->m, i, expr);
+    else
+        kd_expr_destroy(expr);
+    return status != KD_ERR_MEMORY || kd_reader_short_of_memory(r); // what else is wrong has been said
+}
+
 // into the model, in the order of the file
 static bool add_parameters(kd_reader *r)
 {
@@ -265,15 +285,18 @@ static bool add_parameters(kd_reader *r)
         if (status >= 0) status = kd_model_add_parameter(r->m, p->name, p->value);
         if (status >= 0) status = kd_model_set_parameter_text(r->m, p->name, p->text);
         if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+        if (status >= 0 && !keep_derived(r, i)) return false;
     }
-    return true;
+    if (r->m->nparameters < r->nparameters) return true; // one was refused: nothing will be changed
+    return kd_model_order_parameters(r->m, r->order) >= 0 || kd_reader_short_of_memory(r);
 }
 
 bool kd_reader_parameters(kd_reader *r, const kd_node *map, const kd_setting *settings, int nsettings)
 {
     int n = map ? map->n : 0;
     r->parameter = kd_alloc((size_t)(n + 1) * sizeof *r->parameter);
-    if (!r->parameter) return kd_reader_short_of_memory(r);
+    r->order = kd_alloc((size_t)(n + 1) * sizeof *r->order);
+    if (!r->parameter || !r->order) return kd_reader_short_of_memory(r);
     for (int i = 0; i < n && !kd_reader_is_tired(r); i++) enter_parameter(r, &map->item[2 * i], &map->item[2 * i + 1]);
     for (int i = 0; i < nsettings; i++) override(r, &settings[i]);
     for (int i = 0; i < r->nparameters && r->status == KD_OK && !kd_reader_is_tired(r); i++) compute_parameter(r, i);
@@ -286,37 +309,31 @@ void kd_reader_scope_release(kd_reader *r)
     for (int i = 0; i < r->nparameters; i++) {
         if (r->parameter[i].used) (void)kd_model_use_parameter(r->m, r->parameter[i].name, &value);
     }
-    for (int i = 0; i < r->nexpr; i++) kd_expr_destroy(r->expr[i]);
     kd_names_release(&r->parameter_names);
     kd_free(r->parameter);
-    kd_free(r->expr);
+    kd_free(r->order);
+    kd_free(r->pending);
     kd_free(r->work);
     kd_arena_release(&r->scratch);
 }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
 
-// Keep a compiled expression; it belongs to the reader then.
-static bool keep(kd_reader *r, kd_expr *expr)
+// Keep a compiled expression; it belongs to the model then. Its place in the list of that; -1: out of memory
+static int keep(kd_reader *r, kd_expr *expr)
 {
-    if (r->nexpr == r->expr_capacity) {
-        int       capacity = r->expr_capacity > 0 ? 2 * r->expr_capacity : 64;
-        kd_expr **larger = kd_alloc((size_t)capacity * sizeof *larger);
-        if (!larger) return kd_reader_short_of_memory(r);
-        if (r->nexpr > 0) memcpy(larger, r->expr, (size_t)r->nexpr * sizeof *larger);
-        kd_free(r->expr);
-        r->expr = larger;
-        r->expr_capacity = capacity;
-    }
+    const int place = kd_model_keep_expr(r->m, expr);
+    if (place < 0) kd_reader_short_of_memory(r);
+    if (place < 0) return -1;
     if (kd_expr_work_size(expr) > r->work_size) {
         double *work = kd_alloc((size_t)kd_expr_work_size(expr) * sizeof *work);
-        if (!work) return kd_reader_short_of_memory(r);
+        if (!work) kd_reader_short_of_memory(r);
+        if (!work) return -1;
         kd_free(r->work);
         r->work = work;
         r->work_size = kd_expr_work_size(expr);
     }
-    r->expr[r->nexpr++] = expr;
-    return true;
+    return place;
 }
 
 // Inside a repetition: compiled once, evaluated for each index.
@@ -327,19 +344,34 @@ static bool evaluate_repeated(kd_reader *r, kd_node *node, const char *key, doub
         kd_expr_error error = {0};
         kd_expr      *expr = NULL;
         r->denied[0] = '\0';
-        r->indices_vary = true;
+        r->indices_vary = r->parameters_live = true;
         kd_status status = kd_expr_compile(node->text, &symbols, &expr, &error);
-        r->indices_vary = false;
+        r->indices_vary = r->parameters_live = false;
         if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
         if (status < 0) return complain(r, node->line, node->column, node->first, 0, key, node->text, &error);
-        if (!keep(r, expr)) {
-            kd_expr_destroy(expr);
-            return false;
-        }
-        node->cache = r->nexpr;
+        const int place = keep(r, expr);
+        if (place < 0) return false;
+        node->cache = place + 1;
     }
-    *value = kd_expr_value(r->expr[node->cache - 1], r->index_value, r->work);
-    return true;
+    const kd_expr *expr = r->m->private->bindings.expr[node->cache - 1];
+    *value = kd_expr_value(expr, r->index_value, r->work);
+    return !kd_expr_has_parameters(expr) || kd_reader_pend(r, node, key, node->cache - 1, value);
+}
+
+// The same of a number that stands once: a second time with its parameters, if it has any
+static bool evaluate_once(kd_reader *r, const kd_node *node, int from, const char *key, const char *text, double *value)
+{
+    kd_symbols    symbols = {find_symbol, suggest_symbol, r};
+    kd_expr_error error = {0};
+    kd_expr      *expr = NULL;
+    r->reads_parameter = false;
+    if (!evaluate(r, node, from, key, text, value)) return false;
+    if (!r->reads_parameter) return true;
+    r->parameters_live = true;
+    const kd_status status = kd_expr_compile(text, &symbols, &expr, &error);
+    r->parameters_live = false;
+    const int place = status == KD_OK ? keep(r, expr) : -1;
+    return place >= 0 ? kd_reader_pend(r, node, key, place, value) : kd_reader_short_of_memory(r);
 }
 
 // The model keeps the expression of a number of a definition, for the writer. Repeated elements are written as numbers.
@@ -368,11 +400,20 @@ bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *valu
         *value = quantity.value;
         return keep_text(r, node, value);
     }
-    bool fine = r->nindices > 0 ? evaluate_repeated(r, node, key, value) : evaluate(r, node, 0, key, node->text, value);
+    bool fine =
+        r->nindices > 0 ? evaluate_repeated(r, node, key, value) : evaluate_once(r, node, 0, key, node->text, value);
     if (fine && isfinite(*value)) return keep_text(r, node, value);
     if (!fine) return false;
     kd_reader_complain(r, node, "'%s' is not finite: '%.60s'", key, node->text);
     return false;
+}
+
+// A parameter that was taken for a word of a list
+bool kd_reader_hold_parameter(kd_reader *r, const kd_node *node, const char *key, const char *name)
+{
+    double    value;
+    const int mark = r->npending;
+    return evaluate_once(r, node, 0, key, name, &value) && kd_reader_hold(r, mark);
 }
 
 // Digits that show that a number is not whole: 2.9999999999 is not 3
@@ -398,8 +439,9 @@ bool kd_reader_integer(kd_reader *r, kd_node *node, const char *key, int *value)
 {
     double            number;
     const char *const outer = r->unit;
+    const int         mark = r->npending;
     r->unit = "";
-    const bool fine = kd_reader_number(r, node, key, &number);
+    const bool fine = kd_reader_number(r, node, key, &number) && kd_reader_hold(r, mark);
     r->unit = outer;
     if (!fine) return false;
     if (fabs(number) > 1e9 || number != floor(number)) {
@@ -429,7 +471,9 @@ static bool expand_index(kd_reader *r, const kd_node *node, const char *text, si
     double value;
     char  *index = kd_reader_copy(r, text, length);
     if (!index) return false;
-    if (!evaluate(r, node, (int)(text - node->text), "index", index, &value)) return false;
+    const int mark = r->npending;
+    if (!evaluate_once(r, node, (int)(text - node->text), "index", index, &value)) return false;
+    if (!kd_reader_hold(r, mark)) return false;
     if (!(value >= 0.0 && value <= 1e9 && value == floor(value))) {
         kd_reader_complain(r, node, "the index '%.60s' in '%.60s' must be a whole number from 0 on, but is %.*g", index,
                            node->text, digits_of(value), value);

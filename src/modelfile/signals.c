@@ -53,6 +53,7 @@ bool kd_reader_rows(kd_reader *r, const kd_field *field, kd_node *node, char *de
     if (!fit(r, field, node, "columns", columns, def + field->second)) return false;
     double *matrix = kd_cut_double(&r->scratch, rows * columns);
     if (!matrix) return kd_reader_short_of_memory(r);
+    kd_reader_array(r, matrix, rows * columns, field->offset);
     if (!nested && !kd_reader_numbers(r, node, field->key, n, false, matrix)) return false;
     for (int i = 0; nested && i < rows; i++) {
         if (!kd_reader_numbers(r, &node->item[i], field->key, columns, false, matrix + i * columns)) return false;

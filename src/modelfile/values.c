@@ -91,9 +91,13 @@ static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, doub
                            field->key, node->type == KD_NODE_LIST ? node->n : 1);
         return false;
     }
+    const int mark = r->npending;
     if (!kd_reader_numbers(r, node, field->key, 6, false, diagonal)) return false;
     memset(value, 0, 36 * sizeof *value);
-    for (int i = 0; i < 6; i++) value[7 * i] = diagonal[i];
+    for (int i = 0; i < 6; i++) {
+        value[7 * i] = diagonal[i];
+        kd_reader_move(r, mark, &diagonal[i], &value[7 * i]);
+    }
     return true;
 }
 
@@ -112,6 +116,7 @@ static bool read_samples(kd_reader *r, const kd_field *field, const kd_node *nod
     }
     double *sample = kd_cut_double(&r->scratch, node->n);
     if (!sample) return kd_reader_short_of_memory(r);
+    kd_reader_array(r, sample, node->n, field->offset);
     for (int i = 0; i < node->n; i++) {
         if (!kd_reader_number(r, &node->item[i], field->key, &sample[i])) return false;
     }
@@ -132,11 +137,12 @@ static bool complain_orientation(kd_reader *r, const kd_node *node)
 
 static bool read_axis_angle(kd_reader *r, const kd_node *map, double *q)
 {
-    double axis[3], angle;
+    double    in[4], *axis = in, *angle = in + 3;
+    const int mark = r->npending;
     r->unit = "rad"; // of the angle
     kd_node *axis_node = kd_node_find(map, "axis"), *angle_node = kd_node_find(map, "angle");
     if (map->n != 2 || !axis_node || !angle_node) return complain_orientation(r, map);
-    if (!kd_reader_numbers(r, axis_node, "axis", 3, false, axis) || !kd_reader_number(r, angle_node, "angle", &angle)) {
+    if (!kd_reader_numbers(r, axis_node, "axis", 3, false, axis) || !kd_reader_number(r, angle_node, "angle", angle)) {
         return false;
     }
     double n = kd_vec_norm(kd_vec_of(axis));
@@ -144,9 +150,8 @@ static bool read_axis_angle(kd_reader *r, const kd_node *map, double *q)
         kd_reader_complain(r, axis_node, "'axis' must not be the zero vector");
         return false;
     }
-    double s = sin(0.5 * angle) / n;
-    kd_quat_to(kd_quat_normalised((kd_quat){cos(0.5 * angle), s * axis[0], s * axis[1], s * axis[2]}), q);
-    return true;
+    kd_make_axis_angle(in, q);
+    return kd_reader_compose(r, mark, KD_MAKE_AXIS_ANGLE, in, 4, q);
 }
 
 // Rz(yaw) Ry(pitch) Rx(roll)
@@ -154,6 +159,7 @@ static bool read_cardan(kd_reader *r, const kd_node *map, double *q)
 {
     static const char *const word[] = {"roll", "pitch", "yaw"};
     double                   angle[3] = {0, 0, 0};
+    const int                mark = r->npending;
     r->unit = "rad";
     int given = 0;
     for (int i = 0; i < 3; i++) {
@@ -163,9 +169,8 @@ static bool read_cardan(kd_reader *r, const kd_node *map, double *q)
         if (!kd_reader_number(r, node, word[i], &angle[i])) return false;
     }
     if (given == 0 || given != map->n) return complain_orientation(r, map);
-    kd_quat z = kd_quat_exp(kd_vec(0, 0, angle[2])), y = kd_quat_exp(kd_vec(0, angle[1], 0));
-    kd_quat_to(kd_quat_normalised(kd_quat_mul(z, kd_quat_mul(y, kd_quat_exp(kd_vec(angle[0], 0, 0))))), q);
-    return true;
+    kd_make_cardan(angle, q);
+    return kd_reader_compose(r, mark, KD_MAKE_CARDAN, angle, 3, q);
 }
 
 static bool read_orientation(kd_reader *r, const kd_field *field, kd_node *node, double *q)
@@ -218,7 +223,7 @@ static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, 
     if (text && kd_model_use_parameter(r->m, text, &number) && number >= 0 && number < count &&
         number == floor(number)) {
         *value = (int)number;
-        return true;
+        return kd_reader_hold_parameter(r, node, field->key, text);
     }
     char        list[300] = "";
     const char *near = text ? kd_nearest_word(text, field->words, count) : NULL;
@@ -334,7 +339,8 @@ static bool read_terms(kd_reader *r, const kd_field *field, const kd_node *node,
 static bool read_span(kd_reader *r, kd_node *map, int kind, kd_shape *shape)
 {
     const char *word = kd_schema_of(KD_SCHEMA_SHAPE)->kinds[kind].word;
-    double      from[3], to[3];
+    double      ends[6], *from = ends, *to = ends + 3;
+    const int   mark = r->npending;
     kd_node    *from_node = kd_node_find(map, "from"), *to_node = kd_node_find(map, "to");
     int         radii = kind == KD_TUBE ? 2 : 1;
     if (kind != KD_ROD && kind != KD_CYLINDER && kind != KD_TUBE) {
@@ -362,14 +368,8 @@ static bool read_span(kd_reader *r, kd_node *map, int kind, kd_shape *shape)
         kd_reader_complain(r, from_node, "'from' and 'to' must be different points");
         return false;
     }
-    shape->size[radii] = length;
-    for (int i = 0; i < 3; i++) shape->position[i] = 0.5 * (from[i] + to[i]);
-    // the shortest turn from z to d: about z x d by their angle; any axis across z will do for half a turn
-    double  across = hypot(d.x, d.y), half = 0.5 * atan2(across, d.z);
-    kd_vec3 axis = across > 0.0 ? kd_vec(-d.y / across, d.x / across, 0.0) : kd_vec(1, 0, 0);
-    kd_quat q = {cos(half), sin(half) * axis.x, sin(half) * axis.y, 0.0};
-    kd_quat_to(q, shape->orientation);
-    return true;
+    kd_make_span(from, to, shape);
+    return kd_reader_compose(r, mark, KD_MAKE_SPAN, ends, 6, shape);
 }
 
 static bool read_shape(kd_reader *r, kd_node *node, kd_shape *shape)
@@ -433,8 +433,12 @@ static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node 
     switch (field->type) {
     case KD_FIELD_NUMBER:
         if ((field->flags & KD_FIELD_EQUAL) && node->type == KD_NODE_SCALAR) {
+            const int mark = r->npending;
             if (!kd_reader_number(r, node, field->key, number)) return false;
-            for (int i = 1; i < n; i++) number[i] = number[0];
+            for (int i = 1; i < n; i++) {
+                number[i] = number[0];
+                if (!kd_reader_spread(r, mark, number, &number[i])) return false;
+            }
             return true;
         }
         if (!kd_reader_numbers(r, node, field->key, n, maybe, number)) return false;

@@ -15,6 +15,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "math/dense.h"
+#include "probe/probe.h"
 #include "results/file.h"
 
 enum { NAME = 160, TOLD = 5, LARGEST = 1000000 /* entries of a matrix that is decomposed */ };
@@ -263,10 +264,30 @@ static void put_head(FILE *file, const kd_postmortem *f)
     if (f->explanation) fprintf(file, "\n== step sizes ==\n\n%s", f->explanation);
 }
 
-kd_status kd_postmortem_save(const kd_postmortem *f, const char *path, char *message, size_t size)
+// A state that was shown without accelerations gets those of its forces and multipliers, where there are any
+static kd_status complete(const kd_postmortem *f, kd_state **x)
 {
-    work      w = {0};
-    kd_status status = make_work(&w, f->eom);
+    kd_probe *probe = NULL;
+    kd_status status = kd_state_create(f->eom, x);
+    if (status >= 0) status = kd_state_copy(f->x, *x);
+    if (status >= 0) status = kd_probe_create_nameless(f->eom, f->inputs, &probe);
+    if (status >= 0) status = kd_probe_set(probe, f->x);
+    const double *a = status >= 0 ? kd_probe_values(probe, KD_GROUP_A) : NULL;
+    if (a) memcpy((*x)->a, a, (size_t)kd_eom_dims(f->eom).nv * sizeof *a);
+    if (a) (*x)->unsolved = false;
+    kd_probe_destroy(probe);
+    return status;
+}
+
+kd_status kd_postmortem_save(const kd_postmortem *facts, const char *path, char *message, size_t size)
+{
+    work                 w = {0};
+    kd_state            *x = NULL;
+    kd_postmortem        all = *facts;
+    const kd_postmortem *f = &all;
+    kd_status            status = f->x->unsolved ? complete(facts, &x) : KD_OK;
+    if (x) all.x = x;
+    if (status >= 0) status = make_work(&w, f->eom);
     if (status < 0) {
         kd_text(message, size, "out of memory while writing '%s'", path);
         goto done;
@@ -280,6 +301,7 @@ kd_status kd_postmortem_save(const kd_postmortem *f, const char *path, char *mes
     put_state(w.file, f->eom, f->x);
     status = kd_file_close(w.file, path, message, size);
 done:
+    kd_state_destroy(x);
     kd_eom_data_destroy(w.data);
     kd_arena_release(&w.arena);
     return status;

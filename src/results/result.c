@@ -43,6 +43,7 @@ kd_statistic kd_result_statistic(const kd_certificate *c, int i)
         {"solves", "Newton and error solves", true, false, (double)s->solves},
         {"newton_updates", "new Newton matrices inside an iteration", true, false, (double)s->newton_updates},
         {"projections", "projections onto the constraints", true, true, (double)s->projections},
+        {"accelerations", "accelerations solved for output", true, true, (double)s->accelerations},
         {"h_last", "last step size [s]", false, false, s->h_last},
         {"wall_seconds", "wall time [s]", false, false, c->wall_seconds},
     };

@@ -53,7 +53,7 @@ typedef struct kd_statistic {
     bool        special; // of some methods only: 0 says nothing
     double      value;
 } kd_statistic;
-enum { KD_STATISTICS = 25 };
+enum { KD_STATISTICS = 26 };
 kd_statistic kd_result_statistic(const kd_certificate *certificate, int i);
 
 // Comment lines (version, title, settings, statistics, certificate, units), header line, one row per output time.

@@ -76,6 +76,7 @@ struct kd_certifier {
     double         energy_known;  // [J] kinetic and potential at t_known
     double        *value;         // (largest number of rows)
     const double  *a;             // (nv) accelerations that are judged: those of the probe
+    double        *solved;        // (nv) accelerations that the simulation gives
     segment        segment[SEGMENTS];
     int            nsegments;
     double         t_known;                     // powers and work are known up to here
@@ -128,6 +129,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
     c->inputs = *kd_probe_inputs(probe);
     kd_dims D = c->dims = kd_eom_dims(c->eom);
     c->value = kd_cut_double(&c->arena, largest_rows(c->eom));
+    c->solved = kd_cut_double(&c->arena, D.nv);
     c->errors = kd_cut_double(&c->arena, D.nv + 2 * D.ne);
     for (int k = 0; k < 3; k++) {
         c->knot[k].x = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
@@ -197,10 +199,14 @@ static double largest_of(const double *x, int n)
 }
 
 // Leave the point at x with the acceleration that is judged: that of x if it belongs to its forces and multipliers,
-// else the one that those give
-static kd_status go_to_judged(kd_certifier *c, const kd_state *x)
+// else the one that those give. Where M does not determine it, the simulation that has shown x solves for it.
+static kd_status go_to_judged(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     kd_status status = kd_probe_set(c->probe, x);
+    if (status >= 0) status = kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
+    if (status != KD_ERR_SINGULAR_MASS || !x->unsolved || !simulation) return status;
+    status = kd_simulation_accelerations(simulation, x, c->solved);
+    if (status >= 0) status = kd_probe_set_with(c->probe, x, c->solved);
     return status < 0 ? status : kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
 }
 
@@ -285,12 +291,12 @@ static void note_step(kd_certifier *c, const kd_simulation *simulation)
 
 // Powers of drives depend on accelerations and multipliers: those of the state are taken, a found where the state does
 // not tell it.
-static kd_status power_at(kd_certifier *c, const kd_state *x, double power[POWERS])
+static kd_status power_at(kd_certifier *c, kd_simulation *simulation, const kd_state *x, double power[POWERS])
 {
     kd_energies energies = {0};
     kd_status   status = KD_OK;
     if (c->has_drives)
-        status = go_to_judged(c, x);
+        status = go_to_judged(c, simulation, x);
     else if (kd_eom_at_state(c->data, &c->inputs, x, KD_STAGE_ACCELERATION) != KD_EVAL_OK)
         status = fault_of(c);
     if (status >= 0 && kd_eom_energies(c->data, &energies) != KD_EVAL_OK) status = fault_of(c);
@@ -301,19 +307,19 @@ static kd_status power_at(kd_certifier *c, const kd_state *x, double power[POWER
 
 // Do powers change with accelerations, auxiliary variables and multipliers? Asked at each step: a drive that stands
 // still does not tell.
-static kd_status look_for_drives(kd_certifier *c, const kd_state *x)
+static kd_status look_for_drives(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     double    here[POWERS], moved[POWERS];
     kd_state *y = c->inside;
     if (c->has_drives) return KD_OK;
-    kd_status status = power_at(c, x, here);
+    kd_status status = power_at(c, simulation, x, here);
     if (status < 0) return status;
     kd_state_copy(x, y);
     for (int i = 0; i < c->dims.nv; i++) y->a[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nw; i++) y->w[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nlambda; i++) y->lambda[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nmu; i++) y->mu[i] += 1 + 0.1 * i;
-    if (power_at(c, y, moved) < 0) return KD_OK; // such accelerations do not occur
+    if (power_at(c, simulation, y, moved) < 0) return KD_OK; // such accelerations do not occur
     c->has_drives = here[0] != moved[0] || here[1] != moved[1];
     return KD_OK;
 }
@@ -321,7 +327,7 @@ static kd_status look_for_drives(kd_certifier *c, const kd_state *x)
 // ---- states inside a step -------------------------------------------------------------------------------------------
 
 // The end of a step as a knot of the interpolation; the oldest one is dropped
-static kd_status add_knot(kd_certifier *c, const kd_state *x)
+static kd_status add_knot(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     kd_dims d = c->dims;
     knot    old = c->knot[0];
@@ -331,11 +337,11 @@ static kd_status add_knot(kd_certifier *c, const kd_state *x)
     knot *k = &c->knot[2];
     k->t = x->t;
     memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
-    memcpy(k->rate + d.np, x->a, (size_t)d.nv * sizeof(double));
-    kd_status status = go_to(c, x);
+    kd_status status = x->unsolved ? go_to_judged(c, simulation, x) : go_to(c, x);
     if (status < 0) return status;
+    memcpy(k->rate + d.np, x->unsolved ? c->a : x->a, (size_t)d.nv * sizeof(double));
     if (kd_eom_eval(c->data, KD_KINEMATICS, k->rate) != KD_EVAL_OK) return fault_of(c);
-    kd_eom_at_acceleration(c->data, x->a, x->w, x->lambda, x->mu);
+    if (!x->unsolved) kd_eom_at_acceleration(c->data, x->a, x->w, x->lambda, x->mu);
     if (d.nr > 0 && kd_eom_eval(c->data, KD_B, k->rate + d.np + d.nv) != KD_EVAL_OK) return fault_of(c);
     if (c->nknots < 3) c->nknots++;
     return KD_OK;
@@ -423,7 +429,7 @@ static kd_status add_segments(kd_certifier *c, kd_simulation *simulation, double
             s.power[j][which] = c->power[which] + node[j] * (end[which] - c->power[which]);
     for (int j = 1; simulation && j < NODES - 1; j++) {
         kd_status status = go_inside(c, simulation, s.t0 + node[j] * (s.t1 - s.t0));
-        if (status >= 0) status = power_at(c, c->inside, s.power[j]);
+        if (status >= 0) status = power_at(c, simulation, c->inside, s.power[j]);
         if (status < 0) return status;
     }
     if (depth == MAX_DEPTH || is_smooth(c, &s)) {
@@ -509,13 +515,13 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
     book_leap(c);
     if (start > c->t_known) { // steps that were not shown
         status = kd_simulation_inside(simulation, start, c->inside);
-        if (status >= 0) status = power_at(c, c->inside, end);
+        if (status >= 0) status = power_at(c, simulation, c->inside, end);
         if (status >= 0) status = add_segments(c, NULL, start, end, MAX_DEPTH);
         c->nsegments = c->nknots = 0;
     }
-    if (status >= 0 && simulation) status = add_knot(c, last);
-    if (status >= 0 && simulation) status = look_for_drives(c, last);
-    if (status >= 0) status = power_at(c, last, end);
+    if (status >= 0 && simulation) status = add_knot(c, simulation, last);
+    if (status >= 0 && simulation) status = look_for_drives(c, simulation, last);
+    if (status >= 0) status = power_at(c, simulation, last, end);
     if (status < 0) return status;
     bool has_power = c->power[0] != 0 || c->power[1] != 0 || end[0] != 0 || end[1] != 0;
     status = add_segments(c, has_power ? simulation : NULL, last->t, end, has_power && simulation ? 0 : MAX_DEPTH);
@@ -534,9 +540,9 @@ static double work_at(const kd_certifier *c, double t, int which)
 
 static kd_status start_work(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
-    kd_status status = simulation ? add_knot(c, x) : KD_OK;
-    if (status >= 0 && simulation) status = look_for_drives(c, x);
-    if (status >= 0) status = power_at(c, x, c->power);
+    kd_status status = simulation ? add_knot(c, simulation, x) : KD_OK;
+    if (status >= 0 && simulation) status = look_for_drives(c, simulation, x);
+    if (status >= 0) status = power_at(c, simulation, x, c->power);
     c->t_known = x->t;
     kd_energies e = {0};
     if (status >= 0) status = energy_of(c, x, &e);
@@ -637,6 +643,18 @@ static void note_rounding(kd_certifier *c)
     r->energy_rounding = ROUNDING * DBL_EPSILON * sqrt((double)r->states) * terms;
 }
 
+// The point at x, the last thing that is looked at. Its accelerations may be known: those of the last knot
+static kd_status go_to_end(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+{
+    const knot  *k = &c->knot[2];
+    const size_t motion = (size_t)(c->dims.np + c->dims.nv + c->dims.nr) * sizeof(double);
+    if (!simulation || x != kd_simulation_state(simulation) || !x->unsolved || c->nknots == 0 || k->t != x->t ||
+        memcmp(k->x, x->p, motion) != 0)
+        return go_to_judged(c, simulation, x);
+    kd_status status = kd_probe_set_with(c->probe, x, k->rate + c->dims.np);
+    return status < 0 ? status : kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
+}
+
 // The work up to x, then the point of evaluation at x with the acceleration that is judged, then the energies there
 static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
@@ -646,7 +664,7 @@ static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, co
         status = c->certificate.states == 0 ? start_work(c, simulation, x)
                  : is_jump(c, x)            ? jump(c, simulation, x)
                                             : follow_steps(c, simulation, x);
-    if (status >= 0) status = go_to_judged(c, x);
+    if (status >= 0) status = go_to_end(c, simulation, x);
     if (status < 0 || !c->certificate.has_energy) return status;
     if (kd_eom_energies(c->data, &energies) != KD_EVAL_OK) return fault_of(c);
     note_energies(c, x->t, &energies);

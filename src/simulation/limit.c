@@ -111,6 +111,7 @@ kd_status kd_limit_solve(kd_limit *self, kd_state *x)
     kd_eval answer = kd_acceleration_contacts(self->acceleration, x->t, x->p, x->s);
     if (answer == KD_EVAL_OK)
         answer = kd_acceleration_solve(self->acceleration, x->t, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu);
+    if (answer == KD_EVAL_OK) x->unsolved = false;
     return solver_fault(self, answer);
 }
 

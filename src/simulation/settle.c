@@ -101,6 +101,7 @@ kd_eval kd_rows_solve(kd_event_rows *self)
     kd_eval answer = kd_acceleration_solve(self->solver, x->t, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu);
     self->of_solver = answer != KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
+    x->unsolved = false;
     kd_eom_at_acceleration(d, x->a, x->w, x->lambda, x->mu);
     answer = kd_eom_eval(d, KD_GII, self->gII);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(d, KD_HI, self->hI);

@@ -43,6 +43,7 @@ kd_simulation_options kd_simulation_options_default(void)
         .initial = kd_initial_options_default(),
         .events = kd_event_options_default(),
         .verify = true,
+        .accelerations = true,
     };
 }
 
@@ -60,9 +61,14 @@ struct kd_simulation {
     kd_acceleration           *least;   // redundant rows (SVD): multipliers of least norm; NULL: no need
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
-    kd_hybrid                 *hybrid; // NULL: the equations are smooth
-    kd_eom_data               *data;   // where watchers look: of whoever asks, until the next does
-    kd_rank_watch             *ranks;  // NULL: no constraints, or too many of them (unwatched)
+    kd_hybrid                 *hybrid;        // NULL: the equations are smooth
+    kd_probe                  *probe;         // of who asks by name; NULL: nobody has asked
+    const kd_state            *seen;          // the state that is shown, or x
+    unsigned long              version, read; // of that state; of the one that the probe is set to
+    bool                       lazy;          // accelerations of states that are shown are left to who asks
+    long                       solved;        // accelerations for states that were shown
+    kd_eom_data               *data;          // where watchers look: of whoever asks, until the next does
+    kd_rank_watch             *ranks;         // NULL: no constraints, or too many of them (unwatched)
     bool                       unwatched;
     kd_collapse               *collapse;
     kd_unseen                 *search; // NULL: there is nothing to be searched, or it is not wanted
@@ -127,11 +133,19 @@ static kd_status integrator_dense(kd_simulation *s, double t)
     return status;
 }
 
+// Does the form carry accelerations along, or solve for them with the rest of a state?
+static bool keeps_accelerations(const kd_simulation *s)
+{
+    return s->opt.formulation == KD_PSF || s->dae->methods->complete;
+}
+
 // Accelerations of a state for forms that do not keep them
 static kd_status set_acceleration(kd_simulation *s, double t, const double *x, kd_state *state)
 {
+    state->unsolved = false;
     if (s->opt.formulation == KD_PSF) return KD_OK;
     kd_dims D = kd_eom_dims(s->eom);
+    s->solved += !s->dae->methods->complete;
     if (s->dae->methods->complete) { // gives what x does not have, accelerations among it
         if (s->dae->methods->complete(s->dae->impl, t, x, state->p + s->dae->nstate) == KD_EVAL_OK) return KD_OK;
     } else if (s->dae->methods->acceleration) {
@@ -174,7 +188,8 @@ static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *s
         return KD_OK;
     }
     kd_formulation_unpack(s->dae, t, x, state);
-    kd_status status = s->opt.output ? set_acceleration(s, t, x, state) : KD_OK;
+    state->unsolved = !keeps_accelerations(s);
+    kd_status status = s->opt.output && !s->lazy ? set_acceleration(s, t, x, state) : KD_OK;
     return status < 0 || !is_watched(s) ? status : set_least_norm(s, state);
 }
 
@@ -197,7 +212,7 @@ static kd_status finish(kd_simulation *s, kd_status status)
 {
     double        t;
     const double *x = present_vector(s, &t);
-    if (s->opt.output || status == KD_ERR_CALLBACK_STOP || t != s->x->t) return status;
+    if ((s->opt.output && !s->lazy) || status == KD_ERR_CALLBACK_STOP || t != s->x->t) return status;
     char      kept[sizeof s->message];
     kd_status last;
     memcpy(kept, s->message, sizeof kept);
@@ -343,6 +358,9 @@ static kd_status start(kd_simulation *s, bool created)
     measure_assumed(s);
     s->from = s->x->t;
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
+    s->x->unsolved = s->x->unsolved && status < 0;
+    s->seen = s->x;
+    s->version++;
     if (status >= 0) {
         s->started = status;
         kd_text(s->news, sizeof s->news, "%s", s->message);
@@ -431,7 +449,18 @@ static kd_status inside(double t, kd_state *x, void *context)
     if (status < 0) return status;
     kd_state_copy(s->x, x);
     kd_formulation_unpack(s->dae, t, s->vector, x);
+    x->unsolved = !keeps_accelerations(s);
     return set_least_norm(s, x);
+}
+
+// Are accelerations left to who asks for them? Where M determines them from forces and multipliers, and nothing here
+// needs them
+static bool leaves_accelerations(kd_simulation *s)
+{
+    double *a = s->xdot;
+    return !s->opt.accelerations && !keeps_accelerations(s) && !s->least && kd_eom_definition(s->eom)->acceleration &&
+           kd_eom_at_state(s->data, &s->inputs, s->x, KD_STAGE_ACCELERATION) == KD_EVAL_OK &&
+           kd_eom_acceleration(s->data, a) == KD_EVAL_OK;
 }
 
 static kd_status create_search(kd_simulation *s)
@@ -492,6 +521,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
     if (status < 0) goto failed;
+    s->lazy = leaves_accelerations(s);
     *simulation = s;
     return status;
 failed:
@@ -508,6 +538,7 @@ void kd_simulation_destroy(kd_simulation *s)
     kd_collapse_destroy(s->collapse);
     kd_unseen_destroy(s->search);
     kd_verify_destroy(s->verify);
+    kd_probe_destroy(s->probe);
     kd_eom_data_destroy(s->data);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
@@ -547,7 +578,12 @@ kd_status kd_simulation_resume(kd_simulation *s)
 
 static kd_status show(kd_simulation *s, const kd_state *x, bool at_time)
 {
-    if (!s->opt.output || s->opt.output(x, at_time, s->opt.context) == KD_EVAL_OK) return KD_OK;
+    s->seen = x;
+    s->version++;
+    const kd_eval answer = s->opt.output ? s->opt.output(x, at_time, s->opt.context) : KD_EVAL_OK;
+    s->seen = s->x;
+    s->version++;
+    if (answer == KD_EVAL_OK) return KD_OK;
     kd_text(s->message, sizeof s->message, "stopped by the output function at t = %.9g", x->t);
     return KD_STOPPED;
 }
@@ -778,6 +814,7 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
     s->busy = true;
     kd_status status = run_to(s, t_end);
     s->busy = false;
+    s->version++;
     return status;
 }
 
@@ -817,6 +854,38 @@ kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
     return inside(t, x, s);
 }
 
+kd_status kd_simulation_accelerations(kd_simulation *s, const kd_state *x, double *a)
+{
+    if (!s || !a || !kd_state_fits(s->eom, x)) return KD_ERR_ARGUMENT;
+    if (s->inside) return KD_ERR_BUSY;
+    const size_t size = (size_t)kd_eom_dims(s->eom).nv * sizeof *a;
+    if (!x->unsolved || keeps_accelerations(s)) {
+        memcpy(a, x->a, size);
+        return KD_OK;
+    }
+    kd_formulation_pack(s->dae, x, s->vector);
+    s->solved++;
+    if (s->dae->methods->start(s->dae->impl, x->t, s->vector, s->xdot) == KD_EVAL_OK) {
+        memcpy(a, s->xdot + kd_eom_dims(s->eom).np, size);
+        return KD_OK;
+    }
+    const char *text = "";
+    return s->dae->methods->fault(s->dae->impl, &text);
+}
+
+kd_probe *kd_simulation_probe(kd_simulation *s)
+{
+    if (!s) return NULL;
+    if (!s->probe && kd_probe_create(s->eom, &s->inputs, &s->probe) < 0) return NULL;
+    if (s->read != s->version && kd_probe_set(s->probe, s->seen) >= 0) s->read = s->version;
+    return s->probe;
+}
+
+double kd_simulation_output(kd_simulation *s, const char *name)
+{
+    return kd_probe_read(kd_simulation_probe(s), name);
+}
+
 const char *kd_simulation_not_searched(const kd_simulation *s, int i)
 {
     const char *name = s && i >= 0 ? kd_eom_unsearched(s->eom, i) : NULL;
@@ -838,14 +907,18 @@ long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
 kd_verification kd_simulation_verification(const kd_simulation *s)
 {
     if (!s) return (kd_verification){.why_not = "there is no simulation"};
-    if (s->verify) return *kd_verify_result(s->verify);
-    return (kd_verification){.why_not = why_not_verified(s)};
+    kd_verification v = {.why_not = why_not_verified(s)};
+    if (s->verify) v = *kd_verify_result(s->verify);
+    v.lost = kd_unseen_lost(s->search, &v.lost_by);
+    return v;
 }
 
 kd_stats kd_simulation_stats(const kd_simulation *s)
 {
     if (!s) return (kd_stats){0};
-    return s->methods->stats(s->integrator);
+    kd_stats stats = s->methods->stats(s->integrator);
+    stats.accelerations = s->solved;
+    return stats;
 }
 
 const char *kd_simulation_message(const kd_simulation *s)

@@ -16,7 +16,7 @@ void *kd_grow(void *array, int count, int *capacity, size_t size)
     return memory;
 }
 
-enum { PAIRS, MEASURES, SLOTS, ROWS_G, ROWS_H, LOADS, TURNS, EXPRS };
+enum { PAIRS, MEASURES, SLOTS, ROWS_G, ROWS_H, LOADS, TURNS, EXPRS, PAIR_ENDS };
 
 // Room for one more entry of an array of the system; leaves the function when there is none.
 #define GROW(s, field, count, index)                                                                                   \
@@ -39,15 +39,25 @@ static bool add_path(kd_system *s, kd_pair *pair)
     return true;
 }
 
+void kd_system_place_pair(kd_system *s, int i)
+{
+    kd_pair *pair = &s->pair[i];
+    kd_anchor_in_link(s, s->pair_ends[i].from, &pair->ra, &pair->Ra);
+    kd_anchor_in_link(s, s->pair_ends[i].to, &pair->rb, &pair->Rb);
+}
+
 #define FAILED (-1)
 int kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to)
 {
     GROW(s, pair, npairs, PAIRS);
+    void *grown_ends = kd_grow(s->pair_ends, s->npairs, &s->capacity[PAIR_ENDS], sizeof *s->pair_ends);
+    if (!grown_ends) return FAILED;
+    s->pair_ends = grown_ends;
+    s->pair_ends[s->npairs] = (kd_pair_ends){from, to};
     kd_pair *pair = &s->pair[s->npairs];
     pair->a = link_of(s, from);
     pair->b = link_of(s, to);
-    kd_anchor_in_link(s, from, &pair->ra, &pair->Ra);
-    kd_anchor_in_link(s, to, &pair->rb, &pair->Rb);
+    kd_system_place_pair(s, s->npairs);
     if (!s->bare_paths && !add_path(s, pair)) return FAILED;
     return s->npairs++;
 }
@@ -61,12 +71,25 @@ int kd_system_joint_pair(kd_system *s, int joint)
 
 static const kd_anchor world = {.body = -1, .R = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
+// From the ground to a point of a body, axes of the body
+static int pair_to_body(kd_system *s, int body, kd_vec3 r)
+{
+    kd_anchor *at = kd_arena_cut(&s->arena, 1, sizeof *at);
+    if (!at) return FAILED;
+    *at = (kd_anchor){.body = body, .r = r, .R = kd_mat_identity()};
+    return kd_system_pair(s, &world, at);
+}
+
 int kd_system_body_pair(kd_system *s, int body)
 {
-    kd_anchor at = world;
-    at.body = body;
-    if (s->body_pair[body] < 0) s->body_pair[body] = kd_system_pair(s, &world, &at);
+    if (s->body_pair[body] < 0) s->body_pair[body] = pair_to_body(s, body, kd_vec(0, 0, 0));
     return s->body_pair[body];
+}
+
+int kd_system_centre_pair(kd_system *s, int body)
+{
+    if (s->centre_pair[body] < 0) s->centre_pair[body] = pair_to_body(s, body, s->model->body[body].centre);
+    return s->centre_pair[body];
 }
 
 int kd_system_frame_pair(kd_system *s, int frame)

@@ -63,24 +63,39 @@ static void in_z(const kd_block_def *def, const double *given, int count, int n,
     for (int i = 0; i < count; i++) add_power(n, power - i, given[i] * pow(0.5 * def->period, n - power + i), out);
 }
 
-static bool realise(kd_system *s, kd_sampler *b)
+// Row 0 of A, then C and D, from the coefficients; the rest of A and B does not depend on them.
+static void realise(const kd_block_def *def, double *A, double *C, double *D)
 {
-    const kd_block_def *def = &b->block->def;
-    const int           n = def->nstates;
-    double              num[COEFFICIENTS], den[COEFFICIENTS];
-    double             *A = kd_cut_double(&s->arena, n * n), *B = kd_cut_double(&s->arena, n);
-    double             *C = kd_cut_double(&s->arena, n), *D = kd_cut_double(&s->arena, 1);
-    if (s->arena.failed) return false;
+    const int n = def->nstates;
+    double    num[COEFFICIENTS], den[COEFFICIENTS];
     in_z(def, def->numerator, def->nnumerator, n, num);
     in_z(def, def->denominator, def->ndenominator, n, den);
     *D = num[0] / den[0];
     for (int i = 0; i < n; i++) {
         A[i] = -den[i + 1] / den[0];
         C[i] = (num[i + 1] - den[i + 1] * *D) / den[0];
-        if (i > 0) A[n * i + i - 1] = 1.0;
     }
+}
+
+void kd_system_set_blocks(kd_system *s)
+{
+    for (int i = 0; i < s->model->nblocks && !s->for_start; i++) {
+        kd_sampler *b = &s->block[i];
+        if (b->made[0]) realise(&b->block->def, b->made[0], b->made[1], b->made[2]);
+    }
+}
+
+static bool make_matrices(kd_system *s, kd_sampler *b)
+{
+    const kd_block_def *def = &b->block->def;
+    const int           n = def->nstates;
+    double             *A = kd_cut_double(&s->arena, n * n), *B = kd_cut_double(&s->arena, n);
+    double             *C = kd_cut_double(&s->arena, n), *D = kd_cut_double(&s->arena, 1);
+    if (s->arena.failed) return false;
+    for (int i = 1; i < n; i++) A[n * i + i - 1] = 1.0;
     if (n > 0) B[0] = 1.0;
-    b->A = A, b->B = B, b->C = C, b->D = D;
+    b->A = b->made[0] = A, b->B = B, b->C = b->made[1] = C, b->D = b->made[2] = D;
+    realise(def, A, C, D);
     return true;
 }
 
@@ -137,7 +152,7 @@ static kd_status make_block(kd_system *s, int i, char *message, size_t size)
         status = compile(s, &of, def->input[k], NULL, 0, &b->input[k]);
     if (status != KD_OK) return status;
     b->A = def->A, b->B = def->B, b->C = def->C, b->D = def->D;
-    if (def->kind == KD_BLOCK_TRANSFER) return realise(s, b) ? KD_OK : KD_ERR_MEMORY;
+    if (def->kind == KD_BLOCK_TRANSFER) return make_matrices(s, b) ? KD_OK : KD_ERR_MEMORY;
     if (def->kind != KD_BLOCK_EXPRESSION) return KD_OK;
     if (!list_names(s, i, &local)) return KD_ERR_MEMORY;
     for (int k = 0; k < def->noutputs && status == KD_OK; k++)

@@ -20,6 +20,7 @@ typedef struct kd_sampler {
     kd_expr        *output[KD_MAX_SIGNALS];     // (noutputs), (nstates) of a block of expressions
     kd_expr        *next[KD_MAX_SIGNALS];       // NULL: unchanged
     const double   *A, *B, *C, *D;              // state space and transfer function, row by row; D NULL: 0
+    double         *made[3];                    // of a transfer function: A, C, D; NULL
 } kd_sampler;
 
 typedef enum kd_target { KD_TARGET_Z, KD_TARGET_R, KD_TARGET_V } kd_target;

@@ -112,6 +112,7 @@ kd_work *kd_work_create(const kd_system *s)
     kd_work *w = kd_alloc(sizeof *w);
     if (!w) return NULL;
     w->system = s;
+    w->generation = s->generation;
     bool made = create_motion(w);
     cut_arrays(w);
     cut_changes(w);
@@ -152,6 +153,7 @@ void kd_work_time(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     if (w->time_stamp == x->time_stamp) return;
+    if (w->generation != s->generation) kd_work_renew(w);
     w->time_stamp = x->time_stamp;
     w->t = x->t;
     for (int k = 0; k < s->ntime_slots; k++) { // variables that do not depend on the state
@@ -368,6 +370,19 @@ void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
     fill_slots(w, 1, from.slots, upto.slots);
     if (extent >= KD_FOR_LOADS) fill_states(w, x->r, from.slots, upto.slots);
     w->moved_to = upto;
+}
+
+void kd_work_dofs(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_time(w, x);
+    for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
+    spread(s, x->v, w->dx);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].measures; i++) {
+        if (s->measure[i].kind != KD_MEASURE_DOF) continue;
+        w->value[i] = dof_value(w, s->measure[i].dof);
+        w->rate[i] = w->dx[s->measure[i].dof];
+    }
 }
 
 static kd_vec3 gravity_of(const kd_system *s)

@@ -85,7 +85,7 @@ void kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, c
     kd_expr *expr = NULL;
     if (b->status != KD_OK) return;
     for (int i = 0; i < nlocal; i++)
-        if (local[i].slot < 0) b->status = KD_ERR_MEMORY;
+        if (local[i].slot == -1) b->status = KD_ERR_MEMORY;
     if (b->status == KD_OK)
         b->status = kd_system_compile(b->s, text, b->element, source, false, local, nlocal, &expr, b->message, b->size);
     kd_row *row = b->status == KD_OK ? kd_system_new_row(b->s, nonholonomic) : NULL;
@@ -101,6 +101,24 @@ void kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, c
     else
         for (int i = 0; i < row->nterms; i++) row->slot[i] = kd_expr_slot(expr, i);
     name_row(b, row, what);
+}
+
+// The numbers of a row that come from the model, when it is made and when parameters change
+void kd_row_set(const kd_system *s, kd_row *row)
+{
+    const kd_model      *m = s->model;
+    const kd_joint      *j = row->joint >= 0 ? &m->joint[row->joint] : NULL;
+    const kd_constraint *c = row->constraint >= 0 ? &m->constraint[row->constraint] : NULL;
+    const bool           one_sided = row->force >= 0 && row->direction < 0;
+    if (row->offset_of) row->offset = row->cosine ? cos(*row->offset_of) : *row->offset_of;
+    if (row->offset_of && one_sided) row->offset *= row->coefficient[0];
+    if (row->coefficient_of) memcpy(row->coefficient, row->coefficient_of, (size_t)row->nterms * sizeof(double));
+    if (row->scale_of) row->scale = *row->scale_of;
+    if (row->restitution_of) row->restitution = *row->restitution_of;
+    if (j && j->def.kind == KD_SCREW && row->nterms == 2) row->coefficient[1] = -j->def.pitch / (2.0 * KD_PI);
+    if (c && row->wheel)
+        kd_wheel_create(row->wheel, &c->def.rail, c->wheel_curve >= 0 ? m->curve[c->wheel_curve].curve : NULL,
+                        c->rail_curve >= 0 ? m->curve[c->rail_curve].curve : NULL);
 }
 
 // ---- joints ---------------------------------------------------------------------------------------------------------
@@ -133,7 +151,8 @@ static void close_joint(kd_row_builder *b, int joint)
             return;
         }
         int slot[] = {kd_system_slot(b->s, KD_SLOT_MEASURE, along, 0), kd_system_slot(b->s, KD_SLOT_MEASURE, angle, 0)};
-        kd_row_linear(b, false, 2, slot, (const double[]){1.0, -j->def.pitch / (2.0 * KD_PI)}, "advance of the screw");
+        kd_row *row = kd_row_linear(b, false, 2, slot, (const double[]){1.0, 0.0}, "advance of the screw");
+        if (row) kd_row_set(b->s, row);
     }
 }
 
@@ -166,26 +185,28 @@ static void add_constraint(kd_row_builder *b, const kd_constraint *c)
 }
 
 // Dry friction holds the rate of a measure while it sticks
-void kd_row_sticking(kd_row_builder *b, int force, int measure, double scale)
+void kd_row_sticking(kd_row_builder *b, int force, int measure, const double *scale)
 {
     int     slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
     kd_row *row = kd_row_linear(b, true, 1, &slot, (const double[]){1.0}, "sticking");
     if (!row) return;
     row->force = force;
-    row->scale = scale;
+    row->scale_of = scale;
     row->direction = kd_system_add_z(b->s, 1);
+    kd_row_set(b->s, row);
 }
 
-// factor * measure - offset >= 0
-void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, double offset, double restitution,
-                      const char *what)
+// factor * (measure - offset) >= 0
+void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
+                      const double *restitution, const char *what)
 {
     int     slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 0);
     kd_row *row = kd_row_linear(b, false, 1, &slot, &factor, what);
     if (!row) return;
-    row->offset = offset;
-    row->restitution = restitution;
+    row->offset_of = offset;
+    row->restitution_of = restitution;
     row->force = force;
+    kd_row_set(b->s, row);
     b->s->none_sided++;
 }
 

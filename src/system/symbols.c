@@ -34,14 +34,6 @@ static int angle_slot(kd_system *s, int pair, int which)
     return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, 0);
 }
 
-static int centre_pair(kd_system *s, int body)
-{
-    static const kd_anchor world = {.body = -1, .R = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-    kd_anchor              at = {.body = body, .r = s->model->body[body].centre, .R = kd_mat_identity()};
-    if (s->centre_pair[body] < 0) s->centre_pair[body] = kd_system_pair(s, &world, &at);
-    return s->centre_pair[body];
-}
-
 static int frame_slot(kd_system *s, const kd_path *path)
 {
     bool body = path->section == KD_SECTION_BODY;
@@ -62,7 +54,7 @@ static int frame_slot(kd_system *s, const kd_path *path)
     case KD_PROPERTY_ANGLE:
         return angle_slot(s, pair, path->i);
     case KD_PROPERTY_COM:
-        return measure_slot(s, centre_pair(s, path->element), KD_MEASURE_SHIFT, path->i, 0, 0);
+        return measure_slot(s, kd_system_centre_pair(s, path->element), KD_MEASURE_SHIFT, path->i, 0, 0);
     default:
         return -1;
     }
@@ -125,16 +117,28 @@ static bool find_variable(finder *f, int slot, kd_symbol *out)
     return true;
 }
 
+// A number of an element that parameters may change: it stands behind them
+static bool find_number(const finder *f, int slot, kd_symbol *out)
+{
+    const int place = KD_FIRST_NUMBER - slot;
+    *out = (kd_symbol){.kind = KD_SYMBOL_PARAMETER, .number = *f->system->number[place]};
+    out->slot = f->system->model->nparameters + place;
+    return true;
+}
+
 static bool find(const char *name, void *context, kd_symbol *out)
 {
     finder         *f = context;
     const kd_model *m = f->system->model;
     for (int i = 0; i < f->nlocal; i++)
-        if (strcmp(name, f->local[i].name) == 0) return find_variable(f, f->local[i].slot, out);
+        if (strcmp(name, f->local[i].name) == 0)
+            return f->local[i].slot < -1 ? find_number(f, f->local[i].slot, out)
+                                         : find_variable(f, f->local[i].slot, out);
     if (strcmp(name, "t") == 0) return find_variable(f, kd_system_slot(f->system, KD_SLOT_TIME, 0, 0), out);
     const kd_parameter *parameter = kd_model_parameter(m, name);
     if (parameter) {
-        *out = (kd_symbol){.kind = KD_SYMBOL_NUMBER, .number = parameter->value};
+        const int slot = (int)(parameter - m->parameter);
+        *out = (kd_symbol){.kind = KD_SYMBOL_PARAMETER, .number = parameter->value, .slot = slot};
         return true;
     }
     for (int i = 0; i < m->ncurves; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "model/parameters.h"
 
 kd_system_options kd_system_options_default(void)
 {
@@ -210,25 +211,69 @@ static const kd_row *row_of(const kd_system *s, int joint, int constraint, int c
 
 // Lengths that were taken from the start position; rows that are redundant there are redundant here, because the joints
 // of the tree add rows that are independent of all others.
+static void copy_lengths(kd_system *s)
+{
+    const kd_system *joints = s->joints;
+    int              number;
+    for (int i = 0; i < s->nloads; i++) s->load[i].constant[0] = joints->load[i].constant[0];
+    for (int i = 0; i < lasting_rows(s); i++) {
+        kd_row       *row = &s->row_g[i];
+        const kd_row *other =
+            isnan(row->offset) ? row_of(joints, row->joint, row->constraint, row->component, &number) : NULL;
+        if (other) row->offset = other->offset;
+    }
+}
+
 static kd_status copy_from_joints(kd_system *s)
 {
     const kd_system *joints = s->joints;
     bool            *keep = kd_cut_bool(&s->arena, s->nrows_g);
     if (!keep) return KD_ERR_MEMORY;
-    for (int i = 0; i < s->nloads; i++) s->load[i].constant[0] = joints->load[i].constant[0];
+    copy_lengths(s);
     for (int i = 0; i < lasting_rows(s); i++) {
-        kd_row       *row = &s->row_g[i];
+        const kd_row *row = &s->row_g[i];
         int           number = -1;
         const kd_row *other = row_of(joints, row->joint, row->constraint, row->component, &number);
         bool          in_tree = row->joint >= 0 && joints->edge[row->joint].link > 0;
         keep[i] = in_tree || !other || !joints->keep || joints->keep[number];
-        if (other && isnan(row->offset)) row->offset = other->offset;
     }
     s->keep = keep;
     s->info.nredundant = joints->info.nredundant;
     s->info.nsingular = joints->info.nsingular;
     s->info.assembled = joints->info.assembled;
     return KD_OK;
+}
+
+// Is a length taken from the start position?
+static bool has_lengths(const kd_system *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->nloads; i++) any = any || isnan(s->load[i].constant[0]);
+    for (int i = 0; i < s->nrows_g; i++) any = any || (!s->row_g[i].expr && isnan(s->row_g[i].offset));
+    return any;
+}
+
+// Where loops are closed, springs without free length are relaxed at the assembled start.
+static kd_status relax_again(kd_system *s)
+{
+    char      text[500] = "";
+    kd_state *x = NULL;
+    kd_status status = kd_state_create(s->eom, &x);
+    if (status >= 0 && kd_system_start(s, x, text, sizeof text) >= 0) status = kd_system_relax(s, x);
+    kd_state_destroy(x);
+    return status;
+}
+
+kd_status kd_system_set_lengths(kd_system *s)
+{
+    if (s->joints) {
+        copy_lengths(s);
+        return KD_OK;
+    }
+    if (!has_lengths(s)) return KD_OK;
+    kd_status status = kd_system_fill_lengths(s);
+    if (status >= 0 && lasting_rows(s) > 0) status = relax_again(s);
+    return status;
 }
 
 // ---- extents --------------------------------------------------------------------------------------------------------
@@ -388,10 +433,16 @@ static kd_status create(const kd_model *model, const kd_system_options *opt, boo
     s->model = model;
     s->options = *opt;
     s->for_start = for_start;
+    if (!for_start && model->nparameters > 0 && kd_model_copy(model, &s->live) < 0) {
+        kd_free(s);
+        return KD_ERR_MEMORY;
+    }
+    if (s->live) s->model = s->live;
     s->nsensors = for_start ? 0 : model->nsensors;
     bool by_joints = s->options.coordinates == KD_CARTESIAN;
     for (int j = 0; j < model->njoints && !for_start; j++) by_joints = by_joints || model->joint[j].rubs;
     kd_status status = by_joints ? create_by_joints(s, message, size) : create_joints(s, message, size);
+    if (status == KD_OK) status = kd_system_prepare_parameters(s);
     if (status < 0) {
         kd_system_destroy(s);
         return status;
@@ -423,6 +474,8 @@ void kd_system_destroy(kd_system *s)
     for (int i = 0; i < s->nloads; i++) kd_free(s->load[i].variable);
     for (int i = 0; i < s->nexprs; i++) kd_expr_destroy(s->expr[i]);
     kd_free(s->pair);
+    kd_free(s->pair_ends);
+    kd_free((void *)s->number);
     kd_free(s->measure);
     kd_free(s->slot);
     kd_free(s->row_g);
@@ -433,6 +486,7 @@ void kd_system_destroy(kd_system *s)
     kd_free(s->expr);
     kd_tree_release(&s->tree);
     kd_arena_release(&s->arena);
+    kd_model_destroy(s->live);
     kd_free(s);
 }
 

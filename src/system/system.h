@@ -64,6 +64,10 @@ typedef struct kd_row {
     double      scale;             // dry friction: velocity over which its level falls; 0: none
     double      restitution;       // one-sided row
     const char *name;
+    // where its numbers come from, in the model; NULL: they do not change
+    const double *offset_of; // cosine: of this angle; one-sided: times its factor
+    bool          cosine;
+    const double *coefficient_of, *scale_of, *restitution_of;
 } kd_row;
 
 // Rows of one element, while they are made
@@ -85,7 +89,8 @@ typedef struct kd_across {
     int         row[KD_ACROSS_ROWS]; // in row_g
     double      factor[KD_ACROSS_ROWS];
     double      least;
-    const char *name; // of the force that reads it
+    int         force; // that reads it
+    const char *name;  // of that
 } kd_across;
 
 // ---- loads ----------------------------------------------------------------------------------------------------------
@@ -144,9 +149,10 @@ typedef struct kd_load {
     int                     *variable;                              // (nvariables) slots
     int                     *rate_slot; // (nchannels) slot of the rate of each channel's measure, for the power
     kd_expr                 *law[6];
-    const char              *law_text[6]; // as they were written; NULL
-    double                   constant[4]; // free length and the like, set at creation
-    int                      direction;   // dry friction: slot of its direction; -1: regularised
+    const char              *law_text[6];        // as they were written; NULL
+    double                   constant[4];        // free length and the like, set at creation
+    const double            *length_of, *arm_of; // of constant[0], constant[1] in the model; NULL: they do not change
+    int                      direction;          // dry friction: slot of its direction; -1: regularised
     bool                     stiff;
     bool                     relaxes; // constant 0 is taken from the start
     double                   feed[2]; // state: its output is feed_1 input + feed_2 x
@@ -162,10 +168,12 @@ typedef struct kd_law {
     int            state;   // rate: place in r
     double         factor;  // from the law to force or rate
     int            nterms, nslots;
+    int            room; // for terms
     kd_expr_term  *term;
-    int           *slot; // (nslots) that it reads
-    bool           wide; // reads outputs of controllers
-    int            box;  // place of its ranges in those of all laws
+    int           *slot;        // (nslots) that it reads, and those controllers do whose outputs it reads
+    int            npi, *pi;    // these controllers, each behind those that it reads: numbers of loads
+    bool           of_time;     // reads times and inputs alone
+    int            box, nboxes; // place of its ranges in those of all laws: of its variables, of states of controllers
 } kd_law;
 
 // Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
@@ -186,8 +194,23 @@ typedef struct kd_tree_edge { // how a joint of the model is used
     int  row, nrows;          // rows of its constraint (before redundant ones are left out)
 } kd_tree_edge;
 
+typedef struct kd_pair_ends {
+    const kd_anchor *from, *to;
+} kd_pair_ends;
+
 struct kd_system {
     const kd_model   *model;
+    kd_model         *live;   // own copy of a model with parameters, which is `model` then; NULL
+    double           *theta;  // (nparameters + nnumbers) their values, then numbers of elements in expressions
+    double           *before; // (nparameters) while they change
+    const double    **number; // (nnumbers) where those are
+    int               nnumbers, numbers_capacity;
+    int              *structure; // (nforces + nconstraints) what of them must not change
+    double           *expr_work; // while they change
+    double           *moved;     // (nparameters) of derivatives by them
+    double           *beside;    // (3 rows of any function) the same
+    int               most_rows;
+    unsigned long     generation; // of the values
     kd_system_options options;
     // Behind a system in Cartesian coordinates, or with joints that are cut because they rub, stands one in joint
     // coordinates, uncut, that only finds start values and redundant rows: positions, velocities, constraints. It has
@@ -200,6 +223,8 @@ struct kd_system {
 
     kd_tree       tree;
     int          *body_link;  // (nbodies)
+    int          *link_body;  // (tree.nlinks) -1: the ground
+    int          *link_joint; // (tree.nlinks) that carries it; -1: free joint to the ground
     kd_vec3      *body_r;     // (nbodies) origin of the body's frame in its link
     kd_mat3      *body_R;     // (nbodies) axes
     kd_tree_edge *edge;       // (njoints)
@@ -209,22 +234,23 @@ struct kd_system {
     int          *drive;      // (ndrives) dofs of the tree
     bool          prescribed; // is there one?
 
-    int         npairs, nmeasures, nslots, nrows_g, nrows_h, nloads, nturns;
-    kd_pair    *pair;
-    kd_measure *measure;
-    kd_slot    *slot;
-    kd_row     *row_g, *row_h;
-    kd_load    *load;
-    int        *force_pair;             // (nforces) from -> to; -1: not made
-    int        *constraint_row;         // (nconstraints) first row
-    int         none_sided;             // one-sided rows, the last ones of row_g
-    bool        takes_one_sided;        // they are in the equations: start values do without them
-    int        *turn_measure;           // (nturns) angles that are counted over full turns
-    int        *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
-    int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
-    int         capacity[8];            // of the arrays above, while building
-    bool        bare_paths;             // while building: the pairs that come now are not differentiated
-    kd_counts   upto[KD_EXTENT_COUNT];  // numbers of those that rows, rows and loads, all need
+    int           npairs, nmeasures, nslots, nrows_g, nrows_h, nloads, nturns;
+    kd_pair      *pair;
+    kd_pair_ends *pair_ends; // (npairs)
+    kd_measure   *measure;
+    kd_slot      *slot;
+    kd_row       *row_g, *row_h;
+    kd_load      *load;
+    int          *force_pair;             // (nforces) from -> to; -1: not made
+    int          *constraint_row;         // (nconstraints) first row
+    int           none_sided;             // one-sided rows, the last ones of row_g
+    bool          takes_one_sided;        // they are in the equations: start values do without them
+    int          *turn_measure;           // (nturns) angles that are counted over full turns
+    int          *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
+    int          *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
+    int           capacity[9];            // of the arrays above, while building
+    bool          bare_paths;             // while building: the pairs that come now are not differentiated
+    kd_counts     upto[KD_EXTENT_COUNT];  // numbers of those that rows, rows and loads, all need
 
     int       nwheels; // wheels on rails
     kd_wheel *wheel;
@@ -246,6 +272,7 @@ struct kd_system {
     int       nlaws; // laws in which something may hide from a step
     kd_law   *law;
     bool      laws_of_motion;   // one of them reads it
+    bool      laws_of_places;   // one of them reads more of it than coordinates of joints
     int       max_interval;     // ranges of workspace that any expression needs
     int      *z_slot, nz_slots; // variables that are places in z, in their order
     int      *z_slot_at;        // (nz + 1) where those of each place begin
@@ -330,6 +357,12 @@ typedef struct kd_unseen_end {
     double *u;            // (2 nu) u, u'
 } kd_unseen_end;
 
+// A kink or jump of a law that a step has passed: end of the step, branches before and behind
+typedef struct kd_crossed {
+    double        t;
+    unsigned long from, to;
+} kd_crossed;
+
 typedef struct kd_unseen_work {
     kd_unseen_end end[2];
     bool          known;    // end[1] is
@@ -340,12 +373,15 @@ typedef struct kd_unseen_work {
     int           age;      // looks since mobilities were found
     const char   *foreign;  // an input that does not follow its expression; NULL
     kd_interval  *term;     // (2 KD_LAW_TERMS) of one law; over the whole step
+    kd_crossed   *crossed;  // (2 nlaws) the last one; that of the step that was looked at last, which may be taken back
     // boxes in which nothing can hide, unseen_box.c
     kd_interval *box;       // of the variables of all laws
     double      *box_limit; // (nlaws) largest h times mobility; < 0: there is none
-    double      *reach;     // (nlaws) of the next box, in widths of the step; 0: not known
-    int         *wait;      // (nlaws) steps until the next try
-    int         *waited;    // (nlaws) after the last one
+    double      *until;     // (nlaws) time up to which the motion will stay in it, as it goes on now
+    double      *reach;     // (nlaws) of the next box, in widths of the step, of laws of time in seconds; 0: not known
+    double      *drive_until, *drive_reach; // (dofs and rows) the same of prescribed motions
+    int         *wait;                      // (nlaws) steps until the next try
+    int         *waited;                    // (nlaws) after the last one
 } kd_unseen_work;
 enum { KD_LAW_TERMS = 32 };
 
@@ -374,6 +410,7 @@ typedef struct kd_enclosure {
 typedef struct kd_work {
     const kd_system *system;
     kd_arena         arena;
+    unsigned long    generation; // of the parameters that was used last
     kd_motion        motion;
     double          *x, *dx, *ddx;                // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
     double          *tau;                         // (ndof)
@@ -434,9 +471,14 @@ typedef struct kd_work {
 // topology.c: tree, links, design coordinates
 kd_tree_joint kd_tree_joint_of(kd_joint_kind kind);
 kd_status     kd_system_topology(kd_system *s) KD_NODISCARD;
+void          kd_system_place_links(kd_system *s);               // joints, inertias, design position
 int           kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
 void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
 void kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x);
+
+// parameters.c
+kd_status kd_system_prepare_parameters(kd_system *s) KD_NODISCARD; // when all is made
+void      kd_work_renew(kd_work *w); // what was found for other values of the parameters is forgotten
 
 // build.c: pairs, measures, slots
 int      kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to); // < 0: out of memory
@@ -447,6 +489,9 @@ int      kd_system_joint_coordinate(kd_system *s, int joint, int i); // measure 
 int      kd_system_force_measure(kd_system *s, int force);     // length, angle or coordinate that a force acts along
 int      kd_system_force_state(const kd_system *s, int force); // first place in r of its inner states
 int      kd_system_body_pair(kd_system *s, int body);
+int      kd_system_centre_pair(kd_system *s, int body);
+void     kd_system_place_pair(kd_system *s, int i);            // its frames in their links
+int      kd_system_number(kd_system *s, const double *number); // parameters.c: a number of an element as kd_local.slot
 int      kd_system_frame_pair(kd_system *s, int frame);
 int      kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
 int      kd_system_keep(kd_system *s, kd_expr *expr); // the system releases it; < 0: out of memory
@@ -456,15 +501,23 @@ void    *kd_grow(void *array, int count, int *capacity,
                  size_t size); // room for one more; NULL: out of memory, array stays
 
 // symbols.c: names in expressions
-typedef struct kd_local { // a name that only one element knows
+enum { KD_FIRST_NUMBER = -2 }; // of kd_system_number, and down
+typedef struct kd_local {      // a name that only one element knows
     const char *name;
-    int         slot;
+    int         slot; // or kd_system_number; -1: out of memory
 } kd_local;
 // Compile text of an element; locals may be NULL. On failure message says where and why.
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
 
 kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;  // rows.c
+void      kd_row_set(const kd_system *s, kd_row *row);                            // rows.c: its numbers
+void      kd_load_set(kd_load *load);                                             // element/force.c: the same
+int       kd_force_structure(const kd_force_def *def);                            // element/force.c: must not change
+void      kd_across_set(kd_system *s);                                            // element/joint_friction.c: numbers
+void      kd_system_set_blocks(kd_system *s);                                     // discrete.c: the same
+void      kd_system_set_laws(kd_system *s);                                       // unseen.c: the same
+kd_status kd_system_set_lengths(kd_system *s) KD_NODISCARD;                       // system.c: of the start position
 kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // element/force.c
 void      kd_across_gradient(const kd_across *a, const kd_system *s, const double *lambda, double *out);
 double    kd_across_value(const kd_across *a, const kd_system *s, const double *lambda);
@@ -485,6 +538,7 @@ void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_time(kd_work *w, const kd_point *x); // prescribed dofs, what depends on t and u alone
 void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_dofs(kd_work *w, const kd_point *x);  // values and rates of coordinates of joints, without the rest
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
 // Other z in the variables of places first to end - 1, until forgotten. false: nobody reads them
 bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int end);
@@ -519,6 +573,7 @@ kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_e
 kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
 
 void kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
+void kd_range_output(kd_work *w, int load, kd_interval *range); // of one of them
 
 // unseen.c
 kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;
@@ -534,7 +589,10 @@ bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen 
 bool kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does the motion between both ends stay in it?
 // Around the motion between both ends, wider by a number of steps of length h; false: there is none
 bool   kd_box_make(kd_work *w, int law, const kd_point *x1, double h, const kd_step_seen *seen);
-double kd_box_ahead(const kd_work *w, double h); // so long the motion will stay in all boxes, at most 8 h; 0: not sure
+bool   kd_box_has_end(const kd_work *w, int law);         // is the end of the step in it?
+double kd_box_until(const kd_work *w, int law, double h); // up to here the motion will stay in it; -infinity: not sure
+// Up to here, at most, a function of times and inputs is no more bent than those; *reach: length of the next trial, 0: h
+double kd_box_smooth(kd_work *w, const kd_expr *e, double h, double *reach);
 
 // rows.c: rows of an element, holonomic or not; what: its name within the element
 kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
@@ -543,10 +601,10 @@ kd_row *kd_row_measure(kd_row_builder *b, int measure, const char *what); // 0 =
 void    kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
                           const kd_local *local, int nlocal, const char *what);
 // factor * measure - offset >= 0
-void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, double offset, double restitution,
-                      const char *what);
-void kd_row_sticking(kd_row_builder *b, int force, int measure, double scale); // holds the rate of a measure
-int  kd_row_shift(kd_row_builder *b, int pair, int i);                         // measures of a pair
+void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
+                      const double *restitution, const char *what);
+void kd_row_sticking(kd_row_builder *b, int force, int measure, const double *scale); // holds the rate of a measure
+int  kd_row_shift(kd_row_builder *b, int pair, int i);                                // measures of a pair
 int  kd_row_cosine(kd_row_builder *b, int pair, int i, int j);
 // their evaluation
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
@@ -584,6 +642,7 @@ kd_point kd_point_of(const kd_state *x, const double *u, int nu);
 // units.c: natural sizes of increments (nv), of positions (np); NULL: no memory. Natural time [s]
 double *kd_system_units(kd_system *s);
 double *kd_system_position_units(kd_system *s);
+void    kd_system_set_units(const kd_system *s, double *unit, double *position_unit);
 double  kd_system_time(const kd_system *s);
 
 // kinematic_matrices.c

@@ -227,11 +227,19 @@ static void set_inertia(const kd_system *s, const kd_body *body, int i, kd_link 
 
 static void make_link(kd_system *s, const plan *t, int number)
 {
-    const kd_model *m = s->model;
-    int             node = t->order[number], body = node - 1, joint = t->joint[node];
-    kd_link        *link = &s->tree.link[number];
+    int node = t->order[number], body = node - 1;
     s->body_link[body] = number;
-    link->parent = t->parent[node] > 0 ? s->body_link[t->parent[node] - 1] : 0;
+    s->link_body[number] = body;
+    s->link_joint[number] = t->joint[node];
+    s->tree.link[number].parent = t->parent[node] > 0 ? s->body_link[t->parent[node] - 1] : 0;
+}
+
+// Frames and inertia of a link; those of its parent are known
+static void place_link(kd_system *s, int number)
+{
+    const kd_model *m = s->model;
+    int             body = s->link_body[number], joint = s->link_joint[number];
+    kd_link        *link = &s->tree.link[number];
     if (joint < 0) { // free, at the centre of mass, axes of the body
         link->kind = KD_TREE_FREE;
         link->E = kd_mat_identity();
@@ -309,14 +317,14 @@ void kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 
     }
 }
 
-static void set_design(kd_system *s, const int *link_body)
+static void set_design(kd_system *s)
 {
     for (int i = 1; i < s->tree.nlinks; i++) {
         const kd_link *link = &s->tree.link[i];
         kd_vec3        P0, P;
         kd_mat3        R0, R;
-        design_pose(s, link_body, link->parent, &P0, &R0);
-        design_pose(s, link_body, i, &P, &R);
+        design_pose(s, s->link_body, link->parent, &P0, &R0);
+        design_pose(s, s->link_body, i, &P, &R);
         kd_mat3 RA = kd_mat_mul(&R0, &link->E);
         kd_vec3 rA = kd_vec_add(P0, kd_mat_vec(&R0, link->r));
         kd_mat3 C = kd_mat_tmul(&RA, &R);
@@ -382,6 +390,12 @@ static bool cut_plan(plan *t, const kd_model *m, kd_arena *arena)
     return !arena->failed;
 }
 
+void kd_system_place_links(kd_system *s)
+{
+    for (int i = 1; i < s->tree.nlinks; i++) place_link(s, i);
+    set_design(s);
+}
+
 kd_status kd_system_topology(kd_system *s)
 {
     const kd_model *m = s->model;
@@ -392,6 +406,8 @@ kd_status kd_system_topology(kd_system *s)
     s->body_link = kd_cut_int(&s->arena, m->nbodies);
     s->body_r = kd_arena_cut(&s->arena, (size_t)m->nbodies, sizeof *s->body_r);
     s->body_R = kd_arena_cut(&s->arena, (size_t)m->nbodies, sizeof *s->body_R);
+    s->link_body = kd_cut_int(&s->arena, n);
+    s->link_joint = kd_cut_int(&s->arena, n);
     s->edge = kd_arena_cut(&s->arena, (size_t)m->njoints, sizeof *s->edge);
     s->tree.nlinks = n;
     s->tree.bare = s->for_start;
@@ -404,13 +420,14 @@ kd_status kd_system_topology(kd_system *s)
     number_links(&t);
     s->tree.link[0].E = kd_mat_identity();
     for (int i = 1; i < n; i++) make_link(s, &t, i);
+    s->link_body[0] = s->link_joint[0] = -1;
+    for (int i = 1; i < n; i++) place_link(s, i);
     status = finish_tree(s);
     if (status != KD_OK) goto done;
     status = KD_ERR_MEMORY;
     s->design = kd_cut_double(&s->arena, s->tree.nposition);
     if (!s->design) goto done;
-    for (int i = 0; i < n; i++) t.order[i]--; // link -> body
-    set_design(s, t.order);
+    set_design(s);
     status = KD_OK;
 done:
     kd_arena_release(&scratch);

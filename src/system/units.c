@@ -57,24 +57,19 @@ static bool is_shift(kd_tree_joint kind, int k)
     }
 }
 
-double *kd_system_units(kd_system *s)
+static void fill_units(const kd_system *s, double length, double *unit)
 {
     const kd_tree *tree = &s->tree;
-    const double   length = length_of(s->model);
-    double        *unit = kd_cut_double(&s->arena, s->nv);
     for (int j = 0; unit && j < s->nv; j++) {
         const int      dof = tree->v_dof[j];
         const kd_link *link = &tree->link[tree->dof_link[dof]];
         unit[j] = is_shift(link->kind, dof - link->dof) ? length : 1.0;
     }
-    return unit;
 }
 
-double *kd_system_position_units(kd_system *s)
+static void fill_position_units(const kd_system *s, double length, double *unit)
 {
     const kd_tree *tree = &s->tree;
-    const double   length = length_of(s->model);
-    double        *unit = kd_cut_double(&s->arena, s->np);
     for (int i = 0; unit && i < s->np; i++) unit[i] = 1.0;
     for (int l = 1; unit && l < tree->nlinks; l++) {
         const kd_link *link = &tree->link[l];
@@ -83,6 +78,26 @@ double *kd_system_position_units(kd_system *s)
             if (i >= 0 && is_shift(link->kind, k)) unit[i] = length;
         }
     }
+}
+
+void kd_system_set_units(const kd_system *s, double *unit, double *position_unit)
+{
+    const double length = length_of(s->model);
+    fill_units(s, length, unit);
+    fill_position_units(s, length, position_unit);
+}
+
+double *kd_system_units(kd_system *s)
+{
+    double *unit = kd_cut_double(&s->arena, s->nv);
+    fill_units(s, length_of(s->model), unit);
+    return unit;
+}
+
+double *kd_system_position_units(kd_system *s)
+{
+    double *unit = kd_cut_double(&s->arena, s->np);
+    fill_position_units(s, length_of(s->model), unit);
     return unit;
 }
 

@@ -6,7 +6,7 @@
 #include "core/failing_allocator.h"
 #include "modelfile/files.h"
 #include "probe/probe.h"
-#include <kardan/initial.h>
+#include <kardan/simulation.h>
 
 typedef struct fixture {
     kd_model  *model;
@@ -267,6 +267,62 @@ static void missing_accelerations_are_solved(void **state)
     kd_model_destroy(m);
 }
 
+typedef struct watched {
+    kd_simulation *simulation;
+    kd_probe      *probe;
+    long           seen;
+} watched;
+
+// What the simulation tells by name is what a probe of the model tells about the state that is shown
+static kd_eval watch(const kd_state *x, bool at_time, void *context)
+{
+    static const char *const name[] = {"body.arm.com.x", "load", "height", "total energy"};
+    watched                 *w = context;
+    (void)at_time;
+    assert_int_equal(kd_probe_set(w->probe, x), KD_OK);
+    for (int i = 0; i < 4; i++)
+        assert_true(kd_simulation_output(w->simulation, name[i]) == kd_probe_read(w->probe, name[i]));
+    w->seen++;
+    return KD_EVAL_OK;
+}
+
+// Accelerations that nobody reads are not solved for: one system at the end instead of one for each state that is shown,
+// and the probe finds the same ones.
+static void accelerations_are_solved_on_demand(void **state)
+{
+    (void)state;
+    double    end[2];
+    kd_model *m = model_of(ARM);
+    for (int lazy = 0; lazy < 2; lazy++) {
+        fixture               f;
+        const double          times[] = {0.011, 0.05, 0.099};
+        kd_simulation_options opt = kd_simulation_options_default();
+        assert_true(make(m, KD_CARTESIAN, &f));
+        watched w = {.probe = f.probe};
+        opt.formulation = KD_GGL;
+        opt.integrator = KD_BDF;
+        opt.output = watch;
+        opt.context = &w;
+        opt.times = times;
+        opt.ntimes = 3;
+        opt.accelerations = !lazy;
+        assert_true(kd_simulation_create(kd_system_eom(f.system), kd_system_inputs(f.system), &opt, f.x, &w.simulation,
+                                         NULL, 0) >= 0);
+        assert_true(kd_simulation_run(w.simulation, 0.1) >= 0);
+        assert_true(w.seen > 10);
+        if (lazy)
+            assert_int_equal(kd_simulation_stats(w.simulation).accelerations, 1);
+        else
+            assert_true(kd_simulation_stats(w.simulation).accelerations > 10);
+        assert_int_equal(f.x->unsolved, false);
+        end[lazy] = f.x->a[0];
+        kd_simulation_destroy(w.simulation);
+        unmake(&f);
+    }
+    assert_true(end[0] == end[1]);
+    kd_model_destroy(m);
+}
+
 // ---- contracts ------------------------------------------------------------------------------------------------------
 
 // After creation nothing is allocated, whatever is asked.
@@ -396,6 +452,7 @@ int main(void)
         cmocka_unit_test(quantities_have_names_and_units),
         cmocka_unit_test(answers_are_remembered),
         cmocka_unit_test(missing_accelerations_are_solved),
+        cmocka_unit_test(accelerations_are_solved_on_demand),
         cmocka_unit_test(questions_do_not_allocate),
         cmocka_unit_test(failing_memory_is_reported),
         cmocka_unit_test(misuse_is_told),

@@ -229,6 +229,9 @@ static void null_is_refused_everywhere(void **state)
     NOTHING(kd_poses_destroy(NULL));
     STOPPED(kd_system_poses(NULL, NULL, NULL));
     STOPPED(kd_system_rates(NULL, NULL, NULL));
+    NEUTRAL(kd_simulation_output(NULL, NULL));
+    NEUTRAL(kd_simulation_probe(NULL));
+    REFUSED(kd_simulation_accelerations(NULL, NULL, NULL));
     REFUSED(kd_probe_create(NULL, NULL, NULL));
     REFUSED(kd_probe_of_system(NULL, NULL, NULL));
     NOTHING(kd_probe_destroy(NULL));

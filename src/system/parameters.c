@@ -1,0 +1,252 @@
+// parameters.c: other values of the parameters of a system: its copy of the model is filled in again, then whatever
+// numbers the system made of it: links, frames, rows, loads, blocks, laws, units.
+//
+// What is searched, counted or allocated when a system is made stays; so what that depends on must not change: which
+// rows and states elements have, which rows are redundant, which branch of a law is taken.
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "element/constraint.h"
+#include "element/force.h"
+#include "model/build.h"
+
+// ---- numbers of elements in expressions -----------------------------------------------------------------------------
+
+int kd_system_number(kd_system *s, const double *number)
+{
+    for (int i = 0; i < s->nnumbers; i++)
+        if (s->number[i] == number) return KD_FIRST_NUMBER - i;
+    const double **grown = kd_grow((void *)s->number, s->nnumbers, &s->numbers_capacity, sizeof *grown);
+    if (!grown) return -1;
+    s->number = grown;
+    s->number[s->nnumbers++] = number;
+    return KD_FIRST_NUMBER - (s->nnumbers - 1);
+}
+
+// ---- preparation ----------------------------------------------------------------------------------------------------
+
+static int rows_of(const kd_constraint_def *def)
+{
+    const kd_element_class *class = kd_constraint_element(def->kind);
+    return class->rows ? class->rows(def) : 1;
+}
+
+static void note_structure(const kd_system *s, int *structure)
+{
+    const kd_model *m = s->model;
+    for (int i = 0; i < m->nforces; i++) structure[i] = kd_force_structure(&m->force[i].def);
+    for (int i = 0; i < m->nconstraints; i++) structure[m->nforces + i] = rows_of(&m->constraint[i].def);
+}
+
+static void read_values(kd_system *s)
+{
+    const kd_model *m = s->model;
+    for (int i = 0; i < m->nparameters; i++) s->theta[i] = m->parameter[i].value;
+    for (int i = 0; i < s->nnumbers; i++) s->theta[m->nparameters + i] = *s->number[i];
+}
+
+kd_status kd_system_prepare_parameters(kd_system *s)
+{
+    const kd_model *m = s->model;
+    int             size = 0;
+    if (m->nparameters == 0) return KD_OK;
+    for (int i = 0; i < s->nexprs; i++) {
+        const int needed = kd_expr_work_size(s->expr[i]);
+        if (needed > size) size = needed;
+    }
+    s->theta = kd_cut_double(&s->arena, m->nparameters + s->nnumbers);
+    s->before = kd_cut_double(&s->arena, m->nparameters);
+    s->structure = kd_cut_int(&s->arena, m->nforces + m->nconstraints);
+    s->expr_work = kd_cut_double(&s->arena, size);
+    s->moved = kd_cut_double(&s->arena, m->nparameters);
+    const kd_eom *eom = s->eom;
+    for (int fn = 0; fn < KD_FN_COUNT; fn++)
+        if (fn != KD_MASS && kd_eom_rows(eom, (kd_fn)fn) > s->most_rows) s->most_rows = kd_eom_rows(eom, (kd_fn)fn);
+    s->beside = kd_cut_double(&s->arena, 3 * s->most_rows);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    read_values(s);
+    note_structure(s, s->structure);
+    return KD_OK;
+}
+
+// ---- what follows from the model ------------------------------------------------------------------------------------
+
+// "parameter 'mu' cannot be changed: ..."; the parameters that differ
+static kd_status refuse(const kd_system *s, const char *kind, const char *name, const char *what, char *message,
+                        size_t size)
+{
+    char list[200] = "";
+    for (int i = 0; i < s->model->nparameters; i++) {
+        if (s->theta[i] == s->before[i] || s->model->parameter[i].expr) continue;
+        kd_text_append(list, sizeof list, "%s'%s'", list[0] ? ", " : "", s->model->parameter[i].name);
+    }
+    kd_text(message, size, "parameter %s cannot be changed so: %s '%s' would %s; read the model again", list, kind,
+            name, what);
+    return KD_ERR_MODEL;
+}
+
+static kd_status check_structure(const kd_system *s, char *message, size_t size)
+{
+    const kd_model *m = s->model;
+    for (int i = 0; i < m->nforces; i++)
+        if (kd_force_structure(&m->force[i].def) != s->structure[i])
+            return refuse(s, "force", m->force[i].name, "act along other measures or have other states", message, size);
+    for (int i = 0; i < m->nconstraints; i++)
+        if (rows_of(&m->constraint[i].def) != s->structure[m->nforces + i])
+            return refuse(s, "constraint", m->constraint[i].name, "have other rows", message, size);
+    return KD_OK;
+}
+
+static kd_status update_expressions(kd_system *s, char *message, size_t size)
+{
+    for (int i = 0; i < s->nexprs; i++) {
+        if (!kd_expr_has_parameters(s->expr[i])) continue;
+        const kd_expr_change change = kd_expr_update(s->expr[i], s->theta, s->expr_work);
+        if (change == KD_EXPR_CHANGED) continue;
+        const char *name = kd_model_changed_parameter(s->model, s->expr[i], s->before);
+        kd_text(message, size, "parameter '%s' cannot be changed so: %s", name,
+                change == KD_EXPR_HELD ? "an expression would take another branch, and may read other things; read the "
+                                         "model again"
+                                       : "an expression has no finite value");
+        return KD_ERR_MODEL;
+    }
+    return KD_OK;
+}
+
+// Centres of mass that sensors read
+static void move_centres(kd_system *s)
+{
+    for (int i = 0; i < s->model->nbodies; i++)
+        if (s->centre_pair[i] >= 0) ((kd_anchor *)s->pair_ends[s->centre_pair[i]].to)->r = s->model->body[i].centre;
+}
+
+static kd_status check_wheels(const kd_system *s, char *message, size_t size)
+{
+    for (int i = 0; i < s->nwheels; i++)
+        if (isnan(s->wheel[i].a)) {
+            kd_text(message, size, "constraint '%s': wheel and rail do not meet in the middle of the track",
+                    s->model->constraint[s->row_g[s->wheel[i].row].constraint].name);
+            return KD_ERR_MODEL;
+        }
+    return KD_OK;
+}
+
+static void set_equations(kd_system *s)
+{
+    const kd_eom_values values = kd_eom_change_values(s->eom);
+    kd_system_set_units(s, values.unit, values.position_unit);
+    values.time[0] = kd_system_time(s);
+    for (int i = 0; i < s->model->nparameters && values.theta; i++) values.theta[i] = s->theta[i];
+    for (int i = 0; i < s->nlambda && values.restitution; i++)
+        if (s->row_g[s->kept[i]].force >= 0) values.restitution[i] = s->row_g[s->kept[i]].restitution;
+    for (int i = 0; i < s->nmu && values.friction_scale; i++)
+        if (s->row_h[i].direction >= 0) values.friction_scale[i] = s->row_h[i].scale;
+}
+
+static kd_status refresh(kd_system *s, const double *before, char *message, size_t size)
+{
+    if (before != s->before) memcpy(s->before, before, (size_t)s->model->nparameters * sizeof *before);
+    read_values(s);
+    kd_status status = check_structure(s, message, size);
+    if (status >= 0 && s->joints) status = refresh(s->joints, before, message, size);
+    if (status >= 0) status = update_expressions(s, message, size);
+    if (status < 0) return status;
+    kd_system_place_links(s);
+    move_centres(s);
+    for (int i = 0; i < s->npairs; i++) kd_system_place_pair(s, i);
+    for (int i = 0; i < s->nrows_g; i++) kd_row_set(s, &s->row_g[i]);
+    for (int i = 0; i < s->nrows_h; i++) kd_row_set(s, &s->row_h[i]);
+    for (int i = 0; i < s->nloads; i++) kd_load_set(&s->load[i]);
+    kd_across_set(s);
+    kd_system_set_blocks(s);
+    kd_system_set_laws(s);
+    s->generation++;
+    set_equations(s);
+    status = check_wheels(s, message, size);
+    return status >= 0 ? kd_system_set_lengths(s) : status;
+}
+
+static kd_status change(kd_system *s, const double *theta, const double *before, char *message, size_t size)
+{
+    const kd_status status = kd_model_change(s->live, theta, before);
+    if (status < 0) kd_text(message, size, "%s", kd_model_message(s->live));
+    return status < 0 ? status : refresh(s, before, message, size);
+}
+
+void kd_work_renew(kd_work *w)
+{
+    const kd_system *s = w->system;
+    w->breaks.all_next = -INFINITY;
+    for (int i = 0; i < s->nbreaking; i++) w->breaks.next[i] = -INFINITY;
+    w->unseen.known = false;
+    for (int i = 0; w->unseen.box_limit && i < s->nlaws; i++) w->unseen.box_limit[i] = -1.0;
+    w->generation = s->generation;
+}
+
+// ---- public ---------------------------------------------------------------------------------------------------------
+
+const double *kd_system_parameters(const kd_system *s)
+{
+    return s ? s->theta : NULL;
+}
+
+kd_status kd_system_set_parameters(kd_system *s, const double *theta, char *message, size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (!s || (s->model->nparameters > 0 && !theta)) return KD_ERR_ARGUMENT;
+    if (!s->live) return KD_OK; // it has none
+    memcpy(s->before, s->theta, (size_t)s->model->nparameters * sizeof *s->before);
+    const kd_status status = change(s, theta, s->before, message, size);
+    if (status < 0 && change(s, s->before, s->before, NULL, 0) < 0) // cannot be: these values were good
+        kd_text_append(message, size, "; and the values of before could not be put back");
+    return status;
+}
+
+// ---- derivatives ----------------------------------------------------------------------------------------------------
+
+static const double STEP = 5e-4; // of central differences of order 4: error 1e-12 by the step, 1e-13 by rounding
+
+// The function at the point with a parameter moved
+static kd_status value_beside(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double value, double *out)
+{
+    const kd_point x = *kd_eom_point(d);
+    memcpy(s->moved, s->theta, (size_t)s->model->nparameters * sizeof *s->moved);
+    s->moved[i] = value;
+    const kd_status status = kd_system_set_parameters(s, s->moved, NULL, 0);
+    kd_eom_at_time(d, x.t, x.u, x.du, x.ddu, x.z);
+    kd_eom_at_position(d, x.p, x.s);
+    kd_eom_at_velocity(d, x.v, x.r);
+    kd_eom_at_acceleration(d, x.a, x.w, x.lambda, x.mu);
+    if (status < 0 || !out) return status;
+    return kd_eom_eval(d, fn, out) == KD_EVAL_OK ? KD_OK : KD_ERR_NOT_FINITE;
+}
+
+// (f(+h) - f(-h))/2h
+static kd_status slope(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double at, double h, double *out, double *left)
+{
+    const int rows = kd_eom_rows(s->eom, fn);
+    kd_status status = value_beside(s, d, fn, i, at + h, out);
+    if (status >= 0) status = value_beside(s, d, fn, i, at - h, left);
+    for (int k = 0; k < rows && status >= 0; k++) out[k] = (out[k] - left[k]) / (2.0 * h);
+    return status;
+}
+
+kd_status kd_system_by_parameter(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double *out, double *error)
+{
+    if (!s || !d || !out || !s->live || i < 0 || i >= s->model->nparameters || fn == KD_MASS) return KD_ERR_ARGUMENT;
+    const int    rows = kd_eom_rows(s->eom, fn);
+    const double at = s->theta[i], h = STEP * (at != 0.0 ? fabs(at) : 1.0);
+    double      *fine = s->beside, *left = s->beside + s->most_rows, largest = 0.0;
+    if (s->model->parameter[i].expr) return KD_ERR_ARGUMENT; // it follows from others
+    kd_status status = slope(s, d, fn, i, at, h, fine, left);
+    if (status >= 0) status = slope(s, d, fn, i, at, 2.0 * h, out, left);
+    const kd_status back = value_beside(s, d, fn, i, at, NULL);
+    for (int k = 0; k < rows && status >= 0; k++) {
+        const double difference = (fine[k] - out[k]) / 3.0;
+        out[k] = fine[k] + difference; // Richardson
+        largest = fmax(largest, fabs(difference));
+    }
+    if (error) *error = largest;
+    return status < 0 ? status : back;
+}
