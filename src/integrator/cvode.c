@@ -163,7 +163,7 @@ static const double nodes[] = {0.0};
         .sentence = "SUNDIALS CVODE, variable-order BDF or Adams methods, on the formulation ode",                     \
         .available = KD_SUNDIALS_AVAILABLE, .needs = KD_INTEGRATES_RHS, .projected = projected_, .index_max = 1,       \
         .is_explicit = is_explicit_, .order = order_, .order_least = 1, .order_option = "cvode.order_max",             \
-        .order_dense = order_, .turns = 4, .nnodes = 1, .nodes = nodes, .check_period = 16                             \
+        .order_dense = order_, .turns = 4, .nnodes = 1, .nodes = nodes, .check_period = 32                             \
     }
 
 static const kd_integrator_info variants[KD_CVODE_METHOD_COUNT] = {

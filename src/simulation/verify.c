@@ -30,9 +30,9 @@ static const double SHORTER = 0.5;               // of a step that does not stan
 static const double GREW = 2;                    // times the last step: check it
 static const double LONGER = 1.5;                // than all that were checked lately: check it
 static const double IDLE = 30;                   // own error of the polynomial up to which accuracy hardly limits h
-enum { MOST_PAUSE = 32 };                        // steps from check to check in stiff motions
+enum { MOST_PAUSE = 64 };                        // steps from check to check in stiff motions
 enum { CAREFUL = 4 };                            // points in a step before a doubtful time
-enum { DENSE = 100 };                            // points in a run that has fewer steps than that
+enum { DENSE = 100 };                            // points in a run with fewer steps, where laws cannot be searched
 static const double GAMMA = 4;                   // over h: leading coefficient of the correction
 enum { MAX_NEWTON = 6 };
 static const double SLOW = 0.5;   // rate of convergence beyond which the correction is none
@@ -51,6 +51,7 @@ struct kd_verify {
     int              v, r, w, s, lambda, mu, a;
     bool             identity; // p' = v
     bool             knows_a;  // x has accelerations
+    int              dense;    // points in a run at least, where accuracy does not limit steps
     // the start of the step before
     bool            chained;
     double          t_before;
@@ -138,6 +139,7 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->identity = !def->kinematics && !def->Z && !dae->methods->pack;
     self->knows_a = dae->keeps_acceleration;
     self->corrects = method->own_matrices && dae->methods->linearize;
+    self->dense = def->unseen && !kd_eom_unsearched(eom, 0) ? 0 : DENSE;
     self->period = self->pause = method->check_period;
     self->idle = true;
     self->t_start = x->t;
@@ -453,10 +455,11 @@ static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *wor
     return moved;
 }
 
-// Points are at most span / DENSE apart: where nothing happens steps are long, and what begins inside is not foreseen.
+// Where nothing happens steps are long, and what begins inside is not foreseen: where laws cannot be searched points are
+// at most span / DENSE apart.
 static int points_in(const kd_verify *self, double h)
 {
-    return 1 + (int)fmin(DENSE, DENSE * h / self->span);
+    return 1 + (int)fmin(self->dense, self->dense * h / self->span);
 }
 
 static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
