@@ -112,7 +112,7 @@ static double run_once(const subject *s, const struct kind *kind, bool verify, d
     opt.rtol = opt.atol = TOLERANCE;
     opt.verify = verify;
     const double longest = s->model ? kd_model_run(s->model)->max_step : 0;
-    if (longest > 0) opt.radau.h_max = opt.bdf.h_max = opt.sdirk.h_max = opt.explicit_rk.h_max = longest;
+    if (longest > 0) opt.integrator_options.h_max = longest;
     if (c) {
         opt.output = count_steps;
         opt.context = c;
