@@ -1,7 +1,7 @@
 // kardan/cvode.h: SUNDIALS CVODE, variable-order Adams and BDF methods, on the formulation ode. Other
 // formulations are refused with KD_ERR_UNSUPPORTED. Projection: at every step (KD_PROJECT_ALWAYS), by bdf; a bound must
-// lie well below the tolerances, or what it moves looks like an error. Without SUNDIALS every call answers
-// KD_ERR_UNAVAILABLE.
+// lie well below the tolerances, or what it moves looks like an error.
+// Without SUNDIALS every call answers KD_ERR_UNAVAILABLE.
 #ifndef KARDAN_CVODE_H
 #define KARDAN_CVODE_H
 

@@ -1,6 +1,6 @@
 // kardan/extrapolation.h: extrapolation of the explicit midpoint rule (Gragg, Bulirsch, Stoer) with control of order
-// and step size and dense output, for forms with a right-hand side x' = f(t, x): ode, statespace. Method:
-// docs/methods/extrapolation.md
+// and step size and dense output, for forms with a right-hand side x' = f(t, x): ode, statespace.
+// Method: docs/methods/extrapolation.md
 #ifndef KARDAN_EXTRAPOLATION_H
 #define KARDAN_EXTRAPOLATION_H
 

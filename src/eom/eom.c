@@ -275,6 +275,7 @@ static void choose_sources(kd_eom *eom)
     eom->kinematics = def->Z ? KD_Z_GIVEN : (def->kinematics ? KD_Z_FROM_KINEMATICS : KD_Z_IDENTITY);
     eom->moves_in_time = !def->autonomous || def->dims.nu > 0;
 
+    // GZ, best first: gI_v, g_p (with c_s, c_p, g_s), gI linear in v, differences of g
     bool contact_given = def->dims.ns == 0 ||
                          (kd_is_given(eom, KD_G, KD_S) && kd_is_given(eom, KD_C, KD_S) && kd_is_given(eom, KD_C, KD_P));
     if (def->dims.nlambda == 0)
@@ -326,9 +327,11 @@ static void fill_dependencies(kd_eom *eom)
 {
     const kd_eom_def *def = &eom->def;
     unsigned          present = 0;
+    // variables that are there
     for (int var = 0; var < KD_VAR_COUNT; var++)
         if (eom->columns[var] > 0) present |= KD_BIT(var);
     if (!eom->moves_in_time) present &= ~KD_BIT(KD_T);
+    // by the signature of each function, less zero[]
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
         eom->depends[fn] = formal_dependencies(def, (kd_fn)fn) & present & ~def->zero[fn];
         if (eom->entry[fn].rows == 0) eom->depends[fn] = 0;
@@ -355,11 +358,13 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->friction_scale || !eom->crossing ||
         !eom->timed || !eom->unit || !eom->position_unit)
         return KD_ERR_MEMORY;
+    // natural units, 1 where none are given
     for (int j = 0; j < def->dims.nv; j++) eom->unit[j] = def->unit ? def->unit[j] : 1.0;
     eom->def.unit = eom->unit;
     for (int i = 0; i < def->dims.np; i++) eom->position_unit[i] = def->position_unit ? def->position_unit[i] : 1.0;
     eom->def.position_unit = eom->position_unit;
     if (!(eom->def.time > 0.0)) eom->def.time = 1.0;
+    // title, parameters, rows that come and go
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
     eom->def.title = eom->title;
@@ -395,6 +400,7 @@ kd_status kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size
         kd_eom_destroy(made);
         return status;
     }
+    // what each function needs and where it comes from
     fill_columns(made);
     choose_sources(made);
     fill_entries(made);

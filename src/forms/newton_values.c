@@ -261,8 +261,8 @@ static kd_eval evaluate_F_x(kd_newton *self, double t, const double *x, const do
 // Second derivatives by the inputs (S0 Eq. 26): differences of F_x
 #define INPUT_INCREMENT 1e-4
 
-// The same point with input i shifted: second[i] = change of F_x. An input that cannot be shifted counts as one without
-// influence.
+// The same point with input i shifted: second[i] = change of F_x.
+// An input that cannot be shifted counts as one without influence.
 static kd_eval evaluate_shifted(kd_newton *self, int i, double t, const double *x, const double *xdot)
 {
     kd_assembled *form = self->form;

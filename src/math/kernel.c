@@ -242,8 +242,8 @@ void kd_kernel_gemv_t(int m, int n, double alpha, const double *A, const double 
     if (j < n) y[j] += alpha * kd_kernel_dot(m, kd_column_const(A, m, j), x);
 }
 
-// C[0..2 pairs) x [0..columns) += alpha A B, kept in registers while k runs. pairs and columns are constants of the
-// call.
+// C[0..2 pairs) x [0..columns) += alpha A B, kept in registers while k runs.
+// pairs and columns are constants of the call.
 static inline void gemm_block(const int pairs, const int columns, int m, int k, double alpha, const double *restrict A,
                               const double *restrict B, double *restrict C)
 {

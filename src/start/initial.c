@@ -347,8 +347,8 @@ static bool needs_unique(const kd_iv *iv)
     return iv->opt->nconditions > 0 && iv->opt->require_unique;
 }
 
-// Gauss-Newton from the guess; where it is stuck, from points near the guess as well. story: what stopped the first
-// try.
+// Gauss-Newton from the guess; where it is stuck, from points near the guess as well.
+// story: what stopped the first try.
 static kd_closest_end find_feasible(kd_iv_system *s, const char *level, char *story)
 {
     unsigned seed = 1;
