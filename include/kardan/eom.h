@@ -143,6 +143,7 @@ typedef struct kd_step_seen {
     int           nnodes;
     const double *node;    // parts of the step, 0 <= . < 1, at which the method evaluates, apart from its end
     bool          follows; // from the last step that was looked at to this one the motion is smooth
+    double        land;    // what one step may lose by a kink or a jump inside, in tolerances
 } kd_step_seen;
 typedef struct kd_hidden {
     double      part;      // of the step, at which it should end; infinity: nothing was found
@@ -150,6 +151,7 @@ typedef struct kd_hidden {
     const char *name;      // of the element
     const char *undecided; // an element of which bounds do not tell; NULL: none
     double      clear;     // so long behind the step nothing can hide, as the motion goes on now [s]
+    double      lost;      // by kinks and jumps inside of the step, at most, in tolerances
 } kd_hidden;
 
 // ---- instants (S1 Eq. 31) -------------------------------------------------------------------------------------------

@@ -104,6 +104,8 @@ typedef struct kd_verification {
     double      worst;        // largest defect of a step that was kept, in tolerances
     double      t_worst;      // its time
     double      t_unverified; // time of the first step that could not be verified
+    double      lost;         // sum of what steps lost at most at kinks and jumps of laws, in tolerances
+    const char *lost_by;      // such a law; NULL: none
 } kd_verification;
 
 typedef struct kd_simulation_options {
