@@ -530,6 +530,7 @@ static void check_mass(check *c)
     bool              constant = structure == KD_MASS_FULL_CONSTANT || structure == KD_MASS_DIAGONAL_CONSTANT;
     for (int j = 0; j < nv; j++) {
         for (int i = 0; i < nv; i++) {
+            // diagonal, symmetric, constant: as promised?
             double a = c->M[j * nv + i], b = c->M[i * nv + j];
             if (diagonal && i != j && differ(c, a, 0.0, largest))
                 report_line(c, "M[%d,%d] = %.6g, but mass_structure says diagonal", i, j, a);
@@ -670,6 +671,7 @@ static kd_eval check_Z(check *c)
 {
     const kd_dims *n = &c->eom->def.dims;
     kd_eval        answer = KD_EVAL_OK;
+    // kinematics(v) - kinematics(0) = Z v
     if (c->eom->def.kinematics && c->eom->def.Z) {
         answer = value_moved(c, KD_KINEMATICS, KD_T, 0, 0.0, false, c->values[0]);
         if (answer == KD_EVAL_OK) answer = kinematics_at_rest(c, c->values[1]);
@@ -677,6 +679,7 @@ static kd_eval check_Z(check *c)
         if (answer == KD_EVAL_OK)
             compare_values(c, KD_KINEMATICS, c->values[0], c->values[1], kd_norm_max(n->np, c->values[1]), "Z v says");
     }
+    // q_p Z e_j = 0
     for (int j = 0; j < n->nv && n->nq > 0 && answer == KD_EVAL_OK; j++) {
         answer = difference_column(c, KD_Q, KD_P, j, COARSE_STEP, false, c->values[0]);
         for (int i = 0; i < n->nq && answer == KD_EVAL_OK; i++)
@@ -693,6 +696,7 @@ static kd_eval check_oplus_second(check *c, kd_eom_data *d)
     const kd_dims *n = &c->eom->def.dims;
     const double   h = 1e-3 / fmax(kd_norm_max(n->nv, c->base.v), 1e-3);
     kd_eval        answer = KD_EVAL_OK;
+    // p oplus h v and p oplus -h v, by the definition and by the midpoint rule
     for (int k = 0; k < 4 && answer == KD_EVAL_OK; k++) {
         for (int i = 0; i < n->nv; i++) c->e[i] = (k % 2 == 0 ? h : -h) * c->base.v[i];
         answer =
@@ -700,6 +704,7 @@ static kd_eval check_oplus_second(check *c, kd_eom_data *d)
     }
     double size = kd_norm_max(n->nv, c->base.v);
     for (int i = 0; i < n->np && answer == KD_EVAL_OK; i++) {
+        // second differences of both
         double user = (c->values[0][i] + c->values[1][i] - 2.0 * c->base.p[i]) / (h * h);
         double ours = (c->values[2][i] + c->values[3][i] - 2.0 * c->base.p[i]) / (h * h);
         if (fabs(user - ours) > 1e-3 * size * size)
@@ -720,6 +725,7 @@ static kd_eval check_oplus(check *c)
     if (!c->eom->def.oplus) return KD_EVAL_OK;
     set_point(c, d, &c->base);
     for (int j = 0; j < n->nv && answer == KD_EVAL_OK; j++) {
+        // (p oplus h e_j - p oplus -h e_j) / 2 h
         memset(c->e, 0, (size_t)n->nv * sizeof(double));
         c->e[j] = h;
         answer = kd_eom_oplus(d, c->base.p, c->e, c->values[0]);
@@ -747,6 +753,7 @@ static kd_eval check_autonomous(check *c)
         kd_eom_data *d = c->full_data;
         kd_eval      answer = KD_EVAL_OK;
         for (int k = 0; k < 2 && answer == KD_EVAL_OK; k++) {
+            // the same point now and later
             copy_spot(&c->base, &c->moved);
             c->moved.t += k * LATER;
             set_point(c, d, &c->moved);
@@ -777,6 +784,7 @@ static kd_eval check_written(check *c)
 
 static kd_eval check_point(check *c)
 {
+    // kinematics, levels, dynamics, time, derivatives: what later checks use comes first
     kd_eval answer = check_written(c);
     set_point(c, c->bare_data, &c->base);
     if (answer == KD_EVAL_OK) answer = kd_eom_Z(c->bare_data, c->Z);
@@ -808,6 +816,7 @@ kd_status kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_stat
     c.opt = opt ? *opt : kd_check_options_default();
     if (!(c.opt.tolerance > 0.0) || c.opt.samples < 0 || !(c.opt.spread >= 0.0)) return KD_ERR_ARGUMENT;
 
+    // x, then points around it, until something is found
     kd_status status = check_create(&c);
     for (int sample = 0; sample <= c.opt.samples && status == KD_OK; sample++) {
         kd_eval answer = make_point(&c, sample);

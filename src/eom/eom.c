@@ -131,6 +131,7 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
         {"switching", "nswitch", def->switching != NULL, true, n->nswitch},
         {"theta", "ntheta", def->theta != NULL, true, n->ntheta},
     };
+    // there exactly where its size is not 0
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         if (list[i].size > 0 && list[i].required && !list[i].given) {
             kd_text(m.text, m.size, "%s is missing: dims.%s = %d", list[i].name, list[i].size_name, list[i].size);
@@ -141,6 +142,7 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
             return KD_ERR_DEFINITION;
         }
     }
+    // p' must be determined, and so must a
     if (n->np != n->nv && !def->kinematics && !def->Z) {
         kd_text(m.text, m.size, "kinematics or Z is missing: np = %d and nv = %d differ", n->np, n->nv);
         return KD_ERR_DEFINITION;
@@ -187,6 +189,7 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
                 def->event ? "event" : "switch_bounds");
         return KD_ERR_DEFINITION;
     }
+    // numbers of one-sided rows and dry friction
     for (int i = 0; def->restitution && i < n->nlambda; i++)
         if (!(def->restitution[i] <= 1)) {
             kd_text(m.text, m.size, "restitution[%d] = %g is not between 0 and 1", i, def->restitution[i]);
@@ -204,6 +207,7 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
             kd_text(m.text, m.size, "friction_scale[%d] = %g is negative", i, def->friction_scale[i]);
             return KD_ERR_DEFINITION;
         }
+    // dry friction and its limit belong together
     if (friction == (def->breakaway != NULL)) return KD_OK;
     kd_text(m.text, m.size,
             friction ? "breakaway is missing: rows of h are dry friction"
@@ -226,6 +230,7 @@ static kd_status check_derivatives(const kd_eom_def *def, message_buffer m)
             return KD_ERR_DEFINITION;
         }
         for (int var = 0; var < KD_VAR_COUNT; var++) {
+            // promised derivatives: not zero at once, and allowed by the signature
             bool given = def->given[fn] & KD_BIT(var);
             if (given && (def->zero[fn] & KD_BIT(var))) {
                 kd_text(m.text, m.size, "the derivative of %s by %s is both in given[] and in zero[]",

@@ -21,6 +21,7 @@ kd_eval kd_update_Z(kd_eom_data *d)
     if (!kd_room(d, &d->Z, np, nv)) return kd_fault_memory(d, KD_KINEMATICS);
     d->Z_stamp = 0;
     kd_eval answer = KD_EVAL_OK;
+    // I, the definition's matrix, or Z e_j from kinematics
     switch (eom->kinematics) {
     case KD_Z_IDENTITY:
         memset(d->Z, 0, (size_t)np * (size_t)nv * sizeof(double));

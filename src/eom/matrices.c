@@ -143,6 +143,7 @@ kd_eval kd_update_GZ(kd_eom_data *d)
     kd_eval answer = KD_EVAL_OK;
     if (!kd_room(d, &d->GZ, d->eom->def.dims.nlambda, d->eom->def.dims.nv)) return kd_fault_memory(d, KD_G);
     d->GZ_stamp = 0;
+    // gI_v as supplied, gI(e_j) - gI(0), or g_p Z with s eliminated
     switch (d->eom->GZ) {
     case KD_GZ_NONE:
         break;

@@ -97,10 +97,12 @@ static kd_eval keep_constraint_matrix(kd_newton *self)
     kd_fn                  fn = self->form->phi_rows.fn[0];
     bool                   contact = kd_eom_dims(self->eom).ns > 0;
     bool                   own = self->differenced && (fn == KD_GI || (fn == KD_G && !contact));
+    // from the formalism
     if (self->differenced && !own) {
         kd_eval answer = kd_newton_fetch_one(self, self->gz);
         if (answer != KD_EVAL_OK) return answer;
     }
+    // or as the differences of the matrix have it
     for (int j = 0; j < self->nv; j++)
         for (int k = G->column[j]; k < G->column[j + 1]; k++) {
             int e = own ? kd_columns_find(&self->F, self->phi + G->row[k], fn == KD_GI ? self->nv + j : j) : -1;

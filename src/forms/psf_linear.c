@@ -464,6 +464,7 @@ static void whole_map(kd_psf *f)
     for (int k = 0; k < f->m; k++) {
         double       *x = f->Xmap + k * n;
         const double *K = f->Kmap + k * f->nk, *l = K + D.nv + D.nw;
+        // column k of dp, ds, dv or dr
         if (k < nip) {
             memcpy(x + f->at.p, f->sel_p->N + k * D.np, (size_t)D.np * sizeof *x);
             memcpy(x + f->at.v, f->Vp + k * D.nv, (size_t)D.nv * sizeof *x);
@@ -473,6 +474,7 @@ static void whole_map(kd_psf *f)
         } else {
             x[f->at.r + k - nip - niv] = 1;
         }
+        // and what follows from it: da, dw, dlambda, dmu
         memcpy(x + f->at.a, K, (size_t)D.nv * sizeof *x);
         memcpy(x + f->at.w, K + D.nv, (size_t)D.nw * sizeof *x);
         for (int i = 0; i < f->nl; i++) x[f->at.lambda + f->active_l[i]] = l[i];

@@ -152,6 +152,7 @@ static void describe_contradiction(const kd_iv_system *s, const char *level, cha
     culprits found = find_culprits(s);
     int      split = found.conditions < found.count ? found.conditions : 0;
     kd_text(text, STORY, "t = %g, %s: ", s->iv->now->t, level);
+    // one row; conditions against rows; rows against each other
     if (found.count == 1) {
         append_culprits(s, &found, 0, 1, text);
         kd_text_append(text, STORY, " cannot be satisfied near the guess");
@@ -314,6 +315,7 @@ static kd_status check_forces(kd_iv_system *s)
     bool      singular = false;
     name_list list = {.text = text};
     if (s->c.rank == s->c.n || null_part(s, KD_BIT(KD_A) | KD_BIT(KD_W)) < TOUCHED) return KD_OK;
+    // d_w singular?
     kd_text(text, sizeof text, "t = %g: the equations 0 = d do not determine the auxiliary variables ", iv->now->t);
     kd_status st = iv->n.nw > 0 && kd_eom_depends(iv->eom, KD_D, KD_W)
                        ? square_rank(iv, KD_D, KD_W, KD_NAME_W, &list, &singular)
@@ -324,6 +326,7 @@ static kd_status check_forces(kd_iv_system *s)
         kd_text(iv->message, iv->size, "%s", text);
         return KD_ERR_SINGULAR_DW;
     }
+    // directions without mass that no constraint holds
     list = (name_list){.text = text};
     kd_text(text, sizeof text, "t = %g: mass matrix and constraints do not determine the accelerations of ",
             iv->now->t);
@@ -551,17 +554,20 @@ static void tell_friction(kd_iv *iv)
 static kd_status run_forces(kd_iv *iv)
 {
     kd_iv_system *s = NULL;
+    // the definition's own solution, where that will do
     if (solve_by_definition(iv)) return KD_OK;
     for (int i = 0; i < iv->n.nlambda; i++)
         if (!iv->now->active_lambda[i]) iv->now->lambda[i] = 0.0;
     for (int i = 0; i < iv->n.nmu; i++)
         if (!iv->now->active_mu[i]) iv->now->mu[i] = 0.0;
+    // [M (GZ)' (HZ)'; GZ; HZ] and d = 0 in general
     kd_status st = kd_iv_system_create(iv, FORCE_UNKNOWNS, FORCE_ROWS, NULL, &s);
     if (st == KD_OK) {
         s->c.slack = ACCELERATION_SLACK;
         st = solve_forces(s);
     }
     kd_iv_system_destroy(s);
+    // is friction the reason?
     if (st < 0 && !iv->stopped && st != KD_ERR_MEMORY &&
         (iv->n.nw > 0 || kd_eom_definition(iv->eom)->force_of_multipliers))
         tell_friction(iv);
