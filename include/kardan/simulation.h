@@ -194,8 +194,8 @@ KD_API void kd_simulation_destroy(kd_simulation *simulation);
 
 // All of the above in one call. KD_OK, or > 0 with news: KD_STOPPED; t_end was reached, but from a start that was
 // corrected (KD_CORRECTED) or has redundant constraints (KD_REDUNDANT), or KD_STIFF, message says more. < 0: failed,
-// message says why. So compare with < 0, not with KD_OK. stats (may be NULL) are all 0 if the simulation could not be
-// created.
+// message says why. So compare with < 0, not with KD_OK.
+// stats (may be NULL) are all 0 if the simulation could not be created.
 KD_API kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
                              double t_end, kd_stats *stats, char *message, size_t size) KD_NODISCARD;
 
