@@ -22,6 +22,7 @@
 #include <kardan/probe.h>
 #include <kardan/radau.h>
 #include <kardan/realtime.h>
+#include <kardan/results.h>
 #include <kardan/sdirk.h>
 #include <kardan/simulation.h>
 #include <kardan/system.h>
