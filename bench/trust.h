@@ -51,6 +51,8 @@ void trust_scaled(trust_dice *dice, trust_case *c);   // very small, large, slow
 void trust_kink(trust_dice *dice, trust_case *c);     // drives whose velocity jumps
 void trust_chatter(trust_dice *dice, trust_case *c);  // forces that jump with the velocity
 void trust_innocent(trust_dice *dice, trust_case *c); // nothing planted
+void trust_teeth(trust_dice *dice, trust_case *c);    // forces with many jumps or kinks in a coordinate
+void trust_stops(trust_dice *dice, trust_case *c);    // pendulums between elastic stops, many bounces
 
 // ---- references -----------------------------------------------------------------------------------------------------
 // y' = f(t, y) by extrapolation of the midpoint rule to order 10; the caller says how long steps may be, and where f is
@@ -62,6 +64,7 @@ typedef struct trust_ode {
     const void *context;
     int         ntimes, nplaces;
     double      times[8], places[8]; // increasing
+    double      pitch;               // not 0: also at all its multiples
 } trust_ode;
 #define TRUST_STATES 4
 void trust_solve(const trust_ode *ode, double *y, double t0, double t1);
@@ -96,6 +99,7 @@ typedef struct trust_outcome {
 // In a process of its own, so that a run that does not end or crashes is an outcome, too
 trust_outcome trust_run(const trust_case *c, trust_method method, kd_coordinates coordinates, double rtol);
 
-void trust_cost(bench *b); // what verification costs
+void trust_cost(bench *b, const char *program);                             // what verification costs; program: argv[0]
+int  trust_cost_child(const char *subject_number, const char *kind_number); // its part under callgrind
 
 #endif

@@ -1,7 +1,9 @@
-// trust_cost.c: what the verification of steps costs: processor time of whole runs with it over those without, for
-// models of the gallery, one method of each kind.
+// trust_cost.c: what the verification of steps costs: instructions of runs with it over those without, for the models of
+// the gallery, one method of each kind. They are counted by callgrind, in a process of its own for each pair of runs: the
+// same figures on an idle machine and on a busy one. Where valgrind is not installed processor times are compared.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common_run.h"
@@ -11,7 +13,7 @@
 #define ROUNDS 5
 #define QUICK_ROUNDS 2
 #define LEAST_SECONDS 0.02 // of one measurement: shorter runs are repeated
-#define MOST_SECONDS 0.3   // longer runs are cut off there: explicit methods on stiff models
+#define STEPS 300          // of one run: longer ones are cut off there
 #define TOLERANCE 1e-6
 
 typedef struct subject {
@@ -21,9 +23,20 @@ typedef struct subject {
 } subject;
 
 static const char *const examples[] = {"pendulum", "caraxis", "andrews", "truck7", "pendulum-chain12"};
-static const char *const models[] = {"slider-crank",  "stewart",         "robot6",        "hmmwv",
-                                     "quarter-car",   "four-bar-spring", "passenger-car", "double-pendulum",
-                                     "bouncing-ball", "bushing-mount",   "gyroscope",     "crane"};
+// clang-format off
+static const char *const models[] = { // with --quick those of the first lines
+    "slider-crank", "stewart", "robot6", "hmmwv", "quarter-car", "four-bar-spring", "passenger-car",
+    "double-pendulum", "bouncing-ball", "bushing-mount", "gyroscope", "crane",
+    "air-suspension", "andrews", "axle-test-rig", "ball-row", "bicycle", "bricard", "cam", "car-trailer",
+    "cardan-shaft", "carriage", "chain", "closed-loop-car", "damper-test", "delta-robot", "dice", "door",
+    "four-bar", "friction-slider", "gear-shift", "gear-train", "governor", "heavy-top", "hunting-wheelset",
+    "hydraulic-cylinder", "impact-ball", "inverted-pendulum", "ladder", "n-four-bar", "pendulum-stop",
+    "pendulum", "plate-cam", "position-control", "robot6-torques", "rolling-disc", "sampled-speed", "satellite",
+    "screw-jack", "semi-active-truck", "skate", "spatial-slider-crank", "speed-control", "stick-slip",
+    "stiff-double-pendulum", "trammel", "truck5", "truck7",
+};
+// clang-format on
+#define QUICK_MODELS 12
 #define EXAMPLES ((int)(sizeof examples / sizeof *examples))
 #define MODELS ((int)(sizeof models / sizeof *models))
 
@@ -36,6 +49,8 @@ static const struct kind {
     {"radau", KD_PSF, KD_RADAU, 5},    {"sdirk", KD_STATESPACE, KD_SDIRK, 5}, {"bdf", KD_ODASSL, KD_BDF, 20},
     {"dopri5", KD_ODE, KD_DOPRI5, 15}, {"dop853", KD_ODE, KD_DOP853, 15},
 };
+
+static const char *trust_program; // this one; NULL: no callgrind
 
 // ---- problems -------------------------------------------------------------------------------------------------------
 
@@ -71,17 +86,23 @@ static void close_subject(subject *s)
     kd_model_destroy(s->model);
 }
 
-// ---- times ----------------------------------------------------------------------------------------------------------
+// ---- runs -----------------------------------------------------------------------------------------------------------
 
-// Output function of the first run: stop where the time is over
-static kd_eval watch_clock(const kd_state *x, bool at_time, void *context)
+typedef struct step_count {
+    long   left; // accepted steps
+    double t;    // of the last one
+} step_count;
+
+// Output function of the first run: stop after so many steps
+static kd_eval count_steps(const kd_state *x, bool at_time, void *context)
 {
-    (void)x, (void)at_time;
-    return bench_cpu_seconds() > *(const double *)context ? KD_EVAL_STOP : KD_EVAL_OK;
+    step_count *c = context;
+    c->t = x->t;
+    return at_time || c->left-- > 0 ? KD_EVAL_OK : KD_EVAL_STOP;
 }
 
-// One run to t_end; NaN: it failed
-static double run_once(const subject *s, const struct kind *kind, bool verify, double t_end, kd_state *x)
+// One run to t_end; NaN: it failed, otherwise its processor time
+static double run_once(const subject *s, const struct kind *kind, bool verify, double t_end, step_count *c, kd_state *x)
 {
     char                  message[300];
     kd_simulation        *simulation;
@@ -90,10 +111,11 @@ static double run_once(const subject *s, const struct kind *kind, bool verify, d
     opt.integrator = kind->integrator;
     opt.rtol = opt.atol = TOLERANCE;
     opt.verify = verify;
-    double until = bench_cpu_seconds() + MOST_SECONDS;
-    if (t_end == s->problem.t_end) {
-        opt.output = watch_clock;
-        opt.context = &until;
+    const double longest = s->model ? kd_model_run(s->model)->max_step : 0;
+    if (longest > 0) opt.radau.h_max = opt.bdf.h_max = opt.sdirk.h_max = opt.explicit_rk.h_max = longest;
+    if (c) {
+        opt.output = count_steps;
+        opt.context = c;
     }
     kd_state_copy(s->problem.x, x);
     if (kd_simulation_create(s->problem.eom, &s->problem.inputs, &opt, x, &simulation, message, sizeof message) < 0)
@@ -105,19 +127,75 @@ static double run_once(const subject *s, const struct kind *kind, bool verify, d
     return status < 0 ? NAN : seconds;
 }
 
-// Least times without and with verification, measured in turn
-static bool measure(const subject *s, const struct kind *kind, int rounds, double least[2])
+// ---- instructions ---------------------------------------------------------------------------------------------------
+
+// What runs under callgrind: how far the first steps go, then so far without and with verification
+int trust_cost_child(const char *subject_number, const char *kind_number)
 {
-    kd_state *x;
+    char               message[300];
+    subject            s;
+    kd_state          *x;
+    step_count         c = {STEPS, 0};
+    const struct kind *kind = &kinds[atoi(kind_number)];
+    if (!open_subject(&s, atoi(subject_number), message, sizeof message)) return 1;
+    if (kd_state_create(s.problem.eom, &x) < 0) return 1;
+    bool good = !isnan(run_once(&s, kind, false, s.problem.t_end, &c, x));
+    for (int verify = 0; verify < 2 && good; verify++) good = !isnan(run_once(&s, kind, verify, c.t, NULL, x));
+    kd_state_destroy(x);
+    close_subject(&s);
+    return good ? 0 : 1;
+}
+
+// The number behind "totals:" of callgrind's file; NaN: there is none
+static double total_of(const char *path)
+{
+    char   line[2000];
+    double total = NAN;
+    FILE  *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "totals:", 7) == 0) total = strtod(line + 7, NULL);
+    if (file) fclose(file);
+    return total;
+}
+
+// Instructions of the second and the third run; false: one failed
+static bool count_instructions(int number, int kind, double least[2])
+{
+    char folder[] = "/tmp/kardan-trust-XXXXXX", command[2 * BENCH_PATH], path[BENCH_PATH];
+    if (!mkdtemp(folder)) return false;
+    kd_text(command, sizeof command,
+            "valgrind --tool=callgrind --toggle-collect=kd_simulation_run --dump-after=kd_simulation_run "
+            "--callgrind-out-file=%s/out %s --count %d %d >/dev/null 2>&1",
+            folder, trust_program, number, kind);
+    bool good = system(command) == 0;
+    for (int i = 0; i < 2 && good; i++) {
+        kd_text(path, sizeof path, "%s/out.%d", folder, i + 2);
+        least[i] = total_of(path);
+        good = least[i] > 0;
+    }
+    for (int i = 0; i < 5; i++) {
+        kd_text(path, sizeof path, i > 0 ? "%s/out.%d" : "%s/out", folder, i);
+        (void)remove(path);
+    }
+    (void)remove(folder);
+    return good;
+}
+
+// ---- times, where callgrind is not installed ------------------------------------------------------------------------
+
+// Least times without and with verification, measured in turn
+static bool measure_times(const subject *s, const struct kind *kind, int rounds, double least[2])
+{
+    kd_state  *x;
+    step_count c = {STEPS, 0};
     least[0] = least[1] = INFINITY;
     if (kd_state_create(s->problem.eom, &x) < 0) return false;
-    double first = run_once(s, kind, false, s->problem.t_end, x),
-           t_end = nextafter(x->t, -INFINITY); // as far as it came
-    int repetitions = isnan(first) || first > LEAST_SECONDS ? 1 : (int)(LEAST_SECONDS / fmax(first, 1e-5)) + 1;
+    double first = run_once(s, kind, false, s->problem.t_end, &c, x);
+    int    repetitions = isnan(first) || first > LEAST_SECONDS ? 1 : (int)(LEAST_SECONDS / fmax(first, 1e-5)) + 1;
     for (int k = 0; k < rounds && !isnan(first); k++) {
         for (int verify = 0; verify < 2; verify++) {
             double sum = 0;
-            for (int i = 0; i < repetitions; i++) sum += run_once(s, kind, verify, t_end, x);
+            for (int i = 0; i < repetitions; i++) sum += run_once(s, kind, verify, c.t, NULL, x);
             least[verify] = fmin(least[verify], sum / repetitions);
             if (isnan(sum)) first = NAN;
         }
@@ -126,23 +204,36 @@ static bool measure(const subject *s, const struct kind *kind, int rounds, doubl
     return !isnan(first);
 }
 
-// Models count alike, whatever time they take: the mean of the logarithms of their ratios
-static void measure_kind(bench *b, const struct kind *kind)
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+static bool measure(const bench *b, int number, int kind, const subject *s, double least[2])
 {
-    double sum = 0, worst = 0;
-    int    count = 0;
-    char   note[200], worst_name[64] = "";
-    for (int i = 0; i < EXAMPLES + MODELS; i++) {
+    if (trust_program) return count_instructions(number, kind, least);
+    return measure_times(s, &kinds[kind], bench_quick(b) ? QUICK_ROUNDS : ROUNDS, least);
+}
+
+// Models count alike, whatever they take: the mean of the logarithms of their ratios
+static void measure_kind(bench *b, int k)
+{
+    const struct kind *kind = &kinds[k];
+    const double       unit = trust_program ? 1e-6 : 1e3;
+    double             sum = 0, worst = 0;
+    int                count = 0, beyond = 0;
+    char               note[200], worst_name[64] = "";
+    for (int i = 0; i < EXAMPLES + (bench_quick(b) ? QUICK_MODELS : MODELS); i++) {
         char    message[300] = "";
         subject s;
         double  least[2];
         if (!open_subject(&s, i, message, sizeof message)) {
             bench_say(b, "  %s: %s\n", kind->word, message);
-        } else if (measure(&s, kind, bench_quick(b) ? QUICK_ROUNDS : ROUNDS, least)) {
+        } else if (measure(b, i, k, &s, least)) {
             double percent = 100 * (least[1] / least[0] - 1);
-            bench_say(b, "  %-8s %-18s %10.3f ms %6.1f %%\n", kind->word, s.problem.name, 1e3 * least[0], percent);
+            bench_say(b, "  %-8s %-22s %10.3f %s %6.1f %%\n", kind->word, s.problem.name, unit * least[0],
+                      trust_program ? "M" : "ms", percent);
+            fflush(stdout);
             sum += log(least[1] / least[0]);
             count++;
+            beyond += percent > kind->most;
             if (percent > worst) {
                 worst = percent;
                 kd_text(worst_name, sizeof worst_name, "%s", s.problem.name);
@@ -150,14 +241,17 @@ static void measure_kind(bench *b, const struct kind *kind)
         }
         close_subject(&s);
     }
-    kd_text(note, sizeof note, "mean of %d models; most: %s %.1f %%", count, worst_name, worst);
+    kd_text(note, sizeof note, "mean of %d models, %s; %d of them are beyond, most: %s %.1f %%", count,
+            trust_program ? "instructions" : "processor time", beyond, worst_name, worst);
     bench_row(b, bench_below(kind->most), NAN, count > 0 ? 100 * (exp(sum / count) - 1) : NAN, "%", note,
               "defect_cost.%s", kind->word);
 }
 
-void trust_cost(bench *b)
+void trust_cost(bench *b, const char *program)
 {
-    bench_say(b, "\ncost of verification: time without, and how much more with it\n");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (bench_wants(b, "defect_cost.%s", kinds[i].word)) measure_kind(b, &kinds[i]);
+    trust_program = system("valgrind --version >/dev/null 2>&1") == 0 ? program : NULL;
+    bench_say(b, "\ncost of verification: %s without, and how much more with it\n",
+              trust_program ? "instructions (callgrind)" : "processor time (valgrind is not installed)");
+    for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++)
+        if (bench_wants(b, "defect_cost.%s", kinds[i].word)) measure_kind(b, i);
 }

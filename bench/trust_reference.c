@@ -83,6 +83,10 @@ static double place_between(const trust_ode *ode, double from, double to)
         if (!((place - from) * (to - place) > 0)) continue;
         if (isnan(found) || fabs(place - from) < fabs(found - from)) found = place;
     }
+    if (ode->pitch > 0) { // the nearest multiple on the way
+        double near = ode->pitch * (to > from ? floor(from / ode->pitch) + 1 : ceil(from / ode->pitch) - 1);
+        if ((near - from) * (to - near) > 0) found = near;
+    }
     return found;
 }
 

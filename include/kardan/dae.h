@@ -71,8 +71,7 @@ typedef struct kd_attempt_report {
     kd_matrix_news matrix; // the most expensive thing that was done to the Newton matrix in this attempt
     double         error;  // norm of the estimated error; NEWTON: of the last increment
     const char    *why;    // RETRACTED: in words; otherwise NULL
-    const double  *share;  // (n) part of each component in the square of that norm, sum 1; NULL: not known. Valid
-                           // during the call
+    const double  *share;  // (n) part of each component in the square of that norm, sum 1, during the call; or NULL
 } kd_attempt_report;
 
 // Both ends of an accepted step; arrays (n), valid until the next call that changes the integrator.
@@ -122,8 +121,8 @@ typedef struct kd_dae_class {
     // methods. t is a time at which relabel or pack was called; about the last ten are known. false: this one is not.
     // NULL: none is.
     bool (*recall)(void *impl, double t, double *x);
-    // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL:
-    // integrator's.
+    // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL: the
+    // integrator's own.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
     // A point between two accepted ones that comes from an integrator's own polynomial: move it onto the constraints
     // that accepted points satisfy, and solve for the algebraic components. NULL: nothing to do.
@@ -132,8 +131,7 @@ typedef struct kd_dae_class {
     // components of x, a first guess at time t, that are known better (p and v from positions, velocities and
     // accelerations at both ends). NULL: none.
     void (*extrapolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
-    // x' = rhs(t, x), for integrators of ordinary differential equations; residual is then x' - rhs. NULL: the form is
-    // none.
+    // x' = rhs(t, x), for integrators of ordinary differential equations; residual is then x' - rhs. NULL: it is none.
     kd_eval (*rhs)(void *impl, double t, const double *x, double *xdot);
     // Half-explicit methods: x' at (t, x) with those multipliers for which base + factor x' satisfies the constraints
     // on velocity level at t_next. NULL: the form has no such stages.
@@ -147,8 +145,8 @@ typedef struct kd_dae_class {
     kd_eval (*complete)(void *impl, double t, const double *x, double *rest);
     // Starting derivative x' for given consistent x (0 where undetermined). NULL: zero.
     kd_eval (*start)(void *impl, double t, const double *x, double *xdot);
-    // v' alone, for those who look at a state (t, x); known already where interpolate or between has made the point. NULL:
-    // as start.
+    // v' alone, for those who look at a state (t, x); known already where interpolate or between has made the point.
+    // NULL: as start.
     kd_eval (*acceleration)(void *impl, double t, const double *x, double *a);
     // z or an input has jumped at time t, where p, v, r of x and their constraints go on: solve for the algebraic
     // components of x again. xdot: x' from the left on entry, from the right on return; jump, bend: how much x' and,
@@ -169,22 +167,25 @@ struct kd_dae {
     int                 nreduced; // current size of y, <= nreduced_max; may change in linearize
     int                 nreduced_max;
     const kd_component *component; // (n)
-    const int          *index;     // (n) 1, 2, 3: differentiation index of the component; 0: follows from the others
-                                   // and takes no part in convergence tests
-    double     *unit;              // (n) sizes that absolute tolerances refer to, of kd_alloc; NULL: 1
-    double      time;              // [s] that steps are long or short beside; 0: 1 s
-    const bool *controlled;        // (n) counts in the error norm
-    int         ndifferential;     // leading rows of F that contain derivatives; 0: unknown. The corrector scaling of
-                                   // S0 Eq. 18 belongs to these rows only
-    int nderivative;               // leading components whose derivative occurs in F; 0: all
-    int nstate;                    // first nstate components are those of kd_state: [p v r w s lambda mu] or, where the
-                                   // rest is solved for (complete), [p v r]; none (pack)
-    double part_discount;          // how much less than 1 the particular part counts in the Newton norm; 0: fully
-    bool   keep;  // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
-    double h;     // step size that the integrator is about to try, a hint for linearize; 0: unknown
-    double gamma; // leading coefficient of that step (x' = gamma x + ...), for differences; 0: unknown
-    bool   widen; // set before linearize when Newton was slow with a fresh matrix: an estimated pattern may be too
-                  // small. linearize clears it
+    // (n) 1, 2, 3: differentiation index of the component; 0: it follows from the others and takes no part in
+    // convergence tests
+    const int  *index;
+    double     *unit;       // (n) sizes that absolute tolerances refer to, of kd_alloc; NULL: 1
+    double      time;       // [s] that steps are long or short beside; 0: 1 s
+    const bool *controlled; // (n) counts in the error norm
+    // Leading rows of F that contain derivatives; 0: unknown. The corrector scaling of S0 Eq. 18 is for these only.
+    int ndifferential;
+    int nderivative; // leading components whose derivative occurs in F; 0: all
+    // The first nstate components are those of kd_state: [p v r w s lambda mu] or, where the rest is solved for
+    // (complete), [p v r]; none (pack).
+    int    nstate;
+    double part_discount; // how much less than 1 the particular part counts in the Newton norm; 0: fully
+    bool   keep;          // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
+    double h;             // step size that the integrator is about to try, a hint for linearize; 0: unknown
+    double gamma;         // leading coefficient of that step (x' = gamma x + ...), for differences; 0: unknown
+    // Set before linearize when Newton was slow with a fresh matrix: an estimated pattern may be too small. linearize
+    // clears it.
+    bool widen;
     // Called by the integrators after every attempt of a step; NULL: nobody listens.
     void (*observe)(const kd_attempt_report *report, void *context);
     void *observer;

@@ -1,15 +1,15 @@
 // kardan/eom.h: general equations of motion in descriptor form (S3 Eq. 1, S1 Eq. 30).
 //
-//     p' = Z(p) v                                                          kinematics
-//     M(p,u,t) v' = f(p,v,r,w,s,lambda,mu,u,z,t) - (GZ)' lambda - (HZ)' mu dynamics
-//     r' = b(p,v,r,w,s,lambda,mu,u,z,t)                                    inner states of force elements
-//     0  = d(p,v,r,w,s,lambda,mu,u,z,t)                                    auxiliary variables w
-//     0  = c(p,s,z,t)                                                      contact-point coordinates s
-//     0  = h(p,v,s,u,u',t) = H(p,s,t) Z v + h0                             nonholonomic constraints
-//     0  = g(p,s,u,z,t)                                                    holonomic constraints
-//     0  = q(p)                                                            norm equations (unit quaternions), q_p Z = 0
-//     0  = e(p,v,s,t)                                                      known invariants (energy, momentum)
-//     y  = y(p,v,a,r,w,s,lambda,mu,u,z,t)                                  outputs
+//     p' = Z(p) v                                                           kinematics
+//     M(p,u,t) v' = f(p,v,r,w,s,lambda,mu,u,z,t) - (GZ)' lambda - (HZ)' mu  dynamics
+//     r' = b(p,v,r,w,s,lambda,mu,u,z,t)                                     inner states of force elements
+//     0  = d(p,v,r,w,s,lambda,mu,u,z,t)                                     auxiliary variables w
+//     0  = c(p,s,z,t)                                                       contact-point coordinates s
+//     0  = h(p,v,s,u,u',t) = H(p,s,t) Z v + h0                              nonholonomic constraints
+//     0  = g(p,s,u,z,t)                                                     holonomic constraints
+//     0  = q(p)                                                             norm equations (quaternions), q_p Z = 0
+//     0  = e(p,v,s,t)                                                       known invariants (energy, momentum)
+//     y  = y(p,v,a,r,w,s,lambda,mu,u,z,t)                                   outputs
 //
 // Fill a kd_eom_def with the functions that you have, create the object, hand it to kd_simulate. What is missing
 // (derivatives, the constraint levels gI, gII, hI) is filled in by differences. Guide: docs/guide/own-equations.md
@@ -143,6 +143,7 @@ typedef struct kd_step_seen {
     int           nnodes;
     const double *node;    // parts of the step, 0 <= . < 1, at which the method evaluates, apart from its end
     bool          follows; // from the last step that was looked at to this one the motion is smooth
+    double        land;    // what one step may lose by a kink or a jump inside, in tolerances
 } kd_step_seen;
 typedef struct kd_hidden {
     double      part;      // of the step, at which it should end; infinity: nothing was found
@@ -150,6 +151,7 @@ typedef struct kd_hidden {
     const char *name;      // of the element
     const char *undecided; // an element of which bounds do not tell; NULL: none
     double      clear;     // so long behind the step nothing can hide, as the motion goes on now [s]
+    double      lost;      // by kinks and jumps inside of the step, at most, in tolerances
 } kd_hidden;
 
 // ---- instants (S1 Eq. 31) -------------------------------------------------------------------------------------------
@@ -174,11 +176,11 @@ typedef struct kd_eom_def {
     void       *context;
 
     // kinematics; all NULL: Z = I, np == nv
-    kd_function
-        kinematics; // Z(p) v; with Z given it may have more: Z(p) v + z(p,t), coordinates that move by themselves
-    kd_function Z;  // (np x nv)
-    kd_eval (*oplus)(const double *p, const double *e, void *context,
-                     double *p_moved); // p oplus e, second order at least
+    // Z(p) v; with Z given it may have more: Z(p) v + z(p,t), coordinates that move by themselves
+    kd_function kinematics;
+    kd_function Z; // (np x nv)
+    // p oplus e, of second order at least
+    kd_eval (*oplus)(const double *p, const double *e, void *context, double *p_moved);
     kd_function q;
     void (*normalise)(double *p, void *context);                                       // back to 0 = q(p); optional
     void (*velocities)(const double *p, const double *rate, void *context, double *v); // Z(p) v = rate; optional
@@ -203,8 +205,8 @@ typedef struct kd_eom_def {
 
     // outputs, energies
     kd_function y;
-    kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out); // zero on entry; at the velocity stage,
-                                                                             // with drives at the acceleration stage
+    // zero on entry; at the velocity stage, with drives at the acceleration stage
+    kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out);
 
     // hybrid part, see kd_jump; all optional
     kd_function switching; // smooth between instants; a change of sign is an event
@@ -212,29 +214,34 @@ typedef struct kd_eom_def {
     // stage: with them no double crossing is missed, without them extrema are searched. -inf, inf: not known
     kd_eval (*switch_bounds)(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
     // Did laws take values between two points of one step, at the velocity stage, that the step has not seen? From
-    // bounds of the laws; without it nothing is searched. unsearched names what it does not know, i = 0, 1, ...; NULL:
-    // no more
+    // bounds of the laws; without it nothing is searched. unsearched names what it does not know, i = 0, 1, ..., then
+    // NULL
     kd_eval (*unseen)(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
     const char *(*unsearched)(int i, void *context);
     kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
-    const signed char *crossing; // (nswitch) 1: function i matters where it rises, -1: where it falls, 0: both. A
-                                 // crossing the other way is shown to event, but not logged. NULL: both. Copied
-    double (*next_break)(const kd_point *x, void *context);  // next time > x->t at which a function of time is not
-                                                             // smooth; infinity: none. Time stage
-    double (*next_sample)(const kd_point *x, void *context); // time of the next sample, > x->t
+    // (nswitch) 1: function i matters where it rises, -1: where it falls, 0: both. A crossing the other way is shown to
+    // event, but not logged. NULL: both. Copied
+    const signed char *crossing;
+    // Next time > x->t at which a function of time is not smooth; infinity: none. Time stage
+    double (*next_break)(const kd_point *x, void *context);
+    double (*next_sample)(const kd_point *x, void *context);              // time of the next sample, > x->t
     kd_eval (*discrete)(const kd_point *x, void *context, double *z_new); // z after the samples that are due at x->t
-    bool discrete_of_motion;   // discrete looks at t, p, v, r, u and z only: a, w, s, lambda, mu of x may be old, which
-                               // makes samples cheaper. Default false
-    bool discrete_counts;      // z tells which samples were made: discrete called again at the same time changes
-                               // nothing. Default false
-    const double *restitution; // (nlambda) 0 .. 1: row i is one-sided, g_i >= 0, impacts reverse gI_i by this factor;
-                               // < 0: it always holds. NULL: all do. Copied
-    const int *friction;       // (nmu) row i is dry friction: the place in z that has its direction, 0: it sticks (the
-                               // row holds), 1, -1: it slides with h_i > 0, < 0 (mu_i = 0, the force of sliding is
-                               // part of f); -1: the row always holds. NULL: all do. Copied
-    const double *friction_scale; // (nmu) |h_i| over which the force of sliding varies at rest, as Stribeck's velocity:
-                                  // steps do not jump over it on the way to rest. 0, NULL: it hardly does. Copied
-    kd_function breakaway;        // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
+    // discrete looks at t, p, v, r, u and z only: a, w, s, lambda, mu of x may be old, which makes samples cheaper.
+    // Default false
+    bool discrete_of_motion;
+    // z tells which samples were made: discrete called again at the same time changes nothing. Default false
+    bool discrete_counts;
+    // (nlambda) 0 .. 1: row i is one-sided, g_i >= 0, impacts reverse gI_i by this factor; < 0: it always holds. NULL:
+    // all do. Copied
+    const double *restitution;
+    // (nmu) >= 0: row i is dry friction, and this is the place in z that has its direction, 0: it sticks (the row
+    // holds), 1, -1: it slides with h_i > 0, < 0 (mu_i = 0, the force of sliding is part of f). -1: the row always
+    // holds. NULL: all do. Copied
+    const int *friction;
+    // (nmu) |h_i| over which the force of sliding varies at rest, as Stribeck's velocity: steps do not jump over it on
+    // the way to rest. 0, NULL: it hardly does. Copied
+    const double *friction_scale;
+    kd_function   breakaway; // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
 
     // Drives: coordinates x that are functions of t and u alone, stand in none of p and v, and carry masses along, as
     // the base of a mechanism in coordinates relative to it. Where x' jumps (next_break), v jumps, too: with M_vx the
@@ -247,8 +254,9 @@ typedef struct kd_eom_def {
     // free (nv) = M dv + M_vx dx + (GZ)' Lambda + (HZ)' Pi, driven (ndrives) the same for the drives. Velocity stage
     kd_eval (*impulses)(const kd_point *x, const double *dv, const double *dx, const double *Lambda, const double *Pi,
                         void *context, double *free, double *driven);
-    const unsigned char *timed; // (nlambda) 1: g_i depends on t or u of itself, not by drives alone; for messages about
-                                // jumps of drives. NULL: all may. Copied
+    // (nlambda) 1: g_i depends on t or u of itself, not by drives alone; for messages about jumps of drives. NULL: all
+    // may. Copied
+    const unsigned char *timed;
 
     // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish
     // identically; all others are differenced
@@ -385,10 +393,10 @@ KD_API bool kd_eom_caution(kd_eom_data *d, char *text, size_t size);
 KD_API kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope) KD_NODISCARD;
 // kd_eom_def.jumps between two points (kd_eom_point) of this data, kd_eom_def.feeds at the velocity stage; "" and 0 for
 // equations that do not tell.
-KD_API void    kd_eom_jumps(kd_eom_data *d, const kd_point *x0, const kd_point *x1, char *text, size_t size);
-KD_API double  kd_eom_feeds(kd_eom_data *d, char *text, size_t size);
-KD_API kd_eval kd_eom_acceleration(kd_eom_data *d,
-                                   double      *a) KD_NODISCARD; // explicit formalism, if the definition has it
+KD_API void   kd_eom_jumps(kd_eom_data *d, const kd_point *x0, const kd_point *x1, char *text, size_t size);
+KD_API double kd_eom_feeds(kd_eom_data *d, char *text, size_t size);
+// The explicit formalism, if the definition has it.
+KD_API kd_eval kd_eom_acceleration(kd_eom_data *d, double *a) KD_NODISCARD;
 // a, lambda and mu together at the velocity stage, if the definition has it.
 KD_API kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *mu) KD_NODISCARD;
 // K at the position stage, and its solutions (kd_eom_def.kkt_factor); the definition must have them.
@@ -451,11 +459,12 @@ KD_API kd_eval kd_eom_constraint_matrices(kd_eom_data *d, double *GZ, double *HZ
 
 // What went wrong in the last call that did not answer KD_EVAL_OK.
 typedef struct kd_fault {
-    kd_status status; // KD_ERR_STAGE, KD_ERR_NOT_FINITE, KD_ERR_CALLBACK_STOP, KD_ERR_RETRY_FAILED, KD_ERR_SINGULAR_CS,
-                      // KD_ERR_DEFINITION (a row was not set)
-    kd_fn  fn;
-    int    row; // offending row, -1: none
-    double t;
+    // KD_ERR_STAGE, KD_ERR_NOT_FINITE, KD_ERR_CALLBACK_STOP, KD_ERR_RETRY_FAILED, KD_ERR_SINGULAR_CS,
+    // KD_ERR_DEFINITION (a row was not set)
+    kd_status status;
+    kd_fn     fn;
+    int       row; // offending row, -1: none
+    double    t;
 } kd_fault;
 KD_API kd_fault    kd_eom_data_fault(const kd_eom_data *d);
 KD_API const char *kd_eom_data_message(const kd_eom_data *d); // the fault in words, with names

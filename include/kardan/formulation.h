@@ -1,5 +1,5 @@
-// kardan/formulation.h: from equations of motion to the DAE that is integrated.  Methods: docs/methods/psf.md,
-// assembled.md
+// kardan/formulation.h: from equations of motion to the DAE that is integrated.
+// Methods: docs/methods/psf.md, assembled.md
 #ifndef KARDAN_FORMULATION_H
 #define KARDAN_FORMULATION_H
 
@@ -66,27 +66,26 @@ typedef enum kd_parametrisation {
 } kd_parametrisation;
 
 typedef struct kd_formulation_options {
-    kd_decomposition constraints;         // DECOMPC: algebraic part                                      default LU
-    bool             differential_qr;     // DECOMPD = 1: QR instead of LU for the differential part      default false
-    bool             selectors_each_step; // SELCOMP = 1                                                default false
-    bool             invariants;          // impose 0 = e (psf, psf1)                                     default true
-    bool             control_multipliers; // lambda, mu, w count in the error norm                      default false
-    bool             sparse;              // KLU whatever the size, not only where it pays (not psf, psf1) default false
-    double           rank_tolerance;      // SVD: singular values below this times the largest are zero   default 1e-8
-    double           baumgarte_alpha;     // [1/s]                                                        default 10
-    double           baumgarte_beta;      // [1/s]                                                        default 10
-    kd_derivatives   derivatives; //                                                              default analytic
-    bool             estimated; // grouped: pattern from difference matrices instead of the topology      default false
-    bool             estimated_at_start; // the same, at first from the matrix of the start alone (S0)     default false
-    kd_update        update; //                                                                        default full
-    bool             explicit_form;    // v' - a(p, v, ...) (S0 Eq. 10) instead of the residual (Eq. 9)   default false
-    kd_projection    projection;       // index2, index1, baumgarte, ode: onto g, gI, h                   default auto
-    bool             project_mass;     // in the norm of M instead of the Euclidean one                   default true
-    double           projection_bound; // KD_PROJECT_BOUND: largest |g|, |gI|, |h| that is left alone     default 1e-8
-    kd_parametrisation
-            parametrisation; // statespace                                                     default partition
-    bool    natural;         // absolute tolerances count in natural units of the model, not in SI      default false
-    kd_part part;            // derivatives of all or of the stiff elements only             default all
+    kd_decomposition   constraints;         // DECOMPC: algebraic part                                default LU
+    bool               differential_qr;     // DECOMPD = 1: QR, not LU, for the differential part     default false
+    bool               selectors_each_step; // SELCOMP = 1                                            default false
+    bool               invariants;          // impose 0 = e (psf, psf1)                               default true
+    bool               control_multipliers; // lambda, mu, w count in the error norm                  default false
+    bool               sparse;              // KLU whatever the size (not psf, psf1)                  default false
+    double             rank_tolerance;      // SVD: zero below this times the largest singular value  default 1e-8
+    double             baumgarte_alpha;     // [1/s]                                                  default 10
+    double             baumgarte_beta;      // [1/s]                                                  default 10
+    kd_derivatives     derivatives;         //                                                        default analytic
+    bool               estimated;           // grouped: pattern from difference matrices, not topologydefault false
+    bool               estimated_at_start;  // the same, at first from that of the start alone (S0)   default false
+    kd_update          update;              //                                                        default full
+    bool               explicit_form;       // v' - a (S0 Eq. 10) instead of the residual (Eq. 9)     default false
+    kd_projection      projection;          // index2, index1, baumgarte, ode: onto g, gI, h          default auto
+    bool               project_mass;        // in the norm of M instead of the Euclidean one          default true
+    double             projection_bound;    // KD_PROJECT_BOUND: |g|, |gI|, |h| that is left alone    default 1e-8
+    kd_parametrisation parametrisation;     // statespace                                             default partition
+    bool               natural;             // atol counts in natural units of the model, not in SI   default false
+    kd_part            part;                // derivatives of all, or of stiff elements only          default all
 } kd_formulation_options;
 
 // The defaults given above.

@@ -45,22 +45,24 @@ typedef enum kd_shape_kind { KD_SHAPE_NONE, KD_SPHERE, KD_BOX, KD_CYLINDER, KD_R
 
 typedef struct kd_shape { // for drawing, and for mass and inertia where those are not given
     kd_shape_kind kind;
-    double        size[3]; // sphere: radius; box: edges x y z; cylinder, rod: radius, length (z); tube: radii, length
-    double        position[3];    // of its centre in the body's frame
-    double        orientation[4]; // in the body's frame
-    double        density;        // [kg/m^3]; 0: the shape has no mass of its own
+    // sphere: radius; box: edges x y z; cylinder, rod: radius, length (z); tube: radii, length
+    double size[3];
+    double position[3];    // of its centre in the body's frame
+    double orientation[4]; // in the body's frame
+    double density;        // [kg/m^3]; 0: the shape has no mass of its own
 } kd_shape;
 
 #define KD_MAX_SHAPES 8
 
 typedef struct kd_body_def {
-    double   mass;                // [kg]; NaN: from the shapes
-    double   centre[3];           // of mass, in the body's frame [m]; NaN: from the shapes, else 0
-    double   inertia[6];          // xx yy zz xy xz yz about the centre of mass, axes of the body; NaN: from the shapes
-    double   position[3];         // of the body's frame in the world, at the design position
-    double   orientation[4];      // of the body's frame in the world, at the design position
-    double   velocity[3];         // start velocity of the frame's origin (world), a guess that assembly corrects; NaN
-    double   angular_velocity[3]; // start angular velocity (world); NaN: from the joints
+    double mass;           // [kg]; NaN: from the shapes
+    double centre[3];      // of mass, in the body's frame [m]; NaN: from the shapes, else 0
+    double inertia[6];     // xx yy zz xy xz yz about the centre of mass, axes of the body; NaN: from the shapes
+    double position[3];    // of the body's frame in the world, at the design position
+    double orientation[4]; // of the body's frame in the world, at the design position
+    // Velocity of the frame's origin and angular velocity at the start, axes of the world: guesses that assembly
+    // corrects; NaN: from the joints
+    double   velocity[3], angular_velocity[3];
     int      nshapes;
     kd_shape shape[KD_MAX_SHAPES];
 } kd_body_def;
@@ -93,11 +95,11 @@ typedef struct kd_joint_def {
     kd_place      from, to; // frames A and B of the joint; they coincide at q = 0
     double        pitch;    // screw: advance per turn [m]
     double        q[7];     // start coordinates (spherical, free: quaternion last); NaN: from the design position
-    double        v[6];     // start velocities (spherical, free: angular velocity in the axes of `to`); NaN: 0 or from
-                            // the bodies
-    bool        hold;       // assembly must not change q and v where they are given
-    const char *motion[6];  // coordinate i as a function of t (rheonomic); NULL: free. Not for spherical, free
-    kd_cut      cut;        // close a loop here (KD_CUT_YES), never (KD_CUT_NO), or as kardan finds best
+    // Start velocities (spherical, free: angular velocity in the axes of `to`); NaN: 0 or from the bodies
+    double      v[6];
+    bool        hold;      // assembly must not change q and v where they are given
+    const char *motion[6]; // coordinate i as a function of t (rheonomic); NULL: free. Not for spherical, free
+    kd_cut      cut;       // close a loop here (KD_CUT_YES), never (KD_CUT_NO), or as kardan finds best
 } kd_joint_def;
 
 // ---- constraints ----------------------------------------------------------------------------------------------------
@@ -123,14 +125,14 @@ typedef enum kd_creep_load { KD_LOAD_ACTUAL, KD_LOAD_GIVEN } kd_creep_load;
 // A wheel on a rail: profiles, how the point of contact is found, tangential forces. docs/methods/wheel-rail.md
 typedef struct kd_wheel_rail {
     kd_rail_side side;
-    double       radius;            // of the rolling circle [m]
-    double       spacing;           // lateral distance of the rolling circle from the middle [m]
-    double       conicity;          // slope of the tread at the rolling circle
-    double       tread_radius;      // of the hollow tread [m]; infinite: a cone
-    double       rail_radius;       // of the head of the rail [m]
-    const char  *wheel_profile;     // curve: radius above `radius` over the lateral distance outwards from the rolling
-                                    // circle; NULL: cone or arc
-    const char     *rail_profile;   // curve: height over the lateral distance outwards from `spacing`; NULL: arc
+    double       radius;       // of the rolling circle [m]
+    double       spacing;      // lateral distance of the rolling circle from the middle [m]
+    double       conicity;     // slope of the tread at the rolling circle
+    double       tread_radius; // of the hollow tread [m]; infinite: a cone
+    double       rail_radius;  // of the head of the rail [m]
+    // Curves over the lateral distance outwards. Wheel: radius above `radius`, from the rolling circle; NULL: cone or
+    // arc. Rail: height, from `spacing`; NULL: arc
+    const char     *wheel_profile, *rail_profile;
     kd_rail_contact contact;        // the point of contact is found inside of the element, or is an unknown s
     kd_creep_law    creep;          // law of the tangential forces
     kd_creep_load   normal;         // they follow the normal force, or take `load` for it
@@ -162,12 +164,12 @@ typedef struct kd_constraint_def {
 
 // ---- forces ---------------------------------------------------------------------------------------------------------
 typedef enum kd_force_kind {
-    KD_TSDA,         // spring, damper, actuator between two points; tension is positive
-    KD_RSDA,         // the same about the axis of a revolute, screw or cylindrical joint, or between two frames about z
-    KD_BUSHING,      // six-dimensional spring-damper between two frames: forces and moments in the axes of `from`
-    KD_APPLIED,      // force and torque on a body at a point, each component an expression
-    KD_JOINT_SPRING, // spring, damper, actuator along a joint coordinate
-    KD_JOINT_STOP,   // one-sided spring-damper beyond the limits of a joint coordinate
+    KD_TSDA,           // spring, damper, actuator between two points; tension is positive
+    KD_RSDA,           // the same about the axis of a revolute, screw or cylindrical joint, or about z of two frames
+    KD_BUSHING,        // six-dimensional spring-damper between two frames: forces and moments in the axes of `from`
+    KD_APPLIED,        // force and torque on a body at a point, each component an expression
+    KD_JOINT_SPRING,   // spring, damper, actuator along a joint coordinate
+    KD_JOINT_STOP,     // one-sided spring-damper beyond the limits of a joint coordinate
     KD_JOINT_FRICTION, // regularised Coulomb and Stribeck friction along a joint coordinate
     KD_TYRE,           // spring-damper between a wheel centre and a road profile; with friction: forces of slip, too
     KD_CONTACT,        // sphere on the plane z = 0 of `from` (Hunt-Crossley), regularised friction
@@ -184,12 +186,13 @@ typedef enum kd_stiffness { KD_STIFFNESS_AUTO, KD_STIFFNESS_YES, KD_STIFFNESS_NO
 
 // What the kinds have of their own; elements and their equations: src/element/NAME.c
 typedef struct kd_spring_def { // tsda, rsda, joint_spring
-    double      length;        // free length or angle, coordinate at rest; NaN: as at the start position
-    double      stiffness;     // [N/m], [N m/rad]
-    double      damping;       // [N s/m], [N m s/rad]
-    double      preload;       // force at free length: a tension, in joints one that draws the coordinate back
-    const char *law; // further force by expression of length, rate (tsda), angle, rate (rsda), q, v (joint_spring) and
-                     // every other path; a tension (tsda), or along the coordinate
+    double length;             // free length or angle, coordinate at rest; NaN: as at the start position
+    double stiffness;          // [N/m], [N m/rad]
+    double damping;            // [N s/m], [N m s/rad]
+    double preload;            // force at free length: a tension, in joints one that draws the coordinate back
+    // Further force by expression of length, rate (tsda), angle, rate (rsda), q, v (joint_spring) and every other path;
+    // a tension (tsda), or along the coordinate
+    const char *law;
 } kd_spring_def;
 
 typedef struct kd_bushing_def {
@@ -216,9 +219,10 @@ typedef struct kd_joint_friction_def {
     double viscous;   // force per velocity
     double slip;      // velocity below which friction is regularised
     bool   stick;     // dry friction that sticks and slides by events, not regularised
-    double normal[2]; // coefficients of the force across the joint, sliding and breakaway, in addition to coulomb and
-                      // breakaway; through an auxiliary variable w (S1 Eq. 29)
-    double lever;     // friction of a turn: radius at which that force rubs [m]
+    // Coefficients of the force across the joint, sliding and breakaway, in addition to coulomb and breakaway; through
+    // an auxiliary variable w (S1 Eq. 29)
+    double normal[2];
+    double lever; // friction of a turn: radius at which that force rubs [m]
 } kd_joint_friction_def;
 
 typedef struct kd_tyre_def {
@@ -240,7 +244,7 @@ typedef struct kd_tyre_def {
 typedef struct kd_contact_def {
     double radius;      // of the sphere [m]
     double stiffness;   // force = stiffness * depth^exponent (1 + dissipation * rate)
-    double exponent;    //
+    double exponent;    // of the depth
     double dissipation; // Hunt-Crossley [s/m]
     double friction;    // coefficient
     double slip;        // velocity below which friction is regularised [m/s]
@@ -429,9 +433,9 @@ typedef struct kd_user_force_def {
     const char *const *measure; // (nmeasures)
     int                nstates;
     const double      *start; // (nstates); NULL: 0
+    // force (nmeasures), state_rate (nstates)
     kd_eval (*eval)(double t, const double *value, const double *rate, const double *state, void *context,
-                    double *force,
-                    double *state_rate); // force (nmeasures), state_rate (nstates)
+                    double *force, double *state_rate);
     // Derivatives, column-major, rows (nmeasures + nstates), columns (value, rate, state); NULL: by differences.
     kd_eval (*derivative)(double t, const double *value, const double *rate, const double *state, void *context,
                           double *out);

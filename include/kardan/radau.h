@@ -83,11 +83,11 @@ KD_API double        kd_radau_time(const kd_radau *radau);
 KD_API double        kd_radau_time_old(const kd_radau *radau); // start of the last accepted step
 KD_API const double *kd_radau_x(const kd_radau *radau);        // (n)
 // Dense output in [time_old, time].
-KD_API kd_status   kd_radau_dense(kd_radau *radau, double t, double *x) KD_NODISCARD;
-KD_API kd_stats    kd_radau_stats(const kd_radau *radau);
-KD_API const char *kd_radau_message(
-    const kd_radau *radau); // why it failed: time, cause, component by name, advice; beside the status sentence
-KD_API void kd_radau_destroy(kd_radau *radau);
+KD_API kd_status kd_radau_dense(kd_radau *radau, double t, double *x) KD_NODISCARD;
+KD_API kd_stats  kd_radau_stats(const kd_radau *radau);
+// Why it failed: time, cause, component by name, advice; beside the status sentence.
+KD_API const char *kd_radau_message(const kd_radau *radau);
+KD_API void        kd_radau_destroy(kd_radau *radau);
 
 KD_EXTERN_C_END
 #endif

@@ -73,11 +73,11 @@ KD_API double        kd_sdirk_time(const kd_sdirk *sdirk);
 KD_API double        kd_sdirk_time_old(const kd_sdirk *sdirk); // start of the last accepted step
 KD_API const double *kd_sdirk_x(const kd_sdirk *sdirk);        // (n)
 // Dense output in [time_old, time]: the formulation's, else cubic Hermite.
-KD_API kd_status   kd_sdirk_dense(kd_sdirk *sdirk, double t, double *x) KD_NODISCARD;
-KD_API kd_stats    kd_sdirk_stats(const kd_sdirk *sdirk);
-KD_API const char *kd_sdirk_message(
-    const kd_sdirk *sdirk); // why it failed: time, cause, component by name, advice; beside the status sentence
-KD_API void kd_sdirk_destroy(kd_sdirk *sdirk); // NULL is fine
+KD_API kd_status kd_sdirk_dense(kd_sdirk *sdirk, double t, double *x) KD_NODISCARD;
+KD_API kd_stats  kd_sdirk_stats(const kd_sdirk *sdirk);
+// Why it failed: time, cause, component by name, advice; beside the status sentence.
+KD_API const char *kd_sdirk_message(const kd_sdirk *sdirk);
+KD_API void        kd_sdirk_destroy(kd_sdirk *sdirk); // NULL is fine
 
 KD_EXTERN_C_END
 #endif

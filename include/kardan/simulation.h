@@ -80,11 +80,13 @@ typedef kd_eval (*kd_event_listener)(const kd_event *event, const kd_state *befo
                                      void *context);
 
 typedef struct kd_event_options {
-    double            accuracy;     // of the time of an event, relative to the step                     default 1e-12
-    long              max_chatter;  // events without an accepted step of more than chatter_time between them; more end
-    double            chatter_time; // the run with KD_ERR_CHATTER             default 1000, 1e-9 (of the time so far)
-    double            rest;         // an impact rests when its flight would be shorter than this [s]    default 1e-6
-    bool              samples;      // tell samples to the listener, too                                default false
+    double accuracy; // of the time of an event, relative to the step                                 default 1e-12
+    // More than max_chatter events without an accepted step longer than chatter_time (relative to the time so far)
+    // between them end the run with KD_ERR_CHATTER.
+    long              max_chatter;  //                                                                default 1000
+    double            chatter_time; //                                                                default 1e-9
+    double            rest;         // an impact rests when its flight would be shorter than this [s] default 1e-6
+    bool              samples;      // tell samples to the listener, too                              default false
     kd_event_listener listener;     // may be NULL
     void             *context;      // of listener
 } kd_event_options;
@@ -92,16 +94,18 @@ KD_API kd_event_options kd_event_options_default(void);
 
 // What was found by checking accepted steps against the equations of motion inside them (docs/guide/trust.md).
 typedef struct kd_verification {
-    bool        searched;   // false: steps were not checked, why_not says the reason
-    const char *why_not;    // NULL: they were
-    long        steps;      // accepted steps that were looked at
-    long        checked;    // of these checked at points inside
-    long        points;     // such points
-    long        redone;     // steps that did not stand and were made again, shorter
-    long        unverified; // steps that did not stand, but could not be made shorter: kept
-    double      worst;      // largest defect of a step that was kept, in tolerances; its time, the time of the first
-    double      t_worst;    // step that could not be verified
-    double      t_unverified;
+    bool        searched;     // false: steps were not checked, why_not says the reason
+    const char *why_not;      // NULL: they were
+    long        steps;        // accepted steps that were looked at
+    long        checked;      // of these checked at points inside
+    long        points;       // such points
+    long        redone;       // steps that did not stand and were made again, shorter
+    long        unverified;   // steps that did not stand, but could not be made shorter: kept
+    double      worst;        // largest defect of a step that was kept, in tolerances
+    double      t_worst;      // its time
+    double      t_unverified; // time of the first step that could not be verified
+    double      lost;         // sum of what steps lost at most at kinks and jumps of laws, in tolerances
+    const char *lost_by;      // such a law; NULL: none
 } kd_verification;
 
 typedef struct kd_simulation_options {
@@ -118,15 +122,17 @@ typedef struct kd_simulation_options {
     kd_extrapolation_options extrapolation;
     kd_initial_options       initial;
     kd_event_options         events;
-    bool                     verify;     // check accepted steps against the equations inside them        default true
-    double                   rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
+    bool                     verify;     // check accepted steps against the equations inside them     default true
+    double                   rtol, atol; // set all integrators' tolerances; 0: take theirs            default 0
     kd_output                output;     // may be NULL
     // Forms without accelerations (ggl, index 1 to 3, ..) solve a system for those of every state that is shown.
     // false: states are shown without (kd_state.unsolved), who wants them asks a probe      default true
-    bool          accelerations;
-    void         *context; // of output
-    const double *times;   // (ntimes) increasing times at which output is wanted; those before the start are
-    int           ntimes;  // skipped, those beyond t_end wait for a later run. Not copied: must outlive the simulation
+    bool  accelerations;
+    void *context; // of output
+    // (ntimes) increasing times at which output is wanted; those before the start are skipped, those beyond t_end wait
+    // for a later run. Not copied: must outlive the simulation
+    const double *times;
+    int           ntimes;
 } kd_simulation_options;
 
 // psf with radau, all parts with their own defaults, no output.

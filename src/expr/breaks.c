@@ -169,6 +169,20 @@ bool kd_op_has_branches(kd_op op)
     }
 }
 
+// Branches in a few bits each: two points with different numbers lie on different sides of a kink or a jump.
+unsigned long kd_expr_branches(const kd_expr *expr, const double *work)
+{
+    const int     first = expr->nnumbers + expr->nvariables;
+    unsigned long all = 0;
+    for (int k = 0; k < expr->ninstructions; k++) {
+        const kd_instruction *o = &expr->instruction[k];
+        if (!kd_op_has_branches(o->op)) continue;
+        const double number = branch(o, work, work[first + k]);
+        all = all * 1000003u + (isfinite(number) && fabs(number) < 1e15 ? (unsigned long)(long)number : 7u);
+    }
+    return all;
+}
+
 // ---- what counts ----------------------------------------------------------------------------------------------------
 
 enum { OTHER, TIME, CHOSEN_BY_TIME }; // what an entry depends on: t and numbers alone; a condition of these

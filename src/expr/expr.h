@@ -134,6 +134,9 @@ int kd_expr_terms(const kd_expr *expr, bool (*is_smooth)(int slot, const void *c
 // them, and the answer behind them.
 const double *kd_expr_bends(const kd_expr *expr, const kd_interval *x, kd_interval *work);
 
+// Which branches (signs, whole parts, rows of tables) are taken, as one number; work: as kd_expr_value left it
+unsigned long kd_expr_branches(const kd_expr *expr, const double *work);
+
 // The first time in (t, t_end] at which an expression is not smooth as a function of time (slot: that of t): jumps of
 // steps and conditions, kinks of ramps, absolute values, tables, ends of smooth steps. Parts that read other variables
 // as well do not count; the parts of time alone inside of them do. Infinity: none.

@@ -91,6 +91,7 @@ static kd_eval stabilized_velocity(kd_assembled *self, const double *x, const do
     kd_dims d = self->dims;
     *v = x + self->xv;
     if (!self->eta_in_x || kd_norm_max(d.nlambda, x + self->xe) == 0) return KD_EVAL_OK;
+    // v - (GZ)' (D eta)
     memcpy(self->v_eta, x + self->xv, (size_t)d.nv * sizeof(double));
     for (int i = 0; i < d.nlambda; i++) self->eta[i] = self->scale_eta[i] * x[self->xe + i];
     *v = self->v_eta;
@@ -154,9 +155,11 @@ kd_eval kd_assembled_raw(kd_assembled *self, double t, const double *x, const do
     kd_dims d = self->dims;
     kd_eval answer = at_time(self, t);
     if (answer != KD_EVAL_OK) return answer;
+    // position and velocity stage; selectors and scales that belong to the active rows
     kd_eom_at_position(self->data, x, x + self->xs);
     kd_eom_at_velocity(self->data, x + self->xv, x + self->xr);
     if (kd_assembled_prepare(self) < 0) return self->fault == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
+    // p' - Z (v - (GZ)' D eta); M v' - f + ..; r' - b; d; c
     if (!self->without_kinematics) answer = kinematic_rows(self, x, xdot);
     kd_eom_at_acceleration(self->data, xdot + self->xv, x + self->xw, x + self->xl, x + self->xm);
     if (answer == KD_EVAL_OK) answer = dynamic_rows(self, xdot + self->xv, self->raw + self->dyn);
@@ -164,6 +167,7 @@ kd_eval kd_assembled_raw(kd_assembled *self, double t, const double *x, const do
     for (int i = 0; i < d.nr; i++) self->raw[self->r + i] = xdot[self->xr + i] - self->raw[self->r + i];
     if (answer == KD_EVAL_OK) answer = optional_rows(self, d.nw > 0, KD_D, self->d);
     if (answer == KD_EVAL_OK) answer = optional_rows(self, d.ns > 0, KD_C, self->c);
+    // phi, h | g, q
     if (answer == KD_EVAL_OK && d.nlambda > 0)
         answer = level_rows(self, &self->phi_rows, d.nlambda, self->raw + self->phi);
     if (answer == KD_EVAL_OK && d.nmu > 0) answer = level_rows(self, &self->h_rows, d.nmu, self->raw + self->h);
@@ -262,6 +266,7 @@ static kd_eval solve_jump(kd_assembled *self, double t, double *x, double *xdot,
         kd_acceleration_jump(self->acceleration, t, x, x + self->xs, x + self->xv, x + self->xr, xdot + self->xv,
                              x + self->xw, x + self->xl, x + self->xm, self->k_jump, done);
     if (answer != KD_EVAL_OK || !*done) return note_acceleration(self, answer);
+    // v' and multipliers by their jumps, r' = b behind it
     for (int i = 0; i < d.nv; i++) xdot[self->xv + i] += k[i];
     for (int i = 0; i < self->nc; i++) x[self->xl + i] += k[d.nv + i];
     if (d.nr == 0) return KD_EVAL_OK;
@@ -291,6 +296,7 @@ static kd_eval assembled_resolve(void *impl, double t, double *x, double *xdot, 
         memcpy(x + self->xm, self->mu, (size_t)d.nmu * sizeof *x);
     }
     if (answer != KD_EVAL_OK) return answer;
+    // what v' and r' have changed by; where p' = v, p'' by as much
     for (int i = self->xv; i < self->xw; i++) jump[i] += xdot[i];
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < d.nv; i++) self->a_kept[k][i] += jump[self->xv + i];
@@ -458,6 +464,7 @@ static void set_layout(kd_assembled *self)
     self->has_selectors = self->form == KD_PSF1;
     kd_mass_structure structure = kd_eom_definition(self->eom)->mass_structure;
     self->constant_mass = structure == KD_MASS_FULL_CONSTANT || structure == KD_MASS_DIAGONAL_CONSTANT;
+    // x = [p v r w s lambda mu | eta]
     self->xv = d.np;
     self->xr = self->xv + d.nv;
     self->xw = self->xr + d.nr;
@@ -467,6 +474,7 @@ static void set_layout(kd_assembled *self)
     self->xe = self->xm + d.nmu;
     self->n = self->xe + (self->eta_in_x ? d.nlambda : 0);
 
+    // raw rows: kinematic, dynamic, r, d, c, phi, h | g, q
     self->dyn = d.np;
     self->r = self->dyn + d.nv;
     self->d = self->r + d.nr;
@@ -479,7 +487,7 @@ static void set_layout(kd_assembled *self)
 }
 
 // kind, index and error control of each component
-static void describe(kd_assembled *self)
+static void describe_components(kd_assembled *self)
 {
     kd_dims d = self->dims;
     bool    constrained = self->nc > 0;
@@ -556,7 +564,7 @@ static kd_status create_parts(kd_assembled *self)
 {
     cut_arrays(self);
     if (self->arena.failed) return KD_ERR_MEMORY;
-    describe(self);
+    describe_components(self);
     bool projects = kd_projects(self->eom, self->form, &self->opt) && self->opt.projection == KD_PROJECT_ALWAYS;
     self->on_constraints = self->has_eta || self->form == KD_PSF1 || projects;
     kd_status status = kd_eom_data_create(self->eom, &self->data);
@@ -571,7 +579,7 @@ static kd_status create_parts(kd_assembled *self)
 }
 
 // kd_dae_class.project
-static kd_eval project(void *impl, double t, double *x, bool *moved)
+static kd_eval project_state(void *impl, double t, double *x, bool *moved)
 {
     kd_assembled *self = impl;
     kd_eval       answer =
@@ -601,13 +609,15 @@ kd_status kd_assembled_create(const kd_eom *eom, const kd_inputs *inputs, const 
     self->dims = kd_eom_dims(eom);
     self->dae = object;
     if (inputs) self->inputs = *inputs;
+    // unknowns, rows, constraint levels of the form
     set_layout(self);
     set_levels(self);
     status = create_parts(self);
     if (status < 0) goto done;
+    // what the integrator sees
     int nrows = self->has_selectors ? self->n : self->nraw;
     self->methods = self->newton && opt->update != KD_UPDATE_FULL ? updating[form] : evaluating[form];
-    if (kd_projects(eom, form, opt)) self->methods.project = project;
+    if (kd_projects(eom, form, opt)) self->methods.project = project_state;
     *object = (kd_dae){
         .methods = &self->methods,
         .impl = self,

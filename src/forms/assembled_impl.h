@@ -28,8 +28,7 @@ typedef struct kd_level_sum {
 } kd_level_sum;
 
 // Constraint rows with their multipliers: active rows hold, inactive ones read multiplier = 0. With SVD the m active
-// rows C = U Sigma V' (scaled by D) become U1' D row = 0 and U2' D multiplier = 0, which is the solution of minimum
-// norm.
+// rows C = U Sigma V' (scaled by D) become U1' D row = 0 and U2' D multiplier = 0: the solution of minimum norm.
 typedef struct kd_row_rule {
     int         rows;
     int         count;  // active ones

@@ -19,7 +19,7 @@ enum { COLUMN_VARS = sizeof column_vars / sizeof *column_vars };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static void want(kd_assembled *self, kd_fn fn)
+static void want_derivatives(kd_assembled *self, kd_fn fn)
 {
     if (kd_eom_rows(self->eom, fn) == 0) return;
     for (int k = 0; k < COLUMN_VARS; k++) {
@@ -32,17 +32,17 @@ static void want(kd_assembled *self, kd_fn fn)
 
 static void want_blocks(kd_assembled *self)
 {
-    if (!self->position.identity) want(self, KD_KINEMATICS);
-    want(self, KD_RESIDUAL);
-    want(self, KD_B);
-    want(self, KD_D);
-    want(self, KD_C);
-    for (int k = 0; k < self->phi_rows.count; k++) want(self, self->phi_rows.fn[k]);
-    for (int k = 0; k < self->h_rows.count; k++) want(self, self->h_rows.fn[k]);
-    if (self->has_eta || self->has_selectors) want(self, KD_G);
+    if (!self->position.identity) want_derivatives(self, KD_KINEMATICS);
+    want_derivatives(self, KD_RESIDUAL);
+    want_derivatives(self, KD_B);
+    want_derivatives(self, KD_D);
+    want_derivatives(self, KD_C);
+    for (int k = 0; k < self->phi_rows.count; k++) want_derivatives(self, self->phi_rows.fn[k]);
+    for (int k = 0; k < self->h_rows.count; k++) want_derivatives(self, self->h_rows.fn[k]);
+    if (self->has_eta || self->has_selectors) want_derivatives(self, KD_G);
 }
 
-static void fill(int *powers, int from, int count, int value)
+static void fill_powers(int *powers, int from, int count, int value)
 {
     for (int i = from; i < from + count; i++) powers[i] = value;
 }
@@ -52,12 +52,12 @@ static void set_powers(kd_assembled *self)
 {
     kd_dims d = self->dims;
     int    *column = self->column_power;
-    fill(column, 0, d.np, -1);
-    fill(column, self->xv, d.nv + d.nr, 0);
-    fill(column, self->xw, d.nw, 1);
-    fill(column, self->xs, d.ns, -1);
-    fill(column, self->xl, self->nc, 1);
-    if (self->has_eta) fill(column, self->xe, d.nlambda, 0);
+    fill_powers(column, 0, d.np, -1);
+    fill_powers(column, self->xv, d.nv + d.nr, 0);
+    fill_powers(column, self->xw, d.nw, 1);
+    fill_powers(column, self->xs, d.ns, -1);
+    fill_powers(column, self->xl, self->nc, 1);
+    if (self->has_eta) fill_powers(column, self->xe, d.nlambda, 0);
 }
 
 void kd_assembled_cut_newton(kd_assembled *self)
@@ -139,6 +139,7 @@ static kd_eval add_normals(kd_assembled *self, double t, const double *x, const 
     kd_eval            answer = KD_EVAL_OK;
     memcpy(self->x_moved, x, (size_t)self->n * sizeof *x);
     for (int k = 0; k < position->nn && answer == KD_EVAL_OK; k++) {
+        // (F_p n) n', F_p n = (F(p + delta n) - F(p - delta n)) / (2 delta)
         const double *n = position->N + k * np;
         for (int i = 0; i < np; i++) self->x_moved[i] = x[i] + NORMAL_INCREMENT * n[i];
         answer = kd_assembled_raw(self, t, self->x_moved, xdot);
@@ -159,6 +160,7 @@ static void add_kinematic(kd_assembled *self)
     kd_dims            d = self->dims;
     const kd_position *position = &self->position;
     size_t             ld = (size_t)self->nraw;
+    // p' - Z v
     for (int i = 0; i < d.np; i++) self->raw_E[(size_t)i + (size_t)i * ld] = 1;
     if (position->identity) {
         for (int i = 0; i < d.nv; i++) self->raw_K[(size_t)i + (size_t)(self->xv + i) * ld] = -1;
@@ -166,6 +168,7 @@ static void add_kinematic(kd_assembled *self)
         add_fn(self, 0, KD_KINEMATICS, -1);
     }
     if (!self->has_eta) return;
+    // Z (GZ)' D
     const double *GZ = self->blocks.block[KD_GI][KD_V];
     for (int k = 0; GZ && k < d.nlambda; k++) {
         double *column = self->raw_K + (size_t)(self->xe + k) * ld;
@@ -179,12 +182,13 @@ static void add_kinematic(kd_assembled *self)
     }
 }
 
-static kd_eval assemble(kd_assembled *self, double t, const double *x, const double *xdot)
+static kd_eval assemble_matrices(kd_assembled *self, double t, const double *x, const double *xdot)
 {
     kd_dims d = self->dims;
     size_t  bytes = (size_t)self->nraw * (size_t)self->n * sizeof(double);
     memset(self->raw_E, 0, bytes);
     memset(self->raw_K, 0, bytes);
+    // raw rows: E = F_x', K = F_x
     add_kinematic(self);
     add_fn(self, self->dyn, KD_RESIDUAL, 1);
     for (int i = 0; i < d.nr; i++) self->raw_E[self->r + i + (ptrdiff_t)(self->xr + i) * self->nraw] = 1;
@@ -194,8 +198,10 @@ static kd_eval assemble(kd_assembled *self, double t, const double *x, const dou
     add_levels(self, self->phi, &self->phi_rows);
     add_levels(self, self->h, &self->h_rows);
     if (self->has_eta || self->has_selectors) add_fn(self, self->g, KD_G, 1);
+    // across the manifold of the positions
     kd_eval answer = self->position.nn > 0 ? add_normals(self, t, x, xdot) : KD_EVAL_OK;
-    bool    as_they_are = self->raw_K == self->K && self->multipliers.count == self->multipliers.rows;
+    // rows of F: combined as the residual's
+    bool as_they_are = self->raw_K == self->K && self->multipliers.count == self->multipliers.rows;
     for (int j = 0; j < self->n && !as_they_are; j++) {
         size_t from = (size_t)j * (size_t)self->nraw, to = (size_t)j * (size_t)self->n;
         kd_assembled_combine(self, self->raw_E + from, NULL, self->E + to);
@@ -211,10 +217,12 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
     kd_blocks     wanted = self->blocks;
     kd_eval       answer = kd_assembled_at(self, t, x, xdot);
     self->counters.mass += !self->mass_known;
+    // sparse: newton.c
     if (self->newton) {
         kd_status ready = answer == KD_EVAL_OK ? kd_assembled_select(self, restart) : self->fault;
         return ready < 0 ? ready : kd_newton_linearize(self->newton, t, x, xdot);
     }
+    // dense: Z+, derivatives, selectors, then E and K
     if (self->mass_known) wanted.block[KD_RESIDUAL][KD_A] = NULL;
     if (answer == KD_EVAL_OK) answer = kd_position_update(&self->position, self->data);
     if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, self->opt.part, &wanted);
@@ -226,7 +234,7 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
     }
     kd_status status = kd_assembled_select(self, restart);
     if (status < 0) return status;
-    return assemble(self, t, x, xdot) == KD_EVAL_OK ? status : self->fault;
+    return assemble_matrices(self, t, x, xdot) == KD_EVAL_OK ? status : self->fault;
 }
 
 kd_status kd_assembled_update(void *impl, double t, const double *x, const double *xdot)
@@ -244,6 +252,7 @@ static void set_scales(kd_assembled *self, int m, double gamma)
     const int    *power = self->column_power;
     double       *row = self->row, *column = self->column, base = kd_power_of_2(gamma);
     const double *A = self->A;
+    // columns by their power of gamma, rows by what remains
     for (int i = 0; i < m; i++) row[i] = 0;
     for (int j = 0; j < m; j++) {
         column[j] = power[j] == 0 ? 1 : power[j] > 0 ? base : 1 / base;
@@ -253,6 +262,7 @@ static void set_scales(kd_assembled *self, int m, double gamma)
         }
     }
     for (int i = 0; i < m; i++) row[i] = row[i] > 0 ? 1 / kd_power_of_2(row[i]) : 1;
+    // columns once more
     for (int j = 0; j < m; j++) {
         double most = 0;
         for (int i = 0; i < m; i++) {
@@ -325,6 +335,7 @@ void kd_assembled_solve_real(void *impl, double *y)
         kd_newton_solve(self->newton, y);
         return;
     }
+    // (R A C) (C \ y) = R rhs
     for (int i = 0; i < self->n; i++) y[i] *= self->row[i];
     kd_linsolve_solve(self->solver, y);
     for (int i = 0; i < self->n; i++) y[i] *= self->column[i];

@@ -1,5 +1,5 @@
-// assembled_rows.c: from raw rows to the rows of F: inactive and redundant constraints, selectors of psf1 (S3 FORM =
-// 1): S_p (p' - Z v) with unit rows (LU, QR) or a null-space basis (SVD) such that [S_p; G; q_p] is regular.
+// assembled_rows.c: from raw rows to the rows of F: inactive and redundant constraints, selectors of psf1
+// (S3 FORM = 1): S_p (p' - Z v) with unit rows (LU, QR) or a null-space basis (SVD) such that [S_p; G; q_p] is regular.
 #include "core/text.h"
 #include "forms/assembled_impl.h"
 #include "math/dense.h"
@@ -112,6 +112,7 @@ static void apply_rule(const kd_row_rule *rule, const double *raw, const double 
     if (!rule->svd) {
         if (out != raw) memcpy(out, raw, (size_t)rule->rows * sizeof *out);
     } else {
+        // U1' D row, U2' D multiplier
         const kd_selector *s = &rule->selector;
         for (int k = 0; k < rule->count; k++) {
             const double *source = k < s->rank ? raw : multiplier;
@@ -121,6 +122,7 @@ static void apply_rule(const kd_row_rule *rule, const double *raw, const double 
             out[rule->active[k]] = sum;
         }
     }
+    // inactive rows read their multiplier
     if (rule->count == rule->rows) return;
     for (int i = 0, k = 0; i < rule->rows; i++) {
         if (k < rule->count && rule->active[k] == i)
@@ -130,6 +132,7 @@ static void apply_rule(const kd_row_rule *rule, const double *raw, const double 
     }
 }
 
+// K += derivatives of these rows by the multipliers themselves: 1 of inactive rows, U2' D of redundant ones
 static void rule_columns(const kd_row_rule *rule, int n, double *K, int row, int column)
 {
     for (int i = 0, k = 0; i < rule->rows; i++) {
@@ -175,9 +178,11 @@ static kd_status select_kinematic(kd_assembled *self, bool restart)
     kd_dims            d = self->dims;
     const kd_position *position = &self->position;
     int                count = 0, rows;
+    // active rows of g, all of q
     for (int i = 0; i < d.nlambda + d.nq; i++)
         if (i >= d.nlambda || self->state->active_lambda[i]) self->position_rows[count++] = i;
     self->position_count = rows = count;
+    // C = [GZ Z+; q_p]
     for (int k = 0; k < rows; k++) {
         int i = self->position_rows[k];
         for (int j = 0; j < d.np; j++) {
@@ -191,6 +196,7 @@ static kd_status select_kinematic(kd_assembled *self, bool restart)
             self->C[k + j * rows] = sum;
         }
     }
+    // S_p, N_p, P_p
     bool      changed;
     kd_status status =
         kd_selector_update(&self->kinematic, rows, self->C, restart || self->opt.selectors_each_step, &changed);
@@ -219,14 +225,17 @@ kd_status kd_assembled_select(kd_assembled *self, bool restart)
 {
     kd_status news = KD_OK;
     bool      first_eta = self->has_eta && !self->prepared;
-    bool      others = find_active(self, &self->multipliers) || !self->prepared;
-    bool      matrices = self->has_selectors || self->multipliers.svd || self->stabilizers.svd || first_eta || others;
+    // which rows are active; what has to be known of their matrices
+    bool others = find_active(self, &self->multipliers) || !self->prepared;
+    bool matrices = self->has_selectors || self->multipliers.svd || self->stabilizers.svd || first_eta || others;
     matrices = matrices && self->checks_rank;
     (void)find_active(self, &self->stabilizers);
+    // GZ, HZ, and D of eta at the first point
     if (matrices && self->nc > 0 &&
         kd_assembled_note(self, kd_eom_constraint_matrices(self->data, self->GZ, self->HZ)) != KD_EVAL_OK)
         return self->fault;
     if (first_eta && kd_assembled_note(self, scale_stabilizers(self)) != KD_EVAL_OK) return self->fault;
+    // rank, combinations of redundant rows, selectors of psf1
     kd_status status = select_rule(self, &self->multipliers, others);
     if (status > 0) news = status;
     if (status >= 0) status = select_rule(self, &self->stabilizers, others);

@@ -6,7 +6,7 @@
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
 // parent[] of np + nv nodes: coordinates and velocities that Z connects belong together
-static void connect(const kd_increments *self, const kd_pattern *Z, int *parent)
+static void connect_by_Z(const kd_increments *self, const kd_pattern *Z, int *parent)
 {
     for (int i = 0; i < self->np + self->nv; i++) parent[i] = i;
     for (int j = 0; j < self->nv; j++)
@@ -37,13 +37,15 @@ static void find_blocks(kd_increments *self, kd_arena *arena, const kd_pattern *
         arena->failed = true;
         return;
     }
-    connect(self, Z, parent);
+    // connected parts of coordinates and velocities, numbered
+    connect_by_Z(self, Z, parent);
     for (int i = 0; i < n; i++) block[i] = kd_root_of(parent, i) == i ? self->nblocks++ : block[kd_root_of(parent, i)];
     self->p_start = kd_cut_int(arena, self->nblocks + 2);
     self->v_start = kd_cut_int(arena, self->nblocks + 2);
     self->p_of = kd_cut_int(arena, self->np);
     self->v_of = kd_cut_int(arena, self->nv);
     self->block_of = kd_cut_int(arena, self->nv);
+    // members of each
     if (!arena->failed) {
         list_members(self->nblocks, block, 0, self->np, self->p_start, self->p_of);
         list_members(self->nblocks, block, self->np, self->nv, self->v_start, self->v_of);
@@ -127,8 +129,8 @@ void kd_increments_cut(kd_increments *self, kd_arena *arena, const kd_eom *eom)
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-static kd_eval fetch(kd_increments *self, kd_eom_data *data, kd_var var, bool sparse, const int *place, double *value,
-                     double *block)
+static kd_eval fetch_blocks(kd_increments *self, kd_eom_data *data, kd_var var, bool sparse, const int *place,
+                            double *value, double *block)
 {
     kd_eval    answer;
     kd_pattern pattern;
@@ -153,11 +155,13 @@ static kd_eval invert_block(kd_increments *self, int b)
     const double *Z = self->Z + self->z_start[b];
     double       *Zplus = self->Zplus + self->z_start[b];
     if (rows == 0 || columns == 0) return KD_EVAL_OK;
+    // (Z'Z) Z+ = Z'
     kd_gemm_tn(columns, columns, rows, 1, Z, Z, 0, self->gram);
     if (kd_cholesky_factor(columns, self->gram) != 0) return KD_EVAL_RETRY;
     for (int k = 0; k < rows; k++)
         for (int l = 0; l < columns; l++) Zplus[l + k * columns] = Z[k + l * rows];
     kd_cholesky_solve(columns, self->gram, Zplus, rows);
+    // S = Z+ D_p(Z v)
     kd_gemm(columns, columns, rows, 1, Zplus, self->rate + self->z_start[b], 0, self->S + self->s_start[b]);
     return KD_EVAL_OK;
 }
@@ -165,9 +169,9 @@ static kd_eval invert_block(kd_increments *self, int b)
 kd_eval kd_increments_update(kd_increments *self, kd_eom_data *data)
 {
     if (self->identity) return KD_EVAL_OK;
-    kd_eval answer = fetch(self, data, KD_V, self->sparse_z, self->z_place, self->z_value, self->Z);
+    kd_eval answer = fetch_blocks(self, data, KD_V, self->sparse_z, self->z_place, self->z_value, self->Z);
     if (answer == KD_EVAL_OK)
-        answer = fetch(self, data, KD_P, self->sparse_s, self->s_place, self->s_value, self->rate);
+        answer = fetch_blocks(self, data, KD_P, self->sparse_s, self->s_place, self->s_value, self->rate);
     for (int b = 0; b < self->nblocks && answer == KD_EVAL_OK; b++) answer = invert_block(self, b);
     return answer;
 }
@@ -181,11 +185,13 @@ void kd_increments_split(const kd_increments *self, const double *rate, double *
         int           rows = rows_of(self, b), columns = columns_of(self, b);
         const int    *p = self->p_of + self->p_start[b], *v = self->v_of + self->v_start[b];
         const double *Z = self->Z + self->z_start[b], *Zplus = self->Zplus + self->z_start[b];
+        // along = Z+ rate
         for (int l = 0; l < columns; l++) {
             double sum = 0;
             for (int k = 0; k < rows; k++) sum += Zplus[l + k * columns] * rate[p[k]];
             along[v[l]] = sum;
         }
+        // normal = rate - Z along
         for (int l = 0; l < columns; l++)
             for (int k = 0; k < rows; k++) normal[p[k]] -= Z[k + l * rows] * along[v[l]];
     }
@@ -197,6 +203,7 @@ void kd_increments_join(const kd_increments *self, const double *along, const do
         int           rows = rows_of(self, b), columns = columns_of(self, b);
         const int    *p = self->p_of + self->p_start[b], *v = self->v_of + self->v_start[b];
         const double *Z = self->Z + self->z_start[b], *rate = self->rate + self->z_start[b];
+        // dp = Z along, normal += D_p(Z v) along - Z turn
         for (int k = 0; k < rows; k++) dp[p[k]] = 0;
         for (int l = 0; l < columns; l++)
             for (int k = 0; k < rows; k++) {
@@ -225,6 +232,7 @@ bool kd_increments_resolvent(const kd_increments *self, double gamma_re, double 
     for (int b = 0; b < self->nblocks; b++) {
         int             n = columns_of(self, b), count = n * n;
         double complex *A = self->shifted, *X = self->unit;
+        // T = (gamma I - S) \ I of the block
         for (int k = 0; k < count; k++) {
             bool diagonal = k % (n + 1) == 0;
             A[k] = (diagonal ? gamma_re + gamma_im * I : 0) - self->S[self->s_start[b] + k];

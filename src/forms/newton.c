@@ -53,6 +53,7 @@ kd_status kd_newton_create(kd_assembled *form, kd_newton **newton)
     self->nmu = d.nmu;
     self->nu = form->opt.update == KD_UPDATE_EXTENDED ? d.nu : 0;
     self->has_eta = form->has_eta;
+    // rows and columns of F, the kinematic ones left out
     self->m = form->nraw - d.np;
     self->r = form->r - d.np;
     self->phi = form->phi - d.np;
@@ -61,10 +62,12 @@ kd_status kd_newton_create(kd_assembled *form, kd_newton **newton)
     self->xl = form->xl - d.np;
     self->xm = form->xm - d.np;
     self->xe = form->xe - d.np;
+    // where derivatives come from
     self->differenced = form->opt.derivatives != KD_DERIVATIVES_ANALYTIC;
     self->opt.estimated = form->opt.estimated && form->opt.derivatives == KD_DERIVATIVES_GROUPED;
     const kd_eom_def *def = kd_eom_definition(self->eom);
     if (!form->position.identity && !def->pattern) self->normals = form->position.nn;
+    // blocks of F, then the patterns of F and A; an estimated one waits for the first matrix
     cut_arrays(self);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_newton_describe(self);
     if (status >= 0) set_powers(self);
@@ -107,8 +110,10 @@ void kd_newton_eliminate(const kd_newton *self, const double *K_p, double *W)
 {
     int           q = 0;
     const double *D = self->form->scale_eta;
+    // columns of dv: K_p I
     memset(W, 0, (size_t)kd_columns_count(&self->A) * sizeof *W);
     for (int e = 0; e < self->F.column[self->nv]; e++) W[self->to_A[e]] += K_p[e];
+    // columns of deta: -K_p (GZ)' D
     for (int k = 0; k < self->nlambda && self->has_eta; k++)
         for (int l = self->row_start[k]; l < self->row_start[k + 1]; l++) {
             double     factor = D[k] * self->GZ[self->row_value[l]];
@@ -144,13 +149,16 @@ static bool eliminate_turning(kd_newton *self, double complex gamma)
     double complex inverse = 1 / gamma;
     double         re = creal(inverse), im = cimag(inverse);
     double        *T_im = is_complex ? self->T_im : NULL;
+    // T = (gamma I - S)^-1
     if (!kd_increments_resolvent(&self->increments, creal(gamma), cimag(gamma), self->T, T_im)) return false;
+    // real part of (K_p + K_normal / gamma) T
     memset(self->KT, 0, bytes);
     add_product(self, 1, self->K, self->T, self->KT);
     if (self->normals > 0) add_product(self, re, self->K_normal, self->T, self->KT);
     if (self->normals > 0 && is_complex) add_product(self, -im, self->K_normal, self->T_im, self->KT);
     kd_newton_eliminate(self, self->KT, self->W);
     if (!is_complex) return true;
+    // imaginary part
     memset(self->KT_im, 0, bytes);
     add_product(self, 1, self->K, self->T_im, self->KT_im);
     if (self->normals > 0) add_product(self, im, self->K_normal, self->T, self->KT_im);
@@ -167,6 +175,7 @@ static void set_scales(kd_newton *self, double gamma)
     double       *row = self->row, *column = self->column, base = kd_power_of_2(fabs(gamma));
     const double *A = self->value;
     const int    *start = self->A.column, *number = self->A.row;
+    // columns by their power of gamma, rows by what remains
     memset(row, 0, (size_t)self->m * sizeof *row);
     for (int j = 0; j < self->m; j++) {
         double factor = self->power[j] == 0 ? 1 : self->power[j] > 0 ? base : 1 / base;
@@ -177,6 +186,7 @@ static void set_scales(kd_newton *self, double gamma)
         column[j] = factor;
     }
     for (int i = 0; i < self->m; i++) row[i] = row[i] > 0 ? 1 / kd_power_of_2(row[i]) : 1;
+    // columns once more
     for (int j = 0; j < self->m; j++) {
         double most = 0;
         for (int e = start[j]; e < start[j + 1]; e++) {
@@ -187,6 +197,7 @@ static void set_scales(kd_newton *self, double gamma)
     }
 }
 
+// A = gamma E + K + K_p T B, scaled; K_p T B = W / gamma where p' = v
 static void real_values(kd_newton *self, double gamma)
 {
     double        factor = self->increments.identity ? 1 / gamma : 1, *A = self->value;
@@ -238,6 +249,7 @@ kd_status kd_newton_factor(kd_newton *self, double gamma_real, double gamma_re, 
     self->gamma = gamma_real;
     self->gamma_complex = gamma_re + gamma_im * I;
     self->refactorizations += gamma_im != 0 ? 2 : 1;
+    // real gamma: W, A, L U
     bool turning = !self->increments.identity;
     if (turning && !eliminate_turning(self, gamma_real)) return KD_ERR_DECOMPOSITION;
     if (turning)
@@ -246,6 +258,7 @@ kd_status kd_newton_factor(kd_newton *self, double gamma_real, double gamma_re, 
     real_values(self, gamma_real);
     kd_status status = factor_real(self);
     if (status < 0 || gamma_im == 0) return status;
+    // complex gamma, with the real one's scales
     if (turning && !eliminate_turning(self, self->gamma_complex)) return KD_ERR_DECOMPOSITION;
     complex_values(self, self->gamma_complex);
     return factor_complex(self);
@@ -265,7 +278,7 @@ static void multiply_mass(kd_newton *self, double *z)
 }
 
 // rho (nv) and what is normal to the manifold, from the kinematic rows
-static void split(kd_newton *self, const double *y, double *rho, double *normal)
+static void split_kinematic_rows(kd_newton *self, const double *y, double *rho, double *normal)
 {
     if (self->increments.identity)
         memcpy(rho, y, (size_t)self->nv * sizeof *y);
@@ -337,13 +350,15 @@ static void apply_T(kd_newton *self, const double *rho, double *delta)
 void kd_newton_solve(kd_newton *self, double *y)
 {
     double *z = y + self->np;
+    // kinematic rows: along the manifold, rho, and normal to it
     if (self->opt.explicit_form && !self->differenced) multiply_mass(self, z);
-    split(self, y, self->rho, self->normal);
+    split_kinematic_rows(self, y, self->rho, self->normal);
     if (self->normals > 0) {
         double *n = self->off + self->normals + self->np;
         for (int i = 0; i < self->np; i++) n[i] = self->normal[i] / self->gamma;
         turn_normal(self, n, self->rho);
     }
+    // known part delta = T rho of the increments to the right-hand side: z -= K_p delta
     apply_T(self, self->rho, self->delta);
     move_known(self, self->delta, z);
     if (self->normals > 0) {
@@ -352,12 +367,14 @@ void kd_newton_solve(kd_newton *self, double *y)
         for (int i = 0; i < self->np; i++) n[i] /= self->gamma;
         move_normal(self, n, z);
     }
+    // A z = rhs: (dv, .., deta)
     for (int i = 0; i < self->m; i++) z[i] *= self->row[i];
     if (self->dense)
         kd_linsolve_solve(self->solver, z);
     else
         kd_sparse_lu_solve(self->lu, z, 1);
     for (int i = 0; i < self->m; i++) z[i] *= self->column[i];
+    // delta = T (rho + dv - (GZ)' D deta), dp = Z delta + normal part
     add_velocity(self, z, self->rho);
     apply_T(self, self->rho, self->delta);
     if (self->increments.identity) {
@@ -383,6 +400,7 @@ static void apply_T_complex(kd_newton *self)
         }
         return;
     }
+    // (T + i T_im) (rho_re + i rho_im)
     kd_increments_apply(&self->increments, self->T, rho, delta);
     kd_increments_apply(&self->increments, self->T_im, rho + nv, turn);
     for (int j = 0; j < nv; j++) delta[j] -= turn[j];
@@ -448,14 +466,16 @@ void kd_newton_solve_complex(kd_newton *self, double *y_re, double *y_im)
     int             np = self->np, nv = self->nv;
     double         *parts[2] = {y_re, y_im};
     double complex *z = self->z;
+    // as above, by real and imaginary parts
     for (int part = 0; part < 2; part++) {
         if (self->opt.explicit_form && !self->differenced) multiply_mass(self, parts[part] + np);
-        split(self, parts[part], self->rho + part * nv, self->normal + part * np);
+        split_kinematic_rows(self, parts[part], self->rho + part * nv, self->normal + part * np);
     }
     if (self->normals > 0) turn_normal_complex(self);
     apply_T_complex(self);
     for (int part = 0; part < 2; part++) move_known(self, self->delta + part * nv, parts[part] + np);
     if (self->normals > 0) move_normal_complex(self, y_re + np, y_im + np);
+    // A z = rhs
     for (int i = 0; i < self->m; i++) z[i] = (y_re[np + i] + y_im[np + i] * I) * self->row[i];
     if (self->dense)
         kd_linsolve_solve_complex(self->solver, z);
@@ -465,6 +485,7 @@ void kd_newton_solve_complex(kd_newton *self, double *y_re, double *y_im)
         y_re[np + i] = creal(z[i]) * self->column[i];
         y_im[np + i] = cimag(z[i]) * self->column[i];
     }
+    // increments of the positions
     for (int part = 0; part < 2; part++) add_velocity(self, parts[part] + np, self->rho + part * nv);
     apply_T_complex(self);
     join_complex(self, y_re, y_im);

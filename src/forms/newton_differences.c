@@ -43,7 +43,7 @@ static double increment_of(const kd_newton *self, const double *x, int j)
 }
 
 // x_moved += increment of column j
-static void move(kd_newton *self, const double *x, int j)
+static void move_column(kd_newton *self, const double *x, int j)
 {
     double step = increment_of(self, x, j);
     if (j < self->nv)
@@ -72,7 +72,7 @@ static kd_eval moved_rows(kd_newton *self, double t, const double *xdot)
     return rows_at(self, t, self->x_moved, xdot);
 }
 
-static void reset(kd_newton *self, const double *x)
+static void reset_moved(kd_newton *self, const double *x)
 {
     memcpy(self->x_moved, x, (size_t)self->form->n * sizeof *x);
 }
@@ -97,9 +97,11 @@ static void take_column(kd_newton *self, int j)
 static kd_eval difference_group(kd_newton *self, double t, const double *x, const double *xdot, const int *group, int k)
 {
     int columns = self->nv + self->m, from = group ? 0 : k, to = group ? columns : k + 1;
-    reset(self, x);
+    // x + sum of the group's increments
+    reset_moved(self, x);
     for (int j = from; j < to; j++)
-        if (!group || group[j] == k) move(self, x, j);
+        if (!group || group[j] == k) move_column(self, x, j);
+    // each row sees one column of the group at most
     kd_eval answer = moved_rows(self, t, xdot);
     for (int j = from; j < to && answer == KD_EVAL_OK; j++)
         if (!group || group[j] == k) take_column(self, j);
@@ -133,8 +135,9 @@ kd_eval kd_newton_normals(kd_newton *self, double t, const double *x, const doub
         const double *n = position->N + k * self->np;
         double       *column = self->F_normal + k * rows;
         for (int side = 0; side < 2 && answer == KD_EVAL_OK; side++) {
+            // (F(p + delta n) - F(p - delta n)) / (2 delta)
             double step = side == 0 ? NORMAL_INCREMENT : -NORMAL_INCREMENT;
-            reset(self, x);
+            reset_moved(self, x);
             for (int i = 0; i < self->np; i++) self->x_moved[i] += step * n[i];
             answer = kd_assembled_raw(self->form, t, self->x_moved, xdot);
             self->form->counters.for_differences++;
@@ -150,13 +153,14 @@ kd_eval kd_newton_normals(kd_newton *self, double t, const double *x, const doub
 // ---- estimated patterns ---------------------------------------------------------------------------------------------
 
 // Mark what a full difference matrix at (t, x, x') shows; grown if something is new.
-static kd_eval look(kd_newton *self, double t, const double *x, const double *xdot)
+static kd_eval mark_found(kd_newton *self, double t, const double *x, const double *xdot)
 {
     kd_eval answer = base_rows(self, t, x, xdot);
     for (int j = 0; j < self->nv + self->m && answer == KD_EVAL_OK; j++) {
         if (!self->differenced_column[j]) continue;
-        reset(self, x);
-        move(self, x, j);
+        // column j: rows that change with it
+        reset_moved(self, x);
+        move_column(self, x, j);
         answer = moved_rows(self, t, xdot);
         const double *F1 = self->form->raw + self->np;
         bool         *found = self->found + (ptrdiff_t)j * self->m;
@@ -187,13 +191,15 @@ kd_status kd_newton_estimate(kd_newton *self, double t, const double *x, const d
     double   *moved = kd_cut_double(&scratch, self->form->n);
     kd_eval   answer = scratch.failed ? KD_EVAL_STOP : kd_increments_update(&self->increments, self->form->data);
     kd_status status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
-    if (answer == KD_EVAL_OK) answer = look(self, t, x, xdot);
+    // what the point shows and, at first, points beside it
+    if (answer == KD_EVAL_OK) answer = mark_found(self, t, x, xdot);
     const int beside = first && !self->form->opt.estimated_at_start ? STATES : 0;
     for (int k = 0; k < beside && answer == KD_EVAL_OK; k++) {
         move_state(self, x, k, moved);
-        if (look(self, t, moved, xdot) == KD_EVAL_STOP) answer = KD_EVAL_STOP; // no value there: no matter
+        if (mark_found(self, t, moved, xdot) == KD_EVAL_STOP) answer = KD_EVAL_STOP; // no value there: no matter
     }
     kd_arena_release(&scratch);
+    // a larger pattern
     if (answer == KD_EVAL_OK && (self->grown || first)) {
         if (!first) self->pattern_changes++;
         status = kd_newton_set_pattern(self);

@@ -157,8 +157,10 @@ static void set_rows(kd_newton *self)
     self->row_value = kd_cut_int(&self->arena, count);
     self->GZ = kd_cut_double(&self->arena, count);
     if (self->arena.failed) return;
+    // entries per row, then where each row starts
     for (int k = 0; k < count; k++) self->row_start[G->row[k] + 2]++;
     for (int i = 2; i <= self->nlambda + 1; i++) self->row_start[i] += self->row_start[i - 1];
+    // entries in the order of rows
     for (int j = 0; j < G->columns; j++)
         for (int k = G->column[j]; k < G->column[j + 1]; k++) {
             int to = self->row_start[G->row[k] + 1]++;
@@ -177,8 +179,10 @@ kd_status kd_newton_describe(kd_newton *self)
 {
     const kd_assembled *form = self->form;
     const kd_dims       d = form->dims;
+    // are the multipliers' columns known, or differenced?
     self->force_of_multipliers = on_multipliers(self, KD_FORCE);
     self->lambda_differenced = self->force_of_multipliers || on_multipliers(self, KD_B) || on_multipliers(self, KD_D);
+    // blocks of the dynamic rows, r, d, c, phi, h, g
     describe_constraints(self);
     add_rows(self, self->dyn, KD_RESIDUAL, 1);
     self->mass = source_of(self, KD_RESIDUAL, KD_A);
@@ -247,6 +251,7 @@ static bool is_known(const kd_newton *self, const kd_piece *piece)
 static void collect_places(const kd_newton *self, const spread *over, kd_places *places)
 {
     int columns = self->nv + self->m;
+    // entries of the pieces
     for (int q = 0; q < self->npieces; q++) {
         const kd_piece   *piece = &self->piece[q];
         const kd_pattern *pattern = &self->source[piece->source].pattern;
@@ -257,6 +262,7 @@ static void collect_places(const kd_newton *self, const spread *over, kd_places 
                 add_place(self, over, places, row, column);
             }
     }
+    // columns that differences fill, or have found
     for (int j = 0; j < columns && self->differenced; j++) {
         if (!self->differenced_column[j]) continue;
         for (int i = 0; i < self->m; i++)
@@ -264,6 +270,7 @@ static void collect_places(const kd_newton *self, const spread *over, kd_places 
                 (self->opt.estimated && self->found[i + (ptrdiff_t)j * self->m]))
                 add_place(self, over, places, i, j);
     }
+    // diagonals: r', v' of the explicit form, multipliers of inactive rows
     int nr = kd_eom_dims(self->eom).nr;
     for (int i = 0; i < nr; i++) kd_places_add(places, self->r + i, column_of(self, KD_R) + i);
     for (int i = 0; i < self->nv && over->component; i++) kd_places_add(places, i, self->nv + i);
@@ -329,14 +336,17 @@ static kd_status set_A(kd_newton *self)
 {
     kd_places places = {.rows = self->m, .columns = self->m};
     int       products = 0;
+    // K + K_p T: columns of positions fall onto those of velocities
     for (int j = 0; j < self->nv + self->m; j++)
         for (int e = self->F.column[j]; e < self->F.column[j + 1]; e++)
             kd_places_add(&places, self->F.row[e], j < self->nv ? j : j - self->nv);
+    // K_p T (GZ)' D: columns of eta
     KD_EACH_PRODUCT(self, k, l, e)
     {
         if (is_needed(self, self->F.row[e])) kd_places_add(&places, self->F.row[e], self->xe + k);
         products++;
     }
+    // sorted; the place of each entry and product
     kd_status status = kd_places_sort(&places, &self->A, &self->pattern);
     kd_places_release(&places);
     self->to_A = kd_cut_int(&self->pattern, kd_columns_count(&self->F));
@@ -425,9 +435,11 @@ static kd_status set_groups(kd_newton *self)
 kd_status kd_newton_set_pattern(kd_newton *self)
 {
     kd_newton_release_pattern(self);
+    // pattern of F, places of its pieces
     kd_status status = set_F(self);
     if (status >= 0) place_pieces(self);
     if (status >= 0) place_diagonals(self);
+    // pattern of A, values, solver, groups of columns
     if (status >= 0) status = set_A(self);
     if (status >= 0) cut_values(self);
     if (status >= 0 && self->pattern.failed) status = KD_ERR_MEMORY;

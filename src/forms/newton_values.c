@@ -67,6 +67,7 @@ kd_eval kd_newton_stabilize(kd_newton *self, bool fresh, const double *eta, doub
     kd_eval                answer = fresh ? kd_newton_fetch_one(self, self->gz) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
     const double *G = fresh ? source->value : self->GZ;
+    // v -= (GZ)' eta
     for (int j = 0; j < self->nv; j++)
         for (int k = source->pattern.column[j]; k < source->pattern.column[j + 1]; k++)
             v[j] -= G[k] * eta[source->pattern.row[k]];
@@ -113,6 +114,7 @@ static kd_eval keep_constraint_matrix(kd_newton *self)
 static void multiplier_columns_explicit(kd_newton *self)
 {
     for (int c = self->xl; c < self->xl + self->nlambda + self->nmu; c++) {
+        // column c of the dynamic rows: M \ column
         int from = self->F.column[self->nv + c], to = self->F.column[self->nv + c + 1];
         memset(self->solution, 0, (size_t)self->nv * sizeof *self->solution);
         for (int e = from; e < to; e++)
@@ -148,6 +150,7 @@ static kd_eval set_E(kd_newton *self, bool fetched)
     kd_eval answer = KD_EVAL_OK;
     memset(self->E, 0, (size_t)kd_columns_count(&self->F) * sizeof *self->E);
     bool unit = self->opt.explicit_form && self->differenced;
+    // M by v', GZ and HZ of acceleration levels
     for (int q = 0; q < self->npieces; q++) {
         const kd_piece *piece = &self->piece[q];
         if (!piece->by_derivative || (unit && piece->source == self->mass)) continue;
@@ -157,6 +160,7 @@ static kd_eval set_E(kd_newton *self, bool fetched)
         for (int k = 0; k < source->pattern.column[source->pattern.columns]; k++)
             if (piece->place[k] >= 0) self->E[piece->place[k]] += piece->factor * source->value[k];
     }
+    // v' - a of the explicit form, r'
     if (unit) unit_diagonal(self, self->dyn, self->nv, self->nv);
     int nr = kd_eom_dims(self->eom).nr;
     unit_diagonal(self, self->r, self->nv + self->form->xr - self->np, nr);
@@ -172,6 +176,7 @@ static void set_inactive(kd_newton *self)
     int             nl = self->nlambda, nc = nl + self->nmu, count = 0;
     for (int i = 0; i < nc; i++) count += !(i < nl ? state->active_lambda[i] : state->active_mu[i - nl]);
     if (count == 0) return;
+    // their rows vanish, but for 1 in the column of their multiplier
     for (int e = 0; e < kd_columns_count(&self->F); e++) {
         int  row = self->F.row[e], i = row - self->phi, k = row - self->g;
         bool off = (i >= 0 && i < nc && !(i < nl ? state->active_lambda[i] : state->active_mu[i - nl])) ||
@@ -198,6 +203,7 @@ static void set_normals(kd_newton *self)
         while (inc->v_of[inc->v_start[b] + l] != j) l++;
         const double *rate = inc->rate + inc->z_start[b] + l * rows;
         for (int k = 0; k < self->normals; k++) {
+            // n_k' D_p(Z v) of increment j, times F along n_k
             double off = 0;
             for (int i = 0; i < rows; i++) off += position->N[p[i] + k * self->np] * rate[i];
             for (int e = self->F.column[j]; e < self->F.column[j + 1]; e++)
@@ -224,18 +230,21 @@ static void gather_K(kd_newton *self)
 // ---- evaluation -----------------------------------------------------------------------------------------------------
 
 // F_x and F_x' at (t, x, x')
-static kd_eval evaluate(kd_newton *self, double t, const double *x, const double *xdot)
+static kd_eval evaluate_F_x(kd_newton *self, double t, const double *x, const double *xdot)
 {
-    size_t  bytes = (size_t)kd_columns_count(&self->F) * sizeof *self->K;
+    size_t bytes = (size_t)kd_columns_count(&self->F) * sizeof *self->K;
+    // Z+, S, and E = F_x'
     kd_eval answer = kd_increments_update(&self->increments, self->form->data);
     if (answer == KD_EVAL_OK && !self->differenced) answer = kd_newton_fetch(self);
     if (answer == KD_EVAL_OK) answer = set_E(self, !self->differenced);
     if (answer != KD_EVAL_OK) return answer;
+    // analytic: K = F_x from its blocks
     memset(self->K, 0, bytes);
     if (!self->differenced) {
         kd_newton_scatter(self, false, false);
         return keep_constraint_matrix(self);
     }
+    // differences; the multipliers' columns are (GZ)', (HZ)', of the explicit form M \ (GZ)'
     answer = kd_newton_difference(self, t, x, xdot);
     if (answer == KD_EVAL_OK) answer = keep_constraint_matrix(self);
     if (answer == KD_EVAL_OK && self->hz >= 0 && !self->lambda_differenced)
@@ -261,7 +270,7 @@ static kd_eval evaluate_shifted(kd_newton *self, int i, double t, const double *
     double       *second = self->second + (ptrdiff_t)i * count, step = INPUT_INCREMENT * fmax(fabs(form->u[i]), 1);
     form->u_shift[i] = step;
     kd_eval answer = kd_assembled_at(form, t, x, xdot);
-    if (answer == KD_EVAL_OK) answer = evaluate(self, t, x, xdot);
+    if (answer == KD_EVAL_OK) answer = evaluate_F_x(self, t, x, xdot);
     form->u_shift[i] = 0;
     for (int e = 0; e < count; e++) second[e] = answer == KD_EVAL_OK ? (self->K[e] - self->K_kept[e]) / step : 0;
     return answer == KD_EVAL_RETRY ? KD_EVAL_OK : answer;
@@ -273,9 +282,12 @@ static kd_eval evaluate_second(kd_newton *self, double t, const double *x, const
     size_t        bytes = (size_t)kd_columns_count(&self->F) * sizeof *self->K;
     size_t        bytes_G = self->gz < 0 ? 0 : (size_t)self->source[self->gz].pattern.column[self->nv] * sizeof(double);
     kd_eval       answer = KD_EVAL_OK;
+    // F_x at this point stays
     memcpy(self->K_kept, self->K, bytes);
     if (bytes_G > 0) memcpy(self->GZ_kept, self->GZ, bytes_G);
+    // (F_x)_u by shifted inputs
     for (int i = 0; i < self->nu && answer == KD_EVAL_OK; i++) answer = evaluate_shifted(self, i, t, x, xdot);
+    // back to the point
     memcpy(self->K, self->K_kept, bytes);
     if (bytes_G > 0) memcpy(self->GZ, self->GZ_kept, bytes_G);
     if (answer == KD_EVAL_OK) answer = kd_assembled_at(form, t, x, xdot);
@@ -285,7 +297,7 @@ static kd_eval evaluate_second(kd_newton *self, double t, const double *x, const
     return answer;
 }
 
-static void finish(kd_newton *self)
+static void gather_parts(kd_newton *self)
 {
     set_inactive(self);
     gather_E(self);
@@ -303,18 +315,21 @@ kd_status kd_newton_linearize(kd_newton *self, double t, const double *x, const 
     kd_assembled *form = self->form;
     bool          first = self->opt.estimated && !self->A.column;
     self->evaluations++;
+    // an estimated pattern: found at first, wider where Newton was slow
     if (self->differenced && self->opt.estimated && (first || form->dae->widen)) {
         kd_status status = kd_newton_estimate(self, t, x, xdot);
         if (status < 0) return status;
     }
     form->dae->widen = false;
-    kd_eval answer = evaluate(self, t, x, xdot);
+    // F_x and F_x', second derivatives by inputs, derivatives off the manifold
+    kd_eval answer = evaluate_F_x(self, t, x, xdot);
     if (answer == KD_EVAL_OK && self->opt.update == KD_UPDATE_EXTENDED && !self->has_second && self->nu > 0)
         answer = evaluate_second(self, t, x, xdot);
     if (answer == KD_EVAL_OK && self->normals > 0) answer = kd_newton_normals(self, t, x, xdot);
     if (answer != KD_EVAL_OK) return fault_of(self, answer);
+    // the parts of A that do not depend on gamma
     memcpy(self->u_old, form->u, (size_t)self->nu * sizeof *self->u_old);
-    finish(self);
+    gather_parts(self);
     return KD_OK;
 }
 
@@ -322,8 +337,10 @@ kd_status kd_newton_update(kd_newton *self)
 {
     int count = kd_columns_count(&self->F);
     self->updates++;
+    // F_x' anew (S0 Eq. 24, 25)
     kd_eval answer = set_E(self, false);
     if (answer != KD_EVAL_OK) return fault_of(self, answer);
+    // F_x += (F_x)_u du (Eq. 26)
     for (int i = 0; i < self->nu && self->has_second; i++) {
         double change = self->form->u[i] - self->u_old[i];
         kd_axpy(count, change, self->second + (ptrdiff_t)i * count, self->K);

@@ -84,7 +84,7 @@ static kd_eval explicit_acceleration(kd_ode *self, kd_ode_point *at)
     return note_data(self, kd_eom_acceleration(data, at->a));
 }
 
-static kd_eval accelerations(kd_ode *self, kd_ode_point *at)
+static kd_eval solve_accelerations(kd_ode *self, kd_ode_point *at)
 {
     kd_eval answer = kd_ode_note(self, kd_acceleration_contacts(self->acceleration, at->t, at->x, at->s), "");
     if (answer != KD_EVAL_OK) return answer;
@@ -121,8 +121,9 @@ kd_eval kd_ode_solve(kd_ode *self, double t, const double *x)
 {
     kd_ode_point *at = &self->last;
     if (same_point(self, at, t, x)) return KD_EVAL_OK;
+    // s, then a, lambda, mu, w, then x'
     set_point(self, at, t, x);
-    kd_eval answer = accelerations(self, at);
+    kd_eval answer = solve_accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = other_rates(self, at);
     if (answer == KD_EVAL_OK) answer = position_rate(self, at);
     if (answer != KD_EVAL_OK) return answer;
@@ -157,6 +158,7 @@ static kd_eval ode_stage(void *impl, double t, const double *x, double t_next, c
     if (self->dims.nlambda + self->dims.nmu == 0) return ode_rhs(impl, t, x, xdot);
     self->counters.residuals++;
     set_point(self, at, t, x);
+    // s and p' at (t, x)
     kd_acceleration *acceleration = self->acceleration;
     kd_eval          answer = kd_ode_note(self, kd_acceleration_contacts(acceleration, t, at->x, at->s), "");
     if (answer == KD_EVAL_OK)
@@ -164,6 +166,7 @@ static kd_eval ode_stage(void *impl, double t, const double *x, double t_next, c
                              kd_acceleration_at(acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr), "");
     if (answer == KD_EVAL_OK) answer = position_rate(self, at);
     if (answer != KD_EVAL_OK) return answer;
+    // p at t_next; multipliers with which gI = 0, h = 0 hold there
     for (int i = 0; i < self->dims.np; i++) self->next[i] = base[i] + factor * at->xdot[i];
     const kd_next next = {.t = t_next, .p = self->next, .v = base + self->xv, .factor = factor};
     answer = kd_ode_note(self,
@@ -279,6 +282,7 @@ static kd_eval ode_interpolate(void *impl, double t0, const double *x0, double t
         self->ends[0] = self->ends[1];
         self->ends[1] = other;
     }
+    // whole states at both ends, dense output between them
     kd_eval answer = set_end(self, &self->ends[0], t0, x0);
     if (answer == KD_EVAL_OK) answer = set_end(self, &self->ends[1], t1, x1);
     if (answer == KD_EVAL_OK)
@@ -379,7 +383,7 @@ static void cut_arrays(kd_ode *self)
     kd_ode_cut_rank(self);
 }
 
-static void describe(kd_ode *self)
+static void describe_components(kd_ode *self)
 {
     for (int i = 0; i < self->n; i++) {
         self->component[i] = i < self->xv   ? KD_COMPONENT_POSITION
@@ -394,7 +398,7 @@ static kd_status create_parts(kd_ode *self, const kd_inputs *inputs)
 {
     cut_arrays(self);
     if (self->arena.failed) return KD_ERR_MEMORY;
-    describe(self);
+    describe_components(self);
     bool      projects = self->methods.project && self->opt.projection == KD_PROJECT_ALWAYS;
     kd_status status = kd_acceleration_create(self->eom, inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0 && !self->opt.project_mass) kd_acceleration_euclidean(self->acceleration);

@@ -3,10 +3,10 @@
 // (a, lambda, mu, w) solve Phi = (residual, gII, hI, d) = 0 and s follows p by c = 0, so that along increments of p and
 // by v and r
 //     (a, lambda, mu, w)_x = -Phi_y \ (Phi_x + Phi_s s_x),   s_p = -c_s \ c_p,
-//     b: b_x + b_s s_x + b_y (a, lambda, mu, w)_x
+//     (r')_x = b_x + b_s s_x + b_y (a, lambda, mu, w)_x.
 // Derivatives by coordinates p: D_p Z+, and differences along the normals of the manifold (quaternions). Where Phi_y is
-// singular (redundant rows, SVD), rhs is differenced column by column. With p' = v the rows of
-// p are eliminated: (gamma I - a_v - a_p / gamma) dv = ...
+// singular (redundant rows, SVD), rhs is differenced column by column. With p' = v the rows of p are eliminated:
+//     (gamma I - a_v - a_p / gamma) dv = ...
 #include "core/text.h"
 #include "forms/ode_impl.h"
 #include "math/dense.h"
@@ -25,7 +25,7 @@ enum { OUTER = 3, INNER = 4 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static void want(kd_ode *self, kd_fn fn)
+static void want_blocks(kd_ode *self, kd_fn fn)
 {
     kd_ode_newton *newton = &self->newton;
     if (kd_eom_rows(self->eom, fn) == 0) return;
@@ -46,10 +46,10 @@ static void cut_newton(kd_ode *self)
     kd_dims        d = self->dims;
     size_t         n = (size_t)self->n;
     kd_position_cut(&newton->position, arena, self->eom);
-    for (int k = 0; k < INNER; k++) want(self, inner_fns[k]);
-    want(self, KD_B);
-    want(self, KD_C);
-    if (!self->position.identity) want(self, KD_KINEMATICS);
+    for (int k = 0; k < INNER; k++) want_blocks(self, inner_fns[k]);
+    want_blocks(self, KD_B);
+    want_blocks(self, KD_C);
+    if (!self->position.identity) want_blocks(self, KD_KINEMATICS);
     newton->implicit = kd_cut_matrix(arena, newton->nf, newton->nf);
     newton->explicit_part = kd_cut_matrix(arena, newton->nf, newton->nx);
     newton->row = kd_cut_double(arena, newton->nf);
@@ -104,6 +104,7 @@ static void add_rows(kd_ode *self, kd_fn fn, double *X, double *Y, int ld)
 {
     kd_ode_newton *newton = &self->newton;
     int            rows = kd_eom_rows(self->eom, fn), ns = self->dims.ns, nv = self->dims.nv, column = 0;
+    // by p, v, r
     for (int k = 0; k < OUTER; k++) {
         int           columns = kd_eom_columns(self->eom, outer_vars[k]);
         const double *block = newton->blocks.block[fn][outer_vars[k]];
@@ -111,9 +112,11 @@ static void add_rows(kd_ode *self, kd_fn fn, double *X, double *Y, int ld)
             kd_axpy(rows, 1, block + (ptrdiff_t)j * rows, X + (ptrdiff_t)(column + j) * ld);
         column += columns;
     }
+    // F_p += F_s s_p
     const double *by_s = newton->blocks.block[fn][KD_S];
     for (int j = 0; j < nv && by_s; j++)
         kd_gemv(rows, ns, 1, by_s, newton->s_p + (ptrdiff_t)j * ns, 1, X + (ptrdiff_t)j * ld);
+    // by a, lambda, mu, w
     column = 0;
     for (int k = 0; k < INNER && Y; k++) {
         int           columns = kd_eom_columns(self->eom, inner_vars[k]);
@@ -152,7 +155,7 @@ static void switch_off(kd_ode *self)
 }
 
 // largest entries of columns, then of rows, to 1
-static double scale(kd_ode_newton *newton)
+static double scale_implicit(kd_ode_newton *newton)
 {
     int     n = newton->nf;
     double *A = newton->implicit, norm = 0;
@@ -179,10 +182,11 @@ static double scale(kd_ode_newton *newton)
 static bool solve_implicit(kd_ode_newton *newton)
 {
     int    n = newton->nf;
-    double norm = scale(newton);
+    double norm = scale_implicit(newton);
     if (kd_lu_factor(n, newton->implicit, newton->pivot) != 0 ||
         kd_lu_rcond(n, newton->implicit, newton->pivot, norm, newton->work, newton->iwork) < SINGULAR)
         return false;
+    // row and column factors: (R Phi_y C) (C \ y) = -R Phi_x
     for (int j = 0; j < newton->nx; j++)
         for (int i = 0; i < n; i++) newton->explicit_part[i + (ptrdiff_t)j * n] *= -newton->row[i];
     kd_lu_solve(n, newton->implicit, newton->pivot, newton->explicit_part, newton->nx);
@@ -192,21 +196,24 @@ static bool solve_implicit(kd_ode_newton *newton)
 }
 
 // along = derivatives of x' by increments of p, by v and by r, from those of (a, lambda, mu, w) in explicit_part
-static void outer_rows(kd_ode *self)
+static void rows_of_rates(kd_ode *self)
 {
     kd_ode_newton *newton = &self->newton;
     kd_dims        d = self->dims;
     int            n = self->n, nf = newton->nf;
     memset(newton->along, 0, (size_t)n * (size_t)newton->nx * sizeof(double));
+    // p' = Z v
     if (self->position.identity) {
         for (int i = 0; i < d.nv; i++) newton->along[i + (ptrdiff_t)(d.nv + i) * n] = 1;
     } else {
         add_rows(self, KD_KINEMATICS, newton->along, NULL, n);
     }
+    // v' = a
     for (int j = 0; j < newton->nx; j++)
         memcpy(newton->along + self->xv + (ptrdiff_t)j * n, newton->explicit_part + (ptrdiff_t)j * nf,
                (size_t)d.nv * sizeof(double));
     if (d.nr == 0) return;
+    // r' = b
     add_rows(self, KD_B, newton->along + self->xr, NULL, n);
     int column = 0;
     for (int k = 0; k < INNER; k++) {
@@ -229,6 +236,7 @@ static kd_eval add_normals(kd_ode *self, double t)
     memcpy(newton->x_moved, newton->x, (size_t)n * sizeof(double));
     for (int k = 0; k < position->nn && answer == KD_EVAL_OK; k++) {
         const double *normal = position->N + (ptrdiff_t)k * np;
+        // (rhs_p n) n', rhs_p n = (rhs(p + delta n) - rhs(p - delta n)) / (2 delta)
         for (int i = 0; i < np; i++) newton->x_moved[i] = newton->x[i] + NORMAL_INCREMENT * normal[i];
         answer = kd_ode_rhs(self, t, newton->x_moved, newton->plus);
         for (int i = 0; i < np; i++) newton->x_moved[i] = newton->x[i] - NORMAL_INCREMENT * normal[i];
@@ -241,13 +249,14 @@ static kd_eval add_normals(kd_ode *self, double t)
 }
 
 // J from the derivatives of the equations of motion; *singular: they do not determine it
-static kd_eval analytic(kd_ode *self, double t, bool *singular)
+static kd_eval analytic_jacobian(kd_ode *self, double t, bool *singular)
 {
     kd_ode_newton *newton = &self->newton;
     kd_ode_point  *at = &self->last;
     kd_eom_data   *data = kd_acceleration_data(self->acceleration);
     int            n = self->n, nf = newton->nf, nv = self->dims.nv, row = 0;
     *singular = false;
+    // derivatives of the equations of motion at the point
     kd_eval answer = kd_acceleration_at(self->acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr);
     if (answer != KD_EVAL_OK) return kd_ode_note(self, answer, "");
     kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
@@ -258,6 +267,7 @@ static kd_eval analytic(kd_ode *self, double t, bool *singular)
                     kd_eom_data_message(data));
         return answer;
     }
+    // Phi_y (a, lambda, mu, w)_x = -Phi_x
     memset(newton->implicit, 0, (size_t)nf * (size_t)nf * sizeof(double));
     memset(newton->explicit_part, 0, (size_t)nf * (size_t)newton->nx * sizeof(double));
     *singular = !contacts_follow(self);
@@ -268,7 +278,8 @@ static kd_eval analytic(kd_ode *self, double t, bool *singular)
     switch_off(self);
     *singular = *singular || !solve_implicit(newton);
     if (*singular) return KD_EVAL_OK;
-    outer_rows(self);
+    // x' by increments of p, v, r; then by the coordinates p: D_p Z+
+    rows_of_rates(self);
     memset(newton->J, 0, (size_t)n * (size_t)n * sizeof(double));
     kd_position_plain(&newton->position, n, 1, newton->along, newton->J, n);
     memcpy(newton->J + (ptrdiff_t)self->xv * n, newton->along + (ptrdiff_t)nv * n,
@@ -277,7 +288,7 @@ static kd_eval analytic(kd_ode *self, double t, bool *singular)
 }
 
 // J column by column from differences of rhs
-static kd_eval differences(kd_ode *self, double t)
+static kd_eval difference_jacobian(kd_ode *self, double t)
 {
     kd_ode_newton *newton = &self->newton;
     int            n = self->n;
@@ -285,6 +296,7 @@ static kd_eval differences(kd_ode *self, double t)
     kd_eval        answer = kd_ode_rhs(self, t, newton->x, newton->base);
     memcpy(newton->x_moved, newton->x, (size_t)n * sizeof(double));
     for (int j = 0; j < n && answer == KD_EVAL_OK; j++) {
+        // increment along the motion, of the size of x_j or of its change in a step
         double size = fmax(fmax(fabs(newton->x[j]), fabs(h * newton->base[j])), SIZE);
         double moved = newton->x[j] + copysign(sqrt(DBL_EPSILON) * size, newton->base[j]);
         double step = moved - newton->x[j];
@@ -309,8 +321,8 @@ kd_status kd_ode_linearize(void *impl, double t, const double *x, const double *
     self->counters.mass++;
     memcpy(self->newton.x, x, (size_t)self->n * sizeof *x);
     kd_eval answer = kd_ode_solve(self, t, x);
-    if (answer == KD_EVAL_OK && !singular) answer = analytic(self, t, &singular);
-    if (answer == KD_EVAL_OK && singular) answer = differences(self, t);
+    if (answer == KD_EVAL_OK && !singular) answer = analytic_jacobian(self, t, &singular);
+    if (answer == KD_EVAL_OK && singular) answer = difference_jacobian(self, t);
     return answer == KD_EVAL_OK ? KD_OK : self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
 }
 
@@ -387,6 +399,8 @@ void kd_ode_solve_real(void *impl, double *y)
     kd_ode_newton *newton = &self->newton;
     int            np = newton->eliminated;
     self->counters.solves++;
+    // p eliminated: (gamma I - J_22 - J_21 / gamma) (dv, dr) = r_2 + J_21 r_p / gamma
+    // dp = (r_p + dv) / gamma
     for (int i = 0; i < np; i++) y[i] /= newton->gamma;
     move_known(self, y);
     kd_linsolve_solve(newton->solver, y + np);
@@ -399,6 +413,7 @@ void kd_ode_solve_complex(void *impl, double *y_re, double *y_im)
     kd_ode_newton  *newton = &self->newton;
     int             np = newton->eliminated, m = self->n - np;
     double complex *z = newton->y_complex, inverse = 1 / newton->gamma_complex;
+    // the same with complex gamma
     for (int i = 0; i < np; i++) {
         double complex q = inverse * (y_re[i] + I * y_im[i]);
         y_re[i] = creal(q);

@@ -26,7 +26,7 @@ void kd_ode_cut_rank(kd_ode *self)
 }
 
 // Words for redundant rows: those with large entries in the left null vector.
-static void tell(kd_ode *self, int count, kd_status status)
+static void tell_redundant(kd_ode *self, int count, kd_status status)
 {
     const kd_ode_rank *rank = &self->rank;
     char               text[400] = "redundant constraints, use the SVD decomposition: ", name[96];
@@ -44,7 +44,7 @@ static void tell(kd_ode *self, int count, kd_status status)
 }
 
 // C = active rows of [GZ; HZ]; returns their number
-static int collect(kd_ode *self)
+static int collect_active_rows(kd_ode *self)
 {
     kd_ode_rank *rank = &self->rank;
     kd_dims      d = self->dims;
@@ -69,6 +69,7 @@ kd_eval kd_ode_check_rank(kd_ode *self, double t, const double *x)
     if (!rank->watched || (rank->known && memcmp(rank->active, state->active_lambda, (size_t)d.nlambda) == 0 &&
                            memcmp(rank->active + d.nlambda, state->active_mu, (size_t)d.nmu) == 0))
         return KD_EVAL_OK;
+    // C = active rows of [GZ; HZ] at the start
     memcpy(rank->active, state->active_lambda, (size_t)d.nlambda);
     memcpy(rank->active + d.nlambda, state->active_mu, (size_t)d.nmu);
     kd_eval answer = kd_acceleration_at(self->acceleration, t, x, self->guess + d.nw, x + self->xv, x + self->xr);
@@ -78,11 +79,12 @@ kd_eval kd_ode_check_rank(kd_ode *self, double t, const double *x)
         kd_ode_fail(self, kd_eom_data_fault(data).status, kd_eom_data_message(data));
         return answer;
     }
-    int count = collect(self);
+    int count = collect_active_rows(self);
+    // rank C = number of rows?
     rank->selector.rank = -1;
     kd_status status = count > 0 ? kd_selector_update(&rank->selector, count, rank->C, true, &changed) : KD_OK;
     rank->known = status >= 0;
     if (rank->known) return KD_EVAL_OK;
-    tell(self, count, status);
+    tell_redundant(self, count, status);
     return KD_EVAL_RETRY;
 }

@@ -1,8 +1,9 @@
 // Projected strangeness-free form of the equations of motion (S3 Theorem 2.4, Algorithm 2.6) as a kd_dae.
 //
-//     S_p (p' - Z v) = 0,  S_v (v' - a) = 0,  r' = b                                  differential, projected by
-//     selectors 0 = g, 0 = q, 0 = c | 0 = gI, 0 = h, 0 = e | 0 = M a - f + (GZ)' lambda + (HZ)' mu, 0 = d, 0 = gII, 0 =
-//     hI
+//     S_p (p' - Z v) = 0,  S_v (v' - a) = 0,  r' = b               differential, projected by selectors
+//     0 = g,  0 = q,  0 = c                                        position level
+//     0 = gI,  0 = h,  0 = e                                       velocity level
+//     0 = M a - f + (GZ)' lambda + (HZ)' mu,  0 = d,  0 = gII,  0 = hI   acceleration level
 //
 // The acceleration a is an unknown of its own, so that inv(M) is never formed and M may be singular (S3 remark 2.3a);
 // S_v here is S_v M of the paper. The selectors are constant within a step. Linear algebra: psf_linear.c.
@@ -94,6 +95,7 @@ kd_eval kd_psf_set_point(kd_psf *f, double t, const double *x)
     return answer;
 }
 
+// x' = (Z v, a, b), 0 for the algebraic components
 static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
 {
     kd_psf *f = impl;
@@ -118,11 +120,14 @@ static kd_eval psf_resolve(void *impl, double t, double *x, double *xdot, double
     kd_dims D = f->dims;
     memset(jump, 0, (size_t)f->at.n * sizeof *jump);
     memset(bend, 0, (size_t)f->at.n * sizeof *bend);
+    // v', r' from the left, negative
     for (int i = 0; i < D.nv; i++) jump[f->at.v + i] = -x[f->at.a + i];
     for (int i = 0; i < D.nr; i++) jump[f->at.r + i] = -xdot[f->at.r + i];
+    // a, w, lambda, mu, then x' from the right
     kd_eval answer = kd_psf_accelerations(f, t, x);
     if (answer == KD_EVAL_OK) answer = psf_start(f, t, x, xdot);
     if (answer != KD_EVAL_OK) return answer;
+    // jumps of v' = a and r' = b; p'' jumps by Z times that of a
     for (int i = 0; i < D.nv; i++) jump[f->at.v + i] += x[f->at.a + i];
     for (int i = 0; i < D.nr; i++) jump[f->at.r + i] += xdot[f->at.r + i];
     if (f->identity)
@@ -214,6 +219,7 @@ static void lay_out(kd_psf *f)
 {
     kd_dims D = f->dims;
     int     n = 0;
+    // x = [p v r w s lambda mu | a]
     f->at.p = n;
     f->at.v = n += D.np;
     f->at.r = n += D.nv;
@@ -223,6 +229,7 @@ static void lay_out(kd_psf *f)
     f->at.mu = n += D.nlambda;
     f->at.a = n += D.nmu;
     f->at.n = n + D.nv;
+    // algebraic rows: d, c, then by level g, q | gI, h, e | dynamics, gII, hI
     n = 0;
     f->row.d = n;
     f->row.c = n += D.nw;
@@ -283,11 +290,13 @@ static void cut_arrays(kd_psf *f)
     kd_arena *a = &f->arena;
     int ma = D.nlambda + D.nmu, mv = ma + D.ne, mp = D.nlambda + D.nq, nk = D.nv + D.nw + ma, m = D.np + D.nv + D.nr;
     int most = (mv > mp ? mv : mp) * (D.np > D.nv ? D.np : D.nv);
+    // inputs, active rows
     f->u = kd_cut_double(a, D.nu);
     f->du = kd_cut_double(a, D.nu);
     f->ddu = kd_cut_double(a, D.nu);
     f->active_l = kd_cut_int(a, D.nlambda);
     f->active_m = kd_cut_int(a, D.nmu);
+    // derivatives at the linearisation point
     cut_blocks(f);
     f->Z = kd_cut_matrix(a, D.np, D.nv);
     f->Zplus = kd_cut_matrix(a, D.np, D.nv);
@@ -305,6 +314,7 @@ static void cut_arrays(kd_psf *f)
     f->KS = kd_cut_matrix(a, nk, D.ns);
     f->GS = kd_cut_matrix(a, D.nlambda, D.ns);
     f->BK = kd_cut_matrix(a, D.nr, nk);
+    // selectors and inverse of the acceleration level
     kd_selector_init(&f->position, mp, D.np, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->velocity, mv, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->acceleration, ma, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
@@ -315,6 +325,7 @@ static void cut_arrays(kd_psf *f)
     f->pivot = kd_cut_int(a, nk + D.ne);
     f->Kinv = kd_cut_matrix(a, nk, nk);
     f->R = kd_cut_matrix(a, ma, ma);
+    // maps of the reduced unknowns, A and the matrices with gamma
     f->Ep = kd_cut_matrix(a, D.nv, D.np);
     f->Vp = kd_cut_matrix(a, D.nv, D.np);
     f->Kmap = kd_cut_matrix(a, nk, m);
@@ -324,6 +335,7 @@ static void cut_arrays(kd_psf *f)
     f->matrix = kd_cut_matrix(a, m, m);
     f->matrix_c = kd_arena_cut(a, (size_t)m * (size_t)m, sizeof *f->matrix_c);
     f->rhs_c = kd_arena_cut(a, (size_t)m, sizeof *f->rhs_c);
+    // vectors of one right-hand side
     f->e0 = kd_cut_double(a, D.nv);
     f->ds0 = kd_cut_double(a, D.ns);
     f->rp = kd_cut_double(a, mp);
@@ -417,20 +429,24 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     f->state = x;
     f->dims = kd_eom_dims(eom);
     if (inputs) f->inputs = *inputs;
+    // what the structure of the equations makes simpler: p' = v, forces without multipliers, M diagonal or constant
     f->identity = !def->Z && !def->kinematics;
     f->plain = f->dims.nw == 0 && !def->force_of_multipliers;
     f->diagonal = def->mass_structure == KD_MASS_DIAGONAL || def->mass_structure == KD_MASS_DIAGONAL_CONSTANT;
     f->constant_mass = def->mass_structure == KD_MASS_FULL_CONSTANT || def->mass_structure == KD_MASS_DIAGONAL_CONSTANT;
+    // components, rows, memory
     lay_out(f);
     cut_arrays(f);
     describe_components(f);
     if (f->arena.failed) goto failed;
     kd_psf_find_active(f);
     f->mv = f->ma;
+    // where the equations are evaluated
     status = kd_eom_data_create(eom, &f->data);
     if (status >= 0) status = kd_eom_data_reserve(f->data);
     if (status < 0) goto failed;
     kd_eom_at_parameters(f->data, x->theta);
+    // accelerations and dense output at single points, the solver of the reduced systems
     int m = f->dims.np + f->dims.nv + f->dims.nr;
     status = kd_acceleration_create(eom, inputs, x, opt, &f->at_point);
     if (status < 0) goto failed;
@@ -439,6 +455,7 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     if (status < 0) goto failed;
     status = kd_linsolve_create(m, opt->differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU, NULL, &f->linear);
     if (status < 0) goto failed;
+    // what the integrator sees
     f->dae->methods = &psf_class;
     f->dae->impl = f;
     f->dae->n = f->at.n;

@@ -41,8 +41,7 @@ typedef struct kd_psf {
 
     double *u, *du, *ddu; // (nu)
 
-    // ---- active rows
-    // -------------------------------------------------------------------------------------------------
+    // ---- active rows ------------------------------------------------------------------------------------------------
     int  nl, nm;              // active holonomic, nonholonomic rows
     int *active_l, *active_m; // their numbers
     int  ma;                  // nl + nm: rows of C_a = [GZ; HZ]
@@ -51,8 +50,7 @@ typedef struct kd_psf {
     int  nk;                  // nv + nw + ma: size of (a, w, lambda, mu)
     bool with_e;              // invariants are imposed in this step
 
-    // ---- derivatives at the linearisation point
-    // ------------------------------------------------------------------------
+    // ---- derivatives at the linearisation point ---------------------------------------------------------------------
     kd_blocks blocks;    // as evaluated, by increments of p
     double   *Z, *Zplus; // (np x nv), (nv x np) inv(Z'Z) Z'
     double   *q_p;       // (nq x np)
@@ -69,8 +67,7 @@ typedef struct kd_psf {
     double   *GS;      // (nl x ns)
     double   *BK;      // (nr x nk) b by (a, w, lambda, mu)
 
-    // ---- decomposition of the algebraic part, independent of the step size
-    // -------------------------------------------
+    // ---- decomposition of the algebraic part, independent of the step size ------------------------------------------
     kd_selector  position, velocity, acceleration;
     kd_selector *sel_p, *sel_v, *sel_a; // sel_a may be the position's, sel_v is sel_a unless invariants are imposed
     int          nip, niv;              // independent positions, velocities
@@ -80,8 +77,7 @@ typedef struct kd_psf {
     double      *Kinv; // (nk x nk) inverse of that matrix
     double      *R;    // (rank x ma) row transformation of redundant constraints
 
-    // ---- reduced problem gamma y - A y = rhs
-    // ----------------------------------------------------------------------------
+    // ---- reduced problem gamma y - A y = rhs ------------------------------------------------------------------------
     double         *Ep;   // (nv x nip) increments of p by y_p
     double         *Vp;   // (nv x nip) velocities by y_p
     double         *Kmap; // (nk x m) (a, w, lambda, mu) by y
@@ -96,8 +92,7 @@ typedef struct kd_psf {
     double         *matrix;
     double complex *matrix_c, *rhs_c;
 
-    // ---- scratch
-    // ----------------------------------------------------------------------------------------------------------
+    // ---- scratch ----------------------------------------------------------------------------------------------------
     double *e0, *ds0, *rp, *rv, *rk, *k0, *p, *s, *v, *tp, *ta, *tm; // one right-hand side
     double *big;                                                     // matrices of a linearisation, see cut_arrays
     double *F;                                                       // algebraic rows

@@ -2,19 +2,19 @@
 //
 //     position      G dp = -g,  q_p dp = -q,  c_s ds + c_p dp = -c
 //     velocity      [GZ; HZ; e_v] dv = -[gI; h; e] - (...)_p dp
-//     acceleration  [M (GZ)' (HZ)'; GZ; HZ] (da, dlambda, dmu) = -rows - (...)_p dp - (...)_v dv      (with d and w
-//     between) differential  gamma S_p dp - S_p (Z dv + (Zv)_p dp) = -S_p (p' - Z v),   gamma S_v dv - S_v da = -S_v
-//     (v' - a)
+//     acceleration  [M (GZ)' (HZ)'; GZ; HZ] (da, dlambda, dmu) = -rows - (...)_p dp - (...)_v dv   (d and w between)
+//     differential  gamma S_p dp - S_p (Z dv + (Zv)_p dp) = -S_p (p' - Z v)
+//                   gamma S_v dv - S_v da = -S_v (v' - a)
 //                   gamma dr - db = -(r' - b)
 //
 // The algebraic rows do not contain gamma: each level is solved by a particular solution that the selectors do not see
 // (S_p dp = 0, S_v dv = 0) plus a null-space part N y. What remains is (gamma I - A) y = rhs of size nip + niv + nr.
-// With p' = v and holonomic constraints A = [0 I; A21 A22], and the size is ndof: (gamma^2 - gamma A22 - A21) y_v =
-// rhs.
+// With p' = v and holonomic constraints A = [0 I; A21 A22], and the size is ndof:
+//     (gamma^2 - gamma A22 - A21) y_v = rhs.
 //
 // The acceleration level is solved with an explicit inverse, which its three to ten right-hand sides per Newton
-// iteration use. Where forces do not depend on multipliers (`plain`) it follows from C = [GZ; HZ], C P = I, C N = 0 and
-// Mhat = N' M N:
+// iteration use. Where forces do not depend on multipliers (`plain`) it follows from C = [GZ; HZ], C P = I, C N = 0
+// and Mhat = N' M N:
 //     M da + C' dl = r1, C da = r2:   da = H r1 + (P - H M P) r2,   dl = P' (r1 - M da),   H = N inv(Mhat) N'.
 #include <math.h>
 #include <string.h>
@@ -74,11 +74,13 @@ static kd_status eliminate_contacts(kd_psf *f)
     static const kd_fn with_s[] = {KD_GI, KD_GII, KD_H, KD_HI, KD_E, KD_RESIDUAL, KD_B, KD_D};
     int                ns = f->dims.ns, nv = f->dims.nv;
     if (ns == 0) return KD_OK;
+    // X = -c_s \ c_p
     memcpy(f->cs_lu, block(f, KD_C, KD_S), (size_t)(ns * ns) * sizeof(double));
     if (kd_lu_factor(ns, f->cs_lu, f->cs_pivot) != 0)
         return kd_psf_fail(f, KD_ERR_SINGULAR_CS, "the equations 0 = c do not determine s: c_s is singular");
     for (int i = 0; i < ns * nv; i++) f->X[i] = -block(f, KD_C, KD_P)[i];
     kd_lu_solve(ns, f->cs_lu, f->cs_pivot, f->X, nv);
+    // F_p += F_s X
     for (size_t k = 0; k < sizeof with_s / sizeof *with_s; k++) {
         kd_fn   fn = with_s[k];
         double *Fp = block(f, fn, KD_P), *Fs = block(f, fn, KD_S);
@@ -94,6 +96,7 @@ static kd_status invert_kinematics(kd_psf *f)
     int np = f->dims.np, nv = f->dims.nv;
     if (f->identity) return KD_OK;
     if (kd_eom_Z(f->data, f->Z) != KD_EVAL_OK) return kd_psf_eval_failure(f);
+    // (Z'Z) Zplus = Z'
     kd_gemm_tn(nv, nv, np, 1, f->Z, f->Z, 0, f->big);
     for (int i = 0; i < np; i++)
         for (int j = 0; j < nv; j++) f->Zplus[j + i * nv] = f->Z[i + j * np];
@@ -111,6 +114,7 @@ static kd_eval evaluate_blocks(kd_psf *f, double t, const double *x)
     kd_eval   answer = kd_psf_set_point(f, t, x);
     wanted.block[KD_G][KD_P] = NULL;
     if (answer == KD_EVAL_OK) answer = kd_eom_constraint_matrices(f->data, block(f, KD_G, KD_P), NULL);
+    // all other derivatives; a constant M only once
     if (f->mass_known)
         wanted.block[KD_RESIDUAL][KD_A] = NULL;
     else
@@ -196,11 +200,13 @@ static bool invariants_usable(kd_psf *f)
     if (D.ne == 0 || !f->opt.invariants || f->e_leave_out || free_v < D.ne) return false;
     for (int i = 0; i < D.ne; i++) {
         double by_v = 0, by_p = 0, size_v = 0;
+        // |e_v N| along the free directions
         for (int k = 0; k < free_v; k++) {
             double sum = 0;
             for (int j = 0; j < D.nv; j++) sum += block(f, KD_E, KD_V)[i + j * D.ne] * f->sel_a->N[j + k * D.nv];
             by_v = fmax(by_v, fabs(sum));
         }
+        // |e_p|, |e_v|
         for (int j = 0; j < D.nv; j++) {
             by_p = fmax(by_p, block(f, KD_E, KD_P) ? fabs(block(f, KD_E, KD_P)[i + j * D.ne]) : 0);
             size_v = fmax(size_v, fabs(block(f, KD_E, KD_V)[i + j * D.ne]));
@@ -253,13 +259,15 @@ static kd_status select_velocity(kd_psf *f, bool reset, bool *changed)
 
 static kd_status select_directions(kd_psf *f, bool reset)
 {
-    bool      changed_p = false, changed_a = false, changed_v = false;
+    bool changed_p = false, changed_a = false, changed_v = false;
+    // S, N, P of [G; q_p], of [GZ; HZ], of [GZ; HZ; e_v]
     kd_status sp = select_position(f, reset, &changed_p);
     if (sp < 0) return selector_failure(f, &f->position, sp, "position");
     kd_status sa = select_acceleration(f, reset, &changed_a);
     if (sa < 0) return selector_failure(f, &f->acceleration, sa, "velocity");
     kd_status sv = select_velocity(f, reset, &changed_v);
     if (sv < 0) return selector_failure(f, &f->velocity, sv, "velocity");
+    // independent directions, and the size of the reduced system
     f->sel_p = &f->position;
     f->nip = f->dims.np - f->sel_p->rank;
     f->niv = f->dims.nv - f->sel_v->rank;
@@ -295,8 +303,10 @@ static kd_status null_space_inverse(kd_psf *f, double *T)
 {
     int           nv = f->dims.nv, free_v = nv - f->sel_a->rank;
     const double *N = f->sel_a->N;
+    // Mhat = N' (M N)
     mass_times(f, 1, N, free_v, 0, f->big); // M N
     kd_gemm_tn(free_v, free_v, nv, 1, N, f->big, 0, f->Mhat);
+    // T = Mhat \ N'
     for (int j = 0; j < nv; j++)
         for (int i = 0; i < free_v; i++) T[i + j * free_v] = N[j + i * nv];
     if (kd_cholesky_factor(free_v, f->Mhat) == 0) {
@@ -316,13 +326,16 @@ static kd_status invert_plain(kd_psf *f)
     int     nv = f->dims.nv, ma = f->ma, nk = f->nk, free_v = nv - f->sel_a->rank;
     double *T = f->big + nv * nv, *H = T + nv * nv, *MP = H + nv * nv, *K12 = MP + nv * ma, *K22 = K12 + nv * ma;
 
+    // H = N (Mhat \ N')
     kd_status status = null_space_inverse(f, T);
     if (status < 0) return status;
     kd_gemm(nv, nv, free_v, 1, f->sel_a->N, T, 0, H);
+    // K12 = P - H (M P), K22 = -(M P)' K12
     mass_times(f, 1, f->sel_a->P, ma, 0, MP);
     memcpy(K12, f->sel_a->P, (size_t)(nv * ma) * sizeof *K12);
     kd_gemm(nv, ma, nv, -1, H, MP, 1, K12);
     kd_gemm_tn(ma, ma, nv, -1, MP, K12, 0, K22);
+    // Kinv from its blocks
     for (int j = 0; j < nv; j++) {
         memcpy(f->Kinv + j * nk, H + j * nv, (size_t)nv * sizeof(double));
         for (int i = 0; i < ma; i++) f->Kinv[nv + i + j * nk] = K12[j + i * nv];
@@ -350,11 +363,13 @@ static kd_status factor_general(kd_psf *f)
     int     nv = D.nv, nw = D.nw, rank = f->sel_a->rank, n = nv + nw + rank, ma = f->ma;
     double *B = f->Bk, *C = f->C, *L = f->big; // L (nv + nw) x ma: [residual; d] by lambda, mu
 
+    // w must follow from 0 = d
     if (nw > 0) {
         memcpy(B, block(f, KD_D, KD_W), (size_t)(nw * nw) * sizeof(double));
         if (kd_lu_factor(nw, B, f->pivot) != 0)
             return kd_psf_fail(f, KD_ERR_SINGULAR_DW, "the equations 0 = d do not determine w: d_w is singular");
     }
+    // L: columns of the active multipliers
     row_combinations(f);
     constraint_rows(f, ma);
     put_rows(L, nv + nw, 0, NULL, 0, NULL, nv + nw, ma);
@@ -366,10 +381,12 @@ static kd_status factor_general(kd_psf *f)
         for (int j = 0; j < nv; j++) L[j + i * (nv + nw)] = res[j + from * nv];
         for (int j = 0; j < nw && d; j++) L[nv + j + i * (nv + nw)] = d[j + from * nw];
     }
+    // [M res_w; 0 d_w]
     memset(B, 0, (size_t)(n * n) * sizeof(double));
     put_rows(B, n, 0, block(f, KD_RESIDUAL, KD_A), nv, NULL, nv, nv);
     put_rows(B + n * nv, n, 0, block(f, KD_RESIDUAL, KD_W), nv, NULL, nv, nw);
     put_rows(B + n * nv, n, nv, block(f, KD_D, KD_W), nw, NULL, nw, nw);
+    // L R' to the right, R C_a below
     for (int k = 0; k < rank; k++) {
         for (int i = 0; i < ma; i++) {
             double w = f->R[k + i * rank];
@@ -391,11 +408,13 @@ static kd_status invert_general(kd_psf *f)
     if (status < 0) return status;
     for (int j = 0; j < nk; j++) {
         double *b = f->big, *k = f->Kinv + j * nk;
+        // column j: right-hand side e_j, or R e_i for a constraint row
         memset(b, 0, (size_t)(n + rank) * sizeof *b);
         if (j < n)
             b[j] = 1;
         else
             memcpy(b + n, f->R + (j - n) * rank, (size_t)rank * sizeof *b);
+        // b = inv(B) rhs, then R' back to all multipliers
         kd_lu_solve(n + rank, f->Bk, f->pivot, b, 1);
         memcpy(k, b, (size_t)n * sizeof *k);
         kd_gemv_t(rank, f->ma, 1, f->R, b + n, 0, k + n);
@@ -409,10 +428,12 @@ static kd_status invert_general(kd_psf *f)
 static void motion_maps(kd_psf *f)
 {
     int nv = f->dims.nv, nip = f->nip;
+    // E_p = Z+ N_p
     if (f->identity)
         memcpy(f->Ep, f->sel_p->N, (size_t)(nv * nip) * sizeof(double));
     else
         kd_gemm(nv, nip, f->dims.np, 1, f->Zplus, f->sel_p->N, 0, f->Ep);
+    // V_p = -P_v (velocity rows)_p E_p
     kd_gemm(f->mv, nip, nv, 1, f->VP, f->Ep, 0, f->big);
     kd_gemm(nv, nip, f->mv, -1, f->sel_v->P, f->big, 0, f->Vp); // dv = -P_v (velocity rows)_p dp
     if (f->dims.ns > 0) kd_gemm(f->dims.ns, nip, nv, 1, f->X, f->Ep, 0, f->Xp);
@@ -424,10 +445,12 @@ static void acceleration_rows(kd_psf *f)
     int     nv = f->dims.nv, nip = f->nip, niv = f->niv, nk = f->nk, m = f->m;
     double *T = f->big; // rows by y
     stack_acceleration_rows(f);
+    // [dynamics; d; gII; hI] by y_p, y_v, y_r
     kd_gemm(nk, nip, nv, 1, f->KP, f->Ep, 0, T);
     kd_gemm(nk, nip, nv, 1, f->KV, f->Vp, 1, T);
     kd_gemm(nk, niv, nv, 1, f->KV, f->sel_v->N, 0, T + nk * nip);
     memcpy(T + nk * (nip + niv), f->KR, (size_t)(nk * f->dims.nr) * sizeof *T);
+    // (a, w, lambda, mu)_y = -Kinv T, rows S_v a_y of A
     kd_gemm(nk, m, nk, -1, f->Kinv, T, 0, f->Kmap);
     for (int k = 0; k < m; k++) kd_selector_pick(f->sel_v, f->Kmap + k * nk, f->A + nip + k * m);
 }
@@ -482,6 +505,7 @@ static void inner_rows(kd_psf *f)
     for (int k = 0; k < m && nr > 0; k++) {
         double *b = f->A + nip + niv + k * m;
         bool    is_p = k < nip, is_v = !is_p && k < nip + niv;
+        // b_k K_y + b_p E_p + b_v (V_p, N_v) + b_r
         kd_gemv(nr, f->nk, 1, f->BK, f->Kmap + k * f->nk, 0, b);
         if (is_p && bp) kd_gemv(nr, nv, 1, bp, f->Ep + k * nv, 1, b);
         if ((is_p || is_v) && bv) kd_gemv(nr, nv, 1, bv, is_p ? f->Vp + k * nv : f->sel_v->N + (k - nip) * nv, 1, b);
@@ -493,24 +517,29 @@ kd_status kd_psf_linearize(void *impl, double t, const double *x, const double *
 {
     kd_psf *f = impl;
     (void)xdot; // F_x does not contain x': the selectors are constant in a step
+    // the correction of the last step has linearised here
     if (f->fresh && t == f->fresh_t && !restart) {
         f->fresh = false;
         return KD_OK;
     }
+    // derivatives at (t, x)
     f->fresh = f->linearized = false;
     f->e_leave_out = restart;
     if (restart) kd_psf_find_active(f);
     if (evaluate_blocks(f, t, x) != KD_EVAL_OK) return kd_psf_eval_failure(f);
 
+    // ds/dp and Z+, then the independent directions
     kd_status status = eliminate_contacts(f);
     if (status < 0) return status;
     status = invert_kinematics(f);
     if (status < 0) return status;
     kd_status news = select_directions(f, restart || f->opt.selectors_each_step);
     if (news < 0) return news;
+    // particular solutions of the velocity and acceleration levels
     stack_velocity_rows(f);
     status = f->plain ? invert_plain(f) : invert_general(f);
     if (status < 0) return status;
+    // null-space part: x by y, and the reduced matrix A
     motion_maps(f);
     acceleration_rows(f);
     if (!f->second_order) kinematic_rows(f);

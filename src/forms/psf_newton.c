@@ -29,6 +29,7 @@ kd_status kd_psf_factor(void *impl, double gamma_real, double gamma_re, double g
     f->gamma_c = gamma_re + gamma_im * I;
     f->counters.decompositions++;
     double complex g2 = f->gamma_c * f->gamma_c;
+    // gamma I - A, or its Schur complement of second order
     for (int j = 0; j < n; j++) {
         for (int i = 0; i < n; i++) {
             double *M = f->matrix + i + j * n;
@@ -42,6 +43,7 @@ kd_status kd_psf_factor(void *impl, double gamma_real, double gamma_re, double g
             }
         }
     }
+    // real and complex factors
     kd_status status = kd_linsolve_factor(f->linear, n, f->matrix);
     if (status == KD_OK && gamma_im != 0) status = kd_linsolve_factor_complex(f->linear, n, f->matrix_c);
     if (status < 0) return kd_psf_fail(f, status, "the reduced Newton matrix is singular");
@@ -61,6 +63,7 @@ void kd_psf_solve_real(void *impl, double *y)
         rhs[i] = f->gamma * y[nip + i];
         for (int j = 0; j < nip; j++) rhs[i] += f->A[nip + i + j * m] * y[j];
     }
+    // y_v, then y_p = (r1 + y_v) / gamma
     kd_linsolve_solve(f->linear, rhs);
     for (int i = 0; i < niv; i++) {
         y[i] = (y[i] + rhs[i]) / f->gamma;
@@ -74,6 +77,7 @@ void kd_psf_solve_complex(void *impl, double *y_re, double *y_im)
     int             m = f->m, nip = f->nip, niv = f->niv;
     double complex *rhs = f->rhs_c;
     f->counters.solves++;
+    // first order: (gamma I - A) y = rhs
     if (!f->second_order) {
         for (int i = 0; i < m; i++) rhs[i] = y_re[i] + y_im[i] * I;
         kd_linsolve_solve_complex(f->linear, rhs);
@@ -83,6 +87,7 @@ void kd_psf_solve_complex(void *impl, double *y_re, double *y_im)
         }
         return;
     }
+    // second order: gamma r2 + A21 r1
     double a = creal(f->gamma_c), b = cimag(f->gamma_c), scale = 1 / (a * a + b * b);
     for (int i = 0; i < niv; i++) {
         double re = a * y_re[nip + i] - b * y_im[nip + i], im = a * y_im[nip + i] + b * y_re[nip + i];
@@ -105,7 +110,7 @@ void kd_psf_solve_complex(void *impl, double *y_re, double *y_im)
 // ---- evaluation -----------------------------------------------------------------------------------------------------
 
 // One function to its rows of F; does nothing after a failure
-static inline void put(kd_psf *f, kd_eval *answer, kd_fn fn, int size, double *out)
+static inline void put_function(kd_psf *f, kd_eval *answer, kd_fn fn, int size, double *out)
 {
     if (*answer != KD_EVAL_OK || size == 0) return;
     *answer = kd_eom_eval(f->data, fn, out);
@@ -115,28 +120,28 @@ static inline void put(kd_psf *f, kd_eval *answer, kd_fn fn, int size, double *o
 static kd_eval put_position(kd_psf *f)
 {
     kd_eval answer = KD_EVAL_OK;
-    put(f, &answer, KD_C, f->dims.ns, f->F + f->row.c);
-    put(f, &answer, KD_G, f->dims.nlambda, f->F + f->row.g);
-    put(f, &answer, KD_Q, f->dims.nq, f->F + f->row.q);
+    put_function(f, &answer, KD_C, f->dims.ns, f->F + f->row.c);
+    put_function(f, &answer, KD_G, f->dims.nlambda, f->F + f->row.g);
+    put_function(f, &answer, KD_Q, f->dims.nq, f->F + f->row.q);
     return answer;
 }
 
 static kd_eval put_velocity(kd_psf *f)
 {
     kd_eval answer = KD_EVAL_OK;
-    put(f, &answer, KD_GI, f->dims.nlambda, f->F + f->row.gI);
-    put(f, &answer, KD_H, f->dims.nmu, f->F + f->row.h);
-    if (f->with_e) put(f, &answer, KD_E, f->dims.ne, f->F + f->row.e);
+    put_function(f, &answer, KD_GI, f->dims.nlambda, f->F + f->row.gI);
+    put_function(f, &answer, KD_H, f->dims.nmu, f->F + f->row.h);
+    if (f->with_e) put_function(f, &answer, KD_E, f->dims.ne, f->F + f->row.e);
     return answer;
 }
 
 static kd_eval put_acceleration(kd_psf *f)
 {
     kd_eval answer = KD_EVAL_OK;
-    put(f, &answer, KD_RESIDUAL, f->dims.nv, f->F + f->row.dyn);
-    put(f, &answer, KD_D, f->dims.nw, f->F + f->row.d);
-    put(f, &answer, KD_GII, f->dims.nlambda, f->F + f->row.gII);
-    put(f, &answer, KD_HI, f->dims.nmu, f->F + f->row.hI);
+    put_function(f, &answer, KD_RESIDUAL, f->dims.nv, f->F + f->row.dyn);
+    put_function(f, &answer, KD_D, f->dims.nw, f->F + f->row.d);
+    put_function(f, &answer, KD_GII, f->dims.nlambda, f->F + f->row.gII);
+    put_function(f, &answer, KD_HI, f->dims.nmu, f->F + f->row.hI);
     return answer;
 }
 
@@ -147,6 +152,7 @@ static void solve_position(kd_psf *f, double *dp, double *ds)
 {
     kd_dims       D = f->dims;
     const double *F = f->F;
+    // -g, -q; with s eliminated -g + g_s (c_s \ c)
     for (int i = 0; i < f->nl; i++) f->rp[i] = -F[f->row.g + f->active_l[i]];
     for (int i = 0; i < D.nq; i++) f->rp[f->nl + i] = -F[f->row.q + i];
     if (D.ns > 0) {
@@ -154,6 +160,7 @@ static void solve_position(kd_psf *f, double *dp, double *ds)
         kd_lu_solve(D.ns, f->cs_lu, f->cs_pivot, f->ds0, 1);
         kd_mul_sub(f->nl, D.ns, f->GS, f->ds0, f->rp);
     }
+    // dp = P_p rhs, increment e0 = Z+ dp, ds = -c_s \ c + (ds/dp) e0
     kd_mul(D.np, f->mp, f->sel_p->P, f->rp, dp);
     if (f->identity)
         memcpy(f->e0, dp, (size_t)D.nv * sizeof(double));
@@ -169,6 +176,7 @@ static void solve_position(kd_psf *f, double *dp, double *ds)
 static void solve_velocity(kd_psf *f, bool p_moved, double *dv)
 {
     const double *F = f->F;
+    // -[gI; h; e] - (...)_p e0 - (...)_s ds0
     for (int i = 0; i < f->nl; i++) f->rv[i] = -F[f->row.gI + f->active_l[i]];
     for (int i = 0; i < f->nm; i++) f->rv[f->nl + i] = -F[f->row.h + f->active_m[i]];
     for (int i = f->ma; i < f->mv; i++) f->rv[i] = -F[f->row.e + i - f->ma];
@@ -176,6 +184,7 @@ static void solve_velocity(kd_psf *f, bool p_moved, double *dv)
         if (f->dims.ns > 0) kd_mul_sub(f->mv, f->dims.ns, f->VS, f->ds0, f->rv);
         kd_mul_sub(f->mv, f->dims.nv, f->VP, f->e0, f->rv);
     }
+    // dv = P_v rhs
     kd_mul(f->dims.nv, f->mv, f->sel_v->P, f->rv, dv);
 }
 
@@ -186,6 +195,7 @@ static void solve_acceleration(kd_psf *f, bool p_moved, double *dk)
     const double *F = f->F;
     double       *k = f->rk;
     int           nv = D.nv;
+    // -[dynamics; d; gII; hI] - (...)_p e0 - (...)_s ds0
     for (int i = 0; i < nv; i++) k[i] = -F[f->row.dyn + i];
     for (int i = 0; i < D.nw; i++) k[nv + i] = -F[f->row.d + i];
     for (int i = 0; i < f->nl; i++) k[nv + D.nw + i] = -F[f->row.gII + f->active_l[i]];
@@ -194,6 +204,7 @@ static void solve_acceleration(kd_psf *f, bool p_moved, double *dk)
         if (D.ns > 0) kd_mul_sub(f->nk, D.ns, f->KS, f->ds0, k);
         kd_mul_sub(f->nk, nv, f->KP, f->e0, k);
     }
+    // (da, dw, dlambda, dmu) = inv(K) rhs
     kd_mul(f->nk, f->nk, f->Kinv, k, dk);
 }
 
@@ -215,20 +226,23 @@ static kd_eval differential_rows(kd_psf *f, const double *v, const double *a, co
 {
     kd_dims D = f->dims;
     kd_eval answer = KD_EVAL_OK;
+    // Z v + (Zv)_p e0 - p'
     if (f->identity) {
         for (int i = 0; i < D.nv; i++) f->tp[i] = v[i] - xdot[f->at.p + i];
     } else {
-        put(f, &answer, KD_KINEMATICS, D.np, f->tp);
+        put_function(f, &answer, KD_KINEMATICS, D.np, f->tp);
         if (f->blocks.block[KD_KINEMATICS][KD_P])
             kd_mul_add(D.np, D.nv, f->blocks.block[KD_KINEMATICS][KD_P], f->e0, f->tp);
         for (int i = 0; i < D.np; i++) f->tp[i] -= xdot[f->at.p + i];
     }
     kd_selector_pick(f->sel_p, f->tp, y);
+    // a + da - v'
     for (int i = 0; i < D.nv; i++) f->ta[i] = a[i] + da[i] - xdot[f->at.v + i];
     kd_selector_pick(f->sel_v, f->ta, y + f->nip);
     if (D.nr == 0) return answer;
+    // b - r'
     double *yr = y + f->nip + f->niv;
-    put(f, &answer, KD_B, D.nr, yr);
+    put_function(f, &answer, KD_B, D.nr, yr);
     for (int i = 0; i < D.nr; i++) yr[i] -= xdot[f->at.r + i];
     return answer;
 }
@@ -239,17 +253,20 @@ static kd_eval correct_on_manifold(kd_psf *f, const double *p, const double *s, 
 {
     kd_dims D = f->dims;
     kd_eval answer = KD_EVAL_OK;
-    put(f, &answer, KD_Q, D.nq, f->F + f->row.q);
+    // q = 0 first: p + P (0, -q)
+    put_function(f, &answer, KD_Q, D.nq, f->F + f->row.q);
     for (int i = 0; i < f->nl; i++) f->rp[i] = 0;
     for (int i = 0; i < D.nq; i++) f->rp[f->nl + i] = -f->F[f->row.q + i];
     kd_mul(D.np, f->mp, f->sel_p->P, f->rp, f->tp);
     for (int i = 0; i < D.np; i++) f->p[i] = p[i] + f->tp[i];
     kd_eom_at_position(f->data, f->p, s);
-    put(f, &answer, KD_C, D.ns, f->F + f->row.c);
-    put(f, &answer, KD_G, D.nlambda, f->F + f->row.g);
+    // g and c there, and the rest of dp, ds
+    put_function(f, &answer, KD_C, D.ns, f->F + f->row.c);
+    put_function(f, &answer, KD_G, D.nlambda, f->F + f->row.g);
     if (answer != KD_EVAL_OK) return answer;
     memset(f->F + f->row.q, 0, (size_t)D.nq * sizeof(double));
     solve_position(f, dp, ds);
+    // data at the corrected position: nothing is left to extrapolate by e0
     for (int i = 0; i < D.np; i++) {
         f->p[i] += dp[i];
         dp[i] += f->tp[i];
@@ -338,7 +355,7 @@ void kd_psf_expand(void *impl, const double *part, const double *y, double *dx)
 // ---- correction at the end of a step --------------------------------------------------------------------------------
 
 // x += dx; returns max |dx| / (least + |x|), least: unit (n; NULL: 1) per time
-static double move(int n, const double *dx, double *x, const double *unit, double time)
+static double move_and_measure(int n, const double *dx, double *x, const double *unit, double time)
 {
     double size = 0;
     for (int i = 0; i < n; i++) {
@@ -369,12 +386,14 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
     if (f->mp == 0 && f->dims.ns == 0) return KD_EVAL_OK;
     if (f->dims.nq > 0) enough = KEPT_ENOUGH; // how g changes across q = 0 is not known: no quadratic convergence
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
+        // dp = -P g at the iterate
         kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
         kd_eval answer = put_position(f);
         if (answer != KD_EVAL_OK) return answer;
         solve_position(f, dp, ds);
-        double size = larger(move(f->dims.np, dp, x + f->at.p, kd_eom_definition(f->eom)->position_unit, 1),
-                             move(f->dims.ns, ds, x + f->at.s, NULL, 1));
+        // p += dp until dp is rounding, or will be after this one
+        double size = larger(move_and_measure(f->dims.np, dp, x + f->at.p, kd_eom_definition(f->eom)->position_unit, 1),
+                             move_and_measure(f->dims.ns, ds, x + f->at.s, NULL, 1));
         f->moved = larger(f->moved, size);
         if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
     }
@@ -395,12 +414,15 @@ static kd_eval correct_velocity(kd_psf *f, double *x)
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
     if (f->mv == 0) return KD_EVAL_OK;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
+        // dv = -P (gI, h, e) at the iterate
         kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
         kd_eval answer = put_velocity(f);
         if (answer != KD_EVAL_OK) return answer;
         solve_velocity(f, false, dv);
-        double size = move(f->dims.nv, dv, x + f->at.v, kd_eom_definition(f->eom)->unit, kd_eom_time(f->eom));
-        bool   solved = stands(f, size, f->with_e) || settled(size, KEPT_ENOUGH, &before);
+        // v += dv
+        double size =
+            move_and_measure(f->dims.nv, dv, x + f->at.v, kd_eom_definition(f->eom)->unit, kd_eom_time(f->eom));
+        bool solved = stands(f, size, f->with_e) || settled(size, KEPT_ENOUGH, &before);
         f->moved = larger(f->moved, size);
         if (solved) return KD_EVAL_OK;
     }
@@ -414,19 +436,21 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
     int           nv = f->dims.nv, nw = f->dims.nw;
     const double *unit = f->dae->unit;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
+        // (da, dw, dlambda, dmu) = -inv(K) [dynamics; d; gII; hI]
         kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
         kd_eom_at_acceleration(f->data, x + f->at.a, x + f->at.w, x + f->at.lambda, x + f->at.mu);
         kd_eval answer = put_acceleration(f);
         if (answer != KD_EVAL_OK) return answer;
         solve_acceleration(f, false, k0);
-        double size = larger(move(nv, k0, x + f->at.a, kd_eom_definition(f->eom)->unit, T * T),
-                             move(nw, k0 + nv, x + f->at.w, NULL, 1));
+        // a, w, then the active multipliers
+        double size = larger(move_and_measure(nv, k0, x + f->at.a, kd_eom_definition(f->eom)->unit, T * T),
+                             move_and_measure(nw, k0 + nv, x + f->at.w, NULL, 1));
         for (int i = 0; i < f->nl; i++)
-            size = larger(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i],
-                                     unit ? unit + f->at.lambda + f->active_l[i] : NULL, 1));
+            size = larger(size, move_and_measure(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i],
+                                                 unit ? unit + f->at.lambda + f->active_l[i] : NULL, 1));
         for (int i = 0; i < f->nm; i++)
-            size = larger(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i],
-                                     unit ? unit + f->at.mu + f->active_m[i] : NULL, 1));
+            size = larger(size, move_and_measure(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i],
+                                                 unit ? unit + f->at.mu + f->active_m[i] : NULL, 1));
         if (stands(f, size, !f->plain) || settled(size, enough, &before)) return KD_EVAL_OK;
     }
     kd_psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
@@ -456,6 +480,7 @@ kd_eval kd_psf_accelerations(kd_psf *f, double t, double *x)
         f->dae->keep = keep;
         if (answer != KD_EVAL_RETRY) return answer;
     }
+    // from scratch, at this point alone
     return kd_psf_note_at_point(f, kd_acceleration_solve(f->at_point, t, x + f->at.p, x + f->at.s, x + f->at.v,
                                                          x + f->at.r, x + f->at.a, x + f->at.w, x + f->at.lambda,
                                                          x + f->at.mu));
@@ -477,6 +502,7 @@ kd_eval kd_psf_correct(void *impl, double t, double *x, const double *xdot)
     bool   keep = f->dae->keep;
     double enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
     f->moved = 0;
+    // matrices of the new point, unless the integrator keeps its own
     if (!keep) {
         kd_status status = kd_psf_linearize(f, t, x, xdot, false);
         if (status < 0) return status == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
@@ -486,6 +512,7 @@ kd_eval kd_psf_correct(void *impl, double t, double *x, const double *xdot)
         kd_eval answer = kd_psf_set_time(f, t);
         if (answer != KD_EVAL_OK) return answer;
     }
+    // level by level: g, q, c | gI, h, e | dynamics, d, gII, hI
     kd_eval answer = correct_position(f, x, enough);
     if (answer == KD_EVAL_OK) answer = correct_velocity(f, x);
     if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, t, x);

@@ -46,7 +46,7 @@ void kd_selector_init(kd_selector *s, int m, int n, kd_decomposition kind, doubl
     }
 }
 
-static double size_of(const kd_selector *s, int j)
+static double column_size(const kd_selector *s, int j)
 {
     return s->size ? s->size[j] : 1;
 }
@@ -55,12 +55,13 @@ static double size_of(const kd_selector *s, int j)
 static void scale_rows(kd_selector *s, const double *C)
 {
     int m = s->rows;
+    // 1 / max_j |C_ij| D_j
     for (int i = 0; i < m; i++) s->scale[i] = 0;
     for (int j = 0; j < s->n; j++)
-        for (int i = 0; i < m; i++) s->scale[i] = fmax(s->scale[i], fabs(C[i + j * m]) * size_of(s, j));
+        for (int i = 0; i < m; i++) s->scale[i] = fmax(s->scale[i], fabs(C[i + j * m]) * column_size(s, j));
     for (int i = 0; i < m; i++) s->scale[i] = s->scale[i] > 0 ? 1 / s->scale[i] : 1;
     for (int j = 0; j < s->n; j++)
-        for (int i = 0; i < m; i++) s->C[i + j * m] = C[i + j * m] * size_of(s, j) * s->scale[i];
+        for (int i = 0; i < m; i++) s->C[i + j * m] = C[i + j * m] * column_size(s, j) * s->scale[i];
 }
 
 // N, S, P of C D to those of C: D N, S inv(D), D P; where S picks coordinates, D N inv(D_i)
@@ -118,8 +119,7 @@ static void put_null_space(kd_selector *s)
     }
 }
 
-// A failed rank: the combination of rows that vanishes, from L of the full-pivot LU: left' C = 0 with left = inv(L)'
-// e_k
+// A failed rank: the combination of rows that vanishes, left' C = 0, from L of the full-pivot LU: left = inv(L)' e_k
 static void left_null_lu(kd_selector *s, int rank)
 {
     int     m = s->rows;
@@ -140,6 +140,7 @@ static kd_status rank_failure(kd_selector *s)
 static kd_status update_lu(kd_selector *s, bool *changed)
 {
     int m = s->rows, n = s->n;
+    // L U of the scaled C; a missing pivot: dependent rows
     int rank = kd_lu_full(m, n, s->C, s->row, s->column, PIVOT_TOLERANCE);
     if (rank < m) {
         left_null_lu(s, rank);
@@ -148,8 +149,10 @@ static kd_status update_lu(kd_selector *s, bool *changed)
     s->rank = m;
     *changed = take_columns(s, m);
 
+    // N = [-U1 \ U2; I]
     put_null_space(s);
 
+    // P = inv(C_d) = inv(U1) inv(L) in pivoted order
     double *x = s->work;
     memset(s->P, 0, (size_t)n * (size_t)m * sizeof *s->P);
     for (int j = 0; j < m; j++) { // column j of inv(U1) inv(L), which belongs to constraint row[j]
@@ -173,10 +176,12 @@ static kd_status update_qr(kd_selector *s, bool *changed)
         kd_qr_apply(m, m < n ? m : n, s->C, s->tau, s->left, 1, s->work);
         return rank_failure(s);
     }
+    // N = [-R1 \ R2; I]
     s->rank = m;
     *changed = take_columns(s, m);
     put_null_space(s);
 
+    // P = inv(R1) Q' in pivoted order
     memset(s->P, 0, (size_t)n * (size_t)m * sizeof *s->P);
     for (int j = 0; j < m; j++) { // R1 \ Q' e_j
         double *y = s->left;
@@ -204,6 +209,7 @@ static int svd_rank(const kd_selector *s, int most)
 static kd_status update_svd(kd_selector *s, bool *changed)
 {
     int m = s->rows, n = s->n, most = m < n ? m : n;
+    // C = U Sigma V'; the rank is that of the start
     if (kd_svd(m, n, s->C, s->U, s->sigma, s->Vt, s->work) != 0) return KD_ERR_DECOMPOSITION;
     int rank = m == 0 ? 0 : svd_rank(s, most);
     if (rank < 0) {
@@ -213,6 +219,7 @@ static kd_status update_svd(kd_selector *s, bool *changed)
     }
     s->rank = rank;
     *changed = true;
+    // N = V2, S = V2'
     for (int k = 0; k < n - rank; k++) {
         for (int j = 0; j < n; j++) {
             double v = s->Vt[(rank + k) + j * n];
@@ -220,6 +227,7 @@ static kd_status update_svd(kd_selector *s, bool *changed)
             s->S[k + j * (n - rank)] = v;
         }
     }
+    // P = V1 inv(Sigma1) U1'
     memset(s->P, 0, (size_t)n * (size_t)m * sizeof *s->P);
     for (int i = 0; i < m; i++) {
         for (int k = 0; k < rank; k++) {
@@ -237,6 +245,7 @@ kd_status kd_selector_update(kd_selector *s, int rows, const double *C, bool res
     bool      other = false;
     kd_status status;
     s->rows = rows;
+    // decompose C D with scaled rows, go back to C
     scale_rows(s, C);
     switch (s->kind) {
     case KD_DECOMPOSE_QR:

@@ -93,7 +93,7 @@ static void set_point(const kd_statespace *self, kd_statespace_point *point, dou
     memcpy(point->active + d.nlambda, state->active_mu, (size_t)d.nmu);
 }
 
-static double distance(int n, const double *a, const double *b)
+static double largest_difference(int n, const double *a, const double *b)
 {
     double most = 0;
     for (int i = 0; i < n; i++) most = fmax(most, fabs(a[i] - b[i]));
@@ -138,10 +138,11 @@ static void guess_position(kd_statespace *self, kd_chart *chart, bool back, cons
     kd_dims                   d = self->dims;
     int                       nind = chart->p.nind;
     const double             *home = back && past->count > 0 ? past->point[past->newest] : NULL;
+    // |y - S p| of the last solution and of the other candidate
     kd_chart_pick(&chart->p, at->p, self->rind);
-    double from_last = distance(nind, y, self->rind);
+    double from_last = largest_difference(nind, y, self->rind);
     if (home) kd_chart_pick(&chart->p, home, self->rind);
-    if (from_last <= distance(nind, y, home ? self->rind : chart->y)) return;
+    if (from_last <= largest_difference(nind, y, home ? self->rind : chart->y)) return;
     memcpy(at->p, home ? home : chart->position, (size_t)d.np * sizeof *at->p);
     if (home) memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
 }
@@ -156,15 +157,17 @@ static double followed_time(const kd_statespace *self)
 }
 
 // p and s: directly or, where that leads astray, along a path from the last accepted point
-static kd_eval positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+static kd_eval solve_positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
 {
     const kd_statespace_past *past = &self->past;
     double                    longest = followed_time(self), least = at->t <= self->reached ? PATH_LEAST : PATH_STEP;
     guess_position(self, chart, at->t < self->guess_t, at->x, at);
+    // directly, from the guess
     if (past->count == 0 || fabs(at->t - self->guess_t) <= longest) {
         kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, at->p, at->s);
         if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
     }
+    // along a path, in parts of `least` at least
     double t_home = past->t[past->newest], most = longest / fabs(at->t - t_home);
     go_home(self, chart, at, false);
     if (most >= least) return kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, least, most);
@@ -186,12 +189,13 @@ static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
 }
 
 // p, s and v at (t, x); the data are left there, at the velocity stage
-static kd_eval place(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, bool placed)
+static kd_eval solve_positions_and_velocities(kd_statespace *self, kd_chart *chart, kd_statespace_point *at,
+                                              bool placed)
 {
     const double *v_ind = at->x + chart->p.nind;
     if (placed)
         return kd_statespace_note(self, kd_acceleration_at(self->acceleration, at->t, at->p, at->s, at->v, at->r), "");
-    kd_eval answer = positions(self, chart, at);
+    kd_eval answer = solve_positions(self, chart, at);
     return answer == KD_EVAL_OK ? kd_chart_velocities(self, chart, at->t, v_ind, at->p, at->s, at->r, at->v) : answer;
 }
 
@@ -203,7 +207,7 @@ static kd_eval explicit_acceleration(kd_statespace *self, kd_statespace_point *a
     return kd_statespace_note_data(self, kd_eom_acceleration(data, at->a));
 }
 
-static kd_eval accelerations(kd_statespace *self, kd_statespace_point *at)
+static kd_eval solve_accelerations(kd_statespace *self, kd_statespace_point *at)
 {
     if (self->direct) {
         kd_eval answer = explicit_acceleration(self, at);
@@ -214,7 +218,7 @@ static kd_eval accelerations(kd_statespace *self, kd_statespace_point *at)
 }
 
 // p' and r' of the accelerations that were found; the data are at the point
-static kd_eval rates(kd_statespace *self, kd_statespace_point *at)
+static kd_eval other_rates(kd_statespace *self, kd_statespace_point *at)
 {
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     kd_eval      answer = KD_EVAL_OK;
@@ -232,6 +236,7 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     const kd_dims        d = self->dims;
     const int            nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind;
     if (!chart->valid) return KD_EVAL_RETRY; // pack has said why
+    // known already, here or put aside
     if (same_point(self, at, t, x)) return KD_EVAL_OK;
     if (same_point(self, &self->kept, t, x)) {
         kd_statespace_point other = self->kept;
@@ -240,19 +245,22 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
         self->guess_t = t;
         return KD_EVAL_OK;
     }
+    // guesses of w, s, lambda, mu; r as it is
     const bool placed = at->placed && is_point_of(self, at, t, x);
     set_point(self, at, t, x);
     memcpy(at->w, self->guess, (size_t)d.nw * sizeof *x);
     if (!placed) memcpy(at->s, self->guess + d.nw, (size_t)d.ns * sizeof *x);
     memcpy(at->lambda, self->guess + d.nw + d.ns, (size_t)(d.nlambda + d.nmu) * sizeof *x);
     memcpy(at->r, at->x + nip + niv, (size_t)d.nr * sizeof *x);
-    kd_eval answer = place(self, chart, at, placed);
-    if (answer == KD_EVAL_OK) answer = accelerations(self, at);
-    if (answer == KD_EVAL_OK) answer = rates(self, at);
+    // p, s, v, then a, lambda, mu, w, then p' and r'
+    kd_eval answer = solve_positions_and_velocities(self, chart, at, placed);
+    if (answer == KD_EVAL_OK) answer = solve_accelerations(self, at);
+    if (answer == KD_EVAL_OK) answer = other_rates(self, at);
     if (answer != KD_EVAL_OK) {
         give_up(self, chart, at, answer == KD_EVAL_STOP);
         return answer;
     }
+    // a solution, which is the next guess
     memcpy(self->guess, at->w, (size_t)(self->nwhole - d.np - d.nv - d.nr) * sizeof *x);
     at->known = true;
     self->guess_t = t;
@@ -366,7 +374,7 @@ static kd_eval statespace_complete(void *impl, double t, const double *x, double
 
 // ---- coordinates ----------------------------------------------------------------------------------------------------
 
-static kd_eval singular(kd_statespace *self, double t)
+static kd_eval tell_singular(kd_statespace *self, double t)
 {
     self->fault = KD_ERR_RANK_CHANGE;
     kd_text(self->message, sizeof self->message,
@@ -375,13 +383,13 @@ static kd_eval singular(kd_statespace *self, double t)
 }
 
 // New coordinates at a position, with factors
-static kd_eval choose(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s)
+static kd_eval choose_and_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s)
 {
     bool    regular;
     kd_eval answer = kd_chart_choose(self, chart, t, p, s);
     if (answer == KD_EVAL_OK) answer = kd_chart_factor(self, chart, t, p, s, &regular);
     if (answer != KD_EVAL_OK) return answer;
-    if (!regular) return singular(self, t);
+    if (!regular) return tell_singular(self, t);
     (void)kd_chart_serves(self, chart, true);
     return KD_EVAL_OK;
 }
@@ -398,7 +406,7 @@ static void size_components(kd_statespace *self, int nip, int niv)
 }
 
 // Kinds of the components, and the ones behind r that stand for coordinates which the present rows do not leave free
-static void describe(kd_statespace *self)
+static void describe_components(kd_statespace *self)
 {
     int nip = self->chart->p.nind, niv = kd_chart_velocity(self, self->chart)->nind;
     for (int i = 0; i < self->dae->n; i++) {
@@ -423,17 +431,19 @@ static kd_eval start_chart(kd_statespace *self, double t, const double *p, const
 {
     self->previous->valid = self->chart->valid = false;
     self->rank_p = self->rank_v = -1;
-    return choose(self, self->chart, t, p, s);
+    return choose_and_factor(self, self->chart, t, p, s);
 }
 
 static kd_eval statespace_pack(void *impl, double t, const double *whole, double *x)
 {
     kd_statespace *self = impl;
     kd_dims        d = self->dims;
+    // the whole state is the point; nothing of before is known
     memcpy(self->last.p, whole, (size_t)(self->nwhole + d.nv) * sizeof *x);
     memcpy(self->guess, self->last.w, (size_t)(self->nwhole - d.np - d.nv - d.nr) * sizeof *x);
     self->last.known = self->kept.known = self->ends[0].known = self->ends[1].known = false;
     memset(x, 0, (size_t)self->dae->n * sizeof *x);
+    // coordinates anew
     kd_eval answer = start_chart(self, t, self->last.p, self->last.s);
     if (answer != KD_EVAL_OK) return answer;
     if (size_of_x(self, self->chart) > self->dae->n) {
@@ -443,13 +453,14 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
                 t);
         return KD_EVAL_RETRY;
     }
+    // x in these coordinates; the point is the first of the past
     self->chart->valid = true;
     self->chart->t = t;
     self->last.t = self->guess_t = t;
     self->scale = fmax(1, kd_statespace_reach(self, self->last.p));
     self->past.count = 0;
     remember(self, &self->last);
-    describe(self);
+    describe_components(self);
     encode(self, self->chart, self->last.p, self->last.v, self->last.r, x);
     return KD_EVAL_OK;
 }
@@ -480,14 +491,17 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     kd_statespace *self = impl;
     bool           regular = true;
     *changed = false;
+    // the whole state at the end of the step
     kd_eval answer = kd_statespace_solve(self, t, x);
     if (answer == KD_EVAL_OK) answer = check_redundant(self, &self->last);
     if (answer != KD_EVAL_OK || self->last.chart != self->chart) return answer;
     const kd_statespace_point *at = &self->last;
     remember(self, at);
+    // do the coordinates still serve?
     answer = kd_chart_factor(self, self->chart, t, at->p, at->s, &regular);
     if (answer != KD_EVAL_OK || (regular && kd_chart_serves(self, self->chart, false))) return answer;
-    answer = choose(self, self->previous, t, at->p, at->s);
+    // others, if there are better ones
+    answer = choose_and_factor(self, self->previous, t, at->p, at->s);
     if (answer != KD_EVAL_OK) return answer;
     kd_chart *chosen = self->previous;
     if (kd_chart_same(self, self->chart, chosen)) { // the best there is: a new reference
@@ -495,6 +509,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
         (void)kd_chart_serves(self, self->chart, true);
         return KD_EVAL_OK;
     }
+    // x in the new ones; the old ones serve times before t
     self->previous = self->chart;
     self->chart = chosen;
     self->kept.known = false;
@@ -526,12 +541,14 @@ static kd_eval statespace_interpolate(void *impl, double t0, const double *x0, d
 {
     kd_statespace *self = impl;
     kd_dims        d = self->dims;
-    kd_eval        answer = set_end(self, &self->ends[0], t0, x0);
+    // whole states at both ends, dense output between them
+    kd_eval answer = set_end(self, &self->ends[0], t0, x0);
     if (answer == KD_EVAL_OK) answer = set_end(self, &self->ends[1], t1, x1);
     if (answer == KD_EVAL_OK)
         answer = kd_statespace_note(
             self, kd_dense_output_motion(self->dense, t0, self->ends[0].p, t1, self->ends[1].p, t, self->whole), "");
     if (answer != KD_EVAL_OK) return answer;
+    // x in the coordinates of its time
     encode(self, chart_at(self, t), self->whole, self->whole + d.np, self->whole + d.np + d.nv, x);
     // what follows will ask for this state: p, s, v are known already
     step_aside(self);
@@ -770,7 +787,7 @@ kd_status kd_statespace_create(const kd_eom *eom, const kd_inputs *inputs, const
         .ndifferential = n,
         .nstate = 0,
     };
-    describe(self);
+    describe_components(self);
     self->chart->valid = false; // chosen by pack
     self->counters = (kd_dae_counters){0};
     *dae = object;

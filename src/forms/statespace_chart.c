@@ -93,14 +93,14 @@ static bool is_active(const kd_statespace *self, int i)
 }
 
 // entry (row i of [GZ; HZ], column j)
-static double entry(const kd_statespace *self, int i, int j)
+static double constraint_entry(const kd_statespace *self, int i, int j)
 {
     kd_dims d = self->dims;
     return i < d.nlambda ? self->GZ[i + (ptrdiff_t)j * d.nlambda] : self->HZ[i - d.nlambda + (ptrdiff_t)j * d.nmu];
 }
 
 // GZ, HZ and, where Z is no identity, Z at (t, p, s); plain: Z+ and q_p as well
-static kd_eval evaluate(kd_statespace *self, double t, const double *p, const double *s, bool plain)
+static kd_eval evaluate_matrices(kd_statespace *self, double t, const double *p, const double *s, bool plain)
 {
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     kd_dims      d = self->dims;
@@ -135,9 +135,10 @@ static void tell_rank(kd_statespace *self, double t, const int *rows, int rank, 
 // Rows to largest entry 1. Columns stay: one that is small just now must not gain from it. But those of coordinates
 // that stiff forces act upon stand back behind the others, whatever the unit of length is: they do not count in the
 // scale of a row and are brought below 1.
-static void scale(int m, int n, double *A, const bool *stiff)
+static void scale_for_pivots(int m, int n, double *A, const bool *stiff)
 {
     for (int i = 0; i < m; i++) {
+        // rows by the largest entry that no stiff force stands behind
         double most = 0, all = 0;
         for (int j = 0; j < n; j++) {
             const double size = fabs(A[i + (ptrdiff_t)j * m]);
@@ -147,13 +148,14 @@ static void scale(int m, int n, double *A, const bool *stiff)
         if (most < NO_SCALE * all) most = all;
         for (int j = 0; j < n && most > 0; j++) A[i + (ptrdiff_t)j * m] /= most;
     }
+    // columns that stiff forces act upon: below the others
     for (int j = 0; j < n; j++) {
         double *column = A + (ptrdiff_t)j * m, most = stiff[j] ? kd_norm_max(m, column) : 0;
         for (int i = 0; i < m && most > STIFF_COLUMN; i++) column[i] *= STIFF_COLUMN / most;
     }
 }
 
-static void sort(int n, int *x)
+static void sort_numbers(int n, int *x)
 {
     for (int i = 1; i < n; i++)
         for (int j = i; j > 0 && x[j] < x[j - 1]; j--) {
@@ -173,6 +175,7 @@ static bool null_space(kd_statespace *self, kd_chart_level *level, int m, double
         memset(self->Vt, 0, (size_t)n * (size_t)n * sizeof(double));
         for (int i = 0; i < n; i++) self->Vt[i + (ptrdiff_t)i * n] = 1;
     }
+    // S = V2'
     for (int j = 0; j < n; j++)
         for (int i = 0; i < n - rank; i++)
             level->S[i + (ptrdiff_t)j * (n - rank)] = self->Vt[rank + i + (ptrdiff_t)j * n];
@@ -181,13 +184,14 @@ static bool null_space(kd_statespace *self, kd_chart_level *level, int m, double
 
 // Full pivoting of the count rows (numbers in rows) and nq norm equations in self->full. rows: the kept ones come
 // first.
-static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int count, int nq, int *rank_known)
+static kd_eval pivot_rows(kd_statespace *self, kd_chart_level *level, double t, int count, int nq, int *rank_known)
 {
     int     m = count + nq, n = level->n, *rows = level->rows, kept = 0;
     bool    tangent = level->S;
     double *copy = tangent ? self->full + (ptrdiff_t)m * n : NULL;
     if (tangent) memcpy(copy, self->full, (size_t)m * (size_t)n * sizeof(double));
-    scale(m, n, self->full, self->stiff);
+    // P A Q = L U; the rank must be that of the start
+    scale_for_pivots(m, n, self->full, self->stiff);
     int rank =
         m > 0 ? kd_lu_full_sparse(m, n, self->full, self->row, self->column, self->opt.rank_tolerance, self->most) : 0;
     if (m == 0)
@@ -200,10 +204,10 @@ static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int c
     // columns: independent ones in rising order, then the dependent ones
     level->nind = n - rank;
     for (int j = 0; j < n; j++) level->independent[j] = self->column[(rank + j) % n];
-    sort(n - rank, level->independent);
-    sort(rank, level->independent + n - rank);
+    sort_numbers(n - rank, level->independent);
+    sort_numbers(rank, level->independent + n - rank);
     // rows: self->row[0..rank) are kept; norm equations have numbers from count on
-    sort(rank, self->row);
+    sort_numbers(rank, self->row);
     for (int k = 0; k < rank; k++)
         if (self->row[k] < count) rows[kept++] = rows[self->row[k]];
     level->rank = kept;
@@ -218,11 +222,13 @@ static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int c
 static void find_stiff(kd_statespace *self, bool plain)
 {
     kd_dims d = self->dims;
+    // velocities, and positions with p' = v: ease of the motion itself
     if (!plain || self->identity) {
         for (int j = 0; j < d.nv; j++) self->stiff[j] = self->ease[j] < STIFF;
         return;
     }
     for (int i = 0; i < d.np; i++) {
+        // position i: mean ease of the velocities that move it, weights Z_ij^2
         double sum = 0, norm = 0;
         for (int j = 0; j < d.nv; j++) {
             const double Z = self->position.Z[i + (ptrdiff_t)j * d.np];
@@ -248,13 +254,15 @@ static int position_rows(kd_statespace *self, int *rows)
     kd_dims d = self->dims;
     int     count = list_active(self, 0, d.nlambda, rows), nq = self->identity ? 0 : d.nq, m = count + nq;
     for (int j = 0; j < d.np; j++) {
+        // G = GZ Z+ column by column
         double *column = self->full + (ptrdiff_t)j * m;
         memset(column, 0, (size_t)count * sizeof *column);
         for (int l = self->identity ? j : 0; l < (self->identity ? j + 1 : d.nv); l++) {
             double z = self->identity ? 1 : self->position.Zplus[l + (ptrdiff_t)j * d.nv];
-            for (int k = 0; k < count && z != 0; k++) column[k] += z * entry(self, rows[k], l);
+            for (int k = 0; k < count && z != 0; k++) column[k] += z * constraint_entry(self, rows[k], l);
         }
     }
+    // q_p below
     for (int k = 0; k < nq; k++)
         for (int j = 0; j < d.np; j++) self->full[count + k + (ptrdiff_t)j * m] = self->position.q_p[k + j * nq];
     return count;
@@ -267,24 +275,27 @@ static int velocity_rows(kd_statespace *self, const kd_chart_level *p, int *rows
     memcpy(rows, p->rows, (size_t)p->rank * sizeof *rows);
     int count = p->rank + list_active(self, d.nlambda, d.nlambda + d.nmu, rows + p->rank);
     for (int k = 0; k < count; k++)
-        for (int j = 0; j < d.nv; j++) self->full[k + (ptrdiff_t)j * count] = entry(self, rows[k], j);
+        for (int j = 0; j < d.nv; j++) self->full[k + (ptrdiff_t)j * count] = constraint_entry(self, rows[k], j);
     return count;
 }
 
 kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s)
 {
     kd_dims d = self->dims;
+    // GZ, HZ, Z at the position; what stiff forces act upon
     kd_statespace_ease(self, t, p, s);
-    kd_eval answer = evaluate(self, t, p, s, true);
+    kd_eval answer = evaluate_matrices(self, t, p, s, true);
     if (answer != KD_EVAL_OK) return answer;
     self->counters.selectors++;
     find_stiff(self, true);
+    // independent positions from [G; q_p]
     int count = position_rows(self, chart->p.rows);
-    answer = pivot(self, &chart->p, t, count, self->identity ? 0 : d.nq, &self->rank_p);
+    answer = pivot_rows(self, &chart->p, t, count, self->identity ? 0 : d.nq, &self->rank_p);
     if (answer != KD_EVAL_OK || self->shared) return answer;
+    // independent velocities from [GZ; HZ]
     find_stiff(self, false);
     count = velocity_rows(self, &chart->p, chart->v.rows);
-    return pivot(self, &chart->v, t, count, 0, &self->rank_v);
+    return pivot_rows(self, &chart->v, t, count, 0, &self->rank_v);
 }
 
 static bool same_level(const kd_chart_level *a, const kd_chart_level *b)
@@ -300,35 +311,38 @@ bool kd_chart_same(const kd_statespace *self, const kd_chart *a, const kd_chart 
 
 // ---- factors --------------------------------------------------------------------------------------------------------
 
-static int order(const kd_statespace *self, const kd_chart_level *level)
+static int order_of_level(const kd_statespace *self, const kd_chart_level *level)
 {
     return level->reduced ? level->rank : self->dims.nv;
 }
 
 // LU = matrix of the level with rows of constraints scaled to largest entry 1
-static void assemble(kd_statespace *self, kd_chart *chart, kd_chart_level *level)
+static void assemble_level(kd_statespace *self, kd_chart *chart, kd_chart_level *level)
 {
-    int     nv = self->dims.nv, rank = level->rank, n = order(self, level), first = n - rank;
+    int     nv = self->dims.nv, rank = level->rank, n = order_of_level(self, level), first = n - rank;
     bool    kinematic = level == &chart->p && !self->identity;
     double *A = level->LU;
     double *row = level->row + first;
+    // C = kept rows of [GZ; HZ], scaled to largest entry 1
     memset(row, 0, (size_t)rank * sizeof *row);
     for (int j = 0; j < nv; j++) {
         double *C = level->C + (ptrdiff_t)j * rank;
         for (int i = 0; i < rank; i++) {
-            C[i] = entry(self, level->rows[i], j);
+            C[i] = constraint_entry(self, level->rows[i], j);
             if (fabs(C[i]) > row[i]) row[i] = fabs(C[i]);
         }
     }
     for (int i = 0; i < rank; i++) row[i] = row[i] > 0 ? 1 / row[i] : 1;
     for (int j = 0; j < nv; j++)
         for (int i = 0; i < rank; i++) level->C[i + (ptrdiff_t)j * rank] *= row[i];
+    // Phi_u: columns of C for the dependent coordinates
     if (level->reduced) {
         for (int j = 0; j < rank; j++)
             memcpy(A + (ptrdiff_t)j * rank, level->C + (ptrdiff_t)level->independent[level->nind + j] * rank,
                    (size_t)rank * sizeof *A);
         return;
     }
+    // [S Z; C], or [S; C]
     for (int j = 0; j < nv; j++) {
         double       *column = A + (ptrdiff_t)j * n;
         const double *Z = kinematic ? self->position.Z + (ptrdiff_t)j * self->dims.np : NULL;
@@ -361,6 +375,7 @@ static double inverse_norm(kd_statespace *self, kd_chart_level *level, int n)
     double most = 0;
     for (int k = 0; k < PROBES; k++) {
         double sum = 0;
+        // |inv(A) x|_1 with |x|_1 = 1
         for (int i = 0; i < n; i++) self->work[i] = k == 0 || ((i >> (k - 1)) & 1) == 0 ? 1.0 / n : -1.0 / n;
         kd_linsolve_solve(level->sparse, self->work);
         for (int i = 0; i < n; i++) sum += fabs(self->work[i]);
@@ -387,7 +402,7 @@ static kd_status factor_sparse(kd_statespace *self, kd_chart_level *level, int n
 // Factor the assembled matrix; false: singular
 static bool factor_level(kd_statespace *self, kd_chart_level *level)
 {
-    int n = order(self, level);
+    int n = order_of_level(self, level);
     // |C| |inv(Phi_u)| with all columns of C: the condition number of Phi_u itself is 1 for a single constraint,
     // however small its entry has become
     double norm = level->reduced ? norm_1(n, self->dims.nv, level->C) : norm_1(n, n, level->LU);
@@ -403,15 +418,17 @@ static bool factor_level(kd_statespace *self, kd_chart_level *level)
 
 kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
 {
-    kd_eval answer = evaluate(self, t, p, s, false);
+    kd_eval answer = evaluate_matrices(self, t, p, s, false);
     *regular = false;
     if (answer != KD_EVAL_OK) return answer;
-    assemble(self, chart, &chart->p);
+    // [S Z; C] at the position, for positions and velocities
+    assemble_level(self, chart, &chart->p);
     *regular = factor_level(self, &chart->p);
     if (*regular && !self->shared) {
-        assemble(self, chart, &chart->v);
+        assemble_level(self, chart, &chart->v);
         *regular = factor_level(self, &chart->v);
     }
+    // the point of the factors, where Newton's method may start
     if (p != chart->position) memcpy(chart->position, p, (size_t)self->dims.np * sizeof *p);
     kd_chart_pick(&chart->p, p, chart->y);
     return KD_EVAL_OK;
@@ -429,12 +446,14 @@ static void back_substitute(kd_chart_level *level, int n, double *b)
 void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *rind, double *rc, double *e)
 {
     int nv = self->dims.nv, rank = level->rank, nind = nv - rank;
+    // [S Z; C] e = (rind, rc)
     if (!level->reduced) {
         for (int i = 0; i < nind; i++) e[i] = rind ? level->row[i] * rind[i] : 0;
         for (int i = 0; i < rank; i++) e[nind + i] = level->row[nind + i] * rc[i];
         back_substitute(level, nv, e);
         return;
     }
+    // e_i = rind, Phi_u e_d = rc - Phi_i e_i
     for (int i = 0; i < rank; i++) rc[i] *= level->row[i];
     for (int j = 0; j < nind; j++) {
         double known = rind ? rind[j] : 0;
@@ -447,10 +466,11 @@ void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *ri
 
 // Condition number and, as other parts of a large mechanism may hide it there, the rates of all coordinates along each
 // independent one
-static bool serves(kd_statespace *self, kd_chart_level *level, bool reset)
+static bool level_serves(kd_statespace *self, kd_chart_level *level, bool reset)
 {
     bool good = reset || level->condition <= GROWTH * level->reference;
     if (reset) level->reference = level->condition;
+    // e = N e_j: how far does the rest move along independent coordinate j?
     for (int j = 0; j < level->nind && good; j++) {
         memset(self->rind, 0, (size_t)level->nind * sizeof(double));
         memset(self->rc, 0, (size_t)level->rank * sizeof(double));
@@ -465,8 +485,8 @@ static bool serves(kd_statespace *self, kd_chart_level *level, bool reset)
 
 bool kd_chart_serves(kd_statespace *self, kd_chart *chart, bool reset)
 {
-    bool good = serves(self, &chart->p, reset);
-    return self->shared ? good : serves(self, &chart->v, reset) && good;
+    bool good = level_serves(self, &chart->p, reset);
+    return self->shared ? good : level_serves(self, &chart->v, reset) && good;
 }
 
 // ---- dependent positions and velocities -----------------------------------------------------------------------------
@@ -479,15 +499,17 @@ typedef struct progress {
 typedef enum verdict { GO_ON, DONE, RENEW, GIVE_UP } verdict;
 
 // What does an increment of this size beside a solution of size scale say?
-static verdict judge(progress *now, double size, double scale)
+static verdict judge_increment(progress *now, double size, double scale)
 {
     if (!isfinite(size)) return GIVE_UP;
     bool first = now->iteration++ == 0, wild = !first && now->last > FAR * now->least; // its rate says nothing
+    // rate theta of convergence; what is left, theta / (1 - theta) |e|
     now->rate = first ? FIRST_RATE : now->last > 0 ? size / now->last : 0;
     bool   falls = now->rate < 1;
     double left = falls ? size * now->rate / (1 - now->rate) : size;
     now->last = size;
     now->least = first && now->renewals == 0 ? size : fmin(now->least, size);
+    // converged, rounding, hopeless, slow, or on the way
     if ((!wild && left <= CONVERGED * scale) || size <= DBL_EPSILON * scale) return DONE;
     if (!first && now->rate > 0.5 && size <= STAGNATED * scale) return DONE; // rounding
     if (size > FAR * now->least && now->renewals >= MAX_RENEWALS) return GIVE_UP;
@@ -502,7 +524,7 @@ static kd_eval no_solution(kd_statespace *self, const kd_chart_level *level, dou
     double most = -1;
     char   name[96] = "the constraints";
     for (int i = 0; i < level->rank; i++) {
-        double size = fabs(self->values[level->rows[i]] * level->row[order(self, level) - level->rank + i]);
+        double size = fabs(self->values[level->rows[i]] * level->row[order_of_level(self, level) - level->rank + i]);
         if (size > most || isnan(size)) {
             most = size;
             worst = level->rows[i];
@@ -521,7 +543,8 @@ static kd_eval no_solution(kd_statespace *self, const kd_chart_level *level, dou
 }
 
 // New matrix at the present iterate. data is left at the position stage there.
-static kd_eval renew(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
+static kd_eval renew_factors(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s,
+                             bool *regular)
 {
     return kd_chart_factor(self, chart, t, p, s, regular);
 }
@@ -542,7 +565,7 @@ static kd_eval position_values(kd_statespace *self, double t, const double *p, d
 }
 
 // p <- p oplus e
-static kd_eval move(kd_statespace *self, double *p, const double *s)
+static kd_eval move_positions(kd_statespace *self, double *p, const double *s)
 {
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     if (self->identity) {
@@ -555,8 +578,6 @@ static kd_eval move(kd_statespace *self, double *p, const double *s)
     return kd_statespace_note_data(self, answer);
 }
 
-// Have later increments moved p far away from where the first one led? That may be the way to another branch or to
-// nowhere.
 double kd_statespace_reach(const kd_statespace *self, const double *p)
 {
     double most = 0;
@@ -574,6 +595,8 @@ double kd_statespace_move(const kd_statespace *self, const double *e)
     return most;
 }
 
+// Have later increments moved p far away from where the first one led? That may be the way to another branch or to
+// nowhere.
 static bool astray(const kd_statespace *self, const double *p, double first)
 {
     double far = 0;
@@ -590,24 +613,28 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
     kd_eval         answer = kd_acceleration_at_time(self->acceleration, t);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
     for (;;) {
+        // [S Z; C] e = (y - S p, -g)
         answer = position_values(self, t, p, s);
         if (answer != KD_EVAL_OK) return answer;
         kd_chart_pick(level, p, self->rind);
         for (int i = 0; i < level->nind; i++) self->rind[i] = y[i] - self->rind[i];
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
         kd_chart_solve(self, level, self->rind, self->rc, self->e);
-        verdict next = judge(&now, kd_statespace_move(self, self->e), scale);
+        // p <- p oplus e
+        verdict next = judge_increment(&now, kd_statespace_move(self, self->e), scale);
         if (next == GIVE_UP) return no_solution(self, level, t, "positions");
-        answer = move(self, p, s);
+        answer = move_positions(self, p, s);
         if (answer != KD_EVAL_OK) return answer;
+        // where the first increment led; later ones stay near
         if (first < 0) {
             memcpy(self->aim, p, (size_t)self->dims.np * sizeof *p);
             first = now.last;
         }
         if (astray(self, p, first)) return no_solution(self, level, t, "positions");
+        // slow: factors of the iterate, and its rate is unknown again
         if (next == RENEW) {
             bool regular;
-            answer = renew(self, chart, t, p, s, &regular);
+            answer = renew_factors(self, chart, t, p, s, &regular);
             if (answer == KD_EVAL_OK && !regular) return no_solution(self, level, t, "positions");
             if (answer != KD_EVAL_OK) return answer;
             now = (progress){.least = now.least, .renewals = now.renewals + 1, .last = now.last};
@@ -644,10 +671,12 @@ kd_eval kd_chart_follow(kd_statespace *self, kd_chart *chart, double t_from, dou
     kd_eval answer = KD_EVAL_OK;
     kd_chart_pick(&chart->p, p, y_from);
     while (done < 1) {
+        // next point on the line from (t_from, y_from) to (t, y)
         double next = fmin(1, done + part), t_next = next < 1 ? t_from + next * (t - t_from) : t;
         for (int i = 0; i < nind; i++) y_next[i] = next < 1 ? y_from[i] + next * (y[i] - y_from[i]) : y[i];
         answer = next_on_path(self, chart, t_now, t_next, y_next, p, s);
         if (answer == KD_EVAL_STOP || (answer != KD_EVAL_OK && part <= least)) return answer;
+        // twice as far after a success, half as far after a failure
         part = answer == KD_EVAL_OK ? fmin(2 * part, most) : 0.5 * part;
         if (answer != KD_EVAL_OK) continue;
         done = next;
@@ -666,6 +695,7 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
     kd_eval         answer = KD_EVAL_OK;
     kd_eom_at_position(data, p, s);
     for (;;) {
+        // [S; C] e = (v_ind - S v, -(gI, h))
         kd_eom_at_velocity(data, v, r);
         if (d.nlambda > 0) answer = kd_eom_eval(data, KD_GI, self->values);
         if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(data, KD_H, self->values + d.nlambda);
@@ -674,13 +704,14 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
         for (int i = 0; i < level->nind; i++) self->rind[i] = v_ind[i] - self->rind[i];
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
         kd_chart_solve(self, level, self->rind, self->rc, self->e);
+        // v <- v + e
         double  scale = fmax(1 / kd_eom_time(self->eom), kd_statespace_move(self, v));
-        verdict next = judge(&now, kd_statespace_move(self, self->e), scale);
+        verdict next = judge_increment(&now, kd_statespace_move(self, self->e), scale);
         if (next == GIVE_UP) return no_solution(self, level, t, "velocities");
         kd_axpy(d.nv, 1, self->e, v);
         if (next == RENEW) {
             bool regular;
-            answer = renew(self, chart, t, p, s, &regular);
+            answer = renew_factors(self, chart, t, p, s, &regular);
             if (answer == KD_EVAL_OK && !regular) return no_solution(self, level, t, "velocities");
             if (answer != KD_EVAL_OK) return answer;
             now = (progress){.least = now.least, .renewals = now.renewals + 1, .last = now.last};

@@ -1,13 +1,13 @@
 // statespace_newton.c: Newton matrices gamma I - rhs_x of the state-space form (S2 Eq. 28 to 46).
 //
 // Along the constraints dp = N_p dy, dv = N_v dv_ind + V_y dy with GZ V_y = -(GZ v)_p N_p. Accelerations: with
-// gII(a) = 0 differentiated, a_x = N_v (S_v a)_x - P gII_x, C P = I, S_v P = 0, and residual_x times N_v' (where N_v'
-// C' = 0 removes the multipliers' derivatives)
+// gII(a) = 0 differentiated, a_x = N_v (S_v a)_x - P gII_x, C P = I, S_v P = 0, and residual_x times N_v' (where
+// N_v' C' = 0 removes the multipliers' derivatives)
 //
 //     M^ (S_v a)_x = -N_v' residual_x + N_v' M P gII_x,    M^ = N_v' M N_v
 //
-// M^ J1 and M^ J2 of S2 are the columns by y and v_ind; M^ is never inverted. With y' = K_y y + K_v v_ind, W = inv(K_v)
-// (K_y = 0, W = I where Z = I), E = diag(M^, I) for z = (v_ind, r) the unknowns are dy and dr,
+// M^ J1 and M^ J2 of S2 are the columns by y and v_ind; M^ is never inverted. With y' = K_y y + K_v v_ind,
+// W = inv(K_v) (K_y = 0, W = I where Z = I), E = diag(M^, I) for z = (v_ind, r) the unknowns are dy and dr,
 //
 //     (gamma^2 E W - gamma (E W K_y + K_v W) + K_v W K_y - K_y) dy + (gamma E_r - K_r) dr = E b_z + (gamma E - K) W b_y
 //
@@ -25,7 +25,7 @@
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static void want(kd_statespace *self, kd_fn fn, unsigned vars)
+static void want_blocks(kd_statespace *self, kd_fn fn, unsigned vars)
 {
     kd_statespace_newton *newton = &self->newton;
     for (int var = 0; var < KD_VAR_COUNT && kd_eom_rows(self->eom, fn) > 0; var++) {
@@ -49,15 +49,15 @@ static bool depends(const kd_statespace *self, kd_fn fn, unsigned vars)
 static void want_all(kd_statespace *self)
 {
     unsigned inner = self->newton.projected ? 0 : INNER;
-    want(self, KD_RESIDUAL, OUTER | KD_BIT(KD_A) | inner);
-    want(self, KD_GI, KD_BIT(KD_P) | KD_BIT(KD_S));
-    want(self, KD_H, KD_BIT(KD_P) | KD_BIT(KD_S));
-    want(self, KD_GII, OUTER);
-    want(self, KD_HI, OUTER);
-    want(self, KD_B, OUTER | inner);
-    want(self, KD_D, OUTER | inner);
-    want(self, KD_C, KD_BIT(KD_P) | KD_BIT(KD_S));
-    if (!self->identity) want(self, KD_KINEMATICS, OUTER);
+    want_blocks(self, KD_RESIDUAL, OUTER | KD_BIT(KD_A) | inner);
+    want_blocks(self, KD_GI, KD_BIT(KD_P) | KD_BIT(KD_S));
+    want_blocks(self, KD_H, KD_BIT(KD_P) | KD_BIT(KD_S));
+    want_blocks(self, KD_GII, OUTER);
+    want_blocks(self, KD_HI, OUTER);
+    want_blocks(self, KD_B, OUTER | inner);
+    want_blocks(self, KD_D, OUTER | inner);
+    want_blocks(self, KD_C, KD_BIT(KD_P) | KD_BIT(KD_S));
+    if (!self->identity) want_blocks(self, KD_KINEMATICS, OUTER);
 }
 
 static void cut_newton(kd_statespace *self)
@@ -137,9 +137,11 @@ void kd_statespace_ease(kd_statespace *self, double t, const double *p, const do
     const double  *M = some.block[KD_RESIDUAL][KD_A] = of[KD_A], *D = some.block[KD_RESIDUAL][KD_V] = of[KD_V];
     const double  *K = some.block[KD_RESIDUAL][KD_P] = of[KD_P];
     if (!M || kd_acceleration_at(self->acceleration, t, p, s, at->v, at->r) != KD_EVAL_OK) return;
+    // M, D = residual_v, K = residual_p with the forces of the last point
     kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
     if (kd_eom_derivatives(data, self->opt.part, &some) != KD_EVAL_OK) return;
     for (int i = 0; i < nv; i++) {
+        // ease_i = M_ii / (M_ii + tau (D_ii + tau K_ii)), tau = STIFF_TIME
         ptrdiff_t ii = i + (ptrdiff_t)i * nv;
         double    mass = fabs(M[ii]);
         double    stiff = STIFF_TIME * ((D ? fabs(D[ii]) : 0) + STIFF_TIME * (K ? fabs(K[ii]) : 0));
@@ -178,7 +180,7 @@ static const double *total_by_p(kd_statespace *self, kd_fn fn)
 }
 
 // Derivative of fn by x = (y, v_ind, r) with a, lambda, mu, w fixed: (rows x ncolumns)
-static void by_x(kd_statespace *self, kd_fn fn, double *out)
+static void derivative_by_x(kd_statespace *self, kd_fn fn, double *out)
 {
     kd_statespace_newton *newton = &self->newton;
     int                   rows = kd_eom_rows(self->eom, fn), nv = self->dims.nv, nip = newton->nip, niv = newton->niv;
@@ -187,6 +189,7 @@ static void by_x(kd_statespace *self, kd_fn fn, double *out)
     double               *at_v = out + (ptrdiff_t)rows * nip, *at_r = at_v + (ptrdiff_t)rows * niv;
     memset(out, 0, (size_t)rows * (size_t)newton->ncolumns * sizeof(double));
     if (rows == 0) return;
+    // F_y = F_p N_p + F_v V_y,  F_v_ind = F_v N_v,  F_r
     if (by_p && nip > 0) kd_gemm(rows, nip, nv, 1, by_p, newton->N_p, 1, out);
     if (by_v && nip > 0) kd_gemm(rows, nip, nv, 1, by_v, newton->V_y, 1, out);
     if (by_v && niv > 0) kd_gemm(rows, niv, nv, 1, by_v, newton->N_v, 1, at_v);
@@ -221,16 +224,18 @@ static void kept_rows(kd_statespace *self, const kd_chart_level *level, const do
 }
 
 // N_p, N_v and V_y
-static void directions(kd_statespace *self, kd_chart *chart)
+static void find_directions(kd_statespace *self, kd_chart *chart)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
     kd_chart_level       *v = self->shared ? &chart->p : &chart->v;
+    // N_p, N_v
     null_space(self, &chart->p, newton->N_p);
     if (self->shared)
         memcpy(newton->N_v, newton->N_p, (size_t)d.nv * (size_t)newton->niv * sizeof(double));
     else
         null_space(self, v, newton->N_v);
+    // gI_p N_p, h_p N_p
     const double *gI_y = NULL, *h_y = NULL;
     const double *gI_p = d.nlambda > 0 ? total_by_p(self, KD_GI) : NULL;
     if (gI_p && newton->nip > 0) {
@@ -242,6 +247,7 @@ static void directions(kd_statespace *self, kd_chart *chart)
         kd_gemm(d.nmu, newton->nip, d.nv, 1, h_p, newton->N_p, 0, newton->C_x);
         h_y = newton->C_x;
     }
+    // C V_y = -(gI, h)_p N_p, S_v V_y = 0
     for (int j = 0; j < newton->nip; j++) {
         kept_rows(self, v, gI_y, h_y, j, -1);
         kd_chart_solve(self, v, NULL, newton->rc, newton->V_y + (ptrdiff_t)j * d.nv);
@@ -251,23 +257,26 @@ static void directions(kd_statespace *self, kd_chart *chart)
 // ---- accelerations --------------------------------------------------------------------------------------------------
 
 // First niv rows of K and E = M^ (S2 Eq. 34, 40)
-static void projected(kd_statespace *self, kd_chart_level *v)
+static void projected_rows(kd_statespace *self, kd_chart_level *v)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
     int                   niv = newton->niv, nx = newton->ncolumns, nz = niv + d.nr;
     const double         *M = newton->blocks.block[KD_RESIDUAL][KD_A];
     if (niv == 0) return;
-    if (d.nlambda > 0) by_x(self, KD_GII, newton->C_x);
+    // P gII_x, P hI_x
+    if (d.nlambda > 0) derivative_by_x(self, KD_GII, newton->C_x);
     double *HI_x = newton->C_x + (ptrdiff_t)d.nlambda * nx;
-    if (d.nmu > 0) by_x(self, KD_HI, HI_x);
+    if (d.nmu > 0) derivative_by_x(self, KD_HI, HI_x);
     for (int j = 0; j < nx; j++) {
         kept_rows(self, v, newton->C_x, HI_x, j, 1);
         kd_chart_solve(self, v, NULL, newton->rc, newton->P_x + (ptrdiff_t)j * d.nv);
     }
+    // E = M^ = N_v' (M N_v)
     kd_gemm(d.nv, niv, d.nv, 1, M, newton->N_v, 0, newton->MN);
     kd_gemm_tn(niv, niv, d.nv, 1, newton->N_v, newton->MN, 0, newton->E);
-    by_x(self, KD_RESIDUAL, newton->F_x);
+    // K = -N_v' residual_x + (M N_v)' P gII_x
+    derivative_by_x(self, KD_RESIDUAL, newton->F_x);
     for (int j = 0; j < nx; j++) {
         double *K = newton->K + (ptrdiff_t)j * nz;
         kd_gemv_t(d.nv, niv, -1, newton->N_v, newton->F_x + (ptrdiff_t)j * d.nv, 0, K);
@@ -281,10 +290,12 @@ static void implicit_rows(kd_statespace *self, const kd_chart_level *v, kd_fn fn
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
     int                   rows = kd_eom_rows(self->eom, fn);
-    by_x(self, fn, newton->F_x);
+    // right-hand side -F_x
+    derivative_by_x(self, fn, newton->F_x);
     for (int j = 0; j < newton->ncolumns; j++)
         for (int i = 0; i < rows; i++)
             newton->explicit_part[first + i + (ptrdiff_t)j * nf] = -newton->F_x[i + (ptrdiff_t)j * rows];
+    // F by (a, lambda, mu, w)
     for (int j = 0; j < nf; j++) {
         int           k = j - d.nv, row = k >= 0 && k < v->rank ? v->rows[k] : -1;
         kd_var        var = j < d.nv ? KD_A : row < 0 ? KD_W : row < d.nlambda ? KD_LAMBDA : KD_MU;
@@ -301,12 +312,14 @@ static void implicit_constraints(kd_statespace *self, const kd_chart_level *v, i
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
     double               *HI_x = newton->C_x + (ptrdiff_t)d.nlambda * newton->ncolumns;
-    if (d.nlambda > 0) by_x(self, KD_GII, newton->C_x);
-    if (d.nmu > 0) by_x(self, KD_HI, HI_x);
+    // right-hand side -(gII, hI)_x
+    if (d.nlambda > 0) derivative_by_x(self, KD_GII, newton->C_x);
+    if (d.nmu > 0) derivative_by_x(self, KD_HI, HI_x);
     for (int j = 0; j < newton->ncolumns; j++) {
         kept_rows(self, v, newton->C_x, HI_x, j, -1);
         memcpy(newton->explicit_part + first + (ptrdiff_t)j * nf, newton->rc, (size_t)v->rank * sizeof(double));
     }
+    // [GZ; HZ] by a, nothing by the multipliers and w
     for (int j = 0; j < nf; j++) {
         if (j < d.nv)
             kept_rows(self, v, self->GZ, self->HZ, j, 1);
@@ -332,15 +345,17 @@ static bool solve_implicit(kd_statespace_newton *newton, int nf)
 }
 
 // First niv rows of K with E = I; explicit_part holds (a, lambda, mu, w)_x
-static bool general(kd_statespace *self, const kd_chart_level *v)
+static bool general_rows(kd_statespace *self, const kd_chart_level *v)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
     int                   niv = newton->niv, nf = d.nv + v->rank + d.nw, nz = niv + d.nr;
+    // Phi_y (a, lambda, mu, w)_x = -Phi_x
     implicit_rows(self, v, KD_RESIDUAL, 0, nf);
     implicit_constraints(self, v, d.nv, nf);
     if (d.nw > 0) implicit_rows(self, v, KD_D, d.nv + v->rank, nf);
     if (!solve_implicit(newton, nf)) return false;
+    // K = S_v a_x, E = I
     for (int j = 0; j < newton->ncolumns; j++)
         kd_chart_pick(v, newton->explicit_part + (ptrdiff_t)j * nf, newton->K + (ptrdiff_t)j * nz);
     memset(newton->E, 0, (size_t)niv * (size_t)niv * sizeof(double));
@@ -349,15 +364,16 @@ static bool general(kd_statespace *self, const kd_chart_level *v)
 }
 
 // Rows of r' behind the niv first ones of K
-static void inner_states(kd_statespace *self, const kd_chart_level *v)
+static void inner_state_rows(kd_statespace *self, const kd_chart_level *v)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
     int                   nf = d.nv + v->rank + d.nw, nz = newton->niv + d.nr;
     if (d.nr == 0) return;
-    by_x(self, KD_B, newton->F_x);
+    derivative_by_x(self, KD_B, newton->F_x);
     for (int j = 0; j < newton->ncolumns; j++) {
         double *rows = newton->K + newton->niv + (ptrdiff_t)j * nz;
+        // b_x + b_(a, lambda, mu, w) (a, lambda, mu, w)_x
         memcpy(rows, newton->F_x + (ptrdiff_t)j * d.nr, (size_t)d.nr * sizeof(double));
         for (int l = 0; l < nf && !newton->projected; l++) {
             int           k = l - d.nv, row = k >= 0 && k < v->rank ? v->rows[k] : -1;
@@ -371,18 +387,20 @@ static void inner_states(kd_statespace *self, const kd_chart_level *v)
 }
 
 // y' = K_y y + K_v v_ind
-static void kinematics(kd_statespace *self, const kd_chart *chart)
+static void kinematic_blocks(kd_statespace *self, const kd_chart *chart)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
     int                   nip = newton->nip, niv = newton->niv;
+    // y' = v_ind
     if (self->shared) {
         memset(newton->K_y, 0, (size_t)nip * (size_t)nip * sizeof(double));
         memset(newton->K_v, 0, (size_t)nip * (size_t)niv * sizeof(double));
         for (int i = 0; i < nip; i++) newton->K_v[i + (ptrdiff_t)i * nip] = 1;
         return;
     }
-    if (!self->identity) by_x(self, KD_KINEMATICS, newton->F_x);
+    // S_p (Z v)_x
+    if (!self->identity) derivative_by_x(self, KD_KINEMATICS, newton->F_x);
     for (int j = 0; j < nip + niv; j++) {
         const double *column = !self->identity ? newton->F_x + (ptrdiff_t)j * d.np
                                : j < nip       ? newton->V_y + (ptrdiff_t)j * d.nv
@@ -393,17 +411,19 @@ static void kinematics(kd_statespace *self, const kd_chart *chart)
 }
 
 // Coefficients of the quadratic matrix polynomial in gamma; false: y' does not determine v_ind
-static bool quadratic(kd_statespace *self)
+static bool quadratic_coefficients(kd_statespace *self)
 {
     kd_statespace_newton *newton = &self->newton;
     int                   nv = newton->niv, nz = nv + newton->nr;
     const double         *Kzy = newton->K, *Kzv = newton->K + (ptrdiff_t)nz * nv;
+    // W = inv(K_v)
     memset(newton->W, 0, (size_t)nv * (size_t)nv * sizeof(double));
     for (int i = 0; i < nv; i++) newton->W[i + (ptrdiff_t)i * nv] = 1;
     if (!self->shared) {
         if (kd_lu_factor(nv, newton->K_v, newton->pivot_w) != 0) return false;
         kd_lu_solve(nv, newton->K_v, newton->pivot_w, newton->W, nv);
     }
+    // A2 = E W, A1 = -Kzv W, A0 = -Kzy
     kd_gemm(nz, nv, nv, 1, Kzv, newton->W, 0, newton->KW);
     memset(newton->A2, 0, (size_t)nz * (size_t)nv * sizeof(double));
     for (int j = 0; j < nv; j++)
@@ -411,6 +431,7 @@ static bool quadratic(kd_statespace *self)
     for (int i = 0; i < nz * nv; i++) newton->A1[i] = -newton->KW[i];
     for (int i = 0; i < nz * nv; i++) newton->A0[i] = -Kzy[i];
     if (self->shared) return true;
+    // where y' = K_y y + ..: A1 -= A2 K_y, A0 += Kzv W K_y
     kd_gemm(nz, nv, nv, -1, newton->A2, newton->K_y, 1, newton->A1);
     kd_gemm(nz, nv, nv, 1, newton->KW, newton->K_y, 1, newton->A0);
     return true;
@@ -446,27 +467,30 @@ kd_status kd_statespace_linearize(void *impl, double t, const double *x, const d
     if (status < 0) return status;
     self->counters.jacobians++;
     self->counters.mass++;
+    // the point with all its components, factors of [S Z; C], derivatives there
     kd_eval   answer = kd_statespace_solve(self, t, x);
     kd_chart *chart = self->last.chart == self->previous ? self->previous : self->chart;
     if (answer == KD_EVAL_OK) answer = kd_chart_factor(self, chart, t, self->last.p, self->last.s, &regular);
     if (answer == KD_EVAL_OK && regular) answer = evaluate_blocks(self);
     if (answer != KD_EVAL_OK) return self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
     if (!regular || !contacts_follow(self)) return refuse(self, t);
+    // sizes of (y, v_ind, r)
     kd_chart_level *v = self->shared ? &chart->p : &chart->v;
     newton->nip = chart->p.nind;
     newton->niv = v->nind;
     newton->nr = self->dims.nr;
     newton->ncolumns = newton->nip + newton->niv + newton->nr;
     newton->second_order = newton->nip == newton->niv;
-    directions(self, chart);
+    // x' by x: accelerations, inner states, kinematics
+    find_directions(self, chart);
     if (newton->projected)
-        projected(self, v);
+        projected_rows(self, v);
     else
-        regular = general(self, v);
+        regular = general_rows(self, v);
     if (!regular) return refuse(self, t);
-    inner_states(self, v);
-    kinematics(self, chart);
-    if (newton->second_order) newton->second_order = quadratic(self);
+    inner_state_rows(self, v);
+    kinematic_blocks(self, chart);
+    if (newton->second_order) newton->second_order = quadratic_coefficients(self);
     return KD_OK;
 }
 
@@ -481,17 +505,20 @@ static bool is_unit(int i, int j)
 static double complex newton_entry(const kd_statespace_newton *newton, int i, int j, double complex gamma)
 {
     int nip = newton->nip, niv = newton->niv, nz = niv + newton->nr;
+    // gamma^2 A2 + gamma A1 + A0 for dy, gamma E_r - K_r for dr
     if (newton->second_order) {
         ptrdiff_t k = i + (ptrdiff_t)j * nz;
         if (j < niv) return (gamma * newton->A2[k] + newton->A1[k]) * gamma + newton->A0[k];
         return (is_unit(i, j) ? gamma : 0) - newton->K[i + (ptrdiff_t)(j + niv) * nz];
     }
+    // rows of y': gamma I - [K_y K_v 0]
     if (i < nip) {
         double J = j < nip         ? newton->K_y[i + (ptrdiff_t)j * nip]
                    : j < nip + niv ? newton->K_v[i + (ptrdiff_t)(j - nip) * nip]
                                    : 0;
         return (is_unit(i, j) ? gamma : 0) - J;
     }
+    // rows of (v_ind', r'): gamma E - K
     double E = 0;
     int    k = i - nip, l = j - nip;
     if (k < niv && l >= 0 && l < niv) E = newton->E[k + (ptrdiff_t)l * niv];
@@ -557,7 +584,7 @@ static void right_side(const kd_statespace_newton *newton, const double *y, doub
 }
 
 // One part (real or imaginary) of the increment: dv = W (gamma dy - K_y dy - b_y); rate = gamma dy - b_y comes in y
-static void velocities(const kd_statespace_newton *newton, const double *dy, double *y)
+static void velocity_increments(const kd_statespace_newton *newton, const double *dy, double *y)
 {
     int     n = newton->niv;
     double *rate = newton->b;
@@ -576,16 +603,19 @@ void kd_statespace_solve_real(void *impl, double *y)
     double               *z = newton->b + n;
     self->counters.solves++;
     memset(c, 0, (size_t)m * sizeof *c);
+    // dy and dr, or dy, dv and dr
     right_side(newton, y, newton->gamma, c, 1);
     for (int i = 0; i < m; i++) z[i] = creal(c[i]);
     if (m > 0) kd_linsolve_solve(newton->solver, z);
+    // components that stand for nothing: gamma dx = rhs
     for (int i = newton->ncolumns; i < n; i++) y[i] /= newton->gamma;
     if (!newton->second_order) {
         memcpy(y, z, (size_t)m * sizeof *y);
         return;
     }
+    // dv = W ((gamma I - K_y) dy - b_y)
     for (int i = 0; i < nip; i++) y[i] = newton->gamma * z[i] - y[i];
-    velocities(newton, z, y);
+    velocity_increments(newton, z, y);
     memcpy(y, z, (size_t)nip * sizeof *y);
     memcpy(y + 2 * nip, z + nip, (size_t)newton->nr * sizeof *y);
 }
@@ -598,6 +628,7 @@ void kd_statespace_solve_complex(void *impl, double *y_re, double *y_im)
     double complex       *c = newton->b_complex, gamma = newton->gamma_complex;
     double               *part = newton->b + n;
     memset(c, 0, (size_t)m * sizeof *c);
+    // the same with complex gamma
     right_side(newton, y_re, gamma, c, 1);
     right_side(newton, y_im, gamma, c, I);
     if (m > 0) kd_linsolve_solve_complex(newton->solver, c);
@@ -619,10 +650,10 @@ void kd_statespace_solve_complex(void *impl, double *y_re, double *y_im)
         y_im[i] = cimag(rate);
     }
     for (int i = 0; i < nip; i++) part[i] = creal(c[i]);
-    velocities(newton, part, y_re);
+    velocity_increments(newton, part, y_re);
     memcpy(y_re, part, (size_t)nip * sizeof *part);
     for (int i = 0; i < nip; i++) part[i] = cimag(c[i]);
-    velocities(newton, part, y_im);
+    velocity_increments(newton, part, y_im);
     memcpy(y_im, part, (size_t)nip * sizeof *part);
     for (int i = 0; i < newton->nr; i++) {
         y_re[2 * nip + i] = creal(c[nip + i]);

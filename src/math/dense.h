@@ -20,34 +20,32 @@ void kd_gemm(int m, int n, int k, double alpha, const double *A, const double *B
 void kd_gemm_tn(int m, int n, int k, double alpha, const double *A, const double *B, double beta, double *C);
 
 // ---- square systems: LU with partial pivoting -----------------------------------------------------------------------
-// P A = L U in place. 0, or k > 0: pivot k
-// (1-based) is zero.
-int    kd_lu_factor(int n, double *A, int *pivot);
-void   kd_lu_solve(int n, const double *LU, const int *pivot, double *b, int nrhs);   // A x = b, in place
-void   kd_lu_solve_t(int n, const double *LU, const int *pivot, double *b, int nrhs); // A' x = b
-int    kd_zlu_factor(int n, double complex *A, int *pivot);
-void   kd_zlu_solve(int n, const double complex *LU, const int *pivot, double complex *b, int nrhs);
-double kd_lu_rcond(int n, const double *LU, const int *pivot, double norm1, double *work,
-                   int *iwork); // work 4n, iwork n
+// P A = L U in place. 0, or k > 0: pivot k (1-based) is zero.
+int  kd_lu_factor(int n, double *A, int *pivot);
+void kd_lu_solve(int n, const double *LU, const int *pivot, double *b, int nrhs);   // A x = b, in place
+void kd_lu_solve_t(int n, const double *LU, const int *pivot, double *b, int nrhs); // A' x = b
+int  kd_zlu_factor(int n, double complex *A, int *pivot);
+void kd_zlu_solve(int n, const double complex *LU, const int *pivot, double complex *b, int nrhs);
+// 1 / condition number of A in the 1-norm, estimated; norm1 = |A|_1, work (4 n), iwork (n)
+double kd_lu_rcond(int n, const double *LU, const int *pivot, double norm1, double *work, int *iwork);
 
 // ---- symmetric positive definite: Cholesky A = L L', lower triangle in place ----------------------------------------
 int  kd_cholesky_factor(int n, double *A); // 0, or k > 0: leading minor k is not positive
 void kd_cholesky_solve(int n, const double *L, double *b, int nrhs);
 
 // ---- rectangular, rank revealing ------------------------------------------------------------------------------------
-// LU with full pivoting of A
-// (m x n): A[row[i], col[j]] = (L U)_ij, L unit lower (m x min), U upper (min x n), in place in pivoted order. Stops
-// where the largest remaining entry is below tolerance * the first pivot. Returns the rank.
+// LU with full pivoting of A (m x n): A[row[i], col[j]] = (L U)_ij, L unit lower (m x min), U upper (min x n), in place
+// in pivoted order. Stops where the largest remaining entry is below tolerance * the first pivot. Returns the rank.
 int kd_lu_full(int m, int n, double *A, int *row, int *col, double tolerance);
 // The same for a large A with many zeros. most: workspace of n doubles
 int kd_lu_full_sparse(int m, int n, double *A, int *row, int *col, double tolerance, double *most);
 // QR with column pivoting: A[:, col] = Q R. Returns the rank by |R_ii| > tolerance |R_11|. tau (min(m,n)),
 // work of kd_qr_work(m, n) doubles.
-int  kd_qr_pivot(int m, int n, double *A, int *col, double *tau, double tolerance, double *work);
-int  kd_qr_work(int m, int n);
-void kd_qr_apply_t(int m, int k, const double *QR, const double *tau, double *b, int nrhs,
-                   double *work); // b = Q' b, work m
-void kd_qr_apply(int m, int k, const double *QR, const double *tau, double *b, int nrhs, double *work); // b = Q b
+int kd_qr_pivot(int m, int n, double *A, int *col, double *tau, double tolerance, double *work);
+int kd_qr_work(int m, int n);
+// b = Q' b; b = Q b; work (m)
+void kd_qr_apply_t(int m, int k, const double *QR, const double *tau, double *b, int nrhs, double *work);
+void kd_qr_apply(int m, int k, const double *QR, const double *tau, double *b, int nrhs, double *work);
 void kd_qr_solve_r(int n, const double *QR, int m, double *b, int nrhs);  // R x = b, R the upper n x n of QR (m rows)
 void kd_qr_solve_rt(int n, const double *QR, int m, double *b, int nrhs); // R' x = b
 int  kd_zqr_factor(int n, double complex *A, double complex *tau, double complex *work); // work n; unpivoted, square

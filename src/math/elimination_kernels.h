@@ -31,8 +31,8 @@ typedef double lanes __attribute__((vector_size(8 * KD_ELIMINATION_LANES), align
 #define LOAD(x) (*(const lanes *)(x))
 #define ALL(x) ((lanes){x, x, x, x})
 
-// The first columns of F (row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k up to the right-
-// hand side, two pivots at a time; reading and writing goes on into the padding.
+// The first columns of F (row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k up to the
+// right-hand side, two pivots at a time; reading and writing goes on into the padding.
 static inline void eliminate(const kd_front *f, double *restrict F, double *restrict inverse)
 {
     const int rows = f->order, columns = f->order + 1, w = f->pivots, ld = f->ld;

@@ -29,7 +29,7 @@ bool kd_rt_drives_cut(kd_realtime *rt)
     return !rt->arena.failed;
 }
 
-static kd_eval look(kd_realtime *rt, double t, int k)
+static kd_eval drives_at(kd_realtime *rt, double t, int k)
 {
     kd_eval answer = kd_rt_inputs(rt, t);
     rt->placed = rt->start_known = false;
@@ -42,9 +42,9 @@ kd_eval kd_rt_drives_begin(kd_realtime *rt)
 {
     kd_eval answer = KD_EVAL_OK;
     if (rt->drives.n == 0) return KD_EVAL_OK;
-    if (!rt->drives.known) answer = look(rt, rt->now->t, 0);
+    if (!rt->drives.known) answer = drives_at(rt, rt->now->t, 0);
     rt->drives.known = answer == KD_EVAL_OK;
-    return answer == KD_EVAL_OK ? look(rt, rt->next->t, 1) : answer;
+    return answer == KD_EVAL_OK ? drives_at(rt, rt->next->t, 1) : answer;
 }
 
 bool kd_rt_drives_leap(kd_realtime *rt)
@@ -52,6 +52,7 @@ bool kd_rt_drives_leap(kd_realtime *rt)
     const double h = rt->opt.h;
     for (int i = 0; i < rt->drives.n; i++) {
         const double q0 = rt->drives.q[0][i], q1 = rt->drives.q[1][i];
+        // |q1 - q0| against what q' and q'' of both ends explain
         const double way = h * (fabs(rt->drives.dq[0][i]) + fabs(rt->drives.dq[1][i])) +
                            h * h * (fabs(rt->drives.ddq[0][i]) + fabs(rt->drives.ddq[1][i]));
         if (fabs(q1 - q0) <= LEAP * way + ROUNDING * (fabs(q0) + fabs(q1)) + NOISE * (1 + fabs(rt->next->t))) continue;
@@ -70,12 +71,14 @@ kd_eval kd_rt_drives_kick(kd_realtime *rt, double *y)
 {
     const int at = rt->opt.ahead ? 1 : 0; // where forces were taken
     bool      jumps = false;
+    // dx = q'(t1) - q'(t0) - h q''
     for (int i = 0; i < rt->drives.n; i++) {
         const double change = rt->drives.dq[1][i] - rt->drives.dq[0][i];
         rt->drives.dx[i] = change - rt->opt.h * rt->drives.ddq[at][i];
         jumps = jumps || fabs(rt->drives.dx[i]) > UNEXPLAINED * fabs(change);
     }
     if (!jumps) return KD_EVAL_OK;
+    // impulse -M_vx dx
     kd_eval answer = kd_eom_impulses(rt->data, NULL, rt->drives.dx, NULL, NULL, rt->drives.free, rt->drives.driven);
     for (int i = 0; answer == KD_EVAL_OK && i < rt->n.nv; i++) y[i] -= rt->drives.free[i];
     return answer;

@@ -44,10 +44,12 @@ bool kd_rt_blocks_cut(kd_realtime *rt)
     } which[KD_RT_DERIVATIVES] = {
         [KD_RT_F_P] = {KD_RESIDUAL, KD_P}, [KD_RT_F_V] = {KD_RESIDUAL, KD_V}, [KD_RT_F_R] = {KD_RESIDUAL, KD_R},
         [KD_RT_B_P] = {KD_B, KD_P},        [KD_RT_B_V] = {KD_B, KD_V},        [KD_RT_B_R] = {KD_B, KD_R}};
+    // M and C, where forces are taken and at the end of the step
     if (!kd_rt_block_cut(&rt->M, rt->eom, KD_MASS, KD_A, &rt->arena) ||
         !kd_rt_block_cut(&rt->M_end, rt->eom, KD_MASS, KD_A, &rt->arena) || !cut_constraints(rt, &rt->start) ||
         !cut_constraints(rt, &rt->end))
         return false;
+    // derivatives that the Jacobian wants; those without a pattern are asked for together
     for (int i = 0; i < KD_RT_DERIVATIVES; i++) {
         kd_rt_block *block = &rt->derivative[i];
         if (!is_wanted(rt, i)) continue;
@@ -81,9 +83,11 @@ static kd_eval find_contacts(kd_realtime *rt, const double *p, double *s)
     kd_eval   answer = KD_EVAL_OK;
     blocks.block[KD_C][KD_S] = rt->c_s;
     for (int i = 0; i < CONTACT_STEPS && answer == KD_EVAL_OK; i++) {
+        // c and c_s at (p, s)
         answer = kd_eom_eval(rt->data, KD_C, rt->small);
         if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(rt->data, KD_PART_ALL, &blocks);
         if (answer != KD_EVAL_OK) return answer;
+        // s -= c_s \ c
         if (kd_lu_factor(rt->n.ns, rt->c_s, rt->pivot) != 0) return KD_EVAL_RETRY;
         kd_lu_solve(rt->n.ns, rt->c_s, rt->pivot, rt->small, 1);
         for (int k = 0; k < rt->n.ns; k++) s[k] -= rt->small[k];
@@ -105,11 +109,13 @@ kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s)
 // The inputs of the caller may have changed since the last step ended here.
 static kd_eval stand_at_now(kd_realtime *rt)
 {
+    // the same inputs: data stands there already
     kd_eval answer = rt->placed ? kd_rt_inputs(rt, rt->now->t) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
     const size_t size = (size_t)rt->n.nu * sizeof *rt->u;
     if (rt->placed && memcmp(rt->u, rt->u_placed, size) == 0 && memcmp(rt->du, rt->du_placed, size) == 0)
         return KD_EVAL_OK;
+    // other inputs: constraint matrices stay if g does not depend on u
     bool known = rt->start_known && (rt->n.nu == 0 || !kd_eom_depends(rt->eom, KD_G, KD_U));
     answer = kd_rt_inputs(rt, rt->now->t);
     if (answer != KD_EVAL_OK) return answer;
@@ -146,6 +152,7 @@ kd_eval kd_rt_velocity_rows(kd_realtime *rt, const kd_rt_constraints *C, const d
     kd_eval        answer = KD_EVAL_OK;
     bool           there = rt->opt.ahead && v == rt->now->v; // forces were evaluated with it
     if (!there && (n->nmu > 0 || !rt->scleronomic)) kd_eom_at_velocity(rt->data, v, rt->now->r);
+    // gI = GZ v where nothing moves by itself
     if (rt->scleronomic) {
         memset(rt->rows, 0, (size_t)n->nlambda * sizeof *rt->rows);
         kd_rt_block_multiply(&C->G, 1.0, v, rt->rows);
@@ -161,11 +168,13 @@ static kd_eval find_auxiliary(kd_realtime *rt)
 {
     kd_blocks blocks = {0};
     blocks.block[KD_D][KD_W] = rt->d_w;
+    // d and d_w at the last w, lambda, mu
     memcpy(rt->next->w, rt->now->w, (size_t)rt->n.nw * sizeof *rt->next->w);
     kd_eom_at_acceleration(rt->data, rt->now->a, rt->now->w, rt->now->lambda, rt->now->mu);
     kd_eval answer = kd_eom_eval(rt->data, KD_D, rt->small);
     if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(rt->data, KD_PART_ALL, &blocks);
     if (answer != KD_EVAL_OK) return answer;
+    // w -= d_w \ d
     if (kd_lu_factor(rt->n.nw, rt->d_w, rt->pivot) != 0) return KD_EVAL_RETRY;
     kd_lu_solve(rt->n.nw, rt->d_w, rt->pivot, rt->small, 1);
     for (int k = 0; k < rt->n.nw; k++) rt->next->w[k] -= rt->small[k];
@@ -173,7 +182,7 @@ static kd_eval find_auxiliary(kd_realtime *rt)
 }
 
 // f, at the acceleration stage with a = 0
-static kd_eval force(kd_realtime *rt, double *f)
+static kd_eval force_at_stage(kd_realtime *rt, double *f)
 {
     const kd_eom_def *def = kd_eom_definition(rt->eom);
     bool              by_residual = !def->f && !def->force_of_multipliers;
@@ -193,8 +202,9 @@ static void stage_at_rest(kd_realtime *rt)
 static kd_eval values_at_rest(kd_realtime *rt)
 {
     const kd_dims *n = &rt->n;
+    // f, b, and for index 1 gII, hI at a = 0
     stage_at_rest(rt);
-    kd_eval answer = force(rt, rt->f);
+    kd_eval answer = force_at_stage(rt, rt->f);
     if (n->nr > 0 && answer == KD_EVAL_OK) answer = kd_eom_eval(rt->data, KD_B, rt->b);
     if (rt->opt.index == 1 && n->nlambda > 0 && answer == KD_EVAL_OK) answer = kd_eom_eval(rt->data, KD_GII, rt->rows);
     if (rt->opt.index == 1 && n->nmu > 0 && answer == KD_EVAL_OK)
@@ -202,13 +212,15 @@ static kd_eval values_at_rest(kd_realtime *rt)
     return answer;
 }
 
-static kd_eval derivatives(kd_realtime *rt)
+static kd_eval derivatives_of_step(kd_realtime *rt)
 {
     const double h = rt->opt.h, by_p = rt->opt.jacobian == KD_REALTIME_J1 ? 0.0 : h * h;
     const int    parts = rt->step.known ? rt->opt.refresh : 1; // all of them after a new start
     kd_eval      answer = KD_EVAL_OK;
+    // exact: R_p sees M_p a, (GZ)'_p lambda of the last step, too
     if (rt->opt.jacobian == KD_REALTIME_EXACT)
         kd_eom_at_acceleration(rt->data, rt->now->a, rt->next->w, rt->now->lambda, rt->now->mu);
+    // sparse ones one by one, h R_v + h^2 R_p in one matrix where the model gives it so
     for (int i = 0; i < KD_RT_DERIVATIVES && answer == KD_EVAL_OK; i++) {
         kd_rt_block *d = &rt->derivative[i];
         if (rt->together && i == KD_RT_F_P)
@@ -216,6 +228,7 @@ static kd_eval derivatives(kd_realtime *rt)
         else if (d->used && d->sparse)
             answer = kd_eom_sparse(rt->data, d->fn, d->var, rt->opt.part, d->values);
     }
+    // full ones together
     if (rt->any_full && answer == KD_EVAL_OK) answer = kd_eom_derivatives(rt->data, rt->opt.part, &rt->full);
     return answer;
 }
@@ -230,10 +243,11 @@ static kd_eval find_drift(kd_realtime *rt)
 kd_eval kd_rt_evaluate(kd_realtime *rt)
 {
     kd_eval answer = KD_EVAL_OK;
+    // w, then f and b, derivatives, M, C
     kd_eom_at_velocity(rt->data, rt->now->v, rt->now->r);
     if (rt->n.nw > 0) answer = find_auxiliary(rt);
     if (answer == KD_EVAL_OK) answer = values_at_rest(rt);
-    if (answer == KD_EVAL_OK) answer = derivatives(rt);
+    if (answer == KD_EVAL_OK) answer = derivatives_of_step(rt);
     if (answer == KD_EVAL_OK) answer = kd_rt_mass_at(rt, &rt->M);
     if (answer == KD_EVAL_OK && !rt->start_known) answer = kd_rt_constraints_at(rt, &rt->start);
     rt->start_known = answer == KD_EVAL_OK;
@@ -255,6 +269,7 @@ kd_eval kd_rt_start(kd_realtime *rt)
 kd_eval kd_rt_add_directional(kd_realtime *rt, double *y)
 {
     const double delta = DIRECTION * rt->opt.h;
+    // f(p0 oplus delta v0, v0)
     for (int i = 0; i < rt->n.nv; i++) rt->increment[i] = delta * rt->now->v[i];
     kd_eval answer = kd_eom_oplus(rt->data, rt->now->p, rt->increment, rt->p_moved);
     if (answer != KD_EVAL_OK) return answer;
@@ -262,7 +277,8 @@ kd_eval kd_rt_add_directional(kd_realtime *rt, double *y)
     kd_eom_at_position(rt->data, rt->p_moved, rt->now->s);
     kd_eom_at_velocity(rt->data, rt->now->v, rt->now->r);
     stage_at_rest(rt);
-    answer = force(rt, rt->f_moved);
+    answer = force_at_stage(rt, rt->f_moved);
+    // h f_p v0 = (f(p0 oplus delta v0) - f(p0)) / DIRECTION, delta = DIRECTION h
     for (int i = 0; i < rt->n.nv; i++) y[i] += (rt->f_moved[i] - rt->f[i]) / DIRECTION;
     return answer;
 }

@@ -39,7 +39,7 @@ kd_eval kd_rt_look(kd_realtime *rt)
     return KD_EVAL_OK;
 }
 
-static kd_eval values(kd_realtime *rt)
+static kd_eval switching_values(kd_realtime *rt)
 {
     kd_eval answer = kd_rt_look(rt);
     return answer == KD_EVAL_OK ? kd_eom_eval(rt->data, KD_SWITCH, rt->events.value) : answer;
@@ -49,7 +49,7 @@ kd_eval kd_rt_events_begin(kd_realtime *rt)
 {
     if (rt->n.nswitch == 0) return KD_EVAL_OK;
     rt->placed = false;
-    kd_eval answer = values(rt);
+    kd_eval answer = switching_values(rt);
     for (int i = 0; i < rt->n.nswitch && answer == KD_EVAL_OK; i++) rt->events.side[i] = sign_of(rt->events.value[i]);
     memcpy(rt->events.last, rt->events.value, (size_t)rt->n.nswitch * sizeof *rt->events.last);
     rt->placed = false;
@@ -100,11 +100,13 @@ static kd_status make_event(kd_realtime *rt, int i)
     kd_state *j = rt->jump;
     kd_jump   jump = {
           .p = j->p, .v = j->v, .r = j->r, .z = j->z, .active_lambda = j->active_lambda, .active_mu = j->active_mu};
+    // values from the left; the event writes those from the right
     kd_state_copy(rt->now, rt->jump);
     memset(rt->events.alone, 0, (size_t)rt->n.nswitch);
     rt->events.alone[i] = rt->events.crossed[i];
     if (kd_rt_look(rt) != KD_EVAL_OK || kd_eom_event(rt->data, rt->events.alone, &jump) != KD_EVAL_OK)
         return KD_ERR_CALLBACK_STOP;
+    // rows that come and go would change the matrix
     if (!rows_are_same(rt)) {
         kd_text(rt->message, sizeof rt->message,
                 "t = %.9g: an event switches constraints on or off, which steps of fixed work cannot; the state is "
@@ -112,10 +114,11 @@ static kd_status make_event(kd_realtime *rt, int i)
                 rt->now->t, rt->next->t);
         return KD_ERR_UNSUPPORTED;
     }
+    // the state behind it, and the side of the function there
     take_jump(rt, &jump);
     jump.text[sizeof jump.text - 1] = '\0';
     if (jump.stop) say_stop(rt, i, jump.text);
-    if (values(rt) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+    if (switching_values(rt) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
     const double value = rt->events.value[i];
     rt->events.side[i] = fabs(value) > rt->events.near[i] ? sign_of(value) : rt->events.crossed[i];
     return KD_OK;
@@ -133,14 +136,15 @@ static void find_near(kd_realtime *rt)
 // step: that has just been made; otherwise what events have changed
 static kd_eval find_crossed(kd_realtime *rt, bool step, bool *any)
 {
-    kd_eval answer = values(rt);
+    kd_eval answer = switching_values(rt);
     *any = false;
     if (step && answer == KD_EVAL_OK) find_near(rt);
     for (int i = 0; i < rt->n.nswitch && answer == KD_EVAL_OK; i++) {
         const double      value = rt->events.value[i], near = rt->events.near[i];
         const signed char side = sign_of(value), before = rt->events.side[i];
-        const bool        reached = step && fabs(value) <= near && before * (rt->events.last[i] - value) > 0;
-        const bool        crosses = before != 0 && (reached || (side * before < 0 && fabs(value) > near));
+        // reached: zero up to rounding at the end of this step; crosses: that, or another sign
+        const bool reached = step && fabs(value) <= near && before * (rt->events.last[i] - value) > 0;
+        const bool crosses = before != 0 && (reached || (side * before < 0 && fabs(value) > near));
         rt->events.crossed[i] = (signed char)(crosses ? -before : 0);
         *any = *any || rt->events.crossed[i];
         if (before == 0) rt->events.side[i] = side;
@@ -167,11 +171,13 @@ kd_status kd_rt_events_make(kd_realtime *rt)
     rt->events.stop = false;
     if (rt->n.nswitch == 0) return KD_OK;
     for (int pass = 0; pass <= PASSES; pass++) {
+        // which functions have crossed: by the step, then by events of this instant
         if (find_crossed(rt, pass == 0, &any) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
         if (!any) {
             memcpy(rt->events.last, rt->events.value, (size_t)rt->n.nswitch * sizeof *rt->events.last);
             return rt->events.stop ? KD_STOPPED : KD_OK;
         }
+        // their events, one after the other
         for (int i = 0; i < rt->n.nswitch; i++) {
             kd_status status = rt->events.crossed[i] ? make_event(rt, i) : KD_OK;
             if (status != KD_OK) return status;

@@ -65,7 +65,7 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-static bool cut(kd_realtime *rt)
+static bool cut_arrays(kd_realtime *rt)
 {
     kd_arena      *a = &rt->arena;
     const kd_dims *n = &rt->n;
@@ -99,14 +99,14 @@ static bool cut(kd_realtime *rt)
     return !a->failed && kd_rt_events_cut(rt) && kd_rt_drives_cut(rt) && kd_rt_blocks_cut(rt);
 }
 
-static kd_status make(kd_realtime *rt, const kd_state *x)
+static kd_status make_states(kd_realtime *rt, const kd_state *x)
 {
     kd_status status = kd_state_create(rt->eom, &rt->now);
     if (status == KD_OK) status = kd_state_create(rt->eom, &rt->next);
     if (status == KD_OK) status = kd_state_create(rt->eom, &rt->jump);
     if (status == KD_OK) status = kd_eom_data_create(rt->eom, &rt->data);
     if (status == KD_OK) status = kd_eom_data_reserve(rt->data);
-    if (status == KD_OK && !cut(rt)) status = KD_ERR_MEMORY;
+    if (status == KD_OK && !cut_arrays(rt)) status = KD_ERR_MEMORY;
     if (status != KD_OK) return status;
     kd_state_copy(x, rt->now);
     if (x->theta) kd_eom_at_parameters(rt->data, x->theta);
@@ -117,9 +117,11 @@ static kd_status make(kd_realtime *rt, const kd_state *x)
 // External inputs hold, until the first ones come, what the model says at the start.
 static kd_eval first_inputs(kd_realtime *rt)
 {
+    // the model's inputs at the start
     for (int i = 0; i < rt->n.nu; i++) rt->external[i] = false;
     kd_eval answer = kd_rt_inputs(rt, rt->now->t);
-    bool    all = true;
+    // external ones hold these until the first come
+    bool all = true;
     for (int i = 0; i < rt->n.nu; i++) {
         rt->held[i] = rt->u[i];
         rt->external[i] = !rt->opt.external || rt->opt.external[i];
@@ -150,12 +152,14 @@ static kd_eval look_at_rest(kd_realtime *rt)
     const kd_eom_def *def = kd_eom_definition(rt->eom);
     bool              moving_inputs = false;
     for (int i = 0; i < rt->n.nu; i++) moving_inputs = moving_inputs || !rt->external[i];
+    // z(p, t) = Z v + z at v = 0
     kd_eval answer = kd_rt_place(rt, rt->now->t, rt->now->p, rt->now->s);
     if (answer != KD_EVAL_OK) return answer;
     kd_eom_at_velocity(rt->data, rt->zero, rt->now->r);
     answer = kd_eom_eval(rt->data, KD_KINEMATICS, rt->drift);
     if (answer != KD_EVAL_OK) return answer;
     rt->drifts = !all_zero(rt->drift, rt->n.np) || may_drift_later(rt);
+    // g_t = gI at v = 0
     if (rt->n.nlambda > 0) answer = kd_eom_eval(rt->data, KD_GI, rt->rows);
     bool by_inputs = rt->n.nu > 0 && kd_eom_depends(rt->eom, KD_G, KD_U);
     rt->scleronomic =
@@ -171,10 +175,11 @@ static kd_status count_work(kd_realtime *rt)
     kd_elimination_size size = kd_elimination_size_of(rt->step.lu);
     if (status >= 0) status = kd_rt_make_step(rt, NULL, NULL);
     kd_eom_counters after = kd_eom_data_counters(rt->data);
-    bool            projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION && rt->nrows > 0;
-    bool            ggl = rt->opt.stabilisation == KD_REALTIME_GGL && rt->n.nlambda > 0;
-    bool            position = rt->n.nlambda > 0 && (projects || ggl);
-    bool            extra = position && (rt->opt.projector == KD_REALTIME_PROJECTOR_PREDICTED ||
+    // factorisations and solves by the options
+    bool projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION && rt->nrows > 0;
+    bool ggl = rt->opt.stabilisation == KD_REALTIME_GGL && rt->n.nlambda > 0;
+    bool position = rt->n.nlambda > 0 && (projects || ggl);
+    bool extra = position && (rt->opt.projector == KD_REALTIME_PROJECTOR_PREDICTED ||
                               (ggl && rt->opt.projector == KD_REALTIME_PROJECTOR_START));
     rt->work = (kd_realtime_work){.unknowns = rt->nunknowns,
                                   .entries = size.entries,
@@ -195,10 +200,12 @@ static kd_status begin_at(kd_realtime *rt, const kd_state *x, bool created)
 {
     const bool samples = rt->n.nz > 0 && (created || kd_eom_definition(rt->eom)->discrete_counts);
     if (x != rt->now) kd_state_copy(x, rt->now);
+    // nothing is known there: matrices, inputs, drives
     rt->placed = rt->start_known = rt->step.known = rt->mass.known = rt->drives.known = false;
     rt->steps = 0;
     rt->fed = false;
     rt->message[0] = '\0';
+    // samples that are due, sides of the switching functions
     kd_eval answer = samples ? kd_rt_sample(rt) : KD_EVAL_OK;
     if (!samples && rt->n.nz > 0) kd_rt_next_sample(rt);
     if (answer == KD_EVAL_OK) answer = kd_rt_events_begin(rt);
@@ -209,8 +216,9 @@ static kd_status begin_at(kd_realtime *rt, const kd_state *x, bool created)
 }
 
 // Matrices at the start, their pivots, and a first step on trial; message when it fails.
-static kd_status prepare(kd_realtime *rt, char *message, size_t size)
+static kd_status prepare_steps(kd_realtime *rt, char *message, size_t size)
 {
+    // inputs, drift, f, M, C and derivatives at the start
     kd_status status = first_inputs(rt) == KD_EVAL_OK && look_at_rest(rt) == KD_EVAL_OK && kd_rt_start(rt) == KD_EVAL_OK
                            ? KD_OK
                            : KD_ERR_RETRY_FAILED;
@@ -218,8 +226,10 @@ static kd_status prepare(kd_realtime *rt, char *message, size_t size)
         return refuse(message, size,
                       kd_eom_data_fault(rt->data).status < 0 ? kd_eom_data_fault(rt->data).status : status,
                       kd_eom_data_message(rt->data));
+    // pivots of the matrices, for all steps
     status = kd_rt_systems_create(rt, message, size);
     if (status != KD_OK) return status;
+    // two steps on trial, then back to the start
     if (kd_state_create(rt->eom, &rt->kept) != KD_OK) return KD_ERR_MEMORY;
     kd_state_copy(rt->now, rt->kept);
     status = count_work(rt);
@@ -287,7 +297,7 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
                         "constraints that are switched off are not for steps of fixed work");
     // memory of all later steps, and the pattern of their matrix
     if (status == KD_OK) {
-        status = make(rt, x);
+        status = make_states(rt, x);
         if (status != KD_OK) refuse(message, size, status, kd_status_sentence(status));
     }
     if (status == KD_OK && rt->opt.refresh > 1 && !rt->together)
@@ -298,7 +308,7 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
     // consistent start; then pivots from the matrices there, which hold for all steps
     if (status == KD_OK) news = status = kd_initial_consistent(eom, inputs, NULL, rt->now, message, size);
     bool redundant = news == KD_REDUNDANT && rt->opt.stabilisation != KD_REALTIME_REGULARISATION;
-    if (status >= 0 && !redundant) status = prepare(rt, message, size);
+    if (status >= 0 && !redundant) status = prepare_steps(rt, message, size);
     if (redundant) {
         kd_text_append(message, size, "; take the stabilisation regularisation, or remove the redundant constraints");
         status = KD_ERR_REDUNDANT;

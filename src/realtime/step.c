@@ -17,7 +17,7 @@
 #include "realtime/internal.h"
 
 // ---- reports --------------------------------------------------------------------------------------------------------
-static kd_status fault(kd_realtime *rt)
+static kd_status tell_fault(kd_realtime *rt)
 {
     kd_fault    what = kd_eom_data_fault(rt->data);
     const char *words = kd_eom_data_message(rt->data);
@@ -26,7 +26,7 @@ static kd_status fault(kd_realtime *rt)
     return what.status < 0 ? what.status : KD_ERR_RETRY_FAILED;
 }
 
-static kd_status no_pivot(kd_realtime *rt)
+static kd_status tell_no_pivot(kd_realtime *rt)
 {
     char words[sizeof rt->message];
     kd_text(words, sizeof words, "%s", rt->message);
@@ -35,7 +35,7 @@ static kd_status no_pivot(kd_realtime *rt)
 }
 
 // Which number left the finite, by name
-static kd_status not_finite(kd_realtime *rt)
+static kd_status tell_not_finite(kd_realtime *rt)
 {
     char name[128] = "a multiplier";
     for (int i = 0; i < rt->n.np; i++)
@@ -54,7 +54,7 @@ static kd_status not_finite(kd_realtime *rt)
 
 // ---- positions ------------------------------------------------------------------------------------------------------
 // to = p oplus h v (+ h z)
-static kd_eval move(kd_realtime *rt, const double *v, double *to)
+static kd_eval move_from_now(kd_realtime *rt, const double *v, double *to)
 {
     for (int i = 0; i < rt->n.nv; i++) rt->increment[i] = rt->opt.h * v[i];
     kd_eval answer = kd_eom_oplus(rt->data, rt->now->p, rt->increment, to);
@@ -66,7 +66,7 @@ static kd_eval move(kd_realtime *rt, const double *v, double *to)
 // next->p, predicted, with contact coordinates; data there
 static kd_eval predict(kd_realtime *rt, const double *v)
 {
-    kd_eval answer = move(rt, v, rt->next->p);
+    kd_eval answer = move_from_now(rt, v, rt->next->p);
     memcpy(rt->next->s, rt->now->s, (size_t)rt->n.ns * sizeof *rt->next->s);
     return answer == KD_EVAL_OK ? kd_rt_place(rt, rt->next->t, rt->next->p, rt->next->s) : answer;
 }
@@ -85,11 +85,14 @@ static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
 {
     const int lambda = rt->n.nv + rt->n.nr;
     memset(rt->x, 0, (size_t)rt->nunknowns * sizeof *rt->x);
+    // right-hand side (0, 0, g)
     kd_eval answer = kd_eom_eval(rt->data, KD_G, rt->x + lambda);
     if (answer != KD_EVAL_OK) return answer;
+    // dp = -P g
     kd_elimination_solve(matrix->lu, rt->x);
     for (int i = 0; i < rt->n.nv; i++) rt->x[i] = -rt->x[i];
     if (rt->opt.stabilisation == KD_REALTIME_GGL) take_impulse(rt);
+    // p1 = p~ oplus dp, q = 0
     memcpy(rt->p_moved, rt->next->p, (size_t)rt->n.np * sizeof *rt->p_moved);
     answer = kd_eom_oplus(rt->data, rt->p_moved, rt->x, rt->next->p);
     if (rt->n.nq > 0) kd_eom_normalise(rt->data, rt->next->p);
@@ -100,8 +103,8 @@ static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
 static kd_status factor_predicted(kd_realtime *rt)
 {
     if (kd_rt_mass_at(rt, &rt->M_end) != KD_EVAL_OK || kd_rt_constraints_at(rt, &rt->end) != KD_EVAL_OK)
-        return fault(rt);
-    return kd_rt_factor_mass(rt, &rt->M_end, &rt->end, NULL) ? KD_OK : no_pivot(rt);
+        return tell_fault(rt);
+    return kd_rt_factor_mass(rt, &rt->M_end, &rt->end, NULL) ? KD_OK : tell_no_pivot(rt);
 }
 
 // next->p by one Newton step, with the matrix that the options name
@@ -116,25 +119,28 @@ static kd_status project_onto_g(kd_realtime *rt)
         status = (matrix == &rt->step ? kd_rt_factor_step(rt, &rt->start, NULL)
                                       : kd_rt_factor_mass(rt, &rt->M, &rt->start, NULL))
                      ? KD_OK
-                     : no_pivot(rt);
+                     : tell_no_pivot(rt);
     if (status != KD_OK) return status;
-    return project_position(rt, matrix) == KD_EVAL_OK ? KD_OK : fault(rt);
+    return project_position(rt, matrix) == KD_EVAL_OK ? KD_OK : tell_fault(rt);
 }
 
 // ---- velocities -----------------------------------------------------------------------------------------------------
 // Right-hand side of the dynamic rows: h (f + h f_p v0), h (b + h b_p v0)
-static kd_eval forces(kd_realtime *rt)
+static kd_eval force_rows(kd_realtime *rt)
 {
     const double h = rt->opt.h, *v = rt->now->v;
     const bool   extrapolate = !rt->opt.velocities_first && !rt->opt.ahead;
     double      *y = rt->x, *r = rt->x + rt->n.nv;
     kd_eval      answer = KD_EVAL_OK;
+    // f, b where forces are taken
     for (int i = 0; i < rt->n.nv; i++) y[i] = rt->f[i];
     for (int i = 0; i < rt->n.nr; i++) r[i] = rt->b[i];
+    // S4 Eq. 6: + h f_p v0, + h b_p v0 (derivatives hold R_p = -f_p); J3 by a directional difference
     if (extrapolate) kd_rt_block_multiply(&rt->derivative[KD_RT_F_P], -h, v, y);
     if (extrapolate) kd_rt_block_multiply(&rt->derivative[KD_RT_B_P], h, v, r);
     if (extrapolate && rt->opt.jacobian == KD_REALTIME_J3) answer = kd_rt_add_directional(rt, y);
     for (int i = 0; i < rt->n.nv + rt->n.nr; i++) y[i] *= h;
+    // regularisation solves for changes of the multipliers: - h (GZ)' lambda0 - h (HZ)' mu0
     if (rt->opt.stabilisation != KD_REALTIME_REGULARISATION) return answer;
     kd_rt_block_multiply_t(&rt->start.G, -h, rt->now->lambda, y);
     kd_rt_block_multiply_t(&rt->start.H, -h, rt->now->mu, y);
@@ -151,11 +157,14 @@ static kd_eval acceleration_rows(kd_realtime *rt)
 {
     const double h = rt->opt.h;
     double      *y = rt->x + rt->n.nv + rt->n.nr;
+    // -h gII, -h hI
     for (int i = 0; i < rt->nrows; i++) y[i] = -h * rt->rows[i];
     if (!is_stabilised(rt)) return KD_EVAL_OK;
+    // Baumgarte: -2 h alpha gI, -h alpha h
     kd_eval answer = kd_rt_velocity_rows(rt, &rt->start, rt->now->v);
     for (int i = 0; i < rt->n.nlambda; i++) y[i] -= 2.0 * h * rt->alpha * rt->rows[i];
     for (int i = rt->n.nlambda; i < rt->nrows; i++) y[i] -= h * rt->alpha * rt->rows[i];
+    // -h beta g
     if (answer != KD_EVAL_OK || rt->n.nlambda == 0) return answer;
     answer = kd_eom_eval(rt->data, KD_G, rt->rows);
     for (int i = 0; i < rt->n.nlambda; i++) y[i] -= h * rt->beta * rt->rows[i];
@@ -166,11 +175,14 @@ static kd_eval acceleration_rows(kd_realtime *rt)
 static kd_eval velocity_rows(kd_realtime *rt, const kd_rt_constraints *C)
 {
     double *y = rt->x + rt->n.nv + rt->n.nr;
+    // gI(p, v0), h(p, v0)
     kd_eval answer = kd_rt_velocity_rows(rt, C, rt->now->v);
+    // ggl: from v0 + gain, the velocity with which the projection has moved positions
     if (rt->opt.stabilisation == KD_REALTIME_GGL) {
         kd_rt_block_multiply(&C->G, 1.0, rt->gain, rt->rows);
         kd_rt_block_multiply(&C->H, 1.0, rt->gain, rt->rows + rt->n.nlambda);
     }
+    // -gI; Baumgarte: -alpha g
     for (int i = 0; i < rt->nrows; i++) y[i] = -rt->rows[i];
     if (answer != KD_EVAL_OK || !is_stabilised(rt) || rt->n.nlambda == 0) return answer;
     answer = kd_eom_eval(rt->data, KD_G, rt->rows);
@@ -183,19 +195,22 @@ static void advance(kd_realtime *rt)
 {
     const double *x = rt->x, h = rt->opt.h;
     const bool    add = rt->opt.stabilisation == KD_REALTIME_REGULARISATION;
+    // v1 = v0 + gain + dv,  a = (v1 - v0) / h
     for (int i = 0; i < rt->n.nv; i++, x++) {
         rt->next->v[i] = rt->now->v[i] + (rt->gain[i] + *x);
         rt->next->a[i] = (rt->gain[i] + *x) / h;
     }
     for (int i = 0; i < rt->n.nr; i++, x++) rt->next->r[i] = rt->now->r[i] + *x;
+    // multipliers: impulses of the step and of the projection, over h
     for (int i = 0; i < rt->n.nlambda; i++, x++)
         rt->next->lambda[i] = (rt->impulse[i] + *x) / h + (add ? rt->now->lambda[i] : 0.0);
     for (int i = 0; i < rt->n.nmu; i++, x++) rt->next->mu[i] = *x / h + (add ? rt->now->mu[i] : 0.0);
 }
 
+// K (v1 - v0, r1 - r0, h lambda, h mu) = x, K the matrix of the step with C of these rows
 static kd_status solve_velocities(kd_realtime *rt, const kd_rt_constraints *rows)
 {
-    if (!kd_rt_factor_step(rt, rows, rt->x)) return no_pivot(rt);
+    if (!kd_rt_factor_step(rt, rows, rt->x)) return tell_no_pivot(rt);
     advance(rt);
     return KD_OK;
 }
@@ -204,13 +219,15 @@ static kd_status solve_velocities(kd_realtime *rt, const kd_rt_constraints *rows
 static kd_status project_velocity(kd_realtime *rt)
 {
     const int rows = rt->n.nv + rt->n.nr;
-    kd_eval   answer = kd_rt_constraints_at(rt, &rt->end);
+    // C, M and gI(p1, v~) at p1
+    kd_eval answer = kd_rt_constraints_at(rt, &rt->end);
     if (answer == KD_EVAL_OK) answer = kd_rt_mass_at(rt, &rt->M_end);
     if (answer == KD_EVAL_OK) answer = kd_rt_velocity_rows(rt, &rt->end, rt->next->v);
-    if (answer != KD_EVAL_OK) return fault(rt);
+    if (answer != KD_EVAL_OK) return tell_fault(rt);
+    // [M C'; C 0] (dv, mu) = (0, -gI),  v1 = v~ + dv
     memset(rt->x, 0, (size_t)rows * sizeof *rt->x);
     for (int i = 0; i < rt->nrows; i++) rt->x[rows + i] = -rt->rows[i];
-    if (!kd_rt_factor_mass(rt, &rt->M_end, &rt->end, rt->x)) return no_pivot(rt);
+    if (!kd_rt_factor_mass(rt, &rt->M_end, &rt->end, rt->x)) return tell_no_pivot(rt);
     for (int i = 0; i < rt->n.nv; i++) rt->next->v[i] += rt->x[i];
     return KD_OK;
 }
@@ -224,8 +241,10 @@ static bool implicit_positions(const kd_realtime *rt)
 // Positions before velocities, or where index 2 takes its rows. The projection of ggl needs x meanwhile.
 static kd_status predict_positions(kd_realtime *rt)
 {
-    if (predict(rt, rt->now->v) != KD_EVAL_OK) return fault(rt);
+    // p~ = p0 oplus h v0
+    if (predict(rt, rt->now->v) != KD_EVAL_OK) return tell_fault(rt);
     if (rt->opt.stabilisation != KD_REALTIME_GGL) return KD_OK;
+    // ggl: p1 = p~ - P g(p~)
     if (rt->opt.projector == KD_REALTIME_PROJECTOR_START) rt->mass.known = false;
     memcpy(rt->y, rt->x, (size_t)rt->nunknowns * sizeof *rt->x);
     kd_status status = project_onto_g(rt);
@@ -233,15 +252,18 @@ static kd_status predict_positions(kd_realtime *rt)
     return status;
 }
 
-static kd_status velocities(kd_realtime *rt)
+static kd_status new_velocities(kd_realtime *rt)
 {
+    // index 1: the rows were set up at the start
     if (rt->opt.index == 1) return solve_velocities(rt, &rt->start);
-    if (kd_rt_constraints_at(rt, &rt->end) != KD_EVAL_OK || velocity_rows(rt, &rt->end) != KD_EVAL_OK) return fault(rt);
+    // index 2: C and gI where data stands, at the predicted position
+    if (kd_rt_constraints_at(rt, &rt->end) != KD_EVAL_OK || velocity_rows(rt, &rt->end) != KD_EVAL_OK)
+        return tell_fault(rt);
     return solve_velocities(rt, &rt->end);
 }
 
 // The mass matrix of the start (Eq. 11) was factored when the last step projected its velocities.
-static kd_status project(kd_realtime *rt)
+static kd_status project_both_levels(kd_realtime *rt)
 {
     kd_status status = project_onto_g(rt);
     return status == KD_OK && rt->nrows > 0 ? project_velocity(rt) : status;
@@ -252,25 +274,28 @@ static kd_status provide_projector(kd_realtime *rt)
 {
     bool projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION;
     if ((!projects && rt->opt.stabilisation != KD_REALTIME_GGL) || rt->step.known) return KD_OK;
-    if (kd_rt_start(rt) != KD_EVAL_OK) return fault(rt);
+    if (kd_rt_start(rt) != KD_EVAL_OK) return tell_fault(rt);
     if (!projects || rt->opt.projector != KD_REALTIME_PROJECTOR_START || rt->n.nlambda == 0) return KD_OK;
-    return kd_rt_factor_mass(rt, &rt->M, &rt->start, NULL) ? KD_OK : no_pivot(rt);
+    return kd_rt_factor_mass(rt, &rt->M, &rt->start, NULL) ? KD_OK : tell_no_pivot(rt);
 }
 
 // Forces and matrices at the new position
 static kd_status step_ahead(kd_realtime *rt)
 {
-    if (rt->drifts && kd_rt_stand(rt) != KD_EVAL_OK) return fault(rt);
+    // p1 = p0 oplus h v0, projected with the matrix at hand
+    if (rt->drifts && kd_rt_stand(rt) != KD_EVAL_OK) return tell_fault(rt);
     kd_status status = provide_projector(rt);
     if (status == KD_OK) status = predict_positions(rt);
     if (status != KD_OK) return status;
+    // f, M, C and derivatives at p1; rows of the constraints; jumps of drives
     rt->start_known = false;
-    if (kd_rt_evaluate(rt) != KD_EVAL_OK || forces(rt) != KD_EVAL_OK) return fault(rt);
+    if (kd_rt_evaluate(rt) != KD_EVAL_OK || force_rows(rt) != KD_EVAL_OK) return tell_fault(rt);
     kd_eval answer = rt->opt.index == 1 ? acceleration_rows(rt) : velocity_rows(rt, &rt->start);
     if (answer == KD_EVAL_OK) answer = kd_rt_drives_kick(rt, rt->x);
-    if (answer != KD_EVAL_OK) return fault(rt);
+    if (answer != KD_EVAL_OK) return tell_fault(rt);
+    // v1, then both levels are projected if the options ask for it
     status = solve_velocities(rt, &rt->start);
-    return status == KD_OK && rt->opt.stabilisation == KD_REALTIME_PROJECTION ? project(rt) : status;
+    return status == KD_OK && rt->opt.stabilisation == KD_REALTIME_PROJECTION ? project_both_levels(rt) : status;
 }
 
 // Forces at the old one. *ends: rt->end holds the constraint matrices of p1.
@@ -279,14 +304,16 @@ static kd_status step_from_start(kd_realtime *rt, bool *ends)
     const bool projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION, late = implicit_positions(rt);
     kd_status  status = KD_OK;
     *ends = (rt->opt.index == 2 && !late && !projects) || (projects && rt->nrows > 0);
-    if (kd_rt_start(rt) != KD_EVAL_OK) return fault(rt);
-    if (rt->opt.index == 1 && acceleration_rows(rt) != KD_EVAL_OK) return fault(rt);
-    if (forces(rt) != KD_EVAL_OK) return fault(rt); // J3 leaves data beside the start
-    if (kd_rt_drives_kick(rt, rt->x) != KD_EVAL_OK) return fault(rt);
+    // f, M, C and derivatives at p0; right-hand sides that belong there
+    if (kd_rt_start(rt) != KD_EVAL_OK) return tell_fault(rt);
+    if (rt->opt.index == 1 && acceleration_rows(rt) != KD_EVAL_OK) return tell_fault(rt);
+    if (force_rows(rt) != KD_EVAL_OK) return tell_fault(rt); // J3 leaves data beside the start
+    if (kd_rt_drives_kick(rt, rt->x) != KD_EVAL_OK) return tell_fault(rt);
+    // p1 or its prediction, v1 with rows there; positions last where they follow from v1
     if (rt->opt.index == 2 || !late) status = predict_positions(rt);
-    if (status == KD_OK) status = velocities(rt);
-    if (status == KD_OK && late && predict(rt, rt->next->v) != KD_EVAL_OK) status = fault(rt);
-    if (status == KD_OK && projects) status = project(rt);
+    if (status == KD_OK) status = new_velocities(rt);
+    if (status == KD_OK && late && predict(rt, rt->next->v) != KD_EVAL_OK) status = tell_fault(rt);
+    if (status == KD_OK && projects) status = project_both_levels(rt);
     return status;
 }
 
@@ -312,18 +339,22 @@ static kd_eval outputs_at_now(kd_realtime *rt, double *outputs)
     return answer == KD_EVAL_OK ? kd_eom_eval(rt->data, KD_Y, outputs) : answer;
 }
 
+// Time, state and matrices move on by one step. ends: rt->end holds the constraint matrices of p1.
 static void accept(kd_realtime *rt, bool ends)
 {
     kd_state         *state = rt->now;
     kd_rt_constraints C = rt->start;
+    // z goes on; next becomes now
     memcpy(rt->next->z, rt->now->z, (size_t)rt->n.nz * sizeof *rt->now->z);
     rt->now = rt->next;
     rt->next = state;
+    // the constraint matrices of p1 serve the next step at its start
     if (ends) {
         rt->start = rt->end;
         rt->end = C;
     }
     rt->start_known = ends;
+    // where data stands, with the inputs that it has seen
     rt->placed = true;
     kd_rt_drives_accept(rt);
     memcpy(rt->u_placed, rt->u, (size_t)rt->n.nu * sizeof *rt->u);
@@ -332,7 +363,7 @@ static void accept(kd_realtime *rt, bool ends)
 }
 
 // What a failed step must not leave behind
-static void keep(kd_realtime *rt)
+static void keep_for_retreat(kd_realtime *rt)
 {
     memcpy(rt->held_kept, rt->held, (size_t)rt->n.nu * sizeof *rt->held);
     kd_rt_events_keep(rt, false);
@@ -360,7 +391,7 @@ static double time_after(const kd_realtime *rt)
 }
 
 // At the end of an accepted step: events, then samples, then outputs. KD_OK, KD_STOPPED, < 0
-static kd_status instant(kd_realtime *rt, double *outputs)
+static kd_status make_instant(kd_realtime *rt, double *outputs)
 {
     const bool due = rt->now->t >= rt->next_sample - KD_RT_ALMOST * rt->opt.h;
     kd_status  status = kd_rt_events_make(rt);
@@ -380,20 +411,24 @@ static void take_back(kd_realtime *rt)
     rt->steps--;
 }
 
+// One step, or the state as it was
 static kd_status attempt(kd_realtime *rt, double *outputs)
 {
     bool ends = false;
     rt->next->t = time_after(rt);
-    kd_status status = kd_rt_drives_begin(rt) == KD_EVAL_OK ? KD_OK : fault(rt);
+    // drives at both ends; a position that jumps is beyond any force
+    kd_status status = kd_rt_drives_begin(rt) == KD_EVAL_OK ? KD_OK : tell_fault(rt);
     if (status == KD_OK && kd_rt_drives_leap(rt)) status = KD_ERR_POSITION_JUMP;
+    // the step itself
     if (status == KD_OK) status = rt->opt.ahead ? step_ahead(rt) : step_from_start(rt, &ends);
-    if (status == KD_OK && !is_finite(rt->next)) status = not_finite(rt);
+    if (status == KD_OK && !is_finite(rt->next)) status = tell_not_finite(rt);
     if (status != KD_OK) return reject(rt, status);
+    // end of the step: events, samples, outputs; a failure there takes the step back
     accept(rt, ends);
-    status = instant(rt, outputs);
+    status = make_instant(rt, outputs);
     if (status >= 0) return status;
     take_back(rt);
-    return reject(rt, status == KD_ERR_CALLBACK_STOP ? fault(rt) : status);
+    return reject(rt, status == KD_ERR_CALLBACK_STOP ? tell_fault(rt) : status);
 }
 
 static double clock_seconds(void)
@@ -434,12 +469,14 @@ kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs
     const bool watched = rt->opt.deadline > 0.0;
     double     start = watched ? clock_seconds() : 0.0;
     rt->message[0] = '\0';
+    // the step, from inputs that are numbers
     kd_status status = check_inputs(rt, inputs);
     if (status == KD_OK) {
-        keep(rt);
+        keep_for_retreat(rt);
         take_inputs(rt, inputs);
         status = attempt(rt, outputs);
     }
+    // was it in time?
     rt->seconds = watched ? clock_seconds() - start : 0.0;
     if (status != KD_OK || !watched || rt->seconds <= rt->opt.deadline) return status;
     kd_text(rt->message, sizeof rt->message, "step %ld took %.3g s, its deadline is %.3g s", rt->steps, rt->seconds,

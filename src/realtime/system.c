@@ -1,5 +1,4 @@
-// system.c: the two matrices of a step and their fixed elimination. R is the residual M a - f + ..., so that R_p =
-// -f_p.
+// system.c: the two matrices of a step and their fixed elimination. R is the residual M a - f + ..., R_p = -f_p.
 //
 //     step:  [M + h R_v + h^2 R_p     h R_r        C'      ]        mass:  [M  0  C']
 //            [-h (b_v + h b_p)        I - h b_r    0       ]               [0  I  0 ]
@@ -31,20 +30,24 @@ typedef struct origin {
     const kd_rt_constraints *rows, *columns;
 } origin;
 
+// The blocks of the matrix above, each with its place and factor
 static void list_parts(const kd_realtime *rt, const origin *of, part list[KD_RT_PARTS])
 {
     const double       h = rt->opt.h;
     const int          r = rt->n.nv, lambda = r + rt->n.nr, mu = lambda + rt->n.nlambda;
     const kd_rt_block *d = rt->derivative;
+    // [M C'; C 0]
     list[KD_RT_MASS] = (part){of->M, 0, 0, false, 1.0};
     list[KD_RT_G_T] = (part){&of->columns->G, 0, lambda, true, 1.0};
     list[KD_RT_H_T] = (part){&of->columns->H, 0, mu, true, 1.0};
     list[KD_RT_G] = (part){&of->rows->G, lambda, 0, false, 1.0};
     list[KD_RT_H] = (part){&of->rows->H, mu, 0, false, 1.0};
+    // explicit: nothing more; J3: I - h b_r
     for (int i = 0; i < KD_RT_DERIVATIVES; i++) list[i] = (part){0};
     if (of->mass || rt->opt.jacobian == KD_REALTIME_EXPLICIT) return;
     list[KD_RT_B_R] = (part){&d[KD_RT_B_R], r, r, false, -h};
     if (rt->opt.jacobian == KD_REALTIME_J3) return;
+    // J1: h R_v, h R_r, -h b_v; together: h R_v + h^2 R_p in one
     if (rt->together)
         list[KD_RT_F_P] = (part){&d[KD_RT_F_P], 0, 0, false, 1.0};
     else
@@ -52,6 +55,7 @@ static void list_parts(const kd_realtime *rt, const origin *of, part list[KD_RT_
     list[KD_RT_F_R] = (part){&d[KD_RT_F_R], 0, r, false, h};
     list[KD_RT_B_V] = (part){&d[KD_RT_B_V], r, 0, false, -h};
     if (rt->opt.jacobian == KD_REALTIME_J1) return;
+    // J2, exact: h^2 R_p, -h^2 b_p
     if (!rt->together) list[KD_RT_F_P] = (part){&d[KD_RT_F_P], 0, 0, false, h * h};
     list[KD_RT_B_P] = (part){&d[KD_RT_B_P], r, 0, false, -h * h};
 }
@@ -116,10 +120,13 @@ static void join_blocks(const kd_pattern *M, const bool *trunk, int *block)
 static void find_blocks(const kd_realtime *rt, int *block, int *size, bool *trunk)
 {
     const kd_pattern *M = &rt->M.pattern;
+    // connected parts of the graph of M
     for (int i = 0; i < rt->nunknowns; i++) block[i] = i;
     join_blocks(M, trunk, block);
     for (int i = 0; i < rt->n.nv; i++) size[root_of(block, i)]++;
+    // trunk: velocities whose column of M reaches all of their part
     for (int i = 0; i < rt->n.nv; i++) trunk[i] = M->column[i + 1] - M->column[i] == size[root_of(block, i)];
+    // connected parts without the edges between trunk and branches
     for (int i = 0; i < rt->nunknowns; i++) block[i] = i;
     join_blocks(M, trunk, block);
     for (int i = 0; i < rt->n.nv; i++) block[i] = root_of(block, i);
@@ -168,6 +175,7 @@ static kd_status create_matrix(kd_realtime *rt, bool mass, kd_rt_matrix *m, char
     collector c = {0};
     kd_status status = KD_ERR_MEMORY;
     int       bad = -1;
+    // count the entries, then collect them
     list_parts(rt, &(origin){mass, &rt->M, &rt->start, &rt->start}, list);
     collect_all(&c, rt, list, mass);
     int  *slot = kd_cut_int(&rt->arena, c.count), *block = kd_cut_int(&scratch, rt->nunknowns);
@@ -176,6 +184,7 @@ static kd_status create_matrix(kd_realtime *rt, bool mass, kd_rt_matrix *m, char
     c.row = kd_cut_int(&scratch, c.count);
     c.column = kd_cut_int(&scratch, c.count);
     c.value = kd_cut_double(&scratch, c.count);
+    // order and pattern of the elimination from the numbers at the start
     if (!rt->arena.failed && !scratch.failed) {
         collect_all(&c, rt, list, mass);
         find_blocks(rt, block, count, trunk);
@@ -191,6 +200,7 @@ static kd_status create_matrix(kd_realtime *rt, bool mass, kd_rt_matrix *m, char
 // Mobility along each constraint, as the diagonal of M gives it: the scale of epsilon.
 static void set_epsilon(kd_realtime *rt)
 {
+    // epsilon_i = REGULARISATION sum_j C_ij^2 / M_jj
     const kd_rt_block *C[2] = {&rt->start.G, &rt->start.H};
     for (int i = 0; i < rt->nrows; i++) rt->epsilon[i] = rt->opt.epsilon;
     if (rt->opt.epsilon >= 0) return;
@@ -236,15 +246,18 @@ static void add_part(double *values, const int *slot, const part *p)
     for (; k < n; k++) values[slot[k]] += factor * from[k];
 }
 
-static bool factor(kd_realtime *rt, kd_rt_matrix *m, const origin *of, double *x)
+static bool factor_parts(kd_realtime *rt, kd_rt_matrix *m, const origin *of, double *x)
 {
     part    list[KD_RT_PARTS];
     double *values = kd_elimination_clear(m->lu);
+    // sum of the parts, each entry to its slot
     list_parts(rt, of, list);
     for (int i = 0; i < KD_RT_PARTS; i++)
         if (m->slot[i]) add_part(values, m->slot[i], &list[i]);
+    // I of the inner states, -epsilon of the multipliers
     for (int i = 0; i < rt->n.nr; i++) values[m->slot_r[i]] += 1.0;
     for (int i = 0; i < rt->nrows && !of->mass; i++) values[m->slot_epsilon[i]] -= rt->epsilon[i];
+    // K = L U, and x = K \ x on the way
     int bad = kd_elimination_factor(m->lu, x);
     m->known = bad < 0;
     if (bad >= 0) name_singular(rt, bad, rt->message, sizeof rt->message);
@@ -253,10 +266,10 @@ static bool factor(kd_realtime *rt, kd_rt_matrix *m, const origin *of, double *x
 
 bool kd_rt_factor_step(kd_realtime *rt, const kd_rt_constraints *rows, double *x)
 {
-    return factor(rt, &rt->step, &(origin){false, &rt->M, rows, &rt->start}, x);
+    return factor_parts(rt, &rt->step, &(origin){false, &rt->M, rows, &rt->start}, x);
 }
 
 bool kd_rt_factor_mass(kd_realtime *rt, const kd_rt_block *M, const kd_rt_constraints *both, double *x)
 {
-    return factor(rt, &rt->mass, &(origin){true, M, both, both}, x);
+    return factor_parts(rt, &rt->mass, &(origin){true, M, both, both}, x);
 }

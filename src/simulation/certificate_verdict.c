@@ -57,10 +57,24 @@ static void take_search(kd_certificate *c, const kd_simulation *simulation)
                            "nobody knows where these switch or have their peaks: %s", names);
 }
 
+static const double MOST_LOST = 300; // tolerances
+
+// Kinks and jumps of laws that steps have passed
+static void take_lost(kd_certificate *c, const kd_verification *v)
+{
+    if (!(v->lost > 0)) return;
+    const bool good = v->lost <= MOST_LOST;
+    kd_certificate_add(c, "kinks and jumps of laws", good ? KD_CHECK_GOOD : KD_CHECK_BAD, v->lost,
+                       "steps that pass them may have lost %.2g tolerances together%s%s%s", v->lost,
+                       good ? "" : ", most lately in '", good || !v->lost_by ? "" : v->lost_by,
+                       good ? "" : "': take a smaller tolerance, or make the law smooth");
+}
+
 // Accepted steps against the equations of motion inside them
 static void take_verification(kd_certificate *c, const kd_simulation *simulation)
 {
     const kd_verification v = kd_simulation_verification(simulation);
+    take_lost(c, &v);
     if (!v.searched)
         kd_certificate_add(c, "defects of steps", KD_CHECK_NOT_SEARCHED, NAN, "steps were not checked: %s",
                            v.why_not ? v.why_not : "not wanted");

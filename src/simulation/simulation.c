@@ -907,8 +907,10 @@ long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
 kd_verification kd_simulation_verification(const kd_simulation *s)
 {
     if (!s) return (kd_verification){.why_not = "there is no simulation"};
-    if (s->verify) return *kd_verify_result(s->verify);
-    return (kd_verification){.why_not = why_not_verified(s)};
+    kd_verification v = {.why_not = why_not_verified(s)};
+    if (s->verify) v = *kd_verify_result(s->verify);
+    v.lost = kd_unseen_lost(s->search, &v.lost_by);
+    return v;
 }
 
 kd_stats kd_simulation_stats(const kd_simulation *s)

@@ -8,6 +8,8 @@
 #include "core/text.h"
 
 static const double LONGER = 2; // than the last step that was looked at: so much may steps be that are not
+// What steps may lose where a law has a kink or a jump inside, in tolerances: a part of what is left of the whole
+static const double WHOLE = 200, PART = 0.05, LEAST = 1;
 
 struct kd_unseen {
     kd_inputs       inputs;
@@ -22,7 +24,9 @@ struct kd_unseen {
     kd_step_seen    seen;
     double          clear_until, t_looked, h_looked; // behind t_looked steps that are not much longer need no look
     const char     *undecided;
-    char            why[200];
+    double      lost, lost_now; // by kinks and jumps, in tolerances: so far, and in the step that was looked at last
+    const char *lost_by, *lost_by_now;
+    char        why[200];
 };
 
 // Nodes of the methods that the solution has weights for; where a method has several tables, those of the one that is
@@ -41,7 +45,7 @@ static kd_step_seen seen_by(kd_integrator integrator, double rtol, double atol)
 #define NODES(list)                                                                                                    \
     (kd_step_seen)                                                                                                     \
     {                                                                                                                  \
-        rtol, atol, (int)(sizeof list / sizeof *list), list, false                                                     \
+        rtol, atol, (int)(sizeof list / sizeof *list), list, false, 0                                                  \
     }
     switch (integrator) {
     case KD_RADAU:
@@ -140,6 +144,16 @@ kd_state *kd_unseen_end(kd_unseen *self, double t0, const kd_state *x)
     return self->end;
 }
 
+// The step that was looked at last has come to stay, or was taken back
+static void take_lost(kd_unseen *self, bool stays)
+{
+    if (stays && self->lost_now > 0) {
+        self->lost += self->lost_now;
+        self->lost_by = self->lost_by_now;
+    }
+    self->lost_now = 0;
+}
+
 kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
 {
     kd_point        p0, p1;
@@ -148,6 +162,7 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
     self->is_ended = true;
     if (!x0) return KD_OK;
     const bool goes_on = x0->t >= self->t_looked; // or the last step that was looked at was taken back
+    take_lost(self, goes_on);
     if (goes_on && x1->t <= self->clear_until && x1->t - x0->t <= LONGER * self->h_looked) return KD_OK;
     self->clear_until = -INFINITY;
     const bool is_last = self->seen.follows && x0->t == self->t_looked; // inputs of the last end
@@ -155,10 +170,13 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
     if (is_last) self->u[1] = self->u[0], self->u[0] = last;
     kd_eval answer = point_of(self, x0, self->u[0], is_last, &p0);
     if (answer == KD_EVAL_OK) answer = point_of(self, x1, self->u[1], false, &p1);
+    self->seen.land = fmax(PART * (WHOLE - self->lost), LEAST);
     if (answer == KD_EVAL_OK) answer = kd_eom_unseen(self->data, &p0, &p1, &self->seen, &found);
     if (answer == KD_EVAL_STOP) return KD_ERR_CALLBACK_STOP;
     if (answer != KD_EVAL_OK) return KD_OK; // the step was accepted without it
     if (found.undecided) self->undecided = found.undecided;
+    self->lost_now = found.lost;
+    self->lost_by_now = found.name;
     self->seen.follows = true;
     self->clear_until = x1->t + found.clear;
     self->t_looked = x1->t;
@@ -168,6 +186,12 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
     kd_text(self->why, sizeof self->why, "'%s' took values inside that they had not seen", found.name);
     *verdict = (kd_step_verdict){h, found.size, self->why};
     return KD_OK;
+}
+
+double kd_unseen_lost(const kd_unseen *self, const char **by)
+{
+    if (self && by) *by = self->lost_by ? self->lost_by : self->lost_by_now;
+    return self ? self->lost + self->lost_now : 0;
 }
 
 const char *kd_unseen_undecided(const kd_unseen *self)

@@ -31,9 +31,9 @@ static const double SHORTER = 0.5;               // of a step that does not stan
 static const double GREW = 2;                    // times the last step: check it
 static const double LONGER = 1.5;                // than all that were checked lately: check it
 static const double IDLE = 30;                   // own error of the polynomial up to which accuracy hardly limits h
-enum { MOST_PAUSE = 32 };                        // steps from check to check in stiff motions
+enum { MOST_PAUSE = 64 };                        // steps from check to check in stiff motions
 enum { CAREFUL = 4 };                            // points in a step before a doubtful time
-enum { DENSE = 100 };                            // points in a run that has fewer steps than that
+enum { DENSE = 100 };                            // points in a run with fewer steps, where laws cannot be searched
 static const double GAMMA = 4;                   // over h: leading coefficient of the correction
 enum { MAX_NEWTON = 6 };
 static const double SLOW = 0.5;   // rate of convergence beyond which the correction is none
@@ -53,6 +53,7 @@ struct kd_verify {
     int                        v, r, w, s, lambda, mu, a;
     bool                       identity; // p' = v
     bool                       knows_a;  // x has accelerations
+    int                        dense;    // points in a run at least, where accuracy does not limit steps
     // the start of the step before
     bool            chained;
     double          t_before;
@@ -94,8 +95,8 @@ static void take_tolerances(kd_verify *self, const kd_simulation_options *o)
 
 // Steps from check to check, by what a check costs beside a step (docs/methods/verify.md)
 static const int period_of[KD_INTEGRATOR_COUNT] = {
-    [KD_RADAU] = 8, [KD_BDF] = 16,   [KD_IDA] = 16,   [KD_CVODE] = 16,        [KD_ARKODE] = 4,
-    [KD_SDIRK] = 8, [KD_DOPRI5] = 4, [KD_DOP853] = 2, [KD_HALF_EXPLICIT] = 4, [KD_EXTRAPOLATION] = 1,
+    [KD_RADAU] = 16, [KD_BDF] = 32,   [KD_IDA] = 32,   [KD_CVODE] = 32,        [KD_ARKODE] = 4,
+    [KD_SDIRK] = 16, [KD_DOPRI5] = 4, [KD_DOP853] = 2, [KD_HALF_EXPLICIT] = 4, [KD_EXTRAPOLATION] = 1,
 };
 
 // Where velocities and inner states are in x. State-space forms have their own numbers of them.
@@ -147,6 +148,7 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->identity = !def->kinematics && !def->Z && !dae->methods->pack;
     self->knows_a = opt->formulation == KD_PSF;
     self->corrects = methods->refresh && dae->methods->linearize;
+    self->dense = def->unseen && !kd_eom_unsearched(eom, 0) ? 0 : DENSE;
     self->period = self->pause = period_of[opt->integrator];
     self->idle = true;
     self->t_start = x->t;
@@ -462,10 +464,11 @@ static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *wor
     return moved;
 }
 
-// Points are at most span / DENSE apart: where nothing happens steps are long, and what begins inside is not foreseen.
+// Where nothing happens steps are long, and what begins inside is not foreseen: where laws cannot be searched points are
+// at most span / DENSE apart.
 static int points_in(const kd_verify *self, double h)
 {
-    return 1 + (int)fmin(DENSE, DENSE * h / self->span);
+    return 1 + (int)fmin(self->dense, self->dense * h / self->span);
 }
 
 static bool is_wanted(const kd_verify *self, const kd_step_ends *e)

@@ -1,6 +1,6 @@
 // closest.c: the closest point of a system of equations (see closest.h).
 //
-// Phase 1 finds a point with F = 0. Each iteration has a new matrix, scaled as  A = R J D = U S V' , where D contains
+// Phase 1 finds a point with F = 0. Each iteration has a new matrix, scaled as A = R J D = U S V', where D contains
 // L^-T (W = L L'), so that |D^-1 dy| is the weighted norm, and R makes all rows of length 1. The step
 //     dy = -D V S (S^2 + nu)^-1 U' R F                                        nu = 0: Gauss-Newton, least W-norm
 // is tried with growing nu until |R F| decreases enough (Levenberg-Marquardt).
@@ -90,6 +90,7 @@ static void set_bounds(kd_closest *c)
 {
     c->ratio = 0.0;
     for (int i = 0; i < c->m; i++) {
+        // terms of row i: sum_j |J_ij| size_j
         double terms = 0.0, constant = c->F[i];
         for (int j = 0; j < c->n; j++) {
             double Jij = c->J[i + c->m * j];
@@ -190,12 +191,14 @@ static void prescale(kd_closest *c)
 // A = R J D: alternate scaling of rows and of columns without weight, then rows of length 1
 static void scale_matrix(kd_closest *c)
 {
+    // J without rounding, scales of the owner, columns L^-T
     memcpy(c->A, c->J, (size_t)c->m * (size_t)c->n * sizeof(double));
     for (int i = 0; i < c->m; i++) c->row[i] = 1.0;
     for (int j = 0; j < c->n; j++) c->column[j] = 1.0;
     clean_matrix(c);
     if (c->prescale) prescale(c);
     weight_columns(c);
+    // rows and free columns by turns towards maximum 1
     for (int sweep = 0; sweep < EQUILIBRATE && c->nx < c->n; sweep++) {
         for (int i = 0; i < c->m; i++) {
             double top = row_norm(c, i, true);
@@ -203,6 +206,7 @@ static void scale_matrix(kd_closest *c)
         }
         scale_free_columns(c);
     }
+    // rows of length 1
     for (int i = 0; i < c->m; i++) {
         double norm = row_norm(c, i, false);
         if (norm > 0.0) scale_row(c, i, 1.0 / norm);
@@ -226,8 +230,10 @@ static void project_residual(kd_closest *c)
 
 kd_closest_end kd_closest_decompose(kd_closest *c)
 {
+    // R J D = U S V'
     scale_matrix(c);
     if (kd_svd(c->m, c->n, c->A, c->U, c->sigma, c->Vt, c->work) != 0) return KD_CLOSEST_SVD;
+    // rank, |R F|^2, U' R F
     c->rank = 0;
     for (int k = 0; k < smaller(c->m, c->n); k++)
         if (c->sigma[k] > c->rank_tolerance * c->sigma[0]) c->rank = k + 1;
@@ -265,6 +271,7 @@ static double damped_step(kd_closest *c, double nu)
     double predicted = 0.0;
     memset(c->dy, 0, (size_t)c->n * sizeof(double));
     for (int k = 0; k < c->rank; k++) {
+        // -s / (s^2 + nu) u_k' R F along v_k
         double s = c->sigma[k], keep = nu / (s * s + nu), coefficient = -s / (s * s + nu) * c->projection[k];
         if (nu == 0.0) keep = 0.0;
         predicted += c->projection[k] * c->projection[k] * (1.0 - keep * keep);
@@ -289,11 +296,13 @@ static step_end take_step(kd_closest *c, double *merit_new)
 {
     memcpy(c->y_old, c->y, (size_t)c->n * sizeof(double));
     for (double nu = 0.0; nu <= DAMPING_LAST; nu = nu > 0.0 ? nu * DAMPING_GROWTH : DAMPING_FIRST) {
+        // y + dy(nu)
         double predicted = damped_step(c, nu);
         for (int j = 0; j < c->n; j++) c->y[j] = c->y_old[j] + c->dy[j];
         kd_eval e = evaluate_residual(c, c->F_new);
         if (e == KD_EVAL_STOP) return STEP_STOP;
         if (e != KD_EVAL_OK) continue;
+        // Armijo: does |R F|^2 fall by a part of what the linear model says?
         *merit_new = scaled_merit(c, c->F_new);
         if (c->merit - *merit_new >= SUFFICIENT * predicted && *merit_new < c->merit) return STEP_ACCEPTED;
     }
@@ -329,13 +338,16 @@ kd_closest_end kd_closest_feasible(kd_closest *c)
     int    polish = 0, slow = 0;
     double decrease = 0.0; // of the logarithm of |R F|^2 in about the last ten steps
     for (int iteration = 0;; iteration++) {
+        // F, J and their decomposition at y
         if (kd_closest_linearise(c) != KD_EVAL_OK) return KD_CLOSEST_REFUSED;
         kd_closest_end end = kd_closest_decompose(c);
         if (end != KD_CLOSEST_DONE) return end;
+        // solved, stuck, or out of iterations?
         bool solved = is_solved(c);
         if (solved && (c->merit == 0.0 || polish++ >= POLISH)) return KD_CLOSEST_DONE;
         if (!solved && (is_stationary(c) || slow >= 3)) return KD_CLOSEST_STUCK;
         if (!solved && iteration >= c->max_iterations) return decrease < 0.1 ? KD_CLOSEST_STUCK : KD_CLOSEST_LIMIT;
+        // the next y; how fast does it go?
         double   merit_new = 0.0;
         step_end step = take_step(c, &merit_new);
         if (step == STEP_STOP) return KD_CLOSEST_REFUSED;
@@ -362,6 +374,7 @@ static double norm_one(const kd_closest *c)
 
 static bool newton_step(kd_closest *c)
 {
+    // R J D (D \ dy) = -R F
     scale_matrix(c);
     double norm = norm_one(c);
     if (kd_lu_factor(c->n, c->A, c->pivot) != 0) return false;
@@ -377,6 +390,7 @@ bool kd_closest_newton(kd_closest *c)
     memcpy(c->tangent, c->y, (size_t)c->n * sizeof(double)); // start, for the case of failure
     bool solved = false;
     for (int iteration = 0; iteration < NEWTON_LIMIT && !solved; iteration++) {
+        // y += dy
         if (kd_closest_linearise(c) != KD_EVAL_OK || !newton_step(c)) break;
         kd_axpy(c->n, 1.0, c->dy, c->y);
         solved = relative_size(c, c->dy, c->n) <= STEP_NEGLIGIBLE || (iteration > 0 && c->ratio <= 1.0);
@@ -393,6 +407,7 @@ static double objective(const kd_closest *c, double *grad)
 {
     double sum = 0.0;
     memset(grad, 0, (size_t)c->n * sizeof(double));
+    // grad = W (x - x_ref)
     for (int j = 0; j < c->nx; j++) {
         double dx = c->y[j] - c->y_ref[j];
         kd_axpy(c->nx, dx, c->W + (size_t)c->nx * (size_t)j, grad);
@@ -411,6 +426,7 @@ static void set_multipliers(kd_closest *c)
         for (int k = 0; k < j; k++) g[j] -= c->L[j + c->nx * k] * g[k];
         g[j] /= c->L[j + c->nx * j];
     }
+    // -R U S^-1 V' g
     memset(c->multiplier, 0, (size_t)c->m * sizeof(double));
     for (int k = 0; k < c->rank; k++) {
         double along = 0.0;
@@ -425,6 +441,7 @@ static void reduce_weight(kd_closest *c, int k)
 {
     double top = 0.0;
     for (int l = 0; l < k; l++) {
+        // column l: N' (W N_l)
         const double *Nl = c->N + (size_t)c->n * (size_t)l;
         kd_gemv(c->nx, c->nx, 1.0, c->W, Nl, 0.0, c->tangent);
         for (int i = 0; i < k; i++) c->reduced[i + k * l] = kd_dot(c->nx, c->N + (size_t)c->n * (size_t)i, c->tangent);
@@ -448,9 +465,11 @@ static bool add_curvature(kd_closest *c, int k)
             ok = evaluate_jacobian(c, c->F_near, c->J_near, c->z + c->n) == KD_EVAL_OK;
             if (ok) kd_gemv_t(c->m, c->n, side / (2.0 * delta), c->J_near, c->multiplier, 1.0, c->tangent);
         }
+        // N' of it
         for (int i = 0; i < k && ok; i++)
             c->hessian[i + k * l] += kd_dot(c->n, c->N + (size_t)c->n * (size_t)i, c->tangent);
     }
+    // symmetric, as F'' is
     memcpy(c->y, c->y_old, (size_t)c->n * sizeof(double));
     for (int i = 0; i < k; i++)
         for (int l = 0; l < i; l++)
@@ -474,9 +493,11 @@ static double choose_tangent(kd_closest *c, int k, double size_old)
 {
     size_t  order = (size_t)k * (size_t)k;
     double *copy = c->reduced + order;
+    // N' W N z = -N' grad
     memcpy(copy, c->reduced, order * sizeof(double));
     double size = tangent_step(c, copy, k) ? relative_size(c, c->tangent, c->nx) : -1.0;
     if (size >= 0.0 && size <= (k > MANY ? CONTRACTION_MANY : CONTRACTION) * size_old) return size;
+    // N' (W + sum lambda F'') N z = -N' grad
     memcpy(c->hessian, c->reduced, order * sizeof(double));
     if (add_curvature(c, k) && tangent_step(c, c->hessian, k)) return relative_size(c, c->tangent, c->nx);
     memcpy(copy, c->reduced, order * sizeof(double));
@@ -489,6 +510,7 @@ static bool move_tangent(kd_closest *c, double before)
     double *start = c->z + c->n, slope = kd_dot(c->n, c->grad, c->tangent);
     memcpy(start, c->y, (size_t)c->n * sizeof(double));
     memcpy(c->z, c->tangent, (size_t)c->n * sizeof(double));
+    // y = start + alpha tangent, back onto F = 0
     double alpha = 1.0;
     for (int halving = 0; halving < HALVINGS; halving++, alpha *= 0.5) {
         for (int j = 0; j < c->n; j++) c->y[j] = start[j] + alpha * c->z[j];
@@ -503,9 +525,11 @@ kd_closest_end kd_closest_approach(kd_closest *c)
 {
     double size_old = DBL_MAX;
     for (int iteration = 0; iteration < APPROACH_LIMIT; iteration++) {
+        // gradient of the distance, directions along F = 0
         double before = objective(c, c->grad);
         int    k = kd_closest_null_space(c, c->N);
         if (k == 0 || before == 0.0) return KD_CLOSEST_DONE;
+        // Newton step along them; the end where it is negligible
         reduce_weight(c, k);
         double size = choose_tangent(c, k, size_old);
         if (size <= 0.1 * c->tolerance) return KD_CLOSEST_DONE;

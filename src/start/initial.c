@@ -2,9 +2,8 @@
 //
 //     position      c(p,s,t) = 0, g(p,s,t) = 0, q(p) = 0       unknowns p, s;  p closest to the guess
 //     velocity      gI = 0, h = 0, then with e = 0             unknown  v (r);  v closest to the guess
-//     acceleration  M a - f + (GZ)' lambda + (HZ)' mu = 0,     unknowns a, lambda, mu, w;  redundant constraints: least
-//     |lambda|, |mu|
-//                   gII = 0, hI = 0, d = 0
+//     acceleration  M a - f + (GZ)' lambda + (HZ)' mu = 0,     unknowns a, lambda, mu, w;
+//                   gII = 0, hI = 0, d = 0                     redundant constraints: least |lambda|, |mu|
 //
 // User conditions are rows of the level that they depend on. If one depends on p and v, both levels are solved
 // together; if one depends on a, w, lambda or mu, all three. Equations and limits: docs/methods/initial.md
@@ -210,8 +209,7 @@ static void add_name(const kd_iv *iv, name_list *list, kd_kind kind, int i)
     kd_text_append(list->text, STORY, "%s%s", list->count > 1 ? ", " : "", quoted(iv->eom, kind, i, name, sizeof name));
 }
 
-// Names of the components x = B N_l of the null vectors that are not zero. B = Z for positions, else the columns of
-// var.
+// Names of the components x = B N_l of the null vectors that are not zero. B = Z for positions, else columns of var.
 static void name_null_components(kd_iv_system *s, int var, kd_kind kind, int count, name_list *list)
 {
     kd_iv *iv = s->iv;

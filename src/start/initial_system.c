@@ -89,6 +89,7 @@ static kd_eval norm_jacobian(kd_iv *iv, double *p)
 {
     int nq = iv->n.nq;
     for (int j = 0; j < iv->n.np; j++) {
+        // (q(p + delta e_j) - q(p - delta e_j)) / (2 delta)
         double *column = iv->q_p + (size_t)nq * (size_t)j, p_j = p[j], delta = 1e-3 * fmax(1.0, fabs(p_j));
         p[j] = p_j + delta;
         kd_eom_at_position(iv->data, p, iv->now->s);
@@ -107,6 +108,7 @@ static kd_eval norm_jacobian(kd_iv *iv, double *p)
 static bool norm_step(kd_iv *iv, double *p)
 {
     int nq = iv->n.nq, np = iv->n.np;
+    // (q_p q_p') y = q, p -= q_p' y
     for (int k = 0; k < nq; k++)
         for (int i = 0; i < nq; i++) {
             double sum = 0.0;
@@ -147,12 +149,14 @@ kd_eval kd_iv_normalise(kd_iv *iv, double *p)
     double before = DBL_MAX;
     if (iv->n.nq > MANY_NORMS) (void)kd_eom_normalise(iv->data, p);
     for (int iteration = 0; iv->n.nq > 0; iteration++) {
+        // |q| at p: rounding?
         kd_eom_at_position(iv->data, p, iv->now->s);
         kd_eval e = kd_iv_evaluate(iv, KD_Q, iv->q);
         if (e != KD_EVAL_OK) return e;
         double now = kd_norm_max(iv->n.nq, iv->q);
         if (now <= NORM_ROUNDING * DBL_EPSILON || (now < 1e-12 && now >= before)) return KD_EVAL_OK;
         if (iteration >= NORM_LIMIT) return norm_failure(iv);
+        // one Gauss-Newton step
         before = now;
         if (!norm_room(iv)) return KD_EVAL_STOP;
         e = norm_jacobian(iv, p);
@@ -172,7 +176,7 @@ static bool is_zero(const double *x, int n)
 }
 
 // p = base oplus e, bit for bit the base for e = 0
-static kd_eval chart(kd_iv *iv, const double *e, double *p)
+static kd_eval chart_position(kd_iv *iv, const double *e, double *p)
 {
     memcpy(p, iv->base, (size_t)iv->n.np * sizeof(double));
     if (is_zero(e, iv->n.nv)) return KD_EVAL_OK;
@@ -185,9 +189,9 @@ static kd_eval chart_column(kd_iv *iv, int j)
 {
     double e_j = iv->e[j];
     iv->e[j] = e_j + DIFFERENCE;
-    kd_eval answer = chart(iv, iv->e, iv->p_right);
+    kd_eval answer = chart_position(iv, iv->e, iv->p_right);
     iv->e[j] = e_j - DIFFERENCE;
-    if (answer == KD_EVAL_OK) answer = chart(iv, iv->e, iv->p_left);
+    if (answer == KD_EVAL_OK) answer = chart_position(iv, iv->e, iv->p_left);
     iv->e[j] = e_j;
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < iv->n.np; i++) iv->p_right[i] = (iv->p_right[i] - iv->p_left[i]) / (2.0 * DIFFERENCE);
@@ -200,10 +204,12 @@ static kd_eval chart_matrix(kd_iv *iv, bool *needed)
 {
     *needed = !iv->flat && !is_zero(iv->e, iv->n.nv);
     if (!*needed) return KD_EVAL_OK;
+    // Z' d(base oplus e)/de
     kd_eom_at_position(iv->data, iv->now->p, iv->now->s);
     kd_eval answer = remember_fault(iv, kd_eom_Z(iv->data, iv->Z));
     for (int j = 0; j < iv->n.nv && answer == KD_EVAL_OK; j++) answer = chart_column(iv, j);
     if (answer != KD_EVAL_OK) return answer;
+    // (Z'Z) T = Z' d(base oplus e)/de
     kd_gemm_tn(iv->n.nv, iv->n.nv, iv->n.np, 1.0, iv->Z, iv->Z, 0.0, iv->ZZ);
     if (kd_cholesky_factor(iv->n.nv, iv->ZZ) != 0) {
         iv->fault = KD_ERR_IV_DECOMPOSITION;
@@ -233,15 +239,18 @@ kd_eval kd_iv_weight(kd_iv *iv, double *W)
     memset(W, 0, (size_t)nv * (size_t)nv * sizeof(double));
     for (int i = 0; i < nv; i++) W[i + nv * i] = 1.0;
     if (iv->opt->euclidean || nv == 0) return KD_EVAL_OK;
+    // M at the point
     kd_iv_set_point(iv);
     kd_eval e = kd_iv_evaluate(iv, KD_MASS, iv->M);
     if (e != KD_EVAL_OK) return e;
+    // masses of the coordinates; where there is none, the least
     double  least = DBL_MAX;
     double *diagonal = iv->e; // not in use between systems
     for (int i = 0; i < nv; i++)
         if (iv->M[i + nv * i] > 0.0) least = fmin(least, iv->M[i + nv * i]);
     for (int i = 0; i < nv; i++)
         diagonal[i] = iv->M[i + nv * i] > 0.0 ? iv->M[i + nv * i] : least < DBL_MAX ? least : 1.0;
+    // W = (M + M') / 2, made definite
     for (int j = 0; j < nv; j++)
         for (int i = 0; i < nv; i++) W[i + nv * j] = 0.5 * (iv->M[i + nv * j] + iv->M[j + nv * i]);
     if (!is_safely_definite(nv, W, iv->ZZ, diagonal)) {
@@ -372,7 +381,7 @@ kd_eval kd_iv_system_put(kd_iv_system *s, const double *y)
     kd_iv *iv = s->iv;
     for (int j = 0; j < s->c.n; j++) state_array(iv, s->var[j])[s->var_index[j]] = y[j];
     if (s->unknown & KD_BIT(KD_P)) {
-        kd_eval e = chart(iv, iv->e, iv->now->p);
+        kd_eval e = chart_position(iv, iv->e, iv->now->p);
         if (e != KD_EVAL_OK) return e;
     }
     kd_iv_set_point(iv);
@@ -382,6 +391,7 @@ kd_eval kd_iv_system_put(kd_iv_system *s, const double *y)
 static kd_eval rows_at_point(kd_iv_system *s, double *F)
 {
     kd_iv *iv = s->iv;
+    // functions and conditions, each once
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
         if (!s->value[fn]) continue;
         kd_eval e = kd_iv_evaluate(iv, (kd_fn)fn, s->value[fn]);
@@ -391,6 +401,7 @@ static kd_eval rows_at_point(kd_iv_system *s, double *F)
         kd_eval e = kd_iv_conditions(iv, iv->value);
         if (e != KD_EVAL_OK) return e;
     }
+    // their active rows
     for (int i = 0; i < s->c.m; i++)
         F[i] = s->fn[i] == KD_IV_CONDITION ? iv->value[s->fn_index[i]] : s->value[s->fn[i]][s->fn_index[i]];
     return KD_EVAL_OK;
@@ -453,10 +464,12 @@ static kd_eval set_sizes(kd_iv_system *s, double *size)
     kd_iv           *iv = s->iv;
     double           largest[KD_VAR_COUNT] = {0.0};
     kd_eval          e = KD_EVAL_OK;
+    // largest rates and multipliers, in natural units
     for (size_t k = 0; k < sizeof scaled / sizeof *scaled; k++) largest[scaled[k]] = largest_of(iv, scaled[k]);
     if (s->unknown & KD_BIT(KD_LAMBDA)) largest[KD_LAMBDA] = fmax(largest[KD_LAMBDA], natural_force(iv));
     if (!iv->flat && (s->unknown & KD_BIT(KD_P))) e = remember_fault(iv, kd_eom_Z(iv->data, iv->Z));
     for (int j = 0; j < s->c.n && e == KD_EVAL_OK; j++) {
+        // |y_j|, or what an increment moves: max_k |Z_kj p_k|
         int    i = s->var_index[j];
         double magnitude = 0.0;
         if (s->var[j] != KD_P)
@@ -484,7 +497,7 @@ static void apply_chart(kd_iv_system *s)
     }
 }
 
-static void gather(kd_iv_system *s, double *J)
+static void gather_jacobian(kd_iv_system *s, double *J)
 {
     int m = s->c.m;
     for (int j = 0; j < s->c.n; j++)
@@ -509,11 +522,13 @@ static kd_eval difference_conditions(kd_iv_system *s, const double *y, const dou
 {
     int m = s->c.m;
     for (int j = 0; j < s->c.n; j++) {
+        // conditions at y_j + delta and y_j - delta
         double  delta = DIFFERENCE * size[j], right = y[j] + delta, left = y[j] - delta;
         kd_eval up = conditions_near(s, y, j, right, s->near_plus);
         if (up == KD_EVAL_STOP) return up;
         kd_eval down = conditions_near(s, y, j, left, s->near_minus);
         if (down == KD_EVAL_STOP || (down != KD_EVAL_OK && up != KD_EVAL_OK)) return down;
+        // quotient over what could be evaluated
         for (int i = 0; i < m; i++) {
             if (s->fn[i] != KD_IV_CONDITION) continue;
             int    k = s->fn_index[i];
@@ -543,15 +558,17 @@ static kd_eval system_jacobian(void *owner, const double *y, double *F, double *
     kd_iv_system *s = owner;
     kd_iv        *iv = s->iv;
     bool          turns = false;
-    kd_eval       e = system_residual(s, y, F);
+    // rows, sizes of the unknowns, T of the chart
+    kd_eval e = system_residual(s, y, F);
     if (e == KD_EVAL_OK) e = set_sizes(s, size);
     if (e == KD_EVAL_OK && (s->unknown & KD_BIT(KD_P))) e = chart_matrix(iv, &turns);
     if (e != KD_EVAL_OK) return e;
+    // derivatives along increments at p, times T
     kd_iv_set_point(iv);
     e = fill_blocks(s);
     if (e != KD_EVAL_OK) return e;
     if (turns) apply_chart(s);
-    gather(s, J);
+    gather_jacobian(s, J);
     return s->has_conditions ? difference_conditions(s, y, F, size, J) : KD_EVAL_OK;
 }
 
@@ -603,6 +620,7 @@ static void scale_forces(const void *owner, const double *J, double *row, double
     const kd_eom       *eom = s->iv->eom;
     const int           m = s->c.m, n = s->c.n;
     double              heaviest = 0.0;
+    // 1 / sqrt(M_jj)
     for (int pass = 0; pass < 2; pass++)
         for (int j = 0; j < n; j++)
             for (int i = 0; i < m && s->var[j] == KD_A; i++) {
@@ -612,6 +630,7 @@ static void scale_forces(const void *owner, const double *J, double *row, double
                 if (pass == 1)
                     row[i] = column[j] = 1.0 / (unit * sqrt(mass > 0.0 ? mass : heaviest > 0.0 ? heaviest : 1.0));
             }
+    // 1 / |row of G d|
     for (int i = 0; i < m; i++) {
         double sum = 0.0;
         if (s->fn[i] != KD_GII && s->fn[i] != KD_HI) continue;
@@ -619,6 +638,7 @@ static void scale_forces(const void *owner, const double *J, double *row, double
             if (s->var[j] == KD_A) sum += J[i + m * j] * column[j] * J[i + m * j] * column[j];
         if (sum > 0.0) row[i] = 1.0 / sqrt(sum);
     }
+    // the same of columns of multipliers
     for (int j = 0; j < n; j++) {
         double sum = 0.0;
         if (s->var[j] != KD_LAMBDA && s->var[j] != KD_MU) continue;
@@ -644,13 +664,15 @@ static void set_units(kd_iv_system *s)
     if (s->unknown & KD_BIT(KD_A)) s->c.prescale = scale_forces;
 }
 
-static kd_status fill(kd_iv_system *s)
+static kd_status fill_system(kd_iv_system *s)
 {
     kd_iv *iv = s->iv;
+    // chart from here: e = 0, y = y_ref = the values so far
     set_units(s);
     memset(iv->e, 0, (size_t)iv->n.nv * sizeof(double));
     memcpy(iv->base, iv->now->p, (size_t)iv->n.np * sizeof(double));
     for (int j = 0; j < s->c.n; j++) s->c.y[j] = s->c.y_ref[j] = state_array(iv, s->var[j])[s->var_index[j]];
+    // what closest.c sees
     s->c.residual = system_residual;
     s->c.jacobian = system_jacobian;
     s->c.owner = s;
@@ -684,6 +706,7 @@ kd_status kd_iv_system_create(kd_iv *iv, unsigned unknown, unsigned equation, co
     s->unknown = unknown;
     s->equation = equation;
     if (!chart_room(iv)) return KD_ERR_MEMORY;
+    // at most so many unknowns and rows
     int columns = 0, rows = iv->opt->nconditions;
     for (int var = 0; var < KD_VAR_COUNT; var++)
         if (unknown & KD_BIT(var)) columns += kd_eom_columns(iv->eom, (kd_var)var);
@@ -700,12 +723,13 @@ kd_status kd_iv_system_create(kd_iv *iv, unsigned unknown, unsigned equation, co
     s->near_plus = kd_cut_double(&s->arena, iv->opt->nconditions);
     s->near_minus = kd_cut_double(&s->arena, iv->opt->nconditions);
     if (s->arena.failed) return KD_ERR_MEMORY;
+    // unknowns with weight first; active rows, then conditions
     s->c.nx = list_columns(s, weighted_vars, (int)(sizeof weighted_vars / sizeof *weighted_vars), 0);
     s->c.n = list_columns(s, free_vars, (int)(sizeof free_vars / sizeof *free_vars), s->c.nx);
     list_rows(s, conditions);
     cut_blocks(s);
     kd_closest_cut(&s->c, &s->arena);
-    return s->arena.failed ? KD_ERR_MEMORY : fill(s);
+    return s->arena.failed ? KD_ERR_MEMORY : fill_system(s);
 }
 
 void kd_iv_system_destroy(kd_iv_system *s)

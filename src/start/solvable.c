@@ -5,8 +5,11 @@
 //     N(tau) = C M^-1 (C' - tau F),   F = C' - (R_l - R_w d_w^-1 d_l)     must have the rank of C
 //
 // for tau = 1. F = f_l - f_w d_w^-1 d_l are the forces of multipliers; for tau = 0, without them, it has. In a basis U
-// of the independent rows, C M^-1 C' = U S U', N(tau) is singular where 1/tau is an eigenvalue of E = S^-1 U' C M^-1 F
-// U: the largest real eigenvalue k says how much larger the forces may become, limit = 1/k. Beyond the limit N has full
+// of the independent rows, C M^-1 C' = U S U', N(tau) is singular where 1/tau is an eigenvalue of
+//
+//     E = S^-1 U' C M^-1 F U:
+//
+// the largest real eigenvalue k says how much larger the forces may become, limit = 1/k. Beyond the limit N has full
 // rank again, but where w is the magnitude of a reaction two solutions, or none, take the place of one: N for the
 // reversed reaction has a determinant of the other sign then. So reversed reactions are looked at, too.
 #include <kardan/initial.h>

@@ -107,23 +107,27 @@ static kd_interval range_of_measure(const kd_measure *m, const ends *e, int leve
     return level == 0 ? range_of_value(e) : level == 1 ? range_of_rate(e) : range_of_acceleration(e);
 }
 
-// Outputs of controllers, in the order in which they read each other
+// Output of a controller, kp x + ki r
+void kd_range_output(kd_work *w, int load, kd_interval *range)
+{
+    const kd_system  *s = w->system;
+    const kd_load    *pi = &s->load[load];
+    const kd_interval x = kd_expr_bounds(pi->law[0], range, w->breaks.work), r = w->enclosure.state[pi->state];
+    const double      kp = pi->feed[0], ki = pi->feed[1];
+    const double      c[4] = {kp * x.lower + ki * r.lower, kp * x.lower + ki * r.upper, kp * x.upper + ki * r.lower,
+                              kp * x.upper + ki * r.upper};
+    const kd_interval out = isfinite(c[0]) && isfinite(c[1]) && isfinite(c[2]) && isfinite(c[3])
+                                ? hull(c, 4, 1e-15 * (fabs(kp * x.lower) + fabs(kp * x.upper)))
+                                : all;
+    for (int slot = s->out_slot[load]; slot >= 0; slot = s->next_slot[slot]) range[slot] = out;
+}
+
+// All of them, in the order in which they read each other
 void kd_range_outputs(kd_work *w, kd_interval *range)
 {
     const kd_system *s = w->system;
-    for (int k = 0; k < s->model->nstates; k++) {
-        const kd_load *pi = &s->load[s->state_order[k]];
-        int            slot = s->out_slot[s->state_order[k]];
-        if (slot < 0) continue;
-        const kd_interval x = kd_expr_bounds(pi->law[0], range, w->breaks.work), r = w->enclosure.state[pi->state];
-        const double      kp = pi->feed[0], ki = pi->feed[1];
-        const double      c[4] = {kp * x.lower + ki * r.lower, kp * x.lower + ki * r.upper, kp * x.upper + ki * r.lower,
-                                  kp * x.upper + ki * r.upper};
-        const kd_interval out = isfinite(c[0]) && isfinite(c[1]) && isfinite(c[2]) && isfinite(c[3])
-                                    ? hull(c, 4, 1e-15 * (fabs(kp * x.lower) + fabs(kp * x.upper)))
-                                    : all;
-        for (; slot >= 0; slot = s->next_slot[slot]) range[slot] = out;
-    }
+    for (int k = 0; k < s->model->nstates; k++)
+        if (s->out_slot[s->state_order[k]] >= 0) kd_range_output(w, s->state_order[k], range);
 }
 
 // Sensors, the same

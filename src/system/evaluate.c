@@ -372,6 +372,19 @@ void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
     w->moved_to = upto;
 }
 
+void kd_work_dofs(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_time(w, x);
+    for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
+    spread(s, x->v, w->dx);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].measures; i++) {
+        if (s->measure[i].kind != KD_MEASURE_DOF) continue;
+        w->value[i] = dof_value(w, s->measure[i].dof);
+        w->rate[i] = w->dx[s->measure[i].dof];
+    }
+}
+
 static kd_vec3 gravity_of(const kd_system *s)
 {
     return kd_vec_of(s->model->gravity);

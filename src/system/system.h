@@ -170,9 +170,10 @@ typedef struct kd_law {
     int            nterms, nslots;
     int            room; // for terms
     kd_expr_term  *term;
-    int           *slot; // (nslots) that it reads
-    bool           wide; // reads outputs of controllers
-    int            box;  // place of its ranges in those of all laws
+    int           *slot;        // (nslots) that it reads, and those controllers do whose outputs it reads
+    int            npi, *pi;    // these controllers, each behind those that it reads: numbers of loads
+    bool           of_time;     // reads times and inputs alone
+    int            box, nboxes; // place of its ranges in those of all laws: of its variables, of states of controllers
 } kd_law;
 
 // Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
@@ -271,6 +272,7 @@ struct kd_system {
     int       nlaws; // laws in which something may hide from a step
     kd_law   *law;
     bool      laws_of_motion;   // one of them reads it
+    bool      laws_of_places;   // one of them reads more of it than coordinates of joints
     int       max_interval;     // ranges of workspace that any expression needs
     int      *z_slot, nz_slots; // variables that are places in z, in their order
     int      *z_slot_at;        // (nz + 1) where those of each place begin
@@ -355,6 +357,12 @@ typedef struct kd_unseen_end {
     double *u;            // (2 nu) u, u'
 } kd_unseen_end;
 
+// A kink or jump of a law that a step has passed: end of the step, branches before and behind
+typedef struct kd_crossed {
+    double        t;
+    unsigned long from, to;
+} kd_crossed;
+
 typedef struct kd_unseen_work {
     kd_unseen_end end[2];
     bool          known;    // end[1] is
@@ -365,12 +373,15 @@ typedef struct kd_unseen_work {
     int           age;      // looks since mobilities were found
     const char   *foreign;  // an input that does not follow its expression; NULL
     kd_interval  *term;     // (2 KD_LAW_TERMS) of one law; over the whole step
+    kd_crossed   *crossed;  // (2 nlaws) the last one; that of the step that was looked at last, which may be taken back
     // boxes in which nothing can hide, unseen_box.c
     kd_interval *box;       // of the variables of all laws
     double      *box_limit; // (nlaws) largest h times mobility; < 0: there is none
-    double      *reach;     // (nlaws) of the next box, in widths of the step; 0: not known
-    int         *wait;      // (nlaws) steps until the next try
-    int         *waited;    // (nlaws) after the last one
+    double      *until;     // (nlaws) time up to which the motion will stay in it, as it goes on now
+    double      *reach;     // (nlaws) of the next box, in widths of the step, of laws of time in seconds; 0: not known
+    double      *drive_until, *drive_reach; // (dofs and rows) the same of prescribed motions
+    int         *wait;                      // (nlaws) steps until the next try
+    int         *waited;                    // (nlaws) after the last one
 } kd_unseen_work;
 enum { KD_LAW_TERMS = 32 };
 
@@ -527,6 +538,7 @@ void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_time(kd_work *w, const kd_point *x); // prescribed dofs, what depends on t and u alone
 void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_dofs(kd_work *w, const kd_point *x);  // values and rates of coordinates of joints, without the rest
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
 // Other z in the variables of places first to end - 1, until forgotten. false: nobody reads them
 bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int end);
@@ -561,6 +573,7 @@ kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_e
 kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
 
 void kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
+void kd_range_output(kd_work *w, int load, kd_interval *range); // of one of them
 
 // unseen.c
 kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;
@@ -576,7 +589,10 @@ bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen 
 bool kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does the motion between both ends stay in it?
 // Around the motion between both ends, wider by a number of steps of length h; false: there is none
 bool   kd_box_make(kd_work *w, int law, const kd_point *x1, double h, const kd_step_seen *seen);
-double kd_box_ahead(const kd_work *w, double h); // so long the motion will stay in all boxes, at most 8 h; 0: not sure
+bool   kd_box_has_end(const kd_work *w, int law);         // is the end of the step in it?
+double kd_box_until(const kd_work *w, int law, double h); // up to here the motion will stay in it; -infinity: not sure
+// Up to here, at most, a function of times and inputs is no more bent than those; *reach: length of the next trial, 0: h
+double kd_box_smooth(kd_work *w, const kd_expr *e, double h, double *reach);
 
 // rows.c: rows of an element, holonomic or not; what: its name within the element
 kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,

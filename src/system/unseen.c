@@ -44,8 +44,16 @@
 #define QUICK_PARTS 8       // of the first look
 #define PROBES 8
 #define BISECTIONS 40
-#define INSIDE 0.25 // of what was found: length of the step into it where that is not known
-#define LONGEST 0.8 // part of the step that is left at most
+#define BESIDE_ENDS 1e-6 // of the step: what is so close to its ends has been landed on
+#define CLOSE 1e-9       // of the step: a place that is known
+#define SLOPE_PART 1e-3  // of the step: for slopes beside it
+#define LOST_JUMP 0.3    // of a jump, at most: by weights of nodes on the wrong side
+#define LOST_KINK 0.06   // of a change of slope, the same
+#define LATER_TOO 10.0   // times that for methods with a memory: later steps lose, too
+#define SOON 8.0         // steps
+#define LEAST_CUT 1e-9   // of the step
+#define INSIDE 0.25      // of what was found: length of the step into it where that is not known
+#define LONGEST 0.8      // part of the step that is left at most
 
 enum { SLOT_TIME = 0 }; // as system.c makes it
 
@@ -66,35 +74,66 @@ static bool is_smooth(int slot, const void *context)
     }
 }
 
-static bool reads_outputs(const kd_system *s, const kd_expr *e)
+static bool has_slot(const kd_law *law, int slot)
 {
-    for (int i = 0; e && i < kd_expr_slot_count(e); i++)
-        if (s->slot[kd_expr_slot(e, i)].kind == KD_SLOT_OUT) return true;
+    for (int i = 0; i < law->nslots; i++)
+        if (law->slot[i] == slot) return true;
     return false;
+}
+
+static void add_slot(kd_law *law, int slot)
+{
+    if (!has_slot(law, slot)) law->slot[law->nslots++] = slot;
 }
 
 static void add_slots_of(kd_law *law, const kd_expr *e)
 {
-    for (int i = 0; e && i < kd_expr_slot_count(e); i++) law->slot[law->nslots++] = kd_expr_slot(e, i);
+    for (int i = 0; e && i < kd_expr_slot_count(e); i++) add_slot(law, kd_expr_slot(e, i));
 }
 
-// The variables of a law; where it reads outputs of controllers those that controllers read as well
+static bool reads_output(const kd_system *s, const kd_law *law, int load)
+{
+    for (int slot = s->out_slot ? s->out_slot[load] : -1; slot >= 0; slot = s->next_slot[slot])
+        if (has_slot(law, slot)) return true;
+    return false;
+}
+
+// Controllers whose outputs it reads, and what they read: from the last of their order to the first
+static void add_controllers(const kd_system *s, kd_law *law)
+{
+    for (int k = s->model->nstates - 1; k >= 0; k--) {
+        const int load = s->state_order[k];
+        if (!reads_output(s, law, load)) continue;
+        law->pi[law->npi++] = load;
+        add_slots_of(law, s->load[load].law[0]);
+    }
+    for (int k = 0; k < law->npi / 2; k++) { // those first that others read
+        const int kept = law->pi[k];
+        law->pi[k] = law->pi[law->npi - 1 - k];
+        law->pi[law->npi - 1 - k] = kept;
+    }
+}
+
+// The variables of a law, those of controllers that it reads among them
 static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load *load)
 {
     int n = (e ? kd_expr_slot_count(e) : 0) + (load ? load->nvariables : 0);
-    law->wide = reads_outputs(s, e);
-    for (int i = 0; load && i < load->nvariables; i++)
-        law->wide = law->wide || s->slot[load->variable[i]].kind == KD_SLOT_OUT;
-    for (int k = 0; law->wide && k < s->nloads; k++)
-        if (s->load[k].state_def && s->load[k].law[0]) n += kd_expr_slot_count(s->load[k].law[0]);
+    for (int k = 0; k < s->model->nstates; k++)
+        if (s->load[k].law[0]) n += kd_expr_slot_count(s->load[k].law[0]);
     law->slot = kd_cut_int(&s->arena, n);
-    if (!law->slot && n > 0) return false;
+    law->pi = kd_cut_int(&s->arena, s->model->nstates);
+    if (s->arena.failed) return false;
     add_slots_of(law, e);
-    for (int i = 0; load && i < load->nvariables; i++) law->slot[law->nslots++] = load->variable[i];
-    for (int k = 0; law->wide && k < s->nloads; k++)
-        if (s->load[k].state_def) add_slots_of(law, s->load[k].law[0]);
-    for (int i = 0; i < law->nslots; i++)
-        s->laws_of_motion = s->laws_of_motion || law->wide || s->slot[law->slot[i]].kind == KD_SLOT_MEASURE;
+    for (int i = 0; load && i < load->nvariables; i++) add_slot(law, load->variable[i]);
+    add_controllers(s, law);
+    law->of_time = true;
+    for (int i = 0; i < law->nslots; i++) {
+        const kd_slot at = s->slot[law->slot[i]];
+        law->of_time = law->of_time && (at.kind == KD_SLOT_TIME || at.kind == KD_SLOT_INPUT);
+        if (at.kind != KD_SLOT_MEASURE) continue;
+        s->laws_of_motion = true;
+        s->laws_of_places = s->laws_of_places || s->measure[at.index].kind != KD_MEASURE_DOF;
+    }
     return true;
 }
 
@@ -121,7 +160,8 @@ static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load 
     kd_law *grown = kd_grow(s->law, s->nlaws, capacity, sizeof *grown);
     if (!grown) return KD_ERR_MEMORY;
     s->law = grown;
-    law.box = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nslots : 0;
+    law.box = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nboxes : 0;
+    law.nboxes = law.nslots + law.npi;
     s->law[s->nlaws++] = law;
     return KD_OK;
 }
@@ -225,6 +265,13 @@ const char *kd_system_unsearched(int i, void *context)
     return NULL;
 }
 
+// Nothing is known about the motion from here on.
+static void forget_boxes(const kd_system *s, kd_unseen_work *u)
+{
+    for (int i = 0; i < s->nlaws; i++) u->box_limit[i] = -1.0, u->until[i] = -INFINITY;
+    for (int i = 0; i < s->ndrives + s->nrows_g; i++) u->drive_until[i] = -INFINITY;
+}
+
 bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
 {
     for (int i = 0; i < 2 && s->nlaws > 0; i++) {
@@ -237,13 +284,17 @@ bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
     u->speed = kd_cut_double(arena, s->nlaws);
     u->pause = kd_cut_int(arena, s->nlaws);
     u->term = kd_arena_cut(arena, 2 * KD_LAW_TERMS, sizeof *u->term);
-    const int boxes = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nslots : 0;
+    const int boxes = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nboxes : 0;
     u->box = kd_arena_cut(arena, (size_t)boxes + 1, sizeof *u->box);
     u->box_limit = kd_cut_double(arena, s->nlaws);
+    u->crossed = kd_arena_cut(arena, 2 * (size_t)s->nlaws, sizeof *u->crossed);
+    u->until = kd_cut_double(arena, s->nlaws);
     u->reach = kd_cut_double(arena, s->nlaws);
+    u->drive_until = kd_cut_double(arena, s->ndrives + s->nrows_g);
+    u->drive_reach = kd_cut_double(arena, s->ndrives + s->nrows_g);
     u->wait = kd_cut_int(arena, s->nlaws);
     u->waited = kd_cut_int(arena, s->nlaws);
-    for (int i = 0; i < s->nlaws && !arena->failed; i++) u->box_limit[i] = -1.0;
+    if (!arena->failed) forget_boxes(s, u);
     u->mass = kd_cut_double(arena, s->nlaws > 0 && s->tree.column ? s->tree.column[s->nv] : 0);
     return !arena->failed;
 }
@@ -264,7 +315,10 @@ static void take_end(kd_work *w, const kd_point *x, kd_unseen_end *e)
     kd_point     own = *x; // stamps are those of its owner
     own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
     kd_work_forget(w);
-    if (s->laws_of_motion) kd_work_velocity(w, &own, KD_FOR_LOADS);
+    if (s->laws_of_places)
+        kd_work_velocity(w, &own, KD_FOR_LOADS);
+    else if (s->laws_of_motion)
+        kd_work_dofs(w, &own);
     e->t = x->t;
     memcpy(e->state, x->p, p * d);
     memcpy(e->state + p, x->v, v * d);
@@ -435,12 +489,11 @@ static void ranges_of(kd_work *w, const kd_law *law, const kd_point *x1, double 
     const kd_system *s = w->system;
     kd_interval     *slot = w->enclosure.slot;
     for (int k = 0; k < law->nslots; k++) slot[law->slot[k]] = kd_unseen_range(w, x1, law->slot[k], a, b);
-    if (law->wide) {
-        for (int i = 0; i < s->nr; i++) {
-            const double *r0 = w->unseen.end[0].state + s->np + s->nv, *r1 = w->unseen.end[1].state + s->np + s->nv;
-            w->enclosure.state[i] = hull((double[]){r0[i] + a * (r1[i] - r0[i]), r0[i] + b * (r1[i] - r0[i])}, 2, 0.0);
-        }
-        kd_range_outputs(w, slot);
+    for (int k = 0; k < law->npi; k++) {
+        const int    r = s->load[law->pi[k]].state, at = s->np + s->nv + r;
+        const double r0 = w->unseen.end[0].state[at], r1 = w->unseen.end[1].state[at];
+        w->enclosure.state[r] = hull((double[]){r0 + a * (r1 - r0), r0 + b * (r1 - r0)}, 2, 0.0);
+        kd_range_output(w, law->pi[k], slot);
     }
     if (!law->expr) {
         out[0] = law->load->class->bounds(law->load, slot, w);
@@ -467,7 +520,7 @@ static void widen(kd_interval *band, double value)
 // The values of all terms at a part of the step; the variables of the work object are overwritten
 static void values_at(kd_work *w, const kd_law *law, const kd_point *x1, double part, double *out)
 {
-    if (law->expr && !law->wide) {
+    if (law->expr && law->npi == 0) {
         for (int i = 0; i < law->nslots; i++)
             w->slot[law->slot[i]] = middle(kd_unseen_range(w, x1, law->slot[i], part, part));
         (void)kd_expr_value(law->expr, w->slot, w->expr_work);
@@ -700,6 +753,109 @@ static void look_at_edge(kd_work *w, const hunt *f, double end, double direction
     out->name = f->law->name;
 }
 
+// ---- kinks and jumps inside -----------------------------------------------------------------------------------------
+
+// Where a law takes another branch inside of the step, methods are wrong by parts of its jump, or of the jump of its
+// slope, and their error estimates know little of that. Such a place is stepped to, and passed in a short step.
+
+// Which branch, and the value
+static unsigned long branch_at(kd_work *w, const kd_law *law, const kd_point *x1, double at, double *value)
+{
+    double term[KD_LAW_TERMS];
+    values_at(w, law, x1, at, term);
+    if (law->expr && law->npi == 0) {
+        *value = w->expr_work[kd_expr_interval_size(law->expr) / 3 - 1];
+        return kd_expr_branches(law->expr, w->expr_work);
+    }
+    *value = term[0];
+    return law->expr ? 0 : term[0] == 0.0 ? 0 : term[0] > 0.0 ? 1 : 2; // of loads that tell bounds alone: open, closed
+}
+
+// Place before which the branch is that of the start, or the next one that differs from it; false: there is none
+static bool first_branch(kd_work *w, const kd_law *law, const kd_point *x1, double *a, double *b)
+{
+    double              value;
+    const unsigned long first = branch_at(w, law, x1, BESIDE_ENDS, &value);
+    *a = BESIDE_ENDS;
+    for (int i = 1; i <= PROBES; i++) {
+        *b = i < PROBES ? (double)i / PROBES : 1.0 - BESIDE_ENDS;
+        if (branch_at(w, law, x1, *b, &value) != first) break;
+        *a = *b;
+        if (i == PROBES) return false;
+    }
+    for (int i = 0; i<BISECTIONS && * b - *a> CLOSE; i++) {
+        const double m = 0.5 * (*a + *b);
+        *(branch_at(w, law, x1, m, &value) == first ? a : b) = m;
+    }
+    return true;
+}
+
+// What the step may lose there, in tolerances; *power: of the length of the step in that
+static double lost_at(kd_work *w, const kd_law *law, const kd_point *x1, double unit, int nnodes, double a, double b,
+                      double *power)
+{
+    double       fa, fb, before, behind;
+    const double d = fmin(SLOPE_PART, 0.5 * fmin(a, 1.0 - b)), da = d > CLOSE ? d : CLOSE;
+    (void)branch_at(w, law, x1, a, &fa);
+    (void)branch_at(w, law, x1, b, &fb);
+    (void)branch_at(w, law, x1, fmax(a - da, 0.0), &before);
+    (void)branch_at(w, law, x1, fmin(b + da, 1.0), &behind);
+    const double sa = (fa - before) / da, sb = (behind - fb) / da;
+    const double jump = fabs(fb - fa) - (b - a) * fmax(fabs(sa), fabs(sb)), kink = fabs(sb - sa);
+    unit *= nnodes == 1 ? LATER_TOO : 1.0;
+    const double by_jump = jump > 0.0 ? LOST_JUMP * unit * jump : 0.0;
+    const double by_kink = fmin(LOST_KINK, 0.5 * fmin(a, 1.0 - b)) * unit * kink; // what nodes beyond it see
+    *power = by_jump > by_kink ? 1.0 : 2.0;
+    return fmax(by_jump, by_kink);
+}
+
+static void lose(const kd_law *law, double lost, kd_hidden *out)
+{
+    out->lost += lost;
+    if (!(out->part < INFINITY)) out->name = law->name;
+}
+
+static bool reads_rates(const kd_system *s, const kd_law *law)
+{
+    for (int k = 0; k < law->nslots; k++)
+        if (s->slot[law->slot[k]].kind == KD_SLOT_MEASURE && s->slot[law->slot[k]].level == 1) return true;
+    return false;
+}
+
+// Does the motion come back at once over what it has just passed? Then it stays near it, and so do its errors: they do not
+// sum up. Of velocities, which a law may hold, several crossings in one step count, too.
+static bool is_chatter(kd_work *w, int i, const kd_point *x1, double a, double b)
+{
+    double           value;
+    kd_crossed      *last = &w->unseen.crossed[2 * i];
+    const double     t0 = w->unseen.end[0].t, t1 = w->unseen.end[1].t;
+    const kd_crossed now = {t1, branch_at(w, &w->system->law[i], x1, a, &value),
+                            branch_at(w, &w->system->law[i], x1, b, &value)};
+    if (last[1].t <= t0) last[0] = last[1];
+    last[1] = now;
+    const bool back = last->from == now.to && last->to == now.from;
+    return t0 - last->t <= SOON * (t1 - t0) && (back || reads_rates(w->system, &w->system->law[i]));
+}
+
+static void look_at_branches(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
+{
+    const kd_law *law = &w->system->law[i];
+    const double  unit = fabs(law->factor) * (w->unseen.end[1].t - w->unseen.end[0].t) * w->unseen.mobility[i];
+    double        a, b, power;
+    if (law->effect == KD_EFFECT_VALUE || !first_branch(w, law, x1, &a, &b)) return;
+    if (is_chatter(w, i, x1, a, b)) return;
+    const double lost = lost_at(w, law, x1, unit, seen->nnodes, a, b, &power);
+    if (!isfinite(lost)) return;
+    lose(law, lost, out); // unless the step is taken back
+    if (lost <= seen->land) return;
+    const double brief = pow(seen->land / lost, 1.0 / power),
+                 cut = a > brief ? a - 0.5 * brief : fmax(brief, LEAST_CUT);
+    if (!(cut < fmin(out->part, 1.0 - BESIDE_ENDS))) return;
+    out->part = cut;
+    out->size = lost;
+    out->name = law->name;
+}
+
 // ---- all laws -------------------------------------------------------------------------------------------------------
 
 static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *seen, kd_interval range)
@@ -757,12 +913,20 @@ static bool is_at_rest(const kd_work *w, const kd_law *law, const kd_step_seen *
     return true;
 }
 
+static bool abrupt_law(const kd_law *law)
+{
+    for (int k = 0; k < law->nterms; k++)
+        if (law->term[k].abrupt) return true;
+    return false;
+}
+
 static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
 {
     const kd_law *law = &w->system->law[i];
     kd_interval  *whole = w->unseen.term;
     double        ends[2][KD_LAW_TERMS];
     bool          known = false;
+    if (abrupt_law(law)) look_at_branches(w, i, x1, seen, out);
     if (w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0) return;
     ranges_of(w, law, x1, 0.0, 1.0, whole);
     if (is_at_rest(w, law, seen)) return;
@@ -830,16 +994,33 @@ static void look_at_drive(kd_work *w, const kd_expr *motion, const char *name, c
     }
     const double missed = missed_by(u, w->unseen.end[1].t - w->unseen.end[0].t, seen);
     if (missed > HARMLESS && isfinite(missed) && out->part > 0.5)
-        *out = (kd_hidden){0.5, missed / HARMLESS, name, out->undecided, 0.0};
+        *out = (kd_hidden){0.5, missed / HARMLESS, name, out->undecided, 0.0, 0.0};
 }
 
-static void look_at_drives(kd_work *w, const kd_step_seen *seen, kd_hidden *out)
+static bool is_drive_due(kd_work *w, const kd_expr *motion, int i, double h)
+{
+    kd_unseen_work *u = &w->unseen;
+    if (u->end[1].t <= u->drive_until[i]) return false;
+    u->drive_until[i] = kd_box_smooth(w, motion, h, &u->drive_reach[i]);
+    return !(u->end[1].t <= u->drive_until[i]);
+}
+
+// *until: up to here there is nothing to be looked at
+static void look_at_drives(kd_work *w, const kd_point *x0, const kd_step_seen *seen, double h, kd_hidden *out,
+                           double *until)
 {
     const kd_system *s = w->system;
-    for (int i = 0; s->nv > 0 && i < s->ndrives; i++)
-        look_at_drive(w, s->motion[s->drive[i]], name_of_motion(s, s->drive[i]), seen, out);
-    for (int i = 0; i < s->nrows_g; i++)
-        if (s->row_g[i].target) look_at_drive(w, s->row_g[i].target, s->row_g[i].name, seen, out);
+    for (int i = 0; i < s->ndrives + s->nrows_g; i++) {
+        const bool     of_row = i >= s->ndrives;
+        const kd_expr *motion = of_row ? s->row_g[i - s->ndrives].target : s->nv > 0 ? s->motion[s->drive[i]] : NULL;
+        if (!motion) continue;
+        if (is_drive_due(w, motion, i, h)) {
+            if (w->unseen.end[0].t != x0->t) take_end(w, x0, &w->unseen.end[0]);
+            look_at_drive(w, motion, of_row ? s->row_g[i - s->ndrives].name : name_of_motion(s, s->drive[i]), seen,
+                          out);
+        }
+        *until = fmin(*until, w->unseen.drive_until[i]);
+    }
 }
 
 // Both ends: the start is that of the step, or the end of the last one that was looked at, which the motion has
@@ -852,8 +1033,9 @@ static void take_ends(kd_work *w, const kd_point *x0, const kd_point *x1, const 
         const kd_unseen_end kept = u->end[0];
         u->end[0] = u->end[1];
         u->end[1] = kept;
-    } else if (!u->known || !is_end(s, &u->end[0], x0)) {
-        take_end(w, x0, &u->end[0]);
+    } else {
+        forget_boxes(s, u);
+        if (!u->known || !is_end(s, &u->end[0], x0)) take_end(w, x0, &u->end[0]);
     }
     take_end(w, x1, &u->end[1]);
     if (!u->known || ++u->age >= RENEWED) {
@@ -869,16 +1051,22 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     const kd_system *s = w->system;
     kd_unseen_work  *u = &w->unseen;
     const double     h = x1->t - x0->t;
+    double           until = INFINITY;
     if (s->nlaws == 0 || !(h > 0.0)) return KD_EVAL_OK;
     take_ends(w, x0, x1, seen);
     for (int i = 0; i < s->nlaws; i++) {
-        if (kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen)) continue;
-        if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]); // steps in between were not looked at
-        look_at_law(w, i, x1, seen, out);
+        const bool rests = x1->t <= u->until[i] && h * u->mobility[i] <= u->box_limit[i] && kd_box_has_end(w, i);
+        if (rests || kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen)) {
+            if (!rests) u->until[i] = kd_box_until(w, i, h);
+        } else {
+            u->until[i] = -INFINITY;
+            if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]); // steps in between were not looked at
+            look_at_law(w, i, x1, seen, out);
+        }
+        until = fmin(until, u->until[i]);
     }
-    if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]);
-    look_at_drives(w, seen, out);
-    out->clear = out->part < INFINITY ? 0.0 : kd_box_ahead(w, h);
+    look_at_drives(w, x0, seen, h, out, &until);
+    out->clear = out->part < INFINITY ? 0.0 : fmax(until - x1->t, 0.0);
     if (u->foreign) out->undecided = u->foreign;
     return KD_EVAL_OK;
 }

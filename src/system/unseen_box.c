@@ -14,14 +14,16 @@
 #define REACH_LEAST 0.5
 #define LATER 1.25 // times the reach that was found: the next one
 #define TRIES 3
-#define BEHIND 0.5   // widths of the step against the direction of the motion
-#define MARGIN 10.0  // [tolerances] least width
-#define GROWTH 2.0   // of h times mobility, for which small effects are small
-#define RATIO 4.0    // of forces of a gap that stays closed
-#define WAIT_MOST 16 // steps from try to try
-#define FASTER 1.5   // than at the end of the step
-#define BRAKED 2.0   // times the last acceleration
-#define AHEAD 12.0   // steps that are foreseen at most
+#define TRIES_TIME 5   // the same for functions of time, whose pieces do not depend on the motion
+#define LATER_TIME 2.0 // for them
+#define BEHIND 0.5     // widths of the step against the direction of the motion
+#define MARGIN 10.0    // [tolerances] least width
+#define GROWTH 2.0     // of h times mobility, for which small effects are small
+#define RATIO 4.0      // of forces of a gap that stays closed
+#define WAIT_MOST 16   // steps from try to try
+#define FASTER 1.5     // than at the end of the step
+#define BRAKED 2.0     // times the last acceleration
+#define AHEAD 32.0     // steps that are foreseen at most
 
 static kd_interval *boxes_of(const kd_work *w, int i)
 {
@@ -45,19 +47,18 @@ static kd_interval range_in_step(kd_work *w, const kd_point *x1, int slot)
 {
     if (w->system->slot[slot].kind == KD_SLOT_INPUT && !w->unseen.foreign)
         return (kd_interval){w->unseen.end[0].t, w->unseen.end[1].t};
-    if (w->system->slot[slot].kind == KD_SLOT_OUT) return w->enclosure.slot[slot]; // take_outputs
     return kd_unseen_range(w, x1, slot, 0.0, 1.0);
 }
 
-// Outputs of controllers in the step, for laws that read them
-static void take_outputs(kd_work *w, const kd_law *law, const kd_point *x1)
+// Outputs of controllers are where what they read and their states are.
+static bool is_output(const kd_work *w, int slot)
 {
-    const kd_system *s = w->system;
-    if (!law->wide) return;
-    for (int k = 0; k < law->nslots; k++)
-        w->enclosure.slot[law->slot[k]] = kd_unseen_range(w, x1, law->slot[k], 0.0, 1.0);
-    for (int i = 0; i < s->nr; i++) w->enclosure.state[i] = range_of_state(w, i, 0.0);
-    kd_range_outputs(w, w->enclosure.slot);
+    return w->system->slot[slot].kind == KD_SLOT_OUT;
+}
+
+static int state_of(const kd_work *w, const kd_law *law, int k)
+{
+    return w->system->load[law->pi[k]].state;
 }
 
 bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
@@ -65,9 +66,24 @@ bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
     const kd_law      *law = &w->system->law[i];
     const kd_interval *box = boxes_of(w, i);
     if (!(h * w->unseen.mobility[i] <= w->unseen.box_limit[i])) return false;
-    take_outputs(w, law, x1);
     for (int k = 0; k < law->nslots; k++)
-        if (!is_in(range_in_step(w, x1, law->slot[k]), box[k])) return false;
+        if (!is_output(w, law->slot[k]) && !is_in(range_in_step(w, x1, law->slot[k]), box[k])) return false;
+    for (int k = 0; k < law->npi; k++)
+        if (!is_in(range_of_state(w, state_of(w, law, k), 0.0), box[law->nslots + k])) return false;
+    return true;
+}
+
+bool kd_box_has_end(const kd_work *w, int i)
+{
+    const kd_law        *law = &w->system->law[i];
+    const kd_interval   *box = boxes_of(w, i);
+    const kd_unseen_end *end = &w->unseen.end[1];
+    for (int k = 0; k < law->nslots; k++) {
+        const kd_slot at = w->system->slot[law->slot[k]];
+        if (at.kind != KD_SLOT_MEASURE) continue;
+        const double x = at.level == 0 ? end->value[at.index] : end->rate[at.index];
+        if (!(box[k].lower <= x && x <= box[k].upper)) return false;
+    }
     return true;
 }
 
@@ -148,16 +164,13 @@ static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, bool *limited)
 // Outputs in the box: kp x + ki r bends as what the controller reads, x
 static bool widen_outputs(kd_work *w, int i, double reach)
 {
-    const kd_system *s = w->system;
-    const kd_law    *law = &s->law[i];
-    if (!law->wide) return true;
-    for (int k = 0; k < s->nr; k++) w->enclosure.state[k] = range_of_state(w, k, reach);
-    kd_range_outputs(w, w->enclosure.slot);
-    for (int k = 0; k < law->nslots; k++)
-        if (s->slot[law->slot[k]].kind == KD_SLOT_OUT) boxes_of(w, i)[k] = w->enclosure.slot[law->slot[k]];
-    for (int k = 0; k < s->nloads; k++) {
-        const kd_expr *x = s->load[k].state_def ? s->load[k].law[0] : NULL;
-        if (x && !(kd_expr_bends(x, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(x) / 3 - 1] <= BENT_MOST))
+    const kd_law *law = &w->system->law[i];
+    kd_interval  *box = boxes_of(w, i);
+    for (int k = 0; k < law->npi; k++) {
+        const kd_expr *x = w->system->load[law->pi[k]].law[0];
+        box[law->nslots + k] = w->enclosure.state[state_of(w, law, k)] = range_of_state(w, state_of(w, law, k), reach);
+        kd_range_output(w, law->pi[k], w->enclosure.slot);
+        if (!(kd_expr_bends(x, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(x) / 3 - 1] <= BENT_MOST))
             return false;
     }
     return true;
@@ -169,6 +182,7 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
     kd_interval  *box = boxes_of(w, i);
     bool          limited = false;
     for (int k = 0; k < law->nslots; k++) {
+        if (is_output(w, law->slot[k])) continue;
         box[k] = widened(w, law->slot[k], range_in_step(w, x1, law->slot[k]), reach, seen);
         w->enclosure.slot[law->slot[k]] = box[k];
     }
@@ -183,21 +197,47 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
 bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_seen *seen)
 {
     kd_unseen_work *u = &w->unseen;
+    const bool      of_time = w->system->law[i].of_time;
     const double    part = h / (u->end[1].t - u->end[0].t); // one step of what is between the ends
+    const double    unit = of_time ? h : 1.0, most = of_time ? INFINITY : REACH_MOST;
     u->box_limit[i] = -1.0;
     if (u->wait[i] > 0 && u->wait[i]-- > 0) return false;
-    double reach = u->reach[i] > 0.0 ? u->reach[i] : REACH_FIRST;
-    for (int k = 0; k < TRIES && reach >= REACH_LEAST; k++, reach *= 0.5) {
+    double reach = u->reach[i] > 0.0 ? fmax(u->reach[i] / unit, REACH_LEAST) : REACH_FIRST;
+    for (int k = 0; k < (of_time ? TRIES_TIME : TRIES) && reach >= REACH_LEAST; k++, reach *= of_time ? 0.25 : 0.5) {
         if (!try_box(w, i, x1, seen, reach * part)) continue;
-        u->reach[i] = fmin(LATER * reach, REACH_MOST);
+        u->reach[i] = fmin((of_time ? LATER_TIME : LATER) * reach, most) * unit;
         u->waited[i] = 0;
         return true;
     }
     u->box_limit[i] = -1.0;
-    u->reach[i] = fmax(reach, 4.0 * REACH_LEAST);
+    u->reach[i] = fmax(reach, 4.0 * REACH_LEAST) * unit;
     u->waited[i] = u->waited[i] < WAIT_MOST ? 2 * u->waited[i] + 1 : WAIT_MOST;
     u->wait[i] = u->waited[i];
     return false;
+}
+
+double kd_box_smooth(kd_work *w, const kd_expr *e, double h, double *reach)
+{
+    const kd_system *s = w->system;
+    const double     t = w->unseen.end[0].t, from = w->unseen.end[1].t;
+    double           length = fmax(*reach, h);
+    for (int k = 0; k < TRIES_TIME; k++, length *= 0.25) {
+        const kd_interval time = {t, from + length};
+        bool              smooth = true;
+        for (int j = 0; j < kd_expr_slot_count(e) && smooth; j++) {
+            const int slot = kd_expr_slot(e, j);
+            if (s->slot[slot].kind == KD_SLOT_TIME) w->enclosure.slot[slot] = time;
+            smooth = s->slot[slot].kind == KD_SLOT_TIME ||
+                     (s->slot[slot].kind == KD_SLOT_INPUT && !w->unseen.foreign && take_input(w, slot, time));
+        }
+        if (!smooth ||
+            !(kd_expr_bends(e, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(e) / 3 - 1] <= BENT_MOST))
+            continue;
+        *reach = LATER_TIME * length;
+        return from + length;
+    }
+    *reach = length;
+    return -INFINITY;
 }
 
 // ---- how long they hold ---------------------------------------------------------------------------------------------
@@ -205,6 +245,14 @@ bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_
 static kd_interval around(double value, double way)
 {
     return (kd_interval){value - way, value + way};
+}
+
+static kd_interval state_in(const kd_work *w, int i, double time)
+{
+    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
+    const int            at = w->system->np + w->system->nv + i;
+    const double         h = e1->t - e0->t;
+    return around(e1->state[at], BRAKED * fabs(e1->state[at] - e0->state[at]) / h * time);
 }
 
 // Where the variable may be within a time, as it moves now
@@ -223,12 +271,8 @@ static kd_interval motion_in(const kd_work *w, int slot, double time)
         }
         return around(v, at.level == 1 ? a * time : INFINITY);
     }
-    case KD_SLOT_STATE: {
-        const double r0 = e0->state[s->np + s->nv + at.index], r1 = e1->state[s->np + s->nv + at.index];
-        return around(r1, BRAKED * fabs(r1 - r0) / h * time);
-    }
-    case KD_SLOT_OUT:
-        return around(0.0, INFINITY);
+    case KD_SLOT_STATE:
+        return state_in(w, at.index, time);
     case KD_SLOT_INPUT:
         if (w->unseen.foreign) return around(0.0, INFINITY);
         return (kd_interval){e1->t, e1->t + time};
@@ -237,18 +281,23 @@ static kd_interval motion_in(const kd_work *w, int slot, double time)
     }
 }
 
-double kd_box_ahead(const kd_work *w, double h)
+double kd_box_until(const kd_work *w, int i, double h)
 {
-    const kd_system *s = w->system;
-    double           time = AHEAD * h;
-    for (int i = 0; i < s->nlaws; i++) {
-        const kd_interval *box = boxes_of(w, i);
-        if (w->unseen.box_limit[i] < 0.0) return 0.0;
-        for (int k = 0; k < s->law[i].nslots; k++) {
-            if (s->slot[s->law[i].slot[k]].kind == KD_SLOT_DISCRETE) continue; // until the next start
-            while (time >= h && !is_in(motion_in(w, s->law[i].slot[k], time), box[k])) time *= 0.5;
-            if (time < h) return 0.0;
-        }
+    const kd_law      *law = &w->system->law[i];
+    const kd_interval *box = boxes_of(w, i);
+    const double       t = w->unseen.end[1].t;
+    double             time = AHEAD * h;
+    if (law->of_time && law->nslots > 0 && !w->unseen.foreign) { // all boxes are the same times
+        double until = INFINITY;
+        for (int k = 0; k < law->nslots; k++) until = fmin(until, box[k].upper);
+        return until;
     }
-    return time;
+    for (int k = 0; k < law->nslots; k++) {
+        const kd_slot_kind kind = w->system->slot[law->slot[k]].kind;
+        if (kind == KD_SLOT_DISCRETE || kind == KD_SLOT_OUT) continue; // until the next start; where its variables are
+        while (time >= h && !is_in(motion_in(w, law->slot[k], time), box[k])) time *= 0.5;
+    }
+    for (int k = 0; k < law->npi; k++)
+        while (time >= h && !is_in(state_in(w, state_of(w, law, k), time), box[law->nslots + k])) time *= 0.5;
+    return time >= h ? t + time : -INFINITY;
 }

@@ -125,10 +125,7 @@ static inline void kd_joint_place(const kd_link *l, const double *x, const doubl
     }
 }
 
-// Acceleration of a link beyond that of its parent and S ddx:
-// bias_w = w_l x w_rel (+ w_0 x w_1 of a universal joint, likewise the three turns of a cardan joint),  bias_u = w_l x
-// (w_l x d + 2 v_rel) with w_rel = w - w_l and v_rel = v - v_l - w_l x d, the motion in the joint position and velocity
-// of a link, at hand
+// Velocity and position of a link, at hand.
 typedef struct kd_joint_state {
     kd_v3 w, v, P;
 } kd_joint_state;
@@ -138,6 +135,11 @@ static inline kd_joint_state kd_joint_state_of(const kd_link_motion *m)
     return (kd_joint_state){kd_v3_load(&m->w), kd_v3_load(&m->v), kd_v3_load(&m->P)};
 }
 
+// Acceleration of a link beyond that of its parent and S ddx, with d = P - P_l and the motion in the joint,
+// w_rel = w - w_l, v_rel = v - v_l - w_l x d:
+//
+//     bias_w = w_l x w_rel    + w_0 x w_1 of a universal joint, likewise the three turns of a cardan joint
+//     bias_u = w_l x (w_l x d + 2 v_rel)
 static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent, const kd_joint_state *own,
                                   const kd_axis *axis, const double *dx)
 {

@@ -6,8 +6,7 @@
 //
 //     R_i = R_l E C(x),   P_i = P_l + R_l (r + E d(x)),   l = parent
 //
-// Each joint is a sequence of scalar motions ("dofs"), in the order of the list; later ones are carried by earlier
-// ones:
+// Each joint is a sequence of scalar motions ("dofs"), in the order of the list; earlier ones carry later ones:
 //
 //     kind         C              d             dofs
 //     fixed        I              0             none
