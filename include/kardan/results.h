@@ -69,13 +69,13 @@ KD_API kd_eval kd_recorder_see(const kd_state *x, bool at_time, void *recorder);
 
 // ---- what was recorded ----------------------------------------------------------------------------------------------
 // Channels are known from creation on: states, accelerations, inputs, sensors, energies, violations of the constraints.
-KD_API int         kd_recorder_columns(const kd_recorder *recorder);
-KD_API const char *kd_recorder_name(const kd_recorder *recorder, int column);       // "" for a number that is none
-KD_API const char *kd_recorder_unit(const kd_recorder *recorder, int column);       // "" if it is not known
-KD_API int         kd_recorder_find(const kd_recorder *recorder, const char *name); // -1: there is none of that name
-KD_API int         kd_recorder_rows(const kd_recorder *recorder);
-KD_API long        kd_recorder_dropped(const kd_recorder *recorder); // rows for which there was no room
-KD_API const double *kd_recorder_times(const kd_recorder *recorder); // (rows)
+KD_API int           kd_recorder_columns(const kd_recorder *recorder);
+KD_API const char   *kd_recorder_name(const kd_recorder *recorder, int column);       // "" for a number that is none
+KD_API const char   *kd_recorder_unit(const kd_recorder *recorder, int column);       // "" if it is not known
+KD_API int           kd_recorder_find(const kd_recorder *recorder, const char *name); // -1: there is none of that name
+KD_API int           kd_recorder_rows(const kd_recorder *recorder);
+KD_API long          kd_recorder_dropped(const kd_recorder *recorder); // rows for which there was no room
+KD_API const double *kd_recorder_times(const kd_recorder *recorder);   // (rows)
 KD_API double        kd_recorder_value(const kd_recorder *recorder, int row, int column); // NaN: there is none
 // A channel over all rows into values (rows). KD_ERR_ARGUMENT: there is no such column.
 KD_API kd_status kd_recorder_column(const kd_recorder *recorder, int column, double *values) KD_NODISCARD;

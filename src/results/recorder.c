@@ -138,7 +138,8 @@ static kd_status complain_of_channel(const kd_recording *rec, const char *name, 
 // Channels of the table, and those of the page by the names that the recording has for them
 static kd_status find_channels(kd_recorder *r, char *message, size_t size)
 {
-    const char **plots = kd_arena_cut(&r->arena, (size_t)(r->opt.nplots > 0 ? r->opt.nplots : MOST_PLOTS), sizeof *plots);
+    const char **plots =
+        kd_arena_cut(&r->arena, (size_t)(r->opt.nplots > 0 ? r->opt.nplots : MOST_PLOTS), sizeof *plots);
     r->column = kd_cut_int(&r->arena, r->opt.nchannels);
     if (!plots || !r->column) return KD_ERR_MEMORY;
     for (int i = 0; i < r->opt.nchannels; i++) {
@@ -149,8 +150,7 @@ static kd_status find_channels(kd_recorder *r, char *message, size_t size)
     int nplots = 0, first, count;
     for (int i = 0; i < r->opt.nplots; i++) {
         const int column = find(r->recording, r->opt.plots[i]);
-        if (column < 0 && !r->plots_of_model)
-            return complain_of_channel(r->recording, r->opt.plots[i], message, size);
+        if (column < 0 && !r->plots_of_model) return complain_of_channel(r->recording, r->opt.plots[i], message, size);
         if (column >= 0) plots[nplots++] = kd_recording_name(r->recording, column);
     }
     // all sensors of a model that does not say which
@@ -263,8 +263,9 @@ static kd_status make_times(kd_recorder *r, kd_simulation_options *o, double t_s
 static kd_status make_room(kd_recorder *r, int ntimes)
 {
     const int  rows = rows_for(r, ntimes);
-    const bool fits = r->recording && kd_recording_length(r->recording) == 0 && kd_recording_capacity(r->recording) >= rows;
-    kd_status  status = KD_OK;
+    const bool fits =
+        r->recording && kd_recording_length(r->recording) == 0 && kd_recording_capacity(r->recording) >= rows;
+    kd_status status = KD_OK;
     kd_certifier_destroy(r->certifier);
     kd_event_log_destroy(r->log);
     r->certifier = NULL, r->log = NULL;
@@ -367,8 +368,7 @@ static kd_status add_row(kd_recorder *r, const kd_state *x)
     const kd_findings findings = kd_certifier_findings(r->certifier);
     const kd_status   status = kd_recording_add(r->recording, x, &findings);
     if (status < 0) kd_text(r->message, sizeof r->message, "%s", kd_recording_message(r->recording));
-    if (status >= 0 && n == kd_recording_capacity(r->recording) &&
-        x->t > kd_recording_times(r->recording)[n - 1])
+    if (status >= 0 && n == kd_recording_capacity(r->recording) && x->t > kd_recording_times(r->recording)[n - 1])
         r->dropped++;
     return status;
 }

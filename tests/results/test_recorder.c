@@ -139,9 +139,9 @@ static void channels_are_chosen(void **state)
 {
     (void)state;
     static const char *const wanted[] = {"sensor.speed", "x"}, *const wrong[] = {"sped"};
-    kd_recorder_options      opt = kd_recorder_options_default();
-    char                     message[1000] = "";
-    kd_table                 table;
+    kd_recorder_options opt = kd_recorder_options_default();
+    char                message[1000] = "";
+    kd_table            table;
     opt.channels = wanted, opt.nchannels = 2, opt.intervals = 20;
     run r = open_well("slider-crank", &opt);
     assert_int_equal(kd_recorder_columns(r.recorder), 2);
