@@ -6,6 +6,8 @@
 #include "cli/pace.h"
 #include "cli/replay.h"
 #include "core/timing.h"
+#include "drawing/drawing.h"
+#include "report/svg.h"
 #include "results/result.h"
 
 struct kd_realtime_line; // to a controller

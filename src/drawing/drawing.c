@@ -83,6 +83,29 @@ void kd_drawing_add(kd_drawing *d, kd_probe *probe, double t, bool is_end)
     d->film.nframes++;
 }
 
+kd_status kd_drawing_of_recording(const kd_system *system, kd_probe *probe, const kd_recording *rec,
+                                  kd_drawing **drawing)
+{
+    const int n = kd_recording_length(rec), columns = kd_recording_columns(rec);
+    kd_state *x = NULL;
+    kd_status status = kd_drawing_create(system, n, drawing);
+    if (status >= 0) status = kd_state_create(kd_system_eom(system), &x);
+    for (int i = 0; status >= 0 && i < n; i++) {
+        // the first columns are the state
+        memcpy(x->p, kd_recording_values(rec) + (size_t)i * (size_t)columns, (size_t)x->n * sizeof *x->p);
+        x->t = kd_recording_times(rec)[i];
+        status = kd_probe_set(probe, x);
+        if (status >= 0) kd_drawing_add(*drawing, probe, x->t, i == n - 1);
+    }
+    (void)!kd_probe_set(probe, NULL); // it has no state to be asked about any more
+    kd_state_destroy(x);
+    if (status < 0) {
+        kd_drawing_destroy(*drawing);
+        *drawing = NULL;
+    }
+    return status;
+}
+
 // ---- data -----------------------------------------------------------------------------------------------------------
 // The first characters of a name
 static void put_part(FILE *file, const char *text, size_t length)

@@ -9,6 +9,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "drawing/drawing.h"
 #include "report/svg.h"
 #include "report/viewer.h"
 #include "results/file.h"

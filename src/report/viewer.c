@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "drawing/drawing.h"
 #include "drawing/mesh.h"
 #include "drawing/scene.h"
 #include "report/block.h"

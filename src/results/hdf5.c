@@ -153,8 +153,9 @@ static const char *link_name(const char *name, char *buffer, size_t size)
     return buffer;
 }
 
-static void put_channels(writer *w, const kd_recording *rec)
+static void put_channels(writer *w, const kd_result *r)
 {
+    const kd_recording      *rec = r->recording;
     static const char *const GROUP[KD_RECORDED_GROUPS] = {"position", "velocity", "inner state", "auxiliary variable",
                                                           "contact",  "lambda",   "mu",          "acceleration",
                                                           "input",    "output",   "energy",      "violation"};
@@ -171,6 +172,7 @@ static void put_channels(writer *w, const kd_recording *rec)
         kd_recording_group(rec, (kd_group)group, &first, &count);
         for (int j = first; j < first + count && !w->failed; j++) {
             char link[KD_CHANNEL_NAME];
+            if (!kd_result_has_column(r, j)) continue;
             // rows to a column
             for (int i = 0; i < n; i++)
                 w->column[i] = kd_recording_values(rec)[(size_t)i * (size_t)columns + (size_t)j];
@@ -352,7 +354,7 @@ kd_status kd_result_save_hdf5(const kd_result *r, const char *path, char *messag
     const size_t bytes = (columns + 1) * (n * sizeof(double) + OVERHEAD);
     if (!w.column || !kd_memory_offers(2 * bytes)) goto done; // the library ends badly where it gets none
     open_file(&w, bytes);
-    if (!w.failed) put_channels(&w, r->recording);
+    if (!w.failed) put_channels(&w, r);
     if (!w.failed) put_facts(&w, r);
     if (!w.failed && r->events) put_events(&w, r->events);
     if (!w.failed) image = take_image(&w, &length);

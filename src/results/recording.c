@@ -174,6 +174,10 @@ int kd_recording_length(const kd_recording *rec)
 {
     return rec->length;
 }
+int kd_recording_capacity(const kd_recording *rec)
+{
+    return rec->capacity;
+}
 int kd_recording_columns(const kd_recording *rec)
 {
     return rec->columns;

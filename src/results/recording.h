@@ -26,6 +26,7 @@ const char *kd_recording_message(const kd_recording *recording);
 
 const kd_eom *kd_recording_eom(const kd_recording *recording);
 int           kd_recording_length(const kd_recording *recording);
+int           kd_recording_capacity(const kd_recording *recording);
 int           kd_recording_columns(const kd_recording *recording);                                       // channels
 void          kd_recording_group(const kd_recording *recording, kd_group group, int *first, int *count); // its columns
 const char   *kd_recording_name(const kd_recording *recording, int column);       // all different
