@@ -33,7 +33,7 @@ static void body_text(text *t, const kd_link *l, const kd_mat3 *axes, kd_vec3 J)
                                   "diaginertia='%.17g %.17g %.17g'/>%s\n",
                                   l->r.x, l->r.y, l->r.z, q.w, q.x, q.y, q.z, l->mass, l->centre.x, l->centre.y,
                                   l->centre.z, k.w, k.x, k.y, k.z, J.x, J.y, J.z,
-                                  l->kind == KD_TREE_FREE ? "<freejoint/>" : "<joint type='hinge' axis='0 0 1'/>");
+                                  l->kind == KD_FREE ? "<freejoint/>" : "<joint type='hinge' axis='0 0 1'/>");
 }
 
 static bool model_text(const formalism_system *s, text *t)

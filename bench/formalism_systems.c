@@ -35,7 +35,7 @@ static void fill_link(kd_link *l, int i, kd_mat3 *axes, kd_vec3 *moments, uint64
 static void add_chain(kd_tree *t, int parent, int count)
 {
     for (int k = 0; k < count; k++) {
-        t->link[t->nlinks] = (kd_link){.parent = k == 0 ? parent : t->nlinks - 1, .kind = KD_TREE_REVOLUTE};
+        t->link[t->nlinks] = (kd_link){.parent = k == 0 ? parent : t->nlinks - 1, .kind = KD_REVOLUTE};
         t->nlinks++;
     }
 }
@@ -52,7 +52,7 @@ static void add_tree(kd_tree *t, int parent, int count)
 static void add_robot(kd_tree *t)
 {
     add_chain(t, 0, 1);
-    t->link[1].kind = KD_TREE_FREE;
+    t->link[1].kind = KD_FREE;
     add_chain(t, 1, 6); // legs
     add_chain(t, 1, 6);
     add_chain(t, 1, 2); // waist
@@ -81,7 +81,7 @@ static bool fill_states(formalism_system *s, bool with_matrices, uint64_t *seed)
         for (int i = 0; i < t->nposition; i++) s->x[k][i] = random_number(seed);
         for (int i = 0; i < t->ndof; i++) s->dx[k][i] = 0.5 * random_number(seed);
         for (int i = 0; i < t->ndof; i++) s->ddx[k][i] = 2 * random_number(seed);
-        if (t->link[1].kind == KD_TREE_FREE) kd_quat_to(kd_quat_normalised(kd_quat_of(s->x[k] + 3)), s->x[k] + 3);
+        if (t->link[1].kind == KD_FREE) kd_quat_to(kd_quat_normalised(kd_quat_of(s->x[k] + 3)), s->x[k] + 3);
     }
     return true;
 }

@@ -76,15 +76,16 @@ typedef struct kd_frame_def {
 // `to` moves relative to `from` as the kind says; coordinates q as in the list (z: axis of the joint):
 typedef enum kd_joint_kind {
     KD_FIXED,
-    KD_REVOLUTE,    // q: angle about z
-    KD_PRISMATIC,   // q: shift along z
-    KD_SCREW,       // q: angle about z, with a shift of pitch per turn along z
-    KD_CYLINDRICAL, // q1: angle about z, q2: shift along z
-    KD_UNIVERSAL,   // q1: angle about z of `from`, q2: angle about x of `to`
-    KD_PLANAR,      // q1, q2: shifts along x, y of `from`, q3: angle about z
-    KD_SPHERICAL,   // quaternion
-    KD_FREE,        // shifts along the axes of `from`, quaternion
-    KD_CARDAN,      // q1 q2 q3: shifts along the axes of `from`, q4, q5, q6: turns about z, then x, then y
+    KD_REVOLUTE,          // q: angle about z
+    KD_PRISMATIC,         // q: shift along z
+    KD_SCREW,             // q: angle about z, with a shift of pitch per turn along z
+    KD_CYLINDRICAL,       // q1: angle about z, q2: shift along z
+    KD_UNIVERSAL,         // q1: angle about z of `from`, q2: angle about x of `to`
+    KD_PLANAR,            // q1, q2: shifts along x, y of `from`, q3: angle about z
+    KD_SPHERICAL,         // quaternion
+    KD_FREE,              // shifts along the axes of `from`, quaternion
+    KD_CARDAN,            // q1 q2 q3: shifts along the axes of `from`, q4, q5, q6: turns about z, then x, then y
+    KD_CONSTANT_VELOCITY, // q1, q2: bends about x and y, without twist about z
     KD_JOINT_KIND_COUNT
 } kd_joint_kind;
 

@@ -35,14 +35,16 @@ static bool find_normal(const kd_scene *s, kd_vec3 *normal)
 {
     bool found = false;
     for (int j = 0; j < s->film.model->njoints; j++) {
-        const kd_joint *joint = &s->film.model->joint[j];
-        kd_joint_kind   kind = joint->def.kind;
-        if (kind == KD_UNIVERSAL || kind == KD_SPHERICAL || kind == KD_FREE || kind == KD_CARDAN) return false;
-        if (kind != KD_REVOLUTE && kind != KD_PLANAR) continue;
+        const kd_joint     *joint = &s->film.model->joint[j];
+        const kd_joint_form form = kd_joint_form_of(joint->def.kind);
+        if (form.ball || form.nturns > 1) return false;
+        if (form.nturns == 0 || (form.shifts >> form.turn[0] & 1)) continue;
         kd_vec3 r, axis;
         kd_mat3 R;
         kd_film_pose(&s->film, 0, joint->from.body, &r, &R);
-        axis = kd_mat_vec(&R, joint->from.R.z);
+        axis = kd_mat_vec(&R, form.turn[0] == 0   ? joint->from.R.x
+                              : form.turn[0] == 1 ? joint->from.R.y
+                                                  : joint->from.R.z);
         if (found && kd_vec_norm(kd_vec_cross(axis, *normal)) > 1e-6) return false;
         *normal = axis;
         found = true;

@@ -206,7 +206,8 @@ typedef struct points {
 
 static bool is_sliding(const kd_joint *j)
 {
-    return j->def.kind == KD_PRISMATIC || j->def.kind == KD_SCREW || j->def.kind == KD_CYLINDRICAL;
+    const kd_joint_form form = kd_joint_form_of(j->def.kind);
+    return kd_joint_has_one_axis(&form, NULL) && form.shifts != 0;
 }
 
 // Where a joint holds a body. The place of a slide along its axis means nothing: the one beside the centre of mass is
@@ -400,40 +401,34 @@ static void add_rail(builder *b, const kd_joint *j)
     add_box(b, (kd_point_of){-1, to}, &j->from.R, kd_vec(edge, edge, edge), KD_PAINT_GROUND);
 }
 
+// The axes of a frame, turned so that z is its axis i
+static kd_mat3 with_z_along(const kd_mat3 *R, int i)
+{
+    return i == 2 ? *R : i == 0 ? (kd_mat3){R->y, R->z, R->x} : (kd_mat3){R->z, R->x, R->y};
+}
+
+// One turn: a pin. Two: a cross of pins. More: a ball. Two shifts: a plate. Along one axis: a slide.
 static void add_joint(builder *b, const kd_joint *j)
 {
+    const kd_joint_form form = kd_joint_form_of(j->def.kind);
     double pin = fmin(fmax(0.62 * fmax(thickness(b, &j->from), thickness(b, &j->to)), b->mark), LARGEST_PIN * b->mark);
-    kd_point_of from = {j->from.body, j->from.r}, to = {j->to.body, j->to.r};
-    kd_mat3     across = {j->to.R.y, j->to.R.z, j->to.R.x}; // z along x of `to`
-    bool        slides = is_sliding(j);
-    switch (j->def.kind) {
-    case KD_REVOLUTE:
-        add_cylinder(b, from, &j->from.R, pin, 2.6 * pin, KD_PAINT_JOINT);
-        break;
-    case KD_UNIVERSAL:
-        add_cylinder(b, from, &j->from.R, 0.55 * pin, 3.4 * pin, KD_PAINT_JOINT);
-        add_cylinder(b, to, &across, 0.55 * pin, 3.4 * pin, KD_PAINT_JOINT);
-        break;
-    case KD_SPHERICAL:
+    kd_point_of   from = {j->from.body, j->from.r}, to = {j->to.body, j->to.r};
+    const kd_mat3 first = with_z_along(&j->from.R, form.turn[0]), second = with_z_along(&j->to.R, form.turn[1]);
+    bool          slides = is_sliding(j), stands = form.shifts == 0;
+    if (stands && (form.ball || form.nturns > 2)) {
         add_ball(b, to, 1.25 * pin, KD_PAINT_JOINT);
-        break;
-    case KD_PLANAR:
+    } else if (stands && form.nturns == 1) {
+        add_cylinder(b, from, &first, pin, 2.6 * pin, KD_PAINT_JOINT);
+    } else if (stands && form.nturns == 2) {
+        add_cylinder(b, from, &first, 0.55 * pin, 3.4 * pin, KD_PAINT_JOINT);
+        add_cylinder(b, to, &second, 0.55 * pin, 3.4 * pin, KD_PAINT_JOINT);
+    } else if (!stands && !slides && !form.floats) {
         add_solid(b, KD_MESH_BOX, to, &j->to.R, kd_vec(4 * b->mark, 4 * b->mark, 0.5 * b->mark), KD_PAINT_JOINT);
-        break;
-    case KD_PRISMATIC:
-    case KD_SCREW:
-    case KD_CYLINDRICAL:
-    case KD_FIXED:
-    case KD_FREE:
-    case KD_CARDAN:
-    case KD_JOINT_KIND_COUNT:
-        break;
     }
     if (slides && (is_bare(b, from.body) || is_bare(b, to.body))) add_rail(b, j);
     if (slides && to.body >= 0 && is_bare(b, to.body))
         add_box(b, (kd_point_of){to.body, held_at(b, j, &j->to).r}, &j->to.R,
                 kd_vec(2.6 * b->mark, 2.6 * b->mark, 4 * b->mark), b->s->paint[to.body]);
-    bool stands = !slides && j->def.kind != KD_FREE && j->def.kind != KD_CARDAN && j->def.kind != KD_PLANAR;
     if (stands && (from.body < 0 || to.body < 0)) add_foot(b, from.body < 0 ? from.r : to.r, pin);
 }
 
@@ -541,7 +536,8 @@ static double size_of_mechanism(const builder *b)
         }
     }
     for (int j = 0; j < b->m->njoints; j++) {
-        if (b->m->joint[j].def.kind == KD_FREE) continue;
+        const kd_joint_form form = kd_joint_form_of(b->m->joint[j].def.kind);
+        if (form.floats && form.ball) continue; // its frames are where they are written, not where something is
         kd_anchor from = held_at(b, &b->m->joint[j], &b->m->joint[j].from);
         kd_anchor to = held_at(b, &b->m->joint[j], &b->m->joint[j].to);
         if (from.body >= 0 || !is_sliding(&b->m->joint[j])) extend_by_anchor(b, &around, &from);

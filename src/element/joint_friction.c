@@ -40,11 +40,11 @@ static int across(kd_system *s, int force)
     kd_joint_kind   kind = s->model->joint[f->joint].def.kind;
     kd_across      *a = &s->across[s->nw];
     int             first = s->edge[f->joint].row;
-    bool            moments = f->def.friction.lever > 0.0 && (kind == KD_PRISMATIC || f->def.coordinate == 2);
+    bool            moments = f->def.friction.lever > 0.0 && !kd_joint_turns(kind, f->def.coordinate - 1);
     *a = (kd_across){.nrows = 2, .row = {first, first + 1}, .factor = {1, 1}, .force = force, .name = f->name};
     if (moments) {
         a->nrows = 4;
-        a->row[2] = first + (kind == KD_PRISMATIC ? 3 : 2);
+        a->row[2] = first + (kd_joint_form_of(kind).nturns == 0 ? 3 : 2);
         a->row[3] = a->row[2] + 1;
     }
     s->nw++;
@@ -182,11 +182,6 @@ static int structure(const kd_force_def *def)
     return rubs(&def->friction) + 2 * (def->friction.lever > 0.0);
 }
 
-static bool is_turn(const kd_joint *j, int coordinate)
-{
-    return j->def.kind == KD_REVOLUTE || (j->def.kind == KD_CYLINDRICAL && coordinate == 1);
-}
-
 // Variables s, v, then the force across the joint where friction depends on it
 static void make(kd_load_builder *b, int force)
 {
@@ -195,7 +190,7 @@ static void make(kd_load_builder *b, int force)
     kd_load_make_scalar(b, force, NULL);
     if (b->status != KD_OK) return;
     b->load->constant[1] = 1.0;
-    if (is_turn(j, f->def.coordinate)) b->load->arm_of = &f->def.friction.lever;
+    if (kd_joint_turns(j->def.kind, f->def.coordinate - 1)) b->load->arm_of = &f->def.friction.lever;
     kd_load_set(b->load);
     if (j->rubs && !b->s->for_start && rubs(&f->def.friction))
         kd_load_add_variable(b, kd_system_slot(b->s, KD_SLOT_W, across(b->s, force), 0));
@@ -220,11 +215,12 @@ static void finish(kd_model *m, int i)
         kd_model_error(m, KD_SECTION_FORCE, i, "stick", "the motion of joint '%s' is prescribed: it cannot stick",
                        j->name);
     if (!rubs(d)) return;
-    if (j->def.kind != KD_REVOLUTE && j->def.kind != KD_PRISMATIC && j->def.kind != KD_CYLINDRICAL)
+    const kd_joint_form form = kd_joint_form_of(j->def.kind);
+    if (!kd_joint_has_one_axis(&form, NULL) || form.lead)
         kd_model_error(
             m, KD_SECTION_FORCE, i, "normal",
             "joint '%s' is not revolute, prismatic or cylindrical: there is no one force across it that rubs", j->name);
-    else if (is_turn(j, def->coordinate) && !(d->lever > 0.0))
+    else if (kd_joint_turns(j->def.kind, def->coordinate - 1) && !(d->lever > 0.0))
         kd_model_error(m, KD_SECTION_FORCE, i, "normal",
                        "it rubs against a turn: give the radius at which it does so as 'lever'");
     else if (j->def.cut == KD_CUT_NO)

@@ -120,6 +120,66 @@ static kd_jet jet_tilt(const kd_measure *s, const kd_relative *rel, const kd_tan
     return kd_jet_mul(kd_jet_chain1(y, G[0], G[1], G[2], G[3]), jet_entry(rel, e, tilt_entry(s)));
 }
 
+// Bends: with the quaternion q of C, 2 atan2(q_i, q_0) and 2 atan2(q_j, sqrt(q_0^2 + q_i^2)).  q' = 1/2 omega q, and the
+// same along a tangent: dq = 1/2 w q.
+static kd_quat half_turn(kd_vec3 w, kd_quat q)
+{
+    return kd_quat_mul((kd_quat){0.0, 0.5 * w.x, 0.5 * w.y, 0.5 * w.z}, q);
+}
+
+static kd_quat add_quat(kd_quat a, kd_quat b)
+{
+    return (kd_quat){a.w + b.w, a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+static double quat_component(kd_quat q, int i)
+{
+    return i < 0 ? q.w : i == 0 ? q.x : i == 1 ? q.y : q.z;
+}
+
+// the quaternion of C with q_0 >= 0
+static kd_quat quat_of(const kd_relative *rel)
+{
+    const kd_quat q = kd_quat_of_matrix(&rel->C);
+    return q.w < 0.0 ? (kd_quat){-q.w, -q.x, -q.y, -q.z} : q;
+}
+
+static kd_jet jet_bend(const kd_measure *s, const kd_relative *rel, const kd_tangent *e)
+{
+    const kd_quat x = quat_of(rel), x1 = half_turn(rel->omega, x);
+    const kd_quat x2 = add_quat(half_turn(rel->alpha, x), half_turn(rel->omega, x1));
+    const kd_quat d = half_turn(e->w, x), d1 = add_quat(half_turn(e->omega, x), half_turn(rel->omega, d));
+    const kd_quat d2 = add_quat(add_quat(half_turn(e->alpha, x), half_turn(rel->alpha, d)),
+                                add_quat(half_turn(e->omega, x1), half_turn(rel->omega, d1)));
+    kd_jet        q[4];
+    for (int i = -1; i < 3; i++)
+        q[i + 1] = (kd_jet){quat_component(x, i), quat_component(x1, i), quat_component(x2, i),
+                            quat_component(d, i), quat_component(d1, i), quat_component(d2, i)};
+    const kd_jet qi = q[s->sine.i + 1], qj = q[s->sine.j + 1];
+    if (s->i == 0) return kd_jet_scale(2.0, kd_jet_atan2(qi, q[0]));
+    return kd_jet_scale(2.0, kd_jet_atan2(qj, kd_jet_sqrt(kd_jet_add(kd_jet_mul(q[0], q[0]), kd_jet_mul(qi, qi)))));
+}
+
+// From jets: the change along a turn about one axis, and of the rate of a turn about it
+static kd_vec3 bend_gradient(const kd_measure *s, const kd_relative *rel)
+{
+    const kd_relative at = {.C = rel->C};
+    double            N[3];
+    for (int k = 0; k < 3; k++) N[k] = jet_bend(s, &at, &(kd_tangent){.w = unit(k)}).d;
+    return kd_vec_of(N);
+}
+
+static kd_vec3 bend_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w)
+{
+    kd_relative turning = {.C = rel->C};
+    double      dN[3];
+    for (int k = 0; k < 3; k++) {
+        turning.omega = unit(k);
+        dN[k] = jet_bend(s, &turning, &(kd_tangent){.w = w}).d1;
+    }
+    return kd_vec_of(dN);
+}
+
 // a . b of a moving axis and a moving velocity: the rate is the product, its derivative the acceleration
 static kd_jet jet_own(const kd_moving *c, kd_vec3 v, kd_vec3 a, kd_vec3 v_d, kd_vec3 a_d)
 {
@@ -150,6 +210,8 @@ kd_jet kd_measure_jet(const kd_measure *s, const kd_relative *rel, const kd_tang
         return kd_rotation_jet(rel, e, i);
     case KD_MEASURE_TILT:
         return jet_tilt(s, rel, e);
+    case KD_MEASURE_BEND:
+        return jet_bend(s, rel, e);
     case KD_MEASURE_TURN:
         return (kd_jet){0.0, component(rel->omega, i), component(rel->alpha, i),
                         0.0, component(e->omega, i),   component(e->alpha, i)};
@@ -191,6 +253,11 @@ double kd_measure_value(const kd_measure *s, const kd_relative *rel, double near
         tilt_factor(s, rel, G);
         return G[0] * entry_value(rel, tilt_entry(s));
     }
+    case KD_MEASURE_BEND: {
+        static const kd_tangent none;
+        const kd_relative       at = {.C = rel->C};
+        return jet_bend(s, &at, &none).x;
+    }
     default:
         return 0.0;
     }
@@ -214,8 +281,7 @@ double kd_measure_rate(const kd_measure *s, const kd_relative *rel)
 }
 
 // ---- gradients ------------------------------------------------------------------------------------------------------
-// C_ij = e_i .
-// c_j changes by e_i . (turn x c_j) = (c_j x e_i) . turn
+// C_ij = e_i . c_j changes by e_i . (turn x c_j) = (c_j x e_i) . turn
 static kd_vec3 entry_gradient(const kd_relative *rel, kd_entry c)
 {
     return kd_vec_scale(c.sign, kd_vec_cross(column(&rel->C, c.j), unit(c.i)));
@@ -294,6 +360,9 @@ void kd_measure_gradient(const kd_measure *s, const kd_relative *rel, kd_vec3 *N
     case KD_MEASURE_TILT:
         *N = tilt_gradient(s, rel);
         break;
+    case KD_MEASURE_BEND:
+        *N = bend_gradient(s, rel);
+        break;
     case KD_MEASURE_TURN:
         *N = unit(s->i);
         break;
@@ -335,6 +404,9 @@ void kd_measure_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w
         break;
     case KD_MEASURE_TILT:
         *dN = tilt_curvature(s, rel, w);
+        break;
+    case KD_MEASURE_BEND:
+        *dN = bend_curvature(s, rel, w);
         break;
     case KD_MEASURE_OWN_TURN:
         *dN = kd_vec_cross(w, column(&rel->C, s->i));

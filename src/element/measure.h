@@ -18,6 +18,7 @@ typedef enum kd_measure_kind {
     KD_MEASURE_PITCH,    // asin of an entry of C: of sine, where that is given (sign not 0), else asin(-C_zx)
     KD_MEASURE_ROTATION, // component i of the rotation vector of C (rotation.h)
     KD_MEASURE_TILT,     // component i of the rotation vector that brings axis j of A to that of B, shortest way
+    KD_MEASURE_BEND, // coordinate i of a word that folds (joint.h), half about axis sine.i, about sine.j, half about sine.i
     KD_MEASURE_TURN,     // omega_i: has a rate, but no value
     KD_MEASURE_OWN_TURN, // omega along axis i of B: no value
     KD_MEASURE_OWN_SHIFT // d' along axis i of B: no value

@@ -30,9 +30,10 @@ static int angle(kd_system *s, int force)
     return pair < 0 ? -1 : kd_system_angle(s, pair, (kd_entry){1, 0, 1}, (kd_entry){0, 0, 1}, true);
 }
 
-static bool turns_about_z(kd_joint_kind kind)
+static bool turns_about_one_axis(kd_joint_kind kind)
 {
-    return kind == KD_REVOLUTE || kind == KD_SCREW || kind == KD_CYLINDRICAL;
+    const kd_joint_form form = kd_joint_form_of(kind);
+    return kd_joint_has_one_axis(&form, NULL) && form.nturns > 0;
 }
 
 static void finish(kd_model *m, int i)
@@ -40,7 +41,7 @@ static void finish(kd_model *m, int i)
     const kd_force *f = &m->force[i];
     if (!f->def.joint) {
         kd_finish_two_places(m, i);
-    } else if (kd_finish_joint(m, i) && !turns_about_z(m->joint[f->joint].def.kind)) {
+    } else if (kd_finish_joint(m, i) && !turns_about_one_axis(m->joint[f->joint].def.kind)) {
         kd_model_error(m, KD_SECTION_FORCE, i, "joint", "joint '%s' is not revolute, screw or cylindrical",
                        m->joint[f->joint].name);
     }

@@ -8,24 +8,6 @@
 
 // ---- units ----------------------------------------------------------------------------------------------------------
 
-bool kd_joint_turns(kd_joint_kind kind, int i)
-{
-    switch (kind) {
-    case KD_REVOLUTE:
-    case KD_SCREW:
-    case KD_UNIVERSAL:
-        return true;
-    case KD_CYLINDRICAL:
-        return i == 0;
-    case KD_PLANAR:
-        return i == 2;
-    case KD_CARDAN:
-        return i > 2;
-    default:
-        return false;
-    }
-}
-
 int kd_model_joint_turns(const kd_model *m, const char *name, int i)
 {
     const int j = kd_model_find(m, KD_SECTION_JOINT, name);

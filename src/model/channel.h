@@ -5,9 +5,7 @@
 #include "model/model.h"
 
 const char *kd_path_unit(const kd_model *m, const kd_path *path); // "" if it has none or none is known
-// Is coordinate i of a joint an angle?
-bool kd_joint_turns(kd_joint_kind kind, int i);
-// The same of a joint by its name; -1: there is none of that name yet.
+// Is coordinate i of a joint an angle? By its name; -1: there is none of that name yet.
 int kd_model_joint_turns(const kd_model *m, const char *name, int i);
 // The unit of a channel by its name: a path, or the name of a sensor; "" for all others.
 const char *kd_channel_unit(const kd_model *m, const char *name);

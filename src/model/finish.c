@@ -152,13 +152,13 @@ static void check_motions(kd_model *m, int i)
 {
     const kd_joint_def      *def = &m->joint[i].def;
     static const char *const field[] = {"motion[0]", "motion[1]", "motion[2]", "motion[3]", "motion[4]", "motion[5]"};
-    const bool               by_quaternion = def->kind == KD_SPHERICAL || def->kind == KD_FREE;
+    const bool               by_quaternion = kd_joint_form_of(def->kind).ball;
     const int                n = by_quaternion ? 0 : kd_joint_coordinates(def->kind);
     for (int k = 0; k < 6; k++) {
         if (!def->motion[k]) continue;
         if (by_quaternion) {
             kd_model_error(m, KD_SECTION_JOINT, i, field[k], "the motion of a %s joint cannot be prescribed",
-                           def->kind == KD_FREE ? "free" : "spherical");
+                           kd_joint_words[def->kind].word);
             return;
         }
         if (k >= n) {
@@ -173,14 +173,14 @@ static void check_motions(kd_model *m, int i)
 static void finish_joints(kd_model *m)
 {
     for (int i = 0; i < m->njoints; i++) {
-        kd_joint *j = &m->joint[i];
+        kd_joint           *j = &m->joint[i];
+        const kd_joint_form form = kd_joint_form_of(j->def.kind);
         j->from = j->to = on_ground;
-        if (kd_places_resolve(m, KD_SECTION_JOINT, i, &j->def.from, &j->def.to, j->def.kind == KD_UNIVERSAL, &j->from,
+        if (kd_places_resolve(m, KD_SECTION_JOINT, i, &j->def.from, &j->def.to, kd_joint_is_cross(&form), &j->from,
                               &j->to)) {
             kd_ends_differ(m, KD_SECTION_JOINT, i, &j->from, &j->to);
         }
-        if (j->def.kind == KD_SPHERICAL) check_quaternion(m, i, j->def.q);
-        if (j->def.kind == KD_FREE) check_quaternion(m, i, j->def.q + 3);
+        if (form.ball) check_quaternion(m, i, j->def.q + form.nscalars);
         check_motions(m, i);
     }
 }

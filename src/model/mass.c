@@ -176,7 +176,7 @@ static void build_groups(const kd_model *m, int *parent, group *groups)
     for (int i = 0; i <= m->nbodies; i++) parent[i] = i;
     for (int j = 0; j < m->njoints; j++) {
         const kd_joint *k = &m->joint[j];
-        if (k->def.kind != KD_FIXED) continue;
+        if (kd_joint_form_of(k->def.kind).ndof > 0) continue;
         const int a = root_of(parent, node(m, k->from.body)), b = root_of(parent, node(m, k->to.body));
         parent[a > b ? b : a] = a > b ? a : b; // towards the ground, which has the largest number
     }
@@ -206,70 +206,27 @@ static void build_groups(const kd_model *m, int *parent, group *groups)
     }
 }
 
-// One scalar motion at unit rate: turn w, velocity u of the centre of mass.
-typedef struct twist {
-    kd_vec3 w, u;
-} twist;
-
-static twist turn_about(kd_vec3 axis, kd_vec3 point, kd_vec3 centre)
+// What the joint lets a group do, at the design position: turns w, velocities u of the centre of mass c. B: axes of the
+// frame `to` at p. With all shifts free, turns about c do as well.
+static int motions_of(const kd_joint_def *def, kd_vec3 p, const kd_mat3 *A, const kd_mat3 *B, kd_vec3 c, kd_axis S[6])
 {
-    return (twist){axis, kd_vec_cross(axis, kd_vec_sub(centre, point))};
-}
-
-static twist shift_along(kd_vec3 axis)
-{
-    return (twist){kd_vec(0, 0, 0), axis};
-}
-
-// What the joint lets a group do, at the design position.
-static int motions_of(const kd_joint_def *def, kd_vec3 p, const kd_mat3 *A, const kd_mat3 *B, kd_vec3 c, twist S[6])
-{
-    const twist turn_z = turn_about(A->z, p, c);
-    switch (def->kind) {
-    case KD_REVOLUTE:
-        S[0] = turn_z;
-        return 1;
-    case KD_PRISMATIC:
-        S[0] = shift_along(A->z);
-        return 1;
-    case KD_SCREW:
-        S[0] = turn_z;
-        S[0].u = kd_vec_axpy(S[0].u, def->pitch / 6.283185307179586, A->z);
-        return 1;
-    case KD_CYLINDRICAL:
-        S[0] = turn_z;
-        S[1] = shift_along(A->z);
-        return 2;
-    case KD_UNIVERSAL:
-        S[0] = turn_z;
-        S[1] = turn_about(B->x, p, c);
-        return 2;
-    case KD_PLANAR:
-        S[0] = shift_along(A->x);
-        S[1] = shift_along(A->y);
-        S[2] = turn_z;
-        return 3;
-    case KD_FREE:
-    case KD_CARDAN:
-        S[3] = shift_along(A->x);
-        S[4] = shift_along(A->y);
-        S[5] = shift_along(A->z);
-        S[0] = turn_about(A->x, c, c);
-        S[1] = turn_about(A->y, c, c);
-        S[2] = turn_about(A->z, c, c);
-        return 6;
-    case KD_SPHERICAL:
-        S[0] = turn_about(A->x, p, c);
-        S[1] = turn_about(A->y, p, c);
-        S[2] = turn_z;
-        return 3;
-    default:
-        return 0;
+    const kd_joint_form form = kd_joint_form_of(def->kind);
+    const kd_mat3       C = kd_mat_tmul(A, B);
+    const kd_vec3       arm = form.floats ? kd_vec(0, 0, 0) : kd_vec_sub(c, p);
+    double              x[7];
+    kd_mat3             R;
+    kd_vec3             d;
+    kd_joint_coordinates_of_pose(&form, &C, kd_vec(0, 0, 0), x);
+    kd_joint_pose(&form, def->pitch / (2.0 * KD_PI), x, &R, &d, S);
+    for (int k = 0; k < form.ndof; k++) {
+        S[k].w = kd_mat_vec(A, S[k].w);
+        S[k].u = kd_vec_add(kd_mat_vec(A, S[k].u), kd_vec_cross(S[k].w, arm));
     }
+    return form.ndof;
 }
 
 // Is S' I S positive definite: Cholesky with a limit relative to the diagonal
-static bool has_inertia(const kd_mass *mass, const twist *S, int n)
+static bool has_inertia(const kd_mass *mass, const kd_axis *S, int n)
 {
     double L[6][6];
     for (int i = 0; i < n; i++) {
@@ -287,7 +244,7 @@ static bool has_inertia(const kd_mass *mass, const twist *S, int n)
 
 static bool moves_with_inertia(const kd_model *m, const group *g)
 {
-    twist         S[6];
+    kd_axis       S[6];
     const kd_mat3 world = kd_mat_identity();
     const kd_vec3 c = g->mass.centre;
     if (g->njoints == 0) {

@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "expr/expr.h"
+#include "joint/joint.h"
 #include "math/space.h"
 
 // Where an element was written; file NULL: built in C.

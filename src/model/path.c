@@ -62,8 +62,7 @@ typedef struct properties {
 
 int kd_joint_coordinates(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6};
-    return kind >= 0 && kind < KD_JOINT_KIND_COUNT ? count[kind] : 0;
+    return kind >= 0 && kind < KD_JOINT_KIND_COUNT ? kd_joint_form_of(kind).nscalars : 0;
 }
 
 int kd_constraint_rows(const kd_constraint_def *def)

@@ -7,6 +7,7 @@
 
 #include "core/nearest.h"
 #include "core/text.h"
+#include "joint/joint.h"
 #include "model/element.h"
 #include "model/fields.h"
 
@@ -19,10 +20,16 @@ static const char *const words_form[] = {"linear", "spline", "akima", "monotone"
 static const char *const words_coordinates[] = {"joint", "cartesian", NULL};
 static const char *const words_crossing[] = {"both", "rising", "falling", NULL};
 
-//                                      fixed revolute prismatic screw cylindrical universal planar spherical free cardan
-static const signed char count_q[] = {0, 1, 1, 1, 2, 2, 3, 4, 7, 6};
-static const signed char count_v[] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6};
-static const signed char count_motion[] = {0, 1, 1, 1, 2, 2, 3, 0, 0, 6};
+// Numbers of a joint, from its word; 0: this kind has no such field
+static int count_q(int kind) { return kd_joint_form_of((kd_joint_kind)kind).nposition; }
+static int count_v(int kind) { return kd_joint_form_of((kd_joint_kind)kind).ndof; }
+static int count_hold(int kind) { return kd_joint_form_of((kd_joint_kind)kind).ndof > 0; }
+static int count_pitch(int kind) { return kd_joint_form_of((kd_joint_kind)kind).lead; }
+static int count_motion(int kind)
+{
+    const kd_joint_form form = kd_joint_form_of((kd_joint_kind)kind);
+    return form.ball ? 0 : form.nscalars;
+}
 
 // ---- places
 #define O(member) offsetof(kd_place, member)
@@ -138,42 +145,27 @@ static const kd_field frame_fields[] = {
 
 // ---- joints
 #define O(member) offsetof(kd_joint_def, member)
-#define SCALAR (ALL & ~K(KD_FIXED) & ~K(KD_SPHERICAL) & ~K(KD_FREE))
-static const kd_kind_word joint_kinds[] = {
-    [KD_FIXED] = {"fixed", "no motion"},
-    [KD_REVOLUTE] = {"revolute", "q: angle about z"},
-    [KD_PRISMATIC] = {"prismatic", "q: shift along z"},
-    [KD_SCREW] = {"screw", "q: angle about z, with a shift of `pitch` per turn along z"},
-    [KD_CYLINDRICAL] = {"cylindrical", "q1: angle about z, q2: shift along z"},
-    [KD_UNIVERSAL] = {"universal", "q1: angle about z of `from`, q2: angle about x of `to`"},
-    [KD_PLANAR] = {"planar", "q1, q2: shifts along x and y of `from`, q3: angle about z"},
-    [KD_SPHERICAL] = {"spherical", "unit quaternion, scalar first"},
-    [KD_FREE] = {"free", "three shifts along the axes of `from`, then a unit quaternion"},
-    [KD_CARDAN] = {"cardan",
-        "q1, q2, q3: shifts along the axes of `from`, q4, q5, q6: turns about z, x and y, each carried by those before"},
-};
 static const kd_field joint_fields[] = {
     {"from", KD_FIELD_PLACE, O(from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "the frame that motion is measured in; coincides with `to` where the coordinates are 0"},
     {"to", KD_FIELD_PLACE, O(to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "the frame that moves"},
-    {"pitch", KD_FIELD_NUMBER, O(pitch), 1, K(KD_SCREW), KD_FIELD_REQUIRED, 0, ANY, "m",
-     .doc = "advance per turn"},
-    {"q", KD_FIELD_NUMBER, O(q), 7, ALL & ~K(KD_FIXED), KD_FIELD_MAYBE, NAN, ANY, "m|rad",
+    {"pitch", KD_FIELD_NUMBER, O(pitch), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "m",
+     .doc = "advance per turn", .counts = count_pitch},
+    {"q", KD_FIELD_NUMBER, O(q), 7, ALL, KD_FIELD_MAYBE, NAN, ANY, "m|rad",
      .doc = "start coordinates; not given: from the design position", .counts = count_q},
-    {"v", KD_FIELD_NUMBER, O(v), 6, ALL & ~K(KD_FIXED), KD_FIELD_MAYBE, NAN, ANY, "m/s|rad/s",
+    {"v", KD_FIELD_NUMBER, O(v), 6, ALL, KD_FIELD_MAYBE, NAN, ANY, "m/s|rad/s",
      .doc = "start velocities (spherical, free: angular velocity in the axes of `to` last); not given: 0 or "
             "from the bodies",
      .counts = count_v},
-    {"hold", KD_FIELD_BOOLEAN, O(hold), 1, ALL & ~K(KD_FIXED), 0, 0, ANY, "",
-     .doc = "assembly must not change q and v where they are given"},
-    {"motion", KD_FIELD_LAW, O(motion), 6, SCALAR, 0, 0, ANY, "m|rad",
+    {"hold", KD_FIELD_BOOLEAN, O(hold), 1, ALL, 0, 0, ANY, "",
+     .doc = "assembly must not change q and v where they are given", .counts = count_hold},
+    {"motion", KD_FIELD_LAW, O(motion), 6, ALL, 0, 0, ANY, "m|rad",
      .doc = "coordinates as functions of t and inputs; null: free", .counts = count_motion},
     {"cut", KD_FIELD_WORD, O(cut), 1, ALL, 0, KD_CUT_AUTO, ANY, "",
      .doc = "close a loop here, never, or as kardan finds best", .words = words_cut},
 };
 #undef O
-#undef SCALAR
 
 // Constraints, forces and states: src/element
 
@@ -321,7 +313,7 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
         sizeof(kd_frame_def), KINDLESS, NULL, FIELDS(frame_fields)},
     [KD_SCHEMA_JOINT] = {"joints", "joint",
         "Joints between two bodies; z is the axis of the joint",
-        sizeof(kd_joint_def), KINDS(joint_kinds, kd_joint_def, false), NULL, FIELDS(joint_fields)},
+        sizeof(kd_joint_def), kd_joint_words, KD_JOINT_KIND_COUNT, offsetof(kd_joint_def, kind), false, NULL, FIELDS(joint_fields)},
     [KD_SCHEMA_CONSTRAINT] = {"constraints", "constraint",
         "Constraints that are no joints",
         sizeof(kd_constraint_def), CLASSES(KD_CONSTRAINT_KIND_COUNT, kd_constraint_def), .class = kd_constraint_element},
@@ -364,12 +356,12 @@ const kd_schema *kd_schema_of(kd_schema_id id)
 
 bool kd_field_has(const kd_field *field, int kind)
 {
-    return kind < 0 || ((field->kinds >> kind) & 1u) != 0;
+    return kind < 0 || (((field->kinds >> kind) & 1u) != 0 && (!field->counts || field->counts(kind) > 0));
 }
 
 int kd_field_count(const kd_field *field, int kind)
 {
-    return field->counts && kind >= 0 ? field->counts[kind] : field->count;
+    return field->counts && kind >= 0 ? field->counts(kind) : field->count;
 }
 
 bool kd_schema_has_kinds(const kd_schema *schema)

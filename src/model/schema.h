@@ -6,6 +6,8 @@
 
 #include <kardan/model.h>
 
+#include "core/kind.h"
+
 typedef enum kd_schema_id {
     KD_SCHEMA_CURVE,
     KD_SCHEMA_TRACK,
@@ -72,17 +74,17 @@ typedef struct kd_range {
 } kd_range;
 
 typedef struct kd_field {
-    const char        *key;
-    kd_field_type      type;
-    size_t             offset; // in the definition
-    int                count;
-    unsigned           kinds; // bit k: kind k has this field
-    unsigned           flags;
-    double             value; // default: number, each number of a list, integer, truth, index of a word
-    kd_range           range;
-    const char        *unit;   // "" or "m"; "|" separates those of shifts and turns
-    const char        *doc;    // one sentence without its full stop
-    const signed char *counts; // NULL, or the count by kind
+    const char   *key;
+    kd_field_type type;
+    size_t        offset; // in the definition
+    int           count;
+    unsigned      kinds; // bit k: kind k has this field
+    unsigned      flags;
+    double        value; // default: number, each number of a list, integer, truth, index of a word
+    kd_range      range;
+    const char   *unit;        // "" or "m"; "|" separates those of shifts and turns
+    const char   *doc;         // one sentence without its full stop
+    int (*counts)(int kind);   // NULL, or the count by kind; 0: that kind has no such field
     const char *const *words;  // of a word, NULL at the end
     kd_schema_id       refers; // of a name
     size_t             length; // offset of the int that counts entries
@@ -90,11 +92,6 @@ typedef struct kd_field {
     const char *const *locals; // of an expression: names of its own, NULL at the end; NULL: none
     kd_law_reads       reads;  // of an expression of a force or constraint: what else it may read
 } kd_field;
-
-typedef struct kd_kind_word {
-    const char *word; // NULL: this kind cannot be written
-    const char *doc;
-} kd_kind_word;
 
 struct kd_element_class; // model/element.h
 

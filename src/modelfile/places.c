@@ -200,7 +200,7 @@ bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, con
         kd_reader_complain(r, longer, "'from' and 'to' are in place of '%s', not beside it", from ? "bodies" : "body");
         return false;
     }
-    bool as_drawn = schema == kd_schema_of(KD_SCHEMA_JOINT) && kind == KD_FIXED;
+    bool as_drawn = schema == kd_schema_of(KD_SCHEMA_JOINT) && kd_joint_form_of((kd_joint_kind)kind).ndof == 0;
     bool free_point = as_drawn && !kd_node_find(map, "point") && !kd_node_find(map, "points");
     if (from && !short_place(r, map, 0, as_drawn, from)) return false;
     if (!short_place(r, map, 1, as_drawn, to) || !body_names(r, map, from, to)) return false;

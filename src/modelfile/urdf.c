@@ -429,7 +429,7 @@ static bool read_joint(importer *u, urdf_joint *j)
     j->parent = read_link(u, e, "parent");
     j->child = read_link(u, e, "child");
     const bool origin = read_origin(u, e, kd_xml_child(e, "origin"), &j->r, &j->R);
-    const bool needs_axis = j->kind != KD_FREE && j->kind != KD_FIXED && j->kind != KD_SPHERICAL;
+    const bool needs_axis = !kd_joint_form_of(j->kind).ball && kd_joint_form_of(j->kind).ndof > 0;
     j->axes = kd_mat_identity();
     const bool axis = !needs_axis || read_axis(u, e, kd_xml_child(e, "axis"), &j->axes);
     if (j->parent >= 0 && j->parent == j->child) {
@@ -644,7 +644,7 @@ static kd_place place_on(const importer *u, int link, kd_vec3 r, const kd_mat3 *
 
 static bool has_coordinate(const urdf_joint *j)
 {
-    return j->kind == KD_REVOLUTE || j->kind == KD_PRISMATIC;
+    return kd_joint_form_of(j->kind).ndof == 1;
 }
 
 // Position limits as stops; the start moves to the nearest limit if 0 is outside.

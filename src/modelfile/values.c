@@ -36,9 +36,7 @@ static void choose_coordinate(kd_reader *r, int i)
     const bool velocity = r->unit && strchr(r->unit, '/');
     if (r->joint < 0) return;
     r->turns = kd_joint_turns((kd_joint_kind)r->joint, i);
-    if (r->joint != KD_SPHERICAL && r->joint != KD_FREE) return;
-    const int shifts = r->joint == KD_FREE ? 3 : 0;
-    if (i >= shifts) r->turns = velocity ? 1 : KD_TURNS_PLAIN;
+    if (i >= kd_joint_form_of((kd_joint_kind)r->joint).nscalars) r->turns = velocity ? 1 : KD_TURNS_PLAIN; // of a ball
 }
 
 // A list of n numbers, or one number for n = 1; maybe: null is NaN.

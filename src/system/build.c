@@ -110,6 +110,8 @@ static bool same_measure(const kd_measure *a, const kd_measure *b)
         return a->i == b->i && a->j == b->j;
     case KD_MEASURE_LENGTH:
         return true;
+    case KD_MEASURE_BEND:
+        return a->i == b->i && memcmp(&a->sine, &b->sine, sizeof a->sine) == 0;
     case KD_MEASURE_PITCH:
         return memcmp(&a->sine, &b->sine, sizeof a->sine) == 0;
     case KD_MEASURE_ANGLE:
@@ -145,24 +147,37 @@ int kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool
     return measure;
 }
 
-// Where coordinate i of a joint is found in d and C; angles that may run over full turns are counted.
+// Where angle a of the turns of a word is found in C (head of joint.c); those that may run over full turns are counted.
+static int turn_of_pair(kd_system *s, int pair, const kd_joint_form *f, int a)
+{
+    const int i = f->turn[0], j = f->nturns > 1 ? f->turn[1] : (i + 1) % 3, k = 3 - i - j;
+    const int e = (j - i + 3) % 3 == 1 ? 1 : -1;
+    if (f->folds)
+        return kd_system_measure(
+            s, &(kd_measure){KD_MEASURE_BEND, .pair = pair, .dof = -1, .i = a, .sine = {i, j, 1}, .turns = -1});
+    if (f->nturns == 3 && a == 0) return kd_system_angle(s, pair, (kd_entry){j, k, -e}, (kd_entry){k, k, 1}, true);
+    if (f->nturns == 3 && a == 1) // asin(C_ik)
+        return kd_system_measure(
+            s, &(kd_measure){KD_MEASURE_PITCH, .pair = pair, .dof = -1, .sine = {i, k, e}, .turns = -1});
+    if (f->nturns == 3) return kd_system_angle(s, pair, (kd_entry){i, j, -e}, (kd_entry){i, i, 1}, true);
+    if (a == 1) return kd_system_angle(s, pair, (kd_entry){i, k, e}, (kd_entry){i, i, 1}, true);
+    return kd_system_angle(s, pair, (kd_entry){k, j, e}, (kd_entry){j, j, 1}, true);
+}
+
+// Where coordinate i of a joint is found in d and C.
 static int joint_coordinate_of_pair(kd_system *s, int joint, int i)
 {
-    kd_joint_kind kind = s->model->joint[joint].def.kind;
-    int           pair = kd_system_joint_pair(s, joint);
+    const kd_joint_form form = kd_joint_form_of(s->model->joint[joint].def.kind);
+    int                 pair = kd_system_joint_pair(s, joint), turns = 0;
     if (pair < 0) return FAILED;
-    const kd_entry sine = {1, 0, 1}, cosine = {0, 0, 1}; // Rz: C_yx, C_xx
-    bool           is_turn = kind == KD_REVOLUTE || kind == KD_SCREW || (kind == KD_CYLINDRICAL && i == 0) ||
-                   (kind == KD_UNIVERSAL && i == 0) || (kind == KD_PLANAR && i == 2);
-    if (is_turn) return kd_system_angle(s, pair, sine, cosine, true);
-    if (kind == KD_UNIVERSAL) return kd_system_angle(s, pair, (kd_entry){2, 1, 1}, (kd_entry){2, 2, 1}, true);
-    if (kind == KD_CARDAN && i == 3) return kd_system_angle(s, pair, (kd_entry){0, 1, -1}, (kd_entry){1, 1, 1}, true);
-    if (kind == KD_CARDAN && i == 4) // asin(C_zy)
-        return kd_system_measure(
-            s, &(kd_measure){KD_MEASURE_PITCH, .pair = pair, .dof = -1, .sine = {2, 1, 1}, .turns = -1});
-    if (kind == KD_CARDAN && i == 5) return kd_system_angle(s, pair, (kd_entry){2, 0, -1}, (kd_entry){2, 2, 1}, true);
-    int component = (kind == KD_PRISMATIC || kind == KD_CYLINDRICAL) ? 2 : i;
-    return kd_system_measure(s, &(kd_measure){KD_MEASURE_SHIFT, .pair = pair, .dof = -1, .i = component, .turns = -1});
+    for (const kd_letter *l = form.word; l->motion; l++) {
+        if (l->coordinate == i && kd_letter_turns(l)) return turn_of_pair(s, pair, &form, turns);
+        if (l->coordinate == i)
+            return kd_system_measure(
+                s, &(kd_measure){KD_MEASURE_SHIFT, .pair = pair, .dof = -1, .i = kd_letter_axis(l), .turns = -1});
+        turns += kd_letter_turns(l);
+    }
+    return FAILED;
 }
 
 int kd_system_joint_coordinate(kd_system *s, int joint, int i)

@@ -423,11 +423,11 @@ static kd_jet expression_along(kd_work *w, const kd_row *row, int dof, bool by_r
         kd_slot at = s->slot[row->slot[i]];
         if (at.kind != KD_SLOT_MEASURE) continue;
         const kd_measure *m = &s->measure[at.index];
-        for (int l = 0; l < column_count(w, m); l++) {
-            if (column_dof(w, m, l) != dof) continue;
-            kd_jet along = at_level(jet_along(w, m, l, by_rate), at.level), *jet = &w->jet[row->slot[i]];
-            jet->d = along.d, jet->d1 = along.d1, jet->d2 = along.d2;
-        }
+        kd_jet            sum = {0}; // letters of a word that folds have the same dof
+        for (int l = 0; l < column_count(w, m); l++)
+            if (column_dof(w, m, l) == dof) sum = kd_jet_add(sum, at_level(jet_along(w, m, l, by_rate), at.level));
+        kd_jet *jet = &w->jet[row->slot[i]];
+        jet->d = sum.d, jet->d1 = sum.d1, jet->d2 = sum.d2;
     }
     kd_jet value = w->recording ? kd_jet_const(0.0) : kd_row_jet(row, w);
     for (int i = 0; i < row->nterms; i++)
@@ -435,14 +435,14 @@ static kd_jet expression_along(kd_work *w, const kd_row *row, int dof, bool by_r
     return value;
 }
 
-// Dofs that appear in earlier terms are done already.
-static bool is_done(const kd_work *w, const kd_row *row, int term, int dof)
+// Dofs that appear in earlier terms, or in an earlier column of this one, are done already.
+static bool is_done(const kd_work *w, const kd_row *row, int term, int column, int dof)
 {
-    for (int i = 0; i < term; i++) {
+    for (int i = 0; i <= term; i++) {
         kd_slot at = w->system->slot[row->slot[i]];
         if (at.kind != KD_SLOT_MEASURE) continue;
         const kd_measure *m = &w->system->measure[at.index];
-        for (int l = 0; l < column_count(w, m); l++)
+        for (int l = 0; l < (i < term ? column_count(w, m) : column); l++)
             if (column_dof(w, m, l) == dof) return true;
     }
     return false;
@@ -457,7 +457,7 @@ static void add_expression_changes(kd_work *w, const kd_row *row, int number, co
         const kd_measure *m = &s->measure[at.index];
         for (int l = 0; l < column_count(w, m); l++) {
             int dof = column_dof(w, m, l), column = s->tree.dof_v[dof];
-            if (column < 0 || is_done(w, row, i, dof)) continue;
+            if (column < 0 || is_done(w, row, i, l, dof)) continue;
             kd_jet p = expression_along(w, row, dof, false), v = {0};
             if (out->by_rate) v = expression_along(w, row, dof, true);
             put_changes(number, column, p, v, out);

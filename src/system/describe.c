@@ -71,18 +71,9 @@ static void gap_of(const kd_model *m, const kd_joint *j, double *shift, double *
     kd_mat3 RA, RB;
     place_of(m, &j->from, &rA, &RA);
     place_of(m, &j->to, &rB, &RB);
-    kd_vec3       d = kd_mat_tvec(&RA, kd_vec_sub(rB, rA));
-    kd_mat3       C = kd_mat_tmul(&RA, &RB);
-    kd_joint_kind kind = j->def.kind;
-    if (kind == KD_FREE || kind == KD_CARDAN || kind == KD_PLANAR) d.x = d.y = 0.0;
-    if (kind == KD_FREE || kind == KD_CARDAN || kind == KD_PRISMATIC || kind == KD_CYLINDRICAL || kind == KD_SCREW)
-        d.z = 0.0;
-    *shift = sqrt(kd_vec_dot(d, d));
-    *turn = 0.0;
-    if (kind == KD_FIXED || kind == KD_PRISMATIC) *turn = 2.0 * acos(fmin(1.0, fabs(kd_quat_of_matrix(&C).w)));
-    if (kind == KD_REVOLUTE || kind == KD_SCREW || kind == KD_CYLINDRICAL || kind == KD_PLANAR)
-        *turn = atan2(hypot(C.z.x, C.z.y), C.z.z);
-    if (kind == KD_UNIVERSAL) *turn = fabs(asin(fmax(-1.0, fmin(1.0, C.x.z))));
+    const kd_joint_form form = kd_joint_form_of(j->def.kind);
+    const kd_mat3       C = kd_mat_tmul(&RA, &RB);
+    kd_joint_gap(&form, &C, kd_mat_tvec(&RA, kd_vec_sub(rB, rA)), shift, turn);
 }
 
 static void say_drawing(writer *w, const kd_system *s)

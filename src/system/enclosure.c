@@ -100,7 +100,8 @@ static kd_interval range_of_measure(const kd_measure *m, const ends *e, int leve
     const double pi = KD_PI;
     if (!kd_measure_has_value(m) && level == 0) return (kd_interval){0.0, 0.0};
     if (!kd_measure_has_value(m)) return level == 1 ? range_with_slope(e) : range_of_slope(e);
-    const bool wraps = (m->kind == KD_MEASURE_ANGLE && m->turns < 0) || m->kind == KD_MEASURE_ROTATION;
+    const bool wraps =
+        (m->kind == KD_MEASURE_ANGLE && m->turns < 0) || m->kind == KD_MEASURE_ROTATION || m->kind == KD_MEASURE_BEND;
     if (wraps && // jumped over pi
         fabs(e->s[1] - e->s[0] - 0.5 * e->h * (e->v[0] + e->v[1])) > pi)
         return level == 0 ? (kd_interval){-pi, pi} : all;

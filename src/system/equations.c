@@ -81,13 +81,12 @@ static void velocities(const double *p, const double *rate, void *context, doubl
     const kd_system *s = ((kd_work *)context)->system;
     for (int i = 1; i < s->tree.nlinks; i++) {
         const kd_link *link = &s->tree.link[i];
-        int            ndof = kd_tree_joint_dofs(link->kind);
-        int            turns = link->kind == KD_TREE_SPHERICAL ? 0 : link->kind == KD_TREE_FREE ? 3 : ndof;
+        int            turns = link->form.nscalars; // the ball comes behind the scalars
         for (int k = 0; k < turns; k++) {
             int at = s->tree.dof_v[link->dof + k];
             if (at >= 0) v[at] = rate[s->p_of_x[link->position + k]];
         }
-        if (turns == ndof) continue;
+        if (!link->form.ball) continue;
         int     first = s->p_of_x[link->position + turns], at = s->tree.dof_v[link->dof + turns];
         kd_quat q = kd_quat_of(p + first), omega = kd_quat_mul(kd_quat_conjugate(q), kd_quat_of(rate + first));
         kd_vec_to(kd_vec_scale(2.0 / kd_quat_norm2(q), kd_vec(omega.x, omega.y, omega.z)), v + at);
@@ -121,8 +120,7 @@ static void norm_of_turn(const kd_work *w, int i, double *out)
         const kd_change *c = &w->change[w->change_at[m->pair] + l];
         const kd_link   *link = &s->tree.link[s->tree.dof_link[pair->step[l].dof]];
         double           slope = kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
-        int              k = pair->step[l].dof - link->dof;
-        int              turns = link->kind == KD_TREE_SPHERICAL ? 0 : link->kind == KD_TREE_FREE ? 3 : k + 1;
+        int              k = pair->step[l].dof - link->dof, turns = link->form.nscalars;
         if (s->tree.dof_v[pair->step[l].dof] < 0) continue;
         if (k < turns) {
             out[row + s->p_of_x[link->position + k] * nq] -= slope;
@@ -409,41 +407,6 @@ static kd_eval content(const kd_point *x, void *context, double *amount, double 
 }
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
-// Moments that work along one turn of a cardan joint each: dual to its axes z of `from`, line of nodes, y of `to`.
-static kd_vec3 cardan_moment(int i, const kd_relative *rel)
-{
-    kd_vec3 z = {0, 0, 1}, nodes = kd_vec_cross(rel->C.y, z), y = rel->C.y;
-    double  cosine = kd_vec_norm(nodes);
-    nodes = kd_vec_scale(1.0 / cosine, nodes);
-    kd_vec3 dual = i == 3 ? kd_vec_cross(nodes, y) : i == 4 ? kd_vec_cross(y, z) : kd_vec_cross(z, nodes);
-    return kd_vec_scale(1.0 / cosine, dual);
-}
-
-// What a unit force along coordinate i of a joint is on the body of `to` (axes of `from`, at the origin of `to`).
-static kd_wrench coordinate_load(kd_joint_kind kind, int i, const kd_relative *rel)
-{
-    const kd_vec3 x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
-    switch (kind) {
-    case KD_REVOLUTE:
-    case KD_SCREW:
-        return (kd_wrench){.N = z};
-    case KD_PRISMATIC:
-        return (kd_wrench){.F = z};
-    case KD_CYLINDRICAL:
-        return i == 0 ? (kd_wrench){.N = z} : (kd_wrench){.F = z};
-    case KD_UNIVERSAL:
-        return (kd_wrench){.N = i == 0 ? z : rel->C.x};
-    case KD_PLANAR:
-        return i == 2 ? (kd_wrench){.N = z} : (kd_wrench){.F = i == 0 ? x : y};
-    case KD_CARDAN:
-        return i < 3 ? (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z} : (kd_wrench){.N = cardan_moment(i, rel)};
-    case KD_FREE:
-        return (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z};
-    default:
-        return (kd_wrench){.N = {0, 0, 0}};
-    }
-}
-
 // A joint of the tree: what its link needs (on the link at its P, world axes), less the forces of other elements along
 // its coordinates (springs, friction, couplings).
 static kd_wrench tree_reaction(const kd_work *w, int joint)
@@ -452,16 +415,17 @@ static kd_wrench tree_reaction(const kd_work *w, int joint)
     const kd_tree_edge *edge = &s->edge[joint];
     const kd_relative  *rel = &w->rel[edge->pair];
     const kd_wrench    *r = &w->motion.reaction[edge->link];
-    kd_joint_kind       kind = s->model->joint[joint].def.kind;
+    const kd_joint_form form = kd_joint_form_of(s->model->joint[joint].def.kind);
     kd_vec3             arm = kd_vec_sub(w->motion.link[edge->link].P, rel->rB);
     double              sign = edge->reversed ? -1.0 : 1.0;
     kd_wrench           sum = {.N = kd_mat_tvec(&rel->RA, kd_vec_add(r->N, kd_vec_cross(arm, r->F))),
                                .F = kd_mat_tvec(&rel->RA, r->F)};
     sum = (kd_wrench){kd_vec_scale(sign, sum.N), kd_vec_scale(sign, sum.F)};
-    for (int i = 0; i < kd_joint_coordinates(kind); i++) {
-        int dof = kd_edge_dof(s, joint, i);
+    for (int i = 0; i < form.nscalars; i++) {
+        int       dof = kd_edge_dof(s, joint, i);
+        kd_wrench load;
         if (dof < 0) continue;
-        kd_wrench load = coordinate_load(kind, i, rel);
+        kd_joint_load(&form, &rel->C, i, &load.N, &load.F);
         sum.N = kd_vec_axpy(sum.N, -w->joint_force[dof], load.N);
         sum.F = kd_vec_axpy(sum.F, -w->joint_force[dof], load.F);
     }
@@ -471,14 +435,14 @@ static kd_wrench tree_reaction(const kd_work *w, int joint)
 // The load of a force along a measure of a joint: a coordinate of the tree, or a measure of the joint's frames.
 static kd_wrench measure_load(const kd_system *s, const kd_relative *rel, int joint, const kd_measure *m)
 {
-    kd_wrench     load = {.N = {0, 0, 0}};
-    kd_joint_kind kind = s->model->joint[joint].def.kind;
+    kd_wrench           load = {.N = {0, 0, 0}};
+    const kd_joint_form form = kd_joint_form_of(s->model->joint[joint].def.kind);
     if (m->kind != KD_MEASURE_DOF) {
         kd_measure_gradient(m, rel, &load.N, &load.F);
         return load;
     }
-    for (int i = 0; i < kd_joint_coordinates(kind); i++)
-        if (kd_edge_dof(s, joint, i) == m->dof) load = coordinate_load(kind, i, rel);
+    for (int i = 0; i < form.nscalars; i++)
+        if (kd_edge_dof(s, joint, i) == m->dof) kd_joint_load(&form, &rel->C, i, &load.N, &load.F);
     return load;
 }
 

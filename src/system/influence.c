@@ -45,11 +45,12 @@ static double slope_of(const kd_work *w, int measure, int velocity)
     const kd_system  *s = w->system;
     const kd_measure *m = &s->measure[measure];
     const int         n = m->kind == KD_MEASURE_DOF ? 1 : s->pair[m->pair].nsteps;
+    double            sum = 0;
     for (int l = 0; l < n; l++) {
         const int dof = m->kind == KD_MEASURE_DOF ? m->dof : s->pair[m->pair].step[l].dof;
-        if (s->tree.dof_v[dof] == velocity) return w->slope[w->slope_at[measure] + l];
+        if (s->tree.dof_v[dof] == velocity) sum += w->slope[w->slope_at[measure] + l];
     }
-    return 0;
+    return sum;
 }
 
 // Stiffness and damping that a load adds to row i; false: it does not act on it

@@ -32,7 +32,7 @@ static void add_quaternion(kd_matrix_values *out, int row, int column, kd_quat v
 static void add_link_Z(kd_work *w, const kd_link *link)
 {
     const kd_system *s = w->system;
-    int              ndof = kd_tree_joint_dofs(link->kind), scalars = kd_tree_joint_scalars(link->kind);
+    int              ndof = link->form.ndof, scalars = link->form.nscalars;
     for (int k = 0; k < ndof; k++) {
         int column = s->tree.dof_v[link->dof + k];
         if (column < 0) continue;
@@ -49,8 +49,8 @@ static void add_link_Z(kd_work *w, const kd_link *link)
 static void add_link_Z_p(kd_work *w, const kd_link *link)
 {
     const kd_system *s = w->system;
-    int              scalars = kd_tree_joint_scalars(link->kind), dof = link->dof + scalars;
-    if (scalars == kd_tree_joint_dofs(link->kind)) return;
+    int              scalars = link->form.nscalars, dof = link->dof + scalars;
+    if (scalars == link->form.ndof) return;
     kd_quat q = kd_quat_of(w->x + link->position + scalars), omega = {0.0, w->dx[dof], w->dx[dof + 1], w->dx[dof + 2]};
     for (int k = 0; k < 3; k++)
         add_quaternion(&w->Z_p, s->p_of_x[link->position + scalars], s->tree.dof_v[dof + k],

@@ -21,52 +21,46 @@ static bool cut(kd_system *s, kd_kind kind, int n)
     return s->names[kind] != NULL;
 }
 
-// Suffixes of the positions and velocities of a joint kind.
+// Suffixes of positions and velocities: of one coordinate, of several, of a ball; of a body that floats.
 static const char *const scalar_q[] = {".q"}, *const scalar_v[] = {".v"};
 static const char *const several_q[] = {".q1", ".q2", ".q3", ".q4", ".q5", ".q6"};
 static const char *const several_v[] = {".v1", ".v2", ".v3", ".v4", ".v5", ".v6"};
 static const char *const ball_q[] = {".e0", ".e1", ".e2", ".e3"}, *const ball_v[] = {".w1", ".w2", ".w3"};
-static const char *const free_q[] = {".q1", ".q2", ".q3", ".e0", ".e1", ".e2", ".e3"};
-static const char *const free_v[] = {".v1", ".v2", ".v3", ".w1", ".w2", ".w3"};
-static const char *const body_q[] = {".com.x", ".com.y", ".com.z", ".e0", ".e1", ".e2", ".e3"};
-static const char *const body_v[] = {".com_v.x", ".com_v.y", ".com_v.z", ".w1", ".w2", ".w3"};
+static const char *const body_q[] = {".com.x", ".com.y", ".com.z"};
+static const char *const body_v[] = {".com_v.x", ".com_v.y", ".com_v.z"};
 
-static void suffixes(kd_tree_joint kind, bool own, const char *const **q, const char *const **v)
+static const char *suffix_q(const kd_joint_form *f, bool own, int k)
 {
-    switch (kind) {
-    case KD_TREE_REVOLUTE:
-    case KD_TREE_PRISMATIC:
-    case KD_TREE_SCREW:
-        *q = scalar_q, *v = scalar_v;
-        break;
-    case KD_TREE_SPHERICAL:
-        *q = ball_q, *v = ball_v;
-        break;
-    case KD_TREE_FREE:
-        *q = own ? body_q : free_q, *v = own ? body_v : free_v;
-        break;
-    default:
-        *q = several_q, *v = several_v;
-        break;
-    }
+    if (k >= f->nscalars) return ball_q[k - f->nscalars];
+    return own && f->ball ? body_q[k] : f->ndof == 1 ? scalar_q[k] : several_q[k];
+}
+
+static const char *suffix_v(const kd_joint_form *f, bool own, int k)
+{
+    if (k >= f->nscalars) return ball_v[k - f->nscalars];
+    return own && f->ball ? body_v[k] : f->ndof == 1 ? scalar_v[k] : several_v[k];
 }
 
 static void name_link(kd_system *s, int i, const char *section, const char *name, bool reversed)
 {
-    const kd_link     *link = &s->tree.link[i];
-    const char *const *q, *const *v;
-    suffixes(link->kind, strcmp(section, "body.") == 0, &q, &v);
-    bool swapped = reversed && link->kind == KD_TREE_UNIVERSAL;
-    for (int k = 0; k < kd_tree_joint_positions(link->kind); k++) {
+    const kd_link       *link = &s->tree.link[i];
+    const kd_joint_form *f = &link->form;
+    const bool           own = strcmp(section, "body.") == 0;
+    kd_mat3              turn;
+    int                  other[6] = {0, 1, 2, 3, 4, 5};
+    if (reversed && !kd_joint_reversal(f, &turn, other))
+        for (int k = 0; k < 6; k++) other[k] = k;
+    for (int k = 0; k < f->nposition; k++) {
         int at = s->p_of_x[link->position + k];
-        if (at >= 0) s->names[KD_NAME_P][at] = joined(s, section, name, q[swapped ? 1 - k : k]);
+        if (at >= 0)
+            s->names[KD_NAME_P][at] = joined(s, section, name, suffix_q(f, own, k < f->nscalars ? other[k] : k));
     }
-    for (int k = 0; k < kd_tree_joint_dofs(link->kind); k++) {
-        int at = s->tree.dof_v[link->dof + k];
-        if (at >= 0) s->names[KD_NAME_V][at] = joined(s, section, name, v[swapped ? 1 - k : k]);
+    for (int k = 0; k < f->ndof; k++) {
+        int at = s->tree.dof_v[link->dof + k], coordinate = k < f->nscalars ? other[k] : k;
+        if (at >= 0) s->names[KD_NAME_V][at] = joined(s, section, name, suffix_v(f, own, coordinate));
         for (int d = 0; d < s->ndrives; d++)
             if (s->drive[d] == link->dof + k)
-                s->names[KD_NAME_DRIVE][d] = joined(s, section, name, q[swapped ? 1 - k : k]);
+                s->names[KD_NAME_DRIVE][d] = joined(s, section, name, suffix_q(f, own, coordinate));
     }
 }
 

@@ -25,26 +25,17 @@ static long nodes(const kd_expr *e)
 }
 
 // ---- tree -----------------------------------------------------------------------------------------------------------
-static const struct {
-    int operations, functions;
-} over_joint[KD_TREE_JOINT_COUNT] = {
-    [KD_TREE_FIXED] = {0, 0},
-    [KD_TREE_REVOLUTE] = {18, 2},
-    [KD_TREE_PRISMATIC] = {6, 0},
-    [KD_TREE_SCREW] = {25, 2},
-    [KD_TREE_CYLINDRICAL] = {24, 2},
-    [KD_TREE_UNIVERSAL] = {36, 4},
-    [KD_TREE_PLANAR] = {30, 2},
-    [KD_TREE_SPHERICAL] = {PRODUCT + 35, 1},
-    [KD_TREE_FREE] = {PRODUCT + VECTOR + 38, 1},
-    [KD_TREE_CARDAN] = {VECTOR + 57, 6},
-};
+enum { OVER_SHIFT = 6, OVER_TURN = 18, OVER_BALL = PRODUCT + 35 };
 
 static void add_links_placed(const kd_system *s, tally *t)
 {
     for (int i = 1; i < s->tree.nlinks; i++) {
-        const kd_tree_joint kind = s->tree.link[i].kind;
-        add(t, 1, PRODUCT + VECTOR + 3 + over_joint[kind].operations, over_joint[kind].functions);
+        const kd_joint_form *f = &s->tree.link[i].form;
+        add(t, 1, PRODUCT + VECTOR + 3, 0);
+        add(t, f->nturns, OVER_TURN, 2);
+        add(t, f->nletters - f->nturns, OVER_SHIFT, 0);
+        if (f->lead) add(t, 1, 1, 0);
+        if (f->ball) add(t, 1, OVER_BALL, 1);
     }
 }
 
@@ -69,6 +60,7 @@ static const struct { // of a value, a rate, a gradient, and a gradient along a 
     [KD_MEASURE_PITCH] = {4, 2, 30, 2, 19, 2, 11},
     [KD_MEASURE_ROTATION] = {30, 3, 140, 3, 125, 3, 60},
     [KD_MEASURE_TILT] = {8, 2, 140, 2, 125, 2, 60},
+    [KD_MEASURE_BEND] = {30, 4, 500, 12, 500, 12, 170},
     [KD_MEASURE_TURN] = {0, 0, 0, 0, 1, 0, 0},
     [KD_MEASURE_OWN_TURN] = {0, 0, 11, 0, 1, 0, 11},
     [KD_MEASURE_OWN_SHIFT] = {0, 0, 11, 0, 1, 0, 11},

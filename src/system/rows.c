@@ -115,45 +115,83 @@ void kd_row_set(const kd_system *s, kd_row *row)
     if (row->coefficient_of) memcpy(row->coefficient, row->coefficient_of, (size_t)row->nterms * sizeof(double));
     if (row->scale_of) row->scale = *row->scale_of;
     if (row->restitution_of) row->restitution = *row->restitution_of;
-    if (j && j->def.kind == KD_SCREW && row->nterms == 2) row->coefficient[1] = -j->def.pitch / (2.0 * KD_PI);
+    if (j && kd_joint_form_of(j->def.kind).lead && row->nterms == 2)
+        row->coefficient[1] = -j->def.pitch / (2.0 * KD_PI);
     if (c && row->wheel)
         kd_wheel_create(row->wheel, &c->def.rail, c->wheel_curve >= 0 ? m->curve[c->wheel_curve].curve : NULL,
                         c->rail_curve >= 0 ? m->curve[c->rail_curve].curve : NULL);
 }
 
 // ---- joints ---------------------------------------------------------------------------------------------------------
-static const struct {
-    unsigned shifts;  // bit i: d_i = 0
-    unsigned cosines; // bit 0: C_xy, 1: C_xz, 2: C_yz, 3: C_zx
-} joint_pattern[KD_JOINT_KIND_COUNT] = {
-    [KD_FIXED] = {7, 7},       [KD_REVOLUTE] = {7, 6},  [KD_PRISMATIC] = {3, 7}, [KD_SCREW] = {3, 6},
-    [KD_CYLINDRICAL] = {3, 6}, [KD_UNIVERSAL] = {7, 8}, [KD_PLANAR] = {4, 6},    [KD_SPHERICAL] = {7, 0},
-    [KD_FREE] = {0, 0},        [KD_CARDAN] = {0, 0},
-};
+// One row of the turns that a joint holds: C_ij = 0, or C_ji - C_ij = 0 with `twist`.
+typedef struct held_turn {
+    int         i, j;
+    bool        twist;
+    const char *what;
+} held_turn;
+
+// No turn: none of C_xy, C_xz, C_yz. One, about i: the axis i of B has no components along the others of A. Two, about
+// i and j: axis i of A is normal to axis j of B. Half about i, j, half about i: no twist about the third axis.
+static int held_turns(const kd_joint_form *f, held_turn held[3])
+{
+    static const char *const about[] = {"turn about x", "turn about y", "turn about z"};
+    const int                i = f->turn[0], j = f->turn[1];
+    int                      n = 0;
+    if (f->ball) return 0;
+    if (f->nturns == 0) {
+        held[n++] = (held_turn){0, 1, .what = about[2]};
+        held[n++] = (held_turn){0, 2, .what = about[1]};
+        held[n++] = (held_turn){1, 2, .what = about[0]};
+    }
+    for (int k = 0; k < 3 && f->nturns == 1; k++)
+        if (k != i) held[n++] = (held_turn){k, i, .what = about[3 - i - k]};
+    if (f->nturns == 2) held[n++] = (held_turn){i, j, .what = "angle between the axes"};
+    if (f->folds) held[n++] = (held_turn){i, j, true, "twist"};
+    return n;
+}
+
+static void hold_turn(kd_row_builder *b, int pair, const held_turn *h)
+{
+    if (!h->twist) {
+        kd_row_measure(b, kd_row_cosine(b, pair, h->i, h->j), h->what);
+        return;
+    }
+    int ji = kd_row_cosine(b, pair, h->j, h->i), ij = kd_row_cosine(b, pair, h->i, h->j);
+    if (ji < 0 || ij < 0) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
+    int slot[] = {kd_system_slot(b->s, KD_SLOT_MEASURE, ji, 0), kd_system_slot(b->s, KD_SLOT_MEASURE, ij, 0)};
+    kd_row_linear(b, false, 2, slot, (const double[]){0.5, -0.5}, h->what);
+}
+
+// Shift and turn of a word with a lead belong together.
+static void hold_lead(kd_row_builder *b, int joint, int pair, const kd_joint_form *f)
+{
+    const kd_letter *letter = f->word;
+    while (letter->scale != KD_LEAD) letter++;
+    int along = kd_row_shift(b, pair, kd_letter_axis(letter)),
+        angle = kd_system_joint_coordinate(b->s, joint, letter->coordinate);
+    if (along < 0 || angle < 0) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
+    int     slot[] = {kd_system_slot(b->s, KD_SLOT_MEASURE, along, 0), kd_system_slot(b->s, KD_SLOT_MEASURE, angle, 0)};
+    kd_row *row = kd_row_linear(b, false, 2, slot, (const double[]){1.0, 0.0}, "advance of the screw");
+    if (row) kd_row_set(b->s, row); // the lead
+}
 
 static void close_joint(kd_row_builder *b, int joint)
 {
     static const char *const shift_word[] = {"shift along x", "shift along y", "shift along z"};
-    static const char *const turn_word[] = {"turn about z", "turn about y", "turn about x", "angle between the axes"};
-    static const int         entry[][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 0}};
-    const kd_joint          *j = &b->s->model->joint[joint];
-    int                      pair = kd_system_joint_pair(b->s, joint);
+    const kd_joint_form      form = kd_joint_form_of(b->s->model->joint[joint].def.kind);
+    held_turn                held[3];
+    int                      pair = kd_system_joint_pair(b->s, joint), n = held_turns(&form, held);
     if (pair < 0) b->status = KD_ERR_MEMORY;
     for (int i = 0; i < 3 && b->status == KD_OK; i++)
-        if (joint_pattern[j->def.kind].shifts >> i & 1) kd_row_measure(b, kd_row_shift(b, pair, i), shift_word[i]);
-    for (int i = 0; i < 4 && b->status == KD_OK; i++)
-        if (joint_pattern[j->def.kind].cosines >> i & 1)
-            kd_row_measure(b, kd_row_cosine(b, pair, entry[i][0], entry[i][1]), turn_word[i]);
-    if (j->def.kind == KD_SCREW && b->status == KD_OK) {
-        int along = kd_row_shift(b, pair, 2), angle = kd_system_joint_coordinate(b->s, joint, 0);
-        if (along < 0 || angle < 0) {
-            b->status = KD_ERR_MEMORY;
-            return;
-        }
-        int slot[] = {kd_system_slot(b->s, KD_SLOT_MEASURE, along, 0), kd_system_slot(b->s, KD_SLOT_MEASURE, angle, 0)};
-        kd_row *row = kd_row_linear(b, false, 2, slot, (const double[]){1.0, 0.0}, "advance of the screw");
-        if (row) kd_row_set(b->s, row);
-    }
+        if (!(form.shifts >> i & 1)) kd_row_measure(b, kd_row_shift(b, pair, i), shift_word[i]);
+    for (int i = 0; i < n && b->status == KD_OK; i++) hold_turn(b, pair, &held[i]);
+    if (form.lead && b->status == KD_OK) hold_lead(b, joint, pair, &form);
 }
 
 static void prescribe(kd_row_builder *b, int joint, int i)

@@ -99,8 +99,9 @@ static void set_rotation(const kd_system *s, guess *g, int joint, int first)
     kd_vec_to(omega, g->v + at);
 }
 
-// Planar and free joints backwards: no coordinate is one of the tree. The pose of `to` in `from` (C, d) and its motion
-// are made of the given coordinates and those of the design position, and turned round: C', -C'd.
+// Joints whose word is another one backwards (planar, free, cardan): no coordinate is one of the tree. The pose of `to`
+// in `from` (C, d) and its motion are made of the given coordinates and those of the design position, and turned round:
+// C', -C'd.
 typedef struct joint_motion {
     kd_mat3 C;
     kd_vec3 d, dd, omega; // d' in the axes of `from`, omega in those of `to`
@@ -114,97 +115,63 @@ static joint_motion reversed_motion(const joint_motion *m)
     return r;
 }
 
-// Angular velocity in the axes of `to` by the rates of the turns about z, x and y:
-// omega = w3 a + w4 b + w5 c,  w3 = (-cos x4 sin x5, sin x4, cos x4 cos x5),  w4 = (cos x5, 0, sin x5),  w5 = e_y
-static kd_vec3 omega_of_turns(const double *x, const double *rate)
+// at the positions q with the velocities v
+static joint_motion motion_of(const kd_joint_form *f, double lead, const double *q, const double *v)
 {
-    double s4 = sin(x[1]), c4 = cos(x[1]), s5 = sin(x[2]), c5 = cos(x[2]);
-    return kd_vec(-c4 * s5 * rate[0] + c5 * rate[1], s4 * rate[0] + rate[2], c4 * c5 * rate[0] + s5 * rate[1]);
-}
-
-static void turns_of_omega(const double *x, kd_vec3 omega, double *rate)
-{
-    double s4 = sin(x[1]), c4 = cos(x[1]), s5 = sin(x[2]), c5 = cos(x[2]);
-    rate[0] = (omega.z * c5 - omega.x * s5) / c4;
-    rate[1] = omega.x * c5 + omega.z * s5;
-    rate[2] = omega.y - s4 * rate[0];
-}
-
-// q: 3 numbers (planar), 7 (free) or 6 (cardan); v: 3 or 6
-static joint_motion motion_of(kd_joint_kind kind, const double *q, const double *v)
-{
-    joint_motion m;
-    if (kind == KD_FREE)
-        m = (joint_motion){kd_quat_matrix(kd_quat_of(q + 3)), kd_vec_of(q), kd_vec_of(v), kd_vec_of(v + 3)};
-    else if (kind == KD_CARDAN) {
-        kd_quat z = {cos(0.5 * q[3]), 0, 0, sin(0.5 * q[3])}, x = {cos(0.5 * q[4]), sin(0.5 * q[4]), 0, 0};
-        kd_quat y = {cos(0.5 * q[5]), 0, sin(0.5 * q[5]), 0};
-        kd_quat all = kd_quat_mul(kd_quat_mul(z, x), y);
-        m = (joint_motion){kd_quat_matrix(all), kd_vec_of(q), kd_vec_of(v), omega_of_turns(q + 3, v + 3)};
-    } else
-        m = (joint_motion){kd_quat_matrix((kd_quat){cos(0.5 * q[2]), 0, 0, sin(0.5 * q[2])}),
-                           {q[0], q[1], 0},
-                           {v[0], v[1], 0},
-                           {0, 0, v[2]}};
-    return m;
-}
-
-// Velocities of the tree's own joint from the motion of its frames.
-static void put_velocities(const kd_system *s, const kd_link *link, const joint_motion *m, const double *p, double *v)
-{
-    double *own = v + s->tree.dof_v[link->dof];
-    if (link->kind == KD_TREE_PLANAR) {
-        kd_vec_to(kd_vec(m->dd.x, m->dd.y, m->omega.z), own);
-        return;
+    joint_motion m = {.dd = {0, 0, 0}, .omega = {0, 0, 0}};
+    kd_axis      axis[6];
+    kd_joint_pose(f, lead, q, &m.C, &m.d, axis);
+    for (int k = 0; k < f->ndof; k++) {
+        m.omega = kd_vec_axpy(m.omega, v[k], axis[k].w);
+        m.dd = kd_vec_axpy(m.dd, v[k], axis[k].u);
     }
-    kd_vec_to(m->dd, own);
-    if (link->kind == KD_TREE_FREE)
-        kd_vec_to(m->omega, own + 3);
-    else
-        turns_of_omega(p + 3, m->omega, own + 3);
+    m.omega = kd_mat_tvec(&m.C, m.omega);
+    return m;
 }
 
 static void set_backwards(const kd_system *s, guess *g, int joint)
 {
-    const kd_joint_def *def = &s->model->joint[joint].def;
-    const kd_link      *link = &s->tree.link[s->edge[joint].link];
-    bool                is_free = def->kind == KD_FREE, planar = def->kind == KD_PLANAR;
-    int                 nq = is_free ? 7 : planar ? 3 : 6, nv = planar ? 3 : 6, first = planar ? 2 : 3;
-    int                 given_q = 0, given_v = 0;
-    double              q[7], v[6], zero[6] = {0};
-    joint_motion        design = motion_of(def->kind, s->design + link->position, zero);
+    const kd_joint_def  *def = &s->model->joint[joint].def;
+    const kd_link       *link = &s->tree.link[s->edge[joint].link];
+    const kd_joint_form *f = &link->form;
+    int                  nq = f->nposition, nv = f->ndof, given_q = 0, given_v = 0;
+    double               q[7], v[6], zero[6] = {0};
+    joint_motion         design = motion_of(f, link->lead, s->design + link->position, zero);
     design = reversed_motion(&design);
-    kd_joint_coordinates_of_pose(link->kind, &design.C, design.d, q);
+    kd_joint_coordinates_of_pose(f, &design.C, design.d, q);
     for (int i = 0; i < nq; i++)
         if (!isnan(def->q[i])) q[i] = def->q[i], given_q++;
     for (int i = 0; i < nv; i++) v[i] = or_zero(def->v[i]), given_v += !isnan(def->v[i]);
-    joint_motion start = motion_of(def->kind, q, v);
+    joint_motion start = motion_of(f, link->lead, q, v);
     start = reversed_motion(&start);
     double *p = g->p + s->p_of_x[link->position];
-    if (given_q > 0) kd_joint_coordinates_of_pose(link->kind, &start.C, start.d, p);
-    if (given_v > 0) put_velocities(s, link, &start, p, g->v);
-    // all of it can be held, or the rotation of a planar or free joint alone
+    if (given_q > 0) kd_joint_coordinates_of_pose(f, &start.C, start.d, p);
+    if (given_v > 0) kd_joint_rates_of_motion(f, &start.C, start.dd, start.omega, g->v + s->tree.dof_v[link->dof]);
+    // all of it can be held, or the rotation alone where it is a ball or one turn, the last coordinate
+    const bool one = !f->ball && f->nturns == 1;
+    const int  first = one ? f->nscalars - 1 : f->nscalars;
     if (given_q == nq) mark(s, g, link->dof, nv, false, def->hold);
-    if ((is_free || planar) && !isnan(def->q[first])) mark(s, g, link->dof + first, nv - first, false, def->hold);
+    if ((f->ball || one) && !isnan(def->q[first])) mark(s, g, link->dof + first, nv - first, false, def->hold);
     if (given_v == nv) mark(s, g, link->dof, nv, true, def->hold);
-    if (planar && !isnan(def->v[2])) mark(s, g, link->dof + 2, 1, true, def->hold);
+    if (one && !isnan(def->v[first])) mark(s, g, link->dof + first, 1, true, def->hold);
 }
 
 static void set_joints(const kd_system *s, guess *g)
 {
     for (int j = 0; j < s->model->njoints; j++) {
         if (s->edge[j].link == 0) continue;
-        kd_joint_kind kind = s->model->joint[j].def.kind;
-        if (s->edge[j].reversed && (kind == KD_PLANAR || kind == KD_FREE || kind == KD_CARDAN)) {
+        const kd_joint_form *f = &s->tree.link[s->edge[j].link].form;
+        kd_mat3              turn;
+        int                  other[6];
+        if (s->edge[j].reversed && !kd_joint_reversal(f, &turn, other)) {
             set_backwards(s, g, j);
             continue;
         }
-        for (int i = 0; i < kd_joint_coordinates(kind); i++) {
+        for (int i = 0; i < f->nscalars; i++) {
             int dof = kd_edge_dof(s, j, i);
             if (dof >= 0) set_scalar(s, g, j, i, dof);
         }
-        if (kind == KD_SPHERICAL) set_rotation(s, g, j, 0);
-        if (kind == KD_FREE) set_rotation(s, g, j, 3);
+        if (f->ball) set_rotation(s, g, j, f->nscalars);
     }
 }
 
@@ -236,7 +203,7 @@ static wanted_motion wanted_of(const kd_system *s, const kd_work *w, int b)
     const kd_link        *link = &s->tree.link[s->body_link[b]];
     const kd_link_motion *m = &w->motion.link[s->body_link[b]];
     wanted_motion         wanted = {.has_omega = !isnan(def->angular_velocity[0]), .has_v = !isnan(def->velocity[0])};
-    bool                  alone = link->kind == KD_TREE_FREE && link->parent == 0 && (wanted.has_omega || wanted.has_v);
+    bool                  alone = link->kind == KD_FREE && link->parent == 0 && (wanted.has_omega || wanted.has_v);
     wanted.has_omega = wanted.has_omega || alone; // what is not said is 0 where no joint says otherwise
     wanted.has_v = wanted.has_v || alone;
     for (int i = 0; i < 3; i++) {
@@ -253,7 +220,7 @@ static void fit_link(const kd_system *s, const kd_work *w, int i, const wanted_m
                      kd_axis *motion)
 {
     const kd_link *link = &s->tree.link[i];
-    int            ndof = kd_tree_joint_dofs(link->kind), n = 0, open[6], pivot[6];
+    int            ndof = link->form.ndof, n = 0, open[6], pivot[6];
     kd_vec3        arm = kd_vec_sub(w->motion.link[i].P, w->motion.link[link->parent].P);
     kd_axis        own = {motion[link->parent].w,
                           kd_vec_add(motion[link->parent].u, kd_vec_cross(motion[link->parent].w, arm))};
@@ -515,42 +482,6 @@ static link_motion motion_of_body(const kd_system *s, const kd_system *joints, c
     return m;
 }
 
-// Rates of a tree's joint from the relative motion of its frames; universal: about z of the first, then x of the second
-static void rates_of(kd_tree_joint kind, const joint_motion *m, const double *x, double *rate)
-{
-    switch (kind) {
-    case KD_TREE_REVOLUTE:
-    case KD_TREE_SCREW:
-        rate[0] = m->omega.z;
-        break;
-    case KD_TREE_PRISMATIC:
-        rate[0] = m->dd.z;
-        break;
-    case KD_TREE_CYLINDRICAL:
-        rate[0] = m->omega.z, rate[1] = m->dd.z;
-        break;
-    case KD_TREE_UNIVERSAL:
-        rate[0] = m->omega.y * sin(x[1]) + m->omega.z * cos(x[1]), rate[1] = m->omega.x;
-        break;
-    case KD_TREE_PLANAR:
-        rate[0] = m->dd.x, rate[1] = m->dd.y, rate[2] = m->omega.z;
-        break;
-    case KD_TREE_SPHERICAL:
-        kd_vec_to(m->omega, rate);
-        break;
-    case KD_TREE_FREE:
-        kd_vec_to(m->dd, rate);
-        kd_vec_to(m->omega, rate + 3);
-        break;
-    case KD_TREE_CARDAN:
-        kd_vec_to(m->dd, rate);
-        turns_of_omega(x + 3, m->omega, rate + 3);
-        break;
-    default:
-        break;
-    }
-}
-
 static void copy_link(const kd_system *s, int i, const link_motion *parent, const link_motion *own, kd_state *x)
 {
     const kd_link *link = &s->tree.link[i];
@@ -561,11 +492,11 @@ static void copy_link(const kd_system *s, int i, const link_motion *parent, cons
     double         q[7] = {0}, rate[6] = {0};
     m.dd = kd_mat_tvec(&RA, kd_vec_sub(own->v, carried));
     m.omega = kd_mat_tvec(&own->R, kd_vec_sub(own->w, parent->w));
-    kd_joint_coordinates_of_pose(link->kind, &m.C, m.d, q);
-    rates_of(link->kind, &m, q, rate);
-    for (int k = 0; k < kd_tree_joint_positions(link->kind); k++)
+    kd_joint_coordinates_of_pose(&link->form, &m.C, m.d, q);
+    kd_joint_rates_of_motion(&link->form, &m.C, m.dd, m.omega, rate);
+    for (int k = 0; k < link->form.nposition; k++)
         if (s->p_of_x[link->position + k] >= 0) x->p[s->p_of_x[link->position + k]] = q[k];
-    for (int k = 0; k < kd_tree_joint_dofs(link->kind); k++)
+    for (int k = 0; k < link->form.ndof; k++)
         if (s->tree.dof_v[link->dof + k] >= 0) x->v[s->tree.dof_v[link->dof + k]] = rate[k];
 }
 

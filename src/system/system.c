@@ -27,9 +27,9 @@ static kd_status count_coordinates(kd_system *s)
     int np = 0;
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_link *link = &tree->link[i];
-        int            n = kd_tree_joint_positions(link->kind), ndof = kd_tree_joint_dofs(link->kind);
+        int            n = link->form.nposition;
         for (int k = 0; k < n; k++) {
-            bool scalar = n == ndof || (link->kind == KD_TREE_FREE && k < 3);
+            bool scalar = k < link->form.nscalars;
             if (scalar && tree->dof_v[link->dof + k] < 0) {
                 s->p_of_x[link->position + k] = -1;
                 continue;

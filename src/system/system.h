@@ -469,12 +469,10 @@ typedef struct kd_work {
 } kd_work;
 
 // topology.c: tree, links, design coordinates
-kd_tree_joint kd_tree_joint_of(kd_joint_kind kind);
-kd_status     kd_system_topology(kd_system *s) KD_NODISCARD;
-void          kd_system_place_links(kd_system *s);               // joints, inertias, design position
-int           kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
-void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
-void kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x);
+kd_status kd_system_topology(kd_system *s) KD_NODISCARD;
+void      kd_system_place_links(kd_system *s);               // joints, inertias, design position
+int       kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
+void      kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
 
 // parameters.c
 kd_status kd_system_prepare_parameters(kd_system *s) KD_NODISCARD; // when all is made

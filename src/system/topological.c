@@ -60,7 +60,7 @@ static bool order_unknowns(const kd_system *s, kd_topological *t)
     }
     for (int k = 0; k < n - 1; k++) {
         int link = order[k], dof = s->tree.link[link].dof;
-        for (int d = kd_tree_joint_dofs(s->tree.link[link].kind) - 1; d >= 0; d--) // the last dof carries the body
+        for (int d = s->tree.link[link].form.ndof - 1; d >= 0; d--) // the last dof carries the body
             if (s->tree.dof_v[dof + d] >= 0) t->place[s->tree.dof_v[dof + d]] = at++;
         for (int i = first[link]; i >= 0; i = next[i]) t->place[s->nv + i] = at++;
     }

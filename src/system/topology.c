@@ -12,21 +12,6 @@
 #include "core/text.h"
 #include "system/system.h"
 
-static const int joint_rows[KD_JOINT_KIND_COUNT] = {
-    [KD_FIXED] = 6,     [KD_REVOLUTE] = 5, [KD_PRISMATIC] = 5, [KD_SCREW] = 5, [KD_CYLINDRICAL] = 4,
-    [KD_UNIVERSAL] = 4, [KD_PLANAR] = 3,   [KD_SPHERICAL] = 3, [KD_FREE] = 0,  [KD_CARDAN] = 0};
-
-static const kd_tree_joint tree_kind[KD_JOINT_KIND_COUNT] = {
-    [KD_FIXED] = KD_TREE_FIXED,   [KD_REVOLUTE] = KD_TREE_REVOLUTE,       [KD_PRISMATIC] = KD_TREE_PRISMATIC,
-    [KD_SCREW] = KD_TREE_SCREW,   [KD_CYLINDRICAL] = KD_TREE_CYLINDRICAL, [KD_UNIVERSAL] = KD_TREE_UNIVERSAL,
-    [KD_PLANAR] = KD_TREE_PLANAR, [KD_SPHERICAL] = KD_TREE_SPHERICAL,     [KD_FREE] = KD_TREE_FREE,
-    [KD_CARDAN] = KD_TREE_CARDAN};
-
-kd_tree_joint kd_tree_joint_of(kd_joint_kind kind)
-{
-    return tree_kind[kind];
-}
-
 // Planning of the tree; nodes are bodies + 1, 0 is the ground.
 typedef struct plan {
     int  n;               // nodes
@@ -65,7 +50,7 @@ static int rows_of(const kd_joint_def *def)
 {
     int motions = 0;
     for (int i = 0; i < 6; i++) motions += def->motion[i] != NULL;
-    return joint_rows[def->kind] + motions + (def->cut == KD_CUT_NO ? 100 : 0);
+    return 6 - kd_joint_form_of(def->kind).ndof + motions + (def->cut == KD_CUT_NO ? 100 : 0);
 }
 
 // Joints that rub come before others: none of their rows is left out as redundant if another joint can close the loop.
@@ -187,15 +172,13 @@ static void number_links(plan *t)
 }
 
 // ---- links ----------------------------------------------------------------------------------------------------------
-// Turns of
-// both frames of a joint that is used from `to` to `from`, so that its coordinates keep their meaning: half a turn
-// about x for joints about z; x and z exchanged for the universal joint, whose coordinates exchange, too.
+// Turns of both frames of a joint that is used from `to` to `from`, so that its coordinates keep their meaning.
 static kd_mat3 reversal(kd_joint_kind kind)
 {
-    if (kind == KD_UNIVERSAL) return (kd_mat3){{0, 0, -1}, {0, -1, 0}, {-1, 0, 0}};
-    if (kind == KD_REVOLUTE || kind == KD_PRISMATIC || kind == KD_SCREW || kind == KD_CYLINDRICAL)
-        return (kd_mat3){{1, 0, 0}, {0, -1, 0}, {0, 0, -1}};
-    return kd_mat_identity();
+    const kd_joint_form form = kd_joint_form_of(kind);
+    kd_mat3             turn;
+    int                 other[6];
+    return kd_joint_reversal(&form, &turn, other) ? turn : kd_mat_identity();
 }
 
 // An anchor of a body as a frame of its link.
@@ -241,7 +224,7 @@ static void place_link(kd_system *s, int number)
     int             body = s->link_body[number], joint = s->link_joint[number];
     kd_link        *link = &s->tree.link[number];
     if (joint < 0) { // free, at the centre of mass, axes of the body
-        link->kind = KD_TREE_FREE;
+        link->kind = KD_FREE;
         link->E = kd_mat_identity();
         place_body(s, body, m->body[body].centre, kd_mat_identity());
     } else {
@@ -251,7 +234,7 @@ static void place_link(kd_system *s, int number)
         edge->reversed = j->from.body == body;
         const kd_anchor *parent = edge->reversed ? &j->to : &j->from, *child = edge->reversed ? &j->from : &j->to;
         kd_mat3          turn = edge->reversed ? reversal(j->def.kind) : kd_mat_identity();
-        link->kind = tree_kind[j->def.kind];
+        link->kind = j->def.kind;
         link->lead = j->def.pitch / (2.0 * KD_PI);
         kd_mat3 E;
         kd_anchor_in_link(s, parent, &link->r, &E);
@@ -262,8 +245,7 @@ static void place_link(kd_system *s, int number)
 }
 
 // ---- coordinates at the design position -----------------------------------------------------------------------------
-// World pose of a link's frame at the
-// design position.
+// World pose of a link's frame at the design position.
 static void design_pose(const kd_system *s, const int *link_body, int link, kd_vec3 *P, kd_mat3 *R)
 {
     if (link == 0) {
@@ -277,46 +259,6 @@ static void design_pose(const kd_system *s, const int *link_body, int link, kd_v
     *P = kd_vec_sub(b->r, kd_mat_vec(R, s->body_r[link_body[link]]));
 }
 
-// Coordinates of a joint from C, d: exact where the pose is one that the joint can reach.
-void kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x)
-{
-    double turn = atan2(C->x.y - C->y.x, C->x.x + C->y.y);
-    switch (kind) {
-    case KD_TREE_FIXED:
-    case KD_TREE_JOINT_COUNT:
-        break;
-    case KD_TREE_REVOLUTE:
-    case KD_TREE_SCREW:
-        x[0] = turn;
-        break;
-    case KD_TREE_PRISMATIC:
-        x[0] = d.z;
-        break;
-    case KD_TREE_CYLINDRICAL:
-        x[0] = turn, x[1] = d.z;
-        break;
-    case KD_TREE_UNIVERSAL:
-        x[0] = atan2(C->x.y, C->x.x), x[1] = atan2(C->y.z, C->z.z);
-        break;
-    case KD_TREE_PLANAR:
-        x[0] = d.x, x[1] = d.y, x[2] = turn;
-        break;
-    case KD_TREE_SPHERICAL:
-        kd_quat_to(kd_quat_of_matrix(C), x);
-        break;
-    case KD_TREE_FREE:
-        kd_vec_to(d, x);
-        kd_quat_to(kd_quat_of_matrix(C), x + 3);
-        break;
-    case KD_TREE_CARDAN: // the y axis is (-sin x3 cos x4, cos x3 cos x4, sin x4)
-        kd_vec_to(d, x);
-        x[3] = atan2(-C->y.x, C->y.y);
-        x[4] = atan2(C->y.z, hypot(C->y.x, C->y.y));
-        x[5] = atan2(-C->x.z, C->z.z);
-        break;
-    }
-}
-
 static void set_design(kd_system *s)
 {
     for (int i = 1; i < s->tree.nlinks; i++) {
@@ -328,21 +270,21 @@ static void set_design(kd_system *s)
         kd_mat3 RA = kd_mat_mul(&R0, &link->E);
         kd_vec3 rA = kd_vec_add(P0, kd_mat_vec(&R0, link->r));
         kd_mat3 C = kd_mat_tmul(&RA, &R);
-        kd_joint_coordinates_of_pose(link->kind, &C, kd_mat_tvec(&RA, kd_vec_sub(P, rA)), s->design + link->position);
+        kd_joint_coordinates_of_pose(&link->form, &C, kd_mat_tvec(&RA, kd_vec_sub(P, rA)), s->design + link->position);
     }
 }
 
 // ---- prescribed coordinates -----------------------------------------------------------------------------------------
-// dof of coordinate i of a
-// joint that is in the tree; -1: it is not one dof (planar joints used backwards).
+// dof of coordinate i of a joint that is in the tree; -1: it is not one dof (planar joints used backwards).
 int kd_edge_dof(const kd_system *s, int joint, int i)
 {
     const kd_tree_edge *edge = &s->edge[joint];
-    kd_joint_kind       kind = s->model->joint[joint].def.kind;
-    if (edge->link == 0 || kind == KD_SPHERICAL) return -1;
-    if (edge->reversed && (kind == KD_PLANAR || kind == KD_FREE || kind == KD_CARDAN)) return -1;
-    if (edge->reversed && kind == KD_UNIVERSAL) i = 1 - i;
-    return s->tree.link[edge->link].dof + i;
+    const kd_joint_form form = kd_joint_form_of(s->model->joint[joint].def.kind);
+    kd_mat3             turn;
+    int                 other[6];
+    if (edge->link == 0 || form.nscalars == 0) return -1;
+    if (!edge->reversed) return s->tree.link[edge->link].dof + i;
+    return kd_joint_reversal(&form, &turn, other) ? s->tree.link[edge->link].dof + other[i] : -1;
 }
 
 // Equations of motion have at least one coordinate: where all are prescribed, the last one stays, with a row.
@@ -359,7 +301,7 @@ static kd_status finish_tree(kd_system *s)
     int      ndof = 0;
     for (int i = 1; i < tree->nlinks; i++) {
         tree->link[i].dof = ndof;
-        ndof += kd_tree_joint_dofs(tree->link[i].kind);
+        ndof += kd_joint_form_of(tree->link[i].kind).ndof;
     }
     bool *prescribed = kd_cut_bool(&s->arena, ndof);
     if (!prescribed) return KD_ERR_MEMORY;

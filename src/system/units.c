@@ -39,22 +39,10 @@ static double length_of(const kd_model *m)
     return longest > 0 ? longest : spread(m);
 }
 
-// Is dof k of a joint a shift? (the table of tree.h)
-static bool is_shift(kd_tree_joint kind, int k)
+// Is dof or position k of a joint a shift?
+static bool is_shift(kd_joint_kind kind, int k)
 {
-    switch (kind) {
-    case KD_TREE_PRISMATIC:
-        return true;
-    case KD_TREE_CYLINDRICAL:
-        return k == 1;
-    case KD_TREE_PLANAR:
-        return k < 2;
-    case KD_TREE_FREE:
-    case KD_TREE_CARDAN:
-        return k < 3;
-    default:
-        return false;
-    }
+    return k < kd_joint_form_of(kind).nscalars && !kd_joint_turns(kind, k);
 }
 
 static void fill_units(const kd_system *s, double length, double *unit)
@@ -73,7 +61,7 @@ static void fill_position_units(const kd_system *s, double length, double *unit)
     for (int i = 0; unit && i < s->np; i++) unit[i] = 1.0;
     for (int l = 1; unit && l < tree->nlinks; l++) {
         const kd_link *link = &tree->link[l];
-        for (int k = 0; k < kd_tree_joint_positions(link->kind); k++) {
+        for (int k = 0; k < link->form.nposition; k++) {
             const int i = s->p_of_x[link->position + k];
             if (i >= 0 && is_shift(link->kind, k)) unit[i] = length;
         }
@@ -119,8 +107,8 @@ static double start_rate(const kd_model *m, double length)
         rate = fmax(rate, fmax(largest(b->velocity, 3) / length, largest(b->angular_velocity, 3)));
     }
     for (int i = 0; i < m->njoints; i++) {
-        const kd_tree_joint kind = kd_tree_joint_of(m->joint[i].def.kind);
-        for (int k = 0; k < kd_tree_joint_dofs(kind); k++)
+        const kd_joint_kind kind = m->joint[i].def.kind;
+        for (int k = 0; k < kd_joint_form_of(kind).ndof; k++)
             rate = fmax(rate, largest(&m->joint[i].def.v[k], 1) / (is_shift(kind, k) ? length : 1));
     }
     return rate;
@@ -132,10 +120,10 @@ static double spring_rate(const kd_model *m, double length)
     double stiffness = 0, mass = 0;
     for (int i = 0; i < m->nbodies; i++) mass = fmax(mass, m->body[i].def.mass);
     for (int i = 0; i < m->nforces; i++) {
-        const kd_force     *f = &m->force[i];
-        const kd_tree_joint kind = f->joint < 0 ? KD_TREE_FIXED : kd_tree_joint_of(m->joint[f->joint].def.kind);
-        const kd_units      units = kd_force_element((int)f->def.kind)->units;
-        const bool turn = units == KD_UNITS_OF_TURN || (f->joint >= 0 && !is_shift(kind, f->def.coordinate - 1));
+        const kd_force *f = &m->force[i];
+        const kd_units  units = kd_force_element((int)f->def.kind)->units;
+        const bool      along = f->joint >= 0 && is_shift(m->joint[f->joint].def.kind, f->def.coordinate - 1);
+        const bool      turn = units == KD_UNITS_OF_TURN || (f->joint >= 0 && !along);
         if (!kd_forces[f->def.kind]->stiffness) continue;
         stiffness = fmax(stiffness, fabs(kd_forces[f->def.kind]->stiffness(&f->def)) / (turn ? length * length : 1));
     }

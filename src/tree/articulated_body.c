@@ -142,10 +142,10 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     const kd_axis       *axis = c->m->axis;
     const kd_joint_state own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
     // bias c of the joint
-    kd_v6        bias = kd_joint_bias(l, &parent, &own, axis + l->dof, c->dx + l->dof);
+    kd_v6        bias = kd_joint_bias(l, &parent, &own, axis, c->dx + l->dof);
     const double J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
     // dofs one by one, last first; prescribed ones add S ddx to c
-    for (int k = l->dof + kd_joint_dofs(l->kind) - 1; k >= l->dof; k--) {
+    for (int k = l->dof + l->form.ndof - 1; k >= l->dof; k--) {
         if (tree->dof_v[k] < 0) { // known: part of the bias
             bias.w = kd_v3_axpy(bias.w, c->ddx[k], kd_v3_load(&axis[k].w));
             bias.u = kd_v3_axpy(bias.u, c->ddx[k], kd_v3_load(&axis[k].u));
@@ -196,7 +196,7 @@ static int climb(const climb_context *c)
             if (l[1].end < l->end) articulated_add(&b, &sum[i]);
         }
         // its joint gives way
-        if (l->kind != KD_TREE_REVOLUTE || tree->dof_v[l->dof] < 0) {
+        if (!l->form.hinge || tree->dof_v[l->dof] < 0) {
             articulated copy = b;
             const int   bad = climb_link(c, i, &copy);
             if (bad >= 0) return bad;
@@ -239,12 +239,12 @@ static void descend(const climb_context *c, double *ddx)
         dv = kd_v3_add(kd_v3_add(dv_l, kd_v3_load(&bias->u)), kd_v3_cross(dw_l, d));
         dw = kd_v3_add(dw_l, kd_v3_load(&bias->w));
         // ddx = u - V'a, a += S ddx
-        if (l->kind == KD_TREE_REVOLUTE && tree->dof_v[l->dof] >= 0) {
+        if (l->form.hinge && tree->dof_v[l->dof] >= 0) {
             const double a = e->u - kd_v3_dot2(kd_v3_load(&e->Vw), dw_l, kd_v3_load(&e->Vu), dv_l);
             dw = kd_v3_axpy(dw, a, kd_v3_load(&own->R.z));
             ddx[l->dof] = a;
         } else {
-            for (int k = l->dof; k < l->dof + kd_joint_dofs(l->kind); k++, e++) {
+            for (int k = l->dof; k < l->dof + l->form.ndof; k++, e++) {
                 if (tree->dof_v[k] < 0) continue;
                 ddx[k] = e->u - kd_v3_dot2(kd_v3_load(&e->Vw), dw, kd_v3_load(&e->Vu), dv);
                 dw = kd_v3_axpy(dw, ddx[k], kd_v3_load(&m->axis[k].w));

@@ -26,20 +26,22 @@ static void find_runs(const kd_tree *tree, struct kd_tree_work *w)
     }
 }
 
-// angles in x; w->angle NULL: only count them
+// angles in x, one for each letter that turns; w->angle NULL: only count them
 static void find_angles(const kd_tree *tree, struct kd_tree_work *w)
 {
-    static const struct {
-        int count, first;
-    } angles[KD_TREE_JOINT_COUNT] = {
-        [KD_TREE_REVOLUTE] = {1, 0},  [KD_TREE_SCREW] = {1, 0},  [KD_TREE_CYLINDRICAL] = {1, 0},
-        [KD_TREE_UNIVERSAL] = {2, 0}, [KD_TREE_PLANAR] = {1, 2}, [KD_TREE_CARDAN] = {3, 3}};
-    w->nangles = 0;
+    w->nangles = w->nhalves = 0;
     for (int i = 0; i < tree->nlinks; i++) {
         const kd_link *l = &tree->link[i];
         if (w->angle) w->first_angle[i] = w->nangles;
-        for (int k = 0; k < angles[l->kind].count; k++, w->nangles++)
-            if (w->angle) w->angle[w->nangles] = l->position + angles[l->kind].first + k;
+        for (const kd_letter *letter = l->form.word; letter->motion; letter++) {
+            if (!kd_letter_turns(letter)) continue;
+            if (w->angle) w->angle[w->nangles] = l->position + letter->coordinate;
+            if (letter->scale == KD_HALF) {
+                if (w->angle) w->half[w->nhalves] = w->nangles;
+                w->nhalves++;
+            }
+            w->nangles++;
+        }
     }
 }
 
@@ -60,6 +62,7 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     w->cosine = kd_cut_double(arena, rounded);
     w->angle = kd_cut_int(arena, w->nangles);
     w->first_angle = kd_cut_int(arena, tree->nlinks);
+    w->half = kd_cut_int(arena, w->nhalves);
     w->bias = kd_arena_cut(arena, nlinks + 1, sizeof *w->bias);
     w->given = cut_aligned(arena, nlinks, KD_GIVEN_SIZE);
     w->eliminated = kd_arena_cut(arena, ndof + 1, sizeof *w->eliminated);
@@ -73,11 +76,11 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
 
 kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *m)
 {
-    const size_t         nlinks = (size_t)tree->nlinks, ndof = (size_t)tree->ndof;
+    const size_t         nlinks = (size_t)tree->nlinks, naxes = (size_t)tree->naxes;
     struct kd_tree_work *w = kd_arena_cut(arena, 1, sizeof *w);
     *m = (kd_motion){
         .link = kd_arena_cut(arena, nlinks + 1, sizeof *m->link), // one more: see vector.h
-        .axis = kd_arena_cut(arena, ndof + 1, sizeof *m->axis),
+        .axis = kd_arena_cut(arena, naxes + 1, sizeof *m->axis),
         .reaction = kd_arena_cut(arena, nlinks + 1, sizeof *m->reaction),
         .work = w,
     };

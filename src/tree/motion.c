@@ -5,13 +5,13 @@
 
 // ---- position ------------------------------------------------------------------------------------------------------
 
-// any joint
+// any joint; all: the motions of the tree
 static void place_link(const kd_link *l, const double *x, const double *c, const double *s,
-                       const kd_link_motion *parent, kd_axis *axis, kd_link_motion *own)
+                       const kd_link_motion *parent, kd_axis *all, kd_link_motion *own)
 {
     kd_mat3 R = kd_mat_mul(&parent->R, &l->E);
     kd_vec3 P = kd_vec_add(parent->P, kd_mat_vec(&parent->R, l->r));
-    kd_joint_place(l, x, c, s, axis, &R, &P);
+    kd_joint_place(&l->form, l->lead, x, c, s, all + l->dof, all + l->letter, &R, &P);
     own->R = R;
     own->P = P;
 }
@@ -27,8 +27,8 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
         kd_link_motion *own = &m->link[i];
         const double   *c = work->cosine + work->first_angle[i], *s = work->sine + work->first_angle[i];
         // R = R_l E C(x), P = P_l + R_l (r + E d(x)); a turn about z at once
-        if (l->kind != KD_TREE_REVOLUTE) {
-            place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis + l->dof, own);
+        if (!l->form.hinge) {
+            place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
             R = kd_m3_load(&own->R);
             P = kd_v3_load(&own->P);
             continue;
@@ -71,10 +71,10 @@ void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
         P = kd_v3_load(&own->P);
         // v_l + w_l x d, then the joint
         v = kd_v3_add(v, kd_v3_cross(w, kd_v3_sub(P, P_l)));
-        if (l->kind == KD_TREE_REVOLUTE) {
+        if (l->form.hinge) {
             w = kd_v3_axpy(w, dx[l->dof], kd_v3_load(&own->R.z));
         } else {
-            for (int k = l->dof; k < l->dof + kd_joint_dofs(l->kind); k++) {
+            for (int k = l->dof; k < l->dof + l->form.ndof; k++) {
                 w = kd_v3_axpy(w, dx[k], kd_v3_load(&m->axis[k].w));
                 v = kd_v3_axpy(v, dx[k], kd_v3_load(&m->axis[k].u));
             }
@@ -103,13 +103,13 @@ void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const doubl
         }
         own = kd_joint_state_of(link);
         // the parent's acceleration at P with the bias, then S ddx
-        const kd_v6 bias = kd_joint_bias(l, &parent, &own, m->axis + l->dof, dx + l->dof);
+        const kd_v6 bias = kd_joint_bias(l, &parent, &own, m->axis, dx + l->dof);
         dv = kd_v3_add(kd_v3_add(dv, bias.u), kd_v3_cross(dw, kd_v3_sub(own.P, parent.P)));
         dw = kd_v3_add(dw, bias.w);
-        if (l->kind == KD_TREE_REVOLUTE) {
+        if (l->form.hinge) {
             dw = kd_v3_axpy(dw, ddx[l->dof], kd_v3_load(&link->R.z));
         } else {
-            for (int k = l->dof; k < l->dof + kd_joint_dofs(l->kind); k++) {
+            for (int k = l->dof; k < l->dof + l->form.ndof; k++) {
                 dw = kd_v3_axpy(dw, ddx[k], kd_v3_load(&m->axis[k].w));
                 dv = kd_v3_axpy(dv, ddx[k], kd_v3_load(&m->axis[k].u));
             }

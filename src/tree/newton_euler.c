@@ -44,10 +44,10 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
         kd_v3_store(&reaction->N, f.w);
         kd_v3_store(&reaction->F, f.u);
         // tau = S' f
-        if (l->kind == KD_TREE_REVOLUTE)
+        if (l->form.hinge)
             tau[l->dof] = kd_v3_dot(kd_v3_load(&own->R.z), f.w);
         else
-            for (int k = l->dof; k < l->dof + kd_joint_dofs(l->kind); k++)
+            for (int k = l->dof; k < l->dof + l->form.ndof; k++)
                 tau[k] = kd_v3_dot2(kd_v3_load(&m->axis[k].w), f.w, kd_v3_load(&m->axis[k].u), f.u);
         // to the parent, about its point
         f = carry_force(f, kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&m->link[l->parent].P)));

@@ -167,17 +167,92 @@ static void write_column(const output *o, const column *c, int i, int l, int spl
     kd_rows_dot9(tree->nv, work->IS, &c->T, work->BS, &c->S.w.v, split, end, v + rows);
 }
 
-static inline bool is_turn_of_quaternion(kd_tree_joint kind, int k)
+// ---- words that fold -----------------------------------------------------------------------------------------------
+// A coordinate moves several letters: its column is the sum of theirs. Among the dofs of the joint itself, letters that
+// stand before a letter do not see it move, it and those behind it are carried along.
+
+static inline kd_v6 six_get(const kd_six *a)
 {
-    return kind == KD_TREE_SPHERICAL || (kind == KD_TREE_FREE && k >= 3);
+    return (kd_v6){kd_v3_load(&a->w.v), kd_v3_load(&a->u.v)};
 }
+static inline double dot6(kd_v6 a, kd_v6 b)
+{
+    return kd_v3_dot2(a.w, b.w, a.u, b.u);
+}
+
+// column of a letter, and Ic S, Bc'S of its row
+typedef struct letter_column {
+    column c;
+    kd_v6  IS;
+    kd_v3  BS;
+} letter_column;
+
+static inline void fill_letters(const output *o, const subtree *s, double trace, int i, kd_v3 r, kd_v3 r_l,
+                                letter_column *letter)
+{
+    const kd_link *l = &o->tree->link[i];
+    kd_v6          v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    for (int k = 0; k < l->form.nletters; k++) {
+        const int   dof = l->dof + l->form.word[k].coordinate;
+        const kd_v6 S = kd_rows_motion(&o->m->axis[l->letter + k], r), Z = cross6(v, S);
+        fill_column(s, trace, S, Z, add6(cross6(a, S), cross6(v, Z)), add6(Z, Z), &letter[k].c);
+        letter[k].IS = inertia_times(s, S, &letter[k].c.S);
+        letter[k].BS = coriolis_transposed(s, trace, S);
+        v = axpy6(v, o->dx[dof], S);
+        a = axpy6(axpy6(a, o->ddx[dof], S), o->dx[dof], Z);
+    }
+}
+
+// letter a as a row, letter b as a column
+static inline void add_letters(const letter_column *a, const letter_column *b, bool before, double *p, double *v)
+{
+    const kd_v6 S = six_get(&a->c.S);
+    *p += before ? dot6(S, six_get(&b->c.above_p))
+                 : dot6(a->IS, six_get(&b->c.A)) + kd_v3_dot(a->BS, kd_v3_load(&b->c.Z.w.v));
+    *v += before ? dot6(S, six_get(&b->c.above_v))
+                 : dot6(a->IS, six_get(&b->c.T)) + kd_v3_dot(a->BS, kd_v3_load(&b->c.S.w.v));
+}
+
+static void write_folded(const output *o, const subtree *s, double trace, int i, kd_v3 r, kd_v3 r_l)
+{
+    const kd_tree   *tree = o->tree;
+    const kd_link   *l = &tree->link[i];
+    const kd_letter *word = l->form.word;
+    const int        n = l->form.nletters, own = tree->link_v[i], end = tree->link_v[i + 1];
+    letter_column    letter[KD_MAX_LETTERS];
+    fill_letters(o, s, trace, i, r, r_l, letter);
+    for (int place = own; place < end; place++) {
+        const int coordinate = tree->v_dof[place] - l->dof;
+        kd_v6     S = {kd_v3_zero(), kd_v3_zero()}, Z = S, A = S, T = S;
+        column    c;
+        for (int k = 0; k < n; k++) {
+            if (word[k].coordinate != coordinate) continue;
+            S = add6(S, six_get(&letter[k].c.S));
+            Z = add6(Z, six_get(&letter[k].c.Z));
+            A = add6(A, six_get(&letter[k].c.A));
+            T = add6(T, six_get(&letter[k].c.T));
+        }
+        fill_column(s, trace, S, Z, A, T, &c);
+        write_column(o, &c, i, place, end);
+        // the rows of the joint itself once more, letter by letter
+        for (int row = own; row < end; row++) {
+            const int at = tree->column[place] + o->m->work->above[i] + row - own;
+            o->by_position[at] = o->by_velocity[at] = 0.0;
+            for (int k = 0; k < n; k++)
+                for (int b = 0; b < n; b++)
+                    if (l->dof + word[k].coordinate == tree->v_dof[row] && word[b].coordinate == coordinate)
+                        add_letters(&letter[k], &letter[b], k < b, &o->by_position[at], &o->by_velocity[at]);
+        }
+    }
+}
+
+// ---- links ---------------------------------------------------------------------------------------------------------
 
 // dofs of the quaternion (the last ones of the joint) that are not prescribed
 static int count_turns_in_v(const kd_tree *tree, const kd_link *l)
 {
     int count = 0;
-    for (int k = 0; k < kd_joint_dofs(l->kind); k++)
-        count += is_turn_of_quaternion(l->kind, k) && tree->dof_v[l->dof + k] >= 0;
+    for (int k = l->form.nscalars; k < l->form.ndof; k++) count += tree->dof_v[l->dof + k] >= 0;
     return count;
 }
 
@@ -189,11 +264,11 @@ static void write_link(const output *o, const subtree *s, double trace, int i, k
     const int      turns = count_turns_in_v(tree, l);
     const kd_v6    own = velocity_at(&o->m->link[i], r);
     kd_v6          v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
-    for (int k = 0; k < kd_joint_dofs(l->kind); k++) {
+    for (int k = 0; k < l->form.ndof; k++) {
         // S, Z = v x S, A = a x S + v x Z of what carries the dof
         const int   dof = l->dof + k, place = tree->dof_v[dof];
         const kd_v6 S = kd_rows_motion(&o->m->axis[dof], r), Z = cross6(v, S), A = add6(cross6(a, S), cross6(v, Z));
-        const bool  quaternion = is_turn_of_quaternion(l->kind, k);
+        const bool  quaternion = k >= l->form.nscalars;
         const int   split = quaternion ? tree->link_v[i + 1] - turns : place + 1;
         if (place >= 0) {
             column c;
@@ -220,8 +295,8 @@ static inline void write_single(const output *o, const subtree *s, double trace,
     write_column(o, &c, i, place, place + 1);
 }
 
-// From the tips to the ground: what the rows below need is there when a column is written.
-// Sums as in articulated_body.c.
+// From the tips to the ground: what the rows below need is there when a column is written. Sums as in
+// articulated_body.c.
 void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,
                                         double *by_position, double *by_velocity)
 {
@@ -249,12 +324,14 @@ void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const
             kd_rows_put(work->IS, tree->nv, k, inertia_times(&s, S, &S6));
             kd_v3_scatter(work->BS + k, tree->nv, coriolis_transposed(&s, trace, S));
         }
-        // its own columns
-        if (kd_joint_dofs(l->kind) == 1) {
+        if (l->form.ndof == 1) {
             write_single(&o, &s, trace, i, r, r_l);
         } else {
             const subtree copy = s; // s itself stays at hand
-            write_link(&o, &copy, trace, i, r, r_l);
+            if (l->form.folds)
+                write_folded(&o, &copy, trace, i, r, r_l);
+            else
+                write_link(&o, &copy, trace, i, r, r_l);
         }
         // to the parent
         if (l->parent == i - 1)

@@ -17,18 +17,32 @@ static int common_ancestor(const kd_tree *tree, int a, int b)
     return a;
 }
 
-static int count_dofs(const kd_tree *tree, int link, int ancestor)
+static int steps_of(const kd_link *link)
+{
+    return link->form.folds ? link->form.nletters : link->form.ndof;
+}
+
+static int count_steps(const kd_tree *tree, int link, int ancestor)
 {
     int n = 0;
-    for (; link != ancestor; link = tree->link[link].parent) n += kd_tree_joint_dofs(tree->link[link].kind);
+    for (; link != ancestor; link = tree->link[link].parent) n += steps_of(&tree->link[link]);
     return n;
+}
+
+// step k of a joint, from its parent on
+static kd_step step_over(const kd_link *link, int k, int sign)
+{
+    const kd_joint_form *f = &link->form;
+    if (f->folds) return (kd_step){.dof = link->dof + f->word[k].coordinate, .axis = link->letter + k, .sign = sign};
+    return (kd_step){
+        .dof = link->dof + k, .axis = link->dof + k, .sign = sign, .carried = sign > 0 && k >= f->nscalars};
 }
 
 // Does a dof belong to the quaternion of its joint?
 static bool is_rotation(const kd_tree *tree, int dof)
 {
     const kd_link *link = &tree->link[tree->dof_link[dof]];
-    return link->kind == KD_TREE_SPHERICAL || (link->kind == KD_TREE_FREE && dof >= link->dof + 3);
+    return dof >= link->dof + link->form.nscalars;
 }
 
 static bool same_block(const kd_tree *tree, int dof1, int dof2)
@@ -39,23 +53,17 @@ static bool same_block(const kd_tree *tree, int dof1, int dof2)
 bool kd_pair_path(const kd_tree *tree, kd_pair *pair, kd_arena *arena)
 {
     int ancestor = common_ancestor(tree, pair->a, pair->b);
-    int na = count_dofs(tree, pair->a, ancestor), nb = count_dofs(tree, pair->b, ancestor);
+    int na = count_steps(tree, pair->a, ancestor), nb = count_steps(tree, pair->b, ancestor);
     pair->nsteps = na + nb;
     pair->step = kd_arena_cut(arena, (size_t)(na + nb), sizeof *pair->step);
     if (!pair->step) return false;
 
     int at = 0;
-    for (int i = pair->a; i != ancestor; i = tree->link[i].parent) { // up: the last dof of each joint comes first
-        int first = tree->link[i].dof;
-        for (int dof = first + kd_tree_joint_dofs(tree->link[i].kind) - 1; dof >= first; dof--)
-            pair->step[at++] = (kd_step){.dof = dof, .sign = -1, .carried = false};
-    }
+    for (int i = pair->a; i != ancestor; i = tree->link[i].parent) // up: the last dof of each joint comes first
+        for (int k = steps_of(&tree->link[i]) - 1; k >= 0; k--) pair->step[at++] = step_over(&tree->link[i], k, -1);
     at = na + nb;
-    for (int i = pair->b; i != ancestor; i = tree->link[i].parent) { // down, filled from the end
-        int first = tree->link[i].dof;
-        for (int dof = first + kd_tree_joint_dofs(tree->link[i].kind) - 1; dof >= first; dof--)
-            pair->step[--at] = (kd_step){.dof = dof, .sign = 1, .carried = is_rotation(tree, dof)};
-    }
+    for (int i = pair->b; i != ancestor; i = tree->link[i].parent) // down, filled from the end
+        for (int k = steps_of(&tree->link[i]) - 1; k >= 0; k--) pair->step[--at] = step_over(&tree->link[i], k, 1);
     // places in v; dofs of one quaternion share a block
     for (int k = 0, block = 0; k < pair->nsteps; k++) {
         pair->step[k].v = tree->dof_v[pair->step[k].dof];

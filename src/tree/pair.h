@@ -19,9 +19,10 @@
 
 #include "tree/tree.h"
 
-// One dof on the way from a to b.
+// One dof on the way from a to b, or one letter of a word that folds: then several steps have the same dof.
 typedef struct kd_step {
     int  dof;
+    int  axis;    // its motion in kd_motion.axis
     int  v;       // its place in v; -1: prescribed
     int  sign;    // +1: between the common ancestor and b; -1: between a and the common ancestor
     int  block;   // number of the block: dofs of one spherical joint share it, all others have their own; rising

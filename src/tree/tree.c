@@ -4,29 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-static const struct {
-    int dofs, positions;
-} joints[KD_TREE_JOINT_COUNT] = {
-    [KD_TREE_FIXED] = {0, 0},  [KD_TREE_REVOLUTE] = {1, 1},    [KD_TREE_PRISMATIC] = {1, 1},
-    [KD_TREE_SCREW] = {1, 1},  [KD_TREE_CYLINDRICAL] = {2, 2}, [KD_TREE_UNIVERSAL] = {2, 2},
-    [KD_TREE_PLANAR] = {3, 3}, [KD_TREE_SPHERICAL] = {3, 4},   [KD_TREE_FREE] = {6, 7},
-    [KD_TREE_CARDAN] = {6, 6},
-};
-
-int kd_tree_joint_dofs(kd_tree_joint kind)
-{
-    return joints[kind].dofs;
-}
-int kd_tree_joint_positions(kd_tree_joint kind)
-{
-    return joints[kind].positions;
-}
-
-int kd_tree_joint_scalars(kd_tree_joint kind)
-{
-    return kd_tree_joint_dofs(kind) - 3 * (kd_tree_joint_positions(kind) - kd_tree_joint_dofs(kind));
-}
-
 // ---- numbering -----------------------------------------------------------------------------------------------------
 
 // end of every subtree; false: not depth first, i.e. a parent is not on the way from the link before to the ground
@@ -50,15 +27,22 @@ static bool find_ends(kd_tree *tree)
 // first dof and first position of every link, and their number
 static bool number_dofs(kd_tree *tree)
 {
-    tree->link[0].kind = KD_TREE_FIXED;
+    tree->link[0].kind = KD_FIXED;
     tree->ndof = tree->nposition = 0;
     for (int i = 0; i < tree->nlinks; i++) {
         kd_link *l = &tree->link[i];
-        if (l->kind < 0 || l->kind >= KD_TREE_JOINT_COUNT) return false;
+        if (l->kind < 0 || l->kind >= KD_JOINT_KIND_COUNT) return false;
         l->dof = tree->ndof;
         l->position = tree->nposition;
-        tree->ndof += joints[l->kind].dofs;
-        tree->nposition += joints[l->kind].positions;
+        l->form = kd_joint_form_of(l->kind);
+        tree->ndof += l->form.ndof;
+        tree->nposition += l->form.nposition;
+    }
+    tree->naxes = tree->ndof;
+    for (int i = 0; i < tree->nlinks; i++) {
+        kd_link *l = &tree->link[i];
+        l->letter = tree->naxes;
+        if (l->form.folds) tree->naxes += l->form.nletters;
     }
     return true;
 }
@@ -69,7 +53,7 @@ static void number_velocities(kd_tree *tree, const bool *prescribed)
     for (int i = 0; i < tree->nlinks; i++) {
         const kd_link *l = &tree->link[i];
         tree->link_v[i] = tree->nv;
-        for (int k = l->dof; k < l->dof + joints[l->kind].dofs; k++) {
+        for (int k = l->dof; k < l->dof + l->form.ndof; k++) {
             tree->dof_link[k] = i;
             tree->dof_v[k] = prescribed && prescribed[k] ? -1 : tree->nv;
             if (tree->dof_v[k] >= 0) tree->v_dof[tree->nv++] = k;
@@ -149,21 +133,15 @@ void kd_tree_release(kd_tree *tree)
 
 // ---- positions -----------------------------------------------------------------------------------------------------
 
-// first entry of the quaternion in the positions and in the dofs of a joint; -1: none
-static int quaternion_place(kd_tree_joint kind)
-{
-    return kind == KD_TREE_SPHERICAL ? 0 : kind == KD_TREE_FREE ? 3 : -1;
-}
-
 void kd_tree_oplus(const kd_tree *tree, const double *x, const double *e, double *out)
 {
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_link *l = &tree->link[i];
         const double  *xi = x + l->position, *ei = e + l->dof;
         double        *oi = out + l->position;
-        const int      q = quaternion_place(l->kind), scalars = q < 0 ? joints[l->kind].dofs : q;
-        for (int k = 0; k < scalars; k++) oi[k] = xi[k] + ei[k];
-        if (q >= 0) kd_quat_to(kd_quat_mul(kd_quat_of(xi + q), kd_quat_exp(kd_vec_of(ei + q))), oi + q);
+        const int      q = l->form.nscalars;
+        for (int k = 0; k < q; k++) oi[k] = xi[k] + ei[k];
+        if (l->form.ball) kd_quat_to(kd_quat_mul(kd_quat_of(xi + q), kd_quat_exp(kd_vec_of(ei + q))), oi + q);
     }
 }
 
@@ -174,9 +152,9 @@ void kd_tree_rates(const kd_tree *tree, const double *x, const double *dx, doubl
         const kd_link *l = &tree->link[i];
         const double  *di = dx + l->dof;
         double        *oi = out + l->position;
-        const int      q = quaternion_place(l->kind), scalars = q < 0 ? joints[l->kind].dofs : q;
-        for (int k = 0; k < scalars; k++) oi[k] = di[k];
-        if (q >= 0) {
+        const int      q = l->form.nscalars;
+        for (int k = 0; k < q; k++) oi[k] = di[k];
+        if (l->form.ball) {
             const kd_quat half = {0, 0.5 * di[q], 0.5 * di[q + 1], 0.5 * di[q + 2]};
             kd_quat_to(kd_quat_mul(kd_quat_of(x + l->position + q), half), oi + q);
         }

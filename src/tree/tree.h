@@ -6,23 +6,14 @@
 //
 //     R_i = R_l E C(x),   P_i = P_l + R_l (r + E d(x)),   l = parent
 //
-// Each joint is a sequence of scalar motions ("dofs"), in the order of the list; earlier ones carry later ones:
-//
-//     kind         C              d             dofs
-//     fixed        I              0             none
-//     revolute     Rz(x0)         0             turn about z
-//     prismatic    I              (0,0,x0)      shift along z
-//     screw        Rz(x0)         (0,0,k x0)    turn about z, k = lead per radian
-//     cylindrical  Rz(x0)         (0,0,x1)      turn about z, shift along z
-//     universal    Rz(x0) Rx(x1)  0             turn about z of A, turn about x of B
-//     planar       Rz(x2)         (x0,x1,0)     shifts along x and y of A, turn about z
-//     spherical    R(x0..x3)      0             quaternion; dofs: angular velocity in the axes of B
-//     free         R(x3..x6)      (x0,x1,x2)    shifts in the axes of A, then angular velocity in the axes of B
-//     cardan       Rz Rx Ry       (x0,x1,x2)    shifts in the axes of A, turns x3 about z, x4 about x, x5 about y
-//
-// x has 7 numbers for 6 dofs in a free joint (4 for 3 in a spherical one). A position is moved by an increment of the
+// Each joint is a word of elementary motions (joint/joint.h), and its coordinates are scalar motions ("dofs"), later
+// ones carried by earlier ones; a ball behind them has a quaternion and three dofs, the angular velocity in the axes of
+// B. x has 7 numbers for 6 dofs in a free joint (4 for 3 in a spherical one). A position is moved by an increment of the
 // dofs: x + e for scalars, x * exp(e) for quaternions. A dof may be prescribed by a function of time: the kernels treat
 // it like the others, only its acceleration is known (articulated body) and it has no row in v (composite body).
+//
+// A word that folds has a dof that is the sum of two motions with others between them. Its axis is that sum; derivatives
+// along the coordinates go letter by letter, over the motions of the letters, which stand behind those of the dofs.
 //
 // All results are in world axes; vectors of link i refer to its point P_i. Accelerations are those of the points, with
 // gravity as the acceleration -g of the ground: in kd_motion.link[0].dv. Notation and method: docs/methods/tree.md
@@ -32,34 +23,19 @@
 #include <kardan/base.h>
 
 #include "core/memory.h"
+#include "joint/joint.h"
 #include "math/space.h"
-
-typedef enum kd_tree_joint {
-    KD_TREE_FIXED,
-    KD_TREE_REVOLUTE,
-    KD_TREE_PRISMATIC,
-    KD_TREE_SCREW,
-    KD_TREE_CYLINDRICAL,
-    KD_TREE_UNIVERSAL,
-    KD_TREE_PLANAR,
-    KD_TREE_SPHERICAL,
-    KD_TREE_FREE,
-    KD_TREE_CARDAN,
-    KD_TREE_JOINT_COUNT
-} kd_tree_joint;
-
-int kd_tree_joint_dofs(kd_tree_joint kind);      // 0 1 1 1 2 2 3 3 6 6
-int kd_tree_joint_positions(kd_tree_joint kind); // 0 1 1 1 2 2 3 4 7 6
-int kd_tree_joint_scalars(kd_tree_joint kind);   // 0 1 1 1 2 2 3 0 3 6: dofs before those of a quaternion
 
 typedef struct kd_link {
     int           parent; // 0: ground
     int           end;    // one past the last link of the subtree; filled by kd_tree_finish
-    kd_tree_joint kind;
+    kd_joint_kind kind;
+    kd_joint_form form;          // of the kind; filled by kd_tree_finish
     int           dof, position; // first dof, first entry of x; filled by kd_tree_finish
+    int           letter;        // first of its letters in kd_motion.axis, of words that fold; filled by kd_tree_finish
     kd_mat3       E;             // axes of frame A in the parent's axes
     kd_vec3       r;             // origin of A in the parent's frame
-    double        lead;          // [m/rad], screw only
+    double        lead;          // [m/rad], of words with a lead only
     double        mass;
     kd_vec3       centre;  // centre of mass in the link's frame
     kd_sym3       inertia; // about P, in the link's axes
@@ -72,6 +48,7 @@ typedef struct kd_tree {
     int      nlinks;    // with the ground: link[0 .. nlinks-1]
     int      ndof;      // scalar motions of all joints
     int      nposition; // numbers in x
+    int      naxes;     // motions: of the dofs, then of the letters of words that fold
     int      nv;        // dofs that are not prescribed
     kd_link *link;      // (nlinks)
     bool     bare;      // no pattern is wanted
@@ -99,10 +76,6 @@ typedef struct kd_link_motion {
     kd_vec3 dw, dv; // acceleration: of the frame, of the point P, relative to free fall
 } kd_link_motion;
 
-typedef struct kd_axis { // what one dof does to its link at unit rate: turn w, velocity u of P_i
-    kd_vec3 w, u;
-} kd_axis;
-
 typedef struct kd_wrench { // moment about P_i, force
     kd_vec3 N, F;
 } kd_wrench;
@@ -110,7 +83,7 @@ typedef struct kd_wrench { // moment about P_i, force
 // One thread's motion of a tree.
 typedef struct kd_motion {
     kd_link_motion      *link;     // (nlinks)
-    kd_axis             *axis;     // (ndof)
+    kd_axis             *axis;     // (naxes) what each does to its link at unit rate: turn w, velocity u of P_i
     kd_wrench           *reaction; // (nlinks) on the link by its joint; filled by kd_tree_residual
     struct kd_tree_work *work;     // private to the algorithms
 } kd_motion;

@@ -26,8 +26,10 @@ enum { KD_GIVEN_SIZE = 12 * 4 * sizeof(double) }; // of the largest struct that 
 struct kd_tree_work {
     bool           avx2;
     int            nangles;
-    int           *angle;                  // (nangles) places in x of the angles that need sine and cosine
-    int           *first_angle;            // (nlinks)
+    int           *angle;       // (nangles) places in x of the angles that need sine and cosine
+    int           *first_angle; // (nlinks)
+    int            nhalves;
+    int           *half;                   // (nhalves) those of which half the coordinate counts
     double        *angles, *sine, *cosine; // (nangles, rounded up to four)
     kd_axis       *bias;                   // (nlinks) acceleration of link i beyond that of its parent and S ddx
     void          *given;      // (nlinks) sum of what the children of a link give to it, see articulated_body.c

@@ -21,6 +21,9 @@ static const kd_measure kinds[] = {
     {KD_MEASURE_TILT, .i = 1, .j = 0, .turns = -1},
     {KD_MEASURE_TILT, .i = 2, .j = 1, .turns = -1},
     {KD_MEASURE_TILT, .i = 2, .j = 0, .turns = -1},
+    {KD_MEASURE_BEND, .i = 0, .sine = {0, 1, 1}, .turns = -1},
+    {KD_MEASURE_BEND, .i = 1, .sine = {0, 1, 1}, .turns = -1},
+    {KD_MEASURE_BEND, .i = 1, .sine = {2, 1, 1}, .turns = -1},
     {KD_MEASURE_TURN, .i = 1, .turns = -1},
     {KD_MEASURE_OWN_TURN, .i = 2, .turns = -1},
     {KD_MEASURE_OWN_SHIFT, .i = 1, .turns = -1},
@@ -39,6 +42,7 @@ static bool is_regular(const kd_measure *m, const kd_relative *rel)
 {
     if (m->kind == KD_MEASURE_PITCH) return hypot(rel->C.y.z, rel->C.z.z) > 0.3;
     if (m->kind == KD_MEASURE_ROTATION) return rel->C.x.x + rel->C.y.y + rel->C.z.z > -0.9;
+    if (m->kind == KD_MEASURE_BEND) return rel->C.x.x + rel->C.y.y + rel->C.z.z > -0.7;
     if (m->kind == KD_MEASURE_TILT) return (m->j == 0 ? rel->C.x.x : m->j == 1 ? rel->C.y.y : rel->C.z.z) > -0.9;
     if (m->kind != KD_MEASURE_ANGLE) return true;
     const double entry[3][3] = {{rel->C.x.x, rel->C.y.x, rel->C.z.x},
@@ -87,7 +91,7 @@ static void test_along_dofs(void **state)
         couple_go(&c);
         for (int k = 0; k < KINDS; k++)
             for (int l = 0; l < c.pair.nsteps && is_regular(&kinds[k], &c.rel); l++) {
-                const kd_change *along = &c.change[l];
+                const kd_change sum = couple_along(&c, l), *along = &sum;
                 kd_tangent position = {along->w, along->u, along->omega_q, along->dd_q, along->alpha_q, along->ddd_q};
                 kd_tangent rate = {{0, 0, 0}, {0, 0, 0}, along->w, along->u, along->alpha_v, along->ddd_v};
                 double     near = jet_at(&kinds[k], &c.rel, NAN).x;
@@ -126,8 +130,9 @@ static void test_gradients(void **state)
             kd_measure_gradient(&kinds[k], &c.rel, &N, &F);
             assert_near(kd_vec_dot(N, c.rel.omega) + kd_vec_dot(F, c.rel.dd), jet_at(&kinds[k], &c.rel, NAN).x1, 1e-12);
             for (int l = 0; l < c.pair.nsteps; l++) {
-                double value[6][4];
-                kd_measure_curvature(&kinds[k], &c.rel, c.change[l].w, c.change[l].u, &dN, &dF);
+                double          value[6][4];
+                const kd_change along = couple_along(&c, l);
+                kd_measure_curvature(&kinds[k], &c.rel, along.w, along.u, &dN, &dF);
                 for (int n = 0; n < 4; n++) {
                     kd_relative rel = couple_moved(&c, c.pair.step[l].dof, stencil[n], false);
                     kd_measure_gradient(&kinds[k], &rel, &N, &F);

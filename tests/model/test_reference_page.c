@@ -54,7 +54,7 @@ static void put_type(const kd_field *field)
         PUT("map from paths to expressions");
     } else if (field->type == KD_FIELD_NAME) {
         PUT("name of a %s", kd_schema_of(field->refers)->singular);
-    } else if (field->counts) {
+    } else if (field->counts && field->count > 1) {
         PUT("%s for each coordinate", word[field->type]);
     } else if (field->count > 1 && (field->type == KD_FIELD_NUMBER || field->type == KD_FIELD_LAW)) {
         PUT("%d %ss", field->count, word[field->type]);

@@ -718,6 +718,32 @@ static void cardan_shaft(void **state)
     both(&(scenario){.file = "cardan-shaft", .t_end = 0.4, .samples = 80, .agree = 1e-5}, turns_evenly);
 }
 
+// ---- half shaft -----------------------------------------------------------------------------------------------------
+
+static void turns_as_fast(const run *r)
+{
+    const double b = 15 * PI / 180;
+    double       most = 0;
+    for (int i = 0; i < r->n; i++) {
+        assert_close(at(r, i, "out"), at(r, i, "in"), 1e-12);
+        assert_close(at(r, i, "out-speed"), at(r, i, "in-speed"), 1e-11);
+        assert_close(at(r, i, "shaft-speed"), at(r, i, "in-speed"), 1e-11);
+        assert_close(at(r, i, "in-speed"), 30.0, 3e-6); // nothing brakes, all bodies are round
+        assert_close(at(r, i, "slide"), 0.0, 1e-12);
+        assert_close(at(r, i, "bend-inner"), b, 1e-12);
+        assert_close(at(r, i, "bend-outer"), fabs(b - at(r, i, "steering")), 1e-7);
+        most = fmax(most, fabs(b - at(r, i, "steering")));
+    }
+    assert_true(at(r, r->n - 1, "in") > 10 && most > 0.4);
+}
+
+// Constant velocity joints: hub and shaft turn as the input does at any bend, also while the bend changes.
+static void half_shaft(void **state)
+{
+    (void)state;
+    both(&(scenario){.file = "half-shaft", .t_end = 1, .samples = 80, .agree = 1e-6}, turns_as_fast);
+}
+
 // ---- delta robot ----------------------------------------------------------------------------------------------------
 
 static void stays_level(const run *r)
@@ -969,6 +995,7 @@ int main(void)
         cmocka_unit_test(plate_cam),
         cmocka_unit_test(screw_jack),
         cmocka_unit_test(cardan_shaft),
+        cmocka_unit_test(half_shaft),
         cmocka_unit_test(delta_robot),
         cmocka_unit_test(ladder),
         cmocka_unit_test(trammel),

@@ -599,14 +599,29 @@ static momentum momentum_of(const mechanism *m, const kd_model *model, const dou
 
 // ---- simulation -----------------------------------------------------------------------------------------------------
 typedef struct run {
-    kd_certifier  *certifier;
-    kd_simulation *simulation;
+    kd_certifier    *certifier;
+    kd_simulation   *simulation;
+    const kd_system *system;
+    double           bend; // largest one of constant velocity joints in the tree
 } run;
+
+static double bend_at(const kd_system *s, const kd_state *x)
+{
+    double most = 0.0;
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        const kd_link *l = &s->tree.link[i];
+        if (!l->form.folds || s->p_of_x[l->position] < 0 || s->p_of_x[l->position + 1] < 0) continue;
+        const double a = x->p[s->p_of_x[l->position]], b = x->p[s->p_of_x[l->position + 1]];
+        most = fmax(most, 2.0 * acos(cos(0.5 * a) * cos(0.5 * b)));
+    }
+    return most;
+}
 
 static kd_eval see(const kd_state *x, bool at_time, void *context)
 {
     run *r = context;
     (void)at_time;
+    r->bend = fmax(r->bend, bend_at(r->system, x));
     return r->simulation && kd_certifier_see(r->certifier, r->simulation, x) < 0 ? KD_EVAL_STOP : KD_EVAL_OK;
 }
 
@@ -622,12 +637,12 @@ static void check_certificate(trial *t, const kd_certificate *c)
 }
 
 // Sensors after one second; the time where the motion ended: a disc can fall flat, a bushing turn over.
-static double simulated(trial *t, const kd_system *s, double *y)
+static double simulated(trial *t, const kd_system *s, double *y, double *bend)
 {
     kd_state             *x = start_of(t, s);
     kd_simulation_options opt = kd_simulation_options_default();
     char                  message[500] = "";
-    run                   r = {NULL, NULL};
+    run                   r = {.system = s};
     if (!x) return 0.0;
     opt.rtol = 1e-11;
     opt.atol = 1e-12;
@@ -650,25 +665,29 @@ static double simulated(trial *t, const kd_system *s, double *y)
     } else if (status > 0) {
         disagree(t, "stopped: %s", kd_simulation_message(r.simulation));
     }
+    *bend = r.bend;
     kd_simulation_destroy(r.simulation);
     kd_certifier_destroy(r.certifier);
     kd_state_destroy(x);
     return reached;
 }
 
-// The number of motions that went on to the end.
+// The number of motions that went on to the end. A bend of half a turn is the end of the range of a constant velocity
+// joint: its row loses its rank there, its coordinates may go on.
 static int check_motions(trial *t, const kd_model *model)
 {
-    double *y[2] = {numbers(model->nsensors), numbers(model->nsensors)}, reached[2];
+    double *y[2] = {numbers(model->nsensors), numbers(model->nsensors)}, reached[2], bend[2] = {0, 0};
     for (int k = 0; k < 2; k++) {
         kd_system *s = system_of(model, (kd_coordinates)k);
         t->what = k == 0 ? "joint coordinates" : "Cartesian coordinates";
         assert_non_null(s);
-        reached[k] = simulated(t, s, y[k]);
+        reached[k] = simulated(t, s, y[k], &bend[k]);
         kd_system_destroy(s);
     }
     t->what = "motion in both coordinate sets";
-    if (!(fabs(reached[0] - reached[1]) < 1e-2))
+    if (bend[0] > 3.1)
+        reached[0] = 0.0;
+    else if (!(fabs(reached[0] - reached[1]) < 1e-2))
         disagree(t, "the motion ends at t = %g and %g", reached[0], reached[1]);
     else if (reached[0] == 1.0)
         check_same(t, model, model->nsensors, y[0], y[1], 1e-9);
@@ -847,7 +866,8 @@ static void test_momentum(void **state)
             if (i < SIMULATED / 3) {
                 kd_system *s = system_of(model, (kd_coordinates)(i % 2));
                 t.what = "momentum";
-                if (simulated(&t, s, y) == 1.0) {
+                double bend;
+                if (simulated(&t, s, y, &bend) == 1.0) {
                     momentum end = momentum_of(&m, model, y, 0);
                     end.linear = kd_vec_sub(end.linear, at_start.linear);
                     end.angular = kd_vec_sub(end.angular, at_start.angular);

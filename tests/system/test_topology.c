@@ -14,7 +14,7 @@ typedef struct graph {
     int       a[JOINTS], b[JOINTS], rows[JOINTS], njoints; // nodes: bodies + 1, 0 is the ground
 } graph;
 
-static const int kind_rows[KD_JOINT_KIND_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0};
+static const int kind_rows[KD_JOINT_KIND_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0, 0, 4};
 
 static const char *node_name(int node)
 {
@@ -152,7 +152,7 @@ static void test_cuts_of_the_user(void **state)
     assert_int_equal(edge[2].link, g.system.body_link[1]);
     assert_true(edge[2].reversed);
     assert_int_equal(edge[3].link, 0);
-    assert_int_equal(g.system.tree.link[g.system.body_link[2]].kind, KD_TREE_FREE);
+    assert_int_equal(g.system.tree.link[g.system.body_link[2]].kind, KD_FREE);
     assert_int_equal(edge[4].link, g.system.body_link[3]);
     assert_int_equal(edge[5].link, 0);
     graph_release(&g);
@@ -169,10 +169,10 @@ static void test_floating_parts(void **state)
     graph_finish(&g);
     const kd_tree *tree = &g.system.tree;
     int            nfree = 0;
-    for (int l = 1; l < tree->nlinks; l++) nfree += tree->link[l].kind == KD_TREE_FREE;
+    for (int l = 1; l < tree->nlinks; l++) nfree += tree->link[l].kind == KD_FREE;
     assert_int_equal(nfree, BODIES - 2);
     int two = g.system.body_link[1], three = g.system.body_link[2], four = g.system.body_link[3];
-    assert_int_equal(tree->link[two].kind, KD_TREE_FREE);
+    assert_int_equal(tree->link[two].kind, KD_FREE);
     assert_int_equal(tree->link[three].parent, two);
     assert_int_equal(tree->link[four].parent, three);
     assert_true(g.system.edge[1].reversed);

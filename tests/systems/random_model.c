@@ -171,6 +171,10 @@ static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64
         return (pose){{0, 0, 0}, mechanism_quat(seed)};
     case KD_FREE:
         return (pose){{q[0], q[1], q[2]}, mechanism_quat(seed)};
+    case KD_CONSTANT_VELOCITY: {
+        const kd_quat half = about_x(0.5 * q[0]), y = {cos(0.5 * q[1]), 0, sin(0.5 * q[1]), 0};
+        return (pose){{0, 0, 0}, kd_quat_mul(kd_quat_mul(half, y), half)};
+    }
     case KD_CARDAN: {
         const kd_quat y = {cos(0.5 * q[5]), 0, sin(0.5 * q[5]), 0};
         return (pose){{q[0], q[1], q[2]}, kd_quat_mul(kd_quat_mul(about_z(q[3]), about_x(q[4])), y)};
@@ -182,12 +186,12 @@ static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64
 
 static int coordinates_of(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6};
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6, 2};
     return count[kind];
 }
 static int dofs_of(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6};
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6, 2};
     return count[kind];
 }
 
@@ -213,7 +217,7 @@ static void make_joint(mechanism *m, kd_joint_kind kind, int a, int b)
 
 static const kd_joint_kind tree_kinds[] = {KD_REVOLUTE, KD_SPHERICAL,   KD_PRISMATIC, KD_UNIVERSAL,
                                            KD_SCREW,    KD_CYLINDRICAL, KD_PLANAR,    KD_FIXED,
-                                           KD_FREE,     KD_CARDAN,      KD_UNIVERSAL, KD_SPHERICAL};
+                                           KD_FREE,     KD_CARDAN,      KD_UNIVERSAL, KD_CONSTANT_VELOCITY};
 
 static void make_tree(mechanism *m, uint64_t first)
 {
@@ -236,7 +240,7 @@ static void make_tree(mechanism *m, uint64_t first)
 static void make_loop(mechanism *m, uint64_t first)
 {
     static const kd_joint_kind kinds[] = {KD_SPHERICAL, KD_UNIVERSAL, KD_PLANAR, KD_CYLINDRICAL, KD_REVOLUTE,
-                                          KD_PRISMATIC, KD_SCREW,     KD_FIXED,  KD_SPHERICAL,   KD_PLANAR};
+                                          KD_PRISMATIC, KD_SCREW,     KD_FIXED,  KD_SPHERICAL,   KD_CONSTANT_VELOCITY};
     int a = mechanism_below(m->nbodies, &m->seed), b = mechanism_below(m->nbodies + 1, &m->seed) - 1;
     if (b < 0 && m->opt.floating) b = 0;
     if (a == b) b = a > 0 ? a - 1 : m->nbodies > 1 ? 1 : -1;

@@ -17,8 +17,10 @@ typedef struct couple {
 // A branched tree of all kinds of joints, and two of its links.
 static inline void couple_create(couple *c, uint64_t number)
 {
-    uint64_t seed = (number + 1) * UINT64_C(0x9e3779b97f4a7c15); // far apart
-    sample_create(&c->s, 9, number % 3 == 0 ? CHAIN : BRANCHED, ALL_JOINTS, all_joints, number % 2 == 0 ? 0 : 5, &seed);
+    uint64_t      seed = (number + 1) * UINT64_C(0x9e3779b97f4a7c15); // far apart
+    kd_joint_kind list[ALL_JOINTS];
+    sample_create(&c->s, 9, number % 3 == 0 ? CHAIN : BRANCHED, ALL_JOINTS, all_joints(0, list),
+                  number % 2 == 0 ? 0 : 5, &seed);
     c->pair.a = random_below(9, &seed);
     do c->pair.b = random_below(9, &seed);
     while (c->pair.b == c->pair.a);
@@ -55,6 +57,17 @@ static inline void couple_go(couple *c)
     c->rel = couple_at(c, c->s.x, c->s.dx, c->s.ddx);
     kd_pair_axes(&c->pair, &c->s.tree, &c->s.m, &c->rel, c->change);
     kd_pair_changes(&c->pair, &c->rel, c->s.dx, c->s.ddx, c->change);
+}
+
+// Changes along the dof of step l: those of all steps that have it, the letters of a word that folds.
+static inline kd_change couple_along(const couple *c, int l)
+{
+    enum { NUMBERS = sizeof(kd_change) / sizeof(double) };
+    kd_change sum = {.w = {0, 0, 0}};
+    for (int k = 0; k < c->pair.nsteps; k++)
+        for (int i = 0; i < NUMBERS && c->pair.step[k].dof == c->pair.step[l].dof; i++)
+            ((double *)&sum)[i] += ((const double *)&c->change[k])[i];
+    return sum;
 }
 
 // After the time h: x oplus (h dx + h^2/2 ddx), dx + h ddx

@@ -81,7 +81,7 @@ static inline void random_body(kd_link *l, uint64_t *seed)
     l->inertia = kd_sym_steiner(&turned, l->mass, l->centre);
 }
 
-static inline void random_link(kd_link *l, int parent, kd_tree_joint kind, uint64_t *seed)
+static inline void random_link(kd_link *l, int parent, kd_joint_kind kind, uint64_t *seed)
 {
     *l = (kd_link){.parent = parent, .kind = kind, .E = random_rotation(seed), .r = random_vec(1, seed)};
     l->lead = 0.3 * random_number(seed);
@@ -115,16 +115,15 @@ static inline void sample_fill(sample *s, uint64_t *seed)
     random_fill(t->ndof, s->dx, 1, seed);
     random_fill(t->ndof, s->ddx, 1, seed);
     for (int i = 1; i < t->nlinks; i++) {
-        const kd_tree_joint kind = t->link[i].kind;
-        double             *q = s->x + t->link[i].position + (kind == KD_TREE_FREE ? 3 : 0);
-        if (kind == KD_TREE_SPHERICAL || kind == KD_TREE_FREE) kd_quat_to(random_quat(seed), q);
+        const kd_joint_form *form = &t->link[i].form;
+        if (form->ball) kd_quat_to(random_quat(seed), s->x + t->link[i].position + form->nscalars);
         s->load[i] = (kd_wrench){random_vec(1, seed), random_vec(1, seed)};
     }
     s->g = random_vec(9, seed);
 }
 
 // joints: kinds to choose from; one in "prescribe" dofs is prescribed, 0: none
-static inline void sample_create(sample *s, int nlinks, tree_shape shape, int njoints, const kd_tree_joint *joints,
+static inline void sample_create(sample *s, int nlinks, tree_shape shape, int njoints, const kd_joint_kind *joints,
                                  int prescribe, uint64_t *seed)
 {
     *s = (sample){0};
@@ -146,10 +145,13 @@ static inline void sample_destroy(sample *s)
     kd_tree_release(&s->tree);
 }
 
-static const kd_tree_joint all_joints[] = {KD_TREE_FIXED,       KD_TREE_REVOLUTE,  KD_TREE_PRISMATIC, KD_TREE_SCREW,
-                                           KD_TREE_CYLINDRICAL, KD_TREE_UNIVERSAL, KD_TREE_PLANAR,    KD_TREE_SPHERICAL,
-                                           KD_TREE_FREE,        KD_TREE_CARDAN};
-enum { ALL_JOINTS = sizeof all_joints / sizeof *all_joints };
+// all kinds of the table, one of them first
+enum { ALL_JOINTS = KD_JOINT_KIND_COUNT };
+static inline const kd_joint_kind *all_joints(int first, kd_joint_kind list[ALL_JOINTS])
+{
+    for (int k = 0; k < ALL_JOINTS; k++) list[k] = (kd_joint_kind)((first + k) % ALL_JOINTS);
+    return list;
+}
 
 // One sample after the other: each kind of joint alone and all mixed, as chain, branched and single, with and without
 // prescribed dofs, in the variants of the algorithms. false: no more.
@@ -159,9 +161,10 @@ static inline bool sample_next(int *number, sample *s)
     const int n = (*number)++, shape = n / PER_SHAPE, k = n % PER_SHAPE / 4;
     uint64_t  seed = 77u * (uint64_t)(n + 1);
     if (shape >= SHAPES) return false;
-    const bool alone = k < ALL_JOINTS;
+    const bool    alone = k < ALL_JOINTS;
+    kd_joint_kind list[ALL_JOINTS];
     sample_create(s, alone ? 6 : 10 + 2 * (k - ALL_JOINTS), (tree_shape)shape, alone ? 1 : ALL_JOINTS,
-                  alone ? &all_joints[k] : all_joints, n % 2 == 0 ? 0 : 4, &seed);
+                  all_joints(alone ? k : 0, list), n % 2 == 0 ? 0 : 4, &seed);
     s->m.work->avx2 = s->m.work->avx2 && n % 4 < 2; // the other half: without
     return true;
 }

@@ -54,7 +54,7 @@ static void test_free_motion(void **state)
 static void test_free_fall(void **state)
 {
     (void)state;
-    const kd_tree_joint joint = KD_TREE_FREE;
+    const kd_joint_kind joint = KD_FREE;
     uint64_t            seed = 5;
     sample              s;
     int                 bad;
@@ -76,10 +76,11 @@ static void test_massless_tip(void **state)
 {
     (void)state;
     for (int kind = 1; kind < ALL_JOINTS; kind++) {
-        uint64_t seed = 11;
-        sample   s;
-        int      bad = -1;
-        sample_create(&s, 4, CHAIN, 1, &all_joints[kind], 0, &seed);
+        uint64_t            seed = 11;
+        sample              s;
+        int                 bad = -1;
+        const kd_joint_kind joint = (kd_joint_kind)kind;
+        sample_create(&s, 4, CHAIN, 1, &joint, 0, &seed);
         kd_link *tip = &s.tree.link[3];
         tip->mass = 0;
         tip->inertia = (kd_sym3){0};
@@ -93,7 +94,7 @@ static void test_massless_tip(void **state)
 static void test_mass_point(void **state)
 {
     (void)state;
-    const kd_tree_joint joint = KD_TREE_SPHERICAL;
+    const kd_joint_kind joint = KD_SPHERICAL;
     uint64_t            seed = 12;
     sample              s;
     int                 bad = -1;
@@ -110,7 +111,7 @@ static void test_mass_point(void **state)
 static void test_massless_middle(void **state)
 {
     (void)state;
-    const kd_tree_joint joint = KD_TREE_REVOLUTE;
+    const kd_joint_kind joint = KD_REVOLUTE;
     uint64_t            seed = 13;
     sample              s;
     int                 bad;
@@ -132,8 +133,8 @@ static void test_not_finite(void **state)
         int bad = -1;
         if (s.tree.nv == 0) continue;
         for (int k = 0; k < s.tree.nposition; k++) s.x[k] = NAN;
-        const kd_tree_joint kind = s.tree.link[s.tree.dof_link[s.tree.v_dof[0]]].kind;
-        if (kind == KD_TREE_PRISMATIC) continue; // its inertia does not depend on x
+        const kd_joint_kind kind = s.tree.link[s.tree.dof_link[s.tree.v_dof[0]]].kind;
+        if (kind == KD_PRISMATIC) continue; // its inertia does not depend on x
         assert_false(explicit(&s, NULL, NULL, s.ddx, &bad));
         assert_true(bad >= 0 && bad < s.tree.ndof);
     }
@@ -143,7 +144,7 @@ static void test_not_finite(void **state)
 static void test_long_chain(void **state)
 {
     (void)state;
-    const kd_tree_joint joint = KD_TREE_REVOLUTE;
+    const kd_joint_kind joint = KD_REVOLUTE;
     uint64_t            seed = 21;
     sample              s;
     int                 bad;

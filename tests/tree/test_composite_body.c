@@ -85,7 +85,7 @@ static void test_derivative_by_acceleration(void **state)
 static void test_long_chain(void **state)
 {
     (void)state;
-    const kd_tree_joint joint = KD_TREE_REVOLUTE;
+    const kd_joint_kind joint = KD_REVOLUTE;
     uint64_t            seed = 9;
     sample              s;
     sample_create(&s, 513, CHAIN, 1, &joint, 0, &seed);

@@ -15,40 +15,45 @@ static void joint_frame(const kd_link *l, const double *x, kd_mat3 *C, kd_vec3 *
     *C = kd_mat_identity();
     *d = kd_vec(0, 0, 0);
     switch (l->kind) {
-    case KD_TREE_FIXED:
-    case KD_TREE_JOINT_COUNT:
+    case KD_FIXED:
+    case KD_JOINT_KIND_COUNT:
         return;
-    case KD_TREE_REVOLUTE:
+    case KD_REVOLUTE:
         *C = about(ez, x[0]);
         return;
-    case KD_TREE_PRISMATIC:
+    case KD_PRISMATIC:
         d->z = x[0];
         return;
-    case KD_TREE_SCREW:
+    case KD_SCREW:
         *C = about(ez, x[0]);
         d->z = l->lead * x[0];
         return;
-    case KD_TREE_CYLINDRICAL:
+    case KD_CYLINDRICAL:
         *C = about(ez, x[0]);
         d->z = x[1];
         return;
-    case KD_TREE_UNIVERSAL: {
+    case KD_UNIVERSAL: {
         const kd_mat3 A = about(ez, x[0]), B = about(ex, x[1]);
         *C = kd_mat_mul(&A, &B);
         return;
     }
-    case KD_TREE_PLANAR:
+    case KD_PLANAR:
         *C = about(ez, x[2]);
         *d = kd_vec(x[0], x[1], 0);
         return;
-    case KD_TREE_SPHERICAL:
+    case KD_SPHERICAL:
         *C = kd_quat_matrix(kd_quat_of(x));
         return;
-    case KD_TREE_FREE:
+    case KD_FREE:
         *C = kd_quat_matrix(kd_quat_of(x + 3));
         *d = kd_vec_of(x);
         return;
-    case KD_TREE_CARDAN: {
+    case KD_CONSTANT_VELOCITY: {
+        const kd_mat3 A = about(ex, 0.5 * x[0]), B = about(kd_vec(0, 1, 0), x[1]), AB = kd_mat_mul(&A, &B);
+        *C = kd_mat_mul(&AB, &A);
+        return;
+    }
+    case KD_CARDAN: {
         const kd_mat3 A = about(ez, x[3]), B = about(ex, x[4]), D = about(kd_vec(0, 1, 0), x[5]),
                       AB = kd_mat_mul(&A, &B);
         *C = kd_mat_mul(&AB, &D);

@@ -205,8 +205,8 @@ static void test_order_of_branches(void **state)
         sample_fill(&r, &seed);
         for (int i = 1; i < t.nlinks; i++) {
             const kd_link *a = &s.tree.link[old[i]], *b = &t.link[i];
-            const size_t   size = (size_t)kd_tree_joint_dofs(b->kind) * sizeof(double);
-            memcpy(r.x + b->position, s.x + a->position, (size_t)kd_tree_joint_positions(b->kind) * sizeof(double));
+            const size_t   size = (size_t)kd_joint_form_of(b->kind).ndof * sizeof(double);
+            memcpy(r.x + b->position, s.x + a->position, (size_t)kd_joint_form_of(b->kind).nposition * sizeof(double));
             memcpy(r.dx + b->dof, s.dx + a->dof, size);
             memcpy(r.ddx + b->dof, s.ddx + a->dof, size);
             r.load[i] = s.load[old[i]];
@@ -218,7 +218,7 @@ static void test_order_of_branches(void **state)
         assert_true(kd_tree_explicit(&t, &r.m, r.dx, s.g, r.load, r.tau, r.other, &bad));
         assert_close(t.ndof, r.other, r.ddx, 1e-11);
         for (int i = 1; i < t.nlinks; i++)
-            assert_close(kd_tree_joint_dofs(t.link[i].kind), r.tau + t.link[i].dof, s.tau + s.tree.link[old[i]].dof,
+            assert_close(kd_joint_form_of(t.link[i].kind).ndof, r.tau + t.link[i].dof, s.tau + s.tree.link[old[i]].dof,
                          1e-12);
         sample_destroy(&r);
     }

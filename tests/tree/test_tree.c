@@ -29,12 +29,12 @@ static void test_numbers(void **state)
             assert_int_equal(t->link[i].dof, dof);
             assert_int_equal(t->link[i].position, position);
             assert_int_equal(t->link_v[i], v);
-            for (int k = 0; k < kd_tree_joint_dofs(t->link[i].kind); k++, dof++) {
+            for (int k = 0; k < kd_joint_form_of(t->link[i].kind).ndof; k++, dof++) {
                 assert_int_equal(t->dof_link[dof], i);
                 assert_int_equal(t->dof_v[dof], s.prescribed[dof] ? -1 : v);
                 if (!s.prescribed[dof]) assert_int_equal(t->v_dof[v++], dof);
             }
-            position += kd_tree_joint_positions(t->link[i].kind);
+            position += kd_joint_form_of(t->link[i].kind).nposition;
         }
         assert_int_equal(t->ndof, dof);
         assert_int_equal(t->nposition, position);
@@ -74,9 +74,9 @@ static void test_wrong_order(void **state)
     link[4].parent = -1;
     assert_int_equal(kd_tree_finish(&tree, NULL), KD_ERR_ARGUMENT);
     link[4].parent = 3;
-    link[2].kind = KD_TREE_JOINT_COUNT;
+    link[2].kind = KD_JOINT_KIND_COUNT;
     assert_int_equal(kd_tree_finish(&tree, NULL), KD_ERR_ARGUMENT);
-    link[2].kind = KD_TREE_FREE;
+    link[2].kind = KD_FREE;
     assert_int_equal(kd_tree_finish(&tree, NULL), KD_OK);
     kd_tree_release(&tree);
     kd_tree_release(NULL);
@@ -89,7 +89,7 @@ static void test_extreme_sizes(void **state)
     for (int nlinks = 1; nlinks < 20000; nlinks += 9999) {
         kd_tree tree = {.nlinks = nlinks};
         tree.link = kd_arena_cut(&tree.arena, (size_t)nlinks, sizeof *tree.link);
-        for (int i = 1; i < nlinks; i++) tree.link[i] = (kd_link){.parent = i - 1, .kind = KD_TREE_REVOLUTE};
+        for (int i = 1; i < nlinks; i++) tree.link[i] = (kd_link){.parent = i - 1, .kind = KD_REVOLUTE};
         assert_int_equal(kd_tree_finish(&tree, NULL), KD_OK);
         assert_int_equal(tree.nv, nlinks - 1);
         assert_int_equal(tree.row == NULL, nlinks > 8193);

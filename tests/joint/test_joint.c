@@ -1,0 +1,214 @@
+// tests/joint/test_joint.c: what follows from the words of joints, for every kind of the table: poses, motions,
+// coordinates, loads, gaps and the use from B to A, each against another way.
+#include "tree/random_tree.h"
+
+#include "joint/joint.h"
+
+enum { TRIES = 20 };
+
+typedef struct pose {
+    kd_joint_form f;
+    double        lead, x[7];
+    kd_mat3       C;
+    kd_vec3       d;
+    kd_axis       axis[6];
+} pose;
+
+static void pose_place(pose *p)
+{
+    kd_joint_pose(&p->f, p->lead, p->x, &p->C, &p->d, p->axis);
+}
+
+static pose random_pose(int kind, uint64_t *seed)
+{
+    pose p = {.f = kd_joint_form_of((kd_joint_kind)kind), .lead = 0.3};
+    random_fill(6, p.x, 1.2, seed);
+    if (p.f.ball) kd_quat_to(random_quat(seed), p.x + p.f.nscalars);
+    if (p.f.ball && p.x[p.f.nscalars] < 0) // as it comes back from a matrix
+        for (int i = 0; i < 4; i++) p.x[p.f.nscalars + i] *= -1;
+    pose_place(&p);
+    return p;
+}
+
+#define FOR_ALL_POSES(p, seed)                                                                                         \
+    for (int kind = 0; kind < KD_JOINT_KIND_COUNT; kind++)                                                             \
+        for (int n = 0; n < TRIES; n++)                                                                                \
+            for (pose p = random_pose(kind, &(seed)), *once = &p; once; once = NULL)
+
+// Counts of the kinds: dofs, numbers in x, letters that turn; a word has a name and a sentence.
+static void test_counts(void **state)
+{
+    static const struct {
+        kd_joint_kind kind;
+        int           ndof, nposition, nturns;
+    } known[] = {{KD_FIXED, 0, 0, 0},  {KD_REVOLUTE, 1, 1, 1},         {KD_PRISMATIC, 1, 1, 0},
+                 {KD_SCREW, 1, 1, 1},  {KD_CYLINDRICAL, 2, 2, 1},      {KD_UNIVERSAL, 2, 2, 2},
+                 {KD_PLANAR, 3, 3, 1}, {KD_SPHERICAL, 3, 4, 0},        {KD_FREE, 6, 7, 0},
+                 {KD_CARDAN, 6, 6, 3}, {KD_CONSTANT_VELOCITY, 2, 2, 3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const kd_joint_form f = kd_joint_form_of(known[i].kind);
+        assert_int_equal(f.ndof, known[i].ndof);
+        assert_int_equal(f.nposition, known[i].nposition);
+        assert_int_equal(f.nturns, known[i].nturns);
+        assert_int_equal(f.hinge, known[i].kind == KD_REVOLUTE);
+        assert_int_equal(f.folds, known[i].kind == KD_CONSTANT_VELOCITY);
+    }
+    for (int kind = 0; kind < KD_JOINT_KIND_COUNT; kind++)
+        assert_true(kd_joint_words[kind].word && kd_joint_words[kind].doc);
+}
+
+// Words keep to what joint.h says: coordinates in order, shifts before turns or parallel to them, angles side by side.
+static void test_words(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KD_JOINT_KIND_COUNT; kind++) {
+        const kd_joint_form f = kd_joint_form_of((kd_joint_kind)kind);
+        int                 next = 0;
+        assert_true(f.nletters <= KD_MAX_LETTERS && f.ndof <= 6);
+        for (const kd_letter *l = f.word; l->motion; l++) {
+            assert_true(l->coordinate <= next);
+            if (l->coordinate == next) next++;
+            for (const kd_letter *k = f.word; k < l && !kd_letter_turns(l); k++)
+                assert_true(!kd_letter_turns(k) || kd_letter_axis(k) == kd_letter_axis(l));
+        }
+    }
+}
+
+// The motions of the coordinates are the derivatives of the pose.
+static void test_motions(void **state)
+{
+    uint64_t seed = 3;
+    (void)state;
+    FOR_ALL_POSES(p, seed)
+    {
+        for (int k = 0; k < p.f.nscalars; k++) {
+            pose         a = p, b = p;
+            const double h = 1e-5;
+            a.x[k] += h, b.x[k] -= h;
+            pose_place(&a), pose_place(&b);
+            const kd_vec3 slope = kd_vec_scale(0.5 / h, kd_vec_sub(a.C.x, b.C.x));
+            const kd_vec3 other = kd_vec_scale(0.5 / h, kd_vec_sub(a.C.z, b.C.z));
+            assert_vec_close(slope, kd_vec_cross(p.axis[k].w, p.C.x), 1e-8);
+            assert_vec_close(other, kd_vec_cross(p.axis[k].w, p.C.z), 1e-8);
+            assert_vec_close(kd_vec_scale(0.5 / h, kd_vec_sub(a.d, b.d)), p.axis[k].u, 1e-8);
+        }
+    }
+}
+
+// Coordinates come back from the pose, velocities from the motion, and a pose that can be reached has no gap.
+static void test_backwards(void **state)
+{
+    uint64_t seed = 4;
+    (void)state;
+    FOR_ALL_POSES(p, seed)
+    {
+        double  x[7], v[6], rate[6] = {0}, shift, turn;
+        kd_vec3 dd = {0, 0, 0}, omega = {0, 0, 0};
+        kd_joint_coordinates_of_pose(&p.f, &p.C, p.d, x);
+        assert_close(p.f.nposition, x, p.x, 1e-12);
+        random_fill(6, v, 1, &seed);
+        for (int k = 0; k < p.f.ndof; k++) {
+            omega = kd_vec_axpy(omega, v[k], p.axis[k].w);
+            dd = kd_vec_axpy(dd, v[k], p.axis[k].u);
+        }
+        kd_joint_rates_of_motion(&p.f, &p.C, dd, kd_mat_tvec(&p.C, omega), rate);
+        assert_close(p.f.ndof, rate, v, 1e-12);
+        kd_joint_gap(&p.f, &p.C, p.d, &shift, &turn);
+        assert_true(shift < 1e-13 && turn < 1e-7); // the angle of a small rotation comes from its cosine
+    }
+}
+
+// Moved off along and about each axis, the gap is as large as the move, or the coordinates follow.
+static void test_gaps(void **state)
+{
+    uint64_t seed = 5;
+    (void)state;
+    FOR_ALL_POSES(p, seed)
+    {
+        for (int i = 0; i < 3; i++) {
+            const kd_vec3 e = kd_vec(i == 0, i == 1, i == 2);
+            double        shift, turn;
+            kd_joint_gap(&p.f, &p.C, kd_vec_axpy(p.d, 0.01, e), &shift, &turn);
+            assert_true(fabs(shift - (p.f.shifts >> i & 1 ? 0.0 : 0.01)) < 1e-12);
+        }
+        if (p.f.ball || p.f.nturns > 1) continue;
+        const int     axis = p.f.nturns > 0 ? (p.f.turn[0] + 1) % 3 : 0; // one that it does not turn about
+        const kd_mat3 D = kd_quat_matrix(kd_quat_exp(kd_vec_scale(0.01, kd_vec(axis == 0, axis == 1, axis == 2))));
+        const kd_mat3 C = kd_mat_mul(&p.C, &D);
+        double        shift, turn;
+        kd_joint_gap(&p.f, &C, p.d, &shift, &turn);
+        assert_true(fabs(turn - 0.01) < 1e-8);
+    }
+}
+
+// A force along a coordinate works along that one only.
+static void test_loads(void **state)
+{
+    uint64_t seed = 6;
+    (void)state;
+    FOR_ALL_POSES(p, seed)
+    {
+        for (int i = 0; i < p.f.nscalars; i++) {
+            kd_vec3 N, F;
+            kd_joint_load(&p.f, &p.C, i, &N, &F);
+            for (int k = 0; k < p.f.nscalars; k++) {
+                const double work = kd_vec_dot(N, p.axis[k].w) + kd_vec_dot(F, p.axis[k].u), wanted = i == k;
+                assert_close(1, &work, &wanted, 1e-12);
+            }
+        }
+    }
+}
+
+// From B to A with turned frames: the same word, coordinates in their other places, the inverse pose.
+static void test_reversal(void **state)
+{
+    uint64_t seed = 7;
+    int      found = 0;
+    (void)state;
+    FOR_ALL_POSES(p, seed)
+    {
+        kd_mat3 turn;
+        int     other[6];
+        pose    q = p;
+        if (!kd_joint_reversal(&p.f, &turn, other)) continue;
+        found += p.f.nscalars > 0;
+        for (int i = 0; i < p.f.nscalars; i++) q.x[other[i]] = p.x[i];
+        if (p.f.ball) kd_quat_to(kd_quat_conjugate(kd_quat_of(p.x)), q.x);
+        pose_place(&q);
+        // A -> turned A, back over the joint: turn' C' turn, -turn' C' d
+        const kd_mat3 back = kd_mat_transpose(&p.C), left = kd_mat_tmul(&turn, &back), C = kd_mat_mul(&left, &turn);
+        assert_vec_close(q.C.x, C.x, 1e-12);
+        assert_vec_close(q.C.y, C.y, 1e-12);
+        assert_vec_close(q.d, kd_vec_neg(kd_mat_vec(&left, p.d)), 1e-12);
+    }
+    assert_int_equal(found, 6 * TRIES); // revolute, prismatic, screw, cylindrical, universal, constant velocity
+}
+
+// The constant velocity joint: the third component of its quaternion is 0, and its motion has no part along the sum of
+// the axes z of both sides, which is why both turn equally fast about them.
+static void test_constant_velocity(void **state)
+{
+    uint64_t seed = 8;
+    (void)state;
+    for (int n = 0; n < TRIES; n++) {
+        const pose    p = random_pose(KD_CONSTANT_VELOCITY, &seed);
+        const kd_quat q = kd_quat_of_matrix(&p.C);
+        const kd_vec3 sum = kd_vec_add(kd_vec(0, 0, 1), p.C.z);
+        const double  bend = acos(p.C.z.z);
+        assert_true(fabs(q.z) < 1e-15);
+        assert_true(fabs(kd_vec_dot(p.axis[0].w, sum)) < 1e-14 && fabs(kd_vec_dot(p.axis[1].w, sum)) < 1e-14);
+        assert_true(fabs(cos(0.5 * p.x[0]) * cos(0.5 * p.x[1]) - cos(0.5 * bend)) < 1e-14);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),   cmocka_unit_test(test_words),
+        cmocka_unit_test(test_motions),  cmocka_unit_test(test_backwards),
+        cmocka_unit_test(test_gaps),     cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_reversal), cmocka_unit_test(test_constant_velocity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
