@@ -51,7 +51,7 @@ static void fill_units(const sizes *s, kd_dae *dae)
     const int     lambda = d.np + d.nv + d.nr + d.nw + d.ns, all = lambda + d.nlambda + d.nmu;
     dae->time = s->T;
     for (int i = 0; i < dae->n; i++) {
-        // p: u_i, v: u_j / T, lambda and mu by their rows, all others 1
+        // p: u_i, v: u_j / T, lambda and mu by their rows, a: u_j / T^2, eta: 1 / T; others 1
         double *unit = &dae->unit[i];
         *unit = 1;
         if (i < dae->nstate && i < d.np)
@@ -79,7 +79,6 @@ kd_status kd_natural_units(const kd_eom *eom, kd_formulation form, const kd_inpu
     s.u = kd_cut_double(&arena, 3 * s.dims.nu);
     kd_status status = !dae->unit || arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &s.data);
     if (status >= 0 && !go_to(&s, inputs, x)) status = kd_eom_data_fault(s.data).status;
-    // E, then the size of each component
     if (status >= 0) {
         find_energy(&s);
         fill_units(&s, dae);

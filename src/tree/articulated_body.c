@@ -144,6 +144,7 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     // bias c of the joint
     kd_v6        bias = kd_joint_bias(l, &parent, &own, axis, c->dx + l->dof);
     const double J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
+    // dofs one by one, last first; prescribed ones add S ddx to c
     for (int k = l->dof + l->form.ndof - 1; k >= l->dof; k--) {
         if (tree->dof_v[k] < 0) { // known: part of the bias
             bias.w = kd_v3_axpy(bias.w, c->ddx[k], kd_v3_load(&axis[k].w));

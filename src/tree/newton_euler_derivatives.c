@@ -265,6 +265,7 @@ static void write_link(const output *o, const subtree *s, double trace, int i, k
     const kd_v6    own = velocity_at(&o->m->link[i], r);
     kd_v6          v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
     for (int k = 0; k < l->form.ndof; k++) {
+        // S, Z = v x S, A = a x S + v x Z of what carries the dof
         const int   dof = l->dof + k, place = tree->dof_v[dof];
         const kd_v6 S = kd_rows_motion(&o->m->axis[dof], r), Z = cross6(v, S), A = add6(cross6(a, S), cross6(v, Z));
         const bool  quaternion = k >= l->form.nscalars;
@@ -294,8 +295,8 @@ static inline void write_single(const output *o, const subtree *s, double trace,
     write_column(o, &c, i, place, place + 1);
 }
 
-// From the tips to the ground: what the rows below need is there when a column is written.
-// Sums as in articulated_body.c.
+// From the tips to the ground: what the rows below need is there when a column is written. Sums as in
+// articulated_body.c.
 void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,
                                         double *by_position, double *by_velocity)
 {

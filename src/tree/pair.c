@@ -64,6 +64,7 @@ bool kd_pair_path(const kd_tree *tree, kd_pair *pair, kd_arena *arena)
     at = na + nb;
     for (int i = pair->b; i != ancestor; i = tree->link[i].parent) // down, filled from the end
         for (int k = steps_of(&tree->link[i]) - 1; k >= 0; k--) pair->step[--at] = step_over(&tree->link[i], k, 1);
+    // places in v; dofs of one quaternion share a block
     for (int k = 0, block = 0; k < pair->nsteps; k++) {
         pair->step[k].v = tree->dof_v[pair->step[k].dof];
         if (k > 0 && !same_block(tree, pair->step[k - 1].dof, pair->step[k].dof)) block++;
