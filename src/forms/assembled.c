@@ -1,6 +1,6 @@
 // assembled.c: the forms index3, index2, index1, baumgarte1, baumgarte2, ggl and psf1 as a kd_dae.
 //
-//     p' = Z (v - (GZ)' D eta)               eta: ggl only; D scales it to the size of a velocity
+//     p' = Z (v - U^2 (GZ)' D eta)           eta: ggl only; U: natural units of velocities, D = 1 / |rows of GZ U|
 //     0  = residual(p, v, v', r, w, s, lambda, mu)
 //     r' = b,  0 = d,  0 = c
 //     0  = phi                               index3 g; index2, ggl, psf1 gI; index1 gII; baumgarte2 gI + alpha g;
@@ -85,7 +85,7 @@ kd_eval kd_assembled_at(kd_assembled *self, double t, const double *x, const dou
     return KD_EVAL_OK;
 }
 
-// v - (GZ)' D eta, or v itself where eta = 0
+// v - U^2 (GZ)' D eta, or v itself where eta = 0
 static kd_eval stabilized_velocity(kd_assembled *self, const double *x, const double **v)
 {
     kd_dims d = self->dims;
@@ -97,11 +97,12 @@ static kd_eval stabilized_velocity(kd_assembled *self, const double *x, const do
     *v = self->v_eta;
     if (self->newton) return kd_newton_stabilize(self->newton, true, self->eta, self->v_eta);
     kd_eval answer = kd_eom_constraint_matrices(self->data, self->GZ, NULL);
-    if (answer == KD_EVAL_OK) kd_gemv_t(d.nlambda, d.nv, -1, self->GZ, self->eta, 1, self->v_eta);
+    for (int j = 0; j < d.nv && answer == KD_EVAL_OK; j++)
+        self->v_eta[j] -= self->square[j] * kd_dot(d.nlambda, self->GZ + (ptrdiff_t)j * d.nlambda, self->eta);
     return answer;
 }
 
-// p' - Z (v - (GZ)' D eta)
+// p' - Z (v - U^2 (GZ)' D eta)
 static kd_eval kinematic_rows(kd_assembled *self, const double *x, const double *xdot)
 {
     const double *v;
@@ -535,6 +536,7 @@ static void cut_arrays(kd_assembled *self)
     self->raw = kd_cut_double(arena, self->nraw);
     self->value = kd_cut_double(arena, self->nc);
     self->v_eta = kd_cut_double(arena, d.nv);
+    self->square = kd_cut_double(arena, d.nv);
     self->a = kd_cut_double(arena, d.nv);
     for (int k = 0; k < 2; k++) {
         self->a_kept[k] = kd_cut_double(arena, d.nv);
@@ -565,6 +567,7 @@ static kd_status create_parts(kd_assembled *self)
     cut_arrays(self);
     if (self->arena.failed) return KD_ERR_MEMORY;
     describe_components(self);
+    for (int j = 0; j < self->dims.nv; j++) self->square[j] = kd_eom_unit(self->eom, j) * kd_eom_unit(self->eom, j);
     bool projects = kd_projects(self->eom, self->form, &self->opt) && self->opt.projection == KD_PROJECT_ALWAYS;
     self->on_constraints = self->has_eta || self->form == KD_PSF1 || projects;
     kd_status status = kd_eom_data_create(self->eom, &self->data);

@@ -67,7 +67,8 @@ typedef struct kd_assembled {
     double      *M;               // (nv x nv) explicit form without explicit formalism: the mass matrix
     double      *raw;             // (nraw)
     double      *value;           // (largest number of rows)
-    double      *v_eta;           // (nv) v - (GZ)' D eta
+    double      *v_eta;           // (nv) v - U^2 (GZ)' D eta
+    double      *square;          // (nv) U^2: squares of the natural units of the velocities
     double      *scale_eta, *eta; // (nlambda) D, D eta
 
     // selectors

@@ -154,7 +154,7 @@ static kd_eval add_normals(kd_assembled *self, double t, const double *x, const 
     return answer;
 }
 
-// p' - Z v + Z (GZ)' D eta
+// p' - Z v + Z U^2 (GZ)' D eta
 static void add_kinematic(kd_assembled *self)
 {
     kd_dims            d = self->dims;
@@ -173,7 +173,7 @@ static void add_kinematic(kd_assembled *self)
     for (int k = 0; GZ && k < d.nlambda; k++) {
         double *column = self->raw_K + (size_t)(self->xe + k) * ld;
         for (int j = 0; j < d.nv; j++) {
-            double force = GZ[k + j * d.nlambda] * self->scale_eta[k];
+            double force = self->square[j] * GZ[k + j * d.nlambda] * self->scale_eta[k];
             if (position->identity)
                 column[j] += force;
             else

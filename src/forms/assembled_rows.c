@@ -205,7 +205,8 @@ static kd_status select_kinematic(kd_assembled *self, bool restart)
     return status < 0 ? selector_failed(self, status) : status;
 }
 
-// D_i = 1 / |row i of GZ|: eta gets the size of a velocity, whatever the units of the constraints. Kept from then on.
+// D_i = 1 / |row i of GZ U|: eta gets the size of a rate, whatever the units of lengths and constraints. Kept from then
+// on.
 static kd_eval scale_stabilizers(kd_assembled *self)
 {
     int     nlambda = self->dims.nlambda;
@@ -213,8 +214,14 @@ static kd_eval scale_stabilizers(kd_assembled *self)
     if (self->newton) {
         answer = kd_newton_row_norms(self->newton, self->scale_eta);
     } else {
-        for (int i = 0; i < nlambda; i++)
-            self->scale_eta[i] = sqrt(strided_dot(self->dims.nv, self->GZ + i, nlambda, self->GZ + i, nlambda));
+        for (int i = 0; i < nlambda; i++) {
+            double sum = 0;
+            for (int j = 0; j < self->dims.nv; j++) {
+                const double entry = self->GZ[i + (ptrdiff_t)j * nlambda];
+                sum += self->square[j] * entry * entry;
+            }
+            self->scale_eta[i] = sqrt(sum);
+        }
     }
     for (int i = 0; i < nlambda && answer == KD_EVAL_OK; i++)
         self->scale_eta[i] = self->scale_eta[i] > 0 ? 1 / self->scale_eta[i] : 1;

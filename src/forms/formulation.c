@@ -145,7 +145,7 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
     else
         status = kd_assembled_create(eom, inputs, x, form, opt, dae, message, size);
     if (status < 0 || !opt->natural) return status;
-    const kd_status unsized = kd_natural_units(eom, inputs, x, *dae);
+    const kd_status unsized = kd_natural_units(eom, form, inputs, x, *dae);
     if (unsized >= 0) return status;
     kd_dae_destroy(*dae);
     *dae = NULL;

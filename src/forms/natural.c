@@ -1,8 +1,8 @@
 // natural.c: natural sizes of the components of a DAE.
 //
 // Positions u_i, velocities u_j / T and accelerations u_j / T^2 by the natural units of the model. Energy
-// E = max M_jj u_j^2 / T^2; a multiplier of a row c does the work lambda c u: its size is E / max_j |c_j u_j|. States
-// of elements and auxiliary variables have no size that is known here: 1.
+// E = max M_jj u_j^2 / T^2; a multiplier of a row c does the work lambda c u: its size is E / max_j |c_j u_j|; eta of
+// ggl is a rate, 1 / T. States of elements and auxiliary variables have no size that is known here: 1.
 #include "forms/natural.h"
 
 #include <math.h>
@@ -10,11 +10,12 @@
 #include "core/memory.h"
 
 typedef struct sizes {
-    const kd_eom *eom;
-    kd_dims       dims;
-    double        T, energy;
-    double       *GZ, *HZ, *M, *u; // (nlambda x nv), (nmu x nv), (nv x nv), (3 nu)
-    kd_eom_data  *data;
+    const kd_eom  *eom;
+    kd_formulation form;
+    kd_dims        dims;
+    double         T, energy;
+    double        *GZ, *HZ, *M, *u; // (nlambda x nv), (nmu x nv), (nv x nv), (3 nu)
+    kd_eom_data   *data;
 } sizes;
 
 // The start; false: its functions do not answer
@@ -59,13 +60,16 @@ static void fill(const sizes *s, kd_dae *dae)
             *unit = multiplier(s, s->GZ, d.nlambda, i - lambda);
         else if (i >= lambda + d.nlambda && i < all)
             *unit = multiplier(s, s->HZ, d.nmu, i - lambda - d.nlambda);
+        else if (i >= all && dae->component[i] == KD_COMPONENT_INTERNAL)
+            *unit = s->form == KD_PSF ? kd_eom_unit(s->eom, i - all) / (s->T * s->T) : 1 / s->T;
     }
 }
 
-kd_status kd_natural_units(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_dae *dae)
+kd_status kd_natural_units(const kd_eom *eom, kd_formulation form, const kd_inputs *inputs, const kd_state *x,
+                           kd_dae *dae)
 {
     kd_arena arena = {0};
-    sizes    s = {.eom = eom, .dims = kd_eom_dims(eom), .T = kd_eom_time(eom)};
+    sizes    s = {.eom = eom, .form = form, .dims = kd_eom_dims(eom), .T = kd_eom_time(eom)};
     dae->unit = kd_alloc((size_t)dae->n * sizeof *dae->unit);
     s.GZ = kd_cut_matrix(&arena, s.dims.nlambda, s.dims.nv);
     s.HZ = kd_cut_matrix(&arena, s.dims.nmu, s.dims.nv);

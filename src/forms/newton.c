@@ -116,7 +116,7 @@ void kd_newton_eliminate(const kd_newton *self, const double *K_p, double *W)
     // columns of deta: -K_p (GZ)' D
     for (int k = 0; k < self->nlambda && self->has_eta; k++)
         for (int l = self->row_start[k]; l < self->row_start[k + 1]; l++) {
-            double     factor = D[k] * self->GZ[self->row_value[l]];
+            double     factor = D[k] * self->form->square[self->row_column[l]] * self->GZ[self->row_value[l]];
             const int *column = self->F.column + self->row_column[l];
             for (int e = column[0]; e < column[1]; e++, q++)
                 if (self->product[q] >= 0) W[self->product[q]] -= factor * K_p[e];
@@ -325,7 +325,7 @@ static void known_normal(kd_newton *self, const double *normal, const double *de
     kd_increments_join(&self->increments, delta, self->turn, n, self->off + self->normals + 2 * self->np);
 }
 
-// rho += dv - (GZ)' D deta
+// rho += dv - U^2 (GZ)' D deta
 static void add_velocity(const kd_newton *self, const double *z, double *rho)
 {
     for (int j = 0; j < self->nv; j++) rho[j] += z[j];
@@ -333,7 +333,8 @@ static void add_velocity(const kd_newton *self, const double *z, double *rho)
     const kd_pattern *G = &self->source[self->gz].pattern;
     const double     *D = self->form->scale_eta, *eta = z + self->xe;
     for (int j = 0; j < self->nv; j++)
-        for (int k = G->column[j]; k < G->column[j + 1]; k++) rho[j] -= self->GZ[k] * D[G->row[k]] * eta[G->row[k]];
+        for (int k = G->column[j]; k < G->column[j + 1]; k++)
+            rho[j] -= self->form->square[j] * self->GZ[k] * D[G->row[k]] * eta[G->row[k]];
 }
 
 // delta = T rho

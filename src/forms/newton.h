@@ -2,11 +2,11 @@
 // equations of motion as they are (all but psf1 and SVD), with the kinematic rows eliminated.
 //
 // Unknowns (delta, dv, dr, dw, ds, dlambda, dmu, deta), delta the increments of the positions, dp = Z delta. The
-// kinematic rows  gamma delta - S delta - dv + (GZ)' D deta = rho  give delta = T (rho + dv - (GZ)' D deta) with
-// T = (gamma I - S)^-1: S is the turning of frames, zero where Z = I, otherwise of small blocks. The other m rows
+// kinematic rows  gamma delta - S delta - dv + U^2 (GZ)' D deta = rho  give delta = T (rho + dv - U^2 (GZ)' D deta)
+// with T = (gamma I - S)^-1: S is the turning of frames, zero where Z = I, otherwise of small blocks. The other m rows
 // leave, with K_p their derivatives along increments,
 //
-//     A = gamma E + K + K_p T B,     B = [I, -(GZ)' D] for (dv, deta).
+//     A = gamma E + K + K_p T B,     B = [I, -U^2 (GZ)' D] for (dv, deta).
 //
 // Derivatives: analytic ones of the equations of motion, or differences of F (S0 Eq. 16, 20); updates S0 Eq. 23 to 26.
 // Method: docs/methods/newton.md
@@ -122,9 +122,9 @@ typedef struct kd_newton {
 kd_status kd_newton_create(struct kd_assembled *form, kd_newton **newton) KD_NODISCARD;
 void      kd_newton_destroy(kd_newton *self); // NULL is fine
 
-// v -= (GZ)' eta, GZ at the position stage (fresh) or as it is in the matrix
+// v -= U^2 (GZ)' eta, GZ at the position stage (fresh) or as it is in the matrix
 kd_eval kd_newton_stabilize(kd_newton *self, bool fresh, const double *eta, double *v) KD_NODISCARD;
-// |row i of GZ| at the present position
+// |row i of GZ U| at the present position
 kd_eval kd_newton_row_norms(kd_newton *self, double *norm) KD_NODISCARD;
 
 // The point of form->data must be at (t, x, x').

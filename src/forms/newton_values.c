@@ -70,7 +70,7 @@ kd_eval kd_newton_stabilize(kd_newton *self, bool fresh, const double *eta, doub
     // v -= (GZ)' eta
     for (int j = 0; j < self->nv; j++)
         for (int k = source->pattern.column[j]; k < source->pattern.column[j + 1]; k++)
-            v[j] -= G[k] * eta[source->pattern.row[k]];
+            v[j] -= self->form->square[j] * G[k] * eta[source->pattern.row[k]];
     return KD_EVAL_OK;
 }
 
@@ -81,8 +81,10 @@ kd_eval kd_newton_row_norms(kd_newton *self, double *norm)
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < self->nlambda; i++) {
         norm[i] = 0;
-        for (int l = self->row_start[i]; l < self->row_start[i + 1]; l++)
-            norm[i] += source->value[self->row_value[l]] * source->value[self->row_value[l]];
+        for (int l = self->row_start[i]; l < self->row_start[i + 1]; l++) {
+            const double entry = source->value[self->row_value[l]];
+            norm[i] += self->form->square[self->row_column[l]] * entry * entry;
+        }
         norm[i] = sqrt(norm[i]);
     }
     return KD_EVAL_OK;

@@ -45,6 +45,7 @@ static void cut_level(kd_statespace *self, kd_chart_level *level, int n)
     level->rows = kd_cut_int(arena, m);
     level->C = kd_cut_matrix(arena, m, d.nv);
     level->row = kd_cut_double(arena, most + m);
+    level->unit = kd_cut_double(arena, n);
     level->reach = kd_cut_double(arena, n);
     level->LU = kd_cut_matrix(arena, d.nv, d.nv);
     level->pivot = kd_cut_int(arena, d.nv);
@@ -56,6 +57,9 @@ void kd_chart_cut(kd_statespace *self, kd_chart *chart)
     if (!self->shared) cut_level(self, &chart->v, self->dims.nv);
     chart->position = kd_cut_double(&self->arena, self->dims.np);
     chart->y = kd_cut_double(&self->arena, self->dims.np);
+    if (self->arena.failed) return;
+    for (int i = 0; i < self->dims.np; i++) chart->p.unit[i] = kd_eom_position_unit(self->eom, i);
+    for (int j = 0; j < self->dims.nv && !self->shared; j++) chart->v.unit[j] = kd_eom_unit(self->eom, j);
 }
 
 void kd_chart_release(kd_chart *chart)
@@ -132,11 +136,13 @@ static void tell_rank(kd_statespace *self, double t, const int *rows, int rank, 
 
 // ---- choice of coordinates ------------------------------------------------------------------------------------------
 
-// Rows to largest entry 1. Columns stay: one that is small just now must not gain from it. But those of coordinates
-// that stiff forces act upon stand back behind the others, whatever the unit of length is: they do not count in the
+// Columns to natural units, then rows to largest entry 1. Columns stay then: one that is small just now must not gain
+// from it. But those of coordinates that stiff forces act upon stand back behind the others: they do not count in the
 // scale of a row and are brought below 1.
-static void scale_for_pivots(int m, int n, double *A, const bool *stiff)
+static void scale_for_pivots(int m, int n, double *A, const double *unit, const bool *stiff)
 {
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) A[i + (ptrdiff_t)j * m] *= unit[j];
     for (int i = 0; i < m; i++) {
         // rows by the largest entry that no stiff force stands behind
         double most = 0, all = 0;
@@ -191,7 +197,7 @@ static kd_eval pivot_rows(kd_statespace *self, kd_chart_level *level, double t, 
     double *copy = tangent ? self->full + (ptrdiff_t)m * n : NULL;
     if (tangent) memcpy(copy, self->full, (size_t)m * (size_t)n * sizeof(double));
     // P A Q = L U; the rank must be that of the start
-    scale_for_pivots(m, n, self->full, self->stiff);
+    scale_for_pivots(m, n, self->full, level->unit, self->stiff);
     int rank =
         m > 0 ? kd_lu_full_sparse(m, n, self->full, self->row, self->column, self->opt.rank_tolerance, self->most) : 0;
     if (m == 0)
@@ -316,7 +322,8 @@ static int order_of_level(const kd_statespace *self, const kd_chart_level *level
     return level->reduced ? level->rank : self->dims.nv;
 }
 
-// LU = matrix of the level with rows of constraints scaled to largest entry 1
+// LU = matrix of the level in natural units (of velocities; of positions that are independent), with rows of
+// constraints scaled to largest entry 1
 static void assemble_level(kd_statespace *self, kd_chart *chart, kd_chart_level *level)
 {
     int     nv = self->dims.nv, rank = level->rank, n = order_of_level(self, level), first = n - rank;
@@ -329,7 +336,7 @@ static void assemble_level(kd_statespace *self, kd_chart *chart, kd_chart_level 
         double *C = level->C + (ptrdiff_t)j * rank;
         for (int i = 0; i < rank; i++) {
             C[i] = constraint_entry(self, level->rows[i], j);
-            if (fabs(C[i]) > row[i]) row[i] = fabs(C[i]);
+            row[i] = fmax(row[i], fabs(C[i]) * kd_eom_unit(self->eom, j));
         }
     }
     for (int i = 0; i < rank; i++) row[i] = row[i] > 0 ? 1 / row[i] : 1;
@@ -337,9 +344,12 @@ static void assemble_level(kd_statespace *self, kd_chart *chart, kd_chart_level 
         for (int i = 0; i < rank; i++) level->C[i + (ptrdiff_t)j * rank] *= row[i];
     // Phi_u: columns of C for the dependent coordinates
     if (level->reduced) {
-        for (int j = 0; j < rank; j++)
-            memcpy(A + (ptrdiff_t)j * rank, level->C + (ptrdiff_t)level->independent[level->nind + j] * rank,
-                   (size_t)rank * sizeof *A);
+        for (int j = 0; j < rank; j++) {
+            const int     dependent = level->independent[level->nind + j];
+            const double *C = level->C + (ptrdiff_t)dependent * rank;
+            const double  unit = kd_eom_unit(self->eom, dependent);
+            for (int i = 0; i < rank; i++) A[i + (ptrdiff_t)j * rank] = C[i] * unit;
+        }
         return;
     }
     // [S Z; C], or [S; C]
@@ -354,17 +364,22 @@ static void assemble_level(kd_statespace *self, kd_chart *chart, kd_chart_level 
         memcpy(column + first, level->C + (ptrdiff_t)j * rank, (size_t)rank * sizeof *column);
     }
     for (int i = 0; i < first && !level->S && !kinematic; i++) A[i + (ptrdiff_t)level->independent[i] * n] = 1;
-    // not scaled: a row of S Z that vanishes must show, a quaternion's component has reached its extremum
-    for (int i = 0; i < first; i++) level->row[i] = 1;
+    // not by their entries: a row of S Z that vanishes must show, a quaternion's component has reached its extremum
+    for (int i = 0; i < first; i++) level->row[i] = level->S ? 1 : 1 / level->unit[level->independent[i]];
+    for (int j = 0; j < nv; j++) {
+        const double unit = kd_eom_unit(self->eom, j);
+        for (int i = 0; i < n; i++) A[i + (ptrdiff_t)j * n] *= i < first ? unit * level->row[i] : unit;
+    }
 }
 
-static double norm_1(int m, int n, const double *A)
+// eom: its velocities are the columns, which count in natural units; NULL: as they are
+static double norm_1(int m, int n, const double *A, const kd_eom *eom)
 {
     double most = 0;
     for (int j = 0; j < n; j++) {
         double sum = 0;
         for (int i = 0; i < m; i++) sum += fabs(A[i + (ptrdiff_t)j * m]);
-        most = fmax(most, sum);
+        most = fmax(most, eom ? sum * kd_eom_unit(eom, j) : sum);
     }
     return most;
 }
@@ -405,7 +420,7 @@ static bool factor_level(kd_statespace *self, kd_chart_level *level)
     int n = order_of_level(self, level);
     // |C| |inv(Phi_u)| with all columns of C: the condition number of Phi_u itself is 1 for a single constraint,
     // however small its entry has become
-    double norm = level->reduced ? norm_1(n, self->dims.nv, level->C) : norm_1(n, n, level->LU);
+    double norm = level->reduced ? norm_1(n, self->dims.nv, level->C, self->eom) : norm_1(n, n, level->LU, NULL);
     self->counters.predecompositions++;
     level->condition = 1;
     if (n == 0) return true;
@@ -451,6 +466,7 @@ void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *ri
         for (int i = 0; i < nind; i++) e[i] = rind ? level->row[i] * rind[i] : 0;
         for (int i = 0; i < rank; i++) e[nind + i] = level->row[nind + i] * rc[i];
         back_substitute(level, nv, e);
+        for (int j = 0; j < nv; j++) e[j] *= kd_eom_unit(self->eom, j);
         return;
     }
     // e_i = rind, Phi_u e_d = rc - Phi_i e_i
@@ -461,7 +477,10 @@ void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *ri
         if (known != 0) kd_axpy(rank, -known, level->C + (ptrdiff_t)level->independent[j] * rank, rc);
     }
     back_substitute(level, rank, rc);
-    for (int j = 0; j < rank; j++) e[level->independent[nind + j]] = rc[j];
+    for (int j = 0; j < rank; j++) {
+        const int dependent = level->independent[nind + j];
+        e[dependent] = rc[j] * kd_eom_unit(self->eom, dependent);
+    }
 }
 
 // Condition number and, as other parts of a large mechanism may hide it there, the rates of all coordinates along each
@@ -474,9 +493,9 @@ static bool level_serves(kd_statespace *self, kd_chart_level *level, bool reset)
     for (int j = 0; j < level->nind && good; j++) {
         memset(self->rind, 0, (size_t)level->nind * sizeof(double));
         memset(self->rc, 0, (size_t)level->rank * sizeof(double));
-        self->rind[j] = 1;
+        self->rind[j] = level->S ? 1 : level->unit[level->independent[j]];
         kd_chart_solve(self, level, self->rind, self->rc, self->e);
-        double reach = kd_norm_max(self->dims.nv, self->e);
+        double reach = kd_statespace_move(self, self->e);
         if (reset) level->reach[j] = reach;
         good = reach <= GROWTH_OF_REACH * level->reach[j];
     }

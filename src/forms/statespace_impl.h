@@ -25,6 +25,7 @@ typedef struct kd_chart_level {
     int         *rows;        // (rank) kept rows, numbers in [g; h]
     double      *C;           // (rank x nv) scaled by row
     double      *row;         // (nv) scale factors of the rows that are factored
+    double      *unit;        // (n) natural units of the coordinates
     double      *LU;          // (order x order)
     int         *pivot;
     kd_linsolve *sparse; // NULL: dense

@@ -21,7 +21,7 @@
 #include "forms/statespace_impl.h"
 #include "math/dense.h"
 
-#define STIFF_TIME 1e-3 // [s] forces that act within this time on a velocity of its own are stiff
+#define STIFF_TIME 2.5e-3 // of natural time: forces that act within this on a velocity of its own are stiff
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
@@ -130,6 +130,7 @@ void kd_statespace_ease(kd_statespace *self, double t, const double *p, const do
     const kd_statespace_point *at = &self->last;
     kd_eom_data               *data = kd_acceleration_data(self->acceleration);
     int                        nv = self->dims.nv;
+    const double               within = STIFF_TIME * kd_eom_time(self->eom);
     kd_blocks                  some = {0};
     for (int i = 0; i < nv; i++) self->ease[i] = 1;
     if (!newton->ready) return; // the size of x is being found out
@@ -144,7 +145,7 @@ void kd_statespace_ease(kd_statespace *self, double t, const double *p, const do
         // ease_i = M_ii / (M_ii + tau (D_ii + tau K_ii)), tau = STIFF_TIME
         ptrdiff_t ii = i + (ptrdiff_t)i * nv;
         double    mass = fabs(M[ii]);
-        double    stiff = STIFF_TIME * ((D ? fabs(D[ii]) : 0) + STIFF_TIME * (K ? fabs(K[ii]) : 0));
+        double    stiff = within * ((D ? fabs(D[ii]) : 0) + within * (K ? fabs(K[ii]) : 0));
         if (mass > 0 && isfinite(stiff)) self->ease[i] = mass / (mass + stiff);
     }
 }

@@ -15,6 +15,10 @@
 
 #define FORMS "ggl, index2, index1, baumgarte2, baumgarte1, ode, statespace or index3" // that IDA can integrate
 #define INTERNAL_FLOOR 1e-8 // smallest atol of internal components
+#define NEWTON_PART 1e-3    // of a tolerance, that Newton's method may leave (IDA: 0.33)
+#define NEWTON_MOST 0.33
+#define NEWTON_NOISE                                                                                                   \
+    1e-11 // .. but not less than the rounding of multipliers, whose increments are c_j^2 times that of x
 
 struct kd_ida {
     kd_sundials    base; // first: the callbacks see it
@@ -116,13 +120,20 @@ static void describe(kd_ida *self)
     }
 }
 
+// What Newton's method leaves in directions of stiff forces looks like high derivatives: with IDA's own 0.33 the order
+// falls to 3 or less and errors add up. Cartesian governor at 1e-6: 2186 steps and an error of 1 J, now 658 and 0.02 J.
+static double newton_part(const kd_ida_options *o)
+{
+    return fmin(fmax(NEWTON_PART, NEWTON_NOISE / fmin(o->rtol, o->atol)), NEWTON_MOST);
+}
+
 static bool set_options(kd_ida *self)
 {
     void                 *m = self->base.memory;
     const kd_ida_options *o = &self->opt;
     return IDASetUserData(m, self) == 0 && IDAWFtolerances(m, weights) == 0 && IDASetId(m, self->id) == 0 &&
            IDASetSuppressAlg(m, o->suppress_algebraic) == 0 && IDASetMaxNumSteps(m, -1) == 0 &&
-           (o->h_max == 0 || IDASetMaxStep(m, o->h_max) == 0) &&
+           IDASetNonlinConvCoef(m, newton_part(o)) == 0 && (o->h_max == 0 || IDASetMaxStep(m, o->h_max) == 0) &&
            (o->h_first == 0 || IDASetInitStep(m, o->h_first) == 0);
 }
 

@@ -285,7 +285,8 @@ static bool add_parameters(kd_reader *r)
         if (status >= 0) status = kd_model_add_parameter(r->m, p->name, p->value);
         if (status >= 0) status = kd_model_set_parameter_text(r->m, p->name, p->text);
         if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
-        if (status >= 0 && !keep_derived(r, i)) return false;
+        const bool wrong = r->findings->count > 0; // then nothing will be changed, and each search for a name costs
+        if (status >= 0 && !wrong && !keep_derived(r, i)) return false;
     }
     if (r->m->nparameters < r->nparameters) return true; // one was refused: nothing will be changed
     return kd_model_order_parameters(r->m, r->order) >= 0 || kd_reader_short_of_memory(r);
