@@ -416,6 +416,7 @@ kd_status kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size
 
 kd_eom_values kd_eom_change_values(kd_eom *eom)
 {
+    if (!eom) return (kd_eom_values){0};
     eom->generation++;
     return (kd_eom_values){
         .theta = eom->def.theta ? eom->theta : NULL,

@@ -151,6 +151,11 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
     return KD_OK;
 }
 
+bool kd_unseen_accounts(const kd_unseen *self, const kd_step_verdict *verdict)
+{
+    return self && verdict->why == self->why && self->lost_now > 0;
+}
+
 double kd_unseen_lost(const kd_unseen *self, const char **by)
 {
     if (self && by) *by = self->lost_by ? self->lost_by : self->lost_by_now;
