@@ -353,7 +353,7 @@ static void gallery_models_step_alike(void **state)
 
 // Steel four-bars of size l that swing under 9.81 m/s^2: times grow by sqrt(l), masses by l^3, springs by l^4. No
 // number is a power of two of another size's: they differ by rounding.
-static motion swing(double l, kd_coordinates coordinates, kd_formulation form, kd_integrator integrator)
+static motion swing(double l, kd_coordinates coordinates, kd_formulation form, kd_integrator_kind integrator)
 {
     char              value[3][40];
     const kd_setting  setting[3] = {{"l", value[0]}, {"m", value[1]}, {"T", value[2]}};
@@ -397,9 +397,9 @@ static void steel_of_any_size_steps_alike(void **state)
 {
     static const double size[] = {1e7, 3e-3, 1e-3, 1e-4, 2.3e-6};
     static const struct {
-        kd_formulation form;
-        kd_integrator  integrator;
-        bool           alike;
+        kd_formulation     form;
+        kd_integrator_kind integrator;
+        bool               alike;
     } way[] = {{KD_PSF, KD_RADAU, true},    {KD_PSF, KD_SDIRK, false},       {KD_PSF1, KD_RADAU, true},
                {KD_GGL, KD_RADAU, true},    {KD_GGL, KD_BDF, false},         {KD_ODASSL, KD_RADAU, true},
                {KD_ODASSL, KD_BDF, false},  {KD_INDEX1, KD_RADAU, true},     {KD_INDEX2, KD_RADAU, true},
