@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "explicit.h"
-#include "simulation/integrators.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,10 @@
 enum { MAX_TOL = 12, ROUNDS = 15 };
 
 typedef struct method {
-    const char   *name;
-    kd_integrator integrator;
-    int           order; // of arkode
-    bool          projected;
+    const char        *name;
+    kd_integrator_kind integrator;
+    int                order; // of arkode
+    bool               projected;
 } method;
 
 static const method methods[] = {
@@ -45,30 +45,31 @@ typedef struct outcome {
 
 typedef struct solver {
     const bench_problem *problem;
-    const kd_integrator_class *class;
-    kd_dae      *dae;
-    void        *self;
-    double      *x0;
-    kd_eom_data *data;
-    double      *rows; // (nlambda)
-    char         message[200];
+    kd_dae              *dae;
+    kd_integrator       *self;
+    double              *x0;
+    kd_eom_data         *data;
+    double              *rows; // (nlambda)
+    char                 message[200];
 } solver;
 
 // ---- one run --------------------------------------------------------------------------------------------------------
 
 static kd_status open_solver(solver *s, const bench_problem *problem, const method *m, double tol)
 {
-    long                  unused;
     kd_simulation_options o = kd_simulation_options_default();
-    *s = (solver){.problem = problem, .class = kd_integrator_find(m->integrator)};
+    *s = (solver){.problem = problem};
     o.integrator = m->integrator;
-    o.rtol = o.atol = tol;
-    if (m->order > 0) o.arkode.order = m->order;
-    o.cvode.method = KD_CVODE_ADAMS;
+    o.integrator_options.rtol = o.integrator_options.atol = tol;
+    o.integrator_options.max_steps = LONG_MAX / 2;
+    if (m->order > 0) o.integrator_options.arkode.order = m->order;
+    o.integrator_options.cvode.method = KD_CVODE_ADAMS;
     o.formulation_options.projection = m->projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
     kd_status status = kd_formulation_create(problem->eom, &problem->inputs, problem->x, KD_ODE, &o.formulation_options,
                                              &s->dae, s->message, sizeof s->message);
-    if (status >= 0) status = s->class->create(s->dae, &o, &s->self, &unused, s->message, sizeof s->message);
+    if (status >= 0)
+        status =
+            kd_integrator_create(s->dae, o.integrator, &o.integrator_options, &s->self, s->message, sizeof s->message);
     if (status >= 0) status = kd_eom_data_create(problem->eom, &s->data);
     if (status < 0) return status;
     s->x0 = kd_alloc((size_t)s->dae->n * sizeof(double));
@@ -80,7 +81,7 @@ static kd_status open_solver(solver *s, const bench_problem *problem, const meth
 
 static void close_solver(solver *s)
 {
-    if (s->self) s->class->destroy(s->self);
+    if (s->self) kd_integrator_destroy(s->self);
     kd_dae_destroy(s->dae);
     kd_eom_data_destroy(s->data);
     kd_free(s->x0);
@@ -91,10 +92,10 @@ static void close_solver(solver *s)
 static double violation(solver *s)
 {
     kd_dims       d = kd_eom_dims(s->problem->eom);
-    const double *x = s->class->x(s->self);
+    const double *x = kd_integrator_x(s->self);
     double        most = 0;
     kd_eom_at_parameters(s->data, s->problem->x->theta);
-    kd_eom_at_time(s->data, s->class->time(s->self), NULL, NULL, NULL, s->problem->x->z);
+    kd_eom_at_time(s->data, kd_integrator_time(s->self), NULL, NULL, NULL, s->problem->x->z);
     kd_eom_at_position(s->data, x, s->problem->x->s);
     kd_eom_at_velocity(s->data, x + d.np, x + d.np + d.nv);
     for (int level = 0; level < 2; level++) {
@@ -107,18 +108,18 @@ static double violation(solver *s)
 static kd_status integrate(solver *s, double *worst)
 {
     double    t_end = s->problem->t_end;
-    kd_status status = s->class->start(s->self, s->problem->x->t, s->x0, false);
-    while (status >= 0 && s->class->time(s->self) < t_end) {
-        status = s->class->step(s->self, t_end);
+    kd_status status = kd_integrator_restart(s->self, s->problem->x->t, s->x0, false);
+    while (status >= 0 && kd_integrator_time(s->self) < t_end) {
+        status = kd_integrator_step(s->self, t_end);
         if (worst && status >= 0) *worst = fmax(*worst, violation(s));
     }
-    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->class->message(s->self));
+    if (status < 0) kd_text(s->message, sizeof s->message, "%s", kd_integrator_message(s->self));
     return status;
 }
 
 static double error_of(const solver *s)
 {
-    const double *x = s->class->x(s->self), *ref = s->problem->reference;
+    const double *x = kd_integrator_x(s->self), *ref = s->problem->reference;
     double        worst = 0;
     for (int i = 0; i < kd_eom_dims(s->problem->eom).np; i++)
         if (!isnan(ref[i])) worst = fmax(worst, fabs(x[i] - ref[i]) / fmax(ERROR_FLOOR, fabs(ref[i])));
@@ -135,7 +136,7 @@ static void measure(const bench_problem *problem, const method *m, double tol, b
     int       runs = 0;
     if (first) *out = (outcome){.error = NAN, .seconds = NAN};
     if (first && status >= 0 && integrate(&s, &out->violation) >= 0) {
-        kd_stats stats = s.class->stats(s.self);
+        kd_stats stats = kd_integrator_stats(s.self);
         out->error = error_of(&s);
         out->evaluations = stats.residuals;
         out->steps = stats.accepted;
@@ -172,7 +173,7 @@ static double time_at_target(const campaign *c, int m)
 }
 
 // fastest method of a kind at the target; -1: none reaches it
-static int best_of(const campaign *c, kd_integrator first, kd_integrator last, bool projected)
+static int best_of(const campaign *c, kd_integrator_kind first, kd_integrator_kind last, bool projected)
 {
     int best = -1;
     for (int m = 0; m < METHODS; m++) {
@@ -198,9 +199,10 @@ static void say_curves(const bench *b, const campaign *c)
     }
 }
 
-static void ratio_row(bench *b, const campaign *c, const char *peer, kd_integrator integrator, double goal)
+static void ratio_row(bench *b, const campaign *c, const char *peer, kd_integrator_kind integrator, double goal)
 {
-    if (!(integrator == KD_ARKODE ? kd_arkode_available() : kd_cvode_available())) {
+    if (!(integrator == KD_ARKODE ? kd_integrator_about(KD_ARKODE, NULL)->available
+                                  : kd_integrator_about(KD_CVODE, NULL)->available)) {
         bench_row_without(b, bench_above(goal), "SUNDIALS", "libsundials-dev", "ratio.%s.%s", peer, c->problem->name);
         return;
     }

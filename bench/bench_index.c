@@ -27,10 +27,11 @@ kd_status index_run(const bench_problem *problem, const index_method *method, co
     o.formulation_options.projection = method->projection;
     o.rtol = method->rtol;
     o.atol = method->atol;
-    o.radau.max_steps = o.bdf.max_steps = 10000000;
-    o.radau.h_first = o.radau.h_max = method->step;
-    o.radau.start_zero = method->start_zero;
-    if (method->kappa > 0) o.radau.newton_stop = o.bdf.newton_stop = method->kappa;
+    o.integrator_options.max_steps = 10000000;
+    o.integrator_options.h_first = o.integrator_options.h_max = method->step;
+    o.integrator_options.radau.start_zero = method->start_zero;
+    if (method->kappa > 0)
+        o.integrator_options.radau.newton_stop = o.integrator_options.bdf.newton_stop = method->kappa;
     o.times = times;
     o.ntimes = ntimes;
     o.output = at_time;

@@ -97,7 +97,7 @@ static bool options_of(const method *m, double tol, kd_simulation_options *optio
     if (!kd_integrator_parse(m->integrator, &o.integrator)) return false;
     o.formulation = m->formulation;
     o.formulation_options.projection = m->projection;
-    if (m->order > 0) o.arkode.order = m->order;
+    if (m->order > 0) o.integrator_options.arkode.order = m->order;
     o.rtol = o.atol = tol;
     *options = o;
     return true;
@@ -177,7 +177,7 @@ static void measure_own(const ladder *l, int rounds, curve *curves)
         for (int m = 0; m < NMETHODS; m++) {
             curves[m].name = methods[m].name;
             curves[m].at_wanted = NAN;
-            kd_integrator known;
+            kd_integrator_kind known;
             if (l->n > methods[m].largest || !kd_integrator_parse(methods[m].integrator, &known)) continue;
             for (int k = 0; k < TOLERANCES; k++)
                 take(&curves[m], k, ladder_run(l, &methods[m], methods[m].loosest * pow(10, -0.5 * k)), r == 0);

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "gallery.h"
-#include "simulation/integrators.h"
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -54,24 +54,22 @@ void bench_problem_close(bench_problem *problem)
 typedef struct solver {
     const bench_problem *problem;
     kd_dae              *dae;
-    const kd_integrator_class *class;
-    void     *self;
-    double   *vector; // (dae->n) start
-    kd_state *x;      // as observed
-    char      message[200];
+    kd_integrator       *self;
+    double              *vector; // (dae->n) start
+    kd_state            *x;      // as observed
+    char                 message[200];
 } solver;
 
 static kd_status create_integrator(solver *s, const bench_method *method, double tol, double h_first)
 {
     kd_simulation_options o = kd_simulation_options_default();
-    long                  unused;
     o.integrator = method->integrator;
-    o.rtol = o.atol = tol;
-    o.radau.h_first = o.ida.h_first = o.bdf.h_first = o.explicit_rk.h_first = o.extrapolation.h_first = h_first;
-    o.ida.suppress_algebraic = !method->all_in_error;
-    o.ida.own_linear_algebra = method->own_linear;
-    s->class = kd_integrator_find(method->integrator);
-    return s->class->create(s->dae, &o, &s->self, &unused, s->message, sizeof s->message);
+    o.integrator_options.rtol = o.integrator_options.atol = tol;
+    o.integrator_options.max_steps = LONG_MAX / 2;
+    o.integrator_options.h_first = h_first;
+    o.integrator_options.ida.suppress_algebraic = !method->all_in_error;
+    o.integrator_options.ida.own_linear_algebra = method->own_linear;
+    return kd_integrator_create(s->dae, o.integrator, &o.integrator_options, &s->self, s->message, sizeof s->message);
 }
 
 static kd_status solver_create(solver *s, const bench_problem *problem, const bench_method *method, double tol,
@@ -99,7 +97,7 @@ static kd_status solver_create(solver *s, const bench_problem *problem, const be
 
 static void solver_destroy(solver *s)
 {
-    if (s->self) s->class->destroy(s->self);
+    if (s->self) kd_integrator_destroy(s->self);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->x);
     kd_free(s->vector);
@@ -107,31 +105,31 @@ static void solver_destroy(solver *s)
 
 static double time_of(const solver *s)
 {
-    return s->class->time(s->self);
+    return kd_integrator_time(s->self);
 }
 
 static void take_state(solver *s)
 {
-    kd_formulation_unpack(s->dae, time_of(s), s->class->x(s->self), s->x);
+    kd_formulation_unpack(s->dae, time_of(s), kd_integrator_x(s->self), s->x);
 }
 
 static kd_status integrate(solver *s, bench_observer observe, void *context, double max_seconds)
 {
     const double limit = bench_cpu_seconds() + max_seconds;
     const double t0 = s->problem->x->t, t_end = s->problem->t_end;
-    kd_status    status = s->class->start(s->self, t0, s->vector, KD_RESTART_FRESH);
+    kd_status    status = kd_integrator_restart(s->self, t0, s->vector, KD_RESTART_FRESH);
     if (observe && status >= 0) observe(s->problem->x, context);
     for (long n = 1; status >= 0 && time_of(s) < t_end; n++) {
         if (n > MAX_STEPS || (n % CLOCK_STEPS == 0 && bench_cpu_seconds() > limit)) {
             kd_text(s->message, sizeof s->message, "given up at t = %.6g after %.3g s", time_of(s), max_seconds);
             return KD_ERR_TOO_MANY_STEPS;
         }
-        status = s->class->step(s->self, t_end);
+        status = kd_integrator_step(s->self, t_end);
         if (!observe || status < 0) continue;
         take_state(s);
         observe(s->x, context);
     }
-    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->class->message(s->self));
+    if (status < 0) kd_text(s->message, sizeof s->message, "%s", kd_integrator_message(s->self));
     return status;
 }
 
@@ -177,7 +175,7 @@ static void describe(solver *s, bench_outcome *out)
     if (s->self) {
         if (out->status >= 0) take_state(s);
         out->t = time_of(s);
-        out->stats = s->class->stats(s->self);
+        out->stats = kd_integrator_stats(s->self);
     }
     measure_error(s, out);
     if (out->status < 0) kd_text(out->message, sizeof out->message, "%s", s->message);

@@ -21,13 +21,13 @@ bool bench_problem_start(bench_problem *problem, char *message, size_t size);
 void bench_problem_close(bench_problem *problem);
 
 typedef struct bench_method {
-    const char    *name;
-    kd_formulation formulation;
-    kd_integrator  integrator;
-    bool           invariants;   // impose known invariants
-    bool           all_in_error; // ida: algebraic variables count in the error test
-    bool           own_linear;   // ida: Newton matrices of the formulation and their factors, not its own differences
-    kd_projection  projection;   // of forms that have one
+    const char        *name;
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
+    bool               invariants;   // impose known invariants
+    bool               all_in_error; // ida: algebraic variables count in the error test
+    bool               own_linear; // ida: Newton matrices of the formulation and their factors, not its own differences
+    kd_projection      projection; // of forms that have one
 } bench_method;
 
 typedef struct bench_outcome {

@@ -34,17 +34,17 @@ bool corrector_make_reference(corrector_problem *problem, double tol, char *mess
 
 // What is run; 0 and false stand for the defaults.
 typedef struct corrector_method {
-    const char    *name;
-    kd_integrator  integrator; // KD_BDF, KD_IDA or KD_RADAU
-    kd_formulation form;
-    kd_derivatives derivatives;
-    bool           estimated;
-    bool           at_start; // estimated at the start alone, which is S0's rule
-    kd_update      update;
-    bool           explicit_form;
-    bool           dassl_rules;  // bdf
-    bool           all_in_error; // ida: algebraic variables count in the error test
-    bool           own_linear;   // ida: Newton matrices of the formulation
+    const char        *name;
+    kd_integrator_kind integrator; // KD_BDF, KD_IDA or KD_RADAU
+    kd_formulation     form;
+    kd_derivatives     derivatives;
+    bool               estimated;
+    bool               at_start; // estimated at the start alone, which is S0's rule
+    kd_update          update;
+    bool               explicit_form;
+    bool               dassl_rules;  // bdf
+    bool               all_in_error; // ida: algebraic variables count in the error test
+    bool               own_linear;   // ida: Newton matrices of the formulation
 } corrector_method;
 
 typedef struct corrector_outcome {

@@ -132,7 +132,7 @@ static void ratio_row(bench *b, const contest *c, int suppressed, int all, doubl
     bool   use_all = isnan(one) || two < one;
     double value = (use_all ? two : one) / own;
     char   note[200];
-    if (!kd_ida_available()) {
+    if (!kd_integrator_about(KD_IDA, NULL)->available) {
         bench_row_without(b, c->informs ? bench_no_goal(true) : bench_above(goal), "SUNDIALS", "libsundials-dev",
                           "ratio.%s.%s", peer, c->name);
         return;

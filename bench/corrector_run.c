@@ -79,43 +79,43 @@ void corrector_close(corrector_problem *problem)
 // ---- one solver -----------------------------------------------------------------------------------------------------
 
 typedef struct solver {
-    kd_dae   *dae;
-    kd_bdf   *bdf; // one of the three
-    kd_ida   *ida;
-    kd_radau *radau;
-    double   *start; // (dae->n)
-    kd_state *x;     // at the end
-    char      message[300];
+    kd_dae        *dae;
+    kd_integrator *bdf; // one of the three
+    kd_integrator *ida;
+    kd_integrator *radau;
+    double        *start; // (dae->n)
+    kd_state      *x;     // at the end
+    char           message[300];
 } solver;
 
 static kd_status create_bdf(solver *s, const corrector_method *m, double rtol, double atol)
 {
-    kd_bdf_options o = kd_bdf_options_default();
+    kd_integrator_options o = kd_integrator_options_default();
     o.rtol = rtol;
     o.atol = atol;
     o.max_steps = MAX_STEPS;
-    o.dassl_rules = m->dassl_rules;
-    return kd_bdf_create(s->dae, &o, &s->bdf, s->message, sizeof s->message);
+    o.bdf.dassl_rules = m->dassl_rules;
+    return kd_integrator_create(s->dae, KD_BDF, &o, &s->bdf, s->message, sizeof s->message);
 }
 
 static kd_status create_ida(solver *s, const corrector_method *m, double rtol, double atol)
 {
-    kd_ida_options o = kd_ida_options_default();
+    kd_integrator_options o = kd_integrator_options_default();
     o.rtol = rtol;
     o.atol = atol;
     o.max_steps = MAX_STEPS;
-    o.suppress_algebraic = !m->all_in_error;
-    o.own_linear_algebra = m->own_linear;
-    return kd_ida_create(s->dae, &o, &s->ida, s->message, sizeof s->message);
+    o.ida.suppress_algebraic = !m->all_in_error;
+    o.ida.own_linear_algebra = m->own_linear;
+    return kd_integrator_create(s->dae, KD_IDA, &o, &s->ida, s->message, sizeof s->message);
 }
 
 static kd_status create_radau(solver *s, double rtol, double atol)
 {
-    kd_radau_options o = kd_radau_options_default();
+    kd_integrator_options o = kd_integrator_options_default();
     o.rtol = rtol;
     o.atol = atol;
     o.max_steps = MAX_STEPS;
-    return kd_radau_create(s->dae, &o, &s->radau, s->message, sizeof s->message);
+    return kd_integrator_create(s->dae, KD_RADAU, &o, &s->radau, s->message, sizeof s->message);
 }
 
 static kd_status solver_create(solver *s, const corrector_problem *problem, const corrector_method *m, double rtol,
@@ -145,9 +145,9 @@ static kd_status solver_create(solver *s, const corrector_problem *problem, cons
 
 static void solver_destroy(solver *s)
 {
-    kd_bdf_destroy(s->bdf);
-    kd_ida_destroy(s->ida);
-    kd_radau_destroy(s->radau);
+    kd_integrator_destroy(s->bdf);
+    kd_integrator_destroy(s->ida);
+    kd_integrator_destroy(s->radau);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->x);
     kd_free(s->start);
@@ -155,38 +155,38 @@ static void solver_destroy(solver *s)
 
 static kd_status start(solver *s, double t)
 {
-    if (s->bdf) return kd_bdf_start(s->bdf, t, s->start, false);
-    return s->ida ? kd_ida_start(s->ida, t, s->start) : kd_radau_start(s->radau, t, s->start);
+    if (s->bdf) return kd_integrator_start(s->bdf, t, s->start);
+    return s->ida ? kd_integrator_start(s->ida, t, s->start) : kd_integrator_start(s->radau, t, s->start);
 }
 
 static kd_status step(solver *s, double t_end)
 {
-    if (s->bdf) return kd_bdf_step(s->bdf, t_end);
-    return s->ida ? kd_ida_step(s->ida, t_end) : kd_radau_step(s->radau, t_end);
+    if (s->bdf) return kd_integrator_step(s->bdf, t_end);
+    return s->ida ? kd_integrator_step(s->ida, t_end) : kd_integrator_step(s->radau, t_end);
 }
 
 static double time_of(const solver *s)
 {
-    if (s->bdf) return kd_bdf_time(s->bdf);
-    return s->ida ? kd_ida_time(s->ida) : kd_radau_time(s->radau);
+    if (s->bdf) return kd_integrator_time(s->bdf);
+    return s->ida ? kd_integrator_time(s->ida) : kd_integrator_time(s->radau);
 }
 
 static const double *vector_of(const solver *s)
 {
-    if (s->bdf) return kd_bdf_x(s->bdf);
-    return s->ida ? kd_ida_x(s->ida) : kd_radau_x(s->radau);
+    if (s->bdf) return kd_integrator_x(s->bdf);
+    return s->ida ? kd_integrator_x(s->ida) : kd_integrator_x(s->radau);
 }
 
 static kd_stats stats_of(const solver *s)
 {
-    if (s->bdf) return kd_bdf_stats(s->bdf);
-    return s->ida ? kd_ida_stats(s->ida) : kd_radau_stats(s->radau);
+    if (s->bdf) return kd_integrator_stats(s->bdf);
+    return s->ida ? kd_integrator_stats(s->ida) : kd_integrator_stats(s->radau);
 }
 
 static const char *message_of(const solver *s)
 {
-    if (s->bdf) return kd_bdf_message(s->bdf);
-    return s->ida ? kd_ida_message(s->ida) : kd_radau_message(s->radau);
+    if (s->bdf) return kd_integrator_message(s->bdf);
+    return s->ida ? kd_integrator_message(s->ida) : kd_integrator_message(s->radau);
 }
 
 static kd_status integrate(solver *s, const corrector_problem *problem, double max_seconds)

@@ -80,8 +80,8 @@ static long run(const test_problem *p, constants c, double tol, kd_state *x, cha
     o.formulation = KD_ODE;
     o.integrator = KD_DOP853;
     o.rtol = o.atol = tol;
-    o.explicit_rk.safety = c.safety;
-    o.explicit_rk.beta = c.beta;
+    o.integrator_options.explicit_rk.safety = c.safety;
+    o.integrator_options.explicit_rk.beta = c.beta;
     kd_state_copy(p->start, x);
     long      evaluations = 0;
     kd_status status = kd_simulation_create(p->eom, p->in, &o, x, &simulation, message, size);

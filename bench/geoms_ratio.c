@@ -73,7 +73,7 @@ static void ida_rows(bench *b, const campaign *c, const char *name, int suppress
     char   note[160];
     kd_text(note, sizeof note, "IDA with %s; algebraic variables %s", given,
             all ? "in the error test" : "suppressed in the error test");
-    if (kd_ida_available())
+    if (kd_integrator_about(KD_IDA, NULL)->available)
         peer_rows(b, c, name, all ? ida_all : ida, goal, note);
     else
         bench_row_without(b, goal, "SUNDIALS", "libsundials-dev", "ratio.%s.%s", name, c->problem->name);

@@ -45,7 +45,7 @@ typedef struct ball {
     char      message[200];
 } ball;
 
-static ball drop(kd_integrator integrator, kd_formulation formulation, double t_end)
+static ball drop(kd_integrator_kind integrator, kd_formulation formulation, double t_end)
 {
     ball                  out = {.seconds = NAN, .status = KD_ERR_MEMORY};
     kd_eom_def            def = kd_eom_def_default();
@@ -91,9 +91,9 @@ static double exact_height(double t)
 void hybrid_events(bench *b)
 {
     const struct {
-        const char    *name;
-        kd_integrator  integrator;
-        kd_formulation formulation;
+        const char        *name;
+        kd_integrator_kind integrator;
+        kd_formulation     formulation;
     } methods[] = {{"radau", KD_RADAU, KD_PSF}, {"bdf", KD_BDF, KD_GGL}, {"dopri5", KD_DOPRI5, KD_ODE}};
     const double t_end = bench_quick(b) ? 50 : 200;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {

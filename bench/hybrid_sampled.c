@@ -12,11 +12,11 @@ enum { MAX_ROUNDS = 31 };
 static const double TOLERANCE = 1e-6, TIGHT = 1e-10, SAMPLED_GOAL = 1.5;
 
 typedef struct method {
-    const char    *name; // of rows; "" is the default method
-    kd_formulation formulation;
-    kd_integrator  integrator;
-    bool           own_matrices; // ida: Newton matrices of kardan instead of differences
-    bool           is_peer;
+    const char        *name; // of rows; "" is the default method
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
+    bool               own_matrices; // ida: Newton matrices of kardan instead of differences
+    bool               is_peer;
 } method;
 static const method methods[] = {
     {"", KD_PSF, KD_RADAU, false, false},
@@ -47,8 +47,8 @@ typedef struct outcome {
 
 static void limit_steps(kd_simulation_options *o, double h_max)
 {
-    o->radau.h_max = o->bdf.h_max = o->sdirk.h_max = o->explicit_rk.h_max = o->extrapolation.h_max = h_max;
-    o->ida.h_max = h_max;
+    o->integrator_options.h_max = h_max;
+    o->integrator_options.h_max = h_max;
 }
 
 // Objects are made before the clock starts.
@@ -63,7 +63,7 @@ static outcome run(const hybrid_truck *truck, const method *m, double tol, doubl
     o.formulation = m->formulation;
     o.integrator = m->integrator;
     o.rtol = o.atol = tol;
-    o.ida.own_linear_algebra = m->own_matrices;
+    o.integrator_options.ida.own_linear_algebra = m->own_matrices;
     limit_steps(&o, h_max);
     if (kd_state_create(eom, &x) < 0) goto done;
     kd_state_copy(hybrid_truck_start(truck), x);
@@ -211,7 +211,7 @@ static void sampled_rows(bench *b, const char *what, double period, double h_max
     hybrid_truck *sampled = hybrid_truck_create(period), *continuous = hybrid_truck_create(0);
     for (int i = 0; i < METHODS; i++) {
         const method *m = &methods[i];
-        wanted[i] = (!m->is_peer || kd_ida_available()) &&
+        wanted[i] = (!m->is_peer || kd_integrator_about(KD_IDA, NULL)->available) &&
                     (bench_wants(b, "ratio.%s%s%s", what, dot(m), m->name) || bench_wants(b, "ratio.ida*"));
         any = any || wanted[i];
     }
@@ -223,7 +223,7 @@ static void sampled_rows(bench *b, const char *what, double period, double h_max
         if (pairs[i].rounds > 0)
             method_rows(b, what, main_rows, &methods[i], &pairs[i], distance(&pairs[i].sampled, &reference));
     peer_rows(b, what, pairs);
-    if (!kd_ida_available()) rows_without_peer(b, what);
+    if (!kd_integrator_about(KD_IDA, NULL)->available) rows_without_peer(b, what);
 done:
     hybrid_truck_destroy(sampled);
     hybrid_truck_destroy(continuous);

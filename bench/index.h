@@ -7,13 +7,13 @@
 
 // How a run is made; 0 and false stand for the defaults.
 typedef struct index_method {
-    kd_formulation form;
-    kd_integrator  integrator;
-    kd_projection  projection;
-    double         rtol, atol;
-    double         kappa;      // bound of Newton's error, part of the tolerance
-    double         step;       // constant step [s]; radau
-    bool           start_zero; // radau: Newton starts from zero increments
+    kd_formulation     form;
+    kd_integrator_kind integrator;
+    kd_projection      projection;
+    double             rtol, atol;
+    double             kappa;      // bound of Newton's error, part of the tolerance
+    double             step;       // constant step [s]; radau
+    bool               start_zero; // radau: Newton starts from zero increments
 } index_method;
 
 // What a run shows at each of its times.

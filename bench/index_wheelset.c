@@ -219,10 +219,10 @@ static void nothing(const kd_state *x, int sample, void *context)
 static void all_forms(bench *b, wheelset *w)
 {
     static const struct {
-        kd_formulation form;
-        kd_integrator  integrator;
-        kd_projection  projection;
-        double         tol, kappa;
+        kd_formulation     form;
+        kd_integrator_kind integrator;
+        kd_projection      projection;
+        double             tol, kappa;
     } runs[] = {
         {KD_PSF, KD_RADAU, KD_PROJECT_NEVER, 1e-11, 0},     {KD_PSF1, KD_RADAU, KD_PROJECT_NEVER, 1e-11, 0},
         {KD_GGL, KD_RADAU, KD_PROJECT_NEVER, 1e-11, 0},     {KD_INDEX3, KD_RADAU, KD_PROJECT_NEVER, 1e-12, 0},

@@ -182,7 +182,7 @@ static void against_arkode(bench *b, const statespace_problem *problem)
     const char             *names[2] = {"none", "none"};
     kd_state               *x = NULL, *y = NULL;
     char                    note[300];
-    if (!kd_arkode_available()) {
+    if (!kd_integrator_about(KD_ARKODE, NULL)->available) {
         static const char *const endings[] = {"", ".usual", ".tuned", ".sdirk"};
         for (int i = 0; i < 4; i++)
             bench_row_without(b, arkode_goal(endings[i]), "SUNDIALS", "libsundials-dev", "ratio.arkode_dirk.hmmwv%s",

@@ -89,8 +89,8 @@ const char *statespace_form(void)
 
 bool statespace_known(const statespace_method *method)
 {
-    kd_formulation form;
-    kd_integrator  integrator;
+    kd_formulation     form;
+    kd_integrator_kind integrator;
     return kd_formulation_parse(method->form, &form) && kd_integrator_parse(method->integrator, &integrator);
 }
 
@@ -105,15 +105,15 @@ statespace_outcome statespace_simulate(const statespace_problem *problem, const 
     if (!kd_formulation_parse(method->form, &o.formulation) || !kd_integrator_parse(method->integrator, &o.integrator))
         return out;
     o.rtol = o.atol = run->tol;
-    o.cvode.method = method->adams ? KD_CVODE_ADAMS : KD_CVODE_BDF;
-    o.cvode.max_steps = MAX_STEPS;
-    o.arkode.method = method->dirk ? KD_ARKODE_DIRK : KD_ARKODE_ERK;
-    o.arkode.own_linear_algebra = method->dirk;
-    o.arkode.order = method->dirk ? 4 : method->order > 0 ? method->order : 5;
-    o.arkode.max_steps = o.explicit_rk.max_steps = o.extrapolation.max_steps = MAX_STEPS;
-    o.arkode.table = method->table;
-    o.arkode.extrapolate = method->extrapolate;
-    o.sdirk.method = method->sdirk;
+    o.integrator_options.cvode.method = method->adams ? KD_CVODE_ADAMS : KD_CVODE_BDF;
+    o.integrator_options.max_steps = MAX_STEPS;
+    o.integrator_options.arkode.method = method->dirk ? KD_ARKODE_DIRK : KD_ARKODE_ERK;
+    o.integrator_options.arkode.own_linear_algebra = method->dirk;
+    o.integrator_options.arkode.order = method->dirk ? 4 : method->order > 0 ? method->order : 5;
+    o.integrator_options.max_steps = MAX_STEPS;
+    o.integrator_options.arkode.table = method->table;
+    o.integrator_options.arkode.extrapolate = method->extrapolate;
+    o.integrator_options.sdirk.method = method->sdirk;
     o.output = run->output;
     o.context = run->context;
     o.times = run->times;

@@ -237,7 +237,7 @@ static void vehicle_rows(bench *b, kd_coordinates coordinates)
     char       message[300] = "";
     if (vehicle_open(&v, coordinates, message, sizeof message)) {
         implicit_rows(b, &v, first, last);
-        if (!kd_cvode_available())
+        if (!kd_integrator_about(KD_CVODE, NULL)->available)
             rows_without_peer(b, &v, first, last);
         else if (bench_quick(b))
             quick_rows(b, &v);

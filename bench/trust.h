@@ -73,8 +73,8 @@ double trust_integral(double (*f)(double x, const void *context), const void *co
 
 // ---- runs -----------------------------------------------------------------------------------------------------------
 typedef struct trust_method {
-    kd_formulation formulation;
-    kd_integrator  integrator;
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
 } trust_method;
 
 typedef enum trust_ending {

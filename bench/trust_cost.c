@@ -41,10 +41,10 @@ static const char *const models[] = { // with --quick those of the first lines
 #define MODELS ((int)(sizeof models / sizeof *models))
 
 static const struct kind {
-    const char    *word;
-    kd_formulation formulation;
-    kd_integrator  integrator;
-    double         most; // [%]
+    const char        *word;
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
+    double             most; // [%]
 } kinds[] = {
     {"radau", KD_PSF, KD_RADAU, 5},    {"sdirk", KD_STATESPACE, KD_SDIRK, 5}, {"bdf", KD_ODASSL, KD_BDF, 20},
     {"dopri5", KD_ODE, KD_DOPRI5, 15}, {"dop853", KD_ODE, KD_DOP853, 15},
@@ -112,7 +112,7 @@ static double run_once(const subject *s, const struct kind *kind, bool verify, d
     opt.rtol = opt.atol = TOLERANCE;
     opt.verify = verify;
     const double longest = s->model ? kd_model_run(s->model)->max_step : 0;
-    if (longest > 0) opt.radau.h_max = opt.bdf.h_max = opt.sdirk.h_max = opt.explicit_rk.h_max = longest;
+    if (longest > 0) opt.integrator_options.h_max = longest;
     if (c) {
         opt.output = count_steps;
         opt.context = c;

@@ -28,14 +28,14 @@ typedef struct kd_compare_side {
 
 // A method; the table of those that make sense is in analysis/compare_methods.c.
 typedef struct kd_compare_method {
-    kd_formulation formulation;
-    kd_integrator  integrator;
-    int            family;    // of cvode, arkode and sdirk: kd_cvode_method, ...; otherwise 0
-    bool           projected; // onto the constraints after every step
-    bool           drifts;    // left out unless asked for
-    bool           free;      // worth while without constraints, when most formulations are the same
-    bool           is_explicit;
-    bool           uses_gII; // its motion depends on the second derivative of the constraints
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
+    int                family;    // variant of the integrator (kd_integrator_variants); 0 where it has none
+    bool               projected; // onto the constraints after every step
+    bool               drifts;    // left out unless asked for
+    bool               free;      // worth while without constraints, when most formulations are the same
+    bool               is_explicit;
+    bool               uses_gII; // its motion depends on the second derivative of the constraints
 } kd_compare_method;
 KD_API const kd_compare_method *kd_compare_methods(int *count);
 // "ode + dop853", "statespace + cvode-adams"; returns buffer.

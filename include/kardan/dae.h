@@ -179,10 +179,12 @@ struct kd_dae {
     // The first nstate components are those of kd_state: [p v r w s lambda mu] or, where the rest is solved for
     // (complete), [p v r]; none (pack).
     int    nstate;
-    double part_discount; // how much less than 1 the particular part counts in the Newton norm; 0: fully
-    bool   keep;          // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
-    double h;             // step size that the integrator is about to try, a hint for linearize; 0: unknown
-    double gamma;         // leading coefficient of that step (x' = gamma x + ...), for differences; 0: unknown
+    bool   selectors;          // change between steps, which multistep methods of others cannot see
+    bool   keeps_acceleration; // components behind nstate are accelerations
+    double part_discount;      // how much less than 1 the particular part counts in the Newton norm; 0: fully
+    bool   keep;  // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
+    double h;     // step size that the integrator is about to try, a hint for linearize; 0: unknown
+    double gamma; // leading coefficient of that step (x' = gamma x + ...), for differences; 0: unknown
     // Set before linearize when Newton was slow with a fresh matrix: an estimated pattern may be too small. linearize
     // clears it.
     bool widen;

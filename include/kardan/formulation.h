@@ -5,6 +5,7 @@
 
 #include <kardan/dae.h>
 #include <kardan/eom.h>
+#include <kardan/option.h>
 
 KD_EXTERN_C_BEGIN
 
@@ -29,6 +30,21 @@ typedef enum kd_formulation {
 #undef KD_FORMULATION_ENUM
         KD_FORMULATION_COUNT
 } kd_formulation;
+
+// What a formulation is, for those who choose.
+typedef struct kd_formulation_info {
+    int  index;              // highest differentiation index of a component
+    bool has_rhs;            // x' = f(t, x): integrators of ordinary differential equations run on it
+    bool has_stages;         // half-explicit stages: constraints on velocity level (kd_dae_class.stage)
+    bool overdetermined;     // more rows than unknowns: its own matrices alone solve them
+    bool selectors;          // change between steps, which multistep methods of others cannot see
+    bool drifts;             // off the constraints: projection is of use
+    bool strategies;         // choice of derivatives, updates and the explicit form; its matrix can be shown
+    bool keeps_acceleration; // among its unknowns
+    bool compares_velocity;  // v has a derivative in it that steps can be checked with
+} kd_formulation_info;
+// NULL for a number that is none.
+KD_API const kd_formulation_info *kd_formulation_about(kd_formulation form);
 
 // DECOMPC of S3: how the constraint matrices are decomposed and selectors are found.
 typedef enum kd_decomposition {
@@ -86,10 +102,13 @@ typedef struct kd_formulation_options {
     kd_parametrisation parametrisation;     // statespace                                             default partition
     bool               natural;             // atol counts in natural units of the model, not in SI   default false
     kd_part            part;                // derivatives of all, or of stiff elements only          default all
+    unsigned           cookie;              // set by kd_formulation_options_default
 } kd_formulation_options;
 
 // The defaults given above.
 KD_API kd_formulation_options kd_formulation_options_default(void);
+// The same as rows; their offsets count from the start of kd_formulation_options.
+KD_API int kd_formulation_option_rows(const kd_option **options);
 // Word and sentence of the list above; "unknown", "unknown formulation" for a number that is none.
 KD_API const char *kd_formulation_word(kd_formulation form);
 KD_API const char *kd_formulation_sentence(kd_formulation form);

@@ -3,6 +3,7 @@
 #define KARDAN_INITIAL_H
 
 #include <kardan/eom.h>
+#include <kardan/option.h>
 
 KD_EXTERN_C_BEGIN
 
@@ -22,6 +23,7 @@ typedef struct kd_initial_options {
     const char *(*condition_name)(int i, void *context); // may be NULL
     bool require_unique; // with conditions: fail with KD_ERR_IV_UNDETERMINED if p, v, r are not determined uniquely
                          // (S3); otherwise the closest point is taken                                default true
+    unsigned cookie;     // set by kd_initial_options_default
 } kd_initial_options;
 
 // The defaults given above.

@@ -2,48 +2,13 @@
 #ifndef KARDAN_SIMULATION_H
 #define KARDAN_SIMULATION_H
 
-#include <kardan/arkode.h>
-#include <kardan/bdf.h>
-#include <kardan/cvode.h>
 #include <kardan/eom.h>
-#include <kardan/explicit.h>
-#include <kardan/extrapolation.h>
 #include <kardan/formulation.h>
-#include <kardan/ida.h>
 #include <kardan/initial.h>
+#include <kardan/integrator.h>
 #include <kardan/probe.h>
-#include <kardan/radau.h>
-#include <kardan/sdirk.h>
 
 KD_EXTERN_C_BEGIN
-
-#define KD_INTEGRATOR_LIST(X)                                                                                          \
-    X(KD_RADAU, "radau", "Radau IIa of order 5")                                                                       \
-    X(KD_BDF, "bdf", "variable-order BDF with fixed leading coefficient")                                              \
-    X(KD_IDA, "ida", "SUNDIALS IDA, variable-order BDF")                                                               \
-    X(KD_CVODE, "cvode", "SUNDIALS CVODE, variable-order BDF or Adams methods, on the formulation ode")                \
-    X(KD_ARKODE, "arkode", "SUNDIALS ARKODE, explicit or diagonally implicit Runge-Kutta, on the formulation ode")     \
-    X(KD_SDIRK, "sdirk", "SDIRK 4/15 of order 4, or a Rosenbrock method of order 4")                                   \
-    X(KD_DOPRI5, "dopri5", "explicit Runge-Kutta method of Dormand and Prince of order 5, on the formulation ode")     \
-    X(KD_DOP853, "dop853", "explicit Runge-Kutta method of Dormand and Prince of order 8, on the formulation ode")     \
-    X(KD_HALF_EXPLICIT, "half-explicit",                                                                               \
-      "half-explicit Runge-Kutta method of order 5: constraints on velocity level (index 2), on the formulation ode")  \
-    X(KD_EXTRAPOLATION, "extrapolation",                                                                               \
-      "extrapolation of the explicit midpoint rule, variable order, on the formulation ode")
-
-typedef enum kd_integrator {
-#define KD_INTEGRATOR_ENUM(name, word, sentence) name,
-    KD_INTEGRATOR_LIST(KD_INTEGRATOR_ENUM)
-#undef KD_INTEGRATOR_ENUM
-        KD_INTEGRATOR_COUNT
-} kd_integrator;
-
-// The word of the list above; "unknown" for a number that is none.
-KD_API const char *kd_integrator_word(kd_integrator integrator);
-// The smallest relative tolerance that rounding allows; smaller ones are raised to it, atol in proportion. 0: no limit
-KD_API double kd_integrator_least_rtol(kd_integrator integrator);
-// The other way round; false for an unknown word, which leaves *integrator alone.
-KD_API bool kd_integrator_parse(const char *word, kd_integrator *integrator);
 
 // Output function: called at the start, after each accepted step (at_time false), and at each wanted time (at_time
 // true); at an instant that changes the state twice, with the limits from both sides. x is valid during the call.
@@ -89,6 +54,7 @@ typedef struct kd_event_options {
     bool              samples;      // tell samples to the listener, too                              default false
     kd_event_listener listener;     // may be NULL
     void             *context;      // of listener
+    unsigned          cookie;       // set by kd_event_options_default
 } kd_event_options;
 KD_API kd_event_options kd_event_options_default(void);
 
@@ -109,34 +75,57 @@ typedef struct kd_verification {
 } kd_verification;
 
 typedef struct kd_simulation_options {
-    kd_formulation           formulation; // default psf
-    kd_integrator            integrator;  // default radau
-    kd_formulation_options   formulation_options;
-    kd_radau_options         radau;
-    kd_bdf_options           bdf;
-    kd_ida_options           ida;
-    kd_cvode_options         cvode;
-    kd_arkode_options        arkode;
-    kd_sdirk_options         sdirk;
-    kd_explicit_options      explicit_rk; // of dopri5, dop853, half-explicit; its method follows from the integrator
-    kd_extrapolation_options extrapolation;
-    kd_initial_options       initial;
-    kd_event_options         events;
-    bool                     verify;     // check accepted steps against the equations inside them     default true
-    double                   rtol, atol; // set all integrators' tolerances; 0: take theirs            default 0
-    kd_output                output;     // may be NULL
+    kd_formulation         formulation; // default psf
+    kd_integrator_kind     integrator;  // default radau
+    kd_formulation_options formulation_options;
+    kd_integrator_options  integrator_options; // of all integrators, with those that all have
+    kd_initial_options     initial;
+    kd_event_options       events;
+    bool                   verify;     // check accepted steps against the equations inside them        default true
+    double                 rtol, atol; // for short: set those of integrator_options; 0: take them       default 0
+    kd_output              output;     // may be NULL
     // Forms without accelerations (ggl, index 1 to 3, ..) solve a system for those of every state that is shown.
     // false: states are shown without (kd_state.unsolved), who wants them asks a probe      default true
-    bool  accelerations;
-    void *context; // of output
-    // (ntimes) increasing times at which output is wanted; those before the start are skipped, those beyond t_end wait
-    // for a later run. Not copied: must outlive the simulation
-    const double *times;
-    int           ntimes;
+    bool          accelerations;
+    void         *context; // of output
+    const double *times;   // (ntimes) increasing times at which output is wanted; those before the start are
+    int           ntimes;  // skipped, those beyond t_end wait for a later run. Not copied: must outlive the simulation
+    unsigned      cookie;  // set by kd_simulation_options_default
 } kd_simulation_options;
 
 // psf with radau, all parts with their own defaults, no output.
 KD_API kd_simulation_options kd_simulation_options_default(void);
+
+// ---- options by name ------------------------------------------------------------------------------------------------
+// One table of all options of a simulation: of the steps ("steps.h_max"), of every integrator ("radau.max_newton"), of
+// the forms ("form.projection"), of start, events and checks. Reference: docs/guide/options.md
+// i = 0, 1, ...; NULL: no more.
+KD_API const kd_option *kd_option_at(int i);
+KD_API const kd_option *kd_option_find(const char *name); // NULL: there is none
+// What values it may have, in words: "2 to 5", "lu, qr, svd"; returns buffer.
+KD_API const char *kd_option_values(const kd_option *option, char *buffer, size_t size);
+// Set by name from text; text of an option of type TEXT is not copied. KD_ERR_ARGUMENT: the name is unknown or the value
+// not allowed, message (may be NULL) says what was probably meant, or what is allowed.
+KD_API kd_status kd_option_set(kd_simulation_options *opt, const char *name, const char *text, char *message,
+                               size_t size) KD_NODISCARD;
+// Its value as text.
+KD_API kd_status kd_option_get(const kd_simulation_options *opt, const char *name, char *buffer,
+                               size_t size) KD_NODISCARD;
+
+// ---- what fits together ---------------------------------------------------------------------------------------------
+// Formulation, integrator and their options. A simulation that does not fit is refused with the same words.
+typedef struct kd_misfit {
+    char        what[120]; // "update with ida"
+    const char *why;       // "it evaluates or keeps its matrix by its own rules"
+    const char *works;     // what does: "integrator bdf"; names and values in turn
+} kd_misfit;
+// true: they do not fit, *misfit (may be NULL) says why.
+KD_API bool kd_method_misfit(const kd_simulation_options *opt, kd_misfit *misfit);
+// The other way round, in one sentence: "update with ida: it evaluates ... rules; integrator bdf works". why: may be
+// NULL, "" where they fit.
+KD_API bool kd_method_fits(const kd_simulation_options *opt, char *why, size_t size);
+// The formulation that suits the integrator and the options, whatever opt->formulation is.
+KD_API kd_formulation kd_method_formulation(const kd_simulation_options *opt);
 
 typedef struct kd_simulation kd_simulation;
 

@@ -66,31 +66,20 @@ const kd_compare_method *kd_compare_methods(int *count)
 
 // ---- words ----------------------------------------------------------------------------------------------------------
 
-#define WORD_OF_LIST(name, word, sentence) [name] = word,
-static const char *const CVODE_WORD[] = {KD_CVODE_METHOD_LIST(WORD_OF_LIST)};
-static const char *const ARKODE_WORD[] = {KD_ARKODE_METHOD_LIST(WORD_OF_LIST)};
-static const char *const SDIRK_WORD[] = {KD_SDIRK_METHOD_LIST(WORD_OF_LIST)};
-#undef WORD_OF_LIST
-
 // "cvode-adams"; "esdirk" and "rosenbrock" speak for themselves
-static void integrator_words(const kd_compare_method *m, char *buffer, size_t size)
+static const char *integrator_words(const kd_compare_method *m)
 {
-    const char *word = kd_integrator_word(m->integrator);
-    if (m->integrator == KD_CVODE)
-        kd_text(buffer, size, "%s-%s", word, CVODE_WORD[m->family]);
-    else if (m->integrator == KD_ARKODE)
-        kd_text(buffer, size, "%s-%s", word, ARKODE_WORD[m->family]);
-    else
-        kd_text(buffer, size, "%s", m->integrator == KD_SDIRK ? SDIRK_WORD[m->family] : word);
+    kd_integrator_options o = kd_integrator_options_default();
+    kd_integrator_set_variant(m->integrator, m->family, &o);
+    const kd_integrator_info *about = kd_integrator_about(m->integrator, &o);
+    return about ? about->own_word : "unknown";
 }
 
 const char *kd_compare_method_words(const kd_compare_method *m, char *buffer, size_t size)
 {
-    char word[40];
     kd_text(buffer, size, "%s", "");
     if (!m) return buffer ? buffer : "";
-    integrator_words(m, word, sizeof word);
-    kd_text(buffer, size, "%s + %s%s", kd_formulation_word(m->formulation), word,
+    kd_text(buffer, size, "%s + %s%s", kd_formulation_word(m->formulation), integrator_words(m),
             m->drifts && !m->free && m->formulation != KD_PSF1 && m->formulation != KD_INDEX3 ? ", drifting" : "");
     return buffer;
 }
@@ -103,9 +92,7 @@ static bool is_word(const char *text, size_t n, const char *word)
 
 static bool names_integrator(const kd_compare_method *m, const char *text, size_t n)
 {
-    char word[40];
-    integrator_words(m, word, sizeof word);
-    return is_word(text, n, word) || is_word(text, n, kd_integrator_word(m->integrator));
+    return is_word(text, n, integrator_words(m)) || is_word(text, n, kd_integrator_word(m->integrator));
 }
 
 bool kd_compare_method_matches(const kd_compare_method *m, const char *words)
@@ -131,9 +118,7 @@ kd_simulation_options kd_compare_method_options(const kd_compare_method *m)
     kd_simulation_options o = kd_simulation_options_default();
     o.formulation = m->formulation;
     o.integrator = m->integrator;
-    o.cvode.method = (kd_cvode_method)(m->integrator == KD_CVODE ? m->family : 0);
-    o.arkode.method = (kd_arkode_method)(m->integrator == KD_ARKODE ? m->family : 0);
-    o.sdirk.method = (kd_sdirk_method)(m->integrator == KD_SDIRK ? m->family : 0);
+    kd_integrator_set_variant(m->integrator, m->family, &o.integrator_options);
     if (m->projected) o.formulation_options.projection = KD_PROJECT_ALWAYS;
     return o;
 }

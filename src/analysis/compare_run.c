@@ -71,11 +71,9 @@ static void set_options(const kd_run_request *q, const kd_track_of_run *track, r
     o->rtol = q->rtol;
     o->atol = q->atol;
     if (q->side->redundant) o->formulation_options.constraints = KD_DECOMPOSE_SVD;
-    o->radau.h_max = o->bdf.h_max = o->ida.h_max = o->cvode.h_max = o->arkode.h_max = o->sdirk.h_max =
-        o->explicit_rk.h_max = o->extrapolation.h_max = q->h_max;
-    o->radau.max_steps = o->bdf.max_steps = o->ida.max_steps = o->cvode.max_steps = o->arkode.max_steps =
-        o->sdirk.max_steps = o->explicit_rk.max_steps = o->extrapolation.max_steps = LONG_MAX / 2;
-    o->explicit_rk.stiff_steps = 0; // the clock decides
+    o->integrator_options.h_max = q->h_max;
+    o->integrator_options.max_steps = LONG_MAX / 2;
+    o->integrator_options.explicit_rk.stiff_steps = 0; // the clock decides
     o->times = track->times;
     o->ntimes = track->ntimes;
     o->output = take_output;

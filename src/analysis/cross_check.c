@@ -30,9 +30,9 @@ static const double GROSS_ERROR = 1e-2, GROSS_CONTRADICTION = 1e-3;
 
 // In order of preference: implicit ones first, which stiff models need. All are rows of the table of methods.
 static const struct {
-    kd_formulation formulation;
-    kd_integrator  integrator;
-    int            family;
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
+    int                family;
 } PARTNER[] = {
     {KD_PSF, KD_RADAU, 0},  {KD_ODE, KD_SDIRK, KD_SDIRK_STAGE_ORDER_2}, {KD_GGL, KD_BDF, 0},
     {KD_ODE, KD_DOP853, 0}, {KD_PSF, KD_SDIRK, KD_SDIRK_NEWTON},
@@ -149,10 +149,7 @@ static void name_run(const kd_cross_check *k, int side, const kd_simulation_opti
 {
     const kd_compare_method m = {.formulation = o->formulation,
                                  .integrator = o->integrator,
-                                 .family = o->integrator == KD_CVODE    ? (int)o->cvode.method
-                                           : o->integrator == KD_ARKODE ? (int)o->arkode.method
-                                           : o->integrator == KD_SDIRK  ? (int)o->sdirk.method
-                                                                        : 0};
+                                 .family = kd_integrator_variant(o->integrator, &o->integrator_options)};
     char                    words[60];
     const char             *word = k->side[side].word ? k->side[side].word : "";
     kd_text(text, size, "%s%s%s", word, word[0] ? " " : "", kd_compare_method_words(&m, words, sizeof words));
@@ -192,6 +189,14 @@ static bool run(kd_cross_check *k, which place, int side, const kd_simulation_op
     return out.outcome == KD_COMPARE_DONE && k->track[place].rows == k->ntimes;
 }
 
+// Explicit Runge-Kutta methods of one family err alike.
+static bool explicit_twins(kd_integrator_kind a, kd_integrator_kind b)
+{
+    const kd_option *of_a, *of_b;
+    const int        own_a = kd_integrator_own_options(a, &of_a), own_b = kd_integrator_own_options(b, &of_b);
+    return own_a > 0 && own_b > 0 && of_a == of_b; // one file, one group of options
+}
+
 // Another integrator and, where the table has one, another formulation; the other coordinates first
 static bool run_partner(kd_cross_check *k, kd_status *status)
 {
@@ -200,7 +205,7 @@ static bool run_partner(kd_cross_check *k, kd_status *status)
     for (int s = k->nsides - 1; s >= 0; s--)
         for (int i = 0; i < PARTNERS && attempts < ATTEMPTS && *status >= 0; i++) {
             if (PARTNER[i].integrator == k->own.integrator) continue;
-            if (k->own.integrator == KD_DOPRI5 && PARTNER[i].integrator == KD_DOP853) continue;
+            if (explicit_twins(k->own.integrator, PARTNER[i].integrator)) continue;
             for (int m = 0; m < count; m++)
                 if (table[m].formulation == PARTNER[i].formulation && table[m].integrator == PARTNER[i].integrator &&
                     table[m].family == PARTNER[i].family && !table[m].drifts)

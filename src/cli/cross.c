@@ -32,7 +32,7 @@ kd_status kd_cross_run(kd_cross *c, const kd_method *m, double seconds)
     if (!c->check) return KD_OK;
     o.rtol = m->rtol;
     o.atol = m->atol;
-    o.h_max = m->options.radau.h_max;
+    o.h_max = m->options.integrator_options.h_max;
     o.budget = fmax(LEAST, PATIENCE * seconds);
     o.go_on = go_on;
     kd_status status = kd_cross_check_run(c->check, &o, &c->result);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include <kardan/simulation.h>
 
 enum { MAX_NAMES = 24 };
 
@@ -12,7 +13,8 @@ static void show_commands(void)
     printf("kardan %s: simulation of mechanical multibody systems\n\nUsage: kardan COMMAND [OPTION...]\n\nCommands:\n",
            kd_version());
     for (int i = 0; i < count; i++) printf("  %-12s %s\n", commands[i].name, commands[i].about);
-    printf("\nkardan COMMAND --help tells more about a command. Every command has --memory SIZE, the largest memory "
+    printf("\nkardan COMMAND --help tells more about a command, kardan help options lists the options of methods by "
+           "name. Every command has --memory SIZE, the largest memory "
            "that it\n"
            "may take. simulate checks its steps (--no-verify: not) and ends with a verdict; --clean: exit status 3 "
            "unless\n"
@@ -29,8 +31,31 @@ static void show_commands(void)
            "  kardan check andrews\n");
 }
 
+// All options of a simulation by name, in groups
+static void show_options(void)
+{
+    const kd_simulation_options standard = kd_simulation_options_default();
+    const kd_option            *row;
+    const char                 *group = "";
+    char                        range[200], value[100];
+    printf("Options by name: kardan simulate MODEL --option radau.max_newton=7.\n"
+           "Name, default, values, meaning; names of S3 and DASSL in brackets.\n");
+    for (int i = 0; (row = kd_option_at(i)); i++) {
+        const size_t n = strcspn(row->name, ".");
+        if (strcspn(group, ".") != n || strncmp(row->name, group, n) != 0) printf("\n%.*s\n", (int)n, row->name);
+        group = row->name;
+        if (kd_option_get(&standard, row->name, value, sizeof value) < 0) value[0] = '\0';
+        printf("  %-28s %-10s %s\n      %s%s%s%s\n", row->name, value, kd_option_values(row, range, sizeof range),
+               row->sentence, row->paper ? " [" : "", row->paper ? row->paper : "", row->paper ? "]" : "");
+    }
+}
+
 int kd_cli_help(int argc, char **argv)
 {
+    if (argc > 0 && strcmp(argv[0], "options") == 0) {
+        show_options();
+        return KD_EXIT_OK;
+    }
     if (argc == 0 || strcmp(argv[0], "--help") == 0) {
         show_commands();
         return KD_EXIT_OK;

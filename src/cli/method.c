@@ -1,8 +1,6 @@
 // method.c: a sensible method for everyone who does not want to think about it.
 //
-// psf with radau keeps the constraints on all levels to rounding, and was the fastest on chains of 10 to 70 bodies in
-// Cartesian coordinates, too (70 bodies, 4 steps: psf 5.9 s, ggl 10 s). bdf runs on psf, too, but ggl, whose
-// matrix is sparse and may be updated, is chosen there; ida does not.
+// What fits together and which formulation suits an integrator says the library (kd_method_fits, kd_method_formulation).
 // Where the constraints are redundant only the decomposition by singular values works.
 #include "cli/method.h"
 
@@ -17,13 +15,6 @@ static const char *const DERIVATIVES[] = {"analytic", "dense", "grouped"};
 static const char *const PATTERNS[] = {"topology", "estimated"};
 static const char *const UPDATES[] = {"full", "partitioned", "extended"};
 static const char *const FORMS[] = {"residual", "explicit"};
-static const char *const CVODE_METHODS[] = {
-#define WORD_OF_LIST(name, word, sentence) [name] = word,
-    KD_CVODE_METHOD_LIST(WORD_OF_LIST)};
-static const char *const ARKODE_METHODS[] = {KD_ARKODE_METHOD_LIST(WORD_OF_LIST)};
-static const char *const SDIRK_METHODS[] = {KD_SDIRK_METHOD_LIST(WORD_OF_LIST)
-#undef WORD_OF_LIST
-};
 static const char *const PROJECTIONS[] = {"never", "bound", "always", "auto"}; // in the order of kd_projection
 static const char *const PARAMETRISATIONS[] = {"partition", "tangent"};
 
@@ -39,16 +30,40 @@ const char *kd_method_coordinates(const kd_subject *s)
 
 // ---- words ----------------------------------------------------------------------------------------------------------
 
+// All integrators by their words, made once
+static const char *integrator_words(void)
+{
+    static char text[400];
+    if (text[0]) return text;
+    for (int i = 0; i < KD_INTEGRATOR_COUNT; i++)
+        kd_text_append(text, sizeof text, "%s, ", kd_integrator_word((kd_integrator_kind)i));
+    kd_text_append(text, sizeof text, "default: chosen");
+    return text;
+}
+
+// Those that are several methods: "of cvode: bdf (default), adams; of ..."
+static const char *variant_words(void)
+{
+    static char text[400];
+    if (text[0]) return text;
+    for (int i = 0; i < KD_INTEGRATOR_COUNT; i++) {
+        const kd_option *row = kd_integrator_variants((kd_integrator_kind)i);
+        if (!row) continue;
+        kd_text_append(text, sizeof text, "%sof %s: ", text[0] ? "; " : "", kd_integrator_word((kd_integrator_kind)i));
+        for (int k = 0; row->words[k]; k++)
+            kd_text_append(text, sizeof text, "%s%s%s", k > 0 ? ", " : "", row->words[k],
+                           k == (int)row->standard ? " (default)" : "");
+    }
+    return text;
+}
+
 #define WORDS_OF_LIST(name, word, sentence) word ", "
 int kd_method_options(kd_method *m, kd_cli_option *options)
 {
     const kd_cli_option list[] = {
         {"--formulation", "F", KD_FORMULATION_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->formulation},
-        {"--integrator", "I", KD_INTEGRATOR_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->integrator},
-        {"--method", "M",
-         "of cvode: bdf (default), adams; of arkode: erk (default), dirk; of sdirk: sdirk (default), esdirk, "
-         "rosenbrock",
-         KD_CLI_TEXT, &m->family},
+        {"--integrator", "I", integrator_words(), KD_CLI_TEXT, &m->integrator},
+        {"--method", "M", variant_words(), KD_CLI_TEXT, &m->family},
         {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
          KD_CLI_TEXT, &m->decomposition},
         {"--derivatives", "D", "of the Newton matrix: analytic (default), dense or grouped differences", KD_CLI_TEXT,
@@ -68,6 +83,10 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
         {"--order-max", "K",
          "highest order of bdf, cvode and extrapolation, order of arkode; default: 5, adams 12, extrapolation 18",
          KD_CLI_COUNT, &m->order_max},
+        {"--option", "NAME=VALUE",
+         "any option of a formulation, an integrator, steps, start, events: radau.max_newton=7; kardan help options "
+         "lists them; may be given several times",
+         KD_CLI_LIST, &m->settings},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
          KD_CLI_POSITIVE, &m->rtol},
         {"--atol", "A", "absolute tolerance; default: the model's", KD_CLI_POSITIVE, &m->atol},
@@ -115,23 +134,47 @@ static bool read_formulation_options(kd_method *m)
     return true;
 }
 
-// --method and --order-max
+// --method and --order-max; that they do not belong to the integrator is told by fits_order
 static bool read_integrator_options(kd_method *m)
 {
-    kd_simulation_options *o = &m->options;
-    int                    i;
-    if (m->family && o->integrator == KD_CVODE) {
-        if (!choose("method of cvode", m->family, CVODE_METHODS, KD_CVODE_METHOD_COUNT, &i)) return false;
-        o->cvode.method = (kd_cvode_method)i;
-    } else if (m->family && o->integrator == KD_ARKODE) {
-        if (!choose("method of arkode", m->family, ARKODE_METHODS, KD_ARKODE_METHOD_COUNT, &i)) return false;
-        o->arkode.method = (kd_arkode_method)i;
-    } else if (m->family && o->integrator == KD_SDIRK) {
-        if (!choose("method of sdirk", m->family, SDIRK_METHODS, KD_SDIRK_METHOD_COUNT, &i)) return false;
-        o->sdirk.method = (kd_sdirk_method)i;
+    kd_integrator_options *o = &m->options.integrator_options;
+    const kd_option       *variants = kd_integrator_variants(m->options.integrator);
+    char                   what[60];
+    int                    i, count = 0;
+    if (m->family && variants) {
+        while (variants->words[count]) count++;
+        kd_text(what, sizeof what, "method of %s", kd_integrator_word(m->options.integrator));
+        if (!choose(what, m->family, variants->words, count, &i)) return false;
+        kd_integrator_set_variant(m->options.integrator, i, o);
     }
-    if (m->order_max > 0)
-        o->bdf.order_max = o->cvode.order_max = o->arkode.order = o->extrapolation.order_max = m->order_max;
+    const char *order = kd_integrator_about(m->options.integrator, o)->order_option;
+    char        number[20];
+    kd_text(number, sizeof number, "%d", m->order_max);
+    if (m->order_max > 0 && order) (void)!kd_option_set(&m->options, order, number, NULL, 0); // told by fits_order
+    return true;
+}
+
+bool kd_method_set(kd_method *m, const char *place, const char *name, const char *value)
+{
+    char message[400];
+    if (kd_option_set(&m->options, name, value, message, sizeof message) >= 0) return true;
+    fprintf(stderr, "kardan: %s%s\n", place, message);
+    return false;
+}
+
+// --option NAME=VALUE, as often as it was given
+static bool read_settings(kd_method *m)
+{
+    char name[80];
+    for (int i = 0; i < m->settings.count; i++) {
+        const char *word = m->settings.word[i], *equals = strchr(word, '=');
+        if (!equals) {
+            fprintf(stderr, "kardan: --option wants NAME=VALUE, like radau.max_newton=7, not '%s'\n", word);
+            return false;
+        }
+        kd_text(name, sizeof name, "%.*s", (int)(equals - word), word);
+        if (!kd_method_set(m, "--option ", name, equals + 1)) return false;
+    }
     return true;
 }
 
@@ -147,8 +190,9 @@ bool kd_method_read(kd_method *m)
     char        what[450];
     int         i;
     for (i = 0; i < KD_FORMULATION_COUNT; i++) formulations[i] = kd_formulation_word((kd_formulation)i);
-    for (i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator)i);
+    for (i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator_kind)i);
     m->options = kd_simulation_options_default();
+    if (!read_settings(m)) return false;
     if (!choose(with_place(m->formulation_place, "formulation", what, sizeof what), m->formulation, formulations,
                 KD_FORMULATION_COUNT, &i))
         return false;
@@ -156,7 +200,7 @@ bool kd_method_read(kd_method *m)
     if (!choose(with_place(m->integrator_place, "integrator", what, sizeof what), m->integrator, integrators,
                 KD_INTEGRATOR_COUNT, &i))
         return false;
-    if (m->integrator) m->options.integrator = (kd_integrator)i;
+    if (m->integrator) m->options.integrator = (kd_integrator_kind)i;
     return read_integrator_options(m) && read_formulation_options(m);
 }
 
@@ -164,6 +208,7 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     const bool                    bounded = o->projection == KD_PROJECT_BOUND;
+    const kd_integrator_info     *about = kd_integrator_about(m->options.integrator, &m->options.integrator_options);
     const struct {
         bool              told;
         kd_method_setting setting;
@@ -176,9 +221,7 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
         {projects(o), {"projection", "projection", PROJECTIONS[o->projection]}, 0},
         {bounded, {"projection_bound", "projection above", NULL}, o->projection_bound},
         {m->parametrisation != NULL, {"parametrisation", "parametrisation", PARAMETRISATIONS[o->parametrisation]}, 0},
-        {m->options.integrator == KD_CVODE, {"method", "method", CVODE_METHODS[m->options.cvode.method]}, 0},
-        {m->options.integrator == KD_ARKODE, {"method", "method", ARKODE_METHODS[m->options.arkode.method]}, 0},
-        {m->options.integrator == KD_SDIRK, {"method", "method", SDIRK_METHODS[m->options.sdirk.method]}, 0},
+        {about->variant != NULL, {"method", "method", about->variant}, 0},
         {m->order_max > 0, {"order_max", "highest order", NULL}, m->order_max},
     };
     for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
@@ -201,152 +244,85 @@ static bool refuse(const char *what, const char *why, const char *works)
     return false;
 }
 
-static bool is_psf(kd_formulation form)
+// "integrator bdf formulation ggl" as it is typed
+static const char *typed(const char *names_and_values, char *text, size_t size)
 {
-    return form == KD_PSF || form == KD_PSF1;
+    char        word[40];
+    const char *c = names_and_values;
+    kd_text(text, size, "%s", "");
+    for (int i = 0; *c; i++) {
+        size_t n = strcspn(c, " ");
+        kd_text(word, sizeof word, "%.*s", (int)n, c);
+        kd_text_append(text, size, "%s%s%s", i > 0 ? " " : "", i % 2 == 0 ? "--" : "", word);
+        c += n + strspn(c + n, " ");
+    }
+    return text;
 }
 
-// Methods of sdirk that integrate x' = rhs only: esdirk, rosenbrock
-static bool needs_rhs(const kd_method *m)
-{
-    return m->options.integrator == KD_SDIRK && m->options.sdirk.method != KD_SDIRK_NEWTON;
-}
-
-// Is what was asked for possible with psf?
-static bool psf_can(const kd_method *m)
+// What the options of the library do not know: pictures, and a decomposition that was not asked for
+static bool fits_pictures(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
-    const bool                    one_step = m->options.integrator == KD_RADAU || m->options.integrator == KD_SDIRK;
-    return one_step && !needs_rhs(m) && o->derivatives == KD_DERIVATIVES_ANALYTIC && o->update == KD_UPDATE_FULL &&
-           !o->explicit_form && !projects(o) && !m->shows_matrix;
-}
-
-// psf differentiates and eliminates level by level
-static bool fits_psf(const kd_method *m)
-{
-    const kd_formulation_options *o = &m->options.formulation_options;
-    if (!is_psf(m->options.formulation)) return true;
-    if (m->shows_matrix)
-        return refuse("--jacobian-plots with psf", "its matrix is reduced by selectors that change",
-                      "--formulation ggl");
-    if (o->derivatives != KD_DERIVATIVES_ANALYTIC)
-        return refuse("--derivatives with psf", "it needs the derivatives of every level of the constraints",
-                      "--formulation ggl");
-    if (o->update != KD_UPDATE_FULL)
-        return refuse("--update with psf", "its selectors follow the constraint matrices", "--formulation ggl");
-    if (o->explicit_form)
-        return refuse("--form explicit with psf", "its dynamics are projected, not solved for", "--formulation ggl");
-    return true;
-}
-
-static bool is_for_ode(kd_integrator integrator)
-{
-    return integrator == KD_CVODE || integrator == KD_ARKODE || integrator == KD_DOPRI5 || integrator == KD_DOP853 ||
-           integrator == KD_HALF_EXPLICIT || integrator == KD_EXTRAPOLATION;
-}
-
-static bool has_methods(kd_integrator integrator)
-{
-    return integrator == KD_CVODE || integrator == KD_ARKODE;
-}
-
-// cvode, arkode, dopri5, dop853, half-explicit and extrapolation solve ordinary differential equations, the others
-// implicit ones
-static bool fits_integrator(const kd_method *m)
-{
-    const kd_simulation_options *o = &m->options;
-    const bool                   ode = o->formulation == KD_ODE || o->formulation == KD_STATESPACE;
-    if (is_for_ode(o->integrator) && !ode)
-        return refuse("--integrator cvode, arkode, dopri5, dop853, half-explicit or extrapolation",
-                      "they integrate ordinary differential equations", "--formulation ode");
-    if (o->integrator == KD_HALF_EXPLICIT && o->formulation != KD_ODE)
-        return refuse("--integrator half-explicit with statespace",
-                      "it imposes the constraints, which that form has eliminated", "--formulation ode");
-    if (needs_rhs(m) && !ode)
-        return refuse(m->options.sdirk.method == KD_SDIRK_ROSENBROCK ? "--method rosenbrock" : "--method esdirk",
-                      "it integrates ordinary differential equations", "--formulation ode");
-    if (o->integrator == KD_SDIRK && o->formulation == KD_INDEX3)
-        return refuse("--integrator sdirk with index3", "its stages of order 1 leave the multipliers wrong",
-                      "--formulation psf");
-    if (o->integrator == KD_IDA && projects(&o->formulation_options))
-        return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
-    if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
-        return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace",
-                      "its equations are solved inside",
-                      is_for_ode(o->integrator) || needs_rhs(m) ? "--integrator bdf --formulation ggl"
-                                                                : "--formulation ggl");
-    if (o->integrator == KD_IDA && o->formulation_options.update != KD_UPDATE_FULL)
-        return refuse("--update with ida", "it evaluates or keeps its matrix by its own rules", "--integrator bdf");
-    return true;
-}
-
-// Redundant constraints: rows are combined by singular vectors that change with the point
-static bool fits_decomposition(const kd_method *m)
-{
-    const kd_formulation_options *o = &m->options.formulation_options;
+    const kd_formulation_info    *form = kd_formulation_about(m->options.formulation);
     bool                          special =
         o->derivatives != KD_DERIVATIVES_ANALYTIC || o->update != KD_UPDATE_FULL || o->explicit_form || m->shows_matrix;
-    if (o->constraints != KD_DECOMPOSE_SVD || !special) return true;
-    return refuse("--derivatives, --update, --form or --jacobian-plots with svd",
-                  m->decomposition ? "its rows are combinations that change with the position"
-                                   : "the constraints are redundant at the start, which svd alone can solve",
-                  m->decomposition ? "--decomposition lu" : "leaving these options out");
-}
-
-static bool fits_projection(const kd_method *m)
-{
-    static const kd_formulation   drifting[] = {KD_INDEX2, KD_INDEX1, KD_BAUMGARTE2, KD_BAUMGARTE1, KD_ODE};
-    const kd_formulation_options *o = &m->options.formulation_options;
-    if (m->projection_bound > 0 && m->projection && o->projection != KD_PROJECT_BOUND)
-        return refuse("--projection-bound", "only --projection bound looks at it", "leaving one of the two out");
-    if (!projects(o)) return true;
-    if (o->projection == KD_PROJECT_BOUND && m->options.integrator == KD_CVODE)
-        return refuse("--projection bound with cvode", "a projection now and then looks like an error to its history",
-                      "--projection always");
-    for (size_t i = 0; i < sizeof drifting / sizeof *drifting; i++)
-        if (m->options.formulation == drifting[i]) return true;
-    return refuse("--projection", "this formulation keeps its positions on the constraints by itself",
-                  "--formulation index2");
-}
-
-// --method and --order-max
-static bool fits_order(const kd_method *m)
-{
-    kd_integrator integrator = m->options.integrator;
-    if (m->family && !has_methods(integrator) && integrator != KD_SDIRK)
-        return refuse("--method", "only cvode, arkode and sdirk have more than one",
-                      "--integrator cvode --method adams");
-    if (m->order_max > 5 && integrator == KD_BDF)
-        return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5");
-    if (m->order_max > 5 && integrator == KD_CVODE && m->options.cvode.method == KD_CVODE_BDF)
-        return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5 or --method adams");
-    if (m->order_max > 12 && integrator == KD_CVODE)
-        return refuse("--order-max", "the formulas of Adams go up to order 12", "--order-max 12");
-    bool erk = m->options.arkode.method == KD_ARKODE_ERK;
-    if (integrator == KD_ARKODE && m->order_max > 0 &&
-        (m->order_max == 1 || m->order_max == 7 || m->order_max > (erk ? 8 : 5)))
-        return refuse("--order-max", erk ? "erk has the orders 2 to 6 and 8" : "dirk has the orders 2 to 5",
-                      "--order-max 5");
-    if (integrator == KD_EXTRAPOLATION && m->order_max > 0 &&
-        (m->order_max < 4 || m->order_max > KD_EXTRAPOLATION_ORDER_MAX))
-        return refuse("--order-max", "extrapolation has the even orders 4 to 20", "--order-max 12");
-    if (m->order_max > 0 && integrator != KD_BDF && integrator != KD_EXTRAPOLATION && !has_methods(integrator))
-        return refuse("--order-max", "only bdf, cvode, arkode and extrapolation have an order that can be chosen",
-                      "--integrator bdf");
+    if (m->shows_matrix && !form->strategies)
+        return refuse("--jacobian-plots with this formulation",
+                      form->has_rhs ? "its equations are solved inside"
+                                    : "its matrix is reduced by selectors that change",
+                      "--formulation ggl");
+    if (o->constraints == KD_DECOMPOSE_SVD && special && !m->decomposition)
+        return refuse("--derivatives, --update, --form or --jacobian-plots with svd",
+                      "the constraints are redundant at the start, which svd alone can solve",
+                      "leaving these options out");
+    if (o->constraints == KD_DECOMPOSE_SVD && m->shows_matrix)
+        return refuse("--jacobian-plots with svd", "its rows are combinations that change with the position",
+                      "--decomposition lu");
     return true;
 }
 
-static bool parts_fit(const kd_method *m)
+// Words that were given to a method that has no use for them
+static bool fits_words(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
         return refuse("--pattern", "only grouped differences have a pattern", "--derivatives grouped");
     if (m->parametrisation && m->options.formulation != KD_STATESPACE)
         return refuse("--parametrisation", "only statespace has coordinates of its own", "--formulation statespace");
-    return fits_order(m) && fits_integrator(m) && fits_psf(m) && fits_decomposition(m) && fits_projection(m);
+    if (m->projection_bound > 0 && m->projection && o->projection != KD_PROJECT_BOUND)
+        return refuse("--projection-bound", "only --projection bound looks at it", "leaving one of the two out");
+    if (m->family && !kd_integrator_variants(m->options.integrator))
+        return refuse("--method", "this integrator is one method only", "--integrator cvode --method adams");
+    return true;
 }
 
-bool kd_method_fits(const kd_method *m)
+// --order-max: within the range of the integrator
+static bool fits_order(const kd_method *m)
+{
+    const kd_integrator_options *o = &m->options.integrator_options;
+    const kd_integrator_info    *about = kd_integrator_about(m->options.integrator, o);
+    if (m->order_max <= 0) return true;
+    if (!about->order_option)
+        return refuse("--order-max", "this integrator has no order that can be chosen", "--integrator bdf");
+    const bool within = m->order_max >= about->order_least && m->order_max <= about->order;
+    char       why[120], works[60], gap[20] = "";
+    if (within && m->order_max != about->order_gap) return true;
+    if (about->order_gap > 0) kd_text(gap, sizeof gap, " without %d", about->order_gap);
+    kd_text(why, sizeof why, "%s has the orders %d to %d%s", about->own_word, about->order_least, about->order, gap);
+    kd_text(works, sizeof works, "--order-max %d", about->order);
+    return refuse("--order-max", why, works);
+}
+
+static bool parts_fit(const kd_method *m)
+{
+    kd_misfit found;
+    char      works[120];
+    if (!fits_words(m) || !fits_order(m) || !fits_pictures(m)) return false;
+    return !kd_method_misfit(&m->options, &found) ||
+           refuse(found.what, found.why, typed(found.works, works, sizeof works));
+}
+
+bool kd_method_check(const kd_method *m)
 {
     if (parts_fit(m)) return true;
     if (m->formulation_place[0]) fprintf(stderr, "  %sformulation: %s\n", m->formulation_place, m->formulation);
@@ -358,10 +334,12 @@ bool kd_method_fits(const kd_method *m)
 
 static void choose_tolerances(kd_method *m)
 {
-    const kd_simulation_options *o = &m->options;
-    bool                         is_ida = o->integrator == KD_IDA;
-    if (m->atol <= 0) m->atol = m->rtol > 0 ? m->rtol : is_ida ? o->ida.atol : o->radau.atol;
-    if (m->rtol <= 0) m->rtol = is_ida ? o->ida.rtol : o->radau.rtol;
+    const kd_integrator_options *o = &m->options.integrator_options;
+    const kd_integrator_options  standard = kd_integrator_options_default();
+    if (o->rtol != standard.rtol) m->rtol = o->rtol; // by --option, which goes first
+    if (o->atol != standard.atol) m->atol = o->atol;
+    if (m->atol <= 0) m->atol = m->rtol > 0 ? m->rtol : o->atol;
+    if (m->rtol <= 0) m->rtol = o->rtol;
     m->options.rtol = m->rtol;
     m->options.atol = m->atol;
 }
@@ -404,20 +382,14 @@ static const char *praise(const kd_method *m, kd_dims d)
     }
 }
 
-// Where psf is not possible
-static kd_formulation formulation_for(const kd_method *m)
-{
-    if (is_for_ode(m->options.integrator) || needs_rhs(m)) return KD_ODE;
-    return projects(&m->options.formulation_options) ? KD_INDEX2 : KD_GGL;
-}
-
 void kd_method_choose(kd_method *m, const kd_subject *s)
 {
     kd_simulation_options *o = &m->options;
     kd_dims                d = kd_eom_dims(s->eom);
     bool                   asked = m->formulation && m->integrator;
-    bool                   other = !m->formulation && !psf_can(m);
-    if (other) o->formulation = formulation_for(m);
+    const kd_formulation   suits = m->shows_matrix ? KD_GGL : kd_method_formulation(o);
+    const bool             other = !m->formulation && suits != KD_PSF;
+    if (other) o->formulation = suits;
     choose_tolerances(m);
     m->reason[0] = '\0';
     tell_coordinates(m, s);
@@ -432,7 +404,7 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
         kd_text_append(m->reason, sizeof m->reason, ": a formulation that has these options");
     else
         kd_text_append(m->reason, sizeof m->reason, ": %s", praise(m, d));
-    double least = kd_integrator_least_rtol(o->integrator);
+    double least = kd_integrator_about(o->integrator, &o->integrator_options)->least_rtol;
     if (o->rtol < least)
         kd_text_append(m->reason, sizeof m->reason, "; rtol %g is raised to %g, the least that rounding allows",
                        o->rtol, least);

@@ -12,6 +12,7 @@ typedef struct kd_method {
     const char *family;                                        // of cvode or arkode; NULL: the integrator's
     double      projection_bound;                              // 0: the formulation's
     int         order_max;                                     // 0: the integrator's
+    kd_cli_list settings;                                      // --option NAME=VALUE
     bool        shows_matrix;                                  // pictures of the Newton matrix are wanted
     char        formulation_place[400], integrator_place[400]; // "file.yaml:4:7: run: " if the file says so
     double      rtol, atol;                                    // 0: rtol alone sets both; neither: the integrator's
@@ -25,7 +26,7 @@ const char *kd_method_decomposition(const kd_method *method);
 const char *kd_method_coordinates(const kd_subject *subject); // of a model file
 
 // Options that set the words, at most KD_METHOD_OPTIONS; returns their number.
-enum { KD_METHOD_OPTIONS = 14 };
+enum { KD_METHOD_OPTIONS = 15 };
 int kd_method_options(kd_method *method, kd_cli_option *options);
 
 // What of it differs from the usual, as (name, value) for the settings of a run and (key, value) for JSON; i counts
@@ -35,6 +36,9 @@ typedef struct kd_method_setting {
 } kd_method_setting;
 bool kd_method_setting_of(const kd_method *method, int i, kd_method_setting *setting, char *buffer, size_t size);
 
+// One setting by name, "radau.max_newton", as of --option or of a model file; place: "--option ", "file.yaml:4:7: run: ".
+// false: it is unknown or not allowed, which has been told on standard error.
+bool kd_method_set(kd_method *method, const char *place, const char *name, const char *value);
 // Translate the words. false: a word is unknown, which has been told on standard error.
 bool kd_method_read(kd_method *method);
 // Choose what was not asked for, by size and constraints of the subject; sets reason.
@@ -42,6 +46,6 @@ void kd_method_choose(kd_method *method, const kd_subject *subject);
 // Are constraints dependent at the start, so that only svd works?
 bool kd_method_is_redundant(const kd_subject *subject);
 // Do the parts fit together? false: standard error has been told why not, and what works.
-bool kd_method_fits(const kd_method *method);
+bool kd_method_check(const kd_method *method);
 
 #endif

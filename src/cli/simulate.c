@@ -313,13 +313,14 @@ static kd_status make_times(task *t)
     o->output = take_output;
     o->accelerations = false; // the probe finds those that are read
     o->context = t;
-    const bool driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
-    o->radau.h_max = driven && t->max_step == 0 ? (t->t_end - start) / DRIVEN_STEPS : t->max_step; // 0: no limit
-    o->bdf.h_max = o->ida.h_max = o->cvode.h_max = o->arkode.h_max = o->sdirk.h_max = o->explicit_rk.h_max =
-        o->extrapolation.h_max = o->radau.h_max;
-    o->radau.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
-    o->bdf.max_steps = o->ida.max_steps = o->cvode.max_steps = o->arkode.max_steps = o->sdirk.max_steps =
-        o->explicit_rk.max_steps = o->extrapolation.max_steps = o->radau.max_steps;
+    const bool             driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
+    kd_integrator_options *steps = &o->integrator_options;
+    if (t->max_step > 0) steps->h_max = t->max_step;
+    if (driven && steps->h_max == 0) steps->h_max = (t->t_end - start) / DRIVEN_STEPS;
+    if (t->max_steps > 0)
+        steps->max_steps = t->max_steps;
+    else if (steps->max_steps == kd_integrator_options_default().max_steps)
+        steps->max_steps = LONG_MAX / 2; // the user waits as long as he likes
     return KD_OK;
 }
 
@@ -883,7 +884,7 @@ int kd_cli_simulate(int argc, char **argv)
     t.method.shows_matrix = t.jacobian_plots != NULL;
     t.method.options.initial.assume = t.start_state != NULL;
     kd_method_choose(&t.method, &t.subject);
-    if (!kd_method_fits(&t.method)) goto done;
+    if (!kd_method_check(&t.method)) goto done;
     status = KD_EXIT_FAILED;
     if (!kd_budget_fits(t.subject.name, kd_eom_dims(t.subject.eom).nv,
                         kd_recording_bytes(t.subject.eom, t.intervals + 2)))

@@ -1,10 +1,12 @@
 // formulation.c: the list of formulations by word, their options, and the way from equations of motion to a kd_dae.
+#include "core/option.h"
 #include "core/text.h"
 #include "forms/assembled.h"
 #include "forms/natural.h"
 #include "forms/ode.h"
 #include "forms/psf.h"
 #include "forms/statespace.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +21,22 @@ static const char *const sentence_of[KD_FORMULATION_COUNT] = {
     KD_FORMULATION_LIST(KD_FORMULATION_SENTENCE)
 #undef KD_FORMULATION_SENTENCE
 };
+
+// clang-format off
+static const kd_formulation_info info_of[KD_FORMULATION_COUNT] = {
+    [KD_PSF]        = {.index = 1, .selectors = true, .keeps_acceleration = true, .compares_velocity = true},
+    [KD_PSF1]       = {.index = 1, .selectors = true, .compares_velocity = true},
+    [KD_GGL]        = {.index = 2, .strategies = true, .compares_velocity = true},
+    [KD_ODASSL]     = {.index = 2, .overdetermined = true, .strategies = true, .compares_velocity = true},
+    [KD_INDEX3]     = {.index = 3, .strategies = true},
+    [KD_INDEX2]     = {.index = 2, .strategies = true, .drifts = true, .compares_velocity = true},
+    [KD_INDEX1]     = {.index = 1, .strategies = true, .drifts = true, .compares_velocity = true},
+    [KD_BAUMGARTE2] = {.index = 2, .strategies = true, .drifts = true, .compares_velocity = true},
+    [KD_BAUMGARTE1] = {.index = 1, .strategies = true, .drifts = true, .compares_velocity = true},
+    [KD_ODE]        = {.index = 1, .has_rhs = true, .has_stages = true, .drifts = true, .compares_velocity = true},
+    [KD_STATESPACE] = {.index = 1, .has_rhs = true, .compares_velocity = true},
+};
+// clang-format on
 
 static bool is_formulation(kd_formulation form)
 {
@@ -47,64 +65,79 @@ bool kd_formulation_parse(const char *word, kd_formulation *form)
     return false;
 }
 
+const kd_formulation_info *kd_formulation_about(kd_formulation form)
+{
+    return is_formulation(form) ? &info_of[form] : NULL;
+}
+
+// ---- options --------------------------------------------------------------------------------------------------------
+
+static const char *const DECOMPOSITIONS[] = {"lu", "qr", "svd", NULL};
+static const char *const DERIVATIVES[] = {"analytic", "dense", "grouped", NULL};
+static const char *const UPDATES[] = {"full", "partitioned", "extended", NULL};
+static const char *const PROJECTIONS[] = {"never", "bound", "always", "auto", NULL};
+static const char *const PARAMETRISATIONS[] = {"partition", "tangent", NULL};
+static const char *const PARTS[] = {"all", "stiff", NULL};
+
+#define O kd_formulation_options
+// clang-format off
+static const kd_option rows[] = {
+    {KD_WORD("form.constraints", O, constraints, KD_DECOMPOSE_LU, DECOMPOSITIONS, "decomposition of the algebraic part: LU with full pivoting, QR with column pivoting, SVD, the only one that treats redundant constraints"), .paper = "DECOMPC"},
+    {KD_SWITCH("form.differential_qr", O, differential_qr, 0, "QR instead of LU for the differential part"), .paper = "DECOMPD"},
+    {KD_SWITCH("form.selectors_each_step", O, selectors_each_step, 0, "selectors are found anew in every step, not only where the pivoting changes"), .paper = "SELCOMP"},
+    {KD_SWITCH("form.invariants", O, invariants, 1, "invariants are imposed, by psf and psf1")},
+    {KD_SWITCH("form.control_multipliers", O, control_multipliers, 0, "multipliers and auxiliary variables count in the error norm")},
+    {KD_SWITCH("form.sparse", O, sparse, 0, "KLU whatever the size, not only where it pays; not of psf and psf1")},
+    {KD_REAL("form.rank_tolerance", O, rank_tolerance, 1e-8, 0, 1, "SVD: singular values below this times the largest are zero"), .above = true, .below = true},
+    {KD_REAL("form.baumgarte_alpha", O, baumgarte_alpha, 10, 0, DBL_MAX, "alpha of baumgarte2 and baumgarte1 [1/s]")},
+    {KD_REAL("form.baumgarte_beta", O, baumgarte_beta, 10, 0, DBL_MAX, "beta of baumgarte1 [1/s]")},
+    {KD_WORD("form.derivatives", O, derivatives, KD_DERIVATIVES_ANALYTIC, DERIVATIVES, "of the Newton matrix: of the equations of motion, or differences of the residual column by column or by groups of columns (S0)")},
+    {KD_SWITCH("form.estimated", O, estimated, 0, "grouped differences: pattern from difference matrices instead of the topology")},
+    {KD_SWITCH("form.estimated_at_start", O, estimated_at_start, 0, "the same, at first from the matrix of the start alone (S0)")},
+    {KD_WORD("form.update", O, update, KD_UPDATE_FULL, UPDATES, "renewal of the Newton matrix: all derivatives, a new mass matrix only, or that and what moves with the inputs (S0)")},
+    {KD_SWITCH("form.explicit_form", O, explicit_form, 0, "dynamics solved for accelerations (S0 Eq. 10) instead of the residual")},
+    {KD_WORD("form.projection", O, projection, KD_PROJECT_AUTO, PROJECTIONS, "onto the constraints after steps; auto: always for ode with explicit methods, otherwise never")},
+    {KD_SWITCH("form.project_mass", O, project_mass, 1, "projection in the norm of the mass matrix instead of the Euclidean one")},
+    {KD_REAL("form.projection_bound", O, projection_bound, 1e-8, 0, DBL_MAX, "projection bound: largest violation that is left alone"), .above = true},
+    {KD_WORD("form.parametrisation", O, parametrisation, KD_PARAMETRISATION_PARTITION, PARAMETRISATIONS, "coordinates of statespace: independent ones among p and v, or along the null space of the constraints")},
+    {KD_SWITCH("form.natural", O, natural, 0, "absolute tolerances count in natural units of the model, not in SI")},
+    {KD_WORD("form.part", O, part, KD_PART_ALL, PARTS, "derivatives of all elements, or of the stiff ones only")},
+};
+// clang-format on
+#undef O
+enum { ROWS = sizeof rows / sizeof *rows };
+
+int kd_formulation_option_rows(const kd_option **options)
+{
+    if (options) *options = rows;
+    return ROWS;
+}
+
 kd_formulation_options kd_formulation_options_default(void)
 {
-    return (kd_formulation_options){
-        .constraints = KD_DECOMPOSE_LU,
-        .invariants = true,
-        .rank_tolerance = 1e-8,
-        .baumgarte_alpha = 10,
-        .baumgarte_beta = 10,
-        .part = KD_PART_ALL,
-        .project_mass = true,
-        .projection = KD_PROJECT_AUTO,
-        .projection_bound = 1e-8,
-    };
+    kd_formulation_options o = {.cookie = KD_OPTIONS_COOKIE};
+    kd_options_reset(rows, ROWS, &o);
+    return o;
 }
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
 static kd_status check_options(const kd_formulation_options *opt, char *message, size_t size)
 {
-    if ((int)opt->constraints < KD_DECOMPOSE_LU || opt->constraints > KD_DECOMPOSE_SVD) {
-        kd_text(message, size, "the decomposition %d of the constraints is none of LU, QR, SVD", (int)opt->constraints);
+    if (opt->cookie != KD_OPTIONS_COOKIE) {
+        kd_text(message, size, "kd_formulation_options do not start from kd_formulation_options_default");
         return KD_ERR_ARGUMENT;
     }
-    if (!(opt->rank_tolerance > 0) || !(opt->rank_tolerance < 1)) {
-        kd_text(message, size, "the rank tolerance must lie between 0 and 1");
-        return KD_ERR_TOLERANCE;
-    }
-    if (!(opt->baumgarte_alpha >= 0) || !(opt->baumgarte_beta >= 0) || !isfinite(opt->baumgarte_alpha) ||
-        !isfinite(opt->baumgarte_beta)) {
-        kd_text(message, size, "the coefficients of Baumgarte must be finite and not negative");
-        return KD_ERR_ARGUMENT;
-    }
-    if ((int)opt->projection < KD_PROJECT_NEVER || opt->projection > KD_PROJECT_AUTO) {
-        kd_text(message, size, "the projection %d is none of never, bound, always, auto", (int)opt->projection);
-        return KD_ERR_ARGUMENT;
-    }
-    if ((int)opt->parametrisation < KD_PARAMETRISATION_PARTITION || opt->parametrisation > KD_PARAMETRISATION_TANGENT) {
-        kd_text(message, size, "the parametrisation %d is none of partition, tangent", (int)opt->parametrisation);
-        return KD_ERR_ARGUMENT;
-    }
-    if (opt->projection == KD_PROJECT_BOUND && !(opt->projection_bound > 0 && isfinite(opt->projection_bound))) {
-        kd_text(message, size, "the bound of projection must be positive and finite");
-        return KD_ERR_TOLERANCE;
-    }
-    return KD_OK;
+    kd_formulation_options looked_at = *opt;
+    if (opt->projection != KD_PROJECT_BOUND) looked_at.projection_bound = 1; // nobody looks at it
+    return kd_options_check(rows, ROWS, &looked_at, message, size);
 }
 
 // Strategies of S0 section 3 belong to forms whose rows are those of the equations of motion
 static kd_status check_strategy(kd_formulation form, const kd_formulation_options *opt, char *message, size_t size)
 {
-    if ((int)opt->derivatives < KD_DERIVATIVES_ANALYTIC || opt->derivatives > KD_DERIVATIVES_GROUPED ||
-        (int)opt->update < KD_UPDATE_FULL || opt->update > KD_UPDATE_EXTENDED) {
-        kd_text(message, size, "derivatives %d with update %d are unknown", (int)opt->derivatives, (int)opt->update);
-        return KD_ERR_ARGUMENT;
-    }
     bool standard = opt->derivatives == KD_DERIVATIVES_ANALYTIC && opt->update == KD_UPDATE_FULL && !opt->explicit_form;
-    bool combined = form == KD_PSF || form == KD_PSF1 || form == KD_ODE || form == KD_STATESPACE ||
-                    opt->constraints == KD_DECOMPOSE_SVD;
+    bool combined = !info_of[form].strategies || opt->constraints == KD_DECOMPOSE_SVD;
     if (standard || !combined) return KD_OK;
     kd_text(message, size,
             "the %s form%s has no choice of derivatives, updates or the explicit form; use ggl or odassl with LU",
@@ -144,6 +177,10 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
         status = kd_ode_create(eom, inputs, x, opt, dae, message, size);
     else
         status = kd_assembled_create(eom, inputs, x, form, opt, dae, message, size);
+    if (status >= 0) {
+        (*dae)->selectors = info_of[form].selectors;
+        (*dae)->keeps_acceleration = info_of[form].keeps_acceleration;
+    }
     if (status < 0 || !opt->natural) return status;
     const kd_status unsized = kd_natural_units(eom, form, inputs, x, *dae);
     if (unsized >= 0) return status;
@@ -157,7 +194,7 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
 // Are the internal components of this form the accelerations?
 static bool keeps_acceleration(const kd_dae *dae, const kd_state *state)
 {
-    return strcmp(dae->methods->name, word_of[KD_PSF]) == 0 && dae->n - dae->nstate == (int)(state->z - state->a);
+    return dae->keeps_acceleration && dae->n - dae->nstate == (int)(state->z - state->a);
 }
 
 void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x)

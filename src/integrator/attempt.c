@@ -68,6 +68,11 @@ const char *kd_attempt_advice(kd_status status)
     }
 }
 
+const char *kd_attempt_advice_fixed(void)
+{
+    return "a step of fixed size cannot be made shorter: choose a smaller h_fixed, or let the step vary";
+}
+
 void kd_attempt_explain(const kd_dae *dae, const char *head, int worst, const char *advice, char *message, size_t size)
 {
     char name[160], reason[400];

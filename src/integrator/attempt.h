@@ -3,7 +3,7 @@
 #ifndef KD_INTEGRATOR_ATTEMPT_H
 #define KD_INTEGRATOR_ATTEMPT_H
 
-#include <kardan/radau.h>
+#include <kardan/integrator.h>
 
 // What absolute tolerances and steps are measured with: natural units where the formulation gives them, else SI
 static inline double kd_attempt_unit(const kd_dae *dae, int i)
@@ -33,6 +33,7 @@ double kd_attempt_landing(double t, double t_end, double h, double stretch, doub
 void kd_attempt_explain(const kd_dae *dae, const char *head, int worst, const char *advice, char *message, size_t size);
 // What to try after a failure of an implicit method; "": nothing in particular
 const char *kd_attempt_advice(kd_status status);
+const char *kd_attempt_advice_fixed(void); // where steps have a fixed size
 // What the formulation counted, into the statistics of an integrator
 void kd_attempt_counters(const kd_dae *dae, kd_stats *stats);
 

@@ -6,8 +6,6 @@
 // more, which costs one solve where the formulation still has the matrix of x_1. The error has been estimated before.
 // The half-explicit method takes its stages from the formulation's constraints on velocity level instead.
 // Methods: docs/methods/explicit.md, half-explicit.md
-#include <kardan/explicit.h>
-
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -20,7 +18,6 @@
 #define RETRY_SHRINK 0.25 // step after a function that could not be evaluated
 #define NOT_FINITE 0.1    // step after values that are not finite
 #define VANISHING 1e-14   // part of the first attempt at which a step is given up
-#define ULPS 10           // a t_end so few units in the last place away is reached without a step
 #define LAST_STEP 1.01    // a step that ends this close to t_end is stretched to it (HNW: 1.01)
 #define STIFF_HITS 15     // tests in a row with a spectral radius at the border of stability (HNW II, IV.2)
 #define STIFF_MISSES 6    // tests in a row that take it back
@@ -28,136 +25,26 @@
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-kd_explicit_options kd_explicit_options_default(void)
+kd_status kd_explicit_check(const kd_dae *dae, const char *name, const char *equations, char *message, size_t size)
 {
-    return (kd_explicit_options){.rtol = 1e-6, .atol = 1e-6, .max_steps = 100000, .beta = -1, .stiff_steps = 50};
-}
-
-static const kd_explicit_tableau *const tableau_of[KD_EXPLICIT_METHOD_COUNT] = {
-    [KD_EXPLICIT_DOPRI5] = &kd_dopri5_tableau,
-    [KD_EXPLICIT_DOP853] = &kd_dop853_tableau,
-    [KD_EXPLICIT_HALF] = &kd_dopri5_tableau,
-};
-
-static const char *const name_of[KD_EXPLICIT_METHOD_COUNT] = {
-#define NAME_OF_LIST(name, word, sentence) [name] = word,
-    KD_EXPLICIT_METHOD_LIST(NAME_OF_LIST)
-#undef NAME_OF_LIST
-};
-
-kd_status kd_explicit_check(const kd_dae *dae, const kd_explicit_options *o, const char *name, const char *equations,
-                            char *message, size_t size)
-{
-    if (!(o->rtol > 0) || !(o->atol > 0) || !isfinite(o->rtol) || !isfinite(o->atol)) {
-        kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive", o->rtol, o->atol);
-        return KD_ERR_TOLERANCE;
-    }
-    if (!(o->h_first >= 0) || !(o->h_max >= 0) || !(o->h_fixed >= 0) || !isfinite(o->h_fixed) || o->max_steps < 1) {
-        kd_text(message, size, "%s: h_first, h_max and h_fixed must not be negative, max_steps must be at least 1",
-                name);
-        return KD_ERR_ARGUMENT;
-    }
-    if (!(o->safety >= 0) || !(o->safety < 1) || !(o->beta <= 0.2) || o->stiff_steps < 0) {
-        kd_text(message, size,
-                "%s: safety = %g must lie between 0 and 1, beta = %g below 0.2, stiff_steps = %d not "
-                "below 0",
-                name, o->safety, o->beta, o->stiff_steps);
-        return KD_ERR_ARGUMENT;
-    }
-    if (!dae->methods->rhs) {
-        kd_text(message, size, "%s integrates %s, which the %s form is not; use the formulation ode", name, equations,
-                dae->methods->name);
-        return KD_ERR_UNSUPPORTED;
-    }
-    return KD_OK;
-}
-
-// Options, and does the form have what the method needs?
-static kd_status check(const kd_dae *dae, const kd_explicit_options *o, char *message, size_t size)
-{
-    if ((int)o->method < 0 || (int)o->method >= KD_EXPLICIT_METHOD_COUNT) {
-        kd_text(message, size, "the explicit method %d is none of dopri5, dop853, half-explicit", (int)o->method);
-        return KD_ERR_ARGUMENT;
-    }
-    bool        half = o->method == KD_EXPLICIT_HALF;
-    const char *equations =
-        half ? "equations of motion whose multipliers are solved for" : "ordinary differential equations";
-    kd_status status = kd_explicit_check(dae, o, name_of[o->method], equations, message, size);
-    if (status < 0 || !half || dae->methods->stage) return status;
-    kd_text(message, size,
-            "%s imposes the constraints on velocity level, which the %s form has eliminated; use the formulation ode, "
-            "or dopri5",
-            name_of[o->method], dae->methods->name);
+    if (dae->methods->rhs) return KD_OK;
+    kd_text(message, size, "%s integrates %s, which the %s form is not; use the formulation ode", name, equations,
+            dae->methods->name);
     return KD_ERR_UNSUPPORTED;
 }
 
-void kd_explicit_init(kd_explicit *self, kd_dae *dae, const kd_explicit_options *opt, const kd_explicit_class *how,
-                      const char *name)
+void kd_explicit_init(kd_explicit *self, const kd_explicit_class *method)
 {
-    kd_arena *arena = &self->arena;
-    int       n = self->n = dae->n;
-    self->dae = dae;
-    self->opt = *opt;
-    self->how = how;
-    self->name = name;
-    self->x = kd_cut_double(arena, n);
+    kd_arena *arena = &self->base.arena;
+    const int n = self->n = self->base.n;
+    self->dae = self->base.dae;
+    self->method = method;
+    self->base.x = kd_cut_double(arena, n);
     self->x_old = kd_cut_double(arena, n);
     self->x_new = kd_cut_double(arena, n);
     self->k_next = kd_cut_double(arena, n);
     self->err = kd_cut_double(arena, n);
     self->share = kd_cut_double(arena, n);
-}
-
-static const kd_explicit_class runge_kutta; // defined behind its functions
-
-static void init_stages(kd_explicit *self)
-{
-    const kd_explicit_tableau *b = self->tableau = tableau_of[self->opt.method];
-    kd_arena                  *arena = &self->arena;
-    self->order = b->order;
-    self->beta = self->opt.beta < 0 ? b->beta : self->opt.beta;
-    self->safety = self->opt.safety > 0 ? self->opt.safety : b->safety;
-    self->X = kd_cut_double(arena, self->n);
-    if (self->opt.method == KD_EXPLICIT_HALF) {
-        self->points = &kd_half_explicit_points;
-        self->k_other = kd_cut_double(arena, self->n);
-    }
-    for (int i = 0; i < b->all_stages; i++) self->k[i] = kd_cut_double(arena, self->n);
-    for (int i = 0; i < b->ndense; i++) self->r[i] = kd_cut_double(arena, self->n);
-    self->k_start = self->k[0];
-    self->k_end = self->k[b->stages];
-}
-
-kd_status kd_explicit_create(kd_dae *dae, const kd_explicit_options *opt, kd_explicit **out, char *message, size_t size)
-{
-    if (out) *out = NULL;
-    if (!dae || !out) {
-        kd_text(message, size, "an explicit method needs a DAE");
-        return KD_ERR_ARGUMENT;
-    }
-    kd_explicit_options options = opt ? *opt : kd_explicit_options_default();
-    kd_status           status = check(dae, &options, message, size);
-    if (status < 0) return status;
-    const char  *name = name_of[options.method];
-    kd_explicit *self = kd_alloc(sizeof *self);
-    if (self) {
-        kd_explicit_init(self, dae, &options, &runge_kutta, name);
-        init_stages(self);
-    }
-    if (!self || self->arena.failed) {
-        kd_text(message, size, "%s: %s", name, kd_status_sentence(KD_ERR_MEMORY));
-        kd_explicit_destroy(self);
-        return KD_ERR_MEMORY;
-    }
-    *out = self;
-    return KD_OK;
-}
-
-void kd_explicit_destroy(kd_explicit *self)
-{
-    if (!self) return;
-    kd_arena_release(&self->arena);
-    kd_free(self);
 }
 
 // ---- answers --------------------------------------------------------------------------------------------------------
@@ -166,16 +53,16 @@ void kd_explicit_destroy(kd_explicit *self)
 static kd_status eval_cause(kd_explicit *self, kd_eval answer)
 {
     const char *text = "";
-    self->cause = self->dae->methods->fault ? self->dae->methods->fault(self->dae->impl, &text) : KD_OK;
-    if (self->cause >= 0) self->cause = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
-    kd_text(self->message, sizeof self->message, "%s", text);
-    return answer == KD_EVAL_STOP ? self->cause : KD_ERR_RETRY_FAILED;
+    self->base.cause = self->dae->methods->fault ? self->dae->methods->fault(self->dae->impl, &text) : KD_OK;
+    if (self->base.cause >= 0) self->base.cause = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+    kd_text(self->base.message, sizeof self->base.message, "%s", text);
+    return answer == KD_EVAL_STOP ? self->base.cause : KD_ERR_RETRY_FAILED;
 }
 
 kd_status kd_explicit_rhs(kd_explicit *self, double t, const double *x, double *xdot)
 {
     kd_eval answer = self->dae->methods->rhs(self->dae->impl, t, x, xdot);
-    self->stats.residuals++;
+    self->base.stats.residuals++;
     return answer == KD_EVAL_OK ? KD_OK : eval_cause(self, answer);
 }
 
@@ -187,8 +74,8 @@ static kd_status fail(kd_explicit *self, kd_status status)
         advice = "the equations are stiff here: take an implicit method, radau or bdf";
     else if (status == KD_ERR_STEP_TOO_SMALL)
         advice = "look for a discontinuity or a singular position near this time, or loosen the tolerances";
-    kd_text(head, sizeof head, "at t = %.9g, h = %.3g: %s", self->t, self->h, self->name);
-    kd_attempt_explain(self->dae, head, self->worst, advice, self->message, sizeof self->message);
+    kd_text(head, sizeof head, "at t = %.9g, h = %.3g: %s", self->base.t, self->h, self->base.how->info.word);
+    kd_attempt_explain(self->dae, head, self->base.worst, advice, self->base.message, sizeof self->base.message);
     return status;
 }
 
@@ -212,7 +99,7 @@ static void report(kd_explicit *self, double t, kd_attempt outcome, double error
         .outcome = outcome,
         .matrix = KD_MATRIX_KEPT,
         .error = error,
-        .share = outcome == KD_ATTEMPT_EVALUATE || self->opt.h_fixed > 0 ? NULL : shares(self),
+        .share = outcome == KD_ATTEMPT_EVALUATE || self->base.opt.h_fixed > 0 ? NULL : shares(self),
     };
     self->dae->observe(&told, self->dae->observer);
 }
@@ -251,7 +138,7 @@ static void combine(const kd_explicit *self, const double *x, double h, const do
 
 static double end_time(const kd_explicit *self)
 {
-    return self->to_end ? self->t_end : self->t + self->h;
+    return self->to_end ? self->t_end : self->base.t + self->h;
 }
 
 // f at the end, before projection: of the error estimate or, for dop853, of an accepted step
@@ -263,7 +150,7 @@ kd_status kd_explicit_evaluate_end(kd_explicit *self)
 
 static double time_of(const kd_explicit *self, double c)
 {
-    return c == 1 ? end_time(self) : self->t + c * self->h;
+    return c == 1 ? end_time(self) : self->base.t + c * self->h;
 }
 
 // k of a stage of the half-explicit method at X, time c, whose multipliers belong to the constrained point
@@ -271,10 +158,10 @@ static double time_of(const kd_explicit *self, double c)
 static kd_status stage(kd_explicit *self, int i, double c, const double *X, double c_constrained, const double *a,
                        double *base, double *k)
 {
-    combine(self, self->x, self->h, a, i, base);
+    combine(self, self->base.x, self->h, a, i, base);
     kd_eval answer = self->dae->methods->stage(self->dae->impl, time_of(self, c), X, time_of(self, c_constrained), base,
                                                self->h * a[i], k);
-    self->stats.residuals++;
+    self->base.stats.residuals++;
     return answer == KD_EVAL_OK ? KD_OK : eval_cause(self, answer);
 }
 
@@ -284,19 +171,19 @@ static kd_status solve_stages(kd_explicit *self)
     const kd_explicit_tableau   *b = self->tableau;
     const kd_constrained_points *half = self->points;
     for (int i = 1; i < b->stages; i++) {
-        combine(self, self->x, self->h, b->a[i], i, self->X);
+        combine(self, self->base.x, self->h, b->a[i], i, self->X);
         kd_status status = half ? stage(self, i, b->c[i], self->X, half->c[i], half->a[i], self->x_new, self->k[i])
-                                : kd_explicit_rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
+                                : kd_explicit_rhs(self, self->base.t + b->c[i] * self->h, self->X, self->k[i]);
         if (status < 0) return status;
     }
-    combine(self, self->x, self->h, b->a[b->stages], b->stages, self->x_new);
+    combine(self, self->base.x, self->h, b->a[b->stages], b->stages, self->x_new);
     return KD_OK;
 }
 
 double kd_explicit_scale(const kd_explicit *self, int i)
 {
-    return self->opt.atol * kd_attempt_unit(self->dae, i) +
-           self->opt.rtol * fmax(fabs(self->x[i]), fabs(self->x_new[i]));
+    return self->base.atol[i] * kd_attempt_unit(self->dae, i) +
+           self->base.rtol[i] * fmax(fabs(self->base.x[i]), fabs(self->x_new[i]));
 }
 
 // root mean square of h sum e_j k_j over the scales; keep: its terms in err
@@ -347,7 +234,7 @@ static double embedded_error_norm(kd_explicit *self)
 static kd_status stages_solve(kd_explicit *self, double *err)
 {
     bool      early = self->tableau->error[self->tableau->stages] == 0;
-    bool      embedded = self->points && !(self->opt.h_fixed > 0);
+    bool      embedded = self->points && !(self->base.opt.h_fixed > 0);
     kd_status status = solve_stages(self);
     if (status == KD_OK && !early) status = kd_explicit_evaluate_end(self);
     if (status == KD_OK && embedded) status = embed(self);
@@ -357,9 +244,9 @@ static kd_status stages_solve(kd_explicit *self, double *err)
 
 static void find_worst(kd_explicit *self)
 {
-    self->worst = 0;
+    self->base.worst = 0;
     for (int i = 1; i < self->n; i++)
-        if (fabs(self->err[i]) > fabs(self->err[self->worst])) self->worst = i;
+        if (fabs(self->err[i]) > fabs(self->err[self->base.worst])) self->base.worst = i;
 }
 
 // ---- stiffness ------------------------------------------------------------------------------------------------------
@@ -386,12 +273,12 @@ static kd_status stages_radius(kd_explicit *self, double *radius)
 // < 0: a function asked to stop
 static kd_status watch_stiffness(kd_explicit *self)
 {
-    int    every = self->opt.stiff_steps;
+    int    every = self->stiff_steps;
     double radius;
     if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return KD_OK;
-    kd_status status = self->how->radius(self, &radius);
+    kd_status status = self->method->radius(self, &radius);
     if (status == KD_ERR_RETRY_FAILED) {
-        self->message[0] = '\0';
+        self->base.message[0] = '\0';
         return KD_OK;
     }
     if (status < 0) return status;
@@ -408,10 +295,10 @@ static kd_status advise(kd_explicit *self)
 {
     if (!self->stiff || self->told) return KD_OK;
     self->told = true;
-    kd_text(self->message, sizeof self->message,
+    kd_text(self->base.message, sizeof self->base.message,
             "at t = %.9g, h = %.3g: the equations are stiff: stability, not accuracy, limits the steps of %s; an "
             "implicit method, radau or bdf, would take longer ones",
-            self->t, self->h, self->name);
+            self->base.t, self->h, self->base.how->info.word);
     return KD_STIFF;
 }
 
@@ -423,8 +310,8 @@ static double weighted(const kd_explicit *self, const double *y, const double *m
     double sum = 0;
     for (int i = 0; i < self->n; i++)
         if (self->dae->controlled[i])
-            sum += pow((y[i] - (minus ? minus[i] : 0)) /
-                           (self->opt.atol * kd_attempt_unit(self->dae, i) + self->opt.rtol * fabs(self->x[i])),
+            sum += pow((y[i] - (minus ? minus[i] : 0)) / (self->base.atol[i] * kd_attempt_unit(self->dae, i) +
+                                                          self->base.rtol[i] * fabs(self->base.x[i])),
                        2);
     return sqrt(sum);
 }
@@ -432,11 +319,11 @@ static double weighted(const kd_explicit *self, const double *y, const double *m
 // HNW II.4: a trial step of Euler's method gives the second derivative. *h = 0: not possible here
 static kd_status first_step(kd_explicit *self, double span)
 {
-    double d0 = weighted(self, self->x, NULL), d1 = weighted(self, self->k_next, NULL);
+    double d0 = weighted(self, self->base.x, NULL), d1 = weighted(self, self->k_next, NULL);
     double T = kd_attempt_time(self->dae), h = d0 > 1e-5 && d1 * T > 1e-5 ? 0.01 * d0 / d1 : 1e-6 * T;
     h = fmin(h, span);
-    for (int i = 0; i < self->n; i++) self->x_new[i] = self->x[i] + h * self->k_next[i];
-    kd_status status = kd_explicit_rhs(self, self->t + h, self->x_new, self->k_end);
+    for (int i = 0; i < self->n; i++) self->x_new[i] = self->base.x[i] + h * self->k_next[i];
+    kd_status status = kd_explicit_rhs(self, self->base.t + h, self->x_new, self->k_end);
     self->h_next = h;
     if (status == KD_ERR_RETRY_FAILED) return KD_OK; // the step itself will try and shrink
     if (status < 0) return status;
@@ -446,25 +333,24 @@ static kd_status first_step(kd_explicit *self, double span)
     return KD_OK;
 }
 
-kd_status kd_explicit_start(kd_explicit *self, double t, const double *x)
+static kd_status start(kd_explicit *self, double t, const double *x)
 {
-    if (!self || !x) return KD_ERR_ARGUMENT;
     size_t bytes = (size_t)self->n * sizeof *x;
     self->started = false;
-    self->t = self->t_old = t;
-    memcpy(self->x, x, bytes);
-    memcpy(self->x_old, x, bytes);
-    self->message[0] = '\0';
-    self->cause = KD_OK;
+    self->base.t = self->base.t_old = t;
+    memmove(self->base.x, x, bytes);
+    memcpy(self->x_old, self->base.x, bytes);
+    self->base.message[0] = '\0';
+    self->base.cause = KD_OK;
     const kd_dae_class *f = self->dae->methods;
     kd_eval             answer = KD_EVAL_OK;
-    if (f->start) answer = f->start(self->dae->impl, t, self->x, self->k_next);
+    if (f->start) answer = f->start(self->dae->impl, t, self->base.x, self->k_next);
     if (answer == KD_EVAL_OK) {
-        answer = f->rhs(self->dae->impl, t, self->x, self->k_next);
-        self->stats.residuals++;
+        answer = f->rhs(self->dae->impl, t, self->base.x, self->k_next);
+        self->base.stats.residuals++;
     }
-    if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->cause;
-    self->h_next = self->opt.h_fixed > 0 ? self->opt.h_fixed : self->opt.h_first;
+    if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->base.cause;
+    self->h_next = self->base.opt.h_fixed > 0 ? self->base.opt.h_fixed : self->base.opt.h_first;
     self->error_last = SMALLEST_ERROR;
     self->has_past = self->rejected = self->retracted = self->stiff = self->told = self->dense_known = false;
     self->since_start = 0;
@@ -474,36 +360,36 @@ kd_status kd_explicit_start(kd_explicit *self, double t, const double *x)
 }
 
 // One-step methods have no past but the size of their steps. k_end stays for dense output of the last step.
-kd_status kd_explicit_restart(kd_explicit *self, double t, const double *x, kd_restart mode)
+kd_status kd_explicit_restart(kd_integrator *base, double t, const double *x, kd_restart mode)
 {
-    if (!self || (!x && mode != KD_RESTART_SMOOTH)) return KD_ERR_ARGUMENT;
+    kd_explicit *self = (kd_explicit *)base;
     if (mode == KD_RESTART_SMOOTH && self->started) {
-        self->message[0] = '\0';
-        self->cause = KD_OK;
-        return kd_explicit_rhs(self, self->t, self->x, self->k_next) < 0 ? self->cause : KD_OK;
+        base->message[0] = '\0';
+        base->cause = KD_OK;
+        return kd_explicit_rhs(self, base->t, base->x, self->k_next) < 0 ? base->cause : KD_OK;
     }
     double    h = self->started && mode == KD_RESTART_SAME_ROWS ? self->h_next : 0;
-    kd_status status = kd_explicit_start(self, t, x ? x : self->x);
+    kd_status status = start(self, t, x ? x : base->x);
     if (h > 0) self->h_next = h;
     return status;
 }
 
 // k_start is f at the start of the last step.
-kd_status kd_explicit_retract(kd_explicit *self, double h)
+kd_status kd_explicit_retract(kd_integrator *base, double h)
 {
-    if (!self) return KD_ERR_ARGUMENT;
-    if (!(h > 0) || !self->has_past || self->opt.h_fixed > 0) return KD_ERR_STAGE;
-    double *end = self->x;
-    self->x = self->x_old;
+    kd_explicit *self = (kd_explicit *)base;
+    if (!self->has_past) return KD_ERR_STAGE;
+    double *end = self->base.x;
+    self->base.x = self->x_old;
     self->x_old = end;
     memcpy(self->k_next, self->k_start, (size_t)self->n * sizeof(double));
-    self->t = self->t_old;
+    self->base.t = self->base.t_old;
     self->h_next = h;
     self->error_last = SMALLEST_ERROR;
     self->has_past = self->dense_known = false;
     self->retracted = true;
-    self->stats.accepted--;
-    self->stats.retracted++;
+    self->base.stats.accepted--;
+    self->base.stats.retracted++;
     return KD_OK;
 }
 
@@ -511,14 +397,14 @@ kd_status kd_explicit_retract(kd_explicit *self, double h)
 
 static kd_status choose_step(kd_explicit *self, double t_end)
 {
-    double span = t_end - self->t, limit = self->opt.h_max > 0 ? fmin(self->opt.h_max, span) : span;
+    double span = t_end - self->base.t, limit = self->base.opt.h_max > 0 ? fmin(self->base.opt.h_max, span) : span;
     if (self->h_next <= 0) {
         kd_status status = first_step(self, limit);
         if (status < 0) return status;
     }
     self->h = fmin(self->h_next, limit);
     self->t_end = t_end;
-    self->to_end = self->h * (self->opt.h_fixed > 0 ? 1 + 1e-9 : LAST_STEP) >= span;
+    self->to_end = self->h * (self->base.opt.h_fixed > 0 ? 1 + 1e-9 : LAST_STEP) >= span;
     if (self->to_end) self->h = span;
     self->h_least = VANISHING * self->h;
     return KD_OK;
@@ -526,7 +412,7 @@ static kd_status choose_step(kd_explicit *self, double t_end)
 
 static bool too_small(const kd_explicit *self)
 {
-    return self->t + 0.1 * self->h == self->t || self->h <= self->h_least;
+    return self->base.t + 0.1 * self->h == self->base.t || self->h <= self->h_least;
 }
 
 // State-space forms may go on in other coordinates: k_0 anew. Before a step, so that dense output of the last one is in
@@ -535,9 +421,9 @@ static kd_status relabel(kd_explicit *self)
 {
     bool changed = false;
     if (!self->dae->methods->relabel || !self->has_past) return KD_OK;
-    kd_eval answer = self->dae->methods->relabel(self->dae->impl, self->t, self->x, &changed);
-    if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->cause;
-    return changed ? kd_explicit_rhs(self, self->t, self->x, self->k_next) : KD_OK;
+    kd_eval answer = self->dae->methods->relabel(self->dae->impl, self->base.t, self->base.x, &changed);
+    if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->base.cause;
+    return changed ? kd_explicit_rhs(self, self->base.t, self->base.x, self->k_next) : KD_OK;
 }
 
 // Norms of quaternions, projection, and f of the next step
@@ -580,24 +466,24 @@ static double stages_shrink(kd_explicit *self, double err)
 
 static void accept(kd_explicit *self, double err)
 {
-    double  h_new = self->opt.h_fixed > 0 ? self->opt.h_fixed : self->how->proposal(self, err);
+    double  h_new = self->base.opt.h_fixed > 0 ? self->base.opt.h_fixed : self->method->proposal(self, err);
     double *old = self->x_old;
     // a step that was cut short by t_end says nothing against the longer one that was proposed before
     if (!self->rejected && self->h < self->h_next && h_new >= self->h) h_new = fmax(h_new, self->h_next);
-    self->x_old = self->x;
-    self->x = self->x_new;
+    self->x_old = self->base.x;
+    self->base.x = self->x_new;
     self->x_new = old;
-    self->t_old = self->t;
-    self->t = end_time(self);
+    self->base.t_old = self->base.t;
+    self->base.t = end_time(self);
     self->h_dense = self->h;
     self->h_next = h_new;
     self->error_last = fmax(err, SMALLEST_ERROR);
-    self->stats.h_last = self->h;
-    self->stats.accepted++;
+    self->base.stats.h_last = self->h;
+    self->base.stats.accepted++;
     self->since_start++;
     self->has_past = true;
     self->retracted = self->dense_known = false;
-    report(self, self->t_old, KD_ATTEMPT_ACCEPTED, err);
+    report(self, self->base.t_old, KD_ATTEMPT_ACCEPTED, err);
 }
 
 static void reject(kd_explicit *self, double factor)
@@ -611,10 +497,10 @@ static void reject(kd_explicit *self, double factor)
 static kd_status attempt(kd_explicit *self, double *err)
 {
     self->end_known = false;
-    kd_status status = self->how->solve(self, err);
+    kd_status status = self->method->solve(self, err);
     if (status < 0) return status;
     if (!isfinite(*err)) return KD_ERR_NOT_FINITE;
-    if (self->opt.h_fixed > 0) *err = 0;
+    if (self->base.opt.h_fixed > 0) *err = 0;
     if (*err >= 1) return KD_OK;
     if (!self->end_known) status = kd_explicit_evaluate_end(self);
     return status < 0 ? status : complete(self);
@@ -625,26 +511,27 @@ static kd_status after_failure(kd_explicit *self, kd_status status)
 {
     if (status != KD_ERR_RETRY_FAILED && status != KD_ERR_NOT_FINITE) return status;
     if (status == KD_ERR_NOT_FINITE) {
-        self->cause = status;
-        kd_text(self->message, sizeof self->message, "the right-hand side is not finite");
+        self->base.cause = status;
+        kd_text(self->base.message, sizeof self->base.message, "the right-hand side is not finite");
     }
-    self->stats.rejected_newton++;
-    report(self, self->t, KD_ATTEMPT_EVALUATE, 0);
+    self->base.stats.rejected_newton++;
+    report(self, self->base.t, KD_ATTEMPT_EVALUATE, 0);
     reject(self, status == KD_ERR_NOT_FINITE ? NOT_FINITE : RETRY_SHRINK);
-    return too_small(self) || self->opt.h_fixed > 0 ? self->cause : KD_OK;
+    return too_small(self) || self->base.opt.h_fixed > 0 ? self->base.cause : KD_OK;
 }
 
-kd_status kd_explicit_step(kd_explicit *self, double t_end)
+kd_status kd_explicit_step(kd_integrator *base, double t_end)
 {
-    if (!self) return KD_ERR_ARGUMENT;
+    kd_explicit *self = (kd_explicit *)base;
     self->rejected = self->retracted;
-    self->cause = KD_OK;
-    self->worst = -1;
-    self->message[0] = '\0';
-    if (!self->started) return kd_text(self->message, sizeof self->message, "start comes before step"), KD_ERR_STAGE;
-    if (!(t_end >= self->t)) return fail(self, KD_ERR_TIME);
-    if (t_end - self->t <= ULPS * DBL_EPSILON * fabs(self->t)) { // no time in which anything could happen
-        self->t = t_end;
+    self->base.cause = KD_OK;
+    self->base.worst = -1;
+    self->base.message[0] = '\0';
+    if (!self->started)
+        return kd_text(self->base.message, sizeof self->base.message, "start comes before step"), KD_ERR_STAGE;
+    if (!(t_end >= self->base.t)) return fail(self, KD_ERR_TIME);
+    if (kd_integrator_is_there(base, t_end)) {
+        base->t = t_end;
         return KD_OK;
     }
     kd_status status = relabel(self);
@@ -654,7 +541,7 @@ kd_status kd_explicit_step(kd_explicit *self, double t_end)
     self->dense_known = false;
     for (;;) {
         double err = 0;
-        self->stats.steps++;
+        self->base.stats.steps++;
         if (too_small(self)) return fail(self, KD_ERR_STEP_TOO_SMALL);
         status = attempt(self, &err);
         if (status == KD_OK && err < 1) {
@@ -662,10 +549,10 @@ kd_status kd_explicit_step(kd_explicit *self, double t_end)
             return advise(self);
         }
         if (status == KD_OK) {
-            self->stats.rejected_error++;
+            self->base.stats.rejected_error++;
             find_worst(self);
-            report(self, self->t, KD_ATTEMPT_ERROR, err);
-            reject(self, self->how->shrink(self, err));
+            report(self, self->base.t, KD_ATTEMPT_ERROR, err);
+            reject(self, self->method->shrink(self, err));
         } else {
             status = after_failure(self, status);
             if (status < 0) return fail(self, status);
@@ -681,7 +568,7 @@ static kd_status stages_dense(kd_explicit *self)
     const kd_explicit_tableau *b = self->tableau;
     for (int i = b->stages + 1; i < b->all_stages; i++) {
         combine(self, self->x_old, self->h_dense, b->a[i], i, self->X);
-        kd_status status = kd_explicit_rhs(self, self->t_old + b->c[i] * self->h_dense, self->X, self->k[i]);
+        kd_status status = kd_explicit_rhs(self, self->base.t_old + b->c[i] * self->h_dense, self->X, self->k[i]);
         if (status < 0) return status;
     }
     for (int i = 0; i < b->ndense; i++) combine(self, NULL, self->h_dense, b->dense[i], b->all_stages, self->r[i]);
@@ -694,7 +581,7 @@ static void stages_interpolate(const kd_explicit *self, double s, double *x)
     const double              *k_end = self->k_end;
     double                     h = self->h_dense;
     for (int i = 0; i < self->n; i++) {
-        double d = self->x[i] - self->x_old[i], start = h * self->k[0][i] - d, tail = 0;
+        double d = self->base.x[i] - self->x_old[i], start = h * self->k[0][i] - d, tail = 0;
         for (int j = b->ndense - 1; j >= 0; j--) tail = self->r[j][i] + (j % 2 == 0 ? s : 1 - s) * tail;
         x[i] = self->x_old[i] + s * (d + (1 - s) * (start + s * (d - h * k_end[i] - start + (1 - s) * tail)));
     }
@@ -709,66 +596,44 @@ static const kd_explicit_class runge_kutta = {
     .interpolate = stages_interpolate,
 };
 
-kd_status kd_explicit_dense(kd_explicit *self, double t, double *x)
+kd_status kd_explicit_dense(kd_integrator *base, double t, double *x)
 {
-    if (!self || !x) return KD_ERR_ARGUMENT;
+    kd_explicit        *self = (kd_explicit *)base;
     const kd_dae_class *f = self->dae->methods;
-    if (!(t >= self->t_old && t <= self->t)) {
-        kd_text(self->message, sizeof self->message, "t = %.9g lies outside of the last step", t);
+    if (!(t >= self->base.t_old && t <= self->base.t)) {
+        kd_text(self->base.message, sizeof self->base.message, "t = %.9g lies outside of the last step", t);
         return KD_ERR_TIME;
     }
-    if (t == self->t || !self->has_past) {
-        memcpy(x, self->x, (size_t)self->n * sizeof *x);
+    if (t == self->base.t || !self->has_past) {
+        memcpy(x, self->base.x, (size_t)self->n * sizeof *x);
         return KD_OK;
     }
-    self->cause = KD_OK;
-    if (!self->dense_known && self->how->prepare_dense(self) < 0) return self->cause;
+    self->base.cause = KD_OK;
+    if (!self->dense_known && self->method->prepare_dense(self) < 0) return self->base.cause;
     self->dense_known = true;
-    self->how->interpolate(self, (t - self->t_old) / self->h_dense, x);
+    self->method->interpolate(self, (t - self->base.t_old) / self->h_dense, x);
     bool    moved;
     kd_eval answer = KD_EVAL_OK;
     self->dae->keep = true;
     if (f->correct) answer = f->correct(self->dae->impl, t, x, self->k_start);
     if (answer == KD_EVAL_OK && f->project) answer = f->project(self->dae->impl, t, x, &moved);
-    return answer == KD_EVAL_OK ? KD_OK : ((void)eval_cause(self, answer), self->cause);
+    return answer == KD_EVAL_OK ? KD_OK : ((void)eval_cause(self, answer), self->base.cause);
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
-bool kd_explicit_ends(kd_explicit *self, kd_step_ends *ends)
+bool kd_explicit_ends(kd_integrator *base, kd_step_ends *ends)
 {
-    if (!self || !ends || !self->has_past) return false;
-    *ends = (kd_step_ends){self->t_old, self->t, self->x_old, self->k_start, self->x, self->k_next};
+    const kd_explicit *self = (const kd_explicit *)base;
+    if (!self->has_past) return false;
+    *ends = (kd_step_ends){self->base.t_old, self->base.t, self->x_old, self->k_start, self->base.x, self->k_next};
     return true;
 }
 
-double kd_explicit_time(const kd_explicit *self)
+kd_stats kd_explicit_stats(const kd_integrator *base)
 {
-    if (!self) return 0;
-    return self->t;
-}
-
-double kd_explicit_time_old(const kd_explicit *self)
-{
-    if (!self) return 0;
-    return self->t_old;
-}
-
-const double *kd_explicit_x(const kd_explicit *self)
-{
-    if (!self) return NULL;
-    return self->x;
-}
-
-const char *kd_explicit_message(const kd_explicit *self)
-{
-    return self ? self->message : "";
-}
-
-kd_stats kd_explicit_stats(const kd_explicit *self)
-{
-    if (!self) return (kd_stats){0};
-    kd_stats stats = self->stats;
+    const kd_explicit *self = (const kd_explicit *)base;
+    kd_stats           stats = self->base.stats;
     stats.order_last = self->order;
     if (!self->dae->methods->counters) return stats;
     kd_dae_counters c = self->dae->methods->counters(self->dae->impl);
@@ -777,3 +642,115 @@ kd_stats kd_explicit_stats(const kd_explicit *self)
     stats.projections = c.projections;
     return stats;
 }
+
+// ---- the classes ----------------------------------------------------------------------------------------------------
+
+#define O kd_integrator_options
+// clang-format off
+static const kd_option options[] = {
+    {KD_REAL("explicit.safety", O, explicit_rk.safety, 0, 0, 1, "factor of the proposed step, of dopri5, dop853 and half-explicit; 0: the method's"), .below = true},
+    {KD_REAL("explicit.beta", O, explicit_rk.beta, -1, -INFINITY, 0.2, "integral part of the step control; below 0: the method's")},
+    {KD_WHOLE("explicit.stiff_steps", O, explicit_rk.stiff_steps, 50, 0, INFINITY, "stiffness is looked for every so many steps; 0: never")},
+};
+// clang-format on
+#undef O
+
+static void init_stages(kd_explicit *self, const kd_explicit_tableau *b, const kd_constrained_points *points)
+{
+    const kd_explicit_options *o = &self->base.opt.explicit_rk;
+    kd_arena                  *arena = &self->base.arena;
+    kd_explicit_init(self, &runge_kutta);
+    self->tableau = b;
+    self->points = points;
+    self->order = b->order;
+    self->beta = o->beta < 0 ? b->beta : o->beta;
+    self->safety = o->safety > 0 ? o->safety : b->safety;
+    self->stiff_steps = o->stiff_steps;
+    self->X = kd_cut_double(arena, self->n);
+    if (points) self->k_other = kd_cut_double(arena, self->n);
+    for (int i = 0; i < b->all_stages; i++) self->k[i] = kd_cut_double(arena, self->n);
+    for (int i = 0; i < b->ndense; i++) self->r[i] = kd_cut_double(arena, self->n);
+    self->k_start = self->k[0];
+    self->k_end = self->k[b->stages];
+}
+
+static kd_status init_dopri5(kd_integrator *base)
+{
+    init_stages((kd_explicit *)base, &kd_dopri5_tableau, NULL);
+    return KD_OK;
+}
+
+static kd_status init_dop853(kd_integrator *base)
+{
+    init_stages((kd_explicit *)base, &kd_dop853_tableau, NULL);
+    return KD_OK;
+}
+
+static kd_status init_half(kd_integrator *base)
+{
+    init_stages((kd_explicit *)base, &kd_dopri5_tableau, &kd_half_explicit_points);
+    return KD_OK;
+}
+
+static kd_status check_dopri5(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
+{
+    (void)o;
+    return kd_explicit_check(dae, kd_dopri5_class.info.word, "ordinary differential equations", message, size);
+}
+
+static kd_status check_dop853(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
+{
+    (void)o;
+    return kd_explicit_check(dae, kd_dop853_class.info.word, "ordinary differential equations", message, size);
+}
+
+static kd_status check_half(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
+{
+    (void)o;
+    const char *word = kd_half_explicit_class.info.word;
+    kd_status   status =
+        kd_explicit_check(dae, word, "equations of motion whose multipliers are solved for", message, size);
+    if (status < 0 || dae->methods->stage) return status;
+    kd_text(message, size,
+            "%s imposes the constraints on velocity level, which the %s form has eliminated; use the formulation ode, "
+            "or dopri5",
+            word, dae->methods->name);
+    return KD_ERR_UNSUPPORTED;
+}
+
+static const double nodes_dopri5[] = {0.0, 0.3, 0.8, 8.0 / 9.0};
+static const double nodes_dop853[] = {0.0, 1.0 / 3.0, 0.25, 4.0 / 13.0, 127.0 / 195.0, 0.6, 6.0 / 7.0};
+
+#define CLASS(word_, sentence_, needs_, order_, dense_, turns_, nodes_, period_, check_, init_)                        \
+    {                                                                                                                  \
+        .info = {.word = word_,                                                                                        \
+                 .own_word = word_,                                                                                    \
+                 .sentence = sentence_,                                                                                \
+                 .available = true,                                                                                    \
+                 .needs = needs_,                                                                                      \
+                 .projected = KD_CONTINUES,                                                                            \
+                 .projects = true,                                                                                     \
+                 .index_max = 1,                                                                                       \
+                 .is_explicit = true,                                                                                  \
+                 .one_step = true,                                                                                     \
+                 .fixed_steps = true,                                                                                  \
+                 .order = order_,                                                                                      \
+                 .order_dense = dense_,                                                                                \
+                 .turns = turns_,                                                                                      \
+                 .nnodes = sizeof nodes_ / sizeof *nodes_,                                                             \
+                 .nodes = nodes_,                                                                                      \
+                 .check_period = period_},                                                                             \
+        .title = word_, .size = sizeof(kd_explicit), .options = options, .noptions = sizeof options / sizeof *options, \
+        .check = check_, .init = init_, .restart = kd_explicit_restart, KD_EXPLICIT_CALLS                              \
+    }
+
+const kd_integrator_class kd_dopri5_class =
+    CLASS("dopri5", "explicit Runge-Kutta method of Dormand and Prince of order 5, on the formulation ode",
+          KD_INTEGRATES_RHS, 5, 4, 5, nodes_dopri5, 4, check_dopri5, init_dopri5);
+const kd_integrator_class kd_dop853_class =
+    CLASS("dop853", "explicit Runge-Kutta method of Dormand and Prince of order 8, on the formulation ode",
+          KD_INTEGRATES_RHS, 8, 7, 7, nodes_dop853, 2, check_dop853, init_dop853);
+const kd_integrator_class kd_half_explicit_class = CLASS(
+    "half-explicit",
+    "half-explicit Runge-Kutta method of order 5: constraints on velocity level (index 2), on the formulation ode",
+    KD_INTEGRATES_STAGES, 5, 4, 5, nodes_dopri5, 4, check_half, init_half);

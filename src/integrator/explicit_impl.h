@@ -6,10 +6,10 @@
 #ifndef KD_INTEGRATOR_EXPLICIT_IMPL_H
 #define KD_INTEGRATOR_EXPLICIT_IMPL_H
 
-#include <kardan/explicit.h>
-
-#include "core/memory.h"
 #include "integrator/explicit_tableau.h"
+#include "integrator/integrator.h"
+
+typedef struct kd_explicit kd_explicit;
 
 typedef struct kd_explicit_class {
     // From x, k_start and h: x_new, *err against 1, its weighted terms in err. May set k_end = f(t + h, x_new), then
@@ -24,18 +24,17 @@ typedef struct kd_explicit_class {
 } kd_explicit_class;
 
 struct kd_explicit {
-    kd_arena                     arena;
-    kd_dae                      *dae;
-    kd_explicit_options          opt;
-    const kd_explicit_class     *how;
-    const char                  *name;    // of the method
+    kd_integrator                base; // first: its address is that of the whole
+    const kd_explicit_class     *method;
     const kd_explicit_tableau   *tableau; // Runge-Kutta only
     const kd_constrained_points *points;  // of the half-explicit method; NULL: explicit
+    kd_dae                      *dae;     // base.dae
+    int                          n;       // base.n
     double                       safety, beta;
-    int                          n;
-    int                          order; // of the present step
-    double                       t, t_old, t_end, h, h_next, h_least, h_dense;
-    double                      *x, *x_old, *x_new, *X; // (n) X: last stage
+    int                          stiff_steps; // stiffness is looked for every so many steps; 0: never
+    int                          order;       // of the present step
+    double                       t_end, h, h_next, h_least, h_dense;
+    double                      *x_old, *x_new, *X;     // (n) X: last stage
     double                      *k[KD_EXPLICIT_STAGES]; // (n)
     double                      *k_start, *k_end;       // (n) f at both ends of the step, before projection
     double                      *k_next;                // (n) f at the end of the last step, x_new after projection
@@ -48,20 +47,25 @@ struct kd_explicit {
     bool                         retracted;   // the last step was taken back: no growth right after it
     long                         since_start; // accepted steps
     int                          hits, misses;
-    int                          worst;
-    kd_status                    cause;
-    kd_stats                     stats;
-    char                         message[600];
 };
 
-// Options and right-hand side, which equations have: KD_OK, or < 0 with the reason in message
-kd_status kd_explicit_check(const kd_dae *dae, const kd_explicit_options *opt, const char *name, const char *equations,
-                            char *message, size_t size);
-// Common fields and arrays of a zeroed object but k_start, k_end; arena.failed tells
-void      kd_explicit_init(kd_explicit *self, kd_dae *dae, const kd_explicit_options *opt, const kd_explicit_class *how,
-                           const char *name);
+// Common fields and arrays but k_start, k_end
+void kd_explicit_init(kd_explicit *self, const kd_explicit_class *method);
+// Does the form have a right-hand side? equations: what the method integrates
+kd_status kd_explicit_check(const kd_dae *dae, const char *name, const char *equations, char *message, size_t size);
 kd_status kd_explicit_rhs(kd_explicit *self, double t, const double *x, double *xdot);
 kd_status kd_explicit_evaluate_end(kd_explicit *self);       // k_end = f(t + h, x_new)
 double    kd_explicit_scale(const kd_explicit *self, int i); // of errors: atol + rtol max(|x|, |x_new|)
+
+// ---- of the integrator's class --------------------------------------------------------------------------------------
+kd_status kd_explicit_restart(kd_integrator *self, double t, const double *x, kd_restart mode);
+kd_status kd_explicit_step(kd_integrator *self, double t_end);
+kd_status kd_explicit_retract(kd_integrator *self, double h);
+bool      kd_explicit_ends(kd_integrator *self, kd_step_ends *ends);
+kd_status kd_explicit_dense(kd_integrator *self, double t, double *x);
+kd_stats  kd_explicit_stats(const kd_integrator *self);
+#define KD_EXPLICIT_CALLS                                                                                              \
+    .step = kd_explicit_step, .retract = kd_explicit_retract, .ends = kd_explicit_ends, .dense = kd_explicit_dense,    \
+    .stats = kd_explicit_stats
 
 #endif

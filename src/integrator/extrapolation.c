@@ -10,8 +10,6 @@
 // The n_j are even, so that errors have even powers of sigma only: x_0 + T_kk is of order 2 k, and |T_kk - T_k,k-1|
 // estimates the error of the order 2 k - 2. Projection, f of the next step, failures: explicit.c.
 // Method: docs/methods/extrapolation.md
-#include <kardan/extrapolation.h>
-
 #include <math.h>
 #include <string.h>
 
@@ -37,7 +35,7 @@ typedef struct member {
     bool    known;  // for the present step
 } member;
 
-struct kd_extrapolation {
+typedef struct kd_extrapolation {
     kd_explicit frame;                // first: its address is that of the whole
     bool        constant;             // order
     int         kmax;                 // columns that there are
@@ -58,7 +56,7 @@ struct kd_extrapolation {
     bool        q_known;        // for the present step
     int         degree;         // of q
     double     *q[2 * COLUMNS]; // (n) of the dense output
-};
+} kd_extrapolation;
 
 static kd_extrapolation *whole(kd_explicit *frame)
 {
@@ -133,13 +131,13 @@ static double norm(const kd_explicit *frame, double *terms)
 static void judge(kd_extrapolation *self, int j)
 {
     kd_explicit *frame = &self->frame;
-    for (int i = 0; i < frame->n; i++) frame->x_new[i] = frame->x[i] + self->T[0][i];
+    for (int i = 0; i < frame->n; i++) frame->x_new[i] = frame->base.x[i] + self->T[0][i];
     if (j == 0) return;
     for (int i = 0; i < frame->n; i++) frame->err[i] = self->T[0][i] - self->T[1][i];
     double power = 1.0 / (2 * j + 1), most = pow(LIMIT, -power), err = self->error[j] = norm(frame, frame->err);
     double factor = err > 0 ? frame->safety * pow(FIRST_SAFETY / err, power) : most;
     double h = frame->h * fmax(1 / (FALL * most), fmin(most, factor));
-    self->h_of[j] = frame->opt.h_max > 0 ? fmin(h, frame->opt.h_max) : h;
+    self->h_of[j] = frame->base.opt.h_max > 0 ? fmin(h, frame->base.opt.h_max) : h;
     self->cost[j] = self->work[j] / self->h_of[j];
 }
 
@@ -147,7 +145,7 @@ static kd_status add_column(kd_extrapolation *self)
 {
     kd_explicit *frame = &self->frame;
     int          j = self->columns, parts = self->parts[j];
-    kd_status    status = column(self, frame->t, frame->x, frame->h, parts, member_of(self, parts), self->T[j]);
+    kd_status status = column(self, frame->base.t, frame->base.x, frame->h, parts, member_of(self, parts), self->T[j]);
     if (status < 0) return status;
     extrapolate(self, j);
     judge(self, j);
@@ -218,7 +216,7 @@ static double bubble_most(double c)
 static double error_inside(kd_extrapolation *self)
 {
     kd_explicit *frame = &self->frame;
-    make_polynomial(self, frame->x, frame->x_new, frame->h);
+    make_polynomial(self, frame->base.x, frame->x_new, frame->h);
     const double  most[2] = {bubble_most(self->degree - 1), bubble_most(self->degree)};
     const double *q[2] = {self->q[self->degree - 1], self->q[self->degree]};
     for (int i = 0; i < frame->n; i++) self->X[i] = fabs(most[0] * q[0][i]) + fabs(most[1] * q[1][i]);
@@ -264,8 +262,8 @@ static kd_status solve(kd_explicit *frame, double *err)
     self->q_known = false;
     for (int l = 0; l < COLUMNS; l++) self->member[l].known = false;
     kd_status status = add_columns(self, err);
-    if (status < 0 || !(*err < 1 || frame->opt.h_fixed > 0)) return status;
-    for (int i = 0; i < frame->n && self->columns > 1; i++) self->lower[i] = frame->x[i] + self->T[1][i];
+    if (status < 0 || !(*err < 1 || frame->base.opt.h_fixed > 0)) return status;
+    for (int i = 0; i < frame->n && self->columns > 1; i++) self->lower[i] = frame->base.x[i] + self->T[1][i];
     if (!self->watches_inside) return KD_OK;
     status = kd_explicit_evaluate_end(frame);
     if (status < 0) return status;
@@ -340,7 +338,7 @@ static kd_status radius(kd_explicit *frame, double *out)
     kd_extrapolation *self = whole(frame);
     double            num = 0, den = 0;
     if (self->columns < 2) return KD_ERR_RETRY_FAILED;
-    kd_status status = kd_explicit_rhs(frame, frame->t + frame->h, self->lower, self->f);
+    kd_status status = kd_explicit_rhs(frame, frame->base.t + frame->h, self->lower, self->f);
     if (status < 0) return status;
     for (int i = 0; i < frame->n; i++) {
         num += pow(frame->k_end[i] - self->f[i], 2);
@@ -379,10 +377,10 @@ static kd_status prepare_dense(kd_explicit *frame)
     for (int l = 0; l < self->columns; l++) {
         if (self->member[l].known) continue;
         kd_status status =
-            column(self, frame->t_old, frame->x_old, frame->h_dense, 4 * l + 2, &self->member[l], self->T[0]);
+            column(self, frame->base.t_old, frame->x_old, frame->h_dense, 4 * l + 2, &self->member[l], self->T[0]);
         if (status < 0) return status;
     }
-    make_polynomial(self, frame->x_old, frame->x, frame->h_dense);
+    make_polynomial(self, frame->x_old, frame->base.x, frame->h_dense);
     return KD_OK;
 }
 
@@ -391,7 +389,7 @@ static void interpolate(const kd_explicit *frame, double s, double *x)
     const kd_extrapolation *self = (const kd_extrapolation *)frame;
     const double            h = frame->h_dense, u = s - 0.5, bubble = s * s * (1 - s) * (1 - s);
     for (int i = 0; i < frame->n; i++) {
-        double D = frame->x[i] - frame->x_old[i], start = h * frame->k_start[i] - D, q = 0;
+        double D = frame->base.x[i] - frame->x_old[i], start = h * frame->k_start[i] - D, q = 0;
         for (int c = self->degree; c >= 0; c--) q = self->q[c][i] + u * q;
         x[i] = frame->x_old[i] + s * (D + (1 - s) * (start + s * (D - h * frame->k_end[i] - start))) + bubble * q;
     }
@@ -399,7 +397,7 @@ static void interpolate(const kd_explicit *frame, double s, double *x)
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static const kd_explicit_class extrapolation_class = {
+static const kd_explicit_class extrapolation_method = {
     .solve = solve,
     .proposal = proposal,
     .shrink = shrink,
@@ -408,41 +406,42 @@ static const kd_explicit_class extrapolation_class = {
     .interpolate = interpolate,
 };
 
-kd_extrapolation_options kd_extrapolation_options_default(void)
-{
-    return (kd_extrapolation_options){
-        .rtol = 1e-6, .atol = 1e-6, .max_steps = 100000, .order_max = 18, .stiff_steps = 20};
-}
+#define O kd_integrator_options
+static const char *const SEQUENCES[] = {"chosen", "harmonic", "midpoint", NULL};
+// clang-format off
+static const kd_option options[] = {
+    {KD_REAL("extrapolation.safety", O, extrapolation.safety, 0, 0, 1, "factor of the proposed step; 0: 0.94"), .below = true},
+    {KD_WHOLE("extrapolation.order_max", O, extrapolation.order_max, 18, 4, KD_EXTRAPOLATION_ORDER_MAX, "highest order; odd ones count as the even one below")},
+    {KD_WHOLE("extrapolation.order", O, extrapolation.order, 0, 0, KD_EXTRAPOLATION_ORDER_MAX, "constant order, even, 2 with steps.h_fixed only; 0: chosen from step to step by work per unit step, with steps.h_fixed order_max")},
+    {KD_WORD("extrapolation.sequence", O, extrapolation.sequence, KD_SEQUENCE_CHOSEN, SEQUENCES, "substeps of the columns: harmonic (2, 4, 6, 8, ...) is the least work, midpoint (2, 6, 10, 14, ...) has dense output without further evaluations; chosen: harmonic, midpoint where dense output is wanted often")},
+    {KD_WHOLE("extrapolation.stiff_steps", O, extrapolation.stiff_steps, 20, 0, INFINITY, "stiffness is looked for every so many steps; 0: never")},
+};
+// clang-format on
+#undef O
 
-static kd_status check_order(const kd_extrapolation_options *o, char *message, size_t size)
+static kd_status check(const kd_dae *dae, const kd_integrator_options *opt, char *message, size_t size)
 {
-    if (o->order_max < 4 || o->order_max > KD_EXTRAPOLATION_ORDER_MAX) {
-        kd_text(message, size, "extrapolation: order_max = %d must lie between 4 and %d", o->order_max,
-                KD_EXTRAPOLATION_ORDER_MAX);
-        return KD_ERR_ARGUMENT;
-    }
-    if (o->order != 0 && (o->order % 2 != 0 || o->order > o->order_max || o->order < (o->h_fixed > 0 ? 2 : 4))) {
+    const kd_extrapolation_options *o = &opt->extrapolation;
+    const int                       least = opt->h_fixed > 0 ? 2 : 4;
+    if (o->order != 0 && (o->order % 2 != 0 || o->order > o->order_max || o->order < least)) {
         kd_text(message, size, "extrapolation: order = %d must be even, at least %d and at most order_max = %d",
-                o->order, o->h_fixed > 0 ? 2 : 4, o->order_max);
+                o->order, least, o->order_max);
         return KD_ERR_ARGUMENT;
     }
-    if ((int)o->sequence < 0 || (int)o->sequence >= KD_SEQUENCE_COUNT) {
-        kd_text(message, size, "extrapolation: the sequence %d is none of chosen, harmonic, midpoint",
-                (int)o->sequence);
-        return KD_ERR_ARGUMENT;
-    }
-    return KD_OK;
+    return kd_explicit_check(dae, kd_extrapolation_class.info.word, "ordinary differential equations", message, size);
 }
 
 // Columns, their work and stability; arrays
-static void init_columns(kd_extrapolation *self, const kd_extrapolation_options *o)
+static void init_columns(kd_extrapolation *self)
 {
-    kd_arena *arena = &self->frame.arena;
-    int       n = self->frame.n, digits = (int)(1.5 - 0.6 * log10(o->rtol));
-    bool      midpoint = o->sequence == KD_SEQUENCE_MIDPOINT;
+    const kd_integrator_options    *opt = &self->frame.base.opt;
+    const kd_extrapolation_options *o = &opt->extrapolation;
+    kd_arena                       *arena = &self->frame.base.arena;
+    int                             n = self->frame.n, digits = (int)(1.5 - 0.6 * log10(opt->rtol));
+    bool midpoint = o->sequence == KD_SEQUENCE_MIDPOINT || (o->sequence == KD_SEQUENCE_CHOSEN && opt->dense_often);
     self->kmax = o->order_max / 2;
-    self->constant = o->order > 0 || o->h_fixed > 0;
-    self->watches_inside = midpoint && !(o->h_fixed > 0);
+    self->constant = o->order > 0 || opt->h_fixed > 0;
+    self->watches_inside = midpoint && !(opt->h_fixed > 0);
     int most = self->kmax;
     self->k_first = digits < 2 ? 2 : digits < most ? digits : most; // ODEX
     if (self->constant) self->k_first = o->order > 0 ? o->order / 2 : self->kmax;
@@ -465,110 +464,55 @@ static void init_columns(kd_extrapolation *self, const kd_extrapolation_options 
     self->frame.k_end = kd_cut_double(arena, n);
 }
 
-kd_status kd_extrapolation_create(kd_dae *dae, const kd_extrapolation_options *opt, kd_extrapolation **out,
-                                  char *message, size_t size)
+static kd_status init(kd_integrator *base)
 {
-    if (out) *out = NULL;
-    if (!dae || !out) {
-        kd_text(message, size, "extrapolation needs a DAE");
-        return KD_ERR_ARGUMENT;
-    }
-    kd_extrapolation_options o = opt ? *opt : kd_extrapolation_options_default();
-    kd_explicit_options      common = kd_explicit_options_default();
-    common.rtol = o.rtol;
-    common.atol = o.atol;
-    common.h_first = o.h_first;
-    common.h_max = o.h_max;
-    common.h_fixed = o.h_fixed;
-    common.max_steps = o.max_steps;
-    common.safety = o.safety;
-    common.stiff_steps = o.stiff_steps;
-    kd_status status =
-        kd_explicit_check(dae, &common, "extrapolation", "ordinary differential equations", message, size);
-    if (status == KD_OK) status = check_order(&o, message, size);
-    if (status < 0) return status;
-    kd_extrapolation *self = kd_alloc(sizeof *self);
-    if (self) {
-        kd_explicit_init(&self->frame, dae, &common, &extrapolation_class, "extrapolation");
-        self->frame.safety = o.safety > 0 ? o.safety : SAFETY;
-        init_columns(self, &o);
-    }
-    if (!self || self->frame.arena.failed) {
-        kd_text(message, size, "extrapolation: %s", kd_status_sentence(KD_ERR_MEMORY));
-        kd_extrapolation_destroy(self);
-        return KD_ERR_MEMORY;
-    }
-    *out = self;
+    kd_extrapolation               *self = (kd_extrapolation *)base;
+    const kd_extrapolation_options *o = &base->opt.extrapolation;
+    kd_explicit_init(&self->frame, &extrapolation_method);
+    self->frame.safety = o->safety > 0 ? o->safety : SAFETY;
+    self->frame.stiff_steps = o->stiff_steps;
+    init_columns(self);
     return KD_OK;
 }
 
-void kd_extrapolation_destroy(kd_extrapolation *self)
+static kd_status restart(kd_integrator *base, double t, const double *x, kd_restart mode)
 {
-    kd_explicit_destroy((kd_explicit *)self); // its arena, and the block that begins with it
+    kd_extrapolation *self = (kd_extrapolation *)base;
+    if (mode == KD_RESTART_FRESH) {
+        self->k = self->k_first;
+        self->frame.order = 2 * self->k;
+    }
+    return kd_explicit_restart(base, t, x, mode);
 }
 
-kd_status kd_extrapolation_start(kd_extrapolation *self, double t, const double *x)
-{
-    if (!self) return KD_ERR_ARGUMENT;
-    self->k = self->k_first;
-    self->frame.order = 2 * self->k;
-    return kd_explicit_start(&self->frame, t, x);
-}
+static const double nodes[] = {0.0, 1.0 / 6, 0.25, 1.0 / 3, 0.5, 2.0 / 3, 0.75, 5.0 / 6};
 
-kd_status kd_extrapolation_restart(kd_extrapolation *self, double t, const double *x, kd_restart mode)
-{
-    if (!self) return KD_ERR_ARGUMENT;
-    return mode == KD_RESTART_FRESH ? kd_extrapolation_start(self, t, x)
-                                    : kd_explicit_restart(&self->frame, t, x, mode);
-}
-
-// ---- the frame's ----------------------------------------------------------------------------------------------------
-
-kd_status kd_extrapolation_step(kd_extrapolation *self, double t_end)
-{
-    return kd_explicit_step((kd_explicit *)self, t_end);
-}
-
-kd_status kd_extrapolation_retract(kd_extrapolation *self, double h)
-{
-    return kd_explicit_retract((kd_explicit *)self, h);
-}
-
-bool kd_extrapolation_ends(kd_extrapolation *self, kd_step_ends *ends)
-{
-    return kd_explicit_ends((kd_explicit *)self, ends);
-}
-
-kd_status kd_extrapolation_dense(kd_extrapolation *self, double t, double *x)
-{
-    return kd_explicit_dense((kd_explicit *)self, t, x);
-}
-
-double kd_extrapolation_time(const kd_extrapolation *self)
-{
-    if (!self) return 0;
-    return self->frame.t;
-}
-
-double kd_extrapolation_time_old(const kd_extrapolation *self)
-{
-    if (!self) return 0;
-    return self->frame.t_old;
-}
-
-const double *kd_extrapolation_x(const kd_extrapolation *self)
-{
-    if (!self) return NULL;
-    return self->frame.x;
-}
-
-const char *kd_extrapolation_message(const kd_extrapolation *self)
-{
-    return self ? self->frame.message : "";
-}
-
-kd_stats kd_extrapolation_stats(const kd_extrapolation *self)
-{
-    if (!self) return (kd_stats){0};
-    return kd_explicit_stats(&self->frame);
-}
+const kd_integrator_class kd_extrapolation_class = {
+    .info = {.word = "extrapolation",
+             .own_word = "extrapolation",
+             .sentence = "extrapolation of the explicit midpoint rule, variable order, on the formulation ode",
+             .available = true,
+             .needs = KD_INTEGRATES_RHS,
+             .one_step = true,
+             .projected = KD_CONTINUES,
+             .projects = true,
+             .index_max = 1,
+             .is_explicit = true,
+             .fixed_steps = true,
+             .order = KD_EXTRAPOLATION_ORDER_MAX,
+             .order_least = 4,
+             .order_option = "extrapolation.order_max",
+             .order_dense = KD_EXTRAPOLATION_ORDER_MAX - 1,
+             .turns = 9,
+             .nnodes = sizeof nodes / sizeof *nodes,
+             .nodes = nodes,
+             .check_period = 1},
+    .title = "extrapolation",
+    .size = sizeof(kd_extrapolation),
+    .options = options,
+    .noptions = sizeof options / sizeof *options,
+    .check = check,
+    .init = init,
+    .restart = restart,
+    KD_EXPLICIT_CALLS,
+};

@@ -11,11 +11,7 @@
 
 #include "integrator/sdirk_tableau.h"
 
-static const double DIVERGED = 0.99;          // contraction factor beyond which Newton is given up
-static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contraction of one stage to the next
-static const double SURPRISE = 10;            // first increment over what the last one promised: the rate is unknown
-static const double HARMLESS = 0.1;           // a first increment of so few tolerances surprises nobody
-static const double TIME_INCREMENT = 1e-5;    // part of h over which f is differenced by t
+static const double TIME_INCREMENT = 1e-5; // part of h over which f is differenced by t
 
 // ---- prediction -----------------------------------------------------------------------------------------------------
 
@@ -33,34 +29,35 @@ static const double alpha[5][5] = { // the last entry is beta
 
 static void predict_from_stages(kd_sdirk *s, int i)
 {
-    double *z = s->Z[i], beta = s->xdot_known ? alpha[i][4] * s->h : 0;
-    for (int k = 0; k < s->nd; k++) z[k] = beta * s->xdot[k];
-    for (int k = s->nd; k < s->n; k++) z[k] = 0;
+    double *z = s->Z[i], beta = s->s.xdot_known ? (i == 0 ? s->table.c[0] : alpha[i][4]) * s->s.h : 0;
+    for (int k = 0; k < s->s.nd; k++) z[k] = beta * s->s.xdot[k];
+    for (int k = s->s.nd; k < s->s.n; k++) z[k] = 0;
     for (int j = 0; j < i; j++)
-        for (int k = 0; k < s->n; k++) z[k] += alpha[i][j] * s->Z[j][k];
+        for (int k = 0; k < s->s.n; k++) z[k] += alpha[i][j] * s->Z[j][k];
 }
 
 // The smooth motion through the ends of the last step at time t to X
 static void smooth_motion(kd_sdirk *s, double t)
 {
-    kd_sdirk_hermite(s, t, s->X);
-    if (s->dae->methods->extrapolate)
-        s->dae->methods->extrapolate(s->dae->impl, s->t_old, s->x_old, s->t, s->x, t, s->X);
+    kd_one_step_hermite(&s->s, t, s->s.X);
+    if (s->s.dae->methods->extrapolate)
+        s->s.dae->methods->extrapolate(s->s.dae->impl, s->s.base.t_old, s->s.x_old, s->s.base.t, s->s.base.x, t,
+                                       s->s.X);
 }
 
 // The first stage of the last step lies off the smooth motion: by h^2 gamma^2 x'' / 2 where the motion is not stiff, by
 // nothing where it is. That hardly changes from step to step.
 void kd_sdirk_remember(kd_sdirk *s)
 {
-    smooth_motion(s, s->t_old + sdirk_c[0] * (s->t - s->t_old));
-    for (int k = 0; k < s->n; k++) s->deviation[k] = s->x_old[k] + s->Z[0][k] - s->X[k];
+    smooth_motion(s, s->s.base.t_old + s->table.c[0] * (s->s.base.t - s->s.base.t_old));
+    for (int k = 0; k < s->s.n; k++) s->deviation[k] = s->s.x_old[k] + s->Z[0][k] - s->s.X[k];
 }
 
 static void predict_from_past(kd_sdirk *s)
 {
-    double ratio = s->h / s->h_accepted;
-    smooth_motion(s, s->t + sdirk_c[0] * s->h);
-    for (int k = 0; k < s->n; k++) s->Z[0][k] = s->X[k] - s->x[k] + ratio * ratio * s->deviation[k];
+    double ratio = s->s.h / s->s.h_accepted;
+    smooth_motion(s, s->s.base.t + s->table.c[0] * s->s.h);
+    for (int k = 0; k < s->s.n; k++) s->Z[0][k] = s->s.X[k] - s->s.base.x[k] + ratio * ratio * s->deviation[k];
 }
 
 // ESDIRK: Hermite's polynomial through points that are known, with values and derivatives there; number of points and
@@ -72,12 +69,12 @@ static void predict_by_nodes(kd_sdirk *s, int i, int count, const int *node)
     double       *z = s->Z[i], at[3]; // times of the nodes, from t_0 in units of h
     const double  theta = s->table.c[i];
     const double *Z[3], *K[3];
-    memset(z, 0, (size_t)s->n * sizeof *z);
+    memset(z, 0, (size_t)s->s.n * sizeof *z);
     for (int a = 0; a < count; a++) {
         const bool past = node[a] < 0;
-        at[a] = past ? (s->t_old - s->t) / s->h : s->table.c[node[a]];
+        at[a] = past ? (s->s.base.t_old - s->s.base.t) / s->s.h : s->table.c[node[a]];
         Z[a] = past ? NULL : s->Z[node[a]];
-        K[a] = past ? s->xdot_old : s->K[node[a]];
+        K[a] = past ? s->s.xdot_old : s->K[node[a]];
     }
     for (int a = 0; a < count; a++) {
         double l = 1, slope = 0; // Lagrange's polynomial of the node at theta, its derivative at the node
@@ -86,15 +83,16 @@ static void predict_by_nodes(kd_sdirk *s, int i, int count, const int *node)
             l *= (theta - at[b]) / (at[a] - at[b]);
             slope += 1 / (at[a] - at[b]);
         }
-        const double value = (1 - 2 * slope * (theta - at[a])) * l * l, rate = s->h * (theta - at[a]) * l * l;
-        for (int k = 0; k < s->n; k++) z[k] += value * (Z[a] ? Z[a][k] : s->x_old[k] - s->x[k]) + rate * K[a][k];
+        const double value = (1 - 2 * slope * (theta - at[a])) * l * l, rate = s->s.h * (theta - at[a]) * l * l;
+        for (int k = 0; k < s->s.n; k++)
+            z[k] += value * (Z[a] ? Z[a][k] : s->s.x_old[k] - s->s.base.x[k]) + rate * K[a][k];
     }
 }
 
 static void predict_esdirk(kd_sdirk *s, int i)
 {
     const int *nodes = esdirk_nodes[i];
-    if (nodes[1] < 0 && !(s->has_past && s->old_known)) // x_0 + c h x_0'
+    if (nodes[1] < 0 && !(s->s.has_past && s->s.old_known)) // x_0 + c h x_0'
         predict_by_nodes(s, i, 1, nodes + 2);
     else
         predict_by_nodes(s, i, nodes[0], nodes + 1);
@@ -102,11 +100,11 @@ static void predict_esdirk(kd_sdirk *s, int i)
 
 static void predict(kd_sdirk *s, int i)
 {
-    if (s->opt.start_zero)
-        memset(s->Z[i], 0, (size_t)s->n * sizeof(double));
+    if (s->s.rule->start_zero)
+        memset(s->Z[i], 0, (size_t)s->s.n * sizeof(double));
     else if (s->table.first > 0)
         predict_esdirk(s, i);
-    else if (i == 0 && s->has_past)
+    else if (i == 0 && s->s.has_past)
         predict_from_past(s);
     else
         predict_from_stages(s, i);
@@ -114,93 +112,64 @@ static void predict(kd_sdirk *s, int i)
 
 // ---- Newton's method ------------------------------------------------------------------------------------------------
 
-// Right-hand side of the Newton system at (t, x, s->Xdot)
-static kd_status evaluate(kd_sdirk *s, double t, const double *x, double *part)
-{
-    const kd_dae_class *f = s->dae->methods;
-    kd_eval             answer;
-    if (f->evaluate) {
-        answer = f->evaluate(s->dae->impl, t, x, s->Xdot, part, s->y);
-    } else {
-        answer = f->residual(s->dae->impl, t, x, s->Xdot, s->F);
-        if (answer == KD_EVAL_OK) f->reduce(s->dae->impl, s->F, part, s->y);
-    }
-    return answer == KD_EVAL_OK ? KD_OK : kd_sdirk_eval_cause(s, answer);
-}
-
-// X_i and X_i' to s->X, s->Xdot
+// X_i and X_i' to X, Xdot
 static void stage_point(kd_sdirk *s, int i)
 {
-    const double *z = s->Z[i], *base = s->base, inverse = 1 / (s->h * s->table.gamma);
-    for (int k = 0; k < s->n; k++) s->X[k] = s->x[k] + z[k];
-    for (int k = 0; k < s->nd; k++) s->Xdot[k] = inverse * (z[k] - base[k]);
+    const double *z = s->Z[i], *base = s->base, inverse = 1 / (s->s.h * s->table.gamma);
+    for (int k = 0; k < s->s.n; k++) s->s.X[k] = s->s.base.x[k] + z[k];
+    for (int k = 0; k < s->s.nd; k++) s->s.Xdot[k] = inverse * (z[k] - base[k]);
 }
 
-// One simplified Newton step of stage i: Z_i += dX. s->norm is the weighted size of the increment.
+// One simplified Newton step of stage i: Z_i += dX. norm is the weighted size of the increment.
 static kd_status newton_step(kd_sdirk *s, int i)
 {
-    kd_dae             *dae = s->dae;
+    kd_dae             *dae = s->s.dae;
     const kd_dae_class *f = dae->methods;
     stage_point(s, i);
-    kd_status status = evaluate(s, s->t + s->table.c[i] * s->h, s->X, s->part);
+    kd_status status = kd_one_step_evaluate(&s->s, s->s.base.t + s->table.c[i] * s->s.h, s->s.X, s->part, s->y);
     if (status < 0) return status;
     f->solve_real(dae->impl, s->y);
-    f->expand(dae->impl, s->part, s->y, s->dx);
+    f->expand(dae->impl, s->part, s->y, s->s.dx);
     double        sum = 0;
-    const double *w = s->newton_weight;
-    for (int k = 0; k < s->n; k++) {
-        double d = s->dx[k] * w[k];
-        s->Z[i][k] += s->dx[k];
+    const double *w = s->s.newton_weight;
+    for (int k = 0; k < s->s.n; k++) {
+        double d = s->s.dx[k] * w[k];
+        s->Z[i][k] += s->s.dx[k];
         sum += d * d;
     }
-    s->norm = sqrt(sum / s->nn);
-    return isfinite(s->norm) ? KD_OK : KD_ERR_NEWTON;
-}
-
-// The rate is (matrix) \ (error of F_x): it grows with h^2 where F_x has a wrong stiffness. One that was measured in a
-// short step says nothing about a long one.
-static double growth_of_rate(const kd_sdirk *s, double h)
-{
-    double ratio = s->h / h;
-    return ratio > 1 ? ratio * ratio : 1;
-}
-
-void kd_sdirk_forget_contraction(kd_sdirk *s)
-{
-    s->contraction = 1;
-    s->h_newton = INFINITY;
-    memset(s->norm_first, 0, sizeof s->norm_first);
+    s->s.norm = sqrt(sum / s->s.nn);
+    return isfinite(s->s.norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
 // Newton iteration of stage i. The rate of convergence tells when it is done and, early, that it will not be.
 static kd_status newton(kd_sdirk *s, int i, double growth, double *shrink)
 {
-    int    most = s->opt.max_newton;
+    int    most = s->s.rule->max_newton;
     double norm_old = 0, rate_old = 0, theta = 0;
-    double expected = SURPRISE * s->norm_first[i] * growth; // starting values of stages have order 1
-    s->contraction = pow(fmax(s->contraction, s->opt.uround), FORGET_CONTRACTION);
+    double expected = KD_SURPRISE * s->norm_first[i] * growth; // starting values of stages have order 1
+    s->s.contraction = pow(fmax(s->s.contraction, s->s.rule->uround), KD_FORGET);
     for (int k = 1; k <= most; k++) {
         kd_status status = newton_step(s, i);
-        if (k > s->iterations) s->iterations = k;
+        if (k > s->s.iterations) s->s.iterations = k;
         if (status < 0) return status;
         if (k > 1) {
-            double rate = s->norm / norm_old;
+            double rate = s->s.norm / norm_old;
             theta = k == 2 ? rate : sqrt(rate * rate_old);
             rate_old = rate;
-            s->theta = fmax(s->theta, theta);
-            if (theta >= DIVERGED) return KD_ERR_NEWTON;
-            s->contraction = theta / (1 - theta);
+            s->s.theta = fmax(s->s.theta, theta);
+            if (theta >= KD_DIVERGED) return KD_ERR_NEWTON;
+            s->s.contraction = theta / (1 - theta);
             double left = most - 1 - k; // iterations left: can they reach the stopping criterion?
-            double predicted = s->contraction * s->norm * pow(theta, left) / s->newton_stop;
+            double predicted = s->s.contraction * s->s.norm * pow(theta, left) / s->s.newton_stop;
             if (k < most && predicted >= 1) {
                 *shrink = 0.8 * pow(fmax(1e-4, fmin(20, predicted)), -1 / (4 + left));
                 return KD_ERR_NEWTON;
             }
         }
-        if (k == 1 && s->norm > fmax(expected, HARMLESS)) s->contraction = fmax(s->contraction, 1);
-        if (k == 1) s->norm_first[i] = s->norm;
-        norm_old = fmax(s->norm, s->opt.uround);
-        if (s->contraction * s->norm <= s->newton_stop) return KD_OK;
+        if (k == 1 && s->s.norm > fmax(expected, KD_HARMLESS)) s->s.contraction = fmax(s->s.contraction, 1);
+        if (k == 1) s->norm_first[i] = s->s.norm;
+        norm_old = fmax(s->s.norm, s->s.rule->uround);
+        if (s->s.contraction * s->s.norm <= s->s.newton_stop) return KD_OK;
     }
     return KD_ERR_NEWTON;
 }
@@ -208,42 +177,42 @@ static kd_status newton(kd_sdirk *s, int i, double growth, double *shrink)
 // base = h sum_j<i A_ij X_j'
 static void set_base(kd_sdirk *s, int i)
 {
-    memset(s->base, 0, (size_t)s->n * sizeof(double));
+    memset(s->base, 0, (size_t)s->s.n * sizeof(double));
     for (int j = 0; j < i; j++) {
-        double a = s->h * s->table.A[i * s->table.width + j];
-        for (int k = 0; k < s->nd; k++) s->base[k] += a * s->K[j][k];
+        double a = s->s.h * s->table.A[i * s->table.width + j];
+        for (int k = 0; k < s->s.nd; k++) s->base[k] += a * s->K[j][k];
     }
 }
 
 // The slowest rate of the stages; that of an earlier step if none needed a second iteration
 static void take_rate(kd_sdirk *s)
 {
-    if (s->theta == 0) {
-        s->theta = s->theta_seen * growth_of_rate(s, s->h_seen);
+    if (s->s.theta == 0) {
+        s->s.theta = s->s.theta_seen * kd_one_step_growth_of_rate(&s->s, s->s.h_seen);
     } else {
-        s->theta_seen = fmax(s->theta, KD_SDIRK_LEAST_RATE * fabs(s->opt.theta));
-        s->h_seen = s->h;
+        s->s.theta_seen = fmax(s->s.theta, KD_LEAST_RATE * fabs(s->s.rule->theta));
+        s->s.h_seen = s->s.h;
     }
 }
 
 kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink)
 {
-    const double growth = growth_of_rate(s, s->h_newton);
-    *shrink = KD_SDIRK_SHRINK;
-    s->theta = 0;
-    s->iterations = 0;
-    s->contraction = fmin(fmax(s->contraction, 1), s->contraction * growth);
-    s->h_newton = s->h;
+    const double growth = kd_one_step_growth_of_rate(&s->s, s->s.h_newton);
+    *shrink = KD_NEWTON_SHRINK;
+    s->s.theta = 0;
+    s->s.iterations = 0;
+    s->s.contraction = fmin(fmax(s->s.contraction, 1), s->s.contraction * growth);
+    s->s.h_newton = s->s.h;
     if (s->table.first > 0) { // X_1 = x_0
-        memset(s->Z[0], 0, (size_t)s->n * sizeof(double));
-        memcpy(s->K[0], s->xdot, (size_t)s->n * sizeof(double));
+        memset(s->Z[0], 0, (size_t)s->s.n * sizeof(double));
+        memcpy(s->K[0], s->s.xdot, (size_t)s->s.n * sizeof(double));
     }
     for (int i = s->table.first; i < s->table.stages; i++) {
         predict(s, i);
         set_base(s, i);
         kd_status status = newton(s, i, growth, shrink);
         if (status < 0) return status;
-        for (int k = 0; k < s->nd; k++) s->K[i][k] = (s->Z[i][k] - s->base[k]) / (s->h * s->table.gamma);
+        for (int k = 0; k < s->s.nd; k++) s->K[i][k] = (s->Z[i][k] - s->base[k]) / (s->s.h * s->table.gamma);
     }
     take_rate(s);
     return KD_OK;
@@ -254,27 +223,27 @@ kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink)
 // the product comes from F(t_1, x_1, X_5' - d / (h gamma)), as F(t_1, x_1, X_5') = 0.
 kd_status kd_sdirk_estimate(kd_sdirk *s, double *norm)
 {
-    const kd_dae_class *f = s->dae->methods;
-    const double        inverse = 1 / (s->h * s->table.gamma);
+    const kd_dae_class *f = s->s.dae->methods;
+    const double        inverse = 1 / (s->s.h * s->table.gamma);
     const bool          plain = f->rhs && !f->evaluate;
     const int           last = s->table.stages - 1;
-    memset(s->err, 0, (size_t)s->n * sizeof(double));
+    memset(s->s.err, 0, (size_t)s->s.n * sizeof(double));
     for (int i = 0; i <= last; i++) {
-        double e = s->table.error * s->h * (s->table.b3[i] - s->table.A[last * s->table.width + i]);
-        for (int k = 0; k < s->nd; k++) s->err[k] += e * s->K[i][k];
+        double e = s->table.error * s->s.h * (s->table.b3[i] - s->table.A[last * s->table.width + i]);
+        for (int k = 0; k < s->s.nd; k++) s->s.err[k] += e * s->K[i][k];
     }
     if (plain) {
-        for (int k = 0; k < s->n; k++) s->F[k] = -inverse * s->err[k];
-        f->reduce(s->dae->impl, s->F, s->part, s->y);
+        for (int k = 0; k < s->s.n; k++) s->s.F[k] = -inverse * s->s.err[k];
+        f->reduce(s->s.dae->impl, s->s.F, s->part, s->y);
     } else {
         stage_point(s, last);
-        for (int k = 0; k < s->nd; k++) s->Xdot[k] -= inverse * s->err[k];
-        kd_status status = evaluate(s, s->t + s->h, s->X, s->part);
+        for (int k = 0; k < s->s.nd; k++) s->s.Xdot[k] -= inverse * s->s.err[k];
+        kd_status status = kd_one_step_evaluate(&s->s, s->s.base.t + s->s.h, s->s.X, s->part, s->y);
         if (status < 0) return status;
     }
-    f->solve_real(s->dae->impl, s->y);
-    f->expand(s->dae->impl, s->part, s->y, s->err);
-    *norm = kd_sdirk_error_norm(s, s->err);
+    f->solve_real(s->s.dae->impl, s->y);
+    f->expand(s->s.dae->impl, s->part, s->y, s->s.err);
+    *norm = kd_one_step_error_norm(&s->s, s->s.err);
     return isfinite(*norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
@@ -283,59 +252,59 @@ kd_status kd_sdirk_estimate(kd_sdirk *s, double *norm)
 // f_t to K[0], by differences
 static kd_status differentiate_by_time(kd_sdirk *s)
 {
-    double t = s->t + TIME_INCREMENT * s->h, step = t - s->t;
-    memset(s->K[0], 0, (size_t)s->n * sizeof(double));
+    double t = s->s.base.t + TIME_INCREMENT * s->s.h, step = t - s->s.base.t;
+    memset(s->K[0], 0, (size_t)s->s.n * sizeof(double));
     if (step == 0) return KD_OK;
-    kd_eval answer = s->dae->methods->rhs(s->dae->impl, t, s->x, s->K[0]);
-    if (answer != KD_EVAL_OK) return kd_sdirk_eval_cause(s, answer);
-    for (int k = 0; k < s->n; k++) s->K[0][k] = (s->K[0][k] - s->xdot[k]) / step;
+    kd_eval answer = s->s.dae->methods->rhs(s->s.dae->impl, t, s->s.base.x, s->K[0]);
+    if (answer != KD_EVAL_OK) return kd_one_step_eval_cause(&s->s, answer);
+    for (int k = 0; k < s->s.n; k++) s->K[0][k] = (s->K[0][k] - s->s.xdot[k]) / step;
     return KD_OK;
 }
 
 // Point of stage i to X, f there to F
 static kd_status stage_slope(kd_sdirk *s, int i)
 {
-    memcpy(s->X, s->x, (size_t)s->n * sizeof(double));
+    memcpy(s->s.X, s->s.base.x, (size_t)s->s.n * sizeof(double));
     for (int j = 0; j < i; j++)
-        for (int k = 0; k < s->n; k++) s->X[k] += rodas_a[i][j] * s->Z[j][k];
+        for (int k = 0; k < s->s.n; k++) s->s.X[k] += rodas_a[i][j] * s->Z[j][k];
     if (i == 0) {
-        memcpy(s->F, s->xdot, (size_t)s->n * sizeof(double));
+        memcpy(s->s.F, s->s.xdot, (size_t)s->s.n * sizeof(double));
         return KD_OK;
     }
-    kd_eval answer = s->dae->methods->rhs(s->dae->impl, s->t + rodas_c[i] * s->h, s->X, s->F);
-    return answer == KD_EVAL_OK ? KD_OK : kd_sdirk_eval_cause(s, answer);
+    kd_eval answer = s->s.dae->methods->rhs(s->s.dae->impl, s->s.base.t + rodas_c[i] * s->s.h, s->s.X, s->s.F);
+    return answer == KD_EVAL_OK ? KD_OK : kd_one_step_eval_cause(&s->s, answer);
 }
 
 kd_status kd_sdirk_rosenbrock(kd_sdirk *s, double *norm)
 {
-    const kd_dae_class *f = s->dae->methods;
-    s->iterations = 1;
+    const kd_dae_class *f = s->s.dae->methods;
+    s->s.iterations = 1;
     kd_status status = differentiate_by_time(s);
     for (int i = 0; i < RODAS_STAGES && status == KD_OK; i++) {
         status = stage_slope(s, i);
         if (status < 0) break;
         for (int j = 0; j < i; j++)
-            for (int k = 0; k < s->n; k++) s->F[k] += rodas_C[i][j] / s->h * s->Z[j][k];
-        for (int k = 0; k < s->n; k++) s->F[k] = -s->F[k] - rodas_d[i] * s->h * s->K[0][k];
-        f->reduce(s->dae->impl, s->F, s->part, s->y);
-        f->solve_real(s->dae->impl, s->y);
-        f->expand(s->dae->impl, s->part, s->y, s->Z[i]);
+            for (int k = 0; k < s->s.n; k++) s->s.F[k] += rodas_C[i][j] / s->s.h * s->Z[j][k];
+        for (int k = 0; k < s->s.n; k++) s->s.F[k] = -s->s.F[k] - rodas_d[i] * s->s.h * s->K[0][k];
+        f->reduce(s->s.dae->impl, s->s.F, s->part, s->y);
+        f->solve_real(s->s.dae->impl, s->y);
+        f->expand(s->s.dae->impl, s->part, s->y, s->Z[i]);
     }
     if (status < 0) return status;
-    memcpy(s->err, s->Z[RODAS_STAGES - 1], (size_t)s->n * sizeof(double));
-    memcpy(s->dx, s->err, (size_t)s->n * sizeof(double));
-    *norm = s->norm = kd_sdirk_error_norm(s, s->err);
+    memcpy(s->s.err, s->Z[RODAS_STAGES - 1], (size_t)s->s.n * sizeof(double));
+    memcpy(s->s.dx, s->s.err, (size_t)s->s.n * sizeof(double));
+    *norm = s->s.norm = kd_one_step_error_norm(&s->s, s->s.err);
     return isfinite(*norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
 void kd_sdirk_end_point(kd_sdirk *s)
 {
     const int last = s->table.stages - 1;
-    if (s->opt.method != KD_SDIRK_ROSENBROCK) {
-        for (int k = 0; k < s->n; k++) s->X[k] = s->x[k] + s->Z[last][k];
-        memcpy(s->Xdot, s->K[last], (size_t)s->n * sizeof(double));
+    if (s->s.rule->method != KD_SDIRK_ROSENBROCK) {
+        for (int k = 0; k < s->s.n; k++) s->s.X[k] = s->s.base.x[k] + s->Z[last][k];
+        memcpy(s->s.Xdot, s->K[last], (size_t)s->s.n * sizeof(double));
     } else { // X is the point of the last stage
-        for (int k = 0; k < s->n; k++) s->X[k] += s->Z[RODAS_STAGES - 1][k];
-        memcpy(s->Xdot, s->xdot, (size_t)s->n * sizeof(double));
+        for (int k = 0; k < s->s.n; k++) s->s.X[k] += s->Z[RODAS_STAGES - 1][k];
+        memcpy(s->s.Xdot, s->s.xdot, (size_t)s->s.n * sizeof(double));
     }
 }

@@ -3,9 +3,10 @@
 // SUNDIALS' own dense difference Jacobian and LU by default. With the linear algebra of the formulation the "matrix" is
 // a dummy: the function that would fill it calls linearize and factor, and a small linear solver calls reduce, solve
 // and expand.
+#include "integrator/sundials.h"
+
 #ifdef KD_WITH_SUNDIALS
 
-#include "integrator/sundials.h"
 #include "core/text.h"
 #include "integrator/attempt.h"
 #include <float.h>
@@ -14,7 +15,6 @@
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-static const double ULPS = 10;        // a t_end that lies so few units in the last place away is reached without a step
 static const double GROW_AGAIN = 1.5; // first step over that of the last start
 
 // Answers that IDA, CVODE and ARKODE have in common
@@ -29,22 +29,6 @@ enum {
     ILLEGAL_INPUT = -22
 };
 
-// ---- options --------------------------------------------------------------------------------------------------------
-
-kd_status kd_sundials_check(const char *what, double rtol, double atol, double h_first, double h_max, long max_steps,
-                            char *message, size_t size)
-{
-    if (!(rtol > 0) || !(atol > 0) || !isfinite(rtol) || !isfinite(atol)) {
-        kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive", rtol, atol);
-        return KD_ERR_TOLERANCE;
-    }
-    if (!(h_first >= 0) || !(h_max >= 0) || max_steps < 1) {
-        kd_text(message, size, "%s: h_first and h_max must not be negative, max_steps must be at least 1", what);
-        return KD_ERR_ARGUMENT;
-    }
-    return KD_OK;
-}
-
 kd_status kd_sundials_check_ode(const char *what, const kd_dae *dae, char *message, size_t size)
 {
     if (dae->methods->rhs) return KD_OK;
@@ -58,20 +42,20 @@ kd_status kd_sundials_check_ode(const char *what, const kd_dae *dae, char *messa
 
 enum { MOST_VECTORS = 80, SURROUNDINGS = 1 << 20 /* bytes */ };
 
-kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_class *methods, kd_dae *dae, long max_steps)
+kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_calls *calls, const kd_sundials_options *rule)
 {
-    kd_arena *arena = &self->arena;
-    int       n = dae->n;
-    self->methods = methods;
-    self->dae = dae;
-    self->max_steps = max_steps;
-    self->accepted = kd_cut_double(arena, n);
+    kd_arena *arena = &self->base.arena;
+    int       n = self->base.n;
+    self->calls = calls;
+    self->rule = rule;
+    self->dae = self->base.dae;
+    self->base.x = kd_cut_double(arena, n);
     self->previous = kd_cut_double(arena, n);
     self->slope_old = kd_cut_double(arena, n);
     self->slope = kd_cut_double(arena, n);
     self->F = kd_cut_double(arena, n);
     self->part = kd_cut_double(arena, n);
-    self->y = kd_cut_double(arena, dae->nreduced_max);
+    self->y = kd_cut_double(arena, self->dae->nreduced_max);
     self->share = kd_cut_double(arena, n);
     kd_kink_cut(&self->kink, arena, n);
     self->measured = kd_cut_bool(arena, n);
@@ -94,15 +78,16 @@ bool kd_sundials_vector(kd_sundials *self, N_Vector *vector)
     return *vector;
 }
 
-void kd_sundials_close(kd_sundials *self)
+void kd_sundials_release(kd_integrator *base)
 {
+    kd_sundials *self = (kd_sundials *)base;
+    if (self->calls) self->calls->release(self);
     if (self->solver) SUNLinSolFree(self->solver);
     if (self->matrix) SUNMatDestroy(self->matrix);
-    N_Vector vectors[] = {self->x, self->error, self->weight};
+    N_Vector vectors[] = {self->x, self->error, self->weight, self->xdot};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
         if (vectors[k]) N_VDestroy(vectors[k]);
     if (self->context) SUNContext_Free(&self->context);
-    kd_arena_release(&self->arena);
 }
 
 // ---- linear algebra of the formulation ------------------------------------------------------------------------------
@@ -153,8 +138,9 @@ static SUNLinearSolver own_solver(kd_sundials *self)
     return solver;
 }
 
-bool kd_sundials_linear_solver(kd_sundials *self, bool own)
+bool kd_sundials_linear_solver(kd_sundials *self)
 {
+    const bool   own = self->rule->own_linear_algebra;
     sunindextype n = own || self->dae->n == 0 ? 1 : self->dae->n;
     self->solution_factor = 1;
     self->matrix = SUNDenseMatrix(n, n, self->context);
@@ -230,6 +216,16 @@ int kd_sundials_rhs(double t, N_Vector x, N_Vector xdot, void *user_data)
     return answer == KD_EVAL_OK ? kd_sundials_finite(self, f, "right-hand side") : kd_sundials_note(self, answer);
 }
 
+int kd_sundials_weights(N_Vector x, N_Vector weight, void *user_data)
+{
+    const kd_sundials *self = user_data;
+    const double      *y = N_VGetArrayPointer(x), *rtol = self->base.rtol, *atol = self->base.atol;
+    double            *w = N_VGetArrayPointer(weight);
+    if (self->dae->n == 0) w[0] = 1;
+    for (int i = 0; i < self->dae->n; i++) w[i] = 1 / (rtol[i] * fabs(y[i]) + atol[i] * kd_attempt_unit(self->dae, i));
+    return 0;
+}
+
 bool kd_sundials_corrects(const kd_dae *dae)
 {
     return dae->methods->correct || dae->methods->project;
@@ -251,7 +247,7 @@ int kd_sundials_correct(kd_sundials *self, double t, double *x)
 static void report(kd_sundials *self, kd_attempt outcome, double t, double h, double error, const double *share)
 {
     kd_sundials_counts now;
-    self->methods->count(self, &now);
+    (void)self->calls->count(self, &now);
     const kd_attempt_report told = {
         .t = t,
         .h = h,
@@ -271,17 +267,17 @@ static void report(kd_sundials *self, kd_attempt outcome, double t, double h, do
 static void report_failures(kd_sundials *self)
 {
     kd_sundials_counts now;
-    self->methods->count(self, &now);
+    (void)self->calls->count(self, &now);
     long errors = now.error_failures - self->told.error_failures;
     long solves = now.solve_failures - self->told.solve_failures;
     if (errors + solves <= 0) return;
-    double h = self->t_tried > self->t ? self->t_tried - self->t : 0;
+    double h = self->t_tried > self->base.t ? self->t_tried - self->base.t : 0;
     report(self,
            errors > 0        ? KD_ATTEMPT_ERROR
            : self->fault < 0 ? KD_ATTEMPT_EVALUATE
                              : KD_ATTEMPT_NEWTON,
-           self->t, h, 0, NULL);
-    self->t_tried = self->t;
+           self->base.t, h, 0, NULL);
+    self->t_tried = self->base.t;
 }
 
 void kd_sundials_at(kd_sundials *self, double t)
@@ -294,8 +290,8 @@ void kd_sundials_at(kd_sundials *self, double t)
 // share = parts of the components in the square of the norm of the local error, which is returned; < 0: unknown
 static double error_shares(kd_sundials *self)
 {
-    if (self->methods->local_errors(self->memory, self->error) != 0 ||
-        self->methods->weights(self->memory, self->weight) != 0)
+    if (self->calls->local_errors(self->memory, self->error) != 0 ||
+        self->calls->weights(self->memory, self->weight) != 0)
         return -1;
     const double *e = N_VGetArrayPointer(self->error), *w = N_VGetArrayPointer(self->weight);
     double        sum = 0;
@@ -313,23 +309,23 @@ static void report_accepted(kd_sundials *self)
 {
     if (!self->dae->observe) return;
     double error = error_shares(self);
-    report(self, KD_ATTEMPT_ACCEPTED, self->t_old, self->t - self->t_old, fmax(error, 0),
+    report(self, KD_ATTEMPT_ACCEPTED, self->base.t_old, self->base.t - self->base.t_old, fmax(error, 0),
            error >= 0 ? self->share : NULL);
-    self->t_tried = self->t;
+    self->t_tried = self->base.t;
 }
 
 // ---- steps ----------------------------------------------------------------------------------------------------------
 
-void kd_sundials_clear(kd_sundials *self)
+static void clear(kd_sundials *self)
 {
     self->fault = KD_OK;
     self->reason[0] = '\0';
-    self->message[0] = '\0';
+    self->base.message[0] = '\0';
 }
 
-kd_status kd_sundials_no_start(kd_sundials *self)
+static kd_status no_start(kd_sundials *self)
 {
-    kd_text(self->message, sizeof self->message, "t = %.9g: no start: %s", self->t, self->reason);
+    kd_text(self->base.message, sizeof self->base.message, "t = %.9g: no start: %s", self->base.t, self->reason);
     return self->fault < 0 ? self->fault : KD_ERR_ARGUMENT;
 }
 
@@ -337,40 +333,40 @@ kd_status kd_sundials_no_start(kd_sundials *self)
 static void set_start(kd_sundials *self, double t, const double *x)
 {
     size_t bytes = (size_t)self->dae->n * sizeof *x;
-    memmove(self->accepted, x, bytes);
+    memmove(self->base.x, x, bytes);
     memcpy(N_VGetArrayPointer(self->x), x, bytes);
-    self->t = self->t_old = self->t_tried = t;
+    self->base.t = self->base.t_old = self->t_tried = t;
     self->steps = 0;
     self->told = (kd_sundials_counts){0};
 }
 
-kd_status kd_sundials_begin(kd_sundials *self, double t, const double *x, double *xdot)
+static kd_status begin(kd_sundials *self, double t, const double *x, double *xdot)
 {
     const kd_dae_class *methods = self->dae->methods;
-    kd_sundials_clear(self);
+    clear(self);
     set_start(self, t, x);
     if (!xdot) xdot = self->F;
     memset(xdot, 0, (size_t)self->dae->n * sizeof *x);
     self->h_again = 0;
     if (methods->start && kd_sundials_note(self, methods->start(self->dae->impl, t, x, xdot)) != 0)
-        return kd_sundials_no_start(self);
+        return no_start(self);
     return KD_OK;
 }
 
 // The solvers have no way into their past: they begin again with order 1, but with the step with which they began last,
 // and a little more, instead of a guess.
-kd_status kd_sundials_begin_again(kd_sundials *self, double t, const double *x, kd_restart mode, double *xdot)
+static kd_status begin_again(kd_sundials *self, double t, const double *x, kd_restart mode, double *xdot)
 {
     kd_status status = KD_OK;
     double    h = mode != KD_RESTART_FRESH && self->started ? GROW_AGAIN * self->h_begun : 0;
     if (mode != KD_RESTART_SMOOTH || !self->started) {
-        status = kd_sundials_begin(self, t, x ? x : self->accepted, xdot);
+        status = begin(self, t, x ? x : self->base.x, xdot);
     } else {
-        kd_sundials_clear(self);
+        clear(self);
         if (kd_sundials_note(
-                self, kd_kink_solve(&self->kink, self->dae, self->t, self->accepted, xdot ? xdot : self->F)) != 0)
-            return kd_sundials_no_start(self);
-        set_start(self, self->t, self->accepted);
+                self, kd_kink_solve(&self->kink, self->dae, self->base.t, self->base.x, xdot ? xdot : self->F)) != 0)
+            return no_start(self);
+        set_start(self, self->base.t, self->base.x);
     }
     self->h_again = h;
     return status;
@@ -405,119 +401,189 @@ static kd_status status_of(const kd_sundials *self, int flag)
     return self->fault < 0 ? self->fault : flag == SETUP_FAILURE ? KD_ERR_DECOMPOSITION : KD_ERR_NEWTON;
 }
 
-kd_status kd_sundials_fail(kd_sundials *self, kd_status status)
+static kd_status fail(kd_sundials *self, kd_status status)
 {
     const char *advice = status == KD_ERR_TOO_MANY_STEPS ? "raise max_steps or loosen the tolerances" : "";
     int         worst = status == KD_ERR_NEWTON || status == KD_ERR_STEP_TOO_SMALL ? worst_component(self) : -1;
     char        head[500];
-    kd_text(head, sizeof head, "t = %.9g: %s: %s", self->t, self->methods->name, kd_status_sentence(status));
+    kd_text(head, sizeof head, "t = %.9g: %s: %s", self->base.t, self->base.how->title, kd_status_sentence(status));
     if (self->reason[0]) kd_text_append(head, sizeof head, "; %s", self->reason);
-    self->message[0] = '\0';
-    kd_attempt_explain(self->dae, head, worst, advice, self->message, sizeof self->message);
+    self->base.message[0] = '\0';
+    kd_attempt_explain(self->dae, head, worst, advice, self->base.message, sizeof self->base.message);
     return status;
 }
 
-kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go)
+static kd_status may_step(kd_sundials *self, double t_end, bool *go)
 {
     *go = false;
-    kd_sundials_clear(self);
+    clear(self);
     if (!self->started) {
-        kd_text(self->message, sizeof self->message, "%s: start comes before step", self->methods->name);
+        kd_text(self->base.message, sizeof self->base.message, "%s: start comes before step", self->base.how->title);
         return KD_ERR_STAGE;
     }
-    if (!(t_end >= self->t)) return kd_sundials_fail(self, KD_ERR_TIME);
-    if (t_end - self->t <= ULPS * DBL_EPSILON * fabs(self->t)) { // no time in which anything could happen
-        self->t = t_end;
+    if (!(t_end >= self->base.t)) return fail(self, KD_ERR_TIME);
+    if (kd_integrator_is_there(&self->base, t_end)) {
+        self->base.t = t_end;
         return KD_OK;
     }
-    if (self->steps >= self->max_steps) return kd_sundials_fail(self, KD_ERR_TOO_MANY_STEPS);
+    if (self->steps >= self->base.opt.max_steps) return fail(self, KD_ERR_TOO_MANY_STEPS);
     *go = true;
     return KD_OK;
 }
 
-double kd_sundials_limit(const kd_sundials *self, double t_end, double h_max)
+static double limit(const kd_sundials *self, double t_end, double h_max)
 {
-    return kd_attempt_landing(self->t, t_end, h_max, 0, 0);
+    return kd_attempt_landing(self->base.t, t_end, h_max, 0, 0);
 }
 
-kd_status kd_sundials_relabel(kd_sundials *self, bool *changed)
+static kd_status relabel(kd_sundials *self, bool *changed)
 {
     const kd_dae_class *methods = self->dae->methods;
     *changed = false;
     if (!methods->relabel || self->steps == 0) return KD_OK;
-    kd_eval answer = methods->relabel(self->dae->impl, self->t, self->accepted, changed);
+    kd_eval answer = methods->relabel(self->dae->impl, self->base.t, self->base.x, changed);
     if (answer == KD_EVAL_OK) return KD_OK;
     (void)kd_sundials_note(self, answer);
-    return kd_sundials_fail(self, self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED);
+    return fail(self, self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED);
 }
 
-bool kd_sundials_may_retract(const kd_sundials *self, double h)
+static bool may_retract(const kd_sundials *self, double h)
 {
-    return self->started && self->steps > 0 && self->t > self->t_old && h > 0;
+    return self->started && self->steps > 0 && self->base.t > self->base.t_old && h > 0;
 }
 
-void kd_sundials_retracted(kd_sundials *self, long steps)
+static void retracted(kd_sundials *self, long steps)
 {
     self->steps = steps;
     self->before.accepted--;
     self->before.retracted++;
 }
 
-kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_end)
+static kd_status stepped(kd_sundials *self, int flag, double t, double t_end)
 {
     if (self->dae->observe) report_failures(self);
-    if (flag < 0) return kd_sundials_fail(self, status_of(self, flag));
-    memcpy(self->previous, self->accepted, (size_t)self->dae->n * sizeof(double));
-    memcpy(self->accepted, N_VGetArrayPointer(self->x), (size_t)self->dae->n * sizeof(double));
-    self->t_old = self->t;
-    self->t = flag == TSTOP_RETURN ? t_end : t;
-    if (self->steps++ == 0) self->h_begun = self->t - self->t_old;
+    if (flag < 0) return fail(self, status_of(self, flag));
+    memcpy(self->previous, self->base.x, (size_t)self->dae->n * sizeof(double));
+    memcpy(self->base.x, N_VGetArrayPointer(self->x), (size_t)self->dae->n * sizeof(double));
+    self->base.t_old = self->base.t;
+    self->base.t = flag == TSTOP_RETURN ? t_end : t;
+    if (self->steps++ == 0) self->h_begun = self->base.t - self->base.t_old;
     report_accepted(self);
     // a function that refuses to be evaluated beyond some time would be approached for ever
-    if (self->t < t_end && self->t - self->t_old <= 8 * DBL_EPSILON * fabs(self->t))
-        return kd_sundials_fail(self, self->fault < 0 ? self->fault : KD_ERR_STEP_TOO_SMALL);
+    if (self->base.t < t_end && self->base.t - self->base.t_old <= 8 * DBL_EPSILON * fabs(self->base.t))
+        return fail(self, self->fault < 0 ? self->fault : KD_ERR_STEP_TOO_SMALL);
     return KD_OK;
 }
 
-kd_status kd_sundials_dense(kd_sundials *self, int (*get_dky)(void *, double, int, N_Vector), double t, double *x)
+// First step of a start: the one that was asked for, that of before, the solver's own (0)
+static int set_first(kd_sundials *self, double h)
 {
-    size_t bytes = (size_t)self->dae->n * sizeof *x;
-    if (!(t >= self->t_old && t <= self->t)) {
-        kd_text(self->message, sizeof self->message, "t = %.9g lies outside of the last step", t);
+    const kd_integrator_options *o = &self->base.opt;
+    if (o->h_fixed > 0) return 0;
+    return self->calls->set_first(self->memory, o->h_first > 0 ? o->h_first : h);
+}
+
+kd_status kd_sundials_restart(kd_integrator *base, double t, const double *x, kd_restart mode)
+{
+    kd_sundials *self = (kd_sundials *)base;
+    const bool   goes_on = self->started && self->steps > 0 && mode != KD_RESTART_FRESH;
+    double      *xdot = self->xdot ? N_VGetArrayPointer(self->xdot) : NULL;
+    self->before = kd_sundials_stats(base);
+    const double h_last = goes_on && self->calls->step_in_use ? self->calls->step_in_use(self) : 0;
+    kd_status    status = begin_again(self, t, x, mode, xdot);
+    if (status < 0) return status;
+    if (self->calls->start(self) != 0 || set_first(self, fmax(self->h_again, h_last)) != 0) return no_start(self);
+    self->started = true;
+    return KD_OK;
+}
+
+kd_status kd_sundials_start_again(kd_sundials *self)
+{
+    const long      steps = self->steps;
+    const kd_status fault = self->fault; // the reason, if it was the last attempt
+    char            reason[sizeof self->reason];
+    memcpy(reason, self->reason, sizeof reason);
+    kd_status status = kd_sundials_restart(&self->base, self->base.t, self->base.x, KD_RESTART_FRESH);
+    if (self->calls->steps_go_on) self->steps = steps;
+    self->fault = fault;
+    memcpy(self->reason, reason, sizeof reason);
+    return status;
+}
+
+kd_status kd_sundials_step(kd_integrator *base, double t_end)
+{
+    kd_sundials                 *self = (kd_sundials *)base;
+    const kd_integrator_options *o = &base->opt;
+    bool                         go, changed = false;
+    kd_status                    status = may_step(self, t_end, &go);
+    if (!go) return status;
+    status = relabel(self, &changed); // new coordinates of a state-space form: a new start at the same place
+    if (status >= 0 && changed) status = kd_sundials_start_again(self);
+    if (status < 0) return status;
+    double t = base->t;
+    if (o->h_max > 0 && self->calls->set_longest) self->calls->set_longest(self->memory, limit(self, t_end, o->h_max));
+    if (self->steps == 0 && o->h_first == 0 && self->calls->first_step) {
+        double h = self->h_again > 0 ? self->h_again : self->calls->first_step(self, t_end - t);
+        self->calls->set_first(self->memory, fmin(h, o->h_max > 0 ? o->h_max : INFINITY));
+    }
+    int flag = self->calls->evolve(self, t_end, &t);
+    return stepped(self, flag, t, t_end);
+}
+
+// The solver starts again at the start of the step, with order 1 where it has several.
+kd_status kd_sundials_retract(kd_integrator *base, double h)
+{
+    kd_sundials *self = (kd_sundials *)base;
+    if (!may_retract(self, h)) return KD_ERR_STAGE;
+    const long steps = self->calls->steps_go_on ? self->steps - 1 : 0;
+    kd_status  status = kd_sundials_restart(base, base->t_old, self->previous, KD_RESTART_SAME_ROWS);
+    retracted(self, steps);
+    self->h_again = h;
+    if (status == KD_OK && self->calls->set_first(self->memory, h) != 0) status = no_start(self);
+    return status;
+}
+
+kd_status kd_sundials_dense(kd_integrator *base, double t, double *x)
+{
+    kd_sundials *self = (kd_sundials *)base;
+    size_t       bytes = (size_t)self->dae->n * sizeof *x;
+    if (!(t >= self->base.t_old && t <= self->base.t)) {
+        kd_text(self->base.message, sizeof self->base.message, "t = %.9g lies outside of the last step", t);
         return KD_ERR_TIME;
     }
-    if (t == self->t || self->steps == 0) {
-        memcpy(x, self->accepted, bytes);
+    if (t == self->base.t || self->steps == 0) {
+        memcpy(x, self->base.x, bytes);
         return KD_OK;
     }
-    kd_sundials_clear(self);
-    if (get_dky(self->memory, t, 0, self->error) != 0) {
-        kd_text(self->message, sizeof self->message, "t = %.9g: no dense output: %s", t, self->reason);
+    clear(self);
+    if (self->calls->derivative(self->memory, t, 0, self->error) != 0) {
+        kd_text(self->base.message, sizeof self->base.message, "t = %.9g: no dense output: %s", t, self->reason);
         return self->fault < 0 ? self->fault : KD_ERR_TIME;
     }
     memcpy(x, N_VGetArrayPointer(self->error), bytes);
     if (self->dae->methods->rhs && kd_sundials_correct(self, t, x) != 0) {
-        kd_text(self->message, sizeof self->message, "t = %.9g: no dense output: %s", t, self->reason);
+        kd_text(self->base.message, sizeof self->base.message, "t = %.9g: no dense output: %s", t, self->reason);
         return self->fault;
     }
     return KD_OK;
 }
 
 // x' of the solver's own polynomial
-bool kd_sundials_ends(kd_sundials *self, int (*get_dky)(void *, double, int, N_Vector), kd_step_ends *ends)
+bool kd_sundials_ends(kd_integrator *base, kd_step_ends *ends)
 {
-    const double  t[2] = {self->t_old, self->t};
+    kd_sundials  *self = (kd_sundials *)base;
+    const double  t[2] = {self->base.t_old, self->base.t};
     double *const slope[2] = {self->slope_old, self->slope};
-    if (!self->started || self->steps == 0 || !(self->t > self->t_old)) return false;
+    if (!self->started || self->steps == 0 || !(self->base.t > self->base.t_old)) return false;
     for (int k = 0; k < 2; k++) {
-        if (get_dky(self->memory, t[k], 1, self->error) != 0) return false;
+        if (self->calls->derivative(self->memory, t[k], 1, self->error) != 0) return false;
         memcpy(slope[k], N_VGetArrayPointer(self->error), (size_t)self->dae->n * sizeof(double));
     }
-    *ends = (kd_step_ends){t[0], t[1], self->previous, self->slope_old, self->accepted, self->slope};
+    *ends = (kd_step_ends){t[0], t[1], self->previous, self->slope_old, self->base.x, self->slope};
     return true;
 }
 
-void kd_sundials_formulation_stats(const kd_sundials *self, bool own, kd_stats *stats)
+static void formulation_stats(const kd_sundials *self, bool own, kd_stats *stats)
 {
     const kd_dae_class *methods = self->dae->methods;
     if (!methods->counters) return;
@@ -532,6 +598,28 @@ void kd_sundials_formulation_stats(const kd_sundials *self, bool own, kd_stats *
     stats->fullest_row = c.fullest_row;
     stats->factorizations = c.factorizations;
     stats->refactorizations = c.refactorizations;
+}
+
+// The solvers count from their last start; earlier ones are added.
+kd_stats kd_sundials_stats(const kd_integrator *base)
+{
+    const kd_sundials *self = (const kd_sundials *)base;
+    kd_stats           stats = self->before;
+    kd_sundials_counts now;
+    if (!self->started || !self->calls->count(self, &now)) return stats;
+    stats.accepted += now.steps;
+    stats.rejected_error += now.error_failures;
+    stats.rejected_newton += now.solve_failures;
+    stats.steps += now.steps + now.error_failures + now.solve_failures;
+    stats.residuals += now.evaluations;
+    stats.for_differences += now.differences;
+    stats.jacobians += now.jacobians;
+    stats.decompositions += now.setups;
+    stats.solves += now.iterations;
+    formulation_stats(self, self->rule->own_linear_algebra, &stats);
+    stats.order_last = now.order;
+    stats.h_last = now.h_last;
+    return stats;
 }
 
 #else

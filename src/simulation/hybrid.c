@@ -13,7 +13,6 @@
 #include "core/text.h"
 #include "simulation/chatter.h"
 #include "simulation/crossing.h"
-#include "simulation/integrators.h"
 #include "simulation/kick.h"
 #include "simulation/limit.h"
 #include "simulation/teller.h"
@@ -67,29 +66,7 @@ struct kd_hybrid {
     char             message[900];
 };
 
-kd_event_options kd_event_options_default(void)
-{
-    return (kd_event_options){.accuracy = 1e-12, .max_chatter = 1000, .chatter_time = 1e-9, .rest = 1e-6};
-}
-
 // ---- life cycle -----------------------------------------------------------------------------------------------------
-
-// Times inside a step at which extrema are searched: as many as a polynomial of the order of the method can have turns.
-static int samples_of(kd_integrator integrator)
-{
-    switch (integrator) {
-    case KD_DOP853:
-        return 7;
-    case KD_EXTRAPOLATION:
-        return 9;
-    case KD_RADAU:
-    case KD_DOPRI5:
-    case KD_HALF_EXPLICIT:
-        return 5;
-    default:
-        return 4;
-    }
-}
 
 static bool is_hybrid(const kd_eom *eom, const kd_event_rows *rows)
 {
@@ -100,8 +77,8 @@ static bool is_hybrid(const kd_eom *eom, const kd_event_rows *rows)
 // Rows know how exact velocities are.
 static void set_noise(kd_event_rows *rows, const kd_simulation_options *opt)
 {
-    const kd_tolerances own = kd_integrator_tolerances(opt);
-    kd_event_rows_tolerances(rows, own.rtol, own.atol);
+    const kd_integrator_options *own = &opt->integrator_options;
+    kd_event_rows_tolerances(rows, own->rtol, own->atol);
 }
 
 static kd_status create_states(kd_hybrid *self)
@@ -141,7 +118,8 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
         int room = self->dims.nswitch + TOLD_PER_ROW * (n - self->dims.nswitch) + 2 + kd_kick_room(eom);
         kd_teller_cut(&self->teller, &self->arena, &opt->events, room);
         self->inputs = kd_cut_matrix(&self->arena, 6, self->dims.nu);
-        kd_crossing_cut(&self->crossing, &self->arena, n, samples_of(opt->integrator));
+        kd_crossing_cut(&self->crossing, &self->arena, n,
+                        kd_integrator_about(opt->integrator, &opt->integrator_options)->turns);
         self->fall = kd_cut_double(&self->arena, n);
         self->alone = kd_arena_cut(&self->arena, (size_t)self->dims.nswitch, 1);
         self->seen = kd_arena_cut(&self->arena, (size_t)n, 1);

@@ -2,6 +2,7 @@
 #include <kardan/simulation.h>
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "point/acceleration.h"
 #include "simulation/collapse.h"
 #include "simulation/hybrid.h"
-#include "simulation/integrators.h"
+#include "simulation/options.h"
 #include "simulation/rank_watch.h"
 #include "simulation/singular.h"
 #include "simulation/unseen.h"
@@ -26,66 +27,45 @@
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
-kd_simulation_options kd_simulation_options_default(void)
-{
-    return (kd_simulation_options){
-        .formulation = KD_PSF,
-        .integrator = KD_RADAU,
-        .formulation_options = kd_formulation_options_default(),
-        .radau = kd_radau_options_default(),
-        .bdf = kd_bdf_options_default(),
-        .ida = kd_ida_options_default(),
-        .cvode = kd_cvode_options_default(),
-        .arkode = kd_arkode_options_default(),
-        .sdirk = kd_sdirk_options_default(),
-        .explicit_rk = kd_explicit_options_default(),
-        .extrapolation = kd_extrapolation_options_default(),
-        .initial = kd_initial_options_default(),
-        .events = kd_event_options_default(),
-        .verify = true,
-        .accelerations = true,
-    };
-}
-
 struct kd_simulation {
-    const kd_eom              *eom;
-    kd_inputs                  inputs;
-    kd_simulation_options      opt;
-    kd_state                  *x;      // the caller's: present state, discrete states, active rows
-    kd_state                  *at;     // state between steps
-    kd_state                  *origin; // the last start
-    double                    *vector; // (n) of the DAE
-    double                    *xdot;   // (n) its derivative, for accelerations
-    unsigned char             *active; // (nlambda + nmu) rows at the last start
-    kd_dae                    *dae;
-    kd_acceleration           *least;   // redundant rows (SVD): multipliers of least norm; NULL: no need
-    const kd_integrator_class *methods; // of the integrator
-    void                      *integrator;
-    kd_hybrid                 *hybrid;        // NULL: the equations are smooth
-    kd_probe                  *probe;         // of who asks by name; NULL: nobody has asked
-    const kd_state            *seen;          // the state that is shown, or x
-    unsigned long              version, read; // of that state; of the one that the probe is set to
-    bool                       lazy;          // accelerations of states that are shown are left to who asks
-    long                       solved;        // accelerations for states that were shown
-    kd_eom_data               *data;          // where watchers look: of whoever asks, until the next does
-    kd_rank_watch             *ranks;         // NULL: no constraints, or too many of them (unwatched)
-    bool                       unwatched;
-    kd_collapse               *collapse;
-    kd_unseen                 *search; // NULL: there is nothing to be searched, or it is not wanted
-    kd_verify                 *verify; // NULL: steps are not checked
-    long                       max_steps;
-    int                        next_time; // first wanted time that is still to come
-    bool                       shown;     // the start has been shown
-    double                     from;      // time of the last start; x may be the limit from the right, an ulp later
-    double                     passed;    // time of the last instant
-    bool                       unseen;    // the end of the last step has not been shown yet
-    kd_status                  started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
-    char                       news[800]; // the same in words, and advice of the integrator
-    bool                       stiff;     // advised in this run
-    bool                       busy;      // at work: callbacks must not call it
-    bool                       inside;    // a step or start of the integrator is being made
-    kd_consistency             assumed;   // residuals of a start that was assumed to be consistent
-    char                       message[1600];
+    const kd_eom             *eom;
+    kd_inputs                 inputs;
+    kd_simulation_options     opt;
+    kd_state                 *x;      // the caller's: present state, discrete states, active rows
+    kd_state                 *at;     // state between steps
+    kd_state                 *origin; // the last start
+    double                   *vector; // (n) of the DAE
+    double                   *xdot;   // (n) its derivative, for accelerations
+    unsigned char            *active; // (nlambda + nmu) rows at the last start
+    kd_dae                   *dae;
+    kd_acceleration          *least;  // redundant rows (SVD): multipliers of least norm; NULL: no need
+    const kd_integrator_info *method; // properties of the integrator
+    kd_integrator            *integrator;
+    kd_hybrid                *hybrid;        // NULL: the equations are smooth
+    kd_probe                 *probe;         // of who asks by name; NULL: nobody has asked
+    const kd_state           *seen;          // the state that is shown, or x
+    unsigned long             version, read; // of that state; of the one that the probe is set to
+    bool                      lazy;          // accelerations of states that are shown are left to who asks
+    long                      solved;        // accelerations for states that were shown
+    kd_eom_data              *data;          // where watchers look: of whoever asks, until the next does
+    kd_rank_watch            *ranks;         // NULL: no constraints, or too many of them (unwatched)
+    bool                      unwatched;
+    kd_collapse              *collapse;
+    kd_unseen                *search; // NULL: there is nothing to be searched, or it is not wanted
+    kd_verify                *verify; // NULL: steps are not checked
+    long                      max_steps;
+    int                       next_time; // first wanted time that is still to come
+    bool                      shown;     // the start has been shown
+    double                    from;      // time of the last start; x may be the limit from the right, an ulp later
+    double                    passed;    // time of the last instant
+    bool                      unseen;    // the end of the last step has not been shown yet
+    kd_status                 started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
+    char                      news[800]; // the same in words, and advice of the integrator
+    bool                      stiff;     // advised in this run
+    bool                      busy;      // at work: callbacks must not call it
+    bool                      inside;    // a step or start of the integrator is being made
+    kd_consistency            assumed;   // residuals of a start that was assumed to be consistent
+    char                      message[1600];
 };
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
@@ -95,11 +75,11 @@ static kd_status integrator_start(kd_simulation *s, kd_restart mode)
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
     if (s->search) kd_unseen_restart(s->search);
     s->inside = true;
-    kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
+    kd_status status = kd_integrator_restart(s->integrator, s->x->t, s->vector, mode);
     s->inside = false;
     if (s->verify) kd_verify_restart(s->verify);
     if (s->verify && mode == KD_RESTART_FRESH) kd_verify_anew(s->verify);
-    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
+    if (status < 0) kd_text(s->message, sizeof s->message, "%s", kd_integrator_message(s->integrator));
     if (status < 0 || mode != KD_RESTART_FRESH || !s->ranks) return status;
     kd_status watched = kd_rank_watch_start(s->ranks, s->x, s->message, sizeof s->message);
     return watched < 0 ? watched : status;
@@ -108,7 +88,7 @@ static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 // News of a step, kept until the next start
 static void take_advice(kd_simulation *s)
 {
-    const char *advice = s->methods->message(s->integrator);
+    const char *advice = kd_integrator_message(s->integrator);
     s->stiff = true;
     kd_text_append(s->news, sizeof s->news, "%s%s", s->news[0] ? "; " : "", advice);
     kd_text(s->message, sizeof s->message, "%s", s->news);
@@ -117,33 +97,33 @@ static void take_advice(kd_simulation *s)
 static kd_status integrator_step(kd_simulation *s, double t_end)
 {
     s->inside = true;
-    kd_status status = s->methods->step(s->integrator, t_end);
+    kd_status status = kd_integrator_step(s->integrator, t_end);
     s->inside = false;
-    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
+    if (status < 0) kd_text(s->message, sizeof s->message, "%s", kd_integrator_message(s->integrator));
     if (status == KD_STIFF) take_advice(s);
     return status;
 }
 
 static kd_status integrator_dense(kd_simulation *s, double t)
 {
-    kd_status status = s->methods->dense(s->integrator, t, s->vector);
+    kd_status status = kd_integrator_dense(s->integrator, t, s->vector);
     if (status < 0)
         kd_text(s->message, sizeof s->message, "the state at t = %.9g between two steps could not be determined: %s", t,
-                s->methods->message(s->integrator));
+                kd_integrator_message(s->integrator));
     return status;
 }
 
 // Does the form carry accelerations along, or solve for them with the rest of a state?
 static bool keeps_accelerations(const kd_simulation *s)
 {
-    return s->opt.formulation == KD_PSF || s->dae->methods->complete;
+    return s->dae->keeps_acceleration || s->dae->methods->complete;
 }
 
 // Accelerations of a state for forms that do not keep them
 static kd_status set_acceleration(kd_simulation *s, double t, const double *x, kd_state *state)
 {
     state->unsolved = false;
-    if (s->opt.formulation == KD_PSF) return KD_OK;
+    if (s->dae->keeps_acceleration) return KD_OK;
     kd_dims D = kd_eom_dims(s->eom);
     s->solved += !s->dae->methods->complete;
     if (s->dae->methods->complete) { // gives what x does not have, accelerations among it
@@ -195,8 +175,8 @@ static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *s
 
 static const double *present_vector(const kd_simulation *s, double *t)
 {
-    *t = s->methods->time(s->integrator);
-    return s->methods->x(s->integrator);
+    *t = kd_integrator_time(s->integrator);
+    return kd_integrator_x(s->integrator);
 }
 
 static kd_status take_state(kd_simulation *s)
@@ -345,7 +325,7 @@ static kd_status instant_failed(kd_simulation *s, kd_status status)
 // A tolerance below what rounding allows is raised, and that is said.
 static void tell_tolerance(kd_simulation *s)
 {
-    double least = kd_integrator_least_rtol(s->opt.integrator);
+    double least = s->method->least_rtol;
     if (!(s->opt.rtol > 0 && s->opt.rtol < least)) return;
     kd_text_append(s->news, sizeof s->news, "%srtol = %g is raised to %g, the least that rounding allows with %s",
                    s->news[0] ? "; " : "", s->opt.rtol, least, kd_integrator_word(s->opt.integrator));
@@ -410,33 +390,34 @@ static kd_status check_times(const kd_simulation_options *o, double start, char 
     return KD_OK;
 }
 
-static kd_status check_integrator(kd_integrator integrator, char *message, size_t size)
+static kd_tolerances tolerances(const kd_simulation_options *o)
 {
-    if (kd_integrator_find(integrator)) return KD_OK;
+    return (kd_tolerances){o->integrator_options.rtol, o->integrator_options.atol, o->integrator_options.h_fixed};
+}
+
+static kd_status check_integrator(kd_integrator_kind integrator, char *message, size_t size)
+{
+    if (kd_integrator_about(integrator, NULL)) return KD_OK;
     kd_text(message, size, "options.integrator = %d is none of", (int)integrator);
     for (int i = 0; i < KD_INTEGRATOR_COUNT; i++)
-        kd_text_append(message, size, "%s %s", i > 0 ? "," : "", kd_integrator_word((kd_integrator)i));
+        kd_text_append(message, size, "%s %s", i > 0 ? "," : "", kd_integrator_word((kd_integrator_kind)i));
     return KD_ERR_ARGUMENT;
 }
 
 // Explicit methods on the form ode drift: they project unless they were told not to
-static void choose_projection(kd_simulation_options *o)
+static void choose_projection(const kd_integrator_info *method, kd_simulation_options *o)
 {
-    bool steps = o->integrator == KD_DOPRI5 || o->integrator == KD_DOP853 || o->integrator == KD_HALF_EXPLICIT ||
-                 o->integrator == KD_EXTRAPOLATION || (o->integrator == KD_ARKODE && o->arkode.method == KD_ARKODE_ERK);
+    const kd_formulation_info *form = kd_formulation_about(o->formulation);
     if (o->formulation_options.projection == KD_PROJECT_AUTO)
-        o->formulation_options.projection = o->formulation == KD_ODE && steps ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
+        o->formulation_options.projection =
+            form && form->has_rhs && form->drifts && method->projects ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
 }
 
 // Steps of a fixed size cannot be taken back. NULL: accepted steps are checked
 static const char *why_not_verified(const kd_simulation *s)
 {
     const kd_simulation_options *o = &s->opt;
-    const kd_integrator          i = o->integrator;
-    const bool                   runge_kutta = i == KD_DOPRI5 || i == KD_DOP853 || i == KD_HALF_EXPLICIT;
-    const bool fixed = (i == KD_BDF && o->bdf.h_fixed > 0) || (runge_kutta && o->explicit_rk.h_fixed > 0) ||
-                       (i == KD_EXTRAPOLATION && o->extrapolation.h_fixed > 0) ||
-                       (i == KD_ARKODE && o->arkode.h_fixed > 0);
+    const bool                   fixed = o->integrator_options.h_fixed > 0;
     if (o->formulation == KD_INDEX3) return "velocities of index 3 have no derivatives to compare with";
     return !o->verify ? "it was not wanted" : fixed ? "steps of a fixed size are not taken back" : NULL;
 }
@@ -453,6 +434,25 @@ static kd_status inside(double t, kd_state *x, void *context)
     return set_least_norm(s, x);
 }
 
+// The integrator with the tolerances of the simulation, where they are given; what rounding does not allow is raised.
+// The driver counts the steps of a run.
+static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
+{
+    kd_integrator_options *o = &s->opt.integrator_options;
+    const double           least = s->method->least_rtol, rtol = s->opt.rtol;
+    if (rtol != 0) o->rtol = rtol;
+    if (s->opt.atol != 0) o->atol = s->opt.atol;
+    if (rtol > 0 && rtol < least) {
+        o->atol *= least / rtol; // the balance of the two is the user's
+        o->rtol = least;
+    }
+    if (s->opt.ntimes > 0) o->dense_often = true;
+    kd_integrator_options own = *o;
+    s->max_steps = o->max_steps;
+    if (own.max_steps > 0) own.max_steps = LONG_MAX / 2; // counted run by run
+    return kd_integrator_create(s->dae, s->opt.integrator, &own, &s->integrator, message, size);
+}
+
 // Are accelerations left to who asks for them? Where M determines them from forces and multipliers, and nothing here
 // needs them
 static bool leaves_accelerations(kd_simulation *s)
@@ -465,8 +465,8 @@ static bool leaves_accelerations(kd_simulation *s)
 
 static kd_status create_search(kd_simulation *s)
 {
-    const kd_tolerances own = kd_integrator_tolerances(&s->opt);
-    return kd_unseen_create(s->eom, &s->inputs, s->x, s->opt.integrator, own.rtol, own.atol, &s->search);
+    const kd_integrator_options *o = &s->opt.integrator_options;
+    return kd_unseen_create(s->eom, &s->inputs, s->x, s->method, o->rtol, o->atol, &s->search);
 }
 
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
@@ -490,16 +490,18 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->x = x;
     s->opt = opt ? *opt : kd_simulation_options_default();
     s->passed = NAN;
-    choose_projection(&s->opt);
     if (inputs) s->inputs = *inputs;
-    status = check_times(&s->opt, x->t, message, size);
+    status = kd_simulation_check_options(&s->opt, message, size);
+    if (status == KD_OK) status = check_times(&s->opt, x->t, message, size);
     if (status == KD_OK) status = check_integrator(s->opt.integrator, message, size);
     if (status < 0) goto failed;
+    s->method = kd_integrator_about(s->opt.integrator, &s->opt.integrator_options);
+    choose_projection(s->method, &s->opt);
     status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae,
                                    message, size);
     if (status < 0) goto failed;
-    s->methods = kd_integrator_find(s->opt.integrator);
-    status = s->methods->create(s->dae, &s->opt, &s->integrator, &s->max_steps, message, size);
+    if (s->method->available && !kd_method_fits(&s->opt, message, size)) status = KD_ERR_UNSUPPORTED;
+    if (status >= 0) status = create_integrator(s, message, size);
     if (status < 0) goto failed;
     status = kd_state_create(eom, &s->at);
     if (status >= 0) status = kd_state_create(eom, &s->origin);
@@ -513,10 +515,10 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
     if (status >= 0) status = kd_eom_data_create(eom, &s->data);
     if (status >= 0) status = kd_rank_watch_create(s->data, &s->inputs, &s->ranks, &s->unwatched);
-    if (status >= 0) status = kd_collapse_create(s->data, &s->inputs, kd_integrator_tolerances(&s->opt), &s->collapse);
+    if (status >= 0) status = kd_collapse_create(s->data, &s->inputs, tolerances(&s->opt), &s->collapse);
     if (status >= 0 && !why_not_verified(s)) status = create_search(s);
     if (status >= 0 && !why_not_verified(s))
-        status = kd_verify_create(eom, &s->inputs, &s->opt, s->dae, s->methods, s->integrator, x, &s->verify);
+        status = kd_verify_create(eom, &s->inputs, &s->opt, s->dae, s->integrator, x, &s->verify);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
@@ -540,7 +542,7 @@ void kd_simulation_destroy(kd_simulation *s)
     kd_verify_destroy(s->verify);
     kd_probe_destroy(s->probe);
     kd_eom_data_destroy(s->data);
-    if (s->methods) s->methods->destroy(s->integrator);
+    kd_integrator_destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_acceleration_destroy(s->least);
     kd_state_destroy(s->at);
@@ -654,7 +656,7 @@ static kd_status look_inside(kd_simulation *s, kd_step_verdict *verdict)
 {
     double        t;
     const double *x = present_vector(s, &t);
-    kd_state     *end = kd_unseen_end(s->search, s->methods->time_old(s->integrator), s->x);
+    kd_state     *end = kd_unseen_end(s->search, kd_integrator_time_old(s->integrator), s->x);
     if (s->dae->methods->pack) { // x has no p, v of its own
         kd_formulation_unpack(s->dae, t, x, end);
     } else {
@@ -683,11 +685,11 @@ static void keep(kd_simulation *s, const kd_step_verdict *verdict)
 // Take the last step back, and tell who listens.
 static kd_status retract(kd_simulation *s, const kd_step_verdict *verdict)
 {
-    const double t = s->methods->time_old(s->integrator), h = s->methods->time(s->integrator) - t;
-    kd_status    status = s->methods->retract(s->integrator, verdict->h);
+    const double t = kd_integrator_time_old(s->integrator), h = kd_integrator_time(s->integrator) - t;
+    kd_status    status = kd_integrator_retract(s->integrator, verdict->h);
     if (status < 0) {
         kd_text(s->message, sizeof s->message, "the step from t = %.9g could not be taken back: %s", t,
-                s->methods->message(s->integrator));
+                kd_integrator_message(s->integrator));
         return status;
     }
     const kd_attempt_report told = {
@@ -708,7 +710,7 @@ static kd_status standing_step(kd_simulation *s, double target)
         if (status < 0) return status;
         if (status > 0) news = status;
         if (kd_simulation_stats(s).accepted == accepted) return news; // some ulp away: no step, the last one was seen
-        double h = s->methods->time(s->integrator) - s->methods->time_old(s->integrator);
+        double h = kd_integrator_time(s->integrator) - kd_integrator_time_old(s->integrator);
         if (tries == 0) least = fmax(LEAST_PART * h, LEAST_OF_TIME * fabs(s->x->t));
         status = judge(s, &verdict);
         if (status < 0) {
@@ -734,7 +736,7 @@ static kd_status step(kd_simulation *s, double t_end)
         if (status >= 0 && s->ranks) status = watch_rank(s, status);
     }
     if (status < 0 || !s->hybrid) return status;
-    bool solved = s->opt.formulation == KD_PSF || (s->dae->methods->complete && is_watched(s));
+    bool solved = s->dae->keeps_acceleration || (s->dae->methods->complete && is_watched(s));
     return instant_failed(s, kd_hybrid_look(s->hybrid, fmin(kd_simulation_step_start(s), s->x->t), solved));
 }
 
@@ -746,7 +748,7 @@ static kd_status pass_instant(kd_simulation *s)
     s->unseen = true;
     s->passed = s->x->t;
     if (is_left(s)) return status; // what happened made functions change their sign
-    bool       smooth = kd_hybrid_is_smooth(s->hybrid) && s->x->t == s->methods->time(s->integrator);
+    bool       smooth = kd_hybrid_is_smooth(s->hybrid) && s->x->t == kd_integrator_time(s->integrator);
     bool       same = same_rows(s);
     kd_restart mode = smooth ? KD_RESTART_SMOOTH : same ? KD_RESTART_SAME_ROWS : KD_RESTART_FRESH;
     kd_status  started = integrator_start(s, mode);
@@ -821,7 +823,7 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
 kd_tolerances kd_simulation_tolerances(const kd_simulation *s)
 {
     if (!s) return (kd_tolerances){0};
-    return kd_integrator_tolerances(&s->opt);
+    return tolerances(&s->opt);
 }
 
 kd_formulation kd_simulation_formulation(const kd_simulation *s)
@@ -844,7 +846,7 @@ const kd_state *kd_simulation_state(const kd_simulation *s)
 double kd_simulation_step_start(const kd_simulation *s)
 {
     if (!s) return 0;
-    return s->methods->time_old(s->integrator);
+    return kd_integrator_time_old(s->integrator);
 }
 
 kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
@@ -916,7 +918,7 @@ kd_verification kd_simulation_verification(const kd_simulation *s)
 kd_stats kd_simulation_stats(const kd_simulation *s)
 {
     if (!s) return (kd_stats){0};
-    kd_stats stats = s->methods->stats(s->integrator);
+    kd_stats stats = kd_integrator_stats(s->integrator);
     stats.accelerations = s->solved;
     return stats;
 }

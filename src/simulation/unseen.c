@@ -31,43 +31,8 @@ struct kd_unseen {
 
 // Nodes of the methods that the solution has weights for; where a method has several tables, those of the one that is
 // used most. All see the end, sdirk does not see the start.
-// clang-format off
-static const double nodes_radau[] = {0.0, 0.15505102572168219, 0.64494897427831781};
-static const double nodes_sdirk[] = {4.0 / 15, 23.0 / 30, 17.0 / 30, 707.0 / 1931};
-static const double nodes_dopri5[] = {0.0, 0.3, 0.8, 8.0 / 9.0};
-static const double nodes_dop853[] = {0.0, 1.0 / 3.0, 0.25, 4.0 / 13.0, 127.0 / 195.0, 0.6, 6.0 / 7.0};
-static const double nodes_ends[] = {0.0};
-static const double nodes_sequence[] = {0.0, 1.0 / 6, 0.25, 1.0 / 3, 0.5, 2.0 / 3, 0.75, 5.0 / 6};
-// clang-format on
-
-static kd_step_seen seen_by(kd_integrator integrator, double rtol, double atol)
-{
-#define NODES(list)                                                                                                    \
-    (kd_step_seen)                                                                                                     \
-    {                                                                                                                  \
-        rtol, atol, (int)(sizeof list / sizeof *list), list, false, 0                                                  \
-    }
-    switch (integrator) {
-    case KD_RADAU:
-        return NODES(nodes_radau);
-    case KD_SDIRK:
-        return NODES(nodes_sdirk);
-    case KD_DOPRI5:
-    case KD_ARKODE:
-    case KD_HALF_EXPLICIT:
-        return NODES(nodes_dopri5);
-    case KD_DOP853:
-        return NODES(nodes_dop853);
-    case KD_EXTRAPOLATION:
-        return NODES(nodes_sequence);
-    default:
-        return NODES(nodes_ends);
-    }
-#undef NODES
-}
-
-kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_integrator integrator,
-                           double rtol, double atol, kd_unseen **unseen)
+kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                           const kd_integrator_info *method, double rtol, double atol, kd_unseen **unseen)
 {
     *unseen = NULL;
     if (!kd_eom_definition(eom)->unseen) return KD_OK;
@@ -75,7 +40,7 @@ kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     if (!self) return KD_ERR_MEMORY;
     self->inputs = *inputs;
     self->nu = kd_eom_dims(eom).nu;
-    self->seen = seen_by(integrator, rtol, atol);
+    self->seen = (kd_step_seen){rtol, atol, method->nnodes, method->nodes, false, 0};
     self->clear_until = -INFINITY;
     for (int k = 0; k < 2; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->nu);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);

@@ -11,8 +11,8 @@ typedef struct kd_unseen kd_unseen;
 
 // The tolerances are those of the integrator, x has the parameters. *unseen is NULL where the equations cannot be
 // searched.
-kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_integrator integrator,
-                           double rtol, double atol, kd_unseen **unseen) KD_NODISCARD;
+kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                           const kd_integrator_info *method, double rtol, double atol, kd_unseen **unseen) KD_NODISCARD;
 void      kd_unseen_destroy(kd_unseen *self); // NULL is fine
 
 void kd_unseen_restart(kd_unseen *self); // the integrator starts again: the end of the last step is forgotten

@@ -15,7 +15,6 @@
 #include "core/text.h"
 #include "point/acceleration.h"
 #include "point/dense_output.h"
-#include "simulation/integrators.h"
 
 static const double GOLDEN = 0.6180339887498949; // (sqrt 5 - 1) / 2
 static const double INSIDE = 0.9;                // part of the step, around its middle, that points come from
@@ -40,20 +39,19 @@ static const double SLOW = 0.5;   // rate of convergence beyond which the correc
 static const double SOLVED = 0.1; // an increment of so few tolerances is small enough
 
 struct kd_verify {
-    kd_arena                   arena;
-    const kd_eom              *eom;
-    kd_inputs                  inputs;
-    kd_dims                    dims;
-    kd_dae                    *dae;
-    const kd_integrator_class *methods;
-    void                      *integrator;
-    kd_acceleration           *acceleration; // forms without right-hand side
-    double                     rtol, atol, allowed;
-    int                        n, np, nv, nr; // of x; where positions, velocities and inner states begin
-    int                        v, r, w, s, lambda, mu, a;
-    bool                       identity; // p' = v
-    bool                       knows_a;  // x has accelerations
-    int                        dense;    // points in a run at least, where accuracy does not limit steps
+    kd_arena         arena;
+    const kd_eom    *eom;
+    kd_inputs        inputs;
+    kd_dims          dims;
+    kd_dae          *dae;
+    kd_integrator   *integrator;
+    kd_acceleration *acceleration; // forms without right-hand side
+    double           rtol, atol, allowed;
+    int              n, np, nv, nr; // of x; where positions, velocities and inner states begin
+    int              v, r, w, s, lambda, mu, a;
+    bool             identity; // p' = v
+    bool             knows_a;  // x has accelerations
+    int              dense;    // points in a run at least, where accuracy does not limit steps
     // the start of the step before
     bool            chained;
     double          t_before;
@@ -83,21 +81,14 @@ struct kd_verify {
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static void take_tolerances(kd_verify *self, const kd_simulation_options *o)
+static void take_tolerances(kd_verify *self, const kd_simulation_options *o, const kd_integrator_info *method)
 {
-    const kd_tolerances taken = kd_integrator_tolerances(o);
-    self->rtol = taken.rtol;
-    self->atol = taken.atol;
+    self->rtol = o->integrator_options.rtol;
+    self->atol = o->integrator_options.atol;
     self->allowed = ALLOWED;
-    if (o->integrator == KD_RADAU) // which is less accurate inside a step than at its end: 0.1 tol^(2/3)
+    if (method->loose_inside) // which is less accurate inside a step than at its end: 0.1 tol^(2/3)
         self->allowed = fmax(ALLOWED, ALLOWED_INSIDE * 0.1 * pow(self->rtol, -1.0 / 3));
 }
-
-// Steps from check to check, by what a check costs beside a step (docs/methods/verify.md)
-static const int period_of[KD_INTEGRATOR_COUNT] = {
-    [KD_RADAU] = 16, [KD_BDF] = 32,   [KD_IDA] = 32,   [KD_CVODE] = 32,        [KD_ARKODE] = 4,
-    [KD_SDIRK] = 16, [KD_DOPRI5] = 4, [KD_DOP853] = 2, [KD_HALF_EXPLICIT] = 4, [KD_EXTRAPOLATION] = 1,
-};
 
 // Where velocities and inner states are in x. State-space forms have their own numbers of them.
 static void find_parts(kd_verify *self)
@@ -133,8 +124,9 @@ static void cut_arrays(kd_verify *self)
 }
 
 kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
-                           const kd_integrator_class *methods, void *integrator, const kd_state *x, kd_verify **verify)
+                           kd_integrator *integrator, const kd_state *x, kd_verify **verify)
 {
+    const kd_integrator_info *method = kd_integrator_about(opt->integrator, &opt->integrator_options);
     *verify = NULL;
     kd_verify *self = kd_alloc(sizeof *self);
     if (!self) return KD_ERR_MEMORY;
@@ -142,19 +134,18 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->inputs = *inputs;
     self->dims = kd_eom_dims(eom);
     self->dae = dae;
-    self->methods = methods;
     self->integrator = integrator;
     const kd_eom_def *def = kd_eom_definition(eom);
     self->identity = !def->kinematics && !def->Z && !dae->methods->pack;
-    self->knows_a = opt->formulation == KD_PSF;
-    self->corrects = methods->refresh && dae->methods->linearize;
+    self->knows_a = dae->keeps_acceleration;
+    self->corrects = method->own_matrices && dae->methods->linearize;
     self->dense = def->unseen && !kd_eom_unsearched(eom, 0) ? 0 : DENSE;
-    self->period = self->pause = period_of[opt->integrator];
+    self->period = self->pause = method->check_period;
     self->idle = true;
     self->t_start = x->t;
     self->span = INFINITY;
     self->doubt = NAN;
-    take_tolerances(self, opt);
+    take_tolerances(self, opt, method);
     find_parts(self);
     cut_arrays(self);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
@@ -197,7 +188,7 @@ void kd_verify_anew(kd_verify *self)
     self->pause = self->period;
     self->idle = true;
     self->doubt = NAN;
-    kd_stats stats = self->methods->stats(self->integrator);
+    kd_stats stats = kd_integrator_stats(self->integrator);
     self->rejected = stats.rejected_error + stats.rejected_newton;
 }
 
@@ -349,7 +340,7 @@ static double correction(kd_verify *self, const kd_step_ends *e, double t)
     }
     dae->h = h_kept;
     dae->gamma = gamma_kept;
-    self->methods->refresh(self->integrator);
+    kd_integrator_refresh(self->integrator);
     return most;
 }
 
@@ -381,7 +372,7 @@ static kd_status dense_motion(kd_verify *self, const kd_step_ends *e, double t)
     const size_t        bytes = (size_t)self->n * sizeof(double);
     memset(self->slope, 0, bytes);
     for (int k = 0; k < 5; k++) {
-        kd_status status = self->methods->dense(self->integrator, t + (k - 2) * step, self->x_mid);
+        kd_status status = kd_integrator_dense(self->integrator, t + (k - 2) * step, self->x_mid);
         if (status < 0) return status;
         if (k == 2) memcpy(self->x, self->x_mid, bytes);
         for (int i = 0; i < self->n; i++) self->slope[i] += weight[k] / step * self->x_mid[i];
@@ -529,7 +520,7 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
 // Where the method has rejected an attempt something happens: this step and the next one are checked.
 static void watch_trouble(kd_verify *self)
 {
-    kd_stats stats = self->methods->stats(self->integrator);
+    kd_stats stats = kd_integrator_stats(self->integrator);
     long     rejected = stats.rejected_error + stats.rejected_newton;
     if (rejected > self->rejected)
         self->troubled = 2;
@@ -565,7 +556,7 @@ kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
     kd_step_ends e;
     kd_status    status = KD_OK;
     *verdict = KD_STANDS;
-    if (!self->methods->ends(self->integrator, &e)) {
+    if (!kd_integrator_ends(self->integrator, &e)) {
         kd_verify_restart(self);
         return KD_OK;
     }
@@ -589,7 +580,7 @@ void kd_verify_keep(kd_verify *self, const kd_step_verdict *verdict)
     self->result.redone--;
     if (self->result.unverified++ == 0) self->result.t_unverified = self->doubt;
     self->doubt = NAN;
-    if (self->methods->ends(self->integrator, &e)) go_on(self, &e, verdict, true);
+    if (kd_integrator_ends(self->integrator, &e)) go_on(self, &e, verdict, true);
 }
 
 const kd_verification *kd_verify_result(const kd_verify *self)

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "simulation/integrators.h"
+#include <kardan/simulation.h>
 
 // What a check says about the last step. The driver takes the step back when h is shorter than it.
 typedef struct kd_step_verdict {
@@ -18,10 +18,9 @@ static const kd_step_verdict KD_STANDS = {INFINITY, 0, NULL};
 // Steps against the equations of motion at points inside
 typedef struct kd_verify kd_verify;
 
-// methods and integrator work on dae; x is the state of the simulation: discrete states and active rows
+// integrator works on dae; x is the state of the simulation: discrete states and active rows
 kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
-                           const kd_integrator_class *methods, void *integrator, const kd_state *x,
-                           kd_verify **verify) KD_NODISCARD;
+                           kd_integrator *integrator, const kd_state *x, kd_verify **verify) KD_NODISCARD;
 void      kd_verify_destroy(kd_verify *self); // NULL is fine
 // A run to t_end begins.
 void kd_verify_run(kd_verify *self, double t_end);

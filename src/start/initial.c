@@ -40,8 +40,11 @@ enum {
 
 kd_initial_options kd_initial_options_default(void)
 {
-    return (kd_initial_options){
-        .compute_multipliers = true, .tolerance = 1e-9, .max_iterations = 50, .require_unique = true};
+    return (kd_initial_options){.compute_multipliers = true,
+                                .tolerance = 1e-9,
+                                .max_iterations = 50,
+                                .require_unique = true,
+                                .cookie = KD_OPTIONS_COOKIE};
 }
 
 // ---- messages -------------------------------------------------------------------------------------------------------

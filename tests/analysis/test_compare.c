@@ -443,7 +443,8 @@ static void words_of_methods(void **state)
     assert_true(kd_compare_method_matches(&esdirk, "ode+esdirk") && kd_compare_method_matches(&esdirk, "ode+sdirk"));
     assert_true(!kd_compare_method_matches(&esdirk, "psf+esdirk") && !kd_compare_method_matches(&esdirk, "od"));
     kd_simulation_options o = kd_compare_method_options(&esdirk);
-    assert_true(o.formulation == KD_ODE && o.integrator == KD_SDIRK && o.sdirk.method == KD_SDIRK_STAGE_ORDER_2);
+    assert_true(o.formulation == KD_ODE && o.integrator == KD_SDIRK &&
+                o.integrator_options.sdirk.method == KD_SDIRK_STAGE_ORDER_2);
     assert_int_equal(o.formulation_options.projection, KD_PROJECT_ALWAYS);
 }
 

@@ -41,7 +41,8 @@ static void unmake(fixture *f)
     kd_model_destroy(f->model);
 }
 
-static void run_to(fixture *f, kd_integrator integrator, kd_formulation formulation, double tolerance, double t_end)
+static void run_to(fixture *f, kd_integrator_kind integrator, kd_formulation formulation, double tolerance,
+                   double t_end)
 {
     char                  message[1000] = "";
     kd_simulation_options opt = kd_simulation_options_default();
@@ -177,10 +178,10 @@ static void energies_add_up(void **state)
 static void all_ways_agree(void **state)
 {
     static const struct {
-        kd_coordinates coordinates;
-        kd_formulation formulation;
-        kd_integrator  integrator;
-        double         tolerance;
+        kd_coordinates     coordinates;
+        kd_formulation     formulation;
+        kd_integrator_kind integrator;
+        double             tolerance;
     } ways[] = {{KD_JOINT, KD_PSF, KD_RADAU, 1e-9},
                 {KD_CARTESIAN, KD_PSF, KD_RADAU, 1e-9},
                 {KD_CARTESIAN, KD_GGL, KD_BDF, 1e-9},

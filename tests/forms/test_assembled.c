@@ -446,27 +446,27 @@ static void psf1_keeps_the_energy(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
-        const double p0[2] = {k ? 1 : 0, k ? 0 : -1}, v0[2] = {k ? 0 : 2.9, 0}, g = 13.75, t_end = 20;
-        double       p[2], y[5], e0 = 0.5 * v0[0] * v0[0] + g * p0[1];
-        kd_eom      *eom;
-        kd_state    *x;
-        kd_radau    *radau;
+        const double   p0[2] = {k ? 1 : 0, k ? 0 : -1}, v0[2] = {k ? 0 : 2.9, 0}, g = 13.75, t_end = 20;
+        double         p[2], y[5], e0 = 0.5 * v0[0] * v0[0] + g * p0[1];
+        kd_eom        *eom;
+        kd_state      *x;
+        kd_integrator *radau;
         assert_int_equal(kd_pendulum_create(g, p0, v0, true, &eom, &x), KD_OK);
         kd_dae *dae = make_dae(eom, NULL, x, KD_PSF1, NULL);
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_radau_create(dae, NULL, &radau, NULL, 0), KD_OK);
-        assert_int_equal(kd_radau_start(radau, 0, y), KD_OK);
-        while (kd_radau_time(radau) < t_end) {
-            assert_int_equal(kd_radau_step(radau, t_end), KD_OK);
-            const double *z = kd_radau_x(radau);
-            kd_pendulum_exact(g, k, v0[0], kd_radau_time(radau), p, NULL, NULL);
+        assert_int_equal(kd_integrator_create(dae, KD_RADAU, NULL, &radau, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(radau, 0, y), KD_OK);
+        while (kd_integrator_time(radau) < t_end) {
+            assert_int_equal(kd_integrator_step(radau, t_end), KD_OK);
+            const double *z = kd_integrator_x(radau);
+            kd_pendulum_exact(g, k, v0[0], kd_integrator_time(radau), p, NULL, NULL);
             assert_true(fabs(0.5 * (z[2] * z[2] + z[3] * z[3]) + g * z[1] - e0) < 1e-13);
             assert_true(fabs(hypot(z[0], z[1]) - 1) < 1e-14);
             assert_true(fabs(z[0] - p[0]) < 1e-4 && fabs(z[1] - p[1]) < 1e-4);
         }
-        kd_stats stats = kd_radau_stats(radau);
+        kd_stats stats = kd_integrator_stats(radau);
         assert_true(stats.rejected_newton < stats.accepted / 10);
-        kd_radau_destroy(radau);
+        kd_integrator_destroy(radau);
         kd_dae_destroy(dae);
         kd_state_destroy(x);
         kd_eom_destroy(eom);
@@ -559,19 +559,19 @@ static void index3_multipliers_have_order_2(void **state)
     kd_pendulum_exact(g, false, v0[0], t_end, NULL, NULL, &lambda);
     assert_int_equal(kd_pendulum_create(g, p0, v0, false, &eom, &x), KD_OK);
     for (int k = 0; k < 2; k++) {
-        kd_dae          *dae = make_dae(eom, NULL, x, KD_INDEX3, NULL);
-        kd_radau        *radau;
-        kd_radau_options opt = kd_radau_options_default();
-        double           y[5];
+        kd_dae               *dae = make_dae(eom, NULL, x, KD_INDEX3, NULL);
+        kd_integrator        *radau;
+        kd_integrator_options opt = kd_integrator_options_default();
+        double                y[5];
         opt.rtol = opt.atol = 0.1; // accepts every step
-        opt.newton_stop = 1e-11;
+        opt.radau.newton_stop = 1e-11;
         opt.h_first = opt.h_max = t_end / (k ? 256 : 128);
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_radau_create(dae, &opt, &radau, NULL, 0), KD_OK);
-        assert_int_equal(kd_radau_start(radau, 0, y), KD_OK);
-        while (kd_radau_time(radau) < t_end) assert_int_equal(kd_radau_step(radau, t_end), KD_OK);
-        error[k] = fabs(kd_radau_x(radau)[4] - lambda);
-        kd_radau_destroy(radau);
+        assert_int_equal(kd_integrator_create(dae, KD_RADAU, &opt, &radau, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(radau, 0, y), KD_OK);
+        while (kd_integrator_time(radau) < t_end) assert_int_equal(kd_integrator_step(radau, t_end), KD_OK);
+        error[k] = fabs(kd_integrator_x(radau)[4] - lambda);
+        kd_integrator_destroy(radau);
         kd_dae_destroy(dae);
     }
     assert_true(error[0] < 1e-4 * lambda);
@@ -743,23 +743,24 @@ static void steps_count_and_do_not_allocate(void **state)
     for (int k = 0; k < 3 * FORMS; k++) {
         kd_formulation_options opt = kd_formulation_options_default();
         opt.constraints = (kd_decomposition)(k / FORMS);
-        kd_dae   *dae = make_dae(eom, &whole_inputs, x, forms[k % FORMS], &opt);
-        kd_radau *radau;
-        double    y[16], out[16];
+        kd_dae        *dae = make_dae(eom, &whole_inputs, x, forms[k % FORMS], &opt);
+        kd_integrator *radau;
+        double         y[16], out[16];
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_radau_create(dae, NULL, &radau, NULL, 0), KD_OK);
-        assert_int_equal(kd_radau_start(radau, 0, y), KD_OK);
+        assert_int_equal(kd_integrator_create(dae, KD_RADAU, NULL, &radau, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(radau, 0, y), KD_OK);
         long before = counter.calls;
         for (int step = 0; step < 5; step++) {
-            assert_int_equal(kd_radau_step(radau, 1), KD_OK);
-            assert_int_equal(kd_radau_dense(radau, 0.5 * (kd_radau_time(radau) + kd_radau_time_old(radau)), out),
-                             KD_OK);
+            assert_int_equal(kd_integrator_step(radau, 1), KD_OK);
+            assert_int_equal(
+                kd_integrator_dense(radau, 0.5 * (kd_integrator_time(radau) + kd_integrator_time_old(radau)), out),
+                KD_OK);
         }
         assert_int_equal(counter.calls, before);
         kd_dae_counters c = dae->methods->counters(dae->impl);
         assert_true(c.residuals >= 5 * 4 && c.jacobians > 0 && c.mass == c.jacobians && c.decompositions > 0);
         assert_true(c.solves > 0 && c.for_differences > 0);
-        kd_radau_destroy(radau);
+        kd_integrator_destroy(radau);
         kd_dae_destroy(dae);
     }
     kd_state_destroy(x);

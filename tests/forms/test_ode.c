@@ -211,30 +211,30 @@ static void explicit_formalism_is_used(void **state)
 static void dense_output_is_accurate(void **state)
 {
     (void)state;
-    const double     p0[2] = {0, -1}, v0[2] = {2.9, 0};
-    kd_eom          *eom;
-    kd_state        *x;
-    kd_radau        *radau;
-    kd_radau_options opt = kd_radau_options_default();
-    char             message[100];
-    double           y[4], inside[4], exact[4], most = 0, most_inside = 0;
+    const double          p0[2] = {0, -1}, v0[2] = {2.9, 0};
+    kd_eom               *eom;
+    kd_state             *x;
+    kd_integrator        *radau;
+    kd_integrator_options opt = kd_integrator_options_default();
+    char                  message[100];
+    double                y[4], inside[4], exact[4], most = 0, most_inside = 0;
     opt.rtol = opt.atol = 1e-7;
     assert_int_equal(kd_pendulum_create(13.75, p0, v0, false, &eom, &x), KD_OK);
     kd_dae *dae = make_dae(eom, NULL, x, KD_ODE, NULL);
     kd_formulation_pack(dae, x, y);
-    assert_int_equal(kd_radau_create(dae, &opt, &radau, message, sizeof message), KD_OK);
-    assert_int_equal(kd_radau_start(radau, 0, y), KD_OK);
-    while (kd_radau_time(radau) < 3) {
-        assert_int_equal(kd_radau_step(radau, 3), KD_OK);
-        double t1 = kd_radau_time(radau), t = 0.6 * t1 + 0.4 * kd_radau_time_old(radau);
+    assert_int_equal(kd_integrator_create(dae, KD_RADAU, &opt, &radau, message, sizeof message), KD_OK);
+    assert_int_equal(kd_integrator_start(radau, 0, y), KD_OK);
+    while (kd_integrator_time(radau) < 3) {
+        assert_int_equal(kd_integrator_step(radau, 3), KD_OK);
+        double t1 = kd_integrator_time(radau), t = 0.6 * t1 + 0.4 * kd_integrator_time_old(radau);
         kd_pendulum_exact(13.75, false, 2.9, t1, exact, exact + 2, NULL);
-        for (int i = 0; i < 4; i++) most = fmax(most, fabs(kd_radau_x(radau)[i] - exact[i]));
-        assert_int_equal(kd_radau_dense(radau, t, inside), KD_OK);
+        for (int i = 0; i < 4; i++) most = fmax(most, fabs(kd_integrator_x(radau)[i] - exact[i]));
+        assert_int_equal(kd_integrator_dense(radau, t, inside), KD_OK);
         kd_pendulum_exact(13.75, false, 2.9, t, exact, exact + 2, NULL);
         for (int i = 0; i < 4; i++) most_inside = fmax(most_inside, fabs(inside[i] - exact[i]));
     }
     assert_true(most_inside < 3 * most + 1e-9);
-    kd_radau_destroy(radau);
+    kd_integrator_destroy(radau);
     kd_dae_destroy(dae);
     kd_state_destroy(x);
     kd_eom_destroy(eom);

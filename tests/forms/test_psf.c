@@ -302,7 +302,7 @@ static void all_options_reach_the_references(void **state)
             if (choice == 3) opt.formulation_options.differential_qr = true;
             if (choice == 4) opt.formulation_options.selectors_each_step = true;
             if (choice == 5) opt.formulation_options.control_multipliers = true;
-            if (choice == 6) opt.radau.reference = 2;
+            if (choice == 6) opt.integrator_options.radau.reference = 2;
             double   p, v;
             kd_stats stats;
             example_error(names[k], &opt, &p, &v, &stats);
@@ -366,10 +366,10 @@ static void pendulum_counts(void **state)
 static kd_simulation_options fixed_step(double h)
 {
     kd_simulation_options opt = with_tolerance(1);
-    opt.radau.h_first = opt.radau.h_max = h;
-    opt.radau.newton_stop = 1e-13; // the Newton error must stay below that of the method
-    opt.radau.max_newton = 50;
-    opt.radau.theta = -1;
+    opt.integrator_options.h_first = opt.integrator_options.h_max = h;
+    opt.integrator_options.radau.newton_stop = 1e-13; // the Newton error must stay below that of the method
+    opt.integrator_options.radau.max_newton = 50;
+    opt.integrator_options.radau.theta = -1;
     return opt;
 }
 
@@ -409,19 +409,19 @@ static void dense_output_order(void **state)
         assert_int_equal(kd_pendulum_create(13.75, (double[]){0, -1}, (double[]){2.8, 0}, false, &eom, &x), KD_OK);
         kd_simulation_options opt = fixed_step(k == 0 ? 0.08 : 0.04);
         kd_dae               *dae;
-        kd_radau             *radau;
+        kd_integrator        *radau;
         double                vector[8], y[8];
         assert_int_equal(kd_formulation_create(eom, NULL, x, KD_PSF, NULL, &dae, NULL, 0), KD_OK);
-        opt.radau.rtol = opt.radau.atol = 1;
-        assert_int_equal(kd_radau_create(dae, &opt.radau, &radau, NULL, 0), KD_OK);
+        opt.integrator_options.rtol = opt.integrator_options.atol = 1;
+        assert_int_equal(kd_integrator_create(dae, KD_RADAU, &opt.integrator_options, &radau, NULL, 0), KD_OK);
         kd_formulation_pack(dae, x, vector);
-        assert_int_equal(kd_radau_start(radau, 0, vector), KD_OK);
+        assert_int_equal(kd_integrator_start(radau, 0, vector), KD_OK);
         kd_state *at = make_state(eom);
-        for (int i = 0; kd_radau_time(radau) < 5;) {
-            assert_int_equal(kd_radau_step(radau, 5), KD_OK);
-            for (; i < TIMES && times[i] <= kd_radau_time(radau); i++) {
+        for (int i = 0; kd_integrator_time(radau) < 5;) {
+            assert_int_equal(kd_integrator_step(radau, 5), KD_OK);
+            for (; i < TIMES && times[i] <= kd_integrator_time(radau); i++) {
                 double p[2], v[2], lambda;
-                assert_int_equal(kd_radau_dense(radau, times[i], y), KD_OK);
+                assert_int_equal(kd_integrator_dense(radau, times[i], y), KD_OK);
                 kd_pendulum_exact(13.75, false, 2.8, times[i], p, v, &lambda);
                 worst[k][0] = fmax(worst[k][0], relative_error(2, y, p, 1));
                 worst[k][1] = fmax(worst[k][1], relative_error(2, y + 2, v, 3));
@@ -433,7 +433,7 @@ static void dense_output_order(void **state)
             }
         }
         kd_state_destroy(at);
-        kd_radau_destroy(radau);
+        kd_integrator_destroy(radau);
         kd_dae_destroy(dae);
         kd_state_destroy(x);
         kd_eom_destroy(eom);
@@ -845,7 +845,7 @@ static void change_of_rank(void **state)
         kd_state             *x = make_state(eom);
         kd_simulation_options opt = with_tolerance(1e-8);
         opt.formulation_options.constraints = (kd_decomposition)k;
-        opt.radau.theta = -1; // look at the constraints in every step
+        opt.integrator_options.radau.theta = -1; // look at the constraints in every step
         x->p[0] = 1;
         x->v[0] = -1;
         kd_status status = kd_simulate(eom, NULL, &opt, x, 40, NULL, message, sizeof message);
@@ -898,9 +898,9 @@ static void kept_matrices(void **state)
         kd_simulation_options opt = with_tolerance(1e-8);
         double                p, v;
         kd_stats              fresh, kept;
-        opt.radau.theta = -1;
+        opt.integrator_options.radau.theta = -1;
         example_error(names[k], &opt, &p, &v, &fresh);
-        opt.radau.theta = 0.05;
+        opt.integrator_options.radau.theta = 0.05;
         example_error(names[k], &opt, &p, &v, &kept);
         assert_true(p < 3e-7);
         assert_true((double)kept.jacobians / (double)kept.accepted <

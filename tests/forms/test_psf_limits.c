@@ -220,8 +220,8 @@ static void selectors_in_every_step(void **state)
             assert_int_equal(kd_pendulum_create(13.75, (double[]){0, -1}, (double[]){2.8, 0}, false, &eom, &x), KD_OK);
             kd_simulation_options opt = with_tolerance(1e-7);
             opt.formulation_options.selectors_each_step = each;
-            if (k == 1) opt.radau.theta = 0.1;
-            if (k == 2) opt.radau.reference = 2;
+            if (k == 1) opt.integrator_options.radau.theta = 0.1;
+            if (k == 2) opt.integrator_options.radau.reference = 2;
             assert_int_equal(kd_simulate(eom, NULL, &opt, x, 3, &stats, NULL, 0), KD_OK);
             kd_pendulum_exact(13.75, false, 2.8, 3, p, NULL, NULL);
             assert_true(fabs(x->p[0] - p[0]) < 1e-5 && fabs(x->p[1] - p[1]) < 1e-5);
@@ -402,8 +402,8 @@ static void rank_lost_at_the_end_of_a_step(void **state)
         kd_state             *x = make_state(eom);
         kd_simulation_options opt = with_tolerance(1e-8);
         opt.formulation_options.constraints = (kd_decomposition)(k % 3);
-        opt.radau.theta = -1; // fresh matrices at the end of every step
-        if (k >= 3) opt.radau.h_first = 1;
+        opt.integrator_options.radau.theta = -1; // fresh matrices at the end of every step
+        if (k >= 3) opt.integrator_options.h_first = 1;
         x->p[0] = -1;
         x->v[0] = 1;
         kd_status status = kd_simulate(eom, NULL, &opt, x, 1, &stats, message, sizeof message);

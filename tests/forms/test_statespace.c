@@ -432,7 +432,7 @@ static kd_eval keep_worst(const kd_state *x, bool at_time, void *context)
 }
 
 static kd_stats run(const mechanism *m, kd_formulation form, kd_parametrisation parametrisation,
-                    kd_integrator integrator, double tolerance, double t_end, kd_state **x)
+                    kd_integrator_kind integrator, double tolerance, double t_end, kd_state **x)
 {
     char                  message[800] = "";
     double                times[40];
@@ -482,12 +482,12 @@ static void full_turns_are_those_of_psf_and_ggl(void **state)
 static void all_integrators_follow(void **state)
 {
     (void)state;
-    const kd_integrator all[] = {KD_RADAU, KD_BDF, KD_IDA, KD_CVODE, KD_ARKODE};
-    kd_state           *x, *exact;
+    const kd_integrator_kind all[] = {KD_RADAU, KD_BDF, KD_IDA, KD_CVODE, KD_ARKODE};
+    kd_state                *x, *exact;
     run(&four_bar, KD_PSF, KD_PARAMETRISATION_PARTITION, KD_RADAU, 1e-11, 4, &exact);
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        if (all[k] == KD_IDA && !kd_ida_available()) continue;
-        if (all[k] > KD_IDA && !kd_cvode_available()) continue;
+        if (all[k] == KD_IDA && !kd_integrator_about(KD_IDA, NULL)->available) continue;
+        if (all[k] > KD_IDA && !kd_integrator_about(KD_CVODE, NULL)->available) continue;
         kd_stats stats = run(&four_bar, KD_STATESPACE, KD_PARAMETRISATION_PARTITION, all[k], 1e-8, 4, &x);
         assert_true(stats.selectors > 3);
         assert_true(worst_residual < 1e-10);
@@ -503,7 +503,7 @@ static void all_integrators_follow(void **state)
 static void order_is_kept_across_changes(void **state)
 {
     (void)state;
-    if (!kd_arkode_available()) skip();
+    if (!kd_integrator_about(KD_ARKODE, NULL)->available) skip();
     kd_state *x, *exact;
     double    error[2];
     run(&four_bar, KD_PSF, KD_PARAMETRISATION_PARTITION, KD_RADAU, 1e-12, 4, &exact);
@@ -514,8 +514,8 @@ static void order_is_kept_across_changes(void **state)
         kd_simulation_options opt = kd_simulation_options_default();
         opt.formulation = KD_STATESPACE;
         opt.integrator = KD_ARKODE;
-        opt.arkode.order = 4;
-        opt.arkode.h_fixed = k ? 0.0025 : 0.005;
+        opt.integrator_options.arkode.order = 4;
+        opt.integrator_options.h_fixed = k ? 0.0025 : 0.005;
         kd_status status = kd_simulate(eom, NULL, &opt, x, 4, &stats, message, sizeof message);
         if (status < 0) fail_msg("%s", message);
         assert_true(stats.selectors > 3);
@@ -558,8 +558,8 @@ static bdf_result run_bdf(const mechanism *m, bdf_run how, double t_end)
     bdf_result             found = {0};
     kd_state              *x, *exact;
     kd_formulation_options opt = kd_formulation_options_default();
-    kd_bdf_options         o = kd_bdf_options_default();
-    kd_bdf                *b;
+    kd_integrator_options  o = kd_integrator_options_default();
+    kd_integrator         *b;
     double                 vector[20];
     run(m, KD_PSF, KD_PARAMETRISATION_PARTITION, KD_RADAU, 1e-12, t_end, &exact);
     kd_eom *eom = make_mechanism(m, &x);
@@ -572,21 +572,21 @@ static bdf_result run_bdf(const mechanism *m, bdf_run how, double t_end)
     dae->methods = &methods;
     o.rtol = o.atol = how.tolerance;
     o.h_fixed = how.h_fixed;
-    o.order_fixed = how.order_fixed;
-    if (how.h_fixed > 0) o.newton_stop = 1e-6;
+    o.bdf.order_fixed = how.order_fixed;
+    if (how.h_fixed > 0) o.bdf.newton_stop = 1e-6;
     assert_true(dae->n <= 20);
     kd_formulation_pack(dae, x, vector);
-    assert_int_equal(kd_bdf_create(dae, &o, &b, NULL, 0), KD_OK);
-    assert_int_equal(kd_bdf_start(b, 0, vector, false), KD_OK);
-    while (kd_bdf_time(b) < t_end) {
+    assert_int_equal(kd_integrator_create(dae, KD_BDF, &o, &b, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(b, 0, vector), KD_OK);
+    while (kd_integrator_time(b) < t_end) {
         recalls_left = 3;
-        if (kd_bdf_step(b, t_end) < 0) fail_msg("%s", kd_bdf_message(b));
-        found.stats = kd_bdf_stats(b);
+        if (kd_integrator_step(b, t_end) < 0) fail_msg("%s", kd_integrator_message(b));
+        found.stats = kd_integrator_stats(b);
         found.low += found.stats.accepted > 10 && found.stats.order_last < 3;
     }
-    kd_formulation_unpack(dae, t_end, kd_bdf_x(b), x);
+    kd_formulation_unpack(dae, t_end, kd_integrator_x(b), x);
     for (int i = 0; i < 8; i++) found.error = fmax(found.error, fabs(x->p[i] - exact->p[i]));
-    kd_bdf_destroy(b);
+    kd_integrator_destroy(b);
     kd_dae_destroy(dae);
     kd_state_destroy(x);
     kd_state_destroy(exact);
@@ -721,7 +721,7 @@ static const char *driven_name(kd_kind kind, int i, void *context)
 static void lock_up_is_told(void **state)
 {
     (void)state;
-    const kd_integrator all[] = {KD_RADAU, KD_BDF};
+    const kd_integrator_kind all[] = {KD_RADAU, KD_BDF};
     for (int k = 0; k < 2; k++) {
         char       message[800] = "";
         kd_eom_def def = kd_eom_def_default();

@@ -11,7 +11,7 @@
 #include "eom/systems.h"
 #include "point/acceleration.h"
 #include <kardan/formulation.h>
-#include <kardan/radau.h>
+#include <kardan/integrator.h>
 #include <stdlib.h>
 
 UNUSED static kd_eval whole_M(const kd_point *x, void *context, double *M)
@@ -172,24 +172,24 @@ UNUSED static kd_dae *make_dae(const kd_eom *eom, const kd_inputs *inputs, const
 // Integrate x to t_end by Radau. Statistics and the lengths of the last two steps may be NULL.
 UNUSED static void integrate_all(kd_dae *dae, double tolerance, double t_end, kd_state *x, kd_stats *stats, double *h)
 {
-    char             message[256];
-    kd_radau        *radau;
-    kd_radau_options opt = kd_radau_options_default();
-    double          *vector = calloc((size_t)dae->n, sizeof *vector), last[2] = {0};
+    char                  message[256];
+    kd_integrator        *radau;
+    kd_integrator_options opt = kd_integrator_options_default();
+    double               *vector = calloc((size_t)dae->n, sizeof *vector), last[2] = {0};
     opt.rtol = opt.atol = tolerance;
     kd_formulation_pack(dae, x, vector);
-    assert_int_equal(kd_radau_create(dae, &opt, &radau, message, sizeof message), KD_OK);
-    kd_status status = kd_radau_start(radau, x->t, vector);
-    while (status >= 0 && kd_radau_time(radau) < t_end) {
-        status = kd_radau_step(radau, t_end);
+    assert_int_equal(kd_integrator_create(dae, KD_RADAU, &opt, &radau, message, sizeof message), KD_OK);
+    kd_status status = kd_integrator_start(radau, x->t, vector);
+    while (status >= 0 && kd_integrator_time(radau) < t_end) {
+        status = kd_integrator_step(radau, t_end);
         last[0] = last[1];
-        last[1] = kd_radau_time(radau) - kd_radau_time_old(radau);
+        last[1] = kd_integrator_time(radau) - kd_integrator_time_old(radau);
     }
-    if (status < 0) fail_msg("%s: %s", dae->methods->name, kd_radau_message(radau));
-    kd_formulation_unpack(dae, t_end, kd_radau_x(radau), x);
-    if (stats) *stats = kd_radau_stats(radau);
+    if (status < 0) fail_msg("%s: %s", dae->methods->name, kd_integrator_message(radau));
+    kd_formulation_unpack(dae, t_end, kd_integrator_x(radau), x);
+    if (stats) *stats = kd_integrator_stats(radau);
     if (h) memcpy(h, last, sizeof last);
-    kd_radau_destroy(radau);
+    kd_integrator_destroy(radau);
     free(vector);
 }
 

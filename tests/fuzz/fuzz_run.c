@@ -18,7 +18,7 @@ static void simulate(const kd_system *s, kd_state *x)
     char                  message[2000] = "";
     kd_simulation        *run = NULL;
     kd_simulation_options opt = kd_simulation_options_default();
-    opt.radau.max_steps = opt.bdf.max_steps = opt.explicit_rk.max_steps = opt.sdirk.max_steps = STEPS;
+    opt.integrator_options.max_steps = STEPS;
     kd_status status =
         kd_simulation_create(kd_system_eom(s), kd_system_inputs(s), &opt, x, &run, message, sizeof message);
     if (status >= 0) {

@@ -3,20 +3,20 @@
 #include "forms/whole.h"
 #include "pendulum.h"
 #include "systems/systems.h"
-#include <kardan/arkode.h>
+#include <kardan/integrator.h>
 
 #define GRAVITY 13.75
 #define SPEED 2.9
 
 typedef struct fixture {
-    kd_eom    *eom;
-    kd_state  *x;
-    kd_dae    *dae;
-    kd_arkode *arkode;
-    double     y[8];
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_dae        *dae;
+    kd_integrator *arkode;
+    double         y[8];
 } fixture;
 
-static fixture make_fixture(const kd_arkode_options *opt, kd_projection projection)
+static fixture make_fixture(const kd_integrator_options *opt, kd_projection projection)
 {
     const double           p0[2] = {0, -1}, v0[2] = {SPEED, 0};
     fixture                f = {0};
@@ -26,13 +26,13 @@ static fixture make_fixture(const kd_arkode_options *opt, kd_projection projecti
     assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &f.eom, &f.x), KD_OK);
     f.dae = make_dae(f.eom, NULL, f.x, KD_ODE, &form);
     kd_formulation_pack(f.dae, f.x, f.y);
-    if (kd_arkode_create(f.dae, opt, &f.arkode, message, sizeof message) < 0) fail_msg("%s", message);
+    if (kd_integrator_create(f.dae, KD_ARKODE, opt, &f.arkode, message, sizeof message) < 0) fail_msg("%s", message);
     return f;
 }
 
 static void drop_fixture(fixture *f)
 {
-    kd_arkode_destroy(f->arkode);
+    kd_integrator_destroy(f->arkode);
     kd_dae_destroy(f->dae);
     kd_state_destroy(f->x);
     kd_eom_destroy(f->eom);
@@ -40,8 +40,8 @@ static void drop_fixture(fixture *f)
 
 static void run(fixture *f, double t_end)
 {
-    while (kd_arkode_time(f->arkode) < t_end)
-        if (kd_arkode_step(f->arkode, t_end) != KD_OK) fail_msg("%s", kd_arkode_message(f->arkode));
+    while (kd_integrator_time(f->arkode) < t_end)
+        if (kd_integrator_step(f->arkode, t_end) != KD_OK) fail_msg("%s", kd_integrator_message(f->arkode));
 }
 
 // |g|, |gI| of the pendulum
@@ -54,7 +54,7 @@ static double error_at(const fixture *f, double t)
 {
     double exact[4], most = 0;
     kd_pendulum_exact(GRAVITY, false, SPEED, t, exact, exact + 2, NULL);
-    for (int i = 0; i < 4; i++) most = fmax(most, fabs(kd_arkode_x(f->arkode)[i] - exact[i]));
+    for (int i = 0; i < 4; i++) most = fmax(most, fabs(kd_integrator_x(f->arkode)[i] - exact[i]));
     return most;
 }
 
@@ -67,21 +67,21 @@ static void pendulum_moves_exactly(void **state)
     kd_pendulum_exact(GRAVITY, false, SPEED, 2, exact, exact + 2, exact + 4);
     for (int kind = 0; kind < 3; kind++) {
         for (int projected = 0; projected < 2; projected++) {
-            kd_arkode_options opt = kd_arkode_options_default();
+            kd_integrator_options opt = kd_integrator_options_default();
             opt.rtol = opt.atol = 1e-9;
-            opt.method = kind == 0 ? KD_ARKODE_ERK : KD_ARKODE_DIRK;
-            opt.own_linear_algebra = kind == 2;
+            opt.arkode.method = kind == 0 ? KD_ARKODE_ERK : KD_ARKODE_DIRK;
+            opt.arkode.own_linear_algebra = kind == 2;
 
             fixture f = make_fixture(&opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
-            assert_int_equal(kd_arkode_start(f.arkode, 0, f.y), KD_OK);
+            assert_int_equal(kd_integrator_start(f.arkode, 0, f.y), KD_OK);
             run(&f, 2);
-            assert_close(kd_arkode_time(f.arkode), 2, 0);
+            assert_close(kd_integrator_time(f.arkode), 2, 0);
             assert_true(error_at(&f, 2) < 2e-6);
-            if (projected) assert_true(violation(kd_arkode_x(f.arkode)) < 1e-13);
-            if (!projected) assert_true(violation(kd_arkode_x(f.arkode)) > 1e-13);
-            kd_formulation_unpack(f.dae, 2, kd_arkode_x(f.arkode), f.x);
+            if (projected) assert_true(violation(kd_integrator_x(f.arkode)) < 1e-13);
+            if (!projected) assert_true(violation(kd_integrator_x(f.arkode)) > 1e-13);
+            kd_formulation_unpack(f.dae, 2, kd_integrator_x(f.arkode), f.x);
             assert_close(f.x->lambda[0], exact[4], 1e-4);
-            kd_stats stats = kd_arkode_stats(f.arkode);
+            kd_stats stats = kd_integrator_stats(f.arkode);
             assert_true(stats.accepted > 20 && stats.steps >= stats.accepted && stats.residuals > stats.accepted);
             assert_int_equal(stats.jacobians > 0, kind > 0);
             assert_int_equal(stats.for_differences > 0, kind == 1);
@@ -97,14 +97,14 @@ static void pendulum_moves_exactly(void **state)
 
 static double fixed_step_error(kd_arkode_method method, int order, bool projected, double h)
 {
-    kd_arkode_options opt = kd_arkode_options_default();
-    opt.method = method;
-    opt.order = order;
+    kd_integrator_options opt = kd_integrator_options_default();
+    opt.arkode.method = method;
+    opt.arkode.order = order;
     opt.h_fixed = h;
     opt.rtol = opt.atol = 1e-11; // of Newton's method
-    opt.own_linear_algebra = true;
+    opt.arkode.own_linear_algebra = true;
     fixture f = make_fixture(&opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
-    assert_int_equal(kd_arkode_start(f.arkode, 0, f.y), KD_OK);
+    assert_int_equal(kd_integrator_start(f.arkode, 0, f.y), KD_OK);
     run(&f, 1.5);
     double error = error_at(&f, 1.5);
     drop_fixture(&f);
@@ -137,7 +137,7 @@ static void orders_are_measured_with_and_without_projection(void **state)
 static void bound_projects_now_and_then(void **state)
 {
     (void)state;
-    kd_arkode_options opt = kd_arkode_options_default();
+    kd_integrator_options opt = kd_integrator_options_default();
     opt.rtol = opt.atol = 1e-6;
     const double           p0[2] = {0, -1}, v0[2] = {SPEED, 0};
     kd_formulation_options form = kd_formulation_options_default();
@@ -147,13 +147,13 @@ static void bound_projects_now_and_then(void **state)
     assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &f.eom, &f.x), KD_OK);
     f.dae = make_dae(f.eom, NULL, f.x, KD_ODE, &form);
     kd_formulation_pack(f.dae, f.x, f.y);
-    assert_int_equal(kd_arkode_create(f.dae, &opt, &f.arkode, NULL, 0), KD_OK);
-    assert_int_equal(kd_arkode_start(f.arkode, 0, f.y), KD_OK);
-    while (kd_arkode_time(f.arkode) < 10) {
-        assert_int_equal(kd_arkode_step(f.arkode, 10), KD_OK);
-        assert_true(violation(kd_arkode_x(f.arkode)) <= 5e-7);
+    assert_int_equal(kd_integrator_create(f.dae, KD_ARKODE, &opt, &f.arkode, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(f.arkode, 0, f.y), KD_OK);
+    while (kd_integrator_time(f.arkode) < 10) {
+        assert_int_equal(kd_integrator_step(f.arkode, 10), KD_OK);
+        assert_true(violation(kd_integrator_x(f.arkode)) <= 5e-7);
     }
-    kd_stats stats = kd_arkode_stats(f.arkode);
+    kd_stats stats = kd_integrator_stats(f.arkode);
     assert_true(stats.projections > 2 && stats.projections < stats.accepted * 3 / 4);
     drop_fixture(&f);
 }
@@ -164,23 +164,23 @@ static void dense_output_is_close(void **state)
 {
     (void)state;
     for (int projected = 0; projected < 2; projected++) {
-        kd_arkode_options opt = kd_arkode_options_default();
+        kd_integrator_options opt = kd_integrator_options_default();
         opt.rtol = opt.atol = 1e-8;
         fixture f = make_fixture(&opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
-        assert_int_equal(kd_arkode_start(f.arkode, 0, f.y), KD_OK);
+        assert_int_equal(kd_integrator_start(f.arkode, 0, f.y), KD_OK);
         for (int k = 0; k < 60; k++) {
             double y[8], exact[4];
-            assert_int_equal(kd_arkode_step(f.arkode, 5), KD_OK);
-            double t0 = kd_arkode_time_old(f.arkode), t1 = kd_arkode_time(f.arkode), t = t0 + 0.3 * (t1 - t0);
+            assert_int_equal(kd_integrator_step(f.arkode, 5), KD_OK);
+            double t0 = kd_integrator_time_old(f.arkode), t1 = kd_integrator_time(f.arkode), t = t0 + 0.3 * (t1 - t0);
             assert_true(t1 > t0);
-            assert_int_equal(kd_arkode_dense(f.arkode, t, y), KD_OK);
+            assert_int_equal(kd_integrator_dense(f.arkode, t, y), KD_OK);
             kd_pendulum_exact(GRAVITY, false, SPEED, t, exact, exact + 2, NULL);
             for (int i = 0; i < 4; i++) assert_close(y[i], exact[i], 1e-5);
             if (projected) assert_true(violation(y) < 1e-13);
-            assert_int_equal(kd_arkode_dense(f.arkode, t1, y), KD_OK);
-            assert_memory_equal(y, kd_arkode_x(f.arkode), (size_t)f.dae->n * sizeof(double));
-            assert_int_equal(kd_arkode_dense(f.arkode, t1 + 1, y), KD_ERR_TIME);
-            assert_int_equal(kd_arkode_dense(f.arkode, t0 - 1e-3, y), KD_ERR_TIME);
+            assert_int_equal(kd_integrator_dense(f.arkode, t1, y), KD_OK);
+            assert_memory_equal(y, kd_integrator_x(f.arkode), (size_t)f.dae->n * sizeof(double));
+            assert_int_equal(kd_integrator_dense(f.arkode, t1 + 1, y), KD_ERR_TIME);
+            assert_int_equal(kd_integrator_dense(f.arkode, t0 - 1e-3, y), KD_ERR_TIME);
         }
         drop_fixture(&f);
     }
@@ -193,10 +193,10 @@ static void systems_move_as_known(void **state)
     for (int k = 0; k < KD_TEST_SYSTEM_COUNT; k++) {
         const kd_test_system  *system = &kd_test_systems[k];
         kd_formulation_options form = kd_formulation_options_default();
-        kd_arkode_options      opt = kd_arkode_options_default();
+        kd_integrator_options  opt = kd_integrator_options_default();
         kd_eom                *eom;
         kd_state              *x, *exact;
-        kd_arkode             *arkode;
+        kd_integrator         *arkode;
         double                 y[100];
         if (system->redundant) form.constraints = KD_DECOMPOSE_SVD;
         form.projection = KD_PROJECT_ALWAYS;
@@ -207,18 +207,19 @@ static void systems_move_as_known(void **state)
         kd_dims d = kd_eom_dims(eom);
         assert_true(dae->n <= 100);
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_arkode_create(dae, &opt, &arkode, NULL, 0), KD_OK);
-        assert_int_equal(kd_arkode_start(arkode, 0, y), KD_OK);
-        while (kd_arkode_time(arkode) < system->t_end)
-            if (kd_arkode_step(arkode, system->t_end) < 0) fail_msg("%s: %s", system->name, kd_arkode_message(arkode));
-        kd_formulation_unpack(dae, system->t_end, kd_arkode_x(arkode), x);
+        assert_int_equal(kd_integrator_create(dae, KD_ARKODE, &opt, &arkode, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(arkode, 0, y), KD_OK);
+        while (kd_integrator_time(arkode) < system->t_end)
+            if (kd_integrator_step(arkode, system->t_end) < 0)
+                fail_msg("%s: %s", system->name, kd_integrator_message(arkode));
+        kd_formulation_unpack(dae, system->t_end, kd_integrator_x(arkode), x);
         system->solution(system->t_end, exact);
         for (int i = 0; i < d.np + d.nv + d.nr + d.nw + d.ns; i++)
             if (fabs(x->p[i] - exact->p[i]) > 1e-3 * fmax(1, fabs(exact->p[i])))
                 fail_msg("%s: component %d is %.12g, not %.12g", system->name, i, x->p[i], exact->p[i]);
         if (d.nq == 1)
             assert_close(x->p[3] * x->p[3] + x->p[4] * x->p[4] + x->p[5] * x->p[5] + x->p[6] * x->p[6], 1, 1e-14);
-        kd_arkode_destroy(arkode);
+        kd_integrator_destroy(arkode);
         kd_dae_destroy(dae);
         kd_state_destroy(exact);
         kd_state_destroy(x);
@@ -232,18 +233,18 @@ static void restart_repeats(void **state)
     (void)state;
     fixture f = make_fixture(NULL, KD_PROJECT_NEVER);
     double  first[4];
-    assert_int_equal(kd_arkode_step(f.arkode, 1), KD_ERR_STAGE);
-    assert_int_equal(kd_arkode_start(f.arkode, 0, f.y), KD_OK);
+    assert_int_equal(kd_integrator_step(f.arkode, 1), KD_ERR_STAGE);
+    assert_int_equal(kd_integrator_start(f.arkode, 0, f.y), KD_OK);
     run(&f, 0.5);
-    memcpy(first, kd_arkode_x(f.arkode), sizeof first);
-    long steps = kd_arkode_stats(f.arkode).accepted;
-    assert_int_equal(kd_arkode_start(f.arkode, 0, f.y), KD_OK);
-    assert_close(kd_arkode_time(f.arkode), 0, 0);
+    memcpy(first, kd_integrator_x(f.arkode), sizeof first);
+    long steps = kd_integrator_stats(f.arkode).accepted;
+    assert_int_equal(kd_integrator_start(f.arkode, 0, f.y), KD_OK);
+    assert_close(kd_integrator_time(f.arkode), 0, 0);
     run(&f, 0.5);
-    assert_memory_equal(kd_arkode_x(f.arkode), first, sizeof first);
-    assert_int_equal(kd_arkode_stats(f.arkode).accepted, 2 * steps);
-    assert_int_equal(kd_arkode_step(f.arkode, 0.4), KD_ERR_TIME);
-    assert_int_equal(kd_arkode_step(f.arkode, 0.5), KD_OK); // nothing to do
+    assert_memory_equal(kd_integrator_x(f.arkode), first, sizeof first);
+    assert_int_equal(kd_integrator_stats(f.arkode).accepted, 2 * steps);
+    assert_int_equal(kd_integrator_step(f.arkode, 0.4), KD_ERR_TIME);
+    assert_int_equal(kd_integrator_step(f.arkode, 0.5), KD_OK); // nothing to do
     drop_fixture(&f);
 }
 
@@ -253,16 +254,16 @@ static void tables_and_extrapolated_stages(void **state)
     (void)state;
     long evaluations[2];
     for (int k = 0; k < 2; k++) {
-        kd_arkode_options opt = kd_arkode_options_default();
-        opt.method = KD_ARKODE_DIRK;
-        opt.table = "ARKODE_ARK437L2SA_DIRK_7_3_4";
-        opt.own_linear_algebra = true;
-        opt.extrapolate = k == 1;
+        kd_integrator_options opt = kd_integrator_options_default();
+        opt.arkode.method = KD_ARKODE_DIRK;
+        opt.arkode.table = "ARKODE_ARK437L2SA_DIRK_7_3_4";
+        opt.arkode.own_linear_algebra = true;
+        opt.arkode.extrapolate = k == 1;
         opt.rtol = opt.atol = 1e-8;
         fixture f = make_fixture(&opt, KD_PROJECT_NEVER);
-        assert_int_equal(kd_arkode_start(f.arkode, 0, f.y), KD_OK);
+        assert_int_equal(kd_integrator_start(f.arkode, 0, f.y), KD_OK);
         run(&f, 1.5);
-        kd_stats s = kd_arkode_stats(f.arkode);
+        kd_stats s = kd_integrator_stats(f.arkode);
         assert_int_equal(s.order_last, 4);
         assert_true(error_at(&f, 1.5) < 1e-5);
         evaluations[k] = s.residuals;
@@ -275,38 +276,39 @@ static void tables_and_extrapolated_stages(void **state)
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
-    fixture           f = make_fixture(NULL, KD_PROJECT_NEVER);
-    kd_arkode_options opt = kd_arkode_options_default();
-    kd_arkode        *arkode;
-    char              message[200];
+    fixture               f = make_fixture(NULL, KD_PROJECT_NEVER);
+    kd_integrator_options opt = kd_integrator_options_default();
+    kd_integrator        *arkode;
+    char                  message[200];
     opt.rtol = 0;
-    assert_int_equal(kd_arkode_create(f.dae, &opt, &arkode, message, sizeof message), KD_ERR_TOLERANCE);
-    opt = kd_arkode_options_default();
+    assert_int_equal(kd_integrator_create(f.dae, KD_ARKODE, &opt, &arkode, message, sizeof message), KD_ERR_TOLERANCE);
+    opt = kd_integrator_options_default();
     opt.max_steps = 0;
-    assert_int_equal(kd_arkode_create(f.dae, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
-    opt = kd_arkode_options_default();
-    opt.method = (kd_arkode_method)7;
-    assert_int_equal(kd_arkode_create(f.dae, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
-    opt = kd_arkode_options_default();
-    opt.order = 7;
-    assert_int_equal(kd_arkode_create(f.dae, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
-    opt.order = 6;
-    opt.method = KD_ARKODE_DIRK;
-    assert_int_equal(kd_arkode_create(f.dae, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(f.dae, KD_ARKODE, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
+    opt = kd_integrator_options_default();
+    opt.arkode.method = (kd_arkode_method)7;
+    assert_int_equal(kd_integrator_create(f.dae, KD_ARKODE, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
+    opt = kd_integrator_options_default();
+    opt.arkode.order = 7;
+    assert_int_equal(kd_integrator_create(f.dae, KD_ARKODE, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
+    opt.arkode.order = 6;
+    opt.arkode.method = KD_ARKODE_DIRK;
+    assert_int_equal(kd_integrator_create(f.dae, KD_ARKODE, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
     assert_non_null(strstr(message, "2 to 5"));
-    opt = kd_arkode_options_default();
-    opt.method = KD_ARKODE_DIRK;
-    opt.table = "ARKODE_SDIRK_9_9_9";
-    assert_int_equal(kd_arkode_create(f.dae, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
+    opt = kd_integrator_options_default();
+    opt.arkode.method = KD_ARKODE_DIRK;
+    opt.arkode.table = "ARKODE_SDIRK_9_9_9";
+    assert_int_equal(kd_integrator_create(f.dae, KD_ARKODE, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
     assert_non_null(strstr(message, "ARKODE_SDIRK_9_9_9"));
-    opt = kd_arkode_options_default();
+    opt = kd_integrator_options_default();
     opt.h_fixed = -1;
-    assert_int_equal(kd_arkode_create(f.dae, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_arkode_create(NULL, NULL, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(f.dae, KD_ARKODE, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(NULL, KD_ARKODE, NULL, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
     for (int form = 0; form < KD_FORMULATION_COUNT; form++) {
         if (form == KD_ODE || form == KD_STATESPACE) continue;
         kd_dae *dae = make_dae(f.eom, NULL, f.x, (kd_formulation)form, NULL);
-        assert_int_equal(kd_arkode_create(dae, NULL, &arkode, message, sizeof message), KD_ERR_UNSUPPORTED);
+        assert_int_equal(kd_integrator_create(dae, KD_ARKODE, NULL, &arkode, message, sizeof message),
+                         KD_ERR_UNSUPPORTED);
         assert_non_null(strstr(message, "use the formulation ode"));
         assert_null(arkode);
         kd_dae_destroy(dae);
@@ -318,16 +320,16 @@ static void wrong_arguments_are_refused(void **state)
 static void too_many_steps(void **state)
 {
     (void)state;
-    kd_arkode_options opt = kd_arkode_options_default();
+    kd_integrator_options opt = kd_integrator_options_default();
     opt.max_steps = 7;
     fixture f = make_fixture(&opt, KD_PROJECT_NEVER);
-    assert_int_equal(kd_arkode_start(f.arkode, 0, f.y), KD_OK);
-    for (int k = 0; k < 7; k++) assert_int_equal(kd_arkode_step(f.arkode, 50), KD_OK);
-    double t = kd_arkode_time(f.arkode), x = kd_arkode_x(f.arkode)[0];
-    assert_int_equal(kd_arkode_step(f.arkode, 50), KD_ERR_TOO_MANY_STEPS);
-    assert_non_null(strstr(kd_arkode_message(f.arkode), "max_steps"));
-    assert_close(kd_arkode_time(f.arkode), t, 0);
-    assert_close(kd_arkode_x(f.arkode)[0], x, 0);
+    assert_int_equal(kd_integrator_start(f.arkode, 0, f.y), KD_OK);
+    for (int k = 0; k < 7; k++) assert_int_equal(kd_integrator_step(f.arkode, 50), KD_OK);
+    double t = kd_integrator_time(f.arkode), x = kd_integrator_x(f.arkode)[0];
+    assert_int_equal(kd_integrator_step(f.arkode, 50), KD_ERR_TOO_MANY_STEPS);
+    assert_non_null(strstr(kd_integrator_message(f.arkode), "max_steps"));
+    assert_close(kd_integrator_time(f.arkode), t, 0);
+    assert_close(kd_integrator_x(f.arkode)[0], x, 0);
     drop_fixture(&f);
 }
 
@@ -364,17 +366,17 @@ static void attempts_are_told(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
-        kd_arkode_options opt = kd_arkode_options_default();
-        listener          l = {0};
-        opt.method = kind == 0 ? KD_ARKODE_ERK : KD_ARKODE_DIRK;
+        kd_integrator_options opt = kd_integrator_options_default();
+        listener              l = {0};
+        opt.arkode.method = kind == 0 ? KD_ARKODE_ERK : KD_ARKODE_DIRK;
         opt.rtol = opt.atol = 1e-6;
         opt.h_first = 0.3; // too long: rejected
         fixture f = make_fixture(&opt, KD_PROJECT_NEVER);
         f.dae->observe = listen;
         f.dae->observer = &l;
-        assert_int_equal(kd_arkode_start(f.arkode, 0, f.y), KD_OK);
+        assert_int_equal(kd_integrator_start(f.arkode, 0, f.y), KD_OK);
         run(&f, 3);
-        kd_stats stats = kd_arkode_stats(f.arkode);
+        kd_stats stats = kd_integrator_stats(f.arkode);
         assert_int_equal(l.accepted, stats.accepted);
         assert_int_equal(l.rejected, stats.rejected_error + stats.rejected_newton);
         assert_true(l.rejected > 0);
@@ -414,14 +416,14 @@ static const char *decay_name(void *impl, int i, char *buffer, size_t size)
     return buffer;
 }
 
-static kd_status run_decay(decay d, const kd_arkode_options *opt, char *message, size_t size)
+static kd_status run_decay(decay d, const kd_integrator_options *opt, char *message, size_t size)
 {
     static const kd_dae_class methods = {
         .name = "decay", .rhs = decay_rhs, .fault = decay_fault, .component_name = decay_name};
     static const kd_component component[1] = {KD_COMPONENT_POSITION};
     static const int          index[1] = {1};
     static const bool         controlled[1] = {true};
-    kd_arkode                *arkode;
+    kd_integrator            *arkode;
     double                    x = 1;
     d.dae = (kd_dae){.methods = &methods,
                      .impl = &d,
@@ -433,16 +435,16 @@ static kd_status run_decay(decay d, const kd_arkode_options *opt, char *message,
                      .index = index,
                      .controlled = controlled,
                      .nstate = 1};
-    assert_int_equal(kd_arkode_create(&d.dae, opt, &arkode, NULL, 0), KD_OK);
-    kd_status status = kd_arkode_start(arkode, 0, &x);
-    while (status == KD_OK && kd_arkode_time(arkode) < 1) status = kd_arkode_step(arkode, 1);
-    snprintf(message, size, "%s", kd_arkode_message(arkode));
-    if (status == KD_OK) assert_close(kd_arkode_x(arkode)[0], exp(-1), 1e-4);
+    assert_int_equal(kd_integrator_create(&d.dae, KD_ARKODE, opt, &arkode, NULL, 0), KD_OK);
+    kd_status status = kd_integrator_start(arkode, 0, &x);
+    while (status == KD_OK && kd_integrator_time(arkode) < 1) status = kd_integrator_step(arkode, 1);
+    snprintf(message, size, "%s", kd_integrator_message(arkode));
+    if (status == KD_OK) assert_close(kd_integrator_x(arkode)[0], exp(-1), 1e-4);
     if (status < 0) {
-        assert_true(kd_arkode_time(arkode) < d.from + 1e-12);
-        assert_true(isfinite(kd_arkode_x(arkode)[0]));
+        assert_true(kd_integrator_time(arkode) < d.from + 1e-12);
+        assert_true(isfinite(kd_integrator_x(arkode)[0]));
     }
-    kd_arkode_destroy(arkode);
+    kd_integrator_destroy(arkode);
     return status;
 }
 
@@ -451,9 +453,9 @@ static void failures_have_words(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
-        kd_arkode_options opt = kd_arkode_options_default();
-        char              message[600];
-        opt.method = kind == 0 ? KD_ARKODE_ERK : KD_ARKODE_DIRK;
+        kd_integrator_options opt = kd_integrator_options_default();
+        char                  message[600];
+        opt.arkode.method = kind == 0 ? KD_ARKODE_ERK : KD_ARKODE_DIRK;
         assert_int_equal(run_decay((decay){.from = 2}, &opt, message, sizeof message), KD_OK);
         assert_string_equal(message, "");
         assert_int_equal(run_decay((decay){.from = 0.5, .answer = KD_EVAL_STOP}, &opt, message, sizeof message),
@@ -479,10 +481,10 @@ static void failed_allocation_leaves_nothing(void **state)
     fixture f = make_fixture(NULL, KD_PROJECT_NEVER);
     for (long fail_at = 1;; fail_at++) {
         failing_allocator a = {.fail_at = fail_at};
-        kd_arkode        *arkode;
+        kd_integrator    *arkode;
         failing_allocator_use(&a);
-        kd_status status = kd_arkode_create(f.dae, NULL, &arkode, NULL, 0);
-        kd_arkode_destroy(arkode);
+        kd_status status = kd_integrator_create(f.dae, KD_ARKODE, NULL, &arkode, NULL, 0);
+        kd_integrator_destroy(arkode);
         kd_set_allocator(NULL);
         assert_int_equal(a.live, 0);
         if (status == KD_OK) break;
@@ -495,11 +497,11 @@ static void failed_allocation_leaves_nothing(void **state)
 static void unavailable_says_so(void **state)
 {
     (void)state;
-    kd_arkode *arkode;
-    char       message[100];
-    assert_int_equal(kd_arkode_create(NULL, NULL, &arkode, message, sizeof message), KD_ERR_UNAVAILABLE);
+    kd_integrator *arkode;
+    char           message[100];
+    assert_int_equal(kd_integrator_create(NULL, KD_ARKODE, NULL, &arkode, message, sizeof message), KD_ERR_UNAVAILABLE);
     assert_null(arkode);
-    assert_int_equal(kd_arkode_step(NULL, 1), KD_ERR_UNAVAILABLE);
+    assert_int_equal(kd_integrator_step(NULL, 1), KD_ERR_UNAVAILABLE);
 }
 
 int main(void)
@@ -520,6 +522,6 @@ int main(void)
     };
     const struct CMUnitTest without[] = {cmocka_unit_test(unavailable_says_so)};
     silence_unused_whole();
-    if (kd_arkode_available()) return cmocka_run_group_tests(with, NULL, NULL);
+    if (kd_integrator_about(KD_ARKODE, NULL)->available) return cmocka_run_group_tests(with, NULL, NULL);
     return cmocka_run_group_tests(without, NULL, NULL);
 }

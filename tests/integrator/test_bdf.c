@@ -4,33 +4,33 @@
 #include "forms/whole.h"
 #include "integrator/dense_dae.h"
 #include "pendulum.h"
-#include <kardan/bdf.h>
+#include <kardan/integrator.h>
 
 #define GRAVITY 13.75
 #define SPEED 2.9
 
 enum { MOST = 12 };
 
-static kd_bdf *create(kd_dae *dae, const kd_bdf_options *opt)
+static kd_integrator *create(kd_dae *dae, const kd_integrator_options *opt)
 {
-    kd_bdf *b;
-    char    message[400];
-    if (kd_bdf_create(dae, opt, &b, message, sizeof message) != KD_OK) fail_msg("%s", message);
+    kd_integrator *b;
+    char           message[400];
+    if (kd_integrator_create(dae, KD_BDF, opt, &b, message, sizeof message) != KD_OK) fail_msg("%s", message);
     return b;
 }
 
-static kd_bdf_options with_tolerance(double tolerance)
+static kd_integrator_options with_tolerance(double tolerance)
 {
-    kd_bdf_options o = kd_bdf_options_default();
+    kd_integrator_options o = kd_integrator_options_default();
     o.rtol = o.atol = tolerance;
     return o;
 }
 
-static void run(kd_bdf *b, double t_end)
+static void run(kd_integrator *b, double t_end)
 {
-    while (kd_bdf_time(b) < t_end)
-        if (kd_bdf_step(b, t_end) != KD_OK) fail_msg("%s", kd_bdf_message(b));
-    assert_true(kd_bdf_time(b) == t_end);
+    while (kd_integrator_time(b) < t_end)
+        if (kd_integrator_step(b, t_end) != KD_OK) fail_msg("%s", kd_integrator_message(b));
+    assert_true(kd_integrator_time(b) == t_end);
 }
 
 // ---- the pendulum in every form -------------------------------------------------------------------------------------
@@ -120,17 +120,17 @@ static void orders_one_to_five(void **state)
             double error[2][2];
             int    n = k == 1 ? 2000 : k == 2 ? 400 : k == 3 ? 200 : 150;
             for (int half = 0; half < 2; half++) {
-                swing          s = forms[f] < 0 ? make_joint() : make_cartesian((kd_formulation)forms[f]);
-                kd_bdf_options o = with_tolerance(1e-12);
-                o.order_fixed = k;
+                swing                 s = forms[f] < 0 ? make_joint() : make_cartesian((kd_formulation)forms[f]);
+                kd_integrator_options o = with_tolerance(1e-12);
+                o.bdf.order_fixed = k;
                 o.h_fixed = 1.0 / (n << half);
-                kd_bdf *b = create(s.dae, &o);
-                assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+                kd_integrator *b = create(s.dae, &o);
+                assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
                 run(b, 1);
-                assert_int_equal(kd_bdf_stats(b).order_last, k);
-                assert_close(kd_bdf_stats(b).h_last, o.h_fixed, 1e-9);
-                measure(forms[f] < 0, 1, kd_bdf_x(b), &error[half][0], &error[half][1]);
-                kd_bdf_destroy(b);
+                assert_int_equal(kd_integrator_stats(b).order_last, k);
+                assert_close(kd_integrator_stats(b).h_last, o.h_fixed, 1e-9);
+                measure(forms[f] < 0, 1, kd_integrator_x(b), &error[half][0], &error[half][1]);
+                kd_integrator_destroy(b);
                 drop(&s);
             }
             for (int i = 0; i < 2; i++) {
@@ -148,21 +148,21 @@ static void fixed_order_with_variable_steps(void **state)
 {
     (void)state;
     for (int k = 1; k <= 5; k++) {
-        dense_dae      d;
-        double         x[2], exact[2];
-        kd_bdf_options o = with_tolerance(1e-6);
+        dense_dae             d;
+        double                x[2], exact[2];
+        kd_integrator_options o = with_tolerance(1e-6);
         dense_make(&d, &waves);
-        o.order_fixed = k;
-        kd_bdf *b = create(&d.dae, &o);
+        o.bdf.order_fixed = k;
+        kd_integrator *b = create(&d.dae, &o);
         waves.solution(0, x);
-        assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
-        for (int i = 0; kd_bdf_time(b) < 1; i++) {
-            assert_int_equal(kd_bdf_step(b, 1), KD_OK);
-            if (i >= 5) assert_int_equal(kd_bdf_stats(b).order_last, k);
+        assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
+        for (int i = 0; kd_integrator_time(b) < 1; i++) {
+            assert_int_equal(kd_integrator_step(b, 1), KD_OK);
+            if (i >= 5) assert_int_equal(kd_integrator_stats(b).order_last, k);
         }
         waves.solution(1, exact);
-        for (int i = 0; i < 2; i++) assert_close(kd_bdf_x(b)[i], exact[i], k == 1 ? 1e-2 : 1e-4);
-        kd_bdf_destroy(b);
+        for (int i = 0; i < 2; i++) assert_close(kd_integrator_x(b)[i], exact[i], k == 1 ? 1e-2 : 1e-4);
+        kd_integrator_destroy(b);
     }
 }
 
@@ -171,21 +171,21 @@ static void order_max(void **state)
 {
     (void)state;
     for (int most = 1; most <= 5; most++) {
-        dense_dae      d;
-        double         x[2];
-        int            seen = 0;
-        kd_bdf_options o = with_tolerance(1e-8);
+        dense_dae             d;
+        double                x[2];
+        int                   seen = 0;
+        kd_integrator_options o = with_tolerance(1e-8);
         dense_make(&d, &waves);
-        o.order_max = most;
-        kd_bdf *b = create(&d.dae, &o);
+        o.bdf.order_max = most;
+        kd_integrator *b = create(&d.dae, &o);
         waves.solution(0, x);
-        assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
-        while (kd_bdf_time(b) < 0.2) {
-            assert_int_equal(kd_bdf_step(b, 0.2), KD_OK);
-            if (kd_bdf_stats(b).order_last > seen) seen = kd_bdf_stats(b).order_last;
+        assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
+        while (kd_integrator_time(b) < 0.2) {
+            assert_int_equal(kd_integrator_step(b, 0.2), KD_OK);
+            if (kd_integrator_stats(b).order_last > seen) seen = kd_integrator_stats(b).order_last;
         }
         assert_int_equal(seen, most);
-        kd_bdf_destroy(b);
+        kd_integrator_destroy(b);
     }
 }
 
@@ -200,22 +200,22 @@ static void error_follows_the_tolerance(void **state)
         for (int rules = 0; rules < 2; rules++) {
             double last = INFINITY;
             for (double tolerance = 1e-4; tolerance > 1e-9; tolerance *= 1e-2) {
-                swing          s = make_cartesian(forms[f]);
-                kd_bdf_options o = with_tolerance(tolerance);
-                double         p, v;
-                o.dassl_rules = rules;
-                kd_bdf *b = create(s.dae, &o);
-                assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+                swing                 s = make_cartesian(forms[f]);
+                kd_integrator_options o = with_tolerance(tolerance);
+                double                p, v;
+                o.bdf.dassl_rules = rules;
+                kd_integrator *b = create(s.dae, &o);
+                assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
                 run(b, 2);
-                measure(false, 2, kd_bdf_x(b), &p, &v);
+                measure(false, 2, kd_integrator_x(b), &p, &v);
                 double error = fmax(p, v), bound = 200 * tolerance;
                 if (!(error < bound) || !(error < 0.3 * last))
                     fail_msg("%s, rules %d, %g: error %.2e", kd_formulation_word(forms[f]), rules, tolerance, error);
-                kd_stats stats = kd_bdf_stats(b);
+                kd_stats stats = kd_integrator_stats(b);
                 assert_true(stats.accepted > 50 && stats.steps >= stats.accepted);
                 assert_int_equal(stats.steps, stats.accepted + stats.rejected_error + stats.rejected_newton);
                 last = error;
-                kd_bdf_destroy(b);
+                kd_integrator_destroy(b);
                 drop(&s);
             }
         }
@@ -226,18 +226,18 @@ static void error_follows_the_tolerance(void **state)
 static void stiff_equation(void **state)
 {
     (void)state;
-    dense_dae      d;
-    double         x[2];
-    kd_bdf_options o = with_tolerance(1e-6);
+    dense_dae             d;
+    double                x[2];
+    kd_integrator_options o = with_tolerance(1e-6);
     dense_make(&d, &stiff);
-    kd_bdf *b = create(&d.dae, &o);
+    kd_integrator *b = create(&d.dae, &o);
     stiff.solution(0, x);
-    assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
+    assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
     run(b, 10);
     stiff.solution(10, x);
-    for (int i = 0; i < 2; i++) assert_close(kd_bdf_x(b)[i], x[i], 1e-4);
-    assert_true(kd_bdf_stats(b).accepted < 300);
-    kd_bdf_destroy(b);
+    for (int i = 0; i < 2; i++) assert_close(kd_integrator_x(b)[i], x[i], 1e-4);
+    assert_true(kd_integrator_stats(b).accepted < 300);
+    kd_integrator_destroy(b);
 }
 
 // Own rules need fewer evaluations of F and fewer matrices than DASSL's for about the same accuracy, in the mean of
@@ -249,17 +249,17 @@ static void own_rules_are_cheaper(void **state)
     int    runs = 0;
     for (int rules = 0; rules < 2; rules++) {
         for (double tolerance = 1e-5; tolerance > 1e-9; tolerance /= 3) {
-            swing          s = make_cartesian(KD_GGL);
-            kd_bdf_options o = with_tolerance(rules ? tolerance : 2 * tolerance);
-            double         p, v;
-            o.dassl_rules = rules;
-            kd_bdf *b = create(s.dae, &o);
-            assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+            swing                 s = make_cartesian(KD_GGL);
+            kd_integrator_options o = with_tolerance(rules ? tolerance : 2 * tolerance);
+            double                p, v;
+            o.bdf.dassl_rules = rules;
+            kd_integrator *b = create(s.dae, &o);
+            assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
             run(b, 3);
-            measure(false, 3, kd_bdf_x(b), &p, &v);
+            measure(false, 3, kd_integrator_x(b), &p, &v);
             error[rules] += log(fmax(p, v));
-            work[rules] += (double)(kd_bdf_stats(b).residuals + 10 * kd_bdf_stats(b).jacobians);
-            kd_bdf_destroy(b);
+            work[rules] += (double)(kd_integrator_stats(b).residuals + 10 * kd_integrator_stats(b).jacobians);
+            kd_integrator_destroy(b);
             drop(&s);
             runs += rules;
         }
@@ -274,16 +274,16 @@ static void coarse_iteration(void **state)
 {
     (void)state;
     for (double tolerance = 1e-4; tolerance > 1e-9; tolerance *= 0.4641588833612779) {
-        swing          s = make_cartesian(KD_GGL);
-        kd_bdf_options o = with_tolerance(tolerance);
-        double         p, v;
-        o.newton_stop = 0.33;
-        kd_bdf *b = create(s.dae, &o);
-        assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+        swing                 s = make_cartesian(KD_GGL);
+        kd_integrator_options o = with_tolerance(tolerance);
+        double                p, v;
+        o.bdf.newton_stop = 0.33;
+        kd_integrator *b = create(s.dae, &o);
+        assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
         run(b, 4);
-        measure(false, 4, kd_bdf_x(b), &p, &v);
+        measure(false, 4, kd_integrator_x(b), &p, &v);
         assert_true(fmax(p, v) < 2000 * tolerance);
-        kd_bdf_destroy(b);
+        kd_integrator_destroy(b);
         drop(&s);
     }
 }
@@ -294,19 +294,19 @@ static void tolerances_of_components(void **state)
     (void)state;
     long steps[2];
     for (int loose = 0; loose < 2; loose++) {
-        dense_dae      d;
-        double         x[2], rtol[2] = {loose ? 1e-3 : 1e-8, 1e-8}, atol[2] = {loose ? 1e-3 : 1e-8, 1e-8};
-        kd_bdf_options o = kd_bdf_options_default();
+        dense_dae             d;
+        double                x[2], rtol[2] = {loose ? 1e-3 : 1e-8, 1e-8}, atol[2] = {loose ? 1e-3 : 1e-8, 1e-8};
+        kd_integrator_options o = kd_integrator_options_default();
         dense_make(&d, &stiff);
         o.rtol_each = rtol;
         o.atol_each = atol;
-        kd_bdf *b = create(&d.dae, &o);
+        kd_integrator *b = create(&d.dae, &o);
         rtol[0] = rtol[1] = atol[0] = atol[1] = 1; // copied
         stiff.solution(0, x);
-        assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
+        assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
         run(b, 20);
-        steps[loose] = kd_bdf_stats(b).accepted;
-        kd_bdf_destroy(b);
+        steps[loose] = kd_integrator_stats(b).accepted;
+        kd_integrator_destroy(b);
     }
     assert_true(steps[1] < 0.8 * (double)steps[0]);
 }
@@ -317,37 +317,37 @@ static void tolerances_of_components(void **state)
 static void restarts(void **state)
 {
     (void)state;
-    swing          s = make_cartesian(KD_GGL);
-    kd_bdf_options o = with_tolerance(1e-7);
-    kd_bdf        *b = create(s.dae, &o);
-    double         first[MOST], p, v;
-    assert_int_equal(kd_bdf_step(b, 1), KD_ERR_STAGE);
-    assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+    swing                 s = make_cartesian(KD_GGL);
+    kd_integrator_options o = with_tolerance(1e-7);
+    kd_integrator        *b = create(s.dae, &o);
+    double                first[MOST], p, v;
+    assert_int_equal(kd_integrator_step(b, 1), KD_ERR_STAGE);
+    assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
     run(b, 0.5);
-    memcpy(first, kd_bdf_x(b), (size_t)s.dae->n * sizeof(double));
-    kd_stats before = kd_bdf_stats(b);
-    assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+    memcpy(first, kd_integrator_x(b), (size_t)s.dae->n * sizeof(double));
+    kd_stats before = kd_integrator_stats(b);
+    assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
     run(b, 0.5);
-    assert_memory_equal(kd_bdf_x(b), first, (size_t)s.dae->n * sizeof(double));
-    kd_stats stats = kd_bdf_stats(b);
+    assert_memory_equal(kd_integrator_x(b), first, (size_t)s.dae->n * sizeof(double));
+    kd_stats stats = kd_integrator_stats(b);
     assert_int_equal(stats.accepted, 2 * before.accepted);
-    kd_bdf_destroy(b);
+    kd_integrator_destroy(b);
     drop(&s);
 
     s = make_joint();
     b = create(s.dae, &o);
-    assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+    assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
     run(b, 0.5);
-    stats = kd_bdf_stats(b);
-    memcpy(first, kd_bdf_x(b), (size_t)s.dae->n * sizeof(double));
-    assert_int_equal(kd_bdf_start(b, 0.5, first, true), KD_OK);
-    assert_int_equal(kd_bdf_step(b, 1), KD_OK);
-    assert_int_equal(kd_bdf_stats(b).jacobians, stats.jacobians);
-    assert_int_equal(kd_bdf_stats(b).decompositions, stats.decompositions + 1);
+    stats = kd_integrator_stats(b);
+    memcpy(first, kd_integrator_x(b), (size_t)s.dae->n * sizeof(double));
+    assert_int_equal(kd_integrator_restart(b, 0.5, first, KD_RESTART_SAME_ROWS), KD_OK);
+    assert_int_equal(kd_integrator_step(b, 1), KD_OK);
+    assert_int_equal(kd_integrator_stats(b).jacobians, stats.jacobians);
+    assert_int_equal(kd_integrator_stats(b).decompositions, stats.decompositions + 1);
     run(b, 1);
-    measure(true, 1, kd_bdf_x(b), &p, &v);
+    measure(true, 1, kd_integrator_x(b), &p, &v);
     assert_true(fmax(p, v) < 1e-5);
-    kd_bdf_destroy(b);
+    kd_integrator_destroy(b);
     drop(&s);
 }
 
@@ -355,18 +355,18 @@ static void restarts(void **state)
 static void quick_start(void **state)
 {
     (void)state;
-    swing          s = make_cartesian(KD_GGL);
-    kd_bdf_options o = with_tolerance(1e-6);
-    kd_bdf        *b = create(s.dae, &o);
-    int            order = 0;
-    assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+    swing                 s = make_cartesian(KD_GGL);
+    kd_integrator_options o = with_tolerance(1e-6);
+    kd_integrator        *b = create(s.dae, &o);
+    int                   order = 0;
+    assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(kd_bdf_step(b, 1), KD_OK);
-        if (kd_bdf_stats(b).order_last > order) order = kd_bdf_stats(b).order_last;
+        assert_int_equal(kd_integrator_step(b, 1), KD_OK);
+        if (kd_integrator_stats(b).order_last > order) order = kd_integrator_stats(b).order_last;
     }
     assert_true(order >= 4);
-    assert_true(kd_bdf_time(b) > 0.02);
-    kd_bdf_destroy(b);
+    assert_true(kd_integrator_time(b) > 0.02);
+    kd_integrator_destroy(b);
     drop(&s);
 }
 
@@ -376,19 +376,19 @@ static void ends_on_the_way(void **state)
     (void)state;
     long steps[2];
     for (int many = 0; many < 2; many++) {
-        dense_dae      d;
-        double         x[2], exact[2];
-        kd_bdf_options o = with_tolerance(1e-7);
+        dense_dae             d;
+        double                x[2], exact[2];
+        kd_integrator_options o = with_tolerance(1e-7);
         dense_make(&d, &waves);
-        kd_bdf *b = create(&d.dae, &o);
+        kd_integrator *b = create(&d.dae, &o);
         waves.solution(0, x);
-        assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
+        assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
         for (int i = 1; many && i < 10; i++) run(b, 0.2 * i);
         run(b, 2);
         waves.solution(2, exact);
-        for (int i = 0; i < 2; i++) assert_close(kd_bdf_x(b)[i], exact[i], 2e-5);
-        steps[many] = kd_bdf_stats(b).accepted;
-        kd_bdf_destroy(b);
+        for (int i = 0; i < 2; i++) assert_close(kd_integrator_x(b)[i], exact[i], 2e-5);
+        steps[many] = kd_integrator_stats(b).accepted;
+        kd_integrator_destroy(b);
     }
     if (steps[1] > steps[0] + 60) fail_msg("%ld steps instead of %ld", steps[1], steps[0]);
 }
@@ -400,42 +400,42 @@ static void end_times(void **state)
     dense_dae d;
     double    x[2];
     dense_make(&d, &waves);
-    kd_bdf *b = create(&d.dae, NULL);
+    kd_integrator *b = create(&d.dae, NULL);
     waves.solution(1, x);
-    assert_int_equal(kd_bdf_start(b, 1, x, false), KD_OK);
-    assert_int_equal(kd_bdf_step(b, 0.5), KD_ERR_TIME);
-    assert_int_equal(kd_bdf_step(b, NAN), KD_ERR_TIME);
-    assert_int_equal(kd_bdf_step(b, 1), KD_OK);
-    assert_true(kd_bdf_time(b) == 1 && kd_bdf_stats(b).steps == 0);
+    assert_int_equal(kd_integrator_start(b, 1, x), KD_OK);
+    assert_int_equal(kd_integrator_step(b, 0.5), KD_ERR_TIME);
+    assert_int_equal(kd_integrator_step(b, NAN), KD_ERR_TIME);
+    assert_int_equal(kd_integrator_step(b, 1), KD_OK);
+    assert_true(kd_integrator_time(b) == 1 && kd_integrator_stats(b).steps == 0);
     double close = nextafter(1, 2);
-    assert_int_equal(kd_bdf_step(b, close), KD_OK);
-    assert_true(kd_bdf_time(b) == close);
-    assert_memory_equal(kd_bdf_x(b), x, sizeof x);
+    assert_int_equal(kd_integrator_step(b, close), KD_OK);
+    assert_true(kd_integrator_time(b) == close);
+    assert_memory_equal(kd_integrator_x(b), x, sizeof x);
     run(b, 1.25);
-    assert_true(kd_bdf_time_old(b) < 1.25);
-    kd_bdf_destroy(b);
+    assert_true(kd_integrator_time_old(b) < 1.25);
+    kd_integrator_destroy(b);
 }
 
 // h_first and h_max are respected.
 static void first_and_largest_step(void **state)
 {
     (void)state;
-    dense_dae      d;
-    double         x[2];
-    kd_bdf_options o = with_tolerance(1e-3);
+    dense_dae             d;
+    double                x[2];
+    kd_integrator_options o = with_tolerance(1e-3);
     dense_make(&d, &stiff);
     o.h_first = 1e-4;
     o.h_max = 0.01;
-    kd_bdf *b = create(&d.dae, &o);
+    kd_integrator *b = create(&d.dae, &o);
     stiff.solution(0, x);
-    assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
-    assert_int_equal(kd_bdf_step(b, 1), KD_OK);
-    assert_true(kd_bdf_time(b) == 1e-4);
-    while (kd_bdf_time(b) < 1) {
-        assert_int_equal(kd_bdf_step(b, 1), KD_OK);
-        assert_true(kd_bdf_time(b) - kd_bdf_time_old(b) <= 0.01 + 1e-12);
+    assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
+    assert_int_equal(kd_integrator_step(b, 1), KD_OK);
+    assert_true(kd_integrator_time(b) == 1e-4);
+    while (kd_integrator_time(b) < 1) {
+        assert_int_equal(kd_integrator_step(b, 1), KD_OK);
+        assert_true(kd_integrator_time(b) - kd_integrator_time_old(b) <= 0.01 + 1e-12);
     }
-    kd_bdf_destroy(b);
+    kd_integrator_destroy(b);
 }
 
 // Dense output: continuous at both ends of a step, as accurate inside as at the ends, in p and v of the DAE.
@@ -444,35 +444,35 @@ static void dense_output(void **state)
     (void)state;
     const kd_formulation forms[] = {KD_GGL, KD_INDEX2};
     for (int f = 0; f < 2; f++) {
-        swing          s = make_cartesian(forms[f]);
-        kd_bdf_options o = with_tolerance(1e-8);
-        kd_bdf        *b = create(s.dae, &o);
-        double         x[MOST], old[MOST], p, v, at_ends = 0, inside = 0;
-        size_t         bytes = (size_t)s.dae->n * sizeof(double);
-        assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
-        assert_int_equal(kd_bdf_dense(b, 0, x), KD_OK);
+        swing                 s = make_cartesian(forms[f]);
+        kd_integrator_options o = with_tolerance(1e-8);
+        kd_integrator        *b = create(s.dae, &o);
+        double                x[MOST], old[MOST], p, v, at_ends = 0, inside = 0;
+        size_t                bytes = (size_t)s.dae->n * sizeof(double);
+        assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
+        assert_int_equal(kd_integrator_dense(b, 0, x), KD_OK);
         assert_memory_equal(x, s.start, bytes);
-        while (kd_bdf_time(b) < 2) {
-            memcpy(old, kd_bdf_x(b), bytes);
-            assert_int_equal(kd_bdf_step(b, 2), KD_OK);
-            double t0 = kd_bdf_time_old(b), t1 = kd_bdf_time(b);
-            assert_int_equal(kd_bdf_dense(b, t1, x), KD_OK);
-            assert_memory_equal(x, kd_bdf_x(b), bytes);
-            assert_int_equal(kd_bdf_dense(b, t0, x), KD_OK);
+        while (kd_integrator_time(b) < 2) {
+            memcpy(old, kd_integrator_x(b), bytes);
+            assert_int_equal(kd_integrator_step(b, 2), KD_OK);
+            double t0 = kd_integrator_time_old(b), t1 = kd_integrator_time(b);
+            assert_int_equal(kd_integrator_dense(b, t1, x), KD_OK);
+            assert_memory_equal(x, kd_integrator_x(b), bytes);
+            assert_int_equal(kd_integrator_dense(b, t0, x), KD_OK);
             for (int i = 0; i < 4; i++) assert_close(x[i], old[i], 1e-13);
-            measure(false, t1, kd_bdf_x(b), &p, &v);
+            measure(false, t1, kd_integrator_x(b), &p, &v);
             at_ends = fmax(at_ends, fmax(p, v));
             for (int i = 1; i < 4; i++) {
                 double t = t0 + 0.25 * i * (t1 - t0);
-                assert_int_equal(kd_bdf_dense(b, t, x), KD_OK);
+                assert_int_equal(kd_integrator_dense(b, t, x), KD_OK);
                 measure(false, t, x, &p, &v);
                 inside = fmax(inside, fmax(p, v));
             }
-            assert_int_equal(kd_bdf_dense(b, t1 + 1e-3, x), KD_ERR_TIME);
-            assert_int_equal(kd_bdf_dense(b, t0 - 1e-3, x), KD_ERR_TIME);
+            assert_int_equal(kd_integrator_dense(b, t1 + 1e-3, x), KD_ERR_TIME);
+            assert_int_equal(kd_integrator_dense(b, t0 - 1e-3, x), KD_ERR_TIME);
         }
         if (!(inside < 1.1 * at_ends)) fail_msg("inside %.2e, at ends %.2e", inside, at_ends);
-        kd_bdf_destroy(b);
+        kd_integrator_destroy(b);
         drop(&s);
     }
 }
@@ -483,24 +483,24 @@ static void multipliers_after_a_start(void **state)
     (void)state;
     const kd_formulation forms[] = {KD_GGL, KD_INDEX2, KD_INDEX1};
     for (int f = 0; f < 3; f++) {
-        swing          s = make_cartesian(forms[f]);
-        kd_bdf_options o = with_tolerance(1e-7);
-        kd_bdf        *b = create(s.dae, &o);
-        double         x[MOST], lambda;
+        swing                 s = make_cartesian(forms[f]);
+        kd_integrator_options o = with_tolerance(1e-7);
+        kd_integrator        *b = create(s.dae, &o);
+        double                x[MOST], lambda;
         kd_pendulum_exact(GRAVITY, false, SPEED, 0.3, s.start, s.start + 2, s.start + 4); // lambda' is not 0 there
-        assert_int_equal(kd_bdf_start(b, 0.3, s.start, false), KD_OK);
+        assert_int_equal(kd_integrator_start(b, 0.3, s.start), KD_OK);
         for (int k = 0; k < 20; k++) {
-            assert_int_equal(kd_bdf_step(b, 2), KD_OK);
-            double t0 = kd_bdf_time_old(b), t1 = kd_bdf_time(b);
+            assert_int_equal(kd_integrator_step(b, 2), KD_OK);
+            double t0 = kd_integrator_time_old(b), t1 = kd_integrator_time(b);
             for (int i = 0; i < 4; i++) {
                 double t = t0 + 0.25 * i * (t1 - t0);
-                assert_int_equal(kd_bdf_dense(b, t, x), KD_OK);
+                assert_int_equal(kd_integrator_dense(b, t, x), KD_OK);
                 kd_pendulum_exact(GRAVITY, false, SPEED, t, NULL, NULL, &lambda);
                 if (!(fabs(x[4] - lambda) < 1e-3 * lambda))
                     fail_msg("%s, step %d: %g, not %g", s.dae->methods->name, k, x[4], lambda);
             }
         }
-        kd_bdf_destroy(b);
+        kd_integrator_destroy(b);
         drop(&s);
     }
 }
@@ -512,19 +512,19 @@ static void order_of_dense_output(void **state)
     for (int k = 4; k <= 5; k++) {
         double error[2];
         for (int half = 0; half < 2; half++) {
-            swing          s = make_cartesian(KD_GGL);
-            kd_bdf_options o = with_tolerance(1e-12);
-            double         x[MOST], p, v;
-            o.order_fixed = k;
+            swing                 s = make_cartesian(KD_GGL);
+            kd_integrator_options o = with_tolerance(1e-12);
+            double                x[MOST], p, v;
+            o.bdf.order_fixed = k;
             o.h_fixed = 1.0 / (150 << half);
-            kd_bdf *b = create(s.dae, &o);
-            assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+            kd_integrator *b = create(s.dae, &o);
+            assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
             run(b, 1);
-            double t = 0.5 * (kd_bdf_time_old(b) + kd_bdf_time(b));
-            assert_int_equal(kd_bdf_dense(b, t, x), KD_OK);
+            double t = 0.5 * (kd_integrator_time_old(b) + kd_integrator_time(b));
+            assert_int_equal(kd_integrator_dense(b, t, x), KD_OK);
             measure(false, t, x, &p, &v);
             error[half] = fmax(p, v);
-            kd_bdf_destroy(b);
+            kd_integrator_destroy(b);
             drop(&s);
         }
         double order = log2(error[0] / error[1]);
@@ -577,23 +577,23 @@ static void projection_keeps_the_order(void **state)
         double error[2], drift[2];
         int    n = k == 1 ? 1000 : k < 4 ? 200 : 80;
         for (int half = 0; half < 2; half++) {
-            dense_dae      d;
-            double         x[2], exact[2];
-            kd_bdf_options o = with_tolerance(1e-12);
+            dense_dae             d;
+            double                x[2], exact[2];
+            kd_integrator_options o = with_tolerance(1e-12);
             dense_make(&d, &circle);
             d.methods.project = circle_project;
-            o.order_fixed = k;
+            o.bdf.order_fixed = k;
             o.h_fixed = 1.0 / (n << half);
-            kd_bdf *b = create(&d.dae, &o);
+            kd_integrator *b = create(&d.dae, &o);
             circle.solution(0, x);
-            assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
+            assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
             run(b, 1);
             circle.solution(1, exact);
-            memcpy(x, kd_bdf_x(b), sizeof x);
+            memcpy(x, kd_integrator_x(b), sizeof x);
             error[half] = hypot(x[0] - exact[0], x[1] - exact[1]);
             drift[half] = fabs(hypot(x[0], x[1]) - 1);
-            assert_true(kd_bdf_stats(b).projections >= n << half);
-            kd_bdf_destroy(b);
+            assert_true(kd_integrator_stats(b).projections >= n << half);
+            kd_integrator_destroy(b);
         }
         double order = log2(error[0] / error[1]);
         if (!(order > k - 0.25)) fail_msg("order %.2f instead of %d (%.2e, %.2e)", order, k, error[0], error[1]);
@@ -607,24 +607,24 @@ static void projection_with_variable_steps(void **state)
     (void)state;
     long steps[2];
     for (int projected = 0; projected < 2; projected++) {
-        dense_dae      d;
-        double         x[2];
-        kd_bdf_options o = with_tolerance(1e-6);
+        dense_dae             d;
+        double                x[2];
+        kd_integrator_options o = with_tolerance(1e-6);
         dense_make(&d, &circle);
         if (projected) d.methods.project = circle_project;
-        kd_bdf *b = create(&d.dae, &o);
+        kd_integrator *b = create(&d.dae, &o);
         circle.solution(0, x);
-        assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
+        assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
         run(b, 5);
-        steps[projected] = kd_bdf_stats(b).accepted;
+        steps[projected] = kd_integrator_stats(b).accepted;
         d.beyond = 6;
         if (projected) {
             kd_status status = KD_OK;
-            while (status == KD_OK) status = kd_bdf_step(b, 7);
+            while (status == KD_OK) status = kd_integrator_step(b, 7);
             assert_int_equal(status, KD_ERR_SINGULAR_MASS);
-            assert_true(kd_bdf_time(b) <= 6 && kd_bdf_time(b) > 5.99);
+            assert_true(kd_integrator_time(b) <= 6 && kd_integrator_time(b) > 5.99);
         }
-        kd_bdf_destroy(b);
+        kd_integrator_destroy(b);
     }
     assert_true((double)steps[1] < 1.1 * (double)steps[0]);
 }
@@ -657,22 +657,22 @@ static void listen(const kd_attempt_report *r, void *context)
 static void observers(void **state)
 {
     (void)state;
-    dense_dae      d;
-    double         x[2];
-    heard          h = {0};
-    kd_bdf_options o = with_tolerance(1e-6);
+    dense_dae             d;
+    double                x[2];
+    heard                 h = {0};
+    kd_integrator_options o = with_tolerance(1e-6);
     dense_make(&d, &waves);
     d.dae.observe = listen;
     d.dae.observer = &h;
-    kd_bdf *b = create(&d.dae, &o);
+    kd_integrator *b = create(&d.dae, &o);
     waves.solution(0, x);
-    assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
+    assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
     run(b, 3);
     d.beyond = 3.1; // from here on it refuses
     d.beyond_answer = KD_EVAL_RETRY;
     kd_status status = KD_OK;
-    while (status == KD_OK) status = kd_bdf_step(b, 4);
-    kd_stats stats = kd_bdf_stats(b);
+    while (status == KD_OK) status = kd_integrator_step(b, 4);
+    kd_stats stats = kd_integrator_stats(b);
     assert_false(h.wrong);
     assert_int_equal(h.attempts[KD_ATTEMPT_ACCEPTED], stats.accepted);
     assert_int_equal(h.attempts[KD_ATTEMPT_ERROR], stats.rejected_error);
@@ -681,7 +681,7 @@ static void observers(void **state)
     assert_true(h.attempts[KD_ATTEMPT_EVALUATE] > 10);
     assert_true(h.matrices[KD_MATRIX_KEPT] > h.matrices[KD_MATRIX_EVALUATED] && h.matrices[KD_MATRIX_EVALUATED] > 0);
     assert_int_equal(h.most_order, 5);
-    kd_bdf_destroy(b);
+    kd_integrator_destroy(b);
 }
 
 // ---- memory, options ------------------------------------------------------------------------------------------------
@@ -692,25 +692,25 @@ static void memory(void **state)
     (void)state;
     failing_allocator f = {0};
     swing             s = make_cartesian(KD_GGL);
-    kd_bdf           *b;
+    kd_integrator    *b;
     double            x[MOST];
     failing_allocator_use(&f);
-    assert_int_equal(kd_bdf_create(s.dae, NULL, &b, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_create(s.dae, KD_BDF, NULL, &b, NULL, 0), KD_OK);
     long calls = f.calls;
-    assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+    assert_int_equal(kd_integrator_start(b, 0, s.start), KD_OK);
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(kd_bdf_step(b, 10), KD_OK);
-        assert_int_equal(kd_bdf_dense(b, 0.5 * (kd_bdf_time(b) + kd_bdf_time_old(b)), x), KD_OK);
+        assert_int_equal(kd_integrator_step(b, 10), KD_OK);
+        assert_int_equal(kd_integrator_dense(b, 0.5 * (kd_integrator_time(b) + kd_integrator_time_old(b)), x), KD_OK);
     }
-    assert_int_equal(kd_bdf_start(b, 0, s.start, true), KD_OK);
-    assert_int_equal(kd_bdf_step(b, 10), KD_OK);
+    assert_int_equal(kd_integrator_restart(b, 0, s.start, KD_RESTART_SAME_ROWS), KD_OK);
+    assert_int_equal(kd_integrator_step(b, 10), KD_OK);
     assert_int_equal(f.calls, calls);
-    kd_bdf_destroy(b);
+    kd_integrator_destroy(b);
     assert_int_equal(f.live, 0);
     for (long at = 1; at <= calls; at++) {
         char message[200];
         f = (failing_allocator){.fail_at = at};
-        assert_int_equal(kd_bdf_create(s.dae, NULL, &b, message, sizeof message), KD_ERR_MEMORY);
+        assert_int_equal(kd_integrator_create(s.dae, KD_BDF, NULL, &b, message, sizeof message), KD_ERR_MEMORY);
         assert_null(b);
         assert_int_equal(f.live, 0);
         assert_true(strlen(message) > 5);
@@ -727,14 +727,14 @@ static void options_are_validated(void **state)
     dense_make(&d, &waves);
     const double nan_each[2] = {1e-6, NAN};
     struct {
-        kd_bdf_options o;
-        kd_status      status;
-        const char    *word;
+        kd_integrator_options o;
+        kd_status             status;
+        const char           *word;
     } wrong[16];
     int n = 0;
 #define WRONG(field, value, s, w)                                                                                      \
     do {                                                                                                               \
-        wrong[n].o = kd_bdf_options_default();                                                                         \
+        wrong[n].o = kd_integrator_options_default();                                                                  \
         wrong[n].o.field = (value);                                                                                    \
         wrong[n].status = (s);                                                                                         \
         wrong[n++].word = (w);                                                                                         \
@@ -747,41 +747,42 @@ static void options_are_validated(void **state)
     WRONG(h_first, -1, KD_ERR_ARGUMENT, "h_first");
     WRONG(h_max, NAN, KD_ERR_ARGUMENT, "h_max");
     WRONG(h_fixed, -1, KD_ERR_ARGUMENT, "h_fixed");
-    WRONG(order_max, 6, KD_ERR_ARGUMENT, "order_max");
-    WRONG(order_max, 0, KD_ERR_ARGUMENT, "order_max");
-    WRONG(order_fixed, 6, KD_ERR_ARGUMENT, "order_fixed");
+    WRONG(bdf.order_max, 6, KD_ERR_ARGUMENT, "order_max");
+    WRONG(bdf.order_max, 0, KD_ERR_ARGUMENT, "order_max");
+    WRONG(bdf.order_fixed, 6, KD_ERR_ARGUMENT, "order_fixed");
     WRONG(max_steps, 0, KD_ERR_ARGUMENT, "max_steps");
-    WRONG(max_newton, 1, KD_ERR_ARGUMENT, "max_newton");
-    WRONG(newton_stop, -1, KD_ERR_ARGUMENT, "newton_stop");
-    WRONG(cj_lower, 1.5, KD_ERR_ARGUMENT, "cj_lower");
-    WRONG(cj_upper, 0.5, KD_ERR_ARGUMENT, "cj_upper");
+    WRONG(bdf.max_newton, 1, KD_ERR_ARGUMENT, "max_newton");
+    WRONG(bdf.newton_stop, -1, KD_ERR_ARGUMENT, "newton_stop");
+    WRONG(bdf.cj_lower, 1.5, KD_ERR_ARGUMENT, "cj_lower");
+    WRONG(bdf.cj_upper, 0.5, KD_ERR_ARGUMENT, "cj_upper");
 #undef WRONG
     for (int i = 0; i < n; i++) {
-        kd_bdf *b = (kd_bdf *)&d;
-        char    message[300] = "";
-        assert_int_equal(kd_bdf_create(&d.dae, &wrong[i].o, &b, message, sizeof message), wrong[i].status);
+        kd_integrator *b = (kd_integrator *)&d;
+        char           message[300] = "";
+        assert_int_equal(kd_integrator_create(&d.dae, KD_BDF, &wrong[i].o, &b, message, sizeof message),
+                         wrong[i].status);
         assert_null(b);
         if (!strstr(message, wrong[i].word)) fail_msg("%s: %s", wrong[i].word, message);
     }
-    kd_bdf *b;
-    assert_int_equal(kd_bdf_create(NULL, NULL, &b, NULL, 0), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_bdf_create(&d.dae, NULL, NULL, NULL, 0), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_bdf_start(NULL, 0, NULL, false), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_bdf_step(NULL, 0), KD_ERR_ARGUMENT);
-    kd_bdf_destroy(NULL);
+    kd_integrator *b;
+    assert_int_equal(kd_integrator_create(NULL, KD_BDF, NULL, &b, NULL, 0), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(&d.dae, KD_BDF, NULL, NULL, NULL, 0), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_start(NULL, 0, NULL), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_step(NULL, 0), KD_ERR_ARGUMENT);
+    kd_integrator_destroy(NULL);
 }
 
 // ---- failures -------------------------------------------------------------------------------------------------------
 
 // Run until it fails
-static kd_status run_to_failure(dense_dae *d, kd_bdf *b, double t_end)
+static kd_status run_to_failure(dense_dae *d, kd_integrator *b, double t_end)
 {
     double    x[DENSE_MOST];
     kd_status status = KD_OK;
     d->problem->solution(0, x);
-    assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
-    while (status == KD_OK && kd_bdf_time(b) < t_end) status = kd_bdf_step(b, t_end);
-    for (int i = 0; i < d->problem->n; i++) assert_true(isfinite(kd_bdf_x(b)[i]));
+    assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
+    while (status == KD_OK && kd_integrator_time(b) < t_end) status = kd_integrator_step(b, t_end);
+    for (int i = 0; i < d->problem->n; i++) assert_true(isfinite(kd_integrator_x(b)[i]));
     return status;
 }
 
@@ -791,13 +792,13 @@ static void step_becomes_too_small(void **state)
     (void)state;
     dense_dae d;
     dense_make(&d, &burst);
-    kd_bdf *b = create(&d.dae, NULL);
+    kd_integrator *b = create(&d.dae, NULL);
     assert_int_equal(run_to_failure(&d, b, 2), KD_ERR_STEP_TOO_SMALL);
-    assert_true(kd_bdf_time(b) > 0.99 && kd_bdf_time(b) < 1.001);
-    assert_non_null(strstr(kd_bdf_message(b), "at t = "));
-    assert_non_null(strstr(kd_bdf_message(b), "x[0] of the test"));
-    assert_non_null(strstr(kd_bdf_message(b), "discontinuity"));
-    kd_bdf_destroy(b);
+    assert_true(kd_integrator_time(b) > 0.99 && kd_integrator_time(b) < 1.001);
+    assert_non_null(strstr(kd_integrator_message(b), "at t = "));
+    assert_non_null(strstr(kd_integrator_message(b), "x[0] of the test"));
+    assert_non_null(strstr(kd_integrator_message(b), "discontinuity"));
+    kd_integrator_destroy(b);
 }
 
 // A function that refuses beyond a time is approached to rounding, and its reason is told.
@@ -808,13 +809,13 @@ static void function_refuses(void **state)
     dense_make(&d, &waves);
     d.beyond = 0.7;
     d.beyond_answer = KD_EVAL_RETRY;
-    kd_bdf *b = create(&d.dae, NULL);
+    kd_integrator *b = create(&d.dae, NULL);
     assert_int_equal(run_to_failure(&d, b, 1), KD_ERR_NOT_FINITE);
-    assert_true(kd_bdf_time(b) <= 0.7 && kd_bdf_time(b) > 0.7 - 1e-9);
-    assert_non_null(strstr(kd_bdf_message(b), "the reason of the test"));
+    assert_true(kd_integrator_time(b) <= 0.7 && kd_integrator_time(b) > 0.7 - 1e-9);
+    assert_non_null(strstr(kd_integrator_message(b), "the reason of the test"));
     d.beyond_answer = KD_EVAL_STOP;
     assert_int_equal(run_to_failure(&d, b, 1), KD_ERR_CALLBACK_STOP);
-    kd_bdf_destroy(b);
+    kd_integrator_destroy(b);
 }
 
 // Residuals that are not numbers do not get into the state.
@@ -825,10 +826,10 @@ static void not_a_number(void **state)
     dense_make(&d, &waves);
     d.beyond = 0.7;
     d.not_a_number = true;
-    kd_bdf *b = create(&d.dae, NULL);
+    kd_integrator *b = create(&d.dae, NULL);
     assert_int_equal(run_to_failure(&d, b, 1), KD_ERR_STEP_TOO_SMALL);
-    assert_true(kd_bdf_time(b) <= 0.7);
-    kd_bdf_destroy(b);
+    assert_true(kd_integrator_time(b) <= 0.7);
+    kd_integrator_destroy(b);
 }
 
 // A matrix that stays singular.
@@ -838,11 +839,11 @@ static void singular_matrix(void **state)
     dense_dae d;
     dense_make(&d, &waves);
     d.singular = true;
-    kd_bdf *b = create(&d.dae, NULL);
+    kd_integrator *b = create(&d.dae, NULL);
     assert_int_equal(run_to_failure(&d, b, 1), KD_ERR_DECOMPOSITION);
-    assert_int_equal(kd_bdf_stats(b).steps, 10);
-    assert_non_null(strstr(kd_bdf_message(b), "the reason of the test"));
-    kd_bdf_destroy(b);
+    assert_int_equal(kd_integrator_stats(b).steps, 10);
+    assert_non_null(strstr(kd_integrator_message(b), "the reason of the test"));
+    kd_integrator_destroy(b);
 }
 
 // Matrices that the formulation does not have so far ahead, behind a singular position: shorter steps are tried.
@@ -854,44 +855,44 @@ static kd_status short_sighted(void *impl, double t, const double *x, const doub
 static void matrix_is_not_to_be_had(void **state)
 {
     (void)state;
-    dense_dae      d;
-    kd_bdf_options o = with_tolerance(1e-6);
-    double         x[2];
+    dense_dae             d;
+    kd_integrator_options o = with_tolerance(1e-6);
+    double                x[2];
     dense_make(&d, &waves);
     d.methods.linearize = short_sighted;
     o.h_first = 0.01;
-    kd_bdf *b = create(&d.dae, &o);
+    kd_integrator *b = create(&d.dae, &o);
     waves.solution(0, x);
-    assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
+    assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
     run(b, 0.01);
-    assert_true(kd_bdf_stats(b).rejected_newton > 0);
+    assert_true(kd_integrator_stats(b).rejected_newton > 0);
     waves.solution(0.01, x);
-    assert_true(fabs(kd_bdf_x(b)[0] - x[0]) < 1e-5);
-    kd_bdf_destroy(b);
+    assert_true(fabs(kd_integrator_x(b)[0] - x[0]) < 1e-5);
+    kd_integrator_destroy(b);
 }
 
 // A step of fixed size that cannot be made says so.
 static void fixed_step_fails(void **state)
 {
     (void)state;
-    dense_dae      d;
-    kd_bdf_options o = with_tolerance(1e-8);
+    dense_dae             d;
+    kd_integrator_options o = with_tolerance(1e-8);
     dense_make(&d, &stiff);
     o.h_fixed = 0.05;
-    o.order_fixed = 2;
-    kd_bdf *b = create(&d.dae, &o);
-    double  x[2];
+    o.bdf.order_fixed = 2;
+    kd_integrator *b = create(&d.dae, &o);
+    double         x[2];
     stiff.solution(0, x);
-    assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
+    assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
     run(b, 0.5);
     d.spoil = -0.3;
     d.beyond = 0.6;
     d.not_a_number = true;
     kd_status status = KD_OK;
-    while (status == KD_OK) status = kd_bdf_step(b, 1);
+    while (status == KD_OK) status = kd_integrator_step(b, 1);
     assert_int_equal(status, KD_ERR_NEWTON);
-    assert_non_null(strstr(kd_bdf_message(b), "h_fixed"));
-    kd_bdf_destroy(b);
+    assert_non_null(strstr(kd_integrator_message(b), "h_fixed"));
+    kd_integrator_destroy(b);
 }
 
 // Cheap updates replace evaluations when the step size changes.
@@ -900,22 +901,22 @@ static void updates_are_used(void **state)
     (void)state;
     long jacobians[2];
     for (int cheap = 0; cheap < 2; cheap++) {
-        dense_dae      d;
-        double         x[2], exact[2];
-        kd_bdf_options o = with_tolerance(1e-6);
+        dense_dae             d;
+        double                x[2], exact[2];
+        kd_integrator_options o = with_tolerance(1e-6);
         dense_make(&d, &index1);
         if (cheap) d.methods.update = dense_update;
-        kd_bdf *b = create(&d.dae, &o);
+        kd_integrator *b = create(&d.dae, &o);
         index1.solution(0, x);
-        assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
+        assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
         run(b, 2);
         index1.solution(2, exact);
-        for (int i = 0; i < 2; i++) assert_close(kd_bdf_x(b)[i], exact[i], 1e-4);
-        kd_stats stats = kd_bdf_stats(b);
+        for (int i = 0; i < 2; i++) assert_close(kd_integrator_x(b)[i], exact[i], 1e-4);
+        kd_stats stats = kd_integrator_stats(b);
         jacobians[cheap] = stats.jacobians;
         assert_int_equal(stats.updates > 0, cheap);
         if (cheap) assert_int_equal(stats.decompositions, stats.jacobians + stats.updates);
-        kd_bdf_destroy(b);
+        kd_integrator_destroy(b);
     }
     assert_true(jacobians[0] > 0 && jacobians[1] <= jacobians[0]);
 }

@@ -44,10 +44,10 @@ static kd_eval watch_times(const kd_state *x, bool at_time, void *context)
 }
 
 typedef struct method {
-    kd_formulation form;
-    kd_projection  projection;
-    kd_integrator  integrator;
-    double         tolerance;
+    kd_formulation     form;
+    kd_projection      projection;
+    kd_integrator_kind integrator;
+    double             tolerance;
 } method;
 
 static watch run(kd_coordinates coordinates, double mass, double stiffness, const method *m)

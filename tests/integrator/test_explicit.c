@@ -5,21 +5,24 @@
 #include "integrator/toy_ode.h"
 #include "pendulum.h"
 #include "systems/systems.h"
-#include <kardan/explicit.h>
+#include <kardan/integrator.h>
 #include <kardan/simulation.h>
 
 #define GRAVITY 13.75
 #define SPEED 2.9
 
 typedef struct fixture {
-    kd_eom      *eom;
-    kd_state    *x;
-    kd_dae      *dae;
-    kd_explicit *solver;
-    double       y[8];
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_dae        *dae;
+    kd_integrator *solver;
+    double         y[8];
 } fixture;
 
-static fixture make_fixture(const kd_explicit_options *opt, kd_projection projection)
+static const kd_integrator_kind METHODS[] = {KD_DOPRI5, KD_DOP853, KD_HALF_EXPLICIT};
+enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS };
+
+static fixture make_fixture(kd_integrator_kind method, const kd_integrator_options *opt, kd_projection projection)
 {
     const double           p0[2] = {0, -1}, v0[2] = {SPEED, 0};
     fixture                f = {0};
@@ -29,30 +32,29 @@ static fixture make_fixture(const kd_explicit_options *opt, kd_projection projec
     assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &f.eom, &f.x), KD_OK);
     f.dae = make_dae(f.eom, NULL, f.x, KD_ODE, &form);
     kd_formulation_pack(f.dae, f.x, f.y);
-    if (kd_explicit_create(f.dae, opt, &f.solver, message, sizeof message) < 0) fail_msg("%s", message);
+    if (kd_integrator_create(f.dae, method, opt, &f.solver, message, sizeof message) < 0) fail_msg("%s", message);
     return f;
 }
 
 static void drop_fixture(fixture *f)
 {
-    kd_explicit_destroy(f->solver);
+    kd_integrator_destroy(f->solver);
     kd_dae_destroy(f->dae);
     kd_state_destroy(f->x);
     kd_eom_destroy(f->eom);
 }
 
-static kd_explicit_options options_of(kd_explicit_method method, double tol)
+static kd_integrator_options options_of(double tol)
 {
-    kd_explicit_options opt = kd_explicit_options_default();
-    opt.method = method;
+    kd_integrator_options opt = kd_integrator_options_default();
     opt.rtol = opt.atol = tol;
     return opt;
 }
 
 static void run(fixture *f, double t_end)
 {
-    while (kd_explicit_time(f->solver) < t_end)
-        if (kd_explicit_step(f->solver, t_end) != KD_OK) fail_msg("%s", kd_explicit_message(f->solver));
+    while (kd_integrator_time(f->solver) < t_end)
+        if (kd_integrator_step(f->solver, t_end) != KD_OK) fail_msg("%s", kd_integrator_message(f->solver));
 }
 
 // |g|, |gI| of the pendulum
@@ -75,23 +77,23 @@ static void pendulum_moves_exactly(void **state)
     (void)state;
     double exact[5];
     kd_pendulum_exact(GRAVITY, false, SPEED, 2, exact, exact + 2, exact + 4);
-    for (int kind = 0; kind < 2 * KD_EXPLICIT_METHOD_COUNT; kind++) {
-        bool                projected = kind % 2;
-        kd_explicit_options opt = options_of((kd_explicit_method)(kind / 2), 1e-9);
-        fixture             f = make_fixture(&opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
-        assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
-        while (kd_explicit_time(f.solver) < 2) {
-            assert_int_equal(kd_explicit_step(f.solver, 2), KD_OK);
-            if (projected) assert_true(violation(kd_explicit_x(f.solver)) < 1e-13);
+    for (int kind = 0; kind < 2 * METHOD_COUNT; kind++) {
+        bool                  projected = kind % 2;
+        kd_integrator_options opt = options_of(1e-9);
+        fixture f = make_fixture(METHODS[kind / 2], &opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
+        assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
+        while (kd_integrator_time(f.solver) < 2) {
+            assert_int_equal(kd_integrator_step(f.solver, 2), KD_OK);
+            if (projected) assert_true(violation(kd_integrator_x(f.solver)) < 1e-13);
         }
-        assert_close(kd_explicit_time(f.solver), 2, 0);
-        assert_true(error_of(kd_explicit_x(f.solver), 2) < 1e-6);
-        if (!projected) assert_true(violation(kd_explicit_x(f.solver)) > 1e-13);
-        kd_formulation_unpack(f.dae, 2, kd_explicit_x(f.solver), f.x);
+        assert_close(kd_integrator_time(f.solver), 2, 0);
+        assert_true(error_of(kd_integrator_x(f.solver), 2) < 1e-6);
+        if (!projected) assert_true(violation(kd_integrator_x(f.solver)) > 1e-13);
+        kd_formulation_unpack(f.dae, 2, kd_integrator_x(f.solver), f.x);
         assert_close(f.x->lambda[0], exact[4], 1e-5);
-        kd_stats stats = kd_explicit_stats(f.solver);
+        kd_stats stats = kd_integrator_stats(f.solver);
         int      per_step = kind < 2 ? 6 : kind < 4 ? 12 : 7;
-        assert_int_equal(stats.order_last, kind / 2 == KD_EXPLICIT_DOP853 ? 8 : 5);
+        assert_int_equal(stats.order_last, METHODS[kind / 2] == KD_DOP853 ? 8 : 5);
         assert_true(stats.accepted > 10 && stats.steps == stats.accepted + stats.rejected_error);
         long looking = kind < 4 ? 0 : stats.steps / 50 + 15; // for stiffness
         assert_true(stats.residuals <= (per_step + projected) * stats.steps + 3 + looking);
@@ -101,22 +103,22 @@ static void pendulum_moves_exactly(void **state)
 }
 
 // Largest error at the ends of constant steps, or inside of them
-static double fixed_step_error(kd_explicit_method method, kd_projection projection, int steps, bool inside)
+static double fixed_step_error(kd_integrator_kind method, kd_projection projection, int steps, bool inside)
 {
-    kd_explicit_options opt = options_of(method, 1e-6);
+    kd_integrator_options opt = options_of(1e-6);
     opt.h_fixed = 1.5 / steps;
-    fixture f = make_fixture(&opt, projection);
+    fixture f = make_fixture(method, &opt, projection);
     double  error = 0, y[8];
-    assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
-    while (kd_explicit_time(f.solver) < 1.5) {
-        assert_int_equal(kd_explicit_step(f.solver, 1.5), KD_OK);
-        double t0 = kd_explicit_time_old(f.solver), h = kd_explicit_time(f.solver) - t0;
+    assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
+    while (kd_integrator_time(f.solver) < 1.5) {
+        assert_int_equal(kd_integrator_step(f.solver, 1.5), KD_OK);
+        double t0 = kd_integrator_time_old(f.solver), h = kd_integrator_time(f.solver) - t0;
         for (int k = 1; k < 8 && inside; k++) {
-            assert_int_equal(kd_explicit_dense(f.solver, t0 + k * h / 8, y), KD_OK);
+            assert_int_equal(kd_integrator_dense(f.solver, t0 + k * h / 8, y), KD_OK);
             error = fmax(error, error_of(y, t0 + k * h / 8));
         }
     }
-    if (!inside) error = error_of(kd_explicit_x(f.solver), 1.5);
+    if (!inside) error = error_of(kd_integrator_x(f.solver), 1.5);
     drop_fixture(&f);
     return error;
 }
@@ -127,13 +129,12 @@ static void orders_are_measured(void **state)
 {
     (void)state;
     const struct {
-        kd_explicit_method method;
+        kd_integrator_kind method;
         bool               inside;
         int                steps;
         double             order;
-    } kind[] = {{KD_EXPLICIT_DOPRI5, false, 64, 5}, {KD_EXPLICIT_DOP853, false, 16, 8},
-                {KD_EXPLICIT_HALF, false, 64, 5},   {KD_EXPLICIT_HALF, true, 24, 5},
-                {KD_EXPLICIT_DOPRI5, true, 24, 5},  {KD_EXPLICIT_DOP853, true, 12, 8}};
+    } kind[] = {{KD_DOPRI5, false, 64, 5},       {KD_DOP853, false, 16, 8}, {KD_HALF_EXPLICIT, false, 64, 5},
+                {KD_HALF_EXPLICIT, true, 24, 5}, {KD_DOPRI5, true, 24, 5},  {KD_DOP853, true, 12, 8}};
     for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
         for (int projected = 0; projected < 2; projected++) {
             kd_projection projection = projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
@@ -151,14 +152,14 @@ static void orders_are_measured(void **state)
 static void error_follows_the_tolerance(void **state)
 {
     (void)state;
-    for (int method = 0; method < KD_EXPLICIT_METHOD_COUNT; method++) {
+    for (int method = 0; method < METHOD_COUNT; method++) {
         double last = INFINITY;
         for (double tol = 1e-4; tol > 1e-11; tol /= 100) {
-            kd_explicit_options opt = options_of((kd_explicit_method)method, tol);
-            fixture             f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-            assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+            kd_integrator_options opt = options_of(tol);
+            fixture               f = make_fixture(METHODS[method], &opt, KD_PROJECT_ALWAYS);
+            assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
             run(&f, 3);
-            double error = error_of(kd_explicit_x(f.solver), 3);
+            double error = error_of(kd_integrator_x(f.solver), 3);
             assert_true(error < 0.2 * last && error < 500 * tol);
             last = error;
             drop_fixture(&f);
@@ -170,23 +171,23 @@ static void error_follows_the_tolerance(void **state)
 static void dense_output_ends_in_the_steps(void **state)
 {
     (void)state;
-    for (int method = 0; method < KD_EXPLICIT_METHOD_COUNT; method++) {
-        kd_explicit_options opt = options_of((kd_explicit_method)method, 1e-8);
-        fixture             f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-        double              y[8];
-        assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
-        assert_int_equal(kd_explicit_dense(f.solver, 0, y), KD_OK);
+    for (int method = 0; method < METHOD_COUNT; method++) {
+        kd_integrator_options opt = options_of(1e-8);
+        fixture               f = make_fixture(METHODS[method], &opt, KD_PROJECT_ALWAYS);
+        double                y[8];
+        assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
+        assert_int_equal(kd_integrator_dense(f.solver, 0, y), KD_OK);
         assert_memory_equal(y, f.y, 4 * sizeof(double));
         for (int k = 0; k < 30; k++) {
-            assert_int_equal(kd_explicit_step(f.solver, 50), KD_OK);
-            double t0 = kd_explicit_time_old(f.solver), t1 = kd_explicit_time(f.solver);
-            assert_int_equal(kd_explicit_dense(f.solver, t0 + 0.3 * (t1 - t0), y), KD_OK);
+            assert_int_equal(kd_integrator_step(f.solver, 50), KD_OK);
+            double t0 = kd_integrator_time_old(f.solver), t1 = kd_integrator_time(f.solver);
+            assert_int_equal(kd_integrator_dense(f.solver, t0 + 0.3 * (t1 - t0), y), KD_OK);
             assert_true(error_of(y, t0 + 0.3 * (t1 - t0)) < 1e-4);
             assert_true(violation(y) < 1e-13);
-            assert_int_equal(kd_explicit_dense(f.solver, t1, y), KD_OK);
-            assert_memory_equal(y, kd_explicit_x(f.solver), (size_t)f.dae->n * sizeof(double));
-            assert_int_equal(kd_explicit_dense(f.solver, t1 + 1, y), KD_ERR_TIME);
-            assert_int_equal(kd_explicit_dense(f.solver, t0 - 1e-3, y), KD_ERR_TIME);
+            assert_int_equal(kd_integrator_dense(f.solver, t1, y), KD_OK);
+            assert_memory_equal(y, kd_integrator_x(f.solver), (size_t)f.dae->n * sizeof(double));
+            assert_int_equal(kd_integrator_dense(f.solver, t1 + 1, y), KD_ERR_TIME);
+            assert_int_equal(kd_integrator_dense(f.solver, t0 - 1e-3, y), KD_ERR_TIME);
         }
         drop_fixture(&f);
     }
@@ -196,17 +197,17 @@ static void dense_output_ends_in_the_steps(void **state)
 static void dense_output_leaves_no_trace(void **state)
 {
     (void)state;
-    kd_explicit_options opt = options_of(KD_EXPLICIT_DOP853, 1e-8);
-    double              end[2][4], y[8];
+    kd_integrator_options opt = options_of(1e-8);
+    double                end[2][4], y[8];
     for (int k = 0; k < 2; k++) {
-        fixture f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-        assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
-        while (kd_explicit_time(f.solver) < 2) {
-            assert_int_equal(kd_explicit_step(f.solver, 2), KD_OK);
-            double t0 = kd_explicit_time_old(f.solver), t1 = kd_explicit_time(f.solver);
-            if (k == 1) assert_int_equal(kd_explicit_dense(f.solver, 0.5 * (t0 + t1), y), KD_OK);
+        fixture f = make_fixture(KD_DOP853, &opt, KD_PROJECT_ALWAYS);
+        assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
+        while (kd_integrator_time(f.solver) < 2) {
+            assert_int_equal(kd_integrator_step(f.solver, 2), KD_OK);
+            double t0 = kd_integrator_time_old(f.solver), t1 = kd_integrator_time(f.solver);
+            if (k == 1) assert_int_equal(kd_integrator_dense(f.solver, 0.5 * (t0 + t1), y), KD_OK);
         }
-        memcpy(end[k], kd_explicit_x(f.solver), sizeof end[k]);
+        memcpy(end[k], kd_integrator_x(f.solver), sizeof end[k]);
         drop_fixture(&f);
     }
     for (int i = 0; i < 4; i++) assert_close(end[0][i], end[1][i], 1e-13);
@@ -216,13 +217,13 @@ static void dense_output_leaves_no_trace(void **state)
 static void systems_move_as_known(void **state)
 {
     (void)state;
-    for (int k = 0; k < KD_EXPLICIT_METHOD_COUNT * KD_TEST_SYSTEM_COUNT; k++) {
-        const kd_test_system  *system = &kd_test_systems[k / KD_EXPLICIT_METHOD_COUNT];
+    for (int k = 0; k < METHOD_COUNT * KD_TEST_SYSTEM_COUNT; k++) {
+        const kd_test_system  *system = &kd_test_systems[k / METHOD_COUNT];
         kd_formulation_options form = kd_formulation_options_default();
-        kd_explicit_options    opt = options_of((kd_explicit_method)(k % KD_EXPLICIT_METHOD_COUNT), 1e-8);
+        kd_integrator_options  opt = options_of(1e-8);
         kd_eom                *eom;
         kd_state              *x, *exact;
-        kd_explicit           *solver;
+        kd_integrator         *solver;
         double                 y[100];
         if (system->redundant) form.constraints = KD_DECOMPOSE_SVD;
         form.projection = KD_PROJECT_ALWAYS;
@@ -232,19 +233,19 @@ static void systems_move_as_known(void **state)
         kd_dims d = kd_eom_dims(eom);
         assert_true(dae->n <= 100);
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_explicit_create(dae, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_explicit_start(solver, 0, y), KD_OK);
-        while (kd_explicit_time(solver) < system->t_end)
-            if (kd_explicit_step(solver, system->t_end) < 0)
-                fail_msg("%s: %s", system->name, kd_explicit_message(solver));
-        kd_formulation_unpack(dae, system->t_end, kd_explicit_x(solver), x);
+        assert_int_equal(kd_integrator_create(dae, METHODS[k % METHOD_COUNT], &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(solver, 0, y), KD_OK);
+        while (kd_integrator_time(solver) < system->t_end)
+            if (kd_integrator_step(solver, system->t_end) < 0)
+                fail_msg("%s: %s", system->name, kd_integrator_message(solver));
+        kd_formulation_unpack(dae, system->t_end, kd_integrator_x(solver), x);
         system->solution(system->t_end, exact);
         for (int i = 0; i < d.np + d.nv + d.nr + d.nw + d.ns; i++)
             if (fabs(x->p[i] - exact->p[i]) > 1e-4 * fmax(1, fabs(exact->p[i])))
                 fail_msg("%s: component %d is %.12g, not %.12g", system->name, i, x->p[i], exact->p[i]);
         if (d.nq == 1)
             assert_close(x->p[3] * x->p[3] + x->p[4] * x->p[4] + x->p[5] * x->p[5] + x->p[6] * x->p[6], 1, 1e-14);
-        kd_explicit_destroy(solver);
+        kd_integrator_destroy(solver);
         kd_dae_destroy(dae);
         kd_state_destroy(exact);
         kd_state_destroy(x);
@@ -258,24 +259,24 @@ static void systems_move_as_known(void **state)
 static void coordinates_may_change(void **state)
 {
     (void)state;
-    for (int method = 0; method < KD_EXPLICIT_METHOD_COUNT; method++) {
-        toy                 small;
-        kd_explicit        *solver;
-        kd_explicit_options opt = options_of((kd_explicit_method)method, 1e-9);
-        double              x = 1;
+    for (int method = 0; method < METHOD_COUNT; method++) {
+        toy                   small;
+        kd_integrator        *solver;
+        kd_integrator_options opt = options_of(1e-9);
+        double                x = 1;
         toy_init(&small, 1);
         small.methods.relabel = toy_relabel;
-        assert_int_equal(kd_explicit_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_explicit_start(solver, 0, &x), KD_OK);
-        while (kd_explicit_time(solver) < 20) {
-            assert_int_equal(kd_explicit_step(solver, 20), KD_OK);
-            double t = 0.5 * (kd_explicit_time_old(solver) + kd_explicit_time(solver));
-            assert_int_equal(kd_explicit_dense(solver, t, &x), KD_OK);
+        assert_int_equal(kd_integrator_create(&small.dae, METHODS[method], &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
+        while (kd_integrator_time(solver) < 20) {
+            assert_int_equal(kd_integrator_step(solver, 20), KD_OK);
+            double t = 0.5 * (kd_integrator_time_old(solver) + kd_integrator_time(solver));
+            assert_int_equal(kd_integrator_dense(solver, t, &x), KD_OK);
             assert_close(x, small.sign * cos(t), 1e-6);
         }
         assert_true(small.relabelled > 10);
-        assert_close(kd_explicit_x(solver)[0], small.sign * cos(20), 1e-7);
-        kd_explicit_destroy(solver);
+        assert_close(kd_integrator_x(solver)[0], small.sign * cos(20), 1e-7);
+        kd_integrator_destroy(solver);
     }
 }
 
@@ -283,25 +284,25 @@ static void coordinates_may_change(void **state)
 static void stiffness_is_told(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 2 * KD_EXPLICIT_METHOD_COUNT; kind++) {
-        bool                stiff = kind % 2;
-        toy                 small;
-        kd_explicit        *solver;
-        kd_explicit_options opt = options_of((kd_explicit_method)(kind / 2), 1e-5);
-        double              x = 1;
-        int                 told = 0;
+    for (int kind = 0; kind < 2 * METHOD_COUNT; kind++) {
+        bool                  stiff = kind % 2;
+        toy                   small;
+        kd_integrator        *solver;
+        kd_integrator_options opt = options_of(1e-5);
+        double                x = 1;
+        int                   told = 0;
         toy_init(&small, stiff ? 1e4 : 1);
-        assert_int_equal(kd_explicit_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_explicit_start(solver, 0, &x), KD_OK);
-        while (kd_explicit_time(solver) < (stiff ? 2 : 100)) {
-            kd_status status = kd_explicit_step(solver, stiff ? 2 : 100);
+        assert_int_equal(kd_integrator_create(&small.dae, METHODS[kind / 2], &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
+        while (kd_integrator_time(solver) < (stiff ? 2 : 100)) {
+            kd_status status = kd_integrator_step(solver, stiff ? 2 : 100);
             assert_true(status >= 0);
             if (status != KD_STIFF) continue;
             told++;
-            assert_non_null(strstr(kd_explicit_message(solver), "radau or bdf"));
+            assert_non_null(strstr(kd_integrator_message(solver), "radau or bdf"));
         }
         assert_int_equal(told, stiff);
-        kd_explicit_destroy(solver);
+        kd_integrator_destroy(solver);
     }
 }
 
@@ -310,23 +311,23 @@ static void refusing_functions_end_with_words(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
-        toy                 small;
-        kd_explicit        *solver;
-        kd_explicit_options opt = options_of((kd_explicit_method)(kind / 2), 1e-6);
-        double              x = 1;
-        kd_status           status = KD_OK;
+        toy                   small;
+        kd_integrator        *solver;
+        kd_integrator_options opt = options_of(1e-6);
+        double                x = 1;
+        kd_status             status = KD_OK;
         toy_init(&small, 1);
         small.beyond = 3;
         small.nan = kind % 2;
-        assert_int_equal(kd_explicit_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_explicit_step(solver, 5), KD_ERR_STAGE);
-        assert_int_equal(kd_explicit_start(solver, 0, &x), KD_OK);
-        for (int k = 0; k < 2000 && status >= 0; k++) status = kd_explicit_step(solver, 5);
+        assert_int_equal(kd_integrator_create(&small.dae, METHODS[kind / 2], &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_step(solver, 5), KD_ERR_STAGE);
+        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
+        for (int k = 0; k < 2000 && status >= 0; k++) status = kd_integrator_step(solver, 5);
         assert_int_equal(status, small.nan ? KD_ERR_NOT_FINITE : KD_ERR_RETRY_FAILED);
-        assert_close(kd_explicit_time(solver), 3, 1e-6);
-        assert_non_null(strstr(kd_explicit_message(solver), small.nan ? "not finite" : "the toy is broken"));
-        assert_true(kd_explicit_stats(solver).rejected_newton > 3);
-        kd_explicit_destroy(solver);
+        assert_close(kd_integrator_time(solver), 3, 1e-6);
+        assert_non_null(strstr(kd_integrator_message(solver), small.nan ? "not finite" : "the toy is broken"));
+        assert_true(kd_integrator_stats(solver).rejected_newton > 3);
+        kd_integrator_destroy(solver);
     }
 }
 
@@ -334,28 +335,28 @@ static void refusing_functions_end_with_words(void **state)
 static void stops_at_once(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < KD_EXPLICIT_METHOD_COUNT; kind++) {
+    for (int kind = 0; kind < METHOD_COUNT; kind++) {
         long calls = 0;
         for (long stop_at = 1; stop_at == 1 || stop_at <= calls; stop_at++) {
-            toy                 small;
-            kd_explicit        *solver;
-            kd_explicit_options opt = options_of((kd_explicit_method)kind, 1e-6);
-            double              x = 1, y;
-            opt.stiff_steps = 1;
+            toy                   small;
+            kd_integrator        *solver;
+            kd_integrator_options opt = options_of(1e-6);
+            double                x = 1, y;
+            opt.explicit_rk.stiff_steps = 1;
             toy_init(&small, 1);
             small.stop_at = stop_at > 1 ? stop_at : 0; // at first all calls are counted
-            assert_int_equal(kd_explicit_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
-            kd_status status = kd_explicit_start(solver, 0, &x);
-            while (status >= 0 && kd_explicit_time(solver) < 0.5) {
-                status = kd_explicit_step(solver, 0.5);
+            assert_int_equal(kd_integrator_create(&small.dae, METHODS[kind], &opt, &solver, NULL, 0), KD_OK);
+            kd_status status = kd_integrator_start(solver, 0, &x);
+            while (status >= 0 && kd_integrator_time(solver) < 0.5) {
+                status = kd_integrator_step(solver, 0.5);
                 if (status >= 0)
-                    status =
-                        kd_explicit_dense(solver, 0.5 * (kd_explicit_time_old(solver) + kd_explicit_time(solver)), &y);
+                    status = kd_integrator_dense(
+                        solver, 0.5 * (kd_integrator_time_old(solver) + kd_integrator_time(solver)), &y);
             }
             assert_int_equal(status, stop_at > 1 ? KD_ERR_CALLBACK_STOP : KD_OK);
             if (stop_at > 1) assert_int_equal(small.calls, stop_at);
             calls = stop_at > 1 ? calls : small.calls;
-            kd_explicit_destroy(solver);
+            kd_integrator_destroy(solver);
         }
         assert_true(calls > 10);
     }
@@ -367,18 +368,18 @@ static void stops_at_once(void **state)
 static void restart_repeats(void **state)
 {
     (void)state;
-    fixture f = make_fixture(NULL, KD_PROJECT_ALWAYS);
+    fixture f = make_fixture(KD_DOPRI5, NULL, KD_PROJECT_ALWAYS);
     double  first[4];
-    assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+    assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
     run(&f, 0.5);
-    memcpy(first, kd_explicit_x(f.solver), sizeof first);
-    long steps = kd_explicit_stats(f.solver).accepted;
-    assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+    memcpy(first, kd_integrator_x(f.solver), sizeof first);
+    long steps = kd_integrator_stats(f.solver).accepted;
+    assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
     run(&f, 0.5);
-    for (int i = 0; i < 4; i++) assert_close(kd_explicit_x(f.solver)[i], first[i], 1e-14);
-    assert_int_equal(kd_explicit_stats(f.solver).accepted, 2 * steps);
-    assert_int_equal(kd_explicit_step(f.solver, 0.4), KD_ERR_TIME);
-    assert_int_equal(kd_explicit_step(f.solver, 0.5), KD_OK); // nothing to do
+    for (int i = 0; i < 4; i++) assert_close(kd_integrator_x(f.solver)[i], first[i], 1e-14);
+    assert_int_equal(kd_integrator_stats(f.solver).accepted, 2 * steps);
+    assert_int_equal(kd_integrator_step(f.solver, 0.4), KD_ERR_TIME);
+    assert_int_equal(kd_integrator_step(f.solver, 0.5), KD_OK); // nothing to do
     drop_fixture(&f);
 }
 
@@ -386,26 +387,27 @@ static void restart_repeats(void **state)
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
-    fixture             f = make_fixture(NULL, KD_PROJECT_NEVER);
-    kd_explicit_options opt = kd_explicit_options_default();
-    kd_explicit        *solver;
-    char                message[200];
+    fixture               f = make_fixture(KD_DOPRI5, NULL, KD_PROJECT_NEVER);
+    kd_integrator_options opt = kd_integrator_options_default();
+    kd_integrator        *solver;
+    char                  message[200];
     opt.rtol = 0;
-    assert_int_equal(kd_explicit_create(f.dae, &opt, &solver, message, sizeof message), KD_ERR_TOLERANCE);
-    opt = kd_explicit_options_default();
+    assert_int_equal(kd_integrator_create(f.dae, KD_DOPRI5, &opt, &solver, message, sizeof message), KD_ERR_TOLERANCE);
+    opt = kd_integrator_options_default();
     opt.max_steps = 0;
-    assert_int_equal(kd_explicit_create(f.dae, &opt, &solver, message, sizeof message), KD_ERR_ARGUMENT);
-    opt = kd_explicit_options_default();
-    opt.method = (kd_explicit_method)7;
-    assert_int_equal(kd_explicit_create(f.dae, &opt, &solver, message, sizeof message), KD_ERR_ARGUMENT);
-    opt = kd_explicit_options_default();
-    opt.safety = 1.5;
-    assert_int_equal(kd_explicit_create(f.dae, &opt, &solver, message, sizeof message), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_explicit_create(NULL, NULL, &solver, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(f.dae, KD_DOPRI5, &opt, &solver, message, sizeof message), KD_ERR_ARGUMENT);
+    opt = kd_integrator_options_default();
+    assert_int_equal(kd_integrator_create(f.dae, (kd_integrator_kind)77, &opt, &solver, message, sizeof message),
+                     KD_ERR_ARGUMENT);
+    opt = kd_integrator_options_default();
+    opt.explicit_rk.safety = 1.5;
+    assert_int_equal(kd_integrator_create(f.dae, KD_DOPRI5, &opt, &solver, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(NULL, KD_DOPRI5, NULL, &solver, message, sizeof message), KD_ERR_ARGUMENT);
     for (int form = 0; form < KD_FORMULATION_COUNT; form++) {
         kd_dae *dae = make_dae(f.eom, NULL, f.x, (kd_formulation)form, NULL);
         if (!dae->methods->rhs) {
-            assert_int_equal(kd_explicit_create(dae, NULL, &solver, message, sizeof message), KD_ERR_UNSUPPORTED);
+            assert_int_equal(kd_integrator_create(dae, KD_DOPRI5, NULL, &solver, message, sizeof message),
+                             KD_ERR_UNSUPPORTED);
             assert_non_null(strstr(message, "use the formulation ode"));
             assert_null(solver);
         }
@@ -443,16 +445,16 @@ static void listen(const kd_attempt_report *report, void *context)
 static void attempts_are_reported(void **state)
 {
     (void)state;
-    for (int method = 0; method < KD_EXPLICIT_METHOD_COUNT; method++) {
-        kd_explicit_options opt = options_of((kd_explicit_method)method, 1e-7);
+    for (int method = 0; method < METHOD_COUNT; method++) {
+        kd_integrator_options opt = options_of(1e-7);
         opt.h_first = 0.4; // too long
-        fixture  f = make_fixture(&opt, KD_PROJECT_ALWAYS);
+        fixture  f = make_fixture(METHODS[method], &opt, KD_PROJECT_ALWAYS);
         listener l = {0};
         f.dae->observe = listen;
         f.dae->observer = &l;
-        assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+        assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
         run(&f, 2);
-        kd_stats stats = kd_explicit_stats(f.solver);
+        kd_stats stats = kd_integrator_stats(f.solver);
         assert_true(l.rejected > 0);
         assert_int_equal(l.accepted, stats.accepted);
         assert_int_equal(l.rejected, stats.rejected_error);
@@ -464,26 +466,26 @@ static void attempts_are_reported(void **state)
 static void memory_is_taken_at_creation_only(void **state)
 {
     (void)state;
-    for (int method = 0; method < KD_EXPLICIT_METHOD_COUNT; method++) {
-        kd_explicit_options opt = options_of((kd_explicit_method)method, 1e-7);
-        fixture             f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-        kd_explicit        *solver;
-        double              y[8];
-        assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+    for (int method = 0; method < METHOD_COUNT; method++) {
+        kd_integrator_options opt = options_of(1e-7);
+        fixture               f = make_fixture(METHODS[method], &opt, KD_PROJECT_ALWAYS);
+        kd_integrator        *solver;
+        double                y[8];
+        assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
         failing_allocator memory = {0};
         failing_allocator_use(&memory);
         for (int k = 0; k < 40; k++) {
-            assert_int_equal(kd_explicit_step(f.solver, 5), KD_OK);
-            double t = 0.5 * (kd_explicit_time_old(f.solver) + kd_explicit_time(f.solver));
-            assert_int_equal(kd_explicit_dense(f.solver, t, y), KD_OK);
+            assert_int_equal(kd_integrator_step(f.solver, 5), KD_OK);
+            double t = 0.5 * (kd_integrator_time_old(f.solver) + kd_integrator_time(f.solver));
+            assert_int_equal(kd_integrator_dense(f.solver, t, y), KD_OK);
         }
         assert_int_equal(memory.calls, 0);
         kd_status status;
         do {
             memory.calls = 0;
             memory.fail_at++;
-            status = kd_explicit_create(f.dae, &opt, &solver, NULL, 0);
-            if (status == KD_OK) kd_explicit_destroy(solver);
+            status = kd_integrator_create(f.dae, METHODS[method], &opt, &solver, NULL, 0);
+            if (status == KD_OK) kd_integrator_destroy(solver);
             assert_int_equal(memory.live, 0);
         } while (status == KD_ERR_MEMORY);
         kd_set_allocator(NULL);
@@ -492,8 +494,6 @@ static void memory_is_taken_at_creation_only(void **state)
         drop_fixture(&f);
     }
 }
-
-static const kd_integrator own[] = {KD_DOPRI5, KD_DOP853, KD_HALF_EXPLICIT};
 
 // Two ways to ask for the methods, one motion: the driver gives the pendulum's exact one, on the constraints.
 static void simulations_run(void **state)
@@ -509,7 +509,7 @@ static void simulations_run(void **state)
     opt.formulation_options.projection = KD_PROJECT_ALWAYS;
     for (int k = 0; k < 3; k++) {
         kd_stats stats;
-        opt.integrator = own[k];
+        opt.integrator = METHODS[k];
         assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &eom, &x), KD_OK);
         assert_int_equal(kd_simulate(eom, NULL, &opt, x, 2, &stats, message, sizeof message), KD_OK);
         assert_true(error_of(x->p, 2) < 1e-5 && violation(x->p) < 1e-13);
@@ -548,7 +548,7 @@ static void simulations_pass_the_advice_on(void **state)
     def.f = damper_force;
     opt.formulation = KD_ODE;
     for (int k = 0; k < 3; k++) {
-        opt.integrator = own[k];
+        opt.integrator = METHODS[k];
         eom = make(&def);
         assert_int_equal(kd_state_create(eom, &x), KD_OK);
         kd_status status = kd_simulate(eom, NULL, &opt, x, 1, NULL, message, sizeof message);

@@ -5,7 +5,7 @@
 #include "integrator/toy_ode.h"
 #include "pendulum.h"
 #include "systems/systems.h"
-#include <kardan/extrapolation.h>
+#include <kardan/integrator.h>
 #include <kardan/simulation.h>
 
 #define GRAVITY 13.75
@@ -14,14 +14,14 @@
 static const kd_sequence SEQUENCES[] = {KD_SEQUENCE_HARMONIC, KD_SEQUENCE_MIDPOINT};
 
 typedef struct fixture {
-    kd_eom           *eom;
-    kd_state         *x;
-    kd_dae           *dae;
-    kd_extrapolation *solver;
-    double            y[8];
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_dae        *dae;
+    kd_integrator *solver;
+    double         y[8];
 } fixture;
 
-static fixture make_fixture(const kd_extrapolation_options *opt, kd_projection projection)
+static fixture make_fixture(const kd_integrator_options *opt, kd_projection projection)
 {
     const double           p0[2] = {0, -1}, v0[2] = {SPEED, 0};
     fixture                f = {0};
@@ -31,31 +31,32 @@ static fixture make_fixture(const kd_extrapolation_options *opt, kd_projection p
     assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &f.eom, &f.x), KD_OK);
     f.dae = make_dae(f.eom, NULL, f.x, KD_ODE, &form);
     kd_formulation_pack(f.dae, f.x, f.y);
-    if (kd_extrapolation_create(f.dae, opt, &f.solver, message, sizeof message) < 0) fail_msg("%s", message);
-    assert_int_equal(kd_extrapolation_start(f.solver, 0, f.y), KD_OK);
+    if (kd_integrator_create(f.dae, KD_EXTRAPOLATION, opt, &f.solver, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
     return f;
 }
 
 static void drop_fixture(fixture *f)
 {
-    kd_extrapolation_destroy(f->solver);
+    kd_integrator_destroy(f->solver);
     kd_dae_destroy(f->dae);
     kd_state_destroy(f->x);
     kd_eom_destroy(f->eom);
 }
 
-static kd_extrapolation_options options_of(kd_sequence sequence, double tol)
+static kd_integrator_options options_of(kd_sequence sequence, double tol)
 {
-    kd_extrapolation_options opt = kd_extrapolation_options_default();
-    opt.sequence = sequence;
+    kd_integrator_options opt = kd_integrator_options_default();
+    opt.extrapolation.sequence = sequence;
     opt.rtol = opt.atol = tol;
     return opt;
 }
 
-static void run(kd_extrapolation *solver, double t_end)
+static void run(kd_integrator *solver, double t_end)
 {
-    while (kd_extrapolation_time(solver) < t_end)
-        if (kd_extrapolation_step(solver, t_end) != KD_OK) fail_msg("%s", kd_extrapolation_message(solver));
+    while (kd_integrator_time(solver) < t_end)
+        if (kd_integrator_step(solver, t_end) != KD_OK) fail_msg("%s", kd_integrator_message(solver));
 }
 
 // |g|, |gI| of the pendulum
@@ -79,17 +80,17 @@ static void pendulum_moves_exactly(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
-        bool                     projected = kind % 2;
-        kd_extrapolation_options opt = options_of(SEQUENCES[kind / 2], 1e-9);
-        fixture                  f = make_fixture(&opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
-        while (kd_extrapolation_time(f.solver) < 2) {
-            assert_int_equal(kd_extrapolation_step(f.solver, 2), KD_OK);
-            if (projected) assert_true(violation(kd_extrapolation_x(f.solver)) < 1e-13);
+        bool                  projected = kind % 2;
+        kd_integrator_options opt = options_of(SEQUENCES[kind / 2], 1e-9);
+        fixture               f = make_fixture(&opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
+        while (kd_integrator_time(f.solver) < 2) {
+            assert_int_equal(kd_integrator_step(f.solver, 2), KD_OK);
+            if (projected) assert_true(violation(kd_integrator_x(f.solver)) < 1e-13);
         }
-        assert_close(kd_extrapolation_time(f.solver), 2, 0);
-        assert_true(error_of(kd_extrapolation_x(f.solver), 2) < 1e-7);
-        if (!projected) assert_true(violation(kd_extrapolation_x(f.solver)) > 1e-13);
-        kd_stats stats = kd_extrapolation_stats(f.solver);
+        assert_close(kd_integrator_time(f.solver), 2, 0);
+        assert_true(error_of(kd_integrator_x(f.solver), 2) < 1e-7);
+        if (!projected) assert_true(violation(kd_integrator_x(f.solver)) > 1e-13);
+        kd_stats stats = kd_integrator_stats(f.solver);
         assert_true(stats.accepted > 3 && stats.steps == stats.accepted + stats.rejected_error);
         assert_true(stats.residuals > 10 * stats.accepted);
         assert_int_equal(stats.projections, projected ? stats.accepted : 0);
@@ -100,22 +101,22 @@ static void pendulum_moves_exactly(void **state)
 // Largest error at the ends of constant steps, or inside of them
 static double fixed_step_error(kd_sequence sequence, int order, kd_projection projection, int steps, bool inside)
 {
-    kd_extrapolation_options opt = options_of(sequence, 1e-6);
+    kd_integrator_options opt = options_of(sequence, 1e-6);
     opt.h_fixed = 1.5 / steps;
-    opt.order = order;
+    opt.extrapolation.order = order;
     fixture f = make_fixture(&opt, projection);
     double  error = 0, y[8];
-    while (kd_extrapolation_time(f.solver) < 1.5) {
-        assert_int_equal(kd_extrapolation_step(f.solver, 1.5), KD_OK);
-        assert_int_equal(kd_extrapolation_stats(f.solver).order_last, order);
-        double t0 = kd_extrapolation_time_old(f.solver), h = kd_extrapolation_time(f.solver) - t0;
-        if (!inside) error = fmax(error, error_of(kd_extrapolation_x(f.solver), t0 + h));
+    while (kd_integrator_time(f.solver) < 1.5) {
+        assert_int_equal(kd_integrator_step(f.solver, 1.5), KD_OK);
+        assert_int_equal(kd_integrator_stats(f.solver).order_last, order);
+        double t0 = kd_integrator_time_old(f.solver), h = kd_integrator_time(f.solver) - t0;
+        if (!inside) error = fmax(error, error_of(kd_integrator_x(f.solver), t0 + h));
         for (int k = 1; k < 8 && inside; k++) {
-            assert_int_equal(kd_extrapolation_dense(f.solver, t0 + k * h / 8, y), KD_OK);
+            assert_int_equal(kd_integrator_dense(f.solver, t0 + k * h / 8, y), KD_OK);
             error = fmax(error, error_of(y, t0 + k * h / 8));
         }
     }
-    assert_int_equal(kd_extrapolation_stats(f.solver).accepted, steps);
+    assert_int_equal(kd_integrator_stats(f.solver).accepted, steps);
     drop_fixture(&f);
     return error;
 }
@@ -167,14 +168,14 @@ static void error_follows_the_tolerance(void **state)
         double last = INFINITY;
         long   evaluations[2] = {0, 0};
         for (double tol = 1e-4; tol > 1e-12; tol /= 100) {
-            kd_extrapolation_options opt = options_of(SEQUENCES[k], tol);
-            fixture                  f = make_fixture(&opt, KD_PROJECT_ALWAYS);
+            kd_integrator_options opt = options_of(SEQUENCES[k], tol);
+            fixture               f = make_fixture(&opt, KD_PROJECT_ALWAYS);
             run(f.solver, 3);
-            double error = error_of(kd_extrapolation_x(f.solver), 3);
+            double error = error_of(kd_integrator_x(f.solver), 3);
             if (!(error < 0.5 * last && error < 500 * tol)) fail_msg("tol %g: error %g after %g", tol, error, last);
             last = error;
             evaluations[0] = evaluations[1];
-            evaluations[1] = kd_extrapolation_stats(f.solver).residuals;
+            evaluations[1] = kd_integrator_stats(f.solver).residuals;
             assert_true(evaluations[1] < 2 * evaluations[0] || evaluations[0] == 0);
             drop_fixture(&f);
         }
@@ -184,19 +185,19 @@ static void error_follows_the_tolerance(void **state)
 // ---- order ----------------------------------------------------------------------------------------------------------
 
 // Mean order of the accepted steps of a run
-static double mean_order(const kd_extrapolation_options *opt, int *most)
+static double mean_order(const kd_integrator_options *opt, int *most)
 {
     fixture f = make_fixture(opt, KD_PROJECT_ALWAYS);
     double  sum = 0;
     *most = 0;
-    while (kd_extrapolation_time(f.solver) < 10) {
-        assert_int_equal(kd_extrapolation_step(f.solver, 10), KD_OK);
-        int order = kd_extrapolation_stats(f.solver).order_last;
-        assert_true(order >= 4 && order <= opt->order_max && order % 2 == 0);
+    while (kd_integrator_time(f.solver) < 10) {
+        assert_int_equal(kd_integrator_step(f.solver, 10), KD_OK);
+        int order = kd_integrator_stats(f.solver).order_last;
+        assert_true(order >= 4 && order <= opt->extrapolation.order_max && order % 2 == 0);
         sum += order;
         *most = order > *most ? order : *most;
     }
-    sum /= (double)kd_extrapolation_stats(f.solver).accepted;
+    sum /= (double)kd_integrator_stats(f.solver).accepted;
     drop_fixture(&f);
     return sum;
 }
@@ -209,23 +210,23 @@ static void order_follows_the_tolerance(void **state)
     int    most;
     double last = 0;
     for (double tol = 1e-3; tol > 1e-13; tol /= 1000) {
-        kd_extrapolation_options opt = options_of(KD_SEQUENCE_HARMONIC, tol);
-        double                   order = mean_order(&opt, &most);
+        kd_integrator_options opt = options_of(KD_SEQUENCE_HARMONIC, tol);
+        double                order = mean_order(&opt, &most);
         assert_true(order > last);
         last = order;
     }
     assert_true(last > 11);
-    kd_extrapolation_options opt = options_of(KD_SEQUENCE_HARMONIC, 1e-10);
-    opt.order_max = 9;
+    kd_integrator_options opt = options_of(KD_SEQUENCE_HARMONIC, 1e-10);
+    opt.extrapolation.order_max = 9;
     assert_true(mean_order(&opt, &most) > 5 && most == 8);
-    opt.order_max = 4;
+    opt.extrapolation.order_max = 4;
     assert_close(mean_order(&opt, &most), 4, 0);
-    opt.order_max = 18;
-    opt.order = 10;
+    opt.extrapolation.order_max = 18;
+    opt.extrapolation.order = 10;
     assert_close(mean_order(&opt, &most), 10, 0);
     fixture f = make_fixture(&opt, KD_PROJECT_ALWAYS);
     run(f.solver, 3);
-    assert_true(error_of(kd_extrapolation_x(f.solver), 3) < 1e-8);
+    assert_true(error_of(kd_integrator_x(f.solver), 3) < 1e-8);
     drop_fixture(&f);
 }
 
@@ -233,13 +234,13 @@ static void order_follows_the_tolerance(void **state)
 static void short_last_steps_do_no_harm(void **state)
 {
     (void)state;
-    kd_extrapolation_options opt = options_of(KD_SEQUENCE_HARMONIC, 1e-9);
-    long                     steps[2];
+    kd_integrator_options opt = options_of(KD_SEQUENCE_HARMONIC, 1e-9);
+    long                  steps[2];
     for (int k = 0; k < 2; k++) {
         fixture f = make_fixture(&opt, KD_PROJECT_ALWAYS);
         for (int i = 1; i <= 8; i++) run(f.solver, k == 0 || i % 2 == 0 ? i / 2 : i / 2 + 1e-3);
-        steps[k] = kd_extrapolation_stats(f.solver).accepted;
-        assert_true(error_of(kd_extrapolation_x(f.solver), 4) < 1e-6);
+        steps[k] = kd_integrator_stats(f.solver).accepted;
+        assert_true(error_of(kd_integrator_x(f.solver), 4) < 1e-6);
         drop_fixture(&f);
     }
     assert_true(steps[1] <= steps[0] + 2 * 4);
@@ -249,14 +250,14 @@ static void short_last_steps_do_no_harm(void **state)
 static void steps_are_limited(void **state)
 {
     (void)state;
-    kd_extrapolation_options opt = options_of(KD_SEQUENCE_HARMONIC, 1e-5);
+    kd_integrator_options opt = options_of(KD_SEQUENCE_HARMONIC, 1e-5);
     opt.h_max = 0.02;
     fixture f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-    while (kd_extrapolation_time(f.solver) < 1) {
-        assert_int_equal(kd_extrapolation_step(f.solver, 1), KD_OK);
-        assert_true(kd_extrapolation_time(f.solver) - kd_extrapolation_time_old(f.solver) < 0.0205);
+    while (kd_integrator_time(f.solver) < 1) {
+        assert_int_equal(kd_integrator_step(f.solver, 1), KD_OK);
+        assert_true(kd_integrator_time(f.solver) - kd_integrator_time_old(f.solver) < 0.0205);
     }
-    assert_true(kd_extrapolation_stats(f.solver).order_last <= 6); // more columns would not pay
+    assert_true(kd_integrator_stats(f.solver).order_last <= 6); // more columns would not pay
     drop_fixture(&f);
 }
 
@@ -268,27 +269,27 @@ static void dense_output_ends_in_the_steps(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
-        kd_extrapolation_options opt = options_of(SEQUENCES[k], 1e-9);
-        fixture                  f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-        double                   y[8], inside = 0, ends = 0;
-        assert_int_equal(kd_extrapolation_dense(f.solver, 0, y), KD_OK);
+        kd_integrator_options opt = options_of(SEQUENCES[k], 1e-9);
+        fixture               f = make_fixture(&opt, KD_PROJECT_ALWAYS);
+        double                y[8], inside = 0, ends = 0;
+        assert_int_equal(kd_integrator_dense(f.solver, 0, y), KD_OK);
         assert_memory_equal(y, f.y, 4 * sizeof(double));
         for (int i = 0; i < 30; i++) {
-            assert_int_equal(kd_extrapolation_step(f.solver, 50), KD_OK);
-            double t0 = kd_extrapolation_time_old(f.solver), t1 = kd_extrapolation_time(f.solver);
-            long   before = kd_extrapolation_stats(f.solver).residuals;
+            assert_int_equal(kd_integrator_step(f.solver, 50), KD_OK);
+            double t0 = kd_integrator_time_old(f.solver), t1 = kd_integrator_time(f.solver);
+            long   before = kd_integrator_stats(f.solver).residuals;
             for (int part = 1; part < 10; part++) {
                 double t = t0 + 0.1 * part * (t1 - t0);
-                assert_int_equal(kd_extrapolation_dense(f.solver, t, y), KD_OK);
+                assert_int_equal(kd_integrator_dense(f.solver, t, y), KD_OK);
                 inside = fmax(inside, error_of(y, t));
                 assert_true(violation(y) < 1e-13);
             }
-            assert_int_equal(kd_extrapolation_stats(f.solver).residuals > before, k == 0);
-            ends = fmax(ends, error_of(kd_extrapolation_x(f.solver), t1));
-            assert_int_equal(kd_extrapolation_dense(f.solver, t1, y), KD_OK);
-            assert_memory_equal(y, kd_extrapolation_x(f.solver), (size_t)f.dae->n * sizeof(double));
-            assert_int_equal(kd_extrapolation_dense(f.solver, t1 + 1, y), KD_ERR_TIME);
-            assert_int_equal(kd_extrapolation_dense(f.solver, t0 - 1e-3, y), KD_ERR_TIME);
+            assert_int_equal(kd_integrator_stats(f.solver).residuals > before, k == 0);
+            ends = fmax(ends, error_of(kd_integrator_x(f.solver), t1));
+            assert_int_equal(kd_integrator_dense(f.solver, t1, y), KD_OK);
+            assert_memory_equal(y, kd_integrator_x(f.solver), (size_t)f.dae->n * sizeof(double));
+            assert_int_equal(kd_integrator_dense(f.solver, t1 + 1, y), KD_ERR_TIME);
+            assert_int_equal(kd_integrator_dense(f.solver, t0 - 1e-3, y), KD_ERR_TIME);
         }
         if (!(inside < 10 * ends + 1e-8)) fail_msg("inside %g, at the ends %g", inside, ends);
         drop_fixture(&f);
@@ -300,16 +301,16 @@ static void dense_output_leaves_no_trace(void **state)
 {
     (void)state;
     for (int sequence = 0; sequence < 2; sequence++) {
-        kd_extrapolation_options opt = options_of(SEQUENCES[sequence], 1e-8);
-        double                   end[2][4], y[8];
+        kd_integrator_options opt = options_of(SEQUENCES[sequence], 1e-8);
+        double                end[2][4], y[8];
         for (int k = 0; k < 2; k++) {
             fixture f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-            while (kd_extrapolation_time(f.solver) < 2) {
-                assert_int_equal(kd_extrapolation_step(f.solver, 2), KD_OK);
-                double t0 = kd_extrapolation_time_old(f.solver), t1 = kd_extrapolation_time(f.solver);
-                if (k == 1) assert_int_equal(kd_extrapolation_dense(f.solver, 0.5 * (t0 + t1), y), KD_OK);
+            while (kd_integrator_time(f.solver) < 2) {
+                assert_int_equal(kd_integrator_step(f.solver, 2), KD_OK);
+                double t0 = kd_integrator_time_old(f.solver), t1 = kd_integrator_time(f.solver);
+                if (k == 1) assert_int_equal(kd_integrator_dense(f.solver, 0.5 * (t0 + t1), y), KD_OK);
             }
-            memcpy(end[k], kd_extrapolation_x(f.solver), sizeof end[k]);
+            memcpy(end[k], kd_integrator_x(f.solver), sizeof end[k]);
             drop_fixture(&f);
         }
         for (int i = 0; i < 4; i++) assert_close(end[0][i], end[1][i], 1e-12);
@@ -323,13 +324,13 @@ static void systems_move_as_known(void **state)
 {
     (void)state;
     for (int k = 0; k < 2 * KD_TEST_SYSTEM_COUNT; k++) {
-        const kd_test_system    *system = &kd_test_systems[k / 2];
-        kd_formulation_options   form = kd_formulation_options_default();
-        kd_extrapolation_options opt = options_of(SEQUENCES[k % 2], 1e-8);
-        kd_eom                  *eom;
-        kd_state                *x, *exact;
-        kd_extrapolation        *solver;
-        double                   y[100];
+        const kd_test_system  *system = &kd_test_systems[k / 2];
+        kd_formulation_options form = kd_formulation_options_default();
+        kd_integrator_options  opt = options_of(SEQUENCES[k % 2], 1e-8);
+        kd_eom                *eom;
+        kd_state              *x, *exact;
+        kd_integrator         *solver;
+        double                 y[100];
         if (system->redundant) form.constraints = KD_DECOMPOSE_SVD;
         form.projection = KD_PROJECT_ALWAYS;
         assert_int_equal(system->create(&eom, &x), KD_OK);
@@ -338,19 +339,19 @@ static void systems_move_as_known(void **state)
         kd_dims d = kd_eom_dims(eom);
         assert_true(dae->n <= 100);
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_extrapolation_create(dae, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_extrapolation_start(solver, 0, y), KD_OK);
-        while (kd_extrapolation_time(solver) < system->t_end)
-            if (kd_extrapolation_step(solver, system->t_end) < 0)
-                fail_msg("%s: %s", system->name, kd_extrapolation_message(solver));
-        kd_formulation_unpack(dae, system->t_end, kd_extrapolation_x(solver), x);
+        assert_int_equal(kd_integrator_create(dae, KD_EXTRAPOLATION, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(solver, 0, y), KD_OK);
+        while (kd_integrator_time(solver) < system->t_end)
+            if (kd_integrator_step(solver, system->t_end) < 0)
+                fail_msg("%s: %s", system->name, kd_integrator_message(solver));
+        kd_formulation_unpack(dae, system->t_end, kd_integrator_x(solver), x);
         system->solution(system->t_end, exact);
         for (int i = 0; i < d.np + d.nv + d.nr + d.nw + d.ns; i++)
             if (fabs(x->p[i] - exact->p[i]) > 1e-4 * fmax(1, fabs(exact->p[i])))
                 fail_msg("%s: component %d is %.12g, not %.12g", system->name, i, x->p[i], exact->p[i]);
         if (d.nq == 1)
             assert_close(x->p[3] * x->p[3] + x->p[4] * x->p[4] + x->p[5] * x->p[5] + x->p[6] * x->p[6], 1, 1e-14);
-        kd_extrapolation_destroy(solver);
+        kd_integrator_destroy(solver);
         kd_dae_destroy(dae);
         kd_state_destroy(exact);
         kd_state_destroy(x);
@@ -365,24 +366,24 @@ static void coordinates_may_change(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
-        toy                      small;
-        kd_extrapolation        *solver;
-        kd_extrapolation_options opt = options_of(SEQUENCES[k], 1e-9);
-        double                   x = 1;
+        toy                   small;
+        kd_integrator        *solver;
+        kd_integrator_options opt = options_of(SEQUENCES[k], 1e-9);
+        double                x = 1;
         opt.h_max = 0.5;
         toy_init(&small, 1);
         small.methods.relabel = toy_relabel;
-        assert_int_equal(kd_extrapolation_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_extrapolation_start(solver, 0, &x), KD_OK);
-        while (kd_extrapolation_time(solver) < 20) {
-            assert_int_equal(kd_extrapolation_step(solver, 20), KD_OK);
-            double t = 0.5 * (kd_extrapolation_time_old(solver) + kd_extrapolation_time(solver));
-            assert_int_equal(kd_extrapolation_dense(solver, t, &x), KD_OK);
+        assert_int_equal(kd_integrator_create(&small.dae, KD_EXTRAPOLATION, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
+        while (kd_integrator_time(solver) < 20) {
+            assert_int_equal(kd_integrator_step(solver, 20), KD_OK);
+            double t = 0.5 * (kd_integrator_time_old(solver) + kd_integrator_time(solver));
+            assert_int_equal(kd_integrator_dense(solver, t, &x), KD_OK);
             assert_close(x, small.sign * cos(t), 1e-7);
         }
         assert_true(small.relabelled > 10);
-        assert_close(kd_extrapolation_x(solver)[0], small.sign * cos(20), 1e-7);
-        kd_extrapolation_destroy(solver);
+        assert_close(kd_integrator_x(solver)[0], small.sign * cos(20), 1e-7);
+        kd_integrator_destroy(solver);
     }
 }
 
@@ -391,25 +392,25 @@ static void stiffness_is_told(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 8; kind++) {
-        bool                     stiff = kind % 2;
-        toy                      small;
-        kd_extrapolation        *solver;
-        kd_extrapolation_options opt = options_of(SEQUENCES[kind / 2 % 2], kind < 4 ? 1e-5 : 1e-8);
-        double                   x = 1;
-        int                      told = 0;
+        bool                  stiff = kind % 2;
+        toy                   small;
+        kd_integrator        *solver;
+        kd_integrator_options opt = options_of(SEQUENCES[kind / 2 % 2], kind < 4 ? 1e-5 : 1e-8);
+        double                x = 1;
+        int                   told = 0;
         toy_init(&small, stiff ? 1e4 : 1);
-        assert_int_equal(kd_extrapolation_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_extrapolation_start(solver, 0, &x), KD_OK);
-        while (kd_extrapolation_time(solver) < (stiff ? 2 : 100)) {
-            kd_status status = kd_extrapolation_step(solver, stiff ? 2 : 100);
+        assert_int_equal(kd_integrator_create(&small.dae, KD_EXTRAPOLATION, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
+        while (kd_integrator_time(solver) < (stiff ? 2 : 100)) {
+            kd_status status = kd_integrator_step(solver, stiff ? 2 : 100);
             assert_true(status >= 0);
             if (status != KD_STIFF) continue;
             told++;
-            assert_non_null(strstr(kd_extrapolation_message(solver), "radau or bdf"));
+            assert_non_null(strstr(kd_integrator_message(solver), "radau or bdf"));
         }
-        assert_close(kd_extrapolation_x(solver)[0], cos(stiff ? 2 : 100), 1e-4);
+        assert_close(kd_integrator_x(solver)[0], cos(stiff ? 2 : 100), 1e-4);
         if (told != stiff) fail_msg("kind %d: told %d times", kind, told);
-        kd_extrapolation_destroy(solver);
+        kd_integrator_destroy(solver);
     }
 }
 
@@ -418,24 +419,24 @@ static void refusing_functions_end_with_words(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
-        toy                      small;
-        kd_extrapolation        *solver;
-        kd_extrapolation_options opt = options_of(SEQUENCES[kind / 2], 1e-6);
-        double                   x = 1;
-        kd_status                status = KD_OK;
+        toy                   small;
+        kd_integrator        *solver;
+        kd_integrator_options opt = options_of(SEQUENCES[kind / 2], 1e-6);
+        double                x = 1;
+        kd_status             status = KD_OK;
         toy_init(&small, 1);
         small.beyond = 3;
         small.nan = kind % 2;
-        assert_int_equal(kd_extrapolation_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_extrapolation_step(solver, 5), KD_ERR_STAGE);
-        assert_int_equal(kd_extrapolation_start(solver, 0, &x), KD_OK);
-        for (int k = 0; k < 2000 && status >= 0; k++) status = kd_extrapolation_step(solver, 5);
+        assert_int_equal(kd_integrator_create(&small.dae, KD_EXTRAPOLATION, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_step(solver, 5), KD_ERR_STAGE);
+        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
+        for (int k = 0; k < 2000 && status >= 0; k++) status = kd_integrator_step(solver, 5);
         assert_int_equal(status, small.nan ? KD_ERR_NOT_FINITE : KD_ERR_RETRY_FAILED);
-        assert_close(kd_extrapolation_time(solver), 3, 1e-6);
-        assert_close(kd_extrapolation_x(solver)[0], cos(3), 1e-4);
-        assert_non_null(strstr(kd_extrapolation_message(solver), small.nan ? "not finite" : "the toy is broken"));
-        assert_true(kd_extrapolation_stats(solver).rejected_newton > 3);
-        kd_extrapolation_destroy(solver);
+        assert_close(kd_integrator_time(solver), 3, 1e-6);
+        assert_close(kd_integrator_x(solver)[0], cos(3), 1e-4);
+        assert_non_null(strstr(kd_integrator_message(solver), small.nan ? "not finite" : "the toy is broken"));
+        assert_true(kd_integrator_stats(solver).rejected_newton > 3);
+        kd_integrator_destroy(solver);
     }
 }
 
@@ -453,28 +454,28 @@ static void jumps_are_passed(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
-        toy                      small;
-        kd_extrapolation        *solver;
-        kd_extrapolation_options opt = options_of(SEQUENCES[k], 1e-8);
-        double                   x = 1, h_least = 1;
-        int                      lowest = 20;
+        toy                   small;
+        kd_integrator        *solver;
+        kd_integrator_options opt = options_of(SEQUENCES[k], 1e-8);
+        double                x = 1, h_least = 1;
+        int                   lowest = 20;
         toy_init(&small, 1);
         small.methods.rhs = jumping_rhs;
-        assert_int_equal(kd_extrapolation_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_extrapolation_start(solver, 0, &x), KD_OK);
-        while (kd_extrapolation_time(solver) < 4) {
-            assert_int_equal(kd_extrapolation_step(solver, 4), KD_OK);
-            double t0 = kd_extrapolation_time_old(solver), t1 = kd_extrapolation_time(solver);
-            int    order = kd_extrapolation_stats(solver).order_last;
+        assert_int_equal(kd_integrator_create(&small.dae, KD_EXTRAPOLATION, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
+        while (kd_integrator_time(solver) < 4) {
+            assert_int_equal(kd_integrator_step(solver, 4), KD_OK);
+            double t0 = kd_integrator_time_old(solver), t1 = kd_integrator_time(solver);
+            int    order = kd_integrator_stats(solver).order_last;
             if (t0 > 0.1 && t1 < 2) h_least = fmin(h_least, t1 - t0);
             if (t0 > 0.1 && t1 < 2 && order < lowest) lowest = order;
         }
-        kd_stats stats = kd_extrapolation_stats(solver);
-        assert_close(kd_extrapolation_x(solver)[0], exp(-4) + 3 * (1 - exp(-3)), 1e-6);
+        kd_stats stats = kd_integrator_stats(solver);
+        assert_close(kd_integrator_x(solver)[0], exp(-4) + 3 * (1 - exp(-3)), 1e-6);
         assert_true(stats.rejected_error > 3 && stats.steps < 200);
         assert_true(h_least < 1e-4 && lowest <= 6);
         assert_true(stats.h_last > 0.1);
-        kd_extrapolation_destroy(solver);
+        kd_integrator_destroy(solver);
     }
 }
 
@@ -485,25 +486,25 @@ static void stops_at_once(void **state)
     for (int kind = 0; kind < 2; kind++) {
         long calls = 0;
         for (long stop_at = 1; stop_at == 1 || stop_at <= calls; stop_at++) {
-            toy                      small;
-            kd_extrapolation        *solver;
-            kd_extrapolation_options opt = options_of(SEQUENCES[kind % 2], 1e-6);
-            double                   x = 1, y;
-            opt.stiff_steps = 1;
+            toy                   small;
+            kd_integrator        *solver;
+            kd_integrator_options opt = options_of(SEQUENCES[kind % 2], 1e-6);
+            double                x = 1, y;
+            opt.extrapolation.stiff_steps = 1;
             toy_init(&small, 1);
             small.stop_at = stop_at > 1 ? stop_at : 0; // at first all calls are counted
-            assert_int_equal(kd_extrapolation_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
-            kd_status status = kd_extrapolation_start(solver, 0, &x);
-            while (status >= 0 && kd_extrapolation_time(solver) < 0.5) {
-                status = kd_extrapolation_step(solver, 0.5);
+            assert_int_equal(kd_integrator_create(&small.dae, KD_EXTRAPOLATION, &opt, &solver, NULL, 0), KD_OK);
+            kd_status status = kd_integrator_start(solver, 0, &x);
+            while (status >= 0 && kd_integrator_time(solver) < 0.5) {
+                status = kd_integrator_step(solver, 0.5);
                 if (status >= 0)
-                    status = kd_extrapolation_dense(
-                        solver, 0.5 * (kd_extrapolation_time_old(solver) + kd_extrapolation_time(solver)), &y);
+                    status = kd_integrator_dense(
+                        solver, 0.5 * (kd_integrator_time_old(solver) + kd_integrator_time(solver)), &y);
             }
             assert_int_equal(status, stop_at > 1 ? KD_ERR_CALLBACK_STOP : KD_OK);
             if (stop_at > 1) assert_int_equal(small.calls, stop_at);
             calls = stop_at > 1 ? calls : small.calls;
-            kd_extrapolation_destroy(solver);
+            kd_integrator_destroy(solver);
         }
         assert_true(calls > 10);
     }
@@ -518,14 +519,14 @@ static void restart_repeats(void **state)
     fixture f = make_fixture(NULL, KD_PROJECT_ALWAYS);
     double  first[4];
     run(f.solver, 0.5);
-    memcpy(first, kd_extrapolation_x(f.solver), sizeof first);
-    long steps = kd_extrapolation_stats(f.solver).accepted;
-    assert_int_equal(kd_extrapolation_start(f.solver, 0, f.y), KD_OK);
+    memcpy(first, kd_integrator_x(f.solver), sizeof first);
+    long steps = kd_integrator_stats(f.solver).accepted;
+    assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
     run(f.solver, 0.5);
-    for (int i = 0; i < 4; i++) assert_close(kd_extrapolation_x(f.solver)[i], first[i], 1e-13);
-    assert_int_equal(kd_extrapolation_stats(f.solver).accepted, 2 * steps);
-    assert_int_equal(kd_extrapolation_step(f.solver, 0.4), KD_ERR_TIME);
-    assert_int_equal(kd_extrapolation_step(f.solver, 0.5), KD_OK); // nothing to do
+    for (int i = 0; i < 4; i++) assert_close(kd_integrator_x(f.solver)[i], first[i], 1e-13);
+    assert_int_equal(kd_integrator_stats(f.solver).accepted, 2 * steps);
+    assert_int_equal(kd_integrator_step(f.solver, 0.4), KD_ERR_TIME);
+    assert_int_equal(kd_integrator_step(f.solver, 0.5), KD_OK); // nothing to do
     drop_fixture(&f);
 }
 
@@ -533,41 +534,43 @@ static void restart_repeats(void **state)
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
-    fixture                        f = make_fixture(NULL, KD_PROJECT_NEVER);
-    const kd_extrapolation_options good = kd_extrapolation_options_default();
-    kd_extrapolation_options       wrong[10];
-    kd_extrapolation              *solver;
-    char                           message[200];
+    fixture                     f = make_fixture(NULL, KD_PROJECT_NEVER);
+    const kd_integrator_options good = kd_integrator_options_default();
+    kd_integrator_options       wrong[10];
+    kd_integrator              *solver;
+    char                        message[200];
     for (int k = 0; k < 10; k++) wrong[k] = good;
     wrong[0].rtol = 0;
     wrong[1].max_steps = 0;
-    wrong[2].order_max = 3;
-    wrong[3].order_max = 22;
-    wrong[4].order = 7;
-    wrong[5].order = 2; // has no error estimate
-    wrong[6].order = 20;
-    wrong[7].sequence = (kd_sequence)7;
-    wrong[8].safety = 1;
-    wrong[9].stiff_steps = -1;
+    wrong[2].extrapolation.order_max = 3;
+    wrong[3].extrapolation.order_max = 22;
+    wrong[4].extrapolation.order = 7;
+    wrong[5].extrapolation.order = 2; // has no error estimate
+    wrong[6].extrapolation.order = 20;
+    wrong[7].extrapolation.sequence = (kd_sequence)7;
+    wrong[8].extrapolation.safety = 1;
+    wrong[9].extrapolation.stiff_steps = -1;
     for (int k = 0; k < 10; k++) {
         message[0] = '\0';
-        kd_status status = kd_extrapolation_create(f.dae, &wrong[k], &solver, message, sizeof message);
+        kd_status status = kd_integrator_create(f.dae, KD_EXTRAPOLATION, &wrong[k], &solver, message, sizeof message);
         assert_int_equal(status, k == 0 ? KD_ERR_TOLERANCE : KD_ERR_ARGUMENT);
         assert_null(solver);
         assert_true(strlen(message) > 20);
     }
-    assert_int_equal(kd_extrapolation_create(NULL, NULL, &solver, message, sizeof message), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_extrapolation_start(NULL, 0, f.y), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(NULL, KD_EXTRAPOLATION, NULL, &solver, message, sizeof message),
+                     KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_start(NULL, 0, f.y), KD_ERR_ARGUMENT);
     for (int form = 0; form < KD_FORMULATION_COUNT; form++) {
         kd_dae *dae = make_dae(f.eom, NULL, f.x, (kd_formulation)form, NULL);
         if (!dae->methods->rhs) {
-            assert_int_equal(kd_extrapolation_create(dae, NULL, &solver, message, sizeof message), KD_ERR_UNSUPPORTED);
+            assert_int_equal(kd_integrator_create(dae, KD_EXTRAPOLATION, NULL, &solver, message, sizeof message),
+                             KD_ERR_UNSUPPORTED);
             assert_non_null(strstr(message, "use the formulation ode"));
             assert_null(solver);
         }
         kd_dae_destroy(dae);
     }
-    kd_extrapolation_destroy(NULL);
+    kd_integrator_destroy(NULL);
     drop_fixture(&f);
 }
 
@@ -600,14 +603,14 @@ static void listen(const kd_attempt_report *report, void *context)
 static void attempts_are_reported(void **state)
 {
     (void)state;
-    kd_extrapolation_options opt = options_of(KD_SEQUENCE_HARMONIC, 1e-7);
+    kd_integrator_options opt = options_of(KD_SEQUENCE_HARMONIC, 1e-7);
     opt.h_first = 20;
     fixture  f = make_fixture(&opt, KD_PROJECT_ALWAYS);
     listener l = {0};
     f.dae->observe = listen;
     f.dae->observer = &l;
     run(f.solver, 30);
-    kd_stats stats = kd_extrapolation_stats(f.solver);
+    kd_stats stats = kd_integrator_stats(f.solver);
     assert_true(l.rejected > 0);
     assert_int_equal(l.accepted, stats.accepted);
     assert_int_equal(l.rejected, stats.rejected_error);
@@ -618,24 +621,24 @@ static void attempts_are_reported(void **state)
 static void memory_is_taken_at_creation_only(void **state)
 {
     (void)state;
-    kd_extrapolation_options opt = options_of(KD_SEQUENCE_HARMONIC, 1e-10);
-    fixture                  f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-    kd_extrapolation        *solver;
-    double                   y[8];
-    failing_allocator        memory = {0};
+    kd_integrator_options opt = options_of(KD_SEQUENCE_HARMONIC, 1e-10);
+    fixture               f = make_fixture(&opt, KD_PROJECT_ALWAYS);
+    kd_integrator        *solver;
+    double                y[8];
+    failing_allocator     memory = {0};
     failing_allocator_use(&memory);
     for (int k = 0; k < 40; k++) {
-        assert_int_equal(kd_extrapolation_step(f.solver, 50), KD_OK);
-        double t = 0.5 * (kd_extrapolation_time_old(f.solver) + kd_extrapolation_time(f.solver));
-        assert_int_equal(kd_extrapolation_dense(f.solver, t, y), KD_OK);
+        assert_int_equal(kd_integrator_step(f.solver, 50), KD_OK);
+        double t = 0.5 * (kd_integrator_time_old(f.solver) + kd_integrator_time(f.solver));
+        assert_int_equal(kd_integrator_dense(f.solver, t, y), KD_OK);
     }
     assert_int_equal(memory.calls, 0);
     kd_status status;
     do {
         memory.calls = 0;
         memory.fail_at++;
-        status = kd_extrapolation_create(f.dae, &opt, &solver, NULL, 0);
-        if (status == KD_OK) kd_extrapolation_destroy(solver);
+        status = kd_integrator_create(f.dae, KD_EXTRAPOLATION, &opt, &solver, NULL, 0);
+        if (status == KD_OK) kd_integrator_destroy(solver);
         assert_int_equal(memory.live, 0);
     } while (status == KD_ERR_MEMORY);
     kd_set_allocator(NULL);

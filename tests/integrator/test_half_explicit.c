@@ -3,20 +3,20 @@
 #include "forms/whole.h"
 #include "pendulum.h"
 #include "systems/systems.h"
-#include <kardan/explicit.h>
+#include <kardan/integrator.h>
 #include <kardan/kardan.h>
 
 enum { MOST = 120 };
 
-static kd_explicit *make_solver(kd_dae *dae, double h, double tol)
+static kd_integrator *make_solver(kd_dae *dae, double h, double tol)
 {
-    kd_explicit_options opt = kd_explicit_options_default();
-    kd_explicit        *solver;
-    char                message[200] = "";
-    opt.method = KD_EXPLICIT_HALF;
+    kd_integrator_options opt = kd_integrator_options_default();
+    kd_integrator        *solver;
+    char                  message[200] = "";
     opt.h_fixed = h;
     if (tol > 0) opt.rtol = opt.atol = tol;
-    if (kd_explicit_create(dae, &opt, &solver, message, sizeof message) < 0) fail_msg("%s", message);
+    if (kd_integrator_create(dae, KD_HALF_EXPLICIT, &opt, &solver, message, sizeof message) < 0)
+        fail_msg("%s", message);
     return solver;
 }
 
@@ -75,18 +75,18 @@ static void errors_of(const subject *s, kd_projection projection, int steps, dou
     create_subject(s, &eom, &x);
     assert_int_equal(kd_state_create(eom, &exact), KD_OK);
     reference(s, exact);
-    kd_dae      *dae = create_dae(s, eom, x, projection);
-    kd_explicit *solver = make_solver(dae, s->t_end / steps, 0);
-    kd_dims      d = kd_eom_dims(eom);
+    kd_dae        *dae = create_dae(s, eom, x, projection);
+    kd_integrator *solver = make_solver(dae, s->t_end / steps, 0);
+    kd_dims        d = kd_eom_dims(eom);
     assert_true(dae->n <= MOST);
     kd_formulation_pack(dae, x, y);
-    assert_int_equal(kd_explicit_start(solver, 0, y), KD_OK);
-    while (kd_explicit_time(solver) < s->t_end)
-        if (kd_explicit_step(solver, s->t_end) < 0) fail_msg("%s", kd_explicit_message(solver));
+    assert_int_equal(kd_integrator_start(solver, 0, y), KD_OK);
+    while (kd_integrator_time(solver) < s->t_end)
+        if (kd_integrator_step(solver, s->t_end) < 0) fail_msg("%s", kd_integrator_message(solver));
     error[0] = error[1] = 0;
     for (int i = 0; i < d.np + d.nv; i++)
-        error[i >= d.np] = fmax(error[i >= d.np], fabs(kd_explicit_x(solver)[i] - exact->p[i]));
-    kd_explicit_destroy(solver);
+        error[i >= d.np] = fmax(error[i >= d.np], fabs(kd_integrator_x(solver)[i] - exact->p[i]));
+    kd_integrator_destroy(solver);
     kd_dae_destroy(dae);
     kd_state_destroy(exact);
     kd_state_destroy(x);
@@ -128,21 +128,21 @@ static void dense_output_is_of_order_four(void **state)
         double    y[MOST];
         create_subject(&s, &eom, &x);
         assert_int_equal(kd_state_create(eom, &exact), KD_OK);
-        kd_dae      *dae = create_dae(&s, eom, x, KD_PROJECT_ALWAYS);
-        kd_explicit *solver = make_solver(dae, s.t_end / (32 << k), 0);
-        kd_dims      d = kd_eom_dims(eom);
+        kd_dae        *dae = create_dae(&s, eom, x, KD_PROJECT_ALWAYS);
+        kd_integrator *solver = make_solver(dae, s.t_end / (32 << k), 0);
+        kd_dims        d = kd_eom_dims(eom);
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_explicit_start(solver, 0, y), KD_OK);
-        while (kd_explicit_time(solver) < s.t_end) {
-            assert_int_equal(kd_explicit_step(solver, s.t_end), KD_OK);
-            double t0 = kd_explicit_time_old(solver), h = kd_explicit_time(solver) - t0;
+        assert_int_equal(kd_integrator_start(solver, 0, y), KD_OK);
+        while (kd_integrator_time(solver) < s.t_end) {
+            assert_int_equal(kd_integrator_step(solver, s.t_end), KD_OK);
+            double t0 = kd_integrator_time_old(solver), h = kd_integrator_time(solver) - t0;
             for (int part = 1; part < 4; part++) {
-                assert_int_equal(kd_explicit_dense(solver, t0 + part * h / 4, y), KD_OK);
+                assert_int_equal(kd_integrator_dense(solver, t0 + part * h / 4, y), KD_OK);
                 s.system->solution(t0 + part * h / 4, exact);
                 for (int i = 0; i < d.np + d.nv; i++) error[k] = fmax(error[k], fabs(y[i] - exact->p[i]));
             }
         }
-        kd_explicit_destroy(solver);
+        kd_integrator_destroy(solver);
         kd_dae_destroy(dae);
         kd_state_destroy(exact);
         kd_state_destroy(x);
@@ -160,25 +160,24 @@ static void velocity_level_holds_by_construction(void **state)
     (void)state;
     double worst[2][2] = {{0}};
     for (int k = 0; k < 2; k++) {
-        const double p0[2] = {0, -1}, v0[2] = {2.9, 0};
-        kd_eom      *eom;
-        kd_state    *x;
-        kd_explicit *solver;
-        double       y[4];
+        const double   p0[2] = {0, -1}, v0[2] = {2.9, 0};
+        kd_eom        *eom;
+        kd_state      *x;
+        kd_integrator *solver;
+        double         y[4];
         assert_int_equal(kd_pendulum_create(13.75, p0, v0, false, &eom, &x), KD_OK);
-        kd_dae             *dae = make_dae(eom, NULL, x, KD_ODE, NULL);
-        kd_explicit_options opt = kd_explicit_options_default();
-        opt.method = k ? KD_EXPLICIT_DOPRI5 : KD_EXPLICIT_HALF;
+        kd_dae               *dae = make_dae(eom, NULL, x, KD_ODE, NULL);
+        kd_integrator_options opt = kd_integrator_options_default();
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_explicit_create(dae, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_explicit_start(solver, 0, y), KD_OK);
-        while (kd_explicit_time(solver) < 5) {
-            assert_int_equal(kd_explicit_step(solver, 5), KD_OK);
-            const double *z = kd_explicit_x(solver);
+        assert_int_equal(kd_integrator_create(dae, k ? KD_DOPRI5 : KD_HALF_EXPLICIT, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(solver, 0, y), KD_OK);
+        while (kd_integrator_time(solver) < 5) {
+            assert_int_equal(kd_integrator_step(solver, 5), KD_OK);
+            const double *z = kd_integrator_x(solver);
             worst[k][0] = fmax(worst[k][0], fabs(z[0] * z[0] + z[1] * z[1] - 1));
             worst[k][1] = fmax(worst[k][1], fabs(z[0] * z[2] + z[1] * z[3]));
         }
-        kd_explicit_destroy(solver);
+        kd_integrator_destroy(solver);
         kd_dae_destroy(dae);
         kd_state_destroy(x);
         kd_eom_destroy(eom);
@@ -288,15 +287,15 @@ static void other_forms_are_refused(void **state)
     const double         p0[2] = {0, -1}, v0[2] = {2.9, 0};
     const kd_formulation forms[] = {KD_PSF, KD_GGL, KD_INDEX2, KD_STATESPACE};
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
-        kd_eom             *eom;
-        kd_state           *x;
-        kd_explicit        *solver;
-        char                message[300] = "";
-        kd_explicit_options opt = kd_explicit_options_default();
-        opt.method = KD_EXPLICIT_HALF;
+        kd_eom               *eom;
+        kd_state             *x;
+        kd_integrator        *solver;
+        char                  message[300] = "";
+        kd_integrator_options opt = kd_integrator_options_default();
         assert_int_equal(kd_pendulum_create(9.81, p0, v0, false, &eom, &x), KD_OK);
         kd_dae *dae = make_dae(eom, NULL, x, forms[k], NULL);
-        assert_int_equal(kd_explicit_create(dae, &opt, &solver, message, sizeof message), KD_ERR_UNSUPPORTED);
+        assert_int_equal(kd_integrator_create(dae, KD_HALF_EXPLICIT, &opt, &solver, message, sizeof message),
+                         KD_ERR_UNSUPPORTED);
         assert_null(solver);
         assert_non_null(strstr(message, "half-explicit"));
         assert_non_null(strstr(message, "use the formulation ode"));

@@ -2,7 +2,7 @@
 #include "core/failing_allocator.h"
 #include "forms/whole.h"
 #include "pendulum.h"
-#include <kardan/ida.h>
+#include <kardan/integrator.h>
 
 #define GRAVITY 13.75
 #define SPEED 2.9
@@ -11,14 +11,14 @@ static const kd_formulation forms[] = {KD_INDEX1, KD_INDEX2, KD_GGL, KD_BAUMGART
 enum { FORMS = sizeof forms / sizeof *forms };
 
 typedef struct fixture {
-    kd_eom   *eom;
-    kd_state *x;
-    kd_dae   *dae;
-    kd_ida   *ida;
-    double    y[8];
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_dae        *dae;
+    kd_integrator *ida;
+    double         y[8];
 } fixture;
 
-static fixture make_fixture(kd_formulation form, const kd_ida_options *opt)
+static fixture make_fixture(kd_formulation form, const kd_integrator_options *opt)
 {
     const double p0[2] = {0, -1}, v0[2] = {SPEED, 0};
     fixture      f = {0};
@@ -26,13 +26,13 @@ static fixture make_fixture(kd_formulation form, const kd_ida_options *opt)
     assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &f.eom, &f.x), KD_OK);
     f.dae = make_dae(f.eom, NULL, f.x, form, NULL);
     kd_formulation_pack(f.dae, f.x, f.y);
-    assert_int_equal(kd_ida_create(f.dae, opt, &f.ida, message, sizeof message), KD_OK);
+    assert_int_equal(kd_integrator_create(f.dae, KD_IDA, opt, &f.ida, message, sizeof message), KD_OK);
     return f;
 }
 
 static void drop_fixture(fixture *f)
 {
-    kd_ida_destroy(f->ida);
+    kd_integrator_destroy(f->ida);
     kd_dae_destroy(f->dae);
     kd_state_destroy(f->x);
     kd_eom_destroy(f->eom);
@@ -40,8 +40,8 @@ static void drop_fixture(fixture *f)
 
 static void run(fixture *f, double t_end)
 {
-    while (kd_ida_time(f->ida) < t_end)
-        if (kd_ida_step(f->ida, t_end) != KD_OK) fail_msg("%s", kd_ida_message(f->ida));
+    while (kd_integrator_time(f->ida) < t_end)
+        if (kd_integrator_step(f->ida, t_end) != KD_OK) fail_msg("%s", kd_integrator_message(f->ida));
 }
 
 // The pendulum moves as its exact solution, for all forms and both kinds of linear algebra; index 3 as well as it can.
@@ -53,17 +53,17 @@ static void pendulum_moves_exactly(void **state)
     for (int k = 0; k < FORMS; k++) {
         double tolerance = forms[k] == KD_INDEX3 ? 1e-3 : 2e-6;
         for (int own = 0; own < 2; own++) {
-            kd_ida_options opt = kd_ida_options_default();
+            kd_integrator_options opt = kd_integrator_options_default();
             opt.rtol = opt.atol = 1e-9;
-            opt.own_linear_algebra = own;
+            opt.ida.own_linear_algebra = own;
             fixture f = make_fixture(forms[k], &opt);
-            assert_int_equal(kd_ida_start(f.ida, 0, f.y), KD_OK);
+            assert_int_equal(kd_integrator_start(f.ida, 0, f.y), KD_OK);
             run(&f, 2);
-            assert_close(kd_ida_time(f.ida), 2, 0);
-            for (int i = 0; i < 4; i++) assert_close(kd_ida_x(f.ida)[i], exact[i], tolerance);
-            kd_formulation_unpack(f.dae, 2, kd_ida_x(f.ida), f.x);
+            assert_close(kd_integrator_time(f.ida), 2, 0);
+            for (int i = 0; i < 4; i++) assert_close(kd_integrator_x(f.ida)[i], exact[i], tolerance);
+            kd_formulation_unpack(f.dae, 2, kd_integrator_x(f.ida), f.x);
             if (forms[k] != KD_INDEX3) assert_close(f.x->lambda[0], exact[4], 1e-4);
-            kd_stats stats = kd_ida_stats(f.ida);
+            kd_stats stats = kd_integrator_stats(f.ida);
             assert_true(stats.accepted > 50 && stats.steps >= stats.accepted && stats.residuals > stats.accepted);
             assert_true(stats.jacobians > 0 && stats.decompositions > 0 && stats.h_last > 0 && stats.order_last > 1);
             assert_int_equal(stats.for_differences > 0, !own);
@@ -76,22 +76,22 @@ static void pendulum_moves_exactly(void **state)
 static void dense_output_is_close(void **state)
 {
     (void)state;
-    kd_ida_options opt = kd_ida_options_default();
+    kd_integrator_options opt = kd_integrator_options_default();
     opt.rtol = opt.atol = 1e-8;
     fixture f = make_fixture(KD_GGL, &opt);
-    assert_int_equal(kd_ida_start(f.ida, 0, f.y), KD_OK);
+    assert_int_equal(kd_integrator_start(f.ida, 0, f.y), KD_OK);
     for (int k = 0; k < 200; k++) {
         double y[8], exact[4];
-        assert_int_equal(kd_ida_step(f.ida, 5), KD_OK);
-        double t0 = kd_ida_time_old(f.ida), t1 = kd_ida_time(f.ida), t = t0 + 0.3 * (t1 - t0);
+        assert_int_equal(kd_integrator_step(f.ida, 5), KD_OK);
+        double t0 = kd_integrator_time_old(f.ida), t1 = kd_integrator_time(f.ida), t = t0 + 0.3 * (t1 - t0);
         assert_true(t1 > t0);
-        assert_int_equal(kd_ida_dense(f.ida, t, y), KD_OK);
+        assert_int_equal(kd_integrator_dense(f.ida, t, y), KD_OK);
         kd_pendulum_exact(GRAVITY, false, SPEED, t, exact, exact + 2, NULL);
         for (int i = 0; i < 4; i++) assert_close(y[i], exact[i], 1e-5);
-        assert_int_equal(kd_ida_dense(f.ida, t1, y), KD_OK);
-        assert_memory_equal(y, kd_ida_x(f.ida), (size_t)f.dae->n * sizeof(double));
-        assert_int_equal(kd_ida_dense(f.ida, t1 + 1, y), KD_ERR_TIME);
-        assert_int_equal(kd_ida_dense(f.ida, t0 - 1e-3, y), KD_ERR_TIME);
+        assert_int_equal(kd_integrator_dense(f.ida, t1, y), KD_OK);
+        assert_memory_equal(y, kd_integrator_x(f.ida), (size_t)f.dae->n * sizeof(double));
+        assert_int_equal(kd_integrator_dense(f.ida, t1 + 1, y), KD_ERR_TIME);
+        assert_int_equal(kd_integrator_dense(f.ida, t0 - 1e-3, y), KD_ERR_TIME);
     }
     drop_fixture(&f);
 }
@@ -102,18 +102,18 @@ static void restart_repeats(void **state)
     (void)state;
     fixture f = make_fixture(KD_INDEX2, NULL);
     double  first[5];
-    assert_int_equal(kd_ida_step(f.ida, 1), KD_ERR_STAGE);
-    assert_int_equal(kd_ida_start(f.ida, 0, f.y), KD_OK);
+    assert_int_equal(kd_integrator_step(f.ida, 1), KD_ERR_STAGE);
+    assert_int_equal(kd_integrator_start(f.ida, 0, f.y), KD_OK);
     run(&f, 0.5);
-    memcpy(first, kd_ida_x(f.ida), sizeof first);
-    long steps = kd_ida_stats(f.ida).accepted;
-    assert_int_equal(kd_ida_start(f.ida, 0, f.y), KD_OK);
-    assert_close(kd_ida_time(f.ida), 0, 0);
+    memcpy(first, kd_integrator_x(f.ida), sizeof first);
+    long steps = kd_integrator_stats(f.ida).accepted;
+    assert_int_equal(kd_integrator_start(f.ida, 0, f.y), KD_OK);
+    assert_close(kd_integrator_time(f.ida), 0, 0);
     run(&f, 0.5);
-    assert_memory_equal(kd_ida_x(f.ida), first, sizeof first);
-    assert_int_equal(kd_ida_stats(f.ida).accepted, 2 * steps);
-    assert_int_equal(kd_ida_step(f.ida, 0.4), KD_ERR_TIME);
-    assert_int_equal(kd_ida_step(f.ida, 0.5), KD_OK); // nothing to do
+    assert_memory_equal(kd_integrator_x(f.ida), first, sizeof first);
+    assert_int_equal(kd_integrator_stats(f.ida).accepted, 2 * steps);
+    assert_int_equal(kd_integrator_step(f.ida, 0.4), KD_ERR_TIME);
+    assert_int_equal(kd_integrator_step(f.ida, 0.5), KD_OK); // nothing to do
     drop_fixture(&f);
 }
 
@@ -121,20 +121,20 @@ static void restart_repeats(void **state)
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
-    fixture        f = make_fixture(KD_GGL, NULL);
-    kd_ida_options opt = kd_ida_options_default();
-    kd_ida        *ida;
-    char           message[200];
+    fixture               f = make_fixture(KD_GGL, NULL);
+    kd_integrator_options opt = kd_integrator_options_default();
+    kd_integrator        *ida;
+    char                  message[200];
     opt.rtol = 0;
-    assert_int_equal(kd_ida_create(f.dae, &opt, &ida, message, sizeof message), KD_ERR_TOLERANCE);
-    opt = kd_ida_options_default();
+    assert_int_equal(kd_integrator_create(f.dae, KD_IDA, &opt, &ida, message, sizeof message), KD_ERR_TOLERANCE);
+    opt = kd_integrator_options_default();
     opt.max_steps = 0;
-    assert_int_equal(kd_ida_create(f.dae, &opt, &ida, message, sizeof message), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_ida_create(NULL, NULL, &ida, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(f.dae, KD_IDA, &opt, &ida, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(NULL, KD_IDA, NULL, &ida, message, sizeof message), KD_ERR_ARGUMENT);
     const kd_formulation refused[] = {KD_PSF, KD_PSF1, KD_ODASSL};
     for (int k = 0; k < 3; k++) {
         kd_dae *dae = make_dae(f.eom, NULL, f.x, refused[k], NULL);
-        assert_int_equal(kd_ida_create(dae, NULL, &ida, message, sizeof message), KD_ERR_UNSUPPORTED);
+        assert_int_equal(kd_integrator_create(dae, KD_IDA, NULL, &ida, message, sizeof message), KD_ERR_UNSUPPORTED);
         assert_non_null(strstr(message, "ggl"));
         assert_null(ida);
         kd_dae_destroy(dae);
@@ -146,16 +146,16 @@ static void wrong_arguments_are_refused(void **state)
 static void too_many_steps(void **state)
 {
     (void)state;
-    kd_ida_options opt = kd_ida_options_default();
+    kd_integrator_options opt = kd_integrator_options_default();
     opt.max_steps = 7;
     fixture f = make_fixture(KD_GGL, &opt);
-    assert_int_equal(kd_ida_start(f.ida, 0, f.y), KD_OK);
-    for (int k = 0; k < 7; k++) assert_int_equal(kd_ida_step(f.ida, 5), KD_OK);
-    double t = kd_ida_time(f.ida), x = kd_ida_x(f.ida)[0];
-    assert_int_equal(kd_ida_step(f.ida, 5), KD_ERR_TOO_MANY_STEPS);
-    assert_non_null(strstr(kd_ida_message(f.ida), "max_steps"));
-    assert_close(kd_ida_time(f.ida), t, 0);
-    assert_close(kd_ida_x(f.ida)[0], x, 0);
+    assert_int_equal(kd_integrator_start(f.ida, 0, f.y), KD_OK);
+    for (int k = 0; k < 7; k++) assert_int_equal(kd_integrator_step(f.ida, 5), KD_OK);
+    double t = kd_integrator_time(f.ida), x = kd_integrator_x(f.ida)[0];
+    assert_int_equal(kd_integrator_step(f.ida, 5), KD_ERR_TOO_MANY_STEPS);
+    assert_non_null(strstr(kd_integrator_message(f.ida), "max_steps"));
+    assert_close(kd_integrator_time(f.ida), t, 0);
+    assert_close(kd_integrator_x(f.ida)[0], x, 0);
     drop_fixture(&f);
 }
 
@@ -190,15 +190,15 @@ static void listen(const kd_attempt_report *report, void *context)
 static void attempts_are_told(void **state)
 {
     (void)state;
-    kd_ida_options opt = kd_ida_options_default();
-    listener       l = {0};
+    kd_integrator_options opt = kd_integrator_options_default();
+    listener              l = {0};
     opt.h_first = 0.1; // too long: rejected
     fixture f = make_fixture(KD_GGL, &opt);
     f.dae->observe = listen;
     f.dae->observer = &l;
-    assert_int_equal(kd_ida_start(f.ida, 0, f.y), KD_OK);
+    assert_int_equal(kd_integrator_start(f.ida, 0, f.y), KD_OK);
     run(&f, 3);
-    kd_stats stats = kd_ida_stats(f.ida);
+    kd_stats stats = kd_integrator_stats(f.ida);
     assert_int_equal(l.accepted, stats.accepted);
     assert_int_equal(l.rejected, stats.rejected_error + stats.rejected_newton);
     assert_true(l.rejected > 0);
@@ -253,7 +253,7 @@ static kd_status run_decay(decay d, char *message, size_t size)
     static const kd_component component[1] = {KD_COMPONENT_POSITION};
     static const int          index[1] = {1};
     static const bool         controlled[1] = {true};
-    kd_ida                   *ida;
+    kd_integrator            *ida;
     double                    x = 1;
     d.dae = (kd_dae){.methods = &methods,
                      .impl = &d,
@@ -265,16 +265,16 @@ static kd_status run_decay(decay d, char *message, size_t size)
                      .index = index,
                      .controlled = controlled,
                      .nstate = 1};
-    assert_int_equal(kd_ida_create(&d.dae, NULL, &ida, NULL, 0), KD_OK);
-    kd_status status = kd_ida_start(ida, 0, &x);
-    while (status == KD_OK && kd_ida_time(ida) < 1) status = kd_ida_step(ida, 1);
-    snprintf(message, size, "%s", kd_ida_message(ida));
-    if (status == KD_OK) assert_close(kd_ida_x(ida)[0], exp(-1), 1e-4);
+    assert_int_equal(kd_integrator_create(&d.dae, KD_IDA, NULL, &ida, NULL, 0), KD_OK);
+    kd_status status = kd_integrator_start(ida, 0, &x);
+    while (status == KD_OK && kd_integrator_time(ida) < 1) status = kd_integrator_step(ida, 1);
+    snprintf(message, size, "%s", kd_integrator_message(ida));
+    if (status == KD_OK) assert_close(kd_integrator_x(ida)[0], exp(-1), 1e-4);
     if (status < 0) {
-        assert_true(kd_ida_time(ida) < d.from + 1e-12);
-        assert_true(isfinite(kd_ida_x(ida)[0]));
+        assert_true(kd_integrator_time(ida) < d.from + 1e-12);
+        assert_true(isfinite(kd_integrator_x(ida)[0]));
     }
-    kd_ida_destroy(ida);
+    kd_integrator_destroy(ida);
     return status;
 }
 
@@ -306,10 +306,10 @@ static void failed_allocation_leaves_nothing(void **state)
     fixture f = make_fixture(KD_GGL, NULL);
     for (long fail_at = 1;; fail_at++) {
         failing_allocator a = {.fail_at = fail_at};
-        kd_ida           *ida;
+        kd_integrator    *ida;
         failing_allocator_use(&a);
-        kd_status status = kd_ida_create(f.dae, NULL, &ida, NULL, 0);
-        kd_ida_destroy(ida);
+        kd_status status = kd_integrator_create(f.dae, KD_IDA, NULL, &ida, NULL, 0);
+        kd_integrator_destroy(ida);
         kd_set_allocator(NULL);
         assert_int_equal(a.live, 0);
         if (status == KD_OK) break;
@@ -322,11 +322,11 @@ static void failed_allocation_leaves_nothing(void **state)
 static void unavailable_says_so(void **state)
 {
     (void)state;
-    kd_ida *ida;
-    char    message[100];
-    assert_int_equal(kd_ida_create(NULL, NULL, &ida, message, sizeof message), KD_ERR_UNAVAILABLE);
+    kd_integrator *ida;
+    char           message[100];
+    assert_int_equal(kd_integrator_create(NULL, KD_IDA, NULL, &ida, message, sizeof message), KD_ERR_UNAVAILABLE);
     assert_null(ida);
-    assert_int_equal(kd_ida_step(NULL, 1), KD_ERR_UNAVAILABLE);
+    assert_int_equal(kd_integrator_step(NULL, 1), KD_ERR_UNAVAILABLE);
 }
 
 int main(void)
@@ -339,6 +339,6 @@ int main(void)
     };
     const struct CMUnitTest without[] = {cmocka_unit_test(unavailable_says_so)};
     silence_unused_whole();
-    if (kd_ida_available()) return cmocka_run_group_tests(with, NULL, NULL);
+    if (kd_integrator_about(KD_IDA, NULL)->available) return cmocka_run_group_tests(with, NULL, NULL);
     return cmocka_run_group_tests(without, NULL, NULL);
 }

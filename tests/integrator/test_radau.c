@@ -8,7 +8,7 @@
 #include <cmocka.h>
 // clang-format on
 #include <complex.h>
-#include <kardan/radau.h>
+#include <kardan/integrator.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -390,31 +390,33 @@ typedef struct run {
 
 static dense_dae shared; // large
 
-static void go(const problem *p, const kd_radau_options *opt, double t_end, run *r)
+static void go(const problem *p, const kd_integrator_options *opt, double t_end, run *r)
 {
-    double    exact[MOST];
-    kd_radau *radau;
-    char      message[300];
+    double         exact[MOST];
+    kd_integrator *radau;
+    char           message[300];
     if (shared.problem != p) dense_init(&shared, p);
     memset(r, 0, sizeof *r);
-    if (kd_radau_create(&shared.dae, opt, &radau, message, sizeof message) != KD_OK) fail_msg("%s", message);
+    if (kd_integrator_create(&shared.dae, KD_RADAU, opt, &radau, message, sizeof message) != KD_OK)
+        fail_msg("%s", message);
     p->solution(0, exact);
-    r->status = kd_radau_start(radau, 0, exact);
-    while (r->status == KD_OK && kd_radau_time(radau) < t_end) {
-        r->status = kd_radau_step(radau, t_end);
-        if (r->status == KD_OK && r->nh < LOG) r->h[r->nh++] = kd_radau_time(radau) - kd_radau_time_old(radau);
+    r->status = kd_integrator_start(radau, 0, exact);
+    while (r->status == KD_OK && kd_integrator_time(radau) < t_end) {
+        r->status = kd_integrator_step(radau, t_end);
+        if (r->status == KD_OK && r->nh < LOG)
+            r->h[r->nh++] = kd_integrator_time(radau) - kd_integrator_time_old(radau);
     }
-    r->t = kd_radau_time(radau);
-    memcpy(r->x, kd_radau_x(radau), (size_t)p->n * sizeof *r->x);
+    r->t = kd_integrator_time(radau);
+    memcpy(r->x, kd_integrator_x(radau), (size_t)p->n * sizeof *r->x);
     p->solution(r->t, exact);
     for (int i = 0; i < p->n; i++) r->error = fmax(r->error, fabs(r->x[i] - exact[i]));
-    r->stats = kd_radau_stats(radau);
-    snprintf(r->message, sizeof r->message, "%s", kd_radau_message(radau));
-    kd_radau_destroy(radau);
+    r->stats = kd_integrator_stats(radau);
+    snprintf(r->message, sizeof r->message, "%s", kd_integrator_message(radau));
+    kd_integrator_destroy(radau);
 }
 
 // A run on a fresh DAE that must succeed.
-static void solve(const problem *p, const kd_radau_options *opt, double t_end, run *r)
+static void solve(const problem *p, const kd_integrator_options *opt, double t_end, run *r)
 {
     dense_init(&shared, p);
     go(p, opt, t_end, r);
@@ -423,20 +425,20 @@ static void solve(const problem *p, const kd_radau_options *opt, double t_end, r
     assert_int_equal(r->stats.steps, r->stats.accepted + r->stats.rejected_error + r->stats.rejected_newton);
 }
 
-static kd_radau_options with_tolerance(double tolerance)
+static kd_integrator_options with_tolerance(double tolerance)
 {
-    kd_radau_options opt = kd_radau_options_default();
+    kd_integrator_options opt = kd_integrator_options_default();
     opt.rtol = opt.atol = tolerance;
     return opt;
 }
 
-static kd_radau_options fixed_step(double h)
+static kd_integrator_options fixed_step(double h)
 {
-    kd_radau_options opt = with_tolerance(0.5);
+    kd_integrator_options opt = with_tolerance(0.5);
     opt.h_first = opt.h_max = h;
-    opt.newton_stop = 1e-12;
-    opt.theta = -1; // no old Jacobians
-    opt.max_newton = 50;
+    opt.radau.newton_stop = 1e-12;
+    opt.radau.theta = -1; // no old Jacobians
+    opt.radau.max_newton = 50;
     return opt;
 }
 
@@ -451,13 +453,13 @@ static void error_follows_the_tolerance(void **state)
     const problem *problems[] = {&stiff, &index1, &waves};
     for (int k = 0; k < 3; k++) {
         for (double tol = 1e-4; tol > 1e-11; tol *= 1e-2) {
-            kd_radau_options opt = with_tolerance(tol);
+            kd_integrator_options opt = with_tolerance(tol);
             solve(problems[k], &opt, 2, &one);
             assert_true(one.error < 10 * tol);
             assert_true(one.stats.accepted < 1000);
         }
     }
-    kd_radau_options opt = with_tolerance(1e-6);
+    kd_integrator_options opt = with_tolerance(1e-6);
     solve(&stiff, &opt, 2, &one);
     assert_true(one.stats.accepted < 40); // an explicit method needs a million
 }
@@ -469,7 +471,7 @@ static void order_is_five(void **state)
     const problem *problems[] = {&index1, &waves};
     const double   coarse[] = {0.0625, 0.1};
     for (int k = 0; k < 2; k++) {
-        kd_radau_options opt = fixed_step(coarse[k]);
+        kd_integrator_options opt = fixed_step(coarse[k]);
         solve(problems[k], &opt, 2, &one);
         opt.h_first = opt.h_max = coarse[k] / 2;
         solve(problems[k], &opt, 2, &two);
@@ -484,7 +486,7 @@ static void order_is_five(void **state)
 static void stiff_order(void **state)
 {
     (void)state;
-    kd_radau_options opt = fixed_step(0.2);
+    kd_integrator_options opt = fixed_step(0.2);
     solve(&stiff, &opt, 2, &one);
     double coarse = fabs(one.x[0] - cos(2));
     opt.h_first = opt.h_max = 0.1;
@@ -500,12 +502,12 @@ static void stiff_order(void **state)
 static void options_are_validated(void **state)
 {
     (void)state;
-    static const double    bad_each[] = {1e-6, 0}, nan_each[] = {NAN, 1e-6};
-    const kd_radau_options good = kd_radau_options_default();
-    kd_radau_options       list[64];
-    const char            *word[64];
-    kd_status              expected[64];
-    int                    n = 0;
+    static const double         bad_each[] = {1e-6, 0}, nan_each[] = {NAN, 1e-6};
+    const kd_integrator_options good = kd_integrator_options_default();
+    kd_integrator_options       list[64];
+    const char                 *word[64];
+    kd_status                   expected[64];
+    int                         n = 0;
 #define BAD(field, value, status)                                                                                      \
     do {                                                                                                               \
         list[n] = good;                                                                                                \
@@ -529,57 +531,60 @@ static void options_are_validated(void **state)
     BAD(h_max, NAN, KD_ERR_ARGUMENT);
     BAD(max_steps, 0, KD_ERR_ARGUMENT);
     BAD(max_steps, -5, KD_ERR_ARGUMENT);
-    BAD(max_newton, 1, KD_ERR_ARGUMENT);
-    BAD(reference, -1, KD_ERR_ARGUMENT);
-    BAD(reference, 4, KD_ERR_ARGUMENT);
-    BAD(reference, 1, KD_ERR_ARGUMENT);
-    list[n - 1].start_zero = true; // nothing to extrapolate
-    BAD(newton_updates, -1, KD_ERR_ARGUMENT);
-    BAD(uround, 0, KD_ERR_ARGUMENT);
-    BAD(uround, -1, KD_ERR_ARGUMENT);
-    BAD(uround, 0.5, KD_ERR_ARGUMENT);
-    BAD(uround, NAN, KD_ERR_ARGUMENT);
-    BAD(safety, 0, KD_ERR_ARGUMENT);
-    BAD(safety, 1, KD_ERR_ARGUMENT);
-    BAD(safety, NAN, KD_ERR_ARGUMENT);
-    BAD(theta, 1, KD_ERR_ARGUMENT);
-    BAD(theta, NAN, KD_ERR_ARGUMENT);
-    BAD(newton_stop, -1, KD_ERR_ARGUMENT);
-    BAD(newton_stop, NAN, KD_ERR_ARGUMENT);
-    BAD(quot1, 1.1, KD_ERR_ARGUMENT);
-    BAD(quot1, NAN, KD_ERR_ARGUMENT);
-    BAD(quot2, 0.9, KD_ERR_ARGUMENT);
-    BAD(quot2, NAN, KD_ERR_ARGUMENT);
-    BAD(fac_upper, 1, KD_ERR_ARGUMENT);
-    BAD(fac_upper, NAN, KD_ERR_ARGUMENT);
-    BAD(fac_lower, 0, KD_ERR_ARGUMENT);
-    BAD(fac_lower, 1, KD_ERR_ARGUMENT);
-    BAD(fac_lower, NAN, KD_ERR_ARGUMENT);
+    BAD(radau.max_newton, 1, KD_ERR_ARGUMENT);
+    BAD(radau.reference, -1, KD_ERR_ARGUMENT);
+    BAD(radau.reference, 4, KD_ERR_ARGUMENT);
+    BAD(radau.reference, 1, KD_ERR_ARGUMENT);
+    list[n - 1].radau.start_zero = true; // nothing to extrapolate
+    BAD(radau.newton_updates, -1, KD_ERR_ARGUMENT);
+    BAD(radau.uround, 0, KD_ERR_ARGUMENT);
+    BAD(radau.uround, -1, KD_ERR_ARGUMENT);
+    BAD(radau.uround, 0.5, KD_ERR_ARGUMENT);
+    BAD(radau.uround, NAN, KD_ERR_ARGUMENT);
+    BAD(radau.safety, 0, KD_ERR_ARGUMENT);
+    BAD(radau.safety, 1, KD_ERR_ARGUMENT);
+    BAD(radau.safety, NAN, KD_ERR_ARGUMENT);
+    BAD(radau.theta, 1, KD_ERR_ARGUMENT);
+    BAD(radau.theta, NAN, KD_ERR_ARGUMENT);
+    BAD(radau.newton_stop, -1, KD_ERR_ARGUMENT);
+    BAD(radau.newton_stop, NAN, KD_ERR_ARGUMENT);
+    BAD(radau.quot1, 1.1, KD_ERR_ARGUMENT);
+    BAD(radau.quot1, NAN, KD_ERR_ARGUMENT);
+    BAD(radau.quot2, 0.9, KD_ERR_ARGUMENT);
+    BAD(radau.quot2, NAN, KD_ERR_ARGUMENT);
+    BAD(radau.fac_upper, 1, KD_ERR_ARGUMENT);
+    BAD(radau.fac_upper, NAN, KD_ERR_ARGUMENT);
+    BAD(radau.fac_lower, 0, KD_ERR_ARGUMENT);
+    BAD(radau.fac_lower, 1, KD_ERR_ARGUMENT);
+    BAD(radau.fac_lower, NAN, KD_ERR_ARGUMENT);
 #undef BAD
     dense_init(&shared, &waves);
     for (int i = 0; i < n; i++) {
-        char      message[300] = "";
-        kd_radau *radau = (kd_radau *)&shared;
-        kd_status status = kd_radau_create(&shared.dae, &list[i], &radau, message, sizeof message);
+        char           message[300] = "";
+        kd_integrator *radau = (kd_integrator *)&shared;
+        kd_status      status = kd_integrator_create(&shared.dae, KD_RADAU, &list[i], &radau, message, sizeof message);
         if (status != expected[i]) fail_msg("case %d, %s: %s (%s)", i, word[i], kd_status_name(status), message);
         assert_null(radau);
         if (!strstr(message, word[i])) fail_msg("'%s' does not name %s", message, word[i]);
     }
-    kd_radau *radau;
-    assert_int_equal(kd_radau_create(&shared.dae, NULL, &radau, NULL, 0), KD_OK); // defaults, no place for a message
-    kd_radau_destroy(radau);
-    kd_radau_destroy(NULL);
+    kd_integrator *radau;
+    assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, NULL, &radau, NULL, 0),
+                     KD_OK); // defaults, no place for a message
+    kd_integrator_destroy(radau);
+    kd_integrator_destroy(NULL);
 }
 
 // The defaults are those of S3's manual (FACL, FACR, SAFE, QUOT1, QUOT2, THET, NIT).
 static void defaults(void **state)
 {
     (void)state;
-    kd_radau_options o = kd_radau_options_default();
+    kd_integrator_options o = kd_integrator_options_default();
     assert_true(o.rtol == 1e-6 && o.atol == 1e-6 && !o.rtol_each && !o.atol_each && o.h_first == 0 && o.h_max == 0);
-    assert_true(o.max_steps == 100000 && o.max_newton == 10 && !o.start_zero && o.reference == 0);
-    assert_true(o.newton_updates == 0 && !o.classical && o.uround == 1e-16 && o.safety == 0.9 && o.theta == 0.001);
-    assert_true(o.newton_stop == 0 && o.quot1 == 1 && o.quot2 == 1.2 && o.fac_upper == 8 && o.fac_lower == 0.2);
+    assert_true(o.max_steps == 100000 && o.radau.max_newton == 10 && !o.radau.start_zero && o.radau.reference == 0);
+    assert_true(o.radau.newton_updates == 0 && !o.radau.classical && o.radau.uround == 1e-16 && o.radau.safety == 0.9 &&
+                o.radau.theta == 0.001);
+    assert_true(o.radau.newton_stop == 0 && o.radau.quot1 == 1 && o.radau.quot2 == 1.2 && o.radau.fac_upper == 8 &&
+                o.radau.fac_lower == 0.2);
 }
 
 // ---- options: what they do ------------------------------------------------------------------------------------------
@@ -588,9 +593,9 @@ static void defaults(void **state)
 static void start_zero_costs_iterations(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-8);
+    kd_integrator_options opt = with_tolerance(1e-8);
     solve(&waves, &opt, 3, &one);
-    opt.start_zero = true;
+    opt.radau.start_zero = true;
     solve(&waves, &opt, 3, &two);
     assert_true(two.error < 1e-7);
     assert_true((double)two.stats.solves / (double)two.stats.accepted >
@@ -602,9 +607,9 @@ static void reference_point_of_the_newton_matrix(void **state)
 {
     (void)state;
     for (int reference = 0; reference <= 3; reference++) {
-        kd_radau_options opt = fixed_step(0.05);
-        opt.reference = reference;
-        opt.theta = -1;
+        kd_integrator_options opt = fixed_step(0.05);
+        opt.radau.reference = reference;
+        opt.radau.theta = -1;
         solve(&waves, &opt, 2, &one);
         assert_int_equal(shared.nlog, one.nh); // one matrix per step
         double c = reference == 0 ? 0 : radau_c[reference - 1], t = one.h[0];
@@ -616,7 +621,7 @@ static void reference_point_of_the_newton_matrix(void **state)
         if (reference == 0) two = one;
         assert_true(fabs(one.x[0] - two.x[0]) < 1e-11);
         opt = with_tolerance(1e-9);
-        opt.reference = reference;
+        opt.radau.reference = reference;
         solve(&waves, &opt, 3, &one);
         assert_true(one.error < 1e-8);
     }
@@ -626,15 +631,15 @@ static void reference_point_of_the_newton_matrix(void **state)
 static void newton_updates_save_steps(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-6);
-    opt.max_newton = 3;
-    opt.newton_stop = 1e-5;
-    opt.start_zero = true;
-    opt.theta = -1;
+    kd_integrator_options opt = with_tolerance(1e-6);
+    opt.radau.max_newton = 3;
+    opt.radau.newton_stop = 1e-5;
+    opt.radau.start_zero = true;
+    opt.radau.theta = -1;
     solve(&front, &opt, 0.5, &one);
     assert_int_equal(one.stats.newton_updates, 0);
     assert_true(one.stats.rejected_newton > 3);
-    opt.newton_updates = 1;
+    opt.radau.newton_updates = 1;
     solve(&front, &opt, 0.5, &two);
     assert_true(two.stats.newton_updates > 0);
     assert_true(two.stats.rejected_newton < one.stats.rejected_newton);
@@ -645,13 +650,13 @@ static void newton_updates_save_steps(void **state)
 static void max_newton_is_respected(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-8);
-    opt.start_zero = true;
-    opt.max_newton = 4;
+    kd_integrator_options opt = with_tolerance(1e-8);
+    opt.radau.start_zero = true;
+    opt.radau.max_newton = 4;
     solve(&front, &opt, 0.5, &one);
     assert_true(one.stats.solves <= 4 * one.stats.steps);
     assert_true(one.stats.rejected_newton > 0);
-    opt.max_newton = 20;
+    opt.radau.max_newton = 20;
     solve(&front, &opt, 0.5, &two);
     assert_true(two.stats.rejected_newton < one.stats.rejected_newton);
 }
@@ -660,10 +665,10 @@ static void max_newton_is_respected(void **state)
 static void newton_stop_is_used(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-4);
-    opt.newton_stop = 0.5;
+    kd_integrator_options opt = with_tolerance(1e-4);
+    opt.radau.newton_stop = 0.5;
     solve(&index1, &opt, 2, &one);
-    opt.newton_stop = 1e-9;
+    opt.radau.newton_stop = 1e-9;
     solve(&index1, &opt, 2, &two);
     assert_true(two.stats.solves > one.stats.solves);
     double defect[] = {fabs(one.x[1] - log(one.x[0])), fabs(two.x[1] - log(two.x[0]))};
@@ -675,9 +680,9 @@ static void newton_stop_is_used(void **state)
 static void classical_and_predictive_control(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-8);
+    kd_integrator_options opt = with_tolerance(1e-8);
     solve(&front, &opt, 0.5, &one);
-    opt.classical = true;
+    opt.radau.classical = true;
     solve(&front, &opt, 0.5, &two);
     assert_true(one.error < 1e-7 && two.error < 1e-7);
     assert_true(one.stats.accepted != two.stats.accepted);
@@ -688,11 +693,11 @@ static void classical_and_predictive_control(void **state)
 static void theta_keeps_the_jacobian(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-8);
-    opt.theta = -1;
+    kd_integrator_options opt = with_tolerance(1e-8);
+    opt.radau.theta = -1;
     solve(&waves, &opt, 5, &one);
     assert_true(one.stats.jacobians >= one.stats.accepted);
-    opt.theta = 0.2;
+    opt.radau.theta = 0.2;
     solve(&waves, &opt, 5, &two);
     assert_true(two.stats.jacobians < one.stats.jacobians / 2);
     assert_true(two.error < 1e-7);
@@ -703,12 +708,12 @@ static void theta_keeps_the_jacobian(void **state)
 static void quotients_keep_the_step_size(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-8);
-    opt.theta = 0.5; // the Jacobian must be kept, too
-    opt.quot1 = 0.5;
-    opt.quot2 = 3;
+    kd_integrator_options opt = with_tolerance(1e-8);
+    opt.radau.theta = 0.5; // the Jacobian must be kept, too
+    opt.radau.quot1 = 0.5;
+    opt.radau.quot2 = 3;
     solve(&waves, &opt, 5, &one);
-    opt.quot1 = opt.quot2 = 1;
+    opt.radau.quot1 = opt.radau.quot2 = 1;
     solve(&waves, &opt, 5, &two);
     int kept = 0, kept_two = 0;
     for (int k = 1; k < one.nh; k++) kept += fabs(one.h[k] / one.h[k - 1] - 1) < 1e-9;
@@ -723,7 +728,7 @@ static void quotients_keep_the_step_size(void **state)
 static void first_and_largest_step(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-4);
+    kd_integrator_options opt = with_tolerance(1e-4);
     opt.h_first = 1.25e-3;
     solve(&index1, &opt, 2, &one);
     assert_true(one.h[0] == 1.25e-3);
@@ -741,31 +746,31 @@ static void first_and_largest_step(void **state)
 static void short_last_step_is_forgotten(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-6);
-    kd_radau        *radau;
-    double           x[MOST];
+    kd_integrator_options opt = with_tolerance(1e-6);
+    kd_integrator        *radau;
+    double                x[MOST];
     dense_init(&shared, &waves);
-    assert_int_equal(kd_radau_create(&shared.dae, &opt, &radau, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, &opt, &radau, NULL, 0), KD_OK);
     waves.solution(0, x);
-    assert_int_equal(kd_radau_start(radau, 0, x), KD_OK);
-    for (int k = 0; k < 10; k++) assert_int_equal(kd_radau_step(radau, 100), KD_OK);
-    double t = kd_radau_time(radau), h = t - kd_radau_time_old(radau);
-    assert_true(kd_radau_stats(radau).h_last == h || fabs(kd_radau_stats(radau).h_last - h) < 1e-14);
-    assert_int_equal(kd_radau_step(radau, t + 1e-6), KD_OK);
-    assert_true(kd_radau_time(radau) == t + 1e-6);
-    assert_int_equal(kd_radau_step(radau, 100), KD_OK);
-    assert_true(kd_radau_stats(radau).h_last > 0.5 * h);
-    kd_radau_destroy(radau);
+    assert_int_equal(kd_integrator_start(radau, 0, x), KD_OK);
+    for (int k = 0; k < 10; k++) assert_int_equal(kd_integrator_step(radau, 100), KD_OK);
+    double t = kd_integrator_time(radau), h = t - kd_integrator_time_old(radau);
+    assert_true(kd_integrator_stats(radau).h_last == h || fabs(kd_integrator_stats(radau).h_last - h) < 1e-14);
+    assert_int_equal(kd_integrator_step(radau, t + 1e-6), KD_OK);
+    assert_true(kd_integrator_time(radau) == t + 1e-6);
+    assert_int_equal(kd_integrator_step(radau, 100), KD_OK);
+    assert_true(kd_integrator_stats(radau).h_last > 0.5 * h);
+    kd_integrator_destroy(radau);
 }
 
 // A smaller safety factor takes more steps and is rejected less often.
 static void safety(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-6);
-    opt.safety = 0.95;
+    kd_integrator_options opt = with_tolerance(1e-6);
+    opt.radau.safety = 0.95;
     solve(&waves, &opt, 5, &one);
-    opt.safety = 0.5;
+    opt.radau.safety = 0.5;
     solve(&waves, &opt, 5, &two);
     assert_true(two.stats.accepted > one.stats.accepted);
     assert_true(two.stats.rejected_error <= one.stats.rejected_error);
@@ -776,12 +781,12 @@ static void safety(void **state)
 static void growth_is_limited(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-6);
+    kd_integrator_options opt = with_tolerance(1e-6);
     opt.h_first = 1e-7;
-    opt.fac_upper = 1.5;
+    opt.radau.fac_upper = 1.5;
     solve(&front, &opt, 0.5, &one);
     for (int k = 1; k < one.nh; k++) assert_true(one.h[k] <= 1.5 * one.h[k - 1] * (1 + 1e-6));
-    opt.fac_upper = 8;
+    opt.radau.fac_upper = 8;
     solve(&front, &opt, 0.5, &two);
     double most = 0;
     for (int k = 1; k < two.nh; k++) most = fmax(most, two.h[k] / two.h[k - 1]);
@@ -789,8 +794,8 @@ static void growth_is_limited(void **state)
     assert_true(two.stats.accepted < one.stats.accepted);
     double least[2];
     for (int k = 0; k < 2; k++) {
-        opt.fac_lower = k == 0 ? 0.7 : 0.01;
-        opt.classical = true;
+        opt.radau.fac_lower = k == 0 ? 0.7 : 0.01;
+        opt.radau.classical = true;
         solve(&ramp, &opt, 0.5, &one);
         assert_true(one.stats.rejected_error > 0);
         assert_int_equal(one.stats.rejected_newton, 0);
@@ -806,11 +811,11 @@ static void growth_is_limited(void **state)
 static void tolerances_of_components(void **state)
 {
     (void)state;
-    double           tight[] = {1e-10, 1e-10}, mixed[] = {1e-3, 1e-10}, loose[] = {1e-3, 1e-3};
-    kd_radau_options opt = kd_radau_options_default();
-    double          *choice[] = {loose, mixed, tight};
-    double           error[3][2];
-    long             steps[3];
+    double                tight[] = {1e-10, 1e-10}, mixed[] = {1e-3, 1e-10}, loose[] = {1e-3, 1e-3};
+    kd_integrator_options opt = kd_integrator_options_default();
+    double               *choice[] = {loose, mixed, tight};
+    double                error[3][2];
+    long                  steps[3];
     for (int k = 0; k < 3; k++) {
         opt.rtol_each = opt.atol_each = choice[k];
         solve(&waves, &opt, 2.5, &one);
@@ -822,23 +827,23 @@ static void tolerances_of_components(void **state)
     assert_true(steps[0] < steps[1] && steps[1] < steps[2]);
     assert_true(error[1][1] < 1e-9 && error[0][1] > 1e-9);
     assert_true(error[1][0] > 10 * error[2][0]);
-    kd_radau *radau; // the arrays are copied
-    double    x[MOST];
+    kd_integrator *radau; // the arrays are copied
+    double         x[MOST];
     opt.rtol_each = opt.atol_each = tight;
-    assert_int_equal(kd_radau_create(&shared.dae, &opt, &radau, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, &opt, &radau, NULL, 0), KD_OK);
     tight[0] = tight[1] = 1;
     waves.solution(0, x);
-    assert_int_equal(kd_radau_start(radau, 0, x), KD_OK);
-    while (kd_radau_time(radau) < 2.5) assert_int_equal(kd_radau_step(radau, 2.5), KD_OK);
-    for (int i = 0; i < 2; i++) assert_true(kd_radau_x(radau)[i] == one.x[i]);
-    kd_radau_destroy(radau);
+    assert_int_equal(kd_integrator_start(radau, 0, x), KD_OK);
+    while (kd_integrator_time(radau) < 2.5) assert_int_equal(kd_integrator_step(radau, 2.5), KD_OK);
+    for (int i = 0; i < 2; i++) assert_true(kd_integrator_x(radau)[i] == one.x[i]);
+    kd_integrator_destroy(radau);
 }
 
 // atol is the user's, not a copy of rtol: a large one makes the steps longer.
 static void absolute_tolerance(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-8);
+    kd_integrator_options opt = with_tolerance(1e-8);
     solve(&waves, &opt, 5, &one);
     opt.atol = 1e-2;
     solve(&waves, &opt, 5, &two);
@@ -849,8 +854,8 @@ static void absolute_tolerance(void **state)
 static void no_growth_after_rejection(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-6);
-    opt.theta = -1; // every attempt factors once
+    kd_integrator_options opt = with_tolerance(1e-6);
+    opt.radau.theta = -1; // every attempt factors once
     int rejections = 0;
     for (int k = 0; k < 40; k++) {
         opt.h_first = 0.05 + 0.005 * k;
@@ -870,7 +875,7 @@ static void no_growth_after_rejection(void **state)
 static void uncontrolled_components(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-8);
+    kd_integrator_options opt = with_tolerance(1e-8);
     solve(&waves, &opt, 5, &one);
     dense_init(&shared, &waves);
     shared.controlled[0] = false; // the harder one
@@ -887,30 +892,30 @@ static void dense_output(void **state)
     (void)state;
     double worst[2] = {0, 0};
     for (int k = 0; k < 2; k++) {
-        kd_radau_options opt = fixed_step(k == 0 ? 0.1 : 0.05);
-        kd_radau        *radau;
-        double           x[MOST], y[MOST], exact[MOST];
+        kd_integrator_options opt = fixed_step(k == 0 ? 0.1 : 0.05);
+        kd_integrator        *radau;
+        double                x[MOST], y[MOST], exact[MOST];
         dense_init(&shared, &waves);
-        assert_int_equal(kd_radau_create(&shared.dae, &opt, &radau, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, &opt, &radau, NULL, 0), KD_OK);
         waves.solution(0, x);
-        assert_int_equal(kd_radau_start(radau, 0, x), KD_OK);
-        while (kd_radau_time(radau) < 2) {
+        assert_int_equal(kd_integrator_start(radau, 0, x), KD_OK);
+        while (kd_integrator_time(radau) < 2) {
             double before[MOST];
-            memcpy(before, kd_radau_x(radau), sizeof(double) * 2);
-            assert_int_equal(kd_radau_step(radau, 2), KD_OK);
-            double t0 = kd_radau_time_old(radau), t1 = kd_radau_time(radau);
-            assert_int_equal(kd_radau_dense(radau, t0, y), KD_OK);
+            memcpy(before, kd_integrator_x(radau), sizeof(double) * 2);
+            assert_int_equal(kd_integrator_step(radau, 2), KD_OK);
+            double t0 = kd_integrator_time_old(radau), t1 = kd_integrator_time(radau);
+            assert_int_equal(kd_integrator_dense(radau, t0, y), KD_OK);
             for (int i = 0; i < 2; i++) assert_true(fabs(y[i] - before[i]) < 1e-15);
-            assert_int_equal(kd_radau_dense(radau, t1, y), KD_OK);
-            for (int i = 0; i < 2; i++) assert_true(y[i] == kd_radau_x(radau)[i]);
+            assert_int_equal(kd_integrator_dense(radau, t1, y), KD_OK);
+            for (int i = 0; i < 2; i++) assert_true(y[i] == kd_integrator_x(radau)[i]);
             for (int j = 1; j < 8; j++) {
                 double t = t0 + (t1 - t0) * j / 8;
-                assert_int_equal(kd_radau_dense(radau, t, y), KD_OK);
+                assert_int_equal(kd_integrator_dense(radau, t, y), KD_OK);
                 waves.solution(t, exact);
                 for (int i = 0; i < 2; i++) worst[k] = fmax(worst[k], fabs(y[i] - exact[i]));
             }
         }
-        kd_radau_destroy(radau);
+        kd_integrator_destroy(radau);
     }
     double slope = log2(worst[0] / worst[1]);
     if (!(slope > 3.6 && slope < 4.5)) fail_msg("slope %.2f", slope);
@@ -923,7 +928,7 @@ static void dense_output(void **state)
 static void step_becomes_too_small(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-6);
+    kd_integrator_options opt = with_tolerance(1e-6);
     dense_init(&shared, &burst);
     go(&burst, &opt, 2, &one);
     assert_int_equal(one.status, KD_ERR_STEP_TOO_SMALL);
@@ -939,7 +944,7 @@ static void step_becomes_too_small(void **state)
 static void function_refuses(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-6);
+    kd_integrator_options opt = with_tolerance(1e-6);
     dense_init(&shared, &waves);
     shared.beyond = 0.7;
     shared.beyond_answer = KD_EVAL_RETRY;
@@ -955,7 +960,7 @@ static void function_refuses(void **state)
 static void first_reason_counts(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-6);
+    kd_integrator_options opt = with_tolerance(1e-6);
     dense_init(&shared, &waves);
     shared.beyond = 0.7;
     shared.beyond_answer = KD_EVAL_RETRY;
@@ -969,7 +974,7 @@ static void first_reason_counts(void **state)
 static void function_stops(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-6);
+    kd_integrator_options opt = with_tolerance(1e-6);
     dense_init(&shared, &waves);
     shared.beyond = 0.7;
     shared.beyond_answer = KD_EVAL_STOP;
@@ -983,7 +988,7 @@ static void function_stops(void **state)
 static void singular_matrix(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-6);
+    kd_integrator_options opt = with_tolerance(1e-6);
     dense_init(&shared, &waves);
     shared.singular = true;
     go(&waves, &opt, 2, &one);
@@ -1008,20 +1013,20 @@ static void derivative_refuses(void **state)
 static void end_time(void **state)
 {
     (void)state;
-    kd_radau *radau;
-    double    x[MOST];
+    kd_integrator *radau;
+    double         x[MOST];
     dense_init(&shared, &waves);
-    assert_int_equal(kd_radau_create(&shared.dae, NULL, &radau, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, NULL, &radau, NULL, 0), KD_OK);
     waves.solution(0, x);
-    assert_int_equal(kd_radau_start(radau, 1, x), KD_OK);
-    assert_int_equal(kd_radau_step(radau, 0.5), KD_ERR_TIME);
-    assert_int_equal(kd_radau_step(radau, NAN), KD_ERR_TIME);
-    assert_true(kd_radau_time(radau) == 1);
-    assert_int_equal(kd_radau_step(radau, 1), KD_OK);
-    assert_true(kd_radau_time(radau) == 1);
-    assert_int_equal(kd_radau_dense(radau, 1, x), KD_OK); // before any step: the start
-    assert_true(x[0] == kd_radau_x(radau)[0]);
-    kd_radau_destroy(radau);
+    assert_int_equal(kd_integrator_start(radau, 1, x), KD_OK);
+    assert_int_equal(kd_integrator_step(radau, 0.5), KD_ERR_TIME);
+    assert_int_equal(kd_integrator_step(radau, NAN), KD_ERR_TIME);
+    assert_true(kd_integrator_time(radau) == 1);
+    assert_int_equal(kd_integrator_step(radau, 1), KD_OK);
+    assert_true(kd_integrator_time(radau) == 1);
+    assert_int_equal(kd_integrator_dense(radau, 1, x), KD_OK); // before any step: the start
+    assert_true(x[0] == kd_integrator_x(radau)[0]);
+    kd_integrator_destroy(radau);
 }
 
 // ---- restart --------------------------------------------------------------------------------------------------------
@@ -1030,23 +1035,23 @@ static void end_time(void **state)
 static void restart_is_like_new(void **state)
 {
     (void)state;
-    kd_radau_options opt = with_tolerance(1e-8);
-    kd_radau        *radau;
-    double           x[MOST];
+    kd_integrator_options opt = with_tolerance(1e-8);
+    kd_integrator        *radau;
+    double                x[MOST];
     solve(&waves, &opt, 2, &one);
     dense_init(&shared, &waves);
-    assert_int_equal(kd_radau_create(&shared.dae, &opt, &radau, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, &opt, &radau, NULL, 0), KD_OK);
     for (int k = 0; k < 3; k++) {
         if (k == 1) shared.beyond = 1.1, shared.beyond_answer = KD_EVAL_RETRY; // the second run fails
         waves.solution(0, x);
-        assert_int_equal(kd_radau_start(radau, 0, x), KD_OK);
+        assert_int_equal(kd_integrator_start(radau, 0, x), KD_OK);
         kd_status status = KD_OK;
-        while (status == KD_OK && kd_radau_time(radau) < 2) status = kd_radau_step(radau, 2);
+        while (status == KD_OK && kd_integrator_time(radau) < 2) status = kd_integrator_step(radau, 2);
         assert_int_equal(status, k == 1 ? KD_ERR_NOT_FINITE : KD_OK);
-        for (int i = 0; i < 2 && k != 1; i++) assert_true(kd_radau_x(radau)[i] == one.x[i]);
+        for (int i = 0; i < 2 && k != 1; i++) assert_true(kd_integrator_x(radau)[i] == one.x[i]);
         shared.beyond = INFINITY;
     }
-    kd_radau_destroy(radau);
+    kd_integrator_destroy(radau);
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 // clang-format on
 #include <complex.h>
 #include <float.h>
-#include <kardan/radau.h>
+#include <kardan/integrator.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -160,34 +160,34 @@ static cubic make(double rate)
                            .nstate = 1}};
 }
 
-static kd_radau *start(cubic *c, const kd_radau_options *opt, double t)
+static kd_integrator *start(cubic *c, const kd_integrator_options *opt, double t)
 {
-    kd_radau *radau;
-    double    x = solution(t);
+    kd_integrator *radau;
+    double         x = solution(t);
     c->dae.impl = c;
-    assert_int_equal(kd_radau_create(&c->dae, opt, &radau, NULL, 0), KD_OK);
-    assert_int_equal(kd_radau_start(radau, t, &x), KD_OK);
+    assert_int_equal(kd_integrator_create(&c->dae, KD_RADAU, opt, &radau, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(radau, t, &x), KD_OK);
     return radau;
 }
 
-static kd_status run(kd_radau *radau, double t_end)
+static kd_status run(kd_integrator *radau, double t_end)
 {
     kd_status status = KD_OK;
-    for (int k = 0; status == KD_OK && kd_radau_time(radau) < t_end; k++) {
-        status = kd_radau_step(radau, t_end);
+    for (int k = 0; status == KD_OK && kd_integrator_time(radau) < t_end; k++) {
+        status = kd_integrator_step(radau, t_end);
         assert_true(k < 10000);
     }
     return status;
 }
 
-static double error_of(const kd_radau *radau)
+static double error_of(const kd_integrator *radau)
 {
-    return fabs(kd_radau_x(radau)[0] - solution(kd_radau_time(radau)));
+    return fabs(kd_integrator_x(radau)[0] - solution(kd_integrator_time(radau)));
 }
 
-static void assert_attempts_add_up(const kd_radau *radau)
+static void assert_attempts_add_up(const kd_integrator *radau)
 {
-    kd_stats s = kd_radau_stats(radau);
+    kd_stats s = kd_integrator_stats(radau);
     assert_int_equal(s.accepted + s.rejected_error + s.rejected_newton, s.steps);
 }
 
@@ -202,17 +202,17 @@ static void end_is_exact(void **state)
     int      rounded = 0;
     for (int k = 0; k < 300; k++) {
         seed = seed * 1664525u + 1013904223u;
-        cubic     c = make(1);
-        double    t_end = 0.1 * (seed + 1.0) / 4294967297.0;
-        kd_radau *radau = start(&c, NULL, -1);
+        cubic          c = make(1);
+        double         t_end = 0.1 * (seed + 1.0) / 4294967297.0;
+        kd_integrator *radau = start(&c, NULL, -1);
         assert_int_equal(run(radau, t_end), KD_OK);
-        assert_true(kd_radau_time(radau) == t_end);
+        assert_true(kd_integrator_time(radau) == t_end);
         assert_true(error_of(radau) < 1e-4);
-        double t = kd_radau_time_old(radau);
+        double t = kd_integrator_time_old(radau);
         rounded += t + (t_end - t) != t_end;
-        assert_int_equal(kd_radau_step(radau, t_end), KD_OK); // nowhere to go
-        assert_true(kd_radau_time(radau) == t_end);
-        kd_radau_destroy(radau);
+        assert_int_equal(kd_integrator_step(radau, t_end), KD_OK); // nowhere to go
+        assert_true(kd_integrator_time(radau) == t_end);
+        kd_integrator_destroy(radau);
     }
     assert_true(rounded > 3); // there were such ends
 }
@@ -223,23 +223,23 @@ static void end_nearby(void **state)
     (void)state;
     const double times[] = {-3, 1, 1000};
     for (int k = 0; k < 3; k++) {
-        cubic     c = make(1);
-        kd_radau *radau = start(&c, NULL, times[k]);
+        cubic          c = make(1);
+        kd_integrator *radau = start(&c, NULL, times[k]);
         for (int i = 0; i < 3; i++) {
-            double t = kd_radau_time(radau), x = kd_radau_x(radau)[0], next = nextafter(t, INFINITY);
-            assert_int_equal(kd_radau_step(radau, next), KD_OK);
-            assert_true(kd_radau_time(radau) == next);
-            assert_true(kd_radau_x(radau)[0] == x);
+            double t = kd_integrator_time(radau), x = kd_integrator_x(radau)[0], next = nextafter(t, INFINITY);
+            assert_int_equal(kd_integrator_step(radau, next), KD_OK);
+            assert_true(kd_integrator_time(radau) == next);
+            assert_true(kd_integrator_x(radau)[0] == x);
             assert_int_equal(run(radau, next + 0.5), KD_OK);
-            assert_true(kd_radau_time(radau) == next + 0.5);
+            assert_true(kd_integrator_time(radau) == next + 0.5);
             assert_true(error_of(radau) < 1e-4);
         }
-        double t = kd_radau_time(radau), old = kd_radau_time_old(radau), x;
-        assert_int_equal(kd_radau_step(radau, nextafter(t, INFINITY)), KD_OK);
-        assert_true(kd_radau_time_old(radau) == old);
-        assert_int_equal(kd_radau_dense(radau, (old + t) / 2, &x), KD_OK);
+        double t = kd_integrator_time(radau), old = kd_integrator_time_old(radau), x;
+        assert_int_equal(kd_integrator_step(radau, nextafter(t, INFINITY)), KD_OK);
+        assert_true(kd_integrator_time_old(radau) == old);
+        assert_int_equal(kd_integrator_dense(radau, (old + t) / 2, &x), KD_OK);
         assert_true(fabs(x - solution((old + t) / 2)) < 1e-3);
-        kd_radau_destroy(radau);
+        kd_integrator_destroy(radau);
     }
 }
 
@@ -250,13 +250,13 @@ static void any_distance(void **state)
     const double times[] = {-1, 0.7, 1e5};
     for (int k = 0; k < 3; k++) {
         for (double ulps = 1; ulps * DBL_EPSILON * fabs(times[k]) < 1; ulps *= 1.7) {
-            cubic     c = make(1);
-            kd_radau *radau = start(&c, NULL, times[k]);
-            double    t_end = times[k] + ceil(ulps) * DBL_EPSILON * fabs(times[k]);
-            kd_status status = run(radau, t_end);
-            if (status != KD_OK) fail_msg("from %g, %g ulps: %s", times[k], ceil(ulps), kd_radau_message(radau));
-            assert_true(kd_radau_time(radau) == t_end);
-            kd_radau_destroy(radau);
+            cubic          c = make(1);
+            kd_integrator *radau = start(&c, NULL, times[k]);
+            double         t_end = times[k] + ceil(ulps) * DBL_EPSILON * fabs(times[k]);
+            kd_status      status = run(radau, t_end);
+            if (status != KD_OK) fail_msg("from %g, %g ulps: %s", times[k], ceil(ulps), kd_integrator_message(radau));
+            assert_true(kd_integrator_time(radau) == t_end);
+            kd_integrator_destroy(radau);
         }
     }
 }
@@ -265,16 +265,16 @@ static void any_distance(void **state)
 static void end_far_away(void **state)
 {
     (void)state;
-    cubic     near = make(1), far = make(1);
-    kd_radau *a = start(&near, NULL, 0), *b = start(&far, NULL, 0);
-    while (kd_radau_time(b) < 5) {
-        if (kd_radau_step(b, 1e16) != KD_OK) fail_msg("%s", kd_radau_message(b));
-        assert_int_equal(kd_radau_step(a, 100), KD_OK);
-        assert_true(kd_radau_time(a) == kd_radau_time(b));
+    cubic          near = make(1), far = make(1);
+    kd_integrator *a = start(&near, NULL, 0), *b = start(&far, NULL, 0);
+    while (kd_integrator_time(b) < 5) {
+        if (kd_integrator_step(b, 1e16) != KD_OK) fail_msg("%s", kd_integrator_message(b));
+        assert_int_equal(kd_integrator_step(a, 100), KD_OK);
+        assert_true(kd_integrator_time(a) == kd_integrator_time(b));
     }
     assert_true(error_of(b) < 1e-4);
-    kd_radau_destroy(a);
-    kd_radau_destroy(b);
+    kd_integrator_destroy(a);
+    kd_integrator_destroy(b);
 }
 
 // ---- numbers that are not finite ------------------------------------------------------------------------------------
@@ -286,23 +286,23 @@ static void error_that_is_not_a_number(void **state)
     (void)state;
     for (int every = 1; every <= 5; every++) {
         if (every == 2) continue; // every step would be half the one before
-        cubic     c = make(1);
-        kd_radau *radau = start(&c, NULL, 0);
+        cubic          c = make(1);
+        kd_integrator *radau = start(&c, NULL, 0);
         c.nan_errors = every;
         kd_status status = run(radau, 2);
-        kd_stats  s = kd_radau_stats(radau);
+        kd_stats  s = kd_integrator_stats(radau);
         if (every == 1) {
             assert_true(status < 0);
             assert_int_equal(s.accepted, 0);
-            assert_true(kd_radau_time(radau) == 0 && kd_radau_x(radau)[0] == solution(0));
-            assert_non_null(strstr(kd_radau_message(radau), "x[0] of the test"));
+            assert_true(kd_integrator_time(radau) == 0 && kd_integrator_x(radau)[0] == solution(0));
+            assert_non_null(strstr(kd_integrator_message(radau), "x[0] of the test"));
         } else {
-            if (status != KD_OK) fail_msg("%s", kd_radau_message(radau));
+            if (status != KD_OK) fail_msg("%s", kd_integrator_message(radau));
             assert_true(error_of(radau) < 1e-5);
             assert_true(s.rejected_newton > 3);
         }
         assert_attempts_add_up(radau);
-        kd_radau_destroy(radau);
+        kd_integrator_destroy(radau);
     }
 }
 
@@ -313,16 +313,16 @@ static void stages_without_derivatives(void **state)
 {
     (void)state;
     for (int reference = 1; reference <= 3; reference++) {
-        cubic            c = make(10);
-        kd_radau_options opt = kd_radau_options_default();
-        opt.reference = reference;
-        kd_radau *radau = start(&c, &opt, 0);
+        cubic                 c = make(10);
+        kd_integrator_options opt = kd_integrator_options_default();
+        opt.radau.reference = reference;
+        kd_integrator *radau = start(&c, &opt, 0);
         c.refuse_stages = true;
-        if (run(radau, 3) != KD_OK) fail_msg("%d: %s", reference, kd_radau_message(radau));
+        if (run(radau, 3) != KD_OK) fail_msg("%d: %s", reference, kd_integrator_message(radau));
         assert_true(c.refused > 10);
         assert_true(error_of(radau) < 1e-5);
         assert_attempts_add_up(radau);
-        kd_radau_destroy(radau);
+        kd_integrator_destroy(radau);
     }
 }
 
@@ -330,19 +330,19 @@ static void stages_without_derivatives(void **state)
 static void iterates_without_derivatives(void **state)
 {
     (void)state;
-    cubic            c = make(1000);
-    kd_radau_options opt = kd_radau_options_default();
+    cubic                 c = make(1000);
+    kd_integrator_options opt = kd_integrator_options_default();
     opt.rtol = opt.atol = 1e-3;
-    opt.max_newton = 3;
-    opt.newton_updates = 2;
-    kd_radau *radau = start(&c, &opt, 0);
+    opt.radau.max_newton = 3;
+    opt.radau.newton_updates = 2;
+    kd_integrator *radau = start(&c, &opt, 0);
     c.refuse_stages = true;
-    if (run(radau, 10) != KD_OK) fail_msg("%s", kd_radau_message(radau));
+    if (run(radau, 10) != KD_OK) fail_msg("%s", kd_integrator_message(radau));
     assert_true(c.refused > 3);
     assert_true(error_of(radau) < 1e-2);
-    assert_true(kd_radau_stats(radau).newton_updates >= c.refused);
+    assert_true(kd_integrator_stats(radau).newton_updates >= c.refused);
     assert_attempts_add_up(radau);
-    kd_radau_destroy(radau);
+    kd_integrator_destroy(radau);
 }
 
 // Every attempt is accepted, rejected by its error or rejected before: also those whose matrix was singular.
@@ -350,15 +350,15 @@ static void singular_matrices_are_counted(void **state)
 {
     (void)state;
     for (int every = 1; every <= 7; every++) {
-        cubic     c = make(10);
-        kd_radau *radau = start(&c, NULL, 0);
+        cubic          c = make(10);
+        kd_integrator *radau = start(&c, NULL, 0);
         c.singular = every;
         kd_status status = run(radau, 3);
         assert_int_equal(status, every == 1 ? KD_ERR_DECOMPOSITION : KD_OK);
-        assert_true(kd_radau_stats(radau).rejected_newton >= (every == 1 ? 5 : 3));
+        assert_true(kd_integrator_stats(radau).rejected_newton >= (every == 1 ? 5 : 3));
         assert_attempts_add_up(radau);
         assert_true(error_of(radau) < 1e-5);
-        kd_radau_destroy(radau);
+        kd_integrator_destroy(radau);
     }
 }
 
@@ -368,24 +368,24 @@ static void singular_matrices_are_counted(void **state)
 static void missing_arguments(void **state)
 {
     (void)state;
-    cubic     c = make(1);
-    kd_radau *radau = (kd_radau *)(void *)&c;
-    char      message[200] = "";
-    double    x = 1;
+    cubic          c = make(1);
+    kd_integrator *radau = (kd_integrator *)(void *)&c;
+    char           message[200] = "";
+    double         x = 1;
     c.dae.impl = &c;
-    assert_int_equal(kd_radau_create(NULL, NULL, &radau, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(NULL, KD_RADAU, NULL, &radau, message, sizeof message), KD_ERR_ARGUMENT);
     assert_null(radau);
     assert_non_null(strstr(message, "needs a DAE"));
-    assert_int_equal(kd_radau_create(&c.dae, NULL, NULL, NULL, 0), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_radau_start(NULL, 0, &x), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_radau_step(NULL, 1), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_radau_dense(NULL, 1, &x), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_radau_create(&c.dae, NULL, &radau, NULL, 0), KD_OK);
-    assert_int_equal(kd_radau_start(radau, 0, NULL), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_radau_start(radau, 0, &x), KD_OK);
-    assert_int_equal(kd_radau_dense(radau, 0, NULL), KD_ERR_ARGUMENT);
-    kd_radau_destroy(radau);
-    kd_radau_destroy(NULL);
+    assert_int_equal(kd_integrator_create(&c.dae, KD_RADAU, NULL, NULL, NULL, 0), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_start(NULL, 0, &x), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_step(NULL, 1), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_dense(NULL, 1, &x), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(&c.dae, KD_RADAU, NULL, &radau, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(radau, 0, NULL), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_start(radau, 0, &x), KD_OK);
+    assert_int_equal(kd_integrator_dense(radau, 0, NULL), KD_ERR_ARGUMENT);
+    kd_integrator_destroy(radau);
+    kd_integrator_destroy(NULL);
 }
 
 int main(void)

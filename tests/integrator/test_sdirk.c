@@ -5,8 +5,8 @@
 #include "integrator/dense_dae.h"
 #include "pendulum.h"
 #include "systems/systems.h"
+#include <kardan/integrator.h>
 #include <kardan/model.h>
-#include <kardan/sdirk.h>
 #include <kardan/system.h>
 
 #define GRAVITY 13.75
@@ -14,23 +14,23 @@
 
 static const kd_sdirk_method METHODS[] = {KD_SDIRK_NEWTON, KD_SDIRK_ROSENBROCK, KD_SDIRK_STAGE_ORDER_2};
 
-static void run(kd_sdirk *sdirk, double t_end)
+static void run(kd_integrator *sdirk, double t_end)
 {
-    while (kd_sdirk_time(sdirk) < t_end)
-        if (kd_sdirk_step(sdirk, t_end) != KD_OK) fail_msg("%s", kd_sdirk_message(sdirk));
+    while (kd_integrator_time(sdirk) < t_end)
+        if (kd_integrator_step(sdirk, t_end) != KD_OK) fail_msg("%s", kd_integrator_message(sdirk));
 }
 
 // ---- equations of motion --------------------------------------------------------------------------------------------
 
 typedef struct fixture {
-    kd_eom   *eom;
-    kd_state *x;
-    kd_dae   *dae;
-    kd_sdirk *sdirk;
-    double    y[8];
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_dae        *dae;
+    kd_integrator *sdirk;
+    double         y[8];
 } fixture;
 
-static fixture make_fixture(const kd_sdirk_options *opt, kd_projection projection)
+static fixture make_fixture(const kd_integrator_options *opt, kd_projection projection)
 {
     const double           p0[2] = {0, -1}, v0[2] = {SPEED, 0};
     fixture                f = {0};
@@ -40,14 +40,14 @@ static fixture make_fixture(const kd_sdirk_options *opt, kd_projection projectio
     assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &f.eom, &f.x), KD_OK);
     f.dae = make_dae(f.eom, NULL, f.x, KD_ODE, &form);
     kd_formulation_pack(f.dae, f.x, f.y);
-    if (kd_sdirk_create(f.dae, opt, &f.sdirk, message, sizeof message) < 0) fail_msg("%s", message);
-    assert_int_equal(kd_sdirk_start(f.sdirk, 0, f.y), KD_OK);
+    if (kd_integrator_create(f.dae, KD_SDIRK, opt, &f.sdirk, message, sizeof message) < 0) fail_msg("%s", message);
+    assert_int_equal(kd_integrator_start(f.sdirk, 0, f.y), KD_OK);
     return f;
 }
 
 static void drop_fixture(fixture *f)
 {
-    kd_sdirk_destroy(f->sdirk);
+    kd_integrator_destroy(f->sdirk);
     kd_dae_destroy(f->dae);
     kd_state_destroy(f->x);
     kd_eom_destroy(f->eom);
@@ -66,24 +66,24 @@ static void pendulum_moves_exactly(void **state)
 {
     (void)state;
     for (int k = 0; k < 6; k++) {
-        kd_sdirk_options opt = kd_sdirk_options_default();
-        const bool       projected = k >= 3;
-        double           most = 0, y[4];
-        opt.method = METHODS[k % 3];
+        kd_integrator_options opt = kd_integrator_options_default();
+        const bool            projected = k >= 3;
+        double                most = 0, y[4];
+        opt.sdirk.method = METHODS[k % 3];
         opt.rtol = opt.atol = 1e-8;
         fixture f = make_fixture(&opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
-        while (kd_sdirk_time(f.sdirk) < 2) {
-            assert_int_equal(kd_sdirk_step(f.sdirk, 2), KD_OK);
-            double t = 0.3 * kd_sdirk_time_old(f.sdirk) + 0.7 * kd_sdirk_time(f.sdirk);
-            assert_int_equal(kd_sdirk_dense(f.sdirk, t, y), KD_OK);
+        while (kd_integrator_time(f.sdirk) < 2) {
+            assert_int_equal(kd_integrator_step(f.sdirk, 2), KD_OK);
+            double t = 0.3 * kd_integrator_time_old(f.sdirk) + 0.7 * kd_integrator_time(f.sdirk);
+            assert_int_equal(kd_integrator_dense(f.sdirk, t, y), KD_OK);
             most = fmax(most, pendulum_error(y, t));
         }
-        const double *x = kd_sdirk_x(f.sdirk);
-        assert_close(kd_sdirk_time(f.sdirk), 2, 0);
+        const double *x = kd_integrator_x(f.sdirk);
+        assert_close(kd_integrator_time(f.sdirk), 2, 0);
         assert_true(pendulum_error(x, 2) < 3e-7);
         assert_true(most < 3e-7);
         if (projected) assert_true(fabs(x[0] * x[0] + x[1] * x[1] - 1) < 1e-13);
-        kd_stats s = kd_sdirk_stats(f.sdirk);
+        kd_stats s = kd_integrator_stats(f.sdirk);
         assert_int_equal(s.steps, s.accepted + s.rejected_error + s.rejected_newton);
         assert_true(s.accepted > 50 && s.residuals > 5 * s.accepted && s.h_last > 0);
         assert_true(k % 3 == 1 ? s.jacobians >= s.accepted : s.jacobians < s.accepted);
@@ -100,14 +100,14 @@ static void systems_move_as_known(void **state)
         const kd_test_system  *system = &kd_test_systems[k / 3];
         kd_formulation         form = k % 3 < 2 ? KD_ODE : KD_PSF;
         kd_formulation_options fo = kd_formulation_options_default();
-        kd_sdirk_options       opt = kd_sdirk_options_default();
+        kd_integrator_options  opt = kd_integrator_options_default();
         kd_eom                *eom;
         kd_state              *x, *exact;
-        kd_sdirk              *sdirk;
+        kd_integrator         *sdirk;
         double                 y[300];
         if (system->redundant) fo.constraints = KD_DECOMPOSE_SVD;
         if (form == KD_ODE) fo.projection = KD_PROJECT_ALWAYS;
-        opt.method = METHODS[k % 3 == 1];
+        opt.sdirk.method = METHODS[k % 3 == 1];
         opt.rtol = opt.atol = 1e-6;
         assert_int_equal(system->create(&eom, &x), KD_OK);
         assert_int_equal(kd_state_create(eom, &exact), KD_OK);
@@ -115,18 +115,19 @@ static void systems_move_as_known(void **state)
         kd_dims d = kd_eom_dims(eom);
         assert_true(dae->n <= 300);
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_sdirk_create(dae, &opt, &sdirk, NULL, 0), KD_OK);
-        assert_int_equal(kd_sdirk_start(sdirk, 0, y), KD_OK);
-        while (kd_sdirk_time(sdirk) < system->t_end)
-            if (kd_sdirk_step(sdirk, system->t_end) < 0) fail_msg("%s: %s", system->name, kd_sdirk_message(sdirk));
-        kd_formulation_unpack(dae, system->t_end, kd_sdirk_x(sdirk), x);
+        assert_int_equal(kd_integrator_create(dae, KD_SDIRK, &opt, &sdirk, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(sdirk, 0, y), KD_OK);
+        while (kd_integrator_time(sdirk) < system->t_end)
+            if (kd_integrator_step(sdirk, system->t_end) < 0)
+                fail_msg("%s: %s", system->name, kd_integrator_message(sdirk));
+        kd_formulation_unpack(dae, system->t_end, kd_integrator_x(sdirk), x);
         system->solution(system->t_end, exact);
         for (int i = 0; i < d.np + d.nv + d.nr + d.nw + d.ns; i++)
             if (fabs(x->p[i] - exact->p[i]) > 1e-3 * fmax(1, fabs(exact->p[i])))
                 fail_msg("%s: component %d is %.12g, not %.12g", system->name, i, x->p[i], exact->p[i]);
         if (d.nq == 1)
             assert_close(x->p[3] * x->p[3] + x->p[4] * x->p[4] + x->p[5] * x->p[5] + x->p[6] * x->p[6], 1, 1e-14);
-        kd_sdirk_destroy(sdirk);
+        kd_integrator_destroy(sdirk);
         kd_dae_destroy(dae);
         kd_state_destroy(exact);
         kd_state_destroy(x);
@@ -155,21 +156,21 @@ static void stiff_double_pendulum(void **state)
     kd_formulation_options fo = kd_formulation_options_default();
     kd_dae                *dae = make_dae(eom, NULL, x, KD_ODE, &fo);
     for (int k = 0; k < 18; k++) {
-        kd_sdirk_options opt = kd_sdirk_options_default();
-        kd_sdirk        *sdirk;
-        double           y[4], tol = pow(10, -2 - k % 6);
+        kd_integrator_options opt = kd_integrator_options_default();
+        kd_integrator        *sdirk;
+        double                y[4], tol = pow(10, -2 - k % 6);
         opt.rtol = opt.atol = tol;
-        opt.method = METHODS[k / 6];
+        opt.sdirk.method = METHODS[k / 6];
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_sdirk_create(dae, &opt, &sdirk, NULL, 0), KD_OK);
-        long before = kd_sdirk_stats(sdirk).jacobians;
-        assert_int_equal(kd_sdirk_start(sdirk, 0, y), KD_OK);
+        assert_int_equal(kd_integrator_create(dae, KD_SDIRK, &opt, &sdirk, NULL, 0), KD_OK);
+        long before = kd_integrator_stats(sdirk).jacobians;
+        assert_int_equal(kd_integrator_start(sdirk, 0, y), KD_OK);
         run(sdirk, 2);
-        kd_stats s = kd_sdirk_stats(sdirk);
-        for (int i = 0; i < 4; i++) assert_close(kd_sdirk_x(sdirk)[i], exact[i], (i < 2 ? 1.5 : 5) * tol);
+        kd_stats s = kd_integrator_stats(sdirk);
+        for (int i = 0; i < 4; i++) assert_close(kd_integrator_x(sdirk)[i], exact[i], (i < 2 ? 1.5 : 5) * tol);
         if (k < 6) assert_true(labs(s.accepted - paper[k]) <= 2 + paper[k] / 50);
         if (k < 6) assert_true(s.jacobians - before < 12);
-        kd_sdirk_destroy(sdirk);
+        kd_integrator_destroy(sdirk);
     }
     kd_dae_destroy(dae);
     kd_state_destroy(x);
@@ -188,23 +189,23 @@ static kd_eval explicit_rhs(void *impl, double t, const double *x, double *xdot)
     return answer;
 }
 
-static kd_sdirk *make_sdirk(dense_dae *d, const dense_problem *problem, const kd_sdirk_options *opt)
+static kd_integrator *make_sdirk(dense_dae *d, const dense_problem *problem, const kd_integrator_options *opt)
 {
-    kd_sdirk *sdirk;
-    double    x[DENSE_MOST];
+    kd_integrator *sdirk;
+    double         x[DENSE_MOST];
     dense_make(d, problem);
     if (problem->ndifferential == problem->n) d->methods.rhs = explicit_rhs;
     problem->solution(0, x);
-    assert_int_equal(kd_sdirk_create(&d->dae, opt, &sdirk, NULL, 0), KD_OK);
-    assert_int_equal(kd_sdirk_start(sdirk, 0, x), KD_OK);
+    assert_int_equal(kd_integrator_create(&d->dae, KD_SDIRK, opt, &sdirk, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(sdirk, 0, x), KD_OK);
     return sdirk;
 }
 
-static double error_of(const kd_sdirk *sdirk, const dense_problem *problem)
+static double error_of(const kd_integrator *sdirk, const dense_problem *problem)
 {
     double exact[DENSE_MOST], most = 0;
-    problem->solution(kd_sdirk_time(sdirk), exact);
-    for (int i = 0; i < problem->n; i++) most = fmax(most, fabs(kd_sdirk_x(sdirk)[i] - exact[i]));
+    problem->solution(kd_integrator_time(sdirk), exact);
+    for (int i = 0; i < problem->n; i++) most = fmax(most, fabs(kd_integrator_x(sdirk)[i] - exact[i]));
     return most;
 }
 
@@ -220,18 +221,18 @@ static void jacobians_are_kept(void **state)
 {
     (void)state;
     for (int k = 0; k < 3; k++) {
-        kd_sdirk_options opt = kd_sdirk_options_default();
-        dense_dae        d;
-        if (k == 1) opt.theta = -1;
-        if (k == 2) opt.method = KD_SDIRK_ROSENBROCK;
-        kd_sdirk *sdirk = make_sdirk(&d, &stiff, &opt);
+        kd_integrator_options opt = kd_integrator_options_default();
+        dense_dae             d;
+        if (k == 1) opt.sdirk.theta = -1;
+        if (k == 2) opt.sdirk.method = KD_SDIRK_ROSENBROCK;
+        kd_integrator *sdirk = make_sdirk(&d, &stiff, &opt);
         run(sdirk, 1);
-        kd_stats s = kd_sdirk_stats(sdirk);
+        kd_stats s = kd_integrator_stats(sdirk);
         assert_int_equal(s.jacobians, count(&d, 'E'));
         assert_int_equal(s.jacobians, k == 0 ? 1 : s.accepted);
         assert_close(d.gamma * s.h_last, k == 2 ? 4 : 15.0 / 4, 1e-12);
         if (k == 0) assert_true(s.decompositions < s.steps);
-        kd_sdirk_destroy(sdirk);
+        kd_integrator_destroy(sdirk);
     }
 }
 
@@ -240,19 +241,19 @@ static void old_jacobians_are_replaced(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
-        kd_sdirk_options opt = kd_sdirk_options_default();
-        dense_dae        d;
+        kd_integrator_options opt = kd_integrator_options_default();
+        dense_dae             d;
         opt.rtol = opt.atol = 1e-3;
-        opt.theta = k == 0 ? 0.9 : 0;
-        opt.max_newton = k == 0 ? 6 : 10;
-        kd_sdirk *sdirk = make_sdirk(&d, k == 0 ? &waves : &index1, &opt);
+        opt.sdirk.theta = k == 0 ? 0.9 : 0;
+        opt.sdirk.max_newton = k == 0 ? 6 : 10;
+        kd_integrator *sdirk = make_sdirk(&d, k == 0 ? &waves : &index1, &opt);
         if (k == 1) d.methods.update = dense_update;
         run(sdirk, 5);
-        kd_stats s = kd_sdirk_stats(sdirk);
+        kd_stats s = kd_integrator_stats(sdirk);
         if (k == 0) assert_true(s.jacobians > 1 + s.rejected_newton && s.jacobians < s.accepted / 4);
         if (k == 1) assert_true(s.updates > 0 && s.jacobians < s.accepted);
         assert_true(error_of(sdirk, k == 0 ? &waves : &index1) < 2e-2);
-        kd_sdirk_destroy(sdirk);
+        kd_integrator_destroy(sdirk);
     }
 }
 
@@ -260,26 +261,26 @@ static void old_jacobians_are_replaced(void **state)
 static void steps_keep_their_limits(void **state)
 {
     (void)state;
-    kd_sdirk_options opt = kd_sdirk_options_default();
-    dense_dae        d;
+    kd_integrator_options opt = kd_integrator_options_default();
+    dense_dae             d;
     opt.h_first = 1e-3;
     opt.h_max = 0.02;
     opt.rtol = opt.atol = 1e-3;
-    kd_sdirk *sdirk = make_sdirk(&d, &waves, &opt);
-    assert_int_equal(kd_sdirk_step(sdirk, 1), KD_OK);
-    assert_close(kd_sdirk_time(sdirk), 1e-3, 0);
-    while (kd_sdirk_time(sdirk) < 1) {
-        assert_int_equal(kd_sdirk_step(sdirk, 1), KD_OK);
-        assert_true(kd_sdirk_time(sdirk) - kd_sdirk_time_old(sdirk) < 0.02 * (1 + 1e-3));
+    kd_integrator *sdirk = make_sdirk(&d, &waves, &opt);
+    assert_int_equal(kd_integrator_step(sdirk, 1), KD_OK);
+    assert_close(kd_integrator_time(sdirk), 1e-3, 0);
+    while (kd_integrator_time(sdirk) < 1) {
+        assert_int_equal(kd_integrator_step(sdirk, 1), KD_OK);
+        assert_true(kd_integrator_time(sdirk) - kd_integrator_time_old(sdirk) < 0.02 * (1 + 1e-3));
     }
-    assert_close(kd_sdirk_time(sdirk), 1, 0);
-    long steps = kd_sdirk_stats(sdirk).steps;
-    assert_int_equal(kd_sdirk_step(sdirk, 1), KD_OK);
-    assert_int_equal(kd_sdirk_stats(sdirk).steps, steps);
-    assert_int_equal(kd_sdirk_step(sdirk, 0.5), KD_ERR_TIME);
-    assert_int_equal(kd_sdirk_step(sdirk, NAN), KD_ERR_TIME);
-    assert_int_equal(kd_sdirk_step(NULL, 1), KD_ERR_ARGUMENT);
-    kd_sdirk_destroy(sdirk);
+    assert_close(kd_integrator_time(sdirk), 1, 0);
+    long steps = kd_integrator_stats(sdirk).steps;
+    assert_int_equal(kd_integrator_step(sdirk, 1), KD_OK);
+    assert_int_equal(kd_integrator_stats(sdirk).steps, steps);
+    assert_int_equal(kd_integrator_step(sdirk, 0.5), KD_ERR_TIME);
+    assert_int_equal(kd_integrator_step(sdirk, NAN), KD_ERR_TIME);
+    assert_int_equal(kd_integrator_step(NULL, 1), KD_ERR_ARGUMENT);
+    kd_integrator_destroy(sdirk);
 }
 
 // Predictive control rejects less than classical control where the step has to become smaller.
@@ -288,14 +289,14 @@ static void predictive_control_rejects_less(void **state)
     (void)state;
     long rejected[2];
     for (int k = 0; k < 2; k++) {
-        kd_sdirk_options opt = kd_sdirk_options_default();
-        dense_dae        d;
-        opt.classical = k == 1;
+        kd_integrator_options opt = kd_integrator_options_default();
+        dense_dae             d;
+        opt.sdirk.classical = k == 1;
         opt.rtol = opt.atol = 1e-5;
-        kd_sdirk *sdirk = make_sdirk(&d, &waves, &opt);
+        kd_integrator *sdirk = make_sdirk(&d, &waves, &opt);
         run(sdirk, 20);
-        rejected[k] = kd_sdirk_stats(sdirk).rejected_error;
-        kd_sdirk_destroy(sdirk);
+        rejected[k] = kd_integrator_stats(sdirk).rejected_error;
+        kd_integrator_destroy(sdirk);
     }
     assert_true(rejected[0] < rejected[1]);
 }
@@ -305,21 +306,21 @@ static void restart_repeats(void **state)
 {
     (void)state;
     for (int k = 0; k < 3; k++) {
-        kd_sdirk_options opt = kd_sdirk_options_default();
-        opt.method = METHODS[k];
+        kd_integrator_options opt = kd_integrator_options_default();
+        opt.sdirk.method = METHODS[k];
         fixture           f = make_fixture(&opt, KD_PROJECT_ALWAYS);
         failing_allocator a = {0};
         failing_allocator_use(&a);
         run(f.sdirk, 1);
         double first[4];
-        memcpy(first, kd_sdirk_x(f.sdirk), sizeof first);
-        long steps = kd_sdirk_stats(f.sdirk).steps;
-        assert_int_equal(kd_sdirk_start(f.sdirk, 0, f.y), KD_OK);
+        memcpy(first, kd_integrator_x(f.sdirk), sizeof first);
+        long steps = kd_integrator_stats(f.sdirk).steps;
+        assert_int_equal(kd_integrator_start(f.sdirk, 0, f.y), KD_OK);
         run(f.sdirk, 1);
         kd_set_allocator(NULL);
         assert_int_equal(a.calls, 0);
-        for (int i = 0; i < 4; i++) assert_close(kd_sdirk_x(f.sdirk)[i], first[i], 1e-13);
-        assert_int_equal(kd_sdirk_stats(f.sdirk).steps, 2 * steps);
+        for (int i = 0; i < 4; i++) assert_close(kd_integrator_x(f.sdirk)[i], first[i], 1e-13);
+        assert_int_equal(kd_integrator_stats(f.sdirk).steps, 2 * steps);
         drop_fixture(&f);
     }
 }
@@ -367,29 +368,29 @@ static void coordinates_change(void **state)
     (void)state;
     const dense_problem problem = {"units", 1, 1, units_residual, units_derivatives, units_solution};
     for (int k = 0; k < 3; k++) {
-        kd_sdirk_options opt = kd_sdirk_options_default();
-        units            u = {.unit = 1};
-        long             steps[2];
-        opt.method = METHODS[k];
+        kd_integrator_options opt = kd_integrator_options_default();
+        units                 u = {.unit = 1};
+        long                  steps[2];
+        opt.sdirk.method = METHODS[k];
         opt.rtol = opt.atol = 1e-7;
         for (int with = 0; with < 2; with++) {
             u.unit = 1;
             of_units = &u;
-            kd_sdirk *sdirk = make_sdirk(&u.d, &problem, &opt);
+            kd_integrator *sdirk = make_sdirk(&u.d, &problem, &opt);
             if (with) u.d.methods.relabel = units_relabel;
-            while (kd_sdirk_time(sdirk) < 3) {
+            while (kd_integrator_time(sdirk) < 3) {
                 double y;
-                assert_int_equal(kd_sdirk_step(sdirk, 3), KD_OK);
-                double t = 0.5 * (kd_sdirk_time_old(sdirk) + kd_sdirk_time(sdirk));
-                assert_int_equal(kd_sdirk_dense(sdirk, t, &y), KD_OK);
+                assert_int_equal(kd_integrator_step(sdirk, 3), KD_OK);
+                double t = 0.5 * (kd_integrator_time_old(sdirk) + kd_integrator_time(sdirk));
+                assert_int_equal(kd_integrator_dense(sdirk, t, &y), KD_OK);
                 assert_close(y * u.unit, sin(t), 3e-6);
             }
-            assert_close(kd_sdirk_x(sdirk)[0] * u.unit, sin(3), 2e-6);
-            steps[with] = kd_sdirk_stats(sdirk).accepted;
+            assert_close(kd_integrator_x(sdirk)[0] * u.unit, sin(3), 2e-6);
+            steps[with] = kd_integrator_stats(sdirk).accepted;
             if (with) assert_true(u.changes > 3);
             if (with && k == 0)
-                assert_in_range(kd_sdirk_stats(sdirk).jacobians, 1, 2 + u.changes); // the first steps grow
-            kd_sdirk_destroy(sdirk);
+                assert_in_range(kd_integrator_stats(sdirk).jacobians, 1, 2 + u.changes); // the first steps grow
+            kd_integrator_destroy(sdirk);
         }
         assert_true(labs(steps[1] - steps[0]) <= 1 + steps[0] / 5);
     }
@@ -425,31 +426,31 @@ static void attempts_are_told(void **state)
 {
     (void)state;
     for (int k = 0; k < 3; k++) {
-        kd_sdirk_options opt = kd_sdirk_options_default();
-        listener         l = {0};
-        dense_dae        d;
-        opt.method = METHODS[k];
+        kd_integrator_options opt = kd_integrator_options_default();
+        listener              l = {0};
+        dense_dae             d;
+        opt.sdirk.method = METHODS[k];
         opt.h_first = 1;
-        kd_sdirk *sdirk = make_sdirk(&d, &waves, &opt);
+        kd_integrator *sdirk = make_sdirk(&d, &waves, &opt);
         d.dae.observe = listen;
         d.dae.observer = &l;
         run(sdirk, 3);
-        kd_stats s = kd_sdirk_stats(sdirk);
+        kd_stats s = kd_integrator_stats(sdirk);
         assert_int_equal(l.accepted, s.accepted);
         assert_int_equal(l.error, s.rejected_error);
         assert_int_equal(l.other, s.rejected_newton);
         assert_true(l.error + l.other > 0);
         assert_close(l.t, 3, 1e-12);
-        kd_sdirk_destroy(sdirk);
+        kd_integrator_destroy(sdirk);
     }
 }
 
 // ---- failures -------------------------------------------------------------------------------------------------------
 
-static kd_status run_until_failure(kd_sdirk *sdirk, double t_end)
+static kd_status run_until_failure(kd_integrator *sdirk, double t_end)
 {
     kd_status status = KD_OK;
-    while (status == KD_OK && kd_sdirk_time(sdirk) < t_end) status = kd_sdirk_step(sdirk, t_end);
+    while (status == KD_OK && kd_integrator_time(sdirk) < t_end) status = kd_integrator_step(sdirk, t_end);
     return status;
 }
 
@@ -472,21 +473,21 @@ static void failures_have_words(void **state)
     };
     for (int k = 0; k < 3; k++) {
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-            kd_sdirk_options opt = kd_sdirk_options_default();
-            dense_dae        d;
-            opt.method = METHODS[k];
-            kd_sdirk *sdirk = make_sdirk(&d, &burst, &opt);
+            kd_integrator_options opt = kd_integrator_options_default();
+            dense_dae             d;
+            opt.sdirk.method = METHODS[k];
+            kd_integrator *sdirk = make_sdirk(&d, &burst, &opt);
             d.beyond_answer = cases[c].answer;
             d.not_a_number = cases[c].nan;
             d.singular = cases[c].singular;
             if (d.beyond_answer != KD_EVAL_OK || d.not_a_number) d.beyond = 0.5;
             kd_status status = run_until_failure(sdirk, 2);
-            if (status != cases[c].status || !strstr(kd_sdirk_message(sdirk), cases[c].word))
-                fail_msg("method %d, case %zu: %d, %s", k, c, (int)status, kd_sdirk_message(sdirk));
-            assert_non_null(strstr(kd_sdirk_message(sdirk), "at t = "));
-            assert_true(kd_sdirk_time(sdirk) <= (isfinite(d.beyond) ? 0.5 : 1.0001));
-            assert_true(isfinite(kd_sdirk_x(sdirk)[0]));
-            kd_sdirk_destroy(sdirk);
+            if (status != cases[c].status || !strstr(kd_integrator_message(sdirk), cases[c].word))
+                fail_msg("method %d, case %zu: %d, %s", k, c, (int)status, kd_integrator_message(sdirk));
+            assert_non_null(strstr(kd_integrator_message(sdirk), "at t = "));
+            assert_true(kd_integrator_time(sdirk) <= (isfinite(d.beyond) ? 0.5 : 1.0001));
+            assert_true(isfinite(kd_integrator_x(sdirk)[0]));
+            kd_integrator_destroy(sdirk);
         }
     }
 }
@@ -508,24 +509,24 @@ static kd_eval refuse_point(void *impl, double t, double *x, bool *changed)
 static void refusals_around_steps(void **state)
 {
     (void)state;
-    dense_dae d;
-    double    x[2] = {1, 1};
-    kd_sdirk *sdirk = make_sdirk(&d, &waves, NULL);
+    dense_dae      d;
+    double         x[2] = {1, 1};
+    kd_integrator *sdirk = make_sdirk(&d, &waves, NULL);
     d.methods.start = refuse_to_start;
-    assert_int_equal(kd_sdirk_start(sdirk, 0, x), KD_ERR_NOT_FINITE);
-    assert_non_null(strstr(kd_sdirk_message(sdirk), "the reason of the test"));
+    assert_int_equal(kd_integrator_start(sdirk, 0, x), KD_ERR_NOT_FINITE);
+    assert_non_null(strstr(kd_integrator_message(sdirk), "the reason of the test"));
     d.methods.start = dense_start;
     d.status = KD_ERR_CALLBACK_STOP;
     d.methods.project = refuse_point;
-    assert_int_equal(kd_sdirk_start(sdirk, 0, x), KD_OK);
-    assert_int_equal(kd_sdirk_step(sdirk, 1), KD_ERR_CALLBACK_STOP);
-    assert_close(kd_sdirk_time(sdirk), 0, 0);
+    assert_int_equal(kd_integrator_start(sdirk, 0, x), KD_OK);
+    assert_int_equal(kd_integrator_step(sdirk, 1), KD_ERR_CALLBACK_STOP);
+    assert_close(kd_integrator_time(sdirk), 0, 0);
     d.methods.project = NULL;
     d.methods.relabel = refuse_point;
-    assert_int_equal(kd_sdirk_start(sdirk, 0, x), KD_OK);
-    assert_int_equal(kd_sdirk_step(sdirk, 1), KD_OK);
-    assert_int_equal(kd_sdirk_step(sdirk, 1), KD_ERR_CALLBACK_STOP);
-    kd_sdirk_destroy(sdirk);
+    assert_int_equal(kd_integrator_start(sdirk, 0, x), KD_OK);
+    assert_int_equal(kd_integrator_step(sdirk, 1), KD_OK);
+    assert_int_equal(kd_integrator_step(sdirk, 1), KD_ERR_CALLBACK_STOP);
+    kd_integrator_destroy(sdirk);
 }
 
 // Wrong options and missing arguments are refused with a sentence; so is the Rosenbrock method without rhs.
@@ -536,49 +537,56 @@ static void options_are_validated(void **state)
         size_t offset;
         double value;
     } wrong[] = {
-        {offsetof(kd_sdirk_options, rtol), 0},         {offsetof(kd_sdirk_options, atol), -1},
-        {offsetof(kd_sdirk_options, rtol), NAN},       {offsetof(kd_sdirk_options, h_first), -1},
-        {offsetof(kd_sdirk_options, h_max), -1},       {offsetof(kd_sdirk_options, uround), 0},
-        {offsetof(kd_sdirk_options, safety), 1},       {offsetof(kd_sdirk_options, theta), 1},
-        {offsetof(kd_sdirk_options, newton_stop), -1}, {offsetof(kd_sdirk_options, quot1), 1.1},
-        {offsetof(kd_sdirk_options, fac_upper), 1},    {offsetof(kd_sdirk_options, fac_lower), 1},
+        {offsetof(kd_integrator_options, rtol), 0},
+        {offsetof(kd_integrator_options, atol), -1},
+        {offsetof(kd_integrator_options, rtol), NAN},
+        {offsetof(kd_integrator_options, h_first), -1},
+        {offsetof(kd_integrator_options, h_max), -1},
+        {offsetof(kd_integrator_options, sdirk.uround), 0},
+        {offsetof(kd_integrator_options, sdirk.safety), 1},
+        {offsetof(kd_integrator_options, sdirk.theta), 1},
+        {offsetof(kd_integrator_options, sdirk.newton_stop), -1},
+        {offsetof(kd_integrator_options, sdirk.quot1), 1.1},
+        {offsetof(kd_integrator_options, sdirk.fac_upper), 1},
+        {offsetof(kd_integrator_options, sdirk.fac_lower), 1},
     };
-    dense_dae d;
-    kd_sdirk *sdirk;
-    char      message[300];
+    dense_dae      d;
+    kd_integrator *sdirk;
+    char           message[300];
     dense_make(&d, &waves);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        kd_sdirk_options opt = kd_sdirk_options_default();
+        kd_integrator_options opt = kd_integrator_options_default();
         memcpy((char *)&opt + wrong[k].offset, &wrong[k].value, sizeof(double));
-        kd_status status = kd_sdirk_create(&d.dae, &opt, &sdirk, message, sizeof message);
+        kd_status status = kd_integrator_create(&d.dae, KD_SDIRK, &opt, &sdirk, message, sizeof message);
         assert_true(status == KD_ERR_ARGUMENT || status == KD_ERR_TOLERANCE);
         assert_null(sdirk);
         assert_true(strlen(message) > 10);
     }
-    kd_sdirk_options opt = kd_sdirk_options_default();
-    opt.max_newton = 1;
-    assert_int_equal(kd_sdirk_create(&d.dae, &opt, &sdirk, NULL, 0), KD_ERR_ARGUMENT);
-    opt = kd_sdirk_options_default();
+    kd_integrator_options opt = kd_integrator_options_default();
+    opt.sdirk.max_newton = 1;
+    assert_int_equal(kd_integrator_create(&d.dae, KD_SDIRK, &opt, &sdirk, NULL, 0), KD_ERR_ARGUMENT);
+    opt = kd_integrator_options_default();
     opt.max_steps = 0;
-    assert_int_equal(kd_sdirk_create(&d.dae, &opt, &sdirk, NULL, 0), KD_ERR_ARGUMENT);
-    opt = kd_sdirk_options_default();
+    assert_int_equal(kd_integrator_create(&d.dae, KD_SDIRK, &opt, &sdirk, NULL, 0), KD_ERR_ARGUMENT);
+    opt = kd_integrator_options_default();
     opt.rtol_each = (const double[]){1e-6, 0};
-    assert_int_equal(kd_sdirk_create(&d.dae, &opt, &sdirk, message, sizeof message), KD_ERR_TOLERANCE);
+    assert_int_equal(kd_integrator_create(&d.dae, KD_SDIRK, &opt, &sdirk, message, sizeof message), KD_ERR_TOLERANCE);
     assert_non_null(strstr(message, "component 1"));
-    opt = kd_sdirk_options_default();
+    opt = kd_integrator_options_default();
     for (int k = 1; k < 3; k++) {
-        opt.method = METHODS[k];
-        assert_int_equal(kd_sdirk_create(&d.dae, &opt, &sdirk, message, sizeof message), KD_ERR_UNSUPPORTED);
+        opt.sdirk.method = METHODS[k];
+        assert_int_equal(kd_integrator_create(&d.dae, KD_SDIRK, &opt, &sdirk, message, sizeof message),
+                         KD_ERR_UNSUPPORTED);
         assert_non_null(strstr(message, "rhs"));
     }
     d.index[1] = 3;
-    assert_int_equal(kd_sdirk_create(&d.dae, NULL, &sdirk, message, sizeof message), KD_ERR_UNSUPPORTED);
+    assert_int_equal(kd_integrator_create(&d.dae, KD_SDIRK, NULL, &sdirk, message, sizeof message), KD_ERR_UNSUPPORTED);
     assert_non_null(strstr(message, "index 3"));
-    assert_int_equal(kd_sdirk_create(NULL, NULL, &sdirk, NULL, 0), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_sdirk_create(&d.dae, NULL, NULL, NULL, 0), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_sdirk_start(NULL, 0, NULL), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_sdirk_dense(NULL, 0, NULL), KD_ERR_ARGUMENT);
-    kd_sdirk_destroy(NULL);
+    assert_int_equal(kd_integrator_create(NULL, KD_SDIRK, NULL, &sdirk, NULL, 0), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_create(&d.dae, KD_SDIRK, NULL, NULL, NULL, 0), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_start(NULL, 0, NULL), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_integrator_dense(NULL, 0, NULL), KD_ERR_ARGUMENT);
+    kd_integrator_destroy(NULL);
 }
 
 // A failed allocation leaves nothing behind.
@@ -589,10 +597,10 @@ static void failed_allocation_leaves_nothing(void **state)
     dense_make(&d, &waves);
     for (long fail_at = 1;; fail_at++) {
         failing_allocator a = {.fail_at = fail_at};
-        kd_sdirk         *sdirk;
+        kd_integrator    *sdirk;
         failing_allocator_use(&a);
-        kd_status status = kd_sdirk_create(&d.dae, NULL, &sdirk, NULL, 0);
-        kd_sdirk_destroy(sdirk);
+        kd_status status = kd_integrator_create(&d.dae, KD_SDIRK, NULL, &sdirk, NULL, 0);
+        kd_integrator_destroy(sdirk);
         kd_set_allocator(NULL);
         assert_int_equal(a.live, 0);
         if (status == KD_OK) break;

@@ -5,7 +5,7 @@
 #include "integrator/sdirk_tableau.h"
 #include "pendulum.h"
 #include <complex.h>
-#include <kardan/sdirk.h>
+#include <kardan/integrator.h>
 
 #define GRAVITY 13.75
 #define SPEED 2.9
@@ -168,21 +168,21 @@ static void methods_are_L_stable(void **state)
 // ---- runs -----------------------------------------------------------------------------------------------------------
 
 // Constant steps: the error test lets everything pass, Newton's method nothing
-static kd_sdirk_options constant_steps(kd_sdirk_method method, double h)
+static kd_integrator_options constant_steps(kd_sdirk_method method, double h)
 {
-    kd_sdirk_options opt = kd_sdirk_options_default();
-    opt.method = method;
+    kd_integrator_options opt = kd_integrator_options_default();
+    opt.sdirk.method = method;
     opt.rtol = opt.atol = 1;
-    opt.newton_stop = 1e-14;
-    opt.max_newton = 30;
+    opt.sdirk.newton_stop = 1e-14;
+    opt.sdirk.max_newton = 30;
     opt.h_first = opt.h_max = h;
     return opt;
 }
 
-static void run(kd_sdirk *sdirk, double t_end)
+static void run(kd_integrator *sdirk, double t_end)
 {
-    while (kd_sdirk_time(sdirk) < t_end)
-        if (kd_sdirk_step(sdirk, t_end) != KD_OK) fail_msg("%s", kd_sdirk_message(sdirk));
+    while (kd_integrator_time(sdirk) < t_end)
+        if (kd_integrator_step(sdirk, t_end) != KD_OK) fail_msg("%s", kd_integrator_message(sdirk));
 }
 
 // Errors of p and v of the pendulum at 1.5 s with steps h
@@ -191,25 +191,26 @@ static void pendulum_errors(kd_formulation form, kd_sdirk_method method, double 
     const double           p0[2] = {0, -1}, v0[2] = {SPEED, 0};
     double                 y[30], exact[5];
     kd_formulation_options fo = kd_formulation_options_default();
-    kd_sdirk_options       opt = constant_steps(method, h);
+    kd_integrator_options  opt = constant_steps(method, h);
     kd_eom                *eom;
     kd_state              *x;
-    kd_sdirk              *sdirk;
+    kd_integrator         *sdirk;
     assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &eom, &x), KD_OK);
     kd_dae *dae = make_dae(eom, NULL, x, form, &fo);
     assert_true(dae->n <= 30);
     kd_formulation_pack(dae, x, y);
-    assert_int_equal(kd_sdirk_create(dae, &opt, &sdirk, NULL, 0), KD_OK);
-    assert_int_equal(kd_sdirk_start(sdirk, 0, y), KD_OK);
+    assert_int_equal(kd_integrator_create(dae, KD_SDIRK, &opt, &sdirk, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(sdirk, 0, y), KD_OK);
     run(sdirk, 1.5);
-    kd_stats st = kd_sdirk_stats(sdirk);
+    kd_stats st = kd_integrator_stats(sdirk);
     if (fabs((double)st.accepted - 1.5 / h) > 0.1)
         fail_msg("form %d: %ld steps, %ld rejected, %ld by Newton", (int)form, st.accepted, st.rejected_error,
                  st.rejected_newton);
     kd_pendulum_exact(GRAVITY, false, SPEED, 1.5, exact, exact + 2, exact + 4);
     for (int k = 0; k < 2; k++)
-        error[k] = hypot(kd_sdirk_x(sdirk)[2 * k] - exact[2 * k], kd_sdirk_x(sdirk)[2 * k + 1] - exact[2 * k + 1]);
-    kd_sdirk_destroy(sdirk);
+        error[k] =
+            hypot(kd_integrator_x(sdirk)[2 * k] - exact[2 * k], kd_integrator_x(sdirk)[2 * k + 1] - exact[2 * k + 1]);
+    kd_integrator_destroy(sdirk);
     kd_dae_destroy(dae);
     kd_state_destroy(x);
     kd_eom_destroy(eom);
@@ -253,23 +254,23 @@ static kd_eval explicit_rhs(void *impl, double t, const double *x, double *xdot)
     return answer;
 }
 
-static kd_sdirk *make_sdirk(dense_dae *d, const dense_problem *problem, const kd_sdirk_options *opt)
+static kd_integrator *make_sdirk(dense_dae *d, const dense_problem *problem, const kd_integrator_options *opt)
 {
-    kd_sdirk *sdirk;
-    double    x[DENSE_MOST];
+    kd_integrator *sdirk;
+    double         x[DENSE_MOST];
     dense_make(d, problem);
     if (problem->ndifferential == problem->n) d->methods.rhs = explicit_rhs;
     problem->solution(0, x);
-    assert_int_equal(kd_sdirk_create(&d->dae, opt, &sdirk, NULL, 0), KD_OK);
-    assert_int_equal(kd_sdirk_start(sdirk, 0, x), KD_OK);
+    assert_int_equal(kd_integrator_create(&d->dae, KD_SDIRK, opt, &sdirk, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(sdirk, 0, x), KD_OK);
     return sdirk;
 }
 
-static double error_of(const kd_sdirk *sdirk, const dense_problem *problem)
+static double error_of(const kd_integrator *sdirk, const dense_problem *problem)
 {
     double exact[DENSE_MOST], most = 0;
-    problem->solution(kd_sdirk_time(sdirk), exact);
-    for (int i = 0; i < problem->n; i++) most = fmax(most, fabs(kd_sdirk_x(sdirk)[i] - exact[i]));
+    problem->solution(kd_integrator_time(sdirk), exact);
+    for (int i = 0; i < problem->n; i++) most = fmax(most, fabs(kd_integrator_x(sdirk)[i] - exact[i]));
     return most;
 }
 
@@ -281,14 +282,14 @@ static void order_holds_with_time(void **state)
     for (int k = 0; k < 4; k++) {
         double error[2] = {0};
         for (int i = 0; i < 2; i++) {
-            kd_sdirk_options opt = constant_steps(METHODS[k % 3], 0.02 / (i + 1));
-            dense_dae        d;
-            kd_sdirk        *sdirk = make_sdirk(&d, problems[k], &opt);
-            while (kd_sdirk_time(sdirk) < 2) {
-                assert_int_equal(kd_sdirk_step(sdirk, 2), KD_OK);
+            kd_integrator_options opt = constant_steps(METHODS[k % 3], 0.02 / (i + 1));
+            dense_dae             d;
+            kd_integrator        *sdirk = make_sdirk(&d, problems[k], &opt);
+            while (kd_integrator_time(sdirk) < 2) {
+                assert_int_equal(kd_integrator_step(sdirk, 2), KD_OK);
                 error[i] = fmax(error[i], error_of(sdirk, problems[k]));
             }
-            kd_sdirk_destroy(sdirk);
+            kd_integrator_destroy(sdirk);
         }
         double slope = log2(error[0] / error[1]);
         if (fabs(slope - 4) > 0.3) fail_msg("problem %d: slope %.2f, %.2e %.2e", k, slope, error[0], error[1]);
@@ -300,17 +301,17 @@ static void stiff_components_fall_onto_the_solution(void **state)
 {
     (void)state;
     for (int k = 0; k < 3; k++) {
-        kd_sdirk_options opt = constant_steps(METHODS[k], 0.1);
-        dense_dae        d;
-        double           x[2] = {2, 1};
-        kd_sdirk        *sdirk = make_sdirk(&d, &stiff, &opt);
-        assert_int_equal(kd_sdirk_start(sdirk, 0, x), KD_OK);
-        assert_int_equal(kd_sdirk_step(sdirk, 1), KD_OK);
-        assert_close(kd_sdirk_time(sdirk), 0.1, 0);
-        assert_true(fabs(kd_sdirk_x(sdirk)[0] - cos(0.1)) < 5e-4);
+        kd_integrator_options opt = constant_steps(METHODS[k], 0.1);
+        dense_dae             d;
+        double                x[2] = {2, 1};
+        kd_integrator        *sdirk = make_sdirk(&d, &stiff, &opt);
+        assert_int_equal(kd_integrator_start(sdirk, 0, x), KD_OK);
+        assert_int_equal(kd_integrator_step(sdirk, 1), KD_OK);
+        assert_close(kd_integrator_time(sdirk), 0.1, 0);
+        assert_true(fabs(kd_integrator_x(sdirk)[0] - cos(0.1)) < 5e-4);
         run(sdirk, 1);
         assert_true(error_of(sdirk, &stiff) < 1e-5);
-        kd_sdirk_destroy(sdirk);
+        kd_integrator_destroy(sdirk);
     }
 }
 
@@ -324,18 +325,18 @@ static void error_follows_the_tolerance(void **state)
         for (int k = 0; k < (p < 2 ? 3 : 1); k++) {
             long few = 0;
             for (double tol = 1e-3; tol > 1e-10; tol /= 100) {
-                kd_sdirk_options opt = kd_sdirk_options_default();
-                dense_dae        d;
-                opt.method = METHODS[k];
+                kd_integrator_options opt = kd_integrator_options_default();
+                dense_dae             d;
+                opt.sdirk.method = METHODS[k];
                 opt.rtol = opt.atol = tol;
-                kd_sdirk *sdirk = make_sdirk(&d, problems[p], &opt);
+                kd_integrator *sdirk = make_sdirk(&d, problems[p], &opt);
                 run(sdirk, 2);
                 double error = error_of(sdirk, problems[p]);
-                long   steps = kd_sdirk_stats(sdirk).accepted;
+                long   steps = kd_integrator_stats(sdirk).accepted;
                 if (!(error < 20 * tol) || steps > (few > 0 ? (p == 1 ? 30 : 5) * few : 100))
                     fail_msg("%s, method %d, tol %.0e: error %.2e, %ld steps", problems[p]->name, k, tol, error, steps);
                 few = steps;
-                kd_sdirk_destroy(sdirk);
+                kd_integrator_destroy(sdirk);
             }
         }
     }
@@ -348,14 +349,14 @@ static void prediction_saves_iterations(void **state)
     long solves[2];
     for (int m = 0; m < 3; m += 2) {
         for (int k = 0; k < 2; k++) {
-            kd_sdirk_options opt = kd_sdirk_options_default();
-            dense_dae        d;
-            opt.method = METHODS[m];
-            opt.start_zero = k == 1;
-            kd_sdirk *sdirk = make_sdirk(&d, &waves, &opt);
+            kd_integrator_options opt = kd_integrator_options_default();
+            dense_dae             d;
+            opt.sdirk.method = METHODS[m];
+            opt.sdirk.start_zero = k == 1;
+            kd_integrator *sdirk = make_sdirk(&d, &waves, &opt);
             run(sdirk, 5);
-            solves[k] = kd_sdirk_stats(sdirk).solves;
-            kd_sdirk_destroy(sdirk);
+            solves[k] = kd_integrator_stats(sdirk).solves;
+            kd_integrator_destroy(sdirk);
         }
         assert_true(solves[0] < 0.8 * (double)solves[1]);
     }
@@ -369,28 +370,28 @@ static void dense_output_has_its_order(void **state)
     for (int k = 0; k < 6; k++) {
         double worst[2] = {0}, y[2], exact[2];
         for (int i = 0; i < 2; i++) {
-            kd_sdirk_options opt = constant_steps(METHODS[k % 3], 0.02 / (i + 1));
-            dense_dae        d;
-            kd_sdirk        *sdirk = make_sdirk(&d, &waves, &opt);
+            kd_integrator_options opt = constant_steps(METHODS[k % 3], 0.02 / (i + 1));
+            dense_dae             d;
+            kd_integrator        *sdirk = make_sdirk(&d, &waves, &opt);
             if (k >= 3) d.methods.start = NULL;
             waves.solution(0, y);
-            assert_int_equal(kd_sdirk_start(sdirk, 0, y), KD_OK);
-            while (kd_sdirk_time(sdirk) < 2) {
-                double before[2] = {kd_sdirk_x(sdirk)[0], kd_sdirk_x(sdirk)[1]};
-                assert_int_equal(kd_sdirk_step(sdirk, 2), KD_OK);
-                double t0 = kd_sdirk_time_old(sdirk), t1 = kd_sdirk_time(sdirk);
-                assert_int_equal(kd_sdirk_dense(sdirk, t0, y), KD_OK);
+            assert_int_equal(kd_integrator_start(sdirk, 0, y), KD_OK);
+            while (kd_integrator_time(sdirk) < 2) {
+                double before[2] = {kd_integrator_x(sdirk)[0], kd_integrator_x(sdirk)[1]};
+                assert_int_equal(kd_integrator_step(sdirk, 2), KD_OK);
+                double t0 = kd_integrator_time_old(sdirk), t1 = kd_integrator_time(sdirk);
+                assert_int_equal(kd_integrator_dense(sdirk, t0, y), KD_OK);
                 for (int j = 0; j < 2; j++) assert_close(y[j], before[j], 1e-15);
-                assert_int_equal(kd_sdirk_dense(sdirk, t1, y), KD_OK);
-                for (int j = 0; j < 2; j++) assert_close(y[j], kd_sdirk_x(sdirk)[j], 0);
+                assert_int_equal(kd_integrator_dense(sdirk, t1, y), KD_OK);
+                for (int j = 0; j < 2; j++) assert_close(y[j], kd_integrator_x(sdirk)[j], 0);
                 for (int m = 1; m < 8; m++) {
                     double t = t0 + (t1 - t0) * m / 8;
-                    assert_int_equal(kd_sdirk_dense(sdirk, t, y), KD_OK);
+                    assert_int_equal(kd_integrator_dense(sdirk, t, y), KD_OK);
                     waves.solution(t, exact);
                     for (int j = 0; j < 2; j++) worst[i] = fmax(worst[i], fabs(y[j] - exact[j]));
                 }
             }
-            kd_sdirk_destroy(sdirk);
+            kd_integrator_destroy(sdirk);
         }
         double slope = log2(worst[0] / worst[1]);
         if (!(slope > 3.6 && slope < 4.5)) fail_msg("case %d: slope %.2f", k, slope);

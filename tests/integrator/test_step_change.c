@@ -135,24 +135,24 @@ static void reduced_index_has_the_right_multiplier(void **state)
 // method.
 static double bdf_factor(kd_formulation form, double h_before, double h_after)
 {
-    fixture        f = open_system(form);
-    kd_bdf_options opt = kd_bdf_options_default();
-    double         x[EULER_MAX];
-    double         t = 0;
-    opt.order_max = 1;
+    fixture               f = open_system(form);
+    kd_integrator_options opt = kd_integrator_options_default();
+    double                x[EULER_MAX];
+    double                t = 0;
+    opt.bdf.order_max = 1;
     opt.rtol = opt.atol = 1; // no error test: steps are as long as they may be
-    opt.newton_stop = 1e-9;
+    opt.bdf.newton_stop = 1e-9;
     kd_formulation_pack(f.dae, f.x, x);
     for (int part = 0; part < 2; part++) {
-        kd_bdf      *bdf;
-        const double t_end = part == 0 ? 10 * h_before : 10 * h_before + h_after;
+        kd_integrator *bdf;
+        const double   t_end = part == 0 ? 10 * h_before : 10 * h_before + h_after;
         opt.h_first = opt.h_max = part == 0 ? h_before : h_after;
-        assert_int_equal(kd_bdf_create(f.dae, &opt, &bdf, NULL, 0), KD_OK);
-        assert_int_equal(kd_bdf_start(bdf, t, x, false), KD_OK);
-        while (kd_bdf_time(bdf) < t_end) assert_int_equal(kd_bdf_step(bdf, t_end), KD_OK);
-        memcpy(x, kd_bdf_x(bdf), (size_t)f.dae->n * sizeof *x);
+        assert_int_equal(kd_integrator_create(f.dae, KD_BDF, &opt, &bdf, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(bdf, t, x), KD_OK);
+        while (kd_integrator_time(bdf) < t_end) assert_int_equal(kd_integrator_step(bdf, t_end), KD_OK);
+        memcpy(x, kd_integrator_x(bdf), (size_t)f.dae->n * sizeof *x);
         t = t_end;
-        kd_bdf_destroy(bdf);
+        kd_integrator_destroy(bdf);
     }
     kd_formulation_unpack(f.dae, t, x, f.x);
     const double factor = f.x->lambda[0] / lambda_exact;

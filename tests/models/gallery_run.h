@@ -157,8 +157,9 @@ static inline void run_with(const char *name, const char *settings, kd_coordinat
     opt.rtol = factor * run->rtol;
     opt.atol = factor * run->atol;
     for (int i = 0; i < intervals; i++) times[i] = t_end * (i + 1) / intervals;
-    if (out->info.dof == 0) opt.radau.h_max = t_end / 100;  // nothing else limits the steps of a driven mechanism
-    if (run->max_step > 0) opt.radau.h_max = run->max_step; // bumps that a long step would jump over
+    if (out->info.dof == 0)
+        opt.integrator_options.h_max = t_end / 100; // nothing else limits the steps of a driven mechanism
+    if (run->max_step > 0) opt.integrator_options.h_max = run->max_step; // bumps that a long step would jump over
     opt.times = times;
     opt.ntimes = intervals;
     opt.output = take_row;

@@ -108,7 +108,7 @@ typedef struct drift {
 
 // |g| and |gI| at times from 10 to 1000 [s], equally spaced in the logarithm. Constant steps of 1/8 (the times are
 // multiples) and a fixed bound of Newton's error, so that each step adds the same.
-static drift measure(kd_formulation form, kd_integrator integrator, kd_projection projection)
+static drift measure(kd_formulation form, kd_integrator_kind integrator, kd_projection projection)
 {
     fixture               f = open_uniform();
     kd_simulation_options opt = kd_simulation_options_default();
@@ -117,10 +117,10 @@ static drift measure(kd_formulation form, kd_integrator integrator, kd_projectio
     opt.formulation = form;
     opt.integrator = integrator;
     opt.formulation_options.projection = projection;
-    opt.radau.rtol = opt.radau.atol = 1e-6;
-    opt.radau.newton_stop = 1e-4;
-    opt.radau.h_first = opt.radau.h_max = 0.125;
-    opt.bdf.rtol = opt.bdf.atol = 1e-6;
+    opt.integrator_options.rtol = opt.integrator_options.atol = 1e-6;
+    opt.integrator_options.radau.newton_stop = 1e-4;
+    opt.integrator_options.h_first = opt.integrator_options.h_max = 0.125;
+    opt.integrator_options.rtol = opt.integrator_options.atol = 1e-6;
     assert_int_equal(kd_simulation_create(f.eom, &f.inputs, &opt, f.x, &simulation, NULL, 0), KD_OK);
     for (int i = 0; i < SAMPLES; i++) {
         out.t[i] = floor(8 * 10 * pow(100, (double)i / (SAMPLES - 1))) / 8;
@@ -179,8 +179,8 @@ static void ggl_and_psf_do_not_drift(void **state)
 static void projection_takes_the_drift_away(void **state)
 {
     (void)state;
-    static const kd_formulation forms[] = {KD_INDEX2, KD_INDEX1};
-    static const kd_integrator  integrators[] = {KD_RADAU, KD_BDF};
+    static const kd_formulation     forms[] = {KD_INDEX2, KD_INDEX1};
+    static const kd_integrator_kind integrators[] = {KD_RADAU, KD_BDF};
     for (int k = 0; k < 4; k++) {
         const drift always = measure(forms[k / 2], integrators[k % 2], KD_PROJECT_ALWAYS);
         const drift bound = measure(forms[k / 2], integrators[k % 2], KD_PROJECT_BOUND);

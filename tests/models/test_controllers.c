@@ -25,9 +25,9 @@ static kd_eval hear(const kd_event *event, const kd_state *before, const kd_stat
 }
 
 typedef struct method {
-    kd_coordinates coordinates;
-    kd_formulation formulation;
-    kd_integrator  integrator;
+    kd_coordinates     coordinates;
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
 } method;
 
 // Runs a model with outputs at the given times; look sees the states there. Answers the status of the run.

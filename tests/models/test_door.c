@@ -38,14 +38,14 @@ static void door(void **state)
     }
 }
 
-static void run_to(const kd_system *s, kd_integrator integrator, double tolerance, double h_max, double t_end,
+static void run_to(const kd_system *s, kd_integrator_kind integrator, double tolerance, double h_max, double t_end,
                    kd_state *x, kd_stats *stats)
 {
     char                  message[1000] = "";
     kd_simulation_options opt = kd_simulation_options_default();
     opt.integrator = integrator;
     opt.rtol = opt.atol = tolerance;
-    if (h_max > 0.0) opt.radau.h_max = h_max;
+    if (h_max > 0.0) opt.integrator_options.h_max = h_max;
     const bool explicit =
         integrator != KD_RADAU && integrator != KD_BDF && integrator != KD_IDA && integrator != KD_SDIRK;
     if (explicit) opt.formulation = KD_ODE;
@@ -60,12 +60,12 @@ static void run_to(const kd_system *s, kd_integrator integrator, double toleranc
 // Every integrator meets both pulses, in few steps.
 static void all_integrators(void **state)
 {
-    static const kd_integrator all[] = {KD_RADAU,  KD_BDF,           KD_SDIRK,        KD_DOPRI5,
-                                        KD_DOP853, KD_HALF_EXPLICIT, KD_EXTRAPOLATION};
-    kd_model                  *model = read_gallery("door", NULL);
-    kd_system                 *s = NULL;
-    kd_state                  *x = NULL;
-    double                     angle, speed;
+    static const kd_integrator_kind all[] = {KD_RADAU,  KD_BDF,           KD_SDIRK,        KD_DOPRI5,
+                                             KD_DOP853, KD_HALF_EXPLICIT, KD_EXTRAPOLATION};
+    kd_model                       *model = read_gallery("door", NULL);
+    kd_system                      *s = NULL;
+    kd_state                       *x = NULL;
+    double                          angle, speed;
     (void)state;
     door_at(3.0, &angle, &speed);
     assert_int_equal(kd_system_create(model, NULL, &s, NULL, 0), KD_OK);

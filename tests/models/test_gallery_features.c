@@ -146,8 +146,8 @@ static run play_model(const scenario *s, kd_model *model, kd_coordinates coordin
     o.rtol = factor * def->rtol, o.atol = factor * def->atol;
     o.output = take, o.context = &r;
     o.times = r.times, o.ntimes = s->samples;
-    o.radau.h_max = def->max_step > 0 ? def->max_step : 0;
-    o.radau.max_steps = 100000;
+    o.integrator_options.h_max = def->max_step > 0 ? def->max_step : 0;
+    o.integrator_options.max_steps = 100000;
     kd_status status =
         kd_simulation_create(kd_system_eom(r.system), &r.inputs, &o, x, &r.simulation, message, sizeof message);
     if (status >= 0) status = kd_simulation_run(r.simulation, t_end);

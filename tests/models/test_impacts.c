@@ -49,9 +49,9 @@ typedef struct run {
 } run;
 
 typedef struct method {
-    kd_coordinates coordinates;
-    kd_formulation formulation;
-    kd_integrator  integrator;
+    kd_coordinates     coordinates;
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
 } method;
 
 static const method METHODS[] = {
@@ -133,7 +133,7 @@ static void simulate(run *r, kd_model *model, const method *m, double e, double 
     opt.integrator = m->integrator;
     opt.rtol = rtol;
     opt.atol = rtol;
-    if (!isnan(kd_model_run(model)->max_step)) opt.radau.h_max = kd_model_run(model)->max_step;
+    if (!isnan(kd_model_run(model)->max_step)) opt.integrator_options.h_max = kd_model_run(model)->max_step;
     opt.events.listener = listen;
     opt.events.context = r;
     if (m->formulation == KD_INDEX1 || m->formulation == KD_ODE) opt.formulation_options.projection = KD_PROJECT_ALWAYS;
@@ -249,7 +249,7 @@ static void test_ball(void **state)
 static void test_matrices_are_kept(void **state)
 {
     (void)state;
-    static const kd_integrator integrators[] = {KD_RADAU, KD_BDF, KD_SDIRK};
+    static const kd_integrator_kind integrators[] = {KD_RADAU, KD_BDF, KD_SDIRK};
     for (int k = 0; k < 3; k++) {
         run          r;
         const method m = {KD_JOINT, KD_GGL, integrators[k]};

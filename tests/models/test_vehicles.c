@@ -243,7 +243,7 @@ static void axle_on_test_rig(void **state)
 }
 
 // Full evaluations of the Jacobian, bdf on the equations of Gear, Gupta and Leimkuhler or radau; positions after 5 s.
-static long run_with_update(const char *name, kd_update update, kd_integrator integrator, double p[40])
+static long run_with_update(const char *name, kd_update update, kd_integrator_kind integrator, double p[40])
 {
     char       message[MAX_MODEL_TEXT] = "";
     kd_model  *model = read_gallery(name, NULL);

@@ -172,11 +172,11 @@ static void creep_forces_have_their_derivatives(void **state)
 // ---- reference ------------------------------------------------------------------------------------------------------
 
 typedef struct run {
-    kd_formulation form;
-    kd_integrator  integrator;
-    kd_projection  projection;
-    double         rtol;
-    double         kappa;                                    // bdf; 0: default
+    kd_formulation     form;
+    kd_integrator_kind integrator;
+    kd_projection      projection;
+    double             rtol;
+    double             kappa;                                // bdf; 0: default
     double (*digits)(const double *x, const double *wanted); // how they are counted
 } run;
 
@@ -197,8 +197,8 @@ static void check_run(const run *r)
     opt.formulation_options.projection = r->projection;
     opt.rtol = r->rtol;
     opt.atol = 0.01 * r->rtol;
-    opt.radau.max_steps = opt.bdf.max_steps = 1000000;
-    if (r->kappa > 0) opt.bdf.newton_stop = r->kappa;
+    opt.integrator_options.max_steps = 1000000;
+    if (r->kappa > 0) opt.integrator_options.bdf.newton_stop = r->kappa;
     const kd_status status = kd_simulate(f.eom, &f.inputs, &opt, f.x, 10, NULL, message, sizeof message);
     const double    reached = r->digits(f.x->p, reference[ROWS - 1] + 1);
     if (status != KD_OK || !(reached >= 6))
@@ -242,23 +242,23 @@ static const double published_end[N] = {8.6355386965811e-03,   1.3038281022727e-
 static void published_end_is_met_from_the_published_start(void **state)
 {
     (void)state;
-    fixture          f = open_wheelset();
-    kd_dae          *dae;
-    kd_radau        *radau;
-    kd_radau_options opt = kd_radau_options_default();
-    double           x[N];
+    fixture               f = open_wheelset();
+    kd_dae               *dae;
+    kd_integrator        *radau;
+    kd_integrator_options opt = kd_integrator_options_default();
+    double                x[N];
     opt.rtol = 1e-9, opt.atol = 1e-11;
     published_start(f.x);
     assert_int_equal(kd_formulation_create(f.eom, &f.inputs, f.x, KD_INDEX2, NULL, &dae, NULL, 0), KD_OK);
-    assert_int_equal(kd_radau_create(dae, &opt, &radau, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_create(dae, KD_RADAU, &opt, &radau, NULL, 0), KD_OK);
     assert_int_equal(dae->n, N);
     kd_formulation_pack(dae, f.x, x);
-    assert_int_equal(kd_radau_start(radau, 0, x), KD_OK);
-    while (kd_radau_time(radau) < 10) assert_int_equal(kd_radau_step(radau, 10), KD_OK);
+    assert_int_equal(kd_integrator_start(radau, 0, x), KD_OK);
+    while (kd_integrator_time(radau) < 10) assert_int_equal(kd_integrator_step(radau, 10), KD_OK);
     for (int i = 0; i < N; i++)
         if (!isnan(published_end[i]))
-            assert_true(fabs(kd_radau_x(radau)[i] - published_end[i]) < 1e-5 * fabs(published_end[i]));
-    kd_radau_destroy(radau);
+            assert_true(fabs(kd_integrator_x(radau)[i] - published_end[i]) < 1e-5 * fabs(published_end[i]));
+    kd_integrator_destroy(radau);
     kd_dae_destroy(dae);
     close_wheelset(&f);
 }
@@ -269,24 +269,24 @@ static void published_end_is_met_from_the_published_start(void **state)
 // Starting values of Newton's method are zero, so that its error is as large as kappa allows.
 static double lateral_error(double kappa, double tol)
 {
-    fixture          f = open_wheelset();
-    kd_dae          *dae;
-    kd_radau        *radau;
-    kd_radau_options opt = kd_radau_options_default();
-    double           x[N], error = 0;
+    fixture               f = open_wheelset();
+    kd_dae               *dae;
+    kd_integrator        *radau;
+    kd_integrator_options opt = kd_integrator_options_default();
+    double                x[N], error = 0;
     opt.rtol = tol, opt.atol = 0.01 * tol;
-    opt.newton_stop = kappa;
-    opt.start_zero = true;
+    opt.radau.newton_stop = kappa;
+    opt.radau.start_zero = true;
     assert_int_equal(kd_formulation_create(f.eom, &f.inputs, f.x, KD_INDEX3, NULL, &dae, NULL, 0), KD_OK);
-    assert_int_equal(kd_radau_create(dae, &opt, &radau, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_create(dae, KD_RADAU, &opt, &radau, NULL, 0), KD_OK);
     kd_formulation_pack(dae, f.x, x);
-    assert_int_equal(kd_radau_start(radau, 0, x), KD_OK);
+    assert_int_equal(kd_integrator_start(radau, 0, x), KD_OK);
     for (int row = 1; row < ROWS; row++) {
-        while (kd_radau_time(radau) < reference[row][0])
-            assert_int_equal(kd_radau_step(radau, reference[row][0]), KD_OK);
-        error = fmax(error, fabs(kd_radau_x(radau)[0] - reference[row][1]) / amplitude[0]);
+        while (kd_integrator_time(radau) < reference[row][0])
+            assert_int_equal(kd_integrator_step(radau, reference[row][0]), KD_OK);
+        error = fmax(error, fabs(kd_integrator_x(radau)[0] - reference[row][1]) / amplitude[0]);
     }
-    kd_radau_destroy(radau);
+    kd_integrator_destroy(radau);
     kd_dae_destroy(dae);
     close_wheelset(&f);
     return error;

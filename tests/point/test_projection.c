@@ -5,8 +5,7 @@
 #include "pendulum.h"
 #include "point/projection.h"
 #include "systems/systems.h"
-#include <kardan/arkode.h>
-#include <kardan/ida.h>
+#include <kardan/integrator.h>
 
 static const kd_formulation forms[] = {KD_INDEX2, KD_INDEX1, KD_BAUMGARTE2, KD_BAUMGARTE1, KD_ODE};
 enum { FORMS = sizeof forms / sizeof *forms };
@@ -138,7 +137,7 @@ static void projection_is_there_where_it_is_wanted(void **state)
     kd_formulation_options opt = projecting(KD_PROJECT_BOUND, true);
     opt.projection_bound = 0;
     assert_int_equal(kd_formulation_create(eom, NULL, x, KD_INDEX1, &opt, &dae, message, sizeof message),
-                     KD_ERR_TOLERANCE);
+                     KD_ERR_ARGUMENT);
     opt = projecting((kd_projection)9, true);
     assert_int_equal(kd_formulation_create(eom, NULL, x, KD_INDEX1, &opt, &dae, message, sizeof message),
                      KD_ERR_ARGUMENT);
@@ -178,23 +177,23 @@ static void inactive_rows_are_left_alone(void **state)
 // Radau with constant steps h, Newton solved to rounding
 static void constant_steps(kd_dae *dae, double h, double t_end, kd_state *x)
 {
-    kd_radau        *radau;
-    kd_radau_options opt = kd_radau_options_default();
-    char             message[200];
-    double           y[40];
+    kd_integrator        *radau;
+    kd_integrator_options opt = kd_integrator_options_default();
+    char                  message[200];
+    double                y[40];
     assert_true(dae->n <= 40);
     opt.rtol = opt.atol = 1;
     opt.h_first = opt.h_max = h;
-    opt.newton_stop = 1e-11;
-    opt.max_newton = 20;
+    opt.radau.newton_stop = 1e-11;
+    opt.radau.max_newton = 20;
     kd_formulation_pack(dae, x, y);
-    assert_int_equal(kd_radau_create(dae, &opt, &radau, message, sizeof message), KD_OK);
-    assert_int_equal(kd_radau_start(radau, x->t, y), KD_OK);
-    while (kd_radau_time(radau) < t_end)
-        if (kd_radau_step(radau, t_end) < 0) fail_msg("%s: %s", dae->methods->name, kd_radau_message(radau));
-    assert_true(labs(kd_radau_stats(radau).accepted - lround(t_end / h)) <= 1);
-    kd_formulation_unpack(dae, t_end, kd_radau_x(radau), x);
-    kd_radau_destroy(radau);
+    assert_int_equal(kd_integrator_create(dae, KD_RADAU, &opt, &radau, message, sizeof message), KD_OK);
+    assert_int_equal(kd_integrator_start(radau, x->t, y), KD_OK);
+    while (kd_integrator_time(radau) < t_end)
+        if (kd_integrator_step(radau, t_end) < 0) fail_msg("%s: %s", dae->methods->name, kd_integrator_message(radau));
+    assert_true(labs(kd_integrator_stats(radau).accepted - lround(t_end / h)) <= 1);
+    kd_formulation_unpack(dae, t_end, kd_integrator_x(radau), x);
+    kd_integrator_destroy(radau);
 }
 
 // Error of p and v after t_end with n steps; the exact values are given.
@@ -359,10 +358,10 @@ static void bound_projects_now_and_then(void **state)
         if (forms[k] == KD_BAUMGARTE1 || forms[k] == KD_BAUMGARTE2) continue; // do not drift far
         const double           p0[2] = {0, -1}, v0[2] = {2.9, 0};
         kd_formulation_options opt = projecting(KD_PROJECT_BOUND, true);
-        kd_radau_options       radau_opt = kd_radau_options_default();
+        kd_integrator_options  radau_opt = kd_integrator_options_default();
         kd_eom                *eom;
         kd_state              *x;
-        kd_radau              *radau;
+        kd_integrator         *radau;
         char                   message[200];
         double                 y[5];
         opt.projection_bound = 1e-7;
@@ -370,18 +369,18 @@ static void bound_projects_now_and_then(void **state)
         assert_int_equal(kd_pendulum_create(13.75, p0, v0, false, &eom, &x), KD_OK);
         kd_dae *dae = make_dae(eom, NULL, x, forms[k], &opt);
         kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_radau_create(dae, &radau_opt, &radau, message, sizeof message), KD_OK);
-        assert_int_equal(kd_radau_start(radau, 0, y), KD_OK);
-        while (kd_radau_time(radau) < 20) {
-            assert_int_equal(kd_radau_step(radau, 20), KD_OK);
-            kd_formulation_unpack(dae, kd_radau_time(radau), kd_radau_x(radau), x);
+        assert_int_equal(kd_integrator_create(dae, KD_RADAU, &radau_opt, &radau, message, sizeof message), KD_OK);
+        assert_int_equal(kd_integrator_start(radau, 0, y), KD_OK);
+        while (kd_integrator_time(radau) < 20) {
+            assert_int_equal(kd_integrator_step(radau, 20), KD_OK);
+            kd_formulation_unpack(dae, kd_integrator_time(radau), kd_integrator_x(radau), x);
             assert_true(violation(eom, NULL, x) <= 1e-7);
         }
-        kd_stats stats = kd_radau_stats(radau);
+        kd_stats stats = kd_integrator_stats(radau);
         if (!(stats.projections > 3 && stats.projections < stats.accepted / 2))
             fail_msg("%s: %ld projections in %ld steps", kd_formulation_word(forms[k]), stats.projections,
                      stats.accepted);
-        kd_radau_destroy(radau);
+        kd_integrator_destroy(radau);
         kd_dae_destroy(dae);
         kd_state_destroy(x);
         kd_eom_destroy(eom);
@@ -396,12 +395,12 @@ static void systems_stay_on_their_constraints(void **state)
     for (int k = 0; k < KD_TEST_SYSTEM_COUNT; k++) {
         const kd_test_system *system = &kd_test_systems[k];
         for (int form = 0; form < 2; form++) {
-            kd_eom          *eom;
-            kd_state        *x, *exact;
-            kd_radau        *radau;
-            kd_radau_options radau_opt = kd_radau_options_default();
-            char             message[200];
-            double           y[200];
+            kd_eom               *eom;
+            kd_state             *x, *exact;
+            kd_integrator        *radau;
+            kd_integrator_options radau_opt = kd_integrator_options_default();
+            char                  message[200];
+            double                y[200];
             radau_opt.rtol = radau_opt.atol = 1e-7;
             assert_int_equal(system->create(&eom, &x), KD_OK);
             assert_int_equal(kd_state_create(eom, &exact), KD_OK);
@@ -411,28 +410,29 @@ static void systems_stay_on_their_constraints(void **state)
             kd_dae *dae = make_dae(eom, NULL, x, form ? KD_ODE : KD_INDEX1, &opt);
             assert_true(dae->n <= 200);
             kd_formulation_pack(dae, x, y);
-            assert_int_equal(kd_radau_create(dae, &radau_opt, &radau, message, sizeof message), KD_OK);
-            assert_int_equal(kd_radau_start(radau, 0, y), KD_OK);
-            while (kd_radau_time(radau) < system->t_end) {
-                if (kd_radau_step(radau, system->t_end) < 0) fail_msg("%s: %s", system->name, kd_radau_message(radau));
-                kd_formulation_unpack(dae, kd_radau_time(radau), kd_radau_x(radau), x);
-                double at_end = violation(eom, NULL, x), t0 = kd_radau_time_old(radau), inside = 0;
-                if (kd_radau_stats(radau).accepted % 8 == 0) {
-                    double t = 0.5 * (t0 + kd_radau_time(radau));
-                    assert_int_equal(kd_radau_dense(radau, t, y), KD_OK);
+            assert_int_equal(kd_integrator_create(dae, KD_RADAU, &radau_opt, &radau, message, sizeof message), KD_OK);
+            assert_int_equal(kd_integrator_start(radau, 0, y), KD_OK);
+            while (kd_integrator_time(radau) < system->t_end) {
+                if (kd_integrator_step(radau, system->t_end) < 0)
+                    fail_msg("%s: %s", system->name, kd_integrator_message(radau));
+                kd_formulation_unpack(dae, kd_integrator_time(radau), kd_integrator_x(radau), x);
+                double at_end = violation(eom, NULL, x), t0 = kd_integrator_time_old(radau), inside = 0;
+                if (kd_integrator_stats(radau).accepted % 8 == 0) {
+                    double t = 0.5 * (t0 + kd_integrator_time(radau));
+                    assert_int_equal(kd_integrator_dense(radau, t, y), KD_OK);
                     kd_formulation_unpack(dae, t, y, x);
                     inside = violation(eom, NULL, x);
                 }
                 if (at_end > 1e-9 || inside > 1e-9)
                     fail_msg("%s, %s: violation %.2g, inside %.2g", system->name, dae->methods->name, at_end, inside);
             }
-            kd_formulation_unpack(dae, system->t_end, kd_radau_x(radau), x);
+            kd_formulation_unpack(dae, system->t_end, kd_integrator_x(radau), x);
             system->solution(system->t_end, exact);
             for (int i = 0; i < d.np + d.nv; i++)
                 if (fabs(x->p[i] - exact->p[i]) > 1e-3 * fmax(1, fabs(exact->p[i])))
                     fail_msg("%s, %s: component %d is %.12g, not %.12g", system->name, dae->methods->name, i, x->p[i],
                              exact->p[i]);
-            kd_radau_destroy(radau);
+            kd_integrator_destroy(radau);
             kd_dae_destroy(dae);
             kd_state_destroy(exact);
             kd_state_destroy(x);
@@ -445,16 +445,16 @@ static void systems_stay_on_their_constraints(void **state)
 static void ida_refuses(void **state)
 {
     (void)state;
-    if (!kd_ida_available()) skip();
+    if (!kd_integrator_about(KD_IDA, NULL)->available) skip();
     const double           p0[2] = {0, -1}, v0[2] = {2.9, 0};
     kd_formulation_options opt = projecting(KD_PROJECT_ALWAYS, true);
     kd_eom                *eom;
     kd_state              *x;
-    kd_ida                *ida;
+    kd_integrator         *ida;
     char                   message[300];
     assert_int_equal(kd_pendulum_create(13.75, p0, v0, false, &eom, &x), KD_OK);
     kd_dae *dae = make_dae(eom, NULL, x, KD_INDEX2, &opt);
-    assert_int_equal(kd_ida_create(dae, NULL, &ida, message, sizeof message), KD_ERR_UNSUPPORTED);
+    assert_int_equal(kd_integrator_create(dae, KD_IDA, NULL, &ida, message, sizeof message), KD_ERR_UNSUPPORTED);
     assert_non_null(strstr(message, "bdf"));
     assert_null(ida);
     kd_dae_destroy(dae);

@@ -50,7 +50,7 @@ typedef struct fixture {
     kd_explainer  *explainer;
 } fixture;
 
-static fixture make(const char *text, kd_formulation form, kd_integrator integrator, kd_coordinates coordinates)
+static fixture make(const char *text, kd_formulation form, kd_integrator_kind integrator, kd_coordinates coordinates)
 {
     fixture               f = {0};
     char                  message[1000] = "";
@@ -144,8 +144,8 @@ static void take_note(const kd_attempt_report *r, void *context)
 static void integrators_report(void **state)
 {
     (void)state;
-    static const kd_integrator  integrator[] = {KD_RADAU, KD_RADAU, KD_BDF};
-    static const kd_formulation form[] = {KD_PSF, KD_GGL, KD_GGL};
+    static const kd_integrator_kind integrator[] = {KD_RADAU, KD_RADAU, KD_BDF};
+    static const kd_formulation     form[] = {KD_PSF, KD_GGL, KD_GGL};
     for (int k = 0; k < 3; k++) {
         double  end[4];
         fixture f = make(STOP, form[k], integrator[k], KD_JOINT);
@@ -177,7 +177,7 @@ static void integrators_report(void **state)
 static void stiff_spring(void **state)
 {
     (void)state;
-    static const kd_integrator integrator[] = {KD_RADAU, KD_BDF};
+    static const kd_integrator_kind integrator[] = {KD_RADAU, KD_BDF};
     for (int k = 0; k < 2; k++) {
         fixture        f = make(TWO, KD_GGL, integrator[k], KD_JOINT);
         kd_explanation e = run(&f, 3);

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulation/integrators.h"
 #include "systems/systems.h"
 
 #define TOL 1e-7
@@ -21,10 +20,10 @@
 // ---- methods --------------------------------------------------------------------------------------------------------
 
 typedef struct method {
-    kd_formulation  formulation;
-    kd_integrator   integrator;
-    kd_sdirk_method sdirk;
-    double          agrees; // in tolerances: with the motion without the step that was taken back
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
+    kd_sdirk_method    sdirk;
+    double             agrees; // in tolerances: with the motion without the step that was taken back
 } method;
 static const method methods[] = {
     {KD_PSF, KD_RADAU, 0, 1},
@@ -60,49 +59,48 @@ enum { METHODS = sizeof methods / sizeof *methods };
 
 static bool is_missing(const method *m)
 {
-    return (m->integrator == KD_IDA && !kd_ida_available()) || (m->integrator == KD_CVODE && !kd_cvode_available()) ||
-           (m->integrator == KD_ARKODE && !kd_arkode_available());
+    return (m->integrator == KD_IDA && !kd_integrator_about(KD_IDA, NULL)->available) ||
+           (m->integrator == KD_CVODE && !kd_integrator_about(KD_CVODE, NULL)->available) ||
+           (m->integrator == KD_ARKODE && !kd_integrator_about(KD_ARKODE, NULL)->available);
 }
 
 // ---- runs -----------------------------------------------------------------------------------------------------------
 
 // An integrator on the equations of a test system
 typedef struct run {
-    kd_eom   *eom;
-    kd_state *x;
-    kd_dae   *dae;
-    const kd_integrator_class *class;
-    void   *self;
-    double *vector, *kept; // (n)
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_dae        *dae;
+    kd_integrator *self;
+    double        *vector, *kept; // (n)
 } run;
 
 static void begin(run *r, const kd_test_system *system, const method *m)
 {
     kd_simulation_options o = kd_simulation_options_default();
     char                  message[600];
-    long                  max_steps;
     *r = (run){0};
     o.formulation = m->formulation;
     o.integrator = m->integrator;
-    o.sdirk.method = m->sdirk;
-    o.rtol = o.atol = TOL;
+    o.integrator_options.sdirk.method = m->sdirk;
+    o.integrator_options.rtol = o.integrator_options.atol = TOL;
     assert_int_equal(system->create(&r->eom, &r->x), KD_OK);
     assert_true(kd_initial_consistent(r->eom, NULL, NULL, r->x, message, sizeof message) >= 0);
     if (kd_formulation_create(r->eom, NULL, r->x, o.formulation, NULL, &r->dae, message, sizeof message) < 0)
         fail_msg("%s", message);
-    r->class = kd_integrator_find(o.integrator);
-    if (r->class->create(r->dae, &o, &r->self, &max_steps, message, sizeof message) < 0) fail_msg("%s", message);
+    if (kd_integrator_create(r->dae, o.integrator, &o.integrator_options, &r->self, message, sizeof message) < 0)
+        fail_msg("%s", message);
     r->vector = calloc((size_t)r->dae->n, sizeof(double));
     r->kept = calloc((size_t)r->dae->n, sizeof(double));
     kd_formulation_pack(r->dae, r->x, r->vector);
-    assert_int_equal(r->class->start(r->self, r->x->t, r->vector, KD_RESTART_FRESH), KD_OK);
+    assert_int_equal(kd_integrator_restart(r->self, r->x->t, r->vector, KD_RESTART_FRESH), KD_OK);
 }
 
 static void end(run *r)
 {
     free(r->vector);
     free(r->kept);
-    r->class->destroy(r->self);
+    kd_integrator_destroy(r->self);
     kd_dae_destroy(r->dae);
     kd_state_destroy(r->x);
     kd_eom_destroy(r->eom);
@@ -110,19 +108,19 @@ static void end(run *r)
 
 static void step(run *r, double t_end)
 {
-    kd_status status = r->class->step(r->self, t_end);
-    if (status < 0) fail_msg("%s", r->class->message(r->self));
+    kd_status status = kd_integrator_step(r->self, t_end);
+    if (status < 0) fail_msg("%s", kd_integrator_message(r->self));
 }
 
 static void keep(run *r)
 {
-    memcpy(r->kept, r->class->x(r->self), (size_t)r->dae->n * sizeof(double));
+    memcpy(r->kept, kd_integrator_x(r->self), (size_t)r->dae->n * sizeof(double));
 }
 
 // p, v, r of the present point
 static const kd_state *state(run *r)
 {
-    kd_formulation_unpack(r->dae, r->class->time(r->self), r->class->x(r->self), r->x);
+    kd_formulation_unpack(r->dae, kd_integrator_time(r->self), kd_integrator_x(r->self), r->x);
     return r->x;
 }
 
@@ -134,26 +132,26 @@ static void goes_back(const kd_test_system *system, const method *m, int steps)
 {
     run r;
     begin(&r, system, m);
-    for (int i = 0; i < steps && r.class->time(r.self) < 0.5 * system->t_end; i++) step(&r, system->t_end);
+    for (int i = 0; i < steps && kd_integrator_time(r.self) < 0.5 * system->t_end; i++) step(&r, system->t_end);
     keep(&r);
-    double t = r.class->time(r.self);
+    double t = kd_integrator_time(r.self);
     step(&r, system->t_end);
-    double   h = r.class->time(r.self) - t;
-    kd_stats before = r.class->stats(r.self);
-    assert_int_equal(r.class->retract(r.self, 0.4 * h), KD_OK);
-    kd_stats after = r.class->stats(r.self);
-    assert_true(r.class->time(r.self) == t);
-    assert_true(r.class->time_old(r.self) == t);
-    assert_memory_equal(r.class->x(r.self), r.kept, (size_t)r.dae->n * sizeof(double));
+    double   h = kd_integrator_time(r.self) - t;
+    kd_stats before = kd_integrator_stats(r.self);
+    assert_int_equal(kd_integrator_retract(r.self, 0.4 * h), KD_OK);
+    kd_stats after = kd_integrator_stats(r.self);
+    assert_true(kd_integrator_time(r.self) == t);
+    assert_true(kd_integrator_time_old(r.self) == t);
+    assert_memory_equal(kd_integrator_x(r.self), r.kept, (size_t)r.dae->n * sizeof(double));
     assert_int_equal(after.accepted, before.accepted - 1);
     assert_int_equal(after.retracted, before.retracted + 1);
-    assert_int_equal(r.class->dense(r.self, t, r.vector), KD_OK);
+    assert_int_equal(kd_integrator_dense(r.self, t, r.vector), KD_OK);
     assert_memory_equal(r.vector, r.kept, (size_t)r.dae->n * sizeof(double));
-    assert_int_equal(r.class->retract(r.self, 0.1 * h), KD_ERR_STAGE);
+    assert_int_equal(kd_integrator_retract(r.self, 0.1 * h), KD_ERR_STAGE);
     step(&r, system->t_end);
-    assert_true(r.class->time(r.self) > t);
-    assert_true(r.class->time(r.self) <= t + 0.4 * h * (1 + 1e-12));
-    assert_true(r.class->time_old(r.self) == t);
+    assert_true(kd_integrator_time(r.self) > t);
+    assert_true(kd_integrator_time(r.self) <= t + 0.4 * h * (1 + 1e-12));
+    assert_true(kd_integrator_time_old(r.self) == t);
     end(&r);
 }
 
@@ -163,18 +161,18 @@ static void leaves_no_trace(const kd_test_system *system, const method *m, int s
     run r, straight;
     begin(&r, system, m);
     begin(&straight, system, m);
-    for (int i = 0; i < steps && r.class->time(r.self) < 0.5 * system->t_end; i++) {
+    for (int i = 0; i < steps && kd_integrator_time(r.self) < 0.5 * system->t_end; i++) {
         step(&r, system->t_end);
         step(&straight, system->t_end);
     }
-    double t = r.class->time(r.self);
+    double t = kd_integrator_time(r.self);
     step(&r, system->t_end);
-    double h = part * (r.class->time(r.self) - t);
-    if (r.class->retract(r.self, h) != KD_OK)
+    double h = part * (kd_integrator_time(r.self) - t);
+    if (kd_integrator_retract(r.self, h) != KD_OK)
         fail_msg("%s: %s %s from t = %g, h = %g", system->name, kd_formulation_word(m->formulation),
                  kd_integrator_word(m->integrator), t, h);
     step(&r, system->t_end);
-    while (straight.class->time(straight.self) < r.class->time(r.self)) step(&straight, r.class->time(r.self));
+    while (kd_integrator_time(straight.self) < kd_integrator_time(r.self)) step(&straight, kd_integrator_time(r.self));
     const kd_state *a = state(&r), *b = state(&straight);
     kd_dims         d = kd_eom_dims(r.eom);
     assert_true(fabs(a->t - b->t) <= 1e-14);
@@ -197,12 +195,12 @@ static void arrives(const kd_test_system *system, const method *m)
     assert_int_equal(kd_state_create(r.eom, &known), KD_OK);
     const double t_end = 0.3 * system->t_end;
     const int    every = m->integrator == KD_IDA || m->integrator == KD_CVODE ? 101 : 7; // these begin with order 1
-    for (int i = 0; r.class->time(r.self) < t_end; i++) {
+    for (int i = 0; kd_integrator_time(r.self) < t_end; i++) {
         assert_true(i < 20000);
-        double t = r.class->time(r.self);
+        double t = kd_integrator_time(r.self);
         step(&r, t_end);
-        double h = r.class->time(r.self) - t;
-        if (i % every == 3) assert_int_equal(r.class->retract(r.self, 0.6 * h), KD_OK);
+        double h = kd_integrator_time(r.self) - t;
+        if (i % every == 3) assert_int_equal(kd_integrator_retract(r.self, 0.6 * h), KD_OK);
     }
     system->solution(t_end, known);
     const kd_state *x = state(&r);
@@ -245,24 +243,24 @@ static void test_all(void **state_of_test)
 static void test_fixed(void **state_of_test)
 {
     (void)state_of_test;
-    kd_eom   *eom;
-    kd_state *x;
-    kd_dae   *dae;
-    char      message[300];
-    kd_bdf   *bdf;
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_dae        *dae;
+    char           message[300];
+    kd_integrator *bdf;
     assert_int_equal(kd_test_skate_create(&eom, &x), KD_OK);
     assert_int_equal(kd_formulation_create(eom, NULL, x, KD_ODE, NULL, &dae, message, sizeof message), KD_OK);
-    kd_bdf_options o = kd_bdf_options_default();
+    kd_integrator_options o = kd_integrator_options_default();
     o.h_fixed = 1e-3;
-    assert_int_equal(kd_bdf_create(dae, &o, &bdf, message, sizeof message), KD_OK);
+    assert_int_equal(kd_integrator_create(dae, KD_BDF, &o, &bdf, message, sizeof message), KD_OK);
     double *vector = calloc((size_t)dae->n, sizeof *vector);
     kd_formulation_pack(dae, x, vector);
-    assert_int_equal(kd_bdf_start(bdf, 0, vector, false), KD_OK);
-    assert_int_equal(kd_bdf_retract(bdf, 1e-4), KD_ERR_STAGE);
-    for (int i = 0; i < 30; i++) assert_int_equal(kd_bdf_step(bdf, 1), KD_OK);
-    assert_int_equal(kd_bdf_retract(bdf, 1e-4), KD_ERR_STAGE);
+    assert_int_equal(kd_integrator_start(bdf, 0, vector), KD_OK);
+    assert_int_equal(kd_integrator_retract(bdf, 1e-4), KD_ERR_STAGE);
+    for (int i = 0; i < 30; i++) assert_int_equal(kd_integrator_step(bdf, 1), KD_OK);
+    assert_int_equal(kd_integrator_retract(bdf, 1e-4), KD_ERR_STAGE);
     free(vector);
-    kd_bdf_destroy(bdf);
+    kd_integrator_destroy(bdf);
     kd_dae_destroy(dae);
     kd_state_destroy(x);
     kd_eom_destroy(eom);

@@ -158,8 +158,8 @@ static void boundary_of_a_domain(void **state)
         char                  message[600] = "";
         kd_stats              stats;
         opt.rtol = opt.atol = 1e-3;
-        opt.radau.reference = option[k / 2].reference;
-        opt.radau.newton_updates = option[k / 2].updates;
+        opt.integrator_options.radau.reference = option[k / 2].reference;
+        opt.integrator_options.radau.newton_updates = option[k / 2].updates;
         x->v[0] = 2.5;
         double energy = walls_energy(x);
         if (kd_simulate(eom, NULL, &opt, x, 10, &stats, message, sizeof message) != KD_OK)
@@ -277,7 +277,7 @@ static void continued_runs(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
-        if (k == 1 && !kd_ida_available()) continue;
+        if (k == 1 && !kd_integrator_about(KD_IDA, NULL)->available) continue;
         const kd_example     *example = kd_gallery_find("pendulum");
         kd_eom               *eom;
         kd_state             *x;
@@ -286,7 +286,7 @@ static void continued_runs(void **state)
         kd_simulation_options opt = kd_simulation_options_default();
         opt.formulation = KD_GGL;
         opt.integrator = k ? KD_IDA : KD_RADAU;
-        opt.radau.max_steps = opt.ida.max_steps = 30;
+        opt.integrator_options.max_steps = 30;
         assert_int_equal(example->create(&eom, &x, &inputs), KD_OK);
         assert_true(kd_simulation_create(eom, NULL, &opt, x, &s, NULL, 0) >= 0);
         kd_status status;

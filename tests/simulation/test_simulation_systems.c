@@ -169,7 +169,7 @@ static void ida_reaches_every_system(void **state)
 {
     (void)state;
     const kd_formulation forms[] = {KD_GGL, KD_INDEX2, KD_INDEX1};
-    if (!kd_ida_available()) skip();
+    if (!kd_integrator_about(KD_IDA, NULL)->available) skip();
     for (int k = 0; k < KD_TEST_SYSTEM_COUNT; k++) {
         const kd_test_system *system = &kd_test_systems[k];
         for (int i = 0; i < 3; i++) {
@@ -244,10 +244,10 @@ static void order_is_five(void **state)
         double                error[2];
         for (int i = 0; i < 2; i++) {
             kd_simulation_options opt = with_tolerance(1);
-            opt.radau.h_first = opt.radau.h_max = i == 0 ? list[k].h : list[k].h / 2;
-            opt.radau.newton_stop = 1e-13;
-            opt.radau.max_newton = 50;
-            opt.radau.theta = -1;
+            opt.integrator_options.h_first = opt.integrator_options.h_max = i == 0 ? list[k].h : list[k].h / 2;
+            opt.integrator_options.radau.newton_stop = 1e-13;
+            opt.integrator_options.radau.max_newton = 50;
+            opt.integrator_options.radau.theta = -1;
             result r = run(system, opt, false);
             if (r.status < 0) fail_msg("%s: %s", system->name, r.message);
             assert_int_equal(r.stats.rejected_error + r.stats.rejected_newton, 0);

@@ -73,8 +73,8 @@ static kd_eval look(const kd_state *x, bool at_time, void *context)
 }
 
 // One run into the lock
-static void run_into_it(const mechanism *m, kd_coordinates coordinates, kd_formulation form, kd_integrator integrator,
-                        kd_parametrisation parametrisation)
+static void run_into_it(const mechanism *m, kd_coordinates coordinates, kd_formulation form,
+                        kd_integrator_kind integrator, kd_parametrisation parametrisation)
 {
     char                  message[1000] = "", what[100];
     double                times[100];
@@ -127,16 +127,16 @@ static void lock_ups_are_told(void **state)
                 bool           sundials = i == KD_IDA || i == KD_CVODE || i == KD_ARKODE;
                 if (!ode && i != KD_RADAU && i != KD_BDF && i != KD_SDIRK && i != KD_IDA) continue;
                 if ((i == KD_IDA && form == KD_PSF) || i == KD_HALF_EXPLICIT) continue;
-                if (sundials && !kd_cvode_available()) continue;
+                if (sundials && !kd_integrator_about(KD_CVODE, NULL)->available) continue;
                 for (int tangent = 0; tangent < (ode ? 2 : 1); tangent++)
-                    run_into_it(&mechanisms[k > 0], k > 1 ? KD_CARTESIAN : KD_JOINT, form, (kd_integrator)i,
+                    run_into_it(&mechanisms[k > 0], k > 1 ? KD_CARTESIAN : KD_JOINT, form, (kd_integrator_kind)i,
                                 tangent ? KD_PARAMETRISATION_TANGENT : KD_PARAMETRISATION_PARTITION);
             }
     for (int k = 0; k < 2; k++) kd_model_destroy(mechanisms[k].model);
 }
 
 // The gallery's four-bar, whose crank turns once in a second, to t = 5
-static kd_state *turn(kd_system *system, kd_formulation form, kd_integrator integrator)
+static kd_state *turn(kd_system *system, kd_formulation form, kd_integrator_kind integrator)
 {
     char                  message[800] = "";
     double                times[50];
@@ -173,11 +173,11 @@ static void prescribed_motions_are_followed(void **state)
         kd_state *exact = turn(system, KD_GGL, KD_RADAU);
         for (int i = 0; i < KD_INTEGRATOR_COUNT; i++) {
             bool sundials = i == KD_IDA || i == KD_CVODE || i == KD_ARKODE;
-            if ((sundials && !kd_cvode_available()) || i == KD_HALF_EXPLICIT) continue;
-            kd_state *x = turn(system, KD_STATESPACE, (kd_integrator)i);
+            if ((sundials && !kd_integrator_about(KD_CVODE, NULL)->available) || i == KD_HALF_EXPLICIT) continue;
+            kd_state *x = turn(system, KD_STATESPACE, (kd_integrator_kind)i);
             for (int j = 0; j < kd_eom_dims(kd_system_eom(system)).np; j++)
                 if (!(fabs(x->p[j] - exact->p[j]) < 1e-4))
-                    fail_msg("%s: coordinate %d is %g, not %g", kd_integrator_word((kd_integrator)i), j, x->p[j],
+                    fail_msg("%s: coordinate %d is %g, not %g", kd_integrator_word((kd_integrator_kind)i), j, x->p[j],
                              exact->p[j]);
             kd_state_destroy(x);
         }

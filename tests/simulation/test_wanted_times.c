@@ -68,8 +68,8 @@ static kd_eval look(const kd_state *x, bool at_time, void *context)
 }
 
 typedef struct combination {
-    kd_formulation form;
-    kd_integrator  integrator;
+    kd_formulation     form;
+    kd_integrator_kind integrator;
 } combination;
 
 static const combination all_methods[] = {
@@ -88,7 +88,7 @@ static kd_simulation_options options_of(combination c, const double *times, int 
     return opt;
 }
 
-static bool is_there(kd_integrator integrator)
+static bool is_there(kd_integrator_kind integrator)
 {
 #ifndef KD_TEST_WITHOUT_SUNDIALS
     (void)integrator;

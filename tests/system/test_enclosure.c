@@ -272,7 +272,7 @@ static const char thrown[] =
 // Crossings in pairs, closer together than any step: a ball that just reaches a height, waves that just reach theirs.
 static void no_pair_of_crossings_is_missed(void **state)
 {
-    static const kd_integrator integrators[] = {KD_RADAU, KD_BDF, KD_DOPRI5};
+    static const kd_integrator_kind integrators[] = {KD_RADAU, KD_BDF, KD_DOPRI5};
     (void)state;
     for (int c = 0; c < 2; c++)
         for (int k = 0; k < 3; k++) {

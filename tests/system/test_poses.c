@@ -120,7 +120,7 @@ static void simulate(const kd_model *m, kd_coordinates coordinates, double *last
     assert_int_equal(kd_certifier_create_by(w.probe, &w.certifier), KD_OK);
     run.output = compare;
     run.context = &w;
-    run.radau.rtol = run.radau.atol = 1e-10;
+    run.integrator_options.rtol = run.integrator_options.atol = 1e-10;
     assert_true(kd_simulation_create(kd_system_eom(system), kd_system_inputs(system), &run, x, &simulation, message,
                                      sizeof message) >= 0);
     assert_int_equal(kd_simulation_run(simulation, 0.5), KD_OK);

@@ -646,7 +646,7 @@ static double simulated(trial *t, const kd_system *s, double *y, double *bend)
     if (!x) return 0.0;
     opt.rtol = 1e-11;
     opt.atol = 1e-12;
-    opt.radau.max_steps = 2000;
+    opt.integrator_options.max_steps = 2000;
     opt.output = see;
     opt.context = &r;
     assert_int_equal(kd_certifier_create(kd_system_eom(s), kd_system_inputs(s), &r.certifier), KD_OK);

@@ -111,14 +111,14 @@ static inline double of_order(double low, double high)
     return exp(between(log(low), log(high)));
 }
 
-static inline kd_simulation_options with_method(kd_integrator integrator, double rtol)
+static inline kd_simulation_options with_method(kd_integrator_kind integrator, double rtol)
 {
     kd_simulation_options opt = kd_simulation_options_default();
     const bool            is_explicit = integrator == KD_DOPRI5 || integrator == KD_DOP853;
     opt.integrator = integrator;
     opt.formulation = is_explicit ? KD_ODE : integrator == KD_BDF ? KD_GGL : KD_PSF;
     opt.rtol = opt.atol = rtol;
-    opt.radau.max_steps = opt.bdf.max_steps = opt.sdirk.max_steps = opt.explicit_rk.max_steps = 400000;
+    opt.integrator_options.max_steps = 400000;
     return opt;
 }
 

@@ -39,7 +39,7 @@ static kd_status run(const kd_setting *setting, kd_coordinates coordinates, kd_s
 static void cartesian_governor_with_ggl(void **state)
 {
     (void)state;
-    if (!kd_ida_available()) skip();
+    if (!kd_integrator_about(KD_IDA, NULL)->available) skip();
     srand(14);
     for (int k = 0; k < TRIALS; k++) {
         char             stiffness[40], speed[40];

@@ -42,7 +42,7 @@ static void new_partition_at_a_quarter_more(void **state)
     opt.formulation = KD_STATESPACE;
     opt.integrator = KD_SDIRK;
     opt.rtol = opt.atol = 1e-6;
-    opt.sdirk.h_max = step;
+    opt.integrator_options.h_max = step;
     opt.output = note_changes;
     opt.context = &t;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &t.simulation, NULL, 0), KD_OK);
@@ -230,7 +230,7 @@ static kd_eom *make_bob(kd_mass_structure structure, double *beside, kd_state **
 }
 
 // A diagonal matrix is taken as one, and a constant one is evaluated once per linear system at most, not at every step.
-static void check_mass_structure(kd_formulation form, kd_integrator integrator, kd_update update)
+static void check_mass_structure(kd_formulation form, kd_integrator_kind integrator, kd_update update)
 {
     const kd_mass_structure structures[] = {KD_MASS_FULL, KD_MASS_DIAGONAL, KD_MASS_FULL_CONSTANT,
                                             KD_MASS_DIAGONAL_CONSTANT};

@@ -31,8 +31,8 @@ static double logarithmic(double low, double high)
 // ---- methods --------------------------------------------------------------------------------------------------------
 
 typedef struct method {
-    kd_formulation formulation;
-    kd_integrator  integrator;
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
 } method;
 static const method methods[] = {
     {KD_PSF, KD_RADAU},         {KD_PSF1, KD_RADAU},       {KD_GGL, KD_RADAU},         {KD_ODASSL, KD_RADAU},

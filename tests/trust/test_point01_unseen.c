@@ -17,9 +17,9 @@
 static const double pi = 3.14159265358979323846;
 
 typedef struct method {
-    kd_coordinates coordinates;
-    kd_formulation formulation;
-    kd_integrator  integrator;
+    kd_coordinates     coordinates;
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
 } method;
 
 static const method methods[] = {

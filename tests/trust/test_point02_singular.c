@@ -101,7 +101,7 @@ static double error_of(const kd_system *system, const kd_state *x, double angle)
 
 static long passed, ended;
 
-static void one_run(const problem *p, kd_coordinates coordinates, kd_formulation form, kd_integrator integrator,
+static void one_run(const problem *p, kd_coordinates coordinates, kd_formulation form, kd_integrator_kind integrator,
                     kd_projection projection, double tol)
 {
     char                  message[1000] = "";
@@ -140,9 +140,10 @@ static void one_run(const problem *p, kd_coordinates coordinates, kd_formulation
     kd_system_destroy(system);
 }
 
-static bool takes(kd_formulation form, kd_integrator i)
+static bool takes(kd_formulation form, kd_integrator_kind i)
 {
-    if ((i == KD_IDA || i == KD_CVODE || i == KD_ARKODE) && !kd_cvode_available()) return false;
+    if ((i == KD_IDA || i == KD_CVODE || i == KD_ARKODE) && !kd_integrator_about(KD_CVODE, NULL)->available)
+        return false;
     if (form == KD_ODE) return true;
     if (form == KD_STATESPACE) return i != KD_HALF_EXPLICIT;
     if (form == KD_PSF || form == KD_PSF1) return i == KD_RADAU || i == KD_SDIRK;
@@ -161,8 +162,8 @@ static void every_form_knows_its_branch(void **state)
             for (int f = 0; f < KD_FORMULATION_COUNT; f++)
                 for (int i = 0; i < KD_INTEGRATOR_COUNT; i++) {
                     kd_formulation form = (kd_formulation)f;
-                    if (!takes(form, (kd_integrator)i) || (c == 1 && (f + i + k) % 4)) continue;
-                    one_run(&p, c ? KD_CARTESIAN : KD_JOINT, form, (kd_integrator)i,
+                    if (!takes(form, (kd_integrator_kind)i) || (c == 1 && (f + i + k) % 4)) continue;
+                    one_run(&p, c ? KD_CARTESIAN : KD_JOINT, form, (kd_integrator_kind)i,
                             (f + i + k) % 2 ? KD_PROJECT_NEVER : KD_PROJECT_AUTO, k % 2 ? 1e-4 : 1e-6);
                 }
         kd_model_destroy(p.model);
@@ -174,13 +175,13 @@ static void every_form_knows_its_branch(void **state)
 static void explicit_methods_project(void **state)
 {
     (void)state;
-    const kd_integrator list[] = {KD_DOPRI5, KD_DOP853, KD_HALF_EXPLICIT, KD_EXTRAPOLATION};
-    problem             p = make_problem(2);
-    char                message[1000] = "";
-    kd_system          *system;
-    kd_state           *x;
-    kd_consistency      found[2];
-    kd_system_options   so = kd_system_options_default();
+    const kd_integrator_kind list[] = {KD_DOPRI5, KD_DOP853, KD_HALF_EXPLICIT, KD_EXTRAPOLATION};
+    problem                  p = make_problem(2);
+    char                     message[1000] = "";
+    kd_system               *system;
+    kd_state                *x;
+    kd_consistency           found[2];
+    kd_system_options        so = kd_system_options_default();
     so.coordinates = KD_CARTESIAN;
     assert_true(kd_system_create(p.model, &so, &system, message, sizeof message) >= 0);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {

@@ -97,7 +97,7 @@ static void read_sensors(const kd_eom *eom, const kd_state *x, double *y)
 }
 
 static outcome run(const char *text, int l, int m, kd_coordinates coordinates, kd_formulation form,
-                   kd_integrator integrator)
+                   kd_integrator_kind integrator)
 {
     outcome           out = {0};
     char              value[2][40];
@@ -142,9 +142,9 @@ enum { MODELS = 3, TRIALS = 4 };
 
 // counted: multipliers take part in the test of convergence, beside the one absolute tolerance: steps may differ
 static const struct {
-    kd_formulation form;
-    kd_integrator  integrator;
-    bool           counted;
+    kd_formulation     form;
+    kd_integrator_kind integrator;
+    bool               counted;
 } method[] = {{KD_PSF, KD_RADAU, false},        {KD_GGL, KD_BDF, true},      {KD_ODE, KD_DOPRI5, false},
               {KD_ODE, KD_DOP853, false},       {KD_ODE, KD_RADAU, false},   {KD_STATESPACE, KD_RADAU, false},
               {KD_STATESPACE, KD_SDIRK, false}, {KD_INDEX2, KD_RADAU, true}, {KD_PSF1, KD_SDIRK, true}};
@@ -268,7 +268,7 @@ static void keep_state(const kd_eom *eom, const kd_state *x, motion *out)
 }
 
 static motion move(const kd_model *source, scaling s, kd_coordinates coordinates, kd_formulation form,
-                   kd_integrator integrator)
+                   kd_integrator_kind integrator)
 {
     motion            out = {0};
     kd_system        *system = NULL;
@@ -326,8 +326,8 @@ static void assert_alike(const char *what, const motion *one, const motion *two)
 static void gallery_models_step_alike(void **state)
 {
     static const struct {
-        kd_formulation form;
-        kd_integrator  integrator;
+        kd_formulation     form;
+        kd_integrator_kind integrator;
     } way[] = {{KD_PSF, KD_RADAU}, {KD_ODE, KD_DOPRI5},   {KD_ODE, KD_DOP853},
                {KD_ODE, KD_RADAU}, {KD_INDEX2, KD_RADAU}, {KD_INDEX1, KD_RADAU},
                {KD_GGL, KD_RADAU}, {KD_ODASSL, KD_RADAU}, {KD_STATESPACE, KD_RADAU}};
@@ -353,7 +353,7 @@ static void gallery_models_step_alike(void **state)
 
 // Steel four-bars of size l that swing under 9.81 m/s^2: times grow by sqrt(l), masses by l^3, springs by l^4. No
 // number is a power of two of another size's: they differ by rounding.
-static motion swing(double l, kd_coordinates coordinates, kd_formulation form, kd_integrator integrator)
+static motion swing(double l, kd_coordinates coordinates, kd_formulation form, kd_integrator_kind integrator)
 {
     char              value[3][40];
     const kd_setting  setting[3] = {{"l", value[0]}, {"m", value[1]}, {"T", value[2]}};
@@ -397,9 +397,9 @@ static void steel_of_any_size_steps_alike(void **state)
 {
     static const double size[] = {1e7, 3e-3, 1e-3, 1e-4, 2.3e-6};
     static const struct {
-        kd_formulation form;
-        kd_integrator  integrator;
-        bool           alike;
+        kd_formulation     form;
+        kd_integrator_kind integrator;
+        bool               alike;
     } way[] = {{KD_PSF, KD_RADAU, true},    {KD_PSF, KD_SDIRK, false},       {KD_PSF1, KD_RADAU, true},
                {KD_GGL, KD_RADAU, true},    {KD_GGL, KD_BDF, false},         {KD_ODASSL, KD_RADAU, true},
                {KD_ODASSL, KD_BDF, false},  {KD_INDEX1, KD_RADAU, true},     {KD_INDEX2, KD_RADAU, true},

@@ -197,7 +197,7 @@ static void every_jump_of_random_expressions_is_found(void **state)
 // ---- runs -----------------------------------------------------------------------------------------------------------
 
 // 1 kg on a rail under a force; its velocity at t_end
-static double velocity_of(const char *force, double start, kd_formulation formulation, kd_integrator integrator)
+static double velocity_of(const char *force, double start, kd_formulation formulation, kd_integrator_kind integrator)
 {
     char text[1200], message[1000] = "";
     snprintf(text, sizeof text,
@@ -231,8 +231,8 @@ static double velocity_of(const char *force, double start, kd_formulation formul
 }
 
 static const struct {
-    kd_formulation formulation;
-    kd_integrator  integrator;
+    kd_formulation     formulation;
+    kd_integrator_kind integrator;
 } methods[] = {
     {KD_PSF, KD_RADAU}, {KD_GGL, KD_BDF}, {KD_STATESPACE, KD_SDIRK}, {KD_ODE, KD_DOPRI5}, {KD_ODE, KD_DOP853}};
 

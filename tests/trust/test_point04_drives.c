@@ -56,8 +56,8 @@ static void read_sensors(const kd_system *system, const kd_state *x, double *y)
     kd_eom_data_destroy(d);
 }
 
-static outcome run(const char *text, kd_coordinates coordinates, kd_formulation formulation, kd_integrator integrator,
-                   double t_end)
+static outcome run(const char *text, kd_coordinates coordinates, kd_formulation formulation,
+                   kd_integrator_kind integrator, double t_end)
 {
     outcome           o = {0};
     kd_model         *model;
@@ -207,8 +207,8 @@ static int ways_to_write(const shaker *s, int way, char *text, size_t size)
 static void load_on_shaker_moves_by_momentum(void **state)
 {
     static const struct {
-        kd_formulation formulation;
-        kd_integrator  integrator;
+        kd_formulation     formulation;
+        kd_integrator_kind integrator;
     } way[] = {{KD_PSF, KD_RADAU},    {KD_GGL, KD_BDF},           {KD_ODE, KD_DOPRI5},
                {KD_ODE, KD_DOP853},   {KD_ODE, KD_HALF_EXPLICIT}, {KD_STATESPACE, KD_SDIRK},
                {KD_INDEX1, KD_RADAU}, {KD_ODE, KD_EXTRAPOLATION}};

@@ -268,8 +268,8 @@ static kd_eval watch(const kd_state *x, bool at_time, void *context)
 static void multipliers_have_least_norm(void **state)
 {
     static const struct {
-        kd_formulation formulation;
-        kd_integrator  integrator;
+        kd_formulation     formulation;
+        kd_integrator_kind integrator;
     } way[] = {{KD_PSF, KD_RADAU},    {KD_PSF1, KD_RADAU},      {KD_GGL, KD_BDF},    {KD_INDEX2, KD_BDF},
                {KD_INDEX1, KD_RADAU}, {KD_BAUMGARTE1, KD_BDF},  {KD_ODE, KD_DOPRI5}, {KD_ODE, KD_DOP853},
                {KD_ODASSL, KD_BDF},   {KD_STATESPACE, KD_SDIRK}};

@@ -12,8 +12,8 @@ static double closed_form(double m, double k, double c, double a, double t)
 
 static void steep_drives_are_seen(void **state)
 {
-    static const kd_integrator method[] = {KD_RADAU, KD_SDIRK, KD_DOPRI5, KD_DOP853, KD_BDF};
-    static const char *const   form[] = {"%.17g*tanh((t - %.17g)/%.17g)", "input.way"};
+    static const kd_integrator_kind method[] = {KD_RADAU, KD_SDIRK, KD_DOPRI5, KD_DOP853, KD_BDF};
+    static const char *const        form[] = {"%.17g*tanh((t - %.17g)/%.17g)", "input.way"};
     (void)state;
     srand(14);
     for (int i = 0; i < 20; i++) {

@@ -7,8 +7,8 @@
 enum { MOST_EVENTS = 7 };
 
 typedef struct method {
-    kd_integrator  integrator;
-    kd_formulation formulation;
+    kd_integrator_kind integrator;
+    kd_formulation     formulation;
 } method;
 static const method METHODS[] = {
     {KD_RADAU, KD_PSF}, {KD_BDF, KD_GGL}, {KD_SDIRK, KD_PSF}, {KD_DOPRI5, KD_ODE}, {KD_DOP853, KD_ODE}};

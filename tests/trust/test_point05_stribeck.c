@@ -5,8 +5,8 @@
 #include "stick_slip.h"
 
 typedef struct method {
-    kd_integrator  integrator;
-    kd_formulation formulation;
+    kd_integrator_kind integrator;
+    kd_formulation     formulation;
 } method;
 
 static const method METHODS[] = {

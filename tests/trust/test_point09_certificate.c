@@ -39,7 +39,7 @@ static void rest_is_balanced(void **state)
 static void swinging_is_balanced(void **state)
 {
     (void)state;
-    static const kd_integrator METHOD[] = {KD_RADAU, KD_SDIRK, KD_DOPRI5, KD_DOP853, KD_BDF};
+    static const kd_integrator_kind METHOD[] = {KD_RADAU, KD_SDIRK, KD_DOPRI5, KD_DOP853, KD_BDF};
     srand(91);
     for (int k = 0; k < 30; k++) {
         const double          length = of_order(0.01, 100), rtol = of_order(1e-9, 1e-5);
@@ -61,7 +61,7 @@ static void swinging_is_balanced(void **state)
 static void leaps_are_supplied(void **state)
 {
     (void)state;
-    static const kd_integrator METHOD[] = {KD_RADAU, KD_DOPRI5, KD_DOP853};
+    static const kd_integrator_kind METHOD[] = {KD_RADAU, KD_DOPRI5, KD_DOP853};
     srand(94);
     for (int k = 0; k < 12; k++) {
         const double m = of_order(0.1, 100), w = of_order(2, 20), stiffness = m * w * w, height = of_order(0.1, 3);
@@ -161,7 +161,7 @@ static void constant_steps_are_not_searched(void **state)
     (void)state;
     kd_simulation_options opt = with_method(KD_BDF, 1e-6);
     certified             r;
-    opt.bdf.h_fixed = 1e-3;
+    opt.integrator_options.h_fixed = 1e-3;
     certify_text(hanging(1, 9.81, 1, 0.5, 0, 0), KD_JOINT, 0.5, opt, &r);
     assert_true(r.status >= 0);
     assert_int_equal(check_of(&r.verdict, "errors of steps")->verdict, KD_CHECK_NOT_SEARCHED);

@@ -41,7 +41,7 @@ static kd_eval pulse_force(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-static void cross(pulse *p, bool is_missed, double start, kd_integrator integrator, kd_cross_result *result)
+static void cross(pulse *p, bool is_missed, double start, kd_integrator_kind integrator, kd_cross_result *result)
 {
     enum { TIMES = 100 };
     kd_eom_def def = kd_eom_def_default();
@@ -82,8 +82,8 @@ static void cross(pulse *p, bool is_missed, double start, kd_integrator integrat
 static void missed_pulses_are_seen(void **state)
 {
     (void)state;
-    static const kd_integrator METHOD[] = {KD_RADAU, KD_SDIRK, KD_DOP853, KD_DOPRI5};
-    kd_cross_result           *r = malloc(sizeof *r);
+    static const kd_integrator_kind METHOD[] = {KD_RADAU, KD_SDIRK, KD_DOP853, KD_DOPRI5};
+    kd_cross_result                *r = malloc(sizeof *r);
     assert_non_null(r);
     srand(95);
     for (int k = 0; k < 16; k++) {

@@ -1,7 +1,7 @@
 // Point 10: a run whose progress collapses ends with the cause, and its results stay; legitimate runs are not stopped.
 #include "trust/certified_run.h"
 
-static const kd_integrator METHOD[] = {KD_RADAU, KD_BDF, KD_SDIRK, KD_DOPRI5, KD_DOP853};
+static const kd_integrator_kind METHOD[] = {KD_RADAU, KD_BDF, KD_SDIRK, KD_DOPRI5, KD_DOP853};
 enum { METHODS = sizeof METHOD / sizeof *METHOD };
 
 // A block of mass m on a rail with a force by a law

@@ -31,7 +31,7 @@ typedef struct outcome {
     char      message[800];
 } outcome;
 
-static outcome run(const char *text, kd_coordinates coordinates, kd_formulation form, kd_integrator integrator,
+static outcome run(const char *text, kd_coordinates coordinates, kd_formulation form, kd_integrator_kind integrator,
                    double tolerance)
 {
     outcome           out = {0};
@@ -60,9 +60,9 @@ static void every_integrator(void **state)
 {
     (void)state;
     static const struct {
-        kd_formulation form;
-        kd_integrator  integrator;
-        bool           raised;
+        kd_formulation     form;
+        kd_integrator_kind integrator;
+        bool               raised;
     } list[] = {
         {KD_PSF, KD_RADAU, false},
         {KD_PSF, KD_BDF, true},

@@ -1,0 +1,142 @@
+// Implicit midpoint rule, order 2, symmetric, for x' = f(t, x) (Hairer, Lubich, Wanner, Geometric Numerical Integration
+// (2nd ed.), II.1.1, V.2, IV.4).
+//
+//     X = x_0 + Z,   Z = (h/2) f(t_0 + h/2, X),   x_1 = x_0 + 2 Z,   then x_1 onto the constraints
+//
+// One stage, solved as those of SDIRK (sdirk_stages.c), in the frame of one_step.c. Made for constant steps
+// (steps.h_fixed): errors of the energy of a conservative motion stay bounded instead of growing with time. With
+// variable steps the error is a third of the distance to the trapezoidal rule, (h/2) (f_0 + f_1) - 2 Z = h^3 / 8 x''',
+// filtered by the Newton matrix.  Method: docs/methods/midpoint.md
+#include "integrator/sdirk_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+
+static const double NEWTON_STOP = 0.01;   // of the tolerance
+static const double NEWTON_FIXED = 1e-12; // relative, in steps of a fixed size: what is left of it makes energy drift
+
+static const double midpoint_c[] = {0.5}, midpoint_A[] = {0.5};
+
+static const kd_option options[] = {
+    KD_ONE_STEP_OPTIONS("midpoint", midpoint, 0,
+                        "the Jacobian is kept while Newton contracts faster; below 0: never; 0: 0.1", 5),
+};
+static const double KEEP = 0.1; // theta: the matrix is cheap to factor beside a new Jacobian
+
+static double least_rtol(const kd_integrator_options *o)
+{
+    return kd_one_step_least_rtol(&o->midpoint);
+}
+
+static kd_status check(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
+{
+    (void)o;
+    if (dae->methods->rhs) return KD_OK;
+    kd_text(message, size, "midpoint integrates x' = f(t, x), which the form %s is not; ode works", dae->methods->name);
+    return KD_ERR_UNSUPPORTED;
+}
+
+// ---- for the frame --------------------------------------------------------------------------------------------------
+
+static void end_point(kd_one_step *self)
+{
+    const kd_sdirk *s = (const kd_sdirk *)self;
+    for (int k = 0; k < self->n; k++) self->X[k] = self->base.x[k] + 2 * s->Z[0][k];
+    memcpy(self->Xdot, self->xdot, (size_t)self->n * sizeof(double)); // a guess; f of the end follows
+}
+
+static kd_status estimate(kd_sdirk *s, double *norm)
+{
+    const kd_dae_class *f = s->s.dae->methods;
+    const double        h = s->s.h;
+    end_point(&s->s);
+    kd_eval answer = f->rhs(s->s.dae->impl, s->s.base.t + h, s->s.X, s->s.Xdot);
+    if (answer != KD_EVAL_OK) return kd_one_step_eval_cause(&s->s, answer);
+    for (int k = 0; k < s->s.n; k++) {
+        const double away = (h / 2 * (s->s.xdot[k] + s->s.Xdot[k]) - 2 * s->Z[0][k]) / 3;
+        s->s.F[k] = -2 / h * away;
+    }
+    f->reduce(s->s.dae->impl, s->s.F, s->part, s->y);
+    f->solve_real(s->s.dae->impl, s->y);
+    f->expand(s->s.dae->impl, s->part, s->y, s->s.err);
+    *norm = kd_one_step_error_norm(&s->s, s->s.err);
+    return isfinite(*norm) ? KD_OK : KD_ERR_NEWTON;
+}
+
+static kd_status attempt(kd_one_step *self, double *shrink, double *norm)
+{
+    kd_sdirk *s = (kd_sdirk *)self;
+    kd_status status = kd_sdirk_solve(s, shrink);
+    return status == KD_OK && !(self->base.opt.h_fixed > 0) ? estimate(s, norm) : status;
+}
+
+static bool keeps(const kd_one_step *self)
+{
+    return self->rule->theta >= 0 && self->theta <= self->rule->theta;
+}
+
+static bool end_slope(const kd_one_step *self)
+{
+    (void)self;
+    return true;
+}
+
+static void accepted(kd_one_step *self)
+{
+    kd_sdirk_remember((kd_sdirk *)self);
+}
+
+static const kd_one_step_class midpoint_method = {.order = 2,
+                                                  .exponent = 1.0 / 3,
+                                                  .attempt = attempt,
+                                                  .end_point = end_point,
+                                                  .keeps = keeps,
+                                                  .end_slope = end_slope,
+                                                  .accepted = accepted,
+                                                  .forget = kd_sdirk_forget,
+                                                  .interpolate = kd_one_step_hermite};
+
+static kd_status init(kd_integrator *base)
+{
+    kd_sdirk            *s = (kd_sdirk *)base;
+    kd_implicit_options *o = &base->opt.midpoint;
+    kd_one_step_init(&s->s, &midpoint_method, o);
+    s->table = (kd_sdirk_table){.stages = 1, .width = 1, .gamma = 0.5, .c = midpoint_c, .A = midpoint_A, .b3 = NULL};
+    kd_sdirk_cut(s, 1);
+    double tightest = 1;
+    for (int i = 0; i < base->n; i++) tightest = fmin(tightest, base->rtol[i]);
+    const double stop = base->opt.h_fixed > 0 ? NEWTON_FIXED / tightest : NEWTON_STOP;
+    s->s.newton_stop = o->newton_stop > 0 ? o->newton_stop : stop;
+    if (o->theta == 0) o->theta = KEEP;
+    return KD_OK;
+}
+
+const kd_integrator_class kd_midpoint_class = {
+    .info = {.word = "midpoint",
+             .own_word = "midpoint",
+             .sentence = "implicit midpoint rule of order 2, symmetric, for constant steps, on the formulation ode",
+             .available = true,
+             .needs = KD_INTEGRATES_RHS,
+             .one_step = true,
+             .projected = KD_CONTINUES,
+             .projects = true,
+             .index_max = 1,
+             .own_matrices = true,
+             .fixed_steps = true,
+             .order = 2,
+             .order_dense = 3,
+             .turns = 3,
+             .nnodes = 1,
+             .nodes = midpoint_c,
+             .check_period = 16},
+    .title = "midpoint",
+    .size = sizeof(kd_sdirk),
+    .options = options,
+    .noptions = sizeof options / sizeof *options,
+    .least_rtol = least_rtol,
+    .check = check,
+    .init = init,
+    KD_ONE_STEP_CALLS,
+};
