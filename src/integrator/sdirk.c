@@ -207,7 +207,7 @@ static const double nodes[] = {4.0 / 15, 23.0 / 30, 17.0 / 30, 707.0 / 1931};
         .sentence = "SDIRK 4/15 of order 4, or a Rosenbrock method of order 4", .available = true, .needs = needs_,    \
         .projected = KD_CONTINUES, .index_max = 2, .selectors = true, .updates = updates_, .own_matrices = true,       \
         .fixed_steps = true, .one_step = true, .order = 4, .order_dense = 3, .least_rtol = 1e-14, .turns = 4,          \
-        .nnodes = sizeof nodes / sizeof *nodes, .nodes = nodes, .check_period = 16                                      \
+        .nnodes = sizeof nodes / sizeof *nodes, .nodes = nodes, .check_period = 16                                     \
     }
 
 static const kd_integrator_info variants[KD_SDIRK_METHOD_COUNT] = {
