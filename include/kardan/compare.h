@@ -225,8 +225,8 @@ KD_API kd_status kd_cross_check_create(const kd_compare_side *sides, int nsides,
                                        const double *times, int ntimes, kd_cross_check **check, char *message,
                                        size_t size) KD_NODISCARD;
 KD_API kd_status kd_cross_check_see(kd_cross_check *check, const kd_state *x) KD_NODISCARD; // does not allocate
-// Run the other methods and judge, up to where the run came (an event may have ended it). KD_OK, KD_STOPPED (go_on), <
-// 0.
+// Run the other methods and judge, up to where the run came (an event may have ended it).
+// KD_OK, KD_STOPPED (go_on), < 0.
 KD_API kd_status kd_cross_check_run(kd_cross_check *check, const kd_cross_options *opt,
                                     kd_cross_result *result) KD_NODISCARD;
 KD_API void      kd_cross_check_destroy(kd_cross_check *check); // NULL is fine

@@ -150,8 +150,8 @@ typedef struct kd_dae_class {
     kd_eval (*acceleration)(void *impl, double t, const double *x, double *a);
     // z or an input has jumped at time t, where p, v, r of x and their constraints go on: solve for the algebraic
     // components of x again. xdot: x' from the left on entry, from the right on return; jump, bend: how much x' and,
-    // as far as that is known, x'' change (0 elsewhere). Matrices of before may serve. NULL: x has no algebraic
-    // components.
+    // as far as that is known, x'' change (0 elsewhere). Matrices of before may serve.
+    // NULL: x has no algebraic components.
     kd_eval (*resolve)(void *impl, double t, double *x, double *xdot, double *jump, double *bend);
     const char *(*component_name)(void *impl, int i, char *buffer, size_t size);
     kd_status (*fault)(void *impl, const char **message); // why the last call failed

@@ -214,8 +214,8 @@ typedef struct kd_eom_def {
     // stage: with them no double crossing is missed, without them extrema are searched. -inf, inf: not known
     kd_eval (*switch_bounds)(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
     // Did laws take values between two points of one step, at the velocity stage, that the step has not seen? From
-    // bounds of the laws; without it nothing is searched. unsearched names what it does not know, i = 0, 1, ..., then
-    // NULL
+    // bounds of the laws; without it nothing is searched.
+    // unsearched names what it does not know, i = 0, 1, ..., then NULL
     kd_eval (*unseen)(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
     const char *(*unsearched)(int i, void *context);
     kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
@@ -432,8 +432,8 @@ KD_API const char *kd_eom_unsearched(const kd_eom *eom, int i);
 KD_API kd_status kd_eom_impact(kd_eom_data *d, const unsigned char *active_lambda, const unsigned char *active_mu,
                                const unsigned char *hit, double *v, double *impulse) KD_NODISCARD;
 
-// Wanted derivative blocks: block[fn][var] points to rows x columns (column-major, leading dimension = rows), or is
-// NULL.
+// Wanted derivative blocks: block[fn][var] points to rows x columns (column-major,
+// leading dimension = rows), or is NULL.
 typedef struct kd_blocks {
     double *block[KD_FN_COUNT][KD_VAR_COUNT];
 } kd_blocks;

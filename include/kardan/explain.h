@@ -3,8 +3,8 @@
 //
 // An explainer listens to the integrator (kd_dae.observe). Every attempt of a step that an error test or Newton's
 // method limited is shared out among the components by their part in the square of the norm, with the weight 1 +
-// ln(largest step so far / h): short steps count more. Components of one joint or body are taken together. Guide:
-// docs/guide/who-limits-my-step.md
+// ln(largest step so far / h): short steps count more.
+// Components of one joint or body are taken together. Guide: docs/guide/who-limits-my-step.md
 #ifndef KARDAN_EXPLAIN_H
 #define KARDAN_EXPLAIN_H
 

@@ -17,6 +17,7 @@
 #include <kardan/option.h>
 #include <kardan/probe.h>
 #include <kardan/realtime.h>
+#include <kardan/results.h>
 #include <kardan/simulation.h>
 #include <kardan/system.h>
 

@@ -81,16 +81,18 @@ typedef struct kd_simulation_options {
     kd_integrator_options  integrator_options; // of all integrators, with those that all have
     kd_initial_options     initial;
     kd_event_options       events;
-    bool                   verify;     // check accepted steps against the equations inside them        default true
-    double                 rtol, atol; // for short: set those of integrator_options; 0: take them       default 0
+    bool                   verify;     // check accepted steps against the equations inside them   default true
+    double                 rtol, atol; // for short: set those of integrator_options; 0: take them  default 0
     kd_output              output;     // may be NULL
     // Forms without accelerations (ggl, index 1 to 3, ..) solve a system for those of every state that is shown.
     // false: states are shown without (kd_state.unsolved), who wants them asks a probe      default true
-    bool          accelerations;
-    void         *context; // of output
-    const double *times;   // (ntimes) increasing times at which output is wanted; those before the start are
-    int           ntimes;  // skipped, those beyond t_end wait for a later run. Not copied: must outlive the simulation
-    unsigned      cookie;  // set by kd_simulation_options_default
+    bool  accelerations;
+    void *context; // of output
+    // (ntimes) increasing times at which output is wanted; those before the start are skipped, those beyond t_end wait
+    // for a later run. Not copied: must outlive the simulation
+    const double *times;
+    int           ntimes;
+    unsigned      cookie; // set by kd_simulation_options_default
 } kd_simulation_options;
 
 // psf with radau, all parts with their own defaults, no output.
@@ -192,8 +194,8 @@ KD_API void kd_simulation_destroy(kd_simulation *simulation);
 
 // All of the above in one call. KD_OK, or > 0 with news: KD_STOPPED; t_end was reached, but from a start that was
 // corrected (KD_CORRECTED) or has redundant constraints (KD_REDUNDANT), or KD_STIFF, message says more. < 0: failed,
-// message says why. So compare with < 0, not with KD_OK. stats (may be NULL) are all 0 if the simulation could not be
-// created.
+// message says why. So compare with < 0, not with KD_OK.
+// stats (may be NULL) are all 0 if the simulation could not be created.
 KD_API kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
                              double t_end, kd_stats *stats, char *message, size_t size) KD_NODISCARD;
 

@@ -39,12 +39,13 @@ KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *mes
 //
 // theta (kd_model_parameters): values of the independent parameters; those of computed ones are not looked at. Numbers
 // and expressions of the model follow, as if it had been read with these values, without reading or searching; nothing
-// is allocated, but where lengths are those of the start position (springs without length). Refused is what would change counts,
-// states or rows of the equations (KD_ERR_MODEL, message names parameter and element), as is what the reader would
-// refuse; then all is as before. Which rows are redundant is not looked for again.
+// is allocated, but where lengths are those of the start position (springs without length). Refused is what would
+// change counts, states or rows of the equations (KD_ERR_MODEL, message names parameter and element), as is what the
+// reader would refuse; then all is as before. Which rows are redundant is not looked for again.
+//
 // Meanwhile no other thread may use the system, its equations, or anything made of them. Evaluation points
-// (kd_eom_data) see the new values from their next kd_eom_at_time on; simulations and steppers must be made or restarted
-// with a consistent state (kd_system_start).  Guide: docs/guide/parameters.md
+// (kd_eom_data) see the new values from their next kd_eom_at_time on; simulations and steppers must be made or
+// restarted with a consistent state (kd_system_start).  Guide: docs/guide/parameters.md
 KD_API kd_status     kd_system_set_parameters(kd_system *system, const double *theta, char *message,
                                               size_t size) KD_NODISCARD;
 KD_API const double *kd_system_parameters(const kd_system *system); // their values now; NULL: there are none
@@ -60,8 +61,8 @@ KD_API kd_status kd_system_by_parameter(kd_system *system, kd_eom_data *d, kd_fn
 KD_API kd_status kd_system_closure(const kd_system *system, double *error, char *name, size_t size) KD_NODISCARD;
 
 // Where the bodies are. pose (7 per moving body, in the order of the model): position of the body's frame in the world
-// and its unit quaternion, scalar first, >= 0. The system must outlive it; one per thread. kd_poses_at does not
-// allocate.
+// and its unit quaternion, scalar first, >= 0. The system must outlive it; one per thread.
+// kd_poses_at does not allocate.
 typedef struct kd_poses kd_poses;
 KD_API kd_status        kd_poses_create(const kd_system *system, kd_poses **poses) KD_NODISCARD;
 KD_API kd_eval          kd_poses_at(kd_poses *poses, const kd_state *x, double *pose) KD_NODISCARD;

@@ -26,6 +26,7 @@ enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20, KEPT_ANEW = 6, WIDER
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
+// Rows of F: those of velocities (gI, h) only where something moves; what closed elements keep comes last
 static int count_rows(kd_balance *b, bool moving)
 {
     int rows = 0;
@@ -38,6 +39,7 @@ static int count_rows(kd_balance *b, bool moving)
     return rows + b->n.nr;
 }
 
+// Positions unless they are held, velocities that are free, adjusted inputs and parameters; all else always
 static bool is_unknown(const kd_balance_request *q, kd_var var, int i)
 {
     if (var == KD_P) return q->free_p ? q->free_p[i] : !q->hold_p;
@@ -48,6 +50,7 @@ static bool is_unknown(const kd_balance_request *q, kd_var var, int i)
     return false;
 }
 
+// The unknowns in the order of VAR, to b->column; before there is one: their number only
 static int list_columns(kd_balance *b, const kd_balance_request *q)
 {
     int n = 0;
@@ -73,6 +76,7 @@ static void cut_arrays(kd_balance *b)
     b->u_trial = kd_cut_double(arena, b->n.nu);
     b->theta = kd_cut_double(arena, b->n.ntheta);
     b->theta_trial = kd_cut_double(arena, b->n.ntheta);
+    // parameters of the family: values now, of a trial, and those that the equations were made for
     const int outer = b->family ? b->family->n : 0;
     b->outer = kd_cut_double(arena, outer);
     b->outer_trial = kd_cut_double(arena, outer);
@@ -82,6 +86,7 @@ static void cut_arrays(kd_balance *b)
     b->u_adjusted = kd_cut_bool(arena, b->n.nu);
     b->start = kd_cut_double(arena, n);
     b->moved = kd_cut_double(arena, n);
+    // equations and Jacobian, with their scales
     b->F_lower = kd_cut_double(arena, m);
     b->row_scale = kd_cut_double(arena, m);
     b->column_scale = kd_cut_double(arena, n);
@@ -91,6 +96,7 @@ static void cut_arrays(kd_balance *b)
     b->F_trial = kd_cut_double(arena, m);
     b->J = kd_cut_matrix(arena, m, n);
     b->M = kd_cut_matrix(arena, b->n.nv, b->n.nv);
+    // the least squares problem [J; sqrt(nu) I] y = -F
     b->A = kd_cut_matrix(arena, m + n, n);
     b->rhs = kd_cut_double(arena, m + n);
     b->tau = kd_cut_double(arena, n);
@@ -99,6 +105,7 @@ static void cut_arrays(kd_balance *b)
     b->raw = kd_cut_double(arena, b->n.nv);
     b->pivot = kd_cut_int(arena, n);
     kd_kept_cut(&b->kept, arena, &b->n, n);
+    // blocks of derivatives that do not vanish
     for (int i = 0; i < KD_BALANCE_ROWS; i++)
         for (int k = 0; k < KD_BALANCE_VARS; k++) {
             if (b->first[i] < 0 || !kd_eom_depends(b->eom, FN[i], VAR[k])) continue;
@@ -116,8 +123,10 @@ int kd_balance_rows(const kd_balance *b, int k)
     return kd_eom_rows(b->eom, FN[k]);
 }
 
+// Inputs and parameters at the start
 static kd_status read_point(kd_balance *b, const kd_inputs *inputs, const kd_state *x, const kd_balance_request *q)
 {
+    // theta of the state, else of the definition; inputs as they are now and constant
     const double *theta = x->theta ? x->theta : kd_eom_definition(b->eom)->theta;
     if (b->n.ntheta > 0 && theta) memcpy(b->theta, theta, (size_t)b->n.ntheta * sizeof(double));
     if (inputs && inputs->eval && b->n.nu > 0) {
@@ -125,6 +134,7 @@ static kd_status read_point(kd_balance *b, const kd_inputs *inputs, const kd_sta
         if (answer != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
         memset(b->du, 0, (size_t)b->n.nu * sizeof(double));
     }
+    // adjusted quantities start from the given values
     b->t = x->t;
     memcpy(b->u_made, b->u, (size_t)b->n.nu * sizeof(double));
     for (int k = 0; k < q->nadjust; k++) {
@@ -159,8 +169,9 @@ static void read_inactive(const kd_balance *b, const kd_state *x, double *F)
         if (!x->active_mu[i]) F[b->first[6] + i] = x->mu[i];
 }
 
-static kd_eval evaluate(kd_balance *b, const kd_state *x, const double *u, const double *theta, const double *outer,
-                        double *F)
+// F at x with inputs u, parameters theta and, of a family, outer
+static kd_eval evaluate_balance(kd_balance *b, const kd_state *x, const double *u, const double *theta,
+                                const double *outer, double *F)
 {
     kd_eval answer = KD_EVAL_OK;
     if (!kd_balance_use(b, outer)) return KD_EVAL_RETRY;
@@ -171,6 +182,7 @@ static kd_eval evaluate(kd_balance *b, const kd_state *x, const double *u, const
     return answer == KD_EVAL_OK ? kd_kept_evaluate(b, x, F + b->kept.first) : answer;
 }
 
+// |S F|, S the scales of the rows
 static double size_of(const kd_balance *b, const double *F)
 {
     double sum = 0;
@@ -185,6 +197,7 @@ double kd_balance_largest(const kd_balance *b)
     return largest;
 }
 
+// The row of lambda_i = 0: one entry
 static void clear_row(kd_balance *b, int row, kd_var var, int index, double value)
 {
     for (int j = 0; j < b->columns; j++)
@@ -203,6 +216,7 @@ static void clear_inactive(kd_balance *b)
         if (!b->x->active_mu[i]) clear_row(b, b->first[6] + i, KD_MU, i, 1);
 }
 
+// Where the unknown of column j has its value
 static double *slot(const kd_balance *b, const kd_state *x, double *u, double *theta, double *outer, int j)
 {
     switch (b->column[j].var) {
@@ -255,10 +269,11 @@ static kd_eval difference_adjusted(kd_balance *b, int j)
     kd_eval      answer = KD_EVAL_OK;
     double       step = 1e-5 * fmax(1, fabs(value));
     for (int i = 0; i < WIDER && answer == KD_EVAL_OK; i++, step *= 30) {
+        // (F(q + step) - F(q - step)) / 2 step
         *at = value + step;
-        answer = evaluate(b, b->x, b->u, b->theta, b->outer, column);
+        answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, column);
         *at = value - step;
-        if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F_lower);
+        if (answer == KD_EVAL_OK) answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, b->F_lower);
         *at = value;
         const double change = noticed(b, column, b->F_lower);
         for (int k = 0; k < b->rows; k++) column[k] = (column[k] - b->F_lower[k]) / (2 * step);
@@ -276,6 +291,7 @@ static bool is_given(const kd_balance *b, kd_var var)
 
 kd_eval kd_balance_differentiate(kd_balance *b)
 {
+    // all blocks of derivatives at the point, and M
     kd_blocks blocks = {0};
     for (int i = 0; i < KD_BALANCE_ROWS; i++)
         for (int k = 0; k < KD_BALANCE_VARS; k++) blocks.block[FN[i]][VAR[k]] = b->block[i][k];
@@ -284,6 +300,7 @@ kd_eval kd_balance_differentiate(kd_balance *b)
     kd_eval answer = kd_eom_derivatives(b->data, KD_PART_ALL, &blocks);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(b->data, KD_MASS, b->M);
     if (answer != KD_EVAL_OK) return answer;
+    // column j of J: the columns of the blocks by its unknown, one below the other
     for (int j = 0, k = 0; j < b->columns; j++) {
         double *column = b->J + (size_t)j * (size_t)b->rows;
         memset(column, 0, (size_t)b->rows * sizeof(double));
@@ -295,16 +312,19 @@ kd_eval kd_balance_differentiate(kd_balance *b)
             memcpy(column + b->first[i], b->block[i][k] + rows * (size_t)b->column[j].index, rows * sizeof(double));
         }
     }
+    // what depends on unknowns by way of a turn and of closed elements; differences for what nobody gives
     kd_balance_turn_columns(b);
     answer = kd_kept_differentiate(b);
     for (int j = 0; j < b->columns && answer == KD_EVAL_OK; j++)
         if (is_adjusted(b, j) && !is_given(b, b->column[j].var)) answer = difference_adjusted(b, j);
+    // lambda_i = 0 in the rows of inactive constraints
     clear_inactive(b);
     return answer;
 }
 
 // ---- scales ---------------------------------------------------------------------------------------------------------
 
+// 1 / largest scaled derivative
 static void scale_kept(kd_balance *b)
 {
     for (int row = b->kept.first; row < b->rows; row++) {
@@ -383,15 +403,17 @@ static void scale_columns(kd_balance *b)
 static kd_eval find_scales(kd_balance *b)
 {
     const int nv = b->n.nv;
-    kd_eval   answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
+    kd_eval   answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) answer = kd_balance_differentiate(b);
     if (answer != KD_EVAL_OK) return answer;
+    // that accelerates by 1 m/s^2
     double scale = 0;
     for (int i = 0; i < nv; i++) scale = fmax(scale, fabs(b->M[(size_t)i * (size_t)nv + (size_t)i]));
+    // residual with lambda = mu = 0
     kd_state_copy(b->x, b->trial);
     memset(b->trial->lambda, 0, (size_t)b->n.nlambda * sizeof(double));
     memset(b->trial->mu, 0, (size_t)b->n.nmu * sizeof(double));
-    answer = evaluate(b, b->trial, b->u, b->theta, b->outer, b->F_trial);
+    answer = evaluate_balance(b, b->trial, b->u, b->theta, b->outer, b->F_trial);
     if (answer != KD_EVAL_OK) return answer;
     scale = fmax(scale, kd_norm_max(nv, b->F_trial));
     b->force_scale = scale > 0 ? scale : 1;
@@ -413,7 +435,7 @@ static kd_eval keep_anew(kd_balance *b)
     if (b->n.nr == 0) return KD_EVAL_OK;
     kd_eval answer = kd_balance_differentiate(b);
     if (answer != KD_EVAL_OK || !kd_kept_find(b)) return answer;
-    answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
+    answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) answer = kd_balance_differentiate(b);
     scale_kept(b);
     scale_columns(b);
@@ -425,6 +447,7 @@ kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *i
                             const kd_balance_request *q)
 {
     *b = (kd_balance){.eom = eom, .base = eom, .n = kd_eom_dims(eom), .family = q->family, .turn = q->turn};
+    // sizes first, then memory, then the list of unknowns
     b->rows = count_rows(b, q->moving);
     b->columns = list_columns(b, q);
     if (b->rows > LARGEST || b->columns > LARGEST) return KD_ERR_UNSUPPORTED;
@@ -436,6 +459,7 @@ kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *i
     if (status >= 0) status = kd_state_create(eom, &b->trial);
     if (status >= 0) status = read_point(b, inputs, x, q);
     if (status < 0) return status;
+    // the start, and all scales there
     kd_state_copy(x, b->x);
     kd_balance_turn(b, b->x);
     note_start(b);
@@ -469,7 +493,7 @@ kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e)
     if (e) answer = kd_eom_oplus(b->data, from->p, e, b->x->p);
     if (e && answer == KD_EVAL_OK) answer = kd_kept_drift(b, from, e);
     if (e && b->n.nr > 0) swap(&b->kept.drift, &b->kept.drift_trial);
-    if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
+    if (answer == KD_EVAL_OK) answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) b->size = size_of(b, b->F);
     return answer;
 }
@@ -483,6 +507,7 @@ static bool find_step(kd_balance *b, double nu, double rate, const double *moved
 {
     const int     m = b->rows, n = b->columns, all = m + n;
     const double *scale = moved ? b->size_scale : b->column_scale;
+    // A = [S (J + rate [M; -I]) D; sqrt(nu) I], S and D the scales of rows and columns
     memset(b->A, 0, (size_t)all * (size_t)n * sizeof(double));
     for (int j = 0; j < n; j++) {
         double       *to = b->A + (size_t)j * (size_t)all;
@@ -494,9 +519,11 @@ static bool find_step(kd_balance *b, double nu, double rate, const double *moved
         for (int i = 0; i < m; i++) to[i] *= b->row_scale[i] * scale[j];
         to[m + j] = sqrt(nu);
     }
+    // rhs = [-S F; 0], or [-S F + S J moved; 0] for the shortest sum of step and moved
     for (int i = 0; i < m; i++) b->rhs[i] = -b->F[i] * b->row_scale[i];
     for (int j = 0; moved && j < n; j++) kd_axpy(m, moved[j] / scale[j], b->A + (size_t)j * (size_t)all, b->rhs);
     memset(b->rhs + m, 0, (size_t)n * sizeof(double));
+    // smallest |A y - rhs| by QR with pivoting; step = D y - moved
     int rank = kd_qr_pivot(all, n, b->A, b->pivot, b->tau, 1e-15, b->work);
     if (rank == 0) return false;
     kd_qr_apply_t(all, n, b->A, b->tau, b->rhs, 1, b->work);
@@ -508,6 +535,7 @@ static bool find_step(kd_balance *b, double nu, double rate, const double *moved
     return true;
 }
 
+// Of positions
 static double longest_increment(const kd_balance *b)
 {
     double longest = 0;
@@ -519,6 +547,7 @@ static double longest_increment(const kd_balance *b)
 // The state after share of the step, with its F_trial
 static kd_eval try_step(kd_balance *b, double share)
 {
+    // all unknowns but increments are sums; those of p are collected in raw
     kd_state_copy(b->x, b->trial);
     memcpy(b->u_trial, b->u, (size_t)b->n.nu * sizeof(double));
     memcpy(b->theta_trial, b->theta, (size_t)b->n.ntheta * sizeof(double));
@@ -528,16 +557,18 @@ static kd_eval try_step(kd_balance *b, double share)
         double *value = slot(b, b->trial, b->u_trial, b->theta_trial, b->outer_trial, j);
         *(value ? value : b->raw + b->column[j].index) += share * b->step[j];
     }
+    // p oplus raw, and what follows from it: velocities of a turn, contents of closed elements
     if (!kd_balance_use(b, b->outer_trial)) return KD_EVAL_RETRY;
     kd_eval answer = kd_eom_oplus(b->data, b->x->p, b->raw, b->trial->p);
     (void)kd_eom_normalise(b->data, b->trial->p);
     kd_balance_turn(b, b->trial);
     if (answer == KD_EVAL_OK) answer = kd_kept_drift(b, b->x, b->raw);
-    return answer == KD_EVAL_OK ? evaluate(b, b->trial, b->u_trial, b->theta_trial, b->outer_trial, b->F_trial)
+    return answer == KD_EVAL_OK ? evaluate_balance(b, b->trial, b->u_trial, b->theta_trial, b->outer_trial, b->F_trial)
                                 : answer;
 }
 
-static void accept(kd_balance *b, double size)
+// The trial becomes the state
+static void accept_trial(kd_balance *b, double size)
 {
     kd_state *kept = b->x;
     b->x = b->trial;
@@ -555,21 +586,23 @@ static bool improve(kd_balance *b, double *nu)
 {
     if (kd_balance_differentiate(b) != KD_EVAL_OK) return false;
     scale_columns(b);
+    // the smallest damping nu, from the last one on, whose step brings |F| down enough
     for (; *nu <= LARGEST_NU; *nu = fmax(*nu * 10, 1e-6)) {
         if (!find_step(b, *nu, 0, NULL)) continue;
         double longest = longest_increment(b), share = longest > LONGEST_STEP ? LONGEST_STEP / longest : 1;
         if (try_step(b, share) != KD_EVAL_OK) continue;
         double size = size_of(b, b->F_trial);
         if (!(size < b->size * (1 - 1e-4 * share))) continue;
+        // trust grows
         if (size < 0.5 * b->size) *nu = fmax(*nu * 1e-2, SMALLEST_NU);
-        accept(b, size);
+        accept_trial(b, size);
         return true;
     }
     return false;
 }
 
 // Iterations until the largest scaled residual is at most tolerance
-static bool iterate(kd_balance *b, double tolerance, int max_iterations)
+static bool iterate_newton(kd_balance *b, double tolerance, int max_iterations)
 {
     double nu = 1e-4;
     int    slow = 0; // iterations that brought almost nothing: a minimum of |F| that is not zero
@@ -592,18 +625,18 @@ static void polish(kd_balance *b)
             break;
         double size = size_of(b, b->F_trial);
         if (!(size < 0.5 * before)) break;
-        accept(b, size);
+        accept_trial(b, size);
         b->iterations++;
     }
 }
 
 bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations)
 {
-    bool found = iterate(b, tolerance, max_iterations);
+    bool found = iterate_newton(b, tolerance, max_iterations);
     if (found) polish(b);
     // what closed elements keep shows only here, where nothing flows any more
     for (int i = 0; i < KEPT_ANEW && found && keep_anew(b) == KD_EVAL_OK && kd_balance_largest(b) > tolerance; i++) {
-        found = iterate(b, tolerance, max_iterations);
+        found = iterate_newton(b, tolerance, max_iterations);
         if (found) polish(b);
     }
     return found;
@@ -615,15 +648,18 @@ bool kd_balance_least_change(kd_balance *b, double tolerance)
     double *moved = b->moved, before = INFINITY;
     for (int i = 0; i < LEAST; i++) {
         double change = 0;
+        // c = q - q0
         for (int j = 0; j < b->columns; j++)
             moved[j] = is_adjusted(b, j) ? *slot(b, b->x, b->u, b->theta, b->outer, j) - b->start[j] : 0;
         if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, SMALLEST_NU, 0, moved)) return false;
         for (int j = 0; j < b->columns; j++)
             if (is_adjusted(b, j)) change = fmax(change, fabs(b->step[j]) / b->size_scale[j]);
+        // done when the step along F = 0 vanishes or no longer shrinks
         if (change < 1e-11 || change > before) return true;
         before = change;
+        // along the tangent, then back to F = 0
         if (longest_increment(b) > LONGEST_STEP || try_step(b, 1) != KD_EVAL_OK) return false;
-        accept(b, size_of(b, b->F_trial));
+        accept_trial(b, size_of(b, b->F_trial));
         if (!kd_balance_newton(b, tolerance, NEWTON)) return false;
     }
     return true;
@@ -645,17 +681,21 @@ bool kd_balance_relax(kd_balance *b, int max_iterations)
         b->iterations++;
         if (kd_balance_differentiate(b) != KD_EVAL_OK) return false;
         bool done = false;
+        // a step of the damped dynamics: h = 1/rate is divided by 4 until it is short enough, goes
+        // downhill in energy, and does not blow the residual up
         for (int k = 0; k < 40 && !done; k++, rate *= done ? 1 : 4) {
             if (!find_step(b, SMALLEST_NU, rate, NULL) || longest_increment(b) > LONGEST_STEP) continue;
             if (work_of_step(b) < -1e-6 * b->force_scale * longest_increment(b)) continue;
             if (try_step(b, 1) != KD_EVAL_OK) continue;
             double size = size_of(b, b->F_trial);
             if (size > 2 * b->size && size > 0.1 && i > 0) continue;
+            // h grows as the residual falls: far from rest like dynamics, near it like Newton
             rate *= fmin(fmax(size / b->size, 0.1), 0.5);
-            accept(b, size);
+            accept_trial(b, size);
             done = true;
         }
         if (!done) return false;
+        // close enough for Newton's method
         if (kd_balance_largest(b) < CLOSE && rate < 1e-3) return true;
         if (b->size == 0) return true;
     }
@@ -680,6 +720,7 @@ void kd_balance_report(const kd_balance *b, kd_equilibrium_result *result)
     result->constraint = largest_of(b->F + b->first[4], b->n.nlambda, &result->constraint_row);
     result->iterations = b->iterations;
     kd_describe_kept(b, result);
+    // the equation that holds worst, by its scale
     double largest = -1;
     for (int k = 0; k < KD_BALANCE_ROWS; k++)
         for (int i = 0; b->first[k] >= 0 && i < kd_eom_rows(b->eom, FN[k]); i++) {

@@ -27,11 +27,13 @@ bool kd_balance_use(kd_balance *b, const double *outer)
     const kd_eom    *eom = NULL;
     const kd_inputs *inputs = NULL;
     if (!b->family || memcmp(outer, b->outer_made, (size_t)b->family->n * sizeof *outer) == 0) return true;
+    // equations for other values of the parameters: what was made is gone, until all is made
     kd_eom_data_destroy(b->data);
     b->data = NULL;
     b->eom = b->base;
     b->outer_made[0] = NAN; // nothing is made until all is
     if (b->family->make(outer, b->family->context, &eom, &inputs) < 0) return false;
+    // the same sizes, or the unknowns would be others
     const kd_dims n = kd_eom_dims(eom);
     if (memcmp(&n, &b->n, sizeof n) != 0) return false;
     if (kd_eom_data_create(eom, &b->data) < 0 || !read_inputs(b, inputs)) return false;
@@ -61,11 +63,13 @@ void kd_balance_turn(const kd_balance *b, kd_state *x)
     const kd_turn *turn = b->turn;
     if (!turn) return;
     double *v = x->v + turn->v, *a = x->a + turn->v;
+    // a = omega z x v
     a[0] = -turn->rate * v[1], a[1] = turn->rate * v[0], a[2] = 0;
     if (turn->planar) {
         v[2] = turn->rate;
         return;
     }
+    // angular velocity omega n, n = R' z
     const kd_vec3 n = vertical(turn, x);
     v[3] = turn->rate * n.x, v[4] = turn->rate * n.y, v[5] = turn->rate * n.z;
     a[3] = a[4] = a[5] = 0;
@@ -90,6 +94,7 @@ void kd_balance_turn_columns(kd_balance *b)
         double   *column = b->J + (size_t)j * (size_t)b->rows;
         const int i = b->column[j].index - turn->v;
         if (b->column[j].var == KD_P && i >= 3 && i < 6 && !turn->planar) {
+            // attitude: dn = n x e, so F_v omega dn
             const kd_vec3 e = {i == 3, i == 4, i == 5}, dn = kd_vec_cross(n, e);
             add_by_velocity(b, turn->v + 3, turn->rate * dn.x, column);
             add_by_velocity(b, turn->v + 4, turn->rate * dn.y, column);

@@ -74,10 +74,12 @@ static void list_rows(const kd_balance *b, kd_kept *k)
     const double *b_p = b->block[1][0], *b_v = b->block[1][1];
     for (int i = 0; i < nr; i++) {
         double *to = k->A + (size_t)i * (size_t)all, fast = 0;
+        // row i of b_x: by all unknowns, scaled, then by all positions, held or not
         for (int j = 0; j < b->columns; j++)
             to[j] = b->J[(size_t)j * (size_t)b->rows + (size_t)(first + i)] * b->column_scale[j];
         for (int j = 0; j < nv; j++) to[b->columns + j] = b_p ? b_p[(size_t)j * (size_t)nr + (size_t)i] : 0;
         for (int j = 0; j < nv && b_v; j++) fast = fmax(fast, fabs(b_v[(size_t)j * (size_t)nr + (size_t)i]));
+        // rounding of a row that its velocities alone make is no row
         const double length = sqrt(kd_dot(all, to, to));
         k->length[i] = length > NONE * fast ? length * fabs(k->W[i]) : 0;
         for (int j = 0; j < all; j++) to[j] = k->length[i] > 0 ? to[j] / length : 0;
@@ -92,9 +94,11 @@ static int find_base(const kd_balance *b, kd_kept *k, double *N)
     bool none = true;
     for (int i = 0; i < nr; i++) none = none && k->length[i] == 0;
     for (int i = 0; i < nr; i++) k->pivot[i] = i;
+    // the pivots are the independent rows
     const int rank = none ? 0 : kd_qr_pivot(all, nr, k->A, k->pivot, k->tau, RANK, k->work);
     memset(N, 0, (size_t)nr * (size_t)nr * sizeof(double));
     for (int i = 0; i < nr; i++) k->replaced[i] = false;
+    // each dependent row is share' (independent ones): n = e_row - share, undone of the scaling to length 1
     for (int d = rank; d < nr; d++) {
         const int row = k->pivot[d];
         double   *n = N + (size_t)(d - rank) * (size_t)nr, *share = k->work;
@@ -114,7 +118,8 @@ bool kd_kept_find(kd_balance *b)
     kd_kept *k = &b->kept;
     if (k->nr == 0 || read_content(b, b->x->r) != KD_EVAL_OK) return false;
     const int count = find_base(b, k, k->N_new);
-    double    change = count == k->count ? 0 : 1;
+    // the same combinations as before? Then nothing is new
+    double change = count == k->count ? 0 : 1;
     for (int i = 0; i < k->nr * count && change < 1; i++) {
         const double size = fmax(fabs(k->N[i]), fabs(k->N_new[i]));
         if (size > 0) change = fmax(change, fabs(k->N_new[i] - k->N[i]) / size);
@@ -152,6 +157,7 @@ kd_eval kd_kept_differentiate(kd_balance *b)
         double   *column = b->J + (size_t)j * (size_t)b->rows + k->first;
         for (int m = 0; m < k->count; m++) {
             const double *n = k->N + (size_t)m * (size_t)k->nr;
+            // n'W by r, -n'W b_v by p
             if (b->column[j].var == KD_R) column[m] = n[at] * k->W[at];
             if (b->column[j].var != KD_P || !b_v) continue;
             for (int i = 0; i < k->nr; i++)
@@ -163,6 +169,7 @@ kd_eval kd_kept_differentiate(kd_balance *b)
 
 // ---- drift ----------------------------------------------------------------------------------------------------------
 
+// Is there a state without content of its own that is kept and that velocities change?
 static bool is_drifting(const kd_balance *b)
 {
     const kd_kept *k = &b->kept;
@@ -181,6 +188,7 @@ static kd_eval drift_rate(kd_balance *b, const kd_state *x, const double *e, dou
 {
     kd_kept  *k = &b->kept;
     kd_blocks blocks = {0};
+    // p oplus share e
     for (int j = 0; j < b->n.nv; j++) k->e[j] = share * e[j];
     kd_eval answer = kd_eom_oplus(b->data, x->p, k->e, k->p);
     if (answer != KD_EVAL_OK) return answer;
@@ -189,6 +197,7 @@ static kd_eval drift_rate(kd_balance *b, const kd_state *x, const double *e, dou
     kd_eom_at_velocity(b->data, x->v, r);
     kd_eom_at_acceleration(b->data, x->a, x->w, x->lambda, x->mu);
     answer = kd_eom_derivatives(b->data, KD_PART_ALL, &blocks);
+    // b_v e, 0 for states whose content is known
     for (int i = 0; i < k->nr; i++) {
         rate[i] = 0;
         for (int j = 0; j < b->n.nv && !k->own[i] && k->length[i] == 0; j++)
@@ -208,10 +217,12 @@ kd_eval kd_kept_drift(kd_balance *b, const kd_state *x, const double *e)
     for (int part = 0; part < PARTS; part++)
         for (int stage = 0; stage < 4 && answer == KD_EVAL_OK; stage++) {
             const double h = 1.0 / PARTS;
+            // states at the stage: r + drift so far + h AT slope
             for (int i = 0; i < k->nr; i++)
                 k->r[i] = x->r[i] + k->drift_trial[i] - k->drift[i] +
                           (stage > 0 ? h * AT[stage] * k->slope[stage - 1][i] : 0);
             answer = drift_rate(b, x, e, h * (part + AT[stage]), k->r, k->slope[stage]);
+            // drift += h sum WEIGHT slope
             for (int i = 0; i < k->nr && stage == 3; i++)
                 for (int s = 0; s < 4; s++) k->drift_trial[i] += h * WEIGHT[s] * k->slope[s][i];
         }

@@ -36,6 +36,7 @@ bool kd_linear_chart_create(kd_linear_chart *chart, kd_arena *arena, int m, int 
     double *scaled = kd_cut_matrix(arena, m, n);
     int    *row = kd_cut_int(arena, m), *column = kd_cut_int(arena, n);
     if (arena->failed) return false;
+    // J[row, column] = L U: the first rank columns are dependent, the others independent
     scale_rows(m, n, J, active, weight, scaled);
     for (int j = 0; j < n; j++) column[j] = j;
     bool any = m > 0 && kd_norm_max(m * n, scaled) > 0;
@@ -47,7 +48,9 @@ bool kd_linear_chart_create(kd_linear_chart *chart, kd_arena *arena, int m, int 
     chart->pivot = kd_cut_int(arena, rank);
     chart->b = kd_cut_double(arena, rank);
     if (arena->failed) return false;
+    // independent ones in their own order
     sort_ints(n - rank, chart->independent);
+    // J of the rows that are not redundant, and the LU factors of its dependent columns
     for (int j = 0; j < n; j++)
         for (int i = 0; i < rank; i++)
             chart->J[(size_t)i + (size_t)j * (size_t)rank] = J[(size_t)row[i] + (size_t)j * (size_t)m];
@@ -60,6 +63,7 @@ bool kd_linear_chart_create(kd_linear_chart *chart, kd_arena *arena, int m, int 
 void kd_linear_chart_complete(const kd_linear_chart *chart, const double *b, double *x)
 {
     const int rank = chart->rank;
+    // J_d x_d = -b - J_i x_i
     for (int i = 0; i < rank; i++) chart->b[i] = -b[chart->row[i]];
     for (int k = 0; k < chart->n - rank; k++) {
         const int j = chart->independent[k];

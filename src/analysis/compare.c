@@ -135,6 +135,7 @@ static int choose_methods(plan *p, kd_compare_method *out)
 static kd_status make_times(plan *p)
 {
     double t0 = p->sides[0].start->t, t1 = p->opt->t_end;
+    // as many times as memory allows
     double bytes = (double)p->c->nruns * (double)p->channels.nvalues * sizeof(double);
     int    n = p->opt->times;
     if (bytes * n > MOST_MEMORY) n = (int)fmax(2, MOST_MEMORY / bytes);
@@ -146,7 +147,7 @@ static kd_status make_times(plan *p)
     return KD_OK;
 }
 
-static kd_status prepare(plan *p, holder *h, int nsides, char *message, size_t size)
+static kd_status prepare_plan(plan *p, holder *h, int nsides, char *message, size_t size)
 {
     const kd_compare_options *o = p->opt;
     kd_comparison            *c = p->c = &h->result;
@@ -195,6 +196,7 @@ static kd_status prepare(plan *p, holder *h, int nsides, char *message, size_t s
     return make_times(p);
 }
 
+// All runs before they are made, the usual method first
 static void fill_in(plan *p)
 {
     kd_comparison *c = p->c;
@@ -244,6 +246,7 @@ static bool is_hopeless(plan *p, kd_compare_run *run, int level)
         return true;
     }
     if (level == 0) return false;
+    // what was cut off or refused, or failed twice, stays so with a tighter tolerance
     const kd_compare_run *looser = run - 1;
     bool                  failed_twice =
         looser->outcome == KD_COMPARE_FAILED && (level == 1 ? false : looser[-1].outcome == KD_COMPARE_FAILED);
@@ -256,6 +259,7 @@ static bool is_hopeless(plan *p, kd_compare_run *run, int level)
     return true;
 }
 
+// Seconds that a run gets: patience times the fastest one, within the budget
 static double limit_of(const plan *p)
 {
     double most = fmax(p->opt->budget - p->c->seconds, p->opt->least);
@@ -263,6 +267,7 @@ static double limit_of(const plan *p)
     return fmin(most, fmax(p->opt->least, p->opt->patience * best));
 }
 
+// One method with one tolerance, unless that is hopeless
 static kd_status run_one(plan *p, int series, int level)
 {
     kd_comparison   *c = p->c;
@@ -274,6 +279,7 @@ static kd_status run_one(plan *p, int series, int level)
     kd_text(p->words, sizeof p->words, "%s, tolerance %.0e", kd_compare_run_words(c, run, method, sizeof method),
             run->tolerance);
     p->progress.words = p->words;
+    // its motion is kept for the judgement if it reaches the end
     track->value = kd_alloc((size_t)p->ntimes * (size_t)track->nvalues * sizeof(double));
     if (!track->value) return KD_ERR_MEMORY;
     kd_run_request request = {
@@ -288,6 +294,7 @@ static kd_status run_one(plan *p, int series, int level)
         .go_on = ask,
         .context = p,
     };
+    // cost of the run, repetitions included, from the budget
     double    begun = kd_thread_seconds();
     kd_status status = kd_run_once(&request, track, run);
     c->seconds += kd_thread_seconds() - begun;
@@ -313,12 +320,14 @@ static void sort_series(plan *p)
     }
 }
 
+// From loose to tight tolerances
 static kd_status run_all(plan *p)
 {
     kd_status status = KD_OK;
     p->best_before = INFINITY;
     p->progress.runs = p->c->nruns;
     for (int level = 0; level < p->ntolerances && status >= 0; level++) {
+        // all series at one tolerance; the fastest limits the others
         p->best = INFINITY;
         for (int i = 0; i < p->nseries && status >= 0 && !p->c->stopped; i++, p->progress.run++)
             status = run_one(p, p->order[i], level);
@@ -350,7 +359,7 @@ kd_status kd_compare(const kd_compare_side *sides, int nsides, const kd_compare_
     holder *h = kd_alloc(sizeof *h);
     if (!h) return KD_ERR_MEMORY;
     plan      p = {.sides = sides, .opt = opt};
-    kd_status status = prepare(&p, h, nsides, message, size);
+    kd_status status = prepare_plan(&p, h, nsides, message, size);
     if (status >= 0) {
         fill_in(&p);
         status = run_all(&p);

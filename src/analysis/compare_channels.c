@@ -90,11 +90,13 @@ kd_status kd_observer_take(kd_observer *o, const kd_state *x, double *values, do
     const kd_group of_motion[] = {bodies ? KD_GROUP_POSE : KD_GROUP_P, bodies ? KD_GROUP_RATE : KD_GROUP_V, KD_GROUP_R,
                                   KD_GROUP_Y};
     const int      size[] = {bodies ? POSE * o->nbodies : d.np, bodies ? RATE * o->nbodies : d.nv, d.nr, d.ny};
-    kd_status      status = kd_certifier_see(o->certifier, NULL, x);
+    // residuals of constraints
+    kd_status status = kd_certifier_see(o->certifier, NULL, x);
     if (status < 0) return status;
     const kd_findings findings = kd_certifier_findings(o->certifier);
     violation[0] = findings.violation[KD_LEVEL_POSITION];
     violation[1] = findings.violation[KD_LEVEL_VELOCITY];
+    // motion and outputs, one group behind the other
     bool taken = true;
     for (int k = 0; k < 4 && taken; values += size[k], k++) taken = take_group(o, of_motion[k], size[k], values);
     return taken ? KD_OK : KD_ERR_CALLBACK_STOP;
@@ -102,7 +104,7 @@ kd_status kd_observer_take(kd_observer *o, const kd_state *x, double *values, do
 
 // ---- names ----------------------------------------------------------------------------------------------------------
 
-static kd_channel *add(kd_channels *c, int width)
+static kd_channel *add_channel(kd_channels *c, int width)
 {
     kd_channel *channel = &c->list[c->count++];
     channel->first = c->nvalues;
@@ -111,24 +113,25 @@ static kd_channel *add(kd_channels *c, int width)
     return channel;
 }
 
+// Poses of all bodies, then their velocities, as a probe gives them
 static void add_bodies(kd_channels *c, const kd_model *m)
 {
     for (int b = 0; b < m->nbodies; b++) {
-        kd_text(add(c, 3)->name, sizeof c->list->name, "body.%s.pos", m->body[b].name);
-        kd_channel *turn = add(c, 4);
+        kd_text(add_channel(c, 3)->name, sizeof c->list->name, "body.%s.pos", m->body[b].name);
+        kd_channel *turn = add_channel(c, 4);
         kd_text(turn->name, sizeof turn->name, "body.%s.orientation", m->body[b].name);
         turn->is_quaternion = true;
     }
     for (int b = 0; b < m->nbodies; b++) {
-        kd_text(add(c, 3)->name, sizeof c->list->name, "body.%s.vel", m->body[b].name);
-        kd_text(add(c, 3)->name, sizeof c->list->name, "body.%s.omega", m->body[b].name);
+        kd_text(add_channel(c, 3)->name, sizeof c->list->name, "body.%s.vel", m->body[b].name);
+        kd_text(add_channel(c, 3)->name, sizeof c->list->name, "body.%s.omega", m->body[b].name);
     }
 }
 
 static void add_components(kd_channels *c, const kd_eom *eom, kd_kind kind, int n)
 {
     for (int i = 0; i < n; i++) {
-        kd_channel *channel = add(c, 1);
+        kd_channel *channel = add_channel(c, 1);
         kd_eom_name(eom, kind, i, channel->name, sizeof channel->name);
     }
 }
@@ -152,6 +155,7 @@ static kd_status mark_forces(kd_channels *c, const kd_compare_side *side)
     kd_status    status = c->arena.failed ? KD_ERR_MEMORY : kd_observer_create(side, &o);
     if (status >= 0) status = kd_state_create(side->eom, &x);
     if (status < 0) goto done;
+    // outputs at the start, and again with other a, w, lambda, mu: what changes depends on forces
     kd_state_copy(side->start, x);
     if (kd_probe_set_with(o->probe, x, x->a) < 0 || !take_group(o, KD_GROUP_Y, d.ny, y)) goto done; // runs will tell
     disturb(d, x, a);
@@ -213,7 +217,8 @@ double kd_channel_distance(const kd_channel *channel, const kd_track_of_run *a, 
 {
     const double *x = a->value + (size_t)row * (size_t)a->nvalues + channel->first;
     const double *y = b->value + (size_t)row * (size_t)b->nvalues + channel->first;
-    double        plus = 0, minus = 0;
+    // q and -q are the same orientation
+    double plus = 0, minus = 0;
     for (int i = 0; i < channel->width; i++) {
         minus += (x[i] - y[i]) * (x[i] - y[i]);
         plus += (x[i] + y[i]) * (x[i] + y[i]);

@@ -46,6 +46,7 @@ static bool is_good(const jury *u, int run)
     return j->result->run[run].outcome == KD_COMPARE_DONE && j->track[run].rows == j->track[run].ntimes;
 }
 
+// Of each series the run with the tightest tolerance that reached the end
 static void find_candidates(jury *u)
 {
     const kd_comparison *c = u->j->result;
@@ -109,11 +110,13 @@ static int root_of(const int *part, int i)
 static int components(jury *u, double bound, int largest[2])
 {
     int n = u->n, size[2] = {0, 0};
+    // union of all that are nearer than bound
     for (int i = 0; i < n; i++) u->part[i] = i;
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
             if (u->D[i * n + k] < bound) u->part[root_of(u->part, i)] = root_of(u->part, k);
     for (int i = 0; i < n; i++) {
+        // the two largest of them
         int members = 0;
         if (root_of(u->part, i) != i) continue;
         for (int k = 0; k < n; k++) members += root_of(u->part, k) == i;
@@ -128,7 +131,7 @@ static int components(jury *u, double bound, int largest[2])
 }
 
 // Smallest distance between two components
-static double nearest(const jury *u, int a, int b)
+static double distance_between(const jury *u, int a, int b)
 {
     double least = INFINITY;
     for (int i = 0; i < u->n; i++)
@@ -150,7 +153,7 @@ static double median(double *x, int n)
 }
 
 // Middle value of the distances of the members of a component to their nearest fellow
-static double inside(const jury *u, int component)
+static double distance_inside(const jury *u, int component)
 {
     int n = 0;
     for (int i = 0; i < u->n; i++) {
@@ -190,8 +193,10 @@ static double last_change(const jury *u, int component)
 static void spanning_tree(jury *u)
 {
     int n = u->n;
+    // one[i]: distance of i from the tree, which begins with candidate 0; part: is it inside?
     for (int i = 0; i < n; i++) u->one[i] = i == 0 ? NAN : u->D[i], u->part[i] = i == 0;
     for (int step = 0; step < n - 1; step++) {
+        // the nearest one outside joins
         int next = -1;
         for (int i = 0; i < n; i++)
             if (!u->part[i] && (next < 0 || u->one[i] < u->one[next])) next = i;
@@ -203,16 +208,19 @@ static void spanning_tree(jury *u)
     qsort(u->edge, (size_t)(n - 1), sizeof *u->edge, by_size);
 }
 
+// Two groups that contradict each other, in group[]
 static bool find_split(jury *u)
 {
     kd_comparison *c = u->j->result;
     if (u->n < 4) return false;
     spanning_tree(u);
     for (int e = 0; e < u->n - 1 && u->edge[e] > LEAST_SPLIT; e++) {
+        // without the edges from this length on: two groups of two or more?
         int group[2] = {0, 0};
         if (components(u, u->edge[e], group) < 2) continue;
-        double apart = nearest(u, group[0], group[1]);
-        double within = fmax(inside(u, group[0]), inside(u, group[1]));
+        // far apart compared with the distances inside, and with what the last refinement changed?
+        double apart = distance_between(u, group[0], group[1]);
+        double within = fmax(distance_inside(u, group[0]), distance_inside(u, group[1]));
         double change = fmax(last_change(u, group[0]), last_change(u, group[1]));
         if (apart < APART * within || apart < CONVERGED * change) continue;
         for (int i = 0; i < u->n; i++) {
@@ -254,12 +262,14 @@ static bool has_formulation(const kd_comparison *c, const kd_compare_run *r, int
     return c->method[r->method].formulation == (kd_formulation)form;
 }
 
+// What the members of each group have in common
 static void name_split(jury *u)
 {
     kd_comparison *c = u->j->result;
     char          *text = c->split_words;
     size_t         size = sizeof c->split_words;
     text[0] = '\0';
+    // the first property that tells the groups apart is named: equations, gII, explicit, formulation
     for (int side = 0; side < c->nsides && c->nsides > 1; side++)
         if (separates(u, is_of_side, side)) {
             kd_text(text, size, "%s coordinates against the others: the two sets of equations differ", c->side[side]);
@@ -309,6 +319,7 @@ static int find_pairs(jury *u, int strictness, int *reference, int companion[COM
     *reference = -1;
     for (int i = 0; i < u->n; i++)
         if (is_eligible(u, i) && (*reference < 0 || u->change[i] < u->change[*reference])) *reference = i;
+    // insertion into the short list by what the last refinements changed
     for (int i = 0; i < u->n; i++) {
         if (!is_eligible(u, i) || !are_apart(u, i, *reference, strictness)) continue;
         int k = n < COMPANIONS ? n++ : COMPANIONS;
@@ -327,6 +338,7 @@ static bool find_reference(jury *u, int pair[2])
     find_scales(u);
     find_distances(u);
     for (int i = 0; i < u->n; i++) u->change[i] = change_of(u, i);
+    // as independent as there are any
     for (int strictness = c->split ? 1 : 2; strictness >= 0 && n == 0; strictness--)
         n = find_pairs(u, strictness, &pair[0], companion);
     for (int i = 1; i < n; i++) { // by distance
@@ -355,6 +367,7 @@ static bool choose_reference(jury *u)
     const double  *times = u->j->track[u->candidate[0]].times;
     int            pair[2] = {0, 0};
     for (int i = 0; i < MOST_PARTINGS; i++) {
+        // where reference and companion part, later times are dropped and both are chosen again
         if (!find_reference(u, pair)) return false;
         int rows = rows_together(u, pair);
         if (rows == u->rows) break;
@@ -394,11 +407,13 @@ static void find_errors(jury *u)
     for (int i = 0; i < c->nruns; i++) {
         kd_compare_run *run = &c->run[i];
         if (!is_good(u, i)) continue;
+        // e = max(distance from the reference, uncertainty)
         run->error = between(u, i, c->reference, false);
         if (!(run->error > c->uncertainty)) run->error = c->uncertainty;
         if (has_outputs)
             run->output_error =
                 between(u, i == c->reference && c->companion >= 0 ? c->companion : i, c->reference, true);
+        // the last time before it leaves the reference
         run->t_good = c->t_end;
         for (int row = 0; row < ref->rows && run->t_good == c->t_end; row++)
             if (ref->times[row] >= c->t_part ||
@@ -407,6 +422,7 @@ static void find_errors(jury *u)
     }
 }
 
+// Of each channel the largest difference of reference and companion, relative to its size
 static void find_spreads(jury *u)
 {
     const kd_judgement *j = u->j;
@@ -438,6 +454,7 @@ static double time_to(const kd_comparison *c, int first, double accuracy, int *r
         if (i == first || looser->outcome != KD_COMPARE_DONE || !(looser->error > accuracy) || !(r->error > 0) ||
             !(looser->seconds > 0))
             return r->seconds;
+        // t(e) along the straight line between (log e, log t) of both runs
         double share = log(looser->error / accuracy) / log(looser->error / r->error);
         *tolerance = looser->tolerance * pow(r->tolerance / looser->tolerance, share);
         return looser->seconds * pow(r->seconds / looser->seconds, share);
@@ -453,7 +470,8 @@ double kd_comparison_time_to(const kd_comparison *c, int side, int method, doubl
     return time_to(c, (side * c->nmethods + method) * c->tolerances, accuracy, &run, &tolerance);
 }
 
-static void choose(kd_comparison *c)
+// The fastest method for each accuracy
+static void choose_methods(kd_comparison *c)
 {
     static const double ACCURACY[KD_COMPARE_ACCURACIES] = {1e-3, 1e-5, 1e-7};
     for (int k = 0; k < KD_COMPARE_ACCURACIES; k++) {
@@ -461,6 +479,7 @@ static void choose(kd_comparison *c)
         *choice = (kd_compare_choice){.accuracy = ACCURACY[k], .run = -1, .seconds = NAN, .usual_seconds = NAN};
         double best = INFINITY;
         for (int first = 0; first < c->nruns; first += c->tolerances) {
+            // the fastest series to this accuracy, and the usual one beside it
             int    run;
             double tolerance, seconds = time_to(c, first, ACCURACY[k], &run, &tolerance);
             if (!isfinite(seconds)) continue;
@@ -493,6 +512,7 @@ kd_status kd_compare_judge(const kd_judgement *j)
     c->t_part = INFINITY;
     c->uncertainty = NAN;
     if (status < 0) goto done;
+    // 1. split, 2. reference and 3. parting, 4. errors
     find_candidates(&u);
     if (u.n > 0) {
         u.rows = j->track[u.candidate[0]].ntimes;
@@ -504,7 +524,7 @@ kd_status kd_compare_judge(const kd_judgement *j)
         find_errors(&u);
         find_spreads(&u);
     }
-    choose(c);
+    choose_methods(c);
 done:
     kd_arena_release(&u.arena);
     return status;

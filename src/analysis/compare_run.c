@@ -81,7 +81,7 @@ static void set_options(const kd_run_request *q, const kd_track_of_run *track, r
     o->context = r;
 }
 
-static void judge(runner *r, kd_status status, const char *message)
+static void note_outcome(runner *r, kd_status status, const char *message)
 {
     kd_compare_run *out = r->out;
     out->status = r->observed < 0 ? r->observed : status;
@@ -103,7 +103,7 @@ static void judge(runner *r, kd_status status, const char *message)
 }
 
 // One repetition; x is overwritten by the start first
-static kd_status run(runner *r, kd_state *x)
+static kd_status run_repetition(runner *r, kd_state *x)
 {
     const kd_run_request *q = r->request;
     kd_simulation        *simulation = NULL;
@@ -129,7 +129,7 @@ static kd_status run(runner *r, kd_state *x)
     }
     if (r->observer) {
         out->t = x->t;
-        judge(r, status, message);
+        note_outcome(r, status, message);
     }
     kd_simulation_destroy(simulation);
     return status;
@@ -147,11 +147,11 @@ kd_status kd_run_once(const kd_run_request *q, kd_track_of_run *track, kd_compar
     track->rows = 0;
     out->position_level = out->velocity_level = 0;
     out->message[0] = '\0';
-    status = run(&r, x);
+    status = run_repetition(&r, x);
     r.observer = NULL;
     double sum = out->seconds;
     for (int i = 1; i < q->repetitions && out->outcome == KD_COMPARE_DONE && out->seconds < SHORT && sum < LONG; i++) {
-        if (run(&r, x) < 0 || r.stopped) break;
+        if (run_repetition(&r, x) < 0 || r.stopped) break;
         sum += kd_thread_seconds() - r.begun;
     }
 done:

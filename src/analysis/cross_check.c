@@ -156,8 +156,8 @@ static void name_run(const kd_cross_check *k, int side, const kd_simulation_opti
 }
 
 // One run into a track; true: it reached the end
-static bool run(kd_cross_check *k, which place, int side, const kd_simulation_options *options, double share,
-                kd_status *status)
+static bool run_into(kd_cross_check *k, which place, int side, const kd_simulation_options *options, double share,
+                     kd_status *status)
 {
     kd_cross_result *r = k->result;
     kd_compare_run   out = {0};
@@ -214,7 +214,7 @@ static bool run_partner(kd_cross_check *k, kd_status *status)
             if (d.nlambda + d.nmu == 0) k->partner.formulation_options.projection = KD_PROJECT_NEVER;
             k->partner_side = s;
             attempts++;
-            if (run(k, OTHER, s, &k->partner, 1, status)) {
+            if (run_into(k, OTHER, s, &k->partner, 1, status)) {
                 name_run(k, s, &k->partner, k->result->partner, sizeof k->result->partner);
                 return true;
             }
@@ -229,7 +229,7 @@ static double at_row(const kd_cross_check *k, which a, which b, int row)
     return kd_row_distance(&k->channels, k->scale, &k->track[a], &k->track[b], row, false);
 }
 
-static double largest(const kd_cross_check *k, which a, which b, int rows)
+static double largest_distance(const kd_cross_check *k, which a, which b, int rows)
 {
     return kd_track_distance(&k->channels, k->scale, &k->track[a], &k->track[b], rows, false);
 }
@@ -256,10 +256,12 @@ static void list_channels(kd_cross_check *k, int rows)
         const kd_channel *c = &k->channels.list[i];
         kd_cross_channel  out = {.is_output = c->is_output, .of_forces = c->of_forces, .scale = k->scale[i]};
         kd_text(out.name, sizeof out.name, "%s", c->name);
+        // the largest difference over time
         for (int row = 0; row < rows; row++) {
             double d = kd_channel_distance(c, &k->track[OWN], &k->track[OTHER], row);
             if (d > out.difference) out.difference = d, out.t = k->times[row];
         }
+        // insertion by difference/scale; the last one gives way
         int n = r->nchannels < KD_CROSS_CHANNELS ? r->nchannels++ : KD_CROSS_CHANNELS - 1;
         if (n == KD_CROSS_CHANNELS - 1 && i >= KD_CROSS_CHANNELS &&
             out.difference / out.scale <= r->channel[n].difference / r->channel[n].scale)
@@ -276,7 +278,8 @@ static bool contradict(const kd_cross_check *k, int rows)
     for (int row = 0; row < rows; row++) {
         double apart = at_row(k, OWN_TIGHT, OTHER_TIGHT, row);
         if (apart <= EXPECTED * k->opt->rtol) continue;
-        double own = largest(k, OWN, OWN_TIGHT, row + 1), other = largest(k, OTHER, OTHER_TIGHT, row + 1);
+        double own = largest_distance(k, OWN, OWN_TIGHT, row + 1),
+               other = largest_distance(k, OTHER, OTHER_TIGHT, row + 1);
         if (fmax(own, other) < CONVERGED * apart && (fmin(own, other) > REFINED || apart > GROSS_CONTRADICTION))
             return true;
         if (apart > k->opt->parting) return false; // beyond, nothing can be said
@@ -287,7 +290,8 @@ static bool contradict(const kd_cross_check *k, int rows)
 // Does the partner converge, but not to where the run is?
 static bool is_elsewhere(const kd_cross_check *k)
 {
-    double apart = largest(k, OWN, OTHER_TIGHT, k->ntimes), other = largest(k, OTHER, OTHER_TIGHT, k->ntimes);
+    double apart = largest_distance(k, OWN, OTHER_TIGHT, k->ntimes),
+           other = largest_distance(k, OTHER, OTHER_TIGHT, k->ntimes);
     return apart > GROSS_ERROR && other < CONVERGED * apart && other < GROSS_ERROR;
 }
 
@@ -295,27 +299,31 @@ static bool is_elsewhere(const kd_cross_check *k)
 static void judge_by_tight(kd_cross_check *k)
 {
     kd_cross_result *r = k->result;
-    int              together = rows_together(k, OWN_TIGHT, OTHER_TIGHT);
+    // until where the tight runs agree, and the run with the better of them
+    int together = rows_together(k, OWN_TIGHT, OTHER_TIGHT);
     if (together < k->ntimes) r->t_part = k->times[together];
     r->t_good = time_before(k, rows_together(k, OWN, OTHER_TIGHT));
     int rows = together > 0 ? together : 1;
-    r->error = largest(k, OWN, OTHER_TIGHT, rows);
-    r->partner_error = largest(k, OTHER, OWN_TIGHT, rows);
-    r->difference = largest(k, OWN, OTHER, rows);
+    r->error = largest_distance(k, OWN, OTHER_TIGHT, rows);
+    r->partner_error = largest_distance(k, OTHER, OWN_TIGHT, rows);
+    r->difference = largest_distance(k, OWN, OTHER, rows);
+    // both converge, to different motions
     if (contradict(k, k->ntimes)) {
         r->verdict = KD_CROSS_CONTRADICTS;
-        r->difference = largest(k, OWN_TIGHT, OTHER_TIGHT, k->ntimes);
+        r->difference = largest_distance(k, OWN_TIGHT, OTHER_TIGHT, k->ntimes);
         r->gross = r->difference > GROSS_CONTRADICTION;
         list_channels(k, k->ntimes);
         return;
     }
+    // the partner converges, the run is elsewhere
     if (together < k->ntimes && is_elsewhere(k)) {
         r->verdict = KD_CROSS_DIFFERS;
-        r->error = r->difference = largest(k, OWN, OTHER_TIGHT, k->ntimes);
+        r->error = r->difference = largest_distance(k, OWN, OTHER_TIGHT, k->ntimes);
         r->gross = true;
         list_channels(k, k->ntimes);
         return;
     }
+    // they part, or the run is as accurate as it is
     list_channels(k, rows);
     if (together < k->ntimes)
         r->verdict = KD_CROSS_PARTS;
@@ -329,7 +337,7 @@ static void judge_by_difference(kd_cross_check *k)
 {
     kd_cross_result *r = k->result;
     int              together = rows_together(k, OWN, OTHER);
-    r->error = r->difference = largest(k, OWN, OTHER, k->ntimes);
+    r->error = r->difference = largest_distance(k, OWN, OTHER, k->ntimes);
     r->t_good = time_before(k, together);
     r->verdict = r->difference <= EXPECTED * k->opt->rtol ? KD_CROSS_AGREES : KD_CROSS_LESS_ACCURATE;
     r->gross = r->difference > GROSS_ERROR;
@@ -353,7 +361,7 @@ static double motion_of(const kd_cross_check *k)
     return moved;
 }
 
-static void speak(const kd_cross_check *k)
+static void write_sentence(const kd_cross_check *k)
 {
     kd_cross_result *r = k->result;
     char            *text = r->sentence;
@@ -367,21 +375,19 @@ static void speak(const kd_cross_check *k)
                 r->partner, r->error, times, r->partner_steps, r->partner_h_max);
         break;
     case KD_CROSS_LESS_ACCURATE:
-        kd_text(text, size,
-                times > TRUSTED
-                    ? "not the motion that it should be: %s differs by %.1e, %.2g times the tolerance, most of all in "
-                      "%s at "
-                      "t = %.6g s: something was stepped over, or errors grow; take a tighter tolerance or --max-step"
-                    : "the motion is the same by %s, but its error is about %.1e, %.2g times the tolerance (most in %s "
-                      "at t "
-                      "= %.6g s)",
-                r->partner, r->error, times, r->channel[0].name, r->channel[0].t);
+        kd_text(
+            text, size,
+            times > TRUSTED
+                ? "not the motion that it should be: %s differs by %.1e, %.2g times the tolerance, most of all in %s "
+                  "at t = %.6g s: something was stepped over, or errors grow; take a tighter tolerance or --max-step"
+                : "the motion is the same by %s, but its error is about %.1e, %.2g times the tolerance (most in %s at "
+                  "t = %.6g s)",
+            r->partner, r->error, times, r->channel[0].name, r->channel[0].t);
         break;
     case KD_CROSS_DIFFERS:
         kd_text(text, size,
                 "another motion: %s converges, and this run differs from it by %.1e, most of all in %s at t = %.6g s; "
-                "it is "
-                "good to %.0e until t = %.6g s",
+                "it is good to %.0e until t = %.6g s",
                 r->partner, r->difference, r->channel[0].name, r->channel[0].t, k->opt->parting, r->t_good);
         break;
     case KD_CROSS_PARTS:
@@ -432,17 +438,19 @@ kd_status kd_cross_check_run(kd_cross_check *k, const kd_cross_options *opt, kd_
         kd_text(result->sentence, sizeof result->sentence, "the run itself ended at once");
         return KD_OK;
     }
+    // differences relative to the sizes of this run
     kd_channel_scales(&k->channels, &k->track[OWN], k->ntimes, opt->atol / opt->rtol, k->scale);
     if (run_partner(k, &status)) {
+        // a first judgement; where it is doubtful two tight runs decide
         judge_by_difference(k);
         bool doubtful = result->difference > EXPECTED * opt->rtol && opt->rtol > TIGHTEST;
-        if (doubtful && run(k, OTHER_TIGHT, k->partner_side, &k->partner, TIGHTER, &status) &&
-            run(k, OWN_TIGHT, 0, &k->own, TIGHTER, &status))
+        if (doubtful && run_into(k, OTHER_TIGHT, k->partner_side, &k->partner, TIGHTER, &status) &&
+            run_into(k, OWN_TIGHT, 0, &k->own, TIGHTER, &status))
             judge_by_tight(k);
     }
     if (status < 0) return status;
     result->rtol = opt->rtol;
     result->moved = motion_of(k);
-    speak(k);
+    write_sentence(k);
     return k->stopped ? KD_STOPPED : KD_OK;
 }

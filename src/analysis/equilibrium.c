@@ -47,7 +47,7 @@ static void find_move(const search *s, kd_equilibrium_result *result)
 }
 
 // Ask the equilibrium at x of the balance whether it will do; if not, keep it
-static bool judge(search *s, bool by_dynamics, bool is_start)
+static bool judge_equilibrium(search *s, bool by_dynamics, bool is_start)
 {
     kd_balance            *b = &s->balance;
     kd_equilibrium_result *r = &s->result;
@@ -55,6 +55,7 @@ static bool judge(search *s, bool by_dynamics, bool is_start)
     find_move(s, r);
     r->by_dynamics = by_dynamics;
     r->stability = kd_balance_stability(b, &r->free_directions);
+    // good: not unstable, or unstable but where the start already was
     if (r->stability != KD_UNSTABLE || (is_start && r->moved < NOTICED && !s->opt->stable)) return true;
     if (!s->has_found) {
         kd_state_copy(b->x, s->found);
@@ -64,6 +65,7 @@ static bool judge(search *s, bool by_dynamics, bool is_start)
     return false;
 }
 
+// The attempt that came nearest
 static void note_failure(search *s)
 {
     if (s->balance.size >= s->least) return;
@@ -79,21 +81,26 @@ static bool attempt(search *s, const double *e, bool dynamics)
     s->result.attempts++;
     if (kd_balance_restart(b, s->start, e) != KD_EVAL_OK) return false;
     if (dynamics) (void)kd_balance_relax(b, s->opt->max_iterations);
-    if (kd_balance_newton(b, s->opt->tolerance, s->opt->max_iterations)) return judge(s, dynamics, !e && !dynamics);
+    if (kd_balance_newton(b, s->opt->tolerance, s->opt->max_iterations))
+        return judge_equilibrium(s, dynamics, !e && !dynamics);
     note_failure(s);
     return false;
 }
 
+// From the simplest to the most patient; true: one was good
 static bool attempt_all(search *s)
 {
     uint64_t seed = 1;
+    // Newton's method from the start
     if (attempt(s, NULL, false)) return true;
     // nonholonomic constraints: equilibria are no isolated points, and damped dynamics would slide away from them
     for (int k = 0; s->balance.n.nmu > 0 && k < NEARBY; k++) {
         for (int i = 0; i < s->balance.n.nv; i++) s->e[i] = ldexp(1e-3, 3 * k) * next_random(&seed);
         if (attempt(s, s->e, false)) return true;
     }
+    // damped dynamics from the start
     if (!s->opt->no_dynamics && attempt(s, NULL, true)) return true;
+    // the same from farther and farther positions around it
     for (int k = 0; k <= s->opt->starts; k++) {
         // the first one almost at the start: away from a saddle
         double spread = k == 0 ? 1e-3 : s->opt->spread * k;
@@ -104,7 +111,8 @@ static bool attempt_all(search *s)
     return false;
 }
 
-static kd_status prepare(search *s, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x)
+// Everything at rest: v = a = 0
+static kd_status prepare_search(search *s, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x)
 {
     const kd_dims n = kd_eom_dims(eom);
     s->e = kd_cut_double(&s->arena, n.nv);
@@ -129,6 +137,7 @@ static bool balance_in_motion(const search *s, const kd_eom *eom, const kd_input
     kd_state  *moving = NULL;
     bool       found = false;
     if (kd_state_create(eom, &moving) < 0) return false;
+    // v given, a = 0
     kd_state_copy(x, moving);
     memcpy(moving->v, v, (size_t)kd_eom_dims(eom).nv * sizeof(double));
     memset(moving->a, 0, (size_t)kd_eom_dims(eom).nv * sizeof(double));
@@ -195,10 +204,12 @@ static bool find_motion(search *s, const kd_eom *eom, const kd_inputs *inputs, k
     return true;
 }
 
+// The state and the words for what was found
 static kd_status conclude(search *s, bool found, kd_state *x, char *message, size_t size)
 {
     kd_equilibrium_result *r = &s->result;
     const int              attempts = r->attempts, iterations = s->balance.iterations;
+    // what was found; else an unstable equilibrium, if that will do; else the best failure
     if (found) {
         kd_state_copy(s->balance.x, x);
     } else if (s->has_found && !s->opt->stable) {
@@ -210,6 +221,7 @@ static kd_status conclude(search *s, bool found, kd_state *x, char *message, siz
     found = found || (s->has_found && !s->opt->stable);
     r->attempts = attempts;
     r->iterations = iterations;
+    // in words
     if (found)
         kd_describe_equilibrium(s->balance.eom, r, message, size);
     else if (s->has_found)
@@ -230,10 +242,12 @@ kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_eq
         kd_text(message, size,
                 "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     if (!kd_state_fits(eom, x) || !(s.opt->tolerance > 0) || s.opt->max_iterations < 1) return KD_ERR_ARGUMENT;
-    kd_status status = prepare(&s, eom, inputs, x);
+    kd_status status = prepare_search(&s, eom, inputs, x);
     if (status >= 0) {
+        // rest first
         status = conclude(&s, attempt_all(&s), x, message, size);
         if (status >= 0 && moves(eom, s.v)) {
+            // what no force opposes goes on as it was
             if (s.has_found) (void)!kd_balance_restart(&s.balance, x, NULL);
             go_on(&s, eom, inputs, s.v, x);
             kd_describe_motion(eom, &s.result, message, size);

@@ -53,6 +53,7 @@ static double length_of(int n, const double complex *x)
     return sqrt(sum);
 }
 
+// The same in every run
 static void random_vector(int n, double complex *x)
 {
     uint64_t seed = 1;
@@ -80,6 +81,7 @@ static kd_status choose_shift(search *s)
 {
     static const double ASIDE[] = {0, 0.1, 0.37};
     for (int k = 0; k < 3; k++) {
+        // A - sigma E must be regular; the Jordan chains of the constraints are cleared by start_vector
         s->sigma = s->target + ASIDE[k];
         kd_status status = kd_pencil_shift(&s->pencil, s->sigma);
         if (status == KD_ERR_MEMORY) return status;
@@ -95,6 +97,7 @@ static kd_status make_room(search *s, int count)
     s->n = s->pencil.dynamic;
     s->wanted = 2 * count + 2; // both halves of pairs
     if (s->wanted > s->n - 2) s->wanted = s->n - 2;
+    // vectors of Arnoldi: more than ARPACK's least, 2 wanted, so that restarts are few
     s->room = 2 * s->wanted + 20;
     if (s->room > s->n) s->room = s->n;
     if (s->wanted < 1) return KD_ERR_UNSUPPORTED;
@@ -111,13 +114,15 @@ static kd_status make_room(search *s, int count)
     return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
 }
 
-static kd_status iterate(search *s)
+// The eigenvalues of OP of largest magnitude, and their vectors in V: ARPACK asks for products with OP
+static kd_status iterate_arnoldi(search *s)
 {
     const int lengths = 3 * s->room * s->room + 5 * s->room;
     int       task = 0, info = 1, parameter[11] = {0}, place[14] = {0};
     parameter[0] = 1;        // exact shifts
     parameter[2] = RESTARTS; // most
     parameter[6] = 1;        // OP x alone
+    // reverse communication: y = OP x as long as it is wanted
     for (;;) {
         znaupd_c(&task, "I", s->n, "LM", s->wanted, 0, s->first, s->room, s->V, s->n, parameter, place, s->work,
                  s->inner, lengths, s->real, &info);
@@ -125,6 +130,7 @@ static kd_status iterate(search *s)
         kd_pencil_apply(&s->pencil, s->work + place[0] - 1, s->work + place[1] - 1);
     }
     if (info < 0 || parameter[4] < 1) return KD_ERR_DECOMPOSITION;
+    // eigenvalues and vectors from the last Krylov space
     zneupd_c(1, "A", s->chosen, s->value, s->V, s->n, 0, s->spare, "I", s->n, "LM", s->wanted, 0, s->first, s->room,
              s->V, s->n, parameter, place, s->work, s->inner, lengths, s->real, &info);
     s->found = parameter[4] < s->wanted ? parameter[4] : s->wanted;
@@ -145,12 +151,14 @@ static bool has_partner(const search *s, int k)
 static int list_halves(search *s)
 {
     int n = 0;
+    // mu = sigma + 1/nu
     for (int k = 0; k < s->found; k++) {
         double complex value = s->value[k] != 0 ? s->sigma + 1 / s->value[k] : INFINITY;
         if (fabs(cimag(value)) < 1e-9 * cabs(value)) value = creal(value);
         s->value[k] = value;
     }
     for (int k = 0; k < s->found; k++) {
+        // insertion by the distance from the target
         if (!isfinite(cabs(s->value[k])) || (cimag(s->value[k]) < 0 && has_partner(s, k))) continue;
         int j = n++;
         for (; j > 0 && cabs(s->value[k] - s->target) < cabs(s->value[s->order[j - 1]] - s->target); j--)
@@ -184,6 +192,7 @@ static void write_shape(const search *s, int k, bool conjugate, int nv, double *
     }
 }
 
+// Modes with both halves of pairs, shapes scaled to 1
 static kd_status write_modes(search *s, int halves, kd_modes *m)
 {
     kd_arena *arena = m->memory;
@@ -195,6 +204,7 @@ static kd_status write_modes(search *s, int halves, kd_modes *m)
     double *re = kd_cut_matrix(arena, nv, n), *im = kd_cut_matrix(arena, nv, n);
     m->increment_name = kd_increment_names(s->pencil.eom, arena);
     if (arena->failed) return KD_ERR_MEMORY;
+    // both halves of a pair side by side: mu, f = |mu|/2 pi, damping = -Re(mu)/|mu|
     for (int i = 0, j = 0; i < halves; i++) {
         const int            k = s->order[i];
         const double complex value = s->value[k];
@@ -214,7 +224,7 @@ static kd_status write_modes(search *s, int halves, kd_modes *m)
     return KD_OK;
 }
 
-static kd_status compute(search *s, int count, kd_modes *m, char *message, size_t size)
+static kd_status find_modes(search *s, int count, kd_modes *m, char *message, size_t size)
 {
     kd_status status = make_room(s, count);
     if (status == KD_ERR_UNSUPPORTED) kd_text(message, size, "too small for few modes");
@@ -224,7 +234,7 @@ static kd_status compute(search *s, int count, kd_modes *m, char *message, size_
             kd_text(message, size, "the linear equations are singular: constraints may be redundant");
     }
     if (status >= 0) {
-        status = iterate(s);
+        status = iterate_arnoldi(s);
         if (status < 0) kd_text(message, size, "Arnoldi's method found no eigenvalue: ask for other ones or fewer");
     }
     if (status < 0) return status;
@@ -245,7 +255,7 @@ kd_status kd_modes_near(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     if (m) m->memory = kd_alloc(sizeof(kd_arena));
     kd_status status = m && m->memory ? KD_OK : KD_ERR_MEMORY;
     if (status >= 0) status = kd_pencil_create(&s.pencil, eom, inputs, x, message, size);
-    if (status >= 0) status = compute(&s, count, m, message, size);
+    if (status >= 0) status = find_modes(&s, count, m, message, size);
     kd_pencil_release(&s.pencil);
     kd_arena_release(&s.arena);
     if (status >= 0) {

@@ -60,6 +60,7 @@ static int length(const kd_linearizer *l, kd_var var)
     return var == KD_P ? l->n.np : kd_eom_columns(l->eom, var);
 }
 
+// The equations at the moved point
 static void set_point(const mobile *m)
 {
     const kd_linearizer *l = m->l;
@@ -69,7 +70,8 @@ static void set_point(const mobile *m)
     kd_eom_at_acceleration(l->data, m->at[KD_A], m->at[KD_W], m->at[KD_LAMBDA], m->at[KD_MU]);
 }
 
-static kd_eval move(const mobile *m, kd_var var, int j, double h)
+// One variable by h: p along its manifold, others by a sum
+static kd_eval move_variable(const mobile *m, kd_var var, int j, double h)
 {
     const kd_linearizer *l = m->l;
     if (var == KD_VAR_COUNT) {
@@ -90,6 +92,7 @@ static kd_eval move(const mobile *m, kd_var var, int j, double h)
     return answer;
 }
 
+// The point as it was
 static void put_back(const mobile *m, kd_var var)
 {
     const kd_linearizer *l = m->l;
@@ -120,9 +123,9 @@ static double unit_of(const mobile *m, const probe *q)
 static kd_eval difference(const mobile *m, const probe *q, double h, double *out)
 {
     const int rows = kd_eom_rows(m->l->eom, q->fn);
-    kd_eval   answer = move(m, q->var, q->j, h);
+    kd_eval   answer = move_variable(m, q->var, q->j, h);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->upper);
-    if (answer == KD_EVAL_OK) answer = move(m, q->var, q->j, -h);
+    if (answer == KD_EVAL_OK) answer = move_variable(m, q->var, q->j, -h);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->lower);
     for (int i = 0; i < rows && answer == KD_EVAL_OK; i++) {
         const bool same = m->upper[i] == m->lower[i] && m->upper[i] == m->base[i];
@@ -143,9 +146,9 @@ static void find_grain(const mobile *m, const probe *q, double unit)
     for (int i = 0; i < rows; i++) m->grain[i] = ROUNDING * fabs(m->base[i]);
     for (size_t k = 0; k < sizeof TINY / sizeof *TINY; k++) {
         const double h = TINY[k] * unit;
-        kd_eval      answer = move(m, q->var, q->j, h);
+        kd_eval      answer = move_variable(m, q->var, q->j, h);
         if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->lower);
-        if (answer == KD_EVAL_OK) answer = move(m, q->var, q->j, 2 * h);
+        if (answer == KD_EVAL_OK) answer = move_variable(m, q->var, q->j, 2 * h);
         if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->upper);
         for (int i = 0; i < rows && answer == KD_EVAL_OK; i++)
             m->grain[i] = fmax(m->grain[i], fabs(m->base[i] - 2 * m->lower[i] + m->upper[i]));
@@ -159,6 +162,7 @@ static void extrapolate(const mobile *m, int rows, int level)
     for (int k = 1, most = level < ORDER ? level : (int)ORDER; k <= most; k++) {
         const double factor = ldexp(1, 2 * k);
         for (int i = 0; i < rows; i++) {
+            // D_k(h) = (4^k D_(k-1)(h) - D_(k-1)(2h)) / (4^k - 1)
             now[k][i] = (factor * now[k - 1][i] - before[k - 1][i]) / (factor - 1);
             const double error =
                 fmax(fabs(now[k][i] - now[k - 1][i]), fabs(now[k][i] - before[k - 1][i])) + m->noise[i];
@@ -207,6 +211,7 @@ static bool is_confirmed(const mobile *m, const probe *q, double h)
     const int rows = kd_eom_rows(m->l->eom, q->fn);
     double   *fine = m->table[0][0], *wide = m->table[0][1], *middle = m->table[1][1];
     bool      same = true;
+    // bends at h, h/8 and h/FINER; D itself at the last one
     if (difference(m, q, h, fine) != KD_EVAL_OK) return true;
     memcpy(wide, m->bend, (size_t)rows * sizeof(double));
     if (difference(m, q, h / 8, fine) != KD_EVAL_OK) return true;
@@ -222,17 +227,19 @@ static bool is_confirmed(const mobile *m, const probe *q, double h)
 }
 
 // Column and its error; false: the function cannot be evaluated around the point.
-static bool differentiate(const mobile *m, const probe *q)
+static bool difference_column(const mobile *m, const probe *q)
 {
     const int    rows = kd_eom_rows(m->l->eom, q->fn);
     const double unit = unit_of(m, q);
     double       h = FIRST * unit;
     bool         found = false;
+    // f at the point, and its rounding
     put_back(m, q->var);
     if (kd_eom_eval(m->l->data, q->fn, m->base) != KD_EVAL_OK) return false;
     find_grain(m, q, unit);
     for (int i = 0; i < rows; i++) m->sure[i] = false;
     for (int i = 0; i < RESTARTS; i++) {
+        // a column by halved steps; where a finer step contradicts it, again from there
         const double last = find_column(m, q, h);
         if (last == 0) break;
         memcpy(m->column, m->best, (size_t)rows * sizeof(double));
@@ -248,10 +255,12 @@ static bool differentiate(const mobile *m, const probe *q)
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
+// Sizes and errors of rows, for the judgement of the function
 static void note_column(const mobile *m, const probe *q)
 {
     const double unit = unit_of(m, q);
     for (int i = 0; i < kd_eom_rows(m->l->eom, q->fn); i++) {
+        // size of row i of the function, and its worst error so far, both by a unit of the variable
         m->size[i] = fmax(m->size[i], fmax(fabs(m->column[i]) * unit, fabs(m->base[i])));
         if (m->column_error[i] * unit <= m->share[i]) continue;
         m->share[i] = m->column_error[i] * unit;
@@ -260,7 +269,7 @@ static void note_column(const mobile *m, const probe *q)
 }
 
 // The worst error of a function's derivatives, relative to the function and its largest change by a unit
-static void judge(const mobile *m, kd_fn fn)
+static void note_worst_error(const mobile *m, kd_fn fn)
 {
     kd_linearizer *l = m->l;
     for (int i = 0; i < kd_eom_rows(l->eom, fn); i++) {
@@ -273,6 +282,7 @@ static void judge(const mobile *m, kd_fn fn)
     }
 }
 
+// Derivatives by u' and u'', kept where there are any
 static kd_status difference_rates(const mobile *m, kd_fn fn)
 {
     kd_linearizer *l = m->l;
@@ -283,7 +293,7 @@ static kd_status difference_rates(const mobile *m, kd_fn fn)
         if (!block) return KD_ERR_MEMORY;
         for (int j = 0; j < nu; j++) {
             const probe q = {fn, KD_VAR_COUNT, level * nu + j};
-            if (!differentiate(m, &q) || kd_norm_max(rows, m->column) == 0) continue;
+            if (!difference_column(m, &q) || kd_norm_max(rows, m->column) == 0) continue;
             note_column(m, &q);
             memcpy(block + (size_t)j * (size_t)rows, m->column, (size_t)rows * sizeof(double));
             depends = true;
@@ -303,7 +313,7 @@ static void renew_blocks(const mobile *m, kd_fn fn)
         if ((fn != KD_Y && var != KD_U) || !kd_block(l, fn, var) || is_supplied(l, fn, var)) continue;
         for (int j = 0; j < kd_eom_columns(l->eom, var); j++) {
             const probe q = {fn, var, j};
-            if (!differentiate(m, &q)) continue;
+            if (!difference_column(m, &q)) continue;
             note_column(m, &q);
             memcpy(kd_block(l, fn, var) + (size_t)j * rows, m->column, rows * sizeof(double));
         }
@@ -336,15 +346,17 @@ kd_status kd_linear_differences(kd_linearizer *l)
     for (int i = 0; i < FUNCTIONS; i++)
         if (kd_eom_rows(l->eom, functions[i]) > most) most = kd_eom_rows(l->eom, functions[i]);
     if (!make_room(&m, most)) return KD_ERR_MEMORY;
+    // a copy of the point that may be moved
     for (int i = 0; i < VARIABLES; i++)
         memcpy(m.at[variables[i]], original(l, variables[i]), (size_t)length(l, variables[i]) * sizeof(double));
     put_back(&m, KD_VAR_COUNT);
     for (int i = 0; i < FUNCTIONS && status >= 0; i++) {
+        // derivatives by u and of outputs, then by u' and u'', then the worst error of all
         memset(m.size, 0, (size_t)most * sizeof(double));
         memset(m.share, 0, (size_t)most * sizeof(double));
         renew_blocks(&m, functions[i]);
         status = difference_rates(&m, functions[i]);
-        judge(&m, functions[i]);
+        note_worst_error(&m, functions[i]);
     }
     return status;
 }

@@ -7,7 +7,7 @@
 
 enum { LONGEST = 200 };
 
-static const char *keep(kd_arena *arena, const char *text)
+static const char *keep_text(kd_arena *arena, const char *text)
 {
     size_t length = strlen(text) + 1;
     char  *out = kd_arena_cut(arena, length, 1);
@@ -23,7 +23,7 @@ static const char **list_of(kd_arena *arena, int n)
 static const char *name(const kd_linearizer *l, kd_arena *arena, kd_kind kind, int i)
 {
     char text[LONGEST];
-    return keep(arena, kd_eom_name(l->eom, kind, i, text, sizeof text));
+    return keep_text(arena, kd_eom_name(l->eom, kind, i, text, sizeof text));
 }
 
 // An increment that moves one coordinate alone has its name; one of a rotation is named after its velocity.
@@ -37,7 +37,7 @@ static const char *increment(const kd_linearizer *l, kd_arena *arena, int j)
     char velocity[LONGEST], text[LONGEST + 30];
     kd_eom_name(l->eom, KD_NAME_V, j, velocity, sizeof velocity);
     kd_text(text, sizeof text, "integral of %s", velocity);
-    return keep(arena, text);
+    return keep_text(arena, text);
 }
 
 static const char *acceleration(const kd_linearizer *l, kd_arena *arena, int j)
@@ -45,9 +45,10 @@ static const char *acceleration(const kd_linearizer *l, kd_arena *arena, int j)
     char velocity[LONGEST], text[LONGEST + 30];
     kd_eom_name(l->eom, KD_NAME_V, j, velocity, sizeof velocity);
     kd_text(text, sizeof text, "derivative of %s", velocity);
-    return keep(arena, text);
+    return keep_text(arena, text);
 }
 
+// x = (x_p, x_v, r)
 static void name_states(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
 {
     const char **increments = list_of(arena, l->n.nv), **states = list_of(arena, x->nx);
@@ -61,6 +62,7 @@ static void name_states(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
     x->state_name = states;
 }
 
+// (e, dv, r, a, w, s, lambda, mu)
 static void name_descriptor(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
 {
     const kd_dims n = l->n;
@@ -112,7 +114,7 @@ static void name_difference(const kd_linearizer *l, kd_linear *x, kd_arena *aren
             : WORD[by.var] ? WORD[by.var]
                            : "",
             what);
-    x->difference_name = keep(arena, text);
+    x->difference_name = keep_text(arena, text);
 }
 
 bool kd_linear_names(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
@@ -132,7 +134,7 @@ bool kd_linear_names(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
 const char *const *kd_copy_names(int n, const char *const *names, kd_arena *arena)
 {
     const char **list = list_of(arena, n);
-    for (int i = 0; i < n && list; i++) list[i] = keep(arena, names[i]);
+    for (int i = 0; i < n && list; i++) list[i] = keep_text(arena, names[i]);
     return list;
 }
 
@@ -153,7 +155,7 @@ const char *const *kd_increment_names(const kd_eom *eom, kd_arena *arena)
     for (int j = 0; j < nv && list; j++) {
         const int i = coordinate_of(eom, known ? &Z : NULL, j);
         kd_text(text, sizeof text, "integral of %s", kd_eom_name(eom, KD_NAME_V, j, velocity, sizeof velocity));
-        list[j] = keep(arena, i >= 0 ? kd_eom_name(eom, KD_NAME_P, i, velocity, sizeof velocity) : text);
+        list[j] = keep_text(arena, i >= 0 ? kd_eom_name(eom, KD_NAME_P, i, velocity, sizeof velocity) : text);
     }
     return list;
 }

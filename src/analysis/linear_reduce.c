@@ -29,21 +29,21 @@ typedef struct reduction {
 } reduction;
 
 // y += sign F_var x for one variable; nothing if the block vanishes
-static void add(const kd_linearizer *l, kd_fn fn, kd_var var, double sign, const variation *x, double *y)
+static void add_product(const kd_linearizer *l, kd_fn fn, kd_var var, double sign, const variation *x, double *y)
 {
     const double *block = kd_block_at(l, fn, var);
     if (block) kd_gemv(kd_eom_rows(l->eom, fn), kd_eom_columns(l->eom, var), sign, block, x->by[var], 1, y);
 }
 
-static void add_all(const kd_linearizer *l, kd_fn fn, const kd_var *list, int count, double sign, const variation *x,
-                    double *y)
+static void add_products(const kd_linearizer *l, kd_fn fn, const kd_var *list, int count, double sign,
+                         const variation *x, double *y)
 {
-    for (int i = 0; i < count; i++) add(l, fn, list[i], sign, x, y);
+    for (int i = 0; i < count; i++) add_product(l, fn, list[i], sign, x, y);
 }
 
 // ---- the last system ------------------------------------------------------------------------------------------------
 
-static void place(reduction *q, int row, int column, kd_fn fn, kd_var var)
+static void place_block(reduction *q, int row, int column, kd_fn fn, kd_var var)
 {
     const kd_linearizer *l = q->l;
     const double        *block = kd_block(l, fn, var);
@@ -70,7 +70,8 @@ static void equilibrate(reduction *q)
     }
 }
 
-static kd_status factor(reduction *q)
+// LU of the last system
+static kd_status factor_system(reduction *q)
 {
     const kd_linearizer *l = q->l;
     const kd_dims        n = l->n;
@@ -85,8 +86,10 @@ static kd_status factor(reduction *q)
         {0, KD_RESIDUAL, mu, KD_MU}, {w, KD_D, w, KD_W},        {w, KD_D, lambda, KD_LAMBDA},
         {w, KD_D, mu, KD_MU},
     };
+    // K = [M R_w R_lambda R_mu; 0 d_w d_lambda d_mu; ...]
     for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++)
-        place(q, blocks[k].row, blocks[k].column, blocks[k].fn, blocks[k].var);
+        place_block(q, blocks[k].row, blocks[k].column, blocks[k].fn, blocks[k].var);
+    // ... [GZ; HZ] below, in the rows that hold and are independent
     for (int i = 0; i < l->velocity.rank; i++) q->holds[l->velocity.row[i]] = 1;
     for (int i = 0; i < m; i++) {
         double *row = q->K + lambda + i; // a row that does not hold, or follows from others: its multiplier stays
@@ -97,7 +100,7 @@ static kd_status factor(reduction *q)
     return kd_lu_factor(q->size, q->K, q->pivot) == 0 ? KD_OK : KD_ERR_SINGULAR_MASS;
 }
 
-static void solve(const reduction *q, double *y)
+static void solve_system(const reduction *q, double *y)
 {
     for (int i = 0; i < q->size; i++) y[i] *= q->row_scale[i];
     kd_lu_solve(q->size, q->K, q->pivot, y, 1);
@@ -107,22 +110,25 @@ static void solve(const reduction *q, double *y)
 // ---- one variation --------------------------------------------------------------------------------------------------
 
 // e, then ds, then dv from what is set of e, dv, u
-static void complete(reduction *q)
+static void complete_velocities(reduction *q)
 {
     const kd_linearizer *l = q->l;
     variation           *x = &q->x;
     const kd_dims        n = l->n;
     static const kd_var  from[] = {KD_P, KD_S, KD_U};
+    // GZ e = -g_u u at the dependent places
     memset(x->level, 0, (size_t)(n.nlambda + n.nmu) * sizeof(double));
-    add(l, KD_G, KD_U, 1, x, x->level);
+    add_product(l, KD_G, KD_U, 1, x, x->level);
     kd_linear_chart_complete(&l->position, x->level, x->by[KD_P]);
+    // c_s ds = -c_p e
     if (n.ns > 0) {
-        add(l, KD_C, KD_P, -1, x, x->by[KD_S]);
+        add_product(l, KD_C, KD_P, -1, x, x->by[KD_S]);
         kd_lu_solve(n.ns, l->c_s, l->c_pivot, x->by[KD_S], 1);
     }
     memset(x->level, 0, (size_t)(n.nlambda + n.nmu) * sizeof(double));
-    add_all(l, KD_GI, from, 3, 1, x, x->level);
-    add_all(l, KD_H, from, 3, 1, x, x->level + n.nlambda);
+    // [GZ; HZ] dv = -[gI_p; h_p] e - [gI_s; h_s] ds - [gI_u; h_u] u
+    add_products(l, KD_GI, from, 3, 1, x, x->level);
+    add_products(l, KD_H, from, 3, 1, x, x->level + n.nlambda);
     kd_linear_chart_complete(&l->velocity, x->level, x->by[KD_V]);
 }
 
@@ -135,18 +141,20 @@ static void accelerate(reduction *q)
     variation           *x = &q->x;
     const kd_dims        n = l->n;
     const int            lambda = n.nv + n.nw;
-    add_all(l, KD_RESIDUAL, given, 5, -1, x, x->rhs);
-    add_all(l, KD_D, given, 5, -1, x, x->rhs + n.nv);
-    add_all(l, KD_GII, given, 5, -1, x, x->rhs + lambda);
-    add_all(l, KD_HI, given, 5, -1, x, x->rhs + lambda + n.nlambda);
+    // right-hand side: what e, dv, dr, ds, u do to residual, d, gII, hI
+    add_products(l, KD_RESIDUAL, given, 5, -1, x, x->rhs);
+    add_products(l, KD_D, given, 5, -1, x, x->rhs + n.nv);
+    add_products(l, KD_GII, given, 5, -1, x, x->rhs + lambda);
+    add_products(l, KD_HI, given, 5, -1, x, x->rhs + lambda + n.nlambda);
     for (int i = 0; i < n.nlambda + n.nmu; i++)
         if (!q->holds[i]) x->rhs[lambda + i] = 0;
-    solve(q, x->rhs);
+    solve_system(q, x->rhs);
 }
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
-static kd_status prepare(reduction *q)
+// Memory of a variation; a, w, lambda, mu are the solution of the last system
+static kd_status prepare_system(reduction *q)
 {
     kd_linearizer *l = q->l;
     const kd_dims  n = l->n;
@@ -166,10 +174,10 @@ static kd_status prepare(reduction *q)
     x->by[KD_LAMBDA] = x->rhs + n.nv + n.nw;
     x->by[KD_MU] = x->rhs + n.nv + n.nw + n.nlambda;
     for (int i = 0; i < 5; i++) x->by[given[i]] = kd_cut_double(&l->work, kd_eom_columns(l->eom, given[i]));
-    return l->work.failed ? KD_ERR_MEMORY : factor(q);
+    return l->work.failed ? KD_ERR_MEMORY : factor_system(q);
 }
 
-static void clear(reduction *q)
+static void clear_variation(reduction *q)
 {
     for (int i = 0; i < 5; i++)
         memset(q->x.by[given[i]], 0, (size_t)kd_eom_columns(q->l->eom, given[i]) * sizeof(double));
@@ -177,7 +185,7 @@ static void clear(reduction *q)
 }
 
 // The column of A and C, or of B and D, that the variation causes
-static void tell(const reduction *q, const kd_linear *linear, double *dx, double *y)
+static void write_column(const reduction *q, const kd_linear *linear, double *dx, double *y)
 {
     const kd_linearizer *l = q->l;
     const variation     *x = &q->x;
@@ -189,10 +197,11 @@ static void tell(const reduction *q, const kd_linear *linear, double *dx, double
         for (int j = 0; j < nv; j++) dx[k] += l->N[i + j * nv] * x->by[KD_P][j];
     }
     for (int k = 0; k < linear->nvelocity; k++) dx[linear->nposition + k] = x->by[KD_A][linear->velocity[k]];
-    add_all(l, KD_B, all, 9, 1, x, dx + linear->nposition + linear->nvelocity);
-    add_all(l, KD_Y, all, 9, 1, x, y);
+    add_products(l, KD_B, all, 9, 1, x, dx + linear->nposition + linear->nvelocity);
+    add_products(l, KD_Y, all, 9, 1, x, y);
 }
 
+// One unit of state k
 static void set_state(reduction *q, const kd_linear *linear, int k)
 {
     const int np = linear->nposition, nv = linear->nvelocity;
@@ -204,6 +213,7 @@ static void set_state(reduction *q, const kd_linear *linear, int k)
         q->x.by[KD_R][k - np - nv] = 1;
 }
 
+// Then its rates count, too
 static bool stands_in_constraints(const kd_linearizer *l, int input)
 {
     static const kd_fn levels[] = {KD_G, KD_GI, KD_GII, KD_H, KD_HI};
@@ -242,15 +252,16 @@ static bool is_zero(int n, const double *column)
 // One column of A and C (level -1), or of B and D for an input or a rate of it
 static void one_column(reduction *q, const kd_linear *linear, int level, int j, double *dx, double *y)
 {
+    // one unit of a state or of an input, then everything that follows from it
     q->l->level = level > 0 ? level : 0;
-    clear(q);
+    clear_variation(q);
     if (level < 0)
         set_state(q, linear, j);
     else
         q->x.by[KD_U][j] = 1;
-    complete(q);
+    complete_velocities(q);
     accelerate(q);
-    tell(q, linear, dx, y);
+    write_column(q, linear, dx, y);
     q->l->level = 0;
 }
 
@@ -264,13 +275,15 @@ kd_status kd_linear_reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena)
     for (int k = 0; k < 3; k++) B[k] = kd_cut_matrix(arena, nx, nu), D[k] = kd_cut_matrix(arena, ny, nu);
     bool     *moves = kd_cut_bool(arena, nu);
     reduction q = {.l = l};
-    kd_status status = arena->failed ? KD_ERR_MEMORY : prepare(&q);
+    kd_status status = arena->failed ? KD_ERR_MEMORY : prepare_system(&q);
     if (status < 0) return status;
+    // columns of A, C; e = T x, dv = S x
     for (int k = 0; k < nx; k++) {
         one_column(&q, linear, -1, k, A + (size_t)k * rows, C + (size_t)k * wide);
         memcpy(T + (size_t)k * (size_t)nv, q.x.by[KD_P], (size_t)nv * sizeof(double));
         memcpy(S + (size_t)k * (size_t)nv, q.x.by[KD_V], (size_t)nv * sizeof(double));
     }
+    // columns of B, D and, where an input moves constraints, of its rates: x' = A x + B u + B1 u' + B2 u''
     for (int j = 0; j < nu; j++) {
         moves[j] = stands_in_constraints(l, j);
         for (int k = 0; k < 3; k++) {

@@ -17,6 +17,7 @@ kd_linearize_options kd_linearize_options_default(void)
 
 // ---- the point ------------------------------------------------------------------------------------------------------
 
+// The equations at x; u, u', u'' are kept
 static kd_eval set_point(kd_linearizer *l, const kd_inputs *inputs)
 {
     const size_t  size = (size_t)l->n.nu * sizeof *l->u;
@@ -33,7 +34,7 @@ static const kd_fn  functions[] = {KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, KD_GI, K
 static const kd_var variables[] = {KD_P, KD_V, KD_A, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U};
 enum { FUNCTIONS = sizeof functions / sizeof functions[0], VARIABLES = sizeof variables / sizeof variables[0] };
 
-static void want(kd_linearizer *l, kd_fn fn, kd_var var)
+static void want_block(kd_linearizer *l, kd_fn fn, kd_var var)
 {
     int rows = kd_eom_rows(l->eom, fn), columns = kd_eom_columns(l->eom, var);
     if (rows > 0 && columns > 0 && kd_eom_depends(l->eom, fn, var))
@@ -44,8 +45,8 @@ static kd_status make_room(kd_linearizer *l)
 {
     const kd_dims n = l->n;
     for (int i = 0; i < FUNCTIONS; i++)
-        for (int j = 0; j < VARIABLES; j++) want(l, functions[i], variables[j]);
-    want(l, KD_KINEMATICS, KD_P);
+        for (int j = 0; j < VARIABLES; j++) want_block(l, functions[i], variables[j]);
+    want_block(l, KD_KINEMATICS, KD_P);
     const int m = n.nlambda + n.nmu;
     l->u = kd_cut_double(&l->work, 3 * n.nu);
     l->Z = kd_cut_matrix(&l->work, n.np, n.nv);
@@ -94,8 +95,10 @@ static kd_status frame_rates(kd_linearizer *l)
     double *moved = kd_cut_matrix(&l->work, np, nv), *dZ = kd_cut_matrix(&l->work, np, nv);
     double *ZZ = kd_cut_matrix(&l->work, nv, nv);
     if (l->work.failed) return KD_ERR_MEMORY;
+    // p' = Z v, and dZ/dt along it
     if (kd_eom_eval(l->data, KD_KINEMATICS, rate) != KD_EVAL_OK) return KD_ERR_RETRY_FAILED;
     if (Z_rate(l, rate, p, moved, dZ) != KD_EVAL_OK) return KD_ERR_RETRY_FAILED;
+    // (Z v)_p Z - dZ/dt, then Z'Z \ Z' of it
     for (int i = 0; i < np * nv; i++) dZ[i] = by_p[i] - dZ[i];
     kd_gemm_tn(nv, nv, np, 1, l->Z, l->Z, 0, ZZ);
     kd_gemm_tn(nv, nv, np, 1, l->Z, dZ, 0, l->N);
@@ -106,7 +109,8 @@ static kd_status frame_rates(kd_linearizer *l)
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
 
-static kd_eval evaluate(kd_linearizer *l)
+// All blocks, Z, and J = [GZ; HZ]
+static kd_eval evaluate_derivatives(kd_linearizer *l)
 {
     const kd_dims n = l->n;
     const int     m = n.nlambda + n.nmu;
@@ -125,16 +129,18 @@ static kd_eval evaluate(kd_linearizer *l)
     return answer;
 }
 
+// Everything that the forms are made of
 static kd_status differentiate(kd_linearizer *l, const kd_inputs *inputs, char *message, size_t size)
 {
     kd_status status = make_room(l);
     if (status < 0) return status;
     kd_eval answer = set_point(l, inputs);
-    if (answer == KD_EVAL_OK) answer = evaluate(l);
+    if (answer == KD_EVAL_OK) answer = evaluate_derivatives(l);
     if (answer != KD_EVAL_OK) {
         kd_text(message, size, "%s", kd_eom_data_message(l->data));
         return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
     }
+    // ds = -c_s \ c_p e later: LU of c_s
     if (l->n.ns > 0) {
         double *by_s = kd_block(l, KD_C, KD_S);
         if (by_s) memcpy(l->c_s, by_s, (size_t)l->n.ns * (size_t)l->n.ns * sizeof(double));
@@ -201,6 +207,7 @@ static void place_inactive(const kd_linearizer *l, int row, int column, int nd, 
     }
 }
 
+// E x' = A x + B u, y = C x + D u with x = (e, dv, r, a, w, s, lambda, mu)
 static void descriptor(const kd_linearizer *l, kd_linear *linear, kd_arena *arena)
 {
     const kd_dims n = l->n;
@@ -210,6 +217,7 @@ static void descriptor(const kd_linearizer *l, kd_linear *linear, kd_arena *aren
     if (arena->failed) return;
     linear->nd = nd;
     linear->E = E, linear->A_d = A, linear->B_d = B, linear->C_d = C, linear->D_d = D;
+    // E = diag(I, 0)
     for (int i = 0; i < ndynamic; i++) E[(size_t)i + (size_t)i * (size_t)nd] = 1;
     for (int i = 0; i < n.nv; i++) { // e' = N e + dv, dv' = a
         for (int j = 0; j < n.nv; j++) A[(size_t)i + (size_t)j * (size_t)nd] = l->N[i + j * n.nv];
@@ -220,6 +228,7 @@ static void descriptor(const kd_linearizer *l, kd_linear *linear, kd_arena *aren
         kd_fn fn;
         int   rows;
     } equations[] = {{KD_B, n.nr}, {KD_RESIDUAL, n.nv}, {KD_D, n.nw}, {KD_C, n.ns}, {KD_G, n.nlambda}, {KD_H, n.nmu}};
+    // r' = b, 0 = residual, d, c, g, h
     int row = 2 * n.nv;
     for (int k = 0; k < 6; k++) {
         place_row(l, equations[k].fn, row, nd, A, B);
@@ -248,7 +257,8 @@ static double *column_weights(kd_linearizer *l)
     return weight;
 }
 
-static kd_status reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena, double tolerance)
+// Charts of positions and velocities, then minimal coordinates
+static kd_status reduce_to_minimal(kd_linearizer *l, kd_linear *linear, kd_arena *arena, double tolerance)
 {
     const kd_dims n = l->n;
     const int     m = n.nlambda + n.nmu;
@@ -257,13 +267,15 @@ static kd_status reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena, do
         !kd_linear_chart_create(&l->position, &l->work, n.nlambda, n.nv, l->GZ, l->active, weight, tolerance) ||
         !kd_linear_chart_create(&l->velocity, &l->work, m, n.nv, l->J, l->active, weight, tolerance))
         return l->work.failed ? KD_ERR_MEMORY : KD_ERR_DECOMPOSITION;
+    // constraints that hold and follow from others
     int holding = 0;
     for (int i = 0; i < m; i++) holding += l->active[i] != 0;
     linear->nredundant = holding - l->velocity.rank;
     return kd_linear_reduce(l, linear, arena);
 }
 
-static kd_status build(kd_linearizer *l, const kd_linearize_options *opt, kd_linear *linear, kd_arena *arena)
+// Second order form, descriptor form, minimal form, names
+static kd_status build_forms(kd_linearizer *l, const kd_linearize_options *opt, kd_linear *linear, kd_arena *arena)
 {
     linear->t = l->x->t;
     linear->speed = kd_norm_max(l->n.nv, l->x->v);
@@ -271,7 +283,7 @@ static kd_status build(kd_linearizer *l, const kd_linearize_options *opt, kd_lin
     second_order(l, linear, arena);
     if (opt->descriptor) descriptor(l, linear, arena);
     if (arena->failed) return KD_ERR_MEMORY;
-    kd_status status = reduce(l, linear, arena, opt->rank_tolerance);
+    kd_status status = reduce_to_minimal(l, linear, arena, opt->rank_tolerance);
     if (status >= 0 && !kd_linear_names(l, linear, arena)) status = KD_ERR_MEMORY;
     return status;
 }
@@ -312,11 +324,12 @@ kd_status kd_linearize(const kd_eom *eom, const kd_inputs *inputs, const kd_line
         kd_text(message, size, "%d velocities are too many for full matrices (at most %d)", l.n.nv, (int)LARGEST);
         return KD_ERR_UNSUPPORTED;
     }
+    // consistent point, derivatives there, then all forms
     kd_linear *linear = new_linear();
     kd_status  news = linear ? copy_state(&l, inputs, x, message, size) : KD_ERR_MEMORY, status = news;
     if (status >= 0) status = kd_eom_data_create(eom, &l.data);
     if (status >= 0) status = differentiate(&l, inputs, message, size);
-    if (status >= 0) status = build(&l, opt, linear, linear->memory);
+    if (status >= 0) status = build_forms(&l, opt, linear, linear->memory);
     kd_eom_data_destroy(l.data);
     kd_state_destroy(l.x);
     kd_arena_release(&l.work);

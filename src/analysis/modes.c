@@ -70,7 +70,8 @@ static void normalise(int n, int nv, double *state_re, double *state_im, double 
     multiply(nv, 1 / by, shape_re, shape_im);
 }
 
-static void tell(const kd_linear *linear, const modes_work *w, kd_modes *m, kd_arena *arena)
+// In order of magnitude: f = |mu|/2 pi, damping = -Re(mu)/|mu|, shape e = T x
+static void write_modes(const kd_linear *linear, const modes_work *w, kd_modes *m, kd_arena *arena)
 {
     const int    n = m->n, nv = m->nv;
     const size_t rows = (size_t)n, wide = (size_t)nv;
@@ -99,7 +100,8 @@ static void tell(const kd_linear *linear, const modes_work *w, kd_modes *m, kd_a
     m->state_re = state_re, m->state_im = state_im, m->shape_re = shape_re, m->shape_im = shape_im;
 }
 
-static kd_status compute(const kd_linear *linear, modes_work *w, kd_modes *m)
+// A x = mu x
+static kd_status find_modes(const kd_linear *linear, modes_work *w, kd_modes *m)
 {
     const int n = m->n;
     w->A = kd_cut_matrix(&w->arena, n, n);
@@ -112,7 +114,7 @@ static kd_status compute(const kd_linear *linear, modes_work *w, kd_modes *m)
     if (n > 0) memcpy(w->A, linear->A, (size_t)n * (size_t)n * sizeof(double));
     if (kd_eigen(n, w->A, w->real, w->imaginary, w->V, w->work) != 0) return KD_ERR_DECOMPOSITION;
     sort(n, w);
-    tell(linear, w, m, m->memory);
+    write_modes(linear, w, m, m->memory);
     return ((kd_arena *)m->memory)->failed ? KD_ERR_MEMORY : KD_OK;
 }
 
@@ -126,7 +128,7 @@ kd_status kd_modes_create(const kd_linear *linear, kd_modes **modes)
     m->nv = linear->nv;
     m->memory = kd_alloc(sizeof(kd_arena));
     modes_work w = {0};
-    kd_status  status = m->memory ? compute(linear, &w, m) : KD_ERR_MEMORY;
+    kd_status  status = m->memory ? find_modes(linear, &w, m) : KD_ERR_MEMORY;
     kd_arena_release(&w.arena);
     if (status < 0) {
         kd_modes_destroy(m);
@@ -159,9 +161,11 @@ static void respond(const kd_linear *l, double omega, double complex *K, double 
                     double *im)
 {
     const size_t n = (size_t)l->nx;
+    // K = i omega I - A
     for (size_t i = 0; i < n * n; i++) K[i] = -l->A[i];
     for (size_t i = 0; i < n; i++) K[i + i * n] += I * omega;
     const bool singular = kd_zlu_factor(l->nx, K, pivot) != 0;
+    // y = C (K \ (B + i omega B1 - omega^2 B2)) + D + i omega D1 - omega^2 D2
     for (int j = 0; j < l->nu; j++) {
         for (size_t i = 0; i < n; i++) x[i] = with_rates(l->B, l->B1, l->B2, i + (size_t)j * n, omega);
         if (!singular) kd_zlu_solve(l->nx, K, pivot, x, 1);

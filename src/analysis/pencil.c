@@ -27,6 +27,7 @@ static bool add_block(kd_pencil *p, kd_fn fn, kd_var var, int row, int column, b
     kd_pencil_block *b = &p->block[p->nblocks];
     *b = (kd_pencil_block){.fn = fn, .var = var, .row = row, .column = column, .transposed = transposed};
     b->sparse = kd_eom_pattern(p->eom, fn, var, &b->pattern);
+    // no pattern is given: all places of the block
     if (!b->sparse) {
         if ((long long)rows * columns > MOST_FULL) return false;
         int *first = kd_cut_int(&p->arena, columns + 1), *place = kd_cut_int(&p->arena, rows * columns);
@@ -52,6 +53,7 @@ static bool add_multipliers(kd_pencil *p, kd_var var, int row, int column)
     return kd_eom_pattern(p->eom, KD_RESIDUAL, var, &pattern) && add_block(p, KD_RESIDUAL, var, row, column, false);
 }
 
+// Derivatives of all equations by all unknowns, at their places below the rows of e' and dv'
 static bool list_blocks(kd_pencil *p)
 {
     int row = 2 * p->n.nv;
@@ -83,15 +85,19 @@ static bool is_inactive(const kd_pencil *p, int row)
     return i < p->n.nlambda ? !p->x->active_lambda[i] : !p->x->active_mu[i - p->n.nlambda];
 }
 
+// The pattern of A and of A - sigma E
 static kd_status find_places(kd_pencil *p)
 {
     const int nv = p->n.nv, first = p->order - p->n.nlambda - p->n.nmu;
     kd_places places = {.rows = p->order, .columns = p->order};
+    // the diagonal, where the shift goes
     for (int i = 0; i < p->dynamic; i++) kd_places_add(&places, i, i);
+    // e' = dv, dv' = a
     for (int i = 0; i < nv; i++) {
         kd_places_add(&places, i, nv + i);
         kd_places_add(&places, nv + i, p->dynamic + i);
     }
+    // derivatives; constraint forces are blocks of GZ, HZ, transposed
     for (int k = 0; k < p->nblocks; k++) {
         const kd_pencil_block *b = &p->block[k];
         for (int j = 0; j < b->pattern.columns; j++)
@@ -99,6 +105,7 @@ static kd_status find_places(kd_pencil *p)
                 kd_places_add(&places, b->row + (b->transposed ? j : b->pattern.row[i]),
                               b->column + (b->transposed ? b->pattern.row[i] : j));
     }
+    // lambda_i = 0
     for (int i = first; i < p->order; i++)
         if (is_inactive(p, i)) kd_places_add(&places, i, i);
     kd_status status = kd_places_sort(&places, &p->pattern, &p->arena);
@@ -106,32 +113,35 @@ static kd_status find_places(kd_pencil *p)
     return status;
 }
 
-static void add(kd_pencil *p, int row, int column, double value)
+static void add_entry(kd_pencil *p, int row, int column, double value)
 {
     p->A[kd_columns_find(&p->pattern, row, column)] += value;
 }
 
-static void fill(kd_pencil *p)
+// The numbers of A
+static void fill_matrix(kd_pencil *p)
 {
     const int nv = p->n.nv, first = p->order - p->n.nlambda - p->n.nmu;
     for (int i = 0; i < nv; i++) {
-        add(p, i, nv + i, 1);
-        add(p, nv + i, p->dynamic + i, 1);
+        add_entry(p, i, nv + i, 1);
+        add_entry(p, nv + i, p->dynamic + i, 1);
     }
     for (int k = 0; k < p->nblocks; k++) {
         const kd_pencil_block *b = &p->block[k];
         for (int j = 0; j < b->pattern.columns; j++)
             for (int i = b->pattern.column[j]; i < b->pattern.column[j + 1]; i++) {
                 const int row = b->row + (b->transposed ? j : b->pattern.row[i]);
-                if (!is_inactive(p, row)) add(p, row, b->column + (b->transposed ? b->pattern.row[i] : j), b->value[i]);
+                if (!is_inactive(p, row))
+                    add_entry(p, row, b->column + (b->transposed ? b->pattern.row[i] : j), b->value[i]);
             }
     }
     for (int i = first; i < p->order; i++)
-        if (is_inactive(p, i)) add(p, i, i, 1);
+        if (is_inactive(p, i)) add_entry(p, i, i, 1);
     for (int i = 0; i < p->dynamic; i++) p->diagonal[i] = kd_columns_find(&p->pattern, i, i);
 }
 
-static kd_eval evaluate(kd_pencil *p, const kd_inputs *inputs)
+// Blocks that are given sparse one by one, all others at once
+static kd_eval evaluate_blocks(kd_pencil *p, const kd_inputs *inputs)
 {
     kd_eval answer = kd_eom_at_state(p->data, inputs, p->x, KD_STAGE_ACCELERATION);
     bool    full = false;
@@ -145,7 +155,7 @@ static kd_eval evaluate(kd_pencil *p, const kd_inputs *inputs)
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
-static kd_status cut(kd_pencil *p)
+static kd_status cut_matrices(kd_pencil *p)
 {
     const size_t entries = (size_t)kd_columns_count(&p->pattern);
     p->A = kd_arena_cut(&p->arena, entries, sizeof *p->A);
@@ -180,13 +190,13 @@ kd_status kd_pencil_create(kd_pencil *p, const kd_eom *eom, const kd_inputs *inp
         return p->arena.failed ? KD_ERR_MEMORY
                                : refuse(message, size, "the equations give no sparse derivatives, and are too large");
     status = find_places(p);
-    if (status >= 0) status = cut(p);
+    if (status >= 0) status = cut_matrices(p);
     if (status < 0) return status;
-    if (evaluate(p, inputs) != KD_EVAL_OK) {
+    if (evaluate_blocks(p, inputs) != KD_EVAL_OK) {
         kd_text(message, size, "%s", kd_eom_data_message(p->data));
         return KD_ERR_RETRY_FAILED;
     }
-    fill(p);
+    fill_matrix(p);
     return KD_OK;
 }
 

@@ -33,7 +33,7 @@ static int inner_size(const kd_balance *b, int k)
     return size[k];
 }
 
-static void put(double *to, int ld, int row, int column, const double *from, int rows, int columns)
+static void place_block(double *to, int ld, int row, int column, const double *from, int rows, int columns)
 {
     for (int j = 0; from && j < columns; j++)
         memcpy(to + (size_t)(column + j) * (size_t)ld + row, from + (size_t)j * (size_t)rows,
@@ -48,7 +48,9 @@ static void follow_kept(const kd_balance *b, workspace *s, int ny)
     for (int m = 0; m < k->count; m++) {
         const double *n = k->N + (size_t)m * (size_t)k->nr;
         const int     row = k->row[m];
+        // k_y: n'W by r
         for (int j = 0; j < ny; j++) s->inner[(size_t)j * (size_t)ny + (size_t)row] = j < k->nr ? n[j] * k->W[j] : 0;
+        // k_p: -n'W b_v
         for (int j = 0; j < b->n.nv; j++) {
             double *to = s->right + (size_t)j * (size_t)ny + row;
             *to = 0;
@@ -62,16 +64,19 @@ static bool follow_inner(const kd_balance *b, workspace *s, int ny)
 {
     const int nv = b->n.nv;
     int       row = 0;
+    // k_y = [b; d; c] by (r, w, s), k_p by p, residual_y
     for (int i = 0; i < 3; row += inner_size(b, i), i++) {
         int column = 0;
         for (int k = 0; k < 3; column += inner_size(b, k), k++)
-            put(s->inner, ny, row, column, block_of(b, INNER_ROW[i], INNER_VAR[k]), inner_size(b, i), inner_size(b, k));
-        put(s->right, ny, row, 0, block_of(b, INNER_ROW[i], 0), inner_size(b, i), nv);
-        put(s->Y, nv, 0, row, block_of(b, 0, INNER_VAR[i]), nv, inner_size(b, i));
+            place_block(s->inner, ny, row, column, block_of(b, INNER_ROW[i], INNER_VAR[k]), inner_size(b, i),
+                        inner_size(b, k));
+        place_block(s->right, ny, row, 0, block_of(b, INNER_ROW[i], 0), inner_size(b, i), nv);
+        place_block(s->Y, nv, 0, row, block_of(b, 0, INNER_VAR[i]), nv, inner_size(b, i));
     }
     if (ny == 0) return true;
     follow_kept(b, s, ny);
     if (kd_lu_factor(ny, s->inner, s->pivot) != 0) return false;
+    // K -= residual_y (k_y \ k_p)
     kd_lu_solve(ny, s->inner, s->pivot, s->right, nv);
     kd_gemm(nv, nv, ny, -1, s->Y, s->right, 1, s->K);
     return true;
@@ -101,6 +106,7 @@ static int null_space(kd_balance *b, workspace *s, int nc)
     const int nv = b->n.nv, least = nc < nv ? nc : nv;
     int       rank = 0;
     for (int i = 0; i < nv; i++) s->Vt[(size_t)i * (size_t)nv + (size_t)i] = 1;
+    // C = [GZ; HZ] = U Sigma V': V of the singular values that vanish spans the null space
     if (nc > 0) {
         for (int i = 0; i < nv; i++) { // residual by lambda and mu, transposed
             for (int k = 0; k < b->n.nlambda; k++)
@@ -119,13 +125,15 @@ static int null_space(kd_balance *b, workspace *s, int nc)
 }
 
 // The symmetric part of the stiffness; what is 0 beside it
-static double reduce(const kd_balance *b, workspace *s, int n)
+static double reduce_stiffness(const kd_balance *b, workspace *s, int n)
 {
     const int    nv = b->n.nv;
     const size_t size = (size_t)n;
+    // N' K N
     kd_gemm(nv, n, nv, 1, s->K, s->N, 0, s->KN);
     kd_gemm_tn(n, n, nv, 1, s->N, s->KN, 0, s->reduced);
     double largest = 0;
+    // (K + K') / 2
     for (int j = 0; j < n; j++)
         for (int i = 0; i <= j; i++) {
             double *one = s->reduced + (size_t)j * size + (size_t)i, *other = s->reduced + (size_t)i * size + (size_t)j;
@@ -137,10 +145,11 @@ static double reduce(const kd_balance *b, workspace *s, int n)
 }
 
 // Its definiteness, and the number of its zero directions
-static kd_stability judge(const kd_balance *b, workspace *s, int n, int *free_directions)
+static kd_stability judge_stiffness(const kd_balance *b, workspace *s, int n, int *free_directions)
 {
     const size_t size = (size_t)n;
-    const double zero = reduce(b, s, n);
+    const double zero = reduce_stiffness(b, s, n);
+    // zero directions by singular values, definiteness by Cholesky's factors, moved by what counts as 0
     memcpy(s->KN, s->reduced, size * size * sizeof(double));
     if (kd_svd(n, n, s->KN, NULL, s->sigma, NULL, s->work) != 0) return KD_STABILITY_UNKNOWN;
     *free_directions = 0;
@@ -167,7 +176,7 @@ kd_stability kd_balance_stability(kd_balance *b, int *free_directions)
     workspace    s = {0};
     *free_directions = 0;
     const int n = open_directions(b, &s);
-    if (n >= 0) answer = judge(b, &s, n, free_directions);
+    if (n >= 0) answer = judge_stiffness(b, &s, n, free_directions);
     kd_arena_release(&s.arena);
     return answer;
 }
@@ -178,7 +187,7 @@ kd_stability kd_balance_stability(kd_balance *b, int *free_directions)
 static int free_directions_of(const kd_balance *b, workspace *s, int n)
 {
     const int    nv = b->n.nv;
-    const double zero = reduce(b, s, n);
+    const double zero = reduce_stiffness(b, s, n);
     if (n == 0 || kd_svd(n, n, s->reduced, s->U, s->sigma, s->Vt, s->work) != 0) return 0;
     int count = 0;
     while (count < n && s->sigma[n - 1 - count] <= zero) count++;

@@ -11,6 +11,7 @@ kd_trim_options kd_trim_options_default(void)
     return (kd_trim_options){.tolerance = 1e-9, .max_iterations = 200};
 }
 
+// Does everything exist that is to be adjusted?
 static bool is_wanted(const kd_dims *n, const kd_family *family, const kd_adjustable *adjust, int nadjust)
 {
     for (int i = 0; i < nadjust; i++) {
@@ -28,7 +29,8 @@ static bool is_turn(const kd_dims *n, const kd_turn *turn)
     return !turn || (turn->v >= 0 && turn->v + nv <= n->nv && turn->p >= 0 && turn->p + np <= n->np);
 }
 
-static void keep(kd_balance *b, kd_state *x, kd_adjustable *adjust, int nadjust, kd_equilibrium_result *found)
+// State and adjusted values of the balance to the caller
+static void keep_solution(kd_balance *b, kd_state *x, kd_adjustable *adjust, int nadjust, kd_equilibrium_result *found)
 {
     const double *theta = x->theta;
     kd_state_copy(b->x, x);
@@ -50,6 +52,7 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
         return KD_ERR_ARGUMENT;
     const kd_dims n = kd_eom_dims(eom);
     if (!is_wanted(&n, o->family, adjust, nadjust) || !is_turn(&n, o->turn)) return KD_ERR_ARGUMENT;
+    // unknowns: the adjusted quantities, free positions and velocities, multipliers; all else is held
     kd_balance               b;
     kd_equilibrium_result    found = {.attempts = 1};
     const kd_balance_request request = {.free_p = o->free_p,
@@ -64,8 +67,9 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
     if (status < 0) {
         kd_describe_refusal(&b, status, message, size);
     } else if (kd_balance_newton(&b, o->tolerance, o->max_iterations)) {
-        keep(&b, x, adjust, nadjust, &found);
-        if (nadjust > 1 && kd_balance_least_change(&b, o->tolerance)) keep(&b, x, adjust, nadjust, &found);
+        // any solution first; with more than one adjusted quantity the one that changes them least
+        keep_solution(&b, x, adjust, nadjust, &found);
+        if (nadjust > 1 && kd_balance_least_change(&b, o->tolerance)) keep_solution(&b, x, adjust, nadjust, &found);
         kd_text(message, size, "all forces balance to %.2g of %.4g", found.residual, found.force_scale);
         if (found.kept > 0)
             kd_text_append(message, size, "; kept from the start: the amounts behind %s", found.kept_states);

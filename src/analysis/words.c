@@ -46,6 +46,7 @@ void kd_describe_motion(const kd_eom *eom, const kd_equilibrium_result *r, char 
                        r->dropped);
 }
 
+// "r1 + r2, r3": states of each combination that is kept
 void kd_describe_kept(const kd_balance *b, kd_equilibrium_result *r)
 {
     const kd_kept *k = &b->kept;
@@ -66,6 +67,7 @@ void kd_describe_kept(const kd_balance *b, kd_equilibrium_result *r)
     }
 }
 
+// The equation that holds worst, and the largest force that is left
 void kd_describe_failure(const kd_eom *eom, const kd_equilibrium_result *r, char *message, size_t size)
 {
     char name[NAME];

@@ -128,12 +128,14 @@ static bool take_option(const kd_cli_syntax *syntax, int argc, char **argv, int 
 
 kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv)
 {
+    // help wins over everything else
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             show_help(syntax);
             return KD_CLI_HELP_SHOWN;
         }
     }
+    // options by the table, other words as operands
     int count = 0;
     for (int i = 0; i < argc; i++) {
         if (argv[i][0] == '-' && argv[i][1] != '\0') {

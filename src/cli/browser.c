@@ -74,6 +74,7 @@ static bool next_message(kd_browser *b, size_t *used)
 {
     size_t looked = 0;
     for (;;) {
+        // messages end with a zero byte
         const char *end = b->length > looked ? memchr(b->text + looked, '\0', b->length - looked) : NULL;
         if (end) {
             *used = (size_t)(end - b->text) + 1;
@@ -114,9 +115,11 @@ static bool command(kd_browser *b, const char *method, const char *parameters, c
         snprintf(text, sizeof text, "{\"id\":%d,\"method\":\"%s\",\"params\":{%s}%s%s%s}", ++b->number, method,
                  parameters, b->session[0] ? ",\"sessionId\":\"" : "", b->session, b->session[0] ? "\"" : "");
     snprintf(mark, sizeof mark, "{\"id\":%d,", b->number);
+    // the last answer is no longer needed
     drop(b, b->answer);
     b->answer = 0;
     if (n < 0 || (size_t)n >= sizeof text || !send_all(b->to, text, (size_t)n + 1)) goto lost;
+    // the answer has the number of the command
     for (size_t used; next_message(b, &used); drop(b, used)) {
         if (strncmp(b->text, mark, strlen(mark)) != 0) continue;
         b->answer = used;
@@ -183,6 +186,7 @@ static bool is_installed(void)
 static bool attach(kd_browser *b, char *message, size_t size)
 {
     char parameters[300], target[100];
+    // a tab, then the session in which it is talked to
     if (!command(b, "Target.createTarget", "\"url\":\"about:blank\"", message, size)) return false;
     const char *id = member(b->text, "\"targetId\":\"");
     snprintf(target, sizeof target, "%s", id ? id : "");
@@ -211,6 +215,7 @@ kd_status kd_browser_open(int width, int height, kd_browser **browser, char *mes
         close(in[1]);
         goto failed;
     }
+    // our ends of both pipes stay open, those of the child are closed
     b->child = fork();
     if (b->child == 0) run_browser(in, out, b->profile, width, height);
     close(in[0]);
@@ -279,6 +284,7 @@ kd_status kd_browser_show(kd_browser *b, const char *url, const char *ready, dou
     snprintf(parameters, sizeof parameters, "\"url\":\"%s\"", words);
     if (!command(b, "Page.navigate", parameters, message, size)) return KD_ERR_FILE;
     for (const double end = kd_cli_seconds() + seconds; kd_cli_seconds() < end && !kd_cli_is_interrupted();) {
+        // asked again and again until the page says yes, or no
         const struct timespec pause = {.tv_nsec = 20000000};
         const char           *answer = kd_browser_ask(b, ready, message, size);
         if (answer && strcmp(answer, "yes") == 0) return KD_OK;

@@ -22,13 +22,11 @@
 #include "cli/cli.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "results/recording.h"
 
 enum { PROBE_SECONDS = 1, HEADER = 16 /* keeps the alignment of malloc */ };
 
 static const double GIGA = 1024.0 * 1024 * 1024;
-// Equations, Newton matrices and history of a run by the number of velocities: chains and free bodies of 60 to 240 in
-// joint, 60 to 180 in Cartesian coordinates, psf, ggl, ode, index1, statespace took 660 to 2000 bytes per square.
-static const double BYTES_PER_SQUARE = 1000;
 
 // Of the whole program, as the allocator is
 static struct {
@@ -45,6 +43,7 @@ static void *take(size_t size, void *context)
 {
     (void)context;
     if (size > SIZE_MAX - HEADER) return NULL;
+    // counted first, so that two threads cannot both get the last of it
     const size_t before = atomic_fetch_add(&budget.used, size);
     char        *memory = size <= budget.limit && before <= budget.limit - size ? calloc(1, size + HEADER) : NULL;
     if (!memory) {
@@ -53,6 +52,7 @@ static void *take(size_t size, void *context)
         if (atomic_compare_exchange_strong(&budget.wanted, &none, size > 0 ? size : 1)) budget.then = before;
         return NULL;
     }
+    // the size stands in front of the block
     memcpy(memory, &size, sizeof size);
     return memory + HEADER;
 }
@@ -84,6 +84,7 @@ static double number_in(const char *path, const char *word)
     FILE  *file = fopen(path, "r");
     while (file && isnan(value) && fgets(line, sizeof line, file)) {
         char *end;
+        // the number right behind the word
         if (strncmp(line, word, strlen(word)) != 0) continue;
         value = strtod(line + strlen(word), &end);
         if (end == line + strlen(word)) value = NAN;
@@ -136,11 +137,11 @@ bool kd_budget_start(void)
     static const kd_allocator allocator = {take, give_back, NULL};
     if (!reserve_blas()) {
         fputs("kardan: the limit of memory (ulimit -v) is too small: OpenBLAS gets no room for its buffers; about 300 "
-              "MB are "
-              "needed, ulimit -v 400000\n",
+              "MB are needed, ulimit -v 400000\n",
               stderr);
         return false;
     }
+    // the smallest of all limits
     lower(1024 * number_in("/proc/meminfo", "MemAvailable:"), "what is free of the machine's memory");
     lower(number_in("/sys/fs/cgroup/memory.max", ""), "the limit of this control group");
     lower(number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", ""), "the limit of this control group");
@@ -158,6 +159,7 @@ bool kd_budget_set(const char *text)
     double            bytes = strtod(text, &end);
     const char       *letter = *end ? strchr(letters, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
     if (end == text || !(bytes > 0)) return false;
+    // 1024^1 .. 1024^4
     if (letter) bytes *= pow(1024, (double)(letter - letters) + 1), end++;
     if (letter && *end == 'i') end++;
     if (*end == 'B') end++;
@@ -191,7 +193,7 @@ void kd_budget_describe(char *text, size_t size)
 
 bool kd_budget_fits(const char *name, int velocities, double results)
 {
-    const double matrices = BYTES_PER_SQUARE * velocities * velocities;
+    const double matrices = kd_run_bytes(velocities);
     char         total[40], part[2][40], text[200];
     if (0.5 * matrices + results <= kd_budget_left()) return true;
     kd_budget_describe(text, sizeof text);

@@ -4,27 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/rank.h"
 #include "cli/equilibrium.h"
 #include "cli/method.h"
-#include "cli/rank.h"
 #include "cli/subject.h"
 
-enum { MESSAGE_SIZE = 4000, NAME_SIZE = 96, SAMPLES = 3 };
-
-static const double SPREAD = 0.05; // size of the moves to poses nearby, relative to max(1, |p|)
+enum { MESSAGE_SIZE = 4000, NAME_SIZE = 96 };
 
 typedef struct checked {
     kd_subject_request request;
     kd_subject         subject;
-    kd_state          *moved;
     kd_rank           *rank;
-    double            *e; // (nv)
     kd_dims            dims;
     int                rows;
     bool               derivatives;
 } checked;
 
-// ---- the four checks ----------------------------------------------------------------------------
+// ---- the four checks ------------------------------------------------------------------------------------------------
 
 static const char *counted(int n, const char *one, char *buffer, size_t size)
 {
@@ -77,37 +73,6 @@ static bool check_consistency(checked *c)
     return true;
 }
 
-// A reproducible random number in [-1, 1]
-static double random_number(unsigned long *seed)
-{
-    *seed = (*seed * 1103515245UL + 12345UL) & 0x7fffffffUL;
-    return 2.0 * (double)*seed / 2147483647.0 - 1.0;
-}
-
-// Largest rank at poses nearby that satisfy the constraints; *found counts the poses that could be reached
-static int rank_nearby(checked *c, int *found)
-{
-    kd_initial_options options = kd_initial_options_default();
-    unsigned long      seed = 7;
-    int                best = 0;
-    double             size = 1;
-    options.compute_multipliers = false;
-    *found = 0;
-    for (int i = 0; i < c->dims.np; i++) size = fmax(size, fabs(c->subject.x->p[i]));
-    for (int k = 0; k < SAMPLES; k++) {
-        for (int j = 0; j < c->dims.nv; j++) c->e[j] = SPREAD * random_number(&seed) * fmin(size, 10);
-        kd_state_copy(c->subject.x, c->moved);
-        if (kd_eom_oplus(kd_rank_data(c->rank), c->subject.x->p, c->e, c->moved->p) != KD_EVAL_OK) continue;
-        if (kd_initial_consistent(c->subject.eom, kd_subject_inputs(&c->subject), &options, c->moved, NULL, 0) < 0)
-            continue;
-        int rank = kd_rank_at(c->rank, c->moved);
-        if (rank < 0) continue;
-        ++*found;
-        if (rank > best) best = rank;
-    }
-    return best;
-}
-
 static void name_dropped_rows(const checked *c, int rank)
 {
     char name[NAME_SIZE];
@@ -126,7 +91,7 @@ static void name_dropped_rows(const checked *c, int rank)
 
 static bool check_freedom(checked *c)
 {
-    int found = 0, nearby = c->rows > 0 ? rank_nearby(c, &found) : 0;
+    int found = 0, nearby = c->rows > 0 ? kd_rank_nearby(c->rank, c->subject.x, &found) : 0;
     int rank = c->rows > 0 ? kd_rank_at(c->rank, c->subject.x) : 0;
     if (rank < 0) {
         printf("Freedom. The constraint matrices cannot be evaluated: %s\n", kd_rank_message(c->rank));
@@ -165,7 +130,7 @@ static bool check_derivatives(checked *c)
     return false;
 }
 
-// ---- model files --------------------------------------------------------------------------------
+// ---- model files ----------------------------------------------------------------------------------------------------
 
 static void print_lines(const char *text)
 {
@@ -251,21 +216,12 @@ static bool check_model(checked *c)
     return good;
 }
 
-// ---- examples -----------------------------------------------------------------------------------
-
-static kd_status prepare(checked *c)
-{
-    c->rows = c->dims.nlambda + c->dims.nmu;
-    c->e = calloc((size_t)c->dims.nv + 1, sizeof *c->e);
-    if (!c->e) return KD_ERR_MEMORY;
-    kd_status status = kd_rank_create(c->subject.eom, kd_subject_inputs(&c->subject), &c->rank);
-    if (status >= 0) status = kd_state_create(c->subject.eom, &c->moved);
-    return status;
-}
+// ---- examples -------------------------------------------------------------------------------------------------------
 
 static bool check_example(checked *c)
 {
-    kd_status status = prepare(c);
+    c->rows = c->dims.nlambda + c->dims.nmu;
+    kd_status status = kd_rank_create(c->subject.eom, kd_subject_inputs(&c->subject), &c->rank);
     if (status < 0) {
         fprintf(stderr, "kardan: %s\n", kd_status_sentence(status));
         return false;
@@ -276,13 +232,11 @@ static bool check_example(checked *c)
     return check_derivatives(c) && good; // written by hand: always
 }
 
-// ---- command ------------------------------------------------------------------------------------
+// ---- command --------------------------------------------------------------------------------------------------------
 
 static void release(checked *c)
 {
     kd_rank_destroy(c->rank);
-    kd_state_destroy(c->moved);
-    free(c->e);
     kd_subject_close(&c->subject);
 }
 

@@ -93,6 +93,7 @@ static bool read_tolerances(task *t)
     char        rest;
     int         n = 0;
     bool        good = true;
+    // decades from the first to the second
     if (sscanf(text, "%lf:%lf%c", &from, &to, &rest) == 2) {
         good = from > 0 && to > 0 && isfinite(from) && to <= from;
         for (double tol = from; good && tol >= 0.99 * to && n < KD_COMPARE_TOLERANCES; tol *= 0.1)
@@ -206,7 +207,7 @@ static bool print_long(const kd_comparison *c, size_t (*write)(const kd_comparis
     return true;
 }
 
-static bool tell(const task *t)
+static bool tell_comparison(const task *t)
 {
     const kd_comparison *c = t->result;
     const kd_subject    *s = &t->subject;
@@ -236,6 +237,7 @@ static void shorten(task *t)
     kd_method         method = {.rtol = 1e-6};
     if (!kd_eom_definition(s->eom)->event || !kd_method_read(&method)) return;
     if (kd_state_create(s->eom, &x) < 0) return;
+    // one run by the usual method: where does it end?
     kd_state_copy(s->x, x);
     kd_method_choose(&method, s);
     method.options.rtol = method.options.atol = method.rtol;
@@ -254,6 +256,7 @@ static int compare(task *t)
     t->options.context = t;
     t->shows = !t->quiet && !t->json && isatty(STDERR_FILENO);
     kd_cli_watch_signals();
+    // all runs, then table and advice, then files
     shorten(t);
     kd_status status = kd_compare(t->side, t->nsides, &t->options, &t->result, t->message, sizeof t->message);
     if (t->shows && t->shown_at > 0) fputs("\r\x1b[K", stderr);
@@ -261,7 +264,7 @@ static int compare(task *t)
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message[0] ? t->message : kd_status_sentence(status));
         return status == KD_ERR_ARGUMENT ? KD_EXIT_USAGE : KD_EXIT_FAILED;
     }
-    if (!tell(t) || !write_files(t)) return KD_EXIT_FAILED;
+    if (!tell_comparison(t) || !write_files(t)) return KD_EXIT_FAILED;
     if (status == KD_STOPPED) return KD_EXIT_INTERRUPTED;
     if (t->result->reference < 0) return KD_EXIT_FAILED;
     return t->result->split ? KD_EXIT_LIMIT : KD_EXIT_OK;

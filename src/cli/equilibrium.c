@@ -36,6 +36,7 @@ kd_status kd_cli_settle(kd_subject *s, char *message, size_t size)
     double *before = calloc(nz + 1, sizeof *before);
     if (!before) return KD_ERR_MEMORY;
     if (nz > 0) memcpy(before, s->x->z, nz * sizeof *before);
+    // a simulation of no length: contacts and friction find their modes
     kd_method             method = {.rtol = 0};
     kd_simulation_options opt = kd_simulation_options_default();
     if (kd_method_read(&method)) {
@@ -65,6 +66,7 @@ kd_status kd_cli_rest(kd_subject *s, bool stable, bool keep_motion, kd_equilibri
     opt.keep_motion = keep_motion;
     kd_status status = kd_cli_settle(s, message, size);
     if (status < 0) return status;
+    // contacts first, then the balance of forces
     status = kd_equilibrium(s->eom, kd_subject_inputs(s), &opt, s->x, result, message, size);
     if (status < 0 && kd_eom_definition(s->eom)->restitution)
         kd_text_append(message, size,

@@ -3,24 +3,17 @@
 
 #include <string.h>
 
-enum { MOST_EVENTS = 20000, WORDS = 800 };
+enum { WORDS = 800 };
 
-kd_status kd_cli_events_listen(kd_cli_events *events, const kd_eom *eom, kd_event_options *options)
+void kd_cli_events_take(kd_cli_events *events, const kd_eom *eom, kd_event_log *log)
 {
-    if (!kd_event_log_is_due(eom, true)) return KD_OK;
-    kd_status status = kd_event_log_create(eom, MOST_EVENTS, &events->log);
-    if (status < 0) return status;
-    options->listener = kd_event_log_hear;
-    options->context = events->log;
-    events->has_file = kd_event_log_is_due(eom, false);
-    return KD_OK;
+    events->log = log;
+    events->has_file = log && kd_event_log_is_due(eom, false);
 }
 
-void kd_cli_events_end(kd_cli_events *events, const kd_simulation *simulation)
+void kd_cli_events_end(kd_cli_events *events)
 {
-    if (!events->log) return;
-    kd_event_log_set_samples(events->log, kd_simulation_events(simulation, KD_EVENT_SAMPLE));
-    events->has_file = events->has_file || kd_event_log_length(events->log) > 0;
+    if (events->log) events->has_file = events->has_file || kd_event_log_length(events->log) > 0;
 }
 
 kd_status kd_cli_events_save(kd_cli_events *events, const char *title, char *message, size_t size)
@@ -50,10 +43,4 @@ void kd_cli_events_tell(const kd_cli_events *events, kd_json *json)
     for (int kind = 0; kind < KD_EVENT_KIND_COUNT; kind++)
         kd_json_count(json, kd_event_word((kd_event_kind)kind), kd_event_log_count(events->log, (kd_event_kind)kind));
     kd_json_close(json);
-}
-
-void kd_cli_events_release(kd_cli_events *events)
-{
-    kd_event_log_destroy(events->log);
-    events->log = NULL;
 }

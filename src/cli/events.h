@@ -11,12 +11,11 @@ typedef struct kd_cli_events {
     char          path[4096]; // of the file
 } kd_cli_events;
 
-// Listen to a simulation that is to be created. path was set before.
-kd_status kd_cli_events_listen(kd_cli_events *events, const kd_eom *eom, kd_event_options *options) KD_NODISCARD;
-void      kd_cli_events_end(kd_cli_events *events, const kd_simulation *simulation); // after the run
+// The log of a recorder (NULL: none), which keeps it. path was set before.
+void      kd_cli_events_take(kd_cli_events *events, const kd_eom *eom, kd_event_log *log);
+void      kd_cli_events_end(kd_cli_events *events); // after the run
 kd_status kd_cli_events_save(kd_cli_events *events, const char *title, char *message, size_t size) KD_NODISCARD;
 void      kd_cli_events_print(const kd_cli_events *events);               // lines of the summary
 void      kd_cli_events_tell(const kd_cli_events *events, kd_json *json); // counts
-void      kd_cli_events_release(kd_cli_events *events);
 
 #endif

@@ -136,6 +136,7 @@ static void choose_range(task *t)
     const kd_modes *m = t->point.modes;
     double          low = INFINITY, high = 0;
     if (t->range) return;
+    // modes that swing; if there are none all that are not zero
     for (int only_swinging = 1; only_swinging >= 0 && high == 0; only_swinging--)
         for (int i = 0; i < m->n; i++) {
             if (m->frequency[i] <= 1e-6 * m->frequency[m->n - 1] || (only_swinging && m->imaginary[i] <= 0)) continue;
@@ -183,17 +184,19 @@ static void read_pair(const task *t, pair *p, const double *re, const double *im
     }
 }
 
-static bool compute(task *t)
+static bool compute_responses(task *t)
 {
     const kd_linear *l = t->point.linear;
     const size_t     most = (size_t)t->points + (size_t)t->point.modes->n, answers = (size_t)(l->nu * l->ny) * most;
     double          *at = t->memory = calloc((2 + 3 * (size_t)t->npairs) * most + 2 * answers, sizeof *at);
     if (!at) return false;
+    // one block of memory: frequencies, then gain, level and phase of each pair
     t->frequency = at, at += most;
     for (int k = 0; k < t->npairs; k++) {
         t->pair[k].gain = at, t->pair[k].level = at + most, t->pair[k].phase = at + 2 * most;
         at += 3 * most;
     }
+    // all responses at once, then pair by pair
     choose_frequencies(t);
     for (int i = 0; i < t->n; i++) at[i] = TWO_PI * t->frequency[i];
     double *re = at + most, *im = re + answers;
@@ -218,6 +221,7 @@ static bool save_table(task *t, const char *path)
     if (kd_csv_create(path, 1 + 2 * t->npairs, &csv, t->message, sizeof t->message) < 0) return false;
     kd_csv_header(csv, name);
     kd_status status = KD_OK;
+    // rows of frequencies with finite responses
     for (int i = 0; i < t->n && status >= 0; i++) {
         bool finite = true; // at an eigenvalue there is no response
         row[0] = t->frequency[i];
@@ -319,7 +323,7 @@ static int respond(task *t)
 {
     if (!choose_pairs(t)) return KD_EXIT_USAGE;
     choose_range(t);
-    if (!compute(t)) {
+    if (!compute_responses(t)) {
         fputs("kardan: out of memory\n", stderr);
         return KD_EXIT_FAILED;
     }

@@ -179,7 +179,7 @@ static void tell_channels(const inquiry *q)
 
 // ---- command --------------------------------------------------------------------------------------------------------
 
-static int tell(inquiry *q)
+static int tell_all(inquiry *q)
 {
     bool all = !q->elements && !q->channels;
     if (kd_subject_probe(&q->subject, NULL, &q->probe) < 0 || kd_recording_create(q->probe, 1, &q->recording) < 0) {
@@ -204,7 +204,7 @@ int kd_cli_info(int argc, char **argv)
     kd_cli_parsed  parsed = read_arguments(&q, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status;
-    if (kd_subject_open(&q.subject, &q.request, &status)) status = tell(&q);
+    if (kd_subject_open(&q.subject, &q.request, &status)) status = tell_all(&q);
     kd_recording_destroy(q.recording);
     kd_probe_destroy(q.probe);
     kd_subject_close(&q.subject);

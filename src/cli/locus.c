@@ -1,44 +1,28 @@
-// locus.c: root locus: eigenvalues over a parameter. Where the largest real part changes its sign between two values,
-// the critical value is found by the secant method of Illinois (a bracket is kept).
-//
-// Eigenvalues that are zero by nature (free coordinates) come out as zero up to rounding: as many of smallest magnitude
-// as are near zero for every value of the parameter are left out of the judgement.
+// locus.c: root locus as table, JSON and picture; the numbers: analysis/locus.
 #include "cli/locus.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/locus.h"
 #include "report/svg.h"
 
-enum { MOST_STEPS = 2000, MOST_CRITICAL = 32, MOST_SECANTS = 60 };
-
-static const double ZERO = 1e-6; // eigenvalues below this times the largest are zero up to rounding
-
-typedef struct critical {
-    double value, frequency; // of the parameter, of the mode [Hz]
-    bool   grows_above;
-    char   mode[600]; // what moves most
-} critical;
+enum { MOST_STEPS = 2000 };
 
 typedef struct locus {
     kd_operating_point *point;
     const char         *output;
     bool                as_json;
     kd_json             json;
+    kd_locus           *found;
     // of --vary
     char   name[100];
     double from, to;
     int    steps;
-    // eigenvalues so far; behind each a gap, so that the plot has points and no lines
-    double *real, *imaginary;
-    int     count, room;
-    int     first[MOST_STEPS + 1]; // of each value
-    int     zeros;                 // eigenvalues that are always zero
     // where stability changes
-    critical critical[MOST_CRITICAL];
-    int      ncritical;
-    char     subject[KD_SUBJECT_NAME], message[1000];
+    kd_critical critical[KD_LOCUS_CRITICAL];
+    int         ncritical;
+    char        subject[KD_SUBJECT_NAME], message[1000];
 } locus;
 
 static bool read_range(locus *t, const char *vary)
@@ -76,31 +60,10 @@ static bool open_at(locus *t, double value, int *status)
 
 // ---- the eigenvalues ------------------------------------------------------------------------------------------------
 
-static bool keep(locus *t, int step, const kd_modes *m)
-{
-    if (t->count + 2 * m->n > t->room) {
-        int     room = 2 * t->room + 2 * m->n * t->steps;
-        double *real = realloc(t->real, (size_t)room * sizeof *real);
-        if (real) t->real = real;
-        double *imaginary = realloc(t->imaginary, (size_t)room * sizeof *imaginary);
-        if (imaginary) t->imaginary = imaginary;
-        if (!real || !imaginary) return false;
-        t->room = room;
-    }
-    for (int i = 0; i < m->n; i++) {
-        t->real[t->count] = m->real[i], t->imaginary[t->count++] = m->imaginary[i];
-        t->real[t->count] = NAN, t->imaginary[t->count++] = NAN;
-    }
-    t->first[step + 1] = t->count;
-    return true;
-}
-
 static void tell_row(const kd_modes *m, double value)
 {
-    int worst = m->n - 1;
-    for (int i = 0; i < m->n - 1; i++)
-        if (m->real[i] > m->real[worst] && m->frequency[i] > ZERO * m->frequency[m->n - 1]) worst = i;
-    if (m->n > 0)
+    const int worst = kd_locus_slowest(m);
+    if (worst >= 0)
         printf("  %14.7g %14.7g %14.7g %12.6g\n", value, m->real[worst], fabs(m->imaginary[worst]),
                m->frequency[worst]);
 }
@@ -124,7 +87,7 @@ static int one_value(locus *t, int step)
     int status;
     if (open_at(t, value_of(t, step), &status)) {
         snprintf(t->subject, sizeof t->subject, "%s", t->point->subject.name);
-        if (keep(t, step, t->point->modes)) {
+        if (kd_locus_add(t->found, value_of(t, step), t->point->modes) >= 0) {
             tell_step(t, step, t->point->modes);
         } else {
             fputs("kardan: out of memory\n", stderr);
@@ -136,76 +99,17 @@ static int one_value(locus *t, int step)
 
 // ---- where stability changes ----------------------------------------------------------------------------------------
 
-// They rise by magnitude
-static int count_zeros(const locus *t, int step)
+static const kd_modes *modes_at(double value, void *context)
 {
-    const int begin = t->first[step], end = t->first[step + 1];
-    int       zeros = 0;
-    if (end == begin) return 0;
-    const double largest = hypot(t->real[end - 2], t->imaginary[end - 2]);
-    while (begin + 2 * zeros < end &&
-           hypot(t->real[begin + 2 * zeros], t->imaginary[begin + 2 * zeros]) <= ZERO * largest)
-        zeros++;
-    return zeros;
+    locus *t = context;
+    int    status;
+    return open_at(t, value, &status) ? t->point->modes : NULL;
 }
 
-static double growth_of_step(const locus *t, int step)
+static void describe_mode(int mode, void *context, char *text, size_t size)
 {
-    double growth = -INFINITY;
-    for (int i = t->first[step] + 2 * t->zeros; i < t->first[step + 1]; i += 2) growth = fmax(growth, t->real[i]);
-    return growth;
-}
-
-static double growth_of_modes(const locus *t, const kd_modes *m, int *mode)
-{
-    double growth = -INFINITY;
-    for (int i = t->zeros; i < m->n; i++)
-        if (m->real[i] > growth) growth = m->real[i], *mode = i;
-    return growth;
-}
-
-// The value between a and b at which the largest real part, fa there and fb here, is zero. false: no model there.
-static bool refine(locus *t, double a, double fa, double b, double fb, critical *found)
-{
-    const double scale = fmin(fabs(fa), fabs(fb));
-    found->grows_above = fb > 0;
-    for (int k = 0; k < MOST_SECANTS; k++) {
-        int          status, mode = 0;
-        const double width = fabs(b - a);
-        const double value = k % 8 == 7 ? (a + b) / 2 : (a * fb - b * fa) / (fb - fa); // a mode may take over: halve
-        bool         good = open_at(t, value, &status);
-        double       growth = good ? growth_of_modes(t, t->point->modes, &mode) : NAN;
-        if (good) {
-            found->value = value;
-            found->frequency = t->point->modes->frequency[mode];
-            if (k == 0 || fabs(growth) > 1e-3 * scale) // a mode that becomes zero gets mixed with free motions
-                kd_operating_point_moves_most(t->point, mode, found->mode, sizeof found->mode);
-        }
-        if (!good || !isfinite(growth)) return false;
-        if (growth == 0 || width <= 1e-12 * fmax(fabs(a), fabs(b))) break;
-        if ((growth > 0) == (fb > 0)) {
-            fa /= 2; // the end that stays counts half
-        } else {
-            a = b, fa = fb;
-        }
-        b = value, fb = growth;
-        if (fabs(growth) < 1e-13 * (fabs(fa) + 1)) break;
-    }
-    return true;
-}
-
-static void find_critical(locus *t)
-{
-    t->zeros = count_zeros(t, 0);
-    for (int i = 1; i < t->steps; i++) {
-        const int zeros = count_zeros(t, i);
-        if (zeros < t->zeros) t->zeros = zeros;
-    }
-    for (int i = 0; i + 1 < t->steps && t->ncritical < MOST_CRITICAL; i++) {
-        const double fa = growth_of_step(t, i), fb = growth_of_step(t, i + 1);
-        if (!isfinite(fa) || !isfinite(fb) || (fa > 0) == (fb > 0)) continue;
-        if (refine(t, value_of(t, i), fa, value_of(t, i + 1), fb, &t->critical[t->ncritical])) t->ncritical++;
-    }
+    const locus *t = context;
+    kd_operating_point_moves_most(t->point, mode, text, size);
 }
 
 static void tell_critical(locus *t)
@@ -213,19 +117,19 @@ static void tell_critical(locus *t)
     char key[40];
     if (t->as_json) kd_json_open(&t->json, "critical");
     for (int i = 0; i < t->ncritical; i++) {
-        const critical *c = &t->critical[i];
-        const bool      rising = c->grows_above == (t->to > t->from);
+        const kd_critical *c = &t->critical[i];
+        const char        *where = c->grows_above ? "above" : "below";
         snprintf(key, sizeof key, "%d", i);
         if (t->as_json) {
             kd_json_open(&t->json, key);
             kd_json_number(&t->json, "value", c->value);
             kd_json_number(&t->json, "frequency", c->frequency);
-            kd_json_text(&t->json, "grows", rising ? "above" : "below");
+            kd_json_text(&t->json, "grows", where);
             kd_json_text(&t->json, "mode", c->mode);
             kd_json_close(&t->json);
         } else {
             printf("%scritical %s = %.9g: %s it a mode of %.6g Hz grows; %s\n", i == 0 ? "\n" : "", t->name, c->value,
-                   rising ? "above" : "below", c->frequency, c->mode);
+                   where, c->frequency, c->mode);
         }
     }
     if (t->as_json) kd_json_close(&t->json);
@@ -235,16 +139,18 @@ static void tell_critical(locus *t)
 
 static bool draw(locus *t)
 {
-    char      path[1200], note[600];
-    kd_series series = {.x = t->real, .y = t->imaginary, .n = t->count, .markers = true};
-    kd_plot   plot = {.title = "Root locus",
-                      .xlabel = "real part [1/s]",
-                      .ylabel = "imaginary part [rad/s]",
-                      .nseries = 1,
-                      .series = &series,
-                      .note = note,
-                      .height = 480};
-    int       length = snprintf(note, sizeof note, "%s = %.6g to %.6g, %d values", t->name, t->from, t->to, t->steps);
+    char          path[1200], note[600];
+    const double *real, *imaginary;
+    const int     count = kd_locus_points(t->found, &real, &imaginary);
+    kd_series     series = {.x = real, .y = imaginary, .n = count, .markers = true};
+    kd_plot       plot = {.title = "Root locus",
+                          .xlabel = "real part [1/s]",
+                          .ylabel = "imaginary part [rad/s]",
+                          .nseries = 1,
+                          .series = &series,
+                          .note = note,
+                          .height = 480};
+    int length = snprintf(note, sizeof note, "%s = %.6g to %.6g, %d values", t->name, t->from, t->to, t->steps);
     for (int i = 0; i < t->ncritical && i < 4; i++)
         length += snprintf(note + length, sizeof note - (size_t)length, "%s%.6g", i == 0 ? "; critical: " : ", ",
                            t->critical[i].value);
@@ -268,18 +174,22 @@ int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output
         fputs("kardan: too many --set\n", stderr);
         return KD_EXIT_USAGE;
     }
+    if (kd_locus_create(t.steps, &t.found) < 0) {
+        fputs("kardan: out of memory\n", stderr);
+        return KD_EXIT_FAILED;
+    }
     if (as_json)
         kd_json_open(&t.json, NULL);
     else
         printf("The eigenvalue with the largest real part, but for those that are zero\n\n  %14s %14s %14s %12s\n",
                t.name, "real [1/s]", "imag [rad/s]", "[Hz]");
     for (int i = 0; i < t.steps && status == KD_EXIT_OK; i++) status = one_value(&t, i);
-    if (status == KD_EXIT_OK) find_critical(&t);
+    const kd_locus_source source = {modes_at, describe_mode, &t};
+    if (status == KD_EXIT_OK) t.ncritical = kd_locus_find_critical(t.found, &source, t.critical);
     if (status == KD_EXIT_OK) tell_critical(&t);
     if (as_json) kd_json_close(&t.json);
     if (as_json) printf("\n");
     if (status == KD_EXIT_OK && output && !draw(&t)) status = KD_EXIT_FAILED;
-    free(t.real);
-    free(t.imaginary);
+    kd_locus_destroy(t.found);
     return status;
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cli/rank.h"
+#include "analysis/rank.h"
 #include "core/text.h"
 
 static const char *const DECOMPOSITIONS[] = {"lu", "qr", "svd"};

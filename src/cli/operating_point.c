@@ -102,7 +102,7 @@ static bool linearize(kd_operating_point *o)
     return false;
 }
 
-static bool evaluate(kd_operating_point *o, int *exit_status)
+static bool evaluate_point(kd_operating_point *o, int *exit_status)
 {
     *exit_status = KD_EXIT_FAILED;
     if (!find_start(o) || !go_to(o) || !linearize(o)) return false;
@@ -120,13 +120,13 @@ static void forget(kd_operating_point *o)
 
 bool kd_operating_point_open(kd_operating_point *o, int *exit_status)
 {
-    return kd_subject_open(&o->subject, &o->request, exit_status) && evaluate(o, exit_status);
+    return kd_subject_open(&o->subject, &o->request, exit_status) && evaluate_point(o, exit_status);
 }
 
 bool kd_operating_point_change(kd_operating_point *o, const char *name, double value, int *exit_status)
 {
     forget(o);
-    if (o->subject.system && kd_subject_change(&o->subject, 1, &name, &value)) return evaluate(o, exit_status);
+    if (o->subject.system && kd_subject_change(&o->subject, 1, &name, &value)) return evaluate_point(o, exit_status);
     kd_subject_close(&o->subject);
     return kd_operating_point_open(o, exit_status);
 }

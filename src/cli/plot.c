@@ -172,6 +172,7 @@ static bool find_channels(const task *t)
 static bool make_spectra(task *t, kd_series series[MOST_CHANNELS][MOST_TABLES])
 {
     size_t room = 0, most = 0;
+    // room for frequencies and amplitudes of all series
     for (int i = 0; i < t->ntables; i++) {
         const int n = kd_spectrum_length(t->table[i].nrows);
         if (n == 0) {
@@ -187,6 +188,7 @@ static bool make_spectra(task *t, kd_series series[MOST_CHANNELS][MOST_TABLES])
         fputs("kardan: out of memory\n", stderr);
         return false;
     }
+    // each series gives way to its spectrum
     double *next = t->numbers + scratch;
     for (int j = 0; j < t->nchannels; j++)
         for (int i = 0; i < t->ntables; i++) {
@@ -215,6 +217,7 @@ static int draw(task *t)
     label_of(&t->table[0], first, across, sizeof across);
     for (int j = 0; j < t->nchannels; j++) {
         int column = kd_table_column(&t->table[0], t->channel[j]);
+        // a plot per channel, a line per table
         for (int i = 0; i < t->ntables; i++) {
             const kd_table *table = &t->table[i];
             series[j][i] = (kd_series){.name = t->ntables > 1 ? t->name[i] : NULL,

@@ -171,6 +171,7 @@ static bool choose_words(task *t)
     o->jacobian = (kd_realtime_jacobian)jacobian;
     o->projector = (kd_realtime_projector)projector;
     o->ahead = forces == 0;
+    // ggl where the rest allows it, else projection
     int stabilisation = t->stabilisation ? CHOOSE("stabilisation", t->stabilisation, STABILISATIONS)
                         : ggl_fits(t)    ? (int)o->stabilisation
                                          : (int)KD_REALTIME_PROJECTION;
@@ -192,6 +193,7 @@ static bool method_fits(const task *t)
     const kd_realtime_options *o = &t->options;
     bool projects = o->stabilisation == KD_REALTIME_PROJECTION || o->stabilisation == KD_REALTIME_GGL;
     bool has_matrix = o->jacobian != KD_REALTIME_EXPLICIT && o->jacobian != KD_REALTIME_J3;
+    // stabilisation and its parameters
     if (o->stabilisation == KD_REALTIME_GGL && o->index == 1)
         return complain("--stabilisation ggl is of index 2; --index 1 works with projection and baumgarte");
     if (o->stabilisation == KD_REALTIME_GGL && !ggl_fits(t))
@@ -203,6 +205,7 @@ static bool method_fits(const task *t)
     if (o->stabilisation != KD_REALTIME_REGULARISATION && o->epsilon >= 0)
         return complain("--epsilon is for --stabilisation regularisation");
     if (t->projector && !projects) return complain("--projector is for --stabilisation projection and ggl");
+    // derivatives in the matrix
     if (t->stiff && !has_matrix)
         return complain("--stiff chooses derivatives in the matrix; --jacobian explicit and j3 have none there");
     if (t->stiff && o->jacobian == KD_REALTIME_EXACT && strcmp(t->stiff, "all") != 0)
@@ -211,6 +214,7 @@ static bool method_fits(const task *t)
         return complain("--forces is for --jacobian j1 and j2 with positions first; the others have no choice");
     if (o->refresh > 1 && !renews_in_parts(t))
         return complain("--refresh is for stiff elements of models with --jacobian j1 or j2 and --forces new");
+    // everything around the steps
     if (!isnan(t->max_misses) && t->max_misses != floor(t->max_misses))
         return complain("--max-misses wants a whole number");
     if (!isnan(t->port) && (t->port != floor(t->port) || t->port > 65535))
@@ -239,6 +243,7 @@ static bool plan(task *t)
 {
     const kd_run_def *run = &t->subject.run;
     char              message[KD_REALTIME_MESSAGE] = "";
+    // start: that of the model, or a state that was written
     if (t->start_state) {
         kd_status status = kd_state_create(t->subject.eom, &t->start);
         if (status >= 0)
@@ -249,6 +254,7 @@ static bool plan(task *t)
         }
     }
     double start = t->start ? t->start->t : t->subject.x->t, h = t->options.h;
+    // steps: as many as reach the end of the model, or --duration
     if (t->duration < 0) t->duration = run->t_end - start;
     if (!(t->duration > 0)) {
         fprintf(stderr, "kardan: the model ends at t = %.9g s; --duration says how long to go on\n", run->t_end);
@@ -274,6 +280,7 @@ static bool mark_stiff(const task *t, const char *word)
         found++;
     }
     if (found > 0) return true;
+    // no such element: which was meant?
     const char **names = malloc((size_t)(count + 3) * sizeof *names);
     if (names) {
         for (int i = 0; i < 3; i++) names[i] = STIFF[i];
@@ -363,6 +370,7 @@ static kd_status look_at_energy(task *t, const kd_state *x)
     if (!t->has_energy) return KD_OK;
     kd_status status = kd_realtime_energies(t->stepper, &e);
     if (status < 0) return status;
+    // W += h/2 (P_last + P)
     if (t->checks == 0) {
         t->energy_start = e.kinetic + e.potential;
     } else {
@@ -370,6 +378,7 @@ static kd_status look_at_energy(task *t, const kd_state *x)
         t->dissipated += half * (t->power.dissipated + e.dissipated);
         t->supplied += half * (t->power.supplied + e.supplied);
     }
+    // T + V + dissipated - supplied against the start
     t->power = e;
     t->energy_end = e.kinetic + e.potential;
     t->energy_scale = fmax(t->energy_scale, fmax(fabs(e.kinetic), fmax(fabs(t->dissipated), fabs(t->supplied))));
@@ -377,7 +386,7 @@ static kd_status look_at_energy(task *t, const kd_state *x)
     return KD_OK;
 }
 
-static kd_status check(task *t)
+static kd_status check_state(task *t)
 {
     const kd_state    *x = kd_realtime_state(t->stepper);
     kd_realtime_defect defect = {0};
@@ -399,7 +408,7 @@ static kd_status check(task *t)
 static kd_status sample(task *t, bool is_end)
 {
     const kd_state *x = kd_realtime_state(t->stepper);
-    kd_status       status = x->t > t->checked_at ? check(t) : KD_OK; // energies of this very state
+    kd_status       status = x->t > t->checked_at ? check_state(t) : KD_OK; // energies of this very state
     if (status < 0) return status;
     status = kd_certifier_see(t->certifier, NULL, x);
     kd_findings findings = kd_certifier_findings(t->certifier);
@@ -444,14 +453,17 @@ static kd_status look(task *t, long n)
     kd_status status = KD_OK;
     double    started = kd_cli_seconds();
     kd_replay_see(t->replay, kd_realtime_state(t->stepper));
+    // constraints and energies: with time to spare for it, or not at all; what was too dear becomes
+    // cheaper with time, so that it is tried again
     if (n % t->check_every == 0) {
         if (time_left(t, n) > PRUDENCE * t->check_cost) {
-            status = check(t);
+            status = check_state(t);
             t->check_cost = kd_cli_seconds() - started;
         } else {
             t->check_cost *= FORGETTING;
         }
     }
+    // a row of the results in the same way
     if (status >= 0 && n >= t->due && n < t->nsteps) {
         if (time_left(t, n) > PRUDENCE * t->sample_cost) {
             started = kd_cli_seconds();
@@ -475,6 +487,7 @@ static kd_status one_step(task *t, long n)
         t->applied_rate[i] = n > 0 ? (t->inputs[i] - t->applied[i]) / t->options.h : 0;
         t->applied[i] = t->inputs[i];
     }
+    // the step, and nothing else, between the two looks at the clock
     kd_pace_wait(&t->pace, n);
     double    begun = kd_cli_seconds();
     kd_status status = kd_realtime_step(t->stepper, t->line ? t->inputs : NULL, t->outputs);
@@ -483,6 +496,7 @@ static kd_status one_step(task *t, long n)
         kd_text(t->message, sizeof t->message, "%s", kd_realtime_message(t->stepper));
         return status;
     }
+    // cost, and how late it began
     kd_timing_add(&t->cost, ended - begun, time);
     t->peak_now = fmax(t->peak_now, ended - begun);
     if (t->pace.on) kd_timing_add(&t->lateness, fmax(0, begun - kd_pace_time(&t->pace, n)), time);
@@ -490,6 +504,7 @@ static kd_status one_step(task *t, long n)
         t->ended = true;
         kd_text(t->message, sizeof t->message, "%s", kd_realtime_message(t->stepper));
     }
+    // missed: ended behind its deadline
     bool late = status == KD_LATE || (t->pace.on && ended > kd_pace_time(&t->pace, n) + t->options.deadline);
     if (late && t->misses++ == 0) t->first_miss = time;
     return KD_OK;
@@ -534,6 +549,7 @@ static kd_status make_ports(task *t)
     if (!t->external || !t->outputs || !t->inputs) return KD_ERR_MEMORY;
     t->applied = t->inputs + nu;
     t->applied_rate = t->inputs + 4 * nu;
+    // inputs start with the values of the model
     t->held = (kd_inputs){eval_held, t};
     if (s->inputs.eval &&
         s->inputs.eval(s->x->t, s->inputs.context, t->inputs, t->inputs + 2 * nu, t->inputs + 3 * nu) != KD_EVAL_OK)
@@ -556,7 +572,7 @@ static kd_status make_stepper(task *t)
     return status;
 }
 
-static kd_status prepare(task *t)
+static kd_status prepare_run(task *t)
 {
     const kd_subject *s = &t->subject;
     const int         room = t->intervals + 2;
@@ -568,6 +584,7 @@ static kd_status prepare(task *t)
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
     if (status >= 0 && s->system && !t->no_drawing)
         status = kd_drawing_create(s->system, t->intervals + 1, &t->drawing);
+    // the controller first: its ports decide which inputs are external
     if (status >= 0 && !isnan(t->port)) {
         kd_cli_watch_signals();
         status = kd_realtime_listen(t);
@@ -577,21 +594,23 @@ static kd_status prepare(task *t)
     return status;
 }
 
-static void run(task *t)
+static void run_in_time(task *t)
 {
-    t->status = prepare(t);
+    t->status = prepare_run(t);
     if (t->status < 0) return;
+    // what a look and a row cost, before the clock counts
     const kd_state *x = kd_realtime_state(t->stepper);
     t->has_energy = kd_eom_definition(t->subject.eom)->energies != NULL;
-    t->status = check(t);
+    t->status = check_state(t);
     double started = kd_cli_seconds();
-    if (t->status >= 0) t->status = check(t); // once more, now that all is warm
+    if (t->status >= 0) t->status = check_state(t); // once more, now that all is warm
     t->check_cost = kd_cli_seconds() - started;
     started = kd_cli_seconds();
     if (t->status >= 0) t->status = sample(t, false);
     t->sample_cost = kd_cli_seconds() - started;
     t->due = next_output(t, 0);
     if (t->status < 0) return;
+    // all steps against the clock
     kd_progress_start(&t->progress, !t->quiet && !t->json, x->t, x->t + (double)t->nsteps * t->options.h);
     kd_cli_watch_signals();
     kd_pace_start(&t->pace, !t->fast, t->options.h);
@@ -605,7 +624,7 @@ static void run(task *t)
     t->exploded = kd_certifier_certificate(t->certifier).exploded;
     snprintf(message, sizeof message, "%s", t->message);
     t->pace.on = false;
-    kd_status last = check(t);
+    kd_status last = check_state(t);
     if (last >= 0) last = sample(t, true);
     if (status < 0 || (t->ended && last >= 0))
         snprintf(t->message, sizeof t->message, "%s", message); // that one matters
@@ -658,7 +677,7 @@ static int show_bound(task *t)
 
 static int simulate(task *t)
 {
-    run(t);
+    run_in_time(t);
     bool has_result = t->stepper && kd_recording_length(t->recording) > 0;
     bool written = has_result && kd_realtime_write(t);
     kd_realtime_write_postmortem(t);
@@ -702,6 +721,7 @@ int kd_cli_realtime(int argc, char **argv)
     if (!kd_subject_open(&t.subject, &t.request, &status)) goto done;
     status = KD_EXIT_USAGE;
     if (!choose_stiff(&t)) goto done;
+    // ports, then either the work of a step or a run
     describe_method(&t);
     if (make_ports(&t) < 0) {
         fputs("kardan: the inputs cannot be evaluated at the start\n", stderr);

@@ -5,7 +5,9 @@
 #include "cli/channels.h"
 #include "cli/pace.h"
 #include "cli/replay.h"
-#include "cli/timing.h"
+#include "core/timing.h"
+#include "drawing/drawing.h"
+#include "report/svg.h"
 #include "results/result.h"
 
 struct kd_realtime_line; // to a controller

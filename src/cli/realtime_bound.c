@@ -90,6 +90,7 @@ static int list_items(const task *t, const kd_realtime_work *w, item *list)
     int n = 0;
     list[n++] = (item){"factorisation of the matrix", "factorisation", w->factorisations, w->factor_operations, 0};
     list[n++] = (item){"solution", "solution", w->solves, w->solve_operations, 0};
+    // evaluations of a model, whose operations are known
     for (int k = 0; t->subject.system && k < KD_WORK_ITEM_COUNT; k++) {
         const kd_operations o = kd_system_operations(t->subject.system, (kd_work_item)k);
         const long          times = times_of(t, w, (kd_work_item)k);
@@ -126,6 +127,7 @@ static void tell_elements(const task *t)
     const kd_system *system = t->subject.system;
     const int        n = system ? kd_system_loads_count(system) : 0;
     kd_influence    *speed = n > 0 ? malloc((size_t)n * sizeof *speed) : NULL;
+    // frequency and rate of decay that each element has alone
     if (speed && kd_system_speeds(system, t->subject.x, speed) >= 0) {
         printf("\n  %-28s %-16s %12s %12s  %s\n", "force element, inner state", "kind", "rad/s", "1/s", "stiff");
         for (int i = 0; i < n; i++)

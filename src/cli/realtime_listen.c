@@ -72,6 +72,7 @@ static bool wait_for_controller(task *t)
         wire_status status = wire_accept(w, fmin(SLICE, t->patience));
         if (status == WIRE_HELD) continue;
         if (status != WIRE_OK) return false;
+        // all its ports must be there
         refusal[0] = '\0';
         bool fits = find_ports(t, refusal, sizeof refusal);
         (void)wire_welcome(w, fits ? NULL : refusal);
@@ -101,9 +102,11 @@ kd_status kd_realtime_exchange(task *t, long n, double seconds)
 {
     struct kd_realtime_line *l = t->line;
     const double             time = kd_realtime_state(t->stepper)->t;
+    // outputs there, inputs back; without an answer the last ones are held
     for (int k = 0; k < l->wire.ports.nreads; k++) l->out[k] = t->outputs[l->read[k]];
     wire_status status = wire_exchange(&l->wire, (uint64_t)n, time, l->out, l->in, fmax(0, fmin(seconds, t->timeout)));
     for (int k = 0; status == WIRE_OK && k < l->wire.ports.nwrites; k++) t->inputs[l->write[k]] = l->in[k];
+    // how long nothing, or nothing good, has come
     if (status == WIRE_OK || status == WIRE_WRONG) l->missing = 0;
     l->missing += status == WIRE_HELD;
     l->wrong = status == WIRE_WRONG ? l->wrong + 1 : status == WIRE_OK ? 0 : l->wrong;

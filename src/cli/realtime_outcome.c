@@ -39,7 +39,7 @@ typedef struct facts {
 } facts;
 
 // A row with an empty value, to be written
-static char *add(facts *f, const char *name)
+static char *add_fact(facts *f, const char *name)
 {
     f->list[f->n] = (kd_result_setting){name, f->value[f->n]};
     return f->value[f->n++];
@@ -55,13 +55,13 @@ static const char *percent(double part, char *buffer, size_t size)
 static void add_time(facts *f, const task *t, const char *name, double seconds)
 {
     char words[40], part[40];
-    kd_text(add(f, name), VALUE, "%s (%s of the step length)", kd_timing_words(seconds, words, sizeof words),
+    kd_text(add_fact(f, name), VALUE, "%s (%s of the step length)", kd_timing_words(seconds, words, sizeof words),
             percent(seconds / t->options.h, part, sizeof part));
 }
 
 static void add_watched(facts *f, const char *name, const kd_watched *w)
 {
-    kd_text(add(f, name), VALUE, "at most %.2e at t = %.6g s, at the end %.2e", w->most, w->most_at, w->last);
+    kd_text(add_fact(f, name), VALUE, "at most %.2e at t = %.6g s, at the end %.2e", w->most, w->most_at, w->last);
 }
 
 static bool has_constraints(const task *t)
@@ -74,9 +74,9 @@ static void add_energy(facts *f, const task *t)
 {
     char part[40];
     if (!t->has_energy) return;
-    kd_text(add(f, "kinetic + potential energy"), VALUE, "%.6g J at the start, %.6g J at the end", t->energy_start,
+    kd_text(add_fact(f, "kinetic + potential energy"), VALUE, "%.6g J at the start, %.6g J at the end", t->energy_start,
             t->energy_end);
-    kd_text(add(f, "energy balance"), VALUE, "within %.2e J, %s of the energies involved, largest at t = %.6g s",
+    kd_text(add_fact(f, "energy balance"), VALUE, "within %.2e J, %s of the energies involved, largest at t = %.6g s",
             t->balance.most, percent(t->balance.most / fmax(t->energy_scale, 1e-300), part, sizeof part),
             t->balance.most_at);
 }
@@ -85,7 +85,7 @@ static void add_pace(facts *f, const task *t)
 {
     char a[40], b[40];
     if (t->lateness.count == 0) return;
-    kd_text(add(f, "start of a step"), VALUE, "99.9 %% at most %s late, worst %s late at t = %.6g s",
+    kd_text(add_fact(f, "start of a step"), VALUE, "99.9 %% at most %s late, worst %s late at t = %.6g s",
             kd_timing_words(kd_timing_quantile(&t->lateness, PER_MILLE), a, sizeof a),
             kd_timing_words(t->lateness.most, b, sizeof b), t->lateness.most_at);
 }
@@ -94,35 +94,38 @@ static void collect(facts *f, const task *t)
 {
     char words[40];
     f->n = 0;
+    // times of steps against the step length
     if (t->cost.count > 0) {
         add_time(f, t, "cost of a step, minimum", t->cost.least);
         add_time(f, t, "cost of a step, median", kd_timing_quantile(&t->cost, 0.5));
         add_time(f, t, "cost of a step, 99.9 %", kd_timing_quantile(&t->cost, PER_MILLE));
         add_time(f, t, "cost of a step, worst", t->cost.most);
         kd_text_append(f->value[f->n - 1], VALUE, " at t = %.6g s", t->cost.most_at);
-        kd_text(add(f, "real-time factor"), VALUE, "%.3g simulated seconds per second of computing",
+        kd_text(add_fact(f, "real-time factor"), VALUE, "%.3g simulated seconds per second of computing",
                 real_time_factor(t));
         add_pace(f, t);
-        char *value = add(f, "deadline");
+        char *value = add_fact(f, "deadline");
         kd_text(value, VALUE, "%s, missed by %ld of %ld steps",
                 kd_timing_words(t->options.deadline, words, sizeof words), t->misses, t->cost.count);
         if (t->misses > 0) kd_text_append(value, VALUE, ", first at t = %.6g s", t->first_miss);
     }
+    // the controller
     if (t->line) {
         const kd_realtime_answers a = kd_realtime_answers_of(t);
-        char                     *value = add(f, "answers of the controller");
+        char                     *value = add_fact(f, "answers of the controller");
         kd_text(value, VALUE, "%ld in time, %ld missing, %ld too late", a.in_time, a.missing, a.too_late);
         if (a.wrong > 0) kd_text_append(value, VALUE, ", %ld not finite (held)", a.wrong);
         if (a.strange + a.forged + a.refused > 0)
-            kd_text(add(f, "other words"), VALUE, "%ld strange, %ld without the key, %ld controllers refused",
+            kd_text(add_fact(f, "other words"), VALUE, "%ld strange, %ld without the key, %ld controllers refused",
                     a.strange, a.forged, a.refused);
     }
+    // accuracy
     if (has_constraints(t)) {
         add_watched(f, "position error", &t->position);
         add_watched(f, "velocity error", &t->velocity);
     }
     add_energy(f, t);
-    kd_text(add(f, "states that were looked at"), VALUE, "%ld", t->checks);
+    kd_text(add_fact(f, "states that were looked at"), VALUE, "%ld", t->checks);
 }
 
 // Is this still the motion of the model? NULL: nothing speaks against it
@@ -181,6 +184,7 @@ static int outline(const task *t, double *x, double *y)
     static kd_timing_bar bar[OUTLINE_BARS]; // of this one command
     int                  n = kd_timing_histogram(&t->cost, bar, OUTLINE_BARS), k = 0;
     if (n > 0) x[k] = 1e6 * bar[0].low, y[k++] = 0.5;
+    // each class a step of the stairs
     for (int i = 0; i < n; i++) {
         const double height = fmax(0.5, (double)bar[i].count);
         x[k] = 1e6 * bar[i].low, y[k++] = height;
@@ -192,14 +196,11 @@ static int outline(const task *t, double *x, double *y)
 
 static const char READING[] =
     "How to read this. The cost of a step is the time of the step function alone: forces, derivatives, matrix, "
-    "solution, "
-    "projection, outputs; results and checks are made between steps. It should stay well below the step length, also "
-    "in "
-    "the worst step: what is left is for input, output and everything else that the computer does. Position and "
-    "velocity "
-    "error are the largest residuals of the constraints, in their own units. The energy balance is kinetic + potential "
-    "+ "
-    "dissipated - supplied energy against the start; its error is of the order of the step length.";
+    "solution, projection, outputs; results and checks are made between steps. It should stay well below the step "
+    "length, also in the worst step: what is left is for input, output and everything else that the computer does. "
+    "Position and velocity error are the largest residuals of the constraints, in their own units. The energy balance "
+    "is kinetic + potential + dissipated - supplied energy against the start; its error is of the order of the step "
+    "length.";
 
 static kd_status write_files(task *t, char *message, size_t size)
 {
@@ -208,6 +209,7 @@ static kd_status write_files(task *t, char *message, size_t size)
     static double   x[OUTLINE], y[OUTLINE], us[2], bound[2], span[2];
     collect(&f, t);
     list_settings(&s, t);
+    // histogram of costs, worst cost over time, both with the deadline
     const int n = outline(t, x, y);
     us[0] = us[1] = 1e6 * t->options.deadline;
     bound[0] = 0.5, bound[1] = fmax(1, (double)t->cost.count);
@@ -236,22 +238,23 @@ static kd_status write_files(task *t, char *message, size_t size)
                                    .plot = plots,
                                    .nplots = t->cost.count > 0 ? 2 : 0,
                                    .reading = READING};
-    kd_result             result = {
-                    .title = t->subject.title,
-                    .about = t->subject.about,
-                    .model_file = t->subject.path,
-                    .model_text = t->subject.text,
-                    .recording = t->recording,
-                    .settings = s.list,
-                    .nsettings = s.n,
-                    .certificate = {.status = t->status, .limits = kd_limits_none()},
-                    .message = t->message,
-                    .reference_error = NAN,
-                    .plots = t->channels.plot,
-                    .nplots = t->channels.nplots,
-                    .drawing = t->drawing,
-                    .plain = t->plain,
-                    .facts = &about,
+    // the same result as that of a simulation, with facts in place of the certificate
+    kd_result result = {
+        .title = t->subject.title,
+        .about = t->subject.about,
+        .model_file = t->subject.path,
+        .model_text = t->subject.text,
+        .recording = t->recording,
+        .settings = s.list,
+        .nsettings = s.n,
+        .certificate = {.status = t->status, .limits = kd_limits_none()},
+        .message = t->message,
+        .reference_error = NAN,
+        .plots = t->channels.plot,
+        .nplots = t->channels.nplots,
+        .drawing = t->drawing,
+        .plain = t->plain,
+        .facts = &about,
     };
     kd_status status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0) status = kd_report_save(&result, t->html, message, size);
@@ -302,6 +305,7 @@ void kd_realtime_write_postmortem(task *t)
     if (t->status >= 0 || t->status == KD_ERR_FILE || t->status == KD_ERR_CONNECTION || !t->replay || !t->stepper ||
         t->cost.count == 0)
         return;
+    // states of the last second, and the command that starts from there
     const kd_state *x = kd_replay_good(t->replay, kd_realtime_state(t->stepper));
     if (kd_replay_save(t->replay, x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0) {
         const kd_replay_words replay = {
@@ -342,6 +346,7 @@ static void print_histogram(const task *t)
             if (bar[i - 1].count > 0) printf("    %8s\n", "...");
             continue;
         }
+        // log(1 + count) / log(1 + most)
         char   low[40], high[40], line[WIDEST_BAR + 1];
         double share = log(1 + (double)bar[i].count) / log(1 + most);
         int    length = (int)ceil(WIDEST_BAR * share);

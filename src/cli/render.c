@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -88,6 +89,7 @@ static int make_page(task *t)
     char  t_end[40];
     char *words[2 * KD_CLI_LONGEST_LIST + 8];
     int   n = 0;
+    // kardan simulate MODEL --output FOLDER --quiet, with the settings and the end that were given
     words[n++] = (char *)t->subject;
     words[n++] = "--output";
     words[n++] = t->folder;
@@ -103,6 +105,7 @@ static int make_page(task *t)
     }
     const int status = kd_cli_simulate(n, words);
     if (status != KD_EXIT_OK) return status;
+    // the report that it wrote
     const char *name = strrchr(t->subject, '/');
     name = name ? name + 1 : t->subject;
     const char *dot = strrchr(name, '.');
@@ -165,6 +168,7 @@ static size_t decode(char *text)
     for (const char *c = text; *c && *c != '='; c++) {
         const char *digit = strchr(DIGIT, *c);
         if (!digit) return 0;
+        // six bits a digit, eight a byte
         bits = bits << 6 | (unsigned)(digit - DIGIT);
         count += 6;
         if (count < 8) continue;
@@ -204,6 +208,7 @@ static FILE *open_film(task *t, pid_t *child)
     if (pipe(ends) != 0) return NULL;
     snprintf(rate, sizeof rate, "%.6g", t->rate);
     *child = fork();
+    // the child reads from the pipe as from standard input
     if (*child == 0) {
         if (dup2(ends[0], 0) < 0) _exit(127);
         close(ends[0]);
@@ -236,13 +241,15 @@ static kd_status write_film(task *t, kd_browser *browser, double from, double to
     kd_progress progress;
     kd_progress_start(&progress, true, from, to);
     for (int i = 0; i < count && status == KD_OK; i++) {
-        size_t       length;
+        size_t length;
+        // one picture every speed/rate seconds of the motion
         const double at = fmin(from + i * t->speed / t->rate, to);
         const char  *bytes = picture_at(t, browser, at, "jpeg", &length);
         if (!bytes || fwrite(bytes, 1, length, film) != length || kd_cli_is_interrupted()) status = KD_ERR_FILE;
         kd_progress_show(&progress, at, i);
     }
     kd_progress_end(&progress);
+    // ffmpeg ends when there is nothing more to read
     if (film && fclose(film) != 0) status = KD_ERR_FILE;
     while (film && waitpid(child, &answer, 0) < 0 && errno == EINTR) continue;
     if (film && WIFEXITED(answer) && WEXITSTATUS(answer) == 127)
@@ -260,6 +267,7 @@ static kd_status write_output(task *t)
         status == KD_OK ? kd_browser_ask(browser, "kardan.range()", t->message, sizeof t->message) : NULL;
     double start, end;
     if (range && sscanf(range, "%lf %lf", &start, &end) == 2) {
+        // inside of what the page shows
         const double from = isnan(t->from) ? start : fmin(fmax(t->from, start), end);
         const double to = isnan(t->to) ? end : fmin(fmax(t->to, from), end);
         if (ends_with(t->output, ".png"))
@@ -288,6 +296,7 @@ int kd_cli_render(int argc, char **argv)
     if (!check_words(&t)) return KD_EXIT_USAGE;
     int status = KD_EXIT_OK;
     kd_cli_watch_signals();
+    // a report that there is, or one of a simulation made for it
     if (ends_with(t.subject, ".html")) {
         snprintf(t.page, sizeof t.page, "%s", t.subject);
     } else if (!kd_viewer_is_built()) {

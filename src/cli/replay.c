@@ -76,6 +76,7 @@ kd_status kd_replay_save(const kd_replay *r, const kd_state *last, const char *t
     const kd_state *list[KEPT + 1];
     int             n = 0;
     last = kd_replay_good(r, last);
+    // all that is kept before the last one; the run begins BACK seconds before it
     for (int i = 0; i < r->count && r->state[i]->t < last->t; i++) list[n++] = r->state[i];
     *from = n > 0 ? list[0]->t : last->t;
     for (int i = 0; i < n; i++)
@@ -92,6 +93,7 @@ static bool is_plain(const char *word)
            word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%")] == 0;
 }
 
+// Quoted for a shell where it must be
 static void append_word(char *text, size_t size, const char *word)
 {
     kd_text_append(text, size, " ");
@@ -122,6 +124,7 @@ void kd_replay_command(const kd_replay_words *words, char *text, size_t size)
     char output[4096];
     kd_text(output, sizeof output, "%s/replay", words->folder);
     kd_text(text, size, "kardan %s", words->command);
+    // the words of the run, but for those that are replaced
     for (int i = 0; i < words->argc; i++) {
         bool alone = false;
         if (is_replaced(words->argv[i], words->end_option, &alone))

@@ -15,8 +15,10 @@
 #include "cli/replay.h"
 #include "cli/subject.h"
 #include "core/text.h"
+#include "drawing/drawing.h"
 #include "report/report.h"
 #include "results/postmortem.h"
+#include "results/recorder.h"
 #include "results/running.h"
 #include "results/state_file.h"
 
@@ -56,23 +58,20 @@ typedef struct task {
     kd_method          method;
     bool               with_csv, with_hdf5;
     // while it runs
-    kd_subject     subject;
-    kd_probe      *probe; // reads all states that the simulation shows
-    kd_recording  *recording;
-    kd_drawing    *drawing; // NULL: none
-    kd_certifier  *certifier;
-    kd_simulation *simulation;
-    kd_explainer  *explainer; // NULL: the run has not begun
-    kd_instants   *instants;  // NULL: not wanted
-    kd_replay     *replay;
-    kd_running    *running; // the table so far; NULL: the run has not begun
-    kd_cli_events  events;
-    kd_cross       cross;
-    double        *times;
-    kd_progress    progress;
-    kd_status      recorded;             // first failure of the recording, its file or the certifier
-    char           inside[MESSAGE_SIZE]; // why: the certifier could not look into a step, the file could not be written
-    long           steps;
+    kd_subject       subject;
+    kd_recorder     *recorder;  // sees all states that the simulation shows
+    kd_recording    *recording; // its rows
+    kd_drawing      *drawing;   // NULL: none
+    kd_simulation   *simulation;
+    kd_explainer    *explainer; // NULL: the run has not begun
+    kd_instants     *instants;  // NULL: not wanted
+    kd_replay       *replay;
+    kd_running      *running; // the table so far; NULL: the run has not begun
+    kd_cli_events    events;
+    kd_cross         cross;
+    kd_progress      progress;
+    kd_status        followed; // first failure of the file of rows or the cross-check
+    long             steps;
     kd_plot_channels channels; // of the report
     // what came out
     kd_status      status; // of all, files included
@@ -241,6 +240,7 @@ static bool take_start(task *t)
         fputs("kardan: --start-state and --from-equilibrium are two starts; choose one\n", stderr);
         return false;
     }
+    // the equilibrium, from the start of the model on
     if (t->from_equilibrium && kd_cli_rest(&t->subject, false, true, &result, message, sizeof message) < 0) {
         fprintf(stderr, "kardan: --from-equilibrium: %s\n", message);
         return false;
@@ -255,20 +255,6 @@ static bool take_start(task *t)
 
 // ---- running --------------------------------------------------------------------------------------------------------
 
-// A pose that cannot be evaluated is left out of the drawing; the recording has told why.
-static void draw_frame(task *t, const kd_state *x, bool is_end)
-{
-    if (t->drawing) kd_drawing_add(t->drawing, t->probe, x->t, is_end);
-}
-
-// The row goes to the disk as well: nobody knows how long the run will be let
-static kd_status write_row(task *t)
-{
-    const kd_status status = kd_running_follow(t->running, kd_cli_seconds());
-    if (status < 0) kd_text(t->inside, sizeof t->inside, "%s", kd_running_message(t->running));
-    return status;
-}
-
 // Called by the simulation after each step and at each output time
 static kd_eval take_output(const kd_state *x, bool at_time, void *context)
 {
@@ -277,17 +263,16 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
     if (!at_time && !is_start) t->steps++;
     if (!at_time) kd_replay_see(t->replay, x);
     kd_progress_show(&t->progress, x->t, t->steps);
-    t->recorded = kd_certifier_see(t->certifier, t->simulation, x);
-    if (t->recorded == KD_ERR_RANK_CHANGE) // only a state between two steps has no solution
-        kd_text(t->inside, sizeof t->inside, "%s", kd_simulation_message(t->simulation));
-    if (t->recorded >= 0 && (at_time || is_start)) {
-        kd_findings findings = kd_certifier_findings(t->certifier);
-        t->recorded = kd_recording_add(t->recording, x, &findings);
-        if (t->recorded >= 0) draw_frame(t, x, false);
-        if (t->recorded >= 0) t->recorded = write_row(t);
-        if (t->recorded >= 0 && at_time && t->cross.check) t->recorded = kd_cross_check_see(t->cross.check, x);
+    // every step is looked at by the certificate, output times go to the results
+    if (kd_recorder_see(x, at_time, t->recorder) != KD_EVAL_OK) return KD_EVAL_STOP;
+    if (at_time || is_start) {
+        // the row goes to the disk as well: nobody knows how long the run will be let
+        t->followed = kd_running_follow(t->running, kd_cli_seconds());
+        if (t->followed >= 0 && at_time && t->cross.check) t->followed = kd_cross_check_see(t->cross.check, x);
     }
-    return t->recorded < 0 || kd_cli_is_interrupted() ? KD_EVAL_STOP : KD_EVAL_OK;
+    if (t->followed >= 0 && !kd_cli_is_interrupted()) return KD_EVAL_OK;
+    kd_recorder_stop(t->recorder);
+    return KD_EVAL_STOP;
 }
 
 // Large tables are slow in every program that reads them
@@ -298,20 +283,11 @@ static void warn_of_size(const task *t)
         fprintf(stderr, "kardan: the table will have about %.0f megabytes; --intervals makes it smaller\n", megabytes);
 }
 
-static kd_status make_times(task *t)
+static kd_status set_options(task *t)
 {
-    double start = t->subject.x->t;
-    int    n = t->t_end > start ? t->intervals : 0;
-    t->times = malloc(((size_t)n + 1) * sizeof *t->times);
-    if (!t->times) return KD_ERR_MEMORY;
-    // equally spaced behind the start, the last one exactly at the end
-    for (int i = 0; i < n; i++) t->times[i] = start + (t->t_end - start) * (i + 1) / n;
-    if (n > 0) t->times[n - 1] = t->t_end;
+    double                 start = t->subject.x->t;
     kd_simulation_options *o = &t->method.options;
-    o->times = t->times;
-    o->ntimes = n;
     o->output = take_output;
-    o->accelerations = false; // the probe finds those that are read
     o->context = t;
     const bool             driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
     kd_integrator_options *steps = &o->integrator_options;
@@ -321,7 +297,7 @@ static kd_status make_times(task *t)
         steps->max_steps = t->max_steps;
     else if (steps->max_steps == kd_integrator_options_default().max_steps)
         steps->max_steps = LONG_MAX / 2; // the user waits as long as he likes
-    return KD_OK;
+    return kd_recorder_prepare(t->recorder, o, start, t->t_end);
 }
 
 static void hear(const kd_attempt_report *report, void *context)
@@ -427,26 +403,26 @@ static kd_status open_running(task *t)
                              sizeof t->message);
 }
 
-static kd_status prepare(task *t)
+static kd_status prepare_run(task *t)
 {
     const kd_subject *s = &t->subject;
     kd_status status = kd_cli_make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
     if (status >= 0 && t->jacobian_plots) status = kd_cli_make_folder(t->jacobian_plots, t->message, sizeof t->message);
-    if (status >= 0) status = make_times(t);
-    if (status >= 0) status = kd_certifier_create_by(t->probe, &t->certifier);
+    // what looks at the run: recorder, replay, cross-check, events
+    if (status >= 0) status = set_options(t);
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
-    if (status >= 0 && s->system && !t->no_drawing)
-        status = kd_drawing_create(s->system, t->intervals + 1, &t->drawing);
     if (status >= 0 && t->cross_check)
         status = kd_cross_open(&t->cross, s, &t->method, t->start_state || t->from_equilibrium, t->message,
                                sizeof t->message);
-    if (status >= 0) status = kd_cli_events_listen(&t->events, s->eom, &t->method.options.events);
     if (status >= 0) {
+        t->recording = kd_recorder_recording(t->recorder);
+        kd_cli_events_take(&t->events, s->eom, kd_recorder_events(t->recorder));
         warn_of_size(t);
         t->method.options.verify = !t->no_verify;
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
                                       t->message, sizeof t->message);
     }
+    // the explainer hears of attempts, rows go to the disk
     const kd_status start = status < 0 ? status : listen(t, status);
     status = start < 0 ? start : open_running(t);
     return status < 0 ? status : start;
@@ -467,58 +443,45 @@ static double error_of(const task *t)
     return worst;
 }
 
-// The place where a run ended, also after a failure or a stop
-static void record_end(task *t)
+// The recorder has the place where a run ended, also after a failure or a stop
+static void end_run(task *t)
 {
-    if (t->recorded < 0) return;
-    kd_status status = kd_certifier_see(t->certifier, t->simulation, t->subject.x);
-    if (status >= 0) {
-        kd_findings findings = kd_certifier_findings(t->certifier);
-        status = kd_recording_add(t->recording, t->subject.x, &findings);
-        if (status >= 0) draw_frame(t, t->subject.x, true);
-    }
-    if (t->status >= 0 && status < 0) t->status = status;
-}
-
-static void explain_stop(task *t)
-{
-    if (t->recorded < 0) { // recording or certifier asked to stop
-        t->status = t->recorded;
-        const char *why = t->inside[0] ? t->inside : kd_recording_message(t->recording);
+    t->status = kd_recorder_end(t->recorder, t->status);
+    kd_text(t->message, sizeof t->message, "%s", kd_recorder_message(t->recorder));
+    kd_cli_events_end(&t->events);
+    if (t->followed < 0) {
+        const char *why = kd_running_message(t->running);
+        t->status = t->followed;
         kd_text(t->message, sizeof t->message, "output at t = %.9g s failed%s%s", t->subject.x->t, why[0] ? ": " : "",
                 why);
-    } else if (t->status == KD_STOPPED && !kd_cli_is_interrupted()) { // an event of the model: as it should be
-        kd_text(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
-        t->status = KD_OK;
     } else if (t->status == KD_STOPPED) {
         kd_text(t->message, sizeof t->message, "interrupted at t = %.9g s of %.9g s; the results so far are kept",
                 t->subject.x->t, t->t_end);
     }
 }
 
-static void run(task *t)
+static void run_simulation(task *t)
 {
     double started = kd_cli_seconds();
-    t->status = prepare(t);
+    t->status = prepare_run(t);
     kd_status start = t->status;
     kd_stats  stats = {0};
     if (start >= 0) {
+        // the run itself, then all that is to be had from it while it is there
         kd_progress_start(&t->progress, !t->quiet && !t->json, t->subject.x->t, t->t_end);
         kd_cli_watch_signals();
-        t->status = kd_simulation_run(t->simulation, t->t_end);
+        t->status = kd_recorder_begin(t->recorder, t->simulation);
+        if (t->status >= 0) t->status = kd_simulation_run(t->simulation, t->t_end);
         if (t->status == KD_OK) t->status = start; // news of the start: corrected values, redundant constraints
         stats = kd_simulation_stats(t->simulation);
         t->verification = kd_simulation_verification(t->simulation);
-        kd_cli_events_end(&t->events, t->simulation);
-        snprintf(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
-        record_end(t);
-        explain_stop(t);
+        end_run(t);
         t->reference_error = error_of(t);
         kd_progress_end(&t->progress);
     }
+    // the certificate, with the numbers of the run
     explain_steps(t);
-    t->certificate = t->certifier ? kd_certifier_certificate(t->certifier) : (kd_certificate){0};
-    kd_certificate_take(&t->certificate, t->simulation);
+    t->certificate = *kd_recorder_certificate(t->recorder);
     t->certificate.status = t->status;
     t->certificate.rtol = t->method.rtol;
     t->certificate.atol = t->method.atol;
@@ -550,6 +513,7 @@ static kd_status write_files(task *t, char *message, size_t size)
     kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
     const kd_result   result = result_of(t, settings);
     kd_status         status = KD_OK;
+    // table, HDF5, events, report, plots, picture, cross-check, pictures of the Jacobian
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
     if (status >= 0) status = kd_cli_events_save(&t->events, t->subject.title, message, size);
@@ -599,6 +563,7 @@ static void write_postmortem(task *t)
     const kd_stats *stats = &t->certificate.stats;
     if (t->status >= 0 || t->status == KD_ERR_FILE || !t->replay) return;
     kd_explanation_describe(&t->explanation, words, sizeof words);
+    // states of the last second, and the command that starts from them
     if (t->simulation &&
         kd_replay_save(t->replay, t->subject.x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0)
         kd_replay_command(
@@ -791,17 +756,13 @@ static void tell_as_json(const task *t, bool written)
 static void release(task *t)
 {
     kd_simulation_destroy(t->simulation);
-    kd_recording_destroy(t->recording);
+    kd_recorder_destroy(t->recorder);
     kd_drawing_destroy(t->drawing);
-    kd_certifier_destroy(t->certifier);
-    kd_probe_destroy(t->probe);
     kd_explainer_destroy(t->explainer);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
     kd_running_destroy(t->running, false);
-    kd_cli_events_release(&t->events);
     kd_cross_close(&t->cross);
-    free(t->times);
     free(t->warnings);
     kd_subject_close(&t->subject);
 }
@@ -815,7 +776,7 @@ static void take_warnings(task *t)
 }
 
 // With all that is known: other solutions have their checks, too
-static void judge(task *t)
+static void judge_run(task *t)
 {
     const kd_cross_result *cross = &t->cross.result;
     if (!isnan(t->reference_error)) {
@@ -832,13 +793,26 @@ static void judge(task *t)
     kd_certificate_verdict(&t->certificate, &t->verdict);
 }
 
+// The motion that was recorded; a run without memory for it has no drawing, which is told
+static void draw(task *t)
+{
+    if (!t->subject.system || t->no_drawing) return;
+    const kd_status status =
+        kd_drawing_of_recording(t->subject.system, kd_recorder_probe(t->recorder), t->recording, &t->drawing);
+    if (status >= 0 || t->status < 0) return;
+    t->status = status;
+    kd_text(t->message, sizeof t->message, "the motion could not be drawn");
+}
+
 static int simulate(task *t)
 {
     take_warnings(t);
-    run(t);
+    run_simulation(t);
     cross_check(t);
-    judge(t);
-    bool has_result = t->recording && kd_recording_length(t->recording) > 0;
+    judge_run(t);
+    // files, also of a run that failed; then words or JSON
+    bool has_result = kd_recording_length(t->recording) > 0;
+    if (has_result) draw(t);
     bool written = has_result && write_results(t);
     write_postmortem(t);
     if (t->json) {
@@ -851,6 +825,7 @@ static int simulate(task *t)
         if (t->message[0]) fprintf(stderr, "  %s\n", t->message);
         if (t->has_postmortem) fprintf(stderr, "  post-mortem: %s\n", t->postmortem);
     }
+    // exit status: failed, interrupted, limit broken, good
     if (t->status < 0 || !written) return KD_EXIT_FAILED;
     if (t->status == KD_STOPPED) {
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message);
@@ -860,6 +835,18 @@ static int simulate(task *t)
     if (t->cross.result.gross) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->cross.result.sentence);
     if (is_unclean(t)) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->verdict.sentence);
     return t->broken[0] || t->cross.result.gross || is_unclean(t) ? KD_EXIT_LIMIT : KD_EXIT_OK;
+}
+
+static kd_status create_recorder(task *t)
+{
+    const kd_subject   *s = &t->subject;
+    kd_recorder_options opt = kd_recorder_options_default();
+    opt.intervals = t->intervals;
+    const kd_status status = s->system
+                                 ? kd_recorder_create(s->system, &opt, &t->recorder, NULL, 0)
+                                 : kd_recorder_create_for(s->eom, kd_subject_inputs(s), &opt, &t->recorder, NULL, 0);
+    t->recording = status < 0 ? NULL : kd_recorder_recording(t->recorder);
+    return status;
 }
 
 int kd_cli_simulate(int argc, char **argv)
@@ -890,9 +877,7 @@ int kd_cli_simulate(int argc, char **argv)
                         kd_recording_bytes(t.subject.eom, t.intervals + 2)))
         goto done;
     status = KD_EXIT_USAGE;
-    // one more for the place where a run fails or is stopped, one for the start
-    if (kd_subject_probe(&t.subject, NULL, &t.probe) < 0 ||
-        kd_recording_create(t.probe, t.intervals + 2, &t.recording) < 0) {
+    if (create_recorder(&t) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);
         status = KD_EXIT_FAILED;
         goto done;

@@ -238,6 +238,7 @@ bool kd_subject_change(kd_subject *s, int n, const char *const *name, const doub
     const int         count = kd_model_parameters(s->model, info, MOST);
     if (!s->system || count > MOST) return false;
     memcpy(theta, kd_system_parameters(s->system), (size_t)count * sizeof *theta);
+    // all values as they are, but for these
     for (int i = 0; i < n; i++) {
         const int at = kd_model_parameter_index(s->model, name[i]);
         if (at < 0 || !info[at].independent) return false;
@@ -245,6 +246,7 @@ bool kd_subject_change(kd_subject *s, int n, const char *const *name, const doub
     }
     if (kd_system_set_parameters(s->system, theta, s->message, sizeof s->message) < 0) return false;
     s->run = *kd_model_run(kd_system_model(s->system));
+    // the start may be another one
     kd_state_destroy(s->x);
     s->x = NULL;
     if (kd_state_create(s->eom, &s->x) < 0) return false;
@@ -310,6 +312,7 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     if (!choose_coordinates(s, r)) return false;
     *exit_status = KD_EXIT_FAILED;
     if (!make_system(s, r->unassembled)) return false;
+    // paths that are to be recorded: those of the request, else of the file
     int         added = 0;
     kd_cli_list watch = r->watch;
     for (int i = 0; r->watch.count == 0 && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];

@@ -97,6 +97,7 @@ static bool find_adjustable(quest *q, const char *word)
     const int            size[] = {n.nu, q->subject.model ? 0 : n.ntheta}; // inputs of a model depend on them, too
     const int            before = q->count;
     char                 name[NAME_SIZE];
+    // inputs, and parameters of equations written in C
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < size[k] && q->count < MOST; i++) {
             kd_eom_name(q->subject.eom, KIND[k], i, name, sizeof name);
@@ -104,6 +105,7 @@ static bool find_adjustable(quest *q, const char *word)
             if (names(word, name) || strcmp(word, tail) == 0)
                 q->list[q->count++] = (kd_adjustable){.kind = VAR[k], .index = i};
         }
+    // parameters of a model file
     if (q->count == before && q->subject.model && q->count < MOST) {
         const kd_parameter *parameter = kd_model_parameter(q->subject.model, word);
         if (!parameter) return complain("--adjust", word);
@@ -133,11 +135,13 @@ static kd_status make_equations(const double *value, void *context, const kd_eom
     const char        *name[MOST];
     int                status;
     for (int i = 0; i < q->nparameters; i++) name[i] = q->parameter[i];
+    // in place where the system can take them over
     if (q->made.system && kd_subject_change(&q->made, q->nparameters, name, value)) {
         *eom = q->made.eom;
         *inputs = kd_subject_inputs(&q->made);
         return KD_OK;
     }
+    // else the file again, with these settings in place of the old ones
     request.settings.count = 0;
     request.unassembled = true; // positions are those of the search
     for (int i = 0; i < q->request.settings.count; i++)
@@ -239,6 +243,7 @@ static bool mark(quest *q, const char *option, const char *word, bool *p, bool *
     char          name[NAME_SIZE];
     bool          found = false;
     for (int i = 0; i < n.nv; i++) {
+        // velocities by their names, positions by their own or those of their increments
         if (v && names(word, kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name))) v[i] = found = true;
         bool is = n.np == n.nv && names(word, kd_eom_name(q->subject.eom, KD_NAME_P, i, name, sizeof name));
         // with Euler parameters places and increments differ
@@ -273,6 +278,7 @@ static bool read_words(quest *q)
     q->free_p = calloc((size_t)n.nv + 1, sizeof *q->free_p);
     q->free_v = calloc((size_t)n.nv + 1, sizeof *q->free_v);
     if (!q->free_p || !q->free_v) return false;
+    // --hold frees all others; a turn frees all but the place
     for (int i = 0; q->hold && i < n.nv; i++) q->free_p[i] = true;
     if (!isnan(q->rate)) {
         if (!find_turn(q)) return false;
@@ -355,6 +361,7 @@ static int find(quest *q)
     opt.free_v = q->free_v;
     opt.turn = isnan(q->rate) ? NULL : &q->turn;
     opt.family = q->nparameters > 0 ? &family : NULL;
+    // steady: a = 0, and v = 0 unless it moves
     memset(s->x->a, 0, (size_t)n.nv * sizeof(double));
     if (!q->moving && !opt.turn) memset(s->x->v, 0, (size_t)n.nv * sizeof(double));
     kd_status status =

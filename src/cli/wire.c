@@ -127,6 +127,7 @@ bool wire_read_key(const char *path, wire_key *key, char *message, size_t size)
         snprintf(message, size, "the key '%.100s' cannot be read: %s", path, strerror(errno));
         return false;
     }
+    // without the line break at its end
     key->size = fread(key->bytes, 1, sizeof key->bytes, file);
     bool more = key->size == sizeof key->bytes && fgetc(file) != EOF, broken = ferror(file) != 0;
     fclose(file);
@@ -139,7 +140,7 @@ bool wire_read_key(const char *path, wire_key *key, char *message, size_t size)
 
 // ---- datagrams ------------------------------------------------------------------------------------------------------
 
-static wire_status put(wire *l, datagram *d)
+static wire_status send_datagram(wire *l, datagram *d)
 {
     d->magic = MAGIC;
     d->session = l->session;
@@ -171,6 +172,7 @@ static wire_status get(wire *l, datagram *d, double until, int *leftovers)
     for (;;) {
         double left = fmax(0, until - now());
         if (left <= 0 && (*leftovers)-- <= 0) return WIRE_HELD;
+        // wait for a datagram, but not longer than there is time
         struct timespec    wait = {.tv_sec = (time_t)left, .tv_nsec = (long)(1e9 * fmod(left, 1))};
         struct sockaddr_in from = {0};
         socklen_t          size = sizeof from;
@@ -181,6 +183,7 @@ static wire_status get(wire *l, datagram *d, double until, int *leftovers)
         if (ready < 0 && errno != EINTR) return fail(l, "waiting");
         if (ready <= 0 && now() >= until) return WIRE_HELD;
         if (ready <= 0) continue;
+        // who speaks first, and rightly, is the other side
         ssize_t got = recvfrom(l->socket, d, sizeof *d, MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from, &size);
         if (got < 0 || !is_ours(l, d, (size_t)got, &from)) continue;
         if (!l->has_peer) l->peer = from;
@@ -210,7 +213,7 @@ static bool is_hello(wire *l, const datagram *d)
         return false;
     }
     datagram answer = {.kind = SESSION};
-    if (d->session != l->session) (void)put(l, &answer);
+    if (d->session != l->session) (void)send_datagram(l, &answer);
     return d->session == l->session;
 }
 
@@ -240,7 +243,7 @@ wire_status wire_welcome(wire *l, const char *refusal)
 {
     datagram d = {.kind = refusal ? REFUSED : WELCOME};
     if (refusal) snprintf(d.text, sizeof d.text, "%s", refusal);
-    wire_status status = put(l, &d);
+    wire_status status = send_datagram(l, &d);
     l->refused += refusal != NULL;
     l->has_peer = l->has_peer && !refusal;
     return status;
@@ -251,11 +254,13 @@ static wire_status take_answer(wire *l, const datagram *d, uint64_t number, doub
 {
     const size_t bytes = (size_t)l->ports.nwrites * sizeof *inputs;
     bool         finite = true;
+    // of another session, too late, or twice
     if (d->session != l->session || d->number != number || d->number <= l->last ||
         d->nreads != (uint32_t)l->ports.nwrites) {
         l->stale++;
         return WIRE_HELD;
     }
+    // values that are not finite are never taken
     l->last = number;
     for (int i = 0; i < l->ports.nwrites; i++) finite = finite && isfinite(d->value[i]);
     l->fresh += finite;
@@ -272,7 +277,8 @@ wire_status wire_exchange(wire *l, uint64_t number, double time, const double *o
     wire_status status;
     d.nreads = (uint32_t)l->ports.nreads;
     memcpy(d.value, outputs, (size_t)l->ports.nreads * sizeof *outputs);
-    if (put(l, &d) != WIRE_OK) return WIRE_FAILED;
+    if (send_datagram(l, &d) != WIRE_OK) return WIRE_FAILED;
+    // until the answer to this very number has come, or time is up
     while ((status = get(l, &d, until, &leftovers)) == WIRE_OK) {
         if (d.kind == GOODBYE && d.session == l->session) return WIRE_ENDED;
         if (d.kind == HELLO && is_hello(l, &d) && wire_welcome(l, NULL) != WIRE_OK) return WIRE_FAILED; // it was lost
@@ -287,7 +293,7 @@ wire_status wire_exchange(wire *l, uint64_t number, double time, const double *o
 void wire_goodbye(wire *l)
 {
     datagram d = {.kind = GOODBYE};
-    for (int i = 0; l->has_peer && i < REPEATS; i++) (void)put(l, &d);
+    for (int i = 0; l->has_peer && i < REPEATS; i++) (void)send_datagram(l, &d);
 }
 
 // ---- controller -----------------------------------------------------------------------------------------------------
@@ -304,8 +310,9 @@ wire_status wire_connect(wire *l, int port, const wire_ports *ports, double seco
     l->peer = loopback(port);
     l->has_peer = true;
     l->ports = *ports;
+    // hello again and again: first it brings the number of the session, then the welcome
     while (now() < until) {
-        if (put(l, &hello) != WIRE_OK) return WIRE_FAILED;
+        if (send_datagram(l, &hello) != WIRE_OK) return WIRE_FAILED;
         int         leftovers = LEFTOVERS;
         wire_status status = get(l, &answer, fmin(until, now() + AGAIN), &leftovers);
         if (status == WIRE_FAILED) return status;
@@ -331,6 +338,7 @@ wire_status wire_receive(wire *l, uint64_t *number, double *time, double *output
         if (d.session != l->session) continue;
         if (d.kind == GOODBYE) return WIRE_ENDED;
         if (d.kind != VALUES || d.nreads != (uint32_t)l->ports.nreads) continue;
+        // values that were overtaken
         if (d.number <= l->last) {
             l->stale++;
             continue;
@@ -349,5 +357,5 @@ wire_status wire_answer(wire *l, uint64_t number, double time, const double *inp
     datagram d = {.kind = VALUES, .number = number, .time = time};
     d.nreads = (uint32_t)l->ports.nwrites;
     memcpy(d.value, inputs, (size_t)l->ports.nwrites * sizeof *inputs);
-    return put(l, &d);
+    return send_datagram(l, &d);
 }

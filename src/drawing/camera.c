@@ -34,6 +34,7 @@ static void extend(box *b, kd_vec3 a)
 static bool find_normal(const kd_scene *s, kd_vec3 *normal)
 {
     bool found = false;
+    // all axes in the world at the start are parallel
     for (int j = 0; j < s->film.model->njoints; j++) {
         const kd_joint     *joint = &s->film.model->joint[j];
         const kd_joint_form form = kd_joint_form_of(joint->def.kind);
@@ -49,6 +50,7 @@ static bool find_normal(const kd_scene *s, kd_vec3 *normal)
         *normal = axis;
         found = true;
     }
+    // no centre of mass leaves its plane
     for (int i = 0; found && i < s->film.model->nbodies; i++) {
         kd_point_of at = {i, s->film.model->body[i].centre};
         kd_vec3     start = kd_film_point(&s->film, 0, &at);
@@ -65,10 +67,12 @@ void kd_camera_choose(kd_scene *s)
     kd_camera *c = &s->camera;
     kd_vec3    g = kd_vec_of(s->film.model->gravity), normal = kd_vec(0, 0, 1);
     bool       weightless = kd_vec_norm(g) == 0.0, planar = find_normal(s, &normal);
+    // up: against gravity, or z
     c->up = weightless ? kd_vec(0, 0, 1) : unit(kd_vec_neg(g));
     c->azimuth = 0.6;
     c->elevation = 0.38;
     if (planar && weightless && fabs(normal.z) > 0.99) c->up = kd_vec(0, 1, 0);
+    // front: along the normal of a planar mechanism where that is level, else level and across x
     kd_vec3 x = fabs(c->up.x) < 0.9 ? kd_vec(1, 0, 0) : kd_vec(0, 1, 0), front = kd_vec_cross(x, c->up);
     if (planar) {
         kd_vec3 level = kd_vec_axpy(normal, -kd_vec_dot(normal, c->up), c->up);
@@ -81,10 +85,12 @@ void kd_camera_choose(kd_scene *s)
             c->azimuth = 0.2;
         }
     }
+    // level axes that belong to up
     c->front = unit(kd_vec_axpy(front, -kd_vec_dot(front, c->up), c->up));
     c->right = kd_vec_cross(c->up, c->front);
 }
 
+// w towards the eye, u to the right, v upwards in the picture
 void kd_camera_axes(const kd_camera *c, kd_vec3 *u, kd_vec3 *v, kd_vec3 *w)
 {
     kd_vec3 level = kd_vec_axpy(kd_vec_scale(cos(c->azimuth), c->front), sin(c->azimuth), c->right);
@@ -179,8 +185,9 @@ static void visit_radius(kd_vec3 point, void *context)
 static void extend_rectangle(fit *f, kd_vec3 q)
 {
     kd_camera *c = &f->s->camera;
-    double     k = c->distance / fmax(c->distance - kd_vec_dot(q, f->w), 0.05 * c->distance);
-    double     x = k * kd_vec_dot(q, f->u), y = k * kd_vec_dot(q, f->v);
+    // central projection: (x, y) = d/(d - z) (q u, q v)
+    double k = c->distance / fmax(c->distance - kd_vec_dot(q, f->w), 0.05 * c->distance);
+    double x = k * kd_vec_dot(q, f->u), y = k * kd_vec_dot(q, f->v);
     c->low[0] = fmin(c->low[0], x);
     c->low[1] = fmin(c->low[1], y);
     c->high[0] = fmax(c->high[0], x);
@@ -235,18 +242,22 @@ void kd_camera_fit(kd_scene *s)
 {
     kd_camera *c = &s->camera;
     box        around = EMPTY;
+    // centre of the box around everything, radius of the ball around it
     choose_travel(s);
     for_all_corners(s, visit_box, &around);
     c->centre = kd_vec_scale(0.5, kd_vec_add(around.low, around.high));
     fit f = {.s = s, .lowest = INFINITY};
     for_all_corners(s, visit_radius, &f);
+    // the eye, the floor below, and the rectangle that holds solids and shadows
     c->distance = 4.0 * s->radius;
     kd_camera_axes(c, &f.u, &f.v, &f.w);
     s->floor = choose_floor(s, f.lowest);
     c->low[0] = c->low[1] = INFINITY;
     c->high[0] = c->high[1] = -INFINITY;
     for_all_corners(s, visit_rectangle, &f);
+    // about four lines of the grid on either side
     s->grid = nice_step(0.22 * s->radius);
+    // box around all places of bodies, for poses in 16 bits
     around = EMPTY;
     for (int frame = 0; frame < s->film.nframes; frame++)
         for (int i = 0; i < s->film.model->nbodies; i++)

@@ -33,6 +33,7 @@ kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **
     kd_drawing *d = kd_alloc(sizeof *d);
     if (!d) return KD_ERR_MEMORY;
     d->film.model = kd_system_model(system);
+    // as many frames as numbers allow, and an output every so many
     int n = d->film.model->nbodies, frames = n > 0 ? ALL_NUMBERS / (7 * n) : 0;
     if (frames < FEWEST_FRAMES) frames = FEWEST_FRAMES;
     if (frames > KD_DRAWING_FRAMES) frames = KD_DRAWING_FRAMES;
@@ -80,6 +81,29 @@ void kd_drawing_add(kd_drawing *d, kd_probe *probe, double t, bool is_end)
     memcpy(d->pose + (size_t)at * (size_t)n, pose, (size_t)n * sizeof *pose);
     d->t[at] = t;
     d->film.nframes++;
+}
+
+kd_status kd_drawing_of_recording(const kd_system *system, kd_probe *probe, const kd_recording *rec,
+                                  kd_drawing **drawing)
+{
+    const int n = kd_recording_length(rec), columns = kd_recording_columns(rec);
+    kd_state *x = NULL;
+    kd_status status = kd_drawing_create(system, n, drawing);
+    if (status >= 0) status = kd_state_create(kd_system_eom(system), &x);
+    for (int i = 0; status >= 0 && i < n; i++) {
+        // the first columns are the state
+        memcpy(x->p, kd_recording_values(rec) + (size_t)i * (size_t)columns, (size_t)x->n * sizeof *x->p);
+        x->t = kd_recording_times(rec)[i];
+        status = kd_probe_set(probe, x);
+        if (status >= 0) kd_drawing_add(*drawing, probe, x->t, i == n - 1);
+    }
+    (void)!kd_probe_set(probe, NULL); // it has no state to be asked about any more
+    kd_state_destroy(x);
+    if (status < 0) {
+        kd_drawing_destroy(*drawing);
+        *drawing = NULL;
+    }
+    return status;
 }
 
 // ---- data -----------------------------------------------------------------------------------------------------------
@@ -176,7 +200,8 @@ static void put_meshes(FILE *file, const kd_scene *s)
     fputs("mesh:[", file);
     for (int i = 0; i < s->nmeshes; i++) {
         const kd_mesh *m = &s->mesh[i];
-        bool           used = false;
+        // only meshes that a solid is made of
+        bool used = false;
         for (int k = 0; k < s->nsolids; k++) used = used || s->solid[k].mesh == i;
         fputs(i == 0 ? "" : ",\n", file);
         if (!used) {
@@ -271,6 +296,7 @@ static void put_names(FILE *file, const kd_scene *s)
     for (int i = 0; i < m->nbodies && shown < MOST; i++) {
         const char *name = m->body[i].name;
         size_t      length = kd_family_length(name);
+        // the first of a family stands for it
         if (i > 0 && kd_family_length(m->body[i - 1].name) == length &&
             strncmp(name, m->body[i - 1].name, length) == 0 && name[length] == '(')
             continue; // one of many
@@ -321,6 +347,7 @@ static kd_status few_frames(const kd_film *film, kd_arena *arena, kd_film *few)
     const int count = film->nframes < most ? film->nframes : most < FILM_FRAMES ? most : FILM_FRAMES;
     double   *t = kd_cut_double(arena, count), *pose = kd_cut_double(arena, count * n);
     if (arena->failed) return KD_ERR_MEMORY;
+    // equally spaced among all frames
     for (int i = 0; i < count; i++) {
         const size_t from = count > 1 ? (size_t)i * (size_t)(film->nframes - 1) / (size_t)(count - 1) : 0;
         t[i] = film->t[from];
@@ -364,6 +391,7 @@ kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
         kd_arena_release(&arena);
         return status;
     }
+    // the still picture, which the script replaces
     fputs("<h2>Motion</h2>\n<section class=\"card drawing\">\n<div class=\"stage\">\n", file);
     status = kd_picture_write(file, &scene, title);
     fputs("</div>\n<script>\n", file);

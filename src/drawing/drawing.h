@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "drawing/scene.h"
+#include "results/recording.h"
 
 enum { KD_DRAWING_BODIES = 500, KD_DRAWING_MOST = 5000, KD_DRAWING_FRAMES = 2001 };
 
@@ -23,7 +24,10 @@ void      kd_drawing_destroy(kd_drawing *drawing); // NULL is fine
 // end always. Does not allocate. Times that are not later than the last one and poses that cannot be evaluated or are
 // not finite are passed over.
 void kd_drawing_add(kd_drawing *drawing, kd_probe *probe, double t, bool is_end);
-int  kd_drawing_length(const kd_drawing *drawing); // frames; 0: nothing to draw
+// The same of all rows of a recording, whose states the probe of the system is set to. On failure *drawing is NULL.
+kd_status kd_drawing_of_recording(const kd_system *system, kd_probe *probe, const kd_recording *recording,
+                                  kd_drawing **drawing) KD_NODISCARD;
+int       kd_drawing_length(const kd_drawing *drawing); // frames; 0: nothing to draw
 
 // The frames; they stay the drawing's.
 const kd_film *kd_drawing_film(const kd_drawing *drawing);

@@ -4,7 +4,7 @@
 enum { PIECES = 4 }; // of long meshes
 
 // ---- building -------------------------------------------------------------------------------------------------------
-static bool start(kd_mesh *m, kd_arena *arena, int nvertices, int nfaces, int ncorners)
+static bool start_mesh(kd_mesh *m, kd_arena *arena, int nvertices, int nfaces, int ncorners)
 {
     m->vertex = kd_arena_cut(arena, (size_t)nvertices, sizeof *m->vertex);
     m->first = kd_cut_int(arena, nfaces + 1);
@@ -42,7 +42,7 @@ static void add_triangle(kd_mesh *m, int a, int b, int c)
 }
 
 // While a mesh is built, first[i] is the end of face i; shift so that it is the beginning.
-static void finish(kd_mesh *m)
+static void finish_mesh(kd_mesh *m)
 {
     for (int i = m->nfaces; i > 0; i--) m->first[i] = m->first[i - 1];
     m->first[0] = 0;
@@ -71,9 +71,11 @@ static void add_wall(kd_mesh *m, int n, int a, int b)
 static bool make_prism(kd_mesh *m, kd_arena *arena, int n, double radius, int pieces, bool sectors)
 {
     int rings = pieces + 1;
-    if (!start(m, arena, rings * n + 2, pieces * n + 2 * n, 4 * pieces * n + 6 * n)) return false;
+    if (!start_mesh(m, arena, rings * n + 2, pieces * n + 2 * n, 4 * pieces * n + 6 * n)) return false;
+    // rings from the lower to the upper end
     for (int k = 0; k < rings; k++) add_ring(m, n, radius, n == 4 ? 0.5 : 0.0, (double)k / pieces - 0.5);
     int top = pieces * n, middle = m->nvertices;
+    // wall and both ends by sectors; the first twelfth is marked, so that rotation is seen
     if (sectors) {
         m->vertex[m->nvertices++] = kd_vec(0, 0, -0.5);
         m->vertex[m->nvertices++] = kd_vec(0, 0, 0.5);
@@ -85,19 +87,20 @@ static bool make_prism(kd_mesh *m, kd_arena *arena, int n, double radius, int pi
             if (i < n / 12) m->nmarked = m->nfaces;
         }
     } else {
+        // walls piece by piece, then the lower and the upper end, both seen from outside
         for (int k = 0; k < pieces; k++) add_wall(m, n, k * n, (k + 1) * n);
         for (int i = 0; i < n; i++) add_corner(m, n - 1 - i);
         end_face(m);
         for (int i = 0; i < n; i++) add_corner(m, top + i);
         end_face(m);
     }
-    finish(m);
+    finish_mesh(m);
     return true;
 }
 
 static bool make_tube(kd_mesh *m, kd_arena *arena, int n, double inner)
 {
-    if (!start(m, arena, 4 * n, 4 * n, 16 * n)) return false;
+    if (!start_mesh(m, arena, 4 * n, 4 * n, 16 * n)) return false;
     add_ring(m, n, 1.0, 0.0, -0.5);
     add_ring(m, n, 1.0, 0.0, 0.5);
     add_ring(m, n, inner, 0.0, -0.5);
@@ -107,18 +110,18 @@ static bool make_tube(kd_mesh *m, kd_arena *arena, int n, double inner)
     add_wall(m, n, n, 3 * n);     // upper end
     add_wall(m, n, 2 * n, 0);     // lower end
     m->hollow = true;
-    finish(m);
+    finish_mesh(m);
     return true;
 }
 
 static bool make_pyramid(kd_mesh *m, kd_arena *arena)
 {
-    if (!start(m, arena, 5, 5, 16)) return false;
+    if (!start_mesh(m, arena, 5, 5, 16)) return false;
     add_ring(m, 4, sqrt(2.0), 0.5, -1.0);
     m->vertex[m->nvertices++] = kd_vec(0, 0, 0);
     for (int i = 0; i < 4; i++) add_triangle(m, i, (i + 1) % 4, 4);
     add_quad(m, 3, 2, 1, 0);
-    finish(m);
+    finish_mesh(m);
     return true;
 }
 

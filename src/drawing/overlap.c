@@ -36,8 +36,10 @@ void kd_placed_at(const kd_scene *s, int frame, kd_placed *placed)
     }
 }
 
+// Deeper than the skin
 static bool is_inside(const kd_solid *solid, const kd_placed *at, kd_vec3 point)
 {
+    // in the axes of the solid, by its size
     kd_vec3 q = kd_mat_tvec(&at->A, kd_vec_sub(point, at->centre));
     q = kd_vec(q.x / solid->size.x, q.y / solid->size.y, q.z / solid->size.z);
     switch (kd_form_of(solid->mesh)) {
@@ -74,6 +76,7 @@ static int take_away(const kd_solid *solid, const kd_placed *at, kd_vec3 *corner
     int  count = 0;
     for (int i = 0; i < n; i++) count += inside[i] = is_inside(solid, at, corner[i]);
     if (count == n) return 0;
+    // a wall that is inside at one end is cut there; other faces stay
     if (n != 4 || count != 2) return n;
     for (int k = 0; k < 4; k++) {
         kd_vec3 *a = &corner[k], *b = &corner[(k + 1) % 4], *c = &corner[(k + 2) % 4], *d = &corner[(k + 3) % 4];
@@ -90,11 +93,13 @@ int kd_visible_face(const kd_scene *s, const kd_placed *placed, int solid, int f
     const kd_solid *own = &s->solid[solid];
     const kd_mesh  *mesh = &s->mesh[own->mesh];
     int             n = mesh->first[face + 1] - mesh->first[face];
+    // corners in the world
     for (int i = 0; i < n; i++) {
         kd_vec3 e = mesh->vertex[mesh->corner[mesh->first[face] + i]];
         kd_vec3 a = kd_vec(e.x * own->size.x, e.y * own->size.y, e.z * own->size.z);
         corner[i] = kd_vec_add(placed[solid].centre, kd_mat_vec(&placed[solid].A, a));
     }
+    // what is inside of others, of those that are near enough
     for (int j = 0; j < s->nsolids && n > 0; j++) {
         kd_vec3 apart = kd_vec_sub(placed[j].centre, placed[solid].centre);
         double  reach = placed[j].reach + placed[solid].reach;

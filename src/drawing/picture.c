@@ -43,6 +43,7 @@ typedef struct picture {
 } picture;
 
 // ---- projection -----------------------------------------------------------------------------------------------------
+// Central projection: d/(d - z) times the coordinates along u and v
 static spot project(const picture *p, kd_vec3 point)
 {
     kd_vec3 q = kd_vec_sub(point, p->centre);
@@ -50,14 +51,17 @@ static spot project(const picture *p, kd_vec3 point)
     return (spot){p->ox + k * kd_vec_dot(q, p->u), p->oy - k * kd_vec_dot(q, p->v), z};
 }
 
+// Axes of the camera, scale, light
 static void open_view(picture *p)
 {
     const kd_camera *c = &p->s->camera;
     double           width = c->high[0] - c->low[0], height = c->high[1] - c->low[1];
     kd_camera_axes(c, &p->u, &p->v, &p->w);
+    // the rectangle of the camera in the middle of the picture
     p->scale = fmin((WIDTH - 2 * MARGIN) / fmax(width, 1e-9), (HEIGHT - 2 * MARGIN) / fmax(height, 1e-9));
     p->ox = 0.5 * WIDTH - p->scale * 0.5 * (c->low[0] + c->high[0]);
     p->oy = 0.5 * HEIGHT + p->scale * 0.5 * (c->low[1] + c->high[1]);
+    // from above, in front and the left
     kd_vec3 light = kd_vec_axpy(kd_vec_axpy(kd_vec_scale(0.9, c->up), 0.5, c->front), -0.3, c->right);
     p->light = kd_vec_scale(1.0 / kd_vec_norm(light), light);
 }
@@ -83,7 +87,7 @@ static int corners_of(const picture *p, int number, kd_vec3 *out)
 }
 
 // ---- writing --------------------------------------------------------------------------------------------------------
-static void put(FILE *file, const char *before, double value)
+static void put_number(FILE *file, const char *before, double value)
 {
     char number[40];
     fputs(before, file);
@@ -128,6 +132,7 @@ static void put_colour(const picture *p, int paint, kd_vec3 n, double z, bool ma
 {
     long rgb[3], colour = strtol(kd_paint_colour(paint) + 1, NULL, 16);
     for (int i = 0; i < 3; i++) rgb[i] = colour >> (16 - 8 * i) & 255;
+    // diffuse light from above and a little from the eye; marked sectors are darker
     double bright =
         0.66 + 0.36 * fmax(kd_vec_dot(n, p->light), 0.0) + 0.1 * kd_vec_dot(n, p->w) - (marked ? 0.16 : 0.0);
     double pale = 0.1 + 0.22 * fmin(fmax(0.5 - 0.5 * z / p->s->radius, 0.0), 1.0);
@@ -153,6 +158,7 @@ static int convex_hull(spot *spots, int n, spot *hull)
 {
     int count = 0;
     qsort(spots, (size_t)n, sizeof *spots, by_place);
+    // lower hull from left to right, upper one back: corners that turn the wrong way are dropped
     for (int pass = 0, kept = 1; pass < 2; pass++, kept = count) {
         for (int k = 0; k < n; k++) {
             const spot *s = &spots[pass == 0 ? k : n - 1 - k];
@@ -192,12 +198,14 @@ static void put_front(FILE *file, const kd_mesh *mesh, const spot *spots)
     }
 }
 
+// Outline of a solid, or of its shadow on the floor
 static void put_outline(const picture *p, int number, bool shadow)
 {
     const kd_solid *solid = &p->s->solid[number];
     kd_vec3         corner[MOST_VERTICES];
     spot            spots[MOST_VERTICES], hull[MOST_VERTICES + 1];
     int             n;
+    // points whose hull is the outline: a rim of the ball, or all corners
     if (solid->mesh == KD_MESH_BALL) {
         const kd_camera *c = &p->s->camera;
         n = rim_of(p->placed[number].centre, solid->size.x, shadow ? c->right : p->u, shadow ? c->front : p->v, corner);
@@ -221,18 +229,20 @@ static void put_grid(const picture *p)
         kd_vec3 across = direction == 0 ? c->right : c->front, along = direction == 0 ? c->front : c->right;
         double  first = step * ceil((kd_vec_dot(middle, across) - reach) / step);
         for (double at = first; at < kd_vec_dot(middle, across) + reach; at += step) {
+            // a line of the grid ends on a circle about the middle, and fades towards it
             double  off = at - kd_vec_dot(middle, across), half = sqrt(fmax(reach * reach - off * off, 0.0));
             kd_vec3 on = kd_vec_axpy(middle, off, across);
             spot    a = project(p, kd_vec_axpy(on, -half, along)), b = project(p, kd_vec_axpy(on, half, along));
-            put(p->file, "<path d=\"M", a.x);
-            put(p->file, " ", a.y);
-            put(p->file, "L", b.x);
-            put(p->file, " ", b.y);
+            put_number(p->file, "<path d=\"M", a.x);
+            put_number(p->file, " ", a.y);
+            put_number(p->file, "L", b.x);
+            put_number(p->file, " ", b.y);
             fprintf(p->file, "\" opacity=\"%.2f\"/>\n", 1.0 - 0.8 * off * off / (reach * reach));
         }
     }
 }
 
+// Grid, then the shadows of all solids as one path
 static void put_floor(const picture *p)
 {
     fputs("<g stroke=\"#d9dfe6\" fill=\"none\">\n", p->file);
@@ -274,6 +284,7 @@ static kd_vec3 normal_of(const kd_vec3 *corner)
     return kd_vec_scale(1.0 / fmax(kd_vec_norm(n), 1e-300), n);
 }
 
+// What is left of a face outside of other solids
 static void put_face(const picture *p, const item *at)
 {
     const kd_solid *solid = &p->s->solid[at->solid];
@@ -286,15 +297,16 @@ static void put_face(const picture *p, const item *at)
     fputs("\"/>\n", p->file);
 }
 
+// A ball as a circle, others as their outline
 static void put_whole(const picture *p, const item *at)
 {
     const kd_solid *solid = &p->s->solid[at->solid];
     if (solid->mesh == KD_MESH_BALL) {
         spot   s = project(p, p->placed[at->solid].centre);
         double d = p->s->camera.distance;
-        put(p->file, "<circle cx=\"", s.x);
-        put(p->file, "\" cy=\"", s.y);
-        put(p->file, "\" r=\"", p->scale * solid->size.x * d / (d - s.z));
+        put_number(p->file, "<circle cx=\"", s.x);
+        put_number(p->file, "\" cy=\"", s.y);
+        put_number(p->file, "\" r=\"", p->scale * solid->size.x * d / (d - s.z));
         fprintf(p->file, "\" fill=\"url(#kd-ball-%d)\" stroke=\"none\"/>\n", solid->paint);
         return;
     }
@@ -326,12 +338,14 @@ static kd_vec3 coil_point(const kd_coil *coil, kd_vec3 a, kd_vec3 b, const kd_ma
     int n = WINDINGS * WINDING_POINTS;
     if (i <= 0) return a;
     if (i >= n + 2) return b;
+    // on the helix: s along the axis, angle about it
     double  s = 0.125 + 0.75 * (i - 1) / n, angle = 2.0 * KD_PI * (i - 1) / WINDING_POINTS;
     double  radius = i == 1 || i == n + 1 ? 0.0 : coil->radius;
     kd_vec3 on = kd_vec_axpy(a, s, kd_vec_sub(b, a));
     return kd_vec_axpy(kd_vec_axpy(on, radius * cos(angle), R->x), radius * sin(angle), R->y);
 }
 
+// z from a to b, x and y across it, of length 1
 static kd_mat3 coil_axes(kd_vec3 a, kd_vec3 b)
 {
     kd_vec3 z = kd_vec_sub(b, a), x = fabs(z.x) < 0.7 * kd_vec_norm(z) ? kd_vec(1, 0, 0) : kd_vec(0, 1, 0);
@@ -351,16 +365,18 @@ static void put_coil(const picture *p, const item *at)
     const char    *colour = kd_paint_colour(coil->radius > 0 ? KD_PAINT_SPRING : KD_PAINT_JOINT);
     fprintf(p->file, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" stroke-linecap=\"round\" d=\"", colour,
             coil->radius > 0 ? "1.8" : "3");
+    // one winding
     for (int i = 0; i <= last; i++) {
         int     point = at->face * WINDING_POINTS + i;
         kd_vec3 c = coil->radius > 0 ? coil_point(coil, a, b, &R, point) : i == 0 ? a : b;
         spot    s = project(p, c);
-        put(p->file, i == 0 ? "M" : "L", s.x);
-        put(p->file, " ", s.y);
+        put_number(p->file, i == 0 ? "M" : "L", s.x);
+        put_number(p->file, " ", s.y);
     }
     fputs("\"/>\n", p->file);
 }
 
+// Pieces of a spring, a winding each, so that solids can stand between them
 static int collect_coil(const picture *p, int number, item *items)
 {
     const kd_coil *coil = &p->s->coil[number];
@@ -391,13 +407,13 @@ static void put_triad(const picture *p)
     const double  x0 = 44, y0 = HEIGHT - 40, length = 26;
     for (int i = 0; i < 3; i++) {
         double x = length * kd_vec_dot(axis[i], p->u), y = -length * kd_vec_dot(axis[i], p->v);
-        put(p->file, "<path d=\"M", x0);
-        put(p->file, " ", y0);
-        put(p->file, "L", x0 + x);
-        put(p->file, " ", y0 + y);
+        put_number(p->file, "<path d=\"M", x0);
+        put_number(p->file, " ", y0);
+        put_number(p->file, "L", x0 + x);
+        put_number(p->file, " ", y0 + y);
         fprintf(p->file, "\" stroke=\"%s\" stroke-width=\"1.6\"/>", COLOUR[i]);
-        put(p->file, "<text x=\"", x0 + 1.35 * x);
-        put(p->file, "\" y=\"", y0 + 1.35 * y + 4);
+        put_number(p->file, "<text x=\"", x0 + 1.35 * x);
+        put_number(p->file, "\" y=\"", y0 + 1.35 * y + 4);
         fprintf(p->file, "\" fill=\"%s\" text-anchor=\"middle\">%s</text>\n", COLOUR[i], NAME[i]);
     }
 }
@@ -447,6 +463,7 @@ static void put_head(FILE *file, const char *title)
 static void put_instant(const picture *p, item *items, bool outlines)
 {
     int count = 0;
+    // everything that is seen, with its depth
     for (int i = 0; i < p->s->nsolids; i++) {
         if (outlines || p->s->solid[i].mesh == KD_MESH_BALL)
             items[count++] = (item){.z = project(p, p->placed[i].centre).z, .solid = i, .face = -1};
@@ -454,6 +471,7 @@ static void put_instant(const picture *p, item *items, bool outlines)
             count += collect_faces(p, i, items + count);
     }
     for (int i = 0; i < p->s->ncoils; i++) count += collect_coil(p, i, items + count);
+    // painter's algorithm: from far to near
     qsort(items, (size_t)count, sizeof *items, by_depth);
     fputs("<g fill=\"currentColor\" stroke=\"currentColor\" stroke-width=\".7\" stroke-linejoin=\"round\">\n", p->file);
     for (int i = 0; i < count; i++) {
@@ -470,7 +488,8 @@ static void put_instant(const picture *p, item *items, bool outlines)
 kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
 {
     picture p = {.file = file, .s = scene};
-    int     nfaces = 0, shown = main_frame(&scene->film);
+    // the instant that is shown in full, and the number of faces
+    int nfaces = 0, shown = main_frame(&scene->film);
     for (int i = 0; i < scene->nsolids; i++)
         nfaces += scene->solid[i].mesh == KD_MESH_BALL ? 1 : scene->mesh[scene->solid[i].mesh].nfaces;
     int   nitems = nfaces + scene->nsolids + scene->ncoils * (WINDINGS + 1);
@@ -480,12 +499,14 @@ kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
     if (status != KD_OK) goto done;
     open_view(&p);
     go_to_frame(&p, shown);
+    // floor and shadows, then earlier instants as outlines
     put_head(file, title);
     put_floor(&p);
     for (int i = 0; i < GHOSTS && !scene->follows && !scene->falls && nfaces <= MOST_FACES; i++) {
         go_to_frame(&p, shown * i / GHOSTS);
         if (i == 0 || p.frame != shown * (i - 1) / GHOSTS) put_ghost(&p, items);
     }
+    // then the instant itself, traces and the axes of the world
     go_to_frame(&p, shown);
     put_instant(&p, items, nfaces > MOST_FACES);
     for (int i = 0; i < scene->ntraces; i++) put_trace(&p, &scene->trace[i]);

@@ -240,6 +240,7 @@ static bool constraint_has_points(const kd_constraint *c)
     return kd_constraint_element((int)c->def.kind)->look.between != KD_LOOK_NOTHING;
 }
 
+// Places where joints, forces and constraints hold a body
 static points points_of(builder *b, int body)
 {
     points list = {.count = 0};
@@ -266,7 +267,8 @@ static points points_of(builder *b, int body)
 static kd_vec3 foot_on_segment(kd_vec3 a, kd_vec3 b, kd_vec3 c)
 {
     kd_vec3 ab = kd_vec_sub(b, a);
-    double  s = kd_vec_dot(kd_vec_sub(c, a), ab) / kd_vec_dot(ab, ab);
+    // a + s ab, s in [0, 1]
+    double s = kd_vec_dot(kd_vec_sub(c, a), ab) / kd_vec_dot(ab, ab);
     return kd_vec_axpy(a, fmin(fmax(s, 0.0), 1.0), ab);
 }
 
@@ -276,10 +278,11 @@ static void add_sticks(builder *b, int body, const points *list)
     kd_vec3 centre = b->m->body[body].centre, middle = kd_vec(0, 0, 0);
     double  thick = 0.8 * b->mark, weight = 1.8 * b->mark;
     int     n = list->count, paint = b->s->paint[body];
+    // a pendulum: bar and weight
     if (n <= 1) {
         if (n == 1 && distance(list->at[0], centre) > b->mark) add_bar(b, body, list->at[0], centre, thick, paint);
         add_ball(b, (kd_point_of){body, centre}, weight, paint);
-    } else if (n == 2) {
+    } else if (n == 2) { // a bar, the centre of mass beside it on a branch
         kd_vec3 foot = foot_on_segment(list->at[0], list->at[1], centre);
         add_bar(b, body, list->at[0], list->at[1], thick, paint);
         if (distance(foot, centre) > 2 * b->mark) {
@@ -323,6 +326,7 @@ static bool add_wheel(builder *b, int body)
     return false;
 }
 
+// Its shapes, or something in their place, and ties to places that lie outside
 static void add_body(builder *b, int body)
 {
     const kd_body_def *def = &b->m->body[body].def;
@@ -350,6 +354,7 @@ static void choose_paints(builder *b)
         const char *name = b->m->body[i].name;
         size_t      length = kd_family_length(name);
         int         found = -1;
+        // the colour of the last one of its family
         for (int k = i - 1; k >= 0 && found < 0 && name[length] == '('; k--) {
             const char *other = b->m->body[k].name;
             if (kd_family_length(other) == length && strncmp(name, other, length) == 0) found = b->s->paint[k];
@@ -381,6 +386,7 @@ static void add_rail(builder *b, const kd_joint *j)
     double         low = 0, high = 0;
     kd_vec3        axis = j->from.R.z;
     kd_anchor      slider = held_at(b, j, &j->to);
+    // q = axis'(R'(r_slider - r) - r_from): from where to where it slides
     for (int i = 0; i < film->nframes; i++) {
         kd_vec3     r;
         kd_mat3     R;
@@ -391,6 +397,7 @@ static void add_rail(builder *b, const kd_joint *j)
         high = i == 0 ? q : fmax(high, q);
     }
     if (high - low > KD_CAMERA_TRAVEL * b->s->size) return; // a drive, not a slide
+    // from the lowest to the highest q and a little more; on the ground with two blocks
     double  over = 6 * b->mark;
     kd_vec3 from = kd_vec_axpy(j->from.r, low - over, axis), to = kd_vec_axpy(j->from.r, high + over, axis);
     bool    ground = j->from.body < 0;
@@ -411,6 +418,7 @@ static kd_mat3 with_z_along(const kd_mat3 *R, int i)
 static void add_joint(builder *b, const kd_joint *j)
 {
     const kd_joint_form form = kd_joint_form_of(j->def.kind);
+    // a pin that stands out of the bodies that it holds
     double pin = fmin(fmax(0.62 * fmax(thickness(b, &j->from), thickness(b, &j->to)), b->mark), LARGEST_PIN * b->mark);
     kd_point_of   from = {j->from.body, j->from.r}, to = {j->to.body, j->to.r};
     const kd_mat3 first = with_z_along(&j->from.R, form.turn[0]), second = with_z_along(&j->to.R, form.turn[1]);
@@ -425,10 +433,12 @@ static void add_joint(builder *b, const kd_joint *j)
     } else if (!stands && !slides && !form.floats) {
         add_solid(b, KD_MESH_BOX, to, &j->to.R, kd_vec(4 * b->mark, 4 * b->mark, 0.5 * b->mark), KD_PAINT_JOINT);
     }
+    // slides of bodies without shape: a rail and a carriage on it
     if (slides && (is_bare(b, from.body) || is_bare(b, to.body))) add_rail(b, j);
     if (slides && to.body >= 0 && is_bare(b, to.body))
         add_box(b, (kd_point_of){to.body, held_at(b, j, &j->to).r}, &j->to.R,
                 kd_vec(2.6 * b->mark, 2.6 * b->mark, 4 * b->mark), b->s->paint[to.body]);
+    // what is held by the ground stands on a foot
     if (stands && (from.body < 0 || to.body < 0)) add_foot(b, from.body < 0 ? from.r : to.r, pin);
 }
 
@@ -477,6 +487,7 @@ static double path_length(const kd_film *film, kd_point_of at)
 // Points whose position a sensor reads; else the named frames; else the centre of mass that goes farthest.
 static void choose_traces(builder *b)
 {
+    // sensors
     for (int i = 0; i < b->m->nsensors; i++) {
         kd_path path;
         if (!kd_path_parse(b->m, b->m->sensor[i].def.value, &path, NULL, 0)) continue;
@@ -487,8 +498,10 @@ static void choose_traces(builder *b)
             add_trace(b, path.element,
                       path.property == KD_PROPERTY_COM ? b->m->body[path.element].centre : kd_vec(0, 0, 0));
     }
+    // frames
     for (int i = 0; b->s->ntraces == 0 && i < b->m->nframes; i++)
         add_trace(b, b->m->frame[i].at.body, b->m->frame[i].at.r);
+    // the longest way
     double longest = 0;
     int    best = -1;
     for (int i = 0; b->s->ntraces == 0 && i < b->m->nbodies; i++) {
@@ -498,7 +511,7 @@ static void choose_traces(builder *b)
     if (best >= 0) add_trace(b, best, b->m->body[best].centre);
 }
 
-// ---- size --------------------------------------------------------------------------------------------------------
+// ---- size -----------------------------------------------------------------------------------------------------------
 typedef struct box {
     kd_vec3 low, high;
 } box;
@@ -521,6 +534,7 @@ static void extend_by_anchor(const builder *b, box *around, const kd_anchor *a)
 static double size_of_mechanism(const builder *b)
 {
     box around = EMPTY;
+    // centres and corners of shapes
     for (int i = 0; i < b->m->nbodies; i++) {
         const kd_body *body = &b->m->body[i];
         kd_point_of    at = {i, body->centre};
@@ -535,6 +549,7 @@ static double size_of_mechanism(const builder *b)
             }
         }
     }
+    // places of joints; those of slides on the ground mean nothing
     for (int j = 0; j < b->m->njoints; j++) {
         const kd_joint_form form = kd_joint_form_of(b->m->joint[j].def.kind);
         if (form.floats && form.ball) continue; // its frames are where they are written, not where something is
@@ -543,6 +558,7 @@ static double size_of_mechanism(const builder *b)
         if (from.body >= 0 || !is_sliding(&b->m->joint[j])) extend_by_anchor(b, &around, &from);
         if (to.body >= 0 || !is_sliding(&b->m->joint[j])) extend_by_anchor(b, &around, &to);
     }
+    // ends of springs
     for (int i = 0; i < b->m->nforces; i++) {
         if (!force_has_points(&b->m->force[i])) continue;
         extend_by_anchor(b, &around, &b->m->force[i].from);
@@ -560,6 +576,7 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     builder b = {.s = s, .m = m};
     int     nshapes = 0;
     for (int i = 0; i < m->nbodies; i++) nshapes += m->body[i].def.nshapes;
+    // memory; round meshes with fewer sides where there are many
     s->nmeshes = KD_MESHES;
     s->mesh = kd_meshes_create(&s->arena, nshapes + m->njoints > MANY_SOLIDS ? COARSE : FINE);
     s->solid = kd_arena_cut(&s->arena, MOST_SOLIDS, sizeof *s->solid);
@@ -570,10 +587,12 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
         kd_scene_release(s);
         return KD_ERR_MEMORY;
     }
+    // size first: all marks are measured by it
     s->size = size_of_mechanism(&b);
     b.mark = MARK * s->size;
     kd_camera_choose(s);
     choose_paints(&b);
+    // bodies, joints, springs and rods, then the camera that sees all of it
     for (int i = 0; i < m->nbodies; i++) add_body(&b, i);
     for (int i = 0; i < m->njoints; i++) add_joint(&b, &m->joint[i]);
     for (int i = 0; i < m->nforces; i++) add_coil(&b, &m->force[i]);

@@ -4,8 +4,8 @@
 // function, every constraint level with derivatives of g and h along the motion, the residual with M, f and the
 // constraint matrices, and the promises of the definition (zero[], autonomous, mass structure, q_p Z = 0, oplus) are
 // tried out. The second opinion comes from a bare definition, from which levels and derivatives are taken away, so that
-// the library makes them by differences. The first point with disagreements ends the check: more points would repeat
-// them.
+// the library makes them by differences. The first point with disagreements ends the check:
+// more points would repeat them.
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -125,7 +125,7 @@ static void check_release(check *c)
 
 // ---- report ---------------------------------------------------------------------------------------------------------
 
-static const char *letter(kd_fn fn)
+static const char *function_letter(kd_fn fn)
 {
     static const char *const letters[KD_FN_COUNT] = {[KD_KINEMATICS] = "kinematics",
                                                      [KD_RESIDUAL] = "residual",
@@ -146,8 +146,8 @@ static const char *letter(kd_fn fn)
     return letters[fn];
 }
 
-static void line(check *c, const char *format, ...) KD_PRINTF(2, 3);
-static void line(check *c, const char *format, ...)
+static void report_line(check *c, const char *format, ...) KD_PRINTF(2, 3);
+static void report_line(check *c, const char *format, ...)
 {
     char    text[320];
     va_list arguments;
@@ -167,7 +167,7 @@ static row_text row_of(const check *c, kd_fn fn, int row)
     row_text out;
     char     name[96];
     kd_row_name(c->eom, fn, row, name, sizeof name);
-    kd_text(out.text, sizeof out.text, "%s row %d (%s)", letter(fn), row, name);
+    kd_text(out.text, sizeof out.text, "%s row %d (%s)", function_letter(fn), row, name);
     return out;
 }
 
@@ -214,8 +214,8 @@ static void compare_columns(check *c, kd_fn fn, kd_var var, int j, const double 
 {
     for (int i = 0; i < c->eom->entry[fn].rows; i++)
         if (differ(c, supplied[i], other[i], largest))
-            line(c, "%s by %s: supplied %.6g, %s %.6g", row_of(c, fn, i).text, column_of(c, var, j, false).text,
-                 supplied[i], who, other[i]);
+            report_line(c, "%s by %s: supplied %.6g, %s %.6g", row_of(c, fn, i).text, column_of(c, var, j, false).text,
+                        supplied[i], who, other[i]);
 }
 
 static void compare_values(check *c, kd_fn fn, const double *supplied, const double *other, double largest,
@@ -223,7 +223,7 @@ static void compare_values(check *c, kd_fn fn, const double *supplied, const dou
 {
     for (int i = 0; i < c->eom->entry[fn].rows; i++)
         if (differ(c, supplied[i], other[i], largest))
-            line(c, "%s: supplied %.6g, %s %.6g", row_of(c, fn, i).text, supplied[i], who, other[i]);
+            report_line(c, "%s: supplied %.6g, %s %.6g", row_of(c, fn, i).text, supplied[i], who, other[i]);
 }
 
 // ---- points ---------------------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ static void shake(check *c, int n, const double *from, double size, double *to)
         to[i] = (from ? from[i] : 0.0) + size * next_random(c) * fmax(from ? fabs(from[i]) : 0.0, 1.0);
 }
 
-static void go(const check *c, kd_eom_data *d, const spot *x)
+static void set_point(const check *c, kd_eom_data *d, const spot *x)
 {
     kd_eom_at_parameters(d, x->theta);
     kd_eom_at_time(d, x->t, x->u, x->du, x->ddu, c->x->z);
@@ -266,7 +266,8 @@ static kd_eval solve_contact(check *c)
     kd_eom_data *d = c->bare_data;
     kd_eval      answer = KD_EVAL_OK;
     for (int k = 0; k < CONTACT_STEPS && ns > 0 && answer == KD_EVAL_OK; k++) {
-        go(c, d, &c->base);
+        // s -= c_s \ c
+        set_point(c, d, &c->base);
         answer = kd_eom_eval(d, KD_C, c->F);
         if (answer == KD_EVAL_OK) answer = kd_precise_block(d, KD_C, KD_S, c->supplied);
         if (answer == KD_EVAL_OK) answer = kd_factor_c_s(d, c->supplied, c->pivot);
@@ -285,6 +286,7 @@ static kd_eval make_point(check *c, int sample)
     const kd_state *x = c->x;
     spot           *y = &c->base;
     const double    spread = c->opt.spread, move = sample > 0 ? spread : 0.0;
+    // time and inputs
     y->t = x->t + move * next_random(c);
     memset(y->all, 0, (size_t)y->n * sizeof(double));
     if (c->inputs && c->inputs->eval && n->nu > 0) {
@@ -295,6 +297,7 @@ static kd_eval make_point(check *c, int sample)
     const double *theta = c->x->theta ? c->x->theta : c->eom->theta;
     if (n->ntheta > 0) memcpy(y->theta, theta, (size_t)n->ntheta * sizeof(double));
     if (n->ns > 0) memcpy(y->s, x->s, (size_t)n->ns * sizeof(double));
+    // velocities, forces, multipliers at random around those of x
     shake(c, n->nv, x->v, spread, y->v);
     shake(c, n->nr, x->r, spread, y->r);
     shake(c, n->nv, x->a, 1.0, y->a);
@@ -302,6 +305,7 @@ static kd_eval make_point(check *c, int sample)
     shake(c, n->nlambda, x->lambda, 1.0, y->lambda);
     shake(c, n->nmu, x->mu, 1.0, y->mu);
     if (n->np > 0) memcpy(y->p, x->p, (size_t)n->np * sizeof(double));
+    // p oplus e with a random increment
     if (sample > 0) {
         bool Z_is_I = c->eom->kinematics == KD_Z_IDENTITY;
         shake(c, n->nv, Z_is_I ? x->p : NULL, spread, c->e);
@@ -356,6 +360,7 @@ static kd_eval value_moved(check *c, kd_fn fn, kd_var var, int j, double h, bool
     spot          *y = &c->moved;
     kd_eom_data   *d = answering(c, fn);
     copy_spot(&c->base, y);
+    // t with u along u', u' along u''; p along Z e_j; or one component
     if (var == KD_T) {
         y->t += h;
         for (int i = 0; i < n->nu; i++) {
@@ -368,12 +373,12 @@ static kd_eval value_moved(check *c, kd_fn fn, kd_var var, int j, double h, bool
         array_of(y, var)[j] += h;
     }
     kd_mark_unset(out, c->eom->entry[fn].rows); // also where only some calls leave an entry out
-    go(c, d, y);
+    set_point(c, d, y);
     return kd_eom_eval(d, fn, out);
 }
 
 // Central differences of order 4 of column j.
-static kd_eval difference(check *c, kd_fn fn, kd_var var, int j, double relative, bool raw, double *out)
+static kd_eval difference_column(check *c, kd_fn fn, kd_var var, int j, double relative, bool raw, double *out)
 {
     static const struct {
         double at, weight;
@@ -382,6 +387,7 @@ static kd_eval difference(check *c, kd_fn fn, kd_var var, int j, double relative
     double    size = var == KD_T || (var == KD_P && !raw) ? 1.0 : fabs(array_of(&c->base, var)[j]);
     double    h = relative * (size > 0.0 ? size : TYPICAL);
     if (var != KD_THETA) h = relative * fmax(size, TYPICAL);
+    // (8 (F(+1) - F(-1)) - (F(+2) - F(-2))) / (12 h)
     memset(out, 0, (size_t)rows * sizeof(double));
     for (int k = 0; k < 4; k++) {
         kd_eval answer = value_moved(c, fn, var, j, stencil[k].at * h, raw, c->F);
@@ -399,12 +405,14 @@ static kd_eval compare_block(check *c, kd_fn fn, kd_var var, int columns, bool r
     const int rows = c->eom->entry[fn].rows;
     kd_eval   answer = KD_EVAL_OK;
     double    largest = kd_norm_max(rows * columns, c->supplied);
+    // differences with all increments
     for (int j = 0; j < columns && answer == KD_EVAL_OK; j++)
         for (int k = 0; k < STEPS && answer == KD_EVAL_OK; k++)
-            answer = difference(c, fn, var, j, steps[k], raw, c->by_differences[k] + j * rows);
+            answer = difference_column(c, fn, var, j, steps[k], raw, c->by_differences[k] + j * rows);
     if (answer != KD_EVAL_OK) return answer;
     answer = value_moved(c, fn, KD_T, 0, 0.0, false, c->F);
     if (answer != KD_EVAL_OK) return answer;
+    // what disagreement is measured by
     largest = fmax(largest, kd_norm_max(rows * columns, c->by_differences[0]));
     largest = fmax(largest, kd_norm_max(rows, c->F));              // differences are good to this size times 1e-10
     largest = fmax(largest, CANCELLING);                           // where everything vanishes, rounding is left
@@ -417,8 +425,8 @@ static kd_eval compare_block(check *c, kd_fn fn, kd_var var, int columns, bool r
                 if (fabs(a - other) < fabs(a - b)) b = other;
             }
             if (differ(c, a, b, largest))
-                line(c, "%s by %s: %s %.6g, differences say %.6g", row_of(c, fn, i).text,
-                     column_of(c, var, j, raw).text, who, a, b);
+                report_line(c, "%s by %s: %s %.6g, differences say %.6g", row_of(c, fn, i).text,
+                            column_of(c, var, j, raw).text, who, a, b);
         }
     return KD_EVAL_OK;
 }
@@ -431,13 +439,15 @@ static kd_eval check_blocks(check *c)
         const int rows = eom->entry[fn].rows;
         for (int var = 0; var < KD_VAR_COUNT && rows > 0; var++) {
             const int columns = eom->columns[var];
-            bool      given = kd_is_given(eom, (kd_fn)fn, (kd_var)var) && (eom->depends[fn] & KD_BIT(var));
-            bool      zero = eom->def.zero[fn] & c->bare->depends[fn] & KD_BIT(var);
-            bool      raw = given && fn == KD_Q && var == KD_P; // norm equations: by the coordinates
-            kd_eval   answer = KD_EVAL_OK;
+            // supplied blocks, and those that zero[] calls zero
+            bool    given = kd_is_given(eom, (kd_fn)fn, (kd_var)var) && (eom->depends[fn] & KD_BIT(var));
+            bool    zero = eom->def.zero[fn] & c->bare->depends[fn] & KD_BIT(var);
+            bool    raw = given && fn == KD_Q && var == KD_P; // norm equations: by the coordinates
+            kd_eval answer = KD_EVAL_OK;
             if (columns == 0 || (!given && !zero)) continue;
-            go(c, c->full_data, &c->base);
+            set_point(c, c->full_data, &c->base);
             memset(c->supplied, 0, (size_t)rows * (size_t)(raw ? n->np : columns) * sizeof(double));
+            // the block as the definition gives it, against differences
             if (raw)
                 answer =
                     eom->def.derivative(&c->full_data->x, KD_Q, KD_P, KD_PART_ALL, c->full_data->context, c->supplied);
@@ -461,6 +471,7 @@ static kd_eval check_level(check *c, kd_fn fn, kd_var var, const double *matrix)
     double    largest = kd_norm_max(rows * nv, matrix);
     if (rows == 0 || !c->eom->entry[fn].user) return KD_EVAL_OK;
     kd_eval answer = value_moved(c, fn, KD_T, 0, 0.0, false, c->values[0]);
+    // column j: F(e_j) - F(0) against GZ e_j or HZ e_j
     for (int j = 0; j < nv && answer == KD_EVAL_OK; j++) {
         answer = value_moved(c, fn, var, j, 1.0, false, c->values[1]);
         kd_axpy(rows, -1.0, c->values[0], c->values[1]);
@@ -470,7 +481,8 @@ static kd_eval check_level(check *c, kd_fn fn, kd_var var, const double *matrix)
             compare_columns(c, fn, var, j, c->values[1], matrix + j * rows, size, "differences say");
     }
     if (answer != KD_EVAL_OK || c->found > before) return answer;
-    go(c, c->bare_data, &c->base);
+    // the value against differences of the level below
+    set_point(c, c->bare_data, &c->base);
     answer = kd_eom_eval(c->bare_data, fn, c->values[1]);
     if (answer == KD_EVAL_OK)
         compare_values(c, fn, c->values[0], c->values[1], fmax(largest, kd_norm_max(rows, c->values[1])),
@@ -485,8 +497,9 @@ static kd_eval check_linear_h(check *c)
     if (nmu == 0) return KD_EVAL_OK;
     copy_spot(&c->base, &c->moved);
     memset(c->moved.v, 0, (size_t)nv * sizeof(double));
-    go(c, c->bare_data, &c->moved);
+    set_point(c, c->bare_data, &c->moved);
     kd_eval answer = kd_eom_eval(c->bare_data, KD_H, c->values[1]);
+    // h(0) + HZ v
     kd_gemv(nmu, nv, 1.0, c->HZ, c->base.v, 1.0, c->values[1]);
     if (answer == KD_EVAL_OK) answer = value_moved(c, KD_H, KD_T, 0, 0.0, false, c->values[0]);
     if (answer == KD_EVAL_OK)
@@ -497,7 +510,7 @@ static kd_eval check_linear_h(check *c)
 
 static kd_eval check_levels(check *c)
 {
-    go(c, c->bare_data, &c->base);
+    set_point(c, c->bare_data, &c->base);
     kd_eval answer = kd_eom_constraint_matrices(c->bare_data, c->GZ, c->HZ);
     if (answer == KD_EVAL_OK) answer = check_linear_h(c);
     if (answer == KD_EVAL_OK) answer = check_level(c, KD_GI, KD_V, c->GZ);
@@ -517,14 +530,15 @@ static void check_mass(check *c)
     bool              constant = structure == KD_MASS_FULL_CONSTANT || structure == KD_MASS_DIAGONAL_CONSTANT;
     for (int j = 0; j < nv; j++) {
         for (int i = 0; i < nv; i++) {
+            // diagonal, symmetric, constant: as promised?
             double a = c->M[j * nv + i], b = c->M[i * nv + j];
             if (diagonal && i != j && differ(c, a, 0.0, largest))
-                line(c, "M[%d,%d] = %.6g, but mass_structure says diagonal", i, j, a);
+                report_line(c, "M[%d,%d] = %.6g, but mass_structure says diagonal", i, j, a);
             else if (i > j && differ(c, a, b, largest))
-                line(c, "M[%d,%d] = %.6g and M[%d,%d] = %.6g: M must be symmetric", i, j, a, j, i, b);
+                report_line(c, "M[%d,%d] = %.6g and M[%d,%d] = %.6g: M must be symmetric", i, j, a, j, i, b);
             else if (constant && c->has_M_first && differ(c, a, c->M_first[j * nv + i], largest))
-                line(c, "M[%d,%d] changes from %.6g to %.6g, but mass_structure says constant", i, j,
-                     c->M_first[j * nv + i], a);
+                report_line(c, "M[%d,%d] changes from %.6g to %.6g, but mass_structure says constant", i, j,
+                            c->M_first[j * nv + i], a);
         }
     }
     if (!c->has_M_first) memcpy(c->M_first, c->M, (size_t)(nv * nv) * sizeof(double));
@@ -535,7 +549,7 @@ static void check_mass(check *c)
 static kd_eval user_mass(check *c)
 {
     const int nv = c->eom->def.dims.nv;
-    go(c, c->bare_data, &c->base);
+    set_point(c, c->bare_data, &c->base);
     if (!c->eom->def.M) return kd_linear_columns(c->bare_data, KD_RESIDUAL, KD_A, c->M);
     memset(c->M, 0, (size_t)(nv * nv) * sizeof(double));
     return c->eom->def.M(&c->bare_data->x, c->bare_data->context, c->M);
@@ -548,6 +562,7 @@ static kd_eval check_multiplier_columns(check *c, kd_var var, const double *matr
     kd_eval   answer = value_moved(c, KD_RESIDUAL, KD_T, 0, 0.0, false, c->values[0]);
     double    largest = fmax(kd_norm_max(m * nv, matrix), 1e-3 * kd_norm_max(nv, c->values[0]));
     for (int i = 0; i < m && answer == KD_EVAL_OK; i++) {
+        // residual(e_i) - residual(0) against column i of (GZ)', (HZ)'
         answer = value_moved(c, KD_RESIDUAL, var, i, 1.0, false, c->values[1]);
         kd_axpy(nv, -1.0, c->values[0], c->values[1]);
         for (int j = 0; j < nv; j++) c->values[2][j] = matrix[j * m + i];
@@ -566,12 +581,14 @@ static kd_eval check_residual(check *c)
     const int         before = c->found;
     kd_eval           answer = KD_EVAL_OK;
     if (!def->residual) return KD_EVAL_OK;
+    // by lambda and mu
     if (!def->force_of_multipliers) {
         answer = check_multiplier_columns(c, KD_LAMBDA, c->GZ);
         if (answer == KD_EVAL_OK) answer = check_multiplier_columns(c, KD_MU, c->HZ);
     }
     if (answer != KD_EVAL_OK || c->found > before || !def->M || !def->f) return answer;
-    go(c, c->bare_data, &c->base);
+    // the whole: M a - f + (GZ)' lambda + (HZ)' mu
+    set_point(c, c->bare_data, &c->base);
     answer = kd_eom_eval(c->bare_data, KD_RESIDUAL, c->values[1]);
     if (answer == KD_EVAL_OK) answer = value_moved(c, KD_RESIDUAL, KD_T, 0, 0.0, false, c->values[0]);
     if (answer == KD_EVAL_OK)
@@ -593,8 +610,8 @@ static kd_eval check_force(check *c)
             answer = value_moved(c, KD_FORCE, var, j, 1.0, false, c->values[1]);
             for (int i = 0; i < nv && answer == KD_EVAL_OK; i++)
                 if (differ(c, c->values[0][i], c->values[1][i], 0.0))
-                    line(c, "%s depends on %s, but force_of_multipliers is not set", row_of(c, KD_FORCE, i).text,
-                         variable_text(c, var, j).text);
+                    report_line(c, "%s depends on %s, but force_of_multipliers is not set", row_of(c, KD_FORCE, i).text,
+                                variable_text(c, var, j).text);
         }
     }
     return answer;
@@ -606,21 +623,24 @@ static kd_eval check_acceleration(check *c)
 {
     const int nv = c->eom->def.dims.nv;
     if (!c->eom->def.acceleration) return KD_EVAL_OK;
-    go(c, c->full_data, &c->base);
+    // a by the explicit formalism
+    set_point(c, c->full_data, &c->base);
     kd_eval answer = kd_eom_acceleration(c->full_data, c->e);
     if (answer == KD_EVAL_RETRY) return KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
+    // residual(a) = 0, relative to M a
     kd_eom_data *d = answering(c, KD_RESIDUAL);
     copy_spot(&c->base, &c->moved);
     memcpy(c->moved.a, c->e, (size_t)nv * sizeof(double));
-    go(c, d, &c->moved);
+    set_point(c, d, &c->moved);
     answer = kd_eom_eval(d, KD_RESIDUAL, c->values[0]);
     if (answer != KD_EVAL_OK) return answer;
     kd_gemv(nv, nv, 1.0, c->M, c->e, 0.0, c->values[1]); // the size of the terms
     double size = fmax(kd_norm_max(nv, c->values[1]), SMALL_ENTRY);
     for (int i = 0; i < nv; i++)
         if (fabs(c->values[0][i]) > c->opt.tolerance * size)
-            line(c, "acceleration leaves %.6g in %s, should be 0", c->values[0][i], row_of(c, KD_RESIDUAL, i).text);
+            report_line(c, "acceleration leaves %.6g in %s, should be 0", c->values[0][i],
+                        row_of(c, KD_RESIDUAL, i).text);
     return KD_EVAL_OK;
 }
 
@@ -642,7 +662,7 @@ static kd_eval kinematics_at_rest(check *c, double *out)
 {
     copy_spot(&c->base, &c->moved);
     memset(c->moved.v, 0, (size_t)c->eom->def.dims.nv * sizeof(double));
-    go(c, c->bare_data, &c->moved);
+    set_point(c, c->bare_data, &c->moved);
     return kd_eom_eval(c->bare_data, KD_KINEMATICS, out);
 }
 
@@ -651,6 +671,7 @@ static kd_eval check_Z(check *c)
 {
     const kd_dims *n = &c->eom->def.dims;
     kd_eval        answer = KD_EVAL_OK;
+    // kinematics(v) - kinematics(0) = Z v
     if (c->eom->def.kinematics && c->eom->def.Z) {
         answer = value_moved(c, KD_KINEMATICS, KD_T, 0, 0.0, false, c->values[0]);
         if (answer == KD_EVAL_OK) answer = kinematics_at_rest(c, c->values[1]);
@@ -658,12 +679,13 @@ static kd_eval check_Z(check *c)
         if (answer == KD_EVAL_OK)
             compare_values(c, KD_KINEMATICS, c->values[0], c->values[1], kd_norm_max(n->np, c->values[1]), "Z v says");
     }
+    // q_p Z e_j = 0
     for (int j = 0; j < n->nv && n->nq > 0 && answer == KD_EVAL_OK; j++) {
-        answer = difference(c, KD_Q, KD_P, j, COARSE_STEP, false, c->values[0]);
+        answer = difference_column(c, KD_Q, KD_P, j, COARSE_STEP, false, c->values[0]);
         for (int i = 0; i < n->nq && answer == KD_EVAL_OK; i++)
             if (fabs(c->values[0][i]) > c->opt.tolerance)
-                line(c, "%s changes along %s: q_p Z = %.6g, must be 0", row_of(c, KD_Q, i).text,
-                     variable_text(c, KD_V, j).text, c->values[0][i]);
+                report_line(c, "%s changes along %s: q_p Z = %.6g, must be 0", row_of(c, KD_Q, i).text,
+                            variable_text(c, KD_V, j).text, c->values[0][i]);
     }
     return answer;
 }
@@ -674,6 +696,7 @@ static kd_eval check_oplus_second(check *c, kd_eom_data *d)
     const kd_dims *n = &c->eom->def.dims;
     const double   h = 1e-3 / fmax(kd_norm_max(n->nv, c->base.v), 1e-3);
     kd_eval        answer = KD_EVAL_OK;
+    // p oplus h v and p oplus -h v, by the definition and by the midpoint rule
     for (int k = 0; k < 4 && answer == KD_EVAL_OK; k++) {
         for (int i = 0; i < n->nv; i++) c->e[i] = (k % 2 == 0 ? h : -h) * c->base.v[i];
         answer =
@@ -681,11 +704,12 @@ static kd_eval check_oplus_second(check *c, kd_eom_data *d)
     }
     double size = kd_norm_max(n->nv, c->base.v);
     for (int i = 0; i < n->np && answer == KD_EVAL_OK; i++) {
+        // second differences of both
         double user = (c->values[0][i] + c->values[1][i] - 2.0 * c->base.p[i]) / (h * h);
         double ours = (c->values[2][i] + c->values[3][i] - 2.0 * c->base.p[i]) / (h * h);
         if (fabs(user - ours) > 1e-3 * size * size)
-            line(c, "oplus is not of second order in %s: second derivative %.6g, should be %.6g",
-                 variable_text(c, KD_P, i).text, user, ours);
+            report_line(c, "oplus is not of second order in %s: second derivative %.6g, should be %.6g",
+                        variable_text(c, KD_P, i).text, user, ours);
     }
     return answer;
 }
@@ -699,8 +723,9 @@ static kd_eval check_oplus(check *c)
     kd_eom_data   *d = c->full_data;
     kd_eval        answer = KD_EVAL_OK;
     if (!c->eom->def.oplus) return KD_EVAL_OK;
-    go(c, d, &c->base);
+    set_point(c, d, &c->base);
     for (int j = 0; j < n->nv && answer == KD_EVAL_OK; j++) {
+        // (p oplus h e_j - p oplus -h e_j) / 2 h
         memset(c->e, 0, (size_t)n->nv * sizeof(double));
         c->e[j] = h;
         answer = kd_eom_oplus(d, c->base.p, c->e, c->values[0]);
@@ -709,8 +734,8 @@ static kd_eval check_oplus(check *c)
         for (int i = 0; i < n->np && answer == KD_EVAL_OK; i++) {
             double slope = (c->values[0][i] - c->values[1][i]) / (2.0 * h);
             if (fabs(slope - c->Z[j * n->np + i]) > fmax(c->opt.tolerance, 1e-6))
-                line(c, "oplus moves %s by %.6g along %s, Z says %.6g", variable_text(c, KD_P, i).text, slope,
-                     variable_text(c, KD_V, j).text, c->Z[j * n->np + i]);
+                report_line(c, "oplus moves %s by %.6g along %s, Z says %.6g", variable_text(c, KD_P, i).text, slope,
+                            variable_text(c, KD_V, j).text, c->Z[j * n->np + i]);
         }
     }
     if (answer == KD_EVAL_OK && c->found == before) answer = check_oplus_second(c, d);
@@ -728,9 +753,10 @@ static kd_eval check_autonomous(check *c)
         kd_eom_data *d = c->full_data;
         kd_eval      answer = KD_EVAL_OK;
         for (int k = 0; k < 2 && answer == KD_EVAL_OK; k++) {
+            // the same point now and later
             copy_spot(&c->base, &c->moved);
             c->moved.t += k * LATER;
-            go(c, d, &c->moved);
+            set_point(c, d, &c->moved);
             memset(c->values[k], 0, (size_t)rows * sizeof(double));
             // M is kept when it is said to be constant: ask the function itself
             answer = fn == KD_MASS ? c->eom->def.M(&d->x, d->context, c->values[k])
@@ -739,8 +765,8 @@ static kd_eval check_autonomous(check *c)
         if (answer != KD_EVAL_OK) return answer;
         for (int i = 0; i < rows; i++)
             if (differ(c, c->values[0][i], c->values[1][i], 0.0))
-                line(c, "%s changes with t from %.6g to %.6g, but autonomous is set", row_of(c, (kd_fn)fn, i).text,
-                     c->values[0][i], c->values[1][i]);
+                report_line(c, "%s changes with t from %.6g to %.6g, but autonomous is set",
+                            row_of(c, (kd_fn)fn, i).text, c->values[0][i], c->values[1][i]);
     }
     return KD_EVAL_OK;
 }
@@ -758,8 +784,9 @@ static kd_eval check_written(check *c)
 
 static kd_eval check_point(check *c)
 {
+    // kinematics, levels, dynamics, time, derivatives: what later checks use comes first
     kd_eval answer = check_written(c);
-    go(c, c->bare_data, &c->base);
+    set_point(c, c->bare_data, &c->base);
     if (answer == KD_EVAL_OK) answer = kd_eom_Z(c->bare_data, c->Z);
     if (answer == KD_EVAL_OK) answer = check_Z(c);
     if (answer == KD_EVAL_OK) answer = check_oplus(c);
@@ -774,7 +801,7 @@ static kd_eval check_point(check *c)
 static void report_fault(check *c)
 {
     const char *full = kd_eom_data_message(c->full_data), *bare = kd_eom_data_message(c->bare_data);
-    line(c, "%s", bare[0] ? bare : (full[0] ? full : "a function could not be evaluated"));
+    report_line(c, "%s", bare[0] ? bare : (full[0] ? full : "a function could not be evaluated"));
 }
 
 kd_status kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, const kd_check_options *opt,
@@ -789,6 +816,7 @@ kd_status kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_stat
     c.opt = opt ? *opt : kd_check_options_default();
     if (!(c.opt.tolerance > 0.0) || c.opt.samples < 0 || !(c.opt.spread >= 0.0)) return KD_ERR_ARGUMENT;
 
+    // x, then points around it, until something is found
     kd_status status = check_create(&c);
     for (int sample = 0; sample <= c.opt.samples && status == KD_OK; sample++) {
         kd_eval answer = make_point(&c, sample);

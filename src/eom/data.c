@@ -70,11 +70,13 @@ static void cut_arrays(kd_eom_data *d, const kd_dims *n)
     const int constraints[] = {n->nlambda, n->nmu, n->ns};
     int       rows = largest_rows(d->eom), nc = largest(constraints, 3);
 
+    // the point, zeros for what is not set
     d->u = kd_cut_double(arena, 3 * n->nu);
     d->zero = kd_cut_double(arena, largest(unknowns, 10) + 1);
     d->f = kd_cut_double(arena, n->nv);
     d->linear = kd_cut_double(arena, rows);
     d->pivot = kd_cut_int(arena, n->ns);
+    // differences along the motion (levels.c)
     d->stencil = kd_cut_double(arena, nc);
     for (int i = 0; i < 8; i++) d->curve[i] = kd_cut_double(arena, nc);
     d->curve_e = kd_cut_double(arena, n->nv);
@@ -86,12 +88,14 @@ static void cut_arrays(kd_eom_data *d, const kd_dims *n)
     d->curve_value = kd_cut_double(arena, nc);
     d->curve_p = kd_cut_double(arena, n->np);
     d->time_part = kd_cut_double(arena, n->nlambda);
+    // moves and norm equations (kinematics.c)
     d->move_p = kd_cut_double(arena, n->np);
     d->move_z = kd_cut_double(arena, n->np);
     d->norm_p = kd_cut_double(arena, n->np);
     d->norm_q = kd_cut_double(arena, n->nq);
     d->norm_left = kd_cut_double(arena, n->nq);
     d->norm_pivot = kd_cut_int(arena, n->nq);
+    // derivatives by differences (differences.c)
     for (int fn = 0; fn < KD_FN_COUNT; fn++)
         if (fn != KD_MASS) d->base[fn] = kd_cut_double(arena, d->entry[fn].rows);
     d->right = kd_cut_double(arena, rows);
@@ -172,16 +176,19 @@ kd_status kd_eom_data_create(const kd_eom *eom, kd_eom_data **data)
     if (!d) return KD_ERR_MEMORY;
     d->eom = eom;
     memcpy(d->entry, eom->entry, sizeof d->entry);
+    // vectors; full matrices while they are small
     cut_frames(d, &eom->def.dims);
     cut_arrays(d, &eom->def.dims);
     if (reserves_at_once(eom) && kd_eom_data_reserve(d) != KD_OK) d->arena.failed = true;
     if (eom->def.restitution && !kd_room_impact(d)) d->arena.failed = true;
+    // one thread's workspace of the definition
     d->context = eom->def.context;
     if (!d->arena.failed && eom->def.make_work) d->context = d->work = eom->def.make_work(eom->def.context);
     if (d->arena.failed || (eom->def.make_work && !d->work)) {
         kd_eom_data_destroy(d);
         return KD_ERR_MEMORY;
     }
+    // a point where nothing is set yet
     const double *zero = d->zero;
     d->x = (kd_point){.u = zero,
                       .du = zero,
@@ -247,7 +254,7 @@ void kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du,
 
 // The stage that is reached by setting one: only if the one before is there. What belongs to later stages may point to
 // memory that is gone; functions that ask for more than their stage see zeros.
-static void reach(kd_eom_data *d, kd_stage stage)
+static void reach_stage(kd_eom_data *d, kd_stage stage)
 {
     const double *zero = d->zero;
     if (d->stage >= stage - 1) d->stage = stage;
@@ -261,7 +268,7 @@ void kd_eom_at_position(kd_eom_data *d, const double *p, const double *s)
     if (!d) return;
     d->x.p = p ? p : d->zero;
     d->x.s = s ? s : d->zero;
-    reach(d, KD_STAGE_POSITION);
+    reach_stage(d, KD_STAGE_POSITION);
 }
 
 void kd_eom_at_velocity(kd_eom_data *d, const double *v, const double *r)
@@ -269,7 +276,7 @@ void kd_eom_at_velocity(kd_eom_data *d, const double *v, const double *r)
     if (!d) return;
     d->x.v = v ? v : d->zero;
     d->x.r = r ? r : d->zero;
-    reach(d, KD_STAGE_VELOCITY);
+    reach_stage(d, KD_STAGE_VELOCITY);
 }
 
 void kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, const double *lambda, const double *mu)
@@ -279,7 +286,7 @@ void kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, co
     d->x.w = w ? w : d->zero;
     d->x.lambda = lambda ? lambda : d->zero;
     d->x.mu = mu ? mu : d->zero;
-    reach(d, KD_STAGE_ACCELERATION);
+    reach_stage(d, KD_STAGE_ACCELERATION);
 }
 
 kd_eval kd_eom_at_instant(kd_eom_data *d, const kd_inputs *inputs, double t, const kd_state *x)
@@ -374,8 +381,10 @@ kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out)
     const kd_eom_entry *entry = &d->entry[fn];
     if (d->stage < entry->stage) return kd_fault_stage(d, fn, entry->stage);
     if (entry->rows == 0) return KD_EVAL_OK;
+    // from other functions, where the definition has none
     if (!entry->user) return entry->fallback(d, out);
 
+    // the definition's own; its first answer must set all rows
     d->counters.fn[fn]++;
     d->counters.for_differences += d->depth > 0;
     if (!(d->complete & (1u << fn))) kd_mark_unset(out, entry->rows);

@@ -55,12 +55,14 @@ static kd_eval multiplier_block(kd_eom_data *d, kd_var var, kd_part part, double
 {
     const int nv = d->eom->def.dims.nv, n = d->eom->columns[var];
     kd_eval   answer = KD_EVAL_OK;
+    // f_lambda
     if (d->eom->depends[KD_FORCE] & KD_BIT(var))
         answer = kd_supplied_block(d, KD_FORCE, var, part, out);
     else
         memset(out, 0, block_size(d, KD_RESIDUAL, var) * sizeof(double));
     if (answer == KD_EVAL_OK) answer = var == KD_LAMBDA ? kd_update_GZ(d) : kd_update_HZ(d);
     if (answer != KD_EVAL_OK) return answer;
+    // (GZ)' - f_lambda
     const double *A = var == KD_LAMBDA ? d->GZ : d->HZ;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < nv; j++) out[i * nv + j] = A[j * n + i] - out[i * nv + j];
@@ -162,6 +164,7 @@ static void move_time(kd_eom_data *d, kd_eom_frame *f, double h)
 {
     const int       nu = d->eom->def.dims.nu;
     const kd_point *x0 = &f->saved;
+    // u + h u' + h^2 u'' / 2, u' + h u'', t + h
     for (int i = 0; i < nu; i++) {
         f->u[i] = x0->u[i] + h * (x0->du[i] + 0.5 * h * x0->ddu[i]);
         f->du[i] = x0->du[i] + h * x0->ddu[i];
@@ -173,7 +176,8 @@ static void move_time(kd_eom_data *d, kd_eom_frame *f, double h)
 }
 
 // Move column j by h; x0 is the array at the point itself.
-static void move(kd_eom_data *d, kd_eom_frame *f, kd_var var, const variable *y, const double *x0, int j, double h)
+static void move_column(kd_eom_data *d, kd_eom_frame *f, kd_var var, const variable *y, const double *x0, int j,
+                        double h)
 {
     if (var == KD_T) {
         move_time(d, f, h);
@@ -190,7 +194,8 @@ static void move(kd_eom_data *d, kd_eom_frame *f, kd_var var, const variable *y,
 }
 
 // Increment of column j: relative to the entry (on a manifold: to the largest one), or to a typical size.
-static double increment(const kd_eom_data *d, kd_var var, const variable *y, const double *x0, int j, double relative)
+static double increment_of(const kd_eom_data *d, kd_var var, const variable *y, const double *x0, int j,
+                           double relative)
 {
     if (var == KD_T) return relative * fmax(fabs(d->x.t), TYPICAL_STATE);
     bool   own_entry = var != KD_P || d->eom->kinematics == KD_Z_IDENTITY;
@@ -249,6 +254,7 @@ static kd_eval central_half(kd_eom_data *d, unsigned functions, kd_var var, int 
 
 static kd_eval difference_variable(kd_eom_data *d, unsigned functions, kd_var var, const kd_blocks *blocks)
 {
+    // functions in closed form, and those that are differences themselves
     bool smooth = false, noisy = false;
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
         if (!(functions & (1u << fn))) continue;
@@ -260,20 +266,22 @@ static kd_eval difference_variable(kd_eom_data *d, unsigned functions, kd_var va
     const double *x0 = y.at ? *y.at : NULL;
     kd_eval       answer = KD_EVAL_OK;
     for (int j = 0; j < d->eom->columns[var] && answer == KD_EVAL_OK; j++) {
+        // (F(x + h) - F(x)) / h
         if (smooth) {
-            double h = increment(d, var, &y, x0, j, FORWARD_STEP);
-            move(d, f, var, &y, x0, j, h);
+            double h = increment_of(d, var, &y, x0, j, FORWARD_STEP);
+            move_column(d, f, var, &y, x0, j, h);
             answer = forward_column(d, functions, var, j, h, blocks);
             if (answer == KD_EVAL_RETRY) { // the edge of a domain: to the other side
-                move(d, f, var, &y, x0, j, -h);
+                move_column(d, f, var, &y, x0, j, -h);
                 answer = forward_column(d, functions, var, j, -h, blocks);
             }
         }
+        // (F(x + h) - F(x - h)) / 2h
         if (noisy && answer == KD_EVAL_OK) {
-            double h = increment(d, var, &y, x0, j, NOISY_STEP);
-            move(d, f, var, &y, x0, j, h);
+            double h = increment_of(d, var, &y, x0, j, NOISY_STEP);
+            move_column(d, f, var, &y, x0, j, h);
             answer = central_half(d, functions, var, j, h, blocks);
-            move(d, f, var, &y, x0, j, -h);
+            move_column(d, f, var, &y, x0, j, -h);
             if (answer == KD_EVAL_OK) answer = central_half(d, functions, var, j, -h, blocks);
         }
     }
@@ -286,6 +294,7 @@ static kd_eval run_plan(kd_eom_data *d, const difference_plan *plan, const kd_bl
     const kd_dims *n = &d->eom->def.dims;
     if (!plan->functions) return KD_EVAL_OK;
     if ((plan->functions & (1u << KD_MASS)) && !kd_room_mass(d)) return kd_fault_memory(d, KD_MASS);
+    // F(x); Z, along which p moves
     kd_eval answer = values_at_point(d, plan->functions);
     if (plan->todo[KD_P] && answer == KD_EVAL_OK && d->eom->kinematics != KD_Z_IDENTITY) {
         answer = kd_update_Z(d);
@@ -293,6 +302,7 @@ static kd_eval run_plan(kd_eom_data *d, const difference_plan *plan, const kd_bl
         if (!kd_room(d, &d->Z_base, n->np, n->nv)) return kd_fault_memory(d, KD_KINEMATICS);
         memcpy(d->Z_base, d->Z, (size_t)n->np * (size_t)n->nv * sizeof(double));
     }
+    // columns of one variable after the other
     for (int var = 0; var < KD_VAR_COUNT && answer == KD_EVAL_OK; var++)
         if (plan->todo[var]) answer = difference_variable(d, plan->todo[var], (kd_var)var, blocks);
     return answer;
@@ -304,6 +314,7 @@ static kd_eval known_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, d
 {
     const kd_eom *eom = d->eom;
     kd_fn         other;
+    // zero, supplied, from structure, minus that of f; otherwise by differences
     if (!(eom->depends[fn] & KD_BIT(var))) {
         memset(out, 0, block_size(d, fn, var) * sizeof(double));
         return KD_EVAL_OK;

@@ -81,6 +81,7 @@ kd_eval kd_fallback_residual(kd_eom_data *d, double *out)
     kd_eval answer = kd_update_M(d);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(d, KD_FORCE, d->f);
     if (answer != KD_EVAL_OK) return answer;
+    // M a - f, then + (GZ)' lambda + (HZ)' mu
     if (is_diagonal(d->eom)) {
         for (int i = 0; i < nv; i++) out[i] = d->M[i * nv + i] * d->x.a[i] - d->f[i];
     } else {
@@ -97,6 +98,7 @@ kd_eval kd_fallback_force(kd_eom_data *d, double *out)
     const bool     keep_multipliers = eom->def.force_of_multipliers;
     d->counters.fn[KD_FORCE]++;
 
+    // residual at a = 0; multipliers only where f depends on them
     kd_eom_frame_push(d);
     d->x.a = d->zero;
     if (!keep_multipliers) d->x.lambda = d->x.mu = d->zero;
@@ -105,6 +107,7 @@ kd_eval kd_fallback_force(kd_eom_data *d, double *out)
     kd_eom_frame_pop(d);
     if (answer != KD_EVAL_OK) return answer;
 
+    // f = (GZ)' lambda + (HZ)' mu - residual
     memset(out, 0, (size_t)n->nv * sizeof(double));
     if (keep_multipliers) answer = add_constraint_forces(d, out);
     for (int i = 0; i < n->nv; i++) out[i] -= d->f[i];
@@ -127,6 +130,7 @@ kd_eval kd_linear_columns(kd_eom_data *d, kd_fn fn, kd_var var, double *out)
     double       *unit = var == KD_V ? frame->v : frame->a;
     kd_stage      stage = var == KD_V ? KD_STAGE_VELOCITY : KD_STAGE_ACCELERATION;
 
+    // F(0), which is not zero where the function is affine
     memset(unit, 0, (size_t)nv * sizeof(double));
     if (var == KD_V) {
         d->x.v = unit;
@@ -139,6 +143,7 @@ kd_eval kd_linear_columns(kd_eom_data *d, kd_fn fn, kd_var var, double *out)
     kd_eval answer = kd_eom_eval(d, fn, d->linear);
     double  scale = answer == KD_EVAL_OK ? linear_scale(d->linear, rows) : 1.0;
     for (int j = 0; j < nv && answer == KD_EVAL_OK; j++) {
+        // (F(scale e_j) - F(0)) / scale
         double *column = out + (size_t)j * (size_t)rows;
         unit[j] = scale;
         kd_restamp(d, stage);

@@ -131,6 +131,7 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
         {"switching", "nswitch", def->switching != NULL, true, n->nswitch},
         {"theta", "ntheta", def->theta != NULL, true, n->ntheta},
     };
+    // there exactly where its size is not 0
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         if (list[i].size > 0 && list[i].required && !list[i].given) {
             kd_text(m.text, m.size, "%s is missing: dims.%s = %d", list[i].name, list[i].size_name, list[i].size);
@@ -141,6 +142,7 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
             return KD_ERR_DEFINITION;
         }
     }
+    // p' must be determined, and so must a
     if (n->np != n->nv && !def->kinematics && !def->Z) {
         kd_text(m.text, m.size, "kinematics or Z is missing: np = %d and nv = %d differ", n->np, n->nv);
         return KD_ERR_DEFINITION;
@@ -187,6 +189,7 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
                 def->event ? "event" : "switch_bounds");
         return KD_ERR_DEFINITION;
     }
+    // numbers of one-sided rows and dry friction
     for (int i = 0; def->restitution && i < n->nlambda; i++)
         if (!(def->restitution[i] <= 1)) {
             kd_text(m.text, m.size, "restitution[%d] = %g is not between 0 and 1", i, def->restitution[i]);
@@ -204,6 +207,7 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
             kd_text(m.text, m.size, "friction_scale[%d] = %g is negative", i, def->friction_scale[i]);
             return KD_ERR_DEFINITION;
         }
+    // dry friction and its limit belong together
     if (friction == (def->breakaway != NULL)) return KD_OK;
     kd_text(m.text, m.size,
             friction ? "breakaway is missing: rows of h are dry friction"
@@ -226,6 +230,7 @@ static kd_status check_derivatives(const kd_eom_def *def, message_buffer m)
             return KD_ERR_DEFINITION;
         }
         for (int var = 0; var < KD_VAR_COUNT; var++) {
+            // promised derivatives: not zero at once, and allowed by the signature
             bool given = def->given[fn] & KD_BIT(var);
             if (given && (def->zero[fn] & KD_BIT(var))) {
                 kd_text(m.text, m.size, "the derivative of %s by %s is both in given[] and in zero[]",
@@ -275,6 +280,7 @@ static void choose_sources(kd_eom *eom)
     eom->kinematics = def->Z ? KD_Z_GIVEN : (def->kinematics ? KD_Z_FROM_KINEMATICS : KD_Z_IDENTITY);
     eom->moves_in_time = !def->autonomous || def->dims.nu > 0;
 
+    // GZ, best first: gI_v, g_p (with c_s, c_p, g_s), gI linear in v, differences of g
     bool contact_given = def->dims.ns == 0 ||
                          (kd_is_given(eom, KD_G, KD_S) && kd_is_given(eom, KD_C, KD_S) && kd_is_given(eom, KD_C, KD_P));
     if (def->dims.nlambda == 0)
@@ -326,9 +332,11 @@ static void fill_dependencies(kd_eom *eom)
 {
     const kd_eom_def *def = &eom->def;
     unsigned          present = 0;
+    // variables that are there
     for (int var = 0; var < KD_VAR_COUNT; var++)
         if (eom->columns[var] > 0) present |= KD_BIT(var);
     if (!eom->moves_in_time) present &= ~KD_BIT(KD_T);
+    // by the signature of each function, less zero[]
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
         eom->depends[fn] = formal_dependencies(def, (kd_fn)fn) & present & ~def->zero[fn];
         if (eom->entry[fn].rows == 0) eom->depends[fn] = 0;
@@ -355,11 +363,13 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->friction_scale || !eom->crossing ||
         !eom->timed || !eom->unit || !eom->position_unit)
         return KD_ERR_MEMORY;
+    // natural units, 1 where none are given
     for (int j = 0; j < def->dims.nv; j++) eom->unit[j] = def->unit ? def->unit[j] : 1.0;
     eom->def.unit = eom->unit;
     for (int i = 0; i < def->dims.np; i++) eom->position_unit[i] = def->position_unit ? def->position_unit[i] : 1.0;
     eom->def.position_unit = eom->position_unit;
     if (!(eom->def.time > 0.0)) eom->def.time = 1.0;
+    // title, parameters, rows that come and go
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
     eom->def.title = eom->title;
@@ -395,6 +405,7 @@ kd_status kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size
         kd_eom_destroy(made);
         return status;
     }
+    // what each function needs and where it comes from
     fill_columns(made);
     choose_sources(made);
     fill_entries(made);
@@ -405,6 +416,7 @@ kd_status kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size
 
 kd_eom_values kd_eom_change_values(kd_eom *eom)
 {
+    if (!eom) return (kd_eom_values){0};
     eom->generation++;
     return (kd_eom_values){
         .theta = eom->def.theta ? eom->theta : NULL,

@@ -34,7 +34,7 @@ static kd_status last_fault(const kd_eom_data *d)
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
 // gI and h for v, in impact_rate
-static kd_eval rates(kd_eom_data *d, const double *v)
+static kd_eval rates_before(kd_eom_data *d, const double *v)
 {
     const kd_dims *n = &d->eom->def.dims;
     kd_eom_frame  *frame = kd_eom_frame_push(d);
@@ -56,13 +56,14 @@ static void take_row(kd_eom_data *d, int *count, int row, bool one_sided, double
 }
 
 // The rows that take part, and the jump of their rates that they ask for
-static int collect(kd_eom_data *d, const unsigned char *active_lambda, const unsigned char *active_mu,
-                   const unsigned char *hit)
+static int collect_rows(kd_eom_data *d, const unsigned char *active_lambda, const unsigned char *active_mu,
+                        const unsigned char *hit)
 {
     const kd_dims *n = &d->eom->def.dims;
     int            count = 0;
     for (int i = 0; i < n->nlambda; i++) {
-        bool   one_sided = kd_eom_one_sided(d->eom, i), is_hit = one_sided && hit && hit[i];
+        bool one_sided = kd_eom_one_sided(d->eom, i), is_hit = one_sided && hit && hit[i];
+        // jump of gI_i: -(1 + e_i) gI_i, e_i > 0 only where it is hit and closes
         double rate = d->impact_rate[i], e = is_hit && rate < 0 ? d->eom->def.restitution[i] : 0;
         if (active_lambda[i] || is_hit) take_row(d, &count, i, one_sided, -(1 + e) * rate);
     }
@@ -71,7 +72,8 @@ static int collect(kd_eom_data *d, const unsigned char *active_lambda, const uns
     return count;
 }
 
-static double entry(const kd_eom_data *d, int row, int j)
+// entry (row of [GZ; HZ], column j)
+static double constraint_entry(const kd_eom_data *d, int row, int j)
 {
     const int nlambda = d->eom->def.dims.nlambda, nmu = d->eom->def.dims.nmu;
     return row < nlambda ? d->GZ[row + j * nlambda] : d->HZ[row - nlambda + j * nmu];
@@ -80,7 +82,7 @@ static double entry(const kd_eom_data *d, int row, int j)
 // ---- M = L L' -------------------------------------------------------------------------------------------------------
 
 // false: M is not safely definite
-static bool factor(kd_eom_data *d)
+static bool factor_mass(kd_eom_data *d)
 {
     const int nv = d->eom->def.dims.nv;
     double   *L = d->impact_L;
@@ -94,31 +96,33 @@ static bool factor(kd_eom_data *d)
 }
 
 // M + k C' C over the equations, C' C as large as M; *k
-static void augment(kd_eom_data *d, int count, double *k)
+static void augment_mass(kd_eom_data *d, int count, double *k)
 {
     const int nv = d->eom->def.dims.nv;
     double   *A = d->impact_L, mass = 0, rows = 0;
     memcpy(A, d->M, (size_t)nv * (size_t)nv * sizeof *A);
+    // k = max M_jj / max (C' C)_jj
     for (int j = 0; j < nv; j++) {
         double sum = 0;
         for (int i = 0; i < count; i++)
-            if (!d->impact_one_sided[i]) sum += pow(entry(d, d->impact_row[i], j), 2);
+            if (!d->impact_one_sided[i]) sum += pow(constraint_entry(d, d->impact_row[i], j), 2);
         mass = fmax(mass, fabs(A[j + j * nv]));
         rows = fmax(rows, sum);
     }
     *k = rows > 0 && mass > 0 ? mass / rows : 0;
+    // M + k C' C
     for (int i = 0; i < count; i++) {
         if (d->impact_one_sided[i]) continue;
         for (int j = 0; j < nv; j++) {
-            double factor_j = *k * entry(d, d->impact_row[i], j);
+            double factor_j = *k * constraint_entry(d, d->impact_row[i], j);
             if (factor_j == 0) continue;
-            for (int l = 0; l < nv; l++) A[l + j * nv] += factor_j * entry(d, d->impact_row[i], l);
+            for (int l = 0; l < nv; l++) A[l + j * nv] += factor_j * constraint_entry(d, d->impact_row[i], l);
         }
     }
 }
 
 // x = L \ x
-static void forward(const kd_eom_data *d, double *x)
+static void solve_L(const kd_eom_data *d, double *x)
 {
     const int nv = d->eom->def.dims.nv;
     for (int j = 0; j < nv; j++) {
@@ -130,7 +134,7 @@ static void forward(const kd_eom_data *d, double *x)
 }
 
 // x = L' \ x
-static void backward(const kd_eom_data *d, double *x)
+static void solve_Lt(const kd_eom_data *d, double *x)
 {
     const int nv = d->eom->def.dims.nv;
     for (int j = nv - 1; j >= 0; j--) {
@@ -139,8 +143,8 @@ static void backward(const kd_eom_data *d, double *x)
     }
 }
 
-// |L' v|: twice the root of the kinetic energy
-static double size_of(const kd_eom_data *d, const double *v)
+// |L' v|: root of twice the kinetic energy
+static double energy_norm(const kd_eom_data *d, const double *v)
 {
     const int nv = d->eom->def.dims.nv;
     double    sum = 0;
@@ -154,25 +158,27 @@ static double size_of(const kd_eom_data *d, const double *v)
 // ---- the impact -----------------------------------------------------------------------------------------------------
 
 // L, then W = L \ C' of the rows in use. *k: equations that were added to M
-static bool reduce(kd_eom_data *d, int count, double *k)
+static bool reduce_rows(kd_eom_data *d, int count, double *k)
 {
     const int nv = d->eom->def.dims.nv;
     *k = 0;
+    // M = L L', or M + k C' C
     memcpy(d->impact_L, d->M, (size_t)nv * (size_t)nv * sizeof(double));
-    if (!factor(d)) {
-        augment(d, count, k);
-        if (!factor(d)) return false;
+    if (!factor_mass(d)) {
+        augment_mass(d, count, k);
+        if (!factor_mass(d)) return false;
     }
+    // W = L \ C'
     for (int i = 0; i < count; i++) {
         double *w = d->impact_W + i * nv;
-        for (int j = 0; j < nv; j++) w[j] = entry(d, d->impact_row[i], j);
-        forward(d, w);
+        for (int j = 0; j < nv; j++) w[j] = constraint_entry(d, d->impact_row[i], j);
+        solve_L(d, w);
     }
     return true;
 }
 
 // With k C' C in M the shortest way is measured from y0 = k W c of the equations; y0 in impact_y, c reduced by it.
-static void shift(kd_eom_data *d, int count, double k)
+static void shift_origin(kd_eom_data *d, int count, double k)
 {
     const int nv = d->eom->def.dims.nv;
     double   *y0 = d->impact_y;
@@ -182,7 +188,7 @@ static void shift(kd_eom_data *d, int count, double k)
     for (int i = 0; i < count && k > 0; i++) d->impact_c[i] -= kd_dot(nv, d->impact_W + i * nv, y0);
 }
 
-static kd_status fails(kd_eom_data *d, kd_least_answer answer, int worst)
+static kd_status tell_failure(kd_eom_data *d, kd_least_answer answer, int worst)
 {
     const int nlambda = d->eom->def.dims.nlambda;
     int       row = worst >= 0 ? d->impact_row[worst] : 0;
@@ -214,26 +220,33 @@ kd_status kd_eom_impact(kd_eom_data *d, const unsigned char *active_lambda, cons
         (void)kd_fault_memory(d, KD_MASS);
         return KD_ERR_MEMORY;
     }
+    // M, GZ, HZ at the position; gI and h of v
     kd_eval answer = kd_update_M(d);
     if (answer == KD_EVAL_OK) answer = kd_update_GZ(d);
     if (answer == KD_EVAL_OK) answer = kd_update_HZ(d);
-    if (answer == KD_EVAL_OK) answer = rates(d, v);
+    if (answer == KD_EVAL_OK) answer = rates_before(d, v);
     if (answer != KD_EVAL_OK) return last_fault(d);
 
-    int count = collect(d, active_lambda, active_mu, hit);
-    if (!reduce(d, count, &k)) {
+    // rows in use as W' y = c, y = L' (v+ - v)
+    int count = collect_rows(d, active_lambda, active_mu, hit);
+    if (!reduce_rows(d, count, &k)) {
         (void)kd_fault_status(d, KD_MASS, KD_ERR_SINGULAR_MASS, "mass matrix and constraints do not determine impacts",
                               KD_EVAL_STOP);
         return KD_ERR_SINGULAR_MASS;
     }
+    // least |y| under them, from y0 where M was augmented
     double       *y = d->impact_y;
-    kd_least_rows set = {
-        .count = count, .W = d->impact_W, .c = d->impact_c, .one_sided = d->impact_one_sided, .scale = size_of(d, v)};
-    shift(d, count, k);
+    kd_least_rows set = {.count = count,
+                         .W = d->impact_W,
+                         .c = d->impact_c,
+                         .one_sided = d->impact_one_sided,
+                         .scale = energy_norm(d, v)};
+    shift_origin(d, count, k);
     kd_least_answer found = kd_least_distance_solve(&d->impact, &set, d->impact_step, d->impact_u, &dependent, &worst);
-    if (found != KD_LEAST_DONE) return fails(d, found, worst);
+    if (found != KD_LEAST_DONE) return tell_failure(d, found, worst);
+    // v+ = v + L' \ y, (Lambda, Pi) = -u
     kd_axpy(nv, 1, d->impact_step, y);
-    backward(d, y);
+    solve_Lt(d, y);
     kd_axpy(nv, 1, y, v);
     for (int i = 0; impulse && i < count; i++) impulse[d->impact_row[i]] = -d->impact_u[i];
     return dependent > 0 ? KD_REDUNDANT : KD_OK;

@@ -21,6 +21,7 @@ kd_eval kd_update_Z(kd_eom_data *d)
     if (!kd_room(d, &d->Z, np, nv)) return kd_fault_memory(d, KD_KINEMATICS);
     d->Z_stamp = 0;
     kd_eval answer = KD_EVAL_OK;
+    // I, the definition's matrix, or Z e_j from kinematics
     switch (eom->kinematics) {
     case KD_Z_IDENTITY:
         memset(d->Z, 0, (size_t)np * (size_t)nv * sizeof(double));
@@ -89,9 +90,11 @@ kd_eval kd_move_midpoint(kd_eom_data *d, const double *p, const double *e, doubl
         for (int i = 0; i < np; i++) p_moved[i] = p[i] + e[i];
         return KD_EVAL_OK;
     }
+    // p + Z(p) e / 2
     kd_eval answer = kd_kinematics_product(d, p, e, d->move_z);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < np; i++) d->move_p[i] = p[i] + 0.5 * d->move_z[i];
+    // p + Z(p + Z(p) e / 2) e
     answer = kd_kinematics_product(d, d->move_p, e, d->move_z);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < np; i++) p_moved[i] = p[i] + d->move_z[i];
@@ -111,6 +114,7 @@ static kd_eval norm_jacobian(kd_eom_data *d)
     const int np = d->eom->def.dims.np, nq = d->eom->def.dims.nq;
     kd_eval   answer = KD_EVAL_OK;
     if (!kd_room(d, &d->norm_J, nq, np)) return kd_fault_memory(d, KD_Q);
+    // supplied
     if (kd_is_given(d->eom, KD_Q, KD_P)) {
         d->counters.derivative++;
         memset(d->norm_J, 0, (size_t)nq * (size_t)np * sizeof(double));
@@ -120,6 +124,7 @@ static kd_eval norm_jacobian(kd_eom_data *d)
             return kd_fault_not_finite(d, KD_Q, "derivative of q by p", d->norm_J, nq * np);
         return KD_EVAL_OK;
     }
+    // order 4: (8 (q(+1) - q(-1)) - (q(+2) - q(-2))) / (12 step)
     static const struct {
         double at, weight;
     } stencil[] = {{1.0, 8.0 / 12.0}, {-1.0, -8.0 / 12.0}, {2.0, -1.0 / 12.0}, {-2.0, 1.0 / 12.0}};
@@ -142,6 +147,7 @@ static kd_eval normalise(kd_eom_data *d)
 {
     const int np = d->eom->def.dims.np, nq = d->eom->def.dims.nq;
     for (int step = 0; step < NORM_STEPS; step++) {
+        // q at the iterate
         kd_eval answer = norm_at(d, d->norm_p, d->norm_q);
         if (answer != KD_EVAL_OK) return answer;
         if (kd_norm_max(nq, d->norm_q) <= 2.0 * DBL_EPSILON) return KD_EVAL_OK;
@@ -154,6 +160,7 @@ static kd_eval normalise(kd_eom_data *d)
                 for (int k = 0; k < np; k++) sum += d->norm_J[k * nq + i] * d->norm_J[k * nq + j];
                 d->norm_A[j * nq + i] = sum;
             }
+        // p -= q_p' inv(q_p q_p') q
         if (kd_lu_factor(nq, d->norm_A, d->norm_pivot) != 0)
             return kd_fault_status(d, KD_Q, KD_ERR_DECOMPOSITION, "norm equations q are dependent", KD_EVAL_RETRY);
         kd_lu_solve(nq, d->norm_A, d->norm_pivot, d->norm_q, 1);
@@ -170,6 +177,7 @@ kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p
     if (!eom->def.oplus && eom->kinematics == KD_Z_IDENTITY && eom->def.dims.nq == 0)
         return kd_move_midpoint(d, p, e, p_moved);
     kd_eval answer;
+    // the definition's move, or the midpoint rule and back to q = 0
     if (eom->def.oplus) {
         answer = eom->def.oplus(p, e, d->context, d->norm_p);
         if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_KINEMATICS, "oplus", answer);

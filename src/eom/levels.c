@@ -43,6 +43,7 @@ static double first_step(const kd_eom_data *d, const motion *m)
     double         speed = fmax(kd_norm_max(n->nv, m->v), kd_norm_max(n->nu, d->x.du));
     double         growth = fmax(kd_norm_max(n->nv, m->a), kd_norm_max(n->nu, d->x.ddu));
     if (speed == 0.0 && growth == 0.0 && !d->eom->moves_in_time) return 0.0;
+    // |v| tau and |a| tau^2 / 2 of FIRST_MOVE at most
     double tau = d->eom->moves_in_time ? FIRST_TIME : 1.0;
     if (speed > 0.0) tau = fmin(tau, FIRST_MOVE / speed);
     if (growth > 0.0) tau = fmin(tau, sqrt(2.0 * FIRST_MOVE / growth));
@@ -57,12 +58,14 @@ static kd_eval follow_contact(kd_eom_data *d, const double *c_0)
     const int ns = d->eom->def.dims.ns;
     double    last = HUGE_VAL, *dc = d->curve_c + ns;
     for (int k = 0; k < CONTACT_STEPS; k++) {
+        // s -= c_s \ (c - c_0)
         kd_restamp(d, KD_STAGE_POSITION);
         kd_eval answer = kd_eom_eval(d, KD_C, dc);
         if (answer != KD_EVAL_OK) return answer;
         kd_axpy(ns, -1.0, c_0, dc);
         kd_lu_solve(ns, d->curve_c_s, d->curve_pivot, dc, 1);
         kd_axpy(ns, -1.0, dc, d->curve_s);
+        // converged to rounding, or no longer falling
         double size = fmax(kd_norm_max(ns, d->curve_s), 1.0), change = kd_norm_max(ns, dc);
         bool   stalled = change >= 0.9 * last;
         if (change <= DBL_EPSILON * size || (stalled && change <= CONTACT_LIMIT * size)) return KD_EVAL_OK;
@@ -78,6 +81,7 @@ static kd_eval value_at(kd_eom_data *d, const motion *m, kd_eom_frame *frame, do
 {
     const kd_dims  *n = &d->eom->def.dims;
     const kd_point *x0 = &frame->saved;
+    // u, u', v and the increment of p at tau
     for (int i = 0; i < n->nu; i++) {
         frame->u[i] = x0->u[i] + tau * (x0->du[i] + 0.5 * tau * x0->ddu[i]);
         frame->du[i] = x0->du[i] + tau * x0->ddu[i];
@@ -86,6 +90,7 @@ static kd_eval value_at(kd_eom_data *d, const motion *m, kd_eom_frame *frame, do
         d->curve_e[i] = tau * (m->v[i] + 0.5 * tau * m->a[i]);
         frame->v[i] = m->v[i] + tau * m->a[i];
     }
+    // p(tau) by the midpoint rule, s(tau) from c
     d->x.t = x0->t + tau;
     kd_restamp(d, KD_STAGE_TIME); // before Z and c are asked, and again when p and s have followed
     kd_eval answer = kd_move_midpoint(d, x0->p, d->curve_e, d->curve_p);
@@ -98,7 +103,7 @@ static kd_eval value_at(kd_eom_data *d, const motion *m, kd_eom_frame *frame, do
 }
 
 // Values at -4 .. 4 (without 0) times tau: curve[0..3] right, curve[4..7] left.
-static kd_eval sample(kd_eom_data *d, const motion *m, kd_eom_frame *frame, double tau)
+static kd_eval sample_motion(kd_eom_data *d, const motion *m, kd_eom_frame *frame, double tau)
 {
     kd_eval answer = KD_EVAL_OK;
     for (int k = 0; k < 8 && answer == KD_EVAL_OK; k++) {
@@ -110,7 +115,8 @@ static kd_eval sample(kd_eom_data *d, const motion *m, kd_eom_frame *frame, doub
 }
 
 // Both formulas from the samples; value gets the better one, the answer is their largest difference.
-static double combine(const kd_eom_data *d, const motion *m, double tau, double *value, double *size, double *samples)
+static double combine_samples(const kd_eom_data *d, const motion *m, double tau, double *value, double *size,
+                              double *samples)
 {
     const int rows = d->entry[m->fn].rows;
     const double(*weight)[4] = m->order == 1 ? first : second;
@@ -135,7 +141,8 @@ static double combine(const kd_eom_data *d, const motion *m, double tau, double 
     return difference;
 }
 
-static kd_eval prepare(kd_eom_data *d, const motion *m)
+// fn at tau = 0 for second derivatives; c there and the factors of c_s
+static kd_eval prepare_middle(kd_eom_data *d, const motion *m)
 {
     kd_eval answer = KD_EVAL_OK;
     if (m->order == 2) answer = kd_eom_eval(d, m->fn, d->curve_value);
@@ -153,9 +160,10 @@ static kd_eval along_motion(kd_eom_data *d, const motion *m, double *out)
     double    tau = first_step(d, m), best = HUGE_VAL;
     memset(out, 0, (size_t)rows * sizeof(double));
     if (tau == 0.0) return KD_EVAL_OK;
-    kd_eval answer = prepare(d, m);
+    kd_eval answer = prepare_middle(d, m);
     if (answer != KD_EVAL_OK) return answer;
 
+    // the point moves along the curve in arrays of its own
     double internal = fmax(kd_norm_max(d->eom->def.dims.np, d->x.p), 1.0); // terms that cancel are as large as this
     kd_eom_frame *frame = kd_eom_frame_push(d);
     d->x.u = frame->u;
@@ -165,10 +173,11 @@ static kd_eval along_motion(kd_eom_data *d, const motion *m, double *out)
     if (d->eom->def.dims.ns > 0) d->x.s = d->curve_s;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++, tau *= SMALLER) {
         double size, samples;
-        answer = sample(d, m, frame, tau);
+        // orders 6 and 8 from the same samples; the best so far is kept
+        answer = sample_motion(d, m, frame, tau);
         if (answer == KD_EVAL_RETRY) continue;
         if (answer == KD_EVAL_STOP) break;
-        double difference = combine(d, m, tau, d->curve_best, &size, &samples);
+        double difference = combine_samples(d, m, tau, d->curve_best, &size, &samples);
         double scale = m->order == 1 ? tau : tau * tau;
         if (difference < best) {
             best = difference;

@@ -23,6 +23,7 @@ kd_eval kd_supplied_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, do
     char what[64];
     if (times_Z && !kd_room_block(d)) return kd_fault_memory(d, fn);
 
+    // F_var as supplied; by coordinates p: F_p Z
     double *block = times_Z ? d->block : out;
     d->counters.derivative++;
     memset(block, 0, (size_t)count * sizeof(double));
@@ -48,6 +49,7 @@ static kd_eval precise_differences(kd_eom_data *d, kd_fn fn, kd_var var, double 
     kd_eval       answer = by_p ? kd_update_Z(d) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
 
+    // x moves in an array of its own, by a step relative to its size
     kd_eom_frame *frame = kd_eom_frame_push(d);
     const double *x0 = by_p ? frame->saved.p : frame->saved.s;
     double       *x = by_p ? frame->p : frame->s;
@@ -62,6 +64,7 @@ static kd_eval precise_differences(kd_eom_data *d, kd_fn fn, kd_var var, double 
     for (int j = 0; j < eom->columns[var] && answer == KD_EVAL_OK; j++) {
         for (int k = -3; k <= 3 && answer == KD_EVAL_OK; k++) {
             if (k == 0) continue;
+            // x + k h e_j, along Z for p; sum of weight_k F / h
             memcpy(x, x0, (size_t)n * sizeof(double));
             if (by_p)
                 kd_axpy(np, k * h, d->Z + j * np, x);
@@ -110,11 +113,13 @@ static kd_eval eliminate_contact(kd_eom_data *d)
         !kd_room(d, &d->c_s, n->ns, n->ns))
         return kd_fault_memory(d, KD_C);
     if (n->ns == 0 || answer != KD_EVAL_OK) return answer;
+    // g_s, c_p, c_s
     answer = kd_precise_block(d, KD_G, KD_S, d->g_s);
     if (answer == KD_EVAL_OK) answer = kd_precise_block(d, KD_C, KD_P, d->c_p);
     if (answer == KD_EVAL_OK) answer = kd_precise_block(d, KD_C, KD_S, d->c_s);
     if (answer == KD_EVAL_OK) answer = kd_factor_c_s(d, d->c_s, d->pivot);
     if (answer != KD_EVAL_OK) return answer;
+    // GZ -= g_s (c_s \ c_p)
     kd_lu_solve(n->ns, d->c_s, d->pivot, d->c_p, n->nv);
     kd_gemm(n->nlambda, n->nv, n->ns, -1.0, d->g_s, d->c_p, 1.0, d->GZ);
     return KD_EVAL_OK;
@@ -138,6 +143,7 @@ kd_eval kd_update_GZ(kd_eom_data *d)
     kd_eval answer = KD_EVAL_OK;
     if (!kd_room(d, &d->GZ, d->eom->def.dims.nlambda, d->eom->def.dims.nv)) return kd_fault_memory(d, KD_G);
     d->GZ_stamp = 0;
+    // gI_v as supplied, gI(e_j) - gI(0), or g_p Z with s eliminated
     switch (d->eom->GZ) {
     case KD_GZ_NONE:
         break;

@@ -27,6 +27,7 @@ static bool is_alike(kd_interval a, double power)
     return (a.lower > 0.0 || a.upper < 0.0) && pow(most / least, fabs(power)) <= RATIO;
 }
 
+// Degree of a function of an operand with this range and degree
 static double bend_of_one(const kd_instruction *o, kd_interval a, double degree)
 {
     switch (o->op) {
@@ -116,6 +117,7 @@ const double *kd_expr_bends(const kd_expr *e, const kd_interval *x, kd_interval 
 {
     const int first = e->nnumbers + e->nvariables, n = first + e->ninstructions;
     double   *degree = &work[n].lower;
+    // ranges first, then degrees from the operands to the result
     kd_interval_fill(e, x, work);
     for (int i = 0; i < first; i++) degree[i] = i < e->nnumbers || width(work[i]) == 0.0 ? 0.0 : 1.0;
     for (int i = first; i < n; i++) degree[i] = bend_of(&e->instruction[i - first], work, work[i], degree);

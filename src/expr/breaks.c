@@ -259,16 +259,20 @@ static void need_operands(search *s, int entry)
     const int             operands = kd_operations[o->op].operands;
     const bool            decided = is_decided(o, s->range, s->range[entry]);
     bool                  need_a = true, need_b = operands > 1, need_c = operands > 2;
+    // constant as long as one branch is taken
     if (decided && is_flat(o->op)) need_a = need_b = false;
+    // the operand that is taken
     if (decided && (o->op == KD_OP_MIN || o->op == KD_OP_MAX)) {
         need_b = o->op == KD_OP_MIN ? b.upper < a.lower : b.lower > a.upper;
         need_a = !need_b;
     }
+    // the branch that is taken, the condition no longer
     if (decided && o->op == KD_OP_IF) {
         need_a = false;
         need_b = !kd_interval_is(a, 0.0);
         need_c = !need_b;
     }
+    // times an exact 0: the other operand does not matter
     if (o->op == KD_OP_MUL) {
         need_b = !kd_interval_is(a, 0.0);
         need_a = !need_b || !kd_interval_is(b, 0.0);
@@ -287,10 +291,12 @@ static bool is_smooth(search *s, double t0, double t1)
     kd_interval   *w = s->range;
     bool           smooth = true;
     s->left--;
+    // ranges of all entries while t is in [t0, t1], other variables anywhere
     for (int i = 0; i < e->nnumbers; i++) w[i] = (kd_interval){e->number[i], e->number[i]};
     for (int i = 0; i < e->nvariables; i++)
         w[e->nnumbers + i] = e->slot[i] == s->slot ? (kd_interval){t0, t1} : kd_interval_all();
     for (int i = s->first; i < s->n; i++) w[i] = kd_interval_of(instruction(s, i), w);
+    // from the result back: what it depends on, and whether that leaves a choice
     memset(s->needed, 0, (size_t)s->n);
     s->needed[s->n - 1] = 1;
     for (int i = s->n - 1; i >= s->first; i--) {
@@ -318,6 +324,7 @@ static bool is_other(double a, double b)
 static bool is_break(search *s, double t0, double t1)
 {
     if (is_smooth(s, t0, t1)) return false;
+    // the branches at both ends
     fill_values(s, t0, s->before);
     fill_values(s, t1, s->behind);
     for (int i = s->first; i < s->n; i++) {
@@ -357,6 +364,7 @@ static double finest_at(double t)
 static double last_break(search *s, double t0, double t1)
 {
     while (after(t0) < t1) {
+        // bisection down to neighbouring doubles
         const double middle = t0 + 0.5 * (t1 - t0);
         if (is_break(s, middle, t1)) {
             t0 = middle;
@@ -402,6 +410,7 @@ static double first_change(search *s, double t, double t_end, bool *surely)
             *surely = false;
             return t;
         }
+        // one branch: go on, twice as far
         if (is_smooth(s, t, next)) {
             t = next;
             width *= 2.0;
@@ -468,12 +477,14 @@ double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end,
     if (!(t < t_end) || !mark_kinds(&s) || is_smooth(&s, t, t_end)) return INFINITY;
     if (is_break(&s, t, after(t))) return after(t);                      // t belongs to the left side, or to none
     const double start = is_break(&s, before(t), t) ? soon_after(t) : t; // what comes at once belongs to t
+    // not farther than the horizon
     const double last = fmin(t_end, t + horizon * fmax(1.0, fabs(t)));
     bool         surely;
     double       found = first_of_all(&s, start, last, &surely);
     if (unsearched) *unsearched = s.unsearched;
     if (found == INFINITY) return last < t_end ? last : INFINITY;
     if (!surely) return fmax(found, after(t));
+    // of several that come together the last one
     const double later = fmin(soon_after(found), t_end);
     return is_break(&s, found, later) ? last_break(&s, found, later) : found;
 }

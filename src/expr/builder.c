@@ -2,9 +2,9 @@
 //
 // Nodes are made bottom-up. A node with constant operands is computed at once; a node that exists already (found by a
 // hash table) is used again, so that common parts are evaluated once. What is made of parameters is fixed: it is not
-// folded, but computed in a prologue when parameters change, and stands as a number in the expression. Constants that give NaN or infinity are kept as
-// NOT_FINITE and swallow what is built on them; only if the result depends on one, this is an error: a condition on a
-// parameter may switch the wrong part off.
+// folded, but computed in a prologue when parameters change, and stands as a number in the expression. Constants that
+// give NaN or infinity are kept as NOT_FINITE and swallow what is built on them; only if the result depends on one, this
+// is an error: a condition on a parameter may switch the wrong part off.
 #include "expr/internal.h"
 
 #include <assert.h>
@@ -46,6 +46,7 @@ bool kd_build_hold(kd_builder *b, int node, bool exact, double *number)
 {
     if (node < 0 || !is_settled(b, node, number)) return false;
     if (!b->node[node].fixed) return true;
+    // held already?
     for (int i = 0; i < b->nguards; i++)
         if (b->guard[i] == node && b->exact[i] == exact) return true;
     if (b->nguards == KD_EXPR_MAX_GUARDS) {
@@ -96,6 +97,7 @@ static int place_of(const kd_builder *b, const kd_expr_node *n)
     return (int)i;
 }
 
+// Twice as many nodes, and a table twice as large as these
 static bool grow(kd_builder *b)
 {
     const int     capacity = b->capacity > 0 ? 2 * b->capacity : FIRST_CAPACITY, table_size = 2 * capacity;
@@ -111,6 +113,7 @@ static bool grow(kd_builder *b)
     kd_build_release(b);
     b->node = node, b->capacity = capacity;
     b->table = table, b->table_size = table_size;
+    // all nodes anew: their places depend on the size of the table
     for (int i = 0; i < table_size; i++) table[i] = -1;
     for (int i = 0; i < b->count; i++) table[place_of(b, &node[i])] = i;
     return true;
@@ -239,11 +242,13 @@ static int simplified_left(kd_op op, double x, int c)
 int kd_build2(kd_builder *b, kd_op op, int a, int c, int column)
 {
     if (a < 0 || c < 0) return -1;
-    double    x = 0.0, y = 0.0;
+    double x = 0.0, y = 0.0;
+    // results that one operand alone decides; what is not finite swallows the rest
     const int result = decided(b, op, a, c, column);
     if (result >= 0) return result;
     if (is_not_finite(b, a)) return a;
     if (is_not_finite(b, c)) return c;
+    // constants are folded, what parameters make of them is fixed
     const bool left = kd_build_is_number(b, a, &x), right = kd_build_is_number(b, c, &y);
     if (left && right) return folded(b, kd_operations[op].value2(x, y), op, a, c, column);
     if (is_settled(b, a, &x) && is_settled(b, c, &y)) {
@@ -252,6 +257,7 @@ int kd_build2(kd_builder *b, kd_op op, int a, int c, int column)
     }
     if (op == KD_OP_POW && b->node[c].fixed)
         return node_of(b, (kd_expr_node){KD_OP_POWER, .a = a, .b = c, .column = column});
+    // x + 0, 1 x, x^2 and theirs
     const int simpler = right ? simplified_right(b, op, a, y, c, column) : left ? simplified_left(op, x, c) : -1;
     if (simpler >= 0) return simpler;
     const bool swap = (op == KD_OP_ADD || op == KD_OP_MUL) && a > c; // b + a is a + b
@@ -263,6 +269,7 @@ int kd_build_if(kd_builder *b, int condition, int yes, int no, int column)
     double x = 0.0;
     if (condition < 0 || yes < 0 || no < 0) return -1;
     if (is_not_finite(b, condition)) return condition;
+    // a constant condition chooses now, one on parameters as long as it holds
     if (kd_build_is_number(b, condition, &x)) return x != 0.0 ? yes : no;
     double     yes_value = 0.0, no_value = 0.0;
     const bool fixed = is_settled(b, condition, &x);
@@ -287,7 +294,9 @@ static void mark(kd_builder *b, int result)
         b->node[i].place = i == result ? USED : UNUSED;
         b->node[i].early = UNUSED;
     }
+    // guards are computed in the prologue
     for (int i = 0; i < b->nguards; i++) b->node[b->guard[i]].early = USED;
+    // from the result down
     for (int i = b->count - 1; i >= 0; i--) {
         kd_expr_node *n = &b->node[i];
         const int     operand[3] = {n->a, n->b, n->c};
@@ -382,6 +391,7 @@ static void number_entries(kd_builder *b, int result, kd_expr *e)
         e->ninstructions += !is_number(n) && n->op != KD_OP_VARIABLE;
         e->first.nresults += n->fixed;
     }
+    // numbers first, then variables, then instructions, each in the order of the nodes
     int number = 0, variable = e->nnumbers, instruction = e->nnumbers + e->nvariables;
     for (int i = 0; i <= result; i++) {
         kd_expr_node *n = &b->node[i];
@@ -418,7 +428,8 @@ static kd_instruction instruction_of(const kd_builder *b, const kd_expr_node *n,
     return (kd_instruction){.op = n->op, .a = place[0], .b = place[1], .c = place[2], .curve = n->curve};
 }
 
-static void fill(const kd_builder *b, int result, kd_expr *e)
+// Numbers, variables and instructions at their entries; what the prologue hands over to which number
+static void fill_program(const kd_builder *b, int result, kd_expr *e)
 {
     int results = 0;
     for (int i = 0; i <= result; i++) {
@@ -437,6 +448,7 @@ static void fill(const kd_builder *b, int result, kd_expr *e)
     }
 }
 
+// The same of the prologue, with its guards
 static void fill_prologue(const kd_builder *b, kd_prologue *p)
 {
     for (int i = 0; i < b->count; i++) {
@@ -492,7 +504,7 @@ void kd_build_finish(kd_builder *b, int result, kd_expr **expr)
         kd_expr_destroy(e);
         return;
     }
-    fill(b, result, e);
+    fill_program(b, result, e);
     fill_prologue(b, &e->first);
     *expr = e;
 }

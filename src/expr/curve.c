@@ -83,6 +83,7 @@ static void spline_slopes(const rows *r, double *m, double *c)
     // mirror image of the first; h0, s0: last but one, h1, s1: last
     pivot = h0 - (h0 + h1) * c[n - 2];
     m[n - 1] = (((3.0 * h1 + 2.0 * h0) * h0 * s1 + h1 * h1 * s0) / (h0 + h1) - (h0 + h1) * m[n - 2]) / pivot;
+    // back substitution
     for (int i = n - 2; i >= 0; i--) m[i] -= c[i] * m[i + 1];
 }
 
@@ -96,6 +97,7 @@ static double akima_secant(const rows *r, int i)
     return secant(r, i);
 }
 
+// m = (|s_i+1 - s_i| s_i-1 + |s_i-1 - s_i-2| s_i) / (their sum), the mean where both vanish
 static void akima_slopes(const rows *r, double *m)
 {
     for (int i = 0; i < r->n; i++) {
@@ -114,6 +116,7 @@ static double monotone_end(double h0, double h1, double s0, double s1)
     return fabs(m) > 3.0 * fabs(s0) ? 3.0 * s0 : m;
 }
 
+// 1/m = share/s_i-1 + (1 - share)/s_i
 static void monotone_slopes(const rows *r, double *m)
 {
     const int n = r->n;
@@ -237,6 +240,7 @@ static kd_interval range_of_piece(const piece *p, double u0, double u1)
     if (p->d == 0.0) {
         if (p->c != 0.0) root[roots++] = -0.5 * p->b / p->c;
     } else {
+        // the root of larger magnitude first, the other one by their product, without cancellation
         const double inside = p->c * p->c - 3.0 * p->b * p->d;
         const double q = -(p->c + copysign(sqrt(fmax(inside, 0.0)), p->c));
         if (inside >= 0.0) root[roots++] = q / (3.0 * p->d);
@@ -247,6 +251,7 @@ static kd_interval range_of_piece(const piece *p, double u0, double u1)
     return range;
 }
 
+// Leaves are pieces, each node holds its two children
 static void make_ranges(kd_curve *c)
 {
     const int m = c->n - 1;
@@ -273,6 +278,7 @@ static void make_breaks(kd_curve *c)
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
+// Everything that follows from the rows
 static kd_status fill_rows(kd_curve *c, kd_curve_kind kind, const double *x, const double *y, char *message,
                            size_t size)
 {
@@ -346,7 +352,8 @@ static int rows_before(const kd_curve *c, double x)
     if (x >= c->x[c->n - 1]) return c->n;
     int          low = 0, high = c->n - 1; // x[low] <= x < x[high]
     const double guess = (x - c->x[0]) * c->scale;
-    const int    i = guess < high ? (int)guess : high - 1;
+    // both ends of the interval come nearer by the guess
+    const int i = guess < high ? (int)guess : high - 1;
     if (c->x[i] <= x) low = i;
     if (x < c->x[i + 1]) high = i + 1;
     while (high - low > 1) {
@@ -366,6 +373,7 @@ void kd_curve_eval(const kd_curve *curve, double x, double out[4])
         kd_track_eval(curve->track, curve->part, x, out);
         return;
     }
+    // f, f', f'', f''' of the piece at u
     const int    k = rows_before(curve, x);
     const piece *p = &curve->piece[k];
     const double u = x - curve->x[k > 0 ? k - 1 : 0];

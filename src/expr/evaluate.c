@@ -112,12 +112,15 @@ static bool is_kept(const kd_guard *g, double value)
 static kd_expr_change run_prologue(const kd_prologue *p, const double *theta, double *number, double *work)
 {
     double *w = work + p->nnumbers;
+    // numbers, parameters, then instructions on them
     if (p->nnumbers > 0) memcpy(work, p->number, (size_t)p->nnumbers * sizeof *work);
     for (int i = 0; i < p->nparameters; i++) w[i] = theta[p->parameter[i]];
     w += p->nparameters;
     for (int i = 0; i < p->ninstructions; i++) w[i] = kd_expr_value_of(&p->instruction[i], work);
+    // conditions that must stay as they were
     for (int i = 0; i < p->nguards; i++)
         if (!is_kept(&p->guard[i], work[p->guard[i].entry])) return KD_EXPR_HELD;
+    // results become numbers of the expression
     bool finite = true;
     for (int i = 0; i < p->nresults; i++) {
         number[p->to[i]] = work[p->result[i]];
@@ -182,6 +185,7 @@ double kd_expr_gradient(const kd_expr *expr, const double *x, double *dx, double
     const int    n = entries(expr), first = expr->nnumbers + expr->nvariables;
     const double value = kd_expr_value(expr, x, work);
     double      *adjoint = work + n;
+    // reverse mode: adjoints from the result down to the variables
     memset(adjoint, 0, (size_t)n * sizeof *adjoint);
     adjoint[n - 1] = 1.0;
     for (int i = n - 1; i >= first; i--)

@@ -117,8 +117,8 @@ int         kd_expr_interval_size(const kd_expr *expr);
 kd_interval kd_expr_bounds(const kd_expr *expr, const kd_interval *x, kd_interval *work);
 // The expression as a sum of factors times entries and a polynomial of at most KD_EXPR_PLAIN_DEGREE in smooth
 // variables, which is left out: the number of terms, at most `most`. The sum of several is a term of its own, where it
-// holds branches or reads one variable: two steps make a pulse. work[entry] behind
-// kd_expr_bounds is the range of an entry. is_smooth: may nothing hide in this variable? work: as of evaluations
+// holds branches or reads one variable: two steps make a pulse. work[entry] behind kd_expr_bounds is the range of an
+// entry. is_smooth: may nothing hide in this variable? work: as of evaluations
 typedef struct kd_expr_term {
     int    entry;
     double factor;

@@ -109,6 +109,7 @@ static kd_interval range_wave(double (*f)(double), double shift, kd_interval a)
     const int   extrema = whole_between(a, shift, &m);
     kd_interval wave = {-1.0, 1.0};
     if (extrema > 1) return wave;
+    // without an extremum the ends; with one of them 1 or -1
     const double first = f(a.lower), last = f(a.upper);
     wave = widened(fmin(first, last), fmax(first, last), library);
     if (extrema == 1 && fmod(m, 2.0) == 0.0) wave.upper = 1.0;

@@ -117,6 +117,7 @@ static kd_token number_token(const char *text, int place, kd_expr_error *error)
     const char *start = text + place, *c = start;
     int         n = 0, exponent = 0, behind_point = 0;
     bool        point = false;
+    // digits without the point, and how many of them stand behind it
     for (; is_digit(*c) || (*c == '.' && !point); c++) {
         if (*c == '.') {
             point = true;
@@ -143,6 +144,7 @@ static kd_token number_token(const char *text, int place, kd_expr_error *error)
         note(error, (int)(c - text), "unexpected '_' in a number, digits are not grouped");
         return token;
     }
+    // digits e (exponent - behind_point)
     kd_text(digits + n, sizeof digits - (size_t)n, "e%d", exponent - behind_point);
     token.number = strtod(digits, NULL);
     token.length = (int)(c - start);
@@ -188,6 +190,7 @@ static const struct {
     {"/", KD_TOKEN_OVER},        {"^", KD_TOKEN_POWER},
 };
 
+// Operators and brackets; what other languages have gets advice
 static kd_token sign_token(const char *text, int place, kd_expr_error *error)
 {
     kd_token token = {KD_TOKEN_WRONG, place, 0, 0.0};

@@ -177,6 +177,7 @@ static int read_index(parser *p, int open, name_buffer *name)
     int            begin = open;
     do {
         double index = 0.0;
+        // a constant expression between '(' or ',' and ',' or ')'
         move_to(p, begin + 1);
         const int node = parse_expression(p);
         if (node < 0) return -1;
@@ -208,6 +209,7 @@ static bool read_path(parser *p, name_buffer *name)
     const int   start = p->token.start;
     int         at = start, part = 0; // sections, elements, properties
     for (;;) {
+        // an index
         if (text[at] == '(' && part > 0) {
             at = read_index(p, at, name);
             if (at < 0) return false;
@@ -217,6 +219,7 @@ static bool read_path(parser *p, name_buffer *name)
             kd_build_fail(&p->builder, KD_ERR_MODEL, at + 2, "expected a name behind '.'");
             return false;
         }
+        // letters, digits and points; '-' where it belongs to the name
         if (!kd_is_name_char(text[at]) && text[at] != '.' && !continues_name(p, at, part, name)) break;
         part += text[at] == '.';
         if (!append(p, name, text + at, 1)) return false;
@@ -291,6 +294,7 @@ static int parse_table(parser *p, const char *function, kd_token token, int open
     if (symbol.kind != KD_SYMBOL_CURVE)
         return kd_build_fail(&p->builder, KD_ERR_MODEL, column_of(p->token), "'%.*s' is not a curve", SHOWN_NAME,
                              name.text);
+    // ", x)"
     advance(p);
     if (p->token.kind == KD_TOKEN_CLOSE) return fail_count(p, function, 2, 2, 1, column_of(token));
     if (p->token.kind != KD_TOKEN_COMMA)
@@ -317,12 +321,14 @@ static int parse_call(parser *p, const char *name, kd_token token)
     const int               column = column_of(token), open_column = column_of(p->token);
     int                     argument[KD_EXPR_MAX_ARGUMENTS];
     kd_symbol               symbol = {KD_SYMBOL_CURVE, 0.0, 0, NULL};
+    // a function of the language, or a curve of the model
     if (!function && !find_symbol(p, name, &symbol)) return fail_function(p, name, column);
     if (symbol.kind != KD_SYMBOL_CURVE)
         return kd_build_fail(&p->builder, KD_ERR_MODEL, column, "'%.*s' is not a function, write '*' to multiply",
                              SHOWN_NAME, name);
     advance(p);
     if (function && function->op == KD_OP_CURVE) return parse_table(p, name, token, open_column);
+    // as many arguments as it takes
     const int count = parse_arguments(p, open_column, argument, KD_EXPR_MAX_ARGUMENTS);
     if (count < 0) return -1;
     const int least = function ? function->least : 1, most = function ? function->most : 1;

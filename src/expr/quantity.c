@@ -140,11 +140,13 @@ static bool parse_power(parser *p, int *power)
 {
     *power = 1;
     const char *at = p->c;
+    // raised 2 or 3
     if (strncmp(p->c, "\xC2\xB2", 2) == 0 || strncmp(p->c, "\xC2\xB3", 2) == 0) {
         *power = p->c[1] == '\xB2' ? 2 : 3;
         p->c += 2;
         return true;
     }
+    // ^n, ^-n or n
     const bool caret = *p->c == '^';
     if (caret) p->c++;
     const bool negative = caret && *p->c == '-';
@@ -157,6 +159,7 @@ static bool parse_power(parser *p, int *power)
     return true;
 }
 
+// A word of the table, with its prefix, that is no name of the file
 static bool parse_word(parser *p, kd_unit *unit)
 {
     const char  *at = p->c;
@@ -191,6 +194,7 @@ static bool parse_factor(parser *p, kd_unit *unit)
     kd_unit own = {.factor = 1};
     int     power = 1;
     skip_blanks(p);
+    // (product)^n, 1 or word^n
     if (*p->c == '(') {
         const char *at = p->c++;
         if (++p->depth > MAX_DEPTH) return fail(p, at, "too many parentheses in a unit");
@@ -218,6 +222,7 @@ static bool parse_product(parser *p, kd_unit *unit)
         const char *at = p->c;
         const bool  dot = strncmp(p->c, "\xC2\xB7", 2) == 0;
         if (*p->c == '\0' || *p->c == ')') return true;
+        // factor, then * factor, / factor, or factor behind a blank
         const bool over = *p->c == '/';
         if (over || *p->c == '*') p->c++;
         if (dot) p->c += 2;
@@ -247,6 +252,7 @@ static bool fits(const kd_unit *given, const char *wanted, size_t length)
     kd_unit unit;
     kd_text(text, sizeof text, "%.*s", (int)length, wanted);
     if (!kd_unit_parse(text, NULL, &unit, &column, why, sizeof why)) return false;
+    // the same powers of m, kg, s; rad may be left out beside others
     const int *a = given->dimension, *b = unit.dimension;
     if (a[M] != b[M] || a[KG] != b[KG] || a[S] != b[S]) return false;
     return a[RAD] == b[RAD] || (a[RAD] == 0 && (b[M] != 0 || b[KG] != 0));
@@ -271,6 +277,7 @@ static double shifted(const char *number, int length, int decimal)
     const long    exponent = n < length ? strtol(number + n + 1, NULL, 10) : 0;
     kd_expr_error error;
     if (exponent > 1000 || exponent < -1000) return exponent > 0 ? INFINITY : 0;
+    // the power of ten goes into the exponent, which is then converted once
     kd_text(text, sizeof text, "%.*se%ld", n, number, exponent + decimal);
     const kd_token token = kd_expr_token(text, 0, &error);
     return token.kind == KD_TOKEN_NUMBER ? token.number : INFINITY;
@@ -302,17 +309,20 @@ kd_quantity kd_quantity_read(const char *text, const char *wanted, const kd_take
     char          why[300], shown[260];
     kd_unit       unit;
     int           column = 1, place = 0;
+    // a number, with its sign
     while (text[place] == ' ') place++;
     const bool negative = text[place] == '-';
     if (text[place] == '-' || text[place] == '+') place++;
     const kd_token number = kd_expr_token(text, place, &error);
     if (number.kind != KD_TOKEN_NUMBER || number.length > MAX_NUMBER) return none;
+    // and behind it something that is meant as a unit
     int rest = number.start + number.length;
     while (text[rest] == ' ') rest++;
     if (text[rest] == '\0' || !begins_unit(text + rest, taken)) return none;
     // where the dimension is known it tells a unit from a name behind a forgotten '*'
     if (!kd_unit_parse(text + rest, wanted ? NULL : taken, &unit, &column, why, sizeof why))
         return wrong(rest + column, why);
+    // of the dimension that is wanted
     if (wanted && !fits_one(&unit, wanted)) {
         kd_text(shown, sizeof shown, "'%.40s' is no unit of this, ", text + rest);
         if (wanted[0] == '\0')

@@ -17,6 +17,7 @@ static bool is_number(const kd_expr *e, int entry)
     return entry < e->nnumbers;
 }
 
+// As a polynomial of its smooth variables
 static double degree_of(const kd_expr *e, const kd_instruction *o, const double *degree)
 {
     const double a = degree[o->a], b = degree[o->b];
@@ -73,6 +74,7 @@ static double read_by(double a, double b)
     return a == NOTHING || a == b ? b : b == NOTHING ? a : MANY;
 }
 
+// For all entries, operands first
 static void note_reading(const kd_expr *e, int first, double *reads, double *abrupt)
 {
     for (int i = 0; i < first; i++) reads[i] = i < e->nnumbers ? NOTHING : i;
@@ -95,11 +97,13 @@ int kd_expr_terms(const kd_expr *e, bool (*is_smooth)(int slot, const void *cont
     double   *degree = work, *factor = degree + n, *reads = factor + n, *abrupt = reads + n;
     int       count = 0;
     bool      whole = false; // the result is a term itself
+    // degrees of all entries as polynomials in smooth variables
     memset(work, 0, 4 * (size_t)n * sizeof *work);
     note_reading(e, first, reads, abrupt);
     for (int i = e->nnumbers; i < first; i++)
         degree[i] = is_smooth(e->slot[i - e->nnumbers], context) ? 1.0 : any_shape;
     for (int i = first; i < n; i++) degree[i] = degree_of(e, &e->instruction[i - first], degree);
+    // reverse mode: factors from the result down; what is no linear operation is a term
     factor[n - 1] = 1.0;
     for (int i = n - 1; i >= e->nnumbers && count < most - 1; i--) {
         if (factor[i] == 0.0 || degree[i] <= KD_EXPR_PLAIN_DEGREE) continue;

@@ -37,7 +37,7 @@ static double polynomial(const double *c, int n, double tau)
     return sum;
 }
 
-static double point(int i, int n)
+static double chebyshev_point(int i, int n)
 {
     return -cos(KD_PI * (2 * i + 1) / (2 * n));
 }
@@ -48,11 +48,11 @@ static void interpolate(int n, const double *value, double *c)
     double d[NX];
     memcpy(d, value, (size_t)n * sizeof *d);
     for (int k = 1; k < n; k++)
-        for (int i = n - 1; i >= k; i--) d[i] = (d[i] - d[i - 1]) / (point(i, n) - point(i - k, n));
+        for (int i = n - 1; i >= k; i--) d[i] = (d[i] - d[i - 1]) / (chebyshev_point(i, n) - chebyshev_point(i - k, n));
     for (int k = 0; k < n; k++) c[k] = 0.0;
     for (int k = n - 1; k >= 0; k--) { // c := c (tau - point k) + d_k
-        for (int i = n - 1; i > 0; i--) c[i] = c[i - 1] - point(k, n) * c[i];
-        c[0] = d[k] - point(k, n) * c[0];
+        for (int i = n - 1; i > 0; i--) c[i] = c[i - 1] - chebyshev_point(k, n) * c[i];
+        c[0] = d[k] - chebyshev_point(k, n) * c[0];
     }
 }
 
@@ -64,26 +64,30 @@ static void integrate(int n, const double *c, double half, double first, double 
     out[0] = first - polynomial(out, n + 1, -1.0);
 }
 
+// Piece i from where the last one ended
 static bool fill_piece(kd_track *t, int i, double at[KD_TRACK_PARTS], double (*curvature)(double, void *),
                        void *context)
 {
     piece *p = &t->piece[i];
     double value[NX], cosine[NX], sine[NX], c[NX];
     double middle = t->start + (2 * i + 1) * t->half;
+    // kappa at the points, its polynomial, and the integral of that: the heading
     for (int k = 0; k < NK; k++) {
-        value[k] = curvature(middle + t->half * point(k, NK), context);
+        value[k] = curvature(middle + t->half * chebyshev_point(k, NK), context);
         if (!isfinite(value[k])) return false;
     }
     interpolate(NK, value, p->kappa);
     integrate(NK, p->kappa, t->half, at[KD_TRACK_HEADING], p->heading);
+    // x' = cos(heading), y' = sin(heading), integrated in the same way
     for (int k = 0; k < NX; k++) {
-        double heading = polynomial(p->heading, NK + 1, point(k, NX));
+        double heading = polynomial(p->heading, NK + 1, chebyshev_point(k, NX));
         cosine[k] = cos(heading), sine[k] = sin(heading);
     }
     interpolate(NX, cosine, c);
     integrate(NX, c, t->half, at[KD_TRACK_X], p->x);
     interpolate(NX, sine, c);
     integrate(NX, c, t->half, at[KD_TRACK_Y], p->y);
+    // the end, where the next piece begins
     at[KD_TRACK_HEADING] = polynomial(p->heading, NK + 1, 1.0);
     at[KD_TRACK_X] = polynomial(p->x, NX + 1, 1.0);
     at[KD_TRACK_Y] = polynomial(p->y, NX + 1, 1.0);
@@ -137,6 +141,7 @@ void kd_track_destroy(kd_track *track)
 static void curvature_at(const piece *p, double tau, double half, double out[3])
 {
     double d[3] = {0.0, 0.0, 0.0};
+    // Horner's scheme, with the derivatives by tau
     for (int k = NK - 1; k >= 0; k--) {
         d[2] = d[2] * tau + d[1];
         d[1] = d[1] * tau + d[0];
@@ -168,6 +173,7 @@ void kd_track_eval(const kd_track *t, kd_track_part part, double s, double out[4
         if (part == KD_TRACK_HEADING) value = heading;
         if (part == KD_TRACK_CURVATURE) value = 0.0;
     } else {
+        // piece i, tau in [-1, 1] on it
         int i = (int)((s - t->start) / (2.0 * t->half));
         if (i >= t->n) i = t->n - 1;
         const piece *p = &t->piece[i];
@@ -193,6 +199,7 @@ static kd_interval range_of_polynomial(const double *c, int n, double middle, do
 {
     const double largest = fabs(middle) + half, value = polynomial(c, n, middle);
     double       slope = 0.0, sum = 0.0;
+    // |p(tau) - p(middle)| <= half max |p'|, and rounding
     for (int k = n - 1; k >= 1; k--) slope = slope * largest + k * fabs(c[k]);
     for (int k = n - 1; k >= 0; k--) sum = sum * largest + fabs(c[k]);
     const double reach = half * slope + 32.0 * DBL_EPSILON * sum;

@@ -122,8 +122,8 @@ kd_status kd_assembled_fail(kd_assembled *self, kd_status status, const char *fo
 
 // assembled_rows.c: selectors, and F from raw rows
 void kd_assembled_cut_rows(kd_assembled *self);
-// Before a residual: selectors exist and belong to the rows that are active now; determined at (x, current time) if
-// not.
+// Before a residual: selectors exist and belong to the rows that are active now;
+// determined at (x, current time) if not.
 kd_status kd_assembled_prepare(kd_assembled *self) KD_NODISCARD;
 // New selectors at the current point (velocity stage).
 kd_status kd_assembled_select(kd_assembled *self, bool restart) KD_NODISCARD;

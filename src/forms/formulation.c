@@ -164,11 +164,13 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
             kd_text_append(message, size, "%s %s", i > 0 ? "," : "", word_of[i]);
         return KD_ERR_ARGUMENT;
     }
+    // options that make sense for this form
     kd_formulation_options standard = kd_formulation_options_default();
     if (!opt) opt = &standard;
     kd_status status = check_options(opt, message, size);
     if (status >= 0) status = check_strategy(form, opt, message, size);
     if (status < 0) return status;
+    // the form
     if (form == KD_PSF)
         status = kd_psf_create(eom, inputs, x, opt, dae, message, size);
     else if (form == KD_STATESPACE)
@@ -177,6 +179,7 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
         status = kd_ode_create(eom, inputs, x, opt, dae, message, size);
     else
         status = kd_assembled_create(eom, inputs, x, form, opt, dae, message, size);
+    // natural units of its components
     if (status >= 0) {
         (*dae)->selectors = info_of[form].selectors;
         (*dae)->keeps_acceleration = info_of[form].keeps_acceleration;

@@ -37,19 +37,21 @@ static void find_energy(sizes *s)
     if (!(s->energy > 0)) s->energy = 1;
 }
 
-static double multiplier(const sizes *s, const double *C, int rows, int i)
+// E / max_j |c_j u_j| of row i
+static double multiplier_size(const sizes *s, const double *C, int rows, int i)
 {
     double most = 0;
     for (int j = 0; j < s->dims.nv; j++) most = fmax(most, fabs(C[i + rows * j]) * kd_eom_unit(s->eom, j));
     return most > 0 ? s->energy / most : 1;
 }
 
-static void fill(const sizes *s, kd_dae *dae)
+static void fill_units(const sizes *s, kd_dae *dae)
 {
     const kd_dims d = s->dims;
     const int     lambda = d.np + d.nv + d.nr + d.nw + d.ns, all = lambda + d.nlambda + d.nmu;
     dae->time = s->T;
     for (int i = 0; i < dae->n; i++) {
+        // p: u_i, v: u_j / T, lambda and mu by their rows, a: u_j / T^2, eta: 1 / T; others 1
         double *unit = &dae->unit[i];
         *unit = 1;
         if (i < dae->nstate && i < d.np)
@@ -57,9 +59,9 @@ static void fill(const sizes *s, kd_dae *dae)
         else if (i < dae->nstate && i < d.np + d.nv)
             *unit = kd_eom_unit(s->eom, i - d.np) / s->T;
         else if (i >= lambda && i < lambda + d.nlambda)
-            *unit = multiplier(s, s->GZ, d.nlambda, i - lambda);
+            *unit = multiplier_size(s, s->GZ, d.nlambda, i - lambda);
         else if (i >= lambda + d.nlambda && i < all)
-            *unit = multiplier(s, s->HZ, d.nmu, i - lambda - d.nlambda);
+            *unit = multiplier_size(s, s->HZ, d.nmu, i - lambda - d.nlambda);
         else if (i >= all && dae->component[i] == KD_COMPONENT_INTERNAL)
             *unit = s->form == KD_PSF ? kd_eom_unit(s->eom, i - all) / (s->T * s->T) : 1 / s->T;
     }
@@ -79,7 +81,7 @@ kd_status kd_natural_units(const kd_eom *eom, kd_formulation form, const kd_inpu
     if (status >= 0 && !go_to(&s, inputs, x)) status = kd_eom_data_fault(s.data).status;
     if (status >= 0) {
         find_energy(&s);
-        fill(&s, dae);
+        fill_units(&s, dae);
     }
     kd_eom_data_destroy(s.data);
     kd_arena_release(&arena);

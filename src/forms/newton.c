@@ -449,6 +449,7 @@ static void join_complex(kd_newton *self, double *y_re, double *y_im)
         memcpy(y_im, self->delta + nv, (size_t)nv * sizeof *y_im);
         return;
     }
+    // dp = Z delta + normal / gamma, real and imaginary part
     double *parts[2] = {y_re, y_im};
     for (int part = 0; part < 2; part++) {
         kd_increments_apply(&self->increments, self->increments.S, self->delta + part * nv, self->turn + part * nv);

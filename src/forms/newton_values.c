@@ -99,10 +99,12 @@ static kd_eval keep_constraint_matrix(kd_newton *self)
     kd_fn                  fn = self->form->phi_rows.fn[0];
     bool                   contact = kd_eom_dims(self->eom).ns > 0;
     bool                   own = self->differenced && (fn == KD_GI || (fn == KD_G && !contact));
+    // from the formalism
     if (self->differenced && !own) {
         kd_eval answer = kd_newton_fetch_one(self, self->gz);
         if (answer != KD_EVAL_OK) return answer;
     }
+    // or as the differences of the matrix have it
     for (int j = 0; j < self->nv; j++)
         for (int k = G->column[j]; k < G->column[j + 1]; k++) {
             int e = own ? kd_columns_find(&self->F, self->phi + G->row[k], fn == KD_GI ? self->nv + j : j) : -1;
@@ -263,8 +265,8 @@ static kd_eval evaluate_F_x(kd_newton *self, double t, const double *x, const do
 // Second derivatives by the inputs (S0 Eq. 26): differences of F_x
 #define INPUT_INCREMENT 1e-4
 
-// The same point with input i shifted: second[i] = change of F_x. An input that cannot be shifted counts as one without
-// influence.
+// The same point with input i shifted: second[i] = change of F_x.
+// An input that cannot be shifted counts as one without influence.
 static kd_eval evaluate_shifted(kd_newton *self, int i, double t, const double *x, const double *xdot)
 {
     kd_assembled *form = self->form;

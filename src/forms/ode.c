@@ -436,9 +436,11 @@ kd_status kd_ode_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     self->opt = *opt;
     self->dims = kd_eom_dims(eom);
     self->dae = object;
+    // x = [p v r], then memory and the solver of accelerations
     set_layout(self);
     status = create_parts(self, inputs);
     if (status < 0) goto done;
+    // what the integrator sees
     *object = (kd_dae){
         .methods = &self->methods,
         .impl = self,

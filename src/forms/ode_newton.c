@@ -159,6 +159,7 @@ static double scale_implicit(kd_ode_newton *newton)
 {
     int     n = newton->nf;
     double *A = newton->implicit, norm = 0;
+    // column factors, then row factors of what they leave
     for (int i = 0; i < n; i++) newton->row[i] = 0;
     for (int j = 0; j < n; j++) {
         double most = kd_norm_max(n, A + (ptrdiff_t)j * n);
@@ -168,6 +169,7 @@ static double scale_implicit(kd_ode_newton *newton)
     }
     for (int i = 0; i < n; i++) newton->row[i] = newton->row[i] > 0 ? 1 / newton->row[i] : 1;
     for (int j = 0; j < n; j++) {
+        // R A C and its 1-norm
         double sum = 0;
         for (int i = 0; i < n; i++) {
             A[i + (ptrdiff_t)j * n] *= newton->row[i] * newton->column[j];

@@ -21,8 +21,8 @@
 
 // Particular corrections belong to components that follow the others and are solved for again at the end of the step.
 // Counted fully in the Newton norm, they cost the heavy top 64 Newton rejections in 400 steps at 1e-7 and a revolving
-// pendulum 71 in 190 at 1e-3; with a quarter of their weight none and 23, for a Newton error that is two to three times
-// larger.
+// pendulum 71 in 190 at 1e-3; with a quarter of their weight none and 23,
+// for a Newton error that is two to three times larger.
 #define PART_DISCOUNT 0.75
 
 // ---- failures -------------------------------------------------------------------------------------------------------

@@ -23,8 +23,8 @@
 #include "math/dense.h"
 #include "math/small.h"
 
-// In-step invariants need |e_v N| to dominate its change over the step: h |e_p| < INVARIANT_CHANGE |e_v N|
-// (docs/methods/psf.md)
+// In-step invariants need |e_v N| to dominate its change over the step:
+// h |e_p| < INVARIANT_CHANGE |e_v N| (docs/methods/psf.md)
 #define INVARIANT_CHANGE 0.03
 
 static double *block(const kd_psf *f, kd_fn fn, kd_var var)
@@ -67,8 +67,8 @@ void kd_psf_find_active(kd_psf *f)
         f->position.rank = f->velocity.rank = f->acceleration.rank = -1; // other constraints may have another rank
 }
 
-// ds/dp = -c_s \ c_p, and with it total derivatives F_p + F_s ds/dp of everything that contains s; that of g is total
-// already
+// ds/dp = -c_s \ c_p, and with it total derivatives F_p + F_s ds/dp of everything that contains s;
+// that of g is total already
 static kd_status eliminate_contacts(kd_psf *f)
 {
     static const kd_fn with_s[] = {KD_GI, KD_GII, KD_H, KD_HI, KD_E, KD_RESIDUAL, KD_B, KD_D};
@@ -464,6 +464,7 @@ static void whole_map(kd_psf *f)
     for (int k = 0; k < f->m; k++) {
         double       *x = f->Xmap + k * n;
         const double *K = f->Kmap + k * f->nk, *l = K + D.nv + D.nw;
+        // column k of dp, ds, dv or dr
         if (k < nip) {
             memcpy(x + f->at.p, f->sel_p->N + k * D.np, (size_t)D.np * sizeof *x);
             memcpy(x + f->at.v, f->Vp + k * D.nv, (size_t)D.nv * sizeof *x);
@@ -473,6 +474,7 @@ static void whole_map(kd_psf *f)
         } else {
             x[f->at.r + k - nip - niv] = 1;
         }
+        // and what follows from it: da, dw, dlambda, dmu
         memcpy(x + f->at.a, K, (size_t)D.nv * sizeof *x);
         memcpy(x + f->at.w, K + D.nv, (size_t)D.nw * sizeof *x);
         for (int i = 0; i < f->nl; i++) x[f->at.lambda + f->active_l[i]] = l[i];

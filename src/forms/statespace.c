@@ -770,9 +770,11 @@ kd_status kd_statespace_create(const kd_eom *eom, const kd_inputs *inputs, const
     self->opt = *opt;
     self->dims = kd_eom_dims(eom);
     self->dae = object;
+    // sizes; coordinates at the start tell the size of x
     status = set_layout(self, message, size);
     if (status >= 0) status = create_parts(self, inputs);
     if (status < 0) goto done;
+    // what the integrator sees
     int n = object->n;
     *object = (kd_dae){
         .methods = &self->methods,

@@ -188,8 +188,8 @@ static bool null_space(kd_statespace *self, kd_chart_level *level, int m, double
     return true;
 }
 
-// Full pivoting of the count rows (numbers in rows) and nq norm equations in self->full. rows: the kept ones come
-// first.
+// Full pivoting of the count rows (numbers in rows) and nq norm equations in self->full.
+// rows: the kept ones come first.
 static kd_eval pivot_rows(kd_statespace *self, kd_chart_level *level, double t, int count, int nq, int *rank_known)
 {
     int     m = count + nq, n = level->n, *rows = level->rows, kept = 0;
@@ -614,8 +614,8 @@ double kd_statespace_move(const kd_statespace *self, const double *e)
     return most;
 }
 
-// Have later increments moved p far away from where the first one led? That may be the way to another branch or to
-// nowhere.
+// Have later increments moved p far away from where the first one led? That may be the way to another
+// branch or to nowhere.
 static bool astray(const kd_statespace *self, const double *p, double first)
 {
     double far = 0;

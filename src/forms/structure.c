@@ -43,6 +43,7 @@ static kd_status set_pattern(const kd_newton *newton, structure *s)
     int        n = newton->nv + newton->m;
     kd_places  places = {.rows = n, .columns = n};
     kd_columns sorted;
+    // kinematic rows above those of F
     add_kinematic(newton, &places);
     for (int j = 0; j < n; j++)
         for (int e = newton->F.column[j]; e < newton->F.column[j + 1]; e++)

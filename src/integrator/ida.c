@@ -26,8 +26,7 @@ static const kd_option options[] = {
 #define INTERNAL_FLOOR 1e-8 // smallest atol of internal components
 #define NEWTON_PART 1e-3    // of a tolerance, that Newton's method may leave (IDA: 0.33)
 #define NEWTON_MOST 0.33
-#define NEWTON_NOISE                                                                                                   \
-    1e-11 // .. but not less than the rounding of multipliers, whose increments are c_j^2 times that of x
+#define NEWTON_NOISE 1e-11 // but not less: rounding of multipliers, whose increments are c_j^2 times that of x
 
 typedef struct kd_ida {
     kd_sundials base; // first: the callbacks see it

@@ -94,8 +94,10 @@ static bool pattern_fits(const kd_colouring *c, const int *column, const int *ro
 static void transpose(kd_colouring *c, const bool *mask)
 {
     memset(c->start, 0, (size_t)(c->rows + 1) * sizeof *c->start);
+    // entries per row
     for (int j = 0; j < c->columns; j++)
         for (int k = c->column[j]; k < c->column[j + 1] && (!mask || mask[j]); k++) c->start[c->row[k] + 1]++;
+    // where each row starts
     c->fullest_row = 0;
     for (int i = 0; i < c->rows; i++) {
         if (c->start[i + 1] > c->fullest_row) c->fullest_row = c->start[i + 1];
@@ -109,7 +111,7 @@ static void transpose(kd_colouring *c, const bool *mask)
 }
 
 // Neighbours of column j into list, each once; their number. mark must not hold j.
-static int neighbours(kd_colouring *c, int j, int *list)
+static int list_neighbours(kd_colouring *c, int j, int *list)
 {
     int count = 0;
     c->mark[j] = j;
@@ -130,7 +132,7 @@ static void forget_marks(kd_colouring *c)
 
 // ---- buckets of columns by key --------------------------------------------------------------------------------------
 
-static void put(kd_colouring *c, int j, int key)
+static void put_in_bucket(kd_colouring *c, int j, int key)
 {
     c->key[j] = key;
     c->previous[j] = -1;
@@ -139,7 +141,7 @@ static void put(kd_colouring *c, int j, int key)
     c->head[key] = j;
 }
 
-static void take(kd_colouring *c, int j)
+static void take_from_bucket(kd_colouring *c, int j)
 {
     if (c->next[j] >= 0) c->previous[c->next[j]] = c->previous[j];
     if (c->previous[j] >= 0) {
@@ -161,31 +163,34 @@ static void order_largest_first(kd_colouring *c)
 {
     empty_buckets(c);
     for (int j = c->columns - 1; j >= 0; j--)
-        if (c->group[j] >= 0) put(c, j, c->degree[j]);
+        if (c->group[j] >= 0) put_in_bucket(c, j, c->degree[j]);
     int count = 0;
     for (int key = c->columns; key >= 0; key--)
         for (int j = c->head[key]; j >= 0; j = c->next[j]) c->order[count++] = j;
 }
 
+// from the end: the column with the fewest neighbours among those left
 static void order_smallest_last(kd_colouring *c)
 {
     empty_buckets(c);
     forget_marks(c);
     for (int j = 0; j < c->columns; j++)
-        if (c->group[j] >= 0) put(c, j, c->degree[j]);
+        if (c->group[j] >= 0) put_in_bucket(c, j, c->degree[j]);
     int key = 0;
     for (int count = c->n - 1; count >= 0; count--) {
         while (c->head[key] < 0) key++;
+        // fewest neighbours left: the last place that is free
         const int j = c->head[key];
-        take(c, j);
+        take_from_bucket(c, j);
         c->order[count] = j;
         c->key[j] = -1; // placed
-        const int found = neighbours(c, j, c->taken);
+        // they have one neighbour less
+        const int found = list_neighbours(c, j, c->taken);
         for (int k = 0; k < found; k++) {
             const int i = c->taken[k];
             if (c->key[i] < 0) continue;
-            take(c, i);
-            put(c, i, c->key[i] - 1);
+            take_from_bucket(c, i);
+            put_in_bucket(c, i, c->key[i] - 1);
         }
         if (key > 0) key--; // degrees fall by one at most
     }
@@ -196,20 +201,22 @@ static void order_incidence(kd_colouring *c)
 {
     empty_buckets(c);
     forget_marks(c);
-    for (int k = c->n - 1; k >= 0; k--) put(c, c->order[k], 0);
+    for (int k = c->n - 1; k >= 0; k--) put_in_bucket(c, c->order[k], 0);
     int key = 0;
     for (int count = 0; count < c->n; count++) {
         while (c->head[key] < 0) key--;
+        // most neighbours placed: the next place
         const int j = c->head[key];
-        take(c, j);
+        take_from_bucket(c, j);
         c->order[count] = j;
         c->key[j] = -1;
-        const int found = neighbours(c, j, c->taken);
+        // they have one more placed
+        const int found = list_neighbours(c, j, c->taken);
         for (int k = 0; k < found; k++) {
             const int i = c->taken[k];
             if (c->key[i] < 0) continue;
-            take(c, i);
-            put(c, i, c->key[i] + 1);
+            take_from_bucket(c, i);
+            put_in_bucket(c, i, c->key[i] + 1);
         }
         if (found > 0) key++; // keys rise by one at most
     }
@@ -220,12 +227,14 @@ static void order_groups(kd_colouring *c, bool largest)
 {
     int *size = c->taken;
     memset(size, 0, (size_t)c->columns * sizeof *size);
+    // sizes and members of the groups
     for (int j = 0; j < c->columns; j++)
         if (c->group[j] >= 0) size[c->group[j]]++;
     empty_buckets(c);
     for (int j = c->columns - 1; j >= 0; j--)
-        if (c->group[j] >= 0) put(c, j, c->group[j]);
+        if (c->group[j] >= 0) put_in_bucket(c, j, c->group[j]);
     int count = 0;
+    // one group after the other
     for (int done = 0; done < c->groups; done++) {
         int pick = c->groups - 1 - done;
         for (int k = 0; largest && k < c->groups; k++)
@@ -238,17 +247,19 @@ static void order_groups(kd_colouring *c, bool largest)
 // ---- colouring ------------------------------------------------------------------------------------------------------
 
 // First colour that no neighbour has, in the present order; keeps the result if it is not worse.
-static void colour(kd_colouring *c)
+static void colour_in_order(kd_colouring *c)
 {
     int groups = 0;
     for (int j = 0; j < c->columns; j++) c->trial[j] = c->taken[j] = -1;
     for (int count = 0; count < c->n; count++) {
+        // colours of the neighbours
         const int j = c->order[count];
         for (int k = c->column[j]; k < c->column[j + 1]; k++)
             for (int m = c->start[c->row[k]]; m < c->start[c->row[k] + 1]; m++) {
                 const int used = c->trial[c->entry[m]];
                 if (used >= 0) c->taken[used] = j;
             }
+        // the first that is free
         int colour = 0;
         while (colour < groups && c->taken[colour] == j) colour++;
         c->trial[j] = colour;
@@ -271,7 +282,7 @@ static int take_part(kd_colouring *c, const bool *mask)
     return n;
 }
 
-static bool optimal(const kd_colouring *c)
+static bool is_optimal(const kd_colouring *c)
 {
     return c->groups >= 0 && c->groups <= c->fullest_row;
 }
@@ -281,6 +292,7 @@ kd_status kd_colouring_update(kd_colouring *c, const int *column, const int *row
     if (!pattern_fits(c, column, row)) return KD_ERR_ARGUMENT;
     c->column = column;
     c->row = row;
+    // rows of the pattern
     c->n = take_part(c, mask);
     transpose(c, mask);
     if (c->fullest_row == c->n) { // a full row: every column for itself (also: no column at all)
@@ -289,23 +301,25 @@ kd_status kd_colouring_update(kd_colouring *c, const int *column, const int *row
             if (c->group[j] >= 0) c->group[j] = c->groups++;
         return KD_OK;
     }
+    // number of neighbours of each column
     forget_marks(c);
     for (int j = 0; j < c->columns; j++)
-        if (c->group[j] >= 0) c->degree[j] = neighbours(c, j, c->taken);
+        if (c->group[j] >= 0) c->degree[j] = list_neighbours(c, j, c->taken);
+    // three orders, then again along the groups, until the lower bound is met
     c->groups = -1; // none yet
     order_largest_first(c);
-    colour(c);
-    if (!optimal(c)) {
+    colour_in_order(c);
+    if (!is_optimal(c)) {
         order_incidence(c); // refines the order that is there
-        colour(c);
+        colour_in_order(c);
     }
-    if (!optimal(c)) {
+    if (!is_optimal(c)) {
         order_smallest_last(c);
-        colour(c);
+        colour_in_order(c);
     }
-    for (int k = 0; k < REPEATS && !optimal(c); k++) {
+    for (int k = 0; k < REPEATS && !is_optimal(c); k++) {
         order_groups(c, k % 2 == 1);
-        colour(c);
+        colour_in_order(c);
     }
     return KD_OK;
 }

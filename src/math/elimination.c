@@ -84,7 +84,7 @@ static size_t at(const planner *p, int i, int j)
 
 enum { ENTRY = 1, FILL = 2 };
 
-static void link(planner *p, int i, int j, unsigned char kind)
+static void link_unknowns(planner *p, int i, int j, unsigned char kind)
 {
     if (i == j || p->linked[at(p, i, j)]) return;
     p->linked[at(p, i, j)] = p->linked[at(p, j, i)] = kind;
@@ -95,10 +95,12 @@ static void link(planner *p, int i, int j, unsigned char kind)
 // full: of A the diagonal, of a row of C the mobility of the diagonal of A along it
 static void planner_fill(planner *p, const kd_entries *e)
 {
+    // K and its pattern
     for (int k = 0; k < e->count; k++) {
         p->A[at(p, e->row[k], e->column[k])] += e->value[k];
-        link(p, e->row[k], e->column[k], ENTRY);
+        link_unknowns(p, e->row[k], e->column[k], ENTRY);
     }
+    // |A_ii|; sum_j |C_ij B_ji| / |A_jj|
     for (int i = 0; i < p->n; i++)
         if (p->block[i] >= 0) p->full[i] = fabs(p->A[at(p, i, i)]);
     for (int i = 0; i < p->n; i++)
@@ -145,21 +147,24 @@ static int next_pivot(planner *p)
     return best >= 0 ? best : rescue;
 }
 
+// A -= A_ik A_kj / A_kk over the neighbours of k, which become neighbours of each other
 static void take_away(planner *p, int k, int *neighbour)
 {
     int count = 0;
     p->gone[k] = true;
+    // neighbours that are left
     for (int j = 0; j < p->n; j++)
         if (p->linked[at(p, k, j)] && !p->gone[j]) {
             neighbour[count++] = j;
             p->degree[j]--;
         }
+    // outer product, fill
     double r = 1.0 / p->A[at(p, k, k)];
     for (int a = 0; a < count; a++) {
         double l = p->A[at(p, neighbour[a], k)] * r;
         for (int b = 0; b < count; b++) {
             p->A[at(p, neighbour[a], neighbour[b])] -= l * p->A[at(p, k, neighbour[b])];
-            if (b < a) link(p, neighbour[a], neighbour[b], FILL);
+            if (b < a) link_unknowns(p, neighbour[a], neighbour[b], FILL);
         }
     }
 }
@@ -193,6 +198,7 @@ static int is_linked(const planner *p, const int *unknown, int i, int j)
     return p->linked[at(p, unknown[i], unknown[j])];
 }
 
+// Parent: the first unknown of the border, which all others of the border are linked with from then on
 static void find_parents(const planner *p, const int *unknown, tree *t)
 {
     for (int k = 0; k < p->n; k++) {
@@ -210,12 +216,14 @@ static void find_parents(const planner *p, const int *unknown, tree *t)
 static void sort_postorder(const planner *p, int *unknown, double *most, tree *t, int *copy, double *values)
 {
     int at_ = 0, n = p->n;
+    // lists of children, in rising order
     for (int k = 0; k < n; k++) t->child[k] = -1;
     for (int k = n - 1; k >= 0; k--)
         if (t->parent[k] >= 0) {
             t->next[k] = t->child[t->parent[k]];
             t->child[t->parent[k]] = k;
         }
+    // depth first
     for (int root = 0; root < n; root++) {
         if (t->parent[root] >= 0) continue;
         for (int k = root; k >= 0;) { // down the first children that are left, then take the place itself
@@ -229,6 +237,7 @@ static void sort_postorder(const planner *p, int *unknown, double *most, tree *t
             }
         }
     }
+    // the new order
     memcpy(copy, unknown, (size_t)n * sizeof *copy);
     memcpy(values, most, (size_t)n * sizeof *values);
     for (int k = 0; k < n; k++) {
@@ -243,10 +252,12 @@ static bool may_join(const tree *t, int first, int k)
     int  order = k - first + 1 + t->count[k];
     long stored = (long)order * order - (long)t->count[k] * t->count[k], needed = 0;
     if (t->parent[k - 1] != k) return false;
+    // entries of L and U that are not zero by structure
     for (int i = first; i <= k; i++) needed += 2L * t->count[i] + 1;
     return order <= SMALL_FRONT || (double)(stored - needed) <= ZEROS * (double)stored;
 }
 
+// Unknowns of a front: its pivots, then the border of the last one
 static void set_places(const planner *p, const int *unknown, front *f)
 {
     int last = f->first + f->pivots - 1, count = 0;
@@ -262,11 +273,13 @@ static bool pays_together(const tree *t, const front *f, const front *next)
     int  order = f->pivots + next->order, border = f->order - f->pivots;
     long more = 0;
     if (t->parent[f->first + f->pivots - 1] >= next->first + next->pivots || border == 0) return false;
+    // operations that longer rows cost
     for (int i = 1; i <= f->pivots; i++)
         more += (long)(order - i) * (order - i) - (long)(f->order - i) * (f->order - i);
     return more <= ADDITIONS * border * border;
 }
 
+// Along the order: pivots that may join, then fronts that are eliminated together
 static void find_fronts(kd_elimination *s, const tree *t)
 {
     for (int k = 0; k < s->n;) {
@@ -288,6 +301,7 @@ static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
     if (s->arena.failed) return false;
     find_fronts(s, t);
     for (front *f = s->fronts; f < s->fronts + s->nfronts; f++) {
+        // rows padded to whole vectors, one column for the right-hand side
         int border = f->order - f->pivots;
         f->ld = (f->order + 1 + 2 * (KD_ELIMINATION_LANES - 1)) / KD_ELIMINATION_LANES * KD_ELIMINATION_LANES;
         f->row = (int)s->nvalues;
@@ -296,6 +310,7 @@ static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
         f->target = kd_arena_cut(&s->arena, (size_t)border * (size_t)(border + 1), sizeof *f->target);
         if (s->arena.failed) return false;
         set_places(p, s->unknown, f);
+        // operations of one pivot: a division, the row, an outer product
         for (int i = 0; i < f->pivots; i++) {
             long rest = f->order - 1 - i;
             s->factor_operations += 2 * rest * rest + rest + 1;
@@ -315,6 +330,7 @@ static int find_place(const front *f, int place)
     return i;
 }
 
+// Each border goes to the first front above that eliminates one of its unknowns
 static void link_fronts(kd_elimination *s)
 {
     for (int k = 0, f_above = 0; k < s->nfronts; k++) {
@@ -333,6 +349,7 @@ static void link_fronts(kd_elimination *s)
     }
 }
 
+// An entry of K lives in the front that eliminates the first of its two unknowns
 static bool set_slots(kd_elimination *s, const kd_entries *e, int *slot)
 {
     kd_arena scratch = {0};
@@ -368,21 +385,24 @@ static bool build_fronts(kd_elimination *s, planner *p, int *copy)
               .next = kd_cut_int(&p->arena, n),
               .order = kd_cut_int(&p->arena, n)};
     if (p->arena.failed) return false;
+    // elimination tree, in postorder
     find_parents(p, s->unknown, &t);
     sort_postorder(p, s->unknown, s->most, &t, copy, s->x);
     find_parents(p, s->unknown, &t);
+    // fronts along it
     if (!cut_fronts(s, p, &t)) return false;
     link_fronts(s);
     set_sides(s);
     return true;
 }
 
-static kd_status plan(kd_elimination *s, const int *block, const kd_entries *entries, int *slot, int *bad)
+static kd_status plan_elimination(kd_elimination *s, const int *block, const kd_entries *entries, int *slot, int *bad)
 {
     planner   p = {0};
     kd_status status = KD_ERR_MEMORY;
     int      *neighbour = kd_cut_int(&p.arena, s->n);
     if (!planner_cut(&p, s->n, block)) goto done;
+    // order of the pivots from the numbers, then the fronts
     planner_fill(&p, entries);
     *bad = plan_order(&p, s->unknown, s->most, neighbour);
     if (*bad >= 0)
@@ -410,7 +430,7 @@ kd_status kd_elimination_create(int n, const int *block, const kd_entries *entri
     s->most = kd_cut_double(&s->arena, n);
     s->x = kd_cut_double(&s->arena, n);
     s->work = kd_cut_double(&s->arena, n + 2 * KD_ELIMINATION_LANES);
-    if (!s->arena.failed) status = plan(s, block, entries, slot, bad);
+    if (!s->arena.failed) status = plan_elimination(s, block, entries, slot, bad);
     if (status == KD_OK)
         *self = s;
     else
@@ -432,6 +452,7 @@ double *kd_elimination_clear(kd_elimination *self)
     return self->values;
 }
 
+// What is left of the border, with its right-hand side, is added to the front above
 static void give_border(const front *f, double *values)
 {
     const int *target = f->target;
@@ -457,11 +478,14 @@ static int lost_pivot(const kd_elimination *s)
 
 int kd_elimination_factor(kd_elimination *self, double *b)
 {
+    // b as one column more
     for (int i = 0; b && i < self->n; i++) self->values[self->side[i]] = b[self->unknown[i]];
+    // from the leaves to the root: L U of each front, its border to the one above
     for (const front *f = self->fronts; f < self->fronts + self->nfronts; f++) {
         self->kernel.eliminate(f, self->values + f->row, self->inverse + f->first);
         give_border(f, self->values);
     }
+    // x = U \ (L \ b)
     if (b) {
         for (int i = 0; i < self->n; i++) self->x[i] = self->values[self->side[i]];
         solve_upper(self, b);
@@ -471,6 +495,7 @@ int kd_elimination_factor(kd_elimination *self, double *b)
 
 void kd_elimination_solve(const kd_elimination *self, double *b)
 {
+    // x = U \ (L \ b) with the kept factors
     for (int i = 0; i < self->n; i++) self->x[i] = b[self->unknown[i]];
     for (const front *f = self->fronts; f < self->fronts + self->nfronts; f++)
         self->kernel.lower(f, self->values + f->row, self->x, self->work);

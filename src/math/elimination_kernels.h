@@ -38,6 +38,7 @@ static inline void eliminate(const kd_front *f, double *restrict F, double *rest
     const int rows = f->order, columns = f->order + 1, w = f->pivots, ld = f->ld;
     int       k = 0;
     for (; k + 2 <= w; k += 2) {
+        // second row of the pair: b -= (b_k / a_k) a
         const double *a = F + k * ld;
         double       *b = F + (k + 1) * ld;
         const double  ra = inverse[k] = 1.0 / a[k], lb = b[k] *= ra;
@@ -46,6 +47,7 @@ static inline void eliminate(const kd_front *f, double *restrict F, double *rest
         for (int j = k + 2; j < columns; j += KD_ELIMINATION_LANES) *(lanes *)(b + j) -= lbs * LOAD(a + j);
         const double rb = inverse[k + 1] = 1.0 / b[k + 1];
         for (int i = k + 2; i < rows; i++) {
+            // all rows below: y -= l a + m b
             double      *y = F + i * ld;
             const double l = y[k] * ra, m = (y[k + 1] - l * a[k + 1]) * rb;
             const lanes  ls = ALL(l), ms = ALL(m);
@@ -55,6 +57,7 @@ static inline void eliminate(const kd_front *f, double *restrict F, double *rest
                 *(lanes *)(y + j) = LOAD(y + j) - ls * LOAD(a + j) - ms * LOAD(b + j);
         }
     }
+    // the last pivot alone
     if (k == w) return;
     const double *a = F + k * ld;
     const double  ra = inverse[k] = 1.0 / a[k];
@@ -79,11 +82,13 @@ static inline void lower(const kd_front *f, const double *restrict F, double *re
 {
     const int w = f->pivots;
     for (int i = 0; i < w; i++) {
+        // pivots: x_i -= sum_j L_ij x_j
         const double *row = F + i * f->ld;
         double        sum = x[f->first + i];
         for (int j = 0; j < i; j++) sum -= row[j] * work[j];
         work[i] = x[f->first + i] = sum;
     }
+    // border: x -= L x of the pivots
     for (int j = w; j < w + KD_ELIMINATION_LANES; j++) work[j] = 0.0;
     for (int i = w; i < f->order; i++) x[f->place[i]] -= dot(w, F + i * f->ld, work);
 }
@@ -94,9 +99,11 @@ static inline void upper(const kd_front *f, const double *restrict F, const doub
 {
     const int w = f->pivots, border = f->order - w;
     double   *y = x + f->first;
+    // x -= U x of the border
     for (int j = 0; j < border; j++) work[j] = x[f->place[w + j]];
     for (int j = border; j < border + KD_ELIMINATION_LANES; j++) work[j] = 0.0;
     for (int i = 0; i < w && border > 0; i++) y[i] -= dot(border, F + i * f->ld + w, work);
+    // U x = rest, backwards
     for (int i = w - 1; i >= 0; i--) {
         const double *row = F + i * f->ld;
         double        sum = y[i];

@@ -24,6 +24,7 @@ static void reverse_bits(int n, double *re, double *im)
 void kd_fourier(int n, double *re, double *im)
 {
     reverse_bits(n, re, im);
+    // butterflies: x_i + w^k x_j, x_i - w^k x_j, w = exp(-2 pi i / length)
     for (int length = 2; length <= n; length *= 2)
         for (int k = 0; k < length / 2; k++) {
             const double angle = -2.0 * KD_PI * k / length, c = cos(angle), s = sin(angle);

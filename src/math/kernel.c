@@ -22,6 +22,7 @@ static inline bool finish_column(int n, int k, double *A, int *pivot)
     double *x = kd_column(A, n, k);
     double  best = 0;
     int     p = k;
+    // largest entry at or below the diagonal
     for (int i = k; i < n; i++) {
         const double a = fabs(x[i]);
         const bool   larger = a > best;
@@ -30,6 +31,7 @@ static inline bool finish_column(int n, int k, double *A, int *pivot)
     }
     pivot[k] = p + 1;
     if (!kd_is_pivot(best)) return false;
+    // l_ik = a_ik / pivot
     const double r = 1 / x[p];
     if (p != k) swap_rows(n, A, n, k, p);
     for (int i = k + 1; i < n; i++) x[i] *= r;
@@ -44,6 +46,7 @@ static inline void eliminate_two(int n, int k, double *A)
     const int    pairs_end = n - k - 2 >= KD_PAIRS_FROM ? n - 1 : k + 2;
     int          j = k + 2;
     for (; j + 2 <= n; j += 2) {
+        // u_k+1,j = a_k+1,j - l u_kj of both columns
         double *restrict a = kd_column(A, n, j), *restrict b = a + n;
         const double s = a[k], t = b[k], u = a[k + 1] - l * s, v = b[k + 1] - l * t;
         a[k + 1] = u;
@@ -59,6 +62,7 @@ static inline void eliminate_two(int n, int k, double *A)
             b[i] -= x[i] * t + y[i] * v;
         }
     }
+    // the last column alone
     if (j < n) {
         double *restrict a = kd_column(A, n, j);
         const double s = a[k], u = a[k + 1] - l * s;
@@ -79,6 +83,7 @@ int kd_kernel_lu_factor(int n, double *A, int *pivot)
     for (int k = 0; k < n; k += 2) {
         if (!finish_column(n, k, A, pivot) && !singular) singular = k + 1;
         if (k + 1 == n) break;
+        // column k + 1 with pivot k, then both pivots on the rest
         const double *x = kd_column_const(A, n, k);
         double       *y = kd_column(A, n, k + 1);
         const double  u = y[k];
@@ -99,10 +104,12 @@ void kd_kernel_lu_solve(int n, const double *LU, const int *pivot, double *x)
 // A' = U' L' P
 void kd_kernel_lu_solve_t(int n, const double *LU, const int *pivot, double *x)
 {
+    // U' y = b
     for (int k = 0; k < n; k++) {
         const double *uk = kd_column_const(LU, n, k);
         x[k] = (x[k] - kd_kernel_dot(k, uk, x)) / uk[k];
     }
+    // L' z = y, x = P' z
     for (int k = n - 1; k >= 0; k--) x[k] -= kd_kernel_dot(n - k - 1, kd_column_const(LU, n, k) + k + 1, x + k + 1);
     for (int k = n - 1; k >= 0; k--) swap_rows(n, x, 1, k, pivot[k] - 1);
 }
@@ -184,6 +191,7 @@ int kd_kernel_cholesky_factor(int n, double *A)
     for (int k = 0; k < n; k++) {
         double *x = kd_column(A, n, k);
         if (!(x[k] > 0) || !kd_is_pivot(x[k])) return k + 1;
+        // l_kk = sqrt(a_kk), l_ik = a_ik / l_kk
         const double root = sqrt(x[k]), r = 1 / root;
         x[k] = root;
         for (int i = k + 1; i < n; i++) x[i] *= r;
@@ -242,14 +250,15 @@ void kd_kernel_gemv_t(int m, int n, double alpha, const double *A, const double 
     if (j < n) y[j] += alpha * kd_kernel_dot(m, kd_column_const(A, m, j), x);
 }
 
-// C[0..2 pairs) x [0..columns) += alpha A B, kept in registers while k runs. pairs and columns are constants of the
-// call.
+// C[0..2 pairs) x [0..columns) += alpha A B, kept in registers while k runs.
+// pairs and columns are constants of the call.
 static inline void gemm_block(const int pairs, const int columns, int m, int k, double alpha, const double *restrict A,
                               const double *restrict B, double *restrict C)
 {
     kd_pair sum[2][4];
     for (int p = 0; p < pairs; p++)
         for (int j = 0; j < columns; j++) sum[p][j] = kd_pair_both(0);
+    // sum_l A_il B_lj
     for (int l = 0; l < k; l++) {
         const double *a = kd_column_const(A, m, l);
         for (int j = 0; j < columns; j++) {
@@ -259,6 +268,7 @@ static inline void gemm_block(const int pairs, const int columns, int m, int k, 
     }
     for (int j = 0; j < columns; j++)
         for (int p = 0; p < pairs; p++) {
+            // C += alpha sum
             double *c = kd_column(C, m, j) + 2 * p;
             kd_pair_store(c, kd_pair_load(c) + kd_pair_both(alpha) * sum[p][j]);
         }

@@ -34,6 +34,7 @@ static double new_part(kd_least_distance *self, const double *w)
 {
     const int n = self->n;
     double    before = kd_dot(n, w, w);
+    // z -= q_k (q_k' z), twice against rounding
     memcpy(self->z, w, (size_t)n * sizeof *w);
     for (int k = 0; k < self->rank; k++) self->along[k] = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -49,7 +50,7 @@ static double new_part(kd_least_distance *self, const double *w)
 }
 
 // The row whose new part was just computed, as the last one in use
-static void put(kd_least_distance *self, int row, double new_square)
+static void take_in(kd_least_distance *self, int row, double new_square)
 {
     const int k = self->rank, n = self->n;
     double    length = sqrt(new_square), *q = self->Q + k * n;
@@ -62,19 +63,19 @@ static void put(kd_least_distance *self, int row, double new_square)
 }
 
 // Row k in use goes; those behind it are orthogonalised again. They are independent still.
-static void drop(kd_least_distance *self, const double *W, int k)
+static void drop_row(kd_least_distance *self, const double *W, int k)
 {
     int last = self->rank;
     self->rank = k;
     for (int j = k + 1; j < last; j++) {
         int    row = self->set[j];
         double square = new_part(self, W + row * self->n);
-        if (square > 0) put(self, row, square);
+        if (square > 0) take_in(self, row, square);
     }
 }
 
 // r = R \ Q' w
-static void back(kd_least_distance *self)
+static void solve_R(kd_least_distance *self)
 {
     for (int k = 0; k < self->rank; k++) self->r[k] = self->along[k];
     for (int k = self->rank - 1; k >= 0; k--) {
@@ -100,7 +101,7 @@ static double least_step(const kd_least_distance *self, const kd_least_rows *row
     return least;
 }
 
-static void step(const kd_least_distance *self, double t, int row, bool moves, double *y, double *u)
+static void step_along(const kd_least_distance *self, double t, int row, bool moves, double *y, double *u)
 {
     for (int k = 0; k < self->rank; k++) u[self->set[k]] -= t * self->r[k];
     u[row] += t;
@@ -113,7 +114,8 @@ static double lacks(const kd_least_distance *self, const kd_least_rows *rows, in
     return rows->c[i] - kd_dot(self->n, rows->W + i * self->n, y);
 }
 
-static double size_of(const kd_least_distance *self, const kd_least_rows *rows, int i, const double *y)
+// |w_i| (scale + |y|), which a violation is compared with
+static double row_size(const kd_least_distance *self, const kd_least_rows *rows, int i, const double *y)
 {
     const double *w = rows->W + i * self->n;
     return sqrt(kd_dot(self->n, w, w)) * (rows->scale + sqrt(kd_dot(self->n, y, y)));
@@ -124,13 +126,15 @@ static bool take_equation(kd_least_distance *self, const kd_least_rows *rows, in
                           int *dependent)
 {
     double square = new_part(self, rows->W + i * self->n), lack = lacks(self, rows, i, y);
+    // depends on those before: redundant, or contradictory
     if (square == 0) {
         ++*dependent;
-        return fabs(lack) <= CONTRADICTS * size_of(self, rows, i, y);
+        return fabs(lack) <= CONTRADICTS * row_size(self, rows, i, y);
     }
-    back(self);
-    step(self, lack / square, i, true, y, u);
-    put(self, i, square);
+    // a full step meets it: w' (y + t z) = c
+    solve_R(self);
+    step_along(self, lack / square, i, true, y, u);
+    take_in(self, i, square);
     return true;
 }
 
@@ -138,20 +142,22 @@ static bool take_equation(kd_least_distance *self, const kd_least_rows *rows, in
 static bool take_one_sided(kd_least_distance *self, const kd_least_rows *rows, int i, double *y, double *u)
 {
     for (;;) {
+        // t2: the row is met; t1: one in use would pull
         int    which = -1;
         double square = new_part(self, rows->W + i * self->n);
         double full = square > 0 ? lacks(self, rows, i, y) / square : HUGE_VAL;
-        back(self);
+        solve_R(self);
         double first = least_step(self, rows, u, &which);
         if (full == HUGE_VAL && first == HUGE_VAL) return false;
+        // the shorter step; then the row is in use, or that one goes
         bool meets = full <= first;
-        step(self, meets ? full : first, i, square > 0, y, u);
+        step_along(self, meets ? full : first, i, square > 0, y, u);
         if (meets) {
-            put(self, i, square);
+            take_in(self, i, square);
             return true;
         }
         u[self->set[which]] = 0;
-        drop(self, rows->W, which);
+        drop_row(self, rows->W, which);
     }
 }
 
@@ -169,7 +175,7 @@ static int most_violated(const kd_least_distance *self, const kd_least_rows *row
     double most = VIOLATED;
     for (int i = 0; i < rows->count; i++) {
         if (!rows->one_sided[i] || in_use(self, i)) continue;
-        double lack = lacks(self, rows, i, y), size = size_of(self, rows, i, y);
+        double lack = lacks(self, rows, i, y), size = row_size(self, rows, i, y);
         if (lack <= most * size || lack <= 0) continue;
         if (size == 0) return i;
         most = lack / size;
@@ -184,13 +190,16 @@ kd_least_answer kd_least_distance_solve(kd_least_distance *self, const kd_least_
     self->rank = 0;
     *dependent = 0;
     *worst = -1;
+    // y = 0, no row in use
     memset(y, 0, (size_t)self->n * sizeof *y);
     for (int i = 0; i < rows->count; i++) u[i] = 0;
+    // equations
     for (int i = 0; i < rows->count; i++) {
         if (rows->one_sided[i] || take_equation(self, rows, i, y, u, dependent)) continue;
         *worst = i;
         return KD_LEAST_CONTRADICTION;
     }
+    // one-sided rows, the most violated first
     for (int turn = 0; turn < 100 + 20 * rows->count; turn++) {
         int i = most_violated(self, rows, y);
         if (i < 0) return KD_LEAST_DONE;

@@ -153,6 +153,7 @@ static void solve_qr(kd_linsolve *s, double *b)
 {
     const int n = s->n;
     double   *x = s->work;
+    // A P = Q R: x = P (R \ Q' b)
     kd_qr_apply_t(n, n, s->A, s->tau, b, 1, x);
     kd_qr_solve_r(n, s->A, n, b, 1);
     for (int j = 0; j < n; j++) x[s->pivot[j]] = b[j];
@@ -176,6 +177,7 @@ static void grow_pattern(kd_linsolve *s, int parts, const double *A)
 static kd_status factor_sparse(kd_linsolve *s, const double *A)
 {
     if (s->size == 0) return KD_OK;
+    // a pattern that holds all entries so far; its values
     grow_pattern(s, 1, A);
     const kd_status status = follow_pattern(s, &s->lu, &s->nonzeros_lu);
     if (status != KD_OK) return status;

@@ -139,6 +139,7 @@ int kd_lu_full_sparse(int m, int n, double *A, int *row, int *col, double tolera
     double    first = 0;
     for (int j = 0; j < n && most; j++) most[j] = largest_of_column(0, m, kd_column_const(A, m, j));
     for (int k = 0; k < count; k++) {
+        // largest remaining entry, to place (k, k)
         int          p = k, q = k;
         const double best = most ? largest_known(k, m, n, A, most, &p, &q) : largest_remaining(k, m, n, A, &p, &q);
         if (!kd_is_pivot(best) || (k > 0 && best < tolerance * first)) return k;
@@ -149,6 +150,7 @@ int kd_lu_full_sparse(int m, int n, double *A, int *row, int *col, double tolera
         double *lk = kd_column(A, m, k), *aq = kd_column(A, m, q);
         for (int i = 0; i < m; i++) swap(lk + i, aq + i);
         if (most) swap(most + k, most + q);
+        // column of L, then A_ij -= L_ik U_kj
         const double r = 1 / lk[k];
         for (int i = k + 1; i < m; i++) lk[i] *= r;
         for (int j = k + 1; j < n; j++) {

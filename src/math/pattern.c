@@ -38,15 +38,18 @@ void kd_places_release(kd_places *places)
 // order[] = numbers of the pairs, stably sorted by component (0: row, 1: column) from the order given
 static void sort_by(const kd_places *places, int component, int classes, const int *from, int *order, int *start)
 {
+    // members of each class, then where it starts
     memset(start, 0, ((size_t)classes + 1) * sizeof *start);
     for (int k = 0; k < places->count; k++) start[places->pair[2 * k + component] + 1]++;
     for (int c = 0; c < classes; c++) start[c + 1] += start[c];
+    // in the order given: stable
     for (int k = 0; k < places->count; k++) {
         int pair = from ? from[k] : k;
         order[start[places->pair[2 * pair + component]]++] = pair;
     }
 }
 
+// Compressed columns of the sorted pairs, each place once
 static int without_repetitions(const kd_places *places, const int *order, kd_columns *out)
 {
     int count = 0, last_row = -1, last_column = -1;

@@ -85,17 +85,20 @@ static void swap_columns(int m, double *A, int *col, int k, int p)
 static void qr_small(int m, int n, double *A, int *col, double *tau, double *work)
 {
     double *now = work, *full = work + n;
+    // norms of the columns
     for (int j = 0; j < n; j++) {
         col[j] = j;
         now[j] = full[j] = norm2(m, kd_column(A, m, j));
     }
     for (int k = 0; k < min_int(m, n); k++) {
+        // pivot: the longest remaining column
         int p = k;
         for (int j = k + 1; j < n; j++)
             if (now[j] > now[p]) p = j;
         swap_columns(m, A, col, k, p);
         now[p] = now[k];
         full[p] = full[k];
+        // H_k on it and on the columns to the right
         double *ak = kd_column(A, m, k) + k;
         tau[k] = reflector(m - k, ak);
         for (int j = k + 1; j < n; j++) {
@@ -126,6 +129,7 @@ int kd_qr_pivot(int m, int n, double *A, int *col, double *tau, double tolerance
         if (count > 0) LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, m, n, A, m, col, tau, work, kd_qr_work(m, n));
         for (int j = 0; j < n; j++) col[j] = count > 0 ? col[j] - 1 : j;
     }
+    // |R_kk| > tolerance |R_11|
     int rank = 0;
     while (rank < count) {
         const double r = fabs(kd_column_const(A, m, rank)[rank]);
@@ -222,6 +226,7 @@ int kd_zqr_factor(int n, double complex *A, double complex *tau, double complex 
         LAPACKE_zgeqrf_work(LAPACK_COL_MAJOR, n, n, A, n, tau, work, n);
     }
     for (int k = 0; k < n; k++) {
+        // first pivot that is zero or not finite
         const double *d = kd_column_const(a, 2 * n, k) + 2 * k;
         const double  size = fabs(d[0]) + fabs(d[1]);
         if (!(size >= DBL_MIN && size <= DBL_MAX)) return k + 1;

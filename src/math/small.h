@@ -1,6 +1,6 @@
 // math/small.h: inlined products for the small matrices of one Newton right-hand side; larger ones go to math/dense.h.
-// Four rows at a time, in pairs: the sums stay in registers, and the calls, which cost as much as a 4 x 4 product,
-// disappear.
+// Four rows at a time, in pairs: the sums stay in registers, and the calls,
+// which cost as much as a 4 x 4 product, disappear.
 #ifndef KD_MATH_SMALL_H
 #define KD_MATH_SMALL_H
 

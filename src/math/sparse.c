@@ -117,7 +117,7 @@ static const arithmetic complex_arithmetic = {klu_z_factor, klu_z_refactor, klu_
                                               klu_z_free_numeric};
 
 // rcond and rgrowth of the present factors into common; false: singular or not finite
-static bool measure(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
+static bool measure_factors(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
 {
     klu_common *c = &lu->common;
     if (!use->rcond(lu->symbolic, h->numeric, c)) return false;
@@ -131,7 +131,8 @@ static bool refactor(kd_sparse_lu *lu, const half *h, double *values, const arit
 {
     klu_common *c = &lu->common;
     if (!use->refactor(lu->column, lu->row, values, lu->symbolic, h->numeric, c) || c->status != KLU_OK) return false;
-    return measure(lu, h, values, use) && c->rgrowth >= GROWTH_DROP * h->rgrowth && c->rcond >= RCOND_DROP * h->rcond;
+    return measure_factors(lu, h, values, use) && c->rgrowth >= GROWTH_DROP * h->rgrowth &&
+           c->rcond >= RCOND_DROP * h->rcond;
 }
 
 static kd_status choose_pivots(kd_sparse_lu *lu, half *h, double *values, const arithmetic *use)
@@ -141,19 +142,21 @@ static kd_status choose_pivots(kd_sparse_lu *lu, half *h, double *values, const 
     lu->full++;
     h->numeric = use->factor(lu->column, lu->row, values, lu->symbolic, c);
     if (!h->numeric) return c->status == KLU_OUT_OF_MEMORY ? KD_ERR_MEMORY : KD_ERR_DECOMPOSITION;
-    if (!measure(lu, h, values, use)) {
+    if (!measure_factors(lu, h, values, use)) {
         use->free_numeric(&h->numeric, c);
         return KD_ERR_DECOMPOSITION;
     }
+    // what later factors with these pivots are compared with
     h->rgrowth = c->rgrowth;
     h->rcond = c->rcond;
     return KD_OK;
 }
 
-static kd_status factor(kd_sparse_lu *lu, half *h, double *values, const arithmetic *use)
+static kd_status factor_values(kd_sparse_lu *lu, half *h, double *values, const arithmetic *use)
 {
     if (lu->n == 0) return KD_OK;
     kd_status status = KD_OK;
+    // pivots of before, new ones where they do not do
     if (!h->numeric || !refactor(lu, h, values, use)) status = choose_pivots(lu, h, values, use);
     h->factored = status == KD_OK;
     lu->rcond = h->factored ? lu->common.rcond : 0;
@@ -162,12 +165,12 @@ static kd_status factor(kd_sparse_lu *lu, half *h, double *values, const arithme
 
 kd_status kd_sparse_lu_factor(kd_sparse_lu *lu, const double *values)
 {
-    return factor(lu, &lu->real, (double *)values, &real_arithmetic);
+    return factor_values(lu, &lu->real, (double *)values, &real_arithmetic);
 }
 
 kd_status kd_sparse_lu_factor_complex(kd_sparse_lu *lu, const double complex *values)
 {
-    return factor(lu, &lu->z, (double *)values, &complex_arithmetic);
+    return factor_values(lu, &lu->z, (double *)values, &complex_arithmetic);
 }
 
 // ---- use ------------------------------------------------------------------------------------------------------------

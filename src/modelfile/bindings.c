@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "modelfile/reader.h"
 
+// Room for one more number that is noted
 static kd_pending *add_pending(kd_reader *r)
 {
     if (r->npending == r->pending_capacity) {
@@ -39,7 +40,7 @@ bool kd_reader_pend(kd_reader *r, const kd_node *node, const char *key, int expr
 }
 
 // What is held stands there with its element: "'for' of body 'link(i)'"
-static bool hold(kd_reader *r, kd_binding *b)
+static bool hold_binding(kd_reader *r, kd_binding *b)
 {
     char   text[300];
     size_t length = strlen(r->element);
@@ -57,7 +58,7 @@ static bool hold(kd_reader *r, kd_binding *b)
 bool kd_reader_hold(kd_reader *r, int mark)
 {
     bool fine = true;
-    for (int i = mark; i < r->npending && fine; i++) fine = hold(r, &r->pending[i].binding);
+    for (int i = mark; i < r->npending && fine; i++) fine = hold_binding(r, &r->pending[i].binding);
     r->npending = mark;
     return fine;
 }
@@ -113,6 +114,7 @@ bool kd_reader_compose(kd_reader *r, int mark, kd_binding_op op, const double *i
     for (int i = mark; i < r->npending; i++)
         any = any || (!r->pending[i].is_step && is_among(r->pending[i].value, in, (size_t)n));
     if (!any) return true;
+    // inputs of the step stay in the model; bound numbers go there
     const int scratch = kd_model_keep_scratch(r->m, in, n);
     if (scratch < 0) return kd_reader_short_of_memory(r);
     for (int i = mark; i < r->npending; i++) {
@@ -136,7 +138,7 @@ void kd_reader_array(kd_reader *r, const double *array, int n, size_t offset)
 }
 
 // An address in the definition, in one of its arrays, or nowhere
-static bool place(const kd_reader *r, const void *def, size_t size, const kd_pending *p, kd_binding *b)
+static bool find_address(const kd_reader *r, const void *def, size_t size, const kd_pending *p, kd_binding *b)
 {
     const uintptr_t at = (uintptr_t)p->value, base = (uintptr_t)def;
     if (b->target == KD_BIND_SCRATCH) return true;
@@ -160,10 +162,11 @@ bool kd_reader_bind(kd_reader *r, const void *def, size_t size)
     bool fine = true;
     for (int i = 0; i < r->npending && fine; i++) {
         kd_pending *p = &r->pending[i];
+        // offsets in the definition take the place of addresses
         if (p->is_step) {
             p->step.offset = (size_t)((uintptr_t)p->value - (uintptr_t)def);
             fine = kd_model_bind_step(r->m, &p->step) >= 0;
-        } else if (place(r, def, size, p, &p->binding)) {
+        } else if (find_address(r, def, size, p, &p->binding)) {
             p->binding.source.file = r->m->private->source.file;
             fine = kd_model_bind(r->m, &p->binding) >= 0;
         }

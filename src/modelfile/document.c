@@ -46,15 +46,18 @@ static int utf8_length(const unsigned char *c, size_t left)
     int      n = c[0] < 0x80 ? 1 : c[0] < 0xC2 ? 0 : c[0] < 0xE0 ? 2 : c[0] < 0xF0 ? 3 : c[0] < 0xF5 ? 4 : 0;
     unsigned code = n == 2 ? c[0] & 0x1Fu : n == 3 ? c[0] & 0x0Fu : c[0] & 0x07u;
     if (n == 0 || (size_t)n > left) return 0;
+    // six bits from each further byte
     for (int i = 1; i < n; i++) {
         if ((c[i] & 0xC0) != 0x80) return 0;
         code = code << 6 | (c[i] & 0x3Fu);
     }
+    // overlong forms, surrogates, beyond the last code
     bool wrong = (n == 3 && (code < 0x800 || (code >= 0xD800 && code < 0xE000))) ||
                  (n == 4 && (code < 0x10000 || code > 0x10FFFF));
     return wrong ? 0 : n;
 }
 
+// Where it is not, line and column are told
 static bool check_utf8(builder *b)
 {
     const unsigned char *c = (const unsigned char *)b->text;
@@ -88,6 +91,7 @@ static size_t byte_of(builder *b, yaml_mark_t mark)
 
 // ---- memory ---------------------------------------------------------------------------------------------------------
 
+// A copy in the memory of the document
 static char *keep_text(builder *b, const char *text, size_t length)
 {
     enum { POOL = 1 << 16 };
@@ -155,6 +159,7 @@ static bool join_items(builder *b, kd_node *item, int *n)
 {
     int kept = 0;
     for (int i = 0; i < *n; i++) {
+        // items are joined until all parentheses are closed
         int open = is_plain(&item[i]) ? open_parentheses(item[i].text) : 0, last = i;
         while (open > 0 && last + 1 < *n && is_plain(&item[last + 1])) open += open_parentheses(item[++last].text);
         item[kept] = item[i];
@@ -179,6 +184,7 @@ static bool join_pairs(builder *b, kd_node *item, int *n)
 {
     int kept = 0, count = 2 * *n;
     for (int i = 0; i < count; i += 2) {
+        // a key with open parentheses goes on in the keys behind, which have no values
         int key = is_plain(&item[i]) ? open_parentheses(item[i].text) : 0, last = i;
         while (key > 0 && is_empty(&item[last + 1]) && last + 2 < count && is_plain(&item[last + 2])) {
             last += 2;
@@ -188,6 +194,7 @@ static bool join_pairs(builder *b, kd_node *item, int *n)
         kd_node pair[2] = {item[i], joined ? item[last + 1] : item[i + 1]};
         if (joined && !join(b, &pair[0], &item[last])) return false;
         if (joined) i = last;
+        // so does a value, in keys without values
         int value = is_plain(&pair[1]) ? open_parentheses(pair[1].text) : 0;
         last = i;
         while (value > 0 && last + 2 < count && is_plain(&item[last + 2]) && is_empty(&item[last + 3])) {
@@ -219,6 +226,7 @@ static bool check_keys(builder *b, const kd_node *map)
             break;
         }
         int other = -1;
+        // twice the same key? Many keys by a table, few one by one
         if (map->n > 16) {
             other = kd_names_find(&names, KD_SECTION_BODY, key->text); // any section: the table is ours alone
             if (other < 0 && kd_names_add(&names, KD_SECTION_BODY, key->text, i) < 0) fine = out_of_memory(b);
@@ -254,6 +262,7 @@ static bool end(builder *b)
     bool     map = b->stack[at].type == KD_NODE_MAP;
     kd_node *item = b->stack + at + 1;
     int      n = b->count - at - 1;
+    // joined where expressions were cut at commas, then moved from the stack to where they stay
     if (map) n /= 2;
     if (b->flow[b->depth] && !(map ? join_pairs(b, item, &n) : join_items(b, item, &n))) return false;
     kd_node *kept = kd_arena_cut(&b->document->arena, (size_t)(map ? 2 * n : n), sizeof *kept);
@@ -273,6 +282,7 @@ static int characters(const char *text)
     return n;
 }
 
+// A value with its place in the file
 static bool scalar(builder *b, const yaml_event_t *event)
 {
     const char *value = (const char *)event->data.scalar.value;
@@ -284,6 +294,7 @@ static bool scalar(builder *b, const yaml_event_t *event)
     node.end = (int)byte_of(b, to);
     node.text = keep_text(b, value, event->data.scalar.length);
     if (!node.text) return out_of_memory(b);
+    // text as it stands in the file: its columns are known
     int marks = node.plain ? 0 : 1; // quotes
     if (from.line == to.line && (int)(to.column - from.column) == characters(value) + 2 * marks) {
         node.first = node.column + marks;
@@ -345,7 +356,7 @@ static bool check_properties(builder *b, const yaml_event_t *event, const yaml_c
 }
 
 // false: stop
-static bool take(builder *b, const yaml_event_t *event, int *documents)
+static bool take_event(builder *b, const yaml_event_t *event, int *documents)
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
@@ -391,7 +402,7 @@ static void read_events(builder *b)
             complain(b, &parser);
             break;
         }
-        more = take(b, &event, &documents) && event.type != YAML_STREAM_END_EVENT;
+        more = take_event(b, &event, &documents) && event.type != YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&parser);

@@ -169,6 +169,7 @@ static bool short_place(kd_reader *r, const kd_node *map, int index, bool as_dra
     bool axes = false, points = kd_node_find(map, "point") || kd_node_find(map, "points");
     *place = kd_place_default(); // in the world
     if (!read_axes(r, map, place, &axes)) return false;
+    // an axis in the world needs a point that it goes through
     if (!points && axes && place->in == KD_IN_WORLD && !as_drawn) {
         kd_reader_complain(r, map, "'point' is missing: where is the axis?");
         return false;
@@ -200,6 +201,7 @@ bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, con
         kd_reader_complain(r, longer, "'from' and 'to' are in place of '%s', not beside it", from ? "bodies" : "body");
         return false;
     }
+    // a fixed joint may do without a point
     bool as_drawn = schema == kd_schema_of(KD_SCHEMA_JOINT) && kd_joint_form_of((kd_joint_kind)kind).ndof == 0;
     bool free_point = as_drawn && !kd_node_find(map, "point") && !kd_node_find(map, "points");
     if (from && !short_place(r, map, 0, as_drawn, from)) return false;

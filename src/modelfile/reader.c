@@ -69,7 +69,7 @@ typedef struct element {
     definition   def;
 } element;
 
-static kd_status add(kd_model *m, kd_schema_id id, const char *name, const definition *def)
+static kd_status add_element(kd_model *m, kd_schema_id id, const char *name, const definition *def)
 {
     switch (id) {
     case KD_SCHEMA_CURVE:
@@ -103,6 +103,7 @@ static kd_status add(kd_model *m, kd_schema_id id, const char *name, const defin
     }
 }
 
+// Missing, misspelt or unknown
 static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *map, const kd_node *type)
 {
     char        list[300] = "";
@@ -144,6 +145,7 @@ static bool read_short(kd_reader *r, const kd_schema *schema, kd_node *node, def
     return kd_reader_value(r, kd_schema_field(schema, 0, schema->short_key), 0, node, def);
 }
 
+// The fields of an element, or its short form
 static bool read_definition(kd_reader *r, kd_schema_id id, kd_node *node, definition *def)
 {
     const kd_schema *schema = kd_schema_of(id);
@@ -166,6 +168,7 @@ static bool read_element(kd_reader *r, void *context)
         kd_reader_complain(r, e->key, "more than %d elements", KD_READER_MAX_ELEMENTS);
         return false;
     }
+    // its name, with the values of the indices
     kd_arena_release(&r->scratch);
     if (!kd_reader_name(r, e->key, &name)) return false;
     kd_text(r->element, sizeof r->element, "%s '%.100s': ", singular, name);
@@ -174,23 +177,27 @@ static bool read_element(kd_reader *r, void *context)
         kd_reader_complain(r, e->key, "%s%s", why, strchr(name, ':') ? "; write a blank behind the colon" : "");
         return false;
     }
+    // where it stands, for messages of the model
     kd_status status = kd_model_at(r->m, r->findings->file, e->key->line, e->key->column);
     if (status < 0) return kd_reader_short_of_memory(r);
     kd_model_drop_fields(r->m); // of an element that was wrong
+    // elements whose numbers may have any unit
     r->any_units = e->id == KD_SCHEMA_CURVE || e->id == KD_SCHEMA_INPUT || e->id == KD_SCHEMA_STATE ||
                    e->id == KD_SCHEMA_BLOCK || e->id == KD_SCHEMA_VARIABLE || e->id == KD_SCHEMA_EVENT ||
                    e->id == KD_SCHEMA_CONSTRAINT;
+    // fields to the definition, expressions of parameters bound to it, then into the model
     r->npending = r->narrays = 0;
     r->definition = &e->def;
     r->definition_size = sizeof e->def;
     bool fine = read_definition(r, e->id, e->value, &e->def) && r->findings->count == complaints;
     r->definition = NULL;
     if (!fine || r->status != KD_OK || !kd_reader_bind(r, &e->def, sizeof e->def)) return false;
-    status = add(r->m, e->id, name, &e->def);
+    status = add_element(r->m, e->id, name, &e->def);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
     return status >= 0;
 }
 
+// An element once, or for all values of its indices
 static void read_repeated(kd_reader *r, element *e)
 {
     const kd_node *loops = e->value->type == KD_NODE_MAP ? kd_node_find(e->value, "for") : NULL;
@@ -230,6 +237,7 @@ static void read_run(kd_reader *r, const kd_node *map)
     if (map->type != KD_NODE_MAP) {
         kd_reader_complain(r, map, "it must be a map, like {t_end: 10}");
     } else if (kd_reader_fields(r, schema, 0, map, &run)) {
+        // one tolerance is both
         if (kd_node_find(map, "rtol") && !kd_node_find(map, "atol")) { // as --rtol does
             run.atol = run.rtol;
             if (!kd_reader_spread(r, 0, &run.rtol, &run.atol)) return;

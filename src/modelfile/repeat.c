@@ -18,7 +18,7 @@ typedef struct loops {
 } loops;
 
 // text from begin to end without blanks around, as a node at its position
-static bool cut(kd_reader *r, const kd_node *node, const char *begin, const char *end, kd_node *out)
+static bool cut_node(kd_reader *r, const kd_node *node, const char *begin, const char *end, kd_node *out)
 {
     while (begin < end && *begin == ' ') begin++;
     while (end > begin && end[-1] == ' ') end--;
@@ -70,8 +70,8 @@ static bool parse_loop(kd_reader *r, const kd_node *node, const char *begin, con
     }
     loop   *l = &all->loop[all->n];
     kd_node name;
-    if (!cut(r, node, begin, equals, &name) || !cut(r, node, equals + 1, dots, &l->from) ||
-        !cut(r, node, dots + 2, end, &l->to)) {
+    if (!cut_node(r, node, begin, equals, &name) || !cut_node(r, node, equals + 1, dots, &l->from) ||
+        !cut_node(r, node, dots + 2, end, &l->to)) {
         return false;
     }
     l->node = node;
@@ -101,7 +101,8 @@ static bool parse_loops(kd_reader *r, const kd_node *node, loops *all)
     }
 }
 
-static bool run(kd_reader *r, loops *all, int k)
+// Loop k for all values of those outside of it
+static bool run_loop(kd_reader *r, loops *all, int k)
 {
     if (k == all->n) return all->each(r, all->context);
     loop *l = &all->loop[k];
@@ -119,7 +120,7 @@ static bool run(kd_reader *r, loops *all, int k)
         r->index_value[k] = i;
         fine = ++r->rounds <= KD_READER_MAX_ROUNDS;
         if (!fine) kd_reader_complain(r, l->node, "more than %d rounds of repetition", KD_READER_MAX_ROUNDS);
-        fine = fine && run(r, all, k + 1);
+        fine = fine && run_loop(r, all, k + 1);
     }
     r->nindices = k;
     return fine;
@@ -136,5 +137,5 @@ bool kd_reader_repeat(kd_reader *r, const kd_node *node, kd_reader_each *each, v
     } else if (node && !parse_loops(r, node, &all)) {
         return false;
     }
-    return run(r, &all, 0);
+    return run_loop(r, &all, 0);
 }

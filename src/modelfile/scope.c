@@ -21,11 +21,13 @@ static bool find_index(const kd_reader *r, const char *name, int *k)
     return false;
 }
 
+// A name in an expression of the file: index, parameter, or nothing that has a value now
 static bool find_symbol(const char *name, void *context, kd_symbol *out)
 {
     kd_reader *r = context;
     int        k;
     *out = (kd_symbol){.kind = KD_SYMBOL_NUMBER};
+    // indices of repetition first, the innermost first
     if (find_index(r, name, &k)) {
         if (r->indices_vary)
             *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE, .slot = k};
@@ -33,6 +35,7 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
             out->number = r->index_value[k];
         return true;
     }
+    // parameters, computed when they are needed
     int i = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name);
     if (i >= 0) {
         r->parameter[i].used = true;
@@ -42,6 +45,7 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
         if (r->parameters_live) *out = (kd_symbol){KD_SYMBOL_PARAMETER, .number = out->number, .slot = i};
         return true;
     }
+    // what only a simulation knows is named in the message
     if ((strcmp(name, "t") == 0 || strchr(name, '.')) && !r->denied[0]) {
         kd_text(r->denied, sizeof r->denied, "%.90s", name);
     }
@@ -83,7 +87,7 @@ static bool complain(kd_reader *r, int line, int column, int first, int from, co
 }
 
 // The value of a text; from: as above.
-static bool evaluate(kd_reader *r, const kd_node *node, int from, const char *key, const char *text, double *value)
+static bool evaluate_text(kd_reader *r, const kd_node *node, int from, const char *key, const char *text, double *value)
 {
     kd_symbols    symbols = {find_symbol, suggest_symbol, r};
     kd_expr_error error = {0};
@@ -153,6 +157,7 @@ static bool complain_circle(kd_reader *r, int i)
     return complain_parameter(r, &r->parameter[i], circle);
 }
 
+// The value of a parameter from its text
 static bool compute_text(kd_reader *r, kd_file_parameter *p)
 {
     kd_symbols    symbols = {find_symbol, suggest_symbol, r};
@@ -160,6 +165,7 @@ static bool compute_text(kd_reader *r, kd_file_parameter *p)
     double        value = 1.0;
     r->denied[0] = '\0';
     r->unit = NULL; // any
+    // a number with a unit
     const kd_quantity quantity = read_quantity(r, p->text);
     if (quantity.kind == KD_QUANTITY_GOOD) {
         p->value = quantity.value;
@@ -170,6 +176,7 @@ static bool compute_text(kd_reader *r, kd_file_parameter *p)
         if (p->first > 0) at.column = p->first + quantity.column - 1;
         return complain_parameter(r, &at, quantity.text);
     }
+    // or an expression of other parameters
     kd_status status = kd_expr_constant(p->text, &symbols, &value, &error);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
     if (status < 0) {
@@ -188,6 +195,7 @@ static bool compute_text(kd_reader *r, kd_file_parameter *p)
     return true;
 }
 
+// Those that it uses first
 static bool compute_parameter(kd_reader *r, int i)
 {
     kd_file_parameter *p = &r->parameter[i];
@@ -196,6 +204,7 @@ static bool compute_parameter(kd_reader *r, int i)
     if (r->nbusy == KD_READER_MAX_PARAMETER_DEPTH) {
         return complain_parameter(r, p, "parameters that use each other more than 64 deep");
     }
+    // busy while those that it uses are computed: whoever comes back here went in a circle
     p->state = KD_PARAMETER_BUSY;
     p->value = 1.0;
     r->busy[r->nbusy++] = i;
@@ -206,6 +215,7 @@ static bool compute_parameter(kd_reader *r, int i)
     return fine;
 }
 
+// Name and text; the value comes later
 static bool enter_parameter(kd_reader *r, const kd_node *key, const kd_node *value)
 {
     char               why[300];
@@ -235,7 +245,8 @@ static bool enter_parameter(kd_reader *r, const kd_node *key, const kd_node *val
     return true;
 }
 
-static void override(kd_reader *r, const kd_setting *setting)
+// A setting from outside takes the place of the text
+static void override_parameter(kd_reader *r, const kd_setting *setting)
 {
     const char *name = setting->name ? setting->name : "", *value = setting->value ? setting->value : "";
     int         i = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name);
@@ -298,8 +309,9 @@ bool kd_reader_parameters(kd_reader *r, const kd_node *map, const kd_setting *se
     r->parameter = kd_alloc((size_t)(n + 1) * sizeof *r->parameter);
     r->order = kd_alloc((size_t)(n + 1) * sizeof *r->order);
     if (!r->parameter || !r->order) return kd_reader_short_of_memory(r);
+    // all names, then settings from outside, then values in any order
     for (int i = 0; i < n && !kd_reader_is_tired(r); i++) enter_parameter(r, &map->item[2 * i], &map->item[2 * i + 1]);
-    for (int i = 0; i < nsettings; i++) override(r, &settings[i]);
+    for (int i = 0; i < nsettings; i++) override_parameter(r, &settings[i]);
     for (int i = 0; i < r->nparameters && r->status == KD_OK && !kd_reader_is_tired(r); i++) compute_parameter(r, i);
     return r->status == KD_OK && add_parameters(r);
 }
@@ -321,7 +333,7 @@ void kd_reader_scope_release(kd_reader *r)
 // ---- numbers --------------------------------------------------------------------------------------------------------
 
 // Keep a compiled expression; it belongs to the model then. Its place in the list of that; -1: out of memory
-static int keep(kd_reader *r, kd_expr *expr)
+static int keep_expression(kd_reader *r, kd_expr *expr)
 {
     const int place = kd_model_keep_expr(r->m, expr);
     if (place < 0) kd_reader_short_of_memory(r);
@@ -340,6 +352,7 @@ static int keep(kd_reader *r, kd_expr *expr)
 // Inside a repetition: compiled once, evaluated for each index.
 static bool evaluate_repeated(kd_reader *r, kd_node *node, const char *key, double *value)
 {
+    // compiled at the first round, with indices as variables
     if (node->cache == 0) {
         kd_symbols    symbols = {find_symbol, suggest_symbol, r};
         kd_expr_error error = {0};
@@ -350,7 +363,7 @@ static bool evaluate_repeated(kd_reader *r, kd_node *node, const char *key, doub
         r->indices_vary = r->parameters_live = false;
         if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
         if (status < 0) return complain(r, node->line, node->column, node->first, 0, key, node->text, &error);
-        const int place = keep(r, expr);
+        const int place = keep_expression(r, expr);
         if (place < 0) return false;
         node->cache = place + 1;
     }
@@ -366,12 +379,12 @@ static bool evaluate_once(kd_reader *r, const kd_node *node, int from, const cha
     kd_expr_error error = {0};
     kd_expr      *expr = NULL;
     r->reads_parameter = false;
-    if (!evaluate(r, node, from, key, text, value)) return false;
+    if (!evaluate_text(r, node, from, key, text, value)) return false;
     if (!r->reads_parameter) return true;
     r->parameters_live = true;
     const kd_status status = kd_expr_compile(text, &symbols, &expr, &error);
     r->parameters_live = false;
-    const int place = status == KD_OK ? keep(r, expr) : -1;
+    const int place = status == KD_OK ? keep_expression(r, expr) : -1;
     return place >= 0 ? kd_reader_pend(r, node, key, place, value) : kd_reader_short_of_memory(r);
 }
 
@@ -467,6 +480,7 @@ static size_t index_length(const char *text)
     return n;
 }
 
+// The value of an index expression, as digits
 static bool expand_index(kd_reader *r, const kd_node *node, const char *text, size_t length, char *out, size_t size)
 {
     double value;
@@ -497,11 +511,13 @@ bool kd_reader_name(kd_reader *r, const kd_node *node, const char **name)
         return false;
     }
     while (*c) {
+        // up to the next index
         size_t n = strcspn(c, "(");
         kd_text_append(out, sizeof out, "%.*s", (int)n, c);
         c += n;
         while (*c == '(' || *c == ',') {
             kd_text_append(out, sizeof out, "%c", *c++);
+            // "(i + 1, 2)" becomes "(3,2)"
             n = index_length(c);
             if (!expand_index(r, node, c, n, out, sizeof out)) return false;
             c += n;
@@ -535,6 +551,7 @@ static size_t token_length(const char *c)
 {
     size_t n = 0;
     if ((*c >= '0' && *c <= '9') || (c[0] == '.' && c[1] >= '0' && c[1] <= '9')) {
+        // a number with its exponent
         while ((c[n] >= '0' && c[n] <= '9') || c[n] == '.') n++;
         if (c[n] != 'e' && c[n] != 'E') return n;
         size_t digits = n + (c[n + 1] == '-' || c[n + 1] == '+' ? 2 : 1);
@@ -556,6 +573,7 @@ static size_t put_indices(const kd_reader *r, const char *text, char *out, size_
         int         k;
         const char *piece = c;
         char        number[32];
+        // a word that is an index becomes its number
         if (n < sizeof word && before != '.' && is_name_char(*c)) {
             memcpy(word, c, n);
             word[n] = '\0';
@@ -606,6 +624,7 @@ bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const cha
     *law = node->text;
     if (!take_law_quantity(r, node, key, law, literal)) return false;
     if (r->nindices == 0 || *law != node->text) return true;
+    // inside a repetition: with numbers in place of indices
     size_t length = put_indices(r, node->text, NULL, 0);
     if (length > KD_EXPR_MAX_LENGTH) {
         kd_reader_complain(r, node, "'%s' is longer than %d characters", key, KD_EXPR_MAX_LENGTH);

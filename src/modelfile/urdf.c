@@ -118,7 +118,7 @@ static void complain(importer *u, const kd_xml_element *owner, const kd_xml_elem
 }
 
 // Remember the first failure that is not an error of the model (those are collected).
-static void keep(importer *u, kd_status status)
+static void keep_failure(importer *u, kd_status status)
 {
     if (status < 0 && status != KD_ERR_MODEL && u->status >= 0) u->status = status;
 }
@@ -130,6 +130,7 @@ static bool is_number(const char *c)
 {
     int digits = 0;
     if (*c == '+' || *c == '-') c++;
+    // digits with a point anywhere
     for (; isdigit((unsigned char)*c); c++) digits++;
     if (*c == '.') c++;
     for (; isdigit((unsigned char)*c); c++) digits++;
@@ -230,6 +231,7 @@ static bool read_axis(importer *u, const kd_xml_element *owner, const kd_xml_ele
         complain(u, owner, e, "the axis has no direction");
         return false;
     }
+    // z along the axis, x across it
     const kd_vec3 z = kd_vec_scale(1.0 / n, kd_vec_of(axis));
     const kd_vec3 near = fabs(z.x) < 0.77 ? kd_vec(1, 0, 0) : kd_vec(0, 1, 0);
     const kd_vec3 across = kd_vec_axpy(near, -kd_vec_dot(near, z), z);
@@ -245,6 +247,7 @@ static const char *make_name(importer *u, kd_section section, const char *wanted
 {
     char   name[110];
     size_t n = 0;
+    // letters that the model accepts
     if (!isalpha((unsigned char)wanted[0]) && wanted[0] != '_') name[n++] = '_';
     for (const char *c = wanted; *c && n < 70; c++) {
         const bool good = (unsigned char)*c < 128 && (isalnum((unsigned char)*c) || *c == '_' || *c == '-');
@@ -252,6 +255,7 @@ static const char *make_name(importer *u, kd_section section, const char *wanted
     }
     kd_text(name + n, sizeof name - n, "%s", suffix);
     n += strlen(suffix);
+    // a number behind it where the name is taken
     const bool ground = section == KD_SECTION_BODY && strcmp(name, "ground") == 0;
     int        k = 2; // beyond a few tries the number of all names, which grows: the search stays short
     while (kd_names_find(&u->entered, section, name) >= 0 || (ground && k == 2)) {
@@ -260,7 +264,7 @@ static const char *make_name(importer *u, kd_section section, const char *wanted
     }
     const char *text = kd_model_text(u->m, name);
     if (!text || kd_names_add(&u->entered, section, text, 0) < 0) {
-        keep(u, KD_ERR_MEMORY);
+        keep_failure(u, KD_ERR_MEMORY);
         return "_";
     }
     return text;
@@ -309,6 +313,7 @@ static bool is_joint(const kd_xml_element *e)
     return is(e, "joint") || is(e, "closure");
 }
 
+// Every name once in its section
 static bool enter_name(importer *u, kd_section section, const kd_xml_element *e, int element)
 {
     const char *name = kd_xml_attribute_of(e, "name");
@@ -321,13 +326,15 @@ static bool enter_name(importer *u, kd_section section, const kd_xml_element *e,
         return false;
     }
     const kd_status status = kd_names_add(&u->names, section, name, element);
-    keep(u, status);
+    keep_failure(u, status);
     return status >= 0;
 }
 
+// All links and joints by name
 static void collect(importer *u, const kd_xml_element *robot)
 {
     int nlinks = 0, njoints = 0;
+    // count, then enter
     for (const kd_xml_element *e = robot->child; e; e = e->next) {
         nlinks += is(e, "link");
         njoints += is_joint(e);
@@ -336,7 +343,7 @@ static void collect(importer *u, const kd_xml_element *robot)
     u->joint = kd_arena_cut(&u->arena, (size_t)njoints, sizeof *u->joint);
     u->order = kd_cut_int(&u->arena, nlinks);
     if (u->arena.failed) {
-        keep(u, KD_ERR_MEMORY);
+        keep_failure(u, KD_ERR_MEMORY);
         return;
     }
     for (const kd_xml_element *e = robot->child; e; e = e->next) {
@@ -351,6 +358,7 @@ static void collect(importer *u, const kd_xml_element *robot)
 
 // ---- inertia --------------------------------------------------------------------------------------------------------
 
+// Mass, centre and inertia in the axes of the link
 static void read_inertial(importer *u, urdf_link *link)
 {
     const kd_xml_element *owner = link->xml, *e = kd_xml_child(owner, "inertial");
@@ -359,6 +367,7 @@ static void read_inertial(importer *u, urdf_link *link)
     static const char    *name[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
     double                value[6] = {0};
     kd_mat3               R;
+    // what is missing or not understood is reported
     for (const kd_xml_element *c = e->child; c; c = c->next) {
         if (!is(c, "origin") && !is(c, "mass") && !is(c, "inertia")) {
             report(u, owner, c, "refused: it is no part of an inertia in URDF");
@@ -377,6 +386,7 @@ static void read_inertial(importer *u, urdf_link *link)
             if (!read_numbers(u, owner, inertia, name[i], 1, &value[i])) return;
         }
     }
+    // I_link = R I R'
     const kd_sym3 I = {value[0], value[1], value[2], value[3], value[4], value[5]};
     link->mass.inertia = kd_sym_rotate(&R, &I); // the inertia is given in the axes of <origin>
 }
@@ -389,6 +399,7 @@ static bool is_massless(const urdf_link *link)
 
 // ---- joints ---------------------------------------------------------------------------------------------------------
 
+// Joints and closures have some types in common
 static bool read_kind(importer *u, urdf_joint *j)
 {
     static const struct {
@@ -444,6 +455,7 @@ static bool read_joint(importer *u, urdf_joint *j)
 // Every link but one has exactly one joint that carries it.
 static void connect(importer *u)
 {
+    // the joint that carries each link
     for (int k = 0; k < u->njoints; k++) {
         urdf_joint *j = &u->joint[k];
         if (!read_joint(u, j) || j->closure) continue;
@@ -458,6 +470,7 @@ static void connect(importer *u)
         }
     }
     if (kd_model_error_count(u->m) > 0) return;
+    // the one link that none carries
     u->root = -1;
     for (int i = 0; i < u->nlinks; i++) {
         if (u->link[i].joint >= 0) continue;
@@ -478,6 +491,7 @@ static void sort_links(importer *u)
 {
     int n = 0;
     for (int i = 0; i < u->nlinks; i++) {
+        // up to a link that is placed, or the root
         int chain = 0, k = i;
         while (k >= 0 && !u->link[k].placed && n + chain < u->nlinks) {
             u->order[n + chain++] = k;
@@ -487,6 +501,7 @@ static void sort_links(importer *u)
             complain(u, u->link[i].xml, NULL, "its joints form a circle that no root carries");
             return;
         }
+        // turned round: parents first
         for (int a = n, b = n + chain - 1; a < b; a++, b--) {
             const int x = u->order[a];
             u->order[a] = u->order[b];
@@ -497,8 +512,10 @@ static void sort_links(importer *u)
     }
 }
 
+// Poses at coordinates 0, and what is rigid because it has no mass
 static void place_links(importer *u)
 {
+    // root to tips: r = r_parent + R_parent r_joint, R = R_parent R_joint
     for (int k = 0; k < u->nlinks; k++) {
         urdf_link *l = &u->link[u->order[k]];
         l->inert = is_massless(l);
@@ -508,6 +525,7 @@ static void place_links(importer *u)
         l->r = kd_vec_add(p->r, kd_mat_vec(&p->R, j->r));
         l->R = kd_mat_mul(&p->R, &j->R);
     }
+    // tips to root: what carries a mass is not inert
     for (int k = u->nlinks - 1; k > 0; k--) {
         const urdf_link *l = &u->link[u->order[k]];
         if (l->joint >= 0 && !l->inert) u->link[u->joint[l->joint].parent].inert = false;
@@ -560,6 +578,7 @@ static bool has_size(const kd_shape *s)
     return true;
 }
 
+// A shape is drawn, or it is said why not
 static void take_shape(importer *u, const kd_xml_element *owner, const kd_xml_element *e, bool draw, kd_body_def *def)
 {
     const char *what;
@@ -611,6 +630,7 @@ static void report_children(importer *u, const kd_xml_element *owner, const char
     }
 }
 
+// The link as a body of the model
 static void add_body(importer *u, const urdf_link *l)
 {
     const kd_xml_element *e = l->xml;
@@ -629,8 +649,8 @@ static void add_body(importer *u, const urdf_link *l)
     report_attributes(u, e, e, " name type ");
     read_shapes(u, e, &def);
     report_children(u, e, " inertial visual collision ");
-    keep(u, kd_model_at(u->m, u->file, e->line, 0));
-    keep(u, kd_model_add_body(u->m, l->body, &def));
+    keep_failure(u, kd_model_at(u->m, u->file, e->line, 0));
+    keep_failure(u, kd_model_add_body(u->m, l->body, &def));
 }
 
 // ---- parts of joints ------------------------------------------------------------------------------------------------
@@ -665,12 +685,13 @@ static void take_limit(importer *u, const urdf_joint *j, const kd_xml_element *e
         stop.stop.stiffness = u->opt->limit_stiffness;
         stop.stop.lower = lower;
         stop.stop.upper = upper;
+        // the start at the limit that is nearer
         const bool outside = lower > 0.0 || upper < 0.0;
         if (outside) def->q[0] = lower > 0.0 ? lower : upper;
         const char *name = make_name(u, KD_SECTION_FORCE, j->name, "_stop");
         report(u, j->xml, e, "converted: stops at %g and %g, force '%s'%s; effort and velocity are not limited", lower,
                upper, name, outside ? ", start at the limit, because 0 is outside" : "");
-        keep(u, kd_model_add_force(u->m, name, &stop));
+        keep_failure(u, kd_model_add_force(u->m, name, &stop));
     } else {
         report(u, j->xml, e,
                "refused: %g to %g, because stops need a stiffness (limit_stiffness)%s; drives are not modelled", lower,
@@ -678,6 +699,7 @@ static void take_limit(importer *u, const urdf_joint *j, const kd_xml_element *e
     }
 }
 
+// Damping and friction as force elements of the joint
 static void take_dynamics(importer *u, const urdf_joint *j, const kd_xml_element *e)
 {
     double damping = 0.0, friction = 0.0;
@@ -697,13 +719,14 @@ static void take_dynamics(importer *u, const urdf_joint *j, const kd_xml_element
         complain(u, j->xml, e, "damping %g and friction %g must not be negative", damping, friction);
         return;
     }
+    // a damper and a friction element in the joint
     if (damping > 0.0) {
         kd_force_def f = kd_force_def_default(KD_JOINT_SPRING);
         f.joint = j->model_name;
         f.spring.damping = damping;
         const char *name = make_name(u, KD_SECTION_FORCE, j->name, "_damping");
         report(u, j->xml, e, "converted: damping %g, force '%s'", damping, name);
-        keep(u, kd_model_add_force(u->m, name, &f));
+        keep_failure(u, kd_model_add_force(u->m, name, &f));
     }
     if (friction > 0.0) {
         kd_force_def f = kd_force_def_default(KD_JOINT_FRICTION);
@@ -711,7 +734,7 @@ static void take_dynamics(importer *u, const urdf_joint *j, const kd_xml_element
         f.friction.coulomb = friction;
         const char *name = make_name(u, KD_SECTION_FORCE, j->name, "_friction");
         report(u, j->xml, e, "converted: friction %g, force '%s'", friction, name);
-        keep(u, kd_model_add_force(u->m, name, &f));
+        keep_failure(u, kd_model_add_force(u->m, name, &f));
     }
 }
 
@@ -740,6 +763,7 @@ static void take_mimic(importer *u, const urdf_joint *j, const kd_xml_element *e
         complain(u, j->xml, e, "the joint follows itself");
         return;
     }
+    // 0 = q - multiplier q_other - offset
     char              path[2][130];
     kd_constraint_def c = kd_constraint_def_default(KD_COUPLING);
     kd_text(path[0], sizeof path[0], "joint.%s.q", j->model_name);
@@ -752,7 +776,7 @@ static void take_mimic(importer *u, const urdf_joint *j, const kd_xml_element *e
     c.offset = offset;
     const char *name = make_name(u, KD_SECTION_CONSTRAINT, j->name, "_mimic");
     report(u, j->xml, e, "converted: coupling with joint '%.100s', constraint '%s'", other, name);
-    keep(u, kd_model_add_constraint(u->m, name, &c));
+    keep_failure(u, kd_model_add_constraint(u->m, name, &c));
 }
 
 static void take_parts(importer *u, const urdf_joint *j, kd_joint_def *def)
@@ -792,9 +816,9 @@ static void add_joint(importer *u, const urdf_joint *j)
     def.from = place_on(u, j->parent, j->r, &from);
     def.to = place_on(u, j->child, kd_vec(0, 0, 0), &j->axes);
     report_joint(u, j);
-    keep(u, kd_model_at(u->m, u->file, j->xml->line, 0));
+    keep_failure(u, kd_model_at(u->m, u->file, j->xml->line, 0));
     take_parts(u, j, &def);
-    keep(u, kd_model_add_joint(u->m, j->model_name, &def));
+    keep_failure(u, kd_model_add_joint(u->m, j->model_name, &def));
 }
 
 // A joint that closes a loop
@@ -818,10 +842,11 @@ static void add_closure(importer *u, const urdf_joint *j)
     def.cut = KD_CUT_YES;
     report_joint(u, j);
     report_children(u, j->xml, " origin parent child axis child_origin ");
-    keep(u, kd_model_at(u->m, u->file, j->xml->line, 0));
-    keep(u, kd_model_add_joint(u->m, j->model_name, &def));
+    keep_failure(u, kd_model_at(u->m, u->file, j->xml->line, 0));
+    keep_failure(u, kd_model_add_joint(u->m, j->model_name, &def));
 }
 
+// The root on the ground
 static void add_base(importer *u)
 {
     const urdf_link *root = &u->link[u->root];
@@ -831,8 +856,8 @@ static void add_base(importer *u)
     const char *name = make_name(u, KD_SECTION_JOINT, root->name, "_base");
     say_piece(u, "root link '%.100s': %s the ground, joint '%s'\n", root->name,
               u->opt->free_base ? "free to move over" : "fixed to", name);
-    keep(u, kd_model_at(u->m, u->file, root->xml->line, 0));
-    keep(u, kd_model_add_joint(u->m, name, &def));
+    keep_failure(u, kd_model_at(u->m, u->file, root->xml->line, 0));
+    keep_failure(u, kd_model_add_joint(u->m, name, &def));
 }
 
 // ---- the whole ------------------------------------------------------------------------------------------------------
@@ -863,12 +888,14 @@ static void report_other(importer *u, const kd_xml_element *e)
               nearest.best ? "'?" : "", inside);
 }
 
-static void build(importer *u, const kd_xml_element *robot)
+static void build_model(importer *u, const kd_xml_element *robot)
 {
+    // names first: elements refer to each other
     for (int i = 0; i < u->nlinks; i++) u->link[i].body = make_name(u, KD_SECTION_BODY, u->link[i].name, "");
     for (int i = 0; i < u->njoints; i++) {
         u->joint[i].model_name = make_name(u, KD_SECTION_JOINT, u->joint[i].name, "");
     }
+    // bodies, joints, the base, then what was not understood
     for (int i = 0; i < u->nlinks; i++) add_body(u, &u->link[i]);
     for (int i = 0; i < u->njoints; i++) {
         if (u->joint[i].closure) {
@@ -892,15 +919,15 @@ static void import(importer *u, const char *text, size_t length)
     if (status < 0) {
         const kd_source source = {u->file, line, 0};
         kd_model_error_at(u->m, &source, "%s", why);
-        keep(u, status);
+        keep_failure(u, status);
         return;
     }
     if (!is(robot, "robot")) {
         complain(u, robot, NULL, "a URDF file has the root element <robot>");
         return;
     }
-    keep(u, kd_model_set_title(u->m, name_of(robot)));
-    keep(u, kd_model_set_gravity(u->m, u->opt->gravity));
+    keep_failure(u, kd_model_set_title(u->m, name_of(robot)));
+    keep_failure(u, kd_model_set_gravity(u->m, u->opt->gravity));
     collect(u, robot);
     if (u->status < 0 || kd_model_error_count(u->m) > 0) return;
     say_piece(u, "robot '%.100s': %d links, %d joints and closures\n", name_of(robot), u->nlinks, u->njoints);
@@ -911,7 +938,7 @@ static void import(importer *u, const char *text, size_t length)
     sort_links(u);
     if (kd_model_error_count(u->m) > 0) return;
     place_links(u);
-    build(u, robot);
+    build_model(u, robot);
 }
 
 kd_urdf_options kd_urdf_options_default(void)

@@ -62,6 +62,7 @@ bool kd_reader_numbers(kd_reader *r, kd_node *node, const char *key, int n, bool
     return true;
 }
 
+// xx yy zz, or xx yy zz xy xz yz
 static bool read_inertia(kd_reader *r, const kd_field *field, kd_node *node, double *value)
 {
     if (node->type == KD_NODE_LIST && node->n == 3) {
@@ -76,6 +77,7 @@ static bool read_inertia(kd_reader *r, const kd_field *field, kd_node *node, dou
 
 static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, double *value)
 {
+    // six rows
     bool rows = node->type == KD_NODE_LIST && node->n == 6 && node->item[0].type == KD_NODE_LIST;
     if (rows) {
         for (int i = 0; i < 6; i++) {
@@ -83,6 +85,7 @@ static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, doub
         }
         return true;
     }
+    // or the diagonal
     double diagonal[6];
     if (node->type != KD_NODE_LIST || node->n != 6) {
         kd_reader_complain(r, node, "'%s' of a bushing needs 6 numbers (the diagonal) or 6 rows of 6, got %d",
@@ -99,6 +102,7 @@ static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, doub
     return true;
 }
 
+// x and y of a curve have the same length
 static bool read_samples(kd_reader *r, const kd_field *field, const kd_node *node, char *def)
 {
     int known;
@@ -148,6 +152,7 @@ static bool read_axis_angle(kd_reader *r, const kd_node *map, double *q)
         kd_reader_complain(r, axis_node, "'axis' must not be the zero vector");
         return false;
     }
+    // q = (cos(a/2), sin(a/2) axis/|axis|), again when a parameter in it changes
     kd_make_axis_angle(in, q);
     return kd_reader_compose(r, mark, KD_MAKE_AXIS_ANGLE, in, 4, q);
 }
@@ -217,12 +222,14 @@ static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, 
             return true;
         }
     }
+    // the number of a word, as a parameter
     double number;
     if (text && kd_model_use_parameter(r->m, text, &number) && number >= 0 && number < count &&
         number == floor(number)) {
         *value = (int)number;
         return kd_reader_hold_parameter(r, node, field->key, text);
     }
+    // else what is possible
     char        list[300] = "";
     const char *near = text ? kd_nearest_word(text, field->words, count) : NULL;
     if (near) {
@@ -422,6 +429,7 @@ static bool is_zero(const double *a)
     return a[0] == 0.0 && a[1] == 0.0 && a[2] == 0.0;
 }
 
+// A field by the type that the schema gives it
 static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node *node, char *def)
 {
     void   *at = def + field->offset;
@@ -544,6 +552,7 @@ static const char *other_number(const kd_schema *schema, int kind, const char *k
     return NULL;
 }
 
+// Of all keys that are possible here
 static const char *nearest_key(const kd_schema *schema, int kind, const char *key)
 {
     kd_nearest nearest = kd_nearest_start(key);
@@ -575,6 +584,7 @@ static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const 
     const char *other = other_number(schema, kind, key->text);
     const char *near = other ? other : nearest_key(schema, kind, key->text);
     say_what(schema, kind, what, sizeof what);
+    // the key of another kind; a misspelt one; or none at all
     if (!other && list_kinds(schema, key->text, list, sizeof list)) {
         kd_reader_complain(r, key, "'%s' does not apply to %s, only to %s", key->text, what, list);
     } else if (near) {
@@ -628,6 +638,7 @@ static void complain_place(kd_reader *r, const kd_schema *schema, int kind, cons
     }
 }
 
+// Fields that must be there
 static bool check_required(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map)
 {
     char what[100];
@@ -686,6 +697,7 @@ static void choose_units(kd_reader *r, const kd_schema *schema, int kind, const 
     r->joint = -1;
     if (schema == kd_schema_of(KD_SCHEMA_JOINT)) r->joint = kind;
     if (units == KD_UNITS_MIXED) return;
+    // by the element itself, or by the coordinate of the joint that it acts in
     r->turns = units == KD_UNITS_OF_TURN;
     if (units != KD_UNITS_OF_JOINT) return;
     const kd_node *joint = kd_node_find(map, "joint"), *coordinate = kd_node_find(map, "coordinate");
@@ -701,6 +713,7 @@ bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_
     bool fine = true;
     choose_units(r, schema, kind, map);
     for (int i = 0; i < map->n && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
+        // every key of the map is a field, or read elsewhere, or unknown
         kd_node        *key = &map->item[2 * i], *value = &map->item[2 * i + 1];
         const kd_field *field = kd_schema_field(schema, kind, key->text);
         if (!check_short_key(r, schema, kind, map, key)) fine = false;
@@ -714,6 +727,7 @@ bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_
             fine = false;
         }
     }
+    // then fields that need others, the short form of places, and what is missing
     if (fine) fine = read_late_fields(r, schema, kind, map, def);
     if (fine && kd_reader_has_short_places(map) && has_places(schema, kind)) {
         fine = kd_reader_short_places(r, schema, kind, map, def);

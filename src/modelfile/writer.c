@@ -129,8 +129,7 @@ static bool same_numbers(const double *a, const double *b, int n)
     return true;
 }
 
-// Has the field the value that it has when it is not written?
-// the ground as it is
+// The ground as it is: what a field has that is not written
 static bool is_default_place(const kd_place *place)
 {
     const kd_place other = kd_place_default();
@@ -181,6 +180,7 @@ static bool is_default(const kd_field *field, int kind, const void *def, const v
 
 static void put_map(const writer *w, const kd_schema *schema, const void *def);
 
+// The diagonal alone where there is nothing beside it
 static void put_matrix(const writer *w, const double *value)
 {
     bool full = false;
@@ -240,6 +240,7 @@ static void put_rows(const writer *w, const double *A, int rows, int columns)
     fputc(']', w->file);
 }
 
+// A field by the type that the schema gives it, as the reader takes it
 static void put_value(const writer *w, const kd_field *field, int kind, const void *def)
 {
     const void *value = at(def, field->offset);
@@ -360,6 +361,7 @@ static int put_fields(const writer *w, const kd_schema *schema, const void *def,
         fprintf(w->file, "%stype: %s", first, kd_schema_word(schema, kind)->word);
         count++;
     }
+    // what is as it would be without being written is left out
     for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
         const kd_field *field = kd_schema_field_at(schema, kind, i);
         bool            required = (field->flags & KD_FIELD_REQUIRED) != 0;
@@ -472,6 +474,7 @@ kd_status kd_model_write(const kd_model *m, const char *path, char *message, siz
         kd_text(message, size, "user force '%s' is written in C and cannot stand in a file", m->user_force[0].name);
         return KD_ERR_UNSUPPORTED;
     }
+    // what is written in C has no words
     for (int i = 0; i < m->nblocks; i++) {
         const kd_block_def *def = &m->block[i].def;
         const bool          named = def->kind == KD_BLOCK_STATE_SPACE && def->state_name[0];
@@ -485,6 +488,7 @@ kd_status kd_model_write(const kd_model *m, const char *path, char *message, siz
         kd_text(message, size, "%s: the file cannot be written", path);
         return KD_ERR_FILE;
     }
+    // title, gravity and parameters, then sections in the order of the reader, then run
     writer w = {.file = file};
     put_head(&w, m);
     put_sections(&w, m);

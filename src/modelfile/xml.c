@@ -109,6 +109,7 @@ static void start_element(void *context, const xmlChar *name, const xmlChar *pre
         stop(r, KD_ERR_MODEL, "the text has too many elements");
         return;
     }
+    // name, line and attributes are copied: libxml2 frees its own
     kd_xml_element *e = kd_arena_cut(r->arena, 1, sizeof *e);
     if (e) {
         e->name = copy_name(r, prefix, name);
@@ -119,6 +120,7 @@ static void start_element(void *context, const xmlChar *name, const xmlChar *pre
         stop(r, KD_ERR_MEMORY, "out of memory");
         return;
     }
+    // behind its elder sister, or the first child of its parent
     for (int d = 0; d < r->depth; d++) r->open[d]->ninside++;
     if (r->depth == 0) {
         r->root = e;
@@ -167,6 +169,7 @@ static void parse(reader *r, const char *text, size_t length)
                              .startElementNs = start_element,
                              .endElementNs = end_element,
                              .serror = take_error};
+    // events only: no tree of libxml2, no entities, no network
     r->context = xmlCreatePushParserCtxt(&handler, r, NULL, 0, NULL);
     if (!r->context) {
         r->status = KD_ERR_MEMORY;

@@ -39,6 +39,7 @@ static double merit(const kd_comparison *c, int side, int method)
 {
     double sum = 0;
     for (int decade = FIRST_DECADE; decade <= LAST_DECADE; decade++) {
+        // how many are faster to this accuracy?
         double accuracy = pow(10, -decade), own = kd_comparison_time_to(c, side, method, accuracy);
         int    faster = 0;
         for (int i = 0; i < c->nsides * c->nmethods; i++)
@@ -48,6 +49,7 @@ static double merit(const kd_comparison *c, int side, int method)
     return side == c->usual_side && method == c->usual_method ? INFINITY : sum;
 }
 
+// Error over computing time of one method, a point per tolerance
 static void add_series(picture *p, const kd_comparison *c, int index, bool faint)
 {
     int        side = index / c->nmethods, method = index % c->nmethods, points = 0;
@@ -67,6 +69,7 @@ static void add_series(picture *p, const kd_comparison *c, int index, bool faint
         .name = faint ? NULL : name, .x = x, .y = y, .n = points, .markers = !faint, .faint = faint, .dashed = usual};
 }
 
+// Work-precision diagram: the best methods in colour, the others faint
 static kd_status make_picture(const kd_comparison *c, const char *title, picture *p)
 {
     int     n = c->nsides * c->nmethods, shown = 0;
@@ -76,6 +79,7 @@ static kd_status make_picture(const kd_comparison *c, const char *title, picture
     p->series = kd_arena_cut(&p->arena, (size_t)n, sizeof *p->series);
     if (p->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; i < n; i++) worth[i] = merit(c, i / c->nmethods, i % c->nmethods);
+    // the best ones in colour, with names
     while (shown < SHOWN && shown < n) {
         int best = 0;
         for (int i = 1; i < n; i++)

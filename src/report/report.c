@@ -9,6 +9,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "drawing/drawing.h"
 #include "report/svg.h"
 #include "report/viewer.h"
 #include "results/file.h"
@@ -22,7 +23,7 @@ enum {
 
 static const double SMALLEST_SHOWN = 1e-17; // violations of exactly 0 on a logarithmic axis
 
-// ---- plots --------------------------------------------------------------------------------------
+// ---- plots ----------------------------------------------------------------------------------------------------------
 
 typedef struct gallery {
     kd_arena            arena;
@@ -101,12 +102,14 @@ static const char *common_unit(const kd_recording *rec, int first, int count)
     return count > 0 ? kd_recording_unit(rec, first) : "";
 }
 
+// A plot of the channels of a group that move most
 static void add_group(gallery *g, kd_group group, const char *title)
 {
     int first, count;
     kd_recording_group(g->rec, group, &first, &count);
     motion *order = count > 0 ? kd_arena_cut(&g->arena, (size_t)count, sizeof *order) : NULL;
     if (!order) return;
+    // those that move most, in the order of their columns
     for (int i = 0; i < count; i++) order[i] = (motion){.column = first + i, .range = range_of(g->rec, first + i)};
     int shown = count < MAX_SERIES ? count : MAX_SERIES;
     qsort(order, (size_t)count, sizeof *order, by_range);
@@ -154,6 +157,7 @@ static void add_chosen(gallery *g, const kd_result *r)
     for (int i = 0; i < r->nplots; i++) {
         int column = kd_recording_find(g->rec, r->plots[i]);
         if (column < 0) continue;
+        // joins the plot before if it has the same unit, else begins one
         const char *unit = kd_recording_unit(g->rec, column), *name = kd_recording_name(g->rec, column);
         bool        shares = plot && last[0] && strcmp(unit, last) == 0 && plot->nseries < MAX_SERIES;
         if (shares) {
@@ -177,6 +181,7 @@ static void add_violations(gallery *g)
     if (!plot) return;
     plot->ylog = true;
     for (int level = 0; level < count; level++) {
+        // 0 has no place on a logarithmic axis
         double *shown = kd_cut_double(&g->arena, n);
         if (!shown) return;
         for (int i = 0; i < n; i++)
@@ -219,6 +224,7 @@ static int given_plots(const kd_result *r)
 static void collect_plots(gallery *g, const kd_result *r)
 {
     g->rec = r->recording;
+    // plots that come with the result; then over time: channels, violations, energies, events
     for (int i = 0; i < given_plots(r); i++) g->plot[g->nplots++] = r->facts->plot[i];
     const int first = g->nplots;
     if (r->nplots > 0) {
@@ -246,7 +252,7 @@ kd_status kd_report_save_svg(const kd_result *result, const char *path, char *me
     return status;
 }
 
-// ---- page ---------------------------------------------------------------------------------------
+// ---- page -----------------------------------------------------------------------------------------------------------
 
 // clang-format off
 static const char STYLE[] =
@@ -383,14 +389,11 @@ static const char HOW_TO_READ[] =
     "integrator. Clean: all checks are good; what could not be looked at is named. Violations say how well the "
     "constraints hold, relative to the largest position or velocity, those of accelerations by what they do to "
     "velocities in a step: \"to rounding\" as well as the machine can, \"within tolerance\" below ten times the "
-    "absolute "
-    "tolerance, \"drift\" more; then take another formulation or a smaller tolerance. The energy balance is kinetic "
-    "+ potential + dissipated - supplied energy against its value at the start; it is judged by the error that errors "
-    "of "
-    "the tolerance explain; it measures accuracy, as nothing forces it to hold unless the energy is imposed as an "
-    "invariant. \"run failed\" and \"exploded\" take the "
-    "place of praise where there is none to give. Violations are in the units of their constraints; all numbers are in "
-    "the results beside this page.";
+    "absolute tolerance, \"drift\" more; then take another formulation or a smaller tolerance. The energy balance is "
+    "kinetic + potential + dissipated - supplied energy against its value at the start; it is judged by the error that "
+    "errors of the tolerance explain; it measures accuracy, as nothing forces it to hold unless the energy is imposed "
+    "as an invariant. \"run failed\" and \"exploded\" take the place of praise where there is none to give. Violations "
+    "are in the units of their constraints; all numbers are in the results beside this page.";
 
 static void where_of(const kd_largest *largest, char *text, size_t size)
 {
@@ -419,6 +422,7 @@ static void put_certificate(FILE *file, const kd_result *report)
             "<h2>Certificate</h2>\n<section class=\"card\"><table>\n"
             "<tr><th>check at %ld steps and output points</th><th></th><th></th><th></th></tr>\n",
             c->states);
+    // constraints on each level, quaternions, energy, reference
     for (int level = 0; c->has_constraints && level < KD_LEVEL_COUNT; level++) {
         where_of(&c->level[level], where, sizeof where);
         put_check(file, WHAT[level], c->level[level].value, where, kd_certificate_level(c, (kd_level)level));
@@ -466,6 +470,7 @@ static void put_explanation(FILE *file, const kd_explanation *e)
     char text[400];
     if (!e) return;
     fputs("<h2>Who limits the steps</h2>\n<section class=\"card\">\n", file);
+    // all attempts in a sentence, then a row for each limiter, then the smallest steps
     kd_text(
         text, sizeof text,
         "%ld attempts, of these rejected by the error test %ld, by Newton's method %ld, by a function %ld. Steps of "
@@ -496,6 +501,7 @@ static void put_events(FILE *file, const kd_event_log *log)
     if (!log || !kd_event_log_describe(log, text, sizeof text)[0]) return;
     const int n = kd_event_log_length(log), shown = n < MAX_EVENTS ? n : MAX_EVENTS;
     fputs("<h2>Events</h2>\n<section class=\"card\">\n<p>", file);
+    // counts of each kind, a line each
     for (char *line = text, *end; *line; line = end) {
         end = line + strcspn(line, "\n");
         if (*end) *end++ = '\0';
@@ -503,6 +509,7 @@ static void put_events(FILE *file, const kd_event_log *log)
         if (*end) fputs("<br>\n", file);
     }
     fputs("</p>\n", file);
+    // the first ones one by one
     if (shown > 0) fputs("<table>\n<tr><th>t [s]</th><th>event</th><th>element</th><th></th></tr>\n", file);
     for (int i = 0; i < shown; i++) {
         const kd_logged_event *e = kd_event_log_at(log, i);
@@ -606,6 +613,7 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
     if (status < 0) goto done;
     collect_plots(g, report);
 
+    // from what everybody wants to know to what few do: outcome, motion, certificate, events, steps, plots, settings
     put_head(file, report);
     put_end_of_run(file, report);
     status = put_motion(file, report, g);

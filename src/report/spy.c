@@ -46,6 +46,7 @@ static int block_of(const kd_spy *spy, int j)
     return k;
 }
 
+// One colour; by block of columns; by group
 static void colour_of(const picture *p, int j, char *text, size_t size)
 {
     if (p->kind == KD_SPY_PATTERN)
@@ -173,6 +174,7 @@ static void put_entries(const picture *p)
         colour_of(p, j, colour, sizeof colour);
         fprintf(p->file, "<path fill=\"%s\" d=\"", colour);
         for (int k = m->column[j], next; k < m->column[j + 1]; k = next) {
+            // rows k .. next - 1 follow each other
             for (next = k + 1; next < m->column[j + 1] && m->row[next] == m->row[next - 1] + 1;) next++;
             const double gap = p->cell >= 4 ? 0.5 : 0, height = (next - k) * p->cell - gap;
             fprintf(p->file, "M%.2f %.2fh%.2fv%.2fh-%.2fz", LEFT + at * p->cell, TOP + m->row[k] * p->cell,
@@ -291,11 +293,13 @@ kd_status kd_instants_save(const kd_instants *s, const char *title, const char *
         kd_text(message, size, "out of memory while writing '%s'", path);
         goto done;
     }
+    // lines over the whole height of the channel
     for (int i = 0; i < n; i++) {
         low = fmin(low, y[(size_t)i * (size_t)ystride]);
         high = fmax(high, y[(size_t)i * (size_t)ystride]);
     }
     if (!(low < high)) low = (n > 0 ? low : 0) - 1, high = low + 2;
+    // the channel, evaluations dotted, updates dashed
     series[0] = (kd_series){.name = name, .x = t, .y = y, .n = n, .ystride = ystride};
     for (int k = 0; k < 2; k++) {
         kd_text(label[k], sizeof label[k], "%ld %s", s->count[k], k == 0 ? "evaluations" : "updates");

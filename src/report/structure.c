@@ -64,6 +64,7 @@ kd_status kd_structure_save(const kd_structure *s, const char *title, const char
                         .ncolumn_blocks = KD_STRUCTURE_BLOCKS,
                         .group = s->group,
                         .fullest_row = s->fullest_row};
+    // pattern, groups of columns, groups pushed together
     name_blocks(ROWS, s->block_row, rows);
     name_blocks(COLUMNS, s->block_column, columns);
     kd_status status = save_picture(&to, &spy, KD_SPY_PATTERN, message, size);

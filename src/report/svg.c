@@ -33,7 +33,7 @@ static const char *const DASHES[] = {"", "7 3", "2 3", "9 3 2 3"}; // when the c
 
 static const char MARK[] = "class=\"mark\" stroke=\"#cdb7de\" stroke-width=\"0.7\"";
 
-// ---- axes ---------------------------------------------------------------------------------------
+// ---- axes -----------------------------------------------------------------------------------------------------------
 
 // Smallest of 1, 2, 5 times a power of ten that is >= x
 static double nice_step(double x)
@@ -43,6 +43,7 @@ static double nice_step(double x)
     return power * (lead <= 1.0 + 1e-9 ? 1.0 : lead <= 2.0 + 1e-9 ? 2.0 : lead <= 5.0 + 1e-9 ? 5.0 : 10.0);
 }
 
+// Whole decades
 static kd_plot_axis log_axis(double low, double high, int max_ticks)
 {
     kd_plot_axis axis = {.log = true};
@@ -61,6 +62,7 @@ kd_plot_axis kd_svg_axis(double low, double high, bool log, int max_ticks)
 
     kd_plot_axis axis = {0};
     if (low > high) low = 0.0, high = 1.0;
+    // range, with room where it is none
     double size = fmax(fabs(low), fabs(high));
     if (high - low <= 1e-12 * size || size < 1e-290) { // constant up to rounding: room above and below
         double room = size < 1e-290 ? 1.0 : 0.1 * size;
@@ -69,6 +71,7 @@ kd_plot_axis kd_svg_axis(double low, double high, bool log, int max_ticks)
         high = middle + room;
         size = fmax(fabs(low), fabs(high));
     }
+    // ticks at whole multiples of the step inside the range
     axis.step = nice_step((high - low) / max_ticks);
     axis.first = ceil(low / axis.step - 1e-6) * axis.step;
     axis.nticks = (int)floor((high - axis.first) / axis.step + 1e-6) + 1;
@@ -96,7 +99,7 @@ static const char *tick_label(const kd_plot_axis *axis, int i, char *buffer, siz
     return buffer;
 }
 
-// ---- data ---------------------------------------------------------------------------------------
+// ---- data -----------------------------------------------------------------------------------------------------------
 
 static double value_at(const double *values, int stride, int i)
 {
@@ -122,7 +125,7 @@ static void extend(double value, double *low, double *high)
     if (value > *high) *high = value;
 }
 
-// ---- drawing ------------------------------------------------------------------------------------
+// ---- drawing --------------------------------------------------------------------------------------------------------
 
 // A plot while it is drawn: axes and the rectangle inside them [px]
 typedef struct frame {
@@ -142,7 +145,7 @@ static double place(const kd_plot_axis *axis, double value, double from, double 
 }
 
 // All numbers of the picture go through here: two decimals, point in every locale
-static void put(FILE *file, const char *before, double value)
+static void put_number(FILE *file, const char *before, double value)
 {
     char number[40];
     fputs(before, file);
@@ -151,17 +154,17 @@ static void put(FILE *file, const char *before, double value)
 
 static void put_line(frame *f, double x1, double y1, double x2, double y2, const char *style)
 {
-    put(f->file, "<path d=\"M", x1);
-    put(f->file, " ", y1);
-    put(f->file, "L", x2);
-    put(f->file, " ", y2);
+    put_number(f->file, "<path d=\"M", x1);
+    put_number(f->file, " ", y1);
+    put_number(f->file, "L", x2);
+    put_number(f->file, " ", y2);
     fprintf(f->file, "\" %s/>\n", style);
 }
 
 static void put_text(frame *f, double x, double y, const char *style, const char *text)
 {
-    put(f->file, "<text x=\"", x);
-    put(f->file, "\" y=\"", y);
+    put_number(f->file, "<text x=\"", x);
+    put_number(f->file, "\" y=\"", y);
     fprintf(f->file, "\" %s>", style);
     kd_file_escaped(f->file, text, 200);
     fputs("</text>\n", f->file);
@@ -170,15 +173,17 @@ static void put_text(frame *f, double x, double y, const char *style, const char
 // 10 with an exponent, "x 10^-5" above a linear axis if product
 static void put_power(frame *f, double x, double y, const char *style, bool product, int exponent)
 {
-    put(f->file, "<text x=\"", x);
-    put(f->file, "\" y=\"", y);
+    put_number(f->file, "<text x=\"", x);
+    put_number(f->file, "\" y=\"", y);
     fprintf(f->file, "\" %s>%s10<tspan dy=\"-5\" font-size=\"9\">%d</tspan></text>\n", style, product ? "\xC3\x97" : "",
             exponent);
 }
 
+// Axes that hold all points
 static void find_axes(frame *f)
 {
     double xlow = INFINITY, xhigh = -INFINITY, ylow = INFINITY, yhigh = -INFINITY;
+    // smallest and largest values of all points that can be shown
     for (int k = 0; k < f->plot->nseries; k++) {
         const kd_series *series = &f->plot->series[k];
         for (int i = 0; i < series->n; i++) {
@@ -202,6 +207,7 @@ static void find_axes(frame *f)
 // Margins from the text that they must hold
 static void find_frame(frame *f)
 {
+    // longest label of the y axis, longest name of the legend
     double widest = f->yaxis.log ? 4 : 0;
     for (int i = 0; !f->yaxis.log && i < f->yaxis.nticks; i++) {
         char label[40];
@@ -252,7 +258,7 @@ static void draw_y_axis(frame *f)
     }
     if (f->yaxis.exponent) put_power(f, f->left, f->top - 6, "", true, f->yaxis.exponent);
     if (f->plot->ylabel) {
-        put(f->file, "<g transform=\"translate(14 ", 0.5 * (f->top + f->bottom));
+        put_number(f->file, "<g transform=\"translate(14 ", 0.5 * (f->top + f->bottom));
         fputs(") rotate(-90)\">", f->file);
         put_text(f, 0, 0, "text-anchor=\"middle\"", f->plot->ylabel);
         fputs("</g>\n", f->file);
@@ -272,6 +278,7 @@ static void draw_marks(frame *f)
     double x, last = -HUGE_VAL;
     int    count = 0;
     if (!f->has_data) return;
+    // count first: too many would hide the plot
     for (int i = 0; i < f->plot->nmarks; i++)
         if (mark_at(f, i, last, &x)) last = x, count++;
     if (count > MAX_MARKS) return;
@@ -280,6 +287,7 @@ static void draw_marks(frame *f)
         if (mark_at(f, i, last, &x)) put_line(f, x, f->top, x, f->bottom, MARK), last = x;
 }
 
+// Colours first, then dashes
 static void put_stroke(frame *f, const kd_series *series, int k)
 {
     const char *dash = series->dotted   ? "1 3"
@@ -320,8 +328,8 @@ static void put_point(line *l, double x, double y)
 {
     if (l->pen_down && fabs(x - l->last_x) < 0.1 && fabs(y - l->last_y) < 0.1) return;
     if (l->drawn > 0 && l->drawn % POINTS_PER_LINE == 0) fputc('\n', l->f->file);
-    put(l->f->file, l->pen_down ? "L" : "M", x);
-    put(l->f->file, " ", y);
+    put_number(l->f->file, l->pen_down ? "L" : "M", x);
+    put_number(l->f->file, " ", y);
     if (!l->pen_down) fputs("h0", l->f->file); // a single point shows as a dot
     l->pen_down = true;
     l->last_x = x;
@@ -336,6 +344,7 @@ static void end_column(line *l)
     int last = -1;
     l->extreme[4] = l->latest;
     for (int n = 0; n < 5; n++) {
+        // of the extremes the next one in the order of the line
         int next = -1;
         for (int k = l->block > 0 ? 0 : 2; k < 5; k++)
             if (l->extreme[k].i > last && (next < 0 || l->extreme[k].i < l->extreme[next].i)) next = k;
@@ -346,6 +355,7 @@ static void end_column(line *l)
     l->held = 0;
 }
 
+// Extremes of a column so far
 static void hold(line *l, point p)
 {
     if (l->held == 0)
@@ -358,6 +368,7 @@ static void hold(line *l, point p)
     l->held++;
 }
 
+// The first point of a column is drawn, the others are held
 static void add_point(line *l, point p)
 {
     const double column = l->block > 0 ? p.i / l->block : floor(p.x / COLUMN);
@@ -379,6 +390,7 @@ static bool is_monotone(const frame *f, const kd_series *series)
     for (int i = 0; i < series->n; i++) {
         double x, y;
         if (!point_of(f->plot, series, i, &x, &y)) continue;
+        // the direction may not change
         const int turn = (x > last) - (x < last);
         if (turn * direction < 0) return false;
         if (turn != 0) direction = turn;
@@ -390,9 +402,11 @@ static bool is_monotone(const frame *f, const kd_series *series)
 static void draw_line(frame *f, const kd_series *series)
 {
     line l = {.f = f, .thins = series->n > MOST_POINTS, .last_x = NAN, .last_y = NAN};
+    // columns of pixels where x goes one way, else blocks of points
     if (l.thins && !is_monotone(f, series)) l.block = series->n / MOST_BLOCKS + 1;
     for (int i = 0; i < series->n; i++) {
         double x, y;
+        // a missing point lifts the pen
         if (point_of(f->plot, series, i, &x, &y)) {
             add_point(&l, (point){place(&f->xaxis, x, f->left, f->right), place(&f->yaxis, y, f->bottom, f->top), i});
         } else {
@@ -413,12 +427,13 @@ static void draw_series(frame *f, const kd_series *series, int k)
     for (int i = 0; series->markers && i < series->n && i < MOST_POINTS; i++) {
         double x, y;
         if (!point_of(f->plot, series, i, &x, &y)) continue;
-        put(f->file, "<circle cx=\"", place(&f->xaxis, x, f->left, f->right));
-        put(f->file, "\" cy=\"", place(&f->yaxis, y, f->bottom, f->top));
+        put_number(f->file, "<circle cx=\"", place(&f->xaxis, x, f->left, f->right));
+        put_number(f->file, "\" cy=\"", place(&f->yaxis, y, f->bottom, f->top));
         fprintf(f->file, "\" r=\"3\" fill=\"%s\"/>\n", series->faint ? "#cfd4da" : PALETTE[k % COLOURS]);
     }
 }
 
+// Names of lines, as many as fit
 static void draw_legend(frame *f)
 {
     if (f->nlisted < 2) return;
@@ -427,13 +442,13 @@ static void draw_legend(frame *f)
     for (int k = 0; k < f->plot->nseries && shown < MAX_LEGEND; k++) {
         const kd_series *series = &f->plot->series[k];
         if (!series->name) continue;
-        put(f->file, "<path d=\"M", x);
-        put(f->file, " ", y - 4);
+        put_number(f->file, "<path d=\"M", x);
+        put_number(f->file, " ", y - 4);
         fputs("h18\" ", f->file);
         put_stroke(f, series, k);
         fputs("/>\n", f->file);
-        put(f->file, "<text x=\"", x + 24);
-        put(f->file, "\" y=\"", y);
+        put_number(f->file, "<text x=\"", x + 24);
+        put_number(f->file, "\" y=\"", y);
         fputs("\">", f->file);
         kd_file_escaped(f->file, series->name, MAX_NAME);
         fputs("</text>\n", f->file);
@@ -468,6 +483,7 @@ static void draw_plot(FILE *file, const kd_plot *plot)
     draw_marks(&f);
     put_line(&f, f.left, f.bottom, f.right, f.bottom, "stroke=\"#9aa1ab\"");
     put_line(&f, f.left, f.top, f.left, f.bottom, "stroke=\"#9aa1ab\"");
+    // faint lines below the others
     for (int k = 0; k < plot->nseries; k++)
         if (plot->series[k].faint) draw_series(&f, &plot->series[k], k);
     for (int k = 0; k < plot->nseries; k++)
@@ -479,12 +495,13 @@ static void draw_plot(FILE *file, const kd_plot *plot)
     draw_legend(&f);
 }
 
-// ---- exported -----------------------------------------------------------------------------------
+// ---- exported -------------------------------------------------------------------------------------------------------
 
 void kd_svg_write(FILE *file, const kd_plot *plots, int nplots, int columns)
 {
     if (columns < 1) columns = 1;
     if (columns > nplots && nplots > 0) columns = nplots;
+    // cells as large as the largest plot
     double cell_width = 0, cell_height = 0;
     for (int i = 0; i < nplots; i++) {
         cell_width = fmax(cell_width, width_of(&plots[i]));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "drawing/drawing.h"
 #include "drawing/mesh.h"
 #include "drawing/scene.h"
 #include "report/block.h"
@@ -197,6 +198,7 @@ static bool is_double(const kd_recording *rec, int column)
     return (column >= energy && column < energy + nenergy) || (column >= violation && column < violation + nviolation);
 }
 
+// As much as a page can hold
 static kd_status choose_extent(const kd_result *r, const kd_viewer_plot *plots, int nplots, extent *e)
 {
     const int    all = kd_recording_columns(r->recording), length = kd_recording_length(r->recording);
@@ -207,11 +209,13 @@ static kd_status choose_extent(const kd_result *r, const kd_viewer_plot *plots, 
     e->every = numbers > MOST_NUMBERS ? (int)ceil(numbers / MOST_NUMBERS) : 1;
     if (length / e->every < FEWEST_ROWS) e->every = length > FEWEST_ROWS ? length / FEWEST_ROWS : 1;
     const bool few = numbers / e->every > MOST_NUMBERS;
+    // columns that are plotted always, others where there is room
     for (int i = 0; i < all; i++) e->place[i] = few ? -1 : 0;
     for (int i = 0; i < nplots; i++)
         for (int k = 0; k < plots[i].n; k++) e->place[plots[i].column[k]] = 0;
     for (int i = 0; i < all; i++)
         if (e->place[i] == 0) e->place[i] = e->columns++;
+    // every so many rows
     e->rows = (length + e->every - 1) / e->every;
     if (length > 1 && (length - 1) % e->every != 0) e->rows++; // the end is always there
     return KD_OK;
@@ -278,6 +282,7 @@ static void put_events(FILE *file, const kd_event_log *log)
 }
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
+// A number with its low byte first, whatever the machine has
 static void put_bytes(unsigned char *out, const void *number, size_t size)
 {
     static const unsigned short ONE = 1;
@@ -316,10 +321,12 @@ static void fill_body(const kd_scene *s, int body, unsigned char *out)
     for (size_t i = 0; i < frames; i++) {
         const double *pose = s->film.pose + 7 * (i * n + (size_t)body);
         double        dot = 0.0;
+        // q and -q are the same: take the one that is nearer to the last
         for (int k = 3; before && k < 7; k++) dot += before[k] * pose[k];
         if (dot < 0.0) sign = -sign;
         before = pose;
         for (int k = 0; k < 7; k++) {
+            // differences are small numbers, which compress well
             const unsigned value = rounded(s, pose, k, sign), step = (value - last[k]) & 0xffffu;
             const size_t   at = 2 * (((size_t)body * 7 + (size_t)k) * frames + i);
             out[at] = (unsigned char)(step & 255u);
@@ -350,12 +357,14 @@ static kd_status write_channels(FILE *file, const kd_result *r, const extent *e)
     if (!bytes) return KD_ERR_MEMORY;
     for (int column = 0; column < all; column++) {
         if (e->place[column] < 0) continue;
+        // energies and violations as doubles, all else as floats
         const size_t size = is_double(r->recording, column) ? 8 : 4;
         for (size_t i = 0; i < rows; i++) {
             const double  x = values[(size_t)row_of(r, e, (int)i) * (size_t)all + (size_t)column];
             const float   shorter = (float)x;
             unsigned char number[8];
             put_bytes(number, size == 8 ? (const void *)&x : (const void *)&shorter, size);
+            // byte k of row i to plane k
             for (size_t k = 0; k < size; k++) out[k * rows + i] = number[k];
         }
         out += size * rows;
@@ -416,6 +425,7 @@ kd_status kd_viewer_write(FILE *file, const kd_result *r, const kd_viewer_plot *
     if (status < 0) goto done;
 
     fputs("<h2>Motion</h2>\n<section class=\"card\" data-kardan-viewer>\n", file);
+    // a still picture until the script has replaced it, or for ever
     if (draws) {
         fputs("<div class=\"still drawing\">\n", file);
         status = kd_drawing_write_still(r->drawing, r->title, file);
@@ -425,6 +435,7 @@ kd_status kd_viewer_write(FILE *file, const kd_result *r, const kd_viewer_plot *
           "page.</p></noscript>\n</section>\n",
           file);
     if (status == KD_OK) {
+        // names and shapes as JSON, numbers in compressed blocks
         put_scene(file, r, draws ? &scene : NULL, plots, nplots, &e);
         status = write_blocks(file, r, draws ? &scene : NULL, &e);
     }

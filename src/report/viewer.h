@@ -3,6 +3,8 @@
 #ifndef KD_REPORT_VIEWER_H
 #define KD_REPORT_VIEWER_H
 
+#include <stdio.h>
+
 #include "results/result.h"
 
 enum { KD_VIEWER_SERIES = 10 }; // lines of a plot

@@ -91,6 +91,7 @@ kd_eval kd_event_log_hear(const kd_event *event, const kd_state *before, const k
 {
     kd_event_log *self = log;
     (void)before, (void)after;
+    // all are counted, the first ones are kept
     if (self->count[event->kind]++ == 0) self->first[event->kind] = event->t;
     self->last[event->kind] = event->t;
     if (self->length == self->capacity) return KD_EVAL_OK;

@@ -63,8 +63,8 @@ kd_status kd_file_close(FILE *file, const char *path, char *message, size_t size
     bool failed = ferror(file) != 0;
     failed = fflush(file) != 0 || failed;
     int reason = errno;
-    if (!failed && renames &&
-        fsync(fileno(file)) != 0) {                 // the content before its name: a crash leaves one or the other
+    // the content before its name: a crash leaves one or the other
+    if (!failed && renames && fsync(fileno(file)) != 0) {
         failed = errno != EINVAL && errno != EROFS; // some file systems cannot
         if (failed) reason = errno;
     }
@@ -94,10 +94,11 @@ const char *kd_file_number(double value, const char *format, char *buffer, size_
     return buffer;
 }
 
+// else: a further byte in UTF-8
 static bool starts_character(char c)
 {
     return ((unsigned char)c & 0xC0) != 0x80;
-} // else: a further byte in UTF-8
+}
 
 static void put_escaped(FILE *file, char c)
 {

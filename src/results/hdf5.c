@@ -47,13 +47,13 @@ typedef struct writer {
     double *column; // (n)
 } writer;
 
-static hid_t keep(writer *w, hid_t id)
+static hid_t keep_id(writer *w, hid_t id)
 {
     if (id < 0) w->failed = true;
     return id;
 }
 
-static void check(writer *w, herr_t answer)
+static void check_answer(writer *w, herr_t answer)
 {
     if (answer < 0) w->failed = true;
 }
@@ -62,22 +62,22 @@ static void check(writer *w, herr_t answer)
 
 static void put_attribute(writer *w, hid_t object, const char *name, hid_t type, const void *value)
 {
-    hid_t space = keep(w, H5Screate(H5S_SCALAR));
-    hid_t attribute = keep(w, H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t space = keep_id(w, H5Screate(H5S_SCALAR));
+    hid_t attribute = keep_id(w, H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT));
     if (attribute >= 0) {
-        check(w, H5Awrite(attribute, type, value));
-        check(w, H5Aclose(attribute));
+        check_answer(w, H5Awrite(attribute, type, value));
+        check_answer(w, H5Aclose(attribute));
     }
-    if (space >= 0) check(w, H5Sclose(space));
+    if (space >= 0) check_answer(w, H5Sclose(space));
 }
 
 static hid_t text_type(writer *w, size_t length)
 {
-    hid_t type = keep(w, H5Tcopy(H5T_C_S1));
+    hid_t type = keep_id(w, H5Tcopy(H5T_C_S1));
     if (type >= 0) {
-        check(w, H5Tset_size(type, length > 0 ? length : 1));
-        check(w, H5Tset_cset(type, H5T_CSET_UTF8));
-        check(w, H5Tset_strpad(type, H5T_STR_NULLPAD));
+        check_answer(w, H5Tset_size(type, length > 0 ? length : 1));
+        check_answer(w, H5Tset_cset(type, H5T_CSET_UTF8));
+        check_answer(w, H5Tset_strpad(type, H5T_STR_NULLPAD));
     }
     return type;
 }
@@ -86,7 +86,7 @@ static void put_text(writer *w, hid_t object, const char *name, const char *text
 {
     hid_t type = text_type(w, strlen(text));
     put_attribute(w, object, name, type, text);
-    if (type >= 0) check(w, H5Tclose(type));
+    if (type >= 0) check_answer(w, H5Tclose(type));
 }
 
 static void put_number(writer *w, hid_t object, const char *name, double value)
@@ -104,41 +104,41 @@ static void put_count(writer *w, hid_t object, const char *name, long value)
 // A group whose members and attributes keep their order and may be many
 static hid_t open_group(writer *w, const char *name)
 {
-    hid_t plan = keep(w, H5Pcreate(H5P_GROUP_CREATE));
-    check(w, H5Pset_obj_track_times(plan, false));
-    check(w, H5Pset_link_creation_order(plan, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
-    check(w, H5Pset_attr_creation_order(plan, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
-    hid_t group = keep(w, H5Gcreate2(w->file, name, H5P_DEFAULT, plan, H5P_DEFAULT));
-    if (plan >= 0) check(w, H5Pclose(plan));
+    hid_t plan = keep_id(w, H5Pcreate(H5P_GROUP_CREATE));
+    check_answer(w, H5Pset_obj_track_times(plan, false));
+    check_answer(w, H5Pset_link_creation_order(plan, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+    check_answer(w, H5Pset_attr_creation_order(plan, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+    hid_t group = keep_id(w, H5Gcreate2(w->file, name, H5P_DEFAULT, plan, H5P_DEFAULT));
+    if (plan >= 0) check_answer(w, H5Pclose(plan));
     return group;
 }
 
 static void close_group(writer *w, hid_t group)
 {
-    if (group >= 0) check(w, H5Gclose(group));
+    if (group >= 0) check_answer(w, H5Gclose(group));
 }
 
 // A dataset of n numbers; the caller closes it
 static hid_t put_numbers(writer *w, hid_t parent, const char *name, const double *values, int n)
 {
     hsize_t size = (hsize_t)n;
-    hid_t   space = keep(w, H5Screate_simple(1, &size, NULL));
-    hid_t   set = keep(w, H5Dcreate2(parent, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, w->creation, H5P_DEFAULT));
-    if (set >= 0 && n > 0) check(w, H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
-    if (space >= 0) check(w, H5Sclose(space));
+    hid_t   space = keep_id(w, H5Screate_simple(1, &size, NULL));
+    hid_t   set = keep_id(w, H5Dcreate2(parent, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, w->creation, H5P_DEFAULT));
+    if (set >= 0 && n > 0) check_answer(w, H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    if (space >= 0) check_answer(w, H5Sclose(space));
     return set;
 }
 
 static void put_model(writer *w, const char *text)
 {
-    hid_t type = text_type(w, strlen(text)), space = keep(w, H5Screate(H5S_SCALAR));
-    hid_t set = keep(w, H5Dcreate2(w->file, "model", type, space, H5P_DEFAULT, w->creation, H5P_DEFAULT));
+    hid_t type = text_type(w, strlen(text)), space = keep_id(w, H5Screate(H5S_SCALAR));
+    hid_t set = keep_id(w, H5Dcreate2(w->file, "model", type, space, H5P_DEFAULT, w->creation, H5P_DEFAULT));
     if (set >= 0) {
-        check(w, H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text));
-        check(w, H5Dclose(set));
+        check_answer(w, H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text));
+        check_answer(w, H5Dclose(set));
     }
-    if (space >= 0) check(w, H5Sclose(space));
-    if (type >= 0) check(w, H5Tclose(type));
+    if (space >= 0) check_answer(w, H5Sclose(space));
+    if (type >= 0) check_answer(w, H5Tclose(type));
 }
 
 // ---- contents -------------------------------------------------------------------------------------------------------
@@ -153,8 +153,9 @@ static const char *link_name(const char *name, char *buffer, size_t size)
     return buffer;
 }
 
-static void put_channels(writer *w, const kd_recording *rec)
+static void put_channels(writer *w, const kd_result *r)
 {
+    const kd_recording      *rec = r->recording;
     static const char *const GROUP[KD_RECORDED_GROUPS] = {"position", "velocity", "inner state", "auxiliary variable",
                                                           "contact",  "lambda",   "mu",          "acceleration",
                                                           "input",    "output",   "energy",      "violation"};
@@ -162,14 +163,17 @@ static void put_channels(writer *w, const kd_recording *rec)
     hid_t                    time = put_numbers(w, w->file, "time", kd_recording_times(rec), n);
     if (time >= 0) {
         put_text(w, time, "unit", "s");
-        check(w, H5Dclose(time));
+        check_answer(w, H5Dclose(time));
     }
+    // one dataset per channel
     hid_t channels = open_group(w, "channels");
     for (int group = 0; group < KD_RECORDED_GROUPS && !w->failed; group++) {
         int first, count;
         kd_recording_group(rec, (kd_group)group, &first, &count);
         for (int j = first; j < first + count && !w->failed; j++) {
             char link[KD_CHANNEL_NAME];
+            if (!kd_result_has_column(r, j)) continue;
+            // rows to a column
             for (int i = 0; i < n; i++)
                 w->column[i] = kd_recording_values(rec)[(size_t)i * (size_t)columns + (size_t)j];
             hid_t set = put_numbers(w, channels, link_name(kd_recording_name(rec, j), link, sizeof link), w->column, n);
@@ -178,7 +182,7 @@ static void put_channels(writer *w, const kd_recording *rec)
             put_text(w, set, "unit", kd_recording_unit(rec, j));
             put_text(w, set, "group", GROUP[group]);
             put_count(w, set, "column", j);
-            check(w, H5Dclose(set));
+            check_answer(w, H5Dclose(set));
         }
     }
     close_group(w, channels);
@@ -204,6 +208,7 @@ static void put_texts(writer *w, hid_t parent, const char *name, const kd_event_
 {
     const int n = kd_event_log_length(log);
     size_t    width = 1;
+    // the longest text decides the width
     for (int i = 0; i < n; i++) {
         size_t length = strlen(text(kd_event_log_at(log, i)));
         if (length > width) width = length;
@@ -217,15 +222,16 @@ static void put_texts(writer *w, hid_t parent, const char *name, const kd_event_
         const char *one = text(kd_event_log_at(log, i));
         memcpy(all + (size_t)i * width, one, strlen(one));
     }
+    // texts one behind the other, filled up with zeros
     hsize_t size = (hsize_t)n;
-    hid_t   type = text_type(w, width), space = keep(w, H5Screate_simple(1, &size, NULL));
-    hid_t   set = keep(w, H5Dcreate2(parent, name, type, space, H5P_DEFAULT, w->creation, H5P_DEFAULT));
+    hid_t   type = text_type(w, width), space = keep_id(w, H5Screate_simple(1, &size, NULL));
+    hid_t   set = keep_id(w, H5Dcreate2(parent, name, type, space, H5P_DEFAULT, w->creation, H5P_DEFAULT));
     if (set >= 0) {
-        if (n > 0) check(w, H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, all));
-        check(w, H5Dclose(set));
+        if (n > 0) check_answer(w, H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, all));
+        check_answer(w, H5Dclose(set));
     }
-    if (space >= 0) check(w, H5Sclose(space));
-    if (type >= 0) check(w, H5Tclose(type));
+    if (space >= 0) check_answer(w, H5Sclose(space));
+    if (type >= 0) check_answer(w, H5Tclose(type));
     kd_free(all);
 }
 
@@ -244,7 +250,7 @@ static void put_events(writer *w, const kd_event_log *log)
     hid_t group = open_group(w, "events");
     hid_t set[2] = {put_numbers(w, group, "t", t, n), put_numbers(w, group, "direction", direction, n)};
     for (int k = 0; k < 2; k++)
-        if (set[k] >= 0) check(w, H5Dclose(set[k]));
+        if (set[k] >= 0) check_answer(w, H5Dclose(set[k]));
     put_texts(w, group, "kind", log, kind_of);
     put_texts(w, group, "element", log, element_of);
     put_texts(w, group, "text", log, words_of);
@@ -258,7 +264,8 @@ static void put_facts(writer *w, const kd_result *r)
 {
     char     text[TEXT_SIZE];
     kd_clean verdict;
-    hid_t    group = open_group(w, "settings");
+    // settings, statistics and the certificate as groups of attributes
+    hid_t group = open_group(w, "settings");
     for (int i = 0; i < r->nsettings; i++) put_text(w, group, r->settings[i].name, r->settings[i].value);
     close_group(w, group);
     group = open_group(w, "statistics");
@@ -280,6 +287,7 @@ static void put_facts(writer *w, const kd_result *r)
     put_text(w, group, "json", text);
     close_group(w, group);
 
+    // what belongs to the run as a whole: attributes of the file
     put_text(w, w->file, "title", r->title);
     put_text(w, w->file, "version", kd_version());
     put_text(w, w->file, "status", kd_status_name(r->certificate.status));
@@ -296,22 +304,22 @@ static void put_facts(writer *w, const kd_result *r)
 
 static void open_file(writer *w, size_t bytes)
 {
-    hid_t access = keep(w, H5Pcreate(H5P_FILE_ACCESS)), plan = keep(w, H5Pcreate(H5P_FILE_CREATE));
-    check(w, H5Pset_fapl_core(access, bytes, false)); // in memory only, in one piece
-    check(w, H5Pset_obj_track_times(plan, false));
-    check(w, H5Pset_link_creation_order(plan, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
-    w->file = keep(w, H5Fcreate("kardan.h5", H5F_ACC_TRUNC, plan, access)); // a name that nobody sees
-    w->creation = keep(w, H5Pcreate(H5P_DATASET_CREATE));
-    check(w, H5Pset_obj_track_times(w->creation, false));
-    if (plan >= 0) check(w, H5Pclose(plan));
-    if (access >= 0) check(w, H5Pclose(access));
+    hid_t access = keep_id(w, H5Pcreate(H5P_FILE_ACCESS)), plan = keep_id(w, H5Pcreate(H5P_FILE_CREATE));
+    check_answer(w, H5Pset_fapl_core(access, bytes, false)); // in memory only, in one piece
+    check_answer(w, H5Pset_obj_track_times(plan, false));
+    check_answer(w, H5Pset_link_creation_order(plan, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+    w->file = keep_id(w, H5Fcreate("kardan.h5", H5F_ACC_TRUNC, plan, access)); // a name that nobody sees
+    w->creation = keep_id(w, H5Pcreate(H5P_DATASET_CREATE));
+    check_answer(w, H5Pset_obj_track_times(w->creation, false));
+    if (plan >= 0) check_answer(w, H5Pclose(plan));
+    if (access >= 0) check_answer(w, H5Pclose(access));
 }
 
 // The bytes of the file; the caller frees them
 static void *take_image(writer *w, size_t *length)
 {
     *length = 0;
-    check(w, H5Fflush(w->file, H5F_SCOPE_GLOBAL));
+    check_answer(w, H5Fflush(w->file, H5F_SCOPE_GLOBAL));
     ssize_t size = H5Fget_file_image(w->file, NULL, 0);
     void   *image = size > 0 ? kd_alloc((size_t)size) : NULL;
     if (image && H5Fget_file_image(w->file, image, (size_t)size) == size) *length = (size_t)size;
@@ -346,7 +354,7 @@ kd_status kd_result_save_hdf5(const kd_result *r, const char *path, char *messag
     const size_t bytes = (columns + 1) * (n * sizeof(double) + OVERHEAD);
     if (!w.column || !kd_memory_offers(2 * bytes)) goto done; // the library ends badly where it gets none
     open_file(&w, bytes);
-    if (!w.failed) put_channels(&w, r->recording);
+    if (!w.failed) put_channels(&w, r);
     if (!w.failed) put_facts(&w, r);
     if (!w.failed && r->events) put_events(&w, r->events);
     if (!w.failed) image = take_image(&w, &length);

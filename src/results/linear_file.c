@@ -25,7 +25,8 @@ int kd_linear_list(const kd_linear *l, kd_linear_matrix *list)
         {"Cd", l->C_d, ny, nd}, {"Dd", l->D_d, ny, nu},
     };
     const matrix rates[] = {{"B1", l->B1, nx, nu}, {"B2", l->B2, nx, nu}, {"D1", l->D1, ny, nu}, {"D2", l->D2, ny, nu}};
-    int          count = sizeof all / sizeof all[0];
+    // minimal form and second order form always, descriptor form and rates of inputs where there are any
+    int count = sizeof all / sizeof all[0];
     memcpy(list, all, sizeof all);
     if (l->E) {
         memcpy(list + count, descriptor, sizeof descriptor);

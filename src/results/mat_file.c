@@ -36,7 +36,7 @@ enum { COPY = 16384 };
 static const char LAST[] = "kardan"; // version, behind everything else: whoever finds it has a complete file
 
 // Write a variable and free it; NULL: it could not be created.
-static bool put(mat_t *mat, matvar_t *variable)
+static bool put_variable(mat_t *mat, matvar_t *variable)
 {
     if (!variable) return false;
     bool good = Mat_VarWrite(mat, variable, MAT_COMPRESSION_NONE) == 0;
@@ -55,7 +55,7 @@ static bool put_matrix(mat_t *mat, const kd_linear_matrix *m)
     static double nothing;
     size_t        dims[2] = {(size_t)m->rows, (size_t)m->columns};
     void         *data = dims[0] * dims[1] > 0 ? (void *)m->value : &nothing;
-    return put(mat, Mat_VarCreate(m->name, MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, data, 0));
+    return put_variable(mat, Mat_VarCreate(m->name, MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, data, 0));
 }
 
 // A column of cells with one line of text each
@@ -69,7 +69,7 @@ static bool put_names(mat_t *mat, const char *name, int n, const char *const *li
         good = line != NULL;
         if (good) Mat_VarSetCell(cells, i, line);
     }
-    if (good) return put(mat, cells);
+    if (good) return put_variable(mat, cells);
     Mat_VarFree(cells);
     return false;
 }
@@ -79,7 +79,8 @@ static bool put_modes(mat_t *mat, const kd_modes *m)
     size_t                 dims[2] = {(size_t)m->n, 1};
     mat_complex_split_t    value = {(void *)m->real, (void *)m->imaginary};
     const kd_linear_matrix list[] = {{"frequency", m->frequency, m->n, 1}, {"damping", m->damping, m->n, 1}};
-    bool good = put(mat, Mat_VarCreate("eigenvalues", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, &value, MAT_F_COMPLEX));
+    bool                   good =
+        put_variable(mat, Mat_VarCreate("eigenvalues", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, &value, MAT_F_COMPLEX));
     return good && put_matrix(mat, &list[0]) && put_matrix(mat, &list[1]);
 }
 
@@ -96,7 +97,7 @@ static bool put_all(mat_t *mat, const kd_linear *l, const kd_modes *modes)
     good = good && put_names(mat, "increment_name", l->nv, l->increment_name);
     if (l->E) good = good && put_names(mat, "unknown_name", l->nd, l->descriptor_name);
     if (modes && modes->n > 0) good = good && put_modes(mat, modes);
-    return good && put(mat, text_variable(LAST, kd_version()));
+    return good && put_variable(mat, text_variable(LAST, kd_version()));
 }
 
 // matio does not tell all failures of the disk: a file whose last variable can be read is complete.

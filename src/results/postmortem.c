@@ -3,9 +3,8 @@
 // Residuals are evaluated at the last good state, where they are small unless something is inconsistent, and one step
 // ahead at p oplus h v, v + h a with the old accelerations and multipliers: what cannot be evaluated there, or is far
 // from zero, is what the integrator ran into. Singular constraints: singular values of [GZ; HZ], each row in parts
-// of its length in better times; the
-// left vector of the smallest one combines constraints that depend on each other, the right one is a velocity that they
-// no longer prevent.
+// of its length in better times; the left vector of the smallest one combines constraints that depend on each other,
+// the right one is a velocity that they no longer prevent.
 #include "results/postmortem.h"
 
 #include <math.h>
@@ -84,6 +83,7 @@ static int rank(const double *values, int n, int *order)
 {
     int told = 0;
     for (int i = 0; i < n; i++) {
+        // insertion among the largest so far
         int at = told < TOLD ? told++ : TOLD;
         for (; at > 0 && fabs(values[order[at - 1]]) < fabs(values[i]); at--)
             if (at < TOLD) order[at] = order[at - 1];
@@ -92,6 +92,7 @@ static int rank(const double *values, int n, int *order)
     return told;
 }
 
+// The largest rows of a function
 static void put_residual(work *w, const kd_eom *eom, int k)
 {
     const int rows = kd_eom_rows(eom, FUNCTIONS[k].fn);
@@ -132,6 +133,7 @@ static bool step_ahead(work *w, const kd_postmortem *f)
 {
     const kd_state *x = f->x;
     const kd_dims   d = w->d;
+    // e = h v
     for (int i = 0; i < d.nv; i++) w->v[i] = f->h * x->v[i];
     if (kd_eom_oplus(w->data, x->p, w->v, w->p) != KD_EVAL_OK) return false;
     for (int i = 0; i < d.nv; i++) w->v[i] = x->v[i] + f->h * x->a[i];
@@ -191,6 +193,7 @@ static void put_vector(work *w, const kd_eom *eom, const double *vector, int str
     for (int i = 0; i < n; i++) {
         const double value = vector[i * stride];
         if (fabs(value) < VISIBLE * most) continue;
+        // relative to the largest entry
         const bool    holonomic = i < w->d.nlambda;
         const kd_kind kind = !constraints ? KD_NAME_V : holonomic ? KD_NAME_LAMBDA : KD_NAME_MU;
         fprintf(w->file, "  %-44s %8.3f\n",
@@ -199,6 +202,7 @@ static void put_vector(work *w, const kd_eom *eom, const double *vector, int str
     }
 }
 
+// Singular values, and what the smallest one is about
 static void put_singular(work *w, const kd_postmortem *f)
 {
     const int m = w->d.nlambda + w->d.nmu, n = w->d.nv;
@@ -209,6 +213,7 @@ static void put_singular(work *w, const kd_postmortem *f)
         fprintf(w->file, "not decomposed: it has %d rows and %d columns\n", m, n);
         return;
     }
+    // lengths of rows in better times and now, the larger ones
     const int least = m < n ? m : n;
     double   *GZ = kd_cut_double(&arena, w->d.nlambda * n), *HZ = kd_cut_double(&arena, w->d.nmu * n);
     double   *A = kd_cut_double(&arena, m * n), *U = kd_cut_double(&arena, m * m), *Vt = kd_cut_double(&arena, n * n);
@@ -218,11 +223,13 @@ static void put_singular(work *w, const kd_postmortem *f)
     if (made && f->before && constraint_matrix(w, f, f->before, GZ, HZ, A)) measure_rows(m, n, A, scale);
     made = made && constraint_matrix(w, f, f->x, GZ, HZ, A);
     if (made) measure_rows(m, n, A, scale);
+    // A = U Sigma V', rows in parts of these lengths
     for (int i = 0; made && i < m; i++)
         for (int j = 0; j < n && scale[i] > 0; j++) A[i + m * j] /= scale[i];
     if (!made || kd_svd(m, n, A, U, sigma, Vt, svd) != 0) {
         fprintf(w->file, "could not be evaluated\n");
     } else {
+        // more rows than columns: some always depend on others
         const double smallest = m > n ? 0 : sigma[least - 1];
         fprintf(w->file, "%d rows, each divided by its length, %d velocities; singular values from %.3g to %.3g: %s\n",
                 m, n, smallest, sigma[0],

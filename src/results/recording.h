@@ -15,6 +15,7 @@ typedef struct kd_recording kd_recording;
 // Room for capacity states, which are read by the probe; it must outlive the recording. On failure *recording is NULL.
 kd_status kd_recording_create(kd_probe *probe, int capacity, kd_recording **recording) KD_NODISCARD;
 double    kd_recording_bytes(const kd_eom *eom, int capacity); // that it would take, roughly
+double    kd_run_bytes(int velocities);                        // the same of equations, matrices and history of a run
 void      kd_recording_destroy(kd_recording *recording);       // NULL is fine
 
 // Append a state and what a certifier found there. Does not allocate. A time that is not later than the last one, or a
@@ -25,6 +26,7 @@ const char *kd_recording_message(const kd_recording *recording);
 
 const kd_eom *kd_recording_eom(const kd_recording *recording);
 int           kd_recording_length(const kd_recording *recording);
+int           kd_recording_capacity(const kd_recording *recording);
 int           kd_recording_columns(const kd_recording *recording);                                       // channels
 void          kd_recording_group(const kd_recording *recording, kd_group group, int *first, int *count); // its columns
 const char   *kd_recording_name(const kd_recording *recording, int column);       // all different

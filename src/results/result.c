@@ -70,6 +70,7 @@ static void write_origin(kd_csv *csv, const kd_result *r)
     for (int i = 0; i < r->nsettings; i++) kd_csv_comment(csv, r->settings[i].name, r->settings[i].value);
 }
 
+// Everything but the rows: settings, outcome, statistics, certificate
 static void write_comments(kd_csv *csv, const kd_result *r)
 {
     char text[CERTIFICATE_TEXT], name[100];
@@ -80,6 +81,7 @@ static void write_comments(kd_csv *csv, const kd_result *r)
     for (int i = 0; r->facts && i < r->facts->nfacts; i++)
         kd_csv_comment(csv, r->facts->fact[i].name, r->facts->fact[i].value);
     if (r->facts) return;
+    // statistics and certificate
     for (int i = 0; i < KD_STATISTICS; i++) {
         kd_statistic s = kd_result_statistic(&r->certificate, i);
         kd_text(name, sizeof name, "%s", s.label);
@@ -89,13 +91,27 @@ static void write_comments(kd_csv *csv, const kd_result *r)
     comment_lines(csv, "certificate", text);
 }
 
-static kd_status write_rows(kd_csv *csv, const kd_recording *rec, double *row)
+// Column i of the table, t not counted, in the recording
+static int recorded(const kd_result *r, int i)
 {
-    kd_status status = KD_OK;
-    int       columns = kd_recording_columns(rec);
+    return r->ncolumns > 0 ? r->column[i] : i;
+}
+
+bool kd_result_has_column(const kd_result *r, int column)
+{
+    bool found = r->ncolumns == 0;
+    for (int i = 0; i < r->ncolumns; i++) found = found || r->column[i] == column;
+    return found;
+}
+
+static kd_status write_rows(kd_csv *csv, const kd_result *r, int ncolumns, double *row)
+{
+    const kd_recording *rec = r->recording;
+    kd_status           status = KD_OK;
     for (int i = 0; status >= 0 && i < kd_recording_length(rec); i++) {
+        const double *values = kd_recording_values(rec) + (size_t)i * (size_t)kd_recording_columns(rec);
         row[0] = kd_recording_times(rec)[i];
-        memcpy(row + 1, kd_recording_values(rec) + (size_t)i * (size_t)columns, (size_t)columns * sizeof(double));
+        for (int j = 1; j < ncolumns; j++) row[j] = values[recorded(r, j - 1)];
         status = kd_csv_row(csv, row);
     }
     return status;
@@ -109,9 +125,11 @@ typedef struct columns {
     double      *row;
 } columns;
 
-static bool list_columns(const kd_recording *rec, columns *c)
+// t, then all channels that are wanted
+static bool list_columns(const kd_result *r, columns *c)
 {
-    *c = (columns){.n = kd_recording_columns(rec) + 1};
+    const kd_recording *rec = r->recording;
+    *c = (columns){.n = 1 + (r->ncolumns > 0 ? r->ncolumns : kd_recording_columns(rec))};
     c->name = kd_arena_cut(&c->arena, (size_t)c->n, sizeof(char *));
     c->unit = kd_arena_cut(&c->arena, (size_t)c->n, sizeof(char *));
     c->row = kd_cut_double(&c->arena, c->n);
@@ -119,8 +137,8 @@ static bool list_columns(const kd_recording *rec, columns *c)
     c->name[0] = "t";
     c->unit[0] = "s";
     for (int j = 1; j < c->n; j++) {
-        c->name[j] = kd_recording_name(rec, j - 1);
-        c->unit[j] = kd_recording_unit(rec, j - 1);
+        c->name[j] = kd_recording_name(rec, recorded(r, j - 1));
+        c->unit[j] = kd_recording_unit(rec, recorded(r, j - 1));
     }
     return true;
 }
@@ -133,8 +151,9 @@ char *kd_result_head(const kd_result *r, size_t *length, size_t *header_at)
     size_t  size = 0;
     bool    good = false;
     FILE   *file = open_memstream(&text, &size);
-    if (!file || !list_columns(r->recording, &c)) goto done;
+    if (!file || !list_columns(r, &c)) goto done;
     if (kd_csv_wrap(file, c.n, &csv) < 0) goto done;
+    // the comments of a run that may be killed at any time
     write_origin(csv, r);
     kd_csv_comment(csv, "ended", "no: this is as far as the run had come");
     kd_csv_comment_row(csv, "units", c.unit);
@@ -158,7 +177,7 @@ static bool put_rows(kd_csv *csv, const kd_result *r, const columns *c, const ch
     if (r->running && !kd_running_message(r->running)[0])
         return kd_running_copy(r->running, kd_csv_file(csv), path) >= 0;
     kd_csv_header(csv, c->name);
-    (void)write_rows(csv, r->recording, c->row);
+    (void)write_rows(csv, r, c->n, c->row);
     return true;
 }
 
@@ -167,12 +186,13 @@ kd_status kd_result_save_csv(const kd_result *r, const char *path, char *message
     columns   c;
     kd_csv   *csv = NULL;
     kd_status status = KD_ERR_MEMORY;
-    if (!list_columns(r->recording, &c)) {
+    if (!list_columns(r, &c)) {
         kd_text(message, size, "out of memory while writing '%s'", path);
         goto done;
     }
     status = kd_csv_create(path, c.n, &csv, message, size);
     if (status < 0) goto done;
+    // comments, units, header, rows
     write_comments(csv, r);
     kd_csv_comment_row(csv, "units", c.unit);
     if (!put_rows(csv, r, &c, path)) {

@@ -4,10 +4,11 @@
 
 #include <kardan/explain.h>
 
-#include "drawing/drawing.h"
-#include "report/svg.h"
 #include "results/event_log.h"
 #include "results/recording.h"
+
+struct kd_plot;    // report/svg.h
+struct kd_drawing; // drawing/drawing.h
 
 typedef struct kd_result_setting {
     const char *name, *value;
@@ -18,7 +19,7 @@ typedef struct kd_result_facts {
     const char              *title; // of the list
     const kd_result_setting *fact;
     int                      nfacts;
-    const kd_plot           *plot; // in front of the others
+    const struct kd_plot    *plot; // in front of the others
     int                      nplots;
     const char              *reading; // how to read it, a paragraph; may be NULL
 } kd_result_facts;
@@ -29,6 +30,8 @@ typedef struct kd_result {
     const char              *model_file; // path and text of the model file; NULL: equations written in C
     const char              *model_text;
     const kd_recording      *recording;
+    const int               *column; // (ncolumns) of the recording, which table and HDF5 file have; ncolumns 0: all
+    int                      ncolumns;
     const kd_result_setting *settings;
     int                      nsettings;
     kd_certificate           certificate; // with status, statistics, tolerance and limits of the run
@@ -38,13 +41,16 @@ typedef struct kd_result {
     double                   reference_error; // against the reference solution at the end; NaN: there is none
     const char *const       *plots;           // channels to plot in the report; nplots 0: all groups
     int                      nplots;
-    const kd_drawing        *drawing;     // of the mechanism; may be NULL
+    const struct kd_drawing *drawing;     // of the mechanism; may be NULL
     const kd_explanation    *explanation; // who limited the steps; may be NULL
     const kd_event_log      *events;      // NULL: the equations have none
     const kd_result_facts   *facts;       // NULL: certificate and statistics
     bool                     plain;       // the page has the small drawing and plots that stand still, not the viewer
     struct kd_running       *running;     // the rows of the table, written while the run went on; may be NULL
 } kd_result;
+
+// Is a column of the recording among those?
+bool kd_result_has_column(const kd_result *result, int column);
 
 // Statistics as a list, the same in all forms of results.
 typedef struct kd_statistic {

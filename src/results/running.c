@@ -53,6 +53,7 @@ static int open_alone(const char *path)
     for (int i = 0; i < ATTEMPTS; i++) {
         const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (file < 0) return -1;
+        // one run has the file, others take another name
         if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) { // file systems without locks go on
             (void)close(file);
             errno = EWOULDBLOCK;
@@ -100,6 +101,7 @@ static kd_status append(kd_running *r, const char *bytes, size_t length)
     return KD_OK;
 }
 
+// The file, or one of another name where another run has it; its head
 static kd_status open_file(kd_running *r)
 {
     r->file = open_alone(r->path);
@@ -119,6 +121,7 @@ static void format_row(kd_running *r, int i)
     const int     columns = kd_recording_columns(r->recording);
     const double *value = kd_recording_values(r->recording) + (size_t)i * (size_t)columns;
     char         *to = r->buffer + r->used;
+    // t, then all channels, with all digits
     for (int j = -1; j < columns; j++) {
         kd_file_number(j < 0 ? kd_recording_times(r->recording)[i] : value[j], "%.17g", to, NUMBER);
         to += strlen(to);
@@ -135,6 +138,7 @@ static kd_status hand_over(kd_running *r, double now)
     return used > 0 ? append(r, r->buffer, used) : KD_OK;
 }
 
+// Rows that are new in the recording
 static kd_status take_rows(kd_running *r, double now)
 {
     kd_status status = r->has_file ? KD_OK : open_file(r);
@@ -157,6 +161,7 @@ kd_status kd_running_copy(kd_running *r, FILE *to, const char *path)
 {
     kd_status status = take_rows(r, r->handed_over);
     if (status >= 0) status = hand_over(r, r->handed_over);
+    // rows go from file to file, as they were written
     for (off_t at = r->rows_at; status >= 0 && at < r->end;) {
         const ssize_t n = pread(r->file, r->buffer, r->room, at);
         if (n < 0 && errno == EINTR) continue;
@@ -181,6 +186,7 @@ kd_status kd_running_create(const kd_result *result, const char *path, bool lazy
     r->file = -1;
     r->lazy = lazy;
     r->started = r->handed_over = now;
+    // a buffer that holds two rows at least
     r->longest = NUMBER * ((size_t)kd_recording_columns(r->recording) + 1) + 1;
     r->room = r->longest > BUFFER / 2 ? 2 * r->longest : BUFFER;
     r->path = kd_alloc(strlen(path) + 24); // room for the number of a process

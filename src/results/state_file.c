@@ -23,6 +23,7 @@ typedef struct block {
 } block;
 enum { BLOCKS = 11 };
 
+// The parts of a state in the order of columns; answers the number of columns
 static int list_blocks(const kd_eom *eom, block list[BLOCKS])
 {
     const kd_dims d = kd_eom_dims(eom);
@@ -80,6 +81,7 @@ kd_status kd_state_file_save(const char *path, const char *title, const kd_eom *
     }
     status = kd_csv_create(path, columns + 1, &csv, message, size);
     if (status < 0) goto done;
+    // names of columns: t, then all components of a state
     name[0] = "t";
     for (int i = 0; i < columns; i++) {
         name[1 + i] = text + (size_t)i * NAME;
@@ -87,6 +89,7 @@ kd_status kd_state_file_save(const char *path, const char *title, const kd_eom *
     }
     kd_csv_comment(csv, "states of", title);
     kd_csv_header(csv, name);
+    // one row per state
     for (int i = 0; i < count && status >= 0; i++) {
         to_row(states[i], columns, row);
         status = kd_csv_row(csv, row);
@@ -131,6 +134,7 @@ static void take_field(const char **at, char *field, size_t size)
     size_t      n = 0;
     if (quoted) c++;
     for (; *c && *c != '\n' && *c != '\r' && (quoted || *c != ','); c++) {
+        // "" is a quote, a single one the end
         if (quoted && *c == '"') {
             if (c[1] != '"') break;
             c++;
@@ -148,6 +152,7 @@ static const char *next_line(const char *text)
     return *text ? text + 1 : text;
 }
 
+// Are the names of the header those of these equations?
 static bool same_columns(const char *line, const kd_eom *eom, const block list[BLOCKS], int columns, char *message,
                          size_t size)
 {
@@ -192,11 +197,13 @@ kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, kd_s
     char       *text = row && best ? read_text(path, message, size) : NULL;
     const char *line = text;
     if (!line) goto done;
+    // comments, then the header: the names must be those of these equations
     while (*line == '#') line = next_line(line);
     if (!same_columns(line, eom, list, columns, why, sizeof why)) {
         kd_text(message, size, "'%s': %s", path, why);
         goto done;
     }
+    // the last state that is not later than t
     for (line = next_line(line); *line; line = next_line(line)) {
         if (!take_row(line, columns, row)) {
             kd_text(message, size, "'%s': state %d is not a row of %d numbers", path, found + 1, columns + 1);

@@ -42,6 +42,7 @@ static kd_status no_memory(const reader *r)
 
 static kd_status read_text(reader *r)
 {
+    // the whole file, which holds no zero bytes
     kd_text_place place;
     size_t        length;
     char          why[400] = "";
@@ -84,6 +85,7 @@ static char *next_field(char **rest)
     bool  quoted = *from == '"';
     if (quoted) from++;
     for (; *from && (quoted || *from != ','); from++) {
+        // "" is a quote, a single one ends the quoted part
         if (quoted && *from == '"') {
             if (from[1] != '"') {
                 quoted = false;
@@ -98,6 +100,7 @@ static char *next_field(char **rest)
     return field;
 }
 
+// Commas outside of quotes
 static int count_fields(const char *line)
 {
     bool quoted = false;
@@ -154,6 +157,7 @@ static int count_rows(const char *text)
     return rows;
 }
 
+// As many numbers as there are names
 static kd_status read_row(reader *r, char *line, double *row)
 {
     for (int i = 0; i < r->table->ncolumns; i++) {
@@ -187,12 +191,14 @@ static bool is_cut(const reader *r, const char *line)
     return r->is_ours || fields < r->table->ncolumns;
 }
 
+// All whole rows; one that was cut off ends them
 static kd_status read_rows(reader *r)
 {
     kd_table *t = r->table;
     char     *line;
     const int rows = most_rows(r);
     if (rows == 0) return complain(r, "there are no rows of numbers behind the header line");
+    // room for as many rows as there can be, then row by row
     t->value = kd_cut_matrix(&t->arena, rows, t->ncolumns);
     if (!t->value) return no_memory(r);
     while ((line = next_line(r)) != NULL) {

@@ -679,6 +679,7 @@ static kd_status judge(kd_simulation *s, kd_step_verdict *verdict)
 // The step does not stand, but cannot be made shorter: it is remembered as not verified.
 static void keep(kd_simulation *s, const kd_step_verdict *verdict)
 {
+    if (kd_unseen_accounts(s->search, verdict)) return; // a jump that no step resolves: what it costs is summed up
     if (s->verify) kd_verify_keep(s->verify, verdict);
 }
 

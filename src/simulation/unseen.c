@@ -29,8 +29,6 @@ struct kd_unseen {
     char        why[200];
 };
 
-// Nodes of the methods that the solution has weights for; where a method has several tables, those of the one that is
-// used most. All see the end, sdirk does not see the start.
 kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                            const kd_integrator_info *method, double rtol, double atol, kd_unseen **unseen)
 {
@@ -40,7 +38,7 @@ kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     if (!self) return KD_ERR_MEMORY;
     self->inputs = *inputs;
     self->nu = kd_eom_dims(eom).nu;
-    self->seen = (kd_step_seen){rtol, atol, method->nnodes, method->nodes, false, 0};
+    self->seen = (kd_step_seen){rtol, atol, method->nnodes, method->nodes, false, 0.0};
     self->clear_until = -INFINITY;
     for (int k = 0; k < 2; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->nu);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);
@@ -151,6 +149,11 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
     kd_text(self->why, sizeof self->why, "'%s' took values inside that they had not seen", found.name);
     *verdict = (kd_step_verdict){h, found.size, self->why};
     return KD_OK;
+}
+
+bool kd_unseen_accounts(const kd_unseen *self, const kd_step_verdict *verdict)
+{
+    return self && verdict->why == self->why && self->lost_now > 0;
 }
 
 double kd_unseen_lost(const kd_unseen *self, const char **by)

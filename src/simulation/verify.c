@@ -577,10 +577,11 @@ kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
 void kd_verify_keep(kd_verify *self, const kd_step_verdict *verdict)
 {
     kd_step_ends e;
-    self->result.redone--;
-    if (self->result.unverified++ == 0) self->result.t_unverified = self->doubt;
+    const bool   has_ends = kd_integrator_ends(self->integrator, &e), own = !isnan(self->doubt);
+    if (own) self->result.redone--; // the doubt is the search's otherwise
+    if (self->result.unverified++ == 0) self->result.t_unverified = own ? self->doubt : has_ends ? e.t0 : NAN;
     self->doubt = NAN;
-    if (kd_integrator_ends(self->integrator, &e)) go_on(self, &e, verdict, true);
+    if (has_ends) go_on(self, &e, verdict, true);
 }
 
 const kd_verification *kd_verify_result(const kd_verify *self)

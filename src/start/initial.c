@@ -120,7 +120,9 @@ static culprits find_culprits(const kd_iv_system *s)
 {
     culprits found = {.count = 0};
     double   top = 0.0;
+    // residuals in the scaling of the iteration
     for (int i = 0; i < s->c.m; i++) top = fmax(top, scaled_residual(s, i));
+    // conditions first, then the rows of the equations
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < s->c.m && found.count < NAMES_MAX; i++) {
             bool is_condition = s->fn[i] == KD_IV_CONDITION;
@@ -153,6 +155,7 @@ static void describe_contradiction(const kd_iv_system *s, const char *level, cha
     culprits found = find_culprits(s);
     int      split = found.conditions < found.count ? found.conditions : 0;
     kd_text(text, STORY, "t = %g, %s: ", s->iv->now->t, level);
+    // one row; conditions against rows; rows against each other
     if (found.count == 1) {
         append_culprits(s, &found, 0, 1, text);
         kd_text_append(text, STORY, " cannot be satisfied near the guess");
@@ -221,6 +224,7 @@ static void name_null_components(kd_iv_system *s, int var, kd_kind kind, int cou
     if (null_part(s, KD_BIT(var)) < TOUCHED) return;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < count; i++) {
+            // largest component i of B N_l
             double amount = 0.0;
             for (int l = 0; l < k; l++) {
                 double x = 0.0;
@@ -269,6 +273,7 @@ static kd_status square_rank(kd_iv *iv, kd_fn fn, kd_var var, kd_kind kind, name
     kd_status st = arena.failed ? KD_ERR_MEMORY : KD_OK;
     *singular = false;
     if (st == KD_OK && n > 0) {
+        // the block at the point, rows scaled to maximum 1
         kd_iv_set_point(iv);
         blocks.block[fn][var] = A;
         if (kd_eom_derivatives(iv->data, KD_PART_ALL, &blocks) != KD_EVAL_OK) {
@@ -279,6 +284,7 @@ static kd_status square_rank(kd_iv *iv, kd_fn fn, kd_var var, kd_kind kind, name
                 for (int j = 0; j < n; j++) top = fmax(top, fabs(A[i + n * j]));
                 for (int j = 0; j < n && top > 0.0; j++) A[i + n * j] /= top;
             }
+            // columns behind the rank have no pivot
             int rank = kd_norm_max(n * n, A) > 0.0 ? kd_lu_full(n, n, A, row, column, CONTACT_RANK) : 0;
             *singular = rank < n;
             for (int j = rank; j < n; j++) add_name(iv, list, kind, rank > 0 ? column[j] : j);
@@ -312,6 +318,7 @@ static kd_status check_forces(kd_iv_system *s)
     bool      singular = false;
     name_list list = {.text = text};
     if (s->c.rank == s->c.n || null_part(s, KD_BIT(KD_A) | KD_BIT(KD_W)) < TOUCHED) return KD_OK;
+    // d_w singular?
     kd_text(text, sizeof text, "t = %g: the equations 0 = d do not determine the auxiliary variables ", iv->now->t);
     kd_status st = iv->n.nw > 0 && kd_eom_depends(iv->eom, KD_D, KD_W)
                        ? square_rank(iv, KD_D, KD_W, KD_NAME_W, &list, &singular)
@@ -322,6 +329,7 @@ static kd_status check_forces(kd_iv_system *s)
         kd_text(iv->message, iv->size, "%s", text);
         return KD_ERR_SINGULAR_DW;
     }
+    // directions without mass that no constraint holds
     list = (name_list){.text = text};
     kd_text(text, sizeof text, "t = %g: mass matrix and constraints do not determine the accelerations of ",
             iv->now->t);
@@ -345,15 +353,17 @@ static bool needs_unique(const kd_iv *iv)
     return iv->opt->nconditions > 0 && iv->opt->require_unique;
 }
 
-// Gauss-Newton from the guess; where it is stuck, from points near the guess as well. story: what stopped the first
-// try.
+// Gauss-Newton from the guess; where it is stuck, from points near the guess as well.
+// story: what stopped the first try.
 static kd_closest_end find_feasible(kd_iv_system *s, const char *level, char *story)
 {
-    unsigned       seed = 1;
+    unsigned seed = 1;
+    // from the guess
     kd_closest_end first = kd_closest_feasible(&s->c);
     if (first == KD_CLOSEST_STUCK) describe_contradiction(s, level, story);
     if (first == KD_CLOSEST_LIMIT) describe_no_convergence(s, level, story);
     if (first != KD_CLOSEST_STUCK) return first;
+    // from points near it
     for (size_t k = 0; k < sizeof restarts / sizeof *restarts && !s->iv->stopped; k++) {
         for (int j = 0; j < s->c.n; j++) s->c.y[j] = s->c.y_ref[j] + restarts[k] * s->c.size[j] * pseudo_random(&seed);
         if (kd_closest_feasible(&s->c) == KD_CLOSEST_DONE) return KD_CLOSEST_DONE;
@@ -395,12 +405,15 @@ static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
     char        story[STORY];
     kd_closest *c = &s->c;
     if (c->m == 0) return KD_OK;
+    // does the guess satisfy the rows?
     if (kd_closest_linearise(c) != KD_EVAL_OK) return s->iv->fault;
     if (c->ratio <= 1.0) return kd_iv_system_put(s, c->y_ref) == KD_EVAL_OK ? KD_OK : s->iv->fault; // do no harm
     if (c->n == 0) return must_not_change(s, level);
+    // phase 1: a point with F = 0
     kd_closest_end end = find_feasible(s, level, story);
     if (end != KD_CLOSEST_DONE) return failure(s, end, story);
     if (kd_iv_system_put(s, c->y) != KD_EVAL_OK) return s->iv->fault;
+    // conditions must determine p, v, r
     if (needs_unique(s->iv) && c->nx > 0 && null_part(s, KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R)) > TOUCHED) {
         if (!s->iv->flat && (s->unknown & KD_BIT(KD_P)) && kd_eom_Z(s->iv->data, s->iv->Z) != KD_EVAL_OK)
             return kd_eom_data_fault(s->iv->data).status;
@@ -408,6 +421,7 @@ static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
         kd_text(s->iv->message, s->iv->size, "%s", story);
         return KD_ERR_IV_UNDETERMINED;
     }
+    // phase 2: the closest one
     if (c->nx > 0) end = kd_closest_approach(c);
     if (end != KD_CLOSEST_DONE || s->iv->stopped) return failure(s, end, story);
     *moved = true;
@@ -429,6 +443,7 @@ static kd_status run_level(kd_iv *iv, unsigned unknown, unsigned equation, unsig
     kd_arena      arena = {0};
     bool         *take = kd_cut_bool(&arena, iv->opt->nconditions);
     kd_status     st = arena.failed ? KD_ERR_MEMORY : KD_OK;
+    // conditions that depend on these levels alone
     for (int i = 0; i < iv->opt->nconditions && st == KD_OK; i++)
         take[i] = (iv->levels[i] & ~levels) == 0 && (iv->levels[i] != 0 || (levels & KD_IV_POSITION));
     bool empty = iv->opt->nconditions == 0 && !has_rows(iv, equation);
@@ -450,9 +465,11 @@ static void take_least_norm(kd_closest *c, const kd_iv_system *s)
 {
     int     k = kd_closest_null_space(c, c->N), n = c->n;
     double *gram = c->Vt; // n x n, recomputed by the next decomposition
+    // N: the part of the multipliers
     for (int l = 0; l < k; l++)
         for (int j = 0; j < n; j++)
             if (s->var[j] == KD_A || s->var[j] == KD_W) c->N[j + n * l] = 0.0;
+    // N'N z = N' y, y -= N z
     for (int l = 0; l < k; l++) {
         c->z[l] = kd_dot(n, c->N + (size_t)n * (size_t)l, c->y);
         for (int i = 0; i < k; i++)
@@ -469,6 +486,7 @@ static kd_status solve_forces(kd_iv_system *s)
     char               story[STORY];
     kd_closest        *c = &s->c;
     if (c->n == 0) return KD_OK;
+    // LU where all is determined; otherwise the general way, which finds out what is not
     if (!kd_closest_newton(c)) {
         if (s->iv->stopped) return s->iv->fault;
         kd_closest_end end = find_feasible(s, level, story);
@@ -476,6 +494,7 @@ static kd_status solve_forces(kd_iv_system *s)
         kd_status st = check_forces(s);
         if (st != KD_OK) return st;
         if (end != KD_CLOSEST_DONE) return failure(s, end, story);
+        // redundant constraints: multipliers of least norm
         s->iv->redundant = c->n - c->rank; // a and w are determined: what is left are multipliers
         if (c->rank < c->n) {
             memcpy(c->tangent, c->y, (size_t)c->n * sizeof(double));
@@ -538,17 +557,20 @@ static void tell_friction(kd_iv *iv)
 static kd_status run_forces(kd_iv *iv)
 {
     kd_iv_system *s = NULL;
+    // the definition's own solution, where that will do
     if (solve_by_definition(iv)) return KD_OK;
     for (int i = 0; i < iv->n.nlambda; i++)
         if (!iv->now->active_lambda[i]) iv->now->lambda[i] = 0.0;
     for (int i = 0; i < iv->n.nmu; i++)
         if (!iv->now->active_mu[i]) iv->now->mu[i] = 0.0;
+    // [M (GZ)' (HZ)'; GZ; HZ] and d = 0 in general
     kd_status st = kd_iv_system_create(iv, FORCE_UNKNOWNS, FORCE_ROWS, NULL, &s);
     if (st == KD_OK) {
         s->c.slack = ACCELERATION_SLACK;
         st = solve_forces(s);
     }
     kd_iv_system_destroy(s);
+    // is friction the reason?
     if (st < 0 && !iv->stopped && st != KD_ERR_MEMORY &&
         (iv->n.nw > 0 || kd_eom_definition(iv->eom)->force_of_multipliers))
         tell_friction(iv);
@@ -593,10 +615,12 @@ static kd_eval sample_conditions(kd_iv *iv, double spread)
 {
     unsigned seed = 7;
     unsigned all = KD_IV_POSITION | KD_IV_VELOCITY | KD_IV_ACCELERATION;
-    kd_eval  answer = move_levels(iv, all, spread, &seed);
+    // values at a point beside the guess
+    kd_eval answer = move_levels(iv, all, spread, &seed);
     if (answer == KD_EVAL_OK) answer = kd_iv_conditions(iv, iv->value_near);
     memset(iv->levels, 0, (size_t)iv->opt->nconditions);
     for (int k = 0; k < 6 && answer == KD_EVAL_OK; k++) {
+        // which of them change when one level moves?
         unsigned level = 1u << (k % 3);
         answer = move_levels(iv, level, spread, &seed);
         if (answer == KD_EVAL_OK) answer = kd_iv_conditions(iv, iv->value);
@@ -651,7 +675,7 @@ static kd_status check_arguments(const kd_eom *eom, const kd_initial_options *op
     return KD_OK;
 }
 
-static kd_status create(kd_iv *iv, const kd_eom *eom, const kd_initial_options *opt)
+static kd_status create_problem(kd_iv *iv, const kd_eom *eom, const kd_initial_options *opt)
 {
     kd_dims   n = kd_eom_dims(eom);
     kd_arena *a = &iv->arena;
@@ -676,7 +700,7 @@ static kd_status create(kd_iv *iv, const kd_eom *eom, const kd_initial_options *
     return st == KD_OK ? kd_state_create(eom, &iv->now) : st;
 }
 
-static void destroy(kd_iv *iv)
+static void destroy_problem(kd_iv *iv)
 {
     kd_state_destroy(iv->now);
     kd_eom_data_destroy(iv->data);
@@ -777,12 +801,13 @@ static kd_status run_all(kd_iv *iv, const kd_state *x, bool *moved)
                      "all levels together", ACCELERATION_SLACK, moved);
 }
 
-static kd_status run(kd_iv *iv, const kd_state *x, bool *moved)
+static kd_status run_levels(kd_iv *iv, const kd_state *x, bool *moved)
 {
     unsigned mixed = 0; // levels that one condition ties together
     unsigned r = iv->opt->nconditions > 0 ? KD_BIT(KD_R) : 0;
     bool     force = iv->opt->compute_multipliers;
     if (iv->opt->assume) return force ? run_forces(iv) : KD_OK;
+    // which levels do the conditions tie together?
     kd_status st = find_levels(iv, x);
     if (st == KD_OK) st = check_guess(iv);
     if (st == KD_OK) st = correct_norms(iv, moved);
@@ -790,16 +815,19 @@ static kd_status run(kd_iv *iv, const kd_state *x, bool *moved)
     for (int i = 0; i < iv->opt->nconditions; i++)
         if (iv->levels[i] == (KD_IV_POSITION | KD_IV_VELOCITY) || (iv->levels[i] & KD_IV_ACCELERATION))
             mixed |= iv->levels[i];
+    // all three levels at once
     if (mixed & KD_IV_ACCELERATION) {
         st = run_all(iv, x, moved);
         if (st == KD_OK) st = check_contact(iv);
         return st == KD_OK ? run_invariants(iv, moved) : st;
     }
+    // positions and velocities at once, or one after the other
     if (mixed) {
         st = run_level(iv, POSITION_UNKNOWNS | VELOCITY_UNKNOWNS | r, POSITION_ROWS | VELOCITY_ROWS,
                        KD_IV_POSITION | KD_IV_VELOCITY, "position and velocity level together", VELOCITY_SLACK, moved);
         if (st == KD_OK) st = check_contact(iv);
     } else {
+        // large systems by their own factors of K
         bool found;
         st = kd_iv_large(iv, &found, moved);
         if (st == KD_OK && found) st = run_invariants(iv, moved);
@@ -857,7 +885,7 @@ static void tell_redundancy(const kd_iv *iv, bool first)
                    iv->opt->nconditions > 0 ? "" : ", those of least norm are taken");
 }
 
-static kd_status tell(const kd_iv *iv, const kd_state *from)
+static kd_status tell_news(const kd_iv *iv, const kd_state *from)
 {
     const size_t motion = (size_t)(iv->n.np + iv->n.nv + iv->n.nr) * sizeof(double); // p, v, r lie together
     const size_t contact = (size_t)iv->n.ns * sizeof(double);
@@ -883,27 +911,29 @@ kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, cons
     kd_text(message, size, "%s", "");
     kd_status st = check_arguments(eom, opt, x, message, size);
     if (st != KD_OK) return st;
-    st = create(&iv, eom, opt);
+    // a copy of the guess, which is kept if something fails
+    st = create_problem(&iv, eom, opt);
     if (st == KD_OK) {
         kd_state_copy(x, iv.now);
         kd_eom_at_parameters(iv.data, x->theta);
         st = check_guess(&iv);
     }
+    // consistent values; what has moved, in words
     if (st == KD_OK) st = set_time(&iv, inputs);
-    if (st == KD_OK) st = run(&iv, x, &moved);
+    if (st == KD_OK) st = run_levels(&iv, x, &moved);
     if (st == KD_OK) {
-        st = tell(&iv, x);
+        st = tell_news(&iv, x);
         kd_state_copy(iv.now, x);
     }
     if (st == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
-    destroy(&iv);
+    destroy_problem(&iv);
     return st;
 }
 
 // ---- residuals ------------------------------------------------------------------------------------------------------
 
 // largest |fn_i| of active rows into *top, its row + shift into *worst (may be NULL)
-static kd_eval largest(kd_iv *iv, kd_fn fn, double *value, double *top, int *worst, int shift)
+static kd_eval largest_of_rows(kd_iv *iv, kd_fn fn, double *value, double *top, int *worst, int shift)
 {
     int rows = kd_eom_rows(iv->eom, fn);
     if (rows == 0) return KD_EVAL_OK;
@@ -922,17 +952,18 @@ static kd_eval largest(kd_iv *iv, kd_fn fn, double *value, double *top, int *wor
 static kd_eval all_residuals(kd_iv *iv, double *value, kd_consistency *out)
 {
     double  rest = 0.0; // of rows that are not ranked
-    kd_eval e = largest(iv, KD_G, value, &out->position, &out->worst_position, 0);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_C, value, &out->position, NULL, 0);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_Q, value, &out->position, NULL, 0);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_GI, value, &out->velocity, &out->worst_velocity, 0);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_H, value, &out->velocity, &out->worst_velocity, iv->n.nlambda);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_E, value, &rest, NULL, 0);
+    kd_eval e = largest_of_rows(iv, KD_G, value, &out->position, &out->worst_position, 0);
+    if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_C, value, &out->position, NULL, 0);
+    if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_Q, value, &out->position, NULL, 0);
+    if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_GI, value, &out->velocity, &out->worst_velocity, 0);
+    if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_H, value, &out->velocity, &out->worst_velocity, iv->n.nlambda);
+    if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_E, value, &rest, NULL, 0);
     out->velocity = fmax(out->velocity, rest);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_GII, value, &out->acceleration, &out->worst_acceleration, 0);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_HI, value, &out->acceleration, &out->worst_acceleration, iv->n.nlambda);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_RESIDUAL, value, &out->dynamics, NULL, 0);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_D, value, &out->auxiliary, NULL, 0);
+    if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_GII, value, &out->acceleration, &out->worst_acceleration, 0);
+    if (e == KD_EVAL_OK)
+        e = largest_of_rows(iv, KD_HI, value, &out->acceleration, &out->worst_acceleration, iv->n.nlambda);
+    if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_RESIDUAL, value, &out->dynamics, NULL, 0);
+    if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_D, value, &out->auxiliary, NULL, 0);
     return e;
 }
 
@@ -942,7 +973,7 @@ kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const
     kd_iv              iv = {0};
     if (!kd_state_fits(eom, x) || !out) return KD_ERR_ARGUMENT;
     *out = (kd_consistency){.worst_position = -1, .worst_velocity = -1, .worst_acceleration = -1};
-    kd_status st = create(&iv, eom, &opt);
+    kd_status st = create_problem(&iv, eom, &opt);
     int       n = 0;
     for (int fn = 0; fn <= KD_E && st == KD_OK; fn++)
         n = n > kd_eom_rows(eom, (kd_fn)fn) ? n : kd_eom_rows(eom, (kd_fn)fn);
@@ -957,6 +988,6 @@ kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const
         kd_iv_set_point(&iv);
         if (all_residuals(&iv, value, out) != KD_EVAL_OK) st = iv.fault;
     }
-    destroy(&iv);
+    destroy_problem(&iv);
     return st;
 }

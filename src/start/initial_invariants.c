@@ -25,7 +25,7 @@ typedef struct gradients {
     double  *row;   // (2 nv)
 } gradients;
 
-static bool cut(gradients *g, const kd_iv *iv)
+static bool cut_gradients(gradients *g, const kd_iv *iv)
 {
     const kd_dims n = iv->n;
     g->nv = n.nv;
@@ -42,7 +42,7 @@ static bool cut(gradients *g, const kd_iv *iv)
     return !g->arena.failed;
 }
 
-static kd_status evaluate(kd_iv *iv, gradients *g, bool constraints)
+static kd_status evaluate_gradients(kd_iv *iv, gradients *g, bool constraints)
 {
     const kd_dims n = iv->n;
     kd_blocks     blocks = {0};
@@ -61,7 +61,7 @@ static kd_status evaluate(kd_iv *iv, gradients *g, bool constraints)
     return kd_eom_data_fault(iv->data).status;
 }
 
-static double size_of(const double *x, int n)
+static double largest_or_one(const double *x, int n)
 {
     return fmax(1.0, kd_norm_max(n, x));
 }
@@ -69,10 +69,11 @@ static double size_of(const double *x, int n)
 kd_status kd_iv_invariants_hold(kd_iv *iv, bool *hold)
 {
     gradients    g = {0};
-    const double p = size_of(iv->now->p, iv->n.np), v = size_of(iv->now->v, iv->n.nv);
-    kd_status    st = cut(&g, iv) ? evaluate(iv, &g, false) : KD_ERR_MEMORY;
+    const double p = largest_or_one(iv->now->p, iv->n.np), v = largest_or_one(iv->now->v, iv->n.nv);
+    kd_status    st = cut_gradients(&g, iv) ? evaluate_gradients(iv, &g, false) : KD_ERR_MEMORY;
     *hold = true;
     for (int i = 0; i < iv->n.ne && st == KD_OK; i++) {
+        // |e_i| against sum |e_i,p| |p| + sum |e_i,v| |v|
         double terms = 0.0;
         for (int j = 0; j < g.nv; j++) terms += p * fabs(g.e_p[i + j * iv->n.ne]) + v * fabs(g.e_v[i + j * iv->n.ne]);
         *hold = *hold && fabs(g.value[i]) <= iv->opt->tolerance * terms;
@@ -82,15 +83,17 @@ kd_status kd_iv_invariants_hold(kd_iv *iv, bool *hold)
 }
 
 // g->row less its part along the basis, twice; a new member of the basis unless nothing is left. false: it depends
-static bool take(gradients *g)
+static bool take_into_basis(gradients *g)
 {
     const int n = 2 * g->nv;
     double    before = sqrt(kd_dot(n, g->row, g->row));
     if (before == 0.0) return true; // tells nothing
+    // row -= Q Q' row
     for (int b = 0; b < 2 * g->count; b++) {
         const double *q = g->basis + (size_t)n * (size_t)(b % g->count);
         kd_axpy(n, -kd_dot(n, q, g->row), q, g->row);
     }
+    // what is left is a new direction, or nothing
     double left = sqrt(kd_dot(n, g->row, g->row));
     if (left <= DEPENDS * before || g->count == n) return false;
     for (int j = 0; j < n; j++) g->basis[j + n * g->count] = g->row[j] / left;
@@ -98,7 +101,8 @@ static bool take(gradients *g)
     return true;
 }
 
-static void put(gradients *g, int row, int rows, const double *by_p, const double *by_v)
+// row = (by_p, by_v) of one function; NULL: 0
+static void put_gradient(gradients *g, int row, int rows, const double *by_p, const double *by_v)
 {
     for (int j = 0; j < g->nv; j++) {
         g->row[j] = by_p ? by_p[row + j * rows] : 0.0;
@@ -110,28 +114,31 @@ static void take_constraints(gradients *g, const kd_iv *iv)
 {
     for (int i = 0; i < iv->n.nlambda; i++) {
         if (!iv->now->active_lambda[i]) continue;
-        put(g, i, iv->n.nlambda, g->GZ, NULL);
-        (void)take(g);
-        put(g, i, iv->n.nlambda, g->gI_p, g->GZ);
-        (void)take(g);
+        // (GZ, 0), (gI_p, GZ)
+        put_gradient(g, i, iv->n.nlambda, g->GZ, NULL);
+        (void)take_into_basis(g);
+        put_gradient(g, i, iv->n.nlambda, g->gI_p, g->GZ);
+        (void)take_into_basis(g);
     }
     for (int i = 0; i < iv->n.nmu; i++) {
         if (!iv->now->active_mu[i]) continue;
-        put(g, i, iv->n.nmu, g->h_p, g->HZ);
-        (void)take(g);
+        // (h_p, HZ)
+        put_gradient(g, i, iv->n.nmu, g->h_p, g->HZ);
+        (void)take_into_basis(g);
     }
 }
 
 kd_status kd_iv_invariants_rank(kd_iv *iv)
 {
     gradients g = {0};
-    kd_status st = cut(&g, iv) ? evaluate(iv, &g, true) : KD_ERR_MEMORY;
+    kd_status st = cut_gradients(&g, iv) ? evaluate_gradients(iv, &g, true) : KD_ERR_MEMORY;
     int       count = 0;
     char      name[96], names[160] = "";
+    // constraints first, then one invariant after the other
     if (st == KD_OK) take_constraints(&g, iv);
     for (int i = 0; i < iv->n.ne && st == KD_OK; i++) {
-        put(&g, i, iv->n.ne, g.e_p, g.e_v);
-        if (take(&g)) continue;
+        put_gradient(&g, i, iv->n.ne, g.e_p, g.e_v);
+        if (take_into_basis(&g)) continue;
         kd_text_append(names, sizeof names, "%s'%s'", count++ ? ", " : "",
                        kd_eom_name(iv->eom, KD_NAME_E, i, name, sizeof name));
     }

@@ -69,6 +69,7 @@ static bool find_position(large *l, bool *moved)
         if (size <= iv->opt->tolerance && (k == 0 || size >= STAGNATED * last)) return true;
         last = size;
         if (!is_movable(iv, iv->opt->hold_p) || kd_eom_kkt_factor(iv->data) != KD_EVAL_OK) return false;
+        // K [e; .] = -[0; g; 0], p <- p oplus e
         kd_eom_kkt_solve(iv->data, l->y);
         if (!(kd_norm_max(n.nv, l->y) <= LONGEST_STEP)) return false;
         if (kd_eom_oplus(iv->data, iv->now->p, l->y, l->p) != KD_EVAL_OK) return false;
@@ -88,6 +89,7 @@ static bool find_velocity(large *l, bool *moved)
         speed = fmax(1.0 / kd_eom_time(iv->eom), kd_norm_max(iv->n.nv, iv->now->v));
         if (size <= iv->opt->tolerance * speed) return true;
         if (!is_movable(iv, iv->opt->hold_v) || kd_eom_kkt_factor(iv->data) != KD_EVAL_OK) return false;
+        // K [dv; .] = -[0; gI; h], v <- v + dv
         kd_eom_kkt_solve(iv->data, l->y);
         kd_axpy(iv->n.nv, 1.0, l->y, iv->now->v);
         *moved = true;
@@ -107,6 +109,7 @@ kd_status kd_iv_large(kd_iv *iv, bool *found, bool *moved)
                    .p = kd_cut_double(&arena, iv->n.np)};
     kd_status status = arena.failed ? KD_ERR_MEMORY : kd_state_create(iv->eom, &kept);
     if (status == KD_OK) {
+        // both levels, or everything as it was
         kd_state_copy(iv->now, kept);
         *found = find_position(&l, &changed) && find_velocity(&l, &changed);
         if (*found)

@@ -60,6 +60,7 @@ static void condition_text(kd_iv *iv, int i, char *buffer, size_t size)
 kd_eval kd_iv_conditions(kd_iv *iv, double *out)
 {
     kd_mark_unset(out, iv->opt->nconditions);
+    // all must be set, and be numbers
     kd_eval e = iv->opt->conditions(kd_eom_point(iv->data), iv->opt->context, out);
     if (e != KD_EVAL_OK) {
         iv->fault = KD_ERR_IV_CONDITION;
@@ -332,6 +333,7 @@ static void list_rows(kd_iv_system *s, const bool *conditions)
     static const int order[] = {KD_C, KD_G, KD_GI, KD_H, KD_E, KD_RESIDUAL, KD_D, KD_GII, KD_HI};
     int              m = 0;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        // active rows of the equations of this level
         int fn = order[k];
         if (!(s->equation & KD_BIT(fn))) continue;
         for (int i = 0; i < kd_eom_rows(s->iv->eom, (kd_fn)fn); i++) {
@@ -341,6 +343,7 @@ static void list_rows(kd_iv_system *s, const bool *conditions)
             s->fn_index[m++] = i;
         }
     }
+    // user conditions behind them
     for (int i = 0; conditions && i < s->iv->opt->nconditions; i++) {
         if (!conditions[i]) continue;
         s->has_conditions = true;

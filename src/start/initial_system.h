@@ -75,8 +75,8 @@ kd_eval kd_iv_normalise(kd_iv *iv, double *p);
 kd_eval kd_iv_weight(kd_iv *iv, double *W);
 
 // ---- large systems (initial_large.c) --------------------------------------------------------------------------------
-// Position and velocity level by the definition's kkt_factor; found: done, iv->now holds them. Otherwise nothing is
-// changed.
+// Position and velocity level by the definition's kkt_factor; found: done, iv->now holds them.
+// Otherwise nothing is changed.
 kd_status kd_iv_large(kd_iv *iv, bool *found, bool *moved) KD_NODISCARD;
 
 // ---- invariants (initial_invariants.c) ------------------------------------------------------------------------------

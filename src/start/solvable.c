@@ -48,12 +48,12 @@ typedef struct workspace {
     int         *pivot;
 } workspace;
 
-static double *cut(workspace *s, int rows, int columns)
+static double *cut_block(workspace *s, int rows, int columns)
 {
     return kd_cut_matrix(&s->arena, rows, columns);
 }
 
-static kd_status open(workspace *s, const kd_eom *eom)
+static kd_status open_workspace(workspace *s, const kd_eom *eom)
 {
     kd_dims d = s->d = kd_eom_dims(eom);
     int     n = s->n = d.nv, m = s->nl = d.nlambda + d.nmu;
@@ -62,12 +62,12 @@ static kd_status open(workspace *s, const kd_eom *eom)
     s->pivot = kd_cut_int(&s->arena, d.nw);
     s->u = kd_cut_double(&s->arena, d.nu), s->du = kd_cut_double(&s->arena, d.nu);
     s->ddu = kd_cut_double(&s->arena, d.nu);
-    s->GZ = cut(s, d.nlambda, n), s->HZ = cut(s, d.nmu, n), s->M = cut(s, n, n);
-    s->R_lambda = cut(s, n, d.nlambda), s->R_mu = cut(s, n, d.nmu), s->R_w = cut(s, n, d.nw);
-    s->d_lambda = cut(s, d.nw, d.nlambda), s->d_mu = cut(s, d.nw, d.nmu), s->d_w = cut(s, d.nw, d.nw);
-    s->C = cut(s, m, n), s->K = cut(s, n, m), s->F = cut(s, n, m), s->D = cut(s, d.nw, m);
-    s->S = cut(s, m, m), s->U = cut(s, m, m), s->Vt = cut(s, m, m), s->KF = cut(s, m, m);
-    s->E = cut(s, m, m), s->V = cut(s, m, m);
+    s->GZ = cut_block(s, d.nlambda, n), s->HZ = cut_block(s, d.nmu, n), s->M = cut_block(s, n, n);
+    s->R_lambda = cut_block(s, n, d.nlambda), s->R_mu = cut_block(s, n, d.nmu), s->R_w = cut_block(s, n, d.nw);
+    s->d_lambda = cut_block(s, d.nw, d.nlambda), s->d_mu = cut_block(s, d.nw, d.nmu), s->d_w = cut_block(s, d.nw, d.nw);
+    s->C = cut_block(s, m, n), s->K = cut_block(s, n, m), s->F = cut_block(s, n, m), s->D = cut_block(s, d.nw, m);
+    s->S = cut_block(s, m, m), s->U = cut_block(s, m, m), s->Vt = cut_block(s, m, m), s->KF = cut_block(s, m, m);
+    s->E = cut_block(s, m, m), s->V = cut_block(s, m, m);
     s->sigma = kd_cut_double(&s->arena, m), s->real = kd_cut_double(&s->arena, m);
     s->imaginary = kd_cut_double(&s->arena, m);
     s->work = kd_cut_double(&s->arena, kd_svd_work(m, m));
@@ -86,13 +86,15 @@ static void at_forces(workspace *s)
 }
 
 // C, K = M^-1 C' and the singular values of C K
-static bool prepare(workspace *s, const kd_state *x)
+static bool decompose_constraints(workspace *s, const kd_state *x)
 {
     kd_dims d = s->d;
+    // GZ, HZ, M = L L'
     kd_eom_at_position(s->data, x->p, x->s);
     if (kd_eom_constraint_matrices(s->data, d.nlambda > 0 ? s->GZ : NULL, d.nmu > 0 ? s->HZ : NULL) != KD_EVAL_OK ||
         kd_eom_eval(s->data, KD_MASS, s->M) != KD_EVAL_OK || kd_cholesky_factor(s->n, s->M) != 0)
         return false;
+    // active rows C; K = M^-1 C'
     for (int k = 0; k < s->m; k++) {
         int           i = s->rows[k], rows = i < d.nlambda ? d.nlambda : d.nmu;
         const double *row = i < d.nlambda ? s->GZ + i : s->HZ + (i - d.nlambda);
@@ -100,6 +102,7 @@ static bool prepare(workspace *s, const kd_state *x)
             s->C[k + (ptrdiff_t)j * s->m] = s->K[j + (ptrdiff_t)k * s->n] = row[(ptrdiff_t)j * rows];
     }
     kd_cholesky_solve(s->n, s->M, s->K, s->m);
+    // C M^-1 C' = U S U', independent rows
     kd_gemm(s->m, s->m, s->n, 1, s->C, s->K, 0, s->S);
     if (kd_svd(s->m, s->m, s->S, s->U, s->sigma, s->Vt, s->work) != 0) return false;
     while (s->rank < s->m && s->sigma[s->rank] > DEPENDENT * s->sigma[0]) s->rank++;
@@ -112,6 +115,7 @@ static bool find_multipliers(workspace *s)
 {
     kd_dims d = s->d;
     double *level = s->rhs + s->n;
+    // -f and gII, hI at a = 0 without multipliers
     memset(s->a, 0, (size_t)s->n * sizeof(double));
     memset(s->w, 0, (size_t)d.nw * sizeof(double));
     memset(s->l, 0, (size_t)s->nl * sizeof(double));
@@ -121,8 +125,10 @@ static bool find_multipliers(workspace *s)
         (d.nmu > 0 && kd_eom_eval(s->data, KD_HI, level + d.nlambda) != KD_EVAL_OK))
         return false;
     kd_cholesky_solve(s->n, s->M, s->rhs, 1); // -M^-1 f
+    // C M^-1 f + (gII, hI)
     for (int k = 0; k < s->m; k++) s->real[k] = level[s->rows[k]];
     kd_gemv(s->m, s->n, -1, s->C, s->rhs, 1, s->real);
+    // l = U S^-1 U' of it
     for (int j = 0; j < s->rank; j++) {
         double part = kd_dot(s->m, s->U + (ptrdiff_t)j * s->m, s->real) / s->sigma[j];
         for (int k = 0; k < s->m; k++) s->l[s->rows[k]] += part * s->U[k + (ptrdiff_t)j * s->m];
@@ -131,10 +137,11 @@ static bool find_multipliers(workspace *s)
 }
 
 // F, and D = d_w^-1 d_l, at the multipliers of l
-static bool evaluate(workspace *s)
+static bool evaluate_forces(workspace *s)
 {
     kd_dims   d = s->d;
     kd_blocks blocks = {0};
+    // R_l, R_w, d_l, d_w
     if (d.nlambda > 0) blocks.block[KD_RESIDUAL][KD_LAMBDA] = s->R_lambda;
     if (d.nmu > 0) blocks.block[KD_RESIDUAL][KD_MU] = s->R_mu;
     if (d.nw > 0) {
@@ -145,6 +152,7 @@ static bool evaluate(workspace *s)
     at_forces(s);
     if (kd_eom_derivatives(s->data, KD_PART_ALL, &blocks) != KD_EVAL_OK) return false;
     if (d.nw > 0 && kd_lu_factor(d.nw, s->d_w, s->pivot) != 0) return false;
+    // column k of D = d_w^-1 d_l and of F = C' - (R_l - R_w D)
     for (int k = 0; k < s->m; k++) {
         int     i = s->rows[k];
         bool    of_g = i < d.nlambda;
@@ -167,7 +175,8 @@ static bool evaluate(workspace *s)
 static bool find_limit(workspace *s, double *limit, int *top, bool *singular)
 {
     int r = s->rank;
-    if (!evaluate(s)) return false;
+    if (!evaluate_forces(s)) return false;
+    // E = S^-1 U' (C M^-1 F) U
     kd_gemm_tn(s->m, s->m, s->n, 1, s->K, s->F, 0, s->KF); // C M^-1 F
     for (int j = 0; j < r; j++) {
         kd_gemv(s->m, s->m, 1, s->KF, s->U + (ptrdiff_t)j * s->m, 0, s->real);
@@ -175,6 +184,7 @@ static bool find_limit(workspace *s, double *limit, int *top, bool *singular)
         for (int i = 0; i < r; i++) s->E[i + (ptrdiff_t)j * r] /= s->sigma[i];
     }
     if (kd_eigen(r, s->E, s->real, s->imaginary, s->V, s->eigen_work) != 0) return false;
+    // largest real eigenvalue; one that is 1: singular now
     double most = 0;
     *top = -1;
     for (int i = 0; i < r; i++) {
@@ -191,6 +201,7 @@ static void note_names(workspace *s, int top, kd_solvability *out)
 {
     int    count = s->d.nw > 0 ? s->d.nw : s->m;
     double y[LARGEST], part[LARGEST], largest = 0;
+    // y = U v: the direction of the multipliers; forces of w_i along it, |R_w e_i| |D_i y|
     kd_gemv(s->m, s->rank, 1, s->U, s->V + (ptrdiff_t)top * s->rank, 0, y);
     for (int i = 0; i < count; i++) {
         part[i] = fabs(y[i]);
@@ -201,6 +212,7 @@ static void note_names(workspace *s, int top, kd_solvability *out)
         }
         largest = fmax(largest, part[i]);
     }
+    // largest first
     out->nnames = 0;
     while (largest > 0 && out->nnames < (int)(sizeof out->name / sizeof *out->name)) {
         int next = 0;
@@ -213,7 +225,7 @@ static void note_names(workspace *s, int top, kd_solvability *out)
 }
 
 // Reverse the multipliers that auxiliary variable i depends on; -1: those of all
-static void reverse(workspace *s, int i)
+static void reverse_reactions(workspace *s, int i)
 {
     for (int k = 0; k < s->m; k++) {
         bool reads = false;
@@ -231,8 +243,8 @@ static bool find_reversed(workspace *s, kd_solvability *out)
     memcpy(kept, s->l, (size_t)s->nl * sizeof(double));
     for (int i = -1; i < s->d.nw && i < MOST_W; i++) {
         memcpy(s->l, kept, (size_t)s->nl * sizeof(double));
-        if (!evaluate(s)) return false; // D again: the reaction itself decides what is reversed
-        reverse(s, i);
+        if (!evaluate_forces(s)) return false; // D again: the reaction itself decides what is reversed
+        reverse_reactions(s, i);
         if (!find_limit(s, &limit, &top, &singular)) return false;
         if (limit < fmin(out->limit, out->reversed) && top >= 0) note_names(s, top, out);
         out->reversed = fmin(out->reversed, limit);
@@ -251,16 +263,19 @@ static void take_forces(workspace *s, const kd_state *x, bool *without)
     for (int i = 0; i < s->nl; i++) *without = *without && s->l[i] == 0;
 }
 
-static bool find(workspace *s, const kd_inputs *inputs, const kd_state *x, kd_solvability *out)
+static bool find_solvability(workspace *s, const kd_inputs *inputs, const kd_state *x, kd_solvability *out)
 {
     int  top;
     bool singular = false;
+    // active rows, multipliers of the state
     for (int i = 0; i < s->nl; i++)
         if (i < s->d.nlambda ? x->active_lambda[i] : x->active_mu[i - s->d.nlambda]) s->rows[s->m++] = i;
     if (s->m == 0) return false;
     if (kd_eom_at_state(s->data, inputs, x, KD_STAGE_TIME) != KD_EVAL_OK) return false;
     take_forces(s, x, &out->without);
-    if (!prepare(s, x) || (out->without && !find_multipliers(s)) || !find_limit(s, &out->limit, &top, &singular))
+    // limit at these multipliers, then at reversed ones
+    if (!decompose_constraints(s, x) || (out->without && !find_multipliers(s)) ||
+        !find_limit(s, &out->limit, &top, &singular))
         return false;
     out->rows = s->rank;
     out->rank = s->rank - singular;
@@ -270,7 +285,7 @@ static bool find(workspace *s, const kd_inputs *inputs, const kd_state *x, kd_so
 
 // ---- words ----------------------------------------------------------------------------------------------------------
 
-static void tell(const kd_eom *eom, const kd_solvability *found, char *text, size_t size)
+static void tell_jamming(const kd_eom *eom, const kd_solvability *found, char *text, size_t size)
 {
     kd_kind kind = kd_eom_dims(eom).nw > 0 ? KD_NAME_W : KD_NAME_LAMBDA;
     double  limit = fmin(found->limit, found->reversed);
@@ -301,12 +316,12 @@ kd_status kd_initial_solvable(const kd_eom *eom, const kd_inputs *inputs, const 
     if (!kd_state_fits(eom, x) || !out) return KD_ERR_ARGUMENT;
     *out = (kd_solvability){.limit = INFINITY, .reversed = INFINITY};
     if (kd_eom_dims(eom).nw == 0 && !kd_eom_definition(eom)->force_of_multipliers) return KD_ERR_UNSUPPORTED;
-    kd_status status = open(&s, eom);
-    if (status >= 0 && !find(&s, inputs, x, out)) {
+    kd_status status = open_workspace(&s, eom);
+    if (status >= 0 && !find_solvability(&s, inputs, x, out)) {
         status = kd_eom_data_fault(s.data).status == KD_ERR_CALLBACK_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_UNSUPPORTED;
         if (status == KD_ERR_CALLBACK_STOP) kd_text(message, size, "%s", kd_eom_data_message(s.data));
     }
-    if (status >= 0) tell(eom, out, message, size);
+    if (status >= 0) tell_jamming(eom, out, message, size);
     if (status >= 0 && out->rank < out->rows) status = KD_ERR_SINGULAR_MASS;
     kd_eom_data_destroy(s.data);
     kd_arena_release(&s.arena);

@@ -32,9 +32,11 @@ static inline articulated rigid_body(const kd_link *l, const kd_link_motion *m, 
     const kd_v3  w = kd_v3_load(&m->w), h = kd_v3_scale(mass, kd_m3_vec(&R, &l->centre));
     const kd_v3  ex = kd_v3_of(1, 0, 0), ey = kd_v3_of(0, 1, 0), ez = kd_v3_of(0, 0, 1);
     articulated  b;
+    // I = [J K'; K M] at P
     b.J = kd_m3_rotate(&R, &m->R, &l->inertia);
     b.K = kd_m3_skew(h); // -h x
     b.M = (kd_m3){kd_v3_scale(mass, ex), kd_v3_scale(mass, ey), kd_v3_scale(mass, ez)};
+    // b at zero acceleration: w x J w, w x (w x h); minus the load
     b.N = kd_v3_cross(w, kd_m3_vec(&b.J, &m->w));
     b.F = kd_v3_cross(w, kd_v3_cross(w, h));
     if (load) {
@@ -119,10 +121,12 @@ typedef struct climb_context {
 // one dof of any kind at its own point P; the axes are unit vectors, but for the shift of a screw
 static bool eliminate(const kd_axis *S, double tau, double J, double M, articulated *b, kd_eliminated *e)
 {
+    // U = I S, D = S'U
     const kd_v3  Sw = kd_v3_load(&S->w), Su = kd_v3_load(&S->u);
     const kd_v3  Uw = kd_v3_add(kd_m3_vec(&b->J, &S->w), kd_m3_tvec(&b->K, Su));
     const kd_v3  Uu = kd_m3_axpy(kd_m3_vec(&b->K, &S->w), &b->M, &S->u);
     const double D = kd_v3_dot(Sw, Uw) + kd_v3_dot(Su, Uu), inverse = 1 / D;
+    // V = U / D, u = (tau - S'b) / D, then I - U V', b + U u
     kd_v3_store(&e->Vw, kd_v3_scale(inverse, Uw));
     kd_v3_store(&e->Vu, kd_v3_scale(inverse, Uu));
     e->u = inverse * (tau - kd_v3_dot(Sw, b->N) - kd_v3_dot(Su, b->F));
@@ -137,8 +141,10 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     const kd_link       *l = &tree->link[i];
     const kd_axis       *axis = c->m->axis;
     const kd_joint_state own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
-    kd_v6                bias = kd_joint_bias(l, &parent, &own, axis, c->dx + l->dof);
-    const double         J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
+    // bias c of the joint
+    kd_v6        bias = kd_joint_bias(l, &parent, &own, axis, c->dx + l->dof);
+    const double J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
+    // dofs one by one, last first; prescribed ones add S ddx to c
     for (int k = l->dof + l->form.ndof - 1; k >= l->dof; k--) {
         if (tree->dof_v[k] < 0) { // known: part of the bias
             bias.w = kd_v3_axpy(bias.w, c->ddx[k], kd_v3_load(&axis[k].w));
@@ -147,6 +153,7 @@ static int climb_link(const climb_context *c, int i, articulated *b)
             return k;
         }
     }
+    // b + I c, to the point of the parent
     hand_on(bias, kd_v3_sub(own.P, parent.P), &c->work->bias[i], b);
     return -1;
 }
@@ -182,11 +189,13 @@ static int climb(const climb_context *c)
     articulated    given = {0};
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link *l = &tree->link[i];
-        articulated    b = rigid_body(l, &c->m->link[i], c->load ? &c->load[i] : NULL);
+        // I and b of the link, with what its children gave
+        articulated b = rigid_body(l, &c->m->link[i], c->load ? &c->load[i] : NULL);
         if (l->end > i + 1) {
             articulated_add(&b, &given);
             if (l[1].end < l->end) articulated_add(&b, &sum[i]);
         }
+        // its joint gives way
         if (!l->form.hinge || tree->dof_v[l->dof] < 0) {
             articulated copy = b;
             const int   bad = climb_link(c, i, &copy);
@@ -195,6 +204,7 @@ static int climb(const climb_context *c)
         } else if (!climb_revolute(c, i, l, &b)) {
             return l->dof;
         }
+        // to the parent
         if (l->parent == i - 1)
             given = b;
         else if (l->end == tree->link[l->parent].end)
@@ -219,13 +229,16 @@ static void descend(const climb_context *c, double *ddx)
         kd_link_motion       *own = &m->link[i];
         const kd_axis        *bias = &c->work->bias[i];
         const kd_eliminated  *e = &c->work->eliminated[l->dof];
+        // a_l
         if (l->parent != i - 1) {
             dw = kd_v3_load(&parent->dw);
             dv = kd_v3_load(&parent->dv);
         }
+        // a = X a_l + c
         const kd_v3 d = kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&parent->P)), dw_l = dw, dv_l = dv;
         dv = kd_v3_add(kd_v3_add(dv_l, kd_v3_load(&bias->u)), kd_v3_cross(dw_l, d));
         dw = kd_v3_add(dw_l, kd_v3_load(&bias->w));
+        // ddx = u - V'a, a += S ddx
         if (l->form.hinge && tree->dof_v[l->dof] >= 0) {
             const double a = e->u - kd_v3_dot2(kd_v3_load(&e->Vw), dw_l, kd_v3_load(&e->Vu), dv_l);
             dw = kd_v3_axpy(dw, a, kd_v3_load(&own->R.z));
@@ -248,6 +261,7 @@ bool KD_KERNEL(kd_explicit)(const kd_tree *tree, kd_motion *m, const double *dx,
 {
     const climb_context c = {tree, m, m->work, dx, tau, ddx, load};
     m->link[0].dv = kd_vec_neg(g);
+    // pass 1, tips to ground: I, b, V, u; pass 2, ground to tips: a, ddx
     *bad = climb(&c);
     if (*bad >= 0) return false;
     descend(&c, ddx);

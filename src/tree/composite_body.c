@@ -58,13 +58,16 @@ static void composite_forces(const kd_tree *tree, kd_motion *m)
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link *l = &tree->link[i];
         const kd_v3    r = kd_rows_place(m, i);
-        composite      c = composite_link(l, &m->link[i]);
+        // Ic: the link with all that hangs on it
+        composite c = composite_link(l, &m->link[i]);
         if (l->end > i + 1) {
             composite_add(&c, &given);
             if (l[1].end < l->end) composite_add(&c, &sum[i]);
         }
+        // Ic S of its dofs
         for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++)
             kd_rows_put(work->IS, tree->nv, k, composite_force(&c, &m->axis[tree->v_dof[k]], r));
+        // to the point of the parent
         if (l->parent == 0) continue;
         composite_carry(&c, kd_v3_sub(kd_v3_load(&m->link[i].P), kd_v3_load(&m->link[l->parent].P)));
         if (l->parent == i - 1)
@@ -91,6 +94,7 @@ void KD_KERNEL(kd_mass)(const kd_tree *tree, kd_motion *m, double *values)
         const int    i = tree->dof_link[tree->v_dof[l]], own = tree->link_v[i + 1];
         const kd_six S = rows_get(work->S, tree->nv, l), IS = rows_get(work->IS, tree->nv, l);
         double      *out = values + tree->column[l];
+        // S_k' (Ic S_l) for k above l, S_l' (Ic S_k) for k below
         out += kd_rows_dot_above(tree, work, i, own, work->S, &IS, out);
         kd_rows_dot(tree->nv, work->IS, &S, own, tree->link_v[tree->link[i].end], out);
     }
@@ -107,10 +111,12 @@ void KD_KERNEL(kd_mass_dense)(const kd_tree *tree, kd_motion *m, double *M)
         const int    i = tree->dof_link[tree->v_dof[l]], own = tree->link_v[i + 1];
         const kd_six S = rows_get(work->S, nv, l), IS = rows_get(work->IS, nv, l);
         double      *out = M + (size_t)l * (size_t)nv;
+        // k above l, run by run
         for (int j = i; j != 0; j = tree->link[work->run[j]].parent) {
             const int first = tree->link_v[work->run[j]];
             kd_rows_dot(nv, work->S, &IS, first, tree->link_v[j + 1], out + first);
         }
+        // k below
         kd_rows_dot(nv, work->IS, &S, own, tree->link_v[tree->link[i].end], out + own);
     }
 }

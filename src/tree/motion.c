@@ -26,6 +26,7 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
         const kd_link  *l = &tree->link[i];
         kd_link_motion *own = &m->link[i];
         const double   *c = work->cosine + work->first_angle[i], *s = work->sine + work->first_angle[i];
+        // R = R_l E C(x), P = P_l + R_l (r + E d(x)); a turn about z at once
         if (!l->form.hinge) {
             place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
             R = kd_m3_load(&own->R);
@@ -36,6 +37,7 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
             R = kd_m3_load(&m->link[l->parent].R);
             P = kd_v3_load(&m->link[l->parent].P);
         }
+        // A = R_l E, R = A Rz(x)
         const kd_m3 A = {kd_m3_vec(&R, &l->E.x), kd_m3_vec(&R, &l->E.y), kd_m3_vec(&R, &l->E.z)};
         P = kd_m3_axpy(P, &R, &l->r);
         R.x = kd_v3_axpy(kd_v3_scale(*c, A.x), *s, A.y);
@@ -67,6 +69,7 @@ void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
         }
         const kd_v3 P_l = P;
         P = kd_v3_load(&own->P);
+        // v_l + w_l x d, then the joint
         v = kd_v3_add(v, kd_v3_cross(w, kd_v3_sub(P, P_l)));
         if (l->form.hinge) {
             w = kd_v3_axpy(w, dx[l->dof], kd_v3_load(&own->R.z));
@@ -99,6 +102,7 @@ void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const doubl
             dv = kd_v3_load(&m->link[l->parent].dv);
         }
         own = kd_joint_state_of(link);
+        // the parent's acceleration at P with the bias, then S ddx
         const kd_v6 bias = kd_joint_bias(l, &parent, &own, m->axis, dx + l->dof);
         dv = kd_v3_add(kd_v3_add(dv, bias.u), kd_v3_cross(dw, kd_v3_sub(own.P, parent.P)));
         dw = kd_v3_add(dw, bias.w);

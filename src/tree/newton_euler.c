@@ -34,7 +34,8 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
         const kd_link        *l = &tree->link[i];
         const kd_link_motion *own = &m->link[i];
         kd_wrench            *reaction = &m->reaction[i], *parent = &m->reaction[l->parent];
-        kd_v6                 f = inertia_force(l, own, load ? &load[i] : NULL);
+        // f = inertia force - load + what the children give
+        kd_v6 f = inertia_force(l, own, load ? &load[i] : NULL);
         if (l->end > i + 1) {
             f = (kd_v6){kd_v3_add(f.w, given.w), kd_v3_add(f.u, given.u)};
             if (l[1].end < l->end)
@@ -42,11 +43,13 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
         }
         kd_v3_store(&reaction->N, f.w);
         kd_v3_store(&reaction->F, f.u);
+        // tau = S' f
         if (l->form.hinge)
             tau[l->dof] = kd_v3_dot(kd_v3_load(&own->R.z), f.w);
         else
             for (int k = l->dof; k < l->dof + l->form.ndof; k++)
                 tau[k] = kd_v3_dot2(kd_v3_load(&m->axis[k].w), f.w, kd_v3_load(&m->axis[k].u), f.u);
+        // to the parent, about its point
         f = carry_force(f, kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&m->link[l->parent].P)));
         if (l->parent == i - 1) {
             given = f;

@@ -71,7 +71,8 @@ static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd
     const kd_v3  N = kd_v3_add(kd_v3_cross(w, kd_m3_vec(&J, &m->w)), kd_v3_cross(h, dv));
     const double half = 0.5 * kd_v3_trace(J.x, J.y, J.z);
     kd_vec_slot  rs, hs, es;
-    subtree      s; // filled field by field: an initialiser of lanes clears memory first
+    // first moment, momentum and force about O
+    subtree s; // filled field by field: an initialiser of lanes clears memory first
     s.J = J;
     s.h = kd_v3_axpy(h, mass, r);
     s.p = kd_v3_axpy(wh, mass, v);
@@ -158,8 +159,10 @@ static void write_column(const output *o, const column *c, int i, int l, int spl
     const struct kd_tree_work *work = o->m->work;
     const int                  end = tree->link_v[tree->link[i].end];
     double                    *p = o->by_position + tree->column[l], *v = o->by_velocity + tree->column[l];
-    const int                  rows = kd_rows_dot_above(tree, work, i, split, work->S, &c->above_p, p);
+    // k above j: S_k' (Ic A + Bc Z + S x* fc), S_k' (Ic T + Bc S)
+    const int rows = kd_rows_dot_above(tree, work, i, split, work->S, &c->above_p, p);
     kd_rows_dot_above(tree, work, i, split, work->S, &c->above_v, v);
+    // k = j or below: (Ic S_k)' A + (Bc' S_k)' Z, (Ic S_k)' T + (Bc' S_k)' S
     kd_rows_dot9(tree->nv, work->IS, &c->A, work->BS, &c->Z.w.v, split, end, p + rows);
     kd_rows_dot9(tree->nv, work->IS, &c->T, work->BS, &c->S.w.v, split, end, v + rows);
 }
@@ -262,6 +265,7 @@ static void write_link(const output *o, const subtree *s, double trace, int i, k
     const kd_v6    own = velocity_at(&o->m->link[i], r);
     kd_v6          v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
     for (int k = 0; k < l->form.ndof; k++) {
+        // S, Z = v x S, A = a x S + v x Z of what carries the dof
         const int   dof = l->dof + k, place = tree->dof_v[dof];
         const kd_v6 S = kd_rows_motion(&o->m->axis[dof], r), Z = cross6(v, S), A = add6(cross6(a, S), cross6(v, Z));
         const bool  quaternion = k >= l->form.nscalars;
@@ -272,6 +276,7 @@ static void write_link(const output *o, const subtree *s, double trace, int i, k
             write_column(o, &c, i, place, split);
         }
         if (quaternion) continue; // carried by the link itself: the same v and a for all three
+        // the next dof is carried by this one: v += S dx, a += S ddx + Z dx
         v = axpy6(v, o->dx[dof], S);
         a = axpy6(axpy6(a, o->ddx[dof], S), o->dx[dof], Z);
     }
@@ -304,11 +309,13 @@ void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const
         const kd_link *l = &tree->link[i];
         const kd_v3    r = kd_rows_place(m, i), O = kd_v3_load(&m->link[work->root[i]].P);
         const kd_v3    r_l = kd_v3_sub(kd_v3_load(&m->link[l->parent].P), O);
-        subtree        s = subtree_link(l, &m->link[i], r);
+        // Ic, fc, L, p of the subtree about O
+        subtree s = subtree_link(l, &m->link[i], r);
         if (l->end > i + 1) {
             subtree_add(&s, &given);
             if (l[1].end < l->end) subtree_add(&s, &sum[i]);
         }
+        // Ic S_k, Bc' S_k of the link's dofs, for columns further up
         const double trace = kd_v3_trace(s.L.x, s.L.y, s.L.z);
         for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++) {
             const kd_v6 S = kd_rows_motion(&m->axis[tree->v_dof[k]], r);
@@ -317,6 +324,7 @@ void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const
             kd_rows_put(work->IS, tree->nv, k, inertia_times(&s, S, &S6));
             kd_v3_scatter(work->BS + k, tree->nv, coriolis_transposed(&s, trace, S));
         }
+        // its own columns
         if (l->form.ndof == 1) {
             write_single(&o, &s, trace, i, r, r_l);
         } else {
@@ -326,6 +334,7 @@ void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const
             else
                 write_link(&o, &copy, trace, i, r, r_l);
         }
+        // to the parent
         if (l->parent == i - 1)
             given = s;
         else if (l->end == tree->link[l->parent].end)

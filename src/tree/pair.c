@@ -64,6 +64,7 @@ bool kd_pair_path(const kd_tree *tree, kd_pair *pair, kd_arena *arena)
     at = na + nb;
     for (int i = pair->b; i != ancestor; i = tree->link[i].parent) // down, filled from the end
         for (int k = steps_of(&tree->link[i]) - 1; k >= 0; k--) pair->step[--at] = step_over(&tree->link[i], k, 1);
+    // places in v; dofs of one quaternion share a block
     for (int k = 0, block = 0; k < pair->nsteps; k++) {
         pair->step[k].v = tree->dof_v[pair->step[k].dof];
         if (k > 0 && !same_block(tree, pair->step[k - 1].dof, pair->step[k].dof)) block++;
@@ -96,20 +97,20 @@ typedef struct kd_spatial { // angular and linear part at one fixed point
     kd_vec3 w, u;
 } kd_spatial;
 
-static inline kd_spatial add(kd_spatial a, kd_spatial b)
+static inline kd_spatial add6(kd_spatial a, kd_spatial b)
 {
     return (kd_spatial){kd_vec_add(a.w, b.w), kd_vec_add(a.u, b.u)};
 }
-static kd_spatial sub(kd_spatial a, kd_spatial b)
+static kd_spatial sub6(kd_spatial a, kd_spatial b)
 {
     return (kd_spatial){kd_vec_sub(a.w, b.w), kd_vec_sub(a.u, b.u)};
 }
-static kd_spatial scaled(double s, kd_spatial a)
+static kd_spatial scale6(double s, kd_spatial a)
 {
     return (kd_spatial){kd_vec_scale(s, a.w), kd_vec_scale(s, a.u)};
 }
 // a x b of spatial motion vectors
-static kd_spatial cross(kd_spatial a, kd_spatial b)
+static kd_spatial cross6(kd_spatial a, kd_spatial b)
 {
     return (kd_spatial){kd_vec_cross(a.w, b.w), kd_vec_add(kd_vec_cross(a.w, b.u), kd_vec_cross(a.u, b.w))};
 }
@@ -133,10 +134,10 @@ static int block_end(const kd_pair *pair, int k)
 static void fill_column(const kd_relative *rel, kd_spatial V, kd_spatial A, kd_spatial V_before, kd_spatial V_B,
                         kd_spatial A_B, kd_change *c)
 {
-    kd_spatial S = axis_of(c), V_K = sub(V, V_B), A_K = sub(A, A_B);
-    kd_spatial V_q = cross(S, V_K);
-    kd_spatial A_q = add(cross(cross(V_B, S), V_K), cross(S, A_K));
-    kd_spatial A_v = add(V_q, cross(V_before, S));
+    kd_spatial S = axis_of(c), V_K = sub6(V, V_B), A_K = sub6(A, A_B);
+    kd_spatial V_q = cross6(S, V_K);
+    kd_spatial A_q = add6(cross6(cross6(V_B, S), V_K), cross6(S, A_K));
+    kd_spatial A_v = add6(V_q, cross6(V_before, S));
     c->omega_q = V_q.w;
     c->dd_q = kd_vec_add(V_q.u, kd_vec_cross(rel->omega, c->u));
     c->alpha_q = A_q.w;
@@ -151,11 +152,13 @@ void kd_pair_rates(const kd_pair *pair, const kd_relative *rel, const double *dx
     kd_spatial V = {rel->omega, rel->dd}, V_prev = {{0, 0, 0}, {0, 0, 0}};
     for (int k = 0, end; k < pair->nsteps; k = end) {
         end = block_end(pair, k);
+        // V up to the end of the block
         kd_spatial V_next = V_prev;
-        for (int l = k; l < end; l++) V_next = add(V_next, scaled(dx[pair->step[l].dof], axis_of(&out[l])));
-        kd_spatial V_K = sub(V, pair->step[k].carried ? V_prev : V_next);
+        for (int l = k; l < end; l++) V_next = add6(V_next, scale6(dx[pair->step[l].dof], axis_of(&out[l])));
+        // V_q = S_l x V_K, d' with the moving origin of B
+        kd_spatial V_K = sub6(V, pair->step[k].carried ? V_prev : V_next);
         for (int l = k; l < end; l++) {
-            kd_spatial V_q = cross(axis_of(&out[l]), V_K);
+            kd_spatial V_q = cross6(axis_of(&out[l]), V_K);
             out[l].omega_q = V_q.w;
             out[l].dd_q = kd_vec_add(V_q.u, kd_vec_cross(rel->omega, out[l].u));
         }
@@ -170,16 +173,18 @@ void kd_pair_changes(const kd_pair *pair, const kd_relative *rel, const double *
     kd_spatial V_prev = {{0, 0, 0}, {0, 0, 0}}, A_prev = V_prev;
     for (int k = 0, end; k < pair->nsteps; k = end) {
         end = block_end(pair, k);
+        // V and A of the block: sum S dx, sum S ddx + V_< x S dx
         bool       carried = pair->step[k].carried;
         kd_spatial V_block = {{0, 0, 0}, {0, 0, 0}}, A_block = V_block;
-        for (int l = k; l < end; l++) V_block = add(V_block, scaled(dx[pair->step[l].dof], axis_of(&out[l])));
-        kd_spatial V_before = carried ? add(V_prev, V_block) : V_prev;
+        for (int l = k; l < end; l++) V_block = add6(V_block, scale6(dx[pair->step[l].dof], axis_of(&out[l])));
+        kd_spatial V_before = carried ? add6(V_prev, V_block) : V_prev;
         for (int l = k; l < end; l++) {
             kd_spatial S = axis_of(&out[l]);
-            A_block =
-                add(A_block, add(scaled(ddx[pair->step[l].dof], S), scaled(dx[pair->step[l].dof], cross(V_before, S))));
+            A_block = add6(A_block,
+                           add6(scale6(ddx[pair->step[l].dof], S), scale6(dx[pair->step[l].dof], cross6(V_before, S))));
         }
-        kd_spatial V_next = add(V_prev, V_block), A_next = add(A_prev, A_block);
+        // columns of its dofs
+        kd_spatial V_next = add6(V_prev, V_block), A_next = add6(A_prev, A_block);
         for (int l = k; l < end; l++)
             fill_column(rel, V, A, V_before, carried ? V_prev : V_next, carried ? A_prev : A_next, &out[l]);
         V_prev = V_next;

@@ -6,6 +6,7 @@
 // The ground stands still at the origin.
 void KD_KERNEL(kd_pair_place)(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
 {
+    // frames in the world
     const kd_m3 B = kd_m3_load(&m->link[pair->b].R);
     const kd_v3 rB = kd_m3_axpy(kd_v3_load(&m->link[pair->b].P), &B, &pair->rb);
     kd_m3       RA = kd_m3_load(&pair->Ra);
@@ -20,12 +21,14 @@ void KD_KERNEL(kd_pair_place)(const kd_pair *pair, const kd_motion *m, kd_relati
     kd_v3_store(&rel->RA.z, RA.z);
     kd_v3_store(&rel->rA, rA);
     kd_v3_store(&rel->rB, rB);
+    // d = R_A' (r_B - r_A), its length and direction
     const kd_v3 d = kd_m3_tvec(&RA, kd_v3_sub(rB, rA));
     kd_v3_store(&rel->d, d);
     if (!pair->no_length) {
         rel->length = sqrt(kd_v3_dot(d, d));
         kd_v3_store(&rel->n, kd_v3_scale(1.0 / rel->length, d));
     }
+    // C = R_A' R_B
     if (pair->shifts_only) return;
     kd_v3_store(&rel->C.x, kd_m3_tvec(&RA, kd_m3_vec(&B, &pair->Rb.x)));
     kd_v3_store(&rel->C.y, kd_m3_tvec(&RA, kd_m3_vec(&B, &pair->Rb.y)));
@@ -65,7 +68,7 @@ void KD_KERNEL(kd_pair_axes)(const kd_pair *pair, const kd_tree *tree, const kd_
     }
 }
 
-static inline void add_to(kd_wrench *load, kd_v3 N, kd_v3 F)
+static inline void add_wrench(kd_wrench *load, kd_v3 N, kd_v3 F)
 {
     kd_v3_store(&load->N, kd_v3_add(kd_v3_load(&load->N), N));
     kd_v3_store(&load->F, kd_v3_add(kd_v3_load_exactly(&load->F), F));
@@ -75,11 +78,12 @@ static inline void add_to(kd_wrench *load, kd_v3 N, kd_v3 F)
 void KD_KERNEL(kd_pair_load)(const kd_pair *pair, const kd_motion *m, const kd_relative *rel, const kd_wrench *between,
                              kd_wrench *load)
 {
+    // to the world, then about the points of both links: N + (r_B - P) x F on b, the reverse on a
     const kd_m3 RA = kd_m3_load(&rel->RA);
     const kd_v3 N = kd_m3_vec(&RA, &between->N), F = kd_m3_vec(&RA, &between->F), rB = kd_v3_load(&rel->rB);
     const kd_v3 at_b = kd_v3_sub(rB, kd_v3_load(&m->link[pair->b].P)), none = kd_v3_zero();
-    if (pair->b != 0) add_to(&load[pair->b], kd_v3_add(N, kd_v3_cross(at_b, F)), F);
+    if (pair->b != 0) add_wrench(&load[pair->b], kd_v3_add(N, kd_v3_cross(at_b, F)), F);
     if (pair->a == 0) return;
     const kd_v3 at_a = kd_v3_sub(rB, kd_v3_load(&m->link[pair->a].P));
-    add_to(&load[pair->a], kd_v3_sub(none, kd_v3_add(N, kd_v3_cross(at_a, F))), kd_v3_sub(none, F));
+    add_wrench(&load[pair->a], kd_v3_sub(none, kd_v3_add(N, kd_v3_cross(at_a, F))), kd_v3_sub(none, F));
 }

@@ -31,6 +31,7 @@ static inline void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd
     kd_v6       before = {kd_v3_zero(), kd_v3_zero()}, own[3];
     for (int k = 0, end; k < pair->nsteps; k = end) {
         end = end_of_block(pair, k);
+        // S_l, and the motion up to the end of the block
         kd_v6 behind = before;
         for (int l = k; l < end; l++) {
             const kd_v6 s = own[l - k] = kd_step_motion(&pair->step[l], tree, m, &A, rB);
@@ -38,6 +39,7 @@ static inline void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd
             behind.w = kd_v3_axpy(behind.w, dx[pair->step[l].dof], s.w);
             behind.u = kd_v3_axpy(behind.u, dx[pair->step[l].dof], s.u);
         }
+        // R_l = S_l x V_K + (0, omega x u_l)
         const kd_v6 *upto = pair->step[k].carried ? &before : &behind;
         const kd_v3  w = kd_v3_sub(omega, upto->w), u = kd_v3_sub(dd, upto->u); // V_K
         for (int l = k; l < end; l++) {
@@ -143,6 +145,7 @@ __attribute__((always_inline)) static inline void path_product(const kd_pair *pa
 {
     const int     n = pair->nsteps;
     double *const block = rows + BLOCK * width;
+    // by position: Q_k along l
     fill_changes(load, first, n, width, rows);
     for (int k = 0, end; k < n; k = end) {
         const bool carried = pair->step[k].carried;
@@ -150,6 +153,7 @@ __attribute__((always_inline)) static inline void path_product(const kd_pair *pa
         for (int l = k; l < end; l++) position_column(n, carried, width, rows, k, l, end, block + l * n);
     }
     subtract(n * n, block, load->place_p, p);
+    // by velocity: S_k D S_l
     for (int l = 0; l < n; l++) dot_column(rows, width, first, ROWS_RATE, l, 0, n, block + l * n);
     subtract(n * n, block, load->place_v, v);
 }
@@ -180,12 +184,14 @@ static inline void fill_motions(const kd_pair *pair, const kd_tree *tree, const 
 __attribute__((always_inline)) static inline void path_congruence(const kd_path_load *load, int n, const int width,
                                                                   const int first, double *rows, double *block)
 {
+    // K S
     for (int k = 0; k < n; k += KD_LANES)
         for (int i = first; i < 6; i++) {
             kd_lanes sum = {0};
             for (int j = first; j < 6; j++) sum += load->K[j][i] * row_at(rows, width, ROWS_S + j, k);
             put_row(rows, width, ROWS_RATE + i, k, sum);
         }
+    // S' K S
     for (int l = 0; l < n; l++) dot_column(rows, width, first, ROWS_RATE, l, 0, n, block + l * n);
 }
 

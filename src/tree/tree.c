@@ -12,6 +12,7 @@ static bool find_ends(kd_tree *tree)
     kd_link *link = tree->link;
     link[0].parent = 0;
     for (int i = 1; i < tree->nlinks; i++) {
+        // subtrees that end where link i begins
         int j = i - 1;
         for (; j != link[i].parent; j = link[j].parent) {
             if (j == 0) return false;
@@ -84,9 +85,11 @@ static void fill_pattern(kd_tree *tree, const int *above)
     for (int l = 0; l < tree->nv; l++) {
         const int i = tree->dof_link[tree->v_dof[l]];
         tree->column[l] = next;
+        // rows above, from the parent up, filled backwards
         int k = next + above[i];
         for (int j = tree->link[i].parent; j != 0; j = tree->link[j].parent)
             for (int row = link_v[j + 1]; row-- > link_v[j];) tree->row[--k] = row;
+        // own rows and those below
         next += above[i];
         for (int row = link_v[i]; row < link_v[tree->link[i].end]; row++) tree->row[next++] = row;
     }
@@ -116,6 +119,7 @@ kd_status kd_tree_finish(kd_tree *tree, const bool *prescribed)
     tree->v_dof = kd_cut_int(&tree->arena, tree->ndof);
     tree->link_v = kd_cut_int(&tree->arena, tree->nlinks + 1);
     if (tree->arena.failed) return KD_ERR_MEMORY;
+    // dofs in v, then the pattern of M
     number_velocities(tree, prescribed);
     return make_pattern(tree);
 }

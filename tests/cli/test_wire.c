@@ -103,9 +103,9 @@ static void strangers(void **state)
     stranger.peer = p.other.peer;
     stranger.session = p.plant.session;
     d = (datagram){.magic = MAGIC, .session = p.plant.session, .kind = VALUES, .number = 1, .nreads = 2};
-    assert_int_equal(put(&stranger, &d), WIRE_OK);
+    assert_int_equal(send_datagram(&stranger, &d), WIRE_OK);
     d.kind = GOODBYE;
-    assert_int_equal(put(&stranger, &d), WIRE_OK);
+    assert_int_equal(send_datagram(&stranger, &d), WIRE_OK);
     assert_int_equal(wire_exchange(&p.plant, 1, 0, out, in, 0.01), WIRE_HELD);
     d.kind = VALUES;
     d.nreads = 1;

@@ -125,6 +125,34 @@ static void ball_floats(void **state)
     assert_true(fabs(current - 0.01 * sqrt(0.1 * 9.81 / 1e-4)) < 1e-4);
 }
 
+// Table and page are written, the largest speed is the largest of the table, and energy is kept.
+static void table_and_page_are_written(void **state)
+{
+    (void)state;
+    command_result result = must_run(
+        "rm -f '" KD_BINARY_DIR "/examples/run.csv' '" KD_BINARY_DIR "/examples/run.html'; " RUN("results")
+            MODEL("slider-crank") "speed '" KD_BINARY_DIR "/examples/run.csv' '" KD_BINARY_DIR "/examples/run.html'");
+    int    rows;
+    double speed, balance;
+    char   unit[20];
+    assert_int_equal(
+        sscanf(result.text, "%d rows, largest speed %lf %19s energy balance within %lf", &rows, &speed, unit, &balance),
+        4);
+    assert_int_equal(rows, 501);
+    assert_string_equal(unit, "rad/s,");
+    assert_true(balance < 1e-3);
+    result =
+        must_run("awk -F, '/^#/ { next } !column { for (i = 1; i <= NF; i++) if ($i == \"speed\") column = i; next } "
+                 "$column > largest { largest = $column } END { printf \"%.9g\", largest }' '" KD_BINARY_DIR
+                 "/examples/run.csv'");
+    assert_true(speed > 1 && fabs(atof(result.text) - speed) < 1e-8 * speed);
+    char *table = read_text(KD_BINARY_DIR "/examples/run.csv"), *page = read_text(KD_BINARY_DIR "/examples/run.html");
+    assert_true(table && strstr(table, "# certificate:"));
+    assert_true(page && strstr(page, "<h2>Certificate</h2>"));
+    free(table);
+    free(page);
+}
+
 // examples/README.md has a row for every program.
 static void page_lists_all(void **state)
 {
@@ -147,13 +175,10 @@ static void readme_shows_the_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sensor_is_read_at_every_step),
-        cmocka_unit_test(study_gives_the_same_in_any_thread),
-        cmocka_unit_test(study_tells_what_failed),
-        cmocka_unit_test(loop_keeps_pace),
-        cmocka_unit_test(modes_are_those_of_the_mount),
-        cmocka_unit_test(ball_floats),
-        cmocka_unit_test(page_lists_all),
+        cmocka_unit_test(sensor_is_read_at_every_step), cmocka_unit_test(study_gives_the_same_in_any_thread),
+        cmocka_unit_test(study_tells_what_failed),      cmocka_unit_test(loop_keeps_pace),
+        cmocka_unit_test(modes_are_those_of_the_mount), cmocka_unit_test(ball_floats),
+        cmocka_unit_test(table_and_page_are_written),   cmocka_unit_test(page_lists_all),
         cmocka_unit_test(readme_shows_the_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include "project/command.h"
 #include "report/report.h"
+#include "report/svg.h"
 #include "results/markup.h"
 #include "results/oscillator.h"
 

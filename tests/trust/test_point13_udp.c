@@ -151,7 +151,7 @@ static void wrong_hellos_are_refused(void **state)
     wire_close(&w);
     assert_int_equal(wire_connect(&w, p.port, &PORTS, PATIENCE), WIRE_OK);
     d = (datagram){.kind = GOODBYE}; // of somebody else
-    assert_int_equal(put(&other, &d), WIRE_OK);
+    assert_int_equal(send_datagram(&other, &d), WIRE_OK);
     assert_int_equal(serve(&w, 0, 0), 0);
     wire_close(&w);
     wire_close(&other);
@@ -236,20 +236,20 @@ static void replays(void **state)
     w.peer = loopback(port);
     w.session = plant.session ^ 6; // of yesterday
     datagram d = {.kind = HELLO, .nreads = 1, .nwrites = 1};
-    assert_int_equal(put(&w, &d), WIRE_OK);
+    assert_int_equal(send_datagram(&w, &d), WIRE_OK);
     assert_int_equal(wire_accept(&plant, 0.02), WIRE_HELD);
     w.session = plant.session;
-    assert_int_equal(put(&w, &d), WIRE_OK);
+    assert_int_equal(send_datagram(&w, &d), WIRE_OK);
     assert_int_equal(wire_accept(&plant, 1), WIRE_OK);
     d = (datagram){.kind = VALUES, .number = 1, .nreads = 1, .value = {3}};
     w.session = plant.session ^ 6;
-    assert_int_equal(put(&w, &d), WIRE_OK);
+    assert_int_equal(send_datagram(&w, &d), WIRE_OK);
     assert_int_equal(wire_exchange(&plant, 1, 0, out, in, 0.02), WIRE_HELD);
     w.session = plant.session;
-    assert_int_equal(put(&w, &d), WIRE_OK);
+    assert_int_equal(send_datagram(&w, &d), WIRE_OK);
     assert_int_equal(wire_exchange(&plant, 1, 0, out, in, 1), WIRE_OK);
     assert_true(in[0] == 3);
-    assert_int_equal(put(&w, &d), WIRE_OK); // the same once more
+    assert_int_equal(send_datagram(&w, &d), WIRE_OK); // the same once more
     assert_int_equal(wire_exchange(&plant, 2, 0, out, in, 0.02), WIRE_HELD);
     assert_int_equal(plant.stale, 2);
     wire_close(&plant);

@@ -1,8 +1,8 @@
-// cli/timing.h: how long the steps of a run took: least, most, any quantile to about 1 %, in memory of fixed size.
+// core/timing.h: how long the steps of a run took: least, most, any quantile to about 1 %, in memory of fixed size.
 //
 // Times are counted in classes, 64 to each factor of two from 1 ns to 16 s: adding one costs the same always.
-#ifndef KD_CLI_TIMING_H
-#define KD_CLI_TIMING_H
+#ifndef KD_CORE_TIMING_H
+#define KD_CORE_TIMING_H
 
 #include <kardan/base.h>
 

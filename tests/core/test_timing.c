@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cli/timing.c" // the command line is no library
+#include "core/timing.h"
 
 enum { MANY = 5000 };
 

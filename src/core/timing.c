@@ -1,5 +1,5 @@
 // timing.c: times of steps in classes. Class 64 e + i holds times from 2^(e - 30) (1 + i/64) s on.
-#include "cli/timing.h"
+#include "core/timing.h"
 
 #include <math.h>
 #include <stdio.h>

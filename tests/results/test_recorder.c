@@ -1,0 +1,354 @@
+// Recorders: rows are those of the command line to the last bit; chosen channels, steps, misuse, memory.
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/failing_allocator.h"
+#include "project/command.h"
+#include "results/oscillator.h"
+#include "results/table.h"
+
+#define FOLDER KD_BINARY_DIR "/recorder"
+
+typedef struct run {
+    kd_model    *model;
+    kd_system   *system;
+    kd_state    *x;
+    kd_recorder *recorder;
+} run;
+
+static kd_status open_run(run *r, const char *name, const kd_recorder_options *opt, char *message, size_t size)
+{
+    char path[1000];
+    *r = (run){0};
+    snprintf(path, sizeof path, "%s/models/%s.yaml", KD_SOURCE_DIR, name);
+    kd_status status = kd_model_read(path, NULL, 0, &r->model, message, size);
+    if (status >= 0) {
+        const char       *word = kd_model_run(r->model)->coordinates;
+        kd_system_options options = kd_system_options_default();
+        options.coordinates = word && strcmp(word, "cartesian") == 0 ? KD_CARTESIAN : KD_JOINT;
+        status = kd_system_create(r->model, &options, &r->system, message, size);
+    }
+    if (status >= 0) status = kd_state_create(kd_system_eom(r->system), &r->x);
+    if (status >= 0) status = kd_system_start(r->system, r->x, message, size);
+    if (status >= 0) status = kd_recorder_create(r->system, opt, &r->recorder, message, size);
+    return status;
+}
+
+static void close_run(run *r)
+{
+    kd_recorder_destroy(r->recorder);
+    kd_state_destroy(r->x);
+    kd_system_destroy(r->system);
+    kd_model_destroy(r->model);
+}
+
+static run open_well(const char *name, const kd_recorder_options *opt)
+{
+    run  r;
+    char message[1000] = "";
+    if (open_run(&r, name, opt, message, sizeof message) < 0) fail_msg("%s: %s", name, message);
+    return r;
+}
+
+// The part of a page between two words
+static char *part_of(const char *path, const char *from, const char *to)
+{
+    char *text = read_text(path);
+    assert_non_null(text);
+    char *first = strstr(text, from), *last = first ? strstr(first, to) : NULL;
+    if (!first || !last) fail_msg("%s has no part from '%s' to '%s'", path, from, to);
+    *last = '\0';
+    memmove(text, first, (size_t)(last - first) + 1);
+    return text;
+}
+
+static void check_same_part(const char *a, const char *b, const char *from, const char *to)
+{
+    char *of_a = part_of(a, from, to), *of_b = part_of(b, from, to);
+    assert_true(strlen(of_a) > 1000);
+    assert_string_equal(of_a, of_b);
+    free(of_a);
+    free(of_b);
+}
+
+// Every number of every row of the table of `kardan simulate` is that of the recorder, names and units too.
+static void check_table(const run *r, const char *path)
+{
+    kd_table table;
+    char     message[500] = "";
+    if (kd_table_read(path, &table, message, sizeof message) < 0) fail_msg("%s", message);
+    assert_int_equal(table.nrows, kd_recorder_rows(r->recorder));
+    assert_int_equal(table.ncolumns, kd_recorder_columns(r->recorder) + 1);
+    for (int j = 1; j < table.ncolumns; j++) {
+        assert_string_equal(table.name[j], kd_recorder_name(r->recorder, j - 1));
+        assert_string_equal(table.unit[j], kd_recorder_unit(r->recorder, j - 1));
+    }
+    for (int i = 0; i < table.nrows; i++) {
+        const double *row = table.value + (size_t)i * (size_t)table.ncolumns;
+        assert_true(row[0] == kd_recorder_times(r->recorder)[i]);
+        for (int j = 1; j < table.ncolumns; j++) assert_true(row[j] == kd_recorder_value(r->recorder, i, j - 1));
+    }
+    kd_table_release(&table);
+}
+
+static const char *const GALLERY[] = {"pendulum",    "slider-crank", "four-bar", "double-pendulum", "bouncing-ball",
+                                      "impact-ball", "ladder",       "cam",      "quarter-car",     "clutch",
+                                      "skate",       "satellite",    "trammel",  "damper-test"};
+
+// A dozen models of the gallery: tables with the same bits, pages with the same plots and the same motion.
+static void rows_are_those_of_the_command_line(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof GALLERY / sizeof *GALLERY; k++) {
+        const char         *name = GALLERY[k];
+        char                command[2000], csv[1000], html[1000], own[1000], message[1000] = "";
+        kd_recorder_options opt = kd_recorder_options_default();
+        opt.plain = true;
+        snprintf(command, sizeof command,
+                 "'%s/kardan' simulate '%s/models/%s.yaml' --plain --quiet --output '" FOLDER "'", KD_BINARY_DIR,
+                 KD_SOURCE_DIR, name);
+        command_result result = run_command(command);
+        if (result.status != 0) fail_msg("%s\n%s", command, result.text);
+        snprintf(csv, sizeof csv, FOLDER "/%s.csv", name);
+        snprintf(html, sizeof html, FOLDER "/%s.html", name);
+        snprintf(own, sizeof own, FOLDER "/%s-own.csv", name);
+        run             r = open_well(name, &opt);
+        const kd_status status = kd_recorder_simulate(r.recorder, NULL, r.x, kd_model_run(r.model)->t_end);
+        if (status < 0) fail_msg("%s: %s", name, kd_recorder_message(r.recorder));
+        check_table(&r, csv);
+        assert_int_equal(kd_recorder_save_csv(r.recorder, own, message, sizeof message), KD_OK);
+        check_table(&r, own);
+        snprintf(own, sizeof own, FOLDER "/%s-own.html", name);
+        assert_int_equal(kd_recorder_save_report(r.recorder, own, message, sizeof message), KD_OK);
+        check_same_part(html, own, "<script", "</script>");
+        check_same_part(html, own, "<h2>Plots", "<h2>Settings");
+        close_run(&r);
+    }
+}
+
+// Tables have the channels that were chosen, in their order; an unknown one is refused with what was meant.
+static void channels_are_chosen(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"sensor.speed", "x"}, *const wrong[] = {"sped"};
+    kd_recorder_options opt = kd_recorder_options_default();
+    char                message[1000] = "";
+    kd_table            table;
+    opt.channels = wanted, opt.nchannels = 2, opt.intervals = 20;
+    run r = open_well("slider-crank", &opt);
+    assert_int_equal(kd_recorder_columns(r.recorder), 2);
+    assert_string_equal(kd_recorder_name(r.recorder, 0), "speed");
+    assert_int_equal(kd_recorder_find(r.recorder, "x"), 1);
+    assert_int_equal(kd_recorder_find(r.recorder, "guide"), -1);
+    assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 0.5) >= 0);
+    assert_int_equal(kd_recorder_rows(r.recorder), 21);
+    assert_int_equal(kd_recorder_save_csv(r.recorder, FOLDER "/chosen.csv", message, sizeof message), KD_OK);
+    assert_int_equal(kd_table_read(FOLDER "/chosen.csv", &table, message, sizeof message), KD_OK);
+    assert_int_equal(table.ncolumns, 3);
+    assert_string_equal(table.name[1], "speed");
+    double values[21];
+    assert_int_equal(kd_recorder_column(r.recorder, 1, values), KD_OK);
+    for (int i = 0; i < 21; i++) assert_true(table.value[3 * i + 2] == values[i]);
+    kd_table_release(&table);
+    close_run(&r);
+    opt.channels = wrong, opt.nchannels = 1;
+    assert_int_equal(open_run(&r, "slider-crank", &opt, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_non_null(strstr(message, "did you mean 'speed'"));
+    assert_null(r.recorder);
+    close_run(&r);
+}
+
+// With steps there is a row for every accepted step; rows that find no room are counted.
+static void steps_are_recorded(void **state)
+{
+    (void)state;
+    kd_recorder_options opt = kd_recorder_options_default();
+    opt.steps = true, opt.intervals = 1;
+    run r = open_well("pendulum", &opt);
+    assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 1) >= 0);
+    const long accepted = kd_recorder_certificate(r.recorder)->stats.accepted;
+    const int  rows = kd_recorder_rows(r.recorder);
+    assert_true(accepted > 5 && rows == (int)accepted + 1);
+    close_run(&r);
+    opt.rows = 4;
+    r = open_well("pendulum", &opt);
+    assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 1) >= 0);
+    assert_int_equal(kd_recorder_rows(r.recorder), 4);
+    assert_true(kd_recorder_dropped(r.recorder) >= rows - 4);
+    close_run(&r);
+}
+
+static kd_eval stop_late(const kd_state *x, bool at_time, void *context)
+{
+    (void)at_time;
+    ++*(long *)context;
+    return x->t > 0.5 ? KD_EVAL_STOP : KD_EVAL_OK;
+}
+
+// A caller's output function is called as before, and what it asks for is done; a second run begins anew.
+static void caller_sees_states_too(void **state)
+{
+    (void)state;
+    kd_simulation_options options;
+    char                  message[500] = "";
+    long                  calls = 0;
+    run                   r = open_well("pendulum", NULL);
+    assert_int_equal(kd_system_run_options(r.system, &options, message, sizeof message), KD_OK);
+    options.output = stop_late, options.context = &calls;
+    assert_int_equal(kd_recorder_simulate(r.recorder, &options, r.x, 1), KD_STOPPED);
+    const int rows = kd_recorder_rows(r.recorder);
+    assert_true(calls >= rows - 1 && rows > 10 && kd_recorder_times(r.recorder)[rows - 1] < 0.6);
+    assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 2) >= 0);
+    assert_true(kd_recorder_times(r.recorder)[0] > 0.5);
+    assert_int_equal(kd_recorder_rows(r.recorder), 501);
+    close_run(&r);
+}
+
+// Equations written in C are recorded as models are.
+static void equations_are_recorded(void **state)
+{
+    (void)state;
+    kd_eom_def   def = oscillator();
+    kd_eom      *eom = NULL;
+    kd_state    *x = NULL;
+    kd_recorder *recorder = NULL;
+    char         message[500] = "";
+    assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    oscillator_state(0, x);
+    assert_int_equal(kd_recorder_create_for(eom, NULL, NULL, &recorder, message, sizeof message), KD_OK);
+    assert_true(kd_recorder_simulate(recorder, NULL, x, 2) >= 0);
+    assert_int_equal(kd_recorder_rows(recorder), 501);
+    const double end = kd_recorder_value(recorder, 500, kd_recorder_find(recorder, "mass <1>"));
+    assert_true(fabs(end - exp(-oscillator_damping) * cos(2)) < 1e-4);
+    assert_int_equal(kd_recorder_save_report(recorder, FOLDER "/oscillator.html", message, sizeof message), KD_OK);
+    kd_recorder_destroy(recorder);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// What is NULL or out of its order is refused, and nothing happens.
+static void misuse_is_refused(void **state)
+{
+    (void)state;
+    char                  message[500] = "";
+    kd_recorder          *none = (kd_recorder *)message;
+    kd_simulation_options options = kd_simulation_options_default();
+    kd_recorder_options   negative = kd_recorder_options_default();
+    negative.intervals = -1;
+    assert_int_equal(kd_recorder_create(NULL, NULL, &none, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_null(none);
+    assert_int_equal(kd_recorder_simulate(NULL, NULL, NULL, 1), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_recorder_attach(NULL, &options, 0, 1), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_recorder_begin(NULL, NULL), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_recorder_end(NULL, KD_OK), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_recorder_save_csv(NULL, "x.csv", NULL, 0), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_system_run_options(NULL, &options, NULL, 0), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_recorder_rows(NULL) + kd_recorder_columns(NULL), 0);
+    assert_string_equal(kd_recorder_name(NULL, 0), "");
+    assert_null(kd_recorder_times(NULL));
+    kd_recorder_destroy(NULL);
+    run r = open_well("pendulum", NULL);
+    assert_int_equal(kd_recorder_create(r.system, &negative, &none, NULL, 0), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_recorder_save_report(r.recorder, FOLDER "/none.html", message, sizeof message),
+                     KD_ERR_ARGUMENT);
+    assert_non_null(strstr(message, "nothing was recorded"));
+    assert_int_equal(kd_recorder_end(r.recorder, KD_OK), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_recorder_see(r.x, true, r.recorder), KD_EVAL_STOP);
+    assert_true(isnan(kd_recorder_value(r.recorder, 0, 0)));
+    assert_string_equal(kd_recorder_name(r.recorder, -1), "");
+    // a simulation that nobody told it of
+    kd_simulation *simulation = NULL;
+    assert_int_equal(kd_recorder_attach(r.recorder, &options, 0, 1), KD_OK);
+    assert_true(kd_simulation_create(kd_system_eom(r.system), NULL, &options, r.x, &simulation, NULL, 0) >= 0);
+    assert_int_equal(kd_simulation_run(simulation, 1), KD_STOPPED);
+    assert_non_null(strstr(kd_recorder_message(r.recorder), "kd_recorder_begin"));
+    kd_simulation_destroy(simulation);
+    close_run(&r);
+}
+
+// Wherever memory ends, creation, attaching and the page say so and leave nothing behind.
+static void memory_may_end(void **state)
+{
+    (void)state;
+    run                   r = open_well("pendulum", NULL);
+    kd_simulation_options options = kd_simulation_options_default();
+    kd_status             status = KD_ERR_MEMORY;
+    for (long at = 1; status == KD_ERR_MEMORY; at++) {
+        failing_allocator f = {.fail_at = at};
+        kd_recorder      *recorder = NULL;
+        options = kd_simulation_options_default();
+        failing_allocator_use(&f);
+        status = kd_recorder_create(r.system, NULL, &recorder, NULL, 0);
+        assert_true(status == KD_OK || !recorder);
+        if (status == KD_OK) status = kd_recorder_attach(recorder, &options, 0, 1);
+        kd_recorder_destroy(recorder);
+        kd_set_allocator(NULL);
+        assert_int_equal(f.live, 0);
+        assert_true(status == KD_OK || status == KD_ERR_MEMORY);
+    }
+    assert_int_equal(status, KD_OK);
+    assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 1) >= 0);
+    status = KD_ERR_MEMORY;
+    for (long at = 1; status < 0; at++) {
+        failing_allocator f = {.fail_at = at};
+        char              message[500] = "";
+        failing_allocator_use(&f);
+        status = kd_recorder_save_report(r.recorder, FOLDER "/memory.html", message, sizeof message);
+        kd_set_allocator(NULL);
+        assert_int_equal(f.live, 0);
+        assert_true(status == KD_OK || message[0]);
+    }
+    close_run(&r);
+}
+
+static kd_eval count_allocations(const kd_state *x, bool at_time, void *context)
+{
+    const failing_allocator *f = context;
+    static long              before;
+    (void)at_time;
+    if (x->t > 0) assert_int_equal(f->calls, before);
+    before = f->calls;
+    return KD_EVAL_OK;
+}
+
+// Nothing is allocated between the start and the last row.
+static void steps_do_not_allocate(void **state)
+{
+    (void)state;
+    failing_allocator     f = {0};
+    kd_simulation_options options;
+    failing_allocator_use(&f);
+    run r = open_well("slider-crank", NULL);
+    assert_int_equal(kd_system_run_options(r.system, &options, NULL, 0), KD_OK);
+    options.output = count_allocations, options.context = &f;
+    assert_true(kd_recorder_simulate(r.recorder, &options, r.x, 0.5) >= 0);
+    assert_int_equal(kd_recorder_rows(r.recorder), 501);
+    close_run(&r);
+    kd_set_allocator(NULL);
+    assert_int_equal(f.live, 0);
+}
+
+int main(void)
+{
+    if (run_command("mkdir -p '" FOLDER "'").status != 0) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_those_of_the_command_line),
+        cmocka_unit_test(channels_are_chosen),
+        cmocka_unit_test(steps_are_recorded),
+        cmocka_unit_test(caller_sees_states_too),
+        cmocka_unit_test(equations_are_recorded),
+        cmocka_unit_test(misuse_is_refused),
+        cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(steps_do_not_allocate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
