@@ -191,5 +191,6 @@ int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output
     if (as_json) printf("\n");
     if (status == KD_EXIT_OK && output && !draw(&t)) status = KD_EXIT_FAILED;
     kd_locus_destroy(t.found);
+    kd_operating_point_close(point);
     return status;
 }

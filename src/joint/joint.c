@@ -19,29 +19,29 @@ typedef struct joint_row {
 
 enum { Tx = KD_SHIFT_X, Ty = KD_SHIFT_Y, Tz = KD_SHIFT_Z, Rx = KD_TURN_X, Ry = KD_TURN_Y, Rz = KD_TURN_Z };
 
-// kind, how it is written, what its coordinates are; the word: {motion, coordinate}, in the order from A to B
+// kind, how it is written, what its coordinates are; the word: {motion, coordinate, how much of it}, in the order from A to B
 // clang-format off
 #define JOINTS(ROW) \
     ROW(KD_FIXED,       "fixed",       "no motion", {{0}}) \
-    ROW(KD_REVOLUTE,    "revolute",    "q: angle about z", {{Rz, 0}}) \
-    ROW(KD_PRISMATIC,   "prismatic",   "q: shift along z", {{Tz, 0}}) \
+    ROW(KD_REVOLUTE,    "revolute",    "q: angle about z", {{Rz, 0, KD_WHOLE}}) \
+    ROW(KD_PRISMATIC,   "prismatic",   "q: shift along z", {{Tz, 0, KD_WHOLE}}) \
     ROW(KD_SCREW,       "screw",       "q: angle about z, with a shift of `pitch` per turn along z", \
-        {{Rz, 0}, {Tz, 0, KD_LEAD}}) \
-    ROW(KD_CYLINDRICAL, "cylindrical", "q1: angle about z, q2: shift along z", {{Rz, 0}, {Tz, 1}}) \
-    ROW(KD_UNIVERSAL,   "universal",   "q1: angle about z of `from`, q2: angle about x of `to`", {{Rz, 0}, {Rx, 1}}) \
+        {{Rz, 0, KD_WHOLE}, {Tz, 0, KD_LEAD}}) \
+    ROW(KD_CYLINDRICAL, "cylindrical", "q1: angle about z, q2: shift along z", {{Rz, 0, KD_WHOLE}, {Tz, 1, KD_WHOLE}}) \
+    ROW(KD_UNIVERSAL,   "universal",   "q1: angle about z of `from`, q2: angle about x of `to`", {{Rz, 0, KD_WHOLE}, {Rx, 1, KD_WHOLE}}) \
     ROW(KD_PLANAR,      "planar",      "q1, q2: shifts along x and y of `from`, q3: angle about z", \
-        {{Tx, 0}, {Ty, 1}, {Rz, 2}}) \
+        {{Tx, 0, KD_WHOLE}, {Ty, 1, KD_WHOLE}, {Rz, 2, KD_WHOLE}}) \
     ROW(KD_SPHERICAL,   "spherical",   "unit quaternion, scalar first", {{0}}, .ball = true) \
     ROW(KD_FREE,        "free",        "three shifts along the axes of `from`, then a unit quaternion", \
-        {{Tx, 0}, {Ty, 1}, {Tz, 2}}, .ball = true) \
+        {{Tx, 0, KD_WHOLE}, {Ty, 1, KD_WHOLE}, {Tz, 2, KD_WHOLE}}, .ball = true) \
     ROW(KD_CARDAN,      "cardan", \
         "q1, q2, q3: shifts along the axes of `from`, q4, q5, q6: turns about z, x and y, each carried by those before", \
-        {{Tx, 0}, {Ty, 1}, {Tz, 2}, {Rz, 3}, {Rx, 4}, {Ry, 5}}) \
+        {{Tx, 0, KD_WHOLE}, {Ty, 1, KD_WHOLE}, {Tz, 2, KD_WHOLE}, {Rz, 3, KD_WHOLE}, {Rx, 4, KD_WHOLE}, {Ry, 5, KD_WHOLE}}) \
     ROW(KD_CONSTANT_VELOCITY, "constant_velocity", \
         "bends without twist about z; q1: bend about x, half of it before and half behind q2: bend about y", \
-        {{Rx, 0, KD_HALF}, {Ry, 1}, {Rx, 0, KD_HALF}})
+        {{Rx, 0, KD_HALF}, {Ry, 1, KD_WHOLE}, {Rx, 0, KD_HALF}})
 
-#define AS_ROW(kind, text, sentence, ...) [kind] = {__VA_ARGS__},
+#define AS_ROW(kind, text, sentence, ...) [kind] = {.word = __VA_ARGS__},
 #define AS_WORD(kind, text, sentence, ...) [kind] = {text, sentence},
 static const joint_row row[KD_JOINT_KIND_COUNT] = {JOINTS(AS_ROW)};
 const kd_kind_word     kd_joint_words[KD_JOINT_KIND_COUNT] = {JOINTS(AS_WORD)};
