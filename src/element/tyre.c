@@ -10,6 +10,7 @@
 bool kd_tyre_slopes(const kd_motion *m, const kd_tyre_def *d, const double a[KD_TYRE_INPUTS], double road_rate,
                     double *out)
 {
+    (void)m; // where there is one variant only
     return KD_CALL(kd_tyre_slopes, d, a, road_rate, out);
 }
 

@@ -28,7 +28,7 @@ int kd_system_number(kd_system *s, const double *number)
 
 static int rows_of(const kd_constraint_def *def)
 {
-    const kd_element_class *class = kd_constraint_element(def->kind);
+    const kd_element_class *class = kd_constraint_element((int)def->kind);
     return class->rows ? class->rows(def) : 1;
 }
 

@@ -130,7 +130,7 @@ static void options_of_the_newton_matrix(void **state)
     assert_true(number_behind(r.text, "\"for_differences\": ") > 0);
     assert_true(number_behind(r.text, "\"calls\": ") ==
                 number_behind(r.text, "\"residuals\": ") + number_behind(r.text, "\"for_differences\": "));
-    r = expect("simulate pendulum --derivatives dense --stats --output a", 0, "a formulation that has these options");
+    r = expect("simulate pendulum --plain --derivatives dense --stats --output a", 0, "a formulation that has these options");
     must_contain(r.text, "evaluations in total (#fc)");
     assert_null(strstr(r.text, "column groups"));
     must_contain(text_of("a/pendulum.html"), "<td>derivatives</td><td class=\"n\">dense</td>");
@@ -148,13 +148,13 @@ static void explain(void **state)
     command_result r = expect("simulate two.yaml --explain --output a", 0, "who limits the steps");
     must_contain(r.text, "joint.fast");
     must_contain(r.text, "'hard' (joint_spring) is stiff");
-    r = expect("simulate two.yaml --explain --json --output a", 0, "\"explanation\": {");
+    r = expect("simulate two.yaml --plain --explain --json --output a", 0, "\"explanation\": {");
     must_contain(r.text, "\"limiters\": [{\"name\": \"joint.fast\"");
     const char *page = text_of("a/two.html");
     must_contain(page, "<h2>Who limits the steps</h2>");
     must_contain(page, "joint.fast");
     if (!markup_is_sound(page, fault, sizeof fault)) fail_msg("%s", fault);
-    r = expect("simulate two.yaml --output a", 0, "report:");
+    r = expect("simulate two.yaml --plain --output a", 0, "report:");
     assert_null(strstr(r.text, "who limits"));
     assert_null(strstr(text_of("a/two.html"), "Who limits"));
 }
