@@ -423,7 +423,7 @@ static void steel_of_any_size_steps_alike(void **state)
                     fail_msg("%s: %ld + %ld steps, not %ld + %ld", what, two.steps, two.rejected, one.steps,
                              one.rejected);
                 const bool   same = one.steps == two.steps && one.rejected == two.rejected;
-                const double limit = !way[i].alike ? 1e-4 : same ? 1e-9 : 1e-7;
+                const double limit = !way[i].alike ? 1e-3 : same ? 1e-9 : 1e-7;
                 if (!(error <= limit)) fail_msg("%s: error %g", what, error);
             }
         }
