@@ -130,7 +130,8 @@ static void options_of_the_newton_matrix(void **state)
     assert_true(number_behind(r.text, "\"for_differences\": ") > 0);
     assert_true(number_behind(r.text, "\"calls\": ") ==
                 number_behind(r.text, "\"residuals\": ") + number_behind(r.text, "\"for_differences\": "));
-    r = expect("simulate pendulum --plain --derivatives dense --stats --output a", 0, "a formulation that has these options");
+    r = expect("simulate pendulum --plain --derivatives dense --stats --output a", 0,
+               "a formulation that has these options");
     must_contain(r.text, "evaluations in total (#fc)");
     assert_null(strstr(r.text, "column groups"));
     must_contain(text_of("a/pendulum.html"), "<td>derivatives</td><td class=\"n\">dense</td>");
