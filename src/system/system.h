@@ -122,6 +122,9 @@ typedef struct kd_load_class {
     // range of what has a gap or a kink in its force along the first channel, for variables anywhere in their ranges;
     // NULL: there is nothing of the kind
     kd_interval (*bounds)(const struct kd_load *load, const kd_interval *x, struct kd_work *work);
+    // of a law that has neither gap nor kink, but is steep: is it bent as a parabola at most in these ranges? NULL: it
+    // has one, and is 0 on one side of it
+    bool (*is_even)(const struct kd_load *load, const kd_interval *x);
     // start values of its states at x; NULL: 0. settles: once more where assembly has moved the bodies
     void (*start)(const struct kd_load *load, const double *x, struct kd_work *work, double *r);
     bool settles;
@@ -380,10 +383,13 @@ typedef struct kd_unseen_work {
     double      *until;     // (nlaws) time up to which the motion will stay in it, as it goes on now
     double      *reach;     // (nlaws) of the next box, in widths of the step, of laws of time in seconds; 0: not known
     double      *drive_until, *drive_reach; // (dofs and rows) the same of prescribed motions
+    int         *drive_wait, *drive_waited; // the same
+    bool        *drive_due;                 // are they to be looked at?
+    kd_jet      *drive_jet;                 // (KD_DRIVE_NODES, dofs and rows) in a step
     int         *wait;                      // (nlaws) steps until the next try
     int         *waited;                    // (nlaws) after the last one
 } kd_unseen_work;
-enum { KD_LAW_TERMS = 32 };
+enum { KD_LAW_TERMS = 32, KD_DRIVE_NODES = 5 };
 
 // The next breaks of expressions, breaks.c
 typedef struct kd_breaks {

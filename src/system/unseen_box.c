@@ -133,6 +133,7 @@ static bool is_steady(const kd_law *law, kd_interval f, kd_work *w)
 {
     const kd_expr *road = law->load->law[0];
     if (f.lower == f.upper) return true;
+    if (law->load->class->is_even) return law->load->class->is_even(law->load, w->enclosure.slot);
     if (road &&
         !(kd_expr_bends(road, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(road) / 3 - 1] <= BENT_MOST))
         return false;
