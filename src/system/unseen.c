@@ -275,7 +275,7 @@ const char *kd_system_unsearched(int i, void *context)
 static void forget_boxes(const kd_system *s, kd_unseen_work *u)
 {
     for (int i = 0; i < s->nlaws; i++) u->box_limit[i] = -1.0, u->until[i] = -INFINITY;
-    for (int i = 0; i < s->ndrives + s->nrows_g; i++) u->drive_until[i] = -INFINITY;
+    u->drive_until = -INFINITY;
 }
 
 bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
@@ -293,14 +293,11 @@ bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
     const int boxes = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nboxes : 0;
     u->box = kd_arena_cut(arena, (size_t)boxes + 1, sizeof *u->box);
     u->box_limit = kd_cut_double(arena, s->nlaws);
+    u->box_share = kd_cut_double(arena, s->nlaws);
+    u->box_step = kd_cut_double(arena, s->nlaws);
     u->crossed = kd_arena_cut(arena, 2 * (size_t)s->nlaws, sizeof *u->crossed);
     u->until = kd_cut_double(arena, s->nlaws);
     u->reach = kd_cut_double(arena, s->nlaws);
-    u->drive_until = kd_cut_double(arena, s->ndrives + s->nrows_g);
-    u->drive_reach = kd_cut_double(arena, s->ndrives + s->nrows_g);
-    u->drive_wait = kd_cut_int(arena, s->ndrives + s->nrows_g);
-    u->drive_waited = kd_cut_int(arena, s->ndrives + s->nrows_g);
-    u->drive_due = kd_cut_bool(arena, s->ndrives + s->nrows_g);
     u->drive_jet = kd_arena_cut(arena, (size_t)(KD_DRIVE_NODES * (s->ndrives + s->nrows_g)), sizeof *u->drive_jet);
     u->wait = kd_cut_int(arena, s->nlaws);
     u->waited = kd_cut_int(arena, s->nlaws);
@@ -813,7 +810,7 @@ static bool has_one_branch(kd_work *w, const kd_law *law, kd_interval range)
 {
     if (!law->expr) return range.lower > 0.0 || range.upper < 0.0 || range.lower == range.upper;
     if (law->npi > 0) return false;
-    return isfinite(kd_expr_bends(law->expr, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(law->expr) / 3 - 1]);
+    return isfinite(kd_expr_bends(law->expr, w->enclosure.slot, 1.0, w->breaks.work)[kd_expr_interval_size(law->expr) / 3 - 1]);
 }
 
 // The place between a and b, where branches differ, to a width
@@ -1047,57 +1044,56 @@ static const kd_expr *motion_of(const kd_system *s, int i)
     return i >= s->ndrives ? s->row_g[i - s->ndrives].target : s->nv > 0 ? s->motion[s->drive[i]] : NULL;
 }
 
-// Is there anything to be looked at? Where a piece of the function was not smooth the next ones are not tried.
-static bool is_drive_due(kd_work *w, int i, double h)
+// Is there anything to be looked at? Where a piece of the functions was not smooth the next ones are not tried.
+static bool are_drives_due(kd_work *w, double h)
 {
-    kd_unseen_work *u = &w->unseen;
-    const kd_expr  *motion = motion_of(w->system, i);
-    if (!motion || u->end[1].t <= u->drive_until[i]) return false;
-    if (u->drive_wait[i] > 0 && u->drive_wait[i]-- > 0) return true;
-    u->drive_until[i] = kd_box_smooth(w, motion, h, &u->drive_reach[i]);
-    const bool due = !(u->end[1].t <= u->drive_until[i]);
-    u->drive_waited[i] = !due ? 0 : u->drive_waited[i] < DRIVE_WAIT ? 2 * u->drive_waited[i] + 1 : DRIVE_WAIT;
-    u->drive_wait[i] = u->drive_waited[i];
+    const kd_system *s = w->system;
+    kd_unseen_work  *u = &w->unseen;
+    if (u->end[1].t <= u->drive_until) return false;
+    if (u->drive_wait > 0 && u->drive_wait-- > 0) return true;
+    u->drive_until = kd_box_smooth(w, s->ndrives + s->nrows_g, motion_of, h, &u->drive_reach);
+    const bool due = !(u->end[1].t <= u->drive_until);
+    u->drive_waited = !due ? 0 : u->drive_waited < DRIVE_WAIT ? 2 * u->drive_waited + 1 : DRIVE_WAIT;
+    u->drive_wait = u->drive_waited;
     return due;
 }
 
-// All motions that are due at the nodes, times and inputs once for all of them; false: inputs are not known there
-static bool take_motions(kd_work *w, const bool *due)
+// All motions at the nodes, times and inputs once for all of them; false: inputs are not known there
+static bool take_motions(kd_work *w)
 {
     const kd_system *s = w->system;
     for (int k = 0; k < KD_DRIVE_NODES; k++) {
         if (!take_time(w, lobatto_node[k])) return false;
         for (int i = 0; i < s->ndrives + s->nrows_g; i++)
-            if (due[i])
+            if (motion_of(s, i))
                 w->unseen.drive_jet[i * KD_DRIVE_NODES + k] = kd_expr_jet(motion_of(s, i), w->jet, w->expr_work);
     }
     return true;
 }
 
 // A steep rise between two rests has no acceleration at any node: the load would be carried along. The step is halved;
-// the next one is looked at as well. *until: up to here there is nothing to be looked at
-static void look_at_drives(kd_work *w, const kd_point *x0, const kd_step_seen *seen, double h, kd_hidden *out,
-                           double *until)
+// the next one is looked at as well.
+static void look_at_drives(kd_work *w, const kd_point *x0, const kd_step_seen *seen, double h, kd_hidden *out)
 {
     const kd_system *s = w->system;
     kd_unseen_work  *u = &w->unseen;
-    const int        n = s->ndrives + s->nrows_g;
-    int              count = 0;
-    for (int i = 0; i < n; i++) {
-        u->drive_due[i] = is_drive_due(w, i, h);
-        count += u->drive_due[i];
-        if (motion_of(s, i)) *until = fmin(*until, u->drive_until[i]);
-    }
-    if (count == 0) return;
+    if (!are_drives_due(w, h)) return;
     if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]);
-    if (!take_motions(w, u->drive_due)) return;
-    for (int i = 0; i < n; i++) {
-        if (!u->drive_due[i]) continue;
+    if (!take_motions(w)) return;
+    for (int i = 0; i < s->ndrives + s->nrows_g; i++) {
+        if (!motion_of(s, i)) continue;
         const double missed = missed_by(&u->drive_jet[i * KD_DRIVE_NODES], u->end[1].t - u->end[0].t, seen);
         if (!(missed > HARMLESS && isfinite(missed) && out->part > 0.5)) continue;
         const char *name = i >= s->ndrives ? s->row_g[i - s->ndrives].name : name_of_motion(s, s->drive[i]);
         *out = (kd_hidden){0.5, missed / HARMLESS, name, out->undecided, 0.0, 0.0};
     }
+}
+
+static bool has_drives(const kd_system *s)
+{
+    for (int i = 0; i < s->ndrives + s->nrows_g; i++)
+        if (motion_of(s, i)) return true;
+    return false;
 }
 
 // Both ends: the start is that of the step, or the end of the last one that was looked at, which the motion has
@@ -1132,7 +1128,7 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     if (s->nlaws == 0 || !(h > 0.0)) return KD_EVAL_OK;
     take_ends(w, x0, x1, seen);
     for (int i = 0; i < s->nlaws; i++) {
-        const bool rests = x1->t <= u->until[i] && h * u->mobility[i] <= u->box_limit[i] && kd_box_has_end(w, i);
+        const bool rests = kd_box_rests(w, i, h);
         if (rests || kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen)) {
             if (!rests) u->until[i] = kd_box_until(w, i, h);
         } else {
@@ -1142,7 +1138,10 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
         }
         until = fmin(until, u->until[i]);
     }
-    look_at_drives(w, x0, seen, h, out, &until);
+    if (has_drives(s)) {
+        look_at_drives(w, x0, seen, h, out);
+        until = fmin(until, u->drive_until);
+    }
     out->clear = out->part < INFINITY ? 0.0 : fmax(until - x1->t, 0.0);
     if (u->foreign) out->undecided = u->foreign;
     return KD_EVAL_OK;

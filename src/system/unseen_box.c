@@ -24,6 +24,8 @@
 #define FASTER 1.5     // than at the end of the step
 #define BRAKED 2.0     // times the last acceleration
 #define AHEAD 32.0     // steps that are foreseen at most
+#define STEPS 4.0      // times the step around which a box is made: so far steps in it may go
+#define LONGER 2.0     // times its length, at most 1.5 times as fast, is less than that
 
 static kd_interval *boxes_of(const kd_work *w, int i)
 {
@@ -66,14 +68,19 @@ bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
     const kd_law      *law = &w->system->law[i];
     const kd_interval *box = boxes_of(w, i);
     if (!(h * w->unseen.mobility[i] <= w->unseen.box_limit[i])) return false;
-    for (int k = 0; k < law->nslots; k++)
-        if (!is_output(w, law->slot[k]) && !is_in(range_in_step(w, x1, law->slot[k]), box[k])) return false;
+    for (int k = 0; k < law->nslots; k++) {
+        if (is_output(w, law->slot[k])) continue;
+        const kd_interval step = range_in_step(w, x1, law->slot[k]);
+        const double      most = w->unseen.box_share[i] * (box[k].upper - box[k].lower);
+        if (!is_in(step, box[k]) || !(step.upper - step.lower <= most)) return false;
+    }
     for (int k = 0; k < law->npi; k++)
         if (!is_in(range_of_state(w, state_of(w, law, k), 0.0), box[law->nslots + k])) return false;
     return true;
 }
 
-bool kd_box_has_end(const kd_work *w, int i)
+// Is the end of the step in it?
+static bool has_end(const kd_work *w, int i)
 {
     const kd_law        *law = &w->system->law[i];
     const kd_interval   *box = boxes_of(w, i);
@@ -85,6 +92,13 @@ bool kd_box_has_end(const kd_work *w, int i)
         if (!(box[k].lower <= x && x <= box[k].upper)) return false;
     }
     return true;
+}
+
+bool kd_box_rests(const kd_work *w, int i, double h)
+{
+    const kd_unseen_work *u = &w->unseen;
+    return u->end[1].t <= u->until[i] && h <= LONGER * u->box_step[i] && h * u->mobility[i] <= u->box_limit[i] &&
+           has_end(w, i);
 }
 
 // ---- making one -----------------------------------------------------------------------------------------------------
@@ -112,7 +126,7 @@ static kd_interval widened(const kd_work *w, int slot, kd_interval a, double rea
 }
 
 // An input is a law of time itself; its range goes where the law reads it.
-static bool take_input(kd_work *w, int slot, kd_interval time)
+static bool take_input(kd_work *w, int slot, kd_interval time, double share)
 {
     const kd_system *s = w->system;
     const int        input = s->slot[slot].index;
@@ -123,35 +137,40 @@ static bool take_input(kd_work *w, int slot, kd_interval time)
         return true;
     }
     const int     last = kd_expr_interval_size(s->input[input]) / 3 - 1;
-    const double *degree = kd_expr_bends(s->input[input], &time, w->breaks.work);
+    const double *degree = kd_expr_bends(s->input[input], &time, share, w->breaks.work);
     w->enclosure.slot[slot] = w->breaks.work[last];
     return degree[last] <= BENT_MOST;
 }
 
-// Of loads that tell bounds alone: a gap that stays open, or closed
-static bool is_steady(const kd_law *law, kd_interval f, kd_work *w)
+static bool is_plain(kd_work *w, const kd_expr *e, double share)
+{
+    return kd_expr_bends(e, w->enclosure.slot, share, w->breaks.work)[kd_expr_interval_size(e) / 3 - 1] <= BENT_MOST;
+}
+
+// Of loads that tell bounds alone: a gap that stays open, or closed with forces that are alike in a step
+static bool is_steady(const kd_law *law, kd_interval f, double share, kd_work *w)
 {
     const kd_expr *road = law->load->law[0];
     if (f.lower == f.upper) return true;
-    if (law->load->class->is_even) return law->load->class->is_even(law->load, w->enclosure.slot);
-    if (road &&
-        !(kd_expr_bends(road, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(road) / 3 - 1] <= BENT_MOST))
-        return false;
-    return (f.lower > 0.0 && f.upper <= RATIO * f.lower) || (f.upper < 0.0 && f.lower >= RATIO * f.upper);
+    if (law->load->class->is_even) return law->load->class->is_even(law->load, w->enclosure.slot, share);
+    if (road && !is_plain(w, road, share)) return false;
+    const double least = f.lower > 0.0 ? f.lower : f.upper < 0.0 ? -f.upper : 0.0;
+    return share * (f.upper - f.lower) <= (RATIO - 1.0) * least;
 }
 
-// Can nothing hide while the variables are in enclosure.slot? limited: since its effect is small
-static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, bool *limited)
+// Can nothing hide while the variables are in enclosure.slot, in steps that pass a share of it? limited: since its effect
+// is small
+static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, double share, bool *limited)
 {
     const kd_law *law = &w->system->law[i];
     const double *degree = NULL;
     kd_interval   bounds = {0.0, 0.0};
     bool          steady = false;
     if (law->expr)
-        degree = kd_expr_bends(law->expr, w->enclosure.slot, w->breaks.work);
+        degree = kd_expr_bends(law->expr, w->enclosure.slot, share, w->breaks.work);
     else {
         bounds = law->load->class->bounds(law->load, w->enclosure.slot, w);
-        steady = is_steady(law, bounds, w);
+        steady = is_steady(law, bounds, share, w);
     }
     for (int k = 0; k < law->nterms; k++) {
         if (degree ? degree[law->term[k].entry] <= BENT_MOST : steady) continue;
@@ -163,7 +182,7 @@ static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, bool *limited)
 }
 
 // Outputs in the box: kp x + ki r bends as what the controller reads, x
-static bool widen_outputs(kd_work *w, int i, double reach)
+static bool widen_outputs(kd_work *w, int i, double reach, double share)
 {
     const kd_law *law = &w->system->law[i];
     kd_interval  *box = boxes_of(w, i);
@@ -171,10 +190,16 @@ static bool widen_outputs(kd_work *w, int i, double reach)
         const kd_expr *x = w->system->load[law->pi[k]].law[0];
         box[law->nslots + k] = w->enclosure.state[state_of(w, law, k)] = range_of_state(w, state_of(w, law, k), reach);
         kd_range_output(w, law->pi[k], w->enclosure.slot);
-        if (!(kd_expr_bends(x, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(x) / 3 - 1] <= BENT_MOST))
-            return false;
+        if (!is_plain(w, x, share)) return false;
     }
     return true;
+}
+
+// What part of the box a step passes that is a few times longer than this one; 1: all of it
+static double share_of(kd_interval step, kd_interval box)
+{
+    const double passed = STEPS * (step.upper - step.lower), all = box.upper - box.lower;
+    return passed < all ? passed / all : 1.0;
 }
 
 static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, double reach)
@@ -182,16 +207,21 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
     const kd_law *law = &w->system->law[i];
     kd_interval  *box = boxes_of(w, i);
     bool          limited = false;
+    double        share = 0.0;
     for (int k = 0; k < law->nslots; k++) {
         if (is_output(w, law->slot[k])) continue;
-        box[k] = widened(w, law->slot[k], range_in_step(w, x1, law->slot[k]), reach, seen);
+        const kd_interval step = range_in_step(w, x1, law->slot[k]);
+        box[k] = widened(w, law->slot[k], step, reach, seen);
         w->enclosure.slot[law->slot[k]] = box[k];
+        share = fmax(share, share_of(step, box[k]));
     }
     for (int k = 0; k < law->nslots; k++)
-        if (!take_input(w, law->slot[k], box[k])) return false;
-    if (!widen_outputs(w, i, reach) || !is_clear(w, i, seen, &limited)) return false;
+        if (!take_input(w, law->slot[k], box[k], share)) return false;
+    if (!widen_outputs(w, i, reach, share) || !is_clear(w, i, seen, share, &limited)) return false;
     const double h = w->unseen.end[1].t - w->unseen.end[0].t;
     w->unseen.box_limit[i] = limited ? GROWTH * h * w->unseen.mobility[i] : INFINITY;
+    w->unseen.box_share[i] = share;
+    w->unseen.box_step[i] = h;
     return true;
 }
 
@@ -217,23 +247,36 @@ bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_
     return false;
 }
 
-double kd_box_smooth(kd_work *w, const kd_expr *e, double h, double *reach)
+// Is a function of times and inputs plain while these are in enclosure.slot?
+static bool is_plain_in_time(kd_work *w, const kd_expr *e)
+{
+    for (int j = 0; j < kd_expr_slot_count(e); j++) {
+        const kd_slot_kind kind = w->system->slot[kd_expr_slot(e, j)].kind;
+        if (kind != KD_SLOT_TIME && kind != KD_SLOT_INPUT) return false;
+    }
+    return is_plain(w, e, 1.0);
+}
+
+// Times and inputs in an interval of time; false: one of them is not plain there, or given by a function in C
+static bool take_times(kd_work *w, kd_interval time)
 {
     const kd_system *s = w->system;
-    const double     t = w->unseen.end[0].t, from = w->unseen.end[1].t;
-    double           length = fmax(*reach, h);
+    for (int k = 0; k < s->ntime_slots; k++) {
+        const int slot = s->time_slot[k];
+        if (s->slot[slot].kind == KD_SLOT_TIME) w->enclosure.slot[slot] = time;
+        if (s->slot[slot].kind == KD_SLOT_INPUT && (w->unseen.foreign || !take_input(w, slot, time, 1.0))) return false;
+    }
+    return true;
+}
+
+double kd_box_smooth(kd_work *w, int n, const kd_expr *(*motion)(const kd_system *s, int i), double h, double *reach)
+{
+    const double t = w->unseen.end[0].t, from = w->unseen.end[1].t;
+    double       length = fmax(*reach, h);
     for (int k = 0; k < TRIES_TIME; k++, length *= 0.25) {
-        const kd_interval time = {t, from + length};
-        bool              smooth = true;
-        for (int j = 0; j < kd_expr_slot_count(e) && smooth; j++) {
-            const int slot = kd_expr_slot(e, j);
-            if (s->slot[slot].kind == KD_SLOT_TIME) w->enclosure.slot[slot] = time;
-            smooth = s->slot[slot].kind == KD_SLOT_TIME ||
-                     (s->slot[slot].kind == KD_SLOT_INPUT && !w->unseen.foreign && take_input(w, slot, time));
-        }
-        if (!smooth ||
-            !(kd_expr_bends(e, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(e) / 3 - 1] <= BENT_MOST))
-            continue;
+        bool plain = take_times(w, (kd_interval){t, from + length});
+        for (int i = 0; i < n && plain; i++) plain = !motion(w->system, i) || is_plain_in_time(w, motion(w->system, i));
+        if (!plain) continue;
         *reach = LATER_TIME * length;
         return from + length;
     }
