@@ -888,12 +888,14 @@ static bool is_chatter(kd_work *w, int i, const kd_point *x1, double a, double b
     return t0 - last->t <= SOON * (t1 - t0) && (back || reads_rates(w->system, &w->system->law[i]));
 }
 
-static void look_at_branches(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
+// false: the law takes one branch in the whole step
+static bool look_at_branches(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
 {
     const kd_law *law = &w->system->law[i];
     const double  unit = fabs(law->factor) * (w->unseen.end[1].t - w->unseen.end[0].t) * w->unseen.mobility[i];
     double        a, b, power;
-    if (!first_branch(w, law, x1, &a, &b) || is_chatter(w, i, x1, a, b)) return;
+    if (!first_branch(w, law, x1, &a, &b)) return false;
+    if (is_chatter(w, i, x1, a, b)) return true;
     double lost = lost_at(w, law, x1, unit, seen->nnodes, a, b, &power);
     double brief = pow(AIMED * seen->land / lost, 1.0 / power); // what it loses depends on where it ends, too
     if (lost > seen->land && b - a > WELL * brief) {
@@ -901,14 +903,14 @@ static void look_at_branches(kd_work *w, int i, const kd_point *x1, const kd_ste
         lost = lost_at(w, law, x1, unit, seen->nnodes, a, b, &power);
         brief = pow(AIMED * seen->land / lost, 1.0 / power);
     }
-    if (!isfinite(lost)) return;
+    if (!isfinite(lost)) return true;
     lose(law, lost, out); // unless the step is taken back
-    if (lost <= seen->land) return;
     const double cut = a > brief ? a - 0.5 * brief : fmax(brief, LEAST_CUT);
-    if (!(cut < fmin(out->part, 1.0 - BESIDE_ENDS))) return;
+    if (lost <= seen->land || !(cut < fmin(out->part, 1.0 - BESIDE_ENDS))) return true;
     out->part = cut;
     out->size = lost;
     out->name = law->name;
+    return true;
 }
 
 // ---- all laws -------------------------------------------------------------------------------------------------------
@@ -983,8 +985,8 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     bool          known = false;
     ranges_of(w, law, x1, 0.0, 1.0, whole);
     const bool rests = is_at_rest(w, law, seen);
-    if (law->effect != KD_EFFECT_VALUE && abrupt_law(law) && !has_one_branch(w, law, whole[0]))
-        look_at_branches(w, i, x1, seen, out);
+    const bool crossed = law->effect != KD_EFFECT_VALUE && abrupt_law(law) && !has_one_branch(w, law, whole[0]) &&
+                         look_at_branches(w, i, x1, seen, out);
     if ((w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0) || rests) return;
     for (int k = 0; k < law->nterms; k++) {
         const double unit = unit_of(w, i, k, seen, whole[k]);
@@ -998,7 +1000,7 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
         f.ends[0] = ends[0][k], f.ends[1] = ends[1][k];
         f.law = law, f.term = k, f.x1 = x1, f.unit = unit, f.speed = w->unseen.speed[i];
         if (!is_between_ends(w, &f, whole[k], seen)) look_closely(w, &f, whole[k], seen, out);
-        if (law->effect == KD_EFFECT_VALUE || !law->term[k].abrupt || law->term[k].sum ||
+        if (!crossed || !law->term[k].abrupt || law->term[k].sum ||
             !(unit * (whole[k].upper - whole[k].lower) > ABRUPT))
             continue;
         look_at_edge(w, &f, 0.0, 1.0, out);

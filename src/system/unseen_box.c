@@ -12,7 +12,7 @@
 #define REACH_FIRST 16.0
 #define REACH_MOST 64.0 // widths of the step on each side
 #define REACH_LEAST 0.5
-#define LATER 1.25 // times the reach that was found: the next one
+#define LATER 1.5 // times the reach that was found: the next one
 #define TRIES 3
 #define TRIES_TIME 5   // the same for functions of time, whose pieces do not depend on the motion
 #define LATER_TIME 2.0 // for them
@@ -67,12 +67,13 @@ bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
 {
     const kd_law      *law = &w->system->law[i];
     const kd_interval *box = boxes_of(w, i);
+    const double       part = h / (w->unseen.end[1].t - w->unseen.end[0].t);
     if (!(h * w->unseen.mobility[i] <= w->unseen.box_limit[i])) return false;
     for (int k = 0; k < law->nslots; k++) {
         if (is_output(w, law->slot[k])) continue;
-        const kd_interval step = range_in_step(w, x1, law->slot[k]);
+        const kd_interval way = range_in_step(w, x1, law->slot[k]);
         const double      most = w->unseen.box_share[i] * (box[k].upper - box[k].lower);
-        if (!is_in(step, box[k]) || !(step.upper - step.lower <= most)) return false;
+        if (!is_in(way, box[k]) || !(part * (way.upper - way.lower) <= most)) return false;
     }
     for (int k = 0; k < law->npi; k++)
         if (!is_in(range_of_state(w, state_of(w, law, k), 0.0), box[law->nslots + k])) return false;
@@ -195,14 +196,15 @@ static bool widen_outputs(kd_work *w, int i, double reach, double share)
     return true;
 }
 
-// What part of the box a step passes that is a few times longer than this one; 1: all of it
-static double share_of(kd_interval step, kd_interval box)
+// What part of the box a step passes that is a few times longer than this one, which is a part of the way; 1: all of it
+static double share_of(kd_interval way, double part, kd_interval box)
 {
-    const double passed = STEPS * (step.upper - step.lower), all = box.upper - box.lower;
+    const double passed = STEPS * part * (way.upper - way.lower), all = box.upper - box.lower;
     return passed < all ? passed / all : 1.0;
 }
 
-static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, double reach)
+// reach: in steps, each of which is a part of what is between the ends
+static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, double reach, double part)
 {
     const kd_law *law = &w->system->law[i];
     kd_interval  *box = boxes_of(w, i);
@@ -210,15 +212,15 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
     double        share = 0.0;
     for (int k = 0; k < law->nslots; k++) {
         if (is_output(w, law->slot[k])) continue;
-        const kd_interval step = range_in_step(w, x1, law->slot[k]);
-        box[k] = widened(w, law->slot[k], step, reach, seen);
+        const kd_interval way = range_in_step(w, x1, law->slot[k]);
+        box[k] = widened(w, law->slot[k], way, reach * part, seen);
         w->enclosure.slot[law->slot[k]] = box[k];
-        share = fmax(share, share_of(step, box[k]));
+        share = fmax(share, share_of(way, part, box[k]));
     }
     for (int k = 0; k < law->nslots; k++)
         if (!take_input(w, law->slot[k], box[k], share)) return false;
-    if (!widen_outputs(w, i, reach, share) || !is_clear(w, i, seen, share, &limited)) return false;
-    const double h = w->unseen.end[1].t - w->unseen.end[0].t;
+    if (!widen_outputs(w, i, reach * part, share) || !is_clear(w, i, seen, share, &limited)) return false;
+    const double h = part * (w->unseen.end[1].t - w->unseen.end[0].t);
     w->unseen.box_limit[i] = limited ? GROWTH * h * w->unseen.mobility[i] : INFINITY;
     w->unseen.box_share[i] = share;
     w->unseen.box_step[i] = h;
@@ -235,7 +237,7 @@ bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_
     if (u->wait[i] > 0 && u->wait[i]-- > 0) return false;
     double reach = u->reach[i] > 0.0 ? fmax(u->reach[i] / unit, REACH_LEAST) : REACH_FIRST;
     for (int k = 0; k < (of_time ? TRIES_TIME : TRIES) && reach >= REACH_LEAST; k++, reach *= of_time ? 0.25 : 0.5) {
-        if (!try_box(w, i, x1, seen, reach * part)) continue;
+        if (!try_box(w, i, x1, seen, reach, part)) continue;
         u->reach[i] = fmin((of_time ? LATER_TIME : LATER) * reach, most) * unit;
         u->waited[i] = 0;
         return true;
