@@ -305,20 +305,18 @@ static kd_eval evaluate(kd_verify *self, double t)
     return kd_eom_eval(data, KD_B, self->rate + self->r);
 }
 
-// The same, about, with the matrix of the last point that was solved; false: there is none, or it is too far away
-static bool glance(kd_verify *self, double t)
+// The same, about, with the matrix of the last point that was solved; *done false: there is none, or it is too far away
+static kd_eval glance(kd_verify *self, double t, bool *done)
 {
     double *x = self->x, *a = self->rate + self->v;
-    bool    done;
-    if (!self->acceleration || self->dims.ns > 0) return false;
-    kd_eval answer = kd_acceleration_difference(self->acceleration, t, x, x + self->s, x + self->v, x + self->r,
-                                                self->slope + self->v, x + self->w, x + self->lambda, x + self->mu, a,
-                                                &done);
-    if (answer != KD_EVAL_OK || !done) return false;
-    if (self->nr > 0 && kd_eom_eval(kd_acceleration_data(self->acceleration), KD_B, self->rate + self->r) != KD_EVAL_OK)
-        return false;
+    *done = false;
+    if (!self->acceleration || self->dims.ns > 0) return KD_EVAL_OK;
+    kd_eval answer =
+        kd_acceleration_difference(self->acceleration, t, x, x + self->s, x + self->v, x + self->r,
+                                   self->slope + self->v, x + self->w, x + self->lambda, x + self->mu, a, done);
     for (int i = 0; i < self->nv; i++) a[i] += self->slope[self->v + i];
-    return true;
+    if (answer != KD_EVAL_OK || !*done || self->nr == 0) return answer;
+    return kd_eom_eval(kd_acceleration_data(self->acceleration), KD_B, self->rate + self->r);
 }
 
 // ---- the correction -------------------------------------------------------------------------------------------------
@@ -492,15 +490,15 @@ static double defect_of_equations(kd_verify *self, const kd_step_ends *e, double
 // The defect at time t inside the step, in tolerances; < 0: a function asked to stop
 static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *worst)
 {
+    bool seen;
     interpolate(self, e, t);
     self->result.points++;
-    if (glance(self, t)) {
-        double size = defect(self, e, worst);
-        if (size <= AT_A_GLANCE * self->allowed) return size;
-    }
-    kd_eval answer = evaluate(self, t);
+    kd_eval answer = glance(self, t, &seen);
+    double  size = answer == KD_EVAL_OK && seen ? defect(self, e, worst) : INFINITY;
+    if (size <= AT_A_GLANCE * self->allowed) return size;
+    if (answer != KD_EVAL_STOP) answer = evaluate(self, t);
     if (answer == KD_EVAL_STOP) return -1;
-    double size = answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;
+    size = answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;
     if (size <= self->allowed || answer != KD_EVAL_OK) return size;
     if (!self->solved) size = defect_of_equations(self, e, t, worst);
     if (size <= self->allowed) return size;
