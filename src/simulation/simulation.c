@@ -731,7 +731,7 @@ static kd_status standing_step(kd_simulation *s, double target)
 static kd_status leave_past(kd_simulation *s)
 {
     if (s->method->one_step || !kd_unseen_passed(s->search)) return KD_OK;
-    return integrator_start(s, KD_RESTART_SAME_ROWS);
+    return integrator_start(s, KD_RESTART_BEHIND);
 }
 
 // One step towards t_end, not beyond the next instant; x is its end, or an instant inside
