@@ -46,7 +46,7 @@ static const section_info sections[KD_SECTION_COUNT] = {
 
 const char *kd_section_word(kd_section section)
 {
-    return sections[section].word;
+    return section >= 0 && section < KD_SECTION_COUNT ? sections[section].word : "";
 }
 
 int kd_section_count(const kd_model *m, kd_section section)
