@@ -435,7 +435,7 @@ static void sdirk_has_two_methods(void **state)
 static void limits_have_a_status(void **state)
 {
     (void)state;
-    expect("simulate pendulum --limit-position 1e-9 --limit-energy 1e-3 --output '" OUT "'", 0, "to rounding");
+    expect("simulate pendulum --limit-position 1e-9 --limit-energy 1e-3 -o '" OUT "'", 0, "to rounding");
     command_result result = expect("simulate pendulum --formulation index1 --limit-position 1e-9 --limit-velocity 1 "
                                    "--output '" OUT "'",
                                    3, "the limit of 1e-09 on constraint violation on position level is broken: ");
