@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/shortest.h"
+
 static const double ROUNDING = 1e-11; // a relative violation of this size is rounding
 static const double WITHIN = 10;      // a violation below so many tolerances is within tolerance
 static const double DRIFT = 100;      // and beyond so many constraints have been left
@@ -250,15 +252,12 @@ static void put_key(text *t, const char *key)
     put(t, "%s\"%s\": ", t->length > 1 ? ", " : "", key);
 }
 
-// 17 digits with a decimal point in every locale; null for NaN and infinity
+// All digits with a decimal point in every locale; null for NaN and infinity
 static void put_number(text *t, const char *key, double value)
 {
-    char number[40];
+    char number[KD_SHORTEST_SIZE];
     put_key(t, key);
-    snprintf(number, sizeof number, "%.17g", value);
-    char *comma = strchr(number, ',');
-    if (comma) *comma = '.';
-    put(t, "%s", isfinite(value) ? number : "null");
+    put(t, "%s", isfinite(value) ? kd_shortest_text(value, number) : "null");
 }
 
 static void put_string(text *t, const char *value)
