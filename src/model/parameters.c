@@ -157,7 +157,7 @@ int kd_model_parameters(const kd_model *m, kd_parameter_info *list, int size)
 
 int kd_model_parameter_index(const kd_model *m, const char *name)
 {
-    return m && name ? kd_model_find(m, KD_SECTION_PARAMETER, name) : -1;
+    return kd_model_find(m, KD_SECTION_PARAMETER, name);
 }
 
 // ---- numbers that are made of others --------------------------------------------------------------------------------
@@ -221,6 +221,16 @@ static char *definition_of(kd_model *m, kd_section section, int element)
 {
     if (section == KD_SECTION_COUNT) return (char *)&m->run;
     return (char *)kd_element(m, section, element) + definitions[section].offset;
+}
+
+const kd_schema *kd_section_schema(kd_section section)
+{
+    return definitions[section].size ? kd_schema_of(definitions[section].schema) : NULL;
+}
+
+const void *kd_element_definition(const kd_model *m, kd_section section, int element)
+{
+    return (const char *)kd_element(m, section, element) + definitions[section].offset;
 }
 
 // ---- copies ---------------------------------------------------------------------------------------------------------

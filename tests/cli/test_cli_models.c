@@ -195,7 +195,15 @@ static void info_lists_everything(void **state)
     must_contain(result.text, "guide                                              N");
     result = expect("info " CRANK " --json", 0, "\"dof\": 1");
     must_contain(result.text, "\"loops\": 1");
+    must_be_json(result.text);
+    must_contain(result.text, "\"kind\": \"revolute\",\n\"from\": \"crank\",\n\"to\": \"rod\"");
+    must_contain(result.text, "\"parent\": \"crank\",\n\"joint\": \"crank-pin\",\n\"mass\": 0.93");
+    must_contain(result.text, "{\n\"name\": \"joint.slide.v\",\n\"unit\": \"m/s\"\n}");
+    must_be_json(
+        expect("info " CRANK " --json --paths", 0, "\"name\": \"joint.hinge.torque.x\",\n\"unit\": \"N m\"").text);
     assert_null(strstr(expect("info " CRANK " --elements", 0, "crank-pin").text, "Channels"));
+    result = expect("info " CRANK " --paths", 0, "force.gas.force                                    N\n");
+    assert_null(strstr(result.text, "Channels"));
 }
 
 // A robot description becomes a model file with a line for every element; read back it moves in the same way.
