@@ -571,15 +571,10 @@ static bool choose_method(kd_live *l)
 {
     const kd_run_def *run = &l->subject.run;
     kd_method        *m = &l->method;
-    m->formulation = run->formulation;
-    m->integrator = run->integrator;
-    m->rtol = run->rtol;
-    m->atol = run->atol;
-    kd_subject_run_place(&l->subject, "formulation", m->formulation_place, sizeof m->formulation_place);
-    kd_subject_run_place(&l->subject, "integrator", m->integrator_place, sizeof m->integrator_place);
+    kd_method_take_run(m, &l->subject);
     if (!kd_method_read(m)) return false;
     kd_method_choose(m, &l->subject);
-    if (run->max_step > 0) m->options.integrator_options.h_max = run->max_step;
+    if (run->max_step > 0 && !kd_method_asks(m, "steps.h_max")) m->options.integrator_options.h_max = run->max_step;
     return kd_method_check(m);
 }
 
