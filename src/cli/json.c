@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cli/cli.h"
+#include "core/shortest.h"
 
 static void put_text(FILE *file, const char *text)
 {
@@ -48,7 +49,8 @@ void kd_json_text(kd_json *json, const char *key, const char *value)
 static void put_number(FILE *file, double value)
 {
     if (isfinite(value)) {
-        fprintf(file, "%.17g", value);
+        char number[KD_SHORTEST_SIZE];
+        fputs(kd_shortest_text(value, number), file);
     } else {
         fputs("null", file);
     }

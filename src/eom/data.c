@@ -409,12 +409,23 @@ kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
     return KD_EVAL_OK;
 }
 
+// Words of a function of the definition at the velocity stage
+static bool tell(kd_eom_data *d, void (*words)(const kd_point *, void *, char *, size_t), char *text, size_t size)
+{
+    if (!text || size == 0) return false;
+    text[0] = '\0';
+    if (words && d->stage >= KD_STAGE_VELOCITY) words(&d->x, d->context, text, size);
+    return text[0] != '\0';
+}
+
 bool kd_eom_caution(kd_eom_data *d, char *text, size_t size)
 {
-    if (text && size > 0) text[0] = '\0';
-    if (!d || !text || size == 0 || !d->eom->def.caution || d->stage < KD_STAGE_VELOCITY) return false;
-    d->eom->def.caution(&d->x, d->context, text, size);
-    return text[0] != '\0';
+    return d && tell(d, d->eom->def.caution, text, size);
+}
+
+bool kd_eom_notice(kd_eom_data *d, char *text, size_t size)
+{
+    return d && tell(d, d->eom->def.notice, text, size);
 }
 
 kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope)

@@ -876,6 +876,7 @@ static void define_words(const kd_system *s, kd_eom_def *def)
     if (s->for_start) return;
     for (int i = 0; i < s->nloads; i++)
         if (s->load[i].class->caution) def->caution = kd_work_caution;
+    if (s->model->ncurves > 0) def->notice = kd_work_notice;
     def->reason = kd_work_reason;
     def->jumps = kd_work_jumps;
     def->feeds = kd_work_feeds;

@@ -546,6 +546,7 @@ void kd_work_forget(kd_work *w); // nothing is up to date
 kd_eval kd_work_forces(kd_work *w, const kd_point *x);
 void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size);  // reason.c, for kd_eom_def.reason
 void    kd_work_caution(const kd_point *x, void *context, char *text, size_t size); // the same, for kd_eom_def.caution
+void    kd_work_notice(const kd_point *x, void *context, char *text, size_t size);  // the same, for kd_eom_def.notice
 // blame.c, for kd_eom_def.jumps and kd_eom_def.feeds
 void   kd_work_jumps(const kd_point *x0, const kd_point *x1, void *context, char *text, size_t size);
 double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size);
