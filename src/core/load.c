@@ -94,10 +94,10 @@ done:
 }
 
 bool kd_find_zero_byte(const char *text, size_t length, kd_text_place *place)
-// lines and columns are counted only where there is a zero byte: a good text costs one memchr
 {
     const char *zero = length > 0 ? memchr(text, '\0', length) : NULL;
     *place = (kd_text_place){1, 1};
+    // lines are counted only where there is a zero byte: a good text costs one memchr
     for (const char *c = text; zero && c < zero; c++) {
         place->column++;
         if (*c == '\n') *place = (kd_text_place){place->line + 1, 1};

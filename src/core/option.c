@@ -89,8 +89,8 @@ const char *kd_option_range(const kd_option *row, char *buffer, size_t size)
             kd_text_append(buffer, size, "%s%s", i > 0 ? ", " : "", words_of(row)[i]);
     } else if (row->type == KD_OPTION_TEXT) {
         kd_text(buffer, size, "text");
-        // "2 to 5" where both ends belong to the range, else each end with its own word
     } else if (low && high && !row->above && !row->below) {
+        // "2 to 5" where both ends belong to the range, else each end with its own word
         kd_text(buffer, size, "%g to %g", row->least, row->most);
     } else {
         if (low) kd_text_append(buffer, size, "%s %g", from, row->least);

@@ -93,11 +93,11 @@ static int log2_of_10(int e)
 
 // ---- digits ---------------------------------------------------------------------------------------------------------
 
-// g c 2^-126 2^1, rounded down, its last bit set where something was lost
+// g c 2^-127, rounded down, its last bit set where something was lost
 static uint64_t round_to_odd(int k, uint64_t c)
 {
     const uint64_t high = power[k - FIRST].high, low = power[k - FIRST].low, lost = UINT64_MAX >> 1;
-    // y + below / 2^64 = g c 2^-63 without its lowest bits; z adds what carries from the lower half
+    // 2^63 y_high + z = g c 2^-64 but for its lowest bits: 2^63 of it is the unit, the rest only tells "not exact"
     const uint64_t below = (uint64_t)((wide)low * c >> 64);
     const wide     y = (wide)high * c;
     const uint64_t y_low = (uint64_t)y, y_high = (uint64_t)(y >> 64), z = (y_low >> 1) + below;

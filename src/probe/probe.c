@@ -388,7 +388,7 @@ static kd_status widen_violation(kd_probe *p, kd_fn fn, const unsigned char *act
 
 static kd_status find_violation(kd_probe *p, int level)
 {
-    // what is zero at each level: g and c, their first and second derivatives, the nonholonomic h with velocities
+    // what should be zero: g, c of positions; gI, h of velocities; gII, hI of accelerations
     static const struct {
         kd_stage stage;
         kd_fn    of_lambda, other;
@@ -430,7 +430,7 @@ static kd_status find_group(kd_probe *p, kd_group group)
     kd_status       status = KD_OK;
     if (!x) return complain(p, KD_ERR_STAGE, "no state has been set");
     if ((p->known & (1u << group)) || size == 0) return KD_OK;
-    // these two kinds of return set their bits of known themselves: one reach may answer several groups
+    // cases that return leave it to reach and find_energies to note what is known: they answer several groups
     switch (group) {
     case KD_GROUP_A:
         return kd_probe_reach(p, KD_STAGE_ACCELERATION);
