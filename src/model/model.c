@@ -788,6 +788,19 @@ kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_f
     return kd_model_enter(m, KD_SECTION_USER_FORCE, f->name);
 }
 
+kd_status kd_model_attach(kd_model *m, const char *name, const kd_user_force_def *def)
+{
+    if (!m || !m->finished) return KD_ERR_ARGUMENT;
+    if (m->private->attached) m->nuser_forces--;
+    m->private->attached = false;
+    if (!def) return KD_OK;
+    kd_status status = make_room(m, KD_SECTION_USER_FORCE);
+    if (status < 0) return status;
+    m->user_force[m->nuser_forces++] = (kd_user_force){.name = name, .def = *def};
+    m->private->attached = true;
+    return KD_OK;
+}
+
 kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *def)
 {
     kd_status status = kd_model_prepare(m, KD_SECTION_STATE, KD_SCHEMA_STATE, name, def);
