@@ -1,7 +1,8 @@
 // viewer.c: a run as data of the viewer: one JSON text and blocks of numbers, see viewer/src/data.ts.
 //
-// Positions are rounded to 1/65535 of the box around the motion and quaternions to 1/32767, both as differences from frame to
-// frame; channels are single precision but for energies and violations, whose small differences are what one looks for.
+// Positions are rounded to 1/65535 of the box around the motion and quaternions to 1/32767, both as differences from
+// frame to frame; channels are single precision but for energies and violations, whose small differences are what one
+// looks for.
 #include "report/viewer.h"
 
 #include <math.h>
