@@ -40,6 +40,8 @@ void kd_model_error_at(kd_model *m, const kd_source *source, const char *format,
 int  kd_model_error_count(const kd_model *m);
 
 // ---- names ----------------------------------------------------------------------------------------------------------
+
+// an entry of the table of names: a name is unique within its section
 typedef struct kd_name_entry {
     const char *name; // NULL: free
     kd_section  section;
@@ -74,7 +76,7 @@ kd_status kd_model_set_parameter_text(kd_model *m, const char *name, const char 
 // For readers that copy the place of a frame: the frame is used.
 void kd_model_use_frame(kd_model *m, int frame);
 
-// ---- numbers that are computed
+// ---- numbers that are computed --------------------------------------------------------------------------------------
 // For readers: the expression of a number of the element that is added next, by its place (bytes) in the definition;
 // the writer keeps it. text is copied.
 typedef struct kd_number_text {
@@ -105,6 +107,7 @@ void kd_model_refuse(kd_model *m, kd_section section, const char *name, const ch
 // "input", or where there are several "input.NAME", "input[1]": what messages call an expression of a list
 void kd_signal_field(const char *key, int i, int n, const char *name, char *text, size_t size);
 
+// where a field stands in a file
 typedef struct kd_field_position {
     const char *field;
     kd_section  section;
@@ -113,6 +116,7 @@ typedef struct kd_field_position {
     bool        literal; // an expression stands there as it is
 } kd_field_position;
 
+// what only src/model sees of a model
 struct kd_model_private {
     kd_arena           arena; // strings, arrays of curves, warnings
     kd_names           names;

@@ -13,6 +13,7 @@ static const double pi = KD_PI;
 double kd_shape_volume(const kd_shape *shape)
 {
     const double *s = shape->size;
+    // size[] by kind: radius; edges; radius and length; both radii and length
     switch (shape->kind) {
     case KD_SPHERE:
         return 4.0 / 3.0 * pi * s[0] * s[0] * s[0];
@@ -32,6 +33,7 @@ kd_sym3 kd_shape_inertia(const kd_shape *shape, double mass)
 {
     const double *s = shape->size, m = mass;
     double        x = 0.0, y = 0.0, z = 0.0;
+    // formulas of the head, about the centre of the shape
     switch (shape->kind) {
     case KD_SPHERE:
         x = y = z = 0.4 * m * s[0] * s[0];
@@ -59,6 +61,7 @@ kd_sym3 kd_shape_inertia(const kd_shape *shape, double mass)
 kd_mass kd_mass_add(const kd_mass *a, const kd_mass *b)
 {
     kd_mass sum = {.mass = a->mass + b->mass};
+    // without mass there is no common centre: that of the first one
     if (sum.mass > 0.0) {
         sum.centre = kd_vec_scale(1.0 / sum.mass, kd_vec_axpy(kd_vec_scale(a->mass, a->centre), b->mass, b->centre));
     } else {
@@ -72,6 +75,7 @@ kd_mass kd_mass_add(const kd_mass *a, const kd_mass *b)
 
 static kd_mass mass_of(const kd_shape *shape, double density)
 {
+    // in the axes of the body
     const double  m = density * kd_shape_volume(shape);
     const kd_mat3 R = kd_quat_matrix(kd_quat_of(shape->orientation));
     const kd_sym3 I = kd_shape_inertia(shape, m);
@@ -80,6 +84,7 @@ static kd_mass mass_of(const kd_shape *shape, double density)
 
 bool kd_shapes_mass(const kd_shape *shape, int n, double mass, kd_mass *out)
 {
+    // a total mass without any density: all shapes have the same
     bool dense = false;
     for (int i = 0; i < n; i++) dense = dense || shape[i].density > 0.0;
     kd_mass sum = {0};
@@ -102,6 +107,7 @@ void kd_sym_eigenvalues(const kd_sym3 *S, double value[3])
         for (int p = 0; p < 2; p++) {
             for (int q = p + 1; q < 3; q++) {
                 if (A[p][q] == 0.0) continue;
+                // t = tan of the angle, the smaller root of t^2 + 2 tau t - 1 = 0
                 const double tau = (A[q][q] - A[p][p]) / (2.0 * A[p][q]);
                 const double t = (tau >= 0.0 ? 1.0 : -1.0) / (fabs(tau) + sqrt(1.0 + tau * tau));
                 const double c = 1.0 / sqrt(1.0 + t * t), s = t * c;
@@ -119,6 +125,7 @@ void kd_sym_eigenvalues(const kd_sym3 *S, double value[3])
             }
         }
     }
+    // rising
     for (int i = 0; i < 3; i++) value[i] = A[i][i];
     for (int i = 1; i < 3; i++) {
         for (int k = i; k > 0 && value[k] < value[k - 1]; k--) {
