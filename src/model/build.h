@@ -118,25 +118,26 @@ typedef struct kd_field_position {
 
 // what only src/model sees of a model
 struct kd_model_private {
-    kd_arena           arena; // strings, arrays of curves, warnings
-    kd_names           names;
-    int                capacity[KD_SECTION_COUNT];
-    bool               attached; // the last user force is one of kd_model_attach
-    kd_source          source;   // of what is added now
-    kd_source          run_source;
-    int                nfields, fields_capacity, fields_waiting;
-    kd_field_position *field;
-    int                nnumbers, numbers_capacity, numbers_waiting;
-    kd_number_text    *number; // in the order of the elements that were added
-    int                nerrors, nwarnings;
-    bool               checked;  // kd_model_finish has run
-    bool               quiet;    // no warnings: numbers change
-    bool               borrowed; // of a copy: names, positions and bindings are those of the model
-    struct kd_bindings bindings;
-    char              *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
-    double            *theta, *work;            // of a copy: values of parameters; workspace of expressions
-    const char        *warning[KD_MODEL_MAX_WARNINGS];
-    char               message[16384];
+    kd_arena              arena; // strings, arrays of curves, warnings
+    kd_names              names;
+    int                   capacity[KD_SECTION_COUNT];
+    bool                  attached; // the last user force is one of kd_model_attach
+    kd_source             source;   // of what is added now
+    kd_source             run_source;
+    int                   nfields, fields_capacity, fields_waiting;
+    kd_field_position    *field;
+    int                   nnumbers, numbers_capacity, numbers_waiting;
+    kd_number_text       *number; // in the order of the elements that were added
+    int                   nerrors, nwarnings;
+    bool                  checked;  // kd_model_finish has run
+    bool                  quiet;    // no warnings: numbers change
+    bool                  borrowed; // of a copy: names, positions and bindings are those of the model
+    struct kd_bindings    bindings;
+    struct kd_model_mesh *meshes;                  // files of triangles that were read
+    char                 *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
+    double               *theta, *work;            // of a copy: values of parameters; workspace of expressions
+    const char           *warning[KD_MODEL_MAX_WARNINGS];
+    char                  message[16384];
 };
 
 // ---- parts of kd_model_finish ---------------------------------------------------------------------------------------
@@ -148,7 +149,8 @@ typedef struct kd_mass {
     kd_sym3 inertia; // about the centre
 } kd_mass;
 double  kd_shape_volume(const kd_shape *shape);
-kd_sym3 kd_shape_inertia(const kd_shape *shape, double mass); // about its centre, in its own axes
+kd_sym3 kd_shape_inertia(const kd_shape *shape, double mass); // about its centre of mass, in its own axes
+kd_vec3 kd_shape_centre(const kd_shape *shape);               // of mass, in the body's frame
 bool    kd_shapes_mass(const kd_shape *shape, int n, double mass, kd_mass *out);
 // Rigidly joined
 kd_mass kd_mass_add(const kd_mass *a, const kd_mass *b);

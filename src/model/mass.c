@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "model/build.h"
+#include "model/mesh_shape.h"
 
 static const double heavy = 1e7;           // [kg]; a loaded freight train has 5e6
 static const double long_gyration = 300.0; // [m], radius of gyration of a beam of 1 km
@@ -54,6 +55,27 @@ static bool shapes_have_mass(const kd_body_def *def)
     return dense;
 }
 
+// A surface that is not closed has no mass. It may be drawn where none is wanted of it.
+static bool check_meshes(kd_model *m, int i)
+{
+    const kd_body_def *def = &m->body[i].def;
+    bool               dense = false;
+    char               words[300];
+    for (int k = 0; k < def->nshapes; k++) dense = dense || def->shape[k].density > 0.0;
+    for (int k = 0; k < def->nshapes; k++) {
+        const kd_shape *s = &def->shape[k];
+        const bool      wanted = s->density > 0.0 || (!dense && (isnan(def->inertia[0]) || isnan(def->centre[0])));
+        if (s->kind != KD_MESH || !s->read || s->read->closed || !wanted) continue;
+        kd_surface_faults_words(&s->read->faults, words, sizeof words);
+        kd_model_error(m, KD_SECTION_BODY, i, "shape",
+                       "mesh '%s' encloses nothing that could have mass: %s; give mass, centre and inertia, then it is "
+                       "only drawn",
+                       s->mesh, words[0] ? words : "its volume is 0");
+        return false;
+    }
+    return true;
+}
+
 // Fill in from the shapes what is not given.
 static bool set_mass(kd_model *m, int i)
 {
@@ -70,6 +92,7 @@ static bool set_mass(kd_model *m, int i)
             return false;
         }
     }
+    if (!check_meshes(m, i)) return false;
     // mass: given, or the sum of the shapes
     kd_mass    shapes = {0};
     const bool found = def->nshapes > 0 && kd_shapes_mass(def->shape, def->nshapes, def->mass, &shapes);

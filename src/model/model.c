@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "model/build.h"
+#include "model/mesh_shape.h"
 #include "model/schema.h"
 
 // ---- sections -------------------------------------------------------------------------------------------------------
@@ -123,6 +124,7 @@ void kd_model_destroy(kd_model *m)
         kd_names_release(&m->private->names);
         kd_free(m->private->field);
         kd_free(m->private->number);
+        kd_model_meshes_release(m->private->meshes);
     }
     for (int s = 0; s < KD_SECTION_COUNT; s++) {
         if (sections[s].size) kd_free(array_of(m, (kd_section)s));
@@ -763,6 +765,22 @@ kd_status kd_model_add_input(kd_model *m, const char *name, const kd_input_def *
     return kd_model_enter(m, KD_SECTION_INPUT, u->name);
 }
 
+// Files that nobody has read yet
+static kd_status take_meshes(kd_model *m, const char *name, kd_body_def *def)
+{
+    char      why[500];
+    kd_status status = KD_OK;
+    for (int k = 0; k < def->nshapes && status >= 0; k++) {
+        kd_shape *s = &def->shape[k];
+        if (s->kind != KD_MESH) continue;
+        if (!s->read) status = kd_model_mesh_read(m, s->mesh, &s->read, why, sizeof why);
+        if (status == KD_ERR_MODEL) kd_model_error_at(m, &m->private->source, "body '%s': %s", name, why);
+        s->mesh = kd_model_text(m, s->mesh);
+    }
+    if (status < 0) kd_model_drop_fields(m);
+    return status;
+}
+
 kd_status kd_model_add_body(kd_model *m, const char *name, const kd_body_def *def)
 {
     kd_status status = kd_model_prepare(m, KD_SECTION_BODY, KD_SCHEMA_BODY, name, def);
@@ -770,6 +788,8 @@ kd_status kd_model_add_body(kd_model *m, const char *name, const kd_body_def *de
     // shapes are numbers: the definition has no texts
     kd_body *b = &m->body[m->nbodies];
     *b = (kd_body){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
+    status = take_meshes(m, name, &b->def);
+    if (status < 0) return status;
     return kd_model_enter(m, KD_SECTION_BODY, b->name);
 }
 

@@ -59,6 +59,7 @@ static const kd_kind_word shape_kinds[] = {
     [KD_CYLINDER] = {"cylinder", "solid cylinder about the z axis of the shape"},
     [KD_ROD] = {"rod", "slender cylinder about the z axis of the shape"},
     [KD_TUBE] = {"tube", "hollow cylinder about the z axis of the shape"},
+    [KD_MESH] = {"mesh", "surface of triangles from an STL or OBJ file; closed ones have mass"},
 };
 static const kd_field shape_fields[] = {
     {"sphere", KD_FIELD_NUMBER, O(size), 1, K(KD_SPHERE), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
@@ -71,8 +72,12 @@ static const kd_field shape_fields[] = {
      .doc = "radius and length"},
     {"tube", KD_FIELD_NUMBER, O(size), 3, K(KD_TUBE), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
      .doc = "outer radius, inner radius and length"},
+    {"mesh", KD_FIELD_TEXT, O(mesh), 1, K(KD_MESH), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "file that ends with .stl (text or binary) or .obj, in the folder of the model"},
+    {"scale", KD_FIELD_NUMBER, O(size), 1, K(KD_MESH), 0, 1, POSITIVE, "",
+     .doc = "factor of the lengths in the file: 0.001 for millimetres"},
     {"position", KD_FIELD_NUMBER, O(position), 3, ALL, 0, 0, ANY, "m",
-     .doc = "its centre, in the body's frame"},
+     .doc = "its centre, in the body's frame; mesh: the origin of the file"},
     {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL, 0, 0, ANY, "",
      .doc = "its axes, in the body's frame"},
     {"density", KD_FIELD_NUMBER, O(density), 1, ALL, 0, 0, NOT_NEGATIVE, "kg/m^3",
