@@ -1,4 +1,5 @@
-// results/result.h: a finished run with everything that belongs to it; written as table (CSV), HDF5 file, page and picture.
+// results/result.h: a finished run with everything that belongs to it; written as table (CSV), HDF5 file, page and
+// picture.
 #ifndef KD_RESULTS_RESULT_H
 #define KD_RESULTS_RESULT_H
 
