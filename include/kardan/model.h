@@ -410,11 +410,21 @@ typedef struct kd_sensor_def {
 
 typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA, KD_CURVE_MONOTONE } kd_curve_form;
 
-// A table y(x); in expressions a function of its name.
+typedef enum kd_curve_outside {
+    KD_CURVE_EXTRAPOLATE, // along the tangent at the end
+    KD_CURVE_HOLD,        // the value at the end
+    KD_CURVE_ERROR,       // no value: a run that comes there fails and says so
+    KD_CURVE_REPEAT,      // periodic; the last y must be the first one
+} kd_curve_outside;
+
+// A table y(x) or z(x, y); in expressions a function of its name.
 typedef struct kd_curve_def {
-    kd_curve_form form;
-    int           n;
-    const double *x, *y; // copied
+    kd_curve_form    form;
+    int              n;
+    const double    *x, *y;   // copied
+    kd_curve_outside outside; // before the first and behind the last row
+    int              ny;      // numbers of y; 0: n
+    const double    *z;       // (n ny) row by row, of a table with two arguments: z[i ny + j] at x[i], y[j]; NULL
 } kd_curve_def;
 
 // A level line along which something runs, by its curvature as an expression of the arc length s (positive: to the

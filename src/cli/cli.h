@@ -32,6 +32,7 @@ int               kd_cli_trim(int argc, char **argv);
 int               kd_cli_compare(int argc, char **argv);
 int               kd_cli_plot(int argc, char **argv);
 int               kd_cli_render(int argc, char **argv);
+int               kd_cli_view(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);
 int               kd_cli_check(int argc, char **argv);
 int               kd_cli_info(int argc, char **argv);

@@ -20,6 +20,7 @@ const kd_command *kd_cli_commands(int *count)
         {"compare", "all sensible methods on one model: time against error, and which to take", kd_cli_compare},
         {"plot", "channels of one or several tables of results in one picture", kd_cli_plot},
         {"render", "the 3-D view of a run as a picture or a film", kd_cli_render},
+        {"view", "a model that runs along with the clock in a page: sliders, bodies to pull", kd_cli_view},
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
         {"info", "sizes, elements and channels of a model", kd_cli_info},
         {"convert", "robot description (URDF) or model file to model file", kd_cli_convert},

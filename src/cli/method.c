@@ -359,6 +359,24 @@ bool kd_method_check(const kd_method *m)
     return false;
 }
 
+void kd_method_take_run(kd_method *m, const kd_subject *s)
+{
+    const kd_run_def *run = &s->run;
+    m->run = run;
+    if (!m->formulation && run->formulation) {
+        m->formulation = run->formulation;
+        kd_subject_run_place(s, "formulation", m->formulation_place, sizeof m->formulation_place);
+    }
+    if (!m->integrator && run->integrator) {
+        m->integrator = run->integrator;
+        kd_subject_run_place(s, "integrator", m->integrator_place, sizeof m->integrator_place);
+    }
+    if (m->rtol <= 0) { // --rtol alone sets both
+        m->rtol = run->rtol;
+        if (m->atol <= 0) m->atol = run->atol;
+    }
+}
+
 // ---- choice ---------------------------------------------------------------------------------------------------------
 
 static void choose_tolerances(kd_method *m)

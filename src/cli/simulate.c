@@ -209,19 +209,7 @@ static void take_defaults(task *t)
 {
     const kd_run_def *run = &t->subject.run;
     kd_method        *m = &t->method;
-    m->run = run;
-    if (!m->formulation && run->formulation) {
-        m->formulation = run->formulation;
-        kd_subject_run_place(&t->subject, "formulation", m->formulation_place, sizeof m->formulation_place);
-    }
-    if (!m->integrator && run->integrator) {
-        m->integrator = run->integrator;
-        kd_subject_run_place(&t->subject, "integrator", m->integrator_place, sizeof m->integrator_place);
-    }
-    if (m->rtol <= 0) { // --rtol alone sets both
-        m->rtol = run->rtol;
-        if (m->atol <= 0) m->atol = run->atol;
-    }
+    kd_method_take_run(m, &t->subject);
     if (t->t_end < 0) t->t_end = run->t_end;
     if (t->max_step <= 0 && run->max_step > 0 && !kd_method_asks(m, "steps.h_max")) t->max_step = run->max_step;
     if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;

@@ -296,6 +296,13 @@ static void drop_system(kd_subject *s)
     s->eom = NULL;
 }
 
+bool kd_subject_attach(kd_subject *s, const char *name, const kd_user_force_def *def)
+{
+    drop_system(s);
+    kd_status status = kd_model_attach(s->model, name, def);
+    return status < 0 ? complain(s, status) : make_system(s, false);
+}
+
 // ---- exported -------------------------------------------------------------------------------------------------------
 
 bool kd_subject_read(kd_subject *s, const kd_subject_request *r, int *exit_status)

@@ -32,6 +32,7 @@ typedef struct kd_integrator_class {
     void (*release)(kd_integrator *self); // what is not in the arena; NULL: nothing
 } kd_integrator_class;
 
+// Fields that all methods share; the frames and methods add theirs behind it
 struct kd_integrator {
     const kd_integrator_class *how;
     kd_integrator_kind         kind;

@@ -668,12 +668,23 @@ bool kd_model_use_parameter(kd_model *m, const char *name, double *value)
 
 kd_status kd_model_add_curve(kd_model *m, const char *name, const kd_curve_def *def)
 {
-    kd_status status = kd_model_prepare(m, KD_SECTION_CURVE, KD_SCHEMA_CURVE, name, def);
+    kd_curve_def whole = def ? *def : (kd_curve_def){0};
+    if (whole.ny == 0) whole.ny = whole.n;
+    kd_status status = kd_model_prepare(m, KD_SECTION_CURVE, KD_SCHEMA_CURVE, name, def ? &whole : NULL);
     if (status < 0) return status;
+    if (!whole.z && whole.ny != whole.n) {
+        kd_model_error_at(m, &m->private->source,
+                          "curve '%s': 'x' and 'y' must have as many numbers as each other, but one has %d, the other "
+                          "%d",
+                          name, whole.n, whole.ny);
+        kd_model_drop_fields(m);
+        return KD_ERR_MODEL;
+    }
     kd_model_curve *c = &m->curve[m->ncurves];
-    *c = (kd_model_curve){kd_model_text(m, name), m->private->source, *def, NULL};
-    c->def.x = kd_model_numbers(m, def->x, def->n);
-    c->def.y = kd_model_numbers(m, def->y, def->n);
+    *c = (kd_model_curve){kd_model_text(m, name), m->private->source, whole, NULL};
+    c->def.x = kd_model_numbers(m, whole.x, whole.n);
+    c->def.y = kd_model_numbers(m, whole.y, whole.ny);
+    if (whole.z) c->def.z = kd_model_numbers(m, whole.z, whole.n * whole.ny);
     return kd_model_enter(m, KD_SECTION_CURVE, c->name);
 }
 
@@ -775,6 +786,19 @@ kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_f
     f->def.measure = measure;
     f->def.start = def->start ? kd_model_numbers(m, def->start, def->nstates) : NULL;
     return kd_model_enter(m, KD_SECTION_USER_FORCE, f->name);
+}
+
+kd_status kd_model_attach(kd_model *m, const char *name, const kd_user_force_def *def)
+{
+    if (!m || !m->finished) return KD_ERR_ARGUMENT;
+    if (m->private->attached) m->nuser_forces--;
+    m->private->attached = false;
+    if (!def) return KD_OK;
+    kd_status status = make_room(m, KD_SECTION_USER_FORCE);
+    if (status < 0) return status;
+    m->user_force[m->nuser_forces++] = (kd_user_force){.name = name, .def = *def};
+    m->private->attached = true;
+    return KD_OK;
 }
 
 kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *def)

@@ -265,7 +265,8 @@ static void copy_arrays(kd_model *c)
     for (int i = 0; i < c->ncurves; i++) {
         kd_curve_def *d = &c->curve[i].def;
         d->x = kd_model_numbers(c, d->x, d->n);
-        d->y = kd_model_numbers(c, d->y, d->n);
+        d->y = kd_model_numbers(c, d->y, d->ny);
+        if (d->z) d->z = kd_model_numbers(c, d->z, d->n * d->ny);
     }
     for (int i = 0; i < c->nblocks; i++) {
         kd_block_def *d = &c->block[i].def;

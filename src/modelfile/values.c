@@ -102,18 +102,11 @@ static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, doub
     return true;
 }
 
-// x and y of a curve have the same length
+// A list of any length
 static bool read_samples(kd_reader *r, const kd_field *field, const kd_node *node, char *def)
 {
-    int known;
-    memcpy(&known, def + field->length, sizeof known);
     if (node->type != KD_NODE_LIST || node->n == 0) {
         kd_reader_complain(r, node, "'%s' must be a list of numbers", field->key);
-        return false;
-    }
-    if (known > 0 && known != node->n) {
-        kd_reader_complain(r, node, "'x' and 'y' must have as many numbers as each other, but one has %d, the other %d",
-                           known, node->n);
         return false;
     }
     double *sample = kd_cut_double(&r->scratch, node->n);

@@ -41,6 +41,12 @@ const char *kd_viewer_policy(void)
     return kd_viewer_is_built() ? kd_viewer_script_hash : "";
 }
 
+const unsigned char *kd_viewer_bytes(size_t *size)
+{
+    *size = kd_viewer_is_built() ? kd_viewer_script_size : 0;
+    return kd_viewer_script;
+}
+
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 static void put_number(FILE *file, double value)
 {
@@ -182,6 +188,13 @@ static void put_camera(FILE *file, const kd_scene *s)
     put_vector(file, "low", s->low);
     fputc(',', file);
     put_vector(file, "high", s->high);
+}
+
+void kd_viewer_put_mechanism(FILE *file, const kd_scene *s)
+{
+    put_bodies(file, s);
+    put_solids(file, s);
+    put_camera(file, s);
 }
 
 // ---- channels -------------------------------------------------------------------------------------------------------
@@ -393,9 +406,7 @@ static void put_scene(FILE *file, const kd_result *r, const kd_scene *s, const k
     put_text(file, "title", r->title);
     fprintf(file, ",\"frames\":%d,\"rows\":%d", s ? s->film.nframes : 0, e->rows);
     if (s) {
-        put_bodies(file, s);
-        put_solids(file, s);
-        put_camera(file, s);
+        kd_viewer_put_mechanism(file, s);
     } else {
         fputs(",\"bodies\":[],\"solids\":[],\"coils\":[],\"traces\":[],\"colours\":[]", file);
     }

@@ -238,6 +238,7 @@ size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t siz
         put(&t,
             "WARNING: %s at t = %.9g s, at %ld of the states: results from there on are not those of the real thing\n",
             c->caution, c->caution_time, c->cautions);
+    if (c->noticed) put(&t, "note: %s, first at t = %.9g s\n", c->notice, c->notice_time);
     char sentence[800];
     if (kd_certificate_broken(c, sentence, sizeof sentence) > 0) put(&t, "%s\n", sentence);
     describe_verdict(&t, c);
@@ -347,6 +348,8 @@ size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
     put_number(&t, "cautions", (double)c->cautions);
     put_number(&t, "caution_time", c->cautions > 0 ? c->caution_time : NAN);
     put_text(&t, "caution", c->cautions > 0 ? c->caution : "");
+    put_number(&t, "notice_time", c->noticed ? c->notice_time : NAN);
+    put_text(&t, "notice", c->noticed ? c->notice : "");
     put_key(&t, "exploded");
     put(&t, c->exploded ? "true" : "false");
     put_number(&t, "energy_explained", energy ? kd_certificate_energy_explained(c) : NAN);

@@ -67,7 +67,7 @@ export class Panel {
   private against = 0;
   private row = -1; // of the time; -1: not shown yet
 
-  constructor(parent: HTMLElement, private readonly run: Run, private readonly clock: Clock, readonly plotOf: Plot,
+  constructor(parent: HTMLElement, private run: Run, private readonly clock: Clock, readonly plotOf: Plot,
               close: ((panel: Panel) => void) | null) {
     this.figure = make('figure', 'plot', parent);
     const head = make('figcaption', '', this.figure);
@@ -180,6 +180,17 @@ export class Panel {
     if (row === this.row) return;
     this.row = row;
     if (this.mode === 'time') this.plot.setLegend({idx: row});
+  }
+
+  use(run: Run): void {
+    this.run = run;
+    this.refresh();
+  }
+
+  // the run has more rows than before; zoomed plots keep their range
+  refresh(): void {
+    if (this.plot) this.plot.setData(this.data());
+    this.row = -1;
   }
 
   zoom(from: number, to: number): void { this.plot?.setScale('x', {min: from, max: to}); }
