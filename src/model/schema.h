@@ -69,11 +69,13 @@ typedef enum kd_law_reads {
     KD_READS_TIME,      // inputs, t
 } kd_law_reads;
 
+// allowed values of a number
 typedef struct kd_range {
     double min, max;
     bool   open; // min itself is not allowed
 } kd_range;
 
+// one field: how it is written, where it goes, what it may be and what it means
 typedef struct kd_field {
     const char   *key;
     kd_field_type type;

@@ -106,8 +106,12 @@ static void put_bodies(FILE *file, const kd_scene *s)
 // as in viewer/src/solids.ts
 static int form_of(const kd_solid *solid, double *ratio)
 {
-    enum { BALL, BOX, CYLINDER, PYRAMID, TUBE };
+    enum { BALL, BOX, CYLINDER, PYRAMID, TUBE, SURFACE };
     *ratio = 0.0;
+    if (solid->mesh >= KD_MESHES) {
+        *ratio = solid->mesh - KD_MESHES; // which
+        return SURFACE;
+    }
     switch (solid->mesh) {
     case KD_MESH_BALL:
         return BALL;
@@ -124,6 +128,27 @@ static int form_of(const kd_solid *solid, double *ratio)
         *ratio = kd_mesh_tube_ratio(solid->mesh);
         return TUBE;
     }
+}
+
+// Surfaces from files: corners of the triangles in a box with edges 1
+static void put_surfaces(FILE *file, const kd_scene *s)
+{
+    fputs(",\n\"surfaces\":[", file);
+    for (int i = KD_MESHES; i < s->nmeshes; i++) {
+        const kd_mesh *m = &s->fine[i - KD_MESHES];
+        char           number[40];
+        fputs(i == KD_MESHES ? "{\"v\":[" : ",\n{\"v\":[", file);
+        for (int k = 0; k < m->nvertices; k++) {
+            double x[3];
+            kd_vec_to(m->vertex[k], x);
+            for (int j = 0; j < 3; j++)
+                fprintf(file, "%s%s", k + j == 0 ? "" : ",", kd_file_number(x[j], "%.5g", number, sizeof number));
+        }
+        fputs("],\"f\":[", file);
+        for (int k = 0; k < 3 * m->nfaces; k++) fprintf(file, k == 0 ? "%d" : ",%d", m->corner[k]);
+        fputs("]}", file);
+    }
+    fputc(']', file);
 }
 
 static void put_solids(FILE *file, const kd_scene *s)
@@ -193,6 +218,7 @@ static void put_camera(FILE *file, const kd_scene *s)
 void kd_viewer_put_mechanism(FILE *file, const kd_scene *s)
 {
     put_bodies(file, s);
+    put_surfaces(file, s);
     put_solids(file, s);
     put_camera(file, s);
 }

@@ -103,7 +103,7 @@ export class Stage {
         own.set(key, material);
         part.materials.push(material);
       }
-      const mesh = solidMesh(solid, material);
+      const mesh = solidMesh(solid, material, s.surfaces ?? []);
       mesh.userData.body = solid.body;
       part.group.add(mesh);
     }
