@@ -16,6 +16,7 @@ typedef struct kd_subject_request {
     bool        unassembled; // a model that cannot be assembled will do
 } kd_subject_request;
 
+// a model or an example, opened
 typedef struct kd_subject {
     char        name[KD_SUBJECT_NAME]; // of result files: the example, or the model file without folder and ending
     const char *title, *about;         // about may be NULL
