@@ -16,7 +16,9 @@
 #include "cli/subject.h"
 #include "core/text.h"
 #include "drawing/drawing.h"
+#include "report/beside.h"
 #include "report/report.h"
+#include "report/viewer.h"
 #include "results/postmortem.h"
 #include "results/recorder.h"
 #include "results/running.h"
@@ -50,6 +52,7 @@ typedef struct task {
     double             max_step;             // 0: no limit
     int                intervals, max_steps; // 0: the model's; as many as it takes
     const char        *start_state;          // file; NULL: the model's start
+    const char        *beside_path;          // report; NULL: none
     double             from;                 // [s] state of that file; NaN: its last one
     bool               from_equilibrium;     // start at rest
     bool               quiet, json, stats, no_drawing, plain, explain, cross_check, no_verify, must_be_clean;
@@ -65,6 +68,7 @@ typedef struct task {
     kd_recording    *recording; // its rows
     kd_drawing      *drawing;   // NULL: none
     kd_simulation   *simulation;
+    kd_beside       *beside;    // that report's run
     kd_explainer    *explainer; // NULL: the run has not begun
     kd_instants     *instants;  // NULL: not wanted
     kd_replay       *replay;
@@ -135,6 +139,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--jacobian-plots", "DIR", "folder for pictures of the Newton matrix: pattern, groups, instants of evaluation",
          KD_CLI_TEXT, &t->jacobian_plots},
         {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
+        {"--beside", "REPORT", "show the run of another report in this one, too: over each other or side by side",
+         KD_CLI_TEXT, &t->beside_path},
         {"--plain", NULL, "a small report: plots and drawing without the 3-D viewer", KD_CLI_FLAG, &t->plain},
         {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
@@ -222,6 +228,22 @@ static void take_defaults(task *t)
     if (isnan(t->limits.velocity)) t->limits.velocity = run->limit_velocity;
     if (isnan(t->limits.acceleration)) t->limits.acceleration = run->limit_acceleration;
     if (isnan(t->limits.energy)) t->limits.energy = run->limit_energy;
+}
+
+// The other run that the page is to show
+static bool read_beside(task *t)
+{
+    char message[MESSAGE_SIZE] = "";
+    if (!t->beside_path) return true;
+    if (t->plain || !kd_viewer_is_built()) {
+        fputs("kardan: --beside is shown by the 3-D viewer, which --plain leaves out, or which is not built (make "
+              "viewer)\n",
+              stderr);
+        return false;
+    }
+    if (kd_beside_read(t->beside_path, &t->beside, message, sizeof message) >= 0) return true;
+    fprintf(stderr, "kardan: --beside: %s\n", message);
+    return false;
 }
 
 // A start that was written by another run takes the place of the model's; it is taken as it is, to the last bit. So
@@ -393,6 +415,7 @@ static kd_result result_of(task *t, kd_result_setting *settings)
         .nplots = t->channels.nplots,
         .drawing = t->drawing,
         .plain = t->plain,
+        .beside = t->beside,
         .explanation = t->explain ? &t->explanation : NULL,
         .events = t->events.log,
         .running = t->running,
@@ -782,6 +805,7 @@ static void release(task *t)
     kd_recorder_destroy(t->recorder);
     kd_drawing_destroy(t->drawing);
     kd_explainer_destroy(t->explainer);
+    kd_beside_destroy(t->beside);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
     kd_running_destroy(t->running, false);
@@ -891,6 +915,7 @@ int kd_cli_simulate(int argc, char **argv)
         goto done; // before the file is read
     if (!kd_subject_open(&t.subject, &t.request, &status) || !take_start(&t)) goto done;
     status = KD_EXIT_USAGE;
+    if (!read_beside(&t)) goto done;
     take_defaults(&t);
     if (!name_files(&t) || !kd_method_read(&t.method)) goto done; // with the words of the file
     // what was asked for, then what fits to model and method

@@ -105,6 +105,11 @@ kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit)
     return KD_EVAL_OK;
 }
 
+void kd_eom_shift_drives(kd_eom_data *d, const double *shift)
+{
+    if (d) d->x.drive_shift = shift;
+}
+
 kd_eval kd_eom_drives(kd_eom_data *d, double *q, double *dq, double *ddq)
 {
     if (!d) return KD_EVAL_STOP;

@@ -19,6 +19,7 @@
 #include "drawing/drawing.h"
 #include "drawing/mesh.h"
 #include "drawing/scene.h"
+#include "report/beside.h"
 #include "report/block.h"
 #include "results/file.h"
 
@@ -502,6 +503,7 @@ kd_status kd_viewer_write(FILE *file, const kd_result *r, const kd_viewer_plot *
         put_scene(file, r, draws ? &scene : NULL, plots, nplots, &e);
         status = write_blocks(file, r, draws ? &scene : NULL, &e);
     }
+    if (status == KD_OK && r->beside) kd_beside_write(r->beside, file);
     if (status == KD_OK) {
         fputs("<script>", file);
         fwrite(kd_viewer_script, 1, kd_viewer_script_size, file);
