@@ -158,8 +158,9 @@ int main(int argc, char **argv)
 {
     int exit_status;
     if (argc == 4 && strcmp(argv[1], "--count") == 0) return trust_cost_child(argv[2], argv[3]);
-    const bool further = argc >= 4 && strcmp(argv[1], "--further") == 0; // FIRST COUNT: other models than those of always
-    const int  first = further ? atoi(argv[2]) : 0, count = further ? atoi(argv[3]) : 0;
+    const bool further =
+        argc >= 4 && strcmp(argv[1], "--further") == 0; // FIRST COUNT: other models than those of always
+    const int first = further ? atoi(argv[2]) : 0, count = further ? atoi(argv[3]) : 0;
     if (further) argv[3] = argv[0], argv += 3, argc -= 3;
     bench *b = bench_create(argc, argv, "Is a clean run right? Random models with planted traps.", &exit_status);
     if (!b) return exit_status;

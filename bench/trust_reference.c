@@ -143,7 +143,7 @@ static double step_to_turn(const trust_ode *ode, double t, double h, const doubl
 void trust_solve(const trust_ode *ode, double *y, double t0, double t1)
 {
     const bool placed = ode->nplaces > 0 || ode->pitch > 0;
-    double t = t0, end[TRUST_STATES];
+    double     t = t0, end[TRUST_STATES];
     while (t < t1) {
         double h = fmin(ode->step(t, y, ode->context), t1 - t);
         for (int i = 0; i < ode->ntimes; i++)

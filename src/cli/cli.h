@@ -16,6 +16,8 @@ enum {
 };
 
 // ---- subcommands ----------------------------------------------------------------------------------------------------
+
+// a word of the command line, and what it does
 typedef struct kd_command {
     const char *name, *about;
     int (*run)(int argc, char **argv); // arguments behind the name of the command; answers the exit status
@@ -32,6 +34,7 @@ int               kd_cli_trim(int argc, char **argv);
 int               kd_cli_compare(int argc, char **argv);
 int               kd_cli_plot(int argc, char **argv);
 int               kd_cli_render(int argc, char **argv);
+int               kd_cli_view(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);
 int               kd_cli_check(int argc, char **argv);
 int               kd_cli_info(int argc, char **argv);
@@ -52,11 +55,13 @@ typedef enum kd_cli_kind {
 
 enum { KD_CLI_LONGEST_LIST = 64 };
 
+// words that an option collected
 typedef struct kd_cli_list {
     const char *word[KD_CLI_LONGEST_LIST];
     int         count;
 } kd_cli_list;
 
+// one row of the table of a command
 typedef struct kd_cli_option {
     const char *name;  // "--rtol"
     const char *value; // "R" in the help; NULL for a flag
@@ -65,6 +70,7 @@ typedef struct kd_cli_option {
     void       *target;
 } kd_cli_option;
 
+// all that kd_cli_parse needs of a command
 typedef struct kd_cli_syntax {
     const char          *usage;   // "kardan check MODEL"
     const char          *about;   // one paragraph
@@ -111,7 +117,12 @@ void kd_json_number(kd_json *json, const char *key, double value); // NaN and in
 void kd_json_count(kd_json *json, const char *key, long value);
 void kd_json_bool(kd_json *json, const char *key, bool value);
 void kd_json_texts(kd_json *json, const char *key, const char *const *values, int n); // a list
+void kd_json_numbers(kd_json *json, const char *key, const double *values, int n);    // the same
 void kd_json_raw(kd_json *json, const char *key, const char *value);                  // is JSON already
+// A list of objects: each begins with kd_json_item and ends with kd_json_close.
+void kd_json_list(kd_json *json, const char *key);
+void kd_json_item(kd_json *json);
+void kd_json_list_close(kd_json *json);
 
 // ---- time, signals, progress ----------------------------------------------------------------------------------------
 double kd_cli_seconds(void); // clock that never goes back

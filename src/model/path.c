@@ -55,11 +55,13 @@ static const property of_energy[] = {
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
+// a table of properties and how much of it counts
 typedef struct properties {
     const property *list;
     int             n;
 } properties;
 
+// a kind that does not exist has none: models are checked for that
 int kd_joint_coordinates(kd_joint_kind kind)
 {
     return kind >= 0 && kind < KD_JOINT_KIND_COUNT ? kd_joint_form_of(kind).nscalars : 0;
@@ -120,19 +122,27 @@ static int tables_of(kd_section section, properties table[2])
     }
 }
 
+// Coordinates of a joint, rows of a constraint: their names are counted. -1: those of this table are not
+static int count_of(const kd_model *m, kd_section section, int element, const property *p)
+{
+    if (section == KD_SECTION_JOINT && p->property != KD_PROPERTY_FORCE)
+        return kd_joint_coordinates(m->joint[element].def.kind);
+    return section == KD_SECTION_CONSTRAINT ? kd_constraint_rows(&m->constraint[element].def) : -1;
+}
+
+// q1, force2
+static bool is_counted(const property *p)
+{
+    const char last = p->text[0] != '\0' ? p->text[strlen(p->text) - 1] : '\0';
+    return last >= '1' && last <= '9';
+}
+
 // Does an element have this one: coordinates and rows beyond its number are left out, the short form needs exactly one
 static bool is_there(const kd_model *m, kd_section section, int element, const property *p)
 {
-    int n = -1; // names of the table are not counted
-    if (section == KD_SECTION_JOINT && p->property != KD_PROPERTY_FORCE) {
-        n = kd_joint_coordinates(m->joint[element].def.kind);
-    } else if (section == KD_SECTION_CONSTRAINT) {
-        n = kd_constraint_rows(&m->constraint[element].def);
-    }
+    const int n = count_of(m, section, element, p);
     if (n < 0) return true;
-    const char last = p->text[strlen(p->text) - 1];
-    const bool counted = last >= '1' && last <= '9';
-    return counted ? p->i < n : n == 1;
+    return is_counted(p) ? p->i < n : n == 1;
 }
 
 // ---- blocks: outputs, then states -----------------------------------------------------------------------------------
@@ -149,6 +159,7 @@ static const char *block_signal(const kd_block_def *def, int i, char buffer[KD_S
 static bool find_block_signal(const kd_block_def *def, const char *text, int *number)
 {
     char buffer[KD_SIGNAL_NAME];
+    // names as paths show them; a single output may also be called out1
     for (*number = 0; *number < def->noutputs + def->nstates; ++*number) {
         if (strcmp(block_signal(def, *number, buffer), text) == 0) return true;
     }
@@ -156,8 +167,39 @@ static bool find_block_signal(const kd_block_def *def, const char *text, int *nu
     return def->noutputs == 1 && strcmp(text, "out1") == 0;
 }
 
+// ---- lists ----------------------------------------------------------------------------------------------------------
+
+// The longer name of something that has a shorter one: q1 of a single coordinate
+static bool is_second_name(const kd_model *m, kd_section section, int element, const property *p)
+{
+    return is_counted(p) && count_of(m, section, element, p) == 1;
+}
+
+const char *kd_path_word(const kd_model *m, kd_section section, int element, int k, char buffer[KD_SIGNAL_NAME])
+{
+    const void *def;
+    const kd_element_class *class = class_of(m, section, element, &def);
+    // readings of the class, then tables of the section, then signals of a block, all in one count
+    for (int i = 0; class && i < class->nreadings; i++) {
+        const kd_readable *r = &class->readings[i];
+        if ((!r->given || r->given(def)) && k-- == 0) return r->word;
+    }
+    properties table[2];
+    const int  ntables = tables_of(section, table);
+    for (int t = 0; t < ntables; t++) {
+        for (int i = 0; i < table[t].n; i++) {
+            const property *p = &table[t].list[i];
+            if (!is_there(m, section, element, p) || is_second_name(m, section, element, p)) continue;
+            if (k-- == 0) return p->text;
+        }
+    }
+    const kd_block_def *block = section == KD_SECTION_BLOCK ? &m->block[element].def : NULL;
+    return block && k < block->noutputs + block->nstates ? block_signal(block, k, buffer) : NULL;
+}
+
 // ---- messages -------------------------------------------------------------------------------------------------------
 
+// the kind helps where it decides what can be read
 static const char *kind_word(const kd_model *m, kd_section section, int element)
 {
     const void *def;
@@ -176,6 +218,7 @@ typedef struct offer {
 
 static void offer_property(offer *o, const char *text)
 {
+    // six are shown, all take part in the suggestion
     kd_nearest_offer(&o->nearest, text);
     o->n++;
     if (o->n <= 6) kd_text_append(o->list, sizeof o->list, "%s%s", o->n > 1 ? ", " : "", text);
@@ -194,25 +237,14 @@ static void say_no_property(const kd_model *m, kd_section section, int element, 
         kd_text(why, size, "%s '%s'%s%s%s has no '%s'", kd_section_word(section), kd_element_name(m, section, element),
                 kind ? " (" : "", kind ? kind : "", kind ? ")" : "", wanted);
     }
-    properties  table[2];
-    const int   ntables = tables_of(section, table);
-    offer       o = {.nearest = kd_nearest_start(wanted)};
-    const void *def;
-    const kd_element_class *class = class_of(m, section, element, &def);
-    for (int i = 0; class && i < class->nreadings; i++) {
-        const kd_readable *r = &class->readings[i];
-        if (r->word[0] != '\0' && (!r->given || r->given(def))) offer_property(&o, r->word);
+    // what it has instead: a suggestion, or a list
+    offer o = {.nearest = kd_nearest_start(wanted)};
+    char  buffer[2 * KD_MAX_SIGNALS][KD_SIGNAL_NAME]; // the nearest one stays there
+    for (int k = 0; k < 2 * KD_MAX_SIGNALS; k++) {
+        const char *word = kd_path_word(m, section, element, k, buffer[k]);
+        if (!word) break;
+        if (word[0] != '\0') offer_property(&o, word);
     }
-    for (int k = 0; k < ntables; k++) {
-        for (int i = 0; i < table[k].n; i++) {
-            const property *p = &table[k].list[i];
-            if (is_there(m, section, element, p) && p->text[0] != '\0') offer_property(&o, p->text);
-        }
-    }
-    const kd_block_def *block = section == KD_SECTION_BLOCK ? &m->block[element].def : NULL;
-    char                signal[KD_MAX_SIGNALS * 2][KD_SIGNAL_NAME];
-    for (int i = 0; block && i < block->noutputs + block->nstates; i++)
-        offer_property(&o, block_signal(block, i, signal[i]));
     if (o.nearest.best) {
         kd_text_append(why, size, ", did you mean '%s'?", o.nearest.best);
     } else if (o.n > 0) {
@@ -220,6 +252,7 @@ static void say_no_property(const kd_model *m, kd_section section, int element, 
     }
 }
 
+// sections up to energy are the first words of paths
 static void say_unknown_section(const char *word, char *why, size_t size)
 {
     kd_nearest nearest = kd_nearest_start(word);
@@ -248,6 +281,7 @@ static const char *next_part(const char *text, char *word, size_t size)
 
 static bool find_property(const kd_model *m, kd_path *path, const char *text)
 {
+    // a block by its signals, elements by the readings of their classes, others by tables
     if (path->section == KD_SECTION_BLOCK) {
         path->property = KD_PROPERTY_VALUE;
         return find_block_signal(&m->block[path->element].def, text, &path->i);
@@ -281,6 +315,7 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
 {
     char        word[KD_EXPR_MAX_NAME + 1], name[KD_EXPR_MAX_NAME + 1];
     const char *rest = next_part(text, word, sizeof word);
+    // first word: the section
     *path = (kd_path){0};
     int section = 0;
     while (section <= KD_SECTION_ENERGY && strcmp(word, kd_section_word((kd_section)section)) != 0) section++;
@@ -289,6 +324,7 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
         return false;
     }
     path->section = (kd_section)section;
+    // second word: the element; a name that was cut off is unknown
     if (section != KD_SECTION_ENERGY) {
         const size_t length = strcspn(rest, ".");
         rest = next_part(rest, name, sizeof name);
@@ -302,6 +338,7 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
             return false;
         }
     }
+    // the rest: what of it; without a rest, say what is missing
     if (find_property(m, path, rest)) return true;
     if (rest[0] == '\0') {
         kd_text(why, size, "'%s' is no number: what of it is meant, as in '%s%s'?", text, text,
@@ -317,6 +354,7 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
     return false;
 }
 
+// what laws may read: nothing that follows from accelerations or forces
 bool kd_path_is_kinematic(const kd_path *path)
 {
     switch (path->property) {

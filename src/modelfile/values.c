@@ -7,6 +7,8 @@
 #include "math/space.h"
 #include "model/channel.h"
 #include "model/element.h"
+#include "model/mesh_shape.h"
+#include "modelfile/paths.h"
 #include "modelfile/reader.h"
 
 // ---- positions ------------------------------------------------------------------------------------------------------
@@ -102,18 +104,11 @@ static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, doub
     return true;
 }
 
-// x and y of a curve have the same length
+// A list of any length
 static bool read_samples(kd_reader *r, const kd_field *field, const kd_node *node, char *def)
 {
-    int known;
-    memcpy(&known, def + field->length, sizeof known);
     if (node->type != KD_NODE_LIST || node->n == 0) {
         kd_reader_complain(r, node, "'%s' must be a list of numbers", field->key);
-        return false;
-    }
-    if (known > 0 && known != node->n) {
-        kd_reader_complain(r, node, "'x' and 'y' must have as many numbers as each other, but one has %d, the other %d",
-                           known, node->n);
         return false;
     }
     double *sample = kd_cut_double(&r->scratch, node->n);
@@ -377,6 +372,17 @@ static bool read_span(kd_reader *r, kd_node *map, int kind, kd_shape *shape)
     return kd_reader_compose(r, mark, KD_MAKE_SPAN, ends, 6, shape);
 }
 
+// The file of a mesh, in the folder of the model
+static bool read_mesh(kd_reader *r, const kd_node *node, kd_shape *shape)
+{
+    char      path[KD_PATH_LENGTH], why[600];
+    kd_status status = kd_model_file_path(r->folder, shape->mesh, path, why, sizeof why);
+    if (status == KD_OK) status = kd_model_mesh_read(r->m, path, &shape->read, why, sizeof why);
+    if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+    if (status < 0) kd_reader_complain(r, node, "%s", why);
+    return status == KD_OK;
+}
+
 static bool read_shape(kd_reader *r, kd_node *node, kd_shape *shape)
 {
     const kd_schema *schema = kd_schema_of(KD_SCHEMA_SHAPE);
@@ -397,8 +403,8 @@ static bool read_shape(kd_reader *r, kd_node *node, kd_shape *shape)
             kd_reader_complain(r, node, "unknown shape '%.60s', did you mean '%s'?", nearest.word, nearest.best);
         } else {
             kd_reader_complain(r, node,
-                               "a shape is like {box: [1, 2, 3]}; possible are sphere, box, cylinder, rod and "
-                               "tube");
+                               "a shape is like {box: [1, 2, 3]}; possible are sphere, box, cylinder, rod, "
+                               "tube and mesh");
         }
         return false;
     }
@@ -406,7 +412,8 @@ static bool read_shape(kd_reader *r, kd_node *node, kd_shape *shape)
     if (kd_node_find(node, "from") || kd_node_find(node, "to")) {
         if (!read_span(r, node, kind, shape)) return false;
     }
-    return kd_reader_fields(r, schema, kind, node, shape);
+    if (!kd_reader_fields(r, schema, kind, node, shape)) return false;
+    return kind != KD_MESH || read_mesh(r, kd_node_find(node, "mesh"), shape);
 }
 
 static bool read_shapes(kd_reader *r, const kd_field *field, kd_node *node, char *def)
@@ -553,7 +560,7 @@ static const char *other_number(const kd_schema *schema, int kind, const char *k
 }
 
 // Of all keys that are possible here
-static const char *nearest_key(const kd_schema *schema, int kind, const char *key)
+static const char *nearest_key(kd_reader *r, const kd_schema *schema, int kind, const char *key)
 {
     kd_nearest nearest = kd_nearest_start(key);
     if (kd_schema_has_kinds(schema) && !schema->kind_by_key) kd_nearest_offer(&nearest, "type");
@@ -562,6 +569,7 @@ static const char *nearest_key(const kd_schema *schema, int kind, const char *ke
         if (kd_field_has(field, kind)) kd_nearest_offer(&nearest, field->key);
     }
     kd_reader_offer_place_keys(schema, kind, &nearest);
+    kd_reader_offer_option_groups(r, schema, &nearest);
     return nearest.best;
 }
 
@@ -582,8 +590,9 @@ static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const 
 {
     char        what[100], list[300] = "";
     const char *other = other_number(schema, kind, key->text);
-    const char *near = other ? other : nearest_key(schema, kind, key->text);
+    const char *near = other ? other : nearest_key(r, schema, kind, key->text);
     say_what(schema, kind, what, sizeof what);
+    if (kd_reader_complain_group(r, schema, key)) return;
     // the key of another kind; a misspelt one; or none at all
     if (!other && list_kinds(schema, key->text, list, sizeof list)) {
         kd_reader_complain(r, key, "'%s' does not apply to %s, only to %s", key->text, what, list);
@@ -613,7 +622,7 @@ static bool is_handled_elsewhere(const kd_schema *schema, int kind, const kd_nod
         return strcmp(key, "from") == 0 || strcmp(key, "to") == 0 ||
                strcmp(key, kd_schema_word(schema, kind)->word) == 0;
     }
-    return is_short_key(schema, kind, key);
+    return is_short_key(schema, kind, key) || kd_reader_is_option_group(schema, key);
 }
 
 // the frame of the model for `from` and `to`, or the joint that they come from

@@ -21,7 +21,7 @@ static const kd_option event_rows[] = {
     {.name = "events.max_chatter", .type = KD_OPTION_LONG, .standard = 1000, .least = 1, .most = INFINITY,
      .sentence = "events without an accepted step of more than chatter_time between them; more end the run", .offset = offsetof(kd_event_options, max_chatter)},
     {KD_REAL("events.chatter_time", kd_event_options, chatter_time, 1e-9, 0, INFINITY, "of the time so far: a step that is longer is progress")},
-    {KD_REAL("events.rest", kd_event_options, rest, 1e-6, 0, INFINITY, "an impact rests when its flight would be shorter than this [s]")},
+    {KD_REAL("events.rest", kd_event_options, rest, 1e-6, 0, INFINITY, "an impact rests when its flight would be shorter than this [s]"), .unit = "s"},
 };
 static const kd_option check_rows[] = {
     {KD_SWITCH("check.steps", kd_simulation_options, verify, 1, "accepted steps are checked against the equations inside them; those that do not stand are made again")},
@@ -30,6 +30,7 @@ static const kd_option check_rows[] = {
 
 // ---- the table ------------------------------------------------------------------------------------------------------
 
+// Rows of one owner
 typedef struct part {
     const kd_option *rows;
     int              count;
@@ -46,6 +47,7 @@ typedef struct part {
 // Parts in the order of the reference page; rows that several integrators share come once. count 0: no more
 static part part_at(int i)
 {
+    // integrators count from their own structure
     part own = {.place = PLACE(integrator_options)};
     if (i == 0) {
         own.count = kd_integrator_common_options(&own.rows);
@@ -115,6 +117,7 @@ const kd_option *kd_option_find(const char *name)
 
 static kd_status unknown(const char *name, char *message, size_t size)
 {
+    // the nearest name of all, for the message
     const kd_option *row;
     kd_nearest       near = kd_nearest_start(name);
     for (int i = 0; (row = kd_option_at(i)); i++) kd_nearest_offer(&near, row->name);

@@ -44,7 +44,7 @@
 #define QUICK_PARTS 8       // of the first look
 #define PROBES 8
 #define DRIVE_WAIT 16 // steps in which a prescribed motion is looked at without a piece of it being tried
-#define EDGE 1e-6           // of the step: so well are edges known
+#define EDGE 1e-6     // of the step: so well are edges known
 #define EDGE_DOUBLINGS 20
 #define BESIDE_ENDS 1e-6 // of the step: what is so close to its ends has been landed on
 #define CLOSE 1e-9       // of the step: a place that is known
@@ -810,7 +810,8 @@ static bool has_one_branch(kd_work *w, const kd_law *law, kd_interval range)
 {
     if (!law->expr) return range.lower > 0.0 || range.upper < 0.0 || range.lower == range.upper;
     if (law->npi > 0) return false;
-    return isfinite(kd_expr_bends(law->expr, w->enclosure.slot, 1.0, w->breaks.work)[kd_expr_interval_size(law->expr) / 3 - 1]);
+    return isfinite(
+        kd_expr_bends(law->expr, w->enclosure.slot, 1.0, w->breaks.work)[kd_expr_interval_size(law->expr) / 3 - 1]);
 }
 
 // The place between a and b, where branches differ, to a width

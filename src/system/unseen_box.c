@@ -32,11 +32,13 @@ static kd_interval *boxes_of(const kd_work *w, int i)
     return w->unseen.box + w->system->law[i].box;
 }
 
+// all of a in the box
 static bool is_in(kd_interval a, kd_interval box)
 {
     return box.lower <= a.lower && a.upper <= box.upper;
 }
 
+// between both ends, wider on both sides by reach times its change
 static kd_interval range_of_state(const kd_work *w, int i, double reach)
 {
     const int    at = w->system->np + w->system->nv + i;
@@ -68,7 +70,9 @@ bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
     const kd_law      *law = &w->system->law[i];
     const kd_interval *box = boxes_of(w, i);
     const double       part = h / (w->unseen.end[1].t - w->unseen.end[0].t);
+    // small effects were small for a step up to this length only
     if (!(h * w->unseen.mobility[i] <= w->unseen.box_limit[i])) return false;
+    // every variable that it reads, then states of controllers
     for (int k = 0; k < law->nslots; k++) {
         if (is_output(w, law->slot[k])) continue;
         const kd_interval way = range_in_step(w, x1, law->slot[k]);
@@ -104,7 +108,7 @@ bool kd_box_rests(const kd_work *w, int i, double h)
 
 // ---- making one -----------------------------------------------------------------------------------------------------
 
-// Of a variable that moves one way; 0: it does not
+// 1 or -1: the variable moves one way, and does not change its speed by more than twice; 0: it does not
 static int direction_of(const kd_work *w, int slot)
 {
     const kd_slot at = w->system->slot[slot];
@@ -117,9 +121,11 @@ static kd_interval widened(const kd_work *w, int slot, kd_interval a, double rea
 {
     const kd_slot_kind kind = w->system->slot[slot].kind;
     const double       width = a.upper - a.lower;
+    // discrete states stay; time only goes on
     if (kind == KD_SLOT_DISCRETE) return a;
     if (kind == KD_SLOT_TIME || (kind == KD_SLOT_INPUT && !w->unseen.foreign))
         return (kd_interval){a.lower, a.upper + reach * width};
+    // at least some tolerances, far in the direction of the motion, little against it
     const double least = MARGIN * (seen->rtol * fmax(fabs(a.lower), fabs(a.upper)) + seen->atol);
     const double to[] = {least + BEHIND * width, least + reach * width};
     const int    way = direction_of(w, slot);
@@ -132,6 +138,7 @@ static bool take_input(kd_work *w, int slot, kd_interval time, double share)
     const kd_system *s = w->system;
     const int        input = s->slot[slot].index;
     if (s->slot[slot].kind != KD_SLOT_INPUT || w->unseen.foreign) return true;
+    // an input without expression is constant
     if (!s->input[input]) {
         const double start = s->model->input[input].def.start;
         w->enclosure.slot[slot] = (kd_interval){start, start};
@@ -152,6 +159,7 @@ static bool is_plain(kd_work *w, const kd_expr *e, double share)
 static bool is_steady(const kd_law *law, kd_interval f, double share, kd_work *w)
 {
     const kd_expr *road = law->load->law[0];
+    // no change at all; a road that bends; a gap that stays open or closed
     if (f.lower == f.upper) return true;
     if (law->load->class->is_even) return law->load->class->is_even(law->load, w->enclosure.slot, share);
     if (road && !is_plain(w, road, share)) return false;
@@ -167,12 +175,14 @@ static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, double share, 
     const double *degree = NULL;
     kd_interval   bounds = {0.0, 0.0};
     bool          steady = false;
+    // bends of the expression term by term, or bounds that the class tells
     if (law->expr)
         degree = kd_expr_bends(law->expr, w->enclosure.slot, share, w->breaks.work);
     else {
         bounds = law->load->class->bounds(law->load, w->enclosure.slot, w);
         steady = is_steady(law, bounds, share, w);
     }
+    // each term: bent little, or without effect
     for (int k = 0; k < law->nterms; k++) {
         if (degree ? degree[law->term[k].entry] <= BENT_MOST : steady) continue;
         const kd_interval range = degree ? w->breaks.work[law->term[k].entry] : bounds;
@@ -210,6 +220,7 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
     kd_interval  *box = boxes_of(w, i);
     bool          limited = false;
     double        share = 0.0;
+    // variables of the motion first, inputs and outputs from them
     for (int k = 0; k < law->nslots; k++) {
         if (is_output(w, law->slot[k])) continue;
         const kd_interval way = range_in_step(w, x1, law->slot[k]);
@@ -221,6 +232,7 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
         if (!take_input(w, law->slot[k], box[k], share)) return false;
     if (!widen_outputs(w, i, reach * part, share) || !is_clear(w, i, seen, share, &limited)) return false;
     const double h = part * (w->unseen.end[1].t - w->unseen.end[0].t);
+    // where smallness was used, only for steps that are not much longer
     w->unseen.box_limit[i] = limited ? GROWTH * h * w->unseen.mobility[i] : INFINITY;
     w->unseen.box_share[i] = share;
     w->unseen.box_step[i] = h;
@@ -234,7 +246,9 @@ bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_
     const double    part = h / (u->end[1].t - u->end[0].t); // one step of what is between the ends
     const double    unit = of_time ? h : 1.0, most = of_time ? INFINITY : REACH_MOST;
     u->box_limit[i] = -1.0;
+    // a law that found no box lately is left alone for some steps
     if (u->wait[i] > 0 && u->wait[i]-- > 0) return false;
+    // from the width that the last one had; smaller ones until one is clear
     double reach = u->reach[i] > 0.0 ? fmax(u->reach[i] / unit, REACH_LEAST) : REACH_FIRST;
     for (int k = 0; k < (of_time ? TRIES_TIME : TRIES) && reach >= REACH_LEAST; k++, reach *= of_time ? 0.25 : 0.5) {
         if (!try_box(w, i, x1, seen, reach, part)) continue;
@@ -242,6 +256,7 @@ bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_
         u->waited[i] = 0;
         return true;
     }
+    // none: next time smaller, and later
     u->box_limit[i] = -1.0;
     u->reach[i] = fmax(reach, 4.0 * REACH_LEAST) * unit;
     u->waited[i] = u->waited[i] < WAIT_MOST ? 2 * u->waited[i] + 1 : WAIT_MOST;
@@ -275,6 +290,7 @@ double kd_box_smooth(kd_work *w, int n, const kd_expr *(*motion)(const kd_system
 {
     const double t = w->unseen.end[0].t, from = w->unseen.end[1].t;
     double       length = fmax(*reach, h);
+    // from the beginning of the step to some time behind its end; shorter while one bends
     for (int k = 0; k < TRIES_TIME; k++, length *= 0.25) {
         bool plain = take_times(w, (kd_interval){t, from + length});
         for (int i = 0; i < n && plain; i++) plain = !motion(w->system, i) || is_plain_in_time(w, motion(w->system, i));
@@ -298,6 +314,7 @@ static kd_interval state_in(const kd_work *w, int i, double time)
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
     const int            at = w->system->np + w->system->nv + i;
     const double         h = e1->t - e0->t;
+    // it may go on BRAKED times as fast
     return around(e1->state[at], BRAKED * fabs(e1->state[at] - e0->state[at]) / h * time);
 }
 
@@ -312,6 +329,7 @@ static kd_interval motion_in(const kd_work *w, int slot, double time)
     case KD_SLOT_MEASURE: {
         const double v = e1->rate[at.index], a = BRAKED * fabs(v - e0->rate[at.index]) / h;
         if (at.level == 0) {
+            // at most FASTER, and as much more as the acceleration BRAKED times gives
             const double bend = 0.5 * a * time * time, way = FASTER * v * time, s1 = e1->value[at.index];
             return (kd_interval){s1 + fmin(way, 0.0) - bend, s1 + fmax(way, 0.0) + bend};
         }
@@ -338,6 +356,7 @@ double kd_box_until(const kd_work *w, int i, double h)
         for (int k = 0; k < law->nslots; k++) until = fmin(until, box[k].upper);
         return until;
     }
+    // the time is halved until all variables stay inside
     for (int k = 0; k < law->nslots; k++) {
         const kd_slot_kind kind = w->system->slot[law->slot[k]].kind;
         if (kind == KD_SLOT_DISCRETE || kind == KD_SLOT_OUT) continue; // until the next start; where its variables are
