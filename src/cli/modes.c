@@ -117,6 +117,7 @@ static void tell_text(const task *t)
         if (o->modes->imaginary[k] >= 0 && is_wanted(o, k)) tell_mode(o, k);
 }
 
+// One object: where the equations were linearized, then the modes that were wanted
 static void tell_json(const task *t)
 {
     kd_json  json = {.file = stdout};

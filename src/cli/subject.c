@@ -44,6 +44,7 @@ static kd_status read_yaml(kd_subject *s, const kd_subject_request *r, const kd_
     return kd_model_read(s->path, settings, r->settings.count, &s->model, s->message, sizeof s->message);
 }
 
+// A failure is told by its reason, not by the report of what was taken and converted
 static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)
 {
     char            why[4000] = "";

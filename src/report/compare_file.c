@@ -25,7 +25,7 @@ typedef struct picture {
     kd_series *series;
     int        nseries;
     kd_plot    plot;
-    char       note[200];
+    char       note[200]; // below the title; plot points to it
 } picture;
 
 // "C ode + dop853": short enough for a legend

@@ -29,7 +29,7 @@ static const double SMALLEST_SHOWN = 1e-17; // violations of exactly 0 on a loga
 typedef struct gallery {
     kd_arena            arena;
     const kd_recording *rec;
-    kd_plot             plot[MAX_PLOTS];
+    kd_plot             plot[MAX_PLOTS]; // point to the series and words below
     kd_series           series[MAX_PLOTS][MAX_SERIES];
     int                 column[MAX_PLOTS][MAX_SERIES]; // of the recording, behind the series
     const char         *unit[MAX_PLOTS];

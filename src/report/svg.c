@@ -137,10 +137,10 @@ typedef struct frame {
     FILE          *file;
     const kd_plot *plot;
     kd_plot_axis   xaxis, yaxis;
-    double         left, top, right, bottom;
-    double         width, height; // of the whole plot
-    int            nlisted;       // entries of the legend
-    bool           has_data;
+    double         left, top, right, bottom; // of that rectangle
+    double         width, height;            // of the whole plot
+    int            nlisted;                  // entries of the legend
+    bool           has_data;                 // at least one point can be shown
 } frame;
 
 static double place(const kd_plot_axis *axis, double value, double from, double to)

@@ -9,9 +9,9 @@
 
 struct kd_event_log {
     const kd_eom    *eom;
-    int              length, capacity;
-    kd_logged_event *event; // (capacity)
-    long             count[KD_EVENT_KIND_COUNT];
+    int              length, capacity;                                      // events that are kept
+    kd_logged_event *event;                                                 // (capacity)
+    long             count[KD_EVENT_KIND_COUNT];                            // kept or not
     double           first[KD_EVENT_KIND_COUNT], last[KD_EVENT_KIND_COUNT]; // times
 };
 

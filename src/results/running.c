@@ -27,16 +27,16 @@ static const double SHORT = 1;    // [s] a run that ends earlier leaves nothing,
 
 struct kd_running {
     const kd_recording *recording;
-    char               *path;
+    char               *path; // with the number of the process where the name was taken
     int                 file; // -1: not yet
     char               *head; // lines in front of the rows
     size_t              head_length;
-    off_t               rows_at, end; // of the file: where the header line is, where the last whole row ends
-    char               *buffer;
-    size_t              used, room, longest; // longest: bytes of a row
-    int                 written;             // rows, in the file or in the buffer
-    double              started, handed_over;
-    bool                has_file, lazy;
+    off_t               rows_at, end;         // of the file: where the header line is, where the last whole row ends
+    char               *buffer;               // (room) whole rows that are not in the file yet
+    size_t              used, room, longest;  // longest: bytes of a row
+    int                 written;              // rows, in the file or in the buffer
+    double              started, handed_over; // [s] by the caller's clock
+    bool                has_file, lazy;       // it has been opened; short runs leave none
     char                message[PATH_MAX + 200];
 };
 
