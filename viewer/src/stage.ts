@@ -21,6 +21,7 @@ export class Stage {
   private scene: Scene;
   private readonly world = new World();
   private readonly renderer: WebGLRenderer;
+  private readonly slow: boolean;
   private readonly camera: PerspectiveCamera;
   private readonly controls: OrbitControls;
   private readonly shadowRun = new Group();  // the other run
@@ -43,8 +44,10 @@ export class Stage {
   constructor(parent: HTMLElement, run: Run, private readonly other: Run | null = null) {
     this.scene = run.scene;
     this.film = new Film(run);
-    this.renderer = new WebGLRenderer({antialias: true, preserveDrawingBuffer: true});
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    // without a graphics card every pixel costs: no smooth edges, no shadows, one pixel for each; but for pictures (kardan render)
+    this.slow = location.hash !== '#fine' && drawsByProcessor();
+    this.renderer = new WebGLRenderer({antialias: !this.slow, preserveDrawingBuffer: true});
+    this.renderer.setPixelRatio(this.slow ? 1 : Math.min(devicePixelRatio, 2));
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.canvas = this.renderer.domElement;
@@ -168,7 +171,7 @@ export class Stage {
   private makeLights(): void {
     this.light.shadow.mapSize.set(2048, 2048);
     this.light.shadow.bias = -2e-4;
-    this.light.castShadow = true;
+    this.light.castShadow = !this.slow;
     this.setReach();
     this.world.add(this.sky, new AmbientLight(0xffffff, 0.35), this.light, this.light.target);
   }
@@ -453,10 +456,7 @@ export class Stage {
   }
 
   // whether the processor draws it, without a graphics card
-  isSlow(): boolean {
-    const gl = this.renderer.getContext(), info = gl.getExtension('WEBGL_debug_renderer_info');
-    return info !== null && /swiftshader|llvmpipe|software/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)));
-  }
+  isSlow(): boolean { return this.slow; }
 
   picture(kind = 'image/png'): Promise<Blob> {
     this.draw(true);
@@ -473,6 +473,13 @@ export class Stage {
     this.setSize(width, height);
     return holder;
   }
+}
+
+// A context that is refused because it would be slow is none that has to be made first
+function drawsByProcessor(): boolean {
+  const gl = document.createElement('canvas').getContext('webgl2', {failIfMajorPerformanceCaveat: true});
+  gl?.getExtension('WEBGL_lose_context')?.loseContext();
+  return gl === null;
 }
 
 function clear(group: Group): void {
