@@ -6,10 +6,11 @@ import {OrbitControls} from 'three/examples/jsm/controls/OrbitControls.js';
 import type {Run, Scene} from './data';
 import {isDark} from './dom';
 import {Film} from './film';
-import {paintMaterial, solidMesh, Stretched} from './solids';
+import {mergedMesh, paintMaterial, solidMesh, Stretched} from './solids';
 
 export const GROUND = -1;
 const VIEW_ANGLE = 32; // degrees
+const CROWD = 150;     // bodies from which on each is one mesh
 const JOINT_PAINT = 6, SPRING_PAINT = 8;
 
 interface Part { group: Group; materials: MeshStandardMaterial[] }
@@ -44,9 +45,11 @@ export class Stage {
   constructor(parent: HTMLElement, run: Run, private readonly other: Run | null = null) {
     this.scene = run.scene;
     this.film = new Film(run);
-    // without a graphics card every pixel costs: no smooth edges, no shadows, one pixel for each; but for pictures (kardan render)
-    this.slow = location.hash !== '#fine' && drawsByProcessor();
-    this.renderer = new WebGLRenderer({antialias: !this.slow, preserveDrawingBuffer: true});
+    // without a graphics card every pixel costs: no smooth edges, no shadows, one pixel for each
+    const canvas = document.createElement('canvas'), context = plainContext(canvas);
+    this.slow = context !== null;
+    this.renderer = context ? new WebGLRenderer({canvas, context, preserveDrawingBuffer: true})
+                            : new WebGLRenderer({antialias: true, preserveDrawingBuffer: true});
     this.renderer.setPixelRatio(this.slow ? 1 : Math.min(devicePixelRatio, 2));
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
@@ -102,8 +105,16 @@ export class Stage {
   // ---- what there is
   private makeBodies(s: Scene, parent: Object3D): Part[] {
     const parts: Part[] = [...s.bodies, null].map(() => ({group: new Group(), materials: []}));
-    const own = new Map<string, MeshStandardMaterial>();
-    for (const solid of s.solids) {
+    const own = new Map<string, MeshStandardMaterial>(), many = s.bodies.length > CROWD;
+    if (many) parts.forEach((part, index) => {
+      const body = index < s.bodies.length ? index : GROUND, solids = s.solids.filter(solid => solid.body === body);
+      if (solids.length === 0) return;
+      const material = paintMaterial('#ffffff'), mesh = mergedMesh(solids, s.colours, material, s.surfaces ?? []);
+      mesh.userData.body = body;
+      part.materials.push(material);
+      part.group.add(mesh);
+    });
+    for (const solid of many ? [] : s.solids) {
       const index = solid.body < 0 ? s.bodies.length : solid.body, part = parts[index], key = `${index}:${solid.paint}`;
       let material = own.get(key);
       if (!material) {
@@ -475,11 +486,14 @@ export class Stage {
   }
 }
 
-// A context that is refused because it would be slow is none that has to be made first
-function drawsByProcessor(): boolean {
-  const gl = document.createElement('canvas').getContext('webgl2', {failIfMajorPerformanceCaveat: true});
+// The context of the processor's own graphics, for use; null: there is a card, or pictures are to be fine (kardan render)
+function plainContext(canvas: HTMLCanvasElement): WebGL2RenderingContext | null {
+  if (location.hash === '#fine') return null;
+  const gl = canvas.getContext('webgl2', {antialias: false, preserveDrawingBuffer: true, alpha: true, depth: true, stencil: false});
+  const info = gl?.getExtension('WEBGL_debug_renderer_info');
+  if (gl && info && /swiftshader|llvmpipe|software/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)))) return gl;
   gl?.getExtension('WEBGL_lose_context')?.loseContext();
-  return gl === null;
+  return null;
 }
 
 function clear(group: Group): void {
