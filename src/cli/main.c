@@ -44,12 +44,14 @@ int main(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) word = "help";
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) word = "version";
 
+    // the limits first: a command may write large files
     kd_cli_survive_limits();
     int               count;
     const kd_command *commands = kd_cli_commands(&count);
     const char       *names[MAX_COMMANDS];
     for (int i = 0; i < count; i++) {
         if (strcmp(commands[i].name, word) == 0) {
+            // memory is counted from here on
             if (!kd_budget_start()) return KD_EXIT_FAILED;
             int status = commands[i].run(argc - 2, argv + 2);
             kd_budget_tell();
@@ -62,6 +64,7 @@ int main(int argc, char **argv)
         }
         names[i] = commands[i].name;
     }
+    // an option in place of a command
     if (word[0] == '-' && !kd_nearest_word(word, names, count))
         fprintf(stderr, "kardan: options follow a command, but '%s' stands in its place\n", word);
     else

@@ -88,7 +88,7 @@ static ARKODE_DIRKTableID find_table(const char *name, int *order)
         const char        *name;
         ARKODE_DIRKTableID id;
     } known[] = {TABLES(TABLE_ENTRY)};
-    // loaded once to learn its order q, which messages and statistics tell
+    // loaded once to learn its order q, which statistics tell
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (strcmp(known[k].name, name) == 0) {
             ARKodeButcherTable table = ARKodeButcherTable_LoadDIRK(known[k].id);

@@ -1,4 +1,4 @@
-// Variable-step, variable-order BDF with fixed leading coefficient for 0 = F(t, x, x') (BCP chapter 5, DASSL).
+// bdf.c: variable-step, variable-order BDF with fixed leading coefficient for 0 = F(t, x, x') (BCP chapter 5, DASSL).
 //
 //     x' = P'(t) + cj (x - P(t)),   0 = F(t, x, x'),   P the polynomial of degree k through x_n .. x_(n-k)
 //
@@ -63,10 +63,10 @@ typedef struct kd_bdf {
     double           grid_t[KD_BDF_TERMS];
     int              grid_count, grid_wanted; // wanted: 0 when steps of fixed size are made
 
-    kd_bdf_coefficients step; // present attempt
-    int                 order, order_old, order_max, order_least;
-    double              h, h_next, h_old, h_least;
-    double              t_end;
+    kd_bdf_coefficients step;                                     // present attempt
+    int                 order, order_old, order_max, order_least; // of the next step, the last one; bounds
+    double              h, h_next, h_old, h_least; // [s] attempt, proposal, last step; shorter ones are given up
+    double              t_end;                     // [s] where the present step may end at most
     bool                to_end, rejected, raising; // raising: order and step grow in every step until the first failure
     int                 equal;                     // steps of equal size and order in a row
     kd_kink             kink;                      // the last one
@@ -75,7 +75,7 @@ typedef struct kd_bdf {
     bool                retractable, retracted;    // the last step can be taken back; was
     double              h_before;                  // step in use before a restart; 0: none
     bool                lands;                     // ends of steps are instants, one after the other
-    long                accepted_since_start;
+    long                accepted_since_start;      // steps
 } kd_bdf;
 
 // ---- creation -------------------------------------------------------------------------------------------------------

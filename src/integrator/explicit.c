@@ -114,7 +114,7 @@ static void combine(const kd_explicit *self, const double *x, double h, const do
     int           n = self->n, m = 0;
     const double *k[KD_EXPLICIT_STAGES];
     double        w[KD_EXPLICIT_STAGES];
-    // gather what is not zero: a column of dopri5 and dop853 has many zeros
+    // gather what is not zero: rows of dop853 have many zeros
     for (int j = 0; j < count; j++) {
         if (a[j] == 0) continue;
         k[m] = self->k[j];

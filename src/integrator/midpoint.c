@@ -1,5 +1,5 @@
-// Implicit midpoint rule, order 2, symmetric, for x' = f(t, x) (Hairer, Lubich, Wanner, Geometric Numerical Integration
-// (2nd ed.), II.1.1, V.2, IV.4).
+// midpoint.c: implicit midpoint rule, order 2, symmetric, for x' = f(t, x) (Hairer, Lubich, Wanner, Geometric Numerical
+// Integration (2nd ed.), II.1.1, V.2, IV.4).
 //
 //     X = x_0 + Z,   Z = (h/2) f(t_0 + h/2, X),   x_1 = x_0 + 2 Z,   then x_1 onto the constraints
 //

@@ -1,4 +1,4 @@
-// Radau IIa, 3 stages, order 5, for 0 = F(t, x, x') (HW II chapter IV.8, S3 section 3).
+// radau.c: Radau IIa, 3 stages, order 5, for 0 = F(t, x, x') (HW II chapter IV.8, S3 section 3).
 //
 //     X_i = x_0 + Z_i,   X_i' = (1/h) sum_j inv(A)_ij Z_j,   0 = F(t_0 + c_i h, X_i, X_i'),   x_1 = X_3
 //

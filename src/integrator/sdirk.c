@@ -1,6 +1,6 @@
-// SDIRK 4/15, order 4, for 0 = F(t, x, x'), ESDIRK and RODAS, order 4, for x' = rhs(t, x) (HW II, IV.6, IV.7 and IV.8;
-// S2 section 4), in the frame of one_step.c. The stages are in sdirk_stages.c. A step that fails with an old Jacobian
-// is repeated with a new one before it is made shorter.
+// sdirk.c: SDIRK 4/15, order 4, for 0 = F(t, x, x'), ESDIRK and RODAS, order 4, for x' = rhs(t, x) (HW II, IV.6, IV.7
+// and IV.8; S2 section 4), in the frame of one_step.c. The stages are in sdirk_stages.c. A step that fails with an old
+// Jacobian is repeated with a new one before it is made shorter.
 #include "integrator/sdirk_impl.h"
 
 #include <math.h>

@@ -314,7 +314,7 @@ static kd_status choose_acceleration(kd_probe *p, double *a)
     kd_status    status = evaluate(p, KD_RESIDUAL, p->rows);
     const double residual = status < 0 ? 0 : largest_of(p->rows, nv);
     bool         replaced = false;
-    // a residual of 1e-9 N is small without a look at the forces; above, their size at a = 0 is the measure
+    // a residual of 1e-9 (N, Nm) is small without a look at the forces; above, their size at a = 0 is the measure
     if (status >= 0 && residual > STALE) {
         status = evaluate_force(p);
         replaced = status >= 0 && residual > STALE * largest_of(p->force, nv) && accelerate(p, a);

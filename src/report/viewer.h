@@ -1,5 +1,5 @@
-// report/viewer.h: the part of a page that moves: the viewer (viewer/, three.js and uPlot, built in as one script) and the
-// data of a run that it shows.  Guide: docs/guide/viewer.md
+// report/viewer.h: the part of a page that moves: the viewer (viewer/, three.js and uPlot, built in as one script) and
+// the data of a run that it shows.  Guide: docs/guide/viewer.md
 #ifndef KD_REPORT_VIEWER_H
 #define KD_REPORT_VIEWER_H
 

@@ -35,9 +35,9 @@ struct kd_kick {
     const kd_eom    *eom;
     kd_dims          dims;
     int              ndrives;
-    kd_acceleration *acceleration;
+    kd_acceleration *acceleration; // the caller's: point of evaluation and solver
     kd_arena         arena;
-    side             left, right;
+    side             left, right;      // of the instant
     double          *zero, *v;         // (nv) standing still; velocities from the left
     double          *dx, *momentum;    // (ndrives), (nv) jumps of the drives, M_vx times them
     double          *impulse, *driven; // (nlambda + nmu), (ndrives)

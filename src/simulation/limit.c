@@ -17,15 +17,15 @@ struct kd_limit {
     const kd_eom      *eom;
     kd_inputs          inputs;
     kd_dims            dims;
-    kd_initial_options initial;
+    kd_initial_options initial; // of projections that go far
     kd_event_rows     *rows;
-    kd_acceleration   *acceleration;
+    kd_acceleration   *acceleration; // solver for s, a, w, lambda, mu
     kd_arena           arena;
     bool               invariants;          // the formulation imposes 0 = e
     bool               needs_accelerations; // of the definition's functions
-    int                count;
-    double            *increment; // (nv)
-    double            *level;     // (nlambda + nmu) residuals
+    int                count;               // switching functions, those of rows included
+    double            *increment;           // (nv)
+    double            *level;               // (nlambda + nmu) residuals
     char               message[700];
 };
 

@@ -1,11 +1,13 @@
-// The driver: consistent initial values, a formulation, an integrator, output at steps and at wanted times.
+// simulation.c: the driver: consistent initial values, a formulation, an integrator, output at steps and at wanted
+// times.
 //
 // A run alternates between steps and instants:
 //
 //     step       the integrator goes towards t_end, not beyond the next known instant (standing_step); a step that does
 //                not stand up to the checks is taken back and made again with a smaller size
 //     look       did a switching function cross inside? Then x goes back to the crossing (kd_hybrid_look)
-//     instant    events, rows, samples; the integrator starts again from the limit from the right (pass_instant)
+//     instant    breaks, events, rows, samples; the integrator starts again from the limit from the right
+//                (pass_instant)
 //     show       wanted times by dense output, then the end of the step (show_step)
 //
 // A failure is told with the reason that a look at the last good state finds: a function that is no number, a singular

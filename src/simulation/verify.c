@@ -478,8 +478,8 @@ static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *wor
     return moved;
 }
 
-// Where nothing happens steps are long, and what begins inside is not foreseen: where laws cannot be searched points are
-// at most span / DENSE apart.
+// Where nothing happens steps are long, and what begins inside is not foreseen: where laws cannot be searched points
+// are at most span / DENSE apart.
 static int points_in(const kd_verify *self, double h)
 {
     return 1 + (int)fmin(self->dense, self->dense * h / self->span);

@@ -204,6 +204,7 @@ done:
 }
 
 // ---- Cartesian coordinates, joints that rub: what the model in joint coordinates knows ------------------------------
+// The row of a joint or a constraint that has this component. The rows of one element follow each other.
 static const kd_row *row_of(const kd_system *s, int joint, int constraint, int component, int *number)
 {
     int first = joint >= 0 ? s->edge[joint].row : s->constraint_row[constraint];

@@ -72,9 +72,12 @@ function unpackPoses(planes: Uint8Array, s: Scene): Float64Array {
   return out;
 }
 
-export async function readRun(root: ParentNode): Promise<Run> {
+export const hasOther = (root: ParentNode): boolean => root.querySelector('script[data-kardan="beside-scene"]') !== null;
+
+// front: of the names of the blocks, 'beside-' for the other run of the page
+export async function readRun(root: ParentNode, front = ''): Promise<Run> {
   const text = (name: string): string => {
-    const element = root.querySelector(`script[data-kardan="${name}"]`);
+    const element = root.querySelector(`script[data-kardan="${front}${name}"]`);
     if (!element) throw new Error(`the page has no data '${name}'`);
     return element.textContent ?? '';
   };

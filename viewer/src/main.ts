@@ -1,6 +1,6 @@
 // main.ts: puts the viewer into the page, where the program left its data, or a line to the program.
 import uplotStyle from 'uplot/dist/uPlot.min.css';
-import {readRun} from './data';
+import {hasOther, readRun} from './data';
 import {make} from './dom';
 import {Live} from './live';
 import style from './style.css';
@@ -17,7 +17,8 @@ async function open(): Promise<void> {
       new Live(root);
       return;
     }
-    const viewer = new Viewer(root, await readRun(document));
+    const other = hasOther(document) ? await readRun(document, 'beside-') : null;
+    const viewer = new Viewer(root, await readRun(document), null, other);
     (window as unknown as {kardan: object}).kardan = viewer.inspect;
     root.dataset.ready = 'yes';
   } catch (error) {

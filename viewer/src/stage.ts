@@ -23,6 +23,10 @@ export class Stage {
   private readonly renderer: WebGLRenderer;
   private readonly camera: PerspectiveCamera;
   private readonly controls: OrbitControls;
+  private readonly shadowRun = new Group();  // the other run
+  private readonly otherFilm: Film | null;
+  private otherParts: Part[] = [];
+  private otherSprings: Stretched[] = [];
   private parts: Part[];               // of the bodies; the last one is the ground
   private springs: Stretched[];
   private readonly light = new DirectionalLight(0xffffff, 2.2);
@@ -36,7 +40,7 @@ export class Stage {
   private readonly rope = new Line(new BufferGeometry().setFromPoints([new Vector3(), new Vector3()]), new LineBasicMaterial({color: '#c2410c'}));
   private stale = true;
 
-  constructor(parent: HTMLElement, run: Run) {
+  constructor(parent: HTMLElement, run: Run, private readonly other: Run | null = null) {
     this.scene = run.scene;
     this.film = new Film(run);
     this.renderer = new WebGLRenderer({antialias: true, preserveDrawingBuffer: true});
@@ -52,8 +56,10 @@ export class Stage {
     this.camera.up.fromArray(this.scene.camera.up);
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener('change', () => { this.stale = true; });
-    this.parts = this.makeBodies();
-    this.springs = this.makeSprings();
+    this.parts = this.makeBodies(this.scene, this.world);
+    this.springs = this.makeSprings(this.scene, this.world);
+    this.otherFilm = other && other.scene.bodies.length > 0 ? new Film(other) : null;
+    if (other && this.otherFilm) this.makeOther(other);
     this.makeGround();
     this.makeLights();
     this.rope.visible = false;
@@ -79,8 +85,8 @@ export class Stage {
     for (const group of [this.grid, this.traces, this.ghosts]) clear(group);
     this.scene = run.scene;
     this.film.use(run);
-    this.parts = this.makeBodies();
-    this.springs = this.makeSprings();
+    this.parts = this.makeBodies(this.scene, this.world);
+    this.springs = this.makeSprings(this.scene, this.world);
     this.makeGround();
     this.setTheme();
     if (!same) {
@@ -91,8 +97,7 @@ export class Stage {
   }
 
   // ---- what there is
-  private makeBodies(): Part[] {
-    const s = this.scene;
+  private makeBodies(s: Scene, parent: Object3D): Part[] {
     const parts: Part[] = [...s.bodies, null].map(() => ({group: new Group(), materials: []}));
     const own = new Map<string, MeshStandardMaterial>();
     for (const solid of s.solids) {
@@ -107,17 +112,39 @@ export class Stage {
       mesh.userData.body = solid.body;
       part.group.add(mesh);
     }
-    for (const part of parts) this.world.add(part.group);
+    for (const part of parts) parent.add(part.group);
     return parts;
   }
 
-  private makeSprings(): Stretched[] {
-    const materials = [paintMaterial(this.scene.colours[SPRING_PAINT]), paintMaterial(this.scene.colours[JOINT_PAINT])];
-    return this.scene.coils.map(coil => {
-      const spring = new Stretched(coil.radius, 0.006 * this.scene.size, materials[coil.radius > 0 ? 0 : 1]);
-      this.world.add(spring.group);
+  private makeSprings(s: Scene, parent: Object3D): Stretched[] {
+    const materials = [paintMaterial(s.colours[SPRING_PAINT]), paintMaterial(s.colours[JOINT_PAINT])];
+    return s.coils.map(coil => {
+      const spring = new Stretched(coil.radius, 0.006 * s.size, materials[coil.radius > 0 ? 0 : 1]);
+      parent.add(spring.group);
       return spring;
     });
+  }
+
+  // The other run, pale: one sees the first one through it
+  private makeOther(other: Run): void {
+    this.otherParts = this.makeBodies(other.scene, this.shadowRun);
+    this.otherSprings = this.makeSprings(other.scene, this.shadowRun);
+    this.shadowRun.traverse(o => {
+      if (!(o instanceof Mesh)) return;
+      Object.assign(o.material as MeshStandardMaterial, {transparent: true, opacity: 0.4, depthWrite: false});
+      o.castShadow = false;
+      delete o.userData.body;
+    });
+    this.world.add(this.shadowRun);
+  }
+
+  // over the first run, beside it, or not at all
+  showOther(how: string): void {
+    const s = this.scene;
+    this.shadowRun.visible = how !== 'hidden';
+    this.shadowRun.position.set(0, 0, 0);
+    if (how === 'beside') this.shadowRun.position.fromArray(s.camera.right).multiplyScalar(1.6 * s.radius);
+    this.fit();
   }
 
   // lines of the ground around the mechanism; a heavier one every five
@@ -179,8 +206,10 @@ export class Stage {
   fit(): void { this.look(this.camera.position.clone().sub(this.controls.target).normalize()); }
 
   private look(from: Vector3): void {
-    const wide = Math.min(1, this.camera.aspect), distance = this.scene.radius / Math.sin(0.5 * VIEW_ANGLE * Math.PI / 180) / wide;
-    const target = new Vector3().fromArray(this.scene.camera.centre).add(this.travel());
+    // the middle of what is shown: of both runs where they are side by side
+    const aside = this.shadowRun.visible ? this.shadowRun.position : new Vector3(), radius = this.scene.radius + 0.5 * aside.length();
+    const wide = Math.min(1, this.camera.aspect), distance = radius / Math.sin(0.5 * VIEW_ANGLE * Math.PI / 180) / wide;
+    const target = new Vector3().fromArray(this.scene.camera.centre).add(this.travel()).addScaledVector(aside, 0.5);
     this.controls.target.copy(target);
     this.camera.position.copy(target).addScaledVector(from, 1.05 * distance);
     this.anchor.copy(this.followPoint());
@@ -215,6 +244,12 @@ export class Stage {
       this.parts[b].group.quaternion.copy(pose.q);
     });
     this.scene.coils.forEach((coil, i) => this.springs[i].between(this.film.point(coil.from, coil.fromR), this.film.point(coil.to, coil.toR)));
+    this.otherFilm?.at(t).forEach((pose, b) => {
+      this.otherParts[b].group.position.copy(pose.r);
+      this.otherParts[b].group.quaternion.copy(pose.q);
+    });
+    this.other?.scene.coils.forEach((coil, i) =>
+      this.otherSprings[i]?.between(this.otherFilm!.point(coil.from, coil.fromR), this.otherFilm!.point(coil.to, coil.toR)));
     this.arrows.forEach((arrow, b) => this.placeArrow(arrow, b, t));
     this.placeCamera();
     this.stale = true;

@@ -27,9 +27,10 @@ export class Viewer {
   private chosen: number[] = []; // at most two: the second one tells the distance
   private bar: {play: HTMLButtonElement; slider: HTMLInputElement; clock: HTMLElement} | null = null;
 
-  constructor(root: HTMLElement, private run: Run, private readonly driver: Driver | null = null) {
+  constructor(root: HTMLElement, private run: Run, private readonly driver: Driver | null = null,
+              private readonly other: Run | null = null) {
     const start = run.rows[0], end = run.rows[run.rows.length - 1];
-    this.clock = new Clock(start, end);
+    this.clock = new Clock(Math.min(start, other?.rows[0] ?? start), Math.max(end, other?.rows[other.rows.length - 1] ?? end));
     const frame = make('div', 'viewer', root), side = make('aside', '', frame);
     this.stage = this.makeStage(frame, root);
     this.facts = make('div', 'facts', side);
@@ -83,7 +84,7 @@ export class Viewer {
     if (this.run.scene.bodies.length === 0) return null;
     const holder = make('div', 'stage3d', frame);
     try {
-      const stage = new Stage(holder, this.run);
+      const stage = new Stage(holder, this.run, this.other);
       root.querySelector('.still')?.remove();
       if (stage.isSlow() && this.run.scene.bodies.length > 150) stage.showShadows(false);
       let down = {x: 0, y: 0};
@@ -104,6 +105,11 @@ export class Viewer {
     const views = make('div', 'switches', side);
     button(views, 'fit', 'show the whole motion (f)', () => stage.fit());
     for (const name of ['default', 'front', 'side', 'top']) button(views, name, `view: ${name}`, () => stage.preset(name));
+    if (this.other && this.other.scene.bodies.length > 0) {
+      const beside = make('div', 'switches', side);
+      make('span', '', beside, `other run, pale: ${this.other.scene.title}`);
+      choice(beside, 'where the other run is shown', ['over each other', 'side by side', 'hidden'], i => stage.showOther(['over', 'beside', 'hidden'][i]));
+    }
     const ticks = make('div', 'switches', side);
     tick(ticks, 'springs', true, on => stage.showSprings(on));
     tick(ticks, 'grid', true, on => stage.showGrid(on));
@@ -216,7 +222,7 @@ export class Viewer {
   // ---- plots
   private addPlot(plot: Plot, closes: boolean): void {
     if (plot.channels.length === 0) return;
-    this.panels.push(new Panel(this.plots, this.run, this.clock, plot, closes ? panel => {
+    this.panels.push(new Panel(this.plots, this.run, this.other, this.clock, plot, closes ? panel => {
       this.panels.splice(this.panels.indexOf(panel), 1);
     } : null));
   }
