@@ -43,6 +43,12 @@ static bool cut_gradients(gradients *g, const kd_iv *iv)
     return !g->arena.failed;
 }
 
+static kd_status tell_fault(kd_iv *iv)
+{
+    kd_text(iv->message, iv->size, "%s", kd_eom_data_message(iv->data));
+    return kd_eom_data_fault(iv->data).status;
+}
+
 static kd_status evaluate_gradients(kd_iv *iv, gradients *g, bool constraints)
 {
     const kd_dims n = iv->n;
@@ -57,9 +63,7 @@ static kd_status evaluate_gradients(kd_iv *iv, gradients *g, bool constraints)
     answer = kd_eom_derivatives(iv->data, KD_PART_ALL, &blocks);
     if (answer == KD_EVAL_OK && constraints && n.nlambda + n.nmu > 0)
         answer = kd_eom_constraint_matrices(iv->data, g->GZ, g->HZ);
-    if (answer == KD_EVAL_OK) return KD_OK;
-    kd_text(iv->message, iv->size, "%s", kd_eom_data_message(iv->data));
-    return kd_eom_data_fault(iv->data).status;
+    return answer == KD_EVAL_OK ? KD_OK : tell_fault(iv);
 }
 
 static double largest_or_one(const double *x, int n)
@@ -161,8 +165,7 @@ kd_status kd_iv_invariants_stay(kd_iv *iv)
     double   *e_t = kd_cut_double(&g.arena, n.ne);
     if (st == KD_OK && !e_t) st = KD_ERR_MEMORY;
     by_t.block[KD_E][KD_T] = e_t;
-    if (st == KD_OK && kd_eom_derivatives(iv->data, KD_PART_ALL, &by_t) != KD_EVAL_OK)
-        st = kd_eom_data_fault(iv->data).status;
+    if (st == KD_OK && kd_eom_derivatives(iv->data, KD_PART_ALL, &by_t) != KD_EVAL_OK) st = tell_fault(iv);
     for (int i = 0; i < n.ne && st == KD_OK; i++) {
         // e' = e_t + e_p v + e_v a
         double rate = e_t[i], terms = fabs(e_t[i]);
