@@ -61,7 +61,7 @@ typedef union definition {
     kd_variable_def   variable;
     kd_event_def      event;
     kd_sensor_def     sensor;
-    kd_run_def        run;
+    kd_invariant_def  invariant;
 } definition;
 
 typedef struct element {
@@ -99,6 +99,8 @@ static kd_status add_element(kd_model *m, kd_schema_id id, const char *name, con
         return kd_model_add_event(m, name, &def->event);
     case KD_SCHEMA_SENSOR:
         return kd_model_add_sensor(m, name, &def->sensor);
+    case KD_SCHEMA_INVARIANT:
+        return kd_model_add_invariant(m, name, &def->invariant);
     default:
         return KD_ERR_ARGUMENT;
     }
@@ -220,7 +222,7 @@ static bool read_element(kd_reader *r, void *context)
     // elements whose numbers may have any unit
     r->any_units = e->id == KD_SCHEMA_CURVE || e->id == KD_SCHEMA_INPUT || e->id == KD_SCHEMA_STATE ||
                    e->id == KD_SCHEMA_BLOCK || e->id == KD_SCHEMA_VARIABLE || e->id == KD_SCHEMA_EVENT ||
-                   e->id == KD_SCHEMA_CONSTRAINT;
+                   e->id == KD_SCHEMA_CONSTRAINT || e->id == KD_SCHEMA_INVARIANT;
     // fields to the definition, expressions of parameters bound to it, then into the model
     r->npending = r->narrays = 0;
     r->definition = &e->def;
@@ -281,7 +283,7 @@ static void read_gravity(kd_reader *r, kd_node *node)
     }
 }
 
-static const char *const top_keys[] = {"kardan", "title", "parameters", "gravity"};
+static const char *const top_keys[] = {"kardan", "title", "parameters", "gravity", "expressions"};
 
 static void check_top_keys(kd_reader *r, const kd_node *root)
 {
@@ -303,9 +305,9 @@ static void check_top_keys(kd_reader *r, const kd_node *root)
         } else {
             kd_reader_complain(
                 r, key,
-                "unknown section '%.60s'; possible are kardan, title, parameters, gravity, curves, "
+                "unknown section '%.60s'; possible are kardan, title, parameters, gravity, expressions, curves, "
                 "tracks, inputs, bodies, frames, joints, constraints, forces, states, blocks, variables, "
-                "events, sensors, run",
+                "events, sensors, invariants, run",
                 key->text);
         }
     }
@@ -337,6 +339,7 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
         parameters = NULL;
     }
     if (!kd_reader_parameters(r, parameters, settings, nsettings)) return;
+    if (!kd_reader_named(r, kd_node_find(root, "expressions"))) return;
     kd_node *title = kd_node_find(root, "title"), *gravity = kd_node_find(root, "gravity");
     if (title) read_title(r, title);
     if (gravity) read_gravity(r, gravity);

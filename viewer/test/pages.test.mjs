@@ -114,7 +114,11 @@ async function compareDepth(page) {
     context.drawImage(stage.canvas, 0, 0);
     const data = context.getImageData(0, 0, w, h).data, same = (a, b) => Math.abs(a - b) <= 3;
     const colours = stage.parts.map((_, i) => [40 + 17 * i % 200, 60 + 61 * i % 190, 90 + 113 * i % 160]);
-    const bodyAt = (x, y) => colours.findIndex(c => c.every((v, k) => same(v, data[4 * (y * w + x) + k])));
+    const isAt = (c, x, y) => c.every((v, k) => same(v, data[4 * (y * w + x) + k]));
+    const bodyAt = (x, y) => { // of many bodies some look alike: those say nothing
+      const found = colours.findIndex(c => isAt(c, x, y));
+      return found >= 0 && colours.findLastIndex(c => isAt(c, x, y)) === found ? found : -1;
+    };
     const pixels = [], step = Math.max(Math.floor(w / 200), 3), camera = stage.camera;
     for (let y = step; y < h - step; y += step) for (let x = step; x < w - step; x += step) {
       const b = bodyAt(x, y);
@@ -127,12 +131,36 @@ async function compareDepth(page) {
   });
   let wrong = 0;
   const bodies = new Set();
+  const feet = seen.scene.solids.some(s => s.form === 3); // rays do not know them: pixels of the ground say nothing then
   for (const pixel of seen.pixels) {
+    if (feet && pixel.body < 0) continue;
     bodies.add(pixel.body);
     if (bodyInFront(seen.scene, seen.poses, seen.eye, pixel.direction) !== pixel.body) wrong++;
   }
   return {wrong, count: seen.pixels.length, bodies};
 }
+
+// pendulums in rows: more bodies than have a mesh for every solid
+const CROWD = `kardan: 1
+bodies:
+  bob(i): {for: i = 1..160, position: [0.5*mod(i, 16), 0.5*floor(i/16), -0.2 - 0.001*i], mass: 1, inertia: [0.01, 0.01, 0.01], shape: [{box: [0.2, 0.3, 0.1]}, {sphere: 0.12}]}
+joints:
+  hinge(i): {for: i = 1..160, type: revolute, bodies: [ground, bob(i)], point: [0.5*mod(i, 16), 0.5*floor(i/16), 0], axis: [0, 1, 0], q: 0.5 + 0.01*i}
+`;
+test('depth of many bodies, each of them one mesh', async () => {
+  const path = join(folder, 'crowd.yaml');
+  writeFileSync(path, CROWD);
+  const {page, errors} = await open(report(path, '--t-end', '0.5'));
+  assert.equal(await page.evaluate(() => Math.max(...window.kardan.stage.parts.map(p => p.group.children.length))), 1);
+  for (const view of ['default', 'top']) {
+    await page.evaluate(v => window.kardan.stage.preset(v), view);
+    const {wrong, count, bodies} = await compareDepth(page);
+    assert.ok(count > 40 && bodies.size > 5, `${count} pixels, ${bodies.size} bodies`);
+    assert.ok(wrong <= 0.02 * count, `${wrong} of ${count} pixels show a body that is behind (${view})`);
+  }
+  assert.deepEqual(errors, []);
+  await page.close();
+});
 
 for (const [name, least] of [['models/closed-loop-car.yaml', 2], ['viewer/test/washing-machine.yaml', 1], ['viewer/test/rings.yaml', 2]])
   test(`depth: what is in front at a pixel is what a ray meets first (${name})`, async () => {
@@ -205,6 +233,7 @@ test('plots: zoom by dragging, phase plot, spectrum with its peak where the osci
     return {f: f[a.indexOf(Math.max(...a))], expected: crossings / 2 / (rows[rows.length - 1] - rows[0])};
   });
   assert.ok(Math.abs(peak.f - peak.expected) < 0.35 * peak.expected + 0.1, JSON.stringify(peak));
+  await list.focus(); // the channels come when they are wanted
   await list.selectOption({index: 2});
   assert.deepEqual(errors, []);
   await page.close();
@@ -257,6 +286,39 @@ test('two runs: over each other, side by side or alone, in the view and in the p
   assert.ok(plotted.labels.some(l => l.endsWith('(other run)')), plotted.labels.join());
   assert.equal(plotted.end, 3);
   assert.ok(Number.isFinite(plotted.own) && plotted.other == null, JSON.stringify(plotted));
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('modes move: the chosen one swings through a period, from the table or from the plane of eigenvalues', async () => {
+  const out = mkdtempSync(join(folder, 'modes-'));
+  const told = JSON.parse(execFileSync(program, ['modes', join(root, 'models/bushing-mount.yaml'), '--json', '--output', out]).toString());
+  const {page, errors} = await open(join(out, 'bushing-mount-modes.html'));
+  assert.equal(await page.evaluate(() => window.kardan.clock.playing), true);
+  await page.evaluate(() => window.kardan.clock.pause());
+  // largest way of a point of the first body, opposite at the two halves of the period
+  const swing = () => page.evaluate(() => {
+    const {clock, stage} = window.kardan, at = f => { clock.set(f * clock.end); return stage.film.point(0, [0.3, 0.2, 0.1]).toArray(); };
+    const far = [at(0), at(0.5), at(1)];
+    at(0.125);
+    stage.draw(true);
+    return {far, picture: stage.canvas.toDataURL()};
+  });
+  const pictures = new Set(), count = await page.locator('.modes tbody tr').count();
+  assert.equal(count, told.imaginary.filter(x => x > 0).length);
+  for (let i = 0; i < count; i++) {
+    await page.getByLabel(`show mode ${i + 1}`, {exact: true}).click();
+    const {far, picture} = await swing(), way = Math.hypot(...far[0].map((x, k) => x - far[1][k]));
+    assert.ok(way > 1e-3, `mode ${i + 1} moves by ${way}`);
+    assert.ok(Math.hypot(...far[0].map((x, k) => x - far[2][k])) < 1e-3 * way + 1e-4, 'a period ends where it began');
+    pictures.add(picture);
+  }
+  assert.equal(pictures.size, count);
+  await page.getByLabel('show mode 1', {exact: true}).click();
+  await page.locator('.plane g').last().locator('circle').first().click();
+  assert.equal(await page.evaluate(() => window.kardan.modes.chosen), count - 1);
+  const hertz = await page.locator('.modes tbody tr').first().locator('td').nth(3).textContent();
+  assert.ok(told.frequency.some(f => Math.abs(f - Number(hertz)) < 1e-3 * f), hertz);
   assert.deepEqual(errors, []);
   await page.close();
 });
