@@ -16,19 +16,29 @@ typedef enum kd_coordinates { KD_JOINT, KD_CARTESIAN } kd_coordinates;
 typedef struct kd_system_options {
     kd_coordinates coordinates;    // default KD_JOINT
     bool           keep_redundant; // leave redundant constraint rows in the equations        default false
+    // (nwatch) paths that become outputs behind the sensors, each under its own name, where they are no state, input or
+    // sensor anyway: channels of results, without a sensor in the model. Words that are no paths (without a point, or with
+    // a space) are names of other channels and passed over                                  default none
+    const char *const *watch;
+    int                nwatch;
 } kd_system_options;
 KD_API kd_system_options kd_system_options_default(void);
+// Coordinates as the model says under `run`, and its plots are watched.
+KD_API kd_system_options kd_system_options_of(const kd_model *model);
 
 // The equations of motion of a model with everything that belongs to them.
 typedef struct kd_system kd_system;
 
-// The model must be finished and outlive the system. message (size bytes, may be NULL): why it failed, or news.
+// The model must be finished and outlive the system. message (size bytes, may be NULL): why it failed, or news; a path
+// to be watched that is none of the model is KD_ERR_ARGUMENT. *opt (NULL: defaults) is copied, paths too.
 KD_API kd_status        kd_system_create(const kd_model *model, const kd_system_options *opt, kd_system **system,
                                          char *message, size_t size) KD_NODISCARD;
 KD_API void             kd_system_destroy(kd_system *system); // NULL is fine
 KD_API const kd_eom    *kd_system_eom(const kd_system *system);
 KD_API const kd_inputs *kd_system_inputs(const kd_system *system); // inputs by their expressions
 KD_API const kd_model  *kd_system_model(const kd_system *system);
+// Path of the output behind all sensors and i others; NULL: there are not more.
+KD_API const char *kd_system_watched(const kd_system *system, int i);
 // Start: joint coordinates and velocities as the model gives them, loops assembled from there with the held ones fixed
 // (KD_CORRECTED), the same motion in either coordinate set.
 KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *message, size_t size) KD_NODISCARD;

@@ -11,7 +11,6 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "model/build.h"
-#include "model/channel.h"
 
 enum { LARGEST_TEXT = 1 << 26 }; // bytes of a model file that are kept for the results
 
@@ -212,10 +211,12 @@ static bool choose_coordinates(kd_subject *s, const kd_subject_request *r)
     return i >= 0;
 }
 
-static bool make_system(kd_subject *s, bool unassembled)
+static bool make_system(kd_subject *s, const kd_cli_list *watch, bool unassembled)
 {
     kd_system_options opt = kd_system_options_default();
     opt.coordinates = s->coordinates;
+    opt.watch = watch->word;
+    opt.nwatch = watch->count;
     kd_status status = kd_system_create(s->model, &opt, &s->system, s->message, sizeof s->message);
     if (status < 0) return complain(s, status);
     s->eom = kd_system_eom(s->system);
@@ -254,35 +255,22 @@ bool kd_subject_change(kd_subject *s, int n, const char *const *name, const doub
     return s->start >= 0;
 }
 
-// Does the system record this already, as a coordinate, a sensor, ...?
-static bool is_recorded(const kd_subject *s, const char *word)
+// Paths that are to be recorded: those of the request, else of the file. false: one is none of this model
+static bool choose_watch(kd_subject *s, const kd_subject_request *r, kd_cli_list *watch)
 {
-    kd_dims   d = kd_eom_dims(s->eom);
-    const int count[][2] = {
-        {KD_NAME_P, d.np}, {KD_NAME_V, d.nv}, {KD_NAME_R, d.nr}, {KD_NAME_U, d.nu}, {KD_NAME_Y, d.ny}};
-    char name[200];
-    if (strncmp(word, "sensor.", 7) == 0) return true;
-    for (size_t k = 0; k < sizeof count / sizeof count[0]; k++)
-        for (int i = 0; i < count[k][1]; i++)
-            if (strcmp(kd_eom_name(s->eom, (kd_kind)count[k][0], i, name, sizeof name), word) == 0) return true;
-    return false;
-}
-
-// Paths that are to be recorded become sensors; *added counts them. of_run: the model file says so
-static bool watch_paths(kd_subject *s, const kd_cli_list *watch, bool of_run, int *added)
-{
+    const bool of_run = r->watch.count == 0;
+    *watch = r->watch;
+    for (int i = 0; of_run && i < s->run.nplots; i++) watch->word[watch->count++] = s->run.plots[i];
     for (int i = 0; i < watch->count; i++) {
-        const char *word = watch->word[i];
-        char        why[400];
-        if (!strchr(word, '.') || strchr(word, ' ') || is_recorded(s, word)) continue;
-        if (kd_model_watch(s->model, word, why, sizeof why) < 0) {
-            char place[400] = "", field[20];
-            snprintf(field, sizeof field, "plots[%d]", i);
-            if (of_run) kd_subject_run_place(s, field, place, sizeof place);
-            fprintf(stderr, "kardan: %schannel '%s': %s\n", place, word, why);
-            return false;
-        }
-        ++*added;
+        const char  *word = watch->word[i];
+        char         why[400], place[400] = "", field[20];
+        kd_path_info info;
+        if (!strchr(word, '.') || strchr(word, ' ')) continue; // a channel, which is looked for later
+        if (kd_model_path_about(s->model, word, &info, why, sizeof why) >= 0) continue;
+        snprintf(field, sizeof field, "plots[%d]", i);
+        if (of_run) kd_subject_run_place(s, field, place, sizeof place);
+        fprintf(stderr, "kardan: %schannel '%s': %s\n", place, word, why);
+        return false;
     }
     return true;
 }
@@ -309,19 +297,10 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     if (!kd_subject_read(s, r, exit_status)) return false;
     if (s->example) return true;
     *exit_status = KD_EXIT_USAGE;
-    if (!choose_coordinates(s, r)) return false;
+    kd_cli_list watch;
+    if (!choose_coordinates(s, r) || !choose_watch(s, r, &watch)) return false;
     *exit_status = KD_EXIT_FAILED;
-    if (!make_system(s, r->unassembled)) return false;
-    // paths that are to be recorded: those of the request, else of the file
-    int         added = 0;
-    kd_cli_list watch = r->watch;
-    for (int i = 0; r->watch.count == 0 && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];
-    *exit_status = KD_EXIT_USAGE;
-    if (!watch_paths(s, &watch, r->watch.count == 0, &added)) return false;
-    *exit_status = KD_EXIT_FAILED;
-    if (added == 0) return true;
-    drop_system(s); // once more, with the new sensors
-    return make_system(s, r->unassembled);
+    return make_system(s, &watch, r->unassembled);
 }
 
 kd_status kd_subject_probe(const kd_subject *s, const kd_inputs *inputs, kd_probe **probe)

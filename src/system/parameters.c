@@ -162,6 +162,7 @@ static kd_status refresh(kd_system *s, const double *before, char *message, size
     kd_system_set_blocks(s);
     kd_system_set_laws(s);
     s->generation++;
+    kd_system_forget_start(s);
     set_equations(s);
     status = check_wheels(s, message, size);
     return status >= 0 ? kd_system_set_lengths(s) : status;
