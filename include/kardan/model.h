@@ -445,6 +445,14 @@ typedef struct kd_user_force_def {
 } kd_user_force_def;
 
 // ---- how to run -----------------------------------------------------------------------------------------------------
+// An option of the simulation by its name in the one table (docs/guide/options.md); run: {radau: {max_newton: 7}}
+typedef struct kd_run_option {
+    const char *name;  // "radau.max_newton"
+    const char *word;  // its value, if that is no number; NULL: value
+    double      value; // of numbers
+} kd_run_option;
+#define KD_RUN_OPTIONS_MAX 64
+
 typedef struct kd_run_def { // what the file says under `run`; the command line overrides
     double      t_end;      // default 10
     double      rtol, atol;
@@ -455,6 +463,9 @@ typedef struct kd_run_def { // what the file says under `run`; the command line 
     int         nplots;
     double      limit_position, limit_velocity, limit_acceleration; // certificate; NaN: no limit
     double      limit_energy;                                       // relative to the energies involved
+    // further options; what is unknown or not allowed is refused where they are used (kd_run_set_options)
+    kd_run_option option[KD_RUN_OPTIONS_MAX];
+    int           noptions;
 } kd_run_def;
 
 KD_API kd_place          kd_place_default(void); // ground, origin, axes of the world

@@ -29,8 +29,9 @@ KD_API kd_system_options kd_system_options_of(const kd_model *model);
 // The equations of motion of a model with everything that belongs to them.
 typedef struct kd_system kd_system;
 
-// The model must be finished and outlive the system. message (size bytes, may be NULL): why it failed, or news; a path
-// to be watched that is none of the model is KD_ERR_ARGUMENT. *opt (NULL: defaults) is copied, paths too.
+// The model must be finished and outlive the system. *opt is copied, paths too; NULL: coordinates as the model says under
+// `run`. message (size bytes, may be NULL): why it failed, or news; a path to be watched that is none of the model is
+// KD_ERR_ARGUMENT.
 KD_API kd_status        kd_system_create(const kd_model *model, const kd_system_options *opt, kd_system **system,
                                          char *message, size_t size) KD_NODISCARD;
 KD_API void             kd_system_destroy(kd_system *system); // NULL is fine

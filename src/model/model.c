@@ -508,15 +508,28 @@ static bool passes_schema(kd_model *m, kd_schema_id id, const char *name, const 
     return false;
 }
 
+// As many as there is room for, each with a name
+static bool has_options(const kd_run_def *run)
+{
+    if (run->noptions < 0 || run->noptions > KD_RUN_OPTIONS_MAX) return false;
+    for (int i = 0; i < run->noptions; i++)
+        if (!run->option[i].name) return false;
+    return true;
+}
+
 kd_status kd_model_set_run(kd_model *m, const kd_run_def *run)
 {
-    if (!m || !run || !is_open(m)) return KD_ERR_ARGUMENT;
+    if (!m || !run || !is_open(m) || !has_options(run)) return KD_ERR_ARGUMENT;
     if (!passes_schema(m, KD_SCHEMA_RUN, NULL, run)) return KD_ERR_MODEL;
     kd_run_def copy = *run;
     copy.coordinates = kd_model_text(m, run->coordinates);
     copy.formulation = kd_model_text(m, run->formulation);
     copy.integrator = kd_model_text(m, run->integrator);
     for (int i = 0; i < copy.nplots; i++) copy.plots[i] = kd_model_text(m, run->plots[i]);
+    for (int i = 0; i < copy.noptions; i++) {
+        copy.option[i].name = kd_model_text(m, run->option[i].name);
+        copy.option[i].word = kd_model_text(m, run->option[i].word);
+    }
     m->run = copy;
     m->private->run_source = m->private->source;
     claim_fields(m, KD_SECTION_COUNT, 0); // the run has no section of its own

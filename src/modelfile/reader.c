@@ -226,30 +226,6 @@ static void read_section(kd_reader *r, kd_schema_id id, const kd_node *map)
 
 // ---- the rest of the file -------------------------------------------------------------------------------------------
 
-static void read_run(kd_reader *r, const kd_node *map)
-{
-    const kd_schema *schema = kd_schema_of(KD_SCHEMA_RUN);
-    kd_run_def       run = kd_run_def_default();
-    if (kd_node_is_null(map)) return;
-    kd_text(r->element, sizeof r->element, "run: ");
-    r->any_units = false;
-    r->npending = r->narrays = 0;
-    if (map->type != KD_NODE_MAP) {
-        kd_reader_complain(r, map, "it must be a map, like {t_end: 10}");
-    } else if (kd_reader_fields(r, schema, 0, map, &run)) {
-        // one tolerance is both
-        if (kd_node_find(map, "rtol") && !kd_node_find(map, "atol")) { // as --rtol does
-            run.atol = run.rtol;
-            if (!kd_reader_spread(r, 0, &run.rtol, &run.atol)) return;
-        }
-        kd_status status = kd_model_at(r->m, r->findings->file, map->line, map->column);
-        if (status >= 0 && !kd_reader_bind(r, &run, sizeof run)) return;
-        if (status >= 0) status = kd_model_set_run(r->m, &run);
-        if (status == KD_ERR_MEMORY) kd_reader_short_of_memory(r);
-    }
-    r->element[0] = '\0';
-}
-
 static void read_title(kd_reader *r, const kd_node *node)
 {
     if (node->type != KD_NODE_SCALAR)
@@ -333,7 +309,7 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
         if (section) read_section(r, (kd_schema_id)k, section);
     }
     const kd_node *run = kd_node_find(root, "run");
-    if (run) read_run(r, run);
+    if (run) kd_reader_run(r, run);
 }
 
 // Another element has been found wrong at the same position: they come from one `for`.

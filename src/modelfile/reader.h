@@ -152,6 +152,14 @@ bool kd_reader_note(kd_reader *r, const char *field, const kd_node *node);
 bool kd_reader_note_law(kd_reader *r, const char *field, const kd_node *node, bool literal);
 bool kd_reader_check_room(kd_reader *r, const kd_field *field, const kd_node *node, int n); // for n entries
 
+// ---- run.c: the section run -----------------------------------------------------------------------------------------
+
+void kd_reader_run(kd_reader *r, const kd_node *map);
+// Groups of options of the simulation, "radau", beside the fields of the schema
+bool kd_reader_is_option_group(const kd_schema *schema, const char *key);
+bool kd_reader_complain_group(kd_reader *r, const kd_schema *schema, const kd_node *key); // false: it is no method
+void kd_reader_offer_option_groups(kd_reader *r, const kd_schema *schema, kd_nearest *nearest);
+
 // ---- signals.c: fields of blocks and events -------------------------------------------------------------------------
 
 bool kd_reader_signals(kd_reader *r, const kd_field *field, kd_node *node, char *def);

@@ -12,11 +12,18 @@ kd_system_options kd_system_options_default(void)
     return (kd_system_options){.coordinates = KD_JOINT};
 }
 
-kd_system_options kd_system_options_of(const kd_model *m)
+// Coordinates alone
+static kd_system_options options_of_run(const kd_model *m)
 {
     kd_system_options opt = kd_system_options_default();
-    if (!m) return opt;
     if (m->run.coordinates && strcmp(m->run.coordinates, "cartesian") == 0) opt.coordinates = KD_CARTESIAN;
+    return opt;
+}
+
+kd_system_options kd_system_options_of(const kd_model *m)
+{
+    if (!m) return kd_system_options_default();
+    kd_system_options opt = options_of_run(m);
     opt.watch = m->run.plots;
     opt.nwatch = m->run.nplots;
     return opt;
@@ -548,7 +555,7 @@ kd_status kd_system_create(const kd_model *model, const kd_system_options *opt, 
         kd_text(message, size, "the model is not finished: call kd_model_finish first");
         return KD_ERR_ARGUMENT;
     }
-    kd_system_options options = opt ? *opt : kd_system_options_default();
+    kd_system_options options = opt ? *opt : options_of_run(model);
     return create(model, &options, false, system, message, size);
 }
 
