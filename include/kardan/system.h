@@ -69,11 +69,15 @@ KD_API kd_status     kd_system_set_parameters(kd_system *system, const double *t
                                               size_t size) KD_NODISCARD;
 KD_API const double *kd_system_parameters(const kd_system *system); // their values now; NULL: there are none
 // The derivative of a function of the equations (not KD_MASS) by independent parameter i at the point of d, which is at
-// the acceleration stage: out (rows), by central differences of order 4 along changes of the parameter, which happen
-// inside and are taken back; inputs are held. error, may be NULL: largest difference of what the two steps say; the
-// answer is better. KD_ERR_MODEL: the parameter cannot be changed (a count); KD_ERR_ARGUMENT: it follows from others.
+// the acceleration stage: out (rows). By changes of the parameter, which happen inside and are taken back; inputs are
+// held. about may be NULL. KD_ERR_MODEL: the parameter cannot be changed (a count); KD_ERR_ARGUMENT: it follows from
+// others. Method: docs/methods/parameters.md
+typedef struct kd_parameter_slope {
+    bool   exact; // the function is a polynomial of low degree in the parameter: error is a bound of rounding
+    double error; // else an estimate, of differences with short steps; the answer is better
+} kd_parameter_slope;
 KD_API kd_status kd_system_by_parameter(kd_system *system, kd_eom_data *d, kd_fn fn, int i, double *out,
-                                        double *error) KD_NODISCARD;
+                                        kd_parameter_slope *about) KD_NODISCARD;
 
 // How far the start that the model gives is from fitting together, before assembly: the largest residual of the
 // constraints that close loops [m], [rad], and its constraint. 0 and "" without loops.

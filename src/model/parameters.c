@@ -388,6 +388,7 @@ kd_status kd_model_copy(const kd_model *m, kd_model **copy)
     if (status >= 0) list_checks(c);
     p->work = kd_cut_double(&p->arena, p->bindings.work_size);
     p->theta = kd_cut_double(&p->arena, c->nparameters);
+    p->groups = kd_groups_cut(c, &p->arena);
     double *scratch = kd_cut_double(&p->arena, p->bindings.nscratch);
     if (scratch && p->bindings.nscratch > 0)
         memcpy(scratch, p->bindings.scratch, (size_t)p->bindings.nscratch * sizeof *scratch);
@@ -591,5 +592,6 @@ kd_status kd_model_change(kd_model *m, const double *theta, const double *before
     if (p->nerrors > 0) return KD_ERR_MODEL;
     kd_update_curves(m);
     kd_finish_numbers(m);
+    if (p->nerrors == 0) kd_check_groups(m, p->groups);
     return p->nerrors > 0 ? KD_ERR_MODEL : KD_OK;
 }

@@ -559,6 +559,13 @@ kd_status kd_system_create(const kd_model *model, const kd_system_options *opt, 
     return create(model, &options, false, system, message, size);
 }
 
+kd_status kd_system_create_for_start(const kd_model *model, kd_system **system, char *message, size_t size)
+{
+    const kd_system_options opt = kd_system_options_default();
+    *system = NULL;
+    return create(model, &opt, true, system, message, size);
+}
+
 void kd_system_destroy(kd_system *s)
 {
     if (!s) return;
