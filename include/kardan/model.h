@@ -41,15 +41,17 @@ KD_API kd_place kd_at_axis(const char *body, const double point[3], const double
 KD_API kd_place kd_in(const char *body, double x, double y, double z);                     // in the body's frame
 
 // ---- bodies ---------------------------------------------------------------------------------------------------------
-typedef enum kd_shape_kind { KD_SHAPE_NONE, KD_SPHERE, KD_BOX, KD_CYLINDER, KD_ROD, KD_TUBE } kd_shape_kind;
+typedef enum kd_shape_kind { KD_SHAPE_NONE, KD_SPHERE, KD_BOX, KD_CYLINDER, KD_ROD, KD_TUBE, KD_MESH } kd_shape_kind;
 
 typedef struct kd_shape { // for drawing, and for mass and inertia where those are not given
     kd_shape_kind kind;
-    // sphere: radius; box: edges x y z; cylinder, rod: radius, length (z); tube: radii, length
-    double size[3];
-    double position[3];    // of its centre in the body's frame
-    double orientation[4]; // in the body's frame
-    double density;        // [kg/m^3]; 0: the shape has no mass of its own
+    // sphere: radius; box: edges x y z; cylinder, rod: radius, length (z); tube: radii, length; mesh: factor of lengths
+    double                      size[3];
+    double                      position[3];    // of its centre in the body's frame; mesh: of the origin of its file
+    double                      orientation[4]; // in the body's frame
+    double                      density;        // [kg/m^3]; 0: the shape has no mass of its own
+    const char                 *mesh;           // mesh: an STL or OBJ file; copied
+    const struct kd_model_mesh *read;           // mesh: what the model has read of it; NULL until then
 } kd_shape;
 
 #define KD_MAX_SHAPES 8
@@ -410,11 +412,21 @@ typedef struct kd_sensor_def {
 
 typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA, KD_CURVE_MONOTONE } kd_curve_form;
 
-// A table y(x); in expressions a function of its name.
+typedef enum kd_curve_outside {
+    KD_CURVE_EXTRAPOLATE, // along the tangent at the end
+    KD_CURVE_HOLD,        // the value at the end
+    KD_CURVE_ERROR,       // no value: a run that comes there fails and says so
+    KD_CURVE_REPEAT,      // periodic; the last y must be the first one
+} kd_curve_outside;
+
+// A table y(x) or z(x, y); in expressions a function of its name.
 typedef struct kd_curve_def {
-    kd_curve_form form;
-    int           n;
-    const double *x, *y; // copied
+    kd_curve_form    form;
+    int              n;
+    const double    *x, *y;   // copied
+    kd_curve_outside outside; // before the first and behind the last row
+    int              ny;      // numbers of y; 0: n
+    const double    *z;       // (n ny) row by row, of a table with two arguments: z[i ny + j] at x[i], y[j]; NULL
 } kd_curve_def;
 
 // A level line along which something runs, by its curvature as an expression of the arc length s (positive: to the

@@ -60,7 +60,7 @@ KD_API kd_carrier kd_system_carrier(const kd_system *system, int body);
 // and expressions of the model follow, as if it had been read with these values, without reading or searching; nothing
 // is allocated, but where lengths are those of the start position (springs without length). Refused is what would
 // change counts, states or rows of the equations (KD_ERR_MODEL, message names parameter and element), as is what the
-// reader would refuse; then all is as before. Which rows are redundant is not looked for again.
+// reader would refuse; then all is as before. Rows that were left out as redundant are looked for again (which allocates).
 //
 // Meanwhile no other thread may use the system, its equations, or anything made of them. Evaluation points
 // (kd_eom_data) see the new values from their next kd_eom_at_time on; simulations and steppers must be made or

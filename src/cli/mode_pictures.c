@@ -5,6 +5,7 @@
 
 enum { PATH_SIZE = 1200, TITLE_SIZE = 400, MESSAGE_SIZE = 1000 };
 
+// one file: frames of the motion of one mode
 static bool save_picture(const kd_operating_point *point, int mode, int number, double scale, const char *folder,
                          bool quiet)
 {

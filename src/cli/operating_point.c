@@ -29,6 +29,7 @@ static bool find_start(kd_operating_point *o)
 {
     kd_equilibrium_result result;
     kd_status             status = KD_OK;
+    // one start only
     if (o->start && o->rest) {
         fputs("kardan: --start-state and --from-equilibrium are two starts; choose one\n", stderr);
         return false;
@@ -36,6 +37,7 @@ static bool find_start(kd_operating_point *o)
     if (o->start)
         status = kd_state_file_load(o->start, NAN, o->subject.eom, o->subject.x, o->message, sizeof o->message);
     if (o->rest) status = kd_cli_rest(&o->subject, false, true, &result, o->message, sizeof o->message);
+    // contacts and friction must be in one of their modes: derivatives are those of it
     if (!o->start && !o->rest) status = kd_cli_settle(&o->subject, o->message, sizeof o->message);
     if (status < 0)
         fprintf(stderr, "kardan: %s: %s\n",
@@ -91,6 +93,7 @@ static bool linearize(kd_operating_point *o)
 {
     const int nv = kd_eom_dims(o->subject.eom).nv;
     kd_status status = KD_ERR_UNSUPPORTED;
+    // many velocities and few wanted modes: without full matrices
     if (o->few && nv >= (o->count > 0 ? KD_FEW_MODES_FROM : KD_ALL_MODES_TO)) status = find_few(o);
     // what few modes cannot do, full matrices may
     if (status == KD_ERR_UNSUPPORTED || status == KD_ERR_UNAVAILABLE) {
@@ -102,6 +105,7 @@ static bool linearize(kd_operating_point *o)
     return false;
 }
 
+// start, motion to the time, linear equations
 static bool evaluate_point(kd_operating_point *o, int *exit_status)
 {
     *exit_status = KD_EXIT_FAILED;
@@ -125,6 +129,7 @@ bool kd_operating_point_open(kd_operating_point *o, int *exit_status)
 
 bool kd_operating_point_change(kd_operating_point *o, const char *name, double value, int *exit_status)
 {
+    // a changed parameter in place where that is possible, otherwise read again
     forget(o);
     if (o->subject.system && kd_subject_change(&o->subject, 1, &name, &value)) return evaluate_point(o, exit_status);
     kd_subject_close(&o->subject);
@@ -143,6 +148,7 @@ void kd_operating_point_close(kd_operating_point *o)
 static int dominant(const kd_modes *m, int k, int list[SHOWN])
 {
     int n = 0;
+    // insertion into a list of the largest
     for (int i = 0; i < m->nv; i++) {
         const double *re = m->shape_re + (size_t)k * (size_t)m->nv, *im = m->shape_im + (size_t)k * (size_t)m->nv;
         double        size = hypot(re[i], im[i]);
@@ -164,6 +170,7 @@ const char *kd_operating_point_moves_most(const kd_operating_point *o, int k, ch
     for (int i = 0; i < n; i++) {
         size_t place = (size_t)list[i] + (size_t)k * (size_t)m->nv;
         double share = hypot(m->shape_re[place], m->shape_im[place]);
+        // shapes are scaled to 1: below a hundredth nobody looks
         if (share < 0.01) break;
         kd_text(name, sizeof name, "%s", m->increment_name[list[i]]);
         kd_text_append(text, size, "%s%s %.2f", i > 0 ? ", " : "", name, share);
@@ -171,18 +178,10 @@ const char *kd_operating_point_moves_most(const kd_operating_point *o, int k, ch
     return text;
 }
 
-static void tell_list(kd_json *json, const char *key, int n, const double *value)
-{
-    fprintf(json->file, "%s\"%s\": [", json->first ? "\n" : ",\n", key);
-    json->first = false;
-    for (int i = 0; i < n; i++) fprintf(json->file, "%s%.17g", i > 0 ? ", " : "", value[i]);
-    fputs("]", json->file);
-}
-
 void kd_cli_tell_modes(kd_json *json, const kd_modes *m)
 {
-    tell_list(json, "real", m->n, m->real);
-    tell_list(json, "imaginary", m->n, m->imaginary);
-    tell_list(json, "frequency", m->n, m->frequency);
-    tell_list(json, "damping", m->n, m->damping);
+    kd_json_numbers(json, "real", m->real, m->n);
+    kd_json_numbers(json, "imaginary", m->imaginary, m->n);
+    kd_json_numbers(json, "frequency", m->frequency, m->n);
+    kd_json_numbers(json, "damping", m->damping, m->n);
 }

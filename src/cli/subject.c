@@ -28,6 +28,7 @@ int kd_subject_options(kd_subject_request *r, kd_cli_option *options)
     return KD_SUBJECT_OPTIONS;
 }
 
+// a name must stand before the ending
 static bool ends_with(const char *word, const char *ending)
 {
     size_t n = strlen(word), m = strlen(ending);
@@ -53,6 +54,7 @@ static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, const kd_
     return status;
 }
 
+// how a file is read, by its ending
 typedef struct model_format {
     const char *ending;
     const char *without_parameters; // what it is called where --set is refused; NULL: it has parameters
@@ -67,6 +69,7 @@ static const model_format FORMATS[] = {
     {".xml", "a robot description", read_urdf},
 };
 
+// NULL: another ending, or none
 static const model_format *format_of(const char *path)
 {
     for (size_t i = 0; i < sizeof FORMATS / sizeof FORMATS[0]; i++)
@@ -76,6 +79,7 @@ static const model_format *format_of(const char *path)
 
 bool kd_subject_is_file(const char *word)
 {
+    // names of examples go first: a file of that name needs its folder
     if (kd_gallery_find(word)) return false;
     return format_of(word) || strchr(word, '/') || access(word, F_OK) == 0;
 }
@@ -97,6 +101,7 @@ static void tell_unknown(const char *word)
     fputs("A model file ends with .yaml or .urdf; 'kardan examples' lists the examples.\n", stderr);
 }
 
+// examples are equations in C: nothing of them can be set
 static bool open_example(kd_subject *s, const kd_subject_request *r, int *exit_status)
 {
     *exit_status = KD_EXIT_USAGE;
@@ -115,6 +120,7 @@ static bool open_example(kd_subject *s, const kd_subject_request *r, int *exit_s
     s->eom = s->own;
     s->title = s->example->title;
     s->about = s->example->about;
+    // examples have no limits and no largest step
     s->run = (kd_run_def){.t_end = s->example->t_end,
                           .intervals = 500,
                           .max_step = NAN,
@@ -139,6 +145,7 @@ static void name_of_file(const char *path, char *name, size_t size)
     if (dot && dot > name) *dot = '\0';
 }
 
+// the sentence of the status, then all that the reader found
 static bool complain(const kd_subject *s, kd_status status)
 {
     const char *message = s->message;
@@ -155,6 +162,7 @@ static bool split_settings(const kd_cli_list *list, char *copy, size_t size, kd_
     for (int i = 0; i < list->count; i++) {
         const char *equals = strchr(list->word[i], '=');
         size_t      length = strlen(list->word[i]) + 1;
+        // neither name nor value may be empty
         if (!equals || equals == list->word[i] || equals[1] == '\0') {
             fprintf(stderr, "kardan: --set wants NAME=VALUE, not '%s'\n", list->word[i]);
             return false;
@@ -184,6 +192,7 @@ static bool read_model(kd_subject *s, const kd_subject_request *r, int *exit_sta
     kd_setting settings[KD_CLI_LONGEST_LIST];
     char       copy[4096];
     *exit_status = KD_EXIT_USAGE;
+    // wrong words are a matter of usage, wrong files a failure
     if (!split_settings(&r->settings, copy, sizeof copy, settings)) return false;
     s->path = r->word;
     name_of_file(s->path, s->name, sizeof s->name);
@@ -194,15 +203,18 @@ static bool read_model(kd_subject *s, const kd_subject_request *r, int *exit_sta
         return false;
     }
     *exit_status = KD_EXIT_FAILED;
+    // the reader leaves its report in the message
     kd_status status = format->read(s, r, settings);
     if (status < 0) return complain(s, status);
     s->title = kd_model_title(s->model);
     if (!s->title[0]) s->title = s->name;
     s->run = *kd_model_run(s->model);
+    // results carry the text of their model
     s->text = text_of_file(s->path);
     return true;
 }
 
+// command line, file, joint coordinates
 static bool choose_coordinates(kd_subject *s, const kd_subject_request *r)
 {
     const char *word = r->coordinates ? r->coordinates : s->run.coordinates;
@@ -211,6 +223,7 @@ static bool choose_coordinates(kd_subject *s, const kd_subject_request *r)
     return i >= 0;
 }
 
+// equations, inputs, assembled start
 static bool make_system(kd_subject *s, const kd_cli_list *watch, bool unassembled)
 {
     kd_system_options opt = kd_system_options_default();
@@ -226,6 +239,7 @@ static bool make_system(kd_subject *s, const kd_cli_list *watch, bool unassemble
     status = kd_state_create(s->eom, &s->x);
     if (status < 0) return complain(s, status);
     status = s->start = kd_system_start(s->system, s->x, s->news, sizeof s->news);
+    // kardan check looks at models that cannot be assembled, too
     if (status >= 0 || unassembled) return true;
     kd_text(s->message, sizeof s->message, "%s", s->news);
     return complain(s, status);
@@ -236,7 +250,8 @@ bool kd_subject_change(kd_subject *s, int n, const char *const *name, const doub
     enum { MOST = 1000 };
     double            theta[MOST];
     kd_parameter_info info[MOST];
-    const int         count = kd_model_parameters(s->model, info, MOST);
+    // more parameters than there is room for: read the file again
+    const int count = kd_model_parameters(s->model, info, MOST);
     if (!s->system || count > MOST) return false;
     memcpy(theta, kd_system_parameters(s->system), (size_t)count * sizeof *theta);
     // all values as they are, but for these
@@ -284,8 +299,16 @@ static void drop_system(kd_subject *s)
     s->eom = NULL;
 }
 
+bool kd_subject_attach(kd_subject *s, const char *name, const kd_user_force_def *def)
+{
+    drop_system(s);
+    kd_status status = kd_model_attach(s->model, name, def);
+    return status < 0 ? complain(s, status) : make_system(s, false);
+}
+
 // ---- exported -------------------------------------------------------------------------------------------------------
 
+// a file or an example by its word
 bool kd_subject_read(kd_subject *s, const kd_subject_request *r, int *exit_status)
 {
     *s = (kd_subject){0};
@@ -295,6 +318,7 @@ bool kd_subject_read(kd_subject *s, const kd_subject_request *r, int *exit_statu
 bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_status)
 {
     if (!kd_subject_read(s, r, exit_status)) return false;
+    // an example is complete; a model becomes a system
     if (s->example) return true;
     *exit_status = KD_EXIT_USAGE;
     kd_cli_list watch;
@@ -320,12 +344,14 @@ void kd_subject_close(kd_subject *s)
 
 const char *kd_subject_run_place(const kd_subject *s, const char *field, char *text, size_t size)
 {
+    // fields that were not written have no place
     const kd_source source = s->model ? kd_model_run_source(s->model, field) : (kd_source){0};
     kd_text(text, size, "%s", "");
     if (source.file) kd_text(text, size, "%s:%d:%d: run: ", source.file, source.line, source.column);
     return text;
 }
 
+// --set was checked: there is an equals sign
 const char *kd_subject_setting(const kd_subject_request *r, int i, const char *front, char *name, size_t size)
 {
     const char *word = r->settings.word[i], *equals = strchr(word, '=');

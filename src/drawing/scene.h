@@ -14,19 +14,19 @@
 
 // A motion: poses of all bodies (7 numbers each, as kd_poses_at gives them) at some times.
 typedef struct kd_film {
-    const kd_system *system;
-    const kd_model  *model; // its
+    const kd_model  *model;
     int              nframes;
-    const double    *t;    // (nframes)
-    const double    *pose; // (nframes x 7 nbodies)
+    const double    *t;      // (nframes)
+    const double    *pose;   // (nframes x 7 nbodies)
+    const kd_system *system; // points whose positions it watches leave traces; NULL: none
 } kd_film;
 
-// A convex polyhedron, or a tube: faces as loops of vertices, counterclockwise from outside.
+// A convex polyhedron, a tube, or a surface from a file: faces as loops of vertices, counterclockwise from outside.
 typedef struct kd_mesh {
     int      nvertices, nfaces;
     kd_vec3 *vertex;
     int      nmarked; // the first faces are darker, so that one sees a disc turn
-    bool     hollow;  // a tube
+    bool     hollow;  // a tube, or a surface that is not convex
     int     *first;   // (nfaces + 1) first entry of a face in `corner`
     int     *corner;
 } kd_mesh;
@@ -80,7 +80,8 @@ typedef struct kd_camera {
 typedef struct kd_scene {
     kd_film   film;
     int       nmeshes, nsolids, ncoils, ntraces;
-    kd_mesh  *mesh;
+    kd_mesh  *mesh; // those of unit size, then those from files
+    kd_mesh  *fine; // (nmeshes - KD_MESHES) the latter with more triangles, for the page
     kd_solid *solid;
     kd_coil  *coil;
     kd_trace *trace;

@@ -17,6 +17,7 @@
 static const char *const words_in[] = {"world", "body", NULL};
 static const char *const words_cut[] = {"auto", "yes", "no", NULL};
 static const char *const words_form[] = {"linear", "spline", "akima", "monotone", NULL};
+static const char *const words_outside[] = {"extrapolate", "hold", "error", "repeat", NULL};
 static const char *const words_coordinates[] = {"joint", "cartesian", NULL};
 static const char *const words_crossing[] = {"both", "rising", "falling", NULL};
 
@@ -58,6 +59,7 @@ static const kd_kind_word shape_kinds[] = {
     [KD_CYLINDER] = {"cylinder", "solid cylinder about the z axis of the shape"},
     [KD_ROD] = {"rod", "slender cylinder about the z axis of the shape"},
     [KD_TUBE] = {"tube", "hollow cylinder about the z axis of the shape"},
+    [KD_MESH] = {"mesh", "surface of triangles from an STL or OBJ file; closed ones have mass"},
 };
 static const kd_field shape_fields[] = {
     {"sphere", KD_FIELD_NUMBER, O(size), 1, K(KD_SPHERE), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
@@ -70,8 +72,12 @@ static const kd_field shape_fields[] = {
      .doc = "radius and length"},
     {"tube", KD_FIELD_NUMBER, O(size), 3, K(KD_TUBE), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
      .doc = "outer radius, inner radius and length"},
+    {"mesh", KD_FIELD_TEXT, O(mesh), 1, K(KD_MESH), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "file that ends with .stl (text or binary) or .obj, in the folder of the model"},
+    {"scale", KD_FIELD_NUMBER, O(size), 1, K(KD_MESH), 0, 1, POSITIVE, "",
+     .doc = "factor of the lengths in the file: 0.001 for millimetres"},
     {"position", KD_FIELD_NUMBER, O(position), 3, ALL, 0, 0, ANY, "m",
-     .doc = "its centre, in the body's frame"},
+     .doc = "its centre, in the body's frame; mesh: the origin of the file"},
     {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL, 0, 0, ANY, "",
      .doc = "its axes, in the body's frame"},
     {"density", KD_FIELD_NUMBER, O(density), 1, ALL, 0, 0, NOT_NEGATIVE, "kg/m^3",
@@ -87,7 +93,28 @@ static const kd_field curve_fields[] = {
     {"x", KD_FIELD_SAMPLES, O(x), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "arguments, rising", .length = O(n)},
     {"y", KD_FIELD_SAMPLES, O(y), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "values, as many as arguments", .length = O(n)},
+     .doc = "values, as many as arguments; beside `z` the second arguments, rising", .length = O(ny)},
+    {"z", KD_FIELD_ROWS, O(z), 0, ALL, 0, 0, ANY, "",
+     .doc = "values of a table with two arguments: a row for each x, a number for each y", .length = O(n), .second = O(ny)},
+    {"outside", KD_FIELD_WORD, O(outside), 1, ALL, 0, KD_CURVE_EXTRAPOLATE, ANY, "",
+     .doc = "before the first and behind the last row: along the tangent, the last value, none (a run that comes there fails), or from the start again",
+     .words = words_outside},
+};
+#undef O
+#define O(member) offsetof(kd_curve_file, member)
+static const kd_field curve_file_fields[] = {
+    {"file", KD_FIELD_TEXT, O(file), 1, ALL, 0, 0, ANY, "",
+     .doc = "a file of comma-separated values with a column of arguments and one of values"},
+    {"grid", KD_FIELD_TEXT, O(grid), 1, ALL, 0, 0, ANY, "",
+     .doc = "instead: a file of a table with two arguments; its first column are x, its first row y"},
+    {"x", KD_FIELD_TEXT, O(x), 1, ALL, 0, 0, ANY, "", .doc = "column of arguments, by name or number; not given: 1"},
+    {"y", KD_FIELD_TEXT, O(y), 1, ALL, 0, 0, ANY, "", .doc = "column of values, by name or number; not given: 2"},
+    {"x_unit", KD_FIELD_TEXT, O(unit[0]), 1, ALL, 0, 0, ANY, "", .doc = "unit of x in the file, as `mm`"},
+    {"y_unit", KD_FIELD_TEXT, O(unit[1]), 1, ALL, 0, 0, ANY, "", .doc = "unit of y in the file"},
+    {"z_unit", KD_FIELD_TEXT, O(unit[2]), 1, ALL, 0, 0, ANY, "", .doc = "unit of the values of a `grid`"},
+    {"form", KD_FIELD_WORD, O(form), 1, ALL, 0, KD_CURVE_LINEAR, ANY, "", .doc = "as above", .words = words_form},
+    {"outside", KD_FIELD_WORD, O(outside), 1, ALL, 0, KD_CURVE_EXTRAPOLATE, ANY, "", .doc = "as above",
+     .words = words_outside},
 };
 #undef O
 
@@ -344,6 +371,9 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_SHAPE] = {"shapes", "shape",
         "A solid, drawn and perhaps giving mass",
         sizeof(kd_shape), KINDS(shape_kinds, kd_shape, true), NULL, FIELDS(shape_fields), NULL},
+    [KD_SCHEMA_CURVE_FILE] = {"curves from files", "curve",
+        "A curve whose numbers stand in a file beside the model",
+        sizeof(kd_curve_file), KINDLESS, NULL, FIELDS(curve_file_fields), NULL},
 };
 // clang-format on
 
@@ -354,11 +384,13 @@ const kd_schema *kd_schema_of(kd_schema_id id)
     return &schemas[id];
 }
 
+// kind -1: any kind
 bool kd_field_has(const kd_field *field, int kind)
 {
     return kind < 0 || (((field->kinds >> kind) & 1u) != 0 && (!field->counts || field->counts(kind) > 0));
 }
 
+// by kind where the schema says so
 int kd_field_count(const kd_field *field, int kind)
 {
     return field->counts && kind >= 0 ? field->counts(kind) : field->count;
@@ -376,6 +408,7 @@ const kd_kind_word *kd_schema_word(const kd_schema *schema, int kind)
 
 int kd_schema_field_count(const kd_schema *schema, int kind)
 {
+    // one table with bits, or the tables of all classes one after the other
     if (!schema->class) return schema->nfields;
     if (kind >= 0) return schema->class(kind)->nfields;
     int n = 0;
@@ -383,10 +416,12 @@ int kd_schema_field_count(const kd_schema *schema, int kind)
     return n;
 }
 
+// row i of the table of a kind
 const kd_field *kd_schema_field_at(const kd_schema *schema, int kind, int i)
 {
     if (!schema->class) return &schema->fields[i];
     if (kind >= 0) return &schema->class(kind)->fields[i];
+    // kind -1: count through the classes
     for (kind = 0; i >= schema->class(kind)->nfields; kind++) i -= schema->class(kind)->nfields;
     return &schema->class(kind)->fields[i];
 }
@@ -409,12 +444,14 @@ const kd_field *kd_element_field(const kd_element_class *class, const char *key)
 
 double kd_element_number(const kd_element_class *class, const void *def, const char *key)
 {
+    // a key that the class does not have counts as 0
     const kd_field *field = kd_element_field(class, key);
     double          value = 0.0;
     if (field && field->type == KD_FIELD_NUMBER) memcpy(&value, (const char *)def + field->offset, sizeof value);
     return value;
 }
 
+// the kind of a word in a file; kinds without word cannot be written
 int kd_schema_kind(const kd_schema *schema, const char *word)
 {
     for (int i = 0; kd_schema_has_kinds(schema) && i < schema->nkinds; i++) {
@@ -425,12 +462,14 @@ int kd_schema_kind(const kd_schema *schema, const char *word)
 }
 
 int kd_schema_kind_of(const kd_schema *schema, const void *def)
+// kinds are enums: ints in the definition
 {
     int kind = 0;
     if (kd_schema_has_kinds(schema)) memcpy(&kind, (const char *)def + schema->kind, sizeof kind);
     return kind;
 }
 
+// only keys that this kind has
 const char *kd_schema_suggest_field(const kd_schema *schema, int kind, const char *key)
 {
     kd_nearest nearest = kd_nearest_start(key);
@@ -456,6 +495,7 @@ static void fill(double *a, int n, double value)
     for (int i = 0; i < n; i++) a[i] = value;
 }
 
+// by its type; texts and arrays that have a length start empty
 static void default_field(const kd_field *field, char *def)
 {
     void *at = def + field->offset;
@@ -486,11 +526,12 @@ static void default_field(const kd_field *field, char *def)
 
 void kd_schema_default(const kd_schema *schema, int kind, void *def)
 {
+    // all fields of the table, then those of the kind
     memset(def, 0, schema->size);
     if (kd_schema_has_kinds(schema)) memcpy((char *)def + schema->kind, &kind, sizeof kind);
     for (int i = 0; i < schema->nfields; i++) default_field(&schema->fields[i], def);
-    for (int i = 0; i < kd_schema_field_count(schema, kind);
-         i++) { // keys that share their place: that of the kind wins
+    // keys that share their place: that of the kind wins
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
         const kd_field *field = kd_schema_field_at(schema, kind, i);
         if (kd_field_has(field, kind)) default_field(field, def);
     }
@@ -500,6 +541,7 @@ kd_place kd_place_default(void)
 {
     kd_place place;
     kd_schema_default(&schemas[KD_SCHEMA_PLACE], 0, &place);
+    // in C a place is in the world unless it says otherwise; in files it is in its body
     place.body = "ground";
     place.in = KD_IN_WORLD;
     return place;
@@ -544,6 +586,7 @@ kd_user_force_def kd_user_force_def_default(void)
 // "'mass' must be positive, but is 0"
 static bool complain_range(const kd_field *field, int i, int n, double value, char *message, size_t size)
 {
+    // "between", "positive", "greater than", "at least": by the ends of the range
     kd_range r = field->range;
     kd_text(message, size, "'%s' ", field->key);
     if (n > 1) kd_text_append(message, size, "number %d ", i + 1);
@@ -561,6 +604,7 @@ static bool complain_range(const kd_field *field, int i, int n, double value, ch
 static bool check_numbers(const kd_field *field, int n, const double *a, char *message, size_t size)
 {
     for (int i = 0; i < n; i++) {
+        // not given is allowed where NaN means that
         if (isnan(a[i]) && (field->flags & KD_FIELD_MAYBE)) continue;
         if (isnan(a[i]) || (isinf(a[i]) && !(field->flags & KD_FIELD_INFINITE))) {
             kd_text(message, size, "'%s' is not finite", field->key);
@@ -580,6 +624,7 @@ static bool check_text(const kd_field *field, const char *text, char *message, s
         return false;
     }
     if (!field->words) return true;
+    // one of the words, or what was probably meant, or all of them
     int count = 0;
     for (; field->words[count]; count++) {
         if (strcmp(field->words[count], text) == 0) return true;
@@ -595,6 +640,7 @@ static bool check_text(const kd_field *field, const char *text, char *message, s
     return false;
 }
 
+// 0 is allowed where the field is not required
 static bool check_length(const kd_field *field, int n, char *message, size_t size)
 {
     if (n >= 0 && n <= field->count && (n > 0 || !(field->flags & KD_FIELD_REQUIRED))) return true;
@@ -611,6 +657,7 @@ static bool check_signals(const kd_field *field, int n, const char *const *law, 
 {
     if (!check_length(field, n, message, size)) return false;
     for (int i = 0; i < n; i++) {
+        // a text must be there, and a name where the field is always named
         const bool unnamed = (field->flags & KD_FIELD_NAMED) && !name[i];
         if (law[i] && !unnamed) continue;
         kd_text(message, size, "'%s' number %d %s", field->key, i + 1, law[i] ? "has no name" : "is missing");
@@ -628,6 +675,7 @@ static bool check_part(const kd_field *field, kd_schema_id id, const void *part,
     return false;
 }
 
+// norm 1 up to the digits of a file
 static bool check_orientation(const kd_field *field, const double *q, char *message, size_t size)
 {
     if (!check_numbers(field, 4, q, message, size)) return false;
@@ -639,6 +687,7 @@ static bool check_orientation(const kd_field *field, const double *q, char *mess
 
 bool kd_field_check(const kd_field *field, int kind, const void *def, char *message, size_t size)
 {
+    // where the field is in the definition, and how many entries it has
     const char *at = (const char *)def + field->offset;
     int         length = 0;
     if (field->length) memcpy(&length, (const char *)def + field->length, sizeof length);
@@ -710,6 +759,7 @@ bool kd_field_check(const kd_field *field, int kind, const void *def, char *mess
 
 const kd_field *kd_schema_check(const kd_schema *schema, const void *def, char *message, size_t size)
 {
+    // the kind first: fields depend on it
     const int  kind = kd_schema_kind_of(schema, def);
     const bool known = kind >= 0 && kind < schema->nkinds;
     if (!known || (kd_schema_has_kinds(schema) && !kd_schema_word(schema, kind)->word)) {
@@ -738,6 +788,7 @@ static bool is_digit(char c)
 bool kd_name_check(const char *name, char *message, size_t size)
 {
     const char *c = name;
+    // length, first letter, the rest
     if (strlen(name) > 100) {
         kd_text(message, size, "the name '%.20s...' is longer than 100 characters", name);
         return false;
@@ -747,6 +798,7 @@ bool kd_name_check(const char *name, char *message, size_t size)
         return false;
     }
     while (is_letter(*c) || is_digit(*c) || *c == '-') c++;
+    // an index: "wheel(2,1)"
     if (*c == '(') {
         do {
             c++;

@@ -26,6 +26,7 @@ typedef enum kd_schema_id {
     KD_SCHEMA_SECTION_COUNT,                   // those above are sections of a file, in the order of writing
     KD_SCHEMA_PLACE = KD_SCHEMA_SECTION_COUNT, // parts of definitions
     KD_SCHEMA_SHAPE,
+    KD_SCHEMA_CURVE_FILE,
     KD_SCHEMA_COUNT
 } kd_schema_id;
 
@@ -68,11 +69,13 @@ typedef enum kd_law_reads {
     KD_READS_TIME,      // inputs, t
 } kd_law_reads;
 
+// allowed values of a number
 typedef struct kd_range {
     double min, max;
     bool   open; // min itself is not allowed
 } kd_range;
 
+// one field: how it is written, where it goes, what it may be and what it means
 typedef struct kd_field {
     const char   *key;
     kd_field_type type;
@@ -92,6 +95,15 @@ typedef struct kd_field {
     const char *const *locals; // of an expression: names of its own, NULL at the end; NULL: none
     kd_law_reads       reads;  // of an expression of a force or constraint: what else it may read
 } kd_field;
+
+// A curve whose numbers stand in a file of their own
+typedef struct kd_curve_file {
+    const char      *file, *grid; // one of them
+    const char      *x, *y;       // columns; NULL: 1, 2
+    const char      *unit[3];     // of x, y, z; NULL: none
+    kd_curve_form    form;
+    kd_curve_outside outside;
+} kd_curve_file;
 
 struct kd_element_class; // model/element.h
 

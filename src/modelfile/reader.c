@@ -3,6 +3,7 @@
 // The file becomes a tree with positions (document.c); then parameters are computed, and each section is read element
 // by element into definitions, which are added to a model. All errors are collected, up to a limit.
 #include "modelfile/reader.h"
+#include "modelfile/paths.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -145,6 +146,38 @@ static bool read_short(kd_reader *r, const kd_schema *schema, kd_node *node, def
     return kd_reader_value(r, kd_schema_field(schema, 0, schema->short_key), 0, node, def);
 }
 
+static bool read_curve(kd_reader *r, kd_node *node, kd_curve_def *def)
+{
+    if (kd_reader_is_curve_file(node)) return kd_reader_curve_file(r, node, def);
+    if (!kd_reader_fields(r, kd_schema_of(KD_SCHEMA_CURVE), 0, node, def)) return false;
+    if (def->z || def->n == def->ny) return true;
+    kd_reader_complain(r, kd_node_find(node, "y"),
+                       "'x' and 'y' must have as many numbers as each other, but one has %d, the other %d", def->n,
+                       def->ny);
+    return false;
+}
+
+// An input that is a measured signal: a curve of its name, read at t. The curve is added first, the input behind it.
+static bool read_signal(kd_reader *r, kd_node *node, kd_input_def *def)
+{
+    kd_curve_def curve = kd_curve_def_default();
+    char         law[300];
+    if (strpbrk(r->name, "(-")) {
+        kd_reader_complain(r, node, "a signal from a file needs a plain name of letters, digits and '_'");
+        return false;
+    }
+    if (!kd_reader_curve_file(r, node, &curve)) return false;
+    if (curve.z) {
+        kd_reader_complain(r, node, "an input is a function of time, but a 'grid' has two arguments");
+        return false;
+    }
+    const kd_status status = kd_model_add_curve(r->m, r->name, &curve);
+    if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+    kd_text(law, sizeof law, "%s(t)", r->name);
+    def->value = kd_reader_copy(r, law, strlen(law) + 1);
+    return status >= 0 && def->value;
+}
+
 // The fields of an element, or its short form
 static bool read_definition(kd_reader *r, kd_schema_id id, kd_node *node, definition *def)
 {
@@ -153,6 +186,8 @@ static bool read_definition(kd_reader *r, kd_schema_id id, kd_node *node, defini
     if (node->type != KD_NODE_MAP) return read_short(r, schema, node, def);
     if (!read_kind(r, schema, node, &kind)) return false;
     kd_schema_default(schema, kind, def);
+    if (id == KD_SCHEMA_CURVE) return read_curve(r, node, &def->curve);
+    if (id == KD_SCHEMA_INPUT && kd_reader_is_curve_file(node)) return read_signal(r, node, &def->input);
     if (id != KD_SCHEMA_FRAME) return kd_reader_fields(r, schema, kind, node, def);
     return kd_reader_note(r, "at", node) && kd_reader_place_map(r, node, &def->frame.at);
 }
@@ -172,6 +207,7 @@ static bool read_element(kd_reader *r, void *context)
     kd_arena_release(&r->scratch);
     if (!kd_reader_name(r, e->key, &name)) return false;
     kd_text(r->element, sizeof r->element, "%s '%.100s': ", singular, name);
+    r->name = name;
     char why[300];
     if (!kd_name_check(name, why, sizeof why)) {
         kd_reader_complain(r, e->key, "%s%s", why, strchr(name, ':') ? "; write a blank behind the colon" : "");
@@ -356,8 +392,9 @@ static kd_status read_model(kd_reader *r, const char *text, size_t length, const
     return kd_model_finish(r->m);
 }
 
-kd_status kd_model_read_text(const char *name, const char *text, size_t length, const kd_setting *settings,
-                             int nsettings, kd_model **model, char *message, size_t size)
+// folder: of the file; NULL: the text comes from memory
+static kd_status read_text(const char *name, const char *folder, const char *text, size_t length,
+                           const kd_setting *settings, int nsettings, kd_model **model, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
     if (!model) return KD_ERR_ARGUMENT;
@@ -370,6 +407,7 @@ kd_status kd_model_read_text(const char *name, const char *text, size_t length, 
     if (status < 0) goto done;
     findings->file = name ? name : "model";
     r->m = m;
+    r->folder = folder;
     r->findings = findings;
     r->turns = KD_TURNS_UNKNOWN;
     r->joint = -1;
@@ -390,6 +428,12 @@ done:
     return status;
 }
 
+kd_status kd_model_read_text(const char *name, const char *text, size_t length, const kd_setting *settings,
+                             int nsettings, kd_model **model, char *message, size_t size)
+{
+    return read_text(name, NULL, text, length, settings, nsettings, model, message, size);
+}
+
 kd_status kd_model_read(const char *path, const kd_setting *settings, int nsettings, kd_model **model, char *message,
                         size_t size)
 {
@@ -397,10 +441,13 @@ kd_status kd_model_read(const char *path, const kd_setting *settings, int nsetti
     if (!model) return KD_ERR_ARGUMENT;
     *model = NULL;
     if (!path) return KD_ERR_ARGUMENT;
-    char     *text = NULL;
+    char     *text = NULL, folder[KD_PATH_LENGTH];
     size_t    length;
     kd_status status = kd_load_file(path, KD_DOCUMENT_MAX_BYTES, &text, &length, message, size);
-    if (status >= 0) status = kd_model_read_text(path, text, length, settings, nsettings, model, message, size);
+    if (status >= 0) {
+        const bool has_folder = kd_folder_of(path, folder) == KD_OK;
+        status = read_text(path, has_folder ? folder : NULL, text, length, settings, nsettings, model, message, size);
+    }
     kd_free(text);
     return status;
 }

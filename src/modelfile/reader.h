@@ -54,7 +54,9 @@ typedef struct kd_reader {
     kd_file_findings *findings;
     kd_document       document;
     kd_status         status;       // KD_OK or KD_ERR_MEMORY
+    const char       *folder;       // of the file, in which others are looked for; NULL: the text came from memory
     char              element[200]; // "joint 'hinge': ", in front of messages
+    const char       *name;         // of the element that is being read
     int               elements;     // so far
     int               rounds;       // of repetition so far
     kd_arena          scratch;      // texts of the element that is being read
@@ -166,6 +168,11 @@ bool kd_reader_signals(kd_reader *r, const kd_field *field, kd_node *node, char 
 bool kd_reader_next(kd_reader *r, const kd_field *field, const kd_node *node, char *def);
 bool kd_reader_starts(kd_reader *r, const kd_field *field, kd_node *node, char *def);
 bool kd_reader_rows(kd_reader *r, const kd_field *field, kd_node *node, char *def);
+
+// ---- curve_file.c: curves from files --------------------------------------------------------------------------------
+
+bool kd_reader_is_curve_file(const kd_node *map);
+bool kd_reader_curve_file(kd_reader *r, const kd_node *map, kd_curve_def *def);
 
 // Places. Short form: bodies, point, axis, ... in the element itself, in place of `from` and `to`.
 bool kd_reader_is_place_key(const kd_schema *schema, int kind, const char *key);

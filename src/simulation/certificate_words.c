@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/shortest.h"
+
 static const double ROUNDING = 1e-11; // a relative violation of this size is rounding
 static const double WITHIN = 10;      // a violation below so many tolerances is within tolerance
 static const double DRIFT = 100;      // and beyond so many constraints have been left
@@ -56,6 +58,7 @@ static bool is_exact(const kd_certificate *c, kd_level level)
 // accurate than the motion and do no harm to it.
 static kd_verdict judge_acceleration(const kd_certificate *c)
 {
+    // what violations do to velocities within a step is their measure, not their size
     double relative = c->level[KD_LEVEL_ACCELERATION].value / c->scale[KD_LEVEL_ACCELERATION];
     double tolerances = c->acceleration_step / tolerance_of(c, KD_LEVEL_VELOCITY);
     if (!(tolerances > 0)) // steps are not known
@@ -104,6 +107,7 @@ double kd_certificate_energy_explained(const kd_certificate *c)
     double        rtol = c->rtol > 0 ? c->rtol : c->atol, part = 1;
     bool          known = by_rtol[0] + by_rtol[1] + by_atol[0] + by_atol[1] > 0;
     if (!c->has_energy || !known || !(rtol > 0)) return NAN;
+    // part of the energies that errors of positions can be, at most
     if (c->position_size > 0) part = fmin(1, rtol + c->atol / c->position_size);
     double velocities = rtol * by_rtol[0] + c->atol * by_atol[0];
     double positions = rtol * by_rtol[1] + c->atol * by_atol[1];
@@ -140,6 +144,7 @@ static void put(text *t, const char *format, ...)
     bool    fits = t->buffer && t->length < t->size;
     va_list arguments;
     va_start(arguments, format);
+    // counted also where there is no room
     int written = vsnprintf(fits ? t->buffer + t->length : NULL, fits ? t->size - t->length : 0, format, arguments);
     va_end(arguments);
     if (written > 0) t->length += (size_t)written;
@@ -171,6 +176,7 @@ int kd_certificate_broken(const kd_certificate *c, char *sentence, size_t size)
     text                     t = {sentence, size, 0};
     int                      broken = 0;
     if (sentence && size > 0) sentence[0] = '\0';
+    // NaN limits are none
     for (int level = 0; level < KD_LEVEL_COUNT; level++) {
         if (isnan(limit[level]) || c->level[level].value <= limit[level]) continue; // NaN is broken
         put_broken(&t, WHAT[level], c->level[level].value, limit[level], &c->level[level]);
@@ -236,6 +242,7 @@ size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t siz
         put(&t,
             "WARNING: %s at t = %.9g s, at %ld of the states: results from there on are not those of the real thing\n",
             c->caution, c->caution_time, c->cautions);
+    if (c->noticed) put(&t, "note: %s, first at t = %.9g s\n", c->notice, c->notice_time);
     char sentence[800];
     if (kd_certificate_broken(c, sentence, sizeof sentence) > 0) put(&t, "%s\n", sentence);
     describe_verdict(&t, c);
@@ -249,15 +256,12 @@ static void put_key(text *t, const char *key)
     put(t, "%s\"%s\": ", t->length > 1 ? ", " : "", key);
 }
 
-// 17 digits with a decimal point in every locale; null for NaN and infinity
+// All digits with a decimal point in every locale; null for NaN and infinity
 static void put_number(text *t, const char *key, double value)
 {
-    char number[40];
+    char number[KD_SHORTEST_SIZE];
     put_key(t, key);
-    snprintf(number, sizeof number, "%.17g", value);
-    char *comma = strchr(number, ',');
-    if (comma) *comma = '.';
-    put(t, "%s", isfinite(value) ? number : "null");
+    put(t, "%s", isfinite(value) ? kd_shortest_text(value, number) : "null");
 }
 
 static void put_string(text *t, const char *value)
@@ -333,6 +337,7 @@ size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
     if (buffer && size > 0) buffer[0] = '\0';
     put(&t, "{");
     put_number(&t, "states", (double)c->states);
+    // figures that were not seen are null
     for (int level = 0; level < KD_LEVEL_COUNT; level++)
         put_largest(&t, LEVEL[level], seen && c->has_constraints, &c->level[level]);
     put_largest(&t, "norm", seen && c->has_norms, &c->norm);
@@ -348,6 +353,8 @@ size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
     put_number(&t, "cautions", (double)c->cautions);
     put_number(&t, "caution_time", c->cautions > 0 ? c->caution_time : NAN);
     put_text(&t, "caution", c->cautions > 0 ? c->caution : "");
+    put_number(&t, "notice_time", c->noticed ? c->notice_time : NAN);
+    put_text(&t, "notice", c->noticed ? c->notice : "");
     put_key(&t, "exploded");
     put(&t, c->exploded ? "true" : "false");
     put_number(&t, "energy_explained", energy ? kd_certificate_energy_explained(c) : NAN);

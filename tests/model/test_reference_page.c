@@ -226,6 +226,7 @@ static void make_page(void)
         "design position, or with `in: body` in the frame of each body. Elements with one place have `body` and "
         "`point`.\n");
     put_schema(KD_SCHEMA_SHAPE, "shapes");
+    put_schema(KD_SCHEMA_CURVE_FILE, "curves from files");
     PUT("\nA rod, cylinder or tube may be given from point to point: `{rod: radius, from: [0, 0, 0], to: [1, 0, 0]}`.\n"
         "\n## orientations\n\n"
         "| form | meaning |\n|---|---|\n"

@@ -361,6 +361,8 @@ static void systems_are_independent(void **state)
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
 
+static const double BESIDE = 1e-4;
+
 // A second way: f at two values next to the parameter, by another system of the same model
 static bool slope_beside(kd_system *other, kd_eom_data *d, const kd_state *x, kd_fn fn, int i, double *out,
                          double *work)
@@ -368,7 +370,7 @@ static bool slope_beside(kd_system *other, kd_eom_data *d, const kd_state *x, kd
     const int n = kd_model_parameters(kd_system_model(other), NULL, 0), rows = kd_eom_rows(kd_system_eom(other), fn);
     double    theta[MOST];
     memcpy(theta, kd_system_parameters(other), (size_t)n * sizeof *theta);
-    const double at = theta[i], h = 1e-5 * (at != 0 ? fabs(at) : 1);
+    const double at = theta[i], h = BESIDE * (at != 0 ? fabs(at) : 1);
     bool         good = true;
     for (int side = 1; side >= -1; side -= 2) {
         theta[i] = at + side * h;
@@ -413,7 +415,9 @@ static void check_slopes(const char *path, kd_coordinates coordinates, slope_cou
             for (int k = 0; k < rows; k++) size = fmax(size, fabs(by[k] * info[i].value));
             const double unit = fmax(size, 1e-3) / (info[i].value != 0 ? fabs(info[i].value) : 1);
             for (int k = 0; k < rows; k++) {
-                if (fabs(by[k] - other[k]) <= 1e-5 * unit + about.error) continue;
+                // offsets that are taken from the start position are exact as the assembly is, to 1e-9
+                const double assembly = 1e-9 / (BESIDE * (info[i].value != 0 ? fabs(info[i].value) : 1));
+                if (fabs(by[k] - other[k]) <= 1e-5 * unit + about.error + assembly) continue;
                 fail_msg("%s, %s, function %d, row %d: %.12g, by short differences %.12g, error %.1e%s", path,
                          info[i].name, (int)functions[f], k, by[k], other[k], about.error,
                          about.exact ? ", exact" : "");
@@ -475,24 +479,23 @@ static kd_status change_one(const char *text, const char *name, double value, ch
 static void left_out_rows_are_looked_at(void **state)
 {
     (void)state;
-    static const char text[] =
-        "kardan: 1\n"
-        "parameters: {l: 1, tilt: 0}\n"
-        "bodies:\n"
-        "  crank: {mass: 1, inertia: [1, 1, 1], position: [0, 0, 0]}\n"
-        "  coupler: {mass: 1, inertia: [1, 1, 1], position: [0, l, 0]}\n"
-        "  rocker: {mass: 1, inertia: [1, 1, 1], position: [2, l, 0]}\n"
-        "joints:\n"
-        "  a: {type: revolute, from: ground, to: crank}\n"
-        "  b: {type: revolute, from: {body: crank, point: [0, l, 0]}, to: {body: coupler, point: [0, l, 0]}}\n"
-        "  c: {type: revolute, from: {body: coupler, point: [2, l, 0]}, to: {body: rocker, point: [2, l, 0]}}\n"
-        "  d: {type: revolute, from: {body: ground, point: [2, 0, 0], axis: [tilt, 0, 1]}, "
-        "to: {body: rocker, point: [2, 0, 0], axis: [tilt, 0, 1]}}\n";
-    char message[500] = "";
+    static const char text[] = "kardan: 1\n"
+                               "parameters: {l: 1, tilt: 0}\n"
+                               "bodies:\n"
+                               "  crank: {mass: 1, inertia: [1, 1, 1], position: [0, 0, 0]}\n"
+                               "  coupler: {mass: 1, inertia: [1, 1, 1], position: [0, l, 0]}\n"
+                               "  rocker: {mass: 1, inertia: [1, 1, 1], position: [2, l, 0]}\n"
+                               "joints:\n"
+                               "  a: {type: revolute, from: ground, to: crank}\n"
+                               "  b: {type: revolute, from: {body: crank, point: [0, l, 0]}, to: coupler}\n"
+                               "  c: {type: revolute, from: {body: coupler, point: [2, 0, 0]}, to: rocker}\n"
+                               "  d: {type: revolute, from: {body: ground, point: [2, 0, 0], axis: [tilt, 0, 1]}, "
+                               "to: {body: rocker, point: [0, -l, 0], axis: [tilt, 0, 1]}}\n";
+    char              message[500] = "";
     assert_int_equal(change_one(text, "l", 1.5, message, sizeof message), KD_OK);
     assert_int_equal(change_one(text, "tilt", 0.3, message, sizeof message), KD_ERR_MODEL);
     assert_non_null(strstr(message, "parameter 'tilt' cannot be changed so"));
-    assert_non_null(strstr(message, "no longer follow from others"));
+    assert_non_null(strstr(message, "a loop that cannot be closed"));
 }
 
 // A body that nothing but its hinge holds needs inertia about it, also after a change; a spring that becomes one, from a

@@ -167,6 +167,7 @@ static void null_is_refused_everywhere(void **state)
     STOPPED(kd_eom_energies(NULL, NULL));
     STOPPED(kd_eom_content(NULL, NULL, NULL));
     NEUTRAL(kd_eom_caution(NULL, NULL, 0));
+    NEUTRAL(kd_eom_notice(NULL, NULL, 0));
     NOTHING(kd_eom_jumps(NULL, NULL, NULL, NULL, 0));
     NEUTRAL(kd_eom_feeds(NULL, NULL, 0));
     STOPPED(kd_eom_unseen(NULL, NULL, NULL, NULL, NULL));

@@ -228,6 +228,39 @@ test('a click on a body tells its name; hiding it uncovers what is behind', asyn
   await page.close();
 });
 
+test('two runs: over each other, side by side or alone, in the view and in the plots', async () => {
+  const slow = report(join(root, 'models/pendulum.yaml'), '--t-end', '2'), both = report(join(root, 'models/pendulum.yaml'), '--t-end', '3', '--set', 'l=0.5', '--beside', slow);
+  const {page, errors} = await open(both), list = page.getByLabel('where the other run is shown');
+  // picture and places of the bob of both runs
+  const look = () => page.evaluate(() => {
+    const {stage} = window.kardan;
+    stage.draw(true);
+    const place = group => group.getWorldPosition(group.position.clone()).toArray();
+    return {picture: stage.canvas.toDataURL(), own: place(stage.parts[0].group), other: place(stage.otherParts[0].group)};
+  });
+  await page.evaluate(() => window.kardan.clock.set(0.4));
+  const length = r => Math.hypot(...r), over = await look();
+  assert.ok(Math.abs(length(over.own) - 0.5) < 1e-3 && Math.abs(length(over.other) - 1) < 1e-3, JSON.stringify([over.own, over.other]));
+  // the longer one falls more slowly: angles by the exact motion are different
+  assert.ok(Math.abs(Math.atan2(over.own[1], over.own[0]) - Math.atan2(over.other[1], over.other[0])) > 0.1);
+  await list.selectOption('side by side');
+  const beside = await look();
+  assert.ok(length(beside.other.map((x, i) => x - over.other[i])) > 0.5 && length(beside.own.map((x, i) => x - over.own[i])) < 1e-12);
+  await list.selectOption('hidden');
+  const alone = await look();
+  assert.equal(new Set([over.picture, beside.picture, alone.picture]).size, 3);
+  // plots have the channel twice, each on its own times; the time goes to the end of the longer run
+  const plotted = await page.evaluate(() => {
+    const {plot} = window.kardan.panels[0], at = plot.data[0].findIndex(t => t >= 2.5);
+    return {labels: plot.series.map(s => s.label), end: window.kardan.clock.end, own: plot.data[1][at], other: plot.data[plot.data.length / 2 + 0.5 | 0][at]};
+  });
+  assert.ok(plotted.labels.some(l => l.endsWith('(other run)')), plotted.labels.join());
+  assert.equal(plotted.end, 3);
+  assert.ok(Number.isFinite(plotted.own) && plotted.other == null, JSON.stringify(plotted));
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
 test('narrow window: nothing is wider than the page', async () => {
   const {page, errors} = await open(report(join(root, 'models/stewart.yaml')), {width: 360, height: 740});
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
