@@ -66,6 +66,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 
 // ---- what is wanted -------------------------------------------------------------------------------------------------
 
+// --range A:B, in Hz; without it choose_range takes one around the frequencies of the modes
 static bool read_range(task *t)
 {
     char rest = 0;

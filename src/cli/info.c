@@ -248,6 +248,7 @@ static void put_body(const inquiry *q, int i, kd_json *json)
     kd_json_list_close(json);
 }
 
+// Coordinates of a joint and their rates, and whether it also turns by a quaternion
 static void put_coordinates(const kd_model *m, int joint, kd_json *json)
 {
     kd_json_list(json, "coordinates");

@@ -32,6 +32,7 @@ static const double DAMPED = 0.4;                  // its damping ratio
 static const double REACH = 0.25;                  // sizes of the mechanism over which the spring lifts all of it
 static const double FORGETTING = 0.9;              // of the pace, from piece to piece
 
+// one model that runs: what it is, what drives it, what pages see of it
 struct kd_live {
     kd_subject_request request;
     kd_subject         subject;
@@ -59,6 +60,8 @@ struct kd_live {
 };
 
 // ---- news -----------------------------------------------------------------------------------------------------------
+
+// the newest news take the place of older ones
 static void say(kd_live *l, bool is_fault, const char *text)
 {
     kd_text(l->note, sizeof l->note, "%s", text);
@@ -74,6 +77,7 @@ static void stand_still(kd_live *l, kd_status status, const char *message)
     say(l, true, message[0] ? text : kd_status_sentence(status));
 }
 
+// told once: kept apart, because saying it may bring others
 const char *kd_live_note(kd_live *l, bool *is_fault)
 {
     *is_fault = l->is_fault;
@@ -94,8 +98,9 @@ bool kd_live_is_changed(kd_live *l)
 static double size_now(kd_live *l)
 {
     const double *pose = kd_probe_values(l->probe, KD_GROUP_POSE);
-    double        low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, sum = 0;
-    const int     n = kd_system_model(l->subject.system)->nbodies;
+    // boxes of origins: shapes do not count
+    double    low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, sum = 0;
+    const int n = kd_system_model(l->subject.system)->nbodies;
     for (int b = 0; pose && b < n; b++)
         for (int i = 0; i < 3; i++) {
             low[i] = fmin(low[i], pose[7 * b + i]);
@@ -112,6 +117,7 @@ static void choose_spring(kd_live *l, double strength)
     kd_pull        *p = &l->pull;
     double          all = 0,
            g = sqrt(m->gravity[0] * m->gravity[0] + m->gravity[1] * m->gravity[1] + m->gravity[2] * m->gravity[2]);
+    // k for the natural frequency of the body, or to lift all at REACH; c for the damping ratio
     for (int i = 0; i < m->nbodies; i++) all += m->body[i].def.mass;
     const double mass = fmax(m->body[p->body].def.mass, 1e-6 * all);
     p->strength = strength;
@@ -120,6 +126,8 @@ static void choose_spring(kd_live *l, double strength)
 }
 
 // ---- the simulation -------------------------------------------------------------------------------------------------
+
+// the model's inputs, but for those that are held: these have no rates
 static kd_eval eval_inputs(double t, void *context, double *u, double *du, double *ddu)
 {
     const kd_live *l = context;
@@ -142,6 +150,7 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
     return l->out_of_time ? KD_EVAL_STOP : KD_EVAL_OK;
 }
 
+// all that belongs to equations that are about to change
 static void drop_simulation(kd_live *l)
 {
     kd_simulation_destroy(l->simulation);
@@ -158,9 +167,11 @@ static kd_status make_simulation(kd_live *l, char *message, size_t size)
     kd_simulation_options opt = l->method.options;
     opt.output = take_output;
     opt.context = l;
+    // steps without end; without freedom nothing limits their length but the picture
     opt.integrator_options.max_steps = LONG_MAX / 2;
     if (l->subject.info.dof == 0 && opt.integrator_options.h_max == 0) opt.integrator_options.h_max = PICTURE;
     drop_simulation(l);
+    // no deadline while it is made consistent
     l->deadline = INFINITY;
     kd_status status = kd_certifier_create(l->subject.eom, &l->inputs, &l->certifier);
     if (status >= 0) status = kd_subject_probe(&l->subject, &l->inputs, &l->probe);
@@ -188,6 +199,7 @@ static void renew(kd_live *l)
     if (!l->subject.x) return; // the start failed; a reset tries again
     kd_status status = kd_state_create(l->subject.eom, &x);
     if (status >= 0) status = kd_state_copy(l->subject.x, x);
+    // the state outlives its system: copied, the system made again with or without the spring, copied back
     drop_simulation(l);
     if (status >= 0 && !kd_subject_attach(&l->subject, "pull", l->pull.on ? &l->pull.def : NULL)) {
         kd_text(message, sizeof message, "%s", l->subject.message);
@@ -219,6 +231,7 @@ static void start_afresh(kd_live *l)
         }
     }
     kd_status status =
+        // the start depends on parameters: they are set before
         l->nparameters > 0 ? kd_system_set_parameters(l->subject.system, l->theta, message, sizeof message) : KD_OK;
     // a state that knows nothing of what happened
     kd_state_destroy(l->subject.x);
@@ -236,6 +249,7 @@ static void set_parameter(kd_live *l, int i, double value)
     const double before = i < l->nparameters ? l->theta[i] : 0;
     if (i >= l->nparameters || !l->parameter[i].independent || !is_alive(l)) return;
     l->theta[i] = value;
+    // in place; the certificate of before would compare different systems
     kd_status status = kd_system_set_parameters(l->subject.system, l->theta, message, sizeof message);
     if (status >= 0) {
         certify_afresh(l);
@@ -255,6 +269,7 @@ static void set_parameter(kd_live *l, int i, double value)
     l->changed = true;
 }
 
+// forces change, positions do not: the integrator goes on from a fresh start
 static void resume(kd_live *l)
 {
     if (!is_alive(l)) return;
@@ -275,6 +290,7 @@ static void hold_input(kd_live *l, int i, bool held, double value)
     if (status < 0) stand_still(l, status, kd_simulation_message(l->simulation));
 }
 
+// the spring is part of the model while it is held: equations are made again
 static void take_body(kd_live *l, const kd_live_message *m)
 {
     kd_pull *p = &l->pull;
@@ -302,6 +318,7 @@ static void let_go(kd_live *l)
     renew(l);
 }
 
+// with what somebody needs to go on from there
 static void save_state(kd_live *l)
 {
     char            path[1300], message[NOTE] = "", text[NOTE];
@@ -318,6 +335,7 @@ static void save_state(kd_live *l)
     say(l, status < 0, status < 0 ? message : text);
 }
 
+// words that make no sense now are passed over
 void kd_live_obey(kd_live *l, const kd_live_message *m)
 {
     switch (m->word) {
@@ -327,6 +345,7 @@ void kd_live_obey(kd_live *l, const kd_live_message *m)
     case KD_LIVE_PAUSE:
         l->running = false;
         break;
+    // one picture, with more patience than a running model has
     case KD_LIVE_STEP:
         l->running = is_alive(l);
         (void)kd_live_advance(l, PICTURE, PATIENCE);
@@ -396,6 +415,8 @@ void kd_live_go_on_as(kd_live *l, const kd_live *other)
 }
 
 // ---- what pages are told --------------------------------------------------------------------------------------------
+
+// sensors first: they are what somebody wanted to see; the rest as far as there is room
 static void choose_channels(kd_live *l)
 {
     static const kd_group GROUPS[] = {KD_GROUP_Y, KD_GROUP_P,      KD_GROUP_V,        KD_GROUP_U,
@@ -427,12 +448,14 @@ static void put_channels(FILE *file, const kd_live *l)
     fputc(']', file);
 }
 
+// JSON has no NaN
 static void put_value(FILE *file, const char *key, double value)
 {
     char number[40];
     fprintf(file, ",\"%s\":%s", key, isfinite(value) ? kd_file_number(value, "%.17g", number, sizeof number) : "0");
 }
 
+// what can be turned: independent parameters with their standard, inputs with whether they are held
 static void put_handles(FILE *file, kd_live *l)
 {
     const double *u = kd_probe_values(l->probe, KD_GROUP_U);
@@ -464,6 +487,7 @@ char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
     FILE    *file = is_alive(l) ? open_memstream(&text, length) : NULL;
     kd_scene scene;
     if (!file) return NULL;
+    // a film of one picture: the scene is sized by it
     const double *pose = kd_probe_values(l->probe, KD_GROUP_POSE);
     const kd_film film = {kd_system_model(l->subject.system), 1, &l->subject.x->t, pose, l->subject.system};
     fprintf(file, "{\"kind\":\"scene\",\"generation\":%u,\"title\":", generation);
@@ -514,6 +538,7 @@ char *kd_live_certificate(kd_live *l, size_t *length)
     return NULL;
 }
 
+// an object with two texts
 char *kd_live_words(const char *kind, const char *words, size_t *length)
 {
     char *text = NULL;
@@ -529,6 +554,7 @@ char *kd_live_words(const char *kind, const char *words, size_t *length)
     return NULL;
 }
 
+// in one array, as the page reads it
 const double *kd_live_frame(kd_live *l, unsigned generation, size_t *count)
 {
     if (!is_alive(l)) return NULL;
@@ -548,6 +574,8 @@ const double *kd_live_frame(kd_live *l, unsigned generation, size_t *count)
 }
 
 // ---- opening --------------------------------------------------------------------------------------------------------
+
+// arrays by numbers of the model, which stay the same while parameters change
 static kd_status make_handles(kd_live *l)
 {
     const kd_subject *s = &l->subject;
@@ -567,6 +595,7 @@ static kd_status make_handles(kd_live *l)
     return KD_OK;
 }
 
+// as kardan simulate would choose, by the model file
 static bool choose_method(kd_live *l)
 {
     const kd_run_def *run = &l->subject.run;
@@ -591,6 +620,7 @@ kd_status kd_live_open(const kd_subject_request *request, const char *folder, kd
     kd_text(l->folder, sizeof l->folder, "%s", folder);
     kd_status status = KD_OK;
     bool      told = false;
+    // each failure with its own words; those that standard error has been told are not repeated
     if (!kd_subject_open(&l->subject, request, &exit_status)) {
         told = true;
         kd_text(message, size, "%s", l->subject.message[0] ? l->subject.message : "the model cannot be read");

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+// beyond it nothing of a mechanism makes sense
 static const double LARGEST = 1e12;
 
+// one row: how a word is written
 typedef struct grammar {
     const char *word;
     bool        has_index;
@@ -39,6 +41,7 @@ static bool read_number(const char *piece, double *value)
     return end != piece && *end == '\0' && isfinite(*value) && fabs(*value) <= LARGEST;
 }
 
+// no sign, no blank; seven digits stay in an int
 static bool read_index(const char *piece, int *index)
 {
     if (!piece || strlen(piece) > 7 || piece[strspn(piece, "0123456789")] != '\0') return false;
@@ -50,6 +53,7 @@ bool kd_live_message_read(const char *bytes, size_t size, kd_live_message *messa
 {
     char            text[KD_LIVE_LONGEST + 1], *rest = text;
     kd_live_message m = {.word = KD_LIVE_WORD_COUNT};
+    // whole, of text, without a blank at its end
     if (size == 0 || size > KD_LIVE_LONGEST || memchr(bytes, '\0', size) || bytes[size - 1] == ' ') return false;
     memcpy(text, bytes, size);
     text[size] = '\0';

@@ -1,5 +1,5 @@
-// cli/live_message.h: what a page of kardan view may say: one word, perhaps a number of an element, then numbers, with one space
-// between them. Bytes come from outside: everything is bounded, and what is not understood is refused whole.
+// cli/live_message.h: what a page of kardan view may say: one word, perhaps a number of an element, then numbers, with
+// one space between them. Bytes come from outside: everything is bounded, and what is not understood is refused whole.
 #ifndef KD_CLI_LIVE_MESSAGE_H
 #define KD_CLI_LIVE_MESSAGE_H
 

@@ -27,7 +27,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--near", "F", "those nearest to this frequency [Hz]; default 0", KD_CLI_NUMBER, &t->point.near},
         {"--vary", "NAME=A:B:N", "root locus: N values of a parameter from A to B, with those where stability changes",
          KD_CLI_TEXT, &t->vary},
-        {"--output", "FOLDER", "write the root locus there as NAME-locus.svg, or pictures of modes NAME-mode-1.svg ...",
+        {"--output", "FOLDER",
+         "write the root locus there as NAME-locus.svg, or modes as NAME-mode-1.svg ... and NAME-modes.html",
          KD_CLI_TEXT, &t->output},
         {"--scale", "A", "of these pictures: the coordinate that moves most moves by A [m], [rad]; default 0.2",
          KD_CLI_POSITIVE, &t->scale},
@@ -116,6 +117,7 @@ static void tell_text(const task *t)
         if (o->modes->imaginary[k] >= 0 && is_wanted(o, k)) tell_mode(o, k);
 }
 
+// One object: where the equations were linearized, then the modes that were wanted
 static void tell_json(const task *t)
 {
     kd_json  json = {.file = stdout};

@@ -79,6 +79,7 @@ static kd_status find_few(kd_operating_point *o)
                          o->message, sizeof o->message);
 }
 
+// All modes, from the full matrices of the linear equations
 static kd_status find_all(kd_operating_point *o)
 {
     const kd_subject    *s = &o->subject;
@@ -114,6 +115,7 @@ static bool evaluate_point(kd_operating_point *o, int *exit_status)
     return true;
 }
 
+// Before another operating point: what belongs to the last one
 static void forget(kd_operating_point *o)
 {
     kd_modes_destroy(o->modes);

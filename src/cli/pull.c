@@ -11,6 +11,7 @@ static kd_eval pull_force(double t, const double *value, const double *rate, con
 {
     const kd_pull *p = context;
     (void)t, (void)state, (void)state_rate;
+    // point r + R s and its velocity, spring and damper to a
     for (int i = 0; i < 3; i++) {
         double at = value[i], speed = rate[i];
         for (int j = 0; j < 3; j++) {
@@ -30,6 +31,7 @@ static kd_eval pull_derivative(double t, const double *value, const double *rate
     const kd_pull *p = context;
     const double   S[4] = {1.0, p->s[0], p->s[1], p->s[2]};
     (void)t, (void)value, (void)rate, (void)state;
+    // each component of the world by itself: rows and columns r_i, R_i1, R_i2, R_i3
     memset(out, 0, 2 * KD_PULL_MEASURES * KD_PULL_MEASURES * sizeof *out);
     for (int i = 0; i < 3; i++)
         for (int row = 0; row < 4; row++)
@@ -40,6 +42,7 @@ static kd_eval pull_derivative(double t, const double *value, const double *rate
     return KD_EVAL_OK;
 }
 
+// nine entries of R and the origin, by their paths
 void kd_pull_take(kd_pull *p, const char *body)
 {
     static const char AXIS[] = "xyz";
@@ -56,5 +59,6 @@ void kd_pull_take(kd_pull *p, const char *body)
     p->def.eval = pull_force;
     p->def.derivative = pull_derivative;
     p->def.context = p;
+    // the spring is fast beside the mechanism
     p->def.stiff = KD_STIFFNESS_YES;
 }

@@ -1,4 +1,5 @@
-// cli/pull.h: a body drawn by a spring and a damper from a point of it to a place in the world, as a force element written in C:
+// cli/pull.h: a body drawn by a spring and a damper from a point of it to a place in the world, as a force element
+// written in C:
 //
 //     F = -k (r + R s - a) - c (r' + R' s)    s: the point in the body, a: the place
 #ifndef KD_CLI_PULL_H

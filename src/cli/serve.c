@@ -65,6 +65,7 @@ bool kd_server_serve(kd_server *server)
 
 #include "cli/live_message.h"
 
+// bytes of the token, letters of it, bytes of one write, longest address
 enum { TOKEN = 16, WORD = 2 * TOKEN, PIECE = 16384, PATH = 200 };
 
 // The newest message of a kind, with room in front for the library
@@ -75,6 +76,7 @@ typedef struct news {
     unsigned long  number; // 0: nothing yet
 } news;
 
+// one page in memory and the newest messages for all that have it open
 struct kd_server {
     struct lws_context    *context;
     struct lws_vhost      *host;
@@ -122,6 +124,7 @@ static bool names_us(const kd_server *s, struct lws *wsi, enum lws_token_indexes
     return strcmp(text, number) == 0 || strcmp(text, name) == 0;
 }
 
+// number of pages, token, host and origin: another site in the same browser does not get in
 static bool may_connect(const kd_server *s, struct lws *wsi)
 {
     char path[PATH];
@@ -139,11 +142,13 @@ static int put_header(struct lws *wsi, const char *name, const char *value, unsi
 
 static int answer_request(kd_server *s, struct lws *wsi, const char *path)
 {
+    // whoever does not know the token learns nothing, not even that there is a page
     unsigned char head[LWS_PRE + 2048], *at = head + LWS_PRE, *end = head + sizeof head - 1;
     if (!is_ours(s, path, "/") || !names_us(s, wsi, WSI_TOKEN_HOST, "")) {
         if (lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN, NULL) != 0) return -1;
         return lws_http_transaction_completed(wsi) ? -1 : 0;
     }
+    // nothing is cached, framed or sent elsewhere
     if (lws_add_http_common_headers(wsi, HTTP_STATUS_OK, "text/html; charset=utf-8", s->page_size, &at, end) ||
         put_header(wsi, "content-security-policy:", s->policy, &at, end) ||
         put_header(wsi, "cache-control:", "no-store", &at, end) ||
@@ -160,7 +165,8 @@ static int answer_request(kd_server *s, struct lws *wsi, const char *path)
 static int send_page(kd_server *s, struct lws *wsi, connection *c)
 {
     unsigned char piece[LWS_PRE + PIECE];
-    const size_t  left = s->page_size - c->sent, n = left < PIECE ? left : PIECE;
+    // as much as one write may take
+    const size_t left = s->page_size - c->sent, n = left < PIECE ? left : PIECE;
     memcpy(piece + LWS_PRE, s->page + c->sent, n);
     c->sent += n;
     const bool last = c->sent == s->page_size;
@@ -169,6 +175,7 @@ static int send_page(kd_server *s, struct lws *wsi, connection *c)
     return lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
+// callbacks of the library: a request, then room to write
 static int serve_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
 {
     kd_server *s = lws_context_user(lws_get_context(wsi));
@@ -191,6 +198,7 @@ static int send_news(kd_server *s, struct lws *wsi, connection *c)
 {
     for (int i = 0; i < KD_SERVER_KINDS; i++) {
         news *n = &s->news[i];
+        // one message each time: the library calls again when there is room
         if (n->size == 0 || c->seen[i] == n->number) continue;
         c->seen[i] = n->number;
         if (lws_write(wsi, n->bytes + LWS_PRE, n->size, n->binary ? LWS_WRITE_BINARY : LWS_WRITE_TEXT) < 0) return -1;
@@ -199,6 +207,7 @@ static int send_news(kd_server *s, struct lws *wsi, connection *c)
     return 0;
 }
 
+// callbacks of a line: admission, coming and going, room to write, words
 static int serve_line(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
 {
     kd_server  *s = lws_context_user(lws_get_context(wsi));
@@ -230,6 +239,7 @@ static int serve_line(struct lws *wsi, enum lws_callback_reasons reason, void *u
     }
 }
 
+// the next tick is ordered before this one works: its time does not add up
 static void tick(lws_sorted_usec_list_t *clock)
 {
     kd_server *s = lws_container_of(clock, kd_server, clock);
@@ -238,6 +248,8 @@ static void tick(lws_sorted_usec_list_t *clock)
 }
 
 // ---- exported -------------------------------------------------------------------------------------------------------
+
+// 128 bits that nobody can guess
 static bool make_token(char *token)
 {
     unsigned char bytes[TOKEN];
@@ -251,6 +263,7 @@ kd_status kd_server_open(const kd_server_listener *listener, kd_server **server,
     kd_server *s = calloc(1, sizeof *s);
     *server = NULL;
     if (!s) return KD_ERR_MEMORY;
+    // two protocols: the page, and the line with its words
     s->listener = *listener;
     s->protocols[0] =
         (struct lws_protocols){.name = "http", .callback = serve_http, .per_session_data_size = sizeof(connection)};
@@ -258,6 +271,7 @@ kd_status kd_server_open(const kd_server_listener *listener, kd_server **server,
                                              .callback = serve_line,
                                              .per_session_data_size = sizeof(connection),
                                              .rx_buffer_size = 2 * KD_LIVE_LONGEST};
+    // this machine only, on a port that the system chooses
     const struct lws_context_creation_info info = {
         .port = 0,
         .iface = "127.0.0.1",
@@ -267,6 +281,7 @@ kd_status kd_server_open(const kd_server_listener *listener, kd_server **server,
         .user = s,
         .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_DISABLE_IPV6,
     };
+    // the library keeps silent
     lws_set_log_level(0, NULL);
     if (make_token(s->token)) s->context = lws_create_context(&info);
     if (s->context) s->host = lws_create_vhost(s->context, &info);
@@ -275,6 +290,7 @@ kd_status kd_server_open(const kd_server_listener *listener, kd_server **server,
         kd_server_close(s);
         return KD_ERR_CONNECTION;
     }
+    // the address with the token is the key
     s->port = lws_get_vhost_listen_port(s->host);
     snprintf(s->address, sizeof s->address, "http://127.0.0.1:%d/%s/", s->port, s->token);
     tick(&s->clock);
@@ -327,6 +343,7 @@ kd_status kd_server_say(kd_server *s, int kind, const void *bytes, size_t size, 
     if (size > 0) memcpy(n->bytes + LWS_PRE, bytes, size);
     n->size = size;
     n->binary = binary;
+    // pages that have another number have not seen it
     n->number++;
     lws_callback_on_writable_all_protocol(s->context, &s->protocols[1]);
     return KD_OK;

@@ -1,6 +1,7 @@
 // subject.c: from the word on the command line to equations of motion.
 #define _POSIX_C_SOURCE 200809L
 #include "cli/subject.h"
+#include <fnmatch.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ static kd_status read_yaml(kd_subject *s, const kd_subject_request *r, const kd_
     return kd_model_read(s->path, settings, r->settings.count, &s->model, s->message, sizeof s->message);
 }
 
+// A failure is told by its reason, not by the report of what was taken and converted
 static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)
 {
     char            why[4000] = "";
@@ -224,12 +226,12 @@ static bool choose_coordinates(kd_subject *s, const kd_subject_request *r)
 }
 
 // equations, inputs, assembled start
-static bool make_system(kd_subject *s, const kd_cli_list *watch, bool unassembled)
+static bool make_system(kd_subject *s, bool unassembled)
 {
     kd_system_options opt = kd_system_options_default();
     opt.coordinates = s->coordinates;
-    opt.watch = watch->word;
-    opt.nwatch = watch->count;
+    opt.watch = (const char *const *)s->watch;
+    opt.nwatch = s->nwatch;
     kd_status status = kd_system_create(s->model, &opt, &s->system, s->message, sizeof s->message);
     if (status < 0) return complain(s, status);
     s->eom = kd_system_eom(s->system);
@@ -270,21 +272,85 @@ bool kd_subject_change(kd_subject *s, int n, const char *const *name, const doub
     return s->start >= 0;
 }
 
-// Paths that are to be recorded: those of the request, else of the file. false: one is none of this model
-static bool choose_watch(kd_subject *s, const kd_subject_request *r, kd_cli_list *watch)
+// ---- channels besides -----------------------------------------------------------------------------------------------
+
+enum { MOST_CHANNELS = 4000 };
+
+// One more path for the system; false: standard error has been told
+static bool watch_path(kd_subject *s, const char *path)
 {
-    const bool of_run = r->watch.count == 0;
-    *watch = r->watch;
-    for (int i = 0; of_run && i < s->run.nplots; i++) watch->word[watch->count++] = s->run.plots[i];
-    for (int i = 0; i < watch->count; i++) {
-        const char  *word = watch->word[i];
+    if (!s->watch) s->watch = kd_alloc(MOST_CHANNELS * sizeof *s->watch);
+    char *copy = s->watch ? kd_alloc(strlen(path) + 1) : NULL;
+    if (!copy) {
+        fputs("kardan: out of memory\n", stderr);
+        return false;
+    }
+    s->watch[s->nwatch++] = strcpy(copy, path);
+    return true;
+}
+
+// Paths that are to be recorded: those of the request, else of the file. false: one is none of this model
+static bool watch_paths(kd_subject *s, const kd_subject_request *r)
+{
+    const bool  of_run = r->watch.count == 0;
+    kd_cli_list watch = r->watch;
+    for (int i = 0; of_run && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];
+    for (int i = 0; i < watch.count; i++) {
+        const char  *word = watch.word[i];
         char         why[400], place[400] = "", field[20];
         kd_path_info info;
-        if (!strchr(word, '.') || strchr(word, ' ')) continue; // a channel, which is looked for later
-        if (kd_model_path_about(s->model, word, &info, why, sizeof why) >= 0) continue;
+        // a path has a dot and no blank; other channels are looked for later
+        if (!strchr(word, '.') || strchr(word, ' ')) continue;
+        if (kd_model_path_about(s->model, word, &info, why, sizeof why) >= 0) {
+            if (!watch_path(s, word)) return false;
+            continue;
+        }
         snprintf(field, sizeof field, "plots[%d]", i);
         if (of_run) kd_subject_run_place(s, field, place, sizeof place);
         fprintf(stderr, "kardan: %schannel '%s': %s\n", place, word, why);
+        return false;
+    }
+    return true;
+}
+
+// ---- channels by patterns -------------------------------------------------------------------------------------------
+
+// Poses and velocities of bodies, coordinates and reactions of joints, constraints, forces
+static const char everything[] = "body.*.pos.?,body.*.roll,body.*.pitch,body.*.yaw,body.*.vel.?,body.*.omega.?,joint.*,"
+                                 "constraint.*,force.*";
+
+// Record the paths of an element that a pattern fits; false: standard error has been told
+static bool watch_element(kd_subject *s, const char *pattern, kd_section section, int i, int *found)
+{
+    char path[400];
+    for (int k = 0; kd_model_path(s->model, section, i, k, path, sizeof path) > 0; k++) {
+        if (fnmatch(pattern, path, 0) != 0) continue;
+        ++*found;
+        if (s->nwatch == MOST_CHANNELS) {
+            fprintf(stderr, "kardan: --channels '%s' gives more than %d channels; choose fewer by a pattern\n", pattern,
+                    MOST_CHANNELS);
+            return false;
+        }
+        if (!watch_path(s, path)) return false;
+    }
+    return true;
+}
+
+static bool watch_patterns(kd_subject *s, const char *patterns)
+{
+    static const kd_section sections[] = {KD_SECTION_BODY,       KD_SECTION_FRAME, KD_SECTION_JOINT,
+                                          KD_SECTION_CONSTRAINT, KD_SECTION_FORCE, KD_SECTION_STATE};
+    char                    list[2000];
+    const bool              all = strcmp(patterns, "all") == 0;
+    kd_text(list, sizeof list, "%s", all ? everything : patterns);
+    for (char *rest = list, *pattern; (pattern = kd_cli_next_word(&rest)) != NULL;) {
+        int found = 0;
+        for (size_t k = 0; k < sizeof sections / sizeof sections[0]; k++)
+            for (int i = 0; i < kd_model_count(s->model, sections[k]); i++)
+                if (!watch_element(s, pattern, sections[k], i, &found)) return false;
+        if (found > 0 || all) continue;
+        fprintf(stderr, "kardan: --channels: nothing fits '%s'; 'kardan info MODEL --paths' lists what there is\n",
+                pattern);
         return false;
     }
     return true;
@@ -321,10 +387,10 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     // an example is complete; a model becomes a system
     if (s->example) return true;
     *exit_status = KD_EXIT_USAGE;
-    kd_cli_list watch;
-    if (!choose_coordinates(s, r) || !choose_watch(s, r, &watch)) return false;
+    if (!choose_coordinates(s, r) || !watch_paths(s, r) || (r->channels && !watch_patterns(s, r->channels)))
+        return false;
     *exit_status = KD_EXIT_FAILED;
-    return make_system(s, &watch, r->unassembled);
+    return make_system(s, r->unassembled);
 }
 
 kd_status kd_subject_probe(const kd_subject *s, const kd_inputs *inputs, kd_probe **probe)
@@ -339,6 +405,8 @@ void kd_subject_close(kd_subject *s)
     kd_eom_destroy(s->own);
     kd_model_destroy(s->model);
     kd_free(s->text);
+    for (int i = 0; i < s->nwatch; i++) kd_free(s->watch[i]);
+    kd_free(s->watch);
     *s = (kd_subject){0};
 }
 

@@ -13,6 +13,7 @@ typedef struct kd_subject_request {
     kd_cli_list settings;    // "name=value"
     bool        free_base;   // robot description: the root link floats
     kd_cli_list watch;       // paths to be recorded besides
+    const char *channels;    // the same by patterns, separated by commas, or "all"; NULL: none
     bool        unassembled; // a model that cannot be assembled will do
 } kd_subject_request;
 
@@ -33,6 +34,8 @@ typedef struct kd_subject {
     kd_model      *model;
     kd_system     *system;
     kd_coordinates coordinates;
+    char         **watch; // (nwatch) paths that are recorded besides
+    int            nwatch;
     kd_system_info info;
     kd_status      start;                       // what the assembly answered; < 0: x is not a start
     char           news[2000];                  // in words
@@ -57,8 +60,8 @@ void        kd_subject_close(kd_subject *subject); // what was opened, also in p
 // Other values of parameters of a model that is open, and its start with them; false: they cannot be changed so, and
 // the model must be read again. Parameters that were given by --set are independent.
 bool kd_subject_change(kd_subject *subject, int n, const char *const *name, const double *value);
-// The equations of a model file again, at its start, with a force written in C beside those of the file; def NULL: without
-// (kd_model_attach). false: standard error has been told, and there are no equations.
+// The equations of a model file again, at its start, with a force written in C beside those of the file; def NULL:
+// without (kd_model_attach). false: standard error has been told, and there are no equations.
 bool kd_subject_attach(kd_subject *subject, const char *name, const kd_user_force_def *def);
 // The reader of its states; inputs NULL: its own. *probe is NULL after a failure.
 kd_status kd_subject_probe(const kd_subject *subject, const kd_inputs *inputs, kd_probe **probe) KD_NODISCARD;

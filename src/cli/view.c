@@ -1,4 +1,5 @@
-// view.c: kardan view: a model that runs along with the clock, in a page of a browser on this machine.  Guide: docs/guide/live.md
+// view.c: kardan view: a model that runs along with the clock, in a page of a browser on this machine.  Guide:
+// docs/guide/live.md
 #define _XOPEN_SOURCE 700
 #include <fcntl.h>
 #include <signal.h>
@@ -23,6 +24,7 @@ static const double LOOK = 0.1;        // [s] between looks at the file
 static const double CERTIFY = 0.5;     // [s] between certificates
 static const double QUIET_FILE = 0.05; // [s] that a file must be unchanged before it is read: editors write in pieces
 
+// one view: the model that runs, its pages, its file
 typedef struct task {
     kd_subject_request request;
     const char        *folder;
@@ -76,6 +78,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 }
 
 // ---- the page -------------------------------------------------------------------------------------------------------
+
+// the viewer with nothing in it: the model comes by the line
 static kd_status make_page(task *t)
 {
     size_t               script_size, size = 0;
@@ -117,6 +121,7 @@ static void tell_words(task *t, int kind, const char *word, const char *words)
     tell(t, kind, text, length);
 }
 
+// numbers of the present state; nothing while it stands still for good
 static void tell_frame(task *t)
 {
     size_t        count = 0;
@@ -124,6 +129,7 @@ static void tell_frame(task *t)
     if (frame && kd_server_say(t->server, FRAME, frame, count * sizeof *frame, true) < 0) t->failed = true;
 }
 
+// frames carry the number of the scene that they fit
 static void tell_scene(task *t)
 {
     size_t length = 0;
@@ -149,6 +155,8 @@ static void tell_note(task *t)
 }
 
 // ---- the file -------------------------------------------------------------------------------------------------------
+
+// by time, size and inode: editors write anew or rename
 static bool note_file(task *t)
 {
     struct stat s;
@@ -180,6 +188,7 @@ static void reload(task *t)
 
 static void look_at_file(task *t)
 {
+    // a file that changes is looked at more often
     if (t->now - t->file_looked < (t->file_changed > 0 ? QUIET_FILE : LOOK)) return;
     t->file_looked = t->now;
     if (note_file(t)) {
@@ -191,6 +200,8 @@ static void look_at_file(task *t)
 }
 
 // ---- what happens ---------------------------------------------------------------------------------------------------
+
+// a word of a page: done at once, and told to all pages
 static void hear(const char *bytes, size_t size, void *context)
 {
     task           *t = context;
@@ -204,6 +215,7 @@ static void hear(const char *bytes, size_t size, void *context)
         tell_frame(t);
 }
 
+// time of the clock since the last tick, as far as there is computing time
 static void tick(void *context)
 {
     task        *t = context;
@@ -243,6 +255,7 @@ static int serve(task *t)
         fputs("kardan: no memory for the page\n", stderr);
         return KD_EXIT_FAILED;
     }
+    // pages that come later get the last messages: they are said before
     tell_scene(t);
     tell_certificate(t);
     kd_cli_watch_signals();
@@ -250,6 +263,7 @@ static int serve(task *t)
     fflush(stdout);
     if (!t->no_browser) open_browser(kd_server_address(t->server));
     t->now = kd_cli_seconds();
+    // until Ctrl-C, or some time after the last page has gone
     while (!kd_cli_is_interrupted() && !t->failed) {
         if (!kd_server_serve(t->server)) break;
         if (t->visited && t->now - t->alone_since > t->stay) return KD_EXIT_OK;
@@ -270,6 +284,7 @@ int kd_cli_view(int argc, char **argv)
               stderr);
         return KD_EXIT_FAILED;
     }
+    // noted before it is read: a change in between is seen
     (void)note_file(&t);
     int       exit_status = KD_EXIT_FAILED;
     kd_status status = kd_live_open(&t.request, t.folder, &t.live, t.message, sizeof t.message);

@@ -98,8 +98,8 @@ const double *kd_model_numbers(kd_model *m, const double *x, int n); // the same
 kd_status kd_model_prepare(kd_model *m, kd_section section, kd_schema_id schema, const char *name,
                            const void *def) KD_NODISCARD;
 kd_status kd_model_enter(kd_model *m, kd_section section, const char *name) KD_NODISCARD;
-// One more user force on a finished model, of which there is no system now, in place of the last one attached; def NULL takes it
-// away again. No path finds it. Texts and *def->measure are not copied and must outlive it.
+// One more user force on a finished model, of which there is no system now, in place of the last one attached; def NULL
+// takes it away again. No path finds it. Texts and *def->measure are not copied and must outlive it.
 kd_status kd_model_attach(kd_model *m, const char *name, const kd_user_force_def *def) KD_NODISCARD;
 // An error of an element that is not there yet, at the position of its field.
 void kd_model_refuse(kd_model *m, kd_section section, const char *name, const char *field, const char *format, ...)

@@ -42,7 +42,6 @@ typedef struct reader {
     char               denied[300];            // a known name that must not be read here
     bool               broken;                 // a curve that is wrong itself is read
     char               why[300];               // of an unknown one
-    char               near[KD_EXPR_MAX_NAME + 1];
 } reader;
 
 // nodes: sensors, then states

@@ -22,6 +22,7 @@ kd_status kd_model_mesh_read(kd_model *m, const char *path, const kd_model_mesh 
 {
     kd_model_mesh **end = &m->private->meshes;
     *mesh = NULL;
+    // a file that is named again was read before
     for (; *end; end = &(*end)->next) {
         if (strcmp((*end)->path, path) != 0) continue;
         *mesh = *end;

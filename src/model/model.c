@@ -708,6 +708,7 @@ bool kd_model_use_parameter(kd_model *m, const char *name, double *value)
 kd_status kd_model_add_curve(kd_model *m, const char *name, const kd_curve_def *def)
 {
     kd_curve_def whole = def ? *def : (kd_curve_def){0};
+    // one argument: y belongs to x, number by number; two (z given): x by y is a grid, and z has n * ny numbers
     if (whole.ny == 0) whole.ny = whole.n;
     kd_status status = kd_model_prepare(m, KD_SECTION_CURVE, KD_SCHEMA_CURVE, name, def ? &whole : NULL);
     if (status < 0) return status;
@@ -855,6 +856,7 @@ kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_f
 kd_status kd_model_attach(kd_model *m, const char *name, const kd_user_force_def *def)
 {
     if (!m || !m->finished) return KD_ERR_ARGUMENT;
+    // at most one is attached, always the last
     if (m->private->attached) m->nuser_forces--;
     m->private->attached = false;
     if (!def) return KD_OK;

@@ -281,7 +281,7 @@ static void read_gravity(kd_reader *r, kd_node *node)
     }
 }
 
-static const char *const top_keys[] = {"kardan", "title", "parameters", "gravity"};
+static const char *const top_keys[] = {"kardan", "title", "parameters", "gravity", "expressions"};
 
 static void check_top_keys(kd_reader *r, const kd_node *root)
 {
@@ -303,7 +303,7 @@ static void check_top_keys(kd_reader *r, const kd_node *root)
         } else {
             kd_reader_complain(
                 r, key,
-                "unknown section '%.60s'; possible are kardan, title, parameters, gravity, curves, "
+                "unknown section '%.60s'; possible are kardan, title, parameters, gravity, expressions, curves, "
                 "tracks, inputs, bodies, frames, joints, constraints, forces, states, blocks, variables, "
                 "events, sensors, run",
                 key->text);
@@ -337,6 +337,7 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
         parameters = NULL;
     }
     if (!kd_reader_parameters(r, parameters, settings, nsettings)) return;
+    if (!kd_reader_named(r, kd_node_find(root, "expressions"))) return;
     kd_node *title = kd_node_find(root, "title"), *gravity = kd_node_find(root, "gravity");
     if (title) read_title(r, title);
     if (gravity) read_gravity(r, gravity);

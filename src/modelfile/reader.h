@@ -49,6 +49,11 @@ typedef struct kd_pending_array { // of the element: its address will be at an o
 } kd_pending_array;
 enum { KD_READER_MAX_ARRAYS = 8 };
 
+typedef struct kd_named { // an expression with a name
+    const char *name, *text;
+    int         line, column;
+} kd_named;
+
 typedef struct kd_reader {
     kd_model         *m;
     kd_file_findings *findings;
@@ -67,6 +72,10 @@ typedef struct kd_reader {
     kd_names           parameter_names;
     int                busy[KD_READER_MAX_PARAMETER_DEPTH]; // those being computed, outermost first
     int                nbusy;
+
+    // named expressions of the file
+    kd_named *named;
+    int       nnamed;
 
     // indices of the repetition, outermost first
     int         nindices;
@@ -120,7 +129,15 @@ bool kd_reader_integer(kd_reader *r, kd_node *node, const char *key, int *value)
 // A name or path with its indices evaluated: link(i-1) becomes link(3).
 bool kd_reader_name(kd_reader *r, const kd_node *node, const char **name);
 // An expression for the simulation, with the indices of the repetition put in. *literal: it is as in the file.
-bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal);
+bool   kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal);
+size_t kd_reader_token(const char *text); // characters of the number, word or other sign at the beginning of a text
+
+// ---- named.c: expressions with names --------------------------------------------------------------------------------
+
+bool            kd_reader_named(kd_reader *r, const kd_node *map); // the section `expressions`; NULL: there is none
+const kd_named *kd_reader_find_named(const kd_reader *r, const char *name);
+// The law with the texts of named expressions in place of their names
+bool kd_reader_put_named(kd_reader *r, const kd_node *node, const char *key, const char **law);
 
 // ---- bindings.c: numbers of parameters ------------------------------------------------------------------------------
 // `mark` is npending before what they speak of was read.

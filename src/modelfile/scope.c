@@ -326,6 +326,7 @@ void kd_reader_scope_release(kd_reader *r)
     kd_free(r->parameter);
     kd_free(r->order);
     kd_free(r->pending);
+    kd_free(r->named);
     kd_free(r->work);
     kd_arena_release(&r->scratch);
 }
@@ -546,8 +547,7 @@ static bool is_name_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// characters of the number, word or other sign at c
-static size_t token_length(const char *c)
+size_t kd_reader_token(const char *c)
 {
     size_t n = 0;
     if ((*c >= '0' && *c <= '9') || (c[0] == '.' && c[1] >= '0' && c[1] <= '9')) {
@@ -569,7 +569,7 @@ static size_t put_indices(const kd_reader *r, const char *text, char *out, size_
     size_t used = 0;
     char   before = '\0', word[64];
     for (const char *c = text; *c;) {
-        size_t      n = token_length(c), length = n;
+        size_t      n = kd_reader_token(c), length = n;
         int         k;
         const char *piece = c;
         char        number[32];
@@ -623,16 +623,20 @@ bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const cha
     if (kd_node_is_null(node)) return true;
     *law = node->text;
     if (!take_law_quantity(r, node, key, law, literal)) return false;
-    if (r->nindices == 0 || *law != node->text) return true;
+    if (*law != node->text) return true;
+    if (!kd_reader_put_named(r, node, key, law)) return false;
+    *literal = *literal && *law == node->text;
+    if (r->nindices == 0) return true;
     // inside a repetition: with numbers in place of indices
-    size_t length = put_indices(r, node->text, NULL, 0);
+    const char *whole = *law;
+    size_t      length = put_indices(r, whole, NULL, 0);
     if (length > KD_EXPR_MAX_LENGTH) {
         kd_reader_complain(r, node, "'%s' is longer than %d characters", key, KD_EXPR_MAX_LENGTH);
         return false;
     }
     char *text = kd_arena_cut(&r->scratch, length + 1, 1);
     if (!text) return kd_reader_short_of_memory(r);
-    put_indices(r, node->text, text, length + 1);
+    put_indices(r, whole, text, length + 1);
     *literal = *literal && strcmp(text, node->text) == 0;
     *law = text;
     return true;

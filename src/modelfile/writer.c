@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/shortest.h"
 #include "core/text.h"
 #include "model/build.h"
 #include "model/schema.h"
@@ -44,14 +45,7 @@ static void put_number(const writer *w, const double *value)
         fputs("null", w->file);
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, *value);
-        if (strtod(text, NULL) == *value) break;
-    }
-    for (char *c = text; *c; c++) {
-        if (!strchr("0123456789+-e", *c)) *c = '.';
-    }
-    fputs(text, w->file);
+    fputs(kd_shortest_text(*value, text), w->file);
 }
 
 static void put_numbers(const writer *w, const double *value, int n)

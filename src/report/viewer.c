@@ -16,6 +16,7 @@
 
 #include "core/memory.h"
 #include "core/shortest.h"
+#include "core/text.h"
 #include "drawing/drawing.h"
 #include "drawing/mesh.h"
 #include "drawing/scene.h"
@@ -400,13 +401,13 @@ static void fill_body(const kd_scene *s, int body, unsigned char *out)
     }
 }
 
-static kd_status write_poses(FILE *file, const kd_scene *s)
+static kd_status write_poses(FILE *file, const char *name, const kd_scene *s)
 {
     const size_t   count = 7 * (size_t)s->film.model->nbodies * (size_t)s->film.nframes;
     unsigned char *bytes = kd_alloc(2 * count + 1);
     if (!bytes) return KD_ERR_MEMORY;
     for (int b = 0; b < s->film.model->nbodies; b++) fill_body(s, b, bytes);
-    kd_status status = kd_block_write(file, "pose", bytes, count, 2);
+    kd_status status = kd_block_write(file, name, bytes, count, 2);
     kd_free(bytes);
     return status;
 }
@@ -473,7 +474,37 @@ static kd_status write_blocks(FILE *file, const kd_result *r, const kd_scene *s,
     if (status == KD_OK) status = write_channels(file, r, e);
     if (status == KD_OK) status = write_doubles(file, "times", s ? s->film.t : NULL, s ? (size_t)s->film.nframes : 0);
     if (status == KD_OK)
-        status = s ? write_poses(file, s) : kd_block_write(file, "pose", (const unsigned char *)"", 0, 2);
+        status = s ? write_poses(file, "pose", s) : kd_block_write(file, "pose", (const unsigned char *)"", 0, 2);
+    return status;
+}
+
+void kd_viewer_put_script(FILE *file)
+{
+    fputs("<script>", file);
+    fwrite(kd_viewer_script, 1, kd_viewer_script_size, file);
+    fputs("</script>\n", file);
+}
+
+kd_status kd_viewer_put_film(FILE *file, const char *front, const char *title, const kd_film *film)
+{
+    char      name[5][60];
+    kd_scene  scene;
+    kd_status status = kd_scene_build(film, &scene);
+    if (status < 0) return status;
+    static const char *const NAME[] = {"scene", "rows", "channels", "times", "pose"};
+    for (int i = 0; i < 5; i++) kd_text(name[i], sizeof name[i], "%s%s", front, NAME[i]);
+    fprintf(file, "<script type=\"application/json\" data-kardan=\"%s\">{", name[0]);
+    put_text(file, "title", title);
+    fprintf(file, ",\"frames\":%d,\"rows\":%d,\"channels\":[],\"plots\":[],\"events\":[]", film->nframes,
+            film->nframes);
+    kd_viewer_put_mechanism(file, &scene);
+    fputs("}</script>\n", file);
+    // the rows are the frames, and there are no channels
+    status = write_doubles(file, name[1], film->t, (size_t)film->nframes);
+    if (status == KD_OK) status = kd_block_write(file, name[2], (const unsigned char *)"", 0, 1);
+    if (status == KD_OK) status = write_doubles(file, name[3], film->t, (size_t)film->nframes);
+    if (status == KD_OK) status = write_poses(file, name[4], &scene);
+    kd_scene_release(&scene);
     return status;
 }
 
@@ -504,11 +535,7 @@ kd_status kd_viewer_write(FILE *file, const kd_result *r, const kd_viewer_plot *
         status = write_blocks(file, r, draws ? &scene : NULL, &e);
     }
     if (status == KD_OK && r->beside) kd_beside_write(r->beside, file);
-    if (status == KD_OK) {
-        fputs("<script>", file);
-        fwrite(kd_viewer_script, 1, kd_viewer_script_size, file);
-        fputs("</script>\n", file);
-    }
+    if (status == KD_OK) kd_viewer_put_script(file);
 done:
     kd_free(e.place);
     if (draws) kd_scene_release(&scene);

@@ -25,6 +25,10 @@ const char *kd_viewer_policy(void);
 const unsigned char *kd_viewer_bytes(size_t *size);
 // Bodies, solids and camera of a scene as further members of a JSON object.
 void kd_viewer_put_mechanism(FILE *file, const kd_scene *scene);
+// A motion without channels as data of a page, under names that begin with `front`.
+kd_status kd_viewer_put_film(FILE *file, const char *front, const char *title, const kd_film *film) KD_NODISCARD;
+// The script at the end of a page.
+void kd_viewer_put_script(FILE *file);
 // The section of the page, with a still picture of the mechanism for browsers without scripts. < 0: nothing that can be
 // used was written; the stream's error flag tells whether all was written.
 kd_status kd_viewer_write(FILE *file, const kd_result *result, const kd_viewer_plot *plots, int nplots) KD_NODISCARD;

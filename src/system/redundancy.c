@@ -498,6 +498,7 @@ static void conclude(kd_search *f, kd_redundancy *out)
 
 // ---- the result in words --------------------------------------------------------------------------------------------
 
+// One sentence: how many, the first six by name, and what is special about the start position
 static void describe(const kd_search *f, const kd_redundancy *out, char *message, size_t size)
 {
     const int m = f->n.nlambda, redundant = m - out->rank;

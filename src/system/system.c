@@ -158,10 +158,18 @@ static bool is_channel(const kd_system *s, const kd_path *path, const char *text
     }
 }
 
-static bool is_watched(const kd_system *s, int n, const char *path)
+static unsigned hash_of(const char *text)
 {
+    unsigned hash = 2166136261u; // FNV-1a
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash;
+}
+
+static bool is_watched(const kd_system *s, int n, const unsigned *hashes, const char *path)
+{
+    const unsigned hash = hash_of(path);
     for (int i = 0; i < n; i++)
-        if (strcmp(s->watch[i], path) == 0) return true;
+        if (hashes[i] == hash && strcmp(s->watch[i], path) == 0) return true;
     return false;
 }
 
@@ -169,8 +177,9 @@ static bool is_watched(const kd_system *s, int n, const char *path)
 static kd_status list_watches(kd_system *s, char *message, size_t size)
 {
     const int n = s->for_start ? 0 : s->options.nwatch, nsensors = s->nsensors;
+    unsigned *hash = kd_arena_cut(&s->arena, (size_t)n, sizeof *hash);
     s->watch = kd_arena_cut(&s->arena, (size_t)n, sizeof *s->watch);
-    if (!s->watch) return KD_ERR_MEMORY;
+    if (!s->watch || !hash) return KD_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
         const char *text = s->options.watch[i];
         char        why[400];
@@ -180,9 +189,10 @@ static kd_status list_watches(kd_system *s, char *message, size_t size)
             kd_text(message, size, "channel '%s': %s", text ? text : "", text ? why : "a path is missing");
             return KD_ERR_ARGUMENT;
         }
-        if (is_channel(s, &path, text) || is_watched(s, s->nsensors - nsensors, text)) continue;
+        if (is_channel(s, &path, text) || is_watched(s, s->nsensors - nsensors, hash, text)) continue;
         char *copy = kd_arena_cut(&s->arena, strlen(text) + 1, 1);
         if (!copy) return KD_ERR_MEMORY;
+        hash[s->nsensors - nsensors] = hash_of(text);
         s->watch[s->nsensors++ - nsensors] = strcpy(copy, text);
     }
     s->options.watch = NULL; // the caller's
@@ -297,6 +307,7 @@ done:
 }
 
 // ---- Cartesian coordinates, joints that rub: what the model in joint coordinates knows ------------------------------
+// The row of a joint or a constraint that has this component. The rows of one element follow each other.
 static const kd_row *row_of(const kd_system *s, int joint, int constraint, int component, int *number)
 {
     int first = joint >= 0 ? s->edge[joint].row : s->constraint_row[constraint];

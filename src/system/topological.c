@@ -337,11 +337,13 @@ kd_eval kd_topological_solve(kd_work *w, const kd_point *x, double *a, double *l
 {
     const kd_system *s = w->system;
     const int       *place = s->topological.place;
+    // a tree without loops has no multipliers
     if (s->nlambda + s->nmu == 0) return solve_tree(w, x, a);
     kd_eval answer = kd_topological_factor(w, x);
     if (answer == KD_EVAL_OK) answer = right_side(w, x, w->kkt_b);
     if (answer != KD_EVAL_OK) return answer;
     solve(w, w->kkt_b);
+    // from the order of elimination to that of the unknowns: a, lambda, mu
     for (int i = 0; i < s->nv; i++) a[i] = w->kkt_b[place[i]];
     for (int i = 0; i < s->nlambda; i++) lambda[i] = w->kkt_b[place[s->nv + i]];
     for (int i = 0; i < s->nmu; i++) mu[i] = w->kkt_b[place[s->nv + s->nlambda + i]];

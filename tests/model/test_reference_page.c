@@ -207,7 +207,8 @@ static void make_page(void)
         "| `kardan` | version of the format, 1; needed |\n"
         "| `title` | a text |\n"
         "| `parameters` | names with numbers or expressions of other parameters |\n"
-        "| `gravity` | 3 numbers, acceleration in m/s^2; default [0, 0, -9.81] |\n");
+        "| `gravity` | 3 numbers, acceleration in m/s^2; default [0, 0, -9.81] |\n"
+        "| `expressions` | names for expressions that laws, inputs, states, events and sensors use |\n");
     for (int k = 0; k < KD_SCHEMA_SECTION_COUNT; k++) {
         const kd_schema *schema = kd_schema_of((kd_schema_id)k);
         PUT("| [`%s`](#%s) | %s |\n", schema->word, schema->word, schema->doc);

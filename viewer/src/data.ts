@@ -72,7 +72,7 @@ function unpackPoses(planes: Uint8Array, s: Scene): Float64Array {
   return out;
 }
 
-export const hasOther = (root: ParentNode): boolean => root.querySelector('script[data-kardan="beside-scene"]') !== null;
+export const hasBlock = (root: ParentNode, name: string): boolean => root.querySelector(`script[data-kardan="${name}"]`) !== null;
 
 // front: of the names of the blocks, 'beside-' for the other run of the page
 export async function readRun(root: ParentNode, front = ''): Promise<Run> {

@@ -1,8 +1,9 @@
 // main.ts: puts the viewer into the page, where the program left its data, or a line to the program.
 import uplotStyle from 'uplot/dist/uPlot.min.css';
-import {hasOther, readRun} from './data';
+import {hasBlock, readRun} from './data';
 import {make} from './dom';
 import {Live} from './live';
+import {Modes} from './modes';
 import style from './style.css';
 import {Viewer} from './viewer';
 
@@ -17,7 +18,12 @@ async function open(): Promise<void> {
       new Live(root);
       return;
     }
-    const other = hasOther(document) ? await readRun(document, 'beside-') : null;
+    if (root.dataset.modes !== undefined) {
+      await Modes.open(root);
+      root.dataset.ready = 'yes';
+      return;
+    }
+    const other = hasBlock(document, 'beside-scene') ? await readRun(document, 'beside-') : null;
     const viewer = new Viewer(root, await readRun(document), null, other);
     (window as unknown as {kardan: object}).kardan = viewer.inspect;
     root.dataset.ready = 'yes';

@@ -261,6 +261,39 @@ test('two runs: over each other, side by side or alone, in the view and in the p
   await page.close();
 });
 
+test('modes move: the chosen one swings through a period, from the table or from the plane of eigenvalues', async () => {
+  const out = mkdtempSync(join(folder, 'modes-'));
+  const told = JSON.parse(execFileSync(program, ['modes', join(root, 'models/bushing-mount.yaml'), '--json', '--output', out]).toString());
+  const {page, errors} = await open(join(out, 'bushing-mount-modes.html'));
+  assert.equal(await page.evaluate(() => window.kardan.clock.playing), true);
+  await page.evaluate(() => window.kardan.clock.pause());
+  // largest way of a point of the first body, opposite at the two halves of the period
+  const swing = () => page.evaluate(() => {
+    const {clock, stage} = window.kardan, at = f => { clock.set(f * clock.end); return stage.film.point(0, [0.3, 0.2, 0.1]).toArray(); };
+    const far = [at(0), at(0.5), at(1)];
+    at(0.125);
+    stage.draw(true);
+    return {far, picture: stage.canvas.toDataURL()};
+  });
+  const pictures = new Set(), count = await page.locator('.modes tbody tr').count();
+  assert.equal(count, told.imaginary.filter(x => x > 0).length);
+  for (let i = 0; i < count; i++) {
+    await page.getByLabel(`show mode ${i + 1}`, {exact: true}).click();
+    const {far, picture} = await swing(), way = Math.hypot(...far[0].map((x, k) => x - far[1][k]));
+    assert.ok(way > 1e-3, `mode ${i + 1} moves by ${way}`);
+    assert.ok(Math.hypot(...far[0].map((x, k) => x - far[2][k])) < 1e-3 * way + 1e-4, 'a period ends where it began');
+    pictures.add(picture);
+  }
+  assert.equal(pictures.size, count);
+  await page.getByLabel('show mode 1', {exact: true}).click();
+  await page.locator('.plane g').last().locator('circle').first().click();
+  assert.equal(await page.evaluate(() => window.kardan.modes.chosen), count - 1);
+  const hertz = await page.locator('.modes tbody tr').first().locator('td').nth(3).textContent();
+  assert.ok(told.frequency.some(f => Math.abs(f - Number(hertz)) < 1e-3 * f), hertz);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
 test('narrow window: nothing is wider than the page', async () => {
   const {page, errors} = await open(report(join(root, 'models/stewart.yaml')), {width: 360, height: 740});
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
