@@ -361,6 +361,10 @@ static kd_status check_elements(reader *r)
                                 READ_TIME | READ_INPUTS, NULL);
         }
     }
+    for (int i = 0; i < m->ninvariants && status >= 0; i++) {
+        status =
+            check_text(r, KD_SECTION_INVARIANT, i, "value", m->invariant[i].def.value, may_read[KD_READS_MOTION], NULL);
+    }
     for (int i = 0; i < m->ninputs && status >= 0; i++) {
         status = check_text(r, KD_SECTION_INPUT, i, "value", m->input[i].def.value, READ_TIME, NULL);
     }

@@ -61,7 +61,7 @@ typedef union definition {
     kd_variable_def   variable;
     kd_event_def      event;
     kd_sensor_def     sensor;
-    kd_run_def        run;
+    kd_invariant_def  invariant;
 } definition;
 
 typedef struct element {
@@ -99,6 +99,8 @@ static kd_status add_element(kd_model *m, kd_schema_id id, const char *name, con
         return kd_model_add_event(m, name, &def->event);
     case KD_SCHEMA_SENSOR:
         return kd_model_add_sensor(m, name, &def->sensor);
+    case KD_SCHEMA_INVARIANT:
+        return kd_model_add_invariant(m, name, &def->invariant);
     default:
         return KD_ERR_ARGUMENT;
     }
@@ -220,7 +222,7 @@ static bool read_element(kd_reader *r, void *context)
     // elements whose numbers may have any unit
     r->any_units = e->id == KD_SCHEMA_CURVE || e->id == KD_SCHEMA_INPUT || e->id == KD_SCHEMA_STATE ||
                    e->id == KD_SCHEMA_BLOCK || e->id == KD_SCHEMA_VARIABLE || e->id == KD_SCHEMA_EVENT ||
-                   e->id == KD_SCHEMA_CONSTRAINT;
+                   e->id == KD_SCHEMA_CONSTRAINT || e->id == KD_SCHEMA_INVARIANT;
     // fields to the definition, expressions of parameters bound to it, then into the model
     r->npending = r->narrays = 0;
     r->definition = &e->def;
@@ -305,7 +307,7 @@ static void check_top_keys(kd_reader *r, const kd_node *root)
                 r, key,
                 "unknown section '%.60s'; possible are kardan, title, parameters, gravity, expressions, curves, "
                 "tracks, inputs, bodies, frames, joints, constraints, forces, states, blocks, variables, "
-                "events, sensors, run",
+                "events, sensors, invariants, run",
                 key->text);
         }
     }

@@ -395,6 +395,7 @@ static const section sections[] = {
     {KD_SCHEMA_VARIABLE, KD_SECTION_VARIABLE, offsetof(kd_variable, def)},
     {KD_SCHEMA_EVENT, KD_SECTION_EVENT, offsetof(kd_model_event, def)},
     {KD_SCHEMA_SENSOR, KD_SECTION_SENSOR, offsetof(kd_sensor, def)},
+    {KD_SCHEMA_INVARIANT, KD_SECTION_INVARIANT, offsetof(kd_invariant, def)},
 };
 
 static void put_element(const writer *w, const kd_schema *schema, const char *name, const void *def)
