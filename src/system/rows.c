@@ -215,6 +215,14 @@ static void close_joint(kd_row_builder *b, int joint)
     if (form.lead && b->status == KD_OK) hold_lead(b, joint, pair, &form);
 }
 
+void kd_row_move(kd_row_builder *b, kd_row *row, const char *motion, const char *name, const kd_source *source)
+{
+    kd_expr *target = NULL;
+    if (!motion || b->status != KD_OK) return;
+    b->status = kd_system_compile(b->s, motion, name, source, false, NULL, 0, &target, b->message, b->size);
+    if (b->status == KD_OK) row->target = target;
+}
+
 static void prescribe(kd_row_builder *b, int joint, int i)
 {
     const kd_joint *j = &b->s->model->joint[joint];

@@ -517,8 +517,10 @@ typedef struct kd_local {      // a name that only one element knows
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
 
-kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;  // rows.c
-void      kd_row_set(const kd_system *s, kd_row *row);                            // rows.c: its numbers
+kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD; // rows.c
+void      kd_row_set(const kd_system *s, kd_row *row);                           // rows.c: its numbers
+// A linear row follows an expression of t and inputs (NULL: it does not), beside its offset
+void      kd_row_move(kd_row_builder *b, kd_row *row, const char *motion, const char *name, const kd_source *source);
 void      kd_load_set(kd_load *load);                                             // element/force.c: the same
 int       kd_force_structure(const kd_force_def *def);                            // element/force.c: must not change
 void      kd_across_set(kd_system *s);                                            // element/joint_friction.c: numbers
