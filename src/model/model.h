@@ -136,6 +136,12 @@ typedef struct kd_invariant {
     kd_invariant_def def;
 } kd_invariant;
 
+typedef struct kd_condition {
+    const char      *name;
+    kd_source        source;
+    kd_condition_def def;
+} kd_condition;
+
 // a table, and the interpolation that was made of it
 typedef struct kd_model_curve {
     const char  *name;
@@ -162,7 +168,7 @@ struct kd_model {
     bool        finished;
     // sections; arrays grow while building
     int nparameters, ncurves, ninputs, nbodies, nframes, njoints, nconstraints, nforces, nuser_forces, nstates,
-        nsensors, ntracks, nblocks, nvariables, nevents, ninvariants;
+        nsensors, ntracks, nblocks, nvariables, nevents, ninvariants, nconditions;
     kd_parameter     *parameter;
     kd_model_curve   *curve;
     kd_model_track   *track;
@@ -179,6 +185,7 @@ struct kd_model {
     kd_model_event   *event;
     kd_sensor        *sensor;
     kd_invariant     *invariant;
+    kd_condition     *condition;
     struct kd_model_private *private; // names, messages, texts of fields, memory: of src/model only
 };
 

@@ -62,6 +62,7 @@ typedef union definition {
     kd_event_def      event;
     kd_sensor_def     sensor;
     kd_invariant_def  invariant;
+    kd_condition_def  condition;
 } definition;
 
 typedef struct element {
@@ -101,6 +102,8 @@ static kd_status add_element(kd_model *m, kd_schema_id id, const char *name, con
         return kd_model_add_sensor(m, name, &def->sensor);
     case KD_SCHEMA_INVARIANT:
         return kd_model_add_invariant(m, name, &def->invariant);
+    case KD_SCHEMA_CONDITION:
+        return kd_model_add_condition(m, name, &def->condition);
     default:
         return KD_ERR_ARGUMENT;
     }
@@ -222,7 +225,7 @@ static bool read_element(kd_reader *r, void *context)
     // elements whose numbers may have any unit
     r->any_units = e->id == KD_SCHEMA_CURVE || e->id == KD_SCHEMA_INPUT || e->id == KD_SCHEMA_STATE ||
                    e->id == KD_SCHEMA_BLOCK || e->id == KD_SCHEMA_VARIABLE || e->id == KD_SCHEMA_EVENT ||
-                   e->id == KD_SCHEMA_CONSTRAINT || e->id == KD_SCHEMA_INVARIANT;
+                   e->id == KD_SCHEMA_CONSTRAINT || e->id == KD_SCHEMA_INVARIANT || e->id == KD_SCHEMA_CONDITION;
     // fields to the definition, expressions of parameters bound to it, then into the model
     r->npending = r->narrays = 0;
     r->definition = &e->def;
@@ -285,6 +288,28 @@ static void read_gravity(kd_reader *r, kd_node *node)
 
 static const char *const top_keys[] = {"kardan", "title", "parameters", "gravity", "expressions"};
 
+// The word of a section at the top of the file
+static const char *top_word(kd_schema_id id)
+{
+    return id == KD_SCHEMA_CONDITION ? "start" : kd_schema_of(id)->word;
+}
+
+// The map of a section; conditions stand alone inside of `start`
+static const kd_node *section_of(kd_reader *r, const kd_node *root, kd_schema_id id)
+{
+    const kd_node *node = kd_node_find(root, top_word(id));
+    if (id != KD_SCHEMA_CONDITION || !node || kd_node_is_null(node)) return node;
+    if (node->type != KD_NODE_MAP) {
+        kd_reader_complain(r, node, "'start' must be a map, like start: {conditions: {name: ...}}");
+        return NULL;
+    }
+    for (int i = 0; i < node->n; i++)
+        if (strcmp(node->item[2 * i].text, "conditions") != 0)
+            kd_reader_complain(r, &node->item[2 * i], "unknown key '%.60s' in start; possible is conditions",
+                               node->item[2 * i].text);
+    return kd_node_find(node, "conditions");
+}
+
 static void check_top_keys(kd_reader *r, const kd_node *root)
 {
     for (int i = 0; i < root->n && !kd_reader_is_tired(r); i++) {
@@ -296,8 +321,8 @@ static void check_top_keys(kd_reader *r, const kd_node *root)
             kd_nearest_offer(&nearest, top_keys[k]);
         }
         for (int k = 0; k < KD_SCHEMA_SECTION_COUNT; k++) {
-            known = known || strcmp(kd_schema_of((kd_schema_id)k)->word, key->text) == 0;
-            kd_nearest_offer(&nearest, kd_schema_of((kd_schema_id)k)->word);
+            known = known || strcmp(top_word((kd_schema_id)k), key->text) == 0;
+            kd_nearest_offer(&nearest, top_word((kd_schema_id)k));
         }
         if (known) continue;
         if (nearest.best) {
@@ -307,7 +332,7 @@ static void check_top_keys(kd_reader *r, const kd_node *root)
                 r, key,
                 "unknown section '%.60s'; possible are kardan, title, parameters, gravity, expressions, curves, "
                 "tracks, inputs, bodies, frames, joints, constraints, forces, states, blocks, variables, "
-                "events, sensors, invariants, run",
+                "events, sensors, invariants, start, run",
                 key->text);
         }
     }
@@ -344,7 +369,7 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
     if (title) read_title(r, title);
     if (gravity) read_gravity(r, gravity);
     for (int k = 0; k < KD_SCHEMA_RUN; k++) {
-        const kd_node *section = kd_node_find(root, kd_schema_of((kd_schema_id)k)->word);
+        const kd_node *section = section_of(r, root, (kd_schema_id)k);
         if (section) read_section(r, (kd_schema_id)k, section);
     }
     const kd_node *run = kd_node_find(root, "run");
