@@ -122,6 +122,9 @@ typedef struct kd_load_class {
     // range of what has a gap or a kink in its force along the first channel, for variables anywhere in their ranges;
     // NULL: there is nothing of the kind
     kd_interval (*bounds)(const struct kd_load *load, const kd_interval *x, struct kd_work *work);
+    // of a law that has neither gap nor kink, but is steep: is it bent as a parabola at most along a share of these
+    // ranges? NULL: it has one, and is 0 on one side of it
+    bool (*is_even)(const struct kd_load *load, const kd_interval *x, double share);
     // start values of its states at x; NULL: 0. settles: once more where assembly has moved the bodies
     void (*start)(const struct kd_load *load, const double *x, struct kd_work *work, double *r);
     bool settles;
@@ -211,6 +214,9 @@ struct kd_system {
     double           *beside;    // (3 rows of any function) the same
     int               most_rows;
     unsigned long     generation; // of the values
+    kd_state         *start;      // consistent, as it was found when the system was made; NULL: not known any more
+    kd_status         start_status;
+    char             *start_news;
     kd_system_options options;
     // Behind a system in Cartesian coordinates, or with joints that are cut because they rub, stands one in joint
     // coordinates, uncut, that only finds start values and redundant rows: positions, velocities, constraints. It has
@@ -218,7 +224,7 @@ struct kd_system {
     // square of a chain.
     bool     for_start;
     bool     is_fixed; // nothing moves: one inner state, which stays 0, so that there is an unknown
-    int      nsensors;
+    int      nsensors; // outputs: sensors of the model, then paths that are watched
     kd_arena arena;
 
     kd_tree       tree;
@@ -264,23 +270,24 @@ struct kd_system {
     kd_across *across; // (nw)
     bool       late;   // loads read multipliers or auxiliary variables: they belong to the acceleration stage
 
-    int       nexprs, nmotion; // all compiled expressions, for release; those that the motion depends on come first
-    kd_expr **expr;
-    kd_expr **input;                      // (ninputs); NULL: constant
-    kd_expr **sensor;                     // (nsensors)
-    int      *state_order, *sensor_order; // (nstates), (nsensors) each behind those whose outputs it reads
-    int      *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
-    int      *next_slot;                  // (nslots) the next one
-    int      *time_slot, ntime_slots;     // variables that are t or an input
-    int       nbreaking;                  // expressions that may not be smooth at some time
-    kd_expr **breaking;
-    int       nlaws; // laws in which something may hide from a step
-    kd_law   *law;
-    bool      laws_of_motion;   // one of them reads it
-    bool      laws_of_places;   // one of them reads more of it than coordinates of joints
-    int       max_interval;     // ranges of workspace that any expression needs
-    int      *z_slot, nz_slots; // variables that are places in z, in their order
-    int      *z_slot_at;        // (nz + 1) where those of each place begin
+    int          nexprs, nmotion; // all compiled expressions, for release; those that the motion depends on come first
+    kd_expr    **expr;
+    kd_expr    **input;                      // (ninputs); NULL: constant
+    const char **watch;                      // (nsensors - those of the model) paths
+    kd_expr    **sensor;                     // (nsensors)
+    int         *state_order, *sensor_order; // (nstates), (nsensors) each behind those whose outputs it reads
+    int         *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
+    int         *next_slot;                  // (nslots) the next one
+    int         *time_slot, ntime_slots;     // variables that are t or an input
+    int          nbreaking;                  // expressions that may not be smooth at some time
+    kd_expr    **breaking;
+    int          nlaws; // laws in which something may hide from a step
+    kd_law      *law;
+    bool         laws_of_motion;   // one of them reads it
+    bool         laws_of_places;   // one of them reads more of it than coordinates of joints
+    int          max_interval;     // ranges of workspace that any expression needs
+    int         *z_slot, nz_slots; // variables that are places in z, in their order
+    int         *z_slot_at;        // (nz + 1) where those of each place begin
 
     kd_sampler *block;      // (nblocks)
     kd_trigger *event;      // (nevents)
@@ -382,13 +389,17 @@ typedef struct kd_unseen_work {
     // boxes in which nothing can hide, unseen_box.c
     kd_interval *box;       // of the variables of all laws
     double      *box_limit; // (nlaws) largest h times mobility; < 0: there is none
+    double      *box_share; // (nlaws) part of it that a step may pass
+    double      *box_step;  // (nlaws) length of the step that it was made around
     double      *until;     // (nlaws) time up to which the motion will stay in it, as it goes on now
     double      *reach;     // (nlaws) of the next box, in widths of the step, of laws of time in seconds; 0: not known
-    double      *drive_until, *drive_reach; // (dofs and rows) the same of prescribed motions
-    int         *wait;                      // (nlaws) steps until the next try
-    int         *waited;                    // (nlaws) after the last one
+    double       drive_until, drive_reach; // the same of all prescribed motions together
+    int          drive_wait, drive_waited;
+    kd_jet      *drive_jet; // (KD_DRIVE_NODES, dofs and rows) in a step
+    int         *wait;      // (nlaws) steps until the next try
+    int         *waited;    // (nlaws) after the last one
 } kd_unseen_work;
-enum { KD_LAW_TERMS = 32 };
+enum { KD_LAW_TERMS = 32, KD_DRIVE_NODES = 5 };
 
 // The next breaks of expressions, breaks.c
 typedef struct kd_breaks {
@@ -537,7 +548,14 @@ kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                            
 kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
 kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
 kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;              // start.c
-kd_eval   kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
+// system.c: the system in joint coordinates that finds start values and redundant rows
+kd_status kd_system_create_for_start(const kd_model *model, kd_system **system, char *message,
+                                     size_t size) KD_NODISCARD;
+// start.c: the start that was found when the system was made serves once more. x: taken over (true), unless free lengths
+// were set by it
+bool    kd_system_keep_start(kd_system *s, kd_state *x, kd_status status, const char *news);
+void    kd_system_forget_start(kd_system *s);
+kd_eval kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
 enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 
 // evaluate.c: evaluation by stages; each brings everything up to its stage
@@ -613,11 +631,11 @@ bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen 
 bool kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does the motion between both ends stay in it?
 // Around the motion between both ends, wider by a number of steps of length h; false: there is none
 bool   kd_box_make(kd_work *w, int law, const kd_point *x1, double h, const kd_step_seen *seen);
-bool   kd_box_has_end(const kd_work *w, int law);         // is the end of the step in it?
+bool   kd_box_rests(const kd_work *w, int law, double h); // is the end of the step in it, and was that foreseen?
 double kd_box_until(const kd_work *w, int law, double h); // up to here the motion will stay in it; -infinity: not sure
-// Up to here, at most, a function of times and inputs is no more bent than those; *reach: length of the next trial,
-// 0: h
-double kd_box_smooth(kd_work *w, const kd_expr *e, double h, double *reach);
+// Up to here, at most, n functions of times and inputs (NULL: none) are no more bent than those; *reach: length of the
+// next trial, 0: h
+double kd_box_smooth(kd_work *w, int n, const kd_expr *(*motion)(const kd_system *s, int i), double h, double *reach);
 
 // rows.c: rows of an element, holonomic or not; what: its name within the element
 kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
