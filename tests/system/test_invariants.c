@@ -144,10 +144,12 @@ static void racket_keeps_its_invariants(void **state)
     for (int k = 0; k < 3; k++) {
         kd_simulation_options opt = kd_simulation_options_default();
         subject               s = {0};
-        double                e[4];
-        assert_int_equal(
-            kd_model_read(KD_SOURCE_DIR "/models/tennis-racket.yaml", NULL, 0, &s.model, s.message, sizeof s.message),
-            KD_OK);
+        double                e[5];
+        assert_int_equal(kd_model_read(KD_SOURCE_DIR "/models/"
+                                                     "tennis-racket"
+                                                     ".yaml",
+                                       NULL, 0, &s.model, s.message, sizeof s.message),
+                         KD_OK);
         assert_int_equal(kd_system_create(s.model, NULL, &s.system, s.message, sizeof s.message), KD_OK);
         assert_int_equal(kd_state_create(kd_system_eom(s.system), &s.x), KD_OK);
         assert_true(kd_system_start(s.system, s.x, s.message, sizeof s.message) >= 0);
