@@ -14,7 +14,7 @@
 #define NEAR 1e-4 // distance from the point of a matrix, in natural units, up to which it serves a neighbouring one
 #define JUMP_NEAR 1e-3 // the same for jumps, of which a few digits are enough
 #define JUMPS 100      // jumps that one matrix serves at most: it may depend on time
-#define ABOUT 0.1     // the same distance for a difference that is only compared with a limit
+#define ABOUT 0.1      // the same distance for a difference that is only compared with a limit
 
 // ---- factors --------------------------------------------------------------------------------------------------------
 
