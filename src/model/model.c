@@ -42,6 +42,7 @@ static const section_info sections[KD_SECTION_COUNT] = {
     [KD_SECTION_CURVE] = SECTION("curve", kd_model_curve, curve, ncurves),
     [KD_SECTION_TRACK] = SECTION("track", kd_model_track, track, ntracks),
     [KD_SECTION_EVENT] = SECTION("event", kd_model_event, event, nevents),
+    [KD_SECTION_SUBSYSTEM] = SECTION("subsystem", kd_subsystem, subsystem, nsubsystems),
 };
 
 const char *kd_section_word(kd_section section)
@@ -261,7 +262,7 @@ static bool covers(const char *known, const char *field)
 
 kd_source kd_model_source_of(const kd_model *m, kd_section section, int element, const char *field)
 {
-    kd_source source = {NULL, 0, 0};
+    kd_source source = {NULL, 0, 0, 0};
     if (element < 0 || element >= kd_section_count(m, section)) return source;
     memcpy(&source, element_of(m, section, element) + sections[section].source, sizeof source);
     size_t best = 0;
@@ -368,7 +369,7 @@ static void compose(const kd_model *m, const kd_source *source, kd_section secti
 // Positions are searched only for lines that will be seen: a model can have as many faults as elements.
 static kd_source source_of_line(const kd_model *m, bool seen, kd_section section, int element, const char *field)
 {
-    return seen ? kd_model_source_of(m, section, element, field) : (kd_source){NULL, 0, 0};
+    return seen ? kd_model_source_of(m, section, element, field) : (kd_source){NULL, 0, 0, 0};
 }
 
 void kd_model_error(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
@@ -547,7 +548,7 @@ static kd_status make_room(kd_model *m, kd_section section)
 static kd_status check_name(kd_model *m, kd_section section, const char *name)
 {
     char text[LINE];
-    if (!kd_name_check(name, text, sizeof text)) {
+    if (!kd_name_check_parts(name, text, sizeof text)) {
         kd_model_error_at(m, &m->private->source, "%s '%.200s': %s", kd_section_word(section), name, text);
         return KD_ERR_MODEL;
     }

@@ -129,15 +129,6 @@ static bool same_numbers(const double *a, const double *b, int n)
     return true;
 }
 
-// The ground as it is: what a field has that is not written
-static bool is_default_place(const kd_place *place)
-{
-    const kd_place other = kd_place_default();
-    return place->body && strcmp(place->body, other.body) == 0 && place->in == other.in &&
-           same_numbers(place->position, other.position, 3) && same_numbers(place->axis, other.axis, 3) &&
-           same_numbers(place->reference, other.reference, 3) && same_numbers(place->orientation, other.orientation, 4);
-}
-
 static bool is_default(const kd_field *field, int kind, const void *def, const void *defaults)
 {
     const void *value = at(def, field->offset), *other = at(defaults, field->offset);
@@ -163,7 +154,7 @@ static bool is_default(const kd_field *field, int kind, const void *def, const v
         return true;
     }
     case KD_FIELD_PLACE:
-        return is_default_place(value);
+        return kd_place_is_default(value);
     case KD_FIELD_STARTS:
         return same_numbers(value, other, length_of(field, def));
     case KD_FIELD_ROWS:
