@@ -19,7 +19,7 @@ extern const kd_constraint_class *const kd_constraints[KD_CONSTRAINT_KIND_COUNT]
 // Rows of fields that many have
 // first and second: what becomes of their axes in a mirror
 #define KD_CONSTRAINT_PLACES_OF(first, second)                                                                         \
-    {"from", KD_FIELD_PLACE, offsetof(kd_constraint_def, from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",                 \
+    {"from",           KD_FIELD_PLACE,      offsetof(kd_constraint_def, from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",  \
      .image = (first), .doc = "first place"},                                                                          \
     {                                                                                                                  \
         "to", KD_FIELD_PLACE, offsetof(kd_constraint_def, to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",                  \

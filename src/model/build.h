@@ -162,7 +162,7 @@ void      kd_model_within(kd_model *m, int subsystem);
 const kd_subsystem *kd_subsystem_of(const kd_model *m, kd_section section, int element);
 bool                kd_subsystem_is_inside(const kd_model *m, const kd_subsystem *inner, const kd_subsystem *outer);
 void                kd_subsystem_place(kd_model *m, int i); // c, Q, L; those around it are known
-void                kd_finish_subsystems(kd_model *m); // where they are; definitions of their parts
+void                kd_finish_subsystems(kd_model *m);      // where they are; definitions of their parts
 // Axes R of a place of an element of a subsystem, seen in the frame of its body before the mirror: their image, L R M
 kd_mat3 kd_place_image(const kd_model *m, kd_section section, int element, const char *key, const kd_mat3 *R);
 

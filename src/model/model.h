@@ -178,7 +178,7 @@ struct kd_model {
     kd_variable      *variable;
     kd_model_event   *event;
     kd_sensor        *sensor;
-    kd_subsystem     *subsystem; // those around others before them
+    kd_subsystem     *subsystem;      // those around others before them
     struct kd_model_private *private; // names, messages, texts of fields, memory: of src/model only
 };
 

@@ -38,7 +38,7 @@ kd_place kd_in(const char *body, double x, double y, double z)
 bool kd_place_is_default(const kd_place *place)
 {
     const kd_place other = kd_place_default();
-    bool           same = place->body && strcmp(place->body, other.body) == 0 && place->in == other.in && place->frame == 0;
+    bool same = place->body && strcmp(place->body, other.body) == 0 && place->in == other.in && place->frame == 0;
     for (int i = 0; i < 3; i++)
         same = same && place->position[i] == other.position[i] && place->axis[i] == other.axis[i] &&
                place->reference[i] == other.reference[i];
@@ -50,18 +50,18 @@ bool kd_place_is_default(const kd_place *place)
 
 // A place with its body found; rotation from its coordinates to the world
 typedef struct work {
-    kd_model       *m;
-    kd_section      section;
-    int             element;
-    const char     *field;
-    const kd_place *place;
-    int             body;
-    kd_coordinates_of in; // those of the place
-    kd_vec3         position;
-    kd_mat3         to_world;
-    kd_vec3         reference; // to be used, in the coordinates of the place
-    bool            fixed;     // the axes are known: those of a frame
-    kd_mat3         axes;
+    kd_model           *m;
+    kd_section          section;
+    int                 element;
+    const char         *field;
+    const kd_place     *place;
+    int                 body;
+    kd_coordinates_of   in; // those of the place
+    kd_vec3             position;
+    kd_mat3             to_world;
+    kd_vec3             reference; // to be used, in the coordinates of the place
+    bool                fixed;     // the axes are known: those of a frame
+    kd_mat3             axes;
     const kd_subsystem *subsystem; // of the element; NULL: none
 } work;
 
@@ -262,7 +262,7 @@ static bool is_universal(const work *w)
 bool kd_places_resolve(kd_model *m, kd_section section, int element, const kd_place *from, const kd_place *to,
                        bool universal, kd_anchor *from_anchor, kd_anchor *to_anchor)
 {
-    work       a = {.m = m, .section = section, .element = element}, b;
+    work a = {.m = m, .section = section, .element = element}, b;
     a.subsystem = kd_subsystem_of(m, section, element);
     b = a;
     const bool a_open = open_place(&a, from, "from"), b_open = open_place(&b, to, "to");

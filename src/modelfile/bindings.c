@@ -48,7 +48,8 @@ static bool hold_binding(kd_reader *r, kd_binding *b)
         kd_text(text, sizeof text, "'%s' of %.*s", b->key, (int)length - 2, r->element);
     else
         kd_text(text, sizeof text, "'%s'", b->key);
-    if (kd_model_at(r->m, r->findings->at ? r->findings->at : r->findings->file, b->source.line, b->source.column) < 0) return kd_reader_short_of_memory(r);
+    if (kd_model_at(r->m, r->findings->at ? r->findings->at : r->findings->file, b->source.line, b->source.column) < 0)
+        return kd_reader_short_of_memory(r);
     b->source = r->m->private->source;
     b->key = kd_model_text(r->m, text);
     b->target = KD_BIND_NOTHING;

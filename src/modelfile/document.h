@@ -30,7 +30,7 @@ typedef struct kd_node {
 typedef struct kd_document {
     kd_arena    arena;
     const char *file; // of all nodes
-    kd_node *root;
+    kd_node    *root;
 } kd_document;
 
 // KD_OK; KD_ERR_MODEL: the findings say why; KD_ERR_MEMORY. Keys of maps are scalars and different from each other.

@@ -150,9 +150,11 @@ static bool find_path(const kd_reader *r, const kd_node *node, char *shown, char
     char        folder[PATH_MAX];
     folder_of(from, folder, sizeof folder);
     const bool has_folder = node->file || r->folder; // a text has none
-    if (has_folder && snprintf(shown, PATH_MAX, "%s%s", folder, node->text) < PATH_MAX && realpath(shown, real)) return true;
+    if (has_folder && snprintf(shown, PATH_MAX, "%s%s", folder, node->text) < PATH_MAX && realpath(shown, real))
+        return true;
     for (int i = 0; i < r->nlibraries; i++)
-        if (snprintf(shown, PATH_MAX, "%s/%s", r->library[i], node->text) < PATH_MAX && realpath(shown, real)) return true;
+        if (snprintf(shown, PATH_MAX, "%s/%s", r->library[i], node->text) < PATH_MAX && realpath(shown, real))
+            return true;
     return false;
 }
 
@@ -165,13 +167,15 @@ static kd_model_file *open_file(kd_reader *r, const kd_node *node)
         return NULL;
     }
     if (!find_path(r, node, shown, real)) {
-        kd_reader_complain(r, node, "there is no file '%.200s', neither beside this one nor in the library", node->text);
+        kd_reader_complain(r, node, "there is no file '%.200s', neither beside this one nor in the library",
+                           node->text);
         return NULL;
     }
     allowed = is_inside(r->folder, real);
     for (int i = 0; i < r->nlibraries; i++) allowed = allowed || is_inside(r->library[i], real);
     if (!allowed) {
-        kd_reader_complain(r, node, "'%.200s' leaves the folder of the model; '--library DIR' allows others", node->text);
+        kd_reader_complain(r, node, "'%.200s' leaves the folder of the model; '--library DIR' allows others",
+                           node->text);
         return NULL;
     }
     for (int i = 0; i < r->nfiles; i++)

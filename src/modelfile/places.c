@@ -54,13 +54,14 @@ static bool check_numbers_of(kd_reader *r, const kd_node *node, const kd_place *
     const size_t n = strlen(r->scope->name);
     const bool   ours = r->scope->number == 0 || !place->body || strcmp(place->body, "ground") == 0 ||
                       (strncmp(place->body, r->scope->name, n) == 0 && place->body[n] == '.');
-    bool         any = place->orientation[0] != 1.0;
+    bool any = place->orientation[0] != 1.0;
     for (int i = 0; i < 3; i++) any = any || place->position[i] != 0.0 || place->axis[i] != 0.0;
     if (ours || !any || place->in == KD_IN_WORLD || place->frame > 0) return true;
-    kd_reader_complain(r, node,
-                       "numbers in the frame of body '%s', which is not a part of this subsystem; write 'in: world', or "
-                       "hand in a point",
-                       place->body);
+    kd_reader_complain(
+        r, node,
+        "numbers in the frame of body '%s', which is not a part of this subsystem; write 'in: world', or "
+        "hand in a point",
+        place->body);
     return false;
 }
 

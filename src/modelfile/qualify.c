@@ -106,8 +106,8 @@ static const char *find_offer(kd_reader *r, const kd_node *node, const kd_scope 
 // A name as it is meant in a scope; looks counts those that were asked
 static bool find_thing(kd_reader *r, const kd_node *node, kd_scope *scope, bool frames, int looks, const char **name)
 {
-    const char *rest, *wanted = *name;
-    kd_scope   *const before = r->scope;
+    const char     *rest, *wanted = *name;
+    kd_scope *const before = r->scope;
     if (looks > MAX_LOOKS) {
         kd_reader_complain(r, node, "'%.60s' leads from one subsystem to the next in a circle", *name);
         return false;
@@ -256,7 +256,8 @@ static bool put_signal(qualifier *q, const char *c, const char *word, kd_scope *
                        const char *text)
 {
     qualifier inner = {q->r, scope, node, q->key, text, q->looks + 1, false, q->out};
-    if (inner.looks > MAX_LOOKS) return complain_at(q, c, "'%s' leads from one subsystem to the next in a circle", word, NULL);
+    if (inner.looks > MAX_LOOKS)
+        return complain_at(q, c, "'%s' leads from one subsystem to the next in a circle", word, NULL);
     put_word(q->out, "(");
     if (!qualify(&inner)) return false;
     put_word(q->out, ")");
@@ -460,7 +461,7 @@ static bool signs_of_element(const kd_model *m, kd_section section, const char *
         return true;
     }
     const kd_element_class *class = section == KD_SECTION_FORCE ? kd_force_element((int)m->force[i].def.kind)
-                                                               : kd_constraint_element((int)m->constraint[i].def.kind);
+                                                                : kd_constraint_element((int)m->constraint[i].def.kind);
     const kd_field *from = kd_element_field(class, "from");
     if (!from || from->type != KD_FIELD_PLACE) return false;
     sign[0] = 1.0;
@@ -546,7 +547,8 @@ static size_t path_length(const char *c)
 // What stands behind the name of an element: "pos.x", "q", ""
 static const char *tail_of(const char *path)
 {
-    static const char *const two[] = {".pos.", ".vel.", ".acc.", ".com.", ".omega.", ".alpha.", ".R.", ".force.", ".torque."};
+    static const char *const two[] = {".pos.",   ".vel.", ".acc.",   ".com.",   ".omega.",
+                                      ".alpha.", ".R.",   ".force.", ".torque."};
     const char              *last = strrchr(path, '.');
     for (size_t k = 0; k < sizeof two / sizeof two[0]; k++) {
         const size_t m = strlen(two[k]);
@@ -577,7 +579,8 @@ static bool put_path(qualifier *q, const char *c, size_t n)
     if (handed && handed->kind == KD_NEED_BODY) {
         const char *body = handed->name;
         if (word != 4 || strncmp(c, "body", 4) != 0)
-            return complain_at(q, c, "'%s' is a body that is handed in: only body.%.0s.. can be read of it", handed->name, NULL);
+            return complain_at(q, c, "'%s' is a body that is handed in: only body.%.0s.. can be read of it",
+                               handed->name, NULL);
         if (!find_thing(q->r, q->node, q->scope, false, q->looks, &body)) return false;
         if (strcmp(body, "ground") == 0)
             return complain_at(q, c, "'%s' is the ground here, of which nothing can be read", handed->name, NULL);
@@ -595,7 +598,7 @@ static bool put_path(qualifier *q, const char *c, size_t n)
     const kd_subsystem *s = &q->r->m->subsystem[q->scope->number - 1];
     const char         *tail = tail_of(full + word + 1 + strlen(q->scope->name));
     const bool          moves = section == KD_SECTION_BODY || section == KD_SECTION_FRAME;
-    const bool          loads = section == KD_SECTION_JOINT || section == KD_SECTION_FORCE || section == KD_SECTION_CONSTRAINT;
+    const bool loads = section == KD_SECTION_JOINT || section == KD_SECTION_FORCE || section == KD_SECTION_CONSTRAINT;
     if (q->scope->placed && (moves || loads) && tail > full && tail[-1] == '.') {
         char   head[2 * KD_EXPR_MAX_NAME];
         size_t used = q->out->used;
@@ -712,7 +715,8 @@ static bool qualify(qualifier *q)
 {
     bool fine = true;
     for (const char *c = q->text; *c && fine && !q->out->full;) {
-        const size_t word = is_letter(*c) ? strspn(c, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+        const size_t word =
+            is_letter(*c) ? strspn(c, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
         if (word == 0) { // numbers, operators
             const size_t n = (*c >= '0' && *c <= '9') ? number_length(c) : 1;
             put(q->out, c, n);
@@ -760,7 +764,7 @@ bool kd_reader_qualify(kd_reader *r, const kd_node *node, const char *key, const
     for (;;) {
         o.text = kd_arena_cut(&r->scratch, o.size, 1);
         if (!o.text) return kd_reader_short_of_memory(r);
-        qualifier q = {r, r->scope, node, key, *text, 0, true, &o};
+        qualifier  q = {r, r->scope, node, key, *text, 0, true, &o};
         const bool fine = qualify(&q) && r->findings->count == complaints;
         if (!fine) return false;
         if (!o.full) break;

@@ -177,8 +177,8 @@ static bool read_element(kd_reader *r, void *context)
     // its name, with the values of the indices
     kd_arena_release(&r->scratch);
     if (!kd_reader_name(r, e->key, &name)) return false;
-    kd_text(r->element, sizeof r->element, "%s '%s%s%.100s': ", singular, r->scope->name, r->scope->number > 0 ? "." : "",
-            name);
+    kd_text(r->element, sizeof r->element, "%s '%s%s%.100s': ", singular, r->scope->name,
+            r->scope->number > 0 ? "." : "", name);
     char why[300];
     if (!kd_name_check_parts(name, why, sizeof why)) {
         kd_reader_complain(r, e->key, "%s%s", why, strchr(name, ':') ? "; write a blank behind the colon" : "");
@@ -187,8 +187,8 @@ static bool read_element(kd_reader *r, void *context)
     if (!kd_reader_full_name(r, e->key, name, &name)) return false;
     // where it stands, for messages of the model
     r->findings->at = e->key->file;
-    kd_status status = kd_model_at(r->m, r->findings->at ? r->findings->at : r->findings->file, e->key->line,
-                                   e->key->column);
+    kd_status status =
+        kd_model_at(r->m, r->findings->at ? r->findings->at : r->findings->file, e->key->line, e->key->column);
     if (status < 0) return kd_reader_short_of_memory(r);
     kd_model_drop_fields(r->m); // of an element that was wrong
     // elements whose numbers may have any unit

@@ -52,7 +52,7 @@ typedef struct kd_handed {
 
 // A model or subsystem with its own names
 typedef struct kd_scope {
-    const char      *name; // with those around it, "front.left"; "" of the model itself
+    const char      *name;   // with those around it, "front.left"; "" of the model itself
     int              number; // of the subsystem, from 1 on; 0: the model itself
     int              depth;
     struct kd_scope *outer;
@@ -68,15 +68,15 @@ typedef struct kd_scope {
     bool       has_parts; // subsystems of its own
     bool       placed;    // Q and c are not those of the model itself
     // its first numbers among the bindings of the model, and behind the last: mirror, orientation, position
-    int first_binding, end_binding;
+    int  first_binding, end_binding;
     bool held;
 } kd_scope;
 
 typedef struct kd_file_parameter {
     const char *name; // with those of subsystems
     const char *file;
-    kd_scope   *scope;  // whose names its expression reads
-    kd_scope   *looped; // whose indices besides; NULL: nobody's
+    kd_scope   *scope;        // whose names its expression reads
+    kd_scope   *looped;       // whose indices besides; NULL: nobody's
     const char *text;         // its expression; NULL: no scalar
     int         line, column; // 0: set from outside
     int         first;        // as in kd_node
@@ -121,18 +121,18 @@ typedef struct kd_reader {
     kd_arena          memory;       // what lives as long as the reader
 
     // subsystems: subsystem.c, files.c
-    kd_scope       **scope_list; // that of the model itself first, those around others before them
-    int              nscopes, scopes_capacity;
-    kd_names         scope_names; // full names
-    kd_scope        *scope; // that is being read
-    kd_model_file  **file;
-    int              nfiles, files_capacity;
-    const char      *folder;  // of the model, with links resolved; NULL: it is no file
-    const char      *library[KD_READER_MAX_LIBRARIES]; // with links resolved
-    int              nlibraries;
+    kd_scope            **scope_list; // that of the model itself first, those around others before them
+    int                   nscopes, scopes_capacity;
+    kd_names              scope_names; // full names
+    kd_scope             *scope;       // that is being read
+    kd_model_file       **file;
+    int                   nfiles, files_capacity;
+    const char           *folder;                           // of the model, with links resolved; NULL: it is no file
+    const char           *library[KD_READER_MAX_LIBRARIES]; // with links resolved
+    int                   nlibraries;
     const kd_file_source *files_given; // in place of files; NULL: files
-    const kd_field  *field; // that is being read, and the map that it stands in
-    const kd_node   *map;
+    const kd_field       *field;       // that is being read, and the map that it stands in
+    const kd_node        *map;
 
     // parameters, until they are in the model
     kd_file_parameter *parameter;
@@ -190,11 +190,12 @@ char *kd_reader_copy(kd_reader *r, const char *text, size_t length);
 // Parameters: names and texts of a scope, its own ones or values from outside; then settings; then values of all.
 bool kd_reader_enter_parameter(kd_reader *r, kd_scope *scope, const kd_node *key, const kd_node *value, kd_scope *reads,
                                kd_scope *looped);
-void kd_reader_override(kd_reader *r, const kd_setting *settings, int nsettings, int from); // those entered from there on
+void kd_reader_override(kd_reader *r, const kd_setting *settings, int nsettings,
+                        int from); // those entered from there on
 bool kd_reader_compute_parameters(kd_reader *r, int from);
 bool kd_reader_add_parameters(kd_reader *r);
 void kd_reader_check_settings(kd_reader *r, const kd_setting *settings, int nsettings); // each is a parameter
-bool kd_reader_has_parameter(const kd_reader *r, const char *name); // of the scope
+bool kd_reader_has_parameter(const kd_reader *r, const char *name);                     // of the scope
 void kd_reader_scope_release(kd_reader *r);
 // The number of a scalar, an expression or a number with a unit; key is for messages.
 bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *value);
@@ -234,8 +235,8 @@ void      kd_reader_subsystems_release(kd_reader *r);
 // ---- files.c: files that a model refers to --------------------------------------------------------------------------
 
 // The sections of a file that a node of another one names; NULL: it has been told why not
-kd_node *kd_reader_file(kd_reader *r, const kd_node *node);
-bool     kd_reader_include(kd_reader *r, kd_node *root); // sections of files that `include` names, into those of root
+kd_node  *kd_reader_file(kd_reader *r, const kd_node *node);
+bool      kd_reader_include(kd_reader *r, kd_node *root); // sections of files that `include` names, into those of root
 kd_status kd_reader_set_folders(kd_reader *r, const char *path, const char *const *library, int nlibraries);
 
 // ---- qualify.c: names inside of subsystems become those of the model ------------------------------------------------

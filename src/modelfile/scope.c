@@ -17,7 +17,8 @@ static bool compute_parameter(kd_reader *r, int i);
 static int find_parameter(const kd_reader *r, const char *name)
 {
     char full[KD_EXPR_MAX_NAME + 1];
-    if (strncmp(name, "parameter.", 10) == 0) return kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name + 10);
+    if (strncmp(name, "parameter.", 10) == 0)
+        return kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name + 10);
     if (!r->scope || r->scope->number == 0) return kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name);
     const int length = snprintf(full, sizeof full, "%s.%s", r->scope->name, name);
     return length < (int)sizeof full ? kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, full) : -1;
@@ -74,7 +75,8 @@ static const char *suggest_symbol(const char *name, void *context)
     const size_t     around = r->scope && r->scope->number > 0 ? strlen(r->scope->name) + 1 : 0;
     for (int i = 0; i < r->nparameters; i++) {
         const char *other = r->parameter[i].name;
-        const bool  inside = around == 0 || (strncmp(other, r->scope->name, around - 1) == 0 && other[around - 1] == '.');
+        const bool  inside =
+            around == 0 || (strncmp(other, r->scope->name, around - 1) == 0 && other[around - 1] == '.');
         if (inside) kd_nearest_offer(&nearest, other + around);
     }
     for (int k = 0; k < r->nindices; k++) kd_nearest_offer(&nearest, r->index[k]);
@@ -422,7 +424,7 @@ bool kd_reader_add_parameters(kd_reader *r)
 {
     for (int i = 0; i < r->nparameters; i++) {
         const kd_file_parameter *p = &r->parameter[i];
-        kd_status status = kd_model_at(r->m, p->file ? p->file : r->findings->file, p->line, p->column);
+        kd_status                status = kd_model_at(r->m, p->file ? p->file : r->findings->file, p->line, p->column);
         if (status >= 0) status = kd_model_add_parameter(r->m, p->name, p->value);
         if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
         const bool wrong = r->findings->count > 0; // then nothing will be changed, and each search for a name costs

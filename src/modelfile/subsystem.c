@@ -9,8 +9,8 @@
 #include "core/text.h"
 #include "modelfile/reader.h"
 
-static const char *const instance_keys[] = {"file",   "of",          "parameters", "connect", "mirror", "through",
-                                            "orientation", "position", "enabled", "replace", "for",    NULL};
+static const char *const instance_keys[] = {"file",        "of",       "parameters", "connect", "mirror", "through",
+                                            "orientation", "position", "enabled",    "replace", "for",    NULL};
 static const char *const need_words[KD_NEED_COUNT] = {"body", "point", "signal"};
 
 // ---- keys -----------------------------------------------------------------------------------------------------------
@@ -162,9 +162,10 @@ static bool take_value(kd_reader *r, kd_handed *h)
     if (h->kind == KD_NEED_POINT && h->node->type == KD_NODE_MAP) return true;
     if (h->node->type != KD_NODE_SCALAR || kd_node_is_null(h->node)) {
         kd_reader_complain(r, h->node, "'%s' needs %s", h->name,
-                           h->kind == KD_NEED_BODY    ? "the name of a body"
-                           : h->kind == KD_NEED_POINT ? "the name of a frame or body, or like {body: a, point: [0, 0, 0]}"
-                                                      : "an expression");
+                           h->kind == KD_NEED_BODY ? "the name of a body"
+                           : h->kind == KD_NEED_POINT
+                               ? "the name of a frame or body, or like {body: a, point: [0, 0, 0]}"
+                               : "an expression");
         return false;
     }
     if (h->kind == KD_NEED_SIGNAL) {
@@ -313,7 +314,8 @@ static kd_node *find_replaced(kd_reader *r, const kd_node *key, kd_node *root, c
         for (int k = 0; k < map->n; k++) kd_nearest_offer(&nearest, map->item[2 * k].text);
         if (!kd_node_find(map, *name)) continue;
         if (found) {
-            kd_reader_complain(r, key, "replace: '%s' is in several sections; write %s.%s", *name, section->text, *name);
+            kd_reader_complain(r, key, "replace: '%s' is in several sections; write %s.%s", *name, section->text,
+                               *name);
             return NULL;
         }
         found = map;
@@ -347,7 +349,8 @@ static kd_node *replace_parts(kd_reader *r, kd_node *root, const kd_node *replac
             if (this && kd_node_is_null(value)) continue;
             inner[2 * n] = map->item[2 * k];
             inner[2 * n + 1] = this ? *value : map->item[2 * k + 1];
-            if (this) inner[2 * n].file = value->file, inner[2 * n].line = value->line, inner[2 * n].column = value->column;
+            if (this)
+                inner[2 * n].file = value->file, inner[2 * n].line = value->line, inner[2 * n].column = value->column;
             n++;
         }
         map->item = inner;
@@ -444,9 +447,11 @@ static bool is_enabled(kd_reader *r, const instance *e, bool *enabled)
     double    value = 1.0;
     *enabled = true;
     if (!node) return true;
-    if (node->type == KD_NODE_SCALAR && (strcmp(node->text, "true") == 0 || strcmp(node->text, "yes") == 0)) return true;
+    if (node->type == KD_NODE_SCALAR && (strcmp(node->text, "true") == 0 || strcmp(node->text, "yes") == 0))
+        return true;
     *enabled = false;
-    if (node->type == KD_NODE_SCALAR && (strcmp(node->text, "false") == 0 || strcmp(node->text, "no") == 0)) return true;
+    if (node->type == KD_NODE_SCALAR && (strcmp(node->text, "false") == 0 || strcmp(node->text, "no") == 0))
+        return true;
     r->unit = "";
     if (!kd_reader_number(r, node, "enabled", &value) || !kd_reader_hold(r, mark)) return false;
     *enabled = value != 0.0;
@@ -550,7 +555,8 @@ static bool check_offers(kd_reader *r, const kd_scope *scope)
         fine = value->type == KD_NODE_SCALAR;
     }
     if (!fine)
-        kd_reader_complain(r, offers, "'offers' must be a list of names, or like {hub: body.upright, travel: joint.arm.q}");
+        kd_reader_complain(r, offers,
+                           "'offers' must be a list of names, or like {hub: body.upright, travel: joint.arm.q}");
     return fine;
 }
 

@@ -229,8 +229,7 @@ static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, 
     // the number of a word, as a parameter
     double number;
     if (text && kd_reader_has_parameter(r, text) && kd_reader_full_name(r, node, text, &full) &&
-        kd_model_use_parameter(r->m, full, &number) && number >= 0 && number < count &&
-        number == floor(number)) {
+        kd_model_use_parameter(r->m, full, &number) && number >= 0 && number < count && number == floor(number)) {
         *value = (int)number;
         return kd_reader_hold_parameter(r, node, field->key, text);
     }
@@ -336,10 +335,11 @@ static bool read_terms(kd_reader *r, const kd_field *field, const kd_node *node,
     }
     if (!kd_reader_check_room(r, field, node, node->n)) return false;
     for (int i = 0; i < node->n; i++) {
-        kd_node *key = &node->item[2 * i];
+        kd_node   *key = &node->item[2 * i];
         const bool own = (field->flags & KD_FIELD_OWN) != 0;
         if (!kd_reader_name(r, key, &path[i]) || (!own && !kd_reader_qualify_path(r, key, &path[i])) ||
-            !kd_reader_note(r, part_of(field->key, i), key) || !kd_reader_number(r, &node->item[2 * i + 1], key->text, &factor[i])) {
+            !kd_reader_note(r, part_of(field->key, i), key) ||
+            !kd_reader_number(r, &node->item[2 * i + 1], key->text, &factor[i])) {
             return false;
         }
     }
