@@ -76,6 +76,9 @@ typedef struct kd_certificate {
     long   cautions;     // states at which a law was used where it no longer holds (kd_eom_caution)
     double caution_time; // the first of them
     char   caution[200]; // and which law
+    bool   noticed;      // something worth a word, which is no fault: a table read outside of its rows (kd_eom_notice)
+    double notice_time;  // when it was first
+    char   notice[300];  // and what
     // set by the caller or, all but status and limits, by kd_certificate_take
     kd_status status; // how the run ended
     double    rtol;   // of the run; 0: as atol

@@ -303,6 +303,9 @@ typedef struct kd_eom_def {
     // Whether a law is used at x where it no longer holds (oil below its vapour pressure), in words; text is "" before
     // and stays so if all is well. Velocity stage. Optional
     void (*caution)(const kd_point *x, void *context, char *text, size_t size);
+    // The same of what is worth a word without being wrong: a table that is read outside of its rows. Velocity stage.
+    // Optional
+    void (*notice)(const kd_point *x, void *context, char *text, size_t size);
 
     // One thread's workspace; NULL: context itself is passed, and must then not be changed by the functions.
     void *(*make_work)(void *context);
@@ -389,6 +392,8 @@ KD_API kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, do
 KD_API kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out) KD_NODISCARD;
 // Is a law used where it no longer holds? text says which and why; "" and false: no, or not known.
 KD_API bool kd_eom_caution(kd_eom_data *d, char *text, size_t size);
+// Is there something worth a word? As kd_eom_caution.
+KD_API bool kd_eom_notice(kd_eom_data *d, char *text, size_t size);
 // Amounts behind the inner states and their slopes by r; NAN where none is known.
 KD_API kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope) KD_NODISCARD;
 // kd_eom_def.jumps between two points (kd_eom_point) of this data, kd_eom_def.feeds at the velocity stage; "" and 0 for

@@ -27,7 +27,7 @@ typedef struct kd_equilibrium_options {
     double tolerance;      // largest force that may remain, as a share of the force scale          default 1e-9
     int    max_iterations; // of each attempt                                                       default 200
     int    starts;         // further attempts, from positions around the start                     default 4
-    double spread;         // size of these moves [m], [rad]                                        default 0.2
+    double spread;         // size of these moves: sizes of the bodies, [rad]                       default 0.2
     bool   no_dynamics;    // Newton's method only, without damped dynamics                         default false
     bool   stable;         // an unstable equilibrium will not do                                   default false
     bool   keep_motion;    // of a start that moves, see kd_start_motion                                  default false
@@ -37,7 +37,7 @@ KD_API kd_equilibrium_options kd_equilibrium_options_default(void);
 typedef struct kd_equilibrium_result {
     kd_stability stability;
     int          free_directions; // displacements that the constraints allow and no force opposes
-    double       force_scale;     // [N], [N m] forces are compared with this one
+    double       force_scale;     // [N], [N m] of residual_row: forces are compared with it, by their work
     double       residual;        // largest force that remains, without the constraint forces [N], [N m]
     int          residual_row;    // its velocity
     double       constraint;      // largest violation of g that remains

@@ -16,6 +16,7 @@
 #include <kardan/model.h>
 #include <kardan/option.h>
 #include <kardan/probe.h>
+#include <kardan/query.h>
 #include <kardan/realtime.h>
 #include <kardan/results.h>
 #include <kardan/simulation.h>

@@ -415,11 +415,21 @@ typedef struct kd_sensor_def {
 
 typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA, KD_CURVE_MONOTONE } kd_curve_form;
 
-// A table y(x); in expressions a function of its name.
+typedef enum kd_curve_outside {
+    KD_CURVE_EXTRAPOLATE, // along the tangent at the end
+    KD_CURVE_HOLD,        // the value at the end
+    KD_CURVE_ERROR,       // no value: a run that comes there fails and says so
+    KD_CURVE_REPEAT,      // periodic; the last y must be the first one
+} kd_curve_outside;
+
+// A table y(x) or z(x, y); in expressions a function of its name.
 typedef struct kd_curve_def {
-    kd_curve_form form;
-    int           n;
-    const double *x, *y; // copied
+    kd_curve_form    form;
+    int              n;
+    const double    *x, *y;   // copied
+    kd_curve_outside outside; // before the first and behind the last row
+    int              ny;      // numbers of y; 0: n
+    const double    *z;       // (n ny) row by row, of a table with two arguments: z[i ny + j] at x[i], y[j]; NULL
 } kd_curve_def;
 
 // A level line along which something runs, by its curvature as an expression of the arc length s (positive: to the
@@ -450,6 +460,14 @@ typedef struct kd_user_force_def {
 } kd_user_force_def;
 
 // ---- how to run -----------------------------------------------------------------------------------------------------
+// An option of the simulation by its name in the one table (docs/guide/options.md); run: {radau: {max_newton: 7}}
+typedef struct kd_run_option {
+    const char *name;  // "radau.max_newton"
+    const char *word;  // its value, if that is no number; NULL: value
+    double      value; // of numbers
+} kd_run_option;
+#define KD_RUN_OPTIONS_MAX 64
+
 typedef struct kd_run_def { // what the file says under `run`; the command line overrides
     double      t_end;      // default 10
     double      rtol, atol;
@@ -460,6 +478,9 @@ typedef struct kd_run_def { // what the file says under `run`; the command line 
     int         nplots;
     double      limit_position, limit_velocity, limit_acceleration; // certificate; NaN: no limit
     double      limit_energy;                                       // relative to the energies involved
+    // further options; what is unknown or not allowed is refused where they are used (kd_run_set_options)
+    kd_run_option option[KD_RUN_OPTIONS_MAX];
+    int           noptions;
 } kd_run_def;
 
 KD_API kd_place          kd_place_default(void); // ground, origin, axes of the world

@@ -28,7 +28,8 @@ typedef struct kd_option {
     bool               above, below; // the range does not contain least, most themselves
     const char *const *words;        // of WORD, up to NULL
     const char        *paper;        // its name in S3 table 1 or DASSL; NULL: none
-    const char        *sentence;     // with unit
+    const char        *sentence;     // what it is, with its unit in brackets
+    const char        *unit;         // of a number: "s"; NULL: none
     size_t             offset;       // in the structure of its group
 } kd_option;
 

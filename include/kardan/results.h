@@ -45,10 +45,14 @@ KD_API kd_status kd_recorder_create_for(const kd_eom *eom, const kd_inputs *inpu
 KD_API void      kd_recorder_destroy(kd_recorder *recorder); // NULL is fine
 
 // ---- recording ------------------------------------------------------------------------------------------------------
-// Formulation, integrator, tolerances and largest step as the model says under `run`, the rest as `kardan simulate`
-// chooses it. KD_ERR_ARGUMENT: a word is unknown, message (may be NULL) says which.
+// Formulation, integrator, tolerances, largest step and all options as the model says under `run`, the rest as `kardan
+// simulate` chooses it; words that options point to are the model's. KD_ERR_ARGUMENT: a word is unknown, message (may be
+// NULL) says which.
 KD_API kd_status kd_system_run_options(const kd_system *system, kd_simulation_options *options, char *message,
                                        size_t size) KD_NODISCARD;
+// The options of `run` alone, run: {radau: {max_newton: 7}}, into options that exist.
+KD_API kd_status kd_run_set_options(const kd_run_def *run, kd_simulation_options *options, char *message,
+                                    size_t size) KD_NODISCARD;
 
 // Simulate from x to t_end and record. options NULL: those of the model (kd_system_run_options), of equations the
 // defaults. Without times in options they are equally spaced. An output function of the options is called after each

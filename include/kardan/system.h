@@ -7,7 +7,7 @@
 #define KARDAN_SYSTEM_H
 
 #include <kardan/eom.h>
-#include <kardan/model.h>
+#include <kardan/query.h>
 
 KD_EXTERN_C_BEGIN
 
@@ -22,7 +22,7 @@ KD_API kd_system_options kd_system_options_default(void);
 // The equations of motion of a model with everything that belongs to them.
 typedef struct kd_system kd_system;
 
-// The model must be finished and outlive the system. message (size bytes, may be NULL): why it failed, or news.
+// The model must be finished and outlive the system. opt NULL: coordinates as the model says under `run`. message (size bytes, may be NULL): why it failed, or news.
 KD_API kd_status        kd_system_create(const kd_model *model, const kd_system_options *opt, kd_system **system,
                                          char *message, size_t size) KD_NODISCARD;
 KD_API void             kd_system_destroy(kd_system *system); // NULL is fine
@@ -32,6 +32,14 @@ KD_API const kd_model  *kd_system_model(const kd_system *system);
 // Start: joint coordinates and velocities as the model gives them, loops assembled from there with the held ones fixed
 // (KD_CORRECTED), the same motion in either coordinate set.
 KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *message, size_t size) KD_NODISCARD;
+
+// The tree that carries the bodies: the joint through which a body hangs on its parent, KD_GROUND or another body. All
+// other joints close loops. joint -1: it floats. In Cartesian coordinates: the tree by which start values are found.
+typedef struct kd_carrier {
+    int  parent, joint;
+    bool reversed; // the body is `from` of that joint
+} kd_carrier;
+KD_API kd_carrier kd_system_carrier(const kd_system *system, int body);
 
 // ---- parameters -----------------------------------------------------------------------------------------------------
 // A system of a model with parameters has its own copy of the model's numbers (kd_system_model answers that copy), so

@@ -2,8 +2,9 @@
 //
 //     F = (residual; b; d; c; g; gI; h) = 0
 //
-// Scaled by rows (forces by the force scale, others by their largest derivative) and columns (lambda, mu by the force
-// scale). Step of Levenberg and Marquardt: min |F + J y|^2 + nu |y|^2, by QR of [J; sqrt(nu) I], so that redundant
+// All in natural units: increments by the sizes of the coordinates, forces by the work that they do on such a unit of
+// motion beside the largest (work scale), other rows by their largest derivative. Millimetres and kilometres, grams and
+// tonnes take the same steps. Step of Levenberg and Marquardt: min |F + J y|^2 + nu |y|^2, by QR of [J; sqrt(nu) I], so that redundant
 // constraints and free directions do no harm: the smallest step is taken. Step of damped dynamics (linear-implicit
 // Euler): J + [M/h; -I/h] in the rows of residual and b, which goes downhill in energy for every h that is small
 // enough.
@@ -19,9 +20,10 @@ static const kd_fn  FN[KD_BALANCE_ROWS] = {KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, 
 static const kd_var VAR[KD_BALANCE_VARS] = {KD_P, KD_V, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U, KD_THETA};
 
 enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20, KEPT_ANEW = 6, WIDER = 9 };
-#define LONGEST_STEP 0.3  // [m], [rad] of one iteration
+#define LONGEST_STEP 0.3  // units of motion in one iteration
 #define SMALLEST_NU 1e-15 // keeps the matrix regular
 #define LARGEST_NU 1e12   // beyond it no step is any good
+#define FORCELESS 1e-3    // forces below this part of M unit/time^2 are none
 #define CLOSE 1e-3        // scaled forces from which Newton's method takes over from damped dynamics
 
 // ---- creation -------------------------------------------------------------------------------------------------------
@@ -88,6 +90,7 @@ static void cut_arrays(kd_balance *b)
     b->moved = kd_cut_double(arena, n);
     // equations and Jacobian, with their scales
     b->F_lower = kd_cut_double(arena, m);
+    b->unit = kd_cut_double(arena, b->n.nv);
     b->row_scale = kd_cut_double(arena, m);
     b->column_scale = kd_cut_double(arena, n);
     b->size_scale = kd_cut_double(arena, n);
@@ -345,17 +348,25 @@ static double largest_by_unknowns(const kd_balance *b, int k, int i)
     return largest;
 }
 
-// The same by p (var 0) or v (var 1), held or not
+// Does row i of function k read lambda_i = 0 or mu_i = 0?
+static bool is_inactive(const kd_balance *b, int k, int i)
+{
+    if (FN[k] == KD_G || FN[k] == KD_GI) return !b->x->active_lambda[i];
+    return FN[k] == KD_H && !b->x->active_mu[i];
+}
+
+// The same by p (var 0) or v (var 1), held or not, per natural unit
 static double largest_by_motion(const kd_balance *b, int k, int i, int var)
 {
     double       largest = 0;
     const size_t rows = (size_t)kd_eom_rows(b->eom, FN[k]);
+    if (is_inactive(b, k, i)) return 0;
     for (int j = 0; b->block[k][var] && j < b->n.nv; j++)
-        largest = fmax(largest, fabs(b->block[k][var][(size_t)j * rows + (size_t)i]));
-    return largest;
+        largest = fmax(largest, fabs(b->block[k][var][(size_t)j * rows + (size_t)i]) * b->unit[j]);
+    return var == 1 ? largest / b->time : largest;
 }
 
-// Forces by the force scale, others by their largest derivative; those by p and v count also where they are held, since
+// Forces by the work scale, others by their largest derivative; those by p and v count also where they are held, since
 // a row without unknowns must not be measured by rounding. Rates of inner states are not measured by velocities: what
 // leaks from a cylinder is little beside what its piston moves, and yet decides where it rests.
 static void scale_rows(kd_balance *b)
@@ -366,19 +377,23 @@ static void scale_rows(kd_balance *b)
             double       largest = fmax(largest_by_unknowns(b, k, i), largest_by_motion(b, k, i, 0));
             const double fast = largest_by_motion(b, k, i, 1);
             if (FN[k] != KD_B || largest <= 1e-12 * fast) largest = fmax(largest, fast);
-            b->row_scale[b->first[k] + i] = k == 0 ? 1 / b->force_scale : largest > 0 ? 1 / largest : 1;
+            b->row_scale[b->first[k] + i] = k == 0 ? b->unit[i] / b->work_scale : largest > 0 ? 1 / largest : 1;
         }
     }
     scale_kept(b);
 }
 
-// Before anything is known: multipliers by the force scale, others by their size
+// Before anything is known: increments and velocities by natural units, multipliers by the work scale, others by their
+// size
 static void first_column_scales(kd_balance *b)
 {
     for (int j = 0; j < b->columns; j++) {
         const double *value = slot(b, b->x, b->u, b->theta, b->outer, j);
-        bool          force = b->column[j].var == KD_LAMBDA || b->column[j].var == KD_MU;
-        b->size_scale[j] = !value ? 1 : force ? b->force_scale : fmax(1, fabs(*value));
+        const kd_var  var = b->column[j].var;
+        if (var == KD_P || var == KD_V)
+            b->size_scale[j] = b->unit[b->column[j].index] / (var == KD_V ? b->time : 1);
+        else
+            b->size_scale[j] = var == KD_LAMBDA || var == KD_MU ? b->work_scale : fmax(1, fabs(*value));
         b->column_scale[j] = b->size_scale[j];
     }
 }
@@ -399,24 +414,27 @@ static void scale_columns(kd_balance *b)
     }
 }
 
-// The force scale: the largest force without constraint forces, but not below that which accelerates by 1 m/s^2
+// The work scale: of the largest force without constraint forces; where there is almost none, a share of M (unit/time)^2.
+// The time in which it moves the heaviest mass by a unit is that of the damped dynamics.
 static kd_eval find_scales(kd_balance *b)
 {
     const int nv = b->n.nv;
     kd_eval   answer = evaluate_balance(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) answer = kd_balance_differentiate(b);
     if (answer != KD_EVAL_OK) return answer;
-    // that accelerates by 1 m/s^2
-    double scale = 0;
-    for (int i = 0; i < nv; i++) scale = fmax(scale, fabs(b->M[(size_t)i * (size_t)nv + (size_t)i]));
+    double mass = 0; // M unit^2
+    for (int i = 0; i < nv; i++)
+        mass = fmax(mass, fabs(b->M[(size_t)i * (size_t)nv + (size_t)i]) * b->unit[i] * b->unit[i]);
+    double scale = FORCELESS * mass / (b->time * b->time);
     // residual with lambda = mu = 0
     kd_state_copy(b->x, b->trial);
     memset(b->trial->lambda, 0, (size_t)b->n.nlambda * sizeof(double));
     memset(b->trial->mu, 0, (size_t)b->n.nmu * sizeof(double));
     answer = evaluate_balance(b, b->trial, b->u, b->theta, b->outer, b->F_trial);
     if (answer != KD_EVAL_OK) return answer;
-    scale = fmax(scale, kd_norm_max(nv, b->F_trial));
-    b->force_scale = scale > 0 ? scale : 1;
+    for (int i = 0; i < nv; i++) scale = fmax(scale, fabs(b->F_trial[i]) * b->unit[i]);
+    b->work_scale = scale > 0 ? scale : 1;
+    if (mass > 0) b->time = sqrt(mass / b->work_scale);
     first_column_scales(b);
     scale_rows(b);
     scale_columns(b);
@@ -454,6 +472,8 @@ kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *i
     cut_arrays(b);
     if (b->arena.failed) return KD_ERR_MEMORY;
     list_columns(b, q);
+    b->time = kd_eom_time(eom);
+    for (int i = 0; i < b->n.nv; i++) b->unit[i] = kd_eom_unit(eom, i);
     kd_status status = kd_eom_data_create(eom, &b->data);
     if (status >= 0) status = kd_state_create(eom, &b->x);
     if (status >= 0) status = kd_state_create(eom, &b->trial);
@@ -500,7 +520,8 @@ kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e)
 
 // ---- steps ----------------------------------------------------------------------------------------------------------
 
-// b->step for the damping nu and, if rate > 0, with rate M and -rate I in the rows of residual and b. moved (columns,
+// b->step for the damping nu and, if rate > 0, with rate M and -rate I in the rows of residual and b, rates per natural
+// time (of M p' = f per its square). moved (columns,
 // or NULL): what was changed so far; the smallest sum of it and the step is taken, by the sizes of the unknowns. False:
 // singular.
 static bool find_step(kd_balance *b, double nu, double rate, const double *moved)
@@ -514,8 +535,9 @@ static bool find_step(kd_balance *b, double nu, double rate, const double *moved
         const double *from = b->J + (size_t)j * (size_t)m;
         const int     k = b->column[j].index;
         memcpy(to, from, (size_t)m * sizeof(double));
-        if (rate > 0 && b->column[j].var == KD_P) kd_axpy(b->n.nv, rate, b->M + (size_t)k * (size_t)b->n.nv, to);
-        if (rate > 0 && b->column[j].var == KD_R && !b->kept.replaced[k]) to[b->first[1] + k] -= rate;
+        if (rate > 0 && b->column[j].var == KD_P)
+            kd_axpy(b->n.nv, rate / (b->time * b->time), b->M + (size_t)k * (size_t)b->n.nv, to);
+        if (rate > 0 && b->column[j].var == KD_R && !b->kept.replaced[k]) to[b->first[1] + k] -= rate / b->time;
         for (int i = 0; i < m; i++) to[i] *= b->row_scale[i] * scale[j];
         to[m + j] = sqrt(nu);
     }
@@ -535,12 +557,12 @@ static bool find_step(kd_balance *b, double nu, double rate, const double *moved
     return true;
 }
 
-// Of positions
+// Of positions, in natural units
 static double longest_increment(const kd_balance *b)
 {
     double longest = 0;
     for (int j = 0; j < b->columns; j++)
-        if (b->column[j].var == KD_P) longest = fmax(longest, fabs(b->step[j]));
+        if (b->column[j].var == KD_P) longest = fmax(longest, fabs(b->step[j]) / b->unit[b->column[j].index]);
     return longest;
 }
 
@@ -676,7 +698,7 @@ static double work_of_step(const kd_balance *b)
 
 bool kd_balance_relax(kd_balance *b, int max_iterations)
 {
-    double rate = 10; // 1/h of the damped dynamics
+    double rate = 10; // 1/h of the damped dynamics, natural
     for (int i = 0; i < max_iterations; i++) {
         b->iterations++;
         if (kd_balance_differentiate(b) != KD_EVAL_OK) return false;
@@ -685,7 +707,7 @@ bool kd_balance_relax(kd_balance *b, int max_iterations)
         // downhill in energy, and does not blow the residual up
         for (int k = 0; k < 40 && !done; k++, rate *= done ? 1 : 4) {
             if (!find_step(b, SMALLEST_NU, rate, NULL) || longest_increment(b) > LONGEST_STEP) continue;
-            if (work_of_step(b) < -1e-6 * b->force_scale * longest_increment(b)) continue;
+            if (work_of_step(b) < -1e-6 * b->work_scale * longest_increment(b)) continue;
             if (try_step(b, 1) != KD_EVAL_OK) continue;
             double size = size_of(b, b->F_trial);
             if (size > 2 * b->size && size > 0.1 && i > 0) continue;
@@ -715,8 +737,13 @@ static double largest_of(const double *F, int n, int *row)
 
 void kd_balance_report(const kd_balance *b, kd_equilibrium_result *result)
 {
-    result->force_scale = b->force_scale;
-    result->residual = largest_of(b->F, b->n.nv, &result->residual_row);
+    // the force that remains, the largest by its work, beside the one that does the work scale in its direction
+    result->residual_row = 0;
+    for (int i = 1; i < b->n.nv; i++)
+        if (fabs(b->F[i]) * b->unit[i] > fabs(b->F[result->residual_row]) * b->unit[result->residual_row])
+            result->residual_row = i;
+    result->residual = b->n.nv > 0 ? fabs(b->F[result->residual_row]) : 0;
+    result->force_scale = b->n.nv > 0 ? b->work_scale / b->unit[result->residual_row] : 1;
     result->constraint = largest_of(b->F + b->first[4], b->n.nlambda, &result->constraint_row);
     result->iterations = b->iterations;
     kd_describe_kept(b, result);

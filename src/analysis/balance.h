@@ -48,6 +48,8 @@ typedef struct kd_balance {
     int                rows, columns;          // of the Jacobian
     int                first[KD_BALANCE_ROWS]; // first row of each function; -1: not there
     kd_balance_column *column;                 // (columns)
+    double            *unit;                   // (nv) natural sizes of the increments (kd_eom_unit)
+    double             time;                   // in which the largest force moves the heaviest mass by a unit
     double            *row_scale, *column_scale;
     double            *size_scale;          // (columns) sizes of the unknowns: changes are compared by them
     double            *effect;              // (columns) largest effect of an unknown on the scaled equations so far
@@ -56,8 +58,8 @@ typedef struct kd_balance {
     double            *A, *rhs, *tau, *work, *step, *raw;
     int               *pivot;
     kd_kept            kept;
-    double             force_scale;
-    double             size; // |F| scaled, at x
+    double             work_scale; // work of the largest force on a unit of motion: all forces are compared by work
+    double             size;       // |F| scaled, at x
     int                iterations;
     kd_arena           arena;
 } kd_balance;

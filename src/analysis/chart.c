@@ -7,15 +7,17 @@
 
 #include "math/dense.h"
 
-// Rows of length 1, so that units of constraints do not matter; rows that do not hold are 0.
-static void scale_rows(int m, int n, const double *J, const unsigned char *active, const double *weight, double *scaled)
+// Columns by the natural sizes of their coordinates, rows of length 1, so that units do not matter; rows that do not
+// hold are 0.
+static void scale_rows(int m, int n, const double *J, const unsigned char *active, const double *unit,
+                       const double *weight, double *scaled)
 {
     for (int i = 0; i < m; i++) {
         double length = 0;
-        for (int j = 0; j < n; j++) length = hypot(length, J[(size_t)i + (size_t)j * (size_t)m]);
+        for (int j = 0; j < n; j++) length = hypot(length, J[(size_t)i + (size_t)j * (size_t)m] * unit[j]);
         for (int j = 0; j < n; j++) {
             size_t k = (size_t)i + (size_t)j * (size_t)m;
-            scaled[k] = active[i] && length > 0 ? J[k] / length * weight[j] : 0;
+            scaled[k] = active[i] && length > 0 ? J[k] * unit[j] / length * weight[j] : 0;
         }
     }
 }
@@ -31,13 +33,13 @@ static void sort_ints(int n, int *list)
 }
 
 bool kd_linear_chart_create(kd_linear_chart *chart, kd_arena *arena, int m, int n, const double *J,
-                            const unsigned char *active, const double *weight, double tolerance)
+                            const unsigned char *active, const double *unit, const double *weight, double tolerance)
 {
     double *scaled = kd_cut_matrix(arena, m, n);
     int    *row = kd_cut_int(arena, m), *column = kd_cut_int(arena, n);
     if (arena->failed) return false;
     // J[row, column] = L U: the first rank columns are dependent, the others independent
-    scale_rows(m, n, J, active, weight, scaled);
+    scale_rows(m, n, J, active, unit, weight, scaled);
     for (int j = 0; j < n; j++) column[j] = j;
     bool any = m > 0 && kd_norm_max(m * n, scaled) > 0;
     int  rank = any ? kd_lu_full(m, n, scaled, row, column, tolerance) : 0;

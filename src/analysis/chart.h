@@ -16,9 +16,9 @@ typedef struct kd_linear_chart {
     double *b; // (rank) workspace
 } kd_linear_chart;
 
-// active: (m) rows that hold. weight: (n) columns of large weight are rather dependent ones. false: no memory.
+// active: (m) rows that hold. unit: (n) natural sizes of the components of x. weight: (n) columns of large weight are rather dependent ones. false: no memory.
 bool kd_linear_chart_create(kd_linear_chart *chart, kd_arena *arena, int m, int n, const double *J,
-                            const unsigned char *active, const double *weight, double tolerance);
+                            const unsigned char *active, const double *unit, const double *weight, double tolerance);
 // The dependent components of x (n), the independent ones given; b (m).
 void kd_linear_chart_complete(const kd_linear_chart *chart, const double *b, double *x);
 

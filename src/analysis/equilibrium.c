@@ -9,7 +9,7 @@
 #include "core/text.h"
 
 enum { NEARBY = 3 }; // attempts by Newton's method from positions around the start
-#define NOTICED 1e-6 // [m], [rad] a move by more than this is one
+#define NOTICED 1e-6 // units of motion: a longer move is one
 
 kd_equilibrium_options kd_equilibrium_options_default(void)
 {
@@ -35,15 +35,24 @@ static double next_random(uint64_t *seed)
     return (double)(int64_t)*seed / 9223372036854775808.0;
 }
 
-// Largest of the differences p - p_start: for coordinates that are angles or lengths the increment itself
-static void find_move(const search *s, kd_equilibrium_result *result)
+// Largest of the differences p - p_start, by natural units: for coordinates that are angles or lengths the increment
+// itself. In units
+static double find_move(const search *s, kd_equilibrium_result *result)
 {
     const kd_state *x = s->balance.x;
+    double          most = 0;
     result->moved = 0;
     for (int i = 0; i < s->balance.n.np; i++) {
-        double move = fabs(x->p[i] - s->start->p[i]);
-        if (move > result->moved) result->moved = move, result->moved_row = i;
+        const double move = fabs(x->p[i] - s->start->p[i]), share = move / kd_eom_position_unit(s->balance.base, i);
+        if (share > most) most = share, result->moved = move, result->moved_row = i;
     }
+    return most;
+}
+
+// Where an attempt begins: random moves by a share of the natural units
+static void spread_start(search *s, double share, uint64_t *seed)
+{
+    for (int i = 0; i < s->balance.n.nv; i++) s->e[i] = share * s->balance.unit[i] * next_random(seed);
 }
 
 // Ask the equilibrium at x of the balance whether it will do; if not, keep it
@@ -52,11 +61,11 @@ static bool judge_equilibrium(search *s, bool by_dynamics, bool is_start)
     kd_balance            *b = &s->balance;
     kd_equilibrium_result *r = &s->result;
     kd_balance_report(b, r);
-    find_move(s, r);
+    const double moved = find_move(s, r);
     r->by_dynamics = by_dynamics;
     r->stability = kd_balance_stability(b, &r->free_directions);
     // good: not unstable, or unstable but where the start already was
-    if (r->stability != KD_UNSTABLE || (is_start && r->moved < NOTICED && !s->opt->stable)) return true;
+    if (r->stability != KD_UNSTABLE || (is_start && moved < NOTICED && !s->opt->stable)) return true;
     if (!s->has_found) {
         kd_state_copy(b->x, s->found);
         s->found_result = *r;
@@ -71,7 +80,7 @@ static void note_failure(search *s)
     if (s->balance.size >= s->least) return;
     s->least = s->balance.size;
     kd_balance_report(&s->balance, &s->failed_result);
-    find_move(s, &s->failed_result);
+    (void)find_move(s, &s->failed_result);
 }
 
 // One attempt from the start, moved by e
@@ -95,7 +104,7 @@ static bool attempt_all(search *s)
     if (attempt(s, NULL, false)) return true;
     // nonholonomic constraints: equilibria are no isolated points, and damped dynamics would slide away from them
     for (int k = 0; s->balance.n.nmu > 0 && k < NEARBY; k++) {
-        for (int i = 0; i < s->balance.n.nv; i++) s->e[i] = ldexp(1e-3, 3 * k) * next_random(&seed);
+        spread_start(s, ldexp(1e-3, 3 * k), &seed);
         if (attempt(s, s->e, false)) return true;
     }
     // damped dynamics from the start
@@ -103,8 +112,7 @@ static bool attempt_all(search *s)
     // the same from farther and farther positions around it
     for (int k = 0; k <= s->opt->starts; k++) {
         // the first one almost at the start: away from a saddle
-        double spread = k == 0 ? 1e-3 : s->opt->spread * k;
-        for (int i = 0; i < s->balance.n.nv; i++) s->e[i] = spread * next_random(&seed);
+        spread_start(s, k == 0 ? 1e-3 : s->opt->spread * k, &seed);
         if (!s->opt->no_dynamics && attempt(s, s->e, true)) return true;
         if (s->opt->no_dynamics && k > 0 && attempt(s, s->e, false)) return true;
     }

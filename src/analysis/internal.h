@@ -23,6 +23,7 @@ typedef struct kd_linearizer {
     kd_blocks       f;                    // NULL: vanishes
     double         *rate[2][KD_FN_COUNT]; // derivatives by u' and u''; NULL: vanishes
     int             level;                // of an input: 0 itself, 1 u', 2 u''
+    double         *unit;                 // (nv) natural sizes of the increments
     double         *Z;                    // (np x nv)
     double         *N;                    // (nv x nv) e' = dv + N e
     double         *J;                    // (nlambda + nmu x nv) [GZ; HZ]

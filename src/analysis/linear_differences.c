@@ -14,7 +14,7 @@
 #include "math/dense.h"
 
 enum { LEVELS = 24, ORDER = 5, RESTARTS = 4, FINER = 64 };
-static const double FIRST = 5e-4; // step, relative to max(1, |x|)
+static const double FIRST = 5e-4; // step, relative to the size of the variable
 static const double GOAL = 1e-11; // error relative to the entry that needs no better one
 static const double ROUNDING = 4.4e-16;
 static const double SMALLEST = 1e-6; // a function that changes by less than this by a unit does not depend on anything
@@ -112,10 +112,14 @@ static bool is_supplied(const kd_linearizer *l, kd_fn fn, kd_var var)
 
 // ---- one column -----------------------------------------------------------------------------------------------------
 
+// Natural sizes of motion; of other variables their own, at least 1
 static double unit_of(const mobile *m, const probe *q)
 {
     const kd_linearizer *l = m->l;
-    if (q->var == KD_P) return 1;
+    const double         T = kd_eom_time(l->eom);
+    if (q->var == KD_P) return l->unit[q->j];
+    if (q->var == KD_V) return fmax(l->unit[q->j] / T, fabs(l->x->v[q->j]));
+    if (q->var == KD_A) return fmax(l->unit[q->j] / (T * T), fabs(l->x->a[q->j]));
     return fmax(1, fabs(q->var == KD_VAR_COUNT ? l->u[l->n.nu + q->j] : original(l, q->var)[q->j]));
 }
 

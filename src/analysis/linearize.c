@@ -49,6 +49,7 @@ static kd_status make_room(kd_linearizer *l)
     want_block(l, KD_KINEMATICS, KD_P);
     const int m = n.nlambda + n.nmu;
     l->u = kd_cut_double(&l->work, 3 * n.nu);
+    l->unit = kd_cut_double(&l->work, n.nv);
     l->Z = kd_cut_matrix(&l->work, n.np, n.nv);
     l->N = kd_cut_matrix(&l->work, n.nv, n.nv);
     l->J = kd_cut_matrix(&l->work, m, n.nv);
@@ -56,7 +57,9 @@ static kd_status make_room(kd_linearizer *l)
     l->c_s = kd_cut_matrix(&l->work, n.ns, n.ns);
     l->c_pivot = kd_cut_int(&l->work, n.ns);
     l->active = kd_arena_cut(&l->work, (size_t)m, 1);
-    return l->work.failed ? KD_ERR_MEMORY : KD_OK;
+    if (l->work.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < n.nv; i++) l->unit[i] = kd_eom_unit(l->eom, i);
+    return KD_OK;
 }
 
 // ---- kinematics -----------------------------------------------------------------------------------------------------
@@ -75,8 +78,10 @@ static kd_eval Z_rate(kd_linearizer *l, const double *rate, double *p, double *m
 {
     static const double weight[] = {-1.0 / 12, 8.0 / 12, -8.0 / 12, 1.0 / 12}, place[] = {2, 1, -1, -2};
     const int           size = l->n.np * l->n.nv;
-    const double        h = 1e-3 / fmax(1, kd_norm_max(l->n.np, rate));
-    kd_eval             answer = KD_EVAL_OK;
+    double              fastest = 1 / kd_eom_time(l->eom); // in natural units
+    for (int i = 0; i < l->n.np; i++) fastest = fmax(fastest, fabs(rate[i]) / kd_eom_position_unit(l->eom, i));
+    const double h = 1e-3 / fastest;
+    kd_eval      answer = KD_EVAL_OK;
     for (int k = 0; k < 4 && answer == KD_EVAL_OK; k++) {
         answer = Z_moved(l, rate, place[k] * h, p, moved);
         for (int i = 0; i < size; i++) out[i] += weight[k] / h * (moved[i] - l->Z[i]); // 0 where Z is constant
@@ -247,13 +252,14 @@ static double *column_weights(kd_linearizer *l)
 {
     static const double AVOID = 100;
     const int           nv = l->n.nv;
-    const double        most = kd_norm_max(nv * nv, l->N);
-    double             *weight = kd_cut_double(&l->work, nv);
+    double              most = 0, *weight = kd_cut_double(&l->work, nv);
+    // how fast each turns
     for (int i = 0; i < nv && weight; i++) {
-        double turning = 0;
-        for (int j = 0; j < nv; j++) turning = fmax(turning, fabs(l->N[i + j * nv]));
-        weight[i] = 1 + (most > 0 ? AVOID * turning / most : 0);
+        weight[i] = 0;
+        for (int j = 0; j < nv; j++) weight[i] = fmax(weight[i], fabs(l->N[i + j * nv]) * l->unit[j] / l->unit[i]);
+        most = fmax(most, weight[i]);
     }
+    for (int i = 0; i < nv && weight; i++) weight[i] = 1 + (most > 0 ? AVOID * weight[i] / most : 0);
     return weight;
 }
 
@@ -264,8 +270,9 @@ static kd_status reduce_to_minimal(kd_linearizer *l, kd_linear *linear, kd_arena
     const int     m = n.nlambda + n.nmu;
     const double *weight = column_weights(l);
     if (!weight ||
-        !kd_linear_chart_create(&l->position, &l->work, n.nlambda, n.nv, l->GZ, l->active, weight, tolerance) ||
-        !kd_linear_chart_create(&l->velocity, &l->work, m, n.nv, l->J, l->active, weight, tolerance))
+        !kd_linear_chart_create(&l->position, &l->work, n.nlambda, n.nv, l->GZ, l->active, l->unit, weight,
+                                tolerance) ||
+        !kd_linear_chart_create(&l->velocity, &l->work, m, n.nv, l->J, l->active, l->unit, weight, tolerance))
         return l->work.failed ? KD_ERR_MEMORY : KD_ERR_DECOMPOSITION;
     // constraints that hold and follow from others
     int holding = 0;

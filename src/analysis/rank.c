@@ -1,6 +1,6 @@
 // rank.c: rank of the constraint matrices [GZ; HZ] by elimination with full pivoting, at a pose and near it.
 //
-// Rows are scaled to length 1, so that units of constraints do not matter. A rank that is smaller than the number of
+// Columns are those of natural units, rows are scaled to length 1, so that units do not matter. A rank that is smaller than the number of
 // rows has two causes: redundant constraints (the same rank at all poses nearby) or a singular position (a larger rank
 // nearby). Poses nearby are p oplus e, e random, brought back to the constraints.
 #include "analysis/rank.h"
@@ -13,7 +13,7 @@
 
 enum { SAMPLES = 3 };                 // poses nearby
 static const double TOLERANCE = 1e-8; // a pivot below this times the largest is zero
-static const double SPREAD = 0.05;    // size of the moves to poses nearby, relative to max(1, |p|), at most 10
+static const double SPREAD = 0.05;    // size of the moves to poses nearby, in natural units
 
 struct kd_rank {
     kd_arena      arena;
@@ -74,8 +74,9 @@ static void list_scaled_rows(kd_rank *r)
         const double *matrix = i < d.nlambda ? r->GZ + i : r->HZ + (i - d.nlambda);
         const int     stride = i < d.nlambda ? d.nlambda : d.nmu;
         double       *column = r->A + (size_t)i * (size_t)d.nv, length = 0;
-        for (int j = 0; j < d.nv; j++) length = hypot(length, matrix[j * stride]);
-        for (int j = 0; j < d.nv; j++) column[j] = length > 0 ? matrix[j * stride] / length : 0;
+        for (int j = 0; j < d.nv; j++) length = hypot(length, matrix[j * stride] * kd_eom_unit(r->eom, j));
+        for (int j = 0; j < d.nv; j++)
+            column[j] = length > 0 ? matrix[j * stride] * kd_eom_unit(r->eom, j) / length : 0;
     }
 }
 
@@ -103,13 +104,11 @@ int kd_rank_nearby(kd_rank *r, const kd_state *x, int *found)
     const kd_inputs   *inputs = r->inputs.eval ? &r->inputs : NULL;
     unsigned long      seed = 7;
     int                best = 0;
-    double             size = 1;
     options.compute_multipliers = false;
     *found = 0;
-    for (int i = 0; i < r->dims.np; i++) size = fmax(size, fabs(x->p[i]));
     for (int k = 0; k < SAMPLES; k++) {
         // p oplus e, e random
-        for (int j = 0; j < r->dims.nv; j++) r->e[j] = SPREAD * random_number(&seed) * fmin(size, 10);
+        for (int j = 0; j < r->dims.nv; j++) r->e[j] = SPREAD * random_number(&seed) * kd_eom_unit(r->eom, j);
         kd_state_copy(x, r->moved);
         if (kd_eom_oplus(r->data, x->p, r->e, r->moved->p) != KD_EVAL_OK) continue;
         // back to g = 0; where that is out of reach the pose says nothing

@@ -3,7 +3,7 @@
 // With N a base of the null space of GZ and HZ, and r, w, s following quasi-statically from 0 = b, d, c and from what
 // closed elements keep,
 //     K = N' (residual_p - residual_y inv(k_y) k_p) N,   y = (r, w, s), k = (b, d, c),
-// is statically stable if its symmetric part is positive definite. Divergence only: damping that feeds energy in shows
+// is statically stable if its symmetric part is positive definite, all in natural units of motion. Divergence only: damping that feeds energy in shows
 // in the eigenvalues.
 #include <math.h>
 #include <string.h>
@@ -100,7 +100,17 @@ static void cut_workspace(const kd_balance *b, workspace *s, int ny, int nc)
     s->pivot = kd_cut_int(&s->arena, ny);
 }
 
-// N (nv x free): the null space of the constraints; -1: no convergence
+// Rows of length 1: what a constraint is measured in does not matter
+static void scale_rows(double *C, int rows, int columns)
+{
+    for (int k = 0; k < rows; k++) {
+        double sum = 0;
+        for (int i = 0; i < columns; i++) sum = hypot(sum, C[(size_t)i * (size_t)rows + (size_t)k]);
+        for (int i = 0; i < columns && sum > 0; i++) C[(size_t)i * (size_t)rows + (size_t)k] /= sum;
+    }
+}
+
+// N (nv x free): the null space of the constraints, in natural units; -1: no convergence
 static int null_space(kd_balance *b, workspace *s, int nc)
 {
     const int nv = b->n.nv, least = nc < nv ? nc : nv;
@@ -110,11 +120,13 @@ static int null_space(kd_balance *b, workspace *s, int nc)
     if (nc > 0) {
         for (int i = 0; i < nv; i++) { // residual by lambda and mu, transposed
             for (int k = 0; k < b->n.nlambda; k++)
-                s->C[(size_t)i * (size_t)nc + (size_t)k] = b->block[0][5][(size_t)k * (size_t)nv + (size_t)i];
+                s->C[(size_t)i * (size_t)nc + (size_t)k] =
+                    b->unit[i] * b->block[0][5][(size_t)k * (size_t)nv + (size_t)i];
             for (int k = 0; k < b->n.nmu; k++)
                 s->C[(size_t)i * (size_t)nc + (size_t)(b->n.nlambda + k)] =
-                    b->block[0][6][(size_t)k * (size_t)nv + (size_t)i];
+                    b->unit[i] * b->block[0][6][(size_t)k * (size_t)nv + (size_t)i];
         }
+        scale_rows(s->C, nc, nv);
         if (kd_svd(nc, nv, s->C, s->U, s->sigma, s->Vt, s->work) != 0) return -1;
         while (rank < least && s->sigma[rank] > ZERO * s->sigma[0]) rank++;
     }
@@ -141,7 +153,7 @@ static double reduce_stiffness(const kd_balance *b, workspace *s, int n)
             largest = fmax(largest, fabs(*one));
         }
     // forces that are small beside the others count as none
-    return fmax(1e-9 * largest, 1e-7 * b->force_scale);
+    return fmax(1e-9 * largest, 1e-7 * b->work_scale);
 }
 
 // Its definiteness, and the number of its zero directions
@@ -167,7 +179,11 @@ static int open_directions(kd_balance *b, workspace *s)
     cut_workspace(b, s, ny, nc);
     if (s->arena.failed || kd_balance_differentiate(b) != KD_EVAL_OK) return -1;
     if (b->block[0][0]) memcpy(s->K, b->block[0][0], (size_t)nv * (size_t)nv * sizeof(double));
-    return follow_inner(b, s, ny) ? null_space(b, s, nc) : -1;
+    if (!follow_inner(b, s, ny)) return -1;
+    // work per unit of motion
+    for (int j = 0; j < nv; j++)
+        for (int i = 0; i < nv; i++) s->K[(size_t)j * (size_t)nv + (size_t)i] *= b->unit[i] * b->unit[j];
+    return null_space(b, s, nc);
 }
 
 kd_stability kd_balance_stability(kd_balance *b, int *free_directions)
@@ -196,6 +212,7 @@ static int free_directions_of(const kd_balance *b, workspace *s, int n)
         memset(to, 0, (size_t)nv * sizeof(double));
         for (int i = 0; i < n; i++)
             kd_axpy(nv, s->Vt[(size_t)i * (size_t)n + (size_t)(n - 1 - j)], s->N + (size_t)i * (size_t)nv, to);
+        for (int i = 0; i < nv; i++) to[i] *= b->unit[i];
     }
     return count;
 }

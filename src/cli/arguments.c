@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 
 enum { MAX_OPTIONS = 48, LARGEST_COUNT = 1000000 };
+static const char OUTPUT[] = "--output"; // -o
 
 static void show_help(const kd_cli_syntax *syntax)
 {
@@ -16,7 +17,8 @@ static void show_help(const kd_cli_syntax *syntax)
     for (int i = 0; i < syntax->noptions; i++) {
         const kd_cli_option *option = &syntax->options[i];
         char                 left[64];
-        snprintf(left, sizeof left, "%s %s", option->name, option->value ? option->value : "");
+        const bool           output = strcmp(option->name, OUTPUT) == 0;
+        snprintf(left, sizeof left, "%s%s %s", output ? "-o, " : "", option->name, option->value ? option->value : "");
         printf("  %-24s %s\n", left, option->about);
     }
     printf("  %-24s %s\n", "--memory SIZE", "largest memory, like 4G; default: what is free");
@@ -103,7 +105,7 @@ static bool take_memory(const char *equals, int argc, char **argv, int *i)
 // One option at argv[*i]; moves *i to its last word
 static bool take_option(const kd_cli_syntax *syntax, int argc, char **argv, int *i)
 {
-    const char *word = argv[*i], *equals = strchr(word, '=');
+    const char *word = strcmp(argv[*i], "-o") == 0 ? OUTPUT : argv[*i], *equals = strchr(word, '=');
     size_t      length = equals ? (size_t)(equals - word) : strlen(word);
     for (int k = 0; k < syntax->noptions; k++) {
         const kd_cli_option *option = &syntax->options[k];

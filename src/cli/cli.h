@@ -111,7 +111,12 @@ void kd_json_number(kd_json *json, const char *key, double value); // NaN and in
 void kd_json_count(kd_json *json, const char *key, long value);
 void kd_json_bool(kd_json *json, const char *key, bool value);
 void kd_json_texts(kd_json *json, const char *key, const char *const *values, int n); // a list
+void kd_json_numbers(kd_json *json, const char *key, const double *values, int n);    // the same
 void kd_json_raw(kd_json *json, const char *key, const char *value);                  // is JSON already
+// A list of objects: each begins with kd_json_item and ends with kd_json_close.
+void kd_json_list(kd_json *json, const char *key);
+void kd_json_item(kd_json *json);
+void kd_json_list_close(kd_json *json);
 
 // ---- time, signals, progress ----------------------------------------------------------------------------------------
 double kd_cli_seconds(void); // clock that never goes back

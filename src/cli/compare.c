@@ -149,7 +149,7 @@ static void take_defaults(task *t)
     o->h_max = kd_sides_max_step(&t->subject, o->h_max, o->t_end - start);
     if (run->rtol > 0 && run->atol > 0) o->atol = run->atol / run->rtol;
     // what kardan simulate would take
-    kd_method usual = {.formulation = run->formulation, .integrator = run->integrator};
+    kd_method usual = {.formulation = run->formulation, .integrator = run->integrator, .run = run};
     if (kd_method_read(&usual)) {
         kd_method_choose(&usual, &t->subject);
         o->usual.formulation = usual.options.formulation;
@@ -234,7 +234,7 @@ static void shorten(task *t)
 {
     const kd_subject *s = &t->subject;
     kd_state         *x = NULL;
-    kd_method         method = {.rtol = 1e-6};
+    kd_method         method = {.rtol = 1e-6, .run = &s->run};
     if (!kd_eom_definition(s->eom)->event || !kd_method_read(&method)) return;
     if (kd_state_create(s->eom, &x) < 0) return;
     // one run by the usual method: where does it end?

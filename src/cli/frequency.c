@@ -288,19 +288,6 @@ static void tell_text(const task *t)
     }
 }
 
-static void tell_list(kd_json *json, const char *key, int n, const double *value)
-{
-    fprintf(json->file, "%s\"%s\": [", json->first ? "\n" : ",\n", key);
-    json->first = false;
-    for (int i = 0; i < n; i++) {
-        if (isfinite(value[i]))
-            fprintf(json->file, "%s%.17g", i > 0 ? ", " : "", value[i]);
-        else
-            fprintf(json->file, "%snull", i > 0 ? ", " : "");
-    }
-    fputs("]", json->file);
-}
-
 static void tell_json(const task *t)
 {
     kd_json json = {.file = stdout};
@@ -308,11 +295,11 @@ static void tell_json(const task *t)
     kd_json_text(&json, "model", t->point.request.word);
     if (t->point.subject.rest[0]) kd_json_text(&json, "from_equilibrium", t->point.subject.rest);
     kd_json_number(&json, "t", t->point.linear->t);
-    tell_list(&json, "frequency", t->n, t->frequency);
+    kd_json_numbers(&json, "frequency", t->frequency, t->n);
     for (int k = 0; k < t->npairs; k++) {
         kd_json_open(&json, t->pair[k].name);
-        tell_list(&json, "gain", t->n, t->pair[k].gain);
-        tell_list(&json, "phase", t->n, t->pair[k].phase);
+        kd_json_numbers(&json, "gain", t->pair[k].gain, t->n);
+        kd_json_numbers(&json, "phase", t->pair[k].phase, t->n);
         kd_json_close(&json);
     }
     kd_json_close(&json);

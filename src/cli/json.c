@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cli/cli.h"
+#include "core/shortest.h"
 
 static void put_text(FILE *file, const char *text)
 {
@@ -45,14 +46,31 @@ void kd_json_text(kd_json *json, const char *key, const char *value)
     put_text(json->file, value);
 }
 
+static void put_number(FILE *file, double value)
+{
+    if (isfinite(value)) {
+        char number[KD_SHORTEST_SIZE];
+        fputs(kd_shortest_text(value, number), file);
+    } else {
+        fputs("null", file);
+    }
+}
+
 void kd_json_number(kd_json *json, const char *key, double value)
 {
     put_key(json, key);
-    if (isfinite(value)) {
-        fprintf(json->file, "%.17g", value);
-    } else {
-        fputs("null", json->file);
+    put_number(json->file, value);
+}
+
+void kd_json_numbers(kd_json *json, const char *key, const double *values, int n)
+{
+    put_key(json, key);
+    fputs("[", json->file);
+    for (int i = 0; i < n; i++) {
+        if (i > 0) fputs(", ", json->file);
+        put_number(json->file, values[i]);
     }
+    fputs("]", json->file);
 }
 
 void kd_json_count(kd_json *json, const char *key, long value)
@@ -82,4 +100,23 @@ void kd_json_raw(kd_json *json, const char *key, const char *value)
 {
     put_key(json, key);
     fputs(value, json->file);
+}
+
+void kd_json_list(kd_json *json, const char *key)
+{
+    put_key(json, key);
+    fputs("[", json->file);
+    json->first = true;
+}
+
+void kd_json_item(kd_json *json)
+{
+    fputs(json->first ? "\n{" : ",\n{", json->file);
+    json->first = true;
+}
+
+void kd_json_list_close(kd_json *json)
+{
+    fputs("]", json->file);
+    json->first = false;
 }

@@ -154,18 +154,45 @@ static bool read_integrator_options(kd_method *m)
     return true;
 }
 
-bool kd_method_set(kd_method *m, const char *place, const char *name, const char *value)
+bool kd_method_asks(const kd_method *m, const char *name)
 {
-    char message[400];
-    if (kd_option_set(&m->options, name, value, message, sizeof message) >= 0) return true;
-    fprintf(stderr, "kardan: %s%s\n", place, message);
+    const size_t n = strlen(name);
+    for (int i = 0; i < m->settings.count; i++)
+        if (strncmp(m->settings.word[i], name, n) == 0 && m->settings.word[i][n] == '=') return true;
+    return false;
+}
+
+bool kd_method_sets(const kd_method *m, const char *name)
+{
+    for (int i = 0; m->run && i < m->run->noptions; i++)
+        if (strcmp(m->run->option[i].name, name) == 0) return true;
+    return kd_method_asks(m, name);
+}
+
+const char *kd_method_options_set(const kd_method *m, char *text, size_t size)
+{
+    const kd_option *row;
+    char             value[100];
+    kd_text(text, size, "%s", "");
+    for (int i = 0; (row = kd_option_at(i)); i++)
+        if (kd_method_sets(m, row->name) && kd_option_get(&m->options, row->name, value, sizeof value) >= 0)
+            kd_text_append(text, size, "%s%s=%s", text[0] ? ", " : "", row->name, value);
+    return text;
+}
+
+// Options of the model file, run: {radau: {max_newton: 7}}; --option goes over them
+static bool read_run(kd_method *m)
+{
+    char message[500];
+    if (!m->run || kd_run_set_options(m->run, &m->options, message, sizeof message) >= 0) return true;
+    fprintf(stderr, "kardan: %s\n", message);
     return false;
 }
 
 // --option NAME=VALUE, as often as it was given
 static bool read_settings(kd_method *m)
 {
-    char name[80];
+    char name[80], message[400];
     for (int i = 0; i < m->settings.count; i++) {
         const char *word = m->settings.word[i], *equals = strchr(word, '=');
         if (!equals) {
@@ -173,7 +200,9 @@ static bool read_settings(kd_method *m)
             return false;
         }
         kd_text(name, sizeof name, "%.*s", (int)(equals - word), word);
-        if (!kd_method_set(m, "--option ", name, equals + 1)) return false;
+        if (kd_option_set(&m->options, name, equals + 1, message, sizeof message) >= 0) continue;
+        fprintf(stderr, "kardan: --option %s\n", message);
+        return false;
     }
     return true;
 }
@@ -192,7 +221,7 @@ bool kd_method_read(kd_method *m)
     for (i = 0; i < KD_FORMULATION_COUNT; i++) formulations[i] = kd_formulation_word((kd_formulation)i);
     for (i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator_kind)i);
     m->options = kd_simulation_options_default();
-    if (!read_settings(m)) return false;
+    if (!read_run(m) || !read_settings(m)) return false;
     if (!choose(with_place(m->formulation_place, "formulation", what, sizeof what), m->formulation, formulations,
                 KD_FORMULATION_COUNT, &i))
         return false;
@@ -335,9 +364,8 @@ bool kd_method_check(const kd_method *m)
 static void choose_tolerances(kd_method *m)
 {
     const kd_integrator_options *o = &m->options.integrator_options;
-    const kd_integrator_options  standard = kd_integrator_options_default();
-    if (o->rtol != standard.rtol) m->rtol = o->rtol; // by --option, which goes first
-    if (o->atol != standard.atol) m->atol = o->atol;
+    if (kd_method_asks(m, "steps.rtol")) m->rtol = o->rtol; // by --option, which goes first
+    if (kd_method_asks(m, "steps.atol")) m->atol = o->atol;
     if (m->atol <= 0) m->atol = m->rtol > 0 ? m->rtol : o->atol;
     if (m->rtol <= 0) m->rtol = o->rtol;
     m->options.rtol = m->rtol;
@@ -408,7 +436,7 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
     if (o->rtol < least)
         kd_text_append(m->reason, sizeof m->reason, "; rtol %g is raised to %g, the least that rounding allows",
                        o->rtol, least);
-    if (!m->decomposition && kd_method_is_redundant(s)) {
+    if (!m->decomposition && !kd_method_sets(m, "form.constraints") && kd_method_is_redundant(s)) {
         o->formulation_options.constraints = KD_DECOMPOSE_SVD;
         kd_text_append(m->reason, sizeof m->reason, "; svd, as constraints are redundant at the start");
     }

@@ -7,15 +7,16 @@
 
 typedef struct kd_method {
     // as asked for on the command line or in the model file; NULL: to be chosen
-    const char *formulation, *integrator, *decomposition;
-    const char *derivatives, *pattern, *update, *form, *projection, *parametrisation; // NULL: the formulation's
-    const char *family;                                        // of cvode or arkode; NULL: the integrator's
-    double      projection_bound;                              // 0: the formulation's
-    int         order_max;                                     // 0: the integrator's
-    kd_cli_list settings;                                      // --option NAME=VALUE
-    bool        shows_matrix;                                  // pictures of the Newton matrix are wanted
-    char        formulation_place[400], integrator_place[400]; // "file.yaml:4:7: run: " if the file says so
-    double      rtol, atol;                                    // 0: rtol alone sets both; neither: the integrator's
+    const char       *formulation, *integrator, *decomposition;
+    const char       *derivatives, *pattern, *update, *form, *projection, *parametrisation; // NULL: the formulation's
+    const char       *family;                                        // of cvode or arkode; NULL: the integrator's
+    double            projection_bound;                              // 0: the formulation's
+    int               order_max;                                     // 0: the integrator's
+    kd_cli_list       settings;                                      // --option NAME=VALUE
+    const kd_run_def *run;                                           // of the model, with its options; NULL: none
+    bool              shows_matrix;                                  // pictures of the Newton matrix are wanted
+    char              formulation_place[400], integrator_place[400]; // "file.yaml:4:7: run: " if the file says so
+    double            rtol, atol; // 0: rtol alone sets both; neither: the integrator's
     // what is taken
     kd_simulation_options options;
     char                  reason[300]; // "psf with radau: keeps the constraints on all levels to rounding"
@@ -36,9 +37,11 @@ typedef struct kd_method_setting {
 } kd_method_setting;
 bool kd_method_setting_of(const kd_method *method, int i, kd_method_setting *setting, char *buffer, size_t size);
 
-// One setting by name, "radau.max_newton", as of --option or of a model file; place: "--option ", "file.yaml:4:7: run: ".
-// false: it is unknown or not allowed, which has been told on standard error.
-bool kd_method_set(kd_method *method, const char *place, const char *name, const char *value);
+// Is the option "radau.max_newton" given: by --option; by that or in the model file?
+bool kd_method_asks(const kd_method *method, const char *name);
+bool kd_method_sets(const kd_method *method, const char *name);
+// Options that --option or the model file set, with what is taken: "radau.max_newton=7, ..."; returns text.
+const char *kd_method_options_set(const kd_method *method, char *text, size_t size);
 // Translate the words. false: a word is unknown, which has been told on standard error.
 bool kd_method_read(kd_method *method);
 // Choose what was not asked for, by size and constraints of the subject; sets reason.

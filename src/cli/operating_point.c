@@ -52,7 +52,7 @@ static bool find_start(kd_operating_point *o)
 static bool go_to(kd_operating_point *o)
 {
     kd_subject *s = &o->subject;
-    kd_method   method = {.rtol = TOLERANCE};
+    kd_method   method = {.rtol = TOLERANCE, .run = &s->run};
     if (isnan(o->at)) return true;
     if (o->at < s->x->t) {
         fprintf(stderr, "kardan: --at %g lies before the start at %g s\n", o->at, s->x->t);
@@ -171,18 +171,10 @@ const char *kd_operating_point_moves_most(const kd_operating_point *o, int k, ch
     return text;
 }
 
-static void tell_list(kd_json *json, const char *key, int n, const double *value)
-{
-    fprintf(json->file, "%s\"%s\": [", json->first ? "\n" : ",\n", key);
-    json->first = false;
-    for (int i = 0; i < n; i++) fprintf(json->file, "%s%.17g", i > 0 ? ", " : "", value[i]);
-    fputs("]", json->file);
-}
-
 void kd_cli_tell_modes(kd_json *json, const kd_modes *m)
 {
-    tell_list(json, "real", m->n, m->real);
-    tell_list(json, "imaginary", m->n, m->imaginary);
-    tell_list(json, "frequency", m->n, m->frequency);
-    tell_list(json, "damping", m->n, m->damping);
+    kd_json_numbers(json, "real", m->real, m->n);
+    kd_json_numbers(json, "imaginary", m->imaginary, m->n);
+    kd_json_numbers(json, "frequency", m->frequency, m->n);
+    kd_json_numbers(json, "damping", m->damping, m->n);
 }

@@ -84,7 +84,7 @@ typedef struct task {
     kd_clean       verdict;
     const char   **warnings; // of the model
     int            nwarnings;
-    char           method_value[8][40];
+    char           method_value[9][40], options[2000];
     char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
     char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE], partial[PATH_SIZE];
@@ -209,6 +209,7 @@ static void take_defaults(task *t)
 {
     const kd_run_def *run = &t->subject.run;
     kd_method        *m = &t->method;
+    m->run = run;
     if (!m->formulation && run->formulation) {
         m->formulation = run->formulation;
         kd_subject_run_place(&t->subject, "formulation", m->formulation_place, sizeof m->formulation_place);
@@ -222,7 +223,7 @@ static void take_defaults(task *t)
         if (m->atol <= 0) m->atol = run->atol;
     }
     if (t->t_end < 0) t->t_end = run->t_end;
-    if (t->max_step <= 0 && run->max_step > 0) t->max_step = run->max_step;
+    if (t->max_step <= 0 && run->max_step > 0 && !kd_method_asks(m, "steps.h_max")) t->max_step = run->max_step;
     if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;
     if (isnan(t->limits.position)) t->limits.position = run->limit_position;
     if (isnan(t->limits.velocity)) t->limits.velocity = run->limit_velocity;
@@ -295,7 +296,7 @@ static kd_status set_options(task *t)
     if (driven && steps->h_max == 0) steps->h_max = (t->t_end - start) / DRIVEN_STEPS;
     if (t->max_steps > 0)
         steps->max_steps = t->max_steps;
-    else if (steps->max_steps == kd_integrator_options_default().max_steps)
+    else if (!kd_method_sets(&t->method, "steps.max_steps"))
         steps->max_steps = LONG_MAX / 2; // the user waits as long as he likes
     return kd_recorder_prepare(t->recorder, o, start, t->t_end);
 }
@@ -358,6 +359,8 @@ static int list_settings(task *t, kd_result_setting *list)
     kd_method_setting setting;
     for (int i = 0; kd_method_setting_of(m, i, &setting, t->method_value[i], sizeof t->method_value[i]); i++)
         list[n++] = (kd_result_setting){setting.name, setting.value};
+    if (kd_method_options_set(m, t->options, sizeof t->options)[0])
+        list[n++] = (kd_result_setting){"options", t->options};
     list[n++] = (kd_result_setting){"method", m->reason};
     if (t->subject.rest[0]) list[n++] = (kd_result_setting){"start from equilibrium", t->subject.rest};
     if (t->cross.done) list[n++] = (kd_result_setting){"cross-check", t->cross.result.sentence};
@@ -715,6 +718,7 @@ static void tell_as_json(const task *t, bool written)
     kd_method_setting setting;
     for (int i = 0; kd_method_setting_of(&t->method, i, &setting, text, sizeof text); i++)
         kd_json_text(&json, setting.key, setting.value);
+    if (kd_method_options_set(&t->method, text, sizeof text)[0]) kd_json_text(&json, "options", text);
     kd_json_text(&json, "method", t->method.reason);
     kd_json_number(&json, "rtol", t->method.rtol);
     kd_json_number(&json, "atol", t->method.atol);

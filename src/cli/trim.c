@@ -5,6 +5,7 @@
 
 #include "cli/equilibrium.h"
 #include "cli/method.h"
+#include "core/shortest.h"
 #include "core/text.h"
 #include "model/model.h"
 
@@ -340,6 +341,7 @@ static void tell_text(const quest *q)
     printf("%s: %s\n\nAdjusted\n", q->subject.name, q->message);
     for (int i = 0; i < q->count; i++)
         printf("  %-40s %18.10g   from %.10g\n", name_of(q, i, name, sizeof name), q->list[i].value, q->first[i]);
+    char number[KD_SHORTEST_SIZE];
     printf("\nState: %s\n", q->path);
     if (q->nparameters == 0) return;
     printf("Go on: kardan simulate %s --start-state %s", q->request.word, q->path);
@@ -347,7 +349,7 @@ static void tell_text(const quest *q)
         if (!is_adjusted_setting(q, q->request.settings.word[i])) printf(" --set %s", q->request.settings.word[i]);
     for (int i = 0; i < q->count; i++)
         if (q->list[i].kind == KD_VAR_COUNT)
-            printf(" --set %s=%.17g", q->parameter[q->list[i].index], q->list[i].value);
+            printf(" --set %s=%s", q->parameter[q->list[i].index], kd_shortest_text(q->list[i].value, number));
     printf("\n");
 }
 

@@ -4,8 +4,8 @@
 // function, every constraint level with derivatives of g and h along the motion, the residual with M, f and the
 // constraint matrices, and the promises of the definition (zero[], autonomous, mass structure, q_p Z = 0, oplus) are
 // tried out. The second opinion comes from a bare definition, from which levels and derivatives are taken away, so that
-// the library makes them by differences. The first point with disagreements ends the check:
-// more points would repeat them.
+// the library makes them by differences. The first point with disagreements ends the check: more points would repeat
+// them.
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -42,6 +42,7 @@ typedef struct spot {
     int     n;
 } spot;
 
+// what a check works with: the definition, its bare twin, the point of the sample and room for both opinions
 typedef struct check {
     const kd_eom    *eom;
     kd_eom          *bare;
@@ -65,6 +66,7 @@ typedef struct check {
 
 static void cut_spot(kd_arena *arena, const kd_dims *n, spot *x)
 {
+    // t stands apart; u, u', u'' must follow each other (make_point moves them in one go)
     const int sizes[] = {n->nu, n->nu, n->nu, n->ntheta, n->np, n->ns, n->nv, n->nr, n->nv, n->nw, n->nlambda, n->nmu};
     double  **arrays[] = {&x->u, &x->du, &x->ddu, &x->theta, &x->p,      &x->s,
                           &x->v, &x->r,  &x->a,   &x->w,     &x->lambda, &x->mu};
@@ -81,7 +83,8 @@ static void cut_spot(kd_arena *arena, const kd_dims *n, spot *x)
 static kd_status check_create(check *c)
 {
     const kd_dims *n = &c->eom->def.dims;
-    int            rows = 1, columns = n->np + 1;
+    // room for the largest function and the largest derivative; np + 1 columns also serve q by the coordinates
+    int rows = 1, columns = n->np + 1;
     for (int fn = 0; fn < KD_FN_COUNT; fn++)
         if (c->eom->entry[fn].rows > rows) rows = c->eom->entry[fn].rows;
     for (int var = 0; var < KD_VAR_COUNT; var++)
@@ -202,6 +205,7 @@ static row_text column_of(const check *c, kd_var var, int j, bool raw)
     return out;
 }
 
+// relative to the larger of both, but not finer than SMALL_ENTRY of the largest number around
 static bool differ(const check *c, double a, double b, double largest)
 {
     double size = fmax(fmax(fabs(a), fabs(b)), SMALL_ENTRY * largest);
@@ -238,12 +242,14 @@ static double next_random(check *c)
     return x < 0.5 ? -1.0 + 1.5 * x : 1.0 - 1.5 * (x - 0.5);
 }
 
+// from + size * random, relative to entries above 1, absolute below
 static void shake(check *c, int n, const double *from, double size, double *to)
 {
     for (int i = 0; i < n; i++)
         to[i] = (from ? from[i] : 0.0) + size * next_random(c) * fmax(from ? fabs(from[i]) : 0.0, 1.0);
 }
 
+// all stages at once, z of the state that is checked
 static void set_point(const check *c, kd_eom_data *d, const spot *x)
 {
     kd_eom_at_parameters(d, x->theta);
@@ -294,6 +300,7 @@ static kd_eval make_point(check *c, int sample)
         if (answer != KD_EVAL_OK) return answer;
     }
     shake(c, 3 * n->nu, y->u, spread, y->u); // u, u', u'' lie side by side
+    // parameters and contact coordinates as they are: moved at random they could leave their domain
     const double *theta = c->x->theta ? c->x->theta : c->eom->theta;
     if (n->ntheta > 0) memcpy(y->theta, theta, (size_t)n->ntheta * sizeof(double));
     if (n->ns > 0) memcpy(y->s, x->s, (size_t)n->ns * sizeof(double));
@@ -384,8 +391,9 @@ static kd_eval difference_column(check *c, kd_fn fn, kd_var var, int j, double r
         double at, weight;
     } stencil[4] = {{1.0, 8.0 / 12.0}, {-1.0, -8.0 / 12.0}, {2.0, -1.0 / 12.0}, {-2.0, 1.0 / 12.0}};
     const int rows = c->eom->entry[fn].rows;
-    double    size = var == KD_T || (var == KD_P && !raw) ? 1.0 : fabs(array_of(&c->base, var)[j]);
-    double    h = relative * (size > 0.0 ? size : TYPICAL);
+    // relative to the entry, and to TYPICAL where that is small; a parameter may have any size, so only its own counts
+    double size = var == KD_T || (var == KD_P && !raw) ? 1.0 : fabs(array_of(&c->base, var)[j]);
+    double h = relative * (size > 0.0 ? size : TYPICAL);
     if (var != KD_THETA) h = relative * fmax(size, TYPICAL);
     // (8 (F(+1) - F(-1)) - (F(+2) - F(-2))) / (12 h)
     memset(out, 0, (size_t)rows * sizeof(double));
@@ -410,6 +418,7 @@ static kd_eval compare_block(check *c, kd_fn fn, kd_var var, int columns, bool r
         for (int k = 0; k < STEPS && answer == KD_EVAL_OK; k++)
             answer = difference_column(c, fn, var, j, steps[k], raw, c->by_differences[k] + j * rows);
     if (answer != KD_EVAL_OK) return answer;
+    // the value itself: its rounding is in every difference
     answer = value_moved(c, fn, KD_T, 0, 0.0, false, c->F);
     if (answer != KD_EVAL_OK) return answer;
     // what disagreement is measured by
@@ -417,6 +426,7 @@ static kd_eval compare_block(check *c, kd_fn fn, kd_var var, int columns, bool r
     largest = fmax(largest, kd_norm_max(rows, c->F));              // differences are good to this size times 1e-10
     largest = fmax(largest, CANCELLING);                           // where everything vanishes, rounding is left
     if (answering(c, fn)->entry[fn].noisy) largest /= SMALL_ENTRY; // differences of differences: only to 1e-7
+    // an entry is right if one of the increments confirms it
     for (int j = 0; j < columns; j++)
         for (int i = 0; i < rows; i++) {
             double a = c->supplied[j * rows + i], b = INFINITY; // the closest of the differences
@@ -431,6 +441,7 @@ static kd_eval compare_block(check *c, kd_fn fn, kd_var var, int columns, bool r
     return KD_EVAL_OK;
 }
 
+// every derivative that is supplied or said to vanish, block by block
 static kd_eval check_blocks(check *c)
 {
     const kd_eom  *eom = c->eom;
@@ -508,6 +519,7 @@ static kd_eval check_linear_h(check *c)
     return answer;
 }
 
+// h linear in v first: HZ as matrix of h makes sense only then; then gI by v, gII and hI by a
 static kd_eval check_levels(check *c)
 {
     set_point(c, c->bare_data, &c->base);
@@ -521,6 +533,7 @@ static kd_eval check_levels(check *c)
 
 // ---- dynamics -------------------------------------------------------------------------------------------------------
 
+// what mass_structure promises; M of the first sample is kept to see whether it is constant
 static void check_mass(check *c)
 {
     const int         nv = c->eom->def.dims.nv;
@@ -603,6 +616,7 @@ static kd_eval check_force(check *c)
     const int nv = c->eom->def.dims.nv;
     kd_eval   answer = KD_EVAL_OK;
     if (c->eom->def.force_of_multipliers || !c->eom->def.f) return KD_EVAL_OK;
+    // f as it is, then with each multiplier moved by 1: no entry may change
     answer = value_moved(c, KD_FORCE, KD_T, 0, 0.0, false, c->values[0]);
     for (int k = 0; k < 2 && answer == KD_EVAL_OK; k++) {
         kd_var var = k == 0 ? KD_LAMBDA : KD_MU;
@@ -644,6 +658,7 @@ static kd_eval check_acceleration(check *c)
     return KD_EVAL_OK;
 }
 
+// M first: the residual is compared with M a, and the size of M a measures what an acceleration leaves
 static kd_eval check_dynamics(check *c)
 {
     if (c->eom->def.dims.nv == 0) return KD_EVAL_OK;
@@ -694,8 +709,9 @@ static kd_eval check_Z(check *c)
 static kd_eval check_oplus_second(check *c, kd_eom_data *d)
 {
     const kd_dims *n = &c->eom->def.dims;
-    const double   h = 1e-3 / fmax(kd_norm_max(n->nv, c->base.v), 1e-3);
-    kd_eval        answer = KD_EVAL_OK;
+    // moves of 1e-3 in the fastest coordinate: h^2 is then far above rounding, h^4 below the limit 1e-3
+    const double h = 1e-3 / fmax(kd_norm_max(n->nv, c->base.v), 1e-3);
+    kd_eval      answer = KD_EVAL_OK;
     // p oplus h v and p oplus -h v, by the definition and by the midpoint rule
     for (int k = 0; k < 4 && answer == KD_EVAL_OK; k++) {
         for (int i = 0; i < n->nv; i++) c->e[i] = (k % 2 == 0 ? h : -h) * c->base.v[i];
@@ -738,12 +754,14 @@ static kd_eval check_oplus(check *c)
                             variable_text(c, KD_V, j).text, c->Z[j * n->np + i]);
         }
     }
+    // order 2 is asked for only where order 1 is right
     if (answer == KD_EVAL_OK && c->found == before) answer = check_oplus_second(c, d);
     return answer;
 }
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
+// functions of an autonomous definition, now and LATER seconds later
 static kd_eval check_autonomous(check *c)
 {
     if (!c->eom->def.autonomous) return KD_EVAL_OK;
@@ -782,6 +800,7 @@ static kd_eval check_written(check *c)
     return answer;
 }
 
+// one sample: all checks, until a function cannot be evaluated
 static kd_eval check_point(check *c)
 {
     // kinematics, levels, dynamics, time, derivatives: what later checks use comes first
@@ -807,6 +826,7 @@ static void report_fault(check *c)
 kd_status kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, const kd_check_options *opt,
                        char *report, size_t size)
 {
+    // arguments: a state of these equations, options that make sense
     kd_text(report, size, "%s", "");
     if (eom && !kd_state_fits(eom, x))
         kd_text(report, size,

@@ -44,6 +44,7 @@ static int supplied_rows(const kd_eom *eom)
     return eom->kinematics == KD_Z_IDENTITY ? 0 : m;
 }
 
+// KD_FRAMES copies of all that can be moved: differences of differences nest
 static void cut_frames(kd_eom_data *d, const kd_dims *n)
 {
     for (int i = 0; i < KD_FRAMES; i++) {
@@ -218,6 +219,7 @@ void kd_eom_data_destroy(kd_eom_data *d)
 
 // ---- stages ---------------------------------------------------------------------------------------------------------
 
+// A new stamp for a stage and for all behind it: what was kept for them is old. Stamps only rise
 void kd_restamp(kd_eom_data *d, kd_stage from)
 {
     unsigned long stamp = ++d->stamp;
@@ -231,6 +233,7 @@ void kd_restamp(kd_eom_data *d, kd_stage from)
 void kd_eom_at_parameters(kd_eom_data *d, const double *theta)
 {
     if (!d) return;
+    // theta is asked for at every stage: all of the point is new, and so is what depends on parameters alone
     d->x.theta = theta ? theta : d->eom->theta;
     if (d->stage > KD_STAGE_TIME) d->stage = KD_STAGE_TIME;
     kd_restamp(d, KD_STAGE_TIME);
@@ -295,6 +298,7 @@ kd_eval kd_eom_at_instant(kd_eom_data *d, const kd_inputs *inputs, double t, con
     const int  nu = d->eom->def.dims.nu;
     double    *u = d->u, *du = u + nu, *ddu = du + nu;
     const bool given = inputs && inputs->eval;
+    // nothing is set until the inputs have answered; t is there for the message
     d->stage = KD_STAGE_NONE;
     d->x.t = t;
     const kd_eval answer = given ? inputs->eval(t, inputs->context, u, du, ddu) : KD_EVAL_OK;
@@ -334,6 +338,7 @@ kd_stage kd_eom_data_stage(const kd_eom_data *d)
     return d ? d->stage : KD_STAGE_NONE;
 }
 
+// Leave the point: it is kept in a frame with its stamps, so that what was computed for it is valid again behind pop
 kd_eom_frame *kd_eom_frame_push(kd_eom_data *d)
 {
     assert(d->depth < KD_FRAMES);
@@ -360,6 +365,7 @@ void kd_eom_frame_pop(kd_eom_data *d)
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
+// the payload of the NaN survives arithmetic, the sign may not: kd_is_unset masks it
 #define UNSET UINT64_C(0x7ff86b64756e7365) // quiet NaN "kdunse"
 
 void kd_mark_unset(double *out, int n)
@@ -381,7 +387,7 @@ kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out)
     const kd_eom_entry *entry = &d->entry[fn];
     if (d->stage < entry->stage) return kd_fault_stage(d, fn, entry->stage);
     if (entry->rows == 0) return KD_EVAL_OK;
-    // from other functions, where the definition has none
+    // what the definition does not give: from its other functions
     if (!entry->user) return entry->fallback(d, out);
 
     // the definition's own; its first answer must set all rows
@@ -398,6 +404,7 @@ kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out)
 kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
 {
     if (!d) return KD_EVAL_STOP;
+    // at the velocity stage, zeros before the call: an element adds what it has
     if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_E, KD_STAGE_VELOCITY);
     if (!d->eom->def.energies)
         return kd_fault_status(d, KD_E, KD_ERR_UNSUPPORTED, "energies is not given", KD_EVAL_STOP);
@@ -409,12 +416,23 @@ kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
     return KD_EVAL_OK;
 }
 
+// Words of a function of the definition at the velocity stage
+static bool tell(kd_eom_data *d, void (*words)(const kd_point *, void *, char *, size_t), char *text, size_t size)
+{
+    if (!text || size == 0) return false;
+    text[0] = '\0';
+    if (words && d->stage >= KD_STAGE_VELOCITY) words(&d->x, d->context, text, size);
+    return text[0] != '\0';
+}
+
 bool kd_eom_caution(kd_eom_data *d, char *text, size_t size)
 {
-    if (text && size > 0) text[0] = '\0';
-    if (!d || !text || size == 0 || !d->eom->def.caution || d->stage < KD_STAGE_VELOCITY) return false;
-    d->eom->def.caution(&d->x, d->context, text, size);
-    return text[0] != '\0';
+    return d && tell(d, d->eom->def.caution, text, size);
+}
+
+bool kd_eom_notice(kd_eom_data *d, char *text, size_t size)
+{
+    return d && tell(d, d->eom->def.notice, text, size);
 }
 
 kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope)
@@ -422,6 +440,7 @@ kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope)
     if (!d || !amount || !slope) return KD_EVAL_STOP;
     const int nr = d->eom->def.dims.nr;
     if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_B, KD_STAGE_VELOCITY);
+    // without the function no amount is known (NAN); with it, what it leaves alone has none
     for (int i = 0; i < nr; i++) amount[i] = d->eom->def.content ? 0.0 : NAN, slope[i] = 0.0;
     if (!d->eom->def.content || nr == 0) return KD_EVAL_OK;
     const kd_eval answer = d->eom->def.content(&d->x, d->context, amount, slope);
@@ -449,6 +468,7 @@ kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *
     if (!d->eom->def.accelerations)
         return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "accelerations is not given", KD_EVAL_STOP);
     kd_eval answer = d->eom->def.accelerations(&d->x, d->context, a, lambda, mu);
+    // each of the three must be finite; the fault names the row by the level that determines it
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_RESIDUAL, "accelerations", answer);
     if (!kd_all_finite(a, n->nv)) return kd_fault_not_finite(d, KD_RESIDUAL, "accelerations", a, n->nv);
     if (!kd_all_finite(lambda, n->nlambda)) return kd_fault_not_finite(d, KD_GII, "multipliers", lambda, n->nlambda);
@@ -512,11 +532,13 @@ kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double
     d->counters.derivative++;
     kd_eval answer = d->eom->def.sparse(&d->x, fn, var, part, d->context, values);
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, fn, "sparse derivative", answer);
+    // entries of the pattern, by compressed columns
     int n = pattern.column[pattern.columns];
     if (!kd_all_finite(values, n)) return kd_fault_not_finite(d, fn, "sparse derivative", values, n);
     return KD_EVAL_OK;
 }
 
+// by_p residual_p + by_v residual_v of the stiff elements, in the pattern of residual by p
 kd_eval kd_eom_stiffness(kd_eom_data *d, double by_p, double by_v, int part, int parts, double *values)
 {
     if (!d) return KD_EVAL_STOP;
@@ -539,6 +561,7 @@ kd_eval kd_eom_acceleration(kd_eom_data *d, double *a)
     if (!d->eom->def.acceleration)
         return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "acceleration is not given", KD_EVAL_STOP);
     const int nv = d->eom->def.dims.nv;
+    // the first answer must set all entries, as in kd_eom_eval; bit KD_FN_COUNT stands for it
     if (!(d->complete & (1u << KD_FN_COUNT))) kd_mark_unset(a, nv);
     kd_eval answer = d->eom->def.acceleration(&d->x, d->context, a);
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_RESIDUAL, "acceleration", answer);
@@ -555,6 +578,7 @@ kd_eom_counters kd_eom_data_counters(const kd_eom_data *d)
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
 
+// t of the point; the row by its number, -1: none
 static void set_fault(kd_eom_data *d, kd_status status, kd_fn fn, int row)
 {
     d->fault = (kd_fault){.status = status, .fn = fn, .row = row, .t = d->x.t};
@@ -592,6 +616,7 @@ kd_eval kd_fault_answer(kd_eom_data *d, kd_fn fn, const char *what, kd_eval answ
 kd_eval kd_fault_not_finite(kd_eom_data *d, kd_fn fn, const char *what, const double *x, int n)
 {
     int i = 0;
+    // the first number that is not finite tells row and column; it may be the mark of one that was never set
     while (i < n && isfinite(x[i])) i++;
     const bool  unset = i < n && kd_is_unset(x[i]);
     const char *number = i < n && isinf(x[i]) ? "infinity" : "NaN";

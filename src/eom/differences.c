@@ -32,6 +32,7 @@ static bool has_force_block(const kd_eom *eom, kd_var var)
     return kd_is_given(eom, KD_FORCE, var) || !(eom->depends[KD_FORCE] & KD_BIT(var));
 }
 
+// which blocks are copies of M, Z, GZ, HZ, so that nothing is differenced
 static bool is_structural(const kd_eom *eom, kd_fn fn, kd_var var)
 {
     bool multipliers = var == KD_LAMBDA || var == KD_MU;
@@ -102,6 +103,7 @@ static bool is_minus_other(const kd_eom *eom, kd_fn fn, kd_var var, kd_fn *other
     if (fn != KD_RESIDUAL && fn != KD_FORCE) return false;
     if (var == KD_A || var == KD_LAMBDA || var == KD_MU) return false;
     *other = fn == KD_RESIDUAL ? KD_FORCE : KD_RESIDUAL;
+    // v, r, w enter the residual by f alone; other variables only where no constraint force and no M moves with them
     bool only_force = var == KD_V || var == KD_R || var == KD_W ||
                       (n->nlambda == 0 && n->nmu == 0 && !(eom->depends[KD_MASS] & KD_BIT(var)));
     return only_force && (kd_is_given(eom, *other, var) || !(eom->depends[*other] & KD_BIT(var)));
@@ -214,6 +216,7 @@ typedef struct difference_plan {
     unsigned functions; // all of them
 } difference_plan;
 
+// F(x) for forward differences; noisy functions are differenced on both sides and do not need it
 static kd_eval values_at_point(kd_eom_data *d, unsigned functions)
 {
     kd_eval answer = KD_EVAL_OK;
@@ -252,6 +255,7 @@ static kd_eval central_half(kd_eom_data *d, unsigned functions, kd_var var, int 
     return KD_EVAL_OK;
 }
 
+// all columns of one variable: one moved point serves every function that is left to differences
 static kd_eval difference_variable(kd_eom_data *d, unsigned functions, kd_var var, const kd_blocks *blocks)
 {
     // functions in closed form, and those that are differences themselves
@@ -332,6 +336,7 @@ kd_eval kd_eom_derivatives(kd_eom_data *d, kd_part part, const kd_blocks *blocks
     if (!d) return KD_EVAL_STOP;
     difference_plan plan = {0};
     kd_eval         answer = KD_EVAL_OK;
+    // first all that is known without moving the point; what is left goes into the plan
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
         if (d->entry[fn].rows == 0) continue;
         for (int var = 0; var < KD_VAR_COUNT; var++) {

@@ -20,7 +20,7 @@ static bool is_constant(const kd_eom *eom)
     return eom->def.mass_structure == KD_MASS_FULL_CONSTANT || eom->def.mass_structure == KD_MASS_DIAGONAL_CONSTANT;
 }
 
-// M from the definition's function; of a diagonal M only the diagonal counts.
+// M from the definition's function; of a diagonal M only the diagonal counts
 static kd_eval call_mass(kd_eom_data *d)
 {
     const int nv = d->eom->def.dims.nv;
@@ -38,6 +38,7 @@ static kd_eval call_mass(kd_eom_data *d)
     return KD_EVAL_OK;
 }
 
+// M, kept for the position; a constant one as long as the parameters stay
 kd_eval kd_update_M(kd_eom_data *d)
 {
     unsigned long stamp = is_constant(d->eom) ? d->theta_stamp : d->x.position_stamp;
@@ -58,7 +59,7 @@ kd_eval kd_fallback_mass(kd_eom_data *d, double *out)
     return answer;
 }
 
-// sum += (GZ)' lambda + (HZ)' mu
+// sum += (GZ)' lambda + (HZ)' mu; also the part that f gives back where it depends on the multipliers
 static kd_eval add_constraint_forces(kd_eom_data *d, double *sum)
 {
     const kd_dims *n = &d->eom->def.dims;
@@ -138,6 +139,7 @@ kd_eval kd_linear_columns(kd_eom_data *d, kd_fn fn, kd_var var, double *out)
         d->x.a = unit;
         d->x.lambda = d->x.mu = d->zero;
     }
+    // what the caller has not set is zero in the frame, and cancels in F(e_j) - F(0)
     d->stage = KD_STAGE_ACCELERATION;
     kd_restamp(d, stage);
     kd_eval answer = kd_eom_eval(d, fn, d->linear);

@@ -21,6 +21,7 @@ kd_eom_def kd_eom_def_default(void)
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
 
+// what functions of a level may depend on, by the signatures of kardan/eom.h; each level adds to the one before
 #define BITS_POSITION (KD_BIT(KD_P) | KD_BIT(KD_S) | KD_BIT(KD_THETA) | KD_BIT(KD_T))
 #define BITS_VELOCITY (BITS_POSITION | KD_BIT(KD_V))
 #define BITS_FORCE (BITS_VELOCITY | KD_BIT(KD_R) | KD_BIT(KD_W) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU) | KD_BIT(KD_U))
@@ -77,6 +78,7 @@ const char *kd_var_letter(kd_var var)
 
 // ---- checks of a definition -----------------------------------------------------------------------------------------
 
+// where the reason of a refusal goes
 typedef struct message_buffer {
     char  *text;
     size_t size;
@@ -101,6 +103,7 @@ static kd_status check_sizes(const kd_dims *n, message_buffer m)
         kd_text(m.text, m.size, "the definition is empty: dims.np, dims.nr and dims.nw are 0");
         return KD_ERR_DEFINITION;
     }
+    // more velocities than coordinates: Z could not have full column rank
     if (n->np < n->nv) {
         kd_text(m.text, m.size, "np = %d is smaller than nv = %d: velocities would not be determined", n->np, n->nv);
         return KD_ERR_DEFINITION;
@@ -165,6 +168,7 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
     return KD_OK;
 }
 
+// drives and impulses belong together, and to ndrives > 0
 static kd_status check_drives(const kd_eom_def *def, message_buffer m)
 {
     const bool complete = def->drives && def->impulses;
@@ -215,6 +219,7 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
     return KD_ERR_DEFINITION;
 }
 
+// by the signature; f of multipliers only where the definition says so
 static unsigned formal_dependencies(const kd_eom_def *def, kd_fn fn)
 {
     unsigned bits = functions[fn].depends;
@@ -222,6 +227,7 @@ static unsigned formal_dependencies(const kd_eom_def *def, kd_fn fn)
     return bits;
 }
 
+// what given[] and zero[] promise must be possible
 static kd_status check_derivatives(const kd_eom_def *def, message_buffer m)
 {
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
@@ -249,6 +255,7 @@ static kd_status check_derivatives(const kd_eom_def *def, message_buffer m)
     return KD_OK;
 }
 
+// the first that is wrong is told; later checks rely on earlier ones
 static kd_status check_definition(const kd_eom_def *def, message_buffer m)
 {
     if (def->cookie != COOKIE) {
@@ -264,6 +271,7 @@ static kd_status check_definition(const kd_eom_def *def, message_buffer m)
 
 // ---- the object -----------------------------------------------------------------------------------------------------
 
+// columns of the derivative by each variable: by p along increments, so nv
 static void fill_columns(kd_eom *eom)
 {
     const kd_dims *n = &eom->def.dims;
@@ -274,6 +282,7 @@ static void fill_columns(kd_eom *eom)
     memcpy(eom->columns, columns, sizeof columns);
 }
 
+// where Z and GZ come from, decided once; the flags tell later which values contain differences
 static void choose_sources(kd_eom *eom)
 {
     const kd_eom_def *def = &eom->def;
@@ -294,6 +303,7 @@ static void choose_sources(kd_eom *eom)
     eom->exact_GZ = eom->GZ != KD_GZ_DIFFERENCES && (contact_given || eom->GZ != KD_GZ_FROM_G_P);
 }
 
+// the dispatch table: the definition's function or what stands in for it, its stage, and whether it is noisy
 static void fill_entries(kd_eom *eom)
 {
     const kd_eom_def  *def = &eom->def;
@@ -342,6 +352,7 @@ static void fill_dependencies(kd_eom *eom)
         if (eom->entry[fn].rows == 0) eom->depends[fn] = 0;
     }
     bool constant = def->mass_structure == KD_MASS_FULL_CONSTANT || def->mass_structure == KD_MASS_DIAGONAL_CONSTANT;
+    // a constant M still moves with the parameters
     if (constant) eom->depends[KD_MASS] &= KD_BIT(KD_THETA);
 }
 
@@ -362,6 +373,7 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->position_unit = kd_alloc((size_t)def->dims.np * sizeof(double));
     if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->friction_scale || !eom->crossing ||
         !eom->timed || !eom->unit || !eom->position_unit)
+        // the copy points to its own arrays: the definition may go away
         return KD_ERR_MEMORY;
     // natural units, 1 where none are given
     for (int j = 0; j < def->dims.nv; j++) eom->unit[j] = def->unit ? def->unit[j] : 1.0;
@@ -387,6 +399,7 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     return KD_OK;
 }
 
+// check, copy, then decide once what every evaluation would have to ask
 kd_status kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
@@ -417,6 +430,7 @@ kd_status kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size
 kd_eom_values kd_eom_change_values(kd_eom *eom)
 {
     if (!eom) return (kd_eom_values){0};
+    // evaluation points compare generations at their next kd_eom_at_time
     eom->generation++;
     return (kd_eom_values){
         .theta = eom->def.theta ? eom->theta : NULL,
@@ -518,6 +532,7 @@ const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, si
 void kd_row_name(const kd_eom *eom, kd_fn fn, int row, char *buffer, size_t size)
 {
     kd_kind kind = functions[fn].kind;
+    // M is (nv x nv): the row within its column
     if (fn == KD_MASS && eom->def.dims.nv > 0) row %= eom->def.dims.nv;
     // without own kinematics, velocity i belongs to coordinate i, whose name is the better known one
     if (kind == KD_NAME_V && eom->kinematics == KD_Z_IDENTITY) kind = KD_NAME_P;

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "eom/internal.h"
 
+// without samples the next one is never
 double kd_eom_next_sample(kd_eom_data *d)
 {
     if (!d) return HUGE_VAL;
@@ -28,6 +29,7 @@ kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new)
     if (!d) return KD_EVAL_STOP;
     int nz = d->eom->def.dims.nz;
     if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_SWITCH, KD_STAGE_ACCELERATION);
+    // z stays as it is where no sample changes it
     if (nz > 0) memmove(z_new, d->x.z, (size_t)nz * sizeof(double));
     if (!d->eom->def.discrete) return KD_EVAL_OK;
     kd_eval answer = d->eom->def.discrete(&d->x, d->context, z_new);
@@ -58,6 +60,7 @@ kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump *jump)
 kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point *x1, double *lower, double *upper)
 {
     if (!d) return KD_EVAL_STOP;
+    // not known until the definition tells
     for (int i = 0; i < d->eom->def.dims.nswitch; i++) {
         lower[i] = -HUGE_VAL;
         upper[i] = HUGE_VAL;
@@ -70,6 +73,7 @@ kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point 
 kd_eval kd_eom_unseen(kd_eom_data *d, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
 {
     if (!d || !out) return KD_EVAL_STOP;
+    // nothing is found where nothing searches
     *out = (kd_hidden){.part = HUGE_VAL};
     if (!d->eom->def.unseen) return KD_EVAL_OK;
     kd_eval answer = d->eom->def.unseen(x0, x1, seen, d->context, out);
@@ -88,6 +92,7 @@ kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit)
     if (!d) return KD_EVAL_STOP;
     const int nmu = d->eom->def.dims.nmu;
     if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_H, KD_STAGE_ACCELERATION);
+    // no limit for rows that always hold, and where the definition gives none
     for (int i = 0; i < nmu; i++) limit[i] = HUGE_VAL;
     if (!d->eom->def.breakaway) return KD_EVAL_OK;
     kd_eval answer = d->eom->def.breakaway(&d->x, d->context, limit);
@@ -118,6 +123,7 @@ kd_eval kd_eom_drives(kd_eom_data *d, double *q, double *dq, double *ddq)
     return KD_EVAL_OK;
 }
 
+// impulses of all coordinates for jumps of v and of the drives; arrays that are NULL count as zero
 kd_eval kd_eom_impulses(kd_eom_data *d, const double *dv, const double *dx, const double *Lambda, const double *Pi,
                         double *free, double *driven)
 {

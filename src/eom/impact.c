@@ -26,6 +26,7 @@
 
 #define DEFINITE 1e-12 // smallest part that is left of a diagonal entry of M
 
+// the reason that an evaluation has left, or the decomposition itself
 static kd_status last_fault(const kd_eom_data *d)
 {
     return d->fault.status < 0 ? d->fault.status : KD_ERR_DECOMPOSITION;
@@ -48,6 +49,7 @@ static kd_eval rates_before(kd_eom_data *d, const double *v)
     return answer;
 }
 
+// row of [GZ; HZ] as number count of the problem of least distance, with what it asks for
 static void take_row(kd_eom_data *d, int *count, int row, bool one_sided, double c)
 {
     d->impact_row[*count] = row;
@@ -86,6 +88,7 @@ static bool factor_mass(kd_eom_data *d)
 {
     const int nv = d->eom->def.dims.nv;
     double   *L = d->impact_L;
+    // the diagonal of M before it is overwritten: pivots are judged by it
     for (int i = 0; i < nv; i++) d->impact_y[i] = L[i + i * nv];
     if (kd_cholesky_factor(nv, L) != 0) return false;
     for (int i = 0; i < nv; i++) {
@@ -188,6 +191,7 @@ static void shift_origin(kd_eom_data *d, int count, double k)
     for (int i = 0; i < count && k > 0; i++) d->impact_c[i] -= kd_dot(nv, d->impact_W + i * nv, y0);
 }
 
+// KD_LEAST_CONTRADICTION can name the row that cannot be met; otherwise the iteration did not end
 static kd_status tell_failure(kd_eom_data *d, kd_least_answer answer, int worst)
 {
     const int nlambda = d->eom->def.dims.nlambda;
@@ -210,6 +214,7 @@ kd_status kd_eom_impact(kd_eom_data *d, const unsigned char *active_lambda, cons
     const int      nv = n->nv, rows = n->nlambda + n->nmu;
     int            dependent, worst;
     double         k;
+    // without rows or coordinates there is no impulse
     if (impulse) memset(impulse, 0, (size_t)rows * sizeof *impulse);
     if (d->stage < KD_STAGE_POSITION) {
         (void)kd_fault_stage(d, KD_GI, KD_STAGE_POSITION);

@@ -30,6 +30,7 @@ typedef enum kd_GZ_source {
     KD_GZ_DIFFERENCES, // g differenced along increments
 } kd_GZ_source;
 
+// constant after kd_eom_create but for the numbers of kd_eom_change_values
 struct kd_eom {
     kd_eom_def           def; // theta and title point to own copies
     kd_eom_entry         entry[KD_FN_COUNT];
@@ -57,6 +58,7 @@ typedef struct kd_eom_frame {
     double       *u, *du, *ddu, *theta, *p, *s, *v, *r, *a, *w, *lambda, *mu;
 } kd_eom_frame;
 
+// One thread's point: where it stands, what is kept for it, workspace of each file, the last fault in words
 struct kd_eom_data {
     kd_point        x;
     kd_stage        stage;

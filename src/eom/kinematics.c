@@ -17,8 +17,10 @@ kd_eval kd_update_Z(kd_eom_data *d)
 {
     const kd_eom *eom = d->eom;
     const int     np = eom->def.dims.np, nv = eom->def.dims.nv;
+    // kept as long as the position stays
     if (d->Z_stamp == d->x.position_stamp) return KD_EVAL_OK;
     if (!kd_room(d, &d->Z, np, nv)) return kd_fault_memory(d, KD_KINEMATICS);
+    // not valid while it is made: an answer that is not OK must leave nothing behind
     d->Z_stamp = 0;
     kd_eval answer = KD_EVAL_OK;
     // I, the definition's matrix, or Z e_j from kinematics
@@ -70,6 +72,7 @@ kd_eval kd_fallback_kinematics(kd_eom_data *d, double *out)
 
 // ---- moves ----------------------------------------------------------------------------------------------------------
 
+// Z of another position, in a frame: what is kept for the point stays
 kd_eval kd_kinematics_product(kd_eom_data *d, const double *p, const double *e, double *out)
 {
     kd_eom_frame_push(d);
@@ -101,6 +104,7 @@ kd_eval kd_move_midpoint(kd_eom_data *d, const double *p, const double *e, doubl
     return KD_EVAL_OK;
 }
 
+// q at an iterate of Gauss-Newton or of its differences; d->x is that of a frame
 static kd_eval norm_at(kd_eom_data *d, const double *p, double *q)
 {
     d->x.p = p;
@@ -174,6 +178,7 @@ kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p
     if (!d) return KD_EVAL_STOP;
     const kd_eom *eom = d->eom;
     const int     np = eom->def.dims.np;
+    // flat coordinates: p + e, nothing to go back to
     if (!eom->def.oplus && eom->kinematics == KD_Z_IDENTITY && eom->def.dims.nq == 0)
         return kd_move_midpoint(d, p, e, p_moved);
     kd_eval answer;
@@ -200,6 +205,7 @@ kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p)
     if (!d) return KD_EVAL_STOP;
     const kd_dims *n = &d->eom->def.dims;
     if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_Q, KD_STAGE_POSITION);
+    // differences move norm_p: a copy, the point's own array is not ours
     memcpy(d->norm_p, d->x.p, (size_t)n->np * sizeof(double));
     kd_eom_frame_push(d);
     kd_eval answer = norm_jacobian(d);

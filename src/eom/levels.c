@@ -56,7 +56,8 @@ static double first_step(const kd_eom_data *d, const motion *m)
 static kd_eval follow_contact(kd_eom_data *d, const double *c_0)
 {
     const int ns = d->eom->def.dims.ns;
-    double    last = HUGE_VAL, *dc = d->curve_c + ns;
+    // s starts from that of the sample before (curve_s), so that few steps are needed
+    double last = HUGE_VAL, *dc = d->curve_c + ns;
     for (int k = 0; k < CONTACT_STEPS; k++) {
         // s -= c_s \ (c - c_0)
         kd_restamp(d, KD_STAGE_POSITION);
@@ -107,6 +108,7 @@ static kd_eval sample_motion(kd_eom_data *d, const motion *m, kd_eom_frame *fram
 {
     kd_eval answer = KD_EVAL_OK;
     for (int k = 0; k < 8 && answer == KD_EVAL_OK; k++) {
+        // both sides start at the middle and walk outwards: s follows from sample to sample
         if (k % 4 == 0 && d->eom->def.dims.ns > 0)
             memcpy(d->curve_s, frame->saved.s, (size_t)d->eom->def.dims.ns * sizeof(double));
         answer = value_at(d, m, frame, (k < 4 ? k + 1 : 3 - k) * tau, d->curve[k]);
@@ -163,7 +165,7 @@ static kd_eval along_motion(kd_eom_data *d, const motion *m, double *out)
     kd_eval answer = prepare_middle(d, m);
     if (answer != KD_EVAL_OK) return answer;
 
-    // the point moves along the curve in arrays of its own
+    // from here on the point moves along the curve in arrays of its own
     double internal = fmax(kd_norm_max(d->eom->def.dims.np, d->x.p), 1.0); // terms that cancel are as large as this
     kd_eom_frame *frame = kd_eom_frame_push(d);
     d->x.u = frame->u;
@@ -197,6 +199,7 @@ kd_eval kd_fallback_gI(kd_eom_data *d, double *out)
     if (d->eom->GZ != KD_GZ_FROM_G_P && d->eom->GZ != KD_GZ_FROM_GI_V)
         return along_motion(d, &(motion){KD_G, 1, d->x.v, d->zero}, out);
 
+    // GZ v, and g_t from a motion in which only time passes
     kd_eval answer = kd_update_GZ(d);
     if (answer != KD_EVAL_OK) return answer;
     memset(out, 0, (size_t)n->nlambda * sizeof(double));
@@ -208,6 +211,7 @@ kd_eval kd_fallback_gI(kd_eom_data *d, double *out)
 kd_eval kd_fallback_gII(kd_eom_data *d, double *out)
 {
     d->counters.fn[KD_GII]++;
+    // from gI where it is exact: a first derivative keeps more digits than a second one
     bool from_gI = !d->entry[KD_GI].noisy; // supplied, or exact
     return along_motion(d, &(motion){from_gI ? KD_GI : KD_G, from_gI ? 1 : 2, d->x.v, d->x.a}, out);
 }

@@ -34,6 +34,7 @@ kd_eval kd_supplied_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, do
         if (answer == KD_EVAL_OK) kd_gemm(rows, nv, np, 1.0, block, d->Z, 0.0, out); // F_p Z
         return answer;
     }
+    // a block that failed or has a NaN: named by function and variable
     kd_text(what, sizeof what, "derivative of %s by %s", kd_fn_word(fn), kd_var_letter(var));
     return answer == KD_EVAL_OK ? kd_fault_not_finite(d, fn, what, block, count) : kd_fault_answer(d, fn, what, answer);
 }
@@ -54,8 +55,9 @@ static kd_eval precise_differences(kd_eom_data *d, kd_fn fn, kd_var var, double 
     const double *x0 = by_p ? frame->saved.p : frame->saved.s;
     double       *x = by_p ? frame->p : frame->s;
     const int     n = by_p ? np : ns;
-    double        typical = fmin(fmax(kd_norm_max(n, x0), 0.1), 1.0);
-    double        h = PRECISE_STEP * typical;
+    // between 0.1 and 1: units of length and angle alike, whatever p is
+    double typical = fmin(fmax(kd_norm_max(n, x0), 0.1), 1.0);
+    double h = PRECISE_STEP * typical;
     if (by_p)
         d->x.p = x;
     else
@@ -81,6 +83,7 @@ static kd_eval precise_differences(kd_eom_data *d, kd_fn fn, kd_var var, double 
 
 kd_eval kd_precise_block(kd_eom_data *d, kd_fn fn, kd_var var, double *out)
 {
+    // zero by the definition, supplied, or differences
     if (!(d->eom->depends[fn] & KD_BIT(var))) {
         memset(out, 0, (size_t)d->entry[fn].rows * (size_t)d->eom->columns[var] * sizeof(double));
         return KD_EVAL_OK;
@@ -93,7 +96,8 @@ kd_eval kd_factor_c_s(kd_eom_data *d, double *c_s, int *pivot)
 {
     const int ns = d->eom->def.dims.ns;
     double    smallest = HUGE_VAL, greatest = 0.0;
-    bool      singular = kd_lu_factor(ns, c_s, pivot) != 0;
+    // LU; a pivot that is rounding beside the largest one means that s is not determined
+    bool singular = kd_lu_factor(ns, c_s, pivot) != 0;
     for (int i = 0; i < ns; i++) {
         smallest = fmin(smallest, fabs(c_s[i * ns + i]));
         greatest = fmax(greatest, fabs(c_s[i * ns + i]));
@@ -128,6 +132,7 @@ static kd_eval eliminate_contact(kd_eom_data *d)
 // gI_v with only the position set: any velocity will do, gI is linear in it.
 static kd_eval supplied_at_rest(kd_eom_data *d, kd_fn fn, double *out)
 {
+    // at the velocity stage as it is; before that with the zeros of a frame
     if (d->stage >= KD_STAGE_VELOCITY) return kd_supplied_block(d, fn, KD_V, KD_PART_ALL, out);
     kd_eom_frame_push(d);
     d->stage = KD_STAGE_VELOCITY;
@@ -167,6 +172,7 @@ kd_eval kd_update_HZ(kd_eom_data *d)
     if (d->HZ_stamp == d->x.position_stamp || d->eom->def.dims.nmu == 0) return KD_EVAL_OK;
     if (!kd_room(d, &d->HZ, d->eom->def.dims.nmu, d->eom->def.dims.nv)) return kd_fault_memory(d, KD_H);
     d->HZ_stamp = 0;
+    // h_v as supplied, or h(e_j) - h(0)
     kd_eval answer =
         kd_is_given(d->eom, KD_H, KD_V) ? supplied_at_rest(d, KD_H, d->HZ) : kd_linear_columns(d, KD_H, KD_V, d->HZ);
     if (answer == KD_EVAL_OK) d->HZ_stamp = d->x.position_stamp;

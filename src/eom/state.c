@@ -8,8 +8,9 @@ kd_status kd_state_create(const kd_eom *eom, kd_state **x)
     if (x) *x = NULL;
     if (!eom || !x) return KD_ERR_ARGUMENT;
     const kd_dims n = kd_eom_dims(eom);
-    const int     sizes[] = {n.np, n.nv, n.nr, n.nw, n.ns, n.nlambda, n.nmu, n.nv, n.nz};
-    size_t        total = 0;
+    // the order of the arrays in the block; kd_state_fits and kd_state_copy compare sizes by it
+    const int sizes[] = {n.np, n.nv, n.nr, n.nw, n.ns, n.nlambda, n.nmu, n.nv, n.nz};
+    size_t    total = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) total += (size_t)sizes[i];
 
     // one piece of memory: the struct, the doubles, the flags
@@ -26,6 +27,7 @@ kd_status kd_state_create(const kd_eom *eom, kd_state **x)
     }
     made->active_lambda = (unsigned char *)next;
     made->active_mu = made->active_lambda + n.nlambda;
+    // rows that come and go are not active until an instant makes them so
     memset(made->active_lambda, 1, flags);
     for (int i = 0; i < n.nlambda; i++) made->active_lambda[i] = !kd_eom_one_sided(eom, i);
     for (int i = 0; i < n.nmu; i++) made->active_mu[i] = !kd_eom_is_friction(eom, i);
@@ -48,8 +50,9 @@ bool kd_state_fits(const kd_eom *eom, const kd_state *x)
     if (!eom || !x) return false;
     const kd_dims n = kd_eom_dims(eom);
     const int     part[] = {n.np, n.nv, n.nr, n.nw, n.ns, n.nlambda, n.nmu, n.nv, n.nz};
-    ptrdiff_t     shape[9], at = 0;
-    bool          fits = true;
+    // end of each array in the block against the sum of sizes: equal for all nine only if every size is
+    ptrdiff_t shape[9], at = 0;
+    bool      fits = true;
     shape_of(x, shape);
     for (int i = 0; i < 9; i++) fits = (at += part[i]) == shape[i] && fits;
     return fits;
@@ -62,6 +65,7 @@ kd_status kd_state_copy(const kd_state *from, kd_state *to)
     shape_of(from, a);
     shape_of(to, b);
     if (memcmp(a, b, sizeof a) != 0) return KD_ERR_ARGUMENT;
+    // the shapes agree: one copy moves all doubles, one all flags
     size_t nlambda = (size_t)(from->active_mu - from->active_lambda);
     size_t nmu = (size_t)(from->a - from->mu);
     to->t = from->t;

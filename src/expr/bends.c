@@ -6,7 +6,7 @@
 // what is constant has degree 0. Infinity: branches change, or a function is passed along more than its length.
 #include "expr/interval.h"
 
-#include "expr/curve.h"
+#include "expr/table.h"
 
 static const double LENGTH = 1.0; // of sin, cos, exp and theirs
 static const double HALF = 0.5;   // of those that saturate or have poles
@@ -98,6 +98,8 @@ static double bend_of_two(const kd_instruction *o, const kd_interval *w, kd_inte
         return width(f) <= HALF ? 2.0 * fmax(da, db) : any;
     case KD_OP_HYPOT:
         return is_alike(f, 1.0) ? 2.0 * fmax(da, db) : any;
+    case KD_OP_TABLE:
+        return kd_table_is_one_piece(kd_curve_table(o->curve), a, b) ? 3.0 * (da + db) : any;
     default:
         return any;
     }

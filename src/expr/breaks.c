@@ -7,6 +7,7 @@
 // on: not those in the branch of a condition that is not taken, or times an exact 0.
 #include "core/pi.h"
 #include "expr/interval.h"
+#include "expr/table.h"
 
 #include <string.h>
 
@@ -38,6 +39,10 @@ static bool is_decided(const kd_instruction *i, const kd_interval *w, kd_interva
         return a.upper < 0.0 || a.lower >= 1.0 || (a.lower >= 0.0 && a.upper < 1.0);
     case KD_OP_CURVE:
         return kd_curve_breaks_before(i->curve, a.lower) == kd_curve_breaks_before(i->curve, a.upper);
+    case KD_OP_TABLE: {
+        const kd_table *t = kd_curve_table(i->curve);
+        return kd_table_breaks_before(t, a.lower, b.lower) == kd_table_breaks_before(t, a.upper, b.upper);
+    }
     case KD_OP_MIN:
         return b.upper < a.lower || b.lower >= a.upper;
     case KD_OP_MAX:
@@ -106,6 +111,8 @@ static double branch(const kd_instruction *i, const double *w, double result)
         return (a >= 0.0) + (a >= 1.0);
     case KD_OP_CURVE:
         return kd_curve_breaks_before(i->curve, a);
+    case KD_OP_TABLE:
+        return kd_table_breaks_before(kd_curve_table(i->curve), a, b);
     case KD_OP_MIN:
         return b < a;
     case KD_OP_MAX:
@@ -155,6 +162,7 @@ bool kd_op_has_branches(kd_op op)
     case KD_OP_UNIT3:
     case KD_OP_UNIT5:
     case KD_OP_CURVE:
+    case KD_OP_TABLE:
     case KD_OP_MIN:
     case KD_OP_MAX:
     case KD_OP_MOD:

@@ -6,6 +6,7 @@
 // give NaN or infinity are kept as NOT_FINITE and swallow what is built on them; only if the result depends on one, this
 // is an error: a condition on a parameter may switch the wrong part off.
 #include "expr/internal.h"
+#include "expr/table.h"
 
 #include <assert.h>
 #include <math.h>
@@ -205,6 +206,20 @@ int kd_build_curve(kd_builder *b, const kd_curve *curve, int x, int column)
     return node_of(
         b,
         (kd_expr_node){.op = KD_OP_CURVE, .a = x, .curve = curve, .fixed = fixed, .number = value, .column = column});
+}
+
+int kd_build_table(kd_builder *b, const kd_curve *curve, int x, int y, int column)
+{
+    double at[2] = {0.0, 0.0};
+    if (x < 0 || y < 0) return -1;
+    if (is_not_finite(b, x) || is_not_finite(b, y)) return is_not_finite(b, x) ? x : y;
+    const bool   numbers = kd_build_is_number(b, x, &at[0]) && kd_build_is_number(b, y, &at[1]);
+    const bool   fixed = is_settled(b, x, &at[0]) && is_settled(b, y, &at[1]);
+    const double value = fixed ? kd_table_value(kd_curve_table(curve), at[0], at[1]) : 0.0;
+    if (numbers && !isfinite(value)) return folded(b, value, KD_OP_TABLE, x, y, column);
+    return node_of(
+        b, (kd_expr_node){
+               .op = KD_OP_TABLE, .a = x, .b = y, .curve = curve, .fixed = fixed, .number = value, .column = column});
 }
 
 // Results that do not depend on the other operand, also if that is not finite; -1: none. What parameters decide about a

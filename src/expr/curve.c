@@ -2,16 +2,14 @@
 //
 // On [x_i, x_i+1] with h = x_i+1 - x_i, s = (y_i+1 - y_i)/h and slopes m_i the cubic of Hermite is
 //     f = y_i + u (m_i + u (b + u c)),   u = x - x_i,   b = (3 s - 2 m_i - m_i+1)/h,   c = (m_i + m_i+1 - 2 s)/h^2
-// The kinds differ in their slopes:
-//   spline    continuous second derivative, and third derivative at the second row and the last but one (not-a-knot;
-//             de Boor: A Practical Guide to Splines, ch. IV)
-//   akima     weighted by the change of slope on the other side (Akima: J. ACM 17 (1970) 589)
-//   monotone  weighted harmonic mean, 0 at a turn (Fritsch, Butland: SIAM J. Sci. Stat. Comput. 5 (1984) 300)
-// Before the first and behind the last row the curve is the tangent there.
+// The kinds differ in their slopes (slopes.c). Before the first and behind the last row the curve is the tangent there,
+// stays at its last value, has no value, or begins anew: f(x + P) = f(x) with P = x_n - x_1.
 #include "expr/curve.h"
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "expr/slopes.h"
+#include "expr/table.h"
 
 #include <float.h>
 #include <math.h>
@@ -30,126 +28,41 @@ struct kd_curve {
     double          scale;  // (n - 1)/(x[n-1] - x[0]): guess of the row, exact for equal distances
     kd_interval    *range;  // (2 n - 2) a tree: of piece i at n - 1 + i, of k together those of 2 k and 2 k + 1
     int            *breaks; // (n + 1) at or before row i - 1
-    double         *work;   // (2 n)
-    const kd_track *track;  // in place of the rows; NULL: none
+    double         *work;   // (3 n)
+    kd_outside      outside;
+    const kd_track *track; // in place of the rows; NULL: none
     kd_track_part   part;
+    kd_table       *table; // in place of the rows, own; NULL: none
 };
 
-// ---- slopes m at the rows -------------------------------------------------------------------------------------------
-
-typedef struct rows {
-    int           n;
-    const double *x, *y;
-} rows;
-
-static double width(const rows *r, int i)
-{
-    return r->x[i + 1] - r->x[i];
-}
-
-static double secant(const rows *r, int i)
-{
-    return (r->y[i + 1] - r->y[i]) / width(r, i);
-}
-
-// The derivative at the first or last row of the parabola through the three rows at that end.
-static double end_slope(double h0, double h1, double s0, double s1)
-{
-    return s0 + (s0 - s1) * (h0 / (h0 + h1));
-}
-
-// Not-a-knot: tridiagonal equations for the slopes; c (n) is scratch for the upper diagonal.
-static void spline_slopes(const rows *r, double *m, double *c)
-{
-    const int n = r->n;
-    if (n == 3) { // the parabola
-        const double h0 = width(r, 0), h1 = width(r, 1), s0 = secant(r, 0), s1 = secant(r, 1);
-        m[0] = end_slope(h0, h1, s0, s1);
-        m[1] = s0 + (s1 - s0) * (h0 / (h0 + h1));
-        m[2] = end_slope(h1, h0, s1, s0);
-        return;
-    }
-    // h1 m0 + (h0 + h1) m1 = ((3 h0 + 2 h1) h1 s0 + h0^2 s1)/(h0 + h1)
-    double h0 = width(r, 0), h1 = width(r, 1), s0 = secant(r, 0), s1 = secant(r, 1), pivot = h1;
-    c[0] = (h0 + h1) / pivot;
-    m[0] = ((3.0 * h0 + 2.0 * h1) * h1 * s0 + h0 * h0 * s1) / (h0 + h1) / pivot;
-    for (int i = 1; i < n - 1; i++) {
-        // h_i m_i-1 + 2 (h_i-1 + h_i) m_i + h_i-1 m_i+1 = 3 (h_i s_i-1 + h_i-1 s_i)
-        h0 = width(r, i - 1), h1 = width(r, i), s0 = secant(r, i - 1), s1 = secant(r, i);
-        pivot = 2.0 * (h0 + h1) - h1 * c[i - 1];
-        c[i] = h0 / pivot;
-        m[i] = (3.0 * (h1 * s0 + h0 * s1) - h1 * m[i - 1]) / pivot;
-    }
-    // mirror image of the first; h0, s0: last but one, h1, s1: last
-    pivot = h0 - (h0 + h1) * c[n - 2];
-    m[n - 1] = (((3.0 * h1 + 2.0 * h0) * h0 * s1 + h1 * h1 * s0) / (h0 + h1) - (h0 + h1) * m[n - 2]) / pivot;
-    // back substitution
-    for (int i = n - 2; i >= 0; i--) m[i] -= c[i] * m[i + 1];
-}
-
-// Secant i of -2 .. n: beyond the ends they go on by their last difference.
-static double akima_secant(const rows *r, int i)
-{
-    const int    last = r->n - 2;
-    const double first = secant(r, 0), end = secant(r, last);
-    if (i < 0) return first + i * (secant(r, 1) - first);
-    if (i > last) return end + (i - last) * (end - secant(r, last - 1));
-    return secant(r, i);
-}
-
-// m = (|s_i+1 - s_i| s_i-1 + |s_i-1 - s_i-2| s_i) / (their sum), the mean where both vanish
-static void akima_slopes(const rows *r, double *m)
-{
-    for (int i = 0; i < r->n; i++) {
-        const double a = akima_secant(r, i - 2), b = akima_secant(r, i - 1), c = akima_secant(r, i),
-                     d = akima_secant(r, i + 1);
-        const double left = fabs(d - c), right = fabs(b - a), sum = left + right;
-        m[i] = sum > 0.0 ? (left / sum) * b + (right / sum) * c : 0.5 * (b + c);
-    }
-}
-
-// End slopes are kept between 0 and three secants, which suffices for a monotone piece.
-static double monotone_end(double h0, double h1, double s0, double s1)
-{
-    const double m = end_slope(h0, h1, s0, s1);
-    if (s0 == 0.0 || (m < 0.0) != (s0 < 0.0)) return 0.0;
-    return fabs(m) > 3.0 * fabs(s0) ? 3.0 * s0 : m;
-}
-
-// 1/m = share/s_i-1 + (1 - share)/s_i
-static void monotone_slopes(const rows *r, double *m)
-{
-    const int n = r->n;
-    for (int i = 1; i < n - 1; i++) {
-        const double h0 = width(r, i - 1), h1 = width(r, i), s0 = secant(r, i - 1), s1 = secant(r, i);
-        const double share = (h0 + 2.0 * h1) / (3.0 * (h0 + h1));
-        const bool   turns = s0 == 0.0 || s1 == 0.0 || (s0 < 0.0) != (s1 < 0.0);
-        m[i] = turns ? 0.0 : 1.0 / (share / s0 + (1.0 - share) / s1);
-    }
-    m[0] = monotone_end(width(r, 0), width(r, 1), secant(r, 0), secant(r, 1));
-    m[n - 1] = monotone_end(width(r, n - 2), width(r, n - 3), secant(r, n - 2), secant(r, n - 3));
-}
+static const double slack = 1e-12; // of the length of the rows: so far outside is rounding
 
 // ---- pieces ---------------------------------------------------------------------------------------------------------
 
-static void linear_pieces(const rows *r, piece *inner)
+static void linear_pieces(const kd_rows *r, piece *inner)
 {
-    for (int i = 0; i < r->n - 1; i++) inner[i] = (piece){r->y[i], secant(r, i), 0.0, 0.0};
+    for (int i = 0; i < r->n - 1; i++) inner[i] = (piece){r->y[i], kd_rows_secant(r, i), 0.0, 0.0};
 }
 
-static void cubic_pieces(const rows *r, const double *m, piece *inner)
+static void cubic_pieces(const kd_rows *r, const double *m, piece *inner)
 {
     for (int i = 0; i < r->n - 1; i++) {
-        const double h = width(r, i), s = secant(r, i);
+        const double h = kd_rows_width(r, i), s = kd_rows_secant(r, i);
         inner[i] = (piece){r->y[i], m[i], (3.0 * s - 2.0 * m[i] - m[i + 1]) / h, (m[i] + m[i + 1] - 2.0 * s) / h / h};
     }
 }
 
-// Tangents: the slope of an end is that of its piece there.
-static void end_pieces(const rows *r, piece *all)
+// Tangents: the slope of an end is that of its piece there; constants; or the pieces of the neighbouring period
+static void end_pieces(const kd_rows *r, kd_outside outside, piece *all)
 {
-    const int    n = r->n;
-    const double h = width(r, n - 2);
+    const int n = r->n;
+    if (outside == KD_OUTSIDE_REPEAT || outside == KD_OUTSIDE_HOLD) {
+        const bool held = outside == KD_OUTSIDE_HOLD;
+        all[0] = held ? (piece){r->y[0], 0.0, 0.0, 0.0} : all[n - 1];
+        all[n] = held ? (piece){r->y[n - 1], 0.0, 0.0, 0.0} : all[1];
+        return;
+    }
+    const double h = kd_rows_width(r, n - 2);
     const piece  last = all[n - 1];
     all[0] = (piece){r->y[0], all[1].b, 0.0, 0.0};
     all[n] = (piece){r->y[n - 1], last.b + h * (2.0 * last.c + 3.0 * h * last.d), 0.0, 0.0};
@@ -162,7 +75,7 @@ static bool is_finite_piece(const piece *p)
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static kd_status check_rows(int n, const double *x, const double *y, char *message, size_t size)
+static kd_status check_rows(int n, kd_outside outside, const double *x, const double *y, char *message, size_t size)
 {
     if (n < 2) {
         kd_text(message, size, "a curve needs at least 2 rows, not %d", n);
@@ -179,6 +92,12 @@ static kd_status check_rows(int n, const double *x, const double *y, char *messa
             return KD_ERR_MODEL;
         }
     }
+    if (outside == KD_OUTSIDE_REPEAT && y[0] != y[n - 1]) {
+        kd_text(message, size,
+                "a curve that repeats must end as it begins, but its first y is %.15g and its last %.15g", y[0],
+                y[n - 1]);
+        return KD_ERR_MODEL;
+    }
     return KD_OK;
 }
 
@@ -193,19 +112,17 @@ static kd_status check_pieces(const kd_curve *c, char *message, size_t size)
     return KD_OK;
 }
 
-// slope (n) and scratch (n) are work space
+// slope (n) and scratch (2 n) are work space
 static void make_pieces(kd_curve *c, kd_curve_kind kind, const double *y, double *slope, double *scratch)
 {
-    const rows r = {c->n, c->x, y};
+    const kd_rows r = {c->n, c->x, y, c->outside == KD_OUTSIDE_REPEAT};
     if (kind == KD_CURVE_KIND_LINEAR || c->n == 2) {
         linear_pieces(&r, c->piece + 1);
     } else {
-        if (kind == KD_CURVE_KIND_SPLINE) spline_slopes(&r, slope, scratch);
-        if (kind == KD_CURVE_KIND_AKIMA) akima_slopes(&r, slope);
-        if (kind == KD_CURVE_KIND_MONOTONE) monotone_slopes(&r, slope);
+        kd_rows_slopes(&r, kind, slope, scratch);
         cubic_pieces(&r, slope, c->piece + 1);
     }
-    end_pieces(&r, c->piece);
+    end_pieces(&r, c->outside, c->piece);
 }
 
 // ---- ranges ---------------------------------------------------------------------------------------------------------
@@ -295,15 +212,15 @@ static kd_status fill_rows(kd_curve *c, kd_curve_kind kind, const double *x, con
 kd_status kd_curve_update(kd_curve *curve, kd_curve_kind kind, const double *x, const double *y, char *message,
                           size_t size)
 {
-    const kd_status status = check_rows(curve->n, x, y, message, size);
+    const kd_status status = check_rows(curve->n, curve->outside, x, y, message, size);
     return status == KD_OK ? fill_rows(curve, kind, x, y, message, size) : status;
 }
 
-kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const double *y, kd_curve **curve, char *message,
-                          size_t size)
+kd_status kd_curve_create(kd_curve_kind kind, kd_outside outside, int n, const double *x, const double *y,
+                          kd_curve **curve, char *message, size_t size)
 {
     *curve = NULL;
-    kd_status status = check_rows(n, x, y, message, size);
+    kd_status status = check_rows(n, outside, x, y, message, size);
     if (status != KD_OK) return status;
 
     kd_curve *c = kd_alloc(sizeof *c);
@@ -312,7 +229,7 @@ kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const doub
         c->piece = kd_arena_cut(&c->arena, (size_t)n + 1, sizeof *c->piece);
         c->range = kd_arena_cut(&c->arena, 2 * (size_t)n - 2, sizeof *c->range);
         c->breaks = kd_cut_int(&c->arena, n + 1);
-        c->work = kd_cut_double(&c->arena, 2 * n);
+        c->work = kd_cut_double(&c->arena, 3 * n);
     }
     if (!c || c->arena.failed) {
         kd_text(message, size, "out of memory");
@@ -320,6 +237,7 @@ kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const doub
         goto done;
     }
     c->n = n;
+    c->outside = outside;
     status = fill_rows(c, kind, x, y, message, size);
 done:
     if (status != KD_OK) kd_curve_destroy(c);
@@ -336,9 +254,25 @@ kd_curve *kd_curve_of_track(const kd_track *track, kd_track_part part)
     return c;
 }
 
+kd_curve *kd_curve_of_table(kd_table *table)
+{
+    kd_curve *c = kd_alloc(sizeof *c);
+    if (!c) kd_table_destroy(table);
+    if (!c) return NULL;
+    c->table = table;
+    c->outside = kd_table_outside(table);
+    return c;
+}
+
+kd_table *kd_curve_table(const kd_curve *curve)
+{
+    return curve ? curve->table : NULL;
+}
+
 void kd_curve_destroy(kd_curve *curve)
 {
     if (!curve) return;
+    kd_table_destroy(curve->table);
     kd_arena_release(&curve->arena);
     kd_free(curve);
 }
@@ -367,16 +301,58 @@ static int rows_before(const kd_curve *c, double x)
     return low + 1;
 }
 
+static double period(const kd_curve *c)
+{
+    return c->x[c->n - 1] - c->x[0];
+}
+
+// x within the rows of a curve that repeats
+static double reduced(const kd_curve *c, double x)
+{
+    const double first = c->x[0], last = c->x[c->n - 1];
+    if (x >= first && x < last) return x;
+    double rest = fmod(x - first, last - first);
+    if (rest < 0.0) rest += last - first;
+    return rest < last - first ? first + rest : first;
+}
+
+bool kd_curve_is_outside(const kd_curve *curve, double x)
+{
+    if (curve->track || curve->table || curve->outside == KD_OUTSIDE_REPEAT) return false;
+    const double far = slack * period(curve);
+    return x < curve->x[0] - far || x > curve->x[curve->n - 1] + far;
+}
+
+kd_outside kd_curve_rule(const kd_curve *curve)
+{
+    return curve->outside;
+}
+
+void kd_curve_ends(const kd_curve *curve, double *first, double *last)
+{
+    *first = curve->x[0];
+    *last = curve->x[curve->n - 1];
+}
+
+// The piece at x and the place in it
+static const piece *piece_at(const kd_curve *c, double x, double *u)
+{
+    if (c->outside == KD_OUTSIDE_REPEAT) x = reduced(c, x);
+    if (c->outside == KD_OUTSIDE_ERROR && kd_curve_is_outside(c, x)) x = NAN;
+    const int k = rows_before(c, x);
+    *u = x - c->x[k > 0 ? k - 1 : 0];
+    return &c->piece[k];
+}
+
 void kd_curve_eval(const kd_curve *curve, double x, double out[4])
 {
     if (curve->track) {
         kd_track_eval(curve->track, curve->part, x, out);
         return;
     }
-    // f, f', f'', f''' of the piece at u
-    const int    k = rows_before(curve, x);
-    const piece *p = &curve->piece[k];
-    const double u = x - curve->x[k > 0 ? k - 1 : 0];
+    // the value and three derivatives of the piece at u
+    double       u;
+    const piece *p = piece_at(curve, x, &u);
     out[0] = at_piece(p, u);
     out[1] = p->b + u * (2.0 * p->c + 3.0 * u * p->d);
     out[2] = 2.0 * p->c + 6.0 * u * p->d;
@@ -385,14 +361,12 @@ void kd_curve_eval(const kd_curve *curve, double x, double out[4])
 
 double kd_curve_value(const kd_curve *curve, double x)
 {
-    double out[4];
+    double out[4], u;
     if (curve->track) {
         kd_track_eval(curve->track, curve->part, x, out);
         return out[0];
     }
-    const int    k = rows_before(curve, x);
-    const piece *p = &curve->piece[k];
-    const double u = x - curve->x[k > 0 ? k - 1 : 0];
+    const piece *p = piece_at(curve, x, &u);
     return at_piece(p, u);
 }
 
@@ -407,9 +381,9 @@ static kd_interval range_of_pieces(const kd_curve *c, int first, int end)
     return range;
 }
 
-kd_interval kd_curve_bounds(const kd_curve *curve, kd_interval x)
+// Of one period, or where nothing repeats
+static kd_interval range_of_rows(const kd_curve *curve, kd_interval x)
 {
-    if (curve->track) return kd_track_bounds(curve->track, curve->part, x);
     const int   n = curve->n, first = rows_before(curve, x.lower), last = rows_before(curve, x.upper);
     kd_interval range = range_of_pieces(curve, first, last - 1); // the whole pieces in between: first + 1 .. last - 1
     for (int k = first; k <= last; k += last > first ? last - first : 1) { // those at the ends
@@ -421,15 +395,47 @@ kd_interval kd_curve_bounds(const kd_curve *curve, kd_interval x)
     return range;
 }
 
-int kd_curve_breaks_before(const kd_curve *curve, double x)
+// Of a curve that repeats: the range of x, a little wider for its rounding, in the first period, perhaps across its end
+static kd_interval range_of_ring(const kd_curve *curve, kd_interval x)
 {
-    if (!curve->track) return curve->breaks[rows_before(curve, x)];
+    const double first = curve->x[0], last = curve->x[curve->n - 1];
+    const double wider = 4.0 * DBL_EPSILON * (fabs(x.lower) + fabs(x.upper) + fabs(first) + fabs(last));
+    const double width = x.upper - x.lower + 2.0 * wider;
+    if (!(width < last - first)) return range_of_rows(curve, (kd_interval){first, last});
+    const double low = reduced(curve, x.lower - wider), high = low + width;
+    if (high <= last) return range_of_rows(curve, (kd_interval){low, high});
+    return hull(range_of_rows(curve, (kd_interval){low, last}),
+                range_of_rows(curve, (kd_interval){first, first + (high - last)}));
+}
+
+kd_interval kd_curve_bounds(const kd_curve *curve, kd_interval x)
+{
+    if (curve->track) return kd_track_bounds(curve->track, curve->part, x);
+    if (curve->outside == KD_OUTSIDE_REPEAT) return range_of_ring(curve, x);
+    if (curve->outside == KD_OUTSIDE_ERROR &&
+        (kd_curve_is_outside(curve, x.lower) || kd_curve_is_outside(curve, x.upper)))
+        return (kd_interval){-INFINITY, INFINITY};
+    return range_of_rows(curve, x);
+}
+
+double kd_curve_breaks_before(const kd_curve *curve, double x)
+{
     double start, end;
-    kd_track_ends(curve->track, &start, &end);
-    return (x >= start) + (x >= end);
+    if (curve->track) {
+        kd_track_ends(curve->track, &start, &end);
+        return (x >= start) + (x >= end);
+    }
+    if (curve->outside != KD_OUTSIDE_REPEAT) return curve->breaks[rows_before(curve, x)];
+    // those of whole periods, and those of this one
+    const double at = reduced(curve, x), periods = nearbyint((x - at) / period(curve));
+    return periods * curve->breaks[curve->n - 1] + curve->breaks[rows_before(curve, at)];
 }
 
 bool kd_curve_is_one_piece(const kd_curve *curve, kd_interval x)
 {
-    return !curve->track && rows_before(curve, x.lower) == rows_before(curve, x.upper);
+    if (curve->track) return false;
+    const bool ring = curve->outside == KD_OUTSIDE_REPEAT;
+    if (ring && !(x.upper - x.lower < period(curve))) return false;
+    const double low = ring ? reduced(curve, x.lower) : x.lower, high = ring ? reduced(curve, x.upper) : x.upper;
+    return low <= high && rows_before(curve, low) == rows_before(curve, high);
 }

@@ -4,6 +4,7 @@
 // Derivatives, ch. 3.2): after the values, adjoints w_i = d result/d entry_i are collected from the last entry to the
 // first. Entries whose adjoint is 0 are passed over: the branch of an `if` that was not taken may hold NaN.
 #include "expr/internal.h"
+#include "expr/table.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,6 +71,8 @@ double kd_expr_value_of(const kd_instruction *i, const double *w)
         return value_if(w[i->a], w[i->b], w[i->c]);
     case KD_OP_CURVE:
         return kd_curve_value(i->curve, w[i->a]);
+    case KD_OP_TABLE:
+        return kd_table_value(kd_curve_table(i->curve), w[i->a], w[i->b]);
     default: {
         const kd_operation *o = &kd_operations[i->op];
         return o->value1 ? o->value1(w[i->a]) : o->value2(w[i->a], w[i->b]);
@@ -172,9 +175,14 @@ static void hand_on(const kd_instruction *i, const double *w, double f, double g
         double taylor[4];
         taylor_of(i, w[i->a], taylor);
         adjoint[i->a] += g * taylor[1];
-    } else if (o->partials) {
-        double df[2];
-        o->partials(w[i->a], w[i->b], f, df);
+    } else if (o->partials || i->op == KD_OP_TABLE) {
+        double df[2], table[4][4];
+        if (i->op == KD_OP_TABLE) {
+            kd_table_eval(kd_curve_table(i->curve), w[i->a], w[i->b], table);
+            df[0] = table[1][0], df[1] = table[0][1];
+        } else {
+            o->partials(w[i->a], w[i->b], f, df);
+        }
         if (df[0] != 0.0) adjoint[i->a] += g * df[0];
         if (df[1] != 0.0) adjoint[i->b] += g * df[1];
     }
@@ -205,6 +213,11 @@ static kd_jet jet_of(const kd_instruction *i, const kd_jet *w)
 {
     const kd_operation *o = &kd_operations[i->op];
     if (i->op == KD_OP_IF) return jet_if(w[i->a], w[i->b], w[i->c]);
+    if (i->op == KD_OP_TABLE) {
+        double f[4][4];
+        kd_table_eval(kd_curve_table(i->curve), w[i->a].x, w[i->b].x, f);
+        return kd_jet_chain2(w[i->a], w[i->b], f);
+    }
     if (o->jet) return o->jet(w[i->a], w[i->b]);
     if (o->operands == 2) return kd_jet_const(o->value2(w[i->a].x, w[i->b].x));
     double f[4];

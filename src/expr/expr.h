@@ -109,6 +109,13 @@ double kd_expr_gradient(const kd_expr *expr, const double *x, double *dx, double
 // x[slot]: variables with their two time derivatives and the tangents of the three; the same of the expression.
 kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work);
 
+// ---- curves ---------------------------------------------------------------------------------------------------------
+
+bool kd_expr_has_curves(const kd_expr *expr);
+// A curve on which the value depends and that is read outside of its rows by more than rounding, and where (at[1] NaN: it
+// has one argument); NULL: none. x and work as of kd_expr_value
+const kd_curve *kd_expr_outside(const kd_expr *expr, const double *x, double *work, double at[2]);
+
 // ---- ranges ---------------------------------------------------------------------------------------------------------
 
 // Bounds of the values that the expression takes when each variable x[slot] is anywhere in its range, rounding

@@ -52,6 +52,7 @@ typedef enum kd_op {
     KD_OP_MOD,
     KD_OP_ATAN2,
     KD_OP_HYPOT,
+    KD_OP_TABLE, // a curve of two arguments
     KD_OP_LESS,
     KD_OP_LESS_EQUAL,
     KD_OP_EQUAL,
@@ -64,7 +65,7 @@ typedef enum kd_op {
 } kd_op;
 
 // What an operation is. One operand: value1 and taylor; two: value2, partials and jet. Operations without the latter
-// are flat: their derivatives are 0. NUMBER, VARIABLE, CURVE and IF are the evaluator's own.
+// are flat: their derivatives are 0. NUMBER, VARIABLE, CURVE, TABLE and IF are the evaluator's own.
 typedef struct kd_operation {
     const char *name;  // as it is written; "" for those without a name
     bool        infix; // between its operands
@@ -158,6 +159,7 @@ int kd_build_number(kd_builder *b, double number, int column);
 int kd_build_parameter(kd_builder *b, int slot, double value, int column);
 int kd_build_variable(kd_builder *b, int slot, int column, int length);
 int kd_build_curve(kd_builder *b, const kd_curve *curve, int x, int column);
+int kd_build_table(kd_builder *b, const kd_curve *curve, int x, int y, int column); // of two arguments
 int kd_build1(kd_builder *b, kd_op op, int a, int column);
 int kd_build2(kd_builder *b, kd_op op, int a, int c, int column);
 int kd_build_if(kd_builder *b, int condition, int yes, int no, int column);

@@ -6,6 +6,7 @@
 // between as well, powers and products at the corners. Truth is three-valued: [1, 1], [0, 0], and [0, 1] if not known.
 #include "expr/interval.h"
 #include "core/pi.h"
+#include "expr/table.h"
 
 static const double pi = KD_PI;
 // Relative errors: of the functions of the C library (glibc manual: at most 2 units for those used), of the polynomials
@@ -416,6 +417,7 @@ kd_interval kd_interval_of(const kd_instruction *i, const kd_interval *w)
         return checked(range_mul(size, size));
     }
     if (i->op == KD_OP_CURVE) return checked(kd_curve_bounds(i->curve, w[i->a]));
+    if (i->op == KD_OP_TABLE) return checked(kd_table_bounds(kd_curve_table(i->curve), w[i->a], w[i->b]));
     return checked(o->one ? o->one(w[i->a]) : o->two(w[i->a], w[i->b]));
 }
 

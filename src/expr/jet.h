@@ -55,6 +55,26 @@ static inline kd_jet kd_jet_mul(kd_jet a, kd_jet b)
     };
 }
 
+// f(a, b) from its partial derivatives f[i][j] = d^(i+j) f/da^i db^j, i + j <= 3, at (a.x, b.x)
+static inline kd_jet kd_jet_chain2(kd_jet a, kd_jet b, double f[4][4])
+{
+    // changes of the first and second derivatives along the tangent
+    const double fa = f[1][0], fb = f[0][1], faa = f[2][0], fab = f[1][1], fbb = f[0][2];
+    const double fa_d = faa * a.d + fab * b.d, fb_d = fab * a.d + fbb * b.d;
+    const double faa_d = f[3][0] * a.d + f[2][1] * b.d, fab_d = f[2][1] * a.d + f[1][2] * b.d,
+                 fbb_d = f[1][2] * a.d + f[0][3] * b.d;
+    return (kd_jet){
+        f[0][0],
+        fa * a.x1 + fb * b.x1,
+        fa * a.x2 + fb * b.x2 + faa * a.x1 * a.x1 + 2.0 * fab * a.x1 * b.x1 + fbb * b.x1 * b.x1,
+        fa * a.d + fb * b.d,
+        fa * a.d1 + fb * b.d1 + fa_d * a.x1 + fb_d * b.x1,
+        fa * a.d2 + fb * b.d2 + fa_d * a.x2 + fb_d * b.x2 +
+            2.0 * (faa * a.x1 * a.d1 + fab * (a.d1 * b.x1 + a.x1 * b.d1) + fbb * b.x1 * b.d1) + faa_d * a.x1 * a.x1 +
+            2.0 * fab_d * a.x1 * b.x1 + fbb_d * b.x1 * b.x1,
+    };
+}
+
 // f(a) from f and its first three derivatives at a.x
 static inline kd_jet kd_jet_chain1(kd_jet a, double f, double f1, double f2, double f3)
 {

@@ -445,6 +445,7 @@ const kd_operation kd_operations[KD_OP_COUNT] = {
     [KD_OP_MOD]        = {"mod",   false, 2, NULL, value_mod,        NULL, partials_mod,   jet_mod},
     [KD_OP_ATAN2]      = {"atan2", false, 2, NULL, atan2,            NULL, partials_atan2, jet_atan2},
     [KD_OP_HYPOT]      = {"hypot", false, 2, NULL, hypot,            NULL, partials_hypot, jet_hypot},
+    [KD_OP_TABLE]      = {"table", false, 2, NULL, NULL,             NULL, NULL,           NULL},
     [KD_OP_LESS]       = {"<",     true,  2, NULL, value_less,       NULL, NULL,           NULL},
     [KD_OP_LESS_EQUAL] = {"<=",    true,  2, NULL, value_less_equal, NULL, NULL,           NULL},
     [KD_OP_EQUAL]      = {"==",    true,  2, NULL, value_equal,      NULL, NULL,           NULL},

@@ -242,8 +242,8 @@ static int parse_symbol(parser *p, const char *name, kd_token token)
         return kd_build_fail(&p->builder, KD_ERR_MODEL, column, "'%s' is a function, write %s(...)", name, name);
     if (!find_symbol(p, name, &symbol)) return fail_unknown(p, "name", name, column, suggest_symbol(p, name));
     if (symbol.kind == KD_SYMBOL_CURVE)
-        return kd_build_fail(&p->builder, KD_ERR_MODEL, column, "'%.*s' is a curve, write %.*s(x)", SHOWN_NAME, name,
-                             SHOWN_NAME, name);
+        return kd_build_fail(&p->builder, KD_ERR_MODEL, column, "'%.*s' is a curve, write %.*s(%s)", SHOWN_NAME, name,
+                             SHOWN_NAME, name, symbol.curve && kd_curve_table(symbol.curve) ? "x, y" : "x");
     if (symbol.kind == KD_SYMBOL_VARIABLE) return kd_build_variable(&p->builder, symbol.slot, column, token.length);
     if (symbol.kind == KD_SYMBOL_PARAMETER && isfinite(symbol.number))
         return kd_build_parameter(&p->builder, symbol.slot, symbol.number, column);
@@ -283,12 +283,19 @@ static int fail_count(parser *p, const char *name, int least, int most, int coun
                          name, most, plural, count);
 }
 
-// table(name, x): the token is behind '('
+// A function of the model, of one or two arguments
+static int build_curve(parser *p, const kd_curve *curve, const int *argument, int column)
+{
+    if (kd_curve_table(curve)) return kd_build_table(&p->builder, curve, argument[0], argument[1], column);
+    return kd_build_curve(&p->builder, curve, argument[0], column);
+}
+
+// table(name, x), table(name, x, y): the token is behind '('
 static int parse_table(parser *p, const char *function, kd_token token, int open_column)
 {
     name_buffer name = {.length = 0};
     kd_symbol   symbol;
-    int         x = -1;
+    int         x[2] = {-1, -1};
     if (p->token.kind != KD_TOKEN_NAME)
         return kd_build_fail(&p->builder, KD_ERR_MODEL, column_of(p->token),
                              "%s(name, x) begins with the name of a curve", function);
@@ -305,10 +312,10 @@ static int parse_table(parser *p, const char *function, kd_token token, int open
         return kd_build_fail(&p->builder, KD_ERR_MODEL, column_of(p->token),
                              "expected ',' behind the name of the curve");
     advance(p);
-    const int count = parse_arguments(p, open_column, &x, 1);
+    const int count = parse_arguments(p, open_column, x, 2), most = kd_curve_table(symbol.curve) ? 2 : 1;
     if (count < 0) return -1;
-    if (count != 1) return fail_count(p, function, 2, 2, count + 1, column_of(token));
-    return kd_build_curve(&p->builder, symbol.curve, x, column_of(token));
+    if (count != most) return fail_count(p, function, most + 1, most + 1, count + 1, column_of(token));
+    return build_curve(p, symbol.curve, x, column_of(token));
 }
 
 static int fail_function(parser *p, const char *name, int column)
@@ -335,9 +342,10 @@ static int parse_call(parser *p, const char *name, kd_token token)
     // as many arguments as it takes
     const int count = parse_arguments(p, open_column, argument, KD_EXPR_MAX_ARGUMENTS);
     if (count < 0) return -1;
-    const int least = function ? function->least : 1, most = function ? function->most : 1;
+    const int arguments = !function && kd_curve_table(symbol.curve) ? 2 : 1;
+    const int least = function ? function->least : arguments, most = function ? function->most : arguments;
     if (count < least || count > most) return fail_count(p, name, least, most, count, column);
-    if (!function) return kd_build_curve(&p->builder, symbol.curve, argument[0], column);
+    if (!function) return build_curve(p, symbol.curve, argument, column);
     if (function->build) return function->build(&p->builder, argument, count, column);
     return count == 1 ? kd_build1(&p->builder, function->op, argument[0], column)
                       : kd_build2(&p->builder, function->op, argument[0], argument[1], column);

@@ -52,13 +52,14 @@ typedef struct kd_names { // open addressing
     int            count;
 } kd_names;
 
-int         kd_names_find(const kd_names *names, kd_section section, const char *name); // -1: unknown
-kd_status   kd_names_add(kd_names *names, kd_section section, const char *name, int element) KD_NODISCARD;
-void        kd_names_release(kd_names *names);
-const char *kd_section_word(kd_section section); // "body"
-int         kd_section_count(const kd_model *m, kd_section section);
-const char *kd_element_name(const kd_model *m, kd_section section, int element);
-const void *kd_element(const kd_model *m, kd_section section, int element); // kd_body, kd_joint, ...
+int              kd_names_find(const kd_names *names, kd_section section, const char *name); // -1: unknown
+kd_status        kd_names_add(kd_names *names, kd_section section, const char *name, int element) KD_NODISCARD;
+void             kd_names_release(kd_names *names);
+int              kd_section_count(const kd_model *m, kd_section section);
+const char      *kd_element_name(const kd_model *m, kd_section section, int element);
+const void      *kd_element(const kd_model *m, kd_section section, int element);            // kd_body, kd_joint, ...
+const void      *kd_element_definition(const kd_model *m, kd_section section, int element); // kd_body_def, ...
+const kd_schema *kd_section_schema(kd_section section); // of these definitions; NULL: sections without one
 // The name of an element of the section that was probably meant; NULL: none is near.
 const char *kd_model_nearest(const kd_model *m, kd_section section, const char *wanted);
 // "unknown body 'trailr', did you mean 'trailer'?"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "expr/table.h"
 #include "model/element.h"
 
 // ---- curves ---------------------------------------------------------------------------------------------------------
@@ -12,13 +13,33 @@ static const kd_curve_kind kind[] = {[KD_CURVE_LINEAR] = KD_CURVE_KIND_LINEAR,
                                      [KD_CURVE_AKIMA] = KD_CURVE_KIND_AKIMA,
                                      [KD_CURVE_MONOTONE] = KD_CURVE_KIND_MONOTONE};
 
+static const kd_outside outside[] = {[KD_CURVE_EXTRAPOLATE] = KD_OUTSIDE_TANGENT,
+                                     [KD_CURVE_HOLD] = KD_OUTSIDE_HOLD,
+                                     [KD_CURVE_ERROR] = KD_OUTSIDE_ERROR,
+                                     [KD_CURVE_REPEAT] = KD_OUTSIDE_REPEAT};
+
+static kd_status make_curve(const kd_curve_def *d, kd_curve **curve, char *why, size_t size)
+{
+    kd_table *table = NULL;
+    if (!d->z) return kd_curve_create(kind[d->form], outside[d->outside], d->n, d->x, d->y, curve, why, size);
+    const kd_status status =
+        kd_table_create(kind[d->form], outside[d->outside], d->n, d->ny, d->x, d->y, d->z, &table, why, size);
+    *curve = status == KD_OK ? kd_curve_of_table(table) : NULL;
+    return status == KD_OK && !*curve ? KD_ERR_MEMORY : status;
+}
+
+static kd_status update_curve(const kd_curve_def *d, kd_curve *curve, char *why, size_t size)
+{
+    if (!d->z) return kd_curve_update(curve, kind[d->form], d->x, d->y, why, size);
+    return kd_table_update(kd_curve_table(curve), kind[d->form], d->x, d->y, d->z, why, size);
+}
+
 static kd_status finish_tables(kd_model *m)
 {
     for (int i = 0; i < m->ncurves; i++) {
         kd_model_curve *c = &m->curve[i];
         char            why[300] = "";
-        const kd_status status =
-            kd_curve_create(kind[c->def.form], c->def.n, c->def.x, c->def.y, &c->curve, why, sizeof why);
+        const kd_status status = make_curve(&c->def, &c->curve, why, sizeof why);
         if (status == KD_ERR_MEMORY) return status;
         if (status < 0) kd_model_error(m, KD_SECTION_CURVE, i, NULL, "%s", why);
     }
@@ -105,7 +126,7 @@ void kd_update_curves(kd_model *m)
     for (int i = 0; i < m->ncurves; i++) {
         const kd_model_curve *c = &m->curve[i];
         char                  why[300] = "";
-        if (kd_curve_update(c->curve, kind[c->def.form], c->def.x, c->def.y, why, sizeof why) < 0)
+        if (update_curve(&c->def, c->curve, why, sizeof why) < 0)
             kd_model_error(m, KD_SECTION_CURVE, i, NULL, "%s", why);
     }
     for (int i = 0; i < m->ntracks; i++) update_track(m, i);
@@ -192,6 +213,10 @@ int kd_finish_curve(kd_model *m, kd_section section, int element, const char *fi
 {
     const int curve = kd_model_find(m, KD_SECTION_CURVE, name);
     char      text[300];
+    if (curve >= 0 && m->curve[curve].def.z) {
+        kd_model_error(m, section, element, field, "curve '%s' has two arguments; here it must have one", name);
+        return -1;
+    }
     if (curve >= 0) return curve;
     kd_model_say_unknown(m, KD_SECTION_CURVE, name, text, sizeof text);
     kd_model_error(m, section, element, field, "%s", text);

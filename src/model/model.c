@@ -47,7 +47,7 @@ static const section_info sections[KD_SECTION_COUNT] = {
 
 const char *kd_section_word(kd_section section)
 {
-    return sections[section].word;
+    return section >= 0 && section < KD_SECTION_COUNT ? sections[section].word : "";
 }
 
 int kd_section_count(const kd_model *m, kd_section section)
@@ -509,15 +509,28 @@ static bool passes_schema(kd_model *m, kd_schema_id id, const char *name, const 
     return false;
 }
 
+// As many as there is room for, each with a name
+static bool has_options(const kd_run_def *run)
+{
+    if (run->noptions < 0 || run->noptions > KD_RUN_OPTIONS_MAX) return false;
+    for (int i = 0; i < run->noptions; i++)
+        if (!run->option[i].name) return false;
+    return true;
+}
+
 kd_status kd_model_set_run(kd_model *m, const kd_run_def *run)
 {
-    if (!m || !run || !is_open(m)) return KD_ERR_ARGUMENT;
+    if (!m || !run || !is_open(m) || !has_options(run)) return KD_ERR_ARGUMENT;
     if (!passes_schema(m, KD_SCHEMA_RUN, NULL, run)) return KD_ERR_MODEL;
     kd_run_def copy = *run;
     copy.coordinates = kd_model_text(m, run->coordinates);
     copy.formulation = kd_model_text(m, run->formulation);
     copy.integrator = kd_model_text(m, run->integrator);
     for (int i = 0; i < copy.nplots; i++) copy.plots[i] = kd_model_text(m, run->plots[i]);
+    for (int i = 0; i < copy.noptions; i++) {
+        copy.option[i].name = kd_model_text(m, run->option[i].name);
+        copy.option[i].word = kd_model_text(m, run->option[i].word);
+    }
     m->run = copy;
     m->private->run_source = m->private->source;
     claim_fields(m, KD_SECTION_COUNT, 0); // the run has no section of its own
@@ -656,12 +669,23 @@ bool kd_model_use_parameter(kd_model *m, const char *name, double *value)
 
 kd_status kd_model_add_curve(kd_model *m, const char *name, const kd_curve_def *def)
 {
-    kd_status status = kd_model_prepare(m, KD_SECTION_CURVE, KD_SCHEMA_CURVE, name, def);
+    kd_curve_def whole = def ? *def : (kd_curve_def){0};
+    if (whole.ny == 0) whole.ny = whole.n;
+    kd_status status = kd_model_prepare(m, KD_SECTION_CURVE, KD_SCHEMA_CURVE, name, def ? &whole : NULL);
     if (status < 0) return status;
+    if (!whole.z && whole.ny != whole.n) {
+        kd_model_error_at(m, &m->private->source,
+                          "curve '%s': 'x' and 'y' must have as many numbers as each other, but one has %d, the other "
+                          "%d",
+                          name, whole.n, whole.ny);
+        kd_model_drop_fields(m);
+        return KD_ERR_MODEL;
+    }
     kd_model_curve *c = &m->curve[m->ncurves];
-    *c = (kd_model_curve){kd_model_text(m, name), m->private->source, *def, NULL};
-    c->def.x = kd_model_numbers(m, def->x, def->n);
-    c->def.y = kd_model_numbers(m, def->y, def->n);
+    *c = (kd_model_curve){kd_model_text(m, name), m->private->source, whole, NULL};
+    c->def.x = kd_model_numbers(m, whole.x, whole.n);
+    c->def.y = kd_model_numbers(m, whole.y, whole.ny);
+    if (whole.z) c->def.z = kd_model_numbers(m, whole.z, whole.n * whole.ny);
     return kd_model_enter(m, KD_SECTION_CURVE, c->name);
 }
 

@@ -2,7 +2,7 @@
 #ifndef KARDAN_MODEL_MODEL_H
 #define KARDAN_MODEL_MODEL_H
 
-#include <kardan/model.h>
+#include <kardan/query.h>
 
 #include "core/memory.h"
 #include "expr/expr.h"
@@ -202,27 +202,7 @@ struct kd_model {
 //     block.NAME.out (out1 out2 ..)      outputs of a sampled block; block.NAME.STATE: its states
 // Names of parts of subsystems have points: joint.front_left.hinge.q
 // With frames and signs: docs/guide/sensors.md
-typedef enum kd_section {
-    KD_SECTION_BODY,
-    KD_SECTION_FRAME,
-    KD_SECTION_JOINT,
-    KD_SECTION_FORCE,
-    KD_SECTION_CONSTRAINT,
-    KD_SECTION_STATE,
-    KD_SECTION_INPUT,
-    KD_SECTION_SENSOR,
-    KD_SECTION_BLOCK,
-    KD_SECTION_VARIABLE,
-    KD_SECTION_ENERGY,
-    KD_SECTION_USER_FORCE,
-    KD_SECTION_PARAMETER, // these have no paths
-    KD_SECTION_CURVE,
-    KD_SECTION_TRACK,
-    KD_SECTION_EVENT,
-    KD_SECTION_SUBSYSTEM,
-    KD_SECTION_COUNT
-} kd_section;
-
+// The first word is a section (kardan/query.h).
 typedef enum kd_property {
     KD_PROPERTY_POS,    // i: component
     KD_PROPERTY_COM,    // i
@@ -254,11 +234,13 @@ typedef struct kd_path {
 
 // false: not a path of this model, why (may be NULL) says what is unknown and what it could have been.
 bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why, size_t size);
+// What can be read of an element, the text behind its name (of one that has one coordinate "q", not "q1" too); NULL: there
+// are not more than k. buffer: for words that are made here.
+enum { KD_SIGNAL_NAME = 16 };
+const char *kd_path_word(const kd_model *m, kd_section section, int element, int k, char buffer[KD_SIGNAL_NAME]);
 // What a law may read: positions and velocities; with_accelerations: accelerations and reactions too (sensors).
 bool kd_path_is_kinematic(const kd_path *path);
 
-// Index of an element by name, -1: unknown. Constant time.
-int kd_model_find(const kd_model *m, kd_section section, const char *name);
 // The function of a track: NAME_x, NAME_y, NAME_heading, NAME_curvature; NULL: none. track (may be NULL): its number.
 const kd_curve *kd_model_track_function(const kd_model *m, const char *name, int *track);
 // In expressions that readers have put together, parameter.NAME and curve.NAME stand for names of subsystems; the NAME.
@@ -274,7 +256,6 @@ int kd_constraint_rows(const kd_constraint_def *def);
 
 // Names of inputs and states of a block; those that are not given are u, u1, u2, .. and z, z1, z2, .., written to
 // buffer.
-enum { KD_SIGNAL_NAME = 16 };
 const char *kd_block_input_name(const kd_block_def *def, int i, char buffer[KD_SIGNAL_NAME]);
 const char *kd_block_state_name(const kd_block_def *def, int i, char buffer[KD_SIGNAL_NAME]);
 

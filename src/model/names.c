@@ -63,7 +63,7 @@ void kd_names_release(kd_names *names)
 
 int kd_model_find(const kd_model *m, kd_section section, const char *name)
 {
-    return kd_names_find(&m->private->names, section, name);
+    return m && name ? kd_names_find(&m->private->names, section, name) : -1;
 }
 
 const char *kd_plain_name(const char *name)

@@ -157,7 +157,7 @@ int kd_model_parameters(const kd_model *m, kd_parameter_info *list, int size)
 
 int kd_model_parameter_index(const kd_model *m, const char *name)
 {
-    return m && name ? kd_model_find(m, KD_SECTION_PARAMETER, name) : -1;
+    return kd_model_find(m, KD_SECTION_PARAMETER, name);
 }
 
 // ---- numbers that are made of others --------------------------------------------------------------------------------
@@ -224,6 +224,16 @@ static char *definition_of(kd_model *m, kd_section section, int element)
     return (char *)kd_element(m, section, element) + definitions[section].offset;
 }
 
+const kd_schema *kd_section_schema(kd_section section)
+{
+    return definitions[section].size ? kd_schema_of(definitions[section].schema) : NULL;
+}
+
+const void *kd_element_definition(const kd_model *m, kd_section section, int element)
+{
+    return (const char *)kd_element(m, section, element) + definitions[section].offset;
+}
+
 // ---- copies ---------------------------------------------------------------------------------------------------------
 
 kd_status kd_model_keep_given(kd_model *m)
@@ -256,7 +266,8 @@ static void copy_arrays(kd_model *c)
     for (int i = 0; i < c->ncurves; i++) {
         kd_curve_def *d = &c->curve[i].def;
         d->x = kd_model_numbers(c, d->x, d->n);
-        d->y = kd_model_numbers(c, d->y, d->n);
+        d->y = kd_model_numbers(c, d->y, d->ny);
+        if (d->z) d->z = kd_model_numbers(c, d->z, d->n * d->ny);
     }
     for (int i = 0; i < c->nblocks; i++) {
         kd_block_def *d = &c->block[i].def;

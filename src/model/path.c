@@ -122,19 +122,26 @@ static int tables_of(kd_section section, properties table[2])
     }
 }
 
+// Coordinates of a joint, rows of a constraint: their names are counted. -1: those of this table are not
+static int count_of(const kd_model *m, kd_section section, int element, const property *p)
+{
+    if (section == KD_SECTION_JOINT && p->property != KD_PROPERTY_FORCE)
+        return kd_joint_coordinates(m->joint[element].def.kind);
+    return section == KD_SECTION_CONSTRAINT ? kd_constraint_rows(&m->constraint[element].def) : -1;
+}
+
+static bool is_counted(const property *p)
+{
+    const char last = p->text[0] != '\0' ? p->text[strlen(p->text) - 1] : '\0';
+    return last >= '1' && last <= '9';
+}
+
 // Does an element have this one: coordinates and rows beyond its number are left out, the short form needs exactly one
 static bool is_there(const kd_model *m, kd_section section, int element, const property *p)
 {
-    int n = -1; // names of the table are not counted
-    if (section == KD_SECTION_JOINT && p->property != KD_PROPERTY_FORCE) {
-        n = kd_joint_coordinates(m->joint[element].def.kind);
-    } else if (section == KD_SECTION_CONSTRAINT) {
-        n = kd_constraint_rows(&m->constraint[element].def);
-    }
+    const int n = count_of(m, section, element, p);
     if (n < 0) return true;
-    const char last = p->text[strlen(p->text) - 1];
-    const bool counted = last >= '1' && last <= '9';
-    return counted ? p->i < n : n == 1;
+    return is_counted(p) ? p->i < n : n == 1;
 }
 
 // ---- blocks: outputs, then states -----------------------------------------------------------------------------------
@@ -156,6 +163,35 @@ static bool find_block_signal(const kd_block_def *def, const char *text, int *nu
     }
     *number = 0;
     return def->noutputs == 1 && strcmp(text, "out1") == 0;
+}
+
+// ---- lists ----------------------------------------------------------------------------------------------------------
+
+// The longer name of something that has a shorter one: q1 of a single coordinate
+static bool is_second_name(const kd_model *m, kd_section section, int element, const property *p)
+{
+    return is_counted(p) && count_of(m, section, element, p) == 1;
+}
+
+const char *kd_path_word(const kd_model *m, kd_section section, int element, int k, char buffer[KD_SIGNAL_NAME])
+{
+    const void *def;
+    const kd_element_class *class = class_of(m, section, element, &def);
+    for (int i = 0; class && i < class->nreadings; i++) {
+        const kd_readable *r = &class->readings[i];
+        if ((!r->given || r->given(def)) && k-- == 0) return r->word;
+    }
+    properties table[2];
+    const int  ntables = tables_of(section, table);
+    for (int t = 0; t < ntables; t++) {
+        for (int i = 0; i < table[t].n; i++) {
+            const property *p = &table[t].list[i];
+            if (!is_there(m, section, element, p) || is_second_name(m, section, element, p)) continue;
+            if (k-- == 0) return p->text;
+        }
+    }
+    const kd_block_def *block = section == KD_SECTION_BLOCK ? &m->block[element].def : NULL;
+    return block && k < block->noutputs + block->nstates ? block_signal(block, k, buffer) : NULL;
 }
 
 // ---- messages -------------------------------------------------------------------------------------------------------
@@ -196,25 +232,13 @@ static void say_no_property(const kd_model *m, kd_section section, int element, 
         kd_text(why, size, "%s '%s'%s%s%s has no '%s'", kd_section_word(section), kd_element_name(m, section, element),
                 kind ? " (" : "", kind ? kind : "", kind ? ")" : "", wanted);
     }
-    properties  table[2];
-    const int   ntables = tables_of(section, table);
-    offer       o = {.nearest = kd_nearest_start(wanted)};
-    const void *def;
-    const kd_element_class *class = class_of(m, section, element, &def);
-    for (int i = 0; class && i < class->nreadings; i++) {
-        const kd_readable *r = &class->readings[i];
-        if (r->word[0] != '\0' && (!r->given || r->given(def))) offer_property(&o, r->word);
+    offer o = {.nearest = kd_nearest_start(wanted)};
+    char  buffer[2 * KD_MAX_SIGNALS][KD_SIGNAL_NAME]; // the nearest one stays there
+    for (int k = 0; k < 2 * KD_MAX_SIGNALS; k++) {
+        const char *word = kd_path_word(m, section, element, k, buffer[k]);
+        if (!word) break;
+        if (word[0] != '\0') offer_property(&o, word);
     }
-    for (int k = 0; k < ntables; k++) {
-        for (int i = 0; i < table[k].n; i++) {
-            const property *p = &table[k].list[i];
-            if (is_there(m, section, element, p) && p->text[0] != '\0') offer_property(&o, p->text);
-        }
-    }
-    const kd_block_def *block = section == KD_SECTION_BLOCK ? &m->block[element].def : NULL;
-    char                signal[KD_MAX_SIGNALS * 2][KD_SIGNAL_NAME];
-    for (int i = 0; block && i < block->noutputs + block->nstates; i++)
-        offer_property(&o, block_signal(block, i, signal[i]));
     if (o.nearest.best) {
         kd_text_append(why, size, ", did you mean '%s'?", o.nearest.best);
     } else if (o.n > 0) {

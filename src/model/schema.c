@@ -17,6 +17,7 @@
 static const char *const words_in[] = {"world", "body", NULL};
 static const char *const words_cut[] = {"auto", "yes", "no", NULL};
 static const char *const words_form[] = {"linear", "spline", "akima", "monotone", NULL};
+static const char *const words_outside[] = {"extrapolate", "hold", "error", "repeat", NULL};
 static const char *const words_coordinates[] = {"joint", "cartesian", NULL};
 static const char *const words_crossing[] = {"both", "rising", "falling", NULL};
 
@@ -101,7 +102,28 @@ static const kd_field curve_fields[] = {
     {"x", KD_FIELD_SAMPLES, O(x), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "arguments, rising", .length = O(n)},
     {"y", KD_FIELD_SAMPLES, O(y), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "values, as many as arguments", .length = O(n)},
+     .doc = "values, as many as arguments; beside `z` the second arguments, rising", .length = O(ny)},
+    {"z", KD_FIELD_ROWS, O(z), 0, ALL, 0, 0, ANY, "",
+     .doc = "values of a table with two arguments: a row for each x, a number for each y", .length = O(n), .second = O(ny)},
+    {"outside", KD_FIELD_WORD, O(outside), 1, ALL, 0, KD_CURVE_EXTRAPOLATE, ANY, "",
+     .doc = "before the first and behind the last row: along the tangent, the last value, none (a run that comes there fails), or from the start again",
+     .words = words_outside},
+};
+#undef O
+#define O(member) offsetof(kd_curve_file, member)
+static const kd_field curve_file_fields[] = {
+    {"file", KD_FIELD_TEXT, O(file), 1, ALL, 0, 0, ANY, "",
+     .doc = "a file of comma-separated values with a column of arguments and one of values"},
+    {"grid", KD_FIELD_TEXT, O(grid), 1, ALL, 0, 0, ANY, "",
+     .doc = "instead: a file of a table with two arguments; its first column are x, its first row y"},
+    {"x", KD_FIELD_TEXT, O(x), 1, ALL, 0, 0, ANY, "", .doc = "column of arguments, by name or number; not given: 1"},
+    {"y", KD_FIELD_TEXT, O(y), 1, ALL, 0, 0, ANY, "", .doc = "column of values, by name or number; not given: 2"},
+    {"x_unit", KD_FIELD_TEXT, O(unit[0]), 1, ALL, 0, 0, ANY, "", .doc = "unit of x in the file, as `mm`"},
+    {"y_unit", KD_FIELD_TEXT, O(unit[1]), 1, ALL, 0, 0, ANY, "", .doc = "unit of y in the file"},
+    {"z_unit", KD_FIELD_TEXT, O(unit[2]), 1, ALL, 0, 0, ANY, "", .doc = "unit of the values of a `grid`"},
+    {"form", KD_FIELD_WORD, O(form), 1, ALL, 0, KD_CURVE_LINEAR, ANY, "", .doc = "as above", .words = words_form},
+    {"outside", KD_FIELD_WORD, O(outside), 1, ALL, 0, KD_CURVE_EXTRAPOLATE, ANY, "", .doc = "as above",
+     .words = words_outside},
 };
 #undef O
 
@@ -361,6 +383,9 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_SUBSYSTEM] = {"subsystems", "subsystem",
         "How a subsystem stands in the model around it",
         sizeof(kd_subsystem_def), KINDLESS, NULL, FIELDS(subsystem_fields), NULL},
+    [KD_SCHEMA_CURVE_FILE] = {"curves from files", "curve",
+        "A curve whose numbers stand in a file beside the model",
+        sizeof(kd_curve_file), KINDLESS, NULL, FIELDS(curve_file_fields), NULL},
 };
 // clang-format on
 

@@ -27,6 +27,7 @@ typedef enum kd_schema_id {
     KD_SCHEMA_PLACE = KD_SCHEMA_SECTION_COUNT, // parts of definitions
     KD_SCHEMA_SHAPE,
     KD_SCHEMA_SUBSYSTEM,
+    KD_SCHEMA_CURVE_FILE,
     KD_SCHEMA_COUNT
 } kd_schema_id;
 
@@ -124,6 +125,15 @@ typedef struct kd_field {
 } kd_field;
 
 enum { KD_MAX_NAME = 200 }; // characters of the name of an element with those of the subsystems around it
+
+// A curve whose numbers stand in a file of their own
+typedef struct kd_curve_file {
+    const char      *file, *grid; // one of them
+    const char      *x, *y;       // columns; NULL: 1, 2
+    const char      *unit[3];     // of x, y, z; NULL: none
+    kd_curve_form    form;
+    kd_curve_outside outside;
+} kd_curve_file;
 
 struct kd_element_class; // model/element.h
 

@@ -11,6 +11,7 @@
 
 #include "core/load.h"
 #include "core/text.h"
+#include "modelfile/paths.h"
 #include "modelfile/reader.h"
 
 #ifndef PATH_MAX
@@ -52,10 +53,10 @@ static void add_library(kd_reader *r, const char *folder)
 
 kd_status kd_reader_set_folders(kd_reader *r, const char *path, const char *const *library, int nlibraries)
 {
-    char folder[PATH_MAX], real[PATH_MAX];
-    if (path) {
-        folder_of(path, folder, sizeof folder);
-        if (realpath(folder[0] ? folder : ".", real)) r->folder = keep(r, real);
+    char folder[KD_PATH_LENGTH], real[PATH_MAX];
+    if (path && kd_folder_of(path, folder) == KD_OK) {
+        if (realpath(folder, real)) r->home = keep(r, real);
+        r->first_folder = r->folder = keep(r, folder);
     }
     for (int i = 0; i < nlibraries; i++) {
         if (!library[i] || !realpath(library[i], real)) {
@@ -94,6 +95,8 @@ static kd_model_file *add_file(kd_reader *r, const char *shown, const char *real
     }
     f->shown = keep(r, shown);
     f->real = keep(r, real);
+    char folder[KD_PATH_LENGTH];
+    if (!r->files_given && kd_folder_of(shown, folder) == KD_OK) f->folder = keep(r, folder);
     r->file[r->nfiles++] = f;
     return r->status == KD_OK ? f : NULL;
 }
@@ -149,7 +152,7 @@ static bool find_path(const kd_reader *r, const kd_node *node, char *shown, char
     const char *from = node->file ? node->file : r->findings->file;
     char        folder[PATH_MAX];
     folder_of(from, folder, sizeof folder);
-    const bool has_folder = node->file || r->folder; // a text has none
+    const bool has_folder = node->file || r->home; // a text has none
     if (has_folder && snprintf(shown, PATH_MAX, "%s%s", folder, node->text) < PATH_MAX && realpath(shown, real))
         return true;
     for (int i = 0; i < r->nlibraries; i++)
@@ -171,7 +174,7 @@ static kd_model_file *open_file(kd_reader *r, const kd_node *node)
                            node->text);
         return NULL;
     }
-    allowed = is_inside(r->folder, real);
+    allowed = is_inside(r->home, real);
     for (int i = 0; i < r->nlibraries; i++) allowed = allowed || is_inside(r->library[i], real);
     if (!allowed) {
         kd_reader_complain(r, node, "'%.200s' leaves the folder of the model; '--library DIR' allows others",
@@ -196,6 +199,13 @@ static kd_model_file *open_file(kd_reader *r, const kd_node *node)
     if (f && read_document(r, f, text, length)) (void)check_file(r, f);
     kd_free(text);
     return f;
+}
+
+void kd_reader_look_beside(kd_reader *r, const char *file)
+{
+    r->folder = r->first_folder;
+    for (int i = 0; i < r->nfiles && file; i++)
+        if (r->file[i]->shown == file) r->folder = r->file[i]->folder;
 }
 
 static kd_model_file *find_file(kd_reader *r, const kd_node *node)

@@ -115,6 +115,7 @@ static bool find_thing(kd_reader *r, const kd_node *node, kd_scope *scope, bool 
     if (strcmp(wanted, "ground") == 0) return true;
     // what was handed in
     kd_handed *handed = find_handed(scope, wanted, strlen(wanted));
+    if (handed && !handed->node) return false; // it has been told
     if (handed && handed->kind == KD_NEED_BODY) {
         *name = handed->text;
         return find_thing(r, node, handed->scope, false, looks + 1, name);
@@ -149,12 +150,12 @@ static bool find_thing(kd_reader *r, const kd_node *node, kd_scope *scope, bool 
 
 bool kd_reader_find_body(kd_reader *r, const kd_node *node, const char **name)
 {
-    return r->nscopes == 1 || !*name || find_thing(r, node, r->scope, false, 0, name);
+    return !kd_reader_has_scopes(r) || !*name || find_thing(r, node, r->scope, false, 0, name);
 }
 
 bool kd_reader_find_place(kd_reader *r, const kd_node *node, const char **name)
 {
-    return r->nscopes == 1 || find_thing(r, node, r->scope, true, 0, name);
+    return !kd_reader_has_scopes(r) || find_thing(r, node, r->scope, true, 0, name);
 }
 
 // ---- texts that grow ------------------------------------------------------------------------------------------------
@@ -576,6 +577,7 @@ static bool put_path(qualifier *q, const char *c, size_t n)
     const size_t first = strcspn(path, ".");
     // of a body that was handed in: as it is called outside, and not in our coordinates
     kd_handed *handed = find_handed(q->scope, path, first);
+    if (handed && !handed->node) return false; // it has been told
     if (handed && handed->kind == KD_NEED_BODY) {
         const char *body = handed->name;
         if (word != 4 || strncmp(c, "body", 4) != 0)
@@ -660,6 +662,7 @@ static bool put_name(qualifier *q, const char *c, size_t n, const char **next)
         return true;
     }
     kd_handed *handed = find_handed(q->scope, word, n);
+    if (handed && !handed->node) return false; // it has been told
     if (handed && handed->kind == KD_NEED_SIGNAL)
         return put_signal(q, c, word, handed->scope, handed->node, handed->text);
     if (has_parameter(q, word)) {

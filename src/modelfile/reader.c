@@ -151,6 +151,40 @@ static bool read_short(kd_reader *r, const kd_schema *schema, kd_node *node, def
     return kd_reader_value(r, kd_schema_field(schema, 0, schema->short_key), 0, node, def);
 }
 
+static bool read_curve(kd_reader *r, kd_node *node, kd_curve_def *def)
+{
+    if (kd_reader_is_curve_file(node)) return kd_reader_curve_file(r, node, def);
+    if (!kd_reader_fields(r, kd_schema_of(KD_SCHEMA_CURVE), 0, node, def)) return false;
+    if (def->z || def->n == def->ny) return true;
+    kd_reader_complain(r, kd_node_find(node, "y"),
+                       "'x' and 'y' must have as many numbers as each other, but one has %d, the other %d", def->n,
+                       def->ny);
+    return false;
+}
+
+// An input that is a measured signal: a curve of its name, read at t. The curve is added first, the input behind it.
+static bool read_signal(kd_reader *r, kd_node *node, kd_input_def *def)
+{
+    kd_curve_def curve = kd_curve_def_default();
+    char         law[300];
+    if (strpbrk(r->name, "(-")) {
+        kd_reader_complain(r, node, "a signal from a file needs a plain name of letters, digits and '_'");
+        return false;
+    }
+    if (!kd_reader_curve_file(r, node, &curve)) return false;
+    if (curve.z) {
+        kd_reader_complain(r, node, "an input is a function of time, but a 'grid' has two arguments");
+        return false;
+    }
+    const char     *full;
+    const kd_status status =
+        kd_reader_full_name(r, node, r->name, &full) ? kd_model_add_curve(r->m, full, &curve) : KD_ERR_MODEL;
+    if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+    kd_text(law, sizeof law, "%s%s(t)", r->scope->number > 0 ? "curve." : "", full);
+    def->value = kd_reader_copy(r, law, strlen(law) + 1);
+    return status >= 0 && def->value;
+}
+
 // The fields of an element, or its short form
 static bool read_definition(kd_reader *r, kd_schema_id id, kd_node *node, definition *def)
 {
@@ -159,6 +193,8 @@ static bool read_definition(kd_reader *r, kd_schema_id id, kd_node *node, defini
     if (node->type != KD_NODE_MAP) return read_short(r, schema, node, def);
     if (!read_kind(r, schema, node, &kind)) return false;
     kd_schema_default(schema, kind, def);
+    if (id == KD_SCHEMA_CURVE) return read_curve(r, node, &def->curve);
+    if (id == KD_SCHEMA_INPUT && kd_reader_is_curve_file(node)) return read_signal(r, node, &def->input);
     if (id != KD_SCHEMA_FRAME) return kd_reader_fields(r, schema, kind, node, def);
     return kd_reader_note(r, "at", node) && kd_reader_place_map(r, node, &def->frame.at);
 }
@@ -179,6 +215,7 @@ static bool read_element(kd_reader *r, void *context)
     if (!kd_reader_name(r, e->key, &name)) return false;
     kd_text(r->element, sizeof r->element, "%s '%s%s%.100s': ", singular, r->scope->name,
             r->scope->number > 0 ? "." : "", name);
+    r->name = name;
     char why[300];
     if (!kd_name_check_parts(name, why, sizeof why)) {
         kd_reader_complain(r, e->key, "%s%s", why, strchr(name, ':') ? "; write a blank behind the colon" : "");
@@ -187,6 +224,7 @@ static bool read_element(kd_reader *r, void *context)
     if (!kd_reader_full_name(r, e->key, name, &name)) return false;
     // where it stands, for messages of the model
     r->findings->at = e->key->file;
+    kd_reader_look_beside(r, e->key->file);
     kd_status status =
         kd_model_at(r->m, r->findings->at ? r->findings->at : r->findings->file, e->key->line, e->key->column);
     if (status < 0) return kd_reader_short_of_memory(r);
@@ -236,30 +274,6 @@ static void read_section(kd_reader *r, kd_schema_id id, const kd_node *map)
 }
 
 // ---- the rest of the file -------------------------------------------------------------------------------------------
-
-static void read_run(kd_reader *r, const kd_node *map)
-{
-    const kd_schema *schema = kd_schema_of(KD_SCHEMA_RUN);
-    kd_run_def       run = kd_run_def_default();
-    if (kd_node_is_null(map)) return;
-    kd_text(r->element, sizeof r->element, "run: ");
-    r->any_units = false;
-    r->npending = r->narrays = 0;
-    if (map->type != KD_NODE_MAP) {
-        kd_reader_complain(r, map, "it must be a map, like {t_end: 10}");
-    } else if (kd_reader_fields(r, schema, 0, map, &run)) {
-        // one tolerance is both
-        if (kd_node_find(map, "rtol") && !kd_node_find(map, "atol")) { // as --rtol does
-            run.atol = run.rtol;
-            if (!kd_reader_spread(r, 0, &run.rtol, &run.atol)) return;
-        }
-        kd_status status = kd_model_at(r->m, r->findings->file, map->line, map->column);
-        if (status >= 0 && !kd_reader_bind(r, &run, sizeof run)) return;
-        if (status >= 0) status = kd_model_set_run(r->m, &run);
-        if (status == KD_ERR_MEMORY) kd_reader_short_of_memory(r);
-    }
-    r->element[0] = '\0';
-}
 
 static void read_title(kd_reader *r, const kd_node *node)
 {
@@ -320,7 +334,7 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
     if (gravity) read_gravity(r, gravity);
     for (int k = 0; k < KD_SCHEMA_RUN; k++) read_sections(r, (kd_schema_id)k);
     const kd_node *run = kd_node_find(root, "run");
-    if (run) read_run(r, run);
+    if (run) kd_reader_run(r, run);
 }
 
 // Another element has been found wrong at the same position: they come from one `for`.

@@ -34,6 +34,7 @@ enum {
 // A file of a model, read once
 typedef struct kd_model_file {
     const char *shown, *real; // as messages call it; with links resolved
+    const char *folder;       // where others are looked for; NULL: nowhere
     kd_document document;
     bool        wrong;
 } kd_model_file;
@@ -114,7 +115,9 @@ typedef struct kd_reader {
     kd_file_findings *findings;
     kd_document       document;
     kd_status         status;       // KD_OK or KD_ERR_MEMORY
+    const char       *folder;       // of the file, in which others are looked for; NULL: the text came from memory
     char              element[200]; // "joint 'hinge': ", in front of messages
+    const char       *name;         // of the element that is being read
     int               elements;     // so far
     int               rounds;       // of repetition so far
     kd_arena          scratch;      // texts of the element that is being read
@@ -127,7 +130,8 @@ typedef struct kd_reader {
     kd_scope             *scope;       // that is being read
     kd_model_file       **file;
     int                   nfiles, files_capacity;
-    const char           *folder;                           // of the model, with links resolved; NULL: it is no file
+    const char           *home;         // folder of the model, with links resolved; NULL: it is no file
+    const char           *first_folder; // `folder` of the file of the model
     const char           *library[KD_READER_MAX_LIBRARIES]; // with links resolved
     int                   nlibraries;
     const kd_file_source *files_given; // in place of files; NULL: files
@@ -226,6 +230,7 @@ bool kd_reader_bind(kd_reader *r, const void *def, size_t size); // tell the mod
 
 // All subsystems of the root, their parameters and places; false: nothing can be read
 bool      kd_reader_expand(kd_reader *r, kd_node *root, const kd_setting *settings, int nsettings);
+bool      kd_reader_has_scopes(const kd_reader *r);             // are names other ones than those of the file?
 void      kd_reader_enter_scope(kd_reader *r, kd_scope *scope); // names are meant in it from now on
 bool      kd_reader_hand_points(kd_reader *r, kd_scope *scope); // frames of the points that it was given
 kd_scope *kd_reader_find_scope(const kd_reader *r, const char *name);
@@ -236,6 +241,7 @@ void      kd_reader_subsystems_release(kd_reader *r);
 
 // The sections of a file that a node of another one names; NULL: it has been told why not
 kd_node  *kd_reader_file(kd_reader *r, const kd_node *node);
+void      kd_reader_look_beside(kd_reader *r, const char *file); // files are looked for beside this one from now on
 bool      kd_reader_include(kd_reader *r, kd_node *root); // sections of files that `include` names, into those of root
 kd_status kd_reader_set_folders(kd_reader *r, const char *path, const char *const *library, int nlibraries);
 
@@ -269,12 +275,25 @@ bool kd_reader_note(kd_reader *r, const char *field, const kd_node *node);
 bool kd_reader_note_law(kd_reader *r, const char *field, const kd_node *node, bool literal);
 bool kd_reader_check_room(kd_reader *r, const kd_field *field, const kd_node *node, int n); // for n entries
 
+// ---- run.c: the section run -----------------------------------------------------------------------------------------
+
+void kd_reader_run(kd_reader *r, const kd_node *map);
+// Groups of options of the simulation, "radau", beside the fields of the schema
+bool kd_reader_is_option_group(const kd_schema *schema, const char *key);
+bool kd_reader_complain_group(kd_reader *r, const kd_schema *schema, const kd_node *key); // false: it is no method
+void kd_reader_offer_option_groups(kd_reader *r, const kd_schema *schema, kd_nearest *nearest);
+
 // ---- signals.c: fields of blocks and events -------------------------------------------------------------------------
 
 bool kd_reader_signals(kd_reader *r, const kd_field *field, kd_node *node, char *def);
 bool kd_reader_next(kd_reader *r, const kd_field *field, const kd_node *node, char *def);
 bool kd_reader_starts(kd_reader *r, const kd_field *field, kd_node *node, char *def);
 bool kd_reader_rows(kd_reader *r, const kd_field *field, kd_node *node, char *def);
+
+// ---- curve_file.c: curves from files --------------------------------------------------------------------------------
+
+bool kd_reader_is_curve_file(const kd_node *map);
+bool kd_reader_curve_file(kd_reader *r, const kd_node *map, kd_curve_def *def);
 
 // Places. Short form: bodies, point, axis, ... in the element itself, in place of `from` and `to`.
 bool kd_reader_is_place_key(const kd_schema *schema, int kind, const char *key);

@@ -410,7 +410,7 @@ static bool keep_parameter_text(kd_reader *r, const kd_file_parameter *p)
 {
     const char *text = p->text;
     kd_node     node = {.text = p->text, .line = p->line, .column = p->column, .file = p->file};
-    if (text && r->nscopes > 1) {
+    if (text && kd_reader_has_scopes(r)) {
         const outlook before = look_from(r, p);
         const bool    fine = kd_reader_qualify(r, &node, p->name, &text);
         look_back(r, &before);
@@ -521,7 +521,7 @@ static bool keep_text(kd_reader *r, const kd_node *node, const double *value)
     if (!r->definition || at < base || at >= base + r->definition_size || r->nindices > 0) return true;
     if (strspn(node->text, "0123456789.+-eE") == strlen(node->text)) return true; // nothing but a number
     const char *text = node->text;
-    if (r->nscopes > 1 && !kd_reader_qualify(r, node, "value", &text)) return false;
+    if (kd_reader_has_scopes(r) && !kd_reader_qualify(r, node, "value", &text)) return false;
     return kd_model_number_text(r->m, at - base, text) >= 0 || kd_reader_short_of_memory(r);
 }
 
@@ -780,7 +780,7 @@ bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const cha
     if (!take_law_quantity(r, node, key, law, literal)) return false;
     if (*law != node->text) return true;
     if (!put_in_indices(r, node, key, law)) return false;
-    if (r->nscopes > 1 && !kd_reader_qualify(r, node, key, law)) return false;
+    if (kd_reader_has_scopes(r) && !kd_reader_qualify(r, node, key, law)) return false;
     *literal = *literal && strcmp(*law, node->text) == 0;
     return true;
 }

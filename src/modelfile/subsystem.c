@@ -107,6 +107,11 @@ kd_scope *kd_reader_find_scope(const kd_reader *r, const char *name)
     return i >= 0 ? r->scope_list[i] : NULL;
 }
 
+bool kd_reader_has_scopes(const kd_reader *r)
+{
+    return r->nscopes > 1 || r->scope_list[0]->nhanded > 0;
+}
+
 void kd_reader_enter_scope(kd_reader *r, kd_scope *scope)
 {
     r->scope = scope;
@@ -263,7 +268,8 @@ bool kd_reader_hand_points(kd_reader *r, kd_scope *scope)
 {
     bool fine = true;
     for (int i = 0; i < scope->nhanded && fine && r->status == KD_OK; i++)
-        if (scope->handed[i].kind == KD_NEED_POINT) fine = hand_point(r, scope, &scope->handed[i]);
+        if (scope->handed[i].kind == KD_NEED_POINT && scope->handed[i].node)
+            fine = hand_point(r, scope, &scope->handed[i]);
     return r->status == KD_OK;
 }
 

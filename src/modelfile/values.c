@@ -102,18 +102,11 @@ static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, doub
     return true;
 }
 
-// x and y of a curve have the same length
+// A list of any length
 static bool read_samples(kd_reader *r, const kd_field *field, const kd_node *node, char *def)
 {
-    int known;
-    memcpy(&known, def + field->length, sizeof known);
     if (node->type != KD_NODE_LIST || node->n == 0) {
         kd_reader_complain(r, node, "'%s' must be a list of numbers", field->key);
-        return false;
-    }
-    if (known > 0 && known != node->n) {
-        kd_reader_complain(r, node, "'x' and 'y' must have as many numbers as each other, but one has %d, the other %d",
-                           known, node->n);
         return false;
     }
     double *sample = kd_cut_double(&r->scratch, node->n);
@@ -561,7 +554,7 @@ static const char *other_number(const kd_schema *schema, int kind, const char *k
 }
 
 // Of all keys that are possible here
-static const char *nearest_key(const kd_schema *schema, int kind, const char *key)
+static const char *nearest_key(kd_reader *r, const kd_schema *schema, int kind, const char *key)
 {
     kd_nearest nearest = kd_nearest_start(key);
     if (kd_schema_has_kinds(schema) && !schema->kind_by_key) kd_nearest_offer(&nearest, "type");
@@ -570,6 +563,7 @@ static const char *nearest_key(const kd_schema *schema, int kind, const char *ke
         if (kd_field_has(field, kind)) kd_nearest_offer(&nearest, field->key);
     }
     kd_reader_offer_place_keys(schema, kind, &nearest);
+    kd_reader_offer_option_groups(r, schema, &nearest);
     return nearest.best;
 }
 
@@ -590,8 +584,9 @@ static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const 
 {
     char        what[100], list[300] = "";
     const char *other = other_number(schema, kind, key->text);
-    const char *near = other ? other : nearest_key(schema, kind, key->text);
+    const char *near = other ? other : nearest_key(r, schema, kind, key->text);
     say_what(schema, kind, what, sizeof what);
+    if (kd_reader_complain_group(r, schema, key)) return;
     // the key of another kind; a misspelt one; or none at all
     if (!other && list_kinds(schema, key->text, list, sizeof list)) {
         kd_reader_complain(r, key, "'%s' does not apply to %s, only to %s", key->text, what, list);
@@ -621,7 +616,7 @@ static bool is_handled_elsewhere(const kd_schema *schema, int kind, const kd_nod
         return strcmp(key, "from") == 0 || strcmp(key, "to") == 0 ||
                strcmp(key, kd_schema_word(schema, kind)->word) == 0;
     }
-    return is_short_key(schema, kind, key);
+    return is_short_key(schema, kind, key) || kd_reader_is_option_group(schema, key);
 }
 
 // the frame of the model for `from` and `to`, or the joint that they come from

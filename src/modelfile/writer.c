@@ -506,9 +506,41 @@ static void put_head(const writer *w, const kd_model *m)
     }
 }
 
+// Is the option the first one of its group? "radau." has n letters
+static bool begins_group(const kd_run_def *run, int i, size_t n)
+{
+    for (int k = 0; k < i; k++)
+        if (strncmp(run->option[k].name, run->option[i].name, n) == 0) return false;
+    return true;
+}
+
+// radau: {max_newton: 7, safety: 0.8}, group by group
+static void put_options(const writer *w, const kd_run_def *run)
+{
+    for (int i = 0; i < run->noptions; i++) {
+        const char  *dot = strchr(run->option[i].name, '.');
+        const size_t n = dot ? (size_t)(dot - run->option[i].name) + 1 : 0;
+        if (!dot || !begins_group(run, i, n)) continue;
+        fprintf(w->file, "\n  %.*s: {", (int)n - 1, run->option[i].name);
+        for (int k = i, count = 0; k < run->noptions; k++) {
+            const kd_run_option *option = &run->option[k];
+            if (strncmp(option->name, run->option[i].name, n) != 0) continue;
+            fprintf(w->file, "%s%s: ", count++ > 0 ? ", " : "", option->name + n);
+            if (option->word)
+                put_text(w->file, option->word);
+            else
+                put_number(w, &option->value);
+        }
+        fputc('}', w->file);
+    }
+}
+
 static void put_run(const writer *w, const kd_model *m)
 {
-    if (put_fields(w, kd_schema_of(KD_SCHEMA_RUN), &m->run, "\nrun:\n  ", "\n  ") > 0) fputc('\n', w->file);
+    const int fields = put_fields(w, kd_schema_of(KD_SCHEMA_RUN), &m->run, "\nrun:\n  ", "\n  ");
+    if (fields == 0 && m->run.noptions > 0) fputs("\nrun:", w->file);
+    put_options(w, &m->run);
+    if (fields + m->run.noptions > 0) fputc('\n', w->file);
 }
 
 kd_status kd_model_write(const kd_model *m, const char *path, char *message, size_t size)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/shortest.h"
 #include "drawing/drawing.h"
 #include "drawing/mesh.h"
 #include "drawing/scene.h"
@@ -269,7 +270,7 @@ static void put_events(FILE *file, const kd_event_log *log)
         const kd_logged_event *e = kd_event_log_at(log, i);
         if (e->kind == KD_EVENT_SAMPLE || e->kind == KD_EVENT_BREAK) continue;
         char number[40];
-        fprintf(file, "%s{\"t\":%s,", first ? "" : ",\n", kd_file_number(e->t, "%.17g", number, sizeof number));
+        fprintf(file, "%s{\"t\":%s,", first ? "" : ",\n", kd_shortest_text(e->t, number));
         put_text(file, "kind", kd_event_word(e->kind));
         fputc(',', file);
         put_text(file, "element", e->element);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/shortest.h"
 #include "core/text.h"
 #include "results/file.h"
 
@@ -80,10 +81,10 @@ kd_status kd_csv_row(kd_csv *csv, const double *values)
 {
     for (int j = 0; j < csv->ncolumns; j++)
         if (!isfinite(values[j])) return KD_ERR_NOT_FINITE;
-    char number[40];
+    char number[KD_SHORTEST_SIZE];
     for (int j = 0; j < csv->ncolumns; j++) {
         if (j > 0) fputc(',', csv->file);
-        fputs(kd_file_number(values[j], "%.17g", number, sizeof number), csv->file);
+        fputs(kd_shortest_text(values[j], number), csv->file);
     }
     fputc('\n', csv->file);
     return ferror(csv->file) ? KD_ERR_FILE : KD_OK;

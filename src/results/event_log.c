@@ -2,6 +2,7 @@
 #include "results/event_log.h"
 
 #include "core/memory.h"
+#include "core/shortest.h"
 #include "core/text.h"
 #include "results/csv.h"
 #include "results/file.h"
@@ -185,7 +186,7 @@ kd_status kd_event_log_save_csv(const kd_event_log *self, const char *title, con
     fputs("t,kind,element,direction,text\n", file);
     for (int i = 0; i < self->length; i++) {
         const kd_logged_event *e = &self->event[i];
-        fprintf(file, "%s,%s,", kd_file_number(e->t, "%.17g", number, sizeof number), kd_event_word(e->kind));
+        fprintf(file, "%s,%s,", kd_shortest_text(e->t, number), kd_event_word(e->kind));
         kd_csv_put_text(file, e->element);
         fprintf(file, ",%d,", e->direction);
         kd_csv_put_text(file, e->text);

@@ -1,5 +1,6 @@
 // linear_file.c: linear equations as JSON and as text. MAT files: mat_file.c.
 #include "results/linear_file.h"
+#include "core/shortest.h"
 
 #include <math.h>
 #include <string.h>
@@ -56,8 +57,8 @@ static void put_text(FILE *file, const char *text)
 
 static void put_number(FILE *file, double value)
 {
-    char text[40];
-    fputs(isfinite(value) ? kd_file_number(value, "%.17g", text, sizeof text) : "null", file);
+    char text[KD_SHORTEST_SIZE];
+    fputs(isfinite(value) ? kd_shortest_text(value, text) : "null", file);
 }
 
 static void put_names(FILE *file, const char *key, int n, const char *const *names)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/shortest.h"
 #include "core/text.h"
 #include "math/dense.h"
 #include "probe/probe.h"
@@ -40,14 +41,14 @@ static void put_block(FILE *file, const kd_eom *eom, const char *title, kd_kind 
     if (n > 0) fprintf(file, "\n%s\n", title);
     for (int i = 0; i < n; i++)
         fprintf(file, "  %-44s %s\n", kd_eom_name(eom, kind, i, name, sizeof name),
-                kd_file_number(values[i], "%.17g", number, sizeof number));
+                kd_shortest_text(values[i], number));
 }
 
 static void put_state(FILE *file, const kd_eom *eom, const kd_state *x)
 {
     const kd_dims d = kd_eom_dims(eom);
     char          number[40];
-    fprintf(file, "\n== last good state ==\n\n  %-44s %s\n", "t", kd_file_number(x->t, "%.17g", number, sizeof number));
+    fprintf(file, "\n== last good state ==\n\n  %-44s %s\n", "t", kd_shortest_text(x->t, number));
     put_block(file, eom, "positions", KD_NAME_P, d.np, x->p);
     put_block(file, eom, "velocities", KD_NAME_V, d.nv, x->v);
     put_block(file, eom, "accelerations of", KD_NAME_V, d.nv, x->a);

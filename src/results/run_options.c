@@ -2,6 +2,7 @@
 // simulate`.
 #include <kardan/results.h>
 #include <limits.h>
+#include <string.h>
 
 #include "core/text.h"
 
@@ -14,6 +15,28 @@ static void set_tolerances(kd_simulation_options *o, double rtol, double atol)
     o->atol = atol > 0 ? atol : rtol > 0 ? rtol : o->integrator_options.atol;
 }
 
+static bool run_sets(const kd_run_def *run, const char *name)
+{
+    for (int i = 0; i < run->noptions; i++)
+        if (strcmp(run->option[i].name, name) == 0) return true;
+    return false;
+}
+
+kd_status kd_run_set_options(const kd_run_def *run, kd_simulation_options *options, char *message, size_t size)
+{
+    char number[40], why[400];
+    kd_text(message, size, "%s", "");
+    if (!run || !options) return KD_ERR_ARGUMENT;
+    for (int i = 0; i < run->noptions; i++) {
+        const kd_run_option *o = &run->option[i];
+        kd_text(number, sizeof number, "%.17g", o->value);
+        if (kd_option_set(options, o->name, o->word ? o->word : number, why, sizeof why) >= 0) continue;
+        kd_text(message, size, "run: %s", why);
+        return KD_ERR_ARGUMENT;
+    }
+    return KD_OK;
+}
+
 kd_status kd_system_run_options(const kd_system *system, kd_simulation_options *options, char *message, size_t size)
 {
     if (!system || !options) return KD_ERR_ARGUMENT;
@@ -24,6 +47,9 @@ kd_status kd_system_run_options(const kd_system *system, kd_simulation_options *
         kd_text(message, size, "run: there is no integrator '%s'", run->integrator);
         return KD_ERR_ARGUMENT;
     }
+    // its options, on which the choice of a formulation depends
+    const kd_status status = kd_run_set_options(run, options, message, size);
+    if (status < 0) return status;
     options->formulation = kd_method_formulation(options);
     if (run->formulation && !kd_formulation_parse(run->formulation, &options->formulation)) {
         kd_text(message, size, "run: there is no formulation '%s'", run->formulation);
@@ -34,8 +60,9 @@ kd_status kd_system_run_options(const kd_system *system, kd_simulation_options *
     options->integrator_options.h_max = run->max_step > 0 ? run->max_step
                                         : info.dof == 0   ? run->t_end / DRIVEN_STEPS
                                                           : 0;
-    options->integrator_options.max_steps = LONG_MAX / 2;
+    if (!run_sets(run, "steps.max_steps")) options->integrator_options.max_steps = LONG_MAX / 2;
     // constraints that are dependent at the start can be solved by singular values alone
-    if (info.nsingular > 0) options->formulation_options.constraints = KD_DECOMPOSE_SVD;
+    if (info.nsingular > 0 && !run_sets(run, "form.constraints"))
+        options->formulation_options.constraints = KD_DECOMPOSE_SVD;
     return KD_OK;
 }

@@ -11,14 +11,15 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "core/shortest.h"
 #include "core/text.h"
 #include "results/file.h"
 #include "results/result.h"
 
 enum {
-    BUFFER = 1 << 16, // bytes that are collected, at least
-    NUMBER = 26,      // of a number with its comma: -1.7976931348623157e+308
-    ATTEMPTS = 8      // to get the file
+    BUFFER = 1 << 16,          // bytes that are collected, at least
+    NUMBER = KD_SHORTEST_SIZE, // of a number with its comma
+    ATTEMPTS = 8               // to get the file
 };
 
 static const double EVERY = 0.25; // [s] rows are handed over to the system
@@ -121,10 +122,9 @@ static void format_row(kd_running *r, int i)
     const int     columns = kd_recording_columns(r->recording);
     const double *value = kd_recording_values(r->recording) + (size_t)i * (size_t)columns;
     char         *to = r->buffer + r->used;
-    // t, then all channels, with all digits
+    // t, then all channels, with the digits that bring them back
     for (int j = -1; j < columns; j++) {
-        kd_file_number(j < 0 ? kd_recording_times(r->recording)[i] : value[j], "%.17g", to, NUMBER);
-        to += strlen(to);
+        to = kd_shortest(j < 0 ? kd_recording_times(r->recording)[i] : value[j], to);
         *to++ = j + 1 < columns ? ',' : '\n';
     }
     r->used = (size_t)(to - r->buffer);

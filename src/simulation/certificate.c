@@ -684,6 +684,17 @@ static void look_for_cautions(kd_certifier *c, const kd_state *x)
     memcpy(k->caution, text, sizeof text);
 }
 
+// What is worth a word: the first time
+static void look_for_notices(kd_certifier *c, const kd_state *x)
+{
+    kd_certificate *k = &c->certificate;
+    char            text[sizeof k->notice];
+    if (k->noticed || !kd_eom_notice(c->data, text, sizeof text)) return;
+    k->noticed = true;
+    k->notice_time = x->t;
+    memcpy(k->notice, text, sizeof text);
+}
+
 kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     if (!c || !kd_state_fits(c->eom, x)) return KD_ERR_ARGUMENT;
@@ -697,6 +708,7 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
     if (status < 0) return status;
     widen_scale(c, x);
     look_for_cautions(c, x);
+    look_for_notices(c, x);
     if (simulation) note_step(c, simulation);
     if (c->certificate.states == 0) c->certificate.t_start = x->t;
     c->certificate.t_end = x->t;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/shortest.h"
+
 static const double ROUNDING = 1e-11; // a relative violation of this size is rounding
 static const double WITHIN = 10;      // a violation below so many tolerances is within tolerance
 static const double DRIFT = 100;      // and beyond so many constraints have been left
@@ -236,6 +238,7 @@ size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t siz
         put(&t,
             "WARNING: %s at t = %.9g s, at %ld of the states: results from there on are not those of the real thing\n",
             c->caution, c->caution_time, c->cautions);
+    if (c->noticed) put(&t, "note: %s, first at t = %.9g s\n", c->notice, c->notice_time);
     char sentence[800];
     if (kd_certificate_broken(c, sentence, sizeof sentence) > 0) put(&t, "%s\n", sentence);
     describe_verdict(&t, c);
@@ -249,15 +252,12 @@ static void put_key(text *t, const char *key)
     put(t, "%s\"%s\": ", t->length > 1 ? ", " : "", key);
 }
 
-// 17 digits with a decimal point in every locale; null for NaN and infinity
+// All digits with a decimal point in every locale; null for NaN and infinity
 static void put_number(text *t, const char *key, double value)
 {
-    char number[40];
+    char number[KD_SHORTEST_SIZE];
     put_key(t, key);
-    snprintf(number, sizeof number, "%.17g", value);
-    char *comma = strchr(number, ',');
-    if (comma) *comma = '.';
-    put(t, "%s", isfinite(value) ? number : "null");
+    put(t, "%s", isfinite(value) ? kd_shortest_text(value, number) : "null");
 }
 
 static void put_string(text *t, const char *value)
@@ -348,6 +348,8 @@ size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
     put_number(&t, "cautions", (double)c->cautions);
     put_number(&t, "caution_time", c->cautions > 0 ? c->caution_time : NAN);
     put_text(&t, "caution", c->cautions > 0 ? c->caution : "");
+    put_number(&t, "notice_time", c->noticed ? c->notice_time : NAN);
+    put_text(&t, "notice", c->noticed ? c->notice : "");
     put_key(&t, "exploded");
     put(&t, c->exploded ? "true" : "false");
     put_number(&t, "energy_explained", energy ? kd_certificate_energy_explained(c) : NAN);

@@ -21,7 +21,7 @@ static const kd_option event_rows[] = {
     {.name = "events.max_chatter", .type = KD_OPTION_LONG, .standard = 1000, .least = 1, .most = INFINITY,
      .sentence = "events without an accepted step of more than chatter_time between them; more end the run", .offset = offsetof(kd_event_options, max_chatter)},
     {KD_REAL("events.chatter_time", kd_event_options, chatter_time, 1e-9, 0, INFINITY, "of the time so far: a step that is longer is progress")},
-    {KD_REAL("events.rest", kd_event_options, rest, 1e-6, 0, INFINITY, "an impact rests when its flight would be shorter than this [s]")},
+    {KD_REAL("events.rest", kd_event_options, rest, 1e-6, 0, INFINITY, "an impact rests when its flight would be shorter than this [s]"), .unit = "s"},
 };
 static const kd_option check_rows[] = {
     {KD_SWITCH("check.steps", kd_simulation_options, verify, 1, "accepted steps are checked against the equations inside them; those that do not stand are made again")},

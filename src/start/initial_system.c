@@ -628,10 +628,9 @@ static void scale_forces(const void *owner, const double *J, double *row, double
         for (int j = 0; j < n; j++)
             for (int i = 0; i < m && s->var[j] == KD_A; i++) {
                 if (s->fn[i] != KD_RESIDUAL || s->fn_index[i] != s->var_index[j]) continue;
-                double unit = kd_eom_unit(eom, s->var_index[j]), mass = J[i + m * j] / (unit * unit);
+                double unit = kd_eom_unit(eom, s->var_index[j]), mass = J[i + m * j] * unit * unit;
                 if (pass == 0) heaviest = fmax(heaviest, mass);
-                if (pass == 1)
-                    row[i] = column[j] = 1.0 / (unit * sqrt(mass > 0.0 ? mass : heaviest > 0.0 ? heaviest : 1.0));
+                if (pass == 1) row[i] = column[j] = unit / sqrt(mass > 0.0 ? mass : heaviest > 0.0 ? heaviest : 1.0);
             }
     // 1 / |row of G d|
     for (int i = 0; i < m; i++) {

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "element/force.h"
 
+// laws of one element; what a message quotes of the text of one
 enum { LAWS = 6, LONGEST_LAW = 160 };
 
 // ---- words ----------------------------------------------------------------------------------------------------------
@@ -47,8 +48,9 @@ void kd_work_jumps(const kd_point *x0, const kd_point *x1, void *context, char *
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
-    double           most = 1e-6, before[LAWS], behind[LAWS], from = 0, to = 0;
-    int              worst = -1, law = -1;
+    // a change of 1e-6 between points next to each other is motion, not a jump
+    double most = 1e-6, before[LAWS], behind[LAWS], from = 0, to = 0;
+    int    worst = -1, law = -1;
     for (int i = 0; i < s->nloads; i++) { // by what it exerts, one after the other: jumps are rare
         const kd_load *l = &s->load[i];
         double         force[2][LAWS] = {{0}}, a = 0, b = 0;
@@ -62,6 +64,7 @@ void kd_work_jumps(const kd_point *x0, const kd_point *x1, void *context, char *
         if (!(change > most)) continue;
         most = change, worst = i, from = a, to = b;
     }
+    // whose values, then by which of its laws: the one that moves most
     if (worst < 0) return;
     const kd_load *l = &s->load[worst];
     name_load(l, text, size);
@@ -89,6 +92,7 @@ static double power_of(const kd_load *load, int i, kd_work *w)
         load->class->energy(load, w->slot, w, &sum);
         return sum.supplied - sum.dissipated;
     }
+    // a class without energies only supplies: force times rate of its measures
     for (int k = 0; k < load->nchannels; k++) power += w->force[w->force_at[i] + k] * w->slot[load->rate_slot[k]];
     return power;
 }
@@ -99,6 +103,7 @@ double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size)
     const kd_system *s = w->system;
     double           most = 0;
     int              worst = -1;
+    // the load with the largest power into the system
     if (kd_work_loads(w, x) != KD_EVAL_OK) return 0;
     for (int i = 0; i < s->nloads; i++) {
         const double power = power_of(&s->load[i], i, w);
@@ -109,6 +114,7 @@ double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size)
     if (worst < 0) return 0;
     const kd_load *l = &s->load[worst];
     name_load(l, text, size);
+    // negative damping explains it best; otherwise the law as it is written
     const double damping = l->def ? kd_element_number(kd_force_element((int)l->def->kind), l->def, "damping") : 0;
     const char  *written = l->law_text[0];
     if (damping < 0)

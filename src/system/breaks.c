@@ -14,12 +14,14 @@ kd_status kd_system_list_breaks(kd_system *s)
 {
     s->breaking = kd_arena_cut(&s->arena, (size_t)s->nexprs, sizeof *s->breaking);
     if (!s->breaking) return KD_ERR_MEMORY;
+    // workspace: intervals that the largest expression needs
     for (int i = 0; i < s->nexprs; i++) {
         const int size = kd_expr_interval_size(s->expr[i]);
         if (size > s->max_interval) s->max_interval = size;
     }
     kd_interval *work = kd_alloc((size_t)s->max_interval * sizeof *work);
     if (!work) return KD_ERR_MEMORY;
+    // expressions of the motion, which stand first, and conditions of events; what sensors read does not count
     for (int i = 0; i < s->nmotion; i++)
         if (kd_expr_has_breaks(s->expr[i], SLOT_TIME, work)) s->breaking[s->nbreaking++] = s->expr[i];
     for (int i = 0; i < s->model->nevents && !s->for_start; i++)
@@ -44,8 +46,10 @@ double kd_work_next_break(kd_work *w, double t)
 {
     const kd_system *s = w->system;
     kd_breaks       *b = &w->breaks;
+    // still before the next one that was found
     if (b->all_from <= t && t < b->all_next) return b->all_next;
     double first = INFINITY, unsearched;
+    // only what has come to its own break is searched again
     for (int i = 0; i < s->nbreaking; i++) {
         if (!(b->from[i] <= t && t < b->next[i])) {
             b->from[i] = t;

@@ -54,6 +54,7 @@ void kd_system_place_pair(kd_system *s, int i)
 #define FAILED (-1)
 int kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to)
 {
+    // room in both arrays, which have the same length: a pair and the anchors that it came from
     GROW(s, pair, npairs, PAIRS);
     void *grown_ends = kd_grow(s->pair_ends, s->npairs, &s->capacity[PAIR_ENDS], sizeof *s->pair_ends);
     if (!grown_ends) return FAILED;
@@ -63,6 +64,7 @@ int kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to)
     pair->a = link_of(s, from);
     pair->b = link_of(s, to);
     kd_system_place_pair(s, s->npairs);
+    // its path in the tree, unless nobody differentiates it (bare_paths)
     if (!s->bare_paths && !add_path(s, pair)) return FAILED;
     return s->npairs++;
 }
@@ -74,6 +76,7 @@ int kd_system_joint_pair(kd_system *s, int joint)
     return edge->pair;
 }
 
+// axes and origin of the ground
 static const kd_anchor world = {.body = -1, .R = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
 // From the ground to a point of a body, axes of the body
@@ -106,6 +109,7 @@ int kd_system_frame_pair(kd_system *s, int frame)
 // ---- measures -------------------------------------------------------------------------------------------------------
 static bool same_measure(const kd_measure *a, const kd_measure *b)
 {
+    // the same kind of the same pair, and the same entries of d or C that its kind reads
     if (a->kind != b->kind || a->pair != b->pair) return false;
     switch (a->kind) {
     case KD_MEASURE_DOF:
@@ -128,6 +132,7 @@ static bool same_measure(const kd_measure *a, const kd_measure *b)
 
 int kd_system_measure(kd_system *s, const kd_measure *measure)
 {
+    // measures of a pair form a list (next, numbers from 1): only those are compared
     for (int k = measure->pair < 0 ? 0 : s->pair[measure->pair].measure; k > 0; k = s->measure[k - 1].next)
         if (same_measure(&s->measure[k - 1], measure)) return k - 1;
     GROW(s, measure, nmeasures, MEASURES);
@@ -144,6 +149,7 @@ int kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool
 {
     int measure = kd_system_measure(
         s, &(kd_measure){KD_MEASURE_ANGLE, .pair = pair, .dof = -1, .sine = sine, .cosine = cosine, .turns = -1});
+    // counted: its turns become a coordinate of p of its own, once
     if (measure < 0 || !counted || s->measure[measure].turns >= 0) return measure;
     if (!s->pair[pair].step && !add_path(s, &s->pair[pair])) return FAILED; // its rate is a row of Z
     GROW(s, turn_measure, nturns, TURNS);
@@ -155,16 +161,19 @@ int kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool
 // Where angle a of the turns of a word is found in C (head of joint.c); those that may run over full turns are counted.
 static int turn_of_pair(kd_system *s, int pair, const kd_joint_form *f, int a)
 {
+    // the two turns are about i and j, k is the third axis, e = 1 where i, j, k are right-handed
     const int i = f->turn[0], j = f->nturns > 1 ? f->turn[1] : (i + 1) % 3, k = 3 - i - j;
     const int e = (j - i + 3) % 3 == 1 ? 1 : -1;
     if (f->folds)
         return kd_system_measure(
             s, &(kd_measure){KD_MEASURE_BEND, .pair = pair, .dof = -1, .i = a, .sine = {i, j, 1}, .turns = -1});
+    // the outer turns by two entries of C each, the middle one by its sine
     if (f->nturns == 3 && a == 0) return kd_system_angle(s, pair, (kd_entry){j, k, -e}, (kd_entry){k, k, 1}, true);
     if (f->nturns == 3 && a == 1) // asin(C_ik)
         return kd_system_measure(
             s, &(kd_measure){KD_MEASURE_PITCH, .pair = pair, .dof = -1, .sine = {i, k, e}, .turns = -1});
     if (f->nturns == 3) return kd_system_angle(s, pair, (kd_entry){i, j, -e}, (kd_entry){i, i, 1}, true);
+    // two turns or one: the second from C_ik and C_ii, the first from C_kj and C_jj
     if (a == 1) return kd_system_angle(s, pair, (kd_entry){i, k, e}, (kd_entry){i, i, 1}, true);
     return kd_system_angle(s, pair, (kd_entry){k, j, e}, (kd_entry){j, j, 1}, true);
 }
@@ -184,7 +193,8 @@ static int pair_turned(kd_system *s, int joint, int axis)
 static int joint_coordinate_of_pair(kd_system *s, int joint, int i)
 {
     const kd_joint_form form = kd_joint_form_of(s->model->joint[joint].def.kind);
-    int                 pair = kd_system_joint_pair(s, joint), turns = 0;
+    // letters of the word in order: the one that has this coordinate; turns counts those before it
+    int pair = kd_system_joint_pair(s, joint), turns = 0;
     if (pair < 0) return FAILED;
     for (const kd_letter *l = form.word; l->motion; l++) {
         if (l->coordinate == i && kd_letter_turns(l)) return turn_of_pair(s, pair, &form, turns);
@@ -202,6 +212,7 @@ int kd_system_joint_coordinate(kd_system *s, int joint, int i)
 {
     int *known = &s->edge[joint].coordinate[i];
     if (*known >= 0) return *known;
+    // a joint of the tree: its dof itself; one that closes a loop: from its pair
     int dof = kd_edge_dof(s, joint, i);
     *known = dof >= 0 ? kd_system_measure(s, &(kd_measure){KD_MEASURE_DOF, .pair = -1, .dof = dof, .turns = -1})
                       : joint_coordinate_of_pair(s, joint, i);
@@ -215,6 +226,7 @@ int kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level)
 {
     if (index < 0) return FAILED;                        // of a measure that could not be made
     if (kind == KD_SLOT_TIME && s->nslots > 0) return 0; // t is the first one, inputs rely on that
+    // a variable of a measure is remembered there; others are searched among the last ones
     int *known = kind == KD_SLOT_MEASURE ? &s->measure[index].slot[level] : NULL;
     if (known && *known > 0) return *known;
     for (int k = s->nslots - 1; !known && k >= 0 && k >= s->nslots - LOOK_BACK; k--)

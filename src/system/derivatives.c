@@ -22,6 +22,8 @@
 #include "system/system.h"
 
 // ---- columns of measures --------------------------------------------------------------------------------------------
+
+// a measure has a column for each step of its path; a dof has one, its own
 static int column_count(const kd_work *w, const kd_measure *m)
 {
     return m->kind == KD_MEASURE_DOF ? 1 : w->system->pair[m->pair].nsteps;
@@ -60,6 +62,7 @@ static void fill_slope(kd_work *w, const kd_measure *m, double *out)
     const kd_change *c = change_of(w, m, 0);
     const int        n = w->system->pair[m->pair].nsteps;
     kd_vec3          N, F;
+    // shift: a component of u itself; length: no turn enters; otherwise N.w + F.u
     switch (m->kind) {
     case KD_MEASURE_SHIFT:
         for (int l = 0; l < n; l++) out[l] = component(&c[l].u, m->i);
@@ -75,6 +78,7 @@ static void fill_slope(kd_work *w, const kd_measure *m, double *out)
     }
 }
 
+// those of dofs are 1 for good (kd_work_matrices)
 static void fill_slopes(kd_work *w, int first, int end)
 {
     const kd_system *s = w->system;
@@ -87,8 +91,9 @@ static kd_jet jet_along(const kd_work *w, const kd_measure *m, int l, bool by_ra
 {
     if (m->kind == KD_MEASURE_DOF) return (kd_jet){.d = by_rate ? 0.0 : 1.0, .d1 = by_rate ? 1.0 : 0.0};
     const kd_change *c = change_of(w, m, l);
-    kd_tangent       along_position = {c->w, c->u, c->omega_q, c->dd_q, c->alpha_q, c->ddd_q};
-    kd_tangent       along_rate = {{0, 0, 0}, {0, 0, 0}, c->w, c->u, c->alpha_v, c->ddd_v};
+    // along the dof: the point moves by w, u and takes its rates along; along its rate: only velocities change
+    kd_tangent along_position = {c->w, c->u, c->omega_q, c->dd_q, c->alpha_q, c->ddd_q};
+    kd_tangent along_rate = {{0, 0, 0}, {0, 0, 0}, c->w, c->u, c->alpha_v, c->ddd_v};
     return kd_measure_jet(m, &w->rel[m->pair], by_rate ? &along_rate : &along_position, NAN);
 }
 
@@ -101,8 +106,7 @@ static double variable_change(const kd_work *w, const kd_measure *m, int level, 
 }
 
 // ---- frozen loads of pairs ------------------------------------------------------------------------------------------
-// Does step l stand before
-// step k?
+// Does step l stand before step k?
 static bool stands_before(const kd_pair *pair, int l, int k)
 {
     if (pair->step[l].block == pair->step[k].block) return pair->step[l].carried && l != k;
@@ -116,12 +120,14 @@ static void add_frozen_pair(kd_work *w, int i)
     const kd_pair   *pair = &s->pair[i];
     const kd_change *c = &w->change[w->change_at[i]];
     kd_vec3          N = w->pair_load[i].N, F = w->pair_load[i].F;
+    // column l: change of the load along step l, in both forms of the head
     for (int l = 0; l < pair->nsteps; l++) {
         int column = s->tree.dof_v[pair->step[l].dof];
         if (column < 0) continue;
         kd_vec3 dN = w->frozen_N[w->change_at[i] + l], dF = w->frozen_F[w->change_at[i] + l];
         kd_vec3 N_behind = kd_vec_add(kd_vec_cross(N, c[l].w), dN), F_behind = kd_vec_add(kd_vec_cross(F, c[l].w), dF);
         kd_vec3 N_other = kd_vec_add(kd_vec_cross(c[l].u, F), dN);
+        // l before k: N x w_l + dN, F x w_l + dF; otherwise u_l x F + dN, dF
         for (int k = 0; k < pair->nsteps; k++) {
             int row = s->tree.dof_v[pair->step[k].dof];
             if (row < 0) continue;
@@ -139,6 +145,7 @@ static void freeze(kd_work *w, int measure, double force)
     if (m->kind == KD_MEASURE_DOF) return;
     kd_work_apply(w, measure, force);
     if (m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN) return; // gradient is constant
+    // gradients that move with the pair: f dN, f dF
     for (int l = 0; l < w->system->pair[m->pair].nsteps; l++) {
         const kd_change *c = change_of(w, m, l);
         int              at = w->change_at[m->pair] + l;
@@ -150,13 +157,13 @@ static void freeze(kd_work *w, int measure, double force)
 }
 
 // ---- outer products -------------------------------------------------------------------------------------------------
-// out -= factor *
-// (ds_m/dq) (dx/dq or dx/dv): rows along the path of the measure, columns along that of the variable
+// out -= factor * (ds_m/dq) (dx/dq or dx/dv): rows along the path of the measure, columns along that of the variable
 static void add_outer(kd_work *w, kd_matrix_values *out, int measure, int slot, double factor, bool by_rate)
 {
     const kd_measure *m = &w->system->measure[measure];
     const kd_measure *x = &w->system->measure[w->system->slot[slot].index];
     int               level = w->system->slot[slot].level;
+    // column by column of the variable, the slopes of the measure times its change
     for (int l = 0; l < column_count(w, x); l++) {
         int column = column_v(w, x, l);
         if (column < 0) continue;
@@ -191,10 +198,12 @@ static int column_of_other(kd_work *w, kd_slot at, kd_matrix_values **out)
     return at.kind == KD_SLOT_LAMBDA ? w->system->wheel[at.index].lambda : at.index;
 }
 
+// Column j of a load's Jacobian: what variable j does to its forces and to the rates of its states
 static void add_load_variable(kd_work *w, const kd_load *load, int j, const double *column)
 {
     int     slot = load->variable[j];
     kd_slot at = w->system->slot[slot];
+    // forces: s_k times df/dx times the change of x; a rate moves with the position, too
     for (int k = 0; k < load->nchannels; k++) {
         if (at.kind == KD_SLOT_MEASURE) {
             if (at.level == 0)
@@ -213,6 +222,7 @@ static void add_load_variable(kd_work *w, const kd_load *load, int j, const doub
             }
         }
     }
+    // rates of states: rows of b
     for (int k = 0; k < load->nstates; k++) {
         double b = column[load->nchannels + k];
         if (at.kind == KD_SLOT_MEASURE) {
@@ -247,12 +257,14 @@ static void add_variables_of_pair(kd_work *w, const kd_load *load, int channels,
     const kd_system *s = w->system;
     int              rows = load->nchannels + load->nstates, n = load->nchannels;
     bool             rates = false;
+    // are there rates among its variables? decided once: the pattern must not depend on numbers
     for (int j = 0; j < load->nvariables; j++)
         rates = rates || (pair_of_variable(w, load, j) == pair && s->slot[load->variable[j]].level == 1);
     for (int l = 0; l < s->pair[pair].nsteps; l++) {
         int    column = s->tree.dof_v[s->pair[pair].step[l].dof];
         double by_p[6] = {0.0}, by_v[6] = {0.0};
         if (column < 0) continue;
+        // change of all forces along step l, by position and by its rate
         for (int j = 0; j < load->nvariables; j++) {
             if (pair_of_variable(w, load, j) != pair) continue;
             kd_slot           at = s->slot[load->variable[j]];
@@ -260,6 +272,7 @@ static void add_variables_of_pair(kd_work *w, const kd_load *load, int channels,
             double            p = variable_change(w, x, at.level, l, false), v = at.level == 1 ? slope(w, x, l) : 0.0;
             for (int k = 0; k < n; k++) by_p[k] += J[k + j * rows] * p, by_v[k] += J[k + j * rows] * v;
         }
+        // their work along the path of the channels
         for (int i = 0; i < s->pair[channels].nsteps; i++) {
             int row = s->tree.dof_v[s->pair[channels].step[i].dof];
             if (row < 0) continue;
@@ -286,6 +299,7 @@ static void add_load_variables(kd_work *w, const kd_load *load, const double *J)
     int rows = load->nchannels + load->nstates, channels = pair_of_channels(w, load);
     for (int j = 0; j < load->nvariables; j++) {
         int pair = pair_of_variable(w, load, j);
+        // several pairs, states, or more forces than by_p has room for: variable by variable
         if (channels < 0 || pair < 0 || load->nstates > 0 || load->nchannels > 6)
             add_load_variable(w, load, j, J + j * rows);
         else if (is_first_of_pair(w, load, j, pair))
@@ -293,6 +307,7 @@ static void add_load_variables(kd_work *w, const kd_load *load, const double *J)
     }
 }
 
+// One load: derivatives of its law, and its forces as frozen loads. While patterns are recorded no law is asked.
 static kd_eval add_load(kd_work *w, int i)
 {
     const kd_load *load = &w->system->load[i];
@@ -318,6 +333,7 @@ static void add_slopes(kd_work *w, kd_matrix_values *out, int row, const kd_meas
     const double  *along = w->slope + w->slope_at[m - w->system->measure];
     const kd_step *step = m->kind == KD_MEASURE_DOF ? NULL : w->system->pair[m->pair].step;
     const int      n = column_count(w, m);
+    // by kd_matrix_add, or the same without its calls: places of the plan one after the other
     if (out->recording || !step) {
         for (int l = 0; l < n; l++)
             if (column_v(w, m, l) >= 0) kd_matrix_add(out, row, column_v(w, m, l), factor * along[l]);
@@ -337,6 +353,7 @@ static void add_gradient_row(kd_work *w, kd_matrix_values *out, const kd_row *ro
     const kd_system *s = w->system;
     const double    *by = row->coefficient ? row->coefficient : w->small;
     if (!row->coefficient) kd_row_gradient(row, w, w->small);
+    // terms of the level that the matrix is for: 0 positions (G), 1 rates (H)
     for (int i = 0; i < row->nterms; i++) {
         const kd_slot at = s->slot[row->slot[i]];
         if (at.kind == KD_SLOT_MEASURE && at.level == level) add_slopes(w, out, number, &s->measure[at.index], by[i]);
@@ -365,6 +382,7 @@ static void add_contact_row(kd_work *w, const kd_row *row, int number)
         add_gradient_row(w, &w->g_p, row, number, 0);
         return;
     }
+    // derivatives of g and of the tangency c by the inputs of the wheel, each along its path
     int contact = row->wheel->contact;
     kd_row_contact(row, w, &at);
     for (int i = 0; i < row->nterms; i++) {
@@ -400,6 +418,7 @@ static void put_changes(int number, int column, kd_jet by_position, kd_jet by_ra
     }
 }
 
+// linear rows: the coefficient times the jet of each term
 static void add_linear_changes(kd_work *w, const kd_row *row, int number, const row_targets *out)
 {
     for (int i = 0; i < row->nterms; i++) {
@@ -419,6 +438,7 @@ static void add_linear_changes(kd_work *w, const kd_row *row, int number, const 
 static kd_jet expression_along(kd_work *w, const kd_row *row, int dof, bool by_rate)
 {
     const kd_system *s = w->system;
+    // each measure of the row moves along this dof; others stay
     for (int i = 0; i < row->nterms; i++) {
         kd_slot at = s->slot[row->slot[i]];
         if (at.kind != KD_SLOT_MEASURE) continue;
@@ -451,6 +471,7 @@ static bool is_done(const kd_work *w, const kd_row *row, int term, int column, i
 static void add_expression_changes(kd_work *w, const kd_row *row, int number, const row_targets *out)
 {
     const kd_system *s = w->system;
+    // every dof once, over all terms: an expression sees all of its terms move together
     for (int i = 0; i < row->nterms; i++) {
         kd_slot at = s->slot[row->slot[i]];
         if (at.kind != KD_SLOT_MEASURE) continue;
@@ -483,6 +504,7 @@ static void add_changes(kd_work *w, const kd_row *row, int number, const row_tar
 static double mixed(kd_work *w, const kd_row *row, int i, int j)
 {
     if (w->recording) return 0.0;
+    // along i as if in time (x1), along j as tangent (d): the mixed derivative stands in d1
     for (int k = 0; k < row->nterms; k++) {
         w->jet[row->slot[k]].x1 = k == i;
         w->jet[row->slot[k]].x2 = 0.0;
@@ -514,6 +536,7 @@ static void add_contact_changes(kd_work *w, const kd_row *row, int number, bool 
 static void add_multiplier(kd_work *w, const kd_row *row, double multiplier, int level)
 {
     const kd_system *s = w->system;
+    // -multiplier * coefficient along each measure, frozen
     kd_row_gradient(row, w, w->small);
     for (int i = 0; i < row->nterms; i++) {
         kd_slot at = s->slot[row->slot[i]];
@@ -522,6 +545,7 @@ static void add_multiplier(kd_work *w, const kd_row *row, double multiplier, int
     if (!is_nonlinear(row)) return;
     // with an unknown coordinate of contact, i moves it and j does not
     bool symmetric = level == 0 && !(row->wheel && row->wheel->unknown);
+    // second derivatives of the row by pairs of terms: products of slopes, twice off the diagonal where symmetric
     for (int i = 0; i < row->nterms; i++) {
         kd_slot at = s->slot[row->slot[i]];
         if (at.kind != KD_SLOT_MEASURE || at.level != level) continue;
@@ -554,6 +578,8 @@ static void restore_jets(kd_work *w, const kd_row *row)
 }
 
 // ---- assembly -------------------------------------------------------------------------------------------------------
+
+// one list of all matrices and one of their plans, in the same order; so are the sizes in kd_system_plan
 static kd_matrix_values *all_matrices(kd_work *w, int i)
 {
     kd_matrix_values *const list[] = {
@@ -615,6 +641,7 @@ static void add_tree(kd_work *w)
     if (!w->system->dense_tree) return; // too large: these blocks are not given then (equations.c)
     bool asked = !w->recording && w->part == KD_PART_ALL;
     if (asked) kd_tree_residual_derivatives(tree, &w->motion, w->dx, w->ddx, w->tree_p, w->tree_v);
+    // the pattern of the tree, column by column
     for (int j = 0; j < tree->nv; j++)
         for (int k = tree->column[j]; k < tree->column[j + 1]; k++) {
             kd_matrix_add(&w->residual_p, tree->row[k], j, asked ? w->tree_p[k] : 0.0);
@@ -625,6 +652,7 @@ static void add_tree(kd_work *w)
 static void add_rows(kd_work *w, const double *lambda, const double *mu)
 {
     const kd_system *s = w->system;
+    // g: gI by position, G' where forces read multipliers, forces of the multipliers
     for (int i = 0; i < s->nlambda; i++) {
         const kd_row     *row = &s->row_g[s->kept[i]];
         const row_targets out = {.p = {NULL, &w->gI_p, NULL}};
@@ -634,6 +662,7 @@ static void add_rows(kd_work *w, const double *lambda, const double *mu)
         if (!s->for_start) add_multiplier(w, row, w->part == KD_PART_ALL ? lambda[i] : 0.0, 0);
         restore_jets(w, row);
     }
+    // h: by position, forces of its multipliers along rates
     for (int i = 0; i < s->nmu; i++) {
         const kd_row     *row = &s->row_h[i];
         const row_targets out = {.p = {&w->h_p, NULL, NULL}};
@@ -656,6 +685,7 @@ static void add_second_rows(kd_work *w)
     for (int i = 0; i < s->nmu; i++) add_changes(w, &s->row_h[i], i, &h);
 }
 
+// loads of pairs and their changes start from 0; only pairs that rows and loads use
 static void clear_frozen(kd_work *w)
 {
     size_t n = (size_t)w->change_at[w->system->upto[KD_FOR_LOADS].pairs];
@@ -672,12 +702,14 @@ static void add_auxiliary(kd_work *w, const double *lambda)
         const kd_across *a = &s->across[i];
         double           slope[KD_ACROSS_ROWS];
         kd_across_gradient(a, s, lambda, slope);
+        // a row that was left out carries nothing
         for (int k = 0; k < a->nrows; k++)
             if (s->lambda_of[a->row[k]] >= 0) kd_matrix_add(&w->d_lambda, i, s->lambda_of[a->row[k]], -slope[k]);
         kd_matrix_add(&w->d_w, i, i, 1.0);
     }
 }
 
+// G, with contact coordinates also g and c by p and s; H
 static void add_constraint_matrices(kd_work *w)
 {
     const kd_system *s = w->system;
@@ -690,6 +722,7 @@ static kd_eval assemble(kd_work *w, const double *lambda, const double *mu)
 {
     const kd_system *s = w->system;
     kd_eval          answer = KD_EVAL_OK;
+    // the order of additions is that of the recording run: tree, loads, rows, auxiliary variables, pairs last
     clear_frozen(w);
     memcpy(w->kept_jet, w->jet, (size_t)s->nslots * sizeof *w->jet);
     add_tree(w);
@@ -705,6 +738,7 @@ void kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent)
     const kd_system *s = w->system;
     const kd_counts  upto = s->upto[extent];
     kd_work_position(w, x, extent);
+    // another position: all columns are old; otherwise only those are made that are missing up to extent
     if (w->axes_stamp != x->position_stamp) w->turned = (kd_counts){0};
     w->axes_stamp = x->position_stamp;
     const kd_counts from = w->turned;
@@ -717,6 +751,7 @@ void kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent)
 
 void kd_work_G(kd_work *w, const kd_point *x)
 {
+    // rows of h read rates: their derivatives are taken where those are known
     if (w->system->nmu > 0) kd_work_velocity(w, x, KD_FOR_ROWS);
     kd_work_axes(w, x, KD_FOR_ROWS);
     if (w->G_stamp == x->position_stamp) return;
@@ -729,6 +764,7 @@ void kd_work_G(kd_work *w, const kd_point *x)
 kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
 {
     const kd_system *s = w->system;
+    // point first, forces of the loads next: frozen loads need them
     kd_work_acceleration(w, x, KD_FOR_LOADS);
     kd_eval answer = kd_work_loads(w, x);
     bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == part;
@@ -736,6 +772,7 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
     w->part = part;
     kd_work_axes(w, x, KD_FOR_LOADS);
     w->G_stamp = x->position_stamp;
+    // rates of the columns, for derivatives of gI and of forces that read rates
     for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
         kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
     start_matrices(w);
@@ -753,6 +790,7 @@ void kd_work_second_derivatives(kd_work *w, const kd_point *x)
     if (w->second_stamp == x->acceleration_stamp) return;
     w->second_stamp = x->acceleration_stamp;
     kd_work_axes(w, x, KD_FOR_LOADS);
+    // columns with rates and accelerations
     for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
         kd_pair_changes(&s->pair[i], &w->rel[i], w->dx, w->ddx, w->change + w->change_at[i]);
     for (size_t i = 0; i < sizeof second / sizeof *second; i++) kd_matrix_start(second[i]);
@@ -770,6 +808,7 @@ kd_eval kd_work_multipliers(kd_work *w, const kd_point *x)
     w->derivative_stamp = 0; // the matrices are no longer of one point
     kd_work_axes(w, x, KD_FOR_LOADS);
     kd_matrix_start(&w->residual_lambda);
+    // creep forces that depend on the load of their wheel: the multiplier is the last variable
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *load = &s->load[i];
         if (!load->wheel || !load->wheel->by_load) continue;
@@ -793,6 +832,7 @@ kd_eval kd_work_auxiliary(kd_work *w, const kd_point *x)
     kd_work_axes(w, x, KD_FOR_LOADS);
     kd_matrix_values *const made[] = {&w->residual_w, &w->d_lambda, &w->d_w};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) kd_matrix_start(made[i]);
+    // loads that read auxiliary variables (friction by the force across a joint)
     for (int i = 0; i < s->nloads && !s->for_start; i++) {
         const kd_load *load = &s->load[i];
         int            rows = load->nchannels + load->nstates;
@@ -809,6 +849,8 @@ kd_eval kd_work_auxiliary(kd_work *w, const kd_point *x)
 }
 
 // ---- patterns -------------------------------------------------------------------------------------------------------
+
+// memory of the factors of K, the matrix of the accelerations' equations (topological.c)
 static void cut_kkt(kd_work *w)
 {
     const kd_topological *t = &w->system->topological;
@@ -831,6 +873,7 @@ bool kd_work_matrices(kd_work *w)
 {
     const kd_system *s = w->system;
     int              n = w->change_at[s->npairs], entries = s->dense_tree ? s->tree.column[s->tree.nv] : 0;
+    // changes of frozen loads by columns, slopes by measures
     w->frozen_N = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_N);
     w->frozen_F = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_F);
     w->slope_at = kd_cut_int(&w->arena, s->nmeasures + 1);
@@ -843,6 +886,7 @@ bool kd_work_matrices(kd_work *w)
     w->tree_p = kd_cut_double(&w->arena, entries);
     w->tree_v = kd_cut_double(&w->arena, entries);
     w->tree_M = kd_cut_double(&w->arena, entries);
+    // without a plan this is the recording run, and matrices collect their entries
     w->recording = !s->planned;
     for (int i = 0; all_matrices(w, i); i++) {
         kd_matrix_values *m = all_matrices(w, i);
@@ -873,6 +917,7 @@ kd_status kd_system_plan(kd_system *s)
         kd_work_add_kinematics(w, false);
         kd_work_add_kinematics(w, true);
     }
+    // entries of the recording run become patterns, of the sizes above
     for (int i = 0; status == KD_OK && all_matrices(w, i); i++) {
         kd_matrix_plan *plan = (kd_matrix_plan *)all_plans(s, i);
         plan->rows = rows[i];

@@ -31,6 +31,7 @@ static const char *plural(int n)
 
 enum { MAX_LISTED = 12 }; // elements named in one line
 
+// bodies, joints, and which of them close loops in the uncut tree
 static void say_tree(writer *w, const kd_system *s)
 {
     const kd_system *tree = s->joints ? s->joints : s;
@@ -54,6 +55,7 @@ static void say_tree(writer *w, const kd_system *s)
 
 static const double OPEN = 1e-6; // [m], [rad]: below this a joint is closed at the design position
 
+// origin and axes of an anchor at the design position, in the world
 static void place_of(const kd_model *m, const kd_anchor *at, kd_vec3 *r, kd_mat3 *R)
 {
     *r = at->r;
@@ -76,6 +78,7 @@ static void gap_of(const kd_model *m, const kd_joint *j, double *shift, double *
     kd_joint_gap(&form, &C, kd_mat_tvec(&RA, kd_vec_sub(rB, rA)), shift, turn);
 }
 
+// joints that do not fit at the design position: by shift first, by turn otherwise
 static void say_drawing(writer *w, const kd_system *s)
 {
     int listed = 0;
@@ -140,6 +143,7 @@ size_t kd_system_describe(const kd_system *s, char *text, size_t size)
     if (!s) return 0;
     writer w = {text, text ? size : 0, 0};
     if (w.size > 0) text[0] = '\0';
+    // from the whole to the details: tree, freedoms, drawing, rows that depend
     say_tree(&w, s);
     say(&w, "%d degree%s of freedom: %d velocit%s in %s coordinates, %d constraint%s\n", s->info.dof,
         plural(s->info.dof), s->nv, s->nv == 1 ? "y" : "ies",

@@ -27,6 +27,7 @@ kd_status kd_system_discrete_places(kd_system *s)
     s->event = kd_arena_cut(&s->arena, (size_t)m->nevents, sizeof *s->event);
     s->variable_z = kd_cut_int(&s->arena, m->nvariables);
     if (s->arena.failed) return KD_ERR_MEMORY;
+    // a block: outputs, states, number of its next sample; then one place for each variable
     for (int i = 0; i < m->nblocks; i++) {
         const kd_block_def *def = &m->block[i].def;
         s->block[i].block = &m->block[i];
@@ -43,6 +44,7 @@ enum { COEFFICIENTS = KD_MAX_SIGNALS + 1 };
 // out += factor (z - 1)^minus (z + 1)^(n - minus), highest power first
 static void add_power(int n, int minus, double factor, double *out)
 {
+    // polynomial multiplication by (z - 1) or (z + 1), one factor after the other
     double power[COEFFICIENTS] = {factor};
     for (int k = 0; k < n; k++) {
         const double c = k < minus ? -1.0 : 1.0;
@@ -56,6 +58,7 @@ static void in_z(const kd_block_def *def, const double *given, int count, int n,
 {
     memset(out, 0, COEFFICIENTS * sizeof *out);
     const int power = count - 1; // of given[0]
+    // z already: shifted to the power n
     if (!def->continuous) {
         memcpy(out + n - power, given, (size_t)count * sizeof *out);
         return;
@@ -70,6 +73,7 @@ static void realise(const kd_block_def *def, double *A, double *C, double *D)
     double    num[COEFFICIENTS], den[COEFFICIENTS];
     in_z(def, def->numerator, def->nnumerator, n, num);
     in_z(def, def->denominator, def->ndenominator, n, den);
+    // y = D u + C x with D = b_0 / a_0; both polynomials are divided by a_0
     *D = num[0] / den[0];
     for (int i = 0; i < n; i++) {
         A[i] = -den[i + 1] / den[0];
@@ -92,6 +96,7 @@ static bool make_matrices(kd_system *s, kd_sampler *b)
     double             *A = kd_cut_double(&s->arena, n * n), *B = kd_cut_double(&s->arena, n);
     double             *C = kd_cut_double(&s->arena, n), *D = kd_cut_double(&s->arena, 1);
     if (s->arena.failed) return false;
+    // x_(i+1)+ = x_i: ones below the diagonal, the input enters x_1
     for (int i = 1; i < n; i++) A[n * i + i - 1] = 1.0;
     if (n > 0) B[0] = 1.0;
     b->A = b->made[0] = A, b->B = B, b->C = b->made[1] = C, b->D = b->made[2] = D;
@@ -101,6 +106,7 @@ static bool make_matrices(kd_system *s, kd_sampler *b)
 
 // ---- expressions ----------------------------------------------------------------------------------------------------
 
+// whose text is compiled, and where a failure is told
 typedef struct text_of {
     const char      *name;
     const kd_source *source;
@@ -128,6 +134,7 @@ static bool list_names(kd_system *s, int block, names *of)
     const kd_block_def *def = &b->block->def;
     bool                made = true;
     of->n = 0;
+    // inputs by variables that are set while the block is sampled, states by their places in z
     for (int i = 0; i < def->ninputs; i++, of->n++) {
         b->input_slot[i] = kd_system_slot(s, KD_SLOT_SIGNAL, block * KD_MAX_SIGNALS + i, 0);
         of->local[of->n] = (kd_local){kd_block_input_name(def, i, of->text[of->n]), b->input_slot[i]};
@@ -148,6 +155,7 @@ static kd_status make_block(kd_system *s, int i, char *message, size_t size)
     const text_of       of = {b->block->name, &b->block->source, message, size};
     kd_status           status = KD_OK;
     names               local;
+    // inputs read the model; outputs and next states read inputs and states of the block by name
     for (int k = 0; k < def->ninputs && status == KD_OK; k++)
         status = compile(s, &of, def->input[k], NULL, 0, &b->input[k]);
     if (status != KD_OK) return status;
@@ -174,6 +182,7 @@ static kd_status find_target(const kd_system *s, kd_trigger *e, int k, char *mes
     const char *text = e->event->def.target[k];
     kd_path     path;
     if (!kd_path_parse(s->model, text, &path, NULL, 0)) return KD_ERR_MODEL; // looked at when the model was finished
+    // what an event can set: a variable (z), an inner state (r), a velocity of the tree (v)
     e->target[k] = path.section == KD_SECTION_VARIABLE ? KD_TARGET_Z
                    : path.section == KD_SECTION_STATE  ? KD_TARGET_R
                                                        : KD_TARGET_V;
@@ -196,7 +205,8 @@ static kd_status make_event(kd_system *s, int i, char *message, size_t size)
     const kd_event_def *def = &s->model->event[i].def;
     e->event = &s->model->event[i];
     const text_of of = {e->event->name, &e->event->source, message, size};
-    kd_status     status = compile(s, &of, def->when, NULL, 0, &e->when);
+    // the condition, then each setting with its target
+    kd_status status = compile(s, &of, def->when, NULL, 0, &e->when);
     for (int k = 0; k < def->nsettings && status == KD_OK; k++) {
         status = find_target(s, e, k, message, size);
         if (status == KD_OK) status = compile(s, &of, def->value[k], NULL, 0, &e->value[k]);
@@ -224,6 +234,7 @@ const signed char *kd_system_crossings(kd_system *s)
 
 // ---- what expressions read ------------------------------------------------------------------------------------------
 
+// which stage an expression needs: accelerations and forces, sensors, or motion alone
 static void add_reading(const kd_system *s, const kd_expr *e, kd_reading *out)
 {
     for (int i = 0; e && i < kd_expr_slot_count(e); i++) {
@@ -251,6 +262,7 @@ static void add_reading(const kd_system *s, const kd_expr *e, kd_reading *out)
 static void close_reading(const kd_system *s, kd_reading *r)
 {
     kd_reading of_sensors = {0};
+    // a sensor may read forces: what reads sensors needs what they need
     for (int i = 0; i < s->nsensors; i++) add_reading(s, s->sensor[i], &of_sensors);
     r->forces = r->forces || (r->sensors && of_sensors.forces);
     r->fast = !r->forces && !r->sensors;
@@ -260,6 +272,7 @@ void kd_system_discrete_readings(kd_system *s)
 {
     const kd_model *m = s->model;
     s->at_samples = s->at_switches = s->at_events = (kd_reading){0};
+    // samples, conditions and settings apart: each is evaluated no further than it needs
     for (int i = 0; i < m->nblocks; i++)
         for (int k = 0; k < KD_MAX_SIGNALS; k++) {
             add_reading(s, s->block[i].input[k], &s->at_samples);

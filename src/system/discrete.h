@@ -12,6 +12,7 @@
 
 struct kd_system;
 
+// a block as it is sampled
 typedef struct kd_sampler {
     const kd_block *block;
     int             z;                          // its first place
@@ -25,6 +26,7 @@ typedef struct kd_sampler {
 
 typedef enum kd_target { KD_TARGET_Z, KD_TARGET_R, KD_TARGET_V } kd_target;
 
+// an event: its condition and what it sets
 typedef struct kd_trigger {
     const kd_model_event *event;
     kd_expr              *when;

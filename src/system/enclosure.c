@@ -14,6 +14,7 @@
 
 static const kd_interval all = {-INFINITY, INFINITY};
 
+// range of all coefficients, wider by margin; a NaN among them makes it everything
 static kd_interval hull(const double *c, int n, double margin)
 {
     kd_interval range = {c[0], c[0]};
@@ -34,6 +35,7 @@ typedef struct ends {
     double h, s[2], v[2], a[2];
 } ends;
 
+// coefficients of Bernstein: value, slope and curvature at both ends
 static void quintic(const ends *e, double b[6])
 {
     const double h = e->h;
@@ -63,13 +65,14 @@ static kd_interval range_of_rate(const ends *e)
     return hull(b, 4, h > 0.0 ? 15.0 / 8.0 * fabs((e->s[1] - e->s[0]) / h - mean) : 0.0);
 }
 
-// s'': the second derivative of the quintic; it moves away from a straight line as that of the cubic of s' does, by h
-// a'
+// s'': the second derivative of the quintic; it moves away from a straight line as that of the cubic of s' does, by
+// h a'. Second differences of b lose digits by 1 / h^2
 static kd_interval range_of_acceleration(const ends *e)
 {
     double b[6], d[4] = {e->a[0], 0.0, 0.0, e->a[1]}, largest = 0.0;
     quintic(e, b);
     for (int i = 0; i < 6; i++) largest = fmax(largest, fabs(b[i]));
+    // inner coefficients by second differences of those of s
     for (int i = 1; i < 3 && e->h > 0.0; i++) d[i] = 20.0 * (b[i + 2] - 2.0 * b[i + 1] + b[i]) / (e->h * e->h);
     const double bend = fmax(fabs(d[1] - (2.0 * d[0] + d[3]) / 3.0), fabs(d[2] - (d[0] + 2.0 * d[3]) / 3.0));
     return e->h > 0.0 ? hull(d, 4, 0.25 * bend + 80.0 * 2.2e-16 * largest / (e->h * e->h)) : hull(d, 4, 0.0);
@@ -83,6 +86,7 @@ static kd_interval range_with_slope(const ends *e)
     return hull(b, 4, 0.25 * fabs(bend));
 }
 
+// slope of that cubic: a parabola, which differs from the straight line by its middle coefficient
 static kd_interval range_of_slope(const ends *e)
 {
     const double h = e->h;
@@ -98,8 +102,10 @@ static kd_interval range_of_slope(const ends *e)
 static kd_interval range_of_measure(const kd_measure *m, const ends *e, int level)
 {
     const double pi = KD_PI;
+    // angular velocities have no value, only rates
     if (!kd_measure_has_value(m) && level == 0) return (kd_interval){0.0, 0.0};
     if (!kd_measure_has_value(m)) return level == 1 ? range_with_slope(e) : range_of_slope(e);
+    // an angle that is not counted jumps by 2 pi: its range is all of them then, that of its rates not known
     const bool wraps =
         (m->kind == KD_MEASURE_ANGLE && m->turns < 0) || m->kind == KD_MEASURE_ROTATION || m->kind == KD_MEASURE_BEND;
     if (wraps && // jumped over pi
@@ -111,8 +117,9 @@ static kd_interval range_of_measure(const kd_measure *m, const ends *e, int leve
 // Output of a controller, kp x + ki r
 void kd_range_output(kd_work *w, int load, kd_interval *range)
 {
-    const kd_system  *s = w->system;
-    const kd_load    *pi = &s->load[load];
+    const kd_system *s = w->system;
+    const kd_load   *pi = &s->load[load];
+    // corners of the box of x and r; c = kp x + ki r is monotone in both
     const kd_interval x = kd_expr_bounds(pi->law[0], range, w->breaks.work), r = w->enclosure.state[pi->state];
     const double      kp = pi->feed[0], ki = pi->feed[1];
     const double      c[4] = {kp * x.lower + ki * r.lower, kp * x.lower + ki * r.upper, kp * x.upper + ki * r.lower,
@@ -182,6 +189,7 @@ bool kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e)
     return !arena->failed;
 }
 
+// as much as is known of a variable at both ends
 static kd_interval range_of_slot(const kd_work *w, kd_slot at, const kd_point *x0, const kd_point *x1)
 {
     const kd_sample *c0 = &w->enclosure.end[0], *c1 = &w->enclosure.end[1];
@@ -211,7 +219,8 @@ kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_e
 {
     const kd_system *s = w->system;
     kd_enclosure    *to = &w->enclosure;
-    kd_eval          answer = sample_other(w, x0, extent, &to->end[0]);
+    // both ends, then inner states (controllers read them), all variables, outputs, sensors
+    kd_eval answer = sample_other(w, x0, extent, &to->end[0]);
     if (answer == KD_EVAL_OK) answer = sample_other(w, x1, extent, &to->end[1]);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < s->nr; i++) {
@@ -228,7 +237,8 @@ kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *cont
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
-    const kd_eval    answer = kd_work_enclose(w, x0, x1, s->at_switches.sensors ? KD_FOR_ALL : KD_FOR_INSTANTS);
+    // conditions of events read sensors or not: no further than they need
+    const kd_eval answer = kd_work_enclose(w, x0, x1, s->at_switches.sensors ? KD_FOR_ALL : KD_FOR_INSTANTS);
     for (int i = 0; i < s->model->nevents && answer == KD_EVAL_OK; i++) {
         const kd_interval range = kd_expr_bounds(s->event[i].when, w->enclosure.slot, w->breaks.work);
         lower[i] = range.lower;

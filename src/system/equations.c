@@ -6,6 +6,8 @@
 #include "element/force.h"
 
 // ---- kinematics -----------------------------------------------------------------------------------------------------
+
+// coordinates of p behind those of the tree: angles that are counted over full turns
 static int first_turn(const kd_system *s)
 {
     return s->np - s->nturns;
@@ -15,6 +17,7 @@ static kd_eval kinematics(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
+    // rates of the tree in the order of p; of counted angles those of their measures
     kd_work_velocity(w, x, s->nturns > 0 ? KD_FOR_ALL : KD_FOR_ROWS);
     kd_tree_rates(&s->tree, w->x, w->dx, w->rates);
     for (int i = 0; i < first_turn(s); i++) out[i] = w->rates[s->x_of_p[i]];
@@ -51,8 +54,10 @@ static kd_eval oplus(const double *p, const double *e, void *context, double *p_
     const double    *turn = p + first_turn(s);
     double          *before = w->turn, *behind = w->turn + s->nturns;
     memcpy(w->x_moved, w->x, (size_t)s->tree.nposition * sizeof *w->x_moved); // prescribed coordinates stay
+    // p as coordinates of the tree; where its counted angles stand now
     for (int i = 0; i < first_turn(s); i++) w->x_moved[s->x_of_p[i]] = p[i];
     if (s->nturns > 0) angles_at(w, w->x_moved, turn, before);
+    // v as increments of dofs, along the tree
     memset(w->increment, 0, (size_t)s->tree.ndof * sizeof *w->increment);
     for (int i = 0; i < s->tree.nv; i++) w->increment[s->tree.v_dof[i]] = e[i];
     kd_tree_oplus(&s->tree, w->x_moved, w->increment, w->x_moved);
@@ -68,6 +73,7 @@ static void normalise(double *p, void *context)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
+    // quaternions to length 1, then counted angles to those of the bodies, on the turns that they are on
     for (int i = 0; i < s->nquaternions; i++)
         kd_quat_to(kd_quat_normalised(kd_quat_of(p + s->quaternion[i])), p + s->quaternion[i]);
     if (s->nturns == 0) return;
@@ -86,6 +92,7 @@ static void velocities(const double *p, const double *rate, void *context, doubl
             int at = s->tree.dof_v[link->dof + k];
             if (at >= 0) v[at] = rate[s->p_of_x[link->position + k]];
         }
+        // behind the scalars: omega in body axes, three places of v
         if (!link->form.ball) continue;
         int     first = s->p_of_x[link->position + turns], at = s->tree.dof_v[link->dof + turns];
         kd_quat q = kd_quat_of(p + first), omega = kd_quat_mul(kd_quat_conjugate(q), kd_quat_of(rate + first));
@@ -115,6 +122,7 @@ static void norm_of_turn(const kd_work *w, int i, double *out)
     int               nq = s->nquaternions + s->nturns, row = s->nquaternions + i;
     kd_vec3           N, F;
     kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+    // by itself 1, by each coordinate of the path minus its slope
     out[row + (first_turn(s) + i) * nq] = 1.0;
     for (int l = 0; l < pair->nsteps; l++) {
         const kd_change *c = &w->change[w->change_at[m->pair] + l];
@@ -153,6 +161,7 @@ static kd_eval residual(const kd_point *x, void *context, double *out)
     return answer;
 }
 
+// the explicit formalism: loads and multipliers as forces, ddx by the articulated bodies; a pivot of 0: RETRY
 static kd_eval acceleration(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
@@ -196,6 +205,8 @@ static kd_eval inner_rates(const kd_point *x, void *context, double *out)
 }
 
 // ---- constraints ----------------------------------------------------------------------------------------------------
+
+// rows at their levels: value, rate and second derivative in time of the same jet
 static kd_eval g(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
@@ -236,6 +247,7 @@ static kd_eval hI(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
+// c of wheels whose contact coordinate is an unknown; others find theirs in find_contacts
 static kd_eval tangency(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
@@ -251,6 +263,8 @@ static kd_eval tangency(const kd_point *x, void *context, double *out)
 }
 
 // ---- friction -------------------------------------------------------------------------------------------------------
+
+// 0 = w - force across the joint, from multipliers
 static kd_eval auxiliary(const kd_point *x, void *context, double *out)
 {
     const kd_system *s = ((kd_work *)context)->system;
@@ -263,6 +277,7 @@ static kd_eval breakaway(const kd_point *x, void *context, double *out)
     kd_work         *w = context;
     const kd_system *s = w->system;
     kd_eval          answer = kd_work_loads(w, x);
+    // rows of dry friction: what their element can hold; others never break
     for (int i = 0; i < s->nmu; i++) {
         const int      force = s->row_h[i].force;
         const kd_load *load = force < 0 ? NULL : &s->load[s->model->nstates + force];
@@ -283,6 +298,7 @@ static void inertia_energies(const kd_work *w, kd_energies *out)
         // about P: T = m v.v/2 + m v.(w x c) + w.I w/2
         out->kinetic += link->mass * (0.5 * kd_vec_dot(m->v, m->v) + kd_vec_dot(m->v, kd_vec_cross(m->w, c))) +
                         0.5 * kd_vec_dot(omega, kd_sym_vec(&link->inertia, omega));
+        // weight as potential; sizes of its terms, which cancel, measure rounding
         const kd_vec3 weight = kd_vec_scale(link->mass, gravity), at = kd_vec_add(m->P, c);
         out->potential -= kd_vec_dot(weight, at);
         out->size += fabs(weight.x * at.x) + fabs(weight.y * at.y) + fabs(weight.z * at.z);
@@ -310,8 +326,10 @@ static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
     const kd_system *s = w->system;
     kd_eval          answer = kd_work_residual(w, x);
     if (answer != KD_EVAL_OK) return answer;
+    // drives carry tau at the rate of the prescribed coordinate
     for (int k = 0; k < s->tree.ndof; k++)
         if (s->tree.dof_v[k] < 0) out->supplied += w->tau[k] * w->dx[k];
+    // rows: what their rate has beyond motion is explicit time
     for (int i = 0; i < s->nlambda; i++) {
         const kd_row *row = &s->row_g[s->kept[i]];
         out->supplied += x->lambda[i] * (kd_row_jet(row, w).x1 - rate_by_motion(row, false, w));
@@ -326,6 +344,7 @@ static kd_eval drives(const kd_point *x, void *context, double *q, double *dq, d
 {
     kd_work *w = context;
     kd_work_time(w, x);
+    // q, q', q'' of prescribed dofs, which kd_work_time has set
     for (int i = 0; i < w->system->ndrives; i++) {
         const int      k = w->system->drive[i];
         const kd_link *link = &w->system->tree.link[w->system->tree.dof_link[k]];
@@ -343,10 +362,12 @@ static kd_eval impulses(const kd_point *x, const double *dv, const double *dx, c
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
+    // forces of the rows alone, at the velocity where the rows are known
     kd_work_velocity(w, x, KD_FOR_ROWS);
     kd_work_clear_forces(w);
     kd_work_apply_rows(w, Lambda, Pi);
     kd_work_spread_forces(w);
+    // then at rest, jumps for accelerations: the residual is M dv + M_vx dx + (GZ)' Lambda + (HZ)' Pi
     memset(w->dx, 0, (size_t)s->tree.ndof * sizeof *w->dx);
     for (int i = 0; i < s->tree.nv; i++) w->ddx[s->tree.v_dof[i]] = dv[i];
     for (int i = 0; i < s->ndrives; i++) w->ddx[s->drive[i]] = dx[i];
@@ -356,10 +377,12 @@ static kd_eval impulses(const kd_point *x, const double *dv, const double *dx, c
     for (int k = 0; k < s->tree.ndof; k++) w->tau[k] -= w->joint_force[k];
     for (int i = 0; i < s->tree.nv; i++) free[i] = w->tau[s->tree.v_dof[i]];
     for (int i = 0; i < s->ndrives; i++) driven[i] = w->tau[s->drive[i]];
+    // the motion of the tree is not that of x any more
     kd_work_forget(w);
     return KD_EVAL_OK;
 }
 
+// rows with a target or an expression may move with time of themselves
 static const unsigned char *timed_rows(kd_system *s)
 {
     unsigned char *timed = kd_arena_cut(&s->arena, (size_t)s->nlambda, 1);
@@ -370,6 +393,7 @@ static const unsigned char *timed_rows(kd_system *s)
 static void load_energies(kd_work *w, kd_energies *out)
 {
     const kd_system *s = w->system;
+    // by the class, or force times rate as supplied power
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *l = &s->load[i];
         if (l->class->energy) {
@@ -387,6 +411,7 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
     kd_work *w = context;
     kd_eval  answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
+    // drives need the residual, the others only loads
     inertia_energies(w, out);
     load_energies(w, out);
     return w->system->driven ? drive_power(w, x, out) : KD_EVAL_OK;
@@ -398,6 +423,7 @@ static kd_eval content(const kd_point *x, void *context, double *amount, double 
     kd_work         *w = context;
     const kd_system *s = w->system;
     kd_work_velocity(w, x, KD_FOR_LOADS);
+    // NAN where no element tells
     for (int i = 0; i < s->nr; i++) amount[i] = NAN;
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *l = &s->load[i];
@@ -420,7 +446,9 @@ static kd_wrench tree_reaction(const kd_work *w, int joint)
     double              sign = edge->reversed ? -1.0 : 1.0;
     kd_wrench           sum = {.N = kd_mat_tvec(&rel->RA, kd_vec_add(r->N, kd_vec_cross(arm, r->F))),
                                .F = kd_mat_tvec(&rel->RA, r->F)};
+    // reversed: the link is the body of `from`, and the reaction acts on that of `to`
     sum = (kd_wrench){kd_vec_scale(sign, sum.N), kd_vec_scale(sign, sum.F)};
+    // forces along its own coordinates are not the joint's: springs, friction, drives of other elements
     for (int i = 0; i < form.nscalars; i++) {
         int       dof = kd_edge_dof(s, joint, i);
         kd_wrench load;
@@ -439,6 +467,11 @@ static kd_wrench measure_load(const kd_system *s, const kd_relative *rel, int jo
     const kd_joint_form form = kd_joint_form_of(s->model->joint[joint].def.kind);
     if (m->kind != KD_MEASURE_DOF) {
         kd_measure_gradient(m, rel, &load.N, &load.F);
+        // in the axes of `from`, where those of the measure are turned by half a turn
+        const int about = m->pair >= 0 ? s->pair_ends[m->pair].turned - 1 : -1;
+        if (about >= 0 && about != 0) load.F.x = -load.F.x;
+        if (about >= 0 && about != 1) load.F.y = -load.F.y;
+        if (about >= 0 && about != 2) load.F.z = -load.F.z;
         return load;
     }
     for (int i = 0; i < form.nscalars; i++)
@@ -452,6 +485,7 @@ static kd_wrench row_reaction(const kd_work *w, const kd_point *x, int joint)
     const kd_system   *s = w->system;
     const kd_relative *rel = &w->rel[s->edge[joint].pair];
     kd_wrench          sum = {.N = {0, 0, 0}};
+    // all rows of the joint that are in the equations
     for (int number = s->edge[joint].row, end = number + s->edge[joint].nrows; number < end; number++) {
         const kd_row *row = &s->row_g[number];
         int           i = s->lambda_of[number];
@@ -485,6 +519,7 @@ static double reaction(const kd_work *w, const kd_point *x, int joint, int compo
 static double multiplier(const kd_work *w, const kd_point *x, int constraint, int number)
 {
     const kd_system *s = w->system;
+    // rows of g first; a nonholonomic constraint has its rows in h
     for (int i = s->constraint_row[constraint]; i < s->nrows_g && s->row_g[i].constraint == constraint; i++)
         if (s->row_g[i].component == number) return s->lambda_of[i] >= 0 ? x->lambda[s->lambda_of[i]] : 0.0;
     for (int i = 0; i < s->nmu; i++)
@@ -516,6 +551,7 @@ static kd_wrench wheel_wrench(kd_work *w, const kd_point *x, int constraint)
     kd_wrench        sum = {.N = {0, 0, 0}};
     for (int i = 0; i < s->nloads; i++)
         if (s->load[i].wheel == row->wheel) sum = kd_load_wrench(w, &s->load[i]);
+    // the normal force: multiplier along the gradient of the row
     kd_row_gradient(row, w, w->small);
     for (int k = 0; k < row->nterms && row->wheel->lambda >= 0; k++) {
         const kd_measure *m = &s->measure[s->slot[row->slot[k]].index];
@@ -531,6 +567,7 @@ static kd_wrench wheel_wrench(kd_work *w, const kd_point *x, int constraint)
 static double wheel_component(kd_work *w, const kd_point *x, int constraint, int i)
 {
     const kd_row *row = &w->system->row_g[w->system->constraint_row[constraint]];
+    // behind the six components: where it touches
     if (i > 5) return w->xi[row->wheel - w->system->wheel];
     kd_wrench sum = wheel_wrench(w, x, constraint);
     return component_of(&sum, i);
@@ -551,6 +588,7 @@ kd_eval kd_work_forces(kd_work *w, const kd_point *x)
     kd_eval          answer = s->reads_energy ? energies(x, w, &energy) : KD_EVAL_OK;
     if (answer == KD_EVAL_OK) answer = kd_work_residual(w, x); // also the reactions
     if (answer != KD_EVAL_OK) return answer;
+    // levels of KD_SLOT_ENERGY
     const double levels[] = {energy.kinetic, energy.potential, energy.kinetic + energy.potential};
     for (int i = 0; i < s->nslots; i++) {
         kd_slot at = s->slot[i];
@@ -647,6 +685,7 @@ static const unsigned never[KD_FN_COUNT] = {
     [KD_HI] = KD_BIT(KD_S),
 };
 
+// TURNS: without quaternions and counted angles Z = I; the other needs as their names say
 static bool has_needs(const kd_system *s, unsigned needs)
 {
     return !((needs & TURNS && s->nquaternions + s->nturns == 0) || (needs & RUN && s->for_start) ||
@@ -671,6 +710,7 @@ static void give_derivatives(const kd_system *s, const kd_dims *n, kd_eom_def *d
         [KD_GII] = n->nlambda,   [KD_H] = n->nmu,       [KD_HI] = n->nmu};
     const int columns[KD_VAR_COUNT] = {[KD_P] = n->nv, [KD_V] = n->nv, [KD_A] = n->nv,           [KD_R] = n->nr,
                                        [KD_S] = n->ns, [KD_W] = n->nw, [KD_LAMBDA] = n->nlambda, [KD_MU] = n->nmu};
+    // a promise for each block that has rows, columns and what it needs
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
         if (rows[fn] == 0) continue;
         def->zero[fn] |= never[fn];
@@ -687,18 +727,21 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
                              const kd_matrix_values **out)
 {
     const kd_matrix_plan *plan = plan_of(w->system, fn, var);
+    // stiff part: its own matrices in the same patterns, without all other blocks
     if (part == KD_PART_STIFF && w->stiff.p.value &&
         (plan == &w->system->residual_p || plan == &w->system->residual_v)) {
         *out = plan == &w->system->residual_p ? &w->stiff.p : &w->stiff.v;
         return kd_work_stiff(w, x);
     }
     *out = kd_work_matrix(w, plan);
+    // constraint matrices need the position only
     const kd_matrix_values *const of_position[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};
     for (size_t i = 0; i < sizeof of_position / sizeof *of_position; i++)
         if (*out == of_position[i]) {
             kd_work_G(w, x);
             return KD_EVAL_OK;
         }
+    // for iterations on accelerations, without the whole Jacobian; Z by its own; otherwise all blocks together
     if (*out == &w->residual_lambda && part == KD_PART_ALL) return kd_work_multipliers(w, x);
     if (fn == KD_D || (*out == &w->residual_w && part == KD_PART_ALL)) return kd_work_auxiliary(w, x);
     if (*out == &w->Z)
@@ -729,6 +772,7 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
 static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
 {
     const kd_system *s = context;
+    // M has the pattern of the tree; without it no block of the residual is given sparse
     if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
         *out = (kd_pattern){s->nv, s->nv, s->tree.column, s->tree.row};
         return s->dense_tree;
@@ -783,7 +827,8 @@ static void free_work(void *work)
 kd_eval kd_system_input_values(double t, void *context, double *u, double *du, double *ddu)
 {
     const kd_system *s = context;
-    kd_jet           time = {.x = t, .x1 = 1.0};
+    // inputs are functions of time: t as jet gives u, u', u''
+    kd_jet time = {.x = t, .x1 = 1.0};
     for (int i = 0; i < s->model->ninputs; i++) {
         kd_jet value = kd_jet_const(s->model->input[i].def.start);
         if (s->input[i]) {
@@ -812,6 +857,7 @@ static void define_kinematics(const kd_system *s, kd_eom_def *def)
 {
     // only angles that are counted can move without velocities, where motions are prescribed
     const bool still = s->nturns == 0 || !s->prescribed;
+    // np == nv and Z = I where there are neither quaternions nor counted angles
     if (def->dims.nq == 0) return;
     def->kinematics = kinematics;
     def->Z = Z;
@@ -827,7 +873,9 @@ static void define_dynamics(const kd_system *s, kd_eom_def *def)
     def->residual = residual;
     def->acceleration = acceleration;
     def->M = mass;
+    // bodies that hang free on the ground, velocities in body axes: M does not move
     if (s->options.coordinates == KD_CARTESIAN) def->mass_structure = KD_MASS_FULL_CONSTANT;
+    // accelerations along the tree; loads that read multipliers would need an iteration
     if (s->topological.place) {
         if (!s->late) def->accelerations = accelerations;
         def->kkt_factor = kkt_factor;
@@ -874,8 +922,10 @@ static void define_derivatives(const kd_system *s, kd_eom_def *def)
 static void define_words(const kd_system *s, kd_eom_def *def)
 {
     if (s->for_start) return;
+    // one element that warns is enough
     for (int i = 0; i < s->nloads; i++)
         if (s->load[i].class->caution) def->caution = kd_work_caution;
+    if (s->model->ncurves > 0) def->notice = kd_work_notice;
     def->reason = kd_work_reason;
     def->jumps = kd_work_jumps;
     def->feeds = kd_work_feeds;
@@ -892,6 +942,7 @@ static kd_status define_instants(kd_system *s, kd_eom_def *def)
         def->discrete_counts = true;
         def->discrete_of_motion = !s->at_samples.forces;
     }
+    // switching functions are those of events
     if (def->dims.nswitch == 0) return KD_OK;
     def->switching = kd_work_switching;
     def->switch_bounds = kd_work_switch_bounds;
@@ -903,6 +954,7 @@ static kd_status define_instants(kd_system *s, kd_eom_def *def)
 // Rows of h that hold while something sticks
 static kd_status define_friction(kd_system *s, kd_eom_def *def)
 {
+    // direction: place in z of the direction of sliding; -1: the row always holds
     int    *direction = kd_cut_int(&s->arena, s->nmu);
     double *scale = kd_cut_double(&s->arena, s->nmu);
     if (s->arena.failed) return KD_ERR_MEMORY;
@@ -933,6 +985,7 @@ static kd_status define_arrays(kd_system *s, kd_eom_def *def)
 kd_status kd_system_equations(kd_system *s, char *message, size_t size)
 {
     kd_eom_def def = kd_eom_def_default();
+    // sizes; what start values need only is left out there
     def.title = s->model->title ? s->model->title : "model";
     def.dims = (kd_dims){.np = s->np,
                          .nv = s->nv,
@@ -951,6 +1004,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.name = name_of;
     def.make_work = make_work;
     def.free_work = free_work;
+    // functions by subject, then arrays that the definition copies
     define_kinematics(s, &def);
     define_dynamics(s, &def);
     define_constraints(s, &def);

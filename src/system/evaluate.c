@@ -39,6 +39,7 @@ static int small_size(const kd_system *s)
     return size;
 }
 
+// the most variables of one expression
 static int gradient_size(const kd_system *s)
 {
     int size = 0;
@@ -49,6 +50,7 @@ static int gradient_size(const kd_system *s)
     return size;
 }
 
+// sizes as in kd_work of system.h
 static void cut_arrays(kd_work *w)
 {
     const kd_system *s = w->system;
@@ -92,6 +94,7 @@ static void cut_changes(kd_work *w)
     int              n = 0;
     w->change_at = kd_cut_int(&w->arena, s->npairs + 1);
     if (!w->change_at) return;
+    // columns of pair i start at change_at[i]
     for (int i = 0; i < s->npairs; i++) {
         w->change_at[i] = n;
         n += s->pair[i].nsteps;
@@ -103,6 +106,7 @@ static void cut_changes(kd_work *w)
 static bool create_motion(kd_work *w)
 {
     const kd_system *s = w->system;
+    // a second motion for oplus, where counted angles are found at moved positions
     if (kd_motion_create(&s->tree, &w->arena, &w->motion) != KD_OK) return false;
     return s->nturns == 0 || kd_motion_create(&s->tree, &w->arena, &w->moved) == KD_OK;
 }
@@ -113,6 +117,7 @@ kd_work *kd_work_create(const kd_system *s)
     if (!w) return NULL;
     w->system = s;
     w->generation = s->generation;
+    // motion and arrays first: matrices and what watches a step are cut behind them
     bool made = create_motion(w);
     cut_arrays(w);
     cut_changes(w);
@@ -141,6 +146,7 @@ void kd_work_destroy(kd_work *w)
 static void fill_z(kd_work *w, const double *z, int first, int end)
 {
     const kd_system *s = w->system;
+    // discrete states: constant between instants, so their jets have no rates
     for (int k = first; k < end; k++) {
         const int i = s->z_slot[k];
         w->slot[i] = z[s->slot[i].index];
@@ -165,6 +171,7 @@ void kd_work_time(kd_work *w, const kd_point *x)
         w->slot[i] = w->jet[i].x;
     }
     fill_z(w, x->z, 0, s->nz_slots);
+    // prescribed dofs: x, x', x'' by the jet of their function
     for (int k = 0; s->prescribed && k < s->tree.ndof; k++) {
         if (!s->motion[k]) continue;
         kd_jet         q = kd_expr_jet(s->motion[k], w->jet, w->expr_work);
@@ -175,6 +182,7 @@ void kd_work_time(kd_work *w, const kd_point *x)
     }
 }
 
+// v into the dofs that are not prescribed
 static void spread(const kd_system *s, const double *v, double *dx)
 {
     if (!s->prescribed)
@@ -192,11 +200,13 @@ static double dof_value(const kd_work *w, int dof)
     return w->x[link->position + dof - link->dof];
 }
 
+// NAN: the principal value; otherwise the turn that is closest to the coordinate in p
 static double turns_near(const kd_work *w, const kd_measure *m, const double *p)
 {
     return m->turns < 0 ? NAN : p[w->system->np - w->system->nturns + m->turns];
 }
 
+// values of measures first .. end - 1; those without value (angular velocities) are left out
 static void fill_values(kd_work *w, const double *p, int first, int end)
 {
     const kd_system *s = w->system;
@@ -235,6 +245,7 @@ static void fill_jets(kd_work *w, int level, const double *known, int first, int
     for (int i = first; i < end; i++) {
         if (s->slot[i].kind != KD_SLOT_MEASURE) continue;
         double y = known[s->slot[i].index];
+        // 0: the variable itself; 1, 2: its first and second derivative, where it is a level below
         switch (level - s->slot[i].level) {
         case 0:
             w->slot[i] = y;
@@ -257,6 +268,7 @@ static void fill_slots(kd_work *w, int level, int first, int end)
     const kd_system *s = w->system;
     const double    *known = level == 0 ? w->value : level == 1 ? w->rate : w->acceleration;
     const int        rows = s->upto[KD_FOR_ROWS].slots;
+    // variables of rows come first and have jets; behind them only values of this level
     if (first < rows) {
         fill_jets(w, level, known, first, rows);
         first = rows;
@@ -269,6 +281,7 @@ static void fill_slots(kd_work *w, int level, int first, int end)
 static void fill_outputs(kd_work *w, const double *r)
 {
     const kd_system *s = w->system;
+    // each behind those that it reads: kp input + ki r
     for (int k = 0; k < s->model->nstates; k++) {
         const kd_load *pi = &s->load[s->state_order[k]];
         int            slot = s->out_slot[s->state_order[k]];
@@ -293,11 +306,13 @@ static void find_contacts(kd_work *w, const double *contact)
     for (int i = 0; i < s->nwheels; i++) {
         const kd_wheel *wheel = &s->wheel[i];
         double          in[KD_WHEEL_INPUTS];
+        // rigid motion of the wheel against its rail
         for (int k = 0; k < KD_WHEEL_INPUTS; k++) in[k] = w->slot[wheel->slot[k]];
         if (wheel->unknown && contact)
             w->xi[i] = contact[wheel->contact];
         else
             w->xi[i] = kd_wheel_solve(wheel, in);
+        // no contact where they are: the nominal point, so that the iteration has a start
         if (wheel->unknown && isnan(w->xi[i])) w->xi[i] = kd_wheel_nominal(wheel);
     }
 }
@@ -309,6 +324,7 @@ static void fill_contacts(kd_work *w, int first, int end)
         if (s->slot[i].kind == KD_SLOT_CONTACT) w->slot[i] = w->xi[s->slot[i].index];
 }
 
+// multipliers that creep forces read; 0 for start values and for rows that were left out
 static void fill_multipliers(kd_work *w, const double *lambda)
 {
     const kd_system *s = w->system;
@@ -334,6 +350,7 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
     const kd_system *s = w->system;
     const kd_counts  upto = s->upto[extent];
     const bool new = w->position_stamp != x->position_stamp;
+    // another position: nothing of later stages holds
     if (new) {
         w->position_stamp = x->position_stamp;
         w->placed = w->moved_to = w->accelerated = nothing;
@@ -341,6 +358,7 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
         for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
         kd_tree_place(&s->tree, w->x, &w->motion);
     }
+    // as far as extent asks and not yet done: pairs, measures, variables
     const kd_counts from = w->placed;
     if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
     for (int i = from.pairs; i < upto.pairs; i++) kd_pair_place(&s->pair[i], &w->motion, &w->rel[i]);
@@ -357,6 +375,7 @@ void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
     const kd_counts  upto = s->upto[extent];
     const bool new = w->velocity_stamp != x->velocity_stamp;
     kd_work_position(w, x, extent);
+    // another velocity: dx of all dofs, links move; then pairs, measures, variables as far as asked
     if (new) {
         w->velocity_stamp = x->velocity_stamp;
         w->moved_to = nothing;
@@ -375,6 +394,7 @@ void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
 void kd_work_dofs(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
+    // without moving the tree: coordinates of joints are dofs
     kd_work_time(w, x);
     for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
     spread(s, x->v, w->dx);
@@ -408,6 +428,7 @@ void kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent)
     const bool new = w->acceleration_stamp != x->acceleration_stamp;
     kd_work_velocity(w, x, extent);
     accelerate_links(w, x);
+    // links have their accelerations; pairs and measures follow as far as asked
     if (new) {
         w->acceleration_stamp = x->acceleration_stamp;
         w->accelerated = nothing;
@@ -424,8 +445,10 @@ kd_eval kd_work_loads(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     kd_work_velocity(w, x, KD_FOR_LOADS);
+    // loads belong to the velocity, or to the multipliers that they read
     unsigned long stamp = s->late ? x->acceleration_stamp : x->velocity_stamp;
     if (w->load_stamp == stamp) return KD_EVAL_OK;
+    // variables that come from later stages, then all laws
     if (s->by_multipliers) fill_multipliers(w, x->lambda);
     if (s->nw > 0) fill_auxiliary(w, x->w);
     for (int i = 0; i < s->nloads; i++) {
@@ -439,6 +462,7 @@ kd_eval kd_work_loads(kd_work *w, const kd_point *x)
 
 bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int end)
 {
+    // only if somebody reads these places; controllers may read them
     const int *at = w->system->z_slot_at;
     if (at[first] == at[end]) return false;
     fill_z(w, z, at[first], at[end]);
@@ -468,6 +492,7 @@ void kd_work_apply_loads(kd_work *w)
             kd_work_apply(w, s->load[i].channel[k], w->force[w->force_at[i] + k]);
 }
 
+// multipliers of 0 exert nothing: rows that are not active
 void kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu)
 {
     const kd_system *s = w->system;
@@ -489,6 +514,7 @@ kd_eval kd_work_residual(kd_work *w, const kd_point *x)
     accelerate_links(w, x);
     kd_eval answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
+    // forces and rows summed up by pair, spread to the links, then tau of the tree less forces along dofs
     kd_work_clear_forces(w);
     kd_work_apply_loads(w);
     kd_work_apply_rows(w, x->lambda, x->mu);
@@ -502,6 +528,7 @@ kd_eval kd_work_residual(kd_work *w, const kd_point *x)
 bool kd_work_explicit(kd_work *w, const kd_point *x, int *bad)
 {
     const kd_system *s = w->system;
+    // all but inertia as loads on links and dofs
     kd_work_clear_forces(w);
     kd_work_apply_loads(w);
     kd_work_apply_rows(w, x->lambda, x->mu);

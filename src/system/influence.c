@@ -61,10 +61,12 @@ static bool load_slopes(search *f, const kd_load *load, double *stiffness, doubl
     const int        rows = load->nchannels + load->nstates;
     bool             acts = false;
     *stiffness = *damping = 0;
+    // the law is differentiated only if one of its channels moves this velocity
     for (int k = 0; k < load->nchannels; k++) acts = acts || slope_of(w, load->channel[k], f->velocity) != 0;
     if (!acts) return false;
     memset(f->J, 0, (size_t)rows * (size_t)load->nvariables * sizeof *f->J);
     if (load->class->jacobian(load, w->slot, w, f->J) != KD_EVAL_OK) return false;
+    // -s_k (df_k/dx) x_i: by values stiffness, by rates damping
     for (int j = 0; j < load->nvariables; j++) {
         const kd_slot slot = s->slot[load->variable[j]];
         if (slot.kind != KD_SLOT_MEASURE || slot.level > 1) continue;
@@ -84,6 +86,7 @@ static double speed(const kd_influence *a)
 // Into the list of at most size, fastest first
 static int insert(kd_influence *list, int n, int size, kd_influence a)
 {
+    // a full list loses its slowest, if that is slower
     int at = n < size ? n : size - 1;
     if (n == size && speed(&a) <= speed(&list[at])) return n;
     for (; at > 0 && speed(&list[at - 1]) < speed(&a); at--) list[at] = list[at - 1];
@@ -105,6 +108,7 @@ static bool prepare(search *f, const kd_system *s, const kd_state *x)
         const int n = (s->load[i].nchannels + s->load[i].nstates) * s->load[i].nvariables;
         if (n > largest) largest = n;
     }
+    // inputs with two derivatives, M and the slopes of all measures at the state
     double *u = kd_cut_double(&f->arena, 3 * nu);
     f->mass = kd_cut_double(&f->arena, entries);
     f->J = kd_cut_double(&f->arena, largest);
@@ -114,6 +118,7 @@ static bool prepare(search *f, const kd_system *s, const kd_state *x)
     f->at = kd_point_of(x, u, nu);
     if (kd_work_derivatives(f->work, &f->at, KD_PART_ALL) != KD_EVAL_OK) return false;
     kd_tree_mass(&s->tree, &f->work->motion, f->mass);
+    // M_ii from the pattern of the tree
     for (int k = s->tree.column[f->velocity]; k < s->tree.column[f->velocity + 1]; k++)
         if (s->tree.row[k] == f->velocity) f->inertia = f->mass[k];
     return f->inertia > 0;

@@ -1,10 +1,13 @@
 // reason.c: why the equations of a model cannot be evaluated at a point: which load has no force there.
 //
+// Curves that are read outside of their rows are worth a word, or are the reason.
+//
 // Looked for only after a function has refused or answered no number, for its message.
 #include <math.h>
 
 #include "core/text.h"
 #include "element/force.h"
+#include "expr/table.h"
 
 static bool all_finite(const double *x, int n)
 {
@@ -44,11 +47,66 @@ static bool has_no_direction(const kd_load *load, const kd_work *w)
     return false;
 }
 
+// ---- curves ---------------------------------------------------------------------------------------------------------
+
+static const char *name_of(const kd_model *m, const kd_curve *curve)
+{
+    for (int i = 0; i < m->ncurves; i++)
+        if (m->curve[i].curve == curve) return m->curve[i].name;
+    return "?";
+}
+
+// "curve 'road' is read at x = 12, but its rows end at 10"
+static void say_outside(const kd_model *m, const kd_curve *curve, const double at[2], char *text, size_t size)
+{
+    const kd_table *table = kd_curve_table(curve);
+    double          x[2], y[2] = {0.0, 0.0};
+    kd_text(text, size, "curve '%s' is read at x = %.6g", name_of(m, curve), at[0]);
+    if (table) {
+        kd_table_ends(table, x, y);
+        kd_text_append(text, size, ", y = %.6g, but its grid goes from %.6g to %.6g and from %.6g to %.6g", at[1], x[0],
+                       x[1], y[0], y[1]);
+    } else {
+        kd_curve_ends(curve, &x[0], &x[1]);
+        kd_text_append(text, size, ", but its rows go from %.6g to %.6g", x[0], x[1]);
+    }
+}
+
+// The first curve that is read outside of its rows, with its rule; false: none. only_errors: that has no value there
+static bool find_outside(kd_work *w, const kd_point *x, bool only_errors, char *text, size_t size)
+{
+    const kd_system *s = w->system;
+    double           at[2];
+    for (int i = 0; i < s->model->ninputs + s->nmotion; i++) {
+        const bool      input = i < s->model->ninputs;
+        const kd_expr  *e = input ? s->input[i] : s->expr[i - s->model->ninputs];
+        const kd_curve *curve =
+            e && kd_expr_has_curves(e) ? kd_expr_outside(e, input ? &x->t : w->slot, w->expr_work, at) : NULL;
+        if (!curve || (only_errors && kd_curve_rule(curve) != KD_OUTSIDE_ERROR)) continue;
+        say_outside(s->model, curve, at, text, size);
+        return true;
+    }
+    return false;
+}
+
+void kd_work_notice(const kd_point *x, void *context, char *text, size_t size)
+{
+    kd_work *w = context;
+    kd_work_velocity(w, x, KD_FOR_LOADS);
+    (void)find_outside(w, x, false, text, size);
+}
+
+// ---- reasons --------------------------------------------------------------------------------------------------------
+
 void kd_work_reason(const kd_point *x, void *context, char *text, size_t size)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
     kd_work_velocity(w, x, KD_FOR_LOADS);
+    if (find_outside(w, x, true, text, size)) {
+        kd_text_append(text, size, ", and it says 'outside: error'");
+        return;
+    }
     for (int i = 0; i < s->nloads; i++)
         if (!s->load[i].state_def &&
             fails(&s->load[i], w, w->force + w->force_at[i], w->b + s->load[i].state, text, size))

@@ -452,6 +452,15 @@ static kd_status create(const kd_model *model, const kd_system_options *opt, boo
     return KD_OK;
 }
 
+// As the model says under `run`; the words were checked by the schema
+static kd_system_options options_of_run(const kd_model *model)
+{
+    kd_system_options options = kd_system_options_default();
+    const char       *word = model->run.coordinates;
+    if (word && strcmp(word, "cartesian") == 0) options.coordinates = KD_CARTESIAN;
+    return options;
+}
+
 kd_status kd_system_create(const kd_model *model, const kd_system_options *opt, kd_system **system, char *message,
                            size_t size)
 {
@@ -462,7 +471,7 @@ kd_status kd_system_create(const kd_model *model, const kd_system_options *opt, 
         kd_text(message, size, "the model is not finished: call kd_model_finish first");
         return KD_ERR_ARGUMENT;
     }
-    kd_system_options options = opt ? *opt : kd_system_options_default();
+    kd_system_options options = opt ? *opt : options_of_run(model);
     return create(model, &options, false, system, message, size);
 }
 

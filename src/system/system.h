@@ -46,9 +46,9 @@ typedef struct kd_slot {
 } kd_slot;
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
-// linear:
-// 0 = sum coefficient_i * slot_i - offset - target(t, u) expression:  0 = expr(slots) Holonomic rows read values of
-// measures, nonholonomic ones rates too (linearly).
+// linear:      0 = sum coefficient_i * slot_i - offset - target(t, u)
+// expression:  0 = expr(slots)
+// Holonomic rows read values of measures, nonholonomic ones rates too (linearly).
 typedef struct kd_row {
     int         nterms;
     int        *slot;        // (nterms) slots of measures
@@ -547,6 +547,7 @@ void kd_work_forget(kd_work *w); // nothing is up to date
 kd_eval kd_work_forces(kd_work *w, const kd_point *x);
 void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size);  // reason.c, for kd_eom_def.reason
 void    kd_work_caution(const kd_point *x, void *context, char *text, size_t size); // the same, for kd_eom_def.caution
+void    kd_work_notice(const kd_point *x, void *context, char *text, size_t size);  // the same, for kd_eom_def.notice
 // blame.c, for kd_eom_def.jumps and kd_eom_def.feeds
 void   kd_work_jumps(const kd_point *x0, const kd_point *x1, void *context, char *text, size_t size);
 double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size);
@@ -599,7 +600,7 @@ kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const in
 kd_row *kd_row_measure(kd_row_builder *b, int measure, const char *what); // 0 = value of a measure - offset
 void    kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
                           const kd_local *local, int nlocal, const char *what);
-// factor * measure - offset >= 0
+// factor * (measure - offset) >= 0
 void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
                       const double *restitution, const char *what);
 void kd_row_sticking(kd_row_builder *b, int force, int measure, const double *scale); // holds the rate of a measure

@@ -375,3 +375,15 @@ done:
     kd_arena_release(&scratch);
     return status;
 }
+
+kd_carrier kd_system_carrier(const kd_system *s, int body)
+{
+    kd_carrier carrier = {KD_GROUND, -1, false};
+    if (!s || body < 0 || body >= s->model->nbodies) return carrier;
+    const kd_system *tree = s->joints ? s->joints : s;
+    const int        link = tree->body_link[body];
+    carrier.parent = tree->link_body[tree->tree.link[link].parent];
+    carrier.joint = tree->link_joint[link];
+    carrier.reversed = carrier.joint >= 0 && tree->edge[carrier.joint].reversed;
+    return carrier;
+}

@@ -324,6 +324,35 @@ static void options_by_name(void **state)
     expect("help options", 0, "extrapolation.sequence");
 }
 
+// Options of the model file reach the run, the command line overrides them, and the run tells them.
+static void options_of_the_file(void **state)
+{
+    (void)state;
+    FILE *file = fopen(OUT "/options.yaml", "wb");
+    assert_non_null(file);
+    fputs("kardan: 1\nbodies: {rod: {mass: 1, inertia: [1, 1, 1]}}\n"
+          "joints: {hinge: {type: revolute, bodies: [ground, rod], point: [1, 0, 0], axis: [0, 1, 0]}}\n"
+          "run: {t_end: 1, rtol: 1e-7, max_step: 0.3, steps: {max_steps: 3}, radau: {classical: yes}}\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    const char *const simulate = "simulate '" OUT "/options.yaml' --json --output '" OUT "' ";
+    char              arguments[1000];
+    const struct {
+        const char *more;
+        int         status;
+        const char *told;
+    } list[] = {
+        {"", 1, "3 steps did not reach"},
+        {"--option steps.max_steps=500", 0, "\"options\": \"steps.max_steps=500, radau.classical=yes\""},
+        {"--max-steps 500 --option steps.h_max=0.01", 0, "\"options\": \"steps.h_max=0.01, "},
+        {"--max-steps 500 --option steps.rtol=1e-6", 0, "\"rtol\": 9.9"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        snprintf(arguments, sizeof arguments, "%s%s", simulate, list[i].more);
+        expect(arguments, list[i].status, list[i].told);
+    }
+}
+
 // cvode and arkode choose ode, take their methods and orders, project; what does not fit is refused with what works.
 static void cvode_and_arkode_run_on_ode(void **state)
 {
@@ -406,7 +435,7 @@ static void sdirk_has_two_methods(void **state)
 static void limits_have_a_status(void **state)
 {
     (void)state;
-    expect("simulate pendulum --limit-position 1e-9 --limit-energy 1e-3 --output '" OUT "'", 0, "to rounding");
+    expect("simulate pendulum --limit-position 1e-9 --limit-energy 1e-3 -o '" OUT "'", 0, "to rounding");
     command_result result = expect("simulate pendulum --formulation index1 --limit-position 1e-9 --limit-velocity 1 "
                                    "--output '" OUT "'",
                                    3, "the limit of 1e-09 on constraint violation on position level is broken: ");
@@ -574,6 +603,7 @@ int main(void)
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
         cmocka_unit_test_setup(ida_runs_as_documented, start_afresh),
         cmocka_unit_test_setup(options_by_name, start_afresh),
+        cmocka_unit_test_setup(options_of_the_file, start_afresh),
         cmocka_unit_test_setup(cvode_and_arkode_run_on_ode, start_afresh),
         cmocka_unit_test_setup(extrapolation_runs_on_ode, start_afresh),
         cmocka_unit_test_setup(sdirk_has_two_methods, start_afresh),

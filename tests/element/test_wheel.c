@@ -200,7 +200,7 @@ static kd_curve *table(double (*f)(double), int n)
         double mm = -30 + 60.0 * i / (n - 1);
         x[i] = 1e-3 * mm, y[i] = 1e-3 * f(mm);
     }
-    assert_int_equal(kd_curve_create(KD_CURVE_KIND_SPLINE, n, x, y, &curve, NULL, 0), KD_OK);
+    assert_int_equal(kd_curve_create(KD_CURVE_KIND_SPLINE, KD_OUTSIDE_TANGENT, n, x, y, &curve, NULL, 0), KD_OK);
     return curve;
 }
 

@@ -74,7 +74,7 @@ static inline symbol_set symbol_set_create(void)
 {
     static const double x[] = {0.0, 1.0, 2.0, 3.0, 5.0}, y[] = {1.0, 2.0, 5.0, 4.0, 0.0};
     symbol_set          set = {NULL};
-    if (kd_curve_create(KD_CURVE_KIND_SPLINE, 5, x, y, &set.road, NULL, 0) != KD_OK) abort();
+    if (kd_curve_create(KD_CURVE_KIND_SPLINE, KD_OUTSIDE_TANGENT, 5, x, y, &set.road, NULL, 0) != KD_OK) abort();
     return set;
 }
 

@@ -18,7 +18,8 @@ static kd_curve *create(kd_curve_kind kind, int n, const double *x, const double
 {
     kd_curve *curve = NULL;
     char      message[200] = "";
-    if (kd_curve_create(kind, n, x, y, &curve, message, sizeof message) != KD_OK) fail_msg("%s", message);
+    if (kd_curve_create(kind, KD_OUTSIDE_TANGENT, n, x, y, &curve, message, sizeof message) != KD_OK)
+        fail_msg("%s", message);
     return curve;
 }
 
@@ -254,12 +255,13 @@ static void test_wrong_rows(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         kd_curve *curve = (kd_curve *)&curve;
         char      message[200] = "";
-        assert_int_equal(
-            kd_curve_create(KD_CURVE_KIND_LINEAR, wrong[i].n, wrong[i].x, wrong[i].y, &curve, message, sizeof message),
-            KD_ERR_MODEL);
+        assert_int_equal(kd_curve_create(KD_CURVE_KIND_LINEAR, KD_OUTSIDE_TANGENT, wrong[i].n, wrong[i].x, wrong[i].y,
+                                         &curve, message, sizeof message),
+                         KD_ERR_MODEL);
         assert_null(curve);
         assert_string_equal(message, wrong[i].message);
-        assert_int_equal(kd_curve_create(KD_CURVE_KIND_LINEAR, wrong[i].n, wrong[i].x, wrong[i].y, &curve, NULL, 0),
+        assert_int_equal(kd_curve_create(KD_CURVE_KIND_LINEAR, KD_OUTSIDE_TANGENT, wrong[i].n, wrong[i].x, wrong[i].y,
+                                         &curve, NULL, 0),
                          KD_ERR_MODEL);
     }
     kd_curve_destroy(NULL);
@@ -275,7 +277,7 @@ static void test_memory(void **state)
         failing_allocator f = {.fail_at = fail_at};
         failing_allocator_use(&f);
         kd_curve *curve = NULL;
-        status = kd_curve_create(KD_CURVE_KIND_SPLINE, 4, x, y, &curve, NULL, 0);
+        status = kd_curve_create(KD_CURVE_KIND_SPLINE, KD_OUTSIDE_TANGENT, 4, x, y, &curve, NULL, 0);
         assert_true(status == KD_OK ? fail_at > 2 : status == KD_ERR_MEMORY && !curve);
         kd_curve_destroy(curve);
         kd_set_allocator(NULL);

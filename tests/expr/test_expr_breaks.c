@@ -187,7 +187,7 @@ static void tables_break_at_their_rows(void **state)
     symbol_set          set = {NULL};
     double              at[10];
     (void)state;
-    assert_int_equal(kd_curve_create(KD_CURVE_KIND_LINEAR, 5, x, y, &set.road, NULL, 0), KD_OK);
+    assert_int_equal(kd_curve_create(KD_CURVE_KIND_LINEAR, KD_OUTSIDE_TANGENT, 5, x, y, &set.road, NULL, 0), KD_OK);
     assert_int_equal(breaks_of("road(t)", 0.0, 10.0, 10, at, &set), 2);
     assert_true(at[0] == 1.5 && at[1] == 2.0);
     assert_int_equal(breaks_of("road(2*t - 1)", 0.0, 10.0, 10, at, &set), 2);
@@ -195,12 +195,14 @@ static void tables_break_at_their_rows(void **state)
     kd_curve_destroy(set.road);
     // a smooth table with flat parts: where these end
     static const double t[] = {-1.0, 0.0, 0.5, 1.0, 5.0, 5.5, 6.0, 7.0}, valve[] = {0, 0, 0, 8e-4, 8e-4, 0, 0, 0};
-    assert_int_equal(kd_curve_create(KD_CURVE_KIND_MONOTONE, 8, t, valve, &set.road, NULL, 0), KD_OK);
+    assert_int_equal(kd_curve_create(KD_CURVE_KIND_MONOTONE, KD_OUTSIDE_TANGENT, 8, t, valve, &set.road, NULL, 0),
+                     KD_OK);
     assert_int_equal(breaks_of("road(t)", -2.0, 10.0, 10, at, &set), 4);
     assert_true(at[0] == 0.5 && at[1] == 1.0 && at[2] == 5.0 && at[3] == 5.5);
     kd_curve_destroy(set.road);
     for (int kind = KD_CURVE_KIND_SPLINE; kind <= KD_CURVE_KIND_MONOTONE; kind++) {
-        assert_int_equal(kd_curve_create((kd_curve_kind)kind, 5, x, bent, &set.road, NULL, 0), KD_OK);
+        assert_int_equal(kd_curve_create((kd_curve_kind)kind, KD_OUTSIDE_TANGENT, 5, x, bent, &set.road, NULL, 0),
+                         KD_OK);
         const int n = breaks_of("road(t)", 0.0, 10.0, 10, at, &set);
         assert_int_equal(n, 2);
         assert_true(at[0] == 0.5 && at[1] == 4.0);

@@ -267,7 +267,7 @@ static void curves_of_every_kind_are_bounded(void **state)
     }
     for (int kind = KD_CURVE_KIND_LINEAR; kind <= KD_CURVE_KIND_MONOTONE; kind++) {
         kd_curve *curve;
-        assert_int_equal(kd_curve_create((kd_curve_kind)kind, ROWS, x, y, &curve, NULL, 0), KD_OK);
+        assert_int_equal(kd_curve_create((kd_curve_kind)kind, KD_OUTSIDE_TANGENT, ROWS, x, y, &curve, NULL, 0), KD_OK);
         for (int k = 0; k < 300; k++) {
             const double a = random_between(&seed, -3.0, 35.0), b = a + random_between(&seed, 0.0, k % 2 ? 30.0 : 1.0);
             const kd_interval range = kd_curve_bounds(curve, (kd_interval){a, b});

@@ -16,7 +16,7 @@ static const kd_curve *road(void)
 {
     static const double x[] = {-1.0, 0.0, 0.5, 2.0}, y[] = {0.0, 1.0, -1.0, 3.0};
     static kd_curve    *curve;
-    if (!curve) demand(kd_curve_create(KD_CURVE_KIND_SPLINE, 4, x, y, &curve, NULL, 0) == KD_OK);
+    if (!curve) demand(kd_curve_create(KD_CURVE_KIND_SPLINE, KD_OUTSIDE_TANGENT, 4, x, y, &curve, NULL, 0) == KD_OK);
     return curve;
 }
 

@@ -221,6 +221,10 @@ static void make_page(void)
     }
     PUT("\nElements of all sections but `parameters` and `run` are repeated by `for: i = 1..N`.\n");
     for (int k = 0; k < KD_SCHEMA_SECTION_COUNT; k++) put_schema((kd_schema_id)k, kd_schema_of((kd_schema_id)k)->word);
+    PUT("\nBeside these keys stand all options of integrators, formulations, start, events and checks by their groups, "
+        "as\n[Options of methods](../guide/options.md) lists them: `radau: {max_newton: 7}`, `form: {projection: "
+        "always}`."
+        "\n");
     put_schema(KD_SCHEMA_PLACE, "places");
     PUT("\nA place may also be the name of a frame, or of a body. Elements with two places have a short form in place "
         "of `from` and\n"
@@ -229,6 +233,7 @@ static void make_page(void)
         "design position, or with `in: body` in the frame of each body. Elements with one place have `body` and "
         "`point`.\n");
     put_schema(KD_SCHEMA_SHAPE, "shapes");
+    put_schema(KD_SCHEMA_CURVE_FILE, "curves from files");
     PUT("\nA rod, cylinder or tube may be given from point to point: `{rod: radius, from: [0, 0, 0], to: [1, 0, "
         "0]}`.\n");
     put_schema(KD_SCHEMA_SUBSYSTEM, "subsystems");

@@ -144,6 +144,13 @@ static void assert_same_models(const kd_model *a, const kd_model *b)
     assert_string_equal(a->title, b->title);
     assert_numbers(a->gravity, b->gravity, 3);
     assert_same_fields(kd_schema_of(KD_SCHEMA_RUN), (const char *)&a->run, (const char *)&b->run);
+    assert_int_equal(a->run.noptions, b->run.noptions);
+    for (int i = 0; i < a->run.noptions; i++) {
+        const kd_run_option *one = &a->run.option[i], *other = &b->run.option[i];
+        assert_string_equal(one->name, other->name);
+        assert_true(one->value == other->value && !one->word == !other->word);
+        if (one->word) assert_string_equal(one->word, other->word);
+    }
     assert_int_equal(a->nparameters, b->nparameters);
     for (int i = 0; i < a->nparameters; i++) {
         assert_string_equal(a->parameter[i].name, b->parameter[i].name);

@@ -153,6 +153,17 @@ static void table_and_page_are_written(void **state)
     free(page);
 }
 
+// The slider crank as its file says it, and what can be read of its hinge.
+static void inspection_lists_the_model(void **state)
+{
+    (void)state;
+    command_result result = must_run(RUN("inspect") MODEL("slider-crank") "hinge");
+    assert_non_null(strstr(result.text, "body rod: 0.936 kg on crank-pin, 1 shapes\n"));
+    assert_non_null(strstr(result.text, "joint slide: prismatic, q in m\n"));
+    assert_non_null(strstr(result.text, "parameter: 5, first r\n"));
+    assert_non_null(strstr(result.text, "joint.hinge.torque.x [N m]\n"));
+}
+
 // examples/README.md has a row for every program.
 static void page_lists_all(void **state)
 {
@@ -175,10 +186,15 @@ static void readme_shows_the_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sensor_is_read_at_every_step), cmocka_unit_test(study_gives_the_same_in_any_thread),
-        cmocka_unit_test(study_tells_what_failed),      cmocka_unit_test(loop_keeps_pace),
-        cmocka_unit_test(modes_are_those_of_the_mount), cmocka_unit_test(ball_floats),
-        cmocka_unit_test(table_and_page_are_written),   cmocka_unit_test(page_lists_all),
+        cmocka_unit_test(inspection_lists_the_model),
+        cmocka_unit_test(sensor_is_read_at_every_step),
+        cmocka_unit_test(study_gives_the_same_in_any_thread),
+        cmocka_unit_test(study_tells_what_failed),
+        cmocka_unit_test(loop_keeps_pace),
+        cmocka_unit_test(modes_are_those_of_the_mount),
+        cmocka_unit_test(ball_floats),
+        cmocka_unit_test(table_and_page_are_written),
+        cmocka_unit_test(page_lists_all),
         cmocka_unit_test(readme_shows_the_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

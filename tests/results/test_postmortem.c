@@ -127,8 +127,8 @@ static void facts_in_order(void **state)
     text = next(text, "right");
     text = next(text, "not singular");
     text = next(text, "last good state");
-    text = next(text, "0.10000000000000001");
-    text = next(text, "left                                         0.33333333333333331");
+    text = next(text, "0.1");
+    text = next(text, "left                                         0.3333333333333333");
     text = next(text, "-2.5");
     next(text, "upper bond");
     assert_null(strstr(text, "ahead"));

@@ -212,6 +212,41 @@ static void caller_sees_states_too(void **state)
     close_run(&r);
 }
 
+// Options of `run` reach the simulation, numbers of parameters follow these; without options of their own systems have
+// the coordinates of `run`.
+static void options_of_the_file(void **state)
+{
+    (void)state;
+    static const char TEXT[] =
+        "kardan: 1\nparameters: {h: 0.002}\nbodies: {rod: {mass: 1, inertia: [1, 1, 1]}}\n"
+        "joints: {hinge: {type: revolute, bodies: [ground, rod], point: [1, 0, 0], axis: [0, 1, 0]}}\n"
+        "run: {coordinates: cartesian, radau: {max_newton: 7, classical: yes}, steps: {h_first: 2 * h, rtol: 1e-4},\n"
+        "      form: {constraints: qr}, arkode: {table: ARKODE_SDIRK_5_3_4}}\n";
+    kd_simulation_options o;
+    kd_model             *model = NULL;
+    kd_system            *system = NULL;
+    char                  message[500] = "";
+    if (kd_model_read_text("file", TEXT, sizeof TEXT - 1, NULL, 0, &model, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    assert_true(kd_system_create(model, NULL, &system, message, sizeof message) >= 0);
+    assert_int_equal(kd_eom_dims(kd_system_eom(system)).nlambda, 5);
+    assert_int_equal(kd_system_run_options(system, &o, message, sizeof message), KD_OK);
+    assert_int_equal(o.integrator_options.radau.max_newton, 7);
+    assert_true(o.integrator_options.radau.classical && o.integrator_options.h_first == 0.004);
+    assert_true(o.rtol == 1e-4 && o.atol == 1e-4);
+    assert_int_equal(o.formulation_options.constraints, KD_DECOMPOSE_QR);
+    assert_string_equal(o.integrator_options.arkode.table, "ARKODE_SDIRK_5_3_4");
+    // a parameter changes
+    assert_true(kd_system_set_parameters(system, &(double){0.003}, message, sizeof message) >= 0);
+    assert_int_equal(kd_system_run_options(system, &o, message, sizeof message), KD_OK);
+    assert_true(fabs(o.integrator_options.h_first - 0.006) < 1e-15);
+    assert_true(kd_system_set_parameters(system, &(double){-1}, message, sizeof message) >= 0);
+    assert_int_equal(kd_system_run_options(system, &o, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_string_equal(message, "run: steps.h_first = -2 must be at least 0");
+    kd_system_destroy(system);
+    kd_model_destroy(model);
+}
+
 // Equations written in C are recorded as models are.
 static void equations_are_recorded(void **state)
 {
@@ -345,6 +380,7 @@ int main(void)
         cmocka_unit_test(channels_are_chosen),
         cmocka_unit_test(steps_are_recorded),
         cmocka_unit_test(caller_sees_states_too),
+        cmocka_unit_test(options_of_the_file),
         cmocka_unit_test(equations_are_recorded),
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(memory_may_end),

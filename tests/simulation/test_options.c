@@ -220,7 +220,10 @@ static void make_page(void)
     const char                 *group = "";
     PUT("# Options of methods\n\nWritten by `tests/simulation/test_options.c` from the table of the library "
         "(`kd_option_at`). On the command line: `--option radau.max_newton=7`, as often as wanted; `kardan help "
-        "options` lists them. In C: `options.integrator_options.radau.max_newton = 7`, or "
+        "options` lists them. In model files: `run: {radau: {max_newton: 7}, form: {constraints: qr}}`, group by "
+        "group, where "
+        "numbers may be expressions of parameters and have units; `--option` overrides the file. In C: "
+        "`options.integrator_options.radau.max_newton = 7`, or "
         "`kd_option_set(&options, \"radau.max_newton\", \"7\", message, size)`. `known as`: the name in S3 table 1 "
         "(IOPT, ROPT) or in DASSL.\n");
     for (int i = 0; (row = kd_option_at(i)); i++) {

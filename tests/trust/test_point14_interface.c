@@ -116,6 +116,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_system_parameters(NULL));
     REFUSED(kd_system_by_parameter(NULL, NULL, (kd_fn)0, 0, NULL, NULL));
     REFUSED(kd_system_run_options(NULL, NULL, NULL, 0));
+    REFUSED(kd_run_set_options(NULL, NULL, NULL, 0));
     REFUSED(kd_recorder_create(NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_recorder_create_for(NULL, NULL, NULL, NULL, NULL, 0));
     NOTHING(kd_recorder_destroy(NULL));
@@ -166,6 +167,7 @@ static void null_is_refused_everywhere(void **state)
     STOPPED(kd_eom_energies(NULL, NULL));
     STOPPED(kd_eom_content(NULL, NULL, NULL));
     NEUTRAL(kd_eom_caution(NULL, NULL, 0));
+    NEUTRAL(kd_eom_notice(NULL, NULL, 0));
     NOTHING(kd_eom_jumps(NULL, NULL, NULL, NULL, 0));
     NEUTRAL(kd_eom_feeds(NULL, NULL, 0));
     STOPPED(kd_eom_unseen(NULL, NULL, NULL, NULL, NULL));

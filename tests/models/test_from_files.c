@@ -1,0 +1,62 @@
+// Models of the gallery that read numbers from files.
+#include "gallery_run.h"
+
+static table result; // of the last run
+
+// Both travels against DOP853 of SciPy with rtol 1e-12, with its splines through the same files.
+static void measured_road(void **state)
+{
+    static const double expected[][3] = {
+        {0.5, 0.00126857766383, 0.00646323133689},    {1.0, 0.00154645261156, 0.0025587260374},
+        {1.5, -0.00353244241147, 0.00308246089212},   {2.0, -0.000146587975218, 0.00612597954799},
+        {2.5, -0.000908257924864, -0.00554841821896}, {2.95, 0.00294675530301, -0.0044960040292}};
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        run_model("measured-road", NULL, BOTH[c], 2.95, 59, &result);
+        for (int i = 0; i < 6; i++) {
+            const int row = (int)(expected[i][0] / 0.05 + 0.5);
+            assert_close(result.t[row], expected[i][0], 1e-12);
+            assert_close(at(&result, row, "tyre"), expected[i][1], 1e-7);
+            assert_close(at(&result, row, "strut"), expected[i][2], 1e-7);
+        }
+        assert_false(result.certificate.noticed);
+    }
+}
+
+// The damper is left beyond 2 m/s at a rough speed: that is told; the road ends: that is the end of the run, with its reason.
+static void ends_of_tables_are_told(void **state)
+{
+    char message[3000] = "";
+    (void)state;
+    kd_model             *model = read_gallery("measured-road", "speed=30");
+    kd_system            *s = NULL;
+    kd_state             *x = NULL;
+    kd_simulation        *sim = NULL;
+    kd_simulation_options opt = kd_simulation_options_default();
+    assert_int_equal(kd_system_create(model, NULL, &s, message, sizeof message), KD_OK);
+    assert_int_equal(kd_state_create(kd_system_eom(s), &x), KD_OK);
+    assert_true(kd_system_start(s, x, message, sizeof message) >= 0);
+    assert_true(kd_simulation_create(kd_system_eom(s), kd_system_inputs(s), &opt, x, &sim, message, sizeof message) >=
+                0);
+    assert_true(kd_simulation_run(sim, 3.0) < 0);
+    assert_true(fabs(x->t - 2.0) < 1e-6);
+    if (!strstr(kd_simulation_message(sim), "curve 'road' is read at x = 60") ||
+        !strstr(kd_simulation_message(sim), "but its rows go from 0 to 60, and it says 'outside: error'"))
+        fail_msg("%s", kd_simulation_message(sim));
+    kd_simulation_destroy(sim);
+    kd_state_destroy(x);
+    kd_system_destroy(s);
+    kd_model_destroy(model);
+    // the signal of the current ends after 3 s and is held
+    run_model("measured-road", "speed=15", KD_JOINT, 3.2, 64, &result);
+    assert_true(result.certificate.noticed);
+    assert_true(result.certificate.notice_time > 3.0 && result.certificate.notice_time <= 3.0125);
+    assert_int_equal(strncmp(result.certificate.notice, "curve 'current' is read at x = 3.0", 34), 0);
+    assert_non_null(strstr(result.certificate.notice, ", but its rows go from 0 to 3"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(measured_road), cmocka_unit_test(ends_of_tables_are_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
