@@ -314,13 +314,15 @@ static void read_sections(kd_reader *r, kd_schema_id id)
         kd_scope      *scope = r->scope_list[i];
         const kd_node *section = kd_node_find(scope->root, kd_schema_of(id)->word);
         const int      complaints = r->findings->count + kd_model_error_count(r->m);
-        if (!section || scope->root->owner < 0) continue;
+        if (!section || scope->root->owner < 0 || scope->wrong) continue;
         kd_reader_enter_scope(r, scope);
         read_section(r, id, section);
         if (r->findings->count + kd_model_error_count(r->m) > complaints) scope->root->owner = -1;
     }
     for (int i = 0; i < r->nscopes && r->status == KD_OK && id == KD_SCHEMA_FRAME; i++) {
-        if (r->scope_list[i]->root->owner >= 0 && !kd_reader_hand_points(r, r->scope_list[i])) break;
+        if (!r->scope_list[i]->wrong && r->scope_list[i]->root->owner >= 0 &&
+            !kd_reader_hand_points(r, r->scope_list[i]))
+            break;
     }
     kd_reader_enter_scope(r, r->scope_list[0]);
 }

@@ -66,6 +66,7 @@ typedef struct kd_scope {
     // of `needs`
     int        nhanded;
     kd_handed *handed;
+    bool       wrong;     // it has been told why; its sections are not read
     bool       has_parts; // subsystems of its own
     bool       placed;    // Q and c are not those of the model itself
     // its first numbers among the bindings of the model, and behind the last: mirror, orientation, position

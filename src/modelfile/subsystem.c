@@ -199,13 +199,16 @@ static bool read_needs(kd_reader *r, kd_scope *scope, const kd_node *connect)
         if (h->node) {
             kd_scope *const before = r->scope;
             if (!given) r->scope = scope;
-            fine = take_value(r, h) && fine;
+            if (!take_value(r, h)) { // it has been told
+                h->node = NULL;
+                fine = false;
+            }
             r->scope = before;
             continue;
         }
         if (scope->number > 0)
-            kd_reader_complain(r, scope->key, "subsystem '%s' needs the %s '%s'; hand it in: 'connect: {%s: ...}'",
-                               scope->name, need_words[h->kind], h->name, h->name);
+            kd_reader_complain(r, scope->key, "it needs the %s '%s'; hand it in: 'connect: {%s: ...}'",
+                               need_words[h->kind], h->name, h->name);
         else
             kd_reader_complain(r, &needs->item[2 * i],
                                "the %s '%s' is needed from outside; give it a 'default' to use the file alone",
@@ -221,9 +224,9 @@ static bool read_needs(kd_reader *r, kd_scope *scope, const kd_node *connect)
             kd_nearest_offer(&nearest, scope->handed[k].name);
         }
         if (known) continue;
-        kd_reader_complain(r, &connect->item[2 * i], "subsystem '%s' does not need '%.60s'%s%s%s", scope->name,
-                           connect->item[2 * i].text, nearest.best ? ", did you mean '" : "",
-                           nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+        kd_reader_complain(r, &connect->item[2 * i], "it does not need '%.60s'%s%s%s", connect->item[2 * i].text,
+                           nearest.best ? ", did you mean '" : "", nearest.best ? nearest.best : "",
+                           nearest.best ? "'?" : "");
         fine = false;
     }
     return fine;
@@ -290,7 +293,7 @@ static bool enter_parameters(kd_reader *r, kd_scope *scope, const kd_node *given
         kd_nearest     nearest = kd_nearest_start(key->text);
         if (own && kd_node_find(own, key->text)) continue;
         for (int k = 0; own && k < own->n; k++) kd_nearest_offer(&nearest, own->item[2 * k].text);
-        kd_reader_complain(r, key, "subsystem '%s' has no parameter '%.60s'%s%s%s", scope->name, key->text,
+        kd_reader_complain(r, key, "it has no parameter '%.60s'%s%s%s", key->text,
                            nearest.best ? ", did you mean '" : "", nearest.best ? nearest.best : "",
                            nearest.best ? "'?" : "");
         fine = false;
@@ -519,11 +522,12 @@ static bool add_instance(kd_reader *r, void *context)
     // where it is, its parameters, what it was given
     if (!scope->root || !read_place(r, scope, e, of) || !append_scope(r, scope)) return false;
     const int first = r->nparameters;
-    if (!enter_parameters(r, scope, given)) return false;
-    kd_reader_override(r, e->settings, e->nsettings, first);
-    if (!kd_reader_compute_parameters(r, first) || !read_needs(r, scope, connect)) return false;
     outer->has_parts = true;
-    return true;
+    scope->wrong = !enter_parameters(r, scope, given);
+    kd_reader_override(r, e->settings, e->nsettings, first);
+    scope->wrong = !kd_reader_compute_parameters(r, first) || scope->wrong;
+    scope->wrong = !read_needs(r, scope, connect) || scope->wrong;
+    return !scope->wrong;
 }
 
 static void expand_scope(kd_reader *r, kd_scope *scope, const kd_setting *settings, int nsettings)
@@ -585,7 +589,8 @@ bool kd_reader_expand(kd_reader *r, kd_node *root, const kd_setting *settings, i
     for (int i = 0; i < r->nscopes && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
         kd_scope *scope = r->scope_list[i];
         kd_reader_enter_scope(r, scope);
-        if (scope->root->owner >= 0 && check_offers(r, scope)) expand_scope(r, scope, settings, nsettings);
+        if (!scope->wrong && scope->root->owner >= 0 && check_offers(r, scope))
+            expand_scope(r, scope, settings, nsettings);
     }
     if (r->status != KD_OK) return false;
     kd_reader_enter_scope(r, whole);
