@@ -75,6 +75,7 @@ typedef struct kd_point {
     const double *u, *du, *ddu; // (nu) inputs with two time derivatives
     const double *z;            // (nz)
     const double *theta;        // (ntheta)
+    const double *drive_shift;  // (ndrives) to be added to the drives, for derivatives by them; NULL: nothing
     const double *p;            // (np)  position stage
     const double *s;            // (ns)
     const double *v;            // (nv)  velocity stage
@@ -248,7 +249,7 @@ typedef struct kd_eom_def {
     // block of the whole mass matrix that couples v and x', M (v+ - v) + M_vx (x'+ - x') + (GZ)' Lambda + (HZ)' Pi = 0.
     // Rows of g and h that depend on t need nothing of this. All or none; ndrives 0: none
     int ndrives;
-    // Coordinates with two derivatives, (ndrives) each. Time stage
+    // Coordinates with two derivatives, (ndrives) each. Time stage. All functions read them moved by x->drive_shift
     kd_eval (*drives)(const kd_point *x, void *context, double *q, double *dq, double *ddq);
     // Generalised impulses for jumps dv of v and dx of x' with the impulses of the rows, by the whole mass matrix:
     // free (nv) = M dv + M_vx dx + (GZ)' Lambda + (HZ)' Pi, driven (ndrives) the same for the drives. Velocity stage
@@ -419,6 +420,9 @@ KD_API kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump 
 KD_API kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point *x1, double *lower,
                                     double *upper) KD_NODISCARD;
 KD_API kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit) KD_NODISCARD; // (nmu) infinity: the row always holds
+// Drives moved by shift (ndrives, NULL: not) from the next kd_eom_at_time on: derivatives by prescribed coordinates are
+// differences of functions at moved ones. The array must stay.
+KD_API void kd_eom_shift_drives(kd_eom_data *d, const double *shift);
 // Drives at the time stage; impulses at the velocity stage, as kd_eom_def says. free, driven, Lambda, Pi may be NULL.
 KD_API kd_eval kd_eom_drives(kd_eom_data *d, double *q, double *dq, double *ddq) KD_NODISCARD;
 KD_API kd_eval kd_eom_impulses(kd_eom_data *d, const double *dv, const double *dx, const double *Lambda,

@@ -42,15 +42,17 @@ KD_API kd_place kd_at_axis(const char *body, const double point[3], const double
 KD_API kd_place kd_in(const char *body, double x, double y, double z);                     // in the body's frame
 
 // ---- bodies ---------------------------------------------------------------------------------------------------------
-typedef enum kd_shape_kind { KD_SHAPE_NONE, KD_SPHERE, KD_BOX, KD_CYLINDER, KD_ROD, KD_TUBE } kd_shape_kind;
+typedef enum kd_shape_kind { KD_SHAPE_NONE, KD_SPHERE, KD_BOX, KD_CYLINDER, KD_ROD, KD_TUBE, KD_MESH } kd_shape_kind;
 
 typedef struct kd_shape { // for drawing, and for mass and inertia where those are not given
     kd_shape_kind kind;
-    // sphere: radius; box: edges x y z; cylinder, rod: radius, length (z); tube: radii, length
-    double size[3];
-    double position[3];    // of its centre in the body's frame
-    double orientation[4]; // in the body's frame
-    double density;        // [kg/m^3]; 0: the shape has no mass of its own
+    // sphere: radius; box: edges x y z; cylinder, rod: radius, length (z); tube: radii, length; mesh: factor of lengths
+    double                      size[3];
+    double                      position[3];    // of its centre in the body's frame; mesh: of the origin of its file
+    double                      orientation[4]; // in the body's frame
+    double                      density;        // [kg/m^3]; 0: the shape has no mass of its own
+    const char                 *mesh;           // mesh: an STL or OBJ file; copied
+    const struct kd_model_mesh *read;           // mesh: what the model has read of it; NULL until then
 } kd_shape;
 
 #define KD_MAX_SHAPES 8

@@ -7,9 +7,11 @@
 #include "cli/budget.h"
 #include "cli/cli.h"
 
+// names that a suggestion can come from; a count beyond is surely a typing error
 enum { MAX_OPTIONS = 48, LARGEST_COUNT = 1000000 };
 static const char OUTPUT[] = "--output"; // -o
 
+// the page of --help; options that all commands have come last
 static void show_help(const kd_cli_syntax *syntax)
 {
     printf("Usage: %s\n\n%s\n", syntax->usage, syntax->about);
@@ -17,7 +19,8 @@ static void show_help(const kd_cli_syntax *syntax)
     for (int i = 0; i < syntax->noptions; i++) {
         const kd_cli_option *option = &syntax->options[i];
         char                 left[64];
-        const bool           output = strcmp(option->name, OUTPUT) == 0;
+        // the only option with a short form
+        const bool output = strcmp(option->name, OUTPUT) == 0;
         snprintf(left, sizeof left, "%s%s %s", output ? "-o, " : "", option->name, option->value ? option->value : "");
         printf("  %-24s %s\n", left, option->about);
     }
@@ -32,11 +35,13 @@ static bool complain(const kd_cli_option *option, const char *value, const char 
     return false;
 }
 
+// all of the word must be a number; the kind says of which sign
 static bool take_number(const kd_cli_option *option, const char *value)
 {
     char  *end;
     double number = strtod(value, &end);
-    bool   is_number = end != value && *end == '\0' && isfinite(number);
+    // strtod accepts "inf" and "nan": no option means them
+    bool is_number = end != value && *end == '\0' && isfinite(number);
     if (option->kind == KD_CLI_POSITIVE && (!is_number || number <= 0))
         return complain(option, value, "a positive number");
     if (option->kind == KD_CLI_SIGNED && !is_number) return complain(option, value, "a number");
@@ -49,6 +54,7 @@ static bool take_number(const kd_cli_option *option, const char *value)
 static bool take_count(const kd_cli_option *option, const char *value)
 {
     char *end;
+    // a number beyond long shows in errno only
     errno = 0;
     long number = strtol(value, &end, 10);
     if (end == value || *end != '\0' || errno != 0 || number < 1 || number > LARGEST_COUNT)
@@ -57,6 +63,7 @@ static bool take_count(const kd_cli_option *option, const char *value)
     return true;
 }
 
+// an option that may be given several times
 static bool take_word(const kd_cli_option *option, const char *value)
 {
     kd_cli_list *list = option->target;
@@ -68,6 +75,7 @@ static bool take_word(const kd_cli_option *option, const char *value)
     return true;
 }
 
+// what the table says goes to the target
 static bool take_value(const kd_cli_option *option, const char *value)
 {
     switch (option->kind) {
@@ -85,6 +93,7 @@ static bool take_value(const kd_cli_option *option, const char *value)
 
 static void unknown_option(const kd_cli_syntax *syntax, const char *word)
 {
+    // the command's own names, then those of all commands
     const char *names[MAX_OPTIONS + 2];
     int         count = 0;
     for (; count < syntax->noptions && count < MAX_OPTIONS; count++) names[count] = syntax->options[count].name;
@@ -105,11 +114,13 @@ static bool take_memory(const char *equals, int argc, char **argv, int *i)
 // One option at argv[*i]; moves *i to its last word
 static bool take_option(const kd_cli_syntax *syntax, int argc, char **argv, int *i)
 {
+    // "--name=value" or "--name value"
     const char *word = strcmp(argv[*i], "-o") == 0 ? OUTPUT : argv[*i], *equals = strchr(word, '=');
     size_t      length = equals ? (size_t)(equals - word) : strlen(word);
     for (int k = 0; k < syntax->noptions; k++) {
         const kd_cli_option *option = &syntax->options[k];
         if (strlen(option->name) != length || strncmp(option->name, word, length) != 0) continue;
+        // a flag takes no value
         if (option->kind == KD_CLI_FLAG) {
             if (equals) return complain(option, equals + 1, "no value");
             *(bool *)option->target = true;
@@ -122,6 +133,7 @@ static bool take_option(const kd_cli_syntax *syntax, int argc, char **argv, int 
         }
         return take_value(option, argv[++*i]);
     }
+    // behind the own options: a command could have one of that name
     if (length == strlen("--memory") && strncmp(word, "--memory", length) == 0)
         return take_memory(equals, argc, argv, i);
     unknown_option(syntax, word);
@@ -149,6 +161,7 @@ kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv)
             syntax->operand[count++] = argv[i];
         }
     }
+    // all operands are required
     if (count < syntax->noperands) {
         fprintf(stderr, "kardan: %s is missing\nUsage: %s\n", syntax->operand_name[count], syntax->usage);
         return KD_CLI_WRONG;

@@ -1,4 +1,4 @@
-// browser.c: Chromium as a child process with --remote-debugging-pipe: it reads commands from its file 3 and answers on 4.
+// browser.c: Chromium as a child process with --remote-debugging-pipe: it reads commands from its file 3, answers on 4.
 #define _XOPEN_SOURCE 700
 #include "cli/browser.h"
 
@@ -21,6 +21,7 @@ enum { PATIENCE = 60000, MOST_BYTES = 400000000 }; // ms for one answer; bytes o
 
 static const char *const PROGRAMS[] = {"chromium", "chromium-browser", "google-chrome"};
 
+// one browser, one page
 struct kd_browser {
     pid_t  child;
     int    to, from; // pipes
@@ -34,6 +35,7 @@ struct kd_browser {
 // ---- messages -------------------------------------------------------------------------------------------------------
 static bool send_all(int to, const char *text, size_t length)
 {
+    // a pipe may take less than it is given, and signals interrupt
     while (length > 0) {
         const ssize_t n = write(to, text, length);
         if (n < 0 && errno == EINTR) continue;
@@ -46,6 +48,7 @@ static bool send_all(int to, const char *text, size_t length)
 
 static bool make_room(kd_browser *b, size_t more)
 {
+    // twice what is needed: pictures come in many pieces
     if (b->length + more < b->room) return true;
     const size_t room = 2 * (b->length + more);
     char        *larger = room > MOST_BYTES ? NULL : realloc(b->text, room);
@@ -58,6 +61,7 @@ static bool make_room(kd_browser *b, size_t more)
 // More bytes from the browser; false: it is gone, silent or says too much
 static bool receive(kd_browser *b)
 {
+    // at most PATIENCE without a byte
     struct pollfd wait = {.fd = b->from, .events = POLLIN};
     int           ready;
     do ready = poll(&wait, 1, PATIENCE);
@@ -94,6 +98,7 @@ static void drop(kd_browser *b, size_t used)
 // Text as it stands inside the quotes of JSON; false: too long
 static bool quoted(const char *text, char *out, size_t size)
 {
+    // quotes, backslashes and control characters as \u00xx
     size_t n = 0;
     for (; *text; text++) {
         if (n + 8 > size) return false;
@@ -150,15 +155,18 @@ static char *member(char *answer, const char *key)
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 static void run_browser(const int in[2], const int out[2], const char *profile, int width, int height)
 {
+    // the child behind fork: it becomes the browser, or ends with 127
     char folder[100], window[60];
     // it reads from 3 and writes to 4; copies first, because the ends may have these numbers
     const int from = fcntl(in[0], F_DUPFD, 10), to = fcntl(out[1], F_DUPFD, 10);
     if (from < 0 || to < 0 || dup2(from, 3) < 0 || dup2(to, 4) < 0) _exit(127);
+    // nothing else of ours stays open in the browser
     for (int i = 5; i < 64; i++) close(i);
     if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
         _exit(127);
     snprintf(folder, sizeof folder, "--user-data-dir=%s", profile);
     snprintf(window, sizeof window, "--window-size=%d,%d", width, height);
+    // the first of the names that is there; exec does not come back
     for (size_t i = 0; i < sizeof PROGRAMS / sizeof *PROGRAMS; i++)
         execlp(PROGRAMS[i], PROGRAMS[i], "--headless=new", "--remote-debugging-pipe", "--use-angle=swiftshader",
                "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--hide-scrollbars", "--no-first-run",
@@ -167,6 +175,7 @@ static void run_browser(const int in[2], const int out[2], const char *profile, 
     _exit(127);
 }
 
+// looked for before fork, so that the message can say what to install
 static bool is_installed(void)
 {
     const char *path = getenv("PATH");
@@ -209,6 +218,7 @@ kd_status kd_browser_open(int width, int height, kd_browser **browser, char *mes
     if (!b) return KD_ERR_MEMORY;
     snprintf(b->profile, sizeof b->profile, "/tmp/kardan-browser-XXXXXX");
     signal(SIGPIPE, SIG_IGN); // a browser that has ended is told by the write
+    // a profile of its own: the user's is not touched
     if (!mkdtemp(b->profile) || pipe(in) != 0) goto failed;
     if (pipe(out) != 0) {
         close(in[0]);
@@ -223,6 +233,7 @@ kd_status kd_browser_open(int width, int height, kd_browser **browser, char *mes
     b->to = in[1];
     b->from = out[0];
     *browser = b;
+    // it runs when it answers
     if (b->child > 0 && attach(b, message, size)) return KD_OK;
     kd_browser_close(b);
     *browser = NULL;
@@ -233,6 +244,7 @@ failed:
     return KD_ERR_FILE;
 }
 
+// for nftw: contents first, then the folder
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
 {
     (void)about, (void)kind, (void)place;
@@ -261,9 +273,11 @@ const char *kd_browser_ask(kd_browser *b, const char *expression, char *message,
         kd_text(message, size, "a question to the browser is too long");
         return NULL;
     }
+    // waits for a promise, and wants the value itself
     snprintf(parameters, sizeof parameters, "\"expression\":\"%s\",\"awaitPromise\":true,\"returnByValue\":true",
              words);
     if (!command(b, "Runtime.evaluate", parameters, message, size)) return NULL;
+    // an exception of the page's script
     if (strstr(b->text, "\"exceptionDetails\"")) {
         const char *why = member(b->text, "\"description\":\"");
         kd_text(message, size, "the page failed: %.200s", why ? why : "no reason given");
@@ -283,6 +297,7 @@ kd_status kd_browser_show(kd_browser *b, const char *url, const char *ready, dou
     }
     snprintf(parameters, sizeof parameters, "\"url\":\"%s\"", words);
     if (!command(b, "Page.navigate", parameters, message, size)) return KD_ERR_FILE;
+    // pages with a 3-D view take their time to begin
     for (const double end = kd_cli_seconds() + seconds; kd_cli_seconds() < end && !kd_cli_is_interrupted();) {
         // asked again and again until the page says yes, or no
         const struct timespec pause = {.tv_nsec = 20000000};

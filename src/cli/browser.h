@@ -1,5 +1,5 @@
-// cli/browser.h: a headless Chromium that shows a page and answers what its scripts say, over two pipes (the browser's own remote
-// protocol: JSON messages, each with a zero byte behind it).
+// cli/browser.h: a headless Chromium that shows a page and answers what its scripts say, over two pipes (the browser's
+// own remote protocol: JSON messages, each with a zero byte behind it).
 #ifndef KD_CLI_BROWSER_H
 #define KD_CLI_BROWSER_H
 
@@ -7,7 +7,8 @@
 
 typedef struct kd_browser kd_browser;
 
-// Start it with a window of that size. KD_ERR_UNAVAILABLE: no browser is installed; KD_ERR_FILE: it does not start. message says why.
+// Start it with a window of that size. KD_ERR_UNAVAILABLE: no browser is installed; KD_ERR_FILE: it does not start.
+// message says why.
 kd_status kd_browser_open(int width, int height, kd_browser **browser, char *message, size_t size) KD_NODISCARD;
 void      kd_browser_close(kd_browser *browser); // NULL is fine
 

@@ -39,13 +39,16 @@ static struct {
 
 // ---- counting -------------------------------------------------------------------------------------------------------
 
+// allocator of the library
 static void *take(size_t size, void *context)
 {
     (void)context;
+    // the header must still fit
     if (size > SIZE_MAX - HEADER) return NULL;
     // counted first, so that two threads cannot both get the last of it
     const size_t before = atomic_fetch_add(&budget.used, size);
     char        *memory = size <= budget.limit && before <= budget.limit - size ? calloc(1, size + HEADER) : NULL;
+    // refused: the first request that was is remembered for the message
     if (!memory) {
         size_t none = 0;
         atomic_fetch_sub(&budget.used, size);
@@ -57,6 +60,7 @@ static void *take(size_t size, void *context)
     return memory + HEADER;
 }
 
+// the size stands in front
 static void give_back(void *memory, void *context)
 {
     size_t size;
@@ -69,6 +73,7 @@ static void give_back(void *memory, void *context)
 
 // ---- limits ---------------------------------------------------------------------------------------------------------
 
+// another limit counts only if it is lower
 static void lower(double bytes, const char *source)
 {
     if (!(bytes >= 0) || bytes >= (double)budget.limit) return;
@@ -93,6 +98,7 @@ static double number_in(const char *path, const char *word)
     return value;
 }
 
+// NaN: there is no such limit
 static double limit_of(int resource)
 {
     struct rlimit limit;
@@ -111,7 +117,8 @@ static void call_blas(void)
 // Does a call of BLAS come back?
 static bool blas_answers(void)
 {
-    int         status = 0;
+    int status = 0;
+    // a child may hang in BLAS; the alarm ends it
     const pid_t child = fork();
     if (child < 0) return true; // not known; go on
     if (child == 0) {
@@ -124,6 +131,7 @@ static bool blas_answers(void)
 
 static bool reserve_blas(void)
 {
+    // without a limit of the address space OpenBLAS gets what it wants
     if (isnan(limit_of(RLIMIT_AS)) && isnan(limit_of(RLIMIT_DATA))) return true;
     if (!blas_answers()) return false;
     call_blas(); // it keeps the buffer from now on
@@ -135,6 +143,7 @@ static bool reserve_blas(void)
 bool kd_budget_start(void)
 {
     static const kd_allocator allocator = {take, give_back, NULL};
+    // before all else: a call of BLAS later would not come back
     if (!reserve_blas()) {
         fputs("kardan: the limit of memory (ulimit -v) is too small: OpenBLAS gets no room for its buffers; about 300 "
               "MB are needed, ulimit -v 400000\n",
@@ -157,7 +166,8 @@ bool kd_budget_set(const char *text)
     static const char letters[] = "KMGT";
     char             *end;
     double            bytes = strtod(text, &end);
-    const char       *letter = *end ? strchr(letters, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+    // a letter in either case, then perhaps "iB" or "B"
+    const char *letter = *end ? strchr(letters, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
     if (end == text || !(bytes > 0)) return false;
     // 1024^1 .. 1024^4
     if (letter) bytes *= pow(1024, (double)(letter - letters) + 1), end++;
@@ -171,6 +181,7 @@ bool kd_budget_set(const char *text)
 
 double kd_budget_left(void)
 {
+    // what is left of it; never below 0
     const size_t used = atomic_load(&budget.used);
     return budget.limit > used ? (double)(budget.limit - used) : 0;
 }
@@ -193,8 +204,10 @@ void kd_budget_describe(char *text, size_t size)
 
 bool kd_budget_fits(const char *name, int velocities, double results)
 {
+    // about what full matrices of a run take
     const double matrices = kd_run_bytes(velocities);
     char         total[40], part[2][40], text[200];
+    // half of the estimate: refuse only what surely does not fit
     if (0.5 * matrices + results <= kd_budget_left()) return true;
     kd_budget_describe(text, sizeof text);
     fprintf(

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+// channels to plot must be recorded
 bool kd_plot_channels_split(kd_plot_channels *c, kd_cli_list *watch)
 {
     if (!c->words) return true;
+    // cut in a copy: the words point into it
     snprintf(c->list, sizeof c->list, "%s", c->words);
     for (char *rest = c->list, *word; (word = kd_cli_next_word(&rest)) != NULL;) {
         if (c->nplots == KD_CHANNELS_PLOTS) {
@@ -35,12 +37,15 @@ bool kd_plot_channels_choose(kd_plot_channels *c, const kd_recording *rec, const
 {
     const kd_run_def *run = &subject->run;
     int               first, count;
+    // asked for on the command line, or by the model
     for (int i = 0; c->nplots == 0 && i < run->nplots; i++) c->plot[i] = run->plots[i];
     if (c->nplots == 0) c->nplots = run->nplots;
     for (int i = 0; i < c->nplots; i++) {
+        // sensors are recorded under their plain names
         bool is_sensor = strncmp(c->plot[i], "sensor.", 7) == 0;
         if (kd_recording_find(rec, c->plot[i]) < 0 && is_sensor) c->plot[i] += 7;
         if (kd_recording_find(rec, c->plot[i]) >= 0) continue;
+        // unknown: with the place in the model file, if it came from there
         char what[420], field[20], place[400] = "";
         snprintf(field, sizeof field, "plots[%d]", i);
         if (!c->words) kd_subject_run_place(subject, field, place, sizeof place);
@@ -48,6 +53,7 @@ bool kd_plot_channels_choose(kd_plot_channels *c, const kd_recording *rec, const
         tell_unknown(rec, what, c->plot[i]);
         return false;
     }
+    // nothing was asked for: all sensors
     if (!subject->model || c->words || run->nplots > 0) return true;
     kd_recording_group(rec, KD_GROUP_Y, &first, &count);
     for (int i = 0; c->nplots < KD_CHANNELS_PLOTS && i < count; i++)

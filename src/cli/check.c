@@ -11,6 +11,7 @@
 
 enum { MESSAGE_SIZE = 4000, NAME_SIZE = 96 };
 
+// what is checked, and what was found
 typedef struct checked {
     kd_subject_request request;
     kd_subject         subject;
@@ -28,6 +29,7 @@ static const char *counted(int n, const char *one, char *buffer, size_t size)
     return buffer;
 }
 
+// numbers of unknowns and equations; those that are 0 are left out, but for p and v
 static void tell_structure(const checked *c)
 {
     static const char *const WORD[] = {"position",           "velocity",      "inner state", "auxiliary variable",
@@ -49,6 +51,7 @@ static void tell_structure(const checked *c)
     printf(".\n");
 }
 
+// residuals as given, then correction: what kardan simulate would start from
 static bool check_consistency(checked *c)
 {
     kd_consistency     before;
@@ -73,6 +76,7 @@ static bool check_consistency(checked *c)
     return true;
 }
 
+// rows behind the rank in the order of pivoting
 static void name_dropped_rows(const checked *c, int rank)
 {
     char name[NAME_SIZE];
@@ -91,12 +95,14 @@ static void name_dropped_rows(const checked *c, int rank)
 
 static bool check_freedom(checked *c)
 {
+    // rank here and at poses around: a singular position or constraints that are redundant everywhere
     int found = 0, nearby = c->rows > 0 ? kd_rank_nearby(c->rank, c->subject.x, &found) : 0;
     int rank = c->rows > 0 ? kd_rank_at(c->rank, c->subject.x) : 0;
     if (rank < 0) {
         printf("Freedom. The constraint matrices cannot be evaluated: %s\n", kd_rank_message(c->rank));
         return false;
     }
+    // generic rank: the larger one counts for the freedom
     int generic = found > 0 && nearby > rank ? nearby : rank;
     int freedom = c->dims.nv - generic;
     printf("Freedom. %d %s of freedom.", freedom, freedom == 1 ? "degree" : "degrees");
@@ -116,6 +122,7 @@ static bool check_freedom(checked *c)
     return generic == rank;
 }
 
+// by differences, at the start and around it
 static bool check_derivatives(checked *c)
 {
     static char report[MESSAGE_SIZE]; // of this one command
@@ -153,6 +160,7 @@ static bool tell_assembly(const kd_subject *s)
     return s->info.nsingular == 0;
 }
 
+// what kd_model_finish doubts
 static void tell_warnings(const kd_model *m)
 {
     int count = kd_model_warning_count(m);
@@ -170,6 +178,7 @@ static bool tell_start(const kd_subject *s)
     double         closure = 0;
     char           name[NAME_SIZE] = "";
     printf("Start. ");
+    // before assembly: how far loops are open as they are given
     if (s->info.nloops > 0 && kd_system_closure(s->system, &closure, name, sizeof name) >= 0)
         printf("As given, loops close to %.1e%s%s. ", closure, name[0] ? ", worst in " : "", name);
     if (s->start < 0) {
@@ -178,6 +187,7 @@ static bool tell_start(const kd_subject *s)
     }
     if (s->news[0]) printf("Assembly: %s. ", s->news);
     if (!s->news[0]) printf("Nothing had to be changed. ");
+    // behind it: what is left
     if (kd_initial_residuals(s->eom, kd_subject_inputs(s), s->x, &now) >= 0)
         printf("Residuals at t0: position %.1e, velocity %.1e.", now.position, now.velocity);
     printf("\n");
@@ -190,8 +200,9 @@ static bool tell_friction(const kd_subject *s)
 {
     kd_solvability found;
     char           words[500];
-    kd_status      status = kd_initial_solvable(s->eom, kd_subject_inputs(s), s->x, &found, words, sizeof words);
-    double         limit = fmin(found.limit, found.reversed);
+    // limit: factor by which friction may grow until motion is no longer unique, forwards or backwards
+    kd_status status = kd_initial_solvable(s->eom, kd_subject_inputs(s), s->x, &found, words, sizeof words);
+    double    limit = fmin(found.limit, found.reversed);
     if (status < 0 && !words[0]) return true; // there is none
     if (words[0])
         printf("Friction. At the start %s.\n", words);
@@ -204,6 +215,7 @@ static bool tell_friction(const kd_subject *s)
     return status >= 0;
 }
 
+// words in the order of a report; good only if all are
 static bool check_model(checked *c)
 {
     const kd_subject *s = &c->subject;
@@ -218,6 +230,7 @@ static bool check_model(checked *c)
 
 // ---- examples -------------------------------------------------------------------------------------------------------
 
+// equations in C have no model: rank and derivatives are found by trying
 static bool check_example(checked *c)
 {
     c->rows = c->dims.nlambda + c->dims.nmu;
@@ -275,6 +288,7 @@ int kd_cli_check(int argc, char **argv)
     kd_cli_parsed  parsed = read_arguments(&c, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status;
+    // what cannot be assembled is told, not refused
     c.request.unassembled = true;
     if (kd_subject_open(&c.subject, &c.request, &status)) {
         c.dims = kd_eom_dims(c.subject.eom);

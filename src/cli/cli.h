@@ -16,6 +16,8 @@ enum {
 };
 
 // ---- subcommands ----------------------------------------------------------------------------------------------------
+
+// a word of the command line, and what it does
 typedef struct kd_command {
     const char *name, *about;
     int (*run)(int argc, char **argv); // arguments behind the name of the command; answers the exit status
@@ -32,6 +34,7 @@ int               kd_cli_trim(int argc, char **argv);
 int               kd_cli_compare(int argc, char **argv);
 int               kd_cli_plot(int argc, char **argv);
 int               kd_cli_render(int argc, char **argv);
+int               kd_cli_view(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);
 int               kd_cli_check(int argc, char **argv);
 int               kd_cli_info(int argc, char **argv);
@@ -52,11 +55,13 @@ typedef enum kd_cli_kind {
 
 enum { KD_CLI_LONGEST_LIST = 64 };
 
+// words that an option collected
 typedef struct kd_cli_list {
     const char *word[KD_CLI_LONGEST_LIST];
     int         count;
 } kd_cli_list;
 
+// one row of the table of a command
 typedef struct kd_cli_option {
     const char *name;  // "--rtol"
     const char *value; // "R" in the help; NULL for a flag
@@ -65,6 +70,7 @@ typedef struct kd_cli_option {
     void       *target;
 } kd_cli_option;
 
+// all that kd_cli_parse needs of a command
 typedef struct kd_cli_syntax {
     const char          *usage;   // "kardan check MODEL"
     const char          *about;   // one paragraph

@@ -14,6 +14,7 @@ static const double INTERVAL = 0.1;    // [s] between two lines of progress
 static const double BEFORE_END = 0.99; // of the motion up to an event that ends it
 static const char  *DEFAULT_TOLERANCES = "1e-3:1e-9";
 
+// one comparison
 typedef struct task {
     kd_subject_request request;
     const char        *tolerances, *output, *coordinates;
@@ -96,9 +97,11 @@ static bool read_tolerances(task *t)
     // decades from the first to the second
     if (sscanf(text, "%lf:%lf%c", &from, &to, &rest) == 2) {
         good = from > 0 && to > 0 && isfinite(from) && to <= from;
+        // a little below the end: decades are products of 0.1
         for (double tol = from; good && tol >= 0.99 * to && n < KD_COMPARE_TOLERANCES; tol *= 0.1)
             t->tolerance[n++] = tol;
     } else {
+        // a list must fall
         for (const char *c = text; good && *c;) {
             char  *end;
             double tol = strtod(c, &end);
@@ -147,6 +150,7 @@ static void take_defaults(task *t)
     const double        start = t->subject.x->t;
     o->t_end = t->t_end >= 0 ? t->t_end : run->t_end;
     o->h_max = kd_sides_max_step(&t->subject, o->h_max, o->t_end - start);
+    // their ratio is kept at all tolerances
     if (run->rtol > 0 && run->atol > 0) o->atol = run->atol / run->rtol;
     // what kardan simulate would take
     kd_method usual = {.formulation = run->formulation, .integrator = run->integrator, .run = run};
@@ -160,6 +164,7 @@ static void take_defaults(task *t)
 
 // ---- running and telling --------------------------------------------------------------------------------------------
 
+// called in every run; false ends it
 static bool go_on(const kd_compare_progress *p, void *context)
 {
     task  *t = context;
@@ -173,6 +178,7 @@ static bool go_on(const kd_compare_progress *p, void *context)
     return !kd_cli_is_interrupted();
 }
 
+// table, plot and page; the first that fails ends it
 static bool write_files(task *t)
 {
     static const char *const ENDING[] = {".csv", ".svg", ".html"};
@@ -196,6 +202,7 @@ static bool write_files(task *t)
     return true;
 }
 
+// length first, then the text
 static bool print_long(const kd_comparison *c, size_t (*write)(const kd_comparison *c, char *text, size_t size))
 {
     size_t size = write(c, NULL, 0) + 1;
@@ -207,6 +214,7 @@ static bool print_long(const kd_comparison *c, size_t (*write)(const kd_comparis
     return true;
 }
 
+// as JSON, or in words: what was compared, table, advice
 static bool tell_comparison(const task *t)
 {
     const kd_comparison *c = t->result;
@@ -223,6 +231,7 @@ static bool tell_comparison(const task *t)
     return (t->brief || print_long(c, kd_comparison_table)) && print_long(c, kd_comparison_advice);
 }
 
+// a run that only looks for the end still answers Ctrl-C
 static kd_eval watch(const kd_state *x, bool at_time, void *context)
 {
     (void)x, (void)at_time, (void)context;
@@ -266,6 +275,7 @@ static int compare(task *t)
     }
     if (!tell_comparison(t) || !write_files(t)) return KD_EXIT_FAILED;
     if (status == KD_STOPPED) return KD_EXIT_INTERRUPTED;
+    // nothing could be compared
     if (t->result->reference < 0) return KD_EXIT_FAILED;
     return t->result->split ? KD_EXIT_LIMIT : KD_EXIT_OK;
 }
@@ -280,6 +290,7 @@ int kd_cli_compare(int argc, char **argv)
     if (!read_tolerances(&t) || !check_only(&t)) return status;
     if (t.coordinates && strcmp(t.coordinates, "both") != 0) t.request.coordinates = t.coordinates;
     if (!kd_subject_open(&t.subject, &t.request, &status)) goto done;
+    // joint and Cartesian coordinates are the two sides
     t.nsides = kd_sides_of(&t.subject, t.request.coordinates ? KD_SIDES_OWN : KD_SIDES_BOTH, &t.other, t.side);
     take_defaults(&t);
     status = t.nsides > 0 ? compare(&t) : KD_EXIT_FAILED;

@@ -4,6 +4,7 @@
 
 #include "cli/subject.h"
 
+// one conversion
 typedef struct conversion {
     kd_subject_request request;
     kd_subject         subject;
@@ -41,6 +42,7 @@ static kd_cli_parsed read_arguments(conversion *c, int argc, char **argv)
 
 static bool check_operands(const conversion *c)
 {
+    // from a model file, to another one, of a kind that can be written
     const char *ending = strrchr(c->operand[1], '.');
     if (!kd_subject_is_file(c->operand[0])) {
         fprintf(stderr, "kardan: '%s' is not a model file (.yaml, .urdf)\n", c->operand[0]);
@@ -57,6 +59,7 @@ static bool check_operands(const conversion *c)
     return false;
 }
 
+// read, write, tell
 static int convert(conversion *c)
 {
     int status;

@@ -13,6 +13,7 @@ kd_status kd_cross_open(kd_cross *c, const kd_subject *s, const kd_method *m, bo
                         size_t size)
 {
     *c = (kd_cross){0};
+    // before the run: the start of the others is that of the run
     if (m->options.ntimes < 1) return KD_OK; // nothing moves
     c->nsides = kd_sides_of(s, has_start ? KD_SIDES_OWN : KD_SIDES_BOTH, &c->other, c->side);
     if (c->nsides == 0) return KD_ERR_MEMORY;
@@ -26,6 +27,7 @@ static bool go_on(void *context)
     return !kd_cli_is_interrupted();
 }
 
+// tolerances of the run, time in proportion to it
 kd_status kd_cross_run(kd_cross *c, const kd_method *m, double seconds)
 {
     kd_cross_options o = kd_cross_options_default();
@@ -51,6 +53,7 @@ static char *text_of(const kd_cross *c, int channels)
 
 void kd_cross_tell(const kd_cross *c)
 {
+    // indented as the rest of the summary
     char *text = c->done ? text_of(c, CHANNELS_TOLD) : NULL;
     for (const char *line = text; line && *line; line++) {
         if (line == text || line[-1] == '\n') fputs("  ", stdout);
@@ -71,6 +74,7 @@ void kd_cross_tell_json(const kd_cross *c, kd_json *json)
     free(text);
 }
 
+// all channels, not only those that are told
 kd_status kd_cross_save(const kd_cross *c, const char *title, const char *path, char *message, size_t size)
 {
     FILE     *file;

@@ -11,6 +11,7 @@
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, NAME_SIZE = 200 };
 
+// words of results, in the order of the enumerations
 static const char *const MOTION[] = {"none", "dropped", "steady", "unsteady", "whole"};
 static const char *const STABILITY[] = {"unknown", "stable", "indifferent", "unstable"};
 
@@ -21,6 +22,7 @@ static void keep_z(const kd_eom *eom, const double *before, double *z)
 {
     const kd_eom_def *def = kd_eom_definition(eom);
     const kd_dims     n = kd_eom_dims(eom);
+    // directions of friction were found by settling and stay; all else comes back
     for (int i = 0; i < n.nz; i++) {
         bool direction = false;
         for (int k = 0; def->friction && k < n.nmu; k++) direction = direction || def->friction[k] == i;
@@ -32,6 +34,7 @@ kd_status kd_cli_settle(kd_subject *s, char *message, size_t size)
 {
     const kd_eom_def *def = kd_eom_definition(s->eom);
     const size_t      nz = (size_t)kd_eom_dims(s->eom).nz;
+    // nothing that could come or go
     if (!def->restitution && !def->friction) return KD_OK;
     double *before = calloc(nz + 1, sizeof *before);
     if (!before) return KD_ERR_MEMORY;
@@ -49,6 +52,7 @@ kd_status kd_cli_settle(kd_subject *s, char *message, size_t size)
     return status;
 }
 
+// said wherever a result depends on it
 void kd_cli_tell_held(const kd_subject *s)
 {
     if (s->rest[0]) printf("from equilibrium: %s\n", s->rest);
@@ -56,12 +60,14 @@ void kd_cli_tell_held(const kd_subject *s)
         printf("sampled blocks keep the outputs that they have now: what they feed back is not part of this\n");
 }
 
+// contacts settle, then the balance of forces, then accelerations and contacts of that position
 kd_status kd_cli_rest(kd_subject *s, bool stable, bool keep_motion, kd_equilibrium_result *result, char *message,
                       size_t size)
 {
     kd_equilibrium_options opt = kd_equilibrium_options_default();
     kd_initial_options     initial = kd_initial_options_default();
     char                   news[MESSAGE_SIZE] = "";
+    // stable: an unstable equilibrium is refused; keep_motion: what moves evenly goes on
     opt.stable = stable;
     opt.keep_motion = keep_motion;
     kd_status status = kd_cli_settle(s, message, size);
@@ -80,6 +86,7 @@ kd_status kd_cli_rest(kd_subject *s, bool stable, bool keep_motion, kd_equilibri
     return status;
 }
 
+// the state as a table with one row, which --start-state reads
 bool kd_cli_save_state(const kd_subject *s, const char *folder, const char *ending, char *path, size_t size)
 {
     char            message[MESSAGE_SIZE] = "";
@@ -97,6 +104,7 @@ bool kd_cli_save_state(const kd_subject *s, const char *folder, const char *endi
 // A law that no longer holds at the state of the subject
 bool kd_cli_caution(const kd_subject *s, char *text, size_t size)
 {
+    // an evaluation point for this one question
     kd_eom_data *data = NULL;
     bool         found = false;
     if (size > 0) text[0] = '\0';
@@ -107,6 +115,7 @@ bool kd_cli_caution(const kd_subject *s, char *text, size_t size)
     return found;
 }
 
+// all sensors at the state, by a probe
 static kd_status read_outputs(const kd_subject *s, double *y)
 {
     kd_probe *probe;
@@ -125,6 +134,7 @@ void kd_cli_tell_caution(const kd_subject *s)
     if (kd_cli_caution(s, text, sizeof text)) printf("WARNING: %s\n", text);
 }
 
+// what moved, or all values; the title only if there is something below it
 static void tell_values(const kd_subject *s, const char *title, kd_kind kind, const double *value, const double *before,
                         int count)
 {
@@ -140,6 +150,7 @@ static void tell_values(const kd_subject *s, const char *title, kd_kind kind, co
     }
 }
 
+// an object of values by name
 static void tell_member(kd_json *json, const kd_subject *s, const char *key, kd_kind kind, const double *value,
                         int count)
 {
@@ -149,6 +160,7 @@ static void tell_member(kd_json *json, const kd_subject *s, const char *key, kd_
     kd_json_close(json);
 }
 
+// what became of velocities of the start
 void kd_cli_tell_motion_json(kd_json *json, const kd_subject *s, const kd_equilibrium_result *r)
 {
     char name[NAME_SIZE];
@@ -159,6 +171,7 @@ void kd_cli_tell_motion_json(kd_json *json, const kd_subject *s, const kd_equili
     kd_json_text(json, "dropped_velocity", kd_eom_name(s->eom, KD_NAME_V, r->dropped_row, name, sizeof name));
 }
 
+// members in the order of the words
 void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibrium_result *r)
 {
     const kd_dims n = kd_eom_dims(s->eom);
@@ -183,6 +196,7 @@ void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibr
     free(y);
 }
 
+// the same for people
 void kd_cli_tell_rest(const kd_subject *s, const double *before)
 {
     const kd_dims n = kd_eom_dims(s->eom);
@@ -196,6 +210,7 @@ void kd_cli_tell_rest(const kd_subject *s, const double *before)
 
 // ---- command --------------------------------------------------------------------------------------------------------
 
+// one search
 typedef struct quest {
     kd_subject_request    request;
     kd_subject            subject;
@@ -237,6 +252,7 @@ static kd_cli_parsed read_arguments(quest *q, int argc, char **argv)
     return kd_cli_parse(&syntax, argc, argv);
 }
 
+// with the message also where none was found
 static void tell_json(quest *q, kd_status status)
 {
     kd_json json = {.file = stdout};
@@ -253,6 +269,7 @@ static void tell_json(quest *q, kd_status status)
     printf("\n");
 }
 
+// the start is kept, to tell what moved
 static int find(quest *q)
 {
     const kd_subject *s = &q->subject;

@@ -5,12 +5,14 @@
 
 enum { WORDS = 800 };
 
+// equations that can have events get a file even if none happen
 void kd_cli_events_take(kd_cli_events *events, const kd_eom *eom, kd_event_log *log)
 {
     events->log = log;
     events->has_file = log && kd_event_log_is_due(eom, false);
 }
 
+// what happened without being announced is written, too
 void kd_cli_events_end(kd_cli_events *events)
 {
     if (events->log) events->has_file = events->has_file || kd_event_log_length(events->log) > 0;
@@ -22,6 +24,7 @@ kd_status kd_cli_events_save(kd_cli_events *events, const char *title, char *mes
     return kd_event_log_save_csv(events->log, title, events->path, message, size);
 }
 
+// the words have lines: the first behind the title, others below it
 void kd_cli_events_print(const kd_cli_events *events)
 {
     char text[WORDS];

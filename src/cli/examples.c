@@ -19,6 +19,7 @@ int kd_cli_examples(int argc, char **argv)
     kd_cli_parsed parsed = kd_cli_parse(&syntax, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
 
+    // titles and length of the run
     for (const kd_example *const *example = kd_gallery(); *example; example++) {
         if (names_only) {
             printf("%s\n", (*example)->name);

@@ -13,6 +13,7 @@ kd_status kd_cli_make_folder(const char *folder, char *message, size_t size)
     char        path[4096];
     struct stat found;
     snprintf(path, sizeof path, "%s", folder);
+    // each folder on the way, from the left; what is there already is fine
     for (char *c = path + 1;; c++) {
         if (*c != '/' && *c != '\0') continue;
         char end = *c;
@@ -24,6 +25,7 @@ kd_status kd_cli_make_folder(const char *folder, char *message, size_t size)
         if (end == '\0') break;
         *c = end;
     }
+    // it must be a folder that can be written to
     int reason = stat(path, &found) != 0 ? errno : !S_ISDIR(found.st_mode) ? ENOTDIR : 0;
     if (reason == 0 && access(path, W_OK | X_OK) != 0) reason = errno;
     if (reason == 0) return KD_OK;
@@ -31,6 +33,7 @@ kd_status kd_cli_make_folder(const char *folder, char *message, size_t size)
     return KD_ERR_FILE;
 }
 
+// two names, one inode
 bool kd_cli_is_same_file(const char *a, const char *b)
 {
     struct stat x, y;

@@ -13,6 +13,7 @@ enum { MOST_POINTS = 20000, MOST_PAIRS = 16, TEXT_SIZE = 4096, NAME_SIZE = 420 }
 
 #define TWO_PI 6.28318530717958647692
 
+// one input and one sensor
 typedef struct pair {
     int     input, output;
     char    name[NAME_SIZE];      // "sensor by input"
@@ -20,6 +21,7 @@ typedef struct pair {
     int     peak;
 } pair;
 
+// one response: which pairs, which frequencies
 typedef struct task {
     kd_operating_point point;
     const char        *range, *inputs, *sensors, *output;
@@ -64,6 +66,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 
 // ---- what is wanted -------------------------------------------------------------------------------------------------
 
+// --range A:B, in Hz; without it choose_range takes one around the frequencies of the modes
 static bool read_range(task *t)
 {
     char rest = 0;
@@ -106,6 +109,7 @@ static int choose(const char *option, const char *list, int n, const char *const
     return count;
 }
 
+// every input with every sensor
 static bool choose_pairs(task *t)
 {
     const kd_linear *l = t->point.linear;
@@ -143,6 +147,7 @@ static void choose_range(task *t)
             low = fmin(low, m->frequency[i]);
             high = fmax(high, m->frequency[i]);
         }
+    // without any mode: two decades around 1 Hz
     t->from = high > 0 ? low / 10 : 0.01;
     t->to = high > 0 ? high * 10 : 100;
 }
@@ -162,6 +167,7 @@ static void choose_frequencies(task *t)
     for (int i = 0; i < t->points; i++)
         t->frequency[i] = t->points > 1 ? t->from * pow(t->to / t->from, (double)i / (t->points - 1)) : t->from;
     t->n = t->points;
+    // exactly on a peak only where it is finite: an undamped mode has no response there
     for (int i = 0; i < m->n; i++) {
         const double f = m->imaginary[i] / TWO_PI;
         if (m->damping[i] > 1e-9 && f > t->from && f < t->to) t->frequency[t->n++] = f;
@@ -173,12 +179,14 @@ static void read_pair(const task *t, pair *p, const double *re, const double *im
 {
     const kd_linear *l = t->point.linear;
     for (int i = 0; i < t->n; i++) {
+        // column of the transfer matrix: (sensor, input) of frequency i
         const size_t at = (size_t)i * (size_t)(l->nu * l->ny) + (size_t)(p->output + p->input * l->ny);
         double       phase = atan2(im[at], re[at]) * 360 / TWO_PI;
         p->gain[i] = hypot(re[at], im[at]);
         p->level[i] = 20 * log10(p->gain[i]);
         // unwrapped: without jumps of a whole turn
         if (i > 0) phase += 360 * round((p->phase[i - 1] - phase) / 360);
+        // a gain of 0 has no phase: that of the frequency before
         p->phase[i] = p->gain[i] > 0 ? phase : i > 0 ? p->phase[i - 1] : 0;
         if (p->gain[i] > p->gain[p->peak]) p->peak = i;
     }
@@ -213,6 +221,7 @@ static bool save_table(task *t, const char *path)
     char        text[2 * MOST_PAIRS][NAME_SIZE + 20];
     double      row[1 + 2 * MOST_PAIRS];
     kd_csv     *csv;
+    // two columns for each pair
     for (int k = 0; k < t->npairs; k++) {
         snprintf(text[2 * k], sizeof text[0], "%s gain", t->pair[k].name);
         snprintf(text[2 * k + 1], sizeof text[0], "%s phase [deg]", t->pair[k].name);
@@ -234,6 +243,7 @@ static bool save_table(task *t, const char *path)
     return kd_csv_close(csv, t->message, sizeof t->message) >= 0 && status >= 0;
 }
 
+// gain above phase, over the same frequencies
 static bool save_plot(task *t, const char *path)
 {
     kd_series gain[MOST_PAIRS], phase[MOST_PAIRS];
@@ -252,6 +262,7 @@ static bool save_plot(task *t, const char *path)
     return kd_svg_save(path, plots, 2, 1, t->message, sizeof t->message) >= 0;
 }
 
+// only if a folder was given
 static bool save(task *t)
 {
     char table[1200], plot[1200];
@@ -279,6 +290,7 @@ static void tell_text(const task *t)
     for (int k = 0; k < t->npairs; k++) {
         const pair *p = &t->pair[k];
         printf("\n%s\n  %14s %14s %12s %12s\n", p->name, "[Hz]", "gain", "[dB]", "phase [deg]");
+        // first, largest, last
         const int   row[] = {0, p->peak, last};
         const char *word[] = {"", "   largest", ""};
         for (int i = 0; i < 3; i++)
@@ -288,6 +300,7 @@ static void tell_text(const task *t)
     }
 }
 
+// all numbers, for programs
 static void tell_json(const task *t)
 {
     kd_json json = {.file = stdout};
@@ -306,6 +319,7 @@ static void tell_json(const task *t)
     printf("\n");
 }
 
+// pairs, range, responses, then words and files
 static int respond(task *t)
 {
     if (!choose_pairs(t)) return KD_EXIT_USAGE;

@@ -40,6 +40,7 @@ static void show_options(void)
     char                        range[200], value[100];
     printf("Options by name: kardan simulate MODEL --option radau.max_newton=7.\n"
            "Name, default, values, meaning; names of S3 and DASSL in brackets.\n");
+    // a group is what stands before the dot; its name is a title
     for (int i = 0; (row = kd_option_at(i)); i++) {
         const size_t n = strcspn(row->name, ".");
         if (strcspn(group, ".") != n || strncmp(row->name, group, n) != 0) printf("\n%.*s\n", (int)n, row->name);
@@ -52,6 +53,7 @@ static void show_options(void)
 
 int kd_cli_help(int argc, char **argv)
 {
+    // options of methods have a page of their own
     if (argc > 0 && strcmp(argv[0], "options") == 0) {
         show_options();
         return KD_EXIT_OK;
@@ -63,6 +65,7 @@ int kd_cli_help(int argc, char **argv)
     int               count;
     const kd_command *commands = kd_cli_commands(&count);
     const char       *names[MAX_NAMES];
+    // help of a command is its own --help
     for (int i = 0; i < count; i++) {
         names[i] = commands[i].name;
         if (strcmp(argv[0], names[i]) != 0) continue;

@@ -5,6 +5,7 @@
 #include "cli/method.h"
 #include "results/recording.h"
 
+// one question
 typedef struct inquiry {
     kd_subject_request request;
     kd_subject         subject;
@@ -46,6 +47,7 @@ static kd_cli_parsed read_arguments(inquiry *q, int argc, char **argv)
 
 // ---- sizes ----------------------------------------------------------------------------------------------------------
 
+// a number of the equations with its name
 typedef struct size_entry {
     const char *key, *label;
     int         count;
@@ -53,6 +55,7 @@ typedef struct size_entry {
 
 enum { SIZES = 14 };
 
+// in the order of kd_dims
 static void list_sizes(const inquiry *q, size_entry list[SIZES])
 {
     kd_dims          d = kd_eom_dims(q->subject.eom);
@@ -75,6 +78,7 @@ static void list_sizes(const inquiry *q, size_entry list[SIZES])
     memcpy(list, all, sizeof all);
 }
 
+// zeros are left out, but for p and v
 static void tell_sizes(const inquiry *q)
 {
     const kd_subject *s = &q->subject;
@@ -110,6 +114,7 @@ static const struct {
 };
 enum { LISTED = sizeof listed / sizeof listed[0] };
 
+// the ground is no element
 static const char *body_name(const kd_model *m, int body)
 {
     return body == KD_GROUND ? "ground" : kd_model_name(m, KD_SECTION_BODY, body);
@@ -133,6 +138,7 @@ static void describe(const inquiry *q, kd_section section, int i, char *text, si
     const char           *unit = e.unit[0] ? e.unit : "";
     text[0] = '\0';
     if (section == KD_SECTION_BODY) {
+        // the tree says which joint carries it, also in Cartesian coordinates
         const kd_carrier c = kd_system_carrier(q->subject.system, i);
         snprintf(text, size, "%.9g kg, %s%s", kd_model_body_def(m, i)->mass, c.joint < 0 ? "floats" : "on ",
                  kd_model_name(m, KD_SECTION_JOINT, c.joint));
@@ -140,6 +146,7 @@ static void describe(const inquiry *q, kd_section section, int i, char *text, si
         snprintf(text, size, "%s, every %.9g s", e.kind, kd_model_block_def(m, i)->period);
     } else if (section == KD_SECTION_PARAMETER) {
         snprintf(text, size, e.text ? "%.9g = %s" : "%.9g", e.value, e.text);
+        // the first that applies: in a joint, between bodies, on one, by an expression, by a number, by its kind
     } else if (e.joint >= 0) {
         snprintf(text, size, "%s in %s", e.kind, kd_model_name(m, KD_SECTION_JOINT, e.joint));
     } else if (e.from != KD_NO_BODY) {
@@ -157,6 +164,7 @@ static void describe(const inquiry *q, kd_section section, int i, char *text, si
     }
 }
 
+// one line each, sections in the order of the list
 static void tell_elements(const inquiry *q)
 {
     char text[400];
@@ -172,6 +180,7 @@ static void tell_elements(const inquiry *q)
 
 // ---- channels and paths ---------------------------------------------------------------------------------------------
 
+// t is no column of its own in a recording
 static void tell_channels(const inquiry *q)
 {
     const kd_recording *rec = q->recording;
@@ -184,6 +193,7 @@ static void tell_channels(const inquiry *q)
 static void for_paths(const kd_model *m, void (*tell)(const char *path, const char *unit, void *context), void *context)
 {
     char path[600];
+    // sections that paths begin with; energy has no elements
     for (int section = 0; section <= KD_SECTION_ENERGY; section++) {
         const int n = section == KD_SECTION_ENERGY ? 1 : kd_model_count(m, (kd_section)section);
         for (int i = 0; i < n; i++)
@@ -202,6 +212,7 @@ static void print_path(const char *path, const char *unit, void *context)
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
+// a list of objects with name and unit
 static void put_named(const char *name, const char *unit, void *context)
 {
     kd_json *json = context;
@@ -211,6 +222,7 @@ static void put_named(const char *name, const char *unit, void *context)
     kd_json_close(json);
 }
 
+// what a drawing or another program needs of a body
 static void put_body(const inquiry *q, int i, kd_json *json)
 {
     const kd_model    *m = q->subject.model;
@@ -236,6 +248,7 @@ static void put_body(const inquiry *q, int i, kd_json *json)
     kd_json_list_close(json);
 }
 
+// Coordinates of a joint and their rates, and whether it also turns by a quaternion
 static void put_coordinates(const kd_model *m, int joint, kd_json *json)
 {
     kd_json_list(json, "coordinates");
@@ -253,6 +266,7 @@ static void put_coordinates(const kd_model *m, int joint, kd_json *json)
     kd_json_bool(json, "quaternion", kd_model_has_ball(m, joint));
 }
 
+// members that the element does not have are left out
 static void put_element(const inquiry *q, kd_section section, int i, kd_json *json)
 {
     const kd_model       *m = q->subject.model;
@@ -272,6 +286,7 @@ static void put_element(const inquiry *q, kd_section section, int i, kd_json *js
     kd_json_close(json);
 }
 
+// sizes of the mechanism, then all elements
 static void put_model(const inquiry *q, kd_json *json)
 {
     const kd_subject *s = &q->subject;
@@ -293,6 +308,7 @@ static void put_model(const inquiry *q, kd_json *json)
     kd_json_close(json);
 }
 
+// the whole as one object
 static void tell_json(const inquiry *q)
 {
     const kd_subject *s = &q->subject;
@@ -323,10 +339,12 @@ static void tell_json(const inquiry *q)
 static int tell_all(inquiry *q)
 {
     bool all = !q->elements && !q->channels && !q->paths;
+    // channels are those of a recording of one row
     if (kd_subject_probe(&q->subject, NULL, &q->probe) < 0 || kd_recording_create(q->probe, 1, &q->recording) < 0) {
         fputs("kardan: out of memory\n", stderr);
         return KD_EXIT_FAILED;
     }
+    // everything, or what was asked for
     if (q->json) {
         tell_json(q);
         return KD_EXIT_OK;

@@ -8,6 +8,7 @@
 
 enum { PATH_SIZE = 4096 };
 
+// over the first input, or the first channel
 static kd_status save_instants(const kd_jacobian *j, char *message, size_t size)
 {
     const kd_recording *rec = j->recording;
@@ -22,6 +23,7 @@ static kd_status save_instants(const kd_jacobian *j, char *message, size_t size)
                             message, size);
 }
 
+// pattern, groups, compressed pattern; then when it was evaluated
 kd_status kd_jacobian_save(const kd_jacobian *j, char *message, size_t size)
 {
     kd_structure *structure;

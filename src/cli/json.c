@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "core/shortest.h"
 
+// escapes that JSON demands
 static void put_text(FILE *file, const char *text)
 {
     fputc('"', file);
@@ -19,6 +20,7 @@ static void put_text(FILE *file, const char *text)
     fputc('"', file);
 }
 
+// a comma before every member but the first
 static void put_key(kd_json *json, const char *key)
 {
     fputs(json->first ? "\n" : ",\n", json->file);
@@ -46,6 +48,7 @@ void kd_json_text(kd_json *json, const char *key, const char *value)
     put_text(json->file, value);
 }
 
+// the shortest digits that give the same bits
 static void put_number(FILE *file, double value)
 {
     if (isfinite(value)) {
@@ -102,6 +105,7 @@ void kd_json_raw(kd_json *json, const char *key, const char *value)
     fputs(value, json->file);
 }
 
+// objects in a list have no keys
 void kd_json_list(kd_json *json, const char *key)
 {
     put_key(json, key);

@@ -7,6 +7,7 @@
 #include "results/file.h"
 #include "results/linear_file.h"
 
+// one linearisation
 typedef struct task {
     kd_operating_point point;
     const char        *output; // folder; NULL: print only
@@ -41,6 +42,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     return kd_cli_parse(&syntax, argc, argv);
 }
 
+// files that are written
 typedef enum kind { JSON, TEXT, MAT, KINDS } kind;
 
 static void write_json(FILE *file, const kd_operating_point *p)
@@ -54,6 +56,7 @@ static bool save(task *t, kind k)
     char                     path[1200];
     FILE                    *file;
     snprintf(path, sizeof path, "%s/%s-linear.%s", t->output, t->point.subject.name, ending[k]);
+    // where MAT files cannot be written the others remain
     if (k == MAT) {
         kd_status status = kd_linear_save_mat(path, t->point.linear, t->point.modes, t->message, sizeof t->message);
         if (status == KD_ERR_UNAVAILABLE) fprintf(stderr, "kardan: %s\n", t->message); // the others are as good
@@ -77,6 +80,7 @@ static bool save_all(task *t)
     return good;
 }
 
+// what limits the result comes before the matrices
 static void tell_text(const task *t)
 {
     const kd_linear *l = t->point.linear;
@@ -85,6 +89,7 @@ static void tell_text(const task *t)
     if (l->speed > 0 || l->force > 1e-6)
         printf("not at rest: largest velocity %.3g, largest acceleration %.3g; the equations hold at this moment\n",
                l->speed, l->force);
+    // inputs whose rates act: B and D are only part of it
     for (int i = 0; i < l->nu; i++)
         if (l->moves[i])
             printf("input %s acts by its rates, too: B and D hold while it changes slowly; files have B1, B2, D1, D2\n",

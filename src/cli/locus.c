@@ -9,6 +9,7 @@
 
 enum { MOST_STEPS = 2000 };
 
+// one locus
 typedef struct locus {
     kd_operating_point *point;
     const char         *output;
@@ -25,6 +26,7 @@ typedef struct locus {
     char        subject[KD_SUBJECT_NAME], message[1000];
 } locus;
 
+// NAME=A:B:N
 static bool read_range(locus *t, const char *vary)
 {
     const char *equals = strchr(vary, '=');
@@ -40,6 +42,7 @@ static bool read_range(locus *t, const char *vary)
     return false;
 }
 
+// N values, ends included
 static double value_of(const locus *t, int i)
 {
     return t->from + (t->to - t->from) * i / (t->steps - 1);
@@ -60,6 +63,7 @@ static bool open_at(locus *t, double value, int *status)
 
 // ---- the eigenvalues ------------------------------------------------------------------------------------------------
 
+// the least stable mode
 static void tell_row(const kd_modes *m, double value)
 {
     const int worst = kd_locus_slowest(m);
@@ -68,6 +72,7 @@ static void tell_row(const kd_modes *m, double value)
                m->frequency[worst]);
 }
 
+// a line of the table, or a member
 static void tell_step(locus *t, int step, const kd_modes *m)
 {
     char key[40];
@@ -82,6 +87,7 @@ static void tell_step(locus *t, int step, const kd_modes *m)
     kd_json_close(&t->json);
 }
 
+// one value: equations, modes, a row
 static int one_value(locus *t, int step)
 {
     int status;
@@ -99,6 +105,7 @@ static int one_value(locus *t, int step)
 
 // ---- where stability changes ----------------------------------------------------------------------------------------
 
+// for the search of critical values between two rows
 static const kd_modes *modes_at(double value, void *context)
 {
     locus *t = context;
@@ -112,6 +119,7 @@ static void describe_mode(int mode, void *context, char *text, size_t size)
     kd_operating_point_moves_most(t->point, mode, text, size);
 }
 
+// where a mode begins or ends to grow, and which one
 static void tell_critical(locus *t)
 {
     char key[40];
@@ -137,6 +145,7 @@ static void tell_critical(locus *t)
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
+// all eigenvalues as points
 static bool draw(locus *t)
 {
     char          path[1200], note[600];
@@ -150,6 +159,7 @@ static bool draw(locus *t)
                           .series = &series,
                           .note = note,
                           .height = 480};
+    // the note names up to four critical values
     int length = snprintf(note, sizeof note, "%s = %.6g to %.6g, %d values", t->name, t->from, t->to, t->steps);
     for (int i = 0; i < t->ncritical && i < 4; i++)
         length += snprintf(note + length, sizeof note - (size_t)length, "%s%.6g", i == 0 ? "; critical: " : ", ",
@@ -170,6 +180,7 @@ int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output
     int          status = KD_EXIT_OK;
     t = (locus){.point = point, .output = output, .as_json = as_json, .json = {.file = stdout}};
     if (!read_range(&t, vary)) return KD_EXIT_USAGE;
+    // open_at needs room for one more setting
     if (point->request.settings.count >= KD_CLI_LONGEST_LIST) {
         fputs("kardan: too many --set\n", stderr);
         return KD_EXIT_USAGE;
@@ -178,6 +189,7 @@ int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output
         fputs("kardan: out of memory\n", stderr);
         return KD_EXIT_FAILED;
     }
+    // head of the table, rows as they come, then where stability changes
     if (as_json)
         kd_json_open(&t.json, NULL);
     else

@@ -20,6 +20,7 @@ const kd_command *kd_cli_commands(int *count)
         {"compare", "all sensible methods on one model: time against error, and which to take", kd_cli_compare},
         {"plot", "channels of one or several tables of results in one picture", kd_cli_plot},
         {"render", "the 3-D view of a run as a picture or a film", kd_cli_render},
+        {"view", "a model that runs along with the clock in a page: sliders, bodies to pull", kd_cli_view},
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
         {"info", "sizes, elements and channels of a model", kd_cli_info},
         {"convert", "robot description (URDF) or model file to model file", kd_cli_convert},
@@ -41,12 +42,14 @@ int main(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) word = "help";
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) word = "version";
 
+    // the limits first: a command may write large files
     kd_cli_survive_limits();
     int               count;
     const kd_command *commands = kd_cli_commands(&count);
     const char       *names[MAX_COMMANDS];
     for (int i = 0; i < count; i++) {
         if (strcmp(commands[i].name, word) == 0) {
+            // memory is counted from here on
             if (!kd_budget_start()) return KD_EXIT_FAILED;
             int status = commands[i].run(argc - 2, argv + 2);
             kd_budget_tell();
@@ -59,6 +62,7 @@ int main(int argc, char **argv)
         }
         names[i] = commands[i].name;
     }
+    // an option in place of a command
     if (word[0] == '-' && !kd_nearest_word(word, names, count))
         fprintf(stderr, "kardan: options follow a command, but '%s' stands in its place\n", word);
     else

@@ -1,7 +1,7 @@
 // method.c: a sensible method for everyone who does not want to think about it.
 //
-// What fits together and which formulation suits an integrator says the library (kd_method_fits, kd_method_formulation).
-// Where the constraints are redundant only the decomposition by singular values works.
+// What fits together and which formulation suits an integrator says the library (kd_method_misfit,
+// kd_method_formulation). Where the constraints are redundant only the decomposition by singular values works.
 #include "cli/method.h"
 
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include "analysis/rank.h"
 #include "core/text.h"
 
+// words in the order of their enumerations
 static const char *const DECOMPOSITIONS[] = {"lu", "qr", "svd"};
 static const char *const DERIVATIVES[] = {"analytic", "dense", "grouped"};
 static const char *const PATTERNS[] = {"topology", "estimated"};
@@ -58,6 +59,7 @@ static const char *variant_words(void)
 }
 
 #define WORDS_OF_LIST(name, word, sentence) word ", "
+// words of all options; what fits together is checked later
 int kd_method_options(kd_method *m, kd_cli_option *options)
 {
     const kd_cli_option list[] = {
@@ -108,6 +110,7 @@ static bool choose(const char *what, const char *word, const char *const *list, 
     return *index >= 0;
 }
 
+// all words are looked up before one is taken: a mistake in any of them is told
 static bool read_formulation_options(kd_method *m)
 {
     kd_formulation_options *o = &m->options.formulation_options;
@@ -120,6 +123,7 @@ static bool read_formulation_options(kd_method *m)
         !choose("word for --projection", m->projection, PROJECTIONS, 3, &projection) ||
         !choose("word for --parametrisation", m->parametrisation, PARAMETRISATIONS, 2, &parametrisation))
         return false;
+    // only what was given goes over the options of file and --option
     if (m->decomposition) o->constraints = (kd_decomposition)decomposition;
     if (m->derivatives) o->derivatives = (kd_derivatives)derivatives;
     if (m->pattern) o->estimated = pattern == 1;
@@ -127,6 +131,7 @@ static bool read_formulation_options(kd_method *m)
     if (m->form) o->explicit_form = form == 1;
     if (m->projection) o->projection = (kd_projection)projection;
     if (m->parametrisation) o->parametrisation = (kd_parametrisation)parametrisation;
+    // a bound alone means: project when it is exceeded
     if (m->projection_bound > 0) {
         o->projection_bound = m->projection_bound;
         if (!m->projection) o->projection = KD_PROJECT_BOUND;
@@ -141,12 +146,14 @@ static bool read_integrator_options(kd_method *m)
     const kd_option       *variants = kd_integrator_variants(m->options.integrator);
     char                   what[60];
     int                    i, count = 0;
+    // variants of one integrator: bdf and adams of cvode
     if (m->family && variants) {
         while (variants->words[count]) count++;
         kd_text(what, sizeof what, "method of %s", kd_integrator_word(m->options.integrator));
         if (!choose(what, m->family, variants->words, count, &i)) return false;
         kd_integrator_set_variant(m->options.integrator, i, o);
     }
+    // the order has another option with each integrator
     const char *order = kd_integrator_about(m->options.integrator, o)->order_option;
     char        number[20];
     kd_text(number, sizeof number, "%d", m->order_max);
@@ -156,6 +163,7 @@ static bool read_integrator_options(kd_method *m)
 
 bool kd_method_asks(const kd_method *m, const char *name)
 {
+    // "radau.max_newton=7" names radau.max_newton
     const size_t n = strlen(name);
     for (int i = 0; i < m->settings.count; i++)
         if (strncmp(m->settings.word[i], name, n) == 0 && m->settings.word[i][n] == '=') return true;
@@ -169,6 +177,7 @@ bool kd_method_sets(const kd_method *m, const char *name)
     return kd_method_asks(m, name);
 }
 
+// in the order of the table of options
 const char *kd_method_options_set(const kd_method *m, char *text, size_t size)
 {
     const kd_option *row;
@@ -220,6 +229,7 @@ bool kd_method_read(kd_method *m)
     int         i;
     for (i = 0; i < KD_FORMULATION_COUNT; i++) formulations[i] = kd_formulation_word((kd_formulation)i);
     for (i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator_kind)i);
+    // in this order: defaults, model file, --option, words of the command line
     m->options = kd_simulation_options_default();
     if (!read_run(m) || !read_settings(m)) return false;
     if (!choose(with_place(m->formulation_place, "formulation", what, sizeof what), m->formulation, formulations,
@@ -233,6 +243,7 @@ bool kd_method_read(kd_method *m)
     return read_integrator_options(m) && read_formulation_options(m);
 }
 
+// what differs from the usual, counted by i
 bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, char *buffer, size_t size)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
@@ -253,6 +264,7 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
         {about->variant != NULL, {"method", "method", about->variant}, 0},
         {m->order_max > 0, {"order_max", "highest order", NULL}, m->order_max},
     };
+    // the i-th that is told
     for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
         if (!list[k].told || i-- > 0) continue;
         *out = list[k].setting;
@@ -267,6 +279,7 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
 
 // ---- what fits together ---------------------------------------------------------------------------------------------
 
+// one sentence: what, why, what works
 static bool refuse(const char *what, const char *why, const char *works)
 {
     fprintf(stderr, "kardan: %s: %s; %s works\n", what, why, works);
@@ -280,6 +293,7 @@ static const char *typed(const char *names_and_values, char *text, size_t size)
     const char *c = names_and_values;
     kd_text(text, size, "%s", "");
     for (int i = 0; *c; i++) {
+        // names get their dashes, values stay
         size_t n = strcspn(c, " ");
         kd_text(word, sizeof word, "%.*s", (int)n, c);
         kd_text_append(text, size, "%s%s%s", i > 0 ? " " : "", i % 2 == 0 ? "--" : "", word);
@@ -295,11 +309,13 @@ static bool fits_pictures(const kd_method *m)
     const kd_formulation_info    *form = kd_formulation_about(m->options.formulation);
     bool                          special =
         o->derivatives != KD_DERIVATIVES_ANALYTIC || o->update != KD_UPDATE_FULL || o->explicit_form || m->shows_matrix;
+    // forms whose matrix is not that of a Newton iteration have no picture
     if (m->shows_matrix && !form->strategies)
         return refuse("--jacobian-plots with this formulation",
                       form->has_rhs ? "its equations are solved inside"
                                     : "its matrix is reduced by selectors that change",
                       "--formulation ggl");
+    // svd was chosen because of the start: then these options cannot be had
     if (o->constraints == KD_DECOMPOSE_SVD && special && !m->decomposition)
         return refuse("--derivatives, --update, --form or --jacobian-plots with svd",
                       "the constraints are redundant at the start, which svd alone can solve",
@@ -333,6 +349,7 @@ static bool fits_order(const kd_method *m)
     if (m->order_max <= 0) return true;
     if (!about->order_option)
         return refuse("--order-max", "this integrator has no order that can be chosen", "--integrator bdf");
+    // orders between least and highest, but for a gap
     const bool within = m->order_max >= about->order_least && m->order_max <= about->order;
     char       why[120], works[60], gap[20] = "";
     if (within && m->order_max != about->order_gap) return true;
@@ -342,6 +359,7 @@ static bool fits_order(const kd_method *m)
     return refuse("--order-max", why, works);
 }
 
+// words, order, pictures, then the rules of the library
 static bool parts_fit(const kd_method *m)
 {
     kd_misfit found;
@@ -351,6 +369,7 @@ static bool parts_fit(const kd_method *m)
            refuse(found.what, found.why, typed(found.works, works, sizeof works));
 }
 
+// where the model file says so, the places are told
 bool kd_method_check(const kd_method *m)
 {
     if (parts_fit(m)) return true;
@@ -359,8 +378,27 @@ bool kd_method_check(const kd_method *m)
     return false;
 }
 
+void kd_method_take_run(kd_method *m, const kd_subject *s)
+{
+    const kd_run_def *run = &s->run;
+    m->run = run;
+    if (!m->formulation && run->formulation) {
+        m->formulation = run->formulation;
+        kd_subject_run_place(s, "formulation", m->formulation_place, sizeof m->formulation_place);
+    }
+    if (!m->integrator && run->integrator) {
+        m->integrator = run->integrator;
+        kd_subject_run_place(s, "integrator", m->integrator_place, sizeof m->integrator_place);
+    }
+    if (m->rtol <= 0) { // --rtol alone sets both
+        m->rtol = run->rtol;
+        if (m->atol <= 0) m->atol = run->atol;
+    }
+}
+
 // ---- choice ---------------------------------------------------------------------------------------------------------
 
+// --option before --rtol and --atol; rtol alone sets both
 static void choose_tolerances(kd_method *m)
 {
     const kd_integrator_options *o = &m->options.integrator_options;
@@ -372,6 +410,7 @@ static void choose_tolerances(kd_method *m)
     m->options.atol = m->atol;
 }
 
+// a system has left out what is redundant everywhere: only a singular start remains
 bool kd_method_is_redundant(const kd_subject *s)
 {
     if (s->system) return s->info.nsingular > 0; // what is redundant everywhere is left out
@@ -383,6 +422,7 @@ bool kd_method_is_redundant(const kd_subject *s)
     return found >= 0 && found < d.nlambda + d.nmu;
 }
 
+// coordinates are the first word of the reason
 static void tell_coordinates(kd_method *m, const kd_subject *s)
 {
     if (!s->system) return;
@@ -414,11 +454,13 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
 {
     kd_simulation_options *o = &m->options;
     kd_dims                d = kd_eom_dims(s->eom);
-    bool                   asked = m->formulation && m->integrator;
-    const kd_formulation   suits = m->shows_matrix ? KD_GGL : kd_method_formulation(o);
-    const bool             other = !m->formulation && suits != KD_PSF;
+    // a formulation that suits integrator and pictures, where none was asked for
+    bool                 asked = m->formulation && m->integrator;
+    const kd_formulation suits = m->shows_matrix ? KD_GGL : kd_method_formulation(o);
+    const bool           other = !m->formulation && suits != KD_PSF;
     if (other) o->formulation = suits;
     choose_tolerances(m);
+    // the reason in words: coordinates, method, why
     m->reason[0] = '\0';
     tell_coordinates(m, s);
     kd_text_append(m->reason, sizeof m->reason, "%s with %s", kd_formulation_word(o->formulation),
@@ -432,10 +474,12 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
         kd_text_append(m->reason, sizeof m->reason, ": a formulation that has these options");
     else
         kd_text_append(m->reason, sizeof m->reason, ": %s", praise(m, d));
+    // some methods cannot do better than this tolerance
     double least = kd_integrator_about(o->integrator, &o->integrator_options)->least_rtol;
     if (o->rtol < least)
         kd_text_append(m->reason, sizeof m->reason, "; rtol %g is raised to %g, the least that rounding allows",
                        o->rtol, least);
+    // redundant at the start: only svd can solve
     if (!m->decomposition && !kd_method_sets(m, "form.constraints") && kd_method_is_redundant(s)) {
         o->formulation_options.constraints = KD_DECOMPOSE_SVD;
         kd_text_append(m->reason, sizeof m->reason, "; svd, as constraints are redundant at the start");

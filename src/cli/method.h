@@ -42,6 +42,8 @@ bool kd_method_asks(const kd_method *method, const char *name);
 bool kd_method_sets(const kd_method *method, const char *name);
 // Options that --option or the model file set, with what is taken: "radau.max_newton=7, ..."; returns text.
 const char *kd_method_options_set(const kd_method *method, char *text, size_t size);
+// What the command line leaves open is as the model file says under `run`; the subject must stay in its place.
+void kd_method_take_run(kd_method *method, const kd_subject *subject);
 // Translate the words. false: a word is unknown, which has been told on standard error.
 bool kd_method_read(kd_method *method);
 // Choose what was not asked for, by size and constraints of the subject; sets reason.

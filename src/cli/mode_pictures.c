@@ -2,9 +2,14 @@
 #include "cli/mode_pictures.h"
 
 #include "drawing/mode_shape.h"
+#include "report/modes_page.h"
+#include "report/viewer.h"
+
+static const double PERIOD = 2; // [s] of a mode in the page, whatever its frequency
 
 enum { PATH_SIZE = 1200, TITLE_SIZE = 400, MESSAGE_SIZE = 1000 };
 
+// one file: frames of the motion of one mode
 static bool save_picture(const kd_operating_point *point, int mode, int number, double scale, const char *folder,
                          bool quiet)
 {
@@ -16,9 +21,38 @@ static bool save_picture(const kd_operating_point *point, int mode, int number, 
     snprintf(title, sizeof title, "mode %d: %.5g Hz, damping %.3f", number, m->frequency[mode], m->damping[mode] + 0.0);
     kd_status status = kd_drawing_create(subject->system, KD_MODE_FRAMES, &drawing);
     if (status >= 0)
-        status = kd_mode_shape_draw(subject->system, kd_subject_inputs(subject), subject->x, m, mode, scale, drawing);
+        status = kd_mode_shape_draw(&(kd_mode_place){subject->system, kd_subject_inputs(subject), subject->x}, m, mode,
+                                    scale, drawing);
     if (status >= 0) status = kd_drawing_save_svg(drawing, title, path, message, sizeof message);
     kd_drawing_destroy(drawing);
+    if (status < 0) fprintf(stderr, "kardan: %s\n", message[0] ? message : kd_status_sentence(status));
+    if (status >= 0 && !quiet) printf("%s\n", path);
+    return status >= 0;
+}
+
+// A page with all of them
+static bool save_page(const kd_operating_point *point, const int *list, int count, double scale, const char *folder,
+                      bool quiet)
+{
+    const kd_subject   *subject = &point->subject;
+    const kd_modes     *m = point->modes;
+    const kd_mode_place place = {subject->system, kd_subject_inputs(subject), subject->x};
+    kd_mode_entry       entry[KD_MODE_PICTURES];
+    kd_drawing         *film[KD_MODE_PICTURES] = {NULL};
+    static char         moves[KD_MODE_PICTURES][600]; // large
+    char                path[PATH_SIZE], title[TITLE_SIZE], message[MESSAGE_SIZE] = "";
+    kd_status           status = KD_OK;
+    for (int i = 0; i < count && status >= 0; i++) {
+        const int k = list[i];
+        status = kd_drawing_create(subject->system, KD_MODE_FILM, &film[i]);
+        if (status >= 0) status = kd_mode_shape_film(&place, m, k, scale, PERIOD, film[i]);
+        kd_operating_point_moves_most(point, k, moves[i], sizeof moves[i]);
+        entry[i] = (kd_mode_entry){m->real[k], m->imaginary[k], m->frequency[k], m->damping[k], moves[i], film[i]};
+    }
+    snprintf(path, sizeof path, "%s/%s-modes.html", folder, subject->name);
+    snprintf(title, sizeof title, "Modes: %s", subject->title);
+    if (status >= 0) status = kd_modes_page_save(path, title, entry, count, message, sizeof message);
+    for (int i = 0; i < count; i++) kd_drawing_destroy(film[i]);
     if (status < 0) fprintf(stderr, "kardan: %s\n", message[0] ? message : kd_status_sentence(status));
     if (status >= 0 && !quiet) printf("%s\n", path);
     return status >= 0;
@@ -38,5 +72,6 @@ bool kd_cli_draw_modes(const kd_operating_point *point, const int *list, int cou
     if (good && !quiet && count > 0) printf("\n");
     for (int i = 0; i < count && i < KD_MODE_PICTURES && good; i++)
         good = save_picture(point, list[i], i + 1, scale, folder, quiet);
-    return good;
+    if (count > KD_MODE_PICTURES) count = KD_MODE_PICTURES;
+    return good && (count == 0 || !kd_viewer_is_built() || save_page(point, list, count, scale, folder, quiet));
 }

@@ -6,7 +6,8 @@
 
 enum { KD_MODE_PICTURES = 12 };
 
-// Pictures FOLDER/NAME-mode-NUMBER.svg of the listed modes, numbered from 1; scale: of the coordinate that moves most
+// Pictures FOLDER/NAME-mode-NUMBER.svg of the listed modes, numbered from 1, and where the viewer is built in the page
+// FOLDER/NAME-modes.html, in which they swing; scale: of the coordinate that moves most
 // [m], [rad]. false: standard error has been told.
 bool kd_cli_draw_modes(const kd_operating_point *point, const int *list, int count, double scale, const char *folder,
                        bool quiet);

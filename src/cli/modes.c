@@ -10,6 +10,7 @@
 
 static const double ZERO = 1e-7; // eigenvalues below this times the largest are zero up to rounding
 
+// one table of modes
 typedef struct task {
     kd_operating_point point;
     const char        *vary;   // "name=a:b:n"
@@ -26,7 +27,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--near", "F", "those nearest to this frequency [Hz]; default 0", KD_CLI_NUMBER, &t->point.near},
         {"--vary", "NAME=A:B:N", "root locus: N values of a parameter from A to B, with those where stability changes",
          KD_CLI_TEXT, &t->vary},
-        {"--output", "FOLDER", "write the root locus there as NAME-locus.svg, or pictures of modes NAME-mode-1.svg ...",
+        {"--output", "FOLDER",
+         "write the root locus there as NAME-locus.svg, or modes as NAME-mode-1.svg ... and NAME-modes.html",
          KD_CLI_TEXT, &t->output},
         {"--scale", "A", "of these pictures: the coordinate that moves most moves by A [m], [rad]; default 0.2",
          KD_CLI_POSITIVE, &t->scale},
@@ -54,6 +56,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 
 // ---- one point ------------------------------------------------------------------------------------------------------
 
+// damping of a mode that is zero up to rounding has no meaning
 static void tell_mode(const kd_operating_point *o, int k)
 {
     const kd_modes *m = o->modes;
@@ -70,8 +73,9 @@ static void tell_mode(const kd_operating_point *o, int k)
 static bool is_wanted(const kd_operating_point *o, int k)
 {
     const kd_modes *m = o->modes;
-    const double    omega = 2 * KD_PI * o->near, own = hypot(m->real[k], fabs(m->imaginary[k]) - omega);
-    int             nearer = 0;
+    // distance in the complex plane from the frequency on the imaginary axis
+    const double omega = 2 * KD_PI * o->near, own = hypot(m->real[k], fabs(m->imaginary[k]) - omega);
+    int          nearer = 0;
     if (o->count == 0) return true;
     for (int i = 0; i < m->n; i++)
         if (m->imaginary[i] >= 0 && i != k) {
@@ -97,6 +101,7 @@ static double *wanted_values(const kd_operating_point *o, kd_modes *wanted)
     return room;
 }
 
+// not at rest the eigenvalues are those of a moment
 static void tell_text(const task *t)
 {
     const kd_operating_point *o = &t->point;
@@ -112,6 +117,7 @@ static void tell_text(const task *t)
         if (o->modes->imaginary[k] >= 0 && is_wanted(o, k)) tell_mode(o, k);
 }
 
+// One object: where the equations were linearized, then the modes that were wanted
 static void tell_json(const task *t)
 {
     kd_json  json = {.file = stdout};
@@ -138,6 +144,7 @@ static bool draw(const task *t)
     return kd_cli_draw_modes(o, list, count, t->scale, t->output, t->json);
 }
 
+// table, then pictures if a folder was given
 static int tell_one(task *t)
 {
     int status;
@@ -162,6 +169,7 @@ int kd_cli_modes(int argc, char **argv)
     t.scale = 0.2;
     parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
+    // a locus needs all eigenvalues
     if (t.vary) t.point.few = false;
     return t.vary ? kd_cli_locus(&t.point, t.vary, t.output, t.json) : tell_one(&t);
 }

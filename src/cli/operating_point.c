@@ -29,6 +29,7 @@ static bool find_start(kd_operating_point *o)
 {
     kd_equilibrium_result result;
     kd_status             status = KD_OK;
+    // one start only
     if (o->start && o->rest) {
         fputs("kardan: --start-state and --from-equilibrium are two starts; choose one\n", stderr);
         return false;
@@ -36,6 +37,7 @@ static bool find_start(kd_operating_point *o)
     if (o->start)
         status = kd_state_file_load(o->start, NAN, o->subject.eom, o->subject.x, o->message, sizeof o->message);
     if (o->rest) status = kd_cli_rest(&o->subject, false, true, &result, o->message, sizeof o->message);
+    // contacts and friction must be in one of their modes: derivatives are those of it
     if (!o->start && !o->rest) status = kd_cli_settle(&o->subject, o->message, sizeof o->message);
     if (status < 0)
         fprintf(stderr, "kardan: %s: %s\n",
@@ -77,6 +79,7 @@ static kd_status find_few(kd_operating_point *o)
                          o->message, sizeof o->message);
 }
 
+// All modes, from the full matrices of the linear equations
 static kd_status find_all(kd_operating_point *o)
 {
     const kd_subject    *s = &o->subject;
@@ -91,6 +94,7 @@ static bool linearize(kd_operating_point *o)
 {
     const int nv = kd_eom_dims(o->subject.eom).nv;
     kd_status status = KD_ERR_UNSUPPORTED;
+    // many velocities and few wanted modes: without full matrices
     if (o->few && nv >= (o->count > 0 ? KD_FEW_MODES_FROM : KD_ALL_MODES_TO)) status = find_few(o);
     // what few modes cannot do, full matrices may
     if (status == KD_ERR_UNSUPPORTED || status == KD_ERR_UNAVAILABLE) {
@@ -102,6 +106,7 @@ static bool linearize(kd_operating_point *o)
     return false;
 }
 
+// start, motion to the time, linear equations
 static bool evaluate_point(kd_operating_point *o, int *exit_status)
 {
     *exit_status = KD_EXIT_FAILED;
@@ -110,6 +115,7 @@ static bool evaluate_point(kd_operating_point *o, int *exit_status)
     return true;
 }
 
+// Before another operating point: what belongs to the last one
 static void forget(kd_operating_point *o)
 {
     kd_modes_destroy(o->modes);
@@ -125,6 +131,7 @@ bool kd_operating_point_open(kd_operating_point *o, int *exit_status)
 
 bool kd_operating_point_change(kd_operating_point *o, const char *name, double value, int *exit_status)
 {
+    // a changed parameter in place where that is possible, otherwise read again
     forget(o);
     if (o->subject.system && kd_subject_change(&o->subject, 1, &name, &value)) return evaluate_point(o, exit_status);
     kd_subject_close(&o->subject);
@@ -143,6 +150,7 @@ void kd_operating_point_close(kd_operating_point *o)
 static int dominant(const kd_modes *m, int k, int list[SHOWN])
 {
     int n = 0;
+    // insertion into a list of the largest
     for (int i = 0; i < m->nv; i++) {
         const double *re = m->shape_re + (size_t)k * (size_t)m->nv, *im = m->shape_im + (size_t)k * (size_t)m->nv;
         double        size = hypot(re[i], im[i]);
@@ -164,6 +172,7 @@ const char *kd_operating_point_moves_most(const kd_operating_point *o, int k, ch
     for (int i = 0; i < n; i++) {
         size_t place = (size_t)list[i] + (size_t)k * (size_t)m->nv;
         double share = hypot(m->shape_re[place], m->shape_im[place]);
+        // shapes are scaled to 1: below a hundredth nobody looks
         if (share < 0.01) break;
         kd_text(name, sizeof name, "%s", m->increment_name[list[i]]);
         kd_text_append(text, size, "%s%s %.2f", i > 0 ? ", " : "", name, share);

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "core/text.h"
 
+// step n is due at start + n h: rounding does not add up
 void kd_pace_start(kd_pace *p, bool on, double h)
 {
     *p = (kd_pace){.on = on, .h = h, .start = kd_cli_seconds()};
@@ -24,6 +25,7 @@ double kd_pace_time(const kd_pace *p, long n)
 
 void kd_pace_wait(const kd_pace *p, long n)
 {
+    // absolute time: a late wake-up does not shift the next one
     double          time = kd_pace_time(p, n), whole = floor(time);
     struct timespec until = {.tv_sec = (time_t)whole, .tv_nsec = (long)(1e9 * (time - whole))};
     if (!p->on) return;
@@ -31,6 +33,7 @@ void kd_pace_wait(const kd_pace *p, long n)
     }
 }
 
+// before other programs, with no page that could be missing
 kd_status kd_pace_priority(int priority, char *message, size_t size)
 {
     struct sched_param wanted = {.sched_priority = priority};
@@ -48,6 +51,7 @@ kd_status kd_pace_priority(int priority, char *message, size_t size)
     return KD_ERR_UNAVAILABLE;
 }
 
+// results are written behind it: as any other program
 void kd_pace_relax(void)
 {
     const struct sched_param none = {.sched_priority = 0};

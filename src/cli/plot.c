@@ -11,6 +11,7 @@
 
 enum { MOST_TABLES = 8, MOST_CHANNELS = 24 };
 
+// one picture
 typedef struct task {
     const char *first, *output;
     char       *channels, *names; // lists, cut in place
@@ -85,6 +86,7 @@ static int cut_list(const char *text, char **copy, const char **word, int most, 
     return count;
 }
 
+// channels are needed, names fit the tables
 static bool cut_lists(task *t)
 {
     const char *names[MOST_TABLES];
@@ -102,6 +104,7 @@ static bool cut_lists(task *t)
     if (t->name_list) count = cut_list(t->name_list, &t->names, names, MOST_TABLES, "names");
     if (count < 0) return false;
     for (int i = 0; i < count; i++) t->name[i] = names[i];
+    // as many names as tables, or none
     if (count == 0 || count == 1 + t->others.count) return true;
     fprintf(stderr, "kardan: --names has %d names for %d tables\n", count, 1 + t->others.count);
     return false;
@@ -125,6 +128,7 @@ static bool check_output(task *t)
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
 
+// a table that was cut off by an interrupted run is still of use
 static bool read_tables(task *t)
 {
     if (1 + t->others.count > MOST_TABLES) {
@@ -203,6 +207,7 @@ static bool make_spectra(task *t, kd_series series[MOST_CHANNELS][MOST_TABLES])
 
 // ---- the picture ----------------------------------------------------------------------------------------------------
 
+// name with its unit
 static void label_of(const kd_table *table, int column, char *text, size_t size)
 {
     kd_text(text, size, table->unit[column][0] ? "%s [%s]" : "%s", table->name[column], table->unit[column]);
@@ -213,6 +218,7 @@ static int draw(task *t)
     kd_series series[MOST_CHANNELS][MOST_TABLES] = {0};
     kd_plot   plots[MOST_CHANNELS] = {0};
     char      label[MOST_CHANNELS][200], across[200];
+    // over time, the first column, or over another channel
     const int first = t->against ? kd_table_column(&t->table[0], t->against) : 0;
     label_of(&t->table[0], first, across, sizeof across);
     for (int j = 0; j < t->nchannels; j++) {
@@ -247,6 +253,7 @@ static int draw(task *t)
 
 int kd_cli_plot(int argc, char **argv)
 {
+    // small enough for the stack
     task          t = {0};
     int           status = KD_EXIT_USAGE;
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);

@@ -16,6 +16,7 @@ double kd_cli_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+// tenths below 10 s, then whole seconds, minutes, hours
 const char *kd_progress_duration(double seconds, char *buffer, size_t size)
 {
     double whole = floor(seconds + 0.5);
@@ -32,6 +33,7 @@ const char *kd_progress_duration(double seconds, char *buffer, size_t size)
     return buffer;
 }
 
+// only for somebody who watches
 void kd_progress_start(kd_progress *p, bool wanted, double t_start, double t_end)
 {
     *p = (kd_progress){.on = wanted && isatty(STDERR_FILENO), .t_start = t_start, .t_end = t_end};
@@ -40,9 +42,11 @@ void kd_progress_start(kd_progress *p, bool wanted, double t_start, double t_end
 
 void kd_progress_show(kd_progress *p, double t, long steps)
 {
+    // not before PATIENCE, not more often than INTERVAL
     double now = p->on ? kd_cli_seconds() : 0, elapsed = now - p->started;
     if (!p->on || elapsed < PATIENCE || now - p->shown_at < INTERVAL) return;
     p->shown_at = now;
+    // seconds of motion for each second of the clock
     double done = t - p->t_start, rate = done / elapsed;
     char   left[40];
     fprintf(stderr, "\r  t = %.4g of %.4g s  %3.0f %%  %ld steps  %.3g s per s", t, p->t_end,

@@ -15,12 +15,14 @@
 
 typedef kd_realtime_task task;
 
+// own ones and those of the subject
 enum { MAX_OPTIONS = 40 };
 static const double MOST_STEPS = 1e9;
 static const double PROGRESS_TIME = 5e-4; // [s] that must be left for a line on the terminal
 static const double PRUDENCE = 2;         // looking at a state may take so much longer than last time
 static const double FORGETTING = 0.9;     // of its cost, when it was left out: it may have been an accident
 
+// words in the order of the enumerations, from their lists
 #define WORD_OF_LIST(name, word, sentence) word,
 static const char *const JACOBIANS[] = {KD_REALTIME_JACOBIAN_LIST(WORD_OF_LIST)};
 static const char *const STABILISATIONS[] = {KD_REALTIME_STABILISATION_LIST(WORD_OF_LIST)};
@@ -162,9 +164,10 @@ static bool ggl_fits(const task *t)
 static bool choose_words(task *t)
 {
     kd_realtime_options *o = &t->options;
-    int                  jacobian = t->jacobian ? CHOOSE("jacobian", t->jacobian, JACOBIANS) : (int)o->jacobian;
-    int                  projector = t->projector ? CHOOSE("projector", t->projector, PROJECTORS) : (int)o->projector;
-    int                  forces = t->forces ? CHOOSE("forces", t->forces, FORCES) : 0;
+    // unknown words are told with the ones that there are
+    int jacobian = t->jacobian ? CHOOSE("jacobian", t->jacobian, JACOBIANS) : (int)o->jacobian;
+    int projector = t->projector ? CHOOSE("projector", t->projector, PROJECTORS) : (int)o->projector;
+    int forces = t->forces ? CHOOSE("forces", t->forces, FORCES) : 0;
     if (jacobian < 0 || projector < 0 || forces < 0) return false;
     if (t->index > 2) return complain("--index wants 1 (acceleration level) or 2 (velocity level)");
     if (t->index > 0) o->index = t->index;
@@ -180,6 +183,7 @@ static bool choose_words(task *t)
     return true;
 }
 
+// only j1 and j2 at the new positions, with stiff elements alone, can renew their derivatives in parts
 static bool renews_in_parts(const task *t)
 {
     const kd_realtime_options *o = &t->options;
@@ -225,6 +229,7 @@ static bool method_fits(const task *t)
     return true;
 }
 
+// all names are made before anything runs: a folder that is too long is told at once
 static bool name_files(task *t)
 {
     static const char *const ENDING[] = {".csv", ".html", ".svg", ".post-mortem.txt", ".state.csv"};
@@ -260,7 +265,9 @@ static bool plan(task *t)
         fprintf(stderr, "kardan: the model ends at t = %.9g s; --duration says how long to go on\n", run->t_end);
         return false;
     }
+    // a count of steps is a long, but nobody waits for so many
     if (!(t->duration / h <= MOST_STEPS)) return complain("these are more than a billion steps");
+    // whole steps; one more only if rounding is not the reason
     t->nsteps = (long)fmax(1, ceil(t->duration / h * (1 - 1e-9)));
     if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;
     if (t->intervals > t->nsteps) t->intervals = (int)t->nsteps;
@@ -274,6 +281,7 @@ static bool mark_stiff(const task *t, const char *word)
     int         count = kd_system_loads_count(system), found = 0;
     bool        stiff = word[0] != '-';
     const char *name = stiff ? word : word + 1;
+    // a force and a state may have the same name
     for (int i = 0; i < count; i++) {
         if (strcmp(kd_system_load_name(system, i), name) != 0) continue;
         kd_system_set_stiff(system, i, stiff);
@@ -305,6 +313,7 @@ static bool choose_stiff(task *t)
 {
     char list[KD_REALTIME_PATH];
     if (!t->stiff) return true;
+    // cut in a copy
     snprintf(list, sizeof list, "%s", t->stiff);
     for (char *rest = list, *word; (word = kd_cli_next_word(&rest)) != NULL;) {
         if (strcmp(word, "elements") == 0) continue;
@@ -338,11 +347,13 @@ static void describe_method(task *t)
     const kd_realtime_options *o = &t->options;
     const kd_dims              d = kd_eom_dims(t->subject.eom);
     char                      *text = t->method;
+    // in the order in which a step works: derivatives, order, forces, constraints
     kd_text(text, sizeof t->method, "%s", JACOBIANS[o->jacobian]);
     describe_part(t, text, sizeof t->method);
     if (o->velocities_first) kd_text_append(text, sizeof t->method, ", velocities first");
     if (!o->ahead) kd_text_append(text, sizeof t->method, ", forces at the old positions");
     if (o->refresh > 1) kd_text_append(text, sizeof t->method, ", renewed in %d parts", o->refresh);
+    // without constraints there is nothing to stabilise
     if (d.nlambda + d.nmu == 0) return;
     kd_text_append(text, sizeof t->method, ", index %d, %s", o->index, STABILISATIONS[o->stabilisation]);
     if (o->stabilisation == KD_REALTIME_PROJECTION || o->stabilisation == KD_REALTIME_GGL)
@@ -354,6 +365,7 @@ static void describe_method(task *t)
 
 // ---- looking at a state ---------------------------------------------------------------------------------------------
 
+// the last value and the largest one with its time
 static void watch(kd_watched *w, double value, double t)
 {
     w->last = value;
@@ -386,6 +398,7 @@ static kd_status look_at_energy(task *t, const kd_state *x)
     return KD_OK;
 }
 
+// constraints and energies of the state that was reached
 static kd_status check_state(task *t)
 {
     const kd_state    *x = kd_realtime_state(t->stepper);
@@ -408,7 +421,8 @@ static kd_status check_state(task *t)
 static kd_status sample(task *t, bool is_end)
 {
     const kd_state *x = kd_realtime_state(t->stepper);
-    kd_status       status = x->t > t->checked_at ? check_state(t) : KD_OK; // energies of this very state
+    // checked at this very state already, or now
+    kd_status status = x->t > t->checked_at ? check_state(t) : KD_OK; // energies of this very state
     if (status < 0) return status;
     status = kd_certifier_see(t->certifier, NULL, x);
     kd_findings findings = kd_certifier_findings(t->certifier);
@@ -426,6 +440,7 @@ static kd_status sample(task *t, bool is_end)
     }
     // a pose that cannot be evaluated is left out of the drawing
     if (t->drawing) kd_drawing_add(t->drawing, t->probe, x->t, is_end);
+    // worst cost since the output before, for the plot
     if (t->nsampled < t->intervals + 2) {
         t->peak_time[t->nsampled] = x->t;
         t->peak[t->nsampled++] = t->peak_now;
@@ -443,6 +458,7 @@ static double time_left(const task *t, long n)
 // The first step behind n with an output: they are equally far apart, and one that came late does not move the others
 static long next_output(const task *t, long n)
 {
+    // k counts outputs: they are at steps k nsteps / intervals, rounded up
     long k = n * t->intervals / t->nsteps + 1;
     return (k * t->nsteps + t->intervals - 1) / t->intervals;
 }
@@ -483,6 +499,7 @@ static kd_status look(task *t, long n)
 
 static kd_status one_step(task *t, long n)
 {
+    // inputs as the controller last gave them; their rates by differences
     for (int i = 0; i < kd_eom_dims(t->subject.eom).nu; i++) { // rates as kd_realtime_step takes them
         t->applied_rate[i] = n > 0 ? (t->inputs[i] - t->applied[i]) / t->options.h : 0;
         t->applied[i] = t->inputs[i];
@@ -510,6 +527,7 @@ static kd_status one_step(task *t, long n)
     return KD_OK;
 }
 
+// step, exchange with the controller, look; in this order, so that answers have the whole rest of the step
 static kd_status run_steps(task *t)
 {
     kd_status status = KD_OK;
@@ -528,10 +546,12 @@ static kd_eval eval_held(double time, void *context, double *u, double *du, doub
     task     *t = context;
     const int nu = kd_eom_dims(t->subject.eom).nu;
     for (int i = 0; i < nu; i++) u[i] = du[i] = ddu[i] = 0;
+    // those of the model first
     if (t->subject.inputs.eval) {
         kd_eval answer = t->subject.inputs.eval(time, t->subject.inputs.context, u, du, ddu);
         if (answer != KD_EVAL_OK) return answer;
     }
+    // external ones as they were applied
     for (int i = 0; i < nu; i++)
         if (t->external[i]) u[i] = t->applied[i], du[i] = t->applied_rate[i], ddu[i] = 0;
     return KD_EVAL_OK;
@@ -542,7 +562,8 @@ static kd_status make_ports(task *t)
 {
     const kd_subject *s = &t->subject;
     const kd_dims     d = kd_eom_dims(s->eom);
-    const size_t      nu = (size_t)d.nu + 1;
+    // one array: inputs for the next step, applied, two derivatives as scratch, applied rates
+    const size_t nu = (size_t)d.nu + 1;
     t->external = calloc(nu, sizeof *t->external);
     t->outputs = calloc((size_t)d.ny + 1, sizeof *t->outputs);
     t->inputs = calloc(5 * nu, sizeof *t->inputs);
@@ -562,10 +583,12 @@ static kd_status make_ports(task *t)
 static kd_status make_stepper(task *t)
 {
     const kd_subject *s = &t->subject;
+    // external inputs are known now
     t->options.external = t->external;
     if (t->options.deadline <= 0) t->options.deadline = t->options.h;
     kd_status status =
         kd_realtime_create(s->eom, kd_subject_inputs(s), &t->options, s->x, &t->stepper, t->message, sizeof t->message);
+    // news of the start are kept for the summary
     if (status > 0) snprintf(t->news, sizeof t->news, "%s", t->message);
     if (status >= 0) t->message[0] = '\0';
     if (status >= 0 && t->start) status = kd_realtime_restore(t->stepper, t->start);
@@ -577,6 +600,7 @@ static kd_status prepare_run(task *t)
     const kd_subject *s = &t->subject;
     const int         room = t->intervals + 2;
     kd_status         status = kd_cli_make_folder(t->folder, t->message, sizeof t->message); // before anything runs
+    // everything that a run needs, so that nothing is allocated in the loop
     t->peak = malloc((size_t)room * sizeof *t->peak);
     t->peak_time = malloc((size_t)room * sizeof *t->peak_time);
     if (status >= 0 && (!t->peak || !t->peak_time)) status = KD_ERR_MEMORY;
@@ -590,6 +614,7 @@ static kd_status prepare_run(task *t)
         status = kd_realtime_listen(t);
     }
     if (status >= 0) status = make_stepper(t);
+    // last of all: from here on this program goes before others
     if (status >= 0 && t->priority > 0) status = kd_pace_priority(t->priority, t->message, sizeof t->message);
     return status;
 }
@@ -623,6 +648,7 @@ static void run_in_time(task *t)
     kd_status status = t->status;
     t->exploded = kd_certifier_certificate(t->certifier).exploded;
     snprintf(message, sizeof message, "%s", t->message);
+    // no hurry any more: nothing is left out
     t->pace.on = false;
     kd_status last = check_state(t);
     if (last >= 0) last = sample(t, true);
@@ -655,6 +681,7 @@ static void release(task *t)
     kd_subject_close(&t->subject);
 }
 
+// what happened, what may help, where more is said
 static void tell_failure(const task *t)
 {
     const char *advice = kd_realtime_advice(t);
@@ -664,6 +691,7 @@ static void tell_failure(const task *t)
     if (t->has_postmortem) fprintf(stderr, "  post-mortem: %s\n", t->postmortem);
 }
 
+// the stepper knows its matrices: no step is made
 static int show_bound(task *t)
 {
     t->status = make_stepper(t);
@@ -678,6 +706,7 @@ static int show_bound(task *t)
 static int simulate(task *t)
 {
     run_in_time(t);
+    // a run that failed has rows up to there
     bool has_result = t->stepper && kd_recording_length(t->recording) > 0;
     bool written = has_result && kd_realtime_write(t);
     kd_realtime_write_postmortem(t);
@@ -691,6 +720,7 @@ static int simulate(task *t)
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message);
         return KD_EXIT_INTERRUPTED;
     }
+    // NaN: any number of late steps will do
     if (!((double)t->misses > t->max_misses)) return KD_EXIT_OK;
     fprintf(stderr, "kardan: %s: %ld steps were late, first at t = %.9g s; --max-misses permits %.0f\n",
             t->subject.name, t->misses, t->first_miss, t->max_misses);
@@ -719,6 +749,7 @@ int kd_cli_realtime(int argc, char **argv)
     // before the file is read
     if (!choose_words(&t) || !method_fits(&t) || !kd_plot_channels_split(&t.channels, &t.request.watch)) goto done;
     if (!kd_subject_open(&t.subject, &t.request, &status)) goto done;
+    // words first, then the file: a mistake is told before it is read
     status = KD_EXIT_USAGE;
     if (!choose_stiff(&t)) goto done;
     // ports, then either the work of a step or a run

@@ -7,6 +7,7 @@
 
 typedef kd_realtime_task task;
 
+// in words and as keys, by the functions of kd_fn
 static const char *const FUNCTION[KD_FN_COUNT] = {
     [KD_KINEMATICS] = "kinematics Z v",
     [KD_RESIDUAL] = "residual M a - f + (GZ)' lambda",
@@ -48,6 +49,7 @@ static const char *const KEY[KD_FN_COUNT] = {
 
 enum { ITEMS = 2 + KD_WORK_ITEM_COUNT };
 
+// one kind of work in a step
 typedef struct item {
     const char *name, *key;
     long times, operations, functions; // at most so often in a step; of each: multiplications and additions, others
@@ -82,6 +84,7 @@ static long times_of(const task *t, const kd_realtime_work *w, kd_work_item whic
 
 static int list_items(const task *t, const kd_realtime_work *w, item *list)
 {
+    // two rows of linear algebra, then evaluations
     static const char *const key[KD_WORK_ITEM_COUNT] = {
         [KD_WORK_POSITION] = "position", [KD_WORK_VELOCITY] = "velocity",       [KD_WORK_RESIDUAL] = "residual",
         [KD_WORK_MASS] = "mass",         [KD_WORK_CONSTRAINTS] = "constraints", [KD_WORK_GZ] = "GZ",
@@ -109,6 +112,7 @@ static const char *not_counted(const task *t, const kd_realtime_work *w)
     return kd_eom_dims(t->subject.eom).ny > 0 ? "outputs" : NULL;
 }
 
+// times each, all together
 static item sum_of(const item *list, int n)
 {
     item sum = {.name = "in all", .key = "sum", .times = 1};
@@ -147,6 +151,7 @@ static void tell_in_words(const task *t, const kd_realtime_work *w)
     const char *missing = not_counted(t, w);
     printf("%s: %s\n", t->subject.name, t->subject.title);
     printf("  method: %s\n", t->method);
+    // sizes of the matrix, work, calls, elements
     printf("  matrix: %d unknowns, %d entries, %d more in its factors\n\n", w->unknowns, w->entries, w->fill);
     printf("  %-44s %6s %12s %12s\n", "a step, whatever the state", "times", "operations", "functions");
     for (int i = 0; i < n; i++)
@@ -161,6 +166,7 @@ static void tell_in_words(const task *t, const kd_realtime_work *w)
     tell_elements(t);
 }
 
+// the same with the sum as the last one
 static void tell_items(const task *t, const kd_realtime_work *w, kd_json *json)
 {
     item      list[ITEMS + 1];
@@ -176,6 +182,7 @@ static void tell_items(const task *t, const kd_realtime_work *w, kd_json *json)
     kd_json_text(json, "not_counted", not_counted(t, w) ? not_counted(t, w) : "");
 }
 
+// all numbers for programs
 static void tell_as_json(const task *t, const kd_realtime_work *w)
 {
     kd_json json = {.file = stdout};
@@ -201,6 +208,7 @@ static void tell_as_json(const task *t, const kd_realtime_work *w)
 
 void kd_realtime_tell_bound(const task *t)
 {
+    // from the structure alone: the stepper has not moved
     const kd_realtime_work work = kd_realtime_work_of(t->stepper);
     if (t->json)
         tell_as_json(t, &work);

@@ -13,6 +13,7 @@ typedef kd_realtime_task task;
 
 static const double SLICE = 0.1; // [s] of waiting between two looks at Ctrl-C
 
+// the line to the controller
 struct kd_realtime_line {
     wire   wire;
     int    read[WIRE_PORTS], write[WIRE_PORTS]; // places of the controller's ports
@@ -23,6 +24,7 @@ struct kd_realtime_line {
 // An input or output by its name, inputs also without "input." in front; -1: there is none
 static int find(const kd_eom *eom, kd_kind kind, int n, const char *name)
 {
+    // names of paths or without their first word
     char own[200], whole[60];
     kd_text(whole, sizeof whole, "input.%s", name);
     for (int i = 0; i < n; i++) {
@@ -37,6 +39,7 @@ static bool find_ports(task *t, char *refusal, size_t size)
 {
     struct kd_realtime_line *l = t->line;
     const kd_dims            d = kd_eom_dims(t->subject.eom);
+    // all are looked for, so that the last one that is missing is told
     for (int k = 0; k < l->wire.ports.nreads; k++) {
         l->read[k] = find(t->subject.eom, KD_NAME_Y, d.ny, l->wire.ports.read[k]);
         if (l->read[k] < 0) kd_text(refusal, size, "the model has no output '%s'", l->wire.ports.read[k]);
@@ -45,6 +48,7 @@ static bool find_ports(task *t, char *refusal, size_t size)
         l->write[k] = find(t->subject.eom, KD_NAME_U, d.nu, l->wire.ports.write[k]);
         if (l->write[k] < 0) kd_text(refusal, size, "the model has no input '%s'", l->wire.ports.write[k]);
     }
+    // only inputs that it writes are external
     for (int k = 0; refusal[0] == '\0' && k < l->wire.ports.nwrites; k++) t->external[l->write[k]] = true;
     return refusal[0] == '\0';
 }
@@ -68,6 +72,7 @@ static bool wait_for_controller(task *t)
     wire  *w = &t->line->wire;
     char   refusal[200] = "";
     double until = kd_cli_seconds() + t->patience;
+    // in slices, so that Ctrl-C is heard
     while (kd_cli_seconds() < until && !kd_cli_is_interrupted()) {
         wire_status status = wire_accept(w, fmin(SLICE, t->patience));
         if (status == WIRE_HELD) continue;
@@ -89,7 +94,9 @@ kd_status kd_realtime_listen(task *t)
     t->line = calloc(1, sizeof *t->line);
     if (!t->line) return KD_ERR_MEMORY;
     wire *w = &t->line->wire;
+    // closed until it listens: hang_up may come before
     w->socket = -1;
+    // a key that was asked for must be there
     if (t->key && !wire_read_key(t->key, &w->key, t->message, sizeof t->message)) return KD_ERR_CONNECTION;
     bool listens = wire_listen(w, &port) == WIRE_OK;
     if (listens) fprintf(stderr, "kardan: listening on port %d\n", port);
@@ -117,6 +124,7 @@ kd_status kd_realtime_exchange(task *t, long n, double seconds)
                 l->wrong, time);
         return KD_ERR_CONNECTION;
     }
+    // a missing answer is no failure until there are too many in a row
     if (status != WIRE_FAILED && status != WIRE_ENDED && l->missing < t->give_up) return KD_OK;
     kd_text(t->message, sizeof t->message, "the controller is lost at t = %.9g s%s%s", time,
             l->wire.message[0] ? ": " : "", l->wire.message);
@@ -132,6 +140,7 @@ kd_realtime_answers kd_realtime_answers_of(const task *t)
 void kd_realtime_hang_up(task *t)
 {
     if (!t->line) return;
+    // the controller is told, if there is one
     if (t->line->wire.socket >= 0) wire_goodbye(&t->line->wire);
     wire_close(&t->line->wire);
     free(t->line);

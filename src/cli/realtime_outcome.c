@@ -11,6 +11,7 @@
 
 typedef kd_realtime_task task;
 
+// room for histograms, facts and settings
 enum {
     BARS = 32,
     OUTLINE_BARS = 48,
@@ -32,6 +33,7 @@ static double real_time_factor(const task *t)
 
 // ---- facts: the same in words, table and report ---------------------------------------------------------------------
 
+// rows of the outcome, with room for their texts
 typedef struct facts {
     kd_result_setting list[FACTS];
     char              value[FACTS][VALUE];
@@ -52,6 +54,7 @@ static const char *percent(double part, char *buffer, size_t size)
     return buffer;
 }
 
+// a time and its part of the step length
 static void add_time(facts *f, const task *t, const char *name, double seconds)
 {
     char words[40], part[40];
@@ -59,6 +62,7 @@ static void add_time(facts *f, const task *t, const char *name, double seconds)
             percent(seconds / t->options.h, part, sizeof part));
 }
 
+// largest value with its time, and the last one
 static void add_watched(facts *f, const char *name, const kd_watched *w)
 {
     kd_text(add_fact(f, name), VALUE, "at most %.2e at t = %.6g s, at the end %.2e", w->most, w->most_at, w->last);
@@ -70,6 +74,7 @@ static bool has_constraints(const task *t)
     return d.nlambda + d.nmu + d.ns > 0;
 }
 
+// the balance is relative to the energies that took part
 static void add_energy(facts *f, const task *t)
 {
     char part[40];
@@ -81,6 +86,7 @@ static void add_energy(facts *f, const task *t)
             t->balance.most_at);
 }
 
+// how late steps began, by the scheduler or by the step before
 static void add_pace(facts *f, const task *t)
 {
     char a[40], b[40];
@@ -90,6 +96,7 @@ static void add_pace(facts *f, const task *t)
             kd_timing_words(t->lateness.most, b, sizeof b), t->lateness.most_at);
 }
 
+// all facts in the order of the report; what was not measured is left out
 static void collect(facts *f, const task *t)
 {
     char words[40];
@@ -141,6 +148,7 @@ static const char *doubt(const task *t)
 static const char *steadier(const task *t)
 {
     const kd_realtime_options *o = &t->options;
+    // the method first, then what of it, then the step
     if (o->jacobian != KD_REALTIME_J2 && o->jacobian != KD_REALTIME_EXACT)
         return "--jacobian j2, which is stable for all stiff springs and dampers, or a smaller --step";
     if (o->part == KD_PART_STIFF && t->subject.system && o->jacobian != KD_REALTIME_EXACT)
@@ -160,6 +168,7 @@ typedef struct settings {
 
 static void list_settings(settings *s, const task *t)
 {
+    // in the order in which somebody would type them
     s->n = 0;
     kd_text(s->number[0], sizeof s->number[0], "%.9g s", t->options.h);
     kd_text(s->number[1], sizeof s->number[1], "%.9g s", t->duration);
@@ -183,6 +192,7 @@ static int outline(const task *t, double *x, double *y)
 {
     static kd_timing_bar bar[OUTLINE_BARS]; // of this one command
     int                  n = kd_timing_histogram(&t->cost, bar, OUTLINE_BARS), k = 0;
+    // up, along the tops, down
     if (n > 0) x[k] = 1e6 * bar[0].low, y[k++] = 0.5;
     // each class a step of the stairs
     for (int i = 0; i < n; i++) {
@@ -214,6 +224,7 @@ static kd_status write_files(task *t, char *message, size_t size)
     us[0] = us[1] = 1e6 * t->options.deadline;
     bound[0] = 0.5, bound[1] = fmax(1, (double)t->cost.count);
     span[0] = t->peak_time[0], span[1] = t->nsampled > 0 ? t->peak_time[t->nsampled - 1] : span[0];
+    // outputs between which no step was made have no cost
     for (int i = 0; i < t->nsampled; i++) t->peak[i] = t->peak[i] > 0 ? 1e6 * t->peak[i] : NAN;
     const kd_series       histogram[] = {{.name = "steps", .x = x, .y = y, .n = n},
                                          {.name = "deadline", .x = us, .y = bound, .n = 2, .dashed = true}};
@@ -256,12 +267,14 @@ static kd_status write_files(task *t, char *message, size_t size)
         .plain = t->plain,
         .facts = &about,
     };
+    // table, report, plots; the first that fails ends it
     kd_status status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0) status = kd_report_save(&result, t->html, message, size);
     if (status >= 0) status = kd_report_save_svg(&result, t->svg, message, size);
     return status;
 }
 
+// see realtime.h: what a failure to write does to the status
 bool kd_realtime_write(task *t)
 {
     char      problem[KD_REALTIME_MESSAGE] = "";
@@ -281,6 +294,7 @@ bool kd_realtime_write(task *t)
 const char *kd_realtime_advice(const task *t)
 {
     const kd_realtime_options *o = &t->options;
+    // by what kind of failure it was
     switch (t->status) {
     case KD_ERR_NOT_FINITE:
     case KD_ERR_RETRY_FAILED:
@@ -302,6 +316,7 @@ void kd_realtime_write_postmortem(task *t)
 {
     char   problem[KD_REALTIME_MESSAGE] = "", words[KD_REALTIME_MESSAGE];
     double from = 0;
+    // files and connections have no motion to look into
     if (t->status >= 0 || t->status == KD_ERR_FILE || t->status == KD_ERR_CONNECTION || !t->replay || !t->stepper ||
         t->cost.count == 0)
         return;
@@ -357,6 +372,7 @@ static void print_histogram(const task *t)
     }
 }
 
+// head, news, facts, doubts, histogram, files
 void kd_realtime_tell(const task *t, bool written)
 {
     static facts f; // large, of this one command
@@ -398,6 +414,7 @@ static void tell_timing(kd_json *json, const char *key, const kd_timing *timing)
     kd_json_close(json);
 }
 
+// members of the run; those that were not measured are left out
 static void tell_run(const task *t, kd_json *json)
 {
     kd_json_count(json, "steps", t->cost.count);
@@ -443,6 +460,7 @@ void kd_realtime_tell_json(const task *t, bool written)
     kd_json_number(&json, "duration", t->duration);
     kd_json_bool(&json, "paced", !t->fast);
     kd_json_number(&json, "deadline", t->options.deadline);
+    // ok: reached the end, wrote all, kept the deadline as often as asked
     kd_json_bool(&json, "ok",
                  t->status >= 0 && t->status != KD_STOPPED && written && !((double)t->misses > t->max_misses));
     kd_json_text(&json, "status", kd_status_name(t->status));

@@ -17,6 +17,7 @@
 
 enum { MOST_FRAMES = 20000 };
 
+// one picture or film
 typedef struct task {
     const char *subject, *output, *view, *size;
     kd_cli_list settings;
@@ -68,6 +69,7 @@ static bool ends_with(const char *text, const char *end)
 static bool check_words(task *t)
 {
     static const char *const views[] = {"default", "front", "side", "top"};
+    // words before the browser is started
     if (kd_cli_choose("view", t->view, views, 4) < 0) return false;
     int used = 0;
     if (sscanf(t->size, "%dx%d%n", &t->width, &t->height, &used) != 2 || t->size[used] || t->width < 64 ||
@@ -103,6 +105,7 @@ static int make_page(task *t)
         words[n++] = "--t-end";
         words[n++] = t_end;
     }
+    // in the same process: its messages are the user's
     const int status = kd_cli_simulate(n, words);
     if (status != KD_EXIT_OK) return status;
     // the report that it wrote
@@ -113,6 +116,7 @@ static int make_page(task *t)
     return KD_EXIT_OK;
 }
 
+// the folder is ours alone: made by mkdtemp
 static void remove_page(const task *t)
 {
     char command[200];
@@ -126,6 +130,7 @@ static bool address_of(const char *path, char *url, size_t size)
 {
     char   whole[PATH_MAX];
     size_t n = (size_t)snprintf(url, size, "file://");
+    // symbolic links are followed: the browser wants the file itself
     if (!realpath(path, whole)) return false;
     for (const char *c = whole; *c; c++) {
         if (n + 4 > size) return false;
@@ -140,13 +145,15 @@ static bool address_of(const char *path, char *url, size_t size)
 
 static kd_status open_page(task *t, kd_browser **browser)
 {
-    char      url[2 * PATH_MAX], start[300];
+    char url[2 * PATH_MAX], start[300];
+    // browser, page, then the view with its size
     kd_status status = kd_browser_open(t->width, t->height, browser, t->message, sizeof t->message);
     if (status < 0) return status;
     if (!address_of(t->page, url, sizeof url)) {
         kd_text(t->message, sizeof t->message, "'%s': %s", t->page, strerror(errno));
         return KD_ERR_FILE;
     }
+    // ready when the viewer says so; a page without viewer says no
     status = kd_browser_show(
         *browser, url,
         "(document.querySelector('[data-kardan-viewer]')||{dataset:{}}).dataset.ready"
@@ -165,6 +172,7 @@ static size_t decode(char *text)
     unsigned          bits = 0;
     int               count = 0;
     size_t            n = 0;
+    // padding ends it
     for (const char *c = text; *c && *c != '='; c++) {
         const char *digit = strchr(DIGIT, *c);
         if (!digit) return 0;
@@ -189,6 +197,7 @@ static char *picture_at(task *t, kd_browser *browser, double at, const char *kin
     return *length > 0 ? text : NULL;
 }
 
+// PNG keeps lines sharp
 static kd_status write_picture(task *t, kd_browser *browser, double at)
 {
     FILE     *file;
@@ -213,6 +222,7 @@ static FILE *open_film(task *t, pid_t *child)
         if (dup2(ends[0], 0) < 0) _exit(127);
         close(ends[0]);
         close(ends[1]);
+        // even numbers of pixels: the encoder wants them
         execlp("ffmpeg", "ffmpeg", "-y", "-loglevel", "error", "-f", "mjpeg", "-framerate", rate, "-i", "-", "-vf",
                "scale=trunc(iw/2)*2:trunc(ih/2)*2", "-pix_fmt", "yuv420p", t->output, (char *)NULL);
         _exit(127);
@@ -222,11 +232,13 @@ static FILE *open_film(task *t, pid_t *child)
         close(ends[1]);
         return NULL;
     }
+    // pictures go into the pipe as they come
     return fdopen(ends[1], "wb");
 }
 
 static kd_status write_film(task *t, kd_browser *browser, double from, double to)
 {
+    // rounded down, the first one included
     const int count = (int)fmin(floor((to - from) / t->speed * t->rate) + 1, MOST_FRAMES + 1.0);
     pid_t     child;
     int       answer = 0;
@@ -236,6 +248,7 @@ static kd_status write_film(task *t, kd_browser *browser, double from, double to
                 MOST_FRAMES);
         return KD_ERR_ARGUMENT;
     }
+    // JPEG one behind the other is what ffmpeg reads as mjpeg
     FILE       *film = open_film(t, &child);
     kd_status   status = film ? KD_OK : KD_ERR_FILE;
     kd_progress progress;
@@ -263,6 +276,7 @@ static kd_status write_output(task *t)
 {
     kd_browser *browser = NULL;
     kd_status   status = open_page(t, &browser);
+    // the page knows from when to when its motion goes
     const char *range =
         status == KD_OK ? kd_browser_ask(browser, "kardan.range()", t->message, sizeof t->message) : NULL;
     double start, end;
@@ -309,6 +323,7 @@ int kd_cli_render(int argc, char **argv)
             fprintf(stderr, "kardan: a folder for the page could not be made: %s\n", strerror(errno));
             return KD_EXIT_FAILED;
         }
+        // a model is simulated first
         status = make_page(&t);
     }
     if (status == KD_EXIT_OK && write_output(&t) < 0) {

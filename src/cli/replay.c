@@ -12,6 +12,7 @@ enum { KEPT = 4 }; // with a distance of half a second the oldest one lies more 
 
 static const double DISTANCE = 0.5, BACK = 1; // [s]
 
+// states on the way, for a run that fails
 struct kd_replay {
     const kd_eom *eom;
     kd_state     *state[KEPT]; // oldest first
@@ -23,6 +24,7 @@ kd_status kd_replay_create(const kd_eom *eom, kd_replay **result)
     *result = NULL;
     kd_replay *r = kd_alloc(sizeof *r);
     if (!r) return KD_ERR_MEMORY;
+    // all states now: nothing is allocated while it runs
     kd_status status = KD_OK;
     r->eom = eom;
     for (int i = 0; i < KEPT && status >= 0; i++) status = kd_state_create(eom, &r->state[i]);
@@ -50,6 +52,7 @@ static bool is_finite(const kd_state *x)
 
 void kd_replay_see(kd_replay *r, const kd_state *x)
 {
+    // about one in half a second of the motion
     if (r->count > 0 && x->t < r->state[r->count - 1]->t + DISTANCE) return;
     if (!is_finite(x)) return;
     if (r->count == KEPT) { // the oldest one makes room
@@ -67,6 +70,7 @@ const kd_state *kd_replay_oldest(const kd_replay *r)
 
 const kd_state *kd_replay_good(const kd_replay *r, const kd_state *last)
 {
+    // one that blew up cannot be started from
     return is_finite(last) || r->count == 0 ? last : r->state[r->count - 1];
 }
 
@@ -87,6 +91,7 @@ kd_status kd_replay_save(const kd_replay *r, const kd_state *last, const char *t
 
 // ---- the command ----------------------------------------------------------------------------------------------------
 
+// characters that no shell looks at
 static bool is_plain(const char *word)
 {
     return word[0] &&
@@ -102,6 +107,7 @@ static void append_word(char *text, size_t size, const char *word)
         return;
     }
     kd_text_append(text, size, "'");
+    // a quote inside of quotes: end, escaped quote, begin again
     for (; *word; word++) kd_text_append(text, size, *word == '\'' ? "'\\''" : "%c", *word);
     kd_text_append(text, size, "'");
 }
@@ -122,6 +128,7 @@ static bool is_replaced(const char *word, const char *end_option, bool *alone)
 void kd_replay_command(const kd_replay_words *words, char *text, size_t size)
 {
     char output[4096];
+    // results of the replay beside those of the run
     kd_text(output, sizeof output, "%s/replay", words->folder);
     kd_text(text, size, "kardan %s", words->command);
     // the words of the run, but for those that are replaced

@@ -11,6 +11,7 @@ static bool open_other(const kd_subject *s, kd_other_side *other)
 {
     kd_subject       *o = &other->subject;
     kd_system_options options = kd_system_options_default();
+    // whatever the first side has, the other one
     options.coordinates = o->coordinates = s->coordinates == KD_CARTESIAN ? KD_JOINT : KD_CARTESIAN;
     kd_status status = kd_system_create(s->model, &options, &o->system, other->why, sizeof other->why);
     if (status >= 0) {
@@ -24,6 +25,7 @@ static bool open_other(const kd_subject *s, kd_other_side *other)
     return status >= 0;
 }
 
+// what kd_compare needs of a side
 static kd_compare_side side_of(const kd_subject *s, const kd_state *start)
 {
     return (kd_compare_side){.word = s->system ? kd_method_coordinates(s) : "",
@@ -34,6 +36,7 @@ static kd_compare_side side_of(const kd_subject *s, const kd_state *start)
                              .redundant = kd_method_is_redundant(s)};
 }
 
+// the start is copied: the subject moves on
 int kd_sides_of(const kd_subject *s, kd_sides_wanted wanted, kd_other_side *other, kd_compare_side side[2])
 {
     *other = (kd_other_side){0};
@@ -53,6 +56,7 @@ void kd_sides_close(kd_other_side *other)
     *other = (kd_other_side){0};
 }
 
+// asked for, by the model, or for a mechanism without freedom, whose steps nothing limits
 double kd_sides_max_step(const kd_subject *s, double asked, double duration)
 {
     if (asked > 0) return asked;

@@ -11,8 +11,8 @@ typedef struct kd_other_side {
     char       why[600]; // there is no other side
 } kd_other_side;
 
-// Sides of a subject that is open and has not moved: itself and, if wanted and possible, the other coordinates, or
-// the others alone. Returns their number; 0: no memory.
+// Sides of a subject that is open and has not moved: itself and, if wanted and possible, the other coordinates. Returns
+// their number; 0: no memory.
 typedef enum kd_sides_wanted { KD_SIDES_OWN, KD_SIDES_BOTH } kd_sides_wanted;
 int  kd_sides_of(const kd_subject *subject, kd_sides_wanted wanted, kd_other_side *other, kd_compare_side side[2]);
 void kd_sides_close(kd_other_side *other);

@@ -16,6 +16,7 @@ static struct timespec       first; // when; valid if interrupted
 
 static void note(int signal_number)
 {
+    // clock_gettime may be called in a handler
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     if (!interrupted) {
@@ -23,6 +24,7 @@ static void note(int signal_number)
         interrupted = 1;
         return;
     }
+    // twice by one wish, or a second wish
     const double since = (double)(now.tv_sec - first.tv_sec) + 1e-9 * (double)(now.tv_nsec - first.tv_nsec);
     if (since < SAME_WISH) return;
     (void)signal(signal_number, SIG_DFL);
@@ -39,6 +41,7 @@ void kd_cli_watch_signals(void)
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
+// else the program ends without a word
 void kd_cli_survive_limits(void)
 {
     (void)signal(SIGXFSZ, SIG_IGN);

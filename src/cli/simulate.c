@@ -16,12 +16,15 @@
 #include "cli/subject.h"
 #include "core/text.h"
 #include "drawing/drawing.h"
+#include "report/beside.h"
 #include "report/report.h"
+#include "report/viewer.h"
 #include "results/postmortem.h"
 #include "results/recorder.h"
 #include "results/running.h"
 #include "results/state_file.h"
 
+// sizes of texts and lists
 enum {
     PATH_SIZE = 4096,
     MESSAGE_SIZE = 2000,
@@ -33,6 +36,7 @@ enum {
 };
 enum { MOST_INSTANTS = 20000 };
 enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom
+// a number in a table takes about so many bytes
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 
 static const char *const FORMATS[] = {"csv", "hdf5", "both"};
@@ -48,6 +52,7 @@ typedef struct task {
     double             max_step;             // 0: no limit
     int                intervals, max_steps; // 0: the model's; as many as it takes
     const char        *start_state;          // file; NULL: the model's start
+    const char        *beside_path;          // report; NULL: none
     double             from;                 // [s] state of that file; NaN: its last one
     bool               from_equilibrium;     // start at rest
     bool               quiet, json, stats, no_drawing, plain, explain, cross_check, no_verify, must_be_clean;
@@ -63,6 +68,7 @@ typedef struct task {
     kd_recording    *recording; // its rows
     kd_drawing      *drawing;   // NULL: none
     kd_simulation   *simulation;
+    kd_beside       *beside;    // that report's run
     kd_explainer    *explainer; // NULL: the run has not begun
     kd_instants     *instants;  // NULL: not wanted
     kd_replay       *replay;
@@ -133,6 +139,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--jacobian-plots", "DIR", "folder for pictures of the Newton matrix: pattern, groups, instants of evaluation",
          KD_CLI_TEXT, &t->jacobian_plots},
         {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
+        {"--beside", "REPORT", "show the run of another report in this one, too: over each other or side by side",
+         KD_CLI_TEXT, &t->beside_path},
         {"--plain", NULL, "a small report: plots and drawing without the 3-D viewer", KD_CLI_FLAG, &t->plain},
         {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
@@ -177,6 +185,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 
 // ---- words to options -----------------------------------------------------------------------------------------------
 
+// built without HDF5 a run of hours would end with nothing
 static bool choose_format(task *t)
 {
     int format = t->format ? kd_cli_choose("format", t->format, FORMATS, 3) : 0;
@@ -190,6 +199,7 @@ static bool choose_format(task *t)
 
 static bool name_files(task *t)
 {
+    // all files that a run may write, by the order of path[]
     static const char *const ENDING[] = {".csv",        ".h5",
                                          ".html",       ".svg",
                                          "-motion.svg", ".post-mortem.txt",
@@ -209,19 +219,8 @@ static void take_defaults(task *t)
 {
     const kd_run_def *run = &t->subject.run;
     kd_method        *m = &t->method;
-    m->run = run;
-    if (!m->formulation && run->formulation) {
-        m->formulation = run->formulation;
-        kd_subject_run_place(&t->subject, "formulation", m->formulation_place, sizeof m->formulation_place);
-    }
-    if (!m->integrator && run->integrator) {
-        m->integrator = run->integrator;
-        kd_subject_run_place(&t->subject, "integrator", m->integrator_place, sizeof m->integrator_place);
-    }
-    if (m->rtol <= 0) { // --rtol alone sets both
-        m->rtol = run->rtol;
-        if (m->atol <= 0) m->atol = run->atol;
-    }
+    kd_method_take_run(m, &t->subject);
+    // end, steps, outputs, limits: the command line goes first
     if (t->t_end < 0) t->t_end = run->t_end;
     if (t->max_step <= 0 && run->max_step > 0 && !kd_method_asks(m, "steps.h_max")) t->max_step = run->max_step;
     if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;
@@ -229,6 +228,22 @@ static void take_defaults(task *t)
     if (isnan(t->limits.velocity)) t->limits.velocity = run->limit_velocity;
     if (isnan(t->limits.acceleration)) t->limits.acceleration = run->limit_acceleration;
     if (isnan(t->limits.energy)) t->limits.energy = run->limit_energy;
+}
+
+// The other run that the page is to show
+static bool read_beside(task *t)
+{
+    char message[MESSAGE_SIZE] = "";
+    if (!t->beside_path) return true;
+    if (t->plain || !kd_viewer_is_built()) {
+        fputs("kardan: --beside is shown by the 3-D viewer, which --plain leaves out, or which is not built (make "
+              "viewer)\n",
+              stderr);
+        return false;
+    }
+    if (kd_beside_read(t->beside_path, &t->beside, message, sizeof message) >= 0) return true;
+    fprintf(stderr, "kardan: --beside: %s\n", message);
+    return false;
 }
 
 // A start that was written by another run takes the place of the model's; it is taken as it is, to the last bit. So
@@ -260,7 +275,8 @@ static bool take_start(task *t)
 static kd_eval take_output(const kd_state *x, bool at_time, void *context)
 {
     task *t = context;
-    bool  is_start = kd_recording_length(t->recording) == 0;
+    // the first row is the start
+    bool is_start = kd_recording_length(t->recording) == 0;
     if (!at_time && !is_start) t->steps++;
     if (!at_time) kd_replay_see(t->replay, x);
     kd_progress_show(&t->progress, x->t, t->steps);
@@ -288,19 +304,23 @@ static kd_status set_options(task *t)
 {
     double                 start = t->subject.x->t;
     kd_simulation_options *o = &t->method.options;
+    // every step and every output comes to take_output
     o->output = take_output;
     o->context = t;
     const bool             driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
     kd_integrator_options *steps = &o->integrator_options;
+    // asked for; without freedom nothing else limits the steps
     if (t->max_step > 0) steps->h_max = t->max_step;
     if (driven && steps->h_max == 0) steps->h_max = (t->t_end - start) / DRIVEN_STEPS;
     if (t->max_steps > 0)
         steps->max_steps = t->max_steps;
     else if (!kd_method_sets(&t->method, "steps.max_steps"))
         steps->max_steps = LONG_MAX / 2; // the user waits as long as he likes
+    // output times go into the options
     return kd_recorder_prepare(t->recorder, o, start, t->t_end);
 }
 
+// every attempt of a step, accepted or not
 static void hear(const kd_attempt_report *report, void *context)
 {
     task *t = context;
@@ -325,11 +345,13 @@ static int find_suspects(int velocity, kd_suspect *list, int size, void *context
 {
     const kd_subject *s = context;
     kd_influence      found[8];
-    int               n = kd_system_influences(s->system, s->x, velocity, found, size < 8 ? size : 8);
+    // those that act on the velocity at the state where it ended
+    int n = kd_system_influences(s->system, s->x, velocity, found, size < 8 ? size : 8);
     for (int i = 0; i < n; i++) list[i] = (kd_suspect){found[i].name, found[i].kind, found[i].frequency, found[i].rate};
     return n;
 }
 
+// asked for, or for the message of a run that failed
 static void explain_steps(task *t)
 {
     if (!t->explainer || (!t->explain && t->status >= 0)) return;
@@ -341,6 +363,7 @@ static int list_settings(task *t, kd_result_setting *list)
 {
     const kd_method *m = &t->method;
     int              n = 0;
+    // numbers as texts that outlive the list
     snprintf(t->number[0], sizeof t->number[0], "%.9g s", t->t_end);
     snprintf(t->number[1], sizeof t->number[1], "%g", m->rtol);
     snprintf(t->number[2], sizeof t->number[2], "%g", m->atol);
@@ -356,6 +379,7 @@ static int list_settings(task *t, kd_result_setting *list)
     list[n++] = (kd_result_setting){"absolute tolerance", t->number[2]};
     list[n++] = (kd_result_setting){"output intervals", t->number[3]};
     if (t->max_step > 0) list[n++] = (kd_result_setting){"largest step", t->number[4]};
+    // what differs from the usual method, then options by name
     kd_method_setting setting;
     for (int i = 0; kd_method_setting_of(m, i, &setting, t->method_value[i], sizeof t->method_value[i]); i++)
         list[n++] = (kd_result_setting){setting.name, setting.value};
@@ -391,6 +415,7 @@ static kd_result result_of(task *t, kd_result_setting *settings)
         .nplots = t->channels.nplots,
         .drawing = t->drawing,
         .plain = t->plain,
+        .beside = t->beside,
         .explanation = t->explain ? &t->explanation : NULL,
         .events = t->events.log,
         .running = t->running,
@@ -406,6 +431,7 @@ static kd_status open_running(task *t)
                              sizeof t->message);
 }
 
+// all that can fail cheaply fails before the run
 static kd_status prepare_run(task *t)
 {
     const kd_subject *s = &t->subject;
@@ -436,6 +462,7 @@ static double error_of(const task *t)
 {
     const kd_example *example = t->subject.example;
     const kd_state   *x = t->subject.x;
+    // examples with a published solution at their end
     if (!example || !example->reference || x->t != example->t_end) return NAN;
     double worst = NAN;
     for (int i = 0; i < kd_eom_dims(t->subject.eom).np; i++) {
@@ -449,9 +476,11 @@ static double error_of(const task *t)
 // The recorder has the place where a run ended, also after a failure or a stop
 static void end_run(task *t)
 {
+    // a failure of the recorder is one of the run
     t->status = kd_recorder_end(t->recorder, t->status);
     kd_text(t->message, sizeof t->message, "%s", kd_recorder_message(t->recorder));
     kd_cli_events_end(&t->events);
+    // rows that could not be written are the first cause
     if (t->followed < 0) {
         const char *why = kd_running_message(t->running);
         t->status = t->followed;
@@ -506,11 +535,13 @@ static void cross_check(task *t)
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 
+// a run that failed at once has no poses
 static bool has_picture(const task *t)
 {
     return t->drawing && kd_drawing_length(t->drawing) > 0;
 }
 
+// in this order: data before pictures
 static kd_status write_files(task *t, char *message, size_t size)
 {
     kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
@@ -541,13 +572,15 @@ static kd_status write_files(task *t, char *message, size_t size)
 // more sentence of one that did not.
 static bool write_results(task *t)
 {
-    char       problem[MESSAGE_SIZE] = "";
-    kd_status  status = write_files(t, problem, sizeof problem);
+    char      problem[MESSAGE_SIZE] = "";
+    kd_status status = write_files(t, problem, sizeof problem);
+    // the partial table stays where the whole one could not be written
     const bool stays = status < 0 && t->running && kd_running_path(t->running)[0];
     if (stays) kd_text_append(problem, sizeof problem, "; rows so far: %s", kd_running_path(t->running));
     kd_running_destroy(t->running, stays);
     t->running = NULL;
     if (status >= 0) return true;
+    // the first failure is the one that matters
     if (t->status < 0) {
         kd_text_append(t->message, sizeof t->message, "%s%s", t->message[0] ? "; " : "", problem);
     } else {
@@ -564,6 +597,7 @@ static void write_postmortem(task *t)
     char            problem[MESSAGE_SIZE] = "";
     double          from;
     const kd_stats *stats = &t->certificate.stats;
+    // a file that cannot be written needs no post-mortem of the motion
     if (t->status >= 0 || t->status == KD_ERR_FILE || !t->replay) return;
     kd_explanation_describe(&t->explanation, words, sizeof words);
     // states of the last second, and the command that starts from them
@@ -578,6 +612,7 @@ static void write_postmortem(task *t)
         .inputs = kd_subject_inputs(&t->subject),
         .x = kd_replay_good(t->replay, t->subject.x),
         .before = kd_replay_oldest(t->replay),
+        // a step that shrank to nothing says little: at least a tenth of the usual one
         .h = fmax(stats->h_last, 0.1 * t->explanation.h_typical),
         .status = t->status,
         .message = t->message,
@@ -600,6 +635,7 @@ static void print_lines(const char *text)
     }
 }
 
+// what verification has found, in numbers
 static void print_verification(const kd_verification *v)
 {
     if (!v->searched) {
@@ -611,6 +647,7 @@ static void print_verification(const kd_verification *v)
            "largest defect that was kept [tolerances]", v->worst);
 }
 
+// from the method to the files, in the order of interest
 static void tell_in_words(const task *t, bool written)
 {
     const kd_stats *s = &t->certificate.stats;
@@ -629,6 +666,7 @@ static void tell_in_words(const task *t, bool written)
     if (!isnan(t->reference_error))
         printf("  reference solution: error of the positions %.1e (%s)\n", t->reference_error,
                kd_certificate_reference(&t->certificate, t->reference_error).words);
+    // rows that only some methods have are left out while they are 0
     for (int i = 0; t->stats && i < KD_STATISTICS; i++) {
         kd_statistic statistic = kd_result_statistic(&t->certificate, i);
         if (statistic.special && statistic.value == 0) continue;
@@ -668,6 +706,7 @@ static void tell_verification(const kd_verification *v, kd_json *json)
     kd_json_close(json);
 }
 
+// counts as whole numbers
 static void tell_statistics(const task *t, kd_json *json)
 {
     kd_json_open(json, "statistics");
@@ -682,6 +721,7 @@ static void tell_statistics(const task *t, kd_json *json)
     tell_verification(&t->verification, json);
 }
 
+// only files that were written
 static void tell_files(const task *t, kd_json *json)
 {
     kd_json_open(json, "files");
@@ -696,6 +736,7 @@ static void tell_files(const task *t, kd_json *json)
     kd_json_close(json);
 }
 
+// something that was not searched is not clean either
 static bool is_unclean(const task *t)
 {
     return t->must_be_clean && (!t->verdict.clean || t->verdict.nnot_searched > 0);
@@ -724,6 +765,7 @@ static void tell_as_json(const task *t, bool written)
     kd_json_number(&json, "atol", t->method.atol);
     if (t->max_step > 0) kd_json_number(&json, "max_step", t->max_step);
     kd_json_count(&json, "intervals", t->intervals);
+    // ok is what exit status 0 says
     kd_json_bool(&json, "ok",
                  t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0] && !t->cross.result.gross &&
                      !is_unclean(t));
@@ -763,6 +805,7 @@ static void release(task *t)
     kd_recorder_destroy(t->recorder);
     kd_drawing_destroy(t->drawing);
     kd_explainer_destroy(t->explainer);
+    kd_beside_destroy(t->beside);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
     kd_running_destroy(t->running, false);
@@ -808,6 +851,7 @@ static void draw(task *t)
     kd_text(t->message, sizeof t->message, "the motion could not be drawn");
 }
 
+// run, cross-check, verdict; files; words; exit status
 static int simulate(task *t)
 {
     take_warnings(t);
@@ -841,6 +885,7 @@ static int simulate(task *t)
     return t->broken[0] || t->cross.result.gross || is_unclean(t) ? KD_EXIT_LIMIT : KD_EXIT_OK;
 }
 
+// of a system with its poses, of equations in C without
 static kd_status create_recorder(task *t)
 {
     const kd_subject   *s = &t->subject;
@@ -870,12 +915,16 @@ int kd_cli_simulate(int argc, char **argv)
         goto done; // before the file is read
     if (!kd_subject_open(&t.subject, &t.request, &status) || !take_start(&t)) goto done;
     status = KD_EXIT_USAGE;
+    if (!read_beside(&t)) goto done;
     take_defaults(&t);
     if (!name_files(&t) || !kd_method_read(&t.method)) goto done; // with the words of the file
+    // what was asked for, then what fits to model and method
     t.method.shows_matrix = t.jacobian_plots != NULL;
+    // a state that was written is taken to the last bit
     t.method.options.initial.assume = t.start_state != NULL;
     kd_method_choose(&t.method, &t.subject);
     if (!kd_method_check(&t.method)) goto done;
+    // what surely does not fit is refused before it takes hours
     status = KD_EXIT_FAILED;
     if (!kd_budget_fits(t.subject.name, kd_eom_dims(t.subject.eom).nv,
                         kd_recording_bytes(t.subject.eom, t.intervals + 2)))

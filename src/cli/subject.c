@@ -29,6 +29,7 @@ int kd_subject_options(kd_subject_request *r, kd_cli_option *options)
     return KD_SUBJECT_OPTIONS;
 }
 
+// a name must stand before the ending
 static bool ends_with(const char *word, const char *ending)
 {
     size_t n = strlen(word), m = strlen(ending);
@@ -43,6 +44,7 @@ static kd_status read_yaml(kd_subject *s, const kd_subject_request *r, const kd_
     return kd_model_read(s->path, settings, r->settings.count, &s->model, s->message, sizeof s->message);
 }
 
+// A failure is told by its reason, not by the report of what was taken and converted
 static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)
 {
     char            why[4000] = "";
@@ -54,6 +56,7 @@ static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, const kd_
     return status;
 }
 
+// how a file is read, by its ending
 typedef struct model_format {
     const char *ending;
     const char *without_parameters; // what it is called where --set is refused; NULL: it has parameters
@@ -68,6 +71,7 @@ static const model_format FORMATS[] = {
     {".xml", "a robot description", read_urdf},
 };
 
+// NULL: another ending, or none
 static const model_format *format_of(const char *path)
 {
     for (size_t i = 0; i < sizeof FORMATS / sizeof FORMATS[0]; i++)
@@ -77,6 +81,7 @@ static const model_format *format_of(const char *path)
 
 bool kd_subject_is_file(const char *word)
 {
+    // names of examples go first: a file of that name needs its folder
     if (kd_gallery_find(word)) return false;
     return format_of(word) || strchr(word, '/') || access(word, F_OK) == 0;
 }
@@ -98,6 +103,7 @@ static void tell_unknown(const char *word)
     fputs("A model file ends with .yaml or .urdf; 'kardan examples' lists the examples.\n", stderr);
 }
 
+// examples are equations in C: nothing of them can be set
 static bool open_example(kd_subject *s, const kd_subject_request *r, int *exit_status)
 {
     *exit_status = KD_EXIT_USAGE;
@@ -116,6 +122,7 @@ static bool open_example(kd_subject *s, const kd_subject_request *r, int *exit_s
     s->eom = s->own;
     s->title = s->example->title;
     s->about = s->example->about;
+    // examples have no limits and no largest step
     s->run = (kd_run_def){.t_end = s->example->t_end,
                           .intervals = 500,
                           .max_step = NAN,
@@ -140,6 +147,7 @@ static void name_of_file(const char *path, char *name, size_t size)
     if (dot && dot > name) *dot = '\0';
 }
 
+// the sentence of the status, then all that the reader found
 static bool complain(const kd_subject *s, kd_status status)
 {
     const char *message = s->message;
@@ -156,6 +164,7 @@ static bool split_settings(const kd_cli_list *list, char *copy, size_t size, kd_
     for (int i = 0; i < list->count; i++) {
         const char *equals = strchr(list->word[i], '=');
         size_t      length = strlen(list->word[i]) + 1;
+        // neither name nor value may be empty
         if (!equals || equals == list->word[i] || equals[1] == '\0') {
             fprintf(stderr, "kardan: --set wants NAME=VALUE, not '%s'\n", list->word[i]);
             return false;
@@ -185,6 +194,7 @@ static bool read_model(kd_subject *s, const kd_subject_request *r, int *exit_sta
     kd_setting settings[KD_CLI_LONGEST_LIST];
     char       copy[4096];
     *exit_status = KD_EXIT_USAGE;
+    // wrong words are a matter of usage, wrong files a failure
     if (!split_settings(&r->settings, copy, sizeof copy, settings)) return false;
     s->path = r->word;
     name_of_file(s->path, s->name, sizeof s->name);
@@ -195,15 +205,18 @@ static bool read_model(kd_subject *s, const kd_subject_request *r, int *exit_sta
         return false;
     }
     *exit_status = KD_EXIT_FAILED;
+    // the reader leaves its report in the message
     kd_status status = format->read(s, r, settings);
     if (status < 0) return complain(s, status);
     s->title = kd_model_title(s->model);
     if (!s->title[0]) s->title = s->name;
     s->run = *kd_model_run(s->model);
+    // results carry the text of their model
     s->text = text_of_file(s->path);
     return true;
 }
 
+// command line, file, joint coordinates
 static bool choose_coordinates(kd_subject *s, const kd_subject_request *r)
 {
     const char *word = r->coordinates ? r->coordinates : s->run.coordinates;
@@ -212,6 +225,7 @@ static bool choose_coordinates(kd_subject *s, const kd_subject_request *r)
     return i >= 0;
 }
 
+// equations, inputs, assembled start
 static bool make_system(kd_subject *s, bool unassembled)
 {
     kd_system_options opt = kd_system_options_default();
@@ -225,6 +239,7 @@ static bool make_system(kd_subject *s, bool unassembled)
     status = kd_state_create(s->eom, &s->x);
     if (status < 0) return complain(s, status);
     status = s->start = kd_system_start(s->system, s->x, s->news, sizeof s->news);
+    // kardan check looks at models that cannot be assembled, too
     if (status >= 0 || unassembled) return true;
     kd_text(s->message, sizeof s->message, "%s", s->news);
     return complain(s, status);
@@ -235,7 +250,8 @@ bool kd_subject_change(kd_subject *s, int n, const char *const *name, const doub
     enum { MOST = 1000 };
     double            theta[MOST];
     kd_parameter_info info[MOST];
-    const int         count = kd_model_parameters(s->model, info, MOST);
+    // more parameters than there is room for: read the file again
+    const int count = kd_model_parameters(s->model, info, MOST);
     if (!s->system || count > MOST) return false;
     memcpy(theta, kd_system_parameters(s->system), (size_t)count * sizeof *theta);
     // all values as they are, but for these
@@ -261,6 +277,7 @@ static bool is_recorded(const kd_subject *s, const char *word)
     const int count[][2] = {
         {KD_NAME_P, d.np}, {KD_NAME_V, d.nv}, {KD_NAME_R, d.nr}, {KD_NAME_U, d.nu}, {KD_NAME_Y, d.ny}};
     char name[200];
+    // sensors are recorded always
     if (strncmp(word, "sensor.", 7) == 0) return true;
     for (size_t k = 0; k < sizeof count / sizeof count[0]; k++)
         for (int i = 0; i < count[k][1]; i++)
@@ -274,6 +291,7 @@ static bool watch_paths(kd_subject *s, const kd_cli_list *watch, bool of_run, in
     for (int i = 0; i < watch->count; i++) {
         const char *word = watch->word[i];
         char        why[400];
+        // a path has a dot and no blank; what is recorded already needs no sensor
         if (!strchr(word, '.') || strchr(word, ' ') || is_recorded(s, word)) continue;
         if (kd_model_watch(s->model, word, why, sizeof why) < 0) {
             char place[400] = "", field[20];
@@ -296,8 +314,16 @@ static void drop_system(kd_subject *s)
     s->eom = NULL;
 }
 
+bool kd_subject_attach(kd_subject *s, const char *name, const kd_user_force_def *def)
+{
+    drop_system(s);
+    kd_status status = kd_model_attach(s->model, name, def);
+    return status < 0 ? complain(s, status) : make_system(s, false);
+}
+
 // ---- exported -------------------------------------------------------------------------------------------------------
 
+// a file or an example by its word
 bool kd_subject_read(kd_subject *s, const kd_subject_request *r, int *exit_status)
 {
     *s = (kd_subject){0};
@@ -307,6 +333,7 @@ bool kd_subject_read(kd_subject *s, const kd_subject_request *r, int *exit_statu
 bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_status)
 {
     if (!kd_subject_read(s, r, exit_status)) return false;
+    // an example is complete; a model becomes a system
     if (s->example) return true;
     *exit_status = KD_EXIT_USAGE;
     if (!choose_coordinates(s, r)) return false;
@@ -341,12 +368,14 @@ void kd_subject_close(kd_subject *s)
 
 const char *kd_subject_run_place(const kd_subject *s, const char *field, char *text, size_t size)
 {
+    // fields that were not written have no place
     const kd_source source = s->model ? kd_model_run_source(s->model, field) : (kd_source){0};
     kd_text(text, size, "%s", "");
     if (source.file) kd_text(text, size, "%s:%d:%d: run: ", source.file, source.line, source.column);
     return text;
 }
 
+// --set was checked: there is an equals sign
 const char *kd_subject_setting(const kd_subject_request *r, int i, const char *front, char *name, size_t size)
 {
     const char *word = r->settings.word[i], *equals = strchr(word, '=');

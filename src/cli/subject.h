@@ -16,6 +16,7 @@ typedef struct kd_subject_request {
     bool        unassembled; // a model that cannot be assembled will do
 } kd_subject_request;
 
+// a model or an example, opened
 typedef struct kd_subject {
     char        name[KD_SUBJECT_NAME]; // of result files: the example, or the model file without folder and ending
     const char *title, *about;         // about may be NULL
@@ -56,6 +57,9 @@ void        kd_subject_close(kd_subject *subject); // what was opened, also in p
 // Other values of parameters of a model that is open, and its start with them; false: they cannot be changed so, and
 // the model must be read again. Parameters that were given by --set are independent.
 bool kd_subject_change(kd_subject *subject, int n, const char *const *name, const double *value);
+// The equations of a model file again, at its start, with a force written in C beside those of the file; def NULL:
+// without (kd_model_attach). false: standard error has been told, and there are no equations.
+bool kd_subject_attach(kd_subject *subject, const char *name, const kd_user_force_def *def);
 // The reader of its states; inputs NULL: its own. *probe is NULL after a failure.
 kd_status kd_subject_probe(const kd_subject *subject, const kd_inputs *inputs, kd_probe **probe) KD_NODISCARD;
 

@@ -11,6 +11,7 @@
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, NAME_SIZE = 200, MOST = 64, TEXT_SIZE = 4096 };
 
+// one search for a steady state
 typedef struct quest {
     kd_subject_request    request;
     kd_subject            subject;
@@ -70,6 +71,7 @@ static kd_cli_parsed read_arguments(quest *q, int argc, char **argv)
 // An increment has the name of its coordinate, that of a rotation the name of its angular velocity
 static const char *increment_name(const quest *q, int i, char *name, size_t size)
 {
+    // joint.hinge.v -> joint.hinge.q, body.cab.com_v.x -> body.cab.com.x
     char *place;
     kd_eom_name(q->subject.eom, KD_NAME_V, i, name, size);
     if ((place = strstr(name, ".com_v."))) memmove(place + 4, place + 6, strlen(place + 6) + 1);
@@ -90,6 +92,7 @@ static bool complain(const char *option, const char *word)
     return false;
 }
 
+// one word may stand for several inputs
 static bool find_adjustable(quest *q, const char *word)
 {
     static const kd_kind KIND[] = {KD_NAME_U, KD_NAME_THETA};
@@ -119,6 +122,7 @@ static bool find_adjustable(quest *q, const char *word)
 
 // ---- parameters of a model file -------------------------------------------------------------------------------------
 
+// such a setting is replaced, not repeated
 static bool is_adjusted_setting(const quest *q, const char *setting)
 {
     for (int i = 0; i < q->nparameters; i++) {
@@ -164,6 +168,7 @@ static kd_status make_equations(const double *value, void *context, const kd_eom
 
 // ---- steady turn ----------------------------------------------------------------------------------------------------
 
+// place of a name; -1: there is none
 static int find_name(const quest *q, kd_kind kind, int count, const char *wanted)
 {
     char name[NAME_SIZE];
@@ -179,6 +184,7 @@ static bool is_free_joint(const quest *q, int i, int *p)
     static const char *const ENDING[2][2] = {{".v1", ".q1"}, {".com_v.x", ".com.x"}};
     const kd_dims            n = kd_eom_dims(q->subject.eom);
     char                     name[NAME_SIZE], other[NAME_SIZE + 8];
+    // ".w1" three places behind: the first of six velocities
     kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name);
     for (int k = 0; k < 2; k++) {
         const size_t length = strlen(name), tail = strlen(ENDING[k][0]);
@@ -198,6 +204,7 @@ static bool is_planar_joint(const quest *q, int i, int *p)
     const kd_dims n = kd_eom_dims(q->subject.eom);
     char          name[NAME_SIZE], other[NAME_SIZE + 8];
     kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name);
+    // three velocities and no fourth one
     const size_t stem = strlen(name) > 3 ? strlen(name) - 3 : 0;
     if (stem == 0 || strcmp(name + stem, ".v1") != 0) return false;
     snprintf(other, sizeof other, "%.*s.v4", (int)stem, name);
@@ -215,6 +222,7 @@ static bool find_turn(quest *q)
     const kd_dims n = kd_eom_dims(q->subject.eom);
     const bool    joint = q->subject.model && q->subject.coordinates == KD_JOINT;
     q->turn.rate = q->rate;
+    // free ones first: a car on a road has six velocities
     for (int planar = 0; joint && planar < 2; planar++)
         for (int i = 0; i + (planar ? 2 : 5) < n.nv; i++) {
             q->turn.v = i;
@@ -232,12 +240,15 @@ static void release_for_turn(quest *q)
 {
     const kd_dims n = kd_eom_dims(q->subject.eom);
     for (int i = 0; i < n.nv; i++) {
+        // place in the plane stays, its heading and all else may change
         const int own = i - q->turn.v;
+        // wheels turn as fast as they must
         q->free_p[i] = own != 0 && own != 1;
         q->free_v[i] = (own < 0 || own > (q->turn.planar ? 2 : 5)) && q->subject.x->v[i] != 0;
     }
 }
 
+// all names that begin with the word
 static bool mark(quest *q, const char *option, const char *word, bool *p, bool *v, bool value)
 {
     const kd_dims n = kd_eom_dims(q->subject.eom);
@@ -256,6 +267,7 @@ static bool mark(quest *q, const char *option, const char *word, bool *p, bool *
     return found || complain(option, word);
 }
 
+// a list that is cut word by word
 static bool split(quest *q, const char *option, const char *list, bool value)
 {
     char text[TEXT_SIZE], *rest = text;
@@ -270,10 +282,12 @@ static bool read_words(quest *q)
 {
     const kd_dims n = kd_eom_dims(q->subject.eom);
     char          text[TEXT_SIZE], *rest = text;
+    // what may change must be said
     if (!q->adjust || snprintf(text, sizeof text, "%s", q->adjust) >= TEXT_SIZE) {
         fputs("kardan: trim needs --adjust NAME,...\n", stderr);
         return false;
     }
+    // inputs and parameters, then what is held or free
     for (char *word; (word = kd_cli_next_word(&rest));)
         if (!find_adjustable(q, word)) return false;
     q->free_p = calloc((size_t)n.nv + 1, sizeof *q->free_p);
@@ -297,6 +311,7 @@ static bool read_values(quest *q)
     const double     *theta = s->x->theta ? s->x->theta : kd_eom_definition(s->eom)->theta;
     double           *u = calloc(3 * (size_t)n.nu + 1, sizeof *u);
     bool              good = u != NULL;
+    // inputs of the start; parameters as they are now
     if (good && inputs) good = inputs->eval(s->x->t, inputs->context, u, u + n.nu, u + 2 * n.nu) == KD_EVAL_OK;
     for (int i = 0; good && i < q->count; i++) {
         const double *from = q->list[i].kind == KD_U ? u : theta;
@@ -307,6 +322,7 @@ static bool read_values(quest *q)
     return good;
 }
 
+// of a parameter of the file, an input, a parameter in C
 static const char *name_of(const quest *q, int i, char *name, size_t size)
 {
     if (q->list[i].kind == KD_VAR_COUNT) return q->parameter[q->list[i].index];
@@ -314,6 +330,7 @@ static const char *name_of(const quest *q, int i, char *name, size_t size)
                        size);
 }
 
+// the outcome also where none was found
 static void tell_json(const quest *q, kd_status status)
 {
     kd_json json = {.file = stdout};
@@ -344,6 +361,7 @@ static void tell_text(const quest *q)
     char number[KD_SHORTEST_SIZE];
     printf("\nState: %s\n", q->path);
     if (q->nparameters == 0) return;
+    // the command that goes on from here, with values to the last bit
     printf("Go on: kardan simulate %s --start-state %s", q->request.word, q->path);
     for (int i = 0; i < q->request.settings.count; i++)
         if (!is_adjusted_setting(q, q->request.settings.word[i])) printf(" --set %s", q->request.settings.word[i]);
@@ -358,6 +376,7 @@ static int find(quest *q)
     kd_subject     *s = &q->subject;
     const kd_dims   n = kd_eom_dims(s->eom);
     kd_trim_options opt = kd_trim_options_default();
+    // parameters change the equations themselves: kd_trim asks for them by their values
     const kd_family family = {.n = q->nparameters, .make = make_equations, .context = q};
     opt.free_p = q->free_p;
     opt.free_v = q->free_v;
@@ -387,6 +406,7 @@ int kd_cli_trim(int argc, char **argv)
     int status;
     if (kd_subject_open(&q.subject, &q.request, &status)) {
         status = KD_EXIT_USAGE;
+        // words that are wrong are a matter of usage
         if (read_words(&q)) status = read_values(&q) ? find(&q) : KD_EXIT_FAILED;
     }
     free(q.free_p);

@@ -26,8 +26,10 @@ enum {
 };
 static const double AGAIN = 0.05; // [s] between two hellos
 
+// kinds of datagrams, in the order of a conversation
 typedef enum kind { HELLO, SESSION, WELCOME, REFUSED, VALUES, GOODBYE } kind;
 
+// all of one size: what has another one is not ours
 typedef struct datagram {
     unsigned char code[CODE]; // of all that follows; 0 without a key
     uint32_t      magic, kind;
@@ -41,6 +43,7 @@ typedef struct datagram {
     };
 } datagram;
 
+// a clock that never goes back
 static double now(void)
 {
     struct timespec time;
@@ -48,12 +51,14 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+// with the reason of the system
 static wire_status fail(wire *l, const char *what)
 {
     snprintf(l->message, sizeof l->message, "%s: %s", what, strerror(errno));
     return WIRE_FAILED;
 }
 
+// this machine only
 static struct sockaddr_in loopback(int port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -61,6 +66,7 @@ static struct sockaddr_in loopback(int port)
     return address;
 }
 
+// the key survives: it is set before
 static wire_status open_socket(wire *l)
 {
     const wire_key key = l->key;
@@ -81,6 +87,7 @@ static uint64_t new_session(void)
     int      file = open("/dev/urandom", O_RDONLY);
     bool     whole = file >= 0 && read(file, &number, sizeof number) == (ssize_t)sizeof number;
     if (file >= 0) close(file);
+    // without random numbers at least another one each time
     if (!whole) number = (uint64_t)(1e9 * now()) ^ (uint64_t)getpid() << 40;
     return number | 1; // never 0
 }
@@ -88,6 +95,7 @@ static uint64_t new_session(void)
 // ---- codes ----------------------------------------------------------------------------------------------------------
 
 #ifdef KD_WITH_CRYPTO
+// of everything behind the code itself
 static bool find_code(const wire_key *key, const datagram *d, unsigned char code[CODE])
 {
     const unsigned char *from = d->code + CODE;
@@ -95,12 +103,14 @@ static bool find_code(const wire_key *key, const datagram *d, unsigned char code
     return HMAC(EVP_sha256(), key->bytes, (int)key->size, from, sizeof *d - CODE, code, &size) && size == CODE;
 }
 
+// in a time that does not depend on where they differ
 static bool same_code(const unsigned char *a, const unsigned char *b)
 {
     return CRYPTO_memcmp(a, b, CODE) == 0;
 }
 static const bool HAS_CODES = true;
 #else
+// without libcrypto there are no codes
 static bool find_code(const wire_key *key, const datagram *d, unsigned char code[CODE])
 {
     (void)key, (void)d, (void)code;
@@ -129,6 +139,7 @@ bool wire_read_key(const char *path, wire_key *key, char *message, size_t size)
     }
     // without the line break at its end
     key->size = fread(key->bytes, 1, sizeof key->bytes, file);
+    // one byte more than there is room for is too long
     bool more = key->size == sizeof key->bytes && fgetc(file) != EOF, broken = ferror(file) != 0;
     fclose(file);
     while (key->size > 0 && (key->bytes[key->size - 1] == '\n' || key->bytes[key->size - 1] == '\r')) key->size--;
@@ -142,6 +153,7 @@ bool wire_read_key(const char *path, wire_key *key, char *message, size_t size)
 
 static wire_status send_datagram(wire *l, datagram *d)
 {
+    // the code comes last: it covers what was filled in
     d->magic = MAGIC;
     d->session = l->session;
     if (l->key.size > 0 && !find_code(&l->key, d, d->code)) return fail(l, "code");
@@ -156,10 +168,12 @@ static bool is_ours(wire *l, const datagram *d, size_t size, const struct sockad
 {
     unsigned char code[CODE];
     bool          is_peer = from->sin_port == l->peer.sin_port && from->sin_addr.s_addr == l->peer.sin_addr.s_addr;
+    // length and mark first, then who sent it
     if (size != sizeof *d || d->magic != MAGIC || (l->has_peer && !is_peer)) {
         l->strange++;
         return false;
     }
+    // with a key its code must be right
     if (l->key.size == 0 || (find_code(&l->key, d, code) && same_code(code, d->code))) return true;
     l->forged++;
     return false;
@@ -196,7 +210,8 @@ static wire_status get(wire *l, datagram *d, double until, int *leftovers)
 wire_status wire_listen(wire *l, int *port)
 {
     struct sockaddr_in address = loopback(*port);
-    socklen_t          size = sizeof address;
+    // port 0: the system chooses, and tells which
+    socklen_t size = sizeof address;
     if (open_socket(l) != WIRE_OK) return WIRE_FAILED;
     if (bind(l->socket, (struct sockaddr *)&address, sizeof address) != 0) return fail(l, "listening");
     if (getsockname(l->socket, (struct sockaddr *)&address, &size) != 0) return fail(l, "listening");
@@ -208,6 +223,7 @@ wire_status wire_listen(wire *l, int *port)
 // A hello of this session with ports that there may be. One without the session is told it, without more.
 static bool is_hello(wire *l, const datagram *d)
 {
+    // numbers that an array would not hold are no hello
     if (d->kind != HELLO || d->nreads > WIRE_PORTS || d->nwrites > WIRE_PORTS) {
         l->strange++;
         return false;
@@ -217,6 +233,7 @@ static bool is_hello(wire *l, const datagram *d)
     return d->session == l->session;
 }
 
+// names may lack their end: at most 31 characters are taken
 static void take_ports(const datagram *d, wire_ports *out)
 {
     *out = (wire_ports){.nreads = (int)d->nreads, .nwrites = (int)d->nwrites};
@@ -230,10 +247,12 @@ wire_status wire_accept(wire *l, double seconds)
     wire_status status;
     double      until = now() + seconds;
     int         leftovers = LEFTOVERS;
+    // whoever says hello without the session is told it, and asked to come again
     do status = get(l, &d, until, &leftovers);
     while (status == WIRE_OK && !is_hello(l, &d));
     if (status == WIRE_HELD) snprintf(l->message, sizeof l->message, "no controller within %g s", seconds);
     if (status != WIRE_OK) return status;
+    // from now on only this one is listened to
     l->has_peer = true;
     take_ports(&d, &l->ports);
     return WIRE_OK;
@@ -245,6 +264,7 @@ wire_status wire_welcome(wire *l, const char *refusal)
     if (refusal) snprintf(d.text, sizeof d.text, "%s", refusal);
     wire_status status = send_datagram(l, &d);
     l->refused += refusal != NULL;
+    // refused: the next one may come
     l->has_peer = l->has_peer && !refusal;
     return status;
 }
@@ -275,6 +295,7 @@ wire_status wire_exchange(wire *l, uint64_t number, double time, const double *o
     double      until = now() + seconds;
     int         leftovers = LEFTOVERS;
     wire_status status;
+    // the outputs of this step, once: what is lost is lost
     d.nreads = (uint32_t)l->ports.nreads;
     memcpy(d.value, outputs, (size_t)l->ports.nreads * sizeof *outputs);
     if (send_datagram(l, &d) != WIRE_OK) return WIRE_FAILED;
@@ -286,10 +307,12 @@ wire_status wire_exchange(wire *l, uint64_t number, double time, const double *o
         status = take_answer(l, &d, number, inputs);
         if (status != WIRE_HELD) return status;
     }
+    // nothing in time: the caller holds its values
     if (status == WIRE_HELD) l->held++;
     return status;
 }
 
+// several times: datagrams may be lost
 void wire_goodbye(wire *l)
 {
     datagram d = {.kind = GOODBYE};
@@ -302,11 +325,13 @@ wire_status wire_connect(wire *l, int port, const wire_ports *ports, double seco
 {
     datagram hello = {.kind = HELLO}, answer;
     double   until = now() + seconds;
+    // ports by name, read ones first
     hello.nreads = (uint32_t)ports->nreads;
     hello.nwrites = (uint32_t)ports->nwrites;
     memcpy(hello.name, ports->read, (size_t)ports->nreads * WIRE_NAME);
     memcpy(hello.name + ports->nreads, ports->write, (size_t)ports->nwrites * WIRE_NAME);
     if (open_socket(l) != WIRE_OK) return WIRE_FAILED;
+    // the plant may not be there yet
     l->peer = loopback(port);
     l->has_peer = true;
     l->ports = *ports;
@@ -334,6 +359,7 @@ wire_status wire_receive(wire *l, uint64_t *number, double *time, double *output
     double      until = now() + seconds;
     int         leftovers = LEFTOVERS;
     wire_status status;
+    // goodbye ends it; values of this session that are newer than the last ones are taken
     while ((status = get(l, &d, until, &leftovers)) == WIRE_OK) {
         if (d.session != l->session) continue;
         if (d.kind == GOODBYE) return WIRE_ENDED;
@@ -355,6 +381,7 @@ wire_status wire_receive(wire *l, uint64_t *number, double *time, double *output
 wire_status wire_answer(wire *l, uint64_t number, double time, const double *inputs)
 {
     datagram d = {.kind = VALUES, .number = number, .time = time};
+    // the same number tells the plant which step it is for
     d.nreads = (uint32_t)l->ports.nwrites;
     memcpy(d.value, inputs, (size_t)l->ports.nwrites * sizeof *inputs);
     return send_datagram(l, &d);

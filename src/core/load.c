@@ -13,6 +13,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 
+// What stands there instead of a file, for the message
 static const char *kind_of(mode_t mode)
 {
     return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
@@ -24,6 +25,7 @@ static int open_ordinary(const char *path, size_t *bytes, char *message, size_t 
 {
     struct stat found;
     errno = 0;
+    // O_NONBLOCK: opening a pipe returns at once, and fstat then tells what it is
     const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) {
         kd_text(message, size, "%s: the file cannot be opened%s%s", path, errno ? ": " : "",
@@ -43,6 +45,7 @@ static int open_ordinary(const char *path, size_t *bytes, char *message, size_t 
 static ssize_t read_some(int file, char *to, size_t room)
 {
     ssize_t got;
+    // a signal may interrupt a read before its first byte: ask again
     do {
         got = read(file, to, room < SSIZE_MAX ? room : SSIZE_MAX);
     } while (got < 0 && errno == EINTR);
@@ -73,6 +76,7 @@ kd_status kd_load_file(const char *path, size_t limit, char **text, size_t *leng
             status = KD_OK;
             goto done;
         }
+        // the room is used up: twice as much, so that a file of n bytes is copied log2(n) times at most
         if (*length < room) continue;
         char *larger = kd_alloc(2 * room + 1); // the file grows, or has no size (/proc)
         if (larger) memcpy(larger, content, *length);
@@ -93,6 +97,7 @@ bool kd_find_zero_byte(const char *text, size_t length, kd_text_place *place)
 {
     const char *zero = length > 0 ? memchr(text, '\0', length) : NULL;
     *place = (kd_text_place){1, 1};
+    // lines are counted only where there is a zero byte: a good text costs one memchr
     for (const char *c = text; zero && c < zero; c++) {
         place->column++;
         if (*c == '\n') *place = (kd_text_place){place->line + 1, 1};

@@ -68,6 +68,7 @@ static void *block_allocate(size_t size)
     if (size > PTRDIFF_MAX - slack) return NULL;
     char *raw = hooks.allocate(size + slack, hooks.context);
     if (!raw) return NULL;
+    // the payload begins at the first aligned address that leaves room for the header
     const size_t misalignment = ((uintptr_t)raw + sizeof(header)) % ALIGNMENT;
     char        *memory = raw + sizeof(header) + (misalignment ? ALIGNMENT - misalignment : 0);
     *header_of(memory) = (header){raw, size};
@@ -81,6 +82,7 @@ void *kd_alloc(size_t size)
     return memory;
 }
 
+// Asks the hook itself, without header and without a memory that is kept
 bool kd_memory_offers(size_t size)
 {
     void *memory = size <= PTRDIFF_MAX ? hooks.allocate(size, hooks.context) : NULL;
@@ -118,6 +120,7 @@ void kd_trust_zeros(void)
     hooks_zero = true;
 }
 
+// SuiteSparse allocates by the same hooks: what KLU takes is counted, and may fail, like all the rest
 void kd_set_allocator(const kd_allocator *allocator)
 {
     hooks_zero = false;
@@ -150,6 +153,8 @@ static size_t chunk_offset(void)
     return (sizeof(chunk) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+// A chunk of at least need bytes. Doubling keeps the number of chunks logarithmic; CHUNK_LAST limits what may be left
+// unused at the end of the last one.
 static bool chunk_add(kd_arena *arena, size_t need)
 {
     const chunk *last = arena->chunks;
@@ -169,9 +174,11 @@ void *kd_arena_cut(kd_arena *arena, size_t count, size_t size)
         arena->failed = true;
         return NULL;
     }
+    // padded: the next array begins at an aligned address, too
     const size_t bytes = count * size;
     const size_t padded = CHUNK_FIRST == 0 ? bytes : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const chunk *last = arena->chunks;
+    // what is left of a chunk is given up when it is too small for this array
     if (!last || CHUNK_FIRST == 0 || last->size - last->used < padded) {
         if (!chunk_add(arena, padded)) {
             arena->failed = true;

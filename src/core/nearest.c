@@ -5,13 +5,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { LONGEST = 64 };
+enum { LONGEST = 64 }; // characters; rows of the distance table are on the stack
 
 static int min3(int a, int b, int c)
 {
     return a < b ? (a < c ? a : c) : (b < c ? b : c);
 }
 
+// d(i, j): mistakes between the first i letters of a and the first j of b, row by row; d(0, j) = j, d(i, 0) = i,
+//   d(i, j) = min(d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + (a_i != b_j), d(i-2, j-2) + 1 if swapped)
 int kd_word_distance(const char *a, const char *b)
 {
     size_t length_a = strlen(a), length_b = strlen(b);
@@ -27,6 +29,7 @@ int kd_word_distance(const char *a, const char *b)
             bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
             if (swapped && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
         }
+        // the oldest row gets the room of the next one
         int *free_row = before;
         before = last;
         last = row;
@@ -50,11 +53,13 @@ void kd_nearest_offer(kd_nearest *nearest, const char *candidate)
 {
     if (!candidate) return;
     size_t length = strlen(nearest->word), other = strlen(candidate);
+    // nothing is nearer than the same letters
     if (length > 0 && is_same_but_for_case(nearest->word, candidate)) {
         nearest->mistakes = 0;
         nearest->best = candidate;
         return;
     }
+    // each letter that one word has more is a mistake: sorts out most candidates without a table
     size_t difference = length > other ? length - other : other - length;
     bool   begins = length >= 3 && other > length && strncmp(nearest->word, candidate, length) == 0;
     // one mistake is allowed, and one more for every four letters

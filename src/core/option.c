@@ -1,4 +1,5 @@
-// option.c: rows of options at work, see option.h.
+// option.c: rows of options at work, see option.h. A row says where its value stands (offset into the structure of
+// options), its type and its range; nothing here knows a single option by name.
 #include "core/option.h"
 
 #include <limits.h>
@@ -8,7 +9,7 @@
 #include "core/nearest.h"
 #include "core/text.h"
 
-static const char *const SWITCH[] = {"no", "yes", NULL};
+static const char *const SWITCH[] = {"no", "yes", NULL}; // values 0 and 1
 
 static const char *const *words_of(const kd_option *row)
 {
@@ -79,6 +80,7 @@ void kd_options_reset(const kd_option *rows, int count, void *base)
 
 const char *kd_option_range(const kd_option *row, char *buffer, size_t size)
 {
+    // an end that is infinite is not told
     const bool  low = row->least > -INFINITY, high = row->most < INFINITY;
     const char *from = row->above ? "above" : "at least", *to = row->below ? "below" : "at most";
     kd_text(buffer, size, "%s", "");
@@ -88,6 +90,7 @@ const char *kd_option_range(const kd_option *row, char *buffer, size_t size)
     } else if (row->type == KD_OPTION_TEXT) {
         kd_text(buffer, size, "text");
     } else if (low && high && !row->above && !row->below) {
+        // "2 to 5" where both ends belong to the range, else each end with its own word
         kd_text(buffer, size, "%g to %g", row->least, row->most);
     } else {
         if (low) kd_text_append(buffer, size, "%s %g", from, row->least);

@@ -23,6 +23,7 @@ typedef struct decimal {
 // ---- powers of ten --------------------------------------------------------------------------------------------------
 
 // g(k) = floor(10^k 2^-r) + 1, r such that g has 126 bits
+// 10^-k for k of the least and of the largest double; 38 limbs of 32 bits hold 10^324 (1077 bits) and 2^1215
 enum { FIRST = -292, LAST = 324, LIMBS = 38 };
 static struct {
     uint64_t high, low; // 63 bits each
@@ -41,6 +42,7 @@ static void keep_power(int k, const uint32_t *x)
     const int lowest = top_bit(x) - 125;
     wide      g = 0;
     for (int bit = 125; bit >= 0; bit--) {
+        // bits below the lowest of x are zero: small powers are exact
         const int at = lowest + bit;
         g = g << 1 | (at >= 0 ? x[at / 32] >> (at % 32) & 1 : 0);
     }
@@ -54,6 +56,7 @@ static void make_powers(void)
 {
     uint32_t x[LIMBS] = {1};
     for (int k = 0; k <= LAST; k++) {
+        // x = 10^k; then x = 10 x, limb by limb from below
         keep_power(k, x);
         uint64_t carry = 0;
         for (int i = 0; i < LIMBS; i++) {
@@ -63,6 +66,7 @@ static void make_powers(void)
         }
     }
     memset(x, 0, sizeof x);
+    // x = 2^1215, the highest bit there is; then x = floor(x / 10), limb by limb from above
     x[LIMBS - 1] = 1u << 31;
     for (int k = -1; k >= FIRST; k--) {
         uint64_t rest = 0;
@@ -81,6 +85,7 @@ static int log10_of_2(int e, bool three_quarters)
     return (int)((e * INT64_C(661971961083) - (three_quarters ? INT64_C(274743187321) : 0)) >> 41);
 }
 
+// floor(log2(10^e)), as above
 static int log2_of_10(int e)
 {
     return (int)((e * INT64_C(913124641741)) >> 38);
@@ -88,10 +93,11 @@ static int log2_of_10(int e)
 
 // ---- digits ---------------------------------------------------------------------------------------------------------
 
-// g c 2^-126 2^1, rounded down, its last bit set where something was lost
+// g c 2^-127, rounded down, its last bit set where something was lost
 static uint64_t round_to_odd(int k, uint64_t c)
 {
     const uint64_t high = power[k - FIRST].high, low = power[k - FIRST].low, lost = UINT64_MAX >> 1;
+    // 2^63 y_high + z = g c 2^-64 but for its lowest bits: 2^63 of it is the unit, the rest only tells "not exact"
     const uint64_t below = (uint64_t)((wide)low * c >> 64);
     const wide     y = (wide)high * c;
     const uint64_t y_low = (uint64_t)y, y_high = (uint64_t)(y >> 64), z = (y_low >> 1) + below;
@@ -109,7 +115,8 @@ static decimal nearer(uint64_t s, int k, uint64_t value)
 static decimal shortest_of(uint64_t c, int q)
 {
     // the interval in quarters of 2^q, below a power of two half as wide
-    const bool     narrow = c == UINT64_C(1) << 52 && q > -1074;
+    const bool narrow = c == UINT64_C(1) << 52 && q > -1074;
+    // an odd c: the ends do not belong to the interval, and low, high below step inside by one unit
     const uint64_t odd = c % 2, left = 4 * c - (narrow ? 1 : 2), right = 4 * c + 2;
     // and in quarters of 10^k
     const int      k = log10_of_2(q, narrow), shift = q + log2_of_10(-k) + 2;
@@ -133,9 +140,11 @@ static decimal decimal_of(double value)
     uint64_t         bits;
     call_once(&made, make_powers);
     memcpy(&bits, &value, sizeof bits);
+    // bits of a double: sign, exponent + 1023 (11), fraction (52); biased 0: subnormal, without the leading one
     const uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
     const int      biased = (int)(bits >> 52 & 0x7ff);
     decimal d = biased > 0 ? shortest_of(fraction | UINT64_C(1) << 52, biased - 1075) : shortest_of(fraction, -1074);
+    // trailing zeros, as of 1e22, go into the exponent
     while (d.digits % 10 == 0) d.digits /= 10, d.exponent++;
     return d;
 }

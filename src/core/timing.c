@@ -6,6 +6,7 @@
 
 enum { LOWEST = -30 }; // exponent of the first octave: 0.93 ns
 
+// 2^(1/8) 2^(1/4) 2^(1/2) 2 4 16 256: widths of the bars of a histogram, as ratio of their ends
 static const double FACTORS[] = {1.0905077326652577, 1.189207115002721, 1.4142135623730951, 2, 4, 16, 256};
 
 static int class_of(double seconds)
@@ -18,6 +19,7 @@ static int class_of(double seconds)
     return octave * KD_TIMING_PARTS + (int)((2 * lead - 1) * KD_TIMING_PARTS);
 }
 
+// Inverse of class_of: the least time of class i [s]
 static double start_of(int i)
 {
     return ldexp(1 + (double)(i % KD_TIMING_PARTS) / KD_TIMING_PARTS, i / KD_TIMING_PARTS + LOWEST);
@@ -42,6 +44,7 @@ void kd_timing_add(kd_timing *t, double seconds, double about)
 
 double kd_timing_quantile(const kd_timing *t, double part)
 {
+    // the rank of the quantile: so many times do not exceed it. Its class ends less than 1/64 above it
     double wanted = ceil(part * (double)t->count);
     long   seen = 0;
     if (t->count == 0) return 0;
@@ -60,6 +63,7 @@ int kd_timing_histogram(const kd_timing *t, kd_timing_bar *bars, int size)
     // the finest factor that makes few enough classes; one of the fine classes may be split by an end
     for (size_t k = sizeof FACTORS / sizeof *FACTORS; k-- > 0;)
         if (start_of(low) * pow(FACTORS[k], size - 1) > start_of(high)) factor = FACTORS[k];
+    // classes are joined until they span the factor; its rounding must not open a bar one class late
     for (int i = low; i <= high; i++) {
         if (n == 0 || start_of(i) >= bars[n - 1].low * factor * (1 - 1e-9)) {
             bars[n] = (kd_timing_bar){.low = start_of(i)};
@@ -77,6 +81,7 @@ const char *kd_timing_words(double seconds, char *buffer, size_t size)
         double      unit;
         const char *word;
     } list[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}};
+    // the largest unit of which there is at least one; 0.9995: what rounds to 1.00 ms is not told in us
     size_t k = 0;
     while (k < 2 && seconds < 0.9995 * list[k].unit) k++;
     double value = seconds / list[k].unit;

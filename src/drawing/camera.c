@@ -136,7 +136,8 @@ static void choose_travel(kd_scene *s)
 // Corner c (0 .. 7) of the box around a solid in its body, whose axes there are R
 static kd_vec3 corner_of(const kd_solid *solid, const kd_mat3 *R, int c)
 {
-    bool   square = solid->mesh == KD_MESH_BOX || solid->mesh == KD_MESH_BAR; // edges, not half edges
+    // edges, not half edges
+    bool   square = solid->mesh == KD_MESH_BOX || solid->mesh == KD_MESH_BAR || solid->mesh >= KD_MESHES;
     double half = square ? 0.5 : 1.0, low = solid->mesh == KD_MESH_BALL || solid->mesh == KD_MESH_PYRAMID ? -1.0 : -0.5;
     double high = solid->mesh == KD_MESH_PYRAMID ? 0.0 : -low;
     kd_vec3 e = solid->size;

@@ -155,3 +155,37 @@ kd_mesh *kd_meshes_create(kd_arena *arena, int sides)
     for (int i = 0; made && i < KD_MESH_TUBES; i++) made = make_tube(&m[KD_MESH_TUBE + i], arena, sides, tube_ratio(i));
     return made ? m : NULL;
 }
+
+// ---- surfaces from files --------------------------------------------------------------------------------------------
+
+// The box of a surface as a box with edges 1 about its middle; a flat one stays flat
+static void fit(const kd_surface *s, kd_vec3 *vertex)
+{
+    const kd_surface_moments box = kd_surface_moments_of(s);
+    const kd_vec3 e = kd_vec_sub(box.high, box.low), middle = kd_vec_scale(0.5, kd_vec_add(box.low, box.high));
+    for (int i = 0; i < s->nvertices; i++) {
+        const kd_vec3 d = kd_vec_sub(s->vertex[i], middle);
+        vertex[i] = kd_vec(e.x > 0.0 ? d.x / e.x : 0.0, e.y > 0.0 ? d.y / e.y : 0.0, e.z > 0.0 ? d.z / e.z : 0.0);
+    }
+}
+
+bool kd_mesh_of_surface(kd_arena *arena, const kd_surface *surface, int most, kd_mesh *mesh)
+{
+    kd_surface thin;
+    if (kd_surface_thin(surface, most, &thin) < 0) return false;
+    *mesh = (kd_mesh){.nvertices = thin.nvertices, .nfaces = thin.ntriangles, .hollow = true};
+    mesh->vertex = kd_arena_cut(arena, (size_t)thin.nvertices, sizeof *mesh->vertex);
+    mesh->first = kd_cut_int(arena, thin.ntriangles + 1);
+    mesh->corner = kd_cut_int(arena, 3 * thin.ntriangles);
+    if (!arena->failed) {
+        fit(&thin, mesh->vertex);
+        for (int i = 0; i <= thin.ntriangles; i++) mesh->first[i] = 3 * i;
+        for (int i = 0; i < thin.ntriangles; i++) {
+            mesh->corner[3 * i] = thin.triangle[i].a;
+            mesh->corner[3 * i + 1] = thin.triangle[i].b;
+            mesh->corner[3 * i + 2] = thin.triangle[i].c;
+        }
+    }
+    kd_surface_release(&thin);
+    return !arena->failed;
+}

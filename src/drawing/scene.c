@@ -10,6 +10,7 @@
 #include "drawing/camera.h"
 #include "drawing/mesh.h"
 #include "model/element.h"
+#include "model/mesh_shape.h"
 
 enum {
     MOST_SOLIDS = 6000,
@@ -71,9 +72,11 @@ static kd_mat3 axes_along(kd_vec3 a)
 
 // ---- solids ---------------------------------------------------------------------------------------------------------
 typedef struct builder {
-    kd_scene       *s;
-    const kd_model *m;
-    double          mark; // radius of a thin pin [m]
+    kd_scene             *s;
+    const kd_model       *m;
+    double                mark;   // radius of a thin pin [m]
+    int                   nfiles; // surfaces from files
+    const kd_model_mesh **file;
 } builder;
 
 static void add_solid(builder *b, int mesh, kd_point_of at, const kd_mat3 *R, kd_vec3 size, int paint)
@@ -129,6 +132,20 @@ static void add_foot(builder *b, kd_vec3 at, double radius)
 }
 
 // ---- shapes ---------------------------------------------------------------------------------------------------------
+
+// A surface from a file: each file is one mesh, however many bodies have it. Its box has edges of unit length.
+static void add_surface(builder *b, kd_point_of at, const kd_mat3 *R, const kd_shape *shape, int paint)
+{
+    const kd_surface_moments *box = &shape->read->moments;
+    const double              scale = shape->size[0];
+    int                       k = 0;
+    while (k < b->nfiles && b->file[k] != shape->read) k++;
+    const kd_vec3 middle = kd_vec_scale(0.5 * scale, kd_vec_add(box->low, box->high));
+    const kd_vec3 edges = kd_vec_scale(scale, kd_vec_sub(box->high, box->low));
+    at.r = kd_vec_add(at.r, kd_mat_vec(R, middle));
+    if (k < b->nfiles) add_solid(b, KD_MESHES + k, at, R, edges, paint);
+}
+
 static void add_shape(builder *b, int body, const kd_shape *shape)
 {
     const double *e = shape->size;
@@ -154,6 +171,9 @@ static void add_shape(builder *b, int body, const kd_shape *shape)
             add_solid(b, kd_mesh_of_tube(inner / outer), at, &R, kd_vec(outer, outer, e[2]), paint);
         break;
     }
+    case KD_MESH:
+        add_surface(b, at, &R, shape, paint);
+        break;
     case KD_SHAPE_NONE:
         break;
     }
@@ -173,6 +193,11 @@ static kd_vec3 half_edges(const kd_shape *shape)
         return kd_vec(e[0], e[0], 0.5 * e[1]);
     case KD_TUBE:
         return kd_vec(fmax(e[0], e[1]), fmax(e[0], e[1]), 0.5 * e[2]);
+    case KD_MESH: {
+        const kd_vec3 low = shape->read->moments.low, high = shape->read->moments.high;
+        return kd_vec_scale(e[0], kd_vec(fmax(fabs(low.x), fabs(high.x)), fmax(fabs(low.y), fabs(high.y)),
+                                         fmax(fabs(low.z), fabs(high.z))));
+    }
     case KD_SHAPE_NONE:
         break;
     }
@@ -569,6 +594,37 @@ static double size_of_mechanism(const builder *b)
 }
 
 // ---- all ------------------------------------------------------------------------------------------------------------
+
+static void find_file(builder *b, const kd_shape *shape)
+{
+    for (int k = 0; k < b->nfiles; k++)
+        if (b->file[k] == shape->read) return;
+    if (shape->kind == KD_MESH && shape->read) b->file[b->nfiles++] = shape->read;
+}
+
+// Meshes of the files of all shapes, behind those of unit size
+static void add_files(builder *b, int nshapes)
+{
+    kd_scene *s = b->s;
+    s->nmeshes = KD_MESHES;
+    b->file = kd_arena_cut(&s->arena, (size_t)nshapes, sizeof *b->file);
+    if (!b->file || !s->mesh) return;
+    for (int i = 0; i < b->m->nbodies; i++)
+        for (int k = 0; k < b->m->body[i].def.nshapes; k++) find_file(b, &b->m->body[i].def.shape[k]);
+    if (b->nfiles == 0) return;
+    // all in one row
+    kd_mesh *all = kd_arena_cut(&s->arena, (size_t)(KD_MESHES + b->nfiles), sizeof *all);
+    s->fine = kd_arena_cut(&s->arena, (size_t)b->nfiles, sizeof *s->fine);
+    if (s->arena.failed) return;
+    memcpy(all, s->mesh, KD_MESHES * sizeof *all);
+    s->mesh = all;
+    s->nmeshes += b->nfiles;
+    for (int k = 0; k < b->nfiles; k++)
+        if (!kd_mesh_of_surface(&s->arena, &b->file[k]->surface, KD_MESH_DRAWN, &all[KD_MESHES + k]) ||
+            !kd_mesh_of_surface(&s->arena, &b->file[k]->surface, KD_MESH_FINE, &s->fine[k]))
+            s->arena.failed = true;
+}
+
 kd_status kd_scene_build(const kd_film *film, kd_scene *s)
 {
     const kd_model *m = film->model;
@@ -577,8 +633,8 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     int     nshapes = 0;
     for (int i = 0; i < m->nbodies; i++) nshapes += m->body[i].def.nshapes;
     // memory; round meshes with fewer sides where there are many
-    s->nmeshes = KD_MESHES;
     s->mesh = kd_meshes_create(&s->arena, nshapes + m->njoints > MANY_SOLIDS ? COARSE : FINE);
+    add_files(&b, nshapes);
     s->solid = kd_arena_cut(&s->arena, MOST_SOLIDS, sizeof *s->solid);
     s->coil = kd_arena_cut(&s->arena, (size_t)m->nforces + (size_t)m->nconstraints, sizeof *s->coil);
     s->trace = kd_arena_cut(&s->arena, MOST_TRACES, sizeof *s->trace);

@@ -18,12 +18,12 @@ typedef struct kd_film {
     const double   *pose; // (nframes x 7 nbodies)
 } kd_film;
 
-// A convex polyhedron, or a tube: faces as loops of vertices, counterclockwise from outside.
+// A convex polyhedron, a tube, or a surface from a file: faces as loops of vertices, counterclockwise from outside.
 typedef struct kd_mesh {
     int      nvertices, nfaces;
     kd_vec3 *vertex;
     int      nmarked; // the first faces are darker, so that one sees a disc turn
-    bool     hollow;  // a tube
+    bool     hollow;  // a tube, or a surface that is not convex
     int     *first;   // (nfaces + 1) first entry of a face in `corner`
     int     *corner;
 } kd_mesh;
@@ -77,7 +77,8 @@ typedef struct kd_camera {
 typedef struct kd_scene {
     kd_film   film;
     int       nmeshes, nsolids, ncoils, ntraces;
-    kd_mesh  *mesh;
+    kd_mesh  *mesh; // those of unit size, then those from files
+    kd_mesh  *fine; // (nmeshes - KD_MESHES) the latter with more triangles, for the page
     kd_solid *solid;
     kd_coil  *coil;
     kd_trace *trace;

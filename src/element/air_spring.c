@@ -14,6 +14,7 @@
 #include "element/throttle.h"
 #include "model/fields.h"
 
+// variables of the law, in the order of the head (RATE is not read)
 enum { LENGTH, AIR = 2, AUXILIARY };
 
 typedef struct air {              // in one volume
@@ -22,6 +23,7 @@ typedef struct air {              // in one volume
 
 static air air_at(const kd_air_spring_def *d, double V, double c)
 {
+    // by_c = dp/dc = n p/c; g = (c/V)/p goes with c^(1 - n)
     const double ratio = c / V, n = d->exponent, p = d->ambient * pow(ratio, n);
     return (air){V, p, n * p / c, ratio / p, (1.0 - n) / (V * p)};
 }
@@ -38,16 +40,20 @@ static bool bellows_at(const kd_load *load, const double *x, kd_work *w, bellows
     const kd_air_spring_def *d = &load->def->air_spring;
     const int               *at = load->variable;
     const double             s = x[at[LENGTH]];
-    double                   V[4] = {d->volume + d->area * (s - load->constant[0]), d->area, 0.0, 0.0};
+    // V and two slopes by the length, along a straight line or a curve
+    double V[4] = {d->volume + d->area * (s - load->constant[0]), d->area, 0.0, 0.0};
     if (load->curve) kd_curve_eval(load->curve, s, V);
     *b = (bellows){.area = V[1], .area_slope = V[2]};
+    // without room or without air there is no pressure: a smaller step
     if (!(V[0] > 0.0) || !(x[at[AIR]] > 0.0)) return false;
     b->air[0] = air_at(d, V[0], x[at[AIR]]);
+    // at constant c: dp/ds = -n p/V dV/ds
     b->by_s = -d->exponent * b->air[0].p * b->area / V[0];
     b->inflow = d->ambient * kd_law_value(load->law[0], x, w);
     if (load->nstates < 2) return true;
     if (!(x[at[AUXILIARY]] > 0.0)) return false;
     b->air[1] = air_at(d, d->auxiliary, x[at[AUXILIARY]]);
+    // F_2 = mean pressure times flow of the throttle, which has the derivatives q and its slope
     double       slope;
     const double p = b->air[0].p, p2 = b->air[1].p, q = kd_throttle(d->flow, d->drop, d->smooth, p - p2, &slope),
                  mean = 0.5 * (p + p2);
@@ -72,6 +78,7 @@ static kd_eval air_spring_jacobian(const kd_load *load, const double *x, kd_work
     const kd_air_spring_def *d = &load->def->air_spring;
     bellows                  b;
     if (!bellows_at(load, x, w, &b)) return KD_EVAL_RETRY;
+    // rows: force, c', c_2'; the pressures move with s and c, the flow with both pressures
     const air   *one = &b.air[0], *two = &b.air[1];
     const double net = b.inflow - b.flow, g_by_s = (d->exponent - 1.0) * one->g * b.area / one->V;
     kd_law_put(load, 0, LENGTH, b.by_s * b.area + (one->p - d->ambient) * b.area_slope, J);
@@ -79,6 +86,7 @@ static kd_eval air_spring_jacobian(const kd_load *load, const double *x, kd_work
     kd_law_put(load, 1, LENGTH, g_by_s * net - one->g * b.flow_by[0] * b.by_s, J);
     kd_law_put(load, 1, AIR, one->g_by_c * net - one->g * b.flow_by[0] * one->by_c, J);
     kd_law_gradient(load, 1, load->law[0], one->g * d->ambient, x, w, J);
+    // what the auxiliary volume takes part in
     if (load->nstates < 2) return KD_EVAL_OK;
     kd_law_put(load, 1, AUXILIARY, -one->g * b.flow_by[1] * two->by_c, J);
     kd_law_put(load, 2, LENGTH, two->g * b.flow_by[0] * b.by_s, J);
@@ -97,6 +105,7 @@ static void air_spring_energy(const kd_load *load, const double *x, kd_work *w, 
     bellows                  b;
     if (!bellows_at(load, x, w, &b)) return;
     const air *one = &b.air[0], *two = &b.air[1];
+    // work against the air outside, then both volumes
     sum->potential += at_rest * one->V;
     for (int i = 0; i < load->nstates; i++) {
         const air *a = &b.air[i];
@@ -133,7 +142,8 @@ static double reading(const kd_load *load, const kd_work *w, const kd_point *x, 
 static void start(const kd_load *load, const double *x, kd_work *w, double *r)
 {
     const kd_air_spring_def *d = &load->def->air_spring;
-    const double             expanded = pow(d->pressure / d->ambient, 1.0 / d->exponent);
+    // c = V (p/ambient)^(1/n)
+    const double expanded = pow(d->pressure / d->ambient, 1.0 / d->exponent);
     (void)w;
     r[0] = amount(load, x, 2) * expanded;
     if (load->nstates > 1) r[1] = d->auxiliary * expanded;
@@ -157,6 +167,7 @@ static void make(kd_load_builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
     kd_load_make_scalar(b, force, &f->def.air_spring.length);
+    // variables s, v and the states of air, then the law of the valve
     if (f->curve >= 0) b->load->curve = b->s->model->curve[f->curve].curve;
     if (b->status == KD_OK) kd_load_add_law(b, 0, force, "inflow", 0, b->load->variable);
 }

@@ -20,9 +20,11 @@ static const kd_load_class law = {.eval = applied_eval, .jacobian = applied_jaco
 static void make(kd_load_builder *b, int force)
 {
     const kd_applied_def *d = &b->s->model->force[force].def.applied;
-    bool                  own = d->in == KD_IN_BODY;
-    int                   pair = kd_force_pair(b->s, force);
+    // axes of the world, or those of the place that move with the body
+    bool own = d->in == KD_IN_BODY;
+    int  pair = kd_force_pair(b->s, force);
     for (int i = 0; i < 6; i++) {
+        // components that are not given have no channel
         if (!(i < 3 ? d->force[i] : d->torque[i - 3])) continue;
         kd_measure_kind kind =
             i < 3 ? (own ? KD_MEASURE_OWN_SHIFT : KD_MEASURE_SHIFT) : (own ? KD_MEASURE_OWN_TURN : KD_MEASURE_TURN);

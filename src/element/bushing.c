@@ -1,6 +1,6 @@
 // bushing.c: six-dimensional spring-damper between two frames:
 //
-//     f = preload - K s - D s' + law,   s = shifts (axes of `from`) and rotation vector (n = 6), or shifts alone (n = 3)
+//     f = preload - K s - D s' + law,   s: shifts (axes of `from`) and rotation vector (n = 6), or shifts alone (n = 3)
 //
 // s are functions of the position alone, so that a symmetric K has the potential s'K s/2 at all angles; equal
 // stiffnesses act alike about all axes. A bushing that leaves one axis free measures the tilt of that axis, and its own
@@ -14,6 +14,7 @@
 
 static const double FARTHEST = 175.0; // [degrees]
 
+// length of the rotation vector
 static double bushing_angle(const kd_load *load, const double *x)
 {
     const int *at = load->variable + 3;
@@ -24,7 +25,9 @@ static kd_eval bushing_eval(const kd_load *load, const double *x, kd_work *w, do
 {
     int n = load->nchannels;
     (void)rate;
+    // near half a turn the law has no sense: a smaller step, then the reason
     if (n == 6 && bushing_angle(load, x) > FARTHEST) return KD_EVAL_RETRY;
+    // f_i = preload_i - K_ij s_j - D_ij s_j', then the law of the shifts
     for (int i = 0; i < n; i++) {
         force[i] = load->def->bushing.preload[i];
         for (int j = 0; j < n; j++)
@@ -50,6 +53,7 @@ static kd_eval bushing_jacobian(const kd_load *load, const double *x, kd_work *w
 static void bushing_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
 {
     int n = load->nchannels;
+    // of K the symmetric part has a potential; the skew part is work that is supplied
     for (int i = 0; i < n; i++) {
         double si = x[load->variable[i]], vi = x[load->variable[n + i]];
         sum->potential -= load->def->bushing.preload[i] * si;
@@ -112,7 +116,8 @@ static int turning_axes(const kd_bushing_def *def, bool acts[3])
 // axis; where only dampers act, the angular velocity. Those of free axes have a rate, but no value.
 static int bushing_turn(kd_system *s, int pair, const kd_bushing_def *def, int i)
 {
-    bool      acts[3];
+    bool acts[3];
+    // three axes or one: the rotation vector; two: tilt of the free one; none: only rates
     const int count = turning_axes(def, acts), free = !acts[0] ? 0 : !acts[1] ? 1 : 2;
     if (count == 0) return kd_plain_measure(s, pair, KD_MEASURE_TURN, i);
     if (count != 2) return kd_plain_measure(s, pair, KD_MEASURE_ROTATION, i);
@@ -125,13 +130,15 @@ static int structure(const kd_force_def *def)
 {
     bool      acts[3];
     const int count = turning_axes(&def->bushing, acts);
+    // what decides the measures: parameters must not change it
     return bushing_turns(&def->bushing) + 2 * count + 8 * acts[0] + 16 * acts[1];
 }
 
 static void make(kd_load_builder *b, int force)
 {
     const kd_bushing_def *def = &b->s->model->force[force].def.bushing;
-    int                   pair = kd_force_pair(b->s, force), measure[6], n = bushing_turns(def) ? 6 : 3;
+    // shifts, then turns; values of all, then rates of all
+    int pair = kd_force_pair(b->s, force), measure[6], n = bushing_turns(def) ? 6 : 3;
     if (pair < 0) {
         b->status = KD_ERR_MEMORY;
         return;
@@ -150,6 +157,7 @@ static void make(kd_load_builder *b, int force)
 // Is the symmetric part of A (6 x 6) positive semidefinite? By elimination; pivots of 0 are passed over
 static bool is_positive(const double A[36])
 {
+    // elimination without pivoting: a pivot of 0 with something beside it is indefinite
     double S[6][6], largest = 0;
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) {

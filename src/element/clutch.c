@@ -1,7 +1,7 @@
 // clutch.c: dry friction torque about a common axis, between two places (z of `from`) or along a coordinate of a joint.
 //
-// With the relative angular velocity v of `to`, the capacity C = max(0, capacity(t, ..)), which a pedal, a pressure or a
-// controller gives, and the direction z of sliding, a discrete state that events change:
+// With the relative angular velocity v of `to`, the capacity C = max(0, capacity(t, ..)), which a pedal, a pressure or
+// a controller gives, and the direction z of sliding, a discrete state that events change:
 //
 //     z = 1, -1:  it slides,  f = -z C (1 + (breakaway - 1) exp(-(v/stribeck)^2))
 //     z = 0:      it sticks,  the row v = 0 holds with |mu| <= breakaway C
@@ -21,8 +21,9 @@ static clutch_state clutch_at(const kd_load *load, const double *x, kd_work *w)
 {
     const kd_clutch_def *d = &load->def->clutch;
     const double         v = x[load->variable[0]], s2 = d->stribeck * d->stribeck;
-    const double         fall = s2 > 0.0 ? exp(-v * v / s2) : 0.0;
-    clutch_state         c = {.capacity = fmax(kd_law_value(load->law[0], x, w), 0.0)};
+    // factor 1 + (breakaway - 1) exp(-(v/stribeck)^2) and its slope
+    const double fall = s2 > 0.0 ? exp(-v * v / s2) : 0.0;
+    clutch_state c = {.capacity = fmax(kd_law_value(load->law[0], x, w), 0.0)};
     c.level = 1.0 + (d->breakaway - 1.0) * fall;
     c.level_v = s2 > 0.0 ? -2.0 * v / s2 * (d->breakaway - 1.0) * fall : 0.0;
     return c;
@@ -47,6 +48,7 @@ static kd_eval jacobian(const kd_load *load, const double *x, kd_work *w, double
     const clutch_state c = clutch_at(load, x, w);
     const double       z = side(load, x);
     kd_law_put(load, 0, 0, -z * c.capacity * c.level_v, J);
+    // an open clutch (capacity cut off at 0) has no slope
     if (c.capacity > 0.0) kd_law_gradient(load, 0, load->law[0], -z * c.level, x, w, J);
     return KD_EVAL_OK;
 }
@@ -79,6 +81,7 @@ static int measure(kd_system *s, int force)
 
 static void make(kd_load_builder *b, int force)
 {
+    // along the relative angular velocity; the row of sticking has been made before
     const int along = measure(b->s, force);
     kd_load_add_channel(b, along);
     kd_load_add_measured(b, along, 1);

@@ -2,8 +2,8 @@
 //
 //     f = k depth^n (1 + d depth'),   friction -mu f v/sqrt(v^2 + slip^2)
 //
-// Channels z, x, y, omega_x, omega_y; variables z, z', x', y', omega_x, omega_y. The sphere touches
-// below its centre: slip velocity (x' - R omega_y, y' + R omega_x).
+// Channels z, x, y, omega_x, omega_y; variables z, z', x', y', omega_x, omega_y. The sphere touches below its
+// centre: slip velocity (x' - R omega_y, y' + R omega_x).
 // With restitution it is no force: a row z - R >= 0 with impacts.
 #include <math.h>
 
@@ -24,10 +24,12 @@ static contact_state contact_at(const kd_load *load, const double *x)
     c.vx = x[v[2]] - d->radius * x[v[5]];
     c.vy = x[v[3]] + d->radius * x[v[4]];
     c.norm = sqrt(c.vx * c.vx + c.vy * c.vy + d->slip * d->slip);
+    // in the air, or leaving faster than the elastic force follows: no pull
     if (c.depth <= 0.0 || damping <= 0.0) {
         c.depth = c.depth > 0.0 ? c.depth : 0.0;
         return c;
     }
+    // Hunt-Crossley: k depth^n (1 + d depth')
     double elastic = d->stiffness * pow(c.depth, d->exponent);
     c.normal = elastic * damping;
     c.by_depth = d->exponent * elastic / c.depth * damping;
@@ -39,6 +41,7 @@ static kd_eval contact_eval(const kd_load *load, const double *x, kd_work *w, do
 {
     (void)w, (void)rate;
     contact_state c = contact_at(load, x);
+    // friction against the slip, at the lowest point: moments -R e_z x F
     double R = load->def->contact.radius, mu = c.norm > 0.0 ? load->def->contact.friction * c.normal / c.norm : 0.0;
     force[0] = c.normal;
     force[1] = -mu * c.vx;
@@ -52,14 +55,17 @@ static kd_eval contact_jacobian(const kd_load *load, const double *x, kd_work *w
 {
     (void)w;
     contact_state c = contact_at(load, x);
+    // in the air nothing changes; the kink at depth 0 has no slope
     if (c.normal == 0.0) return KD_EVAL_OK;
     double R = load->def->contact.radius, mu = c.norm > 0.0 ? load->def->contact.friction / c.norm : 0.0,
            n2 = c.norm * c.norm;
+    // by the normal force, then by the slip velocity: d(v/norm) = (1 - v v'/norm^2)/norm
     double fx_n = -mu * c.vx, fy_n = -mu * c.vy; // friction per normal force
     double xx = -mu * c.normal * (1.0 - c.vx * c.vx / n2), xy = mu * c.normal * c.vx * c.vy / n2;
     double yy = -mu * c.normal * (1.0 - c.vy * c.vy / n2);
     double normal[6] = {-c.by_depth, -c.by_rate, 0, 0, 0, 0};
     double slip_x[6] = {0, 0, 1, 0, 0, -R}, slip_y[6] = {0, 0, 0, 1, R, 0};
+    // chain rule by the six variables
     for (int j = 0; j < 6; j++) {
         double fx = fx_n * normal[j] + xx * slip_x[j] + xy * slip_y[j];
         double fy = fy_n * normal[j] + xy * slip_x[j] + yy * slip_y[j];
@@ -79,6 +85,7 @@ static void contact_energy(const kd_load *load, const double *x, kd_work *w, kd_
     contact_state         c = contact_at(load, x);
     double                elastic = c.depth > 0.0 ? d->stiffness * pow(c.depth, d->exponent) : 0.0;
     double                rate = -x[load->variable[1]];
+    // k depth^(n + 1)/(n + 1); what damping adds to the elastic force is lost
     sum->potential += elastic * c.depth / (d->exponent + 1.0);
     sum->dissipated += (c.normal - elastic) * rate;
     if (c.norm > 0.0) sum->dissipated += d->friction * c.normal * (c.vx * c.vx + c.vy * c.vy) / c.norm;
@@ -90,6 +97,7 @@ static kd_interval contact_bounds(const kd_load *load, const kd_interval *x, kd_
     const kd_contact_def *d = &load->def->contact;
     const kd_interval     z = x[load->variable[0]], v = x[load->variable[1]];
     (void)w;
+    // least depth with slow approach, most with fast: monotone in both
     const double least = fmax(d->radius - z.upper, 0.0), most = fmax(d->radius - z.lower, 0.0);
     const double slow = fmax(1.0 - d->dissipation * v.upper, 0.0), fast = fmax(1.0 - d->dissipation * v.lower, 0.0);
     return (kd_interval){d->stiffness * pow(least, d->exponent) * slow, d->stiffness * pow(most, d->exponent) * fast};
@@ -116,6 +124,7 @@ static void make(kd_load_builder *b, int force)
 {
     if (b->load->class != &law) return;
     int pair = kd_force_pair(b->s, force);
+    // channels and variables in the order of the head
     int z = kd_plain_measure(b->s, pair, KD_MEASURE_SHIFT, 2), x = kd_plain_measure(b->s, pair, KD_MEASURE_SHIFT, 0);
     int y = kd_plain_measure(b->s, pair, KD_MEASURE_SHIFT, 1);
     int wx = kd_plain_measure(b->s, pair, KD_MEASURE_TURN, 0), wy = kd_plain_measure(b->s, pair, KD_MEASURE_TURN, 1);
@@ -133,6 +142,7 @@ static void add_distance(kd_row_builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
     if (!is_rigid(&f->def)) return;
+    // the row is named after the element itself
     b->kind = "contact", b->element = f->name;
     kd_row_one_sided(b, force, kd_force_height(b->s, force), 1.0, &f->def.contact.radius, &f->def.contact.restitution,
                      "distance");

@@ -7,6 +7,7 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
 {
     (void)pair;
     int slot[KD_MAX_TERMS];
+    // each term is one coordinate, read by its path
     for (int i = 0; i < c->def.nterms && b->status == KD_OK; i++) {
         kd_expr *expr = NULL;
         b->status = kd_system_compile(b->s, c->def.coordinate[i], c->name, &c->source, false, NULL, 0, &expr,

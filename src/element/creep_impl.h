@@ -120,6 +120,7 @@ static dual contact_coordinate(const kd_wheel *w, const double *x)
 {
     dual xi = variable(x, XI);
     if (w->unknown || N == 0) return xi;
+    // c = 0 moves xi: xi_x = -c_x / c_xi
     const double   in[KD_WHEEL_INPUTS] = {x[1], x[2], x[3], x[4], x[5]};
     kd_wheel_point at;
     kd_wheel_at(w, in, xi.x, &at);
@@ -130,6 +131,7 @@ static dual contact_coordinate(const kd_wheel *w, const double *x)
 
 static contact contact_of(const kd_wheel *w, const double *x, dual xi)
 {
+    // u downwards from the axle, u_x = R' n_x (wheel.h); rho = xi n + R u
     dual3  d = vector(x, 0), n = vector(x, 3), u;
     double R[5], S[5];
     kd_wheel_tread(w, xi.x, R);
@@ -140,7 +142,8 @@ static contact contact_of(const kd_wheel *w, const double *x, dual xi)
     u.y = sub(mul(B, n.z), mul(A, n.y));
     u.z = scale(-1.0, add(mul(A, n.z), mul(B, n.y)));
     contact c = {.rho = add3(scale3(xi, n), scale3(r, u))};
-    dual    Y = add(d.y, c.rho.y);
+    // slope of the head at the point of contact: its angle
+    dual Y = add(d.y, c.rho.y);
     kd_wheel_head(w, Y.x, S);
     c.slope = chained(S[1], S[2], &Y);
     c.cosine = divide(number(1.0), root(add(number(1.0), mul(c.slope, c.slope))));
@@ -164,6 +167,7 @@ typedef struct coefficients { // of the linear law, at the normal force
 // f11 = G a b C11, f22 = G a b C22, f23 = G (ab)^1.5 C23, f33 = G (ab)^2 C33; a, b grow with N^(1/3)
 static coefficients coefficients_of(const kd_wheel *w, dual normal)
 {
+    // kalker[] = C11, C22, C23, C33; a and b are those of the nominal load
     double ab = w->a * w->b, G = w->def->shear;
     dual   one = number(1.0), growth = one;
     if (w->by_load) {
@@ -203,6 +207,7 @@ static dual saturated_moment(const kd_wheel *w, const coefficients *f, dual mome
 
 static tangential by_tanh(const kd_wheel *w, const coefficients *f, const creepages *c)
 {
+    // each component saturates, then both together lie in the circle of friction
     tangential t = linear(f, c);
     dual       most = scale(w->def->friction, f->normal);
     t.x = saturated(t.x, most);
@@ -222,17 +227,20 @@ static tangential by_polach(const kd_wheel *w, const coefficients *f, const cree
     const double pi = KD_PI, tiny = 1e-20;
     double       a = w->a, b = w->b;
     dual         friction = scale(w->def->friction, f->normal);
+    // creepage with the part of spin: the larger one across the rail counts
     dual s2 = add(add(mul(c->x, c->x), mul(c->y, c->y)), number(tiny)), with_spin = add(c->y, scale(a, c->spin));
     dual across = fabs(with_spin.x) > fabs(c->y.x) ? with_spin : c->y;
     dual sc = root(add(add(mul(c->x, c->x), mul(across, across)), number(tiny)));
     dual f1 = mul(f->f11, c->x), f2 = mul(f->f22, c->y);
     // G a b C: of the direction of slip
-    dual   stiffness = root(divide(add(add(mul(f1, f1), mul(f2, f2)), scale(tiny, mul(f->f22, f->f22))), s2));
+    dual stiffness = root(divide(add(add(mul(f1, f1), mul(f2, f2)), scale(tiny, mul(f->f22, f->f22))), s2));
+    // e: linear force over friction; F = 2/pi mu N (e/(1 + e^2) + atan e)
     dual   e = divide(scale(0.25 * pi, mul(stiffness, sc)), friction), e2 = mul(e, e);
     dual   arc = chained(atan(e.x), 1.0 / (1.0 + e.x * e.x), &e);
     dual   F = scale(2.0 / pi, mul(friction, add(divide(e, add(number(1.0), e2)), arc)));
     double k = 1.0 + 6.3 * (1.0 - exp(-a / b));
     // (8/3) G b sqrt(ab) C23 = (8/3) f23/a
+    // part of spin across the rail, which saturates by its own ratio es
     dual size = root(add(mul(across, across), number(tiny)));
     dual es = divide(scale(8.0 / (3.0 * a * k), mul(f->f23, size)), friction), es2 = mul(es, es), one = number(1.0);
     dual d = divide(sub(es2, one), add(es2, one)), d2 = mul(d, d), rest = sub(one, d2);
@@ -263,6 +271,7 @@ static tangential law_of(const kd_wheel *w, dual normal, const creepages *c)
     return (tangential){number(0.0), number(0.0), number(0.0)};
 }
 
+// three components of a force into rows of J, derivatives by all variables
 static void put(const dual3 *a, int row, double *force, double *J)
 {
     const dual *part[3] = {&a->x, &a->y, &a->z};
@@ -277,11 +286,13 @@ static dual flange_force(const kd_wheel *w, const double *x, double *energy)
 {
     const kd_wheel_rail *def = w->def;
     dual3                n = vector(x, 3);
-    dual                 foot = add(variable(x, 1), scale(def->radius, n.z));
-    dual                 depth = sub(scale(w->side, foot), number(def->clearance));
-    double               s = depth.x, k = def->flange, onset = def->onset, force, slope, potential;
+    // way of the foot of the wheel across, from where the flange meets the rail
+    dual   foot = add(variable(x, 1), scale(def->radius, n.z));
+    dual   depth = sub(scale(w->side, foot), number(def->clearance));
+    double s = depth.x, k = def->flange, onset = def->onset, force, slope, potential;
     if (energy) energy[0] = energy[1] = 0.0;
     if (!(s > 0.0)) return number(0.0);
+    // quadratic over the onset, then linear: force and slope are continuous
     if (s < onset)
         force = 0.5 * k * s * s / onset, slope = k * s / onset, potential = force * s / 3.0;
     else
@@ -303,14 +314,17 @@ static creep_state creep_of(const kd_wheel *w, const double *x, const contact *c
 {
     creep_state out = {.lost = 0.0};
     if (w->def->creep == KD_CREEP_NONE || (w->by_load && !(x[LAMBDA] > 0.0))) return out; // lifted off
+    // motion of the wheel and of the ground, both seen from the frame of the rail
     dual3 d = vector(x, 0), v = vector(x, 6), omega = vector(x, 9);
     dual3 d0 = vector(x, 12), v0 = vector(x, 15), omega0 = vector(x, 18);
+    // velocity of the centre over the ground, rolling by the turn: their sum slips, half of their difference rolls
     dual3 turn = sub3(omega, omega0), rolling = cross(turn, c->rho);
     dual3 centre = sub3(v, add3(v0, cross(omega0, sub3(d, d0)))), slip = add3(centre, rolling);
     dual3 twice = sub3(rolling, centre);
     dual  speed = scale(0.5, root(dot(twice, twice)));
     dual3 e_t = {number(0.0), c->cosine, c->sine}, e_n = {number(0.0), scale(-1.0, c->sine), c->cosine};
     if (!(speed.x > 0.0)) return out; // at rest
+    // creepages in the plane of contact, normal force from the vertical multiplier
     creepages  creep = {divide(slip.x, speed), divide(dot(slip, e_t), speed), divide(dot(turn, e_n), speed)};
     dual       normal = w->by_load ? divide(variable(x, LAMBDA), c->cosine) : number(w->def->load);
     tangential t = law_of(w, normal, &creep);
@@ -331,6 +345,7 @@ static void forces_of(const kd_wheel *w, const double x[KD_CREEP_VARIABLES], dou
         s.F.y = sub(s.F.y, scale(w->side, flange_force(w, x, energy ? energy + 1 : NULL)));
     else if (energy)
         energy[1] = energy[2] = 0.0;
+    // force at the contact, moved to the centre of the wheel
     s.M = add3(s.M, cross(c.rho, s.F));
     put(&s.F, 0, force, J);
     put(&s.M, 3, force, J);

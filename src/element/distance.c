@@ -22,6 +22,7 @@ static void finish(kd_model *m, int i)
 {
     kd_constraint *c = &m->constraint[i];
     if (!kd_finish_constraint_places(m, i)) return;
+    // taken from the design position; a distance of 0 has no direction
     if (isnan(c->def.length)) {
         c->def.length = kd_vec_norm(kd_vec_sub(world_point(m, &c->to), world_point(m, &c->from)));
     }

@@ -39,6 +39,7 @@ int kd_force_height(kd_system *s, int force)
 int kd_force_coordinate(kd_system *s, int force)
 {
     const kd_force *f = &s->model->force[force];
+    // coordinates count from 1 in models
     return kd_system_joint_coordinate(s, f->joint, f->def.coordinate > 0 ? f->def.coordinate - 1 : 0);
 }
 
@@ -55,6 +56,7 @@ static int inner_states(const kd_force_def *d)
 
 int kd_system_force_state(const kd_system *s, int force)
 {
+    // states of the model first, then those of the forces before it
     int place = s->model->nstates;
     for (int i = 0; i < force; i++) place += inner_states(&s->model->force[i].def);
     return place;
@@ -65,6 +67,7 @@ void kd_load_add_channel(kd_load_builder *b, int measure)
 {
     if (measure < 0) b->status = KD_ERR_MEMORY;
     if (b->status != KD_OK) return;
+    // the rate is read for the power
     int slot = kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
     if (slot < 0) {
         b->status = KD_ERR_MEMORY;
@@ -78,6 +81,7 @@ void kd_load_add_variable(kd_load_builder *b, int slot)
 {
     if (slot < 0) b->status = KD_ERR_MEMORY;
     if (b->status != KD_OK) return;
+    // a variable that is there already keeps its place
     for (int i = 0; i < b->load->nvariables; i++)
         if (b->load->variable[i] == slot) return;
     int *grown = kd_grow(b->load->variable, b->load->nvariables, &b->capacity, sizeof *grown);
@@ -131,7 +135,8 @@ static void compile_law(kd_load_builder *b, int k, const char *text, const kd_so
 
 void kd_load_add_law(kd_load_builder *b, int k, int force, const char *key, int i, const int *slots)
 {
-    const kd_force    *f = &b->s->model->force[force];
+    const kd_force *f = &b->s->model->force[force];
+    // text of the field, names that only this element knows
     const kd_field    *field = kd_element_field(&kd_forces[f->def.kind]->element, key);
     const char *const *text = (const char *const *)(const void *)((const char *)&f->def + field->offset);
     kd_local           local[MOST_LOCALS];
@@ -143,6 +148,7 @@ void kd_load_add_law(kd_load_builder *b, int k, int force, const char *key, int 
 
 bool kd_load_start(kd_load_builder *b, const kd_load_class *class, const char *name, int n)
 {
+    // kd_grow starts anew: the array belongs to this load
     b->capacity = 0;
     b->load = kd_system_new_load(b->s);
     if (!b->load) {
@@ -186,6 +192,7 @@ void kd_load_make_scalar(kd_load_builder *b, int force, const double *length)
 {
     const kd_force_def *d = &b->s->model->force[force].def;
     const int           measure = kd_system_force_measure(b->s, force), n = inner_states(d);
+    // variables s, v, then the states: laws count on this order
     kd_load_add_channel(b, measure);
     kd_load_add_measured(b, measure, 0);
     kd_load_add_measured(b, measure, 1);
@@ -198,6 +205,7 @@ void kd_load_make_scalar(kd_load_builder *b, int force, const double *length)
 void kd_load_find_direction(kd_load_builder *b, int force)
 {
     for (int i = 0; i < b->s->nrows_h; i++) {
+        // the row of h that holds it knows the place of its direction in z
         if (b->s->row_h[i].force != force) continue;
         b->load->direction = kd_system_slot(b->s, KD_SLOT_DISCRETE, b->s->row_h[i].direction, 0);
         if (b->load->direction < 0) b->status = KD_ERR_MEMORY;
@@ -213,6 +221,7 @@ static void make_force(kd_load_builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
     const kd_force_class *class = kd_forces[f->def.kind];
+    // a motor follows its law and does not push back
     const bool motor = class->is_motor && class->is_motor(&f->def);
     if (!kd_load_start(b, class->choose ? class->choose(&f->def) : class->law, f->name, class->nchannels)) return;
     b->load->def = &f->def;
@@ -241,17 +250,20 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
     s->across = kd_arena_cut(&s->arena, (size_t)m->nforces, sizeof *s->across);
     b.reads = kd_cut_bool(&s->arena, m->nstates);
     if (s->arena.failed) return KD_ERR_MEMORY;
+    // state elements, their inputs, then the order in which controllers read each other
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) make_state(&b, i);
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) {
         b.load = &s->load[i];
         compile_law(&b, 0, m->state[i].def.input, &m->state[i].source, NULL, 0);
     }
     if (b.status == KD_OK) b.status = kd_system_order_controllers(s);
+    // now what they read through other controllers can be followed
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) {
         b.load = &s->load[i];
         b.capacity = FIRST_CAPACITY; // of the array that add_states made
         add_variables_of(&b, s->load[i].law[0]);
     }
+    // forces, elements in C, creep forces of wheels
     for (int i = 0; i < m->nforces && b.status == KD_OK; i++) make_force(&b, i);
     for (int i = 0; i < m->nuser_forces && b.status == KD_OK; i++) kd_load_make_user(&b, i);
     for (int i = 0; i < s->nwheels && b.status == KD_OK; i++) kd_load_make_creep(&b, i);

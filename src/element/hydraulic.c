@@ -22,6 +22,7 @@ static double throttle(const kd_hydraulic_def *d, double pressure, double *slope
     return kd_throttle(d->flow, d->drop, d->smooth, pressure, slope);
 }
 
+// variables of the law, in the order of the head
 enum { LENGTH, RATE, A, B, SPOOL };
 
 typedef struct port { // flow into a chamber, and its derivatives by the chamber's pressure and the opening
@@ -34,13 +35,16 @@ typedef struct port { // flow into a chamber, and its derivatives by the chamber
 static port port_at(const kd_hydraulic_def *d, double y, double p)
 {
     double slope;
+    // closed: the flow changes with the opening towards either side
     if (y == 0.0)
         return (port){.by_y = 0.5 * (throttle(d, d->supply[0] - p, &slope) + throttle(d, p - d->supply[1], &slope))};
     const bool   pump = y > 0.0;
     const double other = d->supply[pump ? 0 : 1], drop = pump ? other - p : p - other, q = throttle(d, drop, &slope);
+    // y q(drop) against the chamber's pressure; power lost in the edge, power of pump or tank
     return (port){.Q = y * q, .by_p = -fabs(y) * slope, .by_y = q, .lost = fabs(y) * q * drop, .pumped = y * q * other};
 }
 
+// one point of evaluation
 typedef struct cylinder {
     double x, v, p[2], V[2], y, leak, ends, ends_stiffness;
     bool   cut_off; // the command
@@ -52,16 +56,20 @@ static bool cylinder_at(const kd_load *load, const double *x, kd_work *w, cylind
 {
     const kd_hydraulic_def *d = &load->def->hydraulic;
     const int              *at = load->variable;
+    // volumes of both chambers from the way of the piston
     *c = (cylinder){.x = x[at[LENGTH]] - load->constant[0], .v = x[at[RATE]], .p = {x[at[A]], x[at[B]]}};
     c->V[0] = d->volume[0] + d->area[0] * c->x;
     c->V[1] = d->volume[1] + d->area[1] * (d->stroke - c->x);
+    // command, cut off at full opening; the spool follows, or is there at once
     const double command = kd_law_value(load->law[0], x, w);
     c->command = fmin(fmax(command, -1.0), 1.0);
     c->cut_off = c->command != command;
     c->y = d->lag > 0.0 ? x[at[SPOOL]] : c->command;
+    // A and B are opened opposite to each other; oil leaks by the difference of pressure
     c->port[0] = port_at(d, c->y, c->p[0]);
     c->port[1] = port_at(d, -c->y, c->p[1]);
     c->leak = d->leakage * (c->p[0] - c->p[1]);
+    // a spring beyond the ends of the stroke
     const double beyond = c->x < 0.0 ? c->x : c->x > d->stroke ? c->x - d->stroke : 0.0;
     c->ends = -d->ends * beyond;
     c->ends_stiffness = beyond != 0.0 ? d->ends : 0.0;
@@ -79,6 +87,7 @@ static kd_eval hydraulic_eval(const kd_load *load, const double *x, kd_work *w, 
     const kd_hydraulic_def *d = &load->def->hydraulic;
     cylinder                c;
     if (!cylinder_at(load, x, w, &c)) return KD_EVAL_RETRY;
+    // force of the pressures, V p' = E (net flow), lag of the spool
     force[0] = d->area[0] * c.p[0] - d->area[1] * c.p[1] - d->viscous * c.v + c.ends;
     for (int i = 0; i < 2; i++) rate[i] = d->bulk / c.V[i] * net_flow(d, &c, i);
     if (d->lag > 0.0) rate[2] = (c.command - c.y) / d->lag;
@@ -90,10 +99,12 @@ static kd_eval hydraulic_jacobian(const kd_load *load, const double *x, kd_work 
     const kd_hydraulic_def *d = &load->def->hydraulic;
     cylinder                c;
     if (!cylinder_at(load, x, w, &c)) return KD_EVAL_RETRY;
+    // row 0: force; rows 1, 2: pressures; row 3: spool
     kd_law_put(load, 0, LENGTH, -c.ends_stiffness, J);
     kd_law_put(load, 0, RATE, -d->viscous, J);
     kd_law_put(load, 0, A, d->area[0], J);
     kd_law_put(load, 0, B, -d->area[1], J);
+    // a chamber: 1/V and flow by length, flow by rate, pressures and opening
     for (int i = 0; i < 2; i++) {
         const double sign = i == 0 ? 1.0 : -1.0, per = d->bulk / c.V[i]; // V_i changes by sign area_i s
         const double by_y = per * sign * c.port[i].by_y;
@@ -144,6 +155,7 @@ static void hydraulic_content(const kd_load *load, const double *x, double *amou
 
 static bool hydraulic_caution(const kd_load *load, const double *x, char *text, size_t size)
 {
+    // the lower pressure decides
     const double p[2] = {x[load->variable[A]], x[load->variable[B]]};
     const int    low = p[1] < p[0] ? 1 : 0;
     if (!(p[low] < load->def->hydraulic.vapour)) return false;
@@ -162,6 +174,7 @@ static void hydraulic_reason(const kd_load *load, const double *x, char *text, s
 static void start(const kd_load *load, const double *x, kd_work *w, double *r)
 {
     const kd_hydraulic_def *d = &load->def->hydraulic;
+    // not given: that of the tank; the spool stands where the command wants it
     for (int i = 0; i < 2; i++) r[i] = isnan(d->pressure[i]) ? d->supply[1] : d->pressure[i];
     if (d->lag > 0.0) r[2] = fmin(fmax(kd_law_value(load->law[0], x, w), -1.0), 1.0);
 }

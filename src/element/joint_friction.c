@@ -1,4 +1,5 @@
-// joint_friction.c: friction along a joint coordinate, and the force across the joint that it may depend on (S1 Eq. 29).
+// joint_friction.c: friction along a joint coordinate, and the force across the joint that it may depend on (S1 Eq.
+// 29).
 //
 // With the force w across the joint, an auxiliary variable, and the lever r (1 for shifts):
 //
@@ -18,6 +19,7 @@ static const double LEAST = 1e-6; // smallest force across, as part of the weigh
 // ---- the force across -----------------------------------------------------------------------------------------------
 static double least_force(const kd_model *m)
 {
+    // weight of all bodies; 1 kg, 1 m/s^2 where there is none
     double mass = 0.0, g = kd_vec_norm(kd_vec_of(m->gravity));
     for (int i = 0; i < m->nbodies; i++) mass += m->body[i].def.mass;
     return LEAST * (mass > 0.0 ? mass : 1.0) * (g > 0.0 ? g : 1.0);
@@ -28,6 +30,7 @@ void kd_across_set(kd_system *s)
     for (int i = 0; i < s->nw; i++) {
         kd_across *a = &s->across[i];
         a->least = least_force(s->model);
+        // moments rub at the lever: a couple of forces moment / lever
         if (a->nrows == 4) a->factor[2] = a->factor[3] = 1.0 / s->model->force[a->force].def.friction.lever;
     }
 }
@@ -44,6 +47,7 @@ static int across(kd_system *s, int force)
     *a = (kd_across){.nrows = 2, .row = {first, first + 1}, .factor = {1, 1}, .force = force, .name = f->name};
     if (moments) {
         a->nrows = 4;
+        // turns about y and x: rows behind the shifts of this joint (rows.c)
         a->row[2] = first + (kd_joint_form_of(kind).nturns == 0 ? 3 : 2);
         a->row[3] = a->row[2] + 1;
     }
@@ -54,6 +58,7 @@ static int across(kd_system *s, int force)
 
 static double part_of(const kd_across *a, const kd_system *s, const double *lambda, int k)
 {
+    // a row that was left out carries nothing
     int place = s->lambda_of[a->row[k]];
     return place >= 0 ? a->factor[k] * lambda[place] : 0.0;
 }
@@ -85,17 +90,22 @@ typedef struct friction_state {
 static friction_state friction_at(const kd_load *load, const double *x)
 {
     const kd_joint_friction_def *d = &load->def->friction;
-    double                       w = load->nvariables > 2 ? x[load->variable[2]] : 0.0, arm = load->constant[1];
-    double                       v = x[load->variable[1]], fall = 0.0, fall_v = 0.0;
-    friction_state               f = {.sliding_w = d->normal[0] * arm, .before_w = d->normal[1] * arm};
+    // w where friction depends on the force across, arm 1 for shifts
+    double         w = load->nvariables > 2 ? x[load->variable[2]] : 0.0, arm = load->constant[1];
+    double         v = x[load->variable[1]], fall = 0.0, fall_v = 0.0;
+    friction_state f = {.sliding_w = d->normal[0] * arm, .before_w = d->normal[1] * arm};
+    // exp(-(v/stribeck)^2) and its slope
     if (d->stribeck > 0.0) {
         fall = exp(-v * v / (d->stribeck * d->stribeck));
         fall_v = -2.0 * v / (d->stribeck * d->stribeck) * fall;
     }
+    // one coefficient stands for both
     if (d->normal[1] == 0.0) f.before_w = f.sliding_w;
     f.sliding = d->coulomb + f.sliding_w * w;
     f.before = (d->breakaway > 0.0 ? d->breakaway : d->coulomb) + f.before_w * w;
+    // breaking away is never easier than sliding
     if (f.before < f.sliding) f.before = f.sliding, f.before_w = f.sliding_w;
+    // level between both, its derivatives by v and w
     f.level = f.sliding + (f.before - f.sliding) * fall;
     f.level_v = (f.before - f.sliding) * fall_v;
     f.level_w = f.sliding_w + (f.before_w - f.sliding_w) * fall;
@@ -111,6 +121,7 @@ static double friction_limit(const kd_load *load, const double *x, kd_work *w)
 // Direction of the friction, 1 against a positive velocity, and its derivative by the velocity
 static double side(const kd_load *load, const double *x, double *slope)
 {
+    // dry: the direction is a discrete state, without slope
     if (load->direction >= 0) {
         *slope = 0.0;
         return x[load->direction];
@@ -153,12 +164,14 @@ static kd_interval friction_bounds(const kd_load *load, const kd_interval *x, kd
     const kd_interval            v = x[load->variable[1]];
     (void)w;
     if (load->direction >= 0 || load->nvariables > 2) return (kd_interval){0.0, 0.0};
+    // the level falls with |v|: largest at the smallest speed of the range
     const double most = fmax(fabs(v.lower), fabs(v.upper)), least = v.lower > 0.0   ? v.lower
                                                                     : v.upper < 0.0 ? -v.upper
                                                                                     : 0.0;
     const double rise = fmax(d->breakaway - d->coulomb, 0.0), s = d->stribeck;
     const double low = d->coulomb + (s > 0.0 ? rise * exp(-most * most / (s * s)) : 0.0);
     const double high = d->coulomb + (s > 0.0 ? rise * exp(-least * least / (s * s)) : 0.0);
+    // force -level tanh(v/slip): signs decide which level bounds
     const double t0 = tanh(v.lower / d->slip), t1 = tanh(v.upper / d->slip);
     return (kd_interval){-t1 * (t1 > 0.0 ? high : low), -t0 * (t0 < 0.0 ? high : low)};
 }
@@ -192,6 +205,7 @@ static void make(kd_load_builder *b, int force)
     b->load->constant[1] = 1.0;
     if (kd_joint_turns(j->def.kind, f->def.coordinate - 1)) b->load->arm_of = &f->def.friction.lever;
     kd_load_set(b->load);
+    // the force across as an auxiliary variable; start values have no multipliers
     if (j->rubs && !b->s->for_start && rubs(&f->def.friction))
         kd_load_add_variable(b, kd_system_slot(b->s, KD_SLOT_W, across(b->s, force), 0));
     kd_load_find_direction(b, force);
@@ -216,6 +230,7 @@ static void finish(kd_model *m, int i)
                        j->name);
     if (!rubs(d)) return;
     const kd_joint_form form = kd_joint_form_of(j->def.kind);
+    // one axis across which a single force rubs; multipliers need a constraint
     if (!kd_joint_has_one_axis(&form, NULL) || form.lead)
         kd_model_error(
             m, KD_SECTION_FORCE, i, "normal",

@@ -19,6 +19,7 @@ static double stop_depth(const kd_load *load, double q, double *side)
 static kd_eval stop_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     (void)w, (void)rate;
+    // the damper may not pull: push > 0
     double side, depth = stop_depth(load, x[load->variable[0]], &side), v = x[load->variable[1]];
     double push = load->def->stop.stiffness * depth - load->def->stop.damping * side * v;
     force[0] = depth > 0.0 && push > 0.0 ? side * push : 0.0;
@@ -29,6 +30,7 @@ static kd_eval stop_jacobian(const kd_load *load, const double *x, kd_work *w, d
 {
     double force;
     (void)stop_eval(load, x, w, &force, NULL);
+    // only while it pushes; the side drops out
     if (force != 0.0) {
         kd_law_put(load, 0, 0, -load->def->stop.stiffness, J);
         kd_law_put(load, 0, 1, -load->def->stop.damping, J);
@@ -49,6 +51,7 @@ static kd_interval stop_bounds(const kd_load *load, const kd_interval *x, kd_wor
     const kd_joint_stop_def *d = &load->def->stop;
     const kd_interval        q = x[load->variable[0]], v = x[load->variable[1]];
     (void)w;
+    // either limit pushes by itself; both together is their difference
     const kd_interval below =
         kd_push_bounds(d->stiffness, d->damping, (kd_interval){d->lower - q.upper, d->lower - q.lower},
                        (kd_interval){-v.upper, -v.lower});
@@ -84,6 +87,7 @@ static void add_limits(kd_row_builder *b, int force)
     const kd_joint          *j = &b->s->model->joint[f->joint];
     const kd_joint_stop_def *d = &f->def.stop;
     if (!is_rigid(&f->def)) return;
+    // "lower stop of q2" where the joint has several coordinates
     bool several = kd_joint_coordinates(j->def.kind) > 1;
     int  measure = kd_force_coordinate(b->s, force);
     char what[2][32];

@@ -17,6 +17,7 @@ static const double pi = KD_PI;
 // K and E by the arithmetic-geometric mean
 static void elliptic(double e2, double *K, double *E)
 {
+    // a, b -> their means; E = K (1 - sum 2^(n-1) c_n^2)
     double a = 1.0, b = sqrt(1.0 - e2), sum = 0.5 * e2, power = 0.5;
     for (int i = 0; i < 12; i++) {
         double c = 0.5 * (a - b), next = 0.5 * (a + b);
@@ -39,6 +40,7 @@ static double curvature_ratio(double r)
 
 void kd_hertz_ellipse(double along, double across, double N, double shear, double poisson, double *a, double *b)
 {
+    // bisection for the ratio of the axes: it falls with r
     double ratio = along <= across ? across / along : along / across, low = 1e-3, high = 1.0 - 1e-7, K, E;
     for (int i = 0; i < 60; i++) {
         double middle = 0.5 * (low + high);
@@ -49,6 +51,7 @@ void kd_hertz_ellipse(double along, double across, double N, double shear, doubl
     }
     double r = 0.5 * (low + high);
     elliptic(1.0 - r * r, &K, &E);
+    // major half axis, along or across the rail
     double major = cbrt(3.0 * N * E * (1.0 - poisson) / (2.0 * pi * r * r * (along + across) * shear));
     *a = along <= across ? major : r * major;
     *b = along <= across ? r * major : major;
@@ -80,11 +83,12 @@ static const double table[19][4][3] = { // a/b = 0.1 .. 1, then b/a = 0.9 .. 0.1
 
 void kd_kalker_coefficients(double ratio, double poisson, double out[4])
 {
-    // place in the table, 0 .. 18
+    // place in the table, 0 .. 18: a/b up to 1, then b/a
     double at = ratio <= 1.0 ? 10.0 * ratio - 1.0 : 19.0 - 10.0 / ratio;
     at = fmax(0.0, fmin(18.0, at));
     int    row = at < 17.0 ? (int)at : 17;
     double part = at - row, x = 4.0 * poisson; // Lagrange through x = 0, 1, 2
+    // linear between two rows, quadratic in Poisson's ratio
     for (int k = 0; k < 4; k++) {
         double c[3];
         for (int j = 0; j < 3; j++) c[j] = (1.0 - part) * table[row][k][j] + part * table[row + 1][k][j];

@@ -5,6 +5,7 @@
 static void make(kd_row_builder *b, const kd_constraint *c, int pair)
 {
     (void)c;
+    // the rate along an axis of `to` has no value behind it: nonholonomic
     kd_measure side = {KD_MEASURE_OWN_SHIFT, .pair = pair, .dof = -1, .i = 1, .turns = -1};
     int        measure = kd_system_measure(b->s, &side);
     int        slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);

@@ -48,6 +48,7 @@ void kd_law_gradient(const kd_load *load, int row, const kd_expr *e, double fact
     const kd_system *s = w->system;
     if (!e || factor == 0.0) return;
     add_own_gradient(load, row, e, factor, x, w, J);
+    // w->out_weight collects the weight of each output until all that read it are done
     for (int k = s->model->nstates - 1; k >= 0; k--) {
         int            i = s->state_order[k];
         const kd_load *pi = &s->load[i];
@@ -66,6 +67,7 @@ void kd_law_put(const kd_load *load, int row, int variable, double value, double
 
 kd_interval kd_push_bounds(double stiffness, double damping, kd_interval depth, kd_interval speed)
 {
+    // without depth there is no force; least only where all of the range is deep
     if (!(depth.upper > 0.0)) return (kd_interval){0.0, 0.0};
     const double least = depth.lower > 0.0 ? stiffness * depth.lower + damping * speed.lower : 0.0;
     return (kd_interval){fmax(least, 0.0), fmax(stiffness * depth.upper + damping * speed.upper, 0.0)};
@@ -125,6 +127,7 @@ static double rigid_reading(const kd_load *load, const kd_work *w, const kd_poin
     const kd_system *s = w->system;
     double           sum = 0.0;
     if (number != kd_forces[load->def->kind]->rigid_reading) return 0.0;
+    // one-sided rows are the last ones
     for (int i = s->nrows_g - s->none_sided; i < s->nrows_g; i++)
         if (s->row_g[i].force == load->force && s->lambda_of[i] >= 0)
             sum -= x->lambda[s->lambda_of[i]] * s->row_g[i].coefficient[0];

@@ -19,6 +19,7 @@ static kd_eval maxwell_eval(const kd_load *load, const double *x, kd_work *w, do
 static kd_eval maxwell_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
 {
     const kd_maxwell_def *d = &load->def->maxwell;
+    // row 0: force, row 1: r'
     kd_law_put(load, 0, 0, -d->stiffness - d->series, J);
     kd_law_put(load, 0, 2, d->series, J);
     kd_law_gradient(load, 0, load->law[0], -1.0, x, w, J);
@@ -31,6 +32,7 @@ static void maxwell_energy(const kd_load *load, const double *x, kd_work *w, kd_
 {
     const kd_maxwell_def *d = &load->def->maxwell;
     double                e = x[load->variable[0]] - load->constant[0], branch = d->series * (e - x[load->variable[2]]);
+    // both springs and the preload; the law is work that is supplied
     sum->potential += 0.5 * d->stiffness * e * e + 0.5 * branch * branch / d->series + d->preload * e;
     sum->dissipated += branch * branch / d->damping;
     sum->supplied -= kd_law_value(load->law[0], x, w) * x[load->variable[1]];

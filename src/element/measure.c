@@ -31,6 +31,7 @@ typedef struct kd_moving { // a vector with its time derivatives and their tange
 static kd_moving moving_column(const kd_relative *rel, const kd_tangent *e, int j)
 {
     kd_moving c;
+    // c' = omega x c and so on, see the head
     c.x = column(&rel->C, j);
     c.x1 = kd_vec_cross(rel->omega, c.x);
     c.x2 = kd_vec_add(kd_vec_cross(rel->alpha, c.x), kd_vec_cross(rel->omega, c.x1));
@@ -56,7 +57,8 @@ static kd_jet jet_entry(const kd_relative *rel, const kd_tangent *e, kd_entry c)
 static kd_jet jet_length(const kd_relative *rel, const kd_tangent *e)
 {
     kd_moving d = {rel->d, rel->dd, rel->ddd, e->u, e->dd, e->ddd};
-    kd_jet    sum = kd_jet_const(0.0);
+    // sqrt(sum d_i^2)
+    kd_jet sum = kd_jet_const(0.0);
     for (int i = 0; i < 3; i++) {
         kd_jet di = jet_component(&d, i);
         sum = kd_jet_add(sum, kd_jet_mul(di, di));
@@ -120,8 +122,8 @@ static kd_jet jet_tilt(const kd_measure *s, const kd_relative *rel, const kd_tan
     return kd_jet_mul(kd_jet_chain1(y, G[0], G[1], G[2], G[3]), jet_entry(rel, e, tilt_entry(s)));
 }
 
-// Bends: with the quaternion q of C, 2 atan2(q_i, q_0) and 2 atan2(q_j, sqrt(q_0^2 + q_i^2)).  q' = 1/2 omega q, and the
-// same along a tangent: dq = 1/2 w q.
+// Bends: with the quaternion q of C, 2 atan2(q_i, q_0) and 2 atan2(q_j, sqrt(q_0^2 + q_i^2)).  q' = 1/2 omega q, and
+// the same along a tangent: dq = 1/2 w q.
 static kd_quat half_turn(kd_vec3 w, kd_quat q)
 {
     return kd_quat_mul((kd_quat){0.0, 0.5 * w.x, 0.5 * w.y, 0.5 * w.z}, q);
@@ -146,6 +148,7 @@ static kd_quat quat_of(const kd_relative *rel)
 
 static kd_jet jet_bend(const kd_measure *s, const kd_relative *rel, const kd_tangent *e)
 {
+    // q, q', q'' and their changes along the tangent
     const kd_quat x = quat_of(rel), x1 = half_turn(rel->omega, x);
     const kd_quat x2 = add_quat(half_turn(rel->alpha, x), half_turn(rel->omega, x1));
     const kd_quat d = half_turn(e->w, x), d1 = add_quat(half_turn(e->omega, x), half_turn(rel->omega, d));
@@ -156,6 +159,7 @@ static kd_jet jet_bend(const kd_measure *s, const kd_relative *rel, const kd_tan
         q[i + 1] = (kd_jet){quat_component(x, i), quat_component(x1, i), quat_component(x2, i),
                             quat_component(d, i), quat_component(d1, i), quat_component(d2, i)};
     const kd_jet qi = q[s->sine.i + 1], qj = q[s->sine.j + 1];
+    // first coordinate from q_i and q_0, second from q_j and the rest
     if (s->i == 0) return kd_jet_scale(2.0, kd_jet_atan2(qi, q[0]));
     return kd_jet_scale(2.0, kd_jet_atan2(qj, kd_jet_sqrt(kd_jet_add(kd_jet_mul(q[0], q[0]), kd_jet_mul(qi, qi)))));
 }
@@ -171,6 +175,7 @@ static kd_vec3 bend_gradient(const kd_measure *s, const kd_relative *rel)
 
 static kd_vec3 bend_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w)
 {
+    // a turn at unit rate about axis k: the tangent of its rate is the change of N_k
     kd_relative turning = {.C = rel->C};
     double      dN[3];
     for (int k = 0; k < 3; k++) {
@@ -302,6 +307,7 @@ static kd_vec3 angle_gradient(const kd_measure *s, const kd_relative *rel)
 
 static kd_vec3 angle_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w)
 {
+    // quotient rule: change of the numerator less that of n = x^2 + y^2
     double  y = entry_value(rel, s->sine), x = entry_value(rel, s->cosine), n = x * x + y * y;
     kd_vec3 gy = entry_gradient(rel, s->sine), gx = entry_gradient(rel, s->cosine);
     double  dy = kd_vec_dot(gy, w), dx = kd_vec_dot(gx, w);
@@ -328,6 +334,7 @@ static kd_vec3 tilt_curvature(const kd_measure *s, const kd_relative *rel, kd_ve
     const double   dy = kd_vec_dot(gy, w), da = kd_vec_dot(ga, w), value = entry_value(rel, a);
     double         G[4];
     tilt_factor(s, rel, G);
+    // product rule over G grad a + G' a grad y
     kd_vec3 out = kd_vec_axpy(kd_vec_scale(G[0], entry_curvature(rel, a, w)), G[1] * dy, ga);
     out = kd_vec_axpy(out, G[2] * dy * value + G[1] * da, gy);
     return kd_vec_axpy(out, G[1] * value, entry_curvature(rel, y, w));

@@ -7,6 +7,7 @@
 
 static void make(kd_row_builder *b, const kd_constraint *c, int pair)
 {
+    // parallel: two rows, since C_zz = 1 alone would be singular
     if (c->def.angle == 0.0) {
         kd_row_measure(b, kd_row_cosine(b, pair, 0, 2), "turn about y");
         kd_row_measure(b, kd_row_cosine(b, pair, 1, 2), "turn about x");

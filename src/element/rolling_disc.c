@@ -1,6 +1,6 @@
 // rolling_disc.c: a disc (centre B, axle z of B, radius R) rolls without slip on the plane z = 0 of A. With n = C e_z,
-// s = sqrt(1 - n_z^2) the lowest point is at rho = -R (e_z - n_z n)/s from the centre. It touches: d_z = R s. It does not
-// slip: (d' + omega x rho)_(x,y) = 0.
+// s = sqrt(1 - n_z^2) the lowest point is at rho = -R (e_z - n_z n)/s from the centre. It touches: d_z = R s. It does
+// not slip: (d' + omega x rho)_(x,y) = 0.
 #include "element/constraint.h"
 #include "model/fields.h"
 
@@ -12,6 +12,7 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
                               {"nz", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_cosine(b, pair, 2, 2), 0)},
                               {"R", kd_system_number(b->s, &c->def.radius)}};
     kd_row_expression(b, false, "z - R*sqrt(1 - nz^2)", &c->source, touch, 3, "contact with the plane");
+    // omega of `to` in the axes of `from`, which has rates alone
     for (int i = 0; i < 3; i++) {
         turn.i = i;
         omega[i] = kd_system_slot(b->s, KD_SLOT_MEASURE, kd_system_measure(b->s, &turn), 1);

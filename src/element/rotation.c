@@ -11,6 +11,7 @@ static const double NEAR_ONE = 0.1; // of 1 - y: up to here the series has all d
 // A derivative by y brings a factor -1/2.
 static void factor_near_one(double z, double G[4])
 {
+    // sums by Horner from the last term: first three derivatives
     double a[TERMS + 3] = {1.0}, sum[3] = {0.0, 0.0, 0.0};
     for (int n = 1; n < TERMS + 3; n++) a[n] = a[n - 1] * (2.0 * n) / (2.0 * n + 1.0);
     for (int n = TERMS - 1; n >= 0; n--) {
@@ -26,6 +27,7 @@ static void factor_near_one(double z, double G[4])
 void kd_rotation_factor(double y, double root, double G[4])
 {
     const double r2 = root * root, below_one = r2 / (1.0 + y);
+    // G from the angle itself, which is exact; derivatives by the series near y = 1, by recursion elsewhere
     G[0] = root > 0.0 ? 2.0 * atan2(root, y) / root : 2.0;
     if (y > 0.0 && below_one < NEAR_ONE) {
         factor_near_one(0.5 * below_one, G);
@@ -82,6 +84,7 @@ double kd_rotation_value(const kd_relative *rel, int i)
 // q' = 1/2 omega q, q'' = 1/2 (alpha q + omega q'), and their changes along the tangent
 kd_jet kd_rotation_jet(const kd_relative *rel, const kd_tangent *e, int i)
 {
+    // q and its derivatives in time and along the tangent by half turns, then G(q0) q_i by the chain rule
     const quaternion q = of(rel), q1 = turned(rel->omega, q), q2 = sum(turned(rel->alpha, q), turned(rel->omega, q1));
     const quaternion d = turned(e->w, q), d1 = sum(turned(e->omega, q), turned(rel->omega, d));
     const quaternion d2 =
@@ -97,8 +100,9 @@ kd_jet kd_rotation_jet(const kd_relative *rel, const kd_tangent *e, int i)
 kd_vec3 kd_rotation_gradient(const kd_relative *rel, int i)
 {
     const quaternion q = of(rel);
-    const kd_vec3    side = kd_vec_axpy(kd_vec_cross(q.v, unit(i)), q.w, unit(i));
-    double           G[4];
+    // q0 e_i + q x e_i
+    const kd_vec3 side = kd_vec_axpy(kd_vec_cross(q.v, unit(i)), q.w, unit(i));
+    double        G[4];
     kd_rotation_factor(q.w, kd_vec_norm(q.v), G);
     return kd_vec_axpy(kd_vec_scale(0.5 * G[0], side), -0.5 * G[1] * component(q.v, i), q.v);
 }
@@ -110,6 +114,7 @@ kd_vec3 kd_rotation_curvature(const kd_relative *rel, int i, kd_vec3 w)
     const kd_vec3    d_side = kd_vec_axpy(kd_vec_cross(d.v, unit(i)), d.w, unit(i));
     double           G[4];
     kd_rotation_factor(q.w, kd_vec_norm(q.v), G);
+    // product rule over G, side and q_i q of the gradient
     kd_vec3 out = kd_vec_scale(0.5 * G[0], d_side);
     out = kd_vec_axpy(out, 0.5 * G[1] * d.w, side);
     out = kd_vec_axpy(out, -0.5 * (G[2] * d.w * component(q.v, i) + G[1] * component(d.v, i)), q.v);

@@ -27,6 +27,7 @@ static int angle(kd_system *s, int force)
 {
     if (s->model->force[force].joint >= 0) return kd_force_coordinate(s, force);
     int pair = kd_force_pair(s, force);
+    // angle about z of `from` by C_yx and C_xx, counted over turns
     return pair < 0 ? -1 : kd_system_angle(s, pair, (kd_entry){1, 0, 1}, (kd_entry){0, 0, 1}, true);
 }
 

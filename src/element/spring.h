@@ -29,6 +29,7 @@ static inline void kd_spring_energy(const kd_load *load, double sign, const doub
 {
     const kd_spring_def *d = &load->def->spring;
     double               s = x[load->variable[0]] - load->constant[0], v = x[load->variable[1]];
+    // spring and preload have a potential, the law does work
     sum->potential += 0.5 * d->stiffness * s * s + d->preload * s;
     sum->dissipated += d->damping * v * v;
     sum->supplied += sign * kd_law_value(load->law[0], x, w) * v;

@@ -22,7 +22,9 @@ static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int posi
     kd_road *road = &w->road[load - w->system->load];
     int      slot = load->variable[position];
     double   at = x[slot], along = x[load->variable[rate]];
+    // the same point again: force and derivatives ask one after the other
     if (road->stamp == w->velocity_stamp && road->x == at && road->rate == along) return road->jet;
+    // the jet of x with unit tangent: height, rate, slope and change of the rate at once
     kd_jet kept = w->jet[slot];
     w->jet[slot] = (kd_jet){at, along, 0.0, 1.0, 0.0, 0.0};
     *road = (kd_road){w->velocity_stamp, at, along, kd_expr_jet(load->law[0], w->jet, w->expr_work)};
@@ -41,11 +43,13 @@ static tyre_state tyre_at(const kd_load *load, const double *x, kd_work *w)
     const kd_tyre_def *d = &load->def->tyre;
     tyre_state         t = {.touches = true};
     kd_jet             road = road_at(load, x, w, 0, 2);
+    // depth and its rate over the profile
     t.depth = road.x + d->radius - x[load->variable[1]];
     t.rate = road.x1 - x[load->variable[3]];
     t.road_x = road.d;
     t.road_rate_x = road.d1;
     t.force = d->stiffness * t.depth + d->damping * t.rate + d->preload;
+    // a tyre that lifts off cannot pull
     if (d->lifts_off && (t.depth <= 0.0 || t.force <= 0.0)) t.force = 0.0, t.touches = false;
     return t;
 }
@@ -61,6 +65,7 @@ static kd_eval tyre_jacobian(const kd_load *load, const double *x, kd_work *w, d
 {
     tyre_state t = tyre_at(load, x, w);
     if (!t.touches) return KD_EVAL_OK;
+    // by x the profile rises, by x' its rate
     kd_law_put(load, 0, 0, load->def->tyre.stiffness * t.road_x + load->def->tyre.damping * t.road_rate_x, J);
     kd_law_put(load, 0, 1, -load->def->tyre.stiffness, J);
     kd_law_put(load, 0, 2, load->def->tyre.damping * t.road_x, J);
@@ -84,6 +89,7 @@ static kd_interval vertical_bounds(const kd_load *load, kd_interval z, kd_interv
 {
     const kd_tyre_def *d = &load->def->tyre;
     if (!d->lifts_off) return (kd_interval){0.0, 0.0};
+    // least and most of the force that is cut off: monotone in z, its rate and the road
     const kd_interval road = load->law[0] ? kd_expr_bounds(load->law[0], x, w->breaks.work) : (kd_interval){0.0, 0.0};
     const double      least = d->stiffness * (road.lower + d->radius - z.upper) - d->damping * rate.upper + d->preload;
     const double      most = d->stiffness * (road.upper + d->radius - z.lower) - d->damping * rate.lower + d->preload;
@@ -153,6 +159,7 @@ static bool slip_at(const kd_load *load, const double *x, kd_work *w, tyre_force
 {
     double      a[KD_TYRE_INPUTS];
     tyre_number in[KD_TYRE_INPUTS];
+    // road under the centre, then the law on plain numbers
     *road = road_at(load, x, w, X, VX);
     inputs_of(load, x, *road, a);
     for (int i = 0; i < KD_TYRE_INPUTS; i++) in[i] = tyre_const(a[i]);
@@ -181,6 +188,7 @@ static kd_eval slip_jacobian(const kd_load *load, const double *x, kd_work *w, d
     double       a[KD_TYRE_INPUTS], by[KD_TYRE_OUTPUTS * KD_TYRE_INPUTS];
     inputs_of(load, x, road, a);
     if (!kd_tyre_slopes(&w->motion, &load->def->tyre, a, road.x1, by)) return KD_EVAL_RETRY;
+    // by h and h', the road makes them functions of x and x'
     for (int i = 0; i < rows; i++) {
         const double *slope = by + i * KD_TYRE_INPUTS, h = slope[KD_TYRE_H], h_rate = slope[KD_TYRE_V + 2];
         J[i + X * rows] = -road.d * h - road.d1 * h_rate;
@@ -205,6 +213,7 @@ static void slip_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
     else
         sum->dissipated -= slip;
     sum->supplied += t.Fz.x * road.x1; // by the motion along the road
+    // in the air there is neither potential nor damping
     if (d->lifts_off && t.delta.x <= 0.0) return;
     double elastic = d->stiffness * t.delta.x + d->preload;
     sum->potential += 0.5 * d->stiffness * t.delta.x * t.delta.x + d->preload * t.delta.x;
@@ -251,6 +260,7 @@ static int states(const kd_force_def *def)
 static void make_road(kd_load_builder *b, int force)
 {
     if (b->status != KD_OK) return;
+    // a road that reads more than x would need derivatives that are not there
     const int own = b->load->nvariables;
     kd_load_add_law(b, 0, force, "road", 0, b->load->variable);
     if (b->status != KD_OK || b->load->nvariables == own) return;
@@ -274,6 +284,7 @@ static void make_slip(kd_load_builder *b, int force)
     int pair = kd_force_pair(b->s, force), shift[3], turn[3];
     for (int i = 0; i < 3; i++) shift[i] = kd_plain_measure(b->s, pair, KD_MEASURE_SHIFT, i);
     for (int i = 0; i < 3; i++) turn[i] = kd_plain_measure(b->s, pair, KD_MEASURE_TURN, i);
+    // channels: z, x, y, then turns; variables in the order of the enumeration
     const int channel[] = {shift[2], shift[0], shift[1], turn[0], turn[1], turn[2]};
     for (int i = 0; i < 6; i++) kd_load_add_channel(b, channel[i]);
     kd_load_add_measured(b, shift[0], 0);
@@ -308,7 +319,8 @@ static void check_load(kd_model *m, int i)
 static void finish(kd_model *m, int i)
 {
     kd_force *f = &m->force[i];
-    bool      to = kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to);
+    // the wheel must be on a body that is not the road itself
+    bool to = kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to);
     if (to && f->to.body < 0)
         kd_model_error(m, KD_SECTION_FORCE, i, "to", "it acts on the ground, which does not move");
     // without a place of its own the road is that of the world, for subsystems as well

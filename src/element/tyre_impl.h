@@ -18,6 +18,7 @@ typedef struct tyre_number {
 } tyre_number;
 #endif
 
+// all that values and energies need of one evaluation
 typedef struct tyre_forces {
     tyre_number delta, rate;  // depth and its rate
     tyre_number Fz, Fx, Fy;   // load, forces along e_x, e_y
@@ -115,6 +116,7 @@ static inline tyre_number tyre_length(const tyre_number *a, const tyre_number *b
 // tanh(y)/y of u = y^2; near 0 by its series, as is its derivative
 static inline tyre_number tyre_saturation(const tyre_number *u)
 {
+    // t/y and its derivative by u = y^2: (sech^2 y - tanh(y)/y)/(2 u)
     const double x = u->x, y = sqrt(x), t = tanh(y);
     const double series = 1.0 + x * (-1.0 / 3.0 + x * (2.0 / 15.0 - x * 17.0 / 315.0));
     const double series_slope = -1.0 / 3.0 + x * (4.0 / 15.0 + x * (-17.0 / 105.0 + x * 248.0 / 2835.0));
@@ -124,6 +126,7 @@ static inline tyre_number tyre_saturation(const tyre_number *u)
 
 static inline tyre_number tyre_slope(const double C[2], double nominal, const tyre_number *Fz)
 {
+    // q (linear - square q), from its maximum on constant
     const double linear = 2.0 * C[0] - 0.5 * C[1], square = C[0] - 0.5 * C[1];
     tyre_number  q = tyre_scale(1.0 / nominal, Fz);
     if (square > 0.0 && q.x > 0.5 * linear / square) q = tyre_const(0.5 * linear / square);
@@ -138,6 +141,7 @@ static inline void tyre_slip_forces(const kd_tyre_def *d, const tyre_number *Fz,
     const double *const slopes[2] = {d->longitudinal, d->lateral};
     const bool          relaxed = d->relaxation > 0.0;
     tyre_number         S[2], y[2];
+    // slip along and across: by velocity, or relaxed as a state
     for (int i = 0; i < 2; i++) {
         tyre_number s = tyre_div(velocity[i], V);
         s = tyre_scale(-1.0, &s);
@@ -154,6 +158,7 @@ static inline void tyre_slip_forces(const kd_tyre_def *d, const tyre_number *Fz,
         S[i] = tyre_mul(&C, &s);
         y[i] = tyre_div(&S[i], &limit);
     }
+    // one saturation for both: the force turns into the circle of friction
     const tyre_number square = tyre_sum(&y[0], &y[0], &y[1], &y[1]), ratio = tyre_saturation(&square);
     t->Fx = tyre_mul(&ratio, &S[0]);
     t->Fy = tyre_mul(&ratio, &S[1]);
@@ -163,6 +168,7 @@ static inline void tyre_slip_forces(const kd_tyre_def *d, const tyre_number *Fz,
 static inline void tyre_channels(const tyre_number *ex, const tyre_number *ey, const tyre_number *c,
                                  const tyre_number *n, tyre_forces *t)
 {
+    // F = Fx e_x + Fy e_y + Fz e_z, N = c x F + roll n
     const tyre_number *Fz = &t->Fz, *roll = &t->roll;
     const tyre_number  Fx = tyre_sum(&t->Fx, ex, &t->Fy, ey), Fy = tyre_difference(&t->Fy, ex, &t->Fx, ey);
     const tyre_number  Nx = tyre_difference(&c[1], Fz, &c[2], &Fy), Ny = tyre_difference(&c[2], &Fx, &c[0], Fz);
@@ -188,6 +194,7 @@ static inline bool tyre_law(const kd_tyre_def *d, const tyre_number *a, double r
     const tyre_number lean = tyre_mul(&n[2], &inverse), lean_rate = tyre_mul(&nz_rate, &inverse);
     const tyre_number turning = tyre_mul(&lean, &lean_rate), h_rate = tyre_shift(-road_rate, &v[2]);
     const tyre_number rho_rate = tyre_sum(&h_rate, &inverse, &rho, &turning);
+    // depth, its rate, load along the normal of the road
     t->cosine = cosine;
     t->delta = tyre_scale(-1.0, &rho);
     t->delta.x += d->radius;
@@ -205,15 +212,18 @@ static inline bool tyre_law(const kd_tyre_def *d, const tyre_number *a, double r
     const tyre_number ex = tyre_mul(&n[1], &inverse), ey = tyre_mul(&n[0], &inverse), sunk = tyre_mul(&rho, &lean);
     const tyre_number down = tyre_mul(&rho, &cosine);
     const tyre_number c[3] = {tyre_mul(&sunk, &n[0]), tyre_mul(&sunk, &n[1]), tyre_scale(-1.0, &down)};
+    // velocity of the point of contact, spin about the axle
     const tyre_number px = tyre_difference(&omega[1], &c[2], &omega[2], &c[1]), vx = tyre_add(&v[0], &px);
     const tyre_number py = tyre_difference(&omega[2], &c[0], &omega[0], &c[2]), vy = tyre_add(&v[1], &py);
     const tyre_number flat = tyre_sum(&omega[0], &n[0], &omega[1], &n[1]), up = tyre_mul(&omega[2], &n[2]);
     t->spin = tyre_add(&flat, &up);
+    // slip velocities along e_x and e_y; V of the carrier is without the spin
     t->vx = tyre_difference(&vx, &ex, &vy, &ey);
     t->vy = tyre_sum(&vx, &ey, &vy, &ex);
     const tyre_number rolled = tyre_mul(&rho, &t->spin), carried = tyre_add(&t->vx, &rolled);
     const tyre_number V = tyre_norm(&carried, d->slip), rolling = tyre_norm(&rolled, d->slip);
     tyre_slip_forces(d, &Fz, &V, a + KD_TYRE_SLIP, &n[2], t);
+    // moment against rolling, smooth at rest
     const tyre_number lever = tyre_mul(&Fz, &rho), sense = tyre_div(&rolled, &rolling);
     const tyre_number moment = tyre_mul(&lever, &sense);
     t->roll = tyre_scale(-d->rolling_resistance, &moment);

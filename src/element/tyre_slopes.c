@@ -15,6 +15,7 @@ bool KD_KERNEL(kd_tyre_slopes)(const kd_tyre_def *d, const double *a, double roa
 {
     tyre_number in[KD_TYRE_INPUTS];
     tyre_forces t = {.slip_rate = {{.x = 0.0}}};
+    // input i has the unit derivative by itself
     for (int i = 0; i < KD_TYRE_INPUTS; i++) {
         double unit[KD_TYRE_INPUTS] = {0.0};
         unit[i] = 1.0;

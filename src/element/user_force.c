@@ -9,6 +9,7 @@
 static void user_arguments(const kd_load *load, const double *x, double *value, double *rate, double *state)
 {
     int n = load->nchannels;
+    // values and rates of its measures, then its states
     for (int i = 0; i < n; i++) value[i] = x[load->variable[i]], rate[i] = x[load->variable[n + i]];
     for (int i = 0; i < load->nstates; i++) state[i] = x[load->variable[2 * n + i]];
 }
@@ -64,6 +65,7 @@ void kd_load_make_user(kd_load_builder *b, int user)
     if (!kd_load_start(b, &law, e->name, n)) return;
     b->load->user = &e->def;
     b->load->stiff = kd_load_is_stiff(e->def.stiff, false);
+    // each measure is one position that the element reads and acts along
     for (int i = 0; i < n && b->status == KD_OK; i++) {
         kd_expr *expr = NULL;
         b->status =
@@ -80,6 +82,7 @@ void kd_load_make_user(kd_load_builder *b, int user)
         kd_load_add_channel(b, slot.index);
         kd_load_add_measured(b, slot.index, 0);
     }
+    // rates behind all values; a measure that was named twice is not added again
     for (int i = 0; i < b->load->nchannels; i++) kd_load_add_measured(b, b->load->channel[i], 1);
     kd_load_add_states(b, e->def.nstates);
     if (b->status == KD_OK && b->load->nvariables != 2 * n + e->def.nstates) {

@@ -61,6 +61,7 @@ static kd_profile arc(double radius, double slope, double sign)
 
 void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *tread, const kd_curve *head)
 {
+    // side, profiles, and where the wheel stands in the middle of the track
     w->def = def;
     w->side = def->side == KD_RAIL_LEFT ? 1.0 : -1.0;
     w->unknown = def->contact == KD_CONTACT_UNKNOWNS;
@@ -74,6 +75,7 @@ void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *trea
     double       xi = kd_wheel_solve(w, in), R[5], S[5];
     kd_wheel_tread(w, xi, R);
     kd_wheel_head(w, xi, S);
+    // curvatures along and across at that point: Hertz, then Kalker
     double slope = 1.0 + S[1] * S[1], steep = 1.0 + R[1] * R[1];
     double along = 0.5 / (R[0] * sqrt(steep)); // 1/(2 radius of curvature)
     double across = 0.5 * (-R[2] / (steep * sqrt(steep)) - S[2] / (slope * sqrt(slope)));
@@ -93,6 +95,7 @@ double kd_wheel_nominal(const kd_wheel *w)
 // u_y = -A n_y + B n_z,  u_z = -A n_z - B n_y,  A = R' n_x^2/q,  B^2 = 1/q - R'^2 n_x^2/q^2,  q = n_y^2 + n_z^2
 void kd_wheel_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], double xi, kd_wheel_point *out)
 {
+    // u, point (Y, Z) of the wheel, normal N there
     double R[5], S[5], nx = in[2], ny = in[3], nz = in[4], q = ny * ny + nz * nz;
     kd_wheel_tread(w, xi, R);
     double A = R[1] * nx * nx / q, B = sqrt(1.0 / q - R[1] * R[1] * nx * nx / (q * q));
@@ -100,6 +103,7 @@ void kd_wheel_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], double xi,
     double Y = in[0] + xi * ny + R[0] * uy, Z = in[1] + xi * nz + R[0] * uz;
     kd_wheel_head(w, Y, S);
     double Ny = uy - R[1] * ny, Nz = uz - R[1] * nz;
+    // gap and tangency
     out->g = S[0] - Z;
     out->c = Ny + S[1] * Nz;
     // by d_y, d_z
@@ -136,11 +140,13 @@ static double best_of_grid(const kd_wheel *w, const double *in, double from, dou
 
 double kd_wheel_solve(const kd_wheel *w, const double in[KD_WHEEL_INPUTS])
 {
-    bool           table = w->tread.kind == KD_PROFILE_CURVE || w->head.kind == KD_PROFILE_CURVE;
+    bool table = w->tread.kind == KD_PROFILE_CURVE || w->head.kind == KD_PROFILE_CURVE;
+    // tables may touch at several points: from the best of a grid, in small steps
     double         xi = table ? best_of_grid(w, in, -0.05, 0.05, 200) : kd_wheel_nominal(w);
     kd_wheel_point at;
     for (int i = 0; i < MOST_ITERATIONS; i++) {
         kd_wheel_at(w, in, xi, &at);
+        // Newton for c = 0; too far from the rolling circle there is no contact
         double step = -at.c / at.c_x[KD_WHEEL_INPUTS], most = table ? 1e-3 : 0.02;
         if (!(fabs(step) < HUGE_VAL) || fabs(w->side * xi - w->def->spacing) > REACH) return NAN;
         step = fmax(-most, fmin(most, step));
@@ -164,6 +170,7 @@ typedef struct jets {
 static jets jets_at(const kd_wheel *w, const kd_jet in[KD_WHEEL_INPUTS], kd_jet xi)
 {
     double R[5], S[5];
+    // as in kd_wheel_at, on jets
     kd_jet nx = in[2], ny = in[3], nz = in[4];
     kd_jet q = kd_jet_add(kd_jet_mul(ny, ny), kd_jet_mul(nz, nz)), one = kd_jet_const(1.0);
     kd_wheel_tread(w, xi.x, R);
@@ -185,6 +192,7 @@ kd_jet kd_wheel_gap(const kd_wheel *w, const kd_jet in[KD_WHEEL_INPUTS], double 
     double         value[KD_WHEEL_INPUTS];
     kd_wheel_point at;
     for (int i = 0; i < KD_WHEEL_INPUTS; i++) value[i] = in[i].x;
+    // first parts of xi: -c / c_xi by time and tangent
     kd_wheel_at(w, value, xi, &at);
     kd_jet x = {.x = xi};
     double c_xi = at.c_x[KD_WHEEL_INPUTS], c1 = 0.0, cd = 0.0;
@@ -194,6 +202,7 @@ kd_jet kd_wheel_gap(const kd_wheel *w, const kd_jet in[KD_WHEEL_INPUTS], double 
         x.d = -cd / c_xi;
         return jets_at(w, in, x).g;
     }
+    // an unknown xi has its own tangent; its second parts make those of c vanish
     x.d = xi_d;
     kd_jet c = jets_at(w, in, x).c;
     x.x2 = -c.x2 / c_xi;

@@ -1,5 +1,5 @@
-// wheel_rail.c: a wheel on the axle y of `to` touches a rail along x of `from` (z up) and rolls on it with creep forces.
-// Where it touches: wheel.c (a row 0 = gap); creep and flange: creep.c (a load). docs/methods/wheel-rail.md
+// wheel_rail.c: a wheel on the axle y of `to` touches a rail along x of `from` (z up) and rolls on it with creep
+// forces. Where it touches: wheel.c (a row 0 = gap); creep and flange: creep.c (a load). docs/methods/wheel-rail.md
 #include "element/wheel_rail.h"
 
 #include <math.h>
@@ -12,6 +12,7 @@
 // ---- the row: what matters of the pair of frames: d_y, d_z and the axle C e_y ---------------------------------------
 static void make(kd_row_builder *b, const kd_constraint *c, int pair)
 {
+    // five measures of the pair; kd_row_linear makes the row, its coefficients go
     kd_system *s = b->s;
     kd_wheel  *wheel = &s->wheel[s->nwheels];
     const int  measure[KD_WHEEL_INPUTS] = {kd_row_shift(b, pair, 1), kd_row_shift(b, pair, 2),
@@ -28,6 +29,7 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
         kd_text(b->message, b->size, "constraint '%s': wheel and rail do not meet in the middle of the track", c->name);
         b->status = KD_ERR_MODEL;
     }
+    // number among the rows, unknown contact coordinate, whether creep reads multipliers
     wheel->row = s->nrows_g - 1;
     wheel->contact = wheel->unknown ? s->ns++ : -1;
     s->by_multipliers = s->by_multipliers || wheel->by_load;
@@ -62,6 +64,7 @@ static kd_eval creep_eval(const kd_load *load, const double *x, kd_work *w, doub
 
 static kd_eval creep_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
 {
+    // derivatives by all variables of the law; those that this load has
     double v[KD_CREEP_VARIABLES], all[6 * KD_CREEP_VARIABLES], force[6];
     creep_variables(load, x, w, v);
     kd_wheel_creep_jacobian(load->wheel, v, force, all);
@@ -100,12 +103,14 @@ void kd_load_make_creep(kd_load_builder *b, int number)
         return;
     b->load->wheel = wheel;
     b->load->stiff = true; // slow wheels are damped by the inverse of their speed
+    // the pair of wheel and rail; a rail that moves needs the ground as well
     int pair = axle.pair = kd_system_pair(b->s, &c->from, &c->to), from = pair;
     if (c->from.body >= 0) from = kd_system_pair(b->s, &c->from, &ground);
     if (pair < 0 || from < 0) {
         b->status = KD_ERR_MEMORY;
         return;
     }
+    // channels: shifts and turns; variables in the order of wheel.h
     for (int i = 0; i < 3; i++) kd_load_add_channel(b, kd_plain_measure(b->s, pair, KD_MEASURE_SHIFT, i));
     for (int i = 0; i < 3; i++) kd_load_add_channel(b, kd_plain_measure(b->s, pair, KD_MEASURE_TURN, i));
     for (int i = 0; i < 3; i++) kd_load_add_measured(b, kd_plain_measure(b->s, pair, KD_MEASURE_SHIFT, i), 0);
@@ -144,6 +149,7 @@ static void finish(kd_model *m, int i)
     const kd_wheel_rail *w = &c->def.rail;
     c->wheel_curve = find_profile(m, i, "wheel_profile", w->wheel_profile);
     c->rail_curve = find_profile(m, i, "rail_profile", w->rail_profile);
+    // sine of the slope of the tread
     const double slope = fabs(w->conicity) / sqrt(1.0 + w->conicity * w->conicity);
     if (c->wheel_curve < 0 && c->rail_curve < 0 && !(w->tread_radius > w->rail_radius))
         kd_model_error(m, KD_SECTION_CONSTRAINT, i, "tread_radius",

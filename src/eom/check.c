@@ -128,6 +128,7 @@ static void check_release(check *c)
 
 // ---- report ---------------------------------------------------------------------------------------------------------
 
+// Names of the functions as the manual writes them
 static const char *function_letter(kd_fn fn)
 {
     static const char *const letters[KD_FN_COUNT] = {[KD_KINEMATICS] = "kinematics",

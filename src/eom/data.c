@@ -148,6 +148,7 @@ kd_eval kd_fault_memory(kd_eom_data *d, kd_fn fn)
     return kd_fault_status(d, fn, KD_ERR_MEMORY, "out of memory for a full matrix", KD_EVAL_STOP);
 }
 
+// All full matrices now, so that no later call needs memory. Z_base, Z where differences start: not for Z = 1.
 kd_status kd_eom_data_reserve(kd_eom_data *d)
 {
     if (!d) return KD_ERR_ARGUMENT;

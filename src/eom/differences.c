@@ -132,6 +132,7 @@ typedef struct variable {
     double         typical;
 } variable;
 
+// Where a variable stands, how long it is, which stage it undoes when it moves, and the size that a step is relative to
 static variable variable_of(kd_eom_data *d, kd_eom_frame *f, kd_var var)
 {
     const kd_dims *n = &d->eom->def.dims;

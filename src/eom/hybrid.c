@@ -52,6 +52,7 @@ kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump *jump)
     if (!d->eom->def.event) return KD_EVAL_OK;
     kd_eval answer = d->eom->def.event(&d->x, crossed, d->context, jump);
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_SWITCH, "event", answer);
+    // a state that is no number is told here, where its cause is known
     if (!kd_all_finite(jump->z, n->nz)) return fault_of_z(d, "event", jump->z);
     bool finite = kd_all_finite(jump->p, n->np) && kd_all_finite(jump->v, n->nv) && kd_all_finite(jump->r, n->nr);
     return finite ? KD_EVAL_OK : kd_fault_not_finite(d, KD_SWITCH, "event", NULL, 0);
@@ -102,6 +103,11 @@ kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit)
         if (isnan(limit[i])) return kd_fault_not_finite(d, KD_H, "breakaway", limit, nmu);
     }
     return KD_EVAL_OK;
+}
+
+void kd_eom_shift_drives(kd_eom_data *d, const double *shift)
+{
+    if (d) d->x.drive_shift = shift;
 }
 
 kd_eval kd_eom_drives(kd_eom_data *d, double *q, double *dq, double *ddq)

@@ -532,6 +532,7 @@ static void cut_arrays(kd_assembled *self)
     self->u = kd_cut_double(arena, d.nu);
     self->du = kd_cut_double(arena, d.nu);
     self->u_shift = kd_cut_double(arena, d.nu);
+    self->drive_shift = kd_cut_double(arena, kd_eom_definition(self->eom)->ndrives);
     self->ddu = kd_cut_double(arena, d.nu);
     self->raw = kd_cut_double(arena, self->nraw);
     self->value = kd_cut_double(arena, self->nc);

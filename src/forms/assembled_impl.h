@@ -64,6 +64,7 @@ typedef struct kd_assembled {
     kd_level_sum phi_rows, h_rows;
     double      *u, *du, *ddu;
     double      *u_shift;         // (nu) added to u, for derivatives by the inputs
+    double      *drive_shift;     // (ndrives) the same for prescribed coordinates
     double      *M;               // (nv x nv) explicit form without explicit formalism: the mass matrix
     double      *raw;             // (nraw)
     double      *value;           // (largest number of rows)

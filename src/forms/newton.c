@@ -26,7 +26,10 @@ static void cut_arrays(kd_newton *self)
     self->power = kd_cut_int(arena, self->m);
     self->row = kd_cut_double(arena, self->m);
     self->column = kd_cut_double(arena, self->m);
-    self->u_old = kd_cut_double(arena, self->nu);
+    self->moving = kd_cut_double(arena, self->nmoving);
+    self->old = kd_cut_double(arena, self->nmoving);
+    self->drive = kd_cut_double(arena, 3 * self->ndrives);
+    self->by_inputs = kd_cut_bool(arena, self->ndrives);
     self->rho = kd_cut_double(arena, 2 * self->nv);
     self->normal = kd_cut_double(arena, 2 * self->np);
     self->delta = kd_cut_double(arena, 2 * self->nv);
@@ -52,6 +55,8 @@ kd_status kd_newton_create(kd_assembled *form, kd_newton **newton)
     self->nlambda = d.nlambda;
     self->nmu = d.nmu;
     self->nu = form->opt.update == KD_UPDATE_EXTENDED ? d.nu : 0;
+    self->ndrives = form->opt.update == KD_UPDATE_EXTENDED ? kd_eom_definition(form->eom)->ndrives : 0;
+    self->nmoving = self->nu + self->ndrives;
     self->has_eta = form->has_eta;
     // rows and columns of F, the kinematic ones left out
     self->m = form->nraw - d.np;

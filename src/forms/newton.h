@@ -102,12 +102,14 @@ typedef struct kd_newton {
     double       *M, *solution;       // explicit form: factors of the mass matrix, a column
     long          evaluations, updates, pattern_changes;
 
-    // extended update
-    int     nu;
+    // extended update: by what moves F_x with time, the inputs and then the prescribed coordinates
+    int     nu, ndrives, nmoving;
     bool    has_second;
-    double *second;           // (entries of F x nu)
-    double *K_kept, *GZ_kept; // while inputs are shifted
-    double *u_old;            // (nu) inputs that belong to K
+    double *second;           // (entries of F x nmoving)
+    double *K_kept, *GZ_kept; // while they are shifted
+    double *moving, *old;     // (nmoving) now, and those that belong to K
+    double *drive;            // (3 ndrives) prescribed coordinates while inputs are shifted, rates
+    bool   *by_inputs;        // (ndrives) moved by inputs: then they count with these
 
     // derivatives of the rows along the normals of the manifold, by differences: equations that come with patterns are
     // those of models, where rotations normalise their quaternions and nothing depends on the norm

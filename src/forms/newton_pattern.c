@@ -385,8 +385,8 @@ static void cut_values(kd_newton *self)
     }
     self->value = kd_cut_double(arena, nA);
     self->value_complex = kd_arena_cut(arena, (size_t)nA, sizeof *self->value_complex);
-    if (self->nu == 0) return;
-    self->second = kd_arena_cut(arena, (size_t)nF * (size_t)self->nu, sizeof *self->second);
+    if (self->nmoving == 0) return;
+    self->second = kd_arena_cut(arena, (size_t)nF * (size_t)self->nmoving, sizeof *self->second);
     self->K_kept = kd_cut_double(arena, nF);
     self->GZ_kept = kd_cut_double(arena, self->gz < 0 ? 0 : self->source[self->gz].pattern.column[self->nv]);
 }

@@ -262,21 +262,44 @@ static kd_eval evaluate_F_x(kd_newton *self, double t, const double *x, const do
     return answer;
 }
 
-// Second derivatives by the inputs (S0 Eq. 26): differences of F_x
+// Second derivatives by inputs and prescribed coordinates (S0 Eq. 26): differences of F_x
 #define INPUT_INCREMENT 1e-4
+#define DRIVE_INCREMENT 1e-2 // of angles and lengths, where F_x itself is differences: its noise is 1e-5 to 1e-4
 
-// The same point with input i shifted: second[i] = change of F_x.
-// An input that cannot be shifted counts as one without influence.
+// Inputs and prescribed coordinates at the point of the form
+static kd_eval read_moving(kd_newton *self)
+{
+    memcpy(self->moving, self->form->u, (size_t)self->nu * sizeof *self->moving);
+    return kd_eom_drives(self->form->data, self->moving + self->nu, self->drive, self->drive + self->ndrives);
+}
+
+// Drives that move with the input that is shifted now: their effect is in that of the input
+static kd_eval find_drives_of_input(kd_newton *self)
+{
+    const int     n = self->ndrives;
+    const kd_eval answer = kd_eom_drives(self->form->data, self->drive, self->drive + n, self->drive + 2 * n);
+    for (int j = 0; j < n && answer == KD_EVAL_OK; j++)
+        if (self->drive[j] != self->moving[self->nu + j]) self->by_inputs[j] = true;
+    return answer;
+}
+
+// The same point with input or drive i shifted: second[i] = change of F_x.
+// What cannot be shifted counts as without influence.
 static kd_eval evaluate_shifted(kd_newton *self, int i, double t, const double *x, const double *xdot)
 {
     kd_assembled *form = self->form;
     int           count = kd_columns_count(&self->F);
-    double       *second = self->second + (ptrdiff_t)i * count, step = INPUT_INCREMENT * fmax(fabs(form->u[i]), 1);
-    form->u_shift[i] = step;
+    double       *second = self->second + (ptrdiff_t)i * count;
+    double       *shift = i < self->nu ? &form->u_shift[i] : &form->drive_shift[i - self->nu];
+    const bool    noisy = i >= self->nu && self->differenced;
+    const double  step = (noisy ? DRIVE_INCREMENT : INPUT_INCREMENT) * fmax(fabs(self->moving[i]), 1);
+    *shift = step;
     kd_eval answer = kd_assembled_at(form, t, x, xdot);
+    if (answer == KD_EVAL_OK && i < self->nu) answer = find_drives_of_input(self);
     if (answer == KD_EVAL_OK) answer = evaluate_F_x(self, t, x, xdot);
-    form->u_shift[i] = 0;
-    for (int e = 0; e < count; e++) second[e] = answer == KD_EVAL_OK ? (self->K[e] - self->K_kept[e]) / step : 0;
+    *shift = 0;
+    const bool own = i < self->nu || !self->by_inputs[i - self->nu];
+    for (int e = 0; e < count; e++) second[e] = own && answer == KD_EVAL_OK ? (self->K[e] - self->K_kept[e]) / step : 0;
     return answer == KD_EVAL_RETRY ? KD_EVAL_OK : answer;
 }
 
@@ -289,9 +312,11 @@ static kd_eval evaluate_second(kd_newton *self, double t, const double *x, const
     // F_x at this point stays
     memcpy(self->K_kept, self->K, bytes);
     if (bytes_G > 0) memcpy(self->GZ_kept, self->GZ, bytes_G);
-    // (F_x)_u by shifted inputs
-    for (int i = 0; i < self->nu && answer == KD_EVAL_OK; i++) answer = evaluate_shifted(self, i, t, x, xdot);
+    // (F_x)_u by shifted inputs and drives
+    kd_eom_shift_drives(form->data, form->drive_shift);
+    for (int i = 0; i < self->nmoving && answer == KD_EVAL_OK; i++) answer = evaluate_shifted(self, i, t, x, xdot);
     // back to the point
+    kd_eom_shift_drives(form->data, NULL);
     memcpy(self->K, self->K_kept, bytes);
     if (bytes_G > 0) memcpy(self->GZ, self->GZ_kept, bytes_G);
     if (answer == KD_EVAL_OK) answer = kd_assembled_at(form, t, x, xdot);
@@ -327,12 +352,12 @@ kd_status kd_newton_linearize(kd_newton *self, double t, const double *x, const 
     form->dae->widen = false;
     // F_x and F_x', second derivatives by inputs, derivatives off the manifold
     kd_eval answer = evaluate_F_x(self, t, x, xdot);
-    if (answer == KD_EVAL_OK && self->opt.update == KD_UPDATE_EXTENDED && !self->has_second && self->nu > 0)
-        answer = evaluate_second(self, t, x, xdot);
+    if (answer == KD_EVAL_OK && self->nmoving > 0) answer = read_moving(self);
+    if (answer == KD_EVAL_OK && !self->has_second && self->nmoving > 0) answer = evaluate_second(self, t, x, xdot);
     if (answer == KD_EVAL_OK && self->normals > 0) answer = kd_newton_normals(self, t, x, xdot);
     if (answer != KD_EVAL_OK) return fault_of(self, answer);
     // the parts of A that do not depend on gamma
-    memcpy(self->u_old, form->u, (size_t)self->nu * sizeof *self->u_old);
+    memcpy(self->old, self->moving, (size_t)self->nmoving * sizeof *self->old);
     gather_parts(self);
     return KD_OK;
 }
@@ -345,10 +370,11 @@ kd_status kd_newton_update(kd_newton *self)
     kd_eval answer = set_E(self, false);
     if (answer != KD_EVAL_OK) return fault_of(self, answer);
     // F_x += (F_x)_u du (Eq. 26)
-    for (int i = 0; i < self->nu && self->has_second; i++) {
-        double change = self->form->u[i] - self->u_old[i];
-        kd_axpy(count, change, self->second + (ptrdiff_t)i * count, self->K);
-        self->u_old[i] = self->form->u[i];
+    if (self->has_second) answer = read_moving(self);
+    if (answer != KD_EVAL_OK) return fault_of(self, answer);
+    for (int i = 0; i < self->nmoving && self->has_second; i++) {
+        kd_axpy(count, self->moving[i] - self->old[i], self->second + (ptrdiff_t)i * count, self->K);
+        self->old[i] = self->moving[i];
     }
     set_inactive(self);
     gather_E(self);

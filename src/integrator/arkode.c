@@ -1,7 +1,7 @@
-// arkode.c: SUNDIALS ARKODE on forms with a right-hand side (ode, statespace): explicit Runge-Kutta methods (ERKStep) and
-// diagonally implicit ones (ARKStep) with the tables that ARKODE has for each order. Projection (S1 Eq. 36) after every
-// accepted step, by ARKODE's own hook: the error has been estimated before, and the next step starts from the projected
-// point.
+// arkode.c: SUNDIALS ARKODE on forms with a right-hand side (ode, statespace): explicit Runge-Kutta methods (ERKStep)
+// and diagonally implicit ones (ARKStep) with the tables that ARKODE has for each order. Projection (S1 Eq. 36) after
+// every accepted step, by ARKODE's own hook: the error has been estimated before, and the next step starts from the
+// projected point.
 #include "integrator/sundials.h"
 
 static const char *const METHODS[] = {"erk", "dirk", NULL};
@@ -88,6 +88,7 @@ static ARKODE_DIRKTableID find_table(const char *name, int *order)
         const char        *name;
         ARKODE_DIRKTableID id;
     } known[] = {TABLES(TABLE_ENTRY)};
+    // loaded once to learn its order q, which statistics tell
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (strcmp(known[k].name, name) == 0) {
             ARKodeButcherTable table = ARKodeButcherTable_LoadDIRK(known[k].id);
@@ -104,6 +105,7 @@ static kd_status check(const kd_dae *dae, const kd_integrator_options *opt, char
     const bool                 is_erk = o->method == KD_ARKODE_ERK;
     kd_status                  status = kd_sundials_check_ode("ARKODE", dae, message, size);
     if (status < 0) return status;
+    // orders for which ARKODE has tables
     if (o->order < 2 || o->order > (is_erk ? 8 : 5) || o->order == 7) {
         kd_text(message, size, "ARKODE: order = %d must be %s", o->order,
                 is_erk ? "2 to 6 or 8 for erk" : "2 to 5 for dirk");
@@ -131,6 +133,7 @@ static bool set_options(kd_sundials *self)
 {
     void                        *m = self->memory;
     const kd_integrator_options *o = &self->base.opt;
+    // the limit of steps is ours (kd_sundials_step); projection after the error estimate
     return STEPPER(self, SetUserData)(m, self) == 0 && STEPPER(self, WFtolerances)(m, kd_sundials_weights) == 0 &&
            STEPPER(self, SetMaxNumSteps)(m, -1) == 0 && set_method(self) &&
            (o->h_max == 0 || STEPPER(self, SetMaxStep)(m, o->h_max) == 0) &&
@@ -144,6 +147,7 @@ static bool set_solver(kd_sundials *self)
     if (is_explicit(self)) return true;
     // constant steps cannot be made shorter when Newton's method is slow
     if (self->base.opt.h_fixed > 0 && ARKStepSetMaxNonlinIters(self->memory, FIXED_ITERATIONS) != 0) return false;
+    // stages start on the polynomial of the last step, and their slopes are not evaluated
     if (self->rule->extrapolate && (ARKStepSetPredictorMethod(self->memory, MAXIMUM_ORDER_PREDICTOR) != 0 ||
                                     ARKStepSetDeduceImplicitRhs(self->memory, 1) != 0))
         return false;
@@ -158,6 +162,7 @@ static bool count(const kd_sundials *self, kd_sundials_counts *out)
     void  *m = self->memory;
     long   implicit = 0;
     double h_first, h_next, t;
+    // sums since the last start; those of Newton's method exist for dirk only
     *out = (kd_sundials_counts){.order = self->rule->order};
     STEPPER(self, GetNumErrTestFails)(m, &out->error_failures);
     if (is_explicit(self)) {
@@ -174,6 +179,7 @@ static bool count(const kd_sundials *self, kd_sundials_counts *out)
     return STEPPER(self, GetStepStats)(m, &out->steps, &h_first, &out->h_last, &h_next, &t) == 0;
 }
 
+// One-step methods keep their step over a restart
 static double step_in_use(const kd_sundials *self)
 {
     double h = 0;
@@ -191,6 +197,7 @@ static int start(kd_sundials *self)
 // cannot be smaller, or that was not the reason.
 static bool start_smaller(kd_sundials *self, int flag)
 {
+    // refused by a function, in a way that a smaller step may cure
     double h = 0;
     bool   asked = flag <= ARK_RHSFUNC_FAIL && flag >= ARK_UNREC_RHSFUNC_ERR && self->fault < 0 &&
                  self->fault != KD_ERR_CALLBACK_STOP && self->fault != KD_ERR_MEMORY;
@@ -205,11 +212,13 @@ static int evolve(kd_sundials *self, double t_end, double *t)
 {
     const double t_old = self->base.t_old;
     int          flag, smaller = 0;
+    // one step, never beyond t_end; again with smaller ones where ERKStep gives up
     do {
         flag = STEPPER(self, SetStopTime)(self->memory, t_end);
         if (flag == ARK_SUCCESS) flag = STEPPER(self, Evolve)(self->memory, t_end, self->x, t, ARK_ONE_STEP);
     } while (flag < 0 && start_smaller(self, flag) && ++smaller);
     if (smaller > 0) (void)ERKStepSetInitStep(self->memory, self->base.opt.h_first); // of later starts
+    // a start sets t_old to t: back to that of the last step
     if (flag < 0) self->base.t_old = t_old;
     return flag;
 }
@@ -233,6 +242,7 @@ static kd_status init(kd_integrator *integrator)
     const kd_sundials_options *o = &integrator->opt.arkode;
     kd_status                  status = kd_sundials_open(self, o->method == KD_ARKODE_ERK ? &erk : &dirk, o);
     if (status < 0) return status;
+    // ARKStep gets the right-hand side as its implicit part, and no explicit one
     self->memory = is_explicit(self) ? ERKStepCreate(kd_sundials_rhs, 0, self->x, self->context)
                                      : ARKStepCreate(NULL, kd_sundials_rhs, 0, self->x, self->context);
     if (!self->memory || STEPPER(self, SetErrHandlerFn)(self->memory, kd_sundials_keep_message, self) != 0 ||
@@ -245,6 +255,7 @@ static kd_status init(kd_integrator *integrator)
 
 // ---- the class ------------------------------------------------------------------------------------------------------
 
+// nodes of dopri5, which stand for those of all tables
 static const double nodes[] = {0.0, 0.3, 0.8, 8.0 / 9.0};
 
 #define INFO(variant_, own_word_, is_explicit_, order_, gap_)                                                          \

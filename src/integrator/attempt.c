@@ -22,6 +22,7 @@ int kd_attempt_worst(int n, const double *x, const double *weight)
     int    worst = 0;
     for (int i = 0; i < n; i++) {
         double size = fabs(x[i] * weight[i]);
+        // not a number is worse than any number
         if (isnan(size)) return i;
         if (size > most) {
             most = size;
@@ -41,6 +42,7 @@ const double *kd_attempt_shares(const kd_dae *dae, const double *x, const double
         sum += share[i];
         lost += !isfinite(share[i]);
     }
+    // one component that is not finite would hide itself in the sum: such ones share everything equally
     for (int i = 0; i < dae->n; i++) share[i] = lost > 0 ? !isfinite(share[i]) / lost : share[i] / sum;
     return lost > 0 || sum > 0 ? share : NULL;
 }
@@ -49,8 +51,11 @@ double kd_attempt_landing(double t, double t_end, double h, double stretch, doub
 {
     const double span = t_end - t;
     double       steps = ceil(span / h), part = h;
+    // two or three steps to come: one less, if the others need not grow by more than stretch
     if (steps <= STRETCHED && span <= (steps - 1) * (1 + stretch) * h) steps--;
+    // few steps: all equal, so that the last one is not a tiny rest
     if (steps <= EQUAL) part = span / fmax(1, steps);
+    // rounding of t must not make another h: the factors of the last one serve again
     return fabs(part - h_last) <= 8 * DBL_EPSILON * fmax(fabs(t), fabs(t_end)) ? h_last : part;
 }
 
@@ -76,6 +81,7 @@ const char *kd_attempt_advice_fixed(void)
 void kd_attempt_explain(const kd_dae *dae, const char *head, int worst, const char *advice, char *message, size_t size)
 {
     char name[160], reason[400];
+    // message is both reason and result: a copy first
     kd_text(reason, sizeof reason, "%s", message);
     kd_text(message, size, "%s", head);
     if (reason[0]) kd_text_append(message, size, ": %s", reason);

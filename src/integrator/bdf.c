@@ -1,4 +1,4 @@
-// Variable-step, variable-order BDF with fixed leading coefficient for 0 = F(t, x, x') (BCP chapter 5, DASSL).
+// bdf.c: variable-step, variable-order BDF with fixed leading coefficient for 0 = F(t, x, x') (BCP chapter 5, DASSL).
 //
 //     x' = P'(t) + cj (x - P(t)),   0 = F(t, x, x'),   P the polynomial of degree k through x_n .. x_(n-k)
 //
@@ -63,10 +63,10 @@ typedef struct kd_bdf {
     double           grid_t[KD_BDF_TERMS];
     int              grid_count, grid_wanted; // wanted: 0 when steps of fixed size are made
 
-    kd_bdf_coefficients step; // present attempt
-    int                 order, order_old, order_max, order_least;
-    double              h, h_next, h_old, h_least;
-    double              t_end;
+    kd_bdf_coefficients step;                                     // present attempt
+    int                 order, order_old, order_max, order_least; // of the next step, the last one; bounds
+    double              h, h_next, h_old, h_least; // [s] attempt, proposal, last step; shorter ones are given up
+    double              t_end;                     // [s] where the present step may end at most
     bool                to_end, rejected, raising; // raising: order and step grow in every step until the first failure
     int                 equal;                     // steps of equal size and order in a row
     kd_kink             kink;                      // the last one
@@ -75,12 +75,13 @@ typedef struct kd_bdf {
     bool                retractable, retracted;    // the last step can be taken back; was
     double              h_before;                  // step in use before a restart; 0: none
     bool                lands;                     // ends of steps are instants, one after the other
-    long                accepted_since_start;
+    long                accepted_since_start;      // steps
 } kd_bdf;
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
 #define O kd_integrator_options
+// rows of the table of options; .paper: the name that DASSL, or the paper, gives it
 // clang-format off
 static const kd_option options[] = {
     {KD_WHOLE("bdf.order_max", O, bdf.order_max, KD_BDF_ORDER_MAX, 1, KD_BDF_ORDER_MAX, "highest order; the formulas are stable up to 5"), .paper = "MXORD"},
@@ -94,6 +95,7 @@ static const kd_option options[] = {
 // clang-format on
 #undef O
 
+// Any value is accepted here; least_rtol of the class info below is what is sensible
 static double least_rtol(const kd_integrator_options *o)
 {
     (void)o;
@@ -107,6 +109,7 @@ static void cut_arrays(kd_bdf *b)
                           &b->index_weight, &b->share,         &b->x_old, &b->slope_old, &b->slope};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
     kd_bdf_history_cut(&b->past, a, b->n);
+    // the corrector has rules and weights of its own: they are looked up once, the weights are shared
     const kd_corrector_options rules = {.max_newton = b->base.opt.bdf.max_newton,
                                         .stop = b->base.opt.bdf.newton_stop > 0 ? b->base.opt.bdf.newton_stop
                                                                                 : b->rule->newton_stop,
@@ -127,6 +130,7 @@ static kd_status init(kd_integrator *base)
     b->n = base->n;
     b->order_max = o->order_fixed > 0 ? o->order_fixed : o->order_max;
     cut_arrays(b);
+    // the error norm is a mean over the controlled components; without any it is zero, not 0 / 0
     for (int i = 0; i < b->n; i++) b->nc += base->dae->controlled[i];
     if (b->nc == 0) b->nc = 1;
     return KD_OK;
@@ -164,6 +168,7 @@ static void set_index_weights(kd_bdf *b)
 // and phi_(k+2) = e - pi_(k+1) D_(k+1)
 static estimates estimate(const kd_bdf *b)
 {
+    // x^(k+1) from e, x^k and x^(k-1) from differences of the past; x^(k+2) where one more difference is known
     const kd_bdf_coefficients *c = &b->step;
     int                        k = c->order;
     bool                       known = b->past.terms > k + 1;
@@ -174,11 +179,13 @@ static estimates estimate(const kd_bdf *b)
         if (!b->base.dae->controlled[i]) continue;
         double w = b->index_weight[i], e = w * b->e[i], one = e + w * p1 * D1[i], two = one + w * p2 * D2[i],
                up = e - w * ph * Dh[i];
+        // four sums in one sweep: weighted squares for orders k, k-1, k-2, k+1
         same += e * e;
         lower += one * one;
         lower2 += two * two;
         higher += up * up;
     }
+    // sigma_j makes h^j x^(j) / j of the differences; without enough points an order is out of reach
     return (estimates){
         .same = c->sigma[k + 1] * sqrt(same / b->nc),
         .lower = k > 1 ? c->sigma[k] * sqrt(lower / b->nc) : INFINITY,
@@ -190,6 +197,7 @@ static estimates estimate(const kd_bdf *b)
 // Shall the order be lowered, judged by the sizes of h^j x^(j)? (DASSL)
 static bool should_lower(int k, const estimates *s)
 {
+    // (j) |h^j x^(j)| / j: the derivatives themselves; a regular series decreases with j
     double same = (k + 1) * s->same, lower = k * s->lower, lower2 = (k - 1) * s->lower2;
     if (k == 1) return false;
     return k == 2 ? lower <= 0.5 * same : fmax(lower, lower2) <= same;
@@ -206,6 +214,7 @@ static bool should_raise(const kd_bdf *b, const estimates *s, bool *down)
 {
     int    k = b->step.order;
     double up = (k + 2) * s->higher, same = (k + 1) * s->same, below = k * s->lower;
+    // a higher order needs a difference of equal steps: k + 2 of them; at the top there is none
     if (*down || k == b->order_max || b->equal <= k + 1 || !isfinite(s->higher)) return false;
     *down = k > 1 && below <= fmin(same, up);
     return !*down && (k == 1 ? up < 0.5 * same : up < same);
@@ -217,12 +226,14 @@ static void choose_next(kd_bdf *b, const estimates *s)
     int    k = b->step.order;
     bool   down = should_lower(k, s);
     double est = s->same;
+    // the start phase ends at the highest order, in DASSL also when the estimates speak for a lower one
     if ((down && b->base.opt.bdf.dassl_rules) || k == b->order_max) b->raising = false;
     if (b->raising) {
         b->order = k + 1;
         b->h_next = b->h * (b->base.opt.bdf.dassl_rules ? MOST_GROWTH : fmax(1, fmin(MOST_GROWTH, growth(b, est, k))));
         return;
     }
+    // order_fixed is climbed to; otherwise the estimates tell: one up, one down, or the same
     if (k < b->base.opt.bdf.order_fixed) {
         b->order = k + 1;
     } else if (should_raise(b, s, &down)) {
@@ -232,6 +243,7 @@ static void choose_next(kd_bdf *b, const estimates *s)
         b->order = k - 1;
         est = s->lower;
     }
+    // before k + 2 equal steps the estimates mix step sizes: only doubling is worth new coefficients
     double r = growth(b, est, b->order), least = b->equal > k + 1 ? b->rule->least_growth : MOST_GROWTH;
     b->h_next = b->h;
     if (r >= least) b->h_next *= fmin(MOST_GROWTH, r);
@@ -244,6 +256,7 @@ static void report(kd_bdf *b, kd_attempt outcome, double error, const double *ve
 {
     if (!b->base.dae->observe) return;
     double sum = 0;
+    // share: part of each component in the square of the norm; Newton increments count in all components
     for (int i = 0; vector && i < b->n; i++) {
         bool   counts = outcome == KD_ATTEMPT_NEWTON || b->base.dae->controlled[i];
         double z = counts ? vector[i] * b->index_weight[i] : 0;
@@ -252,6 +265,7 @@ static void report(kd_bdf *b, kd_attempt outcome, double error, const double *ve
     }
     bool known = vector && sum > 0 && isfinite(sum);
     for (int i = 0; known && i < b->n; i++) b->share[i] /= sum;
+    // what the observer gets is valid during the call only
     kd_attempt_report r = {.t = b->past.t[0],
                            .h = b->h,
                            .order = b->step.order,
@@ -265,6 +279,7 @@ static void report(kd_bdf *b, kd_attempt outcome, double error, const double *ve
 
 static kd_status fail(kd_bdf *b, kd_status status)
 {
+    // with steps of fixed size the usual advice (tolerances) would not help
     const bool  stuck = b->base.opt.h_fixed > 0 && (status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON);
     const char *advice = stuck ? kd_attempt_advice_fixed() : kd_attempt_advice(status);
     char        head[100];
@@ -323,8 +338,10 @@ static bool second_derivative(kd_bdf *b, double h)
 // longer than FIRST_PART, or at a restart than the steps before.
 static void prepare_first_step(kd_bdf *b, double span)
 {
+    // d0, d1, d2: |x|, |x'|, |x''| in tolerances; h x' of half a tolerance, at most a thousandth of the span
     double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
     double h = fmin(1e-3 * span, d1 > 0 ? 0.5 / d1 : span);
+    // the probe: x changes by a small part of itself (or of one tolerance), but not by rounding only
     double probe = fmin(1e-5 * span, d1 > 0 ? PROBE * fmax(d0, 1) / d1 : span);
     if (!b->base.opt.bdf.dassl_rules && b->order_max > 1 && second_derivative(b, probe)) {
         double d2 = controlled_norm(b, b->xdot);
@@ -340,19 +357,23 @@ static void prepare_first_step(kd_bdf *b, double span)
 // No past but b->x and b->xdot at t
 static void begin(kd_bdf *b, double t, bool keep_matrix)
 {
+    // the past is x and x' at one double node: order 1, all counters anew
     kd_bdf_history_start(&b->past, t, b->x, b->xdot);
     memcpy(b->slope, b->xdot, (size_t)b->n * sizeof *b->x);
     b->base.t_old = t;
     b->order = b->order_least = 1;
+    // restarts keep the matrix and remember the step before, which limits the first one (prepare_first_step)
     b->h_before = keep_matrix ? b->h_next : 0;
     b->h_next = b->base.opt.h_first;
     b->h_old = 0;
     b->equal = 0;
     b->raising = true;
+    // a sequence of instants goes on over restarts; a fresh start ends it, and cj is compared exactly again
     b->lands = b->lands && keep_matrix;
     if (!b->lands) b->corrector.same = 0;
     b->kinked = b->retractable = b->retracted = false;
     b->accepted_since_start = 0;
+    // steps of fixed size need order_max + 1 values on the grid first
     b->grid_wanted = b->base.opt.h_fixed > 0 ? b->order_max + 1 : 0;
     b->grid_count = 0;
     kd_corrector_start(&b->corrector, keep_matrix);
@@ -368,6 +389,7 @@ static kd_status start(kd_bdf *b, double t, const double *x, bool keep_matrix)
     b->base.worst = -1;
     b->h = 0;
     b->kink_most = INFINITY;
+    // x may be the history itself, which begin() overwrites: a copy first
     memmove(b->x, x, bytes);
     memset(b->xdot, 0, bytes);
     kd_eval answer = f->start ? f->start(b->base.dae->impl, t, b->x, b->xdot) : KD_EVAL_OK;
@@ -398,16 +420,19 @@ static kd_status pass_kink(kd_bdf *b)
     b->base.message[0] = '\0';
     b->base.cause = KD_OK;
     memcpy(b->x, b->past.D[0], (size_t)b->n * sizeof *b->x);
+    // the jumps of x, x', x'' at t into b->kink; b->x is behind them
     kd_eval answer = kd_kink_solve(&b->kink, b->base.dae, t, b->x, b->xdot);
     if (answer != KD_EVAL_OK) {
         keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
         return b->base.cause;
     }
+    // |h jump of x'| tells whether the past can be moved; from now on steps end at instants, often with the same cj
     b->kink_size = b->h_next * controlled_norm(b, kink->xdot);
     b->lands = true;
     b->corrector.same = SAME_COEFFICIENT;
     if (b->kink_size > b->kink_most) return begin_behind(b);
     b->kinked = true;
+    // x <- x + q in all that remembers the motion before: differences, slope, start values of a fixed grid
     kd_bdf_history_bend(&b->past, kink->x, kink->xdot, kink->xddot);
     kd_kink_add_slope(kink, 0, b->slope);
     for (int j = 0; b->grid_wanted > 0 && j < b->grid_count; j++) kd_kink_add(kink, b->grid_t[j] - t, b->grid[j]);
@@ -437,10 +462,12 @@ static kd_status retract(kd_integrator *base, double h)
 {
     kd_bdf *b = (kd_bdf *)base;
     if (!b->retractable || b->kinked) return KD_ERR_STAGE;
+    // differences of before the step, from those behind it; slope and x were kept
     kd_bdf_history_retract(&b->past, &b->step, b->x_old);
     memcpy(b->slope, b->slope_old, (size_t)b->n * sizeof *b->x);
     b->base.t_old = b->past.t[0];
     b->order = b->step.order;
+    // the step that follows begins a new row of equal steps, with a new matrix
     b->h_next = h;
     b->h_old = 0;
     b->equal = 0;
@@ -475,6 +502,7 @@ static bool too_small(const kd_bdf *b)
 // A step whose error is too large: DASSL's rules, but a first step, whose size was a guess, may become much shorter.
 static void after_error(kd_bdf *b, const estimates *s, int failures)
 {
+    // of a first step the guess of its size was wrong, not its order
     int    k = b->step.order;
     bool   first = b->accepted_since_start == 0 && !b->base.opt.bdf.dassl_rules;
     bool   down = should_lower(k, s) && k > b->order_least && !first;
@@ -485,6 +513,7 @@ static void after_error(kd_bdf *b, const estimates *s, int failures)
         b->base.message[0] = '\0';
         b->base.worst = kd_attempt_worst(b->n, b->e, b->index_weight);
     }
+    // third failure in a row: the differences are of no use, the lowest order remains
     if (down) b->order = k - 1;
     if (failures > 2) b->order = b->order_least;
     shrink(b, failures == 1 ? fmax(first ? LEAST_FIRST : 0.25, fmin(0.9, 0.9 * growth(b, est, b->order))) : 0.25);
@@ -502,6 +531,7 @@ static bool may_pass(kd_status status)
 static kd_status after_failure(kd_bdf *b, kd_status status, int *singular)
 {
     b->base.stats.rejected_newton++;
+    // Newton did not converge: the component with the largest increment is named
     if (status == KD_ERR_NEWTON) {
         if (!is_noise(b)) {
             b->base.cause = KD_ERR_NEWTON;
@@ -510,11 +540,13 @@ static kd_status after_failure(kd_bdf *b, kd_status status, int *singular)
         }
         report(b, KD_ATTEMPT_NEWTON, b->corrector.norm, b->corrector.dx);
     } else {
+        // the formulation could not answer: its reason is kept, and a shorter step is tried only where that may help
         keep_fault(b, status);
         report(b, status == KD_ERR_DECOMPOSITION ? KD_ATTEMPT_NEWTON : KD_ATTEMPT_EVALUATE, 0, NULL);
         if (status == KD_ERR_DECOMPOSITION && ++*singular >= MAX_SINGULAR) return status;
         if (!may_pass(status)) return status;
     }
+    // a fixed step cannot shrink; while the grid is being collected steps still can
     if (b->base.opt.h_fixed > 0 && b->grid_wanted == 0) return b->base.cause;
     shrink(b, FAILED_SHRINK);
     if (too_small(b)) return b->base.cause == KD_ERR_NEWTON ? KD_ERR_STEP_TOO_SMALL : b->base.cause;
@@ -540,11 +572,13 @@ static void start_values(kd_bdf *b)
 // Predict, correct, e = x - P
 static kd_status attempt(kd_bdf *b)
 {
+    // the last step ends at t_end itself, not at t + h, which may differ by rounding
     double t1 = b->to_end ? b->t_end : b->past.t[0] + b->h;
     kd_bdf_history_coefficients(&b->past, t1, b->order, &b->step);
     set_index_weights(b);
     kd_bdf_history_predict(&b->past, &b->step, b->predicted, b->predicted_dot);
     start_values(b);
+    // 0 = F(t, x, P' + cj (x - P))
     kd_status status = kd_corrector_solve(&b->corrector, t1, b->h, b->step.cj, b->x, b->xdot);
     if (status < 0) return status;
     for (int i = 0; i < b->n; i++) b->e[i] = b->x[i] - b->predicted[i];
@@ -558,6 +592,7 @@ static kd_status complete(kd_bdf *b)
     kd_dae *dae = b->base.dae;
     kd_eval answer = KD_EVAL_OK;
     bool    moved = false;
+    // onto the constraints of position and velocity; then all algebraic equations to rounding
     if (dae->methods->project) answer = dae->methods->project(dae->impl, b->step.t, b->x, &moved);
     if (answer == KD_EVAL_OK && dae->methods->correct) {
         dae->keep = true;
@@ -577,6 +612,7 @@ static void collect_grid(kd_bdf *b)
 {
     if (b->grid_wanted == 0) return;
     double *last = b->grid[KD_BDF_TERMS - 1];
+    // the oldest room takes the newest value
     for (int j = KD_BDF_TERMS - 1; j > 0; j--) {
         b->grid[j] = b->grid[j - 1];
         b->grid_t[j] = b->grid_t[j - 1];
@@ -584,6 +620,7 @@ static void collect_grid(kd_bdf *b)
     b->grid[0] = last;
     memcpy(last, b->past.D[0], (size_t)b->n * sizeof *last);
     b->grid_t[0] = b->past.t[0];
+    // enough: they are the nodes of a history of order_max, and from here on the step and the order stay
     if (++b->grid_count < b->grid_wanted) return;
     kd_bdf_history_points(&b->past, b->grid_wanted, b->grid_t, b->grid);
     b->order = b->order_least = b->order_max;
@@ -602,14 +639,17 @@ static void forget_start(kd_bdf *b)
 
 static void accept(kd_bdf *b, const estimates *s)
 {
+    // before the history changes: estimates belong to the old differences
     int k = b->step.order;
     b->equal = b->h == b->h_old && k == b->order_old ? b->equal + 1 : 1;
     choose_next(b, s);
+    // what retract and the ends of the step need: x and x' of the start
     memcpy(b->x_old, b->past.D[0], (size_t)b->n * sizeof *b->x);
     double *slope = b->slope_old;
     b->slope_old = b->slope;
     b->slope = slope;
     memcpy(slope, b->xdot, (size_t)b->n * sizeof *b->x);
+    // the new point enters the differences; order_fixed is kept once it is reached
     kd_bdf_history_accept(&b->past, &b->step, b->e);
     b->base.t_old = b->past.t[1];
     b->h_old = b->h;
@@ -629,10 +669,12 @@ static void accept(kd_bdf *b, const estimates *s)
 static void choose_step(kd_bdf *b, double t_end)
 {
     double span = t_end - b->past.t[0], limit = b->base.opt.h_max > 0 ? fmin(b->base.opt.h_max, span) : span;
+    // a double node with nothing behind it: no step size is known yet
     if (b->accepted_since_start == 0 && b->past.terms == 2) prepare_first_step(b, span);
     b->h = fmin(b->h_next, limit);
     b->t_end = t_end;
     b->to_end = b->h * LAST_STEP >= span;
+    // at t_end exactly, or in equal parts where instants follow each other (LANDING)
     if (b->to_end || b->lands) b->h = kd_attempt_landing(b->past.t[0], t_end, b->h, b->lands ? LANDING : 1, b->h_old);
     b->h_least = VANISHING * b->h;
 }
@@ -650,6 +692,7 @@ static kd_status variable_step(kd_bdf *b, double t_end)
                 b->base.worst = kd_attempt_worst(b->n, b->e, b->index_weight);
             return fail(b, KD_ERR_STEP_TOO_SMALL);
         }
+        // predict and correct; then the local error, error |x - P|, in tolerances
         kd_status status = attempt(b);
         estimates s = {0};
         double    error = 0;
@@ -658,6 +701,7 @@ static kd_status variable_step(kd_bdf *b, double t_end)
             error = b->step.error / b->step.sigma[b->step.order + 1] * s.same;
             if (!isfinite(error)) status = KD_ERR_NEWTON;
         }
+        // too large: lower order or smaller h; behind a kink the past is to blame first
         if (status == KD_OK && error > 1) {
             report(b, KD_ATTEMPT_ERROR, error, b->e);
             after_error(b, &s, ++failures);
@@ -669,6 +713,7 @@ static kd_status variable_step(kd_bdf *b, double t_end)
             }
             continue;
         }
+        // accurate enough: projection, then the point is history
         if (status == KD_OK) status = complete(b);
         if (status == KD_OK) {
             report(b, KD_ATTEMPT_ACCEPTED, error, b->e);
@@ -677,6 +722,7 @@ static kd_status variable_step(kd_bdf *b, double t_end)
             if (!b->rejected && b->h < proposed && b->h_next >= b->h) b->h_next = fmax(b->h_next, proposed);
             return KD_OK;
         }
+        // Newton or a function failed: a shorter step, unless that cannot help
         status = after_failure(b, status, &singular);
         if (status < 0) return fail(b, status);
     }
@@ -686,11 +732,13 @@ static kd_status variable_step(kd_bdf *b, double t_end)
 static kd_status fixed_step(kd_bdf *b, double t_end)
 {
     int singular = 0;
+    // the size is given; only the rest before t_end may be shorter
     b->h_next = b->base.opt.h_fixed;
     choose_step(b, t_end);
     b->base.stats.steps++;
     kd_status status = attempt(b);
     if (status == KD_OK) status = complete(b);
+    // after_failure answers with the reason, as a fixed step is not repeated
     if (status < 0) {
         status = after_failure(b, status, &singular);
         return fail(b, status);
@@ -710,8 +758,10 @@ static bool keep_past(kd_bdf *b)
     int                 count = kd_bdf_history_distinct(&b->past), known = 1;
     bool                fixed = b->base.opt.h_fixed > 0;
     if (!f->recall || b->grid_wanted > 0) return false;
+    // the values of the past, newest first, until one is not known in the new coordinates
     while (known < count && f->recall(b->base.dae->impl, b->past.t[known], b->past.D[known])) known++;
     if (known < 2 || (fixed && known <= b->order)) return false;
+    // differences from values; the order cannot be higher than the points allow, and the matrix is of other coordinates
     memcpy(b->past.D[0], b->x, (size_t)b->n * sizeof *b->x);
     kd_bdf_history_rebuild(&b->past, known);
     if (b->order > known - 1) b->order = known - 1;
@@ -735,6 +785,7 @@ static kd_status relabel(kd_bdf *b)
         keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
         return fail(b, b->base.cause);
     }
+    // new coordinates without a past: an ordinary start at the same point
     if (!changed || keep_past(b)) return KD_OK;
     kd_status status = start(b, t, b->x, false);
     return status < 0 ? fail(b, status) : KD_OK;
@@ -753,6 +804,7 @@ static kd_status grid_step(kd_bdf *b, double t_end)
 static kd_status step(kd_integrator *base, double t_end)
 {
     kd_bdf *b = (kd_bdf *)base;
+    // the step behind one that was taken back counts as rejected: no return to a longer proposal
     b->rejected = b->retracted;
     b->retractable = false;
     base->cause = KD_OK;
@@ -763,10 +815,12 @@ static kd_status step(kd_integrator *base, double t_end)
         return KD_ERR_STAGE;
     }
     if (!(t_end >= base->t)) return fail(b, KD_ERR_TIME);
+    // t_end is reached already, up to rounding of t
     if (kd_integrator_is_there(base, t_end)) {
         base->t = b->past.t[0] = t_end;
         return KD_OK;
     }
+    // coordinates may change only here, between two steps
     kd_status status = relabel(b);
     if (status >= 0)
         status = b->grid_wanted > 0        ? grid_step(b, t_end)
@@ -801,9 +855,11 @@ static kd_status dense(kd_integrator *base, double t, double *x)
         kd_text(b->base.message, sizeof b->base.message, "t = %.9g lies outside of the last step", t);
         return KD_ERR_TIME;
     }
+    // at the end of the step, and before the first one, the point itself
     bool inside = t < b->past.t[0] && b->accepted_since_start > 0;
     kd_bdf_history_interpolate(&b->past, inside ? b->past.terms - 1 : 0, t, x);
     if (!inside || t == b->base.t_old || !b->base.dae->methods->between) return KD_OK;
+    // pieces between two steps leave the constraints: back onto them
     b->base.cause = KD_OK;
     kd_eval answer = b->base.dae->methods->between(b->base.dae->impl, t, x);
     if (answer == KD_EVAL_OK) return KD_OK;

@@ -17,6 +17,7 @@ void kd_bdf_history_cut(kd_bdf_history *history, kd_arena *arena, int n)
 
 void kd_bdf_history_start(kd_bdf_history *history, double t, const double *x, const double *xdot)
 {
+    // D_0 = x, D_1 = x': the divided difference of a double node is the derivative
     size_t bytes = (size_t)history->n * sizeof *x;
     history->terms = 2;
     history->t[0] = history->t[1] = t;
@@ -26,6 +27,7 @@ void kd_bdf_history_start(kd_bdf_history *history, double t, const double *x, co
 
 void kd_bdf_history_curvature(kd_bdf_history *history, const double *xddot)
 {
+    // a triple node: D_2 = x'' / 2
     history->terms = 3;
     history->t[2] = history->t[0];
     for (int i = 0; i < history->n; i++) history->D[2][i] = 0.5 * xddot[i];
@@ -75,6 +77,7 @@ void kd_bdf_history_coefficients(const kd_bdf_history *history, double t, int or
     c->order = order;
     c->t = t;
     c->h = h;
+    // pi_j = psi_0 .. psi_(j-1), pi_j' = pi_j sum_(l<j) 1/psi_l, sigma_j = (j-1) sigma_(j-1) h / psi_(j-1)
     for (int j = 0; j < KD_BDF_TERMS; j++) {
         if (j < known) c->psi[j] = t - history->t[j];
         if (j > known) break; // D_known becomes known with this step
@@ -83,6 +86,7 @@ void kd_bdf_history_coefficients(const kd_bdf_history *history, double t, int or
         c->sigma[j] = j == 0 ? 1 : j == 1 ? 1 : (j - 1) * c->sigma[j - 1] * h / c->psi[j - 1];
         if (j < known) gamma += 1 / c->psi[j];
     }
+    // alpha_s = -(1 + .. + 1/k), alpha_0 = -(h/psi_0 + .. + h/psi_(k-1)) of BCP, here with the sign changed
     for (int j = 0; j < order; j++) {
         alpha_s += 1.0 / (j + 1);
         alpha_0 += h / c->psi[j];
@@ -96,6 +100,7 @@ void kd_bdf_history_predict(const kd_bdf_history *history, const kd_bdf_coeffici
 {
     memcpy(x, history->D[0], (size_t)history->n * sizeof *x);
     memset(xdot, 0, (size_t)history->n * sizeof *xdot);
+    // P = sum pi_j D_j, P' = sum pi_j' D_j; D_0 has no slope
     for (int j = 1; j <= c->order; j++) {
         const double *D = history->D[j];
         double        pi = c->pi[j], slope = c->slope[j];
@@ -111,6 +116,7 @@ void kd_bdf_history_accept(kd_bdf_history *history, const kd_bdf_coefficients *c
 {
     int     n = history->n, k = c->order;
     double *last = history->D[k + 1];
+    // phi_(k+1) first; going down, phi_j is complete before it is divided by pi_j into D_j
     memcpy(last, e, (size_t)n * sizeof *e);
     for (int j = k; j >= 0; j--) {
         double *D = history->D[j], *above = history->D[j + 1];
@@ -120,6 +126,7 @@ void kd_bdf_history_accept(kd_bdf_history *history, const kd_bdf_coefficients *c
             above[i] *= inverse;
         }
     }
+    // k + 2 nodes from here on: the new one and t_n .. t_(n-k)
     memmove(history->t + 1, history->t, (KD_BDF_TERMS - 1) * sizeof *history->t);
     history->t[0] = c->t;
     history->terms = k + 2;
@@ -129,6 +136,7 @@ void kd_bdf_history_accept(kd_bdf_history *history, const kd_bdf_coefficients *c
 void kd_bdf_history_retract(kd_bdf_history *history, const kd_bdf_coefficients *c, const double *x)
 {
     int n = history->n, k = c->order;
+    // D_j of before from phi_j and phi_(j+1), which are pi_j D_j of now
     for (int j = 1; j <= k; j++) {
         double *D = history->D[j], *above = history->D[j + 1], ratio = c->pi[j + 1] / c->pi[j];
         for (int i = 0; i < n; i++) D[i] -= ratio * above[i];
@@ -140,6 +148,7 @@ void kd_bdf_history_retract(kd_bdf_history *history, const kd_bdf_coefficients *
 
 void kd_bdf_history_interpolate(const kd_bdf_history *history, int degree, double t, double *x)
 {
+    // Horner's scheme: D_0 + (t - t_n) (D_1 + (t - t_(n-1)) (D_2 + ..))
     memcpy(x, history->D[degree], (size_t)history->n * sizeof *x);
     for (int j = degree - 1; j >= 0; j--) {
         const double *D = history->D[j];

@@ -48,8 +48,10 @@ void kd_corrector_start(kd_corrector *c, bool keep)
 // The table of docs/methods/bdf.md, line by line
 kd_matrix_action kd_corrector_decide(const kd_corrector_options *opt, const kd_matrix_state *s)
 {
+    // bounds on cj / cj_factored within which the factor c makes up for the difference
     bool in_bounds = s->ratio >= opt->cj_lower && s->ratio <= opt->cj_upper;
     bool update = s->has_update && !opt->dassl_rules;
+    // no derivatives; nothing better to be had; too slow; no factors; cj out of bounds; too many iterations; else keep
     if (!s->exists) return KD_MATRIX_EVALUATE;
     if (s->failed && s->fresh) return KD_MATRIX_GIVE_UP;
     if (s->failed) return update && !s->renewed && s->ratio != 1 ? KD_MATRIX_UPDATE : KD_MATRIX_EVALUATE;
@@ -62,6 +64,7 @@ kd_matrix_action kd_corrector_decide(const kd_corrector_options *opt, const kd_m
 
 static kd_status factor(kd_corrector *c, double cj)
 {
+    // a matrix without factors is given up with its selectors: the next one is evaluated from scratch
     kd_status status = c->dae->methods->factor(c->dae->impl, cj, cj, 0);
     c->cj_factored = status < 0 ? 0 : cj;
     if (status < 0) c->evaluate_next = c->restart = true;
@@ -74,12 +77,14 @@ static kd_status renew(kd_corrector *c, kd_matrix_action action, double t, doubl
     kd_dae        *dae = c->dae;
     kd_status      status = KD_OK;
     kd_matrix_news news = KD_MATRIX_FACTORED;
+    // what earlier iterations taught belongs to the old matrix: rate, secants and their cost are forgotten
     dae->gamma = cj;
     c->shrunk = action != KD_MATRIX_EVALUATE && cj > c->cj_factored ? c->shrunk + 1 : 0;
     c->cj_factored = 0;
     c->spent = 0;
     c->secants.count = 0;
     c->rate = 1;
+    // EVALUATE: all derivatives at the starting values; UPDATE: F_x' only; FACTOR: the same for another cj
     if (action == KD_MATRIX_EVALUATE) {
         news = KD_MATRIX_EVALUATED;
         status = dae->methods->linearize(dae->impl, t, c->x_start, c->xdot_start, c->restart);
@@ -89,6 +94,7 @@ static kd_status renew(kd_corrector *c, kd_matrix_action action, double t, doubl
         news = KD_MATRIX_UPDATED;
         status = dae->methods->update(dae->impl, t, c->x_start, c->xdot_start);
     }
+    // the observer hears of the most expensive one
     if (news > c->news) c->news = news;
     c->renewed = true;
     return status < 0 ? status : factor(c, cj);
@@ -100,6 +106,7 @@ static kd_eval evaluate(kd_corrector *c, double t, const double *x, const double
 {
     kd_dae             *dae = c->dae;
     const kd_dae_class *f = dae->methods;
+    // the formulation may evaluate and reduce in one go; else C F, then the reduction
     if (f->evaluate) return f->evaluate(dae->impl, t, x, xdot, c->part, c->y);
     kd_eval answer = f->residual(dae->impl, t, x, xdot, c->F);
     if (answer != KD_EVAL_OK) return answer;
@@ -137,12 +144,15 @@ static kd_status newton_step(kd_corrector *c, int m, double t, double cj, double
     c->iterations++;
     kd_eval answer = evaluate(c, t, x, xdot, 2 / (1 + cj / c->cj_factored));
     if (answer != KD_EVAL_OK) return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+    // z = -J \ C F, full size again
     c->z_old = c->z;
     c->z = swap;
     f->solve_real(c->dae->impl, c->y);
     f->expand(c->dae->impl, c->part, c->y, c->z);
+    // the increment before and what it changed of z make a secant pair; dx is z improved by the pairs
     if (m > 0 && !c->opt.dassl_rules) kd_secants_add(&c->secants, c->dx, c->z, c->z_old);
     kd_secants_improve(&c->secants, c->weight, c->z, c->dx);
+    // x' follows x: x' = P' + cj (x - P)
     for (int i = 0; i < c->dae->n; i++) {
         x[i] += c->dx[i];
         xdot[i] += cj * c->dx[i];
@@ -160,6 +170,7 @@ static double mean_rate(double reduction, int m)
 // Iterate with the present matrix. KD_ERR_NEWTON: too slow
 static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double *xdot)
 {
+    // increments of rounding size are converged, whatever the rate says
     double first = 0, rate = c->rate, rounding = fmax(ROUNDING * DBL_EPSILON * weighted_norm(c, x), VANISHING);
     for (int m = 0; m < c->opt.max_newton; m++) {
         kd_status status = newton_step(c, m, t, cj, x, xdot);
@@ -171,6 +182,7 @@ static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double
         if (c->norm <= rounding) return KD_OK;
         if (m > 0 && rate > SLOW && !c->opt.dassl_rules && c->norm <= NOTHING * c->opt.stop) return KD_OK;
         if (m > 0 && rate > SLOW) return KD_ERR_NEWTON;
+        // the error left is at most rate / (1 - rate) times the last increment
         if (rate < 1 && rate / (1 - rate) * c->norm <= c->opt.stop) return KD_OK;
     }
     return KD_ERR_NEWTON;
@@ -186,6 +198,7 @@ static bool is_same(const kd_corrector *c, double cj, double other)
 // is known.
 static void age_rate(kd_corrector *c, double cj)
 {
+    // stretch: a longer step than the last one; |1 - ratio| / (1 + ratio): what the factor c leaves of a wrong cj
     double stretch = fmax(1, c->cj_last / cj), ratio = c->cj_factored > 0 ? cj / c->cj_factored : 1;
     if (c->opt.dassl_rules)
         c->rate = is_same(c, cj, c->cj_last) ? c->rate : 1;
@@ -203,6 +216,7 @@ static void reset(kd_corrector *c, double h, double cj, const double *x, const d
     c->dae->h = h;
     c->fresh = c->renewed = false;
     c->settled = is_same(c, cj, c->cj_last);
+    // iterations beyond one are what worse factors cost, as long as cj would let them stay
     if (c->settled && c->iterations > 1) c->spent += c->iterations - 1;
     c->iterations = 0;
     c->news = KD_MATRIX_KEPT;
@@ -217,6 +231,7 @@ kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, dou
     kd_status status = KD_OK;
     bool      failed = false;
     reset(c, h, cj, x, xdot);
+    // with the present matrix if the rules allow it; each failure makes the next one better, until it is fresh
     for (;;) {
         const kd_matrix_state state = {.exists = c->exists && !c->evaluate_next,
                                        .fresh = c->fresh,
@@ -230,6 +245,7 @@ kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, dou
                                                 : c->cj_factored > 0           ? cj / c->cj_factored
                                                                                : 0};
         kd_matrix_action      action = kd_corrector_decide(&c->opt, &state);
+        // not even fresh derivatives at these starting values: next time wider differences and new selectors
         if (action == KD_MATRIX_GIVE_UP) {
             dae->widen = c->evaluate_next = c->restart = true;
             return KD_ERR_NEWTON;
@@ -238,6 +254,7 @@ kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, dou
         if (status < 0) return status;
         status = iterate(c, t, cj, x, xdot);
         if (status != KD_ERR_NEWTON) return status;
+        // back to the starting values; the rules see the failure and choose more
         failed = true;
         status = KD_OK;
         memcpy(x, c->x_start, bytes);

@@ -1,9 +1,10 @@
-// cvode.c: SUNDIALS CVODE (variable-order Adams and BDF, Hindmarsh et al., ACM TOMS 31, 2005) on forms with a right-hand
-// side: ode, statespace.
+// cvode.c: SUNDIALS CVODE (variable-order Adams and BDF, Hindmarsh et al., ACM TOMS 31, 2005) on forms with a
+// right-hand side: ode, statespace.
 //
 // BDF solves by Newton's method, Adams by fixed-point iteration. Projection (S1 Eq. 36) goes through CVODE's own hook,
 // which it has for BDF: after the corrector, the newest history entry is moved by the same correction, and the error is
-// estimated without it. At every step: a bound must lie well below the tolerances, or what it moves looks like an error.
+// estimated without it. At every step: a bound must lie well below the tolerances, or what it moves looks like an
+// error.
 #include "integrator/sundials.h"
 
 static const char *const METHODS[] = {"bdf", "adams", NULL};
@@ -43,6 +44,7 @@ static int project(double t, N_Vector x, N_Vector correction, double tolerance, 
 {
     kd_sundials *base = user_data;
     (void)tolerance, (void)error;
+    // a copy of the point is projected, then the difference is taken
     N_VScale(1, x, correction);
     int answer = kd_sundials_correct(base, t, N_VGetArrayPointer(correction));
     N_VLinearSum(1, correction, -1, x, correction);
@@ -55,6 +57,7 @@ static kd_status check(const kd_dae *dae, const kd_integrator_options *o, char *
 {
     kd_status status = kd_sundials_check_ode("CVODE", dae, message, size);
     if (status < 0) return status;
+    // BDF is stable up to order 5, Adams-Moulton is offered up to 12
     int most = o->cvode.method == KD_CVODE_BDF ? 5 : 12;
     if (o->cvode.order_max > most) {
         kd_text(message, size, "CVODE: order_max = %d must lie between 1 and %d (0: the largest)", o->cvode.order_max,
@@ -73,6 +76,7 @@ static bool set_options(kd_cvode *self)
     void                        *m = self->base.memory;
     const kd_integrator_options *o = &self->base.base.opt;
     bool                         projects = o->cvode.method == KD_CVODE_BDF && kd_sundials_corrects(self->base.dae);
+    // the limit of steps is ours (kd_sundials_step); projection without influence on the error estimate
     return CVodeSetUserData(m, self) == 0 && CVodeWFtolerances(m, kd_sundials_weights) == 0 &&
            CVodeSetMaxNumSteps(m, -1) == 0 && (o->cvode.order_max == 0 || CVodeSetMaxOrd(m, o->cvode.order_max) == 0) &&
            (o->h_max == 0 || CVodeSetMaxStep(m, o->h_max) == 0) &&
@@ -83,6 +87,7 @@ static bool set_options(kd_cvode *self)
 static bool set_solver(kd_cvode *self)
 {
     kd_sundials *base = &self->base;
+    // Adams: fixed-point iteration without acceleration; BDF: Newton with our matrix or CVODE's
     if (base->rule->method == KD_CVODE_ADAMS) {
         self->fixed_point = SUNNonlinSol_FixedPoint(base->x, 0, base->context);
         return self->fixed_point && CVodeSetNonlinearSolver(base->memory, self->fixed_point) == 0;
@@ -99,6 +104,7 @@ static bool count(const kd_sundials *base, kd_sundials_counts *out)
     int    next_order;
     double h_first, h_next, t;
     *out = (kd_sundials_counts){0};
+    // Adams has no Jacobian: asking for its counter would be an error
     if (base->rule->method == KD_CVODE_BDF) {
         (void)CVodeGetNumJacEvals(m, &out->jacobians);
         (void)CVodeGetNumLinRhsEvals(m, &out->differences);
@@ -116,6 +122,7 @@ static int start(kd_sundials *base)
 
 static int evolve(kd_sundials *base, double t_end, double *t)
 {
+    // never beyond t_end: functions may jump there
     const int flag = CVodeSetStopTime(base->memory, t_end);
     return flag == CV_SUCCESS ? CVode(base->memory, t_end, base->x, t, CV_ONE_STEP) : flag;
 }
@@ -144,6 +151,7 @@ static kd_status init(kd_integrator *integrator)
     kd_sundials *base = &self->base;
     kd_status    status = kd_sundials_open(base, &calls, &integrator->opt.cvode);
     if (status < 0) return status;
+    // memory, equations, options, nonlinear solver
     base->memory = CVodeCreate(base->rule->method == KD_CVODE_BDF ? CV_BDF : CV_ADAMS, base->context);
     if (!base->memory || CVodeSetErrHandlerFn(base->memory, kd_sundials_keep_message, base) != 0 ||
         CVodeInit(base->memory, kd_sundials_rhs, 0, base->x) != 0 || !set_options(self) || !set_solver(self))

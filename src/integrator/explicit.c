@@ -15,13 +15,13 @@
 #include "integrator/explicit_impl.h"
 #include "math/kernel.h"
 
-#define RETRY_SHRINK 0.25 // step after a function that could not be evaluated
-#define NOT_FINITE 0.1    // step after values that are not finite
-#define VANISHING 1e-14   // part of the first attempt at which a step is given up
-#define LAST_STEP 1.01    // a step that ends this close to t_end is stretched to it (HNW: 1.01)
-#define STIFF_HITS 15     // tests in a row with a spectral radius at the border of stability (HNW II, IV.2)
-#define STIFF_MISSES 6    // tests in a row that take it back
-#define SMALLEST_ERROR 1e-4
+#define RETRY_SHRINK 0.25   // step after a function that could not be evaluated
+#define NOT_FINITE 0.1      // step after values that are not finite
+#define VANISHING 1e-14     // part of the first attempt at which a step is given up
+#define LAST_STEP 1.01      // a step that ends this close to t_end is stretched to it (HNW: 1.01)
+#define STIFF_HITS 15       // tests in a row with a spectral radius at the border of stability (HNW II, IV.2)
+#define STIFF_MISSES 6      // tests in a row that take it back
+#define SMALLEST_ERROR 1e-4 // least error_last of the PI control: one very good step must not brake the next
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
@@ -53,6 +53,7 @@ void kd_explicit_init(kd_explicit *self, const kd_explicit_class *method)
 static kd_status eval_cause(kd_explicit *self, kd_eval answer)
 {
     const char *text = "";
+    // the formulation's own reason comes first; without one the answer itself is the reason
     self->base.cause = self->dae->methods->fault ? self->dae->methods->fault(self->dae->impl, &text) : KD_OK;
     if (self->base.cause >= 0) self->base.cause = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
     kd_text(self->base.message, sizeof self->base.message, "%s", text);
@@ -70,6 +71,7 @@ static kd_status fail(kd_explicit *self, kd_status status)
 {
     const char *advice = "";
     char        head[120];
+    // stiffness explains small steps better than whatever failed last
     if (self->stiff)
         advice = "the equations are stiff here: take an implicit method, radau or bdf";
     else if (status == KD_ERR_STEP_TOO_SMALL)
@@ -112,12 +114,14 @@ static void combine(const kd_explicit *self, const double *x, double h, const do
     int           n = self->n, m = 0;
     const double *k[KD_EXPLICIT_STAGES];
     double        w[KD_EXPLICIT_STAGES];
+    // gather what is not zero: rows of dop853 have many zeros
     for (int j = 0; j < count; j++) {
         if (a[j] == 0) continue;
         k[m] = self->k[j];
         w[m++] = h * a[j];
     }
     int i = 0;
+    // four components at once, all stages inside
     for (; i + 4 <= n; i += 4) { // sums stay in registers
         kd_pair low = kd_pair_both(0), high = low;
         for (int j = 0; j < m; j++) {
@@ -171,11 +175,13 @@ static kd_status solve_stages(kd_explicit *self)
     const kd_explicit_tableau   *b = self->tableau;
     const kd_constrained_points *half = self->points;
     for (int i = 1; i < b->stages; i++) {
+        // the stage point, then its slope: f there or, half-explicit, with multipliers of the constrained point
         combine(self, self->base.x, self->h, b->a[i], i, self->X);
         kd_status status = half ? stage(self, i, b->c[i], self->X, half->c[i], half->a[i], self->x_new, self->k[i])
                                 : kd_explicit_rhs(self, self->base.t + b->c[i] * self->h, self->X, self->k[i]);
         if (status < 0) return status;
     }
+    // row `stages` of a is the weights b: x_1 = x_0 + h sum b_j k_j
     combine(self, self->base.x, self->h, b->a[b->stages], b->stages, self->x_new);
     return KD_OK;
 }
@@ -186,7 +192,7 @@ double kd_explicit_scale(const kd_explicit *self, int i)
            self->base.rtol[i] * fmax(fabs(self->base.x[i]), fabs(self->x_new[i]));
 }
 
-// root mean square of h sum e_j k_j over the scales; keep: its terms in err
+// sum of the squares of h sum e_j k_j over the scales; its terms stay in terms
 static double norm_of(kd_explicit *self, const double *e, double *terms)
 {
     double sum = 0;
@@ -205,6 +211,7 @@ static double error_norm(kd_explicit *self)
     double low = 0, high;
     for (int i = 0; i < self->n; i++) counted += self->dae->controlled[i];
     if (self->tableau->order == 8) low = norm_of(self, self->tableau->error_low, self->err);
+    // the fifth-order terms stay in err, for the blame and the shares
     high = norm_of(self, self->tableau->error, self->err);
     if (!(high > 0)) return high == 0 ? 0 : NAN;
     return high / sqrt((high + 0.01 * low) * counted);
@@ -217,6 +224,7 @@ static kd_status embed(kd_explicit *self)
     const kd_explicit_tableau *b = self->tableau;
     int                        last = b->stages;
     double                     weights[KD_EXPLICIT_STAGES];
+    // weights of the embedded solution: b - e, with those of the evaluation at the end
     for (int j = 0; j <= last; j++) weights[j] = (j < last ? b->a[last][j] : 0) - b->error[j];
     return stage(self, last, 1, self->x_new, 1, weights, self->err, self->k_other);
 }
@@ -224,6 +232,7 @@ static kd_status embed(kd_explicit *self)
 // error_norm with k_other instead of k_end
 static double embedded_error_norm(kd_explicit *self)
 {
+    // k_end is lent its place for the sum only: dense output needs the true one
     double **k_end = &self->k[self->tableau->stages], *kept = *k_end;
     *k_end = self->k_other;
     double error = error_norm(self);
@@ -233,6 +242,7 @@ static double embedded_error_norm(kd_explicit *self)
 
 static kd_status stages_solve(kd_explicit *self, double *err)
 {
+    // dop853 estimates without f at the end: a rejected step saves that evaluation
     bool      early = self->tableau->error[self->tableau->stages] == 0;
     bool      embedded = self->points && !(self->base.opt.h_fixed > 0);
     kd_status status = solve_stages(self);
@@ -275,13 +285,16 @@ static kd_status watch_stiffness(kd_explicit *self)
 {
     int    every = self->stiff_steps;
     double radius;
+    // every so many steps; at each one while there is a suspicion
     if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return KD_OK;
     kd_status status = self->method->radius(self, &radius);
+    // f could not be evaluated where it was asked for: says nothing about stiffness
     if (status == KD_ERR_RETRY_FAILED) {
         self->base.message[0] = '\0';
         return KD_OK;
     }
     if (status < 0) return status;
+    // at the border of stability so often in a row, with few exceptions, is no chance
     if (radius > 1) {
         self->misses = 0;
         self->stiff = ++self->hits >= STIFF_HITS;
@@ -316,9 +329,11 @@ static double weighted(const kd_explicit *self, const double *y, const double *m
     return sqrt(sum);
 }
 
-// HNW II.4: a trial step of Euler's method gives the second derivative. *h = 0: not possible here
+// HNW II.4: a trial step of Euler's method gives the second derivative. Where f is not to be had there, the trial step
+// itself is proposed
 static kd_status first_step(kd_explicit *self, double span)
 {
+    // sizes of x and x' in tolerances; the trial step changes x by a hundredth of itself
     double d0 = weighted(self, self->base.x, NULL), d1 = weighted(self, self->k_next, NULL);
     double T = kd_attempt_time(self->dae), h = d0 > 1e-5 && d1 * T > 1e-5 ? 0.01 * d0 / d1 : 1e-6 * T;
     h = fmin(h, span);
@@ -327,6 +342,7 @@ static kd_status first_step(kd_explicit *self, double span)
     self->h_next = h;
     if (status == KD_ERR_RETRY_FAILED) return KD_OK; // the step itself will try and shrink
     if (status < 0) return status;
+    // h^p max(|x'|, |x''|) = 0.01, in units of the natural time T; not more than a hundred trial steps
     double d2 = weighted(self, self->k_end, self->k_next) / h, most = fmax(d1 * T, d2 * T * T);
     double h1 = most <= 1e-15 ? fmax(1e-6 * T, 1e-3 * h) : T * pow(0.01 / most, 1.0 / self->order);
     self->h_next = fmin(fmin(100 * h, h1), span);
@@ -338,18 +354,21 @@ static kd_status start(kd_explicit *self, double t, const double *x)
     size_t bytes = (size_t)self->n * sizeof *x;
     self->started = false;
     self->base.t = self->base.t_old = t;
+    // x may be base.x itself
     memmove(self->base.x, x, bytes);
     memcpy(self->x_old, self->base.x, bytes);
     self->base.message[0] = '\0';
     self->base.cause = KD_OK;
     const kd_dae_class *f = self->dae->methods;
     kd_eval             answer = KD_EVAL_OK;
+    // a form may have to prepare itself for a start (coordinates); the slope is f in any case
     if (f->start) answer = f->start(self->dae->impl, t, self->base.x, self->k_next);
     if (answer == KD_EVAL_OK) {
         answer = f->rhs(self->dae->impl, t, self->base.x, self->k_next);
         self->base.stats.residuals++;
     }
     if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->base.cause;
+    // no memory of steps before: no error, no stiffness, no dense output
     self->h_next = self->base.opt.h_fixed > 0 ? self->base.opt.h_fixed : self->base.opt.h_first;
     self->error_last = SMALLEST_ERROR;
     self->has_past = self->rejected = self->retracted = self->stiff = self->told = self->dense_known = false;
@@ -363,11 +382,13 @@ static kd_status start(kd_explicit *self, double t, const double *x)
 kd_status kd_explicit_restart(kd_integrator *base, double t, const double *x, kd_restart mode)
 {
     kd_explicit *self = (kd_explicit *)base;
+    // behind a kink only f is new; size of steps and its control go on
     if (mode == KD_RESTART_SMOOTH && self->started) {
         base->message[0] = '\0';
         base->cause = KD_OK;
         return kd_explicit_rhs(self, base->t, base->x, self->k_next) < 0 ? base->cause : KD_OK;
     }
+    // x jumped under the same rows: the size of the steps is a good guess, all else starts anew
     double    h = self->started && mode == KD_RESTART_SAME_ROWS ? self->h_next : 0;
     kd_status status = start(self, t, x ? x : base->x);
     if (h > 0) self->h_next = h;
@@ -379,6 +400,7 @@ kd_status kd_explicit_retract(kd_integrator *base, double h)
 {
     kd_explicit *self = (kd_explicit *)base;
     if (!self->has_past) return KD_ERR_STAGE;
+    // the ends of the step change places: x_old is the present point again
     double *end = self->base.x;
     self->base.x = self->x_old;
     self->x_old = end;
@@ -397,6 +419,7 @@ kd_status kd_explicit_retract(kd_integrator *base, double h)
 
 static kd_status choose_step(kd_explicit *self, double t_end)
 {
+    // h_max and t_end bound the proposal; the first one has to be found
     double span = t_end - self->base.t, limit = self->base.opt.h_max > 0 ? fmin(self->base.opt.h_max, span) : span;
     if (self->h_next <= 0) {
         kd_status status = first_step(self, limit);
@@ -404,6 +427,7 @@ static kd_status choose_step(kd_explicit *self, double t_end)
     }
     self->h = fmin(self->h_next, limit);
     self->t_end = t_end;
+    // what nearly reaches t_end is stretched to it; equal steps of fixed size only by rounding
     self->to_end = self->h * (self->base.opt.h_fixed > 0 ? 1 + 1e-9 : LAST_STEP) >= span;
     if (self->to_end) self->h = span;
     self->h_least = VANISHING * self->h;
@@ -435,6 +459,7 @@ static kd_status complete(kd_explicit *self)
     kd_eval             answer = KD_EVAL_OK;
     kd_status           status = watch_stiffness(self);
     if (status < 0) return status;
+    // stiffness was looked for at x_new as computed; now norms of quaternions, then the projection
     if (f->correct) {
         moved = true;
         self->dae->keep = true;
@@ -443,6 +468,7 @@ static kd_status complete(kd_explicit *self)
     bool projected = false;
     if (answer == KD_EVAL_OK && f->project) answer = f->project(self->dae->impl, t1, self->x_new, &projected);
     if (answer != KD_EVAL_OK) return eval_cause(self, answer);
+    // f belongs to the point where the next step starts; where nothing moved it is known
     if (moved || projected) return kd_explicit_rhs(self, t1, self->x_new, self->k_next);
     memcpy(self->k_next, self->k_end, (size_t)self->n * sizeof(double));
     return KD_OK;
@@ -470,6 +496,7 @@ static void accept(kd_explicit *self, double err)
     double *old = self->x_old;
     // a step that was cut short by t_end says nothing against the longer one that was proposed before
     if (!self->rejected && self->h < self->h_next && h_new >= self->h) h_new = fmax(h_new, self->h_next);
+    // the end of the step is its start now; three arrays take turns
     self->x_old = self->base.x;
     self->base.x = self->x_new;
     self->x_new = old;
@@ -497,11 +524,13 @@ static void reject(kd_explicit *self, double factor)
 static kd_status attempt(kd_explicit *self, double *err)
 {
     self->end_known = false;
+    // stages and error; steps of fixed size do not look at it
     kd_status status = self->method->solve(self, err);
     if (status < 0) return status;
     if (!isfinite(*err)) return KD_ERR_NOT_FINITE;
     if (self->base.opt.h_fixed > 0) *err = 0;
     if (*err >= 1) return KD_OK;
+    // accepted: f at the end is needed for the next step and for dense output
     if (!self->end_known) status = kd_explicit_evaluate_end(self);
     return status < 0 ? status : complete(self);
 }
@@ -509,6 +538,7 @@ static kd_status attempt(kd_explicit *self, double *err)
 // KD_OK: try again with a smaller step
 static kd_status after_failure(kd_explicit *self, kd_status status)
 {
+    // only what a smaller step may cure
     if (status != KD_ERR_RETRY_FAILED && status != KD_ERR_NOT_FINITE) return status;
     if (status == KD_ERR_NOT_FINITE) {
         self->base.cause = status;
@@ -523,6 +553,7 @@ static kd_status after_failure(kd_explicit *self, kd_status status)
 kd_status kd_explicit_step(kd_integrator *base, double t_end)
 {
     kd_explicit *self = (kd_explicit *)base;
+    // behind a step that was taken back no growth
     self->rejected = self->retracted;
     self->base.cause = KD_OK;
     self->base.worst = -1;
@@ -534,9 +565,11 @@ kd_status kd_explicit_step(kd_integrator *base, double t_end)
         base->t = t_end;
         return KD_OK;
     }
+    // the coordinates may change only here; then the first attempt's size
     kd_status status = relabel(self);
     if (status == KD_OK) status = choose_step(self, t_end);
     if (status < 0) return fail(self, status);
+    // k_0 = f at the start is that of the end of the last step, for all attempts
     memcpy(self->k_start, self->k_next, (size_t)self->n * sizeof(double));
     self->dense_known = false;
     for (;;) {
@@ -548,6 +581,7 @@ kd_status kd_explicit_step(kd_integrator *base, double t_end)
             accept(self, err);
             return advise(self);
         }
+        // too large an error: a smaller step by its size; otherwise a function failed
         if (status == KD_OK) {
             self->base.stats.rejected_error++;
             find_worst(self);
@@ -566,11 +600,13 @@ kd_status kd_explicit_step(kd_integrator *base, double t_end)
 static kd_status stages_dense(kd_explicit *self)
 {
     const kd_explicit_tableau *b = self->tableau;
+    // further stages after the evaluation at the end, from the kept start and size of the step
     for (int i = b->stages + 1; i < b->all_stages; i++) {
         combine(self, self->x_old, self->h_dense, b->a[i], i, self->X);
         kd_status status = kd_explicit_rhs(self, self->base.t_old + b->c[i] * self->h_dense, self->X, self->k[i]);
         if (status < 0) return status;
     }
+    // r_i = h sum_j dense_ij k_j
     for (int i = 0; i < b->ndense; i++) combine(self, NULL, self->h_dense, b->dense[i], b->all_stages, self->r[i]);
     return KD_OK;
 }
@@ -580,6 +616,7 @@ static void stages_interpolate(const kd_explicit *self, double s, double *x)
     const kd_explicit_tableau *b = self->tableau;
     const double              *k_end = self->k_end;
     double                     h = self->h_dense;
+    // the formula of explicit_tableau.h, tail = r_0 + s (r_1 + s' (r_2 + s r_3)) from inside
     for (int i = 0; i < self->n; i++) {
         double d = self->base.x[i] - self->x_old[i], start = h * self->k[0][i] - d, tail = 0;
         for (int j = b->ndense - 1; j >= 0; j--) tail = self->r[j][i] + (j % 2 == 0 ? s : 1 - s) * tail;
@@ -604,14 +641,17 @@ kd_status kd_explicit_dense(kd_integrator *base, double t, double *x)
         kd_text(self->base.message, sizeof self->base.message, "t = %.9g lies outside of the last step", t);
         return KD_ERR_TIME;
     }
+    // the end itself is exact, and before the first step there is nothing else
     if (t == self->base.t || !self->has_past) {
         memcpy(x, self->base.x, (size_t)self->n * sizeof *x);
         return KD_OK;
     }
     self->base.cause = KD_OK;
+    // further stages are computed once, for the first time that is asked for in a step
     if (!self->dense_known && self->method->prepare_dense(self) < 0) return self->base.cause;
     self->dense_known = true;
     self->method->interpolate(self, (t - self->base.t_old) / self->h_dense, x);
+    // points between leave the constraints: norms and projection as at the end of a step
     bool    moved;
     kd_eval answer = KD_EVAL_OK;
     self->dae->keep = true;
@@ -634,6 +674,7 @@ kd_stats kd_explicit_stats(const kd_integrator *base)
 {
     const kd_explicit *self = (const kd_explicit *)base;
     kd_stats           stats = self->base.stats;
+    // residuals and steps are counted here, the rest by the formulation
     stats.order_last = self->order;
     if (!self->dae->methods->counters) return stats;
     kd_dae_counters c = self->dae->methods->counters(self->dae->impl);
@@ -660,6 +701,7 @@ static void init_stages(kd_explicit *self, const kd_explicit_tableau *b, const k
     const kd_explicit_options *o = &self->base.opt.explicit_rk;
     kd_arena                  *arena = &self->base.arena;
     kd_explicit_init(self, &runge_kutta);
+    // what the user did not choose is the method's
     self->tableau = b;
     self->points = points;
     self->order = b->order;
@@ -670,6 +712,7 @@ static void init_stages(kd_explicit *self, const kd_explicit_tableau *b, const k
     if (points) self->k_other = kd_cut_double(arena, self->n);
     for (int i = 0; i < b->all_stages; i++) self->k[i] = kd_cut_double(arena, self->n);
     for (int i = 0; i < b->ndense; i++) self->r[i] = kd_cut_double(arena, self->n);
+    // k_0 and k_end have names of their own, for the frame
     self->k_start = self->k[0];
     self->k_end = self->k[b->stages];
 }
@@ -718,6 +761,7 @@ static kd_status check_half(const kd_dae *dae, const kd_integrator_options *o, c
     return KD_ERR_UNSUPPORTED;
 }
 
+// c of the stages that have a weight in x_1, without the end, which is the start of the next step
 static const double nodes_dopri5[] = {0.0, 0.3, 0.8, 8.0 / 9.0};
 static const double nodes_dop853[] = {0.0, 1.0 / 3.0, 0.25, 4.0 / 13.0, 127.0 / 195.0, 0.6, 6.0 / 7.0};
 

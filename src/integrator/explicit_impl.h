@@ -33,20 +33,20 @@ struct kd_explicit {
     double                       safety, beta;
     int                          stiff_steps; // stiffness is looked for every so many steps; 0: never
     int                          order;       // of the present step
-    double                       t_end, h, h_next, h_least, h_dense;
-    double                      *x_old, *x_new, *X;     // (n) X: last stage
-    double                      *k[KD_EXPLICIT_STAGES]; // (n)
-    double                      *k_start, *k_end;       // (n) f at both ends of the step, before projection
-    double                      *k_next;                // (n) f at the end of the last step, x_new after projection
-    double                      *k_other;               // (n) at the same points with other multipliers; half-explicit
-    double                      *r[KD_EXPLICIT_DENSE];  // (n) of the dense output
-    double                      *err;                   // (n) weighted errors
-    double                      *share;                 // (n) of a report
-    double                       error_last;            // of the last accepted step
+    double                       t_end, h, h_next, h_least, h_dense; // [s] attempt, proposal, least; last step
+    double                      *x_old, *x_new, *X;                  // (n) X: last stage
+    double                      *k[KD_EXPLICIT_STAGES];              // (n)
+    double                      *k_start, *k_end;      // (n) f at both ends of the step, before projection
+    double                      *k_next;               // (n) f at the end of the last step, x_new after projection
+    double                      *k_other;              // (n) at the same points with other multipliers; half-explicit
+    double                      *r[KD_EXPLICIT_DENSE]; // (n) of the dense output
+    double                      *err;                  // (n) weighted errors
+    double                      *share;                // (n) of a report
+    double                       error_last;           // of the last accepted step
     bool                         has_past, to_end, rejected, started, dense_known, end_known, stiff, told;
-    bool                         retracted;   // the last step was taken back: no growth right after it
-    long                         since_start; // accepted steps
-    int                          hits, misses;
+    bool                         retracted;    // the last step was taken back: no growth right after it
+    long                         since_start;  // accepted steps
+    int                          hits, misses; // of the test of stiffness, in a row
 };
 
 // Common fields and arrays but k_start, k_end

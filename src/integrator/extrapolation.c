@@ -72,22 +72,26 @@ static kd_status column(kd_extrapolation *self, double t, const double *x, doubl
     const int    n = self->frame.n;
     const double sigma = h / parts;
     double      *before = self->before, *now = self->now;
+    // d_0 = 0, and the first half of a midpoint step by Euler: d_1 = sigma f_0
     for (int i = 0; i < n; i++) {
         before[i] = 0;
         now[i] = sigma * self->frame.k_start[i];
     }
     for (int step = 1; step <= parts; step++) {
+        // f of the last point is not part of the polynomial at the midpoint: scratch
         double *f = keep && step < parts ? keep->f + (size_t)(step - 1) * (size_t)n : self->f;
         for (int i = 0; i < n; i++) self->X[i] = x[i] + now[i];
         kd_status status = kd_explicit_rhs(&self->frame, t + step * sigma, self->X, f);
         if (status < 0) return status;
         if (keep && 2 * step == parts) memcpy(keep->middle, now, (size_t)n * sizeof *now);
+        // d_(i+1) = d_(i-1) + 2 sigma f_i
         for (int i = 0; i < n && step < parts; i++) {
             double next = before[i] + 2 * sigma * f[i];
             before[i] = now[i];
             now[i] = next;
         }
     }
+    // Gragg's smoothing: the mean of both ends of the leapfrog removes its oscillation
     for (int i = 0; i < n; i++) out[i] = 0.5 * (now[i] + before[i] + sigma * self->f[i]);
     if (keep) keep->known = true;
     return KD_OK;
@@ -102,6 +106,7 @@ static member *member_of(kd_extrapolation *self, int parts)
 // high += one more order from low, the value with ratio times as many parts
 static void raise_order(const kd_extrapolation *self, const double *low, double *high, double ratio)
 {
+    // T_(j,l+1) = T_jl + (T_jl - T_(j-1,l)) / (ratio^2 - 1)
     const double divisor = ratio * ratio - 1;
     for (int i = 0; i < self->frame.n; i++) high[i] = low[i] + (low[i] - high[i]) / divisor;
 }
@@ -131,13 +136,16 @@ static double norm(const kd_explicit *frame, double *terms)
 static void judge(kd_extrapolation *self, int j)
 {
     kd_explicit *frame = &self->frame;
+    // T[0] is T_jj, the best value so far, T[1] = T_(j,j-1) the one below: their difference is the error
     for (int i = 0; i < frame->n; i++) frame->x_new[i] = frame->base.x[i] + self->T[0][i];
     if (j == 0) return;
     for (int i = 0; i < frame->n; i++) frame->err[i] = self->T[0][i] - self->T[1][i];
+    // h_j = h safety (0.65 / err)^(1 / (2 j + 1)), within bounds
     double power = 1.0 / (2 * j + 1), most = pow(LIMIT, -power), err = self->error[j] = norm(frame, frame->err);
     double factor = err > 0 ? frame->safety * pow(FIRST_SAFETY / err, power) : most;
     double h = frame->h * fmax(1 / (FALL * most), fmin(most, factor));
     self->h_of[j] = frame->base.opt.h_max > 0 ? fmin(h, frame->base.opt.h_max) : h;
+    // the columns so far per unit of time: what best_columns compares
     self->cost[j] = self->work[j] / self->h_of[j];
 }
 
@@ -162,6 +170,7 @@ static void derivative(const kd_extrapolation *self, int l, int c, double h, dou
     const size_t  n = (size_t)self->frame.n;
     const double *f = self->member[l].f + (size_t)(2 * l) * n; // at the midpoint
     double        weight = c > 0 ? h / c : 0;                  // h / c! (h / (2 sigma))^(c - 1)
+    // h / (2 sigma) = 2 l + 1 in member l
     for (int m = 1; m < c; m++) weight *= (2 * l + 1.0) / m;
     memcpy(out, self->member[l].middle, n * sizeof *out);
     if (c > 0) memset(out, 0, n * sizeof *out);
@@ -176,6 +185,7 @@ static void derivative(const kd_extrapolation *self, int l, int c, double h, dou
 static const double *middle_derivative(kd_extrapolation *self, int c, double h)
 {
     const int first = c / 2;
+    // member l has 4 l + 1 points, enough for derivatives up to 2 l + 1: the first one that has them is c / 2
     for (int l = first; l < self->columns; l++) {
         derivative(self, l, c, h, self->T[l]);
         for (int m = l; m > first; m--) raise_order(self, self->T[m], self->T[m - 1], (4 * l + 2.0) / (4 * m - 2.0));
@@ -189,9 +199,11 @@ static void make_polynomial(kd_extrapolation *self, const double *x0, const doub
 {
     const kd_explicit *frame = &self->frame;
     self->degree = 2 * self->columns - 1;
+    // coefficients of increasing order: each one needs q_(c-2) and q_(c-4) of before
     for (int c = 0; c <= self->degree; c++) {
         const double *r = middle_derivative(self, c, h);
         for (int i = 0; i < frame->n; i++) {
+            // h^c / c! times the derivative of the Hermite polynomial at the midpoint
             double D = x1[i] - x0[i], p0 = h * frame->k_start[i], p1 = h * frame->k_end[i];
             double hermite = c == 0   ? D / 2 + (p0 - p1) / 8
                              : c == 1 ? 1.5 * D - (p0 + p1) / 4
@@ -216,6 +228,7 @@ static double bubble_most(double c)
 static double error_inside(kd_extrapolation *self)
 {
     kd_explicit *frame = &self->frame;
+    // both terms are bounded by the largest value of their bubble function in the step
     make_polynomial(self, frame->base.x, frame->x_new, frame->h);
     const double  most[2] = {bubble_most(self->degree - 1), bubble_most(self->degree)};
     const double *q[2] = {self->q[self->degree - 1], self->q[self->degree]};
@@ -232,8 +245,10 @@ static bool is_hopeless(const kd_extrapolation *self, double err)
 {
     int    c = self->columns, k = self->k, next = k < self->kmax ? self->parts[k] : 0;
     double first = self->parts[0];
+    // no column left, or not a number: more columns do not help
     if (!isfinite(err) || c == self->kmax || c > k) return true;
     if (c > 2 && err > fmax(1, DIVERGES * self->error[c - 2])) return true;
+    // before column k: k and k + 1 may still follow; at k: only k + 1
     if (c == k - 1) return err > pow((next > 0 ? next : first) * self->parts[k - 1] / (first * first), 2);
     if (c == k) return err > pow(next / first, 2);
     return false;
@@ -249,6 +264,7 @@ static kd_status add_columns(kd_extrapolation *self, double *err)
         if (status < 0) return status;
         int c = self->columns;
         *err = c > 1 ? self->error[c - 1] : 0;
+        // constant order: k columns; otherwise as soon as the error is small enough, where that may be asked
         if (self->constant ? c == self->k : c > 1 && *err < 1 && (any || c >= self->k - 1)) return KD_OK;
         if (!self->constant && c > 1 && is_hopeless(self, *err)) return KD_OK;
     }
@@ -257,14 +273,17 @@ static kd_status add_columns(kd_extrapolation *self, double *err)
 static kd_status solve(kd_explicit *frame, double *err)
 {
     kd_extrapolation *self = whole(frame);
+    // nothing of the attempt before counts
     self->columns = 0;
     self->inside = 0;
     self->q_known = false;
     for (int l = 0; l < COLUMNS; l++) self->member[l].known = false;
     kd_status status = add_columns(self, err);
     if (status < 0 || !(*err < 1 || frame->base.opt.h_fixed > 0)) return status;
+    // the value below the best one at t + h, for the test of stiffness
     for (int i = 0; i < frame->n && self->columns > 1; i++) self->lower[i] = frame->base.x[i] + self->T[1][i];
     if (!self->watches_inside) return KD_OK;
+    // its polynomial is part of the step: one that errs inside makes the step too long
     status = kd_explicit_evaluate_end(frame);
     if (status < 0) return status;
     self->inside = error_inside(self);
@@ -280,11 +299,13 @@ static int best_columns(const kd_extrapolation *self)
     int           c = self->columns, k, most = self->kmax;
     const double *cost = self->cost; // cost[c - 1]: of c columns
     if (c == 2) return self->frame.rejected ? 2 : 3 < most ? 3 : most;
+    // as many columns as planned, or fewer: is one less cheaper, did the last one pay?
     if (c <= self->k) {
         k = c;
         if (cost[c - 2] < LOWER * cost[c - 1]) k = c - 1;
         if (cost[c - 1] < RAISE * cost[c - 2]) k = c + 1;
     } else {
+        // one more than planned was needed: the plan, one less, or what it took
         k = c - 1;
         if (c > 3 && cost[c - 3] < LOWER * cost[c - 2]) k = c - 2;
         if (cost[c - 1] < RAISE * cost[k - 1]) k = c;
@@ -308,9 +329,11 @@ static double size_for(const kd_extrapolation *self, int k)
 
 static double proposal(kd_explicit *frame, double err)
 {
+    // which number of columns is the cheapest for the next step?
     kd_extrapolation *self = whole(frame);
     int               k = self->constant ? self->k : best_columns(self);
     (void)err;
+    // no growth of order or size right after a rejection
     if (frame->rejected && k > self->columns) k = self->columns;
     double h = fmin(size_for(self, k), size_inside(self));
     if (frame->rejected) h = fmin(h, frame->h);
@@ -323,6 +346,7 @@ static double shrink(kd_explicit *frame, double err)
 {
     kd_extrapolation *self = whole(frame);
     (void)err;
+    // the polynomial was to blame, or the error of the columns
     if (self->inside > INSIDE) return fmin(size_inside(self) / frame->h, frame->safety);
     if (self->k > self->columns) self->k = self->columns;
     if (!self->constant && self->k > 2 && self->cost[self->k - 2] < LOWER * self->cost[self->k - 1]) self->k--;
@@ -338,6 +362,7 @@ static kd_status radius(kd_explicit *frame, double *out)
     kd_extrapolation *self = whole(frame);
     double            num = 0, den = 0;
     if (self->columns < 2) return KD_ERR_RETRY_FAILED;
+    // f at the lower approximation; at the better one it is known
     kd_status status = kd_explicit_rhs(frame, frame->base.t + frame->h, self->lower, self->f);
     if (status < 0) return status;
     for (int i = 0; i < frame->n; i++) {
@@ -352,6 +377,7 @@ static kd_status radius(kd_explicit *frame, double *out)
 static double growth(const kd_extrapolation *self, double z, int j)
 {
     double T[COLUMNS];
+    // the same column for x' = -z x with x_0 = 1, and the same table: real numbers instead of vectors
     for (int c = 0; c <= j; c++) {
         double sigma = z / self->parts[c], before = 1, now = 1 - sigma;
         for (int i = 1; i < self->parts[c]; i++) {
@@ -374,6 +400,7 @@ static kd_status prepare_dense(kd_explicit *frame)
 {
     kd_extrapolation *self = whole(frame);
     if (self->q_known) return KD_OK;
+    // harmonic sequence: members of the midpoint sequence that the step did not need are computed now
     for (int l = 0; l < self->columns; l++) {
         if (self->member[l].known) continue;
         kd_status status =
@@ -389,6 +416,7 @@ static void interpolate(const kd_explicit *frame, double s, double *x)
     const kd_extrapolation *self = (const kd_extrapolation *)frame;
     const double            h = frame->h_dense, u = s - 0.5, bubble = s * s * (1 - s) * (1 - s);
     for (int i = 0; i < frame->n; i++) {
+        // Hermite through both ends, plus the bubble times q, by Horner's scheme
         double D = frame->base.x[i] - frame->x_old[i], start = h * frame->k_start[i] - D, q = 0;
         for (int c = self->degree; c >= 0; c--) q = self->q[c][i] + u * q;
         x[i] = frame->x_old[i] + s * (D + (1 - s) * (start + s * (D - h * frame->k_end[i] - start))) + bubble * q;
@@ -443,8 +471,10 @@ static void init_columns(kd_extrapolation *self)
     self->constant = o->order > 0 || opt->h_fixed > 0;
     self->watches_inside = midpoint && !(opt->h_fixed > 0);
     int most = self->kmax;
+    // more digits, more columns at first: 1.5 - 0.6 log10(rtol)
     self->k_first = digits < 2 ? 2 : digits < most ? digits : most; // ODEX
     if (self->constant) self->k_first = o->order > 0 ? o->order / 2 : self->kmax;
+    // the table of columns: substeps, evaluations up to there, end of stability, found by growing z
     for (int j = 0; j < self->kmax; j++) {
         self->parts[j] = midpoint ? 4 * j + 2 : 2 * j + 2;
         self->work[j] = (j > 0 ? self->work[j - 1] : 1) + self->parts[j];
@@ -479,12 +509,14 @@ static kd_status restart(kd_integrator *base, double t, const double *x, kd_rest
 {
     kd_extrapolation *self = (kd_extrapolation *)base;
     if (mode == KD_RESTART_FRESH) {
+        // the order of before may go on over a kink; a fresh start does not know it
         self->k = self->k_first;
         self->frame.order = 2 * self->k;
     }
     return kd_explicit_restart(base, t, x, mode);
 }
 
+// i / n_j of the first columns
 static const double nodes[] = {0.0, 1.0 / 6, 0.25, 1.0 / 3, 0.5, 2.0 / 3, 0.75, 5.0 / 6};
 
 const kd_integrator_class kd_extrapolation_class = {

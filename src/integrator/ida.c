@@ -39,6 +39,7 @@ static int residual(double t, N_Vector x, N_Vector xdot, N_Vector F, void *user_
 {
     kd_sundials *base = user_data;
     double      *f = N_VGetArrayPointer(F);
+    // the observer hears of a failed attempt when the next evaluation begins
     kd_sundials_at(base, t);
     kd_eval answer =
         base->dae->methods->residual(base->dae->impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), f);
@@ -52,6 +53,7 @@ static int own_jacobian(double t, double cj, N_Vector x, N_Vector xdot, N_Vector
     kd_sundials        *base = user_data;
     const kd_dae_class *methods = base->dae->methods;
     (void)F, (void)J, (void)w1, (void)w2, (void)w3;
+    // IDA would fill the matrix here: derivatives and factors of the formulation instead
     base->dae->gamma = cj;
     kd_status status = methods->linearize(base->dae->impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), false);
     if (status >= 0) status = methods->factor(base->dae->impl, cj, cj, 0);
@@ -69,6 +71,7 @@ static int weights(N_Vector x, N_Vector weight, void *user_data)
     double       *w = N_VGetArrayPointer(weight), h = 0;
     bool          index3 = false;
     if (dae->n == 0) w[0] = 1;
+    // powers of h only where there is index 3; before the first step h is what was asked for
     for (int i = 0; i < dae->n; i++) index3 = index3 || dae->index[i] == 3;
     if (index3 && (IDAGetCurrentStep(base->memory, &h) != 0 || h <= 0)) h = base->base.opt.h_first;
     for (int i = 0; i < dae->n; i++) {
@@ -104,6 +107,7 @@ static kd_status check(const kd_dae *dae, const kd_integrator_options *o, char *
 static void describe(kd_ida *self)
 {
     const kd_dae *dae = self->base.dae;
+    // without components: the one that stands in is differential
     if (dae->n == 0) N_VConst(1, self->id);
     for (int i = 0; i < dae->n; i++) {
         kd_component kind = dae->component[i];
@@ -138,6 +142,7 @@ static bool count(const kd_sundials *base, kd_sundials_counts *out)
     void  *m = base->memory;
     int    next_order;
     double h_first, h_next, t;
+    // sums since the last start
     *out = (kd_sundials_counts){0};
     return IDAGetIntegratorStats(m, &out->steps, &out->evaluations, &out->setups, &out->error_failures, &out->order,
                                  &next_order, &h_first, &out->h_last, &h_next, &t) == 0 &&
@@ -154,6 +159,7 @@ static double first_step(const kd_sundials *base, double span)
     const double *x = base->base.x, *xdot = N_VGetArrayPointer(base->xdot);
     const double *id = N_VGetArrayPointer(((const kd_ida *)base)->id);
     double        size = 0, rate = 0;
+    // largest |x| and |x'| in tolerances, differential components only: the others have no x' yet
     for (int i = 0; i < base->dae->n; i++) {
         double weight = 1 / (base->base.rtol[i] * fabs(x[i]) + base->base.atol[i] * kd_attempt_unit(base->dae, i));
         if (id[i] == 0) continue;
@@ -170,6 +176,7 @@ static int start(kd_sundials *base)
 
 static int evolve(kd_sundials *base, double t_end, double *t)
 {
+    // never beyond t_end: functions may jump there
     const int flag = IDASetStopTime(base->memory, t_end);
     return flag == IDA_SUCCESS ? IDASolve(base->memory, t_end, t, base->x, base->xdot, IDA_ONE_STEP) : flag;
 }
@@ -199,6 +206,7 @@ static kd_status init(kd_integrator *integrator)
     const bool   own = integrator->opt.ida.own_linear_algebra;
     kd_status    status = kd_sundials_open(base, &calls, &integrator->opt.ida);
     if (status < 0) return status;
+    // memory, vectors, equations, options, linear solver: any failure is one of memory
     base->memory = IDACreate(base->context);
     if (!base->memory || IDASetErrHandlerFn(base->memory, kd_sundials_keep_message, base) != 0 ||
         !kd_sundials_vector(base, &base->xdot) || !kd_sundials_vector(base, &self->id))

@@ -23,6 +23,7 @@ static const kd_integrator_class *class_of(kd_integrator_kind kind)
 
 #define O kd_integrator_options
 // clang-format off
+// those of all methods; .paper: the name in S3 or DASSL
 static const kd_option common[] = {
     {KD_REAL("steps.rtol", O, rtol, 1e-6, 0, INFINITY, "relative tolerance"), .paper = "RTOL"},
     {KD_REAL("steps.atol", O, atol, 1e-6, 0, INFINITY, "absolute tolerance, in SI units or natural ones (form.natural)"), .above = true, .paper = "ATOL"},
@@ -59,6 +60,7 @@ int kd_integrator_own_options(kd_integrator_kind kind, const kd_option **options
 
 kd_integrator_options kd_integrator_options_default(void)
 {
+    // every row of every class writes its standard value
     kd_integrator_options o = {.cookie = KD_OPTIONS_COOKIE};
     kd_options_reset(common, COMMON, &o);
     for (int i = 0; i < KD_INTEGRATOR_COUNT; i++) kd_options_reset(classes[i]->options, classes[i]->noptions, &o);
@@ -68,6 +70,7 @@ kd_integrator_options kd_integrator_options_default(void)
 const kd_option *kd_integrator_variants(kd_integrator_kind kind)
 {
     const kd_integrator_class *how = class_of(kind);
+    // the option <prefix>.method chooses the variant
     for (int i = 0; how && i < how->noptions; i++) {
         const char *name = strchr(how->options[i].name, '.');
         if (name && strcmp(name, ".method") == 0) return &how->options[i];
@@ -144,6 +147,7 @@ static kd_status check_tolerances(const kd_integrator_class *how, const kd_dae *
                                   char *message, size_t size)
 {
     const double least = how->least_rtol ? how->least_rtol(o) : DBL_MIN;
+    // i = -1: the general pair, also where every component has its own
     for (int i = -1; i < dae->n; i++) {
         const double r = rtol_of(dae, o, i), a = atol_of(dae, o, i);
         if (r >= least && a > 0 && isfinite(r) && isfinite(a)) continue;
@@ -161,10 +165,12 @@ static kd_status check_tolerances(const kd_integrator_class *how, const kd_dae *
 static kd_status check(const kd_integrator_class *how, const kd_dae *dae, const kd_integrator_options *o, char *message,
                        size_t size)
 {
+    // options that nobody has set to their defaults are garbage
     if (o->cookie != KD_OPTIONS_COOKIE) {
         kd_text(message, size, "kd_integrator_options do not start from kd_integrator_options_default");
         return KD_ERR_ARGUMENT;
     }
+    // ranges of the method, tolerances, ranges common to all; then what fits together
     const kd_integrator_info *info = how->about ? how->about(o) : &how->info;
     kd_status                 status = kd_options_check(how->options, how->noptions, o, message, size);
     if (status >= 0) status = check_tolerances(how, dae, o, message, size);
@@ -178,6 +184,7 @@ static kd_status check(const kd_integrator_class *how, const kd_dae *dae, const 
     return how->check ? how->check(dae, o, message, size) : KD_OK;
 }
 
+// *made may be there after a failure: the caller destroys it
 static kd_status make(const kd_integrator_class *how, kd_dae *dae, const kd_integrator_options *o, kd_integrator **made)
 {
     kd_integrator *self = *made = kd_alloc(how->size);
@@ -186,6 +193,7 @@ static kd_status make(const kd_integrator_class *how, kd_dae *dae, const kd_inte
     self->dae = dae;
     self->n = dae->n;
     self->opt = *o;
+    // tolerances of all components are decided here, once; the class may sharpen them
     self->rtol = kd_cut_double(&self->arena, self->n);
     self->atol = kd_cut_double(&self->arena, self->n);
     if (self->arena.failed) return KD_ERR_MEMORY;

@@ -32,14 +32,15 @@ typedef struct kd_integrator_class {
     void (*release)(kd_integrator *self); // what is not in the arena; NULL: nothing
 } kd_integrator_class;
 
+// Fields that all methods share; the frames and methods add theirs behind it
 struct kd_integrator {
-    const kd_integrator_class *how;
+    const kd_integrator_class *how; // its method
     kd_integrator_kind         kind;
     kd_dae                    *dae;
     kd_integrator_options      opt; // without the arrays, which are the caller's
     kd_arena                   arena;
-    int                        n;
-    double                     t, t_old;
+    int                        n;           // components of x
+    double                     t, t_old;    // [s] end and start of the last step
     double                    *x;           // (n) accepted point
     double                    *rtol, *atol; // (n)
     bool                       kinked;      // since the last step: its past is one that nobody has seen

@@ -25,9 +25,11 @@ kd_eval kd_kink_solve(kd_kink *kink, const kd_dae *dae, double t, double *x, dou
     const kd_dae_class *f = dae->methods;
     const size_t        bytes = (size_t)kink->n * sizeof *x;
     kd_eval             answer = KD_EVAL_OK;
+    // jump = value behind - value before, of x here and of x', x'' by whoever solves
     for (int i = 0; i < kink->n; i++) kink->x[i] = -x[i];
     memset(kink->xdot, 0, bytes);
     memset(kink->xddot, 0, bytes);
+    // resolve knows algebraic components and second derivatives; a rhs gives x' only
     if (f->resolve)
         answer = f->resolve(dae->impl, t, x, xdot, kink->xdot, kink->xddot);
     else if (f->rhs)

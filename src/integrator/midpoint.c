@@ -1,5 +1,5 @@
-// Implicit midpoint rule, order 2, symmetric, for x' = f(t, x) (Hairer, Lubich, Wanner, Geometric Numerical Integration
-// (2nd ed.), II.1.1, V.2, IV.4).
+// midpoint.c: implicit midpoint rule, order 2, symmetric, for x' = f(t, x) (Hairer, Lubich, Wanner, Geometric Numerical
+// Integration (2nd ed.), II.1.1, V.2, IV.4).
 //
 //     X = x_0 + Z,   Z = (h/2) f(t_0 + h/2, X),   x_1 = x_0 + 2 Z,   then x_1 onto the constraints
 //
@@ -51,13 +51,16 @@ static kd_status estimate(kd_sdirk *s, double *norm)
 {
     const kd_dae_class *f = s->s.dae->methods;
     const double        h = s->s.h;
+    // x_1 and f there: the trapezoidal rule needs the slopes of both ends
     end_point(&s->s);
     kd_eval answer = f->rhs(s->s.dae->impl, s->s.base.t + h, s->s.X, s->s.Xdot);
     if (answer != KD_EVAL_OK) return kd_one_step_eval_cause(&s->s, answer);
+    // a third of the distance, as right-hand side of the Newton system: d / (h gamma), gamma = 1/2
     for (int k = 0; k < s->s.n; k++) {
         const double away = (h / 2 * (s->s.xdot[k] + s->s.Xdot[k]) - 2 * s->Z[0][k]) / 3;
         s->s.F[k] = -2 / h * away;
     }
+    // err = (I - h/2 f_x) \ d: stiff components are damped
     f->reduce(s->s.dae->impl, s->s.F, s->part, s->y);
     f->solve_real(s->s.dae->impl, s->y);
     f->expand(s->s.dae->impl, s->part, s->y, s->s.err);
@@ -83,6 +86,7 @@ static bool end_slope(const kd_one_step *self)
     return true;
 }
 
+// The deviation of the stage from the smooth motion predicts the next one
 static void accepted(kd_one_step *self)
 {
     kd_sdirk_remember((kd_sdirk *)self);
@@ -103,10 +107,12 @@ static kd_status init(kd_integrator *base)
     kd_sdirk            *s = (kd_sdirk *)base;
     kd_implicit_options *o = &base->opt.midpoint;
     kd_one_step_init(&s->s, &midpoint_method, o);
+    // one stage as a table of SDIRK: c = A = gamma = 1/2; no embedded formula
     s->table = (kd_sdirk_table){.stages = 1, .width = 1, .gamma = 0.5, .c = midpoint_c, .A = midpoint_A, .b3 = NULL};
     kd_sdirk_cut(s, 1);
     double tightest = 1;
     for (int i = 0; i < base->n; i++) tightest = fmin(tightest, base->rtol[i]);
+    // constant steps: Newton to 1e-12 of x, whatever the tolerance; else a part of the tolerance
     const double stop = base->opt.h_fixed > 0 ? NEWTON_FIXED / tightest : NEWTON_STOP;
     s->s.newton_stop = o->newton_stop > 0 ? o->newton_stop : stop;
     if (o->theta == 0) o->theta = KEEP;

@@ -35,12 +35,14 @@ void kd_one_step_init(kd_one_step *s, const kd_one_step_class *method, kd_implic
     s->dae = base->dae;
     s->method = method;
     s->rule = rule;
+    // derivatives of components behind nderivative are never asked for
     s->nd = s->dae->nderivative > 0 ? s->dae->nderivative : n;
     double **vector[] = {&base->x, &s->x_old, &s->xdot,   &s->xdot_old,      &s->X,    &s->Xdot,
                          &s->dx,   &s->err,   &s->weight, &s->newton_weight, &s->share};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, n);
     s->F = kd_cut_double(a, s->dae->nrows);
     kd_kink_cut(&s->kink, a, n);
+    // both norms are means over their own components; none at all must not divide by zero
     for (int i = 0; i < n; i++) {
         s->nc += s->dae->controlled[i];
         s->nn += s->dae->index[i] > 0;
@@ -113,6 +115,7 @@ kd_status kd_one_step_eval_cause(kd_one_step *s, kd_eval answer)
     kd_integrator *base = &s->base;
     const char    *text = "";
     kd_status      status = s->dae->methods->fault(s->dae->impl, &text);
+    // a failure that is only the rounding of a tiny step does not replace the reason of before
     if (answer == KD_EVAL_STOP || !is_noise(s)) {
         base->cause = status < 0 ? status : KD_ERR_RETRY_FAILED;
         base->worst = -1;
@@ -159,6 +162,7 @@ void kd_one_step_forget(kd_one_step *s)
 
 double kd_one_step_growth_of_rate(const kd_one_step *s, double h)
 {
+    // rates that were measured in longer steps are pessimistic, not wrong: no correction downwards
     double ratio = s->h / h;
     return ratio > 1 ? ratio * ratio : 1;
 }
@@ -167,6 +171,7 @@ kd_status kd_one_step_evaluate(kd_one_step *s, double t, const double *x, double
 {
     const kd_dae_class *f = s->dae->methods;
     kd_eval             answer;
+    // reduced at once by the formulation, or F first and its elimination afterwards
     if (f->evaluate) {
         answer = f->evaluate(s->dae->impl, t, x, s->Xdot, part, y);
     } else {
@@ -185,6 +190,7 @@ static void assume_rate(kd_one_step *s)
 
 kd_status kd_one_step_linearize(kd_one_step *s, double t, const double *x, const double *xdot, double gamma, bool here)
 {
+    // step and gamma tell the formulation how to scale differences
     s->dae->h = s->h;
     if (gamma > 0) s->dae->gamma = gamma;
     kd_status status = s->dae->methods->linearize(s->dae->impl, t, x, xdot, s->restart);
@@ -192,6 +198,7 @@ kd_status kd_one_step_linearize(kd_one_step *s, double t, const double *x, const
     s->h_factored = 0;
     raise_news(s, KD_MATRIX_EVALUATED);
     if (status < 0) return linear_cause(s, status);
+    // serves this step; whether it belongs to its very start decides if failures are blamed on it
     s->jacobian_current = s->linearized = true;
     s->jacobian_here = here;
     s->only_updated = false;
@@ -203,6 +210,7 @@ kd_status kd_one_step_update(kd_one_step *s, double gamma)
 {
     s->dae->h = s->h;
     if (gamma > 0) s->dae->gamma = gamma;
+    // F_x' at the start of the step; F_x as it was
     kd_status status = s->dae->methods->update(s->dae->impl, s->base.t, s->base.x, s->xdot);
     s->h_factored = 0;
     raise_news(s, KD_MATRIX_UPDATED);
@@ -220,6 +228,7 @@ bool kd_one_step_update_serves(const kd_one_step *s)
 
 kd_status kd_one_step_factor(kd_one_step *s, double gamma_real, double gamma_re, double gamma_im)
 {
+    // the factors serve every step of the same size
     if (s->h_factored == s->h) return KD_OK;
     kd_status status = s->dae->methods->factor(s->dae->impl, gamma_real, gamma_re, gamma_im);
     raise_news(s, KD_MATRIX_FACTORED);
@@ -239,6 +248,7 @@ static double clamp(double x, double low, double high)
 static double quotient(const kd_one_step *s, double err)
 {
     const kd_implicit_options *o = s->rule;
+    // many iterations: the step is too long for the old matrix, not for the error alone
     double safe = fmin(o->safety, o->safety * (1 + 2 * o->max_newton) / (s->iterations + 2 * o->max_newton));
     return clamp(pow(err, s->method->exponent) / safe, 1 / o->fac_upper, 1 / o->fac_lower);
 }
@@ -247,7 +257,9 @@ static double quotient(const kd_one_step *s, double err)
 static double predictive_quotient(const kd_one_step *s, double err, double quot)
 {
     const kd_implicit_options *o = s->rule;
+    // after a first step there is nothing to predict from
     if (o->classical || s->accepted_since_start < 1) return quot;
+    // err_(n+1) is expected to change as it did from the last step to this one; the more careful of both quotients
     double g = s->h_accepted / s->h * pow(err * err / s->err_accepted, s->method->exponent) / o->safety;
     return fmax(quot, clamp(g, 1 / o->fac_upper, 1 / o->fac_lower));
 }
@@ -258,6 +270,7 @@ static double first_step(kd_one_step *s, double span)
     double d0 = 0, d1 = 0;
     for (int i = 0; i < s->n; i++) {
         if (!s->dae->controlled[i]) continue;
+        // |x| and |x'| in tolerances, squared
         d0 += pow(s->base.x[i] * s->weight[i], 2);
         d1 += pow(s->xdot[i] * s->weight[i], 2);
     }
@@ -270,6 +283,7 @@ static void choose_step(kd_one_step *s, double t_end)
 {
     const kd_integrator_options *o = &s->base.opt;
     double                       t = s->base.t, span = t_end - t, limit = o->h_max > 0 ? fmin(o->h_max, span) : span;
+    // constant steps: neither proposal nor h_max
     if (o->h_fixed > 0) {
         s->h_next = o->h_fixed;
         limit = span;
@@ -277,6 +291,7 @@ static void choose_step(kd_one_step *s, double t_end)
     if (s->h_next <= 0) s->h_next = first_step(s, span);
     s->h = fmin(s->h_next, limit);
     s->t_end = t_end;
+    // what nearly reaches t_end is stretched to it, or lands there in equal parts
     s->to_end = s->h * (o->h_fixed > 0 ? LAST_FIXED : LAST_STEP) >= span;
     if (o->h_fixed > 0)
         s->h = s->to_end ? span : s->h;
@@ -290,6 +305,7 @@ static void choose_step(kd_one_step *s, double t_end)
 static void propose(kd_one_step *s, double h_new)
 {
     double ratio = h_new / s->h;
+    // a step cut short by t_end: back to the longer plan; else a factored matrix is worth a little less growth
     if (!s->rejected && s->h < s->h_next && h_new >= s->h)
         h_new = fmax(h_new, s->h_next);
     else if (s->jacobian_current && ratio >= s->rule->quot1 && ratio <= s->rule->quot2)
@@ -319,16 +335,19 @@ static kd_status start(kd_one_step *s, double t, const double *x)
     const kd_dae_class *f = s->dae->methods;
     const size_t        bytes = (size_t)s->n * sizeof *x;
     kd_eval             answer = KD_EVAL_OK;
+    // x may be base.x itself; nothing is known of before
     s->base.t = s->base.t_old = t;
     memmove(s->base.x, x, bytes);
     memcpy(s->x_old, s->base.x, bytes);
     memset(s->xdot, 0, bytes);
     clear_cause(s);
     s->has_past = false;
+    // x' from the formulation's start, or from the right-hand side, or not at all
     if (f->start) answer = f->start(s->dae->impl, t, s->base.x, s->xdot);
     if (answer == KD_EVAL_OK && f->rhs && !f->start) answer = f->rhs(s->dae->impl, t, s->base.x, s->xdot);
     if (answer != KD_EVAL_OK) return (void)kd_one_step_eval_cause(s, answer), s->base.cause;
     s->xdot_known = f->start || f->rhs;
+    // rate, factors and derivatives belonged to another motion
     set_weights(s);
     s->h_next = s->base.opt.h_first;
     s->h_factored = 0;
@@ -345,13 +364,16 @@ static kd_status start(kd_one_step *s, double t, const double *x)
 static kd_status pass_kink(kd_one_step *s)
 {
     clear_cause(s);
+    // Xdot: x' from the left in, x' from the right out
     memcpy(s->Xdot, s->xdot, (size_t)s->n * sizeof *s->xdot);
     kd_eval answer = kd_kink_solve(&s->kink, s->dae, s->base.t, s->base.x, s->Xdot);
     if (answer != KD_EVAL_OK) return (void)kd_one_step_eval_cause(s, answer), s->base.cause;
+    // where x' is that of a stage (SDIRK) its jump is added, not the value from the right
     if (s->method->slope_jumps)
         kd_kink_add_slope(&s->kink, 0, s->xdot);
     else
         exchange(&s->xdot, &s->Xdot);
+    // the past moves along q(t): stages, then the start of the last step and its slope
     if (s->has_past) {
         if (s->method->bend) s->method->bend(s);
         kd_kink_add(&s->kink, s->base.t_old - s->base.t, s->x_old);
@@ -365,6 +387,7 @@ kd_status kd_one_step_restart(kd_integrator *base, double t, const double *x, kd
 {
     kd_one_step *s = (kd_one_step *)base;
     if (mode == KD_RESTART_SMOOTH) return pass_kink(s);
+    // SAME_ROWS: pattern, matrix and step size of before are still good; FRESH begins with nothing
     const double h = s->h_next, h_factored = s->h_factored;
     const bool   linearized = s->linearized, current = s->jacobian_current, lands = s->lands;
     kd_status    status = start(s, t, x);
@@ -382,6 +405,7 @@ kd_status kd_one_step_retract(kd_integrator *base, double h)
 {
     kd_one_step *s = (kd_one_step *)base;
     if (!s->has_past || base->kinked) return KD_ERR_STAGE;
+    // the ends of the step change places; its matrix and rates are forgotten
     exchange(&base->x, &s->x_old);
     exchange(&s->xdot, &s->xdot_old);
     s->xdot_known = s->old_known;
@@ -408,6 +432,7 @@ static kd_status relabel(kd_one_step *s)
     bool                changed = false;
     if (!f->relabel || !s->moved_on) return KD_OK;
     kd_eval answer = f->relabel(s->dae->impl, s->base.t, s->base.x, &changed);
+    // new coordinates: the old point is one in them, but neither stages nor derivatives nor weights are
     if (answer == KD_EVAL_OK && changed) {
         s->has_past = s->jacobian_current = s->jacobian_here = false;
         s->restart = true;
@@ -429,9 +454,11 @@ static kd_status finish_point(kd_one_step *s, double t1, double h_new)
     kd_dae             *dae = s->dae;
     const kd_dae_class *f = dae->methods;
     kd_eval             answer = KD_EVAL_OK;
+    // x_1 of the stages; may the matrix be kept, and for which step?
     s->method->end_point(s);
     dae->keep = s->method->keeps(s);
     dae->h = h_new;
+    // algebraic equations to rounding; where that linearises anew (keep is false then), the factors are void
     if (f->correct) {
         answer = f->correct(dae->impl, t1, s->X, s->Xdot);
         if (answer != KD_EVAL_OK) s->jacobian_current = s->jacobian_here = false; // it may have been replaced
@@ -441,6 +468,7 @@ static kd_status finish_point(kd_one_step *s, double t1, double h_new)
         bool moved = false;
         answer = f->project(dae->impl, t1, s->X, &moved);
     }
+    // the slope where the method's own last stage does not give it
     if (answer == KD_EVAL_OK && s->method->end_slope(s)) answer = f->rhs(dae->impl, t1, s->X, s->Xdot);
     return answer == KD_EVAL_OK ? KD_OK : kd_one_step_eval_cause(s, answer);
 }
@@ -451,6 +479,7 @@ static kd_status complete(kd_one_step *s, double h_new)
     double    t1 = s->to_end ? s->t_end : s->base.t + s->h;
     kd_status status = finish_point(s, t1, h_new);
     if (status < 0) return status;
+    // X is the new point, x_old the start of the step; arrays take turns
     exchange(&s->x_old, &s->base.x);
     exchange(&s->base.x, &s->X);
     exchange(&s->xdot_old, &s->xdot);
@@ -459,6 +488,7 @@ static kd_status complete(kd_one_step *s, double h_new)
     s->base.t = t1;
     s->old_known = s->xdot_known;
     s->xdot_known = true;
+    // the matrix serves the next step if the class and the formulation both keep it
     s->jacobian_current = s->dae->keep;
     s->jacobian_here = false;
     s->moved_on = true;
@@ -472,9 +502,11 @@ static kd_status accept(kd_one_step *s, double err)
     const kd_integrator_options *o = &s->base.opt;
     double                       h_new = s->h / predictive_quotient(s, err, quotient(s, err));
     if (s->rejected) h_new = fmin(h_new, s->h); // no growth right after a rejection
+    // with the size of the next step, for which the formulation may linearise when it corrects the point
     kd_status status = complete(s, fmin(h_new, o->h_max > 0 ? o->h_max : h_new));
     if (status < 0) return status;
     propose(s, h_new);
+    // what the predictive controller compares with; 0.01 at least: one very good step must not brake the next
     s->h_accepted = s->h;
     s->err_accepted = fmax(1e-2, err);
     s->base.stats.h_last = s->h;
@@ -492,6 +524,7 @@ static void reject_error(kd_one_step *s, double err)
 {
     s->base.stats.rejected_error++;
     s->base.cause = KD_ERR_STEP_TOO_SMALL;
+    // the component to name, should no step be small enough
     s->base.worst = kd_attempt_worst(s->n, s->err, s->newton_weight);
     report(s, s->base.t, KD_ATTEMPT_ERROR, err, s->err);
     reject(s, s->first ? FIRST_SHRINK : 1 / quotient(s, err));
@@ -501,6 +534,7 @@ static void reject_error(kd_one_step *s, double err)
 static kd_status after_failure(kd_one_step *s, kd_status status, double shrink, int *singular)
 {
     kd_integrator *base = &s->base;
+    // Newton diverged: by the factor that its rate suggests; refused evaluation, singular matrix: fixed factors
     if (status == KD_ERR_NEWTON) {
         if (!is_noise(s)) {
             base->cause = KD_ERR_NEWTON;
@@ -517,6 +551,7 @@ static kd_status after_failure(kd_one_step *s, kd_status status, double shrink, 
     } else {
         return status;
     }
+    // again from the same point, with everything new but the point
     base->stats.rejected_newton++;
     if (status == KD_ERR_DECOMPOSITION && ++*singular >= MAX_SINGULAR) return status;
     reject(s, shrink);
@@ -532,6 +567,7 @@ kd_status kd_one_step_step(kd_integrator *base, double t_end)
 {
     kd_one_step *s = (kd_one_step *)base;
     int          singular = 0;
+    // checks; t_end may be reached already
     s->rejected = s->retracted;
     clear_cause(s);
     base->worst = -1;
@@ -540,9 +576,11 @@ kd_status kd_one_step_step(kd_integrator *base, double t_end)
         base->t = t_end;
         return KD_OK;
     }
+    // coordinates may change only between steps
     kd_status status = relabel(s);
     if (status < 0) return status;
     choose_step(s, t_end);
+    // attempts until one is accepted or no smaller one is left
     for (;;) {
         double shrink = KD_NEWTON_SHRINK, err = 0;
         s->news = KD_MATRIX_KEPT;
@@ -552,6 +590,7 @@ kd_status kd_one_step_step(kd_integrator *base, double t_end)
                 base->worst = kd_attempt_worst(s->n, s->err, s->newton_weight);
             return fail(s, KD_ERR_STEP_TOO_SMALL);
         }
+        // weights of this step size; then stages, error, and the verdict
         kd_attempt_weights(s->dae, s->h, s->weight, s->newton_weight);
         status = s->method->attempt(s, &shrink, &err);
         if (base->opt.h_fixed > 0) err = 0;
@@ -568,6 +607,7 @@ kd_status kd_one_step_step(kd_integrator *base, double t_end)
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
+// The next attempt evaluates derivatives anew.
 void kd_one_step_refresh(kd_integrator *base)
 {
     kd_one_step *s = (kd_one_step *)base;
@@ -599,10 +639,12 @@ kd_status kd_one_step_dense(kd_integrator *base, double t, double *x)
 {
     kd_one_step        *s = (kd_one_step *)base;
     const kd_dae_class *f = s->dae->methods;
+    // the end is exact; behind a kink the piece before is nobody's any more
     if (t == base->t || !s->has_past || base->kinked) {
         memcpy(x, base->x, (size_t)s->n * sizeof *x);
         return KD_OK;
     }
+    // the formulation's own interpolation solves again for the algebraic components
     if (f->interpolate) {
         base->cause = KD_OK;
         kd_eval answer = f->interpolate(s->dae->impl, base->t_old, s->x_old, base->t, base->x, t, x);

@@ -1,4 +1,4 @@
-// Radau IIa, 3 stages, order 5, for 0 = F(t, x, x') (HW II chapter IV.8, S3 section 3).
+// radau.c: Radau IIa, 3 stages, order 5, for 0 = F(t, x, x') (HW II chapter IV.8, S3 section 3).
 //
 //     X_i = x_0 + Z_i,   X_i' = (1/h) sum_j inv(A)_ij Z_j,   0 = F(t_0 + c_i h, X_i, X_i'),   x_1 = X_3
 //
@@ -72,12 +72,14 @@ static void set_tolerances(kd_radau *r)
 {
     const kd_implicit_options *o = r->s.rule;
     double                    *rtol = r->s.base.rtol, *atol = r->s.base.atol, tightest = 1;
+    // each component has its own pair; the tightest decides when Newton may stop
     for (int i = 0; i < r->s.n; i++) {
         const double outer = rtol[i];
         rtol[i] = inner_tolerance(outer);
         atol[i] = fmin(rtol[i] * (atol[i] / outer), inner_tolerance(atol[i]));
         tightest = fmin(tightest, rtol[i]);
     }
+    // not below rounding, not above 0.03 tolerances
     r->s.newton_stop = o->newton_stop > 0
                            ? o->newton_stop
                            : fmax(10 * o->uround / tightest,
@@ -93,12 +95,14 @@ static void extrapolate_collocation(kd_radau *r)
     double        L[STAGES][STAGES];
     double        ratio = r->s.h / r->s.h_accepted;
     for (int i = 0; i < STAGES; i++) {
+        // L_j(s), s = 1 + c_i h / h_old beyond the end of the last step
         double s = 1 + c[i] * ratio;
         for (int j = 0; j < STAGES; j++) { // Lagrange polynomial of node c_j among 0, c_1, c_2, c_3
             L[i][j] = s / c[j];
             for (int k = 0; k < STAGES; k++)
                 if (k != j) L[i][j] *= (s - c[k]) / (c[j] - c[k]);
         }
+        // relative to the new start, which is the last node: q(1) = Z_3
         L[i][2] -= 1;
     }
     for (int k = 0; k < r->s.n; k++) {
@@ -114,6 +118,7 @@ static void extrapolate_smoothly(kd_radau *r)
 {
     double ratio = r->s.h / r->s.h_accepted, scale = ratio * ratio * ratio * ratio;
     for (int i = 0; i < STAGES; i++) {
+        // in: the collocation's guess; out: the formulation's, which knows velocities as derivatives
         for (int k = 0; k < r->s.nd; k++) r->s.X[k] = r->s.base.x[k] + r->Z[i][k];
         r->s.dae->methods->extrapolate(r->s.dae->impl, r->s.base.t_old, r->s.x_old, r->s.base.t, r->s.base.x,
                                        r->s.base.t + radau_c[i] * r->s.h, r->s.X);
@@ -127,6 +132,7 @@ static void measure_deviation(kd_radau *r)
     double h = r->s.base.t - r->s.base.t_old;
     if (!r->s.dae->methods->extrapolate) return;
     for (int i = 0; i < STAGES; i++) {
+        // stage minus smooth motion, at the same time
         for (int k = 0; k < r->s.nd; k++) r->deviation[i][k] = r->s.X[k] = r->s.x_old[k] + r->Zprev[i][k];
         r->s.dae->methods->extrapolate(r->s.dae->impl, r->s.base.t_old, r->s.x_old, r->s.base.t, r->s.base.x,
                                        r->s.base.t_old + radau_c[i] * h, r->s.X);
@@ -150,6 +156,7 @@ static void stage_point(kd_radau *r, int i)
     const double *z0 = r->Z[0], *z1 = r->Z[1], *z2 = r->Z[2];
     double        a = radau_inv_A[i][0] / r->s.h, b = radau_inv_A[i][1] / r->s.h, c = radau_inv_A[i][2] / r->s.h;
     const double *x = r->s.base.x, *z = r->Z[i];
+    // X_i' = (1/h) sum inv(A)_ij Z_j
     for (int k = 0; k < r->s.n; k++) r->s.X[k] = x[k] + z[k];
     for (int k = 0; k < r->s.nd; k++) r->s.Xdot[k] = a * z0[k] + b * z1[k] + c * z2[k];
 }
@@ -170,16 +177,19 @@ static kd_status newton_step(kd_radau *r, double *norm)
 {
     kd_dae             *dae = r->s.dae;
     const kd_dae_class *f = dae->methods;
+    // residuals of the three stages, reduced in real arithmetic
     for (int i = 0; i < STAGES; i++) {
         stage_point(r, i);
         kd_status status = kd_one_step_evaluate(&r->s, r->s.base.t + radau_c[i] * r->s.h, r->s.X, r->part[i], r->y[i]);
         if (status < 0) return status;
     }
+    // inv(T) decouples: one real system, one complex one, then back
     mix(dae->nreduced, radau_inv_T, r->y);
     f->solve_real(dae->impl, r->y[0]);
     f->solve_complex(dae->impl, r->y[1], r->y[2]);
     mix(dae->nreduced, radau_T, r->y);
 
+    // increments of full size, stage by stage; the particular part counts less in the norm by its discount
     double sum = 0, discount = dae->part_discount;
     for (int i = 0; i < STAGES; i++) {
         f->expand(dae->impl, r->part[i], r->y[i], r->s.dx);
@@ -212,17 +222,20 @@ static kd_status newton(kd_radau *r, double *shrink)
     int    most = r->s.rule->max_newton, k;
     double norm_old = 0, rate_old = 0;
     *shrink = KD_NEWTON_SHRINK;
+    // what the last iteration told about the rate, weakened by KD_FORGET, and worse in a longer step
     double carried = pow(fmax(r->s.contraction, r->s.rule->uround), KD_FORGET);
     r->s.contraction = fmin(fmax(carried, 1), carried * kd_one_step_growth_of_rate(&r->s, r->s.h_newton));
     double expected = KD_SURPRISE * r->norm_first *
                       pow(kd_one_step_growth_of_rate(&r->s, r->s.h_newton), 2); // starting values have order 3
     r->s.h_newton = r->s.h;
+    // theta of the last measurement counts until there is a new one
     r->s.theta = r->s.theta_seen * kd_one_step_growth_of_rate(&r->s, r->s.h_seen);
     for (k = 1; k <= most; k++) {
         double    norm = 0;
         kd_status status = newton_step(r, &norm);
         r->s.iterations = k;
         if (status < 0) return status;
+        // from the second increment on there is a rate: the geometric mean of the last two
         if (k > 1) {
             double rate = norm / norm_old;
             r->s.theta = rate_old == 0 ? rate : sqrt(rate * rate_old);
@@ -231,6 +244,7 @@ static kd_status newton(kd_radau *r, double *shrink)
                 continue;
             }
             rate_old = rate;
+            // diverging, or too slow to arrive within the iterations that are left: give up, with a factor for the step
             if (r->s.theta >= KD_DIVERGED) return KD_ERR_NEWTON;
             r->s.theta_seen = fmax(r->s.theta, KD_LEAST_RATE * fabs(r->s.rule->theta));
             r->s.h_seen = r->s.h;
@@ -242,9 +256,11 @@ static kd_status newton(kd_radau *r, double *shrink)
                 return KD_ERR_NEWTON;
             }
         }
+        // a first increment far above what the last step promised: its rate is not trusted
         if (k == 1 && norm > fmax(expected, KD_HARMLESS)) r->s.contraction = fmax(r->s.contraction, 1);
         if (k == 1) r->norm_first = norm;
         norm_old = fmax(norm, r->s.rule->uround);
+        // theta / (1 - theta) |dZ| bounds the error that is left
         if (r->s.contraction * norm <= r->s.newton_stop) return KD_OK;
     }
     return KD_ERR_NEWTON;
@@ -258,6 +274,7 @@ static kd_status linearize_at(kd_radau *r, int stage)
     const double *x = r->s.base.x, *xdot = r->s.xdot;
     double        t = r->s.base.t;
     if (stage > 0) {
+        // the start of the step is always there; a stage is known by its starting values
         stage_point(r, stage - 1);
         t = r->s.base.t + radau_c[stage - 1] * r->s.h;
         x = r->s.X;
@@ -279,6 +296,7 @@ static kd_status error_solve(kd_radau *r, const double *x)
     const kd_dae_class *f = r->s.dae->methods;
     double              a = -radau_e[0] / r->s.h, b = -radau_e[1] / r->s.h, c = -radau_e[2] / r->s.h;
     for (int k = 0; k < r->s.nd; k++) r->s.Xdot[k] = a * r->Z[0][k] + b * r->Z[1][k] + c * r->Z[2][k];
+    // at the accepted point the algebraic equations hold, which may save their evaluation
     if (x == r->s.base.x && f->evaluate_accepted) {
         kd_eval answer = f->evaluate_accepted(r->s.dae->impl, r->s.base.t, x, r->s.Xdot, r->s.err, r->y[0]);
         if (answer != KD_EVAL_OK) return kd_one_step_eval_cause(&r->s, answer);
@@ -298,6 +316,7 @@ static kd_status estimate_error(kd_radau *r, double *err)
     *err = kd_one_step_error_norm(&r->s, r->s.err);
     if (!isfinite(*err)) return KD_ERR_NEWTON;
     if (*err < 1 || !(r->s.first || r->s.rejected)) return KD_OK;
+    // too large in a first step or after a rejection: stiff components may be to blame, once more without them
     for (int k = 0; k < r->s.n; k++)
         r->s.X[k] = r->s.base.x[k] + r->s.err[k]; // filters stiff components (HW IV Eq. 8.20)
     status = error_solve(r, r->s.X);
@@ -312,6 +331,7 @@ static kd_status prepare_matrices(kd_radau *r)
 {
     kd_status status = KD_OK;
     int       stage = r->s.has_past ? r->s.rule->reference : 0;
+    // update where that is offered and Newton was fast; else new derivatives, at the stage if one is wanted
     if (!r->s.jacobian_current && kd_one_step_update_serves(&r->s)) {
         status = kd_one_step_update(&r->s, 0);
     } else if (!r->s.jacobian_current) {
@@ -327,11 +347,13 @@ static kd_status prepare_matrices(kd_radau *r)
 static kd_status solve_stages(kd_radau *r, double *shrink)
 {
     kd_status status = newton(r, shrink);
+    // an updated matrix failed: true derivatives before a smaller step
     if (status == KD_ERR_NEWTON && r->s.only_updated) {
         status = linearize_at(r, 0);
         if (status == KD_OK) status = factor(r);
         if (status == KD_OK) status = newton(r, shrink);
     }
+    // at iterates: what they cost is counted, and they are no good for the step after this one
     for (int k = 0; status == KD_ERR_NEWTON && k < r->s.rule->newton_updates && r->s.theta < KD_DIVERGED; k++) {
         r->s.base.stats.newton_updates++;
         status = linearize_at(r, r->s.rule->reference > 0 ? r->s.rule->reference : 2);
@@ -374,11 +396,13 @@ static bool end_slope(const kd_one_step *self)
 static void accepted(kd_one_step *self)
 {
     kd_radau *r = (kd_radau *)self;
+    // stages of the accepted step are the past; those of before get the memory
     for (int i = 0; i < STAGES; i++) {
         double *z = r->Zprev[i];
         r->Zprev[i] = r->Z[i];
         r->Z[i] = z;
     }
+    // the matrix belongs to a stage of the last step, not to this point
     if (self->rule->reference > 0) self->jacobian_current = false;
     measure_deviation(r);
 }
@@ -394,6 +418,7 @@ static void bend(kd_one_step *self)
     kd_radau      *r = (kd_radau *)self;
     const kd_kink *kink = &self->kink;
     const double   h = self->base.t - self->base.t_old;
+    // X_i + q(t_i) - (x_old + q(t_old)): first with x_old, then minus the moved x_old
     for (int i = 0; i < STAGES; i++) {
         kd_kink_add(kink, (radau_c[i] - 1) * h, r->Zprev[i]);
         for (int k = 0; k < self->n; k++) r->Zprev[i][k] += self->x_old[k];
@@ -411,10 +436,12 @@ static void interpolate(const kd_one_step *self, double t, double *x)
     const double   *c = radau_c, *x0 = self->x_old, *x1 = self->base.x;
     double          s = (t - self->base.t_old) / (self->base.t - self->base.t_old), L[STAGES];
     for (int j = 0; j < STAGES; j++) {
+        // Lagrange's polynomials of c_1, c_2, c_3 and 0, where Z is 0
         L[j] = s / c[j];
         for (int k = 0; k < STAGES; k++)
             if (k != j) L[j] *= (s - c[k]) / (c[j] - c[k]);
     }
+    // the end is base.x, not Z_3: the point may have been projected
     for (int k = 0; k < self->n; k++)
         x[k] = x0[k] + L[0] * r->Zprev[0][k] + L[1] * r->Zprev[1][k] + L[2] * (x1[k] - x0[k]);
 }
@@ -447,6 +474,7 @@ static kd_status init(kd_integrator *base)
     return KD_OK;
 }
 
+// 0 and c_1, c_2 = (4 -+ sqrt 6) / 10
 static const double nodes[] = {0.0, 0.15505102572168219, 0.64494897427831781};
 
 const kd_integrator_class kd_radau_class = {

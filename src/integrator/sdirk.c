@@ -1,6 +1,6 @@
-// SDIRK 4/15, order 4, for 0 = F(t, x, x'), ESDIRK and RODAS, order 4, for x' = rhs(t, x) (HW II, IV.6, IV.7 and IV.8;
-// S2 section 4), in the frame of one_step.c. The stages are in sdirk_stages.c. A step that fails with an old Jacobian
-// is repeated with a new one before it is made shorter.
+// sdirk.c: SDIRK 4/15, order 4, for 0 = F(t, x, x'), ESDIRK and RODAS, order 4, for x' = rhs(t, x) (HW II, IV.6, IV.7
+// and IV.8; S2 section 4), in the frame of one_step.c. The stages are in sdirk_stages.c. A step that fails with an old
+// Jacobian is repeated with a new one before it is made shorter.
 #include "integrator/sdirk_impl.h"
 
 #include <math.h>
@@ -62,6 +62,7 @@ static void set_tolerances(kd_sdirk *s)
 {
     kd_implicit_options *o = s->s.rule;
     double               tightest = 1;
+    // the tightest component decides when Newton may stop
     for (int i = 0; i < s->s.n; i++) tightest = fmin(tightest, s->s.base.rtol[i]);
     const double stop =
         o->method == KD_SDIRK_STAGE_ORDER_2 ? NEWTON_STOP_ESDIRK : fmin(NEWTON_STOP, NEWTON_TIGHT * sqrt(tightest));
@@ -92,6 +93,7 @@ static void set_table(kd_sdirk *s)
 
 // ---- for the frame --------------------------------------------------------------------------------------------------
 
+// Leading coefficient of x': 1 / (h gamma)
 static double gamma_of(const kd_sdirk *s)
 {
     return 1 / (s->s.h * (is_rosenbrock(s) ? rodas_gamma : s->table.gamma));
@@ -119,6 +121,7 @@ static kd_status prepare_matrices(kd_sdirk *s)
 
 kd_status kd_sdirk_solve(kd_sdirk *s, double *shrink)
 {
+    // derivatives that were kept or updated; where these fail, true ones at this point and the same step again
     kd_status status = prepare_matrices(s);
     if (status == KD_OK) status = kd_sdirk_stages(s, shrink);
     if (status != KD_ERR_NEWTON || s->s.jacobian_here) return status;
@@ -156,6 +159,7 @@ static void accepted(kd_one_step *self)
     if (self->rule->method == KD_SDIRK_NEWTON) kd_sdirk_remember((kd_sdirk *)self);
 }
 
+// First increments of the last Newton iterations, stage by stage
 void kd_sdirk_forget(kd_one_step *self)
 {
     kd_sdirk *s = (kd_sdirk *)self;
@@ -199,6 +203,7 @@ static kd_status init(kd_integrator *base)
 
 // ---- the class ------------------------------------------------------------------------------------------------------
 
+// c of SDIRK 4/15 without 1
 static const double nodes[] = {4.0 / 15, 23.0 / 30, 17.0 / 30, 707.0 / 1931};
 
 #define INFO(variant_, needs_, updates_)                                                                               \

@@ -33,8 +33,8 @@ void kd_sdirk_cut(kd_sdirk *s, int stages);
 void kd_sdirk_forget(kd_one_step *self);
 // Matrix and stages; where Newton fails with derivatives of an earlier point: once more with new ones.
 kd_status kd_sdirk_solve(kd_sdirk *s, double *shrink);
-// The five stages of SDIRK 4/15 from s->x with step s->h: Z, K. KD_OK; KD_ERR_NEWTON with *shrink, the factor for the
-// next attempt; other failures as they come.
+// The stages of the table (SDIRK 4/15, ESDIRK, midpoint) from x with step h: Z, K. KD_OK; KD_ERR_NEWTON with *shrink,
+// the factor for the next attempt; other failures as they come.
 kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink);
 // Error estimate of these stages to err and its norm.
 kd_status kd_sdirk_estimate(kd_sdirk *s, double *norm);

@@ -29,6 +29,7 @@ static const double alpha[5][5] = { // the last entry is beta
 
 static void predict_from_stages(kd_sdirk *s, int i)
 {
+    // beta h x_0' where x_0' is known; components without derivative begin with the stages before
     double *z = s->Z[i], beta = s->s.xdot_known ? (i == 0 ? s->table.c[0] : alpha[i][4]) * s->s.h : 0;
     for (int k = 0; k < s->s.nd; k++) z[k] = beta * s->s.xdot[k];
     for (int k = s->s.nd; k < s->s.n; k++) z[k] = 0;
@@ -49,12 +50,14 @@ static void smooth_motion(kd_sdirk *s, double t)
 // nothing where it is. That hardly changes from step to step.
 void kd_sdirk_remember(kd_sdirk *s)
 {
+    // where the first stage would lie on the smooth motion, and by how much it does not
     smooth_motion(s, s->s.base.t_old + s->table.c[0] * (s->s.base.t - s->s.base.t_old));
     for (int k = 0; k < s->s.n; k++) s->deviation[k] = s->s.x_old[k] + s->Z[0][k] - s->s.X[k];
 }
 
 static void predict_from_past(kd_sdirk *s)
 {
+    // the deviation is C h^2 x'': it grows with the square of the step
     double ratio = s->s.h / s->s.h_accepted;
     smooth_motion(s, s->s.base.t + s->table.c[0] * s->s.h);
     for (int k = 0; k < s->s.n; k++) s->Z[0][k] = s->s.X[k] - s->s.base.x[k] + ratio * ratio * s->deviation[k];
@@ -70,6 +73,7 @@ static void predict_by_nodes(kd_sdirk *s, int i, int count, const int *node)
     const double  theta = s->table.c[i];
     const double *Z[3], *K[3];
     memset(z, 0, (size_t)s->s.n * sizeof *z);
+    // times, values (relative to x_0) and slopes of the nodes; -1: the start of the last step
     for (int a = 0; a < count; a++) {
         const bool past = node[a] < 0;
         at[a] = past ? (s->s.base.t_old - s->s.base.t) / s->s.h : s->table.c[node[a]];
@@ -83,6 +87,7 @@ static void predict_by_nodes(kd_sdirk *s, int i, int count, const int *node)
             l *= (theta - at[b]) / (at[a] - at[b]);
             slope += 1 / (at[a] - at[b]);
         }
+        // Hermite's basis: (1 - 2 l'(t_a) (theta - t_a)) l^2 for the value, (theta - t_a) l^2 for the slope
         const double value = (1 - 2 * slope * (theta - at[a])) * l * l, rate = s->s.h * (theta - at[a]) * l * l;
         for (int k = 0; k < s->s.n; k++)
             z[k] += value * (Z[a] ? Z[a][k] : s->s.x_old[k] - s->s.base.x[k]) + rate * K[a][k];
@@ -92,6 +97,7 @@ static void predict_by_nodes(kd_sdirk *s, int i, int count, const int *node)
 static void predict_esdirk(kd_sdirk *s, int i)
 {
     const int *nodes = esdirk_nodes[i];
+    // without a past only the start is known: Euler's step
     if (nodes[1] < 0 && !(s->s.has_past && s->s.old_known)) // x_0 + c h x_0'
         predict_by_nodes(s, i, 1, nodes + 2);
     else
@@ -115,6 +121,7 @@ static void predict(kd_sdirk *s, int i)
 // X_i and X_i' to X, Xdot
 static void stage_point(kd_sdirk *s, int i)
 {
+    // X_i' from Z_i = base + h gamma X_i'
     const double *z = s->Z[i], *base = s->base, inverse = 1 / (s->s.h * s->table.gamma);
     for (int k = 0; k < s->s.n; k++) s->s.X[k] = s->s.base.x[k] + z[k];
     for (int k = 0; k < s->s.nd; k++) s->s.Xdot[k] = inverse * (z[k] - base[k]);
@@ -128,6 +135,7 @@ static kd_status newton_step(kd_sdirk *s, int i)
     stage_point(s, i);
     kd_status status = kd_one_step_evaluate(&s->s, s->s.base.t + s->table.c[i] * s->s.h, s->s.X, s->part, s->y);
     if (status < 0) return status;
+    // dX = -(F_x' / (h gamma) + F_x) \ F
     f->solve_real(dae->impl, s->y);
     f->expand(dae->impl, s->part, s->y, s->s.dx);
     double        sum = 0;
@@ -146,12 +154,14 @@ static kd_status newton(kd_sdirk *s, int i, double growth, double *shrink)
 {
     int    most = s->s.rule->max_newton;
     double norm_old = 0, rate_old = 0, theta = 0;
+    // what the last step needed at first, in a step that is longer by so much
     double expected = KD_SURPRISE * s->norm_first[i] * growth; // starting values of stages have order 1
     s->s.contraction = pow(fmax(s->s.contraction, s->s.rule->uround), KD_FORGET);
     for (int k = 1; k <= most; k++) {
         kd_status status = newton_step(s, i);
         if (k > s->s.iterations) s->s.iterations = k;
         if (status < 0) return status;
+        // from the second increment on there is a rate; too slow to arrive: give up with a factor for the step
         if (k > 1) {
             double rate = s->s.norm / norm_old;
             theta = k == 2 ? rate : sqrt(rate * rate_old);
@@ -166,6 +176,7 @@ static kd_status newton(kd_sdirk *s, int i, double growth, double *shrink)
                 return KD_ERR_NEWTON;
             }
         }
+        // a first increment far above expectation: the rate of before is not trusted
         if (k == 1 && s->s.norm > fmax(expected, KD_HARMLESS)) s->s.contraction = fmax(s->s.contraction, 1);
         if (k == 1) s->norm_first[i] = s->s.norm;
         norm_old = fmax(s->s.norm, s->s.rule->uround);
@@ -201,17 +212,20 @@ kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink)
     *shrink = KD_NEWTON_SHRINK;
     s->s.theta = 0;
     s->s.iterations = 0;
+    // rates of before, worse in a longer step
     s->s.contraction = fmin(fmax(s->s.contraction, 1), s->s.contraction * growth);
     s->s.h_newton = s->s.h;
     if (s->table.first > 0) { // X_1 = x_0
         memset(s->Z[0], 0, (size_t)s->s.n * sizeof(double));
         memcpy(s->K[0], s->s.xdot, (size_t)s->s.n * sizeof(double));
     }
+    // stage after stage: each one uses the slopes of those before
     for (int i = s->table.first; i < s->table.stages; i++) {
         predict(s, i);
         set_base(s, i);
         kd_status status = newton(s, i, growth, shrink);
         if (status < 0) return status;
+        // not f(X_i): see the head of this file
         for (int k = 0; k < s->s.nd; k++) s->K[i][k] = (s->Z[i][k] - s->base[k]) / (s->s.h * s->table.gamma);
     }
     take_rate(s);
@@ -227,11 +241,13 @@ kd_status kd_sdirk_estimate(kd_sdirk *s, double *norm)
     const double        inverse = 1 / (s->s.h * s->table.gamma);
     const bool          plain = f->rhs && !f->evaluate;
     const int           last = s->table.stages - 1;
+    // d = h sum (b3_i - b_i) X_i', b the last row of A
     memset(s->s.err, 0, (size_t)s->s.n * sizeof(double));
     for (int i = 0; i <= last; i++) {
         double e = s->table.error * s->s.h * (s->table.b3[i] - s->table.A[last * s->table.width + i]);
         for (int k = 0; k < s->s.nd; k++) s->s.err[k] += e * s->K[i][k];
     }
+    // x' = rhs: F_x' is the identity, and the right-hand side is d / (h gamma) itself
     if (plain) {
         for (int k = 0; k < s->s.n; k++) s->s.F[k] = -inverse * s->s.err[k];
         f->reduce(s->s.dae->impl, s->s.F, s->part, s->y);
@@ -241,6 +257,7 @@ kd_status kd_sdirk_estimate(kd_sdirk *s, double *norm)
         kd_status status = kd_one_step_evaluate(&s->s, s->s.base.t + s->s.h, s->s.X, s->part, s->y);
         if (status < 0) return status;
     }
+    // filtered by the matrix of the step
     f->solve_real(s->s.dae->impl, s->y);
     f->expand(s->s.dae->impl, s->part, s->y, s->s.err);
     *norm = kd_one_step_error_norm(&s->s, s->s.err);
@@ -252,6 +269,7 @@ kd_status kd_sdirk_estimate(kd_sdirk *s, double *norm)
 // f_t to K[0], by differences
 static kd_status differentiate_by_time(kd_sdirk *s)
 {
+    // the step as it is in floating point: t + step - t may differ
     double t = s->s.base.t + TIME_INCREMENT * s->s.h, step = t - s->s.base.t;
     memset(s->K[0], 0, (size_t)s->s.n * sizeof(double));
     if (step == 0) return KD_OK;
@@ -264,6 +282,7 @@ static kd_status differentiate_by_time(kd_sdirk *s)
 // Point of stage i to X, f there to F
 static kd_status stage_slope(kd_sdirk *s, int i)
 {
+    // x_0 + sum a_ij U_j; at x_0 itself f is known
     memcpy(s->s.X, s->s.base.x, (size_t)s->s.n * sizeof(double));
     for (int j = 0; j < i; j++)
         for (int k = 0; k < s->s.n; k++) s->s.X[k] += rodas_a[i][j] * s->Z[j][k];
@@ -283,6 +302,7 @@ kd_status kd_sdirk_rosenbrock(kd_sdirk *s, double *norm)
     for (int i = 0; i < RODAS_STAGES && status == KD_OK; i++) {
         status = stage_slope(s, i);
         if (status < 0) break;
+        // (1/(h gamma) - J) U_i = f(X_i) + sum C_ij / h U_j + d_i h f_t
         for (int j = 0; j < i; j++)
             for (int k = 0; k < s->s.n; k++) s->s.F[k] += rodas_C[i][j] / s->s.h * s->Z[j][k];
         for (int k = 0; k < s->s.n; k++) s->s.F[k] = -s->s.F[k] - rodas_d[i] * s->s.h * s->K[0][k];
@@ -291,6 +311,7 @@ kd_status kd_sdirk_rosenbrock(kd_sdirk *s, double *norm)
         f->expand(s->s.dae->impl, s->part, s->y, s->Z[i]);
     }
     if (status < 0) return status;
+    // the last U is the difference to the embedded formula
     memcpy(s->s.err, s->Z[RODAS_STAGES - 1], (size_t)s->s.n * sizeof(double));
     memcpy(s->s.dx, s->s.err, (size_t)s->s.n * sizeof(double));
     *norm = s->s.norm = kd_one_step_error_norm(&s->s, s->s.err);

@@ -25,12 +25,14 @@ void kd_secants_cut(kd_secants *s, kd_arena *arena, int n)
 
 void kd_secants_add(kd_secants *s, const double *dx, const double *z, const double *z_old)
 {
+    // the oldest pair is overwritten: only pointers move
     int     last = KD_SECANTS - 1;
     double *dX = s->dX[last], *dZ = s->dZ[last];
     for (int k = last; k > 0; k--) {
         s->dX[k] = s->dX[k - 1];
         s->dZ[k] = s->dZ[k - 1];
     }
+    // what dX changed of z = -J \ F; it would be -dX if J were the true matrix
     s->dX[0] = dX;
     s->dZ[0] = dZ;
     for (int i = 0; i < s->n; i++) {
@@ -38,6 +40,7 @@ void kd_secants_add(kd_secants *s, const double *dx, const double *z, const doub
         dZ[i] = z[i] - z_old[i];
     }
     if (s->count < KD_SECANTS) s->count++;
+    // P .. S belong to other pairs now
     s->known = -1;
 }
 
@@ -64,6 +67,7 @@ static void orthogonalise(kd_secants *s, const double *weight)
     size_t bytes = (size_t)n * sizeof *weight;
     s->used = 0;
     s->known = s->count;
+    // (P, Q) = (dX, dZ) minus its parts along the pairs before
     for (int k = 0; k < s->count; k++) {
         int     m = s->used;
         double *P = s->P[m], *Q = s->Q[m], *R = s->R[m], *S = s->S[m];
@@ -72,7 +76,9 @@ static void orthogonalise(kd_secants *s, const double *weight)
         double before = weigh(n, weight, Q, R);
         for (int j = 0; j < m; j++) take_away(n, kd_dot(n, s->R[j], Q), s->P[j], s->Q[j], P, Q);
         double size = m > 0 ? weigh(n, weight, Q, R) : before;
+        // what is nearly a combination of newer pairs would divide by rounding: left out
         if (!(size > PARALLEL * before) || !isfinite(size)) continue;
+        // R: the row that measures z along Q; S = P + Q: what dx is improved by
         double inverse = 1 / size;
         for (int i = 0; i < n; i++) {
             R[i] *= inverse;
@@ -85,6 +91,7 @@ static void orthogonalise(kd_secants *s, const double *weight)
 // The least squares problem. Weights change slowly: those of the time when the newest pair came are good enough.
 void kd_secants_improve(kd_secants *s, const double *weight, const double *z, double *dx)
 {
+    // dx = z - sum (R_k . z) S_k; without pairs the plain Newton increment
     memcpy(dx, z, (size_t)s->n * sizeof *z);
     if (s->known != s->count) orthogonalise(s, weight);
     for (int k = 0; k < s->used; k++) kd_axpy(s->n, -kd_dot(s->n, s->R[k], z), s->S[k], dx);

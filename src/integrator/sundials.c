@@ -40,6 +40,7 @@ kd_status kd_sundials_check_ode(const char *what, const kd_dae *dae, char *messa
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
+// vectors that any of the solvers has at the same time, at most; what it allocates besides
 enum { MOST_VECTORS = 80, SURROUNDINGS = 1 << 20 /* bytes */ };
 
 kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_calls *calls, const kd_sundials_options *rule)
@@ -81,6 +82,7 @@ bool kd_sundials_vector(kd_sundials *self, N_Vector *vector)
 void kd_sundials_release(kd_integrator *base)
 {
     kd_sundials *self = (kd_sundials *)base;
+    // the solver first: it refers to vectors, matrix and context
     if (self->calls) self->calls->release(self);
     if (self->solver) SUNLinSolFree(self->solver);
     if (self->matrix) SUNMatDestroy(self->matrix);
@@ -142,6 +144,7 @@ bool kd_sundials_linear_solver(kd_sundials *self)
 {
     const bool   own = self->rule->own_linear_algebra;
     sunindextype n = own || self->dae->n == 0 ? 1 : self->dae->n;
+    // with own linear algebra the matrix has one entry that nobody fills
     self->solution_factor = 1;
     self->matrix = SUNDenseMatrix(n, n, self->context);
     if (!self->matrix) return false;
@@ -156,6 +159,7 @@ int kd_sundials_linear_system(kd_sundials *self, double t, N_Vector x, N_Vector 
     const kd_dae_class *methods = self->dae->methods;
     void               *impl = self->dae->impl;
     kd_status           status = KD_OK;
+    // CVODE and ARKODE solve (I - gamma f_x) x = b; the formulation has 1/gamma F_x' + F_x, hence the factor
     self->dae->gamma = 1 / gamma;
     if (!keep) status = methods->linearize(impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), false);
     if (status >= 0) status = methods->factor(impl, 1 / gamma, 1 / gamma, 0);
@@ -178,6 +182,7 @@ int kd_sundials_note(kd_sundials *self, kd_eval answer)
 {
     const char *text = "";
     if (answer == KD_EVAL_OK) return 0;
+    // the formulation's reason, or the answer itself; positive: a smaller step, negative: the end
     self->fault = self->dae->methods->fault ? self->dae->methods->fault(self->dae->impl, &text) : KD_OK;
     if (answer == KD_EVAL_STOP && self->fault >= 0) self->fault = KD_ERR_CALLBACK_STOP;
     if (self->fault >= 0) self->fault = KD_ERR_RETRY_FAILED;
@@ -189,6 +194,7 @@ int kd_sundials_note_linear(kd_sundials *self, kd_status status)
 {
     const char *text = "";
     if (status >= 0) return 0;
+    // linear algebra may recover with a smaller step, lack of memory may not
     self->dae->methods->fault(self->dae->impl, &text);
     self->fault = status;
     kd_text(self->reason, sizeof self->reason, "%s", text);
@@ -210,6 +216,7 @@ int kd_sundials_rhs(double t, N_Vector x, N_Vector xdot, void *user_data)
 {
     kd_sundials *self = user_data;
     double      *f = N_VGetArrayPointer(xdot);
+    // a new evaluation: if attempts have failed since the last one, the observer hears of it now
     kd_sundials_at(self, t);
     kd_eval answer = self->dae->methods->rhs(self->dae->impl, t, N_VGetArrayPointer(x), f);
     if (self->dae->n == 0) f[0] = 0;
@@ -221,6 +228,7 @@ int kd_sundials_weights(N_Vector x, N_Vector weight, void *user_data)
     const kd_sundials *self = user_data;
     const double      *y = N_VGetArrayPointer(x), *rtol = self->base.rtol, *atol = self->base.atol;
     double            *w = N_VGetArrayPointer(weight);
+    // without components: the one that stands in rests
     if (self->dae->n == 0) w[0] = 1;
     for (int i = 0; i < self->dae->n; i++) w[i] = 1 / (rtol[i] * fabs(y[i]) + atol[i] * kd_attempt_unit(self->dae, i));
     return 0;
@@ -236,6 +244,7 @@ int kd_sundials_correct(kd_sundials *self, double t, double *x)
     const kd_dae_class *methods = self->dae->methods;
     bool                moved = false;
     kd_eval             answer = KD_EVAL_OK;
+    // norms of quaternions, then the projection
     self->dae->keep = true;
     if (methods->correct) answer = methods->correct(self->dae->impl, t, x, NULL);
     if (methods->project && answer == KD_EVAL_OK) answer = methods->project(self->dae->impl, t, x, &moved);
@@ -248,6 +257,7 @@ static void report(kd_sundials *self, kd_attempt outcome, double t, double h, do
 {
     kd_sundials_counts now;
     (void)self->calls->count(self, &now);
+    // counters of the solver are running sums: differences belong to this attempt
     const kd_attempt_report told = {
         .t = t,
         .h = h,
@@ -268,6 +278,7 @@ static void report_failures(kd_sundials *self)
 {
     kd_sundials_counts now;
     (void)self->calls->count(self, &now);
+    // how many failed, by which test; h is how far the attempt got
     long errors = now.error_failures - self->told.error_failures;
     long solves = now.solve_failures - self->told.solve_failures;
     if (errors + solves <= 0) return;
@@ -290,6 +301,7 @@ void kd_sundials_at(kd_sundials *self, double t)
 // share = parts of the components in the square of the norm of the local error, which is returned; < 0: unknown
 static double error_shares(kd_sundials *self)
 {
+    // local errors and weights of the solver's own test, in vectors of ours
     if (self->calls->local_errors(self->memory, self->error) != 0 ||
         self->calls->weights(self->memory, self->weight) != 0)
         return -1;
@@ -332,6 +344,7 @@ static kd_status no_start(kd_sundials *self)
 // Nothing has been done since the start at (t, x)
 static void set_start(kd_sundials *self, double t, const double *x)
 {
+    // x may be base.x itself
     size_t bytes = (size_t)self->dae->n * sizeof *x;
     memmove(self->base.x, x, bytes);
     memcpy(N_VGetArrayPointer(self->x), x, bytes);
@@ -345,6 +358,7 @@ static kd_status begin(kd_sundials *self, double t, const double *x, double *xdo
     const kd_dae_class *methods = self->dae->methods;
     clear(self);
     set_start(self, t, x);
+    // ODE solvers have no x': what the start computes goes to a scratch array
     if (!xdot) xdot = self->F;
     memset(xdot, 0, (size_t)self->dae->n * sizeof *x);
     self->h_again = 0;
@@ -359,6 +373,7 @@ static kd_status begin_again(kd_sundials *self, double t, const double *x, kd_re
 {
     kd_status status = KD_OK;
     double    h = mode != KD_RESTART_FRESH && self->started ? GROW_AGAIN * self->h_begun : 0;
+    // a new start, or the same point with x' from behind a kink
     if (mode != KD_RESTART_SMOOTH || !self->started) {
         status = begin(self, t, x ? x : self->base.x, xdot);
     } else {
@@ -398,11 +413,13 @@ static kd_status status_of(const kd_sundials *self, int flag)
     default:
         break;
     }
+    // a refused function explains more than the solver's flag
     return self->fault < 0 ? self->fault : flag == SETUP_FAILURE ? KD_ERR_DECOMPOSITION : KD_ERR_NEWTON;
 }
 
 static kd_status fail(kd_sundials *self, kd_status status)
 {
+    // components are named where the error or Newton's method was the reason
     const char *advice = status == KD_ERR_TOO_MANY_STEPS ? "raise max_steps or loosen the tolerances" : "";
     int         worst = status == KD_ERR_NEWTON || status == KD_ERR_STEP_TOO_SMALL ? worst_component(self) : -1;
     char        head[500];
@@ -417,6 +434,7 @@ static kd_status may_step(kd_sundials *self, double t_end, bool *go)
 {
     *go = false;
     clear(self);
+    // no start; time backwards; there already; too many
     if (!self->started) {
         kd_text(self->base.message, sizeof self->base.message, "%s: start comes before step", self->base.how->title);
         return KD_ERR_STAGE;
@@ -461,6 +479,7 @@ static void retracted(kd_sundials *self, long steps)
 
 static kd_status stepped(kd_sundials *self, int flag, double t, double t_end)
 {
+    // what failed on the way, then the point, then the report of the step
     if (self->dae->observe) report_failures(self);
     if (flag < 0) return fail(self, status_of(self, flag));
     memcpy(self->previous, self->base.x, (size_t)self->dae->n * sizeof(double));
@@ -488,7 +507,9 @@ kd_status kd_sundials_restart(kd_integrator *base, double t, const double *x, kd
     kd_sundials *self = (kd_sundials *)base;
     const bool   goes_on = self->started && self->steps > 0 && mode != KD_RESTART_FRESH;
     double      *xdot = self->xdot ? N_VGetArrayPointer(self->xdot) : NULL;
+    // counters of this start are kept: the solver begins to count at zero
     self->before = kd_sundials_stats(base);
+    // one-step methods go on with their step; multistep ones begin with the last first step (h_again)
     const double h_last = goes_on && self->calls->step_in_use ? self->calls->step_in_use(self) : 0;
     kd_status    status = begin_again(self, t, x, mode, xdot);
     if (status < 0) return status;
@@ -499,6 +520,7 @@ kd_status kd_sundials_restart(kd_integrator *base, double t, const double *x, kd
 
 kd_status kd_sundials_start_again(kd_sundials *self)
 {
+    // a restart clears fault and reason, which still have to be told if this does not help either
     const long      steps = self->steps;
     const kd_status fault = self->fault; // the reason, if it was the last attempt
     char            reason[sizeof self->reason];
@@ -521,7 +543,9 @@ kd_status kd_sundials_step(kd_integrator *base, double t_end)
     if (status >= 0 && changed) status = kd_sundials_start_again(self);
     if (status < 0) return status;
     double t = base->t;
+    // h_max divides what is left into equal parts, so that the last step is not tiny
     if (o->h_max > 0 && self->calls->set_longest) self->calls->set_longest(self->memory, limit(self, t_end, o->h_max));
+    // the solver's own guess of a first step is replaced where it is known to be bad (IDA)
     if (self->steps == 0 && o->h_first == 0 && self->calls->first_step) {
         double h = self->h_again > 0 ? self->h_again : self->calls->first_step(self, t_end - t);
         self->calls->set_first(self->memory, fmin(h, o->h_max > 0 ? o->h_max : INFINITY));
@@ -535,6 +559,7 @@ kd_status kd_sundials_retract(kd_integrator *base, double h)
 {
     kd_sundials *self = (kd_sundials *)base;
     if (!may_retract(self, h)) return KD_ERR_STAGE;
+    // the restart begins at the kept start of the step; CVODE and ARKODE count on
     const long steps = self->calls->steps_go_on ? self->steps - 1 : 0;
     kd_status  status = kd_sundials_restart(base, base->t_old, self->previous, KD_RESTART_SAME_ROWS);
     retracted(self, steps);
@@ -551,6 +576,7 @@ kd_status kd_sundials_dense(kd_integrator *base, double t, double *x)
         kd_text(self->base.message, sizeof self->base.message, "t = %.9g lies outside of the last step", t);
         return KD_ERR_TIME;
     }
+    // the end itself is exact; before a step there is nothing else
     if (t == self->base.t || self->steps == 0) {
         memcpy(x, self->base.x, bytes);
         return KD_OK;
@@ -560,6 +586,7 @@ kd_status kd_sundials_dense(kd_integrator *base, double t, double *x)
         kd_text(self->base.message, sizeof self->base.message, "t = %.9g: no dense output: %s", t, self->reason);
         return self->fault < 0 ? self->fault : KD_ERR_TIME;
     }
+    // the polynomial leaves the constraints: back onto them
     memcpy(x, N_VGetArrayPointer(self->error), bytes);
     if (self->dae->methods->rhs && kd_sundials_correct(self, t, x) != 0) {
         kd_text(self->base.message, sizeof self->base.message, "t = %.9g: no dense output: %s", t, self->reason);
@@ -590,6 +617,7 @@ static void formulation_stats(const kd_sundials *self, bool own, kd_stats *stats
     kd_dae_counters c = methods->counters(self->dae->impl);
     stats->projections = c.projections;
     stats->selectors = c.selectors;
+    // what only the formulation counts where its own linear algebra is used
     if (!own) return;
     stats->for_differences = c.for_differences;
     stats->mass = c.mass;
@@ -607,6 +635,7 @@ kd_stats kd_sundials_stats(const kd_integrator *base)
     kd_stats           stats = self->before;
     kd_sundials_counts now;
     if (!self->started || !self->calls->count(self, &now)) return stats;
+    // the solver's counters in the words of kd_stats
     stats.accepted += now.steps;
     stats.rejected_error += now.error_failures;
     stats.rejected_newton += now.solve_failures;

@@ -7,10 +7,12 @@
 #include "model/build.h"
 
 static const double SHORTEST = 1e-12; // period [s]
+// offset / period: beyond this, offset + k period loses the digits of k
 static const double MOST_PERIODS = 1e12;
 
 // ---- names ----------------------------------------------------------------------------------------------------------
 
+// as given, or a letter with a number where there are several
 static const char *numbered(const char *given, char letter, int i, int n, char buffer[KD_SIGNAL_NAME])
 {
     if (given) return given;
@@ -32,6 +34,7 @@ const char *kd_block_state_name(const kd_block_def *def, int i, char buffer[KD_S
     return def->kind == KD_BLOCK_PID ? pid[i] : numbered(def->state_name[i], 'z', i, def->nstates, buffer);
 }
 
+// for messages: "set.variable.gear", "input[1]", "input"
 void kd_signal_field(const char *key, int i, int n, const char *name, char *text, size_t size)
 {
     if (name)
@@ -77,6 +80,7 @@ static bool check_signal_names(kd_model *m, const char *block, const kd_block_de
 {
     char      text[2][KD_SIGNAL_NAME];
     const int n = def->ninputs + def->nstates;
+    // every name against all before it: blocks have a few signals only
     for (int i = 0; i < n; i++) {
         const bool  input = i < def->ninputs;
         const char *key = input ? "input" : "states";
@@ -94,6 +98,7 @@ static bool check_signal_names(kd_model *m, const char *block, const kd_block_de
     return true;
 }
 
+// a proper function whose highest coefficient divides
 static bool check_transfer(kd_model *m, const char *block, const kd_block_def *def)
 {
     if (def->denominator[0] == 0.0) return refuse(m, block, "denominator", "the first number of 'denominator' is 0");
@@ -106,6 +111,7 @@ static bool check_transfer(kd_model *m, const char *block, const kd_block_def *d
                         KD_MAX_SIGNALS);
         return false;
     }
+    // the denominator at s = 2/period, by Horner, against the sum of the sizes of its terms
     double at_corner = 0.0, size = 0.0, s = 2.0 / def->period; // where z of the trapezoidal rule is infinite
     for (int i = 0; def->continuous && i < def->ndenominator; i++) {
         at_corner = at_corner * s + def->denominator[i];
@@ -125,6 +131,7 @@ static bool check_times(kd_model *m, const char *name, const kd_block_def *def)
     return true;
 }
 
+// times first, then what the kind asks for; names only where expressions can read them
 static bool check_block(kd_model *m, const char *name, const kd_block_def *def)
 {
     if (!check_times(m, name, def)) return false;
@@ -177,11 +184,13 @@ static void count_signals(kd_block_def *def)
 
 // ---- adding ---------------------------------------------------------------------------------------------------------
 
+// beyond n: NULL, so that no text of a longer block is left
 static void copy_texts(kd_model *m, const char **text, int n)
 {
     for (int i = 0; i < KD_MAX_SIGNALS; i++) text[i] = i < n ? kd_model_text(m, text[i]) : NULL;
 }
 
+// row by row, as they were given
 static const double *copy_matrix(kd_model *m, const double *A, int rows, int columns)
 {
     return A ? kd_model_numbers(m, A, rows * columns) : NULL;
@@ -199,6 +208,7 @@ static void name_signals(kd_model *m, kd_block_def *def)
         if (!def->state_name[i]) def->state_name[i] = kd_model_text(m, kd_block_state_name(def, i, buffer));
 }
 
+// numbers of signals are final: only as many texts and matrices are copied; what another kind would use is dropped
 static void copy_block(kd_model *m, kd_block_def *def)
 {
     const int n = def->nstates, nu = def->ninputs, ny = def->noutputs;
@@ -219,15 +229,18 @@ static void copy_block(kd_model *m, kd_block_def *def)
 
 kd_status kd_model_add_block(kd_model *m, const char *name, const kd_block_def *def)
 {
+    // sizes of arrays first: everything behind this reads them
     if (def && (!is_count(def->ninputs) || !is_count(def->nstates) || !is_count(def->noutputs))) return KD_ERR_ARGUMENT;
     const bool user = def && def->kind == KD_BLOCK_USER;
     if (user && !def->sample) return KD_ERR_ARGUMENT;
+    // a block in C has no schema: its numbers are checked here
     kd_status status = kd_model_prepare(m, KD_SECTION_BLOCK, user ? KD_SCHEMA_COUNT : KD_SCHEMA_BLOCK, name, def);
     if (status < 0) return status;
     if (user ? !check_user(m, name, def) : !check_block(m, name, def)) {
         kd_model_drop_fields(m);
         return KD_ERR_MODEL;
     }
+    // written behind the last one, counted in by kd_model_enter
     kd_block *b = &m->block[m->nblocks];
     *b = (kd_block){kd_model_text(m, name), m->private->source, *def};
     count_signals(&b->def);
@@ -240,6 +253,7 @@ void kd_model_check_block(kd_model *m, int i)
 {
     const kd_block *b = &m->block[i];
     kd_block_def    def = b->def;
+    // what was checked when it was added and can change with parameters; names and texts stay
     if (def.kind == KD_BLOCK_USER || !check_times(m, b->name, &def)) return;
     if (def.kind == KD_BLOCK_PID || def.kind == KD_BLOCK_TRANSFER) (void)check_block(m, b->name, &def);
     count_signals(&def);
@@ -264,6 +278,7 @@ kd_status kd_model_add_event(kd_model *m, const char *name, const kd_event_def *
     *e = (kd_model_event){kd_model_text(m, name), m->private->source, *def};
     e->def.when = kd_model_text(m, def->when);
     e->def.message = kd_model_text(m, def->message);
+    // targets and values up to nsettings; the rest may be anything
     for (int i = 0; i < KD_MAX_SETTINGS; i++) {
         e->def.target[i] = i < def->nsettings ? kd_model_text(m, def->target[i]) : NULL;
         e->def.value[i] = i < def->nsettings ? kd_model_text(m, def->value[i]) : NULL;

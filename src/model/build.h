@@ -40,6 +40,8 @@ void kd_model_error_at(kd_model *m, const kd_source *source, const char *format,
 int  kd_model_error_count(const kd_model *m);
 
 // ---- names ----------------------------------------------------------------------------------------------------------
+
+// an entry of the table of names: a name is unique within its section
 typedef struct kd_name_entry {
     const char *name; // NULL: free
     kd_section  section;
@@ -74,7 +76,7 @@ kd_status kd_model_set_parameter_text(kd_model *m, const char *name, const char 
 // For readers that copy the place of a frame: the frame is used.
 void kd_model_use_frame(kd_model *m, int frame);
 
-// ---- numbers that are computed
+// ---- numbers that are computed --------------------------------------------------------------------------------------
 // For readers: the expression of a number of the element that is added next, by its place (bytes) in the definition;
 // the writer keeps it. text is copied.
 typedef struct kd_number_text {
@@ -96,12 +98,16 @@ const double *kd_model_numbers(kd_model *m, const double *x, int n); // the same
 kd_status kd_model_prepare(kd_model *m, kd_section section, kd_schema_id schema, const char *name,
                            const void *def) KD_NODISCARD;
 kd_status kd_model_enter(kd_model *m, kd_section section, const char *name) KD_NODISCARD;
+// One more user force on a finished model, of which there is no system now, in place of the last one attached; def NULL
+// takes it away again. No path finds it. Texts and *def->measure are not copied and must outlive it.
+kd_status kd_model_attach(kd_model *m, const char *name, const kd_user_force_def *def) KD_NODISCARD;
 // An error of an element that is not there yet, at the position of its field.
 void kd_model_refuse(kd_model *m, kd_section section, const char *name, const char *field, const char *format, ...)
     KD_PRINTF(5, 6);
 // "input", or where there are several "input.NAME", "input[1]": what messages call an expression of a list
 void kd_signal_field(const char *key, int i, int n, const char *name, char *text, size_t size);
 
+// where a field stands in a file
 typedef struct kd_field_position {
     const char *field;
     kd_section  section;
@@ -110,25 +116,28 @@ typedef struct kd_field_position {
     bool        literal; // an expression stands there as it is
 } kd_field_position;
 
+// what only src/model sees of a model
 struct kd_model_private {
-    kd_arena           arena; // strings, arrays of curves, warnings
-    kd_names           names;
-    int                capacity[KD_SECTION_COUNT];
-    kd_source          source; // of what is added now
-    kd_source          run_source;
-    int                nfields, fields_capacity, fields_waiting;
-    kd_field_position *field;
-    int                nnumbers, numbers_capacity, numbers_waiting;
-    kd_number_text    *number; // in the order of the elements that were added
-    int                nerrors, nwarnings;
-    bool               checked;  // kd_model_finish has run
-    bool               quiet;    // no warnings: numbers change
-    bool               borrowed; // of a copy: names, positions and bindings are those of the model
-    struct kd_bindings bindings;
-    char              *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
-    double            *theta, *work;            // of a copy: values of parameters; workspace of expressions
-    const char        *warning[KD_MODEL_MAX_WARNINGS];
-    char               message[16384];
+    kd_arena              arena; // strings, arrays of curves, warnings
+    kd_names              names;
+    int                   capacity[KD_SECTION_COUNT];
+    bool                  attached; // the last user force is one of kd_model_attach
+    kd_source             source;   // of what is added now
+    kd_source             run_source;
+    int                   nfields, fields_capacity, fields_waiting;
+    kd_field_position    *field;
+    int                   nnumbers, numbers_capacity, numbers_waiting;
+    kd_number_text       *number; // in the order of the elements that were added
+    int                   nerrors, nwarnings;
+    bool                  checked;  // kd_model_finish has run
+    bool                  quiet;    // no warnings: numbers change
+    bool                  borrowed; // of a copy: names, positions and bindings are those of the model
+    struct kd_bindings    bindings;
+    struct kd_model_mesh *meshes;                  // files of triangles that were read
+    char                 *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
+    double               *theta, *work;            // of a copy: values of parameters; workspace of expressions
+    const char           *warning[KD_MODEL_MAX_WARNINGS];
+    char                  message[16384];
 };
 
 // ---- parts of kd_model_finish ---------------------------------------------------------------------------------------
@@ -140,7 +149,8 @@ typedef struct kd_mass {
     kd_sym3 inertia; // about the centre
 } kd_mass;
 double  kd_shape_volume(const kd_shape *shape);
-kd_sym3 kd_shape_inertia(const kd_shape *shape, double mass); // about its centre, in its own axes
+kd_sym3 kd_shape_inertia(const kd_shape *shape, double mass); // about its centre of mass, in its own axes
+kd_vec3 kd_shape_centre(const kd_shape *shape);               // of mass, in the body's frame
 bool    kd_shapes_mass(const kd_shape *shape, int n, double mass, kd_mass *out);
 // Rigidly joined
 kd_mass kd_mass_add(const kd_mass *a, const kd_mass *b);

@@ -70,6 +70,7 @@ static const char *one_of(const char *both, bool second)
     static const struct {
         const char *both, *unit[2];
     } list[] = {{"m|rad", {"m", "rad"}}, {"m/s|rad/s", {"m/s", "rad/s"}}, {"N|N m", {"N", "N m"}}};
+    // only those that force classes use; a unit without '|' stands for itself
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if (strcmp(list[i].both, both) == 0) return list[i].unit[second];
     return both;
@@ -79,7 +80,8 @@ static const char *one_of(const char *both, bool second)
 static const char *unit_of_force_element(const kd_model *m, const kd_path *path)
 {
     const kd_force *f = &m->force[path->element];
-    const bool      in_joint = kd_force_element((int)f->def.kind)->units == KD_UNITS_OF_JOINT && f->joint >= 0;
+    // joint_spring and the like act along a coordinate, which may be a shift or a turn
+    const bool in_joint = kd_force_element((int)f->def.kind)->units == KD_UNITS_OF_JOINT && f->joint >= 0;
     return one_of(path->reading->unit, in_joint && kd_joint_turns(m->joint[f->joint].def.kind, f->def.coordinate - 1));
 }
 
@@ -96,12 +98,14 @@ static const char *unit_of_state(const kd_model *m, int element)
 {
     const kd_state_def *def = &m->state[element].def;
     kd_path             path;
+    // given, or that of what it follows; a state that follows another state would ask in circles
     if (def->unit && def->unit[0]) return def->unit;
     if (!kd_state_element_class((int)def->kind)->follows_input || !def->input || !strchr(def->input, '.')) return "";
     if (!kd_path_parse(m, def->input, &path, NULL, 0) || path.section == KD_SECTION_STATE) return "";
     return kd_path_unit(m, &path);
 }
 
+// the unit belongs to the section; elements tell theirs by their classes
 const char *kd_path_unit(const kd_model *m, const kd_path *path)
 {
     switch (path->section) {
@@ -125,6 +129,7 @@ const char *kd_path_unit(const kd_model *m, const kd_path *path)
     }
 }
 
+// given, or that of the path that it shows alone
 static const char *unit_of_sensor(const kd_model *m, const char *unit, const char *value)
 {
     kd_path path;
@@ -141,6 +146,7 @@ static const char *unit_of_component(const char *name)
         {".com_v.", "m/s"}, {".w1", "rad/s"},  {".w2", "rad/s"},
         {".w3", "rad/s"},   {"' shift ", "N"}, {"' turn ", "N m"}, // multipliers of joints
     };
+    // parts of names anywhere, w1 .. w3 at the end only
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         const char *found = strstr(name, list[i].part);
         bool        is_end = found && found[strlen(list[i].part)] == '\0';
@@ -155,6 +161,7 @@ static const char *unit_of_nameless(const kd_model *m, const char *name)
     for (int i = 0; i < m->nforces; i++) {
         const size_t n = strlen(m->force[i].name);
         const char  *unit = kd_force_element((int)m->force[i].def.kind)->unit;
+        // a name may begin like another one: what follows must be the end or a number
         if (strncmp(name, m->force[i].name, n) != 0 || !unit) continue;
         if (name[n] == '\0') return unit;
         if (name[n] == '.' && name[n + 1] >= '1' && name[n + 1] <= '9' && name[n + 2] == '\0') return unit;
@@ -164,12 +171,14 @@ static const char *unit_of_nameless(const kd_model *m, const char *name)
 
 const char *kd_channel_unit(const kd_model *m, const char *name)
 {
+    // sensors first: their names may look like paths
     kd_path path;
     for (int i = 0; i < m->nsensors; i++)
         if (strcmp(m->sensor[i].name, name) == 0)
             return unit_of_sensor(m, m->sensor[i].def.unit, m->sensor[i].def.value);
     if (strchr(name, '.') && kd_path_parse(m, name, &path, NULL, 0)) return kd_path_unit(m, &path);
     if (strncmp(name, "force.", 6) == 0) return unit_of_nameless(m, name + 6);
+    // "acc x": acceleration of a velocity of the state
     if (strncmp(name, "acc ", 4) != 0) return unit_of_component(name);
     const char *rate = unit_of_component(name + 4);
     return strcmp(rate, "m/s") == 0 ? "m/s^2" : strcmp(rate, "rad/s") == 0 ? "rad/s^2" : "";
@@ -181,9 +190,11 @@ kd_status kd_model_watch(kd_model *m, const char *path, char *why, size_t size)
 {
     kd_path found;
     kd_text(why, size, "%s", "");
+    // recorded already
     for (int i = 0; i < m->nsensors; i++)
         if (strcmp(m->sensor[i].name, path) == 0) return KD_OK;
     if (!kd_path_parse(m, path, &found, why, size)) return KD_ERR_MODEL;
+    // one more sensor in an array of its own size: a finished model does not grow otherwise
     kd_sensor  *larger = kd_alloc((size_t)(m->nsensors + 1) * sizeof *larger);
     const char *name = kd_model_text(m, path);
     if (!larger || !name) {

@@ -43,6 +43,7 @@ typedef struct kd_look {
     size_t radius; // of the wheel: offset in the definition
 } kd_look;
 
+// the class of an element as models see it
 typedef struct kd_element_class {
     kd_kind_word       kind;   // type in model files, meaning
     const kd_field    *fields; // of the file schema

@@ -8,6 +8,7 @@
 
 // ---- curves ---------------------------------------------------------------------------------------------------------
 
+// forms of model files as those of the interpolation
 static const kd_curve_kind kind[] = {[KD_CURVE_LINEAR] = KD_CURVE_KIND_LINEAR,
                                      [KD_CURVE_SPLINE] = KD_CURVE_KIND_SPLINE,
                                      [KD_CURVE_AKIMA] = KD_CURVE_KIND_AKIMA,
@@ -34,6 +35,7 @@ static kd_status update_curve(const kd_curve_def *d, kd_curve *curve, char *why,
     return kd_table_update(kd_curve_table(curve), kind[d->form], d->x, d->y, d->z, why, size);
 }
 
+// a table that is wrong is told; the others are still looked at
 static kd_status finish_tables(kd_model *m)
 {
     for (int i = 0; i < m->ncurves; i++) {
@@ -54,6 +56,7 @@ static bool find_in_curvature(const char *name, void *context, kd_symbol *out)
     kd_model *m = context;
     double    value;
     *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE};
+    // s is the only variable, at slot 0
     if (strcmp(name, "s") == 0) return true;
     name = kd_plain_name(name);
     if (kd_model_use_parameter(m, name, &value)) {
@@ -61,6 +64,7 @@ static bool find_in_curvature(const char *name, void *context, kd_symbol *out)
         *out = (kd_symbol){.kind = KD_SYMBOL_PARAMETER, .number = value, .slot = i};
         return true;
     }
+    // curves are made before tracks
     const int curve = kd_model_find(m, KD_SECTION_CURVE, name);
     *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = curve >= 0 ? m->curve[curve].curve : NULL};
     return out->curve != NULL;
@@ -74,6 +78,7 @@ static double curvature_at(double s, void *context)
 
 static double pieces_of(const kd_track_def *def)
 {
+    // rounded up, but a length that is a multiple of step up to rounding stays one
     return ceil((def->end - def->start) / def->step * (1.0 - 1e-12));
 }
 
@@ -82,15 +87,18 @@ static kd_status finish_track(kd_model *m, int i)
     kd_model_track  *t = &m->track[i];
     const kd_symbols symbols = {find_in_curvature, NULL, m};
     kd_expr_error    error = {0};
-    kd_status        status = kd_expr_compile(t->def.curvature, &symbols, &t->expr, &error);
+    // curvature as an expression of s
+    kd_status status = kd_expr_compile(t->def.curvature, &symbols, &t->expr, &error);
     if (status == KD_ERR_MODEL) kd_model_error(m, KD_SECTION_TRACK, i, "curvature", "curvature: %s", error.text);
     if (status < 0) return status == KD_ERR_MEMORY ? status : KD_OK;
+    // pieces of equal length: 1 to 1e6 of them
     const double pieces = pieces_of(&t->def);
     if (!(pieces >= 1.0 && pieces <= 1e6)) {
         kd_model_error(m, KD_SECTION_TRACK, i, "end", "its end must lie behind its start, and not beyond 1e6 steps");
         return KD_OK;
     }
     t->work = kd_alloc((size_t)kd_expr_work_size(t->expr) * sizeof *t->work);
+    // integrate, then the four functions that expressions can call
     status =
         !t->work ? KD_ERR_MEMORY : kd_track_create(t->def.start, t->def.end, (int)pieces, curvature_at, t, &t->track);
     if (status == KD_ERR_MODEL) kd_model_error(m, KD_SECTION_TRACK, i, "curvature", "the curvature is not finite");
@@ -113,6 +121,7 @@ kd_status kd_finish_curves(kd_model *m)
 static void update_track(kd_model *m, int i)
 {
     kd_model_track *t = &m->track[i];
+    // the number of pieces decides about memory: it must stay
     if (pieces_of(&t->def) != kd_track_pieces(t->track)) {
         kd_model_error(m, KD_SECTION_TRACK, i, "end", "it would have another number of pieces; read the model again");
     } else if (kd_expr_update(t->expr, m->private->theta, t->work) != KD_EXPR_CHANGED ||
@@ -145,6 +154,7 @@ bool kd_ends_differ(kd_model *m, kd_section section, int element, const kd_ancho
     return false;
 }
 
+// places that are known by name
 static void finish_frames(kd_model *m)
 {
     for (int i = 0; i < m->nframes; i++) {
@@ -159,6 +169,7 @@ static void finish_frames(kd_model *m)
 // A start quaternion is given whole and has a length; it is normalised.
 static void check_quaternion(kd_model *m, int joint, double *q)
 {
+    // all four numbers or none, of a length that can be normalised
     int missing = 0;
     for (int i = 0; i < 4; i++) missing += isnan(q[i]);
     if (missing == 4) return;
@@ -176,6 +187,7 @@ static void check_motions(kd_model *m, int i)
     static const char *const field[] = {"motion[0]", "motion[1]", "motion[2]", "motion[3]", "motion[4]", "motion[5]"};
     const bool               by_quaternion = kd_joint_form_of(def->kind).ball;
     const int                n = by_quaternion ? 0 : kd_joint_coordinates(def->kind);
+    // motions of a ball have no coordinates; of others only those that the joint has
     for (int k = 0; k < 6; k++) {
         if (!def->motion[k]) continue;
         if (by_quaternion) {
@@ -197,7 +209,9 @@ static void finish_joints(kd_model *m)
     for (int i = 0; i < m->njoints; i++) {
         kd_joint           *j = &m->joint[i];
         const kd_joint_form form = kd_joint_form_of(j->def.kind);
+        // errors leave both ends on the ground, so that later checks have something to look at
         j->from = j->to = on_ground;
+        // both ends together: the axes of one may follow from the other
         if (kd_places_resolve(m, KD_SECTION_JOINT, i, &j->def.from, &j->def.to, kd_joint_is_cross(&form), &j->from,
                               &j->to)) {
             kd_ends_differ(m, KD_SECTION_JOINT, i, &j->from, &j->to);
@@ -235,6 +249,7 @@ static void finish_constraints(kd_model *m)
     for (int i = 0; i < m->nconstraints; i++) {
         kd_constraint *c = &m->constraint[i];
         const kd_element_class *class = kd_constraint_element((int)c->def.kind);
+        // as above: a class that fails leaves places on the ground
         c->from = c->to = on_ground;
         c->wheel_curve = c->rail_curve = -1;
         if (class->finish)
@@ -263,12 +278,14 @@ bool kd_finish_joint(kd_model *m, int i)
     }
     const kd_joint *j = &m->joint[k];
     const int       n = kd_joint_coordinates(j->def.kind);
-    const bool      chooses = kd_element_field(kd_force_element((int)f->def.kind), "coordinate") != NULL;
+    // some classes act along a coordinate, others in the joint as a whole
+    const bool chooses = kd_element_field(kd_force_element((int)f->def.kind), "coordinate") != NULL;
     if (chooses && (f->def.coordinate < 1 || f->def.coordinate > n)) {
         kd_model_error(m, KD_SECTION_FORCE, i, "coordinate", "coordinate %d of joint '%s', which has %d",
                        f->def.coordinate, j->name, n);
         return false;
     }
+    // a force in a joint acts between its frames
     f->joint = k;
     f->from = j->from;
     f->to = j->to;
@@ -279,6 +296,7 @@ void kd_finish_restitution(kd_model *m, int i, const char *const *others)
 {
     const kd_force_def *d = &m->force[i].def;
     const kd_element_class *class = kd_force_element((int)d->kind);
+    // one of both must be given, and beside restitution nothing else has a meaning
     const bool  soft = !isnan(kd_element_number(class, d, "stiffness"));
     const bool  rigid = !isnan(kd_element_number(class, d, "restitution"));
     const char *key = soft ? "stiffness" : NULL;
@@ -307,6 +325,7 @@ static void finish_forces(kd_model *m)
 
 // ---- the whole ------------------------------------------------------------------------------------------------------
 
+// in this order: places need poses of bodies, elements need joints
 void kd_finish_numbers(kd_model *m)
 {
     kd_finish_subsystems(m);
@@ -319,10 +338,12 @@ void kd_finish_numbers(kd_model *m)
 
 static kd_status check_all(kd_model *m)
 {
+    // definitions as given are kept before they are filled in: parameters start from them again
     kd_status status = kd_model_keep_given(m);
     if (status >= 0) status = kd_finish_curves(m);
     if (status < 0) return status;
     kd_finish_numbers(m);
+    // groups and plausibility need a model that is right
     status = kd_finish_laws(m);
     if (status >= 0 && kd_model_error_count(m) == 0) status = kd_finish_groups(m);
     if (status >= 0 && kd_model_error_count(m) == 0) status = kd_finish_plausible(m);

@@ -11,6 +11,7 @@
 
 // ---- what a text may read -------------------------------------------------------------------------------------------
 
+// bits of what the names in a text may stand for
 enum {
     READ_TIME = 1,
     READ_POSITIONS = 2,
@@ -23,12 +24,14 @@ typedef struct edge {
     int from, to; // nodes
 } edge;
 
+// edges of reads; nodes are sensors, then states
 typedef struct graph {
     int   nnodes, nedges, capacity;
     edge *edge;
     bool  failed;
 } graph;
 
+// one text after the other: what it may read, and what it has read
 typedef struct reader {
     kd_model          *m;
     unsigned           may;
@@ -50,6 +53,7 @@ static int node_of(const kd_model *m, const kd_path *path)
     return -1;
 }
 
+// doubled when it is full
 static void add_edge(graph *g, int from, int to)
 {
     if (g->nedges == g->capacity) {
@@ -67,6 +71,7 @@ static void add_edge(graph *g, int from, int to)
     g->edge[g->nedges++] = (edge){from, to};
 }
 
+// what constraints may read, and forces may act along
 static bool is_position(const kd_path *path)
 {
     switch (path->property) {
@@ -91,17 +96,20 @@ static const char *allowed(unsigned may)
 
 static void check_path(reader *r, const char *name, const kd_path *path)
 {
+    // the least that must be allowed for this path
     const unsigned needed = path->section == KD_SECTION_INPUT ? READ_INPUTS | READ_MOTION
                             : is_position(path)               ? READ_POSITIONS
                             : kd_path_is_kinematic(path)      ? READ_MOTION
                                                               : READ_ACCELERATIONS;
     const char    *may = r->may & needed ? NULL : allowed(r->may);
     if (may && !r->denied[0]) kd_text(r->denied, sizeof r->denied, "'%s' cannot be read here: only %s can", name, may);
+    // reads of sensors and of outputs of controllers are edges of the graph
     const int node = node_of(r->m, path);
     if (node >= 0 && r->node >= 0 && !may) add_edge(r->graph, r->node, node);
     if (r->used[path->section]) r->used[path->section][path->element] = true;
 }
 
+// names that only this element has
 static bool is_local(const reader *r, const char *name)
 {
     for (const char *const *l = r->locals; l && *l; l++) {
@@ -113,6 +121,7 @@ static bool is_local(const reader *r, const char *name)
 static bool find_symbol(const char *name, void *context, kd_symbol *out)
 {
     reader *r = context;
+    // t, own names of the element, parameters, curves, functions of tracks, then paths
     *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE};
     if (strcmp(name, "t") == 0 || is_local(r, name)) return true;
     name = kd_plain_name(name);
@@ -125,6 +134,7 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
     if (curve >= 0) {
         *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = r->m->curve[curve].curve};
         r->used[KD_SECTION_CURVE][curve] = true;
+        // a curve that is wrong has been told already: no second error
         r->broken = r->broken || !r->m->curve[curve].curve;
         return !r->broken;
     }
@@ -142,6 +152,7 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
     return true;
 }
 
+// near own names, parameters and curves; of a path say which part is wrong
 static const char *suggest_symbol(const char *name, void *context)
 {
     reader *r = context;
@@ -162,6 +173,7 @@ static kd_status check_text(reader *r, kd_section section, int element, const ch
                             unsigned may, const char *const *locals)
 {
     if (!text || kd_model_error_count(r->m) > KD_MODEL_MAX_ERRORS) return KD_OK;
+    // what the last text left
     r->may = may;
     r->locals = locals;
     r->denied[0] = r->why[0] = '\0';
@@ -169,13 +181,16 @@ static kd_status check_text(reader *r, kd_section section, int element, const ch
     const kd_symbols symbols = {find_symbol, suggest_symbol, r};
     kd_expr         *expr = NULL;
     kd_expr_error    error = {0};
-    const kd_status  status = kd_expr_compile(text, &symbols, &expr, &error);
+    // compiled only to see its names and its errors; systems compile again
+    const kd_status status = kd_expr_compile(text, &symbols, &expr, &error);
     kd_expr_destroy(expr);
     if (status == KD_ERR_MEMORY || r->broken) return status == KD_ERR_MEMORY ? status : KD_OK;
     if (status < 0) {
+        // the finder knows better than the compiler what is wrong with a path
         const char *why = r->why[0] ? r->why : error.text;
         char        where[60] = "";
         kd_source   source;
+        // at the column inside of the expression, where the file has it as it is
         if (error.column > 0 && kd_model_source_in(r->m, section, element, field, error.column, &source)) {
             kd_model_error_at(r->m, &source, "%s '%s': %s: %s", kd_section_word(section),
                               kd_element_name(r->m, section, element), field, why);
@@ -194,6 +209,7 @@ static kd_status check_text(reader *r, kd_section section, int element, const ch
 
 // ---- elements -------------------------------------------------------------------------------------------------------
 
+// what fields of elements may read
 static const unsigned may_read[] = {[KD_READS_MOTION] = READ_TIME | READ_POSITIONS | READ_MOTION,
                                     [KD_READS_POSITIONS] = READ_TIME | READ_INPUTS | READ_POSITIONS,
                                     [KD_READS_TIME] = READ_TIME | READ_INPUTS};
@@ -202,6 +218,7 @@ static const unsigned may_read[] = {[KD_READS_MOTION] = READ_TIME | READ_POSITIO
 static kd_status check_laws(reader *r, kd_section section, int element, const kd_element_class *class, const void *def)
 {
     kd_status status = KD_OK;
+    // fields that are laws, each with its own names
     for (int i = 0; i < class->nfields; i++) {
         const kd_field    *f = &class->fields[i];
         const char *const *text = (const char *const *)(const void *)((const char *)def + f->offset);
@@ -223,8 +240,10 @@ static kd_status check_force(reader *r, int i)
 
 // ---- discrete parts -------------------------------------------------------------------------------------------------
 
+// blocks and events may read everything, as sensors do
 static const unsigned signal = READ_TIME | READ_POSITIONS | READ_MOTION | READ_ACCELERATIONS;
 
+// names of inputs and states, for the expressions of one block
 typedef struct signal_locals {
     char        text[2 * KD_MAX_SIGNALS][KD_SIGNAL_NAME];
     const char *name[2 * KD_MAX_SIGNALS + 1]; // inputs, states, NULL
@@ -254,12 +273,14 @@ static kd_status check_block(reader *r, int i)
 {
     const kd_block_def *def = &r->m->block[i].def;
     signal_locals       l;
+    // a pid has one input and perhaps its rate; the other kinds have lists
     if (def->kind == KD_BLOCK_PID) {
         const kd_status status = check_text(r, KD_SECTION_BLOCK, i, "input", def->input[0], signal, NULL);
         return status < 0 ? status : check_text(r, KD_SECTION_BLOCK, i, "rate", def->input[1], signal, NULL);
     }
     kd_status status = check_signals(r, KD_SECTION_BLOCK, i, "input", def->ninputs, def->input, def->input_name, NULL);
     if (status < 0 || def->kind != KD_BLOCK_EXPRESSION) return status;
+    // outputs and next states see inputs and states by name
     list_signals(def, &l);
     status = check_signals(r, KD_SECTION_BLOCK, i, "output", def->noutputs, def->output, NULL, l.name);
     if (status < 0) return status;
@@ -279,6 +300,7 @@ static void check_target(reader *r, int event, int k)
     const kd_event_def *def = &r->m->event[event].def;
     kd_path             path;
     char                why[300] = "", field[KD_EXPR_MAX_NAME + 20];
+    // a path, of something that is a state or variable, and that nobody prescribes
     kd_signal_field("set", k, def->nsettings, def->target[k], field, sizeof field);
     if (!kd_path_parse(r->m, def->target[k], &path, why, sizeof why)) {
         kd_model_error(r->m, KD_SECTION_EVENT, event, field, "set: %s", why);
@@ -304,6 +326,7 @@ static kd_status check_event(reader *r, int i)
 static kd_status check_discrete(reader *r)
 {
     kd_status status = KD_OK;
+    // samples are no part of the graph: they read what was before
     r->node = -1;
     for (int i = 0; i < r->m->nblocks && status >= 0; i++) status = check_block(r, i);
     for (int i = 0; i < r->m->nevents && status >= 0; i++) status = check_event(r, i);
@@ -318,8 +341,10 @@ static kd_status check_elements(reader *r)
                                                "motion[3]", "motion[4]", "motion[5]"};
     kd_model                *m = r->m;
     kd_status                status = KD_OK;
+    // forces are no nodes: nobody reads them in laws
     r->node = -1;
     for (int i = 0; i < m->nforces && status >= 0; i++) status = check_force(r, i);
+    // states and sensors are, and add edges
     for (int i = 0; i < m->nstates && status >= 0; i++) {
         r->node = m->nsensors + i;
         status =
@@ -330,6 +355,7 @@ static kd_status check_elements(reader *r)
         status = check_text(r, KD_SECTION_SENSOR, i, "value", m->sensor[i].def.value,
                             may_read[KD_READS_MOTION] | READ_ACCELERATIONS, NULL);
     }
+    // motions and inputs read time (and inputs) only, constraints what their fields say
     r->node = -1;
     for (int i = 0; i < m->njoints && status >= 0; i++) {
         for (int k = 0; k < 6 && status >= 0; k++) {
@@ -376,6 +402,7 @@ static void check_measures(reader *r)
 
 // ---- cycles ---------------------------------------------------------------------------------------------------------
 
+// as paths write it
 static void say_node(const kd_model *m, int node, char *text, size_t size)
 {
     if (node < m->nsensors) {
@@ -388,6 +415,7 @@ static void say_node(const kd_model *m, int node, char *text, size_t size)
 static void report_cycle(kd_model *m, const int *stack, int first, int last)
 {
     char text[300] = "";
+    // at most eight of a long cycle
     for (int k = first; k <= last && k < first + 8; k++) {
         say_node(m, stack[k], text, sizeof text);
         kd_text_append(text, sizeof text, " -> ");
@@ -411,6 +439,7 @@ static kd_status find_cycles(kd_model *m, const graph *g)
     int     *start = kd_cut_int(&arena, g->nnodes + 1), *target = kd_cut_int(&arena, g->nedges);
     int     *next = kd_cut_int(&arena, g->nnodes), *stack = kd_cut_int(&arena, g->nnodes);
     int     *place = kd_cut_int(&arena, g->nnodes); // 0: new, > 0: on the stack at place - 1, -1: done
+    // edges sorted by the node that reads (counting)
     if (!arena.failed) {
         for (int e = 0; e < g->nedges; e++) start[g->edge[e].from + 1]++;
         for (int n = 0; n < g->nnodes; n++) {
@@ -419,6 +448,7 @@ static kd_status find_cycles(kd_model *m, const graph *g)
         }
         for (int e = 0; e < g->nedges; e++) target[next[g->edge[e].from]++] = g->edge[e].to;
         for (int n = 0; n < g->nnodes; n++) next[n] = start[n];
+        // an edge back to the stack closes a cycle; what is done leads to none
         for (int root = 0; root < g->nnodes; root++) {
             if (place[root] != 0) continue;
             int depth = 0;
@@ -447,6 +477,7 @@ static kd_status find_cycles(kd_model *m, const graph *g)
 
 // ---- unused names ---------------------------------------------------------------------------------------------------
 
+// only where all texts were right, see kd_finish_laws
 static void warn_unused(kd_model *m, kd_section section, const bool *used)
 {
     const int n = kd_section_count(m, section);
@@ -465,10 +496,12 @@ kd_status kd_finish_laws(kd_model *m)
     reader                 *r = kd_arena_cut(&arena, 1, sizeof *r);
     kd_status               status = KD_ERR_MEMORY;
     if (!r) goto done;
+    // reads of these sections are counted, for warnings
     r->m = m;
     r->graph = &g;
     for (int k = 0; k < ncounted; k++) r->used[counted[k]] = kd_cut_bool(&arena, kd_section_count(m, counted[k]));
     if (arena.failed) goto done;
+    // frames that elements stand on are used, too
     for (int i = 0; i < m->nframes; i++) r->used[KD_SECTION_FRAME][i] = m->frame[i].used;
     status = check_elements(r);
     check_measures(r);

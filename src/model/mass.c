@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "model/build.h"
+#include "model/mesh_shape.h"
 
 static const double heavy = 1e7;           // [kg]; a loaded freight train has 5e6
 static const double long_gyration = 300.0; // [m], radius of gyration of a beam of 1 km
@@ -30,6 +31,7 @@ static bool all_or_none(kd_model *m, int body, const char *field, const double *
     return false;
 }
 
+// position and axes at the design position; the quaternion may be off by rounding of a file
 static bool set_pose(kd_model *m, int i)
 {
     kd_body      *b = &m->body[i];
@@ -53,12 +55,34 @@ static bool shapes_have_mass(const kd_body_def *def)
     return dense;
 }
 
+// A surface that is not closed has no mass. It may be drawn where none is wanted of it.
+static bool check_meshes(kd_model *m, int i)
+{
+    const kd_body_def *def = &m->body[i].def;
+    bool               dense = false;
+    char               words[300];
+    for (int k = 0; k < def->nshapes; k++) dense = dense || def->shape[k].density > 0.0;
+    for (int k = 0; k < def->nshapes; k++) {
+        const kd_shape *s = &def->shape[k];
+        const bool      wanted = s->density > 0.0 || (!dense && (isnan(def->inertia[0]) || isnan(def->centre[0])));
+        if (s->kind != KD_MESH || !s->read || s->read->closed || !wanted) continue;
+        kd_surface_faults_words(&s->read->faults, words, sizeof words);
+        kd_model_error(m, KD_SECTION_BODY, i, "shape",
+                       "mesh '%s' encloses nothing that could have mass: %s; give mass, centre and inertia, then it is "
+                       "only drawn",
+                       s->mesh, words[0] ? words : "its volume is 0");
+        return false;
+    }
+    return true;
+}
+
 // Fill in from the shapes what is not given.
 static bool set_mass(kd_model *m, int i)
 {
     kd_body     *b = &m->body[i];
     kd_body_def *def = &b->def;
     if (!all_or_none(m, i, "centre", def->centre, 3) || !all_or_none(m, i, "inertia", def->inertia, 6)) return false;
+    // dimensions of shapes that the schema cannot compare with each other
     for (int k = 0; k < def->nshapes; k++) {
         const kd_shape *s = &def->shape[k];
         if (s->kind == KD_TUBE && s->size[1] >= s->size[0]) {
@@ -68,6 +92,8 @@ static bool set_mass(kd_model *m, int i)
             return false;
         }
     }
+    if (!check_meshes(m, i)) return false;
+    // mass: given, or the sum of the shapes
     kd_mass    shapes = {0};
     const bool found = def->nshapes > 0 && kd_shapes_mass(def->shape, def->nshapes, def->mass, &shapes);
     if (isnan(def->mass) && !found) {
@@ -76,13 +102,15 @@ static bool set_mass(kd_model *m, int i)
         return false;
     }
     if (isnan(def->mass)) def->mass = shapes.mass;
+    // centre: given, that of shapes with mass, or the origin
     if (isnan(def->centre[0])) kd_vec_to(shapes_have_mass(def) ? shapes.centre : (kd_vec3){0}, def->centre);
-    if (isnan(
-            def->inertia[0])) { // about the centre of mass that the body has, which may be another than that of shapes
+    // inertia about the centre of mass that the body has, which may be another than that of shapes
+    if (isnan(def->inertia[0])) {
         const kd_vec3 c = kd_vec_sub(shapes.centre, kd_vec_of(def->centre));
         const kd_sym3 I = kd_sym_steiner(&shapes.inertia, found ? def->mass : 0.0, c);
         memcpy(def->inertia, (double[6]){I.xx, I.yy, I.zz, I.xy, I.xz, I.yz}, sizeof def->inertia);
     }
+    // as the formalisms read them
     b->centre = kd_vec_of(def->centre);
     b->inertia =
         (kd_sym3){def->inertia[0], def->inertia[1], def->inertia[2], def->inertia[3], def->inertia[4], def->inertia[5]};
@@ -94,15 +122,18 @@ static void check_plausible(kd_model *m, int i)
     const kd_body *b = &m->body[i];
     const double   mass = b->def.mass;
     double         I[3];
+    // principal moments without rounding, so that those of a rod are 0
     kd_sym_eigenvalues(&b->inertia, I);
     const double largest = fmax(fabs(I[0]), fabs(I[2])), rounding = 1e-12 * largest;
     for (int k = 0; k < 3; k++) I[k] = fabs(I[k]) > rounding ? I[k] : 0.0;
+    // what each number says alone
     if (mass == 0.0) {
         kd_model_warn(m, KD_SECTION_BODY, i, "mass", "the body has no mass%s", largest > 0.0 ? ", but inertia" : "");
     }
     if (mass > heavy) {
         kd_model_warn(m, KD_SECTION_BODY, i, "mass", "the mass of %.4g kg is unusually large; units are SI", mass);
     }
+    // then whether they belong to one body
     if (I[0] < -rounding) {
         kd_model_warn(m, KD_SECTION_BODY, i, "inertia",
                       "the inertia is not positive definite: principal moments %.4g, %.4g, %.4g kg m^2", I[0], I[1],
@@ -112,6 +143,7 @@ static void check_plausible(kd_model *m, int i)
                       "no body has such inertia: principal moments %.4g + %.4g < %.4g kg m^2 (triangle inequality)",
                       I[0], I[1], I[2]);
     }
+    // radius of gyration: kg and mm taken for SI show here
     if (!(mass > 0.0) || largest == 0.0) return;
     const double gyration = sqrt(largest / mass);
     if (gyration > long_gyration) {
@@ -128,6 +160,7 @@ static void check_plausible(kd_model *m, int i)
     }
 }
 
+// pose and mass of every body, so that one run tells all faults; plausible only where both are right
 void kd_finish_bodies(kd_model *m)
 {
     for (int i = 0; i < m->nbodies; i++) {
@@ -138,6 +171,7 @@ void kd_finish_bodies(kd_model *m)
 
 // ---- groups of bodies that move alone -------------------------------------------------------------------------------
 
+// bodies that fixed joints hold together, and what acts on them from outside
 typedef struct group {
     kd_mass mass;    // in the world at the design position
     int     njoints; // that move; to other groups
@@ -156,11 +190,13 @@ static int root_of(int *parent, int i)
     return i;
 }
 
+// bodies by their numbers, the ground behind them
 static int node(const kd_model *m, int body)
 {
     return body < 0 ? m->nbodies : body;
 }
 
+// something acts on the group of this place
 static void touch(const kd_model *m, int *parent, group *groups, const kd_anchor *a, bool constraint)
 {
     group *g = &groups[root_of(parent, node(m, a->body))];
@@ -173,6 +209,7 @@ static void touch(const kd_model *m, int *parent, group *groups, const kd_anchor
 
 static void build_groups(const kd_model *m, int *parent, group *groups)
 {
+    // fixed joints make groups
     for (int i = 0; i <= m->nbodies; i++) parent[i] = i;
     for (int j = 0; j < m->njoints; j++) {
         const kd_joint *k = &m->joint[j];
@@ -181,6 +218,7 @@ static void build_groups(const kd_model *m, int *parent, group *groups)
         parent[a > b ? b : a] = a > b ? a : b; // towards the ground, which has the largest number
     }
     groups[m->nbodies].fixed = true;
+    // mass of a group: Steiner, in the world
     for (int i = 0; i < m->nbodies; i++) {
         const kd_body *b = &m->body[i];
         group         *g = &groups[root_of(parent, i)];
@@ -188,6 +226,7 @@ static void build_groups(const kd_model *m, int *parent, group *groups)
                                kd_sym_rotate(&b->R, &b->inertia)};
         g->mass = kd_mass_add(&g->mass, &part);
     }
+    // joints between groups; one of them is remembered
     for (int j = 0; j < m->njoints; j++) {
         const kd_joint *k = &m->joint[j];
         const int       a = root_of(parent, node(m, k->from.body)), b = root_of(parent, node(m, k->to.body));
@@ -196,6 +235,7 @@ static void build_groups(const kd_model *m, int *parent, group *groups)
         groups[b].njoints++;
         groups[a].joint = groups[b].joint = j;
     }
+    // what else acts on them
     for (int f = 0; f < m->nforces; f++) {
         touch(m, parent, groups, &m->force[f].from, false);
         touch(m, parent, groups, &m->force[f].to, false);
@@ -216,8 +256,10 @@ static int motions_of(const kd_joint_def *def, kd_vec3 p, const kd_mat3 *A, cons
     double              x[7];
     kd_mat3             R;
     kd_vec3             d;
+    // coordinates of the design position, axes of its dofs there: turns w, shifts u in A
     kd_joint_coordinates_of_pose(&form, &C, kd_vec(0, 0, 0), x);
     kd_joint_pose(&form, def->pitch / (2.0 * KD_PI), x, &R, &d, S);
+    // to world axes, shift of the centre of mass
     for (int k = 0; k < form.ndof; k++) {
         S[k].w = kd_mat_vec(A, S[k].w);
         S[k].u = kd_vec_add(kd_mat_vec(A, S[k].u), kd_vec_cross(S[k].w, arm));
@@ -230,6 +272,7 @@ static bool has_inertia(const kd_mass *mass, const kd_axis *S, int n)
 {
     double L[6][6];
     for (int i = 0; i < n; i++) {
+        // M_ij = w_j . I w_i + m u_j . u_i
         const kd_vec3 N = kd_sym_vec(&mass->inertia, S[i].w), F = kd_vec_scale(mass->mass, S[i].u);
         for (int j = 0; j <= i; j++) {
             double       x = kd_vec_dot(S[j].w, N) + kd_vec_dot(S[j].u, F);
@@ -247,6 +290,7 @@ static bool moves_with_inertia(const kd_model *m, const group *g)
     kd_axis       S[6];
     const kd_mat3 world = kd_mat_identity();
     const kd_vec3 c = g->mass.centre;
+    // nothing holds it: all six motions must have inertia
     if (g->njoints == 0) {
         const kd_joint_def alone = {.kind = KD_FREE};
         return has_inertia(&g->mass, S, motions_of(&alone, c, &world, &world, c, S));
@@ -255,6 +299,7 @@ static bool moves_with_inertia(const kd_model *m, const group *g)
     const kd_anchor *end[2] = {&k->from, &k->to};
     kd_mat3          R[2];
     kd_vec3          p[2];
+    // both frames of the joint in the world
     for (int e = 0; e < 2; e++) {
         const bool    on_ground = end[e]->body < 0;
         const kd_mat3 body_axes = on_ground ? world : m->body[end[e]->body].R;
@@ -267,10 +312,12 @@ static bool moves_with_inertia(const kd_model *m, const group *g)
 
 static void check_group(kd_model *m, const group *g, int body)
 {
+    // with constraints or several joints other bodies may give the inertia
     if (g->fixed || g->nconstraints > 0) return;
     if (g->njoints == 0 && g->nforces == 0 && m->nuser_forces == 0) {
         kd_model_warn(m, KD_SECTION_BODY, body, NULL, "no joint, constraint or force acts on it: it moves freely");
     }
+    // one joint or none: its own motion must have inertia
     if (g->njoints > 1 || moves_with_inertia(m, g)) return;
     double I[3];
     kd_sym_eigenvalues(&g->mass.inertia, I);
@@ -292,6 +339,7 @@ kd_status kd_finish_groups(kd_model *m)
     kd_arena arena = {0};
     int     *parent = kd_cut_int(&arena, m->nbodies + 1);
     group   *groups = kd_arena_cut(&arena, (size_t)m->nbodies + 1, sizeof *groups);
+    // bodies that are joined by fixed joints are looked at once, at their root
     if (!arena.failed) {
         build_groups(m, parent, groups);
         for (int i = 0; i < m->nbodies; i++) {

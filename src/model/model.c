@@ -9,10 +9,12 @@
 
 #include "core/text.h"
 #include "model/build.h"
+#include "model/mesh_shape.h"
 #include "model/schema.h"
 
 // ---- sections -------------------------------------------------------------------------------------------------------
 
+// what is the same for all sections: elements are found, named and counted by this table
 typedef struct section_info {
     const char *word;
     size_t      array, count; // offsets in kd_model
@@ -20,6 +22,7 @@ typedef struct section_info {
     size_t      source;       // offset in the element
 } section_info;
 
+// where a section is in kd_model: array and count by their offsets
 #define SECTION(word, type, array, count)                                                                              \
     {                                                                                                                  \
         word, offsetof(kd_model, array), offsetof(kd_model, count), sizeof(type), offsetof(type, source)               \
@@ -45,6 +48,7 @@ static const section_info sections[KD_SECTION_COUNT] = {
     [KD_SECTION_SUBSYSTEM] = SECTION("subsystem", kd_subsystem, subsystem, nsubsystems),
 };
 
+// the word of paths and messages
 const char *kd_section_word(kd_section section)
 {
     return section >= 0 && section < KD_SECTION_COUNT ? sections[section].word : "";
@@ -57,6 +61,7 @@ int kd_section_count(const kd_model *m, kd_section section)
     return n;
 }
 
+// addresses by memcpy: sections have arrays of different types
 static char *array_of(const kd_model *m, kd_section section)
 {
     char *array;
@@ -69,6 +74,7 @@ static char *element_of(const kd_model *m, kd_section section, int element)
     return array_of(m, section) + (size_t)element * sections[section].size;
 }
 
+// the name is the first member of every element
 const char *kd_element_name(const kd_model *m, kd_section section, int element)
 {
     const char *name;
@@ -87,6 +93,7 @@ kd_status kd_model_create(kd_model **model)
 {
     if (!model) return KD_ERR_ARGUMENT;
     *model = NULL;
+    // the model and its private part; nothing else is allocated until something is added
     kd_model                *m = kd_alloc(sizeof *m);
     struct kd_model_private *p = kd_alloc(sizeof *p);
     if (!m || !p) {
@@ -112,11 +119,13 @@ void kd_model_destroy(kd_model *m)
         kd_expr_destroy(m->track[i].expr);
         kd_free(m->track[i].work);
     }
+    // a copy borrows names, positions and bindings of its model
     if (!m->private->borrowed) {
         kd_bindings_release(m);
         kd_names_release(&m->private->names);
         kd_free(m->private->field);
         kd_free(m->private->number);
+        kd_model_meshes_release(m->private->meshes);
     }
     for (int s = 0; s < KD_SECTION_COUNT; s++) {
         if (sections[s].size) kd_free(array_of(m, (kd_section)s));
@@ -129,6 +138,7 @@ void kd_model_destroy(kd_model *m)
 kd_status kd_model_copy_sections(kd_model *copy, const kd_model *m)
 {
     kd_status status = KD_OK;
+    // arrays alone; texts, names and positions stay shared
     for (int s = 0; s < KD_SECTION_COUNT; s++) {
         const size_t size = (size_t)kd_section_count(m, (kd_section)s) * sections[s].size;
         if (!sections[s].size) continue;
@@ -141,6 +151,7 @@ kd_status kd_model_copy_sections(kd_model *copy, const kd_model *m)
     return status;
 }
 
+// what the copy of a track must make for itself
 void kd_model_forget_track(kd_model_track *t)
 {
     t->track = NULL;
@@ -149,6 +160,7 @@ void kd_model_forget_track(kd_model_track *t)
     for (int k = 0; k < KD_TRACK_PARTS; k++) t->curve[k] = NULL;
 }
 
+// texts live as long as the model
 const char *kd_model_text(kd_model *m, const char *text)
 {
     if (!text) return NULL;
@@ -167,6 +179,7 @@ const double *kd_model_numbers(kd_model *m, const double *x, int n)
 
 // ---- positions ------------------------------------------------------------------------------------------------------
 
+// the name of the file is copied once as long as it stays the same
 kd_status kd_model_at(kd_model *m, const char *file, int line, int column)
 {
     kd_source *s = &m->private->source;
@@ -184,6 +197,7 @@ kd_status kd_model_at(kd_model *m, const char *file, int line, int column)
 static kd_status field_at(kd_model *m, const char *field, int line, int column, bool literal)
 {
     struct kd_model_private *p = m->private;
+    // twice the room when it is full
     if (p->nfields == p->fields_capacity) {
         const int          capacity = p->fields_capacity ? 2 * p->fields_capacity : 64;
         kd_field_position *larger = kd_alloc((size_t)capacity * sizeof *larger);
@@ -193,6 +207,7 @@ static kd_status field_at(kd_model *m, const char *field, int line, int column, 
         p->field = larger;
         p->fields_capacity = capacity;
     }
+    // no element yet: claim_fields gives it one
     p->field[p->nfields++] = (kd_field_position){field, KD_SECTION_BODY, -1, line, column, literal};
     p->fields_waiting++;
     return KD_OK;
@@ -208,6 +223,7 @@ kd_status kd_model_law_at(kd_model *m, const char *field, int line, int column)
     return field_at(m, field, line, column, true);
 }
 
+// as for fields
 kd_status kd_model_number_text(kd_model *m, size_t offset, const char *text)
 {
     struct kd_model_private *p = m->private;
@@ -231,6 +247,7 @@ kd_status kd_model_number_text(kd_model *m, size_t offset, const char *text)
 static void claim_fields(kd_model *m, kd_section section, int element)
 {
     struct kd_model_private *p = m->private;
+    // those that wait are the last ones
     for (; p->fields_waiting > 0; p->fields_waiting--) {
         kd_field_position *f = &p->field[p->nfields - p->fields_waiting];
         f->section = section;
@@ -244,6 +261,7 @@ static void claim_fields(kd_model *m, kd_section section, int element)
     kd_bindings_claim(m, section, element);
 }
 
+// an element that was refused leaves nothing behind
 void kd_model_drop_fields(kd_model *m)
 {
     m->private->nfields -= m->private->fields_waiting;
@@ -263,6 +281,7 @@ static bool covers(const char *known, const char *field)
 kd_source kd_model_source_of(const kd_model *m, kd_section section, int element, const char *field)
 {
     kd_source source = {NULL, 0, 0, 0};
+    // position of the element, then of the part of the field that is known best: the longest match
     if (element < 0 || element >= kd_section_count(m, section)) return source;
     memcpy(&source, element_of(m, section, element) + sections[section].source, sizeof source);
     size_t best = 0;
@@ -280,7 +299,8 @@ kd_source kd_model_source_of(const kd_model *m, kd_section section, int element,
 kd_source kd_model_run_source(const kd_model *m, const char *field)
 {
     kd_source source = m->private->run_source;
-    size_t    best = 0;
+    // fields of the run are claimed under KD_SECTION_COUNT
+    size_t best = 0;
     for (int i = 0; i < m->private->nfields; i++) {
         const kd_field_position *f = &m->private->field[i];
         if (f->section != KD_SECTION_COUNT || !covers(f->field, field) || strlen(f->field) < best) continue;
@@ -294,6 +314,7 @@ kd_source kd_model_run_source(const kd_model *m, const char *field)
 bool kd_model_source_in(const kd_model *m, kd_section section, int element, const char *field, int column,
                         kd_source *source)
 {
+    // only of expressions that stand in the file as they are
     for (int i = 0; i < m->private->nfields; i++) {
         const kd_field_position *f = &m->private->field[i];
         if (!f->literal || f->section != section || f->element != element || strcmp(f->field, field) != 0) continue;
@@ -331,9 +352,11 @@ static void say_element(const kd_model *m, kd_section section, int element, char
     }
 }
 
+// errors in one text, a line each
 static void append_error(kd_model *m, const char *line)
 {
     struct kd_model_private *p = m->private;
+    // beyond the limit they are counted, and that is said once
     p->nerrors++;
     if (p->nerrors > KD_MODEL_MAX_ERRORS) {
         if (p->nerrors == KD_MODEL_MAX_ERRORS + 1) {
@@ -344,10 +367,12 @@ static void append_error(kd_model *m, const char *line)
     kd_text_append(p->message, sizeof p->message, "%s%s", p->message[0] ? "\n" : "", line);
 }
 
+// warnings one by one
 static void append_warning(kd_model *m, const char *line)
 {
     struct kd_model_private *p = m->private;
     if (p->nwarnings == KD_MODEL_MAX_WARNINGS) return;
+    // the last line says that there are more
     const bool  last = p->nwarnings == KD_MODEL_MAX_WARNINGS - 1;
     const char *text = last ? "further warnings are not shown" : kd_model_text(m, line);
     if (text) p->warning[p->nwarnings++] = text;
@@ -384,6 +409,7 @@ void kd_model_error(kd_model *m, kd_section section, int element, const char *fi
     append_error(m, line);
 }
 
+// of what belongs to no element: settings, keys of a file
 void kd_model_error_at(kd_model *m, const kd_source *source, const char *format, ...)
 {
     char    line[LINE];
@@ -439,11 +465,13 @@ const kd_run_def *kd_model_run(const kd_model *m)
 
 // ---- settings -------------------------------------------------------------------------------------------------------
 
+// texts that could not be copied show here
 static kd_status memory_status(const kd_model *m)
 {
     return m->private->arena.failed ? KD_ERR_MEMORY : KD_OK;
 }
 
+// nothing is added behind kd_model_finish
 static bool is_open(kd_model *m)
 {
     if (m->private->checked) kd_text(m->private->message, sizeof m->private->message, "the model is finished");
@@ -475,6 +503,7 @@ static kd_source source_of_waiting(const kd_model *m, const char *field)
 {
     const struct kd_model_private *p = m->private;
     kd_source                      source = p->source;
+    // the last one that covers the field
     for (int i = p->nfields - p->fields_waiting; i < p->nfields; i++) {
         if (!covers(p->field[i].field, field)) continue;
         source.line = p->field[i].line;
@@ -483,6 +512,7 @@ static kd_source source_of_waiting(const kd_model *m, const char *field)
     return source;
 }
 
+// the element has no number yet: its name is told
 void kd_model_refuse(kd_model *m, kd_section section, const char *name, const char *field, const char *format, ...)
 {
     char            text[LINE];
@@ -497,7 +527,8 @@ void kd_model_refuse(kd_model *m, kd_section section, const char *name, const ch
 // Check a definition by the schema; a fault is written as an error of an element that is not there yet.
 static bool passes_schema(kd_model *m, kd_schema_id id, const char *name, const void *def)
 {
-    char            text[LINE];
+    char text[LINE];
+    // the first fault of the definition, at the field that has it
     const kd_field *fault = kd_schema_check(kd_schema_of(id), def, text, sizeof text);
     if (!fault) return true;
     const kd_source source = source_of_waiting(m, fault->key);
@@ -522,6 +553,7 @@ kd_status kd_model_set_run(kd_model *m, const kd_run_def *run)
 {
     if (!m || !run || !is_open(m) || !has_options(run)) return KD_ERR_ARGUMENT;
     if (!passes_schema(m, KD_SCHEMA_RUN, NULL, run)) return KD_ERR_MODEL;
+    // a copy with texts of the model's own
     kd_run_def copy = *run;
     copy.coordinates = kd_model_text(m, run->coordinates);
     copy.formulation = kd_model_text(m, run->formulation);
@@ -544,6 +576,7 @@ static kd_status make_room(kd_model *m, kd_section section)
 {
     const int n = kd_section_count(m, section);
     int      *capacity = &m->private->capacity[section];
+    // doubled, so that adding is linear over all
     if (n < *capacity) return KD_OK;
     const int    wanted = *capacity ? 2 * *capacity : 16;
     const size_t size = sections[section].size;
@@ -561,6 +594,7 @@ static kd_status make_room(kd_model *m, kd_section section)
 static kd_status check_name(kd_model *m, kd_section section, const char *name)
 {
     char text[LINE];
+    // letters, words that mean something else, names that are there, then the number of elements
     if (!kd_name_check_parts(name, text, sizeof text)) {
         kd_model_error_at(m, &m->private->source, "%s '%.200s': %s", kd_section_word(section), name, text);
         return KD_ERR_MODEL;
@@ -594,6 +628,7 @@ static kd_status check_name(kd_model *m, kd_section section, const char *name)
 // Count the element in that has been written behind the last one of its section.
 kd_status kd_model_enter(kd_model *m, kd_section section, const char *name)
 {
+    // the name is entered before the element counts: out of memory leaves the model as it was
     const int n = kd_section_count(m, section), more = n + 1;
     if (memory_status(m) < 0) return KD_ERR_MEMORY;
     const kd_status status = kd_names_add(&m->private->names, section, name, n);
@@ -607,6 +642,7 @@ kd_status kd_model_enter(kd_model *m, kd_section section, const char *name)
 kd_status kd_model_prepare(kd_model *m, kd_section section, kd_schema_id schema, const char *name, const void *def)
 {
     if (!m || !name || !def || !is_open(m)) return KD_ERR_ARGUMENT;
+    // on failure nothing waits for this element any more
     kd_status status = check_name(m, section, name);
     if (status >= 0 && schema != KD_SCHEMA_COUNT && !passes_schema(m, schema, name, def)) status = KD_ERR_MODEL;
     if (status >= 0) status = make_room(m, section);
@@ -622,6 +658,7 @@ static void copy_place(kd_model *m, kd_place *place)
 // The texts of a definition, by its fields; those of other kinds are not looked at
 static void copy_texts(kd_model *m, const kd_schema *schema, void *def)
 {
+    // which fields are texts, how many of them: a table knows
     const int kind = kd_schema_kind_of(schema, def);
     for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
         const kd_field *field = kd_schema_field_at(schema, kind, i);
@@ -638,6 +675,7 @@ static void copy_texts(kd_model *m, const kd_schema *schema, void *def)
 
 kd_status kd_model_add_parameter(kd_model *m, const char *name, double value)
 {
+    // a parameter is no definition: only its name is checked
     kd_status status = kd_model_prepare(m, KD_SECTION_PARAMETER, KD_SCHEMA_COUNT, name, &value);
     if (status < 0) return status;
     if (!isfinite(value)) {
@@ -658,6 +696,7 @@ kd_status kd_model_set_parameter_text(kd_model *m, const char *name, const char 
     return memory_status(m);
 }
 
+// readers mark parameters as used, so that the rest can be warned of
 bool kd_model_use_parameter(kd_model *m, const char *name, double *value)
 {
     const int i = kd_model_find(m, KD_SECTION_PARAMETER, name);
@@ -670,6 +709,7 @@ bool kd_model_use_parameter(kd_model *m, const char *name, double *value)
 kd_status kd_model_add_curve(kd_model *m, const char *name, const kd_curve_def *def)
 {
     kd_curve_def whole = def ? *def : (kd_curve_def){0};
+    // one argument: y belongs to x, number by number; two (z given): x by y is a grid, and z has n * ny numbers
     if (whole.ny == 0) whole.ny = whole.n;
     kd_status status = kd_model_prepare(m, KD_SECTION_CURVE, KD_SCHEMA_CURVE, name, def ? &whole : NULL);
     if (status < 0) return status;
@@ -699,11 +739,14 @@ kd_status kd_model_add_track(kd_model *m, const char *name, const kd_track_def *
     return kd_model_enter(m, KD_SECTION_TRACK, t->name);
 }
 
+// also where the track itself was wrong: *track tells it, the answer is NULL
 const kd_curve *kd_model_track_function(const kd_model *m, const char *name, int *track)
 {
+    // NAME_heading: the name of a track and one of its functions
     static const char *const part[KD_TRACK_PARTS] = {"_x", "_y", "_heading", "_curvature"};
     for (int i = 0; i < m->ntracks; i++) {
         size_t length = strlen(m->track[i].name);
+        // one name may be the beginning of another: all tracks are tried
         if (strncmp(name, m->track[i].name, length) != 0) continue;
         for (int k = 0; k < KD_TRACK_PARTS; k++) {
             if (strcmp(name + length, part[k]) != 0) continue;
@@ -724,12 +767,31 @@ kd_status kd_model_add_input(kd_model *m, const char *name, const kd_input_def *
     return kd_model_enter(m, KD_SECTION_INPUT, u->name);
 }
 
+// Files that nobody has read yet
+static kd_status take_meshes(kd_model *m, const char *name, kd_body_def *def)
+{
+    char      why[500];
+    kd_status status = KD_OK;
+    for (int k = 0; k < def->nshapes && status >= 0; k++) {
+        kd_shape *s = &def->shape[k];
+        if (s->kind != KD_MESH) continue;
+        if (!s->read) status = kd_model_mesh_read(m, s->mesh, &s->read, why, sizeof why);
+        if (status == KD_ERR_MODEL) kd_model_error_at(m, &m->private->source, "body '%s': %s", name, why);
+        s->mesh = kd_model_text(m, s->mesh);
+    }
+    if (status < 0) kd_model_drop_fields(m);
+    return status;
+}
+
 kd_status kd_model_add_body(kd_model *m, const char *name, const kd_body_def *def)
 {
     kd_status status = kd_model_prepare(m, KD_SECTION_BODY, KD_SCHEMA_BODY, name, def);
     if (status < 0) return status;
+    // shapes are numbers: the definition has no texts
     kd_body *b = &m->body[m->nbodies];
     *b = (kd_body){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
+    status = take_meshes(m, name, &b->def);
+    if (status < 0) return status;
     return kd_model_enter(m, KD_SECTION_BODY, b->name);
 }
 
@@ -751,6 +813,7 @@ kd_status kd_model_add_joint(kd_model *m, const char *name, const kd_joint_def *
     *j = (kd_joint){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
     copy_place(m, &j->def.from);
     copy_place(m, &j->def.to);
+    // motion[] is by coordinates
     for (int i = 0; i < 6; i++) j->def.motion[i] = kd_model_text(m, def->motion[i]);
     return kd_model_enter(m, KD_SECTION_JOINT, j->name);
 }
@@ -777,16 +840,32 @@ kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *
 
 kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_force_def *def)
 {
+    // of functions in C only what kardan itself reads can be checked
     if (def && (!def->eval || def->nmeasures < 1 || !def->measure || def->nstates < 0)) return KD_ERR_ARGUMENT;
     kd_status status = kd_model_prepare(m, KD_SECTION_USER_FORCE, KD_SCHEMA_COUNT, name, def);
     if (status < 0) return status;
     kd_user_force *f = &m->user_force[m->nuser_forces];
-    const char   **measure = kd_arena_cut(&m->private->arena, (size_t)def->nmeasures, sizeof *measure);
+    // texts and numbers of the definition become those of the model
+    const char **measure = kd_arena_cut(&m->private->arena, (size_t)def->nmeasures, sizeof *measure);
     for (int i = 0; measure && i < def->nmeasures; i++) measure[i] = kd_model_text(m, def->measure[i]);
     *f = (kd_user_force){kd_model_text(m, name), m->private->source, *def};
     f->def.measure = measure;
     f->def.start = def->start ? kd_model_numbers(m, def->start, def->nstates) : NULL;
     return kd_model_enter(m, KD_SECTION_USER_FORCE, f->name);
+}
+
+kd_status kd_model_attach(kd_model *m, const char *name, const kd_user_force_def *def)
+{
+    if (!m || !m->finished) return KD_ERR_ARGUMENT;
+    // at most one is attached, always the last
+    if (m->private->attached) m->nuser_forces--;
+    m->private->attached = false;
+    if (!def) return KD_OK;
+    kd_status status = make_room(m, KD_SECTION_USER_FORCE);
+    if (status < 0) return status;
+    m->user_force[m->nuser_forces++] = (kd_user_force){.name = name, .def = *def};
+    m->private->attached = true;
+    return KD_OK;
 }
 
 kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *def)

@@ -23,6 +23,7 @@ typedef struct kd_anchor {
     kd_mat3 R;    // axes, in the body's axes
 } kd_anchor;
 
+// a number with a name; values of derived ones follow from others
 typedef struct kd_parameter {
     const char *name;
     double      value;
@@ -42,6 +43,7 @@ typedef struct kd_body {
     kd_sym3     inertia; // about the centre of mass, body axes
 } kd_body;
 
+// a named place
 typedef struct kd_frame {
     const char  *name;
     kd_source    source;
@@ -51,6 +53,7 @@ typedef struct kd_frame {
     bool         lives; // its place depends on parameters
 } kd_frame;
 
+// a joint with its frames in both bodies
 typedef struct kd_joint {
     const char  *name;
     kd_source    source;
@@ -59,15 +62,17 @@ typedef struct kd_joint {
     bool         rubs; // a friction reads its reaction force: it is a constraint in all coordinates
 } kd_joint;
 
+// places are filled in by finish, and so are references to curves
 typedef struct kd_constraint {
     const char       *name;
     kd_source         source;
     kd_constraint_def def;
     kd_anchor         from, to;
     int               curve;                   // point on curve; -1
-    int               wheel_curve, rail_curve; // profiles of a wheel on a rail; 6: coordinate of the contact; -1
+    int               wheel_curve, rail_curve; // profiles of a wheel on a rail; -1
 } kd_constraint;
 
+// a force element; a force in a joint has the frames of that
 typedef struct kd_force {
     const char  *name;
     kd_source    source;
@@ -77,12 +82,14 @@ typedef struct kd_force {
     int          curve; // air spring: volumes; -1: none
 } kd_force;
 
+// an element written in C
 typedef struct kd_user_force {
     const char       *name;
     kd_source         source;
     kd_user_force_def def;
 } kd_user_force;
 
+// an element with an inner state of its own
 typedef struct kd_state_element {
     const char  *name;
     kd_source    source;
@@ -96,30 +103,35 @@ typedef struct kd_block {
     kd_block_def def;
 } kd_block;
 
+// a number that only events change
 typedef struct kd_variable {
     const char     *name;
     kd_source       source;
     kd_variable_def def;
 } kd_variable;
 
+// an event
 typedef struct kd_model_event {
     const char  *name;
     kd_source    source;
     kd_event_def def;
 } kd_model_event;
 
+// a signal from outside, or a function of time
 typedef struct kd_input {
     const char  *name;
     kd_source    source;
     kd_input_def def;
 } kd_input;
 
+// a named output
 typedef struct kd_sensor {
     const char   *name;
     kd_source     source;
     kd_sensor_def def;
 } kd_sensor;
 
+// a table, and the interpolation that was made of it
 typedef struct kd_model_curve {
     const char  *name;
     kd_source    source;
@@ -127,6 +139,7 @@ typedef struct kd_model_curve {
     kd_curve    *curve; // made by kd_model_finish
 } kd_model_curve;
 
+// a line by its curvature, and the functions that were made of it
 typedef struct kd_model_track {
     const char  *name;
     kd_source    source;
@@ -196,8 +209,8 @@ struct kd_model {
 //     force.NAME.q .v .force             forces in joints
 //     force.NAME.fx .fy .fz .tx .ty .tz  wrench on `to`, axes of `from` (bushing, contact, applied)
 //     constraint.NAME.force (force1 ..)  multipliers
-//     constraint.NAME.fx .. .tz          wrench on `to`, axes of `from` (wheel_rail); .contact: coordinate along the
-//     axle
+//     constraint.NAME.fx .. .tz          wrench on `to`, axes of `from` (wheel_rail)
+//     constraint.NAME.contact            coordinate of the contact along the axle (wheel_rail)
 //     state.NAME  state.NAME.out  input.NAME  sensor.NAME  variable.NAME  energy.kinetic .potential .total
 //     block.NAME.out (out1 out2 ..)      outputs of a sampled block; block.NAME.STATE: its states
 // Names of parts of subsystems have points: joint.front_left.hinge.q
@@ -224,6 +237,7 @@ typedef enum kd_property {
     KD_PROPERTY_OUT,    // pi
 } kd_property;
 
+// a path that was understood
 typedef struct kd_path {
     kd_section                section;
     int                       element;
@@ -234,8 +248,8 @@ typedef struct kd_path {
 
 // false: not a path of this model, why (may be NULL) says what is unknown and what it could have been.
 bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why, size_t size);
-// What can be read of an element, the text behind its name (of one that has one coordinate "q", not "q1" too); NULL: there
-// are not more than k. buffer: for words that are made here.
+// What can be read of an element, the text behind its name (of one that has one coordinate "q", not "q1" too); NULL:
+// there are not more than k. buffer: for words that are made here.
 enum { KD_SIGNAL_NAME = 16 };
 const char *kd_path_word(const kd_model *m, kd_section section, int element, int k, char buffer[KD_SIGNAL_NAME]);
 // What a law may read: positions and velocities; with_accelerations: accelerations and reactions too (sensors).

@@ -33,10 +33,12 @@ int kd_names_find(const kd_names *names, kd_section section, const char *name)
 
 static kd_status make_room(kd_names *names)
 {
+    // at most half full: then probing stays short
     if (2 * (names->count + 1) <= names->size) return KD_OK;
     kd_names larger = {NULL, names->size ? 2 * names->size : 64, names->count};
     larger.entry = kd_alloc((size_t)larger.size * sizeof *larger.entry);
     if (!larger.entry) return KD_ERR_MEMORY;
+    // every entry finds a new place
     for (int i = 0; i < names->size; i++) {
         const kd_name_entry *e = &names->entry[i];
         if (e->name) *slot_of(&larger, e->section, e->name) = *e;
@@ -78,6 +80,7 @@ const kd_parameter *kd_model_parameter(const kd_model *m, const char *name)
     return i < 0 ? NULL : &m->parameter[i];
 }
 
+// the ground is a body that nobody adds
 const char *kd_model_nearest(const kd_model *m, kd_section section, const char *wanted)
 {
     if (kd_model_error_count(m) > KD_MODEL_MAX_ERRORS) return NULL; // nobody will see it, and it takes time

@@ -9,6 +9,7 @@
 
 // ---- what readers found ---------------------------------------------------------------------------------------------
 
+// lists whose capacity is kept
 enum { BINDINGS, STEPS, EXPRS, INDICES, SCRATCH };
 
 // Room for n more entries of a list; NULL: out of memory
@@ -30,6 +31,7 @@ static struct kd_bindings *bindings_of(const kd_model *m)
     return &m->private->bindings;
 }
 
+// expressions of all bindings; the largest decides the workspace
 int kd_model_keep_expr(kd_model *m, kd_expr *expr)
 {
     struct kd_bindings *b = bindings_of(m);
@@ -44,6 +46,7 @@ int kd_model_keep_expr(kd_model *m, kd_expr *expr)
     return b->nexprs++;
 }
 
+// numbers at the end of a list; the place of the first one
 static int keep_numbers(double **list, int *count, int *capacity, const double *number, int n)
 {
     double *larger = room(*list, *count, n, capacity, sizeof *larger);
@@ -67,6 +70,7 @@ int kd_model_keep_scratch(kd_model *m, const double *number, int n)
     return keep_numbers(&b->scratch, &b->nscratch, &b->capacity[SCRATCH], number, n);
 }
 
+// gravity and held values belong to no element and do not wait
 kd_status kd_model_bind(kd_model *m, const kd_binding *binding)
 {
     struct kd_bindings *b = bindings_of(m);
@@ -91,6 +95,7 @@ kd_status kd_model_bind_step(kd_model *m, const kd_binding_step *step)
     return KD_OK;
 }
 
+// a frame whose place lives must not be copied once and for all
 void kd_bindings_claim(kd_model *m, kd_section section, int element)
 {
     struct kd_bindings *b = bindings_of(m);
@@ -107,6 +112,7 @@ void kd_bindings_claim(kd_model *m, kd_section section, int element)
     }
 }
 
+// the element was refused: so are its bindings
 void kd_bindings_drop(kd_model *m)
 {
     struct kd_bindings *b = bindings_of(m);
@@ -127,6 +133,7 @@ void kd_bindings_release(kd_model *m)
     kd_free(b->scratch);
 }
 
+// of a parameter itself; the workspace must hold it, too
 void kd_model_derive_parameter(kd_model *m, int i, kd_expr *expr)
 {
     struct kd_bindings *b = bindings_of(m);
@@ -134,6 +141,7 @@ void kd_model_derive_parameter(kd_model *m, int i, kd_expr *expr)
     if (kd_expr_work_size(expr) > b->work_size) b->work_size = kd_expr_work_size(expr);
 }
 
+// order: each behind those that it reads
 kd_status kd_model_order_parameters(kd_model *m, const int *order)
 {
     int *copy = kd_cut_int(&m->private->arena, m->nparameters);
@@ -164,6 +172,7 @@ int kd_model_parameter_index(const kd_model *m, const char *name)
 
 void kd_make_axis_angle(const double in[4], double q[4])
 {
+    // half the angle about the unit axis
     const double s = sin(0.5 * in[3]) / kd_vec_norm(kd_vec_of(in));
     kd_quat_to(kd_quat_normalised((kd_quat){cos(0.5 * in[3]), s * in[0], s * in[1], s * in[2]}), q);
 }
@@ -174,6 +183,7 @@ void kd_make_cardan(const double in[3], double q[4])
     kd_quat_to(kd_quat_normalised(kd_quat_mul(z, kd_quat_mul(y, kd_quat_exp(kd_vec(in[0], 0, 0))))), q);
 }
 
+// size, centre and orientation of a shape that reaches from one point to the other
 void kd_make_span(const double from[3], const double to[3], kd_shape *shape)
 {
     const kd_vec3 d = kd_vec_sub(kd_vec_of(to), kd_vec_of(from));
@@ -187,6 +197,7 @@ void kd_make_span(const double from[3], const double to[3], kd_shape *shape)
 
 // ---- definitions in their elements ----------------------------------------------------------------------------------
 
+// where the definition stands in its element
 typedef struct place_of_definition {
     size_t       offset, size; // in the element
     kd_schema_id schema;
@@ -218,6 +229,7 @@ static const place_of_definition definitions[KD_SECTION_COUNT] = {
 static const kd_section filled[] = {KD_SECTION_BODY, KD_SECTION_JOINT, KD_SECTION_CONSTRAINT, KD_SECTION_FORCE};
 enum { NFILLED = sizeof filled / sizeof filled[0] };
 
+// section KD_SECTION_COUNT: the run, which has no section
 static char *definition_of(kd_model *m, kd_section section, int element)
 {
     if (section == KD_SECTION_COUNT) return (char *)&m->run;
@@ -236,6 +248,7 @@ const void *kd_element_definition(const kd_model *m, kd_section section, int ele
 
 // ---- copies ---------------------------------------------------------------------------------------------------------
 
+// what finish will fill in, as it was given: only sections that it fills
 kd_status kd_model_keep_given(kd_model *m)
 {
     if (m->nparameters == 0) return KD_OK;
@@ -251,6 +264,7 @@ kd_status kd_model_keep_given(kd_model *m)
     return KD_OK;
 }
 
+// before other values go in: what was filled in must be computed again
 static void restore_given(kd_model *m)
 {
     for (int k = 0; k < NFILLED; k++) {
@@ -261,6 +275,7 @@ static void restore_given(kd_model *m)
     }
 }
 
+// arrays that bindings can change must be the copy's own
 static void copy_arrays(kd_model *c)
 {
     for (int i = 0; i < c->ncurves; i++) {
@@ -291,15 +306,18 @@ kd_status kd_model_copy(const kd_model *m, kd_model **copy)
         kd_free(p);
         return KD_ERR_MEMORY;
     }
+    // everything of the model, then own memory for what changes
     *c = *m;
     *p = *m->private;
     p->arena = (kd_arena){0};
     p->borrowed = true;
     c->private = p;
     kd_status status = kd_model_copy_sections(c, m);
+    // curves and tracks are objects: made anew below, not shared
     for (int i = 0; i < c->ncurves; i++) c->curve[i].curve = NULL;
     for (int i = 0; i < c->ntracks; i++) kd_model_forget_track(&c->track[i]);
     if (status >= 0) copy_arrays(c);
+    // workspace, values of the parameters, numbers that steps start from
     p->work = kd_cut_double(&p->arena, p->bindings.work_size);
     p->theta = kd_cut_double(&p->arena, c->nparameters);
     double *scratch = kd_cut_double(&p->arena, p->bindings.nscratch);
@@ -322,6 +340,7 @@ kd_status kd_model_copy(const kd_model *m, kd_model **copy)
 const char *kd_model_changed_parameter(const kd_model *m, const kd_expr *expr, const double *before)
 {
     const char *first = NULL;
+    // a parameter that was given itself is the better reason than one that follows
     for (int i = 0; i < m->nparameters; i++) {
         if (!kd_expr_reads_parameter(expr, i) || m->private->theta[i] == before[i]) continue;
         const kd_parameter *p = &m->parameter[i];
@@ -337,6 +356,7 @@ static bool set_parameters(kd_model *m, const double *theta)
 {
     const struct kd_bindings *b = bindings_of(m);
     double                   *now = m->private->theta;
+    // in an order in which all that is read is known
     for (int k = 0; k < m->nparameters; k++) {
         const int     i = b->order ? b->order[k] : k;
         kd_parameter *p = &m->parameter[i];
@@ -355,6 +375,7 @@ static bool set_parameters(kd_model *m, const double *theta)
     return true;
 }
 
+// where a binding's value goes
 static double *target_of(kd_model *m, const kd_binding *b)
 {
     char *def = b->element >= 0 ? definition_of(m, b->section, b->element) : NULL;
@@ -376,6 +397,7 @@ static double *target_of(kd_model *m, const kd_binding *b)
     return NULL;
 }
 
+// the parameter that was changed, not one that follows from it
 static void refuse(kd_model *m, const kd_binding *b, const double *before)
 {
     const kd_expr *expr = m->private->bindings.expr[b->expr];
@@ -388,6 +410,7 @@ static void refuse(kd_model *m, const kd_binding *b, const double *before)
 static bool evaluate_bindings(kd_model *m, const double *before)
 {
     const struct kd_bindings *all = bindings_of(m);
+    // held values may not change; all others are written where they belong
     for (int i = 0; i < all->nbindings; i++) {
         const kd_binding    *b = &all->binding[i];
         double               value = 0.0;
@@ -424,6 +447,7 @@ static bool make_shape(kd_model *m, const kd_binding_step *step, const double *i
     return true;
 }
 
+// steps in the order of the file: a place may be made of one that was made before
 static bool make_numbers(kd_model *m)
 {
     const struct kd_bindings *all = bindings_of(m);
@@ -447,6 +471,7 @@ static bool make_numbers(kd_model *m)
             if (!make_shape(m, step, in, (kd_shape *)(void *)at)) return false;
             break;
         case KD_MAKE_PLACE: {
+            // another body stands at the place of a frame: only the numbers are taken
             kd_place *place = (kd_place *)(void *)at, from = m->frame[step->from].def.at;
             from.body = place->body;
             *place = from;
@@ -465,6 +490,7 @@ static void check_definitions(kd_model *m)
 {
     const struct kd_bindings *all = bindings_of(m);
     char                      text[400];
+    // each element once: bindings of one element follow each other
     for (int i = 0; i < all->nbindings; i++) {
         const kd_binding *b = &all->binding[i];
         const bool        again =
@@ -484,9 +510,11 @@ static void check_definitions(kd_model *m)
 kd_status kd_model_change(kd_model *m, const double *theta, const double *before)
 {
     struct kd_model_private *p = m->private;
+    // errors of this change only, without warnings
     p->nerrors = 0;
     p->message[0] = '\0';
     p->quiet = true;
+    // given definitions, parameters, numbers, ranges; then finish as in kd_model_finish
     restore_given(m);
     if (!set_parameters(m, theta) || !evaluate_bindings(m, before) || !make_numbers(m)) return KD_ERR_MODEL;
     check_definitions(m);

@@ -18,6 +18,7 @@ typedef enum kd_binding_target {
     KD_BIND_NOTHING,    // held
 } kd_binding_target;
 
+// one expression and where its value goes
 typedef struct kd_binding {
     int               expr;  // in the list of the model
     int               index; // first of its indices in the list of the model
@@ -40,6 +41,7 @@ typedef enum kd_binding_op {
     KD_MAKE_POSITION,   // the position of body `from`
 } kd_binding_op;
 
+// one number, or several, made of others
 typedef struct kd_binding_step {
     kd_binding_op op;
     int           from; // first number in the scratch; frame; body
@@ -48,6 +50,7 @@ typedef struct kd_binding_step {
     size_t        offset;  // of what is made, in the definition
 } kd_binding_step;
 
+// all that is bound in a model
 struct kd_bindings {
     int              nbindings, nsteps, nexprs, nindices, nscratch;
     int              capacity[5]; // of the same
@@ -87,8 +90,8 @@ kd_status kd_model_keep_given(kd_model *m) KD_NODISCARD;
 // A copy whose numbers can change. Names, texts and positions stay those of the model, which must outlive it.
 kd_status kd_model_copy(const kd_model *m, kd_model **copy) KD_NODISCARD;
 // Other values of the independent parameters: theta (nparameters), those of derived ones are not looked at; before: all
-// values until now, for messages. KD_ERR_MODEL:
-// kd_model_message says why; then call it again with the values of before.
+// values until now, for messages. KD_ERR_MODEL: kd_model_message says why; then call it again with the values
+// of before.
 kd_status kd_model_change(kd_model *copy, const double *theta, const double *before) KD_NODISCARD;
 // The name of a parameter that the expression reads and that differs between the copy and before (nparameters)
 const char *kd_model_changed_parameter(const kd_model *m, const kd_expr *expr, const double *before);

@@ -57,11 +57,13 @@ enum { KD_MAX_PARTS = 24 }; // of a path between points
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
+// a table of properties and how much of it counts
 typedef struct properties {
     const property *list;
     int             n;
 } properties;
 
+// a kind that does not exist has none: models are checked for that
 int kd_joint_coordinates(kd_joint_kind kind)
 {
     return kind >= 0 && kind < KD_JOINT_KIND_COUNT ? kd_joint_form_of(kind).nscalars : 0;
@@ -130,6 +132,7 @@ static int count_of(const kd_model *m, kd_section section, int element, const pr
     return section == KD_SECTION_CONSTRAINT ? kd_constraint_rows(&m->constraint[element].def) : -1;
 }
 
+// q1, force2
 static bool is_counted(const property *p)
 {
     const char last = p->text[0] != '\0' ? p->text[strlen(p->text) - 1] : '\0';
@@ -158,6 +161,7 @@ static const char *block_signal(const kd_block_def *def, int i, char buffer[KD_S
 static bool find_block_signal(const kd_block_def *def, const char *text, int *number)
 {
     char buffer[KD_SIGNAL_NAME];
+    // names as paths show them; a single output may also be called out1
     for (*number = 0; *number < def->noutputs + def->nstates; ++*number) {
         if (strcmp(block_signal(def, *number, buffer), text) == 0) return true;
     }
@@ -177,6 +181,7 @@ const char *kd_path_word(const kd_model *m, kd_section section, int element, int
 {
     const void *def;
     const kd_element_class *class = class_of(m, section, element, &def);
+    // readings of the class, then tables of the section, then signals of a block, all in one count
     for (int i = 0; class && i < class->nreadings; i++) {
         const kd_readable *r = &class->readings[i];
         if ((!r->given || r->given(def)) && k-- == 0) return r->word;
@@ -196,6 +201,7 @@ const char *kd_path_word(const kd_model *m, kd_section section, int element, int
 
 // ---- messages -------------------------------------------------------------------------------------------------------
 
+// the kind helps where it decides what can be read
 static const char *kind_word(const kd_model *m, kd_section section, int element)
 {
     const void *def;
@@ -214,6 +220,7 @@ typedef struct offer {
 
 static void offer_property(offer *o, const char *text)
 {
+    // six are shown, all take part in the suggestion
     kd_nearest_offer(&o->nearest, text);
     o->n++;
     if (o->n <= 6) kd_text_append(o->list, sizeof o->list, "%s%s", o->n > 1 ? ", " : "", text);
@@ -232,6 +239,7 @@ static void say_no_property(const kd_model *m, kd_section section, int element, 
         kd_text(why, size, "%s '%s'%s%s%s has no '%s'", kd_section_word(section), kd_element_name(m, section, element),
                 kind ? " (" : "", kind ? kind : "", kind ? ")" : "", wanted);
     }
+    // what it has instead: a suggestion, or a list
     offer o = {.nearest = kd_nearest_start(wanted)};
     char  buffer[2 * KD_MAX_SIGNALS][KD_SIGNAL_NAME]; // the nearest one stays there
     for (int k = 0; k < 2 * KD_MAX_SIGNALS; k++) {
@@ -246,6 +254,7 @@ static void say_no_property(const kd_model *m, kd_section section, int element, 
     }
 }
 
+// sections up to energy are the first words of paths
 static void say_unknown_section(const char *word, char *why, size_t size)
 {
     kd_nearest nearest = kd_nearest_start(word);
@@ -274,6 +283,7 @@ static const char *next_part(const char *text, char *word, size_t size)
 
 static bool find_property(const kd_model *m, kd_path *path, const char *text)
 {
+    // a block by its signals, elements by the readings of their classes, others by tables
     if (path->section == KD_SECTION_BLOCK) {
         path->property = KD_PROPERTY_VALUE;
         return find_block_signal(&m->block[path->element].def, text, &path->i);
@@ -345,6 +355,7 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
 {
     char        word[KD_EXPR_MAX_NAME + 1], name[KD_EXPR_MAX_NAME + 1];
     const char *rest = next_part(text, word, sizeof word);
+    // first word: the section
     *path = (kd_path){0};
     int section = 0;
     while (section <= KD_SECTION_ENERGY && strcmp(word, kd_section_word((kd_section)section)) != 0) section++;
@@ -353,6 +364,7 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
         return false;
     }
     path->section = (kd_section)section;
+    // second word: the element; a name that was cut off is unknown
     if (section != KD_SECTION_ENERGY) {
         const char *behind = rest;
         int         known;
@@ -371,6 +383,7 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
     } else if (find_property(m, path, rest)) {
         return true;
     }
+    // without a rest, say what is missing
     if (rest[0] == '\0') {
         kd_text(why, size, "'%s' is no number: what of it is meant, as in '%s%s'?", text, text,
                 section == KD_SECTION_JOINT        ? ".q"
@@ -385,6 +398,7 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
     return false;
 }
 
+// what laws may read: nothing that follows from accelerations or forces
 bool kd_path_is_kinematic(const kd_path *path)
 {
     switch (path->property) {

@@ -10,6 +10,7 @@
 
 #include "model/build.h"
 
+// numbers in the world at the design position
 kd_place kd_at(const char *body, double x, double y, double z)
 {
     kd_place place = kd_place_default();
@@ -28,6 +29,7 @@ kd_place kd_at_axis(const char *body, const double point[3], const double axis[3
     return place;
 }
 
+// numbers in the frame of the body
 kd_place kd_in(const char *body, double x, double y, double z)
 {
     kd_place place = kd_at(body, x, y, z);
@@ -124,6 +126,7 @@ static bool open_place(work *w, const kd_place *place, const char *field)
     w->place = place;
     w->field = field;
     w->body = -1;
+    // body, then numbers, then axes; the first fault is told
     if (!place->body || place->body[0] == '\0') {
         kd_model_error(w->m, w->section, w->element, field, "%s names no body", field);
         return false;
@@ -151,6 +154,7 @@ static bool open_place(work *w, const kd_place *place, const char *field)
         kd_model_error(w->m, w->section, w->element, field, "%s: the orientation is not a unit quaternion", field);
         return false;
     }
+    // body frame as it is, or world at the design position
     kd_vec3 r;
     w->to_world = kd_mat_identity();
     if (w->in == KD_IN_BODY) see_body(w, &r, &w->to_world);
@@ -193,6 +197,7 @@ static bool make_axes(work *w, bool keep_x, kd_mat3 *R)
         kd_model_error(w->m, w->section, w->element, w->field, "%s: the axis has no length", w->field);
         return false;
     }
+    // z is the axis; x the reference across it
     kd_vec3 z = unit(axis), reference = w->reference;
     if (kd_vec_norm(reference) == 0.0) {
         reference = kd_mat_tvec(&w->to_world, world_reference(kd_mat_vec(&w->to_world, z)));
@@ -211,6 +216,7 @@ static bool make_axes(work *w, bool keep_x, kd_mat3 *R)
     return true;
 }
 
+// seen from the body at its design position
 static void close_place(const work *w, const kd_mat3 *R, kd_anchor *anchor)
 {
     kd_vec3 r;
@@ -240,6 +246,7 @@ bool kd_place_resolve(kd_model *m, kd_section section, int element, const char *
 // The x axis of a finished place as the reference of one that has none of its own.
 static void take_reference(work *w, const work *other, const kd_mat3 *R_other)
 {
+    // x of the other end in the coordinates of this one, unless it is almost along the axis
     const kd_vec3 x = kd_mat_tvec(&w->to_world, kd_mat_vec(&other->to_world, R_other->x));
     const kd_vec3 z = unit(kd_vec_of(w->place->axis));
     if (kd_vec_norm(across(x, z)) > 0.1) w->reference = x;
@@ -259,6 +266,7 @@ static bool is_universal(const work *w)
     return false;
 }
 
+// two ends of one element
 bool kd_places_resolve(kd_model *m, kd_section section, int element, const kd_place *from, const kd_place *to,
                        bool universal, kd_anchor *from_anchor, kd_anchor *to_anchor)
 {

@@ -15,6 +15,7 @@ void kd_doubt_spring(kd_model *m, int i)
     const kd_force_def *d = &m->force[i].def;
     const kd_element_class *class = kd_force_element((int)d->kind);
     const double stiffness = kd_element_number(class, d, "stiffness"), damping = kd_element_number(class, d, "damping");
+    // feeds energy or drives away: stiffness and damping by their keys, whatever the kind
     if (stiffness < 0)
         kd_model_warn(m, KD_SECTION_FORCE, i, "stiffness",
                       "its stiffness %.4g is negative: it drives away from its rest", stiffness);
@@ -22,6 +23,7 @@ void kd_doubt_spring(kd_model *m, int i)
         kd_model_warn(m, KD_SECTION_FORCE, i, "damping", "its damping %.4g is negative: it feeds energy", damping);
 }
 
+// whatever its class doubts
 static void check_force(kd_model *m, int i)
 {
     const kd_element_class *class = kd_force_element((int)m->force[i].def.kind);
@@ -49,6 +51,7 @@ static void find_reaches(const kd_model *m, double *reach)
 #undef KD_REACH
 }
 
+// largest principal moment
 static double gyration_of(const kd_sym3 *inertia, double mass)
 {
     double I[3];
@@ -59,9 +62,11 @@ static double gyration_of(const kd_sym3 *inertia, double mass)
 static void check_body(kd_model *m, int i, double reach)
 {
     const kd_body *b = &m->body[i];
-    const double   mass = b->def.mass, gyration = mass > 0 ? gyration_of(&b->inertia, mass) : 0;
-    kd_mass        shapes = {0};
+    // largest radius of gyration
+    const double mass = b->def.mass, gyration = mass > 0 ? gyration_of(&b->inertia, mass) : 0;
+    kd_mass      shapes = {0};
     if (!(gyration > 0)) return;
+    // against its shapes, as if they had its mass; without shapes against what is attached to it
     if (b->def.nshapes > 0 && kd_shapes_mass(b->def.shape, b->def.nshapes, mass, &shapes)) {
         const kd_vec3 away = kd_vec_sub(shapes.centre, b->centre);
         const kd_sym3 about = kd_sym_steiner(&shapes.inertia, mass, away); // about the centre of mass that it has
@@ -85,6 +90,7 @@ static void check_body(kd_model *m, int i, double reach)
 
 static void check_gravity(kd_model *m)
 {
+    // z or y up are both usual; x is not looked at
     const double *g = m->gravity, size = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     for (int i = 1; i < 3; i++)
         if (g[i] > 0.5 * size && size > 0)
@@ -98,6 +104,7 @@ kd_status kd_finish_plausible(kd_model *m)
 {
     double *reach = kd_alloc((size_t)m->nbodies * sizeof *reach);
     if (!reach) return KD_ERR_MEMORY;
+    // gravity, bodies, forces: warnings in this order
     find_reaches(m, reach);
     check_gravity(m);
     for (int i = 0; i < m->nbodies; i++) check_body(m, i, reach[i]);

@@ -8,6 +8,7 @@
 #include "model/build.h"
 #include "model/channel.h"
 
+// numbers of elements come from outside
 static bool is_element(const kd_model *m, kd_section section, int i)
 {
     return i >= 0 && i < kd_model_count(m, section);
@@ -28,6 +29,7 @@ const char *kd_model_name(const kd_model *m, kd_section section, int i)
 // The word of a kind in model files; of sections without kinds that of a field with words: the form of a curve
 static const char *kind_of(const kd_model *m, kd_section section, int i)
 {
+    // a section without schema has no kinds
     const kd_schema *schema = kd_section_schema(section);
     if (!schema) return "";
     const void *def = kd_element_definition(m, section, i);
@@ -54,6 +56,7 @@ static void tell_bodies(const kd_model *m, kd_section section, int i, kd_element
         info->joint = m->force[i].joint;
         tell_bodies(m, KD_SECTION_JOINT, info->joint, info);
     } else if (section == KD_SECTION_FORCE) {
+        // elements with one place (applied) have no other body
         if (kd_schema_field(kd_section_schema(section), (int)m->force[i].def.kind, "from"))
             info->from = body_of(&m->force[i].from);
         info->to = body_of(&m->force[i].to);
@@ -73,6 +76,7 @@ static void tell_value(const kd_model *m, kd_section section, int i, kd_element_
     switch (section) {
     case KD_SECTION_PARAMETER:
         info->text = m->parameter[i].expr ? m->parameter[i].text : NULL;
+        // a parameter that is computed has a text, others only a number
         info->value = m->parameter[i].value;
         break;
     case KD_SECTION_INPUT:
@@ -106,6 +110,7 @@ static void tell_value(const kd_model *m, kd_section section, int i, kd_element_
 // The unit of the path that is its name alone
 static const char *unit_of(const kd_model *m, kd_section section, int i)
 {
+    // input.NAME, state.NAME and so on
     const kd_path path = {.section = section, .element = i, .property = KD_PROPERTY_VALUE};
     switch (section) {
     case KD_SECTION_STATE:
@@ -120,6 +125,7 @@ static const char *unit_of(const kd_model *m, kd_section section, int i)
 
 kd_element_info kd_model_about(const kd_model *m, kd_section section, int i)
 {
+    // what is not known stays empty, NaN or -1
     kd_element_info info = {"", "", "", NULL, NAN, KD_NO_BODY, KD_NO_BODY, -1, NULL, 0, 0};
     if (!is_element(m, section, i)) return info;
     info.name = kd_element_name(m, section, i);
@@ -159,6 +165,7 @@ DEFINITION_OF(event, KD_SECTION_EVENT)
 
 void kd_model_gravity(const kd_model *m, double g[3])
 {
+    // NaN: there is no model
     for (int i = 0; i < 3; i++) g[i] = m ? m->gravity[i] : NAN;
 }
 
@@ -185,6 +192,7 @@ kd_coordinate_info kd_model_coordinate(const kd_model *m, int joint, int i)
 {
     static const char *const q[] = {"q1", "q2", "q3", "q4", "q5", "q6"}, *const v[] = {"v1", "v2", "v3",
                                                                                        "v4", "v5", "v6"};
+    // one coordinate is called q, several q1, q2, ..
     const int n = kd_model_coordinates(m, joint);
     if (i < 0 || i >= n) return (kd_coordinate_info){"", "", "", "", NULL, false};
     const kd_joint_def *def = &m->joint[joint].def;
@@ -202,6 +210,7 @@ size_t kd_model_path(const kd_model *m, kd_section section, int i, int k, char *
 {
     char buffer[KD_SIGNAL_NAME];
     if (text && size > 0) text[0] = '\0';
+    // energy has no elements
     const bool energy = m && section == KD_SECTION_ENERGY;
     if (k < 0 || section > KD_SECTION_ENERGY || (!energy && !is_element(m, section, i))) return 0;
     const char *word = kd_path_word(m, section, energy ? 0 : i, k, buffer);

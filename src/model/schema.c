@@ -59,6 +59,7 @@ static const kd_kind_word shape_kinds[] = {
     [KD_CYLINDER] = {"cylinder", "solid cylinder about the z axis of the shape"},
     [KD_ROD] = {"rod", "slender cylinder about the z axis of the shape"},
     [KD_TUBE] = {"tube", "hollow cylinder about the z axis of the shape"},
+    [KD_MESH] = {"mesh", "surface of triangles from an STL or OBJ file; closed ones have mass"},
 };
 static const kd_field shape_fields[] = {
     {"sphere", KD_FIELD_NUMBER, O(size), 1, K(KD_SPHERE), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
@@ -71,10 +72,16 @@ static const kd_field shape_fields[] = {
      .doc = "radius and length"},
     {"tube", KD_FIELD_NUMBER, O(size), 3, K(KD_TUBE), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
      .doc = "outer radius, inner radius and length"},
+    {"mesh", KD_FIELD_TEXT, O(mesh), 1, K(KD_MESH), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "file that ends with .stl (text or binary) or .obj, in the folder of the model"},
+    {"scale", KD_FIELD_NUMBER, O(size), 1, K(KD_MESH), 0, 1, POSITIVE, "",
+     .image = KD_IMAGE_REVERSED, .doc = "factor of the lengths in the file: 0.001 for millimetres"},
     {"position", KD_FIELD_NUMBER, O(position), 3, ALL, 0, 0, ANY, "m",
-     .image = KD_IMAGE_OWN_VECTOR, .doc = "its centre, in the body's frame"},
-    {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL, 0, 0, ANY, "",
+     .image = KD_IMAGE_OWN_VECTOR, .doc = "its centre, in the body's frame; mesh: the origin of the file"},
+    {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL & ~K(KD_MESH), 0, 0, ANY, "",
      .image = KD_IMAGE_OWN_ORIENTATION, .doc = "its axes, in the body's frame"},
+    {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, K(KD_MESH), 0, 0, ANY, "",
+     .image = KD_IMAGE_INVERTED, .doc = "the axes of the file, in the body's frame"},
     {"density", KD_FIELD_NUMBER, O(density), 1, ALL, 0, 0, NOT_NEGATIVE, "kg/m^3",
      .doc = "gives the body mass and inertia, where those are not given; 0: only drawn"},
 };
@@ -396,11 +403,13 @@ const kd_schema *kd_schema_of(kd_schema_id id)
     return &schemas[id];
 }
 
+// kind -1: any kind
 bool kd_field_has(const kd_field *field, int kind)
 {
     return kind < 0 || (((field->kinds >> kind) & 1u) != 0 && (!field->counts || field->counts(kind) > 0));
 }
 
+// by kind where the schema says so
 int kd_field_count(const kd_field *field, int kind)
 {
     return field->counts && kind >= 0 ? field->counts(kind) : field->count;
@@ -418,6 +427,7 @@ const kd_kind_word *kd_schema_word(const kd_schema *schema, int kind)
 
 int kd_schema_field_count(const kd_schema *schema, int kind)
 {
+    // one table with bits, or the tables of all classes one after the other
     if (!schema->class) return schema->nfields;
     if (kind >= 0) return schema->class(kind)->nfields;
     int n = 0;
@@ -425,10 +435,12 @@ int kd_schema_field_count(const kd_schema *schema, int kind)
     return n;
 }
 
+// row i of the table of a kind
 const kd_field *kd_schema_field_at(const kd_schema *schema, int kind, int i)
 {
     if (!schema->class) return &schema->fields[i];
     if (kind >= 0) return &schema->class(kind)->fields[i];
+    // kind -1: count through the classes
     for (kind = 0; i >= schema->class(kind)->nfields; kind++) i -= schema->class(kind)->nfields;
     return &schema->class(kind)->fields[i];
 }
@@ -451,12 +463,14 @@ const kd_field *kd_element_field(const kd_element_class *class, const char *key)
 
 double kd_element_number(const kd_element_class *class, const void *def, const char *key)
 {
+    // a key that the class does not have counts as 0
     const kd_field *field = kd_element_field(class, key);
     double          value = 0.0;
     if (field && field->type == KD_FIELD_NUMBER) memcpy(&value, (const char *)def + field->offset, sizeof value);
     return value;
 }
 
+// the kind of a word in a file; kinds without word cannot be written
 int kd_schema_kind(const kd_schema *schema, const char *word)
 {
     for (int i = 0; kd_schema_has_kinds(schema) && i < schema->nkinds; i++) {
@@ -467,12 +481,14 @@ int kd_schema_kind(const kd_schema *schema, const char *word)
 }
 
 int kd_schema_kind_of(const kd_schema *schema, const void *def)
+// kinds are enums: ints in the definition
 {
     int kind = 0;
     if (kd_schema_has_kinds(schema)) memcpy(&kind, (const char *)def + schema->kind, sizeof kind);
     return kind;
 }
 
+// only keys that this kind has
 const char *kd_schema_suggest_field(const kd_schema *schema, int kind, const char *key)
 {
     kd_nearest nearest = kd_nearest_start(key);
@@ -498,6 +514,7 @@ static void fill(double *a, int n, double value)
     for (int i = 0; i < n; i++) a[i] = value;
 }
 
+// by its type; texts and arrays that have a length start empty
 static void default_field(const kd_field *field, char *def)
 {
     void *at = def + field->offset;
@@ -528,11 +545,12 @@ static void default_field(const kd_field *field, char *def)
 
 void kd_schema_default(const kd_schema *schema, int kind, void *def)
 {
+    // all fields of the table, then those of the kind
     memset(def, 0, schema->size);
     if (kd_schema_has_kinds(schema)) memcpy((char *)def + schema->kind, &kind, sizeof kind);
     for (int i = 0; i < schema->nfields; i++) default_field(&schema->fields[i], def);
-    for (int i = 0; i < kd_schema_field_count(schema, kind);
-         i++) { // keys that share their place: that of the kind wins
+    // keys that share their place: that of the kind wins
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
         const kd_field *field = kd_schema_field_at(schema, kind, i);
         if (kd_field_has(field, kind)) default_field(field, def);
     }
@@ -542,6 +560,7 @@ kd_place kd_place_default(void)
 {
     kd_place place;
     kd_schema_default(&schemas[KD_SCHEMA_PLACE], 0, &place);
+    // in C a place is in the world unless it says otherwise; in files it is in its body
     place.body = "ground";
     place.in = KD_IN_WORLD;
     return place;
@@ -586,6 +605,7 @@ kd_user_force_def kd_user_force_def_default(void)
 // "'mass' must be positive, but is 0"
 static bool complain_range(const kd_field *field, int i, int n, double value, char *message, size_t size)
 {
+    // "between", "positive", "greater than", "at least": by the ends of the range
     kd_range r = field->range;
     kd_text(message, size, "'%s' ", field->key);
     if (n > 1) kd_text_append(message, size, "number %d ", i + 1);
@@ -603,6 +623,7 @@ static bool complain_range(const kd_field *field, int i, int n, double value, ch
 static bool check_numbers(const kd_field *field, int n, const double *a, char *message, size_t size)
 {
     for (int i = 0; i < n; i++) {
+        // not given is allowed where NaN means that
         if (isnan(a[i]) && (field->flags & KD_FIELD_MAYBE)) continue;
         if (isnan(a[i]) || (isinf(a[i]) && !(field->flags & KD_FIELD_INFINITE))) {
             kd_text(message, size, "'%s' is not finite", field->key);
@@ -622,6 +643,7 @@ static bool check_text(const kd_field *field, const char *text, char *message, s
         return false;
     }
     if (!field->words) return true;
+    // one of the words, or what was probably meant, or all of them
     int count = 0;
     for (; field->words[count]; count++) {
         if (strcmp(field->words[count], text) == 0) return true;
@@ -637,6 +659,7 @@ static bool check_text(const kd_field *field, const char *text, char *message, s
     return false;
 }
 
+// 0 is allowed where the field is not required
 static bool check_length(const kd_field *field, int n, char *message, size_t size)
 {
     if (n >= 0 && n <= field->count && (n > 0 || !(field->flags & KD_FIELD_REQUIRED))) return true;
@@ -653,6 +676,7 @@ static bool check_signals(const kd_field *field, int n, const char *const *law, 
 {
     if (!check_length(field, n, message, size)) return false;
     for (int i = 0; i < n; i++) {
+        // a text must be there, and a name where the field is always named
         const bool unnamed = (field->flags & KD_FIELD_NAMED) && !name[i];
         if (law[i] && !unnamed) continue;
         kd_text(message, size, "'%s' number %d %s", field->key, i + 1, law[i] ? "has no name" : "is missing");
@@ -670,6 +694,7 @@ static bool check_part(const kd_field *field, kd_schema_id id, const void *part,
     return false;
 }
 
+// norm 1 up to the digits of a file
 static bool check_orientation(const kd_field *field, const double *q, char *message, size_t size)
 {
     if (!check_numbers(field, 4, q, message, size)) return false;
@@ -681,6 +706,7 @@ static bool check_orientation(const kd_field *field, const double *q, char *mess
 
 bool kd_field_check(const kd_field *field, int kind, const void *def, char *message, size_t size)
 {
+    // where the field is in the definition, and how many entries it has
     const char *at = (const char *)def + field->offset;
     int         length = 0;
     if (field->length) memcpy(&length, (const char *)def + field->length, sizeof length);
@@ -752,6 +778,7 @@ bool kd_field_check(const kd_field *field, int kind, const void *def, char *mess
 
 const kd_field *kd_schema_check(const kd_schema *schema, const void *def, char *message, size_t size)
 {
+    // the kind first: fields depend on it
     const int  kind = kd_schema_kind_of(schema, def);
     const bool known = kind >= 0 && kind < schema->nkinds;
     if (!known || (kd_schema_has_kinds(schema) && !kd_schema_word(schema, kind)->word)) {
@@ -780,6 +807,7 @@ static bool is_digit(char c)
 bool kd_name_check(const char *name, char *message, size_t size)
 {
     const char *c = name;
+    // length, first letter, the rest
     if (strlen(name) > 100) {
         kd_text(message, size, "the name '%.20s...' is longer than 100 characters", name);
         return false;
@@ -789,6 +817,7 @@ bool kd_name_check(const char *name, char *message, size_t size)
         return false;
     }
     while (is_letter(*c) || is_digit(*c) || *c == '-') c++;
+    // an index: "wheel(2,1)"
     if (*c == '(') {
         do {
             c++;

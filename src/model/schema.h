@@ -82,6 +82,7 @@ typedef enum kd_image {
     KD_IMAGE_ORIENTATION,     // of a body: Q R L'
     KD_IMAGE_OWN_VECTOR,      // in the frame of a body: L x
     KD_IMAGE_OWN_ORIENTATION, // L R L'
+    KD_IMAGE_INVERTED,        // det L L R: of a surface that is inverted at its origin besides (its scale is reversed)
     KD_IMAGE_TENSOR,          // L A L'
     KD_IMAGE_STIFFNESS,       // forces and moments over shifts and turns: blocks L K L', those that couple det L L K L'
     KD_IMAGE_WRENCH,          // force L f, moment det L L m
@@ -98,11 +99,13 @@ typedef enum kd_image {
     KD_IMAGE_OF_JOINT, // by the word of the joint (joint/joint.h)
 } kd_image;
 
+// allowed values of a number
 typedef struct kd_range {
     double min, max;
     bool   open; // min itself is not allowed
 } kd_range;
 
+// one field: how it is written, where it goes, what it may be and what it means
 typedef struct kd_field {
     const char   *key;
     kd_field_type type;

@@ -150,6 +150,11 @@ static void image_number(const kd_subsystem *s, const kd_field *field, const dou
     case KD_IMAGE_OWN_ORIENTATION:
         turn(&s->L, &Lt, x);
         break;
+    case KD_IMAGE_INVERTED: {
+        const kd_mat3 inverted = {{det, 0, 0}, {0, det, 0}, {0, 0, det}};
+        turn(&s->L, &inverted, x);
+        break;
+    }
     case KD_IMAGE_TENSOR:
         rotate_tensor(&s->L, x);
         break;

@@ -22,6 +22,8 @@
 #include "core/text.h"
 #include "expr/expr.h"
 #include "model/build.h"
+#include "model/mesh_shape.h"
+#include "modelfile/paths.h"
 #include "modelfile/xml.h"
 
 typedef struct urdf_link {
@@ -51,6 +53,7 @@ typedef struct urdf_joint {
 typedef struct importer {
     kd_model              *m;
     const char            *file;
+    const char            *folder; // of the file; NULL: the text came from memory
     const kd_urdf_options *opt;
     char                  *report;
     size_t                 report_size, reported;
@@ -541,14 +544,52 @@ static void place_links(importer *u)
 
 // ---- bodies ---------------------------------------------------------------------------------------------------------
 
-// Geometry as a shape of the body. false: it is none that kardan draws; *what says which.
+// The file of a mesh: as a path, or "package://NAME/path", which is NAME/path or path beside the description
+static kd_status find_mesh(const importer *u, const char *written, char path[KD_PATH_LENGTH], char *why, size_t size)
+{
+    static const char package[] = "package://", file[] = "file://";
+    if (strncmp(written, file, sizeof file - 1) == 0) written += sizeof file - 1;
+    if (strncmp(written, package, sizeof package - 1) != 0)
+        return kd_model_file_path(u->folder, written, path, why, size);
+    written += sizeof package - 1;
+    const char     *rest = strchr(written, '/');
+    const kd_status status = kd_model_file_path(u->folder, written, path, why, size);
+    return status == KD_ERR_MODEL && rest ? kd_model_file_path(u->folder, rest + 1, path, why, size) : status;
+}
+
+// A mesh with one scale for all directions. false: it is not drawn, why says why not.
+static bool read_mesh(importer *u, const kd_xml_element *owner, const kd_xml_element *g, kd_shape *shape, char *why,
+                      size_t size)
+{
+    const char *file = kd_xml_attribute_of(g, "filename");
+    double      scale[3] = {1.0, 1.0, 1.0};
+    char        path[KD_PATH_LENGTH];
+    kd_text(why, size, "it has no filename");
+    if (!file) return false;
+    if (kd_xml_attribute_of(g, "scale") && !read_numbers(u, owner, g, "scale", 3, scale)) return false;
+    if (!(scale[0] > 0.0) || scale[0] != scale[1] || scale[0] != scale[2]) {
+        kd_text(why, size, "its three scales differ, or are not positive");
+        return false;
+    }
+    kd_status status = find_mesh(u, file, path, why, size);
+    if (status == KD_OK) status = kd_model_mesh_read(u->m, path, &shape->read, why, size);
+    if (status == KD_ERR_MEMORY) keep_failure(u, status);
+    if (status != KD_OK) return false;
+    shape->kind = KD_MESH;
+    shape->mesh = kd_model_text(u->m, path + (strcmp(u->folder, ".") == 0 ? 0 : strlen(u->folder) + 1));
+    shape->size[0] = scale[0];
+    return true;
+}
+
+// Geometry as a shape of the body. false: it is none that kardan draws; *what says which, why (may be "") why not.
 static bool read_geometry(importer *u, const kd_xml_element *owner, const kd_xml_element *e, kd_shape *shape,
-                          const char **what)
+                          const char **what, char *why, size_t size)
 {
     const kd_xml_element *geometry = kd_xml_child(e, "geometry"), *g = geometry ? geometry->child : NULL;
     kd_vec3               r;
     kd_mat3               R;
     *what = g ? g->name : "no geometry";
+    why[0] = '\0';
     if (!g || !read_origin(u, owner, kd_xml_child(e, "origin"), &r, &R)) return false;
     *shape = (kd_shape){.kind = KD_SHAPE_NONE};
     bool fine = true;
@@ -562,6 +603,8 @@ static bool read_geometry(importer *u, const kd_xml_element *owner, const kd_xml
         shape->kind = KD_CYLINDER;
         fine = read_numbers(u, owner, g, "radius", 1, shape->size) &&
                read_numbers(u, owner, g, "length", 1, shape->size + 1);
+    } else if (is(g, "mesh")) {
+        fine = read_mesh(u, owner, g, shape, why, size);
     }
     kd_vec_to(r, shape->position);
     kd_quat_to(kd_quat_of_matrix(&R), shape->orientation);
@@ -582,11 +625,12 @@ static bool has_size(const kd_shape *s)
 static void take_shape(importer *u, const kd_xml_element *owner, const kd_xml_element *e, bool draw, kd_body_def *def)
 {
     const char *what;
+    char        why[600];
     kd_shape    shape;
-    const bool  known = read_geometry(u, owner, e, &shape, &what);
+    const bool  known = read_geometry(u, owner, e, &shape, &what, why, sizeof why);
     const char *unused = is(e, "collision") ? "; contact between links is not modelled" : "";
     if (!known) {
-        report(u, owner, e, "refused: %.60s is not drawn%s", what, unused);
+        report(u, owner, e, "refused: %.60s is not drawn%s%s%s", what, why[0] ? ": " : "", why, unused);
     } else if (!draw) {
         report(u, owner, e, "refused: contact between links is not modelled");
     } else if (!has_size(&shape)) {
@@ -605,15 +649,11 @@ static void take_shape(importer *u, const kd_xml_element *owner, const kd_xml_el
 // The shapes that stand for the link: the visual ones; without any of these the ones for collisions
 static void read_shapes(importer *u, const kd_xml_element *owner, kd_body_def *def)
 {
-    bool visual = false;
-    for (const kd_xml_element *e = owner->child; e; e = e->next) {
-        const kd_xml_element *g = is(e, "visual") ? kd_xml_child(e, "geometry") : NULL;
-        visual = visual || (g && (kd_xml_child(g, "box") || kd_xml_child(g, "sphere") || kd_xml_child(g, "cylinder")));
-    }
-    for (const kd_xml_element *e = owner->child; e; e = e->next) {
+    for (const kd_xml_element *e = owner->child; e; e = e->next)
         if (is(e, "visual")) take_shape(u, owner, e, true, def);
+    const bool visual = def->nshapes > 0;
+    for (const kd_xml_element *e = owner->child; e; e = e->next)
         if (is(e, "collision")) take_shape(u, owner, e, !visual, def);
-    }
 }
 
 // Children of an element that nobody reads.
@@ -946,8 +986,9 @@ kd_urdf_options kd_urdf_options_default(void)
     return (kd_urdf_options){.free_base = false, .gravity = {0.0, 0.0, -9.81}, .limit_stiffness = 0.0};
 }
 
-kd_status kd_model_read_urdf_text(const char *name, const char *text, size_t length, const kd_urdf_options *opt,
-                                  kd_model **model, char *report_text, size_t report_size, char *message, size_t size)
+static kd_status read_text(const char *name, const char *folder, const char *text, size_t length,
+                           const kd_urdf_options *opt, kd_model **model, char *report_text, size_t report_size,
+                           char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
     kd_text(report_text, report_size, "%s", "");
@@ -956,6 +997,7 @@ kd_status kd_model_read_urdf_text(const char *name, const char *text, size_t len
     if (!name || !text) return KD_ERR_ARGUMENT;
     const kd_urdf_options defaults = kd_urdf_options_default();
     importer              u = {.file = name,
+                               .folder = folder,
                                .opt = opt ? opt : &defaults,
                                .report = report_text,
                                .report_size = report_text ? report_size : 0};
@@ -977,6 +1019,12 @@ kd_status kd_model_read_urdf_text(const char *name, const char *text, size_t len
     return status;
 }
 
+kd_status kd_model_read_urdf_text(const char *name, const char *text, size_t length, const kd_urdf_options *opt,
+                                  kd_model **model, char *report_text, size_t report_size, char *message, size_t size)
+{
+    return read_text(name, NULL, text, length, opt, model, report_text, report_size, message, size);
+}
+
 kd_status kd_model_read_urdf(const char *path, const kd_urdf_options *opt, kd_model **model, char *report_text,
                              size_t report_size, char *message, size_t size)
 {
@@ -985,11 +1033,13 @@ kd_status kd_model_read_urdf(const char *path, const kd_urdf_options *opt, kd_mo
     if (!model) return KD_ERR_ARGUMENT;
     *model = NULL;
     if (!path) return KD_ERR_ARGUMENT;
-    char     *text = NULL;
+    char     *text = NULL, folder[KD_PATH_LENGTH];
     size_t    length = 0;
     kd_status status = kd_load_file(path, KD_XML_MAX_BYTES, &text, &length, message, size);
     if (status >= 0) {
-        status = kd_model_read_urdf_text(path, text, length, opt, model, report_text, report_size, message, size);
+        const bool has_folder = kd_folder_of(path, folder) == KD_OK;
+        status = read_text(path, has_folder ? folder : NULL, text, length, opt, model, report_text, report_size,
+                           message, size);
     }
     kd_free(text);
     return status;

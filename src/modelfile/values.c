@@ -7,6 +7,8 @@
 #include "math/space.h"
 #include "model/channel.h"
 #include "model/element.h"
+#include "model/mesh_shape.h"
+#include "modelfile/paths.h"
 #include "modelfile/reader.h"
 
 // ---- positions ------------------------------------------------------------------------------------------------------
@@ -377,6 +379,17 @@ static bool read_span(kd_reader *r, kd_node *map, int kind, kd_shape *shape)
     return kd_reader_compose(r, mark, KD_MAKE_SPAN, ends, 6, shape);
 }
 
+// The file of a mesh, in the folder of the model
+static bool read_mesh(kd_reader *r, const kd_node *node, kd_shape *shape)
+{
+    char      path[KD_PATH_LENGTH], why[600];
+    kd_status status = kd_model_file_path(r->folder, shape->mesh, path, why, sizeof why);
+    if (status == KD_OK) status = kd_model_mesh_read(r->m, path, &shape->read, why, sizeof why);
+    if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+    if (status < 0) kd_reader_complain(r, node, "%s", why);
+    return status == KD_OK;
+}
+
 static bool read_shape(kd_reader *r, kd_node *node, kd_shape *shape)
 {
     const kd_schema *schema = kd_schema_of(KD_SCHEMA_SHAPE);
@@ -397,8 +410,8 @@ static bool read_shape(kd_reader *r, kd_node *node, kd_shape *shape)
             kd_reader_complain(r, node, "unknown shape '%.60s', did you mean '%s'?", nearest.word, nearest.best);
         } else {
             kd_reader_complain(r, node,
-                               "a shape is like {box: [1, 2, 3]}; possible are sphere, box, cylinder, rod and "
-                               "tube");
+                               "a shape is like {box: [1, 2, 3]}; possible are sphere, box, cylinder, rod, "
+                               "tube and mesh");
         }
         return false;
     }
@@ -406,7 +419,8 @@ static bool read_shape(kd_reader *r, kd_node *node, kd_shape *shape)
     if (kd_node_find(node, "from") || kd_node_find(node, "to")) {
         if (!read_span(r, node, kind, shape)) return false;
     }
-    return kd_reader_fields(r, schema, kind, node, shape);
+    if (!kd_reader_fields(r, schema, kind, node, shape)) return false;
+    return kind != KD_MESH || read_mesh(r, kd_node_find(node, "mesh"), shape);
 }
 
 static bool read_shapes(kd_reader *r, const kd_field *field, kd_node *node, char *def)

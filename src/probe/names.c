@@ -11,6 +11,7 @@ const char *const KD_VIOLATION_WORD[3] = {"position violation", "velocity violat
 
 bool kd_channel_names_cut(kd_channel_names *names, kd_arena *arena, int capacity)
 {
+    // slots are at most half full: a search ends after few steps, and always at an empty slot
     for (names->nslots = 16; names->nslots < 2 * capacity;) names->nslots *= 2;
     names->name = kd_arena_cut(arena, (size_t)capacity, sizeof *names->name);
     names->unit = kd_arena_cut(arena, (size_t)capacity, sizeof *names->unit);
@@ -31,6 +32,7 @@ static int slot_of(const kd_channel_names *names, const char *name)
 int kd_channel_names_find(const kd_channel_names *names, const char *name)
 {
     if (!names->slot) return -1;
+    // a slot that holds another name: the next one, around the end
     for (int i = slot_of(names, name); names->slot[i] >= 0; i = (i + 1) & (names->nslots - 1))
         if (strcmp(names->name[names->slot[i]], name) == 0) return names->slot[i];
     return -1;
@@ -39,10 +41,12 @@ int kd_channel_names_find(const kd_channel_names *names, const char *name)
 void kd_channel_names_add(kd_channel_names *names, const char *word, const char *letter, int i, const char *name)
 {
     char *out = names->name[names->n];
+    // first the plain name; where that is taken, with letter and index; where even those are, with a number behind
     kd_text(out, KD_CHANNEL_NAME, "%s%s%.80s", word, word[0] ? " " : "", name);
     if (kd_channel_names_find(names, out) >= 0) kd_text(out, KD_CHANNEL_NAME, "%s[%d] %.60s", letter, i, name);
     for (int k = 2; kd_channel_names_find(names, out) >= 0; k++)
         kd_text(out, KD_CHANNEL_NAME, "%s[%d] %.50s (%d)", letter, i, name, k);
+    // into the first empty slot from its hash on
     int slot = slot_of(names, out);
     while (names->slot[slot] >= 0) slot = (slot + 1) & (names->nslots - 1);
     names->slot[slot] = names->n++;
@@ -79,8 +83,10 @@ void kd_channel_names_of_equations(kd_channel_names *names, const kd_eom *eom)
         for (int i = 0; i < n; i++) {
             char        own[KD_CHANNEL_NAME], plain[40];
             const char *name = kd_eom_name(eom, list[k].kind, i, own, sizeof own);
+            // a name like "lambda[3]" says what it is, and needs no word in front
             kd_text(plain, sizeof plain, "%s[%d]", list[k].letter, i);
             bool stands_alone = strcmp(name, plain) == 0;
+            // the acceleration of a path is a path: its last letter changes, and no word stands in front
             if (list[k].group == KD_GROUP_A && is_rate_path(name)) {
                 own[strrchr(own, '.') - own + 1] = 'a';
                 stands_alone = true;

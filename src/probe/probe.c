@@ -21,6 +21,7 @@
 
 static const double STALE = 1e-9; // relative dynamic residual above which x->a does not belong to the state
 
+// pose: position, quaternion; rate: velocity, angular velocity; levels of violation: position, velocity, acceleration
 enum { POSE = 7, RATE = 6, LEVELS = 3 };
 
 struct kd_probe {
@@ -33,24 +34,26 @@ struct kd_probe {
     const kd_state   *x;     // NULL: none was set
     kd_stage          stage; // of the point, as long as its stamp is this
     unsigned long     stamp;
-    unsigned          known;         // bits of groups whose values are there
-    bool              level[LEVELS]; // violations that are there
-    int               first[KD_GROUP_COUNT + 1];
-    double           *value; // (channels)
-    double           *M;     // (nv x nv); NULL: the definition has the explicit formalism
-    double           *force; // (nv)
-    double           *rows;  // (largest number of rows of a function)
-    kd_energies       energies;
+    unsigned          known;                     // bits of groups whose values are there
+    bool              level[LEVELS];             // violations that are there
+    int               first[KD_GROUP_COUNT + 1]; // first channel of each group; the last entry is their number
+    double           *value;                     // (channels)
+    double           *M;                         // (nv x nv); NULL: the definition has the explicit formalism
+    double           *force;                     // (nv)
+    double           *rows;                      // (largest number of rows of a function)
+    kd_energies       energies;                  // as the last find_energies left them
     kd_channel_names  names;
     kd_probe_counters counters;
     kd_status         status;
-    char              message[400];
+    char              message[400]; // why the last question has no answer
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
 int kd_group_count(const kd_eom *eom, const kd_system *system, kd_group group)
 {
+    // energies and powers are there where the definition tells them, violations where there are constraints, poses and
+    // rates where there is a model
     const kd_dims d = kd_eom_dims(eom);
     const bool    has_energies = kd_eom_definition(eom)->energies != NULL;
     const int     nbodies = system ? kd_system_model(system)->nbodies : 0;
@@ -75,6 +78,7 @@ int kd_group_count(const kd_eom *eom, const kd_system *system, kd_group group)
     return count[group];
 }
 
+// The function with most rows decides how large the scratch memory is
 static int largest_rows(const kd_eom *eom)
 {
     int rows = 0;
@@ -106,6 +110,7 @@ static void name_channels(kd_probe *p)
     kd_channel_names        *names = &p->names;
     char                     name[KD_CHANNEL_NAME];
     kd_channel_names_of_equations(names, p->eom);
+    // energies, violations, powers: one word each, from fixed lists
     for (int i = p->first[KD_GROUP_ENERGY]; i < p->first[KD_GROUP_ENERGY + 1]; i++)
         kd_channel_names_add(names, "", "energy", i - p->first[KD_GROUP_ENERGY],
                              KD_ENERGY_WORD[i - p->first[KD_GROUP_ENERGY]]);
@@ -114,9 +119,11 @@ static void name_channels(kd_probe *p)
                              KD_VIOLATION_WORD[i - p->first[KD_GROUP_VIOLATION]]);
     for (int i = p->first[KD_GROUP_POWER]; i < p->first[KD_GROUP_POWER + 1]; i++)
         kd_channel_names_add(names, "", "power", i - p->first[KD_GROUP_POWER], power[i - p->first[KD_GROUP_POWER]]);
+    // z have the names of the model, and bodies one name for each of their components
     for (int i = 0; i < p->dims.nz; i++)
         kd_channel_names_add(names, "", "z", i, kd_eom_name(p->eom, KD_NAME_Z, i, name, sizeof name));
     if (p->system) name_bodies(p);
+    // units: a model knows those of its channels; energies and powers have theirs in any case
     for (int i = 0; p->system && i < names->n; i++)
         kd_channel_names_set_unit(names, i, kd_channel_unit(kd_system_model(p->system), names->name[i]));
     for (int i = p->first[KD_GROUP_ENERGY]; i < p->first[KD_GROUP_ENERGY + 1]; i++)
@@ -136,12 +143,14 @@ static kd_status create(const kd_eom *eom, const kd_inputs *inputs, const kd_sys
     p->system = system;
     p->dims = kd_eom_dims(eom);
     if (inputs) p->inputs = *inputs;
+    // channels are numbered group by group: first[group] .. first[group + 1] - 1
     for (int group = 0; group < KD_GROUP_COUNT; group++)
         p->first[group + 1] = p->first[group] + kd_group_count(eom, system, (kd_group)group);
     const int n = p->first[KD_GROUP_COUNT];
     p->value = kd_cut_double(&p->arena, n);
     p->force = kd_cut_double(&p->arena, p->dims.nv);
     p->rows = kd_cut_double(&p->arena, largest_rows(eom));
+    // M only where the definition has no explicit formalism: then a = M \ force by Cholesky
     if (!kd_eom_definition(eom)->acceleration) p->M = kd_cut_matrix(&p->arena, p->dims.nv, p->dims.nv);
     if (named) (void)kd_channel_names_cut(&p->names, &p->arena, n);
     kd_status status = p->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &p->data);
@@ -179,6 +188,7 @@ void kd_probe_destroy(kd_probe *p)
 
 // ---- the state ------------------------------------------------------------------------------------------------------
 
+// All answers about the state before are forgotten; the point moves with the next question, not here
 kd_status kd_probe_set(kd_probe *p, const kd_state *x)
 {
     if (!p) return KD_ERR_ARGUMENT;
@@ -265,8 +275,8 @@ static kd_status evaluate_force(kd_probe *p)
     return status;
 }
 
-// a = M \ force, by the explicit formalism where there is one; the point is at the acceleration stage. false: not to be
-// had, as where M is singular
+// a = M \ force, by the explicit formalism where there is one; the point is at the acceleration stage.
+// false: not to be had, as where M is singular
 static bool accelerate(kd_probe *p, double *a)
 {
     const int nv = p->dims.nv;
@@ -299,14 +309,17 @@ static kd_status choose_acceleration(kd_probe *p, double *a)
     const int       nv = p->dims.nv;
     const kd_state *x = p->x;
     if (x->unsolved) return solve_acceleration(p, a);
+    // residual of the dynamic equations with the a of the state
     kd_eom_at_acceleration(p->data, x->a, x->w, x->lambda, x->mu);
     kd_status    status = evaluate(p, KD_RESIDUAL, p->rows);
     const double residual = status < 0 ? 0 : largest_of(p->rows, nv);
     bool         replaced = false;
+    // a residual of 1e-9 (N, Nm) is small without a look at the forces; above, their size at a = 0 is the measure
     if (status >= 0 && residual > STALE) {
         status = evaluate_force(p);
         replaced = status >= 0 && residual > STALE * largest_of(p->force, nv) && accelerate(p, a);
     }
+    // it belongs to the state, or M does not determine another one
     if (status >= 0 && !replaced) memcpy(a, x->a, (size_t)nv * sizeof *a);
     return status;
 }
@@ -319,17 +332,21 @@ kd_status kd_probe_reach(kd_probe *p, kd_stage stage)
     kd_stage now = kd_eom_point(p->data)->acceleration_stamp == p->stamp ? p->stage : KD_STAGE_NONE;
     if (now >= stage) return KD_OK;
     kd_status status = KD_OK;
+    // inputs and time, and in one go position and velocity as far as they are asked for
     if (now < KD_STAGE_TIME) {
         now = stage < KD_STAGE_VELOCITY ? stage : KD_STAGE_VELOCITY;
         if (kd_eom_at_state(p->data, &p->inputs, x, now) != KD_EVAL_OK) return fail(p);
     }
+    // the point was left at an earlier stage of this state: only what is missing
     if (now < KD_STAGE_POSITION && stage >= KD_STAGE_POSITION) kd_eom_at_position(p->data, x->p, x->s);
     if (now < KD_STAGE_VELOCITY && stage >= KD_STAGE_VELOCITY) kd_eom_at_velocity(p->data, x->v, x->r);
+    // the last stage needs accelerations; those that are known already (kd_probe_set_with) are taken as they are
     if (stage == KD_STAGE_ACCELERATION) {
         double *a = p->value + p->first[KD_GROUP_A];
         if (!(p->known & (1u << KD_GROUP_A))) status = choose_acceleration(p, a);
         if (status >= 0) kd_eom_at_acceleration(p->data, a, x->w, x->lambda, x->mu);
     }
+    // how far the point is, and its stamp: another stamp will tell that somebody has moved it
     if (status >= 0) p->known |= stage == KD_STAGE_ACCELERATION ? 1u << KD_GROUP_A : 0u;
     p->stage = status >= 0 ? stage : KD_STAGE_NONE;
     p->stamp = kd_eom_point(p->data)->acceleration_stamp;
@@ -363,6 +380,7 @@ static kd_status widen_violation(kd_probe *p, kd_fn fn, const unsigned char *act
 {
     const int rows = kd_eom_rows(p->eom, fn);
     kd_status status = rows > 0 ? evaluate(p, fn, p->rows) : KD_OK;
+    // an inactive row is no condition at present: its value is no violation
     for (int i = 0; status >= 0 && i < rows; i++)
         if (!active || active[i]) *largest = fmax(*largest, fabs(p->rows[i]));
     return status;
@@ -370,6 +388,7 @@ static kd_status widen_violation(kd_probe *p, kd_fn fn, const unsigned char *act
 
 static kd_status find_violation(kd_probe *p, int level)
 {
+    // what should be zero: g, c of positions; gI, h of velocities; gII, hI of accelerations
     static const struct {
         kd_stage stage;
         kd_fn    of_lambda, other;
@@ -380,6 +399,7 @@ static kd_status find_violation(kd_probe *p, int level)
         {KD_STAGE_ACCELERATION, KD_GII, KD_HI, true},
     };
     if (p->level[level]) return KD_OK;
+    // each level is found alone: the position level needs no velocities
     double   *largest = p->value + p->first[KD_GROUP_VIOLATION] + level;
     kd_status status = kd_probe_reach(p, list[level].stage);
     *largest = 0;
@@ -410,6 +430,7 @@ static kd_status find_group(kd_probe *p, kd_group group)
     kd_status       status = KD_OK;
     if (!x) return complain(p, KD_ERR_STAGE, "no state has been set");
     if ((p->known & (1u << group)) || size == 0) return KD_OK;
+    // cases that return leave it to reach and find_energies to note what is known: they answer several groups
     switch (group) {
     case KD_GROUP_A:
         return kd_probe_reach(p, KD_STAGE_ACCELERATION);

@@ -1,4 +1,7 @@
 // block.c: bytes in planes, zlib, base64.
+//
+// Neighbours in time differ in their low bytes and agree in their high ones: with all first bytes together, then all
+// second ones, the high planes are long runs of the same byte, which deflate packs to nearly nothing.
 #include "report/block.h"
 
 #ifdef KD_WITH_ZLIB
@@ -10,6 +13,7 @@
 static void put_base64(FILE *file, const unsigned char *bytes, size_t n)
 {
     static const char DIGIT[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    // 24 bits, six to a digit
     for (size_t i = 0; i < n; i += 3) {
         const unsigned bits = (unsigned)bytes[i] << 16 | (i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0u) |
                               (i + 2 < n ? (unsigned)bytes[i + 2] : 0u);

@@ -1,4 +1,7 @@
 // compare_file.c: what a comparison of methods leaves behind: table, work-precision plot, page.
+//
+// The plot has the error over the computing time, both logarithmic, a line for each method through its tolerances: what
+// lies further to the left is faster to the same accuracy.
 #include "report/compare_file.h"
 
 #include <math.h>
@@ -10,7 +13,9 @@
 #include "report/svg.h"
 #include "results/file.h"
 
+// the usual method and the best ones; more lines cannot be told apart
 enum { SHOWN = 7 }; // methods in colours
+// accuracies from 1e-2 to 1e-9 at which methods are compared
 enum { FIRST_DECADE = 2, LAST_DECADE = 9 };
 
 // ---- plot -----------------------------------------------------------------------------------------------------------
@@ -20,7 +25,7 @@ typedef struct picture {
     kd_series *series;
     int        nseries;
     kd_plot    plot;
-    char       note[200];
+    char       note[200]; // below the title; plot points to it
 } picture;
 
 // "C ode + dop853": short enough for a legend
@@ -30,11 +35,12 @@ static void name_series(const kd_comparison *c, int side, int method, char *name
     const char *from = kd_compare_method_words(&c->method[method], words, sizeof words);
     char       *plus = strstr(words, " + ");
     if (plus) memmove(plus + 1, plus + 3, strlen(plus + 3) + 1); // "ode dop853"
+    // coordinates by their first letter, where there are two kinds
     kd_text(name, size, "%.1s%s%s", c->nsides > 1 ? c->side[side] : "", c->nsides > 1 ? " " : "", from);
     if (c->nsides > 1 && name[0] >= 'a' && name[0] <= 'z') name[0] = (char)(name[0] - 'a' + 'A');
 }
 
-// How good a method is: accuracies at which it is the fastest count 100, the second 10, the third 1
+// How good a method is: accuracies at which it is the fastest count 100, as the second 1, as the third 1/100
 static double merit(const kd_comparison *c, int side, int method)
 {
     double sum = 0;
@@ -46,6 +52,7 @@ static double merit(const kd_comparison *c, int side, int method)
             faster += kd_comparison_time_to(c, i / c->nmethods, i % c->nmethods, accuracy) < own;
         if (isfinite(own) && faster < 3) sum += pow(100, 1 - faster);
     }
+    // the usual one is shown in any case
     return side == c->usual_side && method == c->usual_method ? INFINITY : sum;
 }
 
@@ -57,6 +64,7 @@ static void add_series(picture *p, const kd_comparison *c, int index, bool faint
     char      *name = kd_arena_cut(&p->arena, 1, 64);
     const bool usual = side == c->usual_side && method == c->usual_method;
     if (p->arena.failed) return;
+    // runs that failed or hit the reference exactly have no place on logarithmic axes
     for (int k = 0; k < c->tolerances; k++) {
         const kd_compare_run *r = &c->run[index * c->tolerances + k];
         if (r->outcome != KD_COMPARE_DONE || !(r->error > 0)) continue;
@@ -72,6 +80,7 @@ static void add_series(picture *p, const kd_comparison *c, int index, bool faint
 // Work-precision diagram: the best methods in colour, the others faint
 static kd_status make_picture(const kd_comparison *c, const char *title, picture *p)
 {
+    // which methods are worth a colour?
     int     n = c->nsides * c->nmethods, shown = 0;
     double *worth;
     *p = (picture){0};
@@ -89,6 +98,7 @@ static kd_status make_picture(const kd_comparison *c, const char *title, picture
         shown++;
         add_series(p, c, best, false);
     }
+    // the others below them, without names
     for (int i = 0; i < n; i++)
         if (worth[i] >= 0) add_series(p, c, i, true);
     kd_text(p->note, sizeof p->note, "%s%s", c->nsides > 1 ? "J: joint, C: Cartesian coordinates; " : "",
@@ -145,6 +155,7 @@ kd_status kd_compare_save_csv(const kd_comparison *c, const char *title, const c
     FILE     *file;
     kd_status status = kd_file_open(path, &file, message, size);
     if (status < 0) return status;
+    // comments, header, one line for each run
     fprintf(file, "# kardan: %s\n# title: %s\n", kd_version(), title);
     fprintf(file, "# uncertainty of the reference: %.3g\n", c->uncertainty);
     fputs(
@@ -152,6 +163,7 @@ kd_status kd_compare_save_csv(const kd_comparison *c, const char *title, const c
         "error,output_error,t_good,position_level,velocity_level,reference,message\n",
         file);
     for (int i = 0; i < c->nruns; i++) {
+        // the words are "formulation + integrator, ..": what is between + and comma
         const kd_compare_run    *r = &c->run[i];
         const kd_compare_method *m = &c->method[r->method];
         const kd_stats          *s = &r->stats;
@@ -161,6 +173,7 @@ kd_status kd_compare_save_csv(const kd_comparison *c, const char *title, const c
                 (int)strcspn(plus + 3, ","), plus + 3, m->projected ? "always" : "never", r->tolerance,
                 kd_compare_outcome_word(r->outcome), s->accepted, s->rejected_error + s->rejected_newton,
                 s->residuals + s->for_differences, s->jacobians);
+        // empty where it is not known
         put_number(file, r->seconds > 0 ? r->seconds : NAN);
         put_number(file, r->error);
         put_number(file, r->output_error);
@@ -192,6 +205,7 @@ static void put_figure(FILE *file, const char *format, double value)
 
 static void put_run(FILE *file, const kd_comparison *c, const kd_compare_run *r)
 {
+    // a run that was refused has no figures
     const kd_stats *s = &r->stats;
     char            words[60], status[320];
     const bool      began = s->steps > 0 || s->accepted > 0;
@@ -216,6 +230,7 @@ static void put_run(FILE *file, const kd_comparison *c, const kd_compare_run *r)
 // Lines of the advice; what is indented belongs to the line before
 static kd_status put_advice(FILE *file, const kd_comparison *c)
 {
+    // its length first: the advice may be long
     size_t size = kd_comparison_advice(c, NULL, 0) + 1;
     char  *text = kd_alloc(size);
     if (!text) return KD_ERR_MEMORY;
@@ -229,6 +244,7 @@ static kd_status put_advice(FILE *file, const kd_comparison *c)
 
 kd_status kd_compare_save_html(const kd_comparison *c, const char *title, const char *path, char *message, size_t size)
 {
+    // the plot first: without memory for it no file is begun
     FILE     *file = NULL;
     picture   p;
     kd_status status = make_picture(c, title, &p);
@@ -244,6 +260,7 @@ kd_status kd_compare_save_html(const kd_comparison *c, const char *title, const 
             c->t_start, c->t_end, kd_version());
     kd_svg_write(file, &p.plot, 1, 1);
     fputs("</figure>\n<h2>Recommendation</h2>\n<section class=\"card\">\n", file);
+    // recommendation, then all runs that were made
     status = put_advice(file, c);
     fputs("</section>\n<h2>Runs</h2>\n<section class=\"card\"><table>\n<tr><th>coordinates</th><th>formulation + "
           "integrator</th><th>tolerance</th><th>steps</th><th>rejected</th><th>evaluations</th><th>Jacobians</th>"

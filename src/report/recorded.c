@@ -1,4 +1,5 @@
-// recorded.c: the page of a recorder.
+// recorded.c: the page of a recorder. The drawing is made for the page alone, from the states of the recording, and
+// released behind it.
 #include "core/text.h"
 #include "drawing/drawing.h"
 #include "report/report.h"

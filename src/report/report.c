@@ -25,10 +25,11 @@ static const double SMALLEST_SHOWN = 1e-17; // violations of exactly 0 on a loga
 
 // ---- plots ----------------------------------------------------------------------------------------------------------
 
+// Plots of a page: data stay in the recording, words are kept here
 typedef struct gallery {
     kd_arena            arena;
     const kd_recording *rec;
-    kd_plot             plot[MAX_PLOTS];
+    kd_plot             plot[MAX_PLOTS]; // point to the series and words below
     kd_series           series[MAX_PLOTS][MAX_SERIES];
     int                 column[MAX_PLOTS][MAX_SERIES]; // of the recording, behind the series
     const char         *unit[MAX_PLOTS];
@@ -36,6 +37,7 @@ typedef struct gallery {
     int                 nplots;
 } gallery;
 
+// A channel and how far it moves, to choose those that are worth a line
 typedef struct motion {
     int    column;
     double range; // largest minus smallest value
@@ -53,6 +55,7 @@ static int by_column(const void *a, const void *b)
     return ((const motion *)a)->column - ((const motion *)b)->column;
 }
 
+// Largest minus smallest value of a column
 static double range_of(const kd_recording *rec, int column)
 {
     const double *values = kd_recording_values(rec);
@@ -71,6 +74,7 @@ static kd_plot *start_plot(gallery *g, const char *title, const char *unit)
     if (g->nplots == MAX_PLOTS) return NULL;
     int      i = g->nplots++;
     kd_plot *plot = &g->plot[i];
+    // title and unit in rooms of their own: names of the recording are not copied
     kd_text(g->title[i], sizeof g->title[i], "%s", title);
     kd_text(g->ylabel[i], sizeof g->ylabel[i], "[%s]", unit);
     g->unit[i] = unit;
@@ -83,6 +87,7 @@ static kd_plot *start_plot(gallery *g, const char *title, const char *unit)
 static void add_series(gallery *g, const char *name, int column, const double *y, int stride)
 {
     int last = g->nplots - 1;
+    // a full plot takes no more lines
     if (g->plot[last].nseries == MAX_SERIES) return;
     g->column[last][g->plot[last].nseries] = column;
     g->series[last][g->plot[last].nseries++] = (kd_series){
@@ -112,6 +117,7 @@ static void add_group(gallery *g, kd_group group, const char *title)
     // those that move most, in the order of their columns
     for (int i = 0; i < count; i++) order[i] = (motion){.column = first + i, .range = range_of(g->rec, first + i)};
     int shown = count < MAX_SERIES ? count : MAX_SERIES;
+    // by what they move, then those that remain by their columns again
     qsort(order, (size_t)count, sizeof *order, by_range);
     qsort(order, (size_t)shown, sizeof *order, by_column);
 
@@ -155,6 +161,7 @@ static void add_chosen(gallery *g, const kd_result *r)
     kd_plot    *plot = NULL;
     const char *last = NULL;
     for (int i = 0; i < r->nplots; i++) {
+        // names of the result are those of the recording; what it does not have is passed over
         int column = kd_recording_find(g->rec, r->plots[i]);
         if (column < 0) continue;
         // joins the plot before if it has the same unit, else begins one
@@ -173,12 +180,14 @@ static void add_chosen(gallery *g, const kd_result *r)
 
 static void add_violations(gallery *g)
 {
+    // one line for each level that there is
     static const char *const LEVEL[KD_LEVEL_COUNT] = {"position", "velocity", "acceleration"};
     int                      first, count, n = kd_recording_length(g->rec), columns = kd_recording_columns(g->rec);
     kd_recording_group(g->rec, KD_GROUP_VIOLATION, &first, &count);
     if (count == 0) return;
     kd_plot *plot = start_plot(g, "Violation of the constraints", "");
     if (!plot) return;
+    // rounding and drift are decades apart
     plot->ylog = true;
     for (int level = 0; level < count; level++) {
         // 0 has no place on a logarithmic axis
@@ -196,6 +205,7 @@ static void add_energies(gallery *g)
                                                          "dissipated", "supplied",  "balance"};
     int                      first, count;
     kd_recording_group(g->rec, KD_GROUP_ENERGY, &first, &count);
+    // the three sums of a state, then what the run spent and got, then the error
     if (count == 0 || !start_plot(g, "Energy", "J")) return;
     for (int i = 0; i < count; i++) {
         bool is_work = i == 3 || i == 4; // dissipated, supplied: only where there is any
@@ -239,6 +249,7 @@ static void collect_plots(gallery *g, const kd_result *r)
 
 kd_status kd_report_save_svg(const kd_result *result, const char *path, char *message, size_t size)
 {
+    // on the heap: the rooms of all plots are large
     gallery  *g = kd_alloc(sizeof *g);
     kd_status status = KD_ERR_MEMORY;
     if (g) {
@@ -282,6 +293,7 @@ static const char STYLE[] =
     ".good{color:#00684d;font-weight:600}.bad{color:#a63c00;font-weight:600}.muted{color:#6b7280}\n";
 // clang-format on
 
+// Of the page and of comparisons: one style for all
 const char *kd_report_style(void)
 {
     return STYLE;
@@ -314,6 +326,7 @@ static void put_check(FILE *file, const char *what, double value, const char *wh
     fputs("</td></tr>\n", file);
 }
 
+// The viewer replaces the plots over time and the small drawing
 static bool has_viewer(const kd_result *report)
 {
     return kd_viewer_is_built() && !report->plain;
@@ -337,6 +350,7 @@ static void put_head(FILE *file, const kd_result *report)
     fputs("</h1>\n", file);
     if (report->about) put_paragraph(file, "about", report->about);
 
+    // how large the equations are, in a line
     char    text[300];
     kd_dims dims = kd_eom_dims(kd_recording_eom(report->recording));
     kd_text(text, sizeof text, "%d positions, %d velocities, %d holonomic and %d nonholonomic constraints", dims.np,
@@ -353,6 +367,7 @@ static void put_end_of_run(FILE *file, const kd_result *report)
     char      text[600];
     int       n = kd_recording_length(report->recording);
     kd_status status = report->certificate.status;
+    // how it ended is the first thing that a reader wants to know
     kd_text(text, sizeof text, "%s: %s",
             status < 0             ? "Failed"
             : status == KD_STOPPED ? "Stopped"
@@ -371,6 +386,7 @@ static void put_end_of_run(FILE *file, const kd_result *report)
 // Clean or not, and what is behind it
 static void put_verdict(FILE *file, const kd_certificate *c)
 {
+    // the sentence, then every check that is not good
     kd_clean v;
     char     text[1000];
     kd_certificate_verdict(c, &v);
@@ -405,6 +421,7 @@ static void where_of(const kd_largest *largest, char *text, size_t size)
 static void put_energy(FILE *file, const kd_certificate *c)
 {
     char where[300];
+    // in Joule and when, relative to what was in motion
     kd_text(where, sizeof where, "%.3g J at t = %.6g s, relative to %.4g J", c->energy.value, c->energy.t,
             c->energy_scale);
     put_check(file, "largest error of the energy balance", kd_certificate_energy_error(c), where,
@@ -413,6 +430,7 @@ static void put_energy(FILE *file, const kd_certificate *c)
 
 static void put_certificate(FILE *file, const kd_result *report)
 {
+    // one row for each check: value, verdict, place
     static const char *const WHAT[KD_LEVEL_COUNT] = {"largest constraint violation, position level",
                                                      "largest constraint violation, velocity level",
                                                      "largest constraint violation, acceleration level"};
@@ -452,6 +470,7 @@ static void put_share(FILE *file, double part)
 
 static void put_limiter(FILE *file, const kd_limiter *l)
 {
+    // its share of all, and in each kind of trouble; when and why
     char text[700];
     put_share(file, l->share);
     put_share(file, l->small);
@@ -499,6 +518,7 @@ static void put_events(FILE *file, const kd_event_log *log)
 {
     char text[800], number[40];
     if (!log || !kd_event_log_describe(log, text, sizeof text)[0]) return;
+    // all kinds in numbers, the first events one by one
     const int n = kd_event_log_length(log), shown = n < MAX_EVENTS ? n : MAX_EVENTS;
     fputs("<h2>Events</h2>\n<section class=\"card\">\n<p>", file);
     // counts of each kind, a line each
@@ -543,6 +563,7 @@ static void put_statistics(FILE *file, const kd_result *report)
     fputs("<div><h2>Statistics</h2>\n<section class=\"card\"><table>\n", file);
     for (int i = 0; i < KD_STATISTICS; i++) {
         kd_statistic s = kd_result_statistic(&report->certificate, i);
+        // what 0 says nothing about is left out
         if (s.special && s.value == 0) continue;
         put_row(file, s.label, kd_file_number(s.value, s.is_count ? "%.0f" : "%.4g", number, sizeof number));
     }
@@ -561,6 +582,7 @@ static void put_facts(FILE *file, const kd_result_facts *facts)
 
 static void put_model(FILE *file, const kd_result *report)
 {
+    // equations written in C have no text
     if (!report->model_text) return;
     fputs("<h2>Model</h2>\n<section class=\"card\"><details><summary>", file);
     kd_file_escaped(file, report->model_file ? report->model_file : "model file", TEXT_LIMIT);
@@ -573,6 +595,7 @@ static void put_model(FILE *file, const kd_result *report)
 static kd_status put_motion(FILE *file, const kd_result *report, const gallery *g)
 {
     if (!has_viewer(report)) return report->drawing ? kd_drawing_write(report->drawing, report->title, file) : KD_OK;
+    // titles and columns only: the viewer has the numbers in its own blocks
     kd_viewer_plot plot[MAX_PLOTS];
     int            n = 0;
     for (int i = given_plots(report); i < g->nplots; i++) {
@@ -602,6 +625,7 @@ static void put_still_plots(FILE *file, const kd_result *report, const gallery *
 
 kd_status kd_report_save(const kd_result *report, const char *path, char *message, size_t size)
 {
+    // plots refer to the recording, which lives as long as the result
     FILE     *file = NULL;
     gallery  *g = kd_alloc(sizeof *g);
     kd_status status = KD_ERR_MEMORY;
@@ -634,6 +658,7 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
     status = kd_file_close(file, path, message, size);
     goto done;
 abandon:
+    // a page without its motion would look complete: rather none
     kd_text(message, size, "out of memory while writing '%s'", path);
     kd_file_abandon(file, path);
 done:

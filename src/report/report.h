@@ -1,4 +1,5 @@
-// report/report.h: a simulation on one page: a self-contained HTML file with settings, certificate, statistics and plots.
+// report/report.h: a simulation on one page: a self-contained HTML file with settings, certificate, statistics and
+// plots.
 #ifndef KD_REPORT_REPORT_H
 #define KD_REPORT_REPORT_H
 

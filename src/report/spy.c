@@ -1,5 +1,8 @@
 // spy.c: pictures of sparse matrices. An entry is a square; runs of entries in a column are one rectangle. Colours of
 // groups are spread over the circle of hues by the golden angle, so that neighbours in number differ.
+//
+// Names of blocks of rows stand left of the matrix (LEFT), title, note, legend and names of columns above it (TOP); its
+// longer side has SIDE pixels unless entries would become too large or too small.
 #include "report/spy.h"
 
 #include <math.h>
@@ -12,6 +15,7 @@
 
 enum { SIDE = 640, LEFT = 110, TOP = 76, MARGIN = 16, MOST_NUMBERS = 160, INSTANT_POINTS = 3 };
 
+// Okabe and Ito, as in svg.c
 static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#404040"};
 enum { COLOURS = sizeof PALETTE / sizeof *PALETTE };
 
@@ -34,6 +38,7 @@ static int count_groups(const kd_spy *spy)
 }
 
 // Drawn column of column j; -1: not drawn
+// in the third picture all columns of a group stand at one place
 static int place_of(const picture *p, int j)
 {
     return p->kind == KD_SPY_COMPRESSED ? p->spy->group[j] : j;
@@ -41,6 +46,7 @@ static int place_of(const picture *p, int j)
 
 static int block_of(const kd_spy *spy, int j)
 {
+    // blocks follow each other: the one that j falls into
     int k = 0;
     while (k < spy->ncolumn_blocks - 1 && j >= spy->column_blocks[k].n) j -= spy->column_blocks[k++].n;
     return k;
@@ -63,6 +69,7 @@ static void colour_of(const picture *p, int j, char *text, size_t size)
 
 static void put_head(const picture *p)
 {
+    // room for a title even over a narrow matrix
     const double width = LEFT + p->columns * p->cell + MARGIN, height = TOP + p->spy->pattern.rows * p->cell + MARGIN;
     fprintf(p->file,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -77,6 +84,7 @@ static void put_head(const picture *p)
 
 static void put_note(const picture *p)
 {
+    // the last entry of column is their number
     const kd_pattern *m = &p->spy->pattern;
     const int         entries = m->column[m->columns];
     char              text[200];
@@ -91,6 +99,7 @@ static void put_note(const picture *p)
 // Names and borders of the blocks of rows
 static void put_row_blocks(const picture *p)
 {
+    // the border above a block, its name at its middle
     int row = 0;
     for (int k = 0; k < p->spy->nrow_blocks; k++) {
         const kd_spy_block *b = &p->spy->row_blocks[k];
@@ -107,6 +116,7 @@ static void put_row_blocks(const picture *p)
 
 static void put_column_blocks(const picture *p)
 {
+    // groups pushed together have no blocks
     int column = 0;
     for (int k = 0; p->kind != KD_SPY_COMPRESSED && k < p->spy->ncolumn_blocks; k++) {
         const kd_spy_block *b = &p->spy->column_blocks[k];
@@ -131,6 +141,7 @@ static bool has_groups(const kd_spy *spy, int first, int end)
 // What the colours of the compressed picture mean
 static void put_legend(const picture *p)
 {
+    // colours of blocks that have columns in the picture
     double x = 16;
     int    column = 0;
     for (int k = 0; p->kind == KD_SPY_COMPRESSED && k < p->spy->ncolumn_blocks; k++) {
@@ -151,6 +162,7 @@ static void put_legend(const picture *p)
 static void put_numbers(const picture *p)
 {
     if (p->kind == KD_SPY_PATTERN || p->columns > MOST_NUMBERS) return;
+    // as large as the columns are wide
     const double font = fmin(9, fmax(3, 0.9 * p->cell));
     for (int j = 0; j < p->columns; j++) {
         const int number = p->kind == KD_SPY_COMPRESSED ? j : p->spy->group[j];
@@ -193,6 +205,7 @@ static void put_frame(const picture *p)
 
 kd_status kd_spy_save(const kd_spy *spy, kd_spy_kind kind, const char *path, char *message, size_t size)
 {
+    // entries as large as fit into SIDE, from half a pixel to 16
     picture p = {.spy = spy, .kind = kind, .groups = count_groups(spy)};
     if (kind != KD_SPY_PATTERN && !spy->group) {
         kd_text(message, size, "'%s': the columns are not in groups", path);
@@ -202,6 +215,7 @@ kd_status kd_spy_save(const kd_spy *spy, kd_spy_kind kind, const char *path, cha
     const int most = spy->pattern.rows > p.columns ? spy->pattern.rows : p.columns;
     p.cell = fmax(0.5, fmin(16, (double)SIDE / (most > 0 ? most : 1)));
     kd_status status = kd_file_open(path, &p.file, message, size);
+    // from behind to the front: blocks, numbers, entries, frame
     if (status < 0) return status;
     put_head(&p);
     put_note(&p);
@@ -247,8 +261,10 @@ void kd_instants_destroy(kd_instants *s)
 
 void kd_instants_see(kd_instants *s, const kd_attempt_report *report)
 {
+    // matrices that were kept or only factored are no instants
     if (report->matrix != KD_MATRIX_EVALUATED && report->matrix != KD_MATRIX_UPDATED) return;
     const int kind = report->matrix == KD_MATRIX_UPDATED;
+    // all are counted, the first ones are kept
     if (s->count[kind] < s->capacity) s->time[kind][s->count[kind]] = report->t;
     s->count[kind]++;
 }
@@ -266,6 +282,7 @@ long kd_instants_updates(const kd_instants *s)
 // Vertical lines between low and high, separated by NaN
 static kd_series lines(const kd_instants *s, int kind, const char *name, double low, double high, double *x, double *y)
 {
+    // up, then a gap that lifts the pen
     const int n = (int)(s->count[kind] < s->capacity ? s->count[kind] : s->capacity);
     for (int i = 0; i < n; i++) {
         const double point[INSTANT_POINTS] = {low, high, NAN};

@@ -1,5 +1,6 @@
-// report/spy.h: pictures of sparse matrices as SVG: where entries are (S0 figure 3), groups of columns by colour (figure
-// 4), groups pushed together, one column each (figure 5); and the instants at which a matrix was renewed (figure 7).
+// report/spy.h: pictures of sparse matrices as SVG: where entries are (S0 figure 3), groups of columns by colour
+// (figure 4), groups pushed together, one column each (figure 5); and the instants at which a matrix was renewed
+// (figure 7).
 #ifndef KD_REPORT_SPY_H
 #define KD_REPORT_SPY_H
 

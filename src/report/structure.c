@@ -1,4 +1,5 @@
-// structure.c: the structure of a Newton matrix as pictures, S0 figures 3, 4 and 5.
+// structure.c: the structure of a Newton matrix as pictures, S0 figures 3, 4 and 5: where its entries are, which
+// columns can be differenced together as they meet in no row, and what those groups look like side by side.
 #include "report/structure.h"
 
 #include <stdio.h>
@@ -24,6 +25,7 @@ static void name_blocks(const char *const *name, const int *start, kd_spy_block 
 // The pattern without its first rows
 static kd_status cut_rows(const kd_pattern *from, int first, kd_arena *arena, kd_pattern *out)
 {
+    // rows that remain are numbered from 0
     int *column = kd_cut_int(arena, from->columns + 1), *row = kd_cut_int(arena, from->column[from->columns]);
     int  count = 0;
     if (arena->failed) return KD_ERR_MEMORY;
@@ -39,6 +41,7 @@ static kd_status cut_rows(const kd_pattern *from, int first, kd_arena *arena, kd
 static kd_status save_picture(const place *to, const kd_spy *matrix, kd_spy_kind kind, char *message, size_t size)
 {
     static const char *const ENDING[] = {"pattern", "groups", "compressed"};
+    // one word for the file, one sentence for the title
     static const char *const WHAT[] = {"structure of the Newton matrix", "consistent groups of its columns",
                                        "its groups pushed together"};
     char                     path[PATH_SIZE], title[300];
@@ -69,6 +72,7 @@ kd_status kd_structure_save(const kd_structure *s, const char *title, const char
     name_blocks(COLUMNS, s->block_column, columns);
     kd_status status = save_picture(&to, &spy, KD_SPY_PATTERN, message, size);
     if (status >= 0) status = save_picture(&to, &spy, KD_SPY_GROUPS, message, size);
+    // the third picture needs the rows that are differenced only
     if (status >= 0) status = cut_rows(&s->pattern, s->block_row[1], &arena, &spy.pattern);
     spy.row_blocks++;
     spy.nrow_blocks--;

@@ -14,7 +14,7 @@ enum {
     MAX_LEGEND = 14,     // lines of a legend; the rest is counted
     MAX_NAME = 24,       // characters of a name in the legend
     MAX_X_TICKS = 8,     // ticks wanted at most
-    MAX_Y_TICKS = 7,     //
+    MAX_Y_TICKS = 7,     // the same
     MAX_MARKS = 100,     // vertical lines; more would hide the plot
     POINTS_PER_LINE = 8, // of a path, to keep lines of the file short
     MOST_POINTS = 4000,  // of a line that is drawn as it is
@@ -38,6 +38,7 @@ static const char MARK[] = "class=\"mark\" stroke=\"#cdb7de\" stroke-width=\"0.7
 // Smallest of 1, 2, 5 times a power of ten that is >= x
 static double nice_step(double x)
 {
+    // x = lead 10^k, 1 <= lead < 10; the slack is for powers of ten that rounding has missed
     double power = pow(10.0, floor(log10(x)));
     double lead = x / power;
     return power * (lead <= 1.0 + 1e-9 ? 1.0 : lead <= 2.0 + 1e-9 ? 2.0 : lead <= 5.0 + 1e-9 ? 5.0 : 10.0);
@@ -46,6 +47,7 @@ static double nice_step(double x)
 // Whole decades
 static kd_plot_axis log_axis(double low, double high, int max_ticks)
 {
+    // ends at whole decades, at least one apart; every decade has a tick as long as there is room
     kd_plot_axis axis = {.log = true};
     axis.low = floor(log10(low) + 1e-9);
     axis.high = ceil(log10(high) - 1e-9);
@@ -58,6 +60,7 @@ static kd_plot_axis log_axis(double low, double high, int max_ticks)
 
 kd_plot_axis kd_svg_axis(double low, double high, bool log, int max_ticks)
 {
+    // without data any decades will do
     if (log) return low > high ? log_axis(0.1, 10.0, max_ticks) : log_axis(low, high, max_ticks);
 
     kd_plot_axis axis = {0};
@@ -87,6 +90,7 @@ kd_plot_axis kd_svg_axis(double low, double high, bool log, int max_ticks)
 
 static double tick_at(const kd_plot_axis *axis, int i)
 {
+    // the sum of rounding errors at zero would be labelled -0.00
     double value = axis->first + i * axis->step;
     return fabs(value) < 1e-9 * axis->step ? 0.0 : value; // 0, not -1e-17
 }
@@ -114,6 +118,7 @@ static bool is_usable(double value, bool log)
 // Point i of a series on this plot, in the coordinates of the axes; false: missing
 static bool point_of(const kd_plot *plot, const kd_series *series, int i, double *x, double *y)
 {
+    // in the coordinates of the data; place() makes pixels of them
     *x = value_at(series->x, series->xstride, i);
     *y = value_at(series->y, series->ystride, i);
     return is_usable(*x, plot->xlog) && is_usable(*y, plot->ylog);
@@ -132,14 +137,15 @@ typedef struct frame {
     FILE          *file;
     const kd_plot *plot;
     kd_plot_axis   xaxis, yaxis;
-    double         left, top, right, bottom;
-    double         width, height; // of the whole plot
-    int            nlisted;       // entries of the legend
-    bool           has_data;
+    double         left, top, right, bottom; // of that rectangle
+    double         width, height;            // of the whole plot
+    int            nlisted;                  // entries of the legend
+    bool           has_data;                 // at least one point can be shown
 } frame;
 
 static double place(const kd_plot_axis *axis, double value, double from, double to)
 {
+    // log axes are linear in the exponent
     double position = axis->log ? log10(value) : value;
     return from + (to - from) * ((position - axis->low) / (axis->high - axis->low));
 }
@@ -218,6 +224,7 @@ static void find_frame(frame *f)
         const char *name = f->plot->series[k].name;
         if (name) legend = fmax(legend, fmin((double)strlen(name), MAX_NAME));
     }
+    // label of the axis, tick labels, legend: what is not there takes no room
     f->left = 16 + CHARACTER * widest + (f->plot->ylabel ? 18 : 0);
     f->right = f->width - 16 - (legend > 0 ? CHARACTER * legend + 36 : 0);
     f->top = 14 + (f->plot->title ? 22 : 0) + (f->plot->note ? 16 : 0) + (f->yaxis.exponent ? 10 : 0);
@@ -226,6 +233,7 @@ static void find_frame(frame *f)
 
 static void draw_x_axis(frame *f)
 {
+    // a grid line with its label, for each tick; a power of ten common to all stands at the end
     for (int i = 0; i < f->xaxis.nticks; i++) {
         double tick = tick_at(&f->xaxis, i);
         double x = place(&f->xaxis, f->xaxis.log ? pow(10.0, tick) : tick, f->left, f->right);
@@ -275,6 +283,7 @@ static bool mark_at(const frame *f, int i, double last, double *x)
 
 static void draw_marks(frame *f)
 {
+    // the same rule counts and draws: marks that are too close are one
     double x, last = -HUGE_VAL;
     int    count = 0;
     if (!f->has_data) return;
@@ -290,6 +299,7 @@ static void draw_marks(frame *f)
 // Colours first, then dashes
 static void put_stroke(frame *f, const kd_series *series, int k)
 {
+    // what the caller asks for comes first, then the dashes of the second round of colours
     const char *dash = series->dotted   ? "1 3"
                        : series->dashed ? "6 4"
                        : series->faint  ? ""
@@ -326,6 +336,7 @@ typedef struct line {
 // Points that fall on the same tenth of a pixel as the last one are left out
 static void put_point(line *l, double x, double y)
 {
+    // a path has thousands of points: what nobody sees is left out
     if (l->pen_down && fabs(x - l->last_x) < 0.1 && fabs(y - l->last_y) < 0.1) return;
     if (l->drawn > 0 && l->drawn % POINTS_PER_LINE == 0) fputc('\n', l->f->file);
     put_number(l->f->file, l->pen_down ? "L" : "M", x);
@@ -341,11 +352,13 @@ static void put_point(line *l, double x, double y)
 static void end_column(line *l)
 {
     if (l->held == 0) return;
+    // extremes belong to points of the line: drawn in the order of their numbers
     int last = -1;
     l->extreme[4] = l->latest;
     for (int n = 0; n < 5; n++) {
         // of the extremes the next one in the order of the line
         int next = -1;
+        // columns need lowest and highest y, blocks also those of x
         for (int k = l->block > 0 ? 0 : 2; k < 5; k++)
             if (l->extreme[k].i > last && (next < 0 || l->extreme[k].i < l->extreme[next].i)) next = k;
         if (next < 0) break;
@@ -385,6 +398,7 @@ static void add_point(line *l, point p)
 
 static bool is_monotone(const frame *f, const kd_series *series)
 {
+    // missing points do not turn it
     double last = NAN;
     int    direction = 0;
     for (int i = 0; i < series->n; i++) {
@@ -439,6 +453,7 @@ static void draw_legend(frame *f)
     if (f->nlisted < 2) return;
     double x = f->right + 12, y = f->top + 8;
     int    shown = 0;
+    // colour, dash and name, one below the other
     for (int k = 0; k < f->plot->nseries && shown < MAX_LEGEND; k++) {
         const kd_series *series = &f->plot->series[k];
         if (!series->name) continue;
@@ -473,6 +488,7 @@ static double height_of(const kd_plot *plot)
 
 static void draw_plot(FILE *file, const kd_plot *plot)
 {
+    // from behind to the front: grid, marks, axes, faint lines, lines, legend
     frame f = {.file = file, .plot = plot, .width = width_of(plot), .height = height_of(plot)};
     find_axes(&f);
     find_frame(&f);
@@ -514,6 +530,7 @@ void kd_svg_write(FILE *file, const kd_plot *plots, int nplots, int columns)
             "font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\" font-size=\"12\" "
             "fill=\"#1f2933\">\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n",
             width, height, width, height, width, height);
+    // row by row, each plot in its own coordinates
     for (int i = 0; i < nplots; i++) {
         fprintf(file, "<g transform=\"translate(%.0f %.0f)\">\n", (i % columns) * cell_width,
                 (i / columns) * cell_height);

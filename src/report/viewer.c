@@ -1,7 +1,14 @@
 // viewer.c: a run as data of the viewer: one JSON text and blocks of numbers, see viewer/src/data.ts.
 //
-// Positions are rounded to 1/65535 of the box around the motion and quaternions to 1/32767, both as differences from frame to
-// frame; channels are single precision but for energies and violations, whose small differences are what one looks for.
+// Positions are rounded to 1/65535 of the box around the motion and quaternions to 1/32767, both as differences from
+// frame to frame; channels are single precision but for energies and violations, whose small differences are what one
+// looks for.
+//
+//     scene      JSON: title, bodies, solids, camera, channels, plots, events
+//     rows       times of the rows of channels, doubles
+//     channels   one column behind the other, each in planes of its own bytes
+//     times      of the frames, doubles
+//     pose       (bodies x 7 x frames) 16-bit differences: position, quaternion
 #include "report/viewer.h"
 
 #include <math.h>
@@ -9,9 +16,11 @@
 
 #include "core/memory.h"
 #include "core/shortest.h"
+#include "core/text.h"
 #include "drawing/drawing.h"
 #include "drawing/mesh.h"
 #include "drawing/scene.h"
+#include "report/beside.h"
 #include "report/block.h"
 #include "results/file.h"
 
@@ -41,9 +50,16 @@ const char *kd_viewer_policy(void)
     return kd_viewer_is_built() ? kd_viewer_script_hash : "";
 }
 
+const unsigned char *kd_viewer_bytes(size_t *size)
+{
+    *size = kd_viewer_is_built() ? kd_viewer_script_size : 0;
+    return kd_viewer_script;
+}
+
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 static void put_number(FILE *file, double value)
 {
+    // JSON has no NaN; the viewer shows such values as 0
     char number[40];
     if (isfinite(value))
         fputs(kd_file_number(fabs(value) < 1e-300 ? 0.0 : value, "%.9g", number, sizeof number), file);
@@ -85,6 +101,7 @@ static void put_bodies(FILE *file, const kd_scene *s)
 {
     fputs(",\n\"bodies\":[", file);
     for (int i = 0; i < s->film.model->nbodies; i++) {
+        // name, mass and colour; the centre of mass in the frame of the body
         const kd_body *body = &s->film.model->body[i];
         fputs(i == 0 ? "{" : ",\n{", file);
         put_text(file, "name", body->name);
@@ -100,8 +117,13 @@ static void put_bodies(FILE *file, const kd_scene *s)
 // as in viewer/src/solids.ts
 static int form_of(const kd_solid *solid, double *ratio)
 {
-    enum { BALL, BOX, CYLINDER, PYRAMID, TUBE };
+    enum { BALL, BOX, CYLINDER, PYRAMID, TUBE, SURFACE };
+    // ratio: of the radii of a tube, number of a surface; of all others their form says everything
     *ratio = 0.0;
+    if (solid->mesh >= KD_MESHES) {
+        *ratio = solid->mesh - KD_MESHES; // which
+        return SURFACE;
+    }
     switch (solid->mesh) {
     case KD_MESH_BALL:
         return BALL;
@@ -120,10 +142,32 @@ static int form_of(const kd_solid *solid, double *ratio)
     }
 }
 
+// Surfaces from files: corners of the triangles in a box with edges 1
+static void put_surfaces(FILE *file, const kd_scene *s)
+{
+    fputs(",\n\"surfaces\":[", file);
+    for (int i = KD_MESHES; i < s->nmeshes; i++) {
+        const kd_mesh *m = &s->fine[i - KD_MESHES];
+        char           number[40];
+        fputs(i == KD_MESHES ? "{\"v\":[" : ",\n{\"v\":[", file);
+        for (int k = 0; k < m->nvertices; k++) {
+            double x[3];
+            kd_vec_to(m->vertex[k], x);
+            for (int j = 0; j < 3; j++)
+                fprintf(file, "%s%s", k + j == 0 ? "" : ",", kd_file_number(x[j], "%.5g", number, sizeof number));
+        }
+        fputs("],\"f\":[", file);
+        for (int k = 0; k < 3 * m->nfaces; k++) fprintf(file, k == 0 ? "%d" : ",%d", m->corner[k]);
+        fputs("]}", file);
+    }
+    fputc(']', file);
+}
+
 static void put_solids(FILE *file, const kd_scene *s)
 {
     fputs(",\n\"solids\":[", file);
     for (int i = 0; i < s->nsolids; i++) {
+        // place, turn and size in the frame of the body that the solid belongs to
         const kd_solid *solid = &s->solid[i];
         double          q[4], ratio;
         const int       form = form_of(solid, &ratio);
@@ -139,6 +183,7 @@ static void put_solids(FILE *file, const kd_scene *s)
         fputc('}', file);
     }
     fputs("],\n\"coils\":[", file);
+    // springs: their two ends, each in the frame of its body
     for (int i = 0; i < s->ncoils; i++) {
         const kd_coil *coil = &s->coil[i];
         fprintf(file, "%s{\"from\":%d,\"to\":%d,", i == 0 ? "" : ",\n", coil->from.body, coil->to.body);
@@ -149,6 +194,7 @@ static void put_solids(FILE *file, const kd_scene *s)
         fputc('}', file);
     }
     fputs("],\n\"traces\":[", file);
+    // lines that points of bodies leave behind
     for (int i = 0; i < s->ntraces; i++) {
         fprintf(file, "%s{\"body\":%d,\"paint\":%d,", i == 0 ? "" : ",", s->trace[i].at.body, s->trace[i].paint);
         put_vector(file, "r", s->trace[i].at.r);
@@ -161,6 +207,7 @@ static void put_solids(FILE *file, const kd_scene *s)
 
 static void put_camera(FILE *file, const kd_scene *s)
 {
+    // where it looks from, what it may not lose from sight
     const kd_camera *c = &s->camera;
     fputs(",\n\"camera\":{", file);
     put_vector(file, "centre", c->centre);
@@ -184,6 +231,14 @@ static void put_camera(FILE *file, const kd_scene *s)
     put_vector(file, "high", s->high);
 }
 
+void kd_viewer_put_mechanism(FILE *file, const kd_scene *s)
+{
+    put_bodies(file, s);
+    put_surfaces(file, s);
+    put_solids(file, s);
+    put_camera(file, s);
+}
+
 // ---- channels -------------------------------------------------------------------------------------------------------
 // Which columns are in the page, and every how many rows one is
 typedef struct extent {
@@ -193,6 +248,7 @@ typedef struct extent {
 
 static bool is_double(const kd_recording *rec, int column)
 {
+    // neighbours of large values whose small differences matter
     int energy, nenergy, violation, nviolation;
     kd_recording_group(rec, KD_GROUP_ENERGY, &energy, &nenergy);
     kd_recording_group(rec, KD_GROUP_VIOLATION, &violation, &nviolation);
@@ -224,6 +280,7 @@ static kd_status choose_extent(const kd_result *r, const kd_viewer_plot *plots, 
 
 static int row_of(const kd_result *r, const extent *e, int i)
 {
+    // the last row is that of the end, whatever the thinning
     const int last = kd_recording_length(r->recording) - 1, row = i * e->every;
     return row < last ? row : last;
 }
@@ -233,6 +290,7 @@ static void put_channels(FILE *file, const kd_result *r, const extent *e)
     bool first = true;
     fputs(",\n\"channels\":[", file);
     for (int i = 0; i < kd_recording_columns(r->recording); i++) {
+        // in the order of their places in the page
         if (e->place[i] < 0) continue;
         fputs(first ? "{" : ",\n{", file);
         put_text(file, "name", kd_recording_name(r->recording, i));
@@ -247,6 +305,7 @@ static void put_channels(FILE *file, const kd_result *r, const extent *e)
 static void put_plots(FILE *file, const kd_viewer_plot *plots, int nplots, const extent *e)
 {
     fputs(",\n\"plots\":[", file);
+    // plots refer to channels by their places
     for (int i = 0; i < nplots; i++) {
         fputs(i == 0 ? "{" : ",\n{", file);
         put_text(file, "title", plots[i].title);
@@ -266,6 +325,7 @@ static void put_events(FILE *file, const kd_event_log *log)
     const int n = log ? kd_event_log_length(log) : 0;
     bool      first = true;
     fputs(",\n\"events\":[", file);
+    // those that plots mark, the first ones
     for (int i = 0; i < n && i < MOST_EVENTS; i++) {
         const kd_logged_event *e = kd_event_log_at(log, i);
         if (e->kind == KD_EVENT_SAMPLE || e->kind == KD_EVENT_BREAK) continue;
@@ -286,6 +346,7 @@ static void put_events(FILE *file, const kd_event_log *log)
 // A number with its low byte first, whatever the machine has
 static void put_bytes(unsigned char *out, const void *number, size_t size)
 {
+    // is the low byte of 1 its first one?
     static const unsigned short ONE = 1;
     const unsigned char        *in = number;
     const bool                  low_first = *(const unsigned char *)&ONE == 1;
@@ -294,6 +355,7 @@ static void put_bytes(unsigned char *out, const void *number, size_t size)
 
 static kd_status write_doubles(FILE *file, const char *name, const double *x, size_t n)
 {
+    // low byte first, then in planes (block.c)
     unsigned char *bytes = kd_alloc(8 * n + 1);
     if (!bytes) return KD_ERR_MEMORY;
     for (size_t i = 0; i < n; i++) put_bytes(bytes + 8 * i, &x[i], 8);
@@ -306,6 +368,7 @@ static kd_status write_doubles(FILE *file, const char *name, const double *x, si
 static unsigned rounded(const kd_scene *s, const double *pose, int k, double sign)
 {
     double low[3], high[3];
+    // turns are signed parts of 32767, positions unsigned parts of the box
     if (k >= 3) return (unsigned)(lround(sign * 32767.0 * pose[k]) & 0xffff);
     kd_vec_to(s->low, low);
     kd_vec_to(s->high, high);
@@ -315,6 +378,7 @@ static unsigned rounded(const kd_scene *s, const double *pose, int k, double sig
 // differences of one body's components along the frames
 static void fill_body(const kd_scene *s, int body, unsigned char *out)
 {
+    // each component of a body in a row of its own along the frames
     const size_t  n = (size_t)s->film.model->nbodies, frames = (size_t)s->film.nframes;
     unsigned      last[7] = {0};
     double        sign = 1.0;
@@ -337,13 +401,13 @@ static void fill_body(const kd_scene *s, int body, unsigned char *out)
     }
 }
 
-static kd_status write_poses(FILE *file, const kd_scene *s)
+static kd_status write_poses(FILE *file, const char *name, const kd_scene *s)
 {
     const size_t   count = 7 * (size_t)s->film.model->nbodies * (size_t)s->film.nframes;
     unsigned char *bytes = kd_alloc(2 * count + 1);
     if (!bytes) return KD_ERR_MEMORY;
     for (int b = 0; b < s->film.model->nbodies; b++) fill_body(s, b, bytes);
-    kd_status status = kd_block_write(file, "pose", bytes, count, 2);
+    kd_status status = kd_block_write(file, name, bytes, count, 2);
     kd_free(bytes);
     return status;
 }
@@ -351,6 +415,7 @@ static kd_status write_poses(FILE *file, const kd_scene *s)
 // Columns one behind the other, each in planes of its own; as its planes differ in size they are made here
 static kd_status write_channels(FILE *file, const kd_result *r, const extent *e)
 {
+    // room for doubles, of which most channels need half
     const int      all = kd_recording_columns(r->recording);
     const double  *values = kd_recording_values(r->recording);
     const size_t   rows = (size_t)e->rows;
@@ -393,9 +458,7 @@ static void put_scene(FILE *file, const kd_result *r, const kd_scene *s, const k
     put_text(file, "title", r->title);
     fprintf(file, ",\"frames\":%d,\"rows\":%d", s ? s->film.nframes : 0, e->rows);
     if (s) {
-        put_bodies(file, s);
-        put_solids(file, s);
-        put_camera(file, s);
+        kd_viewer_put_mechanism(file, s);
     } else {
         fputs(",\"bodies\":[],\"solids\":[],\"coils\":[],\"traces\":[],\"colours\":[]", file);
     }
@@ -411,12 +474,43 @@ static kd_status write_blocks(FILE *file, const kd_result *r, const kd_scene *s,
     if (status == KD_OK) status = write_channels(file, r, e);
     if (status == KD_OK) status = write_doubles(file, "times", s ? s->film.t : NULL, s ? (size_t)s->film.nframes : 0);
     if (status == KD_OK)
-        status = s ? write_poses(file, s) : kd_block_write(file, "pose", (const unsigned char *)"", 0, 2);
+        status = s ? write_poses(file, "pose", s) : kd_block_write(file, "pose", (const unsigned char *)"", 0, 2);
+    return status;
+}
+
+void kd_viewer_put_script(FILE *file)
+{
+    fputs("<script>", file);
+    fwrite(kd_viewer_script, 1, kd_viewer_script_size, file);
+    fputs("</script>\n", file);
+}
+
+kd_status kd_viewer_put_film(FILE *file, const char *front, const char *title, const kd_film *film)
+{
+    char      name[5][60];
+    kd_scene  scene;
+    kd_status status = kd_scene_build(film, &scene);
+    if (status < 0) return status;
+    static const char *const NAME[] = {"scene", "rows", "channels", "times", "pose"};
+    for (int i = 0; i < 5; i++) kd_text(name[i], sizeof name[i], "%s%s", front, NAME[i]);
+    fprintf(file, "<script type=\"application/json\" data-kardan=\"%s\">{", name[0]);
+    put_text(file, "title", title);
+    fprintf(file, ",\"frames\":%d,\"rows\":%d,\"channels\":[],\"plots\":[],\"events\":[]", film->nframes,
+            film->nframes);
+    kd_viewer_put_mechanism(file, &scene);
+    fputs("}</script>\n", file);
+    // the rows are the frames, and there are no channels
+    status = write_doubles(file, name[1], film->t, (size_t)film->nframes);
+    if (status == KD_OK) status = kd_block_write(file, name[2], (const unsigned char *)"", 0, 1);
+    if (status == KD_OK) status = write_doubles(file, name[3], film->t, (size_t)film->nframes);
+    if (status == KD_OK) status = write_poses(file, name[4], &scene);
+    kd_scene_release(&scene);
     return status;
 }
 
 kd_status kd_viewer_write(FILE *file, const kd_result *r, const kd_viewer_plot *plots, int nplots)
 {
+    // without frames the plots alone
     const kd_film *film = r->drawing ? kd_drawing_film(r->drawing) : NULL;
     const bool     draws = film && film->nframes > 0;
     kd_scene       scene = {0};
@@ -440,11 +534,8 @@ kd_status kd_viewer_write(FILE *file, const kd_result *r, const kd_viewer_plot *
         put_scene(file, r, draws ? &scene : NULL, plots, nplots, &e);
         status = write_blocks(file, r, draws ? &scene : NULL, &e);
     }
-    if (status == KD_OK) {
-        fputs("<script>", file);
-        fwrite(kd_viewer_script, 1, kd_viewer_script_size, file);
-        fputs("</script>\n", file);
-    }
+    if (status == KD_OK && r->beside) kd_beside_write(r->beside, file);
+    if (status == KD_OK) kd_viewer_put_script(file);
 done:
     kd_free(e.place);
     if (draws) kd_scene_release(&scene);

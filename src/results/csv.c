@@ -1,4 +1,4 @@
-// csv.c: comma-separated values as in RFC 4180, numbers with 17 significant digits so that they read back exactly.
+// csv.c: comma-separated values as in RFC 4180, numbers with as many digits as bring them back exactly.
 #include "results/csv.h"
 
 #include <math.h>
@@ -17,6 +17,7 @@ struct kd_csv {
 
 void kd_csv_put_text(FILE *file, const char *text)
 {
+    // a cell without separators stands as it is
     if (!strpbrk(text, ",\"\r\n")) {
         fputs(text, file);
         return;
@@ -45,6 +46,7 @@ kd_status kd_csv_create(const char *path, int ncolumns, kd_csv **csv, char *mess
     kd_csv   *c = kd_alloc(sizeof *c);
     if (!c) goto done;
     c->ncolumns = ncolumns;
+    // the path is kept: closing gives the temporary file its name
     c->path = kd_alloc(strlen(path) + 1);
     if (!c->path) goto done;
     strcpy(c->path, path);
@@ -59,6 +61,7 @@ done:
     return status;
 }
 
+// A comment is one line, whatever its value was
 void kd_csv_comment(kd_csv *csv, const char *name, const char *value)
 {
     fprintf(csv->file, "# %s: ", name);
@@ -79,8 +82,10 @@ void kd_csv_header(kd_csv *csv, const char *const *names)
 
 kd_status kd_csv_row(kd_csv *csv, const double *values)
 {
+    // a row is whole or not there: first all values are looked at
     for (int j = 0; j < csv->ncolumns; j++)
         if (!isfinite(values[j])) return KD_ERR_NOT_FINITE;
+    // a decimal point in every locale, the fewest digits that read back as the same bits
     char number[KD_SHORTEST_SIZE];
     for (int j = 0; j < csv->ncolumns; j++) {
         if (j > 0) fputc(',', csv->file);
@@ -107,6 +112,7 @@ void kd_csv_abandon(kd_csv *csv)
     kd_free(csv);
 }
 
+// The writer's rules on a file of somebody else, who keeps and closes it
 kd_status kd_csv_wrap(FILE *file, int ncolumns, kd_csv **csv)
 {
     *csv = kd_alloc(sizeof **csv);

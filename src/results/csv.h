@@ -1,5 +1,5 @@
-// results/csv.h: table of results as text: comment lines, one header line with names, then rows of numbers that read back
-// exactly.
+// results/csv.h: table of results as text: comment lines, one header line with names, then rows of numbers that read
+// back exactly.
 #ifndef KD_RESULTS_CSV_H
 #define KD_RESULTS_CSV_H
 
@@ -16,7 +16,8 @@ void kd_csv_comment(kd_csv *csv, const char *name, const char *value);
 void kd_csv_comment_row(kd_csv *csv, const char *name, const char *const *words);
 // The header line. Names with commas, quotes or line breaks are quoted.
 void kd_csv_header(kd_csv *csv, const char *const *names);
-// One row of ncolumns values, %.17g. KD_ERR_NOT_FINITE: NaN or infinity, nothing is written. KD_ERR_FILE: failed.
+// One row of ncolumns values that read back exactly. KD_ERR_NOT_FINITE: NaN or infinity, nothing is written.
+// KD_ERR_FILE: failed.
 kd_status kd_csv_row(kd_csv *csv, const double *values) KD_NODISCARD;
 // Close the file and free the writer. KD_ERR_FILE if any write failed. NULL is fine.
 kd_status kd_csv_close(kd_csv *csv, char *message, size_t size) KD_NODISCARD;

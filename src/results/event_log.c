@@ -9,12 +9,13 @@
 
 struct kd_event_log {
     const kd_eom    *eom;
-    int              length, capacity;
-    kd_logged_event *event; // (capacity)
-    long             count[KD_EVENT_KIND_COUNT];
+    int              length, capacity;                                      // events that are kept
+    kd_logged_event *event;                                                 // (capacity)
+    long             count[KD_EVENT_KIND_COUNT];                            // kept or not
     double           first[KD_EVENT_KIND_COUNT], last[KD_EVENT_KIND_COUNT]; // times
 };
 
+// Rows that open, hit, stick or slide, functions that switch; samples and breaks where they count
 bool kd_event_log_is_due(const kd_eom *eom, bool samples_and_breaks)
 {
     const kd_dims     d = kd_eom_dims(eom);
@@ -29,6 +30,7 @@ kd_status kd_event_log_create(const kd_eom *eom, int capacity, kd_event_log **lo
 {
     *log = NULL;
     if (capacity < 0) return KD_ERR_ARGUMENT;
+    // room for all events before the run: hearing does not allocate
     kd_event_log    *self = kd_alloc(sizeof *self);
     kd_logged_event *event = kd_alloc((size_t)capacity * sizeof *event);
     if (!self || !event) {
@@ -130,6 +132,7 @@ long kd_event_log_count(const kd_event_log *self, kd_event_kind kind)
 long kd_event_log_total(const kd_event_log *self)
 {
     long total = 0;
+    // samples come by the thousand and say nothing about the motion
     for (int kind = 0; kind < KD_EVENT_KIND_COUNT; kind++)
         if (kind != KD_EVENT_SAMPLE) total += self->count[kind];
     return total;
@@ -137,6 +140,7 @@ long kd_event_log_total(const kd_event_log *self)
 
 int kd_event_log_marks(const kd_event_log *self, double *out)
 {
+    // samples and breaks would cover a plot with lines
     int n = 0;
     for (int i = 0; i < self->length; i++)
         if (self->event[i].kind != KD_EVENT_SAMPLE && self->event[i].kind != KD_EVENT_BREAK)
@@ -179,11 +183,14 @@ kd_status kd_event_log_save_csv(const kd_event_log *self, const char *title, con
     char      number[40];
     kd_status status = kd_file_open(path, &file, message, size);
     if (status < 0) return status;
+    // the same comment lines as tables of results have, title in one line
     fprintf(file, "# kardan: %s\n# title: ", kd_version());
     for (const char *c = title; *c; c++) fputc(*c == '\n' || *c == '\r' ? ' ' : *c, file);
     fputc('\n', file);
+    // a full log: events behind the last one are only counted
     if (self->length == self->capacity) fprintf(file, "# the first %d events\n", self->length);
     fputs("t,kind,element,direction,text\n", file);
+    // names and texts may hold commas and quotes
     for (int i = 0; i < self->length; i++) {
         const kd_logged_event *e = &self->event[i];
         fprintf(file, "%s,%s,", kd_shortest_text(e->t, number), kd_event_word(e->kind));

@@ -19,15 +19,18 @@ typedef struct names {
 // Both names of a file; 0 or the reason why there are none
 static int find_names(const char *path, names *n)
 {
+    // links are followed, so that the file they point to is replaced and not the link
     struct stat found;
     bool        exists = stat(path, &found) == 0;
     n->temporary[0] = '\0';
     if (strlen(path) + 32 > sizeof n->final) return ENAMETOOLONG;
     kd_text(n->final, sizeof n->final, "%s", path);
+    // a pipe or a device cannot be replaced: it is written directly
     if (exists && !S_ISREG(found.st_mode)) return 0;
     if (exists && !realpath(path, n->final)) return errno;
     if (strlen(n->final) + 32 > sizeof n->temporary) return ENAMETOOLONG;
     strcpy(n->temporary, n->final);
+    // one name for each process: two runs may write to the same path, the last one stays
     kd_text_append(n->temporary, sizeof n->temporary, ".%ld.part", (long)getpid());
     return 0;
 }
@@ -56,10 +59,12 @@ kd_status kd_file_open(const char *path, FILE **file, char *message, size_t size
 
 kd_status kd_file_close(FILE *file, const char *path, char *message, size_t size)
 {
+    // was it written beside its place? Found out again: a FILE knows no names
     if (!file) return KD_OK;
     names n;
     bool  renames = find_names(path, &n) == 0 && is_temporary(file, &n);
     errno = 0;
+    // any write since it was opened counts
     bool failed = ferror(file) != 0;
     failed = fflush(file) != 0 || failed;
     int reason = errno;
@@ -69,9 +74,11 @@ kd_status kd_file_close(FILE *file, const char *path, char *message, size_t size
         if (failed) reason = errno;
     }
     failed = fclose(file) != 0 || failed;
+    // now the whole file appears under its name, at once
     if (!failed && renames) failed = rename(n.temporary, n.final) != 0;
     if (!failed) return KD_OK;
     if (reason == 0) reason = errno;
+    // nothing half written stays
     if (renames) (void)remove(n.temporary);
     kd_text(message, size, "cannot write '%s': %s", path, reason ? strerror(reason) : "an earlier write failed");
     return KD_ERR_FILE;
@@ -88,6 +95,7 @@ void kd_file_abandon(FILE *file, const char *path)
 
 const char *kd_file_number(double value, const char *format, char *buffer, size_t size)
 {
+    // the decimal comma of some locales
     kd_text(buffer, size, format, value);
     char *comma = strchr(buffer, ',');
     if (comma) *comma = '.';
@@ -126,10 +134,12 @@ static void put_escaped(FILE *file, char c)
 void kd_file_escaped(FILE *file, const char *text, int max_characters)
 {
     int length = 0, index = -1;
+    // characters, not bytes: a cut must not fall into the middle of one
     for (const char *c = text; *c; c++) length += starts_character(*c);
     // of a text that is too long the middle is dropped: names often differ in their last letters
     int head = length > max_characters ? max_characters / 2 : length;
     int tail = length > max_characters ? max_characters - 1 - head : 0;
+    // head, ellipsis, tail
     for (const char *c = text; *c; c++) {
         if (starts_character(*c)) {
             index++;
@@ -155,6 +165,7 @@ void kd_file_json(FILE *file, const char *text)
     for (; *text; text++) {
         const unsigned char c = (unsigned char)*text;
         if (c < 0x20 || c == 0x7f) continue;
+        // a page must not find the end of a script in a name
         if (strchr("\"\\<>&'", c))
             fprintf(file, "\\u%04x", c);
         else

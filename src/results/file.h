@@ -1,4 +1,5 @@
-// results/file.h: files that are complete or not there, numbers that do not depend on the locale, text inside XML and HTML.
+// results/file.h: files that are complete or not there, numbers that do not depend on the locale, text inside XML and
+// HTML.
 #ifndef KD_RESULTS_FILE_H
 #define KD_RESULTS_FILE_H
 

@@ -47,6 +47,7 @@ typedef struct writer {
     double *column; // (n)
 } writer;
 
+// Failures are noted and looked at once, by the caller: the library is called on with what there is
 static hid_t keep_id(writer *w, hid_t id)
 {
     if (id < 0) w->failed = true;
@@ -60,6 +61,7 @@ static void check_answer(writer *w, herr_t answer)
 
 // ---- attributes -----------------------------------------------------------------------------------------------------
 
+// One value at an object: text, number or count
 static void put_attribute(writer *w, hid_t object, const char *name, hid_t type, const void *value)
 {
     hid_t space = keep_id(w, H5Screate(H5S_SCALAR));
@@ -75,6 +77,7 @@ static hid_t text_type(writer *w, size_t length)
 {
     hid_t type = keep_id(w, H5Tcopy(H5T_C_S1));
     if (type >= 0) {
+        // a type of no length is none: empty texts have one zero byte
         check_answer(w, H5Tset_size(type, length > 0 ? length : 1));
         check_answer(w, H5Tset_cset(type, H5T_CSET_UTF8));
         check_answer(w, H5Tset_strpad(type, H5T_STR_NULLPAD));
@@ -104,6 +107,7 @@ static void put_count(writer *w, hid_t object, const char *name, long value)
 // A group whose members and attributes keep their order and may be many
 static hid_t open_group(writer *w, const char *name)
 {
+    // the order of the table, and no times: equal runs give equal files
     hid_t plan = keep_id(w, H5Pcreate(H5P_GROUP_CREATE));
     check_answer(w, H5Pset_obj_track_times(plan, false));
     check_answer(w, H5Pset_link_creation_order(plan, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
@@ -121,6 +125,7 @@ static void close_group(writer *w, hid_t group)
 // A dataset of n numbers; the caller closes it
 static hid_t put_numbers(writer *w, hid_t parent, const char *name, const double *values, int n)
 {
+    // little-endian in the file, whatever the machine has
     hsize_t size = (hsize_t)n;
     hid_t   space = keep_id(w, H5Screate_simple(1, &size, NULL));
     hid_t   set = keep_id(w, H5Dcreate2(parent, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, w->creation, H5P_DEFAULT));
@@ -162,6 +167,7 @@ static void put_channels(writer *w, const kd_result *r)
     int                      n = kd_recording_length(rec), columns = kd_recording_columns(rec);
     hid_t                    time = put_numbers(w, w->file, "time", kd_recording_times(rec), n);
     if (time >= 0) {
+        // the time of all channels, with its unit
         put_text(w, time, "unit", "s");
         check_answer(w, H5Dclose(time));
     }
@@ -237,6 +243,7 @@ static void put_texts(writer *w, hid_t parent, const char *name, const kd_event_
 
 static void put_events(writer *w, const kd_event_log *log)
 {
+    // numbers of all events, then their words, then counts of each kind
     const int n = kd_event_log_length(log);
     double   *t = kd_alloc(2 * (size_t)n * sizeof *t), *direction = t ? t + n : NULL;
     if (!t) {
@@ -304,6 +311,7 @@ static void put_facts(writer *w, const kd_result *r)
 
 static void open_file(writer *w, size_t bytes)
 {
+    // a file in memory: nothing on the disk until it is complete
     hid_t access = keep_id(w, H5Pcreate(H5P_FILE_ACCESS)), plan = keep_id(w, H5Pcreate(H5P_FILE_CREATE));
     check_answer(w, H5Pset_fapl_core(access, bytes, false)); // in memory only, in one piece
     check_answer(w, H5Pset_obj_track_times(plan, false));
@@ -319,6 +327,7 @@ static void open_file(writer *w, size_t bytes)
 static void *take_image(writer *w, size_t *length)
 {
     *length = 0;
+    // what the library holds back belongs to the image
     check_answer(w, H5Fflush(w->file, H5F_SCOPE_GLOBAL));
     ssize_t size = H5Fget_file_image(w->file, NULL, 0);
     void   *image = size > 0 ? kd_alloc((size_t)size) : NULL;
@@ -332,6 +341,7 @@ static kd_status write_image(const void *image, size_t length, const char *path,
     FILE     *file;
     kd_status status = kd_file_open(path, &file, message, size);
     if (status < 0) return status;
+    // the same way as every other file: complete or not there
     if (fwrite(image, 1, length, file) == length) return kd_file_close(file, path, message, size);
     kd_text(message, size, "cannot write '%s': %s", path, strerror(errno));
     kd_file_abandon(file, path);
@@ -350,6 +360,7 @@ kd_status kd_result_save_hdf5(const kd_result *r, const char *path, char *messag
     // the library prints its errors unless it is told not to; they are told by message here
     (void)H5Eget_auto2(H5E_DEFAULT, &handler, &context);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    // memory first: the library does not bear that there is none
     w.column = kd_alloc(n * sizeof(double));
     const size_t bytes = (columns + 1) * (n * sizeof(double) + OVERHEAD);
     if (!w.column || !kd_memory_offers(2 * bytes)) goto done; // the library ends badly where it gets none
@@ -361,6 +372,7 @@ kd_status kd_result_save_hdf5(const kd_result *r, const char *path, char *messag
     status = w.failed ? KD_ERR_MEMORY : write_image(image, length, path, message, size);
 done:
     if (status == KD_ERR_MEMORY) kd_text(message, size, "no memory for the HDF5 file '%s'", path);
+    // in reverse order; the file in memory is gone with it
     kd_free(image);
     kd_free(w.column);
     if (w.creation >= 0) (void)H5Pclose(w.creation);

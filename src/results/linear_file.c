@@ -55,6 +55,7 @@ static void put_text(FILE *file, const char *text)
     fputc('"', file);
 }
 
+// JSON has no NaN and no infinity
 static void put_number(FILE *file, double value)
 {
     char text[KD_SHORTEST_SIZE];
@@ -74,6 +75,7 @@ static void put_names(FILE *file, const char *key, int n, const char *const *nam
 static void put_matrix(FILE *file, const matrix *m)
 {
     fprintf(file, ",\n\"%s\": [", m->name);
+    // matrices are stored by columns, files have them by rows
     for (int i = 0; i < m->rows; i++) {
         fputs(i > 0 ? ",\n  [" : "[", file);
         for (int j = 0; j < m->columns; j++) {
@@ -91,6 +93,7 @@ static void put_modes(FILE *file, const kd_modes *m)
         const char   *key;
         const double *value;
     } list[] = {{"real", m->real}, {"imaginary", m->imaginary}, {"frequency", m->frequency}, {"damping", m->damping}};
+    // one row each, or none: an empty list
     for (int k = 0; k < 4; k++) {
         const matrix row = {list[k].key, list[k].value, m->n > 0, m->n};
         put_matrix(file, &row);
@@ -100,6 +103,7 @@ static void put_modes(FILE *file, const kd_modes *m)
 void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes, const char *rest)
 {
     matrix list[KD_LINEAR_MATRICES];
+    // where and how exact, then names, then matrices
     fputs("{\n", file);
     if (rest) {
         fputs("\"from_equilibrium\": ", file);
@@ -137,6 +141,7 @@ static void tell_names(FILE *file, const char *title, const char *letter, int n,
     if (n == 0) fputs("  none\n", file);
 }
 
+// As many digits as a reader wants to see
 static void tell_matrix(FILE *file, const matrix *m)
 {
     char text[40];
@@ -159,6 +164,7 @@ void kd_linear_write_text(FILE *file, const kd_linear *l)
     tell_names(file, "Inputs u", "u", l->nu, l->input_name);
     tell_names(file, "Outputs y", "y", l->ny, l->output_name);
     kd_linear_list(l, list);
+    // A, B, C, D are the first four
     for (int i = 0; i < 4; i++)
         if (list[i].rows > 0 && list[i].columns > 0) tell_matrix(file, &list[i]);
 }

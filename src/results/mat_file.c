@@ -46,12 +46,14 @@ static bool put_variable(mat_t *mat, matvar_t *variable)
 
 static matvar_t *text_variable(const char *name, const char *text)
 {
+    // an empty text has no rows
     size_t dims[2] = {text[0] ? 1 : 0, strlen(text)};
     return Mat_VarCreate(name, MAT_C_CHAR, MAT_T_UTF8, 2, dims, (void *)text, 0);
 }
 
 static bool put_matrix(mat_t *mat, const kd_linear_matrix *m)
 {
+    // matio wants an address even where there are no numbers
     static double nothing;
     size_t        dims[2] = {(size_t)m->rows, (size_t)m->columns};
     void         *data = dims[0] * dims[1] > 0 ? (void *)m->value : &nothing;
@@ -61,6 +63,7 @@ static bool put_matrix(mat_t *mat, const kd_linear_matrix *m)
 // A column of cells with one line of text each
 static bool put_names(mat_t *mat, const char *name, int n, const char *const *lines)
 {
+    // the cells own their lines: freed together
     size_t    dims[2] = {(size_t)n, 1};
     matvar_t *cells = Mat_VarCreate(name, MAT_C_CELL, MAT_T_CELL, 2, dims, NULL, 0);
     bool      good = cells != NULL;
@@ -76,6 +79,7 @@ static bool put_names(mat_t *mat, const char *name, int n, const char *const *li
 
 static bool put_modes(mat_t *mat, const kd_modes *m)
 {
+    // both parts of the eigenvalues stand apart, as matio takes them
     size_t                 dims[2] = {(size_t)m->n, 1};
     mat_complex_split_t    value = {(void *)m->real, (void *)m->imaginary};
     const kd_linear_matrix list[] = {{"frequency", m->frequency, m->n, 1}, {"damping", m->damping, m->n, 1}};
@@ -86,6 +90,7 @@ static bool put_modes(mat_t *mat, const kd_modes *m)
 
 static bool put_all(mat_t *mat, const kd_linear *l, const kd_modes *modes)
 {
+    // time, matrices, names, modes; the version last, which is_complete looks for
     kd_linear_matrix       list[KD_LINEAR_MATRICES];
     const kd_linear_matrix time = {"t", &l->t, 1, 1};
     const int              count = kd_linear_list(l, list);
@@ -103,6 +108,7 @@ static bool put_all(mat_t *mat, const kd_linear *l, const kd_modes *modes)
 // matio does not tell all failures of the disk: a file whose last variable can be read is complete.
 static bool is_complete(const char *path)
 {
+    // a second reader: the file as others will find it
     mat_t    *mat = Mat_Open(path, MAT_ACC_RDONLY);
     matvar_t *last = mat ? Mat_VarRead(mat, LAST) : NULL;
     bool      good = last && last->data;
@@ -134,10 +140,12 @@ kd_status kd_linear_save_mat(const char *path, const kd_linear *linear, const kd
     kd_text(draft, length, "%s.draft", path);
     kd_status status = kd_file_open(path, &file, message, size);
     if (status >= 0) {
+        // errno tells what matio does not
         errno = 0;
         mat_t *mat = Mat_CreateVer(draft, "MATLAB 5.0 MAT-file, linear equations written by kardan", MAT_FT_MAT5);
         bool   good = mat && put_all(mat, linear, modes);
         if (mat) good = Mat_Close(mat) == 0 && good;
+        // complete on the disk, then copied to where it belongs
         good = good && is_complete(draft) && copy(draft, file);
         if (!good) {
             kd_text(message, size, "cannot write '%s': %s", path, errno ? strerror(errno) : "matio refused");

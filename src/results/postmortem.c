@@ -122,6 +122,7 @@ static void put_residuals(work *w, const kd_postmortem *f)
 {
     const kd_state *x = f->x;
     fprintf(w->file, "\n== largest residuals at the last good state ==\n");
+    // the evaluation point at all stages of the state
     if (!set_time(w, f->inputs, x->t, x)) return;
     kd_eom_at_position(w->data, x->p, x->s);
     kd_eom_at_velocity(w->data, x->v, x->r);
@@ -146,6 +147,7 @@ static bool step_ahead(work *w, const kd_postmortem *f)
 static void put_residuals_ahead(work *w, const kd_postmortem *f)
 {
     const kd_state *x = f->x;
+    // without a next step nothing can be said about what lies ahead
     if (!(f->h > 0) || !step_ahead(w, f)) return;
     fprintf(w->file,
             "\n== largest residuals ahead: t = %.9g s, positions and velocities continued over %.3g s, accelerations "
@@ -164,6 +166,7 @@ static void put_residuals_ahead(work *w, const kd_postmortem *f)
 static bool constraint_matrix(work *w, const kd_postmortem *f, const kd_state *x, double *GZ, double *HZ, double *A)
 {
     const int rows = w->d.nlambda + w->d.nmu, n = w->d.nv;
+    // rows of GZ, then rows of HZ, in one matrix by columns
     if (!set_time(w, f->inputs, x->t, x)) return false;
     kd_eom_at_position(w->data, x->p, x->s);
     kd_eom_at_velocity(w->data, x->v, x->r);
@@ -190,6 +193,7 @@ static void put_vector(work *w, const kd_eom *eom, const double *vector, int str
 {
     double most = 0;
     char   name[NAME];
+    // what is much smaller than the largest entry plays no part
     for (int i = 0; i < n; i++) most = fmax(most, fabs(vector[i * stride]));
     for (int i = 0; i < n; i++) {
         const double value = vector[i * stride];
@@ -210,6 +214,7 @@ static void put_singular(work *w, const kd_postmortem *f)
     kd_arena  arena = {0};
     if (m == 0 || n == 0) return;
     fprintf(w->file, "\n== constraint matrix at the last good state ==\n\n");
+    // a decomposition that takes longer than reading the rest
     if ((double)m * n > LARGEST || (double)n * n > LARGEST || (double)m * m > LARGEST) {
         fprintf(w->file, "not decomposed: it has %d rows and %d columns\n", m, n);
         return;
@@ -239,6 +244,7 @@ static void put_singular(work *w, const kd_postmortem *f)
                                     : "not singular");
         if (smallest < NEARLY) {
             fprintf(w->file, "\nthese constraints depend on each other (factors)\n");
+            // the left vector combines rows, the right one is a motion
             put_vector(w, f->eom, U + (size_t)m * (size_t)(m > n ? m - 1 : least - 1), 1, m, true);
             fprintf(w->file, "\nand this motion is hardly prevented any more (velocities)\n");
             put_vector(w, f->eom, Vt + least - 1, n, n, false);
@@ -251,6 +257,7 @@ static void put_singular(work *w, const kd_postmortem *f)
 
 static kd_status make_work(work *w, const kd_eom *eom)
 {
+    // rows of the function with most, without the mass matrix, which is not asked for
     int rows = 1;
     w->d = kd_eom_dims(eom);
     for (int k = 0; k < KD_FN_COUNT; k++)
@@ -265,6 +272,7 @@ static kd_status make_work(work *w, const kd_eom *eom)
 
 static void put_head(FILE *file, const kd_postmortem *f)
 {
+    // what failed and why, how to see it again, who limited the steps
     fprintf(file, "kardan %s, post-mortem of: %s\n\n", kd_version(), f->title);
     fprintf(file, "%s (%s)\n", kd_status_sentence(f->status), kd_status_name(f->status));
     if (f->message && f->message[0]) fprintf(file, "%s\n", f->message);
@@ -280,6 +288,7 @@ static kd_status complete(const kd_postmortem *f, kd_state **x)
     if (status >= 0) status = kd_state_copy(f->x, *x);
     if (status >= 0) status = kd_probe_create_nameless(f->eom, f->inputs, &probe);
     if (status >= 0) status = kd_probe_set(probe, f->x);
+    // where M does not give them either, the state stays as it is
     const double *a = status >= 0 ? kd_probe_values(probe, KD_GROUP_A) : NULL;
     if (a) memcpy((*x)->a, a, (size_t)kd_eom_dims(f->eom).nv * sizeof *a);
     if (a) (*x)->unsolved = false;
@@ -289,6 +298,7 @@ static kd_status complete(const kd_postmortem *f, kd_state **x)
 
 kd_status kd_postmortem_save(const kd_postmortem *facts, const char *path, char *message, size_t size)
 {
+    // residuals need accelerations: those of the state, or found now
     work                 w = {0};
     kd_state            *x = NULL;
     kd_postmortem        all = *facts;
@@ -302,6 +312,7 @@ kd_status kd_postmortem_save(const kd_postmortem *facts, const char *path, char 
     }
     status = kd_file_open(path, &w.file, message, size);
     if (status < 0) goto done;
+    // from the reason to the numbers: residuals, ahead, constraints, the whole state
     put_head(w.file, f);
     put_residuals(&w, f);
     put_residuals_ahead(&w, f);

@@ -1,5 +1,5 @@
-// results/postmortem.h: why a run failed, as text: the last good state, residuals there and one step ahead, directions in
-// which the constraints are singular, who limited the steps, and the command that runs into it again.
+// results/postmortem.h: why a run failed, as text: the last good state, residuals there and one step ahead, directions
+// in which the constraints are singular, who limited the steps, and the command that runs into it again.
 #ifndef KD_RESULTS_POSTMORTEM_H
 #define KD_RESULTS_POSTMORTEM_H
 

@@ -85,6 +85,7 @@ static const char *const *copy_list(kd_arena *arena, const char *const *list, in
     return copy;
 }
 
+// Texts and lists of the caller may be gone when the files are written
 static void copy_options(kd_recorder *r, const kd_recorder_options *opt)
 {
     kd_arena *a = &r->arena;
@@ -104,6 +105,7 @@ static void take(double *limit, double of_model)
 // What the options leave open is as the model says
 static void take_from_model(kd_recorder *r)
 {
+    // title, times, limits, plots: the caller's come first
     const kd_model   *model = kd_system_model(r->system);
     const kd_run_def *run = kd_model_run(model);
     const int         count = kd_model_warning_count(model);
@@ -128,6 +130,7 @@ static int find(const kd_recording *rec, const char *name)
 
 static kd_status complain_of_channel(const kd_recording *rec, const char *name, char *message, size_t size)
 {
+    // the nearest of all names, for the message
     kd_nearest nearest = kd_nearest_start(name);
     for (int j = 0; j < kd_recording_columns(rec); j++) kd_nearest_offer(&nearest, kd_recording_name(rec, j));
     kd_text(message, size, "there is no channel '%s'", name);
@@ -142,6 +145,7 @@ static kd_status find_channels(kd_recorder *r, char *message, size_t size)
         kd_arena_cut(&r->arena, (size_t)(r->opt.nplots > 0 ? r->opt.nplots : MOST_PLOTS), sizeof *plots);
     r->column = kd_cut_int(&r->arena, r->opt.nchannels);
     if (!plots || !r->column) return KD_ERR_MEMORY;
+    // names of columns to numbers, once: rows are copied by them
     for (int i = 0; i < r->opt.nchannels; i++) {
         r->column[i] = find(r->recording, r->opt.channels[i]);
         if (r->column[i] < 0) return complain_of_channel(r->recording, r->opt.channels[i], message, size);
@@ -165,6 +169,7 @@ static kd_status find_channels(kd_recorder *r, char *message, size_t size)
 
 static kd_status load_text(kd_recorder *r, char *message, size_t size)
 {
+    // the text of the model goes into page and HDF5 file
     size_t length;
     if (!r->opt.model_file) return KD_OK;
     return kd_load_file(r->opt.model_file, LARGEST_TEXT, &r->model_text, &length, message, size);
@@ -194,6 +199,7 @@ static kd_status create(const kd_system *system, const kd_eom *eom, const kd_inp
     kd_recorder *r = kd_alloc(sizeof *r);
     kd_status    status = r ? KD_OK : KD_ERR_MEMORY;
     if (!r) goto done;
+    // what is missing is the model's, then the usual
     r->system = system;
     r->eom = eom;
     if (inputs) r->inputs = *inputs;
@@ -202,6 +208,7 @@ static kd_status create(const kd_system *system, const kd_eom *eom, const kd_inp
     if (r->opt.intervals == 0) r->opt.intervals = USUAL_INTERVALS;
     if (!r->opt.title) r->opt.title = "";
     if (r->arena.failed) status = KD_ERR_MEMORY;
+    // the probe reads all states, the recording keeps what it reads
     if (status >= 0)
         status = system ? kd_probe_of_system(system, NULL, &r->probe) : kd_probe_create(eom, inputs, &r->probe);
     if (status >= 0) status = kd_recording_create(r->probe, rows_for(r, r->opt.intervals), &r->recording);
@@ -248,6 +255,7 @@ void kd_recorder_destroy(kd_recorder *r)
 // Equally spaced behind the start, the last one exactly at the end
 static kd_status make_times(kd_recorder *r, kd_simulation_options *o, double t_start, double t_end)
 {
+    // a run of no length has its start only
     const int n = t_end > t_start ? r->opt.intervals : 0;
     kd_free(r->times);
     r->times = kd_alloc((size_t)n * sizeof *r->times);
@@ -262,6 +270,7 @@ static kd_status make_times(kd_recorder *r, kd_simulation_options *o, double t_s
 // Fresh ones: nothing of an earlier run is left
 static kd_status make_room(kd_recorder *r, int ntimes)
 {
+    // certifier and log are made anew for each run; the recording only if its room does not suffice
     const int  rows = rows_for(r, ntimes);
     const bool fits =
         r->recording && kd_recording_length(r->recording) == 0 && kd_recording_capacity(r->recording) >= rows;
@@ -280,6 +289,7 @@ static kd_status make_room(kd_recorder *r, int ntimes)
 
 static kd_eval hear(const kd_event *event, const kd_state *before, const kd_state *after, void *context)
 {
+    // the log first, then the caller, who may stop the run
     kd_recorder  *r = context;
     const kd_eval answer = r->log ? kd_event_log_hear(event, before, after, r->log) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK || !r->listener) return answer;
@@ -314,6 +324,7 @@ static void note_settings(kd_recorder *r, const kd_simulation_options *o, double
 kd_status kd_recorder_prepare(kd_recorder *r, kd_simulation_options *o, double t_start, double t_end)
 {
     if (!r || !o) return KD_ERR_ARGUMENT;
+    // nothing of the run before is left
     r->started = seconds();
     r->simulation = NULL;
     r->seen = KD_OK;
@@ -321,6 +332,7 @@ kd_status kd_recorder_prepare(kd_recorder *r, kd_simulation_options *o, double t
     r->dropped = 0;
     r->certificate = (kd_certificate){0};
     r->message[0] = '\0';
+    // times of the caller, or equally spaced ones
     kd_status status = o->times ? KD_OK : make_times(r, o, t_start, t_end);
     if (status >= 0) status = make_room(r, o->ntimes);
     if (status < 0) {
@@ -328,6 +340,7 @@ kd_status kd_recorder_prepare(kd_recorder *r, kd_simulation_options *o, double t
         return status;
     }
     note_settings(r, o, t_end);
+    // the recorder stands between the simulation and the caller's listener
     if (r->log) { // without log the caller's listener stays
         r->listener = o->events.listener;
         r->listener_context = o->events.context;
@@ -342,6 +355,7 @@ kd_status kd_recorder_attach(kd_recorder *r, kd_simulation_options *o, double t_
 {
     kd_status status = kd_recorder_prepare(r, o, t_start, t_end);
     if (status < 0) return status;
+    // and between it and the caller's output function
     r->output = o->output;
     r->context = o->context;
     o->output = kd_recorder_see;
@@ -353,6 +367,7 @@ kd_status kd_recorder_begin(kd_recorder *r, kd_simulation *simulation)
 {
     if (!r || !simulation || !r->certifier) return KD_ERR_ARGUMENT;
     r->simulation = simulation;
+    // tolerances are known when the simulation has chosen them
     kd_tolerances tolerances = kd_simulation_tolerances(simulation);
     if (r->nsettings + 2 > SETTINGS) return KD_OK; // begun before
     add_setting(r, "relative tolerance", "%g", tolerances.rtol);
@@ -368,6 +383,7 @@ static kd_status add_row(kd_recorder *r, const kd_state *x)
     const kd_findings findings = kd_certifier_findings(r->certifier);
     const kd_status   status = kd_recording_add(r->recording, x, &findings);
     if (status < 0) kd_text(r->message, sizeof r->message, "%s", kd_recording_message(r->recording));
+    // the table is full, and this state is a new one: it is only counted
     if (status >= 0 && n == kd_recording_capacity(r->recording) && x->t > kd_recording_times(r->recording)[n - 1])
         r->dropped++;
     return status;
@@ -379,6 +395,7 @@ static kd_status look(kd_recorder *r, const kd_state *x, bool wanted)
         kd_text(r->message, sizeof r->message, "kd_recorder_begin was not called");
         return KD_ERR_ARGUMENT;
     }
+    // every state is certified, the wanted ones are kept
     const kd_status status = kd_certifier_see(r->certifier, r->simulation, x);
     if (status == KD_ERR_RANK_CHANGE) // only a state between two steps has no solution
         kd_text(r->message, sizeof r->message, "%s", kd_simulation_message(r->simulation));
@@ -389,6 +406,7 @@ kd_eval kd_recorder_see(const kd_state *x, bool at_time, void *recorder)
 {
     kd_recorder *r = recorder;
     if (!r || !x || !r->certifier) return KD_EVAL_STOP;
+    // wanted: its time, or all steps, or the start
     r->seen = look(r, x, at_time || r->opt.steps || kd_recording_length(r->recording) == 0);
     if (r->seen < 0) return KD_EVAL_STOP;
     const kd_eval answer = r->output ? r->output(x, at_time, r->context) : KD_EVAL_OK;
@@ -407,10 +425,12 @@ void kd_recorder_stop(kd_recorder *r)
 static kd_status add_end(kd_recorder *r, const kd_state *x, kd_status answer)
 {
     char why[MESSAGE_SIZE];
+    // the last state is recorded wherever the run ended
     if (r->seen >= 0) {
         const kd_status status = look(r, x, true);
         return answer >= 0 && status < 0 ? status : answer;
     }
+    // output itself failed: its reason, with time
     kd_text(why, sizeof why, "%s", r->message);
     kd_text(r->message, sizeof r->message, "output at t = %.9g s failed%s%.1900s", x->t, why[0] ? ": " : "", why);
     return r->seen;
@@ -420,10 +440,12 @@ kd_status kd_recorder_end(kd_recorder *r, kd_status answer)
 {
     if (!r || !r->simulation) return KD_ERR_ARGUMENT;
     kd_status status = add_end(r, kd_simulation_state(r->simulation), answer);
+    // the end that the run was meant to have
     if (status == KD_STOPPED && !r->stopped) status = KD_OK; // an event of the model: as it should be
     if (r->seen >= 0 && !r->message[0])
         kd_text(r->message, sizeof r->message, "%s", kd_simulation_message(r->simulation));
     if (r->log) kd_event_log_set_samples(r->log, kd_simulation_events(r->simulation, KD_EVENT_SAMPLE));
+    // the certificate gets what the simulation knows, and what was allowed
     r->certificate = kd_certifier_certificate(r->certifier);
     kd_certificate_take(&r->certificate, r->simulation);
     r->certificate.status = status;
@@ -439,12 +461,14 @@ kd_status kd_recorder_simulate(kd_recorder *r, const kd_simulation_options *opti
     kd_simulation        *simulation = NULL;
     if (!r || !x) return KD_ERR_ARGUMENT;
     kd_status status = KD_OK;
+    // without options as the model's file says
     if (!options && r->system) status = kd_system_run_options(r->system, &opt, r->message, sizeof r->message);
     if (status >= 0) status = kd_recorder_attach(r, &opt, x->t, t_end);
     if (status < 0) return status;
     status = kd_simulation_create(r->eom, r->inputs.eval ? &r->inputs : NULL, &opt, x, &simulation, r->message,
                                   sizeof r->message);
     if (status < 0) return status;
+    // those of the start count as the outcome of a run that went well
     const kd_status start = status; // news: corrected values, redundant constraints
     r->message[0] = '\0';
     status = kd_recorder_begin(r, simulation);
@@ -459,6 +483,7 @@ kd_status kd_recorder_simulate(kd_recorder *r, const kd_simulation_options *opti
 // Number of a column in the recording; -1: none
 static int recorded(const kd_recorder *r, int column)
 {
+    // chosen channels, or all of them
     if (column < 0 || column >= kd_recorder_columns(r)) return -1;
     return r->opt.nchannels > 0 ? r->column[column] : column;
 }
@@ -483,6 +508,7 @@ int kd_recorder_find(const kd_recorder *r, const char *name)
 {
     if (!r || !r->recording || !name) return -1;
     const int j = find(r->recording, name);
+    // the place among the chosen ones
     if (j < 0 || r->opt.nchannels == 0) return j;
     for (int i = 0; i < r->opt.nchannels; i++)
         if (r->column[i] == j) return i;

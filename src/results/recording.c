@@ -20,7 +20,7 @@ struct kd_recording {
     kd_probe        *probe; // the caller's
     const kd_eom    *eom;
     kd_dims          dims;
-    int              first[KD_RECORDED_GROUPS + 1];
+    int              first[KD_RECORDED_GROUPS + 1]; // first column of each group; the last entry is their number
     int              columns;
     kd_channel_names names;
     int              capacity, length;
@@ -54,6 +54,7 @@ static void name_figures(kd_recording *rec)
 // Columns of each group; answers their number
 static int count_columns(const kd_eom *eom, int first[KD_RECORDED_GROUPS + 1])
 {
+    // as many as the probe has, three energies more
     first[0] = 0;
     for (int group = 0; group < KD_RECORDED_GROUPS; group++) {
         const int count = kd_group_count(eom, NULL, (kd_group)group);
@@ -66,6 +67,7 @@ double kd_recording_bytes(const kd_eom *eom, int capacity)
 {
     int       first[KD_RECORDED_GROUPS + 1];
     const int columns = count_columns(eom, first);
+    // rows with their time, and the names
     return (double)capacity * (columns + 1) * sizeof(double) + (double)columns * (KD_CHANNEL_NAME + KD_CHANNEL_UNIT);
 }
 
@@ -112,6 +114,7 @@ void kd_recording_destroy(kd_recording *rec)
 // What has to be evaluated: inputs and outputs
 static kd_status add_inputs_and_outputs(kd_recording *rec, double *row)
 {
+    // groups that a state does not hold
     static const kd_group list[] = {KD_GROUP_U, KD_GROUP_Y};
     for (int k = 0; k < 2; k++) {
         const int     first = rec->first[list[k]], count = rec->first[list[k] + 1] - first;
@@ -128,6 +131,7 @@ static kd_status add_inputs_and_outputs(kd_recording *rec, double *row)
 // Energies and violations, as the certificate found them
 static void add_figures(const kd_recording *rec, const kd_findings *f, double *row)
 {
+    // energies of the state, then those that were spent and fed since the start
     const double energy[KD_ENERGY_CHANNELS] = {f->kinetic,    f->potential, f->kinetic + f->potential,
                                                f->dissipated, f->supplied,  f->balance};
     if (rec->first[KD_GROUP_ENERGY] < rec->first[KD_GROUP_ENERGY + 1])
@@ -139,11 +143,13 @@ static void add_figures(const kd_recording *rec, const kd_findings *f, double *r
 kd_status kd_recording_add(kd_recording *rec, const kd_state *x, const kd_findings *findings)
 {
     int n = rec->length;
+    // full, or the same time once more (the end of a run that is a wanted time, too)
     if (n == rec->capacity || (n > 0 && x->t - rec->t[n - 1] <= SAME_TIME * fabs(x->t))) return KD_OK;
     double *row = rec->values + (size_t)n * (size_t)rec->columns;
     // the state as it is, accelerations as they were found, then what has to be evaluated
     memcpy(row, x->p, (size_t)x->n * sizeof(double));
     memcpy(row + rec->first[KD_GROUP_A], findings->a, (size_t)rec->dims.nv * sizeof(double));
+    // the certifier has left the probe at this state, unless it has one of its own
     kd_status status = findings->probe == rec->probe ? KD_OK : kd_probe_set_with(rec->probe, x, findings->a);
     if (status >= 0) status = add_inputs_and_outputs(rec, row);
     if (status < 0) return status;

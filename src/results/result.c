@@ -52,6 +52,7 @@ kd_statistic kd_result_statistic(const kd_certificate *c, int i)
 
 // ---- table ----------------------------------------------------------------------------------------------------------
 
+// A text of several lines as several comments
 static void comment_lines(kd_csv *csv, const char *name, char *text)
 {
     for (char *line = text, *end; *line; line = end) {
@@ -108,6 +109,7 @@ static kd_status write_rows(kd_csv *csv, const kd_result *r, int ncolumns, doubl
 {
     const kd_recording *rec = r->recording;
     kd_status           status = KD_OK;
+    // time in front, then the columns that were chosen
     for (int i = 0; status >= 0 && i < kd_recording_length(rec); i++) {
         const double *values = kd_recording_values(rec) + (size_t)i * (size_t)kd_recording_columns(rec);
         row[0] = kd_recording_times(rec)[i];
@@ -145,6 +147,7 @@ static bool list_columns(const kd_result *r, columns *c)
 
 char *kd_result_head(const kd_result *r, size_t *length, size_t *header_at)
 {
+    // the head is written as the final table would be, but to memory
     columns c;
     kd_csv *csv = NULL;
     char   *text = NULL, *head = NULL;
@@ -158,10 +161,12 @@ char *kd_result_head(const kd_result *r, size_t *length, size_t *header_at)
     kd_csv_comment(csv, "ended", "no: this is as far as the run had come");
     kd_csv_comment_row(csv, "units", c.unit);
     good = fflush(file) == 0;
+    // where the header line begins: rows of a finished run are copied from here on
     *header_at = size;
     kd_csv_header(csv, c.name);
 done:
     kd_csv_unwrap(csv);
+    // the stream's memory is malloc's: the head goes to ours
     if (file && fclose(file) == 0 && good) head = kd_alloc(size + 1);
     if (head) memcpy(head, text, size);
     *length = size;
@@ -174,6 +179,7 @@ done:
 // rows from memory are told by closing
 static bool put_rows(kd_csv *csv, const kd_result *r, const columns *c, const char *path)
 {
+    // rows that were written while the run went on are not formatted once more
     if (r->running && !kd_running_message(r->running)[0])
         return kd_running_copy(r->running, kd_csv_file(csv), path) >= 0;
     kd_csv_header(csv, c->name);

@@ -1,4 +1,5 @@
-// results/result.h: a finished run with everything that belongs to it; written as table (CSV), HDF5 file, page and picture.
+// results/result.h: a finished run with everything that belongs to it; written as table (CSV), HDF5 file, page and
+// picture.
 #ifndef KD_RESULTS_RESULT_H
 #define KD_RESULTS_RESULT_H
 
@@ -9,6 +10,7 @@
 
 struct kd_plot;    // report/svg.h
 struct kd_drawing; // drawing/drawing.h
+struct kd_beside;  // report/beside.h
 
 typedef struct kd_result_setting {
     const char *name, *value;
@@ -46,6 +48,7 @@ typedef struct kd_result {
     const kd_event_log      *events;      // NULL: the equations have none
     const kd_result_facts   *facts;       // NULL: certificate and statistics
     bool                     plain;       // the page has the small drawing and plots that stand still, not the viewer
+    const struct kd_beside  *beside;      // another run that the viewer shows, too; may be NULL
     struct kd_running       *running;     // the rows of the table, written while the run went on; may be NULL
 } kd_result;
 

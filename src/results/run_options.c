@@ -1,5 +1,5 @@
-// run_options.c: how a model wants to be simulated: what its file says under `run`, the rest by the choice of `kardan
-// simulate`.
+// run_options.c: how a model wants to be simulated: what its file says under `run`, the rest by the choice of the
+// command `kardan simulate`.
 #include <kardan/results.h>
 #include <limits.h>
 #include <string.h>
@@ -27,6 +27,7 @@ kd_status kd_run_set_options(const kd_run_def *run, kd_simulation_options *optio
     char number[40], why[400];
     kd_text(message, size, "%s", "");
     if (!run || !options) return KD_ERR_ARGUMENT;
+    // numbers as text with all digits: options have one reader
     for (int i = 0; i < run->noptions; i++) {
         const kd_run_option *o = &run->option[i];
         kd_text(number, sizeof number, "%.17g", o->value);
@@ -42,6 +43,7 @@ kd_status kd_system_run_options(const kd_system *system, kd_simulation_options *
     if (!system || !options) return KD_ERR_ARGUMENT;
     const kd_run_def    *run = kd_model_run(kd_system_model(system));
     const kd_system_info info = kd_system_info_of(system);
+    // integrator, its options, formulation, tolerances: each may depend on those before
     *options = kd_simulation_options_default();
     if (run->integrator && !kd_integrator_parse(run->integrator, &options->integrator)) {
         kd_text(message, size, "run: there is no integrator '%s'", run->integrator);
@@ -57,6 +59,7 @@ kd_status kd_system_run_options(const kd_system *system, kd_simulation_options *
     }
     set_tolerances(options, run->rtol, run->atol);
     // nothing limits the steps of a mechanism without freedom
+    // one step might pass over everything that a driven mechanism does
     options->integrator_options.h_max = run->max_step > 0 ? run->max_step
                                         : info.dof == 0   ? run->t_end / DRIVEN_STEPS
                                                           : 0;

@@ -27,16 +27,16 @@ static const double SHORT = 1;    // [s] a run that ends earlier leaves nothing,
 
 struct kd_running {
     const kd_recording *recording;
-    char               *path;
+    char               *path; // with the number of the process where the name was taken
     int                 file; // -1: not yet
     char               *head; // lines in front of the rows
     size_t              head_length;
-    off_t               rows_at, end; // of the file: where the header line is, where the last whole row ends
-    char               *buffer;
-    size_t              used, room, longest; // longest: bytes of a row
-    int                 written;             // rows, in the file or in the buffer
-    double              started, handed_over;
-    bool                has_file, lazy;
+    off_t               rows_at, end;         // of the file: where the header line is, where the last whole row ends
+    char               *buffer;               // (room) whole rows that are not in the file yet
+    size_t              used, room, longest;  // longest: bytes of a row
+    int                 written;              // rows, in the file or in the buffer
+    double              started, handed_over; // [s] by the caller's clock
+    bool                has_file, lazy;       // it has been opened; short runs leave none
     char                message[PATH_MAX + 200];
 };
 
@@ -84,6 +84,7 @@ static kd_status complain(kd_running *r, const char *path, int reason)
 // All bytes behind the last whole row; what could be written in part is taken back
 static kd_status append(kd_running *r, const char *bytes, size_t length)
 {
+    // behind the last whole row, wherever an earlier attempt ended
     size_t done = 0;
     while (done < length) {
         const ssize_t n = pwrite(r->file, bytes + done, length - done, r->end + (off_t)done);
@@ -105,6 +106,7 @@ static kd_status append(kd_running *r, const char *bytes, size_t length)
 // The file, or one of another name where another run has it; its head
 static kd_status open_file(kd_running *r)
 {
+    // the name may be taken by a run that is still alive
     r->file = open_alone(r->path);
     if (r->file < 0 && errno == EWOULDBLOCK) {
         name_apart(r->path, strlen(r->path) + 24);
@@ -141,8 +143,10 @@ static kd_status hand_over(kd_running *r, double now)
 // Rows that are new in the recording
 static kd_status take_rows(kd_running *r, double now)
 {
+    // a lazy file is opened with its first rows
     kd_status status = r->has_file ? KD_OK : open_file(r);
     for (; status >= 0 && r->written < kd_recording_length(r->recording); r->written++) {
+        // the buffer is full: to the system; then there is room for one more
         if (r->room - r->used < r->longest) status = hand_over(r, now);
         if (status >= 0) format_row(r, r->written);
     }
@@ -151,14 +155,17 @@ static kd_status take_rows(kd_running *r, double now)
 
 kd_status kd_running_follow(kd_running *r, double now)
 {
+    // short runs leave no file behind
     if (r->lazy && now - r->started < SHORT) return KD_OK;
     kd_status status = take_rows(r, now);
+    // collected for a quarter of a second: a killed run loses no more
     if (status >= 0 && now - r->handed_over >= EVERY) status = hand_over(r, now);
     return status;
 }
 
 kd_status kd_running_copy(kd_running *r, FILE *to, const char *path)
 {
+    // all rows, also those of the last quarter of a second
     kd_status status = take_rows(r, r->handed_over);
     if (status >= 0) status = hand_over(r, r->handed_over);
     // rows go from file to file, as they were written
@@ -210,7 +217,9 @@ done:
 void kd_running_destroy(kd_running *r, bool stays)
 {
     if (!r) return;
+    // what is still in the buffer belongs to a file that stays
     if (r->has_file && stays) (void)!hand_over(r, r->handed_over);
+    // only if it is still ours: another run may have taken the name
     if (r->has_file && !stays && is_named(r->file, r->path)) (void)remove(r->path);
     if (r->file >= 0) (void)close(r->file);
     kd_free(r->head);

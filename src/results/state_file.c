@@ -1,4 +1,4 @@
-// state_file.c: states as comma-separated values, written with 17 digits and read back exactly.
+// state_file.c: states as comma-separated values, written with all digits that matter and read back exactly.
 #include "results/state_file.h"
 
 #include <math.h>
@@ -45,6 +45,7 @@ static void column_name(const kd_eom *eom, const block list[BLOCKS], int i, char
 {
     char own[NAME - 20];
     int  k = 0;
+    // the block that column i lies in
     while (i >= list[k].n) i -= list[k++].n;
     kd_text(name, size, "%s%s", list[k].prefix, kd_eom_name(eom, list[k].kind, i, own, sizeof own));
 }
@@ -75,6 +76,7 @@ kd_status kd_state_file_save(const char *path, const char *title, const kd_eom *
     char        *text = kd_arena_cut(&arena, (size_t)columns + 1, NAME);
     double      *row = kd_cut_double(&arena, columns + 1);
     kd_status    status = KD_ERR_MEMORY;
+    // memory first, then the file
     if (arena.failed) {
         kd_text(message, size, "out of memory while writing '%s'", path);
         goto done;
@@ -99,6 +101,7 @@ kd_status kd_state_file_save(const char *path, const char *title, const kd_eom *
         kd_csv_abandon(csv);
         goto done;
     }
+    // a failure of closing counts, too, but not more than one before
     const kd_status closed = kd_csv_close(csv, message, size);
     if (status >= 0) status = closed;
 done:
@@ -115,6 +118,7 @@ static char *read_text(const char *path, char *message, size_t size)
     size_t        length;
     char         *text, why[400] = "";
     const size_t  head = strlen(path) + 2; // of the sentence: "path: "
+    // the sentence begins with the path, which is told already
     if (kd_load_file(path, LARGEST_FILE, &text, &length, why, sizeof why) < 0) {
         kd_text(message, size, "cannot read '%s': %s", path, strlen(why) > head ? why + head : why);
         return NULL;
@@ -129,6 +133,7 @@ static char *read_text(const char *path, char *message, size_t size)
 // One field of a header line, quotes undone, cut to size; moves *at behind its comma
 static void take_field(const char **at, char *field, size_t size)
 {
+    // quotes are undone as csv.c made them
     const char *c = *at;
     const bool  quoted = *c == '"';
     size_t      n = 0;
@@ -158,6 +163,7 @@ static bool same_columns(const char *line, const kd_eom *eom, const block list[B
 {
     for (int i = -1; i < columns; i++) {
         char found[NAME], wanted[NAME] = "t";
+        // column by column, t first: the first one that differs is named
         if (i >= 0) column_name(eom, list, i, wanted, sizeof wanted);
         const bool more = *line && *line != '\n' && *line != '\r';
         take_field(&line, found, sizeof found);
@@ -176,6 +182,7 @@ static bool same_columns(const char *line, const kd_eom *eom, const block list[B
 // A line of numbers; false: something else
 static bool take_row(const char *line, int columns, double *row)
 {
+    // numbers, commas, the end of the line: nothing else
     for (int i = 0; i <= columns; i++) {
         char *end;
         row[i] = strtod(line, &end);

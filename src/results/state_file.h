@@ -1,5 +1,5 @@
-// results/state_file.h: states in a file, to start from them again to the last bit: a table with one row per state and the
-// columns t, p, v, r, w, s, lambda, mu, a, z and the flags of active rows.
+// results/state_file.h: states in a file, to start from them again to the last bit: a table with one row per state and
+// the columns t, p, v, r, w, s, lambda, mu, a, z and the flags of active rows.
 #ifndef KD_RESULTS_STATE_FILE_H
 #define KD_RESULTS_STATE_FILE_H
 

@@ -49,6 +49,7 @@ static kd_status read_text(reader *r)
     const size_t  head = strlen(r->path) + 2; // of the sentence: "path: "
     kd_status     status = kd_load_file(r->path, LARGEST_TABLE, &r->table->text, &length, why, sizeof why);
     if (status == KD_ERR_MEMORY) return no_memory(r);
+    // the sentence begins with the path, which is told already
     if (status < 0) {
         kd_text(r->message, r->size, "'%s' cannot be read: %s", r->path, strlen(why) > head ? why + head : why);
         return status;
@@ -66,6 +67,7 @@ static kd_status read_text(reader *r)
 // The next line, cut from the text; NULL: the end
 static char *next_line(reader *r)
 {
+    // line breaks of both kinds
     char *line = r->next, *end;
     if (*line == '\0') return NULL;
     end = strchr(line, '\n');
@@ -81,6 +83,7 @@ static char *next_line(reader *r)
 // The field at *rest, unquoted in place; *rest moves behind its comma, NULL behind the last one
 static char *next_field(char **rest)
 {
+    // unquoted text is never longer than quoted: it is written over itself
     char *from = *rest, *field = from, *to = from;
     bool  quoted = *from == '"';
     if (quoted) from++;
@@ -103,6 +106,7 @@ static char *next_field(char **rest)
 // Commas outside of quotes
 static int count_fields(const char *line)
 {
+    // quotes come in pairs, so that a doubled one changes nothing
     bool quoted = false;
     int  count = 1;
     for (; *line && count < MOST_COLUMNS; line++) {
@@ -120,6 +124,7 @@ static void split(char *line, int count, const char **field)
 static kd_status read_header(reader *r, char *header, char *units)
 {
     kd_table *t = r->table;
+    // names and units are cut from the text, which the table keeps
     t->ncolumns = count_fields(header);
     t->name = kd_arena_cut(&t->arena, (size_t)t->ncolumns, sizeof *t->name);
     t->unit = kd_arena_cut(&t->arena, (size_t)t->ncolumns, sizeof *t->unit);
@@ -136,6 +141,7 @@ static kd_status read_head(reader *r)
 {
     static const char title[] = "# title: ", units[] = "# units: ", ours[] = "# kardan: ";
     char             *line, *units_line = NULL;
+    // of the comments only title, units and who wrote it matter
     while ((line = next_line(r)) != NULL && (line[0] == '#' || line[0] == '\0')) {
         if (strncmp(line, ours, sizeof ours - 1) == 0) r->is_ours = true;
         if (strncmp(line, title, sizeof title - 1) == 0) r->table->title = line + sizeof title - 1;
@@ -149,6 +155,7 @@ static kd_status read_head(reader *r)
 static int count_rows(const char *text)
 {
     int rows = 0;
+    // a last line without line break is a row, too
     for (const char *c = text; *c && rows < INT_MAX; rows++) {
         const char *end = strchr(c, '\n');
         if (!end) return rows + 1;
@@ -162,6 +169,7 @@ static kd_status read_row(reader *r, char *line, double *row)
 {
     for (int i = 0; i < r->table->ncolumns; i++) {
         char *end;
+        // missing numbers, numbers that are none, too many numbers: with line and column
         if (!line) return complain(r, "there are fewer numbers than names in the header line");
         char *field = next_field(&line);
         row[i] = strtod(field, &end);
@@ -201,6 +209,7 @@ static kd_status read_rows(reader *r)
     // room for as many rows as there can be, then row by row
     t->value = kd_cut_matrix(&t->arena, rows, t->ncolumns);
     if (!t->value) return no_memory(r);
+    // the last line may be cut in the middle: it is told, not taken
     while ((line = next_line(r)) != NULL) {
         if (is_cut(r, line)) {
             t->is_cut = true;

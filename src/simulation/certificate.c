@@ -128,6 +128,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
     c->eom = kd_probe_eom(probe);
     c->inputs = *kd_probe_inputs(probe);
     kd_dims D = c->dims = kd_eom_dims(c->eom);
+    // largest rows of a function; accelerations; errors of slopes
     c->value = kd_cut_double(&c->arena, largest_rows(c->eom));
     c->solved = kd_cut_double(&c->arena, D.nv);
     c->errors = kd_cut_double(&c->arena, D.nv + 2 * D.ne);
@@ -141,6 +142,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
         kd_certifier_destroy(c);
         return status;
     }
+    // scales begin with 1: violations of small motions are absolute
     for (int level = 0; level < KD_LEVEL_COUNT; level++) c->certificate.scale[level] = 1;
     c->certificate.has_constraints = D.nlambda + D.nmu + D.ns > 0;
     c->certificate.has_norms = D.nq > 0;
@@ -202,6 +204,7 @@ static double largest_of(const double *x, int n)
 // else the one that those give. Where M does not determine it, the simulation that has shown x solves for it.
 static kd_status go_to_judged(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
+    // the probe decides which acceleration belongs to the state
     kd_status status = kd_probe_set(c->probe, x);
     if (status >= 0) status = kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
     if (status != KD_ERR_SINGULAR_MASS || !x->unsolved || !simulation) return status;
@@ -255,6 +258,7 @@ static kd_status measure_all(kd_certifier *c, const kd_state *x)
         {KD_Q, KD_NAME_Q, NULL, &c->findings.norm, &c->certificate.norm},
         {KD_E, KD_NAME_E, NULL, &(double){0}, &c->certificate.invariant},
     };
+    // findings are of this state, the certificate keeps the largest of all
     for (int level = 0; level < KD_LEVEL_COUNT; level++) c->findings.violation[level] = 0;
     c->findings.norm = 0;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
@@ -268,11 +272,13 @@ static kd_status measure_all(kd_certifier *c, const kd_state *x)
 static void widen_scale(kd_certifier *c, const kd_state *x)
 {
     double *scale = c->certificate.scale;
+    // positions and velocities as scales, at least 1, and as sizes, from 0
     scale[KD_LEVEL_POSITION] = fmax(scale[KD_LEVEL_POSITION], largest_of(x->p, c->dims.np));
     scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], largest_of(x->v, c->dims.nv));
     scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], largest_of(c->a, c->dims.nv));
     c->certificate.position_size = fmax(c->certificate.position_size, largest_of(x->p, c->dims.np));
     c->certificate.velocity_size = fmax(c->certificate.velocity_size, largest_of(x->v, c->dims.nv));
+    // eight powers of ten beyond the start no figure means anything
     for (int level = 0; level < 2; level++) {
         if (c->certificate.states == 0) c->start[level] = scale[level];
         if (scale[level] > EXPLODED * c->start[level]) c->certificate.exploded = true;
@@ -295,6 +301,7 @@ static kd_status power_at(kd_certifier *c, kd_simulation *simulation, const kd_s
 {
     kd_energies energies = {0};
     kd_status   status = KD_OK;
+    // without drives no accelerations are solved for
     if (c->has_drives)
         status = go_to_judged(c, simulation, x);
     else if (kd_eom_at_state(c->data, &c->inputs, x, KD_STAGE_ACCELERATION) != KD_EVAL_OK)
@@ -314,6 +321,7 @@ static kd_status look_for_drives(kd_certifier *c, kd_simulation *simulation, con
     if (c->has_drives) return KD_OK;
     kd_status status = power_at(c, simulation, x, here);
     if (status < 0) return status;
+    // the same state with other accelerations and multipliers: do powers notice?
     kd_state_copy(x, y);
     for (int i = 0; i < c->dims.nv; i++) y->a[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nw; i++) y->w[i] += 1 + 0.1 * i;
@@ -331,12 +339,14 @@ static kd_status add_knot(kd_certifier *c, kd_simulation *simulation, const kd_s
 {
     kd_dims d = c->dims;
     knot    old = c->knot[0];
+    // pointers go round: the oldest gets the new content
     c->knot[0] = c->knot[1];
     c->knot[1] = c->knot[2];
     c->knot[2] = old;
     knot *k = &c->knot[2];
     k->t = x->t;
     memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
+    // rates: p' = Z v, v' = a, r' = b
     kd_status status = x->unsolved ? go_to_judged(c, simulation, x) : go_to(c, x);
     if (status < 0) return status;
     memcpy(k->rate + d.np, x->unsolved ? c->a : x->a, (size_t)d.nv * sizeof(double));
@@ -351,6 +361,7 @@ static kd_status add_knot(kd_certifier *c, kd_simulation *simulation, const kd_s
 static double quintic(const double knot_t[3], const double x[3], const double d[3], double t)
 {
     double table[6], at[6];
+    // divided differences on double nodes; at equal ones the rate stands for the quotient
     for (int i = 0; i < 6; i++) {
         at[i] = knot_t[i / 2];
         table[i] = x[i / 2];
@@ -358,6 +369,7 @@ static double quintic(const double knot_t[3], const double x[3], const double d[
     for (int order = 1; order < 6; order++)
         for (int i = 5; i >= order; i--)
             table[i] = order == 1 && i % 2 == 1 ? d[i / 2] : (table[i] - table[i - 1]) / (at[i] - at[i - order]);
+    // Horner's scheme
     double value = table[5];
     for (int i = 4; i >= 0; i--) value = table[i] + (t - at[i]) * value;
     return value;
@@ -366,6 +378,7 @@ static double quintic(const double knot_t[3], const double x[3], const double d[
 // The state at a time in the last step, as far as powers need it
 static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
 {
+    // no quintic where it would extrapolate errors, or does not know what powers need
     kd_dims     d = c->dims;
     const knot *k = c->knot;
     bool        long_step = kd_simulation_stats(simulation).order_last > QUINTIC_ORDER ||
@@ -386,6 +399,7 @@ static double work_up_to(const segment *s, double theta, int which)
 {
     static const double gauss[3] = {-0.77459666924148337704, 0, 0.77459666924148337704}, weight[3] = {5, 8, 5};
     double              sum = 0;
+    // three Gauss points integrate degree 4 exactly; their weights sum up to 18
     for (int g = 0; g < 3; g++) {
         double at = 0.5 * theta * (1 + gauss[g]);
         for (int j = 0; j < NODES; j++) {
@@ -400,6 +414,7 @@ static double work_up_to(const segment *s, double theta, int which)
 
 static bool is_smooth(const kd_certifier *c, const segment *s)
 {
+    // Lobatto against Simpson, beside the energies of the run
     for (int which = 0; which < POWERS; which++) {
         double lobatto = work_up_to(s, 1, which);
         double simpson = (s->t1 - s->t0) / 6 * (s->power[0][which] + 4 * s->power[2][which] + s->power[4][which]);
@@ -423,6 +438,7 @@ static void close_segment(kd_certifier *c, segment *s)
 static kd_status add_segments(kd_certifier *c, kd_simulation *simulation, double t1, const double end[POWERS],
                               int depth)
 {
+    // linear in between, then what the motion tells at the inner nodes
     segment s = {.t0 = c->t_known, .t1 = t1};
     for (int j = 0; j < NODES; j++)
         for (int which = 0; which < POWERS; which++)
@@ -432,10 +448,12 @@ static kd_status add_segments(kd_certifier *c, kd_simulation *simulation, double
         if (status >= 0) status = power_at(c, simulation, c->inside, s.power[j]);
         if (status < 0) return status;
     }
+    // smooth, or halved often enough: its work counts
     if (depth == MAX_DEPTH || is_smooth(c, &s)) {
         close_segment(c, &s);
         return KD_OK;
     }
+    // two halves, the first one ends with the power in the middle
     kd_status status = add_segments(c, simulation, s.t0 + 0.5 * (s.t1 - s.t0), s.power[2], depth + 1);
     return status < 0 ? status : add_segments(c, simulation, s.t1, end, depth + 1);
 }
@@ -469,6 +487,7 @@ static kd_status find_leap(kd_certifier *c, kd_simulation *simulation, double t0
     kd_status status = potential_inside(c, simulation, a, &at[0]);
     if (status >= 0) status = potential_inside(c, simulation, b, &at[2]);
     for (int k = 0; k < LEAP_HALVES && status >= 0; k++) {
+        // the half with the larger change; when it has lost half of what is missing it was no leap
         const double t = a + 0.5 * (b - a);
         if (!(t > a && t < b)) break;
         status = potential_inside(c, simulation, t, &at[1]);
@@ -496,6 +515,7 @@ static kd_status look_for_leap(kd_certifier *c, kd_simulation *simulation, doubl
     kd_status       status = energy_of(c, x, &e);
     if (status < 0) return status;
     const double energy = e.kinetic + e.potential;
+    // what the balance of this step lacks
     const double missing = energy - c->energy_known + c->work[0] - before[0] - (c->work[1] - before[1]);
     c->energy_known = energy;
     if (!(fabs(missing) > LEAP * c->certificate.energy_scale)) return KD_OK;
@@ -509,16 +529,20 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
     const kd_state *last = simulation ? kd_simulation_state(simulation) : x;
     double          start = simulation ? kd_simulation_step_start(simulation) : c->t_known, end[POWERS];
     kd_status       status = KD_OK;
+    // the same step once more: its work is known
     if (last->t <= c->t_known) return KD_OK;
+    // a new step: leaps of the last one are booked for good
     const double t0 = c->t_known, before[POWERS] = {c->work[0], c->work[1]};
     c->nsegments = 0;
     book_leap(c);
+    // a driver may show only some states: work of the steps between is a trapezoid
     if (start > c->t_known) { // steps that were not shown
         status = kd_simulation_inside(simulation, start, c->inside);
         if (status >= 0) status = power_at(c, simulation, c->inside, end);
         if (status >= 0) status = add_segments(c, NULL, start, end, MAX_DEPTH);
         c->nsegments = c->nknots = 0;
     }
+    // rates at the end, whether there are drives, then the powers of all nodes
     if (status >= 0 && simulation) status = add_knot(c, simulation, last);
     if (status >= 0 && simulation) status = look_for_drives(c, simulation, last);
     if (status >= 0) status = power_at(c, simulation, last, end);
@@ -532,6 +556,7 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
 static double work_at(const kd_certifier *c, double t, int which)
 {
     int i = 0;
+    // the segment that t lies in
     while (i + 1 < c->nsegments && t > c->segment[i].t1) i++;
     const segment *s = &c->segment[i];
     if (c->nsegments == 0) return c->work[which];
@@ -540,6 +565,7 @@ static double work_at(const kd_certifier *c, double t, int which)
 
 static kd_status start_work(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
+    // knots, drives and powers of the first state; the balance starts with its energies
     kd_status status = simulation ? add_knot(c, simulation, x) : KD_OK;
     if (status >= 0 && simulation) status = look_for_drives(c, simulation, x);
     if (status >= 0) status = power_at(c, simulation, x, c->power);
@@ -559,23 +585,28 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     kd_findings    *f = &c->findings;
     f->kinetic = e->kinetic;
     f->potential = e->potential;
+    // work up to t, plus what instants and leaps gave and took
     f->dissipated = work_at(c, t, 0) + c->jumps[0];
     f->supplied = work_at(c, t, 1) + c->jumps[1];
     if (t >= c->t_leap) *(c->leap > 0 ? &f->supplied : &f->dissipated) += fabs(c->leap);
     double sum = e->kinetic + e->potential + f->dissipated - f->supplied;
+    // the balance is zero at the first state
     if (r->states == 0) {
         c->energy_start = sum;
         c->potential_low = c->potential_high = e->potential;
     }
     c->potential_low = fmin(c->potential_low, e->potential);
     c->potential_high = fmax(c->potential_high, e->potential);
+    // sizes of all terms: rounding of the balance is relative to these
     c->terms =
         fmax(c->terms, e->size + fabs(e->kinetic) + fabs(e->potential) + fabs(f->dissipated) + fabs(f->supplied));
     f->balance = sum - c->energy_start;
+    // not a number is the largest error of all
     if (fabs(f->balance) > r->energy.value || isnan(f->balance)) {
         r->energy.value = fabs(f->balance);
         r->energy.t = t;
     }
+    // energy that was in motion, whatever the origin of the potential
     const double size[] = {e->kinetic, c->potential_high - c->potential_low, fabs(f->dissipated), fabs(f->supplied)};
     for (int i = 0; i < 4; i++) r->energy_scale = fmax(r->energy_scale, size[i]);
     r->kinetic = f->kinetic;
@@ -603,11 +634,13 @@ static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state
 {
     kd_energies     before = {0}, after = {0};
     const kd_state *both[] = {c->last, x};
+    // energies on both sides of the instant
     for (int k = 0; k < 2; k++) {
         kd_status status = go_to(c, both[k]);
         if (status < 0) return status;
         if (kd_eom_energies(c->data, k == 0 ? &before : &after) != KD_EVAL_OK) return fault_of(c);
     }
+    // gains count as supplied, losses as dissipated; quintics start again
     double gain = after.kinetic + after.potential - before.kinetic - before.potential;
     c->jumps[gain > 0] += fabs(gain);
     c->nknots = c->nsegments = 0;
@@ -617,6 +650,7 @@ static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state
 // What errors of a tolerance explain, and what rounding does
 static kd_status measure_slopes(kd_certifier *c, const kd_state *x)
 {
+    // the first states, then each eighth
     kd_certificate *r = &c->certificate;
     const bool      looks = r->states < EVERY_SLOPE || r->states % SLOPE_EACH == 0;
     if (!looks || (!r->has_energy && !r->has_invariants)) return KD_OK;
@@ -648,6 +682,7 @@ static kd_status go_to_end(kd_certifier *c, kd_simulation *simulation, const kd_
 {
     const knot  *k = &c->knot[2];
     const size_t motion = (size_t)(c->dims.np + c->dims.nv + c->dims.nr) * sizeof(double);
+    // the last knot is this state: its accelerations are known
     if (!simulation || x != kd_simulation_state(simulation) || !x->unsolved || c->nknots == 0 || k->t != x->t ||
         memcmp(k->x, x->p, motion) != 0)
         return go_to_judged(c, simulation, x);
@@ -660,6 +695,7 @@ static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, co
 {
     kd_energies energies = {0};
     kd_status   status = KD_OK;
+    // first state, behind an instant, or a step
     if (c->certificate.has_energy)
         status = c->certificate.states == 0 ? start_work(c, simulation, x)
                  : is_jump(c, x)            ? jump(c, simulation, x)
@@ -698,8 +734,10 @@ static void look_for_notices(kd_certifier *c, const kd_state *x)
 kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     if (!c || !kd_state_fits(c->eom, x)) return KD_ERR_ARGUMENT;
+    // nothing of a state that is no number would mean anything
     for (int i = 0; i < x->n; i++)
         if (!isfinite(x->p[i])) return KD_ERR_NOT_FINITE;
+    // slopes first: they move the point; energies and residuals are read at x itself
     kd_status status = measure_slopes(c, x);
     if (status >= 0) status = measure_energies(c, simulation, x);
     for (int i = 0; status >= 0 && i < c->dims.nv; i++)

@@ -18,6 +18,7 @@ const char *kd_check_word(kd_check_verdict verdict)
 // Where a check of this name goes; NULL: there is no room for it
 static kd_check *place_for(kd_certificate *c, const char *name, kd_check_verdict verdict)
 {
+    // a check of the same name is replaced; bad news push out good ones where there is no room
     for (int i = 0; i < c->nadded; i++)
         if (strcmp(c->added[i].name, name) == 0) return &c->added[i];
     if (c->nadded < KD_MOST_ADDED) return &c->added[c->nadded++];
@@ -105,6 +106,7 @@ void kd_certificate_take(kd_certificate *c, const kd_simulation *simulation)
         kd_certificate_add(c, "singular positions", KD_CHECK_NOT_SEARCHED, NAN,
                            "too many constraints for their rank to be watched along the motion");
     if (!(tolerances.h_fixed > 0)) take_verification(c, simulation);
+    // velocities of index 3 in tolerances: a thousand are many, even for it
     if (kd_simulation_formulation(simulation) == KD_INDEX3 && c->has_constraints) {
         const double times = c->level[KD_LEVEL_VELOCITY].value / (c->scale[KD_LEVEL_VELOCITY] * c->atol);
         kd_certificate_add(c, "tolerance against index", times > 1000 ? KD_CHECK_BAD : KD_CHECK_GOOD, times,
@@ -120,6 +122,7 @@ static void list_check(kd_clean *v, const char *name, kd_check_verdict verdict, 
     KD_PRINTF(5, 6);
 static void list_check(kd_clean *v, const char *name, kd_check_verdict verdict, double figure, const char *format, ...)
 {
+    // what finds no room is left out: KD_MOST_CHECKS is more than there are
     if (v->nchecks == KD_MOST_CHECKS) return;
     kd_check *check = &v->check[v->nchecks++];
     *check = (kd_check){.verdict = verdict, .figure = figure};
@@ -228,6 +231,7 @@ void kd_certificate_verdict(const kd_certificate *c, kd_clean *v)
         list_cautions(c, v);
         list_limits(c, v);
     }
+    // checks of others come behind, as they were added
     for (int i = 0; i < c->nadded && v->nchecks < KD_MOST_CHECKS; i++) v->check[v->nchecks++] = c->added[i];
     for (int i = 0; i < v->nchecks; i++) {
         v->nbad += v->check[i].verdict == KD_CHECK_BAD;

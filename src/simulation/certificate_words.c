@@ -58,6 +58,7 @@ static bool is_exact(const kd_certificate *c, kd_level level)
 // accurate than the motion and do no harm to it.
 static kd_verdict judge_acceleration(const kd_certificate *c)
 {
+    // what violations do to velocities within a step is their measure, not their size
     double relative = c->level[KD_LEVEL_ACCELERATION].value / c->scale[KD_LEVEL_ACCELERATION];
     double tolerances = c->acceleration_step / tolerance_of(c, KD_LEVEL_VELOCITY);
     if (!(tolerances > 0)) // steps are not known
@@ -106,6 +107,7 @@ double kd_certificate_energy_explained(const kd_certificate *c)
     double        rtol = c->rtol > 0 ? c->rtol : c->atol, part = 1;
     bool          known = by_rtol[0] + by_rtol[1] + by_atol[0] + by_atol[1] > 0;
     if (!c->has_energy || !known || !(rtol > 0)) return NAN;
+    // part of the energies that errors of positions can be, at most
     if (c->position_size > 0) part = fmin(1, rtol + c->atol / c->position_size);
     double velocities = rtol * by_rtol[0] + c->atol * by_atol[0];
     double positions = rtol * by_rtol[1] + c->atol * by_atol[1];
@@ -142,6 +144,7 @@ static void put(text *t, const char *format, ...)
     bool    fits = t->buffer && t->length < t->size;
     va_list arguments;
     va_start(arguments, format);
+    // counted also where there is no room
     int written = vsnprintf(fits ? t->buffer + t->length : NULL, fits ? t->size - t->length : 0, format, arguments);
     va_end(arguments);
     if (written > 0) t->length += (size_t)written;
@@ -173,6 +176,7 @@ int kd_certificate_broken(const kd_certificate *c, char *sentence, size_t size)
     text                     t = {sentence, size, 0};
     int                      broken = 0;
     if (sentence && size > 0) sentence[0] = '\0';
+    // NaN limits are none
     for (int level = 0; level < KD_LEVEL_COUNT; level++) {
         if (isnan(limit[level]) || c->level[level].value <= limit[level]) continue; // NaN is broken
         put_broken(&t, WHAT[level], c->level[level].value, limit[level], &c->level[level]);
@@ -333,6 +337,7 @@ size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
     if (buffer && size > 0) buffer[0] = '\0';
     put(&t, "{");
     put_number(&t, "states", (double)c->states);
+    // figures that were not seen are null
     for (int level = 0; level < KD_LEVEL_COUNT; level++)
         put_largest(&t, LEVEL[level], seen && c->has_constraints, &c->level[level]);
     put_largest(&t, "norm", seen && c->has_norms, &c->norm);

@@ -21,6 +21,7 @@ void kd_chatter_begin(kd_chatter *self, const kd_event_options *opt)
     *self = (kd_chatter){.most = opt->max_chatter, .quick = opt->chatter_time, .last = -HUGE_VAL};
 }
 
+// count: instants in quick succession, of any function; repeated: of one and the same, closer than times resolve
 bool kd_chatter_add(kd_chatter *self, double t, int function)
 {
     const double gap = t - self->last;
@@ -38,6 +39,7 @@ double kd_chatter_time(const kd_chatter *self)
     return fmax(self->quick * fabs(self->last), resolution(self->last));
 }
 
+// not longer than twice the last gap: dense output of a long step has no digits left for a close event
 double kd_chatter_target(const kd_chatter *self, double t, double target)
 {
     const double step = fmax(LONGEST * self->gap, resolution(self->last)); // shorter ones resolve nothing

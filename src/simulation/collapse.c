@@ -50,13 +50,13 @@ struct kd_collapse {
     kd_dims       dims;
     kd_tolerances tolerances;
     kd_eom_data  *data;
-    kd_state     *side[3];  // lower end, middle, upper end of an interval
-    double       *force[3]; // (nv + nr) there: residual, rates of inner states
-    double       *u;        // (3 nu)
-    double       *d;        // (nv + nr) direction of a line
-    double       *zero;     // (nv)
-    double        size[KINDS];
-    unsigned long seed;
+    kd_state     *side[3];     // lower end, middle, upper end of an interval
+    double       *force[3];    // (nv + nr) there: residual, rates of inner states
+    double       *u;           // (3 nu)
+    double       *d;           // (nv + nr) direction of a line
+    double       *zero;        // (nv)
+    double        size[KINDS]; // largest velocity, position and inner state so far: scales of what is near
+    unsigned long seed;        // of draw
     // stagnation
     long   mark, interval; // attempts at the last look, and until the next
     double t_mark, t_from; // time there; where the jumps began
@@ -83,6 +83,7 @@ kd_status kd_collapse_create(kd_eom_data *data, const kd_inputs *inputs, kd_tole
     c->inputs = *inputs;
     c->tolerances = tolerances;
     c->dims = kd_eom_dims(eom);
+    // room for a line through the state and the forces at three points of it
     c->d = kd_cut_double(&c->arena, c->dims.nv + c->dims.nr);
     for (int k = 0; k < 3; k++) c->force[k] = kd_cut_double(&c->arena, c->dims.nv + c->dims.nr);
     kd_status status = c->arena.failed ? KD_ERR_MEMORY : KD_OK;
@@ -120,6 +121,7 @@ static void widen(kd_collapse *c, const kd_state *x)
 
 void kd_collapse_begin(kd_collapse *c, const kd_state *x, long attempts)
 {
+    // no look has been made; velocities are compared with those of here
     c->mark = c->from = attempts;
     c->t_mark = c->t_from = x->t;
     c->interval = LEAST_INTERVAL;
@@ -156,6 +158,7 @@ static bool move(kd_collapse *c, const kd_state *x, kind what, double s, kd_stat
 {
     const kd_dims n = c->dims;
     kd_state_copy(x, y);
+    // positions move along the manifold, p (+) s d; the room for the increment is that of v
     if (what == POSITION) {
         double *e = y->v; // borrowed
         for (int i = 0; i < n.nv; i++) e[i] = s * c->d[i];
@@ -192,9 +195,11 @@ static void exchange(kd_collapse *c, int a, int b)
 // then
 static bool jumps_along(kd_collapse *c, const kd_state *x, kind what, double size, int *row)
 {
+    // forces at both ends, then halve: the jump, if there is one, lies where they change more
     double lower = -size, upper = size;
     if (!move(c, x, what, lower, c->side[0]) || !forces_at(c, c->side[0], c->force[0])) return false;
     if (!move(c, x, what, upper, c->side[2]) || !forces_at(c, c->side[2], c->force[2])) return false;
+    // down to rounding of the components that move
     const double whole = change(c, 0, 2, NULL), width = fmax(RESOLVED * fmax(c->size[what], size), 1e-290);
     while (upper - lower > width) {
         const double middle = 0.5 * (lower + upper);
@@ -207,6 +212,7 @@ static bool jumps_along(kd_collapse *c, const kd_state *x, kind what, double siz
             lower = middle;
         }
     }
+    // a smooth force would have changed in proportion to the interval
     const double jump = change(c, 0, 2, row), force = largest_of(c->force[0], c->dims.nv + c->dims.nr);
     return jump > REAL * whole * (upper - lower) / (2 * size) && jump > LEAST_JUMP * force;
 }
@@ -215,6 +221,7 @@ static bool jumps_along(kd_collapse *c, const kd_state *x, kind what, double siz
 static bool find_jump(kd_collapse *c, const kd_state *x, kind *what, int *row)
 {
     const kd_dims n = c->dims;
+    // all velocities at once, all positions, all inner states: the signs of a line are random, its length is not
     for (int k = 0; k < KINDS; k++) {
         const int count = k == INNER ? n.nr : n.nv;
         for (int line = 0; line < LINES && line < count; line++) {
@@ -232,6 +239,7 @@ static bool drives_back(const kd_collapse *c, kind what)
 {
     const int n = what == INNER ? c->dims.nr : c->dims.nv, first = what == INNER ? c->dims.nv : 0;
     double    sum = 0;
+    // change of residuals or rates along the line: a force that falls as the motion goes on drives it back
     for (int i = 0; i < n; i++) sum += c->d[i] * (c->force[2][first + i] - c->force[0][first + i]);
     return what == INNER ? sum < 0 : sum > 0;
 }
@@ -259,6 +267,7 @@ static void describe_jump(kd_collapse *c, kind what, int row, char *text, size_t
 {
     static const char *const WORD[KINDS] = {"velocity", "position", "inner state"};
     char                     name[96] = "", source[500] = "";
+    // the equations may know which element jumps between the two sides
     name_variable(c, what, name, sizeof name);
     if (forces_at(c, c->side[0], c->force[0])) {
         const kd_point low = *kd_eom_point(c->data);
@@ -306,12 +315,14 @@ static void calm_down(kd_collapse *c, long attempts, double pace)
 static kd_status look_for_jumps(kd_collapse *c, const kd_state *x, long attempts, double t_end, char *message,
                                 size_t size)
 {
+    // progress per attempt since the last look
     const double pace = (x->t - c->t_mark) / (double)(attempts - c->mark);
     const bool   slow = pace * MOST < t_end - x->t;
     const long   begun = c->mark;
     const double t_begun = c->t_mark;
     kind         what;
     int          row = 0;
+    // the next look comes after a number of attempts that no rhythm of the motion follows
     c->mark = attempts;
     c->t_mark = x->t;
     c->interval = LEAST_INTERVAL + (long)(draw(c) % MORE_INTERVAL);
@@ -320,8 +331,10 @@ static kd_status look_for_jumps(kd_collapse *c, const kd_state *x, long attempts
         c->looks = 0;
         return KD_OK;
     }
+    // looks that find nothing make the next ones rare, so that slow but regular runs cost little
     if (pace < 0.1 * c->pace) c->wait = 1; // worse than at the last look that found nothing
     if (c->wait > 1 && attempts - c->from < c->wait * LEAST_INTERVAL) return KD_OK;
+    // the first look of a row that may become LOOKS long
     if (c->looks == 0) c->from = begun, c->t_from = t_begun;
     if (!find_jump(c, x, &what, &row)) {
         calm_down(c, attempts, pace);
@@ -342,6 +355,7 @@ static kd_status look_for_jumps(kd_collapse *c, const kd_state *x, long attempts
 static bool explodes(kd_collapse *c, const kd_state *x)
 {
     const double v = largest_of(x->v, c->dims.nv);
+    // most steps end here: velocities are as large as they were
     if (!(v > 2 * c->doubled)) return false;
     while (v > 2 * c->doubled) {
         c->doubled *= 2;
@@ -349,6 +363,7 @@ static bool explodes(kd_collapse *c, const kd_state *x)
         c->t_doubled[DOUBLINGS] = x->t;
         c->ndoubled++;
     }
+    // times of the last doublings, cut in halves: a force that is fed by the motion needs equal times for both
     const double *t = c->t_doubled, first = t[DOUBLINGS / 2] - t[0], second = t[DOUBLINGS] - t[DOUBLINGS / 2];
     return v > EXPLODED * c->reference && c->ndoubled > DOUBLINGS && second < SLOWER * first;
 }
@@ -363,6 +378,7 @@ static kd_status look_for_feeder(kd_collapse *c, const kd_state *x, char *messag
     const double power = kd_eom_feeds(c->data, feeder, sizeof feeder);
     if (!(power > 0) || kd_eom_energies(c->data, &e) != KD_EVAL_OK) return KD_OK;
     const double energy = e.kinetic + fabs(e.potential);
+    // in one doubling the energy grows by ln 4 times itself; a good part of it must come from the element
     if (!(power * period > FED * log(4.0) * energy)) return KD_OK;
     kd_text(
         message, size,
@@ -376,6 +392,7 @@ kd_status kd_collapse_see(kd_collapse *c, const kd_state *x, long attempts, doub
 {
     widen(c, x);
     kd_status status = look_for_feeder(c, x, message, size);
+    // velocities at every step, jumps only now and then
     if (status < 0 || attempts - c->mark < c->interval) return status;
     return look_for_jumps(c, x, attempts, t_end, message, size);
 }

@@ -56,6 +56,7 @@ static void swap(double **a, double **b)
 
 static bool has_crossed(const kd_crossing *self, int i, double value)
 {
+    // beyond zero by more than the band: within it, rounding decides
     return self->side[i] * value < 0 && fabs(value) > self->band[i];
 }
 
@@ -74,6 +75,7 @@ static bool settle(kd_crossing *self, const double *values)
     bool all = true;
     for (int i = 0; i < self->n; i++) {
         if (self->band[i] == 0) continue;
+        // still within the band: no sign yet
         if (!(fabs(values[i]) > self->band[i])) {
             all = false;
             continue;
@@ -96,21 +98,25 @@ static kd_status leave_zero(kd_crossing *self, const kd_step_functions *f, doubl
 {
     const double from = *t0, h = *t1 - *t0;
     if (!any_at_zero(self)) return KD_OK;
+    // decades from 1e-10 of the step on: whoever leaves zero slowly is met at its own scale
     for (double part = FIRST_PROBE; part < 0.5; part *= 10) {
         double t = from + part * h;
         if (!(t > from + tolerance)) continue;
         kd_status status = f->values(t, f->context, self->middle);
         if (status < 0) return status;
+        // a function that had its side crosses while others still leave zero
         if (any_crossed(self, self->middle)) {
             swap(&self->middle, &self->end);
             *t1 = t;
             return KD_OK;
         }
         bool all = settle(self, self->middle);
+        // all of them have their sign from here on, or as many as have left zero
         swap(&self->middle, &self->start);
         *t0 = t;
         if (all) return KD_OK;
     }
+    // those that stay at zero through the step show their sign at its end, if at all
     if (!any_crossed(self, self->end)) (void)settle(self, self->end);
     return KD_OK;
 }
@@ -123,6 +129,7 @@ static double predicted(const kd_crossing *self, double a, double b, double weig
     double least = b;
     for (int i = 0; i < self->n; i++) {
         if (!has_crossed(self, i, self->high[i])) continue;
+        // the weighted values keep the root of the line inside; a value on the wrong side counts as zero
         double fa = fmax(weight_a * self->side[i] * self->low[i], 0), fb = weight_b * fabs(self->high[i]);
         least = fmin(least, a + (b - a) * (fa / (fa + fb)));
     }
@@ -140,6 +147,7 @@ static kd_status divide(kd_crossing *self, const kd_step_functions *f, double t,
 {
     kd_status status = f->values(t, f->context, self->middle);
     if (status < 0) return status;
+    // crossed in front: the root is left of t. An end that stays twice in a row loses half of its weight (Illinois)
     if (any_crossed(self, self->middle)) {
         swap(&self->middle, &self->high);
         in->b = t;
@@ -166,6 +174,7 @@ static kd_status locate(kd_crossing *self, const kd_step_functions *f, double t0
     copy(self->n, self->start, self->low);
     copy(self->n, self->end, self->high);
     for (int k = 1; in.b - in.a > tolerance && k <= ITERATIONS && status >= 0; k++) {
+        // the earliest of the predicted roots; slow progress is ended by bisection
         double t = predicted(self, in.a, in.b, in.weight_a, in.weight_b);
         if (k % SLOW == 0) {
             if (in.b - in.a > 0.5 * width) t = in.a + 0.5 * (in.b - in.a);
@@ -175,6 +184,7 @@ static kd_status locate(kd_crossing *self, const kd_step_functions *f, double t0
         if (!(t > in.a && t < in.b)) break;
         status = divide(self, f, t, &in);
     }
+    // known to the tolerance; a few evaluations more set the end some ulp behind a smooth root
     for (int k = 0; k < POLISHED && status >= 0; k++) {
         double t = predicted(self, in.a, in.b, 1, 1) + BEHIND * DBL_EPSILON * fabs(in.b);
         if (!(t > in.a && t < in.b)) break;
@@ -188,6 +198,7 @@ static kd_status locate(kd_crossing *self, const kd_step_functions *f, double t0
 // Functions that cross within the tolerance behind the crossing belong to it.
 static kd_status gather(kd_crossing *self, const kd_step_functions *f, double *t, double limit, double tolerance)
 {
+    // one look at the end of the tolerance: does another function cross until there?
     double    later = fmin(*t + tolerance, limit);
     bool      more = false;
     kd_status status = self->n > 1 && later > *t ? f->values(later, f->context, self->middle) : KD_OK;
@@ -196,6 +207,7 @@ static kd_status gather(kd_crossing *self, const kd_step_functions *f, double *t
         more = more || (has_crossed(self, i, self->middle[i]) && !has_crossed(self, i, self->end[i]));
     for (int i = 0; i < self->n && more; i++) // those that touch back within the tolerance have crossed as well
         more = !has_crossed(self, i, self->end[i]) || has_crossed(self, i, self->middle[i]);
+    // they are one instant: its time moves on, all crossings belong to it
     if (more) {
         swap(&self->middle, &self->end);
         *t = later;
@@ -228,6 +240,7 @@ static bool is_excluded(const kd_crossing *self, int i)
 static kd_status exclude(kd_crossing *self, const kd_step_functions *f, double t0, double t1, double tolerance,
                          bool *found, double *t, signed char *wanted)
 {
+    // right ends of the parts that are still to be looked at; a is the left end of the first
     double right[DEPTH], a = t0;
     int    depth = 0, halves = 0;
     right[depth++] = t1;
@@ -236,6 +249,7 @@ static kd_status exclude(kd_crossing *self, const kd_step_functions *f, double t
         bool      all = true;
         kd_status status = f->bounds(a, b, f->context, self->lower, self->upper);
         if (status < 0) return status;
+        // which functions are not excluded in a .. b? wanted 2: no bounds, their minima are searched later
         for (int i = 0; i < self->n; i++) {
             if (!wanted[i] || is_excluded(self, i)) continue;
             if (b == t1 && b - a <= LAST_PART * (t1 - t0) && has_crossed(self, i, self->end[i])) continue;
@@ -244,12 +258,14 @@ static kd_status exclude(kd_crossing *self, const kd_step_functions *f, double t
             else if (wanted[i] == 1)
                 all = false;
         }
+        // nothing hides here, or it is too short to matter: the next part
         if (all || b - a <= tolerance || depth == DEPTH) {
             a = b;
             depth--;
             continue;
         }
         if (++halves > BISECTIONS) break;
+        // the bisection looks at the middle anyway: a crossing there is the find
         status = f->values(middle, f->context, self->middle);
         if (status < 0) return status;
         if (any_crossed(self, self->middle)) {
@@ -259,6 +275,7 @@ static kd_status exclude(kd_crossing *self, const kd_step_functions *f, double t
         }
         right[depth++] = middle;
     }
+    // all parts were excluded: nothing of these functions is left to search
     for (int i = 0; i < self->n; i++)
         if (wanted[i] == 1 && depth == 0) wanted[i] = 0;
     return KD_OK;
@@ -269,6 +286,7 @@ static kd_status exclude(kd_crossing *self, const kd_step_functions *f, double t
 // A dip to zero changes the value by more than itself, in this step or in the one before.
 static bool is_plausible(const kd_crossing *self, int i, double h)
 {
+    // the nearer end is farther from zero than anything it moved
     double least = fmin(fabs(self->start[i]), fabs(self->end[i]));
     double change = fmax(fabs(self->end[i] - self->start[i]), self->rate[i] * h);
     return !(least > change);
@@ -286,7 +304,9 @@ static kd_status minimise(kd_crossing *self, const kd_step_functions *f, int i, 
         double da = (ya - ym) / (a - m), db = (yb - ym) / (b - m), curvature = (db - da) / (b - a);
         double x = curvature > 0 ? m - 0.5 * (da + curvature * (m - a)) / curvature : NAN;
         double least = ym + (x - m) * (da + curvature * (x - a));
+        // the parabola stays well above zero: no dip
         if (isfinite(x) && least > IMPLAUSIBLE * ym) return KD_OK;
+        // outside, no progress or every fourth time: golden section of the larger part
         if (!(x > a + 0.01 * (b - a) && x < b - 0.01 * (b - a)) || fabs(x - m) < 0.01 * narrow || k % 4 == 3)
             x = m - a > b - m ? m - golden * (m - a) : m + golden * (b - m);
         kd_status status = f->values(x, f->context, self->middle);
@@ -296,6 +316,7 @@ static kd_status minimise(kd_crossing *self, const kd_step_functions *f, int i, 
             *t = x;
             return KD_OK;
         }
+        // the smaller of both points is the new middle; the other one replaces an end on its own side
         double y = self->side[i] * self->middle[i];
         bool smaller = y<ym, right = x> m;
         double                         *ta = smaller == right ? &a : &b, *va = smaller == right ? &ya : &yb;
@@ -315,6 +336,7 @@ static double value_of(const kd_crossing *self, int i, int k)
 static bool bracket(const kd_crossing *self, int i, int k, double t3[3], double y3[3])
 {
     const int last = self->samples + 1;
+    // three neighbours; at the ends the last three inside of the step
     const int first = k == 0 ? 0 : k == last ? last - 2 : k - 1;
     for (int j = 0; j < 3; j++) {
         t3[j] = self->sample_t[first + j];
@@ -329,6 +351,7 @@ static bool bracket(const kd_crossing *self, int i, int k, double t3[3], double 
     double depth = slope * slope / (8 * curvature), x = -0.5 * slope / curvature * d; // below the end, distance from it
     double y = y3[k == 0 ? 0 : 2];
     if (y - depth > IMPLAUSIBLE * y) return false;
+    // the bracket: end, predicted minimum, neighbour, in the order of time
     double end = k == 0 ? t3[0] : t3[2], neighbour = t3[1], y_neighbour = y3[1];
     bool   first_end = k == 0;
     x = first_end ? end + x : end - x;
@@ -345,6 +368,7 @@ static kd_status take_samples(kd_crossing *self, const kd_step_functions *f, dou
                               double *t)
 {
     const int last = self->samples + 1;
+    // equal distances; the ends are known
     for (int k = 0; k <= last; k++) {
         double *out = self->sample + k * self->n;
         self->sample_t[k] = k == last ? t1 : t0 + (t1 - t0) * k / last;
@@ -354,6 +378,7 @@ static kd_status take_samples(kd_crossing *self, const kd_step_functions *f, dou
         }
         kd_status status = f->values(self->sample_t[k], f->context, out);
         if (status < 0) return status;
+        // luck: a sample lies in the dip itself
         if (!any_crossed(self, out)) continue;
         copy(self->n, out, self->middle);
         *found = true;
@@ -369,6 +394,7 @@ static kd_status search(kd_crossing *self, const kd_step_functions *f, double t0
     kd_status status = take_samples(self, f, t0, t1, found, t);
     for (int i = 0; i < self->n; i++) {
         if (!wanted[i] || has_crossed(self, i, self->end[i])) continue; // samples are enough before a crossing
+        // around each sample that is lower than its neighbours
         for (int k = 0; k <= self->samples + 1 && status >= 0 && !*found; k++) {
             double t3[3], y3[3];
             if (!bracket(self, i, k, t3, y3)) continue;
@@ -392,6 +418,7 @@ static kd_status search(kd_crossing *self, const kd_step_functions *f, double t0
 static kd_status find_hidden(kd_crossing *self, const kd_step_functions *f, double t0, double t1, double tolerance,
                              bool *found, double *t)
 {
+    // crossed is free until a crossing is found: it holds the candidates
     signed char *wanted = self->crossed;
     bool         any = false;
     *found = false;
@@ -399,7 +426,9 @@ static kd_status find_hidden(kd_crossing *self, const kd_step_functions *f, doub
         wanted[i] = is_open(self, i) && (f->bounds || is_plausible(self, i, t1 - t0));
         any = any || wanted[i];
     }
+    // too short a step hides nothing
     if (!any || !(t1 - t0 > 2 * tolerance)) return KD_OK;
+    // bounds where there are some; what they leave open must also be plausible
     if (f->bounds) {
         kd_status status = exclude(self, f, t0, t1, tolerance, found, t, wanted);
         if (status < 0 || *found) return status;
@@ -415,6 +444,7 @@ static kd_status find_hidden(kd_crossing *self, const kd_step_functions *f, doub
 kd_status kd_crossing_find(kd_crossing *self, const kd_step_functions *f, double t0, double t1, double tolerance,
                            bool *found, double *t)
 {
+    // a crossing at the end is located; then what hides in front of it, which is the next end to locate
     const double end = t1, h = t1 - t0;
     kd_status    status = leave_zero(self, f, &t0, &t1, tolerance);
     bool         hidden = true;
@@ -428,6 +458,7 @@ kd_status kd_crossing_find(kd_crossing *self, const kd_step_functions *f, double
         if (status >= 0 && hidden) swap(&self->middle, &self->end);
     }
     if (status < 0) return status;
+    // all that cross within the tolerance; otherwise rates for the next step
     if (*found) return *t = t1, gather(self, f, t, end, tolerance);
     memset(self->crossed, 0, (size_t)self->n);
     for (int i = 0; i < self->n; i++) self->rate[i] = h > 0 ? fabs(self->end[i] - self->start[i]) / h : HUGE_VAL;

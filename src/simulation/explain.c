@@ -22,6 +22,7 @@ static const double LOCAL = 0.1;             // part of the run that such a wind
 static const double NEGLIGIBLE = 0.01;       // limiters with a smaller share are not told
 static const double SLOW = 0.05, FAST = 1.5; // frequency * h of forces whose motion the steps resolve
 
+// What a component may be blamed for: a short step, an error that was too large, Newton's method
 typedef enum trouble { SMALL, ERROR, NEWTON, TROUBLES } trouble;
 
 typedef struct owner {
@@ -58,6 +59,7 @@ struct kd_explainer {
 // Name of component i by the equations of motion; false: internal
 static bool plain_name(const kd_explainer *e, int i, char *name, size_t size)
 {
+    // x of the form begins with the components of a state
     const kd_dims d = kd_eom_dims(e->eom);
     const struct {
         int     n;
@@ -76,6 +78,7 @@ static bool plain_name(const kd_explainer *e, int i, char *name, size_t size)
 // "joint.hinge.q" -> "joint.hinge", "joint 'hinge' shift along x" -> "joint.hinge"; other names stay
 static void cut_owner(char *name)
 {
+    // a quoted name first, else the part before the second dot
     char *quote = strstr(name, " '"), *end = quote ? strchr(quote + 2, '\'') : NULL;
     char *dot = strchr(name, '.'), *second = dot ? strchr(dot + 1, '.') : NULL;
     if (end) {
@@ -123,6 +126,7 @@ static void find_owners(kd_explainer *e, int *table, uint32_t size)
 {
     for (int i = 0; i < e->dae->n; i++) {
         char name[COMPONENT];
+        // what the equations do not name is internal to the form, which tells what it belongs to
         if (!plain_name(e, i, name, sizeof name)) {
             e->dae->methods->component_name(e->dae->impl, i, name, sizeof name);
             cut_role(name);
@@ -141,6 +145,7 @@ kd_status kd_explainer_create(const kd_dae *dae, const kd_eom *eom, kd_explainer
     kd_arena      scratch = {0};
     uint32_t      size = 16;
     if (!e) return KD_ERR_MEMORY;
+    // a table at most half full, needed for creation only
     while (size < 2 * (uint32_t)dae->n) size *= 2;
     e->dae = dae;
     e->eom = eom;
@@ -179,6 +184,7 @@ static bin merged(bin a, bin b)
 static void widen(kd_explainer *e)
 {
     const size_t n = (size_t)e->nowners;
+    // two neighbours become one; the second half of the bins is free again
     for (int b = 0; b < BINS; b++) {
         float *to = e->history + (size_t)b * n;
         if (2 * b >= BINS) {
@@ -196,6 +202,7 @@ static void widen(kd_explainer *e)
 // The bin of time t
 static int place(kd_explainer *e, double t, double h)
 {
+    // the first step decides how fine the bins are at first
     if (e->width == 0) {
         e->width = h / 8;
         e->counted.t_first = t;
@@ -211,6 +218,7 @@ static void remember(kd_explainer *e, const kd_attempt_report *r, double weight)
     const bool   accepted = r->outcome == KD_ATTEMPT_ACCEPTED;
     const double end = accepted ? r->t + r->h : r->t;
     const int    last = place(e, end, r->h), first = place(e, r->t, r->h); // in this order: bins may become longer
+    // each bin gets the part of the step that lies in it
     for (int b = first; b <= last; b++) {
         const double from = fmax(r->t, e->counted.t_first + b * e->width);
         const double to = fmin(end, e->counted.t_first + (b + 1) * e->width);
@@ -222,9 +230,11 @@ static void remember(kd_explainer *e, const kd_attempt_report *r, double weight)
 
 static void share_out(kd_explainer *e, const kd_attempt_report *r, trouble kind)
 {
+    // short steps weigh more, by the logarithm of how much shorter they are
     const double weight = 1 + (e->h_reference > r->h ? log(e->h_reference / r->h) : 0);
     int          most = 0;
     memset(e->part, 0, (size_t)e->nowners * sizeof *e->part);
+    // shares of components, summed up by owner
     for (int i = 0; i < e->dae->n; i++) {
         e->part[e->owner_of[i]] += r->share[i];
         e->component[i] += weight * r->share[i];
@@ -236,6 +246,7 @@ static void share_out(kd_explainer *e, const kd_attempt_report *r, trouble kind)
         if (e->part[k] > e->part[most]) most = k;
     }
     e->sum[kind] += weight;
+    // the smallest step of its bin, with its owner
     if (r->outcome != KD_ATTEMPT_ACCEPTED) return;
     bin *b = &e->bin[place(e, r->t, r->h)];
     *b = merged(*b, (bin){r->h, r->t, most});
@@ -246,7 +257,9 @@ void kd_explainer_see(const kd_attempt_report *r, void *context)
     if (!r) return;
     kd_explainer   *e = context;
     kd_explanation *c = &e->counted;
+    // attempts of unknown size say nothing
     if (!(r->h > 0)) return;
+    // even what nobody is blamed for moves the time on
     (void)place(e, r->t, r->h);
     c->attempts++;
     c->t_last = r->t;
@@ -296,6 +309,7 @@ static int heavy_bins(const kd_explainer *e, int k, double total)
     const float *history = e->history + k;
     double       inside = 0, bound = INFINITY;
     int          count = 0;
+    // heaviest first, equal ones together
     while (inside < MOST * total && count < BINS) {
         double next = -1; // the heaviest below the bound
         int    equal = 0;
@@ -321,12 +335,14 @@ static void find_window(const kd_explainer *e, int k, kd_limiter *out)
     double       total = 0, inside = 0;
     int          first = 0, best_first = 0, best_last = BINS - 1;
     for (int b = 0; b < BINS; b++) total += history[(size_t)b * n];
+    // a window that slides: from the right as far as needed, from the left as far as possible
     for (int last = 0; last < BINS; last++) {
         inside += history[(size_t)last * n];
         while (first < last && inside - history[(size_t)first * n] >= MOST * total)
             inside -= history[(size_t)first++ * n];
         if (inside >= MOST * total && last - first < best_last - best_first) best_first = first, best_last = last;
     }
+    // local: in a small part of the run; abrupt: in few bins, wherever they are
     const double few = fmax(1, LOCAL * (e->counted.t_last - e->counted.t_first) / e->width);
     out->from = e->counted.t_first + best_first * e->width;
     out->to = fmin(e->counted.t_first + (best_last + 1) * e->width, e->counted.t_last);
@@ -352,6 +368,7 @@ static void add_suspect(kd_limiter *out, kd_suspect s)
 {
     const int room = (int)(sizeof out->suspect / sizeof *out->suspect);
     int       at = 0;
+    // known already: faster answer of both; else a new one, or instead of the slowest
     while (at < out->nsuspects && strcmp(out->suspect[at].name, s.name) != 0) at++;
     if (at < out->nsuspects) {
         s.frequency = fmax(s.frequency, out->suspect[at].frequency);
@@ -370,6 +387,7 @@ static void find_suspects(const kd_explainer *e, int k, kd_suspects suspects, vo
 {
     const kd_dims d = kd_eom_dims(e->eom);
     int           asked = 0;
+    // velocities of this owner; a few are enough to find its elements
     for (int i = 0; suspects && i < d.nv && asked < MAX_VELOCITIES; i++) {
         kd_suspect list[4];
         if (e->owner_of[d.np + i] != k) continue;
@@ -418,6 +436,7 @@ static const kd_suspect *resolved(const kd_limiter *l, double h)
 static void advise_abrupt(const kd_explainer *e, const kd_limiter *l, char *text, size_t size)
 {
     const kd_suspect *s = abrupt(l);
+    // at the beginning of the run, or somewhere inside, or several times
     if (l->local && l->from - e->counted.t_first < 0.5 * (l->to - l->from)) {
         kd_text(text, size, "it settles at the start, which costs short steps once");
         if (l->nsuspects > 0) kd_text_append(text, size, "; '%s' is the fastest force on it", l->suspect[0].name);
@@ -464,6 +483,7 @@ static void advise_motion(const kd_explainer *e, const kd_limiter *l, double h, 
 static void advise(const kd_explainer *e, const kd_limiter *l, const double weight[TROUBLES], double h, char *text,
                    size_t size)
 {
+    // in this order: abrupt, Newton, a force that is resolved, the motion itself
     const kd_suspect *s = resolved(l, h);
     if (l->local || l->abrupt)
         advise_abrupt(e, l, text, size);
@@ -481,6 +501,7 @@ static void describe_owner(const kd_explainer *e, int k, double all, kd_suspects
     const owner *o = &e->owner[k];
     *out = (kd_limiter){.share = weight_of(o) / all};
     kd_text(out->name, sizeof out->name, "%s", o->name);
+    // its part in each kind of trouble, then where, when and by whom
     double *part[TROUBLES] = {&out->small, &out->error, &out->newton};
     for (int i = 0; i < TROUBLES; i++) *part[i] = e->sum[i] > 0 ? o->weight[i] / e->sum[i] : 0;
     name_component(e, k, out);
@@ -506,6 +527,7 @@ static void find_steps(const kd_explainer *e, kd_explanation *out)
 {
     const int apart = BINS / 32; // bins between two that are told
     int       taken[KD_EXPLAIN_STEPS];
+    // the smallest of all that is far enough from those taken
     while (out->nsteps < KD_EXPLAIN_STEPS) {
         int best = -1;
         for (int b = 0; b < BINS; b++) {
@@ -525,6 +547,7 @@ static void find_steps(const kd_explainer *e, kd_explanation *out)
 void kd_explainer_result(const kd_explainer *e, kd_suspects suspects, void *context, kd_explanation *out)
 {
     if (!e) return;
+    // largest weight first, until shares are negligible
     const double all = e->sum[SMALL] + e->sum[ERROR] + e->sum[NEWTON];
     *out = e->counted;
     if (out->accepted > 0) out->h_typical = exp(e->log_h / (double)out->accepted);

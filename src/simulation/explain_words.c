@@ -15,6 +15,7 @@ typedef struct text {
 
 KD_PRINTF(2, 3) static void put(text *t, const char *format, ...)
 {
+    // length goes on beyond the buffer, so that callers learn the size they need
     va_list arguments;
     size_t  room = t->length < t->size ? t->size - t->length : 0;
     va_start(arguments, format);
@@ -27,6 +28,7 @@ KD_PRINTF(2, 3) static void put(text *t, const char *format, ...)
 static void put_paragraph(text *t, const char *words)
 {
     size_t column = 0;
+    // word by word; a line begins with four blanks
     while (*words) {
         const size_t n = strcspn(words, " ");
         if (column > 0 && column + 1 + n > LINE) {

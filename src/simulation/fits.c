@@ -28,6 +28,7 @@ static bool is_ode(const kd_integrator_info *m)
 static bool equations_fit(const kd_simulation_options *o, const kd_formulation_info *form, const kd_integrator_info *m,
                           kd_misfit *out)
 {
+    // right-hand side, stages, index, selectors, shape: what the one needs against what the other is
     const char *word = kd_formulation_word(o->formulation);
     if (is_ode(m) && !form->has_rhs)
         return refuse(out, m->own_word, word, "it integrates ordinary differential equations", "formulation ode");
@@ -48,6 +49,7 @@ static bool equations_fit(const kd_simulation_options *o, const kd_formulation_i
 static bool strategies_fit(const kd_simulation_options *o, const kd_formulation_info *form, const kd_integrator_info *m,
                            kd_misfit *out)
 {
+    // the first strategy that was chosen names the refusal
     const kd_formulation_options *f = &o->formulation_options;
     const char                   *what = f->derivatives != KD_DERIVATIVES_ANALYTIC ? "derivatives"
                                          : f->update != KD_UPDATE_FULL             ? "update"
@@ -74,6 +76,7 @@ static bool projection_fits(const kd_simulation_options *o, const kd_formulation
 {
     const kd_formulation_options *f = &o->formulation_options;
     if (!projects(f)) return true;
+    // methods with a past cannot go on from a moved state; some can if every state is moved
     if (m->projected == KD_CONTINUES_NEVER)
         return refuse(out, "projection", m->own_word, "it cannot continue from a state that was moved",
                       is_ode(m) ? "integrator arkode" : "integrator bdf");
@@ -115,6 +118,7 @@ kd_formulation kd_method_formulation(const kd_simulation_options *o)
     if (!o) return KD_PSF;
     const kd_integrator_info *m = kd_integrator_about(o->integrator, &o->integrator_options);
     kd_simulation_options     tried = *o;
+    // one-step methods take psf, others the form that suits their matrix
     tried.formulation = KD_PSF;
     if (m && m->one_step && !kd_method_misfit(&tried, NULL)) return KD_PSF;
     if (m && is_ode(m)) return KD_ODE;

@@ -29,40 +29,40 @@
 #define TOLD_PER_ROW 4  // events of one row at one instant
 #define AT_ONCE 4       // breaks that come at once
 
-typedef enum need { NOTHING, SOLVE, PROJECT } need;
+typedef enum need { NOTHING, SOLVE, PROJECT } need; // what a state lacks behind an instant, the more the larger
 
 struct kd_hybrid {
     const kd_eom    *eom;
     kd_event_options opt;
     kd_dims          dims;
-    kd_dense_motion  motion;
+    kd_dense_motion  motion; // dense output of the last step
     void            *motion_context;
     kd_arena         arena;
-    kd_state        *x;      // of the simulation
-    kd_state        *before; // limit from the left
-    kd_state        *jump;   // what an event writes to
-    kd_state        *inside; // at times in a step
-    kd_state        *end[2]; // of a part of a step, for bounds
-    double          *inputs; // (2 x 3 nu) of the ends
-    kd_event_rows   *rows;
-    kd_limit        *limit;
-    kd_kick         *kick;   // NULL: no function of time breaks
-    unsigned char   *moving; // (nlambda + nmu) rows that a kick moves
-    signed char     *kicked; // (functions of rows) those that follow
-    kd_crossing      crossing;
-    signed char     *alone; // (nswitch) crossed, but for one function
-    unsigned char   *seen;  // functions that crossed at the last instants, for words on chattering
-    double          *fall;  // how fast functions fell in the last step
-    double           next_break, next_sample;
-    bool             pending, at_break, at_sample, has_crossed;
-    need             need;  // what x lacks to be consistent
-    bool             moved; // an event changed p, v, r or rows
+    kd_state        *x;                       // of the simulation
+    kd_state        *before;                  // limit from the left
+    kd_state        *jump;                    // what an event writes to
+    kd_state        *inside;                  // at times in a step
+    kd_state        *end[2];                  // of a part of a step, for bounds
+    double          *inputs;                  // (2 x 3 nu) of the ends
+    kd_event_rows   *rows;                    // one-sided rows and dry friction; NULL: none
+    kd_limit        *limit;                   // solves for what belongs to p, v, r
+    kd_kick         *kick;                    // NULL: no function of time breaks
+    unsigned char   *moving;                  // (nlambda + nmu) rows that a kick moves
+    signed char     *kicked;                  // (functions of rows) those that follow
+    kd_crossing      crossing;                // of the switching functions, then of the functions of rows
+    signed char     *alone;                   // (nswitch) crossed, but for one function
+    unsigned char   *seen;                    // functions that crossed at the last instants, for words on chattering
+    double          *fall;                    // how fast functions fell in the last step
+    double           next_break, next_sample; // [s] known in advance; infinity: none
+    bool             pending, at_break, at_sample, has_crossed; // an instant is to be passed, and by what
+    need             need;                                      // what x lacks to be consistent
+    bool             moved;                                     // an event changed p, v, r or rows
     bool             rows_changed;
     bool             smooth;          // p, v, r and the rows are those of before
     bool             stop;            // an event asked for the end
     double           from, tolerance; // start of the step of the last crossing, exactness of its time
-    kd_chatter       chatter;
-    kd_teller        teller;
+    kd_chatter       chatter;         // events in quick succession
+    kd_teller        teller;          // what is told about the present instant
     char             message[900];
 };
 
@@ -83,6 +83,7 @@ static void set_noise(kd_event_rows *rows, const kd_simulation_options *opt)
 
 static kd_status create_states(kd_hybrid *self)
 {
+    // before, jump, inside and both ends of a part of a step
     kd_state **const states[] = {&self->before, &self->jump, &self->inside, &self->end[0], &self->end[1]};
     kd_status        status = KD_OK;
     for (size_t i = 0; i < sizeof states / sizeof *states && status >= 0; i++)
@@ -111,6 +112,7 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->rows = rows;
     if (rows) set_noise(rows, opt);
     self->next_break = self->next_sample = HUGE_VAL;
+    // most events that one instant can tell: each function once, each row a few times, break, sample, kicks
     status = create_states(self);
     if (status >= 0) status = kd_limit_create(eom, inputs, opt, x, rows, &self->limit);
     if (status >= 0) {
@@ -195,6 +197,7 @@ static double ulps(double t, int n)
 // last step.
 static double end_of_stride(const kd_hybrid *self, double t)
 {
+    // rows of friction that fell in the last step: not farther than their own stride at that rate
     for (int i = self->dims.nswitch; i < self->crossing.n; i++) {
         if (!(self->fall[i] > 0)) continue;
         double stride =
@@ -206,15 +209,18 @@ static double end_of_stride(const kd_hybrid *self, double t)
 
 double kd_hybrid_target(const kd_hybrid *self, double t_end)
 {
+    // the nearest of everything that is known in advance
     double t = end_of_stride(self, fmin(t_end, fmin(self->next_break, self->next_sample)));
     // events in quick succession: dense output of a long step would have no digits left for the next one
     t = kd_chatter_target(&self->chatter, self->x->t, t);
+    // functions of time are one-sided: the step ends just before the break, on its left side
     if (self->next_break <= t + ulps(t, SLACK)) t = self->next_break - ulps(self->next_break, BEFORE);
     return fmax(t, self->x->t);
 }
 
 static void find_due(kd_hybrid *self, double t)
 {
+    // a break that is due pulls a sample at the same time with it
     double at = self->next_break <= t + ulps(t, SLACK) ? fmax(t, self->next_break) : t;
     self->at_break = at > t || self->next_break == t;
     self->at_sample = self->next_sample <= at + ulps(at, SLACK);
@@ -230,6 +236,7 @@ static bool is_at_once(const kd_hybrid *self)
 
 static kd_status state_inside(kd_hybrid *self, double t, kd_state *x, bool accelerations)
 {
+    // dense output gives p, v, r; forces and accelerations are solved for where functions look at them
     kd_status status = self->motion(t, x, self->motion_context);
     if (status >= 0 && accelerations) status = failed(self, kd_limit_solve(self->limit, x), "inside a step");
     return status;
@@ -251,6 +258,7 @@ static kd_status bound_end(kd_hybrid *self, double t, int k, kd_point *point)
     kd_status    status = state_inside(self, t, self->end[k], true);
     if (status >= 0) status = failed(self, kd_limit_at(self->limit, self->end[k], &data), "bounds");
     if (status < 0) return status;
+    // the point refers to inputs of data, which moves on to the other end: they are copied
     *point = *kd_eom_point(data);
     if (nu == 0) return KD_OK;
     const double *const from[] = {point->u, point->du, point->ddu};
@@ -271,6 +279,7 @@ static kd_status bounds_inside(double t0, double t1, void *context, double *lowe
     if (status >= 0) status = bound_end(self, t1, 1, &x1);
     if (status >= 0) status = kd_limit_at(self->limit, self->end[1], &data);
     if (status < 0) return status;
+    // rows have no bounds: minima are searched instead
     for (int i = self->dims.nswitch; i < self->crossing.n; i++) {
         lower[i] = -HUGE_VAL;
         upper[i] = HUGE_VAL;
@@ -284,14 +293,17 @@ static kd_status bounds_inside(double t0, double t1, void *context, double *lowe
 static kd_status find_about_to(kd_hybrid *self, double t0, double tolerance)
 {
     kd_crossing *c = &self->crossing;
+    // change over a short part in front of the end, for the slope there
     const double h = self->x->t - t0, back = SHORT_PART * h;
     bool         any = false;
+    // most steps are far from any crossing: their functions are not evaluated again
     for (int i = 0; i < c->n; i++)
         any = any || fabs(c->end[i]) * h <= NEARLY * tolerance * fabs(c->end[i] - c->start[i]);
     if (!any) return KD_OK;
     kd_status status = values_inside(self->x->t - back, self, c->middle);
     for (int i = 0; i < c->n && status >= 0; i++) {
         double slope = (c->end[i] - c->middle[i]) / back;
+        // known side, left zero, and beyond zero within the tolerance
         if (c->side[i] == 0 || c->band[i] > 0 || c->side[i] * (c->end[i] + slope * tolerance) > 0) continue;
         c->crossed[i] = (signed char)-c->side[i];
         self->has_crossed = true;
@@ -308,15 +320,20 @@ static kd_status find_crossing(kd_hybrid *self, double t0)
     double            t = t1;
     kd_step_functions f = {values_inside, has_bounds ? bounds_inside : NULL, self};
     kd_status         status = failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
+    // values at the end, then the earliest root in the step
     if (status >= 0) status = kd_crossing_find(&self->crossing, &f, t0, t1, tolerance, &self->has_crossed, &t);
     if (status < 0) return status;
     self->from = t0;
     self->tolerance = tolerance;
+    // nothing crossed: those about to do so at a break or sample still join it
     if (!self->has_crossed) return self->at_break || self->at_sample ? find_about_to(self, t0, tolerance) : KD_OK;
+    // a crossing at the same instant as the break or sample: they are passed together
     if ((self->at_break || self->at_sample) && t1 - t <= tolerance) // at the same instant
         return failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
+    // it comes before them: they stay for later
     self->at_break = self->at_sample = false;
     if (t == t1) return KD_OK;
+    // back to the crossing; p and v onto the constraints there, as dense output leaves them
     status = self->motion(t, x, self->motion_context);
     return status < 0 ? status : failed(self, kd_limit_project(self->limit, x, false), "state at an event");
 }
@@ -327,6 +344,7 @@ static kd_status complete_left(kd_hybrid *self)
     kd_state *x = self->x;
     bool      of_motion = kd_eom_definition(self->eom)->discrete_of_motion && !self->has_crossed && !self->at_break &&
                      !kd_teller_tells_samples(&self->teller);
+    // a sample of a controller that looks at the motion only: p, v, r are enough
     kd_status status = self->motion(x->t, x, self->motion_context);
     return status < 0 || of_motion ? status : failed(self, kd_limit_solve(self->limit, x), "state");
 }
@@ -338,7 +356,9 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
     kd_status    status = KD_OK;
     self->message[0] = '\0';
     self->has_crossed = false;
+    // breaks and samples that end this step
     find_due(self, t1);
+    // functions of rows may look at multipliers and accelerations
     if (self->crossing.n > 0) {
         if (!solved && kd_limit_needs_accelerations(self->limit, self->x)) {
             status = failed(self, kd_limit_solve(self->limit, x), "state");
@@ -348,6 +368,7 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
         if (status < 0) return status;
     }
     self->pending = self->has_crossed || self->at_break || self->at_sample;
+    // nothing happened: the end of this step is the start of the next, and rates tell the strides
     if (!self->pending) {
         for (int i = 0; i < self->crossing.n; i++)
             self->fall[i] = t1 > t0 ? (self->crossing.start[i] - self->crossing.end[i]) / (t1 - t0) : 0;
@@ -363,6 +384,7 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
 static kd_status settle(kd_hybrid *self)
 {
     kd_status status = KD_OK;
+    // PROJECT: positions, velocities and then forces; SOLVE: forces and accelerations only
     if (self->need == PROJECT) status = kd_limit_project(self->limit, self->x, true);
     if (self->need == SOLVE) status = kd_limit_solve(self->limit, self->x);
     if (status >= 0) self->need = NOTHING;
@@ -384,6 +406,7 @@ static need lack_behind_break(const kd_hybrid *self)
 static kd_status next_times(kd_hybrid *self)
 {
     kd_status status = KD_OK;
+    // several breaks may stand at the same time; each one moves it on by some ulp
     for (int k = 0; k < AT_ONCE && status >= 0; k++) {
         status =
             failed(self, kd_limit_next(self->limit, self->x, &self->next_break, &self->next_sample), "next instants");
@@ -404,6 +427,7 @@ static void take_jump(kd_hybrid *self, const kd_jump *jump)
     bool         z_changed = d.nz > 0 && memcmp(x->z, jump->z, bytes) != 0;
     if (jump->moved) {
         kd_state_copy(self->jump, x);
+        // rows that do not act have no multipliers
         for (int i = 0; i < d.nlambda; i++)
             if (!x->active_lambda[i]) x->lambda[i] = 0;
         for (int i = 0; i < d.nmu; i++)
@@ -412,6 +436,7 @@ static void take_jump(kd_hybrid *self, const kd_jump *jump)
         memcpy(x->z, jump->z, bytes);
     }
     self->moved = self->moved || jump->moved;
+    // z alone asks for forces anew; p, v, r or rows also for a projection
     if (jump->moved || z_changed) lack(self, jump->moved ? PROJECT : SOLVE);
 }
 
@@ -420,6 +445,7 @@ static void tell_crossing(kd_hybrid *self, int i, const char *text)
     const signed char *wanted = kd_eom_definition(self->eom)->crossing;
     const int          direction = self->crossing.crossed[i];
     char               name[160], words[KD_TOLD_TEXT];
+    // the definition may want one direction only
     if (wanted && wanted[i] == -direction) return;
     kd_limit_name(self->limit, i, name, sizeof name);
     kd_text(words, sizeof words, "%s %s through zero", name, direction > 0 ? "rose" : "fell");
@@ -438,10 +464,12 @@ static void stop_here(kd_hybrid *self, const char *text)
 static kd_status make_event(kd_hybrid *self, int i)
 {
     kd_eom_data *data;
+    // the event writes to a copy; what it moved tells jump.moved
     kd_state_copy(self->x, self->jump);
     kd_state *j = self->jump;
     kd_jump   jump = {
           .p = j->p, .v = j->v, .r = j->r, .z = j->z, .active_lambda = j->active_lambda, .active_mu = j->active_mu};
+    // it sees its own crossing only: those before it have become part of the state
     memset(self->alone, 0, (size_t)self->dims.nswitch);
     self->alone[i] = self->crossing.crossed[i];
     kd_status status = kd_limit_at(self->limit, self->x, &data);
@@ -465,6 +493,7 @@ static kd_status move_rows(kd_hybrid *self)
 {
     bool any = false;
     for (int k = 0; k < self->crossing.n - self->dims.nswitch; k++) {
+        // -1: as if the function of the row had fallen through zero
         self->kicked[k] = (signed char)(self->moving[kd_event_rows_row(self->rows, k)] ? -1 : 0);
         any = any || self->kicked[k];
     }
@@ -477,11 +506,13 @@ static kd_status move_rows(kd_hybrid *self)
 // Time passes a break: velocities that it prescribes may jump.
 static kd_status make_break(kd_hybrid *self, double t)
 {
+    // velocities of before, then the time passes, then their jump
     kd_status status = kick_failed(self, kd_kick_before(self->kick, self->x));
     self->x->t = t;
     kd_teller_tell(KD_EVENT_BREAK, -1, 0, "a function of time is not smooth here", &self->teller);
     if (status >= 0) status = kick_failed(self, kd_kick_make(self->kick, self->x, self->moving, &self->teller));
     if (status >= 0 && self->rows) status = move_rows(self);
+    // no partial kick: the state of before
     if (status < 0) kd_state_copy(self->before, self->x);
     lack(self, PROJECT);
     return status;
@@ -489,10 +520,12 @@ static kd_status make_break(kd_hybrid *self, double t)
 
 static kd_status make_rows(kd_hybrid *self)
 {
+    // functions of rows are numbered behind the switching functions
     const signed char *crossed = self->crossing.crossed + self->dims.nswitch;
     bool               any = false;
     for (int i = 0; i < self->crossing.n - self->dims.nswitch; i++) any = any || crossed[i];
     if (!any) return KD_OK;
+    // rows decide with forces of a consistent state
     kd_status status = settle(self);
     if (status < 0) return status;
     status = kd_event_rows_instant(self->rows, self->x, crossed, self->crossing.side + self->dims.nswitch,
@@ -508,8 +541,10 @@ static kd_status make_sample(kd_hybrid *self, bool due)
     kd_state    *x = self->x;
     const size_t bytes = (size_t)self->dims.nz * sizeof(double);
     kd_status    status = settle(self);
+    // a controller reads a consistent state
     if (status >= 0) status = failed(self, kd_limit_sample(self->limit, x, self->jump->z), "sample");
     if (status < 0) return status;
+    // only a z that changed makes forces anew
     if (bytes > 0 && memcmp(x->z, self->jump->z, bytes) != 0) {
         memcpy(x->z, self->jump->z, bytes);
         lack(self, SOLVE);
@@ -527,6 +562,7 @@ static int sign_of(double x)
 // The sign that a function at zero gets by the straight motion from there; 0: rounding hides it.
 static int direction_of(const kd_crossing *c, int i, double value)
 {
+    // low, high: values shortly behind and before, on the straight motion
     int after = sign_of(c->low[i] - value), before = sign_of(value - c->high[i]);
     return after == before ? after : 0;
 }
@@ -535,12 +571,14 @@ static int direction_of(const kd_crossing *c, int i, double value)
 // state may have sent it back to where it came from (an impact): its side is then that of its motion.
 static void own_side(kd_hybrid *self, int i, double value)
 {
+    // band: how large the function may be by the inexactness of the time at which its crossing was found
     kd_crossing *c = &self->crossing;
     const double last = self->chatter.last;
     double       rate = fabs(c->start[i] - c->end[i]) / fmax(last - self->from, self->tolerance);
     double       band = BAND * fabs(c->end[i]) + rate * fmax(self->tolerance, ulps(last, NOISE)) + DBL_MIN;
     if (c->band[i] > 0) // it had not left zero: as wide as before
         band = self->moved ? fmax(c->band[i], HARDLY * fabs(c->end[i])) : c->band[i];
+    // within the band its value tells nothing: its own motion does where the state moved, its crossing elsewhere
     bool near = !(fabs(value) > 2 * band);
     c->side[i] = (signed char)(!near ? sign_of(value) : self->moved ? direction_of(c, i, value) : c->crossed[i]);
     c->band[i] = near ? band : 0;
@@ -562,6 +600,7 @@ static kd_status make_events(kd_hybrid *self)
     kd_crossing *c = &self->crossing;
     kd_status    status = KD_OK;
     int          last = self->dims.nswitch - 1;
+    // behind the last one take_sides does the same for all
     while (last >= 0 && !c->crossed[last]) last--;
     for (int i = 0; i <= last && status >= 0; i++) {
         if (!c->crossed[i]) continue;
@@ -570,6 +609,7 @@ static kd_status make_events(kd_hybrid *self)
         status = settle(self);
         if (status >= 0) status = values_behind(self);
         if (status < 0) return status;
+        // its side for the events that follow; it may come again at this instant
         own_side(self, i, c->middle[i]);
         c->crossed[i] = 0;
     }
@@ -582,6 +622,7 @@ static kd_status make_events(kd_hybrid *self)
 static void row_side(kd_hybrid *self, int i, double value)
 {
     kd_crossing *c = &self->crossing;
+    // rows that did not change keep their sides
     if (!self->rows_changed) return;
     const double noise = kd_event_rows_noise(self->rows, i - self->dims.nswitch);
     bool         near = c->side[i] * value <= noise;
@@ -597,16 +638,19 @@ static kd_status take_sides(kd_hybrid *self)
     if (status < 0) return status;
     self->pending = self->has_crossed = false;
     for (int i = 0; i < c->n; i++) {
+        // rows, functions that crossed, all others; then who has the wrong sign now
         double value = c->middle[i];
         if (i >= self->dims.nswitch)
             row_side(self, i, value);
         else if (c->crossed[i])
             own_side(self, i, value);
         c->crossed[i] = 0;
+        // by what happened, another function changed its sign: the instant is passed once more
         if (c->band[i] == 0 && c->side[i] * value < 0) {
             c->crossed[i] = (signed char)-c->side[i];
             self->pending = self->has_crossed = true;
         }
+        // the next step starts here, without a history of rates
         c->start[i] = value;
         self->fall[i] = 0;
         c->end[i] = c->crossed[i] ? 0 : value; // through zero by a jump: its value is no residual of a search
@@ -621,8 +665,10 @@ static kd_status check_chatter(kd_hybrid *self, double t)
 {
     const kd_crossing *c = &self->crossing;
     int                first = 0;
+    // the first function that crossed stands for the instant
     while (first < c->n - 1 && !c->crossed[first]) first++;
     const bool calm = kd_chatter_add(&self->chatter, t, first);
+    // a quiet time ends the list of names
     if (self->chatter.count == 0) memset(self->seen, 0, (size_t)c->n);
     for (int i = 0; i < c->n; i++) self->seen[i] = self->seen[i] || c->crossed[i];
     if (calm) return KD_OK;
@@ -654,23 +700,29 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
     self->message[0] = '\0';
     kd_status status = self->has_crossed ? check_chatter(self, x->t) : KD_OK;
     if (status < 0) return status;
+    // what is told is collected, and delivered when the state behind is complete
     kd_teller_forget(&self->teller);
     self->stop = self->moved = self->rows_changed = false;
     self->need = NOTHING;
     kd_state_copy(x, self->before);
+    // break and sample may differ by some ulp: the later time is that of the instant
     double now = self->at_sample ? self->next_sample : x->t;
     if (self->at_break) now = self->at_sample ? fmax(now, self->next_break) : self->next_break;
+    // in this order: break, events of functions, rows, sample
     if (self->at_break) status = make_break(self, now);
     x->t = now;
     if (status >= 0 && self->has_crossed) status = make_events(self);
     if (status >= 0 && self->has_crossed && self->rows) status = make_rows(self);
     if (status >= 0 && self->at_sample) status = make_sample(self, true);
+    // integrators may go on smoothly where only z or inputs changed
     self->smooth = self->need < PROJECT && !self->at_break && !self->moved && !self->rows_changed;
     if (status >= 0 && !is_left_alone(self)) status = settle(self);
     if (status >= 0) status = next_times(self);
     self->pending = self->at_break = self->at_sample = false;
+    // signs behind the instant; they may make it pending again
     if (status >= 0 && self->crossing.n > 0) status = take_sides(self);
     if (status < 0) return status;
+    // listeners see both limits
     status = kd_teller_deliver(&self->teller, self->before, x);
     if (status == KD_STOPPED)
         kd_text(self->message, sizeof self->message, "stopped by the listener of events at t = %.9g", x->t);
@@ -684,7 +736,9 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     self->message[0] = '\0';
     self->pending = self->at_break = self->at_sample = self->has_crossed = false;
     self->need = NOTHING;
+    // chattering is counted from the start on
     kd_chatter_begin(&self->chatter, &self->opt);
+    // which rows hold may change p, v and activity of what the caller gave
     if (self->rows) {
         kd_state_copy(self->x, self->before);
         status = kd_event_rows_start(self->rows, self->x, self->message, sizeof self->message);
@@ -693,10 +747,12 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
             memcmp(self->before->active_mu, self->x->active_mu, (size_t)(self->dims.nmu)) != 0)
             lack(self, PROJECT);
     }
+    // only a new simulation samples at once: a restart keeps z
     if (status >= 0 && created && kd_eom_definition(self->eom)->discrete) status = make_sample(self, false);
     if (status >= 0) status = settle(self);
     if (status >= 0) status = next_times(self);
     if (status >= 0) status = failed(self, kd_limit_values(self->limit, self->x, c->start), "switching functions");
+    // signs at the start; what is at zero shows its sign later (crossing.c, 1.)
     for (int i = 0; i < c->n && status >= 0; i++) {
         bool   row = i >= self->dims.nswitch;
         double noise = row ? kd_event_rows_noise(self->rows, i - self->dims.nswitch) : 0;

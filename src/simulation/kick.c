@@ -17,6 +17,7 @@
 #include "core/text.h"
 #include "math/dense.h"
 
+// What counts as a jump and what is the rounding of times and positions
 #define POSITION_JUMP 1e-9 // jump of a position, relative to it and to its way at the velocities of both sides
 #define ROW_JUMP 1e-11     // the same for a row, relative to the positions
 #define TOLD 1e-9          // jump of a velocity that is worth a word, relative to the velocities of both sides
@@ -34,9 +35,9 @@ struct kd_kick {
     const kd_eom    *eom;
     kd_dims          dims;
     int              ndrives;
-    kd_acceleration *acceleration;
+    kd_acceleration *acceleration; // the caller's: point of evaluation and solver
     kd_arena         arena;
-    side             left, right;
+    side             left, right;      // of the instant
     double          *zero, *v;         // (nv) standing still; velocities from the left
     double          *dx, *momentum;    // (ndrives), (nv) jumps of the drives, M_vx times them
     double          *impulse, *driven; // (nlambda + nmu), (ndrives)
@@ -66,6 +67,7 @@ kd_status kd_kick_create(const kd_eom *eom, kd_acceleration *acceleration, kd_ki
     self->eom = eom;
     self->ndrives = kd_eom_definition(eom)->ndrives;
     self->acceleration = acceleration;
+    // both sides of the instant, then the equations of the jump
     cut_side(self, &self->left);
     cut_side(self, &self->right);
     self->zero = kd_cut_double(&self->arena, d.nv);
@@ -107,6 +109,7 @@ const char *kd_kick_message(const kd_kick *self)
 static kd_status fault(kd_kick *self, kd_eval answer)
 {
     if (answer == KD_EVAL_OK) return KD_OK;
+    // whoever knows the reason: the point of evaluation, or the solver
     const kd_eom_data *data = kd_acceleration_data(self->acceleration);
     const char        *text = "";
     kd_status          status = kd_eom_data_fault(data).status;
@@ -120,6 +123,7 @@ static kd_status fault(kd_kick *self, kd_eval answer)
 
 static kd_eval look(kd_kick *self, const kd_state *x, side *s)
 {
+    // at v = 0 the rates of rows are those that time prescribes
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     kd_eval      answer = kd_acceleration_at(self->acceleration, x->t, x->p, x->s, self->zero, x->r);
     if (answer == KD_EVAL_OK) answer = kd_eom_drives(data, s->q, s->dq, s->ddq);
@@ -132,6 +136,7 @@ static kd_eval look(kd_kick *self, const kd_state *x, side *s)
 // Kinetic energy with the velocities of x; NAN: the definition has no energies
 static kd_eval find_kinetic(kd_kick *self, const kd_state *x, double *kinetic)
 {
+    // nothing to compare where the definition has no energies
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     kd_energies  energies = {0};
     *kinetic = NAN;
@@ -173,6 +178,7 @@ static bool always_holds(const kd_kick *self, int k)
 
 static kd_status check_positions(kd_kick *self, const kd_state *x)
 {
+    // a position may differ by the way that it makes during the rounding of t
     const side  *l = &self->left, *r = &self->right;
     const double t = fabs(x->t), size = kd_norm_max(self->dims.np, x->p);
     for (int i = 0; i < self->ndrives; i++) {
@@ -180,6 +186,7 @@ static kd_status check_positions(kd_kick *self, const kd_state *x)
         if (fabs(r->q[i] - l->q[i]) > POSITION_JUMP * scale)
             return refuse(self, x->t, KD_NAME_DRIVE, i, l->q[i], r->q[i]);
     }
+    // rows that hold, and may not open: one-sided ones simply open
     for (int i = 0; i < self->dims.nlambda; i++) {
         double scale = POSITION_JUMP * t * (fabs(l->gI[i]) + fabs(r->gI[i])) + ROW_JUMP * size;
         if (x->active_lambda[i] && always_holds(self, i) && fabs(r->g[i] - l->g[i]) > scale)
@@ -203,13 +210,16 @@ static kd_eval jump(kd_kick *self, kd_state *x)
     kd_eval      answer = kd_acceleration_at(self->acceleration, x->t, x->p, x->s, x->v, x->r);
     for (int i = 0; i < self->ndrives; i++) self->dx[i] = self->right.dq[i] - self->left.dq[i];
     memcpy(self->v, x->v, (size_t)self->dims.nv * sizeof *x->v);
+    // the momentum that the drives take with them, M_vx dx
     if (answer == KD_EVAL_OK && self->ndrives > 0)
         answer = kd_eom_impulses(data, NULL, self->dx, NULL, NULL, self->momentum, self->driven);
+    // only rows that always hold take part; the activity of the others is restored
     for (int k = 0; k < rows; k++) {
         unsigned char *active = active_of(self, x, k);
         self->active[k] = *active;
         *active = *active && always_holds(self, k);
     }
+    // v+ is the projection of v- in the norm of the kinetic energy
     if (answer == KD_EVAL_OK)
         answer = kd_acceleration_impulse(self->acceleration, x->t, x->p, x->s, x->v, x->r,
                                          self->ndrives > 0 ? self->momentum : NULL, self->impulse);
@@ -222,6 +232,7 @@ static kd_eval find_moving(kd_kick *self, const kd_state *x, unsigned char *movi
 {
     const int    nlambda = self->dims.nlambda, rows = nlambda + self->dims.nmu;
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    // what an impulse of the others moves, beyond rounding
     const double slow = MOVES * (1 + kd_norm_max(self->dims.nv, x->v));
     kd_eval      answer = kd_acceleration_at(self->acceleration, x->t, x->p, x->s, x->v, x->r);
     if (answer == KD_EVAL_OK && nlambda > 0) answer = kd_eom_eval(data, KD_GI, self->rate);
@@ -257,6 +268,7 @@ static void tell_all(const kd_kick *self, const kd_state *x, double work, kd_tel
     const kd_eom_def *def = kd_eom_definition(self->eom);
     const side       *l = &self->left, *r = &self->right;
     const double      t = fabs(x->t);
+    // drives, rows of g, rows of h: each with from, to and impulse
     for (int i = 0; i < self->ndrives; i++) {
         double noise = NOISE * (t * (fabs(l->ddq[i]) + fabs(r->ddq[i])) + (fabs(l->q[i]) + fabs(r->q[i])) / t);
         if (is_told(l->dq[i], r->dq[i], noise))
@@ -277,6 +289,7 @@ static kd_eval find_driven(kd_kick *self, const kd_state *x)
 {
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     if (self->ndrives == 0) return KD_EVAL_OK;
+    // v becomes the jump v+ - v-, which the impulses of the drives belong to
     for (int i = 0; i < self->dims.nv; i++) self->v[i] = x->v[i] - self->v[i];
     kd_eval answer = kd_acceleration_at(self->acceleration, x->t, x->p, x->s, x->v, x->r);
     if (answer != KD_EVAL_OK) return answer;
@@ -286,10 +299,12 @@ static kd_eval find_driven(kd_kick *self, const kd_state *x)
 
 kd_status kd_kick_make(kd_kick *self, kd_state *x, unsigned char *moving, kd_teller *teller)
 {
+    // the right side; positions that jump are refused before anything moves
     double    kinetic = NAN;
     kd_status status = fault(self, look(self, x, &self->right));
     if (status >= 0) status = check_positions(self, x);
     if (status < 0) return status;
+    // new velocities, rows that they move, impulses, energy; then words for each
     kd_eval answer = jump(self, x);
     if (answer == KD_EVAL_OK) answer = find_moving(self, x, moving);
     if (answer == KD_EVAL_OK) answer = find_driven(self, x);

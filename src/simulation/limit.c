@@ -17,15 +17,15 @@ struct kd_limit {
     const kd_eom      *eom;
     kd_inputs          inputs;
     kd_dims            dims;
-    kd_initial_options initial;
+    kd_initial_options initial; // of projections that go far
     kd_event_rows     *rows;
-    kd_acceleration   *acceleration;
+    kd_acceleration   *acceleration; // solver for s, a, w, lambda, mu
     kd_arena           arena;
     bool               invariants;          // the formulation imposes 0 = e
     bool               needs_accelerations; // of the definition's functions
-    int                count;
-    double            *increment; // (nv)
-    double            *level;     // (nlambda + nmu) residuals
+    int                count;               // switching functions, those of rows included
+    double            *increment;           // (nv)
+    double            *level;               // (nlambda + nmu) residuals
     char               message[700];
 };
 
@@ -38,14 +38,17 @@ kd_status kd_limit_create(const kd_eom *eom, const kd_inputs *inputs, const kd_s
     self->eom = eom;
     self->inputs = *inputs;
     self->dims = kd_eom_dims(eom);
+    // as at the start, but without its conditions and held values: those were for one state only
     self->initial = opt->initial;
     self->initial.nconditions = 0; // of the start only
     self->initial.hold_p = self->initial.hold_v = NULL;
     self->initial.assume = false;
     self->rows = rows;
     self->count = self->dims.nswitch + (rows ? kd_event_rows_count(rows) : 0);
+    // invariants are imposed behind an instant where the formulation imposes them in its steps
     self->invariants = opt->formulation_options.invariants && self->dims.ne > 0 &&
                        (opt->formulation == KD_PSF || opt->formulation == KD_PSF1);
+    // functions of motion only need no forces: dense output is enough for them
     self->needs_accelerations = kd_eom_depends(eom, KD_SWITCH, KD_A) || kd_eom_depends(eom, KD_SWITCH, KD_W) ||
                                 kd_eom_depends(eom, KD_SWITCH, KD_LAMBDA) || kd_eom_depends(eom, KD_SWITCH, KD_MU);
     self->level = kd_cut_double(&self->arena, self->dims.nlambda + self->dims.nmu);
@@ -108,6 +111,7 @@ const char *kd_limit_message(const kd_limit *self)
 
 kd_status kd_limit_solve(kd_limit *self, kd_state *x)
 {
+    // contact coordinates first: forces depend on them
     kd_eval answer = kd_acceleration_contacts(self->acceleration, x->t, x->p, x->s);
     if (answer == KD_EVAL_OK)
         answer = kd_acceleration_solve(self->acceleration, x->t, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu);
@@ -122,6 +126,7 @@ static kd_eval largest_residual(kd_limit *self, const kd_state *x, double *large
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     *largest = 0;
     kd_eval answer = kd_acceleration_at(self->acceleration, x->t, x->p, x->s, x->v, x->r);
+    // position level, velocity level, then the rows of h
     for (int level = 0; level < 2 && d.nlambda > 0 && answer == KD_EVAL_OK; level++) {
         answer = kd_eom_eval(data, level == 0 ? KD_G : KD_GI, self->level);
         for (int i = 0; i < d.nlambda && answer == KD_EVAL_OK; i++)
@@ -135,6 +140,7 @@ static kd_eval largest_residual(kd_limit *self, const kd_state *x, double *large
 
 kd_status kd_limit_project(kd_limit *self, kd_state *x, bool far)
 {
+    // one projection is enough near the constraints; far from them the whole start of initial.c is made
     double  left = 0;
     kd_eval answer = kd_acceleration_project(self->acceleration, x->t, x->p, x->s, x->v, x->r, self->invariants);
     if (answer == KD_EVAL_OK && far) answer = largest_residual(self, x, &left);
@@ -174,6 +180,7 @@ kd_status kd_limit_values(kd_limit *self, const kd_state *x, double *out)
     if (self->count == 0) return KD_OK;
     kd_status status = kd_limit_at(self, x, &data);
     if (status < 0) return status;
+    // functions of the definition, then those of the rows behind them
     kd_eval answer = self->dims.nswitch > 0 ? kd_eom_eval(data, KD_SWITCH, out) : KD_EVAL_OK;
     if (answer == KD_EVAL_OK && self->rows)
         answer = kd_event_rows_values(self->rows, data, x, out + self->dims.nswitch);
@@ -190,6 +197,7 @@ static double largest(int n, const double *x)
 // The straight way has no curvature, so that a tau which rounding bears does not overtake a short flight.
 kd_status kd_limit_around(kd_limit *self, const kd_state *x, kd_state *moved, double *after, double *before)
 {
+    // a motion that changes neither p nor v by more than root eps
     kd_dims      d = self->dims;
     kd_eom_data *data;
     double       speed = largest(d.nv, x->v) / (1 + largest(d.np, x->p));
@@ -200,6 +208,7 @@ kd_status kd_limit_around(kd_limit *self, const kd_state *x, kd_state *moved, do
         kd_state_copy(x, moved);
         status = kd_limit_at(self, x, &data);
         if (status < 0) return status;
+        // p (+) tau v, v + tau a, r + tau b
         for (int i = 0; i < d.nv; i++) {
             self->increment[i] = step * x->v[i];
             moved->v[i] += step * x->a[i];
@@ -234,6 +243,7 @@ kd_status kd_limit_next(kd_limit *self, const kd_state *x, double *next_break, d
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     kd_eval      answer = kd_acceleration_at(self->acceleration, x->t, x->p, x->s, x->v, x->r);
     if (answer != KD_EVAL_OK) return solver_fault(self, answer);
+    // a definition that answers the present time would stop the run here for ever
     const char *wrong = NULL;
     *next_break = kd_eom_next_break(data);
     *next_sample = kd_eom_next_sample(data);

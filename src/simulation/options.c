@@ -30,6 +30,7 @@ static const kd_option check_rows[] = {
 
 // ---- the table ------------------------------------------------------------------------------------------------------
 
+// Rows of one owner
 typedef struct part {
     const kd_option *rows;
     int              count;
@@ -46,6 +47,7 @@ typedef struct part {
 // Parts in the order of the reference page; rows that several integrators share come once. count 0: no more
 static part part_at(int i)
 {
+    // integrators count from their own structure
     part own = {.place = PLACE(integrator_options)};
     if (i == 0) {
         own.count = kd_integrator_common_options(&own.rows);
@@ -115,6 +117,7 @@ const kd_option *kd_option_find(const char *name)
 
 static kd_status unknown(const char *name, char *message, size_t size)
 {
+    // the nearest name of all, for the message
     const kd_option *row;
     kd_nearest       near = kd_nearest_start(name);
     for (int i = 0; (row = kd_option_at(i)); i++) kd_nearest_offer(&near, row->name);

@@ -104,6 +104,7 @@ kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_ra
     kd_dims       d = kd_eom_dims(eom);
     int           m = d.nlambda + d.nmu;
     *watch = NULL;
+    // small systems only: a look must not cost more than a step
     *unwatched = m > LARGEST || (m > 0 && d.nv > LARGEST);
     if (m == 0 || d.nv == 0 || *unwatched) return KD_OK;
     kd_rank_watch *w = kd_alloc(sizeof *w);
@@ -151,6 +152,7 @@ static bool evaluate(kd_rank_watch *w, const kd_state *x)
 {
     kd_dims d = w->dims;
     double *GZ = d.nlambda > 0 ? w->GZ : NULL, *HZ = d.nmu > 0 ? w->HZ : NULL;
+    // columns in natural units: comparable for shifts and turns
     if (!go_to(w, x) || !is_good(w, kd_eom_constraint_matrices(w->data, GZ, HZ))) return false;
     if (d.nlambda > 0 && !is_good(w, kd_eom_eval(w->data, KD_G, w->g))) return false;
     for (int k = 0; k < w->nactive; k++) {
@@ -182,7 +184,9 @@ static int choose_rows(kd_rank_watch *w, int most)
     int     m = w->nactive, rank = 0;
     double *left = w->pivot; // what is left of the squares of the lengths
     double *L = w->L;
+    // lengths of the rows, of which each pivot takes away its part
     for (int i = 0; i < m; i++) left[i] = product(w, i, i);
+    // the row that is most independent of those taken so far; -1 marks one that was taken
     while (rank < most) {
         int best = 0;
         for (int i = 1; i < m; i++)
@@ -198,6 +202,7 @@ static int choose_rows(kd_rank_watch *w, int most)
         left[best] = -1;
         rank++;
     }
+    // in the order of the equations, whose envelope is narrow
     int count = 0;
     for (int i = 0; i < m; i++)
         if (left[i] == -1) w->kept[count++] = i;
@@ -208,6 +213,7 @@ static int choose_rows(kd_rank_watch *w, int most)
 static bool factor(kd_rank_watch *w)
 {
     int m = w->rank;
+    // row by row; entries left of the first are zero and stay so (envelope)
     for (int i = 0; i < m; i++) {
         double *row = w->L + (ptrdiff_t)i * m;
         w->first[i] = i;
@@ -228,6 +234,7 @@ static bool factor(kd_rank_watch *w)
 static void solve(const kd_rank_watch *w, double *y)
 {
     int m = w->rank;
+    // forward with L, then back with L'
     for (int i = 0; i < m; i++) {
         const double *row = w->L + (ptrdiff_t)i * m;
         for (int k = w->first[i]; k < i; k++) y[i] -= row[k] * y[k];
@@ -246,7 +253,9 @@ static double least_singular_value(kd_rank_watch *w)
     int    m = w->rank;
     double growth = 0;
     if (m == 0) return 1;
+    // not positive definite: dependent rows, sigma is zero up to rounding
     if (!factor(w)) return 0;
+    // inverse iteration: (C C')^-1 blows up the vector of the least singular value by 1 / sigma^2
     for (int k = 0; k < ITERATIONS; k++) {
         double length = sqrt(kd_dot(m, w->vector, w->vector));
         for (int i = 0; i < m; i++) // a guess that has a part of every vector
@@ -303,6 +312,7 @@ static bool add_rate(kd_rank_watch *w, const double *p, const double *v, const k
 // Violation in the middle of the cubic from the last look to x
 static double violation_between(kd_rank_watch *w, const kd_state *x)
 {
+    // (p0 + p1) / 2 + h/8 (p0' - p1'): the cubic of Hermite in the middle
     double h = x->t - w->t, t = w->t + h / 2;
     for (int i = 0; i < w->dims.np; i++) w->middle[i] = (w->p[i] + x->p[i]) / 2;
     if (!add_rate(w, x->p, x->v, x, -h / 8) || !add_rate(w, w->p, w->v, x, h / 8)) return 0;
@@ -314,17 +324,20 @@ static double violation_between(kd_rank_watch *w, const kd_state *x)
 kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
 {
     int n = w->dims.nv, nlambda = w->dims.nlambda, m = nlambda + w->dims.nmu;
+    // the rows that hold from here on, with lengths that are 1 now
     w->nactive = 0;
     for (int i = 0; i < m; i++)
         if (i < nlambda ? x->active_lambda[i] : x->active_mu[i - nlambda]) w->active[w->nactive++] = i;
     w->stopped = false;
     w->known = evaluate(w, x);
     if (!w->known) return outcome(w, KD_OK, message, size);
+    // scales at the start: from here on sigma is compared with what it was
     for (int k = 0; k < w->nactive; k++) {
         double length = sqrt(product(w, k, k));
         w->R[k] = length > 0 ? 1 / length : 1;
     }
     scale_rows(w);
+    // as many independent rows as there are
     w->rank = choose_rows(w, w->nactive < n ? w->nactive : n);
     memset(w->vector, 0, (size_t)m * sizeof *w->vector);
     w->sigma = least_singular_value(w);
@@ -332,6 +345,7 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
     w->K = 0;
     w->path = 0;
     remember(w, x);
+    // K is measured between this matrix and the next
     memcpy(w->C_last, w->C, (size_t)w->nactive * (size_t)n * sizeof *w->C);
     return KD_OK;
 }
@@ -339,17 +353,20 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
 // K from what C changed on the way since the last time; sigma and eps here
 static void measure(kd_rank_watch *w)
 {
+    // |C - C_last| per way: how fast the matrix turns
     int    count = w->nactive * w->dims.nv;
     double sum = 0;
     for (int i = 0; i < count; i++) {
         double change = w->C[i] - w->C_last[i];
         sum += change * change;
     }
+    // short ways show rounding only; K grows, it is not forgotten
     if (w->path > MEASURABLE) {
         w->K = fmax(w->K, fmin(sqrt(sum) / w->path, MOST_CURVED * sqrt(w->nactive)));
         memcpy(w->C_last, w->C, (size_t)count * sizeof *w->C);
         w->path = 0;
     }
+    // the watched rows; where they are not certain, other ones of the redundant set may be
     w->sigma = least_singular_value(w);
     w->eps = violation(w);
     if (is_certain(w) || w->rank == w->nactive) return;
@@ -366,6 +383,7 @@ static void name_rows(const kd_rank_watch *w, char *text, size_t size)
 {
     double      largest = kd_norm_max(w->rank, w->vector);
     const char *comma = "";
+    // three names at most, in the order of the equations
     for (int k = 0, count = 0; k < w->rank && count < 3; k++) {
         char name[128];
         int  i = w->active[w->kept[k]], nlambda = w->dims.nlambda;
@@ -393,20 +411,24 @@ static kd_status tell(const kd_rank_watch *w, double t, const char *reason, char
 kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
 {
     if (!w->known) return KD_OK;
+    // step: way in natural units. By Weyl sigma falls by K per unit of way at most
     char   reason[80];
     double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
     double before = w->sigma - SAFETY * w->K * w->path; // for certain, as long as violations stay as they were
     double left = before - SAFETY * w->K * step, eps = w->eps;
     w->path += step;
+    // far from singular: no matrix is evaluated
     bool      far = w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
     kd_status status = KD_OK;
     if (!far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
         scale_rows(w);
         measure(w);
+        // not certain at the end of the step; or the step may have jumped over the crossing of branches
         kd_text(reason, sizeof reason, "with a violation of %.2g", w->eps);
         if (!is_certain(w)) status = tell(w, x->t, reason, message, size);
         bool judged = w->dims.ns == 0 && w->rank < w->dims.nv && step < LONGEST;
         if (status == KD_OK && judged && before + w->sigma < w->K * step) {
+            // violation in the middle beyond that of both ends
             double between = violation_between(w, x) - 2 * fmax(eps, w->eps);
             if (between > TURNED * w->K * step * step)
                 status = tell(w, x->t, "with a step that turns there", message, size);

@@ -6,17 +6,18 @@
 #include "point/acceleration.h"
 #include "simulation/rows_of_events.h"
 
+// Rows that may open or slide. At an instant everything is tried on the copy x, which becomes the state at the end.
 struct kd_event_rows {
     kd_arena         arena;
     const kd_eom    *eom;
     kd_dims          dims;
-    double           rest;
+    double           rest;       // [s] options.rest: shorter flights are none
     double           rtol, atol; // of the velocities
     int              none_sided, nfriction;
     int             *one_sided, *friction; // rows of lambda, of mu
     kd_state        *x;                    // on trial: solver has its rows and z
     kd_acceleration *solver;
-    double          *g, *gI, *gII, *h, *hI, *limit;
+    double          *g, *gI, *gII, *h, *hI, *limit; // (nlambda), (nmu) levels, breakaway forces
     double          *noise;                         // (nmu) errors that the tolerances admit in h
     double          *met;                           // (nlambda) gI before the first impact
     double          *force, *v;                     // (nv)

@@ -61,6 +61,7 @@ static void cut_arrays(kd_event_rows *self)
     self->held = kd_arena_cut(arena, rows, 1);
     self->p = kd_cut_double(arena, n.np);
     self->s = kd_cut_double(arena, n.ns);
+    // lists of rows: one-sided ones of g, dry friction of h
     if (arena->failed) return;
     for (int i = 0, k = 0; i < n.nlambda; i++)
         if (kd_eom_one_sided(self->eom, i)) self->one_sided[k++] = i;
@@ -78,11 +79,13 @@ kd_status kd_event_rows_create(const kd_eom *eom, const kd_inputs *inputs, const
     self->dims = kd_eom_dims(eom);
     self->rest = opt ? opt->rest : kd_event_options_default().rest;
     count_rows(self);
+    // nothing to do for such equations: no object
     if (self->none_sided + self->nfriction == 0) {
         kd_free(self);
         return KD_OK;
     }
     cut_arrays(self);
+    // a solver of its own: rows on trial must not disturb that of the limits
     kd_formulation_options options = kd_formulation_options_default();
     kd_status              status = self->arena.failed ? KD_ERR_MEMORY : kd_state_create(eom, &self->x);
     if (status >= 0) status = kd_acceleration_create(eom, inputs, self->x, &options, &self->solver);
@@ -111,6 +114,7 @@ void kd_event_rows_tolerances(kd_event_rows *self, double rtol, double atol)
 
 double kd_event_rows_noise(const kd_event_rows *self, int i)
 {
+    // only friction that slides has a velocity to be uncertain about
     int row = i < self->none_sided ? -1 : self->friction[i - self->none_sided];
     return row < 0 || self->x->active_mu[row] ? 0 : self->noise[row];
 }
@@ -119,6 +123,7 @@ double kd_event_rows_stride(const kd_event_rows *self, const kd_state *x, int i,
 {
     const double *scale = kd_eom_definition(self->eom)->friction_scale;
     int           row = i < self->none_sided ? -1 : self->friction[i - self->none_sided];
+    // friction of one level, at rest already, or one-sided: no stride
     if (!scale || row < 0 || x->active_mu[row] || !(scale[row] > 0)) return HUGE_VAL;
     return value > FAR * scale[row] ? value - NEAR * scale[row] : scale[row];
 }
@@ -167,6 +172,7 @@ bool kd_event_rows_need_multipliers(const kd_event_rows *self, const kd_state *x
 
 kd_eval kd_event_rows_values(kd_event_rows *self, kd_eom_data *d, const kd_state *x, double *out)
 {
+    // g_i of rows that are off, lambda_i of rows that hold; h_i of sliding friction, its reserve while it sticks
     const kd_point *point = kd_eom_point(d);
     kd_eval         answer = kd_eom_eval(d, KD_G, self->g);
     if (answer == KD_EVAL_OK && self->nfriction > 0) {
@@ -174,6 +180,7 @@ kd_eval kd_event_rows_values(kd_event_rows *self, kd_eom_data *d, const kd_state
         if (answer == KD_EVAL_OK && any_sticks(self, x)) answer = kd_eom_breakaway(d, self->limit);
     }
     if (answer != KD_EVAL_OK) return answer;
+    // all functions are positive where the row is content, and fall through zero at their event
     for (int k = 0; k < self->none_sided; k++) {
         int i = self->one_sided[k];
         if (x->active_lambda[i])
@@ -195,6 +202,7 @@ kd_eval kd_event_rows_values(kd_event_rows *self, kd_eom_data *d, const kd_state
 static bool find_hits(kd_event_rows *self)
 {
     bool any = false;
+    // off, met, and approaching
     for (int k = 0; k < self->none_sided; k++) {
         int i = self->one_sided[k];
         self->hit[i] = !self->x->active_lambda[i] && kd_rows_touches(self, i) && self->gI[i] < -kd_rows_slow(self);
@@ -208,7 +216,9 @@ static kd_status strike(kd_event_rows *self)
 {
     kd_state    *x = self->x;
     kd_eom_data *d = kd_acceleration_data(self->solver);
+    // every trial starts from the velocities before this impact
     memcpy(x->v, self->v, (size_t)self->dims.nv * sizeof *x->v);
+    // friction has no impulse; other rows of h hold
     for (int i = 0; i < self->dims.nmu; i++) self->holds[i] = x->active_mu[i] && !kd_eom_is_friction(self->eom, i);
     if (kd_rows_levels(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
     kd_status status = kd_eom_impact(d, x->active_lambda, self->holds, self->hit, x->v, NULL);
@@ -228,6 +238,7 @@ static kd_status strike(kd_event_rows *self)
 // Rows of a list whose flight would be too short rest from now on; *any? At the accelerations behind the impact.
 static kd_eval find_rest(kd_event_rows *self, unsigned char *list, bool *any)
 {
+    // flight time 2 gI / -gII against options.rest
     *any = false;
     for (int k = 0; k < self->none_sided; k++) {
         int  i = self->one_sided[k];
@@ -235,6 +246,7 @@ static kd_eval find_rest(kd_event_rows *self, unsigned char *list, bool *any)
         if (!list[i] || !(self->gII[i] < 0) || !(2 * self->gI[i] <= -self->gII[i] * self->rest)) continue;
         kd_eval answer = kd_rows_follows(self, i, &follows);
         if (answer != KD_EVAL_OK) return answer;
+        // a row that follows from others does not hold itself: its force would not be unique
         list[i] = 0;
         self->x->active_lambda[i] = !follows;
         *any = true;
@@ -246,8 +258,10 @@ static kd_eval find_rest(kd_event_rows *self, unsigned char *list, bool *any)
 static kd_status strike_all(kd_event_rows *self)
 {
     for (int pass = 0; pass < PASSES; pass++) {
+        // impacts until nothing approaches any more
         if (!find_hits(self)) return KD_OK;
         memcpy(self->v, self->x->v, (size_t)self->dims.nv * sizeof *self->v);
+        // the first approach of each row is told; one that left is hit again
         for (int k = 0; k < self->none_sided; k++) {
             int i = self->one_sided[k];
             if (self->hit[i] && !self->struck[i]) self->met[i] = self->gI[i];
@@ -256,6 +270,7 @@ static kd_status strike_all(kd_event_rows *self)
         }
         bool again, kept;
         memset(self->lifted, 0, (size_t)self->dims.nlambda);
+        // the same impact again, each time with the rows that come to rest by it among those that hold
         do {
             kd_status status = strike(self);
             if (status < 0) return status;
@@ -273,6 +288,7 @@ static kd_status strike_all(kd_event_rows *self)
 static void take_crossings(kd_event_rows *self, const signed char *crossed)
 {
     kd_state *x = self->x;
+    // a row whose force vanished opens; friction beyond its limit, or at rest, changes
     for (int k = 0; k < self->none_sided; k++) {
         int i = self->one_sided[k];
         if (!crossed[k] || !x->active_lambda[i]) continue;
@@ -296,6 +312,7 @@ static void clear(kd_event_rows *self)
     memcpy(self->held, self->x->active_lambda, (size_t)self->dims.nlambda);
     memcpy(self->held + self->dims.nlambda, self->x->active_mu, (size_t)self->dims.nmu);
     self->matrices_known = false;
+    // scales of this instant
     self->largest_force = 0;
     self->largest_acceleration = kd_norm_max(self->dims.nv, self->x->a); // of before the instant
 }
@@ -306,6 +323,7 @@ static kd_status explain(kd_event_rows *self, kd_status status, char *message, s
     const char *text = "";
     kd_status   fault = kd_acceleration_fault(self->solver, &text);
     double      t = self->x->t;
+    // the most specific reason: rows, number of impacts, solver, functions
     if (status == KD_ERR_CHATTER && self->unsettled[0])
         kd_text(message, size, "t = %.9g: %s", t, self->unsettled);
     else if (status == KD_ERR_CHATTER)
@@ -325,6 +343,7 @@ static kd_status explain(kd_event_rows *self, kd_status status, char *message, s
 static kd_eval find_noise(kd_event_rows *self)
 {
     kd_eval answer = self->nfriction > 0 ? kd_rows_matrices(self) : KD_EVAL_OK;
+    // |HZ| times the errors of v
     for (int k = 0; k < self->nfriction && answer == KD_EVAL_OK; k++) {
         int i = self->friction[k];
         self->noise[i] = 0;
@@ -339,10 +358,12 @@ static kd_status resolve(kd_event_rows *self)
 {
     self->of_solver = false;
     self->unsettled[0] = '\0';
+    // g, gI, h and their noise at this state; directions of what moves; impacts; then who holds
     if (kd_rows_levels(self) != KD_EVAL_OK || find_noise(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
     kd_rows_directions(self);
     kd_status status = strike_all(self);
     if (status >= 0) status = kd_rows_settle(self);
+    // a touched row may lie below zero by rounding: that is its zero from now on
     for (int k = 0; k < self->none_sided; k++) {
         int i = self->one_sided[k];
         self->base[i] = kd_rows_touches(self, i) ? fmin(self->g[i], 0) - BELOW * kd_rows_length(self) : 0;
@@ -378,6 +399,7 @@ static void tell_row(const kd_event_rows *self, kd_event_kind kind, int function
 static void tell_all(const kd_event_rows *self, const kd_state *x, kd_event_teller tell, void *context)
 {
     if (!tell) return;
+    // impacts first, then who holds or opens, then friction
     for (int k = 0; k < self->none_sided; k++)
         if (self->struck[self->one_sided[k]]) tell_row(self, KD_EVENT_IMPACT, k, self->one_sided[k], 0, tell, context);
     for (int k = 0; k < self->none_sided; k++) {
@@ -394,6 +416,7 @@ static void tell_all(const kd_event_rows *self, const kd_state *x, kd_event_tell
 kd_status kd_event_rows_instant(kd_event_rows *self, kd_state *x, const signed char *crossed, signed char *side,
                                 kd_event_teller tell, void *context, char *message, size_t size)
 {
+    // on a copy: a failure leaves the state as it was
     kd_state_copy(x, self->x);
     clear(self);
     take_crossings(self, crossed);
@@ -421,6 +444,7 @@ kd_status kd_event_rows_start(kd_event_rows *self, kd_state *x, char *message, s
     clear(self);
     self->of_solver = false;
     if (kd_rows_levels(self) != KD_EVAL_OK) return explain(self, KD_ERR_CALLBACK_STOP, message, size);
+    // a start may not lie beyond a stop
     for (int k = 0; k < self->none_sided; k++) {
         int i = self->one_sided[k];
         if (x->active_lambda[i] || self->g[i] >= -PENETRATED * kd_rows_length(self)) continue;

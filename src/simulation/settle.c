@@ -62,6 +62,7 @@ bool kd_rows_touches(const kd_event_rows *self, int i)
 void kd_rows_directions(kd_event_rows *self)
 {
     for (int k = 0; k < self->nfriction; k++) {
+        // at rest the bound is wider than on the move, so that rest is not left by what rest was found with
         int    i = self->friction[k], direction = kd_rows_direction(self, self->x, i);
         double h = self->h[i], least = fmax(kd_rows_slow(self), (direction == 0 ? AT_REST : 1) * self->noise[i]);
         bool   turns = direction == 0 ? fabs(h) > least : direction * h < -least;
@@ -98,11 +99,13 @@ kd_eval kd_rows_solve(kd_event_rows *self)
 {
     kd_state    *x = self->x;
     kd_eom_data *d = kd_acceleration_data(self->solver);
+    // a, lambda, mu with the rows that are active on trial
     kd_eval answer = kd_acceleration_solve(self->solver, x->t, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu);
     self->of_solver = answer != KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
     x->unsolved = false;
     kd_eom_at_acceleration(d, x->a, x->w, x->lambda, x->mu);
+    // second derivatives, limits of friction, forces for the scales
     answer = kd_eom_eval(d, KD_GII, self->gII);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(d, KD_HI, self->hI);
     if (answer == KD_EVAL_OK) answer = kd_eom_breakaway(d, self->limit);
@@ -118,10 +121,12 @@ static double independent_part(kd_event_rows *self, int k, int nbasis)
 {
     const kd_dims n = self->dims;
     double       *row = self->row, before = 0;
+    // row k in columns of GZ or HZ
     for (int j = 0; j < n.nv; j++) {
         row[j] = k < n.nlambda ? self->GZ[k + j * n.nlambda] : self->HZ[k - n.nlambda + j * n.nmu];
         before += row[j] * row[j];
     }
+    // twice: the second pass removes what rounding left of the first
     for (int b = 0; b < 2 * nbasis; b++) {
         const double *q = self->Q + (b % nbasis) * n.nv;
         kd_axpy(n.nv, -kd_dot(n.nv, q, row), q, row);
@@ -134,6 +139,7 @@ static int find_basis(kd_event_rows *self)
 {
     const kd_dims n = self->dims;
     int           count = 0;
+    // rows that hold, one after the other; those that follow from the basis add nothing
     for (int k = 0; k < n.nlambda + n.nmu && count < n.nv; k++) {
         bool active = k < n.nlambda ? self->x->active_lambda[k] : self->x->active_mu[k - n.nlambda];
         if (!active || independent_part(self, k, count) <= FOLLOWS) continue;
@@ -181,7 +187,9 @@ static kd_eval change_one_sided(kd_event_rows *self, int i, bool *changed)
     unsigned char *active = self->x->active_lambda + i;
     double         sinks = (self->leaves[i] ? LOOSE : SINKS) * self->largest_acceleration;
     bool           at_rest = kd_rows_touches(self, i) && fabs(self->gI[i]) <= kd_rows_slow(self), follows = false;
+    // holds but pulls, or is off but sinks: a contradiction. A row that was seen to leave must sink clearly
     *changed = *active ? self->x->lambda[i] > PULLS * self->largest_force : at_rest && self->gII[i] < -sinks;
+    // a row that the others imply stays off
     if (*changed && !*active) {
         kd_eval answer = kd_rows_follows(self, i, &follows);
         if (answer != KD_EVAL_OK) return answer;
@@ -195,6 +203,7 @@ static kd_eval change_one_sided(kd_event_rows *self, int i, bool *changed)
 // with friction against it.
 static kd_eval friction_of(kd_event_rows *self, int i, int direction, double *acceleration)
 {
+    // hI with friction in both directions, then the one of before again
     const double against = self->hI[i];
     kd_rows_slide(self, i, -direction);
     kd_eval answer = kd_rows_solve(self);
@@ -210,6 +219,7 @@ static kd_eval comes_back(kd_event_rows *self, int i, bool *back)
     const int direction = kd_rows_direction(self, self->x, i);
     double    friction = 0;
     kd_eval   answer = KD_EVAL_OK;
+    // slides without velocity and is accelerated backwards: beyond rounding, or clearly if it just broke loose
     *back = fabs(self->h[i]) <= fmax(kd_rows_slow(self), self->noise[i]) &&
             direction * self->hI[i] < -SINKS * self->largest_acceleration;
     if (!*back || !self->leaves[self->dims.nlambda + i]) return answer;
@@ -223,6 +233,7 @@ static kd_eval change_friction(kd_event_rows *self, int i, bool *changed)
 {
     const double mu = self->x->mu[i];
     kd_eval      answer = KD_EVAL_OK;
+    // sticks beyond its limit: it slides where mu pushed it
     if (self->x->active_mu[i]) {
         *changed = fabs(mu) > self->limit[i] * (1 + PULLS) + DBL_EPSILON * self->largest_force;
         if (*changed) kd_rows_slide(self, i, mu < 0 ? -1 : 1);
@@ -237,6 +248,7 @@ static kd_eval change_friction(kd_event_rows *self, int i, bool *changed)
 static kd_eval change_one(kd_event_rows *self, int *which)
 {
     *which = -1;
+    // least index: one-sided rows first, then friction
     for (int k = 0; k < self->none_sided; k++) {
         bool    changed;
         kd_eval answer = change_one_sided(self, self->one_sided[k], &changed);
@@ -266,12 +278,14 @@ static kd_status meet_rows(kd_event_rows *self)
 {
     kd_state *x = self->x;
     kd_eval   answer = KD_EVAL_OK;
+    // new rows hold: their velocities must vanish exactly, in the norm of the mass matrix
     if (holds_more(self)) {
         memcpy(self->p, x->p, (size_t)self->dims.np * sizeof *x->p);
         if (self->dims.ns > 0) memcpy(self->s, x->s, (size_t)self->dims.ns * sizeof *x->s);
         answer = kd_acceleration_project(self->solver, x->t, self->p, self->s, x->v, x->r, false);
         self->of_solver = answer != KD_EVAL_OK;
     }
+    // levels at the final velocities, rows that others imply, forces of the final set
     if (answer == KD_EVAL_OK) answer = kd_rows_levels(self);
     if (answer == KD_EVAL_OK) answer = find_implied(self);
     if (answer == KD_EVAL_OK) answer = kd_rows_solve(self);
@@ -280,8 +294,10 @@ static kd_status meet_rows(kd_event_rows *self)
 
 kd_status kd_rows_settle(kd_event_rows *self)
 {
+    // least index ends for one-sided rows; with friction there may be no solution: a bound on the turns
     char name[128];
     int  last = -1, most = 50 + 20 * (self->none_sided + self->nfriction);
+    // solve, change the first contradiction, again
     for (int turn = 0; turn < most; turn++) {
         int changed;
         if (kd_rows_solve(self) != KD_EVAL_OK || change_one(self, &changed) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;

@@ -1,4 +1,17 @@
-// The driver: consistent initial values, a formulation, an integrator, output at steps and at wanted times.
+// simulation.c: the driver: consistent initial values, a formulation, an integrator, output at steps and at wanted
+// times.
+//
+// A run alternates between steps and instants:
+//
+//     step       the integrator goes towards t_end, not beyond the next known instant (standing_step); a step that does
+//                not stand up to the checks is taken back and made again with a smaller size
+//     look       did a switching function cross inside? Then x goes back to the crossing (kd_hybrid_look)
+//     instant    breaks, events, rows, samples; the integrator starts again from the limit from the right
+//                (pass_instant)
+//     show       wanted times by dense output, then the end of the step (show_step)
+//
+// A failure is told with the reason that a look at the last good state finds: a function that is no number, a singular
+// position, a force that jumps, friction without solution.
 #include <kardan/simulation.h>
 
 #include <float.h>
@@ -70,6 +83,7 @@ struct kd_simulation {
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
 
+// Begin at x, with what the mode says is still good; whoever remembers the motion before forgets it.
 static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
@@ -80,6 +94,7 @@ static kd_status integrator_start(kd_simulation *s, kd_restart mode)
     if (s->verify) kd_verify_restart(s->verify);
     if (s->verify && mode == KD_RESTART_FRESH) kd_verify_anew(s->verify);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", kd_integrator_message(s->integrator));
+    // rank and branch of the constraints are measured where the rows may be new
     if (status < 0 || mode != KD_RESTART_FRESH || !s->ranks) return status;
     kd_status watched = kd_rank_watch_start(s->ranks, s->x, s->message, sizeof s->message);
     return watched < 0 ? watched : status;
@@ -126,6 +141,7 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
     if (s->dae->keeps_acceleration) return KD_OK;
     kd_dims D = kd_eom_dims(s->eom);
     s->solved += !s->dae->methods->complete;
+    // three ways to them: with the rest of the state, by a function of their own, out of x' of a start
     if (s->dae->methods->complete) { // gives what x does not have, accelerations among it
         if (s->dae->methods->complete(s->dae->impl, t, x, state->p + s->dae->nstate) == KD_EVAL_OK) return KD_OK;
     } else if (s->dae->methods->acceleration) {
@@ -162,6 +178,7 @@ static kd_status set_least_norm(kd_simulation *s, kd_state *x)
 // A vector of the DAE to a state; what has to be solved for only when someone looks.
 static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *state)
 {
+    // nobody looks: what x has is enough
     if (!is_watched(s) && s->dae->methods->complete) {
         state->t = t;
         memcpy(state->p, x, (size_t)s->dae->nstate * sizeof *x);
@@ -192,6 +209,7 @@ static kd_status finish(kd_simulation *s, kd_status status)
 {
     double        t;
     const double *x = present_vector(s, &t);
+    // accelerations are there, or must not be asked for, or x is not the end of a step
     if ((s->opt.output && !s->lazy) || status == KD_ERR_CALLBACK_STOP || t != s->x->t) return status;
     char      kept[sizeof s->message];
     kd_status last;
@@ -199,6 +217,7 @@ static kd_status finish(kd_simulation *s, kd_status status)
     kd_formulation_unpack(s->dae, t, x, s->x);
     last = set_acceleration(s, t, x, s->x);
     if (last >= 0) last = set_least_norm(s, s->x);
+    // after a failure its own message stays; that there are no accelerations either is no news
     if (status >= 0) return last < 0 ? last : status;
     memcpy(s->message, kept, sizeof kept);
     return status;
@@ -226,18 +245,22 @@ static void recall_assumed(kd_simulation *s)
 // ever shorter before such a place end with the complaint of whoever met it last.
 static kd_status tell_not_finite(kd_simulation *s, kd_status status)
 {
+    // every function that a step evaluates, from positions to forces
     static const kd_fn fns[] = {KD_G, KD_GI, KD_GII, KD_H, KD_HI, KD_C, KD_RESIDUAL, KD_B, KD_D};
     kd_eom_data       *data = s->data;
     kd_dims            d = kd_eom_dims(s->eom);
     const kd_state    *x = s->x;
+    // failures that may come from steps that became ever shorter
     bool small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON || status == KD_ERR_RETRY_FAILED ||
                  status == KD_ERR_DECOMPOSITION || status == KD_ERR_RANK_CHANGE;
     const double longest = fmax(x->t - kd_simulation_step_start(s), AHEAD * fmax(1, fabs(x->t)));
     const int    most = d.np + 2 * d.nv + d.nr + d.nw + d.ns + d.nlambda + d.nmu + 1;
     double      *room = small ? kd_alloc((size_t)(most + d.np + d.nv) * sizeof *room) : NULL;
     if (!room) return status;
+    // scratch behind the rows: positions p, increment e = tau v
     double *p = room + most, *e = p + d.np;
     bool    found = false;
+    // from the nearest point to the farthest, doubling: the first that is no number is the place
     for (int k = NEAREST; k >= 0 && !found; k--) {
         const double tau = ldexp(longest, -k);
         if (kd_eom_at_instant(data, &s->inputs, x->t + tau, x) != KD_EVAL_OK) break;
@@ -251,6 +274,7 @@ static kd_status tell_not_finite(kd_simulation *s, kd_status status)
             found = kd_eom_rows(s->eom, fns[i]) > 0 && kd_eom_eval(data, fns[i], room) != KD_EVAL_OK &&
                     kd_eom_data_fault(data).status == KD_ERR_NOT_FINITE;
     }
+    // the place first, then the complaint that steps ended with
     if (found) {
         char words[sizeof s->message];
         kd_text(words, sizeof words, "%s", s->message);
@@ -268,6 +292,7 @@ static kd_status tell_singular(kd_simulation *s, kd_status status)
     char           names[300];
     bool small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON || status == KD_ERR_DECOMPOSITION ||
                  status == KD_ERR_RETRY_FAILED || status == KD_ERR_RANK_CHANGE || status == KD_ERR_NOT_FINITE;
+    // compared with the start: what was badly scaled from the beginning is no news
     if (!small || !kd_singularity_find(s->eom, &s->inputs, s->origin, s->x, &found)) return status;
     if (!(found.now <= NEARLY_SINGULAR * found.before)) return status;
     kd_singularity_names(s->eom, &found, names, sizeof names);
@@ -282,6 +307,7 @@ static kd_status tell_singular(kd_simulation *s, kd_status status)
 static kd_status tell_jump(kd_simulation *s, kd_status status)
 {
     char cause[900];
+    // only where the integrator itself lost its way
     if (status != KD_ERR_STEP_TOO_SMALL && status != KD_ERR_NEWTON) return status;
     kd_collapse_cause(s->collapse, s->x, cause, sizeof cause);
     if (cause[0]) kd_text_append(s->message, sizeof s->message, "; here %s", cause);
@@ -294,6 +320,7 @@ static kd_status tell_friction(kd_simulation *s, kd_status status)
 {
     kd_solvability found;
     char           words[500];
+    // not where nobody may call the functions, or no memory is left
     if (status == KD_ERR_CALLBACK_STOP || status == KD_ERR_MEMORY) return status;
     kd_status holds = kd_initial_solvable(s->eom, &s->inputs, s->x, &found, words, sizeof words);
     if (!words[0]) return status;
@@ -335,22 +362,27 @@ static void tell_tolerance(kd_simulation *s)
 // Consistent values in x and a fresh integrator, KD_OK, > 0 with news, < 0
 static kd_status start(kd_simulation *s, bool created)
 {
+    // before anything is made consistent: what the caller left
     measure_assumed(s);
     s->from = s->x->t;
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
+    // consistent values have accelerations
     s->x->unsolved = s->x->unsolved && status < 0;
     s->seen = s->x;
     s->version++;
+    // news of the start are kept: every later run tells them again
     if (status >= 0) {
         s->started = status;
         kd_text(s->news, sizeof s->news, "%s", s->message);
         tell_tolerance(s);
         if (s->hybrid) status = instant_failed(s, kd_hybrid_begin(s->hybrid, created));
     }
+    // the start was an instant itself: x is its limit from the right
     if (s->x->t > s->from) s->passed = s->x->t;
     (void)same_rows(s);
     if (status >= 0) status = integrator_start(s, KD_RESTART_FRESH);
     if (status < 0) recall_assumed(s);
+    // what singular positions and collapses are compared with
     kd_state_copy(s->x, s->origin);
     kd_collapse_begin(s->collapse, s->x, kd_simulation_stats(s).steps);
     return status < 0 ? status : s->started;
@@ -365,6 +397,7 @@ static bool is_passed(const kd_simulation *s, double t)
 // wanted times before the present one can no longer be shown
 static void skip_times(kd_simulation *s)
 {
+    // times next to an instant that was passed are one with it, and still to be shown
     while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t &&
            !is_passed(s, s->opt.times[s->next_time]))
         s->next_time++;
@@ -372,6 +405,7 @@ static void skip_times(kd_simulation *s)
 
 static kd_status check_times(const kd_simulation_options *o, double start, char *message, size_t size)
 {
+    // a finite start, an array where there are times, strictly increasing ones
     if (!isfinite(start)) {
         kd_text(message, size, "the start time %g is not a finite number", start);
         return KD_ERR_TIME;
@@ -418,6 +452,7 @@ static const char *why_not_verified(const kd_simulation *s)
 {
     const kd_simulation_options *o = &s->opt;
     const bool                   fixed = o->integrator_options.h_fixed > 0;
+    // reasons in the order in which they exclude a check
     if (o->formulation == KD_INDEX3) return "velocities of index 3 have no derivatives to compare with";
     return !o->verify ? "it was not wanted" : fixed ? "steps of a fixed size are not taken back" : NULL;
 }
@@ -428,6 +463,7 @@ static kd_status inside(double t, kd_state *x, void *context)
     kd_simulation *s = context;
     kd_status      status = integrator_dense(s, t);
     if (status < 0) return status;
+    // rows and discrete states of the simulation, the rest from dense output
     kd_state_copy(s->x, x);
     kd_formulation_unpack(s->dae, t, s->vector, x);
     x->unsolved = !keeps_accelerations(s);
@@ -440,6 +476,7 @@ static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
 {
     kd_integrator_options *o = &s->opt.integrator_options;
     const double           least = s->method->least_rtol, rtol = s->opt.rtol;
+    // tolerances of the simulation come before those of the integrator
     if (rtol != 0) o->rtol = rtol;
     if (s->opt.atol != 0) o->atol = s->opt.atol;
     if (rtol > 0 && rtol < least) {
@@ -447,6 +484,7 @@ static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
         o->rtol = least;
     }
     if (s->opt.ntimes > 0) o->dense_often = true;
+    // h and order are the integrator's, the number of steps is the driver's
     kd_integrator_options own = *o;
     s->max_steps = o->max_steps;
     if (own.max_steps > 0) own.max_steps = LONG_MAX / 2; // counted run by run
@@ -458,6 +496,7 @@ static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
 static bool leaves_accelerations(kd_simulation *s)
 {
     double *a = s->xdot;
+    // asked for, carried along anyway, of least norm, or not determined by M: then they are solved for
     return !s->opt.accelerations && !keeps_accelerations(s) && !s->least && kd_eom_definition(s->eom)->acceleration &&
            kd_eom_at_state(s->data, &s->inputs, s->x, KD_STAGE_ACCELERATION) == KD_EVAL_OK &&
            kd_eom_acceleration(s->data, a) == KD_EVAL_OK;
@@ -486,6 +525,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     kd_status      status = KD_ERR_MEMORY;
     kd_simulation *s = kd_alloc(sizeof *s);
     if (!s) goto failed;
+    // options first: everything that follows reads them
     s->eom = eom;
     s->x = x;
     s->opt = opt ? *opt : kd_simulation_options_default();
@@ -497,12 +537,14 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status < 0) goto failed;
     s->method = kd_integrator_about(s->opt.integrator, &s->opt.integrator_options);
     choose_projection(s->method, &s->opt);
+    // x in the form's own coordinates, then the integrator that has to fit
     status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae,
                                    message, size);
     if (status < 0) goto failed;
     if (s->method->available && !kd_method_fits(&s->opt, message, size)) status = KD_ERR_UNSUPPORTED;
     if (status >= 0) status = create_integrator(s, message, size);
     if (status < 0) goto failed;
+    // states and vectors of the driver
     status = kd_state_create(eom, &s->at);
     if (status >= 0) status = kd_state_create(eom, &s->origin);
     if (status < 0) goto failed;
@@ -510,6 +552,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
+    // redundant rows; events; ranks, collapse; checks of accepted steps
     if (status >= 0 && s->opt.formulation_options.constraints == KD_DECOMPOSE_SVD)
         status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
@@ -519,6 +562,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status >= 0 && !why_not_verified(s)) status = create_search(s);
     if (status >= 0 && !why_not_verified(s))
         status = kd_verify_create(eom, &s->inputs, &s->opt, s->dae, s->integrator, x, &s->verify);
+    // consistent values and the first start; what friction does to them is news or a failure
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
@@ -580,6 +624,7 @@ kd_status kd_simulation_resume(kd_simulation *s)
 
 static kd_status show(kd_simulation *s, const kd_state *x, bool at_time)
 {
+    // who asks by name during the call sees this state, afterwards the present one again
     s->seen = x;
     s->version++;
     const kd_eval answer = s->opt.output ? s->opt.output(x, at_time, s->opt.context) : KD_EVAL_OK;
@@ -601,6 +646,7 @@ static kd_status find_wanted(kd_simulation *s, double wanted)
 {
     kd_status status = KD_OK;
     bool      inside_step = wanted < s->x->t && !is_passed(s, wanted);
+    // an instant is shown by its limit from the right, whatever dense output has
     if (inside_step) status = integrator_dense(s, wanted);
     if (status < 0) return status;
     kd_state_copy(s->x, s->at);
@@ -614,6 +660,7 @@ static kd_status show_times(kd_simulation *s)
     kd_status status = KD_OK;
     while (status == KD_OK && s->next_time < s->opt.ntimes && s->opt.times[s->next_time] <= s->x->t) {
         double wanted = s->opt.times[s->next_time];
+        // x is the limit from the left: the time belongs to what happens there
         if (is_left(s) && wanted >= s->x->t - PENDING * DBL_EPSILON * fabs(s->x->t)) return KD_OK;
         s->next_time++;
         status = find_wanted(s, wanted);
@@ -627,6 +674,7 @@ static kd_status show_start(kd_simulation *s)
     if (s->shown) return KD_OK;
     s->shown = true;
     skip_times(s);
+    // a start at an instant is shown with the time that the caller gave
     if (s->x->t == s->from || s->x->t != s->passed) return show(s, s->x, false);
     kd_state_copy(s->x, s->at);
     s->at->t = s->from;
@@ -654,6 +702,7 @@ static kd_status watch_rank(kd_simulation *s, kd_status status)
 // Laws inside the accepted step
 static kd_status look_inside(kd_simulation *s, kd_step_verdict *verdict)
 {
+    // the start of the step is x, its end is what the integrator has
     double        t;
     const double *x = present_vector(s, &t);
     kd_state     *end = kd_unseen_end(s->search, kd_integrator_time_old(s->integrator), s->x);
@@ -695,6 +744,7 @@ static kd_status retract(kd_simulation *s, const kd_step_verdict *verdict)
     }
     const kd_attempt_report told = {
         .t = t, .h = h, .outcome = KD_ATTEMPT_RETRACTED, .error = verdict->size, .why = verdict->why};
+    // who listens to attempts hears that this one did not stand
     if (s->dae->observe) s->dae->observe(&told, s->dae->observer);
     return KD_OK;
 }
@@ -712,12 +762,15 @@ static kd_status standing_step(kd_simulation *s, double target)
         if (status > 0) news = status;
         if (kd_simulation_stats(s).accepted == accepted) return news; // some ulp away: no step, the last one was seen
         double h = kd_integrator_time(s->integrator) - kd_integrator_time_old(s->integrator);
+        // the first attempt sets the scale below which steps are not taken back
         if (tries == 0) least = fmax(LEAST_PART * h, LEAST_OF_TIME * fabs(s->x->t));
+        // x is still the start of the step; a verdict names the size that would stand
         status = judge(s, &verdict);
         if (status < 0) {
             kd_text(s->message, sizeof s->message, "t = %.9g: a function asked to stop", s->x->t);
             return status;
         }
+        // it stands; it cannot be made shorter; or back, and again with the size of the verdict
         if (!(verdict.h < h)) return news;
         if (!(h > least) || tries == MOST_RETRACTED) return keep(s, &verdict), news;
         verdict.h = fmax(verdict.h, least);
@@ -729,10 +782,12 @@ static kd_status standing_step(kd_simulation *s, double target)
 // One step towards t_end, not beyond the next instant; x is its end, or an instant inside
 static kd_status step(kd_simulation *s, double t_end)
 {
+    // not beyond the next break, sample or stride
     double    target = s->hybrid ? kd_hybrid_target(s->hybrid, t_end) : t_end;
     kd_status status = KD_OK;
     if (target > s->x->t) {
         status = standing_step(s, target);
+        // x becomes the end of the step; then its rank, then crossings inside
         if (status >= 0) status = take_state(s);
         if (status >= 0 && s->ranks) status = watch_rank(s, status);
     }
@@ -744,11 +799,13 @@ static kd_status step(kd_simulation *s, double t_end)
 // Pass an instant; the integrator starts again from the limit from the right. KD_STOPPED: passed, too
 static kd_status pass_instant(kd_simulation *s)
 {
+    // x is behind it: the limit from the right
     kd_status status = instant_failed(s, kd_hybrid_pass(s->hybrid));
     if (status < 0) return status;
     s->unseen = true;
     s->passed = s->x->t;
     if (is_left(s)) return status; // what happened made functions change their sign
+    // what changed decides what the integrator may keep: x' only, x under the same rows, or nothing
     bool       smooth = kd_hybrid_is_smooth(s->hybrid) && s->x->t == kd_integrator_time(s->integrator);
     bool       same = same_rows(s);
     kd_restart mode = smooth ? KD_RESTART_SMOOTH : same ? KD_RESTART_SAME_ROWS : KD_RESTART_FRESH;
@@ -762,15 +819,19 @@ static kd_status watch(kd_simulation *s, double t_end, kd_status status)
 {
     const long attempts = kd_simulation_stats(s).steps;
     kd_status  seen = kd_collapse_see(s->collapse, s->x, attempts, t_end, s->message, sizeof s->message);
+    // it is told once: a further run begins to watch anew
     if (seen < 0) kd_collapse_begin(s->collapse, s->x, attempts);
     return seen < 0 ? seen : status;
 }
 
 static kd_status run(kd_simulation *s, double t_end)
 {
+    // what the last run left unseen comes first
     kd_status status = show_start(s);
     if (status == KD_OK) status = show_step(s);
+    // the limit counts the steps of this run
     long limit = kd_simulation_stats(s).steps + s->max_steps;
+    // at an instant the run goes on even if t_end is reached: the limit from the right is its end
     while (status == KD_OK && (s->x->t < t_end || is_left(s))) {
         if (!is_left(s) && kd_simulation_stats(s).steps >= limit) {
             kd_text(s->message, sizeof s->message,
@@ -781,6 +842,7 @@ static kd_status run(kd_simulation *s, double t_end)
         status = is_left(s) ? pass_instant(s) : step(s, t_end);
         if (status < 0) return status;
         s->unseen = true;
+        // behind a stop by an event the state is shown with the next run
         if (status != KD_STOPPED) status = show_step(s);
         if (status != KD_STOPPED && status >= 0) status = watch(s, t_end, status);
     }
@@ -789,19 +851,23 @@ static kd_status run(kd_simulation *s, double t_end)
 
 static kd_status run_to(kd_simulation *s, double t_end)
 {
+    // news of the start are told with every run
     kd_text(s->message, sizeof s->message, "%s", s->news);
     if (!isfinite(t_end)) {
         kd_text(s->message, sizeof s->message, "the end time %g is not a finite number", t_end);
         return KD_ERR_TIME;
     }
+    // the time of an instant that was passed, but for rounding, is the present one
     if (is_passed(s, t_end)) t_end = fmax(t_end, s->x->t);
     if (!(t_end >= s->x->t)) {
         kd_text(s->message, sizeof s->message, "the end time %g lies before the present time %g", t_end, s->x->t);
         return KD_ERR_TIME;
     }
+    // advice on stiffness comes once per run
     s->stiff = false;
     if (s->verify) kd_verify_run(s->verify, t_end);
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
+    // whose fault? The most specific reason first
     if (status < 0) {
         kd_status told = tell_not_finite(s, status);
         status = told != status ? told : tell_friction(s, tell_jump(s, tell_singular(s, status)));
@@ -862,10 +928,12 @@ kd_status kd_simulation_accelerations(kd_simulation *s, const kd_state *x, doubl
     if (!s || !a || !kd_state_fits(s->eom, x)) return KD_ERR_ARGUMENT;
     if (s->inside) return KD_ERR_BUSY;
     const size_t size = (size_t)kd_eom_dims(s->eom).nv * sizeof *a;
+    // known, or carried along by the form
     if (!x->unsolved || keeps_accelerations(s)) {
         memcpy(a, x->a, size);
         return KD_OK;
     }
+    // x' of a start at this state has them
     kd_formulation_pack(s->dae, x, s->vector);
     s->solved++;
     if (s->dae->methods->start(s->dae->impl, x->t, s->vector, s->xdot) == KD_EVAL_OK) {
@@ -879,6 +947,7 @@ kd_status kd_simulation_accelerations(kd_simulation *s, const kd_state *x, doubl
 kd_probe *kd_simulation_probe(kd_simulation *s)
 {
     if (!s) return NULL;
+    // made for the first who asks; set to a state only when that changed
     if (!s->probe && kd_probe_create(s->eom, &s->inputs, &s->probe) < 0) return NULL;
     if (s->read != s->version && kd_probe_set(s->probe, s->seen) >= 0) s->read = s->version;
     return s->probe;
@@ -891,6 +960,7 @@ double kd_simulation_output(kd_simulation *s, const char *name)
 
 const char *kd_simulation_not_searched(const kd_simulation *s, int i)
 {
+    // laws that declare themselves unsearchable first, then the one that the search could not decide
     const char *name = s && i >= 0 ? kd_eom_unsearched(s->eom, i) : NULL;
     if (name || !s || !s->search || i < 0 || (i > 0 && !kd_eom_unsearched(s->eom, i - 1))) return name;
     return kd_unseen_undecided(s->search);
@@ -911,6 +981,7 @@ kd_verification kd_simulation_verification(const kd_simulation *s)
 {
     if (!s) return (kd_verification){.why_not = "there is no simulation"};
     kd_verification v = {.why_not = why_not_verified(s)};
+    // what was lost at jumps is counted by the search, also without checks of steps
     if (s->verify) v = *kd_verify_result(s->verify);
     v.lost = kd_unseen_lost(s->search, &v.lost_by);
     return v;

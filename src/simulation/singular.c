@@ -51,6 +51,7 @@ static bool evaluate(workspace *w, const kd_eom *eom, const kd_inputs *inputs, c
     if (kd_eom_at_state(w->data, inputs, x, KD_STAGE_POSITION) != KD_EVAL_OK) return false;
     if (kd_eom_constraint_matrices(w->data, d.nlambda > 0 ? w->GZ : NULL, d.nmu > 0 ? w->HZ : NULL) != KD_EVAL_OK)
         return false;
+    // row by row, from columns of GZ and HZ
     for (int k = 0; k < w->m; k++) {
         int           i = w->rows[k], rows = i < d.nlambda ? d.nlambda : d.nmu;
         const double *row = i < d.nlambda ? w->GZ + i : w->HZ + (i - d.nlambda);
@@ -68,6 +69,7 @@ static bool evaluate(workspace *w, const kd_eom *eom, const kd_inputs *inputs, c
 // Singular values of C with scaled rows
 static bool decompose(workspace *w, double *C)
 {
+    // the same scales for both states: the longer one of each row
     for (int k = 0; k < w->m; k++)
         for (int j = 0; j < w->n && w->length[k] > 0; j++) C[k + (ptrdiff_t)j * w->m] /= w->length[k];
     return kd_svd(w->m, w->n, C, w->U, w->sigma, w->Vt, w->svd_work) == 0 && w->sigma[0] > 0;
@@ -85,6 +87,7 @@ static void name_rows(workspace *w, int k, kd_singularity *out)
 {
     double *u = w->U + (ptrdiff_t)k * w->m, largest = kd_norm_max(w->m, u);
     out->nrows = 0;
+    // the largest entry, then the next, down to NAMED of the first
     while (out->nrows < (int)(sizeof out->row / sizeof *out->row)) {
         double most = NAMED * largest;
         int    next = -1;
@@ -105,9 +108,11 @@ bool kd_singularity_find(const kd_eom *eom, const kd_inputs *inputs, const kd_st
     workspace w = {0};
     int       nlambda = kd_eom_dims(eom).nlambda, m = nlambda + kd_eom_dims(eom).nmu, rank = 0;
     bool      good = open(&w, eom);
+    // rows that are active now, at both states
     for (int i = 0; i < m && good; i++)
         if (i < nlambda ? now->active_lambda[i] : now->active_mu[i - nlambda]) w.rows[w.m++] = i;
     good = good && w.m > 0 && evaluate(&w, eom, inputs, before, w.C[0]) && evaluate(&w, eom, inputs, now, w.C[1]);
+    // how many were independent before, and what has become of the weakest of them
     if (good && decompose(&w, w.C[0])) rank = rank_of(&w);
     if (rank > 0) out->before = w.sigma[rank - 1] / w.sigma[0];
     good = rank > 0 && decompose(&w, w.C[1]);

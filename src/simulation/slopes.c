@@ -18,6 +18,7 @@ static double largest_of(const double *x, int n)
     return largest;
 }
 
+// Random signs of a linear congruential generator: the same in every run
 static double sign(unsigned *seed)
 {
     *seed = *seed * 1664525u + 1013904223u;
@@ -29,6 +30,7 @@ static bool evaluate(kd_eom_data *data, const kd_eom *eom, const kd_state *y, do
                      double *invariant)
 {
     kd_energies e = {0};
+    // position, velocity, acceleration of y; z and inputs are those of x
     kd_eom_at_position(data, y->p, y->s);
     kd_eom_at_velocity(data, y->v, y->r);
     kd_eom_at_acceleration(data, y->a, y->w, y->lambda, y->mu);
@@ -57,6 +59,7 @@ static bool go(kd_eom_data *data, const kd_dims *n, const kd_state *x, int which
                kd_state *y)
 {
     kd_state_copy(x, y);
+    // velocities are added, positions moved along the manifold
     if (which == KD_SLOPE_VELOCITY) {
         for (int i = 0; i < n->nv; i++) y->v[i] += factor * e[i];
         return true;
@@ -71,15 +74,18 @@ bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, do
                      double *e, double *invariant, kd_slopes *slopes)
 {
     const kd_dims n = kd_eom_dims(eom);
+    // positions and velocities, with relative and with absolute errors
     for (int k = 0; k < 2 * KD_SLOPES; k++) {
         const int  which = k / 2;
         const bool relative = k % 2 == 0;
         double     unit, energy[2], power[2];
         draw_errors(&n, x, which, relative, &seed, e, &unit);
+        // both sides of the central difference
         for (int side = 0; side < 2; side++)
             if (!go(data, &n, x, which, e, side == 0 ? 1 : -1, y) ||
                 !evaluate(data, eom, y, &energy[side], &power[side], invariant + side * n.ne))
                 return false;
+        // the largest along the run; work is the sum over the time that has passed
         double *by_energy = relative ? &slopes->energy_by_rtol[which] : &slopes->energy_by_atol[which];
         double *by_invariant = relative ? &slopes->invariant_by_rtol : &slopes->invariant_by_atol;
         *(relative ? &slopes->work_by_rtol : &slopes->work_by_atol) += fabs(power[0] - power[1]) / (2 * unit) * passed;

@@ -32,6 +32,7 @@ void kd_teller_tell(kd_event_kind kind, int index, int direction, const char *te
 {
     kd_teller *self = teller;
     self->count[kind]++;
+    // counted in any case; kept only as long as there is room, and samples only where they are wanted
     if (self->queued == self->room) return;
     if (kind == KD_EVENT_SAMPLE && !kd_teller_tells_samples(self)) return;
     kd_told *t = &self->queue[self->queued++];
@@ -59,6 +60,7 @@ void kd_teller_forget(kd_teller *self)
 kd_status kd_teller_deliver(kd_teller *self, const kd_state *before, const kd_state *after)
 {
     kd_status status = KD_OK;
+    // a listener may stop the run: the rest is not told
     for (int i = 0; i < self->queued && self->listener && status == KD_OK; i++) {
         const kd_told *t = &self->queue[i];
         kd_event       event = {after->t, t->kind, t->index, t->direction, t->text, t->impulse, t->work};

@@ -67,6 +67,7 @@ void kd_unseen_destroy(kd_unseen *self)
 static kd_eval point_of(kd_unseen *self, const kd_state *x, double *u, bool is_known, kd_point *point)
 {
     const int nu = self->nu;
+    // inputs at the end of the last look are those at the start of this one
     if (nu > 0 && !is_known) {
         memset(u, 0, 3 * (size_t)nu * sizeof *u);
         kd_eval answer =
@@ -90,6 +91,7 @@ void kd_unseen_restart(kd_unseen *self)
 // The start of a step is the end of the one before, or the start of one that was taken back.
 static const kd_state *start_of(kd_unseen *self, double t0, const kd_state *x)
 {
+    // the end of before becomes the start: pointers change places
     if (self->is_ended && self->end->t == t0) {
         kd_state *end = self->end;
         self->end = self->begun;
@@ -123,20 +125,25 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
     kd_hidden       found;
     const kd_state *x0 = self->from, *x1 = self->end;
     self->is_ended = true;
+    // the start is unknown after a restart
     if (!x0) return KD_OK;
     const bool goes_on = x0->t >= self->t_looked; // or the last step that was looked at was taken back
     take_lost(self, goes_on);
+    // the last look promised that nothing happens until here, for steps that are not much longer
     if (goes_on && x1->t <= self->clear_until && x1->t - x0->t <= LONGER * self->h_looked) return KD_OK;
     self->clear_until = -INFINITY;
+    // both ends of the step, each with its inputs
     const bool is_last = self->seen.follows && x0->t == self->t_looked; // inputs of the last end
     double    *last = self->u[1];
     if (is_last) self->u[1] = self->u[0], self->u[0] = last;
     kd_eval answer = point_of(self, x0, self->u[0], is_last, &p0);
     if (answer == KD_EVAL_OK) answer = point_of(self, x1, self->u[1], false, &p1);
+    // what may still be lost at kinks and jumps in this step
     self->seen.land = fmax(PART * (WHOLE - self->lost), LEAST);
     if (answer == KD_EVAL_OK) answer = kd_eom_unseen(self->data, &p0, &p1, &self->seen, &found);
     if (answer == KD_EVAL_STOP) return KD_ERR_CALLBACK_STOP;
     if (answer != KD_EVAL_OK) return KD_OK; // the step was accepted without it
+    // what the search found is kept until it is known whether the step stays
     if (found.undecided) self->undecided = found.undecided;
     self->lost_now = found.lost;
     self->lost_by_now = found.name;
@@ -144,6 +151,7 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
     self->clear_until = x1->t + found.clear;
     self->t_looked = x1->t;
     self->h_looked = x1->t - x0->t;
+    // a step that should end earlier: where a law has taken values that nobody saw
     const double h = found.part * (x1->t - x0->t);
     if (!(h < verdict->h)) return KD_OK;
     kd_text(self->why, sizeof self->why, "'%s' took values inside that they had not seen", found.name);

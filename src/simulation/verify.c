@@ -83,6 +83,7 @@ struct kd_verify {
 
 static void take_tolerances(kd_verify *self, const kd_simulation_options *o, const kd_integrator_info *method)
 {
+    // a defect is a velocity error: the tolerances of the run are its measure
     self->rtol = o->integrator_options.rtol;
     self->atol = o->integrator_options.atol;
     self->allowed = ALLOWED;
@@ -96,6 +97,7 @@ static void find_parts(kd_verify *self)
     kd_dims d = self->dims;
     self->n = self->dae->n;
     self->np = d.np, self->nv = d.nv, self->nr = d.nr;
+    // counts of a state-space form come from its components; it has no parts behind r
     if (self->dae->methods->pack) {
         self->np = self->nv = self->nr = 0;
         for (int i = 0; i < self->n; i++) {
@@ -104,6 +106,7 @@ static void find_parts(kd_verify *self)
             self->nr += self->dae->component[i] == KD_COMPONENT_INNER;
         }
     }
+    // places of the parts in x, as in a state
     self->v = self->np;
     self->r = self->v + self->nv;
     self->w = self->r + d.nr;
@@ -135,10 +138,13 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->dims = kd_eom_dims(eom);
     self->dae = dae;
     self->integrator = integrator;
+    // positions follow from velocities alone where p' = v: then a quintic is known for them
     const kd_eom_def *def = kd_eom_definition(eom);
     self->identity = !def->kinematics && !def->Z && !dae->methods->pack;
     self->knows_a = dae->keeps_acceleration;
+    // the correction needs a matrix of the form and an integrator that bears a new one
     self->corrects = method->own_matrices && dae->methods->linearize;
+    // where all laws can be searched (unseen.c) long steps need no further points
     self->dense = def->unseen && !kd_eom_unsearched(eom, 0) ? 0 : DENSE;
     self->period = self->pause = method->check_period;
     self->idle = true;
@@ -149,6 +155,7 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     find_parts(self);
     cut_arrays(self);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
+    // forms without a right-hand side: accelerations are solved for here
     if (status >= 0 && !dae->methods->rhs)
         status = kd_acceleration_create(eom, &self->inputs, x, &opt->formulation_options, &self->acceleration);
     if (status < 0) {
@@ -204,6 +211,7 @@ typedef struct hermite {
 static hermite weights(int count, const double *node, double t)
 {
     hermite w = {0};
+    // l = l_j(t), dl = l_j'(t), own = l_j'(t_j)
     for (int j = 0; j < count; j++) {
         double l = 1, dl = 0, own = 0;
         for (int k = 0; k < count; k++) {
@@ -227,6 +235,7 @@ static hermite weights(int count, const double *node, double t)
 // x_I, x_I' and the derivative of the cubic at t
 static void interpolate(kd_verify *self, const kd_step_ends *e, double t)
 {
+    // with the start of the step before: degree 5; without: the cubic itself
     const double  node[3] = {e->t0, e->t1, self->t_before};
     const int     count = self->chained ? 3 : 2;
     const hermite best = weights(count, node, t), low = weights(2, node, t);
@@ -250,6 +259,7 @@ static void interpolate(kd_verify *self, const kd_step_ends *e, double t)
         kd_quintic(e->t0, e->t1, t, e->x0[i], e->x0[self->v + i], self->d0[self->v + i], e->x1[i], e->x1[self->v + i],
                    self->d1[self->v + i], &self->x[i], &rate);
     }
+    // multipliers and the like are only starting values
     for (int i = self->r + self->nr; i < self->n; i++) self->x[i] = (1 - theta) * e->x0[i] + theta * e->x1[i];
 }
 
@@ -261,6 +271,7 @@ static kd_eval evaluate(kd_verify *self, double t)
     double *x = self->x, *a = self->rate + self->v;
     if (self->dae->methods->rhs) return self->dae->methods->rhs(self->dae->impl, t, x, self->rate);
     kd_eval answer = KD_EVAL_OK;
+    // contact coordinates, then accelerations with multipliers, then r' at them
     if (self->dims.ns > 0) answer = kd_acceleration_contacts(self->acceleration, t, x, x + self->s);
     if (answer == KD_EVAL_OK)
         answer = kd_acceleration_solve(self->acceleration, t, x, x + self->s, x + self->v, x + self->r, a, x + self->w,
@@ -317,6 +328,7 @@ static double move(kd_verify *self, const kd_step_ends *e, double gamma)
 // its forces are. gamma h |x - x_I| in tolerances; INFINITY: no solution close by
 static double correction(kd_verify *self, const kd_step_ends *e, double t)
 {
+    // x' = x_I' + gamma (x - x_I): as an implicit Euler step of length h / 4 to this point
     kd_dae      *dae = self->dae;
     const double h = e->t1 - e->t0, gamma = GAMMA / h, h_kept = dae->h, gamma_kept = dae->gamma;
     double       before = INFINITY, most = INFINITY;
@@ -324,6 +336,7 @@ static double correction(kd_verify *self, const kd_step_ends *e, double t)
     memcpy(self->d_mid, self->slope, (size_t)self->n * sizeof(double));
     memset(self->moved, 0, (size_t)self->n * sizeof(double));
     memset(self->part, 0, (size_t)self->n * sizeof(double));
+    // hints of the integrator for its own steps are restored at the end
     dae->h = h;
     dae->gamma = gamma;
     kd_status status = dae->methods->linearize(dae->impl, t, self->x_mid, self->d_mid, false);
@@ -331,8 +344,10 @@ static double correction(kd_verify *self, const kd_step_ends *e, double t)
     for (int k = 0; status >= 0 && k < MAX_NEWTON; k++) {
         if (reduced_defect(self, t) != KD_EVAL_OK) break;
         double size = move(self, e, gamma);
+        // the second increment must be half of the first: otherwise the iteration tells nothing
         if (!(size < (k == 1 ? SLOW : 1) * before)) break;
         before = size;
+        // converged; what counts is the way along the motion
         if (k > 0 && size <= fmax(SOLVED, 0.1 * size_of(self, e, self->moved))) {
             most = gamma * h * size_of(self, e, self->moved);
             break;
@@ -340,6 +355,7 @@ static double correction(kd_verify *self, const kd_step_ends *e, double t)
     }
     dae->h = h_kept;
     dae->gamma = gamma_kept;
+    // the integrator's matrix was used for another point
     kd_integrator_refresh(self->integrator);
     return most;
 }
@@ -350,6 +366,7 @@ static double defect(kd_verify *self, const kd_step_ends *e, int *worst)
     double h = e->t1 - e->t0, most = 0;
     *worst = self->v;
     for (int i = self->v; i < self->r + self->nr; i++) {
+        // what the polynomial cannot know, and what was seen before to be harmless
         double own = fmin(OWN_ERROR * h * fabs(self->slope[i] - self->cubic[i]), OWN_MOST * tolerance_of(self, e, i));
         double known = own + NOISE * self->noise[i];
         double size = (h * fabs(self->rate[i] - self->slope[i]) - known) / tolerance_of(self, e, i);
@@ -365,6 +382,7 @@ static double defect(kd_verify *self, const kd_step_ends *e, int *worst)
 
 // Methods of higher order than the polynomial have dense output of their order: its derivative by differences over the
 // five points t + k epsilon h, which leaves (epsilon h)^4 x^(5) / 30
+// f'(t) = (f_-2 - 8 f_-1 + 8 f_1 - f_2) / (12 step)
 static kd_status dense_motion(kd_verify *self, const kd_step_ends *e, double t)
 {
     static const double weight[5] = {1.0 / 12, -2.0 / 3, 0, 2.0 / 3, -1.0 / 12};
@@ -377,6 +395,7 @@ static kd_status dense_motion(kd_verify *self, const kd_step_ends *e, double t)
         if (k == 2) memcpy(self->x, self->x_mid, bytes);
         for (int i = 0; i < self->n; i++) self->slope[i] += weight[k] / step * self->x_mid[i];
     }
+    // dense output has no polynomial of lower order beside it: its own error counts as zero
     memcpy(self->cubic, self->slope, bytes);
     return KD_OK;
 }
@@ -394,6 +413,7 @@ static double dense_defect(kd_verify *self, const kd_step_ends *e, double t, int
 static void take_slopes(kd_verify *self, const kd_step_ends *e)
 {
     size_t bytes = (size_t)self->n * sizeof(double), positions = (size_t)self->nv * sizeof(double);
+    // slopes of the integrator, unless the form has better ones: v for p', a for v'
     self->solved = self->knows_a || !self->acceleration;
     memcpy(self->d0, e->d0, bytes);
     memcpy(self->d1, e->d1, bytes);
@@ -426,6 +446,7 @@ static kd_eval solve_slope(kd_verify *self, double t, const double *x, double *d
 // told as a defect across the constraints: once more with the slopes of the equations.
 static double defect_of_equations(kd_verify *self, const kd_step_ends *e, double t, int *worst)
 {
+    // at both ends of the step and at the start of the one before
     kd_eval answer = solve_slope(self, e->t0, e->x0, self->d0);
     self->solved = true;
     if (answer == KD_EVAL_OK) answer = solve_slope(self, e->t1, e->x1, self->d1);
@@ -443,20 +464,22 @@ static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *wor
     kd_eval answer = evaluate(self, t);
     self->result.points++;
     if (answer == KD_EVAL_STOP) return -1;
+    // in the order of their cost: polynomial, slopes of the equations, dense output or correction
     double size = answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;
     if (size <= self->allowed || answer != KD_EVAL_OK) return size;
     if (!self->solved) size = defect_of_equations(self, e, t, worst);
     if (size <= self->allowed) return size;
     if (!self->corrects) return fmin(size, dense_defect(self, e, t, worst));
     double moved = correction(self, e, t);
+    // it is the motion that errs; otherwise stiff forces were to blame: their noise is learned
     if (moved > self->allowed) return fmin(size, moved);
     learn_noise(self, e);
     self->pause = self->pause < MOST_PAUSE ? 2 * self->pause : self->pause; // stiff: such checks cost as much as a step
     return moved;
 }
 
-// Where nothing happens steps are long, and what begins inside is not foreseen: where laws cannot be searched points are
-// at most span / DENSE apart.
+// Where nothing happens steps are long, and what begins inside is not foreseen: where laws cannot be searched points
+// are at most span / DENSE apart.
 static int points_in(const kd_verify *self, double h)
 {
     return 1 + (int)fmin(self->dense, self->dense * h / self->span);
@@ -465,6 +488,7 @@ static int points_in(const kd_verify *self, double h)
 static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
 {
     double h = e->t1 - e->t0;
+    // doubt, longer than what was checked, longer than the last, long since, after a rejection, long and idle
     return self->doubt > e->t0 || h > LONGER * self->h_known || h > GREW * self->h_last || self->since >= self->pause ||
            self->troubled > 0 || (self->idle && points_in(self, h) > 1);
 }
@@ -489,6 +513,7 @@ static void describe(kd_verify *self, double t, int worst)
 // Points of the sequence, a doubtful time first; one is enough where the motion limits the step
 static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *verdict)
 {
+    // a time that was in doubt comes first, then points of the golden sequence
     const double h = e->t1 - e->t0;
     const bool   doubted = self->doubt > e->t0 && self->doubt < e->t1;
     const bool   careful = self->doubt > e->t0;
@@ -497,6 +522,7 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
     double       first = 0; // the others follow it at equal distances
     self->result.checked++;
     for (int k = doubted ? -1 : 0; k < count; k++) {
+        // the sequence goes on over steps; within one step the points are spread evenly
         double theta = fmod((double)++self->sequence * GOLDEN, 1);
         if (k <= 0) first = theta;
         double place = fmod(first + k / (double)count, 1), t = e->t0 + (0.5 + INSIDE * (place - 0.5)) * h;
@@ -505,8 +531,10 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
         if (size < 0) return KD_ERR_CALLBACK_STOP;
         verdict->size = fmax(verdict->size, size);
         self->idle = is_idle(self, e);
+        // good: more points only where accuracy does not limit the step, or there is doubt
         if (size <= self->allowed && (self->idle || careful)) continue;
         if (size <= self->allowed) break;
+        // not good: this time is looked at again in the shorter step
         self->doubt = t;
         describe(self, t, worst);
         verdict->h = SHORTER * h;
@@ -534,6 +562,7 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_step_verdict 
 {
     size_t bytes = (size_t)self->n * sizeof(double);
     double h = e->t1 - e->t0;
+    // its start is a node of the next polynomial
     self->t_before = e->t0;
     memcpy(self->x_before, e->x0, bytes);
     memcpy(self->d_before, self->d0, bytes);
@@ -543,6 +572,7 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_step_verdict 
     self->since++;
     if (!checked) return;
     self->since = 1;
+    // after a check that was dear, checks come back slowly to their period
     if (self->pause > self->period) self->pause--;
     self->h_known = fmax(h, FORGET * self->h_known);
     for (int i = 0; i < self->n; i++) self->noise[i] *= FORGET;
@@ -556,11 +586,13 @@ kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
     kd_step_ends e;
     kd_status    status = KD_OK;
     *verdict = KD_STANDS;
+    // no ends: something happened that the polynomial does not know
     if (!kd_integrator_ends(self->integrator, &e)) {
         kd_verify_restart(self);
         return KD_OK;
     }
     take_slopes(self, &e);
+    // the step before is of use where it ends here and is not much shorter
     self->chained = e.t0 - self->t_before >= COMPARABLE * (e.t1 - e.t0) &&
                     memcmp(self->x_end, e.x0, (size_t)self->n * sizeof(double)) == 0;
     watch_trouble(self);

@@ -609,6 +609,7 @@ const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan)
     return NULL;
 }
 
+// All matrices to zero, and their plans to the first entry: entries are added in the order in which they were recorded
 static void start_matrices(kd_work *w)
 {
     kd_matrix_values *const first[] = {&w->residual_p,

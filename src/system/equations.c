@@ -755,6 +755,7 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
     return KD_EVAL_OK;
 }
 
+// One block, full. M comes from the tree and the derivative of the norms from the quaternions; all others are planned
 static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out)
 {
     kd_work                *w = context;
@@ -782,6 +783,7 @@ static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
     return plan != NULL;
 }
 
+// One block as the values of its pattern, column by column
 static kd_eval sparse(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *values)
 {
     kd_work *w = context;

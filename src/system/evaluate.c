@@ -172,11 +172,11 @@ void kd_work_time(kd_work *w, const kd_point *x)
     }
     fill_z(w, x->z, 0, s->nz_slots);
     // prescribed dofs: x, x', x'' by the jet of their function
-    for (int k = 0; s->prescribed && k < s->tree.ndof; k++) {
-        if (!s->motion[k]) continue;
-        kd_jet         q = kd_expr_jet(s->motion[k], w->jet, w->expr_work);
+    for (int i = 0; i < s->ndrives; i++) {
+        const int      k = s->drive[i];
+        const kd_jet   q = kd_expr_jet(s->motion[k], w->jet, w->expr_work);
         const kd_link *link = &s->tree.link[s->tree.dof_link[k]];
-        w->x[link->position + k - link->dof] = q.x;
+        w->x[link->position + k - link->dof] = q.x + (x->drive_shift ? x->drive_shift[i] : 0);
         w->dx[k] = q.x1;
         w->ddx[k] = q.x2;
     }

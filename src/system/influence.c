@@ -131,6 +131,7 @@ int kd_system_influences(const kd_system *s, const kd_state *x, int velocity, kd
     search f = {.velocity = velocity};
     int    n = 0;
     if (prepare(&f, s, x)) {
+        // without signs: a force that drives away is as fast as one that brings back
         for (int i = 0; i < s->nloads; i++) {
             double stiffness, damping;
             if (!load_slopes(&f, &s->load[i], &stiffness, &damping)) continue;

@@ -12,6 +12,7 @@
 #define CLOSE (8.0 * DBL_EPSILON) // times that differ by this part are the same
 #define AHEAD 2e-6                // part of a period by which steps of fixed size may come before a sample
 
+// time of sample k
 static double time_of(const kd_block_def *def, double k)
 {
     return def->offset + k * def->period;
@@ -25,11 +26,13 @@ static double number_behind(const kd_block_def *def, double t)
     return k;
 }
 
+// times within rounding count as one: t itself is due
 static double after(double t)
 {
     return t + CLOSE * fabs(t);
 }
 
+// where the number of the next sample stands in z
 static int counter_of(const kd_sampler *b)
 {
     return b->z + b->block->def.noutputs + b->block->def.nstates;
@@ -43,6 +46,7 @@ void kd_system_start_z(const kd_system *s, double t, double *z)
         double             *of = z + s->block[i].z;
         memcpy(of, def->start_output, (size_t)def->noutputs * sizeof *of);
         memcpy(of + def->noutputs, def->start, (size_t)def->nstates * sizeof *of);
+        // a sample at t itself is still to come
         z[counter_of(&s->block[i])] = number_behind(def, t - CLOSE * fabs(t) - DBL_MIN);
     }
     for (int i = 0; i < m->nvariables; i++) z[s->variable_z[i]] = m->variable[i].def.start;
@@ -55,6 +59,7 @@ double kd_work_next_sample(const kd_point *x, void *context)
     for (int i = 0; i < s->model->nblocks; i++) {
         const kd_block_def *def = &s->model->block[i].def;
         double              t = time_of(def, x->z[counter_of(&s->block[i])]);
+        // one that is past: the next one behind t
         if (t <= x->t) t = time_of(def, number_behind(def, x->t));
         next = fmin(next, t);
     }
@@ -75,6 +80,7 @@ static double due_until(const kd_system *s, const kd_point *x)
 
 // ---- what expressions read ------------------------------------------------------------------------------------------
 
+// as far as these expressions read (kd_system_discrete_readings)
 static kd_eval bring(kd_work *w, const kd_point *x, const kd_reading *r)
 {
     if (r->forces) {
@@ -115,6 +121,7 @@ static void sample_linear(const kd_sampler *b, const double *u, const double *z,
 // e' = rate, or (e - e_before) / T, both through the lag filter d' + d = e', by the implicit Euler rule
 static double rate_of(const kd_block_def *def, const double *u, const double *z, double *z_new)
 {
+    // with an input for the rate nothing is filtered; z = (sum, last error, filtered rate, one was seen)
     if (def->nstates == 1) return def->ninputs > 1 ? u[1] : 0.0;
     const double d = z[3] > 0.0 ? (def->filter * z[2] + u[0] - z[1]) / (def->filter + def->period) : 0.0;
     z_new[1] = u[0], z_new[2] = d, z_new[3] = 1.0;
@@ -124,6 +131,7 @@ static double rate_of(const kd_block_def *def, const double *u, const double *z,
 // At a limit the sum goes on only where that leads away from it.
 static void sample_pid(const kd_block_def *def, const double *u, const double *z, double *y, double *z_new)
 {
+    // output by the sum of before, then the sum with this error
     const double free = def->kp * u[0] + def->ki * z[0] + def->kd * rate_of(def, u, z, z_new);
     const double step = def->ki * u[0];
     const bool   wound = (free > def->upper && step > 0.0) || (free < def->lower && step < 0.0);
@@ -135,6 +143,7 @@ static void sample_expressions(const kd_sampler *b, const double *u, const doubl
                                double *z_new)
 {
     const kd_block_def *def = &b->block->def;
+    // inputs by name, then outputs and next states, all from the states of before
     for (int i = 0; i < def->ninputs; i++) w->slot[b->input_slot[i]] = u[i];
     for (int i = 0; i < def->noutputs; i++) y[i] = value_of(b->output[i], w);
     for (int i = 0; i < def->nstates; i++) z_new[i] = b->next[i] ? value_of(b->next[i], w) : z[i];
@@ -147,6 +156,7 @@ static kd_eval sample(const kd_sampler *b, kd_work *w, double t, double *z)
     double              u[KD_MAX_SIGNALS], before[KD_MAX_SIGNALS], y[KD_MAX_SIGNALS];
     double             *state = z + b->z + def->noutputs;
     kd_eval             answer = KD_EVAL_OK;
+    // inputs at this instant; outputs and states in z are overwritten behind them
     for (int i = 0; i < def->ninputs; i++) u[i] = value_of(b->input[i], w);
     memcpy(before, state, (size_t)def->nstates * sizeof *before);
     memcpy(y, z + b->z, (size_t)def->noutputs * sizeof *y);
@@ -181,6 +191,7 @@ kd_eval kd_work_discrete(const kd_point *x, void *context, double *z_new)
     const kd_system *s = w->system;
     const double     until = due_until(s, x);
     kd_eval          answer = bring(w, x, &s->at_samples);
+    // in the order of the model; z_new counts what was sampled, so that a second call changes nothing
     for (int i = 0; i < s->model->nblocks && answer == KD_EVAL_OK; i++) {
         const kd_block_def *def = &s->model->block[i].def;
         double             *k = &z_new[counter_of(&s->block[i])];
@@ -189,6 +200,7 @@ kd_eval kd_work_discrete(const kd_point *x, void *context, double *z_new)
         *k = fmax(*k + 1.0, number_behind(def, until));
         show(&s->block[i], w, x, z_new);
     }
+    // variables show new z: nothing is up to date for x
     kd_work_forget(w);
     return answer;
 }
@@ -210,6 +222,7 @@ static bool happens(const kd_event_def *def, signed char crossed)
            (crossed < 0 && def->crossing != KD_CROSSING_RISING);
 }
 
+// into z, r or v; only z leaves the state consistent
 static void set(const kd_trigger *e, const double *value, kd_jump *jump)
 {
     for (int k = 0; k < e->event->def.nsettings; k++) {
@@ -241,6 +254,7 @@ kd_eval kd_work_event(const kd_point *x, const signed char *crossed, void *conte
         for (int k = 0; k < s->model->event[i].def.nsettings; k++)
             if (happens(&s->model->event[i].def, crossed[i]))
                 w->setting[KD_MAX_SETTINGS * i + k] = value_of(s->event[i].value[k], w);
+    // all values are known: now they may be set
     for (int i = 0; i < s->model->nevents; i++) {
         const kd_event_def *def = &s->model->event[i].def;
         if (!happens(def, crossed[i])) continue;

@@ -21,6 +21,7 @@ kd_quat kd_unit_quaternion(int k)
     return (kd_quat){0.0, k == 0, k == 1, k == 2};
 }
 
+// four rows of p
 static void add_quaternion(kd_matrix_values *out, int row, int column, kd_quat value)
 {
     kd_matrix_add(out, row, column, value.w);
@@ -33,6 +34,7 @@ static void add_link_Z(kd_work *w, const kd_link *link)
 {
     const kd_system *s = w->system;
     int              ndof = link->form.ndof, scalars = link->form.nscalars;
+    // scalar coordinates: 1; a ball: q e_k / 2
     for (int k = 0; k < ndof; k++) {
         int column = s->tree.dof_v[link->dof + k];
         if (column < 0) continue;
@@ -51,6 +53,7 @@ static void add_link_Z_p(kd_work *w, const kd_link *link)
     const kd_system *s = w->system;
     int              scalars = link->form.nscalars, dof = link->dof + scalars;
     if (scalars == link->form.ndof) return;
+    // q e_k omega / 4: the rate kinematics twice
     kd_quat q = kd_quat_of(w->x + link->position + scalars), omega = {0.0, w->dx[dof], w->dx[dof + 1], w->dx[dof + 2]};
     for (int k = 0; k < 3; k++)
         add_quaternion(&w->Z_p, s->p_of_x[link->position + scalars], s->tree.dof_v[dof + k],
@@ -67,6 +70,7 @@ static void add_turn(kd_work *w, int i, bool by_position)
         const kd_change *c = &w->change[w->change_at[m->pair] + l];
         int              column = s->tree.dof_v[s->pair[m->pair].step[l].dof];
         if (column < 0) continue;
+        // along the path: slope of the angle (Z), change of its rate (Z_p)
         if (!by_position) {
             kd_matrix_add(&w->Z, row, column, w->slope[w->slope_at[measure] + l]);
             continue;
@@ -79,6 +83,7 @@ static void add_turn(kd_work *w, int i, bool by_position)
 void kd_work_add_kinematics(kd_work *w, bool by_position)
 {
     const kd_system *s = w->system;
+    // links first, counted angles behind them, as in p
     for (int i = 1; i < s->tree.nlinks; i++) {
         if (by_position)
             add_link_Z_p(w, &s->tree.link[i]);
@@ -105,6 +110,7 @@ void kd_work_Z_p(kd_work *w, const kd_point *x)
     if (w->Z_p_stamp == x->velocity_stamp) return;
     w->Z_p_stamp = x->velocity_stamp;
     if (s->nturns > 0) kd_work_axes(w, x, KD_FOR_ALL);
+    // rates of the columns of these pairs alone
     for (int i = 0; i < s->nturns; i++) {
         int pair = s->measure[s->turn_measure[i]].pair;
         kd_pair_rates(&s->pair[pair], &w->rel[pair], w->dx, w->change + w->change_at[pair]);

@@ -7,6 +7,7 @@
 void kd_matrix_record(kd_matrix_values *m, int row, int column)
 {
     if (m->next == m->capacity) {
+        // twice the room
         int  larger = m->capacity > 0 ? 2 * m->capacity : 64;
         int *pair = kd_alloc(2 * (size_t)larger * sizeof(int));
         if (!pair) {
@@ -37,6 +38,7 @@ static int compare(const void *a, const void *b)
 
 static int merge_column(addition *entry, int n, int at, int *row, int *place)
 {
+    // by row; additions to the same row share a place
     qsort(entry, (size_t)n, sizeof *entry, compare);
     for (int k = 0; k < n; k++) {
         if (k == 0 || entry[k].row != entry[k - 1].row) row[at++] = entry[k].row;
@@ -57,10 +59,12 @@ kd_status kd_matrix_plan_make(kd_matrix_plan *plan, kd_matrix_values *recorded, 
     plan->column = kd_cut_int(arena, plan->columns + 1);
     if (!entry || !start || !row || recorded->failed || arena->failed) goto done;
 
+    // count, start of each column, then the additions of each column together
     for (int k = 0; k < n; k++) start[recorded->pair[2 * k + 1] + 2]++;
     for (int j = 0; j < plan->columns; j++) start[j + 2] += start[j + 1];
     for (int k = 0; k < n; k++) entry[start[recorded->pair[2 * k + 1] + 1]++] = (addition){recorded->pair[2 * k], k};
     int at = 0;
+    // columns one after the other, rows rising
     for (int j = 0; j < plan->columns; j++) {
         plan->column[j] = at;
         at = merge_column(entry + start[j], start[j + 1] - start[j], at, row, plan->place);

@@ -6,6 +6,7 @@
 #include "model/element.h"
 #include "system/system.h"
 
+// first + name + last, in the memory of the system
 static char *joined(kd_system *s, const char *first, const char *name, const char *last)
 {
     if (s->arena.failed) return NULL; // names that this one is made of may be missing
@@ -29,6 +30,7 @@ static const char *const ball_q[] = {".e0", ".e1", ".e2", ".e3"}, *const ball_v[
 static const char *const body_q[] = {".com.x", ".com.y", ".com.z"};
 static const char *const body_v[] = {".com_v.x", ".com_v.y", ".com_v.z"};
 
+// own: the free joint that a body without joint has; its shifts are those of the centre of mass
 static const char *suffix_q(const kd_joint_form *f, bool own, int k)
 {
     if (k >= f->nscalars) return ball_q[k - f->nscalars];
@@ -48,8 +50,10 @@ static void name_link(kd_system *s, int i, const char *section, const char *name
     const bool           own = strcmp(section, "body.") == 0;
     kd_mat3              turn;
     int                  other[6] = {0, 1, 2, 3, 4, 5};
+    // reversed: the tree runs from `to` to `from`, and coordinates come in another order
     if (reversed && !kd_joint_reversal(f, &turn, other))
         for (int k = 0; k < 6; k++) other[k] = k;
+    // positions, then velocities; a prescribed one is a drive
     for (int k = 0; k < f->nposition; k++) {
         int at = s->p_of_x[link->position + k];
         if (at >= 0)
@@ -67,6 +71,7 @@ static void name_link(kd_system *s, int i, const char *section, const char *name
 static void name_links(kd_system *s)
 {
     const kd_model *m = s->model;
+    // names of bodies first: a joint that carries the body overwrites them
     for (int b = 0; b < m->nbodies; b++) name_link(s, s->body_link[b], "body.", m->body[b].name, false);
     for (int j = 0; j < m->njoints; j++)
         if (s->edge[j].link > 0) name_link(s, s->edge[j].link, "joint.", m->joint[j].name, s->edge[j].reversed);
@@ -88,6 +93,7 @@ static char *name_angle(kd_system *s, const kd_measure *m)
 
 static char *name_turn(kd_system *s, int measure)
 {
+    // of a joint that closes a loop, of a body or frame, of a force; otherwise just an angle
     for (int j = 0; j < s->model->njoints; j++) {
         const kd_joint *joint = &s->model->joint[j];
         for (int k = 0; k < 6; k++)
@@ -130,6 +136,7 @@ static const char *state_suffix(const kd_load *l, int k, char *text, size_t size
 
 static void name_states(kd_system *s)
 {
+    // an element with several states: by the words of its paths, or numbered
     for (int i = 0; i < s->nloads; i++)
         for (int k = 0; k < s->load[i].nstates; k++) {
             const kd_load *l = &s->load[i];
@@ -171,6 +178,7 @@ kd_status kd_system_names(kd_system *s)
                 cut(s, KD_NAME_Y, s->nsensors) && cut(s, KD_NAME_W, s->nw) && cut(s, KD_NAME_Z, s->nz) &&
                 cut(s, KD_NAME_SWITCH, m->nevents) && cut(s, KD_NAME_DRIVE, s->ndrives);
     if (!made) return KD_ERR_MEMORY;
+    // turns and norms are made of names of coordinates: behind them
     name_links(s);
     name_turns(s);
     name_norms(s);

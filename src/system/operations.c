@@ -4,10 +4,12 @@
 // with their dearer side.
 #include "element/force.h"
 
+// additions, multiplications and the like; calls of functions
 typedef struct tally {
     long operations, functions;
 } tally;
 
+// times as often as it is done
 static void add(tally *t, long times, long operations, long functions)
 {
     t->operations += times * operations;
@@ -19,6 +21,7 @@ enum { VECTOR = 15, PRODUCT = 45, CROSS = 9, SIX = 11, ROTATED = 90 }; // A b, A
 // ---- expressions ----------------------------------------------------------------------------------------------------
 enum { JET_NUMBERS = sizeof(kd_jet) / sizeof(double), JET = 24, REVERSE = 3 }; // operations per node
 
+// operations in an expression: its workspace has one jet for each
 static long nodes(const kd_expr *e)
 {
     return e ? kd_expr_work_size(e) / JET_NUMBERS : 0;
@@ -31,6 +34,7 @@ static void add_links_placed(const kd_system *s, tally *t)
 {
     for (int i = 1; i < s->tree.nlinks; i++) {
         const kd_joint_form *f = &s->tree.link[i].form;
+        // axes and place of the link, then its letters
         add(t, 1, PRODUCT + VECTOR + 3, 0);
         add(t, f->nturns, OVER_TURN, 2);
         add(t, f->nletters - f->nturns, OVER_SHIFT, 0);
@@ -43,6 +47,7 @@ static void add_links_placed(const kd_system *s, tally *t)
 static void add_pairs_placed(const kd_system *s, int first, int end, tally *t)
 {
     for (int i = first; i < end; i++) {
+        // place and axes of B; those of A unless it is the ground; C and what comes with it
         add(t, 1, 2 * VECTOR + 9, 0);
         if (s->pair[i].a != 0) add(t, 1, PRODUCT + VECTOR + 3, 0);
         if (!s->pair[i].shifts_only) add(t, 1, 2 * PRODUCT, 0);
@@ -104,6 +109,8 @@ static void add_law_slopes(const kd_load *load, tally *t)
 }
 
 // ---- items ----------------------------------------------------------------------------------------------------------
+
+// stages as in evaluate.c, up to what rows need; loads add their part in residual
 static tally position(const kd_system *s)
 {
     tally t = {0, 0};
@@ -122,6 +129,7 @@ static tally position(const kd_system *s)
 static tally velocity(const kd_system *s)
 {
     tally t = {0, 0};
+    // links, dofs, pairs, measures
     add(&t, s->tree.nlinks - 1, CROSS + 6, 0);
     add(&t, s->tree.ndof, 12, 0);
     add(&t, s->upto[KD_FOR_ROWS].pairs, 2 * VECTOR + 2 * CROSS + 18, 0);
@@ -133,10 +141,12 @@ static tally residual(const kd_system *s)
 {
     tally           t = {0, 0};
     const kd_counts rows = s->upto[KD_FOR_ROWS], loads = s->upto[KD_FOR_LOADS];
+    // what loads read beyond rows
     add_pairs_placed(s, rows.pairs, loads.pairs, &t);
     add_values(s, rows.measures, loads.measures, &t);
     add(&t, loads.pairs - rows.pairs, 2 * VECTOR + 2 * CROSS + 18, 0);
     add_rates(s, rows.measures, loads.measures, &t);
+    // laws, then forces along their measures
     for (int i = 0; i < s->nloads; i++) {
         add_law(&s->load[i], &t);
         for (int k = 0; k < s->load[i].nchannels; k++) {
@@ -189,12 +199,14 @@ static tally GZ(const kd_system *s)
         add(&t, nodes(row->expr), REVERSE, REVERSE);
         if (row->wheel) add(&t, 1, 150, 10);
     }
+    // each addition: a product and a sum
     add(&t, s->G.nplaces + s->H.nplaces + s->g_p.nplaces + s->c_p.nplaces, 2, 0);
     return t;
 }
 
 static void add_stiff_load(const kd_system *s, const kd_load *load, bool *seen, tally *t)
 {
+    // derivatives of the law, then of each pair of frames once
     add_law_slopes(load, t);
     for (int k = 0; k < load->nchannels; k++) {
         const kd_measure *m = &s->measure[load->channel[k]];

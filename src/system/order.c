@@ -12,6 +12,7 @@ typedef struct walk {
     int              depth;
 } walk;
 
+// on top of the stack, its variables still to be looked at
 static void enter(walk *w, int signal)
 {
     w->seen[signal] = true;
@@ -39,6 +40,7 @@ static bool find_order(const kd_system *s, kd_slot_kind kind, int n, kd_expr *co
     w.stack = kd_cut_int(&scratch, n);
     w.at = kd_cut_int(&scratch, n);
     bool made = !scratch.failed;
+    // a signal is done when all that it reads are
     for (int i = 0; made && i < n; i++) {
         if (!w.seen[i]) enter(&w, i);
         while (w.depth > 0) {
@@ -65,6 +67,7 @@ kd_status kd_system_order_controllers(kd_system *s)
 {
     int       n = s->model->nstates;
     kd_expr **law = kd_arena_cut(&s->arena, (size_t)n, sizeof *law);
+    // the order of states that are controllers; others read no output
     s->state_order = kd_cut_int(&s->arena, n);
     if (s->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; i < n; i++) law[i] = kd_states[s->model->state[i].def.kind]->output ? s->load[i].law[0] : NULL;

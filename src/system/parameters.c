@@ -13,6 +13,7 @@
 
 // ---- numbers of elements in expressions -----------------------------------------------------------------------------
 
+// numbers from KD_FIRST_NUMBER downwards, so that they are no slots; each address once
 int kd_system_number(kd_system *s, const double *number)
 {
     for (int i = 0; i < s->nnumbers; i++)
@@ -32,6 +33,7 @@ static int rows_of(const kd_constraint_def *def)
     return class->rows ? class->rows(def) : 1;
 }
 
+// what of an element decides about rows, measures and states
 static void note_structure(const kd_system *s, int *structure)
 {
     const kd_model *m = s->model;
@@ -39,6 +41,7 @@ static void note_structure(const kd_system *s, int *structure)
     for (int i = 0; i < m->nconstraints; i++) structure[m->nforces + i] = rows_of(&m->constraint[i].def);
 }
 
+// parameters first, then numbers of elements, in the order of theta
 static void read_values(kd_system *s)
 {
     const kd_model *m = s->model;
@@ -51,6 +54,7 @@ kd_status kd_system_prepare_parameters(kd_system *s)
     const kd_model *m = s->model;
     int             size = 0;
     if (m->nparameters == 0) return KD_OK;
+    // workspace for expressions, and for derivatives by parameters
     for (int i = 0; i < s->nexprs; i++) {
         const int needed = kd_expr_work_size(s->expr[i]);
         if (needed > size) size = needed;
@@ -60,6 +64,7 @@ kd_status kd_system_prepare_parameters(kd_system *s)
     s->structure = kd_cut_int(&s->arena, m->nforces + m->nconstraints);
     s->expr_work = kd_cut_double(&s->arena, size);
     s->moved = kd_cut_double(&s->arena, m->nparameters);
+    // M is no function of kd_system_by_parameter
     const kd_eom *eom = s->eom;
     for (int fn = 0; fn < KD_FN_COUNT; fn++)
         if (fn != KD_MASS && kd_eom_rows(eom, (kd_fn)fn) > s->most_rows) s->most_rows = kd_eom_rows(eom, (kd_fn)fn);
@@ -86,6 +91,7 @@ static kd_status refuse(const kd_system *s, const char *kind, const char *name, 
     return KD_ERR_MODEL;
 }
 
+// an element that would have other rows or states needs a new system
 static kd_status check_structure(const kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;
@@ -98,6 +104,7 @@ static kd_status check_structure(const kd_system *s, char *message, size_t size)
     return KD_OK;
 }
 
+// compiled expressions get the new values; a branch that was folded away may not come back
 static kd_status update_expressions(kd_system *s, char *message, size_t size)
 {
     for (int i = 0; i < s->nexprs; i++) {
@@ -132,6 +139,7 @@ static kd_status check_wheels(const kd_system *s, char *message, size_t size)
     return KD_OK;
 }
 
+// what the equations copied of the system: units, time, theta, restitution, friction
 static void set_equations(kd_system *s)
 {
     const kd_eom_values values = kd_eom_change_values(s->eom);
@@ -146,12 +154,14 @@ static void set_equations(kd_system *s)
 
 static kd_status refresh(kd_system *s, const double *before, char *message, size_t size)
 {
+    // the system of start values refreshes with the same list of before
     if (before != s->before) memcpy(s->before, before, (size_t)s->model->nparameters * sizeof *before);
     read_values(s);
     kd_status status = check_structure(s, message, size);
     if (status >= 0 && s->joints) status = refresh(s->joints, before, message, size);
     if (status >= 0) status = update_expressions(s, message, size);
     if (status < 0) return status;
+    // from the inside out: links, frames in links, rows, loads, what is made of them
     kd_system_place_links(s);
     move_centres(s);
     for (int i = 0; i < s->npairs; i++) kd_system_place_pair(s, i);
@@ -163,6 +173,7 @@ static kd_status refresh(kd_system *s, const double *before, char *message, size
     kd_system_set_laws(s);
     s->generation++;
     set_equations(s);
+    // free lengths of the start position come last: they need all of the above
     status = check_wheels(s, message, size);
     return status >= 0 ? kd_system_set_lengths(s) : status;
 }
@@ -177,6 +188,7 @@ static kd_status change(kd_system *s, const double *theta, const double *before,
 void kd_work_renew(kd_work *w)
 {
     const kd_system *s = w->system;
+    // breaks, boxes and ends of steps belong to the old values
     w->breaks.all_next = -INFINITY;
     for (int i = 0; i < s->nbreaking; i++) w->breaks.next[i] = -INFINITY;
     w->unseen.known = false;
@@ -196,6 +208,7 @@ kd_status kd_system_set_parameters(kd_system *s, const double *theta, char *mess
     kd_text(message, size, "%s", "");
     if (!s || (s->model->nparameters > 0 && !theta)) return KD_ERR_ARGUMENT;
     if (!s->live) return KD_OK; // it has none
+    // all or nothing: on failure the old values come back
     memcpy(s->before, s->theta, (size_t)s->model->nparameters * sizeof *s->before);
     const kd_status status = change(s, theta, s->before, message, size);
     if (status < 0 && change(s, s->before, s->before, NULL, 0) < 0) // cannot be: these values were good
@@ -211,6 +224,7 @@ static const double STEP = 5e-4; // of central differences of order 4: error 1e-
 static kd_status value_beside(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double value, double *out)
 {
     const kd_point x = *kd_eom_point(d);
+    // other parameters, the same point: the stages are set again, since all of it is old
     memcpy(s->moved, s->theta, (size_t)s->model->nparameters * sizeof *s->moved);
     s->moved[i] = value;
     const kd_status status = kd_system_set_parameters(s, s->moved, NULL, 0);
@@ -239,9 +253,11 @@ kd_status kd_system_by_parameter(kd_system *s, kd_eom_data *d, kd_fn fn, int i, 
     const double at = s->theta[i], h = STEP * (at != 0.0 ? fabs(at) : 1.0);
     double      *fine = s->beside, *left = s->beside + s->most_rows, largest = 0.0;
     if (s->model->parameter[i].expr) return KD_ERR_ARGUMENT; // it follows from others
+    // slopes with h and 2 h, then back to the parameters as they were
     kd_status status = slope(s, d, fn, i, at, h, fine, left);
     if (status >= 0) status = slope(s, d, fn, i, at, 2.0 * h, out, left);
     const kd_status back = value_beside(s, d, fn, i, at, NULL);
+    // errors h^2 and 4 h^2: a third of the difference is the error of the finer one
     for (int k = 0; k < rows && status >= 0; k++) {
         const double difference = (fine[k] - out[k]) / 3.0;
         out[k] = fine[k] + difference; // Richardson

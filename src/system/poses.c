@@ -2,6 +2,7 @@
 // (world) and the frame of the body at r, R_b in it, the body's frame is at P + R r with the axes R R_b.
 #include "system/system.h"
 
+// a work object of its own, so that poses can be asked for beside a run
 struct kd_poses {
     kd_work      *work;
     double       *u; // (3 ninputs) u, u', u''
@@ -57,6 +58,7 @@ static void place_bodies(kd_work *w, const kd_point *at, double *pose)
 {
     const kd_system *system = w->system;
     kd_work_position(w, at, KD_FOR_ROWS);
+    // origin, then unit quaternion of each body
     for (int b = 0; b < system->model->nbodies; b++, pose += 7) {
         const kd_link_motion *link = &w->motion.link[system->body_link[b]];
         kd_mat3               R = kd_mat_mul(&link->R, &system->body_R[b]);
@@ -70,6 +72,7 @@ static void move_bodies(kd_work *w, const kd_point *at, double *rate)
 {
     const kd_system *system = w->system;
     kd_work_velocity(w, at, KD_FOR_ROWS);
+    // velocity of the origin, then angular velocity, both in world axes
     for (int b = 0; b < system->model->nbodies; b++, rate += 6) {
         const kd_link_motion *link = &w->motion.link[system->body_link[b]];
         kd_vec3               arm = kd_mat_vec(&link->R, system->body_r[b]);

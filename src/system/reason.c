@@ -27,6 +27,7 @@ static bool has_numbers(const kd_load *load, const double *x)
 // Does it refuse, or is its force no number?
 static bool fails(const kd_load *load, kd_work *w, double *force, double *rate, char *text, size_t size)
 {
+    // the first that has numbers to work with and no answer is the culprit
     if (!has_numbers(load, w->slot)) return false;
     const kd_eval answer = load->class->eval(load, w->slot, w, force, rate);
     if (answer == KD_EVAL_OK && all_finite(force, load->nchannels) && all_finite(rate, load->nstates)) return false;
@@ -38,6 +39,7 @@ static bool fails(const kd_load *load, kd_work *w, double *force, double *rate, 
     return true;
 }
 
+// a length of 0: the direction of its force is not defined
 static bool has_no_direction(const kd_load *load, const kd_work *w)
 {
     for (int k = 0; k < load->nchannels; k++) {
@@ -107,6 +109,7 @@ void kd_work_reason(const kd_point *x, void *context, char *text, size_t size)
         kd_text_append(text, size, ", and it says 'outside: error'");
         return;
     }
+    // a force without value; then one without direction
     for (int i = 0; i < s->nloads; i++)
         if (!s->load[i].state_def &&
             fails(&s->load[i], w, w->force + w->force_at[i], w->b + s->load[i].state, text, size))
@@ -124,6 +127,7 @@ void kd_work_caution(const kd_point *x, void *context, char *text, size_t size)
     const kd_system *s = w->system;
     char             words[160] = "";
     kd_work_velocity(w, x, KD_FOR_LOADS);
+    // the first that warns
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *load = &s->load[i];
         if (!load->class->caution || !load->class->caution(load, w->slot, words, sizeof words)) continue;

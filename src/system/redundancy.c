@@ -29,6 +29,7 @@
 
 // ---- rank -----------------------------------------------------------------------------------------------------------
 
+// R GZ D of a cluster at the start (0) or at a sample
 static double *matrix_at(const kd_cluster *c, int position)
 {
     return c->B + (ptrdiff_t)position * c->m * c->n;
@@ -43,6 +44,7 @@ static kd_status note_ranks(kd_search *f, int position)
         int         rank = 0;
         c->rank_at[position] = -1;
         if (c->idle && position > 0) continue;
+        // a copy, since kd_svd overwrites; singular values in x
         kd_search_matrix(f, k, B);
         copy(c->m * c->n, B, f->A);
         if (kd_svd(c->m, c->n, f->A, NULL, f->x, NULL, f->work) != 0) return KD_ERR_DECOMPOSITION;
@@ -67,15 +69,18 @@ static double pivoted_qr(kd_search *f, const kd_cluster *c, const double *B, dou
 {
     const int m = c->m, n = c->n, r = c->rank;
     double    smallest = HUGE_VAL, *A = f->A, *length = f->y;
+    // A = B': rows become columns, which are orthogonalised one after the other
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) A[(ptrdiff_t)n * i + j] = B[(ptrdiff_t)m * j + i];
     for (int k = 0; k < r; k++) {
         double longest = 0;
+        // what is left of each row
         for (int i = k; i < m; i++) {
             const double *a = A + (ptrdiff_t)n * f->order[i];
             length[i] = sqrt(kd_dot(n, a, a));
             longest = fmax(longest, length[i]);
         }
+        // the first that is long enough, in the order of preference
         int chosen = k;
         while (length[chosen] < preference * longest) chosen++;
         int pivot = f->order[chosen];
@@ -84,8 +89,10 @@ static double pivoted_qr(kd_search *f, const kd_cluster *c, const double *B, dou
         double *q = A + (ptrdiff_t)n * pivot;
         for (int j = 0; j < n; j++) q[j] /= length[chosen];
         f->N[(ptrdiff_t)r * pivot + k] = length[chosen];
+        // to place k
         for (int i = chosen; i > k; i--) f->order[i] = f->order[i - 1]; // the others keep their order
         f->order[k] = pivot;
+        // its part is taken off the others, R keeps it
         for (int i = k + 1; i < m; i++) {
             double *a = A + (ptrdiff_t)n * f->order[i], part = kd_dot(n, q, a);
             f->N[(ptrdiff_t)r * f->order[i] + k] = part;
@@ -108,6 +115,7 @@ static void set_order(kd_search *f, const kd_cluster *c, const bool *keep)
 static double quality_of(kd_search *f, const kd_cluster *c, const bool *keep)
 {
     double quality = HUGE_VAL;
+    // the worst position counts
     for (int position = 0; position <= KD_SAMPLES; position++) {
         if (c->rank_at[position] != c->rank) continue;
         set_order(f, c, keep);
@@ -120,6 +128,7 @@ static double quality_of(kd_search *f, const kd_cluster *c, const bool *keep)
 // Choice number k: rows that are independent in one of the positions, with preference for earlier rows or without
 static bool choose_rows(kd_search *f, const kd_cluster *c, int k, bool *keep)
 {
+    // all positions with preference first, then all without
     const int position = k % (KD_SAMPLES + 1);
     if (c->rank_at[position] != c->rank) return false;
     for (int i = 0; i < c->m; i++) keep[c->row[i]] = false;
@@ -136,6 +145,7 @@ static void keep_rows(kd_search *f, const kd_cluster *c, bool *keep)
     double best = -1;
     int    choice = 0;
     for (int i = 0; i < c->m; i++) keep[c->row[i]] = true;
+    // the first choice that is good enough, otherwise the best, which is made again below
     for (int k = 0; k < CHOICES && c->rank < c->m && best < GOOD; k++) {
         if (!choose_rows(f, c, k, keep)) continue;
         double quality = quality_of(f, c, keep);
@@ -155,6 +165,7 @@ static void find_shares(kd_search *f, const kd_cluster *c, const bool *keep, boo
         double *x = f->N + (ptrdiff_t)r * f->order[i];
         if (keep[c->row[f->order[i]]]) continue;
         shares[c->row[f->order[i]]] = true;
+        // R11 x = R12 from below: coefficients of the row that was left out
         for (int k = r - 1; k >= 0; k--) {
             const double *R = f->N + (ptrdiff_t)r * f->order[k];
             x[k] /= R[k];
@@ -178,6 +189,7 @@ static int revise_rows(kd_search *f, bool *keep)
             if (keep[row] || f->violation[row] <= IMPLIED) continue;
             if (worst < 0 || f->violation[row] > f->violation[worst]) worst = row;
         }
+        // shorter moves first, one more row only when they do not help
         if (worst < 0) continue;
         count++;
         if (c->reach > SHORTEST) {
@@ -203,6 +215,7 @@ static void watch_rows(kd_search *f)
 // Motions with the kept rows alone, from the last position with all rows: do the others stay at rounding?
 static void check_rows(kd_search *f, bool *keep)
 {
+    // until no row that was left out is violated; each round shortens a move or keeps a row
     do {
         memset(f->violation, 0, (size_t)f->n.nlambda * sizeof(double));
         for (int k = 0; k < f->nclusters; k++) f->cluster[k].tested = false;
@@ -219,6 +232,7 @@ static void check_rows(kd_search *f, bool *keep)
 
 static bool set_time(kd_search *f, double t)
 {
+    // inputs with two derivatives at t
     double *u = f->u, *du = u + f->n.nu, *ddu = du + f->n.nu;
     f->t = t;
     if (f->n.nu > 0 && f->inputs && f->inputs->eval &&
@@ -245,12 +259,14 @@ static bool follow_time(kd_search *f, double tau)
 {
     bool good = set_time(f, f->t + tau);
     kd_search_go_to(f, f->base, f->base_s);
+    // no random moves: every cluster follows its constraints from where it was
     for (int k = 0; k < f->nclusters; k++) {
         kd_cluster *c = &f->cluster[k];
         c->idle = c->n == 0;
         for (int j = 0; j < c->n; j++) c->moved[j] = 0;
     }
     if (good) kd_search_project(f);
+    // a cluster that did not move has not been tested
     for (int k = 0; k < f->nclusters; k++) {
         kd_cluster *c = &f->cluster[k];
         if (c->idle) continue;
@@ -267,6 +283,7 @@ static bool follow_time(kd_search *f, double tau)
 static void check_driven(kd_search *f, bool *keep)
 {
     const double start = f->t, scale = time_scale(f);
+    // from the start again after each revision
     for (bool again = scale > 0; again && !f->stopped; again = revise_rows(f, keep) > 0) {
         double tau = scale;
         int    checks = 0;
@@ -276,6 +293,7 @@ static void check_driven(kd_search *f, bool *keep)
         f->t = start;
         for (int attempt = 0; attempt < KD_ATTEMPTS + CHECKS && checks < CHECKS && !f->stopped; attempt++) {
             double before = f->t;
+            // a step that cannot be followed: half of it, from the same time
             if (follow_time(f, tau)) {
                 watch_rows(f);
                 checks++;
@@ -289,6 +307,7 @@ static void check_driven(kd_search *f, bool *keep)
 
 // ---- the search -----------------------------------------------------------------------------------------------------
 
+// of all clusters: scaled matrices at all positions, and three vectors
 static int sum_products(const kd_search *f)
 {
     int sum = 0;
@@ -301,12 +320,14 @@ static void choose_pattern(kd_search *f)
 {
     const int  m = f->n.nlambda, n = f->n.nv;
     kd_pattern pattern;
+    // contact coordinates are eliminated in GZ, which fills the pattern
     f->sparse = f->n.ns == 0 && kd_eom_pattern(f->eom, KD_GI, KD_V, &pattern);
     if (f->sparse) {
         f->column = pattern.column;
         f->row = pattern.row;
         return;
     }
+    // full: column j has all rows
     int *column = kd_cut_int(&f->arena, n + 1), *row = kd_arena_cut(&f->arena, (size_t)m * (size_t)n, sizeof *row);
     if (!column || !row) return;
     for (int j = 0; j <= n; j++) column[j] = m * j;
@@ -362,6 +383,7 @@ static bool cut_second(kd_search *f)
     double *number = kd_cut_double(&f->arena, sum_products(f));
     if (!number) return false;
     for (int k = 0; k < f->nclusters; k++) {
+        // cut one long array
         kd_cluster *c = &f->cluster[k];
         c->v = number, number += c->n;
         c->last = number, number += c->n;
@@ -373,6 +395,7 @@ static bool cut_second(kd_search *f)
         columns = max_int(columns, c->n);
         work = max_int(work, kd_svd_work(c->m, c->n));
     }
+    // shared by all clusters: sizes of the largest
     f->J = kd_cut_double(&f->arena, matrix);
     f->A = kd_cut_double(&f->arena, matrix);
     f->N = kd_cut_double(&f->arena, square);
@@ -385,6 +408,7 @@ static bool cut_second(kd_search *f)
 // Inputs, time and position of the start; g and GZ there
 static bool set_start(kd_search *f)
 {
+    // parameters of the start, then time, position, g and GZ
     kd_eom_at_parameters(f->data, f->start->theta);
     if (!set_time(f, f->start->t)) return false;
     copy(f->n.np, f->start->p, f->p0);
@@ -401,6 +425,7 @@ static kd_status polish_start(kd_search *f, char *message, size_t size)
     char name[96];
     kd_search_go_to(f, f->p0, f->s0);
     if (!kd_search_evaluate(f)) return KD_ERR_RETRY_FAILED;
+    // the row that is violated most names what is not assembled
     for (int i = 0; i < f->n.nlambda; i++)
         if (f->R[i] * fabs(f->g[i]) > f->R[worst] * fabs(f->g[worst])) worst = i;
     if (f->R[worst] * fabs(f->g[worst]) > INCONSISTENT) {
@@ -408,6 +433,7 @@ static kd_status polish_start(kd_search *f, char *message, size_t size)
                 kd_eom_name(f->eom, KD_NAME_LAMBDA, worst, name, sizeof name), f->g[worst]);
         return KD_ERR_INCONSISTENT;
     }
+    // to g = 0; where the projection does not get there the start stays as it was given
     kd_search_project(f);
     for (int k = 0; k < f->nclusters; k++) good = good && (f->cluster[k].done || f->cluster[k].n == 0);
     if (!good) {
@@ -432,21 +458,25 @@ static bool all_settled(const kd_search *f, const bool *keep)
 
 static kd_status examine(kd_search *f, kd_redundancy *out, char *message, size_t size)
 {
+    // units and rows of length 1, clusters, what rounding is
     kd_search_find_scales(f);
     if (f->stopped) return KD_ERR_CALLBACK_STOP;
     kd_search_find_clusters(f);
     if (!cut_second(f)) return KD_ERR_MEMORY;
     kd_search_find_rounding(f);
     kd_status status = polish_start(f, message, size);
+    // the rank of the mechanism: largest over the start and other positions
     if (status == KD_OK) status = note_ranks(f, 0);
     kd_search_restart(f, f->p0, f->s0, NULL);
     while (status == KD_OK && out->nsamples < KD_SAMPLES && kd_search_next_position(f)) {
         out->nsamples++;
         status = note_ranks(f, out->nsamples);
     }
+    // positions that were not reached
     for (int position = out->nsamples + 1; position <= KD_SAMPLES; position++)
         for (int k = 0; k < f->nclusters; k++) f->cluster[k].rank_at[position] = -1;
     if (status != KD_OK) return status;
+    // rows to keep; checked from the last position on, by moves, and by time where nothing moves
     copy(f->n.np, f->base, f->p1);
     copy(f->n.ns, f->base_s, f->s1);
     for (int k = 0; k < f->nclusters; k++) keep_rows(f, &f->cluster[k], out->keep);
@@ -458,6 +488,7 @@ static kd_status examine(kd_search *f, kd_redundancy *out, char *message, size_t
 
 static void conclude(kd_search *f, kd_redundancy *out)
 {
+    // rows that are kept, rank at the start, rows that share a force
     for (int i = 0; i < f->n.nlambda; i++) out->rank += out->keep[i];
     for (int k = 0; k < f->nclusters; k++) {
         out->start_rank += f->cluster[k].rank_at[0];
@@ -467,6 +498,7 @@ static void conclude(kd_search *f, kd_redundancy *out)
 
 // ---- the result in words --------------------------------------------------------------------------------------------
 
+// One sentence: how many, the first six by name, and what is special about the start position
 static void describe(const kd_search *f, const kd_redundancy *out, char *message, size_t size)
 {
     const int m = f->n.nlambda, redundant = m - out->rank;
@@ -512,6 +544,7 @@ kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const k
     out->certain = true;
     kd_status status = KD_ERR_MEMORY;
     if (!out->keep || !out->shares) goto done;
+    // nothing to search
     if (f.n.nlambda == 0) {
         kd_text(message, size, "there are no holonomic constraints");
         return KD_OK;

@@ -27,6 +27,7 @@
 // Uniform in (-1, 1): xorshift64* (Vigna 2016), the same numbers in every run
 static double random_number(kd_search *f)
 {
+    // three shifts, then the upper 53 bits of a product
     f->seed ^= f->seed >> 12;
     f->seed ^= f->seed << 25;
     f->seed ^= f->seed >> 27;
@@ -50,6 +51,7 @@ bool kd_search_answered(kd_search *f, kd_eval answer)
 static bool follow_contacts(kd_search *f)
 {
     const int ns = f->n.ns;
+    // s -= c_s \ c
     for (int k = 0; k < ITERATIONS; k++) {
         kd_blocks blocks = {0};
         blocks.block[KD_C][KD_S] = f->c_s;
@@ -88,6 +90,7 @@ void kd_search_go_to(kd_search *f, const double *p, const double *s)
 
 // ---- clusters -------------------------------------------------------------------------------------------------------
 
+// largest entry of column j in the values of the pattern
 static double largest_in(const kd_search *f, const double *A, int j)
 {
     return kd_norm_max(f->column[j + 1] - f->column[j], A + f->column[j]);
@@ -112,6 +115,7 @@ static void gather_pattern(kd_search *f)
 static void unite(kd_search *f)
 {
     const int m = f->n.nlambda, n = f->n.nv;
+    // every row and column alone; an entry joins its row with its column
     for (int i = 0; i < m + n; i++) f->parent[i] = i;
     for (int j = 0; j < n; j++)
         for (int k = f->column[j]; k < f->column[j + 1]; k++) {
@@ -133,11 +137,13 @@ void kd_search_find_clusters(kd_search *f)
     int      *place = f->order, *member = f->member;
     unite(f);
     f->nclusters = 0;
+    // a root that is a row begins a cluster; columns without rows have roots of their own
     for (int i = 0; i < m; i++) {
         if (kd_root_of(f->parent, i) != i) continue;
         place[i] = f->nclusters;
         f->cluster[f->nclusters++] = (kd_cluster){.reach = 1};
     }
+    // count, cut the lists, then fill them
     for (int i = 0; i < m; i++) f->cluster[place[kd_root_of(f->parent, i)]].m++;
     for (int j = 0; j < n; j++)
         if (kd_root_of(f->parent, m + j) < m) f->cluster[place[kd_root_of(f->parent, m + j)]].n++;
@@ -186,6 +192,7 @@ static bool find_changes(kd_search *f)
 {
     bool good = false;
     memset(f->S, 0, (size_t)f->column[f->n.nv] * sizeof(double));
+    // GZ beside the start, all coordinates moved at once in random directions
     for (int k = 0; k < PROBES && !f->stopped; k++) {
         for (int j = 0; j < f->n.nv; j++) f->e[j] = copysign(PROBE * f->D[j], random_number(f));
         copy(f->n.ns, f->s0, f->s);
@@ -226,13 +233,16 @@ static void adjust_units(kd_search *f)
 {
     const int m = f->n.nlambda;
     double    farthest = reach(f), *rho = f->rho, *room = f->room;
+    // curved coordinates by their changes, linear ones by their entries
     row_lengths(f, f->GZ0, rho);
     for (int k = 0; k < f->n.nv; k++) room[k] = room_of(f, f->S, rho, k);
+    // rho of the curved coordinates alone
     memset(rho, 0, (size_t)m * sizeof(double));
     for (int k = 0; k < f->n.nv; k++)
         for (int e = f->column[k]; e < f->column[k + 1] && room[k] < HUGE_VAL; e++)
             rho[f->row[e]] = hypot(rho[f->row[e]], f->GZ0[e] * f->D[k]);
     double mean = 0;
+    // at most 1e3 in a round, and not far beyond the mechanism
     for (int k = 0; k < f->n.nv; k++) {
         if (room[k] == HUGE_VAL) room[k] = room_of(f, f->GZ0, rho, k);
         if (room[k] == HUGE_VAL) room[k] = farthest / f->D[k];
@@ -263,6 +273,7 @@ void kd_search_find_scales(kd_search *f)
     copy(f->column[f->n.nv], f->GZ, f->GZ0);
     gather_pattern(f);
     for (int k = 0; k < f->n.nv; k++) f->D[k] = FIRST_MOVE * kd_eom_unit(f->eom, k);
+    // where nothing can be evaluated the moves were too large
     for (int round = 0; round < ROUNDS && !f->stopped; round++) {
         if (find_changes(f))
             adjust_units(f);
@@ -291,10 +302,12 @@ static int factor_normal(kd_search *f, const kd_cluster *c, double nu)
 {
     const int n = c->n, number = (int)(c - f->cluster);
     int       k = 0;
+    // the used rows get numbers 0 .. k - 1
     for (int i = 0; i < c->m; i++) {
         f->used_at[c->row[i]] = is_used(f, c->row[i]) ? k : -1;
         if (is_used(f, c->row[i])) f->order[k++] = c->row[i];
     }
+    // whichever is smaller: J'J (tall) or JJ'
     const bool tall = k > n;
     memset(f->J, 0, (size_t)k * (size_t)n * sizeof(double));
     for (int j = 0; j < n; j++)
@@ -304,6 +317,7 @@ static int factor_normal(kd_search *f, const kd_cluster *c, double nu)
             f->J[tall ? (ptrdiff_t)k * j + i : (ptrdiff_t)n * i + j] = f->R[row] * f->GZ[e] * f->D[c->column[j]];
         }
     const int l = min_int(k, n);
+    // rounding may make it indefinite: more damping until it is not
     do {
         kd_gemm_tn(l, l, tall ? k : n, 1.0, f->J, f->J, 0.0, f->N);
         for (int i = 0; i < l; i++) f->N[(ptrdiff_t)(l + 1) * i] += nu;
@@ -337,6 +351,7 @@ static void multiply(kd_search *f, const kd_cluster *c, int k, const double *x, 
 
 void kd_search_find_rounding(kd_search *f)
 {
+    // 16 eps of the farthest coordinate, times the largest entry of the row
     double farthest = kd_norm_max(f->n.np, f->p);
     memset(f->rounding, 0, (size_t)f->n.nlambda * sizeof(double));
     for (int k = 0; k < f->column[f->n.nv]; k++) f->rounding[f->row[k]] = fmax(f->rounding[f->row[k]], fabs(f->W[k]));
@@ -360,6 +375,7 @@ static void correct(kd_search *f, kd_cluster *c)
 {
     double nu = fmin(fmax(c->error * c->error, SMALLEST_DAMPING), 1);
     int    k = factor_normal(f, c, nu);
+    // x = J' inv(JJ' + nu) (-R g)
     for (int i = 0; i < k; i++) f->y[i] = -f->R[f->order[i]] * f->g[f->order[i]];
     solve_normal(f, c, k, f->y, f->x);
     for (int j = 0; j < c->n; j++) {
@@ -387,6 +403,7 @@ static void advance(kd_search *f, kd_cluster *c, bool first)
 void kd_search_project(kd_search *f)
 {
     for (int k = 0; k < f->nclusters; k++) f->cluster[k].done = f->cluster[k].failed = false;
+    // all clusters move together, each stops where it is done or has failed
     for (int iteration = 0; iteration < ITERATIONS; iteration++) {
         bool open = false;
         if (!kd_search_evaluate(f)) break;
@@ -400,6 +417,7 @@ void kd_search_project(kd_search *f)
         if (!open) return;
         if (!move(f, f->p)) break;
     }
+    // out of iterations, or a position without value
     for (int k = 0; k < f->nclusters; k++) f->cluster[k].failed = !f->cluster[k].done;
 }
 
@@ -416,8 +434,10 @@ static bool choose_direction(kd_search *f, kd_cluster *c)
         solve_normal(f, c, k, f->y, f->x);
         kd_axpy(c->n, -1.0, f->x, c->v);
     }
+    // nothing is left: there is no kernel
     double largest = kd_norm_max(c->n, c->v);
     if (!(largest > 1e-4)) return false;
+    // forward, seen from the last move
     double sign = kd_dot(c->n, c->v, c->last) < 0 ? -1 : 1;
     for (int j = 0; j < c->n; j++) c->v[j] *= sign / largest;
     return true;
@@ -427,6 +447,7 @@ static bool choose_direction(kd_search *f, kd_cluster *c)
 static bool try_move(kd_search *f)
 {
     bool good = true;
+    // lengths along the directions, all clusters at once
     memset(f->e, 0, (size_t)f->n.nv * sizeof(double));
     for (int k = 0; k < f->nclusters; k++) {
         kd_cluster *c = &f->cluster[k];
@@ -438,6 +459,7 @@ static bool try_move(kd_search *f)
     copy(f->n.ns, f->base_s, f->s);
     bool reached = move(f, f->base);
     if (reached) kd_search_project(f);
+    // a cluster that was pushed back to where it was has not moved
     for (int k = 0; k < f->nclusters; k++) {
         kd_cluster *c = &f->cluster[k];
         if (c->idle) continue;
@@ -478,6 +500,7 @@ bool kd_search_next_position(kd_search *f)
         good = try_move(f);
     }
     if (!good || f->stopped) return false;
+    // the direction is remembered: the next move goes on
     for (int k = 0; k < f->nclusters; k++)
         if (!f->cluster[k].idle) copy(f->cluster[k].n, f->cluster[k].moved, f->cluster[k].last);
     copy(f->n.np, f->p, f->base);

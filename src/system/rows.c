@@ -10,6 +10,7 @@
 //     universal    d = 0          C_zx = 0
 //     planar       d_z = 0        C_xz = C_yz = 0
 //     spherical    d = 0
+//     constant_velocity: d = 0, C_yx - C_xy = 0; free and cardan hold nothing
 //
 // and coordinate = motion(t) for rheonomic ones that the tree does not prescribe. Behind all others stand one-sided
 // rows g >= 0 of stops and contacts with restitution: q - lower, upper - q, d_z - radius.
@@ -21,6 +22,8 @@
 #include "element/force.h"
 
 // ---- making rows ----------------------------------------------------------------------------------------------------
+
+// "joint 'hinge' shift along x": kind, element, what
 static void name_row(kd_row_builder *b, kd_row *row, const char *what)
 {
     size_t size = strlen(b->kind) + strlen(b->element) + strlen(what) + 8;
@@ -53,6 +56,7 @@ kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const in
         row->nterms = 0;
         return NULL;
     }
+    // a slot below 0 could not be made
     for (int i = 0; i < nterms; i++) {
         if (slot[i] < 0) b->status = KD_ERR_MEMORY;
         row->slot[i] = slot[i];
@@ -93,6 +97,7 @@ void kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, c
         if (b->status == KD_OK) b->status = KD_ERR_MEMORY;
         return;
     }
+    // terms are all variables of the expression
     row->expr = expr;
     row->nterms = kd_expr_slot_count(expr);
     row->slot = kd_cut_int(&b->s->arena, row->nterms);
@@ -109,7 +114,8 @@ void kd_row_set(const kd_system *s, kd_row *row)
     const kd_model      *m = s->model;
     const kd_joint      *j = row->joint >= 0 ? &m->joint[row->joint] : NULL;
     const kd_constraint *c = row->constraint >= 0 ? &m->constraint[row->constraint] : NULL;
-    const bool           one_sided = row->force >= 0 && row->direction < 0;
+    // a row of dry friction has a place for its direction, a one-sided row has none
+    const bool one_sided = row->force >= 0 && row->direction < 0;
     if (row->offset_of) row->offset = row->cosine ? cos(*row->offset_of) : *row->offset_of;
     if (row->offset_of && one_sided) row->offset *= row->coefficient[0];
     if (row->coefficient_of) memcpy(row->coefficient, row->coefficient_of, (size_t)row->nterms * sizeof(double));
@@ -161,6 +167,7 @@ static void hold_turn(kd_row_builder *b, int pair, const held_turn *h)
         b->status = KD_ERR_MEMORY;
         return;
     }
+    // 0.5 (C_ji - C_ij): the sine of a twist alone
     int slot[] = {kd_system_slot(b->s, KD_SLOT_MEASURE, ji, 0), kd_system_slot(b->s, KD_SLOT_MEASURE, ij, 0)};
     kd_row_linear(b, false, 2, slot, (const double[]){0.5, -0.5}, h->what);
 }
@@ -176,6 +183,7 @@ static void hold_lead(kd_row_builder *b, int joint, int pair, const kd_joint_for
         b->status = KD_ERR_MEMORY;
         return;
     }
+    // 0 = shift - lead * angle
     int     slot[] = {kd_system_slot(b->s, KD_SLOT_MEASURE, along, 0), kd_system_slot(b->s, KD_SLOT_MEASURE, angle, 0)};
     kd_row *row = kd_row_linear(b, false, 2, slot, (const double[]){1.0, 0.0}, "advance of the screw");
     if (row) kd_row_set(b->s, row); // the lead
@@ -188,6 +196,7 @@ static void close_joint(kd_row_builder *b, int joint)
     held_turn                held[3];
     int                      pair = kd_system_joint_pair(b->s, joint), n = held_turns(&form, held);
     if (pair < 0) b->status = KD_ERR_MEMORY;
+    // shifts that it does not have, turns that it holds, lead
     for (int i = 0; i < 3 && b->status == KD_OK; i++)
         if (!(form.shifts >> i & 1)) kd_row_measure(b, kd_row_shift(b, pair, i), shift_word[i]);
     for (int i = 0; i < n && b->status == KD_OK; i++) hold_turn(b, pair, &held[i]);
@@ -202,6 +211,7 @@ static void prescribe(kd_row_builder *b, int joint, int i)
     b->status =
         kd_system_compile(b->s, j->def.motion[i], j->name, &j->source, false, NULL, 0, &motion, b->message, b->size);
     if (b->status != KD_OK) return;
+    // a dof of the tree is prescribed there; otherwise by a row of its own
     int dof = kd_edge_dof(b->s, joint, i);
     if (dof >= 0 && b->s->tree.dof_v[dof] < 0) {
         b->s->motion[dof] = motion;
@@ -256,6 +266,7 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
     s->constraint_row = kd_cut_int(&s->arena, m->nconstraints);
     s->wheel = kd_arena_cut(&s->arena, (size_t)m->nconstraints, sizeof *s->wheel);
     if (s->arena.failed) return KD_ERR_MEMORY;
+    // joints that close loops, and prescribed motions
     for (int j = 0; j < m->njoints && b.status == KD_OK; j++) {
         b.joint = j, b.component = 0, b.kind = "joint", b.element = m->joint[j].name;
         s->edge[j].row = s->nrows_g;
@@ -264,12 +275,14 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
         s->edge[j].nrows = s->nrows_g - s->edge[j].row;
     }
     b.joint = -1;
+    // constraints
     for (int c = 0; c < m->nconstraints && b.status == KD_OK; c++) {
         b.constraint = c, b.component = 0, b.kind = "constraint", b.element = m->constraint[c].name;
         s->constraint_row[c] = s->nrows_g;
         add_constraint(&b, &m->constraint[c]);
     }
     b.constraint = -1;
+    // one-sided rows last, behind all that always hold; start values do without them
     for (int i = 0; i < m->nforces && b.status == KD_OK && !s->for_start; i++) {
         const kd_force_class *class = kd_forces[m->force[i].def.kind];
         b.component = 0, b.kind = "force", b.element = m->force[i].name;
@@ -287,6 +300,7 @@ static kd_jet target_jet(const kd_row *row, kd_work *w)
 kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d)
 {
     kd_jet in[KD_WHEEL_INPUTS];
+    // in a recording run no wheel is asked
     if (w->recording) return kd_jet_const(0.0);
     for (int i = 0; i < KD_WHEEL_INPUTS; i++) in[i] = w->jet[row->slot[i]];
     return kd_wheel_gap(row->wheel, in, w->xi[row->wheel - w->system->wheel], xi_d);
@@ -314,6 +328,7 @@ kd_jet kd_row_jet(const kd_row *row, kd_work *w)
 {
     if (row->wheel) return kd_row_contact_jet(row, w, 0.0);
     if (row->expr) return kd_expr_jet(row->expr, w->jet, w->expr_work);
+    // sum of terms less offset and target
     kd_jet sum = target_jet(row, w);
     sum = kd_jet_sub(kd_jet_const(-row->offset), sum);
     for (int i = 0; i < row->nterms; i++)
@@ -341,6 +356,7 @@ double kd_row_rate(const kd_row *row, kd_work *w)
 // Derivatives of the row by its terms.
 void kd_row_gradient(const kd_row *row, kd_work *w, double *out)
 {
+    // by reverse differentiation, by elimination of the contact coordinate, or constant
     if (row->expr)
         (void)kd_expr_gradient(row->expr, w->slot, out, w->expr_work);
     else if (row->wheel)

@@ -17,13 +17,13 @@ static const double FITS = 1e-12;  // residual of a motion that was carried over
 static const double SMALL = 1e-14; // keeps rates at 0 that no wanted velocity asks for
 
 // ---- a point of evaluation ------------------------------------------------------------------------------------------
-// Bring w to the velocity
-// stage at a state.
+// Bring w to the velocity stage at a state.
 static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, const double *r, double *u)
 {
     int      nu = w->system->model->ninputs;
     kd_point x = {.t = t, .u = u, .du = u + nu, .ddu = u + 2 * nu, .z = w->z_start, .p = p, .v = v, .r = r};
     kd_eval  answer = w->system->inputs.eval(t, w->system->inputs.context, u, u + nu, u + 2 * nu);
+    // no stamp of w survives: the point is nobody's, and the next one must not be taken for it
     x.time_stamp = x.position_stamp = x.velocity_stamp = x.acceleration_stamp = 1;
     w->time_stamp = w->position_stamp = w->velocity_stamp = w->acceleration_stamp = w->link_acceleration_stamp = 0;
     kd_work_velocity(w, &x, KD_FOR_ALL);
@@ -32,6 +32,8 @@ static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, 
 }
 
 // ---- the guess in joint coordinates ---------------------------------------------------------------------------------
+
+// what the model says of the start, before loops are closed
 typedef struct guess {
     double *p, *v;
     bool   *given_p, *given_v, *hold_p, *hold_v; // (nv)
@@ -43,6 +45,7 @@ static void set_scalar(const kd_system *s, guess *g, int joint, int i, int dof)
     const kd_joint_def *def = &s->model->joint[joint].def;
     const kd_link      *link = &s->tree.link[s->tree.dof_link[dof]];
     int                 at = s->tree.dof_v[dof];
+    // a prescribed coordinate starts where its motion says
     if (at < 0) return;
     if (!isnan(def->q[i])) {
         g->p[s->p_of_x[link->position + dof - link->dof]] = def->q[i];
@@ -107,6 +110,7 @@ typedef struct joint_motion {
     kd_vec3 d, dd, omega; // d' in the axes of `from`, omega in those of `to`
 } joint_motion;
 
+// `from` seen from `to`: the inverse turn, -C'd, and its rate omega x C'd - C' dd
 static joint_motion reversed_motion(const joint_motion *m)
 {
     joint_motion r = {.C = kd_mat_transpose(&m->C), .d = kd_vec_neg(kd_mat_tvec(&m->C, m->d))};
@@ -134,14 +138,16 @@ static void set_backwards(const kd_system *s, guess *g, int joint)
     const kd_joint_def  *def = &s->model->joint[joint].def;
     const kd_link       *link = &s->tree.link[s->edge[joint].link];
     const kd_joint_form *f = &link->form;
-    int                  nq = f->nposition, nv = f->ndof, given_q = 0, given_v = 0;
-    double               q[7], v[6], zero[6] = {0};
-    joint_motion         design = motion_of(f, link->lead, s->design + link->position, zero);
+    // design position, seen in the direction of the joint; given coordinates take the place of its own
+    int          nq = f->nposition, nv = f->ndof, given_q = 0, given_v = 0;
+    double       q[7], v[6], zero[6] = {0};
+    joint_motion design = motion_of(f, link->lead, s->design + link->position, zero);
     design = reversed_motion(&design);
     kd_joint_coordinates_of_pose(f, &design.C, design.d, q);
     for (int i = 0; i < nq; i++)
         if (!isnan(def->q[i])) q[i] = def->q[i], given_q++;
     for (int i = 0; i < nv; i++) v[i] = or_zero(def->v[i]), given_v += !isnan(def->v[i]);
+    // the start in that direction, then turned round for the tree
     joint_motion start = motion_of(f, link->lead, q, v);
     start = reversed_motion(&start);
     double *p = g->p + s->p_of_x[link->position];
@@ -158,6 +164,7 @@ static void set_backwards(const kd_system *s, guess *g, int joint)
 
 static void set_joints(const kd_system *s, guess *g)
 {
+    // joints that close loops have no coordinate in p; theirs follow from assembly
     for (int j = 0; j < s->model->njoints; j++) {
         if (s->edge[j].link == 0) continue;
         const kd_joint_form *f = &s->tree.link[s->edge[j].link].form;
@@ -167,6 +174,7 @@ static void set_joints(const kd_system *s, guess *g)
             set_backwards(s, g, j);
             continue;
         }
+        // scalars one by one, the rotation of a ball as a whole
         for (int i = 0; i < f->nscalars; i++) {
             int dof = kd_edge_dof(s, j, i);
             if (dof >= 0) set_scalar(s, g, j, i, dof);
@@ -221,9 +229,10 @@ static void fit_link(const kd_system *s, const kd_work *w, int i, const wanted_m
 {
     const kd_link *link = &s->tree.link[i];
     int            ndof = link->form.ndof, n = 0, open[6], pivot[6];
-    kd_vec3        arm = kd_vec_sub(w->motion.link[i].P, w->motion.link[link->parent].P);
-    kd_axis        own = {motion[link->parent].w,
-                          kd_vec_add(motion[link->parent].u, kd_vec_cross(motion[link->parent].w, arm))};
+    // the link as if its dofs stood still, then with those whose rates are known
+    kd_vec3 arm = kd_vec_sub(w->motion.link[i].P, w->motion.link[link->parent].P);
+    kd_axis own = {motion[link->parent].w,
+                   kd_vec_add(motion[link->parent].u, kd_vec_cross(motion[link->parent].w, arm))};
     for (int k = 0; k < ndof; k++) {
         int            at = s->tree.dof_v[link->dof + k];
         const kd_axis *axis = &w->motion.axis[link->dof + k];
@@ -236,11 +245,13 @@ static void fit_link(const kd_system *s, const kd_work *w, int i, const wanted_m
     }
     motion[i] = own;
     if (n == 0) return;
+    // what is missing to the wanted motion of the body's origin
     kd_vec3 to_origin = kd_vec_sub(wanted->origin, w->motion.link[i].P);
     kd_vec3 b[2] = {kd_vec_sub(wanted->omega, own.w),
                     kd_vec_sub(wanted->v, kd_vec_add(own.u, kd_vec_cross(own.w, to_origin)))};
     kd_vec3 A[6][2];
     double  N[36], x[6];
+    // columns of the open dofs: turn, and shift of the origin; normal equations
     for (int k = 0; k < n; k++) {
         const kd_axis *axis = &w->motion.axis[link->dof + open[k]];
         A[k][0] = wanted->has_omega ? axis->w : kd_vec(0, 0, 0);
@@ -253,6 +264,7 @@ static void fit_link(const kd_system *s, const kd_work *w, int i, const wanted_m
     }
     if (kd_lu_factor(n, N, pivot) != 0) return;
     kd_lu_solve(n, N, pivot, x, 1);
+    // rates into the guess, and the motion on to the children
     for (int k = 0; k < n; k++) {
         const kd_axis *axis = &w->motion.axis[link->dof + open[k]];
         g->v[s->tree.dof_v[link->dof + open[k]]] = x[k];
@@ -264,6 +276,7 @@ static void fit_link(const kd_system *s, const kd_work *w, int i, const wanted_m
 static bool set_bodies(const kd_system *s, const kd_work *w, guess *g, kd_arena *arena)
 {
     bool any = false;
+    // without given velocities nothing has to be fitted
     for (int b = 0; b < s->model->nbodies; b++)
         any = any || !isnan(s->model->body[b].def.velocity[0]) || !isnan(s->model->body[b].def.angular_velocity[0]);
     if (!any) return true;
@@ -283,6 +296,7 @@ static bool set_bodies(const kd_system *s, const kd_work *w, guess *g, kd_arena 
 static kd_status make_guess(const kd_system *s, kd_work *w, double t, const double *r, double *u, kd_arena *arena,
                             guess *g)
 {
+    // design position, joints, then velocities of bodies (which need the axes there), then turns of angles
     for (int i = 0; i < s->tree.nposition; i++)
         if (s->p_of_x[i] >= 0) g->p[s->p_of_x[i]] = s->design[i];
     set_joints(s, g);
@@ -331,6 +345,7 @@ kd_status kd_system_fill_lengths(kd_system *s)
     if (status != KD_OK) goto done;
     status = make_guess(s, w, 0.0, r, u, &arena, &g);
     if (status != KD_OK) goto done;
+    // forces: the value of the measure that they act along; rows: what is left of them without offset
     for (int i = 0; i < s->nloads; i++)
         if (isnan(s->load[i].constant[0])) s->load[i].constant[0] = w->value[s->load[i].channel[0]];
     for (int i = 0; i < s->nrows_g; i++) {
@@ -366,6 +381,7 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x)
 static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, kd_state *x, char *message, size_t size)
 {
     kd_initial_options opt = kd_initial_options_default();
+    // first all that was given, then only what is marked `hold`
     opt.hold_p = hold_given ? g->given_p : g->hold_p;
     opt.hold_v = hold_given ? g->given_v : g->hold_v;
     opt.compute_multipliers = !s->for_start;
@@ -378,6 +394,7 @@ static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, k
 // pressure: states again, then forces.
 static kd_status settle_states(const kd_system *s, kd_work *w, double *u, kd_state *x)
 {
+    // only elements that say so; positions and velocities stay (assume)
     bool settles = false;
     for (int i = 0; i < s->nloads; i++) settles = settles || s->load[i].class->settles;
     if (!settles) return KD_OK;
@@ -413,6 +430,7 @@ done:
 kd_status kd_system_closure(const kd_system *system, double *error, char *name, size_t size)
 {
     if (!system || !error) return KD_ERR_ARGUMENT;
+    // in joint coordinates: there loops are rows
     const kd_system *s = system->joints ? system->joints : system;
     kd_consistency   found = {.worst_position = -1};
     kd_state        *x = NULL;
@@ -438,9 +456,11 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
     if (status != KD_OK) goto done;
     status = make_guess(s, w, x->t, x->r, u, &arena, &g);
     if (status != KD_OK) goto done;
+    // states of elements and contacts at the guess: the start of the iteration
     fill_states(s, w, x->r);
     kd_system_start_z(s, x->t, x->z);
     fill_contacts(s, w, x->s);
+    // with all given values; where that fails, without those that need not be held
     status = assemble(s, &g, true, x, message, size);
     if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
         char why[600];
@@ -453,6 +473,7 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
             status = KD_CORRECTED;
         }
     }
+    // bodies have moved: states that depend on their place again
     if (status == KD_CORRECTED) {
         kd_status settled = settle_states(s, w, u, x);
         if (settled < 0) status = settled;
@@ -474,9 +495,10 @@ static link_motion motion_of_body(const kd_system *s, const kd_system *joints, c
 {
     if (b < 0) return (link_motion){.R = kd_mat_identity()};
     const kd_link_motion *from = &wj->motion.link[joints->body_link[b]];
-    kd_mat3               back = kd_mat_transpose(&s->body_R[b]), R = kd_mat_mul(&from->R, &joints->body_R[b]);
-    link_motion           m = {.R = kd_mat_mul(&R, &back), .w = from->w};
-    kd_vec3               arm = kd_vec_sub(kd_mat_vec(&from->R, joints->body_r[b]), kd_mat_vec(&m.R, s->body_r[b]));
+    // the body's frame in the world by the tree of joints, and from it the frame of its link in s
+    kd_mat3     back = kd_mat_transpose(&s->body_R[b]), R = kd_mat_mul(&from->R, &joints->body_R[b]);
+    link_motion m = {.R = kd_mat_mul(&R, &back), .w = from->w};
+    kd_vec3     arm = kd_vec_sub(kd_mat_vec(&from->R, joints->body_r[b]), kd_mat_vec(&m.R, s->body_r[b]));
     m.P = kd_vec_add(from->P, arm);
     m.v = kd_vec_add(from->v, kd_vec_cross(from->w, arm));
     return m;
@@ -485,11 +507,13 @@ static link_motion motion_of_body(const kd_system *s, const kd_system *joints, c
 static void copy_link(const kd_system *s, int i, const link_motion *parent, const link_motion *own, kd_state *x)
 {
     const kd_link *link = &s->tree.link[i];
-    kd_mat3        RA = kd_mat_mul(&parent->R, &link->E);
-    kd_vec3        rA = kd_vec_add(parent->P, kd_mat_vec(&parent->R, link->r)), arm = kd_vec_sub(own->P, parent->P);
-    kd_vec3        carried = kd_vec_add(parent->v, kd_vec_cross(parent->w, arm));
-    joint_motion   m = {.C = kd_mat_tmul(&RA, &own->R), .d = kd_mat_tvec(&RA, kd_vec_sub(own->P, rA))};
-    double         q[7] = {0}, rate[6] = {0};
+    // frame A of the joint that carries the link, its motion carried to the link's origin
+    kd_mat3 RA = kd_mat_mul(&parent->R, &link->E);
+    kd_vec3 rA = kd_vec_add(parent->P, kd_mat_vec(&parent->R, link->r)), arm = kd_vec_sub(own->P, parent->P);
+    kd_vec3 carried = kd_vec_add(parent->v, kd_vec_cross(parent->w, arm));
+    // relative pose and motion, then the coordinates of the joint that give them
+    joint_motion m = {.C = kd_mat_tmul(&RA, &own->R), .d = kd_mat_tvec(&RA, kd_vec_sub(own->P, rA))};
+    double       q[7] = {0}, rate[6] = {0};
     m.dd = kd_mat_tvec(&RA, kd_vec_sub(own->v, carried));
     m.omega = kd_mat_tvec(&own->R, kd_vec_sub(own->w, parent->w));
     kd_joint_coordinates_of_pose(&link->form, &m.C, m.d, q);
@@ -503,6 +527,7 @@ static void copy_link(const kd_system *s, int i, const link_motion *parent, cons
 // Joints that are in both trees keep their coordinates, with all their turns.
 static void copy_joint(const kd_system *s, const kd_system *joints, const kd_work *wj, int joint, kd_state *x)
 {
+    // only scalars that are dofs in both
     for (int i = 0; i < kd_joint_coordinates(s->model->joint[joint].def.kind); i++) {
         int to = kd_edge_dof(s, joint, i), from = kd_edge_dof(joints, joint, i), v = to < 0 ? -1 : s->tree.dof_v[to];
         if (v < 0 || from < 0) continue;
@@ -515,6 +540,7 @@ static void copy_joint(const kd_system *s, const kd_system *joints, const kd_wor
 
 static void copy_motion(const kd_system *s, const kd_system *joints, const kd_work *wj, int *body, kd_state *x)
 {
+    // every link relative to its parent, by the poses of their bodies
     body[0] = -1;
     for (int b = 0; b < s->model->nbodies; b++) body[s->body_link[b]] = b;
     for (int i = 1; i < s->tree.nlinks; i++) {
@@ -552,8 +578,10 @@ static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message,
     kd_status        status = wj && w && !arena.failed ? kd_state_create(joints->eom, &xj) : KD_ERR_MEMORY, news;
     if (status != KD_OK) goto done;
     xj->t = x->t;
+    // consistent start in joint coordinates
     news = status = start_joints(joints, xj, message, size);
     if (status < 0) goto done;
+    // the same motion in these coordinates, with inner states, turns and contacts
     (void)place_at(wj, xj->t, xj->p, xj->v, xj->r, u);
     copy_motion(s, joints, wj, body, x);
     memcpy(x->r, xj->r, (size_t)s->nr * sizeof *x->r);
@@ -561,6 +589,7 @@ static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message,
     (void)place_at(w, x->t, x->p, x->v, x->r, u);
     copy_turns(s, joints, wj, w, x->p);
     fill_contacts(s, w, x->s);
+    // it should fit to rounding; if it does, only accelerations and multipliers are missing, otherwise correct it
     kd_initial_options opt = kd_initial_options_default();
     char               text[400] = "";
     kd_consistency     now;

@@ -6,8 +6,8 @@
 // the relative motion by the gradient and with the pose by e_j = (dN . omega + dF . d'), where (dN, dF) is the change
 // of the gradient. So all loads of a pair together are one wrench with two matrices of order 6 (path_product.h):
 //
-//     K = sum (N_k, F_k) f_kj (N_j, F_j)' + (N_k, F_k) f_kj' e_j' + f_k d(N_k, F_k),    D = sum (N_k, F_k) f_kj' (N_j,
-//     F_j)'
+//     K = sum (N_k, F_k) f_kj (N_j, F_j)' + (N_k, F_k) f_kj' e_j' + f_k d(N_k, F_k)
+//     D = sum (N_k, F_k) f_kj' (N_j, F_j)'
 //
 // f_kj, f_kj' the derivatives of the law by the value and by the rate. What reads other pairs or acts along coordinates
 // of joints is added as products of rows, -s_k' f_kj x_j.
@@ -17,6 +17,8 @@
 #include "system/stiff_part.h"
 
 // ---- structure ------------------------------------------------------------------------------------------------------
+
+// a dof is a path of one step
 static int steps_of(const kd_system *s, int measure)
 {
     const kd_measure *m = &s->measure[measure];
@@ -29,6 +31,7 @@ static int step_v(const kd_system *s, int measure, int l)
     return m->kind == KD_MEASURE_DOF ? s->tree.dof_v[m->dof] : s->pair[m->pair].step[l].v;
 }
 
+// accelerations are no variables of laws here
 static bool is_measured(const kd_system *s, const kd_load *load, int j)
 {
     const kd_slot at = s->slot[load->variable[j]];
@@ -51,6 +54,7 @@ static int place_of(const kd_matrix_plan *plan, int row, int column)
 {
     const int none = plan->column[plan->columns];
     if (row < 0 || column < 0) return none;
+    // rows rise within a column: bisection
     int low = plan->column[column], high = plan->column[column + 1];
     while (low < high) {
         int middle = (low + high) / 2;
@@ -62,6 +66,7 @@ static int place_of(const kd_matrix_plan *plan, int row, int column)
     return low < plan->column[column + 1] && plan->row[low] == row ? low : none;
 }
 
+// (nsteps x nsteps) places of a block along a path
 static const int *find_places(const kd_matrix_plan *plan, const kd_pair *pair, kd_arena *arena)
 {
     int  n = pair->nsteps;
@@ -94,6 +99,7 @@ static int count_outer(const kd_system *s, const kd_load *load)
     return n;
 }
 
+// in the order in which add_products walks
 static void fill_outer(const kd_system *s, const kd_load *load, const kd_matrix_plan *plan, int *place)
 {
     for (int k = 0; k < load->nchannels; k++)
@@ -124,6 +130,7 @@ static bool by_shifts(const kd_system *s, const kd_load *load)
 
 static bool add_path(kd_stiff_part *part, const kd_system *s, int pair, kd_arena *arena)
 {
+    // one path for all loads of a pair; first = 3: shifts alone until a load turns
     if (part->path_of[pair] >= 0) return true;
     kd_stiff_path *path = &part->path[part->npaths];
     path->pair = pair;
@@ -140,6 +147,7 @@ static bool add_path(kd_stiff_part *part, const kd_system *s, int pair, kd_arena
 static bool is_spring(const kd_system *s, const kd_stiff_load *stiff)
 {
     const kd_load *load = &s->load[stiff->number];
+    // one force along a distance that reads nothing else of the motion
     bool spring = stiff->pair >= 0 && load->nchannels == 1 && s->measure[load->channel[0]].kind == KD_MEASURE_LENGTH;
     for (int j = 0; j < load->nvariables && spring; j++) {
         const kd_slot at = s->slot[load->variable[j]];
@@ -153,6 +161,7 @@ static bool add_stiff_load(kd_stiff_part *part, const kd_system *s, int number, 
     const kd_load *load = &s->load[number];
     kd_stiff_load *made = &part->load[part->nloads++];
     made->number = number;
+    // how it can be added: as a spring, by unit vectors, along one pair, or by products of rows
     made->pair = single_pair(s, load);
     made->spring = is_spring(s, made);
     made->plain = made->pair >= 0 && load->nchannels <= 6;
@@ -167,6 +176,7 @@ static bool add_stiff_load(kd_stiff_part *part, const kd_system *s, int number, 
         if (pair >= 0 && !by_shifts(s, load)) part->path[part->path_of[pair]].load.first = 0;
     }
     if (made->pair >= 0) return true;
+    // several pairs: places of all products
     int n = count_outer(s, load);
     made->outer_p = kd_cut_int(arena, n);
     made->outer_v = kd_cut_int(arena, n);
@@ -195,6 +205,7 @@ bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *pa
 {
     const int npairs = s->upto[KD_FOR_LOADS].pairs;
     int       n = 0;
+    // how many act at all
     for (int i = 0; i < s->nloads; i++) n += acts(&s->load[i]);
     part->load = kd_arena_cut(arena, (size_t)n, sizeof *part->load);
     part->path = kd_arena_cut(arena, (size_t)npairs, sizeof *part->path);
@@ -256,6 +267,7 @@ static six change_of_rate(const kd_measure *m, const kd_relative *rel)
     return e;
 }
 
+// column += factor a
 static void add_column(double *column, double factor, const six *a)
 {
     for (int i = 0; i < 6; i++) column[i] += factor * a->c[i];
@@ -306,16 +318,19 @@ static void add_variable_of_pair(kd_work *w, const kd_stiff_load *stiff, int j, 
     const kd_slot      at = s->slot[s->load[stiff->number].variable[j]];
     const kd_measure  *m = &s->measure[at.index];
     const kd_relative *rel = &w->rel[m->pair];
+    // both are unit vectors: one entry for each channel
     if (is_plain(m) && stiff->plain) {
         double *by = at.level == 0 ? out->K[part_of(m)] : out->D[part_of(m)];
         for (int k = 0; k < s->load[stiff->number].nchannels; k++) by[stiff->part[k]] += column[k];
         return;
     }
     const six a = wrench_of(s, stiff, rel, column);
+    // the variable is one, the channels are not
     if (is_plain(m)) {
         add_column(at.level == 0 ? out->K[part_of(m)] : out->D[part_of(m)], 1.0, &a);
         return;
     }
+    // a length has no part by turns, a cosine none by shifts
     const int first = m->kind == KD_MEASURE_LENGTH ? 3 : 0, end = m->kind == KD_MEASURE_COSINE ? 3 : 6;
     const six g = gradient_of(m, rel);
     add_outer(at.level == 0 ? out->K : out->D, &a, &g, first, end);
@@ -337,10 +352,12 @@ static void add_spring(kd_work *w, const kd_stiff_load *stiff, const double *J, 
     const kd_vec3      n = kd_vec_scale(inverse, rel->d);
     const kd_vec3      e = kd_vec_scale(inverse, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n));
     double             by[2] = {0.0, 0.0};
+    // k = df/dl, c = df/dl'
     for (int j = 0; j < load->nvariables; j++) {
         const kd_slot at = s->slot[load->variable[j]];
         if (at.kind == KD_SLOT_MEASURE) by[at.level] += J[j * (1 + load->nstates)];
     }
+    // k n + c e - (f/l) n: the part -f/l n n' of the curvature goes with the first product
     const kd_vec3 along = kd_vec_axpy(kd_vec_scale(by[0] - share, n), by[1], e), rate = kd_vec_scale(by[1], n);
     const double  unit_n[3] = {n.x, n.y, n.z}, of_pose[3] = {along.x, along.y, along.z};
     const double  of_rate[3] = {rate.x, rate.y, rate.z};
@@ -373,6 +390,7 @@ static void add_products(kd_work *w, const kd_stiff_load *load, const double *J)
     const kd_load   *l = &s->load[load->number];
     kd_stiff_part   *part = &w->stiff;
     const int        rows = l->nchannels + l->nstates, *p = load->outer_p, *v = load->outer_v;
+    // -s_k f_kj x_j, channel by channel, along the steps of both
     for (int k = 0; k < l->nchannels; k++) {
         const double *along = w->slope + w->slope_at[l->channel[k]];
         const int     n = steps_of(s, l->channel[k]);
@@ -382,6 +400,7 @@ static void add_products(kd_work *w, const kd_stiff_load *load, const double *J)
             for (int c = 0; c < steps_of(s, at.index); c++, p += n, v += n) {
                 const double by_p = J[k + rows * j] * change_along(w, l->variable[j], c);
                 const double by_v = at.level == 1 ? J[k + rows * j] * w->slope[w->slope_at[at.index] + c] : 0.0;
+                // the weighted sum alone, or both matrices
                 if (part->together) {
                     const double sum = part->by_p * by_p + part->by_v * by_v;
                     for (int i = 0; i < n; i++) part->together[p[i]] -= along[i] * sum;
@@ -397,6 +416,8 @@ static void add_products(kd_work *w, const kd_stiff_load *load, const double *J)
 }
 
 // ---- assembly -------------------------------------------------------------------------------------------------------
+
+// the load of a force along a measure, and f d(N, F)
 static void add_frozen(kd_work *w, int measure, double force)
 {
     const kd_measure *m = &w->system->measure[measure];
@@ -420,6 +441,7 @@ static kd_eval add_load(kd_work *w, const kd_stiff_load *stiff)
     memset(w->small, 0, (size_t)(rows * load->nvariables) * sizeof *w->small);
     kd_eval answer = load->class->jacobian(load, w->slot, w, w->small);
     if (answer != KD_EVAL_OK) return answer;
+    // in the cheapest way that it allows
     if (stiff->spring) {
         add_spring(w, stiff, w->small, &w->stiff.path[w->stiff.path_of[stiff->pair]].load);
         return KD_EVAL_OK;
@@ -460,6 +482,7 @@ static kd_eval add_loads(kd_work *w, const kd_point *x)
 {
     kd_stiff_part *part = &w->stiff;
     kd_eval        answer = KD_EVAL_OK;
+    // slopes first: loads of several pairs are products of them
     if (part->by_slopes) fill_columns(w, x);
     clear_paths(part);
     for (int i = 0; i < part->nloads && answer == KD_EVAL_OK; i++) {
@@ -476,11 +499,13 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x)
     kd_eval             answer = kd_work_loads(w, x);
     const unsigned long stamp = s->late ? x->acceleration_stamp : x->velocity_stamp;
     if (answer != KD_EVAL_OK || part->stamp == stamp) return answer;
+    // from zero, with all paths
     kd_matrix_start(&part->p);
     kd_matrix_start(&part->v);
     for (int i = 0; i < part->npaths; i++) part->path[i].renew = true;
     answer = add_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
+    // along each path: K, D and the wrench become entries of the patterns
     for (int i = 0; i < part->npaths; i++) {
         const kd_stiff_path *path = &part->path[i];
         kd_path_product(&s->pair[path->pair], &s->tree, &w->motion, &w->rel[path->pair], w->dx, &path->load,
@@ -494,12 +519,14 @@ static void renew_block(kd_work *w, kd_stiff_path *path)
 {
     const kd_system *s = w->system;
     kd_path_load    *load = &path->load;
+    // by_p K + by_v D: one matrix to carry along the path
     for (int j = 0; j < 6; j++)
         for (int k = 0; k < 6; k++) load->K[j][k] = w->stiff.by_p * load->K[j][k] + w->stiff.by_v * load->D[j][k];
     kd_path_congruence(&s->pair[path->pair], &s->tree, &w->motion, &w->rel[path->pair], load, w->stiff.scratch,
                        path->block);
 }
 
+// four at a time; entries that are not there all go to the place behind the values
 static void subtract_block(const kd_stiff_path *path, int n, double *values)
 {
     const int    *place = path->load.place_p;
@@ -527,11 +554,13 @@ kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_
     part->by_p = by_p;
     part->by_v = by_v;
     part->together = part->p.value;
+    // one part in turn; all of them until blocks are known
     for (int i = 0; i < part->npaths; i++) part->path[i].renew = !part->blocks_known || i % parts == number;
     answer = add_loads(w, x);
     part->together = NULL;
     part->blocks_known = answer == KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
+    // old blocks enter as they were
     for (int i = 0; i < part->npaths; i++) {
         if (part->path[i].renew) renew_block(w, &part->path[i]);
         subtract_block(&part->path[i], s->pair[part->path[i].pair].nsteps, part->p.value);

@@ -43,6 +43,8 @@ void kd_system_set_stiff(kd_system *s, int i, bool stiff)
 }
 
 // ---- speeds ---------------------------------------------------------------------------------------------------------
+
+// what kd_system_speeds works with
 typedef struct search {
     const kd_system *system;
     kd_work         *work;
@@ -76,6 +78,7 @@ static void add_channels(search *f, const kd_load *load, double *stiffness, doub
 {
     const kd_system *s = f->system;
     const int        rows = load->nchannels + load->nstates;
+    // inv(M) s_k once, then B_kk by values and by rates
     for (int k = 0; k < load->nchannels; k++) {
         double B[2] = {0.0, 0.0};
         memset(f->answer, 0, (size_t)s->nv * sizeof *f->answer);
@@ -104,6 +107,7 @@ static double state_rate(const search *f, const kd_load *load)
     return rate;
 }
 
+// derivatives of its law, then both speeds
 static kd_status load_speed(search *f, const kd_load *load, kd_influence *out)
 {
     double stiffness = 0.0, damping = 0.0;
@@ -127,6 +131,7 @@ static kd_status prepare(search *f, const kd_state *x)
         size_t n = (size_t)(s->load[i].nchannels + s->load[i].nstates) * (size_t)s->load[i].nvariables;
         if (n > largest) largest = n;
     }
+    // M and slopes at the state, M factored once for all loads
     f->u = kd_cut_double(&f->arena, 3 * nu);
     f->factor = kd_cut_matrix(&f->arena, s->nv, s->nv);
     f->answer = kd_cut_double(&f->arena, s->nv);
@@ -158,7 +163,8 @@ kd_status kd_system_choose_stiff(kd_system *s, const kd_state *x, double h, doub
     if (!s || !kd_state_fits(s->eom, x) || !(h > 0.0)) return KD_ERR_ARGUMENT;
     kd_influence *list = kd_alloc((size_t)s->nloads * sizeof *list);
     kd_status     status = list ? kd_system_speeds(s, x, list) : KD_ERR_MEMORY;
-    const double  limit = (bound > 0.0 ? bound : default_bound) / h;
+    // faster than bound / h is stiff
+    const double limit = (bound > 0.0 ? bound : default_bound) / h;
     for (int i = 0; i < s->nloads && status == KD_OK; i++)
         s->load[i].stiff = list[i].frequency > limit || list[i].rate > limit;
     kd_free(list);

@@ -17,6 +17,8 @@ typedef struct finder {
 } finder;
 
 // ---- paths ----------------------------------------------------------------------------------------------------------
+
+// a measure of the pair as a variable; -1: out of memory
 static int measure_slot(kd_system *s, int pair, kd_measure_kind kind, int i, int j, int level)
 {
     if (pair < 0) return -1;
@@ -24,6 +26,7 @@ static int measure_slot(kd_system *s, int pair, kd_measure_kind kind, int i, int
     return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level);
 }
 
+// roll and yaw by two entries of C each, counted over turns; pitch by its sine
 static int angle_slot(kd_system *s, int pair, int which)
 {
     if (pair < 0) return -1;
@@ -34,6 +37,7 @@ static int angle_slot(kd_system *s, int pair, int which)
     return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, 0);
 }
 
+// position, velocity and acceleration of the origin, turns, entries of R, angles, centre of mass
 static int frame_slot(kd_system *s, const kd_path *path)
 {
     bool body = path->section == KD_SECTION_BODY;
@@ -65,6 +69,7 @@ static int level_of(kd_property property)
     return property == KD_PROPERTY_Q ? 0 : property == KD_PROPERTY_V ? 1 : 2;
 }
 
+// where a path leads: a variable that the stages fill
 static int path_slot(kd_system *s, const kd_path *path)
 {
     int m;
@@ -111,6 +116,8 @@ static int path_slot(kd_system *s, const kd_path *path)
 }
 
 // ---- the finder -----------------------------------------------------------------------------------------------------
+
+// out of memory is told behind the compilation, by f->memory
 static bool find_variable(finder *f, int slot, kd_symbol *out)
 {
     f->memory = f->memory || slot < 0;
@@ -131,6 +138,7 @@ static bool find(const char *name, void *context, kd_symbol *out)
 {
     finder         *f = context;
     const kd_model *m = f->system->model;
+    // own names of the element hide t, parameters and curves
     for (int i = 0; i < f->nlocal; i++)
         if (strcmp(name, f->local[i].name) == 0)
             return f->local[i].slot < -1 ? find_number(f, f->local[i].slot, out)
@@ -153,6 +161,7 @@ static bool find(const char *name, void *context, kd_symbol *out)
         *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = function};
         return true;
     }
+    // a path; accelerations and forces only for those who come behind them
     kd_path path;
     if (!strchr(name, '.') || !kd_path_parse(m, name, &path, f->why, sizeof f->why)) return false;
     if (!f->sensor && !kd_path_is_kinematic(&path)) {
@@ -168,7 +177,8 @@ kd_status kd_system_compile(kd_system *s, const char *text, const char *element,
     finder        f = {.system = s, .sensor = sensor, .local = local, .nlocal = nlocal};
     kd_symbols    symbols = {.find = find, .context = &f};
     kd_expr_error error = {0};
-    kd_status     status = kd_expr_compile(text, &symbols, expr, &error);
+    // the symbol finder knows better why a name is not found than the compiler
+    kd_status status = kd_expr_compile(text, &symbols, expr, &error);
     if (status == KD_ERR_MODEL) {
         char where[80] = "";
         if (source && source->file) kd_text(where, sizeof where, "%.60s:%d: ", source->file, source->line);

@@ -25,6 +25,7 @@ static kd_status count_coordinates(kd_system *s)
     s->quaternion = kd_cut_int(&s->arena, tree->nlinks);
     if (s->arena.failed) return KD_ERR_MEMORY;
     int np = 0;
+    // x in the order of links; p without prescribed scalars, quaternions as a whole
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_link *link = &tree->link[i];
         int            n = link->form.nposition;
@@ -46,6 +47,7 @@ static kd_status count_coordinates(kd_system *s)
     return KD_OK;
 }
 
+// user forces may read t as they like
 static bool reads_time(const kd_system *s)
 {
     for (int i = 0; i < s->nexprs; i++)
@@ -97,6 +99,7 @@ static kd_status compile_inputs(kd_system *s, char *message, size_t size)
         if (!m->input[i].def.value) continue;
         status = kd_system_compile(s, m->input[i].def.value, m->input[i].name, &m->input[i].source, false, NULL, 0,
                                    &s->input[i], message, size);
+        // slot 0 is t, and the only one that inputs may read
         for (int k = 0; status == KD_OK && k < kd_expr_slot_count(s->input[i]); k++)
             if (kd_expr_slot(s->input[i], k) != 0) {
                 kd_text(message, size, "input '%s' can depend on t only", m->input[i].name);
@@ -119,6 +122,7 @@ static kd_status compile_sensors(kd_system *s, char *message, size_t size)
     for (int i = 0; i < s->nsensors && status == KD_OK; i++)
         status = kd_system_compile(s, m->sensor[i].def.value, m->sensor[i].name, &m->sensor[i].source, true, NULL, 0,
                                    &s->sensor[i], message, size);
+    // a reaction is read in the frames of its joint: their pair must be there
     for (int i = 0; i < s->nslots && status == KD_OK; i++) {
         if (s->slot[i].kind == KD_SLOT_REACTION && kd_system_joint_pair(s, s->slot[i].index) < 0)
             status = KD_ERR_MEMORY;
@@ -140,6 +144,7 @@ static kd_status keep_rows(kd_system *s, const bool *keep)
     if (!s->lambda_of) s->lambda_of = kd_cut_int(&s->arena, s->nrows_g);
     if (!s->kept || !s->lambda_of) return KD_ERR_MEMORY;
     s->nlambda = 0;
+    // lasting rows by keep (NULL: all), one-sided ones when the equations take them
     for (int i = 0; i < s->nrows_g; i++) {
         bool kept = i < lasting_rows(s) ? !keep || keep[i] : s->takes_one_sided;
         s->lambda_of[i] = kept ? s->nlambda : -1;
@@ -149,6 +154,7 @@ static kd_status keep_rows(kd_system *s, const bool *keep)
     return KD_OK;
 }
 
+// rows decide the patterns, patterns the equations; names go with the rows
 static kd_status make_equations(kd_system *s, const bool *keep, char *message, size_t size)
 {
     kd_eom_destroy(s->eom);
@@ -168,6 +174,7 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
     bool     *keep = kd_cut_bool(&s->arena, s->nrows_g);
     if (status == KD_OK && !keep) status = KD_ERR_MEMORY;
     if (status != KD_OK) goto done;
+    // from an assembled start, with springs that are relaxed there
     char text[500] = "";
     status = kd_system_start(s, x, text, sizeof text);
     if (status == KD_ERR_MEMORY) goto done;
@@ -181,6 +188,7 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
     if (status < 0) goto done;
     status = kd_redundancy_find(s->eom, &s->inputs, x, &s->arena, &s->redundancy, message, size);
     if (status < 0) goto done;
+    // rank of the mechanism against that of the start: a singular position
     s->info.nsingular = s->redundancy.rank - s->redundancy.start_rank;
     for (int i = 0; i < lasting_rows(s); i++) {
         keep[i] = s->redundancy.keep[i];
@@ -188,6 +196,7 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
     }
     s->keep = keep;
     status = KD_OK;
+    // equations again, without the rows that follow from others
     if (s->info.nredundant > 0 && !s->options.keep_redundant) status = make_equations(s, keep, message, size);
 done:
     kd_state_destroy(x);
@@ -195,6 +204,7 @@ done:
 }
 
 // ---- Cartesian coordinates, joints that rub: what the model in joint coordinates knows ------------------------------
+// The row of a joint or a constraint that has this component. The rows of one element follow each other.
 static const kd_row *row_of(const kd_system *s, int joint, int constraint, int component, int *number)
 {
     int first = joint >= 0 ? s->edge[joint].row : s->constraint_row[constraint];
@@ -209,8 +219,7 @@ static const kd_row *row_of(const kd_system *s, int joint, int constraint, int c
     return NULL;
 }
 
-// Lengths that were taken from the start position; rows that are redundant there are redundant here, because the joints
-// of the tree add rows that are independent of all others.
+// Lengths that were taken from the start position
 static void copy_lengths(kd_system *s)
 {
     const kd_system *joints = s->joints;
@@ -230,6 +239,8 @@ static kd_status copy_from_joints(kd_system *s)
     bool            *keep = kd_cut_bool(&s->arena, s->nrows_g);
     if (!keep) return KD_ERR_MEMORY;
     copy_lengths(s);
+    // Rows that are redundant there are redundant here, because the joints of the tree add rows that are independent of
+    // all others.
     for (int i = 0; i < lasting_rows(s); i++) {
         const kd_row *row = &s->row_g[i];
         int           number = -1;
@@ -270,6 +281,7 @@ kd_status kd_system_set_lengths(kd_system *s)
         copy_lengths(s);
         return KD_OK;
     }
+    // free lengths from the guess first; where loops move it, from the assembled start
     if (!has_lengths(s)) return KD_OK;
     kd_status status = kd_system_fill_lengths(s);
     if (status >= 0 && lasting_rows(s) > 0) status = relax_again(s);
@@ -285,6 +297,7 @@ static void note_extent(kd_system *s, kd_extent extent)
 // Pairs of which nobody reads how the frames are turned, or how far they are apart
 static void mark_pairs(kd_system *s)
 {
+    // all of them, until a measure reads more; reactions need the axes, too
     for (int i = 0; i < s->npairs; i++) s->pair[i].shifts_only = s->pair[i].no_length = true;
     for (int i = 0; i < s->nmeasures; i++) {
         const kd_measure *m = &s->measure[i];
@@ -324,6 +337,7 @@ static kd_status list_z_slots(kd_system *s)
 static kd_status build(kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;
+    // pairs are made when somebody asks: -1 until then
     s->body_pair = kd_cut_int(&s->arena, m->nbodies);
     s->centre_pair = kd_cut_int(&s->arena, m->nbodies);
     s->frame_pair = kd_cut_int(&s->arena, m->nframes);
@@ -333,6 +347,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     for (int i = 0; i < m->nframes; i++) s->frame_pair[i] = -1;
     for (int i = 0; i < m->nforces; i++) s->force_pair[i] = -1;
     if (kd_system_slot(s, KD_SLOT_TIME, 0, 0) != 0) return KD_ERR_MEMORY; // slot 0 is t
+    // the order of extents: what rows read, then loads, then samples and events, then sensors
     kd_status status = kd_system_topology(s);
     if (status == KD_OK) status = kd_system_discrete_places(s);
     if (status == KD_OK) status = check_cuts(s, message, size);
@@ -342,11 +357,13 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = kd_system_loads(s, message, size);
     note_extent(s, KD_FOR_LOADS);
     if (status == KD_OK) status = compile_inputs(s, message, size);
+    // expressions up to here drive the motion; blocks, events and sensors come behind
     s->nmotion = s->nexprs;
     if (status == KD_OK) status = kd_system_discrete(s, message, size);
     note_extent(s, KD_FOR_INSTANTS);
     if (status == KD_OK) status = compile_sensors(s, message, size);
     note_extent(s, KD_FOR_ALL);
+    // lists that evaluation goes through, now that nothing is added any more
     if (status == KD_OK) mark_pairs(s);
     if (status == KD_OK) kd_system_discrete_readings(s);
     if (status == KD_OK) status = list_time_slots(s);
@@ -367,11 +384,13 @@ static void fill_info(kd_system *s)
     s->info.nbodies = s->model->nbodies;
     s->info.njoints = s->model->njoints;
     s->info.nloops = 0;
+    // loops: joints that are cut, and constraints, which close one each
     for (int j = 0; j < s->model->njoints; j++) s->info.nloops += tree->edge[j].link == 0 && tree->edge[j].nrows > 0;
     for (int c = 0; c < s->model->nconstraints; c++) s->info.nloops++;
     s->info.nconstraints = s->nlambda - s->none_sided + s->nmu;
     for (int i = 0; i < s->nmu; i++) s->info.nconstraints -= s->row_h[i].direction >= 0; // they hold while they stick
     int redundant = s->options.keep_redundant ? s->info.nredundant : 0;
+    // what is left of nv, with redundant rows counted once
     s->info.dof = s->nv - (s->info.nconstraints - redundant);
 }
 
@@ -393,13 +412,16 @@ static kd_status create_joints(kd_system *s, char *message, size_t size)
     kd_status status = build(s, message, size);
     if (status == KD_OK) status = find_unknowns(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
+    // a first plan with all rows: lengths of the start are found with it
     if (status == KD_OK) status = keep_rows(s, NULL);
     if (status == KD_OK) status = kd_system_plan(s);
     if (status == KD_OK) status = kd_system_fill_lengths(s);
     if (status == KD_OK) status = make_equations(s, NULL, message, size);
+    // loops: what follows from others is left out
     s->info.assembled = true;
     if (status == KD_OK && lasting_rows(s) > 0) status = leave_out_redundant(s, message, size);
     if (status != KD_OK || s->none_sided == 0) return status;
+    // one-sided rows only now: start values and the search of redundant rows do without them
     s->takes_one_sided = true;
     return make_equations(s, s->options.keep_redundant ? NULL : s->keep, message, size);
 }
@@ -413,6 +435,7 @@ static kd_status create_by_joints(kd_system *s, char *message, size_t size)
     opt.coordinates = KD_JOINT;
     kd_status status = create(s->model, &opt, true, &s->joints, message, size);
     if (status < 0) return status;
+    // start values and redundant rows come from the system in joint coordinates
     status = build(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
     s->takes_one_sided = true;
@@ -433,12 +456,14 @@ static kd_status create(const kd_model *model, const kd_system_options *opt, boo
     s->model = model;
     s->options = *opt;
     s->for_start = for_start;
+    // parameters may change later: in a copy of its own, that the caller's model stays
     if (!for_start && model->nparameters > 0 && kd_model_copy(model, &s->live) < 0) {
         kd_free(s);
         return KD_ERR_MEMORY;
     }
     if (s->live) s->model = s->live;
     s->nsensors = for_start ? 0 : model->nsensors;
+    // behind Cartesian coordinates and cut joints stands a system for the start
     bool by_joints = s->options.coordinates == KD_CARTESIAN;
     for (int j = 0; j < model->njoints && !for_start; j++) by_joints = by_joints || model->joint[j].rubs;
     kd_status status = by_joints ? create_by_joints(s, message, size) : create_joints(s, message, size);

@@ -591,7 +591,8 @@ bool kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does th
 bool   kd_box_make(kd_work *w, int law, const kd_point *x1, double h, const kd_step_seen *seen);
 bool   kd_box_has_end(const kd_work *w, int law);         // is the end of the step in it?
 double kd_box_until(const kd_work *w, int law, double h); // up to here the motion will stay in it; -infinity: not sure
-// Up to here, at most, a function of times and inputs is no more bent than those; *reach: length of the next trial, 0: h
+// Up to here, at most, a function of times and inputs is no more bent than those; *reach: length of the next trial,
+// 0: h
 double kd_box_smooth(kd_work *w, const kd_expr *e, double h, double *reach);
 
 // rows.c: rows of an element, holonomic or not; what: its name within the element

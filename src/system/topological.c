@@ -37,6 +37,7 @@ static int carrier_of(const kd_system *s, const kd_row *row)
 static void order_links(const kd_system *s, int *order)
 {
     int n = s->tree.nlinks - 1;
+    // links are numbered from the ground outwards
     for (int i = 0; i < n; i++) order[i] = n - i;
     if (s->options.coordinates != KD_CARTESIAN) return;
     for (int b = 0; b < s->model->nbodies; b++) order[n - s->joints->body_link[b]] = s->body_link[b];
@@ -52,18 +53,21 @@ static bool order_unknowns(const kd_system *s, kd_topological *t)
         return false;
     }
     order_links(s, order);
+    // rows of each link as lists, in their order
     for (int i = 0; i < n; i++) first[i] = -1;
     for (int i = s->nlambda - 1; i >= 0; i--) {
         int link = carrier_of(s, &s->row_g[s->kept[i]]);
         next[i] = first[link];
         first[link] = i;
     }
+    // tips first: velocities of a link, then rows of the joint that carries it
     for (int k = 0; k < n - 1; k++) {
         int link = order[k], dof = s->tree.link[link].dof;
         for (int d = s->tree.link[link].form.ndof - 1; d >= 0; d--) // the last dof carries the body
             if (s->tree.dof_v[dof + d] >= 0) t->place[s->tree.dof_v[dof + d]] = at++;
         for (int i = first[link]; i >= 0; i = next[i]) t->place[s->nv + i] = at++;
     }
+    // loops and other constraints, then rows of h
     for (int i = first[0]; i >= 0; i = next[i]) t->place[s->nv + i] = at++;
     for (int i = 0; i < s->nmu; i++) t->place[s->nv + s->nlambda + i] = at++;
     kd_arena_release(&scratch);
@@ -77,6 +81,7 @@ typedef struct entries { // places of K while they are collected
     int                  *row, *source;
 } entries;
 
+// upper triangle in the new order; without row it only counts
 static void put(entries *e, int i, int j, int source)
 {
     int a = e->t->place[i], b = e->t->place[j], column = a > b ? a : b, row = a > b ? b : a;
@@ -89,6 +94,7 @@ static void put(entries *e, int i, int j, int source)
     }
 }
 
+// M, G and H once, each with where its number comes from
 static void put_all(const kd_system *s, entries *e)
 {
     for (int j = 0; j < s->nv; j++) {
@@ -146,6 +152,7 @@ static bool plan_full(kd_topological *t, kd_arena *arena)
     t->full_row = kd_cut_int(arena, count);
     t->full_source = kd_cut_int(arena, count);
     if (arena->failed) return false;
+    // first pass counts, second fills
     for (int pass = 0; pass < 2; pass++) {
         for (int k = 0; k < t->n; k++)
             for (int e = t->K_column[k]; e < t->K_column[k + 1]; e++)
@@ -178,6 +185,7 @@ kd_status kd_topological_plan(kd_system *s)
     t->K_column = kd_cut_int(&s->arena, n + 1);
     int *count = kd_cut_int(&scratch, n + 1), *mark = kd_cut_int(&scratch, n + 1);
     bool made = !s->arena.failed && !scratch.failed && order_unknowns(s, t);
+    // K twice: sizes of its columns, then rows and sources
     if (made) {
         entries e = {.t = t, .count = t->K_column};
         put_all(s, &e);
@@ -189,6 +197,7 @@ kd_status kd_topological_plan(kd_system *s)
         e = (entries){.t = t, .count = count, .row = t->K_row, .source = t->source};
         if (made) put_all(s, &e);
     }
+    // L D L' by its counts, or all of K for sparse LU
     t->pivoting = needs_pivoting(s);
     if (made && t->pivoting) {
         made = plan_full(t, &s->arena);
@@ -220,6 +229,7 @@ static bool factor(kd_work *w)
         double largest = 0.0;
         mark[k] = k;
         filled[k] = 0;
+        // entries of column k; the columns of L that they reach, each path from tip to root
         for (int e = t->K_column[k]; e < t->K_column[k + 1]; e++) {
             int    i = t->K_row[e], length = 0;
             double value = entry_of(w, t->source[e]);
@@ -233,6 +243,7 @@ static bool factor(kd_work *w)
         }
         D[k] = y[k];
         y[k] = 0.0;
+        // triangular solution with the rows above: l = y / D, D_k -= l y
         for (; top < t->n; top++) {
             int    i = top_row[top], end = t->L_column[i] + filled[i];
             double yi = y[i], l = yi / D[i];
@@ -243,6 +254,7 @@ static bool factor(kd_work *w)
             w->kkt_L[end] = l;
             filled[i]++;
         }
+        // against the entries of its own column: a row that depends on earlier ones
         if (!(fabs(D[k]) > 1e-13 * largest)) return false;
     }
     return true;
@@ -262,6 +274,7 @@ static void solve(const kd_work *w, double *b)
         kd_sparse_lu_solve(w->kkt_lu, b, 1);
         return;
     }
+    // L, D, L'
     for (int j = 0; j < t->n; j++)
         for (int p = t->L_column[j]; p < t->L_column[j + 1]; p++) b[w->kkt_row[p]] -= w->kkt_L[p] * b[j];
     for (int j = 0; j < t->n; j++) b[j] /= w->kkt_D[j];
@@ -274,6 +287,7 @@ static kd_eval right_side(kd_work *w, const kd_point *x, double *b)
 {
     const kd_system *s = w->system;
     kd_point         rest = *x;
+    // at a = 0, with a stamp of its own that is taken back below
     rest.a = rest.lambda = rest.mu = w->kkt_zero;
     rest.acceleration_stamp = ULONG_MAX;
     kd_eval answer = kd_work_residual(w, &rest);
@@ -301,9 +315,11 @@ static kd_eval solve_tree(kd_work *w, const kd_point *x, double *a)
 kd_eval kd_topological_factor(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
+    // G at the position, M in the pattern of the tree
     kd_work_G(w, x);
     kd_tree_mass(&s->tree, &w->motion, w->tree_M);
     if (s->topological.pivoting ? factor_full(w) : factor(w)) return KD_EVAL_OK;
+    // y may be left half filled: factor relies on zeros
     memset(w->kkt_y, 0, (size_t)s->topological.n * sizeof *w->kkt_y);
     return KD_EVAL_RETRY;
 }
@@ -311,6 +327,7 @@ kd_eval kd_topological_factor(kd_work *w, const kd_point *x)
 void kd_topological_backsolve(kd_work *w, double *y)
 {
     const kd_topological *t = &w->system->topological;
+    // into the order of elimination and back
     for (int i = 0; i < t->n; i++) w->kkt_b[t->place[i]] = y[i];
     solve(w, w->kkt_b);
     for (int i = 0; i < t->n; i++) y[i] = w->kkt_b[t->place[i]];
@@ -320,11 +337,13 @@ kd_eval kd_topological_solve(kd_work *w, const kd_point *x, double *a, double *l
 {
     const kd_system *s = w->system;
     const int       *place = s->topological.place;
+    // a tree without loops has no multipliers
     if (s->nlambda + s->nmu == 0) return solve_tree(w, x, a);
     kd_eval answer = kd_topological_factor(w, x);
     if (answer == KD_EVAL_OK) answer = right_side(w, x, w->kkt_b);
     if (answer != KD_EVAL_OK) return answer;
     solve(w, w->kkt_b);
+    // from the order of elimination to that of the unknowns: a, lambda, mu
     for (int i = 0; i < s->nv; i++) a[i] = w->kkt_b[place[i]];
     for (int i = 0; i < s->nlambda; i++) lambda[i] = w->kkt_b[place[s->nv + i]];
     for (int i = 0; i < s->nmu; i++) mu[i] = w->kkt_b[place[s->nv + s->nlambda + i]];

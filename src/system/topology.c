@@ -21,7 +21,7 @@ typedef struct plan {
     int *first, *next;    // incidence lists of joints: first[node], next[2 * joint + side]
     int *child, *brother; // (n) the tree as lists
     int *order;           // (n) links in depth-first order -> node
-    int *heap;            // (njoints) candidates
+    int *heap;            // (2 njoints + 1) candidates
     int *height;          // (njoints) depth of the body that a candidate hangs on
     int  nheap;
     // The tree of which this one becomes what joints that rub leave of it: then rows that are redundant there are so
@@ -30,6 +30,8 @@ typedef struct plan {
 } plan;
 
 // ---- spanning tree --------------------------------------------------------------------------------------------------
+
+// the ground has body -1
 static int node_of(const kd_anchor *a)
 {
     return a->body + 1;
@@ -82,12 +84,14 @@ static void heap_push(const kd_model *m, plan *t, int joint)
 {
     int i = t->nheap++;
     t->height[joint] = t->depth[reached_side(t, &m->joint[joint])];
+    // sift up
     for (; i > 0 && is_better(m, t, joint, t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
     t->heap[i] = joint;
 }
 
 static int heap_pop(const kd_model *m, plan *t)
 {
+    // the last one takes the place of the first and sinks
     int best = t->heap[0], last = t->heap[--t->nheap], i = 0;
     for (int child; (child = 2 * i + 1) < t->nheap; i = child) {
         if (child + 1 < t->nheap && is_better(m, t, t->heap[child + 1], t->heap[child])) child++;
@@ -98,6 +102,7 @@ static int heap_pop(const kd_model *m, plan *t)
     return best;
 }
 
+// not cut by the model; behind an uncut tree only its joints, without those that rub
 static bool may_carry(const kd_model *m, const plan *t, int joint)
 {
     const kd_joint *j = &m->joint[joint];
@@ -109,6 +114,7 @@ static void reach(const kd_model *m, plan *t, int node, int parent, int joint)
     t->parent[node] = parent;
     t->joint[node] = joint;
     t->depth[node] = node > 0 ? t->depth[parent] + 1 : 0;
+    // all joints of the new body become candidates; those to reached bodies close loops
     for (int e = t->first[node]; e >= 0; e = t->next[e]) {
         const kd_joint *j = &m->joint[e / 2];
         if (may_carry(m, t, e / 2) && t->parent[other_node(j, node)] < 0) heap_push(m, t, e / 2);
@@ -117,6 +123,7 @@ static void reach(const kd_model *m, plan *t, int node, int parent, int joint)
 
 static void grow_tree(const kd_model *m, plan *t)
 {
+    // a candidate may have been overtaken: its other body was reached in the meantime
     while (t->nheap > 0) {
         int             joint = heap_pop(m, t);
         const kd_joint *j = &m->joint[joint];
@@ -134,16 +141,19 @@ static bool has_velocity(const kd_body_def *def)
 static void span(const kd_system *s, plan *t)
 {
     const kd_model *m = s->model;
+    // incidence lists; backwards, so that the first joint comes first
     for (int i = 0; i < t->n; i++) t->parent[i] = t->first[i] = -1;
     for (int j = m->njoints - 1; j >= 0; j--) {
         int a = node_of(&m->joint[j].from), b = node_of(&m->joint[j].to);
         t->next[2 * j] = t->first[a], t->first[a] = 2 * j;
         t->next[2 * j + 1] = t->first[b], t->first[b] = 2 * j + 1;
     }
+    // every body on the ground
     if (s->options.coordinates == KD_CARTESIAN) {
         for (int i = 0; i < t->n; i++) t->parent[i] = 0, t->joint[i] = -1;
         return;
     }
+    // from the ground; then one floating body after the other
     reach(m, t, 0, 0, -1);
     grow_tree(m, t);
     for (int with_velocity = 1; with_velocity >= 0; with_velocity--)
@@ -158,6 +168,7 @@ static void span(const kd_system *s, plan *t)
 static void number_links(plan *t)
 {
     for (int i = 0; i < t->n; i++) t->child[i] = t->brother[i] = -1;
+    // children as lists, then down to the first child, or up to the next brother
     for (int i = t->n - 1; i > 0; i--) t->brother[i] = t->child[t->parent[i]], t->child[t->parent[i]] = i;
     int n = 0, node = 0;
     while (n < t->n) {
@@ -178,6 +189,7 @@ static kd_mat3 reversal(kd_joint_kind kind)
     const kd_joint_form form = kd_joint_form_of(kind);
     kd_mat3             turn;
     int                 other[6];
+    // without one the coordinates of the tree are others (start.c: set_backwards)
     return kd_joint_reversal(&form, &turn, other) ? turn : kd_mat_identity();
 }
 
@@ -202,12 +214,14 @@ static void place_body(kd_system *s, int body, kd_vec3 r, kd_mat3 R)
 
 static void set_inertia(const kd_system *s, const kd_body *body, int i, kd_link *link)
 {
+    // about the centre in the axes of the link, then to its origin
     kd_sym3 about_centre = kd_sym_rotate(&s->body_R[i], &body->inertia);
     link->mass = body->def.mass;
     link->centre = kd_vec_add(s->body_r[i], kd_mat_vec(&s->body_R[i], body->centre));
     link->inertia = kd_sym_steiner(&about_centre, link->mass, link->centre);
 }
 
+// number, body, joint and parent of each other; parents have smaller numbers
 static void make_link(kd_system *s, const plan *t, int number)
 {
     int node = t->order[number], body = node - 1;
@@ -232,6 +246,7 @@ static void place_link(kd_system *s, int number)
         kd_tree_edge   *edge = &s->edge[joint];
         edge->link = number;
         edge->reversed = j->from.body == body;
+        // the tree enters at the side of the parent; both frames turn so that coordinates keep their signs
         const kd_anchor *parent = edge->reversed ? &j->to : &j->from, *child = edge->reversed ? &j->from : &j->to;
         kd_mat3          turn = edge->reversed ? reversal(j->def.kind) : kd_mat_identity();
         link->kind = j->def.kind;
@@ -253,6 +268,7 @@ static void design_pose(const kd_system *s, const int *link_body, int link, kd_v
         *R = kd_mat_identity();
         return;
     }
+    // body frame in the world times the inverse of its frame in the link
     const kd_body *b = &s->model->body[link_body[link]];
     kd_mat3        back = kd_mat_transpose(&s->body_R[link_body[link]]);
     *R = kd_mat_mul(&b->R, &back);
@@ -265,6 +281,7 @@ static void set_design(kd_system *s)
         const kd_link *link = &s->tree.link[i];
         kd_vec3        P0, P;
         kd_mat3        R0, R;
+        // frame A at the design position, then B in A: coordinates of the joint
         design_pose(s, s->link_body, link->parent, &P0, &R0);
         design_pose(s, s->link_body, i, &P, &R);
         kd_mat3 RA = kd_mat_mul(&R0, &link->E);
@@ -299,6 +316,7 @@ static kd_status finish_tree(kd_system *s)
 {
     kd_tree *tree = &s->tree;
     int      ndof = 0;
+    // first place of each link among the dofs; prescribed ones are those with a motion
     for (int i = 1; i < tree->nlinks; i++) {
         tree->link[i].dof = ndof;
         ndof += kd_joint_form_of(tree->link[i].kind).ndof;
@@ -356,8 +374,10 @@ kd_status kd_system_topology(kd_system *s)
     s->tree.link = kd_arena_cut(&s->tree.arena, (size_t)n, sizeof *s->tree.link);
     if (!cut_plan(&t, m, &scratch) || s->arena.failed || s->tree.arena.failed) goto done;
 
+    // no joint is used yet
     for (int j = 0; j < m->njoints; j++)
         s->edge[j] = (kd_tree_edge){.link = 0, .pair = -1, .coordinate = {-1, -1, -1, -1, -1, -1}, .row = -1};
+    // which joints carry, then numbers along the tree, then frames from the ground outwards
     span(s, &t);
     number_links(&t);
     s->tree.link[0].E = kd_mat_identity();
@@ -367,6 +387,7 @@ kd_status kd_system_topology(kd_system *s)
     status = finish_tree(s);
     if (status != KD_OK) goto done;
     status = KD_ERR_MEMORY;
+    // positions are counted only now
     s->design = kd_cut_double(&s->arena, s->tree.nposition);
     if (!s->design) goto done;
     set_design(s);
@@ -380,6 +401,7 @@ kd_carrier kd_system_carrier(const kd_system *s, int body)
 {
     kd_carrier carrier = {KD_GROUND, -1, false};
     if (!s || body < 0 || body >= s->model->nbodies) return carrier;
+    // as the uncut tree of joints has it
     const kd_system *tree = s->joints ? s->joints : s;
     const int        link = tree->body_link[body];
     carrier.parent = tree->link_body[tree->tree.link[link].parent];

@@ -13,6 +13,7 @@ static double reach(const kd_model *m, const kd_anchor *at, double longest)
     return fmax(longest, kd_vec_norm(kd_vec_sub(at->r, m->body[at->body].centre)));
 }
 
+// sqrt(trace J / m)
 static double gyration(const kd_body *b)
 {
     const double inertia = b->inertia.xx + b->inertia.yy + b->inertia.zz;
@@ -31,6 +32,7 @@ static double spread(const kd_model *m)
 static double length_of(const kd_model *m)
 {
     double longest = 0;
+    // radii of gyration, then arms of joints, constraints and forces
     for (int i = 0; i < m->nbodies; i++) longest = fmax(longest, gyration(&m->body[i]));
     for (int i = 0; i < m->njoints; i++) longest = reach(m, &m->joint[i].from, reach(m, &m->joint[i].to, longest));
     for (int i = 0; i < m->nconstraints; i++)
@@ -48,6 +50,7 @@ static bool is_shift(kd_joint_kind kind, int k)
 static void fill_units(const kd_system *s, double length, double *unit)
 {
     const kd_tree *tree = &s->tree;
+    // 1 rad, or the length
     for (int j = 0; unit && j < s->nv; j++) {
         const int      dof = tree->v_dof[j];
         const kd_link *link = &tree->link[tree->dof_link[dof]];
@@ -58,6 +61,7 @@ static void fill_units(const kd_system *s, double length, double *unit)
 static void fill_position_units(const kd_system *s, double length, double *unit)
 {
     const kd_tree *tree = &s->tree;
+    // quaternions and counted angles 1
     for (int i = 0; unit && i < s->np; i++) unit[i] = 1.0;
     for (int l = 1; unit && l < tree->nlinks; l++) {
         const kd_link *link = &tree->link[l];
@@ -106,6 +110,7 @@ static double start_rate(const kd_model *m, double length)
         const kd_body_def *b = &m->body[i].def;
         rate = fmax(rate, fmax(largest(b->velocity, 3) / length, largest(b->angular_velocity, 3)));
     }
+    // v of joints: turns as they are, shifts over the length
     for (int i = 0; i < m->njoints; i++) {
         const kd_joint_kind kind = m->joint[i].def.kind;
         for (int k = 0; k < kd_joint_form_of(kind).ndof; k++)
@@ -114,7 +119,7 @@ static double start_rate(const kd_model *m, double length)
     return rate;
 }
 
-// The fastest spring alone: sqrt(k / m), k / J of the lightest body that moves [1/s]
+// The fastest spring alone against the heaviest body: sqrt(k / m), of a turn sqrt(k / (m length^2)) [1/s]
 static double spring_rate(const kd_model *m, double length)
 {
     double stiffness = 0, mass = 0;

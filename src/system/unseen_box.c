@@ -30,11 +30,13 @@ static kd_interval *boxes_of(const kd_work *w, int i)
     return w->unseen.box + w->system->law[i].box;
 }
 
+// all of a in the box
 static bool is_in(kd_interval a, kd_interval box)
 {
     return box.lower <= a.lower && a.upper <= box.upper;
 }
 
+// between both ends, wider on both sides by reach times its change
 static kd_interval range_of_state(const kd_work *w, int i, double reach)
 {
     const int    at = w->system->np + w->system->nv + i;
@@ -65,7 +67,9 @@ bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
 {
     const kd_law      *law = &w->system->law[i];
     const kd_interval *box = boxes_of(w, i);
+    // small effects were small for a step up to this length only
     if (!(h * w->unseen.mobility[i] <= w->unseen.box_limit[i])) return false;
+    // every variable that it reads, then states of controllers
     for (int k = 0; k < law->nslots; k++)
         if (!is_output(w, law->slot[k]) && !is_in(range_in_step(w, x1, law->slot[k]), box[k])) return false;
     for (int k = 0; k < law->npi; k++)
@@ -89,7 +93,7 @@ bool kd_box_has_end(const kd_work *w, int i)
 
 // ---- making one -----------------------------------------------------------------------------------------------------
 
-// Of a variable that moves one way; 0: it does not
+// 1 or -1: the variable moves one way, and does not change its speed by more than twice; 0: it does not
 static int direction_of(const kd_work *w, int slot)
 {
     const kd_slot at = w->system->slot[slot];
@@ -102,9 +106,11 @@ static kd_interval widened(const kd_work *w, int slot, kd_interval a, double rea
 {
     const kd_slot_kind kind = w->system->slot[slot].kind;
     const double       width = a.upper - a.lower;
+    // discrete states stay; time only goes on
     if (kind == KD_SLOT_DISCRETE) return a;
     if (kind == KD_SLOT_TIME || (kind == KD_SLOT_INPUT && !w->unseen.foreign))
         return (kd_interval){a.lower, a.upper + reach * width};
+    // at least some tolerances, far in the direction of the motion, little against it
     const double least = MARGIN * (seen->rtol * fmax(fabs(a.lower), fabs(a.upper)) + seen->atol);
     const double to[] = {least + BEHIND * width, least + reach * width};
     const int    way = direction_of(w, slot);
@@ -117,6 +123,7 @@ static bool take_input(kd_work *w, int slot, kd_interval time)
     const kd_system *s = w->system;
     const int        input = s->slot[slot].index;
     if (s->slot[slot].kind != KD_SLOT_INPUT || w->unseen.foreign) return true;
+    // an input without expression is constant
     if (!s->input[input]) {
         const double start = s->model->input[input].def.start;
         w->enclosure.slot[slot] = (kd_interval){start, start};
@@ -132,6 +139,7 @@ static bool take_input(kd_work *w, int slot, kd_interval time)
 static bool is_steady(const kd_law *law, kd_interval f, kd_work *w)
 {
     const kd_expr *road = law->load->law[0];
+    // no change at all; a road that bends; a gap that stays open or closed
     if (f.lower == f.upper) return true;
     if (road &&
         !(kd_expr_bends(road, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(road) / 3 - 1] <= BENT_MOST))
@@ -146,12 +154,14 @@ static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, bool *limited)
     const double *degree = NULL;
     kd_interval   bounds = {0.0, 0.0};
     bool          steady = false;
+    // bends of the expression term by term, or bounds that the class tells
     if (law->expr)
         degree = kd_expr_bends(law->expr, w->enclosure.slot, w->breaks.work);
     else {
         bounds = law->load->class->bounds(law->load, w->enclosure.slot, w);
         steady = is_steady(law, bounds, w);
     }
+    // each term: bent little, or without effect
     for (int k = 0; k < law->nterms; k++) {
         if (degree ? degree[law->term[k].entry] <= BENT_MOST : steady) continue;
         const kd_interval range = degree ? w->breaks.work[law->term[k].entry] : bounds;
@@ -181,6 +191,7 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
     const kd_law *law = &w->system->law[i];
     kd_interval  *box = boxes_of(w, i);
     bool          limited = false;
+    // variables of the motion first, inputs and outputs from them
     for (int k = 0; k < law->nslots; k++) {
         if (is_output(w, law->slot[k])) continue;
         box[k] = widened(w, law->slot[k], range_in_step(w, x1, law->slot[k]), reach, seen);
@@ -190,6 +201,7 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
         if (!take_input(w, law->slot[k], box[k])) return false;
     if (!widen_outputs(w, i, reach) || !is_clear(w, i, seen, &limited)) return false;
     const double h = w->unseen.end[1].t - w->unseen.end[0].t;
+    // where smallness was used, only for steps that are not much longer
     w->unseen.box_limit[i] = limited ? GROWTH * h * w->unseen.mobility[i] : INFINITY;
     return true;
 }
@@ -201,7 +213,9 @@ bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_
     const double    part = h / (u->end[1].t - u->end[0].t); // one step of what is between the ends
     const double    unit = of_time ? h : 1.0, most = of_time ? INFINITY : REACH_MOST;
     u->box_limit[i] = -1.0;
+    // a law that found no box lately is left alone for some steps
     if (u->wait[i] > 0 && u->wait[i]-- > 0) return false;
+    // from the width that the last one had; smaller ones until one is clear
     double reach = u->reach[i] > 0.0 ? fmax(u->reach[i] / unit, REACH_LEAST) : REACH_FIRST;
     for (int k = 0; k < (of_time ? TRIES_TIME : TRIES) && reach >= REACH_LEAST; k++, reach *= of_time ? 0.25 : 0.5) {
         if (!try_box(w, i, x1, seen, reach * part)) continue;
@@ -209,6 +223,7 @@ bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_
         u->waited[i] = 0;
         return true;
     }
+    // none: next time smaller, and later
     u->box_limit[i] = -1.0;
     u->reach[i] = fmax(reach, 4.0 * REACH_LEAST) * unit;
     u->waited[i] = u->waited[i] < WAIT_MOST ? 2 * u->waited[i] + 1 : WAIT_MOST;
@@ -221,6 +236,7 @@ double kd_box_smooth(kd_work *w, const kd_expr *e, double h, double *reach)
     const kd_system *s = w->system;
     const double     t = w->unseen.end[0].t, from = w->unseen.end[1].t;
     double           length = fmax(*reach, h);
+    // from the beginning of the step to some time behind its end; shorter while it bends
     for (int k = 0; k < TRIES_TIME; k++, length *= 0.25) {
         const kd_interval time = {t, from + length};
         bool              smooth = true;
@@ -252,6 +268,7 @@ static kd_interval state_in(const kd_work *w, int i, double time)
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
     const int            at = w->system->np + w->system->nv + i;
     const double         h = e1->t - e0->t;
+    // it may go on BRAKED times as fast
     return around(e1->state[at], BRAKED * fabs(e1->state[at] - e0->state[at]) / h * time);
 }
 
@@ -266,6 +283,7 @@ static kd_interval motion_in(const kd_work *w, int slot, double time)
     case KD_SLOT_MEASURE: {
         const double v = e1->rate[at.index], a = BRAKED * fabs(v - e0->rate[at.index]) / h;
         if (at.level == 0) {
+            // at most FASTER, and as much more as the acceleration BRAKED times gives
             const double bend = 0.5 * a * time * time, way = FASTER * v * time, s1 = e1->value[at.index];
             return (kd_interval){s1 + fmin(way, 0.0) - bend, s1 + fmax(way, 0.0) + bend};
         }
@@ -292,6 +310,7 @@ double kd_box_until(const kd_work *w, int i, double h)
         for (int k = 0; k < law->nslots; k++) until = fmin(until, box[k].upper);
         return until;
     }
+    // the time is halved until all variables stay inside
     for (int k = 0; k < law->nslots; k++) {
         const kd_slot_kind kind = w->system->slot[law->slot[k]].kind;
         if (kind == KD_SLOT_DISCRETE || kind == KD_SLOT_OUT) continue; // until the next start; where its variables are

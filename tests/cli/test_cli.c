@@ -345,7 +345,7 @@ static void options_of_the_file(void **state)
         {"", 1, "3 steps did not reach"},
         {"--option steps.max_steps=500", 0, "\"options\": \"steps.max_steps=500, radau.classical=yes\""},
         {"--max-steps 500 --option steps.h_max=0.01", 0, "\"options\": \"steps.h_max=0.01, "},
-        {"--max-steps 500 --option steps.rtol=1e-6", 0, "\"rtol\": 9.9"},
+        {"--max-steps 500 --option steps.rtol=1e-6", 0, "\"rtol\": 1e-06"},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         snprintf(arguments, sizeof arguments, "%s%s", simulate, list[i].more);

@@ -24,7 +24,7 @@ static void frames_follow_the_shape(void **state)
     assert_true(kd_system_start(system, x, NULL, 0) >= 0);
     assert_int_equal(kd_drawing_create(system, KD_MODE_FRAMES, &drawing), KD_OK);
     x->p[0] = 0.5;
-    assert_int_equal(kd_mode_shape_draw(system, NULL, x, &modes, 1, 0.3, drawing), KD_OK);
+    assert_int_equal(kd_mode_shape_draw(&(kd_mode_place){system, NULL, x}, &modes, 1, 0.3, drawing), KD_OK);
     assert_int_equal(kd_drawing_length(drawing), KD_MODE_FRAMES);
     assert_true(x->p[0] == 0.5);
     const kd_film *film = kd_drawing_film(drawing);
@@ -32,6 +32,17 @@ static void frames_follow_the_shape(void **state)
         const double phi = KD_PI * k / (KD_MODE_FRAMES - 1), q = 0.5 + 0.3 * (0.6 * cos(phi) - 0.8 * sin(phi));
         assert_true(fabs(film->pose[7 * k] - cos(q)) < 1e-6); // the middle of the arm, 1 m from the axis
         assert_true(fabs(film->pose[7 * k + 1] - sin(q)) < 1e-6);
+    }
+    kd_drawing_destroy(drawing);
+    // a film goes on to the end of the period, in its time
+    assert_int_equal(kd_drawing_create(system, KD_MODE_FILM, &drawing), KD_OK);
+    assert_int_equal(kd_mode_shape_film(&(kd_mode_place){system, NULL, x}, &modes, 1, 0.3, 2.5, drawing), KD_OK);
+    film = kd_drawing_film(drawing);
+    assert_int_equal(film->nframes, KD_MODE_FILM);
+    assert_true(film->t[KD_MODE_FILM - 1] == 2.5);
+    for (int k = 0; k < KD_MODE_FILM; k++) {
+        const double phi = 2 * KD_PI * k / (KD_MODE_FILM - 1), q = 0.5 + 0.3 * (0.6 * cos(phi) - 0.8 * sin(phi));
+        assert_true(fabs(film->pose[7 * k] - cos(q)) < 1e-6);
     }
     kd_drawing_destroy(drawing);
     kd_state_destroy(x);

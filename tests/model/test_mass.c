@@ -40,7 +40,7 @@ static void missing_mass(void **state)
     assert_wrong(on_joint(&b, KD_REVOLUTE, 1), "body 'arm': centre: give all 3 numbers or none");
     b = ball();
     b.nshapes = 1;
-    b.shape[0] = (kd_shape){KD_TUBE, {1, 2, 1}, {0, 0, 0}, {1, 0, 0, 0}, 1.0};
+    b.shape[0] = (kd_shape){.kind = KD_TUBE, .size = {1, 2, 1}, .orientation = {1, 0, 0, 0}, .density = 1.0};
     assert_wrong(on_joint(&b, KD_REVOLUTE, 1),
                  "body 'arm': the inner radius 2 of a tube is not smaller than the outer 1");
 }
@@ -51,7 +51,7 @@ static void drawn_only(void **state)
     (void)state;
     kd_body_def b = body(1, 1, 1, 1);
     b.nshapes = 1;
-    b.shape[0] = (kd_shape){KD_SPHERE, {1}, {2, 0, 0}, {1, 0, 0, 0}, 0.0};
+    b.shape[0] = (kd_shape){.kind = KD_SPHERE, .size = {1}, .position = {2, 0, 0}, .orientation = {1, 0, 0, 0}};
     for (int i = 0; i < 3; i++) b.centre[i] = NAN;
     for (int dense = 0; dense < 2; dense++) {
         b.shape[0].density = dense;

@@ -4,7 +4,7 @@
 
 static kd_shape shape(kd_shape_kind kind, double a, double b, double c)
 {
-    return (kd_shape){kind, {a, b, c}, {0, 0, 0}, {1, 0, 0, 0}, 1000.0};
+    return (kd_shape){.kind = kind, .size = {a, b, c}, .orientation = {1, 0, 0, 0}, .density = 1000.0};
 }
 
 // is the point of the shape's own frame inside?

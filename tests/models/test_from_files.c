@@ -1,6 +1,8 @@
 // Models of the gallery that read numbers from files.
 #include "gallery_run.h"
 
+#include <kardan/query.h>
+
 static table result; // of the last run
 
 // Both travels against DOP853 of SciPy with rtol 1e-12, with its splines through the same files.
@@ -55,8 +57,43 @@ static void ends_of_tables_are_told(void **state)
     assert_non_null(strstr(result.certificate.notice, ", but its rows go from 0 to 3"));
 }
 
+static const double WHEEL_MASS = 1.310388502582355,
+                    WHEEL_INERTIA = 0.0021188162802436416; // of its polygons, about its axis
+
+static double inertia(double q)
+{
+    (void)q;
+    return WHEEL_INERTIA + WHEEL_MASS * 0.015 * 0.015;
+}
+
+static double potential(double q)
+{
+    return -WHEEL_MASS * GRAVITY * 0.015 * cos(q);
+}
+
+// The wheel from the file has mass and inertia of the prism over its polygons, and swings as they say.
+static void gear_pendulum(void **state)
+{
+    (void)state;
+    kd_model          *model = read_gallery("gear-pendulum", NULL);
+    const kd_body_def *wheel = kd_model_body_def(model, 0);
+    assert_close(wheel->mass, WHEEL_MASS, 1e-7 * WHEEL_MASS);
+    assert_close(wheel->inertia[2], WHEEL_INERTIA, 1e-7 * WHEEL_INERTIA);
+    assert_close(kd_model_body_def(model, 1)->mass, 0.5, 0.0);
+    kd_model_destroy(model);
+    one_dof pendulum = {inertia, potential, NULL};
+    for (int c = 0; c < 2; c++) {
+        double y[2] = {2.0, 0.0};
+        run_model("gear-pendulum", NULL, BOTH[c], 5.0, 50, &result);
+        runge_kutta(one_dof_rate, &pendulum, 2, 0.0, 5.0, 20000, y);
+        assert_close(at(&result, -1, "angle"), y[0], 2e-5);
+        assert_close(at(&result, 0, "height"), -0.015 * cos(2.0), 1e-9);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(measured_road), cmocka_unit_test(ends_of_tables_are_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(measured_road), cmocka_unit_test(ends_of_tables_are_told),
+                                       cmocka_unit_test(gear_pendulum)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

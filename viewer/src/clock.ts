@@ -7,7 +7,7 @@ export class Clock {
   private last = 0;
   private readonly listeners: Array<(t: number) => void> = [];
 
-  constructor(readonly start: number, readonly end: number) { this.t = start; }
+  constructor(public start: number, public end: number) { this.t = start; }
 
   listen(listener: (t: number) => void): void { this.listeners.push(listener); }
 

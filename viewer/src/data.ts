@@ -5,8 +5,9 @@ export type Vec = [number, number, number];
 export type Quat = [number, number, number, number]; // w, x, y, z
 
 export interface Body { name: string; mass: number; paint: number; centre: Vec }
-// form: as FORMS in solids.ts; ratio: inner over outer radius of a tube; body -1 is the ground
+// form: as FORMS in solids.ts; ratio: inner over outer radius of a tube, number of a surface; body -1 is the ground
 export interface Solid { form: number; ratio: number; body: number; paint: number; r: Vec; q: Quat; size: Vec }
+export interface Surface { v: number[]; f: number[] } // corners in a box with edges 1, three of them for each triangle
 export interface Coil { name: string; from: number; fromR: Vec; to: number; toR: Vec; radius: number } // radius 0: a rod
 export interface Trace { body: number; r: Vec; paint: number }
 export interface Channel { name: string; unit: string; bytes: 4 | 8 }
@@ -18,7 +19,7 @@ export interface Scene {
   title: string;
   frames: number; rows: number; // of the film, of the channels
   low: Vec; high: Vec;          // the box that positions are rounded in
-  bodies: Body[]; solids: Solid[]; coils: Coil[]; traces: Trace[];
+  bodies: Body[]; surfaces?: Surface[]; solids: Solid[]; coils: Coil[]; traces: Trace[];
   colours: string[];
   camera: Camera;
   radius: number; floor: number; grid: number; size: number;
@@ -71,9 +72,12 @@ function unpackPoses(planes: Uint8Array, s: Scene): Float64Array {
   return out;
 }
 
-export async function readRun(root: ParentNode): Promise<Run> {
+export const hasBlock = (root: ParentNode, name: string): boolean => root.querySelector(`script[data-kardan="${name}"]`) !== null;
+
+// front: of the names of the blocks, 'beside-' for the other run of the page
+export async function readRun(root: ParentNode, front = ''): Promise<Run> {
   const text = (name: string): string => {
-    const element = root.querySelector(`script[data-kardan="${name}"]`);
+    const element = root.querySelector(`script[data-kardan="${front}${name}"]`);
     if (!element) throw new Error(`the page has no data '${name}'`);
     return element.textContent ?? '';
   };

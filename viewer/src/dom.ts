@@ -1,9 +1,9 @@
 // dom.ts: elements of a page. Text is set as text, so that names of models stay data.
-export function make<K extends keyof HTMLElementTagNameMap>(kind: K, style: string, parent: Node, text = ''): HTMLElementTagNameMap[K] {
+export function make<K extends keyof HTMLElementTagNameMap>(kind: K, style: string, parent: Node | null = null, text = ''): HTMLElementTagNameMap[K] {
   const element = document.createElement(kind);
   if (style) element.className = style;
   if (text) element.textContent = text;
-  parent.appendChild(element);
+  parent?.appendChild(element);
   return element;
 }
 

@@ -5,18 +5,24 @@ import type {Run, Vec} from './data';
 export interface Pose { r: Vector3; q: Quaternion }
 
 export class Film {
-  readonly start: number;
-  readonly end: number;
-  readonly poses: Pose[]; // of all bodies at the time of the last call of `at`
-  private readonly n: number;
+  poses: Pose[] = []; // of all bodies at the time of the last call of `at`
+  readonly home = new Vector3(); // the middle of all bodies at the first frame
+  private run!: Run;
+  private n = 0;
 
-  constructor(private readonly run: Run) {
+  constructor(run: Run) { this.use(run); }
+
+  // from now on frames of this run
+  use(run: Run): void {
+    this.run = run;
     this.n = run.scene.bodies.length;
-    this.start = run.times[0];
-    this.end = run.times[run.times.length - 1];
     this.poses = run.scene.bodies.map(() => ({r: new Vector3(), q: new Quaternion()}));
     this.at(this.start);
+    this.middle(this.home);
   }
+
+  get start(): number { return this.run.times[0]; }
+  get end(): number { return this.run.times[this.run.times.length - 1]; }
 
   // the last frame that is not later than t
   frameAt(t: number): number {

@@ -9,7 +9,7 @@ const HEIGHT = 260, LEAST_SHOWN = 1e-17, MOST_MARKS = 400;
 type Mode = 'time' | 'against' | 'spectrum';
 
 // row whose time is closest to t
-export function rowAt(rows: Float64Array, t: number): number {
+export function rowAt(rows: ArrayLike<number>, t: number): number {
   let low = 0, high = rows.length - 1;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
@@ -67,7 +67,7 @@ export class Panel {
   private against = 0;
   private row = -1; // of the time; -1: not shown yet
 
-  constructor(parent: HTMLElement, private readonly run: Run, private readonly clock: Clock, readonly plotOf: Plot,
+  constructor(parent: HTMLElement, private run: Run, private readonly other: Run | null, private readonly clock: Clock, readonly plotOf: Plot,
               close: ((panel: Panel) => void) | null) {
     this.figure = make('figure', 'plot', parent);
     const head = make('figcaption', '', this.figure);
@@ -94,8 +94,20 @@ export class Panel {
     return this.plotOf.log ? shown.map(y => y.map(v => Math.max(v, LEAST_SHOWN))) : shown;
   }
 
+  // the channels of the other run that have the same names
+  private others(): Array<{name: string; y: Float64Array}> {
+    const other = this.other;
+    if (!other || this.mode !== 'time') return [];
+    return this.plotOf.channels.map(c => this.run.scene.channels[c].name)
+      .map(name => ({name, y: other.column[other.scene.channels.findIndex(c => c.name === name)]})).filter(o => o.y !== undefined);
+  }
+
   private data(): uPlot.AlignedData {
-    const y = this.columns();
+    const y = this.columns(), others = this.others();
+    if (others.length > 0) { // both on their own times
+      const tables = [[this.run.rows, ...y], [this.other!.rows, ...others.map(o => (this.plotOf.log ? o.y.map(v => Math.max(v, LEAST_SHOWN)) : o.y))]];
+      return uPlot.join(tables.map(table => table.map(column => Array.from(column))) as unknown as uPlot.AlignedData[]) as uPlot.AlignedData;
+    }
     if (this.mode === 'spectrum') {
       const all = y.map(column => spectrum(this.run.rows, column));
       return [all[0].f, ...all.map(s => s.amplitude)] as unknown as uPlot.AlignedData;
@@ -155,7 +167,11 @@ export class Panel {
                ...this.plotOf.channels.map((c, i) => ({
                  label: this.run.scene.channels[c].name, stroke: COLOURS[i % COLOURS.length], width: 1.5, points: {show: false},
                  ...(phase ? {facets: [{scale: 'x', auto: true}, {scale: 'y', auto: true}], paths: this.phasePath as unknown as uPlot.Series.PathBuilder}
-                           : {value: (_: uPlot, v: number | null) => (v === null ? '' : digits(v))}),
+                           : {value: (_: uPlot, v: number | null) => (v == null ? '' : digits(v)), spanGaps: this.other !== null}),
+               })),
+               ...this.others().map(o => ({
+                 label: `${o.name} (other run)`, stroke: COLOURS[this.plotOf.channels.findIndex(c => this.run.scene.channels[c].name === o.name) % COLOURS.length],
+                 width: 1.5, dash: [6, 4], points: {show: false}, spanGaps: true, value: (_: uPlot, v: number | null) => (v == null ? '' : digits(v)),
                }))] as uPlot.Series[],
       hooks: {
         drawClear: [u => { if (this.mode === 'time') drawMarks(u, this.run.scene.events, lines); }],
@@ -174,12 +190,23 @@ export class Panel {
 
   // the time has moved
   follow(t: number): void {
-    const row = rowAt(this.run.rows, t);
     if (!this.plot) return;
+    const row = rowAt(this.mode === 'time' && this.other ? (this.plot.data[0] as ArrayLike<number>) : this.run.rows, t);
     if (this.mode !== 'spectrum') this.plot.redraw(false);
     if (row === this.row) return;
     this.row = row;
     if (this.mode === 'time') this.plot.setLegend({idx: row});
+  }
+
+  use(run: Run): void {
+    this.run = run;
+    this.refresh();
+  }
+
+  // the run has more rows than before; zoomed plots keep their range
+  refresh(): void {
+    if (this.plot) this.plot.setData(this.data());
+    this.row = -1;
   }
 
   zoom(from: number, to: number): void { this.plot?.setScale('x', {min: from, max: to}); }

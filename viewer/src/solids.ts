@@ -1,9 +1,9 @@
 // solids.ts: the solids of a scene as meshes of three.js. Those of one body hang on one group, which moves.
 import {BoxGeometry, BufferGeometry, CatmullRomCurve3, Color, ConeGeometry, CylinderGeometry, ExtrudeGeometry, Float32BufferAttribute,
         Group, Mesh, MeshStandardMaterial, Path, Shape, SphereGeometry, TubeGeometry, Vector3} from 'three';
-import type {Solid} from './data';
+import type {Solid, Surface} from './data';
 
-export const BALL = 0, BOX = 1, CYLINDER = 2, PYRAMID = 3, TUBE = 4;
+export const BALL = 0, BOX = 1, CYLINDER = 2, PYRAMID = 3, TUBE = 4, SURFACE = 5;
 
 // A sector of a disc is darker, so that one sees it turn
 function marked(geometry: BufferGeometry): BufferGeometry {
@@ -30,16 +30,27 @@ function tube(ratio: number): BufferGeometry {
   return geometry.translate(0, 0, -0.5);
 }
 
+// Triangles of a file, each with its own corners, so that edges stay sharp
+function surface(s: Surface): BufferGeometry {
+  const at = new Float32Array(3 * s.f.length);
+  s.f.forEach((k, i) => at.set(s.v.slice(3 * k, 3 * k + 3), 3 * i));
+  const geometry = new BufferGeometry();
+  geometry.setAttribute('position', new Float32BufferAttribute(at, 3));
+  geometry.computeVertexNormals();
+  return plain(geometry);
+}
+
 // Geometries of unit size, made once: radius 1, length 1 along z; edges 1
 const kept = new Map<string, BufferGeometry>();
-function geometryOf(form: number, ratio: number): BufferGeometry {
-  const key = `${form}:${form === TUBE ? ratio.toFixed(2) : ''}`;
+function geometryOf(form: number, ratio: number, surfaces: Surface[]): BufferGeometry {
+  const key = `${form}:${form === TUBE || form === SURFACE ? ratio.toFixed(2) : ''}`;
   let geometry = kept.get(key);
   if (geometry) return geometry;
   if (form === BALL) geometry = plain(new SphereGeometry(1, 24, 16));
   else if (form === BOX) geometry = plain(new BoxGeometry(1, 1, 1));
   else if (form === PYRAMID) geometry = plain(new ConeGeometry(Math.SQRT2, 1, 4).rotateY(Math.PI / 4).rotateX(Math.PI / 2).translate(0, 0, -0.5));
   else if (form === TUBE) geometry = marked(tube(ratio));
+  else if (form === SURFACE) geometry = surface(surfaces[ratio]);
   else geometry = marked(new CylinderGeometry(1, 1, 1, 28).rotateX(Math.PI / 2));
   kept.set(key, geometry);
   return geometry;
@@ -49,8 +60,8 @@ export function paintMaterial(colour: string): MeshStandardMaterial {
   return new MeshStandardMaterial({color: new Color(colour), vertexColors: true, roughness: 0.55, metalness: 0.1});
 }
 
-export function solidMesh(s: Solid, material: MeshStandardMaterial): Mesh {
-  const mesh = new Mesh(geometryOf(s.form, s.ratio), material);
+export function solidMesh(s: Solid, material: MeshStandardMaterial, surfaces: Surface[]): Mesh {
+  const mesh = new Mesh(geometryOf(s.form, s.ratio, surfaces), material);
   mesh.position.fromArray(s.r);
   mesh.quaternion.set(s.q[1], s.q[2], s.q[3], s.q[0]);
   mesh.scale.fromArray(s.size);

@@ -1,6 +1,6 @@
 // stage.ts: the mechanism in three dimensions: real depth, shadows, a ground with a scale, a camera that orbits.
 import {AmbientLight, ArrowHelper, AxesHelper, BufferGeometry, Color, DirectionalLight, Group, HemisphereLight, Line, LineBasicMaterial,
-        LineSegments, Material, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D, PCFShadowMap, PerspectiveCamera, PlaneGeometry,
+        LineSegments, Material, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D, PCFShadowMap, PerspectiveCamera, Plane, PlaneGeometry,
         Raycaster, Scene as World, ShadowMaterial, SphereGeometry, Vector2, Vector3, WebGLRenderer} from 'three';
 import {OrbitControls} from 'three/examples/jsm/controls/OrbitControls.js';
 import type {Run, Scene} from './data';
@@ -18,23 +18,29 @@ export class Stage {
   readonly film: Film;
   readonly canvas: HTMLCanvasElement;
   followed = -1;                       // body that the camera goes with; -1: none, or the middle of a mechanism that travels
-  private readonly scene: Scene;
+  private scene: Scene;
   private readonly world = new World();
   private readonly renderer: WebGLRenderer;
   private readonly camera: PerspectiveCamera;
   private readonly controls: OrbitControls;
-  private readonly parts: Part[];      // of the bodies; the last one is the ground
-  private readonly springs: Stretched[];
+  private readonly shadowRun = new Group();  // the other run
+  private readonly otherFilm: Film | null;
+  private otherParts: Part[] = [];
+  private otherSprings: Stretched[] = [];
+  private parts: Part[];               // of the bodies; the last one is the ground
+  private springs: Stretched[];
   private readonly light = new DirectionalLight(0xffffff, 2.2);
+  private readonly sky = new HemisphereLight(0xffffff, 0x9aa3ad, 1.1);
   private readonly grid = new Group();
   private readonly traces = new Group();
   private readonly ghosts = new Group();
   private readonly arrows: ArrowHelper[] = [];
-  private readonly marks: {axes: AxesHelper[]; centres: Mesh[]} = {axes: [], centres: []};
+  private marks: {axes: AxesHelper[]; centres: Mesh[]} = {axes: [], centres: []};
   private readonly anchor = new Vector3(); // what the camera follows was here
+  private readonly rope = new Line(new BufferGeometry().setFromPoints([new Vector3(), new Vector3()]), new LineBasicMaterial({color: '#c2410c'}));
   private stale = true;
 
-  constructor(parent: HTMLElement, readonly run: Run) {
+  constructor(parent: HTMLElement, run: Run, private readonly other: Run | null = null) {
     this.scene = run.scene;
     this.film = new Film(run);
     this.renderer = new WebGLRenderer({antialias: true, preserveDrawingBuffer: true});
@@ -46,15 +52,19 @@ export class Stage {
     this.canvas.setAttribute('role', 'img');
     this.canvas.setAttribute('aria-label', 'moving 3-D view of the mechanism');
     parent.appendChild(this.canvas);
-    this.camera = new PerspectiveCamera(VIEW_ANGLE, 1, this.scene.radius * 1e-3, this.scene.radius * 200);
+    this.camera = new PerspectiveCamera(VIEW_ANGLE);
     this.camera.up.fromArray(this.scene.camera.up);
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener('change', () => { this.stale = true; });
-    this.parts = this.makeBodies();
-    this.springs = this.makeSprings();
+    this.parts = this.makeBodies(this.scene, this.world);
+    this.springs = this.makeSprings(this.scene, this.world);
+    this.otherFilm = other && other.scene.bodies.length > 0 ? new Film(other) : null;
+    if (other && this.otherFilm) this.makeOther(other);
     this.makeGround();
     this.makeLights();
-    this.world.add(this.traces, this.ghosts, this.grid);
+    this.rope.visible = false;
+    this.rope.frustumCulled = false;
+    this.world.add(this.traces, this.ghosts, this.grid, this.rope);
     this.setTheme();
     this.preset('default');
     this.place(this.film.start);
@@ -62,9 +72,32 @@ export class Stage {
     this.resize();
   }
 
+  // Another mechanism, or the same in another form, on the same canvas. The camera stays where it is where the bodies are the same.
+  replace(run: Run, same: boolean): void {
+    for (const group of [...this.parts.map(p => p.group), ...this.springs.map(s => s.group)]) this.world.remove(group);
+    for (const part of this.parts) for (const material of part.materials) material.dispose();
+    this.showArrows(false);
+    this.grid.children.forEach(child => { if (child instanceof Mesh) child.geometry.dispose(); });
+    this.marks.axes.forEach(axes => axes.dispose());
+    this.marks.centres.forEach(ball => { ball.geometry.dispose(); (ball.material as Material).dispose(); });
+    this.marks.axes = [];
+    this.marks.centres = [];
+    for (const group of [this.grid, this.traces, this.ghosts]) clear(group);
+    this.scene = run.scene;
+    this.film.use(run);
+    this.parts = this.makeBodies(this.scene, this.world);
+    this.springs = this.makeSprings(this.scene, this.world);
+    this.makeGround();
+    this.setTheme();
+    if (!same) {
+      this.setReach();
+      this.preset('default');
+    }
+    this.place(this.film.end);
+  }
+
   // ---- what there is
-  private makeBodies(): Part[] {
-    const s = this.scene;
+  private makeBodies(s: Scene, parent: Object3D): Part[] {
     const parts: Part[] = [...s.bodies, null].map(() => ({group: new Group(), materials: []}));
     const own = new Map<string, MeshStandardMaterial>();
     for (const solid of s.solids) {
@@ -75,21 +108,43 @@ export class Stage {
         own.set(key, material);
         part.materials.push(material);
       }
-      const mesh = solidMesh(solid, material);
+      const mesh = solidMesh(solid, material, s.surfaces ?? []);
       mesh.userData.body = solid.body;
       part.group.add(mesh);
     }
-    for (const part of parts) this.world.add(part.group);
+    for (const part of parts) parent.add(part.group);
     return parts;
   }
 
-  private makeSprings(): Stretched[] {
-    const materials = [paintMaterial(this.scene.colours[SPRING_PAINT]), paintMaterial(this.scene.colours[JOINT_PAINT])];
-    return this.scene.coils.map(coil => {
-      const spring = new Stretched(coil.radius, 0.006 * this.scene.size, materials[coil.radius > 0 ? 0 : 1]);
-      this.world.add(spring.group);
+  private makeSprings(s: Scene, parent: Object3D): Stretched[] {
+    const materials = [paintMaterial(s.colours[SPRING_PAINT]), paintMaterial(s.colours[JOINT_PAINT])];
+    return s.coils.map(coil => {
+      const spring = new Stretched(coil.radius, 0.006 * s.size, materials[coil.radius > 0 ? 0 : 1]);
+      parent.add(spring.group);
       return spring;
     });
+  }
+
+  // The other run, pale: one sees the first one through it
+  private makeOther(other: Run): void {
+    this.otherParts = this.makeBodies(other.scene, this.shadowRun);
+    this.otherSprings = this.makeSprings(other.scene, this.shadowRun);
+    this.shadowRun.traverse(o => {
+      if (!(o instanceof Mesh)) return;
+      Object.assign(o.material as MeshStandardMaterial, {transparent: true, opacity: 0.4, depthWrite: false});
+      o.castShadow = false;
+      delete o.userData.body;
+    });
+    this.world.add(this.shadowRun);
+  }
+
+  // over the first run, beside it, or not at all
+  showOther(how: string): void {
+    const s = this.scene;
+    this.shadowRun.visible = how !== 'hidden';
+    this.shadowRun.position.set(0, 0, 0);
+    if (how === 'beside') this.shadowRun.position.fromArray(s.camera.right).multiplyScalar(1.6 * s.radius);
+    this.fit();
   }
 
   // lines of the ground around the mechanism; a heavier one every five
@@ -111,15 +166,24 @@ export class Stage {
   }
 
   private makeLights(): void {
-    const up = new Vector3().fromArray(this.scene.camera.up), r = this.scene.radius, shadow = this.light.shadow;
-    const sky = new HemisphereLight(0xffffff, 0x9aa3ad, 1.1);
-    sky.position.copy(up);
-    shadow.mapSize.set(2048, 2048);
-    Object.assign(shadow.camera, {left: -1.6 * r, right: 1.6 * r, top: 1.6 * r, bottom: -1.6 * r, near: 0.1 * r, far: 12 * r});
-    shadow.bias = -2e-4;
-    shadow.normalBias = 2e-3 * r;
+    this.light.shadow.mapSize.set(2048, 2048);
+    this.light.shadow.bias = -2e-4;
     this.light.castShadow = true;
-    this.world.add(sky, new AmbientLight(0xffffff, 0.35), this.light, this.light.target);
+    this.setReach();
+    this.world.add(this.sky, new AmbientLight(0xffffff, 0.35), this.light, this.light.target);
+  }
+
+  // how far camera and shadows go, by the size of what there is to see
+  private setReach(): void {
+    const r = this.scene.radius, shadow = this.light.shadow;
+    this.sky.position.fromArray(this.scene.camera.up);
+    Object.assign(shadow.camera, {left: -1.6 * r, right: 1.6 * r, top: 1.6 * r, bottom: -1.6 * r, near: 0.1 * r, far: 12 * r});
+    shadow.camera.updateProjectionMatrix();
+    shadow.normalBias = 2e-3 * r;
+    this.camera.near = r * 1e-3;
+    this.camera.far = r * 200;
+    this.camera.up.fromArray(this.scene.camera.up);
+    this.camera.updateProjectionMatrix();
   }
 
   setTheme(): void {
@@ -142,8 +206,10 @@ export class Stage {
   fit(): void { this.look(this.camera.position.clone().sub(this.controls.target).normalize()); }
 
   private look(from: Vector3): void {
-    const wide = Math.min(1, this.camera.aspect), distance = this.scene.radius / Math.sin(0.5 * VIEW_ANGLE * Math.PI / 180) / wide;
-    const target = new Vector3().fromArray(this.scene.camera.centre).add(this.travel());
+    // the middle of what is shown: of both runs where they are side by side
+    const aside = this.shadowRun.visible ? this.shadowRun.position : new Vector3(), radius = this.scene.radius + 0.5 * aside.length();
+    const wide = Math.min(1, this.camera.aspect), distance = radius / Math.sin(0.5 * VIEW_ANGLE * Math.PI / 180) / wide;
+    const target = new Vector3().fromArray(this.scene.camera.centre).add(this.travel()).addScaledVector(aside, 0.5);
     this.controls.target.copy(target);
     this.camera.position.copy(target).addScaledVector(from, 1.05 * distance);
     this.anchor.copy(this.followPoint());
@@ -154,10 +220,7 @@ export class Stage {
   // how far a mechanism that travels has gone
   private travel(): Vector3 {
     if (!this.scene.follows && !this.scene.falls) return new Vector3();
-    const now = this.film.middle(), start = new Vector3();
-    const n = this.scene.bodies.length;
-    for (let b = 0; b < n; b++) start.add(this.film.pointAt(0, b, [0, 0, 0]));
-    now.addScaledVector(start, -1 / Math.max(n, 1));
+    const now = this.film.middle().sub(this.film.home);
     const up = new Vector3().fromArray(this.scene.camera.up), height = now.dot(up);
     if (!this.scene.falls) now.addScaledVector(up, -height);
     if (!this.scene.follows) now.copy(up).multiplyScalar(height);
@@ -181,6 +244,12 @@ export class Stage {
       this.parts[b].group.quaternion.copy(pose.q);
     });
     this.scene.coils.forEach((coil, i) => this.springs[i].between(this.film.point(coil.from, coil.fromR), this.film.point(coil.to, coil.toR)));
+    this.otherFilm?.at(t).forEach((pose, b) => {
+      this.otherParts[b].group.position.copy(pose.r);
+      this.otherParts[b].group.quaternion.copy(pose.q);
+    });
+    this.other?.scene.coils.forEach((coil, i) =>
+      this.otherSprings[i]?.between(this.otherFilm!.point(coil.from, coil.fromR), this.otherFilm!.point(coil.to, coil.toR)));
     this.arrows.forEach((arrow, b) => this.placeArrow(arrow, b, t));
     this.placeCamera();
     this.stale = true;
@@ -337,6 +406,28 @@ export class Stage {
     return {x: box.left + (p.x + 1) / 2 * box.width, y: box.top + (1 - p.y) / 2 * box.height};
   }
 
+  // ---- pulling
+  enableOrbit(on: boolean): void { this.controls.enabled = on; }
+
+  // where the ray through a place of the canvas meets the plane through a point that faces the camera
+  onPlane(x: number, y: number, through: Vector3): Vector3 {
+    const box = this.canvas.getBoundingClientRect(), ray = new Raycaster(), normal = this.camera.getWorldDirection(new Vector3());
+    ray.setFromCamera(new Vector2(2 * (x - box.left) / box.width - 1, 1 - 2 * (y - box.top) / box.height), this.camera);
+    const out = new Vector3();
+    return ray.ray.intersectPlane(new Plane().setFromNormalAndCoplanarPoint(normal, through), out) ?? through.clone();
+  }
+
+  // a line from a point to another; null: none
+  showRope(ends: [Vector3, Vector3] | null): void {
+    this.rope.visible = ends !== null;
+    if (ends) {
+      const at = this.rope.geometry.getAttribute('position');
+      ends.forEach((p, i) => at.setXYZ(i, p.x, p.y, p.z));
+      at.needsUpdate = true;
+    }
+    this.stale = true;
+  }
+
   // ---- pictures
   private resize(): void {
     const parent = this.canvas.parentElement;
@@ -385,5 +476,12 @@ export class Stage {
 }
 
 function clear(group: Group): void {
-  for (const child of [...group.children]) group.remove(child);
+  for (const child of [...group.children]) {
+    // geometries of bodies are kept for all
+    child.traverse(o => {
+      if (o instanceof Line) o.geometry.dispose();
+      if (o instanceof Line || o instanceof Mesh) (o.material as Material).dispose();
+    });
+    group.remove(child);
+  }
 }

@@ -9,6 +9,7 @@ const OPACITY = [1, 0.35];
 
 export class Tree {
   private readonly rows = new Map<number, HTMLElement>();
+  private readonly lists: HTMLElement[] = [];
 
   constructor(parent: HTMLElement, private readonly run: Run, private readonly stage: Stage, private readonly choose: (body: number) => void) {
     const root: Branch = {name: '', bodies: [], branches: new Map()};
@@ -21,9 +22,12 @@ export class Tree {
       }
       at.bodies.push(i);
     });
-    this.put(root, make('ul', 'bodies', parent));
-    this.putBody(GROUND, make('ul', 'bodies', parent));
+    this.lists.push(make('ul', 'bodies', parent), make('ul', 'bodies', parent));
+    this.put(root, this.lists[0]);
+    this.putBody(GROUND, this.lists[1]);
   }
+
+  remove(): void { this.lists.forEach(list => list.remove()); }
 
   private put(branch: Branch, list: HTMLElement): void {
     for (const b of branch.bodies) this.putBody(b, list);

@@ -228,6 +228,72 @@ test('a click on a body tells its name; hiding it uncovers what is behind', asyn
   await page.close();
 });
 
+test('two runs: over each other, side by side or alone, in the view and in the plots', async () => {
+  const slow = report(join(root, 'models/pendulum.yaml'), '--t-end', '2'), both = report(join(root, 'models/pendulum.yaml'), '--t-end', '3', '--set', 'l=0.5', '--beside', slow);
+  const {page, errors} = await open(both), list = page.getByLabel('where the other run is shown');
+  // picture and places of the bob of both runs
+  const look = () => page.evaluate(() => {
+    const {stage} = window.kardan;
+    stage.draw(true);
+    const place = group => group.getWorldPosition(group.position.clone()).toArray();
+    return {picture: stage.canvas.toDataURL(), own: place(stage.parts[0].group), other: place(stage.otherParts[0].group)};
+  });
+  await page.evaluate(() => window.kardan.clock.set(0.4));
+  const length = r => Math.hypot(...r), over = await look();
+  assert.ok(Math.abs(length(over.own) - 0.5) < 1e-3 && Math.abs(length(over.other) - 1) < 1e-3, JSON.stringify([over.own, over.other]));
+  // the longer one falls more slowly: angles by the exact motion are different
+  assert.ok(Math.abs(Math.atan2(over.own[1], over.own[0]) - Math.atan2(over.other[1], over.other[0])) > 0.1);
+  await list.selectOption('side by side');
+  const beside = await look();
+  assert.ok(length(beside.other.map((x, i) => x - over.other[i])) > 0.5 && length(beside.own.map((x, i) => x - over.own[i])) < 1e-12);
+  await list.selectOption('hidden');
+  const alone = await look();
+  assert.equal(new Set([over.picture, beside.picture, alone.picture]).size, 3);
+  // plots have the channel twice, each on its own times; the time goes to the end of the longer run
+  const plotted = await page.evaluate(() => {
+    const {plot} = window.kardan.panels[0], at = plot.data[0].findIndex(t => t >= 2.5);
+    return {labels: plot.series.map(s => s.label), end: window.kardan.clock.end, own: plot.data[1][at], other: plot.data[plot.data.length / 2 + 0.5 | 0][at]};
+  });
+  assert.ok(plotted.labels.some(l => l.endsWith('(other run)')), plotted.labels.join());
+  assert.equal(plotted.end, 3);
+  assert.ok(Number.isFinite(plotted.own) && plotted.other == null, JSON.stringify(plotted));
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('modes move: the chosen one swings through a period, from the table or from the plane of eigenvalues', async () => {
+  const out = mkdtempSync(join(folder, 'modes-'));
+  const told = JSON.parse(execFileSync(program, ['modes', join(root, 'models/bushing-mount.yaml'), '--json', '--output', out]).toString());
+  const {page, errors} = await open(join(out, 'bushing-mount-modes.html'));
+  assert.equal(await page.evaluate(() => window.kardan.clock.playing), true);
+  await page.evaluate(() => window.kardan.clock.pause());
+  // largest way of a point of the first body, opposite at the two halves of the period
+  const swing = () => page.evaluate(() => {
+    const {clock, stage} = window.kardan, at = f => { clock.set(f * clock.end); return stage.film.point(0, [0.3, 0.2, 0.1]).toArray(); };
+    const far = [at(0), at(0.5), at(1)];
+    at(0.125);
+    stage.draw(true);
+    return {far, picture: stage.canvas.toDataURL()};
+  });
+  const pictures = new Set(), count = await page.locator('.modes tbody tr').count();
+  assert.equal(count, told.imaginary.filter(x => x > 0).length);
+  for (let i = 0; i < count; i++) {
+    await page.getByLabel(`show mode ${i + 1}`, {exact: true}).click();
+    const {far, picture} = await swing(), way = Math.hypot(...far[0].map((x, k) => x - far[1][k]));
+    assert.ok(way > 1e-3, `mode ${i + 1} moves by ${way}`);
+    assert.ok(Math.hypot(...far[0].map((x, k) => x - far[2][k])) < 1e-3 * way + 1e-4, 'a period ends where it began');
+    pictures.add(picture);
+  }
+  assert.equal(pictures.size, count);
+  await page.getByLabel('show mode 1', {exact: true}).click();
+  await page.locator('.plane g').last().locator('circle').first().click();
+  assert.equal(await page.evaluate(() => window.kardan.modes.chosen), count - 1);
+  const hertz = await page.locator('.modes tbody tr').first().locator('td').nth(3).textContent();
+  assert.ok(told.frequency.some(f => Math.abs(f - Number(hertz)) < 1e-3 * f), hertz);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
 test('narrow window: nothing is wider than the page', async () => {
   const {page, errors} = await open(report(join(root, 'models/stewart.yaml')), {width: 360, height: 740});
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

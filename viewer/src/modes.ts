@@ -1,0 +1,98 @@
+// modes.ts: eigenvalues as a table and in the complex plane; the mechanism swings in the one that is chosen.
+import {hasBlock, readRun, type Run} from './data';
+import {digits, make} from './dom';
+import {Viewer} from './viewer';
+
+interface Mode { real: number; imaginary: number; frequency: number; damping: number; moves: string; film: boolean }
+
+const SIZE = 260, MARGIN = 34, SVG = 'http://www.w3.org/2000/svg';
+
+function part(parent: Element, kind: string, attributes: Record<string, string | number>): Element {
+  const element = document.createElementNS(SVG, kind);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  parent.appendChild(element);
+  return element;
+}
+
+export class Modes {
+  private readonly rows: HTMLTableRowElement[] = [];
+  private readonly points: Element[] = [];
+  private viewer: Viewer | null = null;
+  chosen = -1;
+
+  static async open(root: HTMLElement): Promise<Modes> {
+    const modes = JSON.parse(document.querySelector('script[data-kardan="modes"]')!.textContent ?? '[]') as Mode[];
+    const runs = await Promise.all(modes.map((_, i) => (hasBlock(document, `mode-${i}-scene`) ? readRun(document, `mode-${i}-`) : null)));
+    return new Modes(root, modes, runs);
+  }
+
+  private constructor(root: HTMLElement, private readonly modes: Mode[], private readonly runs: Array<Run | null>) {
+    const first = runs.findIndex(run => run !== null);
+    if (first >= 0) {
+      this.viewer = new Viewer(root, runs[first]!);
+      (window as unknown as {kardan: object}).kardan = {...this.viewer.inspect, modes: this};
+    }
+    const both = make('div', 'modes', root);
+    this.makePlane(both);
+    this.makeTable(both);
+    if (first >= 0) {
+      this.choose(first);
+      this.viewer!.clock.toggle();
+    }
+  }
+
+  // the mechanism swings in this mode from now on
+  choose(i: number): void {
+    const run = this.runs[i];
+    if (!run || !this.viewer) return;
+    this.chosen = i;
+    this.viewer.replace(run, true);
+    this.rows.forEach((row, k) => row.setAttribute('aria-selected', String(k === i)));
+    this.points.forEach((point, k) => point.setAttribute('class', k === i ? 'chosen' : this.modes[k].real > 0 ? 'grows' : ''));
+  }
+
+  private makeTable(parent: HTMLElement): void {
+    const holder = make('div', 'scroll', parent), table = make('table', '', holder), head = make('tr', '', make('thead', '', table));
+    for (const word of ['', 'real [1/s]', 'imag [rad/s]', '[Hz]', 'damping', 'moves most']) make('th', '', head, word);
+    const body = make('tbody', '', table);
+    this.modes.forEach((mode, i) => {
+      const row = make('tr', '', body);
+      const cell = make('td', '', row);
+      if (mode.film) {
+        const show = make('button', '', cell, String(i + 1));
+        show.type = 'button';
+        show.setAttribute('aria-label', `show mode ${i + 1}`);
+        show.addEventListener('click', () => this.choose(i));
+      } else {
+        cell.textContent = String(i + 1);
+      }
+      for (const value of [mode.real, mode.imaginary, mode.frequency, mode.damping]) make('td', '', row, digits(value));
+      make('td', '', row, mode.moves);
+      this.rows.push(row);
+    });
+  }
+
+  // eigenvalues and their conjugates; to the right of the axis motions grow
+  private makePlane(parent: HTMLElement): void {
+    const svg = document.createElementNS(SVG, 'svg'), most = (list: number[]): number => Math.max(...list.map(Math.abs), 1e-9);
+    const x = 1.1 * most(this.modes.map(m => m.real)), y = 1.1 * most(this.modes.map(m => m.imaginary)), half = SIZE / 2 - MARGIN;
+    const at = (re: number, im: number): [number, number] => [SIZE / 2 + re / x * half, SIZE / 2 - im / y * half];
+    svg.setAttribute('viewBox', `0 0 ${SIZE} ${SIZE}`);
+    svg.setAttribute('role', 'img');
+    svg.setAttribute('aria-label', 'eigenvalues in the complex plane; the same are in the table');
+    svg.setAttribute('class', 'plane');
+    part(svg, 'path', {d: `M${MARGIN / 2} ${SIZE / 2}H${SIZE - MARGIN / 2}M${SIZE / 2} ${MARGIN / 2}V${SIZE - MARGIN / 2}`, class: 'axis'});
+    part(svg, 'text', {x: SIZE - MARGIN / 2, y: SIZE / 2 - 5, 'text-anchor': 'end'}).textContent = `real, ${digits(x)} 1/s`;
+    part(svg, 'text', {x: SIZE / 2 + 5, y: MARGIN / 2}).textContent = `imaginary, ${digits(y)} rad/s`;
+    this.modes.forEach((mode, i) => {
+      const group = part(svg, 'g', {});
+      for (const sign of mode.imaginary > 0 ? [1, -1] : [1]) {
+        const [cx, cy] = at(mode.real, sign * mode.imaginary), dot = part(group, 'circle', {cx, cy, r: 4.5});
+        part(dot, 'title', {}).textContent = `mode ${i + 1}: ${digits(mode.frequency)} Hz, damping ${digits(mode.damping)}`;
+      }
+      group.addEventListener('click', () => this.choose(i));
+      this.points.push(group);
+    });
+    parent.appendChild(svg);
+  }
+}
