@@ -203,6 +203,9 @@ typedef struct kd_eom_def {
     kd_function g, gI, gII;
     kd_function h, hI;
     kd_function e;
+    // (ne) >= 0: 0 = e_i is "as at the start", and this is the place in z that has the value, which is subtracted:
+    // kd_initial_consistent takes it from the state that it has found. -1: e_i has its own. NULL: all do. Copied
+    const int *e_at_start;
 
     // outputs, energies
     kd_function y;

@@ -41,6 +41,7 @@ typedef struct kd_formulation_info {
     bool drifts;             // off the constraints: projection is of use
     bool strategies;         // choice of derivatives, updates and the explicit form; its matrix can be shown
     bool keeps_acceleration; // among its unknowns
+    bool keeps_invariants;   // 0 = e can be imposed (kd_formulation_options.invariants)
     bool compares_velocity;  // v has a derivative in it that steps can be checked with
 } kd_formulation_info;
 // NULL for a number that is none.

@@ -461,6 +461,24 @@ typedef struct kd_user_force_def {
     kd_stiffness stiff; // AUTO: not stiff
 } kd_user_force_def;
 
+// ---- invariants -----------------------------------------------------------------------------------------------------
+// Quantities that the motion does not change, which psf and psf1 keep exactly. Guide: docs/guide/invariants.md
+typedef enum kd_invariant_kind {
+    KD_INVARIANT_ENERGY,           // of the whole mechanism
+    KD_INVARIANT_MOMENTUM,         // its component along axis
+    KD_INVARIANT_ANGULAR_MOMENTUM, // the same about point
+    KD_INVARIANT_EXPRESSION,       // value, of coordinates, velocities and t
+    KD_INVARIANT_KIND_COUNT
+} kd_invariant_kind;
+
+typedef struct kd_invariant_def {
+    kd_invariant_kind kind;
+    const char       *value;
+    double            axis[3];  // direction in the world
+    double            point[3]; // in the world, default the origin
+    double            equals;   // NaN: what it is at the start
+} kd_invariant_def;
+
 // ---- how to run -----------------------------------------------------------------------------------------------------
 // An option of the simulation by its name in the one table (docs/guide/options.md); run: {radau: {max_newton: 7}}
 typedef struct kd_run_option {
@@ -500,6 +518,7 @@ KD_API kd_sensor_def     kd_sensor_def_default(void);
 KD_API kd_curve_def      kd_curve_def_default(void);
 KD_API kd_track_def      kd_track_def_default(void);
 KD_API kd_user_force_def kd_user_force_def_default(void);
+KD_API kd_invariant_def  kd_invariant_def_default(kd_invariant_kind kind);
 KD_API kd_run_def        kd_run_def_default(void);
 
 // ---- building -------------------------------------------------------------------------------------------------------
@@ -526,6 +545,7 @@ KD_API kd_status kd_model_add_block(kd_model *m, const char *name, const kd_bloc
 KD_API kd_status kd_model_add_variable(kd_model *m, const char *name, const kd_variable_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_event(kd_model *m, const char *name, const kd_event_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_sensor(kd_model *m, const char *name, const kd_sensor_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_invariant(kd_model *m, const char *name, const kd_invariant_def *def) KD_NODISCARD;
 
 // Check names, references, numbers and expressions, and fill in what follows (masses of shapes, places in body frames).
 // Afterwards the model is constant. KD_ERR_MODEL: kd_model_message lists what is wrong, one line each, with file, line

@@ -33,6 +33,7 @@ typedef enum kd_section {
     KD_SECTION_TRACK,
     KD_SECTION_EVENT,
     KD_SECTION_SUBSYSTEM,
+    KD_SECTION_INVARIANT,
     KD_SECTION_COUNT
 } kd_section;
 

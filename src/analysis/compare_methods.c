@@ -120,5 +120,6 @@ kd_simulation_options kd_compare_method_options(const kd_compare_method *m)
     o.integrator = m->integrator;
     kd_integrator_set_variant(m->integrator, m->family, &o.integrator_options);
     if (m->projected) o.formulation_options.projection = KD_PROJECT_ALWAYS;
+    o.formulation_options.invariants = kd_formulation_about(m->formulation)->keeps_invariants; // others watch them
     return o;
 }

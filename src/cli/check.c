@@ -8,6 +8,7 @@
 #include "cli/equilibrium.h"
 #include "cli/method.h"
 #include "cli/subject.h"
+#include "cli/tree_picture.h"
 
 enum { MESSAGE_SIZE = 4000, NAME_SIZE = 96 };
 
@@ -220,6 +221,7 @@ static bool check_model(checked *c)
 {
     const kd_subject *s = &c->subject;
     tell_structure(c);
+    kd_cli_tree_picture(s->system);
     bool good = tell_assembly(s);
     good = tell_start(s) && good;
     if (s->start >= 0) good = tell_friction(s) && good;

@@ -36,6 +36,8 @@ int               kd_cli_plot(int argc, char **argv);
 int               kd_cli_render(int argc, char **argv);
 int               kd_cli_view(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);
+int               kd_cli_new(int argc, char **argv);
+int               kd_cli_format(int argc, char **argv);
 int               kd_cli_check(int argc, char **argv);
 int               kd_cli_info(int argc, char **argv);
 int               kd_cli_convert(int argc, char **argv);

@@ -24,6 +24,8 @@ const kd_command *kd_cli_commands(int *count)
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
         {"info", "sizes, elements and channels of a model", kd_cli_info},
         {"convert", "robot description (URDF) or model file to model file", kd_cli_convert},
+        {"new", "a commented model file to begin with", kd_cli_new},
+        {"format", "a model file in the usual order, with its comments", kd_cli_format},
         {"examples", "list the examples", kd_cli_examples},
         {"help", "this page, or the page of a command", kd_cli_help},
         {"version", "version of kardan", kd_cli_version},

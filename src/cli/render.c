@@ -249,8 +249,10 @@ static kd_status write_film(task *t, kd_browser *browser, double from, double to
         return KD_ERR_ARGUMENT;
     }
     // JPEG one behind the other is what ffmpeg reads as mjpeg
-    FILE       *film = open_film(t, &child);
-    kd_status   status = film ? KD_OK : KD_ERR_FILE;
+    FILE     *film = open_film(t, &child);
+    kd_status status = film ? KD_OK : KD_ERR_FILE;
+    if (!film && !t->message[0])
+        kd_text(t->message, sizeof t->message, "ffmpeg could not be started for '%s'", t->output);
     kd_progress progress;
     kd_progress_start(&progress, true, from, to);
     for (int i = 0; i < count && status == KD_OK; i++) {

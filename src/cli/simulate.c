@@ -19,6 +19,7 @@
 #include "report/beside.h"
 #include "report/report.h"
 #include "report/viewer.h"
+#include "results/linear_file.h"
 #include "results/postmortem.h"
 #include "results/recorder.h"
 #include "results/running.h"
@@ -39,7 +40,7 @@ enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom
 // a number in a table takes about so many bytes
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 
-static const char *const FORMATS[] = {"csv", "hdf5", "both"};
+static const char *const FORMATS[] = {"csv", "hdf5", "both", "mat"};
 
 // ---- the task -------------------------------------------------------------------------------------------------------
 
@@ -61,7 +62,8 @@ typedef struct task {
     char             **argv;
     kd_limits          limits; // NaN: the model's
     kd_method          method;
-    bool               with_csv, with_hdf5;
+    bool               with_csv, with_hdf5, with_mat;
+    const char        *write_state; // file for the last state of a good run; NULL: none
     // while it runs
     kd_subject       subject;
     kd_recorder     *recorder;  // sees all states that the simulation shows
@@ -92,7 +94,7 @@ typedef struct task {
     int            nwarnings;
     char           method_value[9][40], options[2000];
     char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
-    char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
+    char           csv[PATH_SIZE], hdf5[PATH_SIZE], mat[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
     char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE], partial[PATH_SIZE];
 } task;
 
@@ -133,7 +135,9 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--max-step", "H", "largest step [s]; default: the model's, or no limit", KD_CLI_POSITIVE, &t->max_step},
         {"--max-steps", "N", "give up after so many steps; default: never", KD_CLI_COUNT, &t->max_steps},
         {"--output", "DIR", "folder for the results; default: results", KD_CLI_TEXT, &t->folder},
-        {"--format", "F", "of the results: csv (default), hdf5, both", KD_CLI_TEXT, &t->format},
+        {"--format", "F", "of the results: csv (default), hdf5, both, mat", KD_CLI_TEXT, &t->format},
+        {"--channels", "PATTERN", "record paths without sensors: all, or patterns like body.*.pos.?,joint.*",
+         KD_CLI_TEXT, &t->request.channels},
         {"--plots", "A,B,...", "channels that the report shows; default: the model's, or all", KD_CLI_TEXT,
          &t->channels.words},
         {"--jacobian-plots", "DIR", "folder for pictures of the Newton matrix: pattern, groups, instants of evaluation",
@@ -151,6 +155,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          &t->limits.energy},
         {"--start-state", "FILE", "start from a state that was written (DIR/NAME.state.csv)", KD_CLI_TEXT,
          &t->start_state},
+        {"--write-state", "FILE", "write the last state of a good run, for --start-state", KD_CLI_TEXT,
+         &t->write_state},
         {"--from", "T", "the state of that file at T [s] or before; default: its last one", KD_CLI_NUMBER, &t->from},
         {"--from-equilibrium", NULL, "start from the equilibrium next to the model's start", KD_CLI_FLAG,
          &t->from_equilibrium},
@@ -188,10 +194,15 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 // built without HDF5 a run of hours would end with nothing
 static bool choose_format(task *t)
 {
-    int format = t->format ? kd_cli_choose("format", t->format, FORMATS, 3) : 0;
+    int format = t->format ? kd_cli_choose("format", t->format, FORMATS, 4) : 0;
     if (format < 0) return false;
+    t->with_mat = format == 3;
+    if (t->with_mat && !kd_linear_has_mat()) {
+        fputs("kardan: --format mat: kardan was built without matio (package libmatio-dev); csv works\n", stderr);
+        return false;
+    }
     t->with_csv = format != 1;
-    t->with_hdf5 = format != 0;
+    t->with_hdf5 = format == 1 || format == 2;
     if (!t->with_hdf5 || kd_result_has_hdf5()) return true;
     fputs("kardan: --format hdf5: kardan was built without HDF5 (package libhdf5-dev); csv works\n", stderr);
     return false;
@@ -204,9 +215,10 @@ static bool name_files(task *t)
                                          ".html",       ".svg",
                                          "-motion.svg", ".post-mortem.txt",
                                          ".state.csv",  ".cross-check.txt",
-                                         "-events.csv", ".partial.csv"};
-    char *const              path[] = {t->csv,        t->hdf5,   t->html,    t->svg,         t->picture,
-                                       t->postmortem, t->states, t->crossed, t->events.path, t->partial};
+                                         "-events.csv", ".partial.csv",
+                                         ".mat"};
+    char *const              path[] = {t->csv,    t->hdf5,    t->html,        t->svg,     t->picture, t->postmortem,
+                                       t->states, t->crossed, t->events.path, t->partial, t->mat};
     bool                     fits = t->folder[0] != '\0';
     for (size_t i = 0; i < sizeof path / sizeof *path; i++)
         fits = snprintf(path[i], PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
@@ -550,6 +562,7 @@ static kd_status write_files(task *t, char *message, size_t size)
     // table, HDF5, events, report, plots, picture, cross-check, pictures of the Jacobian
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
+    if (status >= 0 && t->with_mat) status = kd_result_save_mat(&result, t->mat, message, size);
     if (status >= 0) status = kd_cli_events_save(&t->events, t->subject.title, message, size);
     if (status >= 0) status = kd_report_save(&result, t->html, message, size);
     if (status >= 0) status = kd_report_save_svg(&result, t->svg, message, size);
@@ -623,6 +636,18 @@ static void write_postmortem(task *t)
     if (problem[0]) kd_text_append(t->message, sizeof t->message, "%s%s", t->message[0] ? "; " : "", problem);
 }
 
+// The end of a good run, to go on from
+static bool write_last_state(const task *t)
+{
+    const kd_state *states[] = {t->subject.x};
+    char            message[MESSAGE_SIZE] = "";
+    if (!t->write_state || t->status != KD_OK) return true;
+    if (kd_state_file_save(t->write_state, t->subject.title, t->subject.eom, states, 1, message, sizeof message) >= 0)
+        return true;
+    fprintf(stderr, "kardan: --write-state: %s\n", message);
+    return false;
+}
+
 // ---- telling --------------------------------------------------------------------------------------------------------
 
 // Lines of text, indented
@@ -682,6 +707,7 @@ static void tell_in_words(const task *t, bool written)
     if (!written) return;
     if (t->with_csv) printf("table:  %s\n", t->csv);
     if (t->with_hdf5) printf("data:   %s\n", t->hdf5);
+    if (t->with_mat) printf("data:   %s\n", t->mat);
     if (t->events.has_file) printf("events: %s\n", t->events.path);
     printf("plots:  %s\n", t->svg);
     if (has_picture(t)) printf("motion: %s\n", t->picture);
@@ -727,6 +753,7 @@ static void tell_files(const task *t, kd_json *json)
     kd_json_open(json, "files");
     if (t->with_csv) kd_json_text(json, "table", t->csv);
     if (t->with_hdf5) kd_json_text(json, "data", t->hdf5);
+    if (t->with_mat) kd_json_text(json, "data", t->mat);
     if (t->events.has_file) kd_json_text(json, "events", t->events.path);
     kd_json_text(json, "plots", t->svg);
     if (has_picture(t)) kd_json_text(json, "motion", t->picture);
@@ -863,6 +890,7 @@ static int simulate(task *t)
     if (has_result) draw(t);
     bool written = has_result && write_results(t);
     write_postmortem(t);
+    written = write_last_state(t) && written;
     if (t->json) {
         tell_as_json(t, written);
     } else if (!t->quiet && has_result) {

@@ -1,6 +1,7 @@
 // subject.c: from the word on the command line to equations of motion.
 #define _POSIX_C_SOURCE 200809L
 #include "cli/subject.h"
+#include <fnmatch.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -305,6 +306,69 @@ static bool watch_paths(kd_subject *s, const kd_cli_list *watch, bool of_run, in
     return true;
 }
 
+// ---- channels by patterns -------------------------------------------------------------------------------------------
+
+enum { MOST_CHANNELS = 4000 };
+
+// Poses and velocities of bodies, coordinates and reactions of joints, constraints, forces
+static const char everything[] = "body.*.pos.?,body.*.roll,body.*.pitch,body.*.yaw,body.*.vel.?,body.*.omega.?,joint.*,"
+                                 "constraint.*,force.*";
+
+// Accelerations of coordinates are recorded beside their rates.
+static bool is_known(const kd_subject *s, const char *path)
+{
+    char         rate[400];
+    const size_t n = strlen(path);
+    if (is_recorded(s, path)) return true;
+    kd_text(rate, sizeof rate, "%s", path);
+    if (strncmp(path, "joint.", 6) != 0) return false;
+    for (size_t k = n; k > 0 && rate[k] != '.'; k--)
+        if (rate[k] == 'a') rate[k] = 'v';
+    return strcmp(rate, path) != 0 && is_recorded(s, rate);
+}
+
+// Record the paths of an element that a pattern fits; false: standard error has been told
+static bool watch_element(kd_subject *s, const char *pattern, kd_section section, int i, int *found, int *added)
+{
+    char path[400], why[400];
+    for (int k = 0; kd_model_path(s->model, section, i, k, path, sizeof path) > 0; k++) {
+        if (fnmatch(pattern, path, 0) != 0) continue;
+        ++*found;
+        if (is_known(s, path)) continue;
+        if (*added == MOST_CHANNELS) {
+            fprintf(stderr, "kardan: --channels '%s' gives more than %d channels; choose fewer by a pattern\n", pattern,
+                    MOST_CHANNELS);
+            return false;
+        }
+        if (kd_model_watch(s->model, path, why, sizeof why) < 0) {
+            fprintf(stderr, "kardan: channel '%s': %s\n", path, why);
+            return false;
+        }
+        ++*added;
+    }
+    return true;
+}
+
+static bool watch_patterns(kd_subject *s, const char *patterns, int *added)
+{
+    static const kd_section sections[] = {KD_SECTION_BODY,       KD_SECTION_FRAME, KD_SECTION_JOINT,
+                                          KD_SECTION_CONSTRAINT, KD_SECTION_FORCE, KD_SECTION_STATE};
+    char                    list[2000];
+    const bool              all = strcmp(patterns, "all") == 0;
+    kd_text(list, sizeof list, "%s", all ? everything : patterns);
+    for (char *rest = list, *pattern; (pattern = kd_cli_next_word(&rest)) != NULL;) {
+        int found = 0;
+        for (size_t k = 0; k < sizeof sections / sizeof sections[0]; k++)
+            for (int i = 0; i < kd_model_count(s->model, sections[k]); i++)
+                if (!watch_element(s, pattern, sections[k], i, &found, added)) return false;
+        if (found > 0 || all) continue;
+        fprintf(stderr, "kardan: --channels: nothing fits '%s'; 'kardan info MODEL --paths' lists what there is\n",
+                pattern);
+        return false;
+    }
+    return true;
+}
+
 static void drop_system(kd_subject *s)
 {
     kd_state_destroy(s->x);
@@ -345,6 +409,7 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     for (int i = 0; r->watch.count == 0 && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];
     *exit_status = KD_EXIT_USAGE;
     if (!watch_paths(s, &watch, r->watch.count == 0, &added)) return false;
+    if (r->channels && !watch_patterns(s, r->channels, &added)) return false;
     *exit_status = KD_EXIT_FAILED;
     if (added == 0) return true;
     drop_system(s); // once more, with the new sensors

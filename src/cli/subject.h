@@ -13,6 +13,7 @@ typedef struct kd_subject_request {
     kd_cli_list settings;    // "name=value"
     bool        free_base;   // robot description: the root link floats
     kd_cli_list watch;       // paths to be recorded besides
+    const char *channels;    // the same by patterns, separated by commas, or "all"; NULL: none
     bool        unassembled; // a model that cannot be assembled will do
 } kd_subject_request;
 

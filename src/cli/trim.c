@@ -272,7 +272,10 @@ static bool split(quest *q, const char *option, const char *list, bool value)
 {
     char text[TEXT_SIZE], *rest = text;
     if (!list) return true;
-    if (snprintf(text, sizeof text, "%s", list) >= TEXT_SIZE) return false;
+    if (snprintf(text, sizeof text, "%s", list) >= TEXT_SIZE) {
+        fprintf(stderr, "kardan: the list of %s is longer than %d characters\n", option, TEXT_SIZE - 1);
+        return false;
+    }
     for (char *word; (word = kd_cli_next_word(&rest));)
         if (!mark(q, option, word, q->free_p, value ? q->free_v : NULL, value)) return false;
     return true;
@@ -284,7 +287,10 @@ static bool read_words(quest *q)
     char          text[TEXT_SIZE], *rest = text;
     // what may change must be said
     if (!q->adjust || snprintf(text, sizeof text, "%s", q->adjust) >= TEXT_SIZE) {
-        fputs("kardan: trim needs --adjust NAME,...\n", stderr);
+        if (q->adjust)
+            fprintf(stderr, "kardan: the list of --adjust is longer than %d characters\n", TEXT_SIZE - 1);
+        else
+            fputs("kardan: trim needs --adjust NAME,...\n", stderr);
         return false;
     }
     // inputs and parameters, then what is held or free
@@ -292,7 +298,10 @@ static bool read_words(quest *q)
         if (!find_adjustable(q, word)) return false;
     q->free_p = calloc((size_t)n.nv + 1, sizeof *q->free_p);
     q->free_v = calloc((size_t)n.nv + 1, sizeof *q->free_v);
-    if (!q->free_p || !q->free_v) return false;
+    if (!q->free_p || !q->free_v) {
+        fputs("kardan: out of memory\n", stderr);
+        return false;
+    }
     // --hold frees all others; a turn frees all but the place
     for (int i = 0; q->hold && i < n.nv; i++) q->free_p[i] = true;
     if (!isnan(q->rate)) {

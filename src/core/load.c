@@ -30,7 +30,11 @@ static int open_ordinary(const char *path, size_t *bytes, char *message, size_t 
     if (file < 0) {
         kd_text(message, size, "%s: the file cannot be opened%s%s", path, errno ? ": " : "",
                 errno ? strerror(errno) : "");
-    } else if (fstat(file, &found) == 0 && !S_ISREG(found.st_mode)) {
+    } else if (fstat(file, &found) != 0) {
+        kd_text(message, size, "%s: the file cannot be read: %s", path, strerror(errno));
+        (void)close(file);
+        return -1;
+    } else if (!S_ISREG(found.st_mode)) {
         kd_text(message, size, "%s: this is %s, not a file; what it gives must be kept in a file first", path,
                 kind_of(found.st_mode));
         (void)close(file);

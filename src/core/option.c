@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/nearest.h"
+#include "core/read_number.h"
 #include "core/text.h"
 
 static const char *const SWITCH[] = {"no", "yes", NULL}; // values 0 and 1
@@ -161,7 +162,7 @@ kd_status kd_option_read(const kd_option *row, void *base, const char *text, cha
         return KD_OK;
     }
     if (words_of(row)) return read_word(row, base, text, message, size);
-    const double value = strtod(text, &end);
+    const double value = kd_read_number(text, &end);
     const bool   whole = row->type != KD_OPTION_REAL;
     const char  *kind = whole ? "a whole number" : "a number";
     const double most = row->type == KD_OPTION_LONG ? (double)(1L << 53) : INT_MAX;

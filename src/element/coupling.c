@@ -1,4 +1,4 @@
-// coupling.c: gear, rack, belt: 0 = sum factor_i * coordinate_i - offset
+// coupling.c: gear, rack, belt: 0 = sum factor_i * coordinate_i - offset - motion(t)
 #include "core/text.h"
 #include "element/constraint.h"
 #include "model/fields.h"
@@ -24,6 +24,7 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
     row->coefficient_of = c->def.factor;
     row->offset_of = &c->def.offset; // NaN: filled in at the start position
     kd_row_set(b->s, row);
+    kd_row_move(b, row, c->def.value, c->name, &c->source);
 }
 
 static void finish(kd_model *m, int i)
@@ -56,6 +57,8 @@ static const kd_field fields[] = {
      .doc = "coordinates with their factors: `{joint.a.q: 1, joint.b.q: -2}`", .length = O(nterms), .second = O(factor)},
     {"offset", KD_FIELD_NUMBER, O(offset), 1, ALL, KD_FIELD_MAYBE, NAN, ANY, "",
      .doc = "value of the sum; not given: as at the start position"},
+    {"motion", KD_FIELD_LAW, O(value), 1, ALL, 0, 0, ANY, "",
+     .doc = "expression of t and inputs that is added to the offset: a drive between coordinates", .reads = KD_READS_TIME},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-// distance.c: a massless rod: the origins of `from` and `to` keep a distance, |d| = length
+// distance.c: a massless rod or rope: the origins of `from` and `to` keep a distance, |d| = length + motion(t)
 #include <math.h>
 
 #include "element/constraint.h"
@@ -11,6 +11,7 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
     if (!row) return;
     row->offset_of = &c->def.length; // NaN: filled in at the design position
     kd_row_set(b->s, row);
+    kd_row_move(b, row, c->def.value, c->name, &c->source);
 }
 
 static kd_vec3 world_point(const kd_model *m, const kd_anchor *a)
@@ -38,13 +39,16 @@ static const kd_field fields[] = {
     KD_CONSTRAINT_PLACES,
     {"length", KD_FIELD_NUMBER, O(length), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "m",
      .doc = "distance; not given: as at the design position"},
+    {"motion", KD_FIELD_LAW, O(value), 1, ALL, 0, 0, ANY, "m",
+     .doc = "expression of t and inputs that is added to the length: a winch, a telescope", .reads = KD_READS_TIME},
 };
 // clang-format on
 
 const kd_constraint_class kd_constraint_distance = {
     .element =
         {
-            .kind = {"distance", "the origins of `from` and `to` keep a distance: a massless rod"},
+            .kind = {"distance", "the origins of `from` and `to` keep a distance, which a `motion` may change: a "
+                                 "massless rod, a rope on a winch"},
             .fields = fields,
             .nfields = COUNT(fields),
             .unit = "N",

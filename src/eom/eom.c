@@ -199,6 +199,11 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
             kd_text(m.text, m.size, "restitution[%d] = %g is not between 0 and 1", i, def->restitution[i]);
             return KD_ERR_DEFINITION;
         }
+    for (int i = 0; def->e_at_start && i < n->ne; i++)
+        if (def->e_at_start[i] < -1 || def->e_at_start[i] >= n->nz) {
+            kd_text(m.text, m.size, "e_at_start[%d] = %d is no place in z (nz = %d)", i, def->e_at_start[i], n->nz);
+            return KD_ERR_DEFINITION;
+        }
     bool friction = false;
     for (int i = 0; def->friction && i < n->nmu; i++) {
         friction = friction || def->friction[i] >= 0;
@@ -366,14 +371,14 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->theta = kd_alloc((size_t)def->dims.ntheta * sizeof(double));
     eom->restitution = kd_alloc((size_t)def->dims.nlambda * sizeof(double));
     eom->friction = kd_alloc((size_t)def->dims.nmu * sizeof(int));
+    eom->e_at_start = kd_alloc((size_t)def->dims.ne * sizeof(int));
     eom->friction_scale = kd_alloc((size_t)def->dims.nmu * sizeof(double));
     eom->crossing = kd_alloc((size_t)def->dims.nswitch);
     eom->timed = kd_alloc((size_t)def->dims.nlambda);
     eom->unit = kd_alloc((size_t)def->dims.nv * sizeof(double));
     eom->position_unit = kd_alloc((size_t)def->dims.np * sizeof(double));
-    if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->friction_scale || !eom->crossing ||
-        !eom->timed || !eom->unit || !eom->position_unit)
-        // the copy points to its own arrays: the definition may go away
+    if (!eom->title || !eom->theta || !eom->e_at_start || !eom->restitution || !eom->friction || !eom->friction_scale ||
+        !eom->crossing || !eom->timed || !eom->unit || !eom->position_unit)
         return KD_ERR_MEMORY;
     // natural units, 1 where none are given
     for (int j = 0; j < def->dims.nv; j++) eom->unit[j] = def->unit ? def->unit[j] : 1.0;
@@ -388,6 +393,8 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->def.theta = def->dims.ntheta > 0 ? eom->theta : NULL;
     for (int i = 0; def->restitution && i < def->dims.nlambda; i++) eom->restitution[i] = def->restitution[i];
     for (int i = 0; def->friction && i < def->dims.nmu; i++) eom->friction[i] = def->friction[i];
+    for (int i = 0; def->e_at_start && i < def->dims.ne; i++) eom->e_at_start[i] = def->e_at_start[i];
+    eom->def.e_at_start = def->e_at_start ? eom->e_at_start : NULL;
     for (int i = 0; def->friction_scale && i < def->dims.nmu; i++) eom->friction_scale[i] = def->friction_scale[i];
     eom->def.friction_scale = def->friction_scale ? eom->friction_scale : NULL;
     eom->def.restitution = def->restitution ? eom->restitution : NULL;
@@ -449,6 +456,7 @@ void kd_eom_destroy(kd_eom *eom)
     kd_free(eom->theta);
     kd_free(eom->unit);
     kd_free(eom->position_unit);
+    kd_free(eom->e_at_start);
     kd_free(eom->restitution);
     kd_free(eom->friction);
     kd_free(eom->friction_scale);

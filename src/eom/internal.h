@@ -43,6 +43,7 @@ struct kd_eom {
     double              *theta, *unit, *position_unit, *restitution;
     unsigned long        generation; // of these numbers
     int                 *friction;
+    int                 *e_at_start;
     double              *friction_scale;
     signed char         *crossing;
     unsigned char       *timed;

@@ -24,8 +24,8 @@ static const char *const sentence_of[KD_FORMULATION_COUNT] = {
 
 // clang-format off
 static const kd_formulation_info info_of[KD_FORMULATION_COUNT] = {
-    [KD_PSF]        = {.index = 1, .selectors = true, .keeps_acceleration = true, .compares_velocity = true},
-    [KD_PSF1]       = {.index = 1, .selectors = true, .compares_velocity = true},
+    [KD_PSF]        = {.index = 1, .selectors = true, .keeps_acceleration = true, .keeps_invariants = true, .compares_velocity = true},
+    [KD_PSF1]       = {.index = 1, .selectors = true, .keeps_invariants = true, .compares_velocity = true},
     [KD_GGL]        = {.index = 2, .strategies = true, .compares_velocity = true},
     [KD_ODASSL]     = {.index = 2, .overdetermined = true, .strategies = true, .compares_velocity = true},
     [KD_INDEX3]     = {.index = 3, .strategies = true},
@@ -85,7 +85,7 @@ static const kd_option rows[] = {
     {KD_WORD("form.constraints", O, constraints, KD_DECOMPOSE_LU, DECOMPOSITIONS, "decomposition of the algebraic part: LU with full pivoting, QR with column pivoting, SVD, the only one that treats redundant constraints"), .paper = "DECOMPC"},
     {KD_SWITCH("form.differential_qr", O, differential_qr, 0, "QR instead of LU for the differential part"), .paper = "DECOMPD"},
     {KD_SWITCH("form.selectors_each_step", O, selectors_each_step, 0, "selectors are found anew in every step, not only where the pivoting changes"), .paper = "SELCOMP"},
-    {KD_SWITCH("form.invariants", O, invariants, 1, "invariants are imposed, by psf and psf1")},
+    {KD_SWITCH("form.invariants", O, invariants, 1, "invariants are imposed, which psf and psf1 can; no: they are watched only")},
     {KD_SWITCH("form.control_multipliers", O, control_multipliers, 0, "multipliers and auxiliary variables count in the error norm")},
     {KD_SWITCH("form.sparse", O, sparse, 0, "KLU whatever the size, not only where it pays; not of psf and psf1")},
     {KD_REAL("form.rank_tolerance", O, rank_tolerance, 1e-8, 0, 1, "SVD: singular values below this times the largest are zero"), .above = true, .below = true},

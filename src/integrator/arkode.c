@@ -92,9 +92,10 @@ static ARKODE_DIRKTableID find_table(const char *name, int *order)
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (strcmp(known[k].name, name) == 0) {
             ARKodeButcherTable table = ARKodeButcherTable_LoadDIRK(known[k].id);
-            *order = table ? table->q : 0;
+            const bool         found = table != NULL;
+            *order = found ? table->q : 0;
             ARKodeButcherTable_Free(table);
-            return table ? known[k].id : ARKODE_DIRK_NONE;
+            return found ? known[k].id : ARKODE_DIRK_NONE;
         }
     return ARKODE_DIRK_NONE;
 }

@@ -28,9 +28,5 @@
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
 // Rows that many elements have
-#define PLACE_ROW(key, member, flags, text)                                                                            \
-    {                                                                                                                  \
-        key, KD_FIELD_PLACE, member, 1, ALL, flags, 0, ANY, "", .doc = text                                            \
-    }
 
 #endif

@@ -42,7 +42,6 @@ typedef struct reader {
     char               denied[300];            // a known name that must not be read here
     bool               broken;                 // a curve that is wrong itself is read
     char               why[300];               // of an unknown one
-    char               near[KD_EXPR_MAX_NAME + 1];
 } reader;
 
 // nodes: sensors, then states
@@ -362,6 +361,10 @@ static kd_status check_elements(reader *r)
             status = check_text(r, KD_SECTION_JOINT, i, motion_field[k], m->joint[i].def.motion[k],
                                 READ_TIME | READ_INPUTS, NULL);
         }
+    }
+    for (int i = 0; i < m->ninvariants && status >= 0; i++) {
+        status =
+            check_text(r, KD_SECTION_INVARIANT, i, "value", m->invariant[i].def.value, may_read[KD_READS_MOTION], NULL);
     }
     for (int i = 0; i < m->ninputs && status >= 0; i++) {
         status = check_text(r, KD_SECTION_INPUT, i, "value", m->input[i].def.value, READ_TIME, NULL);

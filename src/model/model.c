@@ -46,6 +46,7 @@ static const section_info sections[KD_SECTION_COUNT] = {
     [KD_SECTION_TRACK] = SECTION("track", kd_model_track, track, ntracks),
     [KD_SECTION_EVENT] = SECTION("event", kd_model_event, event, nevents),
     [KD_SECTION_SUBSYSTEM] = SECTION("subsystem", kd_subsystem, subsystem, nsubsystems),
+    [KD_SECTION_INVARIANT] = SECTION("invariant", kd_invariant, invariant, ninvariants),
 };
 
 // the word of paths and messages
@@ -887,4 +888,14 @@ kd_status kd_model_add_sensor(kd_model *m, const char *name, const kd_sensor_def
     s->def.value = kd_model_text(m, def->value);
     s->def.unit = kd_model_text(m, def->unit);
     return kd_model_enter(m, KD_SECTION_SENSOR, s->name);
+}
+
+kd_status kd_model_add_invariant(kd_model *m, const char *name, const kd_invariant_def *def)
+{
+    kd_status status = kd_model_prepare(m, KD_SECTION_INVARIANT, KD_SCHEMA_INVARIANT, name, def);
+    if (status < 0) return status;
+    kd_invariant *e = &m->invariant[m->ninvariants];
+    *e = (kd_invariant){kd_model_text(m, name), m->private->source, *def};
+    e->def.value = kd_model_text(m, def->value);
+    return kd_model_enter(m, KD_SECTION_INVARIANT, e->name);
 }

@@ -131,6 +131,12 @@ typedef struct kd_sensor {
     kd_sensor_def def;
 } kd_sensor;
 
+typedef struct kd_invariant {
+    const char      *name;
+    kd_source        source;
+    kd_invariant_def def;
+} kd_invariant;
+
 // a table, and the interpolation that was made of it
 typedef struct kd_model_curve {
     const char  *name;
@@ -175,7 +181,7 @@ struct kd_model {
     bool        finished;
     // sections; arrays grow while building
     int nparameters, ncurves, ninputs, nbodies, nframes, njoints, nconstraints, nforces, nuser_forces, nstates,
-        nsensors, ntracks, nblocks, nvariables, nevents, nsubsystems;
+        nsensors, ntracks, nblocks, nvariables, nevents, nsubsystems, ninvariants;
     kd_parameter     *parameter;
     kd_model_curve   *curve;
     kd_model_track   *track;
@@ -191,7 +197,8 @@ struct kd_model {
     kd_variable      *variable;
     kd_model_event   *event;
     kd_sensor        *sensor;
-    kd_subsystem     *subsystem;      // those around others before them
+    kd_subsystem     *subsystem; // those around others before them
+    kd_invariant     *invariant;
     struct kd_model_private *private; // names, messages, texts of fields, memory: of src/model only
 };
 

@@ -302,6 +302,28 @@ static const kd_field event_fields[] = {
 };
 #undef O
 
+// ---- invariants
+#define O(member) offsetof(kd_invariant_def, member)
+#define ALONG (K(KD_INVARIANT_MOMENTUM) | K(KD_INVARIANT_ANGULAR_MOMENTUM))
+static const kd_kind_word invariant_kinds[] = {
+    [KD_INVARIANT_ENERGY] = {"energy", "kinetic and potential energy of the whole mechanism"},
+    [KD_INVARIANT_MOMENTUM] = {"momentum", "momentum of all bodies along `axis`"},
+    [KD_INVARIANT_ANGULAR_MOMENTUM] = {"angular_momentum", "angular momentum of all bodies about `point`, along `axis`"},
+    [KD_INVARIANT_EXPRESSION] = {"expression", "an expression of coordinates, velocities and t"},
+};
+static const kd_field invariant_fields[] = {
+    {"value", KD_FIELD_LAW, O(value), 1, K(KD_INVARIANT_EXPRESSION), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "expression of coordinates, velocities and t"},
+    {"axis", KD_FIELD_NUMBER, O(axis), 3, ALONG, KD_FIELD_REQUIRED | KD_FIELD_DIRECTION, 0, ANY, "",
+     .doc = "direction in the world"},
+    {"point", KD_FIELD_NUMBER, O(point), 3, K(KD_INVARIANT_ANGULAR_MOMENTUM), 0, 0, ANY, "m",
+     .doc = "point in the world"},
+    {"equals", KD_FIELD_NUMBER, O(equals), 1, ALL, KD_FIELD_MAYBE, NAN, ANY, "",
+     .doc = "its value in SI units, to which the start is corrected; not given: as at the start, and behind every event that changes the motion"},
+};
+#undef ALONG
+#undef O
+
 // ---- run
 #define O(member) offsetof(kd_run_def, member)
 static const kd_field run_fields[] = {
@@ -378,6 +400,9 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_SENSOR] = {"sensors", "sensor",
         "Named outputs",
         sizeof(kd_sensor_def), KINDLESS, "value", FIELDS(sensor_fields), NULL},
+    [KD_SCHEMA_INVARIANT] = {"invariants", "invariant",
+        "What the motion does not change and the formulation keeps exactly (psf, psf1)",
+        sizeof(kd_invariant_def), KINDS(invariant_kinds, kd_invariant_def, false), NULL, FIELDS(invariant_fields), NULL},
     [KD_SCHEMA_RUN] = {"run", "run",
         "How to simulate; the command line overrides",
         sizeof(kd_run_def), KINDLESS, NULL, FIELDS(run_fields), NULL},
@@ -591,6 +616,7 @@ DEFAULT_OF_KIND(kd_joint_def, kd_joint_def_default, kd_joint_kind, KD_SCHEMA_JOI
 DEFAULT_OF_KIND(kd_constraint_def, kd_constraint_def_default, kd_constraint_kind, KD_SCHEMA_CONSTRAINT)
 DEFAULT_OF_KIND(kd_force_def, kd_force_def_default, kd_force_kind, KD_SCHEMA_FORCE)
 DEFAULT_OF_KIND(kd_state_def, kd_state_def_default, kd_state_kind, KD_SCHEMA_STATE)
+DEFAULT_OF_KIND(kd_invariant_def, kd_invariant_def_default, kd_invariant_kind, KD_SCHEMA_INVARIANT)
 DEFAULT_OF_KIND(kd_block_def, kd_block_def_default, kd_block_kind, KD_SCHEMA_BLOCK)
 DEFAULT(kd_variable_def, kd_variable_def_default, KD_SCHEMA_VARIABLE)
 DEFAULT(kd_event_def, kd_event_def_default, KD_SCHEMA_EVENT)

@@ -9,6 +9,7 @@
 
 #include "core/load.h"
 #include "core/nearest.h"
+#include "core/read_number.h"
 #include "core/text.h"
 
 enum { SHOWN = 40, LONGEST = 60 }; // characters of a value in messages; of a number
@@ -92,7 +93,7 @@ static bool number_of(span value, double *number)
         if (!strchr("0123456789+-.eE", value.at[i])) return false; // no hexadecimal ones, no "nan"
     memcpy(text, value.at, length);
     text[length] = '\0';
-    *number = strtod(text, &end);
+    *number = kd_read_number(text, &end);
     return *end == '\0' && isfinite(*number);
 }
 

@@ -66,7 +66,7 @@ typedef union definition {
     kd_variable_def   variable;
     kd_event_def      event;
     kd_sensor_def     sensor;
-    kd_run_def        run;
+    kd_invariant_def  invariant;
 } definition;
 
 typedef struct element {
@@ -104,6 +104,8 @@ static kd_status add_element(kd_model *m, kd_schema_id id, const char *name, con
         return kd_model_add_event(m, name, &def->event);
     case KD_SCHEMA_SENSOR:
         return kd_model_add_sensor(m, name, &def->sensor);
+    case KD_SCHEMA_INVARIANT:
+        return kd_model_add_invariant(m, name, &def->invariant);
     default:
         return KD_ERR_ARGUMENT;
     }
@@ -232,7 +234,7 @@ static bool read_element(kd_reader *r, void *context)
     // elements whose numbers may have any unit
     r->any_units = e->id == KD_SCHEMA_CURVE || e->id == KD_SCHEMA_INPUT || e->id == KD_SCHEMA_STATE ||
                    e->id == KD_SCHEMA_BLOCK || e->id == KD_SCHEMA_VARIABLE || e->id == KD_SCHEMA_EVENT ||
-                   e->id == KD_SCHEMA_CONSTRAINT;
+                   e->id == KD_SCHEMA_CONSTRAINT || e->id == KD_SCHEMA_INVARIANT;
     // fields to the definition, expressions of parameters bound to it, then into the model
     r->npending = r->narrays = 0;
     r->definition = &e->def;

@@ -51,6 +51,11 @@ typedef struct kd_handed {
     bool             busy;  // its value is being looked for
 } kd_handed;
 
+typedef struct kd_named { // an expression with a name
+    const char *name, *text;
+    int         line, column;
+} kd_named;
+
 // A model or subsystem with its own names
 typedef struct kd_scope {
     const char      *name;   // with those around it, "front.left"; "" of the model itself
@@ -66,9 +71,12 @@ typedef struct kd_scope {
     // of `needs`
     int        nhanded;
     kd_handed *handed;
-    bool       wrong;     // it has been told why; its sections are not read
-    bool       has_parts; // subsystems of its own
-    bool       placed;    // Q and c are not those of the model itself
+    // named expressions
+    kd_named *named;
+    int       nnamed;
+    bool      wrong;     // it has been told why; its sections are not read
+    bool      has_parts; // subsystems of its own
+    bool      placed;    // Q and c are not those of the model itself
     // its first numbers among the bindings of the model, and behind the last: mirror, orientation, position
     int  first_binding, end_binding;
     bool held;
@@ -146,6 +154,10 @@ typedef struct kd_reader {
     int                busy[KD_READER_MAX_PARAMETER_DEPTH]; // those being computed, outermost first
     int                nbusy;
 
+    // named expressions of the file
+    kd_named *named;
+    int       nnamed;
+
     // indices of the repetition, outermost first
     int         nindices;
     const char *index[KD_READER_MAX_INDICES];
@@ -211,7 +223,15 @@ const char *kd_reader_text_with_indices(kd_reader *r, const kd_node *node);
 // A name or path with its indices evaluated: link(i-1) becomes link(3).
 bool kd_reader_name(kd_reader *r, const kd_node *node, const char **name);
 // An expression for the simulation, with the indices of the repetition put in. *literal: it is as in the file.
-bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal);
+bool   kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal);
+size_t kd_reader_token(const char *text); // characters of the number, word or other sign at the beginning of a text
+
+// ---- named.c: expressions with names --------------------------------------------------------------------------------
+
+bool            kd_reader_named(kd_reader *r, const kd_node *map); // the section `expressions`; NULL: there is none
+const kd_named *kd_reader_find_named(const kd_reader *r, const char *name);
+// The law with the texts of named expressions in place of their names
+bool kd_reader_put_named(kd_reader *r, const kd_node *node, const char *key, const char **law);
 
 // ---- bindings.c: numbers of parameters ------------------------------------------------------------------------------
 // `mark` is npending before what they speak of was read.

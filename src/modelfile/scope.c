@@ -674,8 +674,7 @@ static bool is_name_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// characters of the number, word or other sign at c
-static size_t token_length(const char *c)
+size_t kd_reader_token(const char *c)
 {
     size_t n = 0;
     if ((*c >= '0' && *c <= '9') || (c[0] == '.' && c[1] >= '0' && c[1] <= '9')) {
@@ -697,7 +696,7 @@ static size_t put_indices(const kd_reader *r, const char *text, char *out, size_
     size_t used = 0;
     char   before = '\0', word[64];
     for (const char *c = text; *c;) {
-        size_t      n = token_length(c), length = n;
+        size_t      n = kd_reader_token(c), length = n;
         int         k;
         const char *piece = c;
         char        number[32];
@@ -754,14 +753,14 @@ static bool take_law_quantity(kd_reader *r, const kd_node *node, const char *key
 static bool put_in_indices(kd_reader *r, const kd_node *node, const char *key, const char **law)
 {
     if (r->nindices == 0) return true;
-    size_t length = put_indices(r, node->text, NULL, 0);
+    size_t length = put_indices(r, *law, NULL, 0);
     if (length > KD_EXPR_MAX_LENGTH) {
         kd_reader_complain(r, node, "'%s' is longer than %d characters", key, KD_EXPR_MAX_LENGTH);
         return false;
     }
     char *text = kd_arena_cut(&r->scratch, length + 1, 1);
     if (!text) return kd_reader_short_of_memory(r);
-    put_indices(r, node->text, text, length + 1);
+    put_indices(r, *law, text, length + 1);
     *law = text;
     return true;
 }
@@ -779,6 +778,7 @@ bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const cha
     *law = node->text;
     if (!take_law_quantity(r, node, key, law, literal)) return false;
     if (*law != node->text) return true;
+    if (!kd_reader_put_named(r, node, key, law)) return false;
     if (!put_in_indices(r, node, key, law)) return false;
     if (kd_reader_has_scopes(r) && !kd_reader_qualify(r, node, key, law)) return false;
     *literal = *literal && strcmp(*law, node->text) == 0;

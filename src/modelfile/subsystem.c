@@ -39,8 +39,9 @@ static bool is_word(const char *const *words, const char *text)
 bool kd_reader_check_keys(kd_reader *r, const kd_node *root, bool whole)
 {
     static const char *const of_files[] = {"kardan", "title", "gravity", NULL};
-    static const char *const own[] = {"parameters", "include", "needs", "offers", "definitions", "subsystems"};
-    const char              *words[KD_SCHEMA_SECTION_COUNT + 12];
+    static const char *const own[] = {"parameters", "expressions", "include",   "needs",
+                                      "offers",     "definitions", "subsystems"};
+    const char              *words[KD_SCHEMA_SECTION_COUNT + 13];
     int                      n = 0;
     bool                     fine = true;
     // those of files, then what all have, then sections of elements
@@ -116,6 +117,8 @@ void kd_reader_enter_scope(kd_reader *r, kd_scope *scope)
 {
     r->scope = scope;
     r->findings->at = scope->root->file;
+    r->named = scope->named;
+    r->nnamed = scope->nnamed;
     kd_model_within(r->m, scope->number);
 }
 
@@ -125,6 +128,7 @@ void kd_reader_subsystems_release(kd_reader *r)
         kd_document_release(&r->file[i]->document);
         kd_free(r->file[i]);
     }
+    for (int i = 0; i < r->nscopes; i++) kd_free(r->scope_list[i]->named);
     kd_free(r->file);
     kd_free(r->scope_list);
     kd_names_release(&r->scope_names);
@@ -591,6 +595,15 @@ bool kd_reader_expand(kd_reader *r, kd_node *root, const kd_setting *settings, i
         kd_reader_enter_scope(r, scope);
         if (!scope->wrong && scope->root->owner >= 0 && check_offers(r, scope))
             expand_scope(r, scope, settings, nsettings);
+    }
+    if (r->status != KD_OK) return false;
+    // expressions with names, now that those of parameters are known
+    for (int i = 0; i < r->nscopes && r->status == KD_OK; i++) {
+        kd_scope *scope = r->scope_list[i];
+        kd_reader_enter_scope(r, scope);
+        if (!scope->wrong) kd_reader_named(r, kd_node_find(scope->root, "expressions"));
+        scope->named = r->named;
+        scope->nnamed = r->nnamed;
     }
     if (r->status != KD_OK) return false;
     kd_reader_enter_scope(r, whole);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/shortest.h"
 #include "core/text.h"
 #include "math/space.h"
 #include "model/build.h"
@@ -47,14 +48,7 @@ static void put_number(const writer *w, const double *value)
         fputs("null", w->file);
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, *value);
-        if (strtod(text, NULL) == *value) break;
-    }
-    for (char *c = text; *c; c++) {
-        if (!strchr("0123456789+-e", *c)) *c = '.';
-    }
-    fputs(text, w->file);
+    fputs(kd_shortest_text(*value, text), w->file);
 }
 
 static void put_numbers(const writer *w, const double *value, int n)
@@ -427,6 +421,7 @@ static const section sections[] = {
     {KD_SCHEMA_VARIABLE, KD_SECTION_VARIABLE, offsetof(kd_variable, def)},
     {KD_SCHEMA_EVENT, KD_SECTION_EVENT, offsetof(kd_model_event, def)},
     {KD_SCHEMA_SENSOR, KD_SECTION_SENSOR, offsetof(kd_sensor, def)},
+    {KD_SCHEMA_INVARIANT, KD_SECTION_INVARIANT, offsetof(kd_invariant, def)},
 };
 
 static void put_element(const writer *w, const kd_schema *schema, const char *name, const void *def)

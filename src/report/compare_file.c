@@ -157,7 +157,9 @@ kd_status kd_compare_save_csv(const kd_comparison *c, const char *title, const c
     if (status < 0) return status;
     // comments, header, one line for each run
     fprintf(file, "# kardan: %s\n# title: %s\n", kd_version(), title);
-    fprintf(file, "# uncertainty of the reference: %.3g\n", c->uncertainty);
+    char number[40];
+    fprintf(file, "# uncertainty of the reference: %s\n",
+            kd_file_number(c->uncertainty, "%.3g", number, sizeof number));
     fputs(
         "coordinates,formulation,integrator,projection,tolerance,outcome,steps,rejected,evaluations,jacobians,seconds,"
         "error,output_error,t_good,position_level,velocity_level,reference,message\n",
@@ -169,10 +171,10 @@ kd_status kd_compare_save_csv(const kd_comparison *c, const char *title, const c
         const kd_stats          *s = &r->stats;
         char                     words[60];
         const char              *plus = strstr(kd_compare_method_words(m, words, sizeof words), " + ");
-        fprintf(file, "%s,%s,%.*s,%s,%.3g,%s,%ld,%ld,%ld,%ld", c->side[r->side], kd_formulation_word(m->formulation),
-                (int)strcspn(plus + 3, ","), plus + 3, m->projected ? "always" : "never", r->tolerance,
-                kd_compare_outcome_word(r->outcome), s->accepted, s->rejected_error + s->rejected_newton,
-                s->residuals + s->for_differences, s->jacobians);
+        fprintf(file, "%s,%s,%.*s,%s,%s,%s,%ld,%ld,%ld,%ld", c->side[r->side], kd_formulation_word(m->formulation),
+                (int)strcspn(plus + 3, ","), plus + 3, m->projected ? "always" : "never",
+                kd_file_number(r->tolerance, "%.3g", number, sizeof number), kd_compare_outcome_word(r->outcome),
+                s->accepted, s->rejected_error + s->rejected_newton, s->residuals + s->for_differences, s->jacobians);
         // empty where it is not known
         put_number(file, r->seconds > 0 ? r->seconds : NAN);
         put_number(file, r->error);

@@ -96,6 +96,9 @@ static void put_note(const picture *p)
     fprintf(p->file, "<text x=\"16\" y=\"39\" font-size=\"11\" fill=\"#6b7280\">%s</text>\n", text);
 }
 
+// A place in the picture, with a decimal point in every locale; the text lives as long as the call that reads it
+#define PLACE(value) kd_file_number(value, "%.2f", (char[32]){0}, 32)
+
 // Names and borders of the blocks of rows
 static void put_row_blocks(const picture *p)
 {
@@ -105,9 +108,10 @@ static void put_row_blocks(const picture *p)
         const kd_spy_block *b = &p->spy->row_blocks[k];
         if (b->n == 0) continue;
         const double y = TOP + row * p->cell;
-        fprintf(p->file, "<path d=\"M%d %.1fH%.1f\" stroke=\"#cfd6de\"/>\n", LEFT, y, LEFT + p->columns * p->cell);
-        fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"11\" text-anchor=\"end\">", LEFT - 8,
-                y + fmax(8, 0.5 * b->n * p->cell + 4));
+        fprintf(p->file, "<path d=\"M%d %sH%s\" stroke=\"#cfd6de\"/>\n", LEFT, PLACE(y),
+                PLACE(LEFT + p->columns * p->cell));
+        fprintf(p->file, "<text x=\"%d\" y=\"%s\" font-size=\"11\" text-anchor=\"end\">", LEFT - 8,
+                PLACE(y + fmax(8, 0.5 * b->n * p->cell + 4)));
         kd_file_escaped(p->file, b->name, 40);
         fputs("</text>\n", p->file);
         row += b->n;
@@ -122,10 +126,10 @@ static void put_column_blocks(const picture *p)
         const kd_spy_block *b = &p->spy->column_blocks[k];
         if (b->n == 0) continue;
         const double x = LEFT + column * p->cell;
-        fprintf(p->file, "<path d=\"M%.1f %dV%.1f\" stroke=\"#cfd6de\"/>\n", x, TOP,
-                TOP + p->spy->pattern.rows * p->cell);
-        fprintf(p->file, "<text x=\"%.1f\" y=\"%d\" font-size=\"11\" text-anchor=\"middle\">", x + 0.5 * b->n * p->cell,
-                TOP - 18);
+        fprintf(p->file, "<path d=\"M%s %dV%s\" stroke=\"#cfd6de\"/>\n", PLACE(x), TOP,
+                PLACE(TOP + p->spy->pattern.rows * p->cell));
+        fprintf(p->file, "<text x=\"%s\" y=\"%d\" font-size=\"11\" text-anchor=\"middle\">",
+                PLACE(x + 0.5 * b->n * p->cell), TOP - 18);
         kd_file_escaped(p->file, b->name, 20);
         fputs("</text>\n", p->file);
         column += b->n;
@@ -189,8 +193,8 @@ static void put_entries(const picture *p)
             // rows k .. next - 1 follow each other
             for (next = k + 1; next < m->column[j + 1] && m->row[next] == m->row[next - 1] + 1;) next++;
             const double gap = p->cell >= 4 ? 0.5 : 0, height = (next - k) * p->cell - gap;
-            fprintf(p->file, "M%.2f %.2fh%.2fv%.2fh-%.2fz", LEFT + at * p->cell, TOP + m->row[k] * p->cell,
-                    p->cell - gap, height, p->cell - gap);
+            fprintf(p->file, "M%s %sh%sv%sh-%sz", PLACE(LEFT + at * p->cell), PLACE(TOP + m->row[k] * p->cell),
+                    PLACE(p->cell - gap), PLACE(height), PLACE(p->cell - gap));
         }
         fputs("\"/>\n", p->file);
     }

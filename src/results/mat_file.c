@@ -1,7 +1,8 @@
-// mat_file.c: linear equations as MAT file of level 5, which Octave and MATLAB read, by the library matio: matrices of
-// doubles, names as columns of cells, eigenvalues as complex numbers. Nothing in the file depends on when or where it
-// was written.
+// mat_file.c: linear equations and results of runs as MAT files of level 5, which Octave and MATLAB read, by the library
+// matio: matrices of doubles, names as columns of cells, eigenvalues as complex numbers. Nothing in the file depends on
+// when or where it was written.
 #include "results/linear_file.h"
+#include "results/result.h"
 
 #include "core/text.h"
 
@@ -14,6 +15,12 @@ kd_status kd_linear_save_mat(const char *path, const kd_linear *linear, const kd
     (void)modes;
     kd_text(message, size, "'%s' was not written: kardan was built without matio (package libmatio-dev)", path);
     return KD_ERR_UNAVAILABLE;
+}
+
+kd_status kd_result_save_mat(const kd_result *result, const char *path, char *message, size_t size)
+{
+    (void)result;
+    return kd_linear_save_mat(path, NULL, NULL, message, size);
 }
 
 bool kd_linear_has_mat(void)
@@ -105,6 +112,73 @@ static bool put_all(mat_t *mat, const kd_linear *l, const kd_modes *modes)
     return good && put_variable(mat, text_variable(LAST, kd_version()));
 }
 
+// ---- results of a run -----------------------------------------------------------------------------------------------
+
+// Columns of the table as a matrix, column by column
+static bool put_values(mat_t *mat, const kd_result *r, const int *column, int n)
+{
+    const int     rows = kd_recording_length(r->recording), columns = kd_recording_columns(r->recording);
+    const double *value = kd_recording_values(r->recording);
+    double       *all = kd_alloc((size_t)rows * (size_t)n * sizeof *all + 1);
+    if (!all) return false;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < rows; i++)
+            all[(size_t)j * (size_t)rows + (size_t)i] = value[(size_t)i * (size_t)columns + (size_t)column[j]];
+    const kd_linear_matrix t = {"t", kd_recording_times(r->recording), rows, 1}, values = {"values", all, rows, n};
+    const bool             good = put_matrix(mat, &t) && put_matrix(mat, &values);
+    kd_free(all);
+    return good;
+}
+
+// Names and values of settings, or kinds, elements and words of events: columns of cells
+static bool put_settings(mat_t *mat, const kd_result *r, const char **words)
+{
+    for (int i = 0; i < r->nsettings; i++) words[i] = r->settings[i].name;
+    if (!put_names(mat, "setting_name", r->nsettings, words)) return false;
+    for (int i = 0; i < r->nsettings; i++) words[i] = r->settings[i].value;
+    return put_names(mat, "setting_value", r->nsettings, words);
+}
+
+static bool put_events(mat_t *mat, const kd_event_log *log, const char **words)
+{
+    const int n = log ? kd_event_log_length(log) : 0;
+    double   *t = kd_alloc((size_t)n * sizeof *t + 1);
+    if (!t) return false;
+    for (int i = 0; i < n; i++) t[i] = kd_event_log_at(log, i)->t;
+    const kd_linear_matrix times = {"event_t", t, n, 1};
+    bool                   good = put_matrix(mat, &times);
+    for (int i = 0; i < n; i++) words[i] = kd_event_word(kd_event_log_at(log, i)->kind);
+    good = good && put_names(mat, "event_kind", n, words);
+    for (int i = 0; i < n; i++) words[i] = kd_event_log_at(log, i)->element;
+    good = good && put_names(mat, "event_element", n, words);
+    for (int i = 0; i < n; i++) words[i] = kd_event_log_at(log, i)->text;
+    good = good && put_names(mat, "event_text", n, words);
+    kd_free(t);
+    return good;
+}
+
+static bool put_result(mat_t *mat, const kd_result *r)
+{
+    const int    all = kd_recording_columns(r->recording), nevents = r->events ? kd_event_log_length(r->events) : 0;
+    const int    most = all > nevents ? all : nevents;
+    int         *column = kd_alloc((size_t)all * sizeof *column + 1);
+    const char **words = kd_alloc((size_t)(most + r->nsettings + 1) * sizeof *words);
+    int          n = 0;
+    bool         good = column && words;
+    for (int i = 0; good && i < all; i++)
+        if (kd_result_has_column(r, i)) column[n++] = i;
+    good = good && put_values(mat, r, column, n);
+    for (int i = 0; good && i < n; i++) words[i] = kd_recording_name(r->recording, column[i]);
+    good = good && put_names(mat, "name", n, words);
+    for (int i = 0; good && i < n; i++) words[i] = kd_recording_unit(r->recording, column[i]);
+    good = good && put_names(mat, "unit", n, words);
+    good = good && put_variable(mat, text_variable("title", r->title ? r->title : ""));
+    good = good && put_settings(mat, r, words) && put_events(mat, r->events, words);
+    kd_free(column);
+    kd_free(words);
+    return good && put_variable(mat, text_variable(LAST, kd_version()));
+}
+
 // matio does not tell all failures of the disk: a file whose last variable can be read is complete.
 static bool is_complete(const char *path)
 {
@@ -129,9 +203,20 @@ static bool copy(const char *from, FILE *to)
     return good;
 }
 
+// What is to be written
+typedef struct content {
+    const kd_linear *linear;
+    const kd_modes  *modes;
+    const kd_result *result;
+} content;
+
+static bool put_content(mat_t *mat, const content *c)
+{
+    return c->result ? put_result(mat, c->result) : put_all(mat, c->linear, c->modes);
+}
+
 // matio opens files by their names: it gets a draft beside path, which then goes the way of all other files.
-kd_status kd_linear_save_mat(const char *path, const kd_linear *linear, const kd_modes *modes, char *message,
-                             size_t size)
+static kd_status save(const char *path, const char *head, const content *c, char *message, size_t size)
 {
     const size_t length = strlen(path) + 10;
     FILE        *file = NULL;
@@ -142,8 +227,8 @@ kd_status kd_linear_save_mat(const char *path, const kd_linear *linear, const kd
     if (status >= 0) {
         // errno tells what matio does not
         errno = 0;
-        mat_t *mat = Mat_CreateVer(draft, "MATLAB 5.0 MAT-file, linear equations written by kardan", MAT_FT_MAT5);
-        bool   good = mat && put_all(mat, linear, modes);
+        mat_t *mat = Mat_CreateVer(draft, head, MAT_FT_MAT5);
+        bool   good = mat && put_content(mat, c);
         if (mat) good = Mat_Close(mat) == 0 && good;
         // complete on the disk, then copied to where it belongs
         good = good && is_complete(draft) && copy(draft, file);
@@ -159,6 +244,18 @@ kd_status kd_linear_save_mat(const char *path, const kd_linear *linear, const kd
         kd_file_abandon(file, path);
     kd_free(draft);
     return status;
+}
+
+kd_status kd_linear_save_mat(const char *path, const kd_linear *linear, const kd_modes *modes, char *message,
+                             size_t size)
+{
+    return save(path, "MATLAB 5.0 MAT-file, linear equations written by kardan", &(content){linear, modes, NULL},
+                message, size);
+}
+
+kd_status kd_result_save_mat(const kd_result *result, const char *path, char *message, size_t size)
+{
+    return save(path, "MATLAB 5.0 MAT-file, results written by kardan", &(content){NULL, NULL, result}, message, size);
 }
 
 bool kd_linear_has_mat(void)

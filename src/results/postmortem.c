@@ -27,7 +27,6 @@ typedef struct work {
     kd_arena     arena;
     kd_dims      d;
     kd_eom_data *data;
-    double      *u; // (3 nu)
     double      *p, *v, *r;
     double      *out;
     FILE        *file;
@@ -246,7 +245,10 @@ static void put_singular(work *w, const kd_postmortem *f)
             fprintf(w->file, "\nthese constraints depend on each other (factors)\n");
             // the left vector combines rows, the right one is a motion
             put_vector(w, f->eom, U + (size_t)m * (size_t)(m > n ? m - 1 : least - 1), 1, m, true);
-            fprintf(w->file, "\nand this motion is hardly prevented any more (velocities)\n");
+        }
+        // a motion only where rows are missing, not where there are too many
+        if (sigma[least - 1] < NEARLY) {
+            fprintf(w->file, "\nthis motion is hardly prevented any more (velocities)\n");
             put_vector(w, f->eom, Vt + least - 1, n, n, false);
         }
     }
@@ -262,7 +264,6 @@ static kd_status make_work(work *w, const kd_eom *eom)
     w->d = kd_eom_dims(eom);
     for (int k = 0; k < KD_FN_COUNT; k++)
         if (k != KD_MASS && kd_eom_rows(eom, (kd_fn)k) > rows) rows = kd_eom_rows(eom, (kd_fn)k);
-    w->u = kd_cut_double(&w->arena, 3 * w->d.nu);
     w->p = kd_cut_double(&w->arena, w->d.np);
     w->v = kd_cut_double(&w->arena, w->d.nv);
     w->r = kd_cut_double(&w->arena, w->d.nr);

@@ -8,6 +8,7 @@
 
 #include "core/load.h"
 #include "core/memory.h"
+#include "core/read_number.h"
 #include "core/text.h"
 #include "results/csv.h"
 
@@ -185,7 +186,7 @@ static bool take_row(const char *line, int columns, double *row)
     // numbers, commas, the end of the line: nothing else
     for (int i = 0; i <= columns; i++) {
         char *end;
-        row[i] = strtod(line, &end);
+        row[i] = kd_read_number(line, &end);
         if (end == line || !isfinite(row[i]) || (i < columns && *end != ',')) return false;
         line = end + (i < columns);
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/load.h"
+#include "core/read_number.h"
 #include "core/text.h"
 
 enum { MOST_COLUMNS = 100000 };
@@ -172,7 +173,7 @@ static kd_status read_row(reader *r, char *line, double *row)
         // missing numbers, numbers that are none, too many numbers: with line and column
         if (!line) return complain(r, "there are fewer numbers than names in the header line");
         char *field = next_field(&line);
-        row[i] = strtod(field, &end);
+        row[i] = kd_read_number(field, &end);
         if (end != field && *end == '\0') continue;
         kd_text(r->message, r->size, "%s:%d: column '%s': '%.40s' is no number", r->path, r->line, r->table->name[i],
                 field);

@@ -52,9 +52,7 @@ struct kd_collapse {
     kd_eom_data  *data;
     kd_state     *side[3];     // lower end, middle, upper end of an interval
     double       *force[3];    // (nv + nr) there: residual, rates of inner states
-    double       *u;           // (3 nu)
     double       *d;           // (nv + nr) direction of a line
-    double       *zero;        // (nv)
     double        size[KINDS]; // largest velocity, position and inner state so far: scales of what is near
     unsigned long seed;        // of draw
     // stagnation

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/shortest.h"
+
 enum { LINE = 110 }; // columns of a line
 
 typedef struct text {
@@ -17,7 +19,7 @@ KD_PRINTF(2, 3) static void put(text *t, const char *format, ...)
 {
     // length goes on beyond the buffer, so that callers learn the size they need
     va_list arguments;
-    size_t  room = t->length < t->size ? t->size - t->length : 0;
+    size_t  room = t->buffer && t->length < t->size ? t->size - t->length : 0;
     va_start(arguments, format);
     const int n = vsnprintf(room ? t->buffer + t->length : NULL, room, format, arguments);
     va_end(arguments);
@@ -130,10 +132,8 @@ static void put_string(text *t, const char *s)
 
 static void put_number(text *t, const char *key, double value)
 {
-    if (isfinite(value))
-        put(t, "\"%s\": %.9g", key, value);
-    else
-        put(t, "\"%s\": null", key);
+    char number[KD_SHORTEST_SIZE];
+    put(t, "\"%s\": %s", key, isfinite(value) ? kd_shortest_text(value, number) : "null");
 }
 
 static void put_limiter(text *t, const kd_limiter *l)

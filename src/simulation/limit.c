@@ -25,6 +25,7 @@ struct kd_limit {
     bool               needs_accelerations; // of the definition's functions
     int                count;               // switching functions, those of rows included
     double            *increment;           // (nv)
+    double            *e;                   // (ne) invariants
     double            *level;               // (nlambda + nmu) residuals
     char               message[700];
 };
@@ -47,10 +48,11 @@ kd_status kd_limit_create(const kd_eom *eom, const kd_inputs *inputs, const kd_s
     self->count = self->dims.nswitch + (rows ? kd_event_rows_count(rows) : 0);
     // invariants are imposed behind an instant where the formulation imposes them in its steps
     self->invariants = opt->formulation_options.invariants && self->dims.ne > 0 &&
-                       (opt->formulation == KD_PSF || opt->formulation == KD_PSF1);
+                       kd_formulation_about(opt->formulation)->keeps_invariants;
     // functions of motion only need no forces: dense output is enough for them
     self->needs_accelerations = kd_eom_depends(eom, KD_SWITCH, KD_A) || kd_eom_depends(eom, KD_SWITCH, KD_W) ||
                                 kd_eom_depends(eom, KD_SWITCH, KD_LAMBDA) || kd_eom_depends(eom, KD_SWITCH, KD_MU);
+    self->e = kd_cut_double(&self->arena, self->dims.ne);
     self->level = kd_cut_double(&self->arena, self->dims.nlambda + self->dims.nmu);
     self->increment = kd_cut_double(&self->arena, self->dims.nv);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
@@ -138,11 +140,26 @@ static kd_eval largest_residual(kd_limit *self, const kd_state *x, double *large
     return answer;
 }
 
+// Behind an event invariants that are "as at the start" begin anew: z takes what they are on the constraints there.
+static kd_eval take_invariants(kd_limit *self, kd_state *x)
+{
+    const int *at = kd_eom_definition(self->eom)->e_at_start;
+    if (!at || !self->invariants) return KD_EVAL_OK;
+    kd_eval answer = kd_acceleration_project(self->acceleration, x->t, x->p, x->s, x->v, x->r, false);
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self->acceleration, x->t, x->p, x->s, x->v, x->r);
+    if (answer == KD_EVAL_OK) answer = kd_eom_eval(kd_acceleration_data(self->acceleration), KD_E, self->e);
+    for (int i = 0; i < self->dims.ne && answer == KD_EVAL_OK; i++)
+        if (at[i] >= 0) x->z[at[i]] += self->e[i];
+    return answer;
+}
+
 kd_status kd_limit_project(kd_limit *self, kd_state *x, bool far)
 {
     // one projection is enough near the constraints; far from them the whole start of initial.c is made
     double  left = 0;
-    kd_eval answer = kd_acceleration_project(self->acceleration, x->t, x->p, x->s, x->v, x->r, self->invariants);
+    kd_eval answer = far ? take_invariants(self, x) : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK)
+        answer = kd_acceleration_project(self->acceleration, x->t, x->p, x->s, x->v, x->r, self->invariants);
     if (answer == KD_EVAL_OK && far) answer = largest_residual(self, x, &left);
     if (far && (answer == KD_EVAL_RETRY || left > self->initial.tolerance)) {
         kd_status status =

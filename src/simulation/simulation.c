@@ -429,6 +429,20 @@ static kd_tolerances tolerances(const kd_simulation_options *o)
     return (kd_tolerances){o->integrator_options.rtol, o->integrator_options.atol, o->integrator_options.h_fixed};
 }
 
+// Invariants that the formulation cannot keep are refused, unless they are to be watched only.
+static kd_status check_invariants(const kd_eom *eom, const kd_simulation_options *opt, char *message, size_t size)
+{
+    const kd_formulation_info *form = kd_formulation_about(opt->formulation);
+    char                       name[100];
+    if (kd_eom_dims(eom).ne == 0 || !opt->formulation_options.invariants || !form || form->keeps_invariants)
+        return KD_OK;
+    kd_text(message, size,
+            "formulation %s cannot keep invariant '%s': formulation psf (with radau) and psf1 do; option "
+            "form.invariants=no only watches it",
+            kd_formulation_word(opt->formulation), kd_eom_name(eom, KD_NAME_E, 0, name, sizeof name));
+    return KD_ERR_UNSUPPORTED;
+}
+
 static kd_status check_integrator(kd_integrator_kind integrator, char *message, size_t size)
 {
     if (kd_integrator_about(integrator, NULL)) return KD_OK;
@@ -534,6 +548,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     status = kd_simulation_check_options(&s->opt, message, size);
     if (status == KD_OK) status = check_times(&s->opt, x->t, message, size);
     if (status == KD_OK) status = check_integrator(s->opt.integrator, message, size);
+    if (status == KD_OK) status = check_invariants(eom, &s->opt, message, size);
     if (status < 0) goto failed;
     s->method = kd_integrator_about(s->opt.integrator, &s->opt.integrator_options);
     choose_projection(s->method, &s->opt);

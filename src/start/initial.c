@@ -769,16 +769,33 @@ static kd_status correct_norms(kd_iv *iv, bool *moved)
     return kd_iv_normalise(iv, iv->now->p) == KD_EVAL_OK ? KD_OK : iv->fault;
 }
 
+// Invariants that are "as at the start" begin here: z takes their values.
+static kd_status take_invariants(kd_iv *iv)
+{
+    const int *at = iv->def->e_at_start;
+    if (!at || iv->n.ne == 0) return KD_OK;
+    double *e = kd_cut_double(&iv->arena, iv->n.ne);
+    if (!e) return KD_ERR_MEMORY;
+    kd_iv_set_point(iv);
+    if (kd_iv_evaluate(iv, KD_E, e) != KD_EVAL_OK) return iv->fault;
+    for (int i = 0; i < iv->n.ne; i++)
+        if (at[i] >= 0) iv->now->z[at[i]] += e[i];
+    kd_eom_at_time(iv->data, iv->now->t, iv->u, iv->du, iv->ddu, iv->now->z);
+    return KD_OK;
+}
+
 // Known invariants must hold at the start, or the first step would bring them about: by the closest velocities.
 static kd_status run_invariants(kd_iv *iv, bool *moved)
 {
     bool hold = true;
     if (iv->n.ne == 0) return KD_OK;
-    kd_status st = kd_iv_invariants_hold(iv, &hold);
+    kd_status st = take_invariants(iv);
+    if (st == KD_OK) st = kd_iv_invariants_hold(iv, &hold);
     if (st == KD_OK && !hold) {
         st = run_level(iv, VELOCITY_UNKNOWNS, VELOCITY_ROWS | KD_BIT(KD_E), KD_IV_VELOCITY,
                        "velocity level with invariants", VELOCITY_SLACK, moved);
         iv->by_invariants = true;
+        if (st == KD_OK) st = take_invariants(iv); // of the velocities that were found
     }
     return st == KD_OK ? kd_iv_invariants_rank(iv) : st;
 }
@@ -806,7 +823,10 @@ static kd_status run_levels(kd_iv *iv, const kd_state *x, bool *moved)
     unsigned mixed = 0; // levels that one condition ties together
     unsigned r = iv->opt->nconditions > 0 ? KD_BIT(KD_R) : 0;
     bool     force = iv->opt->compute_multipliers;
-    if (iv->opt->assume) return force ? run_forces(iv) : KD_OK;
+    if (iv->opt->assume) {
+        const kd_status taken = take_invariants(iv);
+        return taken == KD_OK && force ? run_forces(iv) : taken;
+    }
     // which levels do the conditions tie together?
     kd_status st = find_levels(iv, x);
     if (st == KD_OK) st = check_guess(iv);
@@ -921,6 +941,7 @@ kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, cons
     // consistent values; what has moved, in words
     if (st == KD_OK) st = set_time(&iv, inputs);
     if (st == KD_OK) st = run_levels(&iv, x, &moved);
+    if (st == KD_OK && iv.opt->compute_multipliers && !iv.opt->assume) st = kd_iv_invariants_stay(&iv);
     if (st == KD_OK) {
         st = tell_news(&iv, x);
         kd_state_copy(iv.now, x);

@@ -13,6 +13,7 @@
 #include "math/dense.h"
 #include "start/initial_system.h"
 
+#define STAYS 1e-5   // rate of an invariant, relative to its terms, that is none
 #define DEPENDS 1e-8 // part of a unit gradient that may be independent of the others
 
 // Gradients (rows x columns, row by row), columns: nv of p, nv of v
@@ -42,6 +43,12 @@ static bool cut_gradients(gradients *g, const kd_iv *iv)
     return !g->arena.failed;
 }
 
+static kd_status tell_fault(kd_iv *iv)
+{
+    kd_text(iv->message, iv->size, "%s", kd_eom_data_message(iv->data));
+    return kd_eom_data_fault(iv->data).status;
+}
+
 static kd_status evaluate_gradients(kd_iv *iv, gradients *g, bool constraints)
 {
     const kd_dims n = iv->n;
@@ -56,9 +63,7 @@ static kd_status evaluate_gradients(kd_iv *iv, gradients *g, bool constraints)
     answer = kd_eom_derivatives(iv->data, KD_PART_ALL, &blocks);
     if (answer == KD_EVAL_OK && constraints && n.nlambda + n.nmu > 0)
         answer = kd_eom_constraint_matrices(iv->data, g->GZ, g->HZ);
-    if (answer == KD_EVAL_OK) return KD_OK;
-    kd_text(iv->message, iv->size, "%s", kd_eom_data_message(iv->data));
-    return kd_eom_data_fault(iv->data).status;
+    return answer == KD_EVAL_OK ? KD_OK : tell_fault(iv);
 }
 
 static double largest_or_one(const double *x, int n)
@@ -145,6 +150,38 @@ kd_status kd_iv_invariants_rank(kd_iv *iv)
     if (count > 0)
         kd_text(iv->dependent, sizeof iv->dependent, "invariant%s %s depend%s on the others or on constraints",
                 count > 1 ? "s" : "", names, count > 1 ? "" : "s");
+    kd_arena_release(&g.arena);
+    return st;
+}
+
+kd_status kd_iv_invariants_stay(kd_iv *iv)
+{
+    const kd_dims n = iv->n;
+    gradients     g = {0};
+    kd_blocks     by_t = {0};
+    char          name[96];
+    if (n.ne == 0) return KD_OK;
+    kd_status st = cut_gradients(&g, iv) ? evaluate_gradients(iv, &g, false) : KD_ERR_MEMORY;
+    double   *e_t = kd_cut_double(&g.arena, n.ne);
+    if (st == KD_OK && !e_t) st = KD_ERR_MEMORY;
+    by_t.block[KD_E][KD_T] = e_t;
+    if (st == KD_OK && kd_eom_derivatives(iv->data, KD_PART_ALL, &by_t) != KD_EVAL_OK) st = tell_fault(iv);
+    for (int i = 0; i < n.ne && st == KD_OK; i++) {
+        // e' = e_t + e_p v + e_v a
+        double rate = e_t[i], terms = fabs(e_t[i]);
+        for (int j = 0; j < n.nv; j++) {
+            const double by_p = g.e_p[i + j * n.ne] * iv->now->v[j], by_v = g.e_v[i + j * n.ne] * iv->now->a[j];
+            rate += by_p + by_v;
+            terms += fabs(by_p) + fabs(by_v);
+        }
+        if (fabs(rate) <= STAYS * terms) continue;
+        kd_text(
+            iv->message, iv->size,
+            "'%s' is no invariant of these equations: at t = %g it changes by %.3g per second; forces, joints to the "
+            "ground or motions change it",
+            kd_eom_name(iv->eom, KD_NAME_E, i, name, sizeof name), iv->now->t, rate);
+        st = KD_ERR_IV_CONTRADICTORY;
+    }
     kd_arena_release(&g.arena);
     return st;
 }

@@ -84,6 +84,8 @@ kd_status kd_iv_large(kd_iv *iv, bool *found, bool *moved) KD_NODISCARD;
 kd_status kd_iv_invariants_hold(kd_iv *iv, bool *hold) KD_NODISCARD;
 // Which of them follow from constraints and other invariants: names to iv->dependent.
 kd_status kd_iv_invariants_rank(kd_iv *iv) KD_NODISCARD;
+// Do they stay, with the accelerations that were found? KD_ERR_IV_CONTRADICTORY: message names one that does not
+kd_status kd_iv_invariants_stay(kd_iv *iv) KD_NODISCARD;
 
 // ---- the system -----------------------------------------------------------------------------------------------------
 // conditions (nconditions) says which user conditions take part; NULL: none. Unknowns start at iv->now.

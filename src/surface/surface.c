@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/load.h"
+#include "core/read_number.h"
 #include "core/text.h"
 #include "surface/file_formats.h"
 
@@ -52,7 +53,7 @@ bool kd_surface_numbers(kd_surface_text *t, const char *words, kd_vec3 *r)
     double x[3];
     for (int i = 0; i < 3; i++) {
         char *end;
-        x[i] = strtod(words, &end);
+        x[i] = kd_read_number(words, &end);
         if (end == words || !(fabs(x[i]) <= LARGEST)) {
             kd_surface_refuse(t, "three finite numbers are expected, not", words);
             return false;

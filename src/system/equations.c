@@ -406,7 +406,7 @@ static void load_energies(kd_work *w, kd_energies *out)
     }
 }
 
-static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
+kd_eval kd_work_energies(const kd_point *x, void *context, kd_energies *out)
 {
     kd_work *w = context;
     kd_eval  answer = kd_work_loads(w, x);
@@ -585,7 +585,7 @@ kd_eval kd_work_forces(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     kd_energies      energy = {0};
-    kd_eval          answer = s->reads_energy ? energies(x, w, &energy) : KD_EVAL_OK;
+    kd_eval          answer = s->reads_energy ? kd_work_energies(x, w, &energy) : KD_EVAL_OK;
     if (answer == KD_EVAL_OK) answer = kd_work_residual(w, x); // also the reactions
     if (answer != KD_EVAL_OK) return answer;
     // levels of KD_SLOT_ENERGY
@@ -635,7 +635,8 @@ typedef enum need {
     RUN = 2,         // not while consistent start values are searched
     TREE = 4,        // small enough for derivatives along the tree
     MULTIPLIERS = 8, // forces that depend on them
-    PATTERN = 16     // values come by another function of the definition
+    PATTERN = 16,    // values come by another function of the definition
+    FREE = 32        // no prescribed coordinates
 } need;
 
 typedef struct derivative_block {
@@ -674,6 +675,7 @@ static const derivative_block blocks[KD_FN_COUNT][KD_VAR_COUNT] = {
                 [KD_A] = BLOCK(ALWAYS, G),
                 [KD_S] = BLOCK(ALWAYS, gII_s)},
     [KD_H] = {[KD_P] = BLOCK(ALWAYS, h_p), [KD_V] = BLOCK(ALWAYS, H)},
+    [KD_E] = {[KD_P] = DENSE(TREE | FREE), [KD_V] = DENSE(TREE)},
     [KD_HI] = {[KD_P] = BLOCK(ALWAYS, hI_p), [KD_V] = BLOCK(ALWAYS, hI_v), [KD_A] = BLOCK(ALWAYS, H)},
 };
 
@@ -682,14 +684,16 @@ static const unsigned never[KD_FN_COUNT] = {
     [KD_B] = KD_BIT(KD_S) | KD_BIT(KD_W),
     [KD_D] = ~(KD_BIT(KD_LAMBDA) | KD_BIT(KD_W)),
     [KD_H] = KD_BIT(KD_S),
+    [KD_E] = KD_BIT(KD_S),
     [KD_HI] = KD_BIT(KD_S),
 };
 
 // TURNS: without quaternions and counted angles Z = I; the other needs as their names say
 static bool has_needs(const kd_system *s, unsigned needs)
 {
-    return !((needs & TURNS && s->nquaternions + s->nturns == 0) || (needs & RUN && s->for_start) ||
-             (needs & TREE && !s->dense_tree) || (needs & MULTIPLIERS && !s->by_multipliers));
+    return !((needs & FREE && s->prescribed) || (needs & TURNS && s->nquaternions + s->nturns == 0) ||
+             (needs & RUN && s->for_start) || (needs & TREE && !s->dense_tree) ||
+             (needs & MULTIPLIERS && !s->by_multipliers));
 }
 
 // The matrix of a block; NULL: none
@@ -707,7 +711,7 @@ static void give_derivatives(const kd_system *s, const kd_dims *n, kd_eom_def *d
     const int rows[KD_FN_COUNT] = {
         [KD_KINEMATICS] = n->np, [KD_RESIDUAL] = n->nv, [KD_B] = n->nr,      [KD_D] = n->nw,
         [KD_C] = n->ns,          [KD_Q] = n->nq,        [KD_G] = n->nlambda, [KD_GI] = n->nlambda,
-        [KD_GII] = n->nlambda,   [KD_H] = n->nmu,       [KD_HI] = n->nmu};
+        [KD_GII] = n->nlambda,   [KD_H] = n->nmu,       [KD_HI] = n->nmu,    [KD_E] = n->ne};
     const int columns[KD_VAR_COUNT] = {[KD_P] = n->nv, [KD_V] = n->nv, [KD_A] = n->nv,           [KD_R] = n->nr,
                                        [KD_S] = n->ns, [KD_W] = n->nw, [KD_LAMBDA] = n->nlambda, [KD_MU] = n->nmu};
     // a promise for each block that has rows, columns and what it needs
@@ -761,6 +765,7 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
     kd_work                *w = context;
     const kd_matrix_values *m;
     if (fn == KD_RESIDUAL && var == KD_A) return mass(x, context, out);
+    if (fn == KD_E) return kd_work_invariants_by(w, x, var, out);
     if (fn == KD_Q) {
         norms_by_position(w, x, out);
         return KD_EVAL_OK;
@@ -886,7 +891,7 @@ static void define_dynamics(const kd_system *s, kd_eom_def *def)
     if (s->nr > 0) def->b = inner_rates;
     if (s->nw > 0) def->d = auxiliary;
     def->force_of_multipliers = s->by_multipliers;
-    def->energies = energies;
+    def->energies = kd_work_energies;
     def->content = content;
     if (s->nsensors > 0) def->y = outputs;
 }
@@ -902,6 +907,10 @@ static void define_constraints(const kd_system *s, kd_eom_def *def)
     if (s->nmu > 0) {
         def->h = h;
         def->hI = hI;
+    }
+    if (s->ninvariants > 0) {
+        def->e = kd_work_invariants;
+        def->e_at_start = s->invariant_z;
     }
     if (s->ndrives > 0) {
         def->ndrives = s->ndrives;
@@ -998,6 +1007,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
                          .nmu = s->nmu,
                          .nq = s->nquaternions + s->nturns,
                          .nu = s->model->ninputs,
+                         .ne = s->ninvariants,
                          .nz = s->nz,
                          .ny = s->nsensors,
                          .nswitch = s->for_start ? 0 : s->model->nevents};

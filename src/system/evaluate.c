@@ -124,6 +124,7 @@ kd_work *kd_work_create(const kd_system *s)
     bool whole = s->planned && s->dense_tree && !s->for_start; // otherwise there is no Jacobian to take a part of
     made = made && kd_breaks_create(s, &w->arena, &w->breaks) && kd_enclosure_create(s, &w->arena, &w->enclosure) &&
            kd_unseen_cut(s, &w->arena, &w->unseen);
+    made = made && kd_work_cut_invariants(w);
     made = made && !w->arena.failed && kd_work_matrices(w) && (!whole || kd_stiff_part_create(s, &w->arena, &w->stiff));
     if (!made) {
         kd_work_destroy(w);

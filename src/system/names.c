@@ -176,7 +176,8 @@ kd_status kd_system_names(kd_system *s)
                 cut(s, KD_NAME_S, s->ns) && cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
                 cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
                 cut(s, KD_NAME_Y, s->nsensors) && cut(s, KD_NAME_W, s->nw) && cut(s, KD_NAME_Z, s->nz) &&
-                cut(s, KD_NAME_SWITCH, m->nevents) && cut(s, KD_NAME_DRIVE, s->ndrives);
+                cut(s, KD_NAME_SWITCH, m->nevents) && cut(s, KD_NAME_E, s->ninvariants) &&
+                cut(s, KD_NAME_DRIVE, s->ndrives);
     if (!made) return KD_ERR_MEMORY;
     // turns and norms are made of names of coordinates: behind them
     name_links(s);
@@ -185,6 +186,11 @@ kd_status kd_system_names(kd_system *s)
     name_states(s);
     name_discrete(s);
     for (int i = 0; i < m->nevents; i++) s->names[KD_NAME_SWITCH][i] = joined(s, "event '", m->event[i].name, "'");
+    for (int i = 0; i < s->ninvariants; i++) {
+        s->names[KD_NAME_E][i] = (char *)m->invariant[i].name;
+        if (s->invariant_z[i] >= 0)
+            s->names[KD_NAME_Z][s->invariant_z[i]] = joined(s, "invariant.", m->invariant[i].name, "");
+    }
     for (int i = 0; i < s->nwheels; i++)
         if (s->wheel[i].unknown)
             s->names[KD_NAME_S][s->wheel[i].contact] =

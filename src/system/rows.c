@@ -83,6 +83,17 @@ int kd_row_cosine(kd_row_builder *b, int pair, int i, int j)
                              &(kd_measure){KD_MEASURE_COSINE, .pair = pair, .dof = -1, .i = i, .j = j, .turns = -1});
 }
 
+static void fill_expression(kd_row_builder *b, kd_row *row, kd_expr *expr)
+{
+    row->expr = expr;
+    row->nterms = kd_expr_slot_count(expr);
+    row->slot = kd_cut_int(&b->s->arena, row->nterms);
+    if (!row->slot)
+        b->status = KD_ERR_MEMORY;
+    else
+        for (int i = 0; i < row->nterms; i++) row->slot[i] = kd_expr_slot(expr, i);
+}
+
 void kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
                        const kd_local *local, int nlocal, const char *what)
 {
@@ -98,14 +109,15 @@ void kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, c
         return;
     }
     // terms are all variables of the expression
-    row->expr = expr;
-    row->nterms = kd_expr_slot_count(expr);
-    row->slot = kd_cut_int(&b->s->arena, row->nterms);
-    if (!row->slot)
-        b->status = KD_ERR_MEMORY;
-    else
-        for (int i = 0; i < row->nterms; i++) row->slot[i] = kd_expr_slot(expr, i);
+    fill_expression(b, row, expr);
     name_row(b, row, what);
+}
+
+void kd_row_motion(kd_row_builder *b, kd_row *row, const char *text, const kd_source *source)
+{
+    kd_expr *expr = NULL;
+    b->status = kd_system_compile(b->s, text, b->element, source, false, NULL, 0, &expr, b->message, b->size);
+    if (b->status == KD_OK) fill_expression(b, row, expr);
 }
 
 // The numbers of a row that come from the model, when it is made and when parameters change
@@ -203,6 +215,14 @@ static void close_joint(kd_row_builder *b, int joint)
     if (form.lead && b->status == KD_OK) hold_lead(b, joint, pair, &form);
 }
 
+void kd_row_move(kd_row_builder *b, kd_row *row, const char *motion, const char *name, const kd_source *source)
+{
+    kd_expr *target = NULL;
+    if (!motion || b->status != KD_OK) return;
+    b->status = kd_system_compile(b->s, motion, name, source, false, NULL, 0, &target, b->message, b->size);
+    if (b->status == KD_OK) row->target = target;
+}
+
 static void prescribe(kd_row_builder *b, int joint, int i)
 {
     const kd_joint *j = &b->s->model->joint[joint];
@@ -288,7 +308,7 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
         b.component = 0, b.kind = "force", b.element = m->force[i].name;
         if (class->rows) class->rows(&b, i);
     }
-    return b.status;
+    return b.status == KD_OK ? kd_system_invariants(s, &b) : b.status;
 }
 
 // ---- evaluation -----------------------------------------------------------------------------------------------------

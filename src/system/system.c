@@ -468,6 +468,7 @@ static kd_status create(const kd_model *model, const kd_system_options *opt, boo
     for (int j = 0; j < model->njoints && !for_start; j++) by_joints = by_joints || model->joint[j].rubs;
     kd_status status = by_joints ? create_by_joints(s, message, size) : create_joints(s, message, size);
     if (status == KD_OK) status = kd_system_prepare_parameters(s);
+    if (status == KD_OK) status = kd_system_check_invariants(s, message, size);
     if (status < 0) {
         kd_system_destroy(s);
         return status;

@@ -253,6 +253,10 @@ struct kd_system {
     bool          bare_paths;             // while building: the pairs that come now are not differentiated
     kd_counts     upto[KD_EXTENT_COUNT];  // numbers of those that rows, rows and loads, all need
 
+    int     ninvariants;
+    kd_row *row_e;       // (ninvariants) of those that are expressions
+    int    *invariant_z; // (ninvariants) place in z of the value at the start; -1: it is given
+
     int       nwheels; // wheels on rails
     kd_wheel *wheel;
     bool      by_multipliers; // forces depend on multipliers
@@ -413,9 +417,13 @@ typedef struct kd_work {
     kd_arena         arena;
     unsigned long    generation; // of the parameters that was used last
     kd_motion        motion;
-    double          *x, *dx, *ddx;                // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
-    double          *tau;                         // (ndof)
-    double          *increment;                   // (ndof)
+    double          *x, *dx, *ddx; // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
+    double          *tau;          // (ndof)
+    double          *increment;    // (ndof)
+    kd_motion        rest;         // at the same place, not moving: gradients of invariants
+    double          *at_rest;      // (ndof) zero
+    double          *e_p, *e_v;    // (ninvariants x nv) gradients at the velocity of the stamp
+    unsigned long    e_stamp;
     double          *x_moved, *rates;             // (nposition)
     kd_motion        moved;                       // scratch of oplus, where angles are counted
     double          *turn;                        // (2 nturns) the same
@@ -509,8 +517,10 @@ typedef struct kd_local {      // a name that only one element knows
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
 
-kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;  // rows.c
-void      kd_row_set(const kd_system *s, kd_row *row);                            // rows.c: its numbers
+kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD; // rows.c
+void      kd_row_set(const kd_system *s, kd_row *row);                           // rows.c: its numbers
+// A linear row follows an expression of t and inputs (NULL: it does not), beside its offset
+void      kd_row_move(kd_row_builder *b, kd_row *row, const char *motion, const char *name, const kd_source *source);
 void      kd_load_set(kd_load *load);                                             // element/force.c: the same
 int       kd_force_structure(const kd_force_def *def);                            // element/force.c: must not change
 void      kd_across_set(kd_system *s);                                            // element/joint_friction.c: numbers
@@ -539,6 +549,18 @@ void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_dofs(kd_work *w, const kd_point *x);  // values and rates of coordinates of joints, without the rest
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
+kd_eval  kd_work_energies(const kd_point *x, void *context, kd_energies *out); // equations.c
+// (nv) derivatives of an expression along increments and by velocities, as rows of (rows x nv)
+void kd_work_row_gradient(kd_work *w, const kd_point *x, const kd_row *row, int rows, double *by_p, double *by_v);
+
+// ---- invariants.c ---------------------------------------------------------------------------------------------------
+kd_status kd_system_invariants(kd_system *s, kd_row_builder *b) KD_NODISCARD;
+// Is the energy of the model kept by its elements? KD_ERR_MODEL: message names one that does not
+kd_status kd_system_check_invariants(const kd_system *s, char *message, size_t size) KD_NODISCARD;
+kd_eval   kd_work_invariants(const kd_point *x, void *context, double *out);
+kd_eval   kd_work_invariants_by(kd_work *w, const kd_point *x, kd_var var, double *out);
+bool      kd_work_cut_invariants(kd_work *w);
+
 // Other z in the variables of places first to end - 1, until forgotten. false: nobody reads them
 bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int end);
 void kd_work_forget(kd_work *w); // nothing is up to date
@@ -601,6 +623,8 @@ kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const in
 kd_row *kd_row_measure(kd_row_builder *b, int measure, const char *what); // 0 = value of a measure - offset
 void    kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
                           const kd_local *local, int nlocal, const char *what);
+// An expression of the motion that is no constraint: invariants
+void kd_row_motion(kd_row_builder *b, kd_row *row, const char *text, const kd_source *source);
 // factor * (measure - offset) >= 0
 void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
                       const double *restitution, const char *what);

@@ -7,11 +7,14 @@
 #include <cmocka.h>
 // clang-format on
 #include <float.h>
+#include <locale.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/read_number.h"
 #include "core/shortest.h"
 
 static uint64_t seed = 5;
@@ -116,12 +119,30 @@ static void words_are_short(void **state)
     }
 }
 
+// A locale with a decimal comma changes neither what is written nor what is read
+static void locales_do_not_matter(void **state)
+{
+    static const char *const comma[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "pt_BR.UTF-8"};
+    char                     text[KD_SHORTEST_SIZE], *end;
+    bool                     found = false;
+    (void)state;
+    for (size_t i = 0; i < sizeof comma / sizeof *comma && !found; i++) found = setlocale(LC_NUMERIC, comma[i]) != NULL;
+    kd_shortest(1234.5, text);
+    const double value = kd_read_number("1234.5e-1,", &end);
+    const char   after = *end;
+    setlocale(LC_NUMERIC, "C");
+    assert_string_equal(text, "1234.5");
+    assert_true(value == 123.45 && after == ',');
+    if (!found) skip();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_bits_come_back),
         cmocka_unit_test(edges_come_back),
         cmocka_unit_test(words_are_short),
+        cmocka_unit_test(locales_do_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

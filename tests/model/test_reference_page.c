@@ -208,6 +208,7 @@ static void make_page(void)
         "| `title` | a text |\n"
         "| `parameters` | names with numbers or expressions of other parameters |\n"
         "| `gravity` | 3 numbers, acceleration in m/s^2; default [0, 0, -9.81] |\n"
+        "| `expressions` | names for expressions that laws, inputs, states, events and sensors use |\n"
         "| `include` | path of a file, or a list of paths: its parameters, curves and tracks are taken over |\n"
         "| `needs` | of a subsystem: names of what is handed in, each `body`, `point` or `signal`, or `{type: body, "
         "default: ground}` |\n"

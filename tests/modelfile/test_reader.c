@@ -252,6 +252,23 @@ static void expressions_in_brackets(void **state)
     kd_model_destroy(m);
 }
 
+// Named expressions are put into laws with parentheses, through each other, not into paths and calls; a repetition has its indices.
+static void named_expressions(void **state)
+{
+    (void)state;
+    kd_model *m = model_of("kardan: 1\nparameters: {k: 2}\n"
+                           "expressions: {push: k*far + 1, far: joint.j.q - 3}\n"
+                           "bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\n"
+                           "joints: {j: {type: prismatic, bodies: [ground, b], point: [0, 0, 0], axis: [1, 0, 0]}}\n"
+                           "forces: {f: {type: joint_spring, joint: j, law: -push*v}}\n"
+                           "sensors: {far: far, s(i): {for: i = 1..2, value: i*far + sin( far )}, p: sensor.far}\n");
+    assert_string_equal(m->force[0].def.spring.law, "-(k*(joint.j.q - 3) + 1)*v");
+    assert_string_equal(m->sensor[0].def.value, "(joint.j.q - 3)");
+    assert_string_equal(m->sensor[2].def.value, "2*(joint.j.q - 3) + sin( (joint.j.q - 3) )");
+    assert_string_equal(m->sensor[3].def.value, "sensor.far");
+    kd_model_destroy(m);
+}
+
 // Parameters use earlier and later ones; a setting from outside changes what depends on it; texts are kept.
 static void parameters_in_any_order(void **state)
 {
@@ -511,6 +528,7 @@ int main(void)
         cmocka_unit_test(rod_from_point_to_point),
         cmocka_unit_test(all_fields_are_read),
         cmocka_unit_test(expressions_in_brackets),
+        cmocka_unit_test(named_expressions),
         cmocka_unit_test(parameters_in_any_order),
         cmocka_unit_test(repetition_as_by_hand),
         cmocka_unit_test(nested_repetition),

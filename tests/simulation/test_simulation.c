@@ -735,6 +735,7 @@ static kd_status run_disturbed(const victim *v, disturbed *k, kd_formulation for
     last_seen             seen = {.x = make_state(eom)};
     kd_simulation_options opt = with_tolerance(1e-6);
     opt.formulation = form;
+    opt.formulation_options.invariants = kd_formulation_about(form)->keeps_invariants;
     opt.output = see;
     opt.context = &seen;
     kd_state_copy(v->x, end);

@@ -153,6 +153,7 @@ static void all_forms_reach_every_system(void **state)
         for (int form = KD_PSF + 1; form < KD_FORMULATION_COUNT; form++) {
             kd_simulation_options opt = with_tolerance(1e-7);
             opt.formulation = (kd_formulation)form;
+            opt.formulation_options.invariants = kd_formulation_about(opt.formulation)->keeps_invariants;
             if (system->redundant) opt.formulation_options.constraints = KD_DECOMPOSE_SVD;
             result      r = run(system, opt, false);
             const char *word = kd_formulation_word(opt.formulation);
@@ -175,6 +176,7 @@ static void ida_reaches_every_system(void **state)
         for (int i = 0; i < 3; i++) {
             kd_simulation_options opt = with_tolerance(1e-7);
             opt.formulation = forms[i];
+            opt.formulation_options.invariants = false;
             opt.integrator = KD_IDA;
             if (system->redundant) opt.formulation_options.constraints = KD_DECOMPOSE_SVD;
             result r = run(system, opt, false);
