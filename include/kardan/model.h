@@ -479,6 +479,13 @@ typedef struct kd_invariant_def {
     double            equals;   // NaN: what it is at the start
 } kd_invariant_def;
 
+// A condition that the start fulfils together with the constraints (S3 IVCOND): value = equals. Written in files as
+// start: {conditions: {name: ..}}. Guide: docs/guide/models.md
+typedef struct kd_condition_def {
+    const char *value;  // expression of coordinates, velocities and t
+    double      equals; // default 0
+} kd_condition_def;
+
 // ---- how to run -----------------------------------------------------------------------------------------------------
 // An option of the simulation by its name in the one table (docs/guide/options.md); run: {radau: {max_newton: 7}}
 typedef struct kd_run_option {
@@ -519,6 +526,7 @@ KD_API kd_curve_def      kd_curve_def_default(void);
 KD_API kd_track_def      kd_track_def_default(void);
 KD_API kd_user_force_def kd_user_force_def_default(void);
 KD_API kd_invariant_def  kd_invariant_def_default(kd_invariant_kind kind);
+KD_API kd_condition_def  kd_condition_def_default(void);
 KD_API kd_run_def        kd_run_def_default(void);
 
 // ---- building -------------------------------------------------------------------------------------------------------
@@ -546,6 +554,7 @@ KD_API kd_status kd_model_add_variable(kd_model *m, const char *name, const kd_v
 KD_API kd_status kd_model_add_event(kd_model *m, const char *name, const kd_event_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_sensor(kd_model *m, const char *name, const kd_sensor_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_invariant(kd_model *m, const char *name, const kd_invariant_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_condition(kd_model *m, const char *name, const kd_condition_def *def) KD_NODISCARD;
 
 // Check names, references, numbers and expressions, and fill in what follows (masses of shapes, places in body frames).
 // Afterwards the model is constant. KD_ERR_MODEL: kd_model_message lists what is wrong, one line each, with file, line

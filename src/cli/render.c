@@ -16,6 +16,7 @@
 #include "results/file.h"
 
 enum { MOST_FRAMES = 20000 };
+static const char FINE[] = "#fine"; // the viewer spares no pixel
 
 // one picture or film
 typedef struct task {
@@ -149,11 +150,12 @@ static kd_status open_page(task *t, kd_browser **browser)
     // browser, page, then the view with its size
     kd_status status = kd_browser_open(t->width, t->height, browser, t->message, sizeof t->message);
     if (status < 0) return status;
-    if (!address_of(t->page, url, sizeof url)) {
+    if (!address_of(t->page, url, sizeof url - sizeof FINE)) {
         kd_text(t->message, sizeof t->message, "'%s': %s", t->page, strerror(errno));
         return KD_ERR_FILE;
     }
     // ready when the viewer says so; a page without viewer says no
+    strcat(url, FINE);
     status = kd_browser_show(
         *browser, url,
         "(document.querySelector('[data-kardan-viewer]')||{dataset:{}}).dataset.ready"

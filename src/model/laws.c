@@ -366,6 +366,10 @@ static kd_status check_elements(reader *r)
         status =
             check_text(r, KD_SECTION_INVARIANT, i, "value", m->invariant[i].def.value, may_read[KD_READS_MOTION], NULL);
     }
+    for (int i = 0; i < m->nconditions && status >= 0; i++) {
+        status =
+            check_text(r, KD_SECTION_CONDITION, i, "value", m->condition[i].def.value, may_read[KD_READS_MOTION], NULL);
+    }
     for (int i = 0; i < m->ninputs && status >= 0; i++) {
         status = check_text(r, KD_SECTION_INPUT, i, "value", m->input[i].def.value, READ_TIME, NULL);
     }

@@ -47,6 +47,7 @@ static const section_info sections[KD_SECTION_COUNT] = {
     [KD_SECTION_EVENT] = SECTION("event", kd_model_event, event, nevents),
     [KD_SECTION_SUBSYSTEM] = SECTION("subsystem", kd_subsystem, subsystem, nsubsystems),
     [KD_SECTION_INVARIANT] = SECTION("invariant", kd_invariant, invariant, ninvariants),
+    [KD_SECTION_CONDITION] = SECTION("condition", kd_condition, condition, nconditions),
 };
 
 // the word of paths and messages
@@ -898,4 +899,14 @@ kd_status kd_model_add_invariant(kd_model *m, const char *name, const kd_invaria
     *e = (kd_invariant){kd_model_text(m, name), m->private->source, *def};
     e->def.value = kd_model_text(m, def->value);
     return kd_model_enter(m, KD_SECTION_INVARIANT, e->name);
+}
+
+kd_status kd_model_add_condition(kd_model *m, const char *name, const kd_condition_def *def)
+{
+    kd_status status = kd_model_prepare(m, KD_SECTION_CONDITION, KD_SCHEMA_CONDITION, name, def);
+    if (status < 0) return status;
+    kd_condition *c = &m->condition[m->nconditions];
+    *c = (kd_condition){kd_model_text(m, name), m->private->source, *def};
+    c->def.value = kd_model_text(m, def->value);
+    return kd_model_enter(m, KD_SECTION_CONDITION, c->name);
 }

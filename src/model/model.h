@@ -137,6 +137,12 @@ typedef struct kd_invariant {
     kd_invariant_def def;
 } kd_invariant;
 
+typedef struct kd_condition {
+    const char      *name;
+    kd_source        source;
+    kd_condition_def def;
+} kd_condition;
+
 // a table, and the interpolation that was made of it
 typedef struct kd_model_curve {
     const char  *name;
@@ -181,7 +187,7 @@ struct kd_model {
     bool        finished;
     // sections; arrays grow while building
     int nparameters, ncurves, ninputs, nbodies, nframes, njoints, nconstraints, nforces, nuser_forces, nstates,
-        nsensors, ntracks, nblocks, nvariables, nevents, nsubsystems, ninvariants;
+        nsensors, ntracks, nblocks, nvariables, nevents, nsubsystems, ninvariants, nconditions;
     kd_parameter     *parameter;
     kd_model_curve   *curve;
     kd_model_track   *track;
@@ -199,6 +205,7 @@ struct kd_model {
     kd_sensor        *sensor;
     kd_subsystem     *subsystem; // those around others before them
     kd_invariant     *invariant;
+    kd_condition     *condition;
     struct kd_model_private *private; // names, messages, texts of fields, memory: of src/model only
 };
 

@@ -224,6 +224,7 @@ static const place_of_definition definitions[KD_SECTION_COUNT] = {
     [KD_SECTION_EVENT] = DEFINITION(kd_model_event, KD_SCHEMA_EVENT),
     [KD_SECTION_SUBSYSTEM] = DEFINITION(kd_subsystem, KD_SCHEMA_SUBSYSTEM),
     [KD_SECTION_INVARIANT] = DEFINITION(kd_invariant, KD_SCHEMA_INVARIANT),
+    [KD_SECTION_CONDITION] = DEFINITION(kd_condition, KD_SCHEMA_CONDITION),
 };
 
 // Sections whose definitions are filled in by finish

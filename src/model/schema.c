@@ -324,6 +324,16 @@ static const kd_field invariant_fields[] = {
 #undef ALONG
 #undef O
 
+// ---- conditions of the start
+#define O(member) offsetof(kd_condition_def, member)
+static const kd_field condition_fields[] = {
+    {"value", KD_FIELD_LAW, O(value), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "expression of coordinates, velocities and t"},
+    {"equals", KD_FIELD_NUMBER, O(equals), 1, ALL, 0, 0, ANY, "",
+     .doc = "its value at the start, in SI units"},
+};
+#undef O
+
 // ---- run
 #define O(member) offsetof(kd_run_def, member)
 static const kd_field run_fields[] = {
@@ -403,6 +413,9 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_INVARIANT] = {"invariants", "invariant",
         "What the motion does not change and the formulation keeps exactly (psf, psf1)",
         sizeof(kd_invariant_def), KINDS(invariant_kinds, kd_invariant_def, false), NULL, FIELDS(invariant_fields), NULL},
+    [KD_SCHEMA_CONDITION] = {"conditions", "condition",
+        "What the start fulfils together with the constraints, written inside of `start`: `start: {conditions: {NAME: ...}}`",
+        sizeof(kd_condition_def), KINDLESS, "value", FIELDS(condition_fields), NULL},
     [KD_SCHEMA_RUN] = {"run", "run",
         "How to simulate; the command line overrides",
         sizeof(kd_run_def), KINDLESS, NULL, FIELDS(run_fields), NULL},
@@ -617,6 +630,7 @@ DEFAULT_OF_KIND(kd_constraint_def, kd_constraint_def_default, kd_constraint_kind
 DEFAULT_OF_KIND(kd_force_def, kd_force_def_default, kd_force_kind, KD_SCHEMA_FORCE)
 DEFAULT_OF_KIND(kd_state_def, kd_state_def_default, kd_state_kind, KD_SCHEMA_STATE)
 DEFAULT_OF_KIND(kd_invariant_def, kd_invariant_def_default, kd_invariant_kind, KD_SCHEMA_INVARIANT)
+DEFAULT(kd_condition_def, kd_condition_def_default, KD_SCHEMA_CONDITION)
 DEFAULT_OF_KIND(kd_block_def, kd_block_def_default, kd_block_kind, KD_SCHEMA_BLOCK)
 DEFAULT(kd_variable_def, kd_variable_def_default, KD_SCHEMA_VARIABLE)
 DEFAULT(kd_event_def, kd_event_def_default, KD_SCHEMA_EVENT)

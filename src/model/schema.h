@@ -23,6 +23,7 @@ typedef enum kd_schema_id {
     KD_SCHEMA_EVENT,
     KD_SCHEMA_SENSOR,
     KD_SCHEMA_INVARIANT,
+    KD_SCHEMA_CONDITION, // in files inside of `start`
     KD_SCHEMA_RUN,
     KD_SCHEMA_SECTION_COUNT,                   // those above are sections of a file, in the order of writing
     KD_SCHEMA_PLACE = KD_SCHEMA_SECTION_COUNT, // parts of definitions

@@ -67,6 +67,7 @@ typedef union definition {
     kd_event_def      event;
     kd_sensor_def     sensor;
     kd_invariant_def  invariant;
+    kd_condition_def  condition;
 } definition;
 
 typedef struct element {
@@ -106,6 +107,8 @@ static kd_status add_element(kd_model *m, kd_schema_id id, const char *name, con
         return kd_model_add_sensor(m, name, &def->sensor);
     case KD_SCHEMA_INVARIANT:
         return kd_model_add_invariant(m, name, &def->invariant);
+    case KD_SCHEMA_CONDITION:
+        return kd_model_add_condition(m, name, &def->condition);
     default:
         return KD_ERR_ARGUMENT;
     }
@@ -234,7 +237,7 @@ static bool read_element(kd_reader *r, void *context)
     // elements whose numbers may have any unit
     r->any_units = e->id == KD_SCHEMA_CURVE || e->id == KD_SCHEMA_INPUT || e->id == KD_SCHEMA_STATE ||
                    e->id == KD_SCHEMA_BLOCK || e->id == KD_SCHEMA_VARIABLE || e->id == KD_SCHEMA_EVENT ||
-                   e->id == KD_SCHEMA_CONSTRAINT || e->id == KD_SCHEMA_INVARIANT;
+                   e->id == KD_SCHEMA_CONSTRAINT || e->id == KD_SCHEMA_INVARIANT || e->id == KD_SCHEMA_CONDITION;
     // fields to the definition, expressions of parameters bound to it, then into the model
     r->npending = r->narrays = 0;
     r->definition = &e->def;
@@ -296,6 +299,28 @@ static void read_gravity(kd_reader *r, kd_node *node)
     }
 }
 
+// The word of a section at the top of the file
+const char *kd_reader_top_word(kd_schema_id id)
+{
+    return id == KD_SCHEMA_CONDITION ? "start" : kd_schema_of(id)->word;
+}
+
+// The map of a section; conditions stand alone inside of `start`
+static const kd_node *section_of(kd_reader *r, const kd_node *root, kd_schema_id id)
+{
+    const kd_node *node = kd_node_find(root, kd_reader_top_word(id));
+    if (id != KD_SCHEMA_CONDITION || !node || kd_node_is_null(node)) return node;
+    if (node->type != KD_NODE_MAP) {
+        kd_reader_complain(r, node, "'start' must be a map, like start: {conditions: {name: ...}}");
+        return NULL;
+    }
+    for (int i = 0; i < node->n; i++)
+        if (strcmp(node->item[2 * i].text, "conditions") != 0)
+            kd_reader_complain(r, &node->item[2 * i], "unknown key '%.60s' in start; possible is conditions",
+                               node->item[2 * i].text);
+    return kd_node_find(node, "conditions");
+}
+
 static bool check_version(kd_reader *r, const kd_node *root)
 {
     const kd_node *version = root->type == KD_NODE_MAP ? kd_node_find(root, "kardan") : NULL;
@@ -314,7 +339,7 @@ static void read_sections(kd_reader *r, kd_schema_id id)
 {
     for (int i = 0; i < r->nscopes && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
         kd_scope      *scope = r->scope_list[i];
-        const kd_node *section = kd_node_find(scope->root, kd_schema_of(id)->word);
+        const kd_node *section = section_of(r, scope->root, id);
         const int      complaints = r->findings->count + kd_model_error_count(r->m);
         if (!section || scope->root->owner < 0 || scope->wrong) continue;
         kd_reader_enter_scope(r, scope);

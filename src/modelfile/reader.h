@@ -250,13 +250,14 @@ bool kd_reader_bind(kd_reader *r, const void *def, size_t size); // tell the mod
 // ---- subsystem.c: the subsystems of a model -------------------------------------------------------------------------
 
 // All subsystems of the root, their parameters and places; false: nothing can be read
-bool      kd_reader_expand(kd_reader *r, kd_node *root, const kd_setting *settings, int nsettings);
-bool      kd_reader_has_scopes(const kd_reader *r);             // are names other ones than those of the file?
-void      kd_reader_enter_scope(kd_reader *r, kd_scope *scope); // names are meant in it from now on
-bool      kd_reader_hand_points(kd_reader *r, kd_scope *scope); // frames of the points that it was given
-kd_scope *kd_reader_find_scope(const kd_reader *r, const char *name);
-bool      kd_reader_check_keys(kd_reader *r, const kd_node *root, bool whole); // of a file, or of a definition
-void      kd_reader_subsystems_release(kd_reader *r);
+bool        kd_reader_expand(kd_reader *r, kd_node *root, const kd_setting *settings, int nsettings);
+bool        kd_reader_has_scopes(const kd_reader *r);             // are names other ones than those of the file?
+void        kd_reader_enter_scope(kd_reader *r, kd_scope *scope); // names are meant in it from now on
+bool        kd_reader_hand_points(kd_reader *r, kd_scope *scope); // frames of the points that it was given
+kd_scope   *kd_reader_find_scope(const kd_reader *r, const char *name);
+bool        kd_reader_check_keys(kd_reader *r, const kd_node *root, bool whole); // of a file, or of a definition
+const char *kd_reader_top_word(kd_schema_id id);                                 // of a section at the top of a file
+void        kd_reader_subsystems_release(kd_reader *r);
 
 // ---- files.c: files that a model refers to --------------------------------------------------------------------------
 

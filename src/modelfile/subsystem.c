@@ -48,7 +48,7 @@ bool kd_reader_check_keys(kd_reader *r, const kd_node *root, bool whole)
     for (int i = 0; whole && of_files[i]; i++) words[n++] = of_files[i];
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) words[n++] = own[i];
     for (int k = 0; k < KD_SCHEMA_SECTION_COUNT; k++)
-        if (whole || k != KD_SCHEMA_RUN) words[n++] = kd_schema_of((kd_schema_id)k)->word;
+        if (whole || k != KD_SCHEMA_RUN) words[n++] = kd_reader_top_word((kd_schema_id)k);
     words[n] = NULL;
     for (int i = 0; i < root->n && !kd_reader_is_tired(r); i++) {
         if (is_word(words, root->item[2 * i].text)) continue;

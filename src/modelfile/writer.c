@@ -422,13 +422,21 @@ static const section sections[] = {
     {KD_SCHEMA_EVENT, KD_SECTION_EVENT, offsetof(kd_model_event, def)},
     {KD_SCHEMA_SENSOR, KD_SECTION_SENSOR, offsetof(kd_sensor, def)},
     {KD_SCHEMA_INVARIANT, KD_SECTION_INVARIANT, offsetof(kd_invariant, def)},
+    {KD_SCHEMA_CONDITION, KD_SECTION_CONDITION, offsetof(kd_condition, def)},
 };
 
 static void put_element(const writer *w, const kd_schema *schema, const char *name, const void *def)
 {
-    fputs("  ", w->file);
+    const bool inside = schema == kd_schema_of(KD_SCHEMA_CONDITION); // of start
+    fputs(inside ? "    " : "  ", w->file);
     put_text(w->file, name);
     fputc(':', w->file);
+    if (inside) {
+        fputc(' ', w->file);
+        put_map(w, schema, def);
+        fputc('\n', w->file);
+        return;
+    }
     if (schema == kd_schema_of(KD_SCHEMA_FRAME) && is_image(w, &((const kd_frame_def *)def)->at)) {
         fputs("\n    ", w->file);
         put_anchor(w, &((const kd_frame_def *)def)->at, w->to, "\n    ");
@@ -460,7 +468,8 @@ static void put_sections(writer *w, const kd_model *m)
     for (size_t s = 0; s < sizeof sections / sizeof sections[0]; s++) {
         const kd_schema *schema = kd_schema_of(sections[s].id);
         int              n = kd_section_count(m, sections[s].section);
-        if (n > 0) fprintf(w->file, "\n%s:\n", schema->word);
+        if (n > 0)
+            fprintf(w->file, sections[s].id == KD_SCHEMA_CONDITION ? "\nstart:\n  %s:\n" : "\n%s:\n", schema->word);
         for (int i = 0; i < n; i++) {
             int end = next; // the reader adds elements in this order, too
             while (end < p->nnumbers && p->number[end].section == sections[s].section && p->number[end].element == i) {

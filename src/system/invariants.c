@@ -92,6 +92,21 @@ kd_status kd_system_check_invariants(const kd_system *s, char *message, size_t s
     return KD_OK;
 }
 
+// Of those equations that find the start
+static kd_status make_conditions(kd_system *s, kd_row_builder *b)
+{
+    const kd_model *m = s->model;
+    s->nconditions = s->joints ? 0 : m->nconditions;
+    s->row_c = kd_arena_cut(&s->arena, (size_t)s->nconditions, sizeof *s->row_c);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    b->kind = "condition";
+    for (int i = 0; i < s->nconditions && b->status == KD_OK; i++) {
+        b->element = m->condition[i].name, b->component = 0;
+        make_expression(b, &m->condition[i].source, m->condition[i].def.value, &s->row_c[i]);
+    }
+    return b->status;
+}
+
 kd_status kd_system_invariants(kd_system *s, kd_row_builder *b)
 {
     const kd_model *m = s->model;
@@ -106,7 +121,7 @@ kd_status kd_system_invariants(kd_system *s, kd_row_builder *b)
         s->invariant_z[i] = isnan(e->def.equals) ? kd_system_add_z(s, 1) : -1;
         if (e->def.kind == KD_INVARIANT_EXPRESSION) make_expression(b, &e->source, e->def.value, &s->row_e[i]);
     }
-    return b->status;
+    return b->status == KD_OK ? make_conditions(s, b) : b->status;
 }
 
 // ---- values ---------------------------------------------------------------------------------------------------------
@@ -161,6 +176,20 @@ kd_eval kd_work_invariants(const kd_point *x, void *context, double *out)
         out[i] -= z >= 0 ? x->z[z] : def->equals;
     }
     return KD_EVAL_OK;
+}
+
+kd_eval kd_work_conditions(const kd_point *x, void *context, double *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_work_velocity(w, x, KD_FOR_ROWS);
+    for (int i = 0; i < s->nconditions; i++) out[i] = kd_row_jet(&s->row_c[i], w).x - s->model->condition[i].def.equals;
+    return KD_EVAL_OK;
+}
+
+const char *kd_work_condition_name(int i, void *context)
+{
+    return ((const kd_work *)context)->system->model->condition[i].name;
 }
 
 // ---- gradients ------------------------------------------------------------------------------------------------------

@@ -378,13 +378,19 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x)
 }
 
 // ---- assembly -------------------------------------------------------------------------------------------------------
-static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, kd_state *x, char *message, size_t size)
+static kd_status assemble(const kd_system *s, kd_work *w, const guess *g, bool hold_given, kd_state *x, char *message,
+                          size_t size)
 {
     kd_initial_options opt = kd_initial_options_default();
     // first all that was given, then only what is marked `hold`
     opt.hold_p = hold_given ? g->given_p : g->hold_p;
     opt.hold_v = hold_given ? g->given_v : g->hold_v;
     opt.compute_multipliers = !s->for_start;
+    opt.nconditions = s->nconditions;
+    opt.conditions = s->nconditions > 0 ? kd_work_conditions : NULL;
+    opt.condition_name = kd_work_condition_name;
+    opt.context = w;
+    opt.require_unique = false; // where they leave something open, the closest start is taken
     memcpy(x->p, g->p, (size_t)s->np * sizeof *x->p);
     memcpy(x->v, g->v, (size_t)s->nv * sizeof *x->v);
     return kd_initial_consistent(s->eom, &s->inputs, &opt, x, message, size);
@@ -461,12 +467,12 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
     kd_system_start_z(s, x->t, x->z);
     fill_contacts(s, w, x->s);
     // with all given values; where that fails, without those that need not be held
-    status = assemble(s, &g, true, x, message, size);
+    status = assemble(s, w, &g, true, x, message, size);
     if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
         char why[600];
         kd_text(why, sizeof why, "%.190s", message ? message : "");
         fill_contacts(s, w, x->s);
-        status = assemble(s, &g, false, x, message, size);
+        status = assemble(s, w, &g, false, x, message, size);
         if (status >= 0) {
             kd_text(message, size,
                     "the given start values cannot all be kept (%s); the closest assembled position was taken", why);

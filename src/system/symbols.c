@@ -110,6 +110,7 @@ static int path_slot(kd_system *s, const kd_path *path)
     case KD_SECTION_EVENT:
     case KD_SECTION_SUBSYSTEM:
     case KD_SECTION_INVARIANT:
+    case KD_SECTION_CONDITION:
     case KD_SECTION_COUNT:
         break;
     }

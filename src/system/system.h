@@ -253,7 +253,8 @@ struct kd_system {
     bool          bare_paths;             // while building: the pairs that come now are not differentiated
     kd_counts     upto[KD_EXTENT_COUNT];  // numbers of those that rows, rows and loads, all need
 
-    int     ninvariants;
+    int     ninvariants, nconditions;
+    kd_row *row_c;       // (nconditions)
     kd_row *row_e;       // (ninvariants) of those that are expressions
     int    *invariant_z; // (ninvariants) place in z of the value at the start; -1: it is given
 
@@ -556,10 +557,12 @@ void kd_work_row_gradient(kd_work *w, const kd_point *x, const kd_row *row, int 
 // ---- invariants.c ---------------------------------------------------------------------------------------------------
 kd_status kd_system_invariants(kd_system *s, kd_row_builder *b) KD_NODISCARD;
 // Is the energy of the model kept by its elements? KD_ERR_MODEL: message names one that does not
-kd_status kd_system_check_invariants(const kd_system *s, char *message, size_t size) KD_NODISCARD;
-kd_eval   kd_work_invariants(const kd_point *x, void *context, double *out);
-kd_eval   kd_work_invariants_by(kd_work *w, const kd_point *x, kd_var var, double *out);
-bool      kd_work_cut_invariants(kd_work *w);
+kd_status   kd_system_check_invariants(const kd_system *s, char *message, size_t size) KD_NODISCARD;
+kd_eval     kd_work_conditions(const kd_point *x, void *context, double *out); // of the start
+const char *kd_work_condition_name(int i, void *context);
+kd_eval     kd_work_invariants(const kd_point *x, void *context, double *out);
+kd_eval     kd_work_invariants_by(kd_work *w, const kd_point *x, kd_var var, double *out);
+bool        kd_work_cut_invariants(kd_work *w);
 
 // Other z in the variables of places first to end - 1, until forgotten. false: nobody reads them
 bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int end);

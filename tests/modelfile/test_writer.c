@@ -141,6 +141,7 @@ static void assert_same_models(const kd_model *a, const kd_model *b)
         {KD_SCHEMA_EVENT, KD_SECTION_EVENT, offsetof(kd_model_event, def)},
         {KD_SCHEMA_SENSOR, KD_SECTION_SENSOR, offsetof(kd_sensor, def)},
         {KD_SCHEMA_INVARIANT, KD_SECTION_INVARIANT, offsetof(kd_invariant, def)},
+        {KD_SCHEMA_CONDITION, KD_SECTION_CONDITION, offsetof(kd_condition, def)},
     };
     assert_string_equal(a->title, b->title);
     assert_numbers(a->gravity, b->gravity, 3);

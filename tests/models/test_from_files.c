@@ -9,17 +9,17 @@ static table result; // of the last run
 static void measured_road(void **state)
 {
     static const double expected[][3] = {
-        {0.5, 0.00126857766383, 0.00646323133689},    {1.0, 0.00154645261156, 0.0025587260374},
-        {1.5, -0.00353244241147, 0.00308246089212},   {2.0, -0.000146587975218, 0.00612597954799},
-        {2.5, -0.000908257924864, -0.00554841821896}, {2.95, 0.00294675530301, -0.0044960040292}};
+        {0.5, 0.00128718687309, 0.00644040888704},    {1.0, 0.00163285754231, 0.00253343902483},
+        {1.5, -0.00358137736257, 0.00315786648998},   {2.0, -0.000180563379323, 0.00616731616678},
+        {2.5, -0.000666541561414, -0.00577933737045}, {2.95, 0.00297713794762, -0.00451921572182}};
     (void)state;
     for (int c = 0; c < 2; c++) {
         run_model("measured-road", NULL, BOTH[c], 2.95, 59, &result);
         for (int i = 0; i < 6; i++) {
             const int row = (int)(expected[i][0] / 0.05 + 0.5);
             assert_close(result.t[row], expected[i][0], 1e-12);
-            assert_close(at(&result, row, "tyre"), expected[i][1], 1e-7);
-            assert_close(at(&result, row, "strut"), expected[i][2], 1e-7);
+            assert_close(at(&result, row, "tyre"), expected[i][1], 3e-7);
+            assert_close(at(&result, row, "strut"), expected[i][2], 3e-7);
         }
         assert_false(result.certificate.noticed);
     }

@@ -653,7 +653,7 @@ static void for_all_files(void (*look)(const char *name, void *context), void *c
     assert_true(count > 30);
 }
 
-enum { TESTS = 13, PAGES = TESTS + 2 }; // files that test models, and those that list them
+enum { TESTS = 15, PAGES = TESTS + 2 }; // files that test models, and those that list them
 
 static void is_complete(const char *name, void *context)
 {
@@ -694,6 +694,8 @@ static void all_are_complete(void **state)
                                        "tests/models/test_gallery_friction.c",
                                        "tests/models/test_door.c",
                                        "tests/models/test_fluid_models.c",
+                                       "tests/models/test_from_files.c",
+                                       "tests/models/test_winch.c",
                                        "docs/guide/gallery.md",
                                        "models/README.md"};
     static char              text[PAGES][MAX_TEXT];

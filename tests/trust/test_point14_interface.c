@@ -118,6 +118,7 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_system_run_options(NULL, NULL, NULL, 0));
     REFUSED(kd_run_set_options(NULL, NULL, NULL, 0));
     REFUSED(kd_model_add_invariant(NULL, NULL, NULL));
+    REFUSED(kd_model_add_condition(NULL, NULL, NULL));
     REFUSED(kd_recorder_create(NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_recorder_create_for(NULL, NULL, NULL, NULL, NULL, 0));
     NOTHING(kd_recorder_destroy(NULL));

@@ -74,11 +74,14 @@ export class Panel {
     make('span', 'name', head, plotOf.title + (plotOf.unit ? ` [${plotOf.unit}]` : ''));
     if (plotOf.note) make('span', 'muted', head, ' ' + plotOf.note);
     const tools = make('span', 'tools', head);
-    choice(tools, 'what is on the horizontal axis', ['over time', 'spectrum', ...run.scene.channels.map(c => `over ${c.name}`)], i => {
+    const axis = choice(tools, 'what is on the horizontal axis', ['over time', 'spectrum'], i => {
       this.mode = i === 0 ? 'time' : i === 1 ? 'spectrum' : 'against';
       this.against = i - 2;
       this.draw();
     });
+    // thousands of channels in every plot would take seconds: the list is whole when somebody comes near
+    const fill = (): void => { if (axis.options.length === 2) for (const c of this.run.scene.channels) make('option', '', axis, `over ${c.name}`); };
+    for (const event of ['pointerenter', 'focus']) axis.addEventListener(event, fill);
     button(tools, 'CSV', 'save the numbers of this plot', () => this.saveNumbers());
     button(tools, 'PNG', 'save this plot as a picture', () => this.savePicture());
     if (close) button(tools, '\u00d7', 'close this plot', () => { this.destroy(); close(this); });

@@ -1,6 +1,7 @@
 // solids.ts: the solids of a scene as meshes of three.js. Those of one body hang on one group, which moves.
 import {BoxGeometry, BufferGeometry, CatmullRomCurve3, Color, ConeGeometry, CylinderGeometry, ExtrudeGeometry, Float32BufferAttribute,
         Group, Mesh, MeshStandardMaterial, Path, Shape, SphereGeometry, TubeGeometry, Vector3} from 'three';
+import {mergeGeometries} from 'three/examples/jsm/utils/BufferGeometryUtils.js';
 import type {Solid, Surface} from './data';
 
 export const BALL = 0, BOX = 1, CYLINDER = 2, PYRAMID = 3, TUBE = 4, SURFACE = 5;
@@ -42,16 +43,20 @@ function surface(s: Surface): BufferGeometry {
 
 // Geometries of unit size, made once: radius 1, length 1 along z; edges 1
 const kept = new Map<string, BufferGeometry>();
+const keptSurfaces = new WeakMap<Surface, BufferGeometry>(); // another run, or the file read again, has others
 function geometryOf(form: number, ratio: number, surfaces: Surface[]): BufferGeometry {
-  const key = `${form}:${form === TUBE || form === SURFACE ? ratio.toFixed(2) : ''}`;
-  let geometry = kept.get(key);
+  const key = `${form}:${form === TUBE ? ratio.toFixed(2) : ''}`;
+  let geometry = form === SURFACE ? keptSurfaces.get(surfaces[ratio]) : kept.get(key);
   if (geometry) return geometry;
   if (form === BALL) geometry = plain(new SphereGeometry(1, 24, 16));
   else if (form === BOX) geometry = plain(new BoxGeometry(1, 1, 1));
   else if (form === PYRAMID) geometry = plain(new ConeGeometry(Math.SQRT2, 1, 4).rotateY(Math.PI / 4).rotateX(Math.PI / 2).translate(0, 0, -0.5));
   else if (form === TUBE) geometry = marked(tube(ratio));
-  else if (form === SURFACE) geometry = surface(surfaces[ratio]);
-  else geometry = marked(new CylinderGeometry(1, 1, 1, 28).rotateX(Math.PI / 2));
+  else if (form === SURFACE) {
+    geometry = surface(surfaces[ratio]);
+    keptSurfaces.set(surfaces[ratio], geometry);
+    return geometry;
+  } else geometry = marked(new CylinderGeometry(1, 1, 1, 28).rotateX(Math.PI / 2));
   kept.set(key, geometry);
   return geometry;
 }
@@ -65,6 +70,22 @@ export function solidMesh(s: Solid, material: MeshStandardMaterial, surfaces: Su
   mesh.position.fromArray(s.r);
   mesh.quaternion.set(s.q[1], s.q[2], s.q[3], s.q[0]);
   mesh.scale.fromArray(s.size);
+  mesh.castShadow = mesh.receiveShadow = true;
+  return mesh;
+}
+
+// All solids of a body as one mesh, its paints in the colours of its corners: one call of the graphics for each body
+export function mergedMesh(solids: Solid[], colours: string[], material: MeshStandardMaterial, surfaces: Surface[]): Mesh {
+  const parts = solids.map(s => {
+    const mesh = solidMesh(s, material, surfaces), whole = mesh.geometry.clone(), geometry = whole.index ? whole.toNonIndexed() : whole;
+    const paint = new Color(colours[s.paint]), colour = geometry.getAttribute('color');
+    mesh.updateMatrix();
+    geometry.applyMatrix4(mesh.matrix);
+    for (let i = 0; i < colour.count; i++) colour.setXYZ(i, colour.getX(i) * paint.r, colour.getY(i) * paint.g, colour.getZ(i) * paint.b);
+    for (const name of Object.keys(geometry.attributes)) if (!['position', 'normal', 'color'].includes(name)) geometry.deleteAttribute(name);
+    return geometry;
+  });
+  const mesh = new Mesh(mergeGeometries(parts), material);
   mesh.castShadow = mesh.receiveShadow = true;
   return mesh;
 }

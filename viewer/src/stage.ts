@@ -6,10 +6,11 @@ import {OrbitControls} from 'three/examples/jsm/controls/OrbitControls.js';
 import type {Run, Scene} from './data';
 import {isDark} from './dom';
 import {Film} from './film';
-import {paintMaterial, solidMesh, Stretched} from './solids';
+import {mergedMesh, paintMaterial, solidMesh, Stretched} from './solids';
 
 export const GROUND = -1;
 const VIEW_ANGLE = 32; // degrees
+const CROWD = 150;     // bodies from which on each is one mesh
 const JOINT_PAINT = 6, SPRING_PAINT = 8;
 
 interface Part { group: Group; materials: MeshStandardMaterial[] }
@@ -21,6 +22,7 @@ export class Stage {
   private scene: Scene;
   private readonly world = new World();
   private readonly renderer: WebGLRenderer;
+  private readonly slow: boolean;
   private readonly camera: PerspectiveCamera;
   private readonly controls: OrbitControls;
   private readonly shadowRun = new Group();  // the other run
@@ -43,8 +45,12 @@ export class Stage {
   constructor(parent: HTMLElement, run: Run, private readonly other: Run | null = null) {
     this.scene = run.scene;
     this.film = new Film(run);
-    this.renderer = new WebGLRenderer({antialias: true, preserveDrawingBuffer: true});
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    // without a graphics card every pixel costs: no smooth edges, no shadows, one pixel for each
+    const canvas = document.createElement('canvas'), context = plainContext(canvas);
+    this.slow = context !== null;
+    this.renderer = context ? new WebGLRenderer({canvas, context, preserveDrawingBuffer: true})
+                            : new WebGLRenderer({antialias: true, preserveDrawingBuffer: true});
+    this.renderer.setPixelRatio(this.slow ? 1 : Math.min(devicePixelRatio, 2));
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.canvas = this.renderer.domElement;
@@ -99,8 +105,16 @@ export class Stage {
   // ---- what there is
   private makeBodies(s: Scene, parent: Object3D): Part[] {
     const parts: Part[] = [...s.bodies, null].map(() => ({group: new Group(), materials: []}));
-    const own = new Map<string, MeshStandardMaterial>();
-    for (const solid of s.solids) {
+    const own = new Map<string, MeshStandardMaterial>(), many = s.bodies.length > CROWD;
+    if (many) parts.forEach((part, index) => {
+      const body = index < s.bodies.length ? index : GROUND, solids = s.solids.filter(solid => solid.body === body);
+      if (solids.length === 0) return;
+      const material = paintMaterial('#ffffff'), mesh = mergedMesh(solids, s.colours, material, s.surfaces ?? []);
+      mesh.userData.body = body;
+      part.materials.push(material);
+      part.group.add(mesh);
+    });
+    for (const solid of many ? [] : s.solids) {
       const index = solid.body < 0 ? s.bodies.length : solid.body, part = parts[index], key = `${index}:${solid.paint}`;
       let material = own.get(key);
       if (!material) {
@@ -168,7 +182,7 @@ export class Stage {
   private makeLights(): void {
     this.light.shadow.mapSize.set(2048, 2048);
     this.light.shadow.bias = -2e-4;
-    this.light.castShadow = true;
+    this.light.castShadow = !this.slow;
     this.setReach();
     this.world.add(this.sky, new AmbientLight(0xffffff, 0.35), this.light, this.light.target);
   }
@@ -453,10 +467,7 @@ export class Stage {
   }
 
   // whether the processor draws it, without a graphics card
-  isSlow(): boolean {
-    const gl = this.renderer.getContext(), info = gl.getExtension('WEBGL_debug_renderer_info');
-    return info !== null && /swiftshader|llvmpipe|software/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)));
-  }
+  isSlow(): boolean { return this.slow; }
 
   picture(kind = 'image/png'): Promise<Blob> {
     this.draw(true);
@@ -473,6 +484,16 @@ export class Stage {
     this.setSize(width, height);
     return holder;
   }
+}
+
+// The context of the processor's own graphics, for use; null: there is a card, or pictures are to be fine (kardan render)
+function plainContext(canvas: HTMLCanvasElement): WebGL2RenderingContext | null {
+  if (location.hash === '#fine') return null;
+  const gl = canvas.getContext('webgl2', {antialias: false, preserveDrawingBuffer: true, alpha: true, depth: true, stencil: false});
+  const info = gl?.getExtension('WEBGL_debug_renderer_info');
+  if (gl && info && /swiftshader|llvmpipe|software/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)))) return gl;
+  gl?.getExtension('WEBGL_lose_context')?.loseContext();
+  return null;
 }
 
 function clear(group: Group): void {

@@ -24,6 +24,7 @@ export class Viewer {
   private readonly trees: HTMLElement;
   private readonly plots: HTMLElement;
   private readonly facts: HTMLElement;
+  private pictured = false;
   private chosen: number[] = []; // at most two: the second one tells the distance
   private bar: {play: HTMLButtonElement; slider: HTMLInputElement; clock: HTMLElement} | null = null;
 
@@ -57,7 +58,10 @@ export class Viewer {
     this.clock.set(this.clock.t);
     const loop = (now: number) => {
       this.clock.tick(now);
-      this.stage?.draw();
+      if (this.stage?.draw() && !this.pictured) {
+        this.pictured = true;
+        performance.mark('kardan: first picture');
+      }
       requestAnimationFrame(loop);
     };
     requestAnimationFrame(loop);
@@ -76,7 +80,6 @@ export class Viewer {
     if (this.stage) this.tree = new Tree(this.trees, run, this.stage, b => this.choose(b, false));
     this.choose(null, false);
     for (const plot of run.scene.plots) this.addPlot(plot, false);
-    this.listChannels();
   }
 
   // ---- 3-D
@@ -86,7 +89,6 @@ export class Viewer {
     try {
       const stage = new Stage(holder, this.run, this.other);
       root.querySelector('.still')?.remove();
-      if (stage.isSlow() && this.run.scene.bodies.length > 150) stage.showShadows(false);
       let down = {x: 0, y: 0};
       stage.canvas.addEventListener('pointerdown', e => { down = {x: e.clientX, y: e.clientY}; });
       stage.canvas.addEventListener('pointerup', e => {
@@ -113,7 +115,7 @@ export class Viewer {
     const ticks = make('div', 'switches', side);
     tick(ticks, 'springs', true, on => stage.showSprings(on));
     tick(ticks, 'grid', true, on => stage.showGrid(on));
-    tick(ticks, 'shadows', !(stage.isSlow() && this.run.scene.bodies.length > 150), on => stage.showShadows(on));
+    tick(ticks, 'shadows', !stage.isSlow(), on => stage.showShadows(on));
     tick(ticks, 'traces', false, on => stage.showTraces(on));
     tick(ticks, 'ghosts', false, on => { stage.showGhosts(on); stage.show(this.clock.t); });
     tick(ticks, 'velocities', false, on => stage.showArrows(on));
@@ -233,7 +235,7 @@ export class Viewer {
     input.setAttribute('list', 'kardan-channels');
     input.placeholder = 'plot another channel \u2026';
     input.setAttribute('aria-label', 'plot another channel');
-    this.listChannels();
+    input.addEventListener('focus', () => this.listChannels());
     input.addEventListener('change', () => {
       const i = this.run.scene.channels.findIndex(c => c.name === input.value);
       if (i < 0) return;
