@@ -34,6 +34,7 @@ typedef struct kd_place {
     double            reference[3];   // direction near x (universal: the second axis); (0,0,0): x, or y, of the world
     double            orientation[4]; // unit quaternion of the frame, used when axis is (0,0,0)
     kd_coordinates_of in;             // these numbers are in the world at the design position, or in the body's frame
+    int               frame;          // for readers of files: this place is a frame, its number from 1 on; 0: it is not
 } kd_place;
 
 KD_API kd_place kd_at(const char *body, double x, double y, double z); // in the world, axes of the world
@@ -88,6 +89,10 @@ typedef enum kd_joint_kind {
     KD_FREE,              // shifts along the axes of `from`, quaternion
     KD_CARDAN,            // q1 q2 q3: shifts along the axes of `from`, q4, q5, q6: turns about z, then x, then y
     KD_CONSTANT_VELOCITY, // q1, q2: bends about x and y, without twist about z
+    // These in a mirror, with their coordinates: shifts are counted against the axes
+    KD_LEFT_CYLINDRICAL,
+    KD_LEFT_FREE,
+    KD_LEFT_CARDAN,
     KD_JOINT_KIND_COUNT
 } kd_joint_kind;
 
@@ -584,6 +589,12 @@ typedef struct kd_setting { // --set name=value
 // The model is finished. settings override parameters.
 KD_API kd_status kd_model_read(const char *path, const kd_setting *settings, int nsettings, kd_model **model,
                                char *message, size_t size) KD_NODISCARD;
+// The same with further folders of subsystems and other files that a model may refer to, besides its own folder and the
+// library that is installed.  Guide: docs/guide/subsystems.md
+KD_API kd_status kd_model_read_with(const char *path, const kd_setting *settings, int nsettings,
+                                    const char *const *library, int nlibraries, kd_model **model, char *message,
+                                    size_t size) KD_NODISCARD;
+// From a text; it can refer to no files but those of the library.
 KD_API kd_status kd_model_read_text(const char *name, const char *text, size_t length, const kd_setting *settings,
                                     int nsettings, kd_model **model, char *message, size_t size) KD_NODISCARD;
 // Write a model as YAML; read back it is the same model.

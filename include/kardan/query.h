@@ -32,6 +32,7 @@ typedef enum kd_section {
     KD_SECTION_CURVE,
     KD_SECTION_TRACK,
     KD_SECTION_EVENT,
+    KD_SECTION_SUBSYSTEM,
     KD_SECTION_INVARIANT,
     KD_SECTION_CONDITION, // of the start
     KD_SECTION_COUNT

@@ -214,7 +214,7 @@ static const kd_field fields[] = {
      .doc = "effective area: force per pressure, volume per length"},
     {"volume", KD_FIELD_NUMBER, O(air_spring.volume), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "m^3",
      .doc = "volume at `length`"},
-    {"volumes", KD_FIELD_TEXT, O(air_spring.volumes), 1, ALL, 0, 0, ANY, "",
+    {"volumes", KD_FIELD_NAME, O(air_spring.volumes), 1, ALL, 0, 0, ANY, "",
      .doc = "curve of the volume over the length, in place of `area` and `volume`; its slope is the effective area"},
     {"pressure", KD_FIELD_NUMBER, O(air_spring.pressure), 1, ALL, KD_FIELD_REQUIRED, 0, POSITIVE, "Pa",
      .doc = "absolute pressure at the start"},

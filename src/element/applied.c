@@ -53,11 +53,11 @@ static void finish(kd_model *m, int i)
 // clang-format off
 #define O(member) offsetof(kd_force_def, member)
 static const kd_field fields[] = {
-    {"to", KD_FIELD_PLACE, O(to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+    {"to", KD_FIELD_PLACE, O(to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "", .image = KD_IMAGE_FRAME,
      .doc = "point of action"},
-    {"force", KD_FIELD_LAW, O(applied.force), 3, ALL, 0, 0, ANY, "N",
+    {"force", KD_FIELD_LAW, O(applied.force), 3, ALL, 0, 0, ANY, "N", .image = KD_IMAGE_FORCE,
      .doc = "components of the force, three expressions; null: 0"},
-    {"torque", KD_FIELD_LAW, O(applied.torque), 3, ALL, 0, 0, ANY, "N m",
+    {"torque", KD_FIELD_LAW, O(applied.torque), 3, ALL, 0, 0, ANY, "N m", .image = KD_IMAGE_MOMENT,
      .doc = "components of the torque, three expressions; null: 0"},
     {"axes", KD_FIELD_WORD, O(applied.in), 1, ALL, 0, KD_IN_WORLD, ANY, "",
      .doc = "whether components are along the axes of the world or of the body (of the place, where that has axes)", .words = kd_words_in},

@@ -190,13 +190,13 @@ static const char *const locals[] = {"x", "y", "z", "vx", "vy", "vz", NULL};
 #define O(member) offsetof(kd_force_def, member)
 static const kd_field fields[] = {
     KD_FORCE_PLACES,
-    {"stiffness", KD_FIELD_MATRIX, O(bushing.matrix[0]), 36, ALL, 0, 0, ANY, "N/m|N m/rad",
+    {"stiffness", KD_FIELD_MATRIX, O(bushing.matrix[0]), 36, ALL, 0, 0, ANY, "N/m|N m/rad", .image = KD_IMAGE_STIFFNESS,
      .doc = "stiffness matrix: the diagonal or six rows, components of the rotation vector last"},
-    {"damping", KD_FIELD_MATRIX, O(bushing.matrix[1]), 36, ALL, 0, 0, ANY, "N s/m|N m s/rad",
+    {"damping", KD_FIELD_MATRIX, O(bushing.matrix[1]), 36, ALL, 0, 0, ANY, "N s/m|N m s/rad", .image = KD_IMAGE_STIFFNESS,
      .doc = "damping matrix: the diagonal or six rows, angular velocities last"},
-    {"preload", KD_FIELD_NUMBER, O(bushing.preload), 6, ALL, 0, 0, ANY, "N|N m",
+    {"preload", KD_FIELD_NUMBER, O(bushing.preload), 6, ALL, 0, 0, ANY, "N|N m", .image = KD_IMAGE_WRENCH,
      .doc = "forces and moments on `to` at rest"},
-    {"force", KD_FIELD_LAW, O(bushing.force), 3, ALL, 0, 0, ANY, "N",
+    {"force", KD_FIELD_LAW, O(bushing.force), 3, ALL, 0, 0, ANY, "N", .image = KD_IMAGE_FORCE,
      .doc = "further forces on `to` along the axes of `from`, three expressions of the shifts x, y, z, their rates vx, vy, vz and paths; null: none", .locals = locals},
     KD_FORCE_STIFF("it does"),
 };

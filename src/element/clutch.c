@@ -116,7 +116,7 @@ static const char *const locals[] = {"rate", NULL};
 // clang-format off
 #define O(member) offsetof(kd_force_def, member)
 static const kd_field fields[] = {
-    KD_FORCE_PLACES,
+    KD_FORCE_PLACES_OF(KD_IMAGE_KEEPS_XY, KD_IMAGE_KEEPS_XY),
     {"joint", KD_FIELD_NAME, O(joint), 1, ALL, 0, 0, ANY, "",
      .doc = "the joint that it acts in, in place of `from` and `to`", .refers = KD_SCHEMA_JOINT},
     {"coordinate", KD_FIELD_INTEGER, O(coordinate), 1, ALL, 0, 1, BETWEEN(1, 6), "",

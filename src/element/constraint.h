@@ -17,12 +17,14 @@ KD_CONSTRAINTS(KD_CLASS)
 extern const kd_constraint_class *const kd_constraints[KD_CONSTRAINT_KIND_COUNT]; // list.c
 
 // Rows of fields that many have
-#define KD_CONSTRAINT_PLACES                                                                                           \
-    {"from", KD_FIELD_PLACE,      offsetof(kd_constraint_def, from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY,                \
-     "",     .doc = "first place"},                                                                                    \
+// first and second: what becomes of their axes in a mirror
+#define KD_CONSTRAINT_PLACES_OF(first, second)                                                                         \
+    {"from",           KD_FIELD_PLACE,      offsetof(kd_constraint_def, from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",  \
+     .image = (first), .doc = "first place"},                                                                          \
     {                                                                                                                  \
         "to", KD_FIELD_PLACE, offsetof(kd_constraint_def, to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",                  \
-            .doc = "second place"                                                                                      \
+            .image = (second), .doc = "second place"                                                                   \
     }
+#define KD_CONSTRAINT_PLACES KD_CONSTRAINT_PLACES_OF(KD_IMAGE_KEEPS_XZ, KD_IMAGE_KEEPS_XZ)
 
 #endif

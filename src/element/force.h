@@ -41,13 +41,15 @@ KD_FORCES(KD_CLASS)
 extern const kd_force_class *const kd_forces[KD_FORCE_KIND_COUNT]; // list.c
 
 // Rows of fields that many have
-#define KD_FORCE_PLACES                                                                                                \
+// first and second: what becomes of their axes in a mirror
+#define KD_FORCE_PLACES_OF(first, second)                                                                              \
+    {"from", KD_FIELD_PLACE,   offsetof(kd_force_def, from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY,                        \
+     "",     .image = (first), .doc = "first place"},                                                                  \
     {                                                                                                                  \
-        "from", KD_FIELD_PLACE,      offsetof(kd_force_def, from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY,                  \
-        "",     .doc = "first place"},                                                                                 \
-    {                                                                                                                  \
-        "to", KD_FIELD_PLACE, offsetof(kd_force_def, to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "", .doc = "second place" \
+        "to", KD_FIELD_PLACE, offsetof(kd_force_def, to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "", .image = (second),    \
+                                                                                                 .doc = "second place" \
     }
+#define KD_FORCE_PLACES KD_FORCE_PLACES_OF(KD_IMAGE_KEEPS_XZ, KD_IMAGE_KEEPS_XZ)
 #define KD_FORCE_JOINT                                                                                                 \
     {"joint",                                                                                                          \
      KD_FIELD_NAME,                                                                                                    \

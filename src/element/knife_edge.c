@@ -15,7 +15,7 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
 // clang-format off
 #define O(member) offsetof(kd_constraint_def, member)
 static const kd_field fields[] = {
-    KD_CONSTRAINT_PLACES,
+    KD_CONSTRAINT_PLACES_OF(KD_IMAGE_KEEPS_XY, KD_IMAGE_KEEPS_XY),
 };
 // clang-format on
 

@@ -18,7 +18,7 @@ static int two_rows(const kd_constraint_def *def)
 // clang-format off
 #define O(member) offsetof(kd_constraint_def, member)
 static const kd_field fields[] = {
-    KD_CONSTRAINT_PLACES,
+    KD_CONSTRAINT_PLACES_OF(KD_IMAGE_KEEPS_XY, KD_IMAGE_KEEPS_XZ),
 };
 // clang-format on
 

@@ -40,7 +40,7 @@ static int three_rows(const kd_constraint_def *def)
 // clang-format off
 #define O(member) offsetof(kd_constraint_def, member)
 static const kd_field fields[] = {
-    KD_CONSTRAINT_PLACES,
+    KD_CONSTRAINT_PLACES_OF(KD_IMAGE_KEEPS_XZ, KD_IMAGE_KEEPS_XY),
     {"radius", KD_FIELD_NUMBER, O(radius), 1, ALL, KD_FIELD_REQUIRED, 0, POSITIVE, "m",
      .doc = "radius of the disc"},
 };

@@ -53,7 +53,7 @@ static const char *const locals[] = {"angle", "rate", NULL};
 // clang-format off
 #define O(member) offsetof(kd_force_def, member)
 static const kd_field fields[] = {
-    KD_FORCE_PLACES,
+    KD_FORCE_PLACES_OF(KD_IMAGE_KEEPS_XY, KD_IMAGE_KEEPS_XY),
     {"joint", KD_FIELD_NAME, O(joint), 1, ALL, 0, 0, ANY, "",
      .doc = "the joint that the torque acts in, in place of `from` and `to`", .refers = KD_SCHEMA_JOINT},
     {"angle", KD_FIELD_NUMBER, O(spring.length), 1, ALL, KD_FIELD_MAYBE, NAN, ANY, "rad",

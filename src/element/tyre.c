@@ -308,6 +308,13 @@ static void make(kd_load_builder *b, int force)
     make_road(b, force);
 }
 
+static void check_load(kd_model *m, int i)
+{
+    const kd_tyre_def *d = &m->force[i].def.tyre;
+    if (d->friction > 0.0 && isnan(d->load))
+        kd_model_error(m, KD_SECTION_FORCE, i, "friction", "a tyre with 'friction' needs its nominal 'load'");
+}
+
 // The road is on the ground, where `from` says nothing else.
 static void finish(kd_model *m, int i)
 {
@@ -316,10 +323,12 @@ static void finish(kd_model *m, int i)
     bool to = kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to);
     if (to && f->to.body < 0)
         kd_model_error(m, KD_SECTION_FORCE, i, "to", "it acts on the ground, which does not move");
-    if (kd_place_resolve(m, KD_SECTION_FORCE, i, "from", &f->def.from, &f->from) && to && f->to.body >= 0)
+    // without a place of its own the road is that of the world, for subsystems as well
+    f->from = (kd_anchor){.body = -1, .R = kd_mat_identity()};
+    if (!kd_place_is_default(&f->def.from) &&
+        kd_place_resolve(m, KD_SECTION_FORCE, i, "from", &f->def.from, &f->from) && to && f->to.body >= 0)
         kd_ends_differ(m, KD_SECTION_FORCE, i, &f->from, &f->to);
-    if (f->def.tyre.friction > 0.0 && isnan(f->def.tyre.load))
-        kd_model_error(m, KD_SECTION_FORCE, i, "friction", "a tyre with 'friction' needs its nominal 'load'");
+    check_load(m, i);
 }
 
 static const char *const locals[] = {"x", NULL};
@@ -327,9 +336,9 @@ static const char *const locals[] = {"x", NULL};
 // clang-format off
 #define O(member) offsetof(kd_force_def, member)
 static const kd_field fields[] = {
-    {"from", KD_FIELD_PLACE, O(from), 1, ALL, 0, 0, ANY, "",
+    {"from", KD_FIELD_PLACE, O(from), 1, ALL, 0, 0, ANY, "", .image = KD_IMAGE_KEEPS_XZ,
      .doc = "place that carries the road, its height along z; not given: the ground"},
-    {"to", KD_FIELD_PLACE, O(to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+    {"to", KD_FIELD_PLACE, O(to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "", .image = KD_IMAGE_KEEPS_XY,
      .doc = "centre of the wheel; with friction z is its axle, which points to the left"},
     {"stiffness", KD_FIELD_NUMBER, O(tyre.stiffness), 1, ALL, KD_FIELD_REQUIRED, 0, POSITIVE, "N/m",
      .doc = "stiffness"},

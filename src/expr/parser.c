@@ -144,8 +144,9 @@ static const char *suggest_symbol(const parser *p, const char *name)
 // Paths begin with one of these and a point; only in them parts have indices and '-'.
 static bool begins_path(const char *text)
 {
-    static const char *const sections[] = {"body.",  "joint.", "force.", "constraint.", "sensor.", "state.",
-                                           "input.", "frame.", "block.", "variable.",   "energy."};
+    static const char *const sections[] = {"body.",   "joint.",     "force.", "constraint.", "sensor.",
+                                           "state.",  "input.",     "frame.", "block.",      "variable.",
+                                           "energy.", "parameter.", "curve."};
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
         if (strncmp(text, sections[i], strlen(sections[i])) == 0) return true;
     return false;
@@ -194,11 +195,12 @@ static int read_index(parser *p, int open, name_buffer *name)
     return append(p, name, ")", 1) ? end : -1;
 }
 
-// In the second part of a path '-' belongs to the name, unless the name up to there is known: then it is a minus.
+// Behind the first part of a path '-' belongs to the name, unless the name up to there is known: then it is a minus. In
+// the name of a part of a subsystem there may be points before it.
 static bool continues_name(const parser *p, int place, int part, const name_buffer *name)
 {
     kd_symbol symbol;
-    return part == 1 && p->text[place] == '-' && kd_is_name_char(p->text[place + 1]) && p->text[place - 1] != '.' &&
+    return part >= 1 && p->text[place] == '-' && kd_is_name_char(p->text[place + 1]) && p->text[place - 1] != '.' &&
            !find_symbol(p, name->text, &symbol);
 }
 
@@ -208,9 +210,11 @@ static bool read_path(parser *p, name_buffer *name)
     const char *text = p->text;
     const int   start = p->token.start;
     int         at = start, part = 0; // sections, elements, properties
+    kd_symbol   symbol;
     for (;;) {
         // an index
         if (text[at] == '(' && part > 0) {
+            if (find_symbol(p, name->text, &symbol) && symbol.kind == KD_SYMBOL_CURVE) break; // curve.NAME(x)
             at = read_index(p, at, name);
             if (at < 0) return false;
             continue;
@@ -356,7 +360,8 @@ static int parse_name(parser *p)
     if (is_path ? !read_path(p, &name) : !append(p, &name, p->text + p->token.start, p->token.length)) return -1;
     const kd_token token = p->token;
     advance(p);
-    if (p->token.kind == KD_TOKEN_OPEN && !is_path) return parse_call(p, name.text, token);
+    const bool calls = p->token.kind == KD_TOKEN_OPEN && p->token.start == token.start + token.length;
+    if (p->token.kind == KD_TOKEN_OPEN && (!is_path || calls)) return parse_call(p, name.text, token);
     return parse_symbol(p, name.text, token);
 }
 

@@ -39,7 +39,14 @@ enum { Tx = KD_SHIFT_X, Ty = KD_SHIFT_Y, Tz = KD_SHIFT_Z, Rx = KD_TURN_X, Ry = K
         {{Tx, 0, KD_WHOLE}, {Ty, 1, KD_WHOLE}, {Tz, 2, KD_WHOLE}, {Rz, 3, KD_WHOLE}, {Rx, 4, KD_WHOLE}, {Ry, 5, KD_WHOLE}}) \
     ROW(KD_CONSTANT_VELOCITY, "constant_velocity", \
         "bends without twist about z; q1: bend about x, half of it before and half behind q2: bend about y", \
-        {{Rx, 0, KD_HALF}, {Ry, 1, KD_WHOLE}, {Rx, 0, KD_HALF}})
+        {{Rx, 0, KD_HALF}, {Ry, 1, KD_WHOLE}, {Rx, 0, KD_HALF}}) \
+    ROW(KD_LEFT_CYLINDRICAL, "left_cylindrical", "q1: angle about z, q2: shift against z; a cylindrical joint in a mirror", \
+        {{Rz, 0, KD_WHOLE}, {Tz, 1, KD_BACK}}) \
+    ROW(KD_LEFT_FREE,   "left_free",   "three shifts against the axes of `from`, then a unit quaternion; a free joint in a mirror", \
+        {{Tx, 0, KD_BACK}, {Ty, 1, KD_BACK}, {Tz, 2, KD_BACK}}, .ball = true) \
+    ROW(KD_LEFT_CARDAN, "left_cardan", \
+        "q1, q2, q3: shifts against the axes of `from`, q4, q5, q6: turns about z, x and y; a cardan joint in a mirror", \
+        {{Tx, 0, KD_BACK}, {Ty, 1, KD_BACK}, {Tz, 2, KD_BACK}, {Rz, 3, KD_WHOLE}, {Rx, 4, KD_WHOLE}, {Ry, 5, KD_WHOLE}})
 
 #define AS_ROW(kind, text, sentence, ...) [kind] = {.word = __VA_ARGS__},
 #define AS_WORD(kind, text, sentence, ...) [kind] = {text, sentence},
@@ -201,6 +208,39 @@ bool kd_joint_reversal(const kd_joint_form *f, kd_mat3 *turn, int other[6])
     return true;
 }
 
+// ---- in a mirror ----------------------------------------------------------------------------------------------------
+
+// the letter whose shift goes the other way round where its axis does
+static kd_letter image_of(kd_letter l, const double sign[3])
+{
+    if (l.motion && !kd_letter_turns(&l) && l.scale != KD_LEAD && sign[kd_letter_axis(&l)] < 0.0)
+        l.scale = l.scale == KD_BACK ? KD_WHOLE : KD_BACK;
+    return l;
+}
+
+// A turn about an axis is the same turn about the axis that points against its image; a shift is one along the image.
+// An axis that does both turns round, and the shift is counted back: those kinds come in pairs.
+kd_joint_kind kd_joint_image(kd_joint_kind kind, double sign[3])
+{
+    const kd_joint_form f = kd_joint_form_of(kind);
+    for (int i = 0; i < 3; i++) sign[i] = f.ball ? -1.0 : 1.0;
+    for (int i = 0; i < f.nturns; i++) sign[f.turn[i]] = -1.0;
+    if (sign[0] * sign[1] * sign[2] > 0.0) { // one more, of an axis along which nothing is counted
+        int free = 1;
+        while (f.shifts >> free & 1 || sign[free] < 0.0) free = (free + 1) % 3;
+        sign[free] = -1.0;
+    }
+    for (int k = 0; k < KD_JOINT_KIND_COUNT; k++) {
+        bool same = row[k].ball == f.ball;
+        for (int i = 0; i <= f.nletters && same; i++) {
+            const kd_letter a = image_of(f.word[i], sign), b = row[k].word[i];
+            same = a.motion == b.motion && a.coordinate == b.coordinate && a.scale == b.scale;
+        }
+        if (same) return (kd_joint_kind)k;
+    }
+    return kind; // not reached: every kind has its image in the table
+}
+
 // ---- poses ----------------------------------------------------------------------------------------------------------
 
 void kd_joint_pose(const kd_joint_form *f, double lead, const double *x, kd_mat3 *C, kd_vec3 *d, kd_axis *axis)
@@ -240,11 +280,17 @@ static void angles_of_pose(const kd_joint_form *f, const kd_mat3 *C, double *x)
     }
 }
 
+// Is it a coordinate for itself?
+static bool is_own_shift(const kd_letter *l)
+{
+    return !kd_letter_turns(l) && (l->scale == KD_WHOLE || l->scale == KD_BACK);
+}
+
 void kd_joint_coordinates_of_pose(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, double *x)
 {
     const double shift[3] = {d.x, d.y, d.z};
     for (const kd_letter *l = f->word; l->motion; l++)
-        if (!kd_letter_turns(l) && l->scale == KD_WHOLE) x[l->coordinate] = shift[kd_letter_axis(l)];
+        if (is_own_shift(l)) x[l->coordinate] = kd_letter_factor(l, 0.0) * shift[kd_letter_axis(l)];
     if (f->nturns > 0) angles_of_pose(f, C, x + first_turn(f));
     if (f->ball) kd_quat_to(kd_quat_of_matrix(C), x + f->nscalars);
 }
@@ -254,7 +300,7 @@ void kd_joint_rates_of_motion(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 
     const double shift[3] = {dd.x, dd.y, dd.z};
     kd_vec3      S[3], D[3];
     for (const kd_letter *l = f->word; l->motion; l++)
-        if (!kd_letter_turns(l) && l->scale == KD_WHOLE) rate[l->coordinate] = shift[kd_letter_axis(l)];
+        if (is_own_shift(l)) rate[l->coordinate] = kd_letter_factor(l, 0.0) * shift[kd_letter_axis(l)];
     if (f->nturns > 0) {
         turn_axes(f, C, S);
         dual_axes(count_angles(f), S, D);
@@ -271,7 +317,7 @@ void kd_joint_load(const kd_joint_form *f, const kd_mat3 *C, int i, kd_vec3 *N, 
     while (l->motion && l->coordinate != i) l++;
     if (!l->motion) return;
     if (!kd_letter_turns(l)) {
-        *F = unit(kd_letter_axis(l));
+        *F = kd_vec_scale(kd_letter_factor(l, 0.0), unit(kd_letter_axis(l)));
     } else if (f->nturns == 1) {
         *N = unit(kd_letter_axis(l));
     } else {

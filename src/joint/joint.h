@@ -28,7 +28,7 @@ typedef enum kd_elementary { // 0: end of the word
     KD_TURN_Z
 } kd_elementary;
 
-typedef enum kd_letter_scale { KD_WHOLE, KD_HALF, KD_LEAD } kd_letter_scale; // of the coordinate
+typedef enum kd_letter_scale { KD_WHOLE, KD_HALF, KD_LEAD, KD_BACK } kd_letter_scale; // of the coordinate; -1 of it
 
 typedef struct kd_letter {
     signed char motion;     // kd_elementary
@@ -48,7 +48,7 @@ static inline int kd_letter_axis(const kd_letter *l) // 0, 1, 2: x, y, z
 }
 static inline double kd_letter_factor(const kd_letter *l, double lead)
 {
-    return l->scale == KD_WHOLE ? 1.0 : l->scale == KD_HALF ? 0.5 : lead;
+    return l->scale == KD_WHOLE ? 1.0 : l->scale == KD_HALF ? 0.5 : l->scale == KD_BACK ? -1.0 : lead;
 }
 
 // What follows from the word of a kind.
@@ -79,6 +79,11 @@ bool kd_joint_is_cross(const kd_joint_form *f);
 // The joint used from B to A: turn both frames by `turn`, and the pose is that of the same word, coordinate i in place
 // other[i]. false: the word is another one backwards, and its coordinates are others.
 bool kd_joint_reversal(const kd_joint_form *f, kd_mat3 *turn, int other[6]);
+
+// The joint in a mirror: the kind that has the same coordinates there, with frames whose axes i are images of those of
+// this one where sign[i] = 1, and point against them where it is -1; the product of the signs is -1. A lead changes its
+// sign.
+kd_joint_kind kd_joint_image(kd_joint_kind kind, double sign[3]);
 
 // What a coordinate or velocity does at unit rate: turn w, velocity u of the origin of B.
 typedef struct kd_axis {

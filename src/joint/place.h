@@ -66,7 +66,7 @@ static inline void kd_joint_place(const kd_joint_form *f, double lead, const dou
                                   const double *s, kd_axis *axis, kd_axis *letter, kd_mat3 *R, kd_vec3 *P)
 {
     const kd_letter *l = f->word;
-    if (f->floats) { // three shifts at once
+    if (f->floats && l->scale == KD_WHOLE) { // three shifts at once
         axis[0] = (kd_axis){.u = R->x};
         axis[1] = (kd_axis){.u = R->y};
         axis[2] = (kd_axis){.u = R->z};

@@ -161,8 +161,22 @@ void kd_sym_eigenvalues(const kd_sym3 *A, double value[3]);
 // Places of one element as anchors; unset references agree between the two ends. false: an error has been written.
 bool kd_places_resolve(kd_model *m, kd_section section, int element, const kd_place *from, const kd_place *to,
                        bool universal, kd_anchor *from_anchor, kd_anchor *to_anchor);
+bool kd_place_is_default(const kd_place *place); // the ground as it is: what a field has that is not written
 bool kd_place_resolve(kd_model *m, kd_section section, int element, const char *field, const kd_place *place,
                       kd_anchor *anchor);
+
+// ---- subsystems: subsystems.c ---------------------------------------------------------------------------------------
+// For readers: a subsystem, of this file or section; elements that are added from now on are its parts (0: nobody's).
+kd_status kd_model_add_subsystem(kd_model *m, const char *name, const char *of,
+                                 const kd_subsystem_def *def) KD_NODISCARD;
+void      kd_model_within(kd_model *m, int subsystem);
+// That an element is a part of; NULL: of none
+const kd_subsystem *kd_subsystem_of(const kd_model *m, kd_section section, int element);
+bool                kd_subsystem_is_inside(const kd_model *m, const kd_subsystem *inner, const kd_subsystem *outer);
+void                kd_subsystem_place(kd_model *m, int i); // c, Q, L; those around it are known
+void                kd_finish_subsystems(kd_model *m);      // where they are; definitions of their parts
+// Axes R of a place of an element of a subsystem, seen in the frame of its body before the mirror: their image, L R M
+kd_mat3 kd_place_image(const kd_model *m, kd_section section, int element, const char *key, const kd_mat3 *R);
 
 void      kd_finish_bodies(kd_model *m);              // masses, poses
 kd_status kd_finish_curves(kd_model *m) KD_NODISCARD; // curves and tracks

@@ -58,6 +58,7 @@ static bool find_in_curvature(const char *name, void *context, kd_symbol *out)
     *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE};
     // s is the only variable, at slot 0
     if (strcmp(name, "s") == 0) return true;
+    name = kd_plain_name(name);
     if (kd_model_use_parameter(m, name, &value)) {
         const int i = kd_model_find(m, KD_SECTION_PARAMETER, name);
         *out = (kd_symbol){.kind = KD_SYMBOL_PARAMETER, .number = value, .slot = i};
@@ -327,6 +328,7 @@ static void finish_forces(kd_model *m)
 // in this order: places need poses of bodies, elements need joints
 void kd_finish_numbers(kd_model *m)
 {
+    kd_finish_subsystems(m);
     kd_finish_bodies(m);
     finish_frames(m);
     finish_joints(m);

@@ -123,6 +123,7 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
     // t, own names of the element, parameters, curves, functions of tracks, then paths
     *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE};
     if (strcmp(name, "t") == 0 || is_local(r, name)) return true;
+    name = kd_plain_name(name);
     double value;
     if (kd_model_use_parameter(r->m, name, &value)) {
         *out = (kd_symbol){.kind = KD_SYMBOL_NUMBER, .number = value};

@@ -45,6 +45,7 @@ static const section_info sections[KD_SECTION_COUNT] = {
     [KD_SECTION_CURVE] = SECTION("curve", kd_model_curve, curve, ncurves),
     [KD_SECTION_TRACK] = SECTION("track", kd_model_track, track, ntracks),
     [KD_SECTION_EVENT] = SECTION("event", kd_model_event, event, nevents),
+    [KD_SECTION_SUBSYSTEM] = SECTION("subsystem", kd_subsystem, subsystem, nsubsystems),
     [KD_SECTION_INVARIANT] = SECTION("invariant", kd_invariant, invariant, ninvariants),
     [KD_SECTION_CONDITION] = SECTION("condition", kd_condition, condition, nconditions),
 };
@@ -281,7 +282,7 @@ static bool covers(const char *known, const char *field)
 
 kd_source kd_model_source_of(const kd_model *m, kd_section section, int element, const char *field)
 {
-    kd_source source = {NULL, 0, 0};
+    kd_source source = {NULL, 0, 0, 0};
     // position of the element, then of the part of the field that is known best: the longest match
     if (element < 0 || element >= kd_section_count(m, section)) return source;
     memcpy(&source, element_of(m, section, element) + sections[section].source, sizeof source);
@@ -395,7 +396,7 @@ static void compose(const kd_model *m, const kd_source *source, kd_section secti
 // Positions are searched only for lines that will be seen: a model can have as many faults as elements.
 static kd_source source_of_line(const kd_model *m, bool seen, kd_section section, int element, const char *field)
 {
-    return seen ? kd_model_source_of(m, section, element, field) : (kd_source){NULL, 0, 0};
+    return seen ? kd_model_source_of(m, section, element, field) : (kd_source){NULL, 0, 0, 0};
 }
 
 void kd_model_error(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
@@ -596,7 +597,7 @@ static kd_status check_name(kd_model *m, kd_section section, const char *name)
 {
     char text[LINE];
     // letters, words that mean something else, names that are there, then the number of elements
-    if (!kd_name_check(name, text, sizeof text)) {
+    if (!kd_name_check_parts(name, text, sizeof text)) {
         kd_model_error_at(m, &m->private->source, "%s '%.200s': %s", kd_section_word(section), name, text);
         return KD_ERR_MODEL;
     }

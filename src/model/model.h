@@ -13,6 +13,7 @@
 typedef struct kd_source {
     const char *file;
     int         line, column; // 1-based
+    int         subsystem;    // that it is a part of, its number from 1 on; 0: none
 } kd_source;
 
 // A place after kd_model_finish: a frame in its body.
@@ -161,6 +162,24 @@ typedef struct kd_model_track {
     kd_curve    *curve[KD_TRACK_PARTS]; // its functions
 } kd_model_track;
 
+// How a subsystem stands in the one around it: mirrored at the plane through `through` with the normal `mirror` (0:
+// not), turned, shifted.
+typedef struct kd_subsystem_def {
+    double mirror[3], through[3], orientation[4], position[3];
+} kd_subsystem_def;
+
+// The same from the whole model, after kd_model_finish. What is written in the subsystem at x is at c + Q x; vectors in
+// frames of its bodies are multiplied by L, a product of reflections. det Q = det L. docs/methods/subsystems.md
+typedef struct kd_subsystem {
+    const char      *name;
+    kd_source        source; // of which it is a part itself
+    kd_subsystem_def def;
+    const char      *of; // file or section that it was made of
+    kd_vec3          c;
+    kd_mat3          Q, L;
+    bool             mirrored; // det Q = -1
+} kd_subsystem;
+
 struct kd_model {
     const char *title;
     double      gravity[3];
@@ -168,7 +187,7 @@ struct kd_model {
     bool        finished;
     // sections; arrays grow while building
     int nparameters, ncurves, ninputs, nbodies, nframes, njoints, nconstraints, nforces, nuser_forces, nstates,
-        nsensors, ntracks, nblocks, nvariables, nevents, ninvariants, nconditions;
+        nsensors, ntracks, nblocks, nvariables, nevents, nsubsystems, ninvariants, nconditions;
     kd_parameter     *parameter;
     kd_model_curve   *curve;
     kd_model_track   *track;
@@ -184,6 +203,7 @@ struct kd_model {
     kd_variable      *variable;
     kd_model_event   *event;
     kd_sensor        *sensor;
+    kd_subsystem     *subsystem; // those around others before them
     kd_invariant     *invariant;
     kd_condition     *condition;
     struct kd_model_private *private; // names, messages, texts of fields, memory: of src/model only
@@ -207,6 +227,7 @@ struct kd_model {
 //     constraint.NAME.contact            coordinate of the contact along the axle (wheel_rail)
 //     state.NAME  state.NAME.out  input.NAME  sensor.NAME  variable.NAME  energy.kinetic .potential .total
 //     block.NAME.out (out1 out2 ..)      outputs of a sampled block; block.NAME.STATE: its states
+// Names of parts of subsystems have points: joint.front_left.hinge.q
 // With frames and signs: docs/guide/sensors.md
 // The first word is a section (kardan/query.h).
 typedef enum kd_property {
@@ -250,6 +271,8 @@ bool kd_path_is_kinematic(const kd_path *path);
 
 // The function of a track: NAME_x, NAME_y, NAME_heading, NAME_curvature; NULL: none. track (may be NULL): its number.
 const kd_curve *kd_model_track_function(const kd_model *m, const char *name, int *track);
+// In expressions that readers have put together, parameter.NAME and curve.NAME stand for names of subsystems; the NAME.
+const char *kd_plain_name(const char *name);
 // The value of a parameter, NULL: unknown.
 const kd_parameter *kd_model_parameter(const kd_model *m, const char *name);
 

@@ -68,6 +68,12 @@ int kd_model_find(const kd_model *m, kd_section section, const char *name)
     return m && name ? kd_names_find(&m->private->names, section, name) : -1;
 }
 
+const char *kd_plain_name(const char *name)
+{
+    if (strncmp(name, "parameter.", 10) == 0) return name + 10;
+    return strncmp(name, "curve.", 6) == 0 ? name + 6 : name;
+}
+
 const kd_parameter *kd_model_parameter(const kd_model *m, const char *name)
 {
     const int i = kd_model_find(m, KD_SECTION_PARAMETER, name);

@@ -53,6 +53,8 @@ static const property of_energy[] = {
 };
 // clang-format on
 
+enum { KD_MAX_PARTS = 24 }; // of a path between points
+
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 // a table of properties and how much of it counts
@@ -311,6 +313,44 @@ static bool find_property(const kd_model *m, kd_path *path, const char *text)
     return false;
 }
 
+// The element whose name begins at rest, and the property behind it. Names of parts of subsystems have points: the
+// longest name that there is, and that has the property. false: there is none; *known: an element, but not the property
+static bool find_element(const kd_model *m, kd_path *path, const char *rest, int *known, const char **behind)
+{
+    char   name[KD_EXPR_MAX_NAME + 1];
+    size_t end[KD_MAX_PARTS], n = 0;
+    int    parts = 0;
+    do {
+        n += strcspn(rest + n, ".");
+        end[parts++] = n;
+    } while (rest[n++] == '.' && parts < KD_MAX_PARTS && n < sizeof name);
+    *known = -1;
+    while (--parts >= 0) {
+        if (end[parts] >= sizeof name) continue;
+        memcpy(name, rest, end[parts]);
+        name[end[parts]] = '\0';
+        path->element = kd_model_find(m, path->section, name);
+        if (path->element < 0) continue;
+        const char *tail = rest + end[parts] + (rest[end[parts]] == '.');
+        if (*known < 0) {
+            *known = path->element;
+            *behind = tail;
+        }
+        if (find_property(m, path, tail)) return true;
+    }
+    return false;
+}
+
+// What was probably meant for the name: parts as long as there are subsystems of that name, and one more
+static void cut_name(const kd_model *m, const char *rest, char *name, size_t size)
+{
+    size_t n = 0;
+    do {
+        n += strcspn(rest + n, ".");
+        kd_text(name, size, "%.*s", (int)n, rest);
+    } while (rest[n++] == '.' && kd_model_find(m, KD_SECTION_SUBSYSTEM, name) >= 0);
+}
+
 bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why, size_t size)
 {
     char        word[KD_EXPR_MAX_NAME + 1], name[KD_EXPR_MAX_NAME + 1];
@@ -326,20 +366,24 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
     path->section = (kd_section)section;
     // second word: the element; a name that was cut off is unknown
     if (section != KD_SECTION_ENERGY) {
-        const size_t length = strcspn(rest, ".");
-        rest = next_part(rest, name, sizeof name);
+        const char *behind = rest;
+        int         known;
+        if (find_element(m, path, rest, &known, &behind)) return true;
+        cut_name(m, rest, name, sizeof name);
         if (name[0] == '\0') {
             kd_text(why, size, "the name of a %s is missing behind '%s'", word, text);
             return false;
         }
-        path->element = length < sizeof name ? kd_model_find(m, path->section, name) : -1;
-        if (path->element < 0) {
+        path->element = known;
+        if (known < 0) {
             kd_model_say_unknown(m, path->section, name, why, size);
             return false;
         }
+        rest = behind;
+    } else if (find_property(m, path, rest)) {
+        return true;
     }
-    // the rest: what of it; without a rest, say what is missing
-    if (find_property(m, path, rest)) return true;
+    // without a rest, say what is missing
     if (rest[0] == '\0') {
         kd_text(why, size, "'%s' is no number: what of it is meant, as in '%s%s'?", text, text,
                 section == KD_SECTION_JOINT        ? ".q"

@@ -3,6 +3,9 @@
 // A place given in the world at the design position (r_b, R_b of the body) is r = R_b'(p - r_b), R = R_b' R_w there. An
 // axis fixes z; x is the reference made perpendicular to it, and where there is none, the reference of the other end of
 // the element, so that the coordinates of a joint are 0 at the design position, or else an axis of the world.
+//
+// In a subsystem all this happens in its own coordinates, with the bodies as they are seen from there:
+// r = Q'(r_b - c), R = Q'R_b L; the place in the body is L r, L R M then (subsystems.c).
 #include <string.h>
 
 #include "model/build.h"
@@ -34,18 +37,34 @@ kd_place kd_in(const char *body, double x, double y, double z)
     return place;
 }
 
+bool kd_place_is_default(const kd_place *place)
+{
+    const kd_place other = kd_place_default();
+    bool same = place->body && strcmp(place->body, other.body) == 0 && place->in == other.in && place->frame == 0;
+    for (int i = 0; i < 3; i++)
+        same = same && place->position[i] == other.position[i] && place->axis[i] == other.axis[i] &&
+               place->reference[i] == other.reference[i];
+    for (int i = 0; i < 4; i++) same = same && place->orientation[i] == other.orientation[i];
+    return same;
+}
+
 // ---- frames ---------------------------------------------------------------------------------------------------------
 
 // A place with its body found; rotation from its coordinates to the world
 typedef struct work {
-    kd_model       *m;
-    kd_section      section;
-    int             element;
-    const char     *field;
-    const kd_place *place;
-    int             body;
-    kd_mat3         to_world;
-    kd_vec3         reference; // to be used, in the coordinates of the place
+    kd_model           *m;
+    kd_section          section;
+    int                 element;
+    const char         *field;
+    const kd_place     *place;
+    int                 body;
+    kd_coordinates_of   in; // those of the place
+    kd_vec3             position;
+    kd_mat3             to_world;
+    kd_vec3             reference; // to be used, in the coordinates of the place
+    bool                fixed;     // the axes are known: those of a frame
+    kd_mat3             axes;
+    const kd_subsystem *subsystem; // of the element; NULL: none
 } work;
 
 static bool has_axis(const kd_place *p)
@@ -66,10 +85,39 @@ static bool all_finite(const double *x, int n)
     return true;
 }
 
-// axes of a body at the design position
-static kd_mat3 axes_of(const kd_model *m, int body)
+// The pose of the body, as it is seen from the subsystem
+static void see_body(const work *w, kd_vec3 *r, kd_mat3 *R)
 {
-    return body < 0 ? kd_mat_identity() : m->body[body].R;
+    const kd_subsystem *s = w->subsystem;
+    *r = w->body < 0 ? kd_vec(0, 0, 0) : w->m->body[w->body].r;
+    *R = w->body < 0 ? kd_mat_identity() : w->m->body[w->body].R;
+    if (!s) return;
+    *r = kd_mat_tvec(&s->Q, kd_vec_sub(*r, s->c));
+    *R = kd_mat_tmul(&s->Q, R);
+    *R = kd_mat_mul(R, &s->L);
+}
+
+// A place that is a frame of another subsystem: of one inside of this one, with its axes; of one outside, its point,
+// with the axes of this one.
+static void open_frame(work *w, const kd_frame *f)
+{
+    const kd_subsystem *s = w->subsystem, *other = kd_subsystem_of(w->m, KD_SECTION_FRAME, (int)(f - w->m->frame));
+    kd_vec3             r;
+    kd_mat3             R;
+    w->body = f->at.body;
+    w->in = KD_IN_BODY;
+    w->fixed = true;
+    w->position = f->at.r;
+    w->axes = f->at.R;
+    see_body(w, &r, &R);
+    w->to_world = R;
+    if (s) w->position = kd_mat_tvec(&s->L, w->position);
+    if (s && kd_subsystem_is_inside(w->m, other, s)) {
+        w->axes = kd_mat_tmul(&s->L, &w->axes);
+        w->axes = kd_mat_mul(&w->axes, &s->L);
+    } else if (s) {
+        w->axes = kd_mat_transpose(&R);
+    }
 }
 
 // Find the body and check the numbers. false: an error has been written.
@@ -92,6 +140,11 @@ static bool open_place(work *w, const kd_place *place, const char *field)
             return false;
         }
     }
+    w->in = w->body < 0 ? KD_IN_WORLD : place->in;
+    if (place->frame > 0 && place->frame <= w->m->nframes) {
+        open_frame(w, &w->m->frame[place->frame - 1]);
+        return true;
+    }
     if (!all_finite(place->position, 3) || !all_finite(place->axis, 3) || !all_finite(place->reference, 3)) {
         kd_model_error(w->m, w->section, w->element, field, "%s: a number of the place is not finite", field);
         return false;
@@ -102,7 +155,10 @@ static bool open_place(work *w, const kd_place *place, const char *field)
         return false;
     }
     // body frame as it is, or world at the design position
-    w->to_world = place->in == KD_IN_WORLD ? kd_mat_identity() : axes_of(w->m, w->body);
+    kd_vec3 r;
+    w->to_world = kd_mat_identity();
+    if (w->in == KD_IN_BODY) see_body(w, &r, &w->to_world);
+    w->position = kd_vec_of(place->position);
     w->reference = kd_vec_of(place->reference);
     return true;
 }
@@ -128,6 +184,10 @@ static kd_vec3 world_reference(kd_vec3 z)
 static bool make_axes(work *w, bool keep_x, kd_mat3 *R)
 {
     const kd_place *p = w->place;
+    if (w->fixed) {
+        *R = w->axes;
+        return true;
+    }
     if (!has_axis(p)) {
         *R = kd_quat_matrix(kd_quat_of(p->orientation));
         return true;
@@ -159,13 +219,17 @@ static bool make_axes(work *w, bool keep_x, kd_mat3 *R)
 // seen from the body at its design position
 static void close_place(const work *w, const kd_mat3 *R, kd_anchor *anchor)
 {
-    const kd_vec3 p = kd_vec_of(w->place->position);
-    *anchor = (kd_anchor){w->body, p, *R};
-    if (w->place->in == KD_IN_WORLD && w->body >= 0) {
-        const kd_body *b = &w->m->body[w->body];
-        anchor->r = kd_mat_tvec(&b->R, kd_vec_sub(p, b->r));
-        anchor->R = kd_mat_tmul(&b->R, R);
+    kd_vec3 r;
+    kd_mat3 axes;
+    *anchor = (kd_anchor){w->body, w->position, *R};
+    if (w->in == KD_IN_WORLD && (w->body >= 0 || w->subsystem)) {
+        see_body(w, &r, &axes);
+        anchor->r = kd_mat_tvec(&axes, kd_vec_sub(w->position, r));
+        anchor->R = kd_mat_tmul(&axes, R);
     }
+    if (!w->subsystem) return;
+    anchor->r = kd_mat_vec(&w->subsystem->L, anchor->r);
+    anchor->R = kd_place_image(w->m, w->section, w->element, w->field, &anchor->R);
 }
 
 bool kd_place_resolve(kd_model *m, kd_section section, int element, const char *field, const kd_place *place,
@@ -173,6 +237,7 @@ bool kd_place_resolve(kd_model *m, kd_section section, int element, const char *
 {
     work    w = {.m = m, .section = section, .element = element};
     kd_mat3 R;
+    w.subsystem = kd_subsystem_of(m, section, element);
     if (!open_place(&w, place, field) || !make_axes(&w, false, &R)) return false;
     close_place(&w, &R, anchor);
     return true;
@@ -205,7 +270,9 @@ static bool is_universal(const work *w)
 bool kd_places_resolve(kd_model *m, kd_section section, int element, const kd_place *from, const kd_place *to,
                        bool universal, kd_anchor *from_anchor, kd_anchor *to_anchor)
 {
-    work       a = {.m = m, .section = section, .element = element}, b = a;
+    work a = {.m = m, .section = section, .element = element}, b;
+    a.subsystem = kd_subsystem_of(m, section, element);
+    b = a;
     const bool a_open = open_place(&a, from, "from"), b_open = open_place(&b, to, "to");
     if (!a_open || !b_open) return false;
     if (universal && (!is_universal(&a) || !is_universal(&b))) return false;

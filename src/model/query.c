@@ -99,6 +99,9 @@ static void tell_value(const kd_model *m, kd_section section, int i, kd_element_
     case KD_SECTION_EVENT:
         info->text = m->event[i].def.when;
         break;
+    case KD_SECTION_SUBSYSTEM:
+        info->text = m->subsystem[i].of;
+        break;
     default:
         break;
     }

@@ -75,13 +75,29 @@ static const kd_field shape_fields[] = {
     {"mesh", KD_FIELD_TEXT, O(mesh), 1, K(KD_MESH), KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "file that ends with .stl (text or binary) or .obj, in the folder of the model"},
     {"scale", KD_FIELD_NUMBER, O(size), 1, K(KD_MESH), 0, 1, POSITIVE, "",
-     .doc = "factor of the lengths in the file: 0.001 for millimetres"},
+     .image = KD_IMAGE_REVERSED, .doc = "factor of the lengths in the file: 0.001 for millimetres"},
     {"position", KD_FIELD_NUMBER, O(position), 3, ALL, 0, 0, ANY, "m",
-     .doc = "its centre, in the body's frame; mesh: the origin of the file"},
-    {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL, 0, 0, ANY, "",
-     .doc = "its axes, in the body's frame"},
+     .image = KD_IMAGE_OWN_VECTOR, .doc = "its centre, in the body's frame; mesh: the origin of the file"},
+    {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL & ~K(KD_MESH), 0, 0, ANY, "",
+     .image = KD_IMAGE_OWN_ORIENTATION, .doc = "its axes, in the body's frame"},
+    {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, K(KD_MESH), 0, 0, ANY, "",
+     .image = KD_IMAGE_INVERTED, .doc = "the axes of the file, in the body's frame"},
     {"density", KD_FIELD_NUMBER, O(density), 1, ALL, 0, 0, NOT_NEGATIVE, "kg/m^3",
      .doc = "gives the body mass and inertia, where those are not given; 0: only drawn"},
+};
+#undef O
+
+// ---- subsystems
+#define O(member) offsetof(kd_subsystem_def, member)
+static const kd_field subsystem_fields[] = {
+    {"mirror", KD_FIELD_NUMBER, O(mirror), 3, ALL, KD_FIELD_DIRECTION, 0, ANY, "",
+     .doc = "normal of the plane at which it is mirrored; not given: it is not"},
+    {"through", KD_FIELD_NUMBER, O(through), 3, ALL, 0, 0, ANY, "m",
+     .doc = "a point of that plane, in the coordinates of the subsystem"},
+    {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL, 0, 0, ANY, "",
+     .doc = "how it is turned, behind the mirror"},
+    {"position", KD_FIELD_NUMBER, O(position), 3, ALL, 0, 0, ANY, "m",
+     .doc = "how it is shifted, last"},
 };
 #undef O
 
@@ -150,35 +166,35 @@ static const kd_field body_fields[] = {
     {"mass", KD_FIELD_NUMBER, O(mass), 1, ALL, KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "kg",
      .doc = "mass; not given: from the shapes"},
     {"centre", KD_FIELD_NUMBER, O(centre), 3, ALL, KD_FIELD_MAYBE, NAN, ANY, "m",
-     .doc = "centre of mass, in the body's frame; not given: from shapes that have mass, else the origin"},
+     .image = KD_IMAGE_OWN_VECTOR, .doc = "centre of mass, in the body's frame; not given: from shapes that have mass, else the origin"},
     {"inertia", KD_FIELD_INERTIA, O(inertia), 6, ALL, KD_FIELD_MAYBE, NAN, ANY, "kg m^2",
-     .doc = "inertia about the centre of mass along the body's axes; not given: from the shapes"},
+     .image = KD_IMAGE_TENSOR, .doc = "inertia about the centre of mass along the body's axes; not given: from the shapes"},
     {"position", KD_FIELD_NUMBER, O(position), 3, ALL, 0, 0, ANY, "m",
-     .doc = "origin of the body's frame in the world, at the design position"},
+     .image = KD_IMAGE_POINT, .doc = "origin of the body's frame in the world, at the design position"},
     {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL, 0, 0, ANY, "",
-     .doc = "axes of the body's frame in the world, at the design position"},
+     .image = KD_IMAGE_ORIENTATION, .doc = "axes of the body's frame in the world, at the design position"},
     {"velocity", KD_FIELD_NUMBER, O(velocity), 3, ALL, KD_FIELD_MAYBE, NAN, ANY, "m/s",
-     .doc = "start velocity of the frame's origin (world), a guess that assembly corrects; not given: from the joints"},
+     .image = KD_IMAGE_VECTOR, .doc = "start velocity of the frame's origin (world), a guess that assembly corrects; not given: from the joints"},
     {"angular_velocity", KD_FIELD_NUMBER, O(angular_velocity), 3, ALL, KD_FIELD_MAYBE, NAN, ANY, "rad/s",
-     .doc = "start angular velocity (world), a guess as well"},
+     .image = KD_IMAGE_AXIAL, .doc = "start angular velocity (world), a guess as well"},
     {"shape", KD_FIELD_SHAPES, O(shape), KD_MAX_SHAPES, ALL, 0, 0, ANY, "",
      .doc = "a shape or a list of shapes, for drawing and for mass and inertia", .length = O(nshapes)},
 };
 #undef O
 static const kd_field frame_fields[] = {
     {"at", KD_FIELD_PLACE, offsetof(kd_frame_def, at), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "the place; its keys are written in the frame itself"},
+     .image = KD_IMAGE_FRAME, .doc = "the place; its keys are written in the frame itself"},
 };
 
 // ---- joints
 #define O(member) offsetof(kd_joint_def, member)
 static const kd_field joint_fields[] = {
     {"from", KD_FIELD_PLACE, O(from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "the frame that motion is measured in; coincides with `to` where the coordinates are 0"},
+     .image = KD_IMAGE_OF_JOINT, .doc = "the frame that motion is measured in; coincides with `to` where the coordinates are 0"},
     {"to", KD_FIELD_PLACE, O(to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "the frame that moves"},
+     .image = KD_IMAGE_OF_JOINT, .doc = "the frame that moves"},
     {"pitch", KD_FIELD_NUMBER, O(pitch), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "m",
-     .doc = "advance per turn", .counts = count_pitch},
+     .image = KD_IMAGE_REVERSED, .doc = "advance per turn", .counts = count_pitch},
     {"q", KD_FIELD_NUMBER, O(q), 7, ALL, KD_FIELD_MAYBE, NAN, ANY, "m|rad",
      .doc = "start coordinates; not given: from the design position", .counts = count_q},
     {"v", KD_FIELD_NUMBER, O(v), 6, ALL, KD_FIELD_MAYBE, NAN, ANY, "m/s|rad/s",
@@ -245,7 +261,7 @@ static const kd_field block_fields[] = {
      .doc = "matrix, outputs by states", .length = O(noutputs), .second = O(nstates)},
     {"D", KD_FIELD_ROWS, O(D), 0, K(KD_BLOCK_STATE_SPACE), 0, 0, ANY, "",
      .doc = "matrix, outputs by inputs; not given: 0", .length = O(noutputs), .second = O(ninputs)},
-    {"states", KD_FIELD_TERMS, O(state_name), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
+    {"states", KD_FIELD_TERMS, O(state_name), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), KD_FIELD_OWN, 0, ANY, "",
      .doc = "names of states with their start values: `{z: 0}`", .length = O(nstates), .second = O(start)},
     {"next", KD_FIELD_NEXT, O(next), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
      .doc = "states behind the sample: `{z: z + 0.1*u}`; those not given keep their values", .length = O(nstates),
@@ -409,6 +425,9 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_SHAPE] = {"shapes", "shape",
         "A solid, drawn and perhaps giving mass",
         sizeof(kd_shape), KINDS(shape_kinds, kd_shape, true), NULL, FIELDS(shape_fields), NULL},
+    [KD_SCHEMA_SUBSYSTEM] = {"subsystems", "subsystem",
+        "How a subsystem stands in the model around it",
+        sizeof(kd_subsystem_def), KINDLESS, NULL, FIELDS(subsystem_fields), NULL},
     [KD_SCHEMA_CURVE_FILE] = {"curves from files", "curve",
         "A curve whose numbers stand in a file beside the model",
         sizeof(kd_curve_file), KINDLESS, NULL, FIELDS(curve_file_fields), NULL},
@@ -852,4 +871,21 @@ bool kd_name_check(const char *name, char *message, size_t size)
     if (*c == '\0') return true;
     kd_text(message, size, "the name '%s' must consist of letters, digits, '_' and '-'", name);
     return false;
+}
+
+bool kd_name_check_parts(const char *name, char *message, size_t size)
+{
+    char part[KD_MAX_NAME + 1];
+    if (!strchr(name, '.')) return kd_name_check(name, message, size);
+    if (strlen(name) > KD_MAX_NAME) {
+        kd_text(message, size, "the name '%.20s...' is longer than %d characters", name, KD_MAX_NAME);
+        return false;
+    }
+    for (const char *c = name;; c++) {
+        const size_t n = strcspn(c, ".");
+        kd_text(part, sizeof part, "%.*s", (int)n, c);
+        if (!kd_name_check(part, message, size)) return false;
+        c += n;
+        if (*c == '\0') return true;
+    }
 }

@@ -28,6 +28,7 @@ typedef enum kd_schema_id {
     KD_SCHEMA_SECTION_COUNT,                   // those above are sections of a file, in the order of writing
     KD_SCHEMA_PLACE = KD_SCHEMA_SECTION_COUNT, // parts of definitions
     KD_SCHEMA_SHAPE,
+    KD_SCHEMA_SUBSYSTEM,
     KD_SCHEMA_CURVE_FILE,
     KD_SCHEMA_COUNT
 } kd_schema_id;
@@ -63,6 +64,7 @@ enum {                      // flags of a field
     KD_FIELD_DIRECTION = 8, // a direction: not the zero vector where it is given
     KD_FIELD_NAMED = 16,    // signals: always with names
     KD_FIELD_EQUAL = 32,    // one number stands for a list of equal ones
+    KD_FIELD_OWN = 64,      // names of terms are the element's own, no paths
 };
 
 typedef enum kd_law_reads {
@@ -70,6 +72,34 @@ typedef enum kd_law_reads {
     KD_READS_POSITIONS, // positions, inputs, t
     KD_READS_TIME,      // inputs, t
 } kd_law_reads;
+
+// What becomes of a field of an element in a subsystem that is mirrored, turned and shifted: x is at c + Q x then, and
+// vectors in frames of its bodies are multiplied by L (model/subsystems.c). Of vectors that turn the sign is that of
+// the determinant besides.
+typedef enum kd_image {
+    KD_IMAGE_SAME,            // scalars, coordinates of joints, texts
+    KD_IMAGE_POINT,           // c + Q x
+    KD_IMAGE_VECTOR,          // Q x
+    KD_IMAGE_AXIAL,           // det Q Q x: a turning
+    KD_IMAGE_ORIENTATION,     // of a body: Q R L'
+    KD_IMAGE_OWN_VECTOR,      // in the frame of a body: L x
+    KD_IMAGE_OWN_ORIENTATION, // L R L'
+    KD_IMAGE_INVERTED,        // det L L R: of a surface that is inverted at its origin besides (its scale is reversed)
+    KD_IMAGE_TENSOR,          // L A L'
+    KD_IMAGE_STIFFNESS,       // forces and moments over shifts and turns: blocks L K L', those that couple det L L K L'
+    KD_IMAGE_WRENCH,          // force L f, moment det L L m
+    KD_IMAGE_FORCE,           // three expressions: L f, or Q f where `axes` of the element says so
+    KD_IMAGE_MOMENT,          // with det L, det Q
+    KD_IMAGE_REVERSED,        // changes its sign in a mirror
+    KD_IMAGE_SIDE,            // left and right change places in a mirror
+    // Places. The image of a frame F in a mirror is left-handed; F' = Q F M is not, with M = L', or M turning one axis
+    // round
+    KD_IMAGE_FRAME,    // M = L'
+    KD_IMAGE_KEEPS_XZ, // M = diag(1, -1, 1): z is a normal or a direction. The default of places, where often only the
+                       // point counts
+    KD_IMAGE_KEEPS_XY, // M = diag(1, 1, -1): z is an axis of turning
+    KD_IMAGE_OF_JOINT, // by the word of the joint (joint/joint.h)
+} kd_image;
 
 // allowed values of a number
 typedef struct kd_range {
@@ -96,7 +126,10 @@ typedef struct kd_field {
     size_t             second; // offset of a second array, or of the number of columns
     const char *const *locals; // of an expression: names of its own, NULL at the end; NULL: none
     kd_law_reads       reads;  // of an expression of a force or constraint: what else it may read
+    kd_image           image;  // in a subsystem
 } kd_field;
+
+enum { KD_MAX_NAME = 200 }; // characters of the name of an element with those of the subsystems around it
 
 // A curve whose numbers stand in a file of their own
 typedef struct kd_curve_file {
@@ -158,5 +191,7 @@ const kd_field *kd_schema_check(const kd_schema *schema, const void *def, char *
 // A name of an element: letters, digits, '_', '-', starting with a letter or '_'; then perhaps one index in
 // parentheses: integers, separated by commas. false: message says what is wrong.
 bool kd_name_check(const char *name, char *message, size_t size);
+// The same of a part of subsystems: such names with points between them.
+bool kd_name_check_parts(const char *name, char *message, size_t size);
 
 #endif

@@ -27,7 +27,7 @@ double kd_shape_volume(const kd_shape *shape)
     case KD_TUBE:
         return pi * fabs(s[1] * s[1] - s[0] * s[0]) * s[2];
     case KD_MESH:
-        return shape->read && shape->read->closed ? shape->read->moments.volume * s[0] * s[0] * s[0] : 0.0;
+        return shape->read && shape->read->closed ? shape->read->moments.volume * fabs(s[0] * s[0] * s[0]) : 0.0;
     default:
         return 0.0;
     }

@@ -34,7 +34,7 @@ bool kd_reader_pend(kd_reader *r, const kd_node *node, const char *key, int expr
     if (key != r->key_read) r->key_kept = kd_model_text(r->m, key);
     r->key_read = key;
     p->binding = (kd_binding){.expr = expr, .key = r->key_kept, .value = *value, .target = KD_BIND_DEFINITION};
-    p->binding.source = (kd_source){NULL, node->line, node->column};
+    p->binding.source = (kd_source){NULL, node->line, node->column, 0};
     p->binding.index = kd_model_keep_indices(r->m, r->index_value, r->nindices);
     return (p->binding.index >= 0 && r->key_kept) || kd_reader_short_of_memory(r);
 }
@@ -48,7 +48,8 @@ static bool hold_binding(kd_reader *r, kd_binding *b)
         kd_text(text, sizeof text, "'%s' of %.*s", b->key, (int)length - 2, r->element);
     else
         kd_text(text, sizeof text, "'%s'", b->key);
-    if (kd_model_at(r->m, r->findings->file, b->source.line, b->source.column) < 0) return kd_reader_short_of_memory(r);
+    if (kd_model_at(r->m, r->findings->at ? r->findings->at : r->findings->file, b->source.line, b->source.column) < 0)
+        return kd_reader_short_of_memory(r);
     b->source = r->m->private->source;
     b->key = kd_model_text(r->m, text);
     b->target = KD_BIND_NOTHING;

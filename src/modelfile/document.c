@@ -252,6 +252,7 @@ static bool begin(builder *b, kd_node_type type, bool flow, yaml_mark_t mark)
     b->flow[b->depth] = flow;
     b->depth++;
     kd_node node = {.type = type, .line = (int)mark.line + 1, .column = (int)mark.column + 1};
+    node.file = b->document->file;
     return push(b, &node);
 }
 
@@ -289,6 +290,7 @@ static bool scalar(builder *b, const yaml_event_t *event)
     yaml_mark_t from = event->start_mark, to = event->end_mark;
     if (strlen(value) != event->data.scalar.length) return refuse(b, from, "a zero byte in a text");
     kd_node node = {.type = KD_NODE_SCALAR, .line = (int)from.line + 1, .column = (int)from.column + 1};
+    node.file = b->document->file;
     node.plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     node.begin = (int)byte_of(b, from);
     node.end = (int)byte_of(b, to);
@@ -410,7 +412,7 @@ static void read_events(builder *b)
 
 kd_status kd_document_read(const char *text, size_t length, kd_document *document, kd_file_findings *findings)
 {
-    *document = (kd_document){0};
+    *document = (kd_document){.file = findings->at};
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) { // byte order mark
         text += 3;
         length -= 3;

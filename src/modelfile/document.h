@@ -23,12 +23,14 @@ typedef struct kd_node {
     int             n;            // items of a list, pairs of a map
     const char     *text;         // of a scalar
     struct kd_node *item;         // (n) items, or (2n) keys and values alternately
-    int             cache;        // for the reader: 0 at first
+    int             cache, owner; // for the reader: 0 at first
+    const char     *file;         // NULL: the file that was read first
 } kd_node;
 
 typedef struct kd_document {
-    kd_arena arena;
-    kd_node *root;
+    kd_arena    arena;
+    const char *file; // of all nodes
+    kd_node    *root;
 } kd_document;
 
 // KD_OK; KD_ERR_MODEL: the findings say why; KD_ERR_MEMORY. Keys of maps are scalars and different from each other.

@@ -12,6 +12,13 @@ void kd_file_findings_add(kd_file_findings *findings, int line, int column, cons
 {
     if (findings->count++ >= KD_FINDINGS_KEPT) return;
     kd_finding *item = &findings->item[findings->count - 1];
+    item->file = findings->at ? findings->at : findings->file;
+    item->order = 0;
+    if (strcmp(item->file, findings->file) != 0) {
+        item->order = findings->count;
+        for (int i = findings->count - 2; i >= 0; i--)
+            if (strcmp(findings->item[i].file, item->file) == 0) item->order = findings->item[i].order;
+    }
     item->line = line;
     item->column = column;
     va_list arguments;
@@ -26,6 +33,7 @@ void kd_file_findings_add(kd_file_findings *findings, int line, int column, cons
 static int by_position(const void *a, const void *b)
 {
     const kd_finding *first = a, *second = b;
+    if (first->order != second->order) return first->order < second->order ? -1 : 1;
     if (first->line != second->line) return first->line < second->line ? -1 : 1;
     if (first->column != second->column) return first->column < second->column ? -1 : 1;
     return strcmp(first->text, second->text);
@@ -38,7 +46,7 @@ void kd_file_findings_write(kd_file_findings *findings, char *message, size_t si
     kd_text(message, size, "%s", "");
     for (int i = 0; i < kept; i++) {
         const kd_finding *item = &findings->item[i];
-        kd_text_append(message, size, "%s%s:", i > 0 ? "\n" : "", findings->file);
+        kd_text_append(message, size, "%s%s:", i > 0 ? "\n" : "", item->file);
         if (item->line > 0) kd_text_append(message, size, "%d:%d:", item->line, item->column);
         kd_text_append(message, size, " %s", item->text);
     }

@@ -7,12 +7,15 @@
 enum { KD_FINDINGS_KEPT = 20, KD_FINDING_LENGTH = 600 };
 
 typedef struct kd_finding {
-    int  line, column; // 1-based; 0: the file as a whole
-    char text[KD_FINDING_LENGTH];
+    const char *file;
+    int         order;        // of the files, as they were found
+    int         line, column; // 1-based; 0: the file as a whole
+    char        text[KD_FINDING_LENGTH];
 } kd_finding;
 
 typedef struct kd_file_findings {
     const char *file;
+    const char *at;    // the file that is being read now, of several; NULL: the one above
     int         count; // all that was said; the first KD_FINDINGS_KEPT are kept
     kd_finding  item[KD_FINDINGS_KEPT];
 } kd_file_findings;

@@ -41,8 +41,7 @@ static bool enter(kd_reader *r, const kd_node *key, const kd_node *value)
     if (strpbrk(key->text, "-(")) return complain(r, e, "the name must consist of letters, digits and '_'");
     if (kd_expr_is_reserved(key->text) || strcmp(key->text, "t") == 0)
         return complain(r, e, "the name is a word of the expression language");
-    if (kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, key->text) >= 0)
-        return complain(r, e, "a parameter has this name already");
+    if (kd_reader_has_parameter(r, key->text)) return complain(r, e, "a parameter has this name already");
     if (is_local(key->text)) return complain(r, e, "laws of some elements have this name for a quantity of their own");
     if (value->type != KD_NODE_SCALAR || kd_node_is_null(value)) return complain(r, e, "it must be an expression");
     e->text = value->text;

@@ -48,6 +48,23 @@ bool kd_reader_has_short_places(const kd_node *map)
 
 // ---- one place ------------------------------------------------------------------------------------------------------
 
+// A subsystem does not know the frame of a body that it was given: numbers in it would have no image.
+static bool check_numbers_of(kd_reader *r, const kd_node *node, const kd_place *place)
+{
+    const size_t n = strlen(r->scope->name);
+    const bool   ours = r->scope->number == 0 || !place->body || strcmp(place->body, "ground") == 0 ||
+                      (strncmp(place->body, r->scope->name, n) == 0 && place->body[n] == '.');
+    bool any = place->orientation[0] != 1.0;
+    for (int i = 0; i < 3; i++) any = any || place->position[i] != 0.0 || place->axis[i] != 0.0;
+    if (ours || !any || place->in == KD_IN_WORLD || place->frame > 0) return true;
+    kd_reader_complain(
+        r, node,
+        "numbers in the frame of body '%s', which is not a part of this subsystem; write 'in: world', or "
+        "hand in a point",
+        place->body);
+    return false;
+}
+
 bool kd_reader_place_map(kd_reader *r, kd_node *map, kd_place *place)
 {
     const kd_schema *schema = kd_schema_of(KD_SCHEMA_PLACE);
@@ -58,14 +75,14 @@ bool kd_reader_place_map(kd_reader *r, kd_node *map, kd_place *place)
         kd_reader_complain(r, orientation, "'orientation' and 'axis' say the same; leave out one");
         return false;
     }
-    return true;
+    return check_numbers_of(r, map, place);
 }
 
 // the place of a frame, or the frame of a body
 static bool named_place(kd_reader *r, const kd_node *node, kd_place *place)
 {
     const char *name;
-    if (!kd_reader_name(r, node, &name)) return false;
+    if (!kd_reader_name(r, node, &name) || !kd_reader_find_place(r, node, &name)) return false;
     int  frame = kd_model_find(r->m, KD_SECTION_FRAME, name);
     bool body = strcmp(name, "ground") == 0 || kd_model_find(r->m, KD_SECTION_BODY, name) >= 0;
     if (frame >= 0 && body) {
@@ -74,6 +91,11 @@ static bool named_place(kd_reader *r, const kd_node *node, kd_place *place)
     }
     if (frame >= 0) {
         kd_model_use_frame(r->m, frame);
+        if (r->m->frame[frame].source.subsystem != r->scope->number) { // of another one: its numbers are not ours
+            *place = kd_in(r->m->frame[frame].def.at.body, 0, 0, 0);
+            place->frame = frame + 1;
+            return true;
+        }
         *place = r->m->frame[frame].def.at;
         return !r->m->frame[frame].lives || kd_reader_compose_of(r, KD_MAKE_PLACE, frame, place);
     }
@@ -112,7 +134,8 @@ static bool body_name(kd_reader *r, const kd_node *node, const char *field, kd_p
         kd_reader_complain(r, node, "the name of a body is needed here");
         return false;
     }
-    return kd_reader_name(r, node, &place->body) && kd_reader_note(r, field, node);
+    return kd_reader_name(r, node, &place->body) && kd_reader_find_body(r, node, &place->body) &&
+           kd_reader_note(r, field, node);
 }
 
 static bool body_names(kd_reader *r, const kd_node *map, kd_place *from, kd_place *to)
@@ -182,8 +205,11 @@ static bool short_place(kd_reader *r, const kd_node *map, int index, bool as_dra
 // one of `from`: there the joint stands, and there its torque is reported.
 static bool join_as_drawn(kd_reader *r, kd_place *from, kd_place *to)
 {
-    int body = kd_model_find(r->m, KD_SECTION_BODY, to->body);
-    if (strcmp(to->body, "ground") == 0) body = kd_model_find(r->m, KD_SECTION_BODY, from->body);
+    int       body = kd_model_find(r->m, KD_SECTION_BODY, to->body);
+    const int other = kd_model_find(r->m, KD_SECTION_BODY, from->body);
+    if (strcmp(to->body, "ground") == 0) body = other;
+    // one whose position is written in the coordinates of this subsystem
+    if (other >= 0 && body >= 0 && r->m->body[body].source.subsystem != r->scope->number) body = other;
     if (body < 0) return true; // no such body: the model will say so
     memcpy(from->position, r->m->body[body].def.position, sizeof from->position);
     memcpy(to->position, from->position, sizeof to->position);
@@ -206,5 +232,6 @@ bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, con
     bool free_point = as_drawn && !kd_node_find(map, "point") && !kd_node_find(map, "points");
     if (from && !short_place(r, map, 0, as_drawn, from)) return false;
     if (!short_place(r, map, 1, as_drawn, to) || !body_names(r, map, from, to)) return false;
+    if ((from && !check_numbers_of(r, map, from)) || !check_numbers_of(r, map, to)) return false;
     return !free_point || from->in != KD_IN_WORLD || join_as_drawn(r, from, to);
 }

@@ -3,7 +3,6 @@
 // The file becomes a tree with positions (document.c); then parameters are computed, and each section is read element
 // by element into definitions, which are added to a model. All errors are collected, up to a limit.
 #include "modelfile/reader.h"
-#include "modelfile/paths.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +20,13 @@ void kd_reader_complain(kd_reader *r, const kd_node *node, const char *format, .
     va_start(arguments, format);
     if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = '\0';
     va_end(arguments);
-    kd_file_findings_add(r->findings, node->line, node->column, "%s%s", r->element, text);
+    const char *const at = r->findings->at;
+    char              part[KD_MAX_NAME + 20] = "";
+    if (node->file) r->findings->at = node->file;
+    if (!r->element[0] && r->scope && r->scope->number > 0)
+        kd_text(part, sizeof part, "subsystem '%s': ", r->scope->name);
+    kd_file_findings_add(r->findings, node->line, node->column, "%s%s%s", part, r->element, text);
+    r->findings->at = at;
 }
 
 bool kd_reader_short_of_memory(kd_reader *r)
@@ -176,9 +181,11 @@ static bool read_signal(kd_reader *r, kd_node *node, kd_input_def *def)
         kd_reader_complain(r, node, "an input is a function of time, but a 'grid' has two arguments");
         return false;
     }
-    const kd_status status = kd_model_add_curve(r->m, r->name, &curve);
+    const char     *full;
+    const kd_status status =
+        kd_reader_full_name(r, node, r->name, &full) ? kd_model_add_curve(r->m, full, &curve) : KD_ERR_MODEL;
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
-    kd_text(law, sizeof law, "%s(t)", r->name);
+    kd_text(law, sizeof law, "%s%s(t)", r->scope->number > 0 ? "curve." : "", full);
     def->value = kd_reader_copy(r, law, strlen(law) + 1);
     return status >= 0 && def->value;
 }
@@ -211,15 +218,20 @@ static bool read_element(kd_reader *r, void *context)
     // its name, with the values of the indices
     kd_arena_release(&r->scratch);
     if (!kd_reader_name(r, e->key, &name)) return false;
-    kd_text(r->element, sizeof r->element, "%s '%.100s': ", singular, name);
+    kd_text(r->element, sizeof r->element, "%s '%s%s%.100s': ", singular, r->scope->name,
+            r->scope->number > 0 ? "." : "", name);
     r->name = name;
     char why[300];
-    if (!kd_name_check(name, why, sizeof why)) {
+    if (!kd_name_check_parts(name, why, sizeof why)) {
         kd_reader_complain(r, e->key, "%s%s", why, strchr(name, ':') ? "; write a blank behind the colon" : "");
         return false;
     }
+    if (!kd_reader_full_name(r, e->key, name, &name)) return false;
     // where it stands, for messages of the model
-    kd_status status = kd_model_at(r->m, r->findings->file, e->key->line, e->key->column);
+    r->findings->at = e->key->file;
+    kd_reader_look_beside(r, e->key->file);
+    kd_status status =
+        kd_model_at(r->m, r->findings->at ? r->findings->at : r->findings->file, e->key->line, e->key->column);
     if (status < 0) return kd_reader_short_of_memory(r);
     kd_model_drop_fields(r->m); // of an element that was wrong
     // elements whose numbers may have any unit
@@ -230,6 +242,7 @@ static bool read_element(kd_reader *r, void *context)
     r->npending = r->narrays = 0;
     r->definition = &e->def;
     r->definition_size = sizeof e->def;
+    r->map = e->value;
     bool fine = read_definition(r, e->id, e->value, &e->def) && r->findings->count == complaints;
     r->definition = NULL;
     if (!fine || r->status != KD_OK || !kd_reader_bind(r, &e->def, sizeof e->def)) return false;
@@ -286,10 +299,8 @@ static void read_gravity(kd_reader *r, kd_node *node)
     }
 }
 
-static const char *const top_keys[] = {"kardan", "title", "parameters", "gravity", "expressions"};
-
 // The word of a section at the top of the file
-static const char *top_word(kd_schema_id id)
+const char *kd_reader_top_word(kd_schema_id id)
 {
     return id == KD_SCHEMA_CONDITION ? "start" : kd_schema_of(id)->word;
 }
@@ -297,7 +308,7 @@ static const char *top_word(kd_schema_id id)
 // The map of a section; conditions stand alone inside of `start`
 static const kd_node *section_of(kd_reader *r, const kd_node *root, kd_schema_id id)
 {
-    const kd_node *node = kd_node_find(root, top_word(id));
+    const kd_node *node = kd_node_find(root, kd_reader_top_word(id));
     if (id != KD_SCHEMA_CONDITION || !node || kd_node_is_null(node)) return node;
     if (node->type != KD_NODE_MAP) {
         kd_reader_complain(r, node, "'start' must be a map, like start: {conditions: {name: ...}}");
@@ -308,34 +319,6 @@ static const kd_node *section_of(kd_reader *r, const kd_node *root, kd_schema_id
             kd_reader_complain(r, &node->item[2 * i], "unknown key '%.60s' in start; possible is conditions",
                                node->item[2 * i].text);
     return kd_node_find(node, "conditions");
-}
-
-static void check_top_keys(kd_reader *r, const kd_node *root)
-{
-    for (int i = 0; i < root->n && !kd_reader_is_tired(r); i++) {
-        const kd_node *key = &root->item[2 * i];
-        kd_nearest     nearest = kd_nearest_start(key->text);
-        bool           known = false;
-        for (size_t k = 0; k < sizeof top_keys / sizeof top_keys[0]; k++) {
-            known = known || strcmp(top_keys[k], key->text) == 0;
-            kd_nearest_offer(&nearest, top_keys[k]);
-        }
-        for (int k = 0; k < KD_SCHEMA_SECTION_COUNT; k++) {
-            known = known || strcmp(top_word((kd_schema_id)k), key->text) == 0;
-            kd_nearest_offer(&nearest, top_word((kd_schema_id)k));
-        }
-        if (known) continue;
-        if (nearest.best) {
-            kd_reader_complain(r, key, "unknown section '%.60s', did you mean '%s'?", key->text, nearest.best);
-        } else {
-            kd_reader_complain(
-                r, key,
-                "unknown section '%.60s'; possible are kardan, title, parameters, gravity, expressions, curves, "
-                "tracks, inputs, bodies, frames, joints, constraints, forces, states, blocks, variables, "
-                "events, sensors, invariants, start, run",
-                key->text);
-        }
-    }
 }
 
 static bool check_version(kd_reader *r, const kd_node *root)
@@ -351,27 +334,34 @@ static bool check_version(kd_reader *r, const kd_node *root)
     return false;
 }
 
+// A section of all scopes. What is wrong in one subsystem is not said again for others of the same file.
+static void read_sections(kd_reader *r, kd_schema_id id)
+{
+    for (int i = 0; i < r->nscopes && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
+        kd_scope      *scope = r->scope_list[i];
+        const kd_node *section = section_of(r, scope->root, id);
+        const int      complaints = r->findings->count + kd_model_error_count(r->m);
+        if (!section || scope->root->owner < 0 || scope->wrong) continue;
+        kd_reader_enter_scope(r, scope);
+        read_section(r, id, section);
+        if (r->findings->count + kd_model_error_count(r->m) > complaints) scope->root->owner = -1;
+    }
+    for (int i = 0; i < r->nscopes && r->status == KD_OK && id == KD_SCHEMA_FRAME; i++) {
+        if (!r->scope_list[i]->wrong && r->scope_list[i]->root->owner >= 0 &&
+            !kd_reader_hand_points(r, r->scope_list[i]))
+            break;
+    }
+    kd_reader_enter_scope(r, r->scope_list[0]);
+}
+
 static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
 {
-    const kd_node *root = r->document.root;
-    if (!check_version(r, root)) return;
-    check_top_keys(r, root);
-    const kd_node *parameters = kd_node_find(root, "parameters");
-    if (parameters && parameters->type != KD_NODE_MAP) {
-        if (!kd_node_is_null(parameters)) {
-            kd_reader_complain(r, parameters, "'parameters' must be a map, like parameters: {l: 0.3}");
-        }
-        parameters = NULL;
-    }
-    if (!kd_reader_parameters(r, parameters, settings, nsettings)) return;
-    if (!kd_reader_named(r, kd_node_find(root, "expressions"))) return;
+    kd_node *root = r->document.root;
+    if (!check_version(r, root) || !kd_reader_expand(r, root, settings, nsettings)) return;
     kd_node *title = kd_node_find(root, "title"), *gravity = kd_node_find(root, "gravity");
     if (title) read_title(r, title);
     if (gravity) read_gravity(r, gravity);
-    for (int k = 0; k < KD_SCHEMA_RUN; k++) {
-        const kd_node *section = section_of(r, root, (kd_schema_id)k);
-        if (section) read_section(r, (kd_schema_id)k, section);
-    }
+    for (int k = 0; k < KD_SCHEMA_RUN; k++) read_sections(r, (kd_schema_id)k);
     const kd_node *run = kd_node_find(root, "run");
     if (run) kd_reader_run(r, run);
 }
@@ -382,23 +372,36 @@ static bool is_repeated(const kd_file_findings *findings, int line, int column, 
     size_t head = strcspn(text, ":");
     for (int i = 0; line > 0 && i < findings->count && i < KD_FINDINGS_KEPT; i++) {
         const kd_finding *f = &findings->item[i];
+        if (strcmp(f->file, findings->at ? findings->at : findings->file) != 0) continue;
         if (f->line == line && f->column == column && strncmp(f->text, text, head + 1) != 0) return true;
     }
     return false;
 }
 
-// What the model found wrong, line by line: "file:line:column: text"
-static void take_model_message(kd_file_findings *findings, const kd_model *m)
+// The file that a line begins with, "file:"; NULL: none that was read
+static const char *file_of_line(const kd_reader *r, const char *line)
 {
-    size_t length = strlen(findings->file);
-    for (const char *line = kd_model_message(m); *line;) {
+    for (int i = -1; i < r->nfiles; i++) {
+        const char  *file = i < 0 ? r->findings->file : r->file[i]->shown;
+        const size_t length = strlen(file);
+        if (strncmp(line, file, length) == 0 && line[length] == ':') return file;
+    }
+    return NULL;
+}
+
+// What the model found wrong, line by line: "file:line:column: text"
+static void take_model_message(kd_reader *r)
+{
+    kd_file_findings *findings = r->findings;
+    for (const char *line = kd_model_message(r->m); *line;) {
         size_t      n = strcspn(line, "\n");
-        const char *text = line;
+        const char *text = line, *file = file_of_line(r, line);
+        size_t      length = file ? strlen(file) : 0;
         int         row = 0, column = 0, used = 0;
-        if (strncmp(line, findings->file, length) == 0 &&
-            sscanf(line + length, ":%d:%d: %n", &row, &column, &used) == 2) {
+        findings->at = file;
+        if (file && sscanf(line + length, ":%d:%d: %n", &row, &column, &used) == 2) {
             text = line + length + used;
-        } else if (strncmp(line, findings->file, length) == 0 && strncmp(line + length, ": ", 2) == 0) {
+        } else if (file && strncmp(line + length, ": ", 2) == 0) {
             text = line + length + 2;
         }
         if (!is_repeated(findings, row, column, text)) {
@@ -407,6 +410,15 @@ static void take_model_message(kd_file_findings *findings, const kd_model *m)
         line += n + (line[n] == '\n');
     }
 }
+
+typedef struct kd_read_request {
+    const char           *path; // NULL: no file
+    const kd_setting     *settings;
+    int                   nsettings;
+    const char *const    *library;
+    int                   nlibraries;
+    const kd_file_source *files; // in place of files on disk
+} kd_read_request;
 
 // The whole: read, and finish if nothing was wrong.
 static kd_status read_model(kd_reader *r, const char *text, size_t length, const kd_setting *settings, int nsettings)
@@ -420,14 +432,9 @@ static kd_status read_model(kd_reader *r, const char *text, size_t length, const
     return kd_model_finish(r->m);
 }
 
-// folder: of the file; NULL: the text comes from memory
-static kd_status read_text(const char *name, const char *folder, const char *text, size_t length,
-                           const kd_setting *settings, int nsettings, kd_model **model, char *message, size_t size)
+static kd_status read_all(const char *name, const char *text, size_t length, const kd_read_request *q, kd_model **model,
+                          char *message, size_t size)
 {
-    kd_text(message, size, "%s", "");
-    if (!model) return KD_ERR_ARGUMENT;
-    *model = NULL;
-    if (!text || nsettings < 0 || (nsettings > 0 && !settings)) return KD_ERR_ARGUMENT;
     kd_reader        *r = kd_alloc(sizeof *r);
     kd_file_findings *findings = kd_alloc(sizeof *findings);
     kd_model         *m = NULL;
@@ -435,12 +442,13 @@ static kd_status read_text(const char *name, const char *folder, const char *tex
     if (status < 0) goto done;
     findings->file = name ? name : "model";
     r->m = m;
-    r->folder = folder;
     r->findings = findings;
     r->turns = KD_TURNS_UNKNOWN;
     r->joint = -1;
-    status = read_model(r, text, length, settings, nsettings);
-    if (status == KD_ERR_MODEL) take_model_message(findings, m);
+    r->files_given = q->files;
+    status = kd_reader_set_folders(r, q->path, q->library, q->nlibraries);
+    if (status >= 0) status = read_model(r, text, length, q->settings, q->nsettings);
+    if (status == KD_ERR_MODEL) take_model_message(r);
     kd_file_findings_write(findings, message, size);
     if (status >= 0) {
         *model = m;
@@ -449,33 +457,58 @@ static kd_status read_text(const char *name, const char *folder, const char *tex
 
 done:
     if (status == KD_ERR_MEMORY) kd_text(message, size, "%s: out of memory", name ? name : "model");
-    if (r) kd_document_release(&r->document);
+    if (r) {
+        kd_reader_subsystems_release(r);
+        kd_document_release(&r->document);
+    }
     kd_model_destroy(m);
     kd_free(findings);
     kd_free(r);
     return status;
 }
 
+static bool is_wrong_request(const kd_read_request *q)
+{
+    return q->nsettings < 0 || (q->nsettings > 0 && !q->settings) || q->nlibraries < 0 ||
+           (q->nlibraries > 0 && !q->library);
+}
+
+kd_status kd_model_read_files(const kd_file_source *files, kd_model **model, char *message, size_t size)
+{
+    const kd_read_request q = {.files = files};
+    *model = NULL;
+    return read_all(files->name[0], files->text[0], files->length[0], &q, model, message, size);
+}
+
 kd_status kd_model_read_text(const char *name, const char *text, size_t length, const kd_setting *settings,
                              int nsettings, kd_model **model, char *message, size_t size)
 {
-    return read_text(name, NULL, text, length, settings, nsettings, model, message, size);
+    const kd_read_request q = {.settings = settings, .nsettings = nsettings};
+    kd_text(message, size, "%s", "");
+    if (!model) return KD_ERR_ARGUMENT;
+    *model = NULL;
+    if (!text || is_wrong_request(&q)) return KD_ERR_ARGUMENT;
+    return read_all(name, text, length, &q, model, message, size);
+}
+
+kd_status kd_model_read_with(const char *path, const kd_setting *settings, int nsettings, const char *const *library,
+                             int nlibraries, kd_model **model, char *message, size_t size)
+{
+    const kd_read_request q = {path, settings, nsettings, library, nlibraries, NULL};
+    kd_text(message, size, "%s", "");
+    if (!model) return KD_ERR_ARGUMENT;
+    *model = NULL;
+    if (!path || is_wrong_request(&q)) return KD_ERR_ARGUMENT;
+    char     *text = NULL;
+    size_t    length;
+    kd_status status = kd_load_file(path, KD_DOCUMENT_MAX_BYTES, &text, &length, message, size);
+    if (status >= 0) status = read_all(path, text, length, &q, model, message, size);
+    kd_free(text);
+    return status;
 }
 
 kd_status kd_model_read(const char *path, const kd_setting *settings, int nsettings, kd_model **model, char *message,
                         size_t size)
 {
-    kd_text(message, size, "%s", "");
-    if (!model) return KD_ERR_ARGUMENT;
-    *model = NULL;
-    if (!path) return KD_ERR_ARGUMENT;
-    char     *text = NULL, folder[KD_PATH_LENGTH];
-    size_t    length;
-    kd_status status = kd_load_file(path, KD_DOCUMENT_MAX_BYTES, &text, &length, message, size);
-    if (status >= 0) {
-        const bool has_folder = kd_folder_of(path, folder) == KD_OK;
-        status = read_text(path, has_folder ? folder : NULL, text, length, settings, nsettings, model, message, size);
-    }
-    kd_free(text);
-    return status;
+    return kd_model_read_with(path, settings, nsettings, NULL, 0, model, message, size);
 }

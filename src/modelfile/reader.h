@@ -23,8 +23,70 @@ enum {
 
 enum { KD_TURNS_UNKNOWN = -1, KD_TURNS_PLAIN = 2 }; // of coordinates: either; neither, part of a quaternion
 
+enum {
+    KD_READER_MAX_DEPTH = 16,   // subsystems inside each other, files that include each other
+    KD_READER_MAX_FILES = 1000, // of one model
+    KD_READER_MAX_LIBRARIES = 8,
+};
+
+// ---- subsystems -----------------------------------------------------------------------------------------------------
+
+// A file of a model, read once
+typedef struct kd_model_file {
+    const char *shown, *real; // as messages call it; with links resolved
+    const char *folder;       // where others are looked for; NULL: nowhere
+    kd_document document;
+    bool        wrong;
+} kd_model_file;
+
+typedef enum kd_need_kind { KD_NEED_BODY, KD_NEED_POINT, KD_NEED_SIGNAL, KD_NEED_COUNT } kd_need_kind;
+
+// What a subsystem needs from outside, and what it was given
+typedef struct kd_handed {
+    const char      *name;
+    kd_need_kind     kind;
+    struct kd_scope *scope; // in which the value is meant
+    kd_node         *node;  // the value as written
+    const char      *text;  // with indices put in; NULL: a map
+    bool             busy;  // its value is being looked for
+} kd_handed;
+
+typedef struct kd_named { // an expression with a name
+    const char *name, *text;
+    int         line, column;
+} kd_named;
+
+// A model or subsystem with its own names
+typedef struct kd_scope {
+    const char      *name;   // with those around it, "front.left"; "" of the model itself
+    int              number; // of the subsystem, from 1 on; 0: the model itself
+    int              depth;
+    struct kd_scope *outer;
+    kd_node         *root, *home; // its sections; those of its file, where definitions are
+    const kd_node   *key;         // where it stands in the one around it
+    // indices of the `for` that it was made by
+    int         nindices;
+    const char *index[KD_READER_MAX_INDICES];
+    double      index_value[KD_READER_MAX_INDICES];
+    // of `needs`
+    int        nhanded;
+    kd_handed *handed;
+    // named expressions
+    kd_named *named;
+    int       nnamed;
+    bool      wrong;     // it has been told why; its sections are not read
+    bool      has_parts; // subsystems of its own
+    bool      placed;    // Q and c are not those of the model itself
+    // its first numbers among the bindings of the model, and behind the last: mirror, orientation, position
+    int  first_binding, end_binding;
+    bool held;
+} kd_scope;
+
 typedef struct kd_file_parameter {
-    const char *name;
+    const char *name; // with those of subsystems
+    const char *file;
+    kd_scope   *scope;        // whose names its expression reads
+    kd_scope   *looped;       // whose indices besides; NULL: nobody's
     const char *text;         // its expression; NULL: no scalar
     int         line, column; // 0: set from outside
     int         first;        // as in kd_node
@@ -49,10 +111,13 @@ typedef struct kd_pending_array { // of the element: its address will be at an o
 } kd_pending_array;
 enum { KD_READER_MAX_ARRAYS = 8 };
 
-typedef struct kd_named { // an expression with a name
-    const char *name, *text;
-    int         line, column;
-} kd_named;
+// Files that are not on disk: tests
+typedef struct kd_file_source {
+    int                n;
+    const char *const *name;
+    const char *const *text;
+    const size_t      *length;
+} kd_file_source;
 
 typedef struct kd_reader {
     kd_model         *m;
@@ -65,10 +130,26 @@ typedef struct kd_reader {
     int               elements;     // so far
     int               rounds;       // of repetition so far
     kd_arena          scratch;      // texts of the element that is being read
+    kd_arena          memory;       // what lives as long as the reader
+
+    // subsystems: subsystem.c, files.c
+    kd_scope            **scope_list; // that of the model itself first, those around others before them
+    int                   nscopes, scopes_capacity;
+    kd_names              scope_names; // full names
+    kd_scope             *scope;       // that is being read
+    kd_model_file       **file;
+    int                   nfiles, files_capacity;
+    const char           *home;         // folder of the model, with links resolved; NULL: it is no file
+    const char           *first_folder; // `folder` of the file of the model
+    const char           *library[KD_READER_MAX_LIBRARIES]; // with links resolved
+    int                   nlibraries;
+    const kd_file_source *files_given; // in place of files; NULL: files
+    const kd_field       *field;       // that is being read, and the map that it stands in
+    const kd_node        *map;
 
     // parameters, until they are in the model
     kd_file_parameter *parameter;
-    int                nparameters;
+    int                nparameters, parameters_capacity;
     kd_names           parameter_names;
     int                busy[KD_READER_MAX_PARAMETER_DEPTH]; // those being computed, outermost first
     int                nbusy;
@@ -91,7 +172,7 @@ typedef struct kd_reader {
     const char      *key_read, *key_kept; // the last key, and its copy in the model
     kd_pending_array array[KD_READER_MAX_ARRAYS];
     int              narrays;
-    int             *order; // (nparameters) in which they were computed
+    int             *order; // (parameters_capacity) in which they were computed
     int              nordered;
 
     // expressions of repeated elements are compiled once; kd_node.cache is a place in the list of the model + 1
@@ -111,6 +192,9 @@ typedef struct kd_reader {
     char denied[100]; // while compiling: a name that has no value before the simulation
 } kd_reader;
 
+// Several files at once, the model first: for tests
+kd_status kd_model_read_files(const kd_file_source *files, kd_model **model, char *message, size_t size) KD_NODISCARD;
+
 // A complaint at a node, with the element in front.
 void kd_reader_complain(kd_reader *r, const kd_node *node, const char *format, ...) KD_PRINTF(3, 4);
 bool kd_reader_short_of_memory(kd_reader *r); // false
@@ -120,12 +204,22 @@ char *kd_reader_copy(kd_reader *r, const char *text, size_t length);
 
 // ---- scope.c: parameters, indices, expressions ----------------------------------------------------------------------
 
-bool kd_reader_parameters(kd_reader *r, const kd_node *map, const kd_setting *settings, int nsettings);
+// Parameters: names and texts of a scope, its own ones or values from outside; then settings; then values of all.
+bool kd_reader_enter_parameter(kd_reader *r, kd_scope *scope, const kd_node *key, const kd_node *value, kd_scope *reads,
+                               kd_scope *looped);
+void kd_reader_override(kd_reader *r, const kd_setting *settings, int nsettings,
+                        int from); // those entered from there on
+bool kd_reader_compute_parameters(kd_reader *r, int from);
+bool kd_reader_add_parameters(kd_reader *r);
+void kd_reader_check_settings(kd_reader *r, const kd_setting *settings, int nsettings); // each is a parameter
+bool kd_reader_has_parameter(const kd_reader *r, const char *name);                     // of the scope
 void kd_reader_scope_release(kd_reader *r);
 // The number of a scalar, an expression or a number with a unit; key is for messages.
 bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *value);
 bool kd_reader_hold_parameter(kd_reader *r, const kd_node *node, const char *key, const char *name);
 bool kd_reader_integer(kd_reader *r, kd_node *node, const char *key, int *value);
+// An expression with numbers in place of indices, which lives as long as the reader; NULL: memory is short
+const char *kd_reader_text_with_indices(kd_reader *r, const kd_node *node);
 // A name or path with its indices evaluated: link(i-1) becomes link(3).
 bool kd_reader_name(kd_reader *r, const kd_node *node, const char **name);
 // An expression for the simulation, with the indices of the repetition put in. *literal: it is as in the file.
@@ -152,6 +246,38 @@ bool kd_reader_compose(kd_reader *r, int mark, kd_binding_op op, const double *i
 bool kd_reader_compose_of(kd_reader *r, kd_binding_op op, int element, const void *out); // of a frame or body
 void kd_reader_array(kd_reader *r, const double *array, int n, size_t offset);
 bool kd_reader_bind(kd_reader *r, const void *def, size_t size); // tell the model, of the element that is added next
+
+// ---- subsystem.c: the subsystems of a model -------------------------------------------------------------------------
+
+// All subsystems of the root, their parameters and places; false: nothing can be read
+bool        kd_reader_expand(kd_reader *r, kd_node *root, const kd_setting *settings, int nsettings);
+bool        kd_reader_has_scopes(const kd_reader *r);             // are names other ones than those of the file?
+void        kd_reader_enter_scope(kd_reader *r, kd_scope *scope); // names are meant in it from now on
+bool        kd_reader_hand_points(kd_reader *r, kd_scope *scope); // frames of the points that it was given
+kd_scope   *kd_reader_find_scope(const kd_reader *r, const char *name);
+bool        kd_reader_check_keys(kd_reader *r, const kd_node *root, bool whole); // of a file, or of a definition
+const char *kd_reader_top_word(kd_schema_id id);                                 // of a section at the top of a file
+void        kd_reader_subsystems_release(kd_reader *r);
+
+// ---- files.c: files that a model refers to --------------------------------------------------------------------------
+
+// The sections of a file that a node of another one names; NULL: it has been told why not
+kd_node  *kd_reader_file(kd_reader *r, const kd_node *node);
+void      kd_reader_look_beside(kd_reader *r, const char *file); // files are looked for beside this one from now on
+bool      kd_reader_include(kd_reader *r, kd_node *root); // sections of files that `include` names, into those of root
+kd_status kd_reader_set_folders(kd_reader *r, const char *path, const char *const *library, int nlibraries);
+
+// ---- qualify.c: names inside of subsystems become those of the model ------------------------------------------------
+
+bool kd_reader_full_name(kd_reader *r, const kd_node *node, const char *name, const char **full);
+// Of a body, or of a frame or body, that an element refers to; the ground stays what it is.
+bool kd_reader_find_body(kd_reader *r, const kd_node *node, const char **name);
+bool kd_reader_find_place(kd_reader *r, const kd_node *node, const char **name);
+// An expression; locals of the field that is being read stay what they are. *text becomes the one for the model.
+bool kd_reader_qualify(kd_reader *r, const kd_node *node, const char *key, const char **text);
+bool kd_reader_qualify_path(kd_reader *r, const kd_node *node, const char **path);
+// Three expressions that are components of a vector
+bool kd_reader_image_laws(kd_reader *r, const kd_field *field, const char **law);
 
 // ---- repeat.c: repetition -------------------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ static bool check_index(kd_reader *r, const kd_node *node, const char *name)
         kd_reader_complain(r, node, "'%.60s' cannot be an index: it must be a short word", name);
         return false;
     }
-    if (kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name) >= 0) {
+    if (kd_reader_has_parameter(r, name)) {
         kd_reader_complain(r, node, "the index '%s' has the name of a parameter; choose another one", name);
         return false;
     }

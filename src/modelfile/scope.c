@@ -13,6 +13,22 @@
 
 static bool compute_parameter(kd_reader *r, int i);
 
+// A parameter of the scope that is being read, or of one inside of it: its name with those of the subsystems around it
+static int find_parameter(const kd_reader *r, const char *name)
+{
+    char full[KD_EXPR_MAX_NAME + 1];
+    if (strncmp(name, "parameter.", 10) == 0)
+        return kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name + 10);
+    if (!r->scope || r->scope->number == 0) return kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name);
+    const int length = snprintf(full, sizeof full, "%s.%s", r->scope->name, name);
+    return length < (int)sizeof full ? kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, full) : -1;
+}
+
+bool kd_reader_has_parameter(const kd_reader *r, const char *name)
+{
+    return find_parameter(r, name) >= 0;
+}
+
 static bool find_index(const kd_reader *r, const char *name, int *k)
 {
     for (*k = r->nindices - 1; *k >= 0; --*k) {
@@ -36,7 +52,7 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
         return true;
     }
     // parameters, computed when they are needed
-    int i = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name);
+    int i = find_parameter(r, name);
     if (i >= 0) {
         r->parameter[i].used = true;
         compute_parameter(r, i); // if it is wrong, that has been said: go on with the value 1
@@ -56,7 +72,13 @@ static const char *suggest_symbol(const char *name, void *context)
 {
     const kd_reader *r = context;
     kd_nearest       nearest = kd_nearest_start(name);
-    for (int i = 0; i < r->nparameters; i++) kd_nearest_offer(&nearest, r->parameter[i].name);
+    const size_t     around = r->scope && r->scope->number > 0 ? strlen(r->scope->name) + 1 : 0;
+    for (int i = 0; i < r->nparameters; i++) {
+        const char *other = r->parameter[i].name;
+        const bool  inside =
+            around == 0 || (strncmp(other, r->scope->name, around - 1) == 0 && other[around - 1] == '.');
+        if (inside) kd_nearest_offer(&nearest, other + around);
+    }
     for (int k = 0; k < r->nindices; k++) kd_nearest_offer(&nearest, r->index[k]);
     return nearest.best;
 }
@@ -103,7 +125,7 @@ static bool is_name_here(const char *word, void *context)
 {
     const kd_reader *r = context;
     int              k;
-    return find_index(r, word, &k) || kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, word) >= 0;
+    return find_index(r, word, &k) || find_parameter(r, word) >= 0;
 }
 
 // The unit that is wanted: one of "m|rad" if it is known which
@@ -137,10 +159,13 @@ static bool complain_quantity(kd_reader *r, const kd_node *node, const char *key
 
 static bool complain_parameter(kd_reader *r, const kd_file_parameter *p, const char *why)
 {
+    const char *const at = r->findings->at;
+    r->findings->at = p->set ? NULL : p->file;
     if (p->set)
         kd_file_findings_add(r->findings, 0, 0, "parameter '%s', set to '%.100s': %s", p->name, p->text, why);
     else
         kd_file_findings_add(r->findings, p->line, p->column, "parameter '%s': %s", p->name, why);
+    r->findings->at = at;
     return false;
 }
 
@@ -155,6 +180,37 @@ static bool complain_circle(kd_reader *r, int i)
     }
     kd_text_append(circle, sizeof circle, "%.50s", r->parameter[i].name);
     return complain_parameter(r, &r->parameter[i], circle);
+}
+
+// The scope and the indices that are known in it
+typedef struct outlook {
+    kd_scope   *scope;
+    int         nindices;
+    const char *index[KD_READER_MAX_INDICES];
+    double      value[KD_READER_MAX_INDICES];
+} outlook;
+
+// Names are those that the text of a parameter can read; answers what was before
+static outlook look_from(kd_reader *r, const kd_file_parameter *p)
+{
+    outlook before = {.scope = r->scope, .nindices = r->nindices};
+    memcpy(before.index, r->index, sizeof before.index);
+    memcpy(before.value, r->index_value, sizeof before.value);
+    r->scope = p->scope;
+    r->nindices = p->looped ? p->looped->nindices : 0;
+    if (p->looped) {
+        memcpy(r->index, p->looped->index, sizeof r->index);
+        memcpy(r->index_value, p->looped->index_value, sizeof r->index_value);
+    }
+    return before;
+}
+
+static void look_back(kd_reader *r, const outlook *before)
+{
+    r->scope = before->scope;
+    r->nindices = before->nindices;
+    memcpy(r->index, before->index, sizeof r->index);
+    memcpy(r->index_value, before->value, sizeof r->index_value);
 }
 
 // The value of a parameter from its text
@@ -208,32 +264,79 @@ static bool compute_parameter(kd_reader *r, int i)
     p->state = KD_PARAMETER_BUSY;
     p->value = 1.0;
     r->busy[r->nbusy++] = i;
-    bool fine = p->text && compute_text(r, p);
+    const outlook before = look_from(r, p);
+    bool          fine = p->text && compute_text(r, p);
+    look_back(r, &before);
     r->nbusy--;
     p->state = KD_PARAMETER_DONE;
     r->order[r->nordered++] = i;
     return fine;
 }
 
-// Name and text; the value comes later
-static bool enter_parameter(kd_reader *r, const kd_node *key, const kd_node *value)
+static bool more_parameters(kd_reader *r)
 {
-    char               why[300];
+    if (r->nparameters < r->parameters_capacity) return true;
+    const int          capacity = r->parameters_capacity > 0 ? 2 * r->parameters_capacity : 64;
+    kd_file_parameter *larger = kd_alloc((size_t)capacity * sizeof *larger);
+    int               *order = kd_alloc((size_t)capacity * sizeof *order);
+    if (!larger || !order) {
+        kd_free(larger);
+        kd_free(order);
+        return kd_reader_short_of_memory(r);
+    }
+    if (r->nparameters > 0) memcpy(larger, r->parameter, (size_t)r->nparameters * sizeof *larger);
+    if (r->nordered > 0) memcpy(order, r->order, (size_t)r->nordered * sizeof *order);
+    kd_free(r->parameter);
+    kd_free(r->order);
+    r->parameter = larger;
+    r->order = order;
+    r->parameters_capacity = capacity;
+    return true;
+}
+
+// May a parameter have this name? In a flat file of a model with subsystems it has points.
+static bool check_parameter_name(const kd_node *key, char *why, size_t size)
+{
+    const bool parts = strchr(key->text, '.') != NULL;
+    if (!kd_name_check_parts(key->text, why, size)) return false;
+    if (!parts && strpbrk(key->text, "-(")) {
+        kd_text(why, size, "the name '%.100s' must consist of letters, digits and '_'", key->text);
+        return false;
+    }
+    if (kd_expr_is_reserved(key->text) || strcmp(key->text, "t") == 0) {
+        kd_text(why, size, "the name is a word of the expression language");
+        return false;
+    }
+    return true;
+}
+
+// Name and text; the value comes later
+bool kd_reader_enter_parameter(kd_reader *r, kd_scope *scope, const kd_node *key, const kd_node *value, kd_scope *reads,
+                               kd_scope *looped)
+{
+    char why[300];
+    if (!more_parameters(r)) return false;
     kd_file_parameter *p = &r->parameter[r->nparameters];
     *p = (kd_file_parameter){.name = key->text, .line = key->line, .column = key->column, .value = 1.0};
-    bool fine = kd_name_check(key->text, why, sizeof why);
-    if (fine && strpbrk(key->text, "-(")) {
-        kd_text(why, sizeof why, "the name '%.100s' must consist of letters, digits and '_'", key->text);
-        fine = false;
-    } else if (fine && (kd_expr_is_reserved(key->text) || strcmp(key->text, "t") == 0)) {
-        kd_text(why, sizeof why, "the name is a word of the expression language");
-        fine = false;
+    p->file = key->file;
+    p->scope = reads;
+    p->looped = looped;
+    if (!check_parameter_name(key, why, sizeof why)) return complain_parameter(r, p, why);
+    kd_scope *const before = r->scope;
+    r->scope = scope;
+    const bool named = kd_reader_full_name(r, key, key->text, &p->name);
+    r->scope = before;
+    if (!named) return false;
+    const int other = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, p->name);
+    if (other >= 0) {
+        kd_text(why, sizeof why, "the name is used twice, first in line %d", r->parameter[other].line);
+        return complain_parameter(r, p, why);
     }
-    if (!fine) return complain_parameter(r, p, why);
     if (value->type != KD_NODE_SCALAR || kd_node_is_null(value)) {
         complain_parameter(r, p, "it must be a number or an expression");
     } else {
         p->text = value->text;
+        p->file = value->file;
         p->line = value->line;
         p->column = value->column;
         p->first = value->first;
@@ -246,15 +349,21 @@ static bool enter_parameter(kd_reader *r, const kd_node *key, const kd_node *val
 }
 
 // A setting from outside takes the place of the text
-static void override_parameter(kd_reader *r, const kd_setting *setting)
+void kd_reader_override(kd_reader *r, const kd_setting *settings, int nsettings, int from)
 {
-    const char *name = setting->name ? setting->name : "", *value = setting->value ? setting->value : "";
-    int         i = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name);
-    if (i >= 0) {
-        r->parameter[i].text = value;
+    for (int k = 0; k < nsettings; k++) {
+        const char *name = settings[k].name ? settings[k].name : "";
+        const int   i = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name);
+        if (i < from) continue;
+        r->parameter[i].text = settings[k].value ? settings[k].value : "";
         r->parameter[i].set = true;
-        return;
     }
+}
+
+static void check_setting(kd_reader *r, const kd_setting *setting)
+{
+    const char *name = setting->name ? setting->name : "";
+    if (kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name) >= 0) return;
     const char *near = suggest_symbol(name, r);
     if (near) {
         kd_file_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set, did you mean '%s'?", name, near);
@@ -270,16 +379,25 @@ static void override_parameter(kd_reader *r, const kd_setting *setting)
     }
 }
 
+void kd_reader_check_settings(kd_reader *r, const kd_setting *settings, int nsettings)
+{
+    for (int i = 0; i < nsettings; i++) check_setting(r, &settings[i]);
+}
+
 // A parameter of other parameters keeps its expression.
 static bool keep_derived(kd_reader *r, int i)
 {
     kd_symbols    symbols = {find_symbol, suggest_symbol, r};
     kd_expr_error error = {0};
     kd_expr      *expr = NULL;
-    if (!r->parameter[i].text || read_quantity(r, r->parameter[i].text).kind != KD_QUANTITY_NONE) return true;
-    r->parameters_live = true;
-    kd_status status = kd_expr_compile(r->parameter[i].text, &symbols, &expr, &error);
-    r->parameters_live = false;
+    const outlook before = look_from(r, &r->parameter[i]);
+    kd_status     status = KD_ERR_MODEL;
+    if (r->parameter[i].text && read_quantity(r, r->parameter[i].text).kind == KD_QUANTITY_NONE) {
+        r->parameters_live = true;
+        status = kd_expr_compile(r->parameter[i].text, &symbols, &expr, &error);
+        r->parameters_live = false;
+    }
+    look_back(r, &before);
     if (status == KD_OK && kd_expr_has_parameters(expr))
         kd_model_derive_parameter(r->m, i, expr);
     else
@@ -287,33 +405,40 @@ static bool keep_derived(kd_reader *r, int i)
     return status != KD_ERR_MEMORY || kd_reader_short_of_memory(r); // what else is wrong has been said
 }
 
+// The expression of a parameter, as the writer puts it: with the full names of others
+static bool keep_parameter_text(kd_reader *r, const kd_file_parameter *p)
+{
+    const char *text = p->text;
+    kd_node     node = {.text = p->text, .line = p->line, .column = p->column, .file = p->file};
+    if (text && kd_reader_has_scopes(r)) {
+        const outlook before = look_from(r, p);
+        const bool    fine = kd_reader_qualify(r, &node, p->name, &text);
+        look_back(r, &before);
+        if (!fine) return r->status == KD_OK; // it has been told
+    }
+    return kd_model_set_parameter_text(r->m, p->name, text) != KD_ERR_MEMORY || kd_reader_short_of_memory(r);
+}
+
 // into the model, in the order of the file
-static bool add_parameters(kd_reader *r)
+bool kd_reader_add_parameters(kd_reader *r)
 {
     for (int i = 0; i < r->nparameters; i++) {
         const kd_file_parameter *p = &r->parameter[i];
-        kd_status                status = kd_model_at(r->m, r->findings->file, p->line, p->column);
+        kd_status                status = kd_model_at(r->m, p->file ? p->file : r->findings->file, p->line, p->column);
         if (status >= 0) status = kd_model_add_parameter(r->m, p->name, p->value);
-        if (status >= 0) status = kd_model_set_parameter_text(r->m, p->name, p->text);
         if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
         const bool wrong = r->findings->count > 0; // then nothing will be changed, and each search for a name costs
-        if (status >= 0 && !wrong && !keep_derived(r, i)) return false;
+        if (status >= 0 && !wrong && (!keep_parameter_text(r, p) || !keep_derived(r, i))) return false;
     }
+    kd_arena_release(&r->scratch);
     if (r->m->nparameters < r->nparameters) return true; // one was refused: nothing will be changed
     return kd_model_order_parameters(r->m, r->order) >= 0 || kd_reader_short_of_memory(r);
 }
 
-bool kd_reader_parameters(kd_reader *r, const kd_node *map, const kd_setting *settings, int nsettings)
+bool kd_reader_compute_parameters(kd_reader *r, int from)
 {
-    int n = map ? map->n : 0;
-    r->parameter = kd_alloc((size_t)(n + 1) * sizeof *r->parameter);
-    r->order = kd_alloc((size_t)(n + 1) * sizeof *r->order);
-    if (!r->parameter || !r->order) return kd_reader_short_of_memory(r);
-    // all names, then settings from outside, then values in any order
-    for (int i = 0; i < n && !kd_reader_is_tired(r); i++) enter_parameter(r, &map->item[2 * i], &map->item[2 * i + 1]);
-    for (int i = 0; i < nsettings; i++) override_parameter(r, &settings[i]);
-    for (int i = 0; i < r->nparameters && r->status == KD_OK && !kd_reader_is_tired(r); i++) compute_parameter(r, i);
-    return r->status == KD_OK && add_parameters(r);
+    for (int i = from; i < r->nparameters && r->status == KD_OK && !kd_reader_is_tired(r); i++) compute_parameter(r, i);
+    return r->status == KD_OK;
 }
 
 void kd_reader_scope_release(kd_reader *r)
@@ -326,7 +451,6 @@ void kd_reader_scope_release(kd_reader *r)
     kd_free(r->parameter);
     kd_free(r->order);
     kd_free(r->pending);
-    kd_free(r->named);
     kd_free(r->work);
     kd_arena_release(&r->scratch);
 }
@@ -354,7 +478,7 @@ static int keep_expression(kd_reader *r, kd_expr *expr)
 static bool evaluate_repeated(kd_reader *r, kd_node *node, const char *key, double *value)
 {
     // compiled at the first round, with indices as variables
-    if (node->cache == 0) {
+    if (node->cache == 0 || node->owner != r->scope->number) {
         kd_symbols    symbols = {find_symbol, suggest_symbol, r};
         kd_expr_error error = {0};
         kd_expr      *expr = NULL;
@@ -367,6 +491,7 @@ static bool evaluate_repeated(kd_reader *r, kd_node *node, const char *key, doub
         const int place = keep_expression(r, expr);
         if (place < 0) return false;
         node->cache = place + 1;
+        node->owner = r->scope->number;
     }
     const kd_expr *expr = r->m->private->bindings.expr[node->cache - 1];
     *value = kd_expr_value(expr, r->index_value, r->work);
@@ -395,7 +520,9 @@ static bool keep_text(kd_reader *r, const kd_node *node, const double *value)
     uintptr_t at = (uintptr_t)value, base = (uintptr_t)r->definition;
     if (!r->definition || at < base || at >= base + r->definition_size || r->nindices > 0) return true;
     if (strspn(node->text, "0123456789.+-eE") == strlen(node->text)) return true; // nothing but a number
-    return kd_model_number_text(r->m, at - base, node->text) >= 0 || kd_reader_short_of_memory(r);
+    const char *text = node->text;
+    if (kd_reader_has_scopes(r) && !kd_reader_qualify(r, node, "value", &text)) return false;
+    return kd_model_number_text(r->m, at - base, text) >= 0 || kd_reader_short_of_memory(r);
 }
 
 bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *value)
@@ -592,6 +719,17 @@ static size_t put_indices(const kd_reader *r, const char *text, char *out, size_
     return used;
 }
 
+const char *kd_reader_text_with_indices(kd_reader *r, const kd_node *node)
+{
+    const size_t length = put_indices(r, node->text, NULL, 0);
+    char        *text = kd_arena_cut(&r->memory, length + 1, 1);
+    if (text)
+        put_indices(r, node->text, text, length + 1);
+    else
+        kd_reader_short_of_memory(r);
+    return text;
+}
+
 // A law that is a number with a unit becomes the number. What else is wrong with it the expression is told for.
 static bool take_law_quantity(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal)
 {
@@ -611,6 +749,22 @@ static bool take_law_quantity(kd_reader *r, const kd_node *node, const char *key
     return *law != NULL;
 }
 
+// Inside a repetition: with numbers in place of indices
+static bool put_in_indices(kd_reader *r, const kd_node *node, const char *key, const char **law)
+{
+    if (r->nindices == 0) return true;
+    size_t length = put_indices(r, *law, NULL, 0);
+    if (length > KD_EXPR_MAX_LENGTH) {
+        kd_reader_complain(r, node, "'%s' is longer than %d characters", key, KD_EXPR_MAX_LENGTH);
+        return false;
+    }
+    char *text = kd_arena_cut(&r->scratch, length + 1, 1);
+    if (!text) return kd_reader_short_of_memory(r);
+    put_indices(r, *law, text, length + 1);
+    *law = text;
+    return true;
+}
+
 bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal)
 {
     *law = NULL;
@@ -625,19 +779,8 @@ bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const cha
     if (!take_law_quantity(r, node, key, law, literal)) return false;
     if (*law != node->text) return true;
     if (!kd_reader_put_named(r, node, key, law)) return false;
-    *literal = *literal && *law == node->text;
-    if (r->nindices == 0) return true;
-    // inside a repetition: with numbers in place of indices
-    const char *whole = *law;
-    size_t      length = put_indices(r, whole, NULL, 0);
-    if (length > KD_EXPR_MAX_LENGTH) {
-        kd_reader_complain(r, node, "'%s' is longer than %d characters", key, KD_EXPR_MAX_LENGTH);
-        return false;
-    }
-    char *text = kd_arena_cut(&r->scratch, length + 1, 1);
-    if (!text) return kd_reader_short_of_memory(r);
-    put_indices(r, whole, text, length + 1);
-    *literal = *literal && strcmp(text, node->text) == 0;
-    *law = text;
+    if (!put_in_indices(r, node, key, law)) return false;
+    if (kd_reader_has_scopes(r) && !kd_reader_qualify(r, node, key, law)) return false;
+    *literal = *literal && strcmp(*law, node->text) == 0;
     return true;
 }

@@ -96,6 +96,7 @@ bool kd_reader_signals(kd_reader *r, const kd_field *field, kd_node *node, char 
     for (int i = 0; i < n; i++) {
         const kd_node *value = map ? &node->item[2 * i + 1] : node->type == KD_NODE_SCALAR ? node : &node->item[i];
         if (map && !kd_reader_name(r, &node->item[2 * i], &name[i])) return false;
+        if (map && named && !kd_reader_qualify_path(r, &node->item[2 * i], &name[i])) return false;
         if (!read_signal(r, field, i, n, map ? name[i] : NULL, value, &law[i])) return false;
     }
     memcpy(def + field->length, &n, sizeof n);

@@ -111,7 +111,7 @@ static void complain(importer *u, const kd_xml_element *owner, const kd_xml_elem
 static void complain(importer *u, const kd_xml_element *owner, const kd_xml_element *part, const char *format, ...)
 {
     char            text[400];
-    const kd_source source = {u->file, part ? part->line : owner->line, 0};
+    const kd_source source = {u->file, part ? part->line : owner->line, 0, 0};
     va_list         arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
@@ -957,7 +957,7 @@ static void import(importer *u, const char *text, size_t length)
     char            why[300] = "";
     const kd_status status = kd_xml_read(text, length, &u->arena, &robot, &line, why, sizeof why);
     if (status < 0) {
-        const kd_source source = {u->file, line, 0};
+        const kd_source source = {u->file, line, 0, 0};
         kd_model_error_at(u->m, &source, "%s", why);
         keep_failure(u, status);
         return;

@@ -192,7 +192,11 @@ static bool read_text(kd_reader *r, const kd_field *field, const kd_node *node, 
         return false;
     }
     if (kd_node_is_null(node)) return true;
-    if (field->type == KD_FIELD_NAME) return kd_reader_name(r, node, text);
+    if (field->type == KD_FIELD_NAME) {
+        if (!kd_reader_name(r, node, text)) return false;
+        return field->refers == KD_SCHEMA_BODY ? kd_reader_find_body(r, node, text)
+                                               : kd_reader_full_name(r, node, *text, text);
+    }
     *text = node->text;
     return true;
 }
@@ -200,7 +204,7 @@ static bool read_text(kd_reader *r, const kd_field *field, const kd_node *node, 
 // A word, or the name of a parameter that is its number, from 0 on: so that --set can choose it.
 static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, int *value)
 {
-    const char *text;
+    const char *text, *full;
     int         count = 0;
     if (!read_text(r, field, node, &text)) return false;
     for (; field->words[count]; count++) {
@@ -219,8 +223,8 @@ static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, 
     }
     // the number of a word, as a parameter
     double number;
-    if (text && kd_model_use_parameter(r->m, text, &number) && number >= 0 && number < count &&
-        number == floor(number)) {
+    if (text && kd_reader_has_parameter(r, text) && kd_reader_full_name(r, node, text, &full) &&
+        kd_model_use_parameter(r->m, full, &number) && number >= 0 && number < count && number == floor(number)) {
         *value = (int)number;
         return kd_reader_hold_parameter(r, node, field->key, text);
     }
@@ -284,6 +288,7 @@ static bool read_laws(kd_reader *r, const kd_field *field, int n, kd_node *node,
         if (!kd_reader_law(r, &item[i], field->key, &law[i], &literal)) return false;
         if (law[i] && !kd_reader_note_law(r, part_of(field->key, i), &item[i], literal)) return false;
     }
+    if (field->image != KD_IMAGE_SAME && r->scope->number > 0) return kd_reader_image_laws(r, field, law);
     return true;
 }
 
@@ -325,8 +330,10 @@ static bool read_terms(kd_reader *r, const kd_field *field, const kd_node *node,
     }
     if (!kd_reader_check_room(r, field, node, node->n)) return false;
     for (int i = 0; i < node->n; i++) {
-        kd_node *key = &node->item[2 * i];
-        if (!kd_reader_name(r, key, &path[i]) || !kd_reader_note(r, part_of(field->key, i), key) ||
+        kd_node   *key = &node->item[2 * i];
+        const bool own = (field->flags & KD_FIELD_OWN) != 0;
+        if (!kd_reader_name(r, key, &path[i]) || (!own && !kd_reader_qualify_path(r, key, &path[i])) ||
+            !kd_reader_note(r, part_of(field->key, i), key) ||
             !kd_reader_number(r, &node->item[2 * i + 1], key->text, &factor[i])) {
             return false;
         }
@@ -520,6 +527,7 @@ bool kd_reader_value(kd_reader *r, const kd_field *field, int kind, kd_node *nod
     char              why[400];
     const char *const outer = r->unit;
     r->unit = unit_of_field(r, field);
+    r->field = field;
     const bool fine = read_by_type(r, field, kind, node, def);
     r->unit = outer;
     if (!fine) return false;
@@ -713,6 +721,7 @@ static void choose_units(kd_reader *r, const kd_schema *schema, int kind, const 
     const char    *name = NULL;
     r->turns = KD_TURNS_UNKNOWN;
     if (!joint || joint->type != KD_NODE_SCALAR || !kd_reader_name(r, joint, &name)) return;
+    if (!kd_reader_full_name(r, joint, name, &name)) return;
     if (coordinate && (coordinate->type != KD_NODE_SCALAR || strlen(coordinate->text) != 1)) return;
     r->turns = kd_model_joint_turns(r->m, name, coordinate ? coordinate->text[0] - '1' : 0);
 }

@@ -8,6 +8,7 @@
 
 #include "core/shortest.h"
 #include "core/text.h"
+#include "math/space.h"
 #include "model/build.h"
 #include "model/schema.h"
 
@@ -16,6 +17,8 @@ typedef struct writer {
     const void           *definition; // that is being written
     const kd_number_text *text;       // (own) expressions of its numbers
     int                   own;
+    bool                  placed;    // it is a part of a subsystem that is not where it was written: numbers are images
+    const kd_anchor      *from, *to; // where its places are
 } writer;
 
 // ---- scalars --------------------------------------------------------------------------------------------------------
@@ -123,15 +126,6 @@ static bool same_numbers(const double *a, const double *b, int n)
     return true;
 }
 
-// The ground as it is: what a field has that is not written
-static bool is_default_place(const kd_place *place)
-{
-    const kd_place other = kd_place_default();
-    return place->body && strcmp(place->body, other.body) == 0 && place->in == other.in &&
-           same_numbers(place->position, other.position, 3) && same_numbers(place->axis, other.axis, 3) &&
-           same_numbers(place->reference, other.reference, 3) && same_numbers(place->orientation, other.orientation, 4);
-}
-
 static bool is_default(const kd_field *field, int kind, const void *def, const void *defaults)
 {
     const void *value = at(def, field->offset), *other = at(defaults, field->offset);
@@ -157,7 +151,7 @@ static bool is_default(const kd_field *field, int kind, const void *def, const v
         return true;
     }
     case KD_FIELD_PLACE:
-        return is_default_place(value);
+        return kd_place_is_default(value);
     case KD_FIELD_STARTS:
         return same_numbers(value, other, length_of(field, def));
     case KD_FIELD_ROWS:
@@ -234,6 +228,30 @@ static void put_rows(const writer *w, const double *A, int rows, int columns)
     fputc(']', w->file);
 }
 
+// A place in the frame of its body, as kd_model_finish found it: of a part of a subsystem, which was written elsewhere
+static void put_anchor(const writer *w, const kd_place *place, const kd_anchor *a, const char *before)
+{
+    const kd_mat3 *R = &a->R;
+    double         q[4], r[3];
+    const bool     turned = R->x.x != 1.0 || R->y.y != 1.0 || R->z.z != 1.0;
+    kd_vec_to(a->r, r);
+    kd_quat_to(kd_quat_of_matrix(R), q);
+    fputs("body: ", w->file);
+    put_text(w->file, place->body);
+    if (r[0] != 0.0 || r[1] != 0.0 || r[2] != 0.0) {
+        fprintf(w->file, "%spoint: ", before);
+        put_numbers(w, r, 3);
+    }
+    if (!turned) return;
+    fprintf(w->file, "%sorientation: ", before);
+    put_numbers(w, q, 4);
+}
+
+static bool is_image(const writer *w, const kd_place *place)
+{
+    return w->from && (w->placed || place->frame > 0);
+}
+
 // A field by the type that the schema gives it, as the reader takes it
 static void put_value(const writer *w, const kd_field *field, int kind, const void *def)
 {
@@ -284,7 +302,13 @@ static void put_value(const writer *w, const kd_field *field, int kind, const vo
         put_texts(w->file, value, length);
         break;
     case KD_FIELD_PLACE:
-        put_map(w, kd_schema_of(KD_SCHEMA_PLACE), value);
+        if (is_image(w, value)) {
+            fputc('{', w->file);
+            put_anchor(w, value, strcmp(field->key, "from") == 0 ? w->from : w->to, ", ");
+            fputc('}', w->file);
+        } else {
+            put_map(w, kd_schema_of(KD_SCHEMA_PLACE), value);
+        }
         break;
     case KD_FIELD_SHAPES:
         fputc('[', w->file);
@@ -362,7 +386,9 @@ static int put_fields(const writer *w, const kd_schema *schema, const void *def,
         if (!kd_field_has(field, kind) || is_idle(schema, kind, field, def)) continue;
         if (!required && is_default(field, kind, def, &defaults)) continue;
         fprintf(w->file, "%s%s: ", count++ == 0 ? first : before, field->key);
-        put_value(w, field, kind, def);
+        writer numbers = *w; // expressions of numbers that were mirrored or shifted are not theirs any more
+        if (w->placed && field->image != KD_IMAGE_SAME) numbers.own = 0;
+        put_value(&numbers, field, kind, def);
     }
     return count;
 }
@@ -411,12 +437,28 @@ static void put_element(const writer *w, const kd_schema *schema, const char *na
         fputc('\n', w->file);
         return;
     }
-    if (schema == kd_schema_of(KD_SCHEMA_FRAME)) { // the keys of the place are those of the frame
+    if (schema == kd_schema_of(KD_SCHEMA_FRAME) && is_image(w, &((const kd_frame_def *)def)->at)) {
+        fputs("\n    ", w->file);
+        put_anchor(w, &((const kd_frame_def *)def)->at, w->to, "\n    ");
+    } else if (schema == kd_schema_of(KD_SCHEMA_FRAME)) { // the keys of the place are those of the frame
         put_fields(w, kd_schema_of(KD_SCHEMA_PLACE), &((const kd_frame_def *)def)->at, "\n    ", "\n    ");
     } else if (put_fields(w, schema, def, "\n    ", "\n    ") == 0) {
         fputs(" {}", w->file);
     }
     fputc('\n', w->file);
+}
+
+// Places of the element that is written next, and whether it is where it was written
+static void find_anchors(writer *w, const kd_model *m, kd_section id, int i)
+{
+    const kd_subsystem *s = kd_subsystem_of(m, id, i);
+    const kd_mat3       I = kd_mat_identity();
+    w->placed = s && (memcmp(&s->Q, &I, sizeof I) != 0 || s->c.x != 0.0 || s->c.y != 0.0 || s->c.z != 0.0);
+    w->from = w->to = NULL;
+    if (id == KD_SECTION_FRAME) w->from = w->to = &m->frame[i].at;
+    if (id == KD_SECTION_JOINT) w->from = &m->joint[i].from, w->to = &m->joint[i].to;
+    if (id == KD_SECTION_CONSTRAINT) w->from = &m->constraint[i].from, w->to = &m->constraint[i].to;
+    if (id == KD_SECTION_FORCE) w->from = &m->force[i].from, w->to = &m->force[i].to;
 }
 
 static void put_sections(writer *w, const kd_model *m)
@@ -435,6 +477,7 @@ static void put_sections(writer *w, const kd_model *m)
             }
             w->own = end - next;
             w->text = w->own > 0 ? &p->number[next] : NULL;
+            find_anchors(w, m, sections[s].section, i);
             w->definition = at(kd_element(m, sections[s].section, i), sections[s].definition);
             put_element(w, schema, kd_element_name(m, sections[s].section, i), w->definition);
             next = end;
@@ -456,7 +499,9 @@ static void put_head(const writer *w, const kd_model *m)
     fputc('\n', w->file);
     if (m->nparameters > 0) fputs("\nparameters:\n", w->file);
     for (int i = 0; i < m->nparameters; i++) {
-        fprintf(w->file, "  %s: ", m->parameter[i].name);
+        fputs("  ", w->file);
+        put_text(w->file, m->parameter[i].name);
+        fputs(": ", w->file);
         if (m->parameter[i].text)
             put_text(w->file, m->parameter[i].text);
         else

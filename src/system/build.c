@@ -44,6 +44,11 @@ void kd_system_place_pair(kd_system *s, int i)
     kd_pair *pair = &s->pair[i];
     kd_anchor_in_link(s, s->pair_ends[i].from, &pair->ra, &pair->Ra);
     kd_anchor_in_link(s, s->pair_ends[i].to, &pair->rb, &pair->Rb);
+    // half a turn of the first frame: two of its axes point the other way
+    const int about = s->pair_ends[i].turned - 1;
+    if (about >= 0 && about != 0) pair->Ra.x = kd_vec_neg(pair->Ra.x);
+    if (about >= 0 && about != 1) pair->Ra.y = kd_vec_neg(pair->Ra.y);
+    if (about >= 0 && about != 2) pair->Ra.z = kd_vec_neg(pair->Ra.z);
 }
 
 #define FAILED (-1)
@@ -54,7 +59,7 @@ int kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to)
     void *grown_ends = kd_grow(s->pair_ends, s->npairs, &s->capacity[PAIR_ENDS], sizeof *s->pair_ends);
     if (!grown_ends) return FAILED;
     s->pair_ends = grown_ends;
-    s->pair_ends[s->npairs] = (kd_pair_ends){from, to};
+    s->pair_ends[s->npairs] = (kd_pair_ends){from, to, 0};
     kd_pair *pair = &s->pair[s->npairs];
     pair->a = link_of(s, from);
     pair->b = link_of(s, to);
@@ -173,6 +178,17 @@ static int turn_of_pair(kd_system *s, int pair, const kd_joint_form *f, int a)
     return kd_system_angle(s, pair, (kd_entry){k, j, e}, (kd_entry){j, j, 1}, true);
 }
 
+// The pair of a joint with its first frame turned by half a turn about one of its axes: shifts along the others are
+// counted back.
+static int pair_turned(kd_system *s, int joint, int axis)
+{
+    const int pair = kd_system_pair(s, &s->model->joint[joint].from, &s->model->joint[joint].to);
+    if (pair < 0) return FAILED;
+    s->pair_ends[pair].turned = axis + 1;
+    kd_system_place_pair(s, pair);
+    return pair;
+}
+
 // Where coordinate i of a joint is found in d and C.
 static int joint_coordinate_of_pair(kd_system *s, int joint, int i)
 {
@@ -182,6 +198,8 @@ static int joint_coordinate_of_pair(kd_system *s, int joint, int i)
     if (pair < 0) return FAILED;
     for (const kd_letter *l = form.word; l->motion; l++) {
         if (l->coordinate == i && kd_letter_turns(l)) return turn_of_pair(s, pair, &form, turns);
+        if (l->coordinate == i && l->scale == KD_BACK) pair = pair_turned(s, joint, (kd_letter_axis(l) + 1) % 3);
+        if (pair < 0) return FAILED;
         if (l->coordinate == i)
             return kd_system_measure(
                 s, &(kd_measure){KD_MEASURE_SHIFT, .pair = pair, .dof = -1, .i = kd_letter_axis(l), .turns = -1});

@@ -467,6 +467,11 @@ static kd_wrench measure_load(const kd_system *s, const kd_relative *rel, int jo
     const kd_joint_form form = kd_joint_form_of(s->model->joint[joint].def.kind);
     if (m->kind != KD_MEASURE_DOF) {
         kd_measure_gradient(m, rel, &load.N, &load.F);
+        // in the axes of `from`, where those of the measure are turned by half a turn
+        const int about = m->pair >= 0 ? s->pair_ends[m->pair].turned - 1 : -1;
+        if (about >= 0 && about != 0) load.F.x = -load.F.x;
+        if (about >= 0 && about != 1) load.F.y = -load.F.y;
+        if (about >= 0 && about != 2) load.F.z = -load.F.z;
         return load;
     }
     for (int i = 0; i < form.nscalars; i++)

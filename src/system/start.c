@@ -211,7 +211,7 @@ static wanted_motion wanted_of(const kd_system *s, const kd_work *w, int b)
     const kd_link        *link = &s->tree.link[s->body_link[b]];
     const kd_link_motion *m = &w->motion.link[s->body_link[b]];
     wanted_motion         wanted = {.has_omega = !isnan(def->angular_velocity[0]), .has_v = !isnan(def->velocity[0])};
-    bool                  alone = link->kind == KD_FREE && link->parent == 0 && (wanted.has_omega || wanted.has_v);
+    bool alone = link->form.floats && link->form.ball && link->parent == 0 && (wanted.has_omega || wanted.has_v);
     wanted.has_omega = wanted.has_omega || alone; // what is not said is 0 where no joint says otherwise
     wanted.has_v = wanted.has_v || alone;
     for (int i = 0; i < 3; i++) {

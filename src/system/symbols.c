@@ -108,6 +108,7 @@ static int path_slot(kd_system *s, const kd_path *path)
     case KD_SECTION_CURVE:
     case KD_SECTION_TRACK:
     case KD_SECTION_EVENT:
+    case KD_SECTION_SUBSYSTEM:
     case KD_SECTION_INVARIANT:
     case KD_SECTION_CONDITION:
     case KD_SECTION_COUNT:
@@ -145,17 +146,18 @@ static bool find(const char *name, void *context, kd_symbol *out)
             return f->local[i].slot < -1 ? find_number(f, f->local[i].slot, out)
                                          : find_variable(f, f->local[i].slot, out);
     if (strcmp(name, "t") == 0) return find_variable(f, kd_system_slot(f->system, KD_SLOT_TIME, 0, 0), out);
+    name = kd_plain_name(name);
     const kd_parameter *parameter = kd_model_parameter(m, name);
     if (parameter) {
         const int slot = (int)(parameter - m->parameter);
         *out = (kd_symbol){.kind = KD_SYMBOL_PARAMETER, .number = parameter->value, .slot = slot};
         return true;
     }
-    for (int i = 0; i < m->ncurves; i++)
-        if (strcmp(name, m->curve[i].name) == 0) {
-            *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = m->curve[i].curve};
-            return true;
-        }
+    const int curve = kd_model_find(m, KD_SECTION_CURVE, name);
+    if (curve >= 0) {
+        *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = m->curve[curve].curve};
+        return true;
+    }
     const kd_curve *function = kd_model_track_function(m, name, NULL);
     if (function) {
         *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = function};

@@ -208,7 +208,7 @@ static kd_status compile_sensors(kd_system *s, char *message, size_t size)
     if (!s->sensor) return KD_ERR_MEMORY;
     for (int i = 0; i < s->nsensors && status == KD_OK; i++) {
         const char     *watched = i >= m->nsensors ? s->watch[i - m->nsensors] : NULL;
-        const kd_source none = {NULL, 0, 0};
+        const kd_source none = {NULL, 0, 0, 0};
         status = kd_system_compile(s, watched ? watched : m->sensor[i].def.value, watched ? watched : m->sensor[i].name,
                                    watched ? &none : &m->sensor[i].source, true, NULL, 0, &s->sensor[i], message, size);
     }

@@ -199,6 +199,7 @@ typedef struct kd_tree_edge { // how a joint of the model is used
 
 typedef struct kd_pair_ends {
     const kd_anchor *from, *to;
+    int              turned; // about this axis of `from`, from 1 on, by half a turn; 0: not
 } kd_pair_ends;
 
 struct kd_system {

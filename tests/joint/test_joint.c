@@ -182,7 +182,33 @@ static void test_reversal(void **state)
         assert_vec_close(q.C.y, C.y, 1e-12);
         assert_vec_close(q.d, kd_vec_neg(kd_mat_vec(&left, p.d)), 1e-12);
     }
-    assert_int_equal(found, 6 * TRIES); // revolute, prismatic, screw, cylindrical, universal, constant velocity
+    assert_int_equal(found, 7 * TRIES); // revolute, prismatic, screw, two cylindrical, universal, constant velocity
+}
+
+// In a mirror, with frames that have the signs of the image: the same coordinates give the reflected pose, C' = M C M,
+// d' = M d; the image of the image is the joint itself.
+static void test_image(void **state)
+{
+    uint64_t seed = 9;
+    (void)state;
+    FOR_ALL_POSES(p, seed)
+    {
+        double              sign[3], again[3];
+        const kd_joint_kind image = kd_joint_image((kd_joint_kind)kind, sign);
+        pose                q = p;
+        assert_int_equal(kd_joint_image(image, again), kind);
+        assert_memory_equal(sign, again, sizeof sign);
+        assert_true(sign[0] * sign[1] * sign[2] == -1.0);
+        q.f = kd_joint_form_of(image);
+        q.lead = -p.lead;
+        pose_place(&q);
+        const kd_mat3 M = {{sign[0], 0, 0}, {0, sign[1], 0}, {0, 0, sign[2]}}, MC = kd_mat_mul(&M, &p.C),
+                      C = kd_mat_mul(&MC, &M);
+        assert_vec_close(q.C.x, C.x, 1e-14);
+        assert_vec_close(q.C.y, C.y, 1e-14);
+        assert_vec_close(q.C.z, C.z, 1e-14);
+        assert_vec_close(q.d, kd_mat_vec(&M, p.d), 1e-14);
+    }
 }
 
 // The constant velocity joint: the third component of its quaternion is 0, and its motion has no part along the sum of
@@ -209,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_motions),  cmocka_unit_test(test_backwards),
         cmocka_unit_test(test_gaps),     cmocka_unit_test(test_loads),
         cmocka_unit_test(test_reversal), cmocka_unit_test(test_constant_velocity),
+        cmocka_unit_test(test_image),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,7 +208,14 @@ static void make_page(void)
         "| `title` | a text |\n"
         "| `parameters` | names with numbers or expressions of other parameters |\n"
         "| `gravity` | 3 numbers, acceleration in m/s^2; default [0, 0, -9.81] |\n"
-        "| `expressions` | names for expressions that laws, inputs, states, events and sensors use |\n");
+        "| `expressions` | names for expressions that laws, inputs, states, events and sensors use |\n"
+        "| `include` | path of a file, or a list of paths: its parameters, curves and tracks are taken over |\n"
+        "| `needs` | of a subsystem: names of what is handed in, each `body`, `point` or `signal`, or `{type: body, "
+        "default: ground}` |\n"
+        "| `offers` | of a subsystem: list of bodies and frames, or a map: `{hub: body.upright, travel: joint.arm.q}`; "
+        "not given: all bodies and frames |\n"
+        "| `definitions` | names with sections of subsystems |\n"
+        "| [`subsystems`](#subsystems) | names with files or definitions that are used here |\n");
     for (int k = 0; k < KD_SCHEMA_SECTION_COUNT; k++) {
         const kd_schema *schema = kd_schema_of((kd_schema_id)k);
         PUT("| [`%s`](#%s) | %s |\n", schema->word, schema->word, schema->doc);
@@ -228,8 +235,19 @@ static void make_page(void)
         "`point`.\n");
     put_schema(KD_SCHEMA_SHAPE, "shapes");
     put_schema(KD_SCHEMA_CURVE_FILE, "curves from files");
-    PUT("\nA rod, cylinder or tube may be given from point to point: `{rod: radius, from: [0, 0, 0], to: [1, 0, 0]}`.\n"
-        "\n## orientations\n\n"
+    PUT("\nA rod, cylinder or tube may be given from point to point: `{rod: radius, from: [0, 0, 0], to: [1, 0, "
+        "0]}`.\n");
+    put_schema(KD_SCHEMA_SUBSYSTEM, "subsystems");
+    PUT("\n| further key | meaning |\n|---|---|\n"
+        "| `file` | path of a model file, from the folder of this one or in the library |\n"
+        "| `of` | name of a definition, of this file or of `file` |\n"
+        "| `parameters` | values for parameters of the subsystem, expressions of those outside; not live in `for` and "
+        "`enabled` |\n"
+        "| `connect` | what it needs: bodies, frames, expressions of outside |\n"
+        "| `enabled` | an expression; 0 or false: the subsystem is left out |\n"
+        "| `replace` | elements in place of those of the subsystem, by name or `section.name`; null: none |\n"
+        "| `for` | repeats it: `for: i = 1..N` |\n");
+    PUT("\n## orientations\n\n"
         "| form | meaning |\n|---|---|\n"
         "| `[w, x, y, z]` | unit quaternion, scalar first |\n"
         "| `{axis: [x, y, z], angle: a}` | turn about an axis |\n"

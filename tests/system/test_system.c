@@ -156,8 +156,8 @@ static void test_start_that_contradicts(void **state)
 // Every kind of joint takes its start coordinates and velocities, whichever side of it carries the other.
 static void test_start_of_all_kinds(void **state)
 {
-    static const int coordinates[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6, 2};
-    static const int rates[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6, 2};
+    static const int coordinates[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6, 2, 2, 3, 6};
+    static const int rates[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6, 2, 2, 6, 6};
     (void)state;
     for (int kind = KD_REVOLUTE; kind < KD_JOINT_KIND_COUNT; kind++)
         for (int k = 0; k < 4; k++) { // both directions, both coordinate sets

@@ -14,7 +14,7 @@ typedef struct graph {
     int       a[JOINTS], b[JOINTS], rows[JOINTS], njoints; // nodes: bodies + 1, 0 is the ground
 } graph;
 
-static const int kind_rows[KD_JOINT_KIND_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0, 0, 4};
+static const int kind_rows[KD_JOINT_KIND_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0, 0, 4, 4, 0, 0};
 
 static const char *node_name(int node)
 {

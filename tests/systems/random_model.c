@@ -163,6 +163,8 @@ static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64
         return (pose){{0, 0, pitch * q[0] / (2 * KD_PI)}, about_z(q[0])};
     case KD_CYLINDRICAL:
         return (pose){{0, 0, q[1]}, about_z(q[0])};
+    case KD_LEFT_CYLINDRICAL:
+        return (pose){{0, 0, -q[1]}, about_z(q[0])};
     case KD_UNIVERSAL:
         return (pose){{0, 0, 0}, kd_quat_mul(about_z(q[0]), about_x(q[1]))};
     case KD_PLANAR:
@@ -171,13 +173,17 @@ static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64
         return (pose){{0, 0, 0}, mechanism_quat(seed)};
     case KD_FREE:
         return (pose){{q[0], q[1], q[2]}, mechanism_quat(seed)};
+    case KD_LEFT_FREE:
+        return (pose){{-q[0], -q[1], -q[2]}, mechanism_quat(seed)};
     case KD_CONSTANT_VELOCITY: {
         const kd_quat half = about_x(0.5 * q[0]), y = {cos(0.5 * q[1]), 0, sin(0.5 * q[1]), 0};
         return (pose){{0, 0, 0}, kd_quat_mul(kd_quat_mul(half, y), half)};
     }
+    case KD_LEFT_CARDAN:
     case KD_CARDAN: {
         const kd_quat y = {cos(0.5 * q[5]), 0, sin(0.5 * q[5]), 0};
-        return (pose){{q[0], q[1], q[2]}, kd_quat_mul(kd_quat_mul(about_z(q[3]), about_x(q[4])), y)};
+        const double  e = kind == KD_CARDAN ? 1 : -1;
+        return (pose){{e * q[0], e * q[1], e * q[2]}, kd_quat_mul(kd_quat_mul(about_z(q[3]), about_x(q[4])), y)};
     }
     default:
         return (pose){{0, 0, 0}, none};
@@ -186,13 +192,23 @@ static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64
 
 static int coordinates_of(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6, 2};
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6, 2, 2, 3, 6};
     return count[kind];
 }
 static int dofs_of(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6, 2};
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6, 2, 2, 6, 6};
     return count[kind];
+}
+
+// Some of those that have an image in a mirror are that one.
+static kd_joint_kind some_left(kd_joint_kind kind, uint64_t seed)
+{
+    if (seed >> 20 & 1) return kind;
+    return kind == KD_CYLINDRICAL ? KD_LEFT_CYLINDRICAL
+           : kind == KD_FREE      ? KD_LEFT_FREE
+           : kind == KD_CARDAN    ? KD_LEFT_CARDAN
+                                  : kind;
 }
 
 static void make_joint(mechanism *m, kd_joint_kind kind, int a, int b)
@@ -200,12 +216,13 @@ static void make_joint(mechanism *m, kd_joint_kind kind, int a, int b)
     uint64_t     *seed = &m->seed;
     kd_joint_def *j = &m->joint[m->njoints];
     double       *q = m->design[m->njoints++];
+    kind = some_left(kind, *seed);
     *j = kd_joint_def_default(kind);
     if (chance(0.5, seed)) {
         int other = a;
         a = b, b = other;
     }
-    for (int i = 0; i < (kind == KD_CARDAN ? 6 : 3); i++) q[i] = between(-0.8, 0.8, seed);
+    for (int i = 0; i < (coordinates_of(kind) == 6 ? 6 : 3); i++) q[i] = between(-0.8, 0.8, seed);
     if (kind == KD_SCREW) j->pitch = between(0.5, 2, seed);
     pose middle = random_pose(0.4, seed);
     middle.r = kd_vec_axpy(middle.r, 0.5, kd_vec_add(pose_of_body(m, a).r, pose_of_body(m, b).r));
@@ -258,7 +275,7 @@ static void make_drive(mechanism *m)
     for (int k = 0; k < m->njoints; k++) {
         int           i = (first + k) % m->njoints;
         kd_joint_def *j = &m->joint[i];
-        if (j->kind == KD_FREE || coordinates_of(j->kind) == 0) continue;
+        if (j->kind == KD_FREE || j->kind == KD_LEFT_FREE || coordinates_of(j->kind) == 0) continue;
         int c = mechanism_below(coordinates_of(j->kind), &m->seed);
         j->motion[c] = text(m, "%.17g + 0.3*sin(2*t%s) + 0.2*t^2", m->design[i][c], m->opt.at_rest ? "^2" : "");
         j->v[c] = NAN;
@@ -508,8 +525,9 @@ static void make_friction(mechanism *m, kd_force_def *f)
 // Friction of the force across a joint
 static void make_rubbing(mechanism *m, kd_force_def *f, const kd_joint_def *j)
 {
-    bool turns = j->kind == KD_REVOLUTE || (j->kind == KD_CYLINDRICAL && f->coordinate == 1);
-    if (!turns && j->kind != KD_PRISMATIC && j->kind != KD_CYLINDRICAL) return;
+    bool cylindrical = j->kind == KD_CYLINDRICAL || j->kind == KD_LEFT_CYLINDRICAL;
+    bool turns = j->kind == KD_REVOLUTE || (cylindrical && f->coordinate == 1);
+    if (!turns && j->kind != KD_PRISMATIC && !cylindrical) return;
     if (!m->opt.rubs || j->cut == KD_CUT_NO || chance(0.5, &m->seed)) return;
     for (int i = 0; i < 2; i++) f->friction.normal[i] = between(0.01, 0.05, &m->seed);
     f->friction.lever = turns || chance(0.5, &m->seed) ? between(0.05, 0.2, &m->seed) : 0;
@@ -632,7 +650,7 @@ static void make_force(mechanism *m, kd_force_kind kind)
     case KD_RSDA:
         if (joint >= 0 && chance(0.5, &m->seed) &&
             (m->joint[joint].kind == KD_REVOLUTE || m->joint[joint].kind == KD_SCREW ||
-             m->joint[joint].kind == KD_CYLINDRICAL))
+             m->joint[joint].kind == KD_CYLINDRICAL || m->joint[joint].kind == KD_LEFT_CYLINDRICAL))
             f->joint = mechanism_joint_name(joint);
         make_spring(m, f, a, b);
         if (f->joint) f->from = f->to = kd_place_default();

@@ -53,11 +53,20 @@ static void joint_frame(const kd_link *l, const double *x, kd_mat3 *C, kd_vec3 *
         *C = kd_mat_mul(&AB, &A);
         return;
     }
+    case KD_LEFT_CYLINDRICAL:
+        *C = about(ez, x[0]);
+        d->z = -x[1];
+        return;
+    case KD_LEFT_FREE:
+        *C = kd_quat_matrix(kd_quat_of(x + 3));
+        *d = kd_vec_neg(kd_vec_of(x));
+        return;
+    case KD_LEFT_CARDAN:
     case KD_CARDAN: {
         const kd_mat3 A = about(ez, x[3]), B = about(ex, x[4]), D = about(kd_vec(0, 1, 0), x[5]),
                       AB = kd_mat_mul(&A, &B);
         *C = kd_mat_mul(&AB, &D);
-        *d = kd_vec_of(x);
+        *d = l->kind == KD_CARDAN ? kd_vec_of(x) : kd_vec_neg(kd_vec_of(x));
         return;
     }
     }
