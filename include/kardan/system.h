@@ -16,6 +16,7 @@ typedef enum kd_coordinates { KD_JOINT, KD_CARTESIAN } kd_coordinates;
 typedef struct kd_system_options {
     kd_coordinates coordinates;    // default KD_JOINT
     bool           keep_redundant; // leave redundant constraint rows in the equations        default false
+    unsigned       cookie;         // set by kd_system_options_default
 } kd_system_options;
 KD_API kd_system_options kd_system_options_default(void);
 
