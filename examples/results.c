@@ -10,11 +10,13 @@ int main(int argc, char **argv)
     kd_state           *x = NULL;
     kd_recorder        *recorder = NULL;
     kd_recorder_options options = kd_recorder_options_default();
+    kd_system_options   form;
     char                message[1000] = "";
     if (argc != 5) return fprintf(stderr, "usage: results MODEL CHANNEL TABLE PAGE\n"), 2;
 
     kd_status status = kd_model_read(argv[1], NULL, 0, &model, message, sizeof message);
-    if (status >= 0) status = kd_system_create(model, NULL, &system, message, sizeof message);
+    form = kd_system_options_of(model); // coordinates and plots as the file says
+    if (status >= 0) status = kd_system_create(model, &form, &system, message, sizeof message);
     if (status >= 0) status = kd_state_create(kd_system_eom(system), &x);
     if (status >= 0) status = kd_system_start(system, x, message, sizeof message);
 

@@ -8,11 +8,14 @@
 KD_EXTERN_C_BEGIN
 
 typedef struct kd_initial_options {
-    bool   assume;              // IVCNSST = 1: p, v are taken as they are, not corrected      default false
-    bool   compute_multipliers; // compute a, lambda, mu, w (also with assume)                default true
-    double tolerance;           // residual that counts as consistent, relative to scale       default 1e-9
-    int    max_iterations;      // Gauss-Newton iterations of the position level               default 50
-    bool   euclidean;           // closest point in the Euclidean norm instead of the M-norm   default false
+    bool assume;              // IVCNSST = 1: p, v are taken as they are, not corrected      default false
+    bool compute_multipliers; // compute a, lambda, mu, w (also with assume)                default true
+    // x is what kd_system_start or kd_initial_consistent has just answered for these equations and inputs: it is taken
+    // as it is, and nothing is computed                                                      default false
+    bool   known;
+    double tolerance;      // residual that counts as consistent, relative to scale       default 1e-9
+    int    max_iterations; // Gauss-Newton iterations of the position level               default 50
+    bool   euclidean;      // closest point in the Euclidean norm instead of the M-norm   default false
     // Components that must not change. NULL: none held.
     const bool *hold_p; // (nv) by increment; for Z = I by coordinate
     const bool *hold_v; // (nv)

@@ -22,9 +22,9 @@ typedef struct kd_recorder_options {
     int                intervals;  // equally long ones between wanted times; 0: the model's, or 500
     bool               steps;      // a row after every accepted step, too                      default false
     int                rows;       // that are kept at most; 0: one for each wanted time, with steps 10000 more
-    const char *const *channels;   // (nchannels) columns of tables by name; NULL: all that there are
+    const char *const *channels;   // (nchannels) that files and page have, by name; NULL: all that there are
     int                nchannels;  //
-    const char *const *plots;      // (nplots) channels that the page shows; NULL: the model's, or all sensors
+    const char *const *plots;      // (nplots) that the page shows; NULL: the model's, or all sensors, of these channels
     int                nplots;     //
     const char        *title;      // NULL: the model's
     const char        *about;      // a sentence below it; may be NULL
@@ -36,7 +36,8 @@ typedef struct kd_recorder_options {
 } kd_recorder_options;
 KD_API kd_recorder_options kd_recorder_options_default(void);
 
-// The system must outlive it; *opt (NULL: defaults) is copied, its texts and lists too. On failure *recorder is NULL and
+// The system must outlive it; *opt (NULL: defaults) is copied, its texts and lists too. Plots of the model that are paths
+// which the system does not record (kd_system_options_of) are told among the warnings of the results. On failure *recorder is NULL and
 // message (size bytes, may be NULL) says why: KD_ERR_ARGUMENT names a channel that there is not.
 KD_API kd_status kd_recorder_create(const kd_system *system, const kd_recorder_options *opt, kd_recorder **recorder,
                                     char *message, size_t size) KD_NODISCARD;

@@ -16,20 +16,31 @@ typedef enum kd_coordinates { KD_JOINT, KD_CARTESIAN } kd_coordinates;
 typedef struct kd_system_options {
     kd_coordinates coordinates;    // default KD_JOINT
     bool           keep_redundant; // leave redundant constraint rows in the equations        default false
-    unsigned       cookie;         // set by kd_system_options_default
+    // (nwatch) paths that become outputs behind the sensors, each under its own name, where they are no state, input or
+    // sensor anyway: channels of results, without a sensor in the model. Words that are no paths (without a point, or with
+    // a space) are names of other channels and passed over                                  default none
+    const char *const *watch;
+    int                nwatch;
+    unsigned           cookie; // set by kd_system_options_default
 } kd_system_options;
 KD_API kd_system_options kd_system_options_default(void);
+// Coordinates as the model says under `run`, and its plots are watched.
+KD_API kd_system_options kd_system_options_of(const kd_model *model);
 
 // The equations of motion of a model with everything that belongs to them.
 typedef struct kd_system kd_system;
 
-// The model must be finished and outlive the system. opt NULL: coordinates as the model says under `run`. message (size bytes, may be NULL): why it failed, or news.
+// The model must be finished and outlive the system. *opt is copied, paths too; NULL: coordinates as the model says under
+// `run`. message (size bytes, may be NULL): why it failed, or news; a path to be watched that is none of the model is
+// KD_ERR_ARGUMENT.
 KD_API kd_status        kd_system_create(const kd_model *model, const kd_system_options *opt, kd_system **system,
                                          char *message, size_t size) KD_NODISCARD;
 KD_API void             kd_system_destroy(kd_system *system); // NULL is fine
 KD_API const kd_eom    *kd_system_eom(const kd_system *system);
 KD_API const kd_inputs *kd_system_inputs(const kd_system *system); // inputs by their expressions
 KD_API const kd_model  *kd_system_model(const kd_system *system);
+// Path of the output behind all sensors and i others; NULL: there are not more.
+KD_API const char *kd_system_watched(const kd_system *system, int i);
 // Start: joint coordinates and velocities as the model gives them, loops assembled from there with the held ones fixed
 // (KD_CORRECTED), the same motion in either coordinate set.
 KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *message, size_t size) KD_NODISCARD;
@@ -50,7 +61,7 @@ KD_API kd_carrier kd_system_carrier(const kd_system *system, int body);
 // and expressions of the model follow, as if it had been read with these values, without reading or searching; nothing
 // is allocated, but where lengths are those of the start position (springs without length). Refused is what would
 // change counts, states or rows of the equations (KD_ERR_MODEL, message names parameter and element), as is what the
-// reader would refuse; then all is as before. Which rows are redundant is not looked for again.
+// reader would refuse; then all is as before. Rows that were left out as redundant are looked for again (which allocates).
 //
 // Meanwhile no other thread may use the system, its equations, or anything made of them. Evaluation points
 // (kd_eom_data) see the new values from their next kd_eom_at_time on; simulations and steppers must be made or
@@ -59,11 +70,15 @@ KD_API kd_status     kd_system_set_parameters(kd_system *system, const double *t
                                               size_t size) KD_NODISCARD;
 KD_API const double *kd_system_parameters(const kd_system *system); // their values now; NULL: there are none
 // The derivative of a function of the equations (not KD_MASS) by independent parameter i at the point of d, which is at
-// the acceleration stage: out (rows), by central differences of order 4 along changes of the parameter, which happen
-// inside and are taken back; inputs are held. error, may be NULL: largest difference of what the two steps say; the
-// answer is better. KD_ERR_MODEL: the parameter cannot be changed (a count); KD_ERR_ARGUMENT: it follows from others.
+// the acceleration stage: out (rows). By changes of the parameter, which happen inside and are taken back; inputs are
+// held. about may be NULL. KD_ERR_MODEL: the parameter cannot be changed (a count); KD_ERR_ARGUMENT: it follows from
+// others. Method: docs/methods/parameters.md
+typedef struct kd_parameter_slope {
+    bool   exact; // the function is a polynomial of low degree in the parameter: error is a bound of rounding
+    double error; // else an estimate, of differences with short steps; the answer is better
+} kd_parameter_slope;
 KD_API kd_status kd_system_by_parameter(kd_system *system, kd_eom_data *d, kd_fn fn, int i, double *out,
-                                        double *error) KD_NODISCARD;
+                                        kd_parameter_slope *about) KD_NODISCARD;
 
 // How far the start that the model gives is from fitting together, before assembly: the largest residual of the
 // constraints that close loops [m], [rad], and its constraint. 0 and "" without loops.

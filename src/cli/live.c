@@ -489,7 +489,7 @@ char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
     if (!file) return NULL;
     // a film of one picture: the scene is sized by it
     const double *pose = kd_probe_values(l->probe, KD_GROUP_POSE);
-    const kd_film film = {kd_system_model(l->subject.system), 1, &l->subject.x->t, pose};
+    const kd_film film = {kd_system_model(l->subject.system), 1, &l->subject.x->t, pose, l->subject.system};
     fprintf(file, "{\"kind\":\"scene\",\"generation\":%u,\"title\":", generation);
     kd_file_json(file, l->subject.title);
     fputs(",\"method\":", file);

@@ -919,6 +919,7 @@ static kd_status create_recorder(task *t)
     const kd_subject   *s = &t->subject;
     kd_recorder_options opt = kd_recorder_options_default();
     opt.intervals = t->intervals;
+    opt.plots = t->channels.plot; // none yet: they are chosen when the channels are known
     const kd_status status = s->system
                                  ? kd_recorder_create(s->system, &opt, &t->recorder, NULL, 0)
                                  : kd_recorder_create_for(s->eom, kd_subject_inputs(s), &opt, &t->recorder, NULL, 0);
@@ -950,6 +951,9 @@ int kd_cli_simulate(int argc, char **argv)
     t.method.shows_matrix = t.jacobian_plots != NULL;
     // a state that was written is taken to the last bit
     t.method.options.initial.assume = t.start_state != NULL;
+    // assembled already; where constraints depend on each other at the start the simulation says so
+    t.method.options.initial.known =
+        t.subject.system && t.subject.info.nsingular == 0 && !t.start_state && !t.from_equilibrium;
     kd_method_choose(&t.method, &t.subject);
     if (!kd_method_check(&t.method)) goto done;
     // what surely does not fit is refused before it takes hours

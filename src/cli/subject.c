@@ -12,7 +12,6 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "model/build.h"
-#include "model/channel.h"
 
 enum { LARGEST_TEXT = 1 << 26 }; // bytes of a model file that are kept for the results
 
@@ -231,6 +230,8 @@ static bool make_system(kd_subject *s, bool unassembled)
 {
     kd_system_options opt = kd_system_options_default();
     opt.coordinates = s->coordinates;
+    opt.watch = (const char *const *)s->watch;
+    opt.nwatch = s->nwatch;
     kd_status status = kd_system_create(s->model, &opt, &s->system, s->message, sizeof s->message);
     if (status < 0) return complain(s, status);
     s->eom = kd_system_eom(s->system);
@@ -271,85 +272,71 @@ bool kd_subject_change(kd_subject *s, int n, const char *const *name, const doub
     return s->start >= 0;
 }
 
-// Does the system record this already, as a coordinate, a sensor, ...?
-static bool is_recorded(const kd_subject *s, const char *word)
+// ---- channels besides -----------------------------------------------------------------------------------------------
+
+enum { MOST_CHANNELS = 4000 };
+
+// One more path for the system; false: standard error has been told
+static bool watch_path(kd_subject *s, const char *path)
 {
-    kd_dims   d = kd_eom_dims(s->eom);
-    const int count[][2] = {
-        {KD_NAME_P, d.np}, {KD_NAME_V, d.nv}, {KD_NAME_R, d.nr}, {KD_NAME_U, d.nu}, {KD_NAME_Y, d.ny}};
-    char name[200];
-    // sensors are recorded always
-    if (strncmp(word, "sensor.", 7) == 0) return true;
-    for (size_t k = 0; k < sizeof count / sizeof count[0]; k++)
-        for (int i = 0; i < count[k][1]; i++)
-            if (strcmp(kd_eom_name(s->eom, (kd_kind)count[k][0], i, name, sizeof name), word) == 0) return true;
-    return false;
+    if (!s->watch) s->watch = kd_alloc(MOST_CHANNELS * sizeof *s->watch);
+    char *copy = s->watch ? kd_alloc(strlen(path) + 1) : NULL;
+    if (!copy) {
+        fputs("kardan: out of memory\n", stderr);
+        return false;
+    }
+    s->watch[s->nwatch++] = strcpy(copy, path);
+    return true;
 }
 
-// Paths that are to be recorded become sensors; *added counts them. of_run: the model file says so
-static bool watch_paths(kd_subject *s, const kd_cli_list *watch, bool of_run, int *added)
+// Paths that are to be recorded: those of the request, else of the file. false: one is none of this model
+static bool watch_paths(kd_subject *s, const kd_subject_request *r)
 {
-    for (int i = 0; i < watch->count; i++) {
-        const char *word = watch->word[i];
-        char        why[400];
-        // a path has a dot and no blank; what is recorded already needs no sensor
-        if (!strchr(word, '.') || strchr(word, ' ') || is_recorded(s, word)) continue;
-        if (kd_model_watch(s->model, word, why, sizeof why) < 0) {
-            char place[400] = "", field[20];
-            snprintf(field, sizeof field, "plots[%d]", i);
-            if (of_run) kd_subject_run_place(s, field, place, sizeof place);
-            fprintf(stderr, "kardan: %schannel '%s': %s\n", place, word, why);
-            return false;
+    const bool  of_run = r->watch.count == 0;
+    kd_cli_list watch = r->watch;
+    for (int i = 0; of_run && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];
+    for (int i = 0; i < watch.count; i++) {
+        const char  *word = watch.word[i];
+        char         why[400], place[400] = "", field[20];
+        kd_path_info info;
+        // a path has a dot and no blank; other channels are looked for later
+        if (!strchr(word, '.') || strchr(word, ' ')) continue;
+        if (kd_model_path_about(s->model, word, &info, why, sizeof why) >= 0) {
+            if (!watch_path(s, word)) return false;
+            continue;
         }
-        ++*added;
+        snprintf(field, sizeof field, "plots[%d]", i);
+        if (of_run) kd_subject_run_place(s, field, place, sizeof place);
+        fprintf(stderr, "kardan: %schannel '%s': %s\n", place, word, why);
+        return false;
     }
     return true;
 }
 
 // ---- channels by patterns -------------------------------------------------------------------------------------------
 
-enum { MOST_CHANNELS = 4000 };
-
 // Poses and velocities of bodies, coordinates and reactions of joints, constraints, forces
 static const char everything[] = "body.*.pos.?,body.*.roll,body.*.pitch,body.*.yaw,body.*.vel.?,body.*.omega.?,joint.*,"
                                  "constraint.*,force.*";
 
-// Accelerations of coordinates are recorded beside their rates.
-static bool is_known(const kd_subject *s, const char *path)
-{
-    char         rate[400];
-    const size_t n = strlen(path);
-    if (is_recorded(s, path)) return true;
-    kd_text(rate, sizeof rate, "%s", path);
-    if (strncmp(path, "joint.", 6) != 0) return false;
-    for (size_t k = n; k > 0 && rate[k] != '.'; k--)
-        if (rate[k] == 'a') rate[k] = 'v';
-    return strcmp(rate, path) != 0 && is_recorded(s, rate);
-}
-
 // Record the paths of an element that a pattern fits; false: standard error has been told
-static bool watch_element(kd_subject *s, const char *pattern, kd_section section, int i, int *found, int *added)
+static bool watch_element(kd_subject *s, const char *pattern, kd_section section, int i, int *found)
 {
-    char path[400], why[400];
+    char path[400];
     for (int k = 0; kd_model_path(s->model, section, i, k, path, sizeof path) > 0; k++) {
         if (fnmatch(pattern, path, 0) != 0) continue;
         ++*found;
-        if (is_known(s, path)) continue;
-        if (*added == MOST_CHANNELS) {
+        if (s->nwatch == MOST_CHANNELS) {
             fprintf(stderr, "kardan: --channels '%s' gives more than %d channels; choose fewer by a pattern\n", pattern,
                     MOST_CHANNELS);
             return false;
         }
-        if (kd_model_watch(s->model, path, why, sizeof why) < 0) {
-            fprintf(stderr, "kardan: channel '%s': %s\n", path, why);
-            return false;
-        }
-        ++*added;
+        if (!watch_path(s, path)) return false;
     }
     return true;
 }
 
-static bool watch_patterns(kd_subject *s, const char *patterns, int *added)
+static bool watch_patterns(kd_subject *s, const char *patterns)
 {
     static const kd_section sections[] = {KD_SECTION_BODY,       KD_SECTION_FRAME, KD_SECTION_JOINT,
                                           KD_SECTION_CONSTRAINT, KD_SECTION_FORCE, KD_SECTION_STATE};
@@ -360,7 +347,7 @@ static bool watch_patterns(kd_subject *s, const char *patterns, int *added)
         int found = 0;
         for (size_t k = 0; k < sizeof sections / sizeof sections[0]; k++)
             for (int i = 0; i < kd_model_count(s->model, sections[k]); i++)
-                if (!watch_element(s, pattern, sections[k], i, &found, added)) return false;
+                if (!watch_element(s, pattern, sections[k], i, &found)) return false;
         if (found > 0 || all) continue;
         fprintf(stderr, "kardan: --channels: nothing fits '%s'; 'kardan info MODEL --paths' lists what there is\n",
                 pattern);
@@ -400,19 +387,9 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     // an example is complete; a model becomes a system
     if (s->example) return true;
     *exit_status = KD_EXIT_USAGE;
-    if (!choose_coordinates(s, r)) return false;
+    if (!choose_coordinates(s, r) || !watch_paths(s, r) || (r->channels && !watch_patterns(s, r->channels)))
+        return false;
     *exit_status = KD_EXIT_FAILED;
-    if (!make_system(s, r->unassembled)) return false;
-    // paths that are to be recorded: those of the request, else of the file
-    int         added = 0;
-    kd_cli_list watch = r->watch;
-    for (int i = 0; r->watch.count == 0 && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];
-    *exit_status = KD_EXIT_USAGE;
-    if (!watch_paths(s, &watch, r->watch.count == 0, &added)) return false;
-    if (r->channels && !watch_patterns(s, r->channels, &added)) return false;
-    *exit_status = KD_EXIT_FAILED;
-    if (added == 0) return true;
-    drop_system(s); // once more, with the new sensors
     return make_system(s, r->unassembled);
 }
 
@@ -428,6 +405,8 @@ void kd_subject_close(kd_subject *s)
     kd_eom_destroy(s->own);
     kd_model_destroy(s->model);
     kd_free(s->text);
+    for (int i = 0; i < s->nwatch; i++) kd_free(s->watch[i]);
+    kd_free(s->watch);
     *s = (kd_subject){0};
 }
 

@@ -34,6 +34,8 @@ typedef struct kd_subject {
     kd_model      *model;
     kd_system     *system;
     kd_coordinates coordinates;
+    char         **watch; // (nwatch) paths that are recorded besides
+    int            nwatch;
     kd_system_info info;
     kd_status      start;                       // what the assembly answered; < 0: x is not a start
     char           news[2000];                  // in words

@@ -32,6 +32,7 @@ kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **
     *drawing = NULL;
     kd_drawing *d = kd_alloc(sizeof *d);
     if (!d) return KD_ERR_MEMORY;
+    d->film.system = system;
     d->film.model = kd_system_model(system);
     // as many frames as numbers allow, and an output every so many
     int n = d->film.model->nbodies, frames = n > 0 ? ALL_NUMBERS / (7 * n) : 0;
@@ -353,7 +354,7 @@ static kd_status few_frames(const kd_film *film, kd_arena *arena, kd_film *few)
         t[i] = film->t[from];
         memcpy(pose + (size_t)i * (size_t)n, film->pose + from * (size_t)n, (size_t)n * sizeof *pose);
     }
-    *few = (kd_film){.model = film->model, .nframes = count, .t = t, .pose = pose};
+    *few = (kd_film){.system = film->system, .model = film->model, .nframes = count, .t = t, .pose = pose};
     return KD_OK;
 }
 

@@ -509,20 +509,26 @@ static double path_length(const kd_film *film, kd_point_of at)
     return length;
 }
 
-// Points whose position a sensor reads; else the named frames; else the centre of mass that goes farthest.
+// The point whose position a text reads, if it is a path of one
+static void add_trace_of(builder *b, const char *text)
+{
+    kd_path path;
+    if (!kd_path_parse(b->m, text, &path, NULL, 0)) return;
+    bool place = path.property == KD_PROPERTY_POS || path.property == KD_PROPERTY_COM;
+    if (place && path.section == KD_SECTION_FRAME)
+        add_trace(b, b->m->frame[path.element].at.body, b->m->frame[path.element].at.r);
+    if (place && path.section == KD_SECTION_BODY)
+        add_trace(b, path.element,
+                  path.property == KD_PROPERTY_COM ? b->m->body[path.element].centre : kd_vec(0, 0, 0));
+}
+
+// Points whose position an output reads; else the named frames; else the centre of mass that goes farthest.
 static void choose_traces(builder *b)
 {
-    // sensors
-    for (int i = 0; i < b->m->nsensors; i++) {
-        kd_path path;
-        if (!kd_path_parse(b->m, b->m->sensor[i].def.value, &path, NULL, 0)) continue;
-        bool place = path.property == KD_PROPERTY_POS || path.property == KD_PROPERTY_COM;
-        if (place && path.section == KD_SECTION_FRAME)
-            add_trace(b, b->m->frame[path.element].at.body, b->m->frame[path.element].at.r);
-        if (place && path.section == KD_SECTION_BODY)
-            add_trace(b, path.element,
-                      path.property == KD_PROPERTY_COM ? b->m->body[path.element].centre : kd_vec(0, 0, 0));
-    }
+    // sensors, paths that are watched
+    for (int i = 0; i < b->m->nsensors; i++) add_trace_of(b, b->m->sensor[i].def.value);
+    const char *path;
+    for (int i = 0; (path = kd_system_watched(b->s->film.system, i)) != NULL; i++) add_trace_of(b, path);
     // frames
     for (int i = 0; b->s->ntraces == 0 && i < b->m->nframes; i++)
         add_trace(b, b->m->frame[i].at.body, b->m->frame[i].at.r);

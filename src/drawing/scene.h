@@ -6,16 +6,19 @@
 #ifndef KD_DRAWING_SCENE_H
 #define KD_DRAWING_SCENE_H
 
+#include <kardan/system.h>
+
 #include "core/memory.h"
 #include "math/space.h"
 #include "model/model.h"
 
 // A motion: poses of all bodies (7 numbers each, as kd_poses_at gives them) at some times.
 typedef struct kd_film {
-    const kd_model *model;
-    int             nframes;
-    const double   *t;    // (nframes)
-    const double   *pose; // (nframes x 7 nbodies)
+    const kd_model  *model;
+    int              nframes;
+    const double    *t;      // (nframes)
+    const double    *pose;   // (nframes x 7 nbodies)
+    const kd_system *system; // points whose positions it watches leave traces; NULL: none
 } kd_film;
 
 // A convex polyhedron, a tube, or a surface from a file: faces as loops of vertices, counterclockwise from outside.

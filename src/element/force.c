@@ -185,7 +185,8 @@ int kd_force_structure(const kd_force_def *def)
 {
     const kd_force_class *class = kd_forces[def->kind];
     const int other = class->choose && class->choose(def) != class->law;
-    return inner_states(def) + 8 * other + 16 * (class->structure ? class->structure(def) : 0);
+    const int motor = class->is_motor && class->is_motor(def); // it is not stiff
+    return inner_states(def) + 8 * other + 16 * motor + 32 * (class->structure ? class->structure(def) : 0);
 }
 
 void kd_load_make_scalar(kd_load_builder *b, int force, const double *length)

@@ -136,6 +136,7 @@ struct kd_model_private {
     struct kd_model_mesh *meshes;                  // files of triangles that were read
     char                 *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
     double               *theta, *work;            // of a copy: values of parameters; workspace of expressions
+    struct kd_groups     *groups;                  // the same: bodies that move together
     const char           *warning[KD_MODEL_MAX_WARNINGS];
     char                  message[16384];
 };
@@ -172,6 +173,8 @@ kd_status kd_model_copy_sections(kd_model *copy, const kd_model *m) KD_NODISCARD
 void      kd_model_forget_track(kd_model_track *t);
 kd_status kd_finish_plausible(kd_model *m);           // warnings of what looks odd
 kd_status kd_finish_groups(kd_model *m) KD_NODISCARD; // what moves alone has inertia; bodies that nothing acts on
-kd_status kd_finish_laws(kd_model *m) KD_NODISCARD;   // texts compile, read only what they may, without cycles; unused
-                                                      // names
+struct kd_groups *kd_groups_cut(const kd_model *m, kd_arena *arena); // memory for the same; NULL: there is none
+void              kd_check_groups(kd_model *m, struct kd_groups *memory);
+kd_status kd_finish_laws(kd_model *m) KD_NODISCARD; // texts compile, read only what they may, without cycles; unused
+                                                    // names
 #endif

@@ -1,9 +1,8 @@
-// channel.c: units of paths, and sensors that are added for paths to record.
+// channel.c: units of paths and channels.
 #include "model/channel.h"
 
 #include <string.h>
 
-#include "core/text.h"
 #include "model/element.h"
 
 // ---- units ----------------------------------------------------------------------------------------------------------
@@ -182,31 +181,4 @@ const char *kd_channel_unit(const kd_model *m, const char *name)
     if (strncmp(name, "acc ", 4) != 0) return unit_of_component(name);
     const char *rate = unit_of_component(name + 4);
     return strcmp(rate, "m/s") == 0 ? "m/s^2" : strcmp(rate, "rad/s") == 0 ? "rad/s^2" : "";
-}
-
-// ---- recording ------------------------------------------------------------------------------------------------------
-
-kd_status kd_model_watch(kd_model *m, const char *path, char *why, size_t size)
-{
-    kd_path found;
-    kd_text(why, size, "%s", "");
-    // recorded already
-    for (int i = 0; i < m->nsensors; i++)
-        if (strcmp(m->sensor[i].name, path) == 0) return KD_OK;
-    if (!kd_path_parse(m, path, &found, why, size)) return KD_ERR_MODEL;
-    // one more sensor in an array of its own size: a finished model does not grow otherwise
-    kd_sensor  *larger = kd_alloc((size_t)(m->nsensors + 1) * sizeof *larger);
-    const char *name = kd_model_text(m, path);
-    if (!larger || !name) {
-        kd_free(larger);
-        kd_text(why, size, "out of memory");
-        return KD_ERR_MEMORY;
-    }
-    if (m->nsensors > 0) memcpy(larger, m->sensor, (size_t)m->nsensors * sizeof *larger);
-    kd_free(m->sensor);
-    m->sensor = larger;
-    m->sensor[m->nsensors] = (kd_sensor){.name = name, .def = {.value = name, .unit = kd_path_unit(m, &found)}};
-    m->nsensors++;
-    m->private->capacity[KD_SECTION_SENSOR] = m->nsensors;
-    return KD_OK;
 }

@@ -334,19 +334,35 @@ static void check_group(kd_model *m, const group *g, int body)
     }
 }
 
+struct kd_groups {
+    int   *parent; // (nbodies + 1)
+    group *group;  // (nbodies + 1)
+};
+
+struct kd_groups *kd_groups_cut(const kd_model *m, kd_arena *arena)
+{
+    struct kd_groups *g = kd_arena_cut(arena, 1, sizeof *g);
+    if (!g) return NULL;
+    g->parent = kd_cut_int(arena, m->nbodies + 1);
+    g->group = kd_arena_cut(arena, (size_t)m->nbodies + 1, sizeof *g->group);
+    return arena->failed ? NULL : g;
+}
+
+void kd_check_groups(kd_model *m, struct kd_groups *g)
+{
+    memset(g->group, 0, ((size_t)m->nbodies + 1) * sizeof *g->group);
+    build_groups(m, g->parent, g->group);
+    // bodies that are joined by fixed joints are looked at once, at their root
+    for (int i = 0; i < m->nbodies; i++) {
+        if (root_of(g->parent, i) == i) check_group(m, &g->group[i], i);
+    }
+}
+
 kd_status kd_finish_groups(kd_model *m)
 {
-    kd_arena arena = {0};
-    int     *parent = kd_cut_int(&arena, m->nbodies + 1);
-    group   *groups = kd_arena_cut(&arena, (size_t)m->nbodies + 1, sizeof *groups);
-    // bodies that are joined by fixed joints are looked at once, at their root
-    if (!arena.failed) {
-        build_groups(m, parent, groups);
-        for (int i = 0; i < m->nbodies; i++) {
-            if (root_of(parent, i) == i) check_group(m, &groups[i], i);
-        }
-    }
-    const kd_status status = arena.failed ? KD_ERR_MEMORY : KD_OK;
+    kd_arena          arena = {0};
+    struct kd_groups *g = kd_groups_cut(m, &arena);
+    if (g) kd_check_groups(m, g);
     kd_arena_release(&arena);
-    return status;
+    return g ? KD_OK : KD_ERR_MEMORY;
 }

@@ -237,6 +237,11 @@ static char *definition_of(kd_model *m, kd_section section, int element)
     return (char *)kd_element(m, section, element) + definitions[section].offset;
 }
 
+static const kd_schema *schema_of(kd_section section)
+{
+    return kd_schema_of(section == KD_SECTION_COUNT ? KD_SCHEMA_RUN : definitions[section].schema);
+}
+
 const kd_schema *kd_section_schema(kd_section section)
 {
     return definitions[section].size ? kd_schema_of(definitions[section].schema) : NULL;
@@ -297,6 +302,88 @@ static void copy_arrays(kd_model *c)
     }
 }
 
+// ---- fields that parameters change ----------------------------------------------------------------------------------
+
+static size_t size_of_numbers(const kd_field *f, int kind)
+{
+    return (size_t)kd_field_count(f, kind) * sizeof(double);
+}
+
+static bool lies_in(size_t offset, size_t first, size_t size)
+{
+    return offset >= first && offset < first + size;
+}
+
+// The field of a definition whose number or array is at an offset, also inside of places and shapes; false: none is
+static bool find_field(const kd_schema *schema, const char *def, size_t offset, kd_binding_check *check)
+{
+    const int kind = kd_schema_kind_of(schema, def);
+    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+        const kd_field *f = kd_schema_field_at(schema, kind, i);
+        if (!kd_field_has(f, kind)) continue;
+        size_t part = f->offset;
+        bool   here = false;
+        switch (f->type) {
+        case KD_FIELD_PLACE:
+            if (!lies_in(offset, part, sizeof(kd_place))) continue;
+            check->part += part;
+            return find_field(kd_schema_of(KD_SCHEMA_PLACE), def + part, offset - part, check);
+        case KD_FIELD_SHAPES:
+            if (!lies_in(offset, part, (size_t)f->count * sizeof(kd_shape))) continue;
+            part += (offset - part) / sizeof(kd_shape) * sizeof(kd_shape);
+            check->part += part;
+            return find_field(kd_schema_of(KD_SCHEMA_SHAPE), def + part, offset - part, check);
+        case KD_FIELD_NUMBER:
+        case KD_FIELD_INERTIA:
+        case KD_FIELD_MATRIX:
+        case KD_FIELD_STARTS:
+            here = lies_in(offset, part, size_of_numbers(f, kind));
+            break;
+        case KD_FIELD_ORIENTATION:
+            here = lies_in(offset, part, 4 * sizeof(double));
+            break;
+        case KD_FIELD_TERMS:
+            here = lies_in(offset, f->second, size_of_numbers(f, kind));
+            break;
+        case KD_FIELD_SAMPLES:
+        case KD_FIELD_ROWS:
+            here = offset == part;
+            break;
+        default:
+            break;
+        }
+        if (!here) continue;
+        check->field = f;
+        check->kind = kind;
+        return true;
+    }
+    return false;
+}
+
+// Each field once; numbers of steps are made of finite ones so that they are right
+static void list_checks(kd_model *c)
+{
+    struct kd_bindings *b = bindings_of(c);
+    b->nchecks = 0;
+    b->check = kd_arena_cut(&c->private->arena, (size_t)b->nbindings, sizeof *b->check);
+    for (int i = 0; b->check && i < b->nbindings; i++) {
+        const kd_binding *binding = &b->binding[i];
+        if (binding->element < 0 || (binding->target != KD_BIND_DEFINITION && binding->target != KD_BIND_ARRAY))
+            continue;
+        kd_binding_check check = {.section = binding->section, .element = binding->element};
+        const kd_schema *schema = schema_of(binding->section);
+        if (!find_field(schema, definition_of(c, binding->section, binding->element), binding->offset, &check)) {
+            check.field = NULL;
+            check.part = 0;
+        }
+        const kd_binding_check *last = b->nchecks > 0 ? &b->check[b->nchecks - 1] : NULL;
+        if (last && last->section == check.section && last->element == check.element && last->field == check.field &&
+            last->part == check.part)
+            continue;
+        b->check[b->nchecks++] = check;
+    }
+}
+
 kd_status kd_model_copy(const kd_model *m, kd_model **copy)
 {
     kd_model                *c = kd_alloc(sizeof *c);
@@ -318,9 +405,11 @@ kd_status kd_model_copy(const kd_model *m, kd_model **copy)
     for (int i = 0; i < c->ncurves; i++) c->curve[i].curve = NULL;
     for (int i = 0; i < c->ntracks; i++) kd_model_forget_track(&c->track[i]);
     if (status >= 0) copy_arrays(c);
+    if (status >= 0) list_checks(c);
     // workspace, values of the parameters, numbers that steps start from
     p->work = kd_cut_double(&p->arena, p->bindings.work_size);
     p->theta = kd_cut_double(&p->arena, c->nparameters);
+    p->groups = kd_groups_cut(c, &p->arena);
     double *scratch = kd_cut_double(&p->arena, p->bindings.nscratch);
     if (scratch && p->bindings.nscratch > 0)
         memcpy(scratch, p->bindings.scratch, (size_t)p->bindings.nscratch * sizeof *scratch);
@@ -486,24 +575,35 @@ static bool make_numbers(kd_model *m)
     return true;
 }
 
-// Ranges of the elements that have numbers of parameters
+// All of a definition, in words
+static void say_what_is_wrong(kd_model *m, kd_section section, int element, const kd_source *source)
+{
+    char            text[400];
+    const bool      run = section == KD_SECTION_COUNT;
+    const kd_field *fault = kd_schema_check(schema_of(section), definition_of(m, section, element), text, sizeof text);
+    if (fault && run)
+        kd_model_error_at(m, source, "run: %s", text);
+    else if (fault)
+        kd_model_error(m, section, element, fault->key, "%s", text);
+}
+
+// Ranges of the fields that have numbers of parameters
 static void check_definitions(kd_model *m)
 {
     const struct kd_bindings *all = bindings_of(m);
-    char                      text[400];
-    // each element once: bindings of one element follow each other
-    for (int i = 0; i < all->nbindings; i++) {
+    bool                      right = true;
+    for (int i = 0; i < all->nchecks && right; i++) {
+        const kd_binding_check *c = &all->check[i];
+        const char             *def = definition_of(m, c->section, c->element);
+        right = c->field ? kd_field_check(c->field, c->kind, def + c->part, NULL, 0)
+                         : !kd_schema_check(schema_of(c->section), def, NULL, 0);
+    }
+    // one is wrong: the elements again, one after the other
+    for (int i = 0; i < all->nbindings && !right; i++) {
         const kd_binding *b = &all->binding[i];
         const bool        again =
             i > 0 && all->binding[i - 1].element == b->element && all->binding[i - 1].section == b->section;
-        if (b->element < 0 || again) continue;
-        const bool       run = b->section == KD_SECTION_COUNT;
-        const kd_schema *schema = kd_schema_of(run ? KD_SCHEMA_RUN : definitions[b->section].schema);
-        const kd_field  *fault = kd_schema_check(schema, definition_of(m, b->section, b->element), text, sizeof text);
-        if (fault && run)
-            kd_model_error_at(m, &b->source, "run: %s", text);
-        else if (fault)
-            kd_model_error(m, b->section, b->element, fault->key, "%s", text);
+        if (b->element >= 0 && !again) say_what_is_wrong(m, b->section, b->element, &b->source);
     }
     for (int i = 0; i < m->nblocks; i++) kd_model_check_block(m, i);
 }
@@ -522,5 +622,6 @@ kd_status kd_model_change(kd_model *m, const double *theta, const double *before
     if (p->nerrors > 0) return KD_ERR_MODEL;
     kd_update_curves(m);
     kd_finish_numbers(m);
+    if (p->nerrors == 0) kd_check_groups(m, p->groups);
     return p->nerrors > 0 ? KD_ERR_MODEL : KD_OK;
 }

@@ -9,6 +9,7 @@
 #define KARDAN_MODEL_PARAMETERS_H
 
 #include "model/model.h"
+#include "model/schema.h"
 
 typedef enum kd_binding_target {
     KD_BIND_DEFINITION, // number at `offset` of the definition
@@ -50,6 +51,15 @@ typedef struct kd_binding_step {
     size_t        offset;  // of what is made, in the definition
 } kd_binding_step;
 
+// A field that has numbers of parameters, checked when they change
+typedef struct kd_binding_check {
+    kd_section      section;
+    int             element;
+    const kd_field *field; // NULL: all of the definition
+    int             kind;
+    size_t          part; // of the definition that the field belongs to: a place, a shape; 0: itself
+} kd_binding_check;
+
 // all that is bound in a model
 struct kd_bindings {
     int              nbindings, nsteps, nexprs, nindices, nscratch;
@@ -62,6 +72,9 @@ struct kd_bindings {
     double          *scratch; // as read; copies have their own
     int              work_size;
     int             *order; // (nparameters) each behind those that it is computed from
+    // of copies
+    int               nchecks;
+    kd_binding_check *check;
 };
 
 // ---- for readers: what they found -----------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ DEFINITION_OF(event, KD_SECTION_EVENT)
 void kd_model_gravity(const kd_model *m, double g[3])
 {
     // NaN: there is no model
-    for (int i = 0; i < 3; i++) g[i] = m ? m->gravity[i] : NAN;
+    for (int i = 0; g && i < 3; i++) g[i] = m ? m->gravity[i] : NAN;
 }
 
 const char *kd_shape_word(kd_shape_kind kind)

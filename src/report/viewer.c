@@ -266,8 +266,8 @@ static kd_status choose_extent(const kd_result *r, const kd_viewer_plot *plots, 
     e->every = numbers > MOST_NUMBERS ? (int)ceil(numbers / MOST_NUMBERS) : 1;
     if (length / e->every < FEWEST_ROWS) e->every = length > FEWEST_ROWS ? length / FEWEST_ROWS : 1;
     const bool few = numbers / e->every > MOST_NUMBERS;
-    // columns that are plotted always, others where there is room
-    for (int i = 0; i < all; i++) e->place[i] = few ? -1 : 0;
+    // columns that are plotted always, others that are wanted where there is room
+    for (int i = 0; i < all; i++) e->place[i] = few || !kd_result_has_column(r, i) ? -1 : 0;
     for (int i = 0; i < nplots; i++)
         for (int k = 0; k < plots[i].n; k++) e->place[plots[i].column[k]] = 0;
     for (int i = 0; i < all; i++)

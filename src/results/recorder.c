@@ -94,6 +94,7 @@ static void copy_options(kd_recorder *r, const kd_recorder_options *opt)
     r->opt.title = copy_text(a, r->opt.title);
     r->opt.about = copy_text(a, r->opt.about);
     r->opt.model_file = copy_text(a, r->opt.model_file);
+    r->plots_of_model = !r->opt.plots;
     r->opt.channels = copy_list(a, r->opt.channels, r->opt.nchannels);
     r->opt.plots = copy_list(a, r->opt.plots, r->opt.nplots);
 }
@@ -116,9 +117,8 @@ static void take_from_model(kd_recorder *r)
     take(&r->opt.limits.velocity, run->limit_velocity);
     take(&r->opt.limits.acceleration, run->limit_acceleration);
     take(&r->opt.limits.energy, run->limit_energy);
-    r->plots_of_model = r->opt.nplots == 0;
     if (r->plots_of_model) r->opt.plots = run->plots, r->opt.nplots = run->nplots;
-    r->warnings = kd_arena_cut(&r->arena, (size_t)count, sizeof *r->warnings);
+    r->warnings = kd_arena_cut(&r->arena, (size_t)(count + run->nplots), sizeof *r->warnings);
     for (int i = 0; r->warnings && i < count; i++) r->warnings[r->nwarnings++] = kd_model_warning(model, i);
 }
 
@@ -139,11 +139,63 @@ static kd_status complain_of_channel(const kd_recording *rec, const char *name, 
     return KD_ERR_ARGUMENT;
 }
 
+// A plot that the model asks for but the system does not record: a path of the model is told as a warning, because the
+// system can be made with it; what is none is an error
+static kd_status miss_plot(kd_recorder *r, const char *name, char *message, size_t size)
+{
+    char         why[400], text[700];
+    kd_path_info info;
+    if (kd_model_path_about(kd_system_model(r->system), name, &info, why, sizeof why) < 0) {
+        if (!strchr(name, '.')) return complain_of_channel(r->recording, name, message, size);
+        kd_text(message, size, "run: plots: channel '%s': %s", name, why);
+        return KD_ERR_ARGUMENT;
+    }
+    kd_text(text, sizeof text, "run: plots: '%s' is not recorded: make the system with kd_system_options_of", name);
+    const char *copy = copy_text(&r->arena, text);
+    if (!copy) return KD_ERR_MEMORY;
+    r->warnings[r->nwarnings++] = copy;
+    return KD_OK;
+}
+
+// Is a column one of the channels that were chosen? All are, where none was
+static bool is_chosen(const kd_recorder *r, int column)
+{
+    for (int i = 0; i < r->opt.nchannels; i++)
+        if (r->column[i] == column) return true;
+    return r->opt.nchannels == 0;
+}
+
+// What the page shows: as the options say; else as the model says or all its sensors, of the channels that were chosen;
+// where nothing of it was, these
+static kd_status choose_plots(kd_recorder *r, const char **plots, char *message, size_t size)
+{
+    int n = 0, first, count;
+    for (int i = 0; i < r->opt.nplots; i++) {
+        const int column = find(r->recording, r->opt.plots[i]);
+        if (column < 0 && !r->plots_of_model) return complain_of_channel(r->recording, r->opt.plots[i], message, size);
+        const kd_status status = column < 0 ? miss_plot(r, r->opt.plots[i], message, size) : KD_OK;
+        if (status < 0) return status;
+        if (column >= 0 && (!r->plots_of_model || is_chosen(r, column)))
+            plots[n++] = kd_recording_name(r->recording, column);
+    }
+    // all sensors of a model that does not say which
+    kd_recording_group(r->recording, KD_GROUP_Y, &first, &count);
+    const bool all = r->system && r->plots_of_model && r->opt.nplots == 0;
+    for (int j = first; all && j < first + count && n < MOST_PLOTS; j++)
+        if (is_chosen(r, j)) plots[n++] = kd_recording_name(r->recording, j);
+    if (n == 0 && r->plots_of_model)
+        for (; n < r->opt.nchannels && n < MOST_PLOTS; n++) plots[n] = kd_recording_name(r->recording, r->column[n]);
+    for (int i = 0; i < n; i++) plots[i] = copy_text(&r->arena, plots[i]); // outlives the recording
+    r->opt.plots = plots;
+    r->opt.nplots = n;
+    return KD_OK;
+}
+
 // Channels of the table, and those of the page by the names that the recording has for them
 static kd_status find_channels(kd_recorder *r, char *message, size_t size)
 {
     const char **plots =
-        kd_arena_cut(&r->arena, (size_t)(r->opt.nplots > 0 ? r->opt.nplots : MOST_PLOTS), sizeof *plots);
+        kd_arena_cut(&r->arena, (size_t)(r->opt.nplots > MOST_PLOTS ? r->opt.nplots : MOST_PLOTS), sizeof *plots);
     r->column = kd_cut_int(&r->arena, r->opt.nchannels);
     if (!plots || !r->column) return KD_ERR_MEMORY;
     // names of columns to numbers, once: rows are copied by them
@@ -151,21 +203,7 @@ static kd_status find_channels(kd_recorder *r, char *message, size_t size)
         r->column[i] = find(r->recording, r->opt.channels[i]);
         if (r->column[i] < 0) return complain_of_channel(r->recording, r->opt.channels[i], message, size);
     }
-    // those of the model may be paths that the system was not asked to record
-    int nplots = 0, first, count;
-    for (int i = 0; i < r->opt.nplots; i++) {
-        const int column = find(r->recording, r->opt.plots[i]);
-        if (column < 0 && !r->plots_of_model) return complain_of_channel(r->recording, r->opt.plots[i], message, size);
-        if (column >= 0) plots[nplots++] = kd_recording_name(r->recording, column);
-    }
-    // all sensors of a model that does not say which
-    kd_recording_group(r->recording, KD_GROUP_Y, &first, &count);
-    for (int i = 0; r->system && r->opt.nplots == 0 && i < count && i < MOST_PLOTS; i++)
-        plots[nplots++] = kd_recording_name(r->recording, first + i);
-    for (int i = 0; i < nplots; i++) plots[i] = copy_text(&r->arena, plots[i]); // outlives the recording
-    r->opt.plots = plots;
-    r->opt.nplots = nplots;
-    return KD_OK;
+    return choose_plots(r, plots, message, size);
 }
 
 static kd_status load_text(kd_recorder *r, char *message, size_t size)

@@ -930,7 +930,7 @@ kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, cons
     if (!opt) opt = &defaults;
     kd_text(message, size, "%s", "");
     kd_status st = check_arguments(eom, opt, x, message, size);
-    if (st != KD_OK) return st;
+    if (st != KD_OK || opt->known) return st;
     // a copy of the guess, which is kept if something fails
     st = create_problem(&iv, eom, opt);
     if (st == KD_OK) {

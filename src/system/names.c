@@ -203,6 +203,7 @@ kd_status kd_system_names(kd_system *s)
             s->names[KD_NAME_Z][s->row_h[i].direction] =
                 joined(s, "force.", m->force[s->row_h[i].force].name, ".direction");
     for (int i = 0; i < m->ninputs; i++) s->names[KD_NAME_U][i] = joined(s, "input.", m->input[i].name, "");
-    for (int i = 0; i < s->nsensors; i++) s->names[KD_NAME_Y][i] = (char *)m->sensor[i].name;
+    for (int i = 0; i < s->nsensors; i++)
+        s->names[KD_NAME_Y][i] = (char *)(i < m->nsensors ? m->sensor[i].name : s->watch[i - m->nsensors]);
     return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
 }

@@ -3,6 +3,7 @@
 //
 // What is searched, counted or allocated when a system is made stays; so what that depends on must not change: which
 // rows and states elements have, which rows are redundant, which branch of a law is taken.
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -97,7 +98,8 @@ static kd_status check_structure(const kd_system *s, char *message, size_t size)
     const kd_model *m = s->model;
     for (int i = 0; i < m->nforces; i++)
         if (kd_force_structure(&m->force[i].def) != s->structure[i])
-            return refuse(s, "force", m->force[i].name, "act along other measures or have other states", message, size);
+            return refuse(s, "force", m->force[i].name, "act along other measures, have other states or be stiff",
+                          message, size);
     for (int i = 0; i < m->nconstraints; i++)
         if (rows_of(&m->constraint[i].def) != s->structure[m->nforces + i])
             return refuse(s, "constraint", m->constraint[i].name, "have other rows", message, size);
@@ -172,17 +174,52 @@ static kd_status refresh(kd_system *s, const double *before, char *message, size
     kd_system_set_blocks(s);
     kd_system_set_laws(s);
     s->generation++;
+    kd_system_forget_start(s);
     set_equations(s);
     // free lengths of the start position come last: they need all of the above
     status = check_wheels(s, message, size);
     return status >= 0 ? kd_system_set_lengths(s) : status;
 }
 
-static kd_status change(kd_system *s, const double *theta, const double *before, char *message, size_t size)
+// Rows that were left out must follow from the others with the new values, too: they are looked for again in a system of
+// these values. Rows that become redundant are told by the start.
+static kd_status check_redundancy(const kd_system *s, char *message, size_t size)
 {
-    const kd_status status = kd_model_change(s->live, theta, before);
+    const kd_system *tree = s->joints ? s->joints : s;
+    kd_system       *fresh = NULL;
+    if (tree->info.nredundant == 0 || s->options.keep_redundant) return KD_OK;
+    kd_status status = kd_system_create_for_start(s->model, &fresh, message, size);
+    if (status >= 0 && !fresh->info.assembled) {
+        for (int i = 0; status >= 0; i++)
+            if (!tree->keep[i])
+                status = refuse(s, "constraint", tree->row_g[i].name,
+                                "belong to a loop that cannot be closed at the start", message, size);
+    }
+    for (int i = 0; status >= 0 && fresh->keep && i < tree->nrows_g - tree->none_sided; i++)
+        if (!tree->keep[i] && fresh->keep[i])
+            status = refuse(s, "constraint", tree->row_g[i].name,
+                            "no longer follow from others, and it was left out of the equations", message, size);
+    kd_system_destroy(fresh);
+    return status;
+}
+
+static kd_status change(kd_system *s, const double *theta, const double *before, bool check, char *message, size_t size)
+{
+    kd_status status = kd_model_change(s->live, theta, before);
     if (status < 0) kd_text(message, size, "%s", kd_model_message(s->live));
-    return status < 0 ? status : refresh(s, before, message, size);
+    if (status >= 0) status = refresh(s, before, message, size);
+    return status >= 0 && check ? check_redundancy(s, message, size) : status;
+}
+
+// check: rows that were left out are looked at
+static kd_status set_values(kd_system *s, const double *theta, bool check, char *message, size_t size)
+{
+    // all or nothing: on failure the old values come back
+    memcpy(s->before, s->theta, (size_t)s->model->nparameters * sizeof *s->before);
+    const kd_status status = change(s, theta, s->before, check, message, size);
+    if (status < 0 && change(s, s->before, s->before, false, NULL, 0) < 0) // cannot be: these values were good
+        kd_text_append(message, size, "; and the values of before could not be put back");
+    return status;
 }
 
 void kd_work_renew(kd_work *w)
@@ -208,17 +245,24 @@ kd_status kd_system_set_parameters(kd_system *s, const double *theta, char *mess
     kd_text(message, size, "%s", "");
     if (!s || (s->model->nparameters > 0 && !theta)) return KD_ERR_ARGUMENT;
     if (!s->live) return KD_OK; // it has none
-    // all or nothing: on failure the old values come back
-    memcpy(s->before, s->theta, (size_t)s->model->nparameters * sizeof *s->before);
-    const kd_status status = change(s, theta, s->before, message, size);
-    if (status < 0 && change(s, s->before, s->before, NULL, 0) < 0) // cannot be: these values were good
-        kd_text_append(message, size, "; and the values of before could not be put back");
-    return status;
+    return set_values(s, theta, true, message, size);
 }
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
+//
+// Masses, inertias, gravity, stiffnesses, dampings, loads and the like enter the equations linearly, lengths as
+// polynomials of low degree: along such a parameter differences with long steps have no error but rounding. With
+// f_k = f(theta + k H), up to 3 H = 0.3 theta,
+//
+//     D4 = (8 (f_1 - f_-1) - (f_2 - f_-2)) / 12 H                        exact up to degree 4
+//     D6 = (45 (f_1 - f_-1) - 9 (f_2 - f_-2) + (f_3 - f_-3)) / 60 H      exact up to degree 6
+//
+// Where both agree to rounding f is such a polynomial. Otherwise (sines, roots, laws) steps h and 2 h of 5e-4, once more
+// extrapolated; their difference estimates the error.
 
-static const double STEP = 5e-4; // of central differences of order 4: error 1e-12 by the step, 1e-13 by rounding
+static const double LONG_STEP = 0.1;   // of the parameter; of 1 where it is 0
+static const double SHORT_STEP = 5e-4; // error 1e-12 by the step, 1e-13 by rounding
+static const double ROUNDING = 200.0;  // units in the last place of the largest number that rounding may differ by
 
 // The function at the point with a parameter moved
 static kd_status value_beside(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double value, double *out)
@@ -227,7 +271,7 @@ static kd_status value_beside(kd_system *s, kd_eom_data *d, kd_fn fn, int i, dou
     // other parameters, the same point: the stages are set again, since all of it is old
     memcpy(s->moved, s->theta, (size_t)s->model->nparameters * sizeof *s->moved);
     s->moved[i] = value;
-    const kd_status status = kd_system_set_parameters(s, s->moved, NULL, 0);
+    const kd_status status = set_values(s, s->moved, false, NULL, 0);
     kd_eom_at_time(d, x.t, x.u, x.du, x.ddu, x.z);
     kd_eom_at_position(d, x.p, x.s);
     kd_eom_at_velocity(d, x.v, x.r);
@@ -236,33 +280,66 @@ static kd_status value_beside(kd_system *s, kd_eom_data *d, kd_fn fn, int i, dou
     return kd_eom_eval(d, fn, out) == KD_EVAL_OK ? KD_OK : KD_ERR_NOT_FINITE;
 }
 
-// (f(+h) - f(-h))/2h
-static kd_status slope(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double at, double h, double *out, double *left)
+// out = f(at + h) - f(at - h); *largest: at least the largest number in both
+static kd_status across(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double at, double h, double *out, double *left,
+                        double *largest)
 {
     const int rows = kd_eom_rows(s->eom, fn);
     kd_status status = value_beside(s, d, fn, i, at + h, out);
     if (status >= 0) status = value_beside(s, d, fn, i, at - h, left);
-    for (int k = 0; k < rows && status >= 0; k++) out[k] = (out[k] - left[k]) / (2.0 * h);
+    for (int k = 0; k < rows && status >= 0; k++) {
+        *largest = fmax(*largest, fmax(fabs(out[k]), fabs(left[k])));
+        out[k] -= left[k];
+    }
     return status;
 }
 
-kd_status kd_system_by_parameter(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double *out, double *error)
+// Long steps: true, if the function is a polynomial
+static bool differentiate_polynomial(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double at, double H, double *out,
+                                     double *error)
+{
+    static const double four[3] = {8.0 / 12.0, -1.0 / 12.0, 0.0}, six[3] = {45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0};
+    const int           rows = kd_eom_rows(s->eom, fn);
+    double             *D4 = s->beside, *f = D4 + s->most_rows, *left = f + s->most_rows, largest = 0.0, worst = 0.0;
+    for (int k = 0; k < rows; k++) out[k] = D4[k] = 0.0;
+    for (int j = 0; j < 3; j++) {
+        if (across(s, d, fn, i, at, (j + 1) * H, f, left, &largest) < 0) return false; // out of its range
+        for (int k = 0; k < rows; k++) {
+            out[k] += six[j] * f[k] / H;
+            D4[k] += four[j] * f[k] / H;
+        }
+    }
+    for (int k = 0; k < rows; k++) worst = fmax(worst, fabs(out[k] - D4[k]));
+    *error = ROUNDING * DBL_EPSILON * largest / H;
+    return worst <= *error;
+}
+
+static kd_status differentiate(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double at, double h, double *out,
+                               double *error)
+{
+    const int rows = kd_eom_rows(s->eom, fn);
+    double   *fine = s->beside, *left = fine + s->most_rows, largest = 0.0;
+    kd_status status = across(s, d, fn, i, at, h, fine, left, &largest);
+    if (status >= 0) status = across(s, d, fn, i, at, 2.0 * h, out, left, &largest);
+    *error = DBL_EPSILON * largest / h;
+    for (int k = 0; k < rows && status >= 0; k++) {
+        const double short_slope = fine[k] / (2.0 * h), difference = (short_slope - out[k] / (4.0 * h)) / 3.0;
+        out[k] = short_slope + difference; // Richardson
+        *error = fmax(*error, fabs(difference));
+    }
+    return status;
+}
+
+kd_status kd_system_by_parameter(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double *out, kd_parameter_slope *about)
 {
     if (!s || !d || !out || !s->live || i < 0 || i >= s->model->nparameters || fn == KD_MASS) return KD_ERR_ARGUMENT;
-    const int    rows = kd_eom_rows(s->eom, fn);
-    const double at = s->theta[i], h = STEP * (at != 0.0 ? fabs(at) : 1.0);
-    double      *fine = s->beside, *left = s->beside + s->most_rows, largest = 0.0;
     if (s->model->parameter[i].expr) return KD_ERR_ARGUMENT; // it follows from others
-    // slopes with h and 2 h, then back to the parameters as they were
-    kd_status status = slope(s, d, fn, i, at, h, fine, left);
-    if (status >= 0) status = slope(s, d, fn, i, at, 2.0 * h, out, left);
+    const double at = s->theta[i], size = at != 0.0 ? fabs(at) : 1.0;
+    double       error = 0.0;
+    kd_status    status = KD_OK;
+    const bool   exact = differentiate_polynomial(s, d, fn, i, at, LONG_STEP * size, out, &error);
+    if (!exact) status = differentiate(s, d, fn, i, at, SHORT_STEP * size, out, &error);
     const kd_status back = value_beside(s, d, fn, i, at, NULL);
-    // errors h^2 and 4 h^2: a third of the difference is the error of the finer one
-    for (int k = 0; k < rows && status >= 0; k++) {
-        const double difference = (fine[k] - out[k]) / 3.0;
-        out[k] = fine[k] + difference; // Richardson
-        largest = fmax(largest, fabs(difference));
-    }
-    if (error) *error = largest;
+    if (about) *about = (kd_parameter_slope){exact, error};
     return status < 0 ? status : back;
 }

@@ -585,7 +585,7 @@ static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message,
     if (status != KD_OK) goto done;
     xj->t = x->t;
     // consistent start in joint coordinates
-    news = status = start_joints(joints, xj, message, size);
+    news = status = kd_system_start(joints, xj, message, size);
     if (status < 0) goto done;
     // the same motion in these coordinates, with inner states, turns and contacts
     (void)place_at(wj, xj->t, xj->p, xj->v, xj->r, u);
@@ -617,9 +617,45 @@ done:
     return status;
 }
 
+// ---- a start that is known ------------------------------------------------------------------------------------------
+
+bool kd_system_keep_start(kd_system *s, kd_state *x, kd_status status, const char *news)
+{
+    for (int i = 0; i < s->nloads; i++)
+        if (s->load[i].relaxes) return false; // other forces than those it was found with
+    kd_system_forget_start(s);
+    s->start_news = kd_alloc(strlen(news) + 1);
+    if (!s->start_news) return false;
+    strcpy(s->start_news, news);
+    s->start_status = status;
+    s->start = x;
+    return true;
+}
+
+void kd_system_forget_start(kd_system *s)
+{
+    kd_state_destroy(s->start);
+    kd_free(s->start_news);
+    s->start = NULL;
+    s->start_news = NULL;
+}
+
+// The start depends on time and active rows of x alone
+static bool start_is_known(const kd_system *s, const kd_state *x)
+{
+    const kd_state *known = s->start;
+    return known && x->t == known->t &&
+           memcmp(x->active_lambda, known->active_lambda, (size_t)s->nlambda + (size_t)s->nmu) == 0;
+}
+
 kd_status kd_system_start(const kd_system *s, kd_state *x, char *message, size_t size)
 {
     if (!s || !kd_state_fits(s->eom, x)) return KD_ERR_ARGUMENT;
     kd_text(message, size, "%s", "");
+    if (start_is_known(s, x)) {
+        memcpy(x->p, s->start->p, x->size * sizeof *x->p);
+        kd_text(message, size, "%s", s->start_news);
+        return s->start_status;
+    }
     return s->joints ? start_by_joints(s, x, message, size) : start_joints(s, x, message, size);
 }

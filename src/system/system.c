@@ -13,6 +13,23 @@ kd_system_options kd_system_options_default(void)
     return (kd_system_options){.coordinates = KD_JOINT, .cookie = KD_OPTIONS_COOKIE};
 }
 
+// Coordinates alone
+static kd_system_options options_of_run(const kd_model *m)
+{
+    kd_system_options opt = kd_system_options_default();
+    if (m->run.coordinates && strcmp(m->run.coordinates, "cartesian") == 0) opt.coordinates = KD_CARTESIAN;
+    return opt;
+}
+
+kd_system_options kd_system_options_of(const kd_model *m)
+{
+    if (!m) return kd_system_options_default();
+    kd_system_options opt = options_of_run(m);
+    opt.watch = m->run.plots;
+    opt.nwatch = m->run.nplots;
+    return opt;
+}
+
 // Entries of a mass matrix beyond which no matrices are assembled in joint coordinates: a chain of 2048 links.
 // Cartesian coordinates are the choice for such models.
 enum { MOST_ENTRIES = 1 << 22 };
@@ -114,15 +131,88 @@ static kd_status compile_inputs(kd_system *s, char *message, size_t size)
     return status;
 }
 
+// Is a path a channel of its own, in the state, among the inputs or the sensors? Under its name: "q1" of a joint with
+// one coordinate is not.
+static bool is_channel(const kd_system *s, const kd_path *path, const char *text)
+{
+    const int  length = (int)strlen(text);
+    const bool numbered = length > 0 && text[length - 1] >= '1' && text[length - 1] <= '9';
+    switch (path->section) {
+    case KD_SECTION_JOINT: {
+        const bool motion =
+            path->property == KD_PROPERTY_Q || path->property == KD_PROPERTY_V || path->property == KD_PROPERTY_A;
+        const int  dof = motion ? kd_edge_dof(s, path->element, path->i) : -1;
+        const bool single = kd_joint_form_of(s->model->joint[path->element].def.kind).ndof == 1;
+        return dof >= 0 && s->tree.dof_v[dof] >= 0 && numbered == !single;
+    }
+    case KD_SECTION_BODY: // it floats
+        return path->property == KD_PROPERTY_COM && s->link_joint[s->body_link[path->element]] < 0;
+    case KD_SECTION_FORCE:
+        return path->property == KD_PROPERTY_INNER;
+    case KD_SECTION_STATE:
+        return path->property == KD_PROPERTY_VALUE;
+    case KD_SECTION_INPUT:
+    case KD_SECTION_SENSOR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static unsigned hash_of(const char *text)
+{
+    unsigned hash = 2166136261u; // FNV-1a
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash;
+}
+
+static bool is_watched(const kd_system *s, int n, const unsigned *hashes, const char *path)
+{
+    const unsigned hash = hash_of(path);
+    for (int i = 0; i < n; i++)
+        if (hashes[i] == hash && strcmp(s->watch[i], path) == 0) return true;
+    return false;
+}
+
+// Paths to be watched that are not recorded anyway, each once; s->nsensors counts them
+static kd_status list_watches(kd_system *s, char *message, size_t size)
+{
+    const int n = s->for_start ? 0 : s->options.nwatch, nsensors = s->nsensors;
+    unsigned *hash = kd_arena_cut(&s->arena, (size_t)n, sizeof *hash);
+    s->watch = kd_arena_cut(&s->arena, (size_t)n, sizeof *s->watch);
+    if (!s->watch || !hash) return KD_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        const char *text = s->options.watch[i];
+        char        why[400];
+        kd_path     path;
+        if (text && (!strchr(text, '.') || strchr(text, ' '))) continue; // the name of another channel
+        if (!text || !kd_path_parse(s->model, text, &path, why, sizeof why)) {
+            kd_text(message, size, "channel '%s': %s", text ? text : "", text ? why : "a path is missing");
+            return KD_ERR_ARGUMENT;
+        }
+        if (is_channel(s, &path, text) || is_watched(s, s->nsensors - nsensors, hash, text)) continue;
+        char *copy = kd_arena_cut(&s->arena, strlen(text) + 1, 1);
+        if (!copy) return KD_ERR_MEMORY;
+        hash[s->nsensors - nsensors] = hash_of(text);
+        s->watch[s->nsensors++ - nsensors] = strcpy(copy, text);
+    }
+    s->options.watch = NULL; // the caller's
+    return KD_OK;
+}
+
 static kd_status compile_sensors(kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;
-    kd_status       status = KD_OK;
+    kd_status       status = list_watches(s, message, size);
+    if (status < 0) return status;
     s->sensor = kd_arena_cut(&s->arena, (size_t)s->nsensors, sizeof *s->sensor);
     if (!s->sensor) return KD_ERR_MEMORY;
-    for (int i = 0; i < s->nsensors && status == KD_OK; i++)
-        status = kd_system_compile(s, m->sensor[i].def.value, m->sensor[i].name, &m->sensor[i].source, true, NULL, 0,
-                                   &s->sensor[i], message, size);
+    for (int i = 0; i < s->nsensors && status == KD_OK; i++) {
+        const char     *watched = i >= m->nsensors ? s->watch[i - m->nsensors] : NULL;
+        const kd_source none = {NULL, 0, 0};
+        status = kd_system_compile(s, watched ? watched : m->sensor[i].def.value, watched ? watched : m->sensor[i].name,
+                                   watched ? &none : &m->sensor[i].source, true, NULL, 0, &s->sensor[i], message, size);
+    }
     // a reaction is read in the frames of its joint: their pair must be there
     for (int i = 0; i < s->nslots && status == KD_OK; i++) {
         if (s->slot[i].kind == KD_SLOT_REACTION && kd_system_joint_pair(s, s->slot[i].index) < 0)
@@ -155,16 +245,28 @@ static kd_status keep_rows(kd_system *s, const bool *keep)
     return KD_OK;
 }
 
-// rows decide the patterns, patterns the equations; names go with the rows
-static kd_status make_equations(kd_system *s, const bool *keep, char *message, size_t size)
+// Rows that stay, and the matrices of these
+static kd_status plan_rows(kd_system *s, const bool *keep)
+{
+    kd_status status = keep_rows(s, keep);
+    return status == KD_OK ? kd_system_plan(s) : status;
+}
+
+// The equations of the rows that were planned
+static kd_status make_equations(kd_system *s, char *message, size_t size)
 {
     kd_eom_destroy(s->eom);
     s->eom = NULL;
-    kd_status status = keep_rows(s, keep);
-    if (status == KD_OK) status = kd_system_plan(s);
-    if (status == KD_OK) status = kd_system_names(s);
+    kd_status status = kd_system_names(s);
     if (status == KD_OK) status = kd_system_equations(s, message, size);
     return status;
+}
+
+static kd_status make_equations_with(kd_system *s, const bool *keep, char *message, size_t size)
+{
+    kd_system_forget_start(s); // it belongs to the other rows
+    kd_status status = plan_rows(s, keep);
+    return status == KD_OK ? make_equations(s, message, size) : status;
 }
 
 // A tree cannot be redundant: only loops are looked at.
@@ -176,8 +278,8 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
     if (status == KD_OK && !keep) status = KD_ERR_MEMORY;
     if (status != KD_OK) goto done;
     // from an assembled start, with springs that are relaxed there
-    char text[500] = "";
-    status = kd_system_start(s, x, text, sizeof text);
+    char            text[2000] = "";
+    const kd_status started = status = kd_system_start(s, x, text, sizeof text);
     if (status == KD_ERR_MEMORY) goto done;
     if (status < 0) { // the caller's own start will say why; nothing can be found out about the rows here
         s->info.assembled = false;
@@ -197,8 +299,9 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
     }
     s->keep = keep;
     status = KD_OK;
+    if (kd_system_keep_start(s, x, started, text)) x = NULL;
     // equations again, without the rows that follow from others
-    if (s->info.nredundant > 0 && !s->options.keep_redundant) status = make_equations(s, keep, message, size);
+    if (s->info.nredundant > 0 && !s->options.keep_redundant) status = make_equations_with(s, keep, message, size);
 done:
     kd_state_destroy(x);
     return status;
@@ -414,17 +517,16 @@ static kd_status create_joints(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = find_unknowns(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
     // a first plan with all rows: lengths of the start are found with it
-    if (status == KD_OK) status = keep_rows(s, NULL);
-    if (status == KD_OK) status = kd_system_plan(s);
+    if (status == KD_OK) status = plan_rows(s, NULL);
     if (status == KD_OK) status = kd_system_fill_lengths(s);
-    if (status == KD_OK) status = make_equations(s, NULL, message, size);
+    if (status == KD_OK) status = make_equations(s, message, size);
     // loops: what follows from others is left out
     s->info.assembled = true;
     if (status == KD_OK && lasting_rows(s) > 0) status = leave_out_redundant(s, message, size);
     if (status != KD_OK || s->none_sided == 0) return status;
     // one-sided rows only now: start values and the search of redundant rows do without them
     s->takes_one_sided = true;
-    return make_equations(s, s->options.keep_redundant ? NULL : s->keep, message, size);
+    return make_equations_with(s, s->options.keep_redundant ? NULL : s->keep, message, size);
 }
 
 static kd_status create(const kd_model *model, const kd_system_options *opt, bool for_start, kd_system **system,
@@ -445,7 +547,7 @@ static kd_status create_by_joints(kd_system *s, char *message, size_t size)
         s->nr = 1;
     }
     if (status == KD_OK) status = copy_from_joints(s);
-    if (status == KD_OK) status = make_equations(s, s->options.keep_redundant ? NULL : s->keep, message, size);
+    if (status == KD_OK) status = make_equations_with(s, s->options.keep_redundant ? NULL : s->keep, message, size);
     return status;
 }
 
@@ -479,15 +581,6 @@ static kd_status create(const kd_model *model, const kd_system_options *opt, boo
     return KD_OK;
 }
 
-// As the model says under `run`; the words were checked by the schema
-static kd_system_options options_of_run(const kd_model *model)
-{
-    kd_system_options options = kd_system_options_default();
-    const char       *word = model->run.coordinates;
-    if (word && strcmp(word, "cartesian") == 0) options.coordinates = KD_CARTESIAN;
-    return options;
-}
-
 kd_status kd_system_create(const kd_model *model, const kd_system_options *opt, kd_system **system, char *message,
                            size_t size)
 {
@@ -503,9 +596,17 @@ kd_status kd_system_create(const kd_model *model, const kd_system_options *opt, 
     return create(model, &options, false, system, message, size);
 }
 
+kd_status kd_system_create_for_start(const kd_model *model, kd_system **system, char *message, size_t size)
+{
+    const kd_system_options opt = kd_system_options_default();
+    *system = NULL;
+    return create(model, &opt, true, system, message, size);
+}
+
 void kd_system_destroy(kd_system *s)
 {
     if (!s) return;
+    kd_system_forget_start(s);
     kd_eom_destroy(s->eom);
     kd_system_destroy(s->joints);
     for (int i = 0; i < s->nloads; i++) kd_free(s->load[i].variable);
@@ -540,6 +641,10 @@ const kd_model *kd_system_model(const kd_system *s)
 {
     if (!s) return NULL;
     return s->model;
+}
+const char *kd_system_watched(const kd_system *s, int i)
+{
+    return s && i >= 0 && i < s->nsensors - s->model->nsensors ? s->watch[i] : NULL;
 }
 kd_system_info kd_system_info_of(const kd_system *s)
 {

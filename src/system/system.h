@@ -211,6 +211,9 @@ struct kd_system {
     double           *beside;    // (3 rows of any function) the same
     int               most_rows;
     unsigned long     generation; // of the values
+    kd_state         *start;      // consistent, as it was found when the system was made; NULL: not known any more
+    kd_status         start_status;
+    char             *start_news;
     kd_system_options options;
     // Behind a system in Cartesian coordinates, or with joints that are cut because they rub, stands one in joint
     // coordinates, uncut, that only finds start values and redundant rows: positions, velocities, constraints. It has
@@ -218,7 +221,7 @@ struct kd_system {
     // square of a chain.
     bool     for_start;
     bool     is_fixed; // nothing moves: one inner state, which stays 0, so that there is an unknown
-    int      nsensors;
+    int      nsensors; // outputs: sensors of the model, then paths that are watched
     kd_arena arena;
 
     kd_tree       tree;
@@ -264,23 +267,24 @@ struct kd_system {
     kd_across *across; // (nw)
     bool       late;   // loads read multipliers or auxiliary variables: they belong to the acceleration stage
 
-    int       nexprs, nmotion; // all compiled expressions, for release; those that the motion depends on come first
-    kd_expr **expr;
-    kd_expr **input;                      // (ninputs); NULL: constant
-    kd_expr **sensor;                     // (nsensors)
-    int      *state_order, *sensor_order; // (nstates), (nsensors) each behind those whose outputs it reads
-    int      *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
-    int      *next_slot;                  // (nslots) the next one
-    int      *time_slot, ntime_slots;     // variables that are t or an input
-    int       nbreaking;                  // expressions that may not be smooth at some time
-    kd_expr **breaking;
-    int       nlaws; // laws in which something may hide from a step
-    kd_law   *law;
-    bool      laws_of_motion;   // one of them reads it
-    bool      laws_of_places;   // one of them reads more of it than coordinates of joints
-    int       max_interval;     // ranges of workspace that any expression needs
-    int      *z_slot, nz_slots; // variables that are places in z, in their order
-    int      *z_slot_at;        // (nz + 1) where those of each place begin
+    int          nexprs, nmotion; // all compiled expressions, for release; those that the motion depends on come first
+    kd_expr    **expr;
+    kd_expr    **input;                      // (ninputs); NULL: constant
+    const char **watch;                      // (nsensors - those of the model) paths
+    kd_expr    **sensor;                     // (nsensors)
+    int         *state_order, *sensor_order; // (nstates), (nsensors) each behind those whose outputs it reads
+    int         *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
+    int         *next_slot;                  // (nslots) the next one
+    int         *time_slot, ntime_slots;     // variables that are t or an input
+    int          nbreaking;                  // expressions that may not be smooth at some time
+    kd_expr    **breaking;
+    int          nlaws; // laws in which something may hide from a step
+    kd_law      *law;
+    bool         laws_of_motion;   // one of them reads it
+    bool         laws_of_places;   // one of them reads more of it than coordinates of joints
+    int          max_interval;     // ranges of workspace that any expression needs
+    int         *z_slot, nz_slots; // variables that are places in z, in their order
+    int         *z_slot_at;        // (nz + 1) where those of each place begin
 
     kd_sampler *block;      // (nblocks)
     kd_trigger *event;      // (nevents)
@@ -537,7 +541,14 @@ kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                            
 kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
 kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
 kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;              // start.c
-kd_eval   kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
+// system.c: the system in joint coordinates that finds start values and redundant rows
+kd_status kd_system_create_for_start(const kd_model *model, kd_system **system, char *message,
+                                     size_t size) KD_NODISCARD;
+// start.c: the start that was found when the system was made serves once more. x: taken over (true), unless free lengths
+// were set by it
+bool    kd_system_keep_start(kd_system *s, kd_state *x, kd_status status, const char *news);
+void    kd_system_forget_start(kd_system *s);
+kd_eval kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
 enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 
 // evaluate.c: evaluation by stages; each brings everything up to its stage

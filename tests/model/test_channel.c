@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include "core/failing_allocator.h"
 #include "model/channel.h"
 
 static kd_model *make(void)
@@ -97,50 +96,10 @@ static void units_follow_the_quantity(void **state)
     kd_model_destroy(m);
 }
 
-// A path becomes a sensor of a finished model, once; what is no path is refused with a guess.
-static void paths_are_watched(void **state)
-{
-    (void)state;
-    kd_model *m = make();
-    char      why[300] = "old";
-    for (int k = 0; k < 2; k++) assert_int_equal(kd_model_watch(m, "joint.tube.v2", why, sizeof why), KD_OK);
-    assert_int_equal(kd_model_watch(m, "body.arm.pos.z", NULL, 0), KD_OK);
-    assert_int_equal(m->nsensors, 4);
-    assert_string_equal(m->sensor[0].name, "shift");
-    assert_string_equal(m->sensor[2].name, "joint.tube.v2");
-    assert_string_equal(m->sensor[2].def.value, "joint.tube.v2");
-    assert_string_equal(m->sensor[2].def.unit, "m/s");
-    assert_int_equal(kd_model_watch(m, "joint.tub.v2", why, sizeof why), KD_ERR_MODEL);
-    assert_non_null(strstr(why, "'tube'"));
-    assert_int_equal(m->nsensors, 4);
-    kd_model_destroy(m);
-}
-
-// Memory that is short leaves the model as it was.
-static void failing_memory_is_reported(void **state)
-{
-    (void)state;
-    kd_status status = KD_ERR_MEMORY;
-    for (int n = 1; n < 20 && status == KD_ERR_MEMORY; n++) {
-        failing_allocator a = {0};
-        failing_allocator_use(&a);
-        kd_model *m = make();
-        a.fail_at = a.calls + n;
-        status = kd_model_watch(m, "body.arm.pos.z", NULL, 0);
-        assert_int_equal(m->nsensors, status == KD_OK ? 3 : 2);
-        kd_model_destroy(m);
-        kd_set_allocator(NULL);
-        assert_int_equal(a.live, 0);
-    }
-    assert_int_equal(status, KD_OK);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_follow_the_quantity),
-        cmocka_unit_test(paths_are_watched),
-        cmocka_unit_test(failing_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

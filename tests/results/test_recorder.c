@@ -158,12 +158,56 @@ static void channels_are_chosen(void **state)
     assert_int_equal(kd_recorder_column(r.recorder, 1, values), KD_OK);
     for (int i = 0; i < 21; i++) assert_true(table.value[3 * i + 2] == values[i]);
     kd_table_release(&table);
+    // the page plots them, and no other sensor
+    assert_int_equal(kd_recorder_save_report(r.recorder, FOLDER "/chosen.html", message, sizeof message), KD_OK);
+    char *page = part_of(FOLDER "/chosen.html", "<h1", "</html>");
+    assert_non_null(strstr(page, "speed"));
+    assert_null(strstr(page, "guide"));
+    free(page);
     close_run(&r);
     opt.channels = wrong, opt.nchannels = 1;
     assert_int_equal(open_run(&r, "slider-crank", &opt, message, sizeof message), KD_ERR_ARGUMENT);
     assert_non_null(strstr(message, "did you mean 'speed'"));
     assert_null(r.recorder);
     close_run(&r);
+}
+
+// Plots that a model asks for: a path that the system does not record is told among the warnings, one that is none of the
+// model ends creation with its name; a system with the options of the model records them all.
+static void plots_of_the_model(void **state)
+{
+    (void)state;
+    static const char        head[] = "kardan: 1\n"
+                                      "bodies: {bob: {mass: 1, inertia: [1, 1, 1], centre: [1, 0, 0]}}\n"
+                                      "joints: {hinge: {type: revolute, from: {body: ground}, to: {body: bob}}}\n"
+                                      "sensors: {height: body.bob.com.z}\n";
+    static const char *const plots[] = {"[height, body.bob.vel.y]", "[body.bob.vell.y]", "[heigt]"};
+    for (int k = 0; k < 4; k++) {
+        char message[500] = "", text[1000];
+        run  r = {0};
+        snprintf(text, sizeof text, "%srun: {t_end: 0.1, plots: %s}\n", head, plots[k < 2 ? 0 : k - 1]);
+        assert_int_equal(kd_model_read_text("t.yaml", text, strlen(text), NULL, 0, &r.model, message, sizeof message),
+                         KD_OK);
+        const kd_system_options watching = kd_system_options_of(r.model);
+        assert_int_equal(kd_system_create(r.model, k == 1 ? &watching : NULL, &r.system, message, sizeof message),
+                         KD_OK);
+        const kd_status status = kd_recorder_create(r.system, NULL, &r.recorder, message, sizeof message);
+        assert_int_equal(status, k < 2 ? KD_OK : KD_ERR_ARGUMENT);
+        if (k >= 2) assert_non_null(strstr(message, k == 2 ? "did you mean 'vel.y'?" : "did you mean 'height'?"));
+        if (k < 2) {
+            assert_int_equal(kd_state_create(kd_system_eom(r.system), &r.x), KD_OK);
+            assert_true(kd_system_start(r.system, r.x, NULL, 0) >= 0);
+            assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 0.1) >= 0);
+            assert_int_equal(kd_recorder_save_report(r.recorder, FOLDER "/plots.html", message, sizeof message), KD_OK);
+            char *page = read_text(FOLDER "/plots.html");
+            assert_non_null(page);
+            const char *told = strstr(page, "is not recorded");
+            assert_true(k == 0 ? told != NULL : told == NULL);
+            assert_int_equal(kd_recorder_find(r.recorder, "body.bob.vel.y") >= 0, k == 1);
+            free(page);
+        }
+        close_run(&r);
+    }
 }
 
 // With steps there is a row for every accepted step; rows that find no room are counted.
@@ -378,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_those_of_the_command_line),
         cmocka_unit_test(channels_are_chosen),
+        cmocka_unit_test(plots_of_the_model),
         cmocka_unit_test(steps_are_recorded),
         cmocka_unit_test(caller_sees_states_too),
         cmocka_unit_test(options_of_the_file),
