@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WRONG 1000.0 // errors of so many tolerances are wrong
@@ -89,11 +90,10 @@ static bool count(tally *t, const trust_outcome *o)
     return silent || alarm || o->ending == TRUST_NEVER_ENDS || o->ending == TRUST_CRASHED || o->ending == TRUST_BROKEN;
 }
 
-static void one_run(bench *b, int number, bool later, tally *t, int *shown)
+static void one_run(bench *b, int number, int family, tally *t, int *shown)
 {
     static trust_case c; // a large text
     trust_dice        dice = {1000003u * (uint64_t)number + 17};
-    int               family = later ? FIRST + number % (FAMILIES - FIRST) : number % FIRST;
     c = (trust_case){0};
     families[family](&dice, &c);
     trust_method   method = methods[trust_choice(&dice, METHODS)];
@@ -110,6 +110,7 @@ static void rows(bench *b, const tally *t)
     bench_say(b, "\n  %-9s %5s %5s %5s %5s %7s %6s %6s %5s %8s %10s %8s\n", "family", "runs", "done", "clean", "right",
               "refused", "silent", "alarm", "late", "crashed", "worst/tol", "CPU s");
     for (int i = 0; i < FAMILIES; i++) {
+        if (t[i].runs == 0) continue;
         bench_say(b, "  %-9s %5d %5d %5d %5d %7d %6d %6d %5d %8d %10.3g %8.1f\n", t[i].family, t[i].runs, t[i].done,
                   t[i].clean, t[i].right, t[i].refused, t[i].silent, t[i].alarm, t[i].late, t[i].crashed + t[i].broken,
                   t[i].worst, t[i].seconds);
@@ -129,17 +130,27 @@ static void rows(bench *b, const tally *t)
     bench_row(b, bench_exactly(0), NAN, all.late, "", "more than 20 s of processor time", "never_ends");
     bench_row(b, bench_exactly(0), NAN, all.crashed, "", "", "crashed");
     for (int i = 0; i < FAMILIES; i++)
-        bench_row(b, bench_no_goal(false), NAN, 100.0 * t[i].refused / t[i].runs, "%",
-                  "ended with a failure and a reason", "refused.%s", t[i].family);
+        if (t[i].runs > 0)
+            bench_row(b, bench_no_goal(false), NAN, 100.0 * t[i].refused / t[i].runs, "%",
+                      "ended with a failure and a reason", "refused.%s", t[i].family);
 }
 
 static void random_runs(bench *b)
 {
     tally t[FAMILIES] = {{0}};
     int   shown = 0, runs = bench_quick(b) ? QUICK : FULL;
-    for (int i = 0; i < runs; i++) one_run(b, i, false, t, &shown);
-    for (int i = runs; i < runs + runs / MORE; i++) one_run(b, i, true, t, &shown);
+    for (int i = 0; i < runs; i++) one_run(b, i, i % FIRST, t, &shown);
+    for (int i = runs; i < runs + runs / MORE; i++) one_run(b, i, FIRST + i % (FAMILIES - FIRST), t, &shown);
     if (shown > SHOWN) bench_say(b, "  ... and %d more\n", shown - SHOWN);
+    rows(b, t);
+}
+
+// Further models, of all families in turn: those with these numbers
+static void further_runs(bench *b, int first, int count)
+{
+    tally t[FAMILIES] = {{0}};
+    int   shown = 0;
+    for (int i = first; i < first + count; i++) one_run(b, i, i % FAMILIES, t, &shown);
     rows(b, t);
 }
 
@@ -147,9 +158,17 @@ int main(int argc, char **argv)
 {
     int exit_status;
     if (argc == 4 && strcmp(argv[1], "--count") == 0) return trust_cost_child(argv[2], argv[3]);
+    const bool further =
+        argc >= 4 && strcmp(argv[1], "--further") == 0; // FIRST COUNT: other models than those of always
+    const int first = further ? atoi(argv[2]) : 0, count = further ? atoi(argv[3]) : 0;
+    if (further) argv[3] = argv[0], argv += 3, argc -= 3;
     bench *b = bench_create(argc, argv, "Is a clean run right? Random models with planted traps.", &exit_status);
     if (!b) return exit_status;
     bench_head(b);
+    if (further) {
+        further_runs(b, first, count);
+        return bench_end(b);
+    }
     if (bench_wants(b, "silent_wrong")) random_runs(b);
     if (bench_wants(b, "defect_cost.")) trust_cost(b, argv[0]);
     return bench_end(b);

@@ -1,6 +1,7 @@
 // trust_reference.c: random numbers and the solver behind the references, independent of kardan's integrators.
 #include "trust.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,18 +39,33 @@ double trust_sign(trust_dice *dice)
 
 #define COLUMNS 5   // order 10
 #define RIGHT 1e-10 // part of a substep
+#define EDGE (4 * DBL_EPSILON)
+
+// f as it is in the part between two multiples of the pitch from which the step starts, at y0: a step that leaves the
+// part sees nothing of the next one, so that its end tells whether it turns or passes
+static void slopes_in_part(const trust_ode *ode, double t, const double *y, double y0, double *dy)
+{
+    double inside[TRUST_STATES];
+    memcpy(inside, y, (size_t)ode->n * sizeof *y);
+    if (ode->pitch > 0) {
+        const double low = ode->pitch * floor(y0 / ode->pitch), high = low + ode->pitch;
+        const double edge = EDGE * (fabs(y0) + ode->pitch);
+        inside[0] = fmin(fmax(y[0], low + edge), high - edge);
+    }
+    ode->f(t, inside, dy, ode->context);
+}
 
 // Gragg's midpoint rule with an even number of substeps: y(t + h) with an expansion in (h / count)^2
 static void midpoint(const trust_ode *ode, double t, double h, int count, const double *y, double *end)
 {
     double before[TRUST_STATES], now[TRUST_STATES], slope[TRUST_STATES], part = h / count;
-    ode->f(t + RIGHT * part, y, slope, ode->context); // the limit from the right, where f jumps at t
+    slopes_in_part(ode, t + RIGHT * part, y, y[0], slope); // the limit from the right, where f jumps at t
     for (int i = 0; i < ode->n; i++) {
         before[i] = y[i];
         now[i] = y[i] + part * slope[i];
     }
     for (int k = 1; k < count; k++) {
-        ode->f(t + k * part, now, slope, ode->context);
+        slopes_in_part(ode, t + k * part, now, y[0], slope);
         for (int i = 0; i < ode->n; i++) {
             double after = before[i] + 2 * part * slope[i];
             before[i] = now[i];
@@ -90,14 +106,32 @@ static double place_between(const trust_ode *ode, double from, double to)
     return found;
 }
 
-// Shorten the step so that y[0] ends just behind the place (bisection on h; the way is monotonous in a short step)
+// Shorten the step so that y[0] ends just behind the place (bisection on h; the way is monotonous in a short step): so
+// far that rounding in f does not see it before
 static double step_to(const trust_ode *ode, double t, double h, const double *y, double place, double *end)
+{
+    const double way = y[0] < place ? 1 : -1, behind = 8 * DBL_EPSILON * fabs(place);
+    double       low = 0, high = h;
+    for (int i = 0; i < 60 && high - low > 1e-16 * fabs(t + h); i++) {
+        double middle = 0.5 * (low + high);
+        macro_step(ode, t, middle, y, end);
+        if (way * (end[0] - place) > behind)
+            high = middle;
+        else
+            low = middle;
+    }
+    macro_step(ode, t, high, y, end);
+    return high;
+}
+
+// Shorten the step to where y[0] turns, y[1] being its rate: places that are passed to and fro are seen then
+static double step_to_turn(const trust_ode *ode, double t, double h, const double *y, double *end)
 {
     double low = 0, high = h;
     for (int i = 0; i < 60 && high - low > 1e-16 * fabs(t + h); i++) {
         double middle = 0.5 * (low + high);
         macro_step(ode, t, middle, y, end);
-        if ((place - y[0]) * (end[0] - place) >= 0)
+        if (y[1] * end[1] <= 0)
             high = middle;
         else
             low = middle;
@@ -108,13 +142,18 @@ static double step_to(const trust_ode *ode, double t, double h, const double *y,
 
 void trust_solve(const trust_ode *ode, double *y, double t0, double t1)
 {
-    double t = t0, end[TRUST_STATES];
+    const bool placed = ode->nplaces > 0 || ode->pitch > 0;
+    double     t = t0, end[TRUST_STATES];
     while (t < t1) {
         double h = fmin(ode->step(t, y, ode->context), t1 - t);
         for (int i = 0; i < ode->ntimes; i++)
             if (ode->times[i] > t && ode->times[i] < t + h) h = ode->times[i] - t;
         bool last = t + h >= t1;
         macro_step(ode, t, h, y, end);
+        if (placed && y[1] * end[1] < 0) {
+            h = step_to_turn(ode, t, h, y, end);
+            last = false;
+        }
         double place = place_between(ode, y[0], end[0]);
         if (!isnan(place)) {
             h = step_to(ode, t, h, y, place, end);

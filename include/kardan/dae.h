@@ -43,6 +43,8 @@ typedef struct kd_dae_counters {
 typedef enum kd_restart {
     KD_RESTART_FRESH,     // nothing: the equations are others (active rows), or this is the first start
     KD_RESTART_SAME_ROWS, // x jumped: matrices and step size are good guesses, the past is none
+    KD_RESTART_BEHIND,    // as SAME_ROWS behind a jump that a step has passed: such starts follow each other, and what
+                          // they lose adds up
     KD_RESTART_SMOOTH,    // only x' jumped, because z or an input did: x of before goes on with its past; algebraic
                           // components are solved for again. The x that is passed is not looked at, it may be NULL
 } kd_restart;

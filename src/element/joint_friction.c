@@ -176,10 +176,22 @@ static kd_interval friction_bounds(const kd_load *load, const kd_interval *x, kd
     return (kd_interval){-t1 * (t1 > 0.0 ? high : low), -t0 * (t0 < 0.0 ? high : low)};
 }
 
+// tanh and exp along half of their length, or where they no longer change
+static bool friction_is_even(const kd_load *load, const kd_interval *x, double share)
+{
+    static const double          HALF = 0.5, FLAT_TANH = 20.0, FLAT_EXP = 6.0;
+    const kd_joint_friction_def *d = &load->def->friction;
+    const kd_interval            v = x[load->variable[1]];
+    const double passed = share * (v.upper - v.lower), least = fmax(v.lower, -v.upper); // < 0: 0 is inside
+    return (passed <= HALF * d->slip || least >= FLAT_TANH * d->slip) &&
+           (!(d->stribeck > 0.0) || passed <= HALF * d->stribeck || least >= FLAT_EXP * d->stribeck);
+}
+
 static const kd_load_class law = {.eval = friction_eval,
                                   .jacobian = friction_jacobian,
                                   .energy = friction_energy,
                                   .bounds = friction_bounds,
+                                  .is_even = friction_is_even,
                                   .reading = kd_read_sticking,
                                   .limit = friction_limit,
                                   .cost = {.operations = 10, .functions = 4, .slopes = 18, .slope_functions = 6}};

@@ -136,10 +136,10 @@ typedef struct kd_expr_term {
 enum { KD_EXPR_PLAIN_DEGREE = 3 };
 int kd_expr_terms(const kd_expr *expr, bool (*is_smooth)(int slot, const void *context), const void *context,
                   double *work, kd_expr_term *term, int most);
-// Degree of a polynomial that is as bent as each entry while the variables are in their ranges; infinity: a branch
-// changes there, or a function is passed along more than its own length. work holds the ranges as kd_expr_bounds leaves
-// them, and the answer behind them.
-const double *kd_expr_bends(const kd_expr *expr, const kd_interval *x, kd_interval *work);
+// Degree of a polynomial that is as bent as each entry along any part of the ranges of its variables that is `share` of
+// them wide; infinity: a branch changes in the ranges, or a function is passed along more than its own length in such a
+// part. work holds the ranges as kd_expr_bounds leaves them, and the answer behind them.
+const double *kd_expr_bends(const kd_expr *expr, const kd_interval *x, double share, kd_interval *work);
 
 // Which branches (signs, whole parts, rows of tables) are taken, as one number; work: as kd_expr_value left it
 unsigned long kd_expr_branches(const kd_expr *expr, const double *work);

@@ -28,6 +28,7 @@ static const double FIRST_PART = 0.01;       // of the span, at most: what rests
 static const double LANDING = 0.05;          // part by which a step may be longer than planned to end at an instant
 static const double SAME_COEFFICIENT = 1e-9; // difference of leading coefficients that is the rounding of instants
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
+static const double BEHIND = 0.1;            // of the tolerance, behind jumps
 static const double KINK_PART = 0.5;         // of the size of a kink that was too large, for the next ones
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
 
@@ -74,6 +75,7 @@ typedef struct kd_bdf {
     bool                kinked;                    // since the last step
     bool                retractable, retracted;    // the last step can be taken back; was
     double              h_before;                  // step in use before a restart; 0: none
+    bool                behind;                    // the last start was behind a jump
     bool                lands;                     // ends of steps are instants, one after the other
     long                accepted_since_start;      // steps
 } kd_bdf;
@@ -145,14 +147,17 @@ static void show(kd_bdf *b)
 
 // ---- norms ----------------------------------------------------------------------------------------------------------
 
-// While the start values of fixed steps are made, tolerances are as tight as they can be.
+// While the start values of fixed steps are made, tolerances are as tight as they can be; behind jumps, where starts
+// follow each other and what they lose adds up, tighter than asked for.
 static void set_weights(kd_bdf *b)
 {
     bool          tight = b->grid_wanted > 0;
     const double *x = b->past.D[0];
-    for (int i = 0; i < b->n; i++)
-        b->weight[i] = 1 / (tight ? START_TOLERANCE * (kd_attempt_unit(b->base.dae, i) + fabs(x[i]))
-                                  : b->base.atol[i] * kd_attempt_unit(b->base.dae, i) + b->base.rtol[i] * fabs(x[i]));
+    for (int i = 0; i < b->n; i++) {
+        const double unit = kd_attempt_unit(b->base.dae, i), least = START_TOLERANCE * (unit + fabs(x[i]));
+        const double tolerance = b->base.atol[i] * unit + b->base.rtol[i] * fabs(x[i]);
+        b->weight[i] = 1 / (tight ? least : b->behind ? fmin(tolerance, fmax(BEHIND * tolerance, least)) : tolerance);
+    }
 }
 
 // index-2 components count h times, those of index 3 h^2 times
@@ -452,7 +457,8 @@ static kd_status restart(kd_integrator *base, double t, const double *x, kd_rest
 {
     kd_bdf    *b = (kd_bdf *)base;
     const bool goes_on = mode == KD_RESTART_SMOOTH && b->past.terms > 0;
-    kd_status  status = goes_on ? pass_kink(b) : start(b, t, x ? x : b->past.D[0], mode != KD_RESTART_FRESH);
+    b->behind = mode == KD_RESTART_BEHIND;
+    kd_status status = goes_on ? pass_kink(b) : start(b, t, x ? x : b->past.D[0], mode != KD_RESTART_FRESH);
     show(b);
     return status;
 }

@@ -793,7 +793,7 @@ const kd_integrator_class kd_dopri5_class =
           KD_INTEGRATES_RHS, 5, 4, 5, nodes_dopri5, 4, check_dopri5, init_dopri5);
 const kd_integrator_class kd_dop853_class =
     CLASS("dop853", "explicit Runge-Kutta method of Dormand and Prince of order 8, on the formulation ode",
-          KD_INTEGRATES_RHS, 8, 7, 7, nodes_dop853, 2, check_dop853, init_dop853);
+          KD_INTEGRATES_RHS, 8, 7, 7, nodes_dop853, 4, check_dop853, init_dop853);
 const kd_integrator_class kd_half_explicit_class = CLASS(
     "half-explicit",
     "half-explicit Runge-Kutta method of order 5: constraints on velocity level (index 2), on the formulation ode",

@@ -32,6 +32,11 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
 // The same at the velocity stage of the data (kd_acceleration_at).
 kd_eval kd_acceleration_solve_here(kd_acceleration *self, double *a, double *w, double *lambda,
                                    double *mu) KD_NODISCARD;
+// How far the accelerations at (t, p, s, v, r) are from a, about: difference (nv) with the matrix of the last point that
+// was solved, w, lambda, mu as guesses. *done false: there is no such matrix, or it is that of a point far away.
+kd_eval kd_acceleration_difference(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                   const double *r, const double *a, const double *w, const double *lambda,
+                                   const double *mu, double *difference, bool *done) KD_NODISCARD;
 // Where rows are redundant (SVD): lambda, mu to those of least norm with the same forces.
 kd_eval kd_acceleration_least_norm(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                                    const double *r, const double *a, const double *w, double *lambda,

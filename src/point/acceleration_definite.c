@@ -14,6 +14,7 @@
 #define NEAR 1e-4 // distance from the point of a matrix, in natural units, up to which it serves a neighbouring one
 #define JUMP_NEAR 1e-3 // the same for jumps, of which a few digits are enough
 #define JUMPS 100      // jumps that one matrix serves at most: it may depend on time
+#define ABOUT 0.1     // the same distance for a difference that is only compared with a limit
 
 // ---- factors --------------------------------------------------------------------------------------------------------
 
@@ -69,6 +70,7 @@ kd_eval kd_definite_factor(kd_acceleration *self, double t, const double *p, boo
     *done = m->known = factor_packed(self);
     if (*done) self->factors = KD_FACTORS_DEFINITE;
     m->t = t;
+    m->jumps = 0;
     memcpy(m->p, p, (size_t)d.np * sizeof *p);
     return KD_EVAL_OK;
 }
@@ -172,4 +174,25 @@ void kd_definite_take(const kd_acceleration *self, double *a, double *lambda, do
     memcpy(a, x, (size_t)d.nv * sizeof *a);
     for (int i = 0; i < d.nlambda; i++) lambda[i] = x[d.nv + i];
     for (int i = 0; i < d.nmu; i++) mu[i] = x[d.nv + d.nlambda + i];
+}
+
+kd_eval kd_acceleration_difference(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                   const double *r, const double *a, const double *w, const double *lambda,
+                                   const double *mu, double *difference, bool *done)
+{
+    kd_definite *m = &self->definite;
+    *done = false;
+    if (!self->linear || !m->known || self->factors != KD_FACTORS_DEFINITE || m->jumps >= JUMPS ||
+        !has_same_rows(self) || !(distance(self, p) <= ABOUT))
+        return KD_EVAL_OK;
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_eom_at_acceleration(self->data, a, w, lambda, mu);
+    answer = kd_acceleration_rows(self, lambda, mu);
+    if (answer != KD_EVAL_OK) return answer;
+    m->jumps++;
+    kd_acceleration_apply(self, self->nk, self->rhs);
+    memcpy(difference, self->rhs, (size_t)self->dims.nv * sizeof *difference);
+    *done = isfinite(kd_norm_max(self->dims.nv, difference));
+    return KD_EVAL_OK;
 }

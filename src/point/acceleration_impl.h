@@ -56,7 +56,7 @@ typedef struct kd_definite {
     double         t, *p;
     bool           solved;   // ... and this is its solution
     double        *solution; // (nk) a, lambda, mu there
-    int            jumps;    // that it has served
+    int            jumps;    // and differences that it has served
 } kd_definite;
 
 // acceleration_newton.c: the full matrix of an earlier point

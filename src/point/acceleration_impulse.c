@@ -24,7 +24,6 @@ kd_eval kd_acceleration_jump(kd_acceleration *self, double t, const double *p, c
         self->definite.jumps++;
     } else {
         bool factored;
-        self->definite.jumps = 0;
         answer = kd_definite_factor(self, t, p, &factored);
         if (answer != KD_EVAL_OK || !factored) return answer;
     }

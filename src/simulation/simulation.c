@@ -794,6 +794,14 @@ static kd_status standing_step(kd_simulation *s, double target)
     }
 }
 
+// Methods with a memory start again behind a jump inside of a step: their past is that of another motion, and would
+// cost them many short steps, each of which loses a little in the same direction.
+static kd_status leave_past(kd_simulation *s)
+{
+    if (s->method->one_step || !kd_unseen_passed(s->search)) return KD_OK;
+    return integrator_start(s, KD_RESTART_BEHIND);
+}
+
 // One step towards t_end, not beyond the next instant; x is its end, or an instant inside
 static kd_status step(kd_simulation *s, double t_end)
 {
@@ -801,7 +809,8 @@ static kd_status step(kd_simulation *s, double t_end)
     double    target = s->hybrid ? kd_hybrid_target(s->hybrid, t_end) : t_end;
     kd_status status = KD_OK;
     if (target > s->x->t) {
-        status = standing_step(s, target);
+        status = leave_past(s);
+        if (status >= 0) status = standing_step(s, target);
         // x becomes the end of the step; then its rank, then crossings inside
         if (status >= 0) status = take_state(s);
         if (status >= 0 && s->ranks) status = watch_rank(s, status);

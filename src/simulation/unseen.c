@@ -10,6 +10,7 @@
 static const double LONGER = 2; // than the last step that was looked at: so much may steps be that are not
 // What steps may lose where a law has a kink or a jump inside, in tolerances: a part of what is left of the whole
 static const double WHOLE = 200, PART = 0.05, LEAST = 1;
+static const double PASSED = 1; // of that: enough for a new start of methods with a memory
 
 struct kd_unseen {
     kd_inputs       inputs;
@@ -162,6 +163,11 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
 bool kd_unseen_accounts(const kd_unseen *self, const kd_step_verdict *verdict)
 {
     return self && verdict->why == self->why && self->lost_now > 0;
+}
+
+bool kd_unseen_passed(const kd_unseen *self)
+{
+    return self && self->lost_now > PASSED;
 }
 
 double kd_unseen_lost(const kd_unseen *self, const char **by)

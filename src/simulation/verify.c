@@ -29,14 +29,24 @@ static const double COMPARABLE = 0.1;            // of a step: one before it tha
 static const double SHORTER = 0.5;               // of a step that does not stand
 static const double GREW = 2;                    // times the last step: check it
 static const double LONGER = 1.5;                // than all that were checked lately: check it
+static const double SHORT = 1e-3;                // of the run: steps that grow up to here are no news
+static const double FELL = 0.5;                  // of the last step: so short is one only where something happens
 static const double IDLE = 30;                   // own error of the polynomial up to which accuracy hardly limits h
 enum { MOST_PAUSE = 64 };                        // steps from check to check in stiff motions
 enum { CAREFUL = 4 };                            // points in a step before a doubtful time
 enum { DENSE = 100 };                            // points in a run with fewer steps, where laws cannot be searched
 static const double GAMMA = 4;                   // over h: leading coefficient of the correction
 enum { MAX_NEWTON = 6 };
-static const double SLOW = 0.5;   // rate of convergence beyond which the correction is none
-static const double SOLVED = 0.1; // an increment of so few tolerances is small enough
+static const double SLOW = 0.5;        // rate of convergence beyond which the correction is none
+static const double SOLVED = 0.1;      // an increment of so few tolerances is small enough
+static const double AT_A_GLANCE = 0.5; // of what is allowed: with a matrix of about here
+
+enum { MOST_NODES = 4 }; // of the polynomial
+
+typedef struct past { // start of an earlier step
+    double  t;
+    double *x, *d; // (n)
+} past;
 
 struct kd_verify {
     kd_arena         arena;
@@ -49,34 +59,33 @@ struct kd_verify {
     double           rtol, atol, allowed;
     int              n, np, nv, nr; // of x; where positions, velocities and inner states begin
     int              v, r, w, s, lambda, mu, a;
-    bool             identity; // p' = v
-    bool             knows_a;  // x has accelerations
-    int              dense;    // points in a run at least, where accuracy does not limit steps
-    // the start of the step before
-    bool            chained;
-    double          t_before;
-    double         *x_before, *d_before; // (n)
-    double         *x_end;               // (n) end of the last step that was seen
-    double         *d0, *d1;             // (n)
-    double         *x, *slope, *cubic;   // (n) of the polynomial, x_I, x_I' and that of the cubic
-    double         *rate;                // (n) x' by the equations
-    double         *noise;               // (n) h |delta| that was seen and had no weight
-    double         *part, *y, *F, *dx;   // of the correction
-    double         *x_mid, *d_mid;       // (n)
-    double         *moved;               // (n) by the correction, along the motion
-    bool            solved;              // slopes of this step are those of the equations
-    bool            corrects;            // a correction is possible
-    int             period, pause;       // at least every so many steps are checked; at present
-    bool            idle;                // accuracy hardly limited the last step that was checked
-    long            sequence;            // number of the point
-    int             since;               // steps since the last check
-    long            rejected;            // attempts that the integrator has rejected so far
-    int             troubled;            // so many steps are still to be checked since it last did
-    double          h_known, h_last;     // longest step that was checked lately, last step
-    double          t_start, span;       // of all runs
-    double          doubt; // a time inside a step that did not stand: up to it all steps are checked; NaN: none
-    kd_verification result;
-    char            why[200];
+    bool             identity;            // p' = v
+    bool             knows_a;             // x has accelerations
+    int              dense;               // points in a run at least, where accuracy does not limit steps
+    past             before[2];           // starts of the steps before, the last one first
+    int              chained, chain_most; // so many of them are nodes of the polynomial; at most
+    double          *x_end;               // (n) end of the last step that was seen
+    double          *d0, *d1;             // (n)
+    double          *x, *slope, *cubic;   // (n) of the polynomial, x_I, x_I' and that of the cubic
+    double          *rate;                // (n) x' by the equations
+    double          *noise;               // (n) h |delta| that was seen and had no weight
+    double          *part, *y, *F, *dx;   // of the correction
+    double          *x_mid, *d_mid;       // (n)
+    double          *moved;               // (n) by the correction, along the motion
+    double          *tolerance;           // (n) of positions, velocities and inner states in this step
+    bool             solved;              // slopes of this step are those of the equations
+    bool             corrects;            // a correction is possible
+    int              period, pause;       // at least every so many steps are checked; at present
+    bool             idle;                // accuracy hardly limited the last step that was checked
+    long             sequence;            // number of the point
+    int              since;               // steps since the last check
+    long             rejected;            // attempts that the integrator has rejected so far
+    int              troubled;            // so many steps are still to be checked since it last did
+    double           h_known, h_last;     // longest step that was checked lately, last step
+    double           t_start, span;       // of all runs
+    double           doubt; // a time inside a step that did not stand: up to it all steps are checked; NaN: none
+    kd_verification  result;
+    char             why[200];
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -118,9 +127,10 @@ static void find_parts(kd_verify *self)
 
 static void cut_arrays(kd_verify *self)
 {
-    double **vector[] = {&self->x_before, &self->d_before, &self->x_end, &self->d0,    &self->d1,
-                         &self->x,        &self->slope,    &self->cubic, &self->rate,  &self->noise,
-                         &self->part,     &self->dx,       &self->x_mid, &self->d_mid, &self->moved};
+    double **vector[] = {&self->before[0].x, &self->before[0].d, &self->before[1].x, &self->before[1].d, &self->x_end,
+                         &self->d0,          &self->d1,          &self->x,           &self->slope,       &self->cubic,
+                         &self->rate,        &self->noise,       &self->part,        &self->dx,          &self->x_mid,
+                         &self->d_mid,       &self->moved,       &self->tolerance};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(&self->arena, self->n);
     self->y = kd_cut_double(&self->arena, self->dae->nreduced_max);
     self->F = kd_cut_double(&self->arena, self->dae->nrows);
@@ -144,8 +154,9 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->knows_a = dae->keeps_acceleration;
     // the correction needs a matrix of the form and an integrator that bears a new one
     self->corrects = method->own_matrices && dae->methods->linearize;
+    self->chain_most = method->is_explicit ? 2 : 1; // steps of high order want a polynomial of high order
     // where all laws can be searched (unseen.c) long steps need no further points
-    self->dense = def->unseen && !kd_eom_unsearched(eom, 0) ? 0 : DENSE;
+    self->dense = kd_eom_unsearched(eom, 0) ? DENSE : 0;
     self->period = self->pause = method->check_period;
     self->idle = true;
     self->t_start = x->t;
@@ -182,8 +193,8 @@ void kd_verify_run(kd_verify *self, double t_end)
 
 void kd_verify_restart(kd_verify *self)
 {
-    self->chained = false;
-    self->t_before = NAN;
+    self->chained = 0;
+    self->before[0].t = self->before[1].t = NAN;
     self->h_known = self->h_last = 0;
     memset(self->noise, 0, (size_t)self->n * sizeof(double));
 }
@@ -203,8 +214,8 @@ void kd_verify_anew(kd_verify *self)
 
 // Weights of values and slopes at count nodes in Hermite's polynomial at t, and in its derivative
 typedef struct hermite {
-    double value[3], value_slope[3]; // of x_j in x(t), x'(t)
-    double rate[3], rate_slope[3];   // of x'_j
+    double value[MOST_NODES], value_slope[MOST_NODES]; // of x_j in x(t), x'(t)
+    double rate[MOST_NODES], rate_slope[MOST_NODES];   // of x'_j
 } hermite;
 
 // With Lagrange's l_j: value (1 - 2 l_j'(t_j) (t - t_j)) l_j^2, rate (t - t_j) l_j^2
@@ -232,35 +243,57 @@ static hermite weights(int count, const double *node, double t)
     return w;
 }
 
+// What a node with the values x_j and slopes d_j gives to n components of the polynomial and its derivative
+static void add_node(int n, const hermite *w, int j, const double *restrict xj, const double *restrict dj,
+                     double *restrict x, double *restrict slope)
+{
+    const double value = w->value[j], value_slope = w->value_slope[j], rate = w->rate[j], rate_slope = w->rate_slope[j];
+    for (int i = 0; i < n; i++) {
+        x[i] += value * xj[i] + rate * dj[i];
+        slope[i] += value_slope * xj[i] + rate_slope * dj[i];
+    }
+}
+
+// n components from place i on
+static void take_polynomial(kd_verify *self, const kd_step_ends *e, const hermite *w, int i, int n)
+{
+    double *x = self->x + i, *slope = self->slope + i;
+    memset(x, 0, (size_t)n * sizeof *x);
+    memset(slope, 0, (size_t)n * sizeof *slope);
+    add_node(n, w, 0, e->x0 + i, self->d0 + i, x, slope);
+    add_node(n, w, 1, e->x1 + i, self->d1 + i, x, slope);
+    for (int j = 0; j < self->chained; j++)
+        add_node(n, w, 2 + j, self->before[j].x + i, self->before[j].d + i, x, slope);
+}
+
+// More is known about positions with p' = v: the quintic of p, v, a at both ends, s the part of the step
+static void take_positions(kd_verify *self, const kd_step_ends *e, double s)
+{
+    const double  h = e->t1 - e->t0, s3 = s * s * s, q = 1 - s;
+    const double  p1 = s3 * (10 - s * (15 - 6 * s)), p0 = 1 - p1;
+    const double  v0 = h * s * (1 - s * s * (6 - s * (8 - 3 * s))), v1 = -h * s3 * (4 - s * (7 - 3 * s));
+    const double  a0 = 0.5 * h * h * s * s * q * q * q, a1 = 0.5 * h * h * s3 * q * q;
+    const double *x0 = e->x0, *x1 = e->x1, *d0 = self->d0 + self->v, *d1 = self->d1 + self->v;
+    for (int i = 0; i < self->np; i++)
+        self->x[i] = p0 * x0[i] + p1 * x1[i] + v0 * x0[self->v + i] + v1 * x1[self->v + i] + a0 * d0[i] + a1 * d1[i];
+    memcpy(self->slope, self->x + self->v, (size_t)self->np * sizeof(double));
+}
+
 // x_I, x_I' and the derivative of the cubic at t
 static void interpolate(kd_verify *self, const kd_step_ends *e, double t)
 {
-    // with the start of the step before: degree 5; without: the cubic itself
-    const double  node[3] = {e->t0, e->t1, self->t_before};
-    const int     count = self->chained ? 3 : 2;
-    const hermite best = weights(count, node, t), low = weights(2, node, t);
-    const double  h = e->t1 - e->t0, theta = (t - e->t0) / h;
-    for (int i = 0; i < self->r + self->nr; i++) {
-        double x = best.value[0] * e->x0[i] + best.value[1] * e->x1[i];
-        double slope = best.value_slope[0] * e->x0[i] + best.value_slope[1] * e->x1[i];
-        x += best.rate[0] * self->d0[i] + best.rate[1] * self->d1[i];
-        slope += best.rate_slope[0] * self->d0[i] + best.rate_slope[1] * self->d1[i];
-        if (count == 3) {
-            x += best.value[2] * self->x_before[i] + best.rate[2] * self->d_before[i];
-            slope += best.value_slope[2] * self->x_before[i] + best.rate_slope[2] * self->d_before[i];
-        }
-        self->x[i] = x;
-        self->slope[i] = slope;
+    // with the starts of the steps before: degree 5 or 7; without: the cubic itself
+    const double  node[MOST_NODES] = {e->t0, e->t1, self->before[0].t, self->before[1].t};
+    const hermite best = weights(2 + self->chained, node, t), low = weights(2, node, t);
+    const double  theta = (t - e->t0) / (e->t1 - e->t0);
+    const int     from = self->identity ? self->v : 0, known = self->r + self->nr;
+    take_polynomial(self, e, &best, from, known - from);
+    if (self->identity) take_positions(self, e, theta);
+    for (int i = self->v; i < known; i++)
         self->cubic[i] = low.value_slope[0] * e->x0[i] + low.value_slope[1] * e->x1[i] +
                          low.rate_slope[0] * self->d0[i] + low.rate_slope[1] * self->d1[i];
-    }
-    for (int i = 0; self->identity && i < self->np; i++) { // more is known about positions: p'' = a
-        double rate;
-        kd_quintic(e->t0, e->t1, t, e->x0[i], e->x0[self->v + i], self->d0[self->v + i], e->x1[i], e->x1[self->v + i],
-                   self->d1[self->v + i], &self->x[i], &rate);
-    }
     // multipliers and the like are only starting values
-    for (int i = self->r + self->nr; i < self->n; i++) self->x[i] = (1 - theta) * e->x0[i] + theta * e->x1[i];
+    for (int i = known; i < self->n; i++) self->x[i] = (1 - theta) * e->x0[i] + theta * e->x1[i];
 }
 
 // ---- the equations --------------------------------------------------------------------------------------------------
@@ -282,6 +315,20 @@ static kd_eval evaluate(kd_verify *self, double t)
     return kd_eom_eval(data, KD_B, self->rate + self->r);
 }
 
+// The same, about, with the matrix of the last point that was solved; *done false: there is none, or it is too far away
+static kd_eval glance(kd_verify *self, double t, bool *done)
+{
+    double *x = self->x, *a = self->rate + self->v;
+    *done = false;
+    if (!self->acceleration || self->dims.ns > 0) return KD_EVAL_OK;
+    kd_eval answer =
+        kd_acceleration_difference(self->acceleration, t, x, x + self->s, x + self->v, x + self->r,
+                                   self->slope + self->v, x + self->w, x + self->lambda, x + self->mu, a, done);
+    for (int i = 0; i < self->nv; i++) a[i] += self->slope[self->v + i];
+    if (answer != KD_EVAL_OK || !*done || self->nr == 0) return answer;
+    return kd_eom_eval(kd_acceleration_data(self->acceleration), KD_B, self->rate + self->r);
+}
+
 // ---- the correction -------------------------------------------------------------------------------------------------
 
 // part, y at (t, x_mid, d_mid)
@@ -294,17 +341,19 @@ static kd_eval reduced_defect(kd_verify *self, double t)
     return answer;
 }
 
-static double tolerance_of(const kd_verify *self, const kd_step_ends *e, int i)
+static void take_tolerance(kd_verify *self, const kd_step_ends *e)
 {
-    return self->atol * (self->dae->unit ? self->dae->unit[i] : 1) + self->rtol * fmax(fabs(e->x0[i]), fabs(e->x1[i]));
+    for (int i = 0; i < self->r + self->nr; i++)
+        self->tolerance[i] =
+            self->atol * (self->dae->unit ? self->dae->unit[i] : 1) + self->rtol * fmax(fabs(e->x0[i]), fabs(e->x1[i]));
 }
 
 // Largest component of dx, positions, velocities and inner states, in tolerances
-static double size_of(const kd_verify *self, const kd_step_ends *e, const double *dx)
+static double size_of(const kd_verify *self, const double *dx)
 {
     double most = 0;
     for (int i = 0; i < self->r + self->nr; i++) {
-        double size = fabs(dx[i]) / tolerance_of(self, e, i);
+        double size = fabs(dx[i]) / self->tolerance[i];
         if (!(size <= most)) most = size;
     }
     return most;
@@ -312,7 +361,7 @@ static double size_of(const kd_verify *self, const kd_step_ends *e, const double
 
 // One increment of Newton's method with the matrix of x_I; moved: what the differential equations ask for, without the
 // way back to the constraints, which the polynomial leaves and which is no error of the step
-static double move(kd_verify *self, const kd_step_ends *e, double gamma)
+static double move(kd_verify *self, double gamma)
 {
     const kd_dae_class *f = self->dae->methods;
     const int           nd = self->dae->nderivative > 0 ? self->dae->nderivative : self->n;
@@ -321,7 +370,7 @@ static double move(kd_verify *self, const kd_step_ends *e, double gamma)
     for (int i = 0; i < self->n; i++) self->x_mid[i] += self->dx[i];
     for (int i = 0; i < nd; i++) self->d_mid[i] += gamma * self->dx[i];
     for (int i = 0; i < self->n; i++) self->moved[i] += self->dx[i] - self->part[i];
-    return size_of(self, e, self->dx);
+    return size_of(self, self->dx);
 }
 
 // How far do the equations move x_I? F(t, x, x_I' + gamma (x - x_I)) = 0 for x: what is stiff hardly moves, whatever
@@ -343,13 +392,13 @@ static double correction(kd_verify *self, const kd_step_ends *e, double t)
     if (status >= 0) status = dae->methods->factor(dae->impl, gamma, gamma, 0);
     for (int k = 0; status >= 0 && k < MAX_NEWTON; k++) {
         if (reduced_defect(self, t) != KD_EVAL_OK) break;
-        double size = move(self, e, gamma);
+        double size = move(self, gamma);
         // the second increment must be half of the first: otherwise the iteration tells nothing
         if (!(size < (k == 1 ? SLOW : 1) * before)) break;
         before = size;
         // converged; what counts is the way along the motion
-        if (k > 0 && size <= fmax(SOLVED, 0.1 * size_of(self, e, self->moved))) {
-            most = gamma * h * size_of(self, e, self->moved);
+        if (k > 0 && size <= fmax(SOLVED, 0.1 * size_of(self, self->moved))) {
+            most = gamma * h * size_of(self, self->moved);
             break;
         }
     }
@@ -366,10 +415,11 @@ static double defect(kd_verify *self, const kd_step_ends *e, int *worst)
     double h = e->t1 - e->t0, most = 0;
     *worst = self->v;
     for (int i = self->v; i < self->r + self->nr; i++) {
+        double tolerance = self->tolerance[i];
         // what the polynomial cannot know, and what was seen before to be harmless
-        double own = fmin(OWN_ERROR * h * fabs(self->slope[i] - self->cubic[i]), OWN_MOST * tolerance_of(self, e, i));
+        double own = fmin(OWN_ERROR * h * fabs(self->slope[i] - self->cubic[i]), OWN_MOST * tolerance);
         double known = own + NOISE * self->noise[i];
-        double size = (h * fabs(self->rate[i] - self->slope[i]) - known) / tolerance_of(self, e, i);
+        double size = (h * fabs(self->rate[i] - self->slope[i]) - known) / tolerance;
         if (size <= most) continue;
         *worst = i;
         if (isnan(size)) return INFINITY;
@@ -450,8 +500,8 @@ static double defect_of_equations(kd_verify *self, const kd_step_ends *e, double
     kd_eval answer = solve_slope(self, e->t0, e->x0, self->d0);
     self->solved = true;
     if (answer == KD_EVAL_OK) answer = solve_slope(self, e->t1, e->x1, self->d1);
-    if (answer == KD_EVAL_OK && self->chained)
-        answer = solve_slope(self, self->t_before, self->x_before, self->d_before);
+    for (int j = 0; answer == KD_EVAL_OK && j < self->chained; j++)
+        answer = solve_slope(self, self->before[j].t, self->before[j].x, self->before[j].d);
     interpolate(self, e, t);
     if (answer == KD_EVAL_OK) answer = evaluate(self, t);
     return answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;
@@ -460,12 +510,16 @@ static double defect_of_equations(kd_verify *self, const kd_step_ends *e, double
 // The defect at time t inside the step, in tolerances; < 0: a function asked to stop
 static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *worst)
 {
+    bool seen;
     interpolate(self, e, t);
-    kd_eval answer = evaluate(self, t);
     self->result.points++;
+    kd_eval answer = glance(self, t, &seen);
+    double  size = answer == KD_EVAL_OK && seen ? defect(self, e, worst) : INFINITY;
+    if (size <= AT_A_GLANCE * self->allowed) return size;
+    if (answer != KD_EVAL_STOP) answer = evaluate(self, t);
     if (answer == KD_EVAL_STOP) return -1;
     // in the order of their cost: polynomial, slopes of the equations, dense output or correction
-    double size = answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;
+    size = answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;
     if (size <= self->allowed || answer != KD_EVAL_OK) return size;
     if (!self->solved) size = defect_of_equations(self, e, t, worst);
     if (size <= self->allowed) return size;
@@ -487,17 +541,18 @@ static int points_in(const kd_verify *self, double h)
 
 static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
 {
-    double h = e->t1 - e->t0;
-    // doubt, longer than what was checked, longer than the last, long since, after a rejection, long and idle
-    return self->doubt > e->t0 || h > LONGER * self->h_known || h > GREW * self->h_last || self->since >= self->pause ||
-           self->troubled > 0 || (self->idle && points_in(self, h) > 1);
+    const double h = e->t1 - e->t0;
+    const bool   grew = h > SHORT * self->span && (h > LONGER * self->h_known || h > GREW * self->h_last);
+    // doubt, longer than before, long since, after a rejection, long and idle
+    return self->doubt > e->t0 || grew || self->since >= self->pause || self->troubled > 0 ||
+           (self->idle && points_in(self, h) > 1);
 }
 
 // Does accuracy hardly limit the step? Then its method has seen little of what is inside.
 static bool is_idle(const kd_verify *self, const kd_step_ends *e)
 {
     for (int i = self->v; i < self->r + self->nr; i++)
-        if (fabs(self->slope[i] - self->cubic[i]) * (e->t1 - e->t0) > IDLE * tolerance_of(self, e, i)) return false;
+        if (fabs(self->slope[i] - self->cubic[i]) * (e->t1 - e->t0) > IDLE * self->tolerance[i]) return false;
     return true;
 }
 
@@ -521,6 +576,7 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
     int          worst = self->v;
     double       first = 0; // the others follow it at equal distances
     self->result.checked++;
+    take_tolerance(self, e);
     for (int k = doubted ? -1 : 0; k < count; k++) {
         // the sequence goes on over steps; within one step the points are spread evenly
         double theta = fmod((double)++self->sequence * GOLDEN, 1);
@@ -545,12 +601,13 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
     return KD_OK;
 }
 
-// Where the method has rejected an attempt something happens: this step and the next one are checked.
-static void watch_trouble(kd_verify *self)
+// Where the method has rejected an attempt and made a much shorter step something happens: this step and the next one
+// are checked. Error control that feels its way to the right length rejects mildly, time and again.
+static void watch_trouble(kd_verify *self, double h)
 {
     kd_stats stats = kd_integrator_stats(self->integrator);
     long     rejected = stats.rejected_error + stats.rejected_newton;
-    if (rejected > self->rejected)
+    if (rejected > self->rejected && h < FELL * self->h_last)
         self->troubled = 2;
     else if (self->troubled > 0)
         self->troubled--;
@@ -562,10 +619,13 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_step_verdict 
 {
     size_t bytes = (size_t)self->n * sizeof(double);
     double h = e->t1 - e->t0;
-    // its start is a node of the next polynomial
-    self->t_before = e->t0;
-    memcpy(self->x_before, e->x0, bytes);
-    memcpy(self->d_before, self->d0, bytes);
+    // its start is a node of the next polynomials
+    const past oldest = self->before[1];
+    self->before[1] = self->before[0];
+    self->before[0] = oldest;
+    self->before[0].t = e->t0;
+    memcpy(self->before[0].x, e->x0, bytes);
+    memcpy(self->before[0].d, self->d0, bytes);
     memcpy(self->x_end, e->x1, bytes);
     self->h_last = h;
     self->result.steps++;
@@ -581,6 +641,15 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_step_verdict 
     self->result.t_worst = e->t0;
 }
 
+// How many of the steps before are smoothly followed by this one, and long enough?
+static int count_nodes_before(const kd_verify *self, const kd_step_ends *e)
+{
+    const double least = COMPARABLE * (e->t1 - e->t0);
+    if (memcmp(self->x_end, e->x0, (size_t)self->n * sizeof(double)) != 0) return 0;
+    if (!(e->t0 - self->before[0].t >= least)) return 0;
+    return self->before[0].t - self->before[1].t >= least ? self->chain_most : 1;
+}
+
 kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
 {
     kd_step_ends e;
@@ -592,10 +661,9 @@ kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
         return KD_OK;
     }
     take_slopes(self, &e);
-    // the step before is of use where it ends here and is not much shorter
-    self->chained = e.t0 - self->t_before >= COMPARABLE * (e.t1 - e.t0) &&
-                    memcmp(self->x_end, e.x0, (size_t)self->n * sizeof(double)) == 0;
-    watch_trouble(self);
+    // the steps before are of use where they end here and are not much shorter
+    self->chained = count_nodes_before(self, &e);
+    watch_trouble(self, e.t1 - e.t0);
     bool checked = is_wanted(self, &e);
     if (checked) status = check(self, &e, verdict);
     if (status < 0) return status;

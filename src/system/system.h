@@ -122,6 +122,9 @@ typedef struct kd_load_class {
     // range of what has a gap or a kink in its force along the first channel, for variables anywhere in their ranges;
     // NULL: there is nothing of the kind
     kd_interval (*bounds)(const struct kd_load *load, const kd_interval *x, struct kd_work *work);
+    // of a law that has neither gap nor kink, but is steep: is it bent as a parabola at most along a share of these
+    // ranges? NULL: it has one, and is 0 on one side of it
+    bool (*is_even)(const struct kd_load *load, const kd_interval *x, double share);
     // start values of its states at x; NULL: 0. settles: once more where assembly has moved the bodies
     void (*start)(const struct kd_load *load, const double *x, struct kd_work *work, double *r);
     bool settles;
@@ -386,13 +389,17 @@ typedef struct kd_unseen_work {
     // boxes in which nothing can hide, unseen_box.c
     kd_interval *box;       // of the variables of all laws
     double      *box_limit; // (nlaws) largest h times mobility; < 0: there is none
+    double      *box_share; // (nlaws) part of it that a step may pass
+    double      *box_step;  // (nlaws) length of the step that it was made around
     double      *until;     // (nlaws) time up to which the motion will stay in it, as it goes on now
     double      *reach;     // (nlaws) of the next box, in widths of the step, of laws of time in seconds; 0: not known
-    double      *drive_until, *drive_reach; // (dofs and rows) the same of prescribed motions
-    int         *wait;                      // (nlaws) steps until the next try
-    int         *waited;                    // (nlaws) after the last one
+    double       drive_until, drive_reach; // the same of all prescribed motions together
+    int          drive_wait, drive_waited;
+    kd_jet      *drive_jet; // (KD_DRIVE_NODES, dofs and rows) in a step
+    int         *wait;      // (nlaws) steps until the next try
+    int         *waited;    // (nlaws) after the last one
 } kd_unseen_work;
-enum { KD_LAW_TERMS = 32 };
+enum { KD_LAW_TERMS = 32, KD_DRIVE_NODES = 5 };
 
 // The next breaks of expressions, breaks.c
 typedef struct kd_breaks {
@@ -624,11 +631,11 @@ bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen 
 bool kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does the motion between both ends stay in it?
 // Around the motion between both ends, wider by a number of steps of length h; false: there is none
 bool   kd_box_make(kd_work *w, int law, const kd_point *x1, double h, const kd_step_seen *seen);
-bool   kd_box_has_end(const kd_work *w, int law);         // is the end of the step in it?
+bool   kd_box_rests(const kd_work *w, int law, double h); // is the end of the step in it, and was that foreseen?
 double kd_box_until(const kd_work *w, int law, double h); // up to here the motion will stay in it; -infinity: not sure
-// Up to here, at most, a function of times and inputs is no more bent than those; *reach: length of the next trial,
-// 0: h
-double kd_box_smooth(kd_work *w, const kd_expr *e, double h, double *reach);
+// Up to here, at most, n functions of times and inputs (NULL: none) are no more bent than those; *reach: length of the
+// next trial, 0: h
+double kd_box_smooth(kd_work *w, int n, const kd_expr *(*motion)(const kd_system *s, int i), double h, double *reach);
 
 // rows.c: rows of an element, holonomic or not; what: its name within the element
 kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,

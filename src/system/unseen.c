@@ -43,13 +43,18 @@
 #define PAUSE 16            // steps in which a law that bounds could not decide is left alone
 #define QUICK_PARTS 8       // of the first look
 #define PROBES 8
-#define BISECTIONS 40
+#define DRIVE_WAIT 16 // steps in which a prescribed motion is looked at without a piece of it being tried
+#define EDGE 1e-6     // of the step: so well are edges known
+#define EDGE_DOUBLINGS 20
 #define BESIDE_ENDS 1e-6 // of the step: what is so close to its ends has been landed on
 #define CLOSE 1e-9       // of the step: a place that is known
+#define ABOUT 1e-3       // the same, where little is lost
+#define WELL 0.05        // of the step that passes, the same
 #define SLOPE_PART 1e-3  // of the step: for slopes beside it
 #define LOST_JUMP 0.3    // of a jump, at most: by weights of nodes on the wrong side
 #define LOST_KINK 0.06   // of a change of slope, the same
 #define LATER_TOO 10.0   // times that for methods with a memory: later steps lose, too
+#define AIMED 0.5        // of what may be lost: the step that passes
 #define SOON 8.0         // steps
 #define LEAST_CUT 1e-9   // of the step
 #define INSIDE 0.25      // of what was found: length of the step into it where that is not known
@@ -148,7 +153,8 @@ static int keep_single(kd_expr_term *term, int n)
 
 static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load *of_bounds, double *work)
 {
-    kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0, true, false, false}};
+    const bool   is_even = of_bounds && of_bounds->class->is_even;
+    kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0, !is_even, false, false}};
     int          n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
     if (law.effect == KD_EFFECT_VALUE) n = keep_single(term, n);
     if (n == 0 && !(law.expr && kd_expr_has_parameters(law.expr))) return KD_OK;
@@ -269,7 +275,7 @@ const char *kd_system_unsearched(int i, void *context)
 static void forget_boxes(const kd_system *s, kd_unseen_work *u)
 {
     for (int i = 0; i < s->nlaws; i++) u->box_limit[i] = -1.0, u->until[i] = -INFINITY;
-    for (int i = 0; i < s->ndrives + s->nrows_g; i++) u->drive_until[i] = -INFINITY;
+    u->drive_until = -INFINITY;
 }
 
 bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
@@ -287,11 +293,12 @@ bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
     const int boxes = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nboxes : 0;
     u->box = kd_arena_cut(arena, (size_t)boxes + 1, sizeof *u->box);
     u->box_limit = kd_cut_double(arena, s->nlaws);
+    u->box_share = kd_cut_double(arena, s->nlaws);
+    u->box_step = kd_cut_double(arena, s->nlaws);
     u->crossed = kd_arena_cut(arena, 2 * (size_t)s->nlaws, sizeof *u->crossed);
     u->until = kd_cut_double(arena, s->nlaws);
     u->reach = kd_cut_double(arena, s->nlaws);
-    u->drive_until = kd_cut_double(arena, s->ndrives + s->nrows_g);
-    u->drive_reach = kd_cut_double(arena, s->ndrives + s->nrows_g);
+    u->drive_jet = kd_arena_cut(arena, (size_t)(KD_DRIVE_NODES * (s->ndrives + s->nrows_g)), sizeof *u->drive_jet);
     u->wait = kd_cut_int(arena, s->nlaws);
     u->waited = kd_cut_int(arena, s->nlaws);
     if (!arena->failed) forget_boxes(s, u);
@@ -385,6 +392,11 @@ static void find_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point
 }
 
 // ---- variables along the step ---------------------------------------------------------------------------------------
+
+static double middle(kd_interval a)
+{
+    return 0.5 * (a.lower + a.upper);
+}
 
 // A cubic over 0 .. 1 with the slopes v
 typedef struct cubic {
@@ -483,6 +495,28 @@ kd_interval kd_unseen_range(kd_work *w, const kd_point *x1, int i, double a, dou
     }
 }
 
+// The same at one part of the step
+static double value_of(kd_work *w, const kd_point *x1, int i, double part)
+{
+    const kd_system     *s = w->system;
+    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
+    const kd_slot        at = s->slot[i];
+    const double         h = e1->t - e0->t;
+    double               slope, bend;
+    if (at.kind == KD_SLOT_MEASURE && at.level <= 1) {
+        const kd_measure *m = &s->measure[at.index];
+        const double      v0 = e0->rate[at.index], v1 = e1->rate[at.index];
+        const bool        wraps = m->kind == KD_MEASURE_ANGLE && m->turns < 0;
+        if (!kd_measure_has_value(m)) return v0 + part * (v1 - v0);
+        if (!wraps) {
+            const cubic  c = {{e0->value[at.index], e1->value[at.index]}, {h * v0, h * v1}};
+            const double value = cubic_at(&c, part, &slope, &bend);
+            return at.level == 0 ? value : slope / h;
+        }
+    }
+    return middle(kd_unseen_range(w, x1, i, part, part));
+}
+
 // Ranges of the terms of a law between the parts a and b of the step
 static void ranges_of(kd_work *w, const kd_law *law, const kd_point *x1, double a, double b, kd_interval *out)
 {
@@ -505,11 +539,6 @@ static void ranges_of(kd_work *w, const kd_law *law, const kd_point *x1, double 
 
 // ---- what was seen --------------------------------------------------------------------------------------------------
 
-static double middle(kd_interval a)
-{
-    return 0.5 * (a.lower + a.upper);
-}
-
 static void widen(kd_interval *band, double value)
 {
     if (!isfinite(value)) return;
@@ -520,16 +549,21 @@ static void widen(kd_interval *band, double value)
 // The values of all terms at a part of the step; the variables of the work object are overwritten
 static void values_at(kd_work *w, const kd_law *law, const kd_point *x1, double part, double *out)
 {
+    kd_interval term[KD_LAW_TERMS];
     if (law->expr && law->npi == 0) {
-        for (int i = 0; i < law->nslots; i++)
-            w->slot[law->slot[i]] = middle(kd_unseen_range(w, x1, law->slot[i], part, part));
+        for (int i = 0; i < law->nslots; i++) w->slot[law->slot[i]] = value_of(w, x1, law->slot[i], part);
         (void)kd_expr_value(law->expr, w->slot, w->expr_work);
         for (int k = 0; k < law->nterms; k++) out[k] = w->expr_work[law->term[k].entry];
-        return;
+    } else if (law->npi == 0) {
+        for (int i = 0; i < law->nslots; i++) {
+            const double value = value_of(w, x1, law->slot[i], part);
+            w->enclosure.slot[law->slot[i]] = (kd_interval){value, value};
+        }
+        out[0] = middle(law->load->class->bounds(law->load, w->enclosure.slot, w));
+    } else {
+        ranges_of(w, law, x1, part, part, term);
+        for (int k = 0; k < law->nterms; k++) out[k] = middle(term[k]);
     }
-    kd_interval term[KD_LAW_TERMS];
-    ranges_of(w, law, x1, part, part, term);
-    for (int k = 0; k < law->nterms; k++) out[k] = middle(term[k]);
 }
 
 static double term_at(kd_work *w, const kd_law *law, int k, const kd_point *x1, double part)
@@ -716,7 +750,7 @@ static double constant_part(kd_work *w, const hunt *f, double end, double direct
         if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, b)) != value) break;
         a = b;
     }
-    for (int i = 0; i < BISECTIONS && a < b; i++) {
+    while (b - a > EDGE) {
         const double m = 0.5 * (a + b);
         if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, m)) != value)
             b = m;
@@ -730,7 +764,7 @@ static double constant_part(kd_work *w, const hunt *f, double end, double direct
 static double effect_reach(kd_work *w, const hunt *f, double end, double direction, double value, double constant)
 {
     double effect = 0.0, last = 0.0, reach = INFINITY;
-    for (int j = DOUBLINGS; j >= 0; j--) {
+    for (int j = EDGE_DOUBLINGS; j >= 0; j--) {
         const double next = ldexp(1.0 - constant, -j), m = constant + 0.5 * (last + next);
         effect +=
             f->unit * fabs(term_at(w, f->law, f->term, f->x1, part_from(end, direction, m)) - value) * (next - last);
@@ -771,6 +805,26 @@ static unsigned long branch_at(kd_work *w, const kd_law *law, const kd_point *x1
     return law->expr ? 0 : term[0] == 0.0 ? 0 : term[0] > 0.0 ? 1 : 2; // of loads that tell bounds alone: open, closed
 }
 
+// Does the law take one branch in the whole step, along which it has the range given?
+static bool has_one_branch(kd_work *w, const kd_law *law, kd_interval range)
+{
+    if (!law->expr) return range.lower > 0.0 || range.upper < 0.0 || range.lower == range.upper;
+    if (law->npi > 0) return false;
+    return isfinite(
+        kd_expr_bends(law->expr, w->enclosure.slot, 1.0, w->breaks.work)[kd_expr_interval_size(law->expr) / 3 - 1]);
+}
+
+// The place between a and b, where branches differ, to a width
+static void close_in(kd_work *w, const kd_law *law, const kd_point *x1, double width, double *a, double *b)
+{
+    double              value;
+    const unsigned long first = branch_at(w, law, x1, *a, &value);
+    while (*b - *a > width) {
+        const double m = 0.5 * (*a + *b);
+        *(branch_at(w, law, x1, m, &value) == first ? a : b) = m;
+    }
+}
+
 // Place before which the branch is that of the start, or the next one that differs from it; false: there is none
 static bool first_branch(kd_work *w, const kd_law *law, const kd_point *x1, double *a, double *b)
 {
@@ -779,15 +833,13 @@ static bool first_branch(kd_work *w, const kd_law *law, const kd_point *x1, doub
     *a = BESIDE_ENDS;
     for (int i = 1; i <= PROBES; i++) {
         *b = i < PROBES ? (double)i / PROBES : 1.0 - BESIDE_ENDS;
-        if (branch_at(w, law, x1, *b, &value) != first) break;
+        if (branch_at(w, law, x1, *b, &value) != first) {
+            close_in(w, law, x1, ABOUT, a, b);
+            return true;
+        }
         *a = *b;
-        if (i == PROBES) return false;
     }
-    for (int i = 0; i<BISECTIONS && * b - *a> CLOSE; i++) {
-        const double m = 0.5 * (*a + *b);
-        *(branch_at(w, law, x1, m, &value) == first ? a : b) = m;
-    }
-    return true;
+    return false;
 }
 
 // What the step may lose there, in tolerances; *power: of the length of the step in that
@@ -837,23 +889,29 @@ static bool is_chatter(kd_work *w, int i, const kd_point *x1, double a, double b
     return t0 - last->t <= SOON * (t1 - t0) && (back || reads_rates(w->system, &w->system->law[i]));
 }
 
-static void look_at_branches(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
+// false: the law takes one branch in the whole step
+static bool look_at_branches(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
 {
     const kd_law *law = &w->system->law[i];
     const double  unit = fabs(law->factor) * (w->unseen.end[1].t - w->unseen.end[0].t) * w->unseen.mobility[i];
     double        a, b, power;
-    if (law->effect == KD_EFFECT_VALUE || !first_branch(w, law, x1, &a, &b)) return;
-    if (is_chatter(w, i, x1, a, b)) return;
-    const double lost = lost_at(w, law, x1, unit, seen->nnodes, a, b, &power);
-    if (!isfinite(lost)) return;
+    if (!first_branch(w, law, x1, &a, &b)) return false;
+    if (is_chatter(w, i, x1, a, b)) return true;
+    double lost = lost_at(w, law, x1, unit, seen->nnodes, a, b, &power);
+    double brief = pow(AIMED * seen->land / lost, 1.0 / power); // what it loses depends on where it ends, too
+    if (lost > seen->land && b - a > WELL * brief) {
+        close_in(w, law, x1, fmax(WELL * brief, CLOSE), &a, &b);
+        lost = lost_at(w, law, x1, unit, seen->nnodes, a, b, &power);
+        brief = pow(AIMED * seen->land / lost, 1.0 / power);
+    }
+    if (!isfinite(lost)) return true;
     lose(law, lost, out); // unless the step is taken back
-    if (lost <= seen->land) return;
-    const double brief = pow(seen->land / lost, 1.0 / power),
-                 cut = a > brief ? a - 0.5 * brief : fmax(brief, LEAST_CUT);
-    if (!(cut < fmin(out->part, 1.0 - BESIDE_ENDS))) return;
+    const double cut = a > brief ? a - 0.5 * brief : fmax(brief, LEAST_CUT);
+    if (lost <= seen->land || !(cut < fmin(out->part, 1.0 - BESIDE_ENDS))) return true;
     out->part = cut;
     out->size = lost;
     out->name = law->name;
+    return true;
 }
 
 // ---- all laws -------------------------------------------------------------------------------------------------------
@@ -926,10 +984,11 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     kd_interval  *whole = w->unseen.term;
     double        ends[2][KD_LAW_TERMS];
     bool          known = false;
-    if (abrupt_law(law)) look_at_branches(w, i, x1, seen, out);
-    if (w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0) return;
     ranges_of(w, law, x1, 0.0, 1.0, whole);
-    if (is_at_rest(w, law, seen)) return;
+    const bool rests = is_at_rest(w, law, seen);
+    const bool crossed = law->effect != KD_EFFECT_VALUE && abrupt_law(law) && !has_one_branch(w, law, whole[0]) &&
+                         look_at_branches(w, i, x1, seen, out);
+    if ((w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0) || rests) return;
     for (int k = 0; k < law->nterms; k++) {
         const double unit = unit_of(w, i, k, seen, whole[k]);
         if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
@@ -942,7 +1001,7 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
         f.ends[0] = ends[0][k], f.ends[1] = ends[1][k];
         f.law = law, f.term = k, f.x1 = x1, f.unit = unit, f.speed = w->unseen.speed[i];
         if (!is_between_ends(w, &f, whole[k], seen)) look_closely(w, &f, whole[k], seen, out);
-        if (law->effect == KD_EFFECT_VALUE || !law->term[k].abrupt || law->term[k].sum ||
+        if (!crossed || !law->term[k].abrupt || law->term[k].sum ||
             !(unit * (whole[k].upper - whole[k].lower) > ABRUPT))
             continue;
         look_at_edge(w, &f, 0.0, 1.0, out);
@@ -953,8 +1012,8 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
 // ---- prescribed motions ---------------------------------------------------------------------------------------------
 
 // Gauss-Lobatto's rule with five nodes, exact for degree 7
-static const double lobatto_node[] = {0.0, 0.17267316464601146, 0.5, 0.82732683535398854, 1.0};
-static const double lobatto_weight[] = {0.05, 49.0 / 180, 16.0 / 45, 49.0 / 180, 0.05};
+static const double lobatto_node[KD_DRIVE_NODES] = {0.0, 0.17267316464601146, 0.5, 0.82732683535398854, 1.0};
+static const double lobatto_weight[KD_DRIVE_NODES] = {0.05, 49.0 / 180, 16.0 / 45, 49.0 / 180, 0.05};
 
 // t and inputs at a part of the step, with their rates; false: a function in C gives inputs
 static bool take_time(kd_work *w, double at_part)
@@ -972,10 +1031,10 @@ static bool take_time(kd_work *w, double at_part)
 
 // How far the end of the motion is from what this rule makes of its accelerations, in tolerances:
 // u(1) - u(0) - h u'(0) = h^2 int (1 - x) u'' dx,  u'(1) - u'(0) = h int u'' dx
-static double missed_by(const kd_jet u[5], double h, const kd_step_seen *seen)
+static double missed_by(const kd_jet u[KD_DRIVE_NODES], double h, const kd_step_seen *seen)
 {
     double way = u[4].x - u[0].x - h * u[0].x1, rise = u[4].x1 - u[0].x1;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < KD_DRIVE_NODES; i++) {
         way -= h * h * lobatto_weight[i] * (1.0 - lobatto_node[i]) * u[i].x2;
         rise -= h * lobatto_weight[i] * u[i].x2;
     }
@@ -983,44 +1042,61 @@ static double missed_by(const kd_jet u[5], double h, const kd_step_seen *seen)
                 fabs(rise) / (seen->rtol * fmax(fabs(u[0].x1), fabs(u[4].x1)) + seen->atol));
 }
 
-// A steep rise between two rests has no acceleration at any node: the load would be carried along. The step is halved;
-// the next one is looked at as well.
-static void look_at_drive(kd_work *w, const kd_expr *motion, const char *name, const kd_step_seen *seen, kd_hidden *out)
+static const kd_expr *motion_of(const kd_system *s, int i)
 {
-    kd_jet u[5];
-    for (int k = 0; k < 5; k++) {
-        if (!take_time(w, lobatto_node[k])) return;
-        u[k] = kd_expr_jet(motion, w->jet, w->expr_work);
-    }
-    const double missed = missed_by(u, w->unseen.end[1].t - w->unseen.end[0].t, seen);
-    if (missed > HARMLESS && isfinite(missed) && out->part > 0.5)
-        *out = (kd_hidden){0.5, missed / HARMLESS, name, out->undecided, 0.0, 0.0};
+    return i >= s->ndrives ? s->row_g[i - s->ndrives].target : s->nv > 0 ? s->motion[s->drive[i]] : NULL;
 }
 
-static bool is_drive_due(kd_work *w, const kd_expr *motion, int i, double h)
-{
-    kd_unseen_work *u = &w->unseen;
-    if (u->end[1].t <= u->drive_until[i]) return false;
-    u->drive_until[i] = kd_box_smooth(w, motion, h, &u->drive_reach[i]);
-    return !(u->end[1].t <= u->drive_until[i]);
-}
-
-// *until: up to here there is nothing to be looked at
-static void look_at_drives(kd_work *w, const kd_point *x0, const kd_step_seen *seen, double h, kd_hidden *out,
-                           double *until)
+// Is there anything to be looked at? Where a piece of the functions was not smooth the next ones are not tried.
+static bool are_drives_due(kd_work *w, double h)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->ndrives + s->nrows_g; i++) {
-        const bool     of_row = i >= s->ndrives;
-        const kd_expr *motion = of_row ? s->row_g[i - s->ndrives].target : s->nv > 0 ? s->motion[s->drive[i]] : NULL;
-        if (!motion) continue;
-        if (is_drive_due(w, motion, i, h)) {
-            if (w->unseen.end[0].t != x0->t) take_end(w, x0, &w->unseen.end[0]);
-            look_at_drive(w, motion, of_row ? s->row_g[i - s->ndrives].name : name_of_motion(s, s->drive[i]), seen,
-                          out);
-        }
-        *until = fmin(*until, w->unseen.drive_until[i]);
+    kd_unseen_work  *u = &w->unseen;
+    if (u->end[1].t <= u->drive_until) return false;
+    if (u->drive_wait > 0 && u->drive_wait-- > 0) return true;
+    u->drive_until = kd_box_smooth(w, s->ndrives + s->nrows_g, motion_of, h, &u->drive_reach);
+    const bool due = !(u->end[1].t <= u->drive_until);
+    u->drive_waited = !due ? 0 : u->drive_waited < DRIVE_WAIT ? 2 * u->drive_waited + 1 : DRIVE_WAIT;
+    u->drive_wait = u->drive_waited;
+    return due;
+}
+
+// All motions at the nodes, times and inputs once for all of them; false: inputs are not known there
+static bool take_motions(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int k = 0; k < KD_DRIVE_NODES; k++) {
+        if (!take_time(w, lobatto_node[k])) return false;
+        for (int i = 0; i < s->ndrives + s->nrows_g; i++)
+            if (motion_of(s, i))
+                w->unseen.drive_jet[i * KD_DRIVE_NODES + k] = kd_expr_jet(motion_of(s, i), w->jet, w->expr_work);
     }
+    return true;
+}
+
+// A steep rise between two rests has no acceleration at any node: the load would be carried along. The step is halved;
+// the next one is looked at as well.
+static void look_at_drives(kd_work *w, const kd_point *x0, const kd_step_seen *seen, double h, kd_hidden *out)
+{
+    const kd_system *s = w->system;
+    kd_unseen_work  *u = &w->unseen;
+    if (!are_drives_due(w, h)) return;
+    if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]);
+    if (!take_motions(w)) return;
+    for (int i = 0; i < s->ndrives + s->nrows_g; i++) {
+        if (!motion_of(s, i)) continue;
+        const double missed = missed_by(&u->drive_jet[i * KD_DRIVE_NODES], u->end[1].t - u->end[0].t, seen);
+        if (!(missed > HARMLESS && isfinite(missed) && out->part > 0.5)) continue;
+        const char *name = i >= s->ndrives ? s->row_g[i - s->ndrives].name : name_of_motion(s, s->drive[i]);
+        *out = (kd_hidden){0.5, missed / HARMLESS, name, out->undecided, 0.0, 0.0};
+    }
+}
+
+static bool has_drives(const kd_system *s)
+{
+    for (int i = 0; i < s->ndrives + s->nrows_g; i++)
+        if (motion_of(s, i)) return true;
+    return false;
 }
 
 // Both ends: the start is that of the step, or the end of the last one that was looked at, which the motion has
@@ -1055,7 +1131,7 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     if (s->nlaws == 0 || !(h > 0.0)) return KD_EVAL_OK;
     take_ends(w, x0, x1, seen);
     for (int i = 0; i < s->nlaws; i++) {
-        const bool rests = x1->t <= u->until[i] && h * u->mobility[i] <= u->box_limit[i] && kd_box_has_end(w, i);
+        const bool rests = kd_box_rests(w, i, h);
         if (rests || kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen)) {
             if (!rests) u->until[i] = kd_box_until(w, i, h);
         } else {
@@ -1065,7 +1141,10 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
         }
         until = fmin(until, u->until[i]);
     }
-    look_at_drives(w, x0, seen, h, out, &until);
+    if (has_drives(s)) {
+        look_at_drives(w, x0, seen, h, out);
+        until = fmin(until, u->drive_until);
+    }
     out->clear = out->part < INFINITY ? 0.0 : fmax(until - x1->t, 0.0);
     if (u->foreign) out->undecided = u->foreign;
     return KD_EVAL_OK;

@@ -12,7 +12,7 @@
 #define REACH_FIRST 16.0
 #define REACH_MOST 64.0 // widths of the step on each side
 #define REACH_LEAST 0.5
-#define LATER 1.25 // times the reach that was found: the next one
+#define LATER 1.5 // times the reach that was found: the next one
 #define TRIES 3
 #define TRIES_TIME 5   // the same for functions of time, whose pieces do not depend on the motion
 #define LATER_TIME 2.0 // for them
@@ -24,6 +24,8 @@
 #define FASTER 1.5     // than at the end of the step
 #define BRAKED 2.0     // times the last acceleration
 #define AHEAD 32.0     // steps that are foreseen at most
+#define STEPS 4.0      // times the step around which a box is made: so far steps in it may go
+#define LONGER 2.0     // times its length, at most 1.5 times as fast, is less than that
 
 static kd_interval *boxes_of(const kd_work *w, int i)
 {
@@ -67,17 +69,23 @@ bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
 {
     const kd_law      *law = &w->system->law[i];
     const kd_interval *box = boxes_of(w, i);
+    const double       part = h / (w->unseen.end[1].t - w->unseen.end[0].t);
     // small effects were small for a step up to this length only
     if (!(h * w->unseen.mobility[i] <= w->unseen.box_limit[i])) return false;
     // every variable that it reads, then states of controllers
-    for (int k = 0; k < law->nslots; k++)
-        if (!is_output(w, law->slot[k]) && !is_in(range_in_step(w, x1, law->slot[k]), box[k])) return false;
+    for (int k = 0; k < law->nslots; k++) {
+        if (is_output(w, law->slot[k])) continue;
+        const kd_interval way = range_in_step(w, x1, law->slot[k]);
+        const double      most = w->unseen.box_share[i] * (box[k].upper - box[k].lower);
+        if (!is_in(way, box[k]) || !(part * (way.upper - way.lower) <= most)) return false;
+    }
     for (int k = 0; k < law->npi; k++)
         if (!is_in(range_of_state(w, state_of(w, law, k), 0.0), box[law->nslots + k])) return false;
     return true;
 }
 
-bool kd_box_has_end(const kd_work *w, int i)
+// Is the end of the step in it?
+static bool has_end(const kd_work *w, int i)
 {
     const kd_law        *law = &w->system->law[i];
     const kd_interval   *box = boxes_of(w, i);
@@ -89,6 +97,13 @@ bool kd_box_has_end(const kd_work *w, int i)
         if (!(box[k].lower <= x && x <= box[k].upper)) return false;
     }
     return true;
+}
+
+bool kd_box_rests(const kd_work *w, int i, double h)
+{
+    const kd_unseen_work *u = &w->unseen;
+    return u->end[1].t <= u->until[i] && h <= LONGER * u->box_step[i] && h * u->mobility[i] <= u->box_limit[i] &&
+           has_end(w, i);
 }
 
 // ---- making one -----------------------------------------------------------------------------------------------------
@@ -118,7 +133,7 @@ static kd_interval widened(const kd_work *w, int slot, kd_interval a, double rea
 }
 
 // An input is a law of time itself; its range goes where the law reads it.
-static bool take_input(kd_work *w, int slot, kd_interval time)
+static bool take_input(kd_work *w, int slot, kd_interval time, double share)
 {
     const kd_system *s = w->system;
     const int        input = s->slot[slot].index;
@@ -130,25 +145,31 @@ static bool take_input(kd_work *w, int slot, kd_interval time)
         return true;
     }
     const int     last = kd_expr_interval_size(s->input[input]) / 3 - 1;
-    const double *degree = kd_expr_bends(s->input[input], &time, w->breaks.work);
+    const double *degree = kd_expr_bends(s->input[input], &time, share, w->breaks.work);
     w->enclosure.slot[slot] = w->breaks.work[last];
     return degree[last] <= BENT_MOST;
 }
 
-// Of loads that tell bounds alone: a gap that stays open, or closed
-static bool is_steady(const kd_law *law, kd_interval f, kd_work *w)
+static bool is_plain(kd_work *w, const kd_expr *e, double share)
+{
+    return kd_expr_bends(e, w->enclosure.slot, share, w->breaks.work)[kd_expr_interval_size(e) / 3 - 1] <= BENT_MOST;
+}
+
+// Of loads that tell bounds alone: a gap that stays open, or closed with forces that are alike in a step
+static bool is_steady(const kd_law *law, kd_interval f, double share, kd_work *w)
 {
     const kd_expr *road = law->load->law[0];
     // no change at all; a road that bends; a gap that stays open or closed
     if (f.lower == f.upper) return true;
-    if (road &&
-        !(kd_expr_bends(road, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(road) / 3 - 1] <= BENT_MOST))
-        return false;
-    return (f.lower > 0.0 && f.upper <= RATIO * f.lower) || (f.upper < 0.0 && f.lower >= RATIO * f.upper);
+    if (law->load->class->is_even) return law->load->class->is_even(law->load, w->enclosure.slot, share);
+    if (road && !is_plain(w, road, share)) return false;
+    const double least = f.lower > 0.0 ? f.lower : f.upper < 0.0 ? -f.upper : 0.0;
+    return share * (f.upper - f.lower) <= (RATIO - 1.0) * least;
 }
 
-// Can nothing hide while the variables are in enclosure.slot? limited: since its effect is small
-static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, bool *limited)
+// Can nothing hide while the variables are in enclosure.slot, in steps that pass a share of it? limited: since its effect
+// is small
+static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, double share, bool *limited)
 {
     const kd_law *law = &w->system->law[i];
     const double *degree = NULL;
@@ -156,10 +177,10 @@ static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, bool *limited)
     bool          steady = false;
     // bends of the expression term by term, or bounds that the class tells
     if (law->expr)
-        degree = kd_expr_bends(law->expr, w->enclosure.slot, w->breaks.work);
+        degree = kd_expr_bends(law->expr, w->enclosure.slot, share, w->breaks.work);
     else {
         bounds = law->load->class->bounds(law->load, w->enclosure.slot, w);
-        steady = is_steady(law, bounds, w);
+        steady = is_steady(law, bounds, share, w);
     }
     // each term: bent little, or without effect
     for (int k = 0; k < law->nterms; k++) {
@@ -172,7 +193,7 @@ static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, bool *limited)
 }
 
 // Outputs in the box: kp x + ki r bends as what the controller reads, x
-static bool widen_outputs(kd_work *w, int i, double reach)
+static bool widen_outputs(kd_work *w, int i, double reach, double share)
 {
     const kd_law *law = &w->system->law[i];
     kd_interval  *box = boxes_of(w, i);
@@ -180,29 +201,41 @@ static bool widen_outputs(kd_work *w, int i, double reach)
         const kd_expr *x = w->system->load[law->pi[k]].law[0];
         box[law->nslots + k] = w->enclosure.state[state_of(w, law, k)] = range_of_state(w, state_of(w, law, k), reach);
         kd_range_output(w, law->pi[k], w->enclosure.slot);
-        if (!(kd_expr_bends(x, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(x) / 3 - 1] <= BENT_MOST))
-            return false;
+        if (!is_plain(w, x, share)) return false;
     }
     return true;
 }
 
-static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, double reach)
+// What part of the box a step passes that is a few times longer than this one, which is a part of the way; 1: all of it
+static double share_of(kd_interval way, double part, kd_interval box)
+{
+    const double passed = STEPS * part * (way.upper - way.lower), all = box.upper - box.lower;
+    return passed < all ? passed / all : 1.0;
+}
+
+// reach: in steps, each of which is a part of what is between the ends
+static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, double reach, double part)
 {
     const kd_law *law = &w->system->law[i];
     kd_interval  *box = boxes_of(w, i);
     bool          limited = false;
+    double        share = 0.0;
     // variables of the motion first, inputs and outputs from them
     for (int k = 0; k < law->nslots; k++) {
         if (is_output(w, law->slot[k])) continue;
-        box[k] = widened(w, law->slot[k], range_in_step(w, x1, law->slot[k]), reach, seen);
+        const kd_interval way = range_in_step(w, x1, law->slot[k]);
+        box[k] = widened(w, law->slot[k], way, reach * part, seen);
         w->enclosure.slot[law->slot[k]] = box[k];
+        share = fmax(share, share_of(way, part, box[k]));
     }
     for (int k = 0; k < law->nslots; k++)
-        if (!take_input(w, law->slot[k], box[k])) return false;
-    if (!widen_outputs(w, i, reach) || !is_clear(w, i, seen, &limited)) return false;
-    const double h = w->unseen.end[1].t - w->unseen.end[0].t;
+        if (!take_input(w, law->slot[k], box[k], share)) return false;
+    if (!widen_outputs(w, i, reach * part, share) || !is_clear(w, i, seen, share, &limited)) return false;
+    const double h = part * (w->unseen.end[1].t - w->unseen.end[0].t);
     // where smallness was used, only for steps that are not much longer
     w->unseen.box_limit[i] = limited ? GROWTH * h * w->unseen.mobility[i] : INFINITY;
+    w->unseen.box_share[i] = share;
+    w->unseen.box_step[i] = h;
     return true;
 }
 
@@ -218,7 +251,7 @@ bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_
     // from the width that the last one had; smaller ones until one is clear
     double reach = u->reach[i] > 0.0 ? fmax(u->reach[i] / unit, REACH_LEAST) : REACH_FIRST;
     for (int k = 0; k < (of_time ? TRIES_TIME : TRIES) && reach >= REACH_LEAST; k++, reach *= of_time ? 0.25 : 0.5) {
-        if (!try_box(w, i, x1, seen, reach * part)) continue;
+        if (!try_box(w, i, x1, seen, reach, part)) continue;
         u->reach[i] = fmin((of_time ? LATER_TIME : LATER) * reach, most) * unit;
         u->waited[i] = 0;
         return true;
@@ -231,24 +264,37 @@ bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_
     return false;
 }
 
-double kd_box_smooth(kd_work *w, const kd_expr *e, double h, double *reach)
+// Is a function of times and inputs plain while these are in enclosure.slot?
+static bool is_plain_in_time(kd_work *w, const kd_expr *e)
+{
+    for (int j = 0; j < kd_expr_slot_count(e); j++) {
+        const kd_slot_kind kind = w->system->slot[kd_expr_slot(e, j)].kind;
+        if (kind != KD_SLOT_TIME && kind != KD_SLOT_INPUT) return false;
+    }
+    return is_plain(w, e, 1.0);
+}
+
+// Times and inputs in an interval of time; false: one of them is not plain there, or given by a function in C
+static bool take_times(kd_work *w, kd_interval time)
 {
     const kd_system *s = w->system;
-    const double     t = w->unseen.end[0].t, from = w->unseen.end[1].t;
-    double           length = fmax(*reach, h);
-    // from the beginning of the step to some time behind its end; shorter while it bends
+    for (int k = 0; k < s->ntime_slots; k++) {
+        const int slot = s->time_slot[k];
+        if (s->slot[slot].kind == KD_SLOT_TIME) w->enclosure.slot[slot] = time;
+        if (s->slot[slot].kind == KD_SLOT_INPUT && (w->unseen.foreign || !take_input(w, slot, time, 1.0))) return false;
+    }
+    return true;
+}
+
+double kd_box_smooth(kd_work *w, int n, const kd_expr *(*motion)(const kd_system *s, int i), double h, double *reach)
+{
+    const double t = w->unseen.end[0].t, from = w->unseen.end[1].t;
+    double       length = fmax(*reach, h);
+    // from the beginning of the step to some time behind its end; shorter while one bends
     for (int k = 0; k < TRIES_TIME; k++, length *= 0.25) {
-        const kd_interval time = {t, from + length};
-        bool              smooth = true;
-        for (int j = 0; j < kd_expr_slot_count(e) && smooth; j++) {
-            const int slot = kd_expr_slot(e, j);
-            if (s->slot[slot].kind == KD_SLOT_TIME) w->enclosure.slot[slot] = time;
-            smooth = s->slot[slot].kind == KD_SLOT_TIME ||
-                     (s->slot[slot].kind == KD_SLOT_INPUT && !w->unseen.foreign && take_input(w, slot, time));
-        }
-        if (!smooth ||
-            !(kd_expr_bends(e, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(e) / 3 - 1] <= BENT_MOST))
-            continue;
+        bool plain = take_times(w, (kd_interval){t, from + length});
+        for (int i = 0; i < n && plain; i++) plain = !motion(w->system, i) || is_plain_in_time(w, motion(w->system, i));
+        if (!plain) continue;
         *reach = LATER_TIME * length;
         return from + length;
     }

@@ -358,6 +358,33 @@ static void exact_values_stay_exact(void **state)
     assert_true(sum.lower == 0.75 && sum.upper == 1.0);
 }
 
+// Bends of steps that pass a share of a range: a wave may have many of its lengths in the range, but not in a step;
+// branches must not change anywhere in it, and what is steep at one end needs smaller shares.
+static void bends_count_along_a_share(void **state)
+{
+    static const struct {
+        const char *text;
+        double      lower, upper, share;
+        bool        smooth;
+    } cases[] = {
+        {"sin(x)", 0, 20, 1, false},      {"sin(x)", 0, 20, 0.05, true},     {"sin(x)", 0, 20, 0.06, false},
+        {"abs(x)", -1, 9, 0.01, false},   {"abs(x)", 1, 9, 0.01, true},      {"sqrt(x)", 1, 101, 0.009, true},
+        {"sqrt(x)", 1, 101, 0.1, false},  {"sqrt(x)", 0, 1, 1e-3, false},    {"1/x", 0.1, 10, 0.009, true},
+        {"1/x", -0.1, 10, 1e-3, false},   {"sin(x^2)", 0, 10, 0.006, false}, {"sin(x^2)", 0, 10, 0.004, true},
+        {"mod(x, 3)", 1, 8, 1e-3, false}, {"mod(x, 3)", 3.5, 5, 1, true},    {"atan2(x, x - 5)", 0, 9, 1e-3, false},
+    };
+    symbol_set set = symbol_set_create();
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const bounded     b = bounded_of(cases[k].text, &set);
+        const kd_interval x[SYMBOL_SLOTS] = {{cases[k].lower, cases[k].upper}};
+        const double     *degree = kd_expr_bends(b.c.expr, x, cases[k].share, b.work);
+        const bool        smooth = isfinite(degree[kd_expr_interval_size(b.c.expr) / 3 - 1]);
+        if (smooth != cases[k].smooth) fail_msg("%s in %g .. %g", cases[k].text, cases[k].lower, cases[k].upper);
+        bounded_release(b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +397,7 @@ int main(void)
         cmocka_unit_test(nothing_is_known_outside_of_the_domain),
         cmocka_unit_test(conditions_are_three_valued),
         cmocka_unit_test(exact_values_stay_exact),
+        cmocka_unit_test(bends_count_along_a_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

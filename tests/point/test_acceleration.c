@@ -36,6 +36,47 @@ static void pendulum_in_closed_form(void **state)
     kd_eom_destroy(eom);
 }
 
+// How far given accelerations are from right, by the matrix of a neighbour: exact where that is the matrix of the point,
+// about right close by, and not answered far away, without a solution before, or by SVD.
+static void differences_by_the_matrix_of_a_neighbour(void **state)
+{
+    (void)state;
+    const double p0[2] = {0.6, -0.8}, v0[2] = {1.6, 1.2}, wrong[2] = {0.7, -0.4};
+    kd_eom      *eom;
+    kd_state    *x;
+    assert_int_equal(kd_pendulum_create(9.81, p0, v0, false, &eom, &x), KD_OK);
+    for (int kind = KD_DECOMPOSE_LU; kind <= KD_DECOMPOSE_SVD; kind++) {
+        kd_acceleration *acceleration = make_acceleration(eom, NULL, x, (kd_decomposition)kind);
+        double           a[2], right[2], difference[2], lambda = 1;
+        bool             done;
+        assert_int_equal(kd_acceleration_difference(acceleration, 0, p0, NULL, v0, NULL, wrong, NULL, &lambda, NULL,
+                                                    difference, &done),
+                         KD_EVAL_OK);
+        assert_false(done);
+        assert_int_equal(kd_acceleration_solve(acceleration, 0, p0, NULL, v0, NULL, a, NULL, &lambda, NULL),
+                         KD_EVAL_OK);
+        for (int k = 0; k < 3; k++) { // turned by 0, 0.005 and 2 rad
+            const double turn = k == 0 ? 0 : k == 1 ? 0.005 : 2, c = cos(turn), z = sin(turn);
+            const double p[2] = {c * p0[0] - z * p0[1], z * p0[0] + c * p0[1]};
+            const double v[2] = {c * v0[0] - z * v0[1], z * v0[0] + c * v0[1]};
+            double       force = lambda;
+            assert_int_equal(kd_acceleration_difference(acceleration, 0, p, NULL, v, NULL, wrong, NULL, &force, NULL,
+                                                        difference, &done),
+                             KD_EVAL_OK);
+            assert_int_equal(done, kind != KD_DECOMPOSE_SVD && k < 2);
+            if (!done) continue;
+            kd_acceleration *other = make_acceleration(eom, NULL, x, KD_DECOMPOSE_LU);
+            assert_int_equal(kd_acceleration_solve(other, 0, p, NULL, v, NULL, right, NULL, &force, NULL), KD_EVAL_OK);
+            const double size = hypot(right[0] - wrong[0], right[1] - wrong[1]), least = k == 0 ? 1e-13 : 0.02 * size;
+            for (int i = 0; i < 2; i++) assert_true(fabs(wrong[i] + difference[i] - right[i]) <= least);
+            kd_acceleration_destroy(other);
+        }
+        kd_acceleration_destroy(acceleration);
+    }
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 // Forces that depend on multipliers and auxiliary variables: Newton's method meets all rows to rounding.
 static void all_rows_are_met(void **state)
 {
@@ -510,6 +551,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pendulum_in_closed_form),
+        cmocka_unit_test(differences_by_the_matrix_of_a_neighbour),
         cmocka_unit_test(all_rows_are_met),
         cmocka_unit_test(any_rows_may_be_off),
         cmocka_unit_test(projection_meets_constraints),

@@ -283,12 +283,44 @@ static void ordinary_laws_cost_no_steps(void **state)
             }
 }
 
+// Methods with a memory start again behind each of many jumps, and lose little there: square teeth, whose motion is
+// made of parabolas, all alike.
+static void many_jumps_cost_bdf_little(void **state)
+{
+    static const method with_memory[] = {
+        {KD_JOINT, KD_ODE, KD_BDF}, {KD_CARTESIAN, KD_GGL, KD_BDF}, {KD_JOINT, KD_ODASSL, KD_BDF}};
+    unsigned seed = 8;
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        char          rest[900], name[100];
+        const double  v = random_between(&seed, 0.5, 2.0), t_end = 2.0, teeth = random_between(&seed, 60.0, 120.0);
+        const double  pitch = v * t_end / teeth, A = random_between(&seed, 0.3, 1.0) * v * v / pitch;
+        const double  tolerance = pow(10.0, random_between(&seed, -7.0, -4.5));
+        const method *m = &with_memory[k % 3];
+        snprintf(rest, sizeof rest,
+                 "forces: {f: {type: joint_spring, joint: rail, law: \"%.17g*if(mod(q, %.17g) < %.17g, 1, -1)\"}}\n", A,
+                 pitch, 0.5 * pitch);
+        const outcome out = run("", rest, v, t_end, tolerance, m);
+        const double  half = (sqrt(v * v + A * pitch) - v) / A, passed = floor(t_end / (2.0 * half));
+        const double  left = t_end - 2.0 * half * passed, to = 2.0 * half - left;
+        const double  way = left < half ? v * left + 0.5 * A * left * left : pitch - (v * to + 0.5 * A * to * to);
+        const double  right = pitch * passed + way, error = fabs(out.x - right) / (tolerance * (1.0 + fabs(right)));
+        if (out.status < 0 || !(error <= 700.0))
+            fail_msg("%.0f teeth (%s): %.3g tolerances off, lost %.3g, %ld steps, status %d %s", teeth,
+                     words(m, tolerance, name, sizeof name), error, out.lost, out.accepted, out.status, out.message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pulses_in_time_are_seen), cmocka_unit_test(bumps_in_coordinates_are_seen),
-        cmocka_unit_test(stops_are_met),           cmocka_unit_test(cusps_in_coordinates_are_met),
-        cmocka_unit_test(teeth_are_summed_up),     cmocka_unit_test(ordinary_laws_cost_no_steps),
+        cmocka_unit_test(pulses_in_time_are_seen),
+        cmocka_unit_test(bumps_in_coordinates_are_seen),
+        cmocka_unit_test(stops_are_met),
+        cmocka_unit_test(cusps_in_coordinates_are_met),
+        cmocka_unit_test(teeth_are_summed_up),
+        cmocka_unit_test(many_jumps_cost_bdf_little),
+        cmocka_unit_test(ordinary_laws_cost_no_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
