@@ -181,7 +181,8 @@ typedef struct kd_cross_options {
     double parting;               //                                                                      default 1e-3
     double budget;                // [s] of computing; 0: no limit                                        default 0
     bool (*go_on)(void *context); // may be NULL
-    void *context;
+    void    *context;
+    unsigned cookie; // set by kd_cross_options_default
 } kd_cross_options;
 KD_API kd_cross_options kd_cross_options_default(void);
 

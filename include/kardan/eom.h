@@ -526,9 +526,10 @@ KD_API kd_eval kd_eom_at_instant(kd_eom_data *d, const kd_inputs *inputs, double
 // Checker: compares every supplied derivative and constraint level with differences of the level below, at x and at
 // points around it, and names the entry that disagrees. report (may be NULL) gets one line per disagreement.
 typedef struct kd_check_options {
-    double tolerance; // relative disagreement that counts                       default 1e-5
-    int    samples;   // points around x                                         default 3
-    double spread;    // relative size of the moves                              default 0.1
+    double   tolerance; // relative disagreement that counts                       default 1e-5
+    int      samples;   // points around x                                         default 3
+    double   spread;    // relative size of the moves                              default 0.1
+    unsigned cookie;    // set by kd_check_options_default
 } kd_check_options;
 KD_API kd_check_options kd_check_options_default(void);
 KD_API kd_status        kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,

@@ -24,13 +24,14 @@ typedef enum kd_start_motion {
 } kd_start_motion;
 
 typedef struct kd_equilibrium_options {
-    double tolerance;      // largest force that may remain, as a share of the force scale          default 1e-9
-    int    max_iterations; // of each attempt                                                       default 200
-    int    starts;         // further attempts, from positions around the start                     default 4
-    double spread;         // size of these moves: sizes of the bodies, [rad]                       default 0.2
-    bool   no_dynamics;    // Newton's method only, without damped dynamics                         default false
-    bool   stable;         // an unstable equilibrium will not do                                   default false
-    bool   keep_motion;    // of a start that moves, see kd_start_motion                                  default false
+    double   tolerance;      // largest force that may remain, as a share of the force scale          default 1e-9
+    int      max_iterations; // of each attempt                                                       default 200
+    int      starts;         // further attempts, from positions around the start                     default 4
+    double   spread;         // size of these moves: sizes of the bodies, [rad]                       default 0.2
+    bool     no_dynamics;    // Newton's method only, without damped dynamics                         default false
+    bool     stable;         // an unstable equilibrium will not do                                   default false
+    bool     keep_motion; // of a start that moves, see kd_start_motion                                  default false
+    unsigned cookie;      // set by kd_equilibrium_options_default
 } kd_equilibrium_options;
 KD_API kd_equilibrium_options kd_equilibrium_options_default(void);
 
@@ -102,6 +103,7 @@ typedef struct kd_trim_options {
     const bool      *free_v;         // (nv) velocities that may change, to meet 0 = gI and 0 = h   default none
     const kd_turn   *turn;           // NULL: a motion without turn
     const kd_family *family;         // NULL: no parameters of kind KD_VAR_COUNT
+    unsigned         cookie;         // set by kd_trim_options_default
 } kd_trim_options;
 KD_API kd_trim_options kd_trim_options_default(void);
 

@@ -11,8 +11,9 @@
 KD_EXTERN_C_BEGIN
 
 typedef struct kd_linearize_options {
-    double rank_tolerance; // a pivot of the constraint matrix below this times the largest is zero    default 1e-9
-    bool   descriptor;     // also the descriptor form                                                default true
+    double   rank_tolerance; // a pivot of the constraint matrix below this times the largest is zero    default 1e-9
+    bool     descriptor;     // also the descriptor form                                                default true
+    unsigned cookie;         // set by kd_linearize_options_default
 } kd_linearize_options;
 KD_API kd_linearize_options kd_linearize_options_default(void);
 

@@ -603,9 +603,10 @@ KD_API kd_status kd_model_write(const kd_model *m, const char *path, char *messa
 // Import a robot description (URDF). report (may be NULL) receives one line per element: taken, converted or refused.
 // opt may be NULL: defaults. Without libxml2: KD_ERR_UNAVAILABLE.  Guide: docs/guide/urdf.md
 typedef struct kd_urdf_options {
-    bool   free_base;       // the root link floats instead of being fixed to the ground     default false
-    double gravity[3];      // default (0, 0, -9.81)
-    double limit_stiffness; // joint limits become stops of this stiffness; 0: not taken     default 0
+    bool     free_base;       // the root link floats instead of being fixed to the ground     default false
+    double   gravity[3];      // default (0, 0, -9.81)
+    double   limit_stiffness; // joint limits become stops of this stiffness; 0: not taken     default 0
+    unsigned cookie;          // set by kd_urdf_options_default
 } kd_urdf_options;
 KD_API kd_urdf_options kd_urdf_options_default(void);
 KD_API kd_status       kd_model_read_urdf(const char *path, const kd_urdf_options *opt, kd_model **model, char *report,

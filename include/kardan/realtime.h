@@ -74,6 +74,7 @@ typedef struct kd_realtime_options {
     double                    epsilon;          // regularisation; < 0: from the matrices at the start     default -1
     double                    deadline;         // longer steps [s] answer KD_LATE; 0: none                default 0
     const bool               *external;         // (nu) inputs that come with each step; NULL: all         default NULL
+    unsigned                  cookie;           // set by kd_realtime_options_default
 } kd_realtime_options;
 KD_API kd_realtime_options kd_realtime_options_default(void);
 

@@ -32,6 +32,7 @@ typedef struct kd_recorder_options {
     kd_limits          limits;     // of the certificate; NaN: the model's, or none
     bool               no_drawing; // of the mechanism in the page                              default false
     bool               plain;      // page with plots that stand still and a small drawing      default false
+    unsigned           cookie;     // set by kd_recorder_options_default
 } kd_recorder_options;
 KD_API kd_recorder_options kd_recorder_options_default(void);
 

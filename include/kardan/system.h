@@ -21,6 +21,7 @@ typedef struct kd_system_options {
     // a space) are names of other channels and passed over                                  default none
     const char *const *watch;
     int                nwatch;
+    unsigned           cookie; // set by kd_system_options_default
 } kd_system_options;
 KD_API kd_system_options kd_system_options_default(void);
 // Coordinates as the model says under `run`, and its plots are watched.

@@ -59,7 +59,7 @@ struct kd_cross_check {
 
 kd_cross_options kd_cross_options_default(void)
 {
-    return (kd_cross_options){.rtol = 1e-6, .atol = 1e-6, .parting = 1e-3};
+    return (kd_cross_options){.rtol = 1e-6, .atol = 1e-6, .parting = 1e-3, .cookie = KD_OPTIONS_COOKIE};
 }
 
 const char *kd_cross_verdict_word(kd_cross_verdict verdict)
@@ -424,7 +424,9 @@ static bool shorten(kd_cross_check *k)
 kd_status kd_cross_check_run(kd_cross_check *k, const kd_cross_options *opt, kd_cross_result *result)
 {
     kd_status status = KD_OK;
-    if (!k || !opt || !result || !(opt->rtol > 0) || !(opt->atol > 0) || !(opt->parting > 0)) return KD_ERR_ARGUMENT;
+    if (!k || !opt || !result || !(opt->rtol > 0) || !(opt->atol > 0) || !(opt->parting > 0) ||
+        opt->cookie != KD_OPTIONS_COOKIE)
+        return KD_ERR_ARGUMENT;
     *result = (kd_cross_result){.verdict = KD_CROSS_UNDECIDED,
                                 .difference = NAN,
                                 .error = NAN,

@@ -6,6 +6,7 @@
 
 #include "analysis/balance.h"
 #include "analysis/words.h"
+#include "core/option.h"
 #include "core/text.h"
 
 enum { NEARBY = 3 }; // attempts by Newton's method from positions around the start
@@ -13,7 +14,8 @@ enum { NEARBY = 3 }; // attempts by Newton's method from positions around the st
 
 kd_equilibrium_options kd_equilibrium_options_default(void)
 {
-    return (kd_equilibrium_options){.tolerance = 1e-9, .max_iterations = 200, .starts = 4, .spread = 0.2};
+    return (kd_equilibrium_options){
+        .tolerance = 1e-9, .max_iterations = 200, .starts = 4, .spread = 0.2, .cookie = KD_OPTIONS_COOKIE};
 }
 
 typedef struct search {
@@ -250,6 +252,7 @@ kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_eq
         kd_text(message, size,
                 "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     if (!kd_state_fits(eom, x) || !(s.opt->tolerance > 0) || s.opt->max_iterations < 1) return KD_ERR_ARGUMENT;
+    if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_equilibrium_options", message, size)) return KD_ERR_ARGUMENT;
     kd_status status = prepare_search(&s, eom, inputs, x);
     if (status >= 0) {
         // rest first

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/internal.h"
+#include "core/option.h"
 #include "core/text.h"
 #include "math/dense.h"
 
@@ -12,7 +13,7 @@ enum { LARGEST = 4000 }; // velocities: beyond, full matrices are no answer
 
 kd_linearize_options kd_linearize_options_default(void)
 {
-    return (kd_linearize_options){.rank_tolerance = 1e-9, .descriptor = true};
+    return (kd_linearize_options){.rank_tolerance = 1e-9, .descriptor = true, .cookie = KD_OPTIONS_COOKIE};
 }
 
 // ---- the point ------------------------------------------------------------------------------------------------------
@@ -324,6 +325,7 @@ kd_status kd_linearize(const kd_eom *eom, const kd_inputs *inputs, const kd_line
         kd_text(message, size,
                 "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     if (!kd_state_fits(eom, x) || !out) return KD_ERR_ARGUMENT;
+    if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_linearize_options", message, size)) return KD_ERR_ARGUMENT;
     const kd_linearize_options usual = kd_linearize_options_default();
     if (!opt) opt = &usual;
     kd_linearizer l = {.eom = eom, .n = kd_eom_dims(eom)};

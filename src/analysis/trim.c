@@ -4,11 +4,12 @@
 
 #include "analysis/balance.h"
 #include "analysis/words.h"
+#include "core/option.h"
 #include "core/text.h"
 
 kd_trim_options kd_trim_options_default(void)
 {
-    return (kd_trim_options){.tolerance = 1e-9, .max_iterations = 200};
+    return (kd_trim_options){.tolerance = 1e-9, .max_iterations = 200, .cookie = KD_OPTIONS_COOKIE};
 }
 
 // Does everything exist that is to be adjusted?
@@ -50,6 +51,7 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
                 "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     if (!kd_state_fits(eom, x) || nadjust < 0 || (nadjust > 0 && !adjust) || !(o->tolerance > 0))
         return KD_ERR_ARGUMENT;
+    if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_trim_options", message, size)) return KD_ERR_ARGUMENT;
     const kd_dims n = kd_eom_dims(eom);
     if (!is_wanted(&n, o->family, adjust, nadjust) || !is_turn(&n, o->turn)) return KD_ERR_ARGUMENT;
     // unknowns: the adjusted quantities, free positions and velocities, multipliers; all else is held

@@ -77,6 +77,13 @@ void kd_options_reset(const kd_option *rows, int count, void *base)
     }
 }
 
+bool kd_options_made(const void *options, unsigned cookie, const char *name, char *message, size_t size)
+{
+    if (!options || cookie == KD_OPTIONS_COOKIE) return true;
+    kd_text(message, size, "%s do not start from %s_default", name, name);
+    return false;
+}
+
 // ---- ranges ---------------------------------------------------------------------------------------------------------
 
 const char *kd_option_range(const kd_option *row, char *buffer, size_t size)

@@ -19,6 +19,10 @@
     .name = name_, .type = KD_OPTION_WORD, .standard = standard_, .words = words_, .sentence = sentence_,              \
     .offset = offsetof(T, field)
 
+// Was a structure of options (name: "kd_trim_options") made by its default function? NULL options are. Otherwise message
+// says so.
+bool kd_options_made(const void *options, unsigned cookie, const char *name, char *message, size_t size);
+
 // base: the structure that offsets count from.
 void kd_options_reset(const kd_option *rows, int count, void *base);
 // Every value within its range: KD_OK, or KD_ERR_ARGUMENT with name, value and range in message

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/option.h"
 #include "core/text.h"
 #include "eom/internal.h"
 #include "math/dense.h"
@@ -26,7 +27,7 @@
 
 kd_check_options kd_check_options_default(void)
 {
-    return (kd_check_options){.tolerance = 1e-5, .samples = 3, .spread = 0.1};
+    return (kd_check_options){.tolerance = 1e-5, .samples = 3, .spread = 0.1, .cookie = KD_OPTIONS_COOKIE};
 }
 
 // Smooth functions, rounding and steep ones (friction laws) want different increments.
@@ -834,6 +835,7 @@ kd_status kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_stat
                 "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     if (!kd_state_fits(eom, x)) return KD_ERR_ARGUMENT;
     check c = {.eom = eom, .inputs = inputs, .x = x, .report = report, .size = size, .random = 0x9e3779b97f4a7c15u};
+    if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_check_options", report, size)) return KD_ERR_ARGUMENT;
     c.opt = opt ? *opt : kd_check_options_default();
     if (!(c.opt.tolerance > 0.0) || c.opt.samples < 0 || !(c.opt.spread >= 0.0)) return KD_ERR_ARGUMENT;
 

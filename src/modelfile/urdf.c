@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "core/load.h"
+#include "core/option.h"
 #include "core/text.h"
 #include "expr/expr.h"
 #include "model/build.h"
@@ -983,7 +984,8 @@ static void import(importer *u, const char *text, size_t length)
 
 kd_urdf_options kd_urdf_options_default(void)
 {
-    return (kd_urdf_options){.free_base = false, .gravity = {0.0, 0.0, -9.81}, .limit_stiffness = 0.0};
+    return (kd_urdf_options){
+        .free_base = false, .gravity = {0.0, 0.0, -9.81}, .limit_stiffness = 0.0, .cookie = KD_OPTIONS_COOKIE};
 }
 
 static kd_status read_text(const char *name, const char *folder, const char *text, size_t length,
@@ -995,6 +997,7 @@ static kd_status read_text(const char *name, const char *folder, const char *tex
     if (!model) return KD_ERR_ARGUMENT;
     *model = NULL;
     if (!name || !text) return KD_ERR_ARGUMENT;
+    if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_urdf_options", message, size)) return KD_ERR_ARGUMENT;
     const kd_urdf_options defaults = kd_urdf_options_default();
     importer              u = {.file = name,
                                .folder = folder,

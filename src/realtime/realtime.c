@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/option.h"
 #include "core/text.h"
 #include "realtime/internal.h"
 
@@ -12,6 +13,7 @@
 kd_realtime_options kd_realtime_options_default(void)
 {
     return (kd_realtime_options){
+        .cookie = KD_OPTIONS_COOKIE,
         .h = 1e-3,
         .jacobian = KD_REALTIME_J2,
         .index = 2,
@@ -271,6 +273,7 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
                       !eom || !self
                           ? "kd_realtime_create: an argument is NULL"
                           : "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+    if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_realtime_options", message, size)) return KD_ERR_ARGUMENT;
     kd_realtime *rt = kd_alloc(sizeof *rt);
     if (!rt) return refuse(message, size, KD_ERR_MEMORY, kd_status_sentence(KD_ERR_MEMORY));
     rt->eom = eom;

@@ -12,6 +12,7 @@
 #include "core/load.h"
 #include "core/memory.h"
 #include "core/nearest.h"
+#include "core/option.h"
 #include "core/text.h"
 
 enum {
@@ -69,7 +70,7 @@ static double seconds(void)
 
 kd_recorder_options kd_recorder_options_default(void)
 {
-    return (kd_recorder_options){.limits = kd_limits_none()};
+    return (kd_recorder_options){.limits = kd_limits_none(), .cookie = KD_OPTIONS_COOKIE};
 }
 
 static const char *copy_text(kd_arena *arena, const char *text)
@@ -234,6 +235,7 @@ static kd_status create(const kd_system *system, const kd_eom *eom, const kd_inp
         kd_text(message, size, "a recorder needs a system or equations, and numbers that are not negative");
         return KD_ERR_ARGUMENT;
     }
+    if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_recorder_options", message, size)) return KD_ERR_ARGUMENT;
     kd_recorder *r = kd_alloc(sizeof *r);
     kd_status    status = r ? KD_OK : KD_ERR_MEMORY;
     if (!r) goto done;

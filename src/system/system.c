@@ -4,12 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/option.h"
 #include "core/text.h"
 #include "model/parameters.h"
 
 kd_system_options kd_system_options_default(void)
 {
-    return (kd_system_options){.coordinates = KD_JOINT};
+    return (kd_system_options){.coordinates = KD_JOINT, .cookie = KD_OPTIONS_COOKIE};
 }
 
 // Coordinates alone
@@ -590,6 +591,7 @@ kd_status kd_system_create(const kd_model *model, const kd_system_options *opt, 
         kd_text(message, size, "the model is not finished: call kd_model_finish first");
         return KD_ERR_ARGUMENT;
     }
+    if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_system_options", message, size)) return KD_ERR_ARGUMENT;
     kd_system_options options = opt ? *opt : options_of_run(model);
     return create(model, &options, false, system, message, size);
 }

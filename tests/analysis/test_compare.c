@@ -315,7 +315,8 @@ static void chaos_is_told(void **state)
     double              parted[2];
     char                text[4000];
     for (int i = 0; i < 2; i++) {
-        kd_system_options options = {.coordinates = i ? KD_CARTESIAN : KD_JOINT};
+        kd_system_options options = kd_system_options_default();
+        options.coordinates = i ? KD_CARTESIAN : KD_JOINT;
         assert_true(kd_system_create(model, &options, &system[i], NULL, 0) >= 0);
         assert_int_equal(kd_state_create(kd_system_eom(system[i]), &x[i]), KD_OK);
         assert_true(kd_system_start(system[i], x[i], NULL, 0) >= 0);

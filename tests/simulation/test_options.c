@@ -237,6 +237,60 @@ static void make_page(void)
     }
 }
 
+// Structures of options of all other functions, too, are refused by name without their default function.
+static void all_cookies_are_asked_for(void **state)
+{
+    (void)state;
+    static const char TEXT[] =
+        "kardan: 1\nbodies: {a: {mass: 1, inertia: [1, 1, 1]}}\n"
+        "joints: {s: {type: prismatic, bodies: [ground, a], point: [0, 0, 0], axis: [1, 0, 0]}}\n";
+    kd_model         *model = NULL, *other = NULL;
+    kd_system        *system = NULL, *none = NULL;
+    kd_state         *x = NULL;
+    kd_linear        *linear = NULL;
+    kd_recorder      *recorder = NULL;
+    kd_realtime      *realtime = NULL;
+    char              message[10][300] = {""};
+    const char *const name[] = {"kd_system_options",   "kd_check_options",     "kd_equilibrium_options",
+                                "kd_trim_options",     "kd_linearize_options", "kd_recorder_options",
+                                "kd_realtime_options", "kd_urdf_options"};
+    assert_int_equal(kd_model_read_text("file", TEXT, sizeof TEXT - 1, NULL, 0, &model, NULL, 0), KD_OK);
+    assert_int_equal(kd_system_create(model, NULL, &system, NULL, 0), KD_OK);
+    const kd_eom *eom = kd_system_eom(system);
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    // as the defaults, but for the cookie
+    kd_system_options      one = kd_system_options_default();
+    kd_check_options       two = kd_check_options_default();
+    kd_equilibrium_options three = kd_equilibrium_options_default();
+    kd_trim_options        four = kd_trim_options_default();
+    kd_linearize_options   five = kd_linearize_options_default();
+    kd_recorder_options    six = kd_recorder_options_default();
+    kd_realtime_options    seven = kd_realtime_options_default();
+    kd_urdf_options        eight = kd_urdf_options_default();
+    one.cookie = two.cookie = three.cookie = four.cookie = five.cookie = six.cookie = seven.cookie = eight.cookie = 0;
+    const size_t    size = sizeof message[0];
+    const kd_status answer[] = {
+        kd_system_create(model, &one, &none, message[0], size),
+        kd_eom_check(eom, NULL, x, &two, message[1], size),
+        kd_equilibrium(eom, NULL, &three, x, NULL, message[2], size),
+        kd_trim(eom, NULL, &four, x, NULL, 0, NULL, message[3], size),
+        kd_linearize(eom, NULL, &five, x, &linear, message[4], size),
+        kd_recorder_create(system, &six, &recorder, message[5], size),
+        kd_realtime_create(eom, NULL, &seven, x, &realtime, message[6], size),
+        kd_model_read_urdf_text("robot", "<robot/>", 8, &eight, &other, NULL, 0, message[7], size),
+    };
+    for (size_t i = 0; i < sizeof answer / sizeof *answer; i++) {
+        char words[200];
+        snprintf(words, sizeof words, "%s do not start from %s_default", name[i], name[i]);
+        assert_int_equal(answer[i], KD_ERR_ARGUMENT);
+        assert_string_equal(message[i], words);
+    }
+    assert_true(!none && !linear && !recorder && !realtime && !other);
+    kd_state_destroy(x);
+    kd_system_destroy(system);
+    kd_model_destroy(model);
+}
+
 // docs/guide/options.md is what the table gives.
 static void page_is_up_to_date(void **state)
 {
@@ -259,10 +313,10 @@ static void page_is_up_to_date(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_allowed),     cmocka_unit_test(values_reach_their_place),
-        cmocka_unit_test(wrong_values_are_refused), cmocka_unit_test(cookies_are_asked_for),
-        cmocka_unit_test(tolerances_by_kind),       cmocka_unit_test(rules_are_those_of_the_methods),
-        cmocka_unit_test(page_is_up_to_date),
+        cmocka_unit_test(defaults_are_allowed),      cmocka_unit_test(values_reach_their_place),
+        cmocka_unit_test(wrong_values_are_refused),  cmocka_unit_test(cookies_are_asked_for),
+        cmocka_unit_test(tolerances_by_kind),        cmocka_unit_test(rules_are_those_of_the_methods),
+        cmocka_unit_test(all_cookies_are_asked_for), cmocka_unit_test(page_is_up_to_date),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,13 +104,14 @@ static kd_eval compare(const kd_state *x, bool at_time, void *context)
 
 static void simulate(const kd_model *m, kd_coordinates coordinates, double *last)
 {
-    kd_system_options     opt = {.coordinates = coordinates};
+    kd_system_options     opt = kd_system_options_default();
     kd_system            *system;
     kd_state             *x;
     kd_simulation        *simulation;
     watch                 w = {0};
     kd_simulation_options run = kd_simulation_options_default();
     char                  message[500] = "";
+    opt.coordinates = coordinates;
     assert_int_equal(kd_system_create(m, &opt, &system, message, sizeof message), KD_OK);
     assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
     assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
@@ -161,8 +162,9 @@ static void design_position_is_found_again(void **state)
     kd_poses  *poses;
     double     pose[7];
     for (int k = 0; k < 2; k++) {
-        assert_int_equal(kd_system_create(m, &(kd_system_options){.coordinates = (kd_coordinates)k}, &system, NULL, 0),
-                         KD_OK);
+        kd_system_options options = kd_system_options_default();
+        options.coordinates = (kd_coordinates)k;
+        assert_int_equal(kd_system_create(m, &options, &system, NULL, 0), KD_OK);
         assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
         assert_int_equal(kd_system_start(system, x, NULL, 0), KD_OK);
         assert_int_equal(kd_poses_create(system, &poses), KD_OK);
