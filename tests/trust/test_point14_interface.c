@@ -333,6 +333,7 @@ static void null_is_refused_everywhere(void **state)
     WORDS(kd_model_title(NULL));
     NEUTRAL(kd_model_run(NULL));
     REFUSED(kd_model_read(NULL, NULL, 0, NULL, NULL, 0));
+    REFUSED(kd_model_read_with(NULL, NULL, 0, NULL, 0, NULL, NULL, 0));
     REFUSED(kd_model_read_text(NULL, NULL, 0, NULL, 0, NULL, NULL, 0));
     REFUSED(kd_model_write(NULL, NULL, NULL, 0));
     REFUSED(kd_model_read_urdf(NULL, NULL, NULL, NULL, 0, NULL, 0));
