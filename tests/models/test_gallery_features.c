@@ -976,7 +976,8 @@ static void gallery_shows_everything(void **state)
         const kd_schema *s = kd_schema_of((kd_schema_id)id);
         for (int k = 0; kd_schema_has_kinds(s) && k < s->nkinds; k++) {
             const char *word = kd_schema_word(s, k)->word;
-            if (!word || says(text, s->kind_by_key ? word : "type", s->kind_by_key ? "" : word)) continue;
+            if (!word || strncmp(word, "left_", 5) == 0) continue; // images, made by mirrors
+            if (says(text, s->kind_by_key ? word : "type", s->kind_by_key ? "" : word)) continue;
             print_error("no model has a %s '%s'\n", s->singular, word);
             missing++;
         }
