@@ -589,12 +589,12 @@ typedef struct kd_setting { // --set name=value
 // The model is finished. settings override parameters.
 KD_API kd_status kd_model_read(const char *path, const kd_setting *settings, int nsettings, kd_model **model,
                                char *message, size_t size) KD_NODISCARD;
-// The same with further folders of subsystems and other files that a model may refer to, besides its own folder and the
-// library that is installed.  Guide: docs/guide/subsystems.md
+// The same with further folders of subsystems and other files that a model may refer to, besides its own folder.
+// Guide: docs/guide/subsystems.md
 KD_API kd_status kd_model_read_with(const char *path, const kd_setting *settings, int nsettings,
                                     const char *const *library, int nlibraries, kd_model **model, char *message,
                                     size_t size) KD_NODISCARD;
-// From a text; it can refer to no files but those of the library.
+// From a text; it can refer to no files.
 KD_API kd_status kd_model_read_text(const char *name, const char *text, size_t length, const kd_setting *settings,
                                     int nsettings, kd_model **model, char *message, size_t size) KD_NODISCARD;
 // Write a model as YAML; read back it is the same model.

@@ -33,7 +33,7 @@ enum {
     EXPLANATION_SIZE = 16000,
     COMMAND_SIZE = 8192,
     SETTINGS = 25,
-    MAX_OPTIONS = 48
+    MAX_OPTIONS = 56
 };
 enum { MOST_INSTANTS = 20000 };
 enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom

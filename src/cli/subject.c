@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli/subject.h"
 #include <fnmatch.h>
+#include <limits.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@ int kd_subject_options(kd_subject_request *r, kd_cli_option *options)
         {"--coordinates", "C", "joint (default), cartesian; of a model file", KD_CLI_TEXT, &r->coordinates},
         {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST,
          &r->settings},
+        {"--library", "DIR", "folder of subsystems that the model may use besides its own; repeatable", KD_CLI_LIST,
+         &r->library},
         {"--free-base", NULL, "robot description: its root floats instead of being fixed", KD_CLI_FLAG, &r->free_base},
     };
     memcpy(options, list, sizeof list);
@@ -39,9 +42,32 @@ static bool ends_with(const char *word, const char *ending)
 // ---- formats of model files -----------------------------------------------------------------------------------------
 // Readers leave the model in s->model and their report, or what is wrong, in s->message.
 
+// The library that is installed with this program: share/kardan beside the folder of the program. false: there is none
+static bool installed_library(char *folder, size_t size)
+{
+    char          program[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n <= 0) return false;
+    program[n] = '\0';
+    // PREFIX/bin/kardan
+    for (int i = 0; i < 2; i++) {
+        char *slash = strrchr(program, '/');
+        if (!slash) return false;
+        *slash = '\0';
+    }
+    kd_text(folder, size, "%s/share/kardan", program);
+    return access(folder, R_OK) == 0;
+}
+
 static kd_status read_yaml(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)
 {
-    return kd_model_read(s->path, settings, r->settings.count, &s->model, s->message, sizeof s->message);
+    char        installed[PATH_MAX + 20];
+    const char *library[KD_CLI_LONGEST_LIST + 1];
+    int         n = 0;
+    for (; n < r->library.count; n++) library[n] = r->library.word[n];
+    if (installed_library(installed, sizeof installed)) library[n++] = installed;
+    return kd_model_read_with(s->path, settings, r->settings.count, library, n, &s->model, s->message,
+                              sizeof s->message);
 }
 
 // A failure is told by its reason, not by the report of what was taken and converted

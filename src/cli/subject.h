@@ -11,6 +11,7 @@ typedef struct kd_subject_request {
     const char *word;        // file or name of an example
     const char *coordinates; // "joint", "cartesian"; NULL: as the file says, else joint
     kd_cli_list settings;    // "name=value"
+    kd_cli_list library;     // folders of subsystems and other files
     bool        free_base;   // robot description: the root link floats
     kd_cli_list watch;       // paths to be recorded besides
     const char *channels;    // the same by patterns, separated by commas, or "all"; NULL: none
@@ -44,7 +45,7 @@ typedef struct kd_subject {
 } kd_subject;
 
 // Options that set the request, at most KD_SUBJECT_OPTIONS; returns their number.
-enum { KD_SUBJECT_OPTIONS = 3 };
+enum { KD_SUBJECT_OPTIONS = 4 };
 int kd_subject_options(kd_subject_request *request, kd_cli_option *options);
 
 // Does the word name a file (rather than an example)?

@@ -66,9 +66,6 @@ kd_status kd_reader_set_folders(kd_reader *r, const char *path, const char *cons
         }
         add_library(r, library[i]);
     }
-#ifdef KARDAN_LIBRARY_DIR
-    add_library(r, KARDAN_LIBRARY_DIR);
-#endif
     return r->status;
 }
 

@@ -16,6 +16,7 @@ static void run_fixed(const kd_test_system *system, kd_formulation form, double 
     char                  message[600] = "";
     kd_simulation_options o = kd_simulation_options_default();
     o.formulation = form;
+    o.formulation_options.invariants = false;
     o.integrator = KD_MIDPOINT;
     o.integrator_options.h_fixed = h;
     o.integrator_options.max_steps = 10000000;

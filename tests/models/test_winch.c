@@ -1,4 +1,5 @@
-// Constraints whose lengths change with time: the winch and the telescopic boom of the gallery.
+// Constraints whose lengths change with time: the winch and the telescopic boom of the gallery; wings, one the image of
+// the other.
 #include "gallery_run.h"
 
 static table result; // of the last run
@@ -47,8 +48,40 @@ static void winch(void **state)
     }
 }
 
+// The wings by symmetry: height z of the trunk, angle q of both wings; a blade's centre is s sin q above its root.
+//     M z'' + 2 m (s cos q q'' - s sin q q'^2) = -M g + 50 (0.1 - z) - z'
+//     m s cos q z'' + (m s^2 + J) q'' = -m g s cos q - k q - d q' + moment
+static void flap(double t, const double *y, void *context, double *dy)
+{
+    const double m = 0.05, M = 0.5 + 2 * m, s = 0.15 / sqrt(1.01), J = (0.0004 + 0.01 * 0.0001) / 1.01;
+    const double z = y[0], q = y[1], dz = y[2], dq = y[3], c = m * s * cos(q);
+    (void)context;
+    const double up = -M * GRAVITY + 50 * (0.1 - z) - dz + 2 * m * s * sin(q) * dq * dq;
+    const double about = -c * GRAVITY - 1.5 * q - 0.02 * dq + 0.3 * sin(4 * PI * t);
+    const double a = m * s * s + J, det = M * a - 2 * c * c;
+    dy[0] = dz, dy[1] = dq;
+    dy[2] = (a * up - 2 * c * about) / det;
+    dy[3] = (M * about - c * up) / det;
+}
+
+// Both wings have the same coordinates, and move as the equations of one of them with the trunk say.
+static void wings(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        run_model("wings", NULL, BOTH[k], 2.0, 40, &result);
+        double y[4] = {0};
+        for (int row = 1; row <= 40; row++) {
+            runge_kutta(flap, NULL, 4, 0.05 * (row - 1), 0.05 * row, 100, y);
+            assert_close(at(&result, row, "left"), y[1], 2e-6);
+            assert_close(at(&result, row, "right"), at(&result, row, "left"), 1e-11);
+            assert_close(at(&result, row, "height"), 1 + y[0], 2e-6);
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(winch)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(winch), cmocka_unit_test(wings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
