@@ -28,6 +28,7 @@ static const double FIRST_PART = 0.01;       // of the span, at most: what rests
 static const double LANDING = 0.05;          // part by which a step may be longer than planned to end at an instant
 static const double SAME_COEFFICIENT = 1e-9; // difference of leading coefficients that is the rounding of instants
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
+static const double BLIND = 0.1;             // of the step before: so short a one after a retraction has no past
 static const double BEHIND = 0.1;            // of the tolerance, behind jumps
 static const double KINK_PART = 0.5;         // of the size of a kink that was too large, for the next ones
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
@@ -466,7 +467,8 @@ static kd_status restart(kd_integrator *base, double t, const double *x, kd_rest
 // Order and past of before the step; the matrix is renewed: what was missed shall enter it.
 static kd_status retract(kd_integrator *base, double h)
 {
-    kd_bdf *b = (kd_bdf *)base;
+    kd_bdf   *b = (kd_bdf *)base;
+    kd_status status = KD_OK;
     if (!b->retractable || b->kinked) return KD_ERR_STAGE;
     // differences of before the step, from those behind it; slope and x were kept
     kd_bdf_history_retract(&b->past, &b->step, b->x_old);
@@ -484,8 +486,14 @@ static kd_status retract(kd_integrator *base, double h)
     b->base.stats.retracted++;
     kd_corrector_start(&b->corrector, false);
     set_weights(b);
+    // beside a past of much longer steps the estimate is blind to what the past does not show: without it, then
+    if (b->accepted_since_start > 0 && h < BLIND * (b->past.t[0] - b->past.t[1])) {
+        memcpy(b->x, b->past.D[0], (size_t)b->n * sizeof *b->x);
+        status = begin_behind(b);
+        b->h_next = h;
+    }
     show(b);
-    return KD_OK;
+    return status;
 }
 
 // ---- the step -------------------------------------------------------------------------------------------------------
