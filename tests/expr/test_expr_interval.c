@@ -383,6 +383,7 @@ static void bends_count_along_a_share(void **state)
         if (smooth != cases[k].smooth) fail_msg("%s in %g .. %g", cases[k].text, cases[k].lower, cases[k].upper);
         bounded_release(b);
     }
+    kd_curve_destroy(set.road);
 }
 
 int main(void)
