@@ -514,6 +514,35 @@ static void places_in_expressions_are_held(void **state)
     subject_release(&s);
 }
 
+// Start velocities of a body in a mirror at y = 0 that is turned by 90 degrees about z afterwards: v = (1, 2, 3) becomes
+// (1, -2, 3) and then (2, 1, 3); a turning w = (4, 5, 6) changes the other signs, (-4, 5, -6), and becomes (-5, -4, -6).
+static void throws_have_images(void **state)
+{
+    static const char model[] =
+        "kardan: 1\n"
+        "definitions:\n  thrown: {bodies: {ball: {mass: 1, inertia: [1, 2, 2.5], position: [0.1, 0.2, 0.3],\n"
+        "      velocity: [1, 2, 3], angular_velocity: [4, 5, 6]}}}\n"
+        "subsystems: {image: {of: thrown, mirror: [0, 1, 0], orientation: {axis: [0, 0, 1], angle: pi/2},\n"
+        "      position: [7, 8, 9]}}\n"
+        "sensors: {px: body.image.ball.pos.x, py: body.image.ball.pos.y, pz: body.image.ball.pos.z,\n"
+        "      vx: body.image.ball.vel.x, vy: body.image.ball.vel.y, vz: body.image.ball.vel.z,\n"
+        "      wx: body.image.ball.omega.x, wy: body.image.ball.omega.y, wz: body.image.ball.omega.z}\n";
+    static const char *const name[] = {"px", "py", "pz", "vx", "vy", "vz", "wx", "wy", "wz"};
+    static const double      right[] = {7.2, 8.1, 9.3, 2, 1, 3, -5, -4, -6};
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        subject   s = subject_of(model_of(model), (kd_coordinates)c);
+        kd_probe *probe = NULL;
+        assert_int_equal(kd_probe_of_system(s.system, NULL, &probe), KD_OK);
+        assert_int_equal(kd_probe_set(probe, s.x), KD_OK);
+        for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+            if (!(fabs(kd_probe_read(probe, name[i]) - right[i]) < 1e-12))
+                fail_msg("%s: %.15g, not %g", name[i], kd_probe_read(probe, name[i]), right[i]);
+        kd_probe_destroy(probe);
+        subject_release(&s);
+    }
+}
+
 // ---- size -----------------------------------------------------------------------------------------------------------
 
 // 1000 subsystems of 10 bodies are read in far less than a second of processor time each 100: no search for names grows
@@ -551,9 +580,13 @@ static void many_subsystems_are_read_quickly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(car_is_the_one_by_hand),         cmocka_unit_test(parameters_of_subsystems_live),
-        cmocka_unit_test(places_in_expressions_are_held), cmocka_unit_test(many_subsystems_are_read_quickly),
-        cmocka_unit_test(random_mechanisms_have_images),  cmocka_unit_test(mirrors_of_mirrors),
+        cmocka_unit_test(car_is_the_one_by_hand),
+        cmocka_unit_test(parameters_of_subsystems_live),
+        cmocka_unit_test(places_in_expressions_are_held),
+        cmocka_unit_test(many_subsystems_are_read_quickly),
+        cmocka_unit_test(random_mechanisms_have_images),
+        cmocka_unit_test(mirrors_of_mirrors),
+        cmocka_unit_test(throws_have_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
