@@ -7,24 +7,9 @@
 #include <unistd.h>
 
 #include "expr/table.h"
+#include "modelfile/own_folder.h"
 
-static char folder[200];
-static int  wrong; // messages that are not as expected
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "%s/kardan-curves-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[300];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
+static int wrong; // messages that are not as expected
 
 static void write_bytes(const char *name, const char *text, size_t length)
 {

@@ -8,23 +8,7 @@
 #include "drawing/mesh.h"
 #include "model/build.h"
 #include "model/mesh_shape.h"
-
-static char folder[200];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "%s/kardan-mesh-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[300];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
+#include "modelfile/own_folder.h"
 
 static void write_text(const char *name, const char *text)
 {
