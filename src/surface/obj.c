@@ -16,7 +16,7 @@ static long vertex_of(const char **at, long nvertices)
     while (*end == '/' || *end == '-' || (*end >= '0' && *end <= '9')) end++;
     *at = end;
     if (i > 0 && i <= nvertices) return i - 1;
-    return i < 0 && -i <= nvertices ? nvertices + i : -1;
+    return i < 0 && i >= -nvertices ? nvertices + i : -1;
 }
 
 static kd_status read_face(kd_surface_text *text, const char *at, const int *place, long nvertices,

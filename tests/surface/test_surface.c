@@ -390,6 +390,7 @@ static void wrong_files_are_told(void **state)
         {"a.obj", "v 0 0 0\nv 1 0 0\nf 1 2\n", "a.obj:3: a face needs three corners"},
         {"a.obj", "v 0 0 0\nv 1 0 0\nf 1 2 3\n", "a.obj:3: no such vertex '3'"},
         {"a.obj", "v 0 0 0\nf 1 1 x\n", "a.obj:2: no such vertex 'x'"},
+        {"a.obj", "v 0 0 0\nf -1 -1 -99999999999999999999\n", "a.obj:2: no such vertex '-99999999999999999999'"},
         {"a.obj", "v 0 zero 0\n", "a.obj:1: three finite numbers are expected, not ' zero 0'"},
         {"a.obj", "v 0 0 0\n", "a.obj: there is no triangle with an area in it"},
         {"a.ply", "ply", "a.ply: surfaces are read from files that end with .stl or .obj"},
