@@ -73,7 +73,8 @@ typedef struct kd_compare_options {
     kd_compare_method usual;
     // Called at every step; false ends the comparison, which keeps what is done. May be NULL.
     bool (*go_on)(const kd_compare_progress *progress, void *context);
-    void *context;
+    void    *context;
+    unsigned cookie; // set by kd_compare_options_default
 } kd_compare_options;
 KD_API kd_compare_options kd_compare_options_default(void);
 

@@ -229,6 +229,7 @@ static void copy_block(kd_model *m, kd_block_def *def)
 
 kd_status kd_model_add_block(kd_model *m, const char *name, const kd_block_def *def)
 {
+    if (m && name && def && !kd_model_is_made(m, "block", name, def->cookie)) return KD_ERR_ARGUMENT;
     // sizes of arrays first: everything behind this reads them
     if (def && (!is_count(def->ninputs) || !is_count(def->nstates) || !is_count(def->noutputs))) return KD_ERR_ARGUMENT;
     const bool user = def && def->kind == KD_BLOCK_USER;
