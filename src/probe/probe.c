@@ -258,13 +258,6 @@ static kd_status evaluate(kd_probe *p, kd_fn fn, double *out)
     return kd_eom_eval(p->data, fn, out) == KD_EVAL_OK ? KD_OK : fail(p);
 }
 
-static double largest_of(const double *x, int n)
-{
-    double largest = 0;
-    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
-    return largest;
-}
-
 // force = f - (GZ)' lambda - (HZ)' mu = -residual at a = 0
 static kd_status evaluate_force(kd_probe *p)
 {
@@ -312,12 +305,12 @@ static kd_status choose_acceleration(kd_probe *p, double *a)
     // residual of the dynamic equations with the a of the state
     kd_eom_at_acceleration(p->data, x->a, x->w, x->lambda, x->mu);
     kd_status    status = evaluate(p, KD_RESIDUAL, p->rows);
-    const double residual = status < 0 ? 0 : largest_of(p->rows, nv);
+    const double residual = status < 0 ? 0 : kd_norm_max(nv, p->rows);
     bool         replaced = false;
     // a residual of 1e-9 (N, Nm) is small without a look at the forces; above, their size at a = 0 is the measure
     if (status >= 0 && residual > STALE) {
         status = evaluate_force(p);
-        replaced = status >= 0 && residual > STALE * largest_of(p->force, nv) && accelerate(p, a);
+        replaced = status >= 0 && residual > STALE * kd_norm_max(nv, p->force) && accelerate(p, a);
     }
     // it belongs to the state, or M does not determine another one
     if (status >= 0 && !replaced) memcpy(a, x->a, (size_t)nv * sizeof *a);

@@ -159,16 +159,9 @@ static bool is_channel(const kd_system *s, const kd_path *path, const char *text
     }
 }
 
-static unsigned hash_of(const char *text)
-{
-    unsigned hash = 2166136261u; // FNV-1a
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 16777619u;
-    return hash;
-}
-
 static bool is_watched(const kd_system *s, int n, const unsigned *hashes, const char *path)
 {
-    const unsigned hash = hash_of(path);
+    const unsigned hash = kd_text_hash(path);
     for (int i = 0; i < n; i++)
         if (hashes[i] == hash && strcmp(s->watch[i], path) == 0) return true;
     return false;
@@ -193,7 +186,7 @@ static kd_status list_watches(kd_system *s, char *message, size_t size)
         if (is_channel(s, &path, text) || is_watched(s, s->nsensors - nsensors, hash, text)) continue;
         char *copy = kd_arena_cut(&s->arena, strlen(text) + 1, 1);
         if (!copy) return KD_ERR_MEMORY;
-        hash[s->nsensors - nsensors] = hash_of(text);
+        hash[s->nsensors - nsensors] = kd_text_hash(text);
         s->watch[s->nsensors++ - nsensors] = strcpy(copy, text);
     }
     s->options.watch = NULL; // the caller's
