@@ -121,8 +121,9 @@ static bool is_wanted(const kd_compare_method *m, const kd_compare_options *o, c
 // Those that are wanted for one of the sides; out NULL: their number only
 static int choose_methods(plan *p, kd_compare_method *out)
 {
-    int                      count, n = 0;
-    const kd_compare_method *table = kd_compare_methods(&count);
+    kd_compare_method table[KD_COMPARE_METHODS];
+    const int         count = kd_compare_methods(table, KD_COMPARE_METHODS);
+    int               n = 0;
     for (int i = 0; i < count; i++) {
         bool wanted = false;
         for (int side = 0; side < p->c->nsides; side++)

@@ -181,8 +181,9 @@ static void rules_are_those_of_the_methods(void **state)
             assert_true(kd_method_fits(&o, NULL, 0));
         }
     }
-    int                      count;
-    const kd_compare_method *method = kd_compare_methods(&count);
+    kd_compare_method method[KD_COMPARE_METHODS];
+    const int         count = kd_compare_methods(method, KD_COMPARE_METHODS);
+    assert_true(count > 30 && count <= KD_COMPARE_METHODS);
     for (int i = 0; i < count; i++) { // and so are those of comparisons
         kd_simulation_options o = kd_compare_method_options(&method[i]);
         char                  why[400];
