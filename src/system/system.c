@@ -549,7 +549,7 @@ static kd_status create(const kd_model *model, const kd_system_options *opt, boo
 {
     kd_system *s = kd_alloc(sizeof *s);
     if (!s) return KD_ERR_MEMORY;
-    s->model = model;
+    s->model = s->origin = model;
     s->options = *opt;
     s->for_start = for_start;
     // parameters may change later: in a copy of its own, that the caller's model stays
