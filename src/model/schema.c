@@ -212,76 +212,9 @@ static const kd_field joint_fields[] = {
 };
 #undef O
 
-// Constraints, forces and states: src/element
+// Constraints, forces, states and blocks: src/element
 
-// ---- blocks, variables, events
-#define O(member) offsetof(kd_block_def, member)
-#define SISO (K(KD_BLOCK_PID) | K(KD_BLOCK_TRANSFER))
-static const kd_kind_word block_kinds[] = {
-    [KD_BLOCK_EXPRESSION] = {"expression", "outputs and next states by expressions of inputs, states and paths"},
-    [KD_BLOCK_PID] = {"pid", "out = kp e + ki z + kd e' of the input e; then z grows by period * e"},
-    [KD_BLOCK_STATE_SPACE] = {"state_space", "outputs C z + D u of states z and inputs u; then z becomes A z + B u"},
-    [KD_BLOCK_TRANSFER] = {"transfer", "numerator / denominator, polynomials of z, or of s where `continuous` is set"},
-    [KD_BLOCK_USER] = {NULL, NULL},
-};
-static const kd_field block_fields[] = {
-    {"period", KD_FIELD_NUMBER, O(period), 1, ALL, KD_FIELD_REQUIRED, 0, POSITIVE, "s",
-     .doc = "time between two samples"},
-    {"offset", KD_FIELD_NUMBER, O(offset), 1, ALL, 0, 0, ANY, "s",
-     .doc = "time of the first sample"},
-    {"input", KD_FIELD_LAW, O(input), 1, SISO, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "expression of any paths, as in sensors; pid: the error e"},
-    {"input", KD_FIELD_SIGNALS, O(input), KD_MAX_SIGNALS, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "expressions of any paths, as in sensors", .length = O(ninputs), .second = O(input_name)},
-    {"input", KD_FIELD_SIGNALS, O(input), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
-     .doc = "the same; without names they are called u, or u1, u2 and so on", .length = O(ninputs), .second = O(input_name)},
-    {"rate", KD_FIELD_LAW, O(input) + sizeof(const char *), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
-     .doc = "expression for e'; not given: by the difference from the sample before"},
-    {"kp", KD_FIELD_NUMBER, O(kp), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
-     .doc = "proportional gain"},
-    {"ki", KD_FIELD_NUMBER, O(ki), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
-     .doc = "integral gain"},
-    {"kd", KD_FIELD_NUMBER, O(kd), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
-     .doc = "gain of the rate"},
-    {"filter", KD_FIELD_NUMBER, O(filter), 1, K(KD_BLOCK_PID), 0, 0, NOT_NEGATIVE, "s",
-     .doc = "time constant of a lag in e'; 0: none"},
-    {"lower", KD_FIELD_NUMBER, O(lower), 1, K(KD_BLOCK_PID), KD_FIELD_INFINITE, -INFINITY, ANY, "",
-     .doc = "lower limit of the output, where the sum stops; not given: none"},
-    {"upper", KD_FIELD_NUMBER, O(upper), 1, K(KD_BLOCK_PID), KD_FIELD_INFINITE, INFINITY, ANY, "",
-     .doc = "upper limit of the output, where the sum stops; not given: none"},
-    {"numerator", KD_FIELD_SAMPLES, O(numerator), 0, K(KD_BLOCK_TRANSFER), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "coefficients, highest power first", .length = O(nnumerator)},
-    {"denominator", KD_FIELD_SAMPLES, O(denominator), 0, K(KD_BLOCK_TRANSFER), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "coefficients, highest power first; of no lower power than the numerator", .length = O(ndenominator)},
-    {"continuous", KD_FIELD_BOOLEAN, O(continuous), 1, K(KD_BLOCK_TRANSFER), 0, 0, ANY, "",
-     .doc = "the polynomials are of s, and are sampled by the trapezoidal rule (Tustin)"},
-    {"A", KD_FIELD_ROWS, O(A), 0, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "matrix, states by states", .length = O(nstates), .second = O(nstates)},
-    {"B", KD_FIELD_ROWS, O(B), 0, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "matrix, states by inputs", .length = O(nstates), .second = O(ninputs)},
-    {"C", KD_FIELD_ROWS, O(C), 0, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "matrix, outputs by states", .length = O(noutputs), .second = O(nstates)},
-    {"D", KD_FIELD_ROWS, O(D), 0, K(KD_BLOCK_STATE_SPACE), 0, 0, ANY, "",
-     .doc = "matrix, outputs by inputs; not given: 0", .length = O(noutputs), .second = O(ninputs)},
-    {"states", KD_FIELD_TERMS, O(state_name), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), KD_FIELD_OWN, 0, ANY, "",
-     .doc = "names of states with their start values: `{z: 0}`", .length = O(nstates), .second = O(start)},
-    {"next", KD_FIELD_NEXT, O(next), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
-     .doc = "states behind the sample: `{z: z + 0.1*u}`; those not given keep their values", .length = O(nstates),
-     .second = O(state_name)},
-    {"output", KD_FIELD_SIGNALS, O(output), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
-     .doc = "expressions of inputs, states before the sample and paths", .length = O(noutputs)},
-    {"start", KD_FIELD_NUMBER, O(start), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
-     .doc = "start value of the sum z"},
-    {"start", KD_FIELD_STARTS, O(start), KD_MAX_SIGNALS, K(KD_BLOCK_STATE_SPACE), 0, 0, ANY, "",
-     .doc = "start values of the states", .length = O(nstates)},
-    {"start_output", KD_FIELD_NUMBER, O(start_output), 1, SISO, 0, 0, ANY, "",
-     .doc = "output until the first sample"},
-    {"start_output", KD_FIELD_STARTS, O(start_output), KD_MAX_SIGNALS, ALL & ~SISO, 0, 0, ANY, "",
-     .doc = "outputs until the first sample", .length = O(noutputs)},
-};
-#undef O
-#undef SISO
-
+// ---- variables, events
 static const kd_field variable_fields[] = {
     {"start", KD_FIELD_NUMBER, offsetof(kd_variable_def, start), 1, ALL, 0, 0, ANY, "",
      .doc = "value until an event changes it"},
@@ -403,7 +336,7 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
         sizeof(kd_state_def), CLASSES(KD_STATE_KIND_COUNT, kd_state_def), .class = kd_state_element_class, MADE(kd_state_def)},
     [KD_SCHEMA_BLOCK] = {"blocks", "block",
         "Sampled controllers, computed at offset + k * period; outputs in between are held: block.NAME.out, or out1, out2, .., and states block.NAME.STATE",
-        sizeof(kd_block_def), KINDS(block_kinds, kd_block_def, false), NULL, FIELDS(block_fields), NULL, MADE(kd_block_def)},
+        sizeof(kd_block_def), CLASSES(KD_BLOCK_KIND_COUNT, kd_block_def), .class = kd_block_element_class, MADE(kd_block_def)},
     [KD_SCHEMA_VARIABLE] = {"variables", "variable",
         "Numbers that only events change, read as variable.NAME",
         sizeof(kd_variable_def), KINDLESS, "start", FIELDS(variable_fields), NULL, MADE(kd_variable_def)},

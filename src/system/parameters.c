@@ -343,33 +343,33 @@ static kd_status slope_by(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double 
     return status < 0 ? status : back;
 }
 
-// ---- a system beside ------------------------------------------------------------------------------------------------
+// ---- the twin of a system --------------------------------------------------------------------------------------------
 //
 // Parameters move in a second system of the same model, which belongs to one evaluation point: the system itself, which
 // others may be using, stays as it is.
 
-struct kd_beside {
+struct kd_twin {
     kd_system    *system;
     kd_eom_data  *data;
     unsigned long generation; // of the values of the first one that it has
     bool          known;
 };
 
-void kd_beside_destroy(struct kd_beside *beside)
+void kd_twin_destroy(struct kd_twin *twin)
 {
-    if (!beside) return;
-    kd_eom_data_destroy(beside->data);
-    kd_system_destroy(beside->system);
-    kd_free(beside);
+    if (!twin) return;
+    kd_eom_data_destroy(twin->data);
+    kd_system_destroy(twin->system);
+    kd_free(twin);
 }
 
 // Made of the model as that was given, so that the same rows are left out; made at the first request
-static kd_status make_beside(kd_work *w)
+static kd_status make_twin(kd_work *w)
 {
-    const kd_system  *s = w->system;
-    struct kd_beside *b = w->beside;
+    const kd_system *s = w->system;
+    struct kd_twin  *b = w->twin;
     if (b && b->data) return KD_OK;
-    if (!b) b = w->beside = kd_alloc(sizeof *b);
+    if (!b) b = w->twin = kd_alloc(sizeof *b);
     if (!b) return KD_ERR_MEMORY;
     kd_system_options opt = s->options;
     opt.watch = s->watch;
@@ -380,12 +380,12 @@ static kd_status make_beside(kd_work *w)
 }
 
 // The same values, the same point
-static kd_status place_beside(kd_work *w, const kd_point *x)
+static kd_status place_twin(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
-    kd_status        status = make_beside(w);
+    kd_status        status = make_twin(w);
     if (status < 0) return status;
-    struct kd_beside *b = w->beside;
+    struct kd_twin *b = w->twin;
     if (!b->known || b->generation != s->generation) status = set_values(b->system, s->theta, false, NULL, 0);
     if (status < 0) return status;
     b->known = true;
@@ -402,11 +402,11 @@ static kd_status place_beside(kd_work *w, const kd_point *x)
 kd_eval kd_work_by_parameters(kd_work *w, const kd_point *x, kd_fn fn, double *out)
 {
     const kd_model *m = w->system->model;
-    kd_status       status = place_beside(w, x);
+    kd_status       status = place_twin(w, x);
     for (int i = 0; i < m->nparameters && status >= 0; i++) {
         if (m->parameter[i].expr) continue;
         double *column = out + (size_t)i * (size_t)kd_eom_rows(w->system->eom, fn);
-        status = slope_by(w->beside->system, w->beside->data, fn, i, column, NULL);
+        status = slope_by(w->twin->system, w->twin->data, fn, i, column, NULL);
         if (status != KD_ERR_MODEL) continue;
         // a count, a branch: it does not move
         memset(column, 0, (size_t)kd_eom_rows(w->system->eom, fn) * sizeof *column);
@@ -422,6 +422,6 @@ kd_status kd_system_by_parameter(const kd_system *s, kd_eom_data *d, kd_fn fn, i
     if (s->model->parameter[i].expr) return KD_ERR_ARGUMENT; // it follows from others
     if (kd_eom_data_eom(d) != s->eom || kd_eom_data_stage(d) != KD_STAGE_ACCELERATION) return KD_ERR_ARGUMENT;
     kd_work        *w = kd_eom_data_context(d);
-    const kd_status status = place_beside(w, kd_eom_point(d));
-    return status < 0 ? status : slope_by(w->beside->system, w->beside->data, fn, i, out, about);
+    const kd_status status = place_twin(w, kd_eom_point(d));
+    return status < 0 ? status : slope_by(w->twin->system, w->twin->data, fn, i, out, about);
 }

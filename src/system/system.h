@@ -484,7 +484,7 @@ typedef struct kd_work {
     int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
     double              *kkt_values; // with pivoting: of all of K
     struct kd_sparse_lu *kkt_lu;
-    struct kd_beside    *beside; // parameters.c: where functions are differentiated by parameters; NULL: not yet
+    struct kd_twin      *twin; // parameters.c: where functions are differentiated by parameters; NULL: not yet
     // stamps of what is current
     kd_counts     placed, moved_to, accelerated, turned; // up to where the stages and the columns of the paths are
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, link_acceleration_stamp, load_stamp,
@@ -501,7 +501,7 @@ void      kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, 
 kd_status kd_system_prepare_parameters(kd_system *s) KD_NODISCARD; // when all is made
 void      kd_work_renew(kd_work *w); // what was found for other values of the parameters is forgotten
 kd_eval   kd_work_by_parameters(kd_work *w, const kd_point *x, kd_fn fn, double *out); // (rows x ntheta)
-void      kd_beside_destroy(struct kd_beside *beside);                                 // NULL is fine
+void      kd_twin_destroy(struct kd_twin *twin);                                       // NULL is fine
 
 // build.c: pairs, measures, slots
 int      kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to); // < 0: out of memory
