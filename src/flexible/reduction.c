@@ -55,6 +55,7 @@ static kd_status judge(kd_reduction *r, double band)
     double   *omega = kd_cut_double(&scratch, r->n), *error = kd_cut_double(&scratch, r->n);
     bool     *held = kd_cut_bool(&scratch, r->ninterfaces);
     kd_status status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
+    r->band = band;
     r->expected = 0;
     r->judged = 0;
     for (int f = -1; status == KD_OK && f < r->ninterfaces; f++) {

@@ -51,7 +51,7 @@ typedef struct kd_reduction {
     double *Kr, *Mr;
     double *fixed; // (nmodes) rad/s of the normal modes
     // what is expected, with a band: the worst frequency of the free structure, and with each interface held
-    double   expected;
+    double   band, expected;
     int      judged; // frequencies in the band
     kd_arena arena, shapes;
 } kd_reduction;

@@ -28,6 +28,11 @@ typedef struct kd_structure {
     kd_node_set *set;
     // both triangles are stored
     kd_sparse_matrix K, M;
+    // Where the mass is, for moments of shapes: stations with places x, masses between them, displacements lift u. No
+    // stations: the nodes are it.
+    int              nstations;
+    kd_vec3         *station;
+    kd_sparse_matrix station_mass, lift; // (nstations^2), (3 nstations x n)
     kd_arena         arena;
 } kd_structure;
 
