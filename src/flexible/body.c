@@ -200,35 +200,44 @@ static kd_status take_moments(const stations *st, kd_flexible_body *b)
             }
         }
     }
+    for (size_t i = 0; i < (size_t)nq * (size_t)nq; i++) b->Me[i] = b->B[9 * i] + b->B[9 * i + 4] + b->B[9 * i + 8];
     kd_arena_release(&scratch);
     return KD_OK;
 }
 
 // ---- the body -------------------------------------------------------------------------------------------------------
 
-static bool cut_body(kd_flexible_body *b, const kd_reduction *r)
+bool kd_flexible_body_cut(kd_flexible_body *b, int nq, int nframes, int nnodes)
 {
-    const int nq = b->nq;
+    b->nq = nq;
     b->C = kd_cut_matrix(&b->arena, 3, nq);
     b->A = kd_cut_matrix(&b->arena, 9, nq);
     b->B = kd_cut_matrix(&b->arena, 9 * nq, nq);
+    b->Me = kd_cut_matrix(&b->arena, nq, nq);
     b->Ke = kd_cut_matrix(&b->arena, nq, nq);
     b->De = kd_cut_matrix(&b->arena, nq, nq);
-    b->nframes = r->ninterfaces;
-    b->frame = kd_arena_cut(&b->arena, (size_t)b->nframes, sizeof *b->frame);
-    b->nnodes = r->structure->nnodes;
-    b->node = kd_cut_matrix(&b->arena, 3, b->nnodes);
-    b->shape = kd_cut_matrix(&b->arena, 3 * b->nnodes, nq);
-    for (int f = 0; f < b->nframes && !b->arena.failed; f++) {
+    b->nframes = nframes;
+    b->frame = kd_arena_cut(&b->arena, (size_t)nframes, sizeof *b->frame);
+    b->nnodes = nnodes;
+    b->node = kd_cut_matrix(&b->arena, 3, nnodes);
+    b->shape = kd_cut_matrix(&b->arena, 3 * nnodes, nq);
+    for (int f = 0; f < nframes && !b->arena.failed; f++) {
         b->frame[f].Phi = kd_cut_matrix(&b->arena, 3, nq);
         b->frame[f].Psi = kd_cut_matrix(&b->arena, 3, nq);
+    }
+    return !b->arena.failed;
+}
+
+static bool name_frames(const kd_reduction *r, kd_flexible_body *b)
+{
+    for (int f = 0; f < b->nframes; f++) {
         char *name = kd_arena_cut(&b->arena, strlen(r->interface[f].name) + 1, 1);
-        if (!name) break;
+        if (!name) return false;
         strcpy(name, r->interface[f].name);
         b->frame[f].name = name;
         b->frame[f].at = r->interface[f].point;
     }
-    return !b->arena.failed;
+    return true;
 }
 
 // Nodes and frames with the modes Z = V q (nz x nq), U = T Z (n x nq)
@@ -275,10 +284,10 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
         status = KD_ERR_MODEL;
     }
     if (status < 0) goto done;
-    b->nq = count > 0 ? count : there;
-    double  *Z = kd_cut_matrix(&scratch, r->nz, b->nq), *U = kd_cut_matrix(&scratch, s->n, b->nq);
+    const int nq = count > 0 ? count : there;
+    double  *Z = kd_cut_matrix(&scratch, r->nz, nq), *U = kd_cut_matrix(&scratch, s->n, nq);
     stations st = {0};
-    status = scratch.failed || !cut_body(b, r) ? KD_ERR_MEMORY : KD_OK;
+    status = scratch.failed || !kd_flexible_body_cut(b, nq, r->ninterfaces, s->nnodes) || !name_frames(r, b) ? KD_ERR_MEMORY : KD_OK;
     if (status < 0) goto done;
     kd_gemm(r->nz, b->nq, r->n, 1, r->V, q, 0, Z);
     kd_sparse_apply(&r->T, b->nq, Z, U);
@@ -301,11 +310,6 @@ done:
     return status;
 }
 
-void kd_flexible_body_mass(const kd_flexible_body *b, double *Me)
-{
-    for (size_t i = 0; i < (size_t)b->nq * (size_t)b->nq; i++) Me[i] = b->B[9 * i] + b->B[9 * i + 4] + b->B[9 * i + 8];
-}
-
 kd_status kd_flexible_body_frequencies(const kd_flexible_body *b, double *omega)
 {
     kd_arena  scratch = {0};
@@ -313,7 +317,7 @@ kd_status kd_flexible_body_frequencies(const kd_flexible_body *b, double *omega)
     kd_status status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
     if (status == KD_OK) {
         memcpy(K, b->Ke, (size_t)b->nq * (size_t)b->nq * sizeof *K);
-        kd_flexible_body_mass(b, M);
+        memcpy(M, b->Me, (size_t)b->nq * (size_t)b->nq * sizeof *M);
         status = kd_symmetric_pencil(b->nq, K, M, omega);
         for (int k = 0; status == KD_OK && k < b->nq; k++) omega[k] = sqrt(fmax(omega[k], 0));
     }

@@ -26,6 +26,7 @@ typedef struct kd_flexible_body {
     double  *C;         // (3 x nq)
     double  *A;         // (9 x nq) A_k column by column
     double  *B;         // (9 x nq x nq) B_kl at 9 (k + nq l), column by column
+    double  *Me;        // (nq x nq) int phi_k' phi_l: the trace of B_kl where the data agree with themselves
     double  *Ke, *De;   // (nq x nq)
     int      nframes;
     kd_flexible_frame *frame;
@@ -54,9 +55,9 @@ typedef struct kd_reference {
 kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *reference, int count, double damping,
                                 kd_flexible_body *body, char *message, size_t size) KD_NODISCARD;
 void      kd_flexible_body_release(kd_flexible_body *body);
-// Natural frequencies of K_e, M_e (trace of B_kl), rad/s, (nq)
+// Natural frequencies of K_e, M_e, rad/s, (nq)
 kd_status kd_flexible_body_frequencies(const kd_flexible_body *body, double *omega) KD_NODISCARD;
-// M_e (nq x nq)
-void kd_flexible_body_mass(const kd_flexible_body *body, double *Me);
+// Arrays for nq modes, frames and nodes, all zero; false: memory is short
+bool kd_flexible_body_cut(kd_flexible_body *body, int nq, int nframes, int nnodes);
 
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/pi.h"
 #include "core/text.h"
 #include "flexible/reduction_parts.h"
 #include "math/dense.h"
@@ -89,7 +90,7 @@ static kd_status fill_band(kd_reduction *r, const kd_reduction_options *given, c
         if (covers && r->expected <= tolerance) return KD_OK;
         if (modes >= most) {
             kd_text(message, size, "%d modes are not enough for frequencies up to %g Hz within %g: the expected error is %.1e", modes,
-                    o.band / 6.283185307179586, tolerance, r->expected);
+                    o.band / (2 * KD_PI), tolerance, r->expected);
             return KD_ERR_MODEL;
         }
         modes += 2 + modes / 3;

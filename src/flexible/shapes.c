@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/pi.h"
 #include "core/text.h"
 #include "flexible/reduction_parts.h"
 #include "math/dense.h"
@@ -91,7 +92,7 @@ static kd_status response_shapes(const kd_reduction *r, double W, double *X, cha
     if (status == KD_OK) status = kd_factor_create(&dynamic, &factor);
     if (status == KD_OK) status = kd_factor_solve(factor, X, r->nb);
     if (status == KD_ERR_DECOMPOSITION) {
-        kd_text(message, size, "a response at %g Hz: a natural frequency with held interfaces lies there", W / 6.283185307179586);
+        kd_text(message, size, "a response at %g Hz: a natural frequency with held interfaces lies there", W / (2 * KD_PI));
         status = KD_ERR_MODEL;
     }
     kd_factor_destroy(factor);
