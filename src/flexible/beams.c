@@ -18,8 +18,10 @@
 
 enum { GAUSS = 4, FIBRES = 4, PER_ELEMENT = GAUSS * FIBRES, PER_MASS = 6, MOST_ELEMENTS = 100000 };
 
-static const double gauss_at[GAUSS] = {-0.86113631159405257522, -0.33998104358485626480, 0.33998104358485626480, 0.86113631159405257522};
-static const double gauss_weight[GAUSS] = {0.34785484513745385737, 0.65214515486254614263, 0.65214515486254614263, 0.34785484513745385737};
+static const double gauss_at[GAUSS] = {-0.86113631159405257522, -0.33998104358485626480, 0.33998104358485626480,
+                                       0.86113631159405257522};
+static const double gauss_weight[GAUSS] = {0.34785484513745385737, 0.65214515486254614263, 0.65214515486254614263,
+                                           0.34785484513745385737};
 
 typedef struct sums { // entries of a matrix, added up
     int     n;
@@ -105,7 +107,8 @@ static void element_stiffness(const element *e, double K[12][12])
         }
     // bending in both planes: coordinates (deflection, turn, deflection, turn); turns about y have the other sign
     for (int plane = 0; plane < 2; plane++) {
-        const double inertia = plane == 0 ? s->Iz : s->Iy, phi = plane == 0 ? e->phi_y : e->phi_z, sign = plane == 0 ? 1 : -1;
+        const double inertia = plane == 0 ? s->Iz : s->Iy, phi = plane == 0 ? e->phi_y : e->phi_z,
+                     sign = plane == 0 ? 1 : -1;
         const double k = e->E * inertia / (L * L * L * (1 + phi));
         const double B[4][4] = {{12, 6 * L, -12, 6 * L},
                                 {6 * L, (4 + phi) * L * L, -6 * L, (2 - phi) * L * L},
@@ -141,7 +144,7 @@ static void add_stiffness(const element *e, sums *K)
 }
 
 // Stations of an element: 4 along it, each with 4 points of the section, at +-sqrt(2 Iz/A) in y and +-sqrt(2 Iy/A) in z
-static void add_stations(const element *e, kd_structure *s, sums *mass, sums *lift)
+static void add_stations(const element *e, kd_fe_structure *s, sums *mass, sums *lift)
 {
     const double a = sqrt(2 * e->section.Iz / e->section.area), b = sqrt(2 * e->section.Iy / e->section.area);
     const double offset[FIBRES][2] = {{a, 0}, {-a, 0}, {0, b}, {0, -b}};
@@ -171,14 +174,17 @@ static void add_stations(const element *e, kd_structure *s, sums *mass, sums *li
 // ---- concentrated masses --------------------------------------------------------------------------------------------
 
 // Six points on the principal axes have the mass and the inertia
-static kd_status add_mass(const kd_beam_mass *m, kd_structure *s, sums *mass, sums *lift, char *message, size_t size)
+static kd_status add_mass(const kd_beam_mass *m, kd_fe_structure *s, sums *mass, sums *lift, char *message, size_t size)
 {
-    double A[9] = {m->inertia.xx, m->inertia.xy, m->inertia.xz, m->inertia.xy, m->inertia.yy, m->inertia.yz, m->inertia.xz, m->inertia.yz, m->inertia.zz};
+    double A[9] = {m->inertia.xx, m->inertia.xy, m->inertia.xz, m->inertia.xy, m->inertia.yy,
+                   m->inertia.yz, m->inertia.xz, m->inertia.yz, m->inertia.zz};
     double J[3], work[64];
     if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', 3, A, 3, J, work, 64) != 0) return KD_ERR_DECOMPOSITION;
     const double half = (J[0] + J[1] + J[2]) / 2;
     if (!(m->mass > 0) || half - J[2] < -1e-12 * half) {
-        kd_text(message, size, "mass at '%s': it must be positive, and no moment of inertia larger than the sum of the other two", s->set[m->point].name);
+        kd_text(message, size,
+                "mass at '%s': it must be positive, and no moment of inertia larger than the sum of the other two",
+                s->set[m->point].name);
         return KD_ERR_MODEL;
     }
     for (int axis = 0; axis < 3; axis++)
@@ -226,8 +232,8 @@ static bool beam_axes(const kd_beam *b, const kd_vec3 *points, kd_mat3 *R, doubl
     return true;
 }
 
-static kd_status check_beams(const char *const *names, const kd_vec3 *points, int npoints, const kd_beam *beams, int nbeams, int *elements,
-                             char *message, size_t size)
+static kd_status check_beams(const char *const *names, const kd_vec3 *points, int npoints, const kd_beam *beams,
+                             int nbeams, int *elements, char *message, size_t size)
 {
     *elements = 0;
     for (int i = 0; i < nbeams; i++) {
@@ -235,14 +241,17 @@ static kd_status check_beams(const char *const *names, const kd_vec3 *points, in
         kd_mat3        R;
         double         length;
         const bool     there = b->from >= 0 && b->from < npoints && b->to >= 0 && b->to < npoints;
-        const char    *why = !there                                                                         ? "a point does not exist"
-                             : !beam_axes(b, points, &R, &length)                                            ? "its ends are at one place, or 'up' lies along it"
-                             : !(b->E > 0 && b->G > 0 && b->density > 0)                                     ? "E, G and density must be positive"
-                             : !section_is_good(&b->begin) || !section_is_good(&b->end)                      ? "area, Iy, Iz and torsion must be positive"
-                             : b->elements < 1 || b->elements > MOST_ELEMENTS || *elements > MOST_ELEMENTS   ? "the number of elements is out of range"
-                                                                                                             : NULL;
+        const char    *why = !there                               ? "a point does not exist"
+                             : !beam_axes(b, points, &R, &length) ? "its ends are at one place, or 'up' lies along it"
+                             : !(b->E > 0 && b->G > 0 && b->density > 0) ? "E, G and density must be positive"
+                             : !section_is_good(&b->begin) || !section_is_good(&b->end)
+                                 ? "area, Iy, Iz and torsion must be positive"
+                             : b->elements < 1 || b->elements > MOST_ELEMENTS || *elements > MOST_ELEMENTS
+                                 ? "the number of elements is out of range"
+                                 : NULL;
         if (why) {
-            kd_text(message, size, "beam from '%s' to '%s': %s", there ? names[b->from] : "?", there ? names[b->to] : "?", why);
+            kd_text(message, size, "beam from '%s' to '%s': %s", there ? names[b->from] : "?",
+                    there ? names[b->to] : "?", why);
             return KD_ERR_MODEL;
         }
         *elements += b->elements;
@@ -253,7 +262,8 @@ static kd_status check_beams(const char *const *names, const kd_vec3 *points, in
 }
 
 // Nodes, their rows, and a set for each point
-static kd_status make_nodes(kd_structure *s, const char *const *names, const kd_vec3 *points, int npoints, int nnodes)
+static kd_status make_nodes(kd_fe_structure *s, const char *const *names, const kd_vec3 *points, int npoints,
+                            int nnodes)
 {
     s->nnodes = nnodes;
     s->n = 6 * nnodes;
@@ -284,7 +294,8 @@ static kd_status make_nodes(kd_structure *s, const char *const *names, const kd_
 }
 
 // One beam as a row of elements; *next: the next node that is free
-static void add_beam(const kd_beam *b, const kd_vec3 *points, kd_structure *s, int *next, sums *K, sums *mass, sums *lift)
+static void add_beam(const kd_beam *b, const kd_vec3 *points, kd_fe_structure *s, int *next, sums *K, sums *mass,
+                     sums *lift)
 {
     element e = {.E = b->E, .G = b->G, .density = b->density};
     double  length;
@@ -307,7 +318,7 @@ static void add_beam(const kd_beam *b, const kd_vec3 *points, kd_structure *s, i
 }
 
 // M = lift' (m in all three directions) lift
-static kd_status mass_matrix(kd_structure *s, kd_arena *scratch)
+static kd_status mass_matrix(kd_fe_structure *s, kd_arena *scratch)
 {
     const int        n = s->nstations;
     kd_sparse_matrix spread;
@@ -324,29 +335,34 @@ static kd_status mass_matrix(kd_structure *s, kd_arena *scratch)
 }
 
 kd_status kd_beams_make(const char *const *names, const kd_vec3 *points, int npoints, const kd_beam *beams, int nbeams,
-                        const kd_beam_mass *masses, int nmasses, kd_structure *s, char *message, size_t size)
+                        const kd_beam_mass *masses, int nmasses, kd_fe_structure *s, char *message, size_t size)
 {
     kd_arena scratch = {0};
     sums     K, mass, lift;
     int      elements, next = npoints;
-    *s = (kd_structure){0};
+    *s = (kd_fe_structure){0};
     kd_text(message, size, "%s", "");
     kd_status status = check_beams(names, points, npoints, beams, nbeams, &elements, message, size);
     if (status == KD_OK) status = make_nodes(s, names, points, npoints, npoints + elements - nbeams);
     const int stations = status == KD_OK ? PER_ELEMENT * elements + PER_MASS * nmasses : 0;
     if (status == KD_OK) {
         s->station = kd_arena_cut(&s->arena, (size_t)stations, sizeof *s->station);
-        const bool room = cut_sums(&K, 144 * elements, &scratch) && cut_sums(&mass, stations, &scratch) && cut_sums(&lift, 36 * stations, &scratch);
+        const bool room = cut_sums(&K, 144 * elements, &scratch) && cut_sums(&mass, stations, &scratch) &&
+                          cut_sums(&lift, 36 * stations, &scratch);
         if (!room || s->arena.failed) status = KD_ERR_MEMORY;
     }
     for (int i = 0; status == KD_OK && i < nbeams; i++) add_beam(&beams[i], points, s, &next, &K, &mass, &lift);
     for (int i = 0; status == KD_OK && i < nmasses; i++) status = add_mass(&masses[i], s, &mass, &lift, message, size);
     if (status == KD_OK) status = kd_sparse_of_entries(s->n, s->n, K.n, K.row, K.column, K.value, &s->arena, &s->K);
-    if (status == KD_OK) status = kd_sparse_of_entries(stations, stations, mass.n, mass.row, mass.column, mass.value, &s->arena, &s->station_mass);
-    if (status == KD_OK) status = kd_sparse_of_entries(3 * stations, s->n, lift.n, lift.row, lift.column, lift.value, &s->arena, &s->lift);
+    if (status == KD_OK)
+        status = kd_sparse_of_entries(stations, stations, mass.n, mass.row, mass.column, mass.value, &s->arena,
+                                      &s->station_mass);
+    if (status == KD_OK)
+        status =
+            kd_sparse_of_entries(3 * stations, s->n, lift.n, lift.row, lift.column, lift.value, &s->arena, &s->lift);
     if (status == KD_OK) status = mass_matrix(s, &scratch);
     kd_arena_release(&scratch);
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
-    if (status < 0) kd_structure_release(s);
+    if (status < 0) kd_fe_structure_release(s);
     return status;
 }

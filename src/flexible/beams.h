@@ -28,6 +28,7 @@ typedef struct kd_beam_mass {
 // Points are nodes 1 ... npoints and sets of one node with their names; the nodes between them follow. KD_ERR_MODEL: message says
 // which beam or point is wrong.
 kd_status kd_beams_make(const char *const *names, const kd_vec3 *points, int npoints, const kd_beam *beams, int nbeams,
-                        const kd_beam_mass *masses, int nmasses, kd_structure *s, char *message, size_t size) KD_NODISCARD;
+                        const kd_beam_mass *masses, int nmasses, kd_fe_structure *s, char *message,
+                        size_t size) KD_NODISCARD;
 
 #endif

@@ -52,7 +52,8 @@ static kd_status modes_under(const kd_reduction *r, const double *conditions, do
 {
     kd_arena  scratch = {0};
     const int n = r->n;
-    double   *Bt = kd_cut_matrix(&scratch, n, 6), *Vb = kd_cut_matrix(&scratch, r->nb, n), *tau = kd_cut_double(&scratch, 6);
+    double   *Bt = kd_cut_matrix(&scratch, n, 6), *Vb = kd_cut_matrix(&scratch, r->nb, n),
+           *tau = kd_cut_double(&scratch, 6);
     double   *N = kd_cut_matrix(&scratch, n, n), *work = kd_cut_double(&scratch, kd_qr_work(n, 6) + n * n);
     double   *K = kd_cut_matrix(&scratch, n, n), *M = kd_cut_matrix(&scratch, n, n);
     int       order[6];
@@ -60,11 +61,13 @@ static kd_status modes_under(const kd_reduction *r, const double *conditions, do
     if (status == KD_OK) {
         // what the conditions say of the shapes, (conditions V_b)' = Q R; the columns of Q behind the sixth obey them
         for (int j = 0; j < n; j++)
-            for (int i = 0; i < r->nb; i++) Vb[(size_t)i + (size_t)j * (size_t)r->nb] = r->V[(size_t)i + (size_t)j * (size_t)r->nz];
+            for (int i = 0; i < r->nb; i++)
+                Vb[(size_t)i + (size_t)j * (size_t)r->nb] = r->V[(size_t)i + (size_t)j * (size_t)r->nz];
         for (int c = 0; c < 6; c++)
             for (int j = 0; j < n; j++)
                 for (int i = 0; i < r->nb; i++)
-                    Bt[(size_t)j + (size_t)c * (size_t)n] += conditions[c + 6 * i] * Vb[(size_t)i + (size_t)j * (size_t)r->nb];
+                    Bt[(size_t)j + (size_t)c * (size_t)n] +=
+                        conditions[c + 6 * i] * Vb[(size_t)i + (size_t)j * (size_t)r->nb];
         if (kd_qr_pivot(n, 6, Bt, order, tau, 1e-10, work) < 6) status = KD_ERR_MODEL;
     }
     if (status == KD_OK) {
@@ -84,8 +87,8 @@ static kd_status modes_under(const kd_reduction *r, const double *conditions, do
     return status;
 }
 
-static kd_status choose_modes(const kd_reduction *r, const kd_reference *reference, double *omega, double *q, int *count, char *message,
-                              size_t size)
+static kd_status choose_modes(const kd_reduction *r, const kd_reference *reference, double *omega, double *q,
+                              int *count, char *message, size_t size)
 {
     if (reference->kind == KD_REFERENCE_MEAN) return kd_reduction_modes(r, NULL, omega, q, count);
     kd_arena  scratch = {0};
@@ -93,9 +96,11 @@ static kd_status choose_modes(const kd_reduction *r, const kd_reference *referen
     kd_status status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
     if (status == KD_OK && reference->kind == KD_REFERENCE_CHORD)
         status = chord_conditions(r, reference->from, reference->to, rows, message, size);
-    for (int d = 0; status == KD_OK && reference->kind == KD_REFERENCE_TANGENT && d < 6; d++) rows[d + 6 * (6 * reference->from + d)] = 1;
+    for (int d = 0; status == KD_OK && reference->kind == KD_REFERENCE_TANGENT && d < 6; d++)
+        rows[d + 6 * (6 * reference->from + d)] = 1;
     if (status == KD_OK) status = modes_under(r, rows, omega, q, count);
-    if (status == KD_ERR_MODEL && message && !message[0]) kd_text(message, size, "the reference does not hold the body");
+    if (status == KD_ERR_MODEL && message && !message[0])
+        kd_text(message, size, "the reference does not hold the body");
     kd_arena_release(&scratch);
     return status;
 }
@@ -110,7 +115,7 @@ typedef struct stations {
 } stations;
 
 // Nodes as stations: the mass of the first direction is that of all
-static kd_status nodes_as_stations(const kd_structure *s, kd_arena *arena, kd_sparse_matrix *mass)
+static kd_status nodes_as_stations(const kd_fe_structure *s, kd_arena *arena, kd_sparse_matrix *mass)
 {
     kd_arena  scratch = {0};
     int      *place = kd_cut_int(&scratch, s->n);
@@ -123,7 +128,7 @@ static kd_status nodes_as_stations(const kd_structure *s, kd_arena *arena, kd_sp
 }
 
 // Fields of the modes at the stations
-static kd_status lift_modes(const kd_structure *s, int nq, const double *U, stations *st, kd_arena *arena)
+static kd_status lift_modes(const kd_fe_structure *s, int nq, const double *U, stations *st, kd_arena *arena)
 {
     kd_status status = KD_OK;
     if (s->nstations > 0) {
@@ -172,7 +177,8 @@ static kd_status take_moments(const stations *st, kd_flexible_body *b)
     const int    N = st->n, nq = b->nq;
     // 1, x, y, z, then the components of the modes; and the mass times them
     const int fields = 4 + 3 * nq;
-    double   *F = kd_cut_matrix(&scratch, N, fields), *MF = kd_cut_matrix(&scratch, N, fields), *G = kd_cut_matrix(&scratch, fields, fields);
+    double   *F = kd_cut_matrix(&scratch, N, fields), *MF = kd_cut_matrix(&scratch, N, fields),
+           *G = kd_cut_matrix(&scratch, fields, fields);
     if (scratch.failed) {
         kd_arena_release(&scratch);
         return KD_ERR_MEMORY;
@@ -243,14 +249,15 @@ static bool name_frames(const kd_reduction *r, kd_flexible_body *b)
 // Nodes and frames with the modes Z = V q (nz x nq), U = T Z (n x nq)
 static void keep_places(const kd_reduction *r, const double *Z, const double *U, kd_flexible_body *b)
 {
-    const kd_structure *s = r->structure;
+    const kd_fe_structure *s = r->structure;
     for (int i = 0; i < s->nnodes; i++) {
         kd_vec_to(s->at[i], b->node + 3 * i);
         for (int k = 0; k < b->nq; k++)
             for (int d = 0; d < 3; d++) {
                 const int row = s->first[6 * i + d];
                 if (row >= 0)
-                    b->shape[(size_t)(3 * i + d) + (size_t)k * 3 * (size_t)s->nnodes] = U[(size_t)row + (size_t)k * (size_t)s->n];
+                    b->shape[(size_t)(3 * i + d) + (size_t)k * 3 * (size_t)s->nnodes] =
+                        U[(size_t)row + (size_t)k * (size_t)s->n];
             }
     }
     for (int f = 0; f < b->nframes; f++)
@@ -263,19 +270,19 @@ static void keep_places(const kd_reduction *r, const double *Z, const double *U,
 
 static void name_reference(const kd_reduction *r, const kd_reference *reference, kd_flexible_body *b)
 {
-    const char *from = reference->kind == KD_REFERENCE_MEAN ? "" : r->interface[reference->from].name;
-    const char *to = reference->kind == KD_REFERENCE_CHORD ? r->interface[reference->to].name : "";
+    const char              *from = reference->kind == KD_REFERENCE_MEAN ? "" : r->interface[reference->from].name;
+    const char              *to = reference->kind == KD_REFERENCE_CHORD ? r->interface[reference->to].name : "";
     static const char *const words[] = {"tangent ", "chord ", "mean"};
     kd_text(b->reference, sizeof b->reference, "%s%s%s%s", words[reference->kind], from, *to ? " " : "", to);
 }
 
-kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *reference, int count, double damping, kd_flexible_body *b,
-                                char *message, size_t size)
+kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *reference, int count, double damping,
+                                kd_flexible_body *b, char *message, size_t size)
 {
-    kd_arena            scratch = {0};
-    const kd_structure *s = r->structure;
-    double             *omega = kd_cut_double(&scratch, r->n), *q = kd_cut_matrix(&scratch, r->n, r->n);
-    int                 there = 0;
+    kd_arena               scratch = {0};
+    const kd_fe_structure *s = r->structure;
+    double                *omega = kd_cut_double(&scratch, r->n), *q = kd_cut_matrix(&scratch, r->n, r->n);
+    int                    there = 0;
     *b = (kd_flexible_body){0};
     kd_text(message, size, "%s", "");
     kd_status status = scratch.failed ? KD_ERR_MEMORY : choose_modes(r, reference, omega, q, &there, message, size);
@@ -285,9 +292,11 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
     }
     if (status < 0) goto done;
     const int nq = count > 0 ? count : there;
-    double  *Z = kd_cut_matrix(&scratch, r->nz, nq), *U = kd_cut_matrix(&scratch, s->n, nq);
-    stations st = {0};
-    status = scratch.failed || !kd_flexible_body_cut(b, nq, r->ninterfaces, s->nnodes) || !name_frames(r, b) ? KD_ERR_MEMORY : KD_OK;
+    double   *Z = kd_cut_matrix(&scratch, r->nz, nq), *U = kd_cut_matrix(&scratch, s->n, nq);
+    stations  st = {0};
+    status = scratch.failed || !kd_flexible_body_cut(b, nq, r->ninterfaces, s->nnodes) || !name_frames(r, b)
+                 ? KD_ERR_MEMORY
+                 : KD_OK;
     if (status < 0) goto done;
     kd_gemm(r->nz, b->nq, r->n, 1, r->V, q, 0, Z);
     kd_sparse_apply(&r->T, b->nq, Z, U);

@@ -19,21 +19,21 @@ typedef struct kd_flexible_frame {
 } kd_flexible_frame;
 
 typedef struct kd_flexible_body {
-    int      nq;
-    double   mass;
-    double   first[3];  // int x
-    double   second[9]; // int x x', column by column
-    double  *C;         // (3 x nq)
-    double  *A;         // (9 x nq) A_k column by column
-    double  *B;         // (9 x nq x nq) B_kl at 9 (k + nq l), column by column
-    double  *Me;        // (nq x nq) int phi_k' phi_l: the trace of B_kl where the data agree with themselves
-    double  *Ke, *De;   // (nq x nq)
-    int      nframes;
+    int                nq;
+    double             mass;
+    double             first[3];  // int x
+    double             second[9]; // int x x', column by column
+    double            *C;         // (3 x nq)
+    double            *A;         // (9 x nq) A_k column by column
+    double            *B;         // (9 x nq x nq) B_kl at 9 (k + nq l), column by column
+    double            *Me;        // (nq x nq) int phi_k' phi_l: the trace of B_kl where the data agree with themselves
+    double            *Ke, *De;   // (nq x nq)
+    int                nframes;
     kd_flexible_frame *frame;
     // the shape, for pictures: nodes and where they go
-    int      nnodes;
-    double  *node;  // (3 x nnodes)
-    double  *shape; // (3 nnodes x nq)
+    int     nnodes;
+    double *node;  // (3 x nnodes)
+    double *shape; // (3 nnodes x nq)
     // what is known of its error
     double   band, expected; // rad/s and relative error of frequencies up to there; 0: not known
     char     reference[80];  // "tangent left", "chord left right", "mean"

@@ -3,7 +3,7 @@
 #include "flexible/reduction_parts.h"
 
 // Nodes on one line, or one node: turns about that line are not felt
-static bool spans_a_plane(const kd_structure *s, const kd_interface *face)
+static bool spans_a_plane(const kd_fe_structure *s, const kd_interface *face)
 {
     const kd_vec3 first = s->at[face->node[0]];
     kd_vec3       far = {0, 0, 0};
@@ -23,7 +23,7 @@ static bool spans_a_plane(const kd_structure *s, const kd_interface *face)
 
 kd_status kd_reduction_check_interfaces(const kd_reduction *r, char *message, size_t size)
 {
-    const kd_structure *s = r->structure;
+    const kd_fe_structure *s = r->structure;
     if (r->ninterfaces < 1) {
         kd_text(message, size, "at least one interface is needed: where the part is connected with others");
         return KD_ERR_MODEL;
@@ -31,7 +31,8 @@ kd_status kd_reduction_check_interfaces(const kd_reduction *r, char *message, si
     for (int f = 0; f < r->ninterfaces; f++) {
         const kd_interface *face = &r->interface[f];
         if (face->n < 1 || !spans_a_plane(s, face)) {
-            kd_text(message, size, "interface '%s': its nodes lie on one line or are too few to hold a frame", face->name);
+            kd_text(message, size, "interface '%s': its nodes lie on one line or are too few to hold a frame",
+                    face->name);
             return KD_ERR_MODEL;
         }
     }
@@ -55,9 +56,9 @@ static void add_entry(entry_list *e, int row, int column, double value)
 // u of a node that follows frame f: d + theta x (x - p), turned by theta
 static void follow_frame(const kd_reduction *r, int f, int node, entry_list *e)
 {
-    const kd_structure *s = r->structure;
-    const kd_vec3       x = kd_vec_sub(s->at[node], r->interface[f].point);
-    const double        turned[3][3] = {{0, x.z, -x.y}, {-x.z, 0, x.x}, {x.y, -x.x, 0}}; // [direction][about]
+    const kd_fe_structure *s = r->structure;
+    const kd_vec3          x = kd_vec_sub(s->at[node], r->interface[f].point);
+    const double           turned[3][3] = {{0, x.z, -x.y}, {-x.z, 0, x.x}, {x.y, -x.x, 0}}; // [direction][about]
     for (int d = 0; d < 6; d++) {
         const int row = s->first[6 * node + d];
         if (row < 0) continue;
@@ -69,13 +70,13 @@ static void follow_frame(const kd_reduction *r, int f, int node, entry_list *e)
 
 kd_status kd_reduction_join_interfaces(kd_reduction *r, char *message, size_t size)
 {
-    const kd_structure *s = r->structure;
-    kd_arena            scratch = {0};
-    int                *owner = kd_cut_int(&scratch, s->nnodes); // interface of a node + 1
-    entry_list          e = {.row = kd_cut_int(&scratch, 4 * s->n),
-                             .column = kd_cut_int(&scratch, 4 * s->n),
-                             .value = kd_cut_double(&scratch, 4 * s->n)};
-    kd_status           status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
+    const kd_fe_structure *s = r->structure;
+    kd_arena               scratch = {0};
+    int                   *owner = kd_cut_int(&scratch, s->nnodes); // interface of a node + 1
+    entry_list             e = {.row = kd_cut_int(&scratch, 4 * s->n),
+                                .column = kd_cut_int(&scratch, 4 * s->n),
+                                .value = kd_cut_double(&scratch, 4 * s->n)};
+    kd_status              status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
     for (int f = 0; status == KD_OK && f < r->ninterfaces; f++)
         for (int i = 0; status == KD_OK && i < r->interface[f].n; i++) {
             const int node = r->interface[f].node[i];
@@ -99,8 +100,8 @@ kd_status kd_reduction_join_interfaces(kd_reduction *r, char *message, size_t si
     return status;
 }
 
-kd_status kd_reduction_part(const kd_reduction *r, const kd_sparse_matrix *A, const bool *keep_row, const bool *keep_column,
-                            kd_arena *arena, kd_sparse_matrix *out)
+kd_status kd_reduction_part(const kd_reduction *r, const kd_sparse_matrix *A, const bool *keep_row,
+                            const bool *keep_column, kd_arena *arena, kd_sparse_matrix *out)
 {
     kd_arena  scratch = {0};
     int      *row = kd_cut_int(&scratch, r->nz), *column = kd_cut_int(&scratch, r->nz), rows = 0, columns = 0;
@@ -130,7 +131,8 @@ kd_status kd_reduction_split(kd_reduction *r, char *message, size_t size)
     if (status == KD_OK && r->ni > 0) {
         status = kd_factor_create(&r->Kii, &r->inner);
         if (status == KD_ERR_DECOMPOSITION || (status == KD_OK && kd_factor_negative(r->inner) > 0)) {
-            kd_text(message, size, "with its interfaces held the part can still move without force: it is a mechanism, or in pieces");
+            kd_text(message, size,
+                    "with its interfaces held the part can still move without force: it is a mechanism, or in pieces");
             status = KD_ERR_MODEL;
         }
     }

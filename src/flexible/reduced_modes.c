@@ -26,7 +26,8 @@ kd_status kd_symmetric_pencil(int n, double *A, double *B, double *nu)
                 A[(size_t)i + (size_t)j * (size_t)n] *= scale[i] * scale[j];
                 B[(size_t)i + (size_t)j * (size_t)n] *= scale[i] * scale[j];
             }
-        if (LAPACKE_dsygv_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, A, n, B, n, nu, work, WORK * n) != 0) status = KD_ERR_DECOMPOSITION;
+        if (LAPACKE_dsygv_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, A, n, B, n, nu, work, WORK * n) != 0)
+            status = KD_ERR_DECOMPOSITION;
         for (int j = 0; j < n; j++)
             for (int i = 0; i < n; i++) A[(size_t)i + (size_t)j * (size_t)n] *= scale[i];
     }
@@ -34,7 +35,8 @@ kd_status kd_symmetric_pencil(int n, double *A, double *B, double *nu)
     return status;
 }
 
-void kd_reduction_project(const kd_sparse_matrix *A, int m, const double *X, int k, const double *Y, double *work, double *out)
+void kd_reduction_project(const kd_sparse_matrix *A, int m, const double *X, int k, const double *Y, double *work,
+                          double *out)
 {
     kd_sparse_apply(A, k, Y, work);
     kd_gemm_tn(m, k, A->rows, 1, X, work, 0, out);
@@ -61,7 +63,8 @@ static kd_status free_combinations(const kd_reduction *r, const bool *held, doub
         // B' = Q R: the columns of Q behind the rank of B are not moved
         for (int i = 0, k = 0; i < r->nb; i++) {
             if (!is_held(r, held, i)) continue;
-            for (int j = 0; j < r->n; j++) B[(size_t)j + (size_t)k * (size_t)r->n] = r->V[(size_t)i + (size_t)j * (size_t)r->nz];
+            for (int j = 0; j < r->n; j++)
+                B[(size_t)j + (size_t)k * (size_t)r->n] = r->V[(size_t)i + (size_t)j * (size_t)r->nz];
             k++;
         }
         const int rank = rows > 0 ? kd_qr_pivot(r->n, rows, B, order, tau, 1e-10, work) : 0;
@@ -109,7 +112,8 @@ kd_status kd_reduction_modes(const kd_reduction *r, const bool *held, double *om
 // ---- their error ----------------------------------------------------------------------------------------------------
 
 // D of a mode on all coordinates z (nz x TERMS), which are zero at first
-static kd_status lacking_motion(const kd_reduction *r, double lambda, const double *x, double *Kx, double *Mx, double *D)
+static kd_status lacking_motion(const kd_reduction *r, double lambda, const double *x, double *Kx, double *Mx,
+                                double *D)
 {
     kd_sparse_apply(&r->K, 1, x, Kx);
     kd_sparse_apply(&r->M, 1, x, Mx);
@@ -134,7 +138,8 @@ static int orthonormalise(const kd_reduction *r, int count, double *X, double *M
         kd_sparse_apply(&r->M, 1, x, Mx);
         const double before = kd_dot(r->nz, x, Mx);
         for (int pass = 0; pass < 2; pass++)
-            for (int j = 0; j < kept; j++) kd_axpy(r->nz, -kd_dot(r->nz, MX + nz * (size_t)j, x), X + nz * (size_t)j, x);
+            for (int j = 0; j < kept; j++)
+                kd_axpy(r->nz, -kd_dot(r->nz, MX + nz * (size_t)j, x), X + nz * (size_t)j, x);
         kd_sparse_apply(&r->M, 1, x, Mx);
         const double square = kd_dot(r->nz, x, Mx);
         if (!(square > 1e-14 * before) || !(square > 0)) continue;
@@ -149,18 +154,20 @@ static int orthonormalise(const kd_reduction *r, int count, double *X, double *M
 
 kd_status kd_reduction_expect(const kd_reduction *r, const bool *held, int wanted, double *omega, double *error)
 {
-    kd_arena     scratch = {0};
-    const int    n = r->n;
+    kd_arena  scratch = {0};
+    const int n = r->n;
     // modes above those wanted may come down between them
-    const int enriched = wanted + r->nb < n ? wanted + r->nb : n;
+    const int    enriched = wanted + r->nb < n ? wanted + r->nb : n;
     const size_t nz = (size_t)r->nz;
-    double      *q = kd_cut_matrix(&scratch, n, n), *N = kd_cut_matrix(&scratch, n, n), *all = kd_cut_double(&scratch, n);
-    double      *X = kd_cut_matrix(&scratch, r->nz, n + TERMS * enriched), *MX = kd_cut_matrix(&scratch, r->nz, n + TERMS * enriched);
-    const int    most = n + TERMS * enriched;
-    double      *K = kd_cut_matrix(&scratch, most, most), *M = kd_cut_matrix(&scratch, most, most), *value = kd_cut_double(&scratch, most);
-    double      *x = kd_cut_double(&scratch, r->nz), *work = kd_cut_matrix(&scratch, r->nz, most);
-    int          count = 0, m = 0;
-    kd_status    status = scratch.failed ? KD_ERR_MEMORY : kd_reduction_modes(r, held, all, q, &count);
+    double *q = kd_cut_matrix(&scratch, n, n), *N = kd_cut_matrix(&scratch, n, n), *all = kd_cut_double(&scratch, n);
+    double *X = kd_cut_matrix(&scratch, r->nz, n + TERMS * enriched),
+           *MX = kd_cut_matrix(&scratch, r->nz, n + TERMS * enriched);
+    const int most = n + TERMS * enriched;
+    double   *K = kd_cut_matrix(&scratch, most, most), *M = kd_cut_matrix(&scratch, most, most),
+           *value = kd_cut_double(&scratch, most);
+    double   *x = kd_cut_double(&scratch, r->nz), *work = kd_cut_matrix(&scratch, r->nz, most);
+    int       count = 0, m = 0;
+    kd_status status = scratch.failed ? KD_ERR_MEMORY : kd_reduction_modes(r, held, all, q, &count);
     if (status == KD_OK && count < wanted) status = KD_ERR_ARGUMENT;
     if (status == KD_OK) status = free_combinations(r, held, N, &m);
     if (status == KD_OK) kd_gemm(r->nz, m, n, 1, r->V, N, 0, X);
@@ -182,7 +189,8 @@ kd_status kd_reduction_expect(const kd_reduction *r, const bool *held, int wante
     return status;
 }
 
-kd_status kd_reduction_exact(const kd_reduction *r, const bool *held, int count, double *omega, char *message, size_t size)
+kd_status kd_reduction_exact(const kd_reduction *r, const bool *held, int count, double *omega, char *message,
+                             size_t size)
 {
     kd_arena         scratch = {0};
     kd_sparse_matrix K, M;

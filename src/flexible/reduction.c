@@ -22,26 +22,29 @@ void kd_reduction_release(kd_reduction *r)
 // Rigid motions about the centre, in the coordinates z
 static kd_status keep_rigid_motions(kd_reduction *r, char *message, size_t size)
 {
-    const kd_structure *s = r->structure;
-    kd_structure_facts  facts;
-    kd_arena            scratch = {0};
-    double             *R = kd_cut_matrix(&scratch, s->n, 6);
+    const kd_fe_structure *s = r->structure;
+    kd_fe_structure_facts  facts;
+    kd_arena               scratch = {0};
+    double                *R = kd_cut_matrix(&scratch, s->n, 6);
     r->rigid = kd_cut_matrix(&r->arena, r->nz, 6);
-    kd_status status = scratch.failed || r->arena.failed ? KD_ERR_MEMORY : kd_structure_check(s, &facts, message, size);
+    kd_status status =
+        scratch.failed || r->arena.failed ? KD_ERR_MEMORY : kd_fe_structure_check(s, &facts, message, size);
     if (status == KD_OK) {
         r->centre = facts.centre;
-        kd_structure_rigid_motions(s, facts.centre, R);
+        kd_fe_structure_rigid_motions(s, facts.centre, R);
         // frames move as the body does; the other coordinates are rows of the structure
         for (int f = 0; f < r->ninterfaces; f++) {
             const kd_vec3 x = kd_vec_sub(r->interface[f].point, facts.centre);
             const double  turned[3][3] = {{0, -x.z, x.y}, {x.z, 0, -x.x}, {-x.y, x.x, 0}}; // [about][direction]
             for (int d = 0; d < 6; d++) r->rigid[(size_t)(6 * f + d) + (size_t)d * (size_t)r->nz] = 1;
             for (int a = 0; a < 3; a++)
-                for (int d = 0; d < 3; d++) r->rigid[(size_t)(6 * f + d) + (size_t)(3 + a) * (size_t)r->nz] = turned[a][d];
+                for (int d = 0; d < 3; d++)
+                    r->rigid[(size_t)(6 * f + d) + (size_t)(3 + a) * (size_t)r->nz] = turned[a][d];
         }
         for (int j = r->nb; j < r->nz; j++)
             for (int c = 0; c < 6; c++)
-                r->rigid[(size_t)j + (size_t)c * (size_t)r->nz] = R[(size_t)r->T.row[r->T.column[j]] + (size_t)c * (size_t)s->n];
+                r->rigid[(size_t)j + (size_t)c * (size_t)r->nz] =
+                    R[(size_t)r->T.row[r->T.column[j]] + (size_t)c * (size_t)s->n];
     }
     kd_arena_release(&scratch);
     return status;
@@ -89,7 +92,8 @@ static kd_status fill_band(kd_reduction *r, const kd_reduction_options *given, c
         const bool covers = r->nmodes == r->ni || (r->nmodes > 0 && r->fixed[r->nmodes - 1] > 1.2 * o.band);
         if (covers && r->expected <= tolerance) return KD_OK;
         if (modes >= most) {
-            kd_text(message, size, "%d modes are not enough for frequencies up to %g Hz within %g: the expected error is %.1e", modes,
+            kd_text(message, size,
+                    "%d modes are not enough for frequencies up to %g Hz within %g: the expected error is %.1e", modes,
                     o.band / (2 * KD_PI), tolerance, r->expected);
             return KD_ERR_MODEL;
         }
@@ -97,8 +101,8 @@ static kd_status fill_band(kd_reduction *r, const kd_reduction_options *given, c
     }
 }
 
-kd_status kd_reduce(const kd_structure *s, const kd_interface *interfaces, int ninterfaces, const kd_reduction_options *options,
-                    kd_reduction *r, char *message, size_t size)
+kd_status kd_reduce(const kd_fe_structure *s, const kd_interface *interfaces, int ninterfaces,
+                    const kd_reduction_options *options, kd_reduction *r, char *message, size_t size)
 {
     *r = (kd_reduction){.structure = s, .ninterfaces = ninterfaces};
     kd_text(message, size, "%s", "");
@@ -110,7 +114,8 @@ kd_status kd_reduce(const kd_structure *s, const kd_interface *interfaces, int n
     if (status == KD_OK) status = keep_rigid_motions(r, message, size);
     if (status == KD_OK) status = kd_reduction_split(r, message, size);
     if (status == KD_OK)
-        status = options->band > 0 ? fill_band(r, options, message, size) : kd_reduction_shapes(r, options, options->modes, message, size);
+        status = options->band > 0 ? fill_band(r, options, message, size)
+                                   : kd_reduction_shapes(r, options, options->modes, message, size);
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
     if (status < 0) kd_reduction_release(r);
     return status;

@@ -25,7 +25,7 @@ typedef enum kd_reduction_kind {
 
 typedef struct kd_reduction_options {
     kd_reduction_kind kind;
-    double            band;      // rad/s: kardan chooses shapes until frequencies up to there are right; 0: as told below
+    double            band; // rad/s: kardan chooses shapes until frequencies up to there are right; 0: as told below
     double            tolerance; // relative error of frequencies in the band; 0: 1e-4
     int               modes;     // normal modes
     bool              dynamic;   // the next term of interface motion over frequency: inv(K_ii) (M_ii Psi + M_ib)
@@ -34,16 +34,16 @@ typedef struct kd_reduction_options {
 } kd_reduction_options;
 
 typedef struct kd_reduction {
-    const kd_structure *structure;
-    int                 ninterfaces, nb; // nb = 6 ninterfaces coordinates of frames, first in z
-    kd_interface       *interface;
-    int                 nz, ni;
-    kd_sparse_matrix    T;    // u = T z
-    kd_sparse_matrix    K, M; // of z
-    kd_sparse_matrix    Kii, Mii, Kib, Mib;
-    kd_factor          *inner; // of K_ii
-    double             *rigid; // (nz x 6) rigid motions about the centre
-    kd_vec3             centre;
+    const kd_fe_structure *structure;
+    int                    ninterfaces, nb; // nb = 6 ninterfaces coordinates of frames, first in z
+    kd_interface          *interface;
+    int                    nz, ni;
+    kd_sparse_matrix       T;    // u = T z
+    kd_sparse_matrix       K, M; // of z
+    kd_sparse_matrix       Kii, Mii, Kib, Mib;
+    kd_factor             *inner; // of K_ii
+    double                *rigid; // (nz x 6) rigid motions about the centre
+    kd_vec3                centre;
     // shapes
     int     n;
     int     nmodes; // normal modes among them
@@ -57,13 +57,14 @@ typedef struct kd_reduction {
 } kd_reduction;
 
 // KD_OK; KD_ERR_MODEL: message says why; KD_ERR_MEMORY, KD_ERR_UNAVAILABLE. The structure must outlive it.
-kd_status kd_reduce(const kd_structure *s, const kd_interface *interfaces, int ninterfaces, const kd_reduction_options *options,
-                    kd_reduction *r, char *message, size_t size) KD_NODISCARD;
+kd_status kd_reduce(const kd_fe_structure *s, const kd_interface *interfaces, int ninterfaces,
+                    const kd_reduction_options *options, kd_reduction *r, char *message, size_t size) KD_NODISCARD;
 void      kd_reduction_release(kd_reduction *r);
 
 // Natural modes of the reduced structure with some interfaces held (ninterfaces; NULL: free, rigid motions are left out): omega
 // (room for n) in rad/s rising, q (n x n) or NULL: combinations of shapes, q' M_r q = 1. count: how many there are.
-kd_status kd_reduction_modes(const kd_reduction *r, const bool *held, double *omega, double *q, int *count) KD_NODISCARD;
+kd_status kd_reduction_modes(const kd_reduction *r, const bool *held, double *omega, double *q,
+                             int *count) KD_NODISCARD;
 // The same with the expected relative error of the first `wanted` frequencies: what shapes enriched by the inertia forces that the
 // present ones leave out would lower them to. Needs no mode of the full structure.
 kd_status kd_reduction_expect(const kd_reduction *r, const bool *held, int wanted, double *omega,

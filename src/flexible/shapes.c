@@ -34,7 +34,8 @@ static void take_in(family *f, const double *x)
     kd_sparse_apply(f->A, 1, to, Ato);
     const double before = kd_dot(f->n, to, Ato);
     for (int pass = 0; pass < 2; pass++)
-        for (int j = 0; j < f->count; j++) kd_axpy(f->n, -kd_dot(f->n, f->AX + n * (size_t)j, to), f->X + n * (size_t)j, to);
+        for (int j = 0; j < f->count; j++)
+            kd_axpy(f->n, -kd_dot(f->n, f->AX + n * (size_t)j, to), f->X + n * (size_t)j, to);
     kd_sparse_apply(f->A, 1, to, Ato);
     const double square = kd_dot(f->n, to, Ato);
     if (!(square > NOTHING_NEW * NOTHING_NEW * before) || !(square > 0)) return;
@@ -92,7 +93,8 @@ static kd_status response_shapes(const kd_reduction *r, double W, double *X, cha
     if (status == KD_OK) status = kd_factor_create(&dynamic, &factor);
     if (status == KD_OK) status = kd_factor_solve(factor, X, r->nb);
     if (status == KD_ERR_DECOMPOSITION) {
-        kd_text(message, size, "a response at %g Hz: a natural frequency with held interfaces lies there", W / (2 * KD_PI));
+        kd_text(message, size, "a response at %g Hz: a natural frequency with held interfaces lies there",
+                W / (2 * KD_PI));
         status = KD_ERR_MODEL;
     }
     kd_factor_destroy(factor);
@@ -230,7 +232,8 @@ done:
 kd_status kd_reduction_shapes(kd_reduction *r, const kd_reduction_options *o, int modes, char *message, size_t size)
 {
     kd_arena_release(&r->shapes);
-    kd_status status = o->kind == KD_REDUCE_FREE ? free_shapes(r, modes, message, size) : fixed_shapes(r, o, modes, message, size);
+    kd_status status =
+        o->kind == KD_REDUCE_FREE ? free_shapes(r, modes, message, size) : fixed_shapes(r, o, modes, message, size);
     if (status < 0) return status;
     kd_arena scratch = {0};
     double  *work = kd_cut_matrix(&scratch, r->nz, r->n);

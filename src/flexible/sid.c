@@ -73,7 +73,8 @@ static bool begins(const char *line, const char *word)
 // The number of a key of the head of a matrix
 static kd_status read_head(reader *r, const char *key, long least, long most, int *value)
 {
-    if (!kd_lines_next(r->text, r->line, sizeof r->line)) return kd_lines_refuse(r->text, "the file ends inside of a matrix", "");
+    if (!kd_lines_next(r->text, r->line, sizeof r->line))
+        return kd_lines_refuse(r->text, "the file ends inside of a matrix", "");
     char *word = value_of(r->line);
     if (!begins(r->line, key) || !word || !read_whole(word, least, most, value)) {
         char what[80];
@@ -99,9 +100,12 @@ static kd_status read_entry(reader *r, const taylor *m)
         at = end;
     }
     const long row = index[0], q = order ? index[1] : 1, column = order ? index[2] : index[1];
-    good = good && row >= 1 && row <= m->nrow && column >= 1 && column <= m->ncol && q >= 1 && (!order || (m->m1 && q <= m->nq));
-    if (!good || !read_real(word, &value)) return kd_lines_refuse(r->text, "an entry inside of the matrix is expected, not", r->line);
-    const size_t place = (size_t)(row - 1) + (size_t)(column - 1) * (size_t)m->nrow, mirror = (size_t)(column - 1) + (size_t)(row - 1) * (size_t)m->nrow;
+    good = good && row >= 1 && row <= m->nrow && column >= 1 && column <= m->ncol && q >= 1 &&
+           (!order || (m->m1 && q <= m->nq));
+    if (!good || !read_real(word, &value))
+        return kd_lines_refuse(r->text, "an entry inside of the matrix is expected, not", r->line);
+    const size_t place = (size_t)(row - 1) + (size_t)(column - 1) * (size_t)m->nrow,
+                 mirror = (size_t)(column - 1) + (size_t)(row - 1) * (size_t)m->nrow;
     if (order) {
         m->m1[place + (size_t)(q - 1) * (size_t)m->nrow * (size_t)m->ncol] = value;
     } else {
@@ -134,7 +138,8 @@ static kd_status read_matrix(reader *r, const char *name, int nrow, int ncol, ta
     if (r->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; m->structure == 4 && i < nrow && i < ncol; i++) m->m0[(size_t)i * (size_t)(nrow + 1)] = 1;
     for (;;) {
-        if (!kd_lines_next(r->text, r->line, sizeof r->line)) return kd_lines_refuse(r->text, "the file ends inside of a matrix", "");
+        if (!kd_lines_next(r->text, r->line, sizeof r->line))
+            return kd_lines_refuse(r->text, "the file ends inside of a matrix", "");
         if (begins(r->line, "end")) return KD_OK;
         status = read_entry(r, m);
         if (status < 0) return status;
@@ -158,7 +163,8 @@ static kd_status read_frame(reader *r, frames *f)
     if (!name) return KD_ERR_MEMORY;
     kd_text(name, NAME, "%s", word && *word ? word : "?");
     for (;;) {
-        if (!kd_lines_next(r->text, r->line, sizeof r->line)) return kd_lines_refuse(r->text, "the file ends inside of a node", "");
+        if (!kd_lines_next(r->text, r->line, sizeof r->line))
+            return kd_lines_refuse(r->text, "the file ends inside of a node", "");
         if (begins(r->line, "end")) break;
         taylor other = {0};
         if (begins(r->line, "rframe")) continue;
@@ -176,7 +182,8 @@ static kd_status read_frame(reader *r, frames *f)
             status = kd_lines_refuse(r->text, "origin, phi, psi, AP or sigma of a node is expected, not", r->line);
         if (status < 0) return status;
     }
-    if (!origin.m0 || !phi.m0 || !psi.m0) return kd_lines_refuse(r->text, "origin, phi or psi of this node is missing:", name);
+    if (!origin.m0 || !phi.m0 || !psi.m0)
+        return kd_lines_refuse(r->text, "origin, phi or psi of this node is missing:", name);
     if (f->n >= MOST_FRAMES) return kd_lines_refuse(r->text, "too many nodes", "");
     if (f->n == f->room) {
         f->room = f->room > 0 ? 2 * f->room : 16;
@@ -190,11 +197,13 @@ static kd_status read_frame(reader *r, frames *f)
 // ---- the body -------------------------------------------------------------------------------------------------------
 
 enum { MDCM, J, CT, CR, ME, GR, GE, OE, KSIGMA, KE, DE, MATRICES };
-static const char *const matrix_name[MATRICES] = {"mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De"};
+static const char *const matrix_name[MATRICES] = {"mdCM", "J",  "Ct",     "Cr", "Me", "Gr",
+                                                  "Ge",   "Oe", "ksigma", "Ke", "De"};
 
 static void sizes_of(int which, int nq, int *nrow, int *ncol)
 {
-    static const int rows[MATRICES] = {3, 6, 0, 0, 0, 3, 0, 0, 0, 0, 0}, columns[MATRICES] = {1, 1, 3, 3, -1, -3, -3, 6, -2, -1, -1};
+    static const int rows[MATRICES] = {3, 6, 0, 0, 0, 3, 0, 0, 0, 0, 0},
+                     columns[MATRICES] = {1, 1, 3, 3, -1, -3, -3, 6, -2, -1, -1};
     *nrow = rows[which] > 0 ? rows[which] : nq;
     *ncol = columns[which] > 0 ? columns[which] : columns[which] == -2 ? 1 : -columns[which] * nq;
 }
@@ -214,7 +223,7 @@ static void take_moments(const reader *r, const taylor *m, kd_flexible_body *b)
     memcpy(b->first, m[MDCM].m0, sizeof b->first);
     // int x x' = tr(J)/2 - J
     const double *J0 = m[J].m0, half = (J0[0] + J0[1] + J0[2]) / 2;
-    const double  second[9] = {half - J0[0], -J0[3], -J0[4], -J0[3], half - J0[1], -J0[5], -J0[4], -J0[5], half - J0[2]};
+    const double second[9] = {half - J0[0], -J0[3], -J0[4], -J0[3], half - J0[1], -J0[5], -J0[4], -J0[5], half - J0[2]};
     memcpy(b->second, second, sizeof second);
     for (int k = 0; k < nq; k++) {
         for (int d = 0; d < 3; d++) b->C[d + 3 * k] = m[CT].m0[k + nq * d];
@@ -251,7 +260,8 @@ static kd_status finish_body(reader *r, const taylor *m, const frames *f)
             return KD_ERR_FILE;
         }
     if (m[KSIGMA].m0 && !is_zero(m[KSIGMA].m0, (size_t)r->nq)) {
-        kd_text(r->text->message, r->text->size, "%s: ksigma is not zero: bodies under initial stress are not read", r->text->path);
+        kd_text(r->text->message, r->text->size, "%s: ksigma is not zero: bodies under initial stress are not read",
+                r->text->path);
         return KD_ERR_FILE;
     }
     if (!kd_flexible_body_cut(b, r->nq, f->n, f->n)) return KD_ERR_MEMORY;
@@ -264,7 +274,8 @@ static kd_status finish_body(reader *r, const taylor *m, const frames *f)
         memcpy(b->frame[i].Phi, from->Phi, 3 * (size_t)r->nq * sizeof(double));
         memcpy(b->frame[i].Psi, from->Psi, 3 * (size_t)r->nq * sizeof(double));
         for (int k = 0; k < r->nq; k++)
-            for (int d = 0; d < 3; d++) b->shape[(size_t)(3 * i + d) + (size_t)k * 3 * (size_t)f->n] = from->Phi[d + 3 * k];
+            for (int d = 0; d < 3; d++)
+                b->shape[(size_t)(3 * i + d) + (size_t)k * 3 * (size_t)f->n] = from->Phi[d + 3 * k];
     }
     kd_text(b->reference, sizeof b->reference, "%s", "as in the SID file");
     return KD_OK;
@@ -294,7 +305,9 @@ static kd_status read_sections(reader *r, taylor m[MATRICES], frames *f)
     // the first line is for people
     if (!kd_lines_next(r->text, r->line, sizeof r->line)) return kd_lines_refuse(r->text, "the file is empty", "");
     while (status == KD_OK && kd_lines_next(r->text, r->line, sizeof r->line)) {
-        if (begins(r->line, "part") || begins(r->line, "new modal") || begins(r->line, "end") || begins(r->line, "frame")) continue;
+        if (begins(r->line, "part") || begins(r->line, "new modal") || begins(r->line, "end") ||
+            begins(r->line, "frame"))
+            continue;
         if (begins(r->line, "refmod")) {
             any = true;
             status = read_refmod(r);
@@ -365,7 +378,8 @@ static void put_head(const writer *w, const char *name, int order, int nrow, int
         const char *key;
         int         value;
     } row[] = {{"order", order}, {"nrow", nrow}, {"ncol", ncol}, {"nq", w->nq}, {"nqn", 0}, {"structure", structure}};
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) fprintf(w->file, "                          %-22s= %4d\n", row[i].key, row[i].value);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        fprintf(w->file, "                          %-22s= %4d\n", row[i].key, row[i].value);
 }
 
 // m0 (nrow x ncol), m1 (nrow x ncol x nq) or NULL
@@ -393,7 +407,10 @@ static void put_frame(const writer *w, const kd_flexible_frame *f, double *work)
 {
     double at[3];
     kd_vec_to(f->at, at);
-    fprintf(w->file, "                new node                        = %s\n                     rframe                     =    body ref\n", f->name);
+    fprintf(w->file,
+            "                new node                        = %s\n                     rframe                     =   "
+            " body ref\n",
+            f->name);
     put_matrix(w, "origin", 3, 1, at, f->Phi);
     put_matrix(w, "phi", 3, w->nq, f->Phi, NULL);
     put_matrix(w, "psi", 3, w->nq, f->Psi, NULL);
@@ -432,7 +449,8 @@ static void put_inertia(const writer *w, const kd_flexible_body *b, double *m0, 
         const double *A = b->A + 9 * k, c0[3] = {A[7] - A[5], A[2] - A[6], A[3] - A[1]};
         for (int d = 0; d < 3; d++) m0[k + nq * d] = c0[d];
         for (int l = 0; l < nq; l++) {
-            const double *B = b->B + 9 * ((size_t)k + (size_t)nq * (size_t)l), c1[3] = {B[5] - B[7], B[6] - B[2], B[1] - B[3]};
+            const double *B = b->B + 9 * ((size_t)k + (size_t)nq * (size_t)l),
+                         c1[3] = {B[5] - B[7], B[6] - B[2], B[1] - B[3]};
             for (int d = 0; d < 3; d++) m1[(size_t)(k + nq * d) + (size_t)l * 3 * (size_t)nq] = c1[d];
         }
     }
@@ -446,7 +464,8 @@ static void put_inertia(const writer *w, const kd_flexible_body *b, double *m0, 
     put_matrix(w, "Gr", 3, 3 * nq, m0, NULL);
     for (int k = 0; k < nq; k++)
         for (int l = 0; l < nq; l++)
-            for (int d = 0; d < 3; d++) m0[k + nq * (3 * l + d)] = 2 * m1[(size_t)(k + nq * d) + (size_t)l * 3 * (size_t)nq];
+            for (int d = 0; d < 3; d++)
+                m0[k + nq * (3 * l + d)] = 2 * m1[(size_t)(k + nq * d) + (size_t)l * 3 * (size_t)nq];
     put_matrix(w, "Ge", nq, 3 * nq, m0, NULL);
     // Oe: 11 22 33 12 23 13
     for (int k = 0; k < nq; k++) {
@@ -470,9 +489,15 @@ bool kd_sid_write(const kd_flexible_body *b, FILE *file)
     double      *omega = kd_cut_double(&scratch, b->nq);
     const bool   ready = !scratch.failed && kd_flexible_body_frequencies(b, omega) == KD_OK;
     if (ready) {
-        fprintf(file, "%5d%5d    :No. nodes, No. modes: written by kardan, reference %s, no geometric stiffness\n part\n      new modal\n           refmod\n", b->nframes, b->nq, b->reference);
+        fprintf(file,
+                "%5d%5d    :No. nodes, No. modes: written by kardan, reference %s, no geometric stiffness\n part\n     "
+                " new modal\n           refmod\n",
+                b->nframes, b->nq, b->reference);
         char digits[KD_SHORTEST_SIZE];
-        fprintf(file, "                mass                            = %s\n                nelastq                         = %5d\n", kd_shortest_text(b->mass, digits), b->nq);
+        fprintf(file,
+                "                mass                            = %s\n                nelastq                         "
+                "= %5d\n",
+                kd_shortest_text(b->mass, digits), b->nq);
         for (int k = 0; k < b->nq; k++)
             fprintf(file, "                ielastq (%4d)                  = Eigen Mode %4d : %s Hz\n", k + 1, k + 1,
                     kd_shortest_text(omega[k] / (2 * KD_PI), digits));

@@ -11,13 +11,13 @@
 
 // ---- lookup ---------------------------------------------------------------------------------------------------------
 
-void kd_structure_release(kd_structure *s)
+void kd_fe_structure_release(kd_fe_structure *s)
 {
     kd_arena_release(&s->arena);
-    *s = (kd_structure){0};
+    *s = (kd_fe_structure){0};
 }
 
-int kd_structure_find(const kd_structure *s, int id)
+int kd_fe_structure_find(const kd_fe_structure *s, int id)
 {
     int low = 0, high = s->nnodes;
     while (low < high) {
@@ -30,7 +30,7 @@ int kd_structure_find(const kd_structure *s, int id)
     return low < s->nnodes && s->id[low] == id ? low : -1;
 }
 
-const kd_node_set *kd_structure_set(const kd_structure *s, const char *name)
+const kd_node_set *kd_fe_structure_set(const kd_fe_structure *s, const char *name)
 {
     for (int i = 0; i < s->nsets; i++)
         if (strcasecmp(s->set[i].name, name) == 0) return &s->set[i];
@@ -64,7 +64,7 @@ static kd_status complain(const char *file, char *message, size_t size, const ch
 }
 
 // Nodes by rising number, each once
-static kd_status keep_nodes(kd_structure *s, const char *file, const kd_fe_nodes *nodes, double scale, char *message,
+static kd_status keep_nodes(kd_fe_structure *s, const char *file, const kd_fe_nodes *nodes, double scale, char *message,
                             size_t size)
 {
     numbered *list = kd_alloc((size_t)nodes->n * sizeof *list);
@@ -86,7 +86,7 @@ static kd_status keep_nodes(kd_structure *s, const char *file, const kd_fe_nodes
     return status;
 }
 
-static kd_status keep_sets(kd_structure *s, const char *file, const kd_fe_nodes *nodes, char *message, size_t size)
+static kd_status keep_sets(kd_fe_structure *s, const char *file, const kd_fe_nodes *nodes, char *message, size_t size)
 {
     s->nsets = nodes->nsets;
     s->set = kd_arena_cut(&s->arena, (size_t)nodes->nsets, sizeof *s->set);
@@ -99,7 +99,7 @@ static kd_status keep_sets(kd_structure *s, const char *file, const kd_fe_nodes 
         strcpy(name, from->name);
         to->name = name;
         for (int k = 0; k < from->n; k++) {
-            to->node[k] = kd_structure_find(s, from->id[k]);
+            to->node[k] = kd_fe_structure_find(s, from->id[k]);
             if (to->node[k] < 0)
                 return complain(file, message, size, "a set of nodes has node %ld, which does not exist", from->id[k]);
         }
@@ -117,7 +117,7 @@ static bool ends_with(const char *path, const char *end)
     return n >= m && strcasecmp(path + n - m, end) == 0;
 }
 
-static kd_status read_nodes(const kd_structure_files *files, kd_structure *s, char *message, size_t size)
+static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
     char       *bytes = NULL;
     size_t      length;
@@ -141,7 +141,7 @@ static kd_status read_nodes(const kd_structure_files *files, kd_structure *s, ch
     return status;
 }
 
-static kd_status read_matrix(const char *path, kd_structure *s, kd_sparse_matrix *A, char *message, size_t size)
+static kd_status read_matrix(const char *path, kd_fe_structure *s, kd_sparse_matrix *A, char *message, size_t size)
 {
     char     *bytes = NULL;
     size_t    length;
@@ -154,7 +154,7 @@ static kd_status read_matrix(const char *path, kd_structure *s, kd_sparse_matrix
 }
 
 // Numbers of the nodes and directions of the rows, from the file of CalculiX, the vector of ANSYS or the order of the nodes
-static kd_status read_rows(const kd_structure_files *files, kd_structure *s, int **id, int *n, char *message,
+static kd_status read_rows(const kd_fe_structure_files *files, kd_fe_structure *s, int **id, int *n, char *message,
                            size_t size)
 {
     const char *path = files->dofs ? files->dofs : files->mapping;
@@ -181,7 +181,7 @@ static kd_status read_rows(const kd_structure_files *files, kd_structure *s, int
     return status;
 }
 
-static kd_status name_rows(const kd_structure_files *files, kd_structure *s, char *message, size_t size)
+static kd_status name_rows(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
     const char *file = files->dofs ? files->dofs : files->mapping ? files->mapping : files->nodes;
     int        *id = NULL, n = 0;
@@ -198,7 +198,7 @@ static kd_status name_rows(const kd_structure_files *files, kd_structure *s, cha
     if (s->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; i < 6 * s->nnodes; i++) s->first[i] = -1;
     for (int i = 0; i < n; i++) {
-        s->node[i] = kd_structure_find(s, id[i]);
+        s->node[i] = kd_fe_structure_find(s, id[i]);
         if (s->node[i] < 0)
             return complain(file, message, size, "node %ld has no place: it is not in the list of nodes", id[i]);
         int *row = &s->first[6 * s->node[i] + s->direction[i]];
@@ -208,9 +208,9 @@ static kd_status name_rows(const kd_structure_files *files, kd_structure *s, cha
     return KD_OK;
 }
 
-kd_status kd_structure_read(const kd_structure_files *files, kd_structure *s, char *message, size_t size)
+kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
-    *s = (kd_structure){0};
+    *s = (kd_fe_structure){0};
     kd_text(message, size, "%s", "");
     if (!files->stiffness || !files->mass || !files->nodes) {
         kd_text(message, size, "files of stiffness, mass and nodes are needed");
@@ -227,13 +227,13 @@ kd_status kd_structure_read(const kd_structure_files *files, kd_structure *s, ch
         if (!name) status = KD_ERR_MEMORY;
     }
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
-    if (status < 0) kd_structure_release(s);
+    if (status < 0) kd_fe_structure_release(s);
     return status;
 }
 
 // ---- what it is -----------------------------------------------------------------------------------------------------
 
-void kd_structure_rigid_motions(const kd_structure *s, kd_vec3 about, double *R)
+void kd_fe_structure_rigid_motions(const kd_fe_structure *s, kd_vec3 about, double *R)
 {
     const size_t n = (size_t)s->n;
     memset(R, 0, 6 * n * sizeof *R);
@@ -277,7 +277,7 @@ static double entry_of(const kd_sparse_matrix *A, int row, int column)
 }
 
 // Shifts only, each node with all three, and no direction coupled with another one: the mass is a scalar at each pair of nodes
-static bool is_isotropic(const kd_structure *s)
+static bool is_isotropic(const kd_fe_structure *s)
 {
     const double small = 1e-9 * kd_sparse_largest(&s->M);
     for (int j = 0; j < s->n; j++) {
@@ -296,7 +296,7 @@ static bool is_isotropic(const kd_structure *s)
 }
 
 // Mean over some rows: distance of neighbours times sqrt(k/m), about the speed of sound in the material
-static double speed_of(const kd_structure *s)
+static double speed_of(const kd_fe_structure *s)
 {
     double sum = 0;
     int    count = 0;
@@ -316,7 +316,7 @@ static double speed_of(const kd_structure *s)
 }
 
 // Mass, centre and inertia from R' M R, R the rigid motions about the origin
-static bool take_inertia(const kd_structure *s, const double *R, const double *MR, kd_structure_facts *f)
+static bool take_inertia(const kd_fe_structure *s, const double *R, const double *MR, kd_fe_structure_facts *f)
 {
     const size_t n = (size_t)s->n;
     double       I[6][6] = {{0}};
@@ -334,13 +334,13 @@ static bool take_inertia(const kd_structure *s, const double *R, const double *M
     return true;
 }
 
-static kd_status refuse(const kd_structure *s, char *message, size_t size, const char *what)
+static kd_status refuse(const kd_fe_structure *s, char *message, size_t size, const char *what)
 {
     kd_text(message, size, "%s: %s", s->name ? s->name : "structure", what);
     return KD_ERR_MODEL;
 }
 
-static kd_status look_at_matrices(const kd_structure *s, kd_structure_facts *f, kd_arena *arena, char *message,
+static kd_status look_at_matrices(const kd_fe_structure *s, kd_fe_structure_facts *f, kd_arena *arena, char *message,
                                   size_t size)
 {
     const double of_K = asymmetry_of(&s->K, arena), of_M = asymmetry_of(&s->M, arena);
@@ -361,14 +361,14 @@ static kd_status look_at_matrices(const kd_structure *s, kd_structure_facts *f, 
     return KD_OK;
 }
 
-kd_status kd_structure_check(const kd_structure *s, kd_structure_facts *f, char *message, size_t size)
+kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts *f, char *message, size_t size)
 {
     kd_arena arena = {0};
     double  *R = kd_cut_matrix(&arena, s->n, 6), *AR = kd_cut_matrix(&arena, s->n, 6);
-    *f = (kd_structure_facts){0};
+    *f = (kd_fe_structure_facts){0};
     kd_status status = arena.failed ? KD_ERR_MEMORY : look_at_matrices(s, f, &arena, message, size);
     if (status == KD_OK) {
-        kd_structure_rigid_motions(s, kd_vec(0, 0, 0), R);
+        kd_fe_structure_rigid_motions(s, kd_vec(0, 0, 0), R);
         kd_sparse_apply(&s->M, 6, R, AR);
         if (!take_inertia(s, R, AR, f))
             status = refuse(
@@ -377,7 +377,7 @@ kd_status kd_structure_check(const kd_structure *s, kd_structure_facts *f, char 
     }
     if (status == KD_OK) {
         // about the centre, and with turns that move the nodes by about 1: the sizes of shifts and turns are alike then
-        kd_structure_rigid_motions(s, f->centre, R);
+        kd_fe_structure_rigid_motions(s, f->centre, R);
         kd_sparse_apply(&s->K, 6, R, AR);
         const double stiffest = kd_sparse_largest(&s->K);
         for (size_t c = 0; c < 6; c++) {

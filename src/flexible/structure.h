@@ -15,7 +15,7 @@ typedef struct kd_node_set {
     int        *node; // places in the list of nodes
 } kd_node_set;
 
-typedef struct kd_structure {
+typedef struct kd_fe_structure {
     const char  *name; // for messages: the file of its stiffness
     int          nnodes;
     int         *id; // numbers of the finite-element program, rising
@@ -34,31 +34,32 @@ typedef struct kd_structure {
     kd_vec3         *station;
     kd_sparse_matrix station_mass, lift; // (nstations^2), (3 nstations x n)
     kd_arena         arena;
-} kd_structure;
+} kd_fe_structure;
 
-void kd_structure_release(kd_structure *s);
-int  kd_structure_find(const kd_structure *s, int id); // place of a node; -1: there is none
+void kd_fe_structure_release(kd_fe_structure *s);
+int  kd_fe_structure_find(const kd_fe_structure *s, int id); // place of a node; -1: there is none
 // NULL: there is none
-const kd_node_set *kd_structure_set(const kd_structure *s, const char *name);
+const kd_node_set *kd_fe_structure_set(const kd_fe_structure *s, const char *name);
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 
 // What a finite-element program wrote. NULL: not there.
-typedef struct kd_structure_files {
+typedef struct kd_fe_structure_files {
     const char *stiffness, *mass; // coordinates (CalculiX .sti .mas, Abaqus .mtx) or Matrix Market; also with gzip
     const char *nodes;            // input deck (.inp) with node sets, or a table "node x y z"
     const char *dofs;             // CalculiX .dof: "node.direction" of each row
     const char *mapping;          // ANSYS: the node of each three rows
     double      scale;            // of lengths in the table of nodes; 0: 1
-} kd_structure_files;
+} kd_fe_structure_files;
 
 // KD_OK; KD_ERR_FILE: message says file, line and reason; KD_ERR_MEMORY. Without dofs and mapping the rows are those of the
 // nodes in the order of their numbers, three each.
-kd_status kd_structure_read(const kd_structure_files *files, kd_structure *s, char *message, size_t size) KD_NODISCARD;
+kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message,
+                               size_t size) KD_NODISCARD;
 
 // ---- what it is -----------------------------------------------------------------------------------------------------
 
-typedef struct kd_structure_facts {
+typedef struct kd_fe_structure_facts {
     double  mass;
     kd_vec3 centre;
     kd_sym3 inertia;     // about the origin
@@ -67,12 +68,13 @@ typedef struct kd_structure_facts {
     bool    lumped;      // diagonal mass matrix
     bool    isotropic;   // the mass is the same in all directions and couples none: moments of modes can be taken
     double  speed;       // of sound, estimated from neighbours: wrong units show here
-} kd_structure_facts;
+} kd_fe_structure_facts;
 
 // KD_OK; KD_ERR_MODEL: this is no free structure, message says why; KD_ERR_MEMORY
-kd_status kd_structure_check(const kd_structure *s, kd_structure_facts *facts, char *message, size_t size) KD_NODISCARD;
+kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts *facts, char *message,
+                                size_t size) KD_NODISCARD;
 // The six rigid motions about a point, (n x 6): three shifts, three turns
-void kd_structure_rigid_motions(const kd_structure *s, kd_vec3 about, double *R);
+void kd_fe_structure_rigid_motions(const kd_fe_structure *s, kd_vec3 about, double *R);
 
 // ---- modes ----------------------------------------------------------------------------------------------------------
 

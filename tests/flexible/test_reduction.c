@@ -13,7 +13,7 @@
 #include "flexible/reduction.h"
 #include "published.h"
 
-static bool read_rod(kd_structure *s)
+static bool read_rod(kd_fe_structure *s)
 {
     char path[4][500], message[500] = "";
     published("calculix/rod_free_matrices.sti.gz", path[0], sizeof path[0]);
@@ -21,14 +21,14 @@ static bool read_rod(kd_structure *s)
     published("calculix/rod_mesh.inp", path[2], sizeof path[2]);
     published("calculix/rod_free_matrices.dof", path[3], sizeof path[3]);
     if (!path[0][0] || !path[3][0]) return false;
-    const kd_structure_files files = {.stiffness = path[0], .mass = path[1], .nodes = path[2], .dofs = path[3]};
-    assert_int_equal(kd_structure_read(&files, s, message, sizeof message), KD_OK);
+    const kd_fe_structure_files files = {.stiffness = path[0], .mass = path[1], .nodes = path[2], .dofs = path[3]};
+    assert_int_equal(kd_fe_structure_read(&files, s, message, sizeof message), KD_OK);
     return true;
 }
 
-static void rod_interfaces(const kd_structure *s, kd_interface face[2])
+static void rod_interfaces(const kd_fe_structure *s, kd_interface face[2])
 {
-    const kd_node_set *left = kd_structure_set(s, "left"), *right = kd_structure_set(s, "RIGHT");
+    const kd_node_set *left = kd_fe_structure_set(s, "left"), *right = kd_fe_structure_set(s, "RIGHT");
     assert_non_null(left);
     assert_non_null(right);
     face[0] = (kd_interface){"left", left->n, left->node, {0, 0, 0}};
@@ -52,19 +52,29 @@ static void the_rod_has_the_published_reductions(void **state)
         int    modes, count;
         double clamped[8], free[8];
     } row[] = {
-        {0, 6, {67.3224413, 100.7665042, 658.0155497, 979.8784592, 1534.755651, 2854.049351},
+        {0,
+         6,
+         {67.3224413, 100.7665042, 658.0155497, 979.8784592, 1534.755651, 2854.049351},
          {507.177578, 757.2887635, 1717.915247, 2552.043737, 3055.837935, 5692.153759}},
-        {2, 8, {67.02555274, 100.3085722, 418.8268705, 621.2562100, 1534.755649, 2190.640168, 2854.049348, 3241.927483},
+        {2,
+         8,
+         {67.02555274, 100.3085722, 418.8268705, 621.2562100, 1534.755649, 2190.640168, 2854.049348, 3241.927483},
          {424.6901357, 632.8707298, 1717.915158, 2552.043719, 3055.837927, 3775.026663, 5559.128123, 5692.153781}},
-        {6, 8, {67.00235011, 100.2762676, 417.2041536, 619.1550579, 1157.502522, 1400.194958, 1697.867568, 2238.893394},
+        {6,
+         8,
+         {67.00235011, 100.2762676, 417.2041536, 619.1550579, 1157.502522, 1400.194958, 1697.867568, 2238.893394},
          {423.2588323, 632.8707284, 1160.991070, 1709.607250, 2246.794621, 3055.837896, 5559.123881, 5692.153770}},
-        {12, 8, {67.00132208, 100.2696513, 417.0650405, 618.4362443, 1155.912516, 1395.447513, 1691.175821, 2233.408018},
+        {12,
+         8,
+         {67.00132208, 100.2696513, 417.0650405, 618.4362443, 1155.912516, 1395.447513, 1691.175821, 2233.408018},
          {423.0956778, 630.4383109, 1156.536739, 1701.464061, 2238.756190, 2791.902940, 3255.910321, 3650.387210}},
     };
-    static const double exact_clamped[] = {67.00110838, 100.2687412, 417.0279005, 618.2909350, 1155.344125, 1394.024553, 1689.135065, 2230.544356};
-    static const double exact_free[] = {423.0411359, 630.0177236, 1155.084789, 1698.529679, 2234.367605, 2779.708303, 3230.440228, 3629.227167};
+    static const double exact_clamped[] = {67.00110838, 100.2687412, 417.0279005, 618.2909350,
+                                           1155.344125, 1394.024553, 1689.135065, 2230.544356};
+    static const double exact_free[] = {423.0411359, 630.0177236, 1155.084789, 1698.529679,
+                                        2234.367605, 2779.708303, 3230.440228, 3629.227167};
     const bool          left[] = {true, false};
-    kd_structure        s;
+    kd_fe_structure     s;
     kd_interface        face[2];
     if (!read_rod(&s)) skip();
     rod_interfaces(&s, face);
@@ -73,7 +83,8 @@ static void the_rod_has_the_published_reductions(void **state)
         char         message[500];
         double       omega[40];
         int          count;
-        assert_int_equal(kd_reduce(&s, face, 2, &(kd_reduction_options){.modes = row[i].modes}, &r, message, sizeof message), KD_OK);
+        assert_int_equal(
+            kd_reduce(&s, face, 2, &(kd_reduction_options){.modes = row[i].modes}, &r, message, sizeof message), KD_OK);
         assert_int_equal(r.n, 12 + row[i].modes);
         assert_int_equal(kd_reduction_modes(&r, left, omega, NULL, &count), KD_OK);
         assert_frequencies(row[i].count, row[i].clamped, omega, 2e-9);
@@ -87,21 +98,21 @@ static void the_rod_has_the_published_reductions(void **state)
         }
         kd_reduction_release(&r);
     }
-    kd_structure_release(&s);
+    kd_fe_structure_release(&s);
 }
 
 // The expected error of every frequency below the last normal mode is between half and twice the true one.
 static void the_expected_error_is_the_true_one(void **state)
 {
     (void)state;
-    static const int   modes[] = {2, 6, 12, 20};
-    const bool         left[] = {true, false}, right[] = {false, true};
-    const bool *const  held[] = {NULL, left, right};
-    kd_structure       s;
-    kd_interface       face[2];
-    char               message[500];
-    double             exact[3][10], worst[2] = {1, 1};
-    int                judged = 0;
+    static const int  modes[] = {2, 6, 12, 20};
+    const bool        left[] = {true, false}, right[] = {false, true};
+    const bool *const held[] = {NULL, left, right};
+    kd_fe_structure   s;
+    kd_interface      face[2];
+    char              message[500];
+    double            exact[3][10], worst[2] = {1, 1};
+    int               judged = 0;
     if (!read_rod(&s)) skip();
     rod_interfaces(&s, face);
     for (size_t i = 0; i < 2 * sizeof modes / sizeof *modes; i++) {
@@ -120,24 +131,26 @@ static void the_expected_error_is_the_true_one(void **state)
                 judged++;
                 worst[0] = fmin(worst[0], ratio);
                 worst[1] = fmax(worst[1], ratio);
-                if (!(ratio > 0.5 && ratio < 2)) print_error("%d modes%s, held %d, %d: expected %.3e, true %.3e\n", o.modes, o.dynamic ? " dynamic" : "", h, k, error[k], truth);
+                if (!(ratio > 0.5 && ratio < 2))
+                    print_error("%d modes%s, held %d, %d: expected %.3e, true %.3e\n", o.modes,
+                                o.dynamic ? " dynamic" : "", h, k, error[k], truth);
             }
         }
         kd_reduction_release(&r);
     }
     print_message("%d frequencies: %.3f to %.3f of the true error\n", judged, worst[0], worst[1]);
     assert_true(judged > 60 && worst[0] > 0.5 && worst[1] < 2);
-    kd_structure_release(&s);
+    kd_fe_structure_release(&s);
 }
 
 // Modes for a band: the frequencies up to there are within the tolerance of the structure that was not reduced.
 static void a_band_is_filled(void **state)
 {
     (void)state;
-    const bool   left[] = {true, false};
-    kd_structure s;
-    kd_interface face[2];
-    char         message[500];
+    const bool      left[] = {true, false};
+    kd_fe_structure s;
+    kd_interface    face[2];
+    char            message[500];
     if (!read_rod(&s)) skip();
     rod_interfaces(&s, face);
     for (int kind = 0; kind < 2; kind++) {
@@ -156,7 +169,7 @@ static void a_band_is_filled(void **state)
         assert_true(worst < 1e-4 && r.expected < 1e-4 && r.n <= 40);
         kd_reduction_release(&r);
     }
-    kd_structure_release(&s);
+    kd_fe_structure_release(&s);
 }
 
 int main(void)

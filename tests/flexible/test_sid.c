@@ -78,8 +78,10 @@ static void published_files_are_read(void **state)
         double      hertz, last; // first and last
         double      Ct, Gr, Ke, De;
     } files[] = {
-        {"sid/balken1m.SID_FEM", 0.784999999999, 1, 3, 8.35971380, 8.35971380, 1.3143262994, 0.93408948865, 2758.9419062, 0},
-        {"sid/Beam_3m.SID_FEM", 706.5, 4, 21, 9.08868257, 146.31560814, 31.151047437, 129.12193341, 855092.12184, 36.866041667},
+        {"sid/balken1m.SID_FEM", 0.784999999999, 1, 3, 8.35971380, 8.35971380, 1.3143262994, 0.93408948865,
+         2758.9419062, 0},
+        {"sid/Beam_3m.SID_FEM", 706.5, 4, 21, 9.08868257, 146.31560814, 31.151047437, 129.12193341, 855092.12184,
+         36.866041667},
         {"sid/beam.SID_FEM", 12.5604, 11, 6, 51.62622487, 1932.96676333, 0, 6.3201454664, 233696202.37, 2336962.0237},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -121,16 +123,18 @@ static kd_flexible_body make_body(void)
     const kd_vec3         points[] = {{0, 0, 0}, {1, 0.2, -0.1}};
     const kd_beam_section section = {.area = 1e-4, .Iy = 8e-10, .Iz = 9e-10, .torsion = 1.5e-9};
     const kd_beam         beam = {0, 1, 4, 7e10, 2.7e10, 2700, section, section, {0, 0, 1}};
-    kd_structure          s;
+    kd_fe_structure       s;
     kd_reduction          r;
     kd_flexible_body      b;
     char                  message[300];
     assert_int_equal(kd_beams_make(names, points, 2, &beam, 1, NULL, 0, &s, message, sizeof message), KD_OK);
     const kd_interface face[] = {{"root", 1, s.set[0].node, points[0]}, {"tip", 1, s.set[1].node, points[1]}};
     assert_int_equal(kd_reduce(&s, face, 2, &(kd_reduction_options){.modes = 2}, &r, message, sizeof message), KD_OK);
-    assert_int_equal(kd_flexible_body_make(&r, &(kd_reference){KD_REFERENCE_TANGENT, 0, 0}, 5, 0.02, &b, message, sizeof message), KD_OK);
+    assert_int_equal(
+        kd_flexible_body_make(&r, &(kd_reference){KD_REFERENCE_TANGENT, 0, 0}, 5, 0.02, &b, message, sizeof message),
+        KD_OK);
     kd_reduction_release(&r);
-    kd_structure_release(&s);
+    kd_fe_structure_release(&s);
     return b;
 }
 
@@ -161,7 +165,8 @@ static void wrong_files_are_refused(void **state)
         const char *from, *to, *why;
     } wrong[] = {
         {"nelastq", "nelastx", "mass or nelastq is missing"},
-        {"nelastq                         =     5", "nelastq                         =    -5", "the number of modes is expected"},
+        {"nelastq                         =     5", "nelastq                         =    -5",
+         "the number of modes is expected"},
         {"           mdCM", "           mdXX", "this matrix is not known: 'mdXX'"},
         {"           Ct\n", "           Cr\n", "Cr has"},
         {"structure", "structurX", "'structure = number' is expected"},

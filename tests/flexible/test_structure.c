@@ -93,8 +93,8 @@ static const part PARTS[] = {
 };
 
 typedef struct paths {
-    char               text[5][500];
-    kd_structure_files files;
+    char                  text[5][500];
+    kd_fe_structure_files files;
 } paths;
 
 static bool find_files(const part *p, paths *found)
@@ -102,7 +102,7 @@ static bool find_files(const part *p, paths *found)
     const char *const  names[] = {p->stiffness, p->mass, p->nodes, p->dofs, p->mapping};
     const char **const to[] = {&found->files.stiffness, &found->files.mass, &found->files.nodes, &found->files.dofs,
                                &found->files.mapping};
-    found->files = (kd_structure_files){0};
+    found->files = (kd_fe_structure_files){0};
     for (int i = 0; i < 5; i++) {
         if (!names[i]) continue;
         *to[i] = published(names[i], found->text[i], sizeof found->text[i]);
@@ -111,16 +111,16 @@ static bool find_files(const part *p, paths *found)
     return true;
 }
 
-static kd_structure read_part(const part *p)
+static kd_fe_structure read_part(const part *p)
 {
-    paths        found;
-    kd_structure s;
-    char         message[500] = "";
+    paths           found;
+    kd_fe_structure s;
+    char            message[500] = "";
     if (!find_files(p, &found)) {
         print_message("published data is not there: skipped\n");
         skip();
     }
-    const kd_status status = kd_structure_read(&found.files, &s, message, sizeof message);
+    const kd_status status = kd_fe_structure_read(&found.files, &s, message, sizeof message);
     if (status != KD_OK) print_error("%s\n", message);
     assert_int_equal(status, KD_OK);
     return s;
@@ -131,11 +131,11 @@ static void published_parts_have_their_frequencies(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
-        const part        *p = &PARTS[i];
-        kd_structure       s = read_part(p);
-        kd_structure_facts f;
-        char               message[500] = "";
-        assert_int_equal(kd_structure_check(&s, &f, message, sizeof message), KD_OK);
+        const part           *p = &PARTS[i];
+        kd_fe_structure       s = read_part(p);
+        kd_fe_structure_facts f;
+        char                  message[500] = "";
+        assert_int_equal(kd_fe_structure_check(&s, &f, message, sizeof message), KD_OK);
         const double centre[] = {f.centre.x, f.centre.y, f.centre.z};
         const double inertia[] = {f.inertia.xx, f.inertia.yy, f.inertia.zz, f.inertia.xy, f.inertia.xz, f.inertia.yz};
         assert_true(fabs(f.mass - p->kg) < 2e-12 * p->kg * 100);
@@ -145,7 +145,7 @@ static void published_parts_have_their_frequencies(void **state)
         assert_int_equal(f.lumped, i == 0 || i == 3 || i == 4);
         assert_true(f.rigid_force < 1e-11 && f.speed > 100 && f.speed < 30000);
         double *R = test_calloc((size_t)s.n * 6, sizeof *R), *Phi = test_calloc((size_t)s.n * 8, sizeof *Phi), omega[8];
-        kd_structure_rigid_motions(&s, f.centre, R);
+        kd_fe_structure_rigid_motions(&s, f.centre, R);
         const kd_status status = kd_natural_modes(&s.K, &s.M, R, 6, 8, omega, Phi, message, sizeof message);
         if (status != KD_OK) print_error("%s: %s\n", p->stiffness, message);
         assert_int_equal(status, KD_OK);
@@ -157,7 +157,7 @@ static void published_parts_have_their_frequencies(void **state)
         }
         test_free(R);
         test_free(Phi);
-        kd_structure_release(&s);
+        kd_fe_structure_release(&s);
     }
 }
 
@@ -167,12 +167,12 @@ static void nodes_in_another_order_are_noticed(void **state)
     (void)state;
     part wrong = PARTS[4];
     wrong.mapping = NULL;
-    kd_structure       s = read_part(&wrong);
-    kd_structure_facts f;
-    char               message[500] = "";
-    assert_int_equal(kd_structure_check(&s, &f, message, sizeof message), KD_ERR_MODEL);
+    kd_fe_structure       s = read_part(&wrong);
+    kd_fe_structure_facts f;
+    char                  message[500] = "";
+    assert_int_equal(kd_fe_structure_check(&s, &f, message, sizeof message), KD_ERR_MODEL);
     assert_non_null(strstr(message, "rigid motions meet forces"));
-    kd_structure_release(&s);
+    kd_fe_structure_release(&s);
 }
 
 int main(void)
