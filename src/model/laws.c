@@ -88,8 +88,8 @@ static bool is_position(const kd_path *path)
 // What else may be read, in words
 static const char *allowed(unsigned may)
 {
-    if (may & READ_ALGEBRAIC) return "positions, velocities, states, algebraic and other variables, blocks and inputs";
-    if (may & READ_MOTION) return "positions, velocities, states, blocks, variables and inputs";
+    if (may & READ_ALGEBRAIC) return "positions, velocities, states, blocks, variables and inputs";
+    if (may & READ_MOTION) return "positions, velocities, states, blocks, inputs and variables of events";
     if (may & READ_POSITIONS) return "t, inputs and positions";
     return may & READ_INPUTS ? "parameters, t and inputs" : "parameters and t";
 }

@@ -413,7 +413,7 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_STATE] = {"states", "state",
         "Inner states, read as state.NAME",
         sizeof(kd_state_def), CLASSES(KD_STATE_KIND_COUNT, kd_state_def), .class = kd_state_element_class},
-    [KD_SCHEMA_ALGEBRAIC] = {"algebraic", "algebraic",
+    [KD_SCHEMA_ALGEBRAIC] = {"algebraic", "algebraic variable",
         "Variables that equations define, read as algebraic.NAME; solved together with the equations of motion",
         sizeof(kd_algebraic_def), KINDLESS, "equation", FIELDS(algebraic_fields), NULL},
     [KD_SCHEMA_BLOCK] = {"blocks", "block",
