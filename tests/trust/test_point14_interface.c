@@ -206,6 +206,10 @@ static void null_is_refused_everywhere(void **state)
     STOPPED(kd_eom_accelerations(NULL, NULL, NULL, NULL));
     STOPPED(kd_eom_kkt_factor(NULL));
     NOTHING(kd_eom_kkt_solve(NULL, NULL));
+    assert_false(kd_eom_implicit_reserve(NULL));
+    STOPPED(kd_eom_implicit_set(NULL));
+    assert_false(kd_eom_implicit_factor(NULL, 1, 0));
+    NOTHING(kd_eom_implicit_solve(NULL, NULL, NULL));
     NEUTRAL(kd_eom_normalise(NULL, NULL));
     NEUTRAL(kd_eom_velocities(NULL, NULL, NULL, NULL));
     NEUTRAL(kd_eom_next_sample(NULL));
