@@ -87,8 +87,7 @@ kd_status kd_ode_newton_ready(kd_ode *self)
     if (newton->ready) return KD_OK;
     if (takes_tree(self)) {
         newton->along_tree = newton->ready = kd_eom_implicit_reserve(kd_acceleration_data(self->acceleration));
-        return newton->ready ? KD_OK
-                             : kd_ode_fail(self, KD_ERR_MEMORY, "the ode form: no memory for Newton matrices");
+        return newton->ready ? KD_OK : kd_ode_fail(self, KD_ERR_MEMORY, "the ode form: no memory for Newton matrices");
     }
     newton->nf = d.nv + d.nlambda + d.nmu + d.nw;
     newton->nx = 2 * d.nv + d.nr;
@@ -331,7 +330,7 @@ static kd_eval tree_derivatives(kd_ode *self, double t)
 {
     kd_ode_point *at = &self->last;
     kd_eom_data  *data = kd_acceleration_data(self->acceleration);
-    kd_eval answer = kd_acceleration_at(self->acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr);
+    kd_eval       answer = kd_acceleration_at(self->acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr);
     if (answer != KD_EVAL_OK) return kd_ode_note(self, answer, "");
     kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
     answer = kd_eom_implicit_set(data);

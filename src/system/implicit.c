@@ -26,7 +26,8 @@ static bool acts_inside_joint(const kd_system *s, const kd_load *load)
     int link = 0;
     for (int k = 0; k < load->nchannels + load->nvariables; k++) {
         const int     channel = k < load->nchannels ? load->channel[k] : -1;
-        const kd_slot at = channel < 0 ? s->slot[load->variable[k - load->nchannels]] : (kd_slot){KD_SLOT_MEASURE, 0, 0};
+        const kd_slot at =
+            channel < 0 ? s->slot[load->variable[k - load->nchannels]] : (kd_slot){KD_SLOT_MEASURE, 0, 0};
         if (at.kind != KD_SLOT_MEASURE) continue;
         const int own = link_of(s, channel >= 0 ? channel : at.index);
         if (own < 0 || (own > 0 && link > 0 && own != link)) return false;
@@ -61,8 +62,8 @@ static void put_blocks(const kd_work *w, const kd_matrix_values *m, double *out)
     const kd_tree *tree = &w->system->tree;
     for (int j = 0; j < tree->nv; j++) {
         const int link = tree->dof_link[tree->v_dof[j]], first = tree->link_v[link];
-        double   *column = out + kd_implicit_body_block(w->implicit, link) +
-                         (ptrdiff_t)(j - first) * (tree->link_v[link + 1] - first);
+        double   *column =
+            out + kd_implicit_body_block(w->implicit, link) + (ptrdiff_t)(j - first) * (tree->link_v[link + 1] - first);
         for (int k = m->plan->column[j]; k < m->plan->column[j + 1]; k++) column[m->plan->row[k] - first] = m->value[k];
     }
 }

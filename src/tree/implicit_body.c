@@ -1,4 +1,4 @@
-// implicit_body.c: Newton matrices along a tree of links. docs/methods/implicit_body.md
+// implicit_body.c: Newton matrices along a tree of links. docs/methods/tree.md
 //
 // With S, Z, A, T of the dof j and the inertia, Coriolis forces and momentary force I, B, fc as in
 // newton_euler_derivatives.c, K = gamma^2 M + gamma R_v + R_x has the entries
@@ -221,8 +221,7 @@ static six_vector put_link(const kd_link *l, const kd_link_motion *m, kd_vec3 r,
     put_block(G, 3, 6, F[0], F[1], F[2]);
     // force of the momentary motion
     const kd_vec3 wh = kd_vec_cross(m->w, h);
-    const kd_vec3 force =
-        kd_vec_axpy(kd_vec_add(kd_vec_cross(m->dw, h), kd_vec_cross(m->w, wh)), mass, m->dv);
+    const kd_vec3 force = kd_vec_axpy(kd_vec_add(kd_vec_cross(m->dw, h), kd_vec_cross(m->w, wh)), mass, m->dv);
     const kd_vec3 moment = kd_vec_add(kd_vec_add(kd_sym_vec(&J, m->dw), kd_vec_cross(m->w, kd_sym_vec(&J, m->w))),
                                       kd_vec_add(kd_vec_cross(h, m->dv), kd_vec_cross(r, force)));
     return (six_vector){moment, force};

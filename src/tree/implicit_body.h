@@ -6,7 +6,7 @@
 //     gamma d - dv = rho,   gamma dv - da = r,   M da + R_v dv + R_x d = 0,
 //
 // whose matrix (gamma^2 M + gamma R_v + R_x) is full for a chain. Eliminated along the tree it costs O(N), as the
-// articulated bodies do for M alone. docs/methods/implicit_body.md
+// articulated bodies do for M alone. docs/methods/tree.md
 #ifndef KARDAN_TREE_IMPLICIT_BODY_H
 #define KARDAN_TREE_IMPLICIT_BODY_H
 

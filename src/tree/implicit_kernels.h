@@ -13,8 +13,7 @@ static inline void KERNEL(row_times)(const double *row, const SCALAR *P, SCALAR 
 // e = (gamma^2 S + gamma T + A, gamma S_w + Z_w): what a unit of the dof does to the accelerations and turns behind it
 static inline void KERNEL(unit_motion)(const dof_terms *d, SCALAR gamma, SCALAR *e)
 {
-    for (int k = 0; k < SIX; k++)
-        e[k] = PLUS(TIMES(gamma, PLUS(SCALED(d->S[k], gamma), OF(d->T[k]))), OF(d->A[k]));
+    for (int k = 0; k < SIX; k++) e[k] = PLUS(TIMES(gamma, PLUS(SCALED(d->S[k], gamma), OF(d->T[k]))), OF(d->A[k]));
     for (int k = 0; k < 3; k++) e[SIX + k] = PLUS(SCALED(d->S[k], gamma), OF(d->Z[k]));
 }
 
@@ -114,8 +113,7 @@ static bool KERNEL(factor)(kd_implicit_body *self, SCALAR gamma)
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const SCALAR *P = all + (ptrdiff_t)i * SIX * WIDTH;
         if (!KERNEL(eliminate_joint)(self, i, gamma, P)) return false;
-        if (tree->link[i].parent > 0)
-            KERNEL(hand_on)(self, i, P, all + (ptrdiff_t)tree->link[i].parent * SIX * WIDTH);
+        if (tree->link[i].parent > 0) KERNEL(hand_on)(self, i, P, all + (ptrdiff_t)tree->link[i].parent * SIX * WIDTH);
     }
     return true;
 }

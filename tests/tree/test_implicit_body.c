@@ -37,8 +37,9 @@ static kd_implicit_body *body_of(sample *s, uint64_t *seed)
     assert_non_null(body);
     sample_accelerate(s);
     kd_implicit_body_set(body, &s->m, s->dx, s->ddx);
-    const int count = kd_implicit_body_block(body, t->nlinks - 1) +
-                      (t->link_v[t->nlinks] - t->link_v[t->nlinks - 1]) * (t->link_v[t->nlinks] - t->link_v[t->nlinks - 1]);
+    const int count =
+        kd_implicit_body_block(body, t->nlinks - 1) +
+        (t->link_v[t->nlinks] - t->link_v[t->nlinks - 1]) * (t->link_v[t->nlinks] - t->link_v[t->nlinks - 1]);
     random_fill(count, kd_implicit_body_by_position(body), 1, seed);
     random_fill(count, kd_implicit_body_by_velocity(body), 1, seed);
     return body;
