@@ -242,9 +242,12 @@ static void put_solids(FILE *file, const kd_scene *s)
         fputc(']', file);
     }
     fputs("],\ncoil:[", file);
+    bool first = true;
     for (int i = 0; i < s->ncoils; i++) {
         const kd_coil *coil = &s->coil[i];
-        fprintf(file, "%s[%d,", i == 0 ? "" : ",\n", coil->from.body);
+        if (coil->look == KD_LINK_COUPLING) continue;
+        fprintf(file, "%s[%d,", first ? "" : ",\n", coil->from.body);
+        first = false;
         put_vector(file, coil->from.r);
         fprintf(file, ",%d,", coil->to.body);
         put_vector(file, coil->to.r);

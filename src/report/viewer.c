@@ -183,14 +183,17 @@ static void put_solids(FILE *file, const kd_scene *s)
         fputc('}', file);
     }
     fputs("],\n\"coils\":[", file);
-    // springs: their two ends, each in the frame of its body
+    // springs and what else stretches: their two ends, each in the frame of its body
     for (int i = 0; i < s->ncoils; i++) {
         const kd_coil *coil = &s->coil[i];
         fprintf(file, "%s{\"from\":%d,\"to\":%d,", i == 0 ? "" : ",\n", coil->from.body, coil->to.body);
         put_vector(file, "fromR", coil->from.r);
         fputc(',', file);
         put_vector(file, "toR", coil->to.r);
-        put_member(file, "radius", coil->radius);
+        put_member(file, "radius", coil->thick);
+        fprintf(file, ",\"look\":%d,\"paint\":%d,", (int)coil->look,
+                coil->look == KD_LINK_COIL ? KD_PAINT_SPRING : KD_PAINT_JOINT);
+        put_text(file, "name", coil->name);
         fputc('}', file);
     }
     fputs("],\n\"traces\":[", file);
@@ -202,6 +205,27 @@ static void put_solids(FILE *file, const kd_scene *s)
     }
     fputs("],\n\"colours\":[", file);
     for (int i = 0; i < KD_PAINT_COUNT; i++) fprintf(file, "%s\"%s\"", i == 0 ? "" : ",", kd_paint_colour(i));
+    fputc(']', file);
+}
+
+// Tracks, roads and curves as rows of points
+static void put_lines(FILE *file, const kd_scene *s)
+{
+    fputs(",\n\"lines\":[", file);
+    for (int i = 0; i < s->nlines; i++) {
+        const kd_line *line = &s->line[i];
+        char           number[40];
+        fprintf(file, "%s{\"body\":%d,", i == 0 ? "" : ",\n", line->body);
+        put_text(file, "name", line->name);
+        fputs(",\"points\":[", file);
+        for (int k = 0; k < line->count; k++) {
+            double x[3];
+            kd_vec_to(line->point[k], x);
+            for (int j = 0; j < 3; j++)
+                fprintf(file, "%s%s", k + j == 0 ? "" : ",", kd_file_number(x[j], "%.6g", number, sizeof number));
+        }
+        fputs("]}", file);
+    }
     fputc(']', file);
 }
 
@@ -236,6 +260,7 @@ void kd_viewer_put_mechanism(FILE *file, const kd_scene *s)
     put_bodies(file, s);
     put_surfaces(file, s);
     put_solids(file, s);
+    put_lines(file, s);
     put_camera(file, s);
 }
 

@@ -9,6 +9,8 @@ export class Film {
   readonly home = new Vector3(); // the middle of all bodies at the first frame
   private run!: Run;
   private n = 0;
+  private readonly other = new Vector3();
+  private readonly turned = new Quaternion();
 
   constructor(run: Run) { this.use(run); }
 
@@ -55,7 +57,7 @@ export class Film {
     const i = this.frameAt(t), j = Math.min(i + 1, this.frames - 1);
     const span = this.run.times[j] - this.run.times[i];
     const f = span > 0 ? Math.min(Math.max((t - this.run.times[i]) / span, 0), 1) : 0;
-    const other = new Vector3(), turned = new Quaternion();
+    const other = this.other, turned = this.turned;
     for (let b = 0; b < this.n; b++) {
       const pose = this.poses[b];
       this.position(i, b, pose.r).lerp(this.position(j, b, other), f);
