@@ -12,7 +12,7 @@ export interface Style extends Fineness { opacity: number; shadows: boolean }
 const NOWHERE = new Matrix4().makeScale(0, 0, 0), ONE = new Vector3(1, 1, 1), Z = new Vector3(0, 0, 1), HIGHLIGHT = new Color('#7ab8f5');
 const LARGE = 4000; // corners from which on a part is a mesh of its own: surfaces from files
 
-interface Piece { geometry: BufferGeometry; place: Matrix4; colour: Color }
+export interface Piece { geometry: BufferGeometry; place: Matrix4; colour: Color }
 interface Part { first: number; count: number; own: Mesh | null } // its corners
 
 // Corners, normals, colours and triangles of pieces one behind the other
@@ -47,7 +47,7 @@ class Gathered {
 }
 
 // Parts that move independently of each other
-class Moving {
+export class Moving {
   readonly group = new Group();
   private readonly parts: Part[];
   private readonly mesh: Mesh;

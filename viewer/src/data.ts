@@ -11,6 +11,8 @@ export interface Surface { v: number[]; f: number[] } // corners in a box with e
 // what stretches between two points; look: as COIL .. in solids.ts
 export interface Coil { name: string; from: number; fromR: Vec; to: number; toR: Vec; radius: number; look: number; paint: number }
 export interface Course { name: string; body: number; points: number[] } // a track, a road, a curve to run along
+// a force on a body (0), a reaction (1), a force of what touches (2), whose point of contact is `drop` below along `normal` of `under`
+export interface Load { name: string; kind: number; body: number; r: Vec; under: number; normal: Vec; drop: number; largest: number }
 export interface Trace { body: number; r: Vec; paint: number }
 export interface Channel { name: string; unit: string; bytes: 4 | 8 }
 export interface Plot { title: string; unit: string; log: boolean; channels: number[]; note: string }
@@ -22,6 +24,7 @@ export interface Scene {
   frames: number; rows: number; // of the film, of the channels
   low: Vec; high: Vec;          // the box that positions are rounded in
   bodies: Body[]; surfaces?: Surface[]; solids: Solid[]; coils: Coil[]; traces: Trace[]; lines?: Course[];
+  loads?: Load[]; loadFrames?: number;
   colours: string[];
   camera: Camera;
   radius: number; floor: number; grid: number; size: number;
@@ -35,6 +38,8 @@ export interface Run {
   pose: Float32Array | Float64Array; // (frames x 7 bodies): position, quaternion
   rows: Float64Array;     // (rows) times of the channels
   column: Float64Array[]; // (channels)(rows)
+  loadTimes?: Float64Array;
+  force?: Float32Array;   // (loads x 3 x times) axes of the world [N]
 }
 
 // base64 and deflate (zlib's format) undone by the browser
@@ -90,6 +95,17 @@ export async function readMotion(root: ParentNode, front = ''): Promise<Run> {
   return {scene, times: doubles(times, 0, scene.frames, 8), pose: unpackPoses(pose, scene), rows: new Float64Array(), column: []};
 }
 
+// Forces as 16-bit differences along time, by the largest of each
+function unpackLoads(planes: Uint8Array, s: Scene): Float32Array {
+  const frames = s.loadFrames!, loads = s.loads!, count = 3 * loads.length * frames, out = new Float32Array(count);
+  for (let c = 0; c < 3 * loads.length; c++)
+    for (let i = 0, at = c * frames, value = 0; i < frames; i++, at++) {
+      value = (value + (planes[at] | planes[count + at] << 8)) & 0xffff;
+      out[at] = (value > 32767 ? value - 65536 : value) / 32767 * loads[Math.floor(c / 3)].largest;
+    }
+  return out;
+}
+
 export async function readChannels(run: Run, root: ParentNode, front = ''): Promise<void> {
   const {scene, column} = run, [rows, channels] = await Promise.all(['rows', 'channels'].map(k => inflate(textOf(root, front + k))));
   run.rows = doubles(rows, 0, scene.rows, 8);
@@ -98,6 +114,10 @@ export async function readChannels(run: Run, root: ParentNode, front = ''): Prom
     column.push(doubles(channels, offset, scene.rows, c.bytes));
     offset += scene.rows * c.bytes;
   }
+  if (!scene.loads?.length || !hasBlock(root, front + 'loads')) return;
+  const [times, loads] = await Promise.all(['load-times', 'loads'].map(k => inflate(textOf(root, front + k))));
+  run.loadTimes = doubles(times, 0, scene.loadFrames!, 8);
+  run.force = unpackLoads(loads, scene);
 }
 
 export async function readRun(root: ParentNode, front = ''): Promise<Run> {

@@ -1,8 +1,9 @@
 // stage.ts: the mechanism in three dimensions: real depth, shadows, a ground with a scale, a camera that orbits.
-import {AmbientLight, ArrowHelper, AxesHelper, BufferGeometry, Color, DirectionalLight, Float32BufferAttribute, Group, HemisphereLight, Line, LineBasicMaterial,
+import {AmbientLight, AxesHelper, BufferGeometry, Color, DirectionalLight, Float32BufferAttribute, Group, HemisphereLight, Line, LineBasicMaterial,
         LineSegments, Material, Mesh, MeshBasicMaterial, PCFShadowMap, PerspectiveCamera, Plane, PlaneGeometry,
         Raycaster, Scene as World, ShadowMaterial, SphereGeometry, Vector2, Vector3, WebGLRenderer} from 'three';
 import {OrbitControls} from 'three/examples/jsm/controls/OrbitControls.js';
+import {Arrows} from './arrows';
 import {Bodies, Links, ownMeshes, type Style} from './batch';
 import type {Run, Scene} from './data';
 import {isDark} from './dom';
@@ -36,7 +37,9 @@ export class Stage {
   private readonly traces = new Group();
   private readonly courses = new Group();
   private ghosts: Bodies[] = [];
-  private readonly arrows: ArrowHelper[] = [];
+  private velocities: Arrows | null = null;
+  private loads: Array<{which: number[]; arrows: Arrows; contact: boolean}> = [];
+  private reach = 1;                   // of all arrows, chosen
   private marks: {axes: AxesHelper[]; centres: Mesh[]} = {axes: [], centres: []};
   private readonly anchor = new Vector3(); // what the camera follows was here
   private readonly rope = new Line(new BufferGeometry().setFromPoints([new Vector3(), new Vector3()]), new LineBasicMaterial({color: '#c2410c'}));
@@ -82,8 +85,10 @@ export class Stage {
   replace(run: Run, same: boolean): void {
     this.bodies.remove();
     this.links.remove();
-    this.showArrows(false);
+    this.showVelocities(false);
+    for (const what of ['forces', 'reactions', 'contacts'] as const) this.showLoads(what, false);
     this.showGhosts(false);
+    this.showNames(false);
     this.grid.children.forEach(child => { if (child instanceof Mesh) child.geometry.dispose(); });
     this.marks.axes.forEach(axes => axes.dispose());
     this.marks.centres.forEach(ball => { ball.geometry.dispose(); (ball.material as Material).dispose(); });
@@ -102,7 +107,7 @@ export class Stage {
     this.makeCourses();
     this.setTheme();
     if (!same) {
-      this.setReach();
+      this.setRange();
       this.preset('default');
     }
     this.place(this.film.end);
@@ -162,12 +167,12 @@ export class Stage {
     this.light.shadow.mapSize.set(2048, 2048);
     this.light.shadow.bias = -2e-4;
     this.light.castShadow = !this.slow;
-    this.setReach();
+    this.setRange();
     this.world.add(this.sky, new AmbientLight(0xffffff, 0.35), this.light, this.light.target);
   }
 
   // how far camera and shadows go, by the size of what there is to see
-  private setReach(): void {
+  private setRange(): void {
     const r = this.scene.radius, shadow = this.light.shadow;
     this.sky.position.fromArray(this.scene.camera.up);
     Object.assign(shadow.camera, {left: -1.6 * r, right: 1.6 * r, top: 1.6 * r, bottom: -1.6 * r, near: 0.1 * r, far: 12 * r});
@@ -241,7 +246,7 @@ export class Stage {
       this.otherBodies!.place(this.otherFilm.at(t));
       this.otherLinks!.place(this.otherFilm);
     }
-    this.arrows.forEach((arrow, b) => this.placeArrow(arrow, b, t));
+    this.placeArrows(t);
     this.placeCamera();
     this.stale = true;
   }
@@ -262,14 +267,30 @@ export class Stage {
     this.light.position.copy(centre).addScaledVector(up, 4 * s.radius).addScaledVector(front, 1.8 * s.radius).addScaledVector(right, 1.4 * s.radius);
   }
 
-  private placeArrow(arrow: ArrowHelper, body: number, t: number): void {
-    const at = this.film.point(body, this.scene.bodies[body].centre), v = this.film.velocity(t, body, this.scene.bodies[body].centre);
-    const speed = v.length(), length = speed * (arrow.userData.scale as number);
-    arrow.visible = length > 1e-3 * this.scene.size;
-    if (!arrow.visible) return;
-    arrow.position.copy(at);
-    arrow.setDirection(v.divideScalar(speed));
-    arrow.setLength(length, 0.25 * Math.min(length, 0.2 * this.scene.size), 0.12 * Math.min(length, 0.2 * this.scene.size));
+  private readonly at = new Vector3();
+  private readonly vector = new Vector3();
+  private placeArrows(t: number): void {
+    const {at, vector, scene, film} = this, velocities = this.velocities;
+    if (velocities) {
+      scene.bodies.forEach((body, b) => velocities.set(b, film.point(b, body.centre, at), film.velocity(t, b, body.centre).multiplyScalar(this.reach * this.speedScale)));
+      velocities.done();
+    }
+    for (const {which, arrows, contact} of this.loads) {
+      which.forEach((load, i) => {
+        const l = scene.loads![load];
+        film.point(l.body, l.r, at);
+        if (l.drop > 0) {
+          vector.fromArray(l.normal);
+          if (l.under >= 0) vector.applyQuaternion(film.poses[l.under].q);
+          at.addScaledVector(vector, -l.drop);
+        }
+        film.force(t, load, vector);
+        if (!contact) arrows.set(i, at, vector.multiplyScalar(this.reach * this.forceScale));
+        else if (vector.length() > 1e-4 * l.largest) arrows.mark(i, at);
+        else arrows.hide(i);
+      });
+      arrows.done();
+    }
   }
 
   // ---- what is chosen to be shown
@@ -317,6 +338,35 @@ export class Stage {
   }
 
   showSprings(on: boolean): void { this.links.show(on); this.stale = true; }
+  // names at the middle of what stretches, and of what is coupled
+  private readonly names = new Map<HTMLElement, number>();
+  showNames(on: boolean): void {
+    for (const label of this.names.keys()) label.remove();
+    this.names.clear();
+    const seen = new Set<string>();
+    if (on) this.scene.coils.forEach((coil, i) => {
+      if (seen.has(coil.name)) return;
+      seen.add(coil.name);
+      const label = document.createElement('span');
+      label.className = 'label';
+      label.textContent = coil.name;
+      this.canvas.parentElement!.appendChild(label);
+      this.names.set(label, i);
+    });
+    this.stale = true;
+  }
+
+  private placeNames(): void {
+    const box = this.canvas.getBoundingClientRect(), other = new Vector3();
+    for (const [label, link] of this.names) {
+      const coil = this.scene.coils[link], middle = this.film.point(coil.from, coil.fromR).lerp(this.film.point(coil.to, coil.toR, other), 0.5);
+      const p = middle.project(this.camera);
+      label.hidden = p.z > 1;
+      label.style.left = `${(p.x + 1) / 2 * box.width}px`;
+      label.style.top = `${(1 - p.y) / 2 * box.height}px`;
+    }
+  }
+
   showGrid(on: boolean): void { this.grid.visible = on; this.stale = true; }
   showShadows(on: boolean): void {
     this.light.castShadow = on;
@@ -351,19 +401,49 @@ export class Stage {
   private shown = NaN;
   private lastTime(): number { return Number.isNaN(this.shown) ? this.film.start : this.shown; }
 
-  showArrows(on: boolean): void {
-    for (const arrow of this.arrows) this.world.remove(arrow);
-    this.arrows.length = 0;
+  // ---- arrows: the longest is a third of the mechanism, times what is chosen
+  private speedScale = 0;
+  private forceScale = 0;
+  setReach(reach: number): void {
+    this.reach = reach;
+    this.placeArrows(this.lastTime());
+    this.stale = true;
+  }
+
+  showVelocities(on: boolean): void {
+    this.velocities?.remove();
+    this.velocities = null;
     if (on) {
-      const fastest = this.fastest(), scale = fastest > 0 ? 0.35 * this.scene.size / fastest : 0;
-      this.scene.bodies.forEach(() => {
-        const arrow = new ArrowHelper(new Vector3(1, 0, 0), new Vector3(), 1, '#c2410c');
-        arrow.userData.scale = scale;
-        this.arrows.push(arrow);
-        this.world.add(arrow);
-      });
-      this.arrows.forEach((arrow, b) => this.placeArrow(arrow, b, this.lastTime()));
+      const fastest = this.fastest();
+      this.speedScale = fastest > 0 ? 0.35 * this.scene.size / fastest : 0;
+      this.velocities = new Arrows(this.scene.bodies.length, 0.014 * this.scene.size, '#c2410c', this.world, this.style());
+      this.placeArrows(this.lastTime());
     }
+    this.stale = true;
+  }
+
+  // how many there are of a kind
+  loadsOf(what: 'forces' | 'reactions' | 'contacts'): number[] {
+    const all = this.scene.loads ?? [];
+    return all.map((_, i) => i).filter(i => (what === 'reactions' ? all[i].kind === 1 : what === 'forces' ? all[i].kind !== 1 : all[i].kind === 2));
+  }
+
+  // newtons that the length of the mechanism stands for
+  get forceOfSize(): number { return this.forceScale > 0 ? this.scene.size / (this.reach * this.forceScale) : 0; }
+
+  private readonly shownLoads = new Map<string, {which: number[]; arrows: Arrows; contact: boolean}>();
+  showLoads(what: 'forces' | 'reactions' | 'contacts', on: boolean): void {
+    this.shownLoads.get(what)?.arrows.remove();
+    this.shownLoads.delete(what);
+    if (on) {
+      const which = this.loadsOf(what), contact = what === 'contacts', most = Math.max(0, ...(this.scene.loads ?? []).map(l => l.largest));
+      this.forceScale = most > 0 ? 0.35 * this.scene.size / most : 0;
+      const arrows = new Arrows(which.length, (contact ? 0.011 : 0.014) * this.scene.size, what === 'reactions' ? '#7c3aed' : contact ? '#dc2626' : '#15803d',
+                                this.world, this.style(), contact ? 'ball' : 'arrow');
+      this.shownLoads.set(what, {which, arrows, contact});
+    }
+    this.loads = [...this.shownLoads.values()];
+    this.placeArrows(this.lastTime());
     this.stale = true;
   }
 
@@ -459,6 +539,7 @@ export class Stage {
     if (!this.stale && !force) return false;
     this.stale = false;
     this.renderer.render(this.world, this.camera);
+    if (this.names.size > 0) this.placeNames();
     return true;
   }
 

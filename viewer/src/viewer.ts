@@ -25,6 +25,7 @@ export class Viewer {
   private readonly plots: HTMLElement;
   private readonly facts: HTMLElement;
   private shadows: HTMLInputElement | null = null;
+  private loadTicks: HTMLElement | null = null;
   private chosen: number[] = []; // at most two: the second one tells the distance
   private bar: {play: HTMLButtonElement; slider: HTMLInputElement; clock: HTMLElement} | null = null;
 
@@ -83,6 +84,7 @@ export class Viewer {
   // the channels of the run have been read
   showChannels(): void {
     this.setRange();
+    if (this.stage && this.loadTicks) this.makeLoadTicks(this.stage);
     for (const plot of this.run.scene.plots) this.addPlot(plot, false);
   }
 
@@ -138,12 +140,31 @@ export class Viewer {
     this.shadows = tick(ticks, 'shadows', !stage.isSlow(), on => stage.showShadows(on));
     tick(ticks, 'traces', false, on => stage.showTraces(on));
     tick(ticks, 'ghosts', false, on => { stage.showGhosts(on); stage.show(this.clock.t); });
-    tick(ticks, 'velocities', false, on => stage.showArrows(on));
+    tick(ticks, 'velocities', false, on => stage.showVelocities(on));
+    this.loadTicks = make('span', 'switches', ticks);
+    this.makeLoadTicks(stage);
+    tick(ticks, 'names of links', false, on => stage.showNames(on));
     tick(ticks, 'frames', false, on => stage.showFrames(on));
     tick(ticks, 'centres of mass', false, on => stage.showCentres(on));
     tick(ticks, 'follow the chosen body', false, on => stage.follow(on && this.chosen.length > 0 ? this.chosen[0] : -1));
     button(views, 'PNG', 'save the view as a picture', () => void stage.picture().then(blob => download(`${this.run.scene.title}.png`, blob)));
     make('p', 'muted', side, `squares of ${digits(this.run.scene.grid)} m; drag: orbit, right or two fingers: pan, wheel: zoom, click: a body, shift-click: distance`);
+  }
+
+  // arrows of forces and reactions, once the page has their numbers; a live run has none
+  private makeLoadTicks(stage: Stage): void {
+    const parent = this.loadTicks!;
+    parent.textContent = '';
+    const told = make('span', 'muted'), tell = (): void => {
+      told.textContent = stage.forceOfSize > 0 ? `${digits(0.1 * this.run.scene.size)} m of an arrow: ${digits(0.1 * stage.forceOfSize)} N` : '';
+    };
+    for (const [what, words] of [['forces', 'forces'], ['reactions', 'reactions'], ['contacts', 'contact points']] as const)
+      if (this.run.force && stage.loadsOf(what).length > 0) tick(parent, words, false, on => { stage.showLoads(what, on); tell(); });
+    const scale = make('input', 'strength', parent);
+    Object.assign(scale, {type: 'range', min: '-1', max: '1', step: 'any', value: '0', title: 'length of arrows'});
+    scale.setAttribute('aria-label', 'length of arrows');
+    scale.addEventListener('input', () => { stage.setReach(10 ** Number(scale.value)); tell(); });
+    parent.append(told);
   }
 
   private choose(body: number | null, second: boolean): void {

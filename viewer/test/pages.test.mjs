@@ -257,6 +257,67 @@ test('a click on a body tells its name; hiding it uncovers what is behind', asyn
   await page.close();
 });
 
+test('arrows of forces and reactions are those that are known by hand; contacts, links and names are shown', async () => {
+  const {page, errors} = await open(report(join(root, 'viewer/test/loads.yaml')));
+  await page.evaluate(() => window.kardan.clock.set(window.kardan.clock.end));
+  // by hand: the weight of each body, upwards
+  const force = name => page.evaluate(n => {
+    const {run, stage, clock} = window.kardan;
+    return stage.film.force(clock.t, run.scene.loads.findIndex(l => l.name === n), stage.film.poses[0].r.clone()).toArray();
+  }, name);
+  for (const [name, weight] of [['spring', 20], ['hinge', 30], ['touch', 10], ['rope', 40]]) {
+    const [x, y, z] = await force(name);
+    assert.ok(Math.abs(z - weight) < 2e-3 * weight && Math.hypot(x, y) < 2e-3 * weight, `${name}: ${[x, y, z]}`);
+  }
+  const look = () => page.evaluate(() => { window.kardan.stage.draw(true); return window.kardan.stage.canvas.toDataURL(); });
+  const seen = new Set([await look()]);
+  for (const words of ['forces', 'reactions', 'contact points']) {
+    await page.getByLabel(words, {exact: true}).check();
+    seen.add(await look());
+  }
+  // the longest arrow is the rope's, a third of the mechanism; the slider scales all of them
+  const longest = () => page.evaluate(() => ({most: Math.max(...window.kardan.stage.loads.filter(l => !l.contact).flatMap(l => l.arrows.lengths)), size: window.kardan.run.scene.size}));
+  const before = await longest();
+  assert.ok(Math.abs(before.most / before.size - 0.35) < 0.02, JSON.stringify(before));
+  await page.getByLabel('length of arrows').fill('0.3');
+  assert.ok(Math.abs((await longest()).most / before.most - 10 ** 0.3) < 1e-3);
+  seen.add(await look());
+  assert.equal(seen.size, 5);
+  assert.match(await page.locator('.switches .muted').first().textContent(), /of an arrow: .* N/);
+  // a ball where the ball touches
+  const touching = await page.evaluate(() => window.kardan.stage.loads.filter(l => l.contact).flatMap(l => l.arrows.lengths).filter(x => x > 0).length);
+  assert.equal(touching, 1);
+  // dampers inside springs, ropes, dashes for what an expression couples, with their names
+  const looks = await page.evaluate(() => window.kardan.run.scene.coils.map(c => [c.name, c.look]));
+  assert.deepEqual(looks, [['spring', 2], ['spring', 0], ['rope', 1], ['gear', 4]]);
+  await page.getByLabel('names of links').check();
+  await page.waitForFunction(() => document.querySelectorAll('.stage3d .label').length === 3 && document.querySelector('.stage3d .label').style.left !== '');
+  assert.deepEqual(await page.locator('.stage3d .label').allTextContents(), ['spring', 'rope', 'gear']);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('what is faded is seen through, and is there again afterwards; ghosts, frames and centres of mass change the picture', async () => {
+  const {page, errors} = await open(report(join(root, 'models/slider-crank.yaml'), '--t-end', '0.5')), pictures = new Set();
+  const look = () => page.evaluate(() => { window.kardan.stage.draw(true); return window.kardan.stage.canvas.toDataURL(); });
+  const plain = await look();
+  pictures.add(plain);
+  const fade = page.locator('button.fade').first();
+  await fade.click();
+  pictures.add(await look());
+  await fade.click();
+  assert.equal(await look(), plain);
+  for (const words of ['velocities', 'ghosts', 'frames', 'centres of mass']) {
+    await page.getByLabel(words, {exact: true}).check();
+    pictures.add(await look());
+  }
+  assert.equal(pictures.size, 6);
+  for (const words of ['velocities', 'ghosts', 'frames', 'centres of mass']) await page.getByLabel(words, {exact: true}).uncheck();
+  assert.equal(await look(), plain);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
 test('two runs: over each other, side by side or alone, in the view and in the plots', async () => {
   const slow = report(join(root, 'models/pendulum.yaml'), '--t-end', '2'), both = report(join(root, 'models/pendulum.yaml'), '--t-end', '3', '--set', 'l=0.5', '--beside', slow);
   const {page, errors} = await open(both), list = page.getByLabel('where the other run is shown');
