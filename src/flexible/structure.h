@@ -15,6 +15,14 @@ typedef struct kd_node_set {
     int        *node; // places in the list of nodes
 } kd_node_set;
 
+// A beam element, for the stiffness that an axial force gives it
+typedef struct kd_beam_element {
+    int     node[2];
+    double  length, EA;
+    kd_mat3 axes;               // of the section, as columns; x along the beam
+    int     station, nstations; // its stations, side by side
+} kd_beam_element;
+
 typedef struct kd_fe_structure {
     const char  *name; // for messages: the file of its stiffness
     int          nnodes;
@@ -33,6 +41,9 @@ typedef struct kd_fe_structure {
     int              nstations;
     kd_vec3         *station;
     kd_sparse_matrix station_mass, lift; // (nstations^2), (3 nstations x n)
+    // beams of which it was made; none: finite elements of another program
+    int              nelements;
+    kd_beam_element *element;
     kd_arena         arena;
 } kd_fe_structure;
 
