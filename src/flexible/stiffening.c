@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "flexible/body.h"
 #include "flexible/reduction_parts.h"
 #include "math/dense.h"
@@ -244,5 +245,38 @@ kd_status kd_flexible_body_stiffen(const kd_reduction *r, const kd_reference *re
     }
     kd_factor_destroy(s.held);
     kd_arena_release(&s.arena);
+    return status;
+}
+
+// From the matrix of another program: rotation about one axis. The modes must not move what was held there.
+kd_status kd_flexible_body_spin(const kd_reduction *r, const double *U, kd_flexible_body *b, char *message, size_t size)
+{
+    static const char      axes[] = "xyz";
+    const kd_fe_structure *s = r->structure;
+    const int              nq = b->nq;
+    kd_arena               scratch = {0};
+    double                *KU = kd_cut_matrix(&scratch, s->n, nq), *K0 = kd_cut_matrix(&scratch, nq, nq);
+    b->K0w = kd_cut_matrix(&b->arena, nq, 6 * nq);
+    kd_status status = scratch.failed || b->arena.failed ? KD_ERR_MEMORY : KD_OK;
+    double    most = 0, held = 0;
+    for (int k = 0; status == KD_OK && k < nq; k++)
+        for (int i = 0; i < s->n; i++) {
+            const double u = fabs(U[(size_t)i + (size_t)k * (size_t)s->n]);
+            most = fmax(most, u);
+            if (s->spin_held[i]) held = fmax(held, u);
+        }
+    if (held > 1e-6 * most) {
+        kd_text(message, size,
+                "the stiffness under rotation was computed with nodes held that move here: 'reference' must be tangent "
+                "to them");
+        status = KD_ERR_MODEL;
+    }
+    if (status == KD_OK) {
+        kd_sparse_apply(&s->spin, nq, U, KU);
+        kd_gemm_tn(nq, nq, s->n, 1, U, KU, 0, K0);
+        memcpy(b->K0w + (size_t)s->spin_axis * (size_t)nq * (size_t)nq, K0, (size_t)nq * (size_t)nq * sizeof *K0);
+        b->spin_axis = axes[s->spin_axis];
+    }
+    kd_arena_release(&scratch);
     return status;
 }

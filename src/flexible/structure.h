@@ -44,6 +44,10 @@ typedef struct kd_fe_structure {
     // beams of which it was made; none: finite elements of another program
     int              nelements;
     kd_beam_element *element;
+    // stiffness that rotation about an axis adds, for unit angular velocity; axis -1: not known
+    int              spin_axis;
+    bool            *spin_held; // (n) rows that were held when it was computed
+    kd_sparse_matrix spin;
     kd_arena         arena;
 } kd_fe_structure;
 
@@ -67,6 +71,12 @@ typedef struct kd_fe_structure_files {
 // nodes in the order of their numbers, three each.
 kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message,
                                size_t size) KD_NODISCARD;
+
+// The stiffness matrix of the same structure, held somewhere, under rotation about an axis of its coordinates (0, 1, 2) by omega rad/s:
+// what it has more than at rest. Programs put the softening -omega^2 M of the directions across the axis into it (softened), which is
+// taken out: the floating frame has it. dofs: of the rows of that matrix; those that are missing were held.
+kd_status kd_fe_structure_spin(kd_fe_structure *s, const char *stiffness, const char *dofs, int axis, double omega,
+                               bool softened, char *message, size_t size) KD_NODISCARD;
 
 // ---- what it is -----------------------------------------------------------------------------------------------------
 
