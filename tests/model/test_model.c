@@ -339,6 +339,7 @@ FORGED(constraint, (KD_DISTANCE))
 FORGED(force, (KD_TSDA))
 FORGED(state, (KD_STATE_LAG))
 FORGED(input, ())
+FORGED(algebraic, ())
 FORGED(block, (KD_BLOCK_PID))
 FORGED(variable, ())
 FORGED(event, ())
@@ -378,6 +379,7 @@ static void cookies_are_asked_for(void **state)
         {"force", forged_force},
         {"state", forged_state},
         {"input", forged_input},
+        {"algebraic", forged_algebraic},
         {"block", forged_block},
         {"block", forged_user_block},
         {"variable", forged_variable},
