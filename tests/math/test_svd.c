@@ -100,7 +100,10 @@ static void test_large(void **state)
         double      *Vt = test_malloc((size_t)n * (size_t)n * sizeof *Vt);
         double *sigma = test_malloc((size_t)count * sizeof *sigma), *again = test_malloc((size_t)count * sizeof *A);
         double *room = test_malloc((size_t)kd_svd_work(m, n) * sizeof *room);
-        random_of_rank(m, n, rank, A, &seed);
+        // A of its rank: the product of random matrices, which U and Vt have room for
+        random_fill(m * rank, U, &seed);
+        random_fill(rank * n, Vt, &seed);
+        multiply_plain(m, n, rank, U, Vt, A);
         memcpy(B, A, size * sizeof *A);
         assert_int_equal(kd_svd(m, n, B, U, sigma, Vt, room), 0);
         for (int k = 0; k < count; k++) assert_true((sigma[k] > 1e-10 * sigma[0]) == (k < rank));
