@@ -470,7 +470,8 @@ static void put_instant(const picture *p, item *items, bool outlines)
         else
             count += collect_faces(p, i, items + count);
     }
-    for (int i = 0; i < p->s->ncoils; i++) count += collect_coil(p, i, items + count);
+    for (int i = 0; i < p->s->ncoils; i++)
+        if (p->s->coil[i].look != KD_LINK_COUPLING) count += collect_coil(p, i, items + count);
     // painter's algorithm: from far to near
     qsort(items, (size_t)count, sizeof *items, by_depth);
     fputs("<g fill=\"currentColor\" stroke=\"currentColor\" stroke-width=\".7\" stroke-linejoin=\"round\">\n", p->file);
