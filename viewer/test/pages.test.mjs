@@ -187,6 +187,7 @@ test('scrubbing changes the picture, the clock and the cursors of all plots', as
     return {picture: window.kardan.stage.canvas.toDataURL(), clock: document.querySelector('.clock').textContent,
             legend: [...document.querySelectorAll('.u-legend')].map(l => l.textContent), t: window.kardan.clock.t};
   });
+  await page.waitForFunction(() => document.querySelectorAll('.u-legend').length > 1); // plots come into being when they are near
   const first = await look();
   await page.locator('.bar input[type=range]').first().fill('5000');
   const second = await look();
@@ -253,6 +254,26 @@ test('a click on a body tells its name; hiding it uncovers what is behind', asyn
   await page.getByLabel('show tub').uncheck();
   await page.mouse.click(at.x, at.y);
   assert.match(await page.locator('.facts').textContent(), /^(drum|linen)/);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('channels of the page are the numbers of the table, energies with all their digits', async () => {
+  const path = report(join(root, 'models/slider-crank.yaml'), '--format', 'csv'), lines = readFileSync(path.replace(/html$/, 'csv'), 'utf8').trim().split('\n').filter(l => !l.startsWith('#'));
+  const cells = line => [...line.matchAll(/"((?:[^"]|"")*)"|([^,]+)/g)].map(m => (m[1] ?? m[2]).replace(/""/g, '"')), names = cells(lines[0]);
+  const {page, errors} = await open(path), run = await page.evaluate(() => ({
+    rows: [...window.kardan.run.rows], channels: window.kardan.run.scene.channels, column: window.kardan.run.column.map(c => [...c])}));
+  assert.equal(run.rows.length, lines.length - 1);
+  const rows = lines.slice(1).map(line => cells(line).map(Number));
+  let compared = 0;
+  run.channels.forEach((channel, k) => {
+    const at = names.findIndex(n => n === channel.name || n === `${channel.name} [${channel.unit}]`);
+    if (at < 0) return;
+    compared++;
+    rows.forEach((row, i) => assert.ok(Math.abs(run.column[k][i] - row[at]) <= (channel.bytes === 8 ? 1e-15 : 6e-8) * Math.abs(row[at]) + 1e-300,
+      `${channel.name}, row ${i}: ${run.column[k][i]} for ${row[at]}`));
+  });
+  assert.ok(compared > 5, `${compared} of ${run.channels.length} channels, table: ${names.slice(0, 4)}`);
   assert.deepEqual(errors, []);
   await page.close();
 });
@@ -339,6 +360,7 @@ test('two runs: over each other, side by side or alone, in the view and in the p
   await list.selectOption('hidden');
   const alone = await look();
   assert.equal(new Set([over.picture, beside.picture, alone.picture]).size, 3);
+  await page.waitForFunction(() => window.kardan.panels[0].plot);
   // plots have the channel twice, each on its own times; the time goes to the end of the longer run
   const plotted = await page.evaluate(() => {
     const {plot} = window.kardan.panels[0], at = plot.data[0].findIndex(t => t >= 2.5);
