@@ -167,7 +167,11 @@ typedef struct kd_constraint_def {
     double             factor[KD_MAX_TERMS];
     double             offset; // coupling; NaN: as at the start position
     const char        *value;  // expression, or the name of a curve
-    kd_wheel_rail      rail;   // wheel on rail
+    const char        *motion; // of a plane or curve along its z, an expression of t and inputs; NULL: none
+    // expression, point on curve, distance: it holds one side only, >= 0 (a distance: <= length), with impacts that
+    // reverse the velocity by this factor; NaN: it always holds
+    double        restitution;
+    kd_wheel_rail rail; // wheel on rail
 } kd_constraint_def;
 
 // ---- forces ---------------------------------------------------------------------------------------------------------

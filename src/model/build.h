@@ -37,6 +37,7 @@ void kd_model_warn(kd_model *m, kd_section section, int element, const char *fie
     KD_PRINTF(5, 6);
 // The same at a position of a file that belongs to no element yet.
 void kd_model_error_at(kd_model *m, const kd_source *source, const char *format, ...) KD_PRINTF(3, 4);
+void kd_model_warn_at(kd_model *m, const kd_source *source, const char *format, ...) KD_PRINTF(3, 4);
 int  kd_model_error_count(const kd_model *m);
 
 // ---- names ----------------------------------------------------------------------------------------------------------

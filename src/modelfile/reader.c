@@ -432,6 +432,7 @@ static kd_status read_model(kd_reader *r, const char *text, size_t length, const
     kd_status status = kd_document_read(text, length, &r->document, r->findings);
     if (status < 0) return status;
     read_root(r, settings, nsettings);
+    if (r->status >= 0 && r->findings->count == 0) kd_reader_warn_named(r);
     kd_reader_scope_release(r);
     if (r->status < 0) return r->status;
     if (r->findings->count > 0 || kd_model_error_count(r->m) > 0) return KD_ERR_MODEL;

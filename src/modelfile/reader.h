@@ -55,6 +55,7 @@ typedef struct kd_handed {
 typedef struct kd_named { // an expression with a name
     const char *name, *text;
     int         line, column;
+    bool        used;
 } kd_named;
 
 // A model or subsystem with its own names
@@ -235,7 +236,8 @@ size_t kd_reader_token(const char *text); // characters of the number, word or o
 // ---- named.c: expressions with names --------------------------------------------------------------------------------
 
 bool            kd_reader_named(kd_reader *r, const kd_node *map); // the section `expressions`; NULL: there is none
-const kd_named *kd_reader_find_named(const kd_reader *r, const char *name);
+const kd_named *kd_reader_find_named(const kd_reader *r, const char *name); // it is used then
+void            kd_reader_warn_named(kd_reader *r);                         // of those of the model that nobody uses
 // The law with the texts of named expressions in place of their names
 bool kd_reader_put_named(kd_reader *r, const kd_node *node, const char *key, const char **law);
 
