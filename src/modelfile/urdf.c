@@ -425,6 +425,7 @@ static kd_status read_text(const char *name, const char *folder, const char *tex
     *model = NULL;
     if (!name || !text) return KD_ERR_ARGUMENT;
     if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_urdf_options", message, size)) return KD_ERR_ARGUMENT;
+    if (opt && opt->npackages > 0 && !opt->package) return KD_ERR_ARGUMENT;
     const kd_urdf_options defaults = kd_urdf_options_default();
     kd_urdf               u = {.file = name,
                                .folder = folder,
