@@ -60,7 +60,8 @@ typedef struct kd_row {
     kd_wheel   *wheel;             // wheel on a rail; NULL
     int         joint, constraint; // where it comes from; -1
     int         component;         // number within that element
-    int         force;             // one-sided row of a stop or contact, dry friction; -1: the row always holds
+    int         force;             // that it belongs to: a stop or contact, dry friction; -1
+    bool        one_sided;         // it holds on one side only
     int         direction;         // dry friction: place of its direction in z; -1
     double      scale;             // dry friction: velocity over which its level falls; 0: none
     double      restitution;       // one-sided row
@@ -654,16 +655,17 @@ double kd_box_smooth(kd_work *w, int n, const kd_expr *(*motion)(const kd_system
 kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
                       const char *what);                                  // 0 = sum coefficient * slot - offset
 kd_row *kd_row_measure(kd_row_builder *b, int measure, const char *what); // 0 = value of a measure - offset
-void    kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
+kd_row *kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
                           const kd_local *local, int nlocal, const char *what);
 // An expression of the motion that is no constraint: invariants
 void kd_row_motion(kd_row_builder *b, kd_row *row, const char *text, const kd_source *source);
+void kd_row_lift_off(kd_row_builder *b, kd_row *row, const double *restitution); // the row, or NULL, is >= 0 only
 // factor * (measure - offset) >= 0
-void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
-                      const double *restitution, const char *what);
-void kd_row_sticking(kd_row_builder *b, int force, int measure, const double *scale); // holds the rate of a measure
-int  kd_row_shift(kd_row_builder *b, int pair, int i);                                // measures of a pair
-int  kd_row_cosine(kd_row_builder *b, int pair, int i, int j);
+kd_row *kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
+                         const double *restitution, const char *what);
+void    kd_row_sticking(kd_row_builder *b, int force, int measure, const double *scale); // holds the rate of a measure
+int     kd_row_shift(kd_row_builder *b, int pair, int i);                                // measures of a pair
+int     kd_row_cosine(kd_row_builder *b, int pair, int i, int j);
 // their evaluation
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
 double kd_row_value(const kd_row *row, kd_work *w); // its x and x1 alone

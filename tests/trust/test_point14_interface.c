@@ -343,6 +343,7 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_model_read_with(NULL, NULL, 0, NULL, 0, NULL, NULL, 0));
     REFUSED(kd_model_read_text(NULL, NULL, 0, NULL, 0, NULL, NULL, 0));
     REFUSED(kd_model_write(NULL, NULL, NULL, 0));
+    REFUSED(kd_model_write_flat(NULL, NULL, NULL, 0));
     REFUSED(kd_model_read_urdf(NULL, NULL, NULL, NULL, 0, NULL, 0));
     REFUSED(kd_model_read_urdf_text(NULL, NULL, 0, NULL, NULL, NULL, 0, NULL, 0));
     REFUSED(kd_realtime_create(NULL, NULL, NULL, NULL, NULL, NULL, 0));
