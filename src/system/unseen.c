@@ -984,11 +984,13 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     kd_interval  *whole = w->unseen.term;
     double        ends[2][KD_LAW_TERMS];
     bool          known = false;
+    const bool    paused = w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0;
+    const bool    crosses = law->effect != KD_EFFECT_VALUE && abrupt_law(law);
+    if (paused && !crosses) return;
     ranges_of(w, law, x1, 0.0, 1.0, whole);
     const bool rests = is_at_rest(w, law, seen);
-    const bool crossed = law->effect != KD_EFFECT_VALUE && abrupt_law(law) && !has_one_branch(w, law, whole[0]) &&
-                         look_at_branches(w, i, x1, seen, out);
-    if ((w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0) || rests) return;
+    const bool crossed = crosses && !has_one_branch(w, law, whole[0]) && look_at_branches(w, i, x1, seen, out);
+    if (paused || rests) return;
     for (int k = 0; k < law->nterms; k++) {
         const double unit = unit_of(w, i, k, seen, whole[k]);
         if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
@@ -1007,6 +1009,21 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
         look_at_edge(w, &f, 0.0, 1.0, out);
         look_at_edge(w, &f, 1.0, -1.0, out);
     }
+}
+
+// A box may be clear since a law has little effect in so short a step. But a method with a memory takes what it knows of
+// before along: a jump that was passed must be told, however short the step.
+static bool hides_jumps(const kd_work *w, int i, const kd_step_seen *seen)
+{
+    const kd_law *law = &w->system->law[i];
+    return seen->nnodes == 1 && isfinite(w->unseen.box_limit[i]) && law->effect != KD_EFFECT_VALUE && abrupt_law(law);
+}
+
+static void look_at_jumps(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
+{
+    kd_interval *whole = w->unseen.term;
+    ranges_of(w, &w->system->law[i], x1, 0.0, 1.0, whole);
+    if (!has_one_branch(w, &w->system->law[i], whole[0])) (void)look_at_branches(w, i, x1, seen, out);
 }
 
 // ---- prescribed motions ---------------------------------------------------------------------------------------------
@@ -1131,13 +1148,15 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     if (s->nlaws == 0 || !(h > 0.0)) return KD_EVAL_OK;
     take_ends(w, x0, x1, seen);
     for (int i = 0; i < s->nlaws; i++) {
+        if (s->law[i].nterms == 0) continue; // polynomials of low degree: nothing can hide in them
         const bool rests = kd_box_rests(w, i, h);
-        if (rests || kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen)) {
+        const bool clear = rests || kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen);
+        if (clear && !hides_jumps(w, i, seen)) {
             if (!rests) u->until[i] = kd_box_until(w, i, h);
         } else {
             u->until[i] = -INFINITY;
             if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]); // steps in between were not looked at
-            look_at_law(w, i, x1, seen, out);
+            (clear ? look_at_jumps : look_at_law)(w, i, x1, seen, out);
         }
         until = fmin(until, u->until[i]);
     }
