@@ -795,6 +795,40 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
     return answer;
 }
 
+// the loads and the frozen loads of their pairs, into joint_p and joint_v in place of residual_p and residual_v
+static kd_eval assemble_joints(kd_work *w)
+{
+    const kd_system       *s = w->system;
+    const kd_matrix_values p = w->residual_p, v = w->residual_v;
+    kd_eval                answer = KD_EVAL_OK;
+    w->residual_p = w->joint_p;
+    w->residual_v = w->joint_v;
+    clear_frozen(w);
+    for (int i = 0; i < s->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, i);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++) add_frozen_pair(w, i);
+    w->joint_p = w->residual_p;
+    w->joint_v = w->residual_v;
+    w->residual_p = p;
+    w->residual_v = v;
+    return answer;
+}
+
+kd_eval kd_work_joint_derivatives(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_acceleration(w, x, KD_FOR_LOADS);
+    kd_eval answer = kd_work_loads(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    w->derivative_stamp = 0; // frozen loads and rates of columns are others
+    w->part = KD_PART_ALL;
+    kd_work_axes(w, x, KD_FOR_LOADS);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
+        kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
+    kd_matrix_start(&w->joint_p);
+    kd_matrix_start(&w->joint_v);
+    return assemble_joints(w);
+}
+
 void kd_work_second_derivatives(kd_work *w, const kd_point *x)
 {
     const kd_system        *s = w->system;
@@ -907,8 +941,27 @@ bool kd_work_matrices(kd_work *w)
         m->recording = w->recording;
         if (s->planned) m->value = kd_cut_double(&w->arena, m->plan->column[m->plan->columns]);
     }
+    w->joint_p = (kd_matrix_values){.plan = &s->joint_p, .recording = w->recording};
+    w->joint_v = (kd_matrix_values){.plan = &s->joint_v, .recording = w->recording};
     if (s->planned && s->topological.L_column) cut_kkt(w);
     return !w->arena.failed;
+}
+
+// Plans of the loads alone, where they act inside of joints
+static kd_status plan_joints(kd_system *s, kd_work *w)
+{
+    s->inside_joints = kd_system_acts_inside_joints(s);
+    if (!s->inside_joints) return KD_OK;
+    (void)assemble_joints(w); // in a recording run no law is asked
+    kd_matrix_values *const values[] = {&w->joint_p, &w->joint_v};
+    kd_matrix_plan *const   plan[] = {&s->joint_p, &s->joint_v};
+    kd_status               status = KD_OK;
+    for (int i = 0; i < 2; i++) {
+        plan[i]->rows = plan[i]->columns = s->nv;
+        kd_status made = kd_matrix_plan_make(plan[i], values[i], &s->arena);
+        if (made < 0) status = made;
+    }
+    return status;
 }
 
 kd_status kd_system_plan(kd_system *s)
@@ -939,6 +992,7 @@ kd_status kd_system_plan(kd_system *s)
     }
     for (int i = 0; w && all_matrices(w, i); i++)
         kd_free(all_matrices(w, i)->pair); // those that were not made a plan of
+    if (status == KD_OK) status = plan_joints(s, w);
     kd_free(zero);
     kd_work_destroy(w);
     s->planned = status == KD_OK;

@@ -879,6 +879,12 @@ static void define_dynamics(const kd_system *s, kd_eom_def *def)
 {
     def->residual = residual;
     def->acceleration = acceleration;
+    if (s->inside_joints) {
+        def->implicit_reserve = kd_work_implicit_reserve;
+        def->implicit_set = kd_work_implicit_set;
+        def->implicit_factor = kd_work_implicit_factor;
+        def->implicit_solve = kd_work_implicit_solve;
+    }
     def->M = mass;
     // bodies that hang free on the ground, velocities in body axes: M does not move
     if (s->options.coordinates == KD_CARTESIAN) def->mass_structure = KD_MASS_FULL_CONSTANT;

@@ -16,6 +16,7 @@
 #include "system/matrix.h"
 #include "system/redundancy.h"
 #include "system/topological.h"
+#include "tree/implicit_body.h"
 #include "tree/pair.h"
 #include "tree/path_product.h"
 #include "tree/tree.h"
@@ -310,6 +311,8 @@ struct kd_system {
     kd_matrix_plan g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda; // contact coordinates, multipliers
     kd_matrix_plan residual_w, d_lambda, d_w;                                    // auxiliary variables
     kd_matrix_plan Z, Z_p;                                                       // Z, and (Z v)_p along increments
+    kd_matrix_plan joint_p, joint_v; // residual of the loads alone, where all of them act inside of joints
+    bool           inside_joints;    // they do, and nothing else hinders an elimination along the tree
     bool           planned;
     bool           dense_tree; // the pattern of the tree is small enough for matrices
     kd_topological topological;
@@ -459,25 +462,27 @@ typedef struct kd_work {
     double          *xi;         // (nwheels) coordinates of contacts
     double          *b;          // (nr)
     // derivative stage
-    kd_change       *change;    // columns of all pairs
-    int             *change_at; // (npairs)
-    double          *small;     // (max_jacobian)
-    kd_wrench       *pair_load; // (npairs) sum of loads along measures at frozen force
-    kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
-    kd_matrix_values g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
-    kd_matrix_values residual_w, d_lambda, d_w;
-    kd_matrix_values Z, Z_p;
-    bool             recording;                // a run that finds the patterns
-    kd_part          part;                     // that the matrices hold
-    kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
-    kd_jet          *kept_jet;                 // (nslots)
-    double          *slope;                    // ds/dq of all measures, along the steps of their paths
-    int             *slope_at;                 // (nmeasures + 1)
-    double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
-    kd_stiff_part    stiff;
-    kd_breaks        breaks;
-    kd_enclosure     enclosure;
-    kd_unseen_work   unseen;
+    kd_change        *change;    // columns of all pairs
+    int              *change_at; // (npairs)
+    double           *small;     // (max_jacobian)
+    kd_wrench        *pair_load; // (npairs) sum of loads along measures at frozen force
+    kd_matrix_values  residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    kd_matrix_values  g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
+    kd_matrix_values  residual_w, d_lambda, d_w;
+    kd_matrix_values  Z, Z_p;
+    bool              recording;                // a run that finds the patterns
+    kd_part           part;                     // that the matrices hold
+    kd_vec3          *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
+    kd_jet           *kept_jet;                 // (nslots)
+    double           *slope;                    // ds/dq of all measures, along the steps of their paths
+    int              *slope_at;                 // (nmeasures + 1)
+    double           *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    kd_matrix_values  joint_p, joint_v;         // implicit.c
+    kd_implicit_body *implicit;                 // NULL: not reserved
+    kd_stiff_part     stiff;
+    kd_breaks         breaks;
+    kd_enclosure      enclosure;
+    kd_unseen_work    unseen;
     // factor of the accelerations' system
     double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
     int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
@@ -662,8 +667,17 @@ void   kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out); // th
 void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier);
 void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
 
+// implicit.c: Newton matrices along the tree, for kd_eom_def.implicit_*
+bool    kd_system_acts_inside_joints(const kd_system *s);
+bool    kd_work_implicit_reserve(void *context);
+kd_eval kd_work_implicit_set(const kd_point *x, void *context);
+bool    kd_work_implicit_factor(void *context, double re, double im);
+void    kd_work_implicit_solve(void *context, double *re, double *im);
+
 // derivatives.c
-bool kd_work_matrices(kd_work *w); // room for the values; false: out of memory
+// residual_p and residual_v of the loads alone into joint_p, joint_v
+kd_eval kd_work_joint_derivatives(kd_work *w, const kd_point *x);
+bool    kd_work_matrices(kd_work *w); // room for the values; false: out of memory
 // All matrices but those of gII and hI at the acceleration stage; KD_PART_STIFF: those of the residual by the stiff
 // loads only.
 kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part);

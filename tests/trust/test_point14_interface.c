@@ -38,6 +38,7 @@ static bool is_refused(kd_status status)
 #define WORDS(call) note(#call), assert_non_null(call)
 #define NEUTRAL(call) note(#call), (void)(call)
 #define NOTHING(call) note(#call), (call)
+#define DENIED(call) note(#call), assert_false(call)
 
 static void null_is_refused_everywhere(void **state)
 {
@@ -207,6 +208,10 @@ static void null_is_refused_everywhere(void **state)
     STOPPED(kd_eom_accelerations(NULL, NULL, NULL, NULL));
     STOPPED(kd_eom_kkt_factor(NULL));
     NOTHING(kd_eom_kkt_solve(NULL, NULL));
+    DENIED(kd_eom_implicit_reserve(NULL));
+    STOPPED(kd_eom_implicit_set(NULL));
+    DENIED(kd_eom_implicit_factor(NULL, 1, 0));
+    NOTHING(kd_eom_implicit_solve(NULL, NULL, NULL));
     NEUTRAL(kd_eom_normalise(NULL, NULL));
     NEUTRAL(kd_eom_velocities(NULL, NULL, NULL, NULL));
     NEUTRAL(kd_eom_next_sample(NULL));
