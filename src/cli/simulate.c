@@ -871,8 +871,11 @@ static void judge_run(task *t)
 static void draw(task *t)
 {
     if (!t->subject.system || t->no_drawing) return;
-    const kd_status status =
+    kd_status status =
         kd_drawing_of_recording(t->subject.system, kd_recorder_probe(t->recorder), t->recording, &t->drawing);
+    if (status >= 0 && !t->plain && kd_viewer_is_built())
+        status =
+            kd_drawing_read_loads(t->drawing, t->subject.coordinates, kd_subject_inputs(&t->subject), t->recording);
     if (status >= 0 || t->status < 0) return;
     t->status = status;
     kd_text(t->message, sizeof t->message, "the motion could not be drawn");

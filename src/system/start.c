@@ -307,6 +307,12 @@ static kd_status make_guess(const kd_system *s, kd_work *w, double t, const doub
     return KD_OK;
 }
 
+// Algebraic variables: where the search for them begins
+static void fill_algebraic(const kd_system *s, double *w)
+{
+    for (int i = 0; i < s->nalgebraic; i++) w[i] = s->model->algebraic[i].def.start;
+}
+
 // States of elements: their start values
 static void fill_states(const kd_system *s, kd_work *w, double *r)
 {
@@ -427,6 +433,7 @@ static kd_status given_start(const kd_system *s, kd_state *x)
     memcpy(x->v, g.v, (size_t)s->nv * sizeof *x->v);
     kd_system_start_z(s, x->t, x->z);
     fill_contacts(s, w, x->s);
+    fill_algebraic(s, x->w);
 done:
     kd_work_destroy(w);
     kd_arena_release(&arena);
@@ -466,12 +473,14 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
     fill_states(s, w, x->r);
     kd_system_start_z(s, x->t, x->z);
     fill_contacts(s, w, x->s);
+    fill_algebraic(s, x->w);
     // with all given values; where that fails, without those that need not be held
     status = assemble(s, w, &g, true, x, message, size);
     if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
         char why[600];
         kd_text(why, sizeof why, "%.190s", message ? message : "");
         fill_contacts(s, w, x->s);
+        fill_algebraic(s, x->w);
         status = assemble(s, w, &g, false, x, message, size);
         if (status >= 0) {
             kd_text(message, size,
@@ -595,6 +604,7 @@ static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message,
     (void)place_at(w, x->t, x->p, x->v, x->r, u);
     copy_turns(s, joints, wj, w, x->p);
     fill_contacts(s, w, x->s);
+    fill_algebraic(s, x->w);
     // it should fit to rounding; if it does, only accelerations and multipliers are missing, otherwise correct it
     kd_initial_options opt = kd_initial_options_default();
     char               text[400] = "";

@@ -151,6 +151,7 @@ static bool is_channel(const kd_system *s, const kd_path *path, const char *text
         return path->property == KD_PROPERTY_INNER;
     case KD_SECTION_STATE:
         return path->property == KD_PROPERTY_VALUE;
+    case KD_SECTION_ALGEBRAIC:
     case KD_SECTION_INPUT:
     case KD_SECTION_SENSOR:
         return true;
@@ -610,6 +611,7 @@ void kd_system_destroy(kd_system *s)
     kd_eom_destroy(s->eom);
     kd_system_destroy(s->joints);
     for (int i = 0; i < s->nloads; i++) kd_free(s->load[i].variable);
+    for (int i = 0; i < s->nalgebraic; i++) kd_free(s->equation[i].variable);
     for (int i = 0; i < s->nexprs; i++) kd_expr_destroy(s->expr[i]);
     kd_free(s->pair);
     kd_free(s->pair_ends);
