@@ -562,6 +562,8 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;        
 // system.c: the system in joint coordinates that finds start values and redundant rows
 kd_status kd_system_create_for_start(const kd_model *model, kd_system **system, char *message,
                                      size_t size) KD_NODISCARD;
+// start.c: positions and velocities of the start alone, of a system in joint coordinates: forces are not solved for
+kd_status kd_system_start_motion(const kd_system *s, kd_state *x, char *message, size_t size) KD_NODISCARD;
 // start.c: the start that was found when the system was made serves once more. x: taken over (true), unless free lengths
 // were set by it
 bool    kd_system_keep_start(kd_system *s, kd_state *x, kd_status status, const char *news);

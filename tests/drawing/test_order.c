@@ -12,10 +12,10 @@
 enum { ROOM = 6000, WIDE = 400 };
 
 typedef struct painting {
-    int       npatches, ncorners;
-    kd_patch *patch;
+    int        npatches, ncorners;
+    kd_patch  *patch;
     kd_corner *corner;
-    int      *order, *body;
+    int       *order, *body;
 } painting;
 
 static painting new_painting(void)
@@ -110,8 +110,8 @@ static void a_small_one_before_a_large_one(void **state)
     (void)state;
     painting p = new_painting();
     // the wall leans towards the eye at its left end; the small patch stands before its right end
-    const kd_corner corner[] = {{0, 0, 5},   {100, 0, 1},   {100, 100, 1},  {0, 100, 5},
-                                {80, 40, 2}, {95, 40, 2}, {95, 60, 2}, {80, 60, 2}};
+    const kd_corner corner[] = {{0, 0, 5},   {100, 0, 1}, {100, 100, 1}, {0, 100, 5},
+                                {80, 40, 2}, {95, 40, 2}, {95, 60, 2},   {80, 60, 2}};
     memcpy(p.corner, corner, sizeof corner);
     p.patch[0] = (kd_patch){0, 4}, p.patch[1] = (kd_patch){4, 4};
     p.npatches = 2;
@@ -127,7 +127,8 @@ static void the_car_from_all_sides(void **state)
     (void)state;
     kd_model *model;
     char      message[2000];
-    if (kd_model_read(KD_SOURCE_DIR "/models/closed-loop-car.yaml", NULL, 0, &model, message, sizeof message) < 0) fail_msg("%s", message);
+    if (kd_model_read(KD_SOURCE_DIR "/models/closed-loop-car.yaml", NULL, 0, &model, message, sizeof message) < 0)
+        fail_msg("%s", message);
     test_film f = {.model = model};
     const int n = model->nbodies;
     f.t = calloc(1, sizeof *f.t);
@@ -162,12 +163,12 @@ static void the_car_from_all_sides(void **state)
 static void interlocking_rings(void **state)
 {
     (void)state;
-    test_film f = film_of(
-        "kardan: 1\nbodies:\n"
-        "  one: {position: [0, 0, 0], mass: 1, inertia: [1, 1, 1], shape: {tube: [1, 0.8, 0.2]}}\n"
-        "  two: {position: [1, 0, 0], mass: 1, inertia: [1, 1, 1], shape: {tube: [1, 0.8, 0.2], orientation: {axis: [1, 0, 0], angle: pi/2}}}\n",
-        1);
-    kd_scene s;
+    test_film f = film_of("kardan: 1\nbodies:\n"
+                          "  one: {position: [0, 0, 0], mass: 1, inertia: [1, 1, 1], shape: {tube: [1, 0.8, 0.2]}}\n"
+                          "  two: {position: [1, 0, 0], mass: 1, inertia: [1, 1, 1], shape: {tube: [1, 0.8, 0.2], "
+                          "orientation: {axis: [1, 0, 0], angle: pi/2}}}\n",
+                          1);
+    kd_scene  s;
     assert_int_equal(kd_scene_build(&f.film, &s), KD_OK);
     painting p = new_painting();
     int      seen = 0, wrong = 0;

@@ -406,6 +406,36 @@ test('modes move: the chosen one swings through a period, from the table or from
   await page.close();
 });
 
+test('root locus: a click on a point shows its mode, which is that of the model with this value', async () => {
+  const out = mkdtempSync(join(folder, 'locus-')), model = join(root, 'models/quarter-car.yaml');
+  execFileSync(program, ['modes', model, '--vary', 'cs=0:5000:11', '--output', out], {stdio: ['ignore', 'ignore', 'pipe']});
+  const {page, errors} = await open(join(out, 'quarter-car-locus.html'));
+  const modes = await page.evaluate(() => window.kardan.modes.modes), films = modes.map((_, i) => i).filter(i => modes[i].film);
+  assert.ok(films.length >= 11 && new Set(modes.map(m => m.value)).size >= 8, `${films.length} films of ${modes.length} points`);
+  await page.evaluate(() => window.kardan.clock.pause());
+  const pictures = new Set();
+  for (const i of [films[0], films[films.length - 1]]) {
+    await page.locator('.plane g').nth(i).locator('circle').first().dispatchEvent('click');
+    assert.equal(await page.evaluate(() => window.kardan.modes.chosen), i);
+    assert.equal(await page.locator('.modes tr[aria-selected=true]').count(), 1);
+    const moved = await page.evaluate(() => {
+      const {clock, stage} = window.kardan, at = f => { clock.set(f * clock.end); return stage.film.poses.map(p => p.r.toArray()).flat(); };
+      const a = at(0), b = at(0.5);
+      at(0.1);
+      stage.draw(true);
+      return {way: Math.hypot(...a.map((x, k) => x - b[k])), picture: stage.canvas.toDataURL()};
+    });
+    assert.ok(moved.way > 1e-3);
+    pictures.add(moved.picture);
+    // the same eigenvalue by the command without --vary
+    const told = JSON.parse(execFileSync(program, ['modes', model, '--set', `cs=${modes[i].value}`, '--json'], {stdio: ['ignore', 'pipe', 'ignore']}).toString());
+    assert.ok(told.imaginary.some((x, k) => Math.abs(x - modes[i].imaginary) < 1e-5 * Math.abs(x) && Math.abs(told.real[k] - modes[i].real) < 1e-5 * Math.abs(x)), JSON.stringify(modes[i]));
+  }
+  assert.equal(pictures.size, 2);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
 test('narrow window: nothing is wider than the page', async () => {
   const {page, errors} = await open(report(join(root, 'models/stewart.yaml')), {width: 360, height: 740});
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
