@@ -6,13 +6,14 @@
 //
 //     scene      JSON: title, bodies, solids, camera, channels, plots, events
 //     rows       times of the rows of channels, doubles
-//     channels   one column behind the other, each in planes of its own bytes
+//     channels   one column behind the other, each in planes of its own bytes; floats as differences of their bits
 //     times      of the frames, doubles
 //     pose       (bodies x 7 x frames) 16-bit differences: position, quaternion
 //     load-times of forces and reactions, doubles; loads: (arrows x 3 x times) 16-bit differences, by their largest
 #include "report/viewer.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -494,11 +495,17 @@ static kd_status write_channels(FILE *file, const kd_result *r, const extent *e)
         if (e->place[column] < 0) continue;
         // energies and violations as doubles, all else as floats
         const size_t size = is_double(r->recording, column) ? 8 : 4;
+        uint32_t     before = 0;
         for (size_t i = 0; i < rows; i++) {
             const double  x = values[(size_t)row_of(r, e, (int)i) * (size_t)all + (size_t)column];
             const float   shorter = (float)x;
             unsigned char number[8];
-            put_bytes(number, size == 8 ? (const void *)&x : (const void *)&shorter, size);
+            uint32_t      bits;
+            // floats of one sign are ordered as their bits: those of neighbours differ by little
+            memcpy(&bits, &shorter, sizeof bits);
+            const uint32_t step = bits - before;
+            before = bits;
+            put_bytes(number, size == 8 ? (const void *)&x : (const void *)&step, size);
             // byte k of row i to plane k
             for (size_t k = 0; k < size; k++) out[k * rows + i] = number[k];
         }
@@ -525,7 +532,7 @@ static void put_scene(FILE *file, const kd_result *r, const kd_scene *s, const k
 {
     fputs("<script type=\"application/json\" data-kardan=\"scene\">{", file);
     put_text(file, "title", r->title);
-    fprintf(file, ",\"frames\":%d,\"rows\":%d", s ? s->film.nframes : 0, e->rows);
+    fprintf(file, ",\"steps\":true,\"frames\":%d,\"rows\":%d", s ? s->film.nframes : 0, e->rows);
     if (s) {
         kd_viewer_put_mechanism(file, s);
     } else {

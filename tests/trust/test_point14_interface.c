@@ -128,6 +128,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_model_sensor_def(NULL, 0));
     NEUTRAL(kd_model_block_def(NULL, 0));
     NEUTRAL(kd_model_variable_def(NULL, 0));
+    NEUTRAL(kd_model_algebraic_def(NULL, 0));
     NEUTRAL(kd_model_user_force_def(NULL, 0));
     NEUTRAL(kd_model_curve_def(NULL, 0));
     NEUTRAL(kd_model_track_def(NULL, 0));
@@ -329,6 +330,7 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_model_add_state(NULL, NULL, NULL));
     REFUSED(kd_model_add_block(NULL, NULL, NULL));
     REFUSED(kd_model_add_variable(NULL, NULL, NULL));
+    REFUSED(kd_model_add_algebraic(NULL, NULL, NULL));
     REFUSED(kd_model_add_event(NULL, NULL, NULL));
     REFUSED(kd_model_add_sensor(NULL, NULL, NULL));
     REFUSED(kd_model_finish(NULL));

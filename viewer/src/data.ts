@@ -21,6 +21,7 @@ export interface Camera { centre: Vec; up: Vec; front: Vec; right: Vec; azimuth:
 
 export interface Scene {
   title: string;
+  steps?: boolean; // floats of channels are differences; a report of before has them as they are
   frames: number; rows: number; // of the film, of the channels
   low: Vec; high: Vec;          // the box that positions are rounded in
   bodies: Body[]; surfaces?: Surface[]; solids: Solid[]; coils: Coil[]; traces: Trace[]; lines?: Course[];
@@ -63,6 +64,14 @@ function doubles(planes: Uint8Array, offset: number, count: number, size: number
     for (let i = 0; i < count; i++) bytes[i * size + k] = planes[offset + k * count + i];
   for (let i = 0; i < count; i++) out[i] = size === 8 ? view.getFloat64(8 * i, true) : view.getFloat32(4 * i, true);
   return out;
+}
+
+// Floats as differences of their bits from row to row, in planes
+function stepped(planes: Uint8Array, offset: number, count: number): Float64Array {
+  const bits = new Uint32Array(count);
+  for (let i = 0, at = offset, sum = 0; i < count; i++, at++)
+    bits[i] = sum = (sum + (planes[at] | planes[at + count] << 8 | planes[at + 2 * count] << 16 | planes[at + 3 * count] << 24)) | 0;
+  return Float64Array.from(new Float32Array(bits.buffer));
 }
 
 // Components of poses as 16-bit differences along time: fractions of the box, multiples of 1/32767
@@ -111,7 +120,7 @@ export async function readChannels(run: Run, root: ParentNode, front = ''): Prom
   run.rows = doubles(rows, 0, scene.rows, 8);
   let offset = 0;
   for (const c of scene.channels) {
-    column.push(doubles(channels, offset, scene.rows, c.bytes));
+    column.push(scene.steps && c.bytes === 4 ? stepped(channels, offset, scene.rows) : doubles(channels, offset, scene.rows, c.bytes));
     offset += scene.rows * c.bytes;
   }
   if (!scene.loads?.length || !hasBlock(root, front + 'loads')) return;

@@ -187,6 +187,7 @@ test('scrubbing changes the picture, the clock and the cursors of all plots', as
     return {picture: window.kardan.stage.canvas.toDataURL(), clock: document.querySelector('.clock').textContent,
             legend: [...document.querySelectorAll('.u-legend')].map(l => l.textContent), t: window.kardan.clock.t};
   });
+  await page.waitForFunction(() => document.querySelectorAll('.u-legend').length > 1); // plots come into being when they are near
   const first = await look();
   await page.locator('.bar input[type=range]').first().fill('5000');
   const second = await look();
@@ -253,6 +254,26 @@ test('a click on a body tells its name; hiding it uncovers what is behind', asyn
   await page.getByLabel('show tub').uncheck();
   await page.mouse.click(at.x, at.y);
   assert.match(await page.locator('.facts').textContent(), /^(drum|linen)/);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('channels of the page are the numbers of the table, energies with all their digits', async () => {
+  const path = report(join(root, 'models/slider-crank.yaml'), '--format', 'csv'), lines = readFileSync(path.replace(/html$/, 'csv'), 'utf8').trim().split('\n').filter(l => !l.startsWith('#'));
+  const cells = line => [...line.matchAll(/"((?:[^"]|"")*)"|([^,]+)/g)].map(m => (m[1] ?? m[2]).replace(/""/g, '"')), names = cells(lines[0]);
+  const {page, errors} = await open(path), run = await page.evaluate(() => ({
+    rows: [...window.kardan.run.rows], channels: window.kardan.run.scene.channels, column: window.kardan.run.column.map(c => [...c])}));
+  assert.equal(run.rows.length, lines.length - 1);
+  const rows = lines.slice(1).map(line => cells(line).map(Number));
+  let compared = 0;
+  run.channels.forEach((channel, k) => {
+    const at = names.findIndex(n => n === channel.name || n === `${channel.name} [${channel.unit}]`);
+    if (at < 0) return;
+    compared++;
+    rows.forEach((row, i) => assert.ok(Math.abs(run.column[k][i] - row[at]) <= (channel.bytes === 8 ? 1e-15 : 6e-8) * Math.abs(row[at]) + 1e-300,
+      `${channel.name}, row ${i}: ${run.column[k][i]} for ${row[at]}`));
+  });
+  assert.ok(compared > 5, `${compared} of ${run.channels.length} channels, table: ${names.slice(0, 4)}`);
   assert.deepEqual(errors, []);
   await page.close();
 });
@@ -339,6 +360,7 @@ test('two runs: over each other, side by side or alone, in the view and in the p
   await list.selectOption('hidden');
   const alone = await look();
   assert.equal(new Set([over.picture, beside.picture, alone.picture]).size, 3);
+  await page.waitForFunction(() => window.kardan.panels[0].plot);
   // plots have the channel twice, each on its own times; the time goes to the end of the longer run
   const plotted = await page.evaluate(() => {
     const {plot} = window.kardan.panels[0], at = plot.data[0].findIndex(t => t >= 2.5);
@@ -380,6 +402,36 @@ test('modes move: the chosen one swings through a period, from the table or from
   assert.equal(await page.evaluate(() => window.kardan.modes.chosen), count - 1);
   const hertz = await page.locator('.modes tbody tr').first().locator('td').nth(3).textContent();
   assert.ok(told.frequency.some(f => Math.abs(f - Number(hertz)) < 1e-3 * f), hertz);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('root locus: a click on a point shows its mode, which is that of the model with this value', async () => {
+  const out = mkdtempSync(join(folder, 'locus-')), model = join(root, 'models/quarter-car.yaml');
+  execFileSync(program, ['modes', model, '--vary', 'cs=0:5000:11', '--output', out], {stdio: ['ignore', 'ignore', 'pipe']});
+  const {page, errors} = await open(join(out, 'quarter-car-locus.html'));
+  const modes = await page.evaluate(() => window.kardan.modes.modes), films = modes.map((_, i) => i).filter(i => modes[i].film);
+  assert.ok(films.length >= 11 && new Set(modes.map(m => m.value)).size >= 8, `${films.length} films of ${modes.length} points`);
+  await page.evaluate(() => window.kardan.clock.pause());
+  const pictures = new Set();
+  for (const i of [films[0], films[films.length - 1]]) {
+    await page.locator('.plane g').nth(i).locator('circle').first().dispatchEvent('click');
+    assert.equal(await page.evaluate(() => window.kardan.modes.chosen), i);
+    assert.equal(await page.locator('.modes tr[aria-selected=true]').count(), 1);
+    const moved = await page.evaluate(() => {
+      const {clock, stage} = window.kardan, at = f => { clock.set(f * clock.end); return stage.film.poses.map(p => p.r.toArray()).flat(); };
+      const a = at(0), b = at(0.5);
+      at(0.1);
+      stage.draw(true);
+      return {way: Math.hypot(...a.map((x, k) => x - b[k])), picture: stage.canvas.toDataURL()};
+    });
+    assert.ok(moved.way > 1e-3);
+    pictures.add(moved.picture);
+    // the same eigenvalue by the command without --vary
+    const told = JSON.parse(execFileSync(program, ['modes', model, '--set', `cs=${modes[i].value}`, '--json'], {stdio: ['ignore', 'pipe', 'ignore']}).toString());
+    assert.ok(told.imaginary.some((x, k) => Math.abs(x - modes[i].imaginary) < 1e-5 * Math.abs(x) && Math.abs(told.real[k] - modes[i].real) < 1e-5 * Math.abs(x)), JSON.stringify(modes[i]));
+  }
+  assert.equal(pictures.size, 2);
   assert.deepEqual(errors, []);
   await page.close();
 });
