@@ -228,7 +228,9 @@ typedef struct kd_eom_def {
     kd_eval (*switch_bounds)(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
     // Did laws take values between two points of one step, at the velocity stage, that the step has not seen? From
     // bounds of the laws; without it nothing is searched.
-    // unsearched names what it does not know, i = 0, 1, ..., then NULL
+    // unsearched names what it does not know, i = 0, 1, ..., then NULL. Equations that have nothing to be searched (no
+    // law with a time or a length of its own: gravity, inertia, joints) say so by answering NULL at once, without
+    // unseen: in long steps only inputs are looked at.
     kd_eval (*unseen)(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
     const char *(*unsearched)(int i, void *context);
     kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
@@ -307,7 +309,7 @@ typedef struct kd_eom_def {
     // Velocity stage. Optional
     void (*reason)(const kd_point *x, void *context, char *text, size_t size);
     // Who is to blame when a run gets nowhere, in words for its message; text is "" before. Velocity stage. Optional.
-    // The element whose force or rate jumps between two points next to each other, with its law
+    // The element whose force or rate changes most between two points next to each other, with its law
     void (*jumps)(const kd_point *x0, const kd_point *x1, void *context, char *text, size_t size);
     // The element that feeds most energy at x; its power [W], 0: none does
     double (*feeds)(const kd_point *x, void *context, char *text, size_t size);

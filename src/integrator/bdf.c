@@ -156,7 +156,7 @@ static void set_weights(kd_bdf *b)
     const double *x = b->past.D[0];
     for (int i = 0; i < b->n; i++) {
         const double unit = kd_attempt_unit(b->base.dae, i), least = START_TOLERANCE * (unit + fabs(x[i]));
-        const double tolerance = b->base.atol[i] * unit + b->base.rtol[i] * fabs(x[i]);
+        const double tolerance = kd_integrator_tolerance(&b->base, i, b->base.atol[i] * unit, x[i]);
         b->weight[i] = 1 / (tight ? least : b->behind ? fmin(tolerance, fmax(BEHIND * tolerance, least)) : tolerance);
     }
 }
@@ -851,6 +851,12 @@ static void refresh(kd_integrator *base)
     kd_corrector_start(&((kd_bdf *)base)->corrector, false);
 }
 
+static double gamma_of(const kd_integrator *base)
+{
+    const double cj = ((const kd_bdf *)base)->corrector.cj_factored;
+    return cj > 0 ? cj : -1;
+}
+
 static bool ends_of(kd_integrator *base, kd_step_ends *ends)
 {
     const kd_bdf *b = (const kd_bdf *)base;
@@ -925,6 +931,7 @@ const kd_integrator_class kd_bdf_class = {
     .retract = retract,
     .ends = ends_of,
     .refresh = refresh,
+    .gamma = gamma_of,
     .dense = dense,
     .stats = stats_of,
 };

@@ -62,8 +62,9 @@ static void exchange(double **a, double **b)
 
 static void set_weights(kd_one_step *s)
 {
-    const double *x = s->base.x, *rtol = s->base.rtol, *atol = s->base.atol;
-    for (int i = 0; i < s->n; i++) s->weight[i] = 1 / (atol[i] * kd_attempt_unit(s->dae, i) + rtol[i] * fabs(x[i]));
+    const double *x = s->base.x, *atol = s->base.atol;
+    for (int i = 0; i < s->n; i++)
+        s->weight[i] = 1 / kd_integrator_tolerance(&s->base, i, atol[i] * kd_attempt_unit(s->dae, i), x[i]);
 }
 
 double kd_one_step_error_norm(const kd_one_step *s, const double *err)
@@ -234,6 +235,7 @@ kd_status kd_one_step_factor(kd_one_step *s, double gamma_real, double gamma_re,
     raise_news(s, KD_MATRIX_FACTORED);
     if (status < 0) return linear_cause(s, status);
     s->h_factored = s->h;
+    s->gamma = gamma_real;
     return KD_OK;
 }
 
@@ -613,6 +615,13 @@ void kd_one_step_refresh(kd_integrator *base)
     kd_one_step *s = (kd_one_step *)base;
     s->h_factored = 0;
     s->jacobian_current = s->jacobian_here = false;
+}
+
+// Factors of the step; or derivatives of its start, or of its end where the formulation has corrected that with new ones
+double kd_one_step_gamma(const kd_integrator *base)
+{
+    const kd_one_step *s = (const kd_one_step *)base;
+    return s->h_factored > 0 ? s->gamma : s->linearized && !s->restart ? 0 : -1;
 }
 
 bool kd_one_step_ends(kd_integrator *base, kd_step_ends *ends)

@@ -67,6 +67,7 @@ struct kd_simulation {
     kd_branch_watch          *branches; // NULL: no auxiliary variables that could have several solutions
     kd_collapse              *collapse;
     kd_unseen                *search; // NULL: there is nothing to be searched, or it is not wanted
+    const kd_state           *end;    // its state of the end of the last step, if that was solved for; NULL: it was not
     kd_verify                *verify; // NULL: steps are not checked
     long                      max_steps;
     int                       next_time; // first wanted time that is still to come
@@ -90,6 +91,7 @@ static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
     if (s->search) kd_unseen_restart(s->search);
+    s->end = NULL;
     s->inside = true;
     kd_status status = kd_integrator_restart(s->integrator, s->x->t, s->vector, mode);
     s->inside = false;
@@ -165,8 +167,9 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
 // Does someone look at the state after each step?
 static bool is_watched(const kd_simulation *s)
 {
-    bool ranks = s->ranks && (s->dae->methods->pack || kd_eom_dims(s->eom).ns > 0); // they need p, v, s
-    return s->opt.output || ranks || s->branches || (s->hybrid && kd_hybrid_watch(s->hybrid));
+    const bool packs = s->dae->methods->pack; // x has no p, v, s: who needs them?
+    const bool ranks = s->ranks && (packs || kd_eom_dims(s->eom).ns > 0), search = s->search && packs;
+    return s->opt.output || ranks || search || s->branches || (s->hybrid && kd_hybrid_watch(s->hybrid));
 }
 
 // Multipliers of redundant rows are not unique: whatever a form carries along, those of least norm are shown.
@@ -190,7 +193,10 @@ static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *s
         memcpy(state->p, x, (size_t)s->dae->nstate * sizeof *x);
         return KD_OK;
     }
-    kd_formulation_unpack(s->dae, t, x, state);
+    if (state == s->x && s->end && s->end->t == t)
+        kd_state_copy(s->end, state); // the search has solved for it
+    else
+        kd_formulation_unpack(s->dae, t, x, state);
     state->unsolved = !keeps_accelerations(s);
     kd_status status = s->opt.output && !s->lazy ? set_acceleration(s, t, x, state) : KD_OK;
     return status < 0 || !is_watched(s) ? status : set_least_norm(s, state);
@@ -755,9 +761,12 @@ static kd_status look_inside(kd_simulation *s, kd_step_verdict *verdict)
     // the start of the step is x, its end is what the integrator has
     double        t;
     const double *x = present_vector(s, &t);
-    kd_state     *end = kd_unseen_end(s->search, kd_integrator_time_old(s->integrator), s->x);
+    kd_state     *end = kd_unseen_end(s->search, kd_integrator_time_old(s->integrator), t, s->x);
+    s->end = NULL;
+    if (!end) return KD_OK;
     if (s->dae->methods->pack) { // x has no p, v of its own
         kd_formulation_unpack(s->dae, t, x, end);
+        s->end = end;
     } else {
         end->t = t;
         memcpy(end->p, x, (size_t)s->dae->nstate * sizeof *x);

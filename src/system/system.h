@@ -165,7 +165,7 @@ typedef struct kd_load {
     double                   feed[2]; // state: its output is feed_1 input + feed_2 x
 } kd_load;
 
-// A law in which something may hide from a step, unseen.c
+// A law in which something may hide from a step, unseen_laws.c
 typedef struct kd_law {
     const char    *name;
     const kd_expr *expr; // what is searched are its terms; NULL: the bounds of the load's class
@@ -552,7 +552,7 @@ void      kd_load_set(kd_load *load);                                           
 int       kd_force_structure(const kd_force_def *def);                            // element/force.c: must not change
 void      kd_across_set(kd_system *s);                                            // element/joint_friction.c: numbers
 void      kd_system_set_blocks(kd_system *s);                                     // discrete.c: the same
-void      kd_system_set_laws(kd_system *s);                                       // unseen.c: the same
+void      kd_system_set_laws(kd_system *s);                                       // unseen_laws.c: the same
 kd_status kd_system_set_lengths(kd_system *s) KD_NODISCARD;                       // system.c: of the start position
 kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // element/force.c
 void      kd_across_gradient(const kd_across *a, const kd_system *s, const double *lambda, double *out);
@@ -635,7 +635,7 @@ kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *cont
 void kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
 void kd_range_output(kd_work *w, int load, kd_interval *range); // of one of them
 
-// unseen.c
+// unseen.c and the files beside it
 kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;
 bool      kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u);
 kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);

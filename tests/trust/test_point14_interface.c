@@ -58,6 +58,7 @@ static void null_is_refused_everywhere(void **state)
     WORDS(kd_integrator_message(NULL));
     NOTHING(kd_integrator_destroy(NULL));
     NOTHING(kd_integrator_refresh(NULL));
+    NEUTRAL(kd_integrator_gamma(NULL));
     NEUTRAL(kd_integrator_kind_of(NULL));
     WORDS(kd_integrator_about(KD_RADAU, NULL));
     NEUTRAL(kd_integrator_own_options(KD_RADAU, NULL));
