@@ -26,7 +26,7 @@ typedef struct kd_compare_side {
     bool             redundant; // constraints are dependent at the start: decomposition by singular values
 } kd_compare_side;
 
-// A method; the table of those that make sense is in analysis/compare_methods.c.
+// A method
 typedef struct kd_compare_method {
     kd_formulation     formulation;
     kd_integrator_kind integrator;
@@ -36,8 +36,12 @@ typedef struct kd_compare_method {
     bool               free;      // worth while without constraints, when most formulations are the same
     bool               is_explicit;
     bool               uses_gII; // its motion depends on the second derivative of the constraints
+    int                partner;  // place among those that check others, from 1 on; 0: it does not
 } kd_compare_method;
-KD_API const kd_compare_method *kd_compare_methods(int *count);
+// Those that make sense, as the classes of the integrators tell (kd_integrator_info.compared): the first `size` of them
+// into list (may be NULL); answers how many there are, at most KD_COMPARE_METHODS.
+enum { KD_COMPARE_METHODS = 200 };
+KD_API int kd_compare_methods(kd_compare_method *list, int size);
 // "ode + dop853", "statespace + cvode-adams"; returns buffer.
 KD_API const char *kd_compare_method_words(const kd_compare_method *method, char *buffer, size_t size);
 // Options of a simulation by this method; tolerances, times and output are the caller's.
@@ -73,7 +77,8 @@ typedef struct kd_compare_options {
     kd_compare_method usual;
     // Called at every step; false ends the comparison, which keeps what is done. May be NULL.
     bool (*go_on)(const kd_compare_progress *progress, void *context);
-    void *context;
+    void    *context;
+    unsigned cookie; // set by kd_compare_options_default
 } kd_compare_options;
 KD_API kd_compare_options kd_compare_options_default(void);
 

@@ -295,6 +295,9 @@ typedef struct kd_eom_def {
     kd_mass_structure mass_structure;
     bool              autonomous; // no function depends on t
     const double     *theta;      // (ntheta) default parameters, copied
+    // The parameters are those of the context, which alone changes them (kd_eom_change_values): points know no others, and
+    // derivatives by them are those that are given
+    bool theta_held;
     // (nv) natural size of an increment of each coordinate, > 0, copied: 1 for an angle [rad], the size of the
     // mechanism for a length. Ranks, starts and tolerances of rounding are judged in these units. NULL: 1
     const double *unit;
@@ -382,10 +385,11 @@ typedef enum kd_stage {
 // full matrices are made by kd_eom_data_reserve, or where that was not called at the first request for one (kd_eom_Z,
 // KD_MASS, kd_eom_derivatives, kd_eom_constraint_matrices); no call allocates again later. kd_eom_eval of the supplied
 // functions, kd_eom_sparse, kd_eom_accelerations and kd_eom_kkt_factor never need them.
-KD_API kd_status       kd_eom_data_create(const kd_eom *eom, kd_eom_data **data) KD_NODISCARD;
-KD_API kd_status       kd_eom_data_reserve(kd_eom_data *d) KD_NODISCARD;
-KD_API void            kd_eom_data_destroy(kd_eom_data *data);
-KD_API void            kd_eom_at_parameters(kd_eom_data *d, const double *theta); // NULL: the definition's
+KD_API kd_status kd_eom_data_create(const kd_eom *eom, kd_eom_data **data) KD_NODISCARD;
+KD_API kd_status kd_eom_data_reserve(kd_eom_data *d) KD_NODISCARD;
+KD_API void      kd_eom_data_destroy(kd_eom_data *data);
+// NULL: the definition's. Other values than those where theta_held is set (models): the point has no stage then
+KD_API void            kd_eom_at_parameters(kd_eom_data *d, const double *theta);
 KD_API void            kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du, const double *ddu,
                                       const double *z);
 KD_API void            kd_eom_at_position(kd_eom_data *d, const double *p, const double *s);

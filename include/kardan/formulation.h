@@ -43,6 +43,7 @@ typedef struct kd_formulation_info {
     bool keeps_acceleration; // among its unknowns
     bool keeps_invariants;   // 0 = e can be imposed (kd_formulation_options.invariants)
     bool compares_velocity;  // v has a derivative in it that steps can be checked with
+    bool uses_gII;           // its motion depends on the second derivative of the constraints
 } kd_formulation_info;
 // NULL for a number that is none.
 KD_API const kd_formulation_info *kd_formulation_about(kd_formulation form);

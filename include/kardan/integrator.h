@@ -179,6 +179,10 @@ typedef struct kd_integrator_info {
     const double *nodes;        // (nnodes)
     int           check_period; // steps from check to check of accepted steps, by what a check costs beside a step
     bool          loose_inside; // inside a step it is less accurate than at its end: 0.1 tol^(2/3) (radau)
+    // Formulations on which it is worth a comparison (kd_compare), words with blanks between them; behind a word: * also
+    // without constraints, when most formulations are the same; - only where those that drift are asked for, without
+    // projection; 1, 2, ..: its place among the methods that check others (kd_cross_check). NULL: on none
+    const char *compared;
 } kd_integrator_info;
 
 // Of a kind with these options (NULL: default ones); NULL for a number that is none.

@@ -10,6 +10,7 @@
 //     joint.to = kd_at("arm", 0, 0, 0);
 //     kd_model_add_joint(m, "hinge", &joint);
 //
+// A definition that does not start from its default function is refused by name (KD_ERR_ARGUMENT).
 // Definitions are copied, strings too. Elements may name others that are added later; kd_model_finish checks the whole.
 // Units are SI, angles in radians, quaternions scalar first. An expression (const char *) is text in the language of
 // docs/guide/expressions.md and is evaluated during the simulation; where it may be NULL, NULL means absent.
@@ -68,11 +69,13 @@ typedef struct kd_body_def {
     double   velocity[3], angular_velocity[3];
     int      nshapes;
     kd_shape shape[KD_MAX_SHAPES];
+    unsigned cookie; // set by kd_body_def_default
 } kd_body_def;
 
 // A named place, which expressions and sensors can read: frame.NAME.pos.z
 typedef struct kd_frame_def {
     kd_place at;
+    unsigned cookie; // set by kd_frame_def_default
 } kd_frame_def;
 
 // ---- joints ---------------------------------------------------------------------------------------------------------
@@ -108,6 +111,7 @@ typedef struct kd_joint_def {
     bool        hold;      // assembly must not change q and v where they are given
     const char *motion[6]; // coordinate i as a function of t (rheonomic); NULL: free. Not for spherical, free
     kd_cut      cut;       // close a loop here (KD_CUT_YES), never (KD_CUT_NO), or as kardan finds best
+    unsigned    cookie;    // set by kd_joint_def_default
 } kd_joint_def;
 
 // ---- constraints ----------------------------------------------------------------------------------------------------
@@ -171,7 +175,8 @@ typedef struct kd_constraint_def {
     // expression, point on curve, distance: it holds one side only, >= 0 (a distance: <= length), with impacts that
     // reverse the velocity by this factor; NaN: it always holds
     double        restitution;
-    kd_wheel_rail rail; // wheel on rail
+    kd_wheel_rail rail;   // wheel on rail
+    unsigned      cookie; // set by kd_constraint_def_default
 } kd_constraint_def;
 
 // ---- forces ---------------------------------------------------------------------------------------------------------
@@ -329,6 +334,7 @@ typedef struct kd_force_def {
         kd_air_spring_def     air_spring;
         kd_clutch_def         clutch;
     };
+    unsigned cookie; // set by kd_force_def_default
 } kd_force_def;
 
 // Inner states r' = b: signals that forces and sensors read as state.NAME.
@@ -345,7 +351,8 @@ typedef struct kd_state_def {
     double        time_constant;
     double        kp, ki;
     double        start;
-    const char   *unit; // of x, shown in results; NULL: that of the input, if it is a lag of a path
+    const char   *unit;   // of x, shown in results; NULL: that of the input, if it is a lag of a path
+    unsigned      cookie; // set by kd_state_def_default
 } kd_state_def;
 
 // Algebraic variables w, 0 = d (S1 Eq. 29): numbers that an equation defines, which forces, states and sensors read as
@@ -355,12 +362,14 @@ typedef struct kd_algebraic_def {
     const char *equation; // an expression that stays 0; reads what laws of forces can and, by its name alone, itself
     double      start;    // where the search for the first solution begins
     const char *unit;     // shown in results; NULL: none
+    unsigned    cookie;   // set by kd_algebraic_def_default
 } kd_algebraic_def;
 
 // An input u(t): an expression of t, or driven from outside (value NULL; then it is constant at start).
 typedef struct kd_input_def {
     const char *value;
     double      start;
+    unsigned    cookie; // set by kd_input_def_default
 } kd_input_def;
 
 // ---- discrete parts: sampled controllers, variables, events ---------------------------------------------------------
@@ -398,12 +407,14 @@ typedef struct kd_block_def {
     bool          continuous;                   // transfer function of s, sampled by the trapezoidal rule (Tustin)
     // user: outputs from inputs and states, then states become the next ones
     kd_eval (*sample)(double t, const double *input, double *state, void *context, double *output);
-    void *context;
+    void    *context;
+    unsigned cookie; // set by kd_block_def_default
 } kd_block_def;
 
 // A number that only events change, variable.NAME in expressions.
 typedef struct kd_variable_def {
-    double start;
+    double   start;
+    unsigned cookie; // set by kd_variable_def_default
 } kd_variable_def;
 
 typedef enum kd_crossing_kind { KD_CROSSING_BOTH, KD_CROSSING_RISING, KD_CROSSING_FALLING } kd_crossing_kind;
@@ -420,12 +431,14 @@ typedef struct kd_event_def {
     const char      *value[KD_MAX_SETTINGS]; // expressions, as `when`
     bool             stop;                   // the run ends
     const char      *message;                // for the log; NULL: its name
+    unsigned         cookie;                 // set by kd_event_def_default
 } kd_event_def;
 
 // A named output: any expression of paths, accelerations and reactions included.
 typedef struct kd_sensor_def {
     const char *value;
     const char *unit;
+    unsigned    cookie; // set by kd_sensor_def_default
 } kd_sensor_def;
 
 typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA, KD_CURVE_MONOTONE } kd_curve_form;
@@ -445,6 +458,7 @@ typedef struct kd_curve_def {
     kd_curve_outside outside; // before the first and behind the last row
     int              ny;      // numbers of y; 0: n
     const double    *z;       // (n ny) row by row, of a table with two arguments: z[i ny + j] at x[i], y[j]; NULL
+    unsigned         cookie;  // set by kd_curve_def_default
 } kd_curve_def;
 
 // A level line along which something runs, by its curvature as an expression of the arc length s (positive: to the
@@ -454,6 +468,7 @@ typedef struct kd_track_def {
     const char *curvature;
     double      start, end; // range of s; outside of it the line is straight
     double      step;       // length of the pieces that are integrated; corners of the curvature belong on their ends
+    unsigned    cookie;     // set by kd_track_def_default
 } kd_track_def;
 
 // A force element written in C. It reads measures by path ("force.strut.length", "joint.a.q", "body.b.pos.z"), their
@@ -471,7 +486,8 @@ typedef struct kd_user_force_def {
     kd_eval (*derivative)(double t, const double *value, const double *rate, const double *state, void *context,
                           double *out);
     void        *context;
-    kd_stiffness stiff; // AUTO: not stiff
+    kd_stiffness stiff;  // AUTO: not stiff
+    unsigned     cookie; // set by kd_user_force_def_default
 } kd_user_force_def;
 
 // ---- invariants -----------------------------------------------------------------------------------------------------
@@ -490,6 +506,7 @@ typedef struct kd_invariant_def {
     double            axis[3];  // direction in the world
     double            point[3]; // in the world, default the origin
     double            equals;   // NaN: what it is at the start
+    unsigned          cookie;   // set by kd_invariant_def_default
 } kd_invariant_def;
 
 // A condition that the start fulfils together with the constraints (S3 IVCOND): value = equals. Written in files as
@@ -497,6 +514,7 @@ typedef struct kd_invariant_def {
 typedef struct kd_condition_def {
     const char *value;  // expression of coordinates, velocities and t
     double      equals; // default 0
+    unsigned    cookie; // set by kd_condition_def_default
 } kd_condition_def;
 
 // ---- how to run -----------------------------------------------------------------------------------------------------
@@ -521,6 +539,7 @@ typedef struct kd_run_def { // what the file says under `run`; the command line 
     // further options; what is unknown or not allowed is refused where they are used (kd_run_set_options)
     kd_run_option option[KD_RUN_OPTIONS_MAX];
     int           noptions;
+    unsigned      cookie; // set by kd_run_def_default
 } kd_run_def;
 
 KD_API kd_place          kd_place_default(void); // ground, origin, axes of the world

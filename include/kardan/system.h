@@ -70,14 +70,16 @@ KD_API kd_status     kd_system_set_parameters(kd_system *system, const double *t
                                               size_t size) KD_NODISCARD;
 KD_API const double *kd_system_parameters(const kd_system *system); // their values now; NULL: there are none
 // The derivative of a function of the equations (not KD_MASS) by independent parameter i at the point of d, which is at
-// the acceleration stage: out (rows). By changes of the parameter, which happen inside and are taken back; inputs are
-// held. about may be NULL. KD_ERR_MODEL: the parameter cannot be changed (a count); KD_ERR_ARGUMENT: it follows from
-// others. Method: docs/methods/parameters.md
+// the acceleration stage: out (rows). By changes of the parameter in a second system, which d makes at the first request
+// (that one allocates) and keeps: this system is not changed. Inputs are held. about may be NULL. KD_ERR_MODEL: the
+// parameter cannot be changed (a count); KD_ERR_ARGUMENT: it follows from others. All parameters together, without
+// about: kd_eom_derivatives by KD_THETA, in the order of kd_model_parameters; columns of those that follow from others,
+// or cannot be changed, are 0. Method: docs/methods/parameters.md
 typedef struct kd_parameter_slope {
     bool   exact; // the function is a polynomial of low degree in the parameter: error is a bound of rounding
     double error; // else an estimate, of differences with short steps; the answer is better
 } kd_parameter_slope;
-KD_API kd_status kd_system_by_parameter(kd_system *system, kd_eom_data *d, kd_fn fn, int i, double *out,
+KD_API kd_status kd_system_by_parameter(const kd_system *system, kd_eom_data *d, kd_fn fn, int i, double *out,
                                         kd_parameter_slope *about) KD_NODISCARD;
 
 // How far the start that the model gives is from fitting together, before assembly: the largest residual of the

@@ -4,11 +4,13 @@
 // for the others: an explicit method on stiff equations is cut off when it has taken `patience` times the time of the
 // fastest. What was cut off or refused is not tried again at tighter tolerances.
 #include <kardan/compare.h>
+#include <kardan/option.h>
 
 #include <math.h>
 #include <string.h>
 
 #include "analysis/compare_internal.h"
+#include "core/option.h"
 #include "core/text.h"
 
 enum { MOST_TIMES = 100000 };
@@ -50,6 +52,7 @@ kd_compare_options kd_compare_options_default(void)
                                 .least = 0.2,
                                 .repetitions = 8,
                                 .parting = 1e-3,
+                                .cookie = KD_OPTIONS_COOKIE,
                                 .usual = {.formulation = KD_PSF, .integrator = KD_RADAU}};
 }
 
@@ -118,8 +121,9 @@ static bool is_wanted(const kd_compare_method *m, const kd_compare_options *o, c
 // Those that are wanted for one of the sides; out NULL: their number only
 static int choose_methods(plan *p, kd_compare_method *out)
 {
-    int                      count, n = 0;
-    const kd_compare_method *table = kd_compare_methods(&count);
+    kd_compare_method table[KD_COMPARE_METHODS];
+    const int         count = kd_compare_methods(table, KD_COMPARE_METHODS);
+    int               n = 0;
     for (int i = 0; i < count; i++) {
         bool wanted = false;
         for (int side = 0; side < p->c->nsides; side++)
@@ -355,7 +359,9 @@ kd_status kd_compare(const kd_compare_side *sides, int nsides, const kd_compare_
     if (!comparison) return KD_ERR_ARGUMENT;
     *comparison = NULL;
     kd_text(message, size, "%s", "");
-    if (!sides || !opt || !are_arguments_good(sides, nsides, opt, message, size)) return KD_ERR_ARGUMENT;
+    if (!sides || !opt || !kd_options_made(opt, opt->cookie, "kd_compare_options", message, size))
+        return KD_ERR_ARGUMENT;
+    if (!are_arguments_good(sides, nsides, opt, message, size)) return KD_ERR_ARGUMENT;
     holder *h = kd_alloc(sizeof *h);
     if (!h) return KD_ERR_MEMORY;
     plan      p = {.sides = sides, .opt = opt};

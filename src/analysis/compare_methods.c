@@ -1,4 +1,5 @@
-// compare_methods.c: which formulation makes sense with which integrator: the one table of it.
+// compare_methods.c: which formulation makes sense with which integrator: what the classes of the integrators tell
+// (kd_integrator_info.compared), made a list.
 //
 // Forms that keep the constraints themselves (psf, ggl, odassl, statespace) run as they are. Forms that drift (index2,
 // index1, ode) make sense with a projection after every step, where the integrator can go on from a projected state;
@@ -9,59 +10,71 @@
 
 #include "core/text.h"
 
-#define DRIFTS .drifts = true
-#define FREE .free = true
-#define PROJECTED .projected = true
-#define EXPLICIT .is_explicit = true
-#define GII .uses_gII = true
+// ---- the list -------------------------------------------------------------------------------------------------------
 
-// clang-format off
-static const kd_compare_method METHOD[] = {
-    {KD_PSF,        KD_RADAU,         0, FREE, GII},
-    {KD_PSF,        KD_SDIRK,         KD_SDIRK_NEWTON, FREE, GII},
-    {KD_GGL,        KD_RADAU,         0, .drifts = false},
-    {KD_GGL,        KD_BDF,           0, FREE},
-    {KD_GGL,        KD_IDA,           0, FREE},
-    {KD_ODASSL,     KD_BDF,           0, .drifts = false},
-    {KD_INDEX2,     KD_RADAU,         0, PROJECTED},
-    {KD_INDEX1,     KD_RADAU,         0, PROJECTED, GII},
-    {KD_INDEX1,     KD_BDF,           0, PROJECTED, GII},
-    {KD_ODE,        KD_DOPRI5,        0, PROJECTED, FREE, EXPLICIT, GII},
-    {KD_ODE,        KD_DOP853,        0, PROJECTED, FREE, EXPLICIT, GII},
-    {KD_ODE,        KD_HALF_EXPLICIT, 0, PROJECTED, EXPLICIT},
-    {KD_ODE,        KD_EXTRAPOLATION, 0, PROJECTED, FREE, EXPLICIT, GII},
-    {KD_ODE,        KD_ARKODE,        KD_ARKODE_ERK, PROJECTED, FREE, EXPLICIT, GII},
-    {KD_ODE,        KD_ARKODE,        KD_ARKODE_DIRK, PROJECTED, FREE, GII},
-    {KD_ODE,        KD_CVODE,         KD_CVODE_BDF, PROJECTED, FREE, GII},
-    {KD_ODE,        KD_CVODE,         KD_CVODE_ADAMS, FREE, DRIFTS, EXPLICIT, GII},
-    {KD_ODE,        KD_SDIRK,         KD_SDIRK_NEWTON, PROJECTED, GII},
-    {KD_ODE,        KD_SDIRK,         KD_SDIRK_STAGE_ORDER_2, PROJECTED, FREE, GII},
-    {KD_ODE,        KD_SDIRK,         KD_SDIRK_ROSENBROCK, PROJECTED, FREE, GII},
-    {KD_STATESPACE, KD_RADAU,         0, GII},
-    {KD_STATESPACE, KD_BDF,           0, GII},
-    {KD_STATESPACE, KD_SDIRK,         KD_SDIRK_NEWTON, GII},
-    {KD_STATESPACE, KD_SDIRK,         KD_SDIRK_STAGE_ORDER_2, GII},
-    {KD_STATESPACE, KD_DOPRI5,        0, EXPLICIT, GII},
-    {KD_STATESPACE, KD_DOP853,        0, EXPLICIT, GII},
-    {KD_STATESPACE, KD_EXTRAPOLATION, 0, EXPLICIT, GII},
-    {KD_STATESPACE, KD_CVODE,         KD_CVODE_ADAMS, EXPLICIT, GII},
-    {KD_STATESPACE, KD_CVODE,         KD_CVODE_BDF, GII},
-    {KD_PSF1,       KD_RADAU,         0, DRIFTS},
-    {KD_INDEX3,     KD_RADAU,         0, DRIFTS},
-    {KD_INDEX3,     KD_BDF,           0, DRIFTS},
-    {KD_INDEX2,     KD_RADAU,         0, DRIFTS},
-    {KD_INDEX1,     KD_RADAU,         0, DRIFTS, GII},
-    {KD_BAUMGARTE2, KD_RADAU,         0, DRIFTS},
-    {KD_BAUMGARTE1, KD_RADAU,         0, DRIFTS, GII},
-    {KD_ODE,        KD_DOPRI5,        0, DRIFTS, EXPLICIT, GII},
-    {KD_ODE,        KD_DOP853,        0, DRIFTS, EXPLICIT, GII},
-};
-// clang-format on
-
-const kd_compare_method *kd_compare_methods(int *count)
+// One word of `compared`, "psf*1", as a method of the integrator; false: it names no formulation
+static bool read_word(const char *text, size_t n, kd_integrator_kind kind, int family, const kd_integrator_info *about,
+                      kd_compare_method *out)
 {
-    if (count) *count = (int)(sizeof METHOD / sizeof *METHOD);
-    return METHOD;
+    char           word[40];
+    kd_formulation form;
+    size_t         letters = n;
+    // marks stand behind the word, which is the longest that there is: psf1, index1 end with a digit of their own
+    for (; letters > 0; letters--) {
+        kd_text(word, sizeof word, "%.*s", (int)letters, text);
+        if (kd_formulation_parse(word, &form)) break;
+    }
+    if (letters == 0) return false;
+    const char                *marks = text + letters;
+    const size_t               nmarks = n - letters;
+    const kd_formulation_info *info = kd_formulation_about(form);
+    *out = (kd_compare_method){.formulation = form,
+                               .integrator = kind,
+                               .family = family,
+                               .drifts = memchr(marks, '-', nmarks) != NULL,
+                               .free = memchr(marks, '*', nmarks) != NULL,
+                               .is_explicit = about->is_explicit,
+                               .uses_gII = info->uses_gII && about->needs != KD_INTEGRATES_STAGES};
+    out->projected = info->drifts && !out->drifts;
+    for (size_t i = 0; i < nmarks; i++)
+        if (marks[i] >= '1' && marks[i] <= '9') out->partner = marks[i] - '0';
+    return true;
+}
+
+typedef struct method_list {
+    kd_compare_method *list;
+    int                size, count;
+} method_list;
+
+// The methods of one integrator, with one of its variants, on one formulation
+static void add_methods(method_list *all, kd_formulation form, kd_integrator_kind kind, int family, bool drifts)
+{
+    kd_integrator_options o = kd_integrator_options_default();
+    kd_integrator_set_variant(kind, family, &o);
+    const kd_integrator_info *about = kd_integrator_about(kind, &o);
+    for (const char *c = about && about->compared ? about->compared : ""; *c;) {
+        kd_compare_method m;
+        const size_t      n = strcspn(c, " ");
+        const bool        read = n > 0 && read_word(c, n, kind, family, about, &m);
+        c += n + strspn(c + n, " ");
+        if (!read || m.formulation != form || (m.drifts && !m.free) != drifts) continue;
+        if (all->list && all->count < all->size) all->list[all->count] = m;
+        all->count++;
+    }
+}
+
+int kd_compare_methods(kd_compare_method *list, int size)
+{
+    method_list all = {list, size, 0};
+    // those that keep the constraints first, by formulation, integrator and variant
+    for (int drifts = 0; drifts < 2; drifts++)
+        for (int form = 0; form < KD_FORMULATION_COUNT; form++)
+            for (int kind = 0; kind < KD_INTEGRATOR_COUNT; kind++) {
+                const kd_option *variants = kd_integrator_variants((kd_integrator_kind)kind);
+                for (int family = 0; variants ? variants->words[family] != NULL : family == 0; family++)
+                    add_methods(&all, (kd_formulation)form, (kd_integrator_kind)kind, family, drifts);
+            }
+    return all.count;
 }
 
 // ---- words ----------------------------------------------------------------------------------------------------------
@@ -80,7 +93,7 @@ const char *kd_compare_method_words(const kd_compare_method *m, char *buffer, si
     kd_text(buffer, size, "%s", "");
     if (!m) return buffer ? buffer : "";
     kd_text(buffer, size, "%s + %s%s", kd_formulation_word(m->formulation), integrator_words(m),
-            m->drifts && !m->free && m->formulation != KD_PSF1 && m->formulation != KD_INDEX3 ? ", drifting" : "");
+            m->drifts && !m->free && kd_formulation_about(m->formulation)->drifts ? ", drifting" : "");
     return buffer;
 }
 

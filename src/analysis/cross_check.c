@@ -28,16 +28,7 @@ static const double TRUSTED = 1000;  // times the relative tolerance: an error t
 static const double LEAST_STEPS[] = {0, 509, 337, 1021}; // of OWN (as it is), OTHER, OWN_TIGHT, OTHER_TIGHT
 static const double GROSS_ERROR = 1e-2, GROSS_CONTRADICTION = 1e-3;
 
-// In order of preference: implicit ones first, which stiff models need. All are rows of the table of methods.
-static const struct {
-    kd_formulation     formulation;
-    kd_integrator_kind integrator;
-    int                family;
-} PARTNER[] = {
-    {KD_PSF, KD_RADAU, 0},  {KD_ODE, KD_SDIRK, KD_SDIRK_STAGE_ORDER_2}, {KD_GGL, KD_BDF, 0},
-    {KD_ODE, KD_DOP853, 0}, {KD_PSF, KD_SDIRK, KD_SDIRK_NEWTON},
-};
-enum { PARTNERS = sizeof PARTNER / sizeof *PARTNER, ATTEMPTS = 3 };
+enum { PARTNERS = 9, ATTEMPTS = 3 };
 
 typedef enum which { OWN, OTHER, OWN_TIGHT, OTHER_TIGHT, TRACKS } which;
 
@@ -197,19 +188,29 @@ static bool explicit_twins(kd_integrator_kind a, kd_integrator_kind b)
     return own_a > 0 && own_b > 0 && of_a == of_b; // one file, one group of options
 }
 
+// The methods that check others, in order of preference: implicit ones first, which stiff models need. Their number
+static int list_partners(kd_compare_method *partner)
+{
+    kd_compare_method table[KD_COMPARE_METHODS];
+    const int         count = kd_compare_methods(table, KD_COMPARE_METHODS);
+    int               n = 0;
+    for (int place = 1; place <= PARTNERS; place++)
+        for (int m = 0; m < count && n < PARTNERS; m++)
+            if (table[m].partner == place) partner[n++] = table[m];
+    return n;
+}
+
 // Another integrator and, where the table has one, another formulation; the other coordinates first
 static bool run_partner(kd_cross_check *k, kd_status *status)
 {
-    int                      attempts = 0, count;
-    const kd_compare_method *table = kd_compare_methods(&count);
+    kd_compare_method partner[PARTNERS];
+    const int         count = list_partners(partner);
+    int               attempts = 0;
     for (int s = k->nsides - 1; s >= 0; s--)
-        for (int i = 0; i < PARTNERS && attempts < ATTEMPTS && *status >= 0; i++) {
-            if (PARTNER[i].integrator == k->own.integrator) continue;
-            if (explicit_twins(k->own.integrator, PARTNER[i].integrator)) continue;
-            for (int m = 0; m < count; m++)
-                if (table[m].formulation == PARTNER[i].formulation && table[m].integrator == PARTNER[i].integrator &&
-                    table[m].family == PARTNER[i].family && !table[m].drifts)
-                    k->partner = kd_compare_method_options(&table[m]);
+        for (int i = 0; i < count && attempts < ATTEMPTS && *status >= 0; i++) {
+            if (partner[i].integrator == k->own.integrator) continue;
+            if (explicit_twins(k->own.integrator, partner[i].integrator)) continue;
+            k->partner = kd_compare_method_options(&partner[i]);
             kd_dims d = kd_eom_dims(k->side[s].eom);
             if (d.nlambda + d.nmu == 0) k->partner.formulation_options.projection = KD_PROJECT_NEVER;
             k->partner_side = s;

@@ -13,12 +13,14 @@ kd_trim_options kd_trim_options_default(void)
 }
 
 // Does everything exist that is to be adjusted?
-static bool is_wanted(const kd_dims *n, const kd_family *family, const kd_adjustable *adjust, int nadjust)
+static bool is_wanted(const kd_eom *eom, const kd_dims *n, const kd_family *family, const kd_adjustable *adjust,
+                      int nadjust)
 {
+    const int ntheta = kd_eom_definition(eom)->theta_held ? 0 : n->ntheta; // those of models: by a family
     for (int i = 0; i < nadjust; i++) {
         const kd_var kind = adjust[i].kind;
         const int    outer = kind == KD_VAR_COUNT && family ? family->n : 0;
-        const int    count = kind == KD_U ? n->nu : kind == KD_THETA ? n->ntheta : outer;
+        const int    count = kind == KD_U ? n->nu : kind == KD_THETA ? ntheta : outer;
         if (adjust[i].index < 0 || adjust[i].index >= count || !isfinite(adjust[i].value)) return false;
     }
     return true;
@@ -53,7 +55,7 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
         return KD_ERR_ARGUMENT;
     if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_trim_options", message, size)) return KD_ERR_ARGUMENT;
     const kd_dims n = kd_eom_dims(eom);
-    if (!is_wanted(&n, o->family, adjust, nadjust) || !is_turn(&n, o->turn)) return KD_ERR_ARGUMENT;
+    if (!is_wanted(eom, &n, o->family, adjust, nadjust) || !is_turn(&n, o->turn)) return KD_ERR_ARGUMENT;
     // unknowns: the adjusted quantities, free positions and velocities, multipliers; all else is held
     kd_balance               b;
     kd_equilibrium_result    found = {.attempts = 1};

@@ -219,11 +219,14 @@ kd_status kd_browser_open(int width, int height, kd_browser **browser, char *mes
     snprintf(b->profile, sizeof b->profile, "/tmp/kardan-browser-XXXXXX");
     signal(SIGPIPE, SIG_IGN); // a browser that has ended is told by the write
     // a profile of its own: the user's is not touched
-    if (!mkdtemp(b->profile) || pipe(in) != 0) goto failed;
+    if (!mkdtemp(b->profile)) goto failed;
+    if (pipe(in) != 0) goto failed_with_folder;
     if (pipe(out) != 0) {
+        const int why = errno;
         close(in[0]);
         close(in[1]);
-        goto failed;
+        errno = why;
+        goto failed_with_folder;
     }
     // our ends of both pipes stay open, those of the child are closed
     b->child = fork();
@@ -237,6 +240,11 @@ kd_status kd_browser_open(int width, int height, kd_browser **browser, char *mes
     if (b->child > 0 && attach(b, message, size)) return KD_OK;
     kd_browser_close(b);
     *browser = NULL;
+    return KD_ERR_FILE;
+failed_with_folder:
+    kd_text(message, size, "the browser could not be started: %s", strerror(errno));
+    (void)rmdir(b->profile); // empty yet
+    free(b);
     return KD_ERR_FILE;
 failed:
     kd_text(message, size, "the browser could not be started: %s", strerror(errno));

@@ -140,15 +140,6 @@ static bool check_derivatives(checked *c)
 
 // ---- model files ----------------------------------------------------------------------------------------------------
 
-static void print_lines(const char *text)
-{
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        printf("  %.*s\n", (int)length, text);
-        text += length + (text[length] != '\0');
-    }
-}
-
 // Degrees of freedom, tree, loops, redundancy: the assembly found them
 static bool tell_assembly(const kd_subject *s)
 {
@@ -156,7 +147,7 @@ static bool tell_assembly(const kd_subject *s)
     char  *text = malloc(size);
     if (text) kd_system_describe(s->system, text, size);
     printf("Mechanism.\n");
-    print_lines(text ? text : "");
+    kd_cli_print_lines(text ? text : "");
     free(text);
     return s->info.nsingular == 0;
 }

@@ -95,6 +95,7 @@ kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
 // "kardan: unknown WHAT 'WORD', did you mean 'NEAREST'?" on standard error, or the list if none is near.
 // what may begin with where the word stands: "file.yaml:4:7: run: |channel".
 void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count);
+void kd_cli_print_lines(const char *text); // each line indented
 // The index of word in the list; -1 after a message on standard error.
 int kd_cli_choose(const char *what, const char *word, const char *const *list, int count);
 

@@ -125,9 +125,9 @@ static bool read_tolerances(task *t)
 // Each word of --only must name something
 static bool check_only(const task *t)
 {
-    int                      count;
-    const kd_compare_method *method = kd_compare_methods(&count);
-    char                     copy[400];
+    kd_compare_method method[KD_COMPARE_METHODS];
+    const int         count = kd_compare_methods(method, KD_COMPARE_METHODS);
+    char              copy[400];
     if (!t->options.only) return true;
     snprintf(copy, sizeof copy, "%s", t->options.only);
     for (char *rest = copy, *word = kd_cli_next_word(&rest); word; word = kd_cli_next_word(&rest)) {

@@ -13,12 +13,13 @@ static void show_commands(void)
     printf("kardan %s: simulation of mechanical multibody systems\n\nUsage: kardan COMMAND [OPTION...]\n\nCommands:\n",
            kd_version());
     for (int i = 0; i < count; i++) printf("  %-12s %s\n", commands[i].name, commands[i].about);
-    printf("\nkardan COMMAND --help tells more about a command, kardan help options lists the options of methods by "
-           "name. Every command has --memory SIZE, the largest memory "
-           "that it\n"
-           "may take. simulate checks its steps (--no-verify: not) and ends with a verdict; --clean: exit status 3 "
-           "unless\n"
-           "that is clean.\n\nExamples:\n"
+    printf("\n"
+           "kardan COMMAND --help tells more about a command, kardan help options lists the options of\n"
+           "methods by name. Every command has --memory SIZE, the largest memory that it may take.\n"
+           "simulate checks its steps (--no-verify: not) and ends with a verdict; --clean: exit status 3\n"
+           "unless that is clean.\n"
+           "\n"
+           "Examples:\n"
            "  kardan simulate models/slider-crank.yaml\n"
            "  kardan check models/slider-crank.yaml\n"
            "  kardan equilibrium models/four-bar-spring.yaml\n"

@@ -90,9 +90,11 @@ static double *wanted_values(const kd_operating_point *o, kd_modes *wanted)
 {
     const kd_modes *m = o->modes;
     double         *room = calloc(4 * (size_t)m->n + 1, sizeof *room);
-    double         *real = room, *imaginary = room + m->n, *frequency = room + 2 * m->n, *damping = room + 3 * m->n;
+    *wanted = (kd_modes){0};
+    if (!room) return NULL;
+    double *real = room, *imaginary = room + m->n, *frequency = room + 2 * m->n, *damping = room + 3 * m->n;
     *wanted = (kd_modes){.real = real, .imaginary = imaginary, .frequency = frequency, .damping = damping};
-    for (int k = 0; room && k < m->n; k++) {
+    for (int k = 0; k < m->n; k++) {
         const bool second = m->imaginary[k] < 0; // behind its other half
         if (!is_wanted(o, second ? k - 1 : k)) continue;
         real[wanted->n] = m->real[k], imaginary[wanted->n] = m->imaginary[k];

@@ -62,12 +62,6 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     return kd_cli_parse(&syntax, argc, argv);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static bool check_words(task *t)
 {
     static const char *const views[] = {"default", "front", "side", "top"};
@@ -79,14 +73,14 @@ static bool check_words(task *t)
         fprintf(stderr, "kardan: '%s' is no size; write 1280x720 (64 to 8000 pixels)\n", t->size);
         return false;
     }
-    if (!ends_with(t->output, ".png") && !ends_with(t->output, ".svg") && !ends_with(t->output, ".mp4") &&
-        !ends_with(t->output, ".webm")) {
+    if (!kd_text_ends_with(t->output, ".png") && !kd_text_ends_with(t->output, ".svg") &&
+        !kd_text_ends_with(t->output, ".mp4") && !kd_text_ends_with(t->output, ".webm")) {
         fprintf(stderr, "kardan: '%s' is neither a picture (.png, .svg) nor a film (.mp4, .webm)\n", t->output);
         return false;
     }
     // the picture without a browser has its own instants and its own view
-    if (ends_with(t->output, ".svg") &&
-        (ends_with(t->subject, ".html") || !isnan(t->at) || strcmp(t->view, "default") != 0)) {
+    if (kd_text_ends_with(t->output, ".svg") &&
+        (kd_text_ends_with(t->subject, ".html") || !isnan(t->at) || strcmp(t->view, "default") != 0)) {
         fputs("kardan: a picture as .svg is made of a model file, of several instants in the default view; --at, "
               "--view and "
               "reports need .png\n",
@@ -309,7 +303,7 @@ static kd_status copy_svg(task *t)
 static kd_status write_output(task *t)
 {
     kd_browser *browser = NULL;
-    if (ends_with(t->output, ".svg")) return copy_svg(t);
+    if (kd_text_ends_with(t->output, ".svg")) return copy_svg(t);
     kd_status status = open_page(t, &browser);
     // the page knows from when to when its motion goes
     const char *range =
@@ -319,7 +313,7 @@ static kd_status write_output(task *t)
         // inside of what the page shows
         const double from = isnan(t->from) ? start : fmin(fmax(t->from, start), end);
         const double to = isnan(t->to) ? end : fmin(fmax(t->to, from), end);
-        if (ends_with(t->output, ".png"))
+        if (kd_text_ends_with(t->output, ".png"))
             status = write_picture(t, browser, isnan(t->at) ? end : t->at);
         else
             status = write_film(t, browser, from, to);
@@ -346,9 +340,9 @@ int kd_cli_render(int argc, char **argv)
     int status = KD_EXIT_OK;
     kd_cli_watch_signals();
     // a report that there is, or one of a simulation made for it
-    if (ends_with(t.subject, ".html")) {
+    if (kd_text_ends_with(t.subject, ".html")) {
         snprintf(t.page, sizeof t.page, "%s", t.subject);
-    } else if (!kd_viewer_is_built() && !ends_with(t.output, ".svg")) {
+    } else if (!kd_viewer_is_built() && !kd_text_ends_with(t.output, ".svg")) {
         fputs("kardan: this kardan was built without its viewer (make viewer), so that there is nothing to render\n",
               stderr);
         return KD_EXIT_FAILED;
@@ -366,7 +360,9 @@ int kd_cli_render(int argc, char **argv)
         status = kd_cli_is_interrupted() ? KD_EXIT_INTERRUPTED : KD_EXIT_FAILED;
     }
     if (status == KD_EXIT_OK)
-        printf("%s: %s\n", ends_with(t.output, ".png") || ends_with(t.output, ".svg") ? "picture" : "film", t.output);
+        printf("%s: %s\n",
+               kd_text_ends_with(t.output, ".png") || kd_text_ends_with(t.output, ".svg") ? "picture" : "film",
+               t.output);
     remove_page(&t);
     return status;
 }

@@ -87,6 +87,7 @@ struct kd_server {
     char                   token[WORD + 1], address[PATH];
     unsigned char         *page;
     size_t                 page_size;
+    unsigned long          edition; // counts the pages that were set
     char                   policy[600];
     news                   news[KD_SERVER_KINDS];
 };
@@ -94,6 +95,7 @@ struct kd_server {
 // One connection: how much of the page it has, or which messages
 typedef struct connection {
     size_t        sent;
+    unsigned long edition; // of the page that it is sent
     bool          counted;
     unsigned long seen[KD_SERVER_KINDS];
 } connection;
@@ -165,6 +167,8 @@ static int answer_request(kd_server *s, struct lws *wsi, const char *path)
 static int send_page(kd_server *s, struct lws *wsi, connection *c)
 {
     unsigned char piece[LWS_PRE + PIECE];
+    // the page was replaced meanwhile: the length that was promised is that of the old one
+    if (c->edition != s->edition) return -1;
     // as much as one write may take
     const size_t left = s->page_size - c->sent, n = left < PIECE ? left : PIECE;
     memcpy(piece + LWS_PRE, s->page + c->sent, n);
@@ -182,6 +186,7 @@ static int serve_http(struct lws *wsi, enum lws_callback_reasons reason, void *u
     switch (reason) {
     case LWS_CALLBACK_HTTP:
         ((connection *)user)->sent = 0;
+        ((connection *)user)->edition = s->edition;
         return answer_request(s, wsi, in);
     case LWS_CALLBACK_HTTP_WRITEABLE:
         return user ? send_page(s, wsi, user) : 0;
@@ -325,6 +330,7 @@ kd_status kd_server_set_page(kd_server *s, const char *html, size_t size, const 
     free(s->page);
     s->page = page;
     s->page_size = size;
+    s->edition++;
     kd_text(s->policy, sizeof s->policy, "%s", policy);
     return KD_OK;
 }

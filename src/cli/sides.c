@@ -3,8 +3,7 @@
 
 #include "cli/method.h"
 #include "core/text.h"
-
-enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom
+#include "results/run_options.h"
 
 // The same model in the other coordinates, with its own start; false: other->why says why not
 static bool open_other(const kd_subject *s, kd_other_side *other)
@@ -61,5 +60,5 @@ double kd_sides_max_step(const kd_subject *s, double asked, double duration)
 {
     if (asked > 0) return asked;
     if (s->run.max_step > 0) return s->run.max_step;
-    return s->system && s->info.dof == 0 ? duration / DRIVEN_STEPS : 0;
+    return s->system ? kd_driven_step(&s->info, duration) : 0;
 }

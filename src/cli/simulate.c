@@ -22,6 +22,7 @@
 #include "results/linear_file.h"
 #include "results/postmortem.h"
 #include "results/recorder.h"
+#include "results/run_options.h"
 #include "results/running.h"
 #include "results/state_file.h"
 
@@ -36,7 +37,6 @@ enum {
     MAX_OPTIONS = 56
 };
 enum { MOST_INSTANTS = 20000 };
-enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom
 // a number in a table takes about so many bytes
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 
@@ -319,11 +319,10 @@ static kd_status set_options(task *t)
     // every step and every output comes to take_output
     o->output = take_output;
     o->context = t;
-    const bool             driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
     kd_integrator_options *steps = &o->integrator_options;
     // asked for; without freedom nothing else limits the steps
     if (t->max_step > 0) steps->h_max = t->max_step;
-    if (driven && steps->h_max == 0) steps->h_max = (t->t_end - start) / DRIVEN_STEPS;
+    if (steps->h_max == 0 && t->subject.system) steps->h_max = kd_driven_step(&t->subject.info, t->t_end - start);
     if (t->max_steps > 0)
         steps->max_steps = t->max_steps;
     else if (!kd_method_sets(&t->method, "steps.max_steps"))
@@ -650,16 +649,6 @@ static bool write_last_state(const task *t)
 
 // ---- telling --------------------------------------------------------------------------------------------------------
 
-// Lines of text, indented
-static void print_lines(const char *text)
-{
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        printf("  %.*s\n", (int)length, text);
-        text += length + (text[length] != '\0');
-    }
-}
-
 // what verification has found, in numbers
 static void print_verification(const kd_verification *v)
 {
@@ -687,7 +676,7 @@ static void tell_in_words(const task *t, bool written)
     if (t->status >= 0 && t->message[0]) printf("  note: %s\n", t->message);
     kd_cli_events_print(&t->events);
     kd_certificate_describe(&t->certificate, text, sizeof text);
-    print_lines(text);
+    kd_cli_print_lines(text);
     if (!isnan(t->reference_error))
         printf("  reference solution: error of the positions %.1e (%s)\n", t->reference_error,
                kd_certificate_reference(&t->certificate, t->reference_error).words);
@@ -701,7 +690,7 @@ static void tell_in_words(const task *t, bool written)
     if (t->explain) {
         static char words[EXPLANATION_SIZE]; // large
         kd_explanation_describe(&t->explanation, words, sizeof words);
-        print_lines(words);
+        kd_cli_print_lines(words);
     }
     kd_cross_tell(&t->cross);
     if (!written) return;

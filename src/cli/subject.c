@@ -32,13 +32,6 @@ int kd_subject_options(kd_subject_request *r, kd_cli_option *options)
     return KD_SUBJECT_OPTIONS;
 }
 
-// a name must stand before the ending
-static bool ends_with(const char *word, const char *ending)
-{
-    size_t n = strlen(word), m = strlen(ending);
-    return n > m && strcmp(word + n - m, ending) == 0;
-}
-
 // ---- formats of model files -----------------------------------------------------------------------------------------
 // Readers leave the model in s->model and their report, or what is wrong, in s->message.
 
@@ -104,7 +97,8 @@ static const model_format FORMATS[] = {
 static const model_format *format_of(const char *path)
 {
     for (size_t i = 0; i < sizeof FORMATS / sizeof FORMATS[0]; i++)
-        if (ends_with(path, FORMATS[i].ending)) return &FORMATS[i];
+        if (kd_text_ends_with(path, FORMATS[i].ending) && strcmp(path, FORMATS[i].ending) != 0)
+            return &FORMATS[i]; // a name stands before the ending
     return NULL;
 }
 

@@ -1,4 +1,5 @@
 // words.c: words of a list, and what is said about one that is unknown.
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -39,4 +40,13 @@ char *kd_cli_next_word(char **rest)
     *rest = *end ? end + 1 : end;
     *end = '\0';
     return word[0] ? word : NULL;
+}
+
+void kd_cli_print_lines(const char *text)
+{
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        printf("  %.*s\n", (int)length, text);
+        text += length + (text[length] != '\0');
+    }
 }

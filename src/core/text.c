@@ -1,4 +1,4 @@
-// core/text.c: bounded text buffers for messages.
+// core/text.c: bounded text buffers for messages; hash and end of a text.
 #include "core/text.h"
 
 #include <stdarg.h>
@@ -24,4 +24,17 @@ void kd_text_append(char *buffer, size_t size, const char *format, ...)
     va_start(arguments, format);
     if (vsnprintf(buffer + used, size - used, format, arguments) < 0) buffer[used] = '\0';
     va_end(arguments);
+}
+
+unsigned kd_text_hash(const char *text)
+{
+    unsigned hash = 2166136261u;
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash;
+}
+
+bool kd_text_ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
 }

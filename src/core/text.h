@@ -1,4 +1,4 @@
-// core/text.h: bounded text buffers for messages.
+// core/text.h: bounded text buffers for messages; hash and end of a text.
 #ifndef KD_CORE_TEXT_H
 #define KD_CORE_TEXT_H
 
@@ -8,5 +8,9 @@
 void kd_text(char *buffer, size_t size, const char *format, ...) KD_PRINTF(3, 4);
 // The same, behind what the buffer holds already.
 void kd_text_append(char *buffer, size_t size, const char *format, ...) KD_PRINTF(3, 4);
+
+// A hash of the letters (FNV-1a, 32 bits) for tables of names.
+unsigned kd_text_hash(const char *text);
+bool     kd_text_ends_with(const char *text, const char *end);
 
 #endif

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "core/text.h"
-#include "element/force.h"
+#include "element/spring.h"
 #include "element/throttle.h"
 #include "model/fields.h"
 
@@ -206,10 +206,7 @@ static const kd_field fields[] = {
      .doc = "polytropic exponent: 1.4 for fast motions, 1 for slow ones at constant temperature"},
     {"flow", KD_FIELD_NUMBER, O(air_spring.flow), 1, ALL, 0, 0, NOT_NEGATIVE, "m^3/s",
      .doc = "flow through the throttle to the auxiliary volume at `drop`"},
-    {"drop", KD_FIELD_NUMBER, O(air_spring.drop), 1, ALL, 0, 1e6, POSITIVE, "Pa",
-     .doc = "difference of pressure at which the flow is `flow`; it goes with the square root"},
-    {"smooth", KD_FIELD_NUMBER, O(air_spring.smooth), 1, ALL, 0, 2e4, POSITIVE, "Pa",
-     .doc = "difference of pressure below which the square root is regularised"},
+    KD_THROTTLE_FIELDS(air_spring),
     {"area", KD_FIELD_NUMBER, O(air_spring.area), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "m^2",
      .doc = "effective area: force per pressure, volume per length"},
     {"volume", KD_FIELD_NUMBER, O(air_spring.volume), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "m^3",
@@ -227,9 +224,7 @@ static const kd_field fields[] = {
     KD_FORCE_STIFF("it does"),
 };
 static const kd_readable readings[] = {
-    {"length", "m", KD_PROPERTY_Q, 0, NULL},
-    {"rate", "m/s", KD_PROPERTY_V, 0, NULL},
-    {"force", "N", KD_PROPERTY_FORCE, 0, NULL},
+    KD_LENGTH_READINGS,
     {"pressure", "Pa", KD_PROPERTY_FORCE, 1, NULL},
     {"volume", "m^3", KD_PROPERTY_FORCE, 2, NULL},
     {"air", "m^3", KD_PROPERTY_INNER, 0, NULL}, // as volumes at ambient pressure

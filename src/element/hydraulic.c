@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "core/text.h"
-#include "element/force.h"
+#include "element/spring.h"
 #include "element/throttle.h"
 #include "model/fields.h"
 
@@ -247,18 +247,13 @@ static const kd_field fields[] = {
      .doc = "pressures of pump and tank above the ambient one"},
     {"flow", KD_FIELD_NUMBER, O(hydraulic.flow), 1, ALL, 0, 0, NOT_NEGATIVE, "m^3/s",
      .doc = "flow through an edge of the open valve at `drop`"},
-    {"drop", KD_FIELD_NUMBER, O(hydraulic.drop), 1, ALL, 0, 1e6, POSITIVE, "Pa",
-     .doc = "difference of pressure at which the flow is `flow`; it goes with the square root"},
-    {"smooth", KD_FIELD_NUMBER, O(hydraulic.smooth), 1, ALL, 0, 2e4, POSITIVE, "Pa",
-     .doc = "difference of pressure below which the square root is regularised"},
+    KD_THROTTLE_FIELDS(hydraulic),
     {"pressure", KD_FIELD_NUMBER, O(hydraulic.pressure), 2, ALL, KD_FIELD_MAYBE, NAN, ANY, "Pa",
      .doc = "pressures of A and B at the start, above the ambient one; not given: that of the tank"},
     KD_FORCE_STIFF("it does"),
 };
 static const kd_readable readings[] = {
-    {"length", "m", KD_PROPERTY_Q, 0, NULL},
-    {"rate", "m/s", KD_PROPERTY_V, 0, NULL},
-    {"force", "N", KD_PROPERTY_FORCE, 0, NULL},
+    KD_LENGTH_READINGS,
     {"pressure_a", "Pa", KD_PROPERTY_INNER, 0, NULL},
     {"pressure_b", "Pa", KD_PROPERTY_INNER, 1, NULL},
     {"spool", "1", KD_PROPERTY_INNER, 2, has_spool},

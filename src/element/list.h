@@ -34,4 +34,11 @@
     X(KD_STATE_PI, kd_state_pi)                                                                                        \
     X(KD_STATE_ODE, kd_state_ode)
 
+#define KD_BLOCKS(X)                                                                                                   \
+    X(KD_BLOCK_EXPRESSION, kd_block_expression)                                                                        \
+    X(KD_BLOCK_PID, kd_block_pid)                                                                                      \
+    X(KD_BLOCK_STATE_SPACE, kd_block_state_space)                                                                      \
+    X(KD_BLOCK_TRANSFER, kd_block_transfer)                                                                            \
+    X(KD_BLOCK_USER, kd_block_user)
+
 #endif

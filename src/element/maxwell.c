@@ -4,7 +4,7 @@
 //     T = k e + ks (e - r) + preload + law,   c r' = ks (e - r),   f = -T
 //
 // Variables s, s', r.
-#include "element/force.h"
+#include "element/spring.h"
 #include "model/fields.h"
 
 static kd_eval maxwell_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
@@ -69,22 +69,18 @@ static void make(kd_load_builder *b, int force)
 #define O(member) offsetof(kd_force_def, member)
 static const kd_field fields[] = {
     KD_FORCE_PLACES,
-    {"length", KD_FIELD_NUMBER, O(maxwell.length), 1, ALL, KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m",
-     .doc = "free length of the spring; not given: as at the start position"},
+    KD_FREE_LENGTH(maxwell),
     {"stiffness", KD_FIELD_NUMBER, O(maxwell.stiffness), 1, ALL, 0, 0, ANY, "N/m",
      .doc = "stiffness of the parallel spring"},
     {"damping", KD_FIELD_NUMBER, O(maxwell.damping), 1, ALL, KD_FIELD_REQUIRED, 0, POSITIVE, "N s/m",
      .doc = "damping of the damper in series"},
     {"series", KD_FIELD_NUMBER, O(maxwell.series), 1, ALL, KD_FIELD_REQUIRED, 0, POSITIVE, "N/m",
      .doc = "stiffness of the spring in series with the damper"},
-    {"preload", KD_FIELD_NUMBER, O(maxwell.preload), 1, ALL, 0, 0, ANY, "N",
-     .doc = "tension at free length"},
-    {"law", KD_FIELD_LAW, O(maxwell.law), 1, ALL, 0, 0, ANY, "N",
-     .doc = "further tension, an expression of length, rate and of paths", .locals = kd_length_locals},
+    KD_FREE_TENSION(maxwell),
     KD_FORCE_STIFF("it does"),
 };
 static const kd_readable readings[] = {
-    {"length", "m", KD_PROPERTY_Q, 0, NULL}, {"rate", "m/s", KD_PROPERTY_V, 0, NULL}, {"force", "N", KD_PROPERTY_FORCE, 0, NULL},
+    KD_LENGTH_READINGS,
 };
 // clang-format on
 

@@ -5,24 +5,6 @@
 #include "element/spring.h"
 #include "model/fields.h"
 
-static kd_eval eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
-{
-    (void)rate;
-    return kd_spring_eval(load, 1.0, x, w, force);
-}
-
-static kd_eval jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
-{
-    return kd_spring_jacobian(load, 1.0, x, w, J);
-}
-
-static void energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
-{
-    kd_spring_energy(load, 1.0, x, w, sum);
-}
-
-static const kd_load_class law = {.eval = eval, .jacobian = jacobian, .energy = energy, .cost = KD_SPRING_COST};
-
 static int angle(kd_system *s, int force)
 {
     if (s->model->force[force].joint >= 0) return kd_force_coordinate(s, force);
@@ -87,7 +69,7 @@ const kd_force_class kd_force_rsda = {
             .finish = finish,
             .doubt = kd_doubt_spring,
         },
-    .law = &law,
+    .law = &kd_spring_along,
     .nchannels = 1,
     .stiff = true,
     .is_motor = kd_spring_is_motor,

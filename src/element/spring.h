@@ -1,60 +1,32 @@
-// spring.h: the law of springs, dampers and actuators along a measure s with the rate v (tsda.c, rsda.c,
-// joint_spring.c):
-//
-//     f = -(k (s - s0) + c v + preload) + sign * law
-//
-// The law is a tension between points (sign -1) and a torque or force along a joint coordinate (sign +1).
+// spring.h: springs, dampers and actuators along a measure s with the rate v (tsda.c, rsda.c, joint_spring.c), and rows of
+// fields and readings that elements between two points have in common.
 #ifndef KARDAN_ELEMENT_SPRING_H
 #define KARDAN_ELEMENT_SPRING_H
 
 #include "element/force.h"
 
-static inline kd_eval kd_spring_eval(const kd_load *load, double sign, const double *x, kd_work *w, double *force)
-{
-    const kd_spring_def *d = &load->def->spring;
-    double               s = x[load->variable[0]] - load->constant[0], v = x[load->variable[1]];
-    force[0] = -(d->stiffness * s + d->damping * v + d->preload) + sign * kd_law_value(load->law[0], x, w);
-    return KD_EVAL_OK;
-}
+// f = -(k (s - s0) + c v + preload) + sign * law: between points the law is a tension (sign -1), along a coordinate of a
+// joint or an angle it is a force or torque (sign +1)
+extern const kd_load_class kd_spring_tension, kd_spring_along;
 
-static inline kd_eval kd_spring_jacobian(const kd_load *load, double sign, const double *x, kd_work *w, double *J)
-{
-    kd_law_put(load, 0, 0, -load->def->spring.stiffness, J);
-    kd_law_put(load, 0, 1, -load->def->spring.damping, J);
-    kd_law_gradient(load, 0, load->law[0], sign, x, w, J);
-    return KD_EVAL_OK;
-}
+bool   kd_spring_is_motor(const kd_force_def *d); // without stiffness and damping it follows its law
+double kd_spring_stiffness(const kd_force_def *d);
+void   kd_spring_make(kd_load_builder *b, int force);
 
-static inline void kd_spring_energy(const kd_load *load, double sign, const double *x, kd_work *w, kd_energies *sum)
-{
-    const kd_spring_def *d = &load->def->spring;
-    double               s = x[load->variable[0]] - load->constant[0], v = x[load->variable[1]];
-    // spring and preload have a potential, the law does work
-    sum->potential += 0.5 * d->stiffness * s * s + d->preload * s;
-    sum->dissipated += d->damping * v * v;
-    sum->supplied += sign * kd_law_value(load->law[0], x, w) * v;
-}
-
-// A spring in a joint without stiffness and damping is a motor that follows its law.
-static inline bool kd_spring_is_motor(const kd_force_def *d)
-{
-    return d->spring.stiffness == 0.0 && d->spring.damping == 0.0;
-}
-
-static inline double kd_spring_stiffness(const kd_force_def *d)
-{
-    return d->spring.stiffness;
-}
-
-static inline void kd_spring_make(kd_load_builder *b, int force)
-{
-    kd_load_make_scalar(b, force, &b->s->model->force[force].def.spring.length);
-    if (b->status == KD_OK) kd_load_add_law(b, 0, force, "law", 0, b->load->variable);
-}
-
-#define KD_SPRING_COST                                                                                                 \
-    {                                                                                                                  \
-        .operations = 8                                                                                                \
-    }
+// clang-format off
+// Rows of fields: what is the member of the element's own definition
+#define KD_FREE_LENGTH(what)                                                                                           \
+    {"length", KD_FIELD_NUMBER, offsetof(kd_force_def, what.length), 1, ALL, KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m",   \
+     .doc = "free length of the spring; not given: as at the start position"}
+#define KD_FREE_TENSION(what)                                                                                          \
+    {"preload", KD_FIELD_NUMBER, offsetof(kd_force_def, what.preload), 1, ALL, 0, 0, ANY, "N",                         \
+     .doc = "tension at free length"},                                                                                 \
+    {"law", KD_FIELD_LAW, offsetof(kd_force_def, what.law), 1, ALL, 0, 0, ANY, "N",                                    \
+     .doc = "further tension, an expression of length, rate and of paths", .locals = kd_length_locals}
+// Rows of readings of what acts along the distance of two points
+#define KD_LENGTH_READINGS                                                                                             \
+    {"length", "m", KD_PROPERTY_Q, 0, NULL}, {"rate", "m/s", KD_PROPERTY_V, 0, NULL},                                  \
+    {"force", "N", KD_PROPERTY_FORCE, 0, NULL}
+// clang-format on
 
 #endif

@@ -15,4 +15,13 @@ static inline double kd_throttle(double flow, double drop, double smooth, double
     return K * d / root;
 }
 
+// clang-format off
+// Rows of fields of an element with a throttle: what is the member of its own definition
+#define KD_THROTTLE_FIELDS(what)                                                                                       \
+    {"drop", KD_FIELD_NUMBER, offsetof(kd_force_def, what.drop), 1, ALL, 0, 1e6, POSITIVE, "Pa",                       \
+     .doc = "difference of pressure at which the flow is `flow`; it goes with the square root"},                       \
+    {"smooth", KD_FIELD_NUMBER, offsetof(kd_force_def, what.smooth), 1, ALL, 0, 2e4, POSITIVE, "Pa",                   \
+     .doc = "difference of pressure below which the square root is regularised"}
+// clang-format on
+
 #endif

@@ -458,6 +458,7 @@ static kd_eval check_blocks(check *c)
             bool    raw = given && fn == KD_Q && var == KD_P; // norm equations: by the coordinates
             kd_eval answer = KD_EVAL_OK;
             if (columns == 0 || (!given && !zero)) continue;
+            if (var == KD_THETA && eom->def.theta_held) continue; // they cannot be moved
             set_point(c, c->full_data, &c->base);
             memset(c->supplied, 0, (size_t)rows * (size_t)(raw ? n->np : columns) * sizeof(double));
             // the block as the definition gives it, against differences

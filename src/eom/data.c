@@ -230,13 +230,22 @@ void kd_restamp(kd_eom_data *d, kd_stage from)
     d->x.acceleration_stamp = stamp;
 }
 
+static bool are_equal(int n, const double *a, const double *b)
+{
+    for (int i = 0; i < n && a != b; i++)
+        if (a[i] != b[i]) return false;
+    return true;
+}
+
 // Parameters belong to everything: like the time, with the time kept.
 void kd_eom_at_parameters(kd_eom_data *d, const double *theta)
 {
     if (!d) return;
     // theta is asked for at every stage: all of the point is new, and so is what depends on parameters alone
-    d->x.theta = theta ? theta : d->eom->theta;
+    d->x.theta = theta && !d->eom->def.theta_held ? theta : d->eom->theta;
+    d->foreign = theta && !are_equal(d->eom->def.dims.ntheta, theta, d->x.theta);
     if (d->stage > KD_STAGE_TIME) d->stage = KD_STAGE_TIME;
+    if (d->foreign) d->stage = KD_STAGE_NONE;
     kd_restamp(d, KD_STAGE_TIME);
     d->theta_stamp = d->stamp;
 }
@@ -249,7 +258,7 @@ void kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du,
     d->x.du = du ? du : d->zero;
     d->x.ddu = ddu ? ddu : d->zero;
     d->x.z = z ? z : d->zero;
-    d->stage = KD_STAGE_TIME;
+    d->stage = d->foreign ? KD_STAGE_NONE : KD_STAGE_TIME;
     kd_restamp(d, KD_STAGE_TIME);
     if (d->generation == d->eom->generation) return;
     d->generation = d->eom->generation; // other parameters: what depends on nothing else is not known any more

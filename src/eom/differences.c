@@ -327,6 +327,9 @@ static kd_eval known_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, d
     if (kd_is_given(eom, fn, var)) return kd_supplied_block(d, fn, var, part, out);
     if (is_structural(eom, fn, var)) return structural_block(d, fn, var, part, out);
     if (is_minus_other(eom, fn, var, &other)) return minus_other(d, other, var, part, out);
+    if (var == KD_THETA && eom->def.theta_held)
+        return kd_fault_status(d, fn, KD_ERR_UNSUPPORTED, "its derivative by held parameters is not given",
+                               KD_EVAL_STOP);
     plan->todo[var] |= 1u << fn;
     plan->functions |= 1u << fn;
     return KD_EVAL_OK;

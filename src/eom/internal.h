@@ -70,6 +70,7 @@ struct kd_eom_data {
     unsigned long   stamp;      // the last one given out
     unsigned long   generation; // of the numbers of eom that were used
     unsigned long   theta_stamp;
+    bool            foreign; // parameters are held, and others were asked for: the point has no stage
     kd_eom_counters counters;
     kd_eom_frame    frame[KD_FRAMES];
     int             depth; // frames in use

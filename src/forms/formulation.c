@@ -24,17 +24,17 @@ static const char *const sentence_of[KD_FORMULATION_COUNT] = {
 
 // clang-format off
 static const kd_formulation_info info_of[KD_FORMULATION_COUNT] = {
-    [KD_PSF]        = {.index = 1, .selectors = true, .keeps_acceleration = true, .keeps_invariants = true, .compares_velocity = true},
+    [KD_PSF]        = {.index = 1, .selectors = true, .keeps_acceleration = true, .keeps_invariants = true, .compares_velocity = true, .uses_gII = true},
     [KD_PSF1]       = {.index = 1, .selectors = true, .keeps_invariants = true, .compares_velocity = true},
     [KD_GGL]        = {.index = 2, .strategies = true, .compares_velocity = true},
     [KD_ODASSL]     = {.index = 2, .overdetermined = true, .strategies = true, .compares_velocity = true},
     [KD_INDEX3]     = {.index = 3, .strategies = true},
     [KD_INDEX2]     = {.index = 2, .strategies = true, .drifts = true, .compares_velocity = true},
-    [KD_INDEX1]     = {.index = 1, .strategies = true, .drifts = true, .compares_velocity = true},
+    [KD_INDEX1]     = {.index = 1, .strategies = true, .drifts = true, .compares_velocity = true, .uses_gII = true},
     [KD_BAUMGARTE2] = {.index = 2, .strategies = true, .drifts = true, .compares_velocity = true},
-    [KD_BAUMGARTE1] = {.index = 1, .strategies = true, .drifts = true, .compares_velocity = true},
-    [KD_ODE]        = {.index = 1, .has_rhs = true, .has_stages = true, .drifts = true, .compares_velocity = true},
-    [KD_STATESPACE] = {.index = 1, .has_rhs = true, .compares_velocity = true},
+    [KD_BAUMGARTE1] = {.index = 1, .strategies = true, .drifts = true, .compares_velocity = true, .uses_gII = true},
+    [KD_ODE]        = {.index = 1, .has_rhs = true, .has_stages = true, .drifts = true, .compares_velocity = true, .uses_gII = true},
+    [KD_STATESPACE] = {.index = 1, .has_rhs = true, .compares_velocity = true, .uses_gII = true},
 };
 // clang-format on
 

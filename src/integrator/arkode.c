@@ -266,7 +266,7 @@ static const double nodes[] = {0.0, 0.3, 0.8, 8.0 / 9.0};
         .available = KD_SUNDIALS_AVAILABLE, .needs = KD_INTEGRATES_RHS, .projected = KD_CONTINUES,                     \
         .projects = is_explicit_, .index_max = 1, .is_explicit = is_explicit_, .one_step = true, .fixed_steps = true,  \
         .order = order_, .order_least = 2, .order_gap = gap_, .order_option = "arkode.order", .order_dense = 5,        \
-        .turns = 4, .nnodes = sizeof nodes / sizeof *nodes, .nodes = nodes, .check_period = 4                          \
+        .turns = 4, .nnodes = sizeof nodes / sizeof *nodes, .nodes = nodes, .check_period = 4, .compared = "ode*"      \
     }
 
 static const kd_integrator_info variants[KD_ARKODE_METHOD_COUNT] = {

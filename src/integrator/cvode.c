@@ -165,18 +165,18 @@ static kd_status init(kd_integrator *integrator)
 
 static const double nodes[] = {0.0};
 
-#define INFO(variant_, own_word_, projected_, is_explicit_, order_)                                                    \
+#define INFO(variant_, own_word_, projected_, is_explicit_, order_, compared_)                                         \
     {                                                                                                                  \
         .word = "cvode", .variant = variant_, .own_word = own_word_,                                                   \
         .sentence = "SUNDIALS CVODE, variable-order BDF or Adams methods, on the formulation ode",                     \
         .available = KD_SUNDIALS_AVAILABLE, .needs = KD_INTEGRATES_RHS, .projected = projected_, .index_max = 1,       \
         .is_explicit = is_explicit_, .order = order_, .order_least = 1, .order_option = "cvode.order_max",             \
-        .order_dense = order_, .turns = 4, .nnodes = 1, .nodes = nodes, .check_period = 32                             \
+        .order_dense = order_, .turns = 4, .nnodes = 1, .nodes = nodes, .check_period = 32, .compared = compared_      \
     }
 
 static const kd_integrator_info variants[KD_CVODE_METHOD_COUNT] = {
-    [KD_CVODE_BDF] = INFO("bdf", "cvode-bdf", KD_CONTINUES_ALWAYS, false, 5),
-    [KD_CVODE_ADAMS] = INFO("adams", "cvode-adams", KD_CONTINUES_NEVER, true, 12),
+    [KD_CVODE_BDF] = INFO("bdf", "cvode-bdf", KD_CONTINUES_ALWAYS, false, 5, "ode* statespace"),
+    [KD_CVODE_ADAMS] = INFO("adams", "cvode-adams", KD_CONTINUES_NEVER, true, 12, "ode*- statespace"),
 };
 
 static const kd_integrator_info *about(const kd_integrator_options *o)
@@ -185,7 +185,7 @@ static const kd_integrator_info *about(const kd_integrator_options *o)
 }
 
 const kd_integrator_class kd_cvode_class = {
-    .info = INFO("bdf", "cvode-bdf", KD_CONTINUES_ALWAYS, false, 5),
+    .info = INFO("bdf", "cvode-bdf", KD_CONTINUES_ALWAYS, false, 5, "ode* statespace"),
     .title = "CVODE",
     .options = options,
     .noptions = sizeof options / sizeof *options,

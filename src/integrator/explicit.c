@@ -765,7 +765,7 @@ static kd_status check_half(const kd_dae *dae, const kd_integrator_options *o, c
 static const double nodes_dopri5[] = {0.0, 0.3, 0.8, 8.0 / 9.0};
 static const double nodes_dop853[] = {0.0, 1.0 / 3.0, 0.25, 4.0 / 13.0, 127.0 / 195.0, 0.6, 6.0 / 7.0};
 
-#define CLASS(word_, sentence_, needs_, order_, dense_, turns_, nodes_, period_, check_, init_)                        \
+#define CLASS(word_, sentence_, needs_, order_, dense_, turns_, nodes_, period_, compared_, check_, init_)             \
     {                                                                                                                  \
         .info = {.word = word_,                                                                                        \
                  .own_word = word_,                                                                                    \
@@ -783,18 +783,19 @@ static const double nodes_dop853[] = {0.0, 1.0 / 3.0, 0.25, 4.0 / 13.0, 127.0 / 
                  .turns = turns_,                                                                                      \
                  .nnodes = sizeof nodes_ / sizeof *nodes_,                                                             \
                  .nodes = nodes_,                                                                                      \
-                 .check_period = period_},                                                                             \
+                 .check_period = period_,                                                                              \
+                 .compared = compared_},                                                                               \
         .title = word_, .size = sizeof(kd_explicit), .options = options, .noptions = sizeof options / sizeof *options, \
         .check = check_, .init = init_, .restart = kd_explicit_restart, KD_EXPLICIT_CALLS                              \
     }
 
 const kd_integrator_class kd_dopri5_class =
     CLASS("dopri5", "explicit Runge-Kutta method of Dormand and Prince of order 5, on the formulation ode",
-          KD_INTEGRATES_RHS, 5, 4, 5, nodes_dopri5, 4, check_dopri5, init_dopri5);
+          KD_INTEGRATES_RHS, 5, 4, 5, nodes_dopri5, 4, "ode* statespace ode-", check_dopri5, init_dopri5);
 const kd_integrator_class kd_dop853_class =
     CLASS("dop853", "explicit Runge-Kutta method of Dormand and Prince of order 8, on the formulation ode",
-          KD_INTEGRATES_RHS, 8, 7, 7, nodes_dop853, 4, check_dop853, init_dop853);
+          KD_INTEGRATES_RHS, 8, 7, 7, nodes_dop853, 4, "ode*4 statespace ode-", check_dop853, init_dop853);
 const kd_integrator_class kd_half_explicit_class = CLASS(
     "half-explicit",
     "half-explicit Runge-Kutta method of order 5: constraints on velocity level (index 2), on the formulation ode",
-    KD_INTEGRATES_STAGES, 5, 4, 5, nodes_dopri5, 4, check_half, init_half);
+    KD_INTEGRATES_STAGES, 5, 4, 5, nodes_dopri5, 4, "ode", check_half, init_half);

@@ -496,6 +496,7 @@ const kd_integrator_class kd_radau_class = {
              .nnodes = sizeof nodes / sizeof *nodes,
              .nodes = nodes,
              .check_period = 16,
+             .compared = "psf*1 ggl index2 index1 statespace psf1- index3- index2- index1- baumgarte2- baumgarte1-",
              .loose_inside = true},
     .title = "Radau",
     .size = sizeof(kd_radau),

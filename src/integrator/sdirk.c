@@ -206,19 +206,19 @@ static kd_status init(kd_integrator *base)
 // c of SDIRK 4/15 without 1
 static const double nodes[] = {4.0 / 15, 23.0 / 30, 17.0 / 30, 707.0 / 1931};
 
-#define INFO(variant_, needs_, updates_)                                                                               \
+#define INFO(variant_, needs_, updates_, compared_)                                                                    \
     {                                                                                                                  \
         .word = "sdirk", .variant = variant_, .own_word = variant_,                                                    \
         .sentence = "SDIRK 4/15 of order 4, or a Rosenbrock method of order 4", .available = true, .needs = needs_,    \
         .projected = KD_CONTINUES, .index_max = 2, .selectors = true, .updates = updates_, .own_matrices = true,       \
         .fixed_steps = true, .one_step = true, .order = 4, .order_dense = 3, .least_rtol = 1e-14, .turns = 4,          \
-        .nnodes = sizeof nodes / sizeof *nodes, .nodes = nodes, .check_period = 16                                     \
+        .nnodes = sizeof nodes / sizeof *nodes, .nodes = nodes, .check_period = 16, .compared = compared_              \
     }
 
 static const kd_integrator_info variants[KD_SDIRK_METHOD_COUNT] = {
-    [KD_SDIRK_NEWTON] = INFO("sdirk", KD_INTEGRATES_RESIDUAL, true),
-    [KD_SDIRK_STAGE_ORDER_2] = INFO("esdirk", KD_INTEGRATES_RHS, true),
-    [KD_SDIRK_ROSENBROCK] = INFO("rosenbrock", KD_INTEGRATES_RHS, false),
+    [KD_SDIRK_NEWTON] = INFO("sdirk", KD_INTEGRATES_RESIDUAL, true, "psf*5 ode statespace"),
+    [KD_SDIRK_STAGE_ORDER_2] = INFO("esdirk", KD_INTEGRATES_RHS, true, "ode*2 statespace"),
+    [KD_SDIRK_ROSENBROCK] = INFO("rosenbrock", KD_INTEGRATES_RHS, false, "ode*"),
 };
 
 static const kd_integrator_info *about(const kd_integrator_options *o)
@@ -227,7 +227,7 @@ static const kd_integrator_info *about(const kd_integrator_options *o)
 }
 
 const kd_integrator_class kd_sdirk_class = {
-    .info = INFO("sdirk", KD_INTEGRATES_RESIDUAL, true),
+    .info = INFO("sdirk", KD_INTEGRATES_RESIDUAL, true, "psf*5 ode statespace"),
     .title = "SDIRK",
     .size = sizeof(kd_sdirk),
     .options = options,

@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "model/build.h"
+#include "model/element.h"
 
 static const double SHORTEST = 1e-12; // period [s]
 // offset / period: beyond this, offset + k period loses the digits of k
@@ -30,8 +31,8 @@ const char *kd_block_input_name(const kd_block_def *def, int i, char buffer[KD_S
 
 const char *kd_block_state_name(const kd_block_def *def, int i, char buffer[KD_SIGNAL_NAME])
 {
-    static const char *const pid[] = {"z", "error", "rate", "begun"};
-    return def->kind == KD_BLOCK_PID ? pid[i] : numbered(def->state_name[i], 'z', i, def->nstates, buffer);
+    const char *const *own = kd_block_element_of(def)->states;
+    return own ? own[i] : numbered(def->state_name[i], 'z', i, def->nstates, buffer);
 }
 
 // for messages: "set.variable.gear", "input[1]", "input"
@@ -98,30 +99,6 @@ static bool check_signal_names(kd_model *m, const char *block, const kd_block_de
     return true;
 }
 
-// a proper function whose highest coefficient divides
-static bool check_transfer(kd_model *m, const char *block, const kd_block_def *def)
-{
-    if (def->denominator[0] == 0.0) return refuse(m, block, "denominator", "the first number of 'denominator' is 0");
-    if (def->nnumerator > def->ndenominator)
-        return refuse(m, block, "numerator",
-                      "the numerator has a higher power than the denominator: only proper transfer functions can be "
-                      "computed");
-    if (def->ndenominator > KD_MAX_SIGNALS + 1) {
-        kd_model_refuse(m, KD_SECTION_BLOCK, block, "denominator", "the denominator has a higher power than %d",
-                        KD_MAX_SIGNALS);
-        return false;
-    }
-    // the denominator at s = 2/period, by Horner, against the sum of the sizes of its terms
-    double at_corner = 0.0, size = 0.0, s = 2.0 / def->period; // where z of the trapezoidal rule is infinite
-    for (int i = 0; def->continuous && i < def->ndenominator; i++) {
-        at_corner = at_corner * s + def->denominator[i];
-        size = size * s + fabs(def->denominator[i]);
-    }
-    if (def->continuous && !(fabs(at_corner) > 1e-12 * size))
-        return refuse(m, block, "denominator", "a pole at s = 2/period cannot be sampled: change the period");
-    return true;
-}
-
 // Sampling times offset + k period can be told apart by doubles.
 static bool check_times(kd_model *m, const char *name, const kd_block_def *def)
 {
@@ -131,37 +108,14 @@ static bool check_times(kd_model *m, const char *name, const kd_block_def *def)
     return true;
 }
 
-// times first, then what the kind asks for; names only where expressions can read them
+// Times, then what the class asks for, which is all of a block in C; names where expressions can read them
 static bool check_block(kd_model *m, const char *name, const kd_block_def *def)
 {
-    if (!check_times(m, name, def)) return false;
-    switch (def->kind) {
-    case KD_BLOCK_PID:
-        if (def->lower <= def->upper) return true;
-        return refuse(m, name, "upper", "'upper' must not be below 'lower'");
-    case KD_BLOCK_TRANSFER:
-        return check_transfer(m, name, def);
-    case KD_BLOCK_EXPRESSION:
-        if (def->noutputs + def->nstates == 0) return refuse(m, name, "output", "it has neither outputs nor states");
-        break;
-    default:
-        break;
-    }
-    return check_signal_names(m, name, def);
-}
-
-// Of a block in C, which no schema describes
-static bool check_user(kd_model *m, const char *name, const kd_block_def *def)
-{
-    if (!(def->period > 0.0) || !isfinite(def->period) || !isfinite(def->offset))
-        return refuse(m, name, "period", "the period must be positive, and the offset finite");
-    if (!check_times(m, name, def)) return false;
-    for (int i = 0; i < def->ninputs; i++)
-        if (!def->input[i]) return refuse(m, name, "input", "an input is missing");
-    for (int i = 0; i < KD_MAX_SIGNALS; i++)
-        if (!isfinite(def->start[i]) || !isfinite(def->start_output[i]))
-            return refuse(m, name, "start", "a start value is not finite");
-    return check_signal_names(m, name, def);
+    const kd_block_element *class = kd_block_element_of(def);
+    if (!class->in_code && !check_times(m, name, def)) return false;
+    if (class->check && !class->check(m, name, def)) return false;
+    if (class->in_code && !check_times(m, name, def)) return false;
+    return !class->named || check_signal_names(m, name, def);
 }
 
 static bool is_count(int n)
@@ -172,14 +126,7 @@ static bool is_count(int n)
 // Numbers of signals that follow from the rest
 static void count_signals(kd_block_def *def)
 {
-    if (def->kind == KD_BLOCK_PID) {
-        def->ninputs = def->input[1] ? 2 : 1;
-        def->nstates = def->input[1] || def->kd == 0.0 ? 1 : 4; // by the difference: error, rate, begun
-        def->noutputs = 1;
-    } else if (def->kind == KD_BLOCK_TRANSFER) {
-        def->ninputs = def->noutputs = 1;
-        def->nstates = def->ndenominator - 1;
-    }
+    if (kd_block_element_of(def)->count) kd_block_element_of(def)->count(def);
 }
 
 // ---- adding ---------------------------------------------------------------------------------------------------------
@@ -204,7 +151,7 @@ static void name_signals(kd_model *m, kd_block_def *def)
     for (int i = 0; i < def->ninputs; i++) named = named || def->input_name[i];
     for (int i = 0; named && i < def->ninputs; i++)
         if (!def->input_name[i]) def->input_name[i] = kd_model_text(m, kd_block_input_name(def, i, buffer));
-    for (int i = 0; def->kind == KD_BLOCK_EXPRESSION && i < def->nstates; i++)
+    for (int i = 0; kd_block_element_of(def)->expressions && i < def->nstates; i++)
         if (!def->state_name[i]) def->state_name[i] = kd_model_text(m, kd_block_state_name(def, i, buffer));
 }
 
@@ -218,7 +165,7 @@ static void copy_block(kd_model *m, kd_block_def *def)
     copy_texts(m, def->state_name, n);
     copy_texts(m, def->next, n);
     copy_texts(m, def->output, ny);
-    const bool matrices = def->kind == KD_BLOCK_STATE_SPACE, transfer = def->kind == KD_BLOCK_TRANSFER;
+    const bool matrices = kd_block_element_of(def)->matrices, transfer = kd_block_element_of(def)->polynomials;
     def->A = matrices ? copy_matrix(m, def->A, n, n) : NULL;
     def->B = matrices ? copy_matrix(m, def->B, n, nu) : NULL;
     def->C = matrices ? copy_matrix(m, def->C, ny, n) : NULL;
@@ -229,14 +176,16 @@ static void copy_block(kd_model *m, kd_block_def *def)
 
 kd_status kd_model_add_block(kd_model *m, const char *name, const kd_block_def *def)
 {
+    if (m && name && def && !kd_model_is_made(m, "block", name, def->cookie)) return KD_ERR_ARGUMENT;
     // sizes of arrays first: everything behind this reads them
     if (def && (!is_count(def->ninputs) || !is_count(def->nstates) || !is_count(def->noutputs))) return KD_ERR_ARGUMENT;
-    const bool user = def && def->kind == KD_BLOCK_USER;
-    if (user && !def->sample) return KD_ERR_ARGUMENT;
-    // a block in C has no schema: its numbers are checked here
-    kd_status status = kd_model_prepare(m, KD_SECTION_BLOCK, user ? KD_SCHEMA_COUNT : KD_SCHEMA_BLOCK, name, def);
+    if (def && ((int)def->kind < 0 || (int)def->kind >= KD_BLOCK_KIND_COUNT)) return KD_ERR_ARGUMENT;
+    const bool in_code = def && kd_block_element_of(def)->in_code;
+    if (in_code && !def->sample) return KD_ERR_ARGUMENT;
+    // a block in C has no schema: its class checks its numbers
+    kd_status status = kd_model_prepare(m, KD_SECTION_BLOCK, in_code ? KD_SCHEMA_COUNT : KD_SCHEMA_BLOCK, name, def);
     if (status < 0) return status;
-    if (user ? !check_user(m, name, def) : !check_block(m, name, def)) {
+    if (!check_block(m, name, def)) {
         kd_model_drop_fields(m);
         return KD_ERR_MODEL;
     }
@@ -254,8 +203,9 @@ void kd_model_check_block(kd_model *m, int i)
     const kd_block *b = &m->block[i];
     kd_block_def    def = b->def;
     // what was checked when it was added and can change with parameters; names and texts stay
-    if (def.kind == KD_BLOCK_USER || !check_times(m, b->name, &def)) return;
-    if (def.kind == KD_BLOCK_PID || def.kind == KD_BLOCK_TRANSFER) (void)check_block(m, b->name, &def);
+    const kd_block_element *class = kd_block_element_of(&def);
+    if (class->in_code || !check_times(m, b->name, &def)) return;
+    if (class->check) (void)class->check(m, b->name, &def);
     count_signals(&def);
     if (def.nstates != b->def.nstates)
         kd_model_error(m, KD_SECTION_BLOCK, i, "kd", "it would have another number of states; read the model again");

@@ -106,6 +106,8 @@ typedef struct kd_written {
 kd_status kd_model_add_written(kd_model *m, const kd_written *part) KD_NODISCARD;
 
 // ---- adding elements ------------------------------------------------------------------------------------------------
+// Was the definition made by its default function? Otherwise an error names it: "body 'arm': kd_body_def does not ..".
+bool kd_model_is_made(kd_model *m, const char *singular, const char *name, unsigned cookie);
 // Name and definition are acceptable (schema KD_SCHEMA_COUNT: the definition is not looked at) and there is room behind
 // the last element of the section: then the caller writes it there, and kd_model_enter counts it in.
 kd_status kd_model_prepare(kd_model *m, kd_section section, kd_schema_id schema, const char *name,

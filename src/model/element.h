@@ -1,5 +1,5 @@
-// model/element.h: what a model knows of its force, constraint and state elements without their equations: the first
-// part of the class of an element. Each element is one file in src/element, which lists them in list.c.
+// model/element.h: what a model knows of its force, constraint and state elements and blocks without their equations:
+// the first part of the class of an element. Each element is one file in src/element, which lists them in list.c.
 //
 // Schema, reader, writer, reference page, names, sensors, units and drawing read this; nobody asks for a kind.
 #ifndef KARDAN_MODEL_ELEMENT_H
@@ -63,7 +63,23 @@ typedef struct kd_element_class {
     int (*rows)(const kd_constraint_def *def);
 } kd_element_class;
 
+// Of a sampled block, the same and more
+typedef struct kd_block_element {
+    kd_element_class element;
+    // Beyond single fields; false: an error has been written. NULL: nothing can be wrong
+    bool (*check)(kd_model *m, const char *name, const kd_block_def *def);
+    void (*count)(kd_block_def *def); // numbers of signals follow from the rest; NULL: they are given
+    const char *const *states;        // names of its states; NULL: given, or z, or z1, z2, ..
+    const char *const *inputs;        // keys of its inputs, up to NULL; NULL: one list, `input`
+    bool               named;         // inputs and states have names that must differ
+    bool               expressions;   // outputs and next states are texts
+    bool               matrices, polynomials;
+    bool               in_code; // written in C: no file has it
+} kd_block_element;
+
 // element/list.c
+const kd_element_class *kd_block_element_class(int kind);
+const kd_block_element *kd_block_element_of(const kd_block_def *def);
 const kd_element_class *kd_force_element(int kind);
 const kd_element_class *kd_constraint_element(int kind);
 const kd_element_class *kd_state_element_class(int kind);

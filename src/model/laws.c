@@ -284,13 +284,14 @@ static kd_status check_block(reader *r, int i)
 {
     const kd_block_def *def = &r->m->block[i].def;
     signal_locals       l;
-    // a pid has one input and perhaps its rate; the other kinds have lists
-    if (def->kind == KD_BLOCK_PID) {
-        const kd_status status = check_text(r, KD_SECTION_BLOCK, i, "input", def->input[0], signal, NULL);
-        return status < 0 ? status : check_text(r, KD_SECTION_BLOCK, i, "rate", def->input[1], signal, NULL);
-    }
-    kd_status status = check_signals(r, KD_SECTION_BLOCK, i, "input", def->ninputs, def->input, def->input_name, NULL);
-    if (status < 0 || def->kind != KD_BLOCK_EXPRESSION) return status;
+    const kd_block_element *class = kd_block_element_of(def);
+    kd_status status = KD_OK;
+    // inputs with keys of their own, or a list
+    for (int k = 0; class->inputs && class->inputs[k] && status >= 0; k++)
+        status = check_text(r, KD_SECTION_BLOCK, i, class->inputs[k], def->input[k], signal, NULL);
+    if (class->inputs) return status;
+    status = check_signals(r, KD_SECTION_BLOCK, i, "input", def->ninputs, def->input, def->input_name, NULL);
+    if (status < 0 || !class->expressions) return status;
     // outputs and next states see inputs and states by name
     list_signals(def, &l);
     status = check_signals(r, KD_SECTION_BLOCK, i, "output", def->noutputs, def->output, NULL, l.name);

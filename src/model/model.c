@@ -3,6 +3,8 @@
 // Elements live in one growing array per section (doubled when full), strings and tables in the arena of the model.
 #include "model/model.h"
 
+#include <kardan/option.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -554,6 +556,25 @@ static bool passes_schema(kd_model *m, kd_schema_id id, const char *name, const 
     return false;
 }
 
+bool kd_model_is_made(kd_model *m, const char *singular, const char *name, unsigned cookie)
+{
+    if (cookie == KD_OPTIONS_COOKIE) return true;
+    const int n = (int)strcspn(singular, " "); // "algebraic variable": kd_algebraic_def
+    kd_model_error_at(m, &m->private->source, "%s '%s': kd_%.*s_def does not start from kd_%.*s_def_default", singular,
+                      name, n, singular, n, singular);
+    return false;
+}
+
+// The same by the schema, which knows where the cookie is
+static bool is_made(kd_model *m, kd_schema_id id, const char *name, const void *def)
+{
+    const kd_schema *schema = kd_schema_of(id);
+    unsigned         cookie;
+    if (schema->cookie == 0) return true; // not for the public: it has none
+    memcpy(&cookie, (const char *)def + schema->cookie, sizeof cookie);
+    return kd_model_is_made(m, schema->singular, name, cookie);
+}
+
 // As many as there is room for, each with a name
 static bool has_options(const kd_run_def *run)
 {
@@ -565,7 +586,8 @@ static bool has_options(const kd_run_def *run)
 
 kd_status kd_model_set_run(kd_model *m, const kd_run_def *run)
 {
-    if (!m || !run || !is_open(m) || !has_options(run)) return KD_ERR_ARGUMENT;
+    if (!m || !run || !is_open(m) || !is_made(m, KD_SCHEMA_RUN, "run", run) || !has_options(run))
+        return KD_ERR_ARGUMENT;
     if (!passes_schema(m, KD_SCHEMA_RUN, NULL, run)) return KD_ERR_MODEL;
     // a copy with texts of the model's own
     kd_run_def copy = *run;
@@ -657,8 +679,9 @@ kd_status kd_model_prepare(kd_model *m, kd_section section, kd_schema_id schema,
 {
     if (!m || !name || !def || !is_open(m)) return KD_ERR_ARGUMENT;
     // on failure nothing waits for this element any more
-    kd_status status = check_name(m, section, name);
-    if (status >= 0 && schema != KD_SCHEMA_COUNT && !passes_schema(m, schema, name, def)) status = KD_ERR_MODEL;
+    const bool checked = schema != KD_SCHEMA_COUNT;
+    kd_status  status = checked && !is_made(m, schema, name, def) ? KD_ERR_ARGUMENT : check_name(m, section, name);
+    if (status >= 0 && checked && !passes_schema(m, schema, name, def)) status = KD_ERR_MODEL;
     if (status >= 0) status = make_room(m, section);
     if (status < 0) kd_model_drop_fields(m);
     return status;
@@ -855,6 +878,7 @@ kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *
 kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_force_def *def)
 {
     // of functions in C only what kardan itself reads can be checked
+    if (m && name && def && !kd_model_is_made(m, "user_force", name, def->cookie)) return KD_ERR_ARGUMENT;
     if (def && (!def->eval || def->nmeasures < 1 || !def->measure || def->nstates < 0)) return KD_ERR_ARGUMENT;
     kd_status status = kd_model_prepare(m, KD_SECTION_USER_FORCE, KD_SCHEMA_COUNT, name, def);
     if (status < 0) return status;

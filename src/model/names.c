@@ -5,13 +5,10 @@
 #include "core/text.h"
 #include "model/build.h"
 
-// FNV-1a over the letters, started from the section
+// of the letters, turned by the section: one name may stand in several
 static uint32_t hash_of(kd_section section, const char *name)
 {
-    uint32_t h = 2166136261u ^ (uint32_t)section;
-    h *= 16777619u;
-    for (; *name; name++) h = (h ^ (unsigned char)*name) * 16777619u;
-    return h;
+    return (kd_text_hash(name) ^ (uint32_t)section) * 16777619u;
 }
 
 // the entry that holds the name, or the free one where it belongs; linear probing, the table is at most half full

@@ -1,6 +1,8 @@
 // schema.c: the table of sections, kinds and fields of models, and what follows from it directly: defaults, checks.
 #include "model/schema.h"
 
+#include <kardan/option.h>
+
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -210,7 +212,7 @@ static const kd_field joint_fields[] = {
 };
 #undef O
 
-// Constraints, forces and states: src/element
+// Constraints, forces, states and blocks: src/element
 
 // ---- algebraic variables
 static const char *const own_name[] = {"", NULL};
@@ -227,74 +229,7 @@ static const kd_field algebraic_fields[] = {
 };
 #undef O
 
-// ---- blocks, variables, events
-#define O(member) offsetof(kd_block_def, member)
-#define SISO (K(KD_BLOCK_PID) | K(KD_BLOCK_TRANSFER))
-static const kd_kind_word block_kinds[] = {
-    [KD_BLOCK_EXPRESSION] = {"expression", "outputs and next states by expressions of inputs, states and paths"},
-    [KD_BLOCK_PID] = {"pid", "out = kp e + ki z + kd e' of the input e; then z grows by period * e"},
-    [KD_BLOCK_STATE_SPACE] = {"state_space", "outputs C z + D u of states z and inputs u; then z becomes A z + B u"},
-    [KD_BLOCK_TRANSFER] = {"transfer", "numerator / denominator, polynomials of z, or of s where `continuous` is set"},
-    [KD_BLOCK_USER] = {NULL, NULL},
-};
-static const kd_field block_fields[] = {
-    {"period", KD_FIELD_NUMBER, O(period), 1, ALL, KD_FIELD_REQUIRED, 0, POSITIVE, "s",
-     .doc = "time between two samples"},
-    {"offset", KD_FIELD_NUMBER, O(offset), 1, ALL, 0, 0, ANY, "s",
-     .doc = "time of the first sample"},
-    {"input", KD_FIELD_LAW, O(input), 1, SISO, KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "expression of any paths, as in sensors; pid: the error e"},
-    {"input", KD_FIELD_SIGNALS, O(input), KD_MAX_SIGNALS, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "expressions of any paths, as in sensors", .length = O(ninputs), .second = O(input_name)},
-    {"input", KD_FIELD_SIGNALS, O(input), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
-     .doc = "the same; without names they are called u, or u1, u2 and so on", .length = O(ninputs), .second = O(input_name)},
-    {"rate", KD_FIELD_LAW, O(input) + sizeof(const char *), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
-     .doc = "expression for e'; not given: by the difference from the sample before"},
-    {"kp", KD_FIELD_NUMBER, O(kp), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
-     .doc = "proportional gain"},
-    {"ki", KD_FIELD_NUMBER, O(ki), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
-     .doc = "integral gain"},
-    {"kd", KD_FIELD_NUMBER, O(kd), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
-     .doc = "gain of the rate"},
-    {"filter", KD_FIELD_NUMBER, O(filter), 1, K(KD_BLOCK_PID), 0, 0, NOT_NEGATIVE, "s",
-     .doc = "time constant of a lag in e'; 0: none"},
-    {"lower", KD_FIELD_NUMBER, O(lower), 1, K(KD_BLOCK_PID), KD_FIELD_INFINITE, -INFINITY, ANY, "",
-     .doc = "lower limit of the output, where the sum stops; not given: none"},
-    {"upper", KD_FIELD_NUMBER, O(upper), 1, K(KD_BLOCK_PID), KD_FIELD_INFINITE, INFINITY, ANY, "",
-     .doc = "upper limit of the output, where the sum stops; not given: none"},
-    {"numerator", KD_FIELD_SAMPLES, O(numerator), 0, K(KD_BLOCK_TRANSFER), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "coefficients, highest power first", .length = O(nnumerator)},
-    {"denominator", KD_FIELD_SAMPLES, O(denominator), 0, K(KD_BLOCK_TRANSFER), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "coefficients, highest power first; of no lower power than the numerator", .length = O(ndenominator)},
-    {"continuous", KD_FIELD_BOOLEAN, O(continuous), 1, K(KD_BLOCK_TRANSFER), 0, 0, ANY, "",
-     .doc = "the polynomials are of s, and are sampled by the trapezoidal rule (Tustin)"},
-    {"A", KD_FIELD_ROWS, O(A), 0, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "matrix, states by states", .length = O(nstates), .second = O(nstates)},
-    {"B", KD_FIELD_ROWS, O(B), 0, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "matrix, states by inputs", .length = O(nstates), .second = O(ninputs)},
-    {"C", KD_FIELD_ROWS, O(C), 0, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "matrix, outputs by states", .length = O(noutputs), .second = O(nstates)},
-    {"D", KD_FIELD_ROWS, O(D), 0, K(KD_BLOCK_STATE_SPACE), 0, 0, ANY, "",
-     .doc = "matrix, outputs by inputs; not given: 0", .length = O(noutputs), .second = O(ninputs)},
-    {"states", KD_FIELD_TERMS, O(state_name), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), KD_FIELD_OWN, 0, ANY, "",
-     .doc = "names of states with their start values: `{z: 0}`", .length = O(nstates), .second = O(start)},
-    {"next", KD_FIELD_NEXT, O(next), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
-     .doc = "states behind the sample: `{z: z + 0.1*u}`; those not given keep their values", .length = O(nstates),
-     .second = O(state_name)},
-    {"output", KD_FIELD_SIGNALS, O(output), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
-     .doc = "expressions of inputs, states before the sample and paths", .length = O(noutputs)},
-    {"start", KD_FIELD_NUMBER, O(start), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
-     .doc = "start value of the sum z"},
-    {"start", KD_FIELD_STARTS, O(start), KD_MAX_SIGNALS, K(KD_BLOCK_STATE_SPACE), 0, 0, ANY, "",
-     .doc = "start values of the states", .length = O(nstates)},
-    {"start_output", KD_FIELD_NUMBER, O(start_output), 1, SISO, 0, 0, ANY, "",
-     .doc = "output until the first sample"},
-    {"start_output", KD_FIELD_STARTS, O(start_output), KD_MAX_SIGNALS, ALL & ~SISO, 0, 0, ANY, "",
-     .doc = "outputs until the first sample", .length = O(noutputs)},
-};
-#undef O
-#undef SISO
-
+// ---- variables, events
 static const kd_field variable_fields[] = {
     {"start", KD_FIELD_NUMBER, offsetof(kd_variable_def, start), 1, ALL, 0, 0, ANY, "",
      .doc = "value until an event changes it"},
@@ -385,70 +320,71 @@ static const kd_field run_fields[] = {
 #define KINDS(table, type, by_key) table, COUNT(table), offsetof(type, kind), by_key
 #define CLASSES(count, type) NULL, count, offsetof(type, kind)
 #define FIELDS(table) table, COUNT(table)
+#define MADE(type) .cookie = offsetof(type, cookie)
 static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_CURVE] = {"curves", "curve",
         "Tables y(x); in expressions a curve is a function of its name",
-        sizeof(kd_curve_def), KINDLESS, NULL, FIELDS(curve_fields), NULL},
+        sizeof(kd_curve_def), KINDLESS, NULL, FIELDS(curve_fields), NULL, MADE(kd_curve_def)},
     [KD_SCHEMA_TRACK] = {"tracks", "track",
         "Level lines by their curvature; in expressions a track gives functions of the arc length: NAME_x, NAME_y, NAME_heading, NAME_curvature",
-        sizeof(kd_track_def), KINDLESS, "curvature", FIELDS(track_fields), NULL},
+        sizeof(kd_track_def), KINDLESS, "curvature", FIELDS(track_fields), NULL, MADE(kd_track_def)},
     [KD_SCHEMA_INPUT] = {"inputs", "input",
         "Signals u(t), read as input.NAME",
-        sizeof(kd_input_def), KINDLESS, "value", FIELDS(input_fields), NULL},
+        sizeof(kd_input_def), KINDLESS, "value", FIELDS(input_fields), NULL, MADE(kd_input_def)},
     [KD_SCHEMA_BODY] = {"bodies", "body",
         "Rigid bodies; `ground` is there without being written",
-        sizeof(kd_body_def), KINDLESS, NULL, FIELDS(body_fields), NULL},
+        sizeof(kd_body_def), KINDLESS, NULL, FIELDS(body_fields), NULL, MADE(kd_body_def)},
     [KD_SCHEMA_FRAME] = {"frames", "frame",
         "Named places, which joints, forces and expressions can refer to",
-        sizeof(kd_frame_def), KINDLESS, NULL, FIELDS(frame_fields), NULL},
+        sizeof(kd_frame_def), KINDLESS, NULL, FIELDS(frame_fields), NULL, MADE(kd_frame_def)},
     [KD_SCHEMA_JOINT] = {"joints", "joint",
         "Joints between two bodies; z is the axis of the joint",
-        sizeof(kd_joint_def), kd_joint_words, KD_JOINT_KIND_COUNT, offsetof(kd_joint_def, kind), false, NULL, FIELDS(joint_fields), NULL},
+        sizeof(kd_joint_def), kd_joint_words, KD_JOINT_KIND_COUNT, offsetof(kd_joint_def, kind), false, NULL, FIELDS(joint_fields), NULL, MADE(kd_joint_def)},
     [KD_SCHEMA_CONSTRAINT] = {"constraints", "constraint",
         "Constraints that are no joints",
-        sizeof(kd_constraint_def), CLASSES(KD_CONSTRAINT_KIND_COUNT, kd_constraint_def), .class = kd_constraint_element},
+        sizeof(kd_constraint_def), CLASSES(KD_CONSTRAINT_KIND_COUNT, kd_constraint_def), .class = kd_constraint_element, MADE(kd_constraint_def)},
     [KD_SCHEMA_FORCE] = {"forces", "force",
         "Force elements",
-        sizeof(kd_force_def), CLASSES(KD_FORCE_KIND_COUNT, kd_force_def), .class = kd_force_element},
+        sizeof(kd_force_def), CLASSES(KD_FORCE_KIND_COUNT, kd_force_def), .class = kd_force_element, MADE(kd_force_def)},
     [KD_SCHEMA_STATE] = {"states", "state",
         "Inner states, read as state.NAME",
-        sizeof(kd_state_def), CLASSES(KD_STATE_KIND_COUNT, kd_state_def), .class = kd_state_element_class},
+        sizeof(kd_state_def), CLASSES(KD_STATE_KIND_COUNT, kd_state_def), .class = kd_state_element_class, MADE(kd_state_def)},
     [KD_SCHEMA_ALGEBRAIC] = {"algebraic", "algebraic variable",
         "Variables that equations define, read as algebraic.NAME; solved together with the equations of motion",
-        sizeof(kd_algebraic_def), KINDLESS, "equation", FIELDS(algebraic_fields), NULL},
+        sizeof(kd_algebraic_def), KINDLESS, "equation", FIELDS(algebraic_fields), NULL, MADE(kd_algebraic_def)},
     [KD_SCHEMA_BLOCK] = {"blocks", "block",
         "Sampled controllers, computed at offset + k * period; outputs in between are held: block.NAME.out, or out1, out2, .., and states block.NAME.STATE",
-        sizeof(kd_block_def), KINDS(block_kinds, kd_block_def, false), NULL, FIELDS(block_fields), NULL},
+        sizeof(kd_block_def), CLASSES(KD_BLOCK_KIND_COUNT, kd_block_def), .class = kd_block_element_class, MADE(kd_block_def)},
     [KD_SCHEMA_VARIABLE] = {"variables", "variable",
         "Numbers that only events change, read as variable.NAME",
-        sizeof(kd_variable_def), KINDLESS, "start", FIELDS(variable_fields), NULL},
+        sizeof(kd_variable_def), KINDLESS, "start", FIELDS(variable_fields), NULL, MADE(kd_variable_def)},
     [KD_SCHEMA_EVENT] = {"events", "event",
         "What happens where an expression passes through 0",
-        sizeof(kd_event_def), KINDLESS, NULL, FIELDS(event_fields), NULL},
+        sizeof(kd_event_def), KINDLESS, NULL, FIELDS(event_fields), NULL, MADE(kd_event_def)},
     [KD_SCHEMA_SENSOR] = {"sensors", "sensor",
         "Named outputs",
-        sizeof(kd_sensor_def), KINDLESS, "value", FIELDS(sensor_fields), NULL},
+        sizeof(kd_sensor_def), KINDLESS, "value", FIELDS(sensor_fields), NULL, MADE(kd_sensor_def)},
     [KD_SCHEMA_INVARIANT] = {"invariants", "invariant",
         "What the motion does not change and the formulation keeps exactly (psf, psf1)",
-        sizeof(kd_invariant_def), KINDS(invariant_kinds, kd_invariant_def, false), NULL, FIELDS(invariant_fields), NULL},
+        sizeof(kd_invariant_def), KINDS(invariant_kinds, kd_invariant_def, false), NULL, FIELDS(invariant_fields), NULL, MADE(kd_invariant_def)},
     [KD_SCHEMA_CONDITION] = {"conditions", "condition",
         "What the start fulfils together with the constraints, written inside of `start`: `start: {conditions: {NAME: ...}}`",
-        sizeof(kd_condition_def), KINDLESS, "value", FIELDS(condition_fields), NULL},
+        sizeof(kd_condition_def), KINDLESS, "value", FIELDS(condition_fields), NULL, MADE(kd_condition_def)},
     [KD_SCHEMA_RUN] = {"run", "run",
         "How to simulate; the command line overrides",
-        sizeof(kd_run_def), KINDLESS, NULL, FIELDS(run_fields), NULL},
+        sizeof(kd_run_def), KINDLESS, NULL, FIELDS(run_fields), NULL, MADE(kd_run_def)},
     [KD_SCHEMA_PLACE] = {"places", "place",
         "A frame fixed in a body",
-        sizeof(kd_place), KINDLESS, NULL, FIELDS(place_fields), NULL},
+        sizeof(kd_place), KINDLESS, NULL, FIELDS(place_fields), .class = NULL},
     [KD_SCHEMA_SHAPE] = {"shapes", "shape",
         "A solid, drawn and perhaps giving mass",
-        sizeof(kd_shape), KINDS(shape_kinds, kd_shape, true), NULL, FIELDS(shape_fields), NULL},
+        sizeof(kd_shape), KINDS(shape_kinds, kd_shape, true), NULL, FIELDS(shape_fields), .class = NULL},
     [KD_SCHEMA_SUBSYSTEM] = {"subsystems", "subsystem",
         "How a subsystem stands in the model around it",
-        sizeof(kd_subsystem_def), KINDLESS, NULL, FIELDS(subsystem_fields), NULL},
+        sizeof(kd_subsystem_def), KINDLESS, NULL, FIELDS(subsystem_fields), .class = NULL},
     [KD_SCHEMA_CURVE_FILE] = {"curves from files", "curve",
         "A curve whose numbers stand in a file beside the model",
-        sizeof(kd_curve_file), KINDLESS, NULL, FIELDS(curve_file_fields), NULL},
+        sizeof(kd_curve_file), KINDLESS, NULL, FIELDS(curve_file_fields), .class = NULL},
 };
 // clang-format on
 
@@ -603,6 +539,7 @@ void kd_schema_default(const kd_schema *schema, int kind, void *def)
 {
     // all fields of the table, then those of the kind
     memset(def, 0, schema->size);
+    if (schema->cookie) memcpy((char *)def + schema->cookie, &(unsigned){KD_OPTIONS_COOKIE}, sizeof(unsigned));
     if (kd_schema_has_kinds(schema)) memcpy((char *)def + schema->kind, &kind, sizeof kind);
     for (int i = 0; i < schema->nfields; i++) default_field(&schema->fields[i], def);
     // keys that share their place: that of the kind wins
@@ -656,7 +593,7 @@ DEFAULT(kd_event_def, kd_event_def_default, KD_SCHEMA_EVENT)
 
 kd_user_force_def kd_user_force_def_default(void)
 {
-    return (kd_user_force_def){0};
+    return (kd_user_force_def){.cookie = KD_OPTIONS_COOKIE};
 }
 
 // ---- checks ---------------------------------------------------------------------------------------------------------

@@ -158,6 +158,7 @@ typedef struct kd_schema {
     const kd_field     *fields;
     int                 nfields;
     const struct kd_element_class *(*class)(int kind); // NULL: no classes
+    size_t cookie;                                     // offset of the cookie; 0: a part of definitions, without
 } kd_schema;
 
 const kd_schema *kd_schema_of(kd_schema_id id);

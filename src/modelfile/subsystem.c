@@ -242,7 +242,7 @@ static bool read_needs(kd_reader *r, kd_scope *scope, const kd_node *connect)
 // The frame of a point that was handed in is a part of the scope that it comes from, with the name of the need.
 static bool hand_point(kd_reader *r, kd_scope *scope, const kd_handed *h)
 {
-    kd_frame_def def = {.at = kd_place_default()};
+    kd_frame_def def = kd_frame_def_default();
     kd_field     at = *kd_schema_field(kd_schema_of(KD_SCHEMA_FRAME), 0, "at");
     const char  *full;
     r->npending = r->narrays = 0;

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "math/space.h"
 #include "model/build.h"
+#include "model/element.h"
 #include "model/mesh_shape.h"
 #include "model/schema.h"
 #include "modelfile/paths.h"
@@ -561,8 +562,9 @@ static kd_status check_writable(const kd_model *m, char *message, size_t size)
     // what is written in C has no words
     for (int i = 0; i < m->nblocks; i++) {
         const kd_block_def *def = &m->block[i].def;
-        const bool          named = def->kind == KD_BLOCK_STATE_SPACE && def->state_name[0];
-        if (def->kind != KD_BLOCK_USER && !named) continue;
+        const kd_block_element *class = kd_block_element_of(def);
+        const bool named = class->matrices && def->state_name[0];
+        if (!class->in_code && !named) continue;
         kd_text(message, size, "block '%s' %s cannot stand in a file", m->block[i].name,
                 named ? "has matrices and names of states, which" : "is written in C and");
         return KD_ERR_UNSUPPORTED;

@@ -21,12 +21,10 @@ bool kd_channel_names_cut(kd_channel_names *names, kd_arena *arena, int capacity
     return true;
 }
 
-// First slot of a name (FNV-1a)
+// First slot of a name
 static int slot_of(const kd_channel_names *names, const char *name)
 {
-    unsigned hash = 2166136261u;
-    for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
-    return (int)(hash & (unsigned)(names->nslots - 1));
+    return (int)(kd_text_hash(name) & (unsigned)(names->nslots - 1));
 }
 
 int kd_channel_names_find(const kd_channel_names *names, const char *name)

@@ -260,13 +260,6 @@ static kd_status evaluate(kd_probe *p, kd_fn fn, double *out)
     return kd_eom_eval(p->data, fn, out) == KD_EVAL_OK ? KD_OK : fail(p);
 }
 
-static double largest_of(const double *x, int n)
-{
-    double largest = 0;
-    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
-    return largest;
-}
-
 // force = f - (GZ)' lambda - (HZ)' mu = -residual at a = 0
 static kd_status evaluate_force(kd_probe *p)
 {
@@ -314,13 +307,13 @@ static kd_status choose_acceleration(kd_probe *p, double *a)
     // residual of the dynamic equations with the a of the state
     kd_eom_at_acceleration(p->data, x->a, x->w, x->lambda, x->mu);
     kd_status    status = evaluate(p, KD_RESIDUAL, p->rows);
-    const double residual = status < 0 ? 0 : largest_of(p->rows, nv);
+    const double residual = status < 0 ? 0 : kd_norm_max(nv, p->rows);
     bool         replaced = false;
     // The measure is the size of the forces, at a = 0. Rounding beside those of an earlier state needs no look, unless
     // they have fallen to ROUNDING / STALE of what they were.
     if (status >= 0 && residual > ROUNDING * p->seen) {
         status = evaluate_force(p);
-        p->seen = status >= 0 ? largest_of(p->force, nv) : 0;
+        p->seen = status >= 0 ? kd_norm_max(nv, p->force) : 0;
         replaced = status >= 0 && residual > STALE * p->seen && accelerate(p, a);
     }
     // it belongs to the state, or M does not determine another one

@@ -1,5 +1,7 @@
 // run_options.c: how a model wants to be simulated: what its file says under `run`, the rest by the choice of the
 // command `kardan simulate`.
+#include "results/run_options.h"
+
 #include <kardan/results.h>
 #include <limits.h>
 #include <string.h>
@@ -7,6 +9,11 @@
 #include "core/text.h"
 
 enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom
+
+double kd_driven_step(const kd_system_info *info, double duration)
+{
+    return info->dof == 0 ? duration / DRIVEN_STEPS : 0;
+}
 
 // --rtol alone sets both tolerances, and so does that of the file; neither: the integrator's
 static void set_tolerances(kd_simulation_options *o, double rtol, double atol)
@@ -58,11 +65,7 @@ kd_status kd_system_run_options(const kd_system *system, kd_simulation_options *
         return KD_ERR_ARGUMENT;
     }
     set_tolerances(options, run->rtol, run->atol);
-    // nothing limits the steps of a mechanism without freedom
-    // one step might pass over everything that a driven mechanism does
-    options->integrator_options.h_max = run->max_step > 0 ? run->max_step
-                                        : info.dof == 0   ? run->t_end / DRIVEN_STEPS
-                                                          : 0;
+    options->integrator_options.h_max = run->max_step > 0 ? run->max_step : kd_driven_step(&info, run->t_end);
     if (!run_sets(run, "steps.max_steps")) options->integrator_options.max_steps = LONG_MAX / 2;
     // constraints that are dependent at the start can be solved by singular values alone
     if (info.nsingular > 0 && !run_sets(run, "form.constraints"))

@@ -25,6 +25,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "math/dense.h"
 #include "probe/probe.h"
 #include "simulation/slopes.h"
 
@@ -193,13 +194,6 @@ static kd_status go_to(kd_certifier *c, const kd_state *x)
     return kd_eom_at_state(c->data, &c->inputs, x, KD_STAGE_VELOCITY) == KD_EVAL_OK ? KD_OK : fault_of(c);
 }
 
-static double largest_of(const double *x, int n)
-{
-    double largest = 0;
-    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
-    return largest;
-}
-
 // Leave the point at x with the acceleration that is judged: that of x if it belongs to its forces and multipliers,
 // else the one that those give. Where M does not determine it, the simulation that has shown x solves for it.
 static kd_status go_to_judged(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
@@ -273,11 +267,11 @@ static void widen_scale(kd_certifier *c, const kd_state *x)
 {
     double *scale = c->certificate.scale;
     // positions and velocities as scales, at least 1, and as sizes, from 0
-    scale[KD_LEVEL_POSITION] = fmax(scale[KD_LEVEL_POSITION], largest_of(x->p, c->dims.np));
-    scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], largest_of(x->v, c->dims.nv));
-    scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], largest_of(c->a, c->dims.nv));
-    c->certificate.position_size = fmax(c->certificate.position_size, largest_of(x->p, c->dims.np));
-    c->certificate.velocity_size = fmax(c->certificate.velocity_size, largest_of(x->v, c->dims.nv));
+    scale[KD_LEVEL_POSITION] = fmax(scale[KD_LEVEL_POSITION], kd_norm_max(c->dims.np, x->p));
+    scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], kd_norm_max(c->dims.nv, x->v));
+    scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], kd_norm_max(c->dims.nv, c->a));
+    c->certificate.position_size = fmax(c->certificate.position_size, kd_norm_max(c->dims.np, x->p));
+    c->certificate.velocity_size = fmax(c->certificate.velocity_size, kd_norm_max(c->dims.nv, x->v));
     // eight powers of ten beyond the start no figure means anything
     for (int level = 0; level < 2; level++) {
         if (c->certificate.states == 0) c->start[level] = scale[level];

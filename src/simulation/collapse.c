@@ -22,6 +22,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "math/dense.h"
 
 #define MOST 2e5           // attempts to the end at the present pace that are too many
 #define LOOKS 24           // that must find a jump ..
@@ -106,20 +107,13 @@ void kd_collapse_destroy(kd_collapse *c)
     kd_free(c);
 }
 
-static double largest_of(const double *x, int n)
-{
-    double largest = 0;
-    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
-    return largest;
-}
-
 // Largest components so far
 static void widen(kd_collapse *c, const kd_state *x)
 {
     const kd_dims n = c->dims;
-    c->size[VELOCITY] = fmax(c->size[VELOCITY], largest_of(x->v, n.nv));
-    c->size[POSITION] = fmax(c->size[POSITION], largest_of(x->p, n.np));
-    c->size[INNER] = fmax(c->size[INNER], largest_of(x->r, n.nr));
+    c->size[VELOCITY] = fmax(c->size[VELOCITY], kd_norm_max(n.nv, x->v));
+    c->size[POSITION] = fmax(c->size[POSITION], kd_norm_max(n.np, x->p));
+    c->size[INNER] = fmax(c->size[INNER], kd_norm_max(n.nr, x->r));
 }
 
 void kd_collapse_begin(kd_collapse *c, const kd_state *x, long attempts)
@@ -131,7 +125,7 @@ void kd_collapse_begin(kd_collapse *c, const kd_state *x, long attempts)
     c->wait = 1;
     c->looks = 0;
     c->pace = INFINITY;
-    c->reference = fmax(1, largest_of(x->v, c->dims.nv));
+    c->reference = fmax(1, kd_norm_max(c->dims.nv, x->v));
     c->doubled = c->reference;
     c->ndoubled = 0;
     widen(c, x);
@@ -229,7 +223,7 @@ static bool jumps_along(kd_collapse *c, const kd_state *x, kind what, double siz
         if (upper - lower > 0.5 * CLOSER * width) before = now;
     }
     // a smooth force would have changed in proportion to the interval
-    const double jump = change(c, 0, 2, row), force = largest_of(c->force[0], c->dims.nv + c->dims.nr);
+    const double jump = change(c, 0, 2, row), force = kd_norm_max(c->dims.nv + c->dims.nr, c->force[0]);
     if (!(jump > REAL * whole * (upper - lower) / (2 * size) && jump > LEAST_JUMP * force)) return false;
     c->steep = jump < STEEP * before;
     return !c->steep || find_rise(c, x, what, 0.5 * (lower + upper), upper - lower, size, MOST_OF_IT * whole);
@@ -380,7 +374,7 @@ static kd_status look_for_jumps(kd_collapse *c, const kd_state *x, long attempts
 // Note doublings of the largest velocity. true: it has grown beyond all measure, as fast as ever
 static bool explodes(kd_collapse *c, const kd_state *x)
 {
-    const double v = largest_of(x->v, c->dims.nv);
+    const double v = kd_norm_max(c->dims.nv, x->v);
     // most steps end here: velocities are as large as they were
     if (!(v > 2 * c->doubled)) return false;
     while (v > 2 * c->doubled) {
@@ -410,7 +404,7 @@ static kd_status look_for_feeder(kd_collapse *c, const kd_state *x, char *messag
         message, size,
         "the motion blows up: velocities have doubled every %.3g s, to %.3g at t = %.9g s, where the energy is %.3g J; "
         "%s feeds it, now with %.3g W: look at the sign of its damping or law",
-        period, largest_of(x->v, c->dims.nv), x->t, energy, feeder, power);
+        period, kd_norm_max(c->dims.nv, x->v), x->t, energy, feeder, power);
     return KD_ERR_BLOW_UP;
 }
 

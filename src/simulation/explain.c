@@ -103,17 +103,10 @@ static void cut_role(char *name)
     }
 }
 
-static uint32_t hash_of(const char *name)
-{
-    uint32_t h = 2166136261u; // FNV-1a
-    for (; *name; name++) h = (h ^ (unsigned char)*name) * 16777619u;
-    return h;
-}
-
 // Number of the owner of this name, a new one if there is none yet. table: size places, a power of two, 1 + number
 static int find_owner(kd_explainer *e, const char *name, int *table, uint32_t size)
 {
-    uint32_t at = hash_of(name) & (size - 1);
+    uint32_t at = kd_text_hash(name) & (size - 1);
     while (table[at] > 0 && strcmp(e->owner[table[at] - 1].name, name) != 0) at = (at + 1) & (size - 1);
     if (table[at] == 0) {
         kd_text(e->owner[e->nowners].name, NAME, "%s", name);

@@ -9,14 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-static const double STEP = 1e-6; // relative; rounding then is 1e-10 of the energy
+#include "math/dense.h"
 
-static double largest_of(const double *x, int n)
-{
-    double largest = 0;
-    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
-    return largest;
-}
+static const double STEP = 1e-6; // relative; rounding then is 1e-10 of the energy
 
 // Random signs of a linear congruential generator: the same in every run
 static double sign(unsigned *seed)
@@ -50,7 +45,7 @@ static void draw_errors(const kd_dims *n, const kd_state *x, int which, bool rel
 {
     const double *size = which == KD_SLOPE_VELOCITY ? x->v : x->p;
     const bool    paired = which == KD_SLOPE_VELOCITY || n->np == n->nv; // else increments of rotations
-    const double  most = largest_of(size, which == KD_SLOPE_VELOCITY ? n->nv : n->np);
+    const double  most = kd_norm_max(which == KD_SLOPE_VELOCITY ? n->nv : n->np, size);
     *unit = relative ? STEP : STEP * fmax(1, most);
     for (int i = 0; i < n->nv; i++) e[i] = sign(seed) * *unit * (!relative ? 1 : paired ? fabs(size[i]) : most);
 }

@@ -13,19 +13,16 @@
 #include "core/text.h"
 #include "math/dense.h"
 #include "start/initial_system.h"
+#include "start/initial_words.h"
 
 #include <math.h>
 #include <string.h>
 
-#define TOUCHED 1e-5         // part of a unit null vector that counts
-#define NAMED_RESIDUAL 0.05  // rows with this part of the largest remaining residual are named
-#define NAMED_DIRECTION 1e-6 // coordinates with this part of the largest entry of a null vector are named
-#define NAMES_MAX 6          // names in one message
-#define CONTACT_RANK 1e-10   // pivots of c_s, d_w below this part of the first one are zero
+#define CONTACT_RANK 1e-10  // pivots of c_s, d_w below this part of the first one are zero
 #define VELOCITY_SLACK 10.0 // what redundant rows may leave over beyond the tolerance: p is exact to the tolerance only
 #define ACCELERATION_SLACK 1e4
 #define SAMPLE_SPREAD 1e-2 // moves that show what a condition depends on
-#define STORY 640          // characters of a message
+#define SPARE 1e-6         // part of a gradient that is left over of a condition that follows from others
 
 static const double restarts[] = {1e-4, 1e-2, 1e-1}; // relative moves of the guess where the iteration is stuck
 
@@ -47,223 +44,10 @@ kd_initial_options kd_initial_options_default(void)
                                 .cookie = KD_OPTIONS_COOKIE};
 }
 
-// ---- messages -------------------------------------------------------------------------------------------------------
-
-// The name in quotes; names of joints and rates bring their own.
-static const char *quoted(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
-{
-    char name[128];
-    kd_eom_name(eom, kind, i, name, sizeof name);
-    const char *quote = strchr(name, '\'') ? "" : "'";
-    kd_text(buffer, size, "%s%s%s", quote, name, quote);
-    return buffer;
-}
-
-static void append_row(const kd_iv *iv, int fn, int i, char *text)
-{
-    char        name[128];
-    const char *what = "constraint", *level = "";
-    kd_kind     kind = KD_NAME_LAMBDA;
-    switch (fn) {
-    case KD_IV_CONDITION: {
-        const char *given = iv->opt->condition_name ? iv->opt->condition_name(i, iv->opt->context) : NULL;
-        if (given)
-            kd_text_append(text, STORY, "condition '%s'", given);
-        else
-            kd_text_append(text, STORY, "condition[%d]", i);
-        return;
-    }
-    case KD_C:
-        what = "contact equation", kind = KD_NAME_S;
-        break;
-    case KD_GI:
-        level = " (velocity level)";
-        break;
-    case KD_GII:
-        level = " (acceleration level)";
-        break;
-    case KD_H:
-        kind = KD_NAME_MU;
-        break;
-    case KD_E:
-        what = "invariant", kind = KD_NAME_E;
-        break;
-    case KD_HI:
-        kind = KD_NAME_MU, level = " (acceleration level)";
-        break;
-    case KD_RESIDUAL:
-        what = "equation of motion", kind = KD_NAME_V;
-        break;
-    case KD_D:
-        what = "equation of", kind = KD_NAME_W;
-        break;
-    default:
-        break;
-    }
-    quoted(iv->eom, kind, i, name, sizeof name);
-    bool tells = strncmp(name, what, strlen(what)) == 0; // a model's row: constraint 'rod' length
-    kd_text_append(text, STORY, "%s%s%s%s", tells ? "" : what, tells ? "" : " ", name, level);
-}
-
-// Rows of the largest remaining residuals, conditions first.
-typedef struct culprits {
-    int    row[NAMES_MAX], count, conditions;
-    double residual[NAMES_MAX];
-} culprits;
-
-static double scaled_residual(const kd_iv_system *s, int i)
-{
-    return fabs(s->c.row[i] * s->c.F[i]);
-}
-
-static culprits find_culprits(const kd_iv_system *s)
-{
-    culprits found = {.count = 0};
-    double   top = 0.0;
-    // residuals in the scaling of the iteration
-    for (int i = 0; i < s->c.m; i++) top = fmax(top, scaled_residual(s, i));
-    // conditions first, then the rows of the equations
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < s->c.m && found.count < NAMES_MAX; i++) {
-            bool is_condition = s->fn[i] == KD_IV_CONDITION;
-            if (is_condition != (pass == 0) || scaled_residual(s, i) < NAMED_RESIDUAL * top) continue;
-            found.conditions += is_condition;
-            found.residual[found.count] = s->c.F[i];
-            found.row[found.count++] = i;
-        }
-    return found;
-}
-
-static bool has_held(const kd_iv *iv)
-{
-    for (int i = 0; i < iv->n.nv; i++)
-        if ((iv->opt->hold_p && iv->opt->hold_p[i]) || (iv->opt->hold_v && iv->opt->hold_v[i])) return true;
-    return false;
-}
-
-static void append_culprits(const kd_iv_system *s, const culprits *found, int from, int to, char *text)
-{
-    for (int k = from; k < to; k++) {
-        if (k > from) kd_text_append(text, STORY, k + 1 < to ? ", " : " and ");
-        append_row(s->iv, s->fn[found->row[k]], s->fn_index[found->row[k]], text);
-    }
-}
-
-// "condition 'start angle' contradicts constraint 'rod length' (residuals 0.41, 0.13 remain)"
-static void describe_contradiction(const kd_iv_system *s, const char *level, char *text)
-{
-    culprits found = find_culprits(s);
-    int      split = found.conditions < found.count ? found.conditions : 0;
-    kd_text(text, STORY, "t = %g, %s: ", s->iv->now->t, level);
-    // one row; conditions against rows; rows against each other
-    if (found.count == 1) {
-        append_culprits(s, &found, 0, 1, text);
-        kd_text_append(text, STORY, " cannot be satisfied near the guess");
-    } else if (split > 0) {
-        append_culprits(s, &found, 0, split, text);
-        kd_text_append(text, STORY, split == 1 ? " contradicts " : " contradict ");
-        append_culprits(s, &found, split, found.count, text);
-    } else {
-        append_culprits(s, &found, 0, found.count, text);
-        kd_text_append(text, STORY, " contradict each other");
-    }
-    kd_text_append(text, STORY, " (remaining residuals");
-    for (int k = 0; k < found.count; k++) kd_text_append(text, STORY, "%s %.3g", k ? "," : "", found.residual[k]);
-    kd_text_append(text, STORY, "); change or drop %s%s, or start from a better guess",
-                   found.count == 1 ? "it" : "one of them", has_held(s->iv) ? ", release held components" : "");
-}
-
-static void describe_no_convergence(const kd_iv_system *s, const char *level, char *text)
-{
-    int worst = 0;
-    for (int i = 1; i < s->c.m; i++)
-        if (scaled_residual(s, i) > scaled_residual(s, worst)) worst = i;
-    kd_text(text, STORY,
-            "t = %g, %s: no consistent values after %d iterations; the largest residual, %.3g, is left in ",
-            s->iv->now->t, level, s->c.max_iterations, s->c.F[worst]);
-    append_row(s->iv, s->fn[worst], s->fn_index[worst], text);
-    kd_text_append(
-        text, STORY,
-        "; perhaps there are none: check lengths and positions, start from a better guess, or raise max_iterations");
-}
-
-// ---- null vectors in words ------------------------------------------------------------------------------------------
-
-// Part of the null space that lies in the unknowns of a kind, in scaled coordinates.
-static double null_part(const kd_iv_system *s, unsigned vars)
-{
-    double top = 0.0;
-    for (int l = s->c.rank; l < s->c.n; l++) {
-        double sum = 0.0;
-        for (int j = 0; j < s->c.n; j++)
-            if (vars & KD_BIT(s->var[j])) sum += s->c.Vt[l + s->c.n * j] * s->c.Vt[l + s->c.n * j];
-        top = fmax(top, sqrt(sum));
-    }
-    return top;
-}
-
-typedef struct name_list {
-    char *text;
-    int   count, named;
-} name_list;
-
-static void add_name(const kd_iv *iv, name_list *list, kd_kind kind, int i)
-{
-    char name[128];
-    if (list->count++ >= NAMES_MAX) return;
-    list->named++;
-    kd_text_append(list->text, STORY, "%s%s", list->count > 1 ? ", " : "", quoted(iv->eom, kind, i, name, sizeof name));
-}
-
-// Names of the components x = B N_l of the null vectors that are not zero. B = Z for positions, else columns of var.
-static void name_null_components(kd_iv_system *s, int var, kd_kind kind, int count, name_list *list)
-{
-    kd_iv *iv = s->iv;
-    int    k = kd_closest_null_space(&s->c, s->c.N);
-    double top = 0.0;
-    if (null_part(s, KD_BIT(var)) < TOUCHED) return;
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < count; i++) {
-            // largest component i of B N_l
-            double amount = 0.0;
-            for (int l = 0; l < k; l++) {
-                double x = 0.0;
-                for (int j = 0; j < s->c.n; j++) {
-                    if (s->var[j] != var) continue;
-                    double B = (double)(s->var_index[j] == i);
-                    if (var == KD_P && !iv->flat) B = iv->Z[i + iv->n.np * s->var_index[j]];
-                    x += B * s->c.N[j + s->c.n * l];
-                }
-                amount = fmax(amount, fabs(x));
-            }
-            if (pass == 0) top = fmax(top, amount);
-            if (pass == 1 && amount > NAMED_DIRECTION * top) add_name(iv, list, kind, i);
-        }
-}
-
-static void end_names(name_list *list)
-{
-    if (list->count > list->named) kd_text_append(list->text, STORY, " and %d more", list->count - list->named);
-}
-
-static void describe_undetermined(kd_iv_system *s, const char *level, char *text)
-{
-    const kd_dims *n = &s->iv->n;
-    name_list      list = {.text = text};
-    kd_text(text, STORY, "t = %g, %s: conditions and constraints do not determine ", s->iv->now->t, level);
-    name_null_components(s, KD_P, KD_NAME_P, n->np, &list);
-    name_null_components(s, KD_V, KD_NAME_V, n->nv, &list);
-    name_null_components(s, KD_R, KD_NAME_R, n->nr, &list);
-    end_names(&list);
-    kd_text_append(
-        text, STORY,
-        "; add conditions, hold components, or set require_unique to false for the values closest to the guess");
-}
-
 // ---- singular blocks ------------------------------------------------------------------------------------------------
 
 // Rank of the square block fn_var; the names of the unknowns without pivot are appended.
-static kd_status square_rank(kd_iv *iv, kd_fn fn, kd_var var, kd_kind kind, name_list *list, bool *singular)
+static kd_status square_rank(kd_iv *iv, kd_fn fn, kd_var var, kd_kind kind, kd_iv_name_list *list, bool *singular)
 {
     kd_arena  arena = {0};
     kd_blocks blocks = {0};
@@ -287,7 +71,7 @@ static kd_status square_rank(kd_iv *iv, kd_fn fn, kd_var var, kd_kind kind, name
             // columns behind the rank have no pivot
             int rank = kd_norm_max(n * n, A) > 0.0 ? kd_lu_full(n, n, A, row, column, CONTACT_RANK) : 0;
             *singular = rank < n;
-            for (int j = rank; j < n; j++) add_name(iv, list, kind, rank > 0 ? column[j] : j);
+            for (int j = rank; j < n; j++) kd_iv_add_name(iv, list, kind, rank > 0 ? column[j] : j);
         }
     }
     kd_arena_release(&arena);
@@ -297,14 +81,14 @@ static kd_status square_rank(kd_iv *iv, kd_fn fn, kd_var var, kd_kind kind, name
 // KD_ERR_SINGULAR_CS if c_s is singular at the point.
 static kd_status check_contact(kd_iv *iv)
 {
-    char      text[STORY];
-    bool      singular = false;
-    name_list list = {.text = text};
+    char            text[KD_IV_STORY];
+    bool            singular = false;
+    kd_iv_name_list list = {.text = text};
     if (iv->n.ns == 0) return KD_OK;
     kd_text(text, sizeof text, "t = %g: the equations 0 = c do not determine the contact coordinates ", iv->now->t);
     kd_status st = kd_eom_depends(iv->eom, KD_C, KD_S) ? square_rank(iv, KD_C, KD_S, KD_NAME_S, &list, &singular)
                                                        : KD_ERR_SINGULAR_CS;
-    end_names(&list);
+    kd_iv_end_names(&list);
     if (singular) st = KD_ERR_SINGULAR_CS;
     if (st == KD_ERR_SINGULAR_CS) kd_text(iv->message, iv->size, "%s", text);
     return st;
@@ -313,11 +97,11 @@ static kd_status check_contact(kd_iv *iv)
 // A null vector that moves a or w: the reason is d_w if that is singular, otherwise mass and constraints.
 static kd_status check_forces(kd_iv_system *s)
 {
-    kd_iv    *iv = s->iv;
-    char      text[STORY];
-    bool      singular = false;
-    name_list list = {.text = text};
-    if (s->c.rank == s->c.n || null_part(s, KD_BIT(KD_A) | KD_BIT(KD_W)) < TOUCHED) return KD_OK;
+    kd_iv          *iv = s->iv;
+    char            text[KD_IV_STORY];
+    bool            singular = false;
+    kd_iv_name_list list = {.text = text};
+    if (s->c.rank == s->c.n || kd_iv_null_part(s, KD_BIT(KD_A) | KD_BIT(KD_W)) < KD_IV_TOUCHED) return KD_OK;
     // d_w singular?
     kd_text(text, sizeof text, "t = %g: the equations 0 = d do not determine the auxiliary variables ", iv->now->t);
     kd_status st = iv->n.nw > 0 && kd_eom_depends(iv->eom, KD_D, KD_W)
@@ -325,17 +109,17 @@ static kd_status check_forces(kd_iv_system *s)
                        : KD_OK;
     if (st != KD_OK) return st;
     if (singular || (iv->n.nw > 0 && !kd_eom_depends(iv->eom, KD_D, KD_W))) {
-        end_names(&list);
+        kd_iv_end_names(&list);
         kd_text(iv->message, iv->size, "%s; start elsewhere, or write equations that depend on %s", text,
                 list.count > 1 ? "them" : "it");
         return KD_ERR_SINGULAR_DW;
     }
     // directions without mass that no constraint holds
-    list = (name_list){.text = text};
+    list = (kd_iv_name_list){.text = text};
     kd_text(text, sizeof text, "t = %g: mass matrix and constraints do not determine the accelerations of ",
             iv->now->t);
-    name_null_components(s, KD_A, KD_NAME_V, iv->n.nv, &list);
-    end_names(&list);
+    kd_iv_name_null_components(s, KD_A, KD_NAME_V, iv->n.nv, &list);
+    kd_iv_end_names(&list);
     kd_text(iv->message, iv->size, "%s; give these directions mass or a constraint", text);
     return KD_ERR_SINGULAR_MASS;
 }
@@ -361,8 +145,8 @@ static kd_closest_end find_feasible(kd_iv_system *s, const char *level, char *st
     unsigned seed = 1;
     // from the guess
     kd_closest_end first = kd_closest_feasible(&s->c);
-    if (first == KD_CLOSEST_STUCK) describe_contradiction(s, level, story);
-    if (first == KD_CLOSEST_LIMIT) describe_no_convergence(s, level, story);
+    if (first == KD_CLOSEST_STUCK) kd_iv_describe_contradiction(s, level, story);
+    if (first == KD_CLOSEST_LIMIT) kd_iv_describe_no_convergence(s, level, story);
     if (first != KD_CLOSEST_STUCK) return first;
     // from points near it
     for (size_t k = 0; k < sizeof restarts / sizeof *restarts && !s->iv->stopped; k++) {
@@ -395,17 +179,60 @@ static kd_status failure(kd_iv_system *s, kd_closest_end end, const char *story)
 // No unknowns at all, but rows that do not hold.
 static kd_status must_not_change(kd_iv_system *s, const char *level)
 {
-    char story[STORY];
+    char story[KD_IV_STORY];
     for (int i = 0; i < s->c.m; i++) s->c.row[i] = 1.0;
-    describe_contradiction(s, level, story);
+    kd_iv_describe_contradiction(s, level, story);
     return failure(s, KD_CLOSEST_STUCK, story);
 }
 
-static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
+// What is left of row i of J, in natural sizes of the unknowns, beside k orthonormal rows; made a unit vector behind them
+static double beside_rows(const kd_closest *c, int i, int k, double *basis)
 {
-    char        story[STORY];
+    double *row = basis + (size_t)k * (size_t)c->n, whole = 0.0, rest = 0.0;
+    for (int j = 0; j < c->n; j++) row[j] = c->J[(size_t)i + (size_t)j * (size_t)c->m] * c->size[j];
+    whole = sqrt(kd_dot(c->n, row, row));
+    // twice is enough
+    for (int pass = 0; pass < 2; pass++)
+        for (int l = 0; l < k; l++) {
+            const double *other = basis + (size_t)l * (size_t)c->n;
+            kd_axpy(c->n, -kd_dot(c->n, row, other), other, row);
+        }
+    rest = sqrt(kd_dot(c->n, row, row));
+    if (!(rest > SPARE * whole)) return 0.0;
+    for (int j = 0; j < c->n; j++) row[j] /= rest;
+    return rest / whole;
+}
+
+// Conditions whose gradients are combinations of those of constraints and of conditions before them
+static kd_status name_spare_conditions(kd_iv_system *s)
+{
+    const kd_closest *c = &s->c;
+    kd_iv            *iv = s->iv;
+    kd_arena          arena = {0};
+    int               k = 0;
+    if (!s->has_conditions || c->n == 0) return KD_OK;
+    double *basis = kd_cut_matrix(&arena, c->n, c->m + 1);
+    if (arena.failed) return KD_ERR_MEMORY;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < c->m; i++) {
+            const bool is_condition = s->fn[i] == KD_IV_CONDITION;
+            if (is_condition != (pass == 1)) continue;
+            if (k < c->n && beside_rows(c, i, k, basis) > 0.0) {
+                k++;
+            } else if (is_condition) {
+                char name[KD_IV_STORY] = "";
+                kd_iv_append_row(iv, s->fn[i], s->fn_index[i], name);
+                kd_text_append(iv->spare, sizeof iv->spare, "%s%s", iv->spare[0] ? ", " : "", name);
+            }
+        }
+    kd_arena_release(&arena);
+    return KD_OK;
+}
+
+static kd_status solve_rows(kd_iv_system *s, const char *level, bool *moved)
+{
+    char        story[KD_IV_STORY];
     kd_closest *c = &s->c;
-    if (c->m == 0) return KD_OK;
     // does the guess satisfy the rows?
     if (kd_closest_linearise(c) != KD_EVAL_OK) return s->iv->fault;
     if (c->ratio <= 1.0) return kd_iv_system_put(s, c->y_ref) == KD_EVAL_OK ? KD_OK : s->iv->fault; // do no harm
@@ -415,10 +242,11 @@ static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
     if (end != KD_CLOSEST_DONE) return failure(s, end, story);
     if (kd_iv_system_put(s, c->y) != KD_EVAL_OK) return s->iv->fault;
     // conditions must determine p, v, r
-    if (needs_unique(s->iv) && c->nx > 0 && null_part(s, KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R)) > TOUCHED) {
+    if (needs_unique(s->iv) && c->nx > 0 &&
+        kd_iv_null_part(s, KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R)) > KD_IV_TOUCHED) {
         if (!s->iv->flat && (s->unknown & KD_BIT(KD_P)) && kd_eom_Z(s->iv->data, s->iv->Z) != KD_EVAL_OK)
             return kd_eom_data_fault(s->iv->data).status;
-        describe_undetermined(s, level, story);
+        kd_iv_describe_undetermined(s, level, story);
         kd_text(s->iv->message, s->iv->size, "%s", story);
         return KD_ERR_IV_UNDETERMINED;
     }
@@ -427,6 +255,18 @@ static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
     if (end != KD_CLOSEST_DONE || s->iv->stopped) return failure(s, end, story);
     *moved = true;
     return kd_iv_system_put(s, c->y) == KD_EVAL_OK ? KD_OK : s->iv->fault;
+}
+
+static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
+{
+    if (s->c.m == 0) return KD_OK;
+    const kd_status st = solve_rows(s, level, moved);
+    if (st != KD_OK || !s->has_conditions) return st;
+    // gradients where the iteration has ended
+    if (kd_closest_linearise(&s->c) != KD_EVAL_OK) return s->iv->fault;
+    const kd_status named = name_spare_conditions(s);
+    if (named != KD_OK) return named;
+    return kd_iv_system_put(s, s->c.y) == KD_EVAL_OK ? KD_OK : s->iv->fault;
 }
 
 static bool has_rows(const kd_iv *iv, unsigned equation)
@@ -484,7 +324,7 @@ static void take_least_norm(kd_closest *c, const kd_iv_system *s)
 static kd_status solve_forces(kd_iv_system *s)
 {
     static const char *level = "acceleration level";
-    char               story[STORY];
+    char               story[KD_IV_STORY];
     kd_closest        *c = &s->c;
     if (c->n == 0) return KD_OK;
     // LU where all is determined; otherwise the general way, which finds out what is not
@@ -547,7 +387,7 @@ static void tell_friction(kd_iv *iv)
 {
     kd_state      *x = iv->now;
     kd_solvability found;
-    char           words[STORY];
+    char           words[KD_IV_STORY];
     memset(x->lambda, 0, (size_t)iv->n.nlambda * sizeof(double));
     memset(x->mu, 0, (size_t)iv->n.nmu * sizeof(double));
     kd_status st = kd_initial_solvable(iv->eom, iv->inputs, x, &found, words, sizeof words);
@@ -720,7 +560,7 @@ static kd_status set_time(kd_iv *iv, const kd_inputs *inputs)
             if (isfinite(iv->u[i]) && isfinite(iv->du[i]) && isfinite(iv->ddu[i])) continue;
             char name[96];
             kd_text(iv->message, iv->size, "input %s is not finite at t = %g",
-                    quoted(iv->eom, KD_NAME_U, i, name, sizeof name), iv->now->t);
+                    kd_iv_quoted(iv->eom, KD_NAME_U, i, name, sizeof name), iv->now->t);
             return KD_ERR_NOT_FINITE;
         }
     }
@@ -734,7 +574,7 @@ static kd_status check_finite(kd_iv *iv, const double *x, int n, kd_kind kind)
         if (isfinite(x[i])) continue;
         char name[96];
         kd_text(iv->message, iv->size, "the guess of %s is not a finite number",
-                quoted(iv->eom, kind, i, name, sizeof name));
+                kd_iv_quoted(iv->eom, kind, i, name, sizeof name));
         return KD_ERR_NOT_FINITE;
     }
     return KD_OK;
@@ -863,65 +703,6 @@ static kd_status run_levels(kd_iv *iv, const kd_state *x, bool *moved)
     return st == KD_OK && force ? run_forces(iv) : st;
 }
 
-// ---- news -----------------------------------------------------------------------------------------------------------
-
-// "initial position 'x' moved by 49, velocity 'y' by 0.3 to satisfy the constraints": the largest move of each kind
-static void tell_moves(const kd_iv *iv, const kd_state *from)
-{
-    const struct {
-        const char   *word;
-        kd_kind       kind;
-        const double *before, *after;
-        int           n;
-    } parts[] = {{"position", KD_NAME_P, from->p, iv->now->p, iv->n.np},
-                 {"velocity", KD_NAME_V, from->v, iv->now->v, iv->n.nv},
-                 {"inner state", KD_NAME_R, from->r, iv->now->r, iv->n.nr},
-                 {"contact coordinate", KD_NAME_S, from->s, iv->now->s, iv->n.ns}};
-    bool first = true;
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-        char   name[128];
-        int    most = 0;
-        double move = 0.0;
-        for (int i = 0; i < parts[k].n; i++) {
-            double change = fabs(parts[k].after[i] - parts[k].before[i]);
-            if (change > move) most = i, move = change;
-        }
-        if (move == 0.0) continue;
-        kd_text_append(iv->message, iv->size, "%s%s %s %sby %.3g", first ? "initial " : ", ", parts[k].word,
-                       quoted(iv->eom, parts[k].kind, most, name, sizeof name), first ? "moved " : "", move);
-        first = false;
-    }
-    kd_text_append(iv->message, iv->size, " to satisfy the constraints%s%s",
-                   iv->opt->nconditions > 0 ? " and conditions" : "", iv->by_invariants ? " and invariants" : "");
-}
-
-static void tell_redundancy(const kd_iv *iv, bool first)
-{
-    int rows = 0;
-    for (int i = 0; i < iv->n.nlambda; i++) rows += iv->now->active_lambda[i] != 0;
-    for (int i = 0; i < iv->n.nmu; i++) rows += iv->now->active_mu[i] != 0;
-    kd_text_append(iv->message, iv->size,
-                   "%s%d of %d constraints %s redundant at t = %g: the multipliers are not unique%s", first ? "" : "; ",
-                   iv->redundant, rows, iv->redundant == 1 ? "is" : "are", iv->now->t,
-                   iv->opt->nconditions > 0 ? "" : ", those of least norm are taken");
-}
-
-static kd_status tell_news(const kd_iv *iv, const kd_state *from)
-{
-    const size_t motion = (size_t)(iv->n.np + iv->n.nv + iv->n.nr) * sizeof(double); // p, v, r lie together
-    const size_t contact = (size_t)iv->n.ns * sizeof(double);
-    const bool   moved = memcmp(from->p, iv->now->p, motion) != 0 || memcmp(from->s, iv->now->s, contact) != 0;
-    kd_text(iv->message, iv->size, "%s", "");
-    if (moved) tell_moves(iv, from);
-    if (iv->redundant > 0) tell_redundancy(iv, !moved);
-    if (iv->dependent[0])
-        kd_text_append(iv->message, iv->size,
-                       "%sat t = %g, %s: what depends on others adds no condition to those that are imposed",
-                       moved || iv->redundant > 0 ? "; " : "", iv->now->t, iv->dependent);
-    if (moved) return KD_CORRECTED;
-    return iv->redundant > 0 || iv->dependent[0] ? KD_REDUNDANT : KD_OK;
-}
-
 kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, const kd_initial_options *opt, kd_state *x,
                                 char *message, size_t size)
 {
@@ -944,7 +725,7 @@ kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, cons
     if (st == KD_OK) st = run_levels(&iv, x, &moved);
     if (st == KD_OK && iv.opt->compute_multipliers && !iv.opt->assume) st = kd_iv_invariants_stay(&iv);
     if (st == KD_OK) {
-        st = tell_news(&iv, x);
+        st = kd_iv_tell_news(&iv, x);
         kd_state_copy(iv.now, x);
     }
     if (st == KD_ERR_MEMORY) kd_text(message, size, "out of memory");

@@ -41,6 +41,7 @@ typedef struct kd_iv {
     int                       redundant;      // constraints minus their rank
     bool                      by_invariants;  // velocities were moved to satisfy them
     char                      dependent[200]; // names of invariants that depend on others
+    char                      spare[200];     // names of conditions that follow from constraints and other conditions
     char                     *message;
     size_t                    size;
     kd_arena                  arena;

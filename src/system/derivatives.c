@@ -903,6 +903,7 @@ kd_eval kd_work_multipliers(kd_work *w, const kd_point *x)
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *load = &s->load[i];
         if (!load->wheel || !load->wheel->by_load) continue;
+        memset(w->small, 0, (size_t)(6 * load->nvariables) * sizeof *w->small); // what a law does not set is zero
         answer = load->class->jacobian(load, w->slot, w, w->small);
         if (answer != KD_EVAL_OK) return answer;
         add_load_variable(w, load, load->nvariables - 1, w->small + 6 * (load->nvariables - 1));

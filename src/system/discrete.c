@@ -1,14 +1,11 @@
-// discrete.c: sampled blocks, variables and events of a model: their places in z, expressions, matrices.
-//
-// A transfer function b(z)/a(z) of order n, a monic, is realised in controllable form: with the states x_1 .. x_n
-//     x_1+ = u - a_1 x_1 - .. - a_n x_n,   x_(i+1)+ = x_i,   y = b_0 u + sum (b_i - a_i b_0) x_i.
-// One of s becomes one of z by the trapezoidal rule, s = 2/T (z - 1)/(z + 1).
+// discrete.c: sampled blocks, variables and events of a model: their places in z, expressions. What blocks compute: element/block.h
 #include "system/discrete.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "core/text.h"
+#include "element/block.h"
 #include "system/system.h"
 
 // ---- places ---------------------------------------------------------------------------------------------------------
@@ -37,71 +34,15 @@ kd_status kd_system_discrete_places(kd_system *s)
     return KD_OK;
 }
 
-// ---- transfer functions ---------------------------------------------------------------------------------------------
-
-enum { COEFFICIENTS = KD_MAX_SIGNALS + 1 };
-
-// out += factor (z - 1)^minus (z + 1)^(n - minus), highest power first
-static void add_power(int n, int minus, double factor, double *out)
-{
-    // polynomial multiplication by (z - 1) or (z + 1), one factor after the other
-    double power[COEFFICIENTS] = {factor};
-    for (int k = 0; k < n; k++) {
-        const double c = k < minus ? -1.0 : 1.0;
-        for (int i = k + 1; i > 0; i--) power[i] += c * power[i - 1];
-    }
-    for (int i = 0; i <= n; i++) out[i] += power[i];
-}
-
-// Coefficients of a polynomial as those of z^n .. 1; of s: times ((z + 1) T/2)^n
-static void in_z(const kd_block_def *def, const double *given, int count, int n, double *out)
-{
-    memset(out, 0, COEFFICIENTS * sizeof *out);
-    const int power = count - 1; // of given[0]
-    // z already: shifted to the power n
-    if (!def->continuous) {
-        memcpy(out + n - power, given, (size_t)count * sizeof *out);
-        return;
-    }
-    for (int i = 0; i < count; i++) add_power(n, power - i, given[i] * pow(0.5 * def->period, n - power + i), out);
-}
-
-// Row 0 of A, then C and D, from the coefficients; the rest of A and B does not depend on them.
-static void realise(const kd_block_def *def, double *A, double *C, double *D)
-{
-    const int n = def->nstates;
-    double    num[COEFFICIENTS], den[COEFFICIENTS];
-    in_z(def, def->numerator, def->nnumerator, n, num);
-    in_z(def, def->denominator, def->ndenominator, n, den);
-    // y = D u + C x with D = b_0 / a_0; both polynomials are divided by a_0
-    *D = num[0] / den[0];
-    for (int i = 0; i < n; i++) {
-        A[i] = -den[i + 1] / den[0];
-        C[i] = (num[i + 1] - den[i + 1] * *D) / den[0];
-    }
-}
+// ---- numbers --------------------------------------------------------------------------------------------------------
 
 void kd_system_set_blocks(kd_system *s)
 {
     for (int i = 0; i < s->model->nblocks && !s->for_start; i++) {
         kd_sampler *b = &s->block[i];
-        if (b->made[0]) realise(&b->block->def, b->made[0], b->made[1], b->made[2]);
+        const kd_block_class *class = kd_blocks_by_kind[b->block->def.kind];
+        if (class->set) class->set(b);
     }
-}
-
-static bool make_matrices(kd_system *s, kd_sampler *b)
-{
-    const kd_block_def *def = &b->block->def;
-    const int           n = def->nstates;
-    double             *A = kd_cut_double(&s->arena, n * n), *B = kd_cut_double(&s->arena, n);
-    double             *C = kd_cut_double(&s->arena, n), *D = kd_cut_double(&s->arena, 1);
-    if (s->arena.failed) return false;
-    // x_(i+1)+ = x_i: ones below the diagonal, the input enters x_1
-    for (int i = 1; i < n; i++) A[n * i + i - 1] = 1.0;
-    if (n > 0) B[0] = 1.0;
-    b->A = b->made[0] = A, b->B = B, b->C = b->made[1] = C, b->D = b->made[2] = D;
-    realise(def, A, C, D);
-    return true;
 }
 
 // ---- expressions ----------------------------------------------------------------------------------------------------
@@ -121,53 +62,19 @@ static kd_status compile(kd_system *s, const text_of *of, const char *text, cons
     return kd_system_compile(s, text, of->name, of->source, true, local, nlocal, expr, of->message, of->size);
 }
 
-// Names of inputs and states in the expressions of a block
-typedef struct names {
-    char     text[2 * KD_MAX_SIGNALS][KD_SIGNAL_NAME];
-    kd_local local[2 * KD_MAX_SIGNALS];
-    int      n;
-} names;
-
-static bool list_names(kd_system *s, int block, names *of)
-{
-    kd_sampler         *b = &s->block[block];
-    const kd_block_def *def = &b->block->def;
-    bool                made = true;
-    of->n = 0;
-    // inputs by variables that are set while the block is sampled, states by their places in z
-    for (int i = 0; i < def->ninputs; i++, of->n++) {
-        b->input_slot[i] = kd_system_slot(s, KD_SLOT_SIGNAL, block * KD_MAX_SIGNALS + i, 0);
-        of->local[of->n] = (kd_local){kd_block_input_name(def, i, of->text[of->n]), b->input_slot[i]};
-        made = made && b->input_slot[i] >= 0;
-    }
-    for (int i = 0; i < def->nstates; i++, of->n++) {
-        const int slot = kd_system_slot(s, KD_SLOT_DISCRETE, b->z + def->noutputs + i, 0);
-        of->local[of->n] = (kd_local){kd_block_state_name(def, i, of->text[of->n]), slot};
-        made = made && slot >= 0;
-    }
-    return made;
-}
-
 static kd_status make_block(kd_system *s, int i, char *message, size_t size)
 {
     kd_sampler         *b = &s->block[i];
     const kd_block_def *def = &b->block->def;
     const text_of       of = {b->block->name, &b->block->source, message, size};
     kd_status           status = KD_OK;
-    names               local;
-    // inputs read the model; outputs and next states read inputs and states of the block by name
+    // inputs read the model; the rest is of its class
     for (int k = 0; k < def->ninputs && status == KD_OK; k++)
         status = compile(s, &of, def->input[k], NULL, 0, &b->input[k]);
     if (status != KD_OK) return status;
-    b->A = def->A, b->B = def->B, b->C = def->C, b->D = def->D;
-    if (def->kind == KD_BLOCK_TRANSFER) return make_matrices(s, b) ? KD_OK : KD_ERR_MEMORY;
-    if (def->kind != KD_BLOCK_EXPRESSION) return KD_OK;
-    if (!list_names(s, i, &local)) return KD_ERR_MEMORY;
-    for (int k = 0; k < def->noutputs && status == KD_OK; k++)
-        status = compile(s, &of, def->output[k], local.local, local.n, &b->output[k]);
-    for (int k = 0; k < def->nstates && status == KD_OK; k++)
-        status = compile(s, &of, def->next[k], local.local, local.n, &b->next[k]);
-    return status;
+    const kd_block_class *class = kd_blocks_by_kind[def->kind];
+    kd_block_builder builder = {.s = s, .number = i, .sampler = b, .message = message, .size = size};
+    return class->make ? class->make(&builder) : KD_OK;
 }
 
 // The velocity of a joint as a component of v; -1: it is none

@@ -704,7 +704,7 @@ static unsigned vanishing(const kd_system *s, int fn)
 {
     unsigned bits = never[fn];
     if (fn == KD_B && s->nalgebraic == 0) bits |= KD_BIT(KD_W);
-    if (fn == KD_D && s->nalgebraic == 0) bits |= ~(KD_BIT(KD_LAMBDA) | KD_BIT(KD_W));
+    if (fn == KD_D && s->nalgebraic == 0) bits |= ~(KD_BIT(KD_LAMBDA) | KD_BIT(KD_W) | KD_BIT(KD_THETA));
     if (fn == KD_D && s->nacross == 0) bits |= KD_BIT(KD_LAMBDA);
     return bits;
 }
@@ -730,15 +730,20 @@ static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
 static void give_derivatives(const kd_system *s, const kd_dims *n, kd_eom_def *def)
 {
     const int rows[KD_FN_COUNT] = {
-        [KD_KINEMATICS] = n->np, [KD_RESIDUAL] = n->nv, [KD_B] = n->nr,      [KD_D] = n->nw,
-        [KD_C] = n->ns,          [KD_Q] = n->nq,        [KD_G] = n->nlambda, [KD_GI] = n->nlambda,
-        [KD_GII] = n->nlambda,   [KD_H] = n->nmu,       [KD_HI] = n->nmu,    [KD_E] = n->ne};
+        [KD_KINEMATICS] = n->np, [KD_RESIDUAL] = n->nv, [KD_B] = n->nr,       [KD_D] = n->nw,          [KD_C] = n->ns,
+        [KD_Q] = n->nq,          [KD_G] = n->nlambda,   [KD_GI] = n->nlambda, [KD_GII] = n->nlambda,   [KD_H] = n->nmu,
+        [KD_HI] = n->nmu,        [KD_E] = n->ne,        [KD_Y] = n->ny,       [KD_SWITCH] = n->nswitch};
     const int columns[KD_VAR_COUNT] = {[KD_P] = n->nv, [KD_V] = n->nv, [KD_A] = n->nv,           [KD_R] = n->nr,
                                        [KD_S] = n->ns, [KD_W] = n->nw, [KD_LAMBDA] = n->nlambda, [KD_MU] = n->nmu};
     // a promise for each block that has rows, columns and what it needs
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
         if (rows[fn] == 0) continue;
         def->zero[fn] |= vanishing(s, fn);
+        // norms and Z know no parameters; all other functions are differentiated by them (parameters.c)
+        if (n->ntheta > 0 && (fn == KD_KINEMATICS || fn == KD_Q))
+            def->zero[fn] |= KD_BIT(KD_THETA);
+        else if (n->ntheta > 0)
+            def->given[fn] |= KD_BIT(KD_THETA);
         for (int var = 0; var < KD_VAR_COUNT; var++) {
             const derivative_block *block = &blocks[fn][var];
             if (block->known && columns[var] > 0 && !(block->needs & PATTERN) && has_needs(s, block->needs) &&
@@ -787,6 +792,7 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
 {
     kd_work                *w = context;
     const kd_matrix_values *m;
+    if (var == KD_THETA) return kd_work_by_parameters(w, x, fn, out);
     if (fn == KD_RESIDUAL && var == KD_A) return mass(x, context, out);
     if (fn == KD_E) return kd_work_invariants_by(w, x, var, out);
     if (fn == KD_Q) {
@@ -1016,6 +1022,11 @@ static kd_status define_arrays(kd_system *s, kd_eom_def *def)
     if (status < 0) return status;
     if (s->nlambda > 0 && !(def->timed = timed_rows(s))) return KD_ERR_MEMORY;
     if (s->takes_one_sided && s->none_sided > 0 && !(def->restitution = restitutions(s))) return KD_ERR_MEMORY;
+    double *theta = kd_cut_double(&s->arena, s->model->nparameters);
+    for (int i = 0; theta && i < s->model->nparameters; i++) theta[i] = s->model->parameter[i].value;
+    if (s->live && !theta) return KD_ERR_MEMORY;
+    def->theta = s->live ? theta : NULL;
+    def->theta_held = s->live != NULL;
     def->unit = kd_system_units(s);
     def->position_unit = kd_system_position_units(s);
     def->time = kd_system_time(s);
@@ -1038,6 +1049,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
                          .nu = s->model->ninputs,
                          .ne = s->ninvariants,
                          .nz = s->nz,
+                         .ntheta = s->live ? s->model->nparameters : 0,
                          .ny = s->nsensors,
                          .nswitch = s->for_start ? 0 : s->model->nevents};
     def.context = s;

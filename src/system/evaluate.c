@@ -150,6 +150,7 @@ void kd_work_destroy(kd_work *w)
 {
     if (!w) return;
     kd_sparse_lu_destroy(w->kkt_lu);
+    kd_twin_destroy(w->twin);
     kd_implicit_body_destroy(w->implicit);
     kd_arena_release(&w->arena);
     kd_free(w);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "element/block.h"
 #include "system/system.h"
 
 // ---- sampling times -------------------------------------------------------------------------------------------------
@@ -101,79 +102,17 @@ static double value_of(const kd_expr *e, kd_work *w)
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
-// y = C z + D u, then z = A z + B u
-static void sample_linear(const kd_sampler *b, const double *u, const double *z, double *y, double *z_new)
-{
-    const kd_block_def *def = &b->block->def;
-    const int           n = def->nstates, m = def->ninputs;
-    for (int i = 0; i < def->noutputs; i++) {
-        y[i] = 0.0;
-        for (int k = 0; k < n; k++) y[i] += b->C[n * i + k] * z[k];
-        for (int k = 0; b->D && k < m; k++) y[i] += b->D[m * i + k] * u[k];
-    }
-    for (int i = 0; i < n; i++) {
-        z_new[i] = 0.0;
-        for (int k = 0; k < n; k++) z_new[i] += b->A[n * i + k] * z[k];
-        for (int k = 0; k < m; k++) z_new[i] += b->B[m * i + k] * u[k];
-    }
-}
-
-// e' = rate, or (e - e_before) / T, both through the lag filter d' + d = e', by the implicit Euler rule
-static double rate_of(const kd_block_def *def, const double *u, const double *z, double *z_new)
-{
-    // with an input for the rate nothing is filtered; z = (sum, last error, filtered rate, one was seen)
-    if (def->nstates == 1) return def->ninputs > 1 ? u[1] : 0.0;
-    const double d = z[3] > 0.0 ? (def->filter * z[2] + u[0] - z[1]) / (def->filter + def->period) : 0.0;
-    z_new[1] = u[0], z_new[2] = d, z_new[3] = 1.0;
-    return d;
-}
-
-// At a limit the sum goes on only where that leads away from it.
-static void sample_pid(const kd_block_def *def, const double *u, const double *z, double *y, double *z_new)
-{
-    // output by the sum of before, then the sum with this error
-    const double free = def->kp * u[0] + def->ki * z[0] + def->kd * rate_of(def, u, z, z_new);
-    const double step = def->ki * u[0];
-    const bool   wound = (free > def->upper && step > 0.0) || (free < def->lower && step < 0.0);
-    y[0] = fmin(def->upper, fmax(def->lower, free));
-    z_new[0] = wound ? z[0] : z[0] + def->period * u[0];
-}
-
-static void sample_expressions(const kd_sampler *b, const double *u, const double *z, kd_work *w, double *y,
-                               double *z_new)
-{
-    const kd_block_def *def = &b->block->def;
-    // inputs by name, then outputs and next states, all from the states of before
-    for (int i = 0; i < def->ninputs; i++) w->slot[b->input_slot[i]] = u[i];
-    for (int i = 0; i < def->noutputs; i++) y[i] = value_of(b->output[i], w);
-    for (int i = 0; i < def->nstates; i++) z_new[i] = b->next[i] ? value_of(b->next[i], w) : z[i];
-}
-
 // Outputs from inputs now and states of before, then the next states.
 static kd_eval sample(const kd_sampler *b, kd_work *w, double t, double *z)
 {
     const kd_block_def *def = &b->block->def;
     double              u[KD_MAX_SIGNALS], before[KD_MAX_SIGNALS], y[KD_MAX_SIGNALS];
     double             *state = z + b->z + def->noutputs;
-    kd_eval             answer = KD_EVAL_OK;
     // inputs at this instant; outputs and states in z are overwritten behind them
     for (int i = 0; i < def->ninputs; i++) u[i] = value_of(b->input[i], w);
     memcpy(before, state, (size_t)def->nstates * sizeof *before);
     memcpy(y, z + b->z, (size_t)def->noutputs * sizeof *y);
-    switch (def->kind) {
-    case KD_BLOCK_PID:
-        sample_pid(def, u, before, y, state);
-        break;
-    case KD_BLOCK_EXPRESSION:
-        sample_expressions(b, u, before, w, y, state);
-        break;
-    case KD_BLOCK_USER:
-        answer = def->sample(t, u, state, def->context, y);
-        break;
-    default:
-        sample_linear(b, u, before, y, state);
-        break;
-    }
+    const kd_eval answer = kd_blocks_by_kind[def->kind]->sample(b, w, t, u, before, y, state);
     memcpy(z + b->z, y, (size_t)def->noutputs * sizeof *y);
     return answer;
 }

@@ -175,8 +175,8 @@ kd_status kd_system_names(kd_system *s)
     bool            made = cut(s, KD_NAME_P, s->np) && cut(s, KD_NAME_V, s->nv) && cut(s, KD_NAME_R, s->nr) &&
                 cut(s, KD_NAME_S, s->ns) && cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
                 cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
-                cut(s, KD_NAME_Y, s->nsensors) && cut(s, KD_NAME_W, s->nw) && cut(s, KD_NAME_Z, s->nz) &&
-                cut(s, KD_NAME_SWITCH, m->nevents) && cut(s, KD_NAME_E, s->ninvariants) &&
+                cut(s, KD_NAME_Y, s->nsensors) && cut(s, KD_NAME_THETA, m->nparameters) && cut(s, KD_NAME_W, s->nw) &&
+                cut(s, KD_NAME_Z, s->nz) && cut(s, KD_NAME_SWITCH, m->nevents) && cut(s, KD_NAME_E, s->ninvariants) &&
                 cut(s, KD_NAME_DRIVE, s->ndrives);
     if (!made) return KD_ERR_MEMORY;
     // turns and norms are made of names of coordinates: behind them
@@ -204,6 +204,7 @@ kd_status kd_system_names(kd_system *s)
         if (s->row_h[i].direction >= 0)
             s->names[KD_NAME_Z][s->row_h[i].direction] =
                 joined(s, "force.", m->force[s->row_h[i].force].name, ".direction");
+    for (int i = 0; i < m->nparameters; i++) s->names[KD_NAME_THETA][i] = (char *)m->parameter[i].name;
     for (int i = 0; i < m->ninputs; i++) s->names[KD_NAME_U][i] = joined(s, "input.", m->input[i].name, "");
     for (int i = 0; i < s->nsensors; i++)
         s->names[KD_NAME_Y][i] = (char *)(i < m->nsensors ? m->sensor[i].name : s->watch[i - m->nsensors]);

@@ -330,10 +330,9 @@ static kd_status differentiate(kd_system *s, kd_eom_data *d, kd_fn fn, int i, do
     return status;
 }
 
-kd_status kd_system_by_parameter(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double *out, kd_parameter_slope *about)
+// One column: exact where it can be told to be a polynomial
+static kd_status slope_by(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double *out, kd_parameter_slope *about)
 {
-    if (!s || !d || !out || !s->live || i < 0 || i >= s->model->nparameters || fn == KD_MASS) return KD_ERR_ARGUMENT;
-    if (s->model->parameter[i].expr) return KD_ERR_ARGUMENT; // it follows from others
     const double at = s->theta[i], size = at != 0.0 ? fabs(at) : 1.0;
     double       error = 0.0;
     kd_status    status = KD_OK;
@@ -342,4 +341,87 @@ kd_status kd_system_by_parameter(kd_system *s, kd_eom_data *d, kd_fn fn, int i, 
     const kd_status back = value_beside(s, d, fn, i, at, NULL);
     if (about) *about = (kd_parameter_slope){exact, error};
     return status < 0 ? status : back;
+}
+
+// ---- the twin of a system --------------------------------------------------------------------------------------------
+//
+// Parameters move in a second system of the same model, which belongs to one evaluation point: the system itself, which
+// others may be using, stays as it is.
+
+struct kd_twin {
+    kd_system    *system;
+    kd_eom_data  *data;
+    unsigned long generation; // of the values of the first one that it has
+    bool          known;
+};
+
+void kd_twin_destroy(struct kd_twin *twin)
+{
+    if (!twin) return;
+    kd_eom_data_destroy(twin->data);
+    kd_system_destroy(twin->system);
+    kd_free(twin);
+}
+
+// Made of the model as that was given, so that the same rows are left out; made at the first request
+static kd_status make_twin(kd_work *w)
+{
+    const kd_system *s = w->system;
+    struct kd_twin  *b = w->twin;
+    if (b && b->data) return KD_OK;
+    if (!b) b = w->twin = kd_alloc(sizeof *b);
+    if (!b) return KD_ERR_MEMORY;
+    kd_system_options opt = s->options;
+    opt.watch = s->watch;
+    opt.nwatch = s->nsensors - s->origin->nsensors;
+    kd_status status = b->system ? KD_OK : kd_system_create(s->origin, &opt, &b->system, NULL, 0);
+    if (status >= 0) status = kd_eom_data_create(b->system->eom, &b->data);
+    return status < 0 ? status : KD_OK;
+}
+
+// The same values, the same point
+static kd_status place_twin(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_status        status = make_twin(w);
+    if (status < 0) return status;
+    struct kd_twin *b = w->twin;
+    if (!b->known || b->generation != s->generation) status = set_values(b->system, s->theta, false, NULL, 0);
+    if (status < 0) return status;
+    b->known = true;
+    b->generation = s->generation;
+    kd_eom_at_time(b->data, x->t, x->u, x->du, x->ddu, x->z);
+    kd_eom_at_position(b->data, x->p, x->s);
+    kd_eom_at_velocity(b->data, x->v, x->r);
+    kd_eom_at_acceleration(b->data, x->a, x->w, x->lambda, x->mu);
+    return KD_OK;
+}
+
+// For kd_eom_def.derivative; columns of parameters that follow from others are 0, since their values are not looked at,
+// and so are those of parameters that cannot be changed
+kd_eval kd_work_by_parameters(kd_work *w, const kd_point *x, kd_fn fn, double *out)
+{
+    const kd_model *m = w->system->model;
+    kd_status       status = place_twin(w, x);
+    for (int i = 0; i < m->nparameters && status >= 0; i++) {
+        if (m->parameter[i].expr) continue;
+        double *column = out + (size_t)i * (size_t)kd_eom_rows(w->system->eom, fn);
+        status = slope_by(w->twin->system, w->twin->data, fn, i, column, NULL);
+        if (status != KD_ERR_MODEL) continue;
+        // a count, a branch: it does not move
+        memset(column, 0, (size_t)kd_eom_rows(w->system->eom, fn) * sizeof *column);
+        status = KD_OK;
+    }
+    return status >= 0 ? KD_EVAL_OK : status == KD_ERR_MEMORY ? KD_EVAL_STOP : KD_EVAL_RETRY;
+}
+
+kd_status kd_system_by_parameter(const kd_system *s, kd_eom_data *d, kd_fn fn, int i, double *out,
+                                 kd_parameter_slope *about)
+{
+    if (!s || !d || !out || !s->live || i < 0 || i >= s->model->nparameters || fn == KD_MASS) return KD_ERR_ARGUMENT;
+    if (s->model->parameter[i].expr) return KD_ERR_ARGUMENT; // it follows from others
+    if (kd_eom_data_eom(d) != s->eom || kd_eom_data_stage(d) != KD_STAGE_ACCELERATION) return KD_ERR_ARGUMENT;
+    kd_work        *w = kd_eom_data_context(d);
+    const kd_status status = place_twin(w, kd_eom_point(d));
+    return status < 0 ? status : slope_by(w->twin->system, w->twin->data, fn, i, out, about);
 }

@@ -164,16 +164,9 @@ static bool is_channel(const kd_system *s, const kd_path *path, const char *text
     }
 }
 
-static unsigned hash_of(const char *text)
-{
-    unsigned hash = 2166136261u; // FNV-1a
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 16777619u;
-    return hash;
-}
-
 static bool is_watched(const kd_system *s, int n, const unsigned *hashes, const char *path)
 {
-    const unsigned hash = hash_of(path);
+    const unsigned hash = kd_text_hash(path);
     for (int i = 0; i < n; i++)
         if (hashes[i] == hash && strcmp(s->watch[i], path) == 0) return true;
     return false;
@@ -198,7 +191,7 @@ static kd_status list_watches(kd_system *s, char *message, size_t size)
         if (is_channel(s, &path, text) || is_watched(s, s->nsensors - nsensors, hash, text)) continue;
         char *copy = kd_arena_cut(&s->arena, strlen(text) + 1, 1);
         if (!copy) return KD_ERR_MEMORY;
-        hash[s->nsensors - nsensors] = hash_of(text);
+        hash[s->nsensors - nsensors] = kd_text_hash(text);
         s->watch[s->nsensors++ - nsensors] = strcpy(copy, text);
     }
     s->options.watch = NULL; // the caller's
@@ -563,7 +556,7 @@ static kd_status create(const kd_model *model, const kd_system_options *opt, boo
 {
     kd_system *s = kd_alloc(sizeof *s);
     if (!s) return KD_ERR_MEMORY;
-    s->model = model;
+    s->model = s->origin = model;
     s->options = *opt;
     s->for_start = for_start;
     // parameters may change later: in a copy of its own, that the caller's model stays

@@ -208,6 +208,7 @@ typedef struct kd_pair_ends {
 
 struct kd_system {
     const kd_model   *model;
+    const kd_model   *origin; // that the system was made of
     kd_model         *live;   // own copy of a model with parameters, which is `model` then; NULL
     double           *theta;  // (nparameters + nnumbers) their values, then numbers of elements in expressions
     double           *before; // (nparameters) while they change
@@ -494,6 +495,7 @@ typedef struct kd_work {
     int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
     double              *kkt_values; // with pivoting: of all of K
     struct kd_sparse_lu *kkt_lu;
+    struct kd_twin      *twin; // parameters.c: where functions are differentiated by parameters; NULL: not yet
     // stamps of what is current
     kd_counts     placed, moved_to, accelerated, turned; // up to where the stages and the columns of the paths are
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, link_acceleration_stamp, load_stamp,
@@ -509,6 +511,8 @@ void      kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, 
 // parameters.c
 kd_status kd_system_prepare_parameters(kd_system *s) KD_NODISCARD; // when all is made
 void      kd_work_renew(kd_work *w); // what was found for other values of the parameters is forgotten
+kd_eval   kd_work_by_parameters(kd_work *w, const kd_point *x, kd_fn fn, double *out); // (rows x ntheta)
+void      kd_twin_destroy(struct kd_twin *twin);                                       // NULL is fine
 
 // build.c: pairs, measures, slots
 int      kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to); // < 0: out of memory

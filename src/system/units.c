@@ -119,20 +119,31 @@ static double start_rate(const kd_model *m, double length)
     return rate;
 }
 
-// The fastest spring alone against the heaviest body: sqrt(k / m), of a turn sqrt(k / (m length^2)) [1/s]
+// 1 / mass of a body; 0: the ground, or a body without mass, which follows the others
+static double lightness(const kd_model *m, const kd_anchor *at)
+{
+    const double mass = at->body >= 0 ? m->body[at->body].def.mass : 0;
+    return mass > 0 ? 1 / mass : 0;
+}
+
+// The fastest spring alone with the two bodies that it lies between: sqrt(k (1/m1 + 1/m2)), of a turn with
+// m length^2 in place of m [1/s]
 static double spring_rate(const kd_model *m, double length)
 {
-    double stiffness = 0, mass = 0;
-    for (int i = 0; i < m->nbodies; i++) mass = fmax(mass, m->body[i].def.mass);
+    double square = 0;
     for (int i = 0; i < m->nforces; i++) {
         const kd_force *f = &m->force[i];
+        const kd_joint *joint = f->joint >= 0 ? &m->joint[f->joint] : NULL;
         const kd_units  units = kd_force_element((int)f->def.kind)->units;
-        const bool      along = f->joint >= 0 && is_shift(m->joint[f->joint].def.kind, f->def.coordinate - 1);
-        const bool      turn = units == KD_UNITS_OF_TURN || (f->joint >= 0 && !along);
+        const bool      along = joint && is_shift(joint->def.kind, f->def.coordinate - 1);
+        const bool      turn = units == KD_UNITS_OF_TURN || (joint && !along);
         if (!kd_forces[f->def.kind]->stiffness) continue;
-        stiffness = fmax(stiffness, fabs(kd_forces[f->def.kind]->stiffness(&f->def)) / (turn ? length * length : 1));
+        const double light = joint ? lightness(m, &joint->from) + lightness(m, &joint->to)
+                                   : lightness(m, &f->from) + lightness(m, &f->to);
+        const double stiffness = fabs(kd_forces[f->def.kind]->stiffness(&f->def)) / (turn ? length * length : 1);
+        square = fmax(square, stiffness * light);
     }
-    return mass > 0 ? sqrt(stiffness / mass) : 0;
+    return sqrt(square);
 }
 
 // Natural time: of gravity over the length of the model or of the start, whichever is faster; without both, of the

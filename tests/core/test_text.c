@@ -50,9 +50,22 @@ static void test_no_buffer(void **state)
     assert_memory_equal(buffer, "abcd", 4);
 }
 
+// FNV-1a has known values; ends are ends, and a text ends with itself.
+static void hash_and_ends(void **state)
+{
+    (void)state;
+    assert_int_equal(kd_text_hash(""), 2166136261u);
+    assert_int_equal(kd_text_hash("a"), 0xe40c292cu);
+    assert_int_equal(kd_text_hash("foobar"), 0xbf9cf968u);
+    assert_true(kd_text_ends_with("part.stl", ".stl") && kd_text_ends_with(".stl", ".stl") &&
+                kd_text_ends_with("x", ""));
+    assert_false(kd_text_ends_with("part.stl", ".obj") || kd_text_ends_with("stl", ".stl"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hash_and_ends),
         cmocka_unit_test(test_write),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_no_buffer),

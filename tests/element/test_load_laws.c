@@ -285,6 +285,39 @@ static void test_by_hand(void **state)
     assert_force(strut, 1.5, 0.5, -(10 * 0.5 + 3.5));
 }
 
+// A clutch that slides, forwards and backwards, near and beyond its Stribeck velocity, and an open one: derivatives by all
+// that it reads are those of differences, and the torque is that of the formula.
+static void test_clutch(void **state)
+{
+    (void)state;
+    kd_force_def clutch = on_hinge(KD_CLUTCH);
+    clutch.clutch.capacity = "4 + 0.3*joint.hinge.q^2 - 2*joint.hinge.v";
+    clutch.clutch.breakaway = 1.5;
+    clutch.clutch.stribeck = 0.8;
+    kd_model *m = arm_model();
+    uint64_t  seed = 3;
+    CHECK(kd_model_add_force(m, "f", &clutch));
+    CHECK(kd_model_finish(m));
+    desk           d = desk_create(m, &seed);
+    const kd_load *l = &d.system->load[0];
+    assert_true(l->direction >= 0);
+    static const double speeds[] = {-1.7, -0.3, 0.2, 1.1, 5.0}; // the last one: capacity below 0, open
+    for (int k = 0; k < 5; k++) {
+        const double v = speeds[k], side = v < 0 ? -1 : 1, capacity = fmax(4 + 0.3 * 0.36 - 2 * v, 0);
+        double       out[4];
+        long         nonzero = 0;
+        d.x[l->direction] = side;
+        for (int j = 0; j < l->nvariables; j++)
+            d.x[l->variable[j]] = d.system->slot[l->variable[j]].level == 1 ? v : 0.6;
+        law_at(&d, l, d.x, out);
+        assert_true(fabs(out[0] + side * capacity * (1 + 0.5 * exp(-v * v / 0.64))) < 1e-12);
+        check_jacobian(&d, l, &nonzero);
+        assert_true(k < 4 ? nonzero >= 2 : nonzero == 0);
+    }
+    desk_destroy(&d);
+    kd_model_destroy(m);
+}
+
 // A chain of controllers that all read the same many signals, each the outputs of the two before.
 static void test_chain_of_controllers(void **state)
 {
@@ -343,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_jacobians),
         cmocka_unit_test(test_power),
         cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_clutch),
         cmocka_unit_test(test_chain_of_controllers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,7 +202,8 @@ static void events(void **state)
     assert_wrong(m, "event 'e': set: 'body.arm.pos.x' cannot be set: an event changes variable.NAME, state.NAME and "
                     "joint.NAME.v");
     m = arm_model();
-    kd_variable_def v = {3};
+    kd_variable_def v = kd_variable_def_default();
+    v.start = 3;
     CHECK(kd_model_add_variable(m, "x", &v));
     kd_block_def b = pid();
     add_block(m, "b", &b);

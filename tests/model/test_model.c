@@ -324,6 +324,85 @@ static kd_status build_everything(kd_model **out)
     return status;
 }
 
+// Definitions with their defaults, but without the cookie: as a program makes them that skips the default function
+#define FORGED(type, arguments)                                                                                        \
+    static kd_status forged_##type(kd_model *m)                                                                        \
+    {                                                                                                                  \
+        kd_##type##_def def = kd_##type##_def_default arguments;                                                       \
+        def.cookie = 0;                                                                                                \
+        return kd_model_add_##type(m, "it", &def);                                                                     \
+    }
+FORGED(body, ())
+FORGED(frame, ())
+FORGED(joint, (KD_REVOLUTE))
+FORGED(constraint, (KD_DISTANCE))
+FORGED(force, (KD_TSDA))
+FORGED(state, (KD_STATE_LAG))
+FORGED(input, ())
+FORGED(algebraic, ())
+FORGED(block, (KD_BLOCK_PID))
+FORGED(variable, ())
+FORGED(event, ())
+FORGED(sensor, ())
+FORGED(curve, ())
+FORGED(track, ())
+FORGED(user_force, ())
+FORGED(invariant, (KD_INVARIANT_ENERGY))
+FORGED(condition, ())
+
+static kd_status forged_user_block(kd_model *m)
+{
+    kd_block_def def = kd_block_def_default(KD_BLOCK_USER);
+    def.cookie = 0;
+    return kd_model_add_block(m, "it", &def);
+}
+
+static kd_status forged_run(kd_model *m)
+{
+    kd_run_def def = kd_run_def_default();
+    def.cookie = 0;
+    return kd_model_set_run(m, &def);
+}
+
+// Every definition that was not made by its default function is refused, with the name of its structure.
+static void cookies_are_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        kd_status (*add)(kd_model *m);
+    } all[] = {
+        {"body", forged_body},
+        {"frame", forged_frame},
+        {"joint", forged_joint},
+        {"constraint", forged_constraint},
+        {"force", forged_force},
+        {"state", forged_state},
+        {"input", forged_input},
+        {"algebraic", forged_algebraic},
+        {"block", forged_block},
+        {"block", forged_user_block},
+        {"variable", forged_variable},
+        {"event", forged_event},
+        {"sensor", forged_sensor},
+        {"curve", forged_curve},
+        {"track", forged_track},
+        {"user_force", forged_user_force},
+        {"invariant", forged_invariant},
+        {"condition", forged_condition},
+        {"run", forged_run},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        kd_model *m;
+        char      words[200];
+        assert_int_equal(kd_model_create(&m), KD_OK);
+        assert_int_equal(all[i].add(m), KD_ERR_ARGUMENT);
+        snprintf(words, sizeof words, "kd_%s_def does not start from kd_%s_def_default", all[i].type, all[i].type);
+        if (!strstr(kd_model_message(m), words)) fail_msg("%s: '%s'", all[i].type, kd_model_message(m));
+        kd_model_destroy(m);
+    }
+}
+
 // Wherever memory fails, the status says so, and nothing is leaked.
 static void memory_fails_anywhere(void **state)
 {
@@ -356,6 +435,7 @@ int main(void)
         cmocka_unit_test(settings),
         cmocka_unit_test(wrong_names),
         cmocka_unit_test(contracts),
+        cmocka_unit_test(cookies_are_asked_for),
         cmocka_unit_test(numbers_out_of_range),
         cmocka_unit_test(positions_of_fields),
         cmocka_unit_test(used_twice_in_a_file),

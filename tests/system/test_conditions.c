@@ -93,11 +93,40 @@ static void contradictions_are_named(void **state)
     }
 }
 
+// A condition that others and the constraints imply is told by its name, at both levels; the others are not.
+static void spare_conditions_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *conditions, *spare;
+    } list[] = {
+        {"{one: body.rod.pos.y - 0.2, two: 3*body.rod.pos.y - 0.6}", "condition 'two' holds, but follows from"},
+        {"{one: body.rod.pos.y - 0.2, level: body.block.pos.y}", "condition 'level' holds, but follows from"},
+        {"{one: body.rod.pos.y - 0.2, v: body.block.vel.x - 1, w: {value: 2*body.block.vel.x, equals: 2}}",
+         "condition 'w' holds, but follows from"},
+        {"{one: body.rod.pos.y - 0.2, v: body.block.vel.x - 1}", NULL},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        for (int k = 0; k < 2; k++) {
+            char   text[3000], message[1200] = "";
+            double height, speed;
+            snprintf(text, sizeof text,
+                     "%ssensors: {height: body.rod.pos.y, speed: body.block.vel.x}\n"
+                     "start: {conditions: %s}\n",
+                     SLIDER_CRANK, list[i].conditions);
+            const kd_status status = start(text, k ? KD_CARTESIAN : KD_JOINT, &height, &speed, message, sizeof message);
+            const bool      told = strstr(message, list[i].spare ? list[i].spare : "but follow") != NULL;
+            if (status < 0 || told != (list[i].spare != NULL))
+                fail_msg("%s: %d, %s", list[i].conditions, status, message);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conditions_hold),
         cmocka_unit_test(contradictions_are_named),
+        cmocka_unit_test(spare_conditions_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

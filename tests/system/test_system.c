@@ -179,7 +179,8 @@ static void test_start_of_all_kinds(void **state)
             for (int i = 0; i < rates[kind]; i++) j.v[i] = 0.7 - 0.3 * i;
             CHECK(kd_model_add_joint(m, "j", &j));
             // sensors: coordinates and rates, then axes of `to` in `from` and omega through two named frames
-            kd_frame_def from = {j.from}, to = {j.to};
+            kd_frame_def from = kd_frame_def_default(), to = kd_frame_def_default();
+            from.at = j.from, to.at = j.to;
             CHECK(kd_model_add_frame(m, "from", &from));
             CHECK(kd_model_add_frame(m, "to", &to));
             for (int i = 0; i < coordinates[kind]; i++) {

@@ -940,7 +940,9 @@ kd_model *mechanism_build(const mechanism *m, const mechanism_variant *v)
     kd_vec_to(v->moved ? turned(v->turn, kd_vec_of(m->gravity)) : kd_vec_of(m->gravity), gravity);
     good = ok(kd_model_set_gravity(model, gravity), model);
     for (int i = 0; i < 7; i++) x[i] = i - 3.0, y[i] = cubic(x[i]);
-    kd_curve_def curve = {.form = KD_CURVE_SPLINE, .n = 7, .x = x, .y = y};
+    kd_curve_def curve = kd_curve_def_default();
+    curve.form = KD_CURVE_SPLINE;
+    curve.n = 7, curve.x = x, curve.y = y;
     good = good && ok(kd_model_add_curve(model, "cubic", &curve), model);
     if (m->ninputs > 0) {
         kd_input_def input = kd_input_def_default();

@@ -92,7 +92,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_certificate_broken(NULL, NULL, 0));
     NEUTRAL(kd_certificate_describe(NULL, NULL, 0));
     NEUTRAL(kd_certificate_json(NULL, NULL, 0));
-    NEUTRAL(kd_compare_methods(NULL));
+    NEUTRAL(kd_compare_methods(NULL, 0));
     WORDS(kd_compare_method_words(NULL, NULL, 0));
     NEUTRAL(kd_compare_method_options(NULL));
     NEUTRAL(kd_compare_method_matches(NULL, NULL));
