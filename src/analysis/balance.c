@@ -111,7 +111,9 @@ static void cut_arrays(kd_balance *b)
     // blocks of derivatives that do not vanish
     for (int i = 0; i < KD_BALANCE_ROWS; i++)
         for (int k = 0; k < KD_BALANCE_VARS; k++) {
-            if (b->first[i] < 0 || !kd_eom_depends(b->eom, FN[i], VAR[k])) continue;
+            // parameters of models are not moved here, and their derivatives cost much
+            const bool held = VAR[k] == KD_THETA && kd_eom_definition(b->eom)->theta_held;
+            if (held || b->first[i] < 0 || !kd_eom_depends(b->eom, FN[i], VAR[k])) continue;
             b->block[i][k] = kd_cut_matrix(arena, kd_eom_rows(b->eom, FN[i]), kd_eom_columns(b->eom, VAR[k]));
         }
 }
@@ -153,7 +155,8 @@ static kd_status read_point(kd_balance *b, const kd_inputs *inputs, const kd_sta
 
 static void set_point(kd_balance *b, const kd_state *x, const double *u, const double *theta)
 {
-    kd_eom_at_parameters(b->data, b->n.ntheta > 0 ? theta : NULL);
+    // those of models are what the system has now
+    kd_eom_at_parameters(b->data, b->n.ntheta > 0 && !kd_eom_definition(b->eom)->theta_held ? theta : NULL);
     kd_eom_at_time(b->data, x->t, kd_balance_inputs(b, u), b->du, b->du, x->z);
     kd_eom_at_position(b->data, x->p, x->s);
     kd_eom_at_velocity(b->data, x->v, x->r);

@@ -102,7 +102,7 @@ static void run_fuzz_runs_targets(void **state)
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.text, "12 inputs in 3 s"));
     assert_non_null(strstr(result.text, "2 passed, 0 failed\n"));
-    assert_non_null(strstr(result.text, "-max_total_time=3 -timeout=10 "));
+    assert_non_null(strstr(result.text, "-max_total_time=3 -seed=0 -timeout=10 "));
     const char *found = strstr(result.text, "/fuzz-found/expr "), *corpus = strstr(result.text, "/corpus_expr");
     assert_true(found && corpus && found < corpus); // libFuzzer writes into the first folder only
 }
