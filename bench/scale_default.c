@@ -37,6 +37,7 @@ typedef struct guard {
     double started, most; // [s] of processor time
     long   left;          // accepted steps; < 0: any
     double t;
+    bool   late; // stopped after most seconds
 } guard;
 
 static kd_eval look(const kd_state *x, bool at_time, void *context)
@@ -46,7 +47,8 @@ static kd_eval look(const kd_state *x, bool at_time, void *context)
     g->t = x->t;
     if (g->left == 0) return KD_EVAL_STOP;
     if (g->left > 0) g->left--;
-    return bench_cpu_seconds() - g->started > g->most ? KD_EVAL_STOP : KD_EVAL_OK;
+    g->late = bench_cpu_seconds() - g->started > g->most;
+    return g->late ? KD_EVAL_STOP : KD_EVAL_OK;
 }
 
 // Processor time of creation and run; NaN: failed, or more than g->most
@@ -60,12 +62,13 @@ static double run_once(const scale_subject *s, scale_method m, double tolerance,
     o.accelerations = false;
     kd_state_copy(s->start, x);
     g->started = bench_cpu_seconds();
+    g->late = false;
     kd_status status =
         kd_simulation_create(s->eom, kd_system_inputs(s->system), &o, x, &simulation, message, sizeof message);
     if (status >= 0) status = kd_simulation_run(simulation, t_end);
     const double seconds = bench_cpu_seconds() - g->started;
     kd_simulation_destroy(simulation);
-    return status < 0 || (status == KD_STOPPED && g->left < 0) ? NAN : seconds;
+    return status < 0 || g->late ? NAN : seconds;
 }
 
 static double distance(const kd_eom *eom, const kd_state *x, const kd_state *reference)

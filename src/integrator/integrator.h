@@ -43,6 +43,7 @@ struct kd_integrator {
     double                     t, t_old;    // [s] end and start of the last step
     double                    *x;           // (n) accepted point
     double                    *rtol, *atol; // (n)
+    double                     proposed;    // [s] first step of the next start; 0: opt.h_first
     bool                       kinked;      // since the last step: its past is one that nobody has seen
     kd_stats                   stats;
     kd_status                  cause; // why the last attempt failed
