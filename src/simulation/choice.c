@@ -197,6 +197,7 @@ static kd_status create_flow(kd_choice *self, const kd_eom *eom, const kd_state 
     if (status < 0) return status;
     kd_state_copy(x, self->state);
     form.projection = KD_PROJECT_NEVER;
+    form.without_matrices = true;
     return kd_formulation_create(eom, &self->inputs, self->state, KD_ODE, &form, &self->flow, NULL, 0);
 }
 

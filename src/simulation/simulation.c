@@ -558,6 +558,7 @@ static kd_status create_method(kd_simulation *s, bool implicit, char *message, s
     }
     s->method = kd_integrator_about(s->opt.integrator, &s->opt.integrator_options);
     choose_projection(s->method, &s->opt);
+    s->opt.formulation_options.without_matrices = s->method->is_explicit;
     // x in the form's own coordinates, then the integrator that has to fit
     kd_dae  **form = &s->form[implicit];
     kd_status status = *form ? KD_OK
