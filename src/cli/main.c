@@ -24,6 +24,7 @@ const kd_command *kd_cli_commands(int *count)
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
         {"info", "sizes, elements and channels of a model", kd_cli_info},
         {"convert", "robot description (URDF) or model file to model file", kd_cli_convert},
+        {"flex", "a part of finite elements or beams becomes a flexible body with few modes", kd_cli_flex},
         {"new", "a commented model file to begin with", kd_cli_new},
         {"format", "a model file in the usual order, with its comments", kd_cli_format},
         {"examples", "list the examples", kd_cli_examples},

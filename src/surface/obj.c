@@ -19,8 +19,7 @@ static long vertex_of(const char **at, long nvertices)
     return i < 0 && i >= -nvertices ? nvertices + i : -1;
 }
 
-static kd_status read_face(kd_surface_text *text, const char *at, const int *place, long nvertices,
-                           kd_surface_builder *b)
+static kd_status read_face(kd_lines *text, const char *at, const int *place, long nvertices, kd_surface_builder *b)
 {
     int corner[MOST_CORNERS], n = 0;
     for (;;) {
@@ -28,23 +27,23 @@ static kd_status read_face(kd_surface_text *text, const char *at, const int *pla
         if (!*at) break;
         const char *word = at;
         const long  vertex = vertex_of(&at, nvertices);
-        if (vertex < 0 || (*at && *at != ' ' && *at != '\t')) return kd_surface_refuse(text, "no such vertex", word);
-        if (n == MOST_CORNERS) return kd_surface_refuse(text, "a face with too many corners", "");
+        if (vertex < 0 || (*at && *at != ' ' && *at != '\t')) return kd_lines_refuse(text, "no such vertex", word);
+        if (n == MOST_CORNERS) return kd_lines_refuse(text, "a face with too many corners", "");
         corner[n++] = place[vertex];
     }
-    if (n < 3) return kd_surface_refuse(text, "a face needs three corners", "");
-    if (b->ntriangles > KD_SURFACE_MOST - n) return kd_surface_refuse(text, "too many triangles", "");
+    if (n < 3) return kd_lines_refuse(text, "a face needs three corners", "");
+    if (b->ntriangles > KD_SURFACE_MOST - n) return kd_lines_refuse(text, "too many triangles", "");
     for (int i = 1; i + 1 < n; i++) kd_surface_add_triangle(b, corner[0], corner[i], corner[i + 1]);
     return KD_OK;
 }
 
-kd_status kd_obj_read(kd_surface_text *text, kd_surface_builder *b)
+kd_status kd_obj_read(kd_lines *text, kd_surface_builder *b)
 {
     char      line[8000];
     long      nvertices = 0, room = 0;
     int      *place = NULL; // of the file's vertices among those of the builder
     kd_status status = KD_OK;
-    while (status == KD_OK && kd_surface_next_line(text, line, sizeof line)) {
+    while (status == KD_OK && kd_lines_next(text, line, sizeof line)) {
         if (line[0] == 'v' && (line[1] == ' ' || line[1] == '\t')) {
             kd_vec3 r;
             if (nvertices == room) {

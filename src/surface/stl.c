@@ -62,32 +62,32 @@ static const char *behind(const char *line, const char *word)
     return strncmp(line, word, n) == 0 && (line[n] == ' ' || line[n] == '\t' || line[n] == '\0') ? line + n : NULL;
 }
 
-kd_status kd_stl_read_text(kd_surface_text *text, kd_surface_builder *b)
+kd_status kd_stl_read_text(kd_lines *text, kd_surface_builder *b)
 {
     char line[200];
     int  corner = -1, vertex[3] = {0}; // corner -1: outside of a facet
-    if (!kd_surface_next_line(text, line, sizeof line) || !behind(line, "solid"))
-        return kd_surface_refuse(
+    if (!kd_lines_next(text, line, sizeof line) || !behind(line, "solid"))
+        return kd_lines_refuse(
             text, "this is no STL file: text begins with 'solid', and as binary file its length is wrong", "");
-    while (kd_surface_next_line(text, line, sizeof line)) {
+    while (kd_lines_next(text, line, sizeof line)) {
         const char *words;
         if ((words = behind(line, "vertex"))) {
             kd_vec3 r;
-            if (corner < 0 || corner > 2) return kd_surface_refuse(text, "a vertex that belongs to no triangle", "");
+            if (corner < 0 || corner > 2) return kd_lines_refuse(text, "a vertex that belongs to no triangle", "");
             if (!kd_surface_numbers(text, words, &r)) return KD_ERR_FILE;
             vertex[corner++] = kd_surface_add_vertex(b, r, true);
         } else if (behind(line, "facet")) {
-            if (corner >= 0) return kd_surface_refuse(text, "a facet begins before the one above has ended", "");
+            if (corner >= 0) return kd_lines_refuse(text, "a facet begins before the one above has ended", "");
             corner = 0;
         } else if (behind(line, "endfacet")) {
-            if (corner != 3) return kd_surface_refuse(text, "a facet needs three vertices", "");
-            if (b->ntriangles == KD_SURFACE_MOST) return kd_surface_refuse(text, "too many triangles", "");
+            if (corner != 3) return kd_lines_refuse(text, "a facet needs three vertices", "");
+            if (b->ntriangles == KD_SURFACE_MOST) return kd_lines_refuse(text, "too many triangles", "");
             kd_surface_add_triangle(b, vertex[0], vertex[1], vertex[2]);
             corner = -1;
         } else if (!behind(line, "outer") && !behind(line, "endloop") && !behind(line, "endsolid") &&
                    !behind(line, "solid")) {
-            return kd_surface_refuse(text, "unknown word", line);
+            return kd_lines_refuse(text, "unknown word", line);
         }
     }
-    return corner >= 0 ? kd_surface_refuse(text, "the file ends inside of a facet", "") : KD_OK;
+    return corner >= 0 ? kd_lines_refuse(text, "the file ends inside of a facet", "") : KD_OK;
 }

@@ -19,43 +19,14 @@ enum { MOST_BYTES = 600000000 };
 static const double LARGEST = 1e30; // of a coordinate: larger ones overflow in products
 
 // ---- lines of text --------------------------------------------------------------------------------------------------
-bool kd_surface_next_line(kd_surface_text *t, char *line, size_t size)
-{
-    while (t->at < t->end) {
-        const char *stop = memchr(t->at, '\n', (size_t)(t->end - t->at)), *from = t->at, *to = stop ? stop : t->end;
-        t->at = stop ? stop + 1 : t->end;
-        t->line++;
-        while (from < to && isspace((unsigned char)*from)) from++;
-        while (to > from && isspace((unsigned char)to[-1])) to--;
-        if (from == to || *from == '#') continue;
-        const size_t n = (size_t)(to - from) < size - 1 ? (size_t)(to - from) : size - 1;
-        memcpy(line, from, n);
-        line[n] = '\0';
-        for (size_t i = 0; i < n; i++)
-            if (line[i] == '\0') line[i] = '?';
-        return true;
-    }
-    return false;
-}
-
-kd_status kd_surface_refuse(kd_surface_text *t, const char *what, const char *word)
-{
-    char   shown[40];
-    size_t n = 0;
-    for (; word[n] && n < sizeof shown - 1; n++) shown[n] = isprint((unsigned char)word[n]) ? word[n] : '?';
-    shown[n] = '\0';
-    kd_text(t->message, t->size, "%s:%d: %s%s%s%s", t->path, t->line, what, n > 0 ? " '" : "", shown, n > 0 ? "'" : "");
-    return KD_ERR_FILE;
-}
-
-bool kd_surface_numbers(kd_surface_text *t, const char *words, kd_vec3 *r)
+bool kd_surface_numbers(kd_lines *t, const char *words, kd_vec3 *r)
 {
     double x[3];
     for (int i = 0; i < 3; i++) {
         char *end;
         x[i] = kd_read_number(words, &end);
         if (end == words || !(fabs(x[i]) <= LARGEST)) {
-            kd_surface_refuse(t, "three finite numbers are expected, not", words);
+            kd_lines_refuse(t, "three finite numbers are expected, not", words);
             return false;
         }
         words = end;
@@ -77,7 +48,7 @@ static bool ends_with(const char *path, const char *end)
 kd_status kd_surface_parse(const char *path, const char *bytes, size_t length, double scale, kd_surface *s,
                            char *message, size_t size)
 {
-    kd_surface_text    text = {.path = path, .at = bytes, .end = bytes + length, .message = message, .size = size};
+    kd_lines           text = {.path = path, .at = bytes, .end = bytes + length, .message = message, .size = size};
     kd_surface_builder builder;
     kd_status          status;
     *s = (kd_surface){0};

@@ -1,0 +1,168 @@
+// flex.c: kardan flex: from finite elements or beams to a flexible body with few modes, and what is in such a file.
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "core/pi.h"
+#include "flexible/flex_file.h"
+#include "flexible/sid.h"
+#include "modelfile/part.h"
+
+typedef struct task {
+    const char      *operand;
+    const char      *output, *sid;
+    bool             json, quiet;
+    kd_flexible_body body;
+    kd_part_report   report;
+    char             message[4000];
+} task;
+
+static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
+{
+    kd_cli_option options[] = {
+        {"--output", "FILE", "write the body there (-o PART.flex, HDF5)", KD_CLI_TEXT, &t->output},
+        {"--sid", "FILE", "write it as a SID file (.SID_FEM), too", KD_CLI_TEXT, &t->sid},
+        {"--json", NULL, "facts as JSON on standard output", KD_CLI_FLAG, &t->json},
+        {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
+    };
+    static const char *const names[] = {"PART"};
+    const kd_cli_syntax      syntax = {
+             .usage = "kardan flex PART [-o PART.flex] [OPTION...]",
+             .about = "Reduce a part of finite elements or beams (PART.yaml) to a flexible body with few modes, and tell "
+                           "the error\n"
+                           "of its frequencies that is to be expected. Of a finished body (.flex, .SID_FEM) tell what is in it.",
+             .details = "Examples:\n"
+                             "  kardan flex rod.yaml -o rod.flex\n"
+                             "  kardan flex rod.flex\n"
+                             "  kardan flex blade.SID_FEM -o blade.flex\n"
+                             "\n"
+                             "A part file:\n"
+                             "  part: connecting rod\n"
+                             "  structure: {stiffness: rod.sti, mass: rod.mas, dofs: rod.dof, nodes: rod.inp}\n"
+                             "  interfaces:\n"
+                             "    big_end: {nodes: LEFT, point: [0, 0, 0]}\n"
+                             "    small_end: {nodes: RIGHT}\n"
+                             "  reduction: {band: 1500 Hz}\n"
+                             "  reference: {tangent: big_end}\n"
+                             "  damping: 0.01\n",
+             .options = options,
+             .noptions = sizeof options / sizeof options[0],
+             .operand_name = names,
+             .operand = &t->operand,
+             .noperands = 1,
+    };
+    return kd_cli_parse(&syntax, argc, argv);
+}
+
+static bool ends_with(const char *path, const char *end)
+{
+    const size_t n = strlen(path), m = strlen(end);
+    return n >= m && strcasecmp(path + n - m, end) == 0;
+}
+
+// The body, from whatever the file is
+static kd_status read_body(task *t)
+{
+    const bool yaml = ends_with(t->operand, ".yaml") || ends_with(t->operand, ".yml");
+    if (yaml) return kd_part_read(t->operand, &t->body, &t->report, t->message, sizeof t->message);
+    if (ends_with(t->operand, ".flex")) return kd_flex_read(t->operand, &t->body, t->message, sizeof t->message);
+    if (ends_with(t->operand, ".sid_fem") || ends_with(t->operand, ".sid"))
+        return kd_sid_read(t->operand, &t->body, t->message, sizeof t->message);
+    snprintf(t->message, sizeof t->message, "'%s' is neither a part (.yaml) nor a body (.flex, .SID_FEM)", t->operand);
+    return KD_ERR_FILE;
+}
+
+static bool write_sid(task *t)
+{
+    char  part[4096];
+    FILE *file = snprintf(part, sizeof part, "%s.part", t->sid) < (int)sizeof part ? fopen(part, "wb") : NULL;
+    bool  good = file && kd_sid_write(&t->body, file);
+    if (file) good = fclose(file) == 0 && good;
+    good = good && rename(part, t->sid) == 0;
+    if (!good && file) unlink(part);
+    if (!good) snprintf(t->message, sizeof t->message, "'%s' could not be written", t->sid);
+    return good;
+}
+
+static void tell_json(const task *t, const double *hertz, int n)
+{
+    const kd_flexible_body *b = &t->body;
+    const char             *names[200];
+    kd_json                 json = {stdout, true};
+    int                     nframes = 0;
+    for (; nframes < b->nframes && nframes < 200; nframes++) names[nframes] = b->frame[nframes].name;
+    kd_json_open(&json, NULL);
+    kd_json_text(&json, "title", t->report.title);
+    kd_json_number(&json, "mass", b->mass);
+    kd_json_count(&json, "modes", b->nq);
+    kd_json_numbers(&json, "frequencies_hz", hertz, n);
+    kd_json_text(&json, "reference", b->reference);
+    kd_json_texts(&json, "frames", names, nframes);
+    kd_json_count(&json, "rows", t->report.rows);
+    kd_json_count(&json, "shapes", t->report.shapes);
+    kd_json_count(&json, "normal_modes", t->report.normal_modes);
+    kd_json_number(&json, "band_hz", b->band / (2 * KD_PI));
+    kd_json_number(&json, "expected_error", b->expected);
+    kd_json_close(&json);
+    fputs("\n", stdout);
+}
+
+static void tell_words(const task *t, const double *hertz, int n)
+{
+    const kd_flexible_body *b = &t->body;
+    const kd_part_report   *r = &t->report;
+    if (r->title[0]) printf("%s\n", r->title);
+    if (r->rows > 0)
+        printf("structure   %d nodes, %d unknowns; mass %.9g kg, centre (%.6g, %.6g, %.6g) m\n", r->nodes, r->rows,
+               r->facts.mass, r->facts.centre.x, r->facts.centre.y, r->facts.centre.z);
+    if (r->shapes > 0) printf("reduction   %d shapes, %d of them normal modes\n", r->shapes, r->normal_modes);
+    printf("body        %d modes, mass %.9g kg, reference: %s\n", b->nq, b->mass, b->reference);
+    printf("frames     ");
+    for (int i = 0; i < b->nframes && i < 10; i++) printf(" %s", b->frame[i].name);
+    puts(b->nframes > 10 ? " ..." : "");
+    printf("frequencies");
+    for (int i = 0; i < n; i++) printf(" %.6g", hertz[i]);
+    puts(n < b->nq ? " ... Hz" : " Hz");
+    if (b->band > 0)
+        printf("error       of frequencies up to %.6g Hz, free and with each interface held: at most %.1e expected\n",
+               b->band / (2 * KD_PI), b->expected);
+    if (r->warning[0]) printf("warning: %s\n", r->warning);
+    if (t->output) printf("written     %s\n", t->output);
+    if (t->sid) printf("written     %s\n", t->sid);
+}
+
+static int reduce(task *t)
+{
+    double omega[KD_PART_FREQUENCIES];
+    int    n = 0;
+    if (read_body(t) < 0) return KD_EXIT_FAILED;
+    if (t->output && kd_flex_write(&t->body, t->output, t->message, sizeof t->message) < 0) return KD_EXIT_FAILED;
+    if (t->sid && !write_sid(t)) return KD_EXIT_FAILED;
+    double *all = kd_alloc((size_t)t->body.nq * sizeof *all);
+    if (all && kd_flexible_body_frequencies(&t->body, all) == KD_OK)
+        for (; n < t->body.nq && n < KD_PART_FREQUENCIES; n++) omega[n] = all[n] / (2 * KD_PI);
+    kd_free(all);
+    if (t->json)
+        tell_json(t, omega, n);
+    else if (!t->quiet)
+        tell_words(t, omega, n);
+    return KD_EXIT_OK;
+}
+
+int kd_cli_flex(int argc, char **argv)
+{
+    task                t = {0};
+    const kd_cli_parsed parsed = read_arguments(&t, argc, argv);
+    if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
+    if (t.output && kd_cli_is_same_file(t.operand, t.output)) {
+        fprintf(stderr, "kardan: '%s' is the part itself: give the body another name\n", t.output);
+        return KD_EXIT_USAGE;
+    }
+    const int status = reduce(&t);
+    if (status != KD_EXIT_OK) fprintf(stderr, "kardan: %s\n", t.message);
+    kd_flexible_body_release(&t.body);
+    return status;
+}

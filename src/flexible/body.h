@@ -1,0 +1,63 @@
+// flexible/body.h: a flexible body in its floating frame: few modes on top of large motion.
+//
+//     r = rho + A (x + sum phi_k(x) q_k)
+// All inertia terms are moments of the mass distribution: with u = sum phi_k q_k
+//     int dm, int x, int x x',   C_k = int phi_k,   A_k = int x phi_k',   B_kl = int phi_k phi_l'
+// From them follow, exactly and to second order in q: centre, inertia, coupling of modes with shifts and turns, gyroscopic and
+// centrifugal forces. SID (Schwertassek, Wallrapp 1999) has the same as mdCM, J, Ct, Cr, Me, Gr, Ge, Oe.
+// Method: docs/methods/flexible.md
+#ifndef KD_FLEXIBLE_BODY_H
+#define KD_FLEXIBLE_BODY_H
+
+#include "flexible/reduction.h"
+
+// A place where others act: the displacement is Phi q, the small rotation Psi q
+typedef struct kd_flexible_frame {
+    const char *name;
+    kd_vec3     at;
+    double     *Phi, *Psi; // (3 x nq)
+} kd_flexible_frame;
+
+typedef struct kd_flexible_body {
+    int                nq;
+    double             mass;
+    double             first[3];  // int x
+    double             second[9]; // int x x', column by column
+    double            *C;         // (3 x nq)
+    double            *A;         // (9 x nq) A_k column by column
+    double            *B;         // (9 x nq x nq) B_kl at 9 (k + nq l), column by column
+    double            *Me;        // (nq x nq) int phi_k' phi_l: the trace of B_kl where the data agree with themselves
+    double            *Ke, *De;   // (nq x nq)
+    int                nframes;
+    kd_flexible_frame *frame;
+    // the shape, for pictures: nodes and where they go
+    int     nnodes;
+    double *node;  // (3 x nnodes)
+    double *shape; // (3 nnodes x nq)
+    // what is known of its error
+    double   band, expected; // rad/s and relative error of frequencies up to there; 0: not known
+    char     reference[80];  // "tangent left", "chord left right", "mean"
+    kd_arena arena;
+} kd_flexible_body;
+
+typedef enum kd_reference_kind {
+    KD_REFERENCE_TANGENT, // the frame goes with one interface
+    KD_REFERENCE_CHORD,   // its origin with one interface, its first axis through another one
+    KD_REFERENCE_MEAN     // kinetic energy of deformation is least (Buckens): free modes
+} kd_reference_kind;
+
+typedef struct kd_reference {
+    kd_reference_kind kind;
+    int               from, to; // interfaces
+} kd_reference;
+
+// count: modes, the lowest first; 0: all that the shapes have. damping: ratio of each mode. KD_ERR_MODEL: message says why.
+kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *reference, int count, double damping,
+                                kd_flexible_body *body, char *message, size_t size) KD_NODISCARD;
+void      kd_flexible_body_release(kd_flexible_body *body);
+// Natural frequencies of K_e, M_e, rad/s, (nq)
+kd_status kd_flexible_body_frequencies(const kd_flexible_body *body, double *omega) KD_NODISCARD;
+// Arrays for nq modes, frames and nodes, all zero; false: memory is short
+bool kd_flexible_body_cut(kd_flexible_body *body, int nq, int nframes, int nnodes);
+
+#endif

@@ -1,0 +1,25 @@
+// flexible/reduction_parts.h: the steps of kd_reduce, each in a file of its own.
+#ifndef KD_FLEXIBLE_REDUCTION_PARTS_H
+#define KD_FLEXIBLE_REDUCTION_PARTS_H
+
+#include "flexible/reduction.h"
+
+// interfaces.c
+kd_status kd_reduction_check_interfaces(const kd_reduction *r, char *message, size_t size) KD_NODISCARD;
+kd_status kd_reduction_join_interfaces(kd_reduction *r, char *message, size_t size) KD_NODISCARD; // T, K, M
+kd_status kd_reduction_split(kd_reduction *r, char *message, size_t size) KD_NODISCARD; // K_ii ..., its factor
+// The rows and columns of a matrix of z that are kept
+kd_status kd_reduction_part(const kd_reduction *r, const kd_sparse_matrix *A, const bool *keep_row,
+                            const bool *keep_column, kd_arena *arena, kd_sparse_matrix *out) KD_NODISCARD;
+
+// shapes.c: V for so many normal modes, and K_r, M_r. Can be called again with another number.
+kd_status kd_reduction_shapes(kd_reduction *r, const kd_reduction_options *options, int modes, char *message,
+                              size_t size) KD_NODISCARD;
+
+// reduced_modes.c: A x = nu B x of dense symmetric matrices of order n, both destroyed; vectors in A, x' B x = 1, nu rising
+kd_status kd_symmetric_pencil(int n, double *A, double *B, double *nu) KD_NODISCARD;
+// X' A Y with sparse A (nz x nz), X (nz x m), Y (nz x k); work (nz x k)
+void kd_reduction_project(const kd_sparse_matrix *A, int m, const double *X, int k, const double *Y, double *work,
+                          double *out);
+
+#endif

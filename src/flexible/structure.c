@@ -1,0 +1,403 @@
+// structure.c: a structure from its files; what it is as a rigid body; whether it is one.
+#include "flexible/structure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/text.h"
+#include "flexible/fe_files.h"
+
+// ---- lookup ---------------------------------------------------------------------------------------------------------
+
+void kd_fe_structure_release(kd_fe_structure *s)
+{
+    kd_arena_release(&s->arena);
+    *s = (kd_fe_structure){0};
+}
+
+int kd_fe_structure_find(const kd_fe_structure *s, int id)
+{
+    int low = 0, high = s->nnodes;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (s->id[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->nnodes && s->id[low] == id ? low : -1;
+}
+
+const kd_node_set *kd_fe_structure_set(const kd_fe_structure *s, const char *name)
+{
+    for (int i = 0; i < s->nsets; i++)
+        if (strcasecmp(s->set[i].name, name) == 0) return &s->set[i];
+    return NULL;
+}
+
+// ---- from files -----------------------------------------------------------------------------------------------------
+
+typedef struct numbered {
+    int     id;
+    kd_vec3 at;
+} numbered;
+
+static int by_id(const void *a, const void *b)
+{
+    const numbered *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    return x < y ? -1 : x > y;
+}
+
+static kd_status complain(const char *file, char *message, size_t size, const char *what, long number)
+{
+    kd_text(message, size, "%s: ", file);
+    kd_text_append(message, size, what, number);
+    return KD_ERR_FILE;
+}
+
+// Nodes by rising number, each once
+static kd_status keep_nodes(kd_fe_structure *s, const char *file, const kd_fe_nodes *nodes, double scale, char *message,
+                            size_t size)
+{
+    numbered *list = kd_alloc((size_t)nodes->n * sizeof *list);
+    kd_status status = KD_OK;
+    s->nnodes = nodes->n;
+    s->id = kd_cut_int(&s->arena, nodes->n);
+    s->at = kd_arena_cut(&s->arena, (size_t)nodes->n, sizeof *s->at);
+    if (!list || s->arena.failed) status = KD_ERR_MEMORY;
+    for (int i = 0; status == KD_OK && i < nodes->n; i++)
+        list[i] = (numbered){nodes->id[i], kd_vec_scale(scale, nodes->at[i])};
+    if (status == KD_OK) qsort(list, (size_t)nodes->n, sizeof *list, by_id);
+    for (int i = 0; status == KD_OK && i < nodes->n; i++) {
+        if (i > 0 && list[i].id == list[i - 1].id)
+            status = complain(file, message, size, "node %ld is there twice", list[i].id);
+        s->id[i] = list[i].id;
+        s->at[i] = list[i].at;
+    }
+    kd_free(list);
+    return status;
+}
+
+static kd_status keep_sets(kd_fe_structure *s, const char *file, const kd_fe_nodes *nodes, char *message, size_t size)
+{
+    s->nsets = nodes->nsets;
+    s->set = kd_arena_cut(&s->arena, (size_t)nodes->nsets, sizeof *s->set);
+    for (int i = 0; i < nodes->nsets && !s->arena.failed; i++) {
+        const struct kd_fe_set *from = &nodes->set[i];
+        kd_node_set            *to = &s->set[i];
+        char                   *name = kd_arena_cut(&s->arena, strlen(from->name) + 1, 1);
+        to->node = kd_cut_int(&s->arena, from->n);
+        if (s->arena.failed) break;
+        strcpy(name, from->name);
+        to->name = name;
+        for (int k = 0; k < from->n; k++) {
+            to->node[k] = kd_fe_structure_find(s, from->id[k]);
+            if (to->node[k] < 0)
+                return complain(file, message, size, "a set of nodes has node %ld, which does not exist", from->id[k]);
+        }
+        // each once
+        qsort(to->node, (size_t)from->n, sizeof *to->node, by_value);
+        for (int k = 0; k < from->n; k++)
+            if (k == 0 || to->node[k] != to->node[k - 1]) to->node[to->n++] = to->node[k];
+    }
+    return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
+}
+
+static bool ends_with(const char *path, const char *end)
+{
+    const size_t n = strlen(path), m = strlen(end);
+    return n >= m && strcasecmp(path + n - m, end) == 0;
+}
+
+static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
+{
+    char       *bytes = NULL;
+    size_t      length;
+    kd_fe_nodes nodes = {0};
+    kd_status   status = kd_fe_load(files->nodes, &bytes, &length, message, size);
+    if (status < 0) return status;
+    kd_lines text = {.path = files->nodes, .at = bytes, .end = bytes + length, .message = message, .size = size};
+    if (ends_with(files->nodes, ".inp")) {
+        char        folder[4096];
+        const char *slash = strrchr(files->nodes, '/');
+        kd_text(folder, sizeof folder, "%.*s", slash ? (int)(slash - files->nodes) : 1, slash ? files->nodes : ".");
+        status = kd_fe_parse_deck(&text, slash == files->nodes ? "/" : folder, &nodes);
+    } else {
+        status = kd_fe_parse_node_table(&text, &nodes);
+    }
+    if (status == KD_OK)
+        status = keep_nodes(s, files->nodes, &nodes, files->scale > 0 ? files->scale : 1.0, message, size);
+    if (status == KD_OK) status = keep_sets(s, files->nodes, &nodes, message, size);
+    kd_fe_nodes_release(&nodes);
+    kd_free(bytes);
+    return status;
+}
+
+static kd_status read_matrix(const char *path, kd_fe_structure *s, kd_sparse_matrix *A, char *message, size_t size)
+{
+    char     *bytes = NULL;
+    size_t    length;
+    kd_status status = kd_fe_load(path, &bytes, &length, message, size);
+    if (status < 0) return status;
+    kd_lines text = {.path = path, .at = bytes, .end = bytes + length, .message = message, .size = size};
+    status = kd_fe_parse_matrix(&text, &s->arena, A);
+    kd_free(bytes);
+    return status;
+}
+
+// Numbers of the nodes and directions of the rows, from the file of CalculiX, the vector of ANSYS or the order of the nodes
+static kd_status read_rows(const kd_fe_structure_files *files, kd_fe_structure *s, int **id, int *n, char *message,
+                           size_t size)
+{
+    const char *path = files->dofs ? files->dofs : files->mapping;
+    char       *bytes = NULL;
+    size_t      length;
+    kd_status   status = path ? kd_fe_load(path, &bytes, &length, message, size) : KD_OK;
+    if (status < 0) return status;
+    kd_lines text = {.path = path, .at = bytes, .end = path ? bytes + length : NULL, .message = message, .size = size};
+    if (files->dofs) {
+        status = kd_fe_parse_dofs(&text, &s->arena, id, &s->direction, n);
+    } else {
+        int *node = s->id, nnodes = s->nnodes;
+        if (path) status = kd_fe_parse_mapping(&text, &s->arena, &node, &nnodes);
+        *n = 3 * nnodes;
+        *id = kd_cut_int(&s->arena, *n);
+        s->direction = kd_cut_int(&s->arena, *n);
+        if (status == KD_OK && s->arena.failed) status = KD_ERR_MEMORY;
+        for (int i = 0; status == KD_OK && i < *n; i++) {
+            (*id)[i] = node[i / 3];
+            s->direction[i] = i % 3;
+        }
+    }
+    kd_free(bytes);
+    return status;
+}
+
+static kd_status name_rows(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
+{
+    const char *file = files->dofs ? files->dofs : files->mapping ? files->mapping : files->nodes;
+    int        *id = NULL, n = 0;
+    kd_status   status = read_rows(files, s, &id, &n, message, size);
+    if (status < 0) return status;
+    if (n != s->K.rows || n != s->M.rows) {
+        kd_text(message, size, "%s: %d rows are named, the stiffness matrix has %d and the mass matrix %d", file, n,
+                s->K.rows, s->M.rows);
+        return KD_ERR_FILE;
+    }
+    s->n = n;
+    s->node = kd_cut_int(&s->arena, n);
+    s->first = kd_cut_int(&s->arena, 6 * s->nnodes);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < 6 * s->nnodes; i++) s->first[i] = -1;
+    for (int i = 0; i < n; i++) {
+        s->node[i] = kd_fe_structure_find(s, id[i]);
+        if (s->node[i] < 0)
+            return complain(file, message, size, "node %ld has no place: it is not in the list of nodes", id[i]);
+        int *row = &s->first[6 * s->node[i] + s->direction[i]];
+        if (*row >= 0) return complain(file, message, size, "a direction of node %ld is there twice", id[i]);
+        *row = i;
+    }
+    return KD_OK;
+}
+
+kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
+{
+    *s = (kd_fe_structure){0};
+    kd_text(message, size, "%s", "");
+    if (!files->stiffness || !files->mass || !files->nodes) {
+        kd_text(message, size, "files of stiffness, mass and nodes are needed");
+        return KD_ERR_FILE;
+    }
+    kd_status status = read_nodes(files, s, message, size);
+    if (status == KD_OK) status = read_matrix(files->stiffness, s, &s->K, message, size);
+    if (status == KD_OK) status = read_matrix(files->mass, s, &s->M, message, size);
+    if (status == KD_OK) status = name_rows(files, s, message, size);
+    if (status == KD_OK) {
+        char *name = kd_arena_cut(&s->arena, strlen(files->stiffness) + 1, 1);
+        if (name) strcpy(name, files->stiffness);
+        s->name = name;
+        if (!name) status = KD_ERR_MEMORY;
+    }
+    if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
+    if (status < 0) kd_fe_structure_release(s);
+    return status;
+}
+
+// ---- what it is -----------------------------------------------------------------------------------------------------
+
+void kd_fe_structure_rigid_motions(const kd_fe_structure *s, kd_vec3 about, double *R)
+{
+    const size_t n = (size_t)s->n;
+    memset(R, 0, 6 * n * sizeof *R);
+    for (size_t i = 0; i < n; i++) {
+        const kd_vec3 r = kd_vec_sub(s->at[s->node[i]], about);
+        // a turn by e moves a point by e x r and turns it by e
+        const double turned[3][3] = {{0, -r.z, r.y}, {r.z, 0, -r.x}, {-r.y, r.x, 0}}; // [about][direction]
+        const int    d = s->direction[i];
+        R[i + n * (size_t)d] = 1;
+        for (size_t a = 0; a < 3 && d < 3; a++) R[i + n * (3 + a)] = turned[a][d];
+    }
+}
+
+static double asymmetry_of(const kd_sparse_matrix *A, kd_arena *arena)
+{
+    kd_sparse_matrix At, difference;
+    if (kd_sparse_transpose(A, arena, &At) < 0 || kd_sparse_sum(1, A, -1, &At, arena, &difference) < 0) return NAN;
+    return kd_sparse_largest(&difference) / kd_sparse_largest(A);
+}
+
+static bool is_lumped(const kd_sparse_matrix *M)
+{
+    for (int j = 0; j < M->columns; j++)
+        for (int k = M->column[j]; k < M->column[j + 1]; k++)
+            if (M->row[k] != j && M->value[k] != 0) return false;
+    return true;
+}
+
+// The entry (row, column) of a matrix; 0 where there is none
+static double entry_of(const kd_sparse_matrix *A, int row, int column)
+{
+    int low = A->column[column], high = A->column[column + 1];
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (A->row[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < A->column[column + 1] && A->row[low] == row ? A->value[low] : 0.0;
+}
+
+// Shifts only, each node with all three, and no direction coupled with another one: the mass is a scalar at each pair of nodes
+static bool is_isotropic(const kd_fe_structure *s)
+{
+    const double small = 1e-9 * kd_sparse_largest(&s->M);
+    for (int j = 0; j < s->n; j++) {
+        const int *column = &s->first[6 * s->node[j]];
+        if (s->direction[j] > 2 || column[0] < 0 || column[1] < 0 || column[2] < 0) return false;
+        for (int k = s->M.column[j]; k < s->M.column[j + 1]; k++) {
+            const int i = s->M.row[k];
+            if (s->direction[i] == s->direction[j]) {
+                if (fabs(entry_of(&s->M, s->first[6 * s->node[i]], column[0]) - s->M.value[k]) > small) return false;
+            } else if (fabs(s->M.value[k]) > small) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Mean over some rows: distance of neighbours times sqrt(k/m), about the speed of sound in the material
+static double speed_of(const kd_fe_structure *s)
+{
+    double sum = 0;
+    int    count = 0;
+    for (int j = 0; j < s->n; j++) {
+        const double k = entry_of(&s->K, j, j), m = entry_of(&s->M, j, j);
+        if (s->direction[j] > 2 || !(k > 0) || !(m > 0)) continue;
+        double nearest = INFINITY;
+        for (int l = s->K.column[j]; l < s->K.column[j + 1]; l++) {
+            const double distance = kd_vec_norm(kd_vec_sub(s->at[s->node[s->K.row[l]]], s->at[s->node[j]]));
+            if (distance > 0 && distance < nearest) nearest = distance;
+        }
+        if (!isfinite(nearest)) continue;
+        sum += log(nearest * sqrt(k / m));
+        count++;
+    }
+    return count > 0 ? exp(sum / count) : 0;
+}
+
+// Mass, centre and inertia from R' M R, R the rigid motions about the origin
+static bool take_inertia(const kd_fe_structure *s, const double *R, const double *MR, kd_fe_structure_facts *f)
+{
+    const size_t n = (size_t)s->n;
+    double       I[6][6] = {{0}};
+    for (size_t i = 0; i < 6; i++)
+        for (size_t j = 0; j < 6; j++)
+            for (size_t k = 0; k < n; k++) I[i][j] += R[k + n * i] * MR[k + n * j];
+    f->mass = (I[0][0] + I[1][1] + I[2][2]) / 3;
+    if (!(f->mass > 0)) return false;
+    // int x: the momentum of turns, p = e x m c
+    f->centre =
+        kd_vec((I[1][5] - I[2][4]) / 2 / f->mass, (I[2][3] - I[0][5]) / 2 / f->mass, (I[0][4] - I[1][3]) / 2 / f->mass);
+    f->inertia = (kd_sym3){I[3][3], I[4][4], I[5][5], I[3][4], I[3][5], I[4][5]};
+    for (int i = 0; i < 3; i++)
+        if (fabs(I[i][i] - f->mass) > 1e-6 * f->mass) return false;
+    return true;
+}
+
+static kd_status refuse(const kd_fe_structure *s, char *message, size_t size, const char *what)
+{
+    kd_text(message, size, "%s: %s", s->name ? s->name : "structure", what);
+    return KD_ERR_MODEL;
+}
+
+static kd_status look_at_matrices(const kd_fe_structure *s, kd_fe_structure_facts *f, kd_arena *arena, char *message,
+                                  size_t size)
+{
+    const double of_K = asymmetry_of(&s->K, arena), of_M = asymmetry_of(&s->M, arena);
+    if (arena->failed) return KD_ERR_MEMORY;
+    f->asymmetry = of_K > of_M ? of_K : of_M;
+    if (!(f->asymmetry <= 1e-6))
+        return refuse(s, message, size,
+                      of_K > 1e-6 ? "the stiffness matrix is not symmetric" : "the mass matrix is not symmetric");
+    for (int i = 0; i < s->n; i++) {
+        if (entry_of(&s->K, i, i) < 0)
+            return refuse(s, message, size, "the stiffness matrix has a negative entry on its diagonal");
+        if (entry_of(&s->M, i, i) < 0)
+            return refuse(s, message, size, "the mass matrix has a negative entry on its diagonal");
+    }
+    f->lumped = is_lumped(&s->M);
+    f->isotropic = is_isotropic(s);
+    f->speed = speed_of(s);
+    return KD_OK;
+}
+
+kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts *f, char *message, size_t size)
+{
+    kd_arena arena = {0};
+    double  *R = kd_cut_matrix(&arena, s->n, 6), *AR = kd_cut_matrix(&arena, s->n, 6);
+    *f = (kd_fe_structure_facts){0};
+    kd_status status = arena.failed ? KD_ERR_MEMORY : look_at_matrices(s, f, &arena, message, size);
+    if (status == KD_OK) {
+        kd_fe_structure_rigid_motions(s, kd_vec(0, 0, 0), R);
+        kd_sparse_apply(&s->M, 6, R, AR);
+        if (!take_inertia(s, R, AR, f))
+            status = refuse(
+                s, message, size,
+                "the mass is not positive, or differs between the directions: are rows missing or in another order?");
+    }
+    if (status == KD_OK) {
+        // about the centre, and with turns that move the nodes by about 1: the sizes of shifts and turns are alike then
+        kd_fe_structure_rigid_motions(s, f->centre, R);
+        kd_sparse_apply(&s->K, 6, R, AR);
+        const double stiffest = kd_sparse_largest(&s->K);
+        for (size_t c = 0; c < 6; c++) {
+            double most = 0, moved = 0;
+            for (size_t i = 0; i < (size_t)s->n; i++) {
+                most = fmax(most, fabs(AR[i + c * (size_t)s->n]));
+                moved = fmax(moved, fabs(R[i + c * (size_t)s->n]));
+            }
+            if (moved > 0) f->rigid_force = fmax(f->rigid_force, most / moved / stiffest);
+        }
+        if (!(f->rigid_force < 1e-7)) {
+            char words[200];
+            kd_text(words, sizeof words,
+                    "rigid motions meet forces (%.1e of the stiffest entry): is it supported, are nodes in another "
+                    "order or in other units?",
+                    f->rigid_force);
+            status = refuse(s, message, size, words);
+        }
+    }
+    if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
+    kd_arena_release(&arena);
+    return status;
+}

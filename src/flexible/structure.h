@@ -1,0 +1,87 @@
+// flexible/structure.h: a linear elastic structure of finite elements: nodes, mass and stiffness matrix.
+//
+//     M u'' + K u = f,   u: displacements (directions 0, 1, 2) and small rotations (3, 4, 5) of nodes
+//
+// Free in space: K R = 0 for the six rigid motions R. Method: docs/methods/flexible.md
+#ifndef KD_FLEXIBLE_STRUCTURE_H
+#define KD_FLEXIBLE_STRUCTURE_H
+
+#include "math/space.h"
+#include "math/sparse_matrix.h"
+
+typedef struct kd_node_set {
+    const char *name;
+    int         n;
+    int        *node; // places in the list of nodes
+} kd_node_set;
+
+typedef struct kd_fe_structure {
+    const char  *name; // for messages: the file of its stiffness
+    int          nnodes;
+    int         *id; // numbers of the finite-element program, rising
+    kd_vec3     *at;
+    int          n;         // rows of the matrices
+    int         *node;      // (n) place of the node in the list
+    int         *direction; // (n) 0 ... 5
+    int         *first;     // (6 nnodes) row of node i, direction d at 6 i + d; -1: it has none
+    int          nsets;
+    kd_node_set *set;
+    // both triangles are stored
+    kd_sparse_matrix K, M;
+    // Where the mass is, for moments of shapes: stations with places x, masses between them, displacements lift u. No
+    // stations: the nodes are it.
+    int              nstations;
+    kd_vec3         *station;
+    kd_sparse_matrix station_mass, lift; // (nstations^2), (3 nstations x n)
+    kd_arena         arena;
+} kd_fe_structure;
+
+void kd_fe_structure_release(kd_fe_structure *s);
+int  kd_fe_structure_find(const kd_fe_structure *s, int id); // place of a node; -1: there is none
+// NULL: there is none
+const kd_node_set *kd_fe_structure_set(const kd_fe_structure *s, const char *name);
+
+// ---- files ----------------------------------------------------------------------------------------------------------
+
+// What a finite-element program wrote. NULL: not there.
+typedef struct kd_fe_structure_files {
+    const char *stiffness, *mass; // coordinates (CalculiX .sti .mas, Abaqus .mtx) or Matrix Market; also with gzip
+    const char *nodes;            // input deck (.inp) with node sets, or a table "node x y z"
+    const char *dofs;             // CalculiX .dof: "node.direction" of each row
+    const char *mapping;          // ANSYS: the node of each three rows
+    double      scale;            // of lengths in the table of nodes; 0: 1
+} kd_fe_structure_files;
+
+// KD_OK; KD_ERR_FILE: message says file, line and reason; KD_ERR_MEMORY. Without dofs and mapping the rows are those of the
+// nodes in the order of their numbers, three each.
+kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message,
+                               size_t size) KD_NODISCARD;
+
+// ---- what it is -----------------------------------------------------------------------------------------------------
+
+typedef struct kd_fe_structure_facts {
+    double  mass;
+    kd_vec3 centre;
+    kd_sym3 inertia;     // about the origin
+    double  asymmetry;   // largest |M - M'|, |K - K'| over the largest entry
+    double  rigid_force; // largest entry of K R over the largest entry of K
+    bool    lumped;      // diagonal mass matrix
+    bool    isotropic;   // the mass is the same in all directions and couples none: moments of modes can be taken
+    double  speed;       // of sound, estimated from neighbours: wrong units show here
+} kd_fe_structure_facts;
+
+// KD_OK; KD_ERR_MODEL: this is no free structure, message says why; KD_ERR_MEMORY
+kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts *facts, char *message,
+                                size_t size) KD_NODISCARD;
+// The six rigid motions about a point, (n x 6): three shifts, three turns
+void kd_fe_structure_rigid_motions(const kd_fe_structure *s, kd_vec3 about, double *R);
+
+// ---- modes ----------------------------------------------------------------------------------------------------------
+
+// The lowest count natural frequencies of K - omega^2 M, in rad/s; Phi (n x count): shapes, Phi' M Phi = 1. rigid (n x nrigid)
+// or NULL: motions without stiffness, which are left out. KD_ERR_MODEL: there are more motions without stiffness than
+// these; KD_ERR_UNAVAILABLE: built without ARPACK; KD_ERR_DECOMPOSITION: no convergence. message says why.
+kd_status kd_natural_modes(const kd_sparse_matrix *K, const kd_sparse_matrix *M, const double *rigid, int nrigid,
+                           int count, double *omega, double *Phi, char *message, size_t size) KD_NODISCARD;
+
+#endif

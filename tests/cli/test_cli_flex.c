@@ -1,0 +1,85 @@
+// kardan flex as a user runs it: parts of beams, bodies that go through files, mistakes.
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define OUT KD_BINARY_DIR "/test-cli-flex"
+#define BEFORE "cd '" OUT "' && "
+#include "cli/run.h"
+
+// The parts of the gallery become bodies; a body is the same behind an HDF5 file and a SID file.
+static void parts_become_bodies(void **state)
+{
+    (void)state;
+    command_result r = expect("flex " MODELS "parts/blade.yaml --sid blade.SID_FEM", 0, "expected");
+    must_contain(r.text, "frames      hub tip");
+    expect("flex blade.SID_FEM", 0, "frequencies 1.22974 5.61813 9.21908");
+    expect("flex " MODELS "parts/ladder-frame.yaml", 0, "20 modes, mass");
+#ifdef KD_WITH_HDF5
+    expect("flex " MODELS "parts/blade.yaml -o blade.flex --quiet", 0, "");
+    expect("flex blade.flex", 0, "frequencies 1.22974 5.61813 9.21908");
+    expect("flex blade.flex --json", 0, "\"reference\": \"tangent hub\"");
+    expect("flex blade.SID_FEM -o again.flex", 0, "written     again.flex");
+    assert_int_equal(run_command("head -c 3000 '" OUT "/blade.flex' > '" OUT "/cut.flex'").status, 0);
+    expect("flex cut.flex", 1, "cut.flex: this is no HDF5 file");
+#endif
+}
+
+// What is wrong is told with line, column and what was meant; nothing is written then.
+static void mistakes_are_told(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } wrong[] = {
+        {"part: a\n", "w.yaml:1:1: one of 'structure', 'beams' and 'sid' is needed"},
+        {"prt: a\n", "w.yaml:1:1: 'prt' is not known here; did you mean 'part'?"},
+        {"points: {a: [0, 0, 0], b: [1, 0, 0]}\nbeams: [{from: a, to: c, E: 1e9, density: 1, section: {round: "
+         "0.01}}]\n",
+         "w.yaml:2:23: there is no such point: 'c'"},
+        {"points: {a: [0, 0, 0], b: [1, 0, 0]}\nbeams: [{from: a, to: b, E: 1e9 kg, density: 1, section: {round: "
+         "0.01}}]\n",
+         "w.yaml:2:"},
+        {"points: {a: [0, 0, 0], b: [1, 0, 0]}\nbeams: [{from: a, to: b, E: 1e9, density: 1, section: {round: "
+         "0.01}}]\n",
+         "'interfaces: "},
+        {"points: {a: [0, 0, 0], b: [1, 0, 0]}\nbeams: [{from: a, to: b, E: 1e9, density: 1, section: {round: 0.01}}]\n"
+         "interfaces: {x: {nodes: q}}\n",
+         "w.yaml:3:25: neither a set of nodes nor a node: 'q'"},
+        {"points: {a: [0, 0, 0], b: [1, 0, 0]}\nbeams: [{from: a, to: b, E: 1e9, density: 1, section: {round: 0.01}}]\n"
+         "interfaces: {x: {nodes: a}}\nreference: {tangent: y}\n",
+         "w.yaml:4:22: there is no such interface: 'y'"},
+        {"points: {a: [0, 0, 0], b: [1, 0, 0]}\nbeams: [{from: a, to: b, E: 1e9, density: 1, section: {round: 0.01}}]\n"
+         "interfaces: {x: {nodes: a}}\nmodes: 5000\n",
+         "w.yaml:4:8: modes must be a whole number from 1 to 1000"},
+        {"structure: {stiffness: no.sti, mass: no.mas, nodes: no.inp}\n", "no.sti"},
+        {"structure: {stiffness: ../no.sti, mass: no.mas, nodes: no.inp}\n", "w.yaml:1:"},
+    };
+    char line[2000];
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        FILE *file = fopen(OUT "/w.yaml", "w");
+        assert_non_null(file);
+        fputs(wrong[i].text, file);
+        fclose(file);
+        expect("flex w.yaml -o w.flex", 1, wrong[i].message);
+        assert_int_not_equal(run_command("test -e '" OUT "/w.flex'").status, 0);
+    }
+    snprintf(line, sizeof line, "flex nothing.txt");
+    expect(line, 1, "neither a part");
+    expect("flex", 2, "PART");
+    expect("flex w.yaml -o w.yaml", 2, "is the part itself");
+    expect("flex --help", 0, "interfaces:");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_become_bodies),
+        cmocka_unit_test(mistakes_are_told),
+    };
+    return cmocka_run_group_tests(tests, start_afresh, NULL);
+}

@@ -1,0 +1,212 @@
+// SID files: published ones have their frequencies and norms, what is read and written is the same, wrong files are refused by line.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/pi.h"
+#include "flexible/beams.h"
+#include "flexible/sid.h"
+#include "published.h"
+
+// A body as a text, for free()
+static char *written(const kd_flexible_body *b, size_t *length)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_true(kd_sid_write(b, file));
+    *length = (size_t)ftell(file);
+    char *text = calloc(*length + 1, 1);
+    assert_non_null(text);
+    rewind(file);
+    assert_int_equal(fread(text, 1, *length, file), *length);
+    fclose(file);
+    return text;
+}
+
+static kd_status parse(const char *text, kd_flexible_body *b, char *message, size_t size)
+{
+    kd_lines lines = {.path = "a.SID_FEM", .at = text, .end = text + strlen(text), .message = message, .size = size};
+    return kd_sid_parse(&lines, b);
+}
+
+static double norm(size_t n, const double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+static void assert_same(size_t n, const double *a, const double *b, double scale)
+{
+    for (size_t i = 0; i < n; i++) assert_true(fabs(a[i] - b[i]) <= 1e-13 * scale + 1e-13 * fabs(a[i]));
+}
+
+static void assert_same_bodies(const kd_flexible_body *a, const kd_flexible_body *b)
+{
+    const size_t nq = (size_t)a->nq;
+    assert_int_equal(a->nq, b->nq);
+    assert_int_equal(a->nframes, b->nframes);
+    assert_true(a->mass == b->mass);
+    assert_same(3, a->first, b->first, a->mass);
+    assert_same(9, a->second, b->second, norm(9, a->second));
+    assert_same(3 * nq, a->C, b->C, norm(3 * nq, a->C));
+    assert_same(9 * nq, a->A, b->A, norm(9 * nq, a->A));
+    assert_same(9 * nq * nq, a->B, b->B, norm(9 * nq * nq, a->B));
+    assert_same(nq * nq, a->Me, b->Me, 1);
+    assert_same(nq * nq, a->Ke, b->Ke, norm(nq * nq, a->Ke));
+    assert_same(nq * nq, a->De, b->De, norm(nq * nq, a->De));
+    for (int f = 0; f < a->nframes; f++) {
+        assert_string_equal(a->frame[f].name, b->frame[f].name);
+        assert_same(3 * nq, a->frame[f].Phi, b->frame[f].Phi, 1);
+        assert_same(3 * nq, a->frame[f].Psi, b->frame[f].Psi, 1);
+    }
+}
+
+// Files of github.com/vwaurich/EMBS_ModelicaLib: mass, frequencies by scipy, norms of stored entries; read, written and read again.
+static void published_files_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double      mass;
+        int         modes, nodes;
+        double      hertz, last; // first and last
+        double      Ct, Gr, Ke, De;
+    } files[] = {
+        {"sid/balken1m.SID_FEM", 0.784999999999, 1, 3, 8.35971380, 8.35971380, 1.3143262994, 0.93408948865,
+         2758.9419062, 0},
+        {"sid/Beam_3m.SID_FEM", 706.5, 4, 21, 9.08868257, 146.31560814, 31.151047437, 129.12193341, 855092.12184,
+         36.866041667},
+        {"sid/beam.SID_FEM", 12.5604, 11, 6, 51.62622487, 1932.96676333, 0, 6.3201454664, 233696202.37, 2336962.0237},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char             path[500], message[500] = "";
+        double           omega[20];
+        kd_flexible_body b, again;
+        if (!published(files[i].name, path, sizeof path)[0]) skip();
+        const kd_status status = kd_sid_read(path, &b, message, sizeof message);
+        if (status < 0) print_error("%s\n", message);
+        assert_int_equal(status, KD_OK);
+        assert_true(fabs(b.mass - files[i].mass) < 1e-12 * b.mass);
+        assert_int_equal(b.nq, files[i].modes);
+        assert_int_equal(b.nframes, files[i].nodes);
+        assert_int_equal(kd_flexible_body_frequencies(&b, omega), KD_OK);
+        assert_true(fabs(omega[0] / (2 * KD_PI) - files[i].hertz) < 1e-8 * files[i].hertz);
+        assert_true(fabs(omega[b.nq - 1] / (2 * KD_PI) - files[i].last) < 1e-8 * files[i].last);
+        assert_true(fabs(norm((size_t)(3 * b.nq), b.C) - files[i].Ct) < 1e-10 * (1 + files[i].Ct));
+        assert_true(fabs(norm((size_t)(b.nq * b.nq), b.Ke) - files[i].Ke) < 1e-10 * files[i].Ke);
+        assert_true(fabs(norm((size_t)(b.nq * b.nq), b.De) - files[i].De) < 1e-10 * (1 + files[i].De));
+        double Gr = 0;
+        for (int k = 0; k < b.nq; k++) {
+            const double *A = b.A + 9 * k, t = A[0] + A[4] + A[8];
+            for (int j = 0; j < 9; j++) Gr += pow(2 * ((j % 4 == 0 ? t : 0) - A[j]), 2);
+        }
+        assert_true(fabs(sqrt(Gr) - files[i].Gr) < 1e-10 * files[i].Gr);
+        size_t length;
+        char  *text = written(&b, &length);
+        assert_int_equal(parse(text, &again, message, sizeof message), KD_OK);
+        assert_same_bodies(&b, &again);
+        free(text);
+        kd_flexible_body_release(&again);
+        kd_flexible_body_release(&b);
+    }
+}
+
+static kd_flexible_body make_body(void)
+{
+    static const char    *names[] = {"root", "tip"};
+    const kd_vec3         points[] = {{0, 0, 0}, {1, 0.2, -0.1}};
+    const kd_beam_section section = {.area = 1e-4, .Iy = 8e-10, .Iz = 9e-10, .torsion = 1.5e-9};
+    const kd_beam         beam = {0, 1, 4, 7e10, 2.7e10, 2700, section, section, {0, 0, 1}};
+    kd_fe_structure       s;
+    kd_reduction          r;
+    kd_flexible_body      b;
+    char                  message[300];
+    assert_int_equal(kd_beams_make(names, points, 2, &beam, 1, NULL, 0, &s, message, sizeof message), KD_OK);
+    const kd_interface face[] = {{"root", 1, s.set[0].node, points[0]}, {"tip", 1, s.set[1].node, points[1]}};
+    assert_int_equal(kd_reduce(&s, face, 2, &(kd_reduction_options){.modes = 2}, &r, message, sizeof message), KD_OK);
+    assert_int_equal(
+        kd_flexible_body_make(&r, &(kd_reference){KD_REFERENCE_TANGENT, 0, 0}, 5, 0.02, &b, message, sizeof message),
+        KD_OK);
+    kd_reduction_release(&r);
+    kd_fe_structure_release(&s);
+    return b;
+}
+
+// A body of beams goes through a file unchanged, its moments of second order too.
+static void own_bodies_go_through_a_file(void **state)
+{
+    (void)state;
+    kd_flexible_body b = make_body(), again;
+    char             message[300];
+    size_t           length;
+    char            *text = written(&b, &length);
+    assert_int_equal(parse(text, &again, message, sizeof message), KD_OK);
+    assert_same_bodies(&b, &again);
+    free(text);
+    kd_flexible_body_release(&again);
+    kd_flexible_body_release(&b);
+}
+
+// Wrong files: what is wrong is named with its line; every cut of a file is refused.
+static void wrong_files_are_refused(void **state)
+{
+    (void)state;
+    kd_flexible_body b = make_body(), other;
+    char             message[300];
+    size_t           length;
+    char            *text = written(&b, &length);
+    static const struct {
+        const char *from, *to, *why;
+    } wrong[] = {
+        {"nelastq", "nelastx", "mass or nelastq is missing"},
+        {"nelastq                         =     5", "nelastq                         =    -5",
+         "the number of modes is expected"},
+        {"           mdCM", "           mdXX", "this matrix is not known: 'mdXX'"},
+        {"           Ct\n", "           Cr\n", "Cr has"},
+        {"structure", "structurX", "'structure = number' is expected"},
+        {"m0( 1, 1)", "m0( 9, 1)", "an entry inside of the matrix is expected"},
+        {"           refmod", "           rubbish", "this is no SID file"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char *copy = test_malloc(length + 100), *at = strstr(text, wrong[i].from);
+        assert_non_null(at);
+        memcpy(copy, text, (size_t)(at - text));
+        strcpy(copy + (at - text), wrong[i].to);
+        strcat(copy, at + strlen(wrong[i].from));
+        const kd_status status = parse(copy, &other, message, sizeof message);
+        if (i != 3) {
+            assert_int_equal(status, KD_ERR_FILE);
+            if (!strstr(message, wrong[i].why)) print_error("%zu: %s\n", i, message);
+            assert_non_null(strstr(message, wrong[i].why));
+            assert_memory_equal(message, "a.SID_FEM:", 10);
+        } else {
+            assert_int_equal(status, KD_ERR_FILE);
+        }
+        test_free(copy);
+    }
+    for (size_t cut = 0; cut + 60 < length; cut += length / 37) {
+        char *copy = test_malloc(cut + 1);
+        memcpy(copy, text, cut);
+        copy[cut] = '\0';
+        assert_int_equal(parse(copy, &other, message, sizeof message), KD_ERR_FILE);
+        test_free(copy);
+    }
+    free(text);
+    kd_flexible_body_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_files_are_read),
+        cmocka_unit_test(own_bodies_go_through_a_file),
+        cmocka_unit_test(wrong_files_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
