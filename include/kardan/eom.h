@@ -195,6 +195,15 @@ typedef struct kd_eom_def {
     // factored K, y in the order (v, lambda, mu); for projections of large models. Optional, both or none.
     kd_eval (*kkt_factor)(const kd_point *x, void *context);
     void (*kkt_solve)(void *context, double *y);
+    // Newton matrices of implicit methods for large trees, where they need not be formed: equations with Z = I and
+    // without r, w, s and constraints only. reserve makes room (false: out of memory); set takes the derivatives R_p, R_v
+    // of the residual at the acceleration stage; factor, for a real gamma (im = 0) or a complex one beside it, answers
+    // whether gamma^2 M + gamma R_v + R_p is regular; solve brings (rho, r) to (dp, dv), (2 nv) both, im NULL: with the
+    // real gamma:  gamma dp - dv = rho,  gamma dv - da = r,  M da + R_v dv + R_p dp = 0. Optional, all or none.
+    bool (*implicit_reserve)(void *context);
+    kd_eval (*implicit_set)(const kd_point *x, void *context);
+    bool (*implicit_factor)(void *context, double re, double im);
+    void (*implicit_solve)(void *context, double *re, double *im);
     kd_function M;
     kd_function f;
     kd_function b, d, c;
@@ -411,6 +420,11 @@ KD_API kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, d
 // K at the position stage, and its solutions (kd_eom_def.kkt_factor); the definition must have them.
 KD_API kd_eval kd_eom_kkt_factor(kd_eom_data *d) KD_NODISCARD;
 KD_API void    kd_eom_kkt_solve(kd_eom_data *d, double *y);
+// Newton matrices of implicit methods (kd_eom_def.implicit_set). false, KD_EVAL_STOP: the definition has none.
+KD_API bool    kd_eom_implicit_reserve(kd_eom_data *d) KD_NODISCARD; // also false: out of memory
+KD_API kd_eval kd_eom_implicit_set(kd_eom_data *d) KD_NODISCARD;
+KD_API bool    kd_eom_implicit_factor(kd_eom_data *d, double re, double im) KD_NODISCARD;
+KD_API void    kd_eom_implicit_solve(kd_eom_data *d, double *re, double *im);
 // Back to 0 = q(p), and v from p' = Z v, by the definition's own functions; false: it has none.
 KD_API bool kd_eom_normalise(kd_eom_data *d, double *p);
 KD_API bool kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, double *v);

@@ -344,6 +344,15 @@ typedef struct kd_state_def {
     const char   *unit; // of x, shown in results; NULL: that of the input, if it is a lag of a path
 } kd_state_def;
 
+// Algebraic variables w, 0 = d (S1 Eq. 29): numbers that an equation defines, which forces, states and sensors read as
+// algebraic.NAME. All equations together determine all variables; they are solved with the equations of motion.
+// Guide: docs/guide/algebraic.md
+typedef struct kd_algebraic_def {
+    const char *equation; // an expression that stays 0; reads what laws of forces can and, by its name alone, itself
+    double      start;    // where the search for the first solution begins
+    const char *unit;     // shown in results; NULL: none
+} kd_algebraic_def;
+
 // An input u(t): an expression of t, or driven from outside (value NULL; then it is constant at start).
 typedef struct kd_input_def {
     const char *value;
@@ -517,6 +526,7 @@ KD_API kd_joint_def      kd_joint_def_default(kd_joint_kind kind);
 KD_API kd_constraint_def kd_constraint_def_default(kd_constraint_kind kind);
 KD_API kd_force_def      kd_force_def_default(kd_force_kind kind);
 KD_API kd_state_def      kd_state_def_default(kd_state_kind kind);
+KD_API kd_algebraic_def  kd_algebraic_def_default(void);
 KD_API kd_input_def      kd_input_def_default(void);
 KD_API kd_block_def      kd_block_def_default(kd_block_kind kind);
 KD_API kd_variable_def   kd_variable_def_default(void);
@@ -549,6 +559,7 @@ KD_API kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd
 KD_API kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_force_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_algebraic(kd_model *m, const char *name, const kd_algebraic_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_block(kd_model *m, const char *name, const kd_block_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_variable(kd_model *m, const char *name, const kd_variable_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_event(kd_model *m, const char *name, const kd_event_def *def) KD_NODISCARD;

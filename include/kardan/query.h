@@ -26,6 +26,7 @@ typedef enum kd_section {
     KD_SECTION_SENSOR,
     KD_SECTION_BLOCK,
     KD_SECTION_VARIABLE,
+    KD_SECTION_ALGEBRAIC,
     KD_SECTION_ENERGY,     // paths of the whole mechanism, energy.kinetic; it has no elements
     KD_SECTION_USER_FORCE, // this one and those below have no paths
     KD_SECTION_PARAMETER,
@@ -50,13 +51,14 @@ enum { KD_GROUND = -1, KD_NO_BODY = -2 };
 typedef struct kd_element_info {
     const char *name; // "": there is no such element
     const char *kind; // as `type` in model files: "revolute", "tsda"; of a curve its form; "": the section has none
-    const char *unit; // of what its name alone reads (states, inputs, sensors, variables); "": none, or not known
+    const char *unit; // of what its name alone reads (states, algebraic variables, sensors); "": none, or not known
     const char
-          *text;  // expression of a computed parameter, input, state, sensor, track; condition of an event; NULL: none
-    double value; // of a parameter; at the start of an input, state, variable; NaN: it has none
-    int    from, to;  // bodies of a joint, constraint, force: number, KD_GROUND, KD_NO_BODY; `to` alone: of a frame
-    int    joint;     // that a force acts in; -1
-    const char *file; // where it was written; NULL: made in C
+        *text; // expression of a computed parameter, input, state, sensor, track; condition of an event; equation of an
+               // algebraic variable; NULL: none
+    double      value;    // of a parameter; at the start of an input, state, variable; NaN: it has none
+    int         from, to; // bodies of a joint, constraint, force: number, KD_GROUND, KD_NO_BODY; `to` alone: of a frame
+    int         joint;    // that a force acts in; -1
+    const char *file;     // where it was written; NULL: made in C
     int         line, column;
 } kd_element_info;
 KD_API kd_element_info kd_model_about(const kd_model *m, kd_section section, int i);
@@ -73,6 +75,7 @@ KD_API const kd_input_def      *kd_model_input_def(const kd_model *m, int i);
 KD_API const kd_sensor_def     *kd_model_sensor_def(const kd_model *m, int i);
 KD_API const kd_block_def      *kd_model_block_def(const kd_model *m, int i);
 KD_API const kd_variable_def   *kd_model_variable_def(const kd_model *m, int i);
+KD_API const kd_algebraic_def  *kd_model_algebraic_def(const kd_model *m, int i);
 KD_API const kd_user_force_def *kd_model_user_force_def(const kd_model *m, int i);
 KD_API const kd_curve_def      *kd_model_curve_def(const kd_model *m, int i);
 KD_API const kd_track_def      *kd_model_track_def(const kd_model *m, int i);

@@ -107,10 +107,10 @@ static const struct {
     {KD_SECTION_FRAME, "frames"},           {KD_SECTION_JOINT, "joints"},
     {KD_SECTION_CONSTRAINT, "constraints"}, {KD_SECTION_FORCE, "forces"},
     {KD_SECTION_USER_FORCE, "user_forces"}, {KD_SECTION_STATE, "states"},
-    {KD_SECTION_BLOCK, "blocks"},           {KD_SECTION_VARIABLE, "variables"},
-    {KD_SECTION_EVENT, "events"},           {KD_SECTION_INPUT, "inputs"},
-    {KD_SECTION_CURVE, "curves"},           {KD_SECTION_TRACK, "tracks"},
-    {KD_SECTION_SENSOR, "sensors"},
+    {KD_SECTION_ALGEBRAIC, "algebraic"},    {KD_SECTION_BLOCK, "blocks"},
+    {KD_SECTION_VARIABLE, "variables"},     {KD_SECTION_EVENT, "events"},
+    {KD_SECTION_INPUT, "inputs"},           {KD_SECTION_CURVE, "curves"},
+    {KD_SECTION_TRACK, "tracks"},           {KD_SECTION_SENSOR, "sensors"},
 };
 enum { LISTED = sizeof listed / sizeof listed[0] };
 

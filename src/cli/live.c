@@ -407,6 +407,20 @@ bool kd_live_advance(kd_live *l, double seconds, double budget)
     return true;
 }
 
+int kd_live_files(const kd_live *l, const char **file, int room)
+{
+    const kd_model *m = l->subject.model;
+    int             count = 0;
+    for (int section = 0; section < KD_SECTION_COUNT; section++)
+        for (int i = 0; i < kd_model_count(m, (kd_section)section) && count < room; i++) {
+            const char *from = kd_model_source_of(m, (kd_section)section, i, NULL).file;
+            bool        known = !from || strcmp(from, l->request.word) == 0;
+            for (int k = 0; k < count && !known; k++) known = strcmp(from, file[k]) == 0;
+            if (!known) file[count++] = from;
+        }
+    return count;
+}
+
 void kd_live_go_on_as(kd_live *l, const kd_live *other)
 {
     l->running = other->running;

@@ -22,6 +22,9 @@ void      kd_live_close(kd_live *live); // NULL is fine
 void kd_live_obey(kd_live *live, const kd_live_message *message);
 // Go on by so much of the clock, if it runs: not longer than `budget` seconds of computing. true: something has moved.
 bool kd_live_advance(kd_live *live, double seconds, double budget);
+// Files that parts of the model came from, without the model's own; their names stay the model's. Returns how many there are,
+// at most `room`.
+int kd_live_files(const kd_live *live, const char **file, int room);
 // Go on as the other one did: running or not, at its speed.
 void kd_live_go_on_as(kd_live *live, const kd_live *other);
 

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "analysis/locus.h"
+#include "cli/mode_pictures.h"
 #include "report/svg.h"
+#include "report/viewer.h"
 
-enum { MOST_STEPS = 2000 };
+enum { MOST_STEPS = 2000, MOST_FILMS = 72, MOST_SWINGS = 8 };
 
 // one locus
 typedef struct locus {
@@ -16,6 +18,8 @@ typedef struct locus {
     bool                as_json;
     kd_json             json;
     kd_locus           *found;
+    kd_modes_page      *page; // NULL: none is wanted
+    double              scale;
     // of --vary
     char   name[100];
     double from, to;
@@ -87,13 +91,47 @@ static void tell_step(locus *t, int step, const kd_modes *m)
     kd_json_close(&t->json);
 }
 
+// The page of the locus, once the model is known; examples in C have nothing to show
+static bool open_page(locus *t)
+{
+    char path[1200], title[400];
+    if (!t->output || !t->point->subject.system || !kd_viewer_is_built()) return true;
+    snprintf(path, sizeof path, "%s/%s-locus.html", t->output, t->subject);
+    snprintf(title, sizeof title, "Root locus: %s", t->point->subject.title);
+    if (kd_cli_make_folder(t->output, t->message, sizeof t->message) >= 0 &&
+        kd_modes_page_open(path, title, t->name, &t->page, t->message, sizeof t->message) >= 0)
+        return true;
+    fprintf(stderr, "kardan: %s\n", t->message);
+    return false;
+}
+
+// Modes that swing as points of the page, slow ones first; every so many values they move
+static kd_status add_to_page(locus *t, int step)
+{
+    const kd_modes *m = t->point->modes;
+    int             swings = 0;
+    for (int k = 0; k < m->n; k++) swings += m->imaginary[k] > 0;
+    const int shown = swings < MOST_SWINGS ? swings : MOST_SWINGS,
+              every = (t->steps * shown + MOST_FILMS - 1) / MOST_FILMS;
+    kd_status status = KD_OK;
+    for (int k = 0, i = 0; k < m->n && i < shown && status >= 0; k++) {
+        if (!(m->imaginary[k] > 0)) continue;
+        status =
+            kd_cli_add_mode(t->point, k, value_of(t, step), every > 0 && step % every == 0 ? t->scale : 0, t->page);
+        i++;
+    }
+    return status;
+}
+
 // one value: equations, modes, a row
 static int one_value(locus *t, int step)
 {
     int status;
     if (open_at(t, value_of(t, step), &status)) {
         snprintf(t->subject, sizeof t->subject, "%s", t->point->subject.name);
-        if (kd_locus_add(t->found, value_of(t, step), t->point->modes) >= 0) {
+        if (step == 0 && !open_page(t)) return KD_EXIT_FAILED;
+        if (kd_locus_add(t->found, value_of(t, step), t->point->modes) >= 0 &&
+            (!t->page || add_to_page(t, step) >= 0)) {
             tell_step(t, step, t->point->modes);
         } else {
             fputs("kardan: out of memory\n", stderr);
@@ -174,11 +212,22 @@ static bool draw(locus *t)
     return true;
 }
 
-int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output, bool as_json)
+static bool close_page(locus *t, bool good)
+{
+    const bool has_page = t->page != NULL;
+    if (kd_modes_page_close(t->page, good ? KD_OK : KD_ERR_ARGUMENT, t->message, sizeof t->message) < 0 && good) {
+        fprintf(stderr, "kardan: %s\n", t->message);
+        return false;
+    }
+    if (has_page && good && !t->as_json) printf("%s/%s-locus.html\n", t->output, t->subject);
+    return true;
+}
+
+int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output, double scale, bool as_json)
 {
     static locus t; // of this one command; large
     int          status = KD_EXIT_OK;
-    t = (locus){.point = point, .output = output, .as_json = as_json, .json = {.file = stdout}};
+    t = (locus){.point = point, .output = output, .scale = scale, .as_json = as_json, .json = {.file = stdout}};
     if (!read_range(&t, vary)) return KD_EXIT_USAGE;
     // open_at needs room for one more setting
     if (point->request.settings.count >= KD_CLI_LONGEST_LIST) {
@@ -202,6 +251,7 @@ int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output
     if (as_json) kd_json_close(&t.json);
     if (as_json) printf("\n");
     if (status == KD_EXIT_OK && output && !draw(&t)) status = KD_EXIT_FAILED;
+    if (!close_page(&t, status == KD_EXIT_OK)) status = KD_EXIT_FAILED;
     kd_locus_destroy(t.found);
     kd_operating_point_close(point);
     return status;

@@ -19,7 +19,7 @@ typedef struct kd_method {
     double            rtol, atol; // 0: rtol alone sets both; neither: the integrator's
     // what is taken
     kd_simulation_options options;
-    char                  reason[600]; // "psf with radau: keeps the constraints on all levels to rounding"
+    char                  reason[300]; // "psf with radau: keeps the constraints on all levels to rounding"
 } kd_method;
 
 // Words for the help pages and for the settings of a run.

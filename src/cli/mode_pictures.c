@@ -2,7 +2,6 @@
 #include "cli/mode_pictures.h"
 
 #include "drawing/mode_shape.h"
-#include "report/modes_page.h"
 #include "report/viewer.h"
 
 static const double PERIOD = 2; // [s] of a mode in the page, whatever its frequency
@@ -30,29 +29,39 @@ static bool save_picture(const kd_operating_point *point, int mode, int number, 
     return status >= 0;
 }
 
-// A page with all of them
-static bool save_page(const kd_operating_point *point, const int *list, int count, double scale, const char *folder,
-                      bool quiet)
+kd_status kd_cli_add_mode(const kd_operating_point *point, int k, double value, double scale, kd_modes_page *page)
 {
     const kd_subject   *subject = &point->subject;
     const kd_modes     *m = point->modes;
     const kd_mode_place place = {subject->system, kd_subject_inputs(subject), subject->x};
-    kd_mode_entry       entry[KD_MODE_PICTURES];
-    kd_drawing         *film[KD_MODE_PICTURES] = {NULL};
-    static char         moves[KD_MODE_PICTURES][600]; // large
-    char                path[PATH_SIZE], title[TITLE_SIZE], message[MESSAGE_SIZE] = "";
-    kd_status           status = KD_OK;
-    for (int i = 0; i < count && status >= 0; i++) {
-        const int k = list[i];
-        status = kd_drawing_create(subject->system, KD_MODE_FILM, &film[i]);
-        if (status >= 0) status = kd_mode_shape_film(&place, m, k, scale, PERIOD, film[i]);
-        kd_operating_point_moves_most(point, k, moves[i], sizeof moves[i]);
-        entry[i] = (kd_mode_entry){m->real[k], m->imaginary[k], m->frequency[k], m->damping[k], moves[i], film[i]};
-    }
-    snprintf(path, sizeof path, "%s/%s-modes.html", folder, subject->name);
-    snprintf(title, sizeof title, "Modes: %s", subject->title);
-    if (status >= 0) status = kd_modes_page_save(path, title, entry, count, message, sizeof message);
-    for (int i = 0; i < count; i++) kd_drawing_destroy(film[i]);
+    char                moves[600];
+    kd_drawing         *film = NULL;
+    kd_status           status = scale > 0 ? kd_drawing_create(subject->system, KD_MODE_FILM, &film) : KD_OK;
+    if (status >= 0 && film) status = kd_mode_shape_film(&place, m, k, scale, PERIOD, film);
+    kd_operating_point_moves_most(point, k, moves, sizeof moves);
+    const kd_mode_entry entry = {.real = m->real[k],
+                                 .imaginary = m->imaginary[k],
+                                 .frequency = m->frequency[k],
+                                 .damping = m->damping[k],
+                                 .value = value,
+                                 .moves = moves,
+                                 .film = film};
+    if (status >= 0) status = kd_modes_page_add(page, &entry);
+    kd_drawing_destroy(film);
+    return status;
+}
+
+// A page with all of them
+static bool save_page(const kd_operating_point *point, const int *list, int count, double scale, const char *folder,
+                      bool quiet)
+{
+    char           path[PATH_SIZE], title[TITLE_SIZE], message[MESSAGE_SIZE] = "";
+    kd_modes_page *page;
+    snprintf(path, sizeof path, "%s/%s-modes.html", folder, point->subject.name);
+    snprintf(title, sizeof title, "Modes: %s", point->subject.title);
+    kd_status status = kd_modes_page_open(path, title, NULL, &page, message, sizeof message);
+    for (int i = 0; i < count && status >= 0; i++) status = kd_cli_add_mode(point, list[i], 0, scale, page);
+    status = kd_modes_page_close(page, status, message, sizeof message);
     if (status < 0) fprintf(stderr, "kardan: %s\n", message[0] ? message : kd_status_sentence(status));
     if (status >= 0 && !quiet) printf("%s\n", path);
     return status >= 0;

@@ -28,7 +28,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--vary", "NAME=A:B:N", "root locus: N values of a parameter from A to B, with those where stability changes",
          KD_CLI_TEXT, &t->vary},
         {"--output", "FOLDER",
-         "write the root locus there as NAME-locus.svg, or modes as NAME-mode-1.svg ... and NAME-modes.html",
+         "write the root locus there as NAME-locus.svg and .html, or modes as NAME-mode-1.svg ... and NAME-modes.html",
          KD_CLI_TEXT, &t->output},
         {"--scale", "A", "of these pictures: the coordinate that moves most moves by A [m], [rad]; default 0.2",
          KD_CLI_POSITIVE, &t->scale},
@@ -171,5 +171,5 @@ int kd_cli_modes(int argc, char **argv)
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     // a locus needs all eigenvalues
     if (t.vary) t.point.few = false;
-    return t.vary ? kd_cli_locus(&t.point, t.vary, t.output, t.json) : tell_one(&t);
+    return t.vary ? kd_cli_locus(&t.point, t.vary, t.output, t.scale, t.json) : tell_one(&t);
 }

@@ -10,12 +10,13 @@
 
 #include "cli/browser.h"
 #include "cli/cli.h"
+#include "core/load.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "report/viewer.h"
 #include "results/file.h"
 
-enum { MOST_FRAMES = 20000 };
+enum { MOST_FRAMES = 20000, LARGEST_SVG = 1 << 26 };
 static const char FINE[] = "#fine"; // the viewer spares no pixel
 
 // one picture or film
@@ -31,7 +32,7 @@ typedef struct task {
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
     const kd_cli_option options[] = {
-        {"--output", "FILE", "picture (.png) or film (.mp4, .webm) to write; without it picture.png", KD_CLI_TEXT,
+        {"--output", "FILE", "picture (.png, .svg) or film (.mp4, .webm) to write; without it picture.png", KD_CLI_TEXT,
          &t->output},
         {"--at", "T", "instant of a picture [s]; without it the end", KD_CLI_NUMBER, &t->at},
         {"--from", "T", "first instant of a film [s]; without it the start", KD_CLI_NUMBER, &t->from},
@@ -48,7 +49,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
              .usage = "kardan render MODEL|REPORT.html [OPTION...]",
              .about =
                  "Simulate a model file, or take the report of a run, and write its 3-D view as a picture or a film. Needs\n"
-                      "Chromium (package chromium), and for films ffmpeg (package ffmpeg).",
+                      "Chromium (package chromium), and for films ffmpeg (package ffmpeg); a picture as .svg needs neither.",
              .details = "Examples:\n"
                              "  kardan render models/stewart.yaml --at 1.2 --output stewart.png\n"
                              "  kardan render results/truck.html --output truck.mp4 --view side --speed 0.5\n",
@@ -78,8 +79,18 @@ static bool check_words(task *t)
         fprintf(stderr, "kardan: '%s' is no size; write 1280x720 (64 to 8000 pixels)\n", t->size);
         return false;
     }
-    if (!ends_with(t->output, ".png") && !ends_with(t->output, ".mp4") && !ends_with(t->output, ".webm")) {
-        fprintf(stderr, "kardan: '%s' is neither a picture (.png) nor a film (.mp4, .webm)\n", t->output);
+    if (!ends_with(t->output, ".png") && !ends_with(t->output, ".svg") && !ends_with(t->output, ".mp4") &&
+        !ends_with(t->output, ".webm")) {
+        fprintf(stderr, "kardan: '%s' is neither a picture (.png, .svg) nor a film (.mp4, .webm)\n", t->output);
+        return false;
+    }
+    // the picture without a browser has its own instants and its own view
+    if (ends_with(t->output, ".svg") &&
+        (ends_with(t->subject, ".html") || !isnan(t->at) || strcmp(t->view, "default") != 0)) {
+        fputs("kardan: a picture as .svg is made of a model file, of several instants in the default view; --at, "
+              "--view and "
+              "reports need .png\n",
+              stderr);
         return false;
     }
     return true;
@@ -276,10 +287,30 @@ static kd_status write_film(task *t, kd_browser *browser, double from, double to
     return answer != 0 ? KD_ERR_FILE : status;
 }
 
+// The picture beside the report of the run, without a browser
+static kd_status copy_svg(task *t)
+{
+    char   path[PATH_MAX + 20], *text;
+    size_t length;
+    FILE  *file;
+    snprintf(path, sizeof path, "%.*s-motion.svg", (int)(strlen(t->page) - strlen(".html")), t->page);
+    kd_status status = kd_load_file(path, LARGEST_SVG, &text, &length, t->message, sizeof t->message);
+    if (status >= 0) {
+        status = kd_file_open(t->output, &file, t->message, sizeof t->message);
+        if (status >= 0) {
+            fwrite(text, 1, length, file);
+            status = kd_file_close(file, t->output, t->message, sizeof t->message);
+        }
+        kd_free(text);
+    }
+    return status;
+}
+
 static kd_status write_output(task *t)
 {
     kd_browser *browser = NULL;
-    kd_status   status = open_page(t, &browser);
+    if (ends_with(t->output, ".svg")) return copy_svg(t);
+    kd_status status = open_page(t, &browser);
     // the page knows from when to when its motion goes
     const char *range =
         status == KD_OK ? kd_browser_ask(browser, "kardan.range()", t->message, sizeof t->message) : NULL;
@@ -317,7 +348,7 @@ int kd_cli_render(int argc, char **argv)
     // a report that there is, or one of a simulation made for it
     if (ends_with(t.subject, ".html")) {
         snprintf(t.page, sizeof t.page, "%s", t.subject);
-    } else if (!kd_viewer_is_built()) {
+    } else if (!kd_viewer_is_built() && !ends_with(t.output, ".svg")) {
         fputs("kardan: this kardan was built without its viewer (make viewer), so that there is nothing to render\n",
               stderr);
         return KD_EXIT_FAILED;
@@ -334,7 +365,8 @@ int kd_cli_render(int argc, char **argv)
         fprintf(stderr, "kardan: %s\n", t.message);
         status = kd_cli_is_interrupted() ? KD_EXIT_INTERRUPTED : KD_EXIT_FAILED;
     }
-    if (status == KD_EXIT_OK) printf("%s: %s\n", ends_with(t.output, ".png") ? "picture" : "film", t.output);
+    if (status == KD_EXIT_OK)
+        printf("%s: %s\n", ends_with(t.output, ".png") || ends_with(t.output, ".svg") ? "picture" : "film", t.output);
     remove_page(&t);
     return status;
 }

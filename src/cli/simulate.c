@@ -70,10 +70,9 @@ typedef struct task {
     kd_recording    *recording; // its rows
     kd_drawing      *drawing;   // NULL: none
     kd_simulation   *simulation;
-    kd_beside       *beside;       // that report's run
-    kd_explainer    *explainer[2]; // of the first method and of another that the run has changed to; NULL: none
-    const kd_dae    *heard;        // the form that the first one listens to
-    kd_instants     *instants;     // NULL: not wanted
+    kd_beside       *beside;    // that report's run
+    kd_explainer    *explainer; // NULL: the run has not begun
+    kd_instants     *instants;  // NULL: not wanted
     kd_replay       *replay;
     kd_running      *running; // the table so far; NULL: the run has not begun
     kd_cli_events    events;
@@ -336,12 +335,8 @@ static kd_status set_options(task *t)
 // every attempt of a step, accepted or not
 static void hear(const kd_attempt_report *report, void *context)
 {
-    task      *t = context;
-    kd_dae    *dae = kd_simulation_dae(t->simulation);
-    const bool other = dae != t->heard;
-    // the first attempt of another method
-    if (other && !t->explainer[1] && kd_explainer_create(dae, t->subject.eom, &t->explainer[1]) < 0) return;
-    kd_explainer_see(report, t->explainer[other]);
+    task *t = context;
+    kd_explainer_see(report, t->explainer);
     if (t->instants) kd_instants_see(t->instants, report);
 }
 
@@ -349,8 +344,7 @@ static void hear(const kd_attempt_report *report, void *context)
 static kd_status listen(task *t, kd_status start)
 {
     kd_dae   *dae = kd_simulation_dae(t->simulation);
-    kd_status status = kd_explainer_create(dae, t->subject.eom, &t->explainer[0]);
-    t->heard = dae;
+    kd_status status = kd_explainer_create(dae, t->subject.eom, &t->explainer);
     if (status >= 0 && t->jacobian_plots) status = kd_instants_create(MOST_INSTANTS, &t->instants);
     if (status < 0) return status;
     dae->observe = hear;
@@ -369,16 +363,11 @@ static int find_suspects(int velocity, kd_suspect *list, int size, void *context
     return n;
 }
 
-// asked for, or for the message of a run that failed; of two methods the one that made more steps
+// asked for, or for the message of a run that failed
 static void explain_steps(task *t)
 {
-    const kd_suspects suspects = t->subject.system ? find_suspects : NULL;
-    if (!t->explainer[0] || (!t->explain && t->status >= 0)) return;
-    kd_explainer_result(t->explainer[0], suspects, &t->subject, &t->explanation);
-    if (!t->explainer[1]) return;
-    static kd_explanation other; // large
-    kd_explainer_result(t->explainer[1], suspects, &t->subject, &other);
-    if (other.attempts > t->explanation.attempts) t->explanation = other;
+    if (!t->explainer || (!t->explain && t->status >= 0)) return;
+    kd_explainer_result(t->explainer, t->subject.system ? find_suspects : NULL, &t->subject, &t->explanation);
 }
 
 // Everything that is needed to make the run again; texts live in the task
@@ -842,7 +831,7 @@ static void release(task *t)
     kd_simulation_destroy(t->simulation);
     kd_recorder_destroy(t->recorder);
     kd_drawing_destroy(t->drawing);
-    for (int i = 0; i < 2; i++) kd_explainer_destroy(t->explainer[i]);
+    kd_explainer_destroy(t->explainer);
     kd_beside_destroy(t->beside);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
@@ -882,8 +871,11 @@ static void judge_run(task *t)
 static void draw(task *t)
 {
     if (!t->subject.system || t->no_drawing) return;
-    const kd_status status =
+    kd_status status =
         kd_drawing_of_recording(t->subject.system, kd_recorder_probe(t->recorder), t->recording, &t->drawing);
+    if (status >= 0 && !t->plain && kd_viewer_is_built())
+        status =
+            kd_drawing_read_loads(t->drawing, t->subject.coordinates, kd_subject_inputs(&t->subject), t->recording);
     if (status >= 0 || t->status < 0) return;
     t->status = status;
     kd_text(t->message, sizeof t->message, "the motion could not be drawn");
@@ -965,8 +957,6 @@ int kd_cli_simulate(int argc, char **argv)
     // assembled already; where constraints depend on each other at the start the simulation says so
     t.method.options.initial.known =
         t.subject.system && t.subject.info.nsingular == 0 && !t.start_state && !t.from_equilibrium;
-    // a largest step is known before the choice, which looks at it
-    if (t.max_step > 0) t.method.options.integrator_options.h_max = t.max_step;
     kd_method_choose(&t.method, &t.subject);
     if (!kd_method_check(&t.method)) goto done;
     // what surely does not fit is refused before it takes hours

@@ -365,7 +365,8 @@ static bool watch_element(kd_subject *s, const char *pattern, kd_section section
 static bool watch_patterns(kd_subject *s, const char *patterns)
 {
     static const kd_section sections[] = {KD_SECTION_BODY,       KD_SECTION_FRAME, KD_SECTION_JOINT,
-                                          KD_SECTION_CONSTRAINT, KD_SECTION_FORCE, KD_SECTION_STATE};
+                                          KD_SECTION_CONSTRAINT, KD_SECTION_FORCE, KD_SECTION_STATE,
+                                          KD_SECTION_ALGEBRAIC};
     char                    list[2000];
     const bool              all = strcmp(patterns, "all") == 0;
     kd_text(list, sizeof list, "%s", all ? everything : patterns);

@@ -2,6 +2,7 @@
 // docs/guide/live.md
 #define _XOPEN_SOURCE 700
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,20 @@
 #include "results/file.h"
 
 enum { SCENE, FAULT, NOTE, CERTIFICATE, FRAME, MESSAGE_SIZE = 20000 }; // kinds of messages, in the order of sending
+enum { MOST_FILES = 64 };                                              // that a model is put together from
 
 static const double TICK = 1.0 / 60;   // [s]
 static const double BUDGET = 0.03;     // [s] of computing in a tick: what comes from pages does not wait longer
 static const double LOOK = 0.1;        // [s] between looks at the file
 static const double CERTIFY = 0.5;     // [s] between certificates
 static const double QUIET_FILE = 0.05; // [s] that a file must be unchanged before it is read: editors write in pieces
+
+typedef struct watched_file { // as it was when it was read last
+    char            path[PATH_MAX];
+    struct timespec time;
+    off_t           size;
+    ino_t           number;
+} watched_file;
 
 // one view: the model that runs, its pages, its file
 typedef struct task {
@@ -34,10 +43,9 @@ typedef struct task {
     kd_live           *live;
     unsigned           generation;
     double             now, file_looked, certified, alone_since;
-    struct timespec    file_time; // of the file that runs, or was refused
-    off_t              file_size;
-    ino_t              file_number;
-    double             file_changed; // clock; 0: as it was read
+    watched_file       file[MOST_FILES]; // the model's own, then those of its subsystems and includes
+    int                nfiles;
+    double             file_changed; // clock; 0: as they were read
     bool               visited, failed;
     char               message[MESSAGE_SIZE];
 } task;
@@ -156,17 +164,42 @@ static void tell_note(task *t)
 
 // ---- the file -------------------------------------------------------------------------------------------------------
 
-// by time, size and inode: editors write anew or rename
-static bool note_file(task *t)
+// by time, size and inode: editors write anew or rename. true: it is another one than before
+static bool note_file(watched_file *f)
 {
     struct stat s;
-    if (stat(t->request.word, &s) != 0) return false;
-    const bool same = s.st_mtim.tv_sec == t->file_time.tv_sec && s.st_mtim.tv_nsec == t->file_time.tv_nsec &&
-                      s.st_size == t->file_size && s.st_ino == t->file_number;
-    t->file_time = s.st_mtim;
-    t->file_size = s.st_size;
-    t->file_number = s.st_ino;
+    if (stat(f->path, &s) != 0) return false;
+    const bool same = s.st_mtim.tv_sec == f->time.tv_sec && s.st_mtim.tv_nsec == f->time.tv_nsec &&
+                      s.st_size == f->size && s.st_ino == f->number;
+    f->time = s.st_mtim;
+    f->size = s.st_size;
+    f->number = s.st_ino;
     return !same;
+}
+
+static bool note_files(task *t)
+{
+    bool changed = false;
+    for (int i = 0; i < t->nfiles; i++) changed = note_file(&t->file[i]) || changed;
+    return changed;
+}
+
+// One more to be looked at, unless it is already
+static void watch_file(task *t, const char *path)
+{
+    for (int i = 0; i < t->nfiles; i++)
+        if (strcmp(t->file[i].path, path) == 0) return;
+    if (t->nfiles == MOST_FILES || strlen(path) >= sizeof t->file->path) return;
+    snprintf(t->file[t->nfiles].path, sizeof t->file->path, "%s", path);
+    (void)note_file(&t->file[t->nfiles++]);
+}
+
+// Files of subsystems and includes, which the model that runs now was put together from
+static void watch_parts(task *t)
+{
+    const char *file[MOST_FILES];
+    const int   n = kd_live_files(t->live, file, MOST_FILES);
+    for (int i = 0; i < n; i++) watch_file(t, file[i]);
 }
 
 // The file as it is now takes the place of what runs; a wrong one is told of, and the old one goes on
@@ -181,6 +214,7 @@ static void reload(task *t)
     kd_live_go_on_as(fresh, t->live);
     kd_live_close(t->live);
     t->live = fresh;
+    watch_parts(t);
     tell_words(t, FAULT, "fault", "");
     tell_scene(t);
     tell_certificate(t);
@@ -191,7 +225,7 @@ static void look_at_file(task *t)
     // a file that changes is looked at more often
     if (t->now - t->file_looked < (t->file_changed > 0 ? QUIET_FILE : LOOK)) return;
     t->file_looked = t->now;
-    if (note_file(t)) {
+    if (note_files(t)) {
         t->file_changed = t->now; // wait until it is whole
     } else if (t->file_changed > 0) {
         t->file_changed = 0;
@@ -285,10 +319,11 @@ int kd_cli_view(int argc, char **argv)
         return KD_EXIT_FAILED;
     }
     // noted before it is read: a change in between is seen
-    (void)note_file(&t);
+    watch_file(&t, t.request.word);
     int       exit_status = KD_EXIT_FAILED;
     kd_status status = kd_live_open(&t.request, t.folder, &t.live, t.message, sizeof t.message);
     if (status < 0) return KD_EXIT_FAILED;
+    watch_parts(&t);
     const kd_live_message    go = {.word = t.paused ? KD_LIVE_PAUSE : KD_LIVE_RUN};
     const kd_server_listener listener = {hear, tick, TICK, &t};
     kd_live_obey(t.live, &go);

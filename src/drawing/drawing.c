@@ -20,10 +20,11 @@ extern const unsigned char kd_drawing_script[]; // src/drawing/drawing.js as byt
 extern const size_t        kd_drawing_script_size;
 
 struct kd_drawing {
-    kd_film  film;
-    double  *t, *pose;
-    int      capacity, every, seen; // every so many outputs one is kept
-    kd_arena arena;
+    kd_film   film;
+    double   *t, *pose;
+    int       capacity, every, seen; // every so many outputs one is kept
+    kd_loads *loads;                 // NULL: none
+    kd_arena  arena;
 };
 
 // ---- frames ---------------------------------------------------------------------------------------------------------
@@ -56,6 +57,7 @@ kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **
 void kd_drawing_destroy(kd_drawing *d)
 {
     if (!d) return;
+    kd_loads_destroy(d->loads);
     kd_arena_release(&d->arena);
     kd_free(d);
 }
@@ -105,6 +107,18 @@ kd_status kd_drawing_of_recording(const kd_system *system, kd_probe *probe, cons
         *drawing = NULL;
     }
     return status;
+}
+
+kd_status kd_drawing_read_loads(kd_drawing *d, kd_coordinates coordinates, const kd_inputs *inputs,
+                                const kd_recording *recording)
+{
+    const kd_status status = kd_loads_read(d->film.model, coordinates, inputs, recording, &d->loads);
+    return status == KD_ERR_MEMORY ? status : KD_OK;
+}
+
+const kd_loads *kd_drawing_loads(const kd_drawing *d)
+{
+    return d->loads;
 }
 
 // ---- data -----------------------------------------------------------------------------------------------------------
@@ -242,9 +256,12 @@ static void put_solids(FILE *file, const kd_scene *s)
         fputc(']', file);
     }
     fputs("],\ncoil:[", file);
+    bool first = true;
     for (int i = 0; i < s->ncoils; i++) {
         const kd_coil *coil = &s->coil[i];
-        fprintf(file, "%s[%d,", i == 0 ? "" : ",\n", coil->from.body);
+        if (coil->look == KD_LINK_COUPLING) continue;
+        fprintf(file, "%s[%d,", first ? "" : ",\n", coil->from.body);
+        first = false;
         put_vector(file, coil->from.r);
         fprintf(file, ",%d,", coil->to.body);
         put_vector(file, coil->to.r);

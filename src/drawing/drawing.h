@@ -9,6 +9,7 @@
 #include <kardan/probe.h>
 #include <stdio.h>
 
+#include "drawing/loads.h"
 #include "drawing/scene.h"
 #include "results/recording.h"
 
@@ -28,6 +29,12 @@ void kd_drawing_add(kd_drawing *drawing, kd_probe *probe, double t, bool is_end)
 kd_status kd_drawing_of_recording(const kd_system *system, kd_probe *probe, const kd_recording *recording,
                                   kd_drawing **drawing) KD_NODISCARD;
 int       kd_drawing_length(const kd_drawing *drawing); // frames; 0: nothing to draw
+
+// Forces and reactions that the viewer shows, read from the states of the recording; a model whose loads cannot be read
+// has none. KD_ERR_MEMORY.
+kd_status       kd_drawing_read_loads(kd_drawing *drawing, kd_coordinates coordinates, const kd_inputs *inputs,
+                                      const kd_recording *recording) KD_NODISCARD;
+const kd_loads *kd_drawing_loads(const kd_drawing *drawing); // NULL: none
 
 // The frames; they stay the drawing's.
 const kd_film *kd_drawing_film(const kd_drawing *drawing);

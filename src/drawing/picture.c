@@ -1,5 +1,5 @@
-// picture.c: a scene as SVG. Faces that look at the camera are drawn from far to near (painter's algorithm), each in a
-// colour that follows its slope against the light and pales with its distance. Earlier and later instants are outlines:
+// picture.c: a scene as SVG. Faces that look at the camera are drawn one over the other, each before those that cover it
+// (order.h), in a colour that follows its slope against the light and pales with its distance. Earlier and later instants are outlines:
 // every mesh is convex or a tube, so that its outline is the convex hull of its corners.
 #include "drawing/picture.h"
 
@@ -8,6 +8,7 @@
 
 #include "drawing/camera.h"
 #include "drawing/mesh.h"
+#include "drawing/order.h"
 #include "drawing/overlap.h"
 #include "results/file.h"
 
@@ -22,6 +23,7 @@ enum {
     WINDING_POINTS = 12,
     TRACE_POINTS = 512
 };
+static const double BALL_DEPTH = 0.6; // of its radius: where a ball stands before or behind others
 
 typedef struct spot { // a point of the picture [px], and how near it is
     double x, y, z;
@@ -324,7 +326,7 @@ static int collect_faces(const picture *p, int number, item *items)
     for (int i = 0; i < mesh->nfaces; i++) {
         int    n = kd_visible_face(p->s, p->placed, number, i, corner);
         double z = 0;
-        if (n == 0 || kd_vec_dot(normal_of(corner), kd_vec_sub(eye, corner[0])) <= 0) continue;
+        if (n < 3 || kd_vec_dot(normal_of(corner), kd_vec_sub(eye, corner[0])) <= 0) continue;
         for (int k = 0; k < n; k++) z += project(p, corner[k]).z / n;
         items[count++] = (item){.z = z, .solid = number, .face = i};
     }
@@ -459,6 +461,66 @@ static void put_head(FILE *file, const char *title)
     fprintf(file, "</defs>\n<rect width=\"%d\" height=\"%d\" fill=\"#f8fafb\"/>\n", WIDTH, HEIGHT);
 }
 
+// ---- what covers what -----------------------------------------------------------------------------------------------
+static kd_corner corner_at(const picture *p, spot s)
+{
+    return (kd_corner){s.x, s.y, 1.0 / fmax(p->s->camera.distance - s.z, 1e-9)};
+}
+
+// A flat polygon for each item: a face itself, the disc of a ball drawn towards the eye, the box around a piece of a spring
+static int outline_item(const picture *p, const item *at, kd_corner *out)
+{
+    if (at->solid < 0) {
+        const kd_coil *coil = &p->s->coil[-1 - at->solid];
+        const kd_vec3  a = kd_film_point(&p->s->film, p->frame, &coil->from);
+        const kd_vec3  b = kd_film_point(&p->s->film, p->frame, &coil->to), along = kd_vec_sub(b, a);
+        const double   pieces = coil->radius > 0 ? WINDINGS + 1 : 1, thick = coil->thick;
+        const kd_vec3  from = kd_vec_axpy(a, at->face / pieces, along), to = kd_vec_axpy(from, 1 / pieces, along);
+        kd_vec3        across = kd_vec_cross(along, p->w);
+        across = kd_vec_scale(thick / fmax(kd_vec_norm(across), 1e-300), across);
+        out[0] = corner_at(p, project(p, kd_vec_sub(from, across)));
+        out[1] = corner_at(p, project(p, kd_vec_sub(to, across)));
+        out[2] = corner_at(p, project(p, kd_vec_add(to, across)));
+        out[3] = corner_at(p, project(p, kd_vec_add(from, across)));
+        return 4;
+    }
+    const kd_solid *solid = &p->s->solid[at->solid];
+    kd_vec3         corner[KD_MESH_MOST_CORNERS];
+    int             n;
+    if (at->face < 0)
+        n = rim_of(kd_vec_axpy(p->placed[at->solid].centre, BALL_DEPTH * solid->size.x, p->w), solid->size.x, p->u,
+                   p->v, corner);
+    else
+        n = kd_visible_face(p->s, p->placed, at->solid, at->face, corner);
+    for (int i = 0; i < n; i++) out[i] = corner_at(p, project(p, corner[i]));
+    return n;
+}
+
+// Far ones first, each before what covers it. Without memory for that: by their middles
+static void sort_items(const picture *p, item *items, int count)
+{
+    const size_t n = (size_t)count;
+    kd_corner   *corner = kd_alloc(n * KD_MESH_MOST_CORNERS * sizeof *corner + 1);
+    kd_patch    *patch = kd_alloc(n * sizeof *patch + 1);
+    int         *order = kd_alloc(n * sizeof *order + 1);
+    item        *sorted = kd_alloc(n * sizeof *sorted + 1);
+    qsort(items, n, sizeof *items, by_depth);
+    if (corner && patch && order && sorted) {
+        for (int i = 0, used = 0; i < count; i++) {
+            patch[i] = (kd_patch){used, outline_item(p, &items[i], corner + used)};
+            used += patch[i].count;
+        }
+        if (kd_order_patches(corner, patch, count, order) == KD_OK) {
+            for (int i = 0; i < count; i++) sorted[i] = items[order[i]];
+            memcpy(items, sorted, n * sizeof *items);
+        }
+    }
+    kd_free(corner);
+    kd_free(patch);
+    kd_free(order);
+    kd_free(sorted);
+}
+
 // Everything at the frame that is shown in full
 static void put_instant(const picture *p, item *items, bool outlines)
 {
@@ -470,9 +532,12 @@ static void put_instant(const picture *p, item *items, bool outlines)
         else
             count += collect_faces(p, i, items + count);
     }
-    for (int i = 0; i < p->s->ncoils; i++) count += collect_coil(p, i, items + count);
-    // painter's algorithm: from far to near
-    qsort(items, (size_t)count, sizeof *items, by_depth);
+    for (int i = 0; i < p->s->ncoils; i++)
+        if (p->s->coil[i].look != KD_LINK_COUPLING) count += collect_coil(p, i, items + count);
+    if (outlines)
+        qsort(items, (size_t)count, sizeof *items, by_depth);
+    else
+        sort_items(p, items, count);
     fputs("<g fill=\"currentColor\" stroke=\"currentColor\" stroke-width=\".7\" stroke-linejoin=\"round\">\n", p->file);
     for (int i = 0; i < count; i++) {
         if (items[i].solid < 0)

@@ -5,9 +5,12 @@
 // is tied to the nearest one; joints get pins, balls, crosses and rails; places on the ground stand on small pyramids.
 #include "drawing/scene.h"
 
+#include <ctype.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "drawing/camera.h"
+#include "drawing/lines.h"
 #include "drawing/mesh.h"
 #include "model/element.h"
 #include "model/mesh_shape.h"
@@ -468,23 +471,83 @@ static void add_joint(builder *b, const kd_joint *j)
 }
 
 // ---- forces and constraints -----------------------------------------------------------------------------------------
-// A piston is a rod that grows.
-static void add_coil(builder *b, const kd_force *f)
+static void add_link(builder *b, kd_link look, const char *name, kd_point_of from, kd_point_of to)
 {
-    const kd_look *look = &kd_force_element((int)f->def.kind)->look;
-    const double   width = look->between == KD_LOOK_PISTON ? 0.0 : 1.9 * b->mark;
-    if (look->between != KD_LOOK_PISTON && look->between != KD_LOOK_COIL) return;
-    b->s->coil[b->s->ncoils++] = (kd_coil){{f->from.body, f->from.r}, {f->to.body, f->to.r}, width};
-    if (f->from.body < 0) add_foot(b, f->from.r, b->mark);
-    if (f->to.body < 0) add_foot(b, f->to.r, b->mark);
+    static const double THICK[] = {[KD_LINK_COIL] = 1.9,
+                                   [KD_LINK_ROD] = 0.67,
+                                   [KD_LINK_DAMPER] = 1.1,
+                                   [KD_LINK_ROPE] = 0.3,
+                                   [KD_LINK_COUPLING] = 0.25}; // in marks
+    const double        radius = look == KD_LINK_COIL ? THICK[look] * b->mark : 0.0;
+    b->s->coil[b->s->ncoils++] = (kd_coil){from, to, radius, look, THICK[look] * b->mark, name};
 }
 
-// The rod of a distance constraint keeps its length: it is a spring without windings
+// A piston is a rod that grows; what has stiffness is a spring, what has damping a damper inside of it or alone.
+static void add_coil(builder *b, const kd_force *f)
+{
+    const kd_element_class *class = kd_force_element((int)f->def.kind);
+    const kd_point_of from = {f->from.body, f->from.r}, to = {f->to.body, f->to.r};
+    const bool        damps = kd_element_number(class, &f->def, "damping") > 0.0;
+    if (class->look.between == KD_LOOK_PISTON)
+        add_link(b, KD_LINK_ROD, f->name, from, to);
+    else if (class->look.between != KD_LOOK_COIL)
+        return;
+    else if (damps)
+        add_link(b, KD_LINK_DAMPER, f->name, from, to);
+    // a law in place of numbers may be anything: it is a spring
+    const bool springs = !damps || kd_element_number(class, &f->def, "stiffness") > 0.0;
+    if (class->look.between == KD_LOOK_COIL && springs) add_link(b, KD_LINK_COIL, f->name, from, to);
+    if (from.body < 0) add_foot(b, from.r, b->mark);
+    if (to.body < 0) add_foot(b, to.r, b->mark);
+}
+
+// What keeps a distance is a rod; a rope where a motion hauls it in
 static void add_rod(builder *b, const kd_constraint *c)
 {
-    b->s->coil[b->s->ncoils++] = (kd_coil){{c->from.body, c->from.r}, {c->to.body, c->to.r}, 0.0};
-    add_ball(b, (kd_point_of){c->from.body, c->from.r}, b->mark, KD_PAINT_JOINT);
-    add_ball(b, (kd_point_of){c->to.body, c->to.r}, b->mark, KD_PAINT_JOINT);
+    const kd_point_of from = {c->from.body, c->from.r}, to = {c->to.body, c->to.r};
+    add_link(b, c->def.value ? KD_LINK_ROPE : KD_LINK_ROD, c->name, from, to);
+    add_ball(b, from, b->mark, KD_PAINT_JOINT);
+    add_ball(b, to, b->mark, KD_PAINT_JOINT);
+}
+
+// ---- constraints without places -------------------------------------------------------------------------------------
+enum { MOST_COUPLED = 8 };
+
+// Does a text speak of an element, as in joint.NAME.q?
+static bool speaks_of(const char *text, const char *section, const char *name)
+{
+    char path[300];
+    kd_text(path, sizeof path, "%s.%s.", section, name);
+    for (const char *at = text; (at = strstr(at, path)) != NULL; at++)
+        if (at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_' || at[-1] == '.')) return true;
+    return false;
+}
+
+// Places of the joints, bodies and frames that an expression reads
+static int places_in(const builder *b, const char *text, kd_point_of *place, int count)
+{
+    const kd_model *m = b->m;
+    for (int i = 0; i < m->njoints && count < MOST_COUPLED; i++)
+        if (speaks_of(text, "joint", m->joint[i].name))
+            place[count++] = (kd_point_of){m->joint[i].to.body, m->joint[i].to.r};
+    for (int i = 0; i < m->nbodies && count < MOST_COUPLED; i++)
+        if (speaks_of(text, "body", m->body[i].name)) place[count++] = (kd_point_of){i, m->body[i].centre};
+    for (int i = 0; i < m->nframes && count < MOST_COUPLED; i++)
+        if (speaks_of(text, "frame", m->frame[i].name))
+            place[count++] = (kd_point_of){m->frame[i].at.body, m->frame[i].at.r};
+    return count;
+}
+
+// A gear, a belt, an equation: dashes from each of what it couples to the next. One place alone is coupled with time.
+static void add_coupling(builder *b, const kd_constraint *c)
+{
+    kd_point_of place[MOST_COUPLED];
+    int         count = 0;
+    for (int k = 0; k < c->def.nterms && k < KD_MAX_TERMS; k++)
+        if (c->def.coordinate[k]) count = places_in(b, c->def.coordinate[k], place, count);
+    if (c->def.nterms == 0 && c->def.value) count = places_in(b, c->def.value, place, count);
+    if (count == 1) add_link(b, KD_LINK_COUPLING, c->name, place[0], place[0]);
+    for (int i = 1; i < count; i++) add_link(b, KD_LINK_COUPLING, c->name, place[i - 1], place[i]);
 }
 
 // ---- traces ---------------------------------------------------------------------------------------------------------
@@ -642,7 +705,7 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     s->mesh = kd_meshes_create(&s->arena, nshapes + m->njoints > MANY_SOLIDS ? COARSE : FINE);
     add_files(&b, nshapes);
     s->solid = kd_arena_cut(&s->arena, MOST_SOLIDS, sizeof *s->solid);
-    s->coil = kd_arena_cut(&s->arena, (size_t)m->nforces + (size_t)m->nconstraints, sizeof *s->coil);
+    s->coil = kd_arena_cut(&s->arena, 2 * (size_t)m->nforces + MOST_COUPLED * (size_t)m->nconstraints, sizeof *s->coil);
     s->trace = kd_arena_cut(&s->arena, MOST_TRACES, sizeof *s->trace);
     s->paint = kd_cut_int(&s->arena, m->nbodies);
     if (s->arena.failed) {
@@ -658,12 +721,17 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     for (int i = 0; i < m->nbodies; i++) add_body(&b, i);
     for (int i = 0; i < m->njoints; i++) add_joint(&b, &m->joint[i]);
     for (int i = 0; i < m->nforces; i++) add_coil(&b, &m->force[i]);
-    for (int i = 0; i < m->nconstraints; i++)
-        if (kd_constraint_element((int)m->constraint[i].def.kind)->look.between == KD_LOOK_ROD)
-            add_rod(&b, &m->constraint[i]);
+    for (int i = 0; i < m->nconstraints; i++) {
+        const kd_element_class *class = kd_constraint_element((int)m->constraint[i].def.kind);
+        if (class->look.between == KD_LOOK_ROD) add_rod(&b, &m->constraint[i]);
+        if (class->placeless) add_coupling(&b, &m->constraint[i]);
+    }
     choose_traces(&b);
     kd_camera_fit(s);
-    return KD_OK;
+    kd_lines_find(s);
+    if (!s->arena.failed) return KD_OK;
+    kd_scene_release(s);
+    return KD_ERR_MEMORY;
 }
 
 void kd_scene_release(kd_scene *s)

@@ -57,15 +57,33 @@ typedef struct kd_point_of { // a point fixed in a body (-1: ground)
     kd_vec3 r;
 } kd_point_of;
 
-typedef struct kd_coil { // a spring between two points
+typedef enum kd_link { // what stretches between two points, as in viewer/src/solids.ts
+    KD_LINK_COIL,
+    KD_LINK_ROD,
+    KD_LINK_DAMPER,
+    KD_LINK_ROPE,
+    KD_LINK_COUPLING, // a constraint without a place of its own, between what it couples: for the viewer only
+} kd_link;
+
+typedef struct kd_coil { // a spring, or something straight, between two points
     kd_point_of from, to;
-    double      radius;
+    double      radius; // of its windings; 0: it is straight
+    kd_link     look;
+    double      thick; // radius of what is straight
+    const char *name;  // of the element, the model's
 } kd_coil;
 
 typedef struct kd_trace {
     kd_point_of at;
     int         paint;
 } kd_trace;
+
+typedef struct kd_line { // something to run along: a track, a road, a curve
+    const char *name;    // the model's
+    int         body;    // that it is fixed in; -1: ground
+    int         count;
+    kd_vec3    *point;
+} kd_line;
 
 // The camera looks at `centre` along -w from the distance `distance`; a point q relative to the centre appears at
 // k (q.u, q.v), k = distance / (distance - q.w). u is to the right, v up.
@@ -79,12 +97,13 @@ typedef struct kd_camera {
 
 typedef struct kd_scene {
     kd_film   film;
-    int       nmeshes, nsolids, ncoils, ntraces;
+    int       nmeshes, nsolids, ncoils, ntraces, nlines;
     kd_mesh  *mesh; // those of unit size, then those from files
     kd_mesh  *fine; // (nmeshes - KD_MESHES) the latter with more triangles, for the page
     kd_solid *solid;
     kd_coil  *coil;
     kd_trace *trace;
+    kd_line  *line; // for the viewer only
     kd_camera camera;
     double    radius;      // of a ball about the centre that holds the motion
     double    size;        // of the mechanism: diagonal of the box around it at the first frame

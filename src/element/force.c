@@ -105,7 +105,8 @@ static void add_read_variables(kd_load_builder *b, const kd_expr *e)
     for (int i = 0; i < kd_expr_slot_count(e); i++) {
         int     slot = kd_expr_slot(e, i);
         kd_slot at = b->s->slot[slot];
-        if (at.kind == KD_SLOT_STATE || at.kind == KD_SLOT_MEASURE) kd_load_add_variable(b, slot);
+        if (at.kind == KD_SLOT_STATE || at.kind == KD_SLOT_MEASURE || at.kind == KD_SLOT_W)
+            kd_load_add_variable(b, slot);
         if (at.kind == KD_SLOT_OUT) b->reads[at.index] = true;
     }
 }
@@ -242,6 +243,32 @@ static void make_state(kd_load_builder *b, int state)
     kd_load_add_states(b, 1);
 }
 
+// The equations of algebraic variables are laws like inputs of states, but the value itself is to be 0. Start values do
+// without them: positions and velocities do not depend on them.
+static void make_equation(kd_load_builder *b, int i)
+{
+    const kd_algebraic *a = &b->s->model->algebraic[i];
+    const kd_local      own = {kd_algebraic_own_name(a), kd_system_slot(b->s, KD_SLOT_W, i, 0)};
+    *b->load = (kd_load){.name = a->name, .nstates = 1, .state = i, .direction = -1};
+    b->capacity = 0;
+    if (own.slot < 0) b->status = KD_ERR_MEMORY;
+    compile_law(b, 0, a->def.equation, &a->source, &own, 1);
+    if (b->status == KD_OK) add_variables_of(b, b->load->law[0]);
+}
+
+static void make_equations(kd_load_builder *b)
+{
+    kd_system *s = b->s;
+    if (s->for_start) return;
+    s->equation = kd_arena_cut(&s->arena, (size_t)s->model->nalgebraic, sizeof *s->equation);
+    if (!s->equation) b->status = KD_ERR_MEMORY;
+    if (b->status == KD_OK) s->nw = s->nalgebraic = s->model->nalgebraic;
+    for (int i = 0; i < s->nalgebraic && b->status == KD_OK; i++) {
+        b->load = &s->equation[i];
+        make_equation(b, i);
+    }
+}
+
 // States come first, so that the place of a state element in r is its number. Their inputs are compiled when all of
 // them exist.
 kd_status kd_system_loads(kd_system *s, char *message, size_t size)
@@ -264,7 +291,8 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
         b.capacity = FIRST_CAPACITY; // of the array that add_states made
         add_variables_of(&b, s->load[i].law[0]);
     }
-    // forces, elements in C, creep forces of wheels
+    // equations of algebraic variables, then forces, elements in C, creep forces of wheels
+    if (b.status == KD_OK) make_equations(&b);
     for (int i = 0; i < m->nforces && b.status == KD_OK; i++) make_force(&b, i);
     for (int i = 0; i < m->nuser_forces && b.status == KD_OK; i++) kd_load_make_user(&b, i);
     for (int i = 0; i < s->nwheels && b.status == KD_OK; i++) kd_load_make_creep(&b, i);

@@ -27,7 +27,7 @@ static double least_force(const kd_model *m)
 
 void kd_across_set(kd_system *s)
 {
-    for (int i = 0; i < s->nw; i++) {
+    for (int i = 0; i < s->nacross; i++) {
         kd_across *a = &s->across[i];
         a->least = least_force(s->model);
         // moments rub at the lever: a couple of forces moment / lever
@@ -41,7 +41,7 @@ static int across(kd_system *s, int force)
 {
     const kd_force *f = &s->model->force[force];
     kd_joint_kind   kind = s->model->joint[f->joint].def.kind;
-    kd_across      *a = &s->across[s->nw];
+    kd_across      *a = &s->across[s->nacross++];
     int             first = s->edge[f->joint].row;
     bool            moments = f->def.friction.lever > 0.0 && !kd_joint_turns(kind, f->def.coordinate - 1);
     *a = (kd_across){.nrows = 2, .row = {first, first + 1}, .factor = {1, 1}, .force = force, .name = f->name};

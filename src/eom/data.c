@@ -492,6 +492,31 @@ void kd_eom_kkt_solve(kd_eom_data *d, double *y)
     d->eom->def.kkt_solve(d->context, y);
 }
 
+bool kd_eom_implicit_reserve(kd_eom_data *d)
+{
+    return d && d->eom->def.implicit_reserve && d->eom->def.implicit_reserve(d->context);
+}
+
+kd_eval kd_eom_implicit_set(kd_eom_data *d)
+{
+    if (!d) return KD_EVAL_STOP;
+    if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_ACCELERATION);
+    if (!d->eom->def.implicit_set)
+        return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "implicit_set is not given", KD_EVAL_STOP);
+    const kd_eval answer = d->eom->def.implicit_set(&d->x, d->context);
+    return answer == KD_EVAL_OK ? answer : kd_fault_answer(d, KD_RESIDUAL, "derivatives", answer);
+}
+
+bool kd_eom_implicit_factor(kd_eom_data *d, double re, double im)
+{
+    return d && d->eom->def.implicit_factor && d->eom->def.implicit_factor(d->context, re, im);
+}
+
+void kd_eom_implicit_solve(kd_eom_data *d, double *re, double *im)
+{
+    if (d && d->eom->def.implicit_solve) d->eom->def.implicit_solve(d->context, re, im);
+}
+
 bool kd_eom_normalise(kd_eom_data *d, double *p)
 {
     if (!d) return false;

@@ -144,9 +144,9 @@ static const char *suggest_symbol(const parser *p, const char *name)
 // Paths begin with one of these and a point; only in them parts have indices and '-'.
 static bool begins_path(const char *text)
 {
-    static const char *const sections[] = {"body.",   "joint.",     "force.", "constraint.", "sensor.",
-                                           "state.",  "input.",     "frame.", "block.",      "variable.",
-                                           "energy.", "parameter.", "curve."};
+    static const char *const sections[] = {"body.",      "joint.",  "force.",     "constraint.", "sensor.",
+                                           "state.",     "input.",  "frame.",     "block.",      "variable.",
+                                           "algebraic.", "energy.", "parameter.", "curve."};
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
         if (strncmp(text, sections[i], strlen(sections[i])) == 0) return true;
     return false;

@@ -312,6 +312,8 @@ static void add_beam(const kd_beam *b, const kd_vec3 *points, kd_fe_structure *s
         e.at[0] = kd_vec_axpy(points[b->from], i * e.L, e.R.x);
         e.at[1] = last ? points[b->to] : kd_vec_axpy(points[b->from], (i + 1) * e.L, e.R.x);
         s->at[e.node[1]] = e.at[1];
+        s->element[s->nelements++] =
+            (kd_beam_element){{e.node[0], e.node[1]}, e.L, e.E * e.section.area, e.R, s->nstations, PER_ELEMENT};
         add_stiffness(&e, K);
         add_stations(&e, s, mass, lift);
     }
@@ -340,12 +342,13 @@ kd_status kd_beams_make(const char *const *names, const kd_vec3 *points, int npo
     kd_arena scratch = {0};
     sums     K, mass, lift;
     int      elements, next = npoints;
-    *s = (kd_fe_structure){0};
+    *s = (kd_fe_structure){.spin_axis = -1};
     kd_text(message, size, "%s", "");
     kd_status status = check_beams(names, points, npoints, beams, nbeams, &elements, message, size);
     if (status == KD_OK) status = make_nodes(s, names, points, npoints, npoints + elements - nbeams);
     const int stations = status == KD_OK ? PER_ELEMENT * elements + PER_MASS * nmasses : 0;
     if (status == KD_OK) {
+        s->element = kd_arena_cut(&s->arena, (size_t)elements, sizeof *s->element);
         s->station = kd_arena_cut(&s->arena, (size_t)stations, sizeof *s->station);
         const bool room = cut_sums(&K, 144 * elements, &scratch) && cut_sums(&mass, stations, &scratch) &&
                           cut_sums(&lift, 36 * stations, &scratch);

@@ -309,6 +309,9 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
         b->De[(size_t)k * (size_t)(b->nq + 1)] = 2 * damping * omega[k];
     }
     keep_places(r, Z, U, b);
+    if (s->nelements > 0) status = kd_flexible_body_stiffen(r, reference, Z, b);
+    if (s->spin_axis >= 0) status = kd_flexible_body_spin(r, U, b, message, size);
+    if (status < 0) goto done;
     name_reference(r, reference, b);
     b->expected = r->expected;
     b->band = r->band;

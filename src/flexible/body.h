@@ -19,15 +19,19 @@ typedef struct kd_flexible_frame {
 } kd_flexible_frame;
 
 typedef struct kd_flexible_body {
-    int                nq;
-    double             mass;
-    double             first[3];  // int x
-    double             second[9]; // int x x', column by column
-    double            *C;         // (3 x nq)
-    double            *A;         // (9 x nq) A_k column by column
-    double            *B;         // (9 x nq x nq) B_kl at 9 (k + nq l), column by column
-    double            *Me;        // (nq x nq) int phi_k' phi_l: the trace of B_kl where the data agree with themselves
-    double            *Ke, *De;   // (nq x nq)
+    int     nq;
+    double  mass;
+    double  first[3];  // int x
+    double  second[9]; // int x x', column by column
+    double *C;         // (3 x nq)
+    double *A;         // (9 x nq) A_k column by column
+    double *B;         // (9 x nq x nq) B_kl at 9 (k + nq l), column by column
+    double *Me;        // (nq x nq) int phi_k' phi_l: the trace of B_kl where the data agree with themselves
+    double *Ke, *De;   // (nq x nq)
+    // Stiffness by loads, each (nq x nq), linear in the load: for accelerations of the frame (3), angular accelerations (3), products
+    // of angular velocities xx yy zz xy yz xz (6), and forces at the frames (3 each). NULL: not known
+    double            *K0t, *K0r, *K0w, *K0F;
+    char               spin_axis; // K0w is known for rotation about x, y or z alone; 0: for all, where it is there
     int                nframes;
     kd_flexible_frame *frame;
     // the shape, for pictures: nodes and where they go
@@ -57,6 +61,12 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
 void      kd_flexible_body_release(kd_flexible_body *body);
 // Natural frequencies of K_e, M_e, rad/s, (nq)
 kd_status kd_flexible_body_frequencies(const kd_flexible_body *body, double *omega) KD_NODISCARD;
+// Geometric stiffness of a body made of beams, in place: K0t, K0r, K0w, K0F (docs/methods/flexible.md)
+kd_status kd_flexible_body_stiffen(const kd_reduction *r, const kd_reference *reference, const double *Z,
+                                   kd_flexible_body *body) KD_NODISCARD;
+// K0w of rotation about one axis from the matrix of another program (kd_fe_structure_spin); U (n x nq): the modes
+kd_status kd_flexible_body_spin(const kd_reduction *r, const double *U, kd_flexible_body *body, char *message,
+                                size_t size) KD_NODISCARD;
 // Arrays for nq modes, frames and nodes, all zero; false: memory is short
 bool kd_flexible_body_cut(kd_flexible_body *body, int nq, int nframes, int nnodes);
 

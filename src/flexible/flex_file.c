@@ -8,6 +8,9 @@
 //     /frames/names     (nframes) text of 64 bytes            /frames/at  (nframes, 3)
 //     /frames/Phi       (nframes, nq, 3) displacement of each mode         /frames/Psi  rotation
 //     /nodes/at         (nnodes, 3)                           /nodes/shape (nq, nnodes, 3)
+//     /K0t /K0r         (3, nq, nq)  stiffness by accelerations and angular accelerations of the frame, where it is known
+//     /K0w              (6, nq, nq)  by products of angular velocities xx yy zz xy yz xz; attribute spin_axis: 0, or the one axis (ASCII)
+//     /K0F              (3 nframes, nq, nq)  by forces at the frames
 #define _POSIX_C_SOURCE 200809L
 #include "flexible/flex_file.h"
 
@@ -156,12 +159,26 @@ typedef struct frame_arrays {
     double *at, *Phi, *Psi;
 } frame_arrays;
 
+// Stiffness by loads, where there is any
+static void move_stiffening(transfer *t, const char *name, int loads, kd_flexible_body *b, double **value)
+{
+    const hsize_t nq = (hsize_t)b->nq;
+    if (!t->writes && H5Lexists(t->file, name, H5P_DEFAULT) > 0) {
+        *value = kd_cut_matrix(&b->arena, b->nq, loads * b->nq);
+        if (!*value) fail(t, name, "is too large for the memory");
+    }
+    if (*value && !t->failed) move_doubles(t, name, (hsize_t[]){(hsize_t)loads, nq, nq, 0}, *value);
+}
+
 static void move_all(transfer *t, kd_flexible_body *b, frame_arrays *f)
 {
     const hsize_t nq = (hsize_t)b->nq, nf = (hsize_t)b->nframes, nn = (hsize_t)b->nnodes;
     move_number(t, "mass", &b->mass);
     move_number(t, "band", &b->band);
     move_number(t, "expected_error", &b->expected);
+    double axis = b->spin_axis;
+    move_number(t, "spin_axis", &axis);
+    b->spin_axis = axis >= 'x' && axis <= 'z' ? (char)axis : 0;
     move_texts(t, "reference", 1, sizeof b->reference, b->reference);
     move_doubles(t, "first", (hsize_t[]){3, 0}, b->first);
     move_doubles(t, "second", (hsize_t[]){3, 3, 0}, b->second);
@@ -177,6 +194,10 @@ static void move_all(transfer *t, kd_flexible_body *b, frame_arrays *f)
     move_doubles(t, "frames/Psi", (hsize_t[]){nf, nq, 3, 0}, f->Psi);
     move_doubles(t, "nodes/at", (hsize_t[]){nn, 3, 0}, b->node);
     move_doubles(t, "nodes/shape", (hsize_t[]){nq, nn, 3, 0}, b->shape);
+    move_stiffening(t, "K0t", 3, b, &b->K0t);
+    move_stiffening(t, "K0r", 3, b, &b->K0r);
+    move_stiffening(t, "K0w", 6, b, &b->K0w);
+    move_stiffening(t, "K0F", 3 * b->nframes, b, &b->K0F);
 }
 
 static bool cut_frames(frame_arrays *f, const kd_flexible_body *b, kd_arena *arena)

@@ -210,7 +210,7 @@ static kd_status name_rows(const kd_fe_structure_files *files, kd_fe_structure *
 
 kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
-    *s = (kd_fe_structure){0};
+    *s = (kd_fe_structure){.spin_axis = -1};
     kd_text(message, size, "%s", "");
     if (!files->stiffness || !files->mass || !files->nodes) {
         kd_text(message, size, "files of stiffness, mass and nodes are needed");

@@ -15,6 +15,14 @@ typedef struct kd_node_set {
     int        *node; // places in the list of nodes
 } kd_node_set;
 
+// A beam element, for the stiffness that an axial force gives it
+typedef struct kd_beam_element {
+    int     node[2];
+    double  length, EA;
+    kd_mat3 axes;               // of the section, as columns; x along the beam
+    int     station, nstations; // its stations, side by side
+} kd_beam_element;
+
 typedef struct kd_fe_structure {
     const char  *name; // for messages: the file of its stiffness
     int          nnodes;
@@ -33,6 +41,13 @@ typedef struct kd_fe_structure {
     int              nstations;
     kd_vec3         *station;
     kd_sparse_matrix station_mass, lift; // (nstations^2), (3 nstations x n)
+    // beams of which it was made; none: finite elements of another program
+    int              nelements;
+    kd_beam_element *element;
+    // stiffness that rotation about an axis adds, for unit angular velocity; axis -1: not known
+    int              spin_axis;
+    bool            *spin_held; // (n) rows that were held when it was computed
+    kd_sparse_matrix spin;
     kd_arena         arena;
 } kd_fe_structure;
 
@@ -56,6 +71,12 @@ typedef struct kd_fe_structure_files {
 // nodes in the order of their numbers, three each.
 kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message,
                                size_t size) KD_NODISCARD;
+
+// The stiffness matrix of the same structure, held somewhere, under rotation about an axis of its coordinates (0, 1, 2) by omega rad/s:
+// what it has more than at rest. Programs put the softening -omega^2 M of the directions across the axis into it (softened), which is
+// taken out: the floating frame has it. dofs: of the rows of that matrix; those that are missing were held.
+kd_status kd_fe_structure_spin(kd_fe_structure *s, const char *stiffness, const char *dofs, int axis, double omega,
+                               bool softened, char *message, size_t size) KD_NODISCARD;
 
 // ---- what it is -----------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,8 @@ typedef struct kd_ode_point {
 typedef struct kd_ode_newton {
     kd_arena        arena;
     bool            ready;
-    kd_position     position; // with Z+ and normals
+    bool            along_tree; // the equations have their own elimination; of the following only vectors are there
+    kd_position     position;   // with Z+ and normals
     kd_blocks       blocks;
     int             nf, nx;        // nv + nlambda + nmu + nw: (a, lambda, mu, w); 2 nv + nr: columns along increments
     double         *implicit;      // (nf x nf) derivatives of (residual, gII, hI, d) by (a, lambda, mu, w)

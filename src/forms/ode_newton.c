@@ -7,6 +7,7 @@
 // Derivatives by coordinates p: D_p Z+, and differences along the normals of the manifold (quaternions). Where Phi_y is
 // singular (redundant rows, SVD), rhs is differenced column by column. With p' = v the rows of p are eliminated:
 //     (gamma I - a_v - a_p / gamma) dv = ...
+// Large trees whose forces act inside of joints form no matrix: they are eliminated along the tree (kd_eom_implicit_set).
 #include "core/text.h"
 #include "forms/ode_impl.h"
 #include "math/dense.h"
@@ -17,6 +18,7 @@
 #define NORMAL_INCREMENT 6e-6 // central differences: third root of the unit roundoff, coordinates of size 1
 #define SIZE 1.0              // smallest size of a component that a difference increment is taken of
 #define SINGULAR 1e-13        // reciprocal condition of the scaled Phi_y
+#define LEAST_TREE 24         // velocities from which on an elimination along the tree is used, where there is one
 
 static const kd_var outer_vars[] = {KD_P, KD_V, KD_R};
 static const kd_var inner_vars[] = {KD_A, KD_LAMBDA, KD_MU, KD_W};
@@ -71,11 +73,22 @@ static void cut_newton(kd_ode *self)
     newton->y_complex = kd_arena_cut(arena, n, sizeof(double complex));
 }
 
+// Does an elimination along the tree serve, and is it wanted? A decomposition that is asked for by its name is not it.
+static bool takes_tree(const kd_ode *self)
+{
+    return kd_eom_definition(self->eom)->implicit_set && self->dims.nv >= LEAST_TREE && !self->opt.differential_qr &&
+           self->opt.part == KD_PART_ALL;
+}
+
 kd_status kd_ode_newton_ready(kd_ode *self)
 {
     kd_ode_newton *newton = &self->newton;
     kd_dims        d = self->dims;
     if (newton->ready) return KD_OK;
+    if (takes_tree(self)) {
+        newton->along_tree = newton->ready = kd_eom_implicit_reserve(kd_acceleration_data(self->acceleration));
+        return newton->ready ? KD_OK : kd_ode_fail(self, KD_ERR_MEMORY, "the ode form: no memory for Newton matrices");
+    }
     newton->nf = d.nv + d.nlambda + d.nmu + d.nw;
     newton->nx = 2 * d.nv + d.nr;
     newton->eliminated = self->position.identity ? d.np : 0;
@@ -312,6 +325,21 @@ static kd_eval difference_jacobian(kd_ode *self, double t)
     return answer;
 }
 
+// The derivatives at the point, for the elimination along the tree
+static kd_eval tree_derivatives(kd_ode *self, double t)
+{
+    kd_ode_point *at = &self->last;
+    kd_eom_data  *data = kd_acceleration_data(self->acceleration);
+    kd_eval       answer = kd_acceleration_at(self->acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr);
+    if (answer != KD_EVAL_OK) return kd_ode_note(self, answer, "");
+    kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
+    answer = kd_eom_implicit_set(data);
+    if (answer != KD_EVAL_OK)
+        kd_ode_fail(self, kd_eom_data_fault(data).status < 0 ? kd_eom_data_fault(data).status : KD_ERR_DECOMPOSITION,
+                    kd_eom_data_message(data));
+    return answer;
+}
+
 kd_status kd_ode_linearize(void *impl, double t, const double *x, const double *xdot, bool restart)
 {
     kd_ode   *self = impl;
@@ -321,8 +349,12 @@ kd_status kd_ode_linearize(void *impl, double t, const double *x, const double *
     if (status < 0) return status;
     self->counters.jacobians++;
     self->counters.mass++;
-    memcpy(self->newton.x, x, (size_t)self->n * sizeof *x);
     kd_eval answer = kd_ode_solve(self, t, x);
+    if (self->newton.along_tree) {
+        if (answer == KD_EVAL_OK) answer = tree_derivatives(self, t);
+        return answer == KD_EVAL_OK ? KD_OK : self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
+    }
+    memcpy(self->newton.x, x, (size_t)self->n * sizeof *x);
     if (answer == KD_EVAL_OK && !singular) answer = analytic_jacobian(self, t, &singular);
     if (answer == KD_EVAL_OK && singular) answer = difference_jacobian(self, t);
     return answer == KD_EVAL_OK ? KD_OK : self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
@@ -358,6 +390,16 @@ static void complex_matrix(const kd_ode *self, int m, double complex gamma)
     }
 }
 
+static kd_status factor_tree(kd_ode *self)
+{
+    const kd_ode_newton *newton = &self->newton;
+    kd_eom_data         *data = kd_acceleration_data(self->acceleration);
+    const double         re = creal(newton->gamma_complex), im = cimag(newton->gamma_complex);
+    bool                 regular = kd_eom_implicit_factor(data, newton->gamma, 0);
+    if (regular && im != 0) regular = kd_eom_implicit_factor(data, re, im);
+    return regular ? KD_OK : KD_ERR_DECOMPOSITION;
+}
+
 kd_status kd_ode_factor(void *impl, double gamma_real, double gamma_re, double gamma_im)
 {
     kd_ode        *self = impl;
@@ -366,9 +408,9 @@ kd_status kd_ode_factor(void *impl, double gamma_real, double gamma_re, double g
     newton->gamma = gamma_real;
     newton->gamma_complex = gamma_re + gamma_im * I;
     self->counters.decompositions++;
-    real_matrix(self, m, gamma_real);
-    kd_status status = kd_linsolve_factor(newton->solver, m, newton->A);
-    if (status >= 0 && gamma_im != 0) {
+    if (!newton->along_tree) real_matrix(self, m, gamma_real);
+    kd_status status = newton->along_tree ? factor_tree(self) : kd_linsolve_factor(newton->solver, m, newton->A);
+    if (status >= 0 && gamma_im != 0 && !newton->along_tree) {
         complex_matrix(self, m, newton->gamma_complex);
         status = kd_linsolve_factor_complex(newton->solver, m, newton->A_complex);
     }
@@ -401,6 +443,10 @@ void kd_ode_solve_real(void *impl, double *y)
     kd_ode_newton *newton = &self->newton;
     int            np = newton->eliminated;
     self->counters.solves++;
+    if (newton->along_tree) {
+        kd_eom_implicit_solve(kd_acceleration_data(self->acceleration), y, NULL);
+        return;
+    }
     // p eliminated: (gamma I - J_22 - J_21 / gamma) (dv, dr) = r_2 + J_21 r_p / gamma
     // dp = (r_p + dv) / gamma
     for (int i = 0; i < np; i++) y[i] /= newton->gamma;
@@ -415,6 +461,10 @@ void kd_ode_solve_complex(void *impl, double *y_re, double *y_im)
     kd_ode_newton  *newton = &self->newton;
     int             np = newton->eliminated, m = self->n - np;
     double complex *z = newton->y_complex, inverse = 1 / newton->gamma_complex;
+    if (newton->along_tree) {
+        kd_eom_implicit_solve(kd_acceleration_data(self->acceleration), y_re, y_im);
+        return;
+    }
     // the same with complex gamma
     for (int i = 0; i < np; i++) {
         double complex q = inverse * (y_re[i] + I * y_im[i]);

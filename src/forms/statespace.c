@@ -84,7 +84,7 @@ static void set_point(const kd_statespace *self, kd_statespace_point *point, dou
 {
     kd_dims         d = self->dims;
     const kd_state *state = self->state;
-    point->known = point->looked_at = point->placed = false;
+    point->known = point->looked_at = point->inside = false;
     point->t = t;
     point->chart = chart_at(self, t);
     memmove(point->x, x, (size_t)self->dae->n * sizeof *x);
@@ -147,24 +147,38 @@ static void guess_position(kd_statespace *self, kd_chart *chart, bool back, cons
     if (home) memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
 }
 
-// Where everything is prescribed, no error makes the integrator choose its steps: time that the fastest coordinate
-// needs for a part of the size of positions
+// Time that the fastest coordinate needs for a part of the size of positions
 static double followed_time(const kd_statespace *self)
 {
     const kd_statespace_past *past = &self->past;
-    if (self->dae->n > 0 || past->count == 0) return INFINITY;
+    if (past->count == 0) return INFINITY;
     return FOLLOWED * self->scale / kd_statespace_move(self, past->point[past->newest] + self->dims.np);
 }
 
-// p and s: directly or, where that leads astray, along a path from the last accepted point
+// Inside a step: from the interpolated position, if it is near. Prescribed coordinates, which no error control sees, may
+// go round several times in one step, and their polynomial says nothing then: along a path from the last accepted point.
+static kd_eval solve_inside(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+{
+    const kd_statespace_past *past = &self->past;
+    const double              longest = followed_time(self);
+    kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, FOLLOWED * self->scale, at->p, at->s);
+    if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
+    go_home(self, chart, at, false);
+    const double t_home = past->t[past->newest], most = fmin(1, longest / fabs(at->t - t_home));
+    return kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, fmin(PATH_LEAST, PATH_STEP * most), most);
+}
+
+// p and s: directly or, where that leads astray, along a path from the last accepted point. Where everything is
+// prescribed, no error makes the integrator choose its steps: it goes as far as it can be followed.
 static kd_eval solve_positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
 {
     const kd_statespace_past *past = &self->past;
-    double                    longest = followed_time(self), least = at->t <= self->reached ? PATH_LEAST : PATH_STEP;
+    double                    longest = self->dae->n > 0 ? INFINITY : followed_time(self),
+           least = at->t <= self->reached ? PATH_LEAST : PATH_STEP;
     guess_position(self, chart, at->t < self->guess_t, at->x, at);
     // directly, from the guess
     if (past->count == 0 || fabs(at->t - self->guess_t) <= longest) {
-        kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, at->p, at->s);
+        kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, INFINITY, at->p, at->s);
         if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
     }
     // along a path, in parts of `least` at least
@@ -190,12 +204,10 @@ static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
 
 // p, s and v at (t, x); the data are left there, at the velocity stage
 static kd_eval solve_positions_and_velocities(kd_statespace *self, kd_chart *chart, kd_statespace_point *at,
-                                              bool placed)
+                                              bool inside)
 {
     const double *v_ind = at->x + chart->p.nind;
-    if (placed)
-        return kd_statespace_note(self, kd_acceleration_at(self->acceleration, at->t, at->p, at->s, at->v, at->r), "");
-    kd_eval answer = solve_positions(self, chart, at);
+    kd_eval       answer = inside ? solve_inside(self, chart, at) : solve_positions(self, chart, at);
     return answer == KD_EVAL_OK ? kd_chart_velocities(self, chart, at->t, v_ind, at->p, at->s, at->r, at->v) : answer;
 }
 
@@ -246,14 +258,14 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
         return KD_EVAL_OK;
     }
     // guesses of w, s, lambda, mu; r as it is
-    const bool placed = at->placed && is_point_of(self, at, t, x);
+    const bool inside = at->inside && is_point_of(self, at, t, x);
     set_point(self, at, t, x);
     memcpy(at->w, self->guess, (size_t)d.nw * sizeof *x);
-    if (!placed) memcpy(at->s, self->guess + d.nw, (size_t)d.ns * sizeof *x);
+    if (!inside) memcpy(at->s, self->guess + d.nw, (size_t)d.ns * sizeof *x);
     memcpy(at->lambda, self->guess + d.nw + d.ns, (size_t)(d.nlambda + d.nmu) * sizeof *x);
     memcpy(at->r, at->x + nip + niv, (size_t)d.nr * sizeof *x);
     // p, s, v, then a, lambda, mu, w, then p' and r'
-    kd_eval answer = solve_positions_and_velocities(self, chart, at, placed);
+    kd_eval answer = solve_positions_and_velocities(self, chart, at, inside);
     if (answer == KD_EVAL_OK) answer = solve_accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = other_rates(self, at);
     if (answer != KD_EVAL_OK) {
@@ -548,12 +560,12 @@ static kd_eval statespace_interpolate(void *impl, double t0, const double *x0, d
         answer = kd_statespace_note(
             self, kd_dense_output_motion(self->dense, t0, self->ends[0].p, t1, self->ends[1].p, t, self->whole), "");
     if (answer != KD_EVAL_OK) return answer;
-    // x in the coordinates of its time
+    // x in the coordinates of its time; the dependent ones follow from it
     encode(self, chart_at(self, t), self->whole, self->whole + d.np, self->whole + d.np + d.nv, x);
-    // what follows will ask for this state: p, s, v are known already
+    // what follows will ask for this state: the polynomials are a guess of p, s, v
     step_aside(self);
     set_point(self, &self->last, t, x);
-    self->last.placed = true;
+    self->last.inside = true;
     self->guess_t = t;
     memcpy(self->last.p, self->whole, (size_t)(d.np + d.nv) * sizeof *x);
     memcpy(self->last.s, self->whole + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *x);
@@ -730,7 +742,7 @@ static kd_status create_parts(kd_statespace *self, const kd_inputs *inputs)
     self->chart = &self->charts[0];
     self->previous = &self->charts[1];
     kd_status status = kd_acceleration_create(self->eom, inputs, self->state, &self->opt, &self->acceleration);
-    if (status >= 0) status = kd_dense_output_create(self->acceleration, true, &self->dense);
+    if (status >= 0) status = kd_dense_output_create(self->acceleration, false, &self->dense);
     if (status >= 0) status = measure_size(self, inputs);
     if (status >= 0 && self->dae->n <= RESERVED && !self->opt.without_matrices) status = kd_statespace_newton_ready(self);
     return status;

@@ -624,7 +624,8 @@ static bool astray(const kd_statespace *self, const double *p, double first)
     return far > fmax(CURVED * first, NEARBY * self->scale);
 }
 
-kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p, double *s)
+kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double near, double *p,
+                           double *s)
 {
     kd_chart_level *level = &chart->p;
     progress        now = {0};
@@ -649,7 +650,7 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
             memcpy(self->aim, p, (size_t)self->dims.np * sizeof *p);
             first = now.last;
         }
-        if (astray(self, p, first)) return no_solution(self, level, t, "positions");
+        if (first > near || astray(self, p, first)) return no_solution(self, level, t, "positions");
         // slow: factors of the iterate, and its rate is unknown again
         if (next == RENEW) {
             bool regular;
@@ -674,7 +675,7 @@ static kd_eval next_on_path(kd_statespace *self, kd_chart *chart, double t_now, 
     bool    regular;
     memcpy(self->before, p, (size_t)d.np * sizeof *p);
     memcpy(self->before + d.np, s, (size_t)d.ns * sizeof *s);
-    kd_eval answer = kd_chart_positions(self, chart, t, y, p, s);
+    kd_eval answer = kd_chart_positions(self, chart, t, y, INFINITY, p, s);
     if (answer != KD_EVAL_RETRY) return answer;
     memcpy(p, self->before, (size_t)d.np * sizeof *p);
     memcpy(s, self->before + d.np, (size_t)d.ns * sizeof *s);

@@ -47,7 +47,7 @@ typedef struct kd_chart {
 typedef struct kd_statespace_point {
     bool            known;
     bool            looked_at; // between steps, not for one
-    bool            placed;    // not known yet, but p, s, v are
+    bool            inside;    // of a step, not known yet: p, s, v are those of its polynomials
     double          t;
     const kd_chart *chart;
     double         *x;                                   // (n)
@@ -168,9 +168,9 @@ const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_char
 // Largest position, largest increment or velocity, in natural units
 double kd_statespace_reach(const kd_statespace *self, const double *p);
 double kd_statespace_move(const kd_statespace *self, const double *e);
-// p and s with S p = y, g = 0, c = 0; p, s come as guess. Then, with the data at time t, v with S v = v_ind, gI = 0,
-// h = 0; the data are left at (t, p, s, v, r).
-kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p,
+// p and s with S p = y, g = 0, c = 0; p, s come as guess, which the first increment may move by `near` in natural
+// units. Then, with the data at time t, v with S v = v_ind, gI = 0, h = 0; the data are left at (t, p, s, v, r).
+kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double near, double *p,
                            double *s) KD_NODISCARD;
 // The same from a solution p, s at t_from, along a path on which t and y change evenly: in parts that are short enough
 // to stay on its branch, between least and most of the whole.

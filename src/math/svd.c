@@ -6,10 +6,23 @@
 #include <math.h>
 #include <stddef.h>
 
+#define LARGE 100 // rows and columns from which on vectors are found by divide and conquer: three to ten times faster
+
 static void set_identity(int n, double *A)
 {
     for (int j = 0; j < n; j++)
         for (int i = 0; i < n; i++) A[(ptrdiff_t)n * j + i] = i == j;
+}
+
+static bool is_large(int m, int n)
+{
+    return m >= LARGE && n >= LARGE;
+}
+
+// room for the integers of divide and conquer, in doubles
+static int integers(int m, int n)
+{
+    return 8 * (m < n ? m : n);
 }
 
 int kd_svd_work(int m, int n)
@@ -17,7 +30,11 @@ int kd_svd_work(int m, int n)
     if (m == 0 || n == 0) return 1;
     double size = 1;
     LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'A', 'A', m, n, NULL, m, NULL, NULL, m, NULL, n, &size, -1);
-    return (int)size;
+    if (!is_large(m, n)) return (int)size;
+    const double plain = size;
+    lapack_int   unused;
+    LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'A', m, n, NULL, m, NULL, NULL, m, NULL, n, &size, -1, &unused);
+    return (int)fmax(plain, size) + integers(m, n);
 }
 
 int kd_svd(int m, int n, double *A, double *U, double *sigma, double *Vt, double *work)
@@ -30,5 +47,10 @@ int kd_svd(int m, int n, double *A, double *U, double *sigma, double *Vt, double
     for (ptrdiff_t i = 0; i < (ptrdiff_t)m * n; i++)
         if (!isfinite(A[i])) return 1; // the iteration would not end well
     const char job = U && Vt ? 'A' : 'N';
+    if (job == 'A' && is_large(m, n)) {
+        const int own = integers(m, n);
+        return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, m, n, A, m, sigma, U, m, Vt, n, work + own,
+                                   kd_svd_work(m, n) - own, (lapack_int *)(void *)work);
+    }
     return LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, job, job, m, n, A, m, sigma, U, m, Vt, n, work, kd_svd_work(m, n));
 }

@@ -189,6 +189,17 @@ kd_status kd_finish_plausible(kd_model *m);           // warnings of what looks 
 kd_status kd_finish_groups(kd_model *m) KD_NODISCARD; // what moves alone has inertia; bodies that nothing acts on
 struct kd_groups *kd_groups_cut(const kd_model *m, kd_arena *arena); // memory for the same; NULL: there is none
 void              kd_check_groups(kd_model *m, struct kd_groups *memory);
+// Who reads whom: nodes are sensors, then states, then equations of algebraic variables.
+typedef struct kd_read_edge {
+    int from, to;
+} kd_read_edge;
+typedef struct kd_read_graph {
+    int           nnodes, nedges, capacity;
+    kd_read_edge *edge;
+    bool          failed; // out of memory
+} kd_read_graph;
+// Can the equations be solved for the variables? Edges between nodes, and from nodes to algebraic variables.
+kd_status kd_finish_algebraic(kd_model *m, const kd_read_graph *between, const kd_read_graph *variables) KD_NODISCARD;
 kd_status kd_finish_laws(kd_model *m) KD_NODISCARD; // texts compile, read only what they may, without cycles; unused
                                                     // names
 #endif

@@ -119,6 +119,8 @@ const char *kd_path_unit(const kd_model *m, const kd_path *path)
         return unit_of_constraint(m, path);
     case KD_SECTION_STATE:
         return path->property == KD_PROPERTY_VALUE ? unit_of_state(m, path->element) : "";
+    case KD_SECTION_ALGEBRAIC:
+        return m->algebraic[path->element].def.unit ? m->algebraic[path->element].def.unit : "";
     case KD_SECTION_SENSOR:
         return unit_of_sensor(m, m->sensor[path->element].def.unit, m->sensor[path->element].def.value);
     case KD_SECTION_ENERGY:

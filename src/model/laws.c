@@ -2,7 +2,8 @@
 //
 // The graph of reads: sensors and PI outputs are nodes, an edge says that the value of one needs the value of another
 // at the same instant. A cycle in it is an equation without explicit solution and is refused. Forces do not read
-// forces.
+// forces. Equations of algebraic variables are nodes, too, but reads of algebraic variables are no edges: those are
+// solved for, and src/model/algebraic.c looks whether they can be.
 #include <stdio.h>
 #include <string.h>
 
@@ -18,18 +19,11 @@ enum {
     READ_MOTION = 4,        // velocities, states, inputs
     READ_ACCELERATIONS = 8, // forces, reactions, energies, sensors, too
     READ_INPUTS = 16,       // inputs, where motion may not be read
+    READ_ALGEBRAIC = 32,    // algebraic variables
 };
 
-typedef struct edge {
-    int from, to; // nodes
-} edge;
-
-// edges of reads; nodes are sensors, then states
-typedef struct graph {
-    int   nnodes, nedges, capacity;
-    edge *edge;
-    bool  failed;
-} graph;
+typedef kd_read_edge  edge;
+typedef kd_read_graph graph;
 
 // one text after the other: what it may read, and what it has read
 typedef struct reader {
@@ -37,6 +31,7 @@ typedef struct reader {
     unsigned           may;
     const char *const *locals; // NULL at the end
     graph             *graph;
+    graph             *algebraic;              // from nodes to algebraic variables
     int                node;                   // that reads; -1: none
     bool              *used[KD_SECTION_COUNT]; // (elements) read by somebody; NULL: not counted
     char               denied[300];            // a known name that must not be read here
@@ -44,12 +39,17 @@ typedef struct reader {
     char               why[300];               // of an unknown one
 } reader;
 
-// nodes: sensors, then states
+// nodes: sensors, then states, then equations of algebraic variables, which nobody reads
 static int node_of(const kd_model *m, const kd_path *path)
 {
     if (path->section == KD_SECTION_SENSOR) return path->element;
     if (path->section == KD_SECTION_STATE && path->property == KD_PROPERTY_OUT) return m->nsensors + path->element;
     return -1;
+}
+
+static int first_equation(const kd_model *m)
+{
+    return m->nsensors + m->nstates;
 }
 
 // doubled when it is full
@@ -88,7 +88,8 @@ static bool is_position(const kd_path *path)
 // What else may be read, in words
 static const char *allowed(unsigned may)
 {
-    if (may & READ_MOTION) return "positions, velocities, states, blocks, variables and inputs";
+    if (may & READ_ALGEBRAIC) return "positions, velocities, states, blocks, variables and inputs";
+    if (may & READ_MOTION) return "positions, velocities, states, blocks, inputs and variables of events";
     if (may & READ_POSITIONS) return "t, inputs and positions";
     return may & READ_INPUTS ? "parameters, t and inputs" : "parameters and t";
 }
@@ -96,16 +97,19 @@ static const char *allowed(unsigned may)
 static void check_path(reader *r, const char *name, const kd_path *path)
 {
     // the least that must be allowed for this path
-    const unsigned needed = path->section == KD_SECTION_INPUT ? READ_INPUTS | READ_MOTION
-                            : is_position(path)               ? READ_POSITIONS
-                            : kd_path_is_kinematic(path)      ? READ_MOTION
-                                                              : READ_ACCELERATIONS;
+    const unsigned needed = path->section == KD_SECTION_INPUT       ? READ_INPUTS | READ_MOTION
+                            : path->section == KD_SECTION_ALGEBRAIC ? READ_ALGEBRAIC
+                            : is_position(path)                     ? READ_POSITIONS
+                            : kd_path_is_kinematic(path)            ? READ_MOTION
+                                                                    : READ_ACCELERATIONS;
     const char    *may = r->may & needed ? NULL : allowed(r->may);
     if (may && !r->denied[0]) kd_text(r->denied, sizeof r->denied, "'%s' cannot be read here: only %s can", name, may);
     // reads of sensors and of outputs of controllers are edges of the graph
     const int node = node_of(r->m, path);
     if (node >= 0 && r->node >= 0 && !may) add_edge(r->graph, r->node, node);
-    if (r->used[path->section]) r->used[path->section][path->element] = true;
+    if (path->section == KD_SECTION_ALGEBRAIC && r->node >= 0 && !may) add_edge(r->algebraic, r->node, path->element);
+    const bool own = path->section == KD_SECTION_ALGEBRAIC && r->node == first_equation(r->m) + path->element;
+    if (r->used[path->section] && !own) r->used[path->section][path->element] = true;
 }
 
 // names that only this element has
@@ -122,7 +126,13 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
     reader *r = context;
     // t, own names of the element, parameters, curves, functions of tracks, then paths
     *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE};
-    if (strcmp(name, "t") == 0 || is_local(r, name)) return true;
+    if (strcmp(name, "t") == 0) return true;
+    if (is_local(r, name)) {
+        // the only own name of an equation is that of its variable
+        const int own = r->node - first_equation(r->m);
+        if (own >= 0) add_edge(r->algebraic, r->node, own);
+        return true;
+    }
     name = kd_plain_name(name);
     double value;
     if (kd_model_use_parameter(r->m, name, &value)) {
@@ -209,7 +219,7 @@ static kd_status check_text(reader *r, kd_section section, int element, const ch
 // ---- elements -------------------------------------------------------------------------------------------------------
 
 // what fields of elements may read
-static const unsigned may_read[] = {[KD_READS_MOTION] = READ_TIME | READ_POSITIONS | READ_MOTION,
+static const unsigned may_read[] = {[KD_READS_MOTION] = READ_TIME | READ_POSITIONS | READ_MOTION | READ_ALGEBRAIC,
                                     [KD_READS_POSITIONS] = READ_TIME | READ_INPUTS | READ_POSITIONS,
                                     [KD_READS_TIME] = READ_TIME | READ_INPUTS};
 
@@ -240,7 +250,9 @@ static kd_status check_force(reader *r, int i)
 // ---- discrete parts -------------------------------------------------------------------------------------------------
 
 // blocks and events may read everything, as sensors do
-static const unsigned signal = READ_TIME | READ_POSITIONS | READ_MOTION | READ_ACCELERATIONS;
+static const unsigned signal = READ_TIME | READ_POSITIONS | READ_MOTION | READ_ALGEBRAIC | READ_ACCELERATIONS;
+// what is kept or asked of the start are functions of the motion alone
+static const unsigned motion = READ_TIME | READ_POSITIONS | READ_MOTION;
 
 // names of inputs and states, for the expressions of one block
 typedef struct signal_locals {
@@ -349,6 +361,12 @@ static kd_status check_elements(reader *r)
         status =
             check_laws(r, KD_SECTION_STATE, i, kd_state_element_class((int)m->state[i].def.kind), &m->state[i].def);
     }
+    for (int i = 0; i < m->nalgebraic && status >= 0; i++) {
+        const char *const own[] = {kd_algebraic_own_name(&m->algebraic[i]), NULL};
+        r->node = first_equation(m) + i;
+        status = check_text(r, KD_SECTION_ALGEBRAIC, i, "equation", m->algebraic[i].def.equation,
+                            may_read[KD_READS_MOTION], own);
+    }
     for (int i = 0; i < m->nsensors && status >= 0; i++) {
         r->node = i;
         status = check_text(r, KD_SECTION_SENSOR, i, "value", m->sensor[i].def.value,
@@ -363,12 +381,10 @@ static kd_status check_elements(reader *r)
         }
     }
     for (int i = 0; i < m->ninvariants && status >= 0; i++) {
-        status =
-            check_text(r, KD_SECTION_INVARIANT, i, "value", m->invariant[i].def.value, may_read[KD_READS_MOTION], NULL);
+        status = check_text(r, KD_SECTION_INVARIANT, i, "value", m->invariant[i].def.value, motion, NULL);
     }
     for (int i = 0; i < m->nconditions && status >= 0; i++) {
-        status =
-            check_text(r, KD_SECTION_CONDITION, i, "value", m->condition[i].def.value, may_read[KD_READS_MOTION], NULL);
+        status = check_text(r, KD_SECTION_CONDITION, i, "value", m->condition[i].def.value, motion, NULL);
     }
     for (int i = 0; i < m->ninputs && status >= 0; i++) {
         status = check_text(r, KD_SECTION_INPUT, i, "value", m->input[i].def.value, READ_TIME, NULL);
@@ -495,32 +511,36 @@ static void warn_unused(kd_model *m, kd_section section, const bool *used)
 
 kd_status kd_finish_laws(kd_model *m)
 {
-    static const kd_section counted[] = {KD_SECTION_CURVE, KD_SECTION_INPUT, KD_SECTION_FRAME,   KD_SECTION_STATE,
-                                         KD_SECTION_TRACK, KD_SECTION_BLOCK, KD_SECTION_VARIABLE};
+    static const kd_section counted[] = {KD_SECTION_CURVE, KD_SECTION_INPUT, KD_SECTION_FRAME,    KD_SECTION_STATE,
+                                         KD_SECTION_TRACK, KD_SECTION_BLOCK, KD_SECTION_VARIABLE, KD_SECTION_ALGEBRAIC};
     const int               ncounted = (int)(sizeof counted / sizeof counted[0]);
     kd_arena                arena = {0};
-    graph                   g = {.nnodes = m->nsensors + m->nstates};
+    graph                   g = {.nnodes = m->nsensors + m->nstates + m->nalgebraic}, algebraic = g;
     reader                 *r = kd_arena_cut(&arena, 1, sizeof *r);
     kd_status               status = KD_ERR_MEMORY;
     if (!r) goto done;
     // reads of these sections are counted, for warnings
     r->m = m;
     r->graph = &g;
+    r->algebraic = &algebraic;
     for (int k = 0; k < ncounted; k++) r->used[counted[k]] = kd_cut_bool(&arena, kd_section_count(m, counted[k]));
     if (arena.failed) goto done;
     // frames that elements stand on are used, too
     for (int i = 0; i < m->nframes; i++) r->used[KD_SECTION_FRAME][i] = m->frame[i].used;
     status = check_elements(r);
     check_measures(r);
-    if (status >= 0 && g.failed) status = KD_ERR_MEMORY;
+    if (status >= 0 && (g.failed || algebraic.failed)) status = KD_ERR_MEMORY;
     if (status >= 0) status = find_cycles(m, &g);
     if (status < 0 || kd_model_error_count(m) > 0) goto done; // what a wrong text reads is not known
+    status = kd_finish_algebraic(m, &g, &algebraic);
+    if (status < 0 || kd_model_error_count(m) > 0) goto done;
     for (int k = 0; k < ncounted; k++) warn_unused(m, counted[k], r->used[counted[k]]);
     for (int i = 0; i < m->nparameters; i++) {
         if (!m->parameter[i].used) kd_model_warn(m, KD_SECTION_PARAMETER, i, NULL, "it is never used");
     }
 
 done:
+    kd_free(algebraic.edge);
     kd_free(g.edge);
     kd_arena_release(&arena);
     return status;

@@ -39,6 +39,7 @@ static const section_info sections[KD_SECTION_COUNT] = {
     [KD_SECTION_SENSOR] = SECTION("sensor", kd_sensor, sensor, nsensors),
     [KD_SECTION_BLOCK] = SECTION("block", kd_block, block, nblocks),
     [KD_SECTION_VARIABLE] = SECTION("variable", kd_variable, variable, nvariables),
+    [KD_SECTION_ALGEBRAIC] = SECTION("algebraic", kd_algebraic, algebraic, nalgebraic),
     [KD_SECTION_ENERGY] = {"energy", 0, 0, 0, 0},
     [KD_SECTION_USER_FORCE] = SECTION("user force", kd_user_force, user_force, nuser_forces),
     [KD_SECTION_PARAMETER] = SECTION("parameter", kd_parameter, parameter, nparameters),
@@ -878,6 +879,16 @@ kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *
     *s = (kd_state_element){kd_model_text(m, name), m->private->source, *def};
     copy_texts(m, kd_schema_of(KD_SCHEMA_STATE), &s->def);
     return kd_model_enter(m, KD_SECTION_STATE, s->name);
+}
+
+kd_status kd_model_add_algebraic(kd_model *m, const char *name, const kd_algebraic_def *def)
+{
+    kd_status status = kd_model_prepare(m, KD_SECTION_ALGEBRAIC, KD_SCHEMA_ALGEBRAIC, name, def);
+    if (status < 0) return status;
+    kd_algebraic *a = &m->algebraic[m->nalgebraic];
+    *a = (kd_algebraic){kd_model_text(m, name), m->private->source, *def};
+    copy_texts(m, kd_schema_of(KD_SCHEMA_ALGEBRAIC), &a->def);
+    return kd_model_enter(m, KD_SECTION_ALGEBRAIC, a->name);
 }
 
 kd_status kd_model_add_sensor(kd_model *m, const char *name, const kd_sensor_def *def)

@@ -96,6 +96,14 @@ typedef struct kd_state_element {
     kd_state_def def;
 } kd_state_element;
 
+// a number that an equation defines
+typedef struct kd_algebraic {
+    const char      *name;
+    kd_source        source;
+    kd_algebraic_def def;
+} kd_algebraic;
+const char *kd_algebraic_own_name(const kd_algebraic *a); // without the names of subsystems around it
+
 // A block after it was added: numbers of inputs, states and outputs are filled in.
 typedef struct kd_block {
     const char  *name;
@@ -187,7 +195,7 @@ struct kd_model {
     bool        finished;
     // sections; arrays grow while building
     int nparameters, ncurves, ninputs, nbodies, nframes, njoints, nconstraints, nforces, nuser_forces, nstates,
-        nsensors, ntracks, nblocks, nvariables, nevents, nsubsystems, ninvariants, nconditions;
+        nsensors, ntracks, nblocks, nvariables, nalgebraic, nevents, nsubsystems, ninvariants, nconditions;
     kd_parameter     *parameter;
     kd_model_curve   *curve;
     kd_model_track   *track;
@@ -201,6 +209,7 @@ struct kd_model {
     kd_state_element *state;
     kd_block         *block;
     kd_variable      *variable;
+    kd_algebraic     *algebraic;
     kd_model_event   *event;
     kd_sensor        *sensor;
     kd_subsystem     *subsystem; // those around others before them
@@ -225,7 +234,8 @@ struct kd_model {
 //     constraint.NAME.force (force1 ..)  multipliers
 //     constraint.NAME.fx .. .tz          wrench on `to`, axes of `from` (wheel_rail)
 //     constraint.NAME.contact            coordinate of the contact along the axle (wheel_rail)
-//     state.NAME  state.NAME.out  input.NAME  sensor.NAME  variable.NAME  energy.kinetic .potential .total
+//     state.NAME  state.NAME.out  algebraic.NAME  input.NAME  sensor.NAME  variable.NAME
+//     energy.kinetic .potential .total
 //     block.NAME.out (out1 out2 ..)      outputs of a sampled block; block.NAME.STATE: its states
 // Names of parts of subsystems have points: joint.front_left.hinge.q
 // With frames and signs: docs/guide/sensors.md
@@ -245,10 +255,10 @@ typedef enum kd_property {
     KD_PROPERTY_FORCE,  // i: component of force 0..2 and torque 3..5 (joints, wrenches); multiplier (constraints); 0:
                         // scalar force of a tsda, rsda, joint spring, tyre, maxwell
     KD_PROPERTY_WRENCH, // i: component of force 0..2 and torque 3..5 of a wheel on a rail
-    KD_PROPERTY_VALUE,  // state, input, sensor, variable; energy: 0 kinetic, 1 potential, 2 total; block, i: output,
-                        // then states
-    KD_PROPERTY_INNER,  // i: inner state of a force
-    KD_PROPERTY_OUT,    // pi
+    KD_PROPERTY_VALUE, // state, algebraic, input, sensor, variable; energy: 0 kinetic, 1 potential, 2 total; block, i: output,
+                       // then states
+    KD_PROPERTY_INNER, // i: inner state of a force
+    KD_PROPERTY_OUT,   // pi
 } kd_property;
 
 // a path that was understood

@@ -45,7 +45,7 @@ static const property of_constraint[] = {
     {"force", KD_PROPERTY_FORCE, 0, 0},  {"force1", KD_PROPERTY_FORCE, 0, 0},
     {"force2", KD_PROPERTY_FORCE, 1, 0}, {"force3", KD_PROPERTY_FORCE, 2, 0},
 };
-static const property of_signal[] = { // input, sensor, variable
+static const property of_signal[] = { // input, sensor, variable, algebraic
     {"", KD_PROPERTY_VALUE, 0, 0},
 };
 static const property of_energy[] = {
@@ -114,6 +114,7 @@ static int tables_of(kd_section section, properties table[2])
     case KD_SECTION_INPUT:
     case KD_SECTION_SENSOR:
     case KD_SECTION_VARIABLE:
+    case KD_SECTION_ALGEBRAIC:
         table[0] = (properties){of_signal, 1};
         return 1;
     case KD_SECTION_ENERGY:
@@ -265,7 +266,7 @@ static void say_unknown_section(const char *word, char *why, size_t size)
     } else {
         kd_text_append(why, size,
                        ": a path starts with body, frame, joint, force, constraint, state, input, sensor, block, "
-                       "variable or energy");
+                       "variable, algebraic or energy");
     }
 }
 

@@ -87,6 +87,10 @@ static void tell_value(const kd_model *m, kd_section section, int i, kd_element_
         info->text = m->state[i].def.input;
         info->value = m->state[i].def.start;
         break;
+    case KD_SECTION_ALGEBRAIC:
+        info->text = m->algebraic[i].def.equation;
+        info->value = m->algebraic[i].def.start;
+        break;
     case KD_SECTION_VARIABLE:
         info->value = m->variable[i].def.start;
         break;
@@ -114,6 +118,7 @@ static const char *unit_of(const kd_model *m, kd_section section, int i)
     const kd_path path = {.section = section, .element = i, .property = KD_PROPERTY_VALUE};
     switch (section) {
     case KD_SECTION_STATE:
+    case KD_SECTION_ALGEBRAIC:
     case KD_SECTION_INPUT:
     case KD_SECTION_SENSOR:
     case KD_SECTION_VARIABLE:
@@ -158,6 +163,7 @@ DEFINITION_OF(input, KD_SECTION_INPUT)
 DEFINITION_OF(sensor, KD_SECTION_SENSOR)
 DEFINITION_OF(block, KD_SECTION_BLOCK)
 DEFINITION_OF(variable, KD_SECTION_VARIABLE)
+DEFINITION_OF(algebraic, KD_SECTION_ALGEBRAIC)
 DEFINITION_OF(user_force, KD_SECTION_USER_FORCE)
 DEFINITION_OF(curve, KD_SECTION_CURVE)
 DEFINITION_OF(track, KD_SECTION_TRACK)

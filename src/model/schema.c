@@ -212,6 +212,21 @@ static const kd_field joint_fields[] = {
 
 // Constraints, forces and states: src/element
 
+// ---- algebraic variables
+static const char *const own_name[] = {"", NULL};
+
+#define O(member) offsetof(kd_algebraic_def, member)
+static const kd_field algebraic_fields[] = {
+    {"equation", KD_FIELD_LAW, O(equation), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "expression that stays 0, of paths and, by its name alone, of the variable itself: `w^3 + w - joint.hinge.q` for `w`",
+     .locals = own_name},
+    {"start", KD_FIELD_NUMBER, O(start), 1, ALL, 0, 0, ANY, "",
+     .doc = "where the search for the solution at the start begins; of several solutions it chooses one"},
+    {"unit", KD_FIELD_TEXT, O(unit), 1, ALL, 0, 0, ANY, "",
+     .doc = "shown in results"},
+};
+#undef O
+
 // ---- blocks, variables, events
 #define O(member) offsetof(kd_block_def, member)
 #define SISO (K(KD_BLOCK_PID) | K(KD_BLOCK_TRANSFER))
@@ -398,6 +413,9 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_STATE] = {"states", "state",
         "Inner states, read as state.NAME",
         sizeof(kd_state_def), CLASSES(KD_STATE_KIND_COUNT, kd_state_def), .class = kd_state_element_class},
+    [KD_SCHEMA_ALGEBRAIC] = {"algebraic", "algebraic variable",
+        "Variables that equations define, read as algebraic.NAME; solved together with the equations of motion",
+        sizeof(kd_algebraic_def), KINDLESS, "equation", FIELDS(algebraic_fields), NULL},
     [KD_SCHEMA_BLOCK] = {"blocks", "block",
         "Sampled controllers, computed at offset + k * period; outputs in between are held: block.NAME.out, or out1, out2, .., and states block.NAME.STATE",
         sizeof(kd_block_def), KINDS(block_kinds, kd_block_def, false), NULL, FIELDS(block_fields), NULL},
@@ -633,6 +651,7 @@ DEFAULT_OF_KIND(kd_invariant_def, kd_invariant_def_default, kd_invariant_kind, K
 DEFAULT(kd_condition_def, kd_condition_def_default, KD_SCHEMA_CONDITION)
 DEFAULT_OF_KIND(kd_block_def, kd_block_def_default, kd_block_kind, KD_SCHEMA_BLOCK)
 DEFAULT(kd_variable_def, kd_variable_def_default, KD_SCHEMA_VARIABLE)
+DEFAULT(kd_algebraic_def, kd_algebraic_def_default, KD_SCHEMA_ALGEBRAIC)
 DEFAULT(kd_event_def, kd_event_def_default, KD_SCHEMA_EVENT)
 
 kd_user_force_def kd_user_force_def_default(void)

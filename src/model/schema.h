@@ -18,6 +18,7 @@ typedef enum kd_schema_id {
     KD_SCHEMA_CONSTRAINT,
     KD_SCHEMA_FORCE,
     KD_SCHEMA_STATE,
+    KD_SCHEMA_ALGEBRAIC,
     KD_SCHEMA_BLOCK,
     KD_SCHEMA_VARIABLE,
     KD_SCHEMA_EVENT,
@@ -124,9 +125,10 @@ typedef struct kd_field {
     kd_schema_id       refers; // of a name
     size_t             length; // offset of the int that counts entries
     size_t             second; // offset of a second array, or of the number of columns
-    const char *const *locals; // of an expression: names of its own, NULL at the end; NULL: none
-    kd_law_reads       reads;  // of an expression of a force or constraint: what else it may read
-    kd_image           image;  // in a subsystem
+    const char *const
+                *locals; // of an expression: names of its own, "": that of the element, NULL at the end; NULL: none
+    kd_law_reads reads;  // of an expression of a force or constraint: what else it may read
+    kd_image     image;  // in a subsystem
 } kd_field;
 
 enum { KD_MAX_NAME = 200 }; // characters of the name of an element with those of the subsystems around it

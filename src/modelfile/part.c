@@ -160,9 +160,28 @@ static const char *path_of(part_reader *p, const kd_node *map, const char *key)
 
 // ---- structures -----------------------------------------------------------------------------------------------------
 
+// rotating: {axis: z, speed: 500, stiffness: FILE, dofs: FILE, softened: true}: the same structure under rotation
+static kd_status read_rotating(part_reader *p, const kd_node *map, char *message, size_t size)
+{
+    static const char *const keys[] = {"axis", "speed", "stiffness", "dofs", "softened"};
+    static const char *const axes[] = {"x", "y", "z"};
+    if (!CHECK_KEYS(p, map, keys)) return KD_ERR_MODEL;
+    const char *word = text_of(p, map, "axis"), *stiffness = path_of(p, map, "stiffness"),
+               *dofs = path_of(p, map, "dofs");
+    const double speed = number_of(p, map, "speed", "rad/s", 0);
+    const bool   softened = flag_of(p, map, "softened", true);
+    int          axis = 0;
+    while (axis < 3 && !(word && strcmp(word, axes[axis]) == 0)) axis++;
+    if (axis == 3) complain(p, map, "axis must be x, y or z", NULL);
+    if (!(speed > 0)) complain(p, map, "a positive speed in rad/s is needed", NULL);
+    if (!stiffness || !dofs) complain(p, map, "stiffness and dofs under rotation are needed", NULL);
+    if (is_wrong(p)) return KD_ERR_MODEL;
+    return kd_fe_structure_spin(&p->structure, stiffness, dofs, axis, speed, softened, message, size);
+}
+
 static kd_status read_files(part_reader *p, const kd_node *map, char *message, size_t size)
 {
-    static const char *const keys[] = {"stiffness", "mass", "nodes", "dofs", "mapping", "scale"};
+    static const char *const keys[] = {"stiffness", "mass", "nodes", "dofs", "mapping", "scale", "rotating"};
     if (!CHECK_KEYS(p, map, keys)) return KD_ERR_MODEL;
     const kd_fe_structure_files files = {.stiffness = path_of(p, map, "stiffness"),
                                          .mass = path_of(p, map, "mass"),
@@ -174,7 +193,10 @@ static kd_status read_files(part_reader *p, const kd_node *map, char *message, s
         complain(p, map, "stiffness, mass and nodes are needed", NULL);
     if (!(files.scale > 0)) complain(p, kd_node_find(map, "scale"), "scale must be positive", NULL);
     if (is_wrong(p)) return KD_ERR_MODEL;
-    return kd_fe_structure_read(&files, &p->structure, message, size);
+    const kd_status status = kd_fe_structure_read(&files, &p->structure, message, size);
+    return status == KD_OK && kd_node_find(map, "rotating")
+               ? read_rotating(p, kd_node_find(map, "rotating"), message, size)
+               : status;
 }
 
 // round: r, tube: [r, wall], box: [in y, in z], or all numbers

@@ -206,7 +206,7 @@ static bool is_name(char c)
 }
 
 static const char *const path_words[] = {"body",  "frame",  "joint", "force",    "constraint", "state",
-                                         "input", "sensor", "block", "variable", NULL};
+                                         "input", "sensor", "block", "variable", "algebraic",  NULL};
 
 static bool is_path_word(const char *text, size_t n)
 {
@@ -233,7 +233,7 @@ static int local_of(const qualifier *q, const char *word)
     const kd_field *field = q->r->field;
     if (!q->locals || !field) return -1;
     for (int i = 0; field->locals && field->locals[i]; i++)
-        if (strcmp(field->locals[i], word) == 0) return i;
+        if (strcmp(field->locals[i][0] ? field->locals[i] : q->r->name, word) == 0) return i;
     if (field->type != KD_FIELD_SIGNALS && field->type != KD_FIELD_NEXT) return -1;
     const bool own = has_key(q->r->map, "input", word) || has_key(q->r->map, "states", word) || is_signal_word(word);
     return own ? 0 : -1;

@@ -62,6 +62,7 @@ typedef union definition {
     kd_constraint_def constraint;
     kd_force_def      force;
     kd_state_def      state;
+    kd_algebraic_def  algebraic;
     kd_block_def      block;
     kd_variable_def   variable;
     kd_event_def      event;
@@ -97,6 +98,8 @@ static kd_status add_element(kd_model *m, kd_schema_id id, const char *name, con
         return kd_model_add_force(m, name, &def->force);
     case KD_SCHEMA_STATE:
         return kd_model_add_state(m, name, &def->state);
+    case KD_SCHEMA_ALGEBRAIC:
+        return kd_model_add_algebraic(m, name, &def->algebraic);
     case KD_SCHEMA_BLOCK:
         return kd_model_add_block(m, name, &def->block);
     case KD_SCHEMA_VARIABLE:
@@ -236,8 +239,9 @@ static bool read_element(kd_reader *r, void *context)
     kd_model_drop_fields(r->m); // of an element that was wrong
     // elements whose numbers may have any unit
     r->any_units = e->id == KD_SCHEMA_CURVE || e->id == KD_SCHEMA_INPUT || e->id == KD_SCHEMA_STATE ||
-                   e->id == KD_SCHEMA_BLOCK || e->id == KD_SCHEMA_VARIABLE || e->id == KD_SCHEMA_EVENT ||
-                   e->id == KD_SCHEMA_CONSTRAINT || e->id == KD_SCHEMA_INVARIANT || e->id == KD_SCHEMA_CONDITION;
+                   e->id == KD_SCHEMA_BLOCK || e->id == KD_SCHEMA_VARIABLE || e->id == KD_SCHEMA_ALGEBRAIC ||
+                   e->id == KD_SCHEMA_EVENT || e->id == KD_SCHEMA_CONSTRAINT || e->id == KD_SCHEMA_INVARIANT ||
+                   e->id == KD_SCHEMA_CONDITION;
     // fields to the definition, expressions of parameters bound to it, then into the model
     r->npending = r->narrays = 0;
     r->definition = &e->def;

@@ -417,6 +417,7 @@ static const section sections[] = {
     {KD_SCHEMA_CONSTRAINT, KD_SECTION_CONSTRAINT, offsetof(kd_constraint, def)},
     {KD_SCHEMA_FORCE, KD_SECTION_FORCE, offsetof(kd_force, def)},
     {KD_SCHEMA_STATE, KD_SECTION_STATE, offsetof(kd_state_element, def)},
+    {KD_SCHEMA_ALGEBRAIC, KD_SECTION_ALGEBRAIC, offsetof(kd_algebraic, def)},
     {KD_SCHEMA_BLOCK, KD_SECTION_BLOCK, offsetof(kd_block, def)},
     {KD_SCHEMA_VARIABLE, KD_SECTION_VARIABLE, offsetof(kd_variable, def)},
     {KD_SCHEMA_EVENT, KD_SECTION_EVENT, offsetof(kd_model_event, def)},

@@ -19,7 +19,8 @@
 #include "model/channel.h"
 #include "model/model.h"
 
-static const double STALE = 1e-9; // relative dynamic residual above which x->a does not belong to the state
+static const double STALE = 1e-9;     // relative dynamic residual above which x->a does not belong to the state
+static const double ROUNDING = 1e-13; // of the forces of the last look, which spares another one
 
 // pose: position, quaternion; rate: velocity, angular velocity; levels of violation: position, velocity, acceleration
 enum { POSE = 7, RATE = 6, LEVELS = 3 };
@@ -40,6 +41,7 @@ struct kd_probe {
     double           *value;                     // (channels)
     double           *M;                         // (nv x nv); NULL: the definition has the explicit formalism
     double           *force;                     // (nv)
+    double            seen;                      // largest entry of force when it was last looked at
     double           *rows;                      // (largest number of rows of a function)
     kd_energies       energies;                  // as the last find_energies left them
     kd_channel_names  names;
@@ -314,10 +316,12 @@ static kd_status choose_acceleration(kd_probe *p, double *a)
     kd_status    status = evaluate(p, KD_RESIDUAL, p->rows);
     const double residual = status < 0 ? 0 : largest_of(p->rows, nv);
     bool         replaced = false;
-    // a residual of 1e-9 (N, Nm) is small without a look at the forces; above, their size at a = 0 is the measure
-    if (status >= 0 && residual > STALE) {
+    // The measure is the size of the forces, at a = 0. Rounding beside those of an earlier state needs no look, unless
+    // they have fallen to ROUNDING / STALE of what they were.
+    if (status >= 0 && residual > ROUNDING * p->seen) {
         status = evaluate_force(p);
-        replaced = status >= 0 && residual > STALE * largest_of(p->force, nv) && accelerate(p, a);
+        p->seen = status >= 0 ? largest_of(p->force, nv) : 0;
+        replaced = status >= 0 && residual > STALE * p->seen && accelerate(p, a);
     }
     // it belongs to the state, or M does not determine another one
     if (status >= 0 && !replaced) memcpy(a, x->a, (size_t)nv * sizeof *a);

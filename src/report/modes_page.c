@@ -2,7 +2,9 @@
 #include "report/modes_page.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "core/memory.h"
 #include "core/text.h"
 #include "report/report.h"
 #include "report/viewer.h"
@@ -15,32 +17,30 @@ static void put_number(FILE *file, const char *key, double value)
             isfinite(value) ? kd_file_number(value + 0.0, "%.9g", number, sizeof number) : "0");
 }
 
-static void put_list(FILE *file, const kd_mode_entry *modes, int count)
-{
-    fputs("<script type=\"application/json\" data-kardan=\"modes\">[", file);
-    for (int i = 0; i < count; i++) {
-        fputs(i == 0 ? "{" : ",\n{", file);
-        put_number(file, "real", modes[i].real);
-        put_number(file, "imaginary", modes[i].imaginary);
-        put_number(file, "frequency", modes[i].frequency);
-        put_number(file, "damping", modes[i].damping);
-        fprintf(file, "\"film\":%s,\"moves\":", modes[i].film ? "true" : "false");
-        kd_file_json(file, modes[i].moves);
-        fputc('}', file);
-    }
-    fputs("]</script>\n", file);
-}
-
-kd_status kd_modes_page_save(const char *path, const char *title, const kd_mode_entry *modes, int count, char *message,
-                             size_t size)
-{
+struct kd_modes_page {
     FILE *file;
+    char *path;
+    int   count; // entries so far
+};
+
+kd_status kd_modes_page_open(const char *path, const char *title, const char *parameter, kd_modes_page **page,
+                             char *message, size_t size)
+{
+    *page = NULL;
     if (!kd_viewer_is_built()) {
         kd_text(message, size, "the viewer is not built in (make viewer)");
         return KD_ERR_UNAVAILABLE;
     }
-    kd_status status = kd_file_open(path, &file, message, size);
-    if (status < 0) return status;
+    const size_t   length = strlen(path) + 1;
+    kd_modes_page *p = kd_alloc(sizeof *p + length);
+    if (!p) return KD_ERR_MEMORY;
+    p->path = memcpy(p + 1, path, length);
+    kd_status status = kd_file_open(path, &p->file, message, size);
+    if (status < 0) {
+        kd_free(p);
+        return status;
+    }
+    FILE *file = p->file;
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>",
           file);
@@ -51,20 +51,46 @@ kd_status kd_modes_page_save(const char *path, const char *title, const kd_mode_
         "'unsafe-inline'; img-src data: blob:\">\n<style>\n%s</style>\n</head>\n<body>\n<main>\n<h1>",
         kd_viewer_policy(), kd_report_style());
     kd_file_escaped(file, title, 200);
-    fputs("</h1>\n<section class=\"card\" data-kardan-viewer data-modes></section>\n", file);
-    put_list(file, modes, count);
-    for (int i = 0; i < count && status == KD_OK; i++) {
-        char front[40], name[100];
-        kd_text(front, sizeof front, "mode-%d-", i);
-        kd_text(name, sizeof name, "mode %d: %.5g Hz", i + 1, modes[i].frequency);
-        if (modes[i].film) status = kd_viewer_put_film(file, front, name, kd_drawing_film(modes[i].film));
+    fputs("</h1>\n<section class=\"card\" data-kardan-viewer data-modes", file);
+    if (parameter) {
+        fputs(" data-parameter=\"", file);
+        kd_file_escaped(file, parameter, 200);
+        fputc('"', file);
     }
+    fputs("></section>\n", file);
+    *page = p;
+    return KD_OK;
+}
+
+kd_status kd_modes_page_add(kd_modes_page *p, const kd_mode_entry *m)
+{
+    char front[40], name[100];
+    kd_text(front, sizeof front, "mode-%d-", p->count);
+    kd_text(name, sizeof name, "mode %d: %.5g Hz", p->count + 1, m->frequency);
+    fputs("<script type=\"application/json\" data-kardan=\"mode\">{", p->file);
+    put_number(p->file, "real", m->real);
+    put_number(p->file, "imaginary", m->imaginary);
+    put_number(p->file, "frequency", m->frequency);
+    put_number(p->file, "damping", m->damping);
+    put_number(p->file, "value", m->value);
+    fprintf(p->file, "\"film\":%s,\"moves\":", m->film ? "true" : "false");
+    kd_file_json(p->file, m->moves);
+    fputs("}</script>\n", p->file);
+    p->count++;
+    return m->film ? kd_viewer_put_film(p->file, front, name, kd_drawing_film(m->film)) : KD_OK;
+}
+
+kd_status kd_modes_page_close(kd_modes_page *p, kd_status status, char *message, size_t size)
+{
+    if (!p) return status;
     if (status < 0) {
-        kd_file_abandon(file, path);
+        kd_file_abandon(p->file, p->path);
         kd_text(message, size, "%s", kd_status_sentence(status));
-        return status;
+    } else {
+        kd_viewer_put_script(p->file);
+        fputs("</main>\n</body>\n</html>\n", p->file);
+        status = kd_file_close(p->file, p->path, message, size);
     }
-    kd_viewer_put_script(file);
-    fputs("</main>\n</body>\n</html>\n", file);
-    return kd_file_close(file, path, message, size);
+    kd_free(p);
+    return status;
 }

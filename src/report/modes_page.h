@@ -6,12 +6,20 @@
 
 typedef struct kd_mode_entry {
     double            real, imaginary, frequency, damping; // [1/s], [rad/s], [Hz], ratio
+    double            value;                               // of the parameter that varies, if one does
     const char       *moves;                               // what moves most
-    const kd_drawing *film;                                // a period of it; NULL: it does not swing
+    const kd_drawing *film; // a period of it; NULL: it does not swing, or is a point alone
 } kd_mode_entry;
 
-// KD_ERR_UNAVAILABLE: the viewer is not built in.
-kd_status kd_modes_page_save(const char *path, const char *title, const kd_mode_entry *modes, int count, char *message,
-                             size_t size) KD_NODISCARD;
+typedef struct kd_modes_page kd_modes_page;
+
+// parameter: that varies from entry to entry (a root locus); NULL: none. KD_ERR_UNAVAILABLE: the viewer is not built in. On
+// failure *page is NULL.
+kd_status kd_modes_page_open(const char *path, const char *title, const char *parameter, kd_modes_page **page,
+                             char *message, size_t size) KD_NODISCARD;
+// Written at once: the film may go afterwards.
+kd_status kd_modes_page_add(kd_modes_page *page, const kd_mode_entry *entry) KD_NODISCARD;
+// Ends the page, or takes it away where something failed before (status < 0); the page is gone then. NULL is fine.
+kd_status kd_modes_page_close(kd_modes_page *page, kd_status status, char *message, size_t size) KD_NODISCARD;
 
 #endif

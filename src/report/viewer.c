@@ -6,12 +6,14 @@
 //
 //     scene      JSON: title, bodies, solids, camera, channels, plots, events
 //     rows       times of the rows of channels, doubles
-//     channels   one column behind the other, each in planes of its own bytes
+//     channels   one column behind the other, each in planes of its own bytes; floats as differences of their bits
 //     times      of the frames, doubles
 //     pose       (bodies x 7 x frames) 16-bit differences: position, quaternion
+//     load-times of forces and reactions, doubles; loads: (arrows x 3 x times) 16-bit differences, by their largest
 #include "report/viewer.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -183,14 +185,17 @@ static void put_solids(FILE *file, const kd_scene *s)
         fputc('}', file);
     }
     fputs("],\n\"coils\":[", file);
-    // springs: their two ends, each in the frame of its body
+    // springs and what else stretches: their two ends, each in the frame of its body
     for (int i = 0; i < s->ncoils; i++) {
         const kd_coil *coil = &s->coil[i];
         fprintf(file, "%s{\"from\":%d,\"to\":%d,", i == 0 ? "" : ",\n", coil->from.body, coil->to.body);
         put_vector(file, "fromR", coil->from.r);
         fputc(',', file);
         put_vector(file, "toR", coil->to.r);
-        put_member(file, "radius", coil->radius);
+        put_member(file, "radius", coil->thick);
+        fprintf(file, ",\"look\":%d,\"paint\":%d,", (int)coil->look,
+                coil->look == KD_LINK_COIL ? KD_PAINT_SPRING : KD_PAINT_JOINT);
+        put_text(file, "name", coil->name);
         fputc('}', file);
     }
     fputs("],\n\"traces\":[", file);
@@ -202,6 +207,27 @@ static void put_solids(FILE *file, const kd_scene *s)
     }
     fputs("],\n\"colours\":[", file);
     for (int i = 0; i < KD_PAINT_COUNT; i++) fprintf(file, "%s\"%s\"", i == 0 ? "" : ",", kd_paint_colour(i));
+    fputc(']', file);
+}
+
+// Tracks, roads and curves as rows of points
+static void put_lines(FILE *file, const kd_scene *s)
+{
+    fputs(",\n\"lines\":[", file);
+    for (int i = 0; i < s->nlines; i++) {
+        const kd_line *line = &s->line[i];
+        char           number[40];
+        fprintf(file, "%s{\"body\":%d,", i == 0 ? "" : ",\n", line->body);
+        put_text(file, "name", line->name);
+        fputs(",\"points\":[", file);
+        for (int k = 0; k < line->count; k++) {
+            double x[3];
+            kd_vec_to(line->point[k], x);
+            for (int j = 0; j < 3; j++)
+                fprintf(file, "%s%s", k + j == 0 ? "" : ",", kd_file_number(x[j], "%.6g", number, sizeof number));
+        }
+        fputs("]}", file);
+    }
     fputc(']', file);
 }
 
@@ -236,7 +262,28 @@ void kd_viewer_put_mechanism(FILE *file, const kd_scene *s)
     put_bodies(file, s);
     put_surfaces(file, s);
     put_solids(file, s);
+    put_lines(file, s);
     put_camera(file, s);
+}
+
+// Forces and reactions: where they act, and how large they become
+static void put_loads(FILE *file, const kd_loads *l)
+{
+    fprintf(file, ",\n\"loadFrames\":%d,\"loads\":[", l ? l->frames : 0);
+    for (int i = 0; l && i < l->count; i++) {
+        const kd_load_arrow *a = &l->arrow[i];
+        fprintf(file, "%s{\"kind\":%d,\"body\":%d,\"under\":%d,", i == 0 ? "" : ",\n", (int)a->kind, a->at.body,
+                a->normal.body);
+        put_text(file, "name", a->name);
+        fputc(',', file);
+        put_vector(file, "r", a->at.r);
+        fputc(',', file);
+        put_vector(file, "normal", a->normal.r);
+        put_member(file, "drop", a->drop);
+        put_member(file, "largest", a->largest);
+        fputc('}', file);
+    }
+    fputc(']', file);
 }
 
 // ---- channels -------------------------------------------------------------------------------------------------------
@@ -412,6 +459,29 @@ static kd_status write_poses(FILE *file, const char *name, const kd_scene *s)
     return status;
 }
 
+// each component along time, as parts of 1/32767 of the largest force of its arrow
+static kd_status write_loads(FILE *file, const kd_loads *l)
+{
+    const size_t   frames = (size_t)l->frames, width = 3 * (size_t)l->count;
+    unsigned char *bytes = kd_alloc(2 * frames * width + 1);
+    if (!bytes) return KD_ERR_MEMORY;
+    for (size_t c = 0; c < width; c++) {
+        const double largest = l->arrow[c / 3].largest;
+        unsigned     last = 0;
+        for (size_t i = 0; i < frames; i++) {
+            const double   part = largest > 0 ? l->force[i * width + c] / largest : 0;
+            const unsigned value = (unsigned)(lround(32767.0 * part) & 0xffff), step = (value - last) & 0xffffu;
+            bytes[2 * (c * frames + i)] = (unsigned char)(step & 255u);
+            bytes[2 * (c * frames + i) + 1] = (unsigned char)(step >> 8);
+            last = value;
+        }
+    }
+    kd_status status = write_doubles(file, "load-times", l->t, frames);
+    if (status == KD_OK) status = kd_block_write(file, "loads", bytes, frames * width, 2);
+    kd_free(bytes);
+    return status;
+}
+
 // Columns one behind the other, each in planes of its own; as its planes differ in size they are made here
 static kd_status write_channels(FILE *file, const kd_result *r, const extent *e)
 {
@@ -425,11 +495,17 @@ static kd_status write_channels(FILE *file, const kd_result *r, const extent *e)
         if (e->place[column] < 0) continue;
         // energies and violations as doubles, all else as floats
         const size_t size = is_double(r->recording, column) ? 8 : 4;
+        uint32_t     before = 0;
         for (size_t i = 0; i < rows; i++) {
             const double  x = values[(size_t)row_of(r, e, (int)i) * (size_t)all + (size_t)column];
             const float   shorter = (float)x;
             unsigned char number[8];
-            put_bytes(number, size == 8 ? (const void *)&x : (const void *)&shorter, size);
+            uint32_t      bits;
+            // floats of one sign are ordered as their bits: those of neighbours differ by little
+            memcpy(&bits, &shorter, sizeof bits);
+            const uint32_t step = bits - before;
+            before = bits;
+            put_bytes(number, size == 8 ? (const void *)&x : (const void *)&step, size);
             // byte k of row i to plane k
             for (size_t k = 0; k < size; k++) out[k * rows + i] = number[k];
         }
@@ -456,12 +532,13 @@ static void put_scene(FILE *file, const kd_result *r, const kd_scene *s, const k
 {
     fputs("<script type=\"application/json\" data-kardan=\"scene\">{", file);
     put_text(file, "title", r->title);
-    fprintf(file, ",\"frames\":%d,\"rows\":%d", s ? s->film.nframes : 0, e->rows);
+    fprintf(file, ",\"steps\":true,\"frames\":%d,\"rows\":%d", s ? s->film.nframes : 0, e->rows);
     if (s) {
         kd_viewer_put_mechanism(file, s);
     } else {
         fputs(",\"bodies\":[],\"solids\":[],\"coils\":[],\"traces\":[],\"colours\":[]", file);
     }
+    put_loads(file, s ? kd_drawing_loads(r->drawing) : NULL);
     put_channels(file, r, e);
     put_plots(file, plots, nplots, e);
     put_events(file, r->events);
@@ -475,6 +552,8 @@ static kd_status write_blocks(FILE *file, const kd_result *r, const kd_scene *s,
     if (status == KD_OK) status = write_doubles(file, "times", s ? s->film.t : NULL, s ? (size_t)s->film.nframes : 0);
     if (status == KD_OK)
         status = s ? write_poses(file, "pose", s) : kd_block_write(file, "pose", (const unsigned char *)"", 0, 2);
+    const kd_loads *loads = s ? kd_drawing_loads(r->drawing) : NULL;
+    if (status == KD_OK && loads) status = write_loads(file, loads);
     return status;
 }
 

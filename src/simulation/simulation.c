@@ -23,7 +23,11 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "point/acceleration.h"
+<<<<<<< HEAD
 #include "simulation/choice.h"
+=======
+#include "simulation/branch_watch.h"
+>>>>>>> main
 #include "simulation/collapse.h"
 #include "simulation/hybrid.h"
 #include "simulation/options.h"
@@ -58,6 +62,7 @@ struct kd_simulation {
     kd_acceleration          *least;  // redundant rows (SVD): multipliers of least norm; NULL: no need
     const kd_integrator_info *method; // properties of the integrator
     kd_integrator            *integrator;
+<<<<<<< HEAD
     kd_choice                *choice;   // NULL: formulation and integrator were named
     bool                      implicit; // the present method is the choice for stiff motions
     bool                      advised;  // the integrator has found the equations stiff
@@ -91,6 +96,34 @@ struct kd_simulation {
     bool            inside;    // a step or start of the integrator is being made
     kd_consistency  assumed;   // residuals of a start that was assumed to be consistent
     char            message[1600];
+=======
+    kd_hybrid                *hybrid;        // NULL: the equations are smooth
+    kd_probe                 *probe;         // of who asks by name; NULL: nobody has asked
+    const kd_state           *seen;          // the state that is shown, or x
+    unsigned long             version, read; // of that state; of the one that the probe is set to
+    bool                      lazy;          // accelerations of states that are shown are left to who asks
+    long                      solved;        // accelerations for states that were shown
+    kd_eom_data              *data;          // where watchers look: of whoever asks, until the next does
+    kd_rank_watch            *ranks;         // NULL: no constraints, or too many of them (unwatched)
+    bool                      unwatched;
+    kd_branch_watch          *branches; // NULL: no auxiliary variables that could have several solutions
+    kd_collapse              *collapse;
+    kd_unseen                *search; // NULL: there is nothing to be searched, or it is not wanted
+    kd_verify                *verify; // NULL: steps are not checked
+    long                      max_steps;
+    int                       next_time; // first wanted time that is still to come
+    bool                      shown;     // the start has been shown
+    double                    from;      // time of the last start; x may be the limit from the right, an ulp later
+    double                    passed;    // time of the last instant
+    bool                      unseen;    // the end of the last step has not been shown yet
+    kd_status                 started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
+    char                      news[800]; // the same in words, and advice of the integrator
+    bool                      stiff;     // advised in this run
+    bool                      busy;      // at work: callbacks must not call it
+    bool                      inside;    // a step or start of the integrator is being made
+    kd_consistency            assumed;   // residuals of a start that was assumed to be consistent
+    char                      message[1600];
+>>>>>>> main
 };
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
@@ -106,6 +139,10 @@ static kd_status integrator_start(kd_simulation *s, kd_restart mode)
     if (s->verify) kd_verify_restart(s->verify);
     if (s->verify && mode == KD_RESTART_FRESH) kd_verify_anew(s->verify);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", kd_integrator_message(s->integrator));
+    if (status >= 0 && s->branches) {
+        kd_status followed = kd_branch_watch_start(s->branches, s->x, s->message, sizeof s->message);
+        if (followed < 0) return followed;
+    }
     // rank and branch of the constraints are measured where the rows may be new
     if (status < 0 || mode != KD_RESTART_FRESH || !s->ranks) return status;
     kd_status watched = kd_rank_watch_start(s->ranks, s->x, s->message, sizeof s->message);
@@ -173,7 +210,7 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
 static bool is_watched(const kd_simulation *s)
 {
     bool ranks = s->ranks && (s->dae->methods->pack || kd_eom_dims(s->eom).ns > 0); // they need p, v, s
-    return s->opt.output || ranks || (s->hybrid && kd_hybrid_watch(s->hybrid));
+    return s->opt.output || ranks || s->branches || (s->hybrid && kd_hybrid_watch(s->hybrid));
 }
 
 // Multipliers of redundant rows are not unique: whatever a form carries along, those of least norm are shown.
@@ -314,6 +351,25 @@ static kd_status tell_singular(kd_simulation *s, kd_status status)
                    "(least singular value %.2g, at the start %.2g): the mechanism locks or is near a singular position",
                    s->x->t, names, found.now, found.before);
     return found.now <= SINGULAR * found.before ? KD_ERR_RANK_CHANGE : status;
+}
+
+// After a failure: do the equations of auxiliary variables lose their solution, as where two of them meet?
+static kd_status tell_fold(kd_simulation *s, kd_status status)
+{
+    kd_singularity found;
+    char           names[300];
+    bool small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON || status == KD_ERR_DECOMPOSITION ||
+                 status == KD_ERR_RETRY_FAILED || status == KD_ERR_SINGULAR_DW;
+    if (!small || !kd_singularity_of_auxiliary(s->eom, &s->inputs, s->origin, s->x, &found)) return status;
+    if (!(found.now <= SINGULAR * found.before)) return status;
+    kd_singularity_variables(s->eom, &found, names, sizeof names);
+    kd_text_append(
+        s->message, sizeof s->message,
+        "; in the last good state, at t = %.9g, the equations of %s hardly depend on %s any more (least "
+        "singular value of d_w %.2g, at the start %.2g): two solutions meet there, and beyond there is none; "
+        "write an equation that has one solution in every state, or end the run before by an event",
+        s->x->t, names, found.nrows > 1 ? "them" : "it", found.now, found.before);
+    return KD_ERR_SINGULAR_DW;
 }
 
 // After a failure of the steps: does a force jump where the motion is?
@@ -488,7 +544,8 @@ static const char *why_not_verified(const kd_simulation *s)
 static kd_status inside(double t, kd_state *x, void *context)
 {
     kd_simulation *s = context;
-    kd_status      status = integrator_dense(s, t);
+    // who asks behind a run must not change what the run has told
+    kd_status status = s->busy ? integrator_dense(s, t) : kd_integrator_dense(s->integrator, t, s->vector);
     if (status < 0) return status;
     // rows and discrete states of the simulation, the rest from dense output
     kd_state_copy(s->x, x);
@@ -617,6 +674,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
     if (status >= 0) status = kd_eom_data_create(eom, &s->data);
     if (status >= 0) status = kd_rank_watch_create(s->data, &s->inputs, &s->ranks, &s->unwatched);
+    if (status >= 0) status = kd_branch_watch_create(s->data, &s->inputs, &s->branches);
     if (status >= 0) status = kd_collapse_create(s->data, &s->inputs, tolerances(&s->opt), &s->collapse);
     if (status >= 0) status = create_checks(s);
     // consistent values and the first start; what friction does to them is news or a failure
@@ -637,6 +695,7 @@ void kd_simulation_destroy(kd_simulation *s)
 {
     if (!s || s->busy) return;
     kd_hybrid_destroy(s->hybrid);
+    kd_branch_watch_destroy(s->branches);
     kd_rank_watch_destroy(s->ranks);
     kd_collapse_destroy(s->collapse);
     kd_unseen_destroy(s->search);
@@ -752,6 +811,13 @@ static kd_status show_step(kd_simulation *s)
 static kd_status watch_rank(kd_simulation *s, kd_status status)
 {
     kd_status found = kd_rank_watch_look(s->ranks, s->x, s->message, sizeof s->message);
+    return found < 0 ? found : status;
+}
+
+// The same of the equations of auxiliary variables
+static kd_status watch_branches(kd_simulation *s, kd_status status)
+{
+    kd_status found = kd_branch_watch_look(s->branches, s->x, s->message, sizeof s->message);
     return found < 0 ? found : status;
 }
 
@@ -990,6 +1056,7 @@ static kd_status step(kd_simulation *s, double t_end)
         // x becomes the end of the step; then its rank, then crossings inside
         if (status >= 0) status = take_state(s);
         if (status >= 0 && s->ranks) status = watch_rank(s, status);
+        if (status >= 0 && s->branches) status = watch_branches(s, status);
     }
     if (status < 0 || !s->hybrid) return status;
     bool solved = s->dae->keeps_acceleration || (s->dae->methods->complete && is_watched(s));
@@ -1071,7 +1138,7 @@ static kd_status run_to(kd_simulation *s, double t_end)
     // whose fault? The most specific reason first
     if (status < 0) {
         kd_status told = tell_not_finite(s, status);
-        status = told != status ? told : tell_friction(s, tell_jump(s, tell_singular(s, status)));
+        status = told != status ? told : tell_friction(s, tell_jump(s, tell_fold(s, tell_singular(s, status))));
         recall_assumed(s);
     }
     return status == KD_OK && s->stiff ? KD_STIFF : status;

@@ -3,6 +3,9 @@
 // Rows are scaled by their largest length at the two states. Where a mechanism locks, the least singular value that was
 // not zero before goes to zero; the entries of its left singular vector say which rows depend on each other there.
 // Redundant rows, whose singular values are zero at both states, are no sign of it.
+//
+// The same of d_w, the matrix of the equations of auxiliary variables: where two solutions meet, as at a fold, its least
+// singular value goes to zero, and the right singular vector says which variables have no solution beyond.
 #include "simulation/singular.h"
 
 #include <math.h>
@@ -82,10 +85,10 @@ static int rank_of(const workspace *w)
     return rank;
 }
 
-// The rows with the largest entries of column k of U
-static void name_rows(workspace *w, int k, kd_singularity *out)
+// The rows with the largest entries of u (m), which is used up
+static void name_rows(const workspace *w, double *u, kd_singularity *out)
 {
-    double *u = w->U + (ptrdiff_t)k * w->m, largest = kd_norm_max(w->m, u);
+    const double largest = kd_norm_max(w->m, u);
     out->nrows = 0;
     // the largest entry, then the next, down to NAMED of the first
     while (out->nrows < (int)(sizeof out->row / sizeof *out->row)) {
@@ -118,11 +121,72 @@ bool kd_singularity_find(const kd_eom *eom, const kd_inputs *inputs, const kd_st
     good = rank > 0 && decompose(&w, w.C[1]);
     if (good) {
         out->now = w.sigma[rank - 1] / w.sigma[0];
-        name_rows(&w, rank - 1, out);
+        name_rows(&w, w.U + (ptrdiff_t)(rank - 1) * w.m, out);
     }
     kd_eom_data_destroy(w.data);
     kd_arena_release(&w.arena);
     return good && out->nrows > 0;
+}
+
+// ---- auxiliary variables --------------------------------------------------------------------------------------------
+
+static bool open_square(workspace *w, const kd_eom *eom)
+{
+    kd_arena *a = &w->arena;
+    const int n = kd_eom_dims(eom).nw;
+    if (n == 0 || n > LARGEST || !kd_eom_depends(eom, KD_D, KD_W)) return false;
+    w->m = w->n = n;
+    for (int k = 0; k < 2; k++) w->C[k] = kd_cut_matrix(a, n, n);
+    w->length = kd_cut_double(a, n);
+    w->U = kd_cut_matrix(a, n, n);
+    w->Vt = kd_cut_matrix(a, n, n);
+    w->sigma = kd_cut_double(a, n);
+    w->svd_work = kd_cut_double(a, kd_svd_work(n, n));
+    w->rows = kd_cut_int(a, n);
+    for (int i = 0; i < n && !a->failed; i++) w->rows[i] = i;
+    return !a->failed && kd_eom_data_create(eom, &w->data) >= 0;
+}
+
+// d_w at x, and the largest entries of its rows
+static bool evaluate_square(workspace *w, const kd_inputs *inputs, const kd_state *x, double *C)
+{
+    kd_blocks blocks = {0};
+    blocks.block[KD_D][KD_W] = C;
+    if (kd_eom_at_state(w->data, inputs, x, KD_STAGE_ACCELERATION) != KD_EVAL_OK) return false;
+    if (kd_eom_derivatives(w->data, KD_PART_ALL, &blocks) != KD_EVAL_OK) return false;
+    for (int i = 0; i < w->m; i++)
+        for (int j = 0; j < w->n; j++) w->length[i] = fmax(w->length[i], fabs(C[i + (ptrdiff_t)j * w->m]));
+    return true;
+}
+
+bool kd_singularity_of_auxiliary(const kd_eom *eom, const kd_inputs *inputs, const kd_state *before,
+                                 const kd_state *now, kd_singularity *out)
+{
+    workspace w = {0};
+    bool      good = open_square(&w, eom) && evaluate_square(&w, inputs, before, w.C[0]) &&
+                evaluate_square(&w, inputs, now, w.C[1]) && decompose(&w, w.C[0]);
+    const int last = w.n - 1;
+    // not beside the largest one: a single variable has no other
+    if (good) out->before = w.sigma[last];
+    good = good && decompose(&w, w.C[1]);
+    if (good) {
+        double *v = w.length; // row `last` of Vt; the lengths are used up
+        for (int j = 0; j < w.n; j++) v[j] = w.Vt[last + (ptrdiff_t)j * w.n];
+        out->now = w.sigma[last];
+        name_rows(&w, v, out);
+    }
+    kd_eom_data_destroy(w.data);
+    kd_arena_release(&w.arena);
+    return good && out->nrows > 0;
+}
+
+// ---- words ----------------------------------------------------------------------------------------------------------
+
+static void append_name(const kd_eom *eom, kd_kind kind, int i, int k, char *text, size_t size)
+{
+    char name[128];
+    kd_eom_name(eom, kind, i, name, sizeof name);
+    kd_text_append(text, size, "%s%s", k > 0 ? ", " : "", name);
 }
 
 void kd_singularity_names(const kd_eom *eom, const kd_singularity *found, char *text, size_t size)
@@ -130,9 +194,13 @@ void kd_singularity_names(const kd_eom *eom, const kd_singularity *found, char *
     int nlambda = kd_eom_dims(eom).nlambda;
     kd_text(text, size, "%s", "");
     for (int k = 0; k < found->nrows; k++) {
-        char name[128];
-        int  i = found->row[k];
-        kd_eom_name(eom, i < nlambda ? KD_NAME_LAMBDA : KD_NAME_MU, i < nlambda ? i : i - nlambda, name, sizeof name);
-        kd_text_append(text, size, "%s%s", k > 0 ? ", " : "", name);
+        int i = found->row[k];
+        append_name(eom, i < nlambda ? KD_NAME_LAMBDA : KD_NAME_MU, i < nlambda ? i : i - nlambda, k, text, size);
     }
+}
+
+void kd_singularity_variables(const kd_eom *eom, const kd_singularity *found, char *text, size_t size)
+{
+    kd_text(text, size, "%s", "");
+    for (int k = 0; k < found->nrows; k++) append_name(eom, KD_NAME_W, found->row[k], k, text, size);
 }

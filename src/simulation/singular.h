@@ -16,4 +16,10 @@ bool kd_singularity_find(const kd_eom *eom, const kd_inputs *inputs, const kd_st
 // Names of its rows, with commas
 void kd_singularity_names(const kd_eom *eom, const kd_singularity *found, char *text, size_t size);
 
+// The same of d_w: row are the auxiliary variables that its equations hardly determine any more. before, now: least
+// singular value beside the largest entries of the rows at either state
+bool kd_singularity_of_auxiliary(const kd_eom *eom, const kd_inputs *inputs, const kd_state *before,
+                                 const kd_state *now, kd_singularity *out);
+void kd_singularity_variables(const kd_eom *eom, const kd_singularity *found, char *text, size_t size);
+
 #endif

@@ -326,7 +326,8 @@ static kd_status check_forces(kd_iv_system *s)
     if (st != KD_OK) return st;
     if (singular || (iv->n.nw > 0 && !kd_eom_depends(iv->eom, KD_D, KD_W))) {
         end_names(&list);
-        kd_text(iv->message, iv->size, "%s", text);
+        kd_text(iv->message, iv->size, "%s; start elsewhere, or write equations that depend on %s", text,
+                list.count > 1 ? "them" : "it");
         return KD_ERR_SINGULAR_DW;
     }
     // directions without mass that no constraint holds

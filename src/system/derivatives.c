@@ -18,8 +18,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "element/force.h"
 #include "math/linsolve.h"
-#include "system/system.h"
 
 // ---- columns of measures --------------------------------------------------------------------------------------------
 
@@ -229,7 +229,29 @@ static void add_load_variable(kd_work *w, const kd_load *load, int j, const doub
             add_row(w, &w->b_p, load->state + k, slot, b, false);
             if (at.level == 1) add_row(w, &w->b_v, load->state + k, slot, b, true);
         } else {
-            kd_matrix_add(&w->b_r, load->state + k, at.index, b);
+            kd_matrix_add(at.kind == KD_SLOT_W ? &w->b_w : &w->b_r, load->state + k, at.index, b);
+        }
+    }
+}
+
+// The derivatives of the equation of an algebraic variable; of_w: by such variables alone
+static void add_equation(kd_work *w, int i, bool of_w)
+{
+    const kd_system *s = w->system;
+    const kd_load   *e = &s->equation[i];
+    memset(w->small, 0, (size_t)e->nvariables * sizeof *w->small);
+    if (!w->recording) kd_law_gradient(e, 0, e->law[0], 1.0, w->slot, w, w->small);
+    for (int j = 0; j < e->nvariables; j++) {
+        const kd_slot at = s->slot[e->variable[j]];
+        if (at.kind == KD_SLOT_W)
+            kd_matrix_add(&w->d_w, i, at.index, w->small[j]);
+        else if (of_w)
+            continue;
+        else if (at.kind == KD_SLOT_STATE)
+            kd_matrix_add(&w->d_r, i, at.index, w->small[j]);
+        else {
+            add_row(w, &w->d_p, i, e->variable[j], w->small[j], false);
+            if (at.level == 1) add_row(w, &w->d_v, i, e->variable[j], w->small[j], true);
         }
     }
 }
@@ -599,7 +621,8 @@ static kd_matrix_values *all_matrices(kd_work *w, int i)
         &w->gII_p,      &w->gII_v,      &w->h_p,        &w->hI_p,  &w->hI_v,       &w->b_p,
         &w->b_v,        &w->b_r,        &w->Z,          &w->Z_p,   &w->g_p,        &w->g_s,
         &w->c_p,        &w->c_s,        &w->gI_s,       &w->gII_s, &w->residual_s, &w->residual_lambda,
-        &w->residual_w, &w->d_lambda,   &w->d_w};
+        &w->residual_w, &w->d_lambda,   &w->d_w,        &w->b_w,   &w->d_p,        &w->d_v,
+        &w->d_r};
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
@@ -610,7 +633,8 @@ static const kd_matrix_plan *all_plans(const kd_system *s, int i)
         &s->gII_p,      &s->gII_v,      &s->h_p,        &s->hI_p,  &s->hI_v,       &s->b_p,
         &s->b_v,        &s->b_r,        &s->Z,          &s->Z_p,   &s->g_p,        &s->g_s,
         &s->c_p,        &s->c_s,        &s->gI_s,       &s->gII_s, &s->residual_s, &s->residual_lambda,
-        &s->residual_w, &s->d_lambda,   &s->d_w};
+        &s->residual_w, &s->d_lambda,   &s->d_w,        &s->b_w,   &s->d_p,        &s->d_v,
+        &s->d_r};
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
@@ -642,6 +666,10 @@ static void start_matrices(kd_work *w)
                                        &w->b_r,
                                        &w->residual_lambda,
                                        &w->residual_w,
+                                       &w->b_w,
+                                       &w->d_p,
+                                       &w->d_v,
+                                       &w->d_r,
                                        &w->d_lambda,
                                        &w->d_w};
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) kd_matrix_start(first[i]);
@@ -707,18 +735,20 @@ static void clear_frozen(kd_work *w)
     memset(w->frozen_F, 0, n * sizeof *w->frozen_F);
 }
 
-// d: rows of the auxiliary variables
-static void add_auxiliary(kd_work *w, const double *lambda)
+// d: rows of the auxiliary variables, algebraic ones first; of_w: as add_equation
+static void add_auxiliary(kd_work *w, const double *lambda, bool of_w)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nw; i++) {
+    for (int i = 0; i < s->nalgebraic; i++) add_equation(w, i, of_w);
+    for (int i = 0; i < s->nacross; i++) {
         const kd_across *a = &s->across[i];
+        const int        at = s->nalgebraic + i;
         double           slope[KD_ACROSS_ROWS];
         kd_across_gradient(a, s, lambda, slope);
         // a row that was left out carries nothing
         for (int k = 0; k < a->nrows; k++)
-            if (s->lambda_of[a->row[k]] >= 0) kd_matrix_add(&w->d_lambda, i, s->lambda_of[a->row[k]], -slope[k]);
-        kd_matrix_add(&w->d_w, i, i, 1.0);
+            if (s->lambda_of[a->row[k]] >= 0) kd_matrix_add(&w->d_lambda, at, s->lambda_of[a->row[k]], -slope[k]);
+        kd_matrix_add(&w->d_w, at, at, 1.0);
     }
 }
 
@@ -741,7 +771,7 @@ static kd_eval assemble(kd_work *w, const double *lambda, const double *mu)
     add_tree(w);
     for (int i = 0; i < s->nloads && answer == KD_EVAL_OK && !s->for_start; i++) answer = add_load(w, i);
     add_rows(w, lambda, mu);
-    add_auxiliary(w, lambda);
+    add_auxiliary(w, lambda, false);
     for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs && !s->for_start; i++) add_frozen_pair(w, i);
     return answer;
 }
@@ -795,6 +825,40 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
     return answer;
 }
 
+// the loads and the frozen loads of their pairs, into joint_p and joint_v in place of residual_p and residual_v
+static kd_eval assemble_joints(kd_work *w)
+{
+    const kd_system       *s = w->system;
+    const kd_matrix_values p = w->residual_p, v = w->residual_v;
+    kd_eval                answer = KD_EVAL_OK;
+    w->residual_p = w->joint_p;
+    w->residual_v = w->joint_v;
+    clear_frozen(w);
+    for (int i = 0; i < s->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, i);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++) add_frozen_pair(w, i);
+    w->joint_p = w->residual_p;
+    w->joint_v = w->residual_v;
+    w->residual_p = p;
+    w->residual_v = v;
+    return answer;
+}
+
+kd_eval kd_work_joint_derivatives(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_acceleration(w, x, KD_FOR_LOADS);
+    kd_eval answer = kd_work_loads(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    w->derivative_stamp = 0; // frozen loads and rates of columns are others
+    w->part = KD_PART_ALL;
+    kd_work_axes(w, x, KD_FOR_LOADS);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
+        kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
+    kd_matrix_start(&w->joint_p);
+    kd_matrix_start(&w->joint_v);
+    return assemble_joints(w);
+}
+
 void kd_work_second_derivatives(kd_work *w, const kd_point *x)
 {
     const kd_system        *s = w->system;
@@ -833,6 +897,13 @@ kd_eval kd_work_multipliers(kd_work *w, const kd_point *x)
     return KD_EVAL_OK;
 }
 
+static bool reads_auxiliary(const kd_system *s, const kd_load *load)
+{
+    for (int j = 0; j < load->nvariables; j++)
+        if (s->slot[load->variable[j]].kind == KD_SLOT_W) return true;
+    return false;
+}
+
 // The residual by the auxiliary variables and their own equations alone, for the same
 kd_eval kd_work_auxiliary(kd_work *w, const kd_point *x)
 {
@@ -843,21 +914,20 @@ kd_eval kd_work_auxiliary(kd_work *w, const kd_point *x)
     if (answer != KD_EVAL_OK || current) return answer;
     w->derivative_stamp = 0; // the matrices are no longer of one point
     kd_work_axes(w, x, KD_FOR_LOADS);
-    kd_matrix_values *const made[] = {&w->residual_w, &w->d_lambda, &w->d_w};
+    kd_matrix_values *const made[] = {&w->residual_w, &w->b_w, &w->d_lambda, &w->d_w};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) kd_matrix_start(made[i]);
-    // loads that read auxiliary variables (friction by the force across a joint)
+    // loads that read auxiliary variables
     for (int i = 0; i < s->nloads && !s->for_start; i++) {
         const kd_load *load = &s->load[i];
         int            rows = load->nchannels + load->nstates;
-        for (int j = 0; j < load->nvariables; j++) {
-            if (s->slot[load->variable[j]].kind != KD_SLOT_W) continue;
-            memset(w->small, 0, (size_t)(rows * load->nvariables) * sizeof *w->small);
-            answer = load->class->jacobian(load, w->slot, w, w->small);
-            if (answer != KD_EVAL_OK) return answer;
-            add_load_variable(w, load, j, w->small + j * rows);
-        }
+        if (!reads_auxiliary(s, load)) continue;
+        memset(w->small, 0, (size_t)(rows * load->nvariables) * sizeof *w->small);
+        answer = load->class->jacobian(load, w->slot, w, w->small);
+        if (answer != KD_EVAL_OK) return answer;
+        for (int j = 0; j < load->nvariables; j++)
+            if (s->slot[load->variable[j]].kind == KD_SLOT_W) add_load_variable(w, load, j, w->small + j * rows);
     }
-    add_auxiliary(w, x->lambda);
+    add_auxiliary(w, x->lambda, true);
     return KD_EVAL_OK;
 }
 
@@ -907,18 +977,38 @@ bool kd_work_matrices(kd_work *w)
         m->recording = w->recording;
         if (s->planned) m->value = kd_cut_double(&w->arena, m->plan->column[m->plan->columns]);
     }
+    w->joint_p = (kd_matrix_values){.plan = &s->joint_p, .recording = w->recording};
+    w->joint_v = (kd_matrix_values){.plan = &s->joint_v, .recording = w->recording};
     if (s->planned && s->topological.L_column) cut_kkt(w);
     return !w->arena.failed;
 }
 
+// Plans of the loads alone, where they act inside of joints
+static kd_status plan_joints(kd_system *s, kd_work *w)
+{
+    s->inside_joints = kd_system_acts_inside_joints(s);
+    if (!s->inside_joints) return KD_OK;
+    (void)assemble_joints(w); // in a recording run no law is asked
+    kd_matrix_values *const values[] = {&w->joint_p, &w->joint_v};
+    kd_matrix_plan *const   plan[] = {&s->joint_p, &s->joint_v};
+    kd_status               status = KD_OK;
+    for (int i = 0; i < 2; i++) {
+        plan[i]->rows = plan[i]->columns = s->nv;
+        kd_status made = kd_matrix_plan_make(plan[i], values[i], &s->arena);
+        if (made < 0) status = made;
+    }
+    return status;
+}
+
 kd_status kd_system_plan(kd_system *s)
 {
-    const int rows[] = {s->nv,  s->nv,  s->nv,      s->nlambda, s->nmu, s->nlambda, s->nlambda, s->nlambda, s->nmu,
-                        s->nmu, s->nmu, s->nr,      s->nr,      s->nr,  s->np,      s->np,      s->nlambda, s->nlambda,
-                        s->ns,  s->ns,  s->nlambda, s->nlambda, s->nv,  s->nv,      s->nv,      s->nw,      s->nw};
-    const int columns[] = {s->nv, s->nv, s->nr, s->nv, s->nv, s->nv,      s->nv, s->nv,      s->nv,
-                           s->nv, s->nv, s->nv, s->nv, s->nr, s->nv,      s->nv, s->nv,      s->ns,
-                           s->nv, s->ns, s->ns, s->ns, s->ns, s->nlambda, s->nw, s->nlambda, s->nw};
+    const int rows[] = {s->nv,      s->nv,      s->nv,  s->nlambda, s->nmu,     s->nlambda, s->nlambda, s->nlambda,
+                        s->nmu,     s->nmu,     s->nmu, s->nr,      s->nr,      s->nr,      s->np,      s->np,
+                        s->nlambda, s->nlambda, s->ns,  s->ns,      s->nlambda, s->nlambda, s->nv,      s->nv,
+                        s->nv,      s->nw,      s->nw,  s->nr,      s->nw,      s->nw,      s->nw};
+    const int columns[] = {s->nv, s->nv,      s->nr, s->nv,      s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv,
+                           s->nv, s->nv,      s->nr, s->nv,      s->nv, s->nv, s->ns, s->nv, s->ns, s->ns, s->ns,
+                           s->ns, s->nlambda, s->nw, s->nlambda, s->nw, s->nw, s->nv, s->nv, s->nr};
     s->planned = false;
     kd_work  *w = kd_work_create(s);
     double   *zero = kd_alloc((size_t)(s->nlambda + s->nmu) * sizeof *zero);
@@ -939,6 +1029,7 @@ kd_status kd_system_plan(kd_system *s)
     }
     for (int i = 0; w && all_matrices(w, i); i++)
         kd_free(all_matrices(w, i)->pair); // those that were not made a plan of
+    if (status == KD_OK) status = plan_joints(s, w);
     kd_free(zero);
     kd_work_destroy(w);
     s->planned = status == KD_OK;

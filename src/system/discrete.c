@@ -243,6 +243,10 @@ static void add_reading(const kd_system *s, const kd_expr *e, kd_reading *out)
         case KD_SLOT_MEASURE:
             out->forces = out->forces || at.level > 1;
             break;
+        case KD_SLOT_OUT: // controllers may read algebraic variables
+            out->forces = out->forces || s->nalgebraic > 0;
+            break;
+        case KD_SLOT_W:
         case KD_SLOT_REACTION:
         case KD_SLOT_MULTIPLIER:
         case KD_SLOT_WHEEL:

@@ -262,15 +262,22 @@ static kd_eval tangency(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// ---- friction -------------------------------------------------------------------------------------------------------
+// ---- auxiliary variables --------------------------------------------------------------------------------------------
 
-// 0 = w - force across the joint, from multipliers
+// 0 = d: equations of algebraic variables; w - force across the joint, from multipliers
 static kd_eval auxiliary(const kd_point *x, void *context, double *out)
 {
-    const kd_system *s = ((kd_work *)context)->system;
-    for (int i = 0; i < s->nw; i++) out[i] = x->w[i] - kd_across_value(&s->across[i], s, x->lambda);
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_eval          answer = s->nalgebraic > 0 ? kd_work_loads(w, x) : KD_EVAL_OK; // all that laws read is there then
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < s->nalgebraic; i++) out[i] = kd_law_value(s->equation[i].law[0], w->slot, w);
+    for (int i = 0, at = s->nalgebraic; i < s->nacross; i++, at++)
+        out[at] = x->w[at] - kd_across_value(&s->across[i], s, x->lambda);
     return KD_EVAL_OK;
 }
+
+// ---- friction -------------------------------------------------------------------------------------------------------
 
 static kd_eval breakaway(const kd_point *x, void *context, double *out)
 {
@@ -664,8 +671,12 @@ static const derivative_block blocks[KD_FN_COUNT][KD_VAR_COUNT] = {
                      [KD_S] = BLOCK(RUN, residual_s),
                      [KD_W] = BLOCK(RUN, residual_w),
                      [KD_LAMBDA] = BLOCK(RUN | MULTIPLIERS, residual_lambda)},
-    [KD_B] = {[KD_P] = BLOCK(RUN, b_p), [KD_V] = BLOCK(RUN, b_v), [KD_R] = BLOCK(RUN, b_r)},
-    [KD_D] = {[KD_LAMBDA] = BLOCK(ALWAYS, d_lambda), [KD_W] = BLOCK(ALWAYS, d_w)},
+    [KD_B] = {[KD_P] = BLOCK(RUN, b_p), [KD_V] = BLOCK(RUN, b_v), [KD_R] = BLOCK(RUN, b_r), [KD_W] = BLOCK(RUN, b_w)},
+    [KD_D] = {[KD_P] = BLOCK(RUN, d_p),
+              [KD_V] = BLOCK(RUN, d_v),
+              [KD_R] = BLOCK(RUN, d_r),
+              [KD_LAMBDA] = BLOCK(ALWAYS, d_lambda),
+              [KD_W] = BLOCK(ALWAYS, d_w)},
     [KD_C] = {[KD_P] = BLOCK(ALWAYS, c_p), [KD_S] = BLOCK(ALWAYS, c_s)},
     // kinds of rows share the constraint matrices; with contact coordinates g_p is not G
     [KD_G] = {[KD_P] = BLOCK(ALWAYS, G), [KD_S] = BLOCK(ALWAYS, g_s)},
@@ -681,12 +692,19 @@ static const derivative_block blocks[KD_FN_COUNT][KD_VAR_COUNT] = {
 
 // What functions never depend on, beyond their signatures
 static const unsigned never[KD_FN_COUNT] = {
-    [KD_B] = KD_BIT(KD_S) | KD_BIT(KD_W),
-    [KD_D] = ~(KD_BIT(KD_LAMBDA) | KD_BIT(KD_W)),
-    [KD_H] = KD_BIT(KD_S),
-    [KD_E] = KD_BIT(KD_S),
+    [KD_B] = KD_BIT(KD_S),  [KD_D] = KD_BIT(KD_S) | KD_BIT(KD_MU), [KD_H] = KD_BIT(KD_S), [KD_E] = KD_BIT(KD_S),
     [KD_HI] = KD_BIT(KD_S),
 };
+
+// The same, for want of algebraic variables or of forces across joints
+static unsigned vanishing(const kd_system *s, int fn)
+{
+    unsigned bits = never[fn];
+    if (fn == KD_B && s->nalgebraic == 0) bits |= KD_BIT(KD_W);
+    if (fn == KD_D && s->nalgebraic == 0) bits |= ~(KD_BIT(KD_LAMBDA) | KD_BIT(KD_W));
+    if (fn == KD_D && s->nacross == 0) bits |= KD_BIT(KD_LAMBDA);
+    return bits;
+}
 
 // TURNS: without quaternions and counted angles Z = I; the other needs as their names say
 static bool has_needs(const kd_system *s, unsigned needs)
@@ -717,10 +735,11 @@ static void give_derivatives(const kd_system *s, const kd_dims *n, kd_eom_def *d
     // a promise for each block that has rows, columns and what it needs
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
         if (rows[fn] == 0) continue;
-        def->zero[fn] |= never[fn];
+        def->zero[fn] |= vanishing(s, fn);
         for (int var = 0; var < KD_VAR_COUNT; var++) {
             const derivative_block *block = &blocks[fn][var];
-            if (block->known && columns[var] > 0 && !(block->needs & PATTERN) && has_needs(s, block->needs))
+            if (block->known && columns[var] > 0 && !(block->needs & PATTERN) && has_needs(s, block->needs) &&
+                !(vanishing(s, fn) & KD_BIT(var)))
                 def->given[fn] |= KD_BIT(var);
         }
     }
@@ -747,7 +766,8 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
         }
     // for iterations on accelerations, without the whole Jacobian; Z by its own; otherwise all blocks together
     if (*out == &w->residual_lambda && part == KD_PART_ALL) return kd_work_multipliers(w, x);
-    if (fn == KD_D || (*out == &w->residual_w && part == KD_PART_ALL)) return kd_work_auxiliary(w, x);
+    if (*out == &w->d_w || *out == &w->d_lambda || (*out == &w->residual_w && part == KD_PART_ALL))
+        return kd_work_auxiliary(w, x);
     if (*out == &w->Z)
         kd_work_Z(w, x);
     else if (*out == &w->Z_p)
@@ -879,6 +899,12 @@ static void define_dynamics(const kd_system *s, kd_eom_def *def)
 {
     def->residual = residual;
     def->acceleration = acceleration;
+    if (s->inside_joints) {
+        def->implicit_reserve = kd_work_implicit_reserve;
+        def->implicit_set = kd_work_implicit_set;
+        def->implicit_factor = kd_work_implicit_factor;
+        def->implicit_solve = kd_work_implicit_solve;
+    }
     def->M = mass;
     // bodies that hang free on the ground, velocities in body axes: M does not move
     if (s->options.coordinates == KD_CARTESIAN) def->mass_structure = KD_MASS_FULL_CONSTANT;

@@ -32,6 +32,8 @@ static int small_size(const kd_system *s)
         int            n = (l->nchannels + l->nstates) * (l->nvariables + 2) + 3 * l->nvariables;
         if (n > size) size = n;
     }
+    for (int i = 0; i < s->nalgebraic; i++)
+        if (s->equation[i].nvariables > size) size = s->equation[i].nvariables;
     for (int i = 0; i < s->nrows_g; i++)
         if (s->row_g[i].nterms > size) size = s->row_g[i].nterms;
     for (int i = 0; i < s->nrows_h; i++)
@@ -111,6 +113,14 @@ static bool create_motion(kd_work *w)
     return s->nturns == 0 || kd_motion_create(&s->tree, &w->arena, &w->moved) == KD_OK;
 }
 
+// Start values have no equations for them: they stay where the search of the equations begins
+static void fill_algebraic(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nslots && s->for_start; i++)
+        if (s->slot[i].kind == KD_SLOT_W) w->slot[i] = s->model->algebraic[s->slot[i].index].def.start;
+}
+
 kd_work *kd_work_create(const kd_system *s)
 {
     kd_work *w = kd_alloc(sizeof *w);
@@ -132,6 +142,7 @@ kd_work *kd_work_create(const kd_system *s)
     }
     for (int i = 0; i < s->nloads; i++) w->force_at[i + 1] = w->force_at[i] + s->load[i].nchannels;
     kd_system_start_z(s, 0.0, w->z_start);
+    fill_algebraic(w);
     return w;
 }
 
@@ -139,6 +150,7 @@ void kd_work_destroy(kd_work *w)
 {
     if (!w) return;
     kd_sparse_lu_destroy(w->kkt_lu);
+    kd_implicit_body_destroy(w->implicit);
     kd_arena_release(&w->arena);
     kd_free(w);
 }
@@ -336,11 +348,13 @@ static void fill_multipliers(kd_work *w, const double *lambda)
     }
 }
 
-static void fill_auxiliary(kd_work *w, const double *auxiliary)
+// controllers may read them, too
+static void fill_auxiliary(kd_work *w, const double *auxiliary, const double *r)
 {
     const kd_system *s = w->system;
     for (int i = 0; i < s->nslots; i++)
         if (s->slot[i].kind == KD_SLOT_W) w->slot[i] = auxiliary ? auxiliary[s->slot[i].index] : 0.0;
+    if (s->nalgebraic > 0) fill_outputs(w, r);
 }
 
 // ---- stages ---------------------------------------------------------------------------------------------------------
@@ -451,7 +465,7 @@ kd_eval kd_work_loads(kd_work *w, const kd_point *x)
     if (w->load_stamp == stamp) return KD_EVAL_OK;
     // variables that come from later stages, then all laws
     if (s->by_multipliers) fill_multipliers(w, x->lambda);
-    if (s->nw > 0) fill_auxiliary(w, x->w);
+    if (s->nw > 0) fill_auxiliary(w, x->w, x->r);
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *l = &s->load[i];
         kd_eval        answer = l->class->eval(l, w->slot, w, w->force + w->force_at[i], w->b + l->state);

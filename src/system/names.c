@@ -197,7 +197,9 @@ kd_status kd_system_names(kd_system *s)
                 joined(s, "constraint.", m->constraint[s->row_g[s->wheel[i].row].constraint].name, ".contact");
     for (int i = 0; i < s->nlambda; i++) s->names[KD_NAME_LAMBDA][i] = (char *)s->row_g[s->kept[i]].name;
     for (int i = 0; i < s->nmu; i++) s->names[KD_NAME_MU][i] = (char *)s->row_h[i].name;
-    for (int i = 0; i < s->nw; i++) s->names[KD_NAME_W][i] = joined(s, "force '", s->across[i].name, "' normal force");
+    for (int i = 0; i < s->nalgebraic; i++) s->names[KD_NAME_W][i] = joined(s, "algebraic.", m->algebraic[i].name, "");
+    for (int i = 0; i < s->nacross; i++)
+        s->names[KD_NAME_W][s->nalgebraic + i] = joined(s, "force '", s->across[i].name, "' normal force");
     for (int i = 0; i < s->nmu; i++)
         if (s->row_h[i].direction >= 0)
             s->names[KD_NAME_Z][s->row_h[i].direction] =

@@ -25,6 +25,8 @@
 #define PREFERRED 0.1       // an earlier row is kept if it is this part as independent as the best one
 #define CHOICES (2 * (KD_SAMPLES + 1)) // of rows to keep
 #define GOOD 0.1                       // kept rows are this part as independent as all rows
+#define WIDE 100                       // columns from which on only those count where rows are not zero
+#define NOTHING 1e-12                  // what rounding leaves of a row of length 1
 #define SHARED 1e-6                    // coefficient of a dependency that is not rounding
 
 // ---- rank -----------------------------------------------------------------------------------------------------------
@@ -62,6 +64,30 @@ static kd_status note_ranks(kd_search *f, int position)
 
 // ---- rows to keep ---------------------------------------------------------------------------------------------------
 
+static double dot_between(kd_reach at, const double *a, const double *b)
+{
+    return kd_dot(at.end - at.first, a + at.first, b + at.first);
+}
+
+// a -= part q
+static void subtract_between(kd_reach at, double part, const double *q, double *a)
+{
+    kd_axpy(at.end - at.first, -part, q + at.first, a + at.first);
+}
+
+// Places of the coordinates in the order in which rows meet them, so that those of a loop stand together; few stay as
+// they are
+static void place_columns(kd_search *f, const kd_cluster *c, const double *B)
+{
+    int next = 0;
+    for (int j = 0; j < c->n; j++) f->place[j] = c->n < WIDE ? next++ : -1;
+    for (int i = 0; i < c->m && next < c->n; i++)
+        for (int j = 0; j < c->n; j++)
+            if (f->place[j] < 0 && B[(ptrdiff_t)c->m * j + i] != 0) f->place[j] = next++;
+    for (int j = 0; j < c->n; j++)
+        if (f->place[j] < 0) f->place[j] = next++;
+}
+
 // QR with pivoting of B' by modified Gram-Schmidt: columns order[0 .. rank-1] of A = B' are independent. The pivot is
 // the first one in order that is not much shorter than the longest (preference 1: the longest). N (rank x m) receives
 // R. Returns the smallest pivot.
@@ -69,34 +95,54 @@ static double pivoted_qr(kd_search *f, const kd_cluster *c, const double *B, dou
 {
     const int m = c->m, n = c->n, r = c->rank;
     double    smallest = HUGE_VAL, *A = f->A, *length = f->y;
+    place_columns(f, c, B);
     // A = B': rows become columns, which are orthogonalised one after the other
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++) A[(ptrdiff_t)n * i + j] = B[(ptrdiff_t)m * j + i];
+    for (int i = 0; i < m; i++) {
+        kd_reach *reach = &f->extent[i];
+        double   *a = A + (ptrdiff_t)n * i;
+        *reach = (kd_reach){n, 0};
+        for (int j = 0; j < n; j++) {
+            const int at = f->place[j];
+            a[at] = B[(ptrdiff_t)m * j + i];
+            if (a[at] == 0) continue;
+            reach->first = min_int(reach->first, at);
+            reach->end = max_int(reach->end, at + 1);
+        }
+        length[i] = sqrt(kd_dot(n, a, a));
+    }
     for (int k = 0; k < r; k++) {
         double longest = 0;
-        // what is left of each row
-        for (int i = k; i < m; i++) {
-            const double *a = A + (ptrdiff_t)n * f->order[i];
-            length[i] = sqrt(kd_dot(n, a, a));
-            longest = fmax(longest, length[i]);
-        }
+        for (int i = k; i < m; i++) longest = fmax(longest, length[f->order[i]]); // of what is left of each row
         // the first that is long enough, in the order of preference
         int chosen = k;
-        while (length[chosen] < preference * longest) chosen++;
+        while (length[f->order[chosen]] < preference * longest) chosen++;
         int pivot = f->order[chosen];
-        smallest = fmin(smallest, length[chosen]);
+        smallest = fmin(smallest, length[pivot]);
         if (smallest == 0) return 0;
-        double *q = A + (ptrdiff_t)n * pivot;
-        for (int j = 0; j < n; j++) q[j] /= length[chosen];
-        f->N[(ptrdiff_t)r * pivot + k] = length[chosen];
+        double        *q = A + (ptrdiff_t)n * pivot;
+        const kd_reach own = f->extent[pivot];
+        for (int j = 0; j < n; j++) q[j] /= length[pivot];
+        f->N[(ptrdiff_t)r * pivot + k] = length[pivot];
         // to place k
         for (int i = chosen; i > k; i--) f->order[i] = f->order[i - 1]; // the others keep their order
         f->order[k] = pivot;
-        // its part is taken off the others, R keeps it
+        // its part is taken off the others, R keeps it; rows of other loops have none
         for (int i = k + 1; i < m; i++) {
-            double *a = A + (ptrdiff_t)n * f->order[i], part = kd_dot(n, q, a);
-            f->N[(ptrdiff_t)r * f->order[i] + k] = part;
-            kd_axpy(n, -part, q, a);
+            const int other = f->order[i];
+            kd_reach *reach = &f->extent[other];
+            f->N[(ptrdiff_t)r * other + k] = 0;
+            if (own.end <= reach->first || reach->end <= own.first) continue;
+            if (n >= WIDE && length[other] <= NOTHING) continue; // rounding is left of it
+            // short extents of large clusters; small ones as a whole
+            const kd_reach both = {max_int(own.first, reach->first), min_int(own.end, reach->end)};
+            const kd_reach all = {min_int(reach->first, own.first), max_int(reach->end, own.end)}, whole = {0, n};
+            double        *a = A + (ptrdiff_t)n * other;
+            const double   part = dot_between(n < WIDE ? whole : both, q, a);
+            f->N[(ptrdiff_t)r * other + k] = part;
+            if (part == 0) continue;
+            *reach = all;
+            subtract_between(n < WIDE ? whole : own, part, q, a);
+            length[other] = sqrt(dot_between(n < WIDE ? whole : all, a, a));
         }
     }
     return smallest;
@@ -400,6 +446,8 @@ static bool cut_second(kd_search *f)
     f->A = kd_cut_double(&f->arena, matrix);
     f->N = kd_cut_double(&f->arena, square);
     f->y = kd_cut_double(&f->arena, rows);
+    f->place = kd_cut_int(&f->arena, columns);
+    f->extent = kd_arena_cut(&f->arena, (size_t)rows, sizeof *f->extent);
     f->x = kd_cut_double(&f->arena, columns);
     f->work = kd_cut_double(&f->arena, work);
     return !f->arena.failed;

@@ -33,6 +33,10 @@ typedef struct kd_cluster {
     bool    tested;       // its dropped rows were watched in a motion
 } kd_cluster;
 
+typedef struct kd_reach { // columns between which it is not zero
+    int first, end;
+} kd_reach;
+
 typedef struct kd_search {
     const kd_eom    *eom;
     kd_eom_data     *data;
@@ -64,6 +68,8 @@ typedef struct kd_search {
     const bool      *use;          // (nlambda) rows that hold; NULL: all
     double          *J, *A, *N;    // matrices of the largest cluster: (m x n) twice, (m x min(m,n))
     double          *y, *x, *work; // (m), (n), of kd_svd
+    kd_reach        *extent;       // (m)
+    int             *place;        // (n)
     uint64_t         seed;
     bool             stopped; // a function asked to stop
 } kd_search;

@@ -307,6 +307,12 @@ static kd_status make_guess(const kd_system *s, kd_work *w, double t, const doub
     return KD_OK;
 }
 
+// Algebraic variables: where the search for them begins
+static void fill_algebraic(const kd_system *s, double *w)
+{
+    for (int i = 0; i < s->nalgebraic; i++) w[i] = s->model->algebraic[i].def.start;
+}
+
 // States of elements: their start values
 static void fill_states(const kd_system *s, kd_work *w, double *r)
 {
@@ -378,14 +384,14 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x)
 }
 
 // ---- assembly -------------------------------------------------------------------------------------------------------
-static kd_status assemble(const kd_system *s, kd_work *w, const guess *g, bool hold_given, kd_state *x, char *message,
-                          size_t size)
+static kd_status assemble(const kd_system *s, kd_work *w, const guess *g, bool hold_given, bool forces, kd_state *x,
+                          char *message, size_t size)
 {
     kd_initial_options opt = kd_initial_options_default();
     // first all that was given, then only what is marked `hold`
     opt.hold_p = hold_given ? g->given_p : g->hold_p;
     opt.hold_v = hold_given ? g->given_v : g->hold_v;
-    opt.compute_multipliers = !s->for_start;
+    opt.compute_multipliers = forces;
     opt.nconditions = s->nconditions;
     opt.conditions = s->nconditions > 0 ? kd_work_conditions : NULL;
     opt.condition_name = kd_work_condition_name;
@@ -398,7 +404,7 @@ static kd_status assemble(const kd_system *s, kd_work *w, const guess *g, bool h
 
 // Where assembly moved the bodies, branches of Maxwell elements start without force there, air springs with their
 // pressure: states again, then forces.
-static kd_status settle_states(const kd_system *s, kd_work *w, double *u, kd_state *x)
+static kd_status settle_states(const kd_system *s, kd_work *w, bool forces, double *u, kd_state *x)
 {
     // only elements that say so; positions and velocities stay (assume)
     bool settles = false;
@@ -406,7 +412,7 @@ static kd_status settle_states(const kd_system *s, kd_work *w, double *u, kd_sta
     if (!settles) return KD_OK;
     kd_initial_options opt = kd_initial_options_default();
     opt.assume = true;
-    opt.compute_multipliers = !s->for_start;
+    opt.compute_multipliers = forces;
     (void)place_at(w, x->t, x->p, x->v, x->r, u);
     fill_states(s, w, x->r);
     return kd_initial_consistent(s->eom, &s->inputs, &opt, x, NULL, 0);
@@ -427,6 +433,7 @@ static kd_status given_start(const kd_system *s, kd_state *x)
     memcpy(x->v, g.v, (size_t)s->nv * sizeof *x->v);
     kd_system_start_z(s, x->t, x->z);
     fill_contacts(s, w, x->s);
+    fill_algebraic(s, x->w);
 done:
     kd_work_destroy(w);
     kd_arena_release(&arena);
@@ -452,7 +459,7 @@ kd_status kd_system_closure(const kd_system *system, double *error, char *name, 
     return status;
 }
 
-static kd_status start_joints(const kd_system *s, kd_state *x, char *message, size_t size)
+static kd_status start_joints(const kd_system *s, bool forces, kd_state *x, char *message, size_t size)
 {
     kd_arena  arena = {0};
     guess     g = {0};
@@ -466,13 +473,15 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
     fill_states(s, w, x->r);
     kd_system_start_z(s, x->t, x->z);
     fill_contacts(s, w, x->s);
+    fill_algebraic(s, x->w);
     // with all given values; where that fails, without those that need not be held
-    status = assemble(s, w, &g, true, x, message, size);
+    status = assemble(s, w, &g, true, forces, x, message, size);
     if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
         char why[600];
         kd_text(why, sizeof why, "%.190s", message ? message : "");
         fill_contacts(s, w, x->s);
-        status = assemble(s, w, &g, false, x, message, size);
+        fill_algebraic(s, x->w);
+        status = assemble(s, w, &g, false, forces, x, message, size);
         if (status >= 0) {
             kd_text(message, size,
                     "the given start values cannot all be kept (%s); the closest assembled position was taken", why);
@@ -481,7 +490,7 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
     }
     // bodies have moved: states that depend on their place again
     if (status == KD_CORRECTED) {
-        kd_status settled = settle_states(s, w, u, x);
+        kd_status settled = settle_states(s, w, forces, u, x);
         if (settled < 0) status = settled;
     }
 done:
@@ -595,6 +604,7 @@ static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message,
     (void)place_at(w, x->t, x->p, x->v, x->r, u);
     copy_turns(s, joints, wj, w, x->p);
     fill_contacts(s, w, x->s);
+    fill_algebraic(s, x->w);
     // it should fit to rounding; if it does, only accelerations and multipliers are missing, otherwise correct it
     kd_initial_options opt = kd_initial_options_default();
     char               text[400] = "";
@@ -657,5 +667,11 @@ kd_status kd_system_start(const kd_system *s, kd_state *x, char *message, size_t
         kd_text(message, size, "%s", s->start_news);
         return s->start_status;
     }
-    return s->joints ? start_by_joints(s, x, message, size) : start_joints(s, x, message, size);
+    return s->joints ? start_by_joints(s, x, message, size) : start_joints(s, !s->for_start, x, message, size);
+}
+
+kd_status kd_system_start_motion(const kd_system *s, kd_state *x, char *message, size_t size)
+{
+    kd_text(message, size, "%s", "");
+    return start_joints(s, false, x, message, size);
 }

@@ -100,6 +100,8 @@ static int path_slot(kd_system *s, const kd_path *path)
         return kd_system_slot(s, KD_SLOT_DISCRETE, s->block[path->element].z + path->i, 0);
     case KD_SECTION_VARIABLE:
         return kd_system_slot(s, KD_SLOT_DISCRETE, s->variable_z[path->element], 0);
+    case KD_SECTION_ALGEBRAIC:
+        return kd_system_slot(s, KD_SLOT_W, path->element, 0);
     case KD_SECTION_ENERGY:
         return kd_system_slot(s, KD_SLOT_ENERGY, 0, path->i);
     case KD_SECTION_USER_FORCE:

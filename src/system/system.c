@@ -34,6 +34,10 @@ kd_system_options kd_system_options_of(const kd_model *m)
 // Cartesian coordinates are the choice for such models.
 enum { MOST_ENTRIES = 1 << 22 };
 
+// Accelerations and multipliers from which on the search of redundant rows starts from positions and velocities alone:
+// with redundant rows forces need singular values of a full matrix, and without these rows they are found once more.
+enum { MANY_UNKNOWNS = 200 };
+
 // ---- sizes ----------------------------------------------------------------------------------------------------------
 static kd_status count_coordinates(kd_system *s)
 {
@@ -151,6 +155,7 @@ static bool is_channel(const kd_system *s, const kd_path *path, const char *text
         return path->property == KD_PROPERTY_INNER;
     case KD_SECTION_STATE:
         return path->property == KD_PROPERTY_VALUE;
+    case KD_SECTION_ALGEBRAIC:
     case KD_SECTION_INPUT:
     case KD_SECTION_SENSOR:
         return true;
@@ -279,7 +284,9 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
     if (status != KD_OK) goto done;
     // from an assembled start, with springs that are relaxed there
     char            text[2000] = "";
-    const kd_status started = status = kd_system_start(s, x, text, sizeof text);
+    const bool      whole = s->nv + s->nlambda < MANY_UNKNOWNS;
+    const kd_status started = status =
+        whole ? kd_system_start(s, x, text, sizeof text) : kd_system_start_motion(s, x, text, sizeof text);
     if (status == KD_ERR_MEMORY) goto done;
     if (status < 0) { // the caller's own start will say why; nothing can be found out about the rows here
         s->info.assembled = false;
@@ -299,7 +306,7 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
     }
     s->keep = keep;
     status = KD_OK;
-    if (kd_system_keep_start(s, x, started, text)) x = NULL;
+    if (whole && kd_system_keep_start(s, x, started, text)) x = NULL;
     // equations again, without the rows that follow from others
     if (s->info.nredundant > 0 && !s->options.keep_redundant) status = make_equations_with(s, keep, message, size);
 done:
@@ -610,6 +617,7 @@ void kd_system_destroy(kd_system *s)
     kd_eom_destroy(s->eom);
     kd_system_destroy(s->joints);
     for (int i = 0; i < s->nloads; i++) kd_free(s->load[i].variable);
+    for (int i = 0; i < s->nalgebraic; i++) kd_free(s->equation[i].variable);
     for (int i = 0; i < s->nexprs; i++) kd_expr_destroy(s->expr[i]);
     kd_free(s->pair);
     kd_free(s->pair_ends);

@@ -16,6 +16,7 @@
 #include "system/matrix.h"
 #include "system/redundancy.h"
 #include "system/topological.h"
+#include "tree/implicit_body.h"
 #include "tree/pair.h"
 #include "tree/path_product.h"
 #include "tree/tree.h"
@@ -30,7 +31,7 @@ typedef enum kd_slot_kind {
     KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
     KD_SLOT_CONTACT,    // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
     KD_SLOT_LAMBDA,     // index: wheel on a rail: multiplier; the same
-    KD_SLOT_W,          // index: place in w; laws of friction only
+    KD_SLOT_W,          // index: place in w
     KD_SLOT_REACTION,   // index: joint; level: component 0..5. This and the following: sensors only
     KD_SLOT_MULTIPLIER, // index: constraint; level: number of the row within it
     KD_SLOT_WHEEL,      // index: constraint, a wheel on a rail; level: component 0..5 of its wrench
@@ -81,6 +82,8 @@ typedef struct kd_row_builder {
 } kd_row_builder;
 
 // ---- auxiliary variables --------------------------------------------------------------------------------------------
+// First the algebraic variables of the model, 0 = law of an equation (kd_system.equation), then forces across joints.
+//
 // The force across a joint from the multipliers of its rows: 0 = w - sqrt(least^2 + sum (factor_i lambda_i)^2).
 // `least`, far below every force that matters, keeps it smooth. A row that was left out as redundant carries nothing.
 enum { KD_ACROSS_ROWS = 4 };
@@ -268,7 +271,10 @@ struct kd_system {
     kd_wheel *wheel;
     bool      by_multipliers; // forces depend on multipliers
 
-    kd_across *across; // (nw)
+    int        nalgebraic; // algebraic variables, the first of w; start values have none
+    kd_load   *equation;   // (nalgebraic) their equations: laws without force; `state` is the place in w
+    int        nacross;
+    kd_across *across; // (nacross) of w behind the algebraic variables
     bool       late;   // loads read multipliers or auxiliary variables: they belong to the acceleration stage
 
     int          nexprs, nmotion; // all compiled expressions, for release; those that the motion depends on come first
@@ -306,10 +312,12 @@ struct kd_system {
     int  max_jacobian;
 
     // derivatives: patterns and how the assembly fills them
-    kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r, b_w;
     kd_matrix_plan g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda; // contact coordinates, multipliers
-    kd_matrix_plan residual_w, d_lambda, d_w;                                    // auxiliary variables
+    kd_matrix_plan residual_w, d_p, d_v, d_r, d_lambda, d_w;                     // auxiliary variables
     kd_matrix_plan Z, Z_p;                                                       // Z, and (Z v)_p along increments
+    kd_matrix_plan joint_p, joint_v; // residual of the loads alone, where all of them act inside of joints
+    bool           inside_joints;    // they do, and nothing else hinders an elimination along the tree
     bool           planned;
     bool           dense_tree; // the pattern of the tree is small enough for matrices
     kd_topological topological;
@@ -459,25 +467,27 @@ typedef struct kd_work {
     double          *xi;         // (nwheels) coordinates of contacts
     double          *b;          // (nr)
     // derivative stage
-    kd_change       *change;    // columns of all pairs
-    int             *change_at; // (npairs)
-    double          *small;     // (max_jacobian)
-    kd_wrench       *pair_load; // (npairs) sum of loads along measures at frozen force
-    kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
-    kd_matrix_values g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
-    kd_matrix_values residual_w, d_lambda, d_w;
-    kd_matrix_values Z, Z_p;
-    bool             recording;                // a run that finds the patterns
-    kd_part          part;                     // that the matrices hold
-    kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
-    kd_jet          *kept_jet;                 // (nslots)
-    double          *slope;                    // ds/dq of all measures, along the steps of their paths
-    int             *slope_at;                 // (nmeasures + 1)
-    double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
-    kd_stiff_part    stiff;
-    kd_breaks        breaks;
-    kd_enclosure     enclosure;
-    kd_unseen_work   unseen;
+    kd_change        *change;    // columns of all pairs
+    int              *change_at; // (npairs)
+    double           *small;     // (max_jacobian)
+    kd_wrench        *pair_load; // (npairs) sum of loads along measures at frozen force
+    kd_matrix_values  residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r, b_w;
+    kd_matrix_values  g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
+    kd_matrix_values  residual_w, d_p, d_v, d_r, d_lambda, d_w;
+    kd_matrix_values  Z, Z_p;
+    bool              recording;                // a run that finds the patterns
+    kd_part           part;                     // that the matrices hold
+    kd_vec3          *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
+    kd_jet           *kept_jet;                 // (nslots)
+    double           *slope;                    // ds/dq of all measures, along the steps of their paths
+    int              *slope_at;                 // (nmeasures + 1)
+    double           *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    kd_matrix_values  joint_p, joint_v;         // implicit.c
+    kd_implicit_body *implicit;                 // NULL: not reserved
+    kd_stiff_part     stiff;
+    kd_breaks         breaks;
+    kd_enclosure      enclosure;
+    kd_unseen_work    unseen;
     // factor of the accelerations' system
     double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
     int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
@@ -552,6 +562,8 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;        
 // system.c: the system in joint coordinates that finds start values and redundant rows
 kd_status kd_system_create_for_start(const kd_model *model, kd_system **system, char *message,
                                      size_t size) KD_NODISCARD;
+// start.c: positions and velocities of the start alone, of a system in joint coordinates: forces are not solved for
+kd_status kd_system_start_motion(const kd_system *s, kd_state *x, char *message, size_t size) KD_NODISCARD;
 // start.c: the start that was found when the system was made serves once more. x: taken over (true), unless free lengths
 // were set by it
 bool    kd_system_keep_start(kd_system *s, kd_state *x, kd_status status, const char *news);
@@ -662,15 +674,24 @@ void   kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out); // th
 void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier);
 void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
 
+// implicit.c: Newton matrices along the tree, for kd_eom_def.implicit_*
+bool    kd_system_acts_inside_joints(const kd_system *s);
+bool    kd_work_implicit_reserve(void *context);
+kd_eval kd_work_implicit_set(const kd_point *x, void *context);
+bool    kd_work_implicit_factor(void *context, double re, double im);
+void    kd_work_implicit_solve(void *context, double *re, double *im);
+
 // derivatives.c
-bool kd_work_matrices(kd_work *w); // room for the values; false: out of memory
+// residual_p and residual_v of the loads alone into joint_p, joint_v
+kd_eval kd_work_joint_derivatives(kd_work *w, const kd_point *x);
+bool    kd_work_matrices(kd_work *w); // room for the values; false: out of memory
 // All matrices but those of gII and hI at the acceleration stage; KD_PART_STIFF: those of the residual by the stiff
 // loads only.
 kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part);
 void                    kd_work_second_derivatives(kd_work *w, const kd_point *x); // those of gII and hI
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
 kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // residual_lambda alone
-kd_eval                 kd_work_auxiliary(kd_work *w, const kd_point *x);   // residual_w, d_lambda, d_w alone
+kd_eval                 kd_work_auxiliary(kd_work *w, const kd_point *x);   // by w, and d by lambda, alone
 void kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent);         // columns of pairs, slopes of measures
 void kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
 

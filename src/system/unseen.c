@@ -239,6 +239,12 @@ static kd_status add_all(kd_system *s, int *capacity, double *work)
 {
     kd_status status = KD_OK;
     for (int i = 0; i < s->nloads && status == KD_OK; i++) status = add_load(s, &s->load[i], capacity, work);
+    for (int i = 0; i < s->nalgebraic && status == KD_OK; i++) {
+        const kd_load *e = &s->equation[i];
+        status =
+            add_law(s, capacity, (kd_law){.name = e->name, .expr = e->law[0], .effect = KD_EFFECT_VALUE, .factor = 1.0},
+                    NULL, work);
+    }
     if (status == KD_OK) status = add_rows(s, s->row_g, s->nrows_g, capacity, work);
     if (status == KD_OK) status = add_rows(s, s->row_h, s->nrows_h, capacity, work);
     for (int i = 0; s->motion && i < s->tree.ndof && status == KD_OK; i++)

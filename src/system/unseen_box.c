@@ -337,6 +337,8 @@ static kd_interval motion_in(const kd_work *w, int slot, double time)
     }
     case KD_SLOT_STATE:
         return state_in(w, at.index, time);
+    case KD_SLOT_W: // not known ahead
+        return around(0.0, INFINITY);
     case KD_SLOT_INPUT:
         if (w->unseen.foreign) return around(0.0, INFINITY);
         return (kd_interval){e1->t, e1->t + time};

@@ -54,7 +54,7 @@ static void model_file_is_simulated(void **state)
     (void)state;
     command_result result =
         expect("simulate " CRANK " --t-end 0.5 --plain --set speed=10 " TO, 0,
-               "method: joint coordinates (tree with 1 loop), ode with dop853, as the fastest motion at the start, ");
+               "method: joint coordinates (tree with 1 loop), psf with radau: keeps the constraints on all levels");
     must_contain(result.text, "(balanced)");
     must_contain(result.text, "constraints on acceleration level: ");
     assert_null(strstr(result.text, "drift"));

@@ -185,11 +185,60 @@ static void springs_are_coils(void **state)
                       "constraints:\n  d: {type: distance, from: cart, to: ground}\n",
                 1);
     kd_scene s = scene_of(&f);
-    assert_int_equal(s.ncoils, 3);
+    assert_int_equal(s.ncoils, 4);
     assert_int_equal(s.coil[0].from.body, -1);
     assert_near(s.coil[0].from.r.y, 2);
     assert_int_equal(s.coil[0].to.body, 1);
-    assert_true(s.coil[0].radius > 0 && s.coil[1].radius > 0 && s.coil[2].radius == 0);
+    static const kd_link LOOK[] = {KD_LINK_COIL, KD_LINK_DAMPER, KD_LINK_COIL, KD_LINK_ROD};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(s.coil[i].look, LOOK[i]);
+        assert_true((s.coil[i].radius > 0) == (LOOK[i] == KD_LINK_COIL) && s.coil[i].thick > 0);
+    }
+    assert_string_equal(s.coil[2].name, "m");
+    kd_scene_release(&s);
+    close_film(&f);
+}
+
+// Constraints without a place are links between what they speak of; a winch is a rope; what only looks like a name is none.
+static void couplings_link_what_they_couple(void **state)
+{
+    (void)state;
+    test_film f = film_of(SLIDE "constraints:\n  e: {type: expression, value: body.cart.pos.x - 2*body.bob.pos.x}\n"
+                                "  w: {type: distance, from: cart, to: bob, motion: 0.1*t}\n",
+                          1);
+    kd_scene  s = scene_of(&f);
+    assert_int_equal(s.ncoils, 2);
+    assert_int_equal(s.coil[0].look, KD_LINK_COUPLING);
+    assert_int_equal(s.coil[0].from.body + s.coil[0].to.body, 1); // both, once
+    assert_string_equal(s.coil[0].name, "e");
+    assert_int_equal(s.coil[1].look, KD_LINK_ROPE);
+    kd_scene_release(&s);
+    close_film(&f);
+}
+
+// The road under a tyre: its height where the wheel is, by hand; one that an input moves, and a level one, have no line.
+static void roads_are_lines(void **state)
+{
+    (void)state;
+    test_film f = film_of(SLIDE "parameters: {a: 0.1}\ninputs: {u: 0}\nforces:\n"
+                                "  r: {type: tyre, body: bob, radius: 0.3, stiffness: 1, road: 'a*sin(x)'}\n"
+                                "  i: {type: tyre, body: bob, radius: 0.3, stiffness: 1, road: input.u}\n"
+                                "  l: {type: tyre, body: bob, radius: 0.3, stiffness: 1}\n",
+                          3);
+    kd_scene  s = scene_of(&f);
+    assert_int_equal(s.nlines, 1);
+    assert_string_equal(s.line[0].name, "r");
+    assert_true(s.line[0].count > 100 && s.line[0].body == -1);
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < s.line[0].count; i++) {
+        const kd_vec3 a = s.line[0].point[i];
+        assert_near(a.z, 0.1 * sin(a.x));
+        low = fmin(low, a.x), high = fmax(high, a.x);
+    }
+    for (int i = 0; i < 3; i++) {
+        const kd_vec3 at = kd_film_point(&s.film, i, &(kd_point_of){1, {0, 0, 0}});
+        assert_true(low < at.x && at.x < high);
+    }
     kd_scene_release(&s);
     close_film(&f);
 }
@@ -240,10 +289,11 @@ static void failing_memory_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_are_drawn_as_they_are),  cmocka_unit_test(bare_bodies_are_sticks),
-        cmocka_unit_test(distant_joints_are_tied),       cmocka_unit_test(families_share_a_colour),
-        cmocka_unit_test(rails_hold_the_motion),         cmocka_unit_test(springs_are_coils),
-        cmocka_unit_test(traces_follow_what_is_watched), cmocka_unit_test(failing_memory_is_reported),
+        cmocka_unit_test(shapes_are_drawn_as_they_are),    cmocka_unit_test(bare_bodies_are_sticks),
+        cmocka_unit_test(distant_joints_are_tied),         cmocka_unit_test(families_share_a_colour),
+        cmocka_unit_test(rails_hold_the_motion),           cmocka_unit_test(springs_are_coils),
+        cmocka_unit_test(couplings_link_what_they_couple), cmocka_unit_test(roads_are_lines),
+        cmocka_unit_test(traces_follow_what_is_watched),   cmocka_unit_test(failing_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

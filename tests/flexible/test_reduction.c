@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include "core/pi.h"
-#include "flexible/reduction.h"
+#include "flexible/body.h"
+#include "flexible/reduction_parts.h"
+#include "math/dense.h"
 #include "published.h"
 
 static bool read_rod(kd_fe_structure *s)
@@ -172,12 +174,78 @@ static void a_band_is_filled(void **state)
     kd_fe_structure_release(&s);
 }
 
+// The rod at 500 rad/s about z, held at its left end: K_e + W^2 (K0w - B_xx - B_yy) has the frequencies of the program, and with Coriolis
+// terms 2 W int phi_k' e_z~ phi_l those of the full matrices (scipy).
+static void the_rotating_rod_is_stiffened(void **state)
+{
+    (void)state;
+    const double     W = 500;
+    kd_fe_structure  s;
+    kd_interface     face[2];
+    kd_reduction     r;
+    kd_flexible_body b;
+    char             message[500] = "", path[2][500];
+    published("calculix/rod_spin_matrices.sti.gz", path[0], sizeof path[0]);
+    published("calculix/rod_spin_matrices.dof", path[1], sizeof path[1]);
+    if (!path[0][0] || !read_rod(&s)) skip();
+    assert_int_equal(kd_fe_structure_spin(&s, path[0], path[1], 2, W, true, message, sizeof message), KD_OK);
+    rod_interfaces(&s, face);
+    assert_int_equal(
+        kd_reduce(&s, face, 2, &(kd_reduction_options){.band = 2 * KD_PI * 700}, &r, message, sizeof message), KD_OK);
+    // a frame at the other end moves what was held
+    assert_int_equal(
+        kd_flexible_body_make(&r, &(kd_reference){KD_REFERENCE_TANGENT, 1, 0}, 20, 0, &b, message, sizeof message),
+        KD_ERR_MODEL);
+    assert_non_null(strstr(message, "must be tangent"));
+    assert_int_equal(
+        kd_flexible_body_make(&r, &(kd_reference){KD_REFERENCE_TANGENT, 0, 0}, 20, 0, &b, message, sizeof message),
+        KD_OK);
+    enum { N = 20 };
+    double K[N * N], M[N * N], value[N], A[4 * N * N] = {0}, re[2 * N], im[2 * N], work[60000];
+    assert_true(kd_eigen_work(2 * N) <= 60000);
+    for (int i = 0; i < N * N; i++) {
+        K[i] = b.Ke[i] + W * W * (b.K0w[2 * N * N + i] - b.B[9 * i] - b.B[9 * i + 4]);
+        M[i] = b.Me[i];
+    }
+    // x' = [0 1; -K -G] x with M_e = 1; G_kl = 2 W (B_kl yx - B_kl xy)
+    for (int k = 0; k < N; k++) {
+        A[k + 2 * N * (N + k)] = 1;
+        for (int l = 0; l < N; l++) {
+            const double *B = b.B + 9 * (k + N * l);
+            A[N + k + 2 * N * l] = -K[k + N * l];
+            A[N + k + 2 * N * (N + l)] = -2 * W * (B[1] - B[3]);
+        }
+    }
+    static const double softened[] = {74.9252799, 132.4585476, 456.6863663, 650.3560384};
+    assert_int_equal(kd_symmetric_pencil(N, K, M, value), KD_OK);
+    for (int k = 0; k < 4; k++) assert_true(fabs(sqrt(value[k]) / (2 * KD_PI) / softened[k] - 1) < 1e-3);
+    assert_int_equal(kd_eigen(2 * N, A, re, im, NULL, work), 0);
+    double first = INFINITY, second = INFINITY;
+    for (int k = 0; k < 2 * N; k++) {
+        assert_true(fabs(re[k]) < 1e-3);
+        const double hertz = im[k] / (2 * KD_PI);
+        if (hertz <= 0) continue;
+        if (hertz < first) {
+            second = first;
+            first = hertz;
+        } else if (hertz < second) {
+            second = hertz;
+        }
+    }
+    print_message("rotating rod: %.4f and %.4f Hz\n", first, second);
+    assert_true(fabs(first / 74.793 - 1) < 1e-3 && fabs(second / 132.458 - 1) < 1e-3);
+    kd_flexible_body_release(&b);
+    kd_reduction_release(&r);
+    kd_fe_structure_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rod_has_the_published_reductions),
         cmocka_unit_test(the_expected_error_is_the_true_one),
         cmocka_unit_test(a_band_is_filled),
+        cmocka_unit_test(the_rotating_rod_is_stiffened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

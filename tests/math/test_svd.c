@@ -86,10 +86,49 @@ static void test_not_finite(void **state)
     assert_true(kd_svd(2, 2, B, NULL, sigma, NULL, work) > 0);
 }
 
+// The same for sizes at which vectors come by divide and conquer.
+static void test_large(void **state)
+{
+    (void)state;
+    static const int large[][3] = {{130, 110, 90}, {104, 125, 104}, {120, 120, 119}};
+    uint64_t         seed = 4;
+    for (int s = 0; s < 3; s++) {
+        const int    m = large[s][0], n = large[s][1], rank = large[s][2], count = m < n ? m : n;
+        const size_t size = (size_t)m * (size_t)n;
+        double      *A = test_malloc(size * sizeof *A), *B = test_malloc(size * sizeof *B);
+        double      *U = test_malloc((size_t)m * (size_t)m * sizeof *U);
+        double      *Vt = test_malloc((size_t)n * (size_t)n * sizeof *Vt);
+        double *sigma = test_malloc((size_t)count * sizeof *sigma), *again = test_malloc((size_t)count * sizeof *A);
+        double *room = test_malloc((size_t)kd_svd_work(m, n) * sizeof *room);
+        // A of its rank: the product of random matrices, which U and Vt have room for
+        random_fill(m * rank, U, &seed);
+        random_fill(rank * n, Vt, &seed);
+        multiply_plain(m, n, rank, U, Vt, A);
+        memcpy(B, A, size * sizeof *A);
+        assert_int_equal(kd_svd(m, n, B, U, sigma, Vt, room), 0);
+        for (int k = 0; k < count; k++) assert_true((sigma[k] > 1e-10 * sigma[0]) == (k < rank));
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < m; i++) {
+                double sum = 0;
+                for (int k = 0; k < count; k++) sum += U[i + m * k] * sigma[k] * Vt[k + n * j];
+                assert_true(fabs(sum - A[i + m * j]) < 1e-12 * (1 + sigma[0]));
+            }
+        // without vectors: the same values
+        memcpy(B, A, size * sizeof *A);
+        assert_int_equal(kd_svd(m, n, B, NULL, again, NULL, room), 0);
+        for (int k = 0; k < count; k++) assert_true(fabs(again[k] - sigma[k]) < 1e-12 * (1 + sigma[0]));
+        // the columns behind the rank are orthogonal to the others
+        assert_true(fabs(kd_dot(m, U, U + (size_t)m * (size_t)(m - 1))) < 1e-12);
+        double *all[] = {A, B, U, Vt, sigma, again, room};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++) test_free(all[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decomposition),
+        cmocka_unit_test(test_large),
         cmocka_unit_test(test_determinant),
         cmocka_unit_test(test_not_finite),
     };

@@ -59,6 +59,9 @@ static kd_model *path_model(void)
         s.input = "t";
         CHECK(kd_model_add_state(m, ((const char *[]){"lag", "pi", "ode"})[k], &s));
     }
+    kd_algebraic_def w = kd_algebraic_def_default();
+    w.equation = "w - t";
+    CHECK(kd_model_add_algebraic(m, "w", &w));
     const kd_input_def u = kd_input_def_default();
     CHECK(kd_model_add_input(m, "pedal-left", &u));
     kd_sensor_def o = kd_sensor_def_default();
@@ -116,6 +119,7 @@ static void every_form(void **state)
         {"constraint.wheel.ty", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_WRENCH, 4, 0, NULL}, false},
         {"state.lag", {KD_SECTION_STATE, 0, KD_PROPERTY_VALUE, 0, 0, NULL}, true},
         {"state.pi.out", {KD_SECTION_STATE, 1, KD_PROPERTY_OUT, 0, 0, NULL}, true},
+        {"algebraic.w", {KD_SECTION_ALGEBRAIC, 0, KD_PROPERTY_VALUE, 0, 0, NULL}, true},
         {"input.pedal-left", {KD_SECTION_INPUT, 0, KD_PROPERTY_VALUE, 0, 0, NULL}, true},
         {"sensor.height", {KD_SECTION_SENSOR, 0, KD_PROPERTY_VALUE, 0, 0, NULL}, false},
         {"energy.total", {KD_SECTION_ENERGY, 0, KD_PROPERTY_VALUE, 2, 0, NULL}, false},

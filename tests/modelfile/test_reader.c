@@ -182,6 +182,7 @@ static void all_fields_are_read(void **state)
         ROW(KD_SCHEMA_CONSTRAINT, nconstraints, constraint, kd_constraint),
         ROW(KD_SCHEMA_FORCE, nforces, force, kd_force),
         ROW(KD_SCHEMA_STATE, nstates, state, kd_state_element),
+        ROW(KD_SCHEMA_ALGEBRAIC, nalgebraic, algebraic, kd_algebraic),
         ROW(KD_SCHEMA_BLOCK, nblocks, block, kd_block),
         ROW(KD_SCHEMA_VARIABLE, nvariables, variable, kd_variable),
         ROW(KD_SCHEMA_EVENT, nevents, event, kd_model_event),

@@ -589,6 +589,39 @@ static void bushing_mount(void **state)
          comes_to_rest);
 }
 
+// ---- damper with two passages -----------------------------------------------------------------------------------------
+
+// Shift and speed by scipy: Radau at 1e-10, pressure and flow by its root finder at every evaluation
+static void takes_both_ways(const run *r)
+{
+    static const double reference[][3] = {{0.5, -0.003205168988567, -0.07811251648738},
+                                          {1.0, 0.004699286515059, 0.01024951537244},
+                                          {1.5, -0.002736526278743, 0.01625803884477},
+                                          {2.0, 0.0001501307961688, -0.01930305815731}};
+    const double        R = 400, K = 200;
+    int                 compared = 0;
+    for (int i = 0; i < r->n; i++) {
+        const double v = at(r, i, "speed"), q = R / (2 * K) * (sqrt(1 + 4 * K * fabs(v) / R) - 1);
+        assert_close(at(r, i, "orifice"), copysign(q, v), 1e-9);
+        assert_close(at(r, i, "pressure"), copysign(K * q * q, v), 1e-6);
+        assert_close(at(r, i, "gap") + at(r, i, "orifice"), v, 1e-10);
+        for (int k = 0; k < 4; k++) {
+            if (fabs(r->t[i] - reference[k][0]) > 1e-9) continue;
+            assert_close(at(r, i, "shift"), reference[k][1], 1e-7);
+            assert_close(v, reference[k][2], 1e-6);
+            compared++;
+        }
+    }
+    assert_int_equal(compared, 4);
+}
+
+// Oil takes two ways at once: algebraic variables by their closed form, the motion by a reference of other software.
+static void damper_valves(void **state)
+{
+    (void)state;
+    both(&(scenario){.file = "damper-valves", .samples = 80, .agree = 1e-6}, takes_both_ways);
+}
+
 // ---- quarter car ----------------------------------------------------------------------------------------------------
 
 static void follows_waves(const run *r)
@@ -1009,6 +1042,7 @@ int main(void)
         cmocka_unit_test(speed_control),
         cmocka_unit_test(crane),
         cmocka_unit_test(bushing_mount),
+        cmocka_unit_test(damper_valves),
         cmocka_unit_test(quarter_car),
         cmocka_unit_test(cam),
         cmocka_unit_test(plate_cam),

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "core/failing_allocator.h"
+#include "core/text.h"
 #include "modelfile/files.h"
 #include "probe/probe.h"
 #include <kardan/simulation.h>
@@ -231,21 +232,56 @@ static void answers_are_remembered(void **state)
     (void)kd_probe_read(f.probe, "potential energy");
     assert_int_equal(evaluations(&f), 2);
     assert_int_equal(kd_eom_data_stage(kd_probe_data(f.probe)), KD_STAGE_VELOCITY);
-    (void)kd_probe_read(f.probe, "load"); // one residual says that a belongs to the state
-    assert_int_equal(evaluations(&f), 4);
+    (void)kd_probe_read(f.probe, "load"); // two residuals, with a and with 0, say that a belongs to the state
+    assert_int_equal(evaluations(&f), 5);
     assert_int_equal(kd_probe_counters_of(f.probe).accelerations, 0);
     const double load = kd_probe_read(f.probe, "load");
-    assert_int_equal(evaluations(&f), 4);
+    assert_int_equal(evaluations(&f), 5);
     // who moves the point in between does not change the answers
     kd_eom_at_time(kd_probe_data(f.probe), 100, NULL, NULL, NULL, NULL);
     assert_true(kd_probe_read(f.probe, "load") == load);
     assert_true(kd_probe_read(f.probe, "body.arm.vel.z") == -0.5);
     assert_true(kd_probe_read(f.probe, "supplied power") == 0);
+    const long before = evaluations(&f);
     assert_int_equal(kd_probe_set(f.probe, f.x), KD_OK); // a new state, as far as it knows
     assert_true(kd_probe_read(f.probe, "load") == load);
     assert_int_equal(kd_probe_counters_of(f.probe).states, 2);
+    assert_int_equal(evaluations(&f), before + 2); // one residual, as the size of the forces is known, and the sensor
     unmake(&f);
     kd_model_destroy(m);
+}
+
+// Accelerations that do not belong to the forces are found out whatever the sizes of the model are: the same arm of
+// masses from nanograms to kilotons, with a wrong by a thousandth.
+static void stale_accelerations_are_found_at_any_size(void **state)
+{
+    (void)state;
+    const double factor[] = {1e-15, 1e-9, 1e-3, 1, 1e3, 1e6};
+    for (size_t i = 0; i < sizeof factor / sizeof *factor; i++) {
+        char text[700];
+        kd_text(text, sizeof text,
+                "kardan: 1\n"
+                "parameters: {m: %g}\n"
+                "bodies:\n  arm: {position: [0.5, 0, 0], mass: 2*m, inertia: [0.1*m, 0.2*m, 0.3*m]}\n"
+                "  rod: {position: [1.5, 0, 0], mass: m, inertia: [0.1*m, 0.1*m, 0.1*m]}\n"
+                "joints:\n  hinge: {type: revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, 1, 0], v: 1}\n"
+                "  elbow: {type: revolute, bodies: [arm, rod], point: [1, 0, 0], axis: [0, 1, 0], q: 0.3}\n",
+                factor[i]);
+        fixture f;
+        assert_true(make(model_of(text), KD_JOINT, &f));
+        kd_model *m = f.model;
+        double    a[2];
+        assert_int_equal(kd_probe_set(f.probe, f.x), KD_OK);
+        memcpy(a, kd_probe_values(f.probe, KD_GROUP_A), sizeof a);
+        assert_int_equal(kd_probe_counters_of(f.probe).accelerations, 0); // those of the start belong to it
+        for (int k = 0; k < 2; k++) f.x->a[k] *= 1.001;
+        assert_int_equal(kd_probe_set(f.probe, f.x), KD_OK);
+        for (int k = 0; k < 2; k++)
+            assert_true(fabs(kd_probe_values(f.probe, KD_GROUP_A)[k] - a[k]) < 1e-12 * fabs(a[k]));
+        assert_int_equal(kd_probe_counters_of(f.probe).accelerations, 1);
+        unmake(&f);
+        kd_model_destroy(m);
+    }
 }
 
 // A state whose accelerations nobody has solved for has those that its forces give, whatever stands in a.
@@ -451,6 +487,7 @@ int main(void)
         cmocka_unit_test(gallery_is_read_as_by_hand),
         cmocka_unit_test(quantities_have_names_and_units),
         cmocka_unit_test(answers_are_remembered),
+        cmocka_unit_test(stale_accelerations_are_found_at_any_size),
         cmocka_unit_test(missing_accelerations_are_solved),
         cmocka_unit_test(accelerations_are_solved_on_demand),
         cmocka_unit_test(questions_do_not_allocate),

@@ -38,6 +38,7 @@ static bool is_refused(kd_status status)
 #define WORDS(call) note(#call), assert_non_null(call)
 #define NEUTRAL(call) note(#call), (void)(call)
 #define NOTHING(call) note(#call), (call)
+#define DENIED(call) note(#call), assert_false(call)
 
 static void null_is_refused_everywhere(void **state)
 {
@@ -129,6 +130,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_model_sensor_def(NULL, 0));
     NEUTRAL(kd_model_block_def(NULL, 0));
     NEUTRAL(kd_model_variable_def(NULL, 0));
+    NEUTRAL(kd_model_algebraic_def(NULL, 0));
     NEUTRAL(kd_model_user_force_def(NULL, 0));
     NEUTRAL(kd_model_curve_def(NULL, 0));
     NEUTRAL(kd_model_track_def(NULL, 0));
@@ -208,6 +210,10 @@ static void null_is_refused_everywhere(void **state)
     STOPPED(kd_eom_accelerations(NULL, NULL, NULL, NULL));
     STOPPED(kd_eom_kkt_factor(NULL));
     NOTHING(kd_eom_kkt_solve(NULL, NULL));
+    DENIED(kd_eom_implicit_reserve(NULL));
+    STOPPED(kd_eom_implicit_set(NULL));
+    DENIED(kd_eom_implicit_factor(NULL, 1, 0));
+    NOTHING(kd_eom_implicit_solve(NULL, NULL, NULL));
     NEUTRAL(kd_eom_normalise(NULL, NULL));
     NEUTRAL(kd_eom_velocities(NULL, NULL, NULL, NULL));
     NEUTRAL(kd_eom_next_sample(NULL));
@@ -326,6 +332,7 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_model_add_state(NULL, NULL, NULL));
     REFUSED(kd_model_add_block(NULL, NULL, NULL));
     REFUSED(kd_model_add_variable(NULL, NULL, NULL));
+    REFUSED(kd_model_add_algebraic(NULL, NULL, NULL));
     REFUSED(kd_model_add_event(NULL, NULL, NULL));
     REFUSED(kd_model_add_sensor(NULL, NULL, NULL));
     REFUSED(kd_model_finish(NULL));

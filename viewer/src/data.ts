@@ -8,7 +8,11 @@ export interface Body { name: string; mass: number; paint: number; centre: Vec }
 // form: as FORMS in solids.ts; ratio: inner over outer radius of a tube, number of a surface; body -1 is the ground
 export interface Solid { form: number; ratio: number; body: number; paint: number; r: Vec; q: Quat; size: Vec }
 export interface Surface { v: number[]; f: number[] } // corners in a box with edges 1, three of them for each triangle
-export interface Coil { name: string; from: number; fromR: Vec; to: number; toR: Vec; radius: number } // radius 0: a rod
+// what stretches between two points; look: as COIL .. in solids.ts
+export interface Coil { name: string; from: number; fromR: Vec; to: number; toR: Vec; radius: number; look: number; paint: number }
+export interface Course { name: string; body: number; points: number[] } // a track, a road, a curve to run along
+// a force on a body (0), a reaction (1), a force of what touches (2), whose point of contact is `drop` below along `normal` of `under`
+export interface Load { name: string; kind: number; body: number; r: Vec; under: number; normal: Vec; drop: number; largest: number }
 export interface Trace { body: number; r: Vec; paint: number }
 export interface Channel { name: string; unit: string; bytes: 4 | 8 }
 export interface Plot { title: string; unit: string; log: boolean; channels: number[]; note: string }
@@ -17,9 +21,11 @@ export interface Camera { centre: Vec; up: Vec; front: Vec; right: Vec; azimuth:
 
 export interface Scene {
   title: string;
+  steps?: boolean; // floats of channels are differences; a report of before has them as they are
   frames: number; rows: number; // of the film, of the channels
   low: Vec; high: Vec;          // the box that positions are rounded in
-  bodies: Body[]; surfaces?: Surface[]; solids: Solid[]; coils: Coil[]; traces: Trace[];
+  bodies: Body[]; surfaces?: Surface[]; solids: Solid[]; coils: Coil[]; traces: Trace[]; lines?: Course[];
+  loads?: Load[]; loadFrames?: number;
   colours: string[];
   camera: Camera;
   radius: number; floor: number; grid: number; size: number;
@@ -30,43 +36,53 @@ export interface Scene {
 export interface Run {
   scene: Scene;
   times: Float64Array;    // (frames) of the film
-  pose: Float64Array;     // (frames x 7 bodies): position, quaternion
+  pose: Float32Array | Float64Array; // (frames x 7 bodies): position, quaternion
   rows: Float64Array;     // (rows) times of the channels
   column: Float64Array[]; // (channels)(rows)
+  loadTimes?: Float64Array;
+  force?: Float32Array;   // (loads x 3 x times) axes of the world [N]
 }
 
 // base64 and deflate (zlib's format) undone by the browser
 async function inflate(text: string): Promise<Uint8Array> {
-  const packed = Uint8Array.from(atob(text.trim()), c => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
+  const stream = new Blob([bytesOf(text.trim())]).stream().pipeThrough(new DecompressionStream('deflate'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Numbers of `size` bytes whose first bytes stand together, then their second bytes, and so on
-function gather(planes: Uint8Array, offset: number, count: number, size: number): DataView {
-  const bytes = new Uint8Array(count * size);
-  for (let k = 0; k < size; k++)
-    for (let i = 0; i < count; i++) bytes[i * size + k] = planes[offset + k * count + i];
-  return new DataView(bytes.buffer);
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const direct = (Uint8Array as unknown as {fromBase64?: (text: string) => Uint8Array<ArrayBuffer>}).fromBase64;
+  if (direct) return direct(text);
+  const binary = atob(text), bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
 }
 
+// Numbers of `size` bytes whose first bytes stand together, then their second bytes, and so on
 function doubles(planes: Uint8Array, offset: number, count: number, size: number): Float64Array {
-  const view = gather(planes, offset, count, size), out = new Float64Array(count);
+  const bytes = new Uint8Array(count * size), view = new DataView(bytes.buffer), out = new Float64Array(count);
+  for (let k = 0; k < size; k++)
+    for (let i = 0; i < count; i++) bytes[i * size + k] = planes[offset + k * count + i];
   for (let i = 0; i < count; i++) out[i] = size === 8 ? view.getFloat64(8 * i, true) : view.getFloat32(4 * i, true);
   return out;
 }
 
+// Floats as differences of their bits from row to row, in planes
+function stepped(planes: Uint8Array, offset: number, count: number): Float64Array {
+  const bits = new Uint32Array(count);
+  for (let i = 0, at = offset, sum = 0; i < count; i++, at++)
+    bits[i] = sum = (sum + (planes[at] | planes[at + count] << 8 | planes[at + 2 * count] << 16 | planes[at + 3 * count] << 24)) | 0;
+  return Float64Array.from(new Float32Array(bits.buffer));
+}
+
 // Components of poses as 16-bit differences along time: fractions of the box, multiples of 1/32767
-function unpackPoses(planes: Uint8Array, s: Scene): Float64Array {
-  const n = s.bodies.length, frames = s.frames, out = new Float64Array(7 * n * frames);
-  const view = gather(planes, 0, 7 * n * frames, 2);
+function unpackPoses(planes: Uint8Array, s: Scene): Float32Array {
+  const n = s.bodies.length, frames = s.frames, count = 7 * n * frames, out = new Float32Array(count);
   for (let c = 0; c < 7 * n; c++) {
-    const k = c % 7;
+    const k = c % 7, low = k < 3 ? s.low[k] : 0, unit = k < 3 ? (s.high[k] - s.low[k]) / 65535 : 1 / 32767;
     let value = 0;
-    for (let i = 0; i < frames; i++) {
-      value = (value + view.getUint16(2 * (c * frames + i), true)) & 0xffff;
-      out[i * 7 * n + c] = k < 3 ? s.low[k] + value / 65535 * (s.high[k] - s.low[k])
-                                 : (value > 32767 ? value - 65536 : value) / 32767;
+    for (let i = 0, at = c * frames; i < frames; i++, at++) {
+      value = (value + (planes[at] | planes[count + at] << 8)) & 0xffff;
+      out[i * 7 * n + c] = low + unit * (k < 3 || value < 32768 ? value : value - 65536);
     }
   }
   return out;
@@ -75,20 +91,46 @@ function unpackPoses(planes: Uint8Array, s: Scene): Float64Array {
 export const hasBlock = (root: ParentNode, name: string): boolean => root.querySelector(`script[data-kardan="${name}"]`) !== null;
 
 // front: of the names of the blocks, 'beside-' for the other run of the page
-export async function readRun(root: ParentNode, front = ''): Promise<Run> {
-  const text = (name: string): string => {
-    const element = root.querySelector(`script[data-kardan="${front}${name}"]`);
-    if (!element) throw new Error(`the page has no data '${name}'`);
-    return element.textContent ?? '';
-  };
-  const scene = JSON.parse(text('scene')) as Scene;
-  const [times, pose, rows, channels] = await Promise.all(['times', 'pose', 'rows', 'channels'].map(k => inflate(text(k))));
-  const column: Float64Array[] = [];
+function textOf(root: ParentNode, name: string): string {
+  const element = root.querySelector(`script[data-kardan="${name}"]`);
+  if (!element) throw new Error(`the page has no data '${name}'`);
+  return element.textContent ?? '';
+}
+
+// What the 3-D view needs; the channels, which are many, come by readChannels
+export async function readMotion(root: ParentNode, front = ''): Promise<Run> {
+  const scene = JSON.parse(textOf(root, front + 'scene')) as Scene;
+  const [times, pose] = await Promise.all(['times', 'pose'].map(k => inflate(textOf(root, front + k))));
+  return {scene, times: doubles(times, 0, scene.frames, 8), pose: unpackPoses(pose, scene), rows: new Float64Array(), column: []};
+}
+
+// Forces as 16-bit differences along time, by the largest of each
+function unpackLoads(planes: Uint8Array, s: Scene): Float32Array {
+  const frames = s.loadFrames!, loads = s.loads!, count = 3 * loads.length * frames, out = new Float32Array(count);
+  for (let c = 0; c < 3 * loads.length; c++)
+    for (let i = 0, at = c * frames, value = 0; i < frames; i++, at++) {
+      value = (value + (planes[at] | planes[count + at] << 8)) & 0xffff;
+      out[at] = (value > 32767 ? value - 65536 : value) / 32767 * loads[Math.floor(c / 3)].largest;
+    }
+  return out;
+}
+
+export async function readChannels(run: Run, root: ParentNode, front = ''): Promise<void> {
+  const {scene, column} = run, [rows, channels] = await Promise.all(['rows', 'channels'].map(k => inflate(textOf(root, front + k))));
+  run.rows = doubles(rows, 0, scene.rows, 8);
   let offset = 0;
   for (const c of scene.channels) {
-    column.push(doubles(channels, offset, scene.rows, c.bytes));
+    column.push(scene.steps && c.bytes === 4 ? stepped(channels, offset, scene.rows) : doubles(channels, offset, scene.rows, c.bytes));
     offset += scene.rows * c.bytes;
   }
-  return {scene, times: doubles(times, 0, scene.frames, 8), pose: unpackPoses(pose, scene),
-          rows: doubles(rows, 0, scene.rows, 8), column};
+  if (!scene.loads?.length || !hasBlock(root, front + 'loads')) return;
+  const [times, loads] = await Promise.all(['load-times', 'loads'].map(k => inflate(textOf(root, front + k))));
+  run.loadTimes = doubles(times, 0, scene.loadFrames!, 8);
+  run.force = unpackLoads(loads, scene);
+}
+
+export async function readRun(root: ParentNode, front = ''): Promise<Run> {
+  const run = await readMotion(root, front);
+  await readChannels(run, root, front);
+  return run;
 }

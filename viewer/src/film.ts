@@ -4,11 +4,23 @@ import type {Run, Vec} from './data';
 
 export interface Pose { r: Vector3; q: Quaternion }
 
+// the last of rising times that is not later than t; the first one if all are
+function last(times: ArrayLike<number>, t: number): number {
+  let low = 0, high = times.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= t) low = middle; else high = middle;
+  }
+  return times[high] <= t ? Math.max(high, 0) : low;
+}
+
 export class Film {
   poses: Pose[] = []; // of all bodies at the time of the last call of `at`
   readonly home = new Vector3(); // the middle of all bodies at the first frame
   private run!: Run;
   private n = 0;
+  private readonly other = new Vector3();
+  private readonly turned = new Quaternion();
 
   constructor(run: Run) { this.use(run); }
 
@@ -25,15 +37,7 @@ export class Film {
   get end(): number { return this.run.times[this.run.times.length - 1]; }
 
   // the last frame that is not later than t
-  frameAt(t: number): number {
-    const times = this.run.times;
-    let low = 0, high = times.length - 1;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (times[middle] <= t) low = middle; else high = middle;
-    }
-    return times[high] <= t ? high : low;
-  }
+  frameAt(t: number): number { return last(this.run.times, t); }
 
   timeOf(frame: number): number {
     return this.run.times[Math.max(0, Math.min(frame, this.run.times.length - 1))];
@@ -55,7 +59,7 @@ export class Film {
     const i = this.frameAt(t), j = Math.min(i + 1, this.frames - 1);
     const span = this.run.times[j] - this.run.times[i];
     const f = span > 0 ? Math.min(Math.max((t - this.run.times[i]) / span, 0), 1) : 0;
-    const other = new Vector3(), turned = new Quaternion();
+    const other = this.other, turned = this.turned;
     for (let b = 0; b < this.n; b++) {
       const pose = this.poses[b];
       this.position(i, b, pose.r).lerp(this.position(j, b, other), f);
@@ -85,6 +89,18 @@ export class Film {
     const span = this.run.times[j] - this.run.times[i];
     if (!(span > 0)) return new Vector3();
     return this.pointAt(j, body, r).sub(this.pointAt(i, body, r)).divideScalar(span);
+  }
+
+  // a force of the run, between the instants that it is known at
+  force(t: number, load: number, out: Vector3): Vector3 {
+    const {loadTimes, force} = this.run;
+    if (!loadTimes || !force || loadTimes.length === 0) return out.set(0, 0, 0);
+    const n = loadTimes.length, i = last(loadTimes, t), j = Math.min(i + 1, n - 1), span = loadTimes[j] - loadTimes[i];
+    const f = span > 0 ? Math.min(Math.max((t - loadTimes[i]) / span, 0), 1) : 0, part = (k: number): number => {
+      const row = (3 * load + k) * n;
+      return force[row + i] + f * (force[row + j] - force[row + i]);
+    };
+    return out.set(part(0), part(1), part(2));
   }
 
   // the middle of all bodies now

@@ -1,6 +1,6 @@
 // main.ts: puts the viewer into the page, where the program left its data, or a line to the program.
 import uplotStyle from 'uplot/dist/uPlot.min.css';
-import {hasBlock, readRun} from './data';
+import {hasBlock, readChannels, readMotion} from './data';
 import {make} from './dom';
 import {Live} from './live';
 import {Modes} from './modes';
@@ -13,6 +13,8 @@ async function open(): Promise<void> {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(uplotStyle + style);
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  // the browser need not paint what is about to go
+  root.querySelector('.still')?.setAttribute('hidden', '');
   try {
     if (root.dataset.live !== undefined) {
       new Live(root);
@@ -23,11 +25,23 @@ async function open(): Promise<void> {
       root.dataset.ready = 'yes';
       return;
     }
-    const other = hasBlock(document, 'beside-scene') ? await readRun(document, 'beside-') : null;
-    const viewer = new Viewer(root, await readRun(document), null, other);
+    const other = hasBlock(document, 'beside-scene') ? await readMotion(document, 'beside-') : null, run = await readMotion(document);
+    // channels come behind the first picture; without bodies they are all that there is
+    const rest = async (): Promise<void> => {
+      await readChannels(run, document);
+      if (other) await readChannels(other, document, 'beside-');
+    };
+    if (run.scene.bodies.length === 0) await rest();
+    const viewer = new Viewer(root, run, null, other);
+    if (run.rows.length === 0) {
+      await new Promise(done => setTimeout(done, 0));
+      await rest();
+      viewer.showChannels();
+    }
     (window as unknown as {kardan: object}).kardan = viewer.inspect;
     root.dataset.ready = 'yes';
   } catch (error) {
+    root.querySelector('.still')?.removeAttribute('hidden');
     make('p', 'bad', root, `The data of this page could not be shown: ${String(error)}`);
     root.dataset.ready = 'no';
   }

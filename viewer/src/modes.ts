@@ -1,9 +1,10 @@
-// modes.ts: eigenvalues as a table and in the complex plane; the mechanism swings in the one that is chosen.
+// modes.ts: eigenvalues as a table and in the complex plane; the mechanism swings in the one that is chosen. Of a root locus the points
+// are those of all values of its parameter.
 import {hasBlock, readRun, type Run} from './data';
 import {digits, make} from './dom';
 import {Viewer} from './viewer';
 
-interface Mode { real: number; imaginary: number; frequency: number; damping: number; moves: string; film: boolean }
+interface Mode { real: number; imaginary: number; frequency: number; damping: number; value: number; moves: string; film: boolean }
 
 const SIZE = 260, MARGIN = 34, SVG = 'http://www.w3.org/2000/svg';
 
@@ -16,12 +17,14 @@ function part(parent: Element, kind: string, attributes: Record<string, string |
 
 export class Modes {
   private readonly rows: HTMLTableRowElement[] = [];
+  private readonly numbers: number[] = []; // of the modes of the rows
   private readonly points: Element[] = [];
   private viewer: Viewer | null = null;
+  private readonly parameter: string | null; // that varies: a root locus
   chosen = -1;
 
   static async open(root: HTMLElement): Promise<Modes> {
-    const modes = JSON.parse(document.querySelector('script[data-kardan="modes"]')!.textContent ?? '[]') as Mode[];
+    const modes = [...document.querySelectorAll('script[data-kardan="mode"]')].map(block => JSON.parse(block.textContent ?? '') as Mode);
     const runs = await Promise.all(modes.map((_, i) => (hasBlock(document, `mode-${i}-scene`) ? readRun(document, `mode-${i}-`) : null)));
     return new Modes(root, modes, runs);
   }
@@ -32,6 +35,7 @@ export class Modes {
       this.viewer = new Viewer(root, runs[first]!);
       (window as unknown as {kardan: object}).kardan = {...this.viewer.inspect, modes: this};
     }
+    this.parameter = root.dataset.parameter ?? null;
     const both = make('div', 'modes', root);
     this.makePlane(both);
     this.makeTable(both);
@@ -47,15 +51,17 @@ export class Modes {
     if (!run || !this.viewer) return;
     this.chosen = i;
     this.viewer.replace(run, true);
-    this.rows.forEach((row, k) => row.setAttribute('aria-selected', String(k === i)));
-    this.points.forEach((point, k) => point.setAttribute('class', k === i ? 'chosen' : this.modes[k].real > 0 ? 'grows' : ''));
+    this.rows.forEach((row, k) => row.setAttribute('aria-selected', String(this.numbers[k] === i)));
+    this.rows[this.numbers.indexOf(i)]?.scrollIntoView({block: 'nearest'});
+    this.points.forEach((point, k) => point.setAttribute('class', `${k === i ? 'chosen' : this.modes[k].real > 0 ? 'grows' : ''}${this.modes[k].film ? '' : ' still'}`));
   }
 
   private makeTable(parent: HTMLElement): void {
     const holder = make('div', 'scroll', parent), table = make('table', '', holder), head = make('tr', '', make('thead', '', table));
-    for (const word of ['', 'real [1/s]', 'imag [rad/s]', '[Hz]', 'damping', 'moves most']) make('th', '', head, word);
+    for (const word of ['', ...(this.parameter ? [this.parameter] : []), 'real [1/s]', 'imag [rad/s]', '[Hz]', 'damping', 'moves most']) make('th', '', head, word);
     const body = make('tbody', '', table);
     this.modes.forEach((mode, i) => {
+      if (this.parameter && !mode.film) return; // points alone are in the plane
       const row = make('tr', '', body);
       const cell = make('td', '', row);
       if (mode.film) {
@@ -66,9 +72,10 @@ export class Modes {
       } else {
         cell.textContent = String(i + 1);
       }
-      for (const value of [mode.real, mode.imaginary, mode.frequency, mode.damping]) make('td', '', row, digits(value));
+      for (const value of [...(this.parameter ? [mode.value] : []), mode.real, mode.imaginary, mode.frequency, mode.damping]) make('td', '', row, digits(value));
       make('td', '', row, mode.moves);
       this.rows.push(row);
+      this.numbers.push(i);
     });
   }
 
@@ -87,8 +94,8 @@ export class Modes {
     this.modes.forEach((mode, i) => {
       const group = part(svg, 'g', {});
       for (const sign of mode.imaginary > 0 ? [1, -1] : [1]) {
-        const [cx, cy] = at(mode.real, sign * mode.imaginary), dot = part(group, 'circle', {cx, cy, r: 4.5});
-        part(dot, 'title', {}).textContent = `mode ${i + 1}: ${digits(mode.frequency)} Hz, damping ${digits(mode.damping)}`;
+        const [cx, cy] = at(mode.real, sign * mode.imaginary), dot = part(group, 'circle', {cx, cy, r: !this.parameter ? 4.5 : mode.film ? 3 : 1.3});
+        part(dot, 'title', {}).textContent = `${this.parameter ? `${this.parameter} = ${digits(mode.value)}` : `mode ${i + 1}`}: ${digits(mode.frequency)} Hz, damping ${digits(mode.damping)}`;
       }
       group.addEventListener('click', () => this.choose(i));
       this.points.push(group);

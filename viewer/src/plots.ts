@@ -66,6 +66,8 @@ export class Panel {
   private mode: Mode = 'time';
   private against = 0;
   private row = -1; // of the time; -1: not shown yet
+  private readonly sizes: ResizeObserver;
+  private readonly sight: IntersectionObserver;
 
   constructor(parent: HTMLElement, private run: Run, private readonly other: Run | null, private readonly clock: Clock, readonly plotOf: Plot,
               close: ((panel: Panel) => void) | null) {
@@ -86,8 +88,17 @@ export class Panel {
     button(tools, 'PNG', 'save this plot as a picture', () => this.savePicture());
     if (close) button(tools, '\u00d7', 'close this plot', () => { this.destroy(); close(this); });
     this.holder = make('div', 'axes', this.figure);
-    new ResizeObserver(() => this.plot?.setSize({width: this.width(), height: HEIGHT})).observe(this.holder);
-    this.draw();
+    this.holder.style.minHeight = `${HEIGHT}px`;
+    this.sizes = new ResizeObserver(() => this.plot?.setSize({width: this.width(), height: HEIGHT}));
+    this.sizes.observe(this.holder);
+    // it is drawn when it is, or will soon be, in sight
+    this.sight = new IntersectionObserver(entries => {
+      if (!entries.some(e => e.isIntersecting)) return;
+      this.sight.disconnect();
+      if (!this.plot) this.draw();
+      this.follow(this.clock.t);
+    }, {rootMargin: '600px'});
+    this.sight.observe(this.holder);
   }
 
   private width(): number { return Math.max(this.holder.clientWidth, 200); }
@@ -223,10 +234,13 @@ export class Panel {
   }
 
   private savePicture(): void {
+    if (!this.plot) this.draw();
     this.plot?.ctx.canvas.toBlob(blob => { if (blob) download(`${this.plotOf.title}.png`, blob); });
   }
 
   destroy(): void {
+    this.sizes.disconnect();
+    this.sight.disconnect();
     this.plot?.destroy();
     this.plot = null;
     this.figure.remove();

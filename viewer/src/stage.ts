@@ -1,19 +1,17 @@
 // stage.ts: the mechanism in three dimensions: real depth, shadows, a ground with a scale, a camera that orbits.
-import {AmbientLight, ArrowHelper, AxesHelper, BufferGeometry, Color, DirectionalLight, Group, HemisphereLight, Line, LineBasicMaterial,
-        LineSegments, Material, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D, PCFShadowMap, PerspectiveCamera, Plane, PlaneGeometry,
+import {AmbientLight, AxesHelper, BufferGeometry, Color, DirectionalLight, Float32BufferAttribute, Group, HemisphereLight, Line, LineBasicMaterial,
+        LineSegments, Material, Mesh, MeshBasicMaterial, PCFShadowMap, PerspectiveCamera, Plane, PlaneGeometry,
         Raycaster, Scene as World, ShadowMaterial, SphereGeometry, Vector2, Vector3, WebGLRenderer} from 'three';
 import {OrbitControls} from 'three/examples/jsm/controls/OrbitControls.js';
+import {Arrows} from './arrows';
+import {Bodies, Links, ownMeshes, type Style} from './batch';
 import type {Run, Scene} from './data';
 import {isDark} from './dom';
 import {Film} from './film';
-import {mergedMesh, paintMaterial, solidMesh, Stretched} from './solids';
 
-export const GROUND = -1;
 const VIEW_ANGLE = 32; // degrees
-const CROWD = 150;     // bodies from which on each is one mesh
-const JOINT_PAINT = 6, SPRING_PAINT = 8;
-
-interface Part { group: Group; materials: MeshStandardMaterial[] }
+const COURSE = '#b45309';
+const SLUGGISH = 60;   // ms for a picture from which on shadows and fine pixels are given up
 
 export class Stage {
   readonly film: Film;
@@ -27,29 +25,33 @@ export class Stage {
   private readonly controls: OrbitControls;
   private readonly shadowRun = new Group();  // the other run
   private readonly otherFilm: Film | null;
-  private otherParts: Part[] = [];
-  private otherSprings: Stretched[] = [];
-  private parts: Part[];               // of the bodies; the last one is the ground
-  private springs: Stretched[];
+  private otherBodies: Bodies | null = null;
+  private otherLinks: Links | null = null;
+  private bodies: Bodies;
+  private links: Links;
+  private readonly holders = new Map<number, Group>(); // that go with a body: its axes, or itself where one looks through it
+  private readonly faded = new Map<number, Group>();
   private readonly light = new DirectionalLight(0xffffff, 2.2);
   private readonly sky = new HemisphereLight(0xffffff, 0x9aa3ad, 1.1);
   private readonly grid = new Group();
   private readonly traces = new Group();
-  private readonly ghosts = new Group();
-  private readonly arrows: ArrowHelper[] = [];
+  private readonly courses = new Group();
+  private ghosts: Bodies[] = [];
+  private velocities: Arrows | null = null;
+  private loads: Array<{which: number[]; arrows: Arrows; contact: boolean}> = [];
+  private reach = 1;                   // of all arrows, chosen
   private marks: {axes: AxesHelper[]; centres: Mesh[]} = {axes: [], centres: []};
   private readonly anchor = new Vector3(); // what the camera follows was here
   private readonly rope = new Line(new BufferGeometry().setFromPoints([new Vector3(), new Vector3()]), new LineBasicMaterial({color: '#c2410c'}));
   private stale = true;
 
-  constructor(parent: HTMLElement, run: Run, private readonly other: Run | null = null) {
+  constructor(parent: HTMLElement, run: Run, other: Run | null = null) {
     this.scene = run.scene;
     this.film = new Film(run);
     // without a graphics card every pixel costs: no smooth edges, no shadows, one pixel for each
     const canvas = document.createElement('canvas'), context = plainContext(canvas);
     this.slow = context !== null;
-    this.renderer = context ? new WebGLRenderer({canvas, context, preserveDrawingBuffer: true})
-                            : new WebGLRenderer({antialias: true, preserveDrawingBuffer: true});
+    this.renderer = context ? new WebGLRenderer({canvas, context}) : new WebGLRenderer({antialias: true});
     this.renderer.setPixelRatio(this.slow ? 1 : Math.min(devicePixelRatio, 2));
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
@@ -62,15 +64,16 @@ export class Stage {
     this.camera.up.fromArray(this.scene.camera.up);
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener('change', () => { this.stale = true; });
-    this.parts = this.makeBodies(this.scene, this.world);
-    this.springs = this.makeSprings(this.scene, this.world);
+    this.bodies = new Bodies(this.scene, this.world, this.style());
+    this.links = new Links(this.scene, this.world, this.style());
     this.otherFilm = other && other.scene.bodies.length > 0 ? new Film(other) : null;
     if (other && this.otherFilm) this.makeOther(other);
     this.makeGround();
+    this.makeCourses();
     this.makeLights();
     this.rope.visible = false;
     this.rope.frustumCulled = false;
-    this.world.add(this.traces, this.ghosts, this.grid, this.rope);
+    this.world.add(this.traces, this.courses, this.grid, this.rope);
     this.setTheme();
     this.preset('default');
     this.place(this.film.start);
@@ -80,75 +83,43 @@ export class Stage {
 
   // Another mechanism, or the same in another form, on the same canvas. The camera stays where it is where the bodies are the same.
   replace(run: Run, same: boolean): void {
-    for (const group of [...this.parts.map(p => p.group), ...this.springs.map(s => s.group)]) this.world.remove(group);
-    for (const part of this.parts) for (const material of part.materials) material.dispose();
-    this.showArrows(false);
+    this.bodies.remove();
+    this.links.remove();
+    this.showVelocities(false);
+    for (const what of ['forces', 'reactions', 'contacts'] as const) this.showLoads(what, false);
+    this.showGhosts(false);
+    this.showNames(false);
     this.grid.children.forEach(child => { if (child instanceof Mesh) child.geometry.dispose(); });
     this.marks.axes.forEach(axes => axes.dispose());
     this.marks.centres.forEach(ball => { ball.geometry.dispose(); (ball.material as Material).dispose(); });
     this.marks.axes = [];
     this.marks.centres = [];
-    for (const group of [this.grid, this.traces, this.ghosts]) clear(group);
+    this.faded.forEach(group => clear(group));
+    this.faded.clear();
+    this.holders.forEach(group => { clear(group); group.removeFromParent(); });
+    this.holders.clear();
+    for (const group of [this.grid, this.traces, this.courses]) clear(group);
     this.scene = run.scene;
     this.film.use(run);
-    this.parts = this.makeBodies(this.scene, this.world);
-    this.springs = this.makeSprings(this.scene, this.world);
+    this.bodies = new Bodies(this.scene, this.world, this.style());
+    this.links = new Links(this.scene, this.world, this.style());
     this.makeGround();
+    this.makeCourses();
     this.setTheme();
     if (!same) {
-      this.setReach();
+      this.setRange();
       this.preset('default');
     }
     this.place(this.film.end);
   }
 
   // ---- what there is
-  private makeBodies(s: Scene, parent: Object3D): Part[] {
-    const parts: Part[] = [...s.bodies, null].map(() => ({group: new Group(), materials: []}));
-    const own = new Map<string, MeshStandardMaterial>(), many = s.bodies.length > CROWD;
-    if (many) parts.forEach((part, index) => {
-      const body = index < s.bodies.length ? index : GROUND, solids = s.solids.filter(solid => solid.body === body);
-      if (solids.length === 0) return;
-      const material = paintMaterial('#ffffff'), mesh = mergedMesh(solids, s.colours, material, s.surfaces ?? []);
-      mesh.userData.body = body;
-      part.materials.push(material);
-      part.group.add(mesh);
-    });
-    for (const solid of many ? [] : s.solids) {
-      const index = solid.body < 0 ? s.bodies.length : solid.body, part = parts[index], key = `${index}:${solid.paint}`;
-      let material = own.get(key);
-      if (!material) {
-        material = paintMaterial(s.colours[solid.paint]);
-        own.set(key, material);
-        part.materials.push(material);
-      }
-      const mesh = solidMesh(solid, material, s.surfaces ?? []);
-      mesh.userData.body = solid.body;
-      part.group.add(mesh);
-    }
-    for (const part of parts) parent.add(part.group);
-    return parts;
-  }
-
-  private makeSprings(s: Scene, parent: Object3D): Stretched[] {
-    const materials = [paintMaterial(s.colours[SPRING_PAINT]), paintMaterial(s.colours[JOINT_PAINT])];
-    return s.coils.map(coil => {
-      const spring = new Stretched(coil.radius, 0.006 * s.size, materials[coil.radius > 0 ? 0 : 1]);
-      parent.add(spring.group);
-      return spring;
-    });
-  }
+  private style(opacity = 1): Style { return {slow: this.slow, opacity, shadows: opacity === 1}; }
 
   // The other run, pale: one sees the first one through it
   private makeOther(other: Run): void {
-    this.otherParts = this.makeBodies(other.scene, this.shadowRun);
-    this.otherSprings = this.makeSprings(other.scene, this.shadowRun);
-    this.shadowRun.traverse(o => {
-      if (!(o instanceof Mesh)) return;
-      Object.assign(o.material as MeshStandardMaterial, {transparent: true, opacity: 0.4, depthWrite: false});
-      o.castShadow = false;
-      delete o.userData.body;
-    });
+    this.otherBodies = new Bodies(other.scene, this.shadowRun, this.style(0.4));
+    this.otherLinks = new Links(other.scene, this.shadowRun, this.style(0.4));
     this.world.add(this.shadowRun);
   }
 
@@ -159,6 +130,18 @@ export class Stage {
     this.shadowRun.position.set(0, 0, 0);
     if (how === 'beside') this.shadowRun.position.fromArray(s.camera.right).multiplyScalar(1.6 * s.radius);
     this.fit();
+  }
+
+  // tracks, roads and curves go with what they are fixed in
+  private makeCourses(): void {
+    for (const course of this.scene.lines ?? []) {
+      const geometry = new BufferGeometry();
+      geometry.setAttribute('position', new Float32BufferAttribute(course.points, 3));
+      const line = new Line(geometry, new LineBasicMaterial({color: COURSE}));
+      line.name = course.name;
+      line.frustumCulled = false;
+      if (course.body < 0) this.courses.add(line); else this.holder(course.body).add(line);
+    }
   }
 
   // lines of the ground around the mechanism; a heavier one every five
@@ -176,6 +159,7 @@ export class Stage {
     const floor = new Mesh(new PlaneGeometry(4 * reach, 4 * reach), new ShadowMaterial({opacity: 0.18}));
     floor.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), new Vector3().fromArray(s.camera.up));
     floor.receiveShadow = true;
+    floor.visible = this.light.castShadow; // without shadows it would be a blank pane over the whole picture
     this.grid.add(floor);
   }
 
@@ -183,12 +167,12 @@ export class Stage {
     this.light.shadow.mapSize.set(2048, 2048);
     this.light.shadow.bias = -2e-4;
     this.light.castShadow = !this.slow;
-    this.setReach();
+    this.setRange();
     this.world.add(this.sky, new AmbientLight(0xffffff, 0.35), this.light, this.light.target);
   }
 
   // how far camera and shadows go, by the size of what there is to see
-  private setReach(): void {
+  private setRange(): void {
     const r = this.scene.radius, shadow = this.light.shadow;
     this.sky.position.fromArray(this.scene.camera.up);
     Object.assign(shadow.camera, {left: -1.6 * r, right: 1.6 * r, top: 1.6 * r, bottom: -1.6 * r, near: 0.1 * r, far: 12 * r});
@@ -252,19 +236,17 @@ export class Stage {
 
   // ---- at a time
   place(t: number): void {
-    const poses = this.film.at(t);
-    poses.forEach((pose, b) => {
-      this.parts[b].group.position.copy(pose.r);
-      this.parts[b].group.quaternion.copy(pose.q);
-    });
-    this.scene.coils.forEach((coil, i) => this.springs[i].between(this.film.point(coil.from, coil.fromR), this.film.point(coil.to, coil.toR)));
-    this.otherFilm?.at(t).forEach((pose, b) => {
-      this.otherParts[b].group.position.copy(pose.r);
-      this.otherParts[b].group.quaternion.copy(pose.q);
-    });
-    this.other?.scene.coils.forEach((coil, i) =>
-      this.otherSprings[i]?.between(this.otherFilm!.point(coil.from, coil.fromR), this.otherFilm!.point(coil.to, coil.toR)));
-    this.arrows.forEach((arrow, b) => this.placeArrow(arrow, b, t));
+    this.bodies.place(this.film.at(t));
+    this.links.place(this.film);
+    for (const [b, group] of this.holders) {
+      group.position.copy(this.film.poses[b].r);
+      group.quaternion.copy(this.film.poses[b].q);
+    }
+    if (this.otherFilm && this.shadowRun.visible) {
+      this.otherBodies!.place(this.otherFilm.at(t));
+      this.otherLinks!.place(this.otherFilm);
+    }
+    this.placeArrows(t);
     this.placeCamera();
     this.stale = true;
   }
@@ -285,39 +267,112 @@ export class Stage {
     this.light.position.copy(centre).addScaledVector(up, 4 * s.radius).addScaledVector(front, 1.8 * s.radius).addScaledVector(right, 1.4 * s.radius);
   }
 
-  private placeArrow(arrow: ArrowHelper, body: number, t: number): void {
-    const at = this.film.point(body, this.scene.bodies[body].centre), v = this.film.velocity(t, body, this.scene.bodies[body].centre);
-    const speed = v.length(), length = speed * (arrow.userData.scale as number);
-    arrow.visible = length > 1e-3 * this.scene.size;
-    if (!arrow.visible) return;
-    arrow.position.copy(at);
-    arrow.setDirection(v.divideScalar(speed));
-    arrow.setLength(length, 0.25 * Math.min(length, 0.2 * this.scene.size), 0.12 * Math.min(length, 0.2 * this.scene.size));
+  private readonly at = new Vector3();
+  private readonly vector = new Vector3();
+  private placeArrows(t: number): void {
+    const {at, vector, scene, film} = this, velocities = this.velocities;
+    if (velocities) {
+      scene.bodies.forEach((body, b) => velocities.set(b, film.point(b, body.centre, at), film.velocity(t, b, body.centre).multiplyScalar(this.reach * this.speedScale)));
+      velocities.done();
+    }
+    for (const {which, arrows, contact} of this.loads) {
+      which.forEach((load, i) => {
+        const l = scene.loads![load];
+        film.point(l.body, l.r, at);
+        if (l.drop > 0) {
+          vector.fromArray(l.normal);
+          if (l.under >= 0) vector.applyQuaternion(film.poses[l.under].q);
+          at.addScaledVector(vector, -l.drop);
+        }
+        film.force(t, load, vector);
+        if (!contact) arrows.set(i, at, vector.multiplyScalar(this.reach * this.forceScale));
+        else if (vector.length() > 1e-4 * l.largest) arrows.mark(i, at);
+        else arrows.hide(i);
+      });
+      arrows.done();
+    }
   }
 
   // ---- what is chosen to be shown
-  showBody(body: number, on: boolean): void { this.part(body).group.visible = on; this.stale = true; }
+  private readonly unseen = new Set<number>();
+  showBody(body: number, on: boolean): void {
+    if (on) this.unseen.delete(body); else this.unseen.add(body);
+    this.bodies.show(body, on && !this.faded.has(body));
+    this.bodies.place(this.film.poses);
+    const faded = this.faded.get(body);
+    if (faded) faded.visible = on;
+    this.stale = true;
+  }
+
+  // what goes with a body; the ground stays
+  private holder(body: number): Group {
+    let group = this.holders.get(body);
+    if (group) return group;
+    group = new Group();
+    this.world.add(group);
+    if (body < 0) return group;
+    this.holders.set(body, group);
+    group.position.copy(this.film.poses[body].r);
+    group.quaternion.copy(this.film.poses[body].q);
+    return group;
+  }
 
   fade(body: number, opacity: number): void {
-    for (const material of this.part(body).materials) {
-      material.opacity = opacity;
-      material.transparent = opacity < 1;
-      material.depthWrite = opacity === 1;
-      material.needsUpdate = true;
+    const before = this.faded.get(body);
+    if (before) {
+      clear(before);
+      before.removeFromParent();
+      this.faded.delete(body);
     }
-    this.stale = true;
+    if (opacity < 1) {
+      const own = ownMeshes(this.scene, body, this.style(opacity));
+      this.holder(body).add(own);
+      this.faded.set(body, own);
+    }
+    this.showBody(body, !this.unseen.has(body));
   }
-
-  private part(body: number): Part { return this.parts[body < 0 ? this.parts.length - 1 : body]; }
 
   highlight(body: number | null): void {
-    this.parts.forEach((part, i) => part.materials.forEach(m => m.emissive.set(i === body ? '#1d5fa8' : '#000000')));
+    this.bodies.highlight(body);
     this.stale = true;
   }
 
-  showSprings(on: boolean): void { for (const spring of this.springs) spring.group.visible = on; this.stale = true; }
+  showSprings(on: boolean): void { this.links.show(on); this.stale = true; }
+  // names at the middle of what stretches, and of what is coupled
+  private readonly names = new Map<HTMLElement, number>();
+  showNames(on: boolean): void {
+    for (const label of this.names.keys()) label.remove();
+    this.names.clear();
+    const seen = new Set<string>();
+    if (on) this.scene.coils.forEach((coil, i) => {
+      if (seen.has(coil.name)) return;
+      seen.add(coil.name);
+      const label = document.createElement('span');
+      label.className = 'label';
+      label.textContent = coil.name;
+      this.canvas.parentElement!.appendChild(label);
+      this.names.set(label, i);
+    });
+    this.stale = true;
+  }
+
+  private placeNames(): void {
+    const box = this.canvas.getBoundingClientRect(), other = new Vector3();
+    for (const [label, link] of this.names) {
+      const coil = this.scene.coils[link], middle = this.film.point(coil.from, coil.fromR).lerp(this.film.point(coil.to, coil.toR, other), 0.5);
+      const p = middle.project(this.camera);
+      label.hidden = p.z > 1;
+      label.style.left = `${(p.x + 1) / 2 * box.width}px`;
+      label.style.top = `${(1 - p.y) / 2 * box.height}px`;
+    }
+  }
+
   showGrid(on: boolean): void { this.grid.visible = on; this.stale = true; }
-  showShadows(on: boolean): void { this.light.castShadow = on; this.stale = true; }
+  showShadows(on: boolean): void {
+    this.light.castShadow = on;
+    this.grid.children.forEach(child => { if (child instanceof Mesh) child.visible = on; });
+    this.stale = true;
+  }
 
   showTraces(on: boolean): void {
     clear(this.traces);
@@ -331,23 +386,13 @@ export class Stage {
   // copies of the bodies at some instants
   showGhosts(on: boolean): void {
     const COUNT = 6;
-    clear(this.ghosts);
+    this.ghosts.forEach(ghost => ghost.remove());
+    this.ghosts = [];
     const now = this.film.frameAt(this.lastTime());
     if (on) for (let k = 0; k < COUNT; k++) {
-      this.film.at(this.film.timeOf(Math.round(k * (this.film.frames - 1) / (COUNT - 1))));
-      this.film.poses.forEach((pose, b) => {
-        const ghost = this.parts[b].group.clone();
-        ghost.position.copy(pose.r);
-        ghost.quaternion.copy(pose.q);
-        ghost.traverse(o => {
-          if (!(o instanceof Mesh)) return;
-          o.material = (o.material as MeshStandardMaterial).clone();
-          Object.assign(o.material, {transparent: true, opacity: 0.16, depthWrite: false});
-          o.castShadow = false;
-          delete o.userData.body;
-        });
-        this.ghosts.add(ghost);
-      });
+      const ghost = new Bodies({...this.scene, solids: this.scene.solids.filter(s => s.body >= 0)}, this.world, this.style(0.16));
+      ghost.place(this.film.at(this.film.timeOf(Math.round(k * (this.film.frames - 1) / (COUNT - 1)))));
+      this.ghosts.push(ghost);
     }
     this.film.at(this.film.timeOf(now));
     this.stale = true;
@@ -356,19 +401,49 @@ export class Stage {
   private shown = NaN;
   private lastTime(): number { return Number.isNaN(this.shown) ? this.film.start : this.shown; }
 
-  showArrows(on: boolean): void {
-    for (const arrow of this.arrows) this.world.remove(arrow);
-    this.arrows.length = 0;
+  // ---- arrows: the longest is a third of the mechanism, times what is chosen
+  private speedScale = 0;
+  private forceScale = 0;
+  setReach(reach: number): void {
+    this.reach = reach;
+    this.placeArrows(this.lastTime());
+    this.stale = true;
+  }
+
+  showVelocities(on: boolean): void {
+    this.velocities?.remove();
+    this.velocities = null;
     if (on) {
-      const fastest = this.fastest(), scale = fastest > 0 ? 0.35 * this.scene.size / fastest : 0;
-      this.scene.bodies.forEach(() => {
-        const arrow = new ArrowHelper(new Vector3(1, 0, 0), new Vector3(), 1, '#c2410c');
-        arrow.userData.scale = scale;
-        this.arrows.push(arrow);
-        this.world.add(arrow);
-      });
-      this.arrows.forEach((arrow, b) => this.placeArrow(arrow, b, this.lastTime()));
+      const fastest = this.fastest();
+      this.speedScale = fastest > 0 ? 0.35 * this.scene.size / fastest : 0;
+      this.velocities = new Arrows(this.scene.bodies.length, 0.014 * this.scene.size, '#c2410c', this.world, this.style());
+      this.placeArrows(this.lastTime());
     }
+    this.stale = true;
+  }
+
+  // how many there are of a kind
+  loadsOf(what: 'forces' | 'reactions' | 'contacts'): number[] {
+    const all = this.scene.loads ?? [];
+    return all.map((_, i) => i).filter(i => (what === 'reactions' ? all[i].kind === 1 : what === 'forces' ? all[i].kind !== 1 : all[i].kind === 2));
+  }
+
+  // newtons that the length of the mechanism stands for
+  get forceOfSize(): number { return this.forceScale > 0 ? this.scene.size / (this.reach * this.forceScale) : 0; }
+
+  private readonly shownLoads = new Map<string, {which: number[]; arrows: Arrows; contact: boolean}>();
+  showLoads(what: 'forces' | 'reactions' | 'contacts', on: boolean): void {
+    this.shownLoads.get(what)?.arrows.remove();
+    this.shownLoads.delete(what);
+    if (on) {
+      const which = this.loadsOf(what), contact = what === 'contacts', most = Math.max(0, ...(this.scene.loads ?? []).map(l => l.largest));
+      this.forceScale = most > 0 ? 0.35 * this.scene.size / most : 0;
+      const arrows = new Arrows(which.length, (contact ? 0.011 : 0.014) * this.scene.size, what === 'reactions' ? '#7c3aed' : contact ? '#dc2626' : '#15803d',
+                                this.world, this.style(), contact ? 'ball' : 'arrow');
+      this.shownLoads.set(what, {which, arrows, contact});
+    }
+    this.loads = [...this.shownLoads.values()];
+    this.placeArrows(this.lastTime());
     this.stale = true;
   }
 
@@ -385,7 +460,7 @@ export class Stage {
       const axes = new AxesHelper(0.12 * this.scene.size);
       (axes.material as Material).depthTest = false;
       axes.renderOrder = 1;
-      this.parts[b].group.add(axes);
+      this.holder(b).add(axes);
       this.marks.axes.push(axes);
     });
     for (const axes of this.marks.axes) axes.visible = on;
@@ -397,7 +472,7 @@ export class Stage {
       const ball = new Mesh(new SphereGeometry(0.012 * this.scene.size, 12, 8), new MeshBasicMaterial({color: '#b91c1c', depthTest: false}));
       ball.renderOrder = 2;
       ball.position.fromArray(body.centre);
-      this.parts[b].group.add(ball);
+      this.holder(b).add(ball);
       this.marks.centres.push(ball);
     });
     for (const ball of this.marks.centres) ball.visible = on;
@@ -409,9 +484,10 @@ export class Stage {
   pick(x: number, y: number): {body: number; point: Vector3} | null {
     const box = this.canvas.getBoundingClientRect(), ray = new Raycaster();
     ray.setFromCamera(new Vector2(2 * (x - box.left) / box.width - 1, 1 - 2 * (y - box.top) / box.height), this.camera);
-    const solids: Object3D[] = this.parts.filter(p => p.group.visible).flatMap(p => p.group.children.filter(c => c.userData.body !== undefined));
-    const hit = ray.intersectObjects(solids, false)[0];
-    return hit ? {body: hit.object.userData.body as number, point: hit.point} : null;
+    const solid = this.bodies.pick(ray), through = [...this.faded.values()].filter(group => group.visible);
+    const hit = ray.intersectObjects(through, true)[0];
+    if (hit && (!solid || hit.distance < solid.distance)) return {body: hit.object.userData.body as number, point: hit.point};
+    return solid;
   }
 
   // where a point of the world is on the canvas
@@ -463,6 +539,27 @@ export class Stage {
     if (!this.stale && !force) return false;
     this.stale = false;
     this.renderer.render(this.world, this.camera);
+    if (this.names.size > 0) this.placeNames();
+    return true;
+  }
+
+  // waits until the pixels are there
+  finish(): void {
+    const gl = this.renderer.getContext();
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+  }
+
+  // Time between pictures while it plays [ms]. A weak card: no shadows, one pixel for each; true: just now
+  private paces: number[] = [];
+  private eased = false;
+  noteSpeed(passed: number): boolean {
+    if (this.slow || this.eased || this.paces.push(passed) < 20) return false;
+    const middle = this.paces.sort((a, b) => a - b)[10];
+    this.paces = [];
+    if (middle < SLUGGISH) return false;
+    this.eased = true;
+    this.showShadows(false);
+    this.renderer.setPixelRatio(1);
     return true;
   }
 
@@ -489,7 +586,7 @@ export class Stage {
 // The context of the processor's own graphics, for use; null: there is a card, or pictures are to be fine (kardan render)
 function plainContext(canvas: HTMLCanvasElement): WebGL2RenderingContext | null {
   if (location.hash === '#fine') return null;
-  const gl = canvas.getContext('webgl2', {antialias: false, preserveDrawingBuffer: true, alpha: true, depth: true, stencil: false});
+  const gl = canvas.getContext('webgl2', {antialias: false, alpha: false, depth: true, stencil: false});
   const info = gl?.getExtension('WEBGL_debug_renderer_info');
   if (gl && info && /swiftshader|llvmpipe|software/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)))) return gl;
   gl?.getExtension('WEBGL_lose_context')?.loseContext();

@@ -1,7 +1,8 @@
 // tree.ts: the bodies as a list to show, fade and choose from; names with dots become branches.
 import type {Run} from './data';
 import {make} from './dom';
-import {GROUND, type Stage} from './stage';
+import {GROUND} from './batch';
+import type {Stage} from './stage';
 
 interface Branch { name: string; bodies: number[]; branches: Map<string, Branch> }
 

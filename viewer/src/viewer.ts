@@ -24,16 +24,22 @@ export class Viewer {
   private readonly trees: HTMLElement;
   private readonly plots: HTMLElement;
   private readonly facts: HTMLElement;
-  private pictured = false;
+  private shadows: HTMLInputElement | null = null;
+  private loadTicks: HTMLElement | null = null;
   private chosen: number[] = []; // at most two: the second one tells the distance
   private bar: {play: HTMLButtonElement; slider: HTMLInputElement; clock: HTMLElement} | null = null;
 
   constructor(root: HTMLElement, private run: Run, private readonly driver: Driver | null = null,
               private readonly other: Run | null = null) {
-    const start = run.rows[0], end = run.rows[run.rows.length - 1];
-    this.clock = new Clock(Math.min(start, other?.rows[0] ?? start), Math.max(end, other?.rows[other.rows.length - 1] ?? end));
+    this.clock = new Clock(0, 1);
+    this.setRange();
     const frame = make('div', 'viewer', root), side = make('aside', '', frame);
     this.stage = this.makeStage(frame, root);
+    // the mechanism is seen before anything else is made
+    if (this.stage?.draw(true)) {
+      this.stage.finish();
+      performance.mark('kardan: first picture');
+    }
     this.facts = make('div', 'facts', side);
     this.facts.setAttribute('aria-live', 'polite');
     this.trees = make('div', '', side);
@@ -47,7 +53,7 @@ export class Viewer {
     else this.makeBar(root);
     this.plots = make('div', 'plots', root);
     this.makeChooser(root);
-    for (const plot of run.scene.plots) this.addPlot(plot, false);
+    if (run.rows.length > 0) this.showChannels();
     this.clock.listen(t => this.moved(t));
     this.tellBody();
     this.keys();
@@ -56,15 +62,30 @@ export class Viewer {
       this.panels.forEach(p => p.draw());
     });
     this.clock.set(this.clock.t);
+    let last = 0;
     const loop = (now: number) => {
       this.clock.tick(now);
-      if (this.stage?.draw() && !this.pictured) {
-        this.pictured = true;
-        performance.mark('kardan: first picture');
-      }
+      const drawn = this.stage?.draw() ?? false;
+      if (drawn && this.clock.playing && last > 0 && this.stage!.noteSpeed(now - last)) this.shadows!.checked = false;
+      last = now;
       requestAnimationFrame(loop);
     };
     requestAnimationFrame(loop);
+  }
+
+  // from the first to the last instant of all that is shown
+  private setRange(): void {
+    const ends = [this.run, this.other].flatMap(r => (r ? [r.rows, r.times] : [])).filter(list => list.length > 0).flatMap(list => [list[0], list[list.length - 1]]);
+    this.clock.start = Math.min(...ends);
+    this.clock.end = Math.max(...ends);
+    this.clock.t = Math.min(Math.max(this.clock.t, this.clock.start), this.clock.end);
+  }
+
+  // the channels of the run have been read
+  showChannels(): void {
+    this.setRange();
+    if (this.stage && this.loadTicks) this.makeLoadTicks(this.stage);
+    for (const plot of this.run.scene.plots) this.addPlot(plot, false);
   }
 
   // Another run in its place; same: of the same bodies and channels, so that what was chosen stays
@@ -98,6 +119,7 @@ export class Viewer {
       return stage;
     } catch (error) {
       holder.remove();
+      root.querySelector('.still')?.removeAttribute('hidden');
       make('p', 'muted', root, `This browser shows no 3-D graphics (${String(error)}); the picture above is still.`);
       return null;
     }
@@ -115,15 +137,34 @@ export class Viewer {
     const ticks = make('div', 'switches', side);
     tick(ticks, 'springs', true, on => stage.showSprings(on));
     tick(ticks, 'grid', true, on => stage.showGrid(on));
-    tick(ticks, 'shadows', !stage.isSlow(), on => stage.showShadows(on));
+    this.shadows = tick(ticks, 'shadows', !stage.isSlow(), on => stage.showShadows(on));
     tick(ticks, 'traces', false, on => stage.showTraces(on));
     tick(ticks, 'ghosts', false, on => { stage.showGhosts(on); stage.show(this.clock.t); });
-    tick(ticks, 'velocities', false, on => stage.showArrows(on));
+    tick(ticks, 'velocities', false, on => stage.showVelocities(on));
+    this.loadTicks = make('span', 'switches', ticks);
+    this.makeLoadTicks(stage);
+    tick(ticks, 'names of links', false, on => stage.showNames(on));
     tick(ticks, 'frames', false, on => stage.showFrames(on));
     tick(ticks, 'centres of mass', false, on => stage.showCentres(on));
     tick(ticks, 'follow the chosen body', false, on => stage.follow(on && this.chosen.length > 0 ? this.chosen[0] : -1));
     button(views, 'PNG', 'save the view as a picture', () => void stage.picture().then(blob => download(`${this.run.scene.title}.png`, blob)));
     make('p', 'muted', side, `squares of ${digits(this.run.scene.grid)} m; drag: orbit, right or two fingers: pan, wheel: zoom, click: a body, shift-click: distance`);
+  }
+
+  // arrows of forces and reactions, once the page has their numbers; a live run has none
+  private makeLoadTicks(stage: Stage): void {
+    const parent = this.loadTicks!;
+    parent.textContent = '';
+    const told = make('span', 'muted'), tell = (): void => {
+      told.textContent = stage.forceOfSize > 0 ? `${digits(0.1 * this.run.scene.size)} m of an arrow: ${digits(0.1 * stage.forceOfSize)} N` : '';
+    };
+    for (const [what, words] of [['forces', 'forces'], ['reactions', 'reactions'], ['contacts', 'contact points']] as const)
+      if (this.run.force && stage.loadsOf(what).length > 0) tick(parent, words, false, on => { stage.showLoads(what, on); tell(); });
+    const scale = make('input', 'strength', parent);
+    Object.assign(scale, {type: 'range', min: '-1', max: '1', step: 'any', value: '0', title: 'length of arrows'});
+    scale.setAttribute('aria-label', 'length of arrows');
+    scale.addEventListener('input', () => { stage.setReach(10 ** Number(scale.value)); tell(); });
+    parent.append(told);
   }
 
   private choose(body: number | null, second: boolean): void {

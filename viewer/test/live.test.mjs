@@ -30,10 +30,10 @@ after(async () => {
   if (folder) rmSync(folder, {recursive: true});
 });
 
-// the program on a copy of the model, and its address
+// the program on a copy of the model, or on another one, and its address
 async function view(...more) {
-  const out = mkdtempSync(join(folder, 'view-')), model = join(out, 'live.yaml');
-  copyFileSync(join(here, 'live.yaml'), model);
+  const out = mkdtempSync(join(folder, 'view-')), model = more[0]?.endsWith('.yaml') ? more.shift() : join(out, 'live.yaml');
+  if (!existsSync(model)) copyFileSync(join(here, 'live.yaml'), model);
   const child = spawn(program, ['view', model, '--no-browser', '--output', out, ...more]);
   children.push(child);
   const ended = new Promise(done => child.on('exit', done));
@@ -172,6 +172,24 @@ test('a wrong edit shows its message at its line, a right one runs', {skip: with
   writeFileSync(model, text.replace('title: Cart', 'title: Wagon').replace(/bob/g, 'ball'));
   await until(page, () => document.querySelector('h1').textContent.startsWith('Wagon'));
   await until(page, () => document.querySelector('.fault').textContent === '' && document.querySelector('ul.bodies').textContent.includes('ball'));
+  assert.deepEqual(errors, []);
+  await page.close();
+  child.kill();
+});
+
+test('files of subsystems are watched, too: the message is at their line, and a right edit runs', {skip: without}, async () => {
+  const part = 'kardan: 1\nparameters: {l: 0.6}\nbodies:\n  bob: {position: [0, 0, -l], mass: 1, inertia: [0.01, 0.01, 0.01], shape: {sphere: 0.09}}\n' +
+    'joints:\n  hinge: {type: revolute, bodies: [ground, bob], point: [0, 0, 0], axis: [0, 1, 0], q: 0.4}\n';
+  const place = mkdtempSync(join(folder, 'parts-')), file = join(place, 'part.yaml');
+  writeFileSync(file, part);
+  writeFileSync(join(place, 'whole.yaml'), 'kardan: 1\ntitle: Whole\nsubsystems:\n  arm: {file: part.yaml}\n');
+  const {child, address} = await view(join(place, 'whole.yaml')), {page, errors} = await open(address);
+  const length = () => page.evaluate(() => window.kardan.stage.film.poses[0].r.length());
+  assert.ok(Math.abs(await length() - 0.6) < 1e-6);
+  writeFileSync(file, part.replace('[ground, bob]', '[ground, bbo]'));
+  await until(page, () => /part\.yaml:6:\d+: .*bbo/.test(document.querySelector('.fault').textContent));
+  writeFileSync(file, part.replace('l: 0.6', 'l: 0.9'));
+  await until(page, () => document.querySelector('.fault').textContent === '' && Math.abs(window.kardan.stage.film.poses[0].r.length() - 0.9) < 1e-6);
   assert.deepEqual(errors, []);
   await page.close();
   child.kill();

@@ -104,16 +104,16 @@ async function compareDepth(page) {
   const seen = await page.evaluate(() => {
     const {stage, run} = window.kardan;
     stage.showSprings(false); stage.showGrid(false); stage.showShadows(false);
-    stage.parts.forEach((part, i) => part.materials.forEach(m => {
-      m.color.set(0); m.emissive.setRGB((40 + 17 * i % 200) / 255, (60 + 61 * i % 190) / 255, (90 + 113 * i % 160) / 255, 'srgb'); m.needsUpdate = true;
-    }));
+    const own = [...run.scene.bodies.keys(), -1], colours = own.map((_, i) => [40 + 17 * i % 200, 60 + 61 * i % 190, 90 + 113 * i % 160]);
+    own.forEach((b, i) => stage.bodies.tint(b, stage.light.color.clone().setRGB(...colours[i].map(x => x / 255), 'srgb'), 1));
+    stage.light.intensity = stage.sky.intensity = 0;
+    stage.world.children.find(o => o.isAmbientLight).intensity = Math.PI;
     stage.draw(true);
     const canvas = document.createElement('canvas'), w = stage.canvas.width, h = stage.canvas.height;
     canvas.width = w; canvas.height = h;
     const context = canvas.getContext('2d');
     context.drawImage(stage.canvas, 0, 0);
     const data = context.getImageData(0, 0, w, h).data, same = (a, b) => Math.abs(a - b) <= 3;
-    const colours = stage.parts.map((_, i) => [40 + 17 * i % 200, 60 + 61 * i % 190, 90 + 113 * i % 160]);
     const isAt = (c, x, y) => c.every((v, k) => same(v, data[4 * (y * w + x) + k]));
     const bodyAt = (x, y) => { // of many bodies some look alike: those say nothing
       const found = colours.findIndex(c => isAt(c, x, y));
@@ -140,18 +140,18 @@ async function compareDepth(page) {
   return {wrong, count: seen.pixels.length, bodies};
 }
 
-// pendulums in rows: more bodies than have a mesh for every solid
+// pendulums in rows
 const CROWD = `kardan: 1
 bodies:
   bob(i): {for: i = 1..160, position: [0.5*mod(i, 16), 0.5*floor(i/16), -0.2 - 0.001*i], mass: 1, inertia: [0.01, 0.01, 0.01], shape: [{box: [0.2, 0.3, 0.1]}, {sphere: 0.12}]}
 joints:
   hinge(i): {for: i = 1..160, type: revolute, bodies: [ground, bob(i)], point: [0.5*mod(i, 16), 0.5*floor(i/16), 0], axis: [0, 1, 0], q: 0.5 + 0.01*i}
 `;
-test('depth of many bodies, each of them one mesh', async () => {
+test('depth of many bodies, all of them one mesh', async () => {
   const path = join(folder, 'crowd.yaml');
   writeFileSync(path, CROWD);
   const {page, errors} = await open(report(path, '--t-end', '0.5'));
-  assert.equal(await page.evaluate(() => Math.max(...window.kardan.stage.parts.map(p => p.group.children.length))), 1);
+  assert.ok(await page.evaluate(() => { window.kardan.stage.draw(true); return window.kardan.stage.renderer.info.render.calls; }) < 10);
   for (const view of ['default', 'top']) {
     await page.evaluate(v => window.kardan.stage.preset(v), view);
     const {wrong, count, bodies} = await compareDepth(page);
@@ -187,6 +187,7 @@ test('scrubbing changes the picture, the clock and the cursors of all plots', as
     return {picture: window.kardan.stage.canvas.toDataURL(), clock: document.querySelector('.clock').textContent,
             legend: [...document.querySelectorAll('.u-legend')].map(l => l.textContent), t: window.kardan.clock.t};
   });
+  await page.waitForFunction(() => document.querySelectorAll('.u-legend').length > 1); // plots come into being when they are near
   const first = await look();
   await page.locator('.bar input[type=range]').first().fill('5000');
   const second = await look();
@@ -257,6 +258,87 @@ test('a click on a body tells its name; hiding it uncovers what is behind', asyn
   await page.close();
 });
 
+test('channels of the page are the numbers of the table, energies with all their digits', async () => {
+  const path = report(join(root, 'models/slider-crank.yaml'), '--format', 'csv'), lines = readFileSync(path.replace(/html$/, 'csv'), 'utf8').trim().split('\n').filter(l => !l.startsWith('#'));
+  const cells = line => [...line.matchAll(/"((?:[^"]|"")*)"|([^,]+)/g)].map(m => (m[1] ?? m[2]).replace(/""/g, '"')), names = cells(lines[0]);
+  const {page, errors} = await open(path), run = await page.evaluate(() => ({
+    rows: [...window.kardan.run.rows], channels: window.kardan.run.scene.channels, column: window.kardan.run.column.map(c => [...c])}));
+  assert.equal(run.rows.length, lines.length - 1);
+  const rows = lines.slice(1).map(line => cells(line).map(Number));
+  let compared = 0;
+  run.channels.forEach((channel, k) => {
+    const at = names.findIndex(n => n === channel.name || n === `${channel.name} [${channel.unit}]`);
+    if (at < 0) return;
+    compared++;
+    rows.forEach((row, i) => assert.ok(Math.abs(run.column[k][i] - row[at]) <= (channel.bytes === 8 ? 1e-15 : 6e-8) * Math.abs(row[at]) + 1e-300,
+      `${channel.name}, row ${i}: ${run.column[k][i]} for ${row[at]}`));
+  });
+  assert.ok(compared > 5, `${compared} of ${run.channels.length} channels, table: ${names.slice(0, 4)}`);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('arrows of forces and reactions are those that are known by hand; contacts, links and names are shown', async () => {
+  const {page, errors} = await open(report(join(root, 'viewer/test/loads.yaml')));
+  await page.evaluate(() => window.kardan.clock.set(window.kardan.clock.end));
+  // by hand: the weight of each body, upwards
+  const force = name => page.evaluate(n => {
+    const {run, stage, clock} = window.kardan;
+    return stage.film.force(clock.t, run.scene.loads.findIndex(l => l.name === n), stage.film.poses[0].r.clone()).toArray();
+  }, name);
+  for (const [name, weight] of [['spring', 20], ['hinge', 30], ['touch', 10], ['rope', 40]]) {
+    const [x, y, z] = await force(name);
+    assert.ok(Math.abs(z - weight) < 2e-3 * weight && Math.hypot(x, y) < 2e-3 * weight, `${name}: ${[x, y, z]}`);
+  }
+  const look = () => page.evaluate(() => { window.kardan.stage.draw(true); return window.kardan.stage.canvas.toDataURL(); });
+  const seen = new Set([await look()]);
+  for (const words of ['forces', 'reactions', 'contact points']) {
+    await page.getByLabel(words, {exact: true}).check();
+    seen.add(await look());
+  }
+  // the longest arrow is the rope's, a third of the mechanism; the slider scales all of them
+  const longest = () => page.evaluate(() => ({most: Math.max(...window.kardan.stage.loads.filter(l => !l.contact).flatMap(l => l.arrows.lengths)), size: window.kardan.run.scene.size}));
+  const before = await longest();
+  assert.ok(Math.abs(before.most / before.size - 0.35) < 0.02, JSON.stringify(before));
+  await page.getByLabel('length of arrows').fill('0.3');
+  assert.ok(Math.abs((await longest()).most / before.most - 10 ** 0.3) < 1e-3);
+  seen.add(await look());
+  assert.equal(seen.size, 5);
+  assert.match(await page.locator('.switches .muted').first().textContent(), /of an arrow: .* N/);
+  // a ball where the ball touches
+  const touching = await page.evaluate(() => window.kardan.stage.loads.filter(l => l.contact).flatMap(l => l.arrows.lengths).filter(x => x > 0).length);
+  assert.equal(touching, 1);
+  // dampers inside springs, ropes, dashes for what an expression couples, with their names
+  const looks = await page.evaluate(() => window.kardan.run.scene.coils.map(c => [c.name, c.look]));
+  assert.deepEqual(looks, [['spring', 2], ['spring', 0], ['rope', 1], ['gear', 4]]);
+  await page.getByLabel('names of links').check();
+  await page.waitForFunction(() => document.querySelectorAll('.stage3d .label').length === 3 && document.querySelector('.stage3d .label').style.left !== '');
+  assert.deepEqual(await page.locator('.stage3d .label').allTextContents(), ['spring', 'rope', 'gear']);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('what is faded is seen through, and is there again afterwards; ghosts, frames and centres of mass change the picture', async () => {
+  const {page, errors} = await open(report(join(root, 'models/slider-crank.yaml'), '--t-end', '0.5')), pictures = new Set();
+  const look = () => page.evaluate(() => { window.kardan.stage.draw(true); return window.kardan.stage.canvas.toDataURL(); });
+  const plain = await look();
+  pictures.add(plain);
+  const fade = page.locator('button.fade').first();
+  await fade.click();
+  pictures.add(await look());
+  await fade.click();
+  assert.equal(await look(), plain);
+  for (const words of ['velocities', 'ghosts', 'frames', 'centres of mass']) {
+    await page.getByLabel(words, {exact: true}).check();
+    pictures.add(await look());
+  }
+  assert.equal(pictures.size, 6);
+  for (const words of ['velocities', 'ghosts', 'frames', 'centres of mass']) await page.getByLabel(words, {exact: true}).uncheck();
+  assert.equal(await look(), plain);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
 test('two runs: over each other, side by side or alone, in the view and in the plots', async () => {
   const slow = report(join(root, 'models/pendulum.yaml'), '--t-end', '2'), both = report(join(root, 'models/pendulum.yaml'), '--t-end', '3', '--set', 'l=0.5', '--beside', slow);
   const {page, errors} = await open(both), list = page.getByLabel('where the other run is shown');
@@ -264,8 +346,8 @@ test('two runs: over each other, side by side or alone, in the view and in the p
   const look = () => page.evaluate(() => {
     const {stage} = window.kardan;
     stage.draw(true);
-    const place = group => group.getWorldPosition(group.position.clone()).toArray();
-    return {picture: stage.canvas.toDataURL(), own: place(stage.parts[0].group), other: place(stage.otherParts[0].group)};
+    const place = (film, group) => film.poses[0].r.clone().add(group.position).toArray();
+    return {picture: stage.canvas.toDataURL(), own: place(stage.film, stage.bodies.moving.group), other: place(stage.otherFilm, stage.shadowRun)};
   });
   await page.evaluate(() => window.kardan.clock.set(0.4));
   const length = r => Math.hypot(...r), over = await look();
@@ -278,6 +360,7 @@ test('two runs: over each other, side by side or alone, in the view and in the p
   await list.selectOption('hidden');
   const alone = await look();
   assert.equal(new Set([over.picture, beside.picture, alone.picture]).size, 3);
+  await page.waitForFunction(() => window.kardan.panels[0].plot);
   // plots have the channel twice, each on its own times; the time goes to the end of the longer run
   const plotted = await page.evaluate(() => {
     const {plot} = window.kardan.panels[0], at = plot.data[0].findIndex(t => t >= 2.5);
@@ -319,6 +402,36 @@ test('modes move: the chosen one swings through a period, from the table or from
   assert.equal(await page.evaluate(() => window.kardan.modes.chosen), count - 1);
   const hertz = await page.locator('.modes tbody tr').first().locator('td').nth(3).textContent();
   assert.ok(told.frequency.some(f => Math.abs(f - Number(hertz)) < 1e-3 * f), hertz);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('root locus: a click on a point shows its mode, which is that of the model with this value', async () => {
+  const out = mkdtempSync(join(folder, 'locus-')), model = join(root, 'models/quarter-car.yaml');
+  execFileSync(program, ['modes', model, '--vary', 'cs=0:5000:11', '--output', out], {stdio: ['ignore', 'ignore', 'pipe']});
+  const {page, errors} = await open(join(out, 'quarter-car-locus.html'));
+  const modes = await page.evaluate(() => window.kardan.modes.modes), films = modes.map((_, i) => i).filter(i => modes[i].film);
+  assert.ok(films.length >= 11 && new Set(modes.map(m => m.value)).size >= 8, `${films.length} films of ${modes.length} points`);
+  await page.evaluate(() => window.kardan.clock.pause());
+  const pictures = new Set();
+  for (const i of [films[0], films[films.length - 1]]) {
+    await page.locator('.plane g').nth(i).locator('circle').first().dispatchEvent('click');
+    assert.equal(await page.evaluate(() => window.kardan.modes.chosen), i);
+    assert.equal(await page.locator('.modes tr[aria-selected=true]').count(), 1);
+    const moved = await page.evaluate(() => {
+      const {clock, stage} = window.kardan, at = f => { clock.set(f * clock.end); return stage.film.poses.map(p => p.r.toArray()).flat(); };
+      const a = at(0), b = at(0.5);
+      at(0.1);
+      stage.draw(true);
+      return {way: Math.hypot(...a.map((x, k) => x - b[k])), picture: stage.canvas.toDataURL()};
+    });
+    assert.ok(moved.way > 1e-3);
+    pictures.add(moved.picture);
+    // the same eigenvalue by the command without --vary
+    const told = JSON.parse(execFileSync(program, ['modes', model, '--set', `cs=${modes[i].value}`, '--json'], {stdio: ['ignore', 'pipe', 'ignore']}).toString());
+    assert.ok(told.imaginary.some((x, k) => Math.abs(x - modes[i].imaginary) < 1e-5 * Math.abs(x) && Math.abs(told.real[k] - modes[i].real) < 1e-5 * Math.abs(x)), JSON.stringify(modes[i]));
+  }
+  assert.equal(pictures.size, 2);
   assert.deepEqual(errors, []);
   await page.close();
 });

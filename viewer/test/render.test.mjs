@@ -1,7 +1,7 @@
 // kardan render: pictures of the right size that show something, films with the right number of pictures, and refusals in words.
 import assert from 'node:assert/strict';
 import {execFileSync, spawnSync} from 'node:child_process';
-import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
@@ -61,13 +61,25 @@ test('a film has its pictures', {skip: spawnSync('ffmpeg', ['-version']).error ?
   assert.equal(Number(count), 6);
 });
 
+test('a picture as SVG needs no browser', () => {
+  const out = join(folder, 'crank.svg'), bin = mkdtempSync(join(folder, 'bin-'));
+  symlinkSync('/bin/rm', join(bin, 'rm')); // all that there is
+  const run = spawnSync(program, ['render', join(root, 'models/slider-crank.yaml'), '--t-end', '0.5', '--output', out],
+    {encoding: 'utf8', env: {...process.env, PATH: bin}});
+  assert.equal(run.status, 0, run.stderr);
+  assert.match(readFileSync(out, 'utf8'), /<svg[^]*<path[^]*<\/svg>\s*$/);
+  const other = render(join(root, 'models/slider-crank.yaml'), '--at', '0.2', '--output', out);
+  assert.equal(other.status, 2);
+  assert.ok(other.stderr.includes('--at, --view and reports need .png'), other.stderr);
+});
+
 test('what cannot be rendered is told in a sentence', () => {
   const page = join(folder, 'other.html');
   writeFileSync(page, '<!DOCTYPE html><p>nothing</p>');
   for (const [words, status, part] of [
     [[page], 1, 'the page has no 3-D view'],
     [[join(folder, 'missing.html')], 1, 'No such file'],
-    [[page, '--output', 'x.gif'], 2, "neither a picture (.png) nor a film"],
+    [[page, '--output', 'x.gif'], 2, "neither a picture (.png, .svg) nor a film"],
     [[page, '--size', 'big'], 2, "'big' is no size"],
     [[page, '--view', 'sid'], 2, "did you mean 'side'?"],
   ]) {
