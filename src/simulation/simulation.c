@@ -23,11 +23,8 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "point/acceleration.h"
-<<<<<<< HEAD
-#include "simulation/choice.h"
-=======
 #include "simulation/branch_watch.h"
->>>>>>> main
+#include "simulation/choice.h"
 #include "simulation/collapse.h"
 #include "simulation/hybrid.h"
 #include "simulation/options.h"
@@ -62,68 +59,40 @@ struct kd_simulation {
     kd_acceleration          *least;  // redundant rows (SVD): multipliers of least norm; NULL: no need
     const kd_integrator_info *method; // properties of the integrator
     kd_integrator            *integrator;
-<<<<<<< HEAD
     kd_choice                *choice;   // NULL: formulation and integrator were named
     bool                      implicit; // the present method is the choice for stiff motions
     bool                      advised;  // the integrator has found the equations stiff
-    kd_dae         *form[2];  // of the choices for motions that are not stiff and stiff ones, dae is one of them
-    kd_stats        before;   // counters of methods that were left
-    kd_verification verified; // by them
-    long            changes;
-    double          t_run;         // end of the present run
-    kd_hybrid      *hybrid;        // NULL: the equations are smooth
-    kd_probe       *probe;         // of who asks by name; NULL: nobody has asked
-    const kd_state *seen;          // the state that is shown, or x
-    unsigned long   version, read; // of that state; of the one that the probe is set to
-    bool            lazy;          // accelerations of states that are shown are left to who asks
-    long            solved;        // accelerations for states that were shown
-    kd_eom_data    *data;          // where watchers look: of whoever asks, until the next does
-    kd_rank_watch  *ranks;         // NULL: no constraints, or too many of them (unwatched)
-    bool            unwatched;
-    kd_collapse    *collapse;
-    kd_unseen      *search; // NULL: there is nothing to be searched, or it is not wanted
-    kd_verify      *verify; // NULL: steps are not checked
-    long            max_steps;
-    int             next_time; // first wanted time that is still to come
-    bool            shown;     // the start has been shown
-    double          from;      // time of the last start; x may be the limit from the right, an ulp later
-    double          passed;    // time of the last instant
-    bool            unseen;    // the end of the last step has not been shown yet
-    kd_status       started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
-    char            news[800]; // the same in words, and advice of the integrator
-    bool            stiff;     // advised in this run
-    bool            busy;      // at work: callbacks must not call it
-    bool            inside;    // a step or start of the integrator is being made
-    kd_consistency  assumed;   // residuals of a start that was assumed to be consistent
-    char            message[1600];
-=======
-    kd_hybrid                *hybrid;        // NULL: the equations are smooth
-    kd_probe                 *probe;         // of who asks by name; NULL: nobody has asked
-    const kd_state           *seen;          // the state that is shown, or x
-    unsigned long             version, read; // of that state; of the one that the probe is set to
-    bool                      lazy;          // accelerations of states that are shown are left to who asks
-    long                      solved;        // accelerations for states that were shown
-    kd_eom_data              *data;          // where watchers look: of whoever asks, until the next does
-    kd_rank_watch            *ranks;         // NULL: no constraints, or too many of them (unwatched)
-    bool                      unwatched;
-    kd_branch_watch          *branches; // NULL: no auxiliary variables that could have several solutions
-    kd_collapse              *collapse;
-    kd_unseen                *search; // NULL: there is nothing to be searched, or it is not wanted
-    kd_verify                *verify; // NULL: steps are not checked
-    long                      max_steps;
-    int                       next_time; // first wanted time that is still to come
-    bool                      shown;     // the start has been shown
-    double                    from;      // time of the last start; x may be the limit from the right, an ulp later
-    double                    passed;    // time of the last instant
-    bool                      unseen;    // the end of the last step has not been shown yet
-    kd_status                 started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
-    char                      news[800]; // the same in words, and advice of the integrator
-    bool                      stiff;     // advised in this run
-    bool                      busy;      // at work: callbacks must not call it
-    bool                      inside;    // a step or start of the integrator is being made
-    kd_consistency            assumed;   // residuals of a start that was assumed to be consistent
-    char                      message[1600];
->>>>>>> main
+    kd_dae          *form[2];  // of the choices for motions that are not stiff and stiff ones, dae is one of them
+    kd_stats         before;   // counters of methods that were left
+    kd_verification  verified; // by them
+    long             changes;
+    double           t_run;         // end of the present run
+    kd_hybrid       *hybrid;        // NULL: the equations are smooth
+    kd_probe        *probe;         // of who asks by name; NULL: nobody has asked
+    const kd_state  *seen;          // the state that is shown, or x
+    unsigned long    version, read; // of that state; of the one that the probe is set to
+    bool             lazy;          // accelerations of states that are shown are left to who asks
+    long             solved;        // accelerations for states that were shown
+    kd_eom_data     *data;          // where watchers look: of whoever asks, until the next does
+    kd_rank_watch   *ranks;         // NULL: no constraints, or too many of them (unwatched)
+    bool             unwatched;
+    kd_branch_watch *branches; // NULL: no auxiliary variables that could have several solutions
+    kd_collapse     *collapse;
+    kd_unseen       *search; // NULL: there is nothing to be searched, or it is not wanted
+    kd_verify       *verify; // NULL: steps are not checked
+    long             max_steps;
+    int              next_time; // first wanted time that is still to come
+    bool             shown;     // the start has been shown
+    double           from;      // time of the last start; x may be the limit from the right, an ulp later
+    double           passed;    // time of the last instant
+    bool             unseen;    // the end of the last step has not been shown yet
+    kd_status        started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
+    char             news[800]; // the same in words, and advice of the integrator
+    bool             stiff;     // advised in this run
+    bool             busy;      // at work: callbacks must not call it
+    bool             inside;    // a step or start of the integrator is being made
+    kd_consistency   assumed;   // residuals of a start that was assumed to be consistent
+    char             message[1600];
 };
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
