@@ -228,7 +228,9 @@ typedef struct kd_eom_def {
     kd_eval (*switch_bounds)(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
     // Did laws take values between two points of one step, at the velocity stage, that the step has not seen? From
     // bounds of the laws; without it nothing is searched.
-    // unsearched names what it does not know, i = 0, 1, ..., then NULL
+    // unsearched names what it does not know, i = 0, 1, ..., then NULL. Equations that have nothing to be searched (no
+    // law with a time or a length of its own: gravity, inertia, joints) say so by answering NULL at once, without
+    // unseen: in long steps only inputs are looked at.
     kd_eval (*unseen)(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
     const char *(*unsearched)(int i, void *context);
     kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);

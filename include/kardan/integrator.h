@@ -250,6 +250,10 @@ KD_API kd_status kd_integrator_retract(kd_integrator *integrator, double h) KD_N
 KD_API bool kd_integrator_ends(kd_integrator *integrator, kd_step_ends *ends);
 // Somebody else used the linear algebra of the DAE between two steps: matrices are made anew.
 KD_API void kd_integrator_refresh(kd_integrator *integrator);
+// What the last step has left in the linear algebra of the DAE, for somebody who solves with it between two steps: > 0:
+// factors of gamma F_x' + F_x, this is gamma; 0: derivatives that serve here, but no factors: whoever makes some need
+// not tell; < 0: neither.
+KD_API double kd_integrator_gamma(const kd_integrator *integrator);
 
 KD_API double        kd_integrator_time(const kd_integrator *integrator);
 KD_API double        kd_integrator_time_old(const kd_integrator *integrator); // start of the last accepted step

@@ -167,7 +167,11 @@ typedef struct kd_constraint_def {
     double             factor[KD_MAX_TERMS];
     double             offset; // coupling; NaN: as at the start position
     const char        *value;  // expression, or the name of a curve
-    kd_wheel_rail      rail;   // wheel on rail
+    const char        *motion; // of a plane or curve along its z, an expression of t and inputs; NULL: none
+    // expression, point on curve, distance: it holds one side only, >= 0 (a distance: <= length), with impacts that
+    // reverse the velocity by this factor; NaN: it always holds
+    double        restitution;
+    kd_wheel_rail rail; // wheel on rail
 } kd_constraint_def;
 
 // ---- forces ---------------------------------------------------------------------------------------------------------
@@ -608,16 +612,21 @@ KD_API kd_status kd_model_read_with(const char *path, const kd_setting *settings
 // From a text; it can refer to no files.
 KD_API kd_status kd_model_read_text(const char *name, const char *text, size_t length, const kd_setting *settings,
                                     int nsettings, kd_model **model, char *message, size_t size) KD_NODISCARD;
-// Write a model as YAML; read back it is the same model.
+// Write a model as YAML; read back it is the same model. Subsystems stay subsystems, all in this one file.
 KD_API kd_status kd_model_write(const kd_model *m, const char *path, char *message, size_t size) KD_NODISCARD;
+// The same without subsystems: their parts are elements of the model, where they are, with their full names.
+KD_API kd_status kd_model_write_flat(const kd_model *m, const char *path, char *message, size_t size) KD_NODISCARD;
 
 // Import a robot description (URDF). report (may be NULL) receives one line per element: taken, converted or refused.
 // opt may be NULL: defaults. Without libxml2: KD_ERR_UNAVAILABLE.  Guide: docs/guide/urdf.md
 typedef struct kd_urdf_options {
-    bool     free_base;       // the root link floats instead of being fixed to the ground     default false
-    double   gravity[3];      // default (0, 0, -9.81)
-    double   limit_stiffness; // joint limits become stops of this stiffness; 0: not taken     default 0
-    unsigned cookie;          // set by kd_urdf_options_default
+    bool   free_base;       // the root link floats instead of being fixed to the ground     default false
+    double gravity[3];      // default (0, 0, -9.81)
+    double limit_stiffness; // joint limits become stops of this stiffness; 0: not taken     default 0
+    // folders in which package://NAME/file is looked for, besides that of the description     default none
+    const char *const *package; // (npackages)
+    int                npackages;
+    unsigned           cookie; // set by kd_urdf_options_default
 } kd_urdf_options;
 KD_API kd_urdf_options kd_urdf_options_default(void);
 KD_API kd_status       kd_model_read_urdf(const char *path, const kd_urdf_options *opt, kd_model **model, char *report,

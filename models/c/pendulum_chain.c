@@ -201,6 +201,14 @@ static const char *name(kd_kind kind, int i, void *context)
 
 // ---- examples -------------------------------------------------------------------------------------------------------
 
+// Gravity and inertia alone: nothing can hide between two points of a step but what the inputs do.
+static const char *unsearched(int i, void *context)
+{
+    (void)i;
+    (void)context;
+    return NULL;
+}
+
 static kd_eval suspension(double t, void *context, double *u, double *du, double *ddu)
 {
     static const double centre[2] = {2, 0}, amplitude[2] = {0.3, 0.2};
@@ -232,6 +240,7 @@ kd_status kd_pendulum_chain_create(int n, kd_eom **eom, kd_state **x)
     def.given[KD_RESIDUAL] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A);
     def.zero[KD_RESIDUAL] = KD_BIT(KD_U) | KD_BIT(KD_T); // u'' alone matters
     def.autonomous = true;
+    def.unsearched = unsearched;
     def.name = name;
     def.make_work = make_work;
     def.free_work = kd_free;

@@ -9,7 +9,7 @@ typedef struct conversion {
     kd_subject_request request;
     kd_subject         subject;
     const char        *operand[2];
-    bool               quiet;
+    bool               quiet, flat;
     char               message[1000];
 } conversion;
 
@@ -18,6 +18,10 @@ static kd_cli_parsed read_arguments(conversion *c, int argc, char **argv)
     kd_cli_option options[] = {
         {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST,
          &c->request.settings},
+        {"--flat", NULL, "without subsystems: their parts become elements of the model, with their full names",
+         KD_CLI_FLAG, &c->flat},
+        {"--library", "DIR", "folder of subsystems that the model may use besides its own; repeatable", KD_CLI_LIST,
+         &c->request.library},
         {"--free-base", NULL, "robot description: its root floats instead of being fixed", KD_CLI_FLAG,
          &c->request.free_base},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &c->quiet},
@@ -30,7 +34,8 @@ static kd_cli_parsed read_arguments(conversion *c, int argc, char **argv)
                            "a line says whether it was taken, converted or refused.",
              .details = "Examples:\n"
                              "  kardan convert robot.urdf robot.yaml\n"
-                             "  kardan convert chain.yaml chain-40.yaml --set N=40\n",
+                             "  kardan convert chain.yaml chain-40.yaml --set N=40\n"
+                             "  kardan convert car.yaml flat.yaml --flat\n",
              .options = options,
              .noptions = sizeof options / sizeof options[0],
              .operand_name = names,
@@ -66,7 +71,9 @@ static int convert(conversion *c)
     c->request.word = c->operand[0];
     if (!kd_subject_read(&c->subject, &c->request, &status)) return status;
     const kd_model *m = c->subject.model;
-    if (kd_model_write(m, c->operand[1], c->message, sizeof c->message) < 0) {
+    const kd_status written = c->flat ? kd_model_write_flat(m, c->operand[1], c->message, sizeof c->message)
+                                      : kd_model_write(m, c->operand[1], c->message, sizeof c->message);
+    if (written < 0) {
         fprintf(stderr, "kardan: %s\n", c->message);
         return KD_EXIT_FAILED;
     }

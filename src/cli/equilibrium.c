@@ -7,6 +7,8 @@
 
 #include "cli/method.h"
 #include "core/text.h"
+#include "report/modes_page.h"
+#include "report/viewer.h"
 #include "results/state_file.h"
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, NAME_SIZE = 200 };
@@ -218,13 +220,13 @@ typedef struct quest {
     const char           *folder;
     double               *before; // position at the start
     bool                  json, stable, quiet;
-    char                  message[MESSAGE_SIZE], path[PATH_SIZE];
+    char                  message[MESSAGE_SIZE], path[PATH_SIZE], page[PATH_SIZE];
 } quest;
 
 static kd_cli_parsed read_arguments(quest *q, int argc, char **argv)
 {
     kd_cli_option options[4 + KD_SUBJECT_OPTIONS] = {
-        {"--output", "DIR", "folder for the state; default: results", KD_CLI_TEXT, &q->folder},
+        {"--output", "DIR", "folder for the state and the page; default: results", KD_CLI_TEXT, &q->folder},
         {"--stable", NULL, "an unstable equilibrium will not do", KD_CLI_FLAG, &q->stable},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &q->quiet},
         {"--json", NULL, "print the equilibrium as one JSON object", KD_CLI_FLAG, &q->json},
@@ -269,6 +271,43 @@ static void tell_json(quest *q, kd_status status)
     printf("\n");
 }
 
+// A page that goes from the start to the equilibrium, over the start; only of models that have bodies to show
+static bool save_page(quest *q)
+{
+    kd_subject  *s = &q->subject;
+    const size_t np = (size_t)kd_eom_dims(s->eom).np;
+    kd_drawing  *way = NULL, *start = NULL;
+    kd_probe    *probe = NULL;
+    kd_state    *x = NULL;
+    char         title[NAME_SIZE + 100];
+    if (!s->system || s->model->nbodies == 0 || !kd_viewer_is_built()) return true;
+    kd_status status = kd_drawing_create(s->system, 2, &way);
+    if (status >= 0) status = kd_drawing_create(s->system, 2, &start);
+    if (status >= 0) status = kd_probe_of_system(s->system, kd_subject_inputs(s), &probe);
+    if (status >= 0) status = kd_state_create(s->eom, &x);
+    // before, twice in the pale film; after
+    for (int i = 0; i < 2 && status >= 0; i++) {
+        kd_state_copy(s->x, x);
+        memcpy(x->p, q->before, np * sizeof(double));
+        status = kd_probe_set(probe, x);
+        if (status >= 0) kd_drawing_add(start, probe, i, i == 1);
+        if (status >= 0 && i == 1) status = kd_probe_set(probe, s->x);
+        if (status >= 0) kd_drawing_add(way, probe, i, i == 1);
+    }
+    snprintf(q->page, sizeof q->page, "%s/%s-equilibrium.html", q->folder, s->name);
+    snprintf(title, sizeof title, "Equilibrium: %.150s", s->title);
+    if (status >= 0 && kd_drawing_length(way) == 2 && kd_drawing_length(start) == 2)
+        status = kd_motion_page_save(q->page, title, way, "before", start, q->message, sizeof q->message);
+    else
+        q->page[0] = '\0'; // a position that cannot be drawn
+    if (status < 0) fprintf(stderr, "kardan: %s: %s\n", s->name, kd_status_sentence(status));
+    kd_probe_destroy(probe);
+    kd_state_destroy(x);
+    kd_drawing_destroy(way);
+    kd_drawing_destroy(start);
+    return status >= 0;
+}
+
 // the start is kept, to tell what moved
 static int find(quest *q)
 {
@@ -280,6 +319,7 @@ static int find(quest *q)
     kd_status status = kd_cli_rest(&q->subject, q->stable, false, &q->result, q->message, sizeof q->message);
     if (status >= 0 && !kd_cli_save_state(s, q->folder, "equilibrium", q->path, sizeof q->path)) return KD_EXIT_FAILED;
     if (q->json) tell_json(q, status);
+    if (status >= 0 && !save_page(q)) return KD_EXIT_FAILED;
     if (status < 0) {
         fprintf(stderr, "kardan: %s: %s\n", s->name, q->message);
         return KD_EXIT_FAILED;
@@ -290,6 +330,7 @@ static int find(quest *q)
     kd_cli_tell_caution(s);
     kd_cli_tell_rest(s, q->before);
     printf("\nState: %s\n", q->path);
+    if (q->page[0]) printf("Page: %s\n", q->page);
     return KD_EXIT_OK;
 }
 

@@ -398,7 +398,7 @@ static bool rewrite(job *j, const char *from, const char *to)
 {
     kd_model *m = NULL;
     kd_status status = kd_model_read(from, NULL, 0, &m, j->message, sizeof j->message);
-    if (status >= 0) status = kd_model_write(m, to, j->message, sizeof j->message);
+    if (status >= 0) status = kd_model_write_flat(m, to, j->message, sizeof j->message);
     kd_model_destroy(m);
     return status >= 0;
 }

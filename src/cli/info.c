@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/method.h"
+#include "model/model.h"
 #include "results/recording.h"
 
 // one question
@@ -111,6 +112,7 @@ static const struct {
     {KD_SECTION_VARIABLE, "variables"},     {KD_SECTION_EVENT, "events"},
     {KD_SECTION_INPUT, "inputs"},           {KD_SECTION_CURVE, "curves"},
     {KD_SECTION_TRACK, "tracks"},           {KD_SECTION_SENSOR, "sensors"},
+    {KD_SECTION_SUBSYSTEM, "subsystems"},
 };
 enum { LISTED = sizeof listed / sizeof listed[0] };
 
@@ -137,7 +139,9 @@ static void describe(const inquiry *q, kd_section section, int i, char *text, si
     const kd_element_info e = kd_model_about(m, section, i);
     const char           *unit = e.unit[0] ? e.unit : "";
     text[0] = '\0';
-    if (section == KD_SECTION_BODY) {
+    if (section == KD_SECTION_SUBSYSTEM) {
+        snprintf(text, size, "of %s%s", e.text, m->subsystem[i].mirrored ? ", mirrored" : "");
+    } else if (section == KD_SECTION_BODY) {
         // the tree says which joint carries it, also in Cartesian coordinates
         const kd_carrier c = kd_system_carrier(q->subject.system, i);
         snprintf(text, size, "%.9g kg, %s%s", kd_model_body_def(m, i)->mass, c.joint < 0 ? "floats" : "on ",
@@ -275,7 +279,8 @@ static void put_element(const inquiry *q, kd_section section, int i, kd_json *js
     kd_json_text(json, "name", e.name);
     if (e.kind[0]) kd_json_text(json, "kind", e.kind);
     if (e.unit[0]) kd_json_text(json, "unit", e.unit);
-    if (e.text) kd_json_text(json, "expression", e.text);
+    if (e.text) kd_json_text(json, section == KD_SECTION_SUBSYSTEM ? "of" : "expression", e.text);
+    if (section == KD_SECTION_SUBSYSTEM) kd_json_bool(json, "mirrored", m->subsystem[i].mirrored);
     if (!isnan(e.value)) kd_json_number(json, "value", e.value);
     if (e.from != KD_NO_BODY) kd_json_text(json, "from", body_name(m, e.from));
     if (e.to != KD_NO_BODY) kd_json_text(json, section == KD_SECTION_FRAME ? "body" : "to", body_name(m, e.to));

@@ -74,9 +74,12 @@ static kd_status read_yaml(kd_subject *s, const kd_subject_request *r, const kd_
 static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)
 {
     char            why[4000] = "";
+    const char     *package[KD_CLI_LONGEST_LIST];
     kd_urdf_options opt = kd_urdf_options_default();
     (void)settings;
     opt.free_base = r->free_base;
+    opt.package = package;
+    for (; opt.npackages < r->library.count; opt.npackages++) package[opt.npackages] = r->library.word[opt.npackages];
     kd_status status = kd_model_read_urdf(s->path, &opt, &s->model, s->message, sizeof s->message, why, sizeof why);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", why);
     return status;

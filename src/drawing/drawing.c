@@ -11,7 +11,7 @@
 
 enum {
     NUMBERS = 24000,        // in a page with the small drawing that are aimed at
-    ALL_NUMBERS = 14000000, // that are kept, for the viewer
+    ALL_NUMBERS = 14100000, // that are kept, for the viewer: 2001 frames of a thousand bodies
     FEWEST_FRAMES = 40,
     FILM_FRAMES = 501 // that the small drawing has at the most
 };

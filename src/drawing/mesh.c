@@ -189,3 +189,15 @@ bool kd_mesh_of_surface(kd_arena *arena, const kd_surface *surface, int most, kd
     kd_surface_release(&thin);
     return !arena->failed;
 }
+
+void kd_mesh_invert(kd_mesh *mesh)
+{
+    for (int i = 0; i < mesh->nvertices; i++) mesh->vertex[i] = kd_vec_scale(-1.0, mesh->vertex[i]);
+    // corners the other way round
+    for (int f = 0; f < mesh->nfaces; f++)
+        for (int a = mesh->first[f], b = mesh->first[f + 1] - 1; a < b; a++, b--) {
+            const int corner = mesh->corner[a];
+            mesh->corner[a] = mesh->corner[b];
+            mesh->corner[b] = corner;
+        }
+}

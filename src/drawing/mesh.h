@@ -29,6 +29,7 @@ enum {
 kd_mesh *kd_meshes_create(kd_arena *arena, int sides);
 // A surface in a box with edges 1, with at most that many triangles. false: out of memory.
 bool kd_mesh_of_surface(kd_arena *arena, const kd_surface *surface, int most, kd_mesh *mesh);
+void kd_mesh_invert(kd_mesh *mesh); // at its origin; what was outside stays outside
 // The tube whose inner radius is closest; ratio = inner / outer radius.
 int    kd_mesh_of_tube(double ratio);
 double kd_mesh_tube_ratio(int mesh); // of such a tube

@@ -74,12 +74,17 @@ static kd_mat3 axes_along(kd_vec3 a)
 }
 
 // ---- solids ---------------------------------------------------------------------------------------------------------
+typedef struct surface_file {
+    const kd_model_mesh *read;
+    bool                 inverted; // at its origin, as images in a mirror are
+} surface_file;
+
 typedef struct builder {
-    kd_scene             *s;
-    const kd_model       *m;
-    double                mark;   // radius of a thin pin [m]
-    int                   nfiles; // surfaces from files
-    const kd_model_mesh **file;
+    kd_scene       *s;
+    const kd_model *m;
+    double          mark;   // radius of a thin pin [m]
+    int             nfiles; // surfaces from files
+    surface_file   *file;
 } builder;
 
 static void add_solid(builder *b, int mesh, kd_point_of at, const kd_mat3 *R, kd_vec3 size, int paint)
@@ -136,15 +141,22 @@ static void add_foot(builder *b, kd_vec3 at, double radius)
 
 // ---- shapes ---------------------------------------------------------------------------------------------------------
 
-// A surface from a file: each file is one mesh, however many bodies have it. Its box has edges of unit length.
+static int number_of_file(const builder *b, const kd_shape *shape)
+{
+    int k = 0;
+    while (k < b->nfiles && (b->file[k].read != shape->read || b->file[k].inverted != (shape->size[0] < 0.0))) k++;
+    return k;
+}
+
+// A surface from a file: each file is one mesh, however many bodies have it, and another one where it is inverted. Its
+// box has edges of unit length.
 static void add_surface(builder *b, kd_point_of at, const kd_mat3 *R, const kd_shape *shape, int paint)
 {
     const kd_surface_moments *box = &shape->read->moments;
     const double              scale = shape->size[0];
-    int                       k = 0;
-    while (k < b->nfiles && b->file[k] != shape->read) k++;
-    const kd_vec3 middle = kd_vec_scale(0.5 * scale, kd_vec_add(box->low, box->high));
-    const kd_vec3 edges = kd_vec_scale(scale, kd_vec_sub(box->high, box->low));
+    const int                 k = number_of_file(b, shape);
+    const kd_vec3             middle = kd_vec_scale(0.5 * scale, kd_vec_add(box->low, box->high));
+    const kd_vec3             edges = kd_vec_scale(fabs(scale), kd_vec_sub(box->high, box->low));
     at.r = kd_vec_add(at.r, kd_mat_vec(R, middle));
     if (k < b->nfiles) add_solid(b, KD_MESHES + k, at, R, edges, paint);
 }
@@ -666,9 +678,15 @@ static double size_of_mechanism(const builder *b)
 
 static void find_file(builder *b, const kd_shape *shape)
 {
-    for (int k = 0; k < b->nfiles; k++)
-        if (b->file[k] == shape->read) return;
-    if (shape->kind == KD_MESH && shape->read) b->file[b->nfiles++] = shape->read;
+    if (shape->kind != KD_MESH || !shape->read || number_of_file(b, shape) < b->nfiles) return;
+    b->file[b->nfiles++] = (surface_file){shape->read, shape->size[0] < 0.0};
+}
+
+static bool mesh_of_file(kd_scene *s, const surface_file *file, int most, kd_mesh *mesh)
+{
+    if (!kd_mesh_of_surface(&s->arena, &file->read->surface, most, mesh)) return false;
+    if (file->inverted) kd_mesh_invert(mesh);
+    return true;
 }
 
 // Meshes of the files of all shapes, behind those of unit size
@@ -689,8 +707,8 @@ static void add_files(builder *b, int nshapes)
     s->mesh = all;
     s->nmeshes += b->nfiles;
     for (int k = 0; k < b->nfiles; k++)
-        if (!kd_mesh_of_surface(&s->arena, &b->file[k]->surface, KD_MESH_DRAWN, &all[KD_MESHES + k]) ||
-            !kd_mesh_of_surface(&s->arena, &b->file[k]->surface, KD_MESH_FINE, &s->fine[k]))
+        if (!mesh_of_file(s, &b->file[k], KD_MESH_DRAWN, &all[KD_MESHES + k]) ||
+            !mesh_of_file(s, &b->file[k], KD_MESH_FINE, &s->fine[k]))
             s->arena.failed = true;
 }
 

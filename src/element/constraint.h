@@ -9,6 +9,9 @@
 typedef struct kd_constraint_class {
     kd_element_class element;
     void (*make)(kd_row_builder *b, const kd_constraint *c, int pair); // its rows; pair: from -> to, -1: placeless
+    // with `restitution`: the last of its rows, which is one-sided, and behind all rows that always hold. NULL: it has
+    // none
+    void (*make_one_sided)(kd_row_builder *b, const kd_constraint *c, int pair);
 } kd_constraint_class;
 
 #define KD_CLASS(kind, name) extern const kd_constraint_class name;
@@ -26,5 +29,13 @@ extern const kd_constraint_class *const kd_constraints[KD_CONSTRAINT_KIND_COUNT]
             .image = (second), .doc = "second place"                                                                   \
     }
 #define KD_CONSTRAINT_PLACES KD_CONSTRAINT_PLACES_OF(KD_IMAGE_KEEPS_XZ, KD_IMAGE_KEEPS_XZ)
+
+// Lifts off and comes back with impacts
+#define KD_CONSTRAINT_RESTITUTION(side)                                                                                \
+    {                                                                                                                  \
+        "restitution", KD_FIELD_NUMBER, offsetof(kd_constraint_def, restitution), 1, ALL, KD_FIELD_MAYBE, NAN,         \
+            BETWEEN(0, 1), "", .doc = side                                                                             \
+    }
+bool kd_constraint_lifts_off(const kd_constraint_def *def); // rows.c: is it one-sided?
 
 #endif

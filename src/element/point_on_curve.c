@@ -1,16 +1,35 @@
-// point_on_curve.c: the origin of `to` stays in the x-z plane of `from` on a curve, d_y = 0, d_z = curve(d_x)
+// point_on_curve.c: the origin of `to` stays in the x-z plane of `from` on a curve, d_y = 0, d_z = curve(d_x) + motion(t);
+// with `restitution` on it or above
+#include <math.h>
+#include <string.h>
+
 #include "core/text.h"
 #include "element/constraint.h"
 #include "model/fields.h"
 
-static void make(kd_row_builder *b, const kd_constraint *c, int pair)
+// d_z - curve(d_x) - motion
+static kd_row *on_curve(kd_row_builder *b, const kd_constraint *c, int pair)
 {
-    char           text[200];
+    const char    *motion = c->def.motion ? c->def.motion : "0";
+    const size_t   size = strlen(c->def.value) + strlen(motion) + 20;
+    char          *text = kd_arena_cut(&b->s->arena, size, 1);
     const kd_local local[] = {{"x", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_shift(b, pair, 0), 0)},
                               {"z", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_shift(b, pair, 2), 0)}};
+    if (!text) b->status = KD_ERR_MEMORY;
+    kd_text(text, size, "z - %s(x) - (%s)", c->def.value, motion);
+    return kd_row_expression(b, false, text, &c->source, local, 2, "point on the curve");
+}
+
+static void make(kd_row_builder *b, const kd_constraint *c, int pair)
+{
     kd_row_measure(b, kd_row_shift(b, pair, 1), "plane of the curve");
-    kd_text(text, sizeof text, "z - %s(x)", c->def.value);
-    kd_row_expression(b, false, text, &c->source, local, 2, "point on the curve");
+    if (!kd_constraint_lifts_off(&c->def)) (void)on_curve(b, c, pair);
+}
+
+static void make_one_sided(kd_row_builder *b, const kd_constraint *c, int pair)
+{
+    b->component = 1;
+    kd_row_lift_off(b, on_curve(b, c, pair), &c->def.restitution);
 }
 
 static void finish(kd_model *m, int i)
@@ -31,6 +50,9 @@ static const kd_field fields[] = {
     KD_CONSTRAINT_PLACES,
     {"curve", KD_FIELD_NAME, O(value), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "name of the curve", .refers = KD_SCHEMA_CURVE},
+    {"motion", KD_FIELD_LAW, O(motion), 1, ALL, 0, 0, ANY, "m",
+     .doc = "expression of t and inputs that shifts the curve along z", .reads = KD_READS_TIME},
+    KD_CONSTRAINT_RESTITUTION("the point may be above the curve, too; where it comes back, impacts reverse its speed towards the curve by this factor; not given: it stays on the curve"),
 };
 // clang-format on
 
@@ -46,4 +68,5 @@ const kd_constraint_class kd_constraint_point_on_curve = {
             .look = {.between = KD_LOOK_POINTS},
         },
     .make = make,
+    .make_one_sided = make_one_sided,
 };

@@ -851,6 +851,12 @@ static void refresh(kd_integrator *base)
     kd_corrector_start(&((kd_bdf *)base)->corrector, false);
 }
 
+static double gamma_of(const kd_integrator *base)
+{
+    const double cj = ((const kd_bdf *)base)->corrector.cj_factored;
+    return cj > 0 ? cj : -1;
+}
+
 static bool ends_of(kd_integrator *base, kd_step_ends *ends)
 {
     const kd_bdf *b = (const kd_bdf *)base;
@@ -924,6 +930,7 @@ const kd_integrator_class kd_bdf_class = {
     .retract = retract,
     .ends = ends_of,
     .refresh = refresh,
+    .gamma = gamma_of,
     .dense = dense,
     .stats = stats_of,
 };

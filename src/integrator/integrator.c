@@ -286,6 +286,11 @@ bool kd_integrator_ends(kd_integrator *self, kd_step_ends *ends)
     return self && ends && self->how->ends(self, ends);
 }
 
+double kd_integrator_gamma(const kd_integrator *self)
+{
+    return self && self->how->gamma ? self->how->gamma(self) : -1;
+}
+
 void kd_integrator_refresh(kd_integrator *self)
 {
     if (self && self->how->refresh) self->how->refresh(self);

@@ -26,7 +26,8 @@ typedef struct kd_integrator_class {
     kd_status (*step)(kd_integrator *self, double t_end);
     kd_status (*retract)(kd_integrator *self, double h);
     bool (*ends)(kd_integrator *self, kd_step_ends *ends);
-    void (*refresh)(kd_integrator *self); // NULL: it has no matrices of the form
+    void (*refresh)(kd_integrator *self);       // NULL: it has no matrices of the form
+    double (*gamma)(const kd_integrator *self); // of its factors, as kd_integrator_gamma says; NULL: the same
     kd_status (*dense)(kd_integrator *self, double t, double *x);
     kd_stats (*stats)(const kd_integrator *self);
     void (*release)(kd_integrator *self); // what is not in the arena; NULL: nothing

@@ -234,6 +234,7 @@ kd_status kd_one_step_factor(kd_one_step *s, double gamma_real, double gamma_re,
     raise_news(s, KD_MATRIX_FACTORED);
     if (status < 0) return linear_cause(s, status);
     s->h_factored = s->h;
+    s->gamma = gamma_real;
     return KD_OK;
 }
 
@@ -613,6 +614,13 @@ void kd_one_step_refresh(kd_integrator *base)
     kd_one_step *s = (kd_one_step *)base;
     s->h_factored = 0;
     s->jacobian_current = s->jacobian_here = false;
+}
+
+// Factors of the step; or derivatives of its start, or of its end where the formulation has corrected that with new ones
+double kd_one_step_gamma(const kd_integrator *base)
+{
+    const kd_one_step *s = (const kd_one_step *)base;
+    return s->h_factored > 0 ? s->gamma : s->linearized && !s->restart ? 0 : -1;
 }
 
 bool kd_one_step_ends(kd_integrator *base, kd_step_ends *ends)

@@ -61,6 +61,7 @@ struct kd_one_step {
     double t_end;
     bool   to_end;                   // the present attempt ends at t_end
     double h_factored;               // step that the decomposition belongs to; 0: none
+    double gamma;                    // leading coefficient of its real part
     double h_accepted, err_accepted; // for the predictive controller
     double newton_stop;              // fnewt
     double theta, contraction;       // rate of the last Newton iteration; theta / (1 - theta) carried on
@@ -151,10 +152,12 @@ kd_status kd_one_step_step(kd_integrator *self, double t_end);
 kd_status kd_one_step_retract(kd_integrator *self, double h);
 bool      kd_one_step_ends(kd_integrator *self, kd_step_ends *ends);
 void      kd_one_step_refresh(kd_integrator *self);
+double    kd_one_step_gamma(const kd_integrator *self);
 kd_status kd_one_step_dense(kd_integrator *self, double t, double *x);
 kd_stats  kd_one_step_stats(const kd_integrator *self);
 #define KD_ONE_STEP_CALLS                                                                                              \
     .restart = kd_one_step_restart, .step = kd_one_step_step, .retract = kd_one_step_retract,                          \
-    .ends = kd_one_step_ends, .refresh = kd_one_step_refresh, .dense = kd_one_step_dense, .stats = kd_one_step_stats
+    .ends = kd_one_step_ends, .refresh = kd_one_step_refresh, .gamma = kd_one_step_gamma, .dense = kd_one_step_dense,  \
+    .stats = kd_one_step_stats
 
 #endif

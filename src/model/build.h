@@ -37,6 +37,7 @@ void kd_model_warn(kd_model *m, kd_section section, int element, const char *fie
     KD_PRINTF(5, 6);
 // The same at a position of a file that belongs to no element yet.
 void kd_model_error_at(kd_model *m, const kd_source *source, const char *format, ...) KD_PRINTF(3, 4);
+void kd_model_warn_at(kd_model *m, const kd_source *source, const char *format, ...) KD_PRINTF(3, 4);
 int  kd_model_error_count(const kd_model *m);
 
 // ---- names ----------------------------------------------------------------------------------------------------------
@@ -92,6 +93,18 @@ const char *kd_model_text(kd_model *m, const char *text); // a copy; NULL for NU
 
 const double *kd_model_numbers(kd_model *m, const double *x, int n); // the same of numbers
 
+// ---- written models -------------------------------------------------------------------------------------------------
+// For readers: a piece of the text of a model with subsystems, as the writer puts it: text, then a curve or the path of a
+// mesh. Texts are copied.
+typedef struct kd_written {
+    const char                 *text;
+    int                         curve; // -1: none
+    const struct kd_model_mesh *mesh;  // NULL: none
+    const char                 *path;  // of that, as it was written
+    struct kd_written          *next;
+} kd_written;
+kd_status kd_model_add_written(kd_model *m, const kd_written *part) KD_NODISCARD;
+
 // ---- adding elements ------------------------------------------------------------------------------------------------
 // Name and definition are acceptable (schema KD_SCHEMA_COUNT: the definition is not looked at) and there is room behind
 // the last element of the section: then the caller writes it there, and kd_model_enter counts it in.
@@ -134,6 +147,7 @@ struct kd_model_private {
     bool                  borrowed; // of a copy: names, positions and bindings are those of the model
     struct kd_bindings    bindings;
     struct kd_model_mesh *meshes;                  // files of triangles that were read
+    kd_written           *written, *last_written;  // the text of a model with subsystems; NULL: it has none
     char                 *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
     double               *theta, *work;            // of a copy: values of parameters; workspace of expressions
     struct kd_groups     *groups;                  // the same: bodies that move together

@@ -91,6 +91,10 @@ static bool set_mass(kd_model *m, int i)
                            s->size[0]);
             return false;
         }
+        if (s->kind == KD_MESH && s->size[0] == 0.0) {
+            kd_model_error(m, KD_SECTION_BODY, i, "shape", "the scale of a mesh must not be 0");
+            return false;
+        }
     }
     if (!check_meshes(m, i)) return false;
     // mass: given, or the sum of the shapes

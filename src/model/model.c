@@ -436,6 +436,17 @@ void kd_model_warn(kd_model *m, kd_section section, int element, const char *fie
     append_warning(m, line);
 }
 
+void kd_model_warn_at(kd_model *m, const kd_source *source, const char *format, ...)
+{
+    if (m->private->quiet || m->private->nwarnings == KD_MODEL_MAX_WARNINGS) return;
+    char    line[LINE];
+    va_list arguments;
+    va_start(arguments, format);
+    compose(m, source, KD_SECTION_BODY, -1, format, arguments, line);
+    va_end(arguments);
+    append_warning(m, line);
+}
+
 int kd_model_error_count(const kd_model *m)
 {
     return m->private->nerrors;

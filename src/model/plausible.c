@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "model/element.h"
+#include "model/mesh_shape.h"
 
 static const double DRAWN = 10;      // radius of gyration, in times of that of the shapes
 static const double ATTACHED = 100;  // the same, in times of the distance of what is attached
@@ -100,6 +101,25 @@ static void check_gravity(kd_model *m)
         kd_model_warn(m, KD_SECTION_BODY, -1, NULL, "gravity is %.4g m/s^2 strong; units are m and s", size);
 }
 
+// Triangles without area are left out, which is told once for every file
+static void check_meshes(kd_model *m)
+{
+    for (const kd_model_mesh *mesh = m->private->meshes; mesh; mesh = mesh->next) {
+        const kd_surface *s = &mesh->surface;
+        bool              told = s->ndropped == 0;
+        for (int i = 0; i < m->nbodies && !told; i++)
+            for (int k = 0; k < m->body[i].def.nshapes && !told; k++) {
+                if (m->body[i].def.shape[k].read != mesh) continue;
+                kd_model_warn(
+                    m, KD_SECTION_BODY, i, "shape",
+                    "mesh '%s': %d triangle%s without area left out, the first one number %d at (%.6g, %.6g, %.6g)",
+                    m->body[i].def.shape[k].mesh, s->ndropped, s->ndropped > 1 ? "s" : "", s->dropped, s->dropped_at.x,
+                    s->dropped_at.y, s->dropped_at.z);
+                told = true;
+            }
+    }
+}
+
 kd_status kd_finish_plausible(kd_model *m)
 {
     double *reach = kd_alloc((size_t)m->nbodies * sizeof *reach);
@@ -108,6 +128,7 @@ kd_status kd_finish_plausible(kd_model *m)
     find_reaches(m, reach);
     check_gravity(m);
     for (int i = 0; i < m->nbodies; i++) check_body(m, i, reach[i]);
+    check_meshes(m);
     for (int i = 0; i < m->nforces; i++) check_force(m, i);
     kd_free(reach);
     return KD_OK;

@@ -23,6 +23,22 @@ kd_status kd_model_add_subsystem(kd_model *m, const char *name, const char *of, 
     return kd_model_enter(m, KD_SECTION_SUBSYSTEM, s->name);
 }
 
+kd_status kd_model_add_written(kd_model *m, const kd_written *part)
+{
+    kd_written *new = kd_arena_cut(&m->private->arena, 1, sizeof *new);
+    if (!new) return KD_ERR_MEMORY;
+    *new = *part;
+    new->text = kd_model_text(m, part->text);
+    new->path = kd_model_text(m, part->path);
+    if (!new->text || (part->path && !new->path)) return KD_ERR_MEMORY;
+    if (m->private->last_written)
+        m->private->last_written->next = new;
+    else
+        m->private->written = new;
+    m->private->last_written = new;
+    return KD_OK;
+}
+
 void kd_model_within(kd_model *m, int subsystem)
 {
     m->private->source.subsystem = subsystem;

@@ -34,7 +34,7 @@ static bool load(kd_reader *r, const kd_node *node, const char *written, bool gr
     char      path[KD_PATH_LENGTH], why[500];
     char     *text = NULL;
     size_t    length = 0;
-    kd_status status = kd_model_file_path(r->folder, written, path, why, sizeof why);
+    kd_status status = kd_reader_data_path(r, written, path, why, sizeof why);
     if (status == KD_OK) status = kd_load_file(path, KD_CSV_MAX_BYTES, &text, &length, why, sizeof why);
     if (status == KD_OK) status = kd_csv_parse(shown, text, length, grid, table, why, sizeof why);
     kd_free(text);

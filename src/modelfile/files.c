@@ -198,6 +198,31 @@ static kd_model_file *open_file(kd_reader *r, const kd_node *node)
     return f;
 }
 
+// The place of a file beside the one that is being read, in the folder of the model or of a library all the same
+static bool is_allowed(const kd_reader *r, const char *path)
+{
+    char real[PATH_MAX];
+    if (!realpath(path, real)) return false;
+    bool allowed = is_inside(r->home, real);
+    for (int i = 0; i < r->nlibraries; i++) allowed = allowed || is_inside(r->library[i], real);
+    return allowed;
+}
+
+kd_status kd_reader_data_path(const kd_reader *r, const char *written, char path[KD_PATH_LENGTH], char *why,
+                              size_t size)
+{
+    const kd_status status = kd_model_file_path(r->folder, written, path, why, size);
+    char            other[200];
+    if (status != KD_ERR_MODEL || !r->folder || !written[0] || written[0] == '/') return status;
+    const int length = snprintf(path, KD_PATH_LENGTH, "%s/%s", r->folder, written);
+    if (length < KD_PATH_LENGTH && is_allowed(r, path)) return KD_OK;
+    for (int i = 0; i < r->nlibraries; i++) {
+        const kd_status found = kd_model_file_path(r->library[i], written, path, other, sizeof other);
+        if (found != KD_ERR_MODEL) return found;
+    }
+    return status;
+}
+
 void kd_reader_look_beside(kd_reader *r, const char *file)
 {
     r->folder = r->first_folder;

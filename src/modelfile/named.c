@@ -64,9 +64,22 @@ bool kd_reader_named(kd_reader *r, const kd_node *map)
 
 const kd_named *kd_reader_find_named(const kd_reader *r, const char *name)
 {
-    for (int i = 0; i < r->nnamed; i++)
-        if (strcmp(r->named[i].name, name) == 0) return &r->named[i];
+    for (int i = 0; i < r->nnamed; i++) {
+        if (strcmp(r->named[i].name, name) != 0) continue;
+        r->named[i].used = true;
+        return &r->named[i];
+    }
     return NULL;
+}
+
+void kd_reader_warn_named(kd_reader *r)
+{
+    const kd_scope *whole = r->scope_list[0];
+    for (int i = 0; i < whole->nnamed; i++) {
+        const kd_named *e = &whole->named[i];
+        const kd_source source = {.file = r->findings->file, .line = e->line, .column = e->column};
+        if (!e->used) kd_model_warn_at(r->m, &source, "expression '%.100s': it is never used", e->name);
+    }
 }
 
 // ---- putting in -----------------------------------------------------------------------------------------------------

@@ -14,11 +14,16 @@ static kd_status refuse(char *why, size_t size, const char *format, const char *
     return KD_ERR_MODEL;
 }
 
-// Is the place inside of the folder? Both without links.
-static bool is_inside(const char *folder, const char *place)
+const char *kd_path_inside(const char *folder, const char *place)
 {
     const size_t length = strlen(folder);
-    return strncmp(folder, place, length) == 0 && (place[length] == '/' || (length == 1 && folder[0] == '/'));
+    if (length == 1 && folder[0] == '/') return place + 1;
+    return strncmp(folder, place, length) == 0 && place[length] == '/' ? place + length + 1 : NULL;
+}
+
+char *kd_real_path(const char *path)
+{
+    return realpath(path, NULL);
 }
 
 kd_status kd_folder_of(const char *file, char folder[KD_PATH_LENGTH])
@@ -48,7 +53,7 @@ kd_status kd_model_file_path(const char *folder, const char *written, char path[
     if (!place)
         status =
             errno == ENOMEM ? KD_ERR_MEMORY : refuse(why, size, "there is no file '%.100s' beside the model", written);
-    else if (!home || !is_inside(home, place))
+    else if (!home || !kd_path_inside(home, place))
         status = refuse(why, size, "'%.100s' is outside of the folder of the model", written);
     free(home); // of the C library
     free(place);

@@ -13,5 +13,8 @@ kd_status kd_model_file_path(const char *folder, const char *written, char path[
                              size_t size) KD_NODISCARD;
 // The folder of a file: "models" of "models/car.yaml", "." of "car.yaml". KD_ERR_MODEL: the name is too long.
 kd_status kd_folder_of(const char *file, char folder[KD_PATH_LENGTH]) KD_NODISCARD;
+// What stands of the place behind the folder, NULL: it is not inside. Both without links.
+const char *kd_path_inside(const char *folder, const char *place);
+char       *kd_real_path(const char *path); // without links and dots, of malloc; NULL: there is no such place
 
 #endif

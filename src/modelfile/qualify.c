@@ -656,7 +656,8 @@ static bool put_name(qualifier *q, const char *c, size_t n, const char **next)
         if (!behind) put_word(q->out, word);
         return true;
     }
-    if (kd_expr_is_reserved(word) || strcmp(word, "t") == 0 || strcmp(word, "s") == 0 || strcmp(word, "and") == 0 ||
+    const bool way = strcmp(word, "s") == 0 && !has_parameter(q, word); // along a track
+    if (kd_expr_is_reserved(word) || way || strcmp(word, "t") == 0 || strcmp(word, "and") == 0 ||
         strcmp(word, "or") == 0 || strcmp(word, "not") == 0) {
         put_word(q->out, word);
         return true;
@@ -665,6 +666,9 @@ static bool put_name(qualifier *q, const char *c, size_t n, const char **next)
     if (handed && !handed->node) return false; // it has been told
     if (handed && handed->kind == KD_NEED_SIGNAL)
         return put_signal(q, c, word, handed->scope, handed->node, handed->text);
+    for (int i = 0; i < q->scope->nnamed && !calls; i++)
+        if (strcmp(q->scope->named[i].name, word) == 0)
+            return put_signal(q, c, word, q->scope, q->node, q->scope->named[i].text);
     if (has_parameter(q, word)) {
         put_own(q, "parameter.", word);
     } else if (is_curve(q->scope, word)) {
@@ -677,7 +681,7 @@ static bool put_name(qualifier *q, const char *c, size_t n, const char **next)
     return true;
 }
 
-// part.signal, part.parameter
+// part.signal, part.parameter; a signal that is offered hides a parameter of the same name
 static bool put_offer(qualifier *q, const char *c, size_t n, bool *taken)
 {
     char        path[KD_EXPR_MAX_NAME + 1];
@@ -688,8 +692,9 @@ static bool put_offer(qualifier *q, const char *c, size_t n, bool *taken)
     kd_scope *part = find_part(q->r, q->scope, path, &rest);
     if (!part) return true;
     *taken = true;
-    const kd_node *parameters = kd_node_find(part->root, "parameters");
-    if (parameters && parameters->type == KD_NODE_MAP && kd_node_find(parameters, rest)) {
+    const kd_node *offers = kd_node_find(part->root, "offers");
+    const bool     offered = offers && offers->type == KD_NODE_MAP && kd_node_find(offers, rest);
+    if (!offered && has_key(part->root, "parameters", rest)) {
         put_word(q->out, "parameter.");
         put_word(q->out, part->name);
         put_word(q->out, ".");
@@ -699,7 +704,6 @@ static bool put_offer(qualifier *q, const char *c, size_t n, bool *taken)
     offer = find_offer(q->r, q->node, part, rest);
     if (!offer) return false;
     if (offer == rest) return complain_at(q, c, "'%s' is no signal", path, NULL);
-    const kd_node *offers = kd_node_find(part->root, "offers");
     return put_signal(q, c, path, part, kd_node_find(offers, rest), offer);
 }
 

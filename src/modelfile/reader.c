@@ -368,6 +368,8 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
     for (int k = 0; k < KD_SCHEMA_RUN; k++) read_sections(r, (kd_schema_id)k);
     const kd_node *run = kd_node_find(root, "run");
     if (run) kd_reader_run(r, run);
+    if (r->status == KD_OK && r->findings->count == 0 && kd_model_error_count(r->m) == 0)
+        kd_reader_keep_hierarchy(r, settings, nsettings);
 }
 
 // Another element has been found wrong at the same position: they come from one `for`.
@@ -430,6 +432,7 @@ static kd_status read_model(kd_reader *r, const char *text, size_t length, const
     kd_status status = kd_document_read(text, length, &r->document, r->findings);
     if (status < 0) return status;
     read_root(r, settings, nsettings);
+    if (r->status >= 0 && r->findings->count == 0) kd_reader_warn_named(r);
     kd_reader_scope_release(r);
     if (r->status < 0) return r->status;
     if (r->findings->count > 0 || kd_model_error_count(r->m) > 0) return KD_ERR_MODEL;

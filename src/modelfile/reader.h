@@ -9,6 +9,7 @@
 #include "model/build.h"
 #include "model/schema.h"
 #include "modelfile/document.h"
+#include "modelfile/paths.h"
 
 enum {
     KD_READER_MAX_INDICES = 4, // `for` of one element
@@ -54,6 +55,7 @@ typedef struct kd_handed {
 typedef struct kd_named { // an expression with a name
     const char *name, *text;
     int         line, column;
+    bool        used;
 } kd_named;
 
 // A model or subsystem with its own names
@@ -77,6 +79,11 @@ typedef struct kd_scope {
     bool      wrong;     // it has been told why; its sections are not read
     bool      has_parts; // subsystems of its own
     bool      placed;    // Q and c are not those of the model itself
+    // for hierarchy.c: what it is made of, with what in place of what, and its number among definitions
+    const kd_node   *made_of, *replaced;
+    int              definition;
+    struct kd_scope *first_part, *last_part, *next_part; // its own subsystems, and the next one beside it
+    struct kd_scope *next_same;                          // of the same definition
     // its first numbers among the bindings of the model, and behind the last: mirror, orientation, position
     int  first_binding, end_binding;
     bool held;
@@ -229,7 +236,8 @@ size_t kd_reader_token(const char *text); // characters of the number, word or o
 // ---- named.c: expressions with names --------------------------------------------------------------------------------
 
 bool            kd_reader_named(kd_reader *r, const kd_node *map); // the section `expressions`; NULL: there is none
-const kd_named *kd_reader_find_named(const kd_reader *r, const char *name);
+const kd_named *kd_reader_find_named(const kd_reader *r, const char *name); // it is used then
+void            kd_reader_warn_named(kd_reader *r);                         // of those of the model that nobody uses
 // The law with the texts of named expressions in place of their names
 bool kd_reader_put_named(kd_reader *r, const kd_node *node, const char *key, const char **law);
 
@@ -259,8 +267,16 @@ bool        kd_reader_check_keys(kd_reader *r, const kd_node *root, bool whole);
 const char *kd_reader_top_word(kd_schema_id id);                                 // of a section at the top of a file
 void        kd_reader_subsystems_release(kd_reader *r);
 
+// ---- hierarchy.c: the model as one file with its subsystems --------------------------------------------------------
+
+bool kd_reader_keep_hierarchy(kd_reader *r, const kd_setting *settings, int nsettings);
+
 // ---- files.c: files that a model refers to --------------------------------------------------------------------------
 
+// The path of a file of numbers or triangles, beside the one that is being read, in the folder of the model or of a
+// library; as kd_model_file_path (paths.h)
+kd_status kd_reader_data_path(const kd_reader *r, const char *written, char path[KD_PATH_LENGTH], char *why,
+                              size_t size) KD_NODISCARD;
 // The sections of a file that a node of another one names; NULL: it has been told why not
 kd_node  *kd_reader_file(kd_reader *r, const kd_node *node);
 void      kd_reader_look_beside(kd_reader *r, const char *file); // files are looked for beside this one from now on

@@ -405,14 +405,15 @@ static bool keep_derived(kd_reader *r, int i)
     return status != KD_ERR_MEMORY || kd_reader_short_of_memory(r); // what else is wrong has been said
 }
 
-// The expression of a parameter, as the writer puts it: with the full names of others
+// The expression of a parameter, as the writer puts it: with numbers in place of indices, and the full names of others
 static bool keep_parameter_text(kd_reader *r, const kd_file_parameter *p)
 {
     const char *text = p->text;
     kd_node     node = {.text = p->text, .line = p->line, .column = p->column, .file = p->file};
     if (text && kd_reader_has_scopes(r)) {
         const outlook before = look_from(r, p);
-        const bool    fine = kd_reader_qualify(r, &node, p->name, &text);
+        if (r->nindices > 0) text = kd_reader_text_with_indices(r, &node);
+        const bool fine = text && kd_reader_qualify(r, &node, p->name, &text);
         look_back(r, &before);
         if (!fine) return r->status == KD_OK; // it has been told
     }

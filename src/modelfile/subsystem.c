@@ -197,7 +197,10 @@ static bool read_needs(kd_reader *r, kd_scope *scope, const kd_node *connect)
     for (int i = 0; i < scope->nhanded; i++) {
         kd_handed *h = &scope->handed[i];
         kd_node   *given = connect ? kd_node_find(connect, needs->item[2 * i].text) : NULL;
-        if (!read_need(r, &needs->item[2 * i], &needs->item[2 * i + 1], h)) return false;
+        if (!read_need(r, &needs->item[2 * i], &needs->item[2 * i + 1], h)) {
+            scope->nhanded = i; // those behind it have no names yet
+            return false;
+        }
         h->scope = given ? scope->outer : scope;
         if (given) h->node = given;
         if (h->node) {
@@ -525,9 +528,18 @@ static bool add_instance(kd_reader *r, void *context)
     scope->root = replace ? replace_parts(r, sections, replace) : sections;
     // where it is, its parameters, what it was given
     if (!scope->root || !read_place(r, scope, e, of) || !append_scope(r, scope)) return false;
+    scope->made_of = sections;
+    scope->replaced = replace;
+    if (outer->last_part)
+        outer->last_part->next_part = scope;
+    else
+        outer->first_part = scope;
+    outer->last_part = scope;
     const int first = r->nparameters;
     outer->has_parts = true;
     scope->wrong = !enter_parameters(r, scope, given);
+    // what was replaced may have used them
+    for (int i = first; replace && i < r->nparameters; i++) r->parameter[i].used = true;
     kd_reader_override(r, e->settings, e->nsettings, first);
     scope->wrong = !kd_reader_compute_parameters(r, first) || scope->wrong;
     scope->wrong = !read_needs(r, scope, connect) || scope->wrong;

@@ -545,7 +545,23 @@ static void place_links(importer *u)
 
 // ---- bodies ---------------------------------------------------------------------------------------------------------
 
-// The file of a mesh: as a path, or "package://NAME/path", which is NAME/path or path beside the description
+// "package://NAME/path" in the folders of packages: NAME/path in them, or path in one that is the package itself
+static kd_status find_in_packages(const importer *u, const char *written, const char *rest, char path[KD_PATH_LENGTH],
+                                  char *why, size_t size)
+{
+    kd_status status = KD_ERR_MODEL;
+    char      other[200];
+    for (int i = 0; i < u->opt->npackages && status == KD_ERR_MODEL; i++) {
+        status = kd_model_file_path(u->opt->package[i], written, path, other, sizeof other);
+        if (status == KD_ERR_MODEL && rest)
+            status = kd_model_file_path(u->opt->package[i], rest + 1, path, other, sizeof other);
+    }
+    if (status == KD_ERR_MODEL && u->opt->npackages > 0) kd_text_append(why, size, ", nor in a library");
+    return status;
+}
+
+// The file of a mesh: as a path, or "package://NAME/path", which is NAME/path or path beside the description, or in a
+// folder of packages
 static kd_status find_mesh(const importer *u, const char *written, char path[KD_PATH_LENGTH], char *why, size_t size)
 {
     static const char package[] = "package://", file[] = "file://";
@@ -553,9 +569,20 @@ static kd_status find_mesh(const importer *u, const char *written, char path[KD_
     if (strncmp(written, package, sizeof package - 1) != 0)
         return kd_model_file_path(u->folder, written, path, why, size);
     written += sizeof package - 1;
-    const char     *rest = strchr(written, '/');
-    const kd_status status = kd_model_file_path(u->folder, written, path, why, size);
-    return status == KD_ERR_MODEL && rest ? kd_model_file_path(u->folder, rest + 1, path, why, size) : status;
+    const char *rest = strchr(written, '/');
+    kd_status   status = kd_model_file_path(u->folder, written, path, why, size);
+    if (status == KD_ERR_MODEL && rest) status = kd_model_file_path(u->folder, rest + 1, path, why, size);
+    return status == KD_ERR_MODEL ? find_in_packages(u, written, rest, path, why, size) : status;
+}
+
+// The path from the folder of the description; in a package, what stands behind package://
+static const char *name_of_mesh(const importer *u, const char *written, const char *path)
+{
+    const size_t n = strcmp(u->folder, ".") == 0 ? 0 : strlen(u->folder) + 1;
+    const char  *behind = strstr(written, "://");
+    const bool   beside = n == 0 ? path[0] != '/' : strncmp(path, u->folder, n - 1) == 0 && path[n - 1] == '/';
+    if (beside) return path + n;
+    return behind ? behind + 3 : written;
 }
 
 // A mesh with one scale for all directions. false: it is not drawn, why says why not.
@@ -577,7 +604,7 @@ static bool read_mesh(importer *u, const kd_xml_element *owner, const kd_xml_ele
     if (status == KD_ERR_MEMORY) keep_failure(u, status);
     if (status != KD_OK) return false;
     shape->kind = KD_MESH;
-    shape->mesh = kd_model_text(u->m, path + (strcmp(u->folder, ".") == 0 ? 0 : strlen(u->folder) + 1));
+    shape->mesh = kd_model_text(u->m, name_of_mesh(u, file, path));
     shape->size[0] = scale[0];
     return true;
 }
@@ -998,6 +1025,7 @@ static kd_status read_text(const char *name, const char *folder, const char *tex
     *model = NULL;
     if (!name || !text) return KD_ERR_ARGUMENT;
     if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_urdf_options", message, size)) return KD_ERR_ARGUMENT;
+    if (opt && opt->npackages > 0 && !opt->package) return KD_ERR_ARGUMENT;
     const kd_urdf_options defaults = kd_urdf_options_default();
     importer              u = {.file = name,
                                .folder = folder,

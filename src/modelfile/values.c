@@ -383,7 +383,7 @@ static bool read_span(kd_reader *r, kd_node *map, int kind, kd_shape *shape)
 static bool read_mesh(kd_reader *r, const kd_node *node, kd_shape *shape)
 {
     char      path[KD_PATH_LENGTH], why[600];
-    kd_status status = kd_model_file_path(r->folder, shape->mesh, path, why, sizeof why);
+    kd_status status = kd_reader_data_path(r, shape->mesh, path, why, sizeof why);
     if (status == KD_OK) status = kd_model_mesh_read(r->m, path, &shape->read, why, sizeof why);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
     if (status < 0) kd_reader_complain(r, node, "%s", why);

@@ -1,5 +1,5 @@
 // writer.c: a model as a YAML file, as the schema says: only what differs from defaults, numbers with as many digits as
-// bring the same bits back.
+// bring the same bits back. One with subsystems is written as it was read (hierarchy.c), or flat.
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +10,10 @@
 #include "core/text.h"
 #include "math/space.h"
 #include "model/build.h"
+#include "model/mesh_shape.h"
 #include "model/schema.h"
+#include "modelfile/paths.h"
+#include "modelfile/scalar.h"
 
 typedef struct writer {
     FILE                 *file;
@@ -19,11 +22,20 @@ typedef struct writer {
     int                   own;
     bool                  placed;    // it is a part of a subsystem that is not where it was written: numbers are images
     const kd_anchor      *from, *to; // where its places are
+    const char           *folder;    // of the file, without links; NULL: it is not known
 } writer;
 
 // ---- scalars --------------------------------------------------------------------------------------------------------
 
-static void put_text(FILE *file, const char *text);
+static void put_bytes(void *to, const char *text, size_t n)
+{
+    fwrite(text, 1, n, to);
+}
+
+static void put_text(FILE *file, const char *text)
+{
+    kd_scalar_write(text, put_bytes, file);
+}
 
 // The expression that the number was computed from; NULL: none.
 static const char *expression_of(const writer *w, const double *value)
@@ -59,36 +71,6 @@ static void put_numbers(const writer *w, const double *value, int n)
         put_number(w, &value[i]);
     }
     fputc(']', w->file);
-}
-
-// Can the text stand without quotes, in brackets too?
-static bool is_plain(const char *text)
-{
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-*/^()<>= ";
-    size_t            n = strlen(text);
-    if (n == 0 || strspn(text, safe) != n || text[n - 1] == ' ') return false;
-    if (strchr(" *>=", text[0]) || (text[0] == '-' && (n == 1 || text[1] == ' ' || text[1] == '-'))) return false;
-    if (strncmp(text, "...", 3) == 0) return false;
-    return strcmp(text, "null") != 0;
-}
-
-static void put_text(FILE *file, const char *text)
-{
-    if (is_plain(text)) {
-        fputs(text, file);
-        return;
-    }
-    fputc('"', file);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(file, "\\%c", c);
-        else if (c < ' ' || c == 127)
-            fprintf(file, "\\x%02X", c);
-        else
-            fputc(c, file);
-    }
-    fputc('"', file);
 }
 
 static void put_texts(FILE *file, const char *const *text, int n)
@@ -228,6 +210,15 @@ static void put_rows(const writer *w, const double *A, int rows, int columns)
     fputc(']', w->file);
 }
 
+// The path of a mesh from the folder of the file; one that is not inside stays as it was written
+static void put_mesh(const writer *w, const kd_model_mesh *mesh, const char *written)
+{
+    char       *place = w->folder && mesh ? kd_real_path(mesh->path) : NULL;
+    const char *inside = place ? kd_path_inside(w->folder, place) : NULL;
+    put_text(w->file, inside ? inside : written);
+    free(place); // of the C library
+}
+
 // A place in the frame of its body, as kd_model_finish found it: of a part of a subsystem, which was written elsewhere
 static void put_anchor(const writer *w, const kd_place *place, const kd_anchor *a, const char *before)
 {
@@ -290,7 +281,10 @@ static void put_value(const writer *w, const kd_field *field, int kind, const vo
         break;
     case KD_FIELD_TEXT:
     case KD_FIELD_NAME:
-        put_text(w->file, *(const char *const *)value);
+        if (field->offset == offsetof(kd_shape, mesh) && strcmp(field->key, "mesh") == 0)
+            put_mesh(w, ((const kd_shape *)def)->read, *(const char *const *)value);
+        else
+            put_text(w->file, *(const char *const *)value);
         break;
     case KD_FIELD_LAW:
         if (n == 1)
@@ -548,10 +542,18 @@ static void put_run(const writer *w, const kd_model *m)
     if (fields + m->run.noptions > 0) fputc('\n', w->file);
 }
 
-kd_status kd_model_write(const kd_model *m, const char *path, char *message, size_t size)
+// What a model with subsystems says, as the reader kept it
+static void put_hierarchy(const writer *w, const kd_model *m)
 {
-    kd_text(message, size, "%s", "");
-    if (!m || !path) return KD_ERR_ARGUMENT;
+    for (const kd_written *part = m->private->written; part; part = part->next) {
+        fputs(part->text, w->file);
+        if (part->curve >= 0) put_map(w, kd_schema_of(KD_SCHEMA_CURVE), &m->curve[part->curve].def);
+        if (part->mesh) put_mesh(w, part->mesh, part->path);
+    }
+}
+
+static kd_status check_writable(const kd_model *m, char *message, size_t size)
+{
     if (m->nuser_forces > 0) {
         kd_text(message, size, "user force '%s' is written in C and cannot stand in a file", m->user_force[0].name);
         return KD_ERR_UNSUPPORTED;
@@ -565,18 +567,43 @@ kd_status kd_model_write(const kd_model *m, const char *path, char *message, siz
                 named ? "has matrices and names of states, which" : "is written in C and");
         return KD_ERR_UNSUPPORTED;
     }
+    return KD_OK;
+}
+
+static kd_status write_model(const kd_model *m, const char *path, bool flat, char *message, size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (!m || !path) return KD_ERR_ARGUMENT;
+    const kd_status status = check_writable(m, message, size);
+    if (status < 0) return status;
     FILE *file = fopen(path, "wb");
     if (!file) {
         kd_text(message, size, "%s: the file cannot be written", path);
         return KD_ERR_FILE;
     }
-    // title, gravity and parameters, then sections in the order of the reader, then run
-    writer w = {.file = file};
-    put_head(&w, m);
-    put_sections(&w, m);
-    put_run(&w, m);
+    char   name[KD_PATH_LENGTH];
+    char  *folder = kd_folder_of(path, name) == KD_OK ? kd_real_path(name) : NULL;
+    writer w = {.file = file, .folder = folder};
+    if (m->private->written && !flat) {
+        put_hierarchy(&w, m);
+    } else { // title, gravity and parameters, then sections in the order of the reader, then run
+        put_head(&w, m);
+        put_sections(&w, m);
+        put_run(&w, m);
+    }
+    free(folder); // of the C library
     bool failed = ferror(file) != 0;
     failed = fclose(file) != 0 || failed;
     if (failed) kd_text(message, size, "%s: the file could not be written to its end", path);
     return failed ? KD_ERR_FILE : KD_OK;
+}
+
+kd_status kd_model_write(const kd_model *m, const char *path, char *message, size_t size)
+{
+    return write_model(m, path, false, message, size);
+}
+
+kd_status kd_model_write_flat(const kd_model *m, const char *path, char *message, size_t size)
+{
+    return write_model(m, path, true, message, size);
 }

@@ -1,4 +1,5 @@
-// modes_page.c: a table of eigenvalues and a film for each that swings, as data of the viewer (viewer/src/modes.ts).
+// modes_page.c: a table of eigenvalues and a film for each that swings, as data of the viewer (viewer/src/modes.ts); pages of a
+// motion alone.
 #include "report/modes_page.h"
 
 #include <math.h>
@@ -23,6 +24,28 @@ struct kd_modes_page {
     int   count; // entries so far
 };
 
+// Up to the words of the section that the viewer fills
+static void put_head(FILE *file, const char *title)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>",
+          file);
+    kd_file_escaped(file, title, 200);
+    fprintf(
+        file,
+        "</title>\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src %s; style-src "
+        "'unsafe-inline'; img-src data: blob:\">\n<style>\n%s</style>\n</head>\n<body>\n<main>\n<h1>",
+        kd_viewer_policy(), kd_report_style());
+    kd_file_escaped(file, title, 200);
+    fputs("</h1>\n<section class=\"card\" data-kardan-viewer", file);
+}
+
+static void put_foot(FILE *file)
+{
+    kd_viewer_put_script(file);
+    fputs("</main>\n</body>\n</html>\n", file);
+}
+
 kd_status kd_modes_page_open(const char *path, const char *title, const char *parameter, kd_modes_page **page,
                              char *message, size_t size)
 {
@@ -41,17 +64,8 @@ kd_status kd_modes_page_open(const char *path, const char *title, const char *pa
         return status;
     }
     FILE *file = p->file;
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>",
-          file);
-    kd_file_escaped(file, title, 200);
-    fprintf(
-        file,
-        "</title>\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src %s; style-src "
-        "'unsafe-inline'; img-src data: blob:\">\n<style>\n%s</style>\n</head>\n<body>\n<main>\n<h1>",
-        kd_viewer_policy(), kd_report_style());
-    kd_file_escaped(file, title, 200);
-    fputs("</h1>\n<section class=\"card\" data-kardan-viewer data-modes", file);
+    put_head(file, title);
+    fputs(" data-modes", file);
     if (parameter) {
         fputs(" data-parameter=\"", file);
         kd_file_escaped(file, parameter, 200);
@@ -87,10 +101,32 @@ kd_status kd_modes_page_close(kd_modes_page *p, kd_status status, char *message,
         kd_file_abandon(p->file, p->path);
         kd_text(message, size, "%s", kd_status_sentence(status));
     } else {
-        kd_viewer_put_script(p->file);
-        fputs("</main>\n</body>\n</html>\n", p->file);
+        put_foot(p->file);
         status = kd_file_close(p->file, p->path, message, size);
     }
     kd_free(p);
     return status;
+}
+
+kd_status kd_motion_page_save(const char *path, const char *title, const kd_drawing *film, const char *other_title,
+                              const kd_drawing *other, char *message, size_t size)
+{
+    FILE *file;
+    if (!kd_viewer_is_built()) {
+        kd_text(message, size, "the viewer is not built in (make viewer)");
+        return KD_ERR_UNAVAILABLE;
+    }
+    kd_status status = kd_file_open(path, &file, message, size);
+    if (status < 0) return status;
+    put_head(file, title);
+    fputs("></section>\n", file);
+    status = kd_viewer_put_film(file, "", title, kd_drawing_film(film));
+    if (status >= 0 && other) status = kd_viewer_put_film(file, "beside-", other_title, kd_drawing_film(other));
+    if (status < 0) {
+        kd_file_abandon(file, path);
+        kd_text(message, size, "%s", kd_status_sentence(status));
+        return status;
+    }
+    put_foot(file);
+    return kd_file_close(file, path, message, size);
 }

@@ -22,4 +22,8 @@ kd_status kd_modes_page_add(kd_modes_page *page, const kd_mode_entry *entry) KD_
 // Ends the page, or takes it away where something failed before (status < 0); the page is gone then. NULL is fine.
 kd_status kd_modes_page_close(kd_modes_page *page, kd_status status, char *message, size_t size) KD_NODISCARD;
 
+// A page that shows a motion, with another one pale over it or beside it (NULL: none). As kd_modes_page_open.
+kd_status kd_motion_page_save(const char *path, const char *title, const kd_drawing *film, const char *other_title,
+                              const kd_drawing *other, char *message, size_t size) KD_NODISCARD;
+
 #endif

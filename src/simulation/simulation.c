@@ -62,37 +62,38 @@ struct kd_simulation {
     kd_choice                *choice;   // NULL: formulation and integrator were named
     bool                      implicit; // the present method is the choice for stiff motions
     bool                      advised;  // the integrator has found the equations stiff
-    kd_dae          *form[2];  // of the choices for motions that are not stiff and stiff ones, dae is one of them
-    kd_stats         before;   // counters of methods that were left
-    kd_verification  verified; // by them
-    long             changes;
-    double           t_run;         // end of the present run
-    kd_hybrid       *hybrid;        // NULL: the equations are smooth
-    kd_probe        *probe;         // of who asks by name; NULL: nobody has asked
-    const kd_state  *seen;          // the state that is shown, or x
-    unsigned long    version, read; // of that state; of the one that the probe is set to
-    bool             lazy;          // accelerations of states that are shown are left to who asks
-    long             solved;        // accelerations for states that were shown
-    kd_eom_data     *data;          // where watchers look: of whoever asks, until the next does
-    kd_rank_watch   *ranks;         // NULL: no constraints, or too many of them (unwatched)
-    bool             unwatched;
-    kd_branch_watch *branches; // NULL: no auxiliary variables that could have several solutions
-    kd_collapse     *collapse;
-    kd_unseen       *search; // NULL: there is nothing to be searched, or it is not wanted
-    kd_verify       *verify; // NULL: steps are not checked
-    long             max_steps;
-    int              next_time; // first wanted time that is still to come
-    bool             shown;     // the start has been shown
-    double           from;      // time of the last start; x may be the limit from the right, an ulp later
-    double           passed;    // time of the last instant
-    bool             unseen;    // the end of the last step has not been shown yet
-    kd_status        started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
-    char             news[800]; // the same in words, and advice of the integrator
-    bool             stiff;     // advised in this run
-    bool             busy;      // at work: callbacks must not call it
-    bool             inside;    // a step or start of the integrator is being made
-    kd_consistency   assumed;   // residuals of a start that was assumed to be consistent
-    char             message[1600];
+    kd_dae                   *form[2];  // of motions that are not stiff and of stiff ones; dae is one of them
+    kd_stats                  before;   // counters of methods that were left
+    kd_verification           verified; // by them
+    long                      changes;
+    double                    t_run;         // end of the present run
+    kd_hybrid                *hybrid;        // NULL: the equations are smooth
+    kd_probe                 *probe;         // of who asks by name; NULL: nobody has asked
+    const kd_state           *seen;          // the state that is shown, or x
+    unsigned long             version, read; // of that state; of the one that the probe is set to
+    bool                      lazy;          // accelerations of states that are shown are left to who asks
+    long                      solved;        // accelerations for states that were shown
+    kd_eom_data              *data;          // where watchers look: of whoever asks, until the next does
+    kd_rank_watch            *ranks;         // NULL: no constraints, or too many of them (unwatched)
+    bool                      unwatched;
+    kd_branch_watch          *branches; // NULL: no auxiliary variables that could have several solutions
+    kd_collapse              *collapse;
+    kd_unseen                *search; // NULL: there is nothing to be searched, or it is not wanted
+    const kd_state           *end;    // its state of the end of the last step, if that was solved for; NULL: it was not
+    kd_verify                *verify; // NULL: steps are not checked
+    long                      max_steps;
+    int                       next_time; // first wanted time that is still to come
+    bool                      shown;     // the start has been shown
+    double                    from;      // time of the last start; x may be the limit from the right, an ulp later
+    double                    passed;    // time of the last instant
+    bool                      unseen;    // the end of the last step has not been shown yet
+    kd_status                 started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
+    char                      news[800]; // the same in words, and advice of the integrator
+    bool                      stiff;     // advised in this run
+    bool                      busy;      // at work: callbacks must not call it
+    bool                      inside;    // a step or start of the integrator is being made
+    kd_consistency            assumed;   // residuals of a start that was assumed to be consistent
+    char                      message[1600];
 };
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
@@ -102,6 +103,7 @@ static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
     if (s->search) kd_unseen_restart(s->search);
+    s->end = NULL;
     s->inside = true;
     kd_status status = kd_integrator_restart(s->integrator, s->x->t, s->vector, mode);
     s->inside = false;
@@ -178,8 +180,9 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
 // Does someone look at the state after each step?
 static bool is_watched(const kd_simulation *s)
 {
-    bool ranks = s->ranks && (s->dae->methods->pack || kd_eom_dims(s->eom).ns > 0); // they need p, v, s
-    return s->opt.output || ranks || s->branches || (s->hybrid && kd_hybrid_watch(s->hybrid));
+    const bool packs = s->dae->methods->pack; // x has no p, v, s: who needs them?
+    const bool ranks = s->ranks && (packs || kd_eom_dims(s->eom).ns > 0), search = s->search && packs;
+    return s->opt.output || ranks || search || s->branches || (s->hybrid && kd_hybrid_watch(s->hybrid));
 }
 
 // Multipliers of redundant rows are not unique: whatever a form carries along, those of least norm are shown.
@@ -203,7 +206,10 @@ static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *s
         memcpy(state->p, x, (size_t)s->dae->nstate * sizeof *x);
         return KD_OK;
     }
-    kd_formulation_unpack(s->dae, t, x, state);
+    if (state == s->x && s->end && s->end->t == t)
+        kd_state_copy(s->end, state); // the search has solved for it
+    else
+        kd_formulation_unpack(s->dae, t, x, state);
     state->unsolved = !keeps_accelerations(s);
     kd_status status = s->opt.output && !s->lazy ? set_acceleration(s, t, x, state) : KD_OK;
     return status < 0 || !is_watched(s) ? status : set_least_norm(s, state);
@@ -798,9 +804,12 @@ static kd_status look_inside(kd_simulation *s, kd_step_verdict *verdict)
     // the start of the step is x, its end is what the integrator has
     double        t;
     const double *x = present_vector(s, &t);
-    kd_state     *end = kd_unseen_end(s->search, kd_integrator_time_old(s->integrator), s->x);
+    kd_state     *end = kd_unseen_end(s->search, kd_integrator_time_old(s->integrator), t, s->x);
+    s->end = NULL;
+    if (!end) return KD_OK;
     if (s->dae->methods->pack) { // x has no p, v of its own
         kd_formulation_unpack(s->dae, t, x, end);
+        s->end = end;
     } else {
         end->t = t;
         memcpy(end->p, x, (size_t)s->dae->nstate * sizeof *x);
@@ -935,6 +944,7 @@ static void leave_method(kd_simulation *s)
     kd_integrator_destroy(s->integrator);
     kd_free(s->vector);
     s->search = NULL;
+    s->end = NULL; // was the search's
     s->verify = NULL;
     s->integrator = NULL;
     s->vector = NULL;

@@ -10,7 +10,9 @@
 static const double LONGER = 2; // than the last step that was looked at: so much may steps be that are not
 // What steps may lose where a law has a kink or a jump inside, in tolerances: a part of what is left of the whole
 static const double WHOLE = 200, PART = 0.05, LEAST = 1;
-static const double PASSED = 1; // of that: enough for a new start of methods with a memory
+static const double PASSED = 1; // of that, in a step as long as those before: enough for a new start of methods with a
+                                // memory
+static const double FORGET = 0.9; // of the length of steps, from step to step
 
 struct kd_unseen {
     kd_inputs       inputs;
@@ -24,6 +26,7 @@ struct kd_unseen {
     bool            is_begun, is_ended; // are they known?
     kd_step_seen    seen;
     double          clear_until, t_looked, h_looked; // behind t_looked steps that are not much longer need no look
+    double          h_now, h_usual;                  // last step, and how long steps have been lately
     const char     *undecided;
     double      lost, lost_now; // by kinks and jumps, in tolerances: so far, and in the step that was looked at last
     const char *lost_by, *lost_by_now;
@@ -103,13 +106,6 @@ static const kd_state *start_of(kd_unseen *self, double t0, const kd_state *x)
     return self->is_begun && self->begun->t == t0 ? self->begun : x->t == t0 ? x : NULL;
 }
 
-kd_state *kd_unseen_end(kd_unseen *self, double t0, const kd_state *x)
-{
-    self->from = start_of(self, t0, x);
-    kd_state_copy(x, self->end);
-    return self->end;
-}
-
 // The step that was looked at last has come to stay, or was taken back
 static void take_lost(kd_unseen *self, bool stays)
 {
@@ -120,18 +116,27 @@ static void take_lost(kd_unseen *self, bool stays)
     self->lost_now = 0;
 }
 
+kd_state *kd_unseen_end(kd_unseen *self, double t0, double t1, const kd_state *x)
+{
+    const bool goes_on = t0 >= self->t_looked; // or the last step that was looked at was taken back
+    self->h_now = t1 - t0;
+    self->h_usual = fmax(self->h_now, FORGET * self->h_usual);
+    // the start is unknown after a restart
+    self->from = start_of(self, t0, x);
+    if (self->from) take_lost(self, goes_on);
+    // the last look promised that nothing happens until here, for steps that are not much longer
+    if (self->from && goes_on && t1 <= self->clear_until && t1 - t0 <= LONGER * self->h_looked) return NULL;
+    kd_state_copy(x, self->end);
+    self->is_ended = true;
+    return self->end;
+}
+
 kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
 {
     kd_point        p0, p1;
     kd_hidden       found;
     const kd_state *x0 = self->from, *x1 = self->end;
-    self->is_ended = true;
-    // the start is unknown after a restart
     if (!x0) return KD_OK;
-    const bool goes_on = x0->t >= self->t_looked; // or the last step that was looked at was taken back
-    take_lost(self, goes_on);
-    // the last look promised that nothing happens until here, for steps that are not much longer
-    if (goes_on && x1->t <= self->clear_until && x1->t - x0->t <= LONGER * self->h_looked) return KD_OK;
     self->clear_until = -INFINITY;
     // both ends of the step, each with its inputs
     const bool is_last = self->seen.follows && x0->t == self->t_looked; // inputs of the last end
@@ -167,7 +172,7 @@ bool kd_unseen_accounts(const kd_unseen *self, const kd_step_verdict *verdict)
 
 bool kd_unseen_passed(const kd_unseen *self)
 {
-    return self && self->lost_now > PASSED;
+    return self && self->lost_now * self->h_usual > PASSED * self->h_now;
 }
 
 double kd_unseen_lost(const kd_unseen *self, const char **by)

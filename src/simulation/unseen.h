@@ -17,10 +17,10 @@ void      kd_unseen_destroy(kd_unseen *self); // NULL is fine
 
 void kd_unseen_restart(kd_unseen *self); // the integrator starts again: the end of the last step is forgotten
 
-// The state that the caller fills with the end of the last step, which began at t0: t, p, v, r count. x: the present
-// state of the simulation, whose z holds in the step, and which is its start behind a start of the integrator.
-kd_state *kd_unseen_end(kd_unseen *self, double t0, const kd_state *x);
-// The verdict gets shorter where something in the step was not seen.
+// The state that the caller fills with the end of the last step, from t0 to t1: t, p, v, r count. x: the present state
+// of the simulation, whose z holds in the step, and which is its start. NULL: nothing can hide in this step.
+kd_state *kd_unseen_end(kd_unseen *self, double t0, double t1, const kd_state *x);
+// The verdict gets shorter where something in the step was not seen, whose end is filled.
 kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict) KD_NODISCARD;
 // Is the verdict about a kink or jump whose cost is known? It is in the sum below when the step stays.
 bool kd_unseen_accounts(const kd_unseen *unseen, const kd_step_verdict *verdict);

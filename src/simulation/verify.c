@@ -35,7 +35,9 @@ static const double IDLE = 30;                   // own error of the polynomial 
 enum { MOST_PAUSE = 64 };                        // steps from check to check in stiff motions
 enum { CAREFUL = 4 };                            // points in a step before a doubtful time
 enum { DENSE = 100 };                            // points in a run with fewer steps, where laws cannot be searched
+static const double UNEVEN = 0.1;                // of u'' at the ends: so far from a polynomial is smooth
 static const double GAMMA = 4;                   // over h: leading coefficient of the correction
+static const double WAY_OFF = 16;                // times 1 / h: factors of a step of quite another length
 enum { MAX_NEWTON = 6 };
 static const double SLOW = 0.5;        // rate of convergence beyond which the correction is none
 static const double SOLVED = 0.1;      // an increment of so few tolerances is small enough
@@ -62,6 +64,9 @@ struct kd_verify {
     bool             identity;            // p' = v
     bool             knows_a;             // x has accelerations
     int              dense;               // points in a run at least, where accuracy does not limit steps
+    int              dense_inputs;        // the same for inputs, where only they can have done something
+    double           odd;                 // a time in this step at which they have; NaN: none
+    double          *u[3];                // (3 nu) u, u', u'' at the ends of the step and inside
     past             before[2];           // starts of the steps before, the last one first
     int              chained, chain_most; // so many of them are nodes of the polynomial; at most
     double          *x_end;               // (n) end of the last step that was seen
@@ -134,6 +139,7 @@ static void cut_arrays(kd_verify *self)
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(&self->arena, self->n);
     self->y = kd_cut_double(&self->arena, self->dae->nreduced_max);
     self->F = kd_cut_double(&self->arena, self->dae->nrows);
+    for (int k = 0; k < 3; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->dims.nu);
 }
 
 kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
@@ -155,8 +161,9 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     // the correction needs a matrix of the form and an integrator that bears a new one
     self->corrects = method->own_matrices && dae->methods->linearize;
     self->chain_most = method->is_explicit ? 2 : 1; // steps of high order want a polynomial of high order
-    // where all laws can be searched (unseen.c) long steps need no further points
+    // where all laws can be searched (unseen.c) long steps need no further points, but for inputs in C
     self->dense = kd_eom_unsearched(eom, 0) ? DENSE : 0;
+    self->dense_inputs = !self->dense && !def->unseen && self->dims.nu > 0 && inputs->eval ? DENSE : 0;
     self->period = self->pause = method->check_period;
     self->idle = true;
     self->t_start = x->t;
@@ -373,40 +380,60 @@ static double move(kd_verify *self, double gamma)
     return size_of(self, self->dx);
 }
 
-// How far do the equations move x_I? F(t, x, x_I' + gamma (x - x_I)) = 0 for x: what is stiff hardly moves, whatever
-// its forces are. gamma h |x - x_I| in tolerances; INFINITY: no solution close by
-static double correction(kd_verify *self, const kd_step_ends *e, double t)
+// Newton's method from x_I with the factors of gamma F_x' + F_x that the form has. gamma |x - x_I| in tolerances;
+// INFINITY: it does not converge
+static double iterate(kd_verify *self, double t, double gamma)
 {
-    // x' = x_I' + gamma (x - x_I): as an implicit Euler step of length h / 4 to this point
-    kd_dae      *dae = self->dae;
-    const double h = e->t1 - e->t0, gamma = GAMMA / h, h_kept = dae->h, gamma_kept = dae->gamma;
-    double       before = INFINITY, most = INFINITY;
+    double before = INFINITY;
     memcpy(self->x_mid, self->x, (size_t)self->n * sizeof(double));
     memcpy(self->d_mid, self->slope, (size_t)self->n * sizeof(double));
     memset(self->moved, 0, (size_t)self->n * sizeof(double));
     memset(self->part, 0, (size_t)self->n * sizeof(double));
-    // hints of the integrator for its own steps are restored at the end
-    dae->h = h;
-    dae->gamma = gamma;
-    kd_status status = dae->methods->linearize(dae->impl, t, self->x_mid, self->d_mid, false);
-    if (status >= 0) status = dae->methods->factor(dae->impl, gamma, gamma, 0);
-    for (int k = 0; status >= 0 && k < MAX_NEWTON; k++) {
-        if (reduced_defect(self, t) != KD_EVAL_OK) break;
+    for (int k = 0; k < MAX_NEWTON && reduced_defect(self, t) == KD_EVAL_OK; k++) {
         double size = move(self, gamma);
         // the second increment must be half of the first: otherwise the iteration tells nothing
         if (!(size < (k == 1 ? SLOW : 1) * before)) break;
         before = size;
         // converged; what counts is the way along the motion
-        if (k > 0 && size <= fmax(SOLVED, 0.1 * size_of(self, self->moved))) {
-            most = gamma * h * size_of(self, self->moved);
-            break;
-        }
+        if (k > 0 && size <= fmax(SOLVED, 0.1 * size_of(self, self->moved))) return gamma * size_of(self, self->moved);
     }
+    return INFINITY;
+}
+
+// With what the step has left, which costs no derivatives: its factors, or those of the derivatives at its end
+static double iterate_cheaply(kd_verify *self, double t, double h)
+{
+    double gamma = kd_integrator_gamma(self->integrator);
+    if (gamma < 0) return INFINITY;
+    if (gamma > 0) return gamma * h > 1 / WAY_OFF && gamma * h < WAY_OFF ? iterate(self, t, gamma) : INFINITY;
+    gamma = GAMMA / h;
+    return self->dae->methods->factor(self->dae->impl, gamma, gamma, 0) < 0 ? INFINITY : iterate(self, t, gamma);
+}
+
+// With the matrix of this point, after which the integrator needs a new one of its own
+static double iterate_here(kd_verify *self, double t, double h)
+{
+    // hints of the integrator for its own steps are restored at the end
+    kd_dae      *dae = self->dae;
+    const double gamma = GAMMA / h, h_kept = dae->h, gamma_kept = dae->gamma;
+    dae->h = h;
+    dae->gamma = gamma;
+    kd_status status = dae->methods->linearize(dae->impl, t, self->x, self->slope, false);
+    if (status >= 0) status = dae->methods->factor(dae->impl, gamma, gamma, 0);
+    double most = status >= 0 ? iterate(self, t, gamma) : INFINITY;
     dae->h = h_kept;
     dae->gamma = gamma_kept;
-    // the integrator's matrix was used for another point
     kd_integrator_refresh(self->integrator);
     return most;
+}
+
+// How far do the equations move x_I? F(t, x, x_I' + gamma (x - x_I)) = 0 for x, as an implicit Euler step of length
+// 1 / gamma to this point: what is stiff hardly moves, whatever its forces are. gamma h |x - x_I| in tolerances;
+// INFINITY: no solution close by. Only what does not stand is worth a matrix of its own.
+static double correction(kd_verify *self, const kd_step_ends *e, double t)
+{
+    const double h = e->t1 - e->t0, moved = h * iterate_cheaply(self, t, h);
+    return moved <= self->allowed ? moved : h * iterate_here(self, t, h);
 }
 
 // Largest h |delta| beyond the polynomial's own error and what is known to have no weight, in tolerances
@@ -544,8 +571,57 @@ static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
     const double h = e->t1 - e->t0;
     const bool   grew = h > SHORT * self->span && (h > LONGER * self->h_known || h > GREW * self->h_last);
     // doubt, longer than before, long since, after a rejection, long and idle
-    return self->doubt > e->t0 || grew || self->since >= self->pause || self->troubled > 0 ||
+    return self->doubt > e->t0 || !isnan(self->odd) || grew || self->since >= self->pause || self->troubled > 0 ||
            (self->idle && points_in(self, h) > 1);
+}
+
+// u, u', u'' at t; false: they are not known
+static bool take_inputs(kd_verify *self, double t, double *u)
+{
+    const int nu = self->dims.nu;
+    return self->inputs.eval(t, self->inputs.context, u, u + nu, u + 2 * nu) == KD_EVAL_OK;
+}
+
+// How far inputs at time t are from the quintic polynomial of u, u', u'' at the ends, in tolerances. A pulse of a force
+// leaves u, one of a motion u'' first. The polynomial's own error is less than what the cubic of u, u' is away from it.
+static double oddness(kd_verify *self, const kd_step_ends *e, double t)
+{
+    const int     nu = self->dims.nu;
+    const double  h = e->t1 - e->t0, s = (t - e->t0) / h;
+    const double *u0 = self->u[0], *u1 = self->u[1], *u = self->u[2];
+    double        most = 0;
+    if (!take_inputs(self, t, self->u[2])) return INFINITY;
+    for (int i = 0; i < nu; i++) {
+        const double v0 = h * u0[nu + i], v1 = h * u1[nu + i], a0 = h * h * u0[2 * nu + i], a1 = h * h * u1[2 * nu + i];
+        // u = u0 + s (v0 + s (a0 / 2 + s (c3 + s (c4 + s c5)))), from what is left at the other end
+        const double d = u1[i] - u0[i] - v0 - 0.5 * a0, dv = v1 - v0 - a0, da = a1 - a0;
+        const double c3 = 10 * d - 4 * dv + 0.5 * da, c4 = -15 * d + 7 * dv - da, c5 = 6 * d - 3 * dv + 0.5 * da;
+        const double smooth = u0[i] + s * (v0 + s * (0.5 * a0 + s * (c3 + s * (c4 + s * c5))));
+        const double bend = a0 + s * (6 * c3 + s * (12 * c4 + 20 * s * c5));
+        // the cubic beside it, u0 + s (v0 + s (b2 + s b3))
+        const double rise = u1[i] - u0[i], b2 = 3 * rise - 2 * v0 - v1, b3 = v0 + v1 - 2 * rise;
+        const double own = OWN_ERROR * fabs(smooth - (u0[i] + s * (v0 + s * (b2 + s * b3))));
+        const double own_bend = OWN_ERROR * fabs(bend - (2 * b2 + 6 * b3 * s)) + UNEVEN * fmax(fabs(a0), fabs(a1));
+        // a function that is no number counts, too
+        const double off = fmax(fabs(u[i] - smooth) - own, fabs(h * h * u[2 * nu + i] - bend) - own_bend);
+        const double tolerance = self->rtol * fmax(fabs(u[i]), fmax(fabs(u0[i]), fabs(u1[i]))) + self->atol;
+        if (!(off / tolerance <= most)) most = off / tolerance;
+    }
+    return most;
+}
+
+// Of points at most span / DENSE apart that at which inputs are farthest from smooth; NaN: they are smooth
+static double find_odd(kd_verify *self, const kd_step_ends *e)
+{
+    const double h = e->t1 - e->t0;
+    const int    count = (int)fmin(self->dense_inputs, ceil(self->dense_inputs * h / self->span));
+    double       most = 1, at = NAN;
+    if (count == 0 || !take_inputs(self, e->t0, self->u[0]) || !take_inputs(self, e->t1, self->u[1])) return NAN;
+    for (int k = 0; k < count; k++) {
+        const double t = e->t0 + (k + 0.5) / count * h, size = oddness(self, e, t);
+        if (!(size <= most)) most = size, at = t;
+    }
+    return at;
 }
 
 // Does accuracy hardly limit the step? Then its method has seen little of what is inside.
@@ -577,12 +653,12 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
     double       first = 0; // the others follow it at equal distances
     self->result.checked++;
     take_tolerance(self, e);
-    for (int k = doubted ? -1 : 0; k < count; k++) {
+    for (int k = doubted || !isnan(self->odd) ? -1 : 0; k < count; k++) {
         // the sequence goes on over steps; within one step the points are spread evenly
         double theta = fmod((double)++self->sequence * GOLDEN, 1);
         if (k <= 0) first = theta;
         double place = fmod(first + k / (double)count, 1), t = e->t0 + (0.5 + INSIDE * (place - 0.5)) * h;
-        if (k < 0) t = self->doubt;
+        if (k < 0) t = doubted ? self->doubt : self->odd;
         double size = look_at(self, e, t, &worst);
         if (size < 0) return KD_ERR_CALLBACK_STOP;
         verdict->size = fmax(verdict->size, size);
@@ -664,6 +740,7 @@ kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
     // the steps before are of use where they end here and are not much shorter
     self->chained = count_nodes_before(self, &e);
     watch_trouble(self, e.t1 - e.t0);
+    self->odd = find_odd(self, &e);
     bool checked = is_wanted(self, &e);
     if (checked) status = check(self, &e, verdict);
     if (status < 0) return status;

@@ -92,7 +92,9 @@ void kd_surface_add_triangle(kd_surface_builder *b, int i, int j, int k)
 {
     if (b->failed) return;
     if (!has_area(b, i, j, k)) {
-        b->ndropped++;
+        if (b->ndropped++ > 0) return;
+        b->dropped = b->ntriangles + 1;
+        b->dropped_at = b->vertex[i];
         return;
     }
     if (b->ntriangles == b->triangle_room && !grow((void **)&b->triangle, &b->triangle_room, sizeof *b->triangle)) {
@@ -105,6 +107,8 @@ void kd_surface_add_triangle(kd_surface_builder *b, int i, int j, int k)
 kd_status kd_surface_end(kd_surface_builder *b, kd_surface *s)
 {
     *s = (kd_surface){.nvertices = b->nvertices, .ntriangles = b->ntriangles, .ndropped = b->ndropped};
+    s->dropped = b->dropped;
+    s->dropped_at = b->dropped_at;
     if (!b->failed) {
         s->vertex = kd_arena_cut(&s->arena, (size_t)b->nvertices + 1, sizeof *s->vertex);
         s->triangle = kd_arena_cut(&s->arena, (size_t)b->ntriangles + 1, sizeof *s->triangle);

@@ -10,6 +10,8 @@ typedef struct kd_surface_builder {
     kd_triangle *triangle;
     int         *bucket, *next; // (nbuckets), (capacity of vertices): chains of vertices with the same hash
     int          nvertices, ntriangles, vertex_room, triangle_room, nbuckets, ndropped;
+    int          dropped; // the first triangle without area, from 1 on
+    kd_vec3      dropped_at;
     double       scale;
     bool         failed;
 } kd_surface_builder;

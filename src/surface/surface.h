@@ -17,6 +17,8 @@ typedef struct kd_surface {
     kd_vec3     *vertex;
     kd_triangle *triangle;
     int          ndropped; // triangles of the file without area
+    int          dropped;  // the first of them, from 1 on in the order of the file, and one of its corners
+    kd_vec3      dropped_at;
     kd_arena     arena;
 } kd_surface;
 

@@ -529,6 +529,9 @@ static double multiplier(const kd_work *w, const kd_point *x, int constraint, in
     // rows of g first; a nonholonomic constraint has its rows in h
     for (int i = s->constraint_row[constraint]; i < s->nrows_g && s->row_g[i].constraint == constraint; i++)
         if (s->row_g[i].component == number) return s->lambda_of[i] >= 0 ? x->lambda[s->lambda_of[i]] : 0.0;
+    for (int i = s->nrows_g - s->none_sided; i < s->nrows_g; i++)
+        if (s->row_g[i].constraint == constraint && s->row_g[i].component == number)
+            return s->lambda_of[i] >= 0 ? x->lambda[s->lambda_of[i]] : 0.0;
     for (int i = 0; i < s->nmu; i++)
         if (s->row_h[i].constraint == constraint && s->row_h[i].component == number) return x->mu[i];
     return 0.0; // left out as redundant
@@ -867,13 +870,13 @@ kd_eval kd_system_input_values(double t, void *context, double *u, double *du, d
     return KD_EVAL_OK;
 }
 
-// Which rows are one-sided: those of stops and contacts with restitution; NULL: none
+// Which rows are one-sided: those of stops, contacts and constraints with restitution; NULL: none
 static const double *restitutions(kd_system *s)
 {
     double *e = kd_cut_double(&s->arena, s->nlambda);
     for (int i = 0; e && i < s->nlambda; i++) {
-        int force = s->row_g[s->kept[i]].force;
-        e[i] = force >= 0 ? s->row_g[s->kept[i]].restitution : -1.0;
+        const kd_row *row = &s->row_g[s->kept[i]];
+        e[i] = row->one_sided ? row->restitution : -1.0;
     }
     return e;
 }

@@ -149,7 +149,7 @@ static void set_equations(kd_system *s)
     values.time[0] = kd_system_time(s);
     for (int i = 0; i < s->model->nparameters && values.theta; i++) values.theta[i] = s->theta[i];
     for (int i = 0; i < s->nlambda && values.restitution; i++)
-        if (s->row_g[s->kept[i]].force >= 0) values.restitution[i] = s->row_g[s->kept[i]].restitution;
+        if (s->row_g[s->kept[i]].one_sided) values.restitution[i] = s->row_g[s->kept[i]].restitution;
     for (int i = 0; i < s->nmu && values.friction_scale; i++)
         if (s->row_h[i].direction >= 0) values.friction_scale[i] = s->row_h[i].scale;
 }

@@ -94,11 +94,11 @@ static void fill_expression(kd_row_builder *b, kd_row *row, kd_expr *expr)
         for (int i = 0; i < row->nterms; i++) row->slot[i] = kd_expr_slot(expr, i);
 }
 
-void kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
-                       const kd_local *local, int nlocal, const char *what)
+kd_row *kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
+                          const kd_local *local, int nlocal, const char *what)
 {
     kd_expr *expr = NULL;
-    if (b->status != KD_OK) return;
+    if (b->status != KD_OK) return NULL;
     for (int i = 0; i < nlocal; i++)
         if (local[i].slot == -1) b->status = KD_ERR_MEMORY;
     if (b->status == KD_OK)
@@ -106,11 +106,12 @@ void kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, c
     kd_row *row = b->status == KD_OK ? kd_system_new_row(b->s, nonholonomic) : NULL;
     if (!row) {
         if (b->status == KD_OK) b->status = KD_ERR_MEMORY;
-        return;
+        return NULL;
     }
     // terms are all variables of the expression
     fill_expression(b, row, expr);
     name_row(b, row, what);
+    return row;
 }
 
 void kd_row_motion(kd_row_builder *b, kd_row *row, const char *text, const kd_source *source)
@@ -126,10 +127,8 @@ void kd_row_set(const kd_system *s, kd_row *row)
     const kd_model      *m = s->model;
     const kd_joint      *j = row->joint >= 0 ? &m->joint[row->joint] : NULL;
     const kd_constraint *c = row->constraint >= 0 ? &m->constraint[row->constraint] : NULL;
-    // a row of dry friction has a place for its direction, a one-sided row has none
-    const bool one_sided = row->force >= 0 && row->direction < 0;
     if (row->offset_of) row->offset = row->cosine ? cos(*row->offset_of) : *row->offset_of;
-    if (row->offset_of && one_sided) row->offset *= row->coefficient[0];
+    if (row->offset_of && row->one_sided) row->offset *= row->coefficient[0];
     if (row->coefficient_of) memcpy(row->coefficient, row->coefficient_of, (size_t)row->nterms * sizeof(double));
     if (row->scale_of) row->scale = *row->scale_of;
     if (row->restitution_of) row->restitution = *row->restitution_of;
@@ -264,18 +263,42 @@ void kd_row_sticking(kd_row_builder *b, int force, int measure, const double *sc
     kd_row_set(b->s, row);
 }
 
+void kd_row_lift_off(kd_row_builder *b, kd_row *row, const double *restitution)
+{
+    if (!row) return;
+    row->one_sided = true;
+    row->restitution_of = restitution;
+    kd_row_set(b->s, row);
+    b->s->none_sided++;
+}
+
 // factor * (measure - offset) >= 0
-void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
-                      const double *restitution, const char *what)
+kd_row *kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
+                         const double *restitution, const char *what)
 {
     int     slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 0);
     kd_row *row = kd_row_linear(b, false, 1, &slot, &factor, what);
-    if (!row) return;
+    if (!row) return NULL;
     row->offset_of = offset;
-    row->restitution_of = restitution;
     row->force = force;
-    kd_row_set(b->s, row);
-    b->s->none_sided++;
+    kd_row_lift_off(b, row, restitution);
+    return row;
+}
+
+bool kd_constraint_lifts_off(const kd_constraint_def *def)
+{
+    return kd_constraints[def->kind]->make_one_sided && !isnan(def->restitution);
+}
+
+static void add_one_sided(kd_row_builder *b, const kd_constraint *c)
+{
+    const kd_constraint_class *class = kd_constraints[c->def.kind];
+    if (!kd_constraint_lifts_off(&c->def)) return;
+    const int pair = class->element.placeless ? -1 : kd_system_pair(b->s, &c->from, &c->to);
+    if (!class->element.placeless && pair < 0)
+        b->status = KD_ERR_MEMORY;
+    else
+        class->make_one_sided(b, c, pair);
 }
 
 kd_status kd_system_rows(kd_system *s, char *message, size_t size)
@@ -301,8 +324,12 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
         s->constraint_row[c] = s->nrows_g;
         add_constraint(&b, &m->constraint[c]);
     }
-    b.constraint = -1;
     // one-sided rows last, behind all that always hold; start values do without them
+    for (int c = 0; c < m->nconstraints && b.status == KD_OK && !s->for_start; c++) {
+        b.constraint = c, b.component = 0, b.kind = "constraint", b.element = m->constraint[c].name;
+        add_one_sided(&b, &m->constraint[c]);
+    }
+    b.constraint = -1;
     for (int i = 0; i < m->nforces && b.status == KD_OK && !s->for_start; i++) {
         const kd_force_class *class = kd_forces[m->force[i].def.kind];
         b.component = 0, b.kind = "force", b.element = m->force[i].name;

@@ -60,7 +60,8 @@ typedef struct kd_row {
     kd_wheel   *wheel;             // wheel on a rail; NULL
     int         joint, constraint; // where it comes from; -1
     int         component;         // number within that element
-    int         force;             // one-sided row of a stop or contact, dry friction; -1: the row always holds
+    int         force;             // that it belongs to: a stop or contact, dry friction; -1
+    bool        one_sided;         // it holds on one side only
     int         direction;         // dry friction: place of its direction in z; -1
     double      scale;             // dry friction: velocity over which its level falls; 0: none
     double      restitution;       // one-sided row
@@ -164,7 +165,7 @@ typedef struct kd_load {
     double                   feed[2]; // state: its output is feed_1 input + feed_2 x
 } kd_load;
 
-// A law in which something may hide from a step, unseen.c
+// A law in which something may hide from a step, unseen_laws.c
 typedef struct kd_law {
     const char    *name;
     const kd_expr *expr; // what is searched are its terms; NULL: the bounds of the load's class
@@ -547,7 +548,7 @@ void      kd_load_set(kd_load *load);                                           
 int       kd_force_structure(const kd_force_def *def);                            // element/force.c: must not change
 void      kd_across_set(kd_system *s);                                            // element/joint_friction.c: numbers
 void      kd_system_set_blocks(kd_system *s);                                     // discrete.c: the same
-void      kd_system_set_laws(kd_system *s);                                       // unseen.c: the same
+void      kd_system_set_laws(kd_system *s);                                       // unseen_laws.c: the same
 kd_status kd_system_set_lengths(kd_system *s) KD_NODISCARD;                       // system.c: of the start position
 kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // element/force.c
 void      kd_across_gradient(const kd_across *a, const kd_system *s, const double *lambda, double *out);
@@ -630,7 +631,7 @@ kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *cont
 void kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
 void kd_range_output(kd_work *w, int load, kd_interval *range); // of one of them
 
-// unseen.c
+// unseen.c and the files beside it
 kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;
 bool      kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u);
 kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
@@ -654,16 +655,17 @@ double kd_box_smooth(kd_work *w, int n, const kd_expr *(*motion)(const kd_system
 kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
                       const char *what);                                  // 0 = sum coefficient * slot - offset
 kd_row *kd_row_measure(kd_row_builder *b, int measure, const char *what); // 0 = value of a measure - offset
-void    kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
+kd_row *kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
                           const kd_local *local, int nlocal, const char *what);
 // An expression of the motion that is no constraint: invariants
 void kd_row_motion(kd_row_builder *b, kd_row *row, const char *text, const kd_source *source);
+void kd_row_lift_off(kd_row_builder *b, kd_row *row, const double *restitution); // the row, or NULL, is >= 0 only
 // factor * (measure - offset) >= 0
-void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
-                      const double *restitution, const char *what);
-void kd_row_sticking(kd_row_builder *b, int force, int measure, const double *scale); // holds the rate of a measure
-int  kd_row_shift(kd_row_builder *b, int pair, int i);                                // measures of a pair
-int  kd_row_cosine(kd_row_builder *b, int pair, int i, int j);
+kd_row *kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
+                         const double *restitution, const char *what);
+void    kd_row_sticking(kd_row_builder *b, int force, int measure, const double *scale); // holds the rate of a measure
+int     kd_row_shift(kd_row_builder *b, int pair, int i);                                // measures of a pair
+int     kd_row_cosine(kd_row_builder *b, int pair, int i, int j);
 // their evaluation
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
 double kd_row_value(const kd_row *row, kd_work *w); // its x and x1 alone

@@ -14,18 +14,19 @@
 #define REACH_LEAST 0.5
 #define LATER 1.5 // times the reach that was found: the next one
 #define TRIES 3
-#define TRIES_TIME 5   // the same for functions of time, whose pieces do not depend on the motion
-#define LATER_TIME 2.0 // for them
-#define BEHIND 0.5     // widths of the step against the direction of the motion
-#define MARGIN 10.0    // [tolerances] least width
-#define GROWTH 2.0     // of h times mobility, for which small effects are small
-#define RATIO 4.0      // of forces of a gap that stays closed
-#define WAIT_MOST 16   // steps from try to try
-#define FASTER 1.5     // than at the end of the step
-#define BRAKED 2.0     // times the last acceleration
-#define AHEAD 32.0     // steps that are foreseen at most
-#define STEPS 4.0      // times the step around which a box is made: so far steps in it may go
-#define LONGER 2.0     // times its length, at most 1.5 times as fast, is less than that
+#define TRIES_TIME 5    // the same for functions of time, whose pieces do not depend on the motion
+#define LATER_TIME 2.0  // for them
+#define BEHIND 0.5      // widths of the step against the direction of the motion
+#define MARGIN 10.0     // [tolerances] least width
+#define GROWTH 2.0      // of h times mobility, for which small effects are small
+#define RATIO 4.0       // of forces of a gap that stays closed
+#define WAIT_MOST 16    // steps from try to try
+#define FASTER 1.5      // than at the end of the step
+#define BRAKED 2.0      // times the last acceleration
+#define BENT_AHEAD 0.25 // of the reach: steps in which the box holds with twice the present acceleration
+#define AHEAD 32.0      // steps that are foreseen at most
+#define STEPS 4.0       // times the step around which a box is made: so far steps in it may go
+#define LONGER 2.0      // times its length, at most 1.5 times as fast, is less than that
 
 static kd_interval *boxes_of(const kd_work *w, int i)
 {
@@ -117,6 +118,15 @@ static int direction_of(const kd_work *w, int slot)
     return v0 > 0.5 * v1 && v1 > 0.5 * v0 ? 1 : v0 < 0.5 * v1 && v1 < 0.5 * v0 ? -1 : 0;
 }
 
+// How far a coordinate leaves its straight way in so many times the way between the ends, as kd_box_until sees it
+static double bend_in(const kd_work *w, int slot, double steps)
+{
+    const kd_slot at = w->system->slot[slot];
+    if (at.kind != KD_SLOT_MEASURE || at.level != 0) return 0.0;
+    const double v0 = w->unseen.end[0].rate[at.index], v1 = w->unseen.end[1].rate[at.index];
+    return 0.5 * BRAKED * fabs(v1 - v0) * (w->unseen.end[1].t - w->unseen.end[0].t) * steps * steps;
+}
+
 static kd_interval widened(const kd_work *w, int slot, kd_interval a, double reach, const kd_step_seen *seen)
 {
     const kd_slot_kind kind = w->system->slot[slot].kind;
@@ -127,7 +137,8 @@ static kd_interval widened(const kd_work *w, int slot, kd_interval a, double rea
         return (kd_interval){a.lower, a.upper + reach * width};
     // at least some tolerances, far in the direction of the motion, little against it
     const double least = MARGIN * (seen->rtol * fmax(fabs(a.lower), fabs(a.upper)) + seen->atol);
-    const double to[] = {least + BEHIND * width, least + reach * width};
+    const double bend = bend_in(w, slot, BENT_AHEAD * reach);
+    const double to[] = {least + fmax(BEHIND * width, bend), least + fmax(reach * width, bend)};
     const int    way = direction_of(w, slot);
     return (kd_interval){a.lower - to[way <= 0], a.upper + to[way >= 0]};
 }

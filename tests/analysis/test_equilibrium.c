@@ -307,8 +307,8 @@ static void no_rest_for_what_is_driven(void **state)
     (void)state;
     loaded l = load_file(MODEL("passenger-car"), NULL, NULL, KD_JOINT);
     assert_int_equal(rest(&l, NULL), KD_ERR_NO_EQUILIBRIUM);
-    assert_non_null(strstr(l.message, "remains on 'joint.rear-spin(1).v'"));
-    assert_non_null(strstr(l.message, "the start moves ('joint.front-spin(1).v' with 72."));
+    assert_non_null(strstr(l.message, "remains on 'joint.rear(1).spin.v'"));
+    assert_non_null(strstr(l.message, "the start moves ('joint.front(1).spin.v' with 72."));
     unload(&l);
 }
 

@@ -201,13 +201,15 @@ static void stiff_elements_are_chosen(void **state)
     expect(TRUCK "--stiff criterion,boot --step 1e-6", 0, "j2 of 1 stiff element out of 3");
     int            before, after;
     command_result car = expect("realtime " MODEL("closed-loop-car") "--bound", 0, "j2 of "),
-                   less =
-                       expect("realtime " MODEL("closed-loop-car") "--bound --stiff '-tyre(1,1), -tyre(2,2)'", 0, "");
+                   less = expect(
+                       "realtime " MODEL("closed-loop-car") "--bound --stiff '-corner(1,1).tyre, -corner(2,2).tyre'", 0,
+                       "");
     assert_int_equal(sscanf(strstr(car.text, "j2 of "), "j2 of %d stiff", &before), 1);
     assert_int_equal(sscanf(strstr(less.text, "j2 of "), "j2 of %d stiff", &after), 1);
     assert_int_equal(after, before - 2); // commas inside parentheses do not part names
-    expect("realtime " MODEL("closed-loop-car") FAST "--duration 0.01 --plots 'force.tyre(1,2).force,joint.body.q3'", 0,
-           "report: ");
+    expect("realtime " MODEL("closed-loop-car") FAST
+           "--duration 0.01 --plots 'force.corner(1,2).tyre.force,joint.body.q3'",
+           0, "report: ");
     command_result result = expect(TRUCK, 0, "force element, inner state");
     must_contain(strstr(result.text, "tyre "), "yes\n");
 #undef TRUCK

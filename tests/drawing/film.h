@@ -13,9 +13,9 @@ typedef struct test_film {
 } test_film;
 
 // All bodies at their design position in every frame.
-static inline test_film film_of(const char *text, int nframes)
+static inline test_film film_of_model(kd_model *model, int nframes)
 {
-    test_film f = {.model = model_of(text)};
+    test_film f = {.model = model};
     int       n = f.model->nbodies;
     f.t = calloc((size_t)nframes, sizeof *f.t);
     f.pose = calloc((size_t)(nframes * 7 * n + 1), sizeof *f.pose);
@@ -28,6 +28,11 @@ static inline test_film film_of(const char *text, int nframes)
     }
     f.film = (kd_film){.model = f.model, .nframes = nframes, .t = f.t, .pose = f.pose};
     return f;
+}
+
+static inline test_film film_of(const char *text, int nframes)
+{
+    return film_of_model(model_of(text), nframes);
 }
 
 static inline double *pose_of(test_film *f, int frame, int body)

@@ -286,14 +286,70 @@ static void failing_memory_is_reported(void **state)
     close_film(&f);
 }
 
+// The corner of a solid, in the world
+static kd_vec3 corner_of(const test_film *f, const kd_scene *s, const kd_solid *solid, int k)
+{
+    const kd_body *b = &f->model->body[solid->body];
+    const kd_vec3  v = s->mesh[solid->mesh].vertex[k];
+    const kd_vec3  a = kd_vec(v.x * solid->size.x, v.y * solid->size.y, v.z * solid->size.z);
+    const kd_mat3  R = kd_quat_matrix(solid->q);
+    const kd_vec3  p = kd_vec_add(solid->r, kd_mat_vec(&R, a));
+    return kd_vec_add(b->r, kd_mat_vec(&b->R, p));
+}
+
+// A surface of a file in a mirror: corners are images of the corners, and all faces look outwards.
+static void meshes_have_images(void **state)
+{
+    static const char *const library[] = {KD_SOURCE_DIR "/models"};
+    char                     message[1000];
+    kd_model                *m = NULL;
+    (void)state;
+    FILE *file = fopen(KD_BINARY_DIR "/scene-mirror.yaml", "wb");
+    assert_non_null(file);
+    fputs("kardan: 1\n"
+          "subsystems: {a: {of: b}, i: {of: b, mirror: [0, 1, 0], through: [0, 3, 0]}}\n"
+          "definitions:\n"
+          "  b:\n"
+          "    bodies: {b: {position: [1, 2, 3], orientation: {yaw: 0.4, roll: 1}, mass: 1, centre: [0, 0, 0], "
+          "inertia: [1, 1, 1],\n"
+          "                 shape: {mesh: data/bracket.obj, scale: 2, position: [0.1, 0.2, 0.3], orientation: {pitch: "
+          "0.7}}}}\n"
+          "    joints: {b: {type: free, bodies: [ground, b], point: [1, 2, 3]}}\n",
+          file);
+    fclose(file);
+    if (kd_model_read_with(KD_BINARY_DIR "/scene-mirror.yaml", NULL, 0, library, 1, &m, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    test_film f = film_of_model(m, 1);
+    kd_scene  s = scene_of(&f);
+    assert_int_equal(s.nmeshes, KD_MESHES + 2);
+    const kd_solid *solid[2] = {NULL, NULL};
+    for (int i = 0; i < s.nsolids; i++)
+        if (s.solid[i].body >= 0 && s.solid[i].mesh >= KD_MESHES) solid[s.solid[i].body] = &s.solid[i];
+    assert_true(solid[0] && solid[1] && solid[0]->mesh != solid[1]->mesh);
+    assert_true(mesh_volume(&s.mesh[solid[0]->mesh]) > 0 && mesh_volume(&s.mesh[solid[1]->mesh]) > 0);
+    assert_true(solid[1]->size.x > 0 && solid[1]->size.y > 0 && solid[1]->size.z > 0);
+    for (int k = 0; k < s.mesh[solid[0]->mesh].nvertices; k++) {
+        const kd_vec3 a = corner_of(&f, &s, solid[0], k), b = corner_of(&f, &s, solid[1], k);
+        assert_true(kd_vec_norm(kd_vec_sub(kd_vec(a.x, 6 - a.y, a.z), b)) < 1e-13);
+    }
+    kd_scene_release(&s);
+    close_film(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_are_drawn_as_they_are),    cmocka_unit_test(bare_bodies_are_sticks),
-        cmocka_unit_test(distant_joints_are_tied),         cmocka_unit_test(families_share_a_colour),
-        cmocka_unit_test(rails_hold_the_motion),           cmocka_unit_test(springs_are_coils),
-        cmocka_unit_test(couplings_link_what_they_couple), cmocka_unit_test(roads_are_lines),
-        cmocka_unit_test(traces_follow_what_is_watched),   cmocka_unit_test(failing_memory_is_reported),
+        cmocka_unit_test(shapes_are_drawn_as_they_are),
+        cmocka_unit_test(bare_bodies_are_sticks),
+        cmocka_unit_test(distant_joints_are_tied),
+        cmocka_unit_test(families_share_a_colour),
+        cmocka_unit_test(rails_hold_the_motion),
+        cmocka_unit_test(springs_are_coils),
+        cmocka_unit_test(couplings_link_what_they_couple),
+        cmocka_unit_test(roads_are_lines),
+        cmocka_unit_test(traces_follow_what_is_watched),
+        cmocka_unit_test(failing_memory_is_reported),
+        cmocka_unit_test(meshes_have_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

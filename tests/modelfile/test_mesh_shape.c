@@ -150,7 +150,7 @@ static void wrong_files_say_why(void **state)
     says("{shape: {mesh: none.stl, density: 1}}", "4:21: body 'b': there is no file 'none.stl' beside the model");
     says("{shape: {mesh: /etc/a.stl, density: 1}}",
          "4:21: body 'b': '/etc/a.stl' must be relative to the folder of the model");
-    says("{shape: {mesh: empty.obj, scale: 0, density: 1}}", "4:39: body 'b': 'scale' must be positive, but is 0");
+    says("{shape: {mesh: l.obj, scale: 0, density: 1}}", "4:14: body 'b': the scale of a mesh must not be 0");
     says("{shape: {mesh: empty.obj, radius: 1}}",
          "4:32: body 'b': unknown key 'radius' for a mesh; possible are mesh, scale, position, orientation, density");
     snprintf(expected, sizeof expected, "4:21: body 'b': %s/empty.obj: there is no triangle with an area in it",
@@ -161,13 +161,69 @@ static void wrong_files_say_why(void **state)
     says("{shape: {mesh: a.dae, density: 1}}", expected);
 }
 
+// Triangles without area are told with their number and place; the surface around them is closed all the same.
+static void flat_triangles_are_told(void **state)
+{
+    (void)state;
+    write_text("flat.obj",
+               "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0.5 0 0\nf 1 3 2\nf 1 2 4\nf 1 2 5\nf 2 3 4\nf 3 1 4\nf 1 1 2\n");
+    char      message[2000];
+    bool      told = false;
+    kd_model *m = read_body("{shape: {mesh: flat.obj, density: 6}}", message, sizeof message);
+    assert_non_null(m);
+    assert_true(fabs(m->body[0].def.mass - 1.0) < 1e-14);
+    for (int i = 0; i < kd_model_warning_count(m); i++)
+        told = told || strstr(kd_model_warning(m, i), "body 'b': mesh 'flat.obj': 2 triangles without area left out, "
+                                                      "the first one number 3 at (0, 0, 0)");
+    assert_true(told);
+    kd_model_destroy(m);
+}
+
+// package://NAME/file of a robot description is looked for in the folders of packages; what is written of it is found
+// there again.
+static void packages_are_found(void **state)
+{
+    static const char robot[] =
+        "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' "
+        "ixy='0' ixz='0' iyz='0'/></inertial><visual><geometry><mesh filename='package://arm/l.obj'/>"
+        "</geometry></visual></link></robot>";
+    char        command[1500], path[400], packages[300], report[2000], message[1000];
+    const char *list[] = {packages};
+    kd_model   *m = NULL;
+    (void)state;
+    snprintf(packages, sizeof packages, "%s/packages", folder);
+    write_profile("l.obj", 0);
+    snprintf(command, sizeof command, "mkdir -p '%s/robots' '%s/arm' && mv '%s/l.obj' '%s/arm'", folder, packages,
+             folder, packages);
+    assert_int_equal(system(command), 0);
+    write_text("robots/r.urdf", robot);
+    snprintf(path, sizeof path, "%s/robots/r.urdf", folder);
+    kd_urdf_options opt = kd_urdf_options_default();
+    if (kd_model_read_urdf(path, &opt, &m, report, sizeof report, message, sizeof message) == KD_ERR_UNAVAILABLE)
+        return;
+    assert_non_null(strstr(report, "there is no file"));
+    kd_model_destroy(m);
+    opt.package = list;
+    opt.npackages = 1;
+    assert_int_equal(kd_model_read_urdf(path, &opt, &m, report, sizeof report, message, sizeof message), KD_OK);
+    assert_int_equal(m->body[0].def.nshapes, 1);
+    assert_non_null(m->body[0].def.shape[0].read);
+    // as a model file in another folder
+    snprintf(path, sizeof path, "%s/robots/r.yaml", folder);
+    assert_int_equal(kd_model_write(m, path, message, sizeof message), KD_OK);
+    kd_model_destroy(m);
+    assert_int_equal(kd_model_read(path, NULL, 0, &m, message, sizeof message), KD_ERR_MODEL);
+    if (kd_model_read_with(path, NULL, 0, list, 1, &m, message, sizeof message) != KD_OK) fail_msg("%s", message);
+    assert_string_equal(m->body[0].def.shape[0].mesh, "arm/l.obj");
+    kd_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mesh_is_its_boxes),
-        cmocka_unit_test(holes_are_drawn_and_refused),
-        cmocka_unit_test(files_are_read_once),
-        cmocka_unit_test(wrong_files_say_why),
+        cmocka_unit_test(mesh_is_its_boxes),       cmocka_unit_test(holes_are_drawn_and_refused),
+        cmocka_unit_test(files_are_read_once),     cmocka_unit_test(wrong_files_say_why),
+        cmocka_unit_test(flat_triangles_are_told), cmocka_unit_test(packages_are_found),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -519,6 +519,20 @@ static void positions_are_handed_on(void **state)
     kd_model_destroy(m);
 }
 
+// Named expressions that nobody uses are warned of at their place, those that only such ones use as well.
+static void unused_expressions_are_told(void **state)
+{
+    (void)state;
+    kd_model *m = model_of("kardan: 1\n" ARM
+                           "joints:\n  j: {type: revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, 0, 1]}\n"
+                           "expressions:\n  twice: 2*joint.j.q\n  inner: joint.j.v\n  left: 3*inner\n"
+                           "sensors: {s: twice + 1}\n");
+    assert_int_equal(kd_model_warning_count(m), 2);
+    assert_string_equal(kd_model_warning(m, 0), "test:8:3: expression 'inner': it is never used");
+    assert_string_equal(kd_model_warning(m, 1), "test:9:3: expression 'left': it is never used");
+    kd_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,6 +551,7 @@ int main(void)
         cmocka_unit_test(each_allocation_may_fail),
         cmocka_unit_test(arguments),
         cmocka_unit_test(positions_are_handed_on),
+        cmocka_unit_test(unused_expressions_are_told),
         cmocka_unit_test(example_of_the_guide),
         cmocka_unit_test(controllers_of_the_guide),
     };

@@ -4,70 +4,16 @@
 // that are reflections of each other, as points and as turnings, the same accelerations of the coordinates, and the same
 // readings of its sensors.
 #define _XOPEN_SOURCE 700
-#include "modelfile/files.h"
+#include "modelfile/subject.h"
 
-#include <kardan/kardan.h>
-#include <math.h>
 #include <time.h>
 
 #include "core/text.h"
 #include "math/space.h"
 #include "model/build.h"
 
-#define FOLDER KD_SOURCE_DIR "/tests/modelfile/subsystems"
+#define CAR KD_SOURCE_DIR "/models/closed-loop-car.yaml"
 #define LIBRARY KD_SOURCE_DIR "/models/library"
-
-// ---- models and their motion ----------------------------------------------------------------------------------------
-
-typedef struct subject {
-    kd_model    *model;
-    kd_system   *system;
-    kd_eom_data *data;
-    kd_state    *x;
-    kd_dims      n;
-    bool         assembled;
-    double      *pose, *rate, *y; // of the bodies (7, 6 each), of the sensors
-} subject;
-
-static subject subject_of(kd_model *m, kd_coordinates coordinates)
-{
-    subject           s = {.model = m};
-    char              text[1000];
-    kd_system_options opt = kd_system_options_default();
-    opt.coordinates = coordinates;
-    if (kd_system_create(m, &opt, &s.system, text, sizeof text) < 0) fail_msg("%s", text);
-    const kd_eom *eom = kd_system_eom(s.system);
-    assert_true(kd_eom_data_create(eom, &s.data) >= 0 && kd_state_create(eom, &s.x) >= 0);
-    s.assembled = kd_system_start(s.system, s.x, text, sizeof text) >= 0;
-    s.n = kd_eom_dims(eom);
-    s.pose = calloc((size_t)(13 * m->nbodies + s.n.ny + 1), sizeof *s.pose);
-    assert_non_null(s.pose);
-    s.rate = s.pose + 7 * m->nbodies;
-    s.y = s.rate + 6 * m->nbodies;
-    return s;
-}
-
-static void subject_release(subject *s)
-{
-    free(s->pose);
-    kd_state_destroy(s->x);
-    kd_eom_data_destroy(s->data);
-    kd_system_destroy(s->system);
-    kd_model_destroy(s->model);
-}
-
-// Accelerations, poses, rates and outputs at its state; false: there are no accelerations (a singular pose)
-static bool evaluate(subject *s)
-{
-    const kd_inputs *inputs = kd_system_inputs(s->system);
-    assert_int_equal(kd_eom_at_state(s->data, inputs, s->x, KD_STAGE_VELOCITY), KD_EVAL_OK);
-    if (kd_eom_accelerations(s->data, s->x->a, s->x->lambda, s->x->mu) != KD_EVAL_OK) return false;
-    assert_int_equal(kd_eom_at_state(s->data, inputs, s->x, KD_STAGE_ACCELERATION), KD_EVAL_OK);
-    assert_int_equal(kd_system_poses(s->system, s->data, s->pose), KD_EVAL_OK);
-    assert_int_equal(kd_system_rates(s->system, s->data, s->rate), KD_EVAL_OK);
-    if (s->n.ny > 0) assert_int_equal(kd_eom_eval(s->data, KD_Y, s->y), KD_EVAL_OK);
-    return true;
-}
 
 static kd_model *read_file(const char *path, const kd_setting *settings, int nsettings)
 {
@@ -79,14 +25,7 @@ static kd_model *read_file(const char *path, const kd_setting *settings, int nse
     return m;
 }
 
-// ---- random numbers and texts ---------------------------------------------------------------------------------------
-
-static unsigned random_word;
-static double   random_number(void) // -1 .. 1
-{
-    random_word = random_word * 1664525u + 1013904223u;
-    return (double)(random_word >> 8) / (double)(1u << 23) - 1.0;
-}
+// ---- random texts ----------------------------------------------------------------------------------------------------
 
 static int random_below(int n)
 {
@@ -269,19 +208,6 @@ static kd_model *model_at(const char *definitions, const char *place, kd_vec3 g)
     return m;
 }
 
-static void set_random_state(subject *a, subject *b)
-{
-    for (int i = 0; i < a->n.np; i++) a->x->p[i] += 0.3 * random_number();
-    (void)kd_eom_normalise(a->data, a->x->p);
-    for (int i = 0; i < a->n.nv; i++) a->x->v[i] = random_number();
-    // inner states at 0: the lateral slip of a tyre is a component, to the left in the image, too
-    for (int i = 0; i < a->n.nr; i++) a->x->r[i] = 0.0;
-    memcpy(b->x->p, a->x->p, (size_t)a->n.np * sizeof(double));
-    memcpy(b->x->v, a->x->v, (size_t)a->n.nv * sizeof(double));
-    memcpy(b->x->r, a->x->r, (size_t)a->n.nr * sizeof(double));
-    a->x->t = b->x->t = 0.7;
-}
-
 static void assert_same(const char *what, const double *a, const double *b, int n, double tolerance)
 {
     double size = 1.0;
@@ -381,18 +307,15 @@ static void mirrors_of_mirrors(void **state)
 
 // ---- a car ----------------------------------------------------------------------------------------------------------
 
-// The body of the car by hand that corresponds to one of subsystems: front_left.lower is lower(1,1)
-static int find_by_hand(const kd_model *m, const char *name)
+// The body of b that is where body i of a is; both have the axes of the world at the start
+static int find_by_hand(const subject *a, const subject *b, int i)
 {
-    static const char *const corner[] = {"front_left.", "front_right.", "rear_left.", "rear_right."};
-    char                     other[100];
-    for (int k = 0; k < 4; k++) {
-        const size_t n = strlen(corner[k]);
-        if (strncmp(name, corner[k], n) != 0) continue;
-        snprintf(other, sizeof other, "%s(%d,%d)", name + n, 1 + k / 2, 1 + k % 2);
-        return kd_model_find(m, KD_SECTION_BODY, other);
+    for (int k = 0; k < b->model->nbodies; k++) {
+        const kd_body *x = &a->model->body[i], *y = &b->model->body[k];
+        if (kd_vec_norm(kd_vec_sub(x->r, y->r)) < 1e-12 && x->def.mass == y->def.mass) return k;
     }
-    return kd_model_find(m, KD_SECTION_BODY, name);
+    fail_msg("no body like '%s'", a->model->body[i].name);
+    return -1;
 }
 
 static int by_size(const void *a, const void *b)
@@ -417,7 +340,7 @@ static void compare_residuals(subject *a, subject *b)
     double size = 1.0;
     for (int i = 0; i < a->n.nv; i++) size = fmax(size, fabs(fa[i]));
     for (int i = 0; i < a->model->nbodies; i++) {
-        const int k = find_by_hand(b->model, a->model->body[i].name);
+        const int k = find_by_hand(a, b, i);
         for (int j = 0; j < 6; j++) {
             const double error = fabs(fa[6 * i + j] - fb[6 * k + j]);
             if (!(error <= 1e-13 * size))
@@ -435,32 +358,38 @@ static void compare_residuals(subject *a, subject *b)
     free(fb);
 }
 
-// A car with four subsystems of one file, two of them mirrored, against the one that was written by hand: poses, rates
-// and accelerations of all bodies at random states.
-static void car_is_the_one_by_hand(void **state)
+// Cars of the gallery, whose corners are subsystems, half of them mirrored, against those that were written by hand:
+// residuals of all bodies and violations of all constraints at random states.
+static void cars_are_those_by_hand(void **state)
 {
+    static const char *const name[] = {"closed-loop-car", "passenger-car", "hmmwv", "car-trailer"};
     (void)state;
-    subject a = subject_of(read_file(FOLDER "/car.yaml", NULL, 0), KD_CARTESIAN);
-    subject b = subject_of(read_file(FOLDER "/car-by-hand.yaml", NULL, 0), KD_CARTESIAN);
-    random_word = 5;
-    assert_int_equal(a.model->nbodies, b.model->nbodies);
-    assert_int_equal(a.n.nv, b.n.nv);
-    assert_int_equal(a.n.nlambda, b.n.nlambda);
-    for (int trial = 0; trial < 20; trial++) {
-        a.x->t = b.x->t = 0.4 * trial;
-        // in Cartesian coordinates every body has its own: the same for those that correspond
-        for (int i = 0; i < a.model->nbodies; i++) {
-            const int k = find_by_hand(b.model, a.model->body[i].name);
-            assert_true(k >= 0);
-            for (int j = 0; j < 7; j++) b.x->p[7 * k + j] = a.x->p[7 * i + j] += trial > 0 ? 0.01 * random_number() : 0;
-            for (int j = 0; j < 6; j++) b.x->a[6 * k + j] = a.x->a[6 * i + j] = random_number();
-            for (int j = 0; j < 6; j++) b.x->v[6 * k + j] = a.x->v[6 * i + j] += trial > 0 ? 0.1 * random_number() : 0;
+    for (size_t k = 0; k < sizeof name / sizeof name[0]; k++) {
+        char path[2][400];
+        snprintf(path[0], sizeof path[0], "%s/models/%s.yaml", KD_SOURCE_DIR, name[k]);
+        snprintf(path[1], sizeof path[1], "%s/tests/models/by-hand/%s.yaml", KD_SOURCE_DIR, name[k]);
+        subject a = subject_of(read_file(path[0], NULL, 0), KD_CARTESIAN);
+        subject b = subject_of(read_file(path[1], NULL, 0), KD_CARTESIAN);
+        random_word = 5;
+        assert_int_equal(a.model->nbodies, b.model->nbodies);
+        assert_int_equal(a.n.nv, b.n.nv);
+        assert_int_equal(a.n.nlambda, b.n.nlambda);
+        for (int trial = 0; trial < 20; trial++) {
+            a.x->t = b.x->t = 0.4 * trial;
+            // in Cartesian coordinates every body has its own: the same for those that correspond
+            for (int i = 0; i < a.model->nbodies; i++) {
+                const int    m = find_by_hand(&a, &b, i);
+                const double step = trial > 0 ? 1.0 : 0.0;
+                for (int j = 0; j < 7; j++) b.x->p[7 * m + j] = a.x->p[7 * i + j] += 0.01 * step * random_number();
+                for (int j = 0; j < 6; j++) b.x->a[6 * m + j] = a.x->a[6 * i + j] = random_number();
+                for (int j = 0; j < 6; j++) b.x->v[6 * m + j] = a.x->v[6 * i + j] += 0.1 * step * random_number();
+            }
+            assert_true(kd_eom_normalise(a.data, a.x->p) && kd_eom_normalise(b.data, b.x->p));
+            compare_residuals(&a, &b);
         }
-        assert_true(kd_eom_normalise(a.data, a.x->p) && kd_eom_normalise(b.data, b.x->p));
-        compare_residuals(&a, &b);
+        subject_release(&a);
+        subject_release(&b);
     }
-    subject_release(&a);
-    subject_release(&b);
 }
 
 // ---- parameters -----------------------------------------------------------------------------------------------------
@@ -469,15 +398,15 @@ static void car_is_the_one_by_hand(void **state)
 // give the equations of the model that is read with these values.
 static void parameters_of_subsystems_live(void **state)
 {
-    static const char *const name[] = {"front_left.stiffness", "half", "axle", "bump", "rear_right.damping", "speed"};
+    static const char *const name[] = {"corner(1,1).stiffness", "half", "axle", "bump", "corner(2,2).damping", "speed"};
     static const double      value[] = {41e3, 0.8, 1.5, 0.03, 3100, 12};
     (void)state;
     for (size_t k = 0; k < sizeof name / sizeof name[0]; k++) {
         char       number[40], message[1000];
         kd_setting setting = {name[k], number};
         snprintf(number, sizeof number, "%.17g", value[k]);
-        subject   a = subject_of(read_file(FOLDER "/car.yaml", NULL, 0), KD_JOINT);
-        subject   b = subject_of(read_file(FOLDER "/car.yaml", &setting, 1), KD_JOINT);
+        subject   a = subject_of(read_file(CAR, NULL, 0), KD_JOINT);
+        subject   b = subject_of(read_file(CAR, &setting, 1), KD_JOINT);
         const int i = kd_model_parameter_index(a.model, name[k]), n = kd_model_parameters(a.model, NULL, 0);
         double   *theta = malloc((size_t)n * sizeof *theta);
         assert_true(i >= 0 && theta);
@@ -580,7 +509,7 @@ static void many_subsystems_are_read_quickly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(car_is_the_one_by_hand),
+        cmocka_unit_test(cars_are_those_by_hand),
         cmocka_unit_test(parameters_of_subsystems_live),
         cmocka_unit_test(places_in_expressions_are_held),
         cmocka_unit_test(many_subsystems_are_read_quickly),

@@ -93,14 +93,16 @@ static inline int split_settings(char *text, kd_setting *settings)
 
 static inline kd_model *read_gallery(const char *name, const char *settings)
 {
-    char       path[400], message[MAX_MODEL_TEXT] = "", text[200];
-    kd_setting list[MAX_SETTINGS];
-    kd_model  *model = NULL;
+    static const char *const library[] = {KD_SOURCE_DIR "/models"}; // of models of the tests
+    char                     path[400], message[MAX_MODEL_TEXT] = "", text[200];
+    kd_setting               list[MAX_SETTINGS];
+    kd_model                *model = NULL;
     snprintf(path, sizeof path, "%s/models/%s%s", KD_SOURCE_DIR, name, strchr(name, '.') ? "" : ".yaml");
     snprintf(text, sizeof text, "%s", settings ? settings : "");
     int       n = split_settings(text, list);
-    kd_status status = strstr(name, ".urdf") ? kd_model_read_urdf(path, NULL, &model, NULL, 0, message, sizeof message)
-                                             : kd_model_read(path, list, n, &model, message, sizeof message);
+    kd_status status = strstr(name, ".urdf")
+                           ? kd_model_read_urdf(path, NULL, &model, NULL, 0, message, sizeof message)
+                           : kd_model_read_with(path, list, n, library, 1, &model, message, sizeof message);
     if (status < 0) print_error("%s: %s\n", name, message);
     assert_true(status >= 0);
     return model;

@@ -724,14 +724,15 @@ static void assert_shown(const char *text, const char *before, const char *word,
     assert_non_null(strstr(text, wanted));
 }
 
-// Whatever a model file can say, some model of the gallery says; but for subsystems (tests/modelfile/subsystems) and the
-// joints that are images of others in a mirror.
+// Whatever a model file can say, some model of the gallery says, or the wheel of its library; but for the joints that are
+// images of others in a mirror.
 static void every_feature_is_shown(void **state)
 {
     static char all[MAX_TEXT];
     (void)state;
     all[0] = '\0';
     for_all_files(append_file, all);
+    append_file("library/wheel", all);
     for (int id = 0; id < KD_SCHEMA_COUNT; id++) {
         const kd_schema *schema = kd_schema_of((kd_schema_id)id);
         for (int i = 0; i < schema->nkinds && kd_schema_has_kinds(schema); i++)

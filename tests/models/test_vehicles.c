@@ -60,11 +60,12 @@ static void replace(char *text, const char *from, const char *to, const char *wi
     memcpy(start, with, n);
 }
 
-// The car in a vice: body clamped, one wheel lifted by a given travel, rack where it is wanted.
+// The car in a vice, as it was written by hand (the one of the gallery is the same: test_subsystems.c, test_library.c):
+// body clamped, one wheel lifted by a given travel, rack where it is wanted.
 static char *clamped_car(const char *wheel, char *text)
 {
     char  sensors[1000], constraint[200];
-    FILE *file = fopen(KD_SOURCE_DIR "/models/passenger-car.yaml", "r");
+    FILE *file = fopen(KD_SOURCE_DIR "/tests/models/by-hand/passenger-car.yaml", "r");
     assert_non_null(file);
     text[fread(text, 1, MAX_FILE / 2, file)] = '\0';
     fclose(file);

@@ -59,6 +59,7 @@ static void null_is_refused_everywhere(void **state)
     WORDS(kd_integrator_message(NULL));
     NOTHING(kd_integrator_destroy(NULL));
     NOTHING(kd_integrator_refresh(NULL));
+    NEUTRAL(kd_integrator_gamma(NULL));
     NEUTRAL(kd_integrator_kind_of(NULL));
     WORDS(kd_integrator_about(KD_RADAU, NULL));
     NEUTRAL(kd_integrator_own_options(KD_RADAU, NULL));
@@ -345,6 +346,7 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_model_read_with(NULL, NULL, 0, NULL, 0, NULL, NULL, 0));
     REFUSED(kd_model_read_text(NULL, NULL, 0, NULL, 0, NULL, NULL, 0));
     REFUSED(kd_model_write(NULL, NULL, NULL, 0));
+    REFUSED(kd_model_write_flat(NULL, NULL, NULL, 0));
     REFUSED(kd_model_read_urdf(NULL, NULL, NULL, NULL, 0, NULL, 0));
     REFUSED(kd_model_read_urdf_text(NULL, NULL, 0, NULL, NULL, NULL, 0, NULL, 0));
     REFUSED(kd_realtime_create(NULL, NULL, NULL, NULL, NULL, NULL, 0));

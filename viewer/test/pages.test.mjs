@@ -436,6 +436,22 @@ test('root locus: a click on a point shows its mode, which is that of the model 
   await page.close();
 });
 
+test('equilibrium: the page goes from the position before to that after, over the one before', async () => {
+  const out = mkdtempSync(join(folder, 'rest-'));
+  const told = JSON.parse(execFileSync(program, ['equilibrium', join(root, 'models/four-bar-spring.yaml'), '--json', '--output', out], {stdio: ['ignore', 'pipe', 'pipe']}).toString());
+  const {page, errors} = await open(join(out, 'four-bar-spring-equilibrium.html'));
+  const at = f => page.evaluate(t => {
+    const {clock, stage} = window.kardan;
+    clock.set(t * clock.end);
+    return {own: stage.film.poses.map(p => p.r.toArray()).flat(), other: stage.otherFilm.poses.map(p => p.r.toArray()).flat()};
+  }, f);
+  const before = await at(0), after = await at(1), far = (a, b) => Math.hypot(...a.map((x, i) => x - b[i]));
+  assert.ok(far(before.own, before.other) < 1e-3 && far(before.other, after.other) < 1e-6);
+  assert.ok(told.moved < 1e-6 || far(before.own, after.own) > 1e-3, JSON.stringify([told.moved, far(before.own, after.own)]));
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
 test('narrow window: nothing is wider than the page', async () => {
   const {page, errors} = await open(report(join(root, 'models/stewart.yaml')), {width: 360, height: 740});
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -455,6 +471,21 @@ test('names of a model are data: markup in them is shown, not run', async () => 
   assert.equal(await page.evaluate(() => window.broken), undefined);
   assert.equal(await page.locator('h1').textContent(), title);
   assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('a title of ten thousand characters and names with quotes stay data, in a page whose policy allows no other script', async () => {
+  const text = readFileSync(join(root, 'models/pendulum.yaml'), 'utf8'), model = join(folder, 'long.yaml');
+  const title = `<img src=x onerror="window.broken=1">${'"\'&<!--'.repeat(1250)}`.slice(0, 10000);
+  writeFileSync(model, text.replace(/^title: .*$/m, `title: '${title.replace(/'/g, "''")}'`));
+  const path = report(model), {page, errors} = await open(path);
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  assert.ok((await page.locator('h1').textContent()).startsWith('<img src=x onerror='));
+  assert.match(readFileSync(path, 'utf8'), /Content-Security-Policy" content="default-src 'none'; script-src 'sha256-/);
+  // a script that somebody puts into the page is not run
+  await page.evaluate(() => { const s = document.createElement('script'); s.textContent = 'window.broken = 2'; document.body.appendChild(s); });
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  assert.ok(errors.every(e => e.includes('Content Security Policy')), errors.join());
   await page.close();
 });
 

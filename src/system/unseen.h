@@ -1,0 +1,41 @@
+// system/unseen.h: the parts of the search for what laws hold between the ends of a step. Method:
+// docs/methods/intervals.md
+#ifndef KD_SYSTEM_UNSEEN_H
+#define KD_SYSTEM_UNSEEN_H
+
+#include "system/system.h"
+
+#define KD_HARMLESS 100.0 // [tolerances] an effect that is not decided, but cannot be more
+
+// unseen_laws.c: the list. Nothing is known about the motion from here on
+void        kd_unseen_forget(const kd_system *s, kd_unseen_work *u);
+const char *kd_unseen_motion_name(const kd_system *s, int dof);
+
+// unseen_path.c
+// A cubic over 0 .. 1 with the slopes v
+typedef struct kd_cubic {
+    double s[2], v[2];
+} kd_cubic;
+double kd_cubic_at(const kd_cubic *c, double x, double *slope, double *bend);
+bool   kd_unseen_is_end(const kd_system *s, const kd_unseen_end *e, const kd_point *x);
+void   kd_unseen_take_end(kd_work *w, const kd_point *x, kd_unseen_end *e);
+// Effect of a unit of each law per time, at the end of the step, which the work object has just been at
+void kd_unseen_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point *x1);
+void kd_unseen_check_inputs(kd_work *w, const kd_unseen_end *e); // do inputs follow their expressions?
+// Ranges of the terms of a law between the parts a and b of the step; their values at one part of it
+void kd_unseen_ranges(kd_work *w, const kd_law *law, const kd_point *x1, double a, double b, kd_interval *out);
+void kd_unseen_values(kd_work *w, const kd_law *law, const kd_point *x1, double part, double *out);
+
+// unseen_jumps.c
+bool kd_unseen_is_abrupt(const kd_law *law); // may it have kinks and jumps?
+bool kd_unseen_one_branch(kd_work *w, const kd_law *law, kd_interval range);
+// What is lost at the first one, and where the step should end; false: the law takes one branch in the whole step
+bool kd_unseen_jumps(kd_work *w, int law, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out);
+bool kd_unseen_hides_jumps(const kd_work *w, int law, const kd_step_seen *seen);
+void kd_unseen_brief_jumps(kd_work *w, int law, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out);
+
+// unseen_drives.c
+bool kd_unseen_has_drives(const kd_system *s);
+void kd_unseen_drives(kd_work *w, const kd_point *x0, const kd_step_seen *seen, double h, kd_hidden *out);
+
+#endif
