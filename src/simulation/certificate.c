@@ -8,8 +8,7 @@
 // needs an integral that is as accurate as the run. Each step is cut into segments (nearly always one); in each the
 // powers are evaluated at the five Gauss-Lobatto points. The polynomial of degree 4 through them gives the work up to
 // any time inside (local error h^6) and, at the end, the formula of degree 7. A segment is halved where Simpson's rule
-// (local error h^5) differs by so much that the polynomial is less accurate than the tolerance of the run: mechanisms
-// whose motion is prescribed make very long steps.
+// differs too much: mechanisms whose motion is prescribed make very long steps.
 //
 // Powers of springs, dampers and forces depend on p, v and r only. Inside a step these are the quintics through values
 // and rates (p' = Z v, v' = a, r' = b) at its ends and at the start of the step before (local error h^6), which cost
@@ -32,8 +31,7 @@
 enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
 enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
 
-static const double SMOOTH = 1e-7; // least difference of the two formulas, relative to the energies, to halve for
-static const double SMOOTH_POWER = 5.0 / 6; // h^5 of the one against h^6 of the other: of the tolerance
+static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 
 static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap
 enum { LEAP_HALVES = 60 };       // of a step: then it is a unit of rounding
@@ -64,39 +62,36 @@ typedef struct segment {
 } segment;
 
 struct kd_certifier {
-    kd_arena        arena;
-    const kd_eom   *eom;
-    kd_dims         dims;
-    kd_inputs       inputs;
-    kd_probe       *probe;
-    bool            owns_probe;
-    kd_eom_data    *data;          // of the probe
-    kd_state       *inside;        // a state inside a step
-    kd_state       *last;          // the state that was seen last; NULL: the equations have no instants
-    double          jumps[POWERS]; // [J] energy lost and gained at instants
-    double          leap, t_leap;  // [J] of the potential energy inside the step that is known; when
-    double          energy_known;  // [J] kinetic and potential at t_known
-    double          smooth;        // difference of the two formulas beyond which to halve
-    kd_eom_data    *within;        // where powers inside of steps are evaluated; data stays at the end of the step
-    const kd_state *placed;        // data is at this state with the acceleration that is judged; NULL: elsewhere
-    double         *value;         // (largest number of rows)
-    const double   *a;             // (nv) accelerations that are judged: those of the probe
-    double         *solved;        // (nv) accelerations that the simulation gives
-    segment         segment[SEGMENTS];
-    int             nsegments;
-    double          t_known;                     // powers and work are known up to here
-    double          power[POWERS], work[POWERS]; // there
-    bool            has_drives;                  // powers depend on accelerations and multipliers
-    knot            knot[3];                     // the last ends of steps, the latest one behind
-    int             nknots;
-    double          start[2]; // scale of positions and velocities at the first state
-    double          terms;    // [J] largest sum of the sizes of all terms of the energy
-    kd_slopes       slopes;
-    double          t_slopes; // up to here
-    double         *errors;   // (nv + 2 ne) for slopes
-    double          energy_start, potential_low, potential_high;
-    kd_findings     findings;
-    kd_certificate  certificate;
+    kd_arena       arena;
+    const kd_eom  *eom;
+    kd_dims        dims;
+    kd_inputs      inputs;
+    kd_probe      *probe;
+    bool           owns_probe;
+    kd_eom_data   *data;          // of the probe
+    kd_state      *inside;        // a state inside a step
+    kd_state      *last;          // the state that was seen last; NULL: the equations have no instants
+    double         jumps[POWERS]; // [J] energy lost and gained at instants
+    double         leap, t_leap;  // [J] of the potential energy inside the step that is known; when
+    double         energy_known;  // [J] kinetic and potential at t_known
+    double        *value;         // (largest number of rows)
+    const double  *a;             // (nv) accelerations that are judged: those of the probe
+    double        *solved;        // (nv) accelerations that the simulation gives
+    segment        segment[SEGMENTS];
+    int            nsegments;
+    double         t_known;                     // powers and work are known up to here
+    double         power[POWERS], work[POWERS]; // there
+    bool           has_drives;                  // powers depend on accelerations and multipliers
+    knot           knot[3];                     // the last ends of steps, the latest one behind
+    int            nknots;
+    double         start[2]; // scale of positions and velocities at the first state
+    double         terms;    // [J] largest sum of the sizes of all terms of the energy
+    kd_slopes      slopes;
+    double         t_slopes; // up to here
+    double        *errors;   // (nv + 2 ne) for slopes
+    double         energy_start, potential_low, potential_high;
+    kd_findings    findings;
+    kd_certificate certificate;
 };
 
 kd_limits kd_limits_none(void)
@@ -142,7 +137,6 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
         c->knot[k].rate = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
     }
     kd_status status = c->arena.failed ? KD_ERR_MEMORY : kd_state_create(c->eom, &c->inside);
-    if (status >= 0) status = kd_eom_data_create(c->eom, &c->within);
     if (status >= 0 && has_instants(c->eom)) status = kd_state_create(c->eom, &c->last);
     if (status < 0) {
         kd_certifier_destroy(c);
@@ -182,7 +176,6 @@ void kd_certifier_destroy(kd_certifier *c)
     if (c->owns_probe) kd_probe_destroy(c->probe);
     kd_state_destroy(c->inside);
     kd_state_destroy(c->last);
-    kd_eom_data_destroy(c->within);
     kd_arena_release(&c->arena);
     kd_free(c);
 }
@@ -197,7 +190,6 @@ static kd_status fault_of(const kd_certifier *c)
 // The time, position and velocity of x
 static kd_status go_to(kd_certifier *c, const kd_state *x)
 {
-    c->placed = NULL;
     return kd_eom_at_state(c->data, &c->inputs, x, KD_STAGE_VELOCITY) == KD_EVAL_OK ? KD_OK : fault_of(c);
 }
 
@@ -213,7 +205,6 @@ static double largest_of(const double *x, int n)
 static kd_status go_to_judged(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     // the probe decides which acceleration belongs to the state
-    c->placed = NULL;
     kd_status status = kd_probe_set(c->probe, x);
     if (status >= 0) status = kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
     if (status != KD_ERR_SINGULAR_MASS || !x->unsolved || !simulation) return status;
@@ -304,41 +295,41 @@ static void note_step(kd_certifier *c, const kd_simulation *simulation)
 
 // ---- powers ---------------------------------------------------------------------------------------------------------
 
-// At a state inside of a step. Powers of drives depend on accelerations and multipliers: those of the state are taken, a
-// found where the state does not tell it.
+// Powers of drives depend on accelerations and multipliers: those of the state are taken, a found where the state does
+// not tell it.
 static kd_status power_at(kd_certifier *c, kd_simulation *simulation, const kd_state *x, double power[POWERS])
 {
-    kd_energies  energies = {0};
-    kd_eom_data *data = c->has_drives ? c->data : c->within;
-    kd_status    status = KD_OK;
+    kd_energies energies = {0};
+    kd_status   status = KD_OK;
     // without drives no accelerations are solved for
     if (c->has_drives)
         status = go_to_judged(c, simulation, x);
-    else if (kd_eom_at_state(data, &c->inputs, x, KD_STAGE_ACCELERATION) != KD_EVAL_OK)
-        status = kd_eom_data_fault(data).status;
-    if (status >= 0 && kd_eom_energies(data, &energies) != KD_EVAL_OK) status = kd_eom_data_fault(data).status;
+    else if (kd_eom_at_state(c->data, &c->inputs, x, KD_STAGE_ACCELERATION) != KD_EVAL_OK)
+        status = fault_of(c);
+    if (status >= 0 && kd_eom_energies(c->data, &energies) != KD_EVAL_OK) status = fault_of(c);
     power[0] = energies.dissipated;
     power[1] = energies.supplied;
     return status;
 }
 
-// Do powers change with accelerations, auxiliary variables and multipliers? Asked at each step: a drive that stands still
-// does not tell. The point is at x, whose energies are here, and comes back to it.
-static void look_for_drives(kd_certifier *c, const kd_state *x, const kd_energies *here)
+// Do powers change with accelerations, auxiliary variables and multipliers? Asked at each step: a drive that stands
+// still does not tell.
+static kd_status look_for_drives(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
-    kd_energies moved = {0};
-    kd_state   *y = c->inside;
-    if (c->has_drives) return;
+    double    here[POWERS], moved[POWERS];
+    kd_state *y = c->inside;
+    if (c->has_drives) return KD_OK;
+    kd_status status = power_at(c, simulation, x, here);
+    if (status < 0) return status;
     // the same state with other accelerations and multipliers: do powers notice?
-    for (int i = 0; i < c->dims.nv; i++) y->a[i] = c->a[i] + 1 + 0.1 * i;
-    for (int i = 0; i < c->dims.nw; i++) y->w[i] = x->w[i] + 1 + 0.1 * i;
-    for (int i = 0; i < c->dims.nlambda; i++) y->lambda[i] = x->lambda[i] + 1 + 0.1 * i;
-    for (int i = 0; i < c->dims.nmu; i++) y->mu[i] = x->mu[i] + 1 + 0.1 * i;
-    kd_eom_at_acceleration(c->data, y->a, y->w, y->lambda, y->mu);
-    // where they cannot be evaluated such accelerations do not occur
-    if (kd_eom_energies(c->data, &moved) == KD_EVAL_OK)
-        c->has_drives = here->dissipated != moved.dissipated || here->supplied != moved.supplied;
-    kd_eom_at_acceleration(c->data, c->a, x->w, x->lambda, x->mu);
+    kd_state_copy(x, y);
+    for (int i = 0; i < c->dims.nv; i++) y->a[i] += 1 + 0.1 * i;
+    for (int i = 0; i < c->dims.nw; i++) y->w[i] += 1 + 0.1 * i;
+    for (int i = 0; i < c->dims.nlambda; i++) y->lambda[i] += 1 + 0.1 * i;
+    for (int i = 0; i < c->dims.nmu; i++) y->mu[i] += 1 + 0.1 * i;
+    if (power_at(c, simulation, y, moved) < 0) return KD_OK; // such accelerations do not occur
+    c->has_drives = here[0] != moved[0] || here[1] != moved[1];
+    return KD_OK;
 }
 
 // ---- states inside a step -------------------------------------------------------------------------------------------
@@ -356,10 +347,11 @@ static kd_status add_knot(kd_certifier *c, kd_simulation *simulation, const kd_s
     k->t = x->t;
     memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
     // rates: p' = Z v, v' = a, r' = b
-    kd_status status = go_to_judged(c, simulation, x);
+    kd_status status = x->unsolved ? go_to_judged(c, simulation, x) : go_to(c, x);
     if (status < 0) return status;
     memcpy(k->rate + d.np, x->unsolved ? c->a : x->a, (size_t)d.nv * sizeof(double));
     if (kd_eom_eval(c->data, KD_KINEMATICS, k->rate) != KD_EVAL_OK) return fault_of(c);
+    if (!x->unsolved) kd_eom_at_acceleration(c->data, x->a, x->w, x->lambda, x->mu);
     if (d.nr > 0 && kd_eom_eval(c->data, KD_B, k->rate + d.np + d.nv) != KD_EVAL_OK) return fault_of(c);
     if (c->nknots < 3) c->nknots++;
     return KD_OK;
@@ -427,7 +419,7 @@ static bool is_smooth(const kd_certifier *c, const segment *s)
         double lobatto = work_up_to(s, 1, which);
         double simpson = (s->t1 - s->t0) / 6 * (s->power[0][which] + 4 * s->power[2][which] + s->power[4][which]);
         double scale = fmax(c->certificate.energy_scale, fabs(lobatto));
-        if (fabs(lobatto - simpson) > c->smooth * scale) return false;
+        if (fabs(lobatto - simpson) > SMOOTH * scale) return false;
     }
     return true;
 }
@@ -516,35 +508,18 @@ static void book_leap(kd_certifier *c)
 }
 
 // The step from t0 with the end x, whose work is known: does its balance miss a leap?
-static kd_status look_for_leap(kd_certifier *c, kd_simulation *simulation, double t0, const double before[POWERS],
-                               const kd_energies *e)
+static kd_status look_for_leap(kd_certifier *c, kd_simulation *simulation, double t0, const double before[POWERS])
 {
+    kd_energies     e;
     const kd_state *x = kd_simulation_state(simulation);
-    const double    energy = e->kinetic + e->potential;
+    kd_status       status = energy_of(c, x, &e);
+    if (status < 0) return status;
+    const double energy = e.kinetic + e.potential;
     // what the balance of this step lacks
     const double missing = energy - c->energy_known + c->work[0] - before[0] - (c->work[1] - before[1]);
     c->energy_known = energy;
     if (!(fabs(missing) > LEAP * c->certificate.energy_scale)) return KD_OK;
     return find_leap(c, simulation, fmax(t0, kd_simulation_step_start(simulation)), x->t, missing);
-}
-
-// The end of a step, or the start: its knot, its energies, whether there are drives. The point stays there
-static kd_status look_at_end(kd_certifier *c, kd_simulation *simulation, const kd_state *x, kd_energies *e)
-{
-    *e = (kd_energies){0};
-    kd_status status = simulation ? add_knot(c, simulation, x) : go_to_judged(c, simulation, x);
-    if (status < 0) return status;
-    if (kd_eom_energies(c->data, e) != KD_EVAL_OK) return fault_of(c);
-    if (simulation) look_for_drives(c, x, e);
-    c->placed = x;
-    return KD_OK;
-}
-
-// Powers inside are as accurate as the run
-static void take_tolerance(kd_certifier *c, const kd_simulation *simulation)
-{
-    const double rtol = simulation ? kd_simulation_tolerances(simulation).rtol : 0;
-    c->smooth = fmax(SMOOTH, pow(rtol, SMOOTH_POWER));
 }
 
 // The step of the simulation that x lies in. A step without power at both ends is not looked into: what little could
@@ -568,14 +543,13 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
         c->nsegments = c->nknots = 0;
     }
     // rates at the end, whether there are drives, then the powers of all nodes
-    kd_energies e;
-    if (status >= 0) status = look_at_end(c, simulation, last, &e);
+    if (status >= 0 && simulation) status = add_knot(c, simulation, last);
+    if (status >= 0 && simulation) status = look_for_drives(c, simulation, last);
+    if (status >= 0) status = power_at(c, simulation, last, end);
     if (status < 0) return status;
-    end[0] = e.dissipated;
-    end[1] = e.supplied;
     bool has_power = c->power[0] != 0 || c->power[1] != 0 || end[0] != 0 || end[1] != 0;
     status = add_segments(c, has_power ? simulation : NULL, last->t, end, has_power && simulation ? 0 : MAX_DEPTH);
-    return status >= 0 && simulation ? look_for_leap(c, simulation, t0, before, &e) : status;
+    return status >= 0 && simulation ? look_for_leap(c, simulation, t0, before) : status;
 }
 
 // Work from the start of the run to a time that is known
@@ -592,12 +566,12 @@ static double work_at(const kd_certifier *c, double t, int which)
 static kd_status start_work(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     // knots, drives and powers of the first state; the balance starts with its energies
-    kd_energies     e;
-    const kd_status status = look_at_end(c, simulation, x, &e);
-    take_tolerance(c, simulation);
+    kd_status status = simulation ? add_knot(c, simulation, x) : KD_OK;
+    if (status >= 0 && simulation) status = look_for_drives(c, simulation, x);
+    if (status >= 0) status = power_at(c, simulation, x, c->power);
     c->t_known = x->t;
-    c->power[0] = e.dissipated;
-    c->power[1] = e.supplied;
+    kd_energies e = {0};
+    if (status >= 0) status = energy_of(c, x, &e);
     c->energy_known = e.kinetic + e.potential;
     book_leap(c);
     return status;
@@ -706,8 +680,7 @@ static void note_rounding(kd_certifier *c)
 // The point at x, the last thing that is looked at. Its accelerations may be known: those of the last knot
 static kd_status go_to_end(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
-    const knot *k = &c->knot[2];
-    if (c->placed == x) return KD_OK;
+    const knot  *k = &c->knot[2];
     const size_t motion = (size_t)(c->dims.np + c->dims.nv + c->dims.nr) * sizeof(double);
     // the last knot is this state: its accelerations are known
     if (!simulation || x != kd_simulation_state(simulation) || !x->unsolved || c->nknots == 0 || k->t != x->t ||
@@ -765,7 +738,6 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
     for (int i = 0; i < x->n; i++)
         if (!isfinite(x->p[i])) return KD_ERR_NOT_FINITE;
     // slopes first: they move the point; energies and residuals are read at x itself
-    c->placed = NULL;
     kd_status status = measure_slopes(c, x);
     if (status >= 0) status = measure_energies(c, simulation, x);
     for (int i = 0; status >= 0 && i < c->dims.nv; i++)
