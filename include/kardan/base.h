@@ -64,7 +64,7 @@ KD_EXTERN_C_BEGIN
     X(KD_ERR_TOO_MANY_STEPS, -42, "more steps are needed than allowed [-1117]")                                        \
     X(KD_ERR_CHATTER, -44, "events follow each other without end")                                                     \
     X(KD_ERR_POSITION_JUMP, -45, "a prescribed position jumps, which no force can do")                                 \
-    X(KD_ERR_STAGNATION, -46, "steps gain no time: a force jumps where the motion is")                                 \
+    X(KD_ERR_STAGNATION, -46, "steps gain no time: a force jumps, or nearly so, where the motion is")                  \
     X(KD_ERR_BLOW_UP, -47, "the motion grows beyond all measure: an element feeds it with energy")                     \
     X(KD_ERR_NO_EQUILIBRIUM, -43, "no equilibrium was found: forces remain that nothing balances")                     \
     X(KD_ERR_UNAVAILABLE, -50, "this part was not built: an optional library is missing")                              \

@@ -306,7 +306,7 @@ typedef struct kd_eom_def {
     // Velocity stage. Optional
     void (*reason)(const kd_point *x, void *context, char *text, size_t size);
     // Who is to blame when a run gets nowhere, in words for its message; text is "" before. Velocity stage. Optional.
-    // The element whose force or rate jumps between two points next to each other, with its law
+    // The element whose force or rate changes most between two points next to each other, with its law
     void (*jumps)(const kd_point *x0, const kd_point *x1, void *context, char *text, size_t size);
     // The element that feeds most energy at x; its power [W], 0: none does
     double (*feeds)(const kd_point *x, void *context, char *text, size_t size);

@@ -156,7 +156,7 @@ static void set_weights(kd_bdf *b)
     const double *x = b->past.D[0];
     for (int i = 0; i < b->n; i++) {
         const double unit = kd_attempt_unit(b->base.dae, i), least = START_TOLERANCE * (unit + fabs(x[i]));
-        const double tolerance = b->base.atol[i] * unit + b->base.rtol[i] * fabs(x[i]);
+        const double tolerance = kd_integrator_tolerance(&b->base, i, b->base.atol[i] * unit, x[i]);
         b->weight[i] = 1 / (tight ? least : b->behind ? fmin(tolerance, fmax(BEHIND * tolerance, least)) : tolerance);
     }
 }

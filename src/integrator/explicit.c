@@ -188,8 +188,8 @@ static kd_status solve_stages(kd_explicit *self)
 
 double kd_explicit_scale(const kd_explicit *self, int i)
 {
-    return self->base.atol[i] * kd_attempt_unit(self->dae, i) +
-           self->base.rtol[i] * fmax(fabs(self->base.x[i]), fabs(self->x_new[i]));
+    return kd_integrator_tolerance(&self->base, i, self->base.atol[i] * kd_attempt_unit(self->dae, i),
+                                   fmax(fabs(self->base.x[i]), fabs(self->x_new[i])));
 }
 
 // sum of the squares of h sum e_j k_j over the scales; its terms stay in terms

@@ -67,7 +67,7 @@ static int weights(N_Vector x, N_Vector weight, void *user_data)
 {
     kd_sundials  *base = user_data;
     const kd_dae *dae = base->dae;
-    const double *y = N_VGetArrayPointer(x), *rtol = base->base.rtol, *atol = base->base.atol;
+    const double *y = N_VGetArrayPointer(x), *atol = base->base.atol;
     double       *w = N_VGetArrayPointer(weight), h = 0;
     bool          index3 = false;
     if (dae->n == 0) w[0] = 1;
@@ -75,9 +75,9 @@ static int weights(N_Vector x, N_Vector weight, void *user_data)
     for (int i = 0; i < dae->n; i++) index3 = index3 || dae->index[i] == 3;
     if (index3 && (IDAGetCurrentStep(base->memory, &h) != 0 || h <= 0)) h = base->base.opt.h_first;
     for (int i = 0; i < dae->n; i++) {
-        bool internal = dae->component[i] == KD_COMPONENT_INTERNAL;
-        w[i] =
-            1 / (rtol[i] * fabs(y[i]) + (internal ? fmax(atol[i], INTERNAL_FLOOR) : atol[i]) * kd_attempt_unit(dae, i));
+        bool         internal = dae->component[i] == KD_COMPONENT_INTERNAL;
+        const double absolute = (internal ? fmax(atol[i], INTERNAL_FLOOR) : atol[i]) * kd_attempt_unit(dae, i);
+        w[i] = 1 / kd_integrator_tolerance(&base->base, i, absolute, y[i]);
         if (index3 && h > 0) w[i] *= pow(fmin(h / kd_attempt_time(dae), 1), fmax(dae->index[i] - 1, 0));
     }
     return 0;

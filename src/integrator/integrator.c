@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "integrator/attempt.h"
 
-static const double ULPS = 10; // a t_end that lies so few units in the last place away is reached without a step
+static const double ULPS = 10;  // a t_end that lies so few units in the last place away is reached without a step
+static const double PEAK = 1e3; // times its mean that a velocity counts with in tolerances
 
 static const kd_integrator_class *const classes[KD_INTEGRATOR_COUNT] = {
 #define KD_INTEGRATOR_ENTRY(name, class_name) [name] = &kd_##class_name##_class,
@@ -202,6 +204,13 @@ static kd_status make(const kd_integrator_class *how, kd_dae *dae, const kd_inte
         self->atol[i] = atol_of(dae, o, i);
     }
     self->opt.rtol_each = self->opt.atol_each = NULL; // copied
+    // usual sizes, unless components change their meaning on the way
+    if (!dae->methods->relabel) {
+        self->way = kd_cut_double(&self->arena, self->n);
+        self->added = kd_cut_double(&self->arena, self->n);
+        self->usual = kd_cut_double(&self->arena, self->n);
+        for (int i = 0; i < self->n && !self->arena.failed; i++) self->usual[i] = INFINITY;
+    }
     const kd_status status = how->init(self);
     return status >= 0 && self->arena.failed ? KD_ERR_MEMORY : status;
 }
@@ -256,9 +265,46 @@ void kd_integrator_propose(kd_integrator *self, double h)
     if (self && h > 0 && isfinite(h)) self->proposed = h;
 }
 
+// Sizes that velocities usually have: PEAK times the mean of |x| so far, at least the natural one. Nothing is usual yet
+// where no time has passed.
+static void find_usual(kd_integrator *self)
+{
+    const double elapsed = self->t - self->t_begin;
+    for (int i = 0; self->usual && i < self->n; i++) {
+        if (self->dae->component[i] != KD_COMPONENT_VELOCITY) continue;
+        self->usual[i] = elapsed > 0 ? fmax(kd_attempt_unit(self->dae, i), PEAK * self->way[i] / elapsed) : INFINITY;
+    }
+}
+
+// The step from t_old to t belongs to the mean
+static void add_to_mean(kd_integrator *self)
+{
+    for (int i = 0; self->usual && i < self->n; i++) {
+        self->added[i] = (self->t - self->t_old) * fabs(self->x[i]);
+        self->way[i] += self->added[i];
+    }
+    find_usual(self);
+}
+
+static void take_from_mean(kd_integrator *self)
+{
+    for (int i = 0; self->usual && i < self->n; i++) {
+        self->way[i] -= self->added[i];
+        self->added[i] = 0;
+    }
+    find_usual(self);
+}
+
 kd_status kd_integrator_restart(kd_integrator *self, double t, const double *x, kd_restart mode)
 {
     if (!self || (!x && mode != KD_RESTART_SMOOTH)) return KD_ERR_ARGUMENT;
+    if (mode == KD_RESTART_FRESH && self->usual) {
+        self->t_begin = t;
+        for (int i = 0; i < self->n; i++) {
+            self->way[i] = self->added[i] = 0;
+            self->usual[i] = INFINITY;
+        }
+    }
     // a proposal is for this start alone
     const double given = self->opt.h_first;
     if (self->proposed > 0) self->opt.h_first = self->proposed;
@@ -271,14 +317,19 @@ kd_status kd_integrator_restart(kd_integrator *self, double t, const double *x, 
 kd_status kd_integrator_step(kd_integrator *self, double t_end)
 {
     if (!self) return KD_ERR_ARGUMENT;
-    return self->how->step(self, t_end);
+    const double    t = self->t;
+    const kd_status status = self->how->step(self, t_end);
+    if (status >= 0 && self->t > t) add_to_mean(self);
+    return status;
 }
 
 kd_status kd_integrator_retract(kd_integrator *self, double h)
 {
     if (!self) return KD_ERR_ARGUMENT;
     if (!(h > 0) || self->opt.h_fixed > 0) return KD_ERR_STAGE;
-    return self->how->retract(self, h);
+    const kd_status status = self->how->retract(self, h);
+    if (status >= 0) take_from_mean(self);
+    return status;
 }
 
 bool kd_integrator_ends(kd_integrator *self, kd_step_ends *ends)

@@ -6,6 +6,7 @@
 #define KD_INTEGRATOR_INTEGRATOR_H
 
 #include <kardan/integrator.h>
+#include <math.h>
 
 #include "core/memory.h"
 #include "core/option.h"
@@ -45,6 +46,9 @@ struct kd_integrator {
     double                    *x;           // (n) accepted point
     double                    *rtol, *atol; // (n)
     double                     proposed;    // [s] first step of the next start; 0: opt.h_first
+    double                    *usual;       // (n) sizes beyond which |x| does not enlarge tolerances; NULL: none
+    double                    *way, *added; // (n) integral of |x| since t_begin, its part of the last step
+    double                     t_begin;     // [s]
     bool                       kinked;      // since the last step: its past is one that nobody has seen
     kd_stats                   stats;
     kd_status                  cause; // why the last attempt failed
@@ -55,6 +59,16 @@ struct kd_integrator {
 #define KD_INTEGRATOR_DECLARE(name, class_name) extern const kd_integrator_class kd_##class_name##_class;
 KD_INTEGRATOR_LIST(KD_INTEGRATOR_DECLARE)
 #undef KD_INTEGRATOR_DECLARE
+
+// Tolerance of component i: absolute + rtol |x|, except on short peaks. A velocity that is for a moment a thousand times
+// larger than on the mean of the run, as that of a load beside a drive that jerks, would leave errors of the size of its
+// peak behind, with which the motion goes on. There it is that of usual sizes; at the least what rounding of x asks for.
+static inline double kd_integrator_tolerance(const kd_integrator *self, int i, double absolute, double x)
+{
+    const double size = fabs(x), rounding = 1e-13, all = absolute + self->rtol[i] * size;
+    if (!self->usual || !(size > self->usual[i])) return all;
+    return fmin(all, fmax(absolute + self->rtol[i] * self->usual[i], rounding * size));
+}
 
 // t_end is reached without a step where it lies so few units in the last place away that nothing could happen.
 bool kd_integrator_is_there(const kd_integrator *self, double t_end);

@@ -62,8 +62,9 @@ static void exchange(double **a, double **b)
 
 static void set_weights(kd_one_step *s)
 {
-    const double *x = s->base.x, *rtol = s->base.rtol, *atol = s->base.atol;
-    for (int i = 0; i < s->n; i++) s->weight[i] = 1 / (atol[i] * kd_attempt_unit(s->dae, i) + rtol[i] * fabs(x[i]));
+    const double *x = s->base.x, *atol = s->base.atol;
+    for (int i = 0; i < s->n; i++)
+        s->weight[i] = 1 / kd_integrator_tolerance(&s->base, i, atol[i] * kd_attempt_unit(s->dae, i), x[i]);
 }
 
 double kd_one_step_error_norm(const kd_one_step *s, const double *err)

@@ -226,11 +226,12 @@ int kd_sundials_rhs(double t, N_Vector x, N_Vector xdot, void *user_data)
 int kd_sundials_weights(N_Vector x, N_Vector weight, void *user_data)
 {
     const kd_sundials *self = user_data;
-    const double      *y = N_VGetArrayPointer(x), *rtol = self->base.rtol, *atol = self->base.atol;
+    const double      *y = N_VGetArrayPointer(x), *atol = self->base.atol;
     double            *w = N_VGetArrayPointer(weight);
     // without components: the one that stands in rests
     if (self->dae->n == 0) w[0] = 1;
-    for (int i = 0; i < self->dae->n; i++) w[i] = 1 / (rtol[i] * fabs(y[i]) + atol[i] * kd_attempt_unit(self->dae, i));
+    for (int i = 0; i < self->dae->n; i++)
+        w[i] = 1 / kd_integrator_tolerance(&self->base, i, atol[i] * kd_attempt_unit(self->dae, i), y[i]);
     return 0;
 }
 

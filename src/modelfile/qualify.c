@@ -667,8 +667,10 @@ static bool put_name(qualifier *q, const char *c, size_t n, const char **next)
     if (handed && handed->kind == KD_NEED_SIGNAL)
         return put_signal(q, c, word, handed->scope, handed->node, handed->text);
     for (int i = 0; i < q->scope->nnamed && !calls; i++)
-        if (strcmp(q->scope->named[i].name, word) == 0)
+        if (strcmp(q->scope->named[i].name, word) == 0) {
+            q->scope->named[i].used = true;
             return put_signal(q, c, word, q->scope, q->node, q->scope->named[i].text);
+        }
     if (has_parameter(q, word)) {
         put_own(q, "parameter.", word);
     } else if (is_curve(q->scope, word)) {

@@ -34,6 +34,9 @@
 #define REAL 10.0          // times the change of a smooth force: a jump
 #define LEAST_JUMP 1e-9    // of the largest force
 #define RESOLVED 1e-13     // relative distance of the two sides of a jump
+#define STEEP 0.5          // change that a jump keeps at least when its two sides come ..
+#define CLOSER 16.0        // .. so many times closer; a steep law loses it
+#define MOST_OF_IT 0.8     // of the change of a steep law, over whose way it is told
 
 #define EXPLODED 1e5 // growth of velocities
 #define DOUBLINGS 12 // the last ones must be as quick as each other: the second half ..
@@ -55,6 +58,8 @@ struct kd_collapse {
     double       *d;           // (nv + nr) direction of a line
     double        size[KINDS]; // largest velocity, position and inner state so far: scales of what is near
     unsigned long seed;        // of draw
+    bool          steep;       // the jump found last is none, but a law that changes within less than a tolerance
+    double        steep_way;   // way along d in which it does
     // stagnation
     long   mark, interval; // attempts at the last look, and until the next
     double t_mark, t_from; // time there; where the jumps began
@@ -189,12 +194,23 @@ static void exchange(kd_collapse *c, int a, int b)
     c->side[b] = state, c->force[b] = force;
 }
 
+// The two ends of the rise of a steep law about the place at s, where forces change by `wanted`: side[0] and side[2]
+static bool find_rise(kd_collapse *c, const kd_state *x, kind what, double s, double width, double size, double wanted)
+{
+    for (double half = width;; half *= 2) {
+        if (!move(c, x, what, s - half, c->side[0]) || !forces_at(c, c->side[0], c->force[0])) return false;
+        if (!move(c, x, what, s + half, c->side[2]) || !forces_at(c, c->side[2], c->force[2])) return false;
+        c->steep_way = 2 * half;
+        if (half > size || change(c, 0, 2, NULL) >= wanted) return true;
+    }
+}
+
 // Does a force jump on the line through x along d, within size on both sides? side[0] and side[2] are its two sides
 // then
 static bool jumps_along(kd_collapse *c, const kd_state *x, kind what, double size, int *row)
 {
     // forces at both ends, then halve: the jump, if there is one, lies where they change more
-    double lower = -size, upper = size;
+    double lower = -size, upper = size, before = 0;
     if (!move(c, x, what, lower, c->side[0]) || !forces_at(c, c->side[0], c->force[0])) return false;
     if (!move(c, x, what, upper, c->side[2]) || !forces_at(c, c->side[2], c->force[2])) return false;
     // down to rounding of the components that move
@@ -209,10 +225,14 @@ static bool jumps_along(kd_collapse *c, const kd_state *x, kind what, double siz
             exchange(c, 0, 1);
             lower = middle;
         }
+        const double now = change(c, 0, 2, NULL);
+        if (upper - lower > 0.5 * CLOSER * width) before = now;
     }
     // a smooth force would have changed in proportion to the interval
     const double jump = change(c, 0, 2, row), force = largest_of(c->force[0], c->dims.nv + c->dims.nr);
-    return jump > REAL * whole * (upper - lower) / (2 * size) && jump > LEAST_JUMP * force;
+    if (!(jump > REAL * whole * (upper - lower) / (2 * size) && jump > LEAST_JUMP * force)) return false;
+    c->steep = jump < STEEP * before;
+    return !c->steep || find_rise(c, x, what, 0.5 * (lower + upper), upper - lower, size, MOST_OF_IT * whole);
 }
 
 // A jump next to x: *what has to change for it, *row: whose force
@@ -276,11 +296,19 @@ static void describe_jump(kd_collapse *c, kind what, int row, char *text, size_t
         char row_name[96];
         kd_eom_name(c->eom, row < c->dims.nv ? KD_NAME_V : KD_NAME_R, row < c->dims.nv ? row : row - c->dims.nv,
                     row_name, sizeof row_name);
-        kd_text(source, sizeof source, "the %s of '%s' jumps by %.4g", row < c->dims.nv ? "force" : "rate", row_name,
+        kd_text(source, sizeof source, "the %s of '%s' changes by %.4g", row < c->dims.nv ? "force" : "rate", row_name,
                 change(c, 0, 2, NULL));
     }
+    if (c->steep) {
+        kd_text(text, size,
+                "%s, not by a jump: within %.2g of %s '%s', which is less than the tolerance of it; steps must follow "
+                "that rise: make the law less steep than the tolerance, or the absolute tolerance smaller than the "
+                "rise",
+                source, c->steep_way, WORD[what], name);
+        return;
+    }
     const bool back = drives_back(c, what);
-    kd_text(text, size, "%s, with %s '%s'%s", source, WORD[what], name,
+    kd_text(text, size, "%s in a jump, with %s '%s'%s", source, WORD[what], name,
             back ? ", and drives it back from both sides: the motion slides along the jump" : ": the motion chatters");
     kd_text_append(text, size,
                    what == VELOCITY ? "; for friction take joint_friction with stick: true, otherwise an event that "

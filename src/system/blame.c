@@ -68,7 +68,7 @@ void kd_work_jumps(const kd_point *x0, const kd_point *x1, void *context, char *
     if (worst < 0) return;
     const kd_load *l = &s->load[worst];
     name_load(l, text, size);
-    kd_text_append(text, size, " jumps from %.4g to %.4g", from, to);
+    kd_text_append(text, size, " goes from %.4g to %.4g", from, to);
     if (kd_work_loads(w, x0) != KD_EVAL_OK) return;
     take_laws(l, w, before);
     if (kd_work_loads(w, x1) != KD_EVAL_OK) return;

@@ -675,6 +675,12 @@ static void start_matrices(kd_work *w)
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) kd_matrix_start(first[i]);
 }
 
+// Is the pattern of the residual that of the tree, shared and not recorded? Of a long chain it is large.
+static bool shares_tree(const kd_system *s)
+{
+    return s->inside_joints && s->dense_tree;
+}
+
 // Inertia forces: the pattern of the tree.
 static void add_tree(kd_work *w)
 {
@@ -682,6 +688,14 @@ static void add_tree(kd_work *w)
     if (!w->system->dense_tree) return; // too large: these blocks are not given then (equations.c)
     bool asked = !w->recording && w->part == KD_PART_ALL;
     if (asked) kd_tree_residual_derivatives(tree, &w->motion, w->dx, w->ddx, w->tree_p, w->tree_v);
+    // loads inside of joints lie within the pattern of the tree, which serves as it is
+    if (shares_tree(w->system)) {
+        for (int k = 0; asked && k < tree->column[tree->nv]; k++) {
+            w->residual_p.value[k] += w->tree_p[k];
+            w->residual_v.value[k] += w->tree_v[k];
+        }
+        return;
+    }
     // the pattern of the tree, column by column
     for (int j = 0; j < tree->nv; j++)
         for (int k = tree->column[j]; k < tree->column[j + 1]; k++) {
@@ -986,7 +1000,6 @@ bool kd_work_matrices(kd_work *w)
 // Plans of the loads alone, where they act inside of joints
 static kd_status plan_joints(kd_system *s, kd_work *w)
 {
-    s->inside_joints = kd_system_acts_inside_joints(s);
     if (!s->inside_joints) return KD_OK;
     (void)assemble_joints(w); // in a recording run no law is asked
     kd_matrix_values *const values[] = {&w->joint_p, &w->joint_v};
@@ -1010,6 +1023,7 @@ kd_status kd_system_plan(kd_system *s)
                            s->nv, s->nv,      s->nr, s->nv,      s->nv, s->nv, s->ns, s->nv, s->ns, s->ns, s->ns,
                            s->ns, s->nlambda, s->nw, s->nlambda, s->nw, s->nw, s->nv, s->nv, s->nr};
     s->planned = false;
+    s->inside_joints = kd_system_acts_inside_joints(s);
     kd_work  *w = kd_work_create(s);
     double   *zero = kd_alloc((size_t)(s->nlambda + s->nmu) * sizeof *zero);
     kd_status status = w && zero ? KD_OK : KD_ERR_MEMORY;
@@ -1025,7 +1039,9 @@ kd_status kd_system_plan(kd_system *s)
         kd_matrix_plan *plan = (kd_matrix_plan *)all_plans(s, i);
         plan->rows = rows[i];
         plan->columns = columns[i];
-        status = kd_matrix_plan_make(plan, all_matrices(w, i), &s->arena);
+        const bool by_tree = (plan == &s->residual_p || plan == &s->residual_v) && shares_tree(s);
+        status = by_tree ? kd_matrix_plan_within(plan, all_matrices(w, i), s->tree.column, s->tree.row, &s->arena)
+                         : kd_matrix_plan_make(plan, all_matrices(w, i), &s->arena);
     }
     for (int i = 0; w && all_matrices(w, i); i++)
         kd_free(all_matrices(w, i)->pair); // those that were not made a plan of

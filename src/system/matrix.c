@@ -83,6 +83,39 @@ done:
     return status;
 }
 
+// number of an entry; -1: not in the pattern
+static int find_entry(const int *column, const int *row, int i, int j)
+{
+    int low = column[j], high = column[j + 1];
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (row[middle] < i)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < column[j + 1] && row[low] == i ? low : -1;
+}
+
+kd_status kd_matrix_plan_within(kd_matrix_plan *plan, kd_matrix_values *recorded, int *column, int *row,
+                                kd_arena *arena)
+{
+    const int n = recorded->next;
+    kd_status status = KD_ERR_MEMORY;
+    plan->nplaces = n;
+    plan->place = kd_cut_int(arena, n);
+    plan->column = column;
+    plan->row = row;
+    if (!recorded->failed && !arena->failed) status = KD_OK;
+    for (int k = 0; k < n && status == KD_OK; k++) {
+        plan->place[k] = find_entry(column, row, recorded->pair[2 * k], recorded->pair[2 * k + 1]);
+        if (plan->place[k] < 0) status = KD_ERR_ARGUMENT;
+    }
+    kd_free(recorded->pair);
+    *recorded = (kd_matrix_values){.plan = plan};
+    return status;
+}
+
 void kd_matrix_add_dense(const kd_matrix_values *m, double *out)
 {
     for (int j = 0; j < m->plan->columns; j++) {

@@ -47,6 +47,11 @@ static inline void kd_matrix_add(kd_matrix_values *m, int row, int column, doubl
 // The plan of what was recorded; the recording is released. rows, columns of the plan are given.
 kd_status kd_matrix_plan_make(kd_matrix_plan *plan, kd_matrix_values *recorded, kd_arena *arena) KD_NODISCARD;
 
+// The same within a larger pattern, which is shared and not copied: column, row as in the plan. KD_ERR_ARGUMENT: a place
+// is not in it
+kd_status kd_matrix_plan_within(kd_matrix_plan *plan, kd_matrix_values *recorded, int *column, int *row,
+                                kd_arena *arena) KD_NODISCARD;
+
 // out (rows x columns, column-major) += the matrix
 void kd_matrix_add_dense(const kd_matrix_values *m, double *out);
 

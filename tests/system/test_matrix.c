@@ -48,6 +48,38 @@ static void test_sum(void **state)
     }
 }
 
+// Within a larger pattern, here a full one: the same sum; a place outside of it is refused.
+static void test_within(void **state)
+{
+    uint64_t        seed = 8;
+    static addition a[MOST];
+    double          dense[ROWS * COLUMNS] = {0}, sparse[ROWS * COLUMNS] = {0}, value[ROWS * COLUMNS];
+    int             column[COLUMNS + 1], row[ROWS * COLUMNS];
+    kd_arena        arena = {0};
+    (void)state;
+    for (int k = 0; k < ROWS * COLUMNS; k++) row[k] = k % ROWS;
+    for (int j = 0; j <= COLUMNS; j++) column[j] = j * ROWS;
+    for (int k = 0; k < MOST; k++) {
+        a[k] = (addition){random_below(ROWS, &seed), random_below(COLUMNS, &seed), random_number(&seed)};
+        dense[a[k].row + a[k].column * ROWS] += a[k].value;
+    }
+    kd_matrix_plan   plan = {.rows = ROWS, .columns = COLUMNS};
+    kd_matrix_values m = {.plan = &plan, .recording = true};
+    assemble(&m, MOST, a);
+    assert_int_equal(kd_matrix_plan_within(&plan, &m, column, row, &arena), KD_OK);
+    m = (kd_matrix_values){.plan = &plan, .value = value};
+    assemble(&m, MOST, a);
+    kd_matrix_add_dense(&m, sparse);
+    assert_close(ROWS * COLUMNS, sparse, dense, 1e-15);
+    // the last row of every column is missing
+    for (int k = 0; k < ROWS * COLUMNS; k++) row[k] = k % (ROWS - 1);
+    for (int j = 0; j <= COLUMNS; j++) column[j] = j * (ROWS - 1);
+    m = (kd_matrix_values){.plan = &plan, .recording = true};
+    assemble(&m, MOST, a);
+    assert_int_equal(kd_matrix_plan_within(&plan, &m, column, row, &arena), KD_ERR_ARGUMENT);
+    kd_arena_release(&arena);
+}
+
 // Without memory no plan is made, and nothing is left behind.
 static void test_memory(void **state)
 {
@@ -72,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_within),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
