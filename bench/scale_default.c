@@ -16,7 +16,7 @@
 
 #define STEPS 300
 #define GENERATED 30
-#define FIRST_SEED 5000 // the rule was looked at with seeds below 100 only
+#define FIRST_SEED 9000 // the rule was looked at with seeds below 100 and 5000 to 5029
 #define REPEATED 0.02   // [s] shorter runs are measured again
 enum { TOLERANCES = 7, WANTED = 4, METHODS = 9 };
 static const double wanted[WANTED] = {1e-3, 1e-4, 1e-5, 1e-6};

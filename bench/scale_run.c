@@ -24,6 +24,7 @@ const char *scale_method_word(scale_method m, char *text, size_t size)
 kd_simulation_options scale_options(const scale_subject *s, scale_method m, double tolerance)
 {
     kd_simulation_options o = kd_simulation_options_default();
+    o.automatic = m.chosen;
     if (!m.chosen) {
         o.formulation = m.formulation;
         o.integrator = m.integrator;
@@ -71,7 +72,8 @@ static void simulate(const scale_subject *s, scale_method m, double tolerance, c
         o->seconds = bench_cpu_seconds() - started;
         o->steps = kd_simulation_stats(simulation).steps;
         o->t = x->t;
-        kd_text(o->method, sizeof o->method, "%s", kd_formulation_word(kd_simulation_formulation(simulation)));
+        kd_text(o->method, sizeof o->method, "%s + %s", kd_formulation_word(kd_simulation_formulation(simulation)),
+                kd_integrator_word(kd_simulation_integrator(simulation)));
         kd_text(o->message, sizeof o->message, "%s", kd_simulation_message(simulation));
         if (o->status == KD_ERR_TOO_MANY_STEPS && limits->steps > 0) o->status = KD_STOPPED;
     }

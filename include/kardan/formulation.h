@@ -104,7 +104,10 @@ typedef struct kd_formulation_options {
     kd_parametrisation parametrisation;     // statespace                                             default partition
     bool               natural;             // atol counts in natural units of the model, not in SI   default false
     kd_part            part;                // derivatives of all, or of stiff elements only          default all
-    unsigned           cookie;              // set by kd_formulation_options_default
+    // ode and statespace: no Newton matrices are prepared, as for explicit integrators, which do not ask for them; set by
+    // simulations                                                                                  default false
+    bool     without_matrices;
+    unsigned cookie; // set by kd_formulation_options_default
 } kd_formulation_options;
 
 // The defaults given above.

@@ -241,6 +241,8 @@ KD_API kd_status kd_integrator_start(kd_integrator *integrator, double t, const 
 // The same with what mode allows to keep: after events and samples.
 KD_API kd_status kd_integrator_restart(kd_integrator *integrator, double t, const double *x,
                                        kd_restart mode) KD_NODISCARD;
+// The first step after the next start is about h long, instead of steps.h_first.
+KD_API void kd_integrator_propose(kd_integrator *integrator, double h);
 // One accepted step, not beyond t_end. Does not allocate. KD_OK; KD_STIFF (explicit methods): the same, and the message
 // advises an implicit method, once after each start; < 0: failed, the state is the last accepted one. Coordinates are
 // chosen anew (kd_dae_class.relabel) at the start of a step: dense output of the last one stays valid until then.

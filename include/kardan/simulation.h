@@ -75,8 +75,11 @@ typedef struct kd_verification {
 } kd_verification;
 
 typedef struct kd_simulation_options {
-    kd_formulation         formulation; // default psf
-    kd_integrator_kind     integrator;  // default radau
+    kd_formulation     formulation; // default psf
+    kd_integrator_kind integrator;  // default radau
+    // Formulation and integrator are chosen for the equations (kd_method_automatic) and changed on the way where counts
+    // say that another method is better, whatever stands above; changes are told in the message      default false
+    bool                   automatic;
     kd_formulation_options formulation_options;
     kd_integrator_options  integrator_options; // of all integrators, with those that all have
     kd_initial_options     initial;
@@ -129,6 +132,11 @@ KD_API bool kd_method_fits(const kd_simulation_options *opt, char *why, size_t s
 // The formulation that suits the integrator and the options, whatever opt->formulation is.
 KD_API kd_formulation kd_method_formulation(const kd_simulation_options *opt);
 
+// The method that automatic begins with at x, from size, constraints, events, samples and the spectral radius of the
+// linearised equations: set in *opt, whose other options are looked at. why (may be NULL): "as the fastest motion ...".
+KD_API kd_status kd_method_automatic(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                                     kd_simulation_options *opt, char *why, size_t size) KD_NODISCARD;
+
 typedef struct kd_simulation kd_simulation;
 
 // Initial values are made consistent in x, which the simulation goes on writing to. eom, x, the contexts and the arrays
@@ -157,9 +165,13 @@ typedef struct kd_tolerances {
     double rtol, atol;
     double h_fixed; // [s] > 0: constant steps without error control
 } kd_tolerances;
-KD_API kd_tolerances  kd_simulation_tolerances(const kd_simulation *simulation);
-KD_API kd_formulation kd_simulation_formulation(const kd_simulation *simulation);
-// The DAE that is integrated, for observers (kd_dae.observe) and pictures; it stays the simulation's.
+KD_API kd_tolerances kd_simulation_tolerances(const kd_simulation *simulation);
+// The present ones, where they are the simulation's choice, and how often they were changed.
+KD_API kd_formulation     kd_simulation_formulation(const kd_simulation *simulation);
+KD_API kd_integrator_kind kd_simulation_integrator(const kd_simulation *simulation);
+KD_API long               kd_simulation_changes(const kd_simulation *simulation);
+// The DAE that is integrated, for observers (kd_dae.observe) and pictures; it stays the simulation's. A change of the
+// method goes on with another one, which takes over the observer; this one stays valid.
 KD_API kd_dae *kd_simulation_dae(const kd_simulation *simulation);
 // The x of creation.
 KD_API const kd_state *kd_simulation_state(const kd_simulation *simulation);

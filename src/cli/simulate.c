@@ -70,9 +70,10 @@ typedef struct task {
     kd_recording    *recording; // its rows
     kd_drawing      *drawing;   // NULL: none
     kd_simulation   *simulation;
-    kd_beside       *beside;    // that report's run
-    kd_explainer    *explainer; // NULL: the run has not begun
-    kd_instants     *instants;  // NULL: not wanted
+    kd_beside       *beside;       // that report's run
+    kd_explainer    *explainer[2]; // of the first method and of another that the run has changed to; NULL: none
+    const kd_dae    *heard;        // the form that the first one listens to
+    kd_instants     *instants;     // NULL: not wanted
     kd_replay       *replay;
     kd_running      *running; // the table so far; NULL: the run has not begun
     kd_cli_events    events;
@@ -146,6 +147,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--beside", "REPORT", "show the run of another report in this one, too: over each other or side by side",
          KD_CLI_TEXT, &t->beside_path},
         {"--plain", NULL, "a small report: plots and drawing without the 3-D viewer", KD_CLI_FLAG, &t->plain},
+        {"--automatic", NULL, "a method that suits the equations, changed on the way where counts say so", KD_CLI_FLAG,
+         &t->method.automatic},
         {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
          &t->limits.position},
@@ -334,8 +337,12 @@ static kd_status set_options(task *t)
 // every attempt of a step, accepted or not
 static void hear(const kd_attempt_report *report, void *context)
 {
-    task *t = context;
-    kd_explainer_see(report, t->explainer);
+    task      *t = context;
+    kd_dae    *dae = kd_simulation_dae(t->simulation);
+    const bool other = dae != t->heard;
+    // the first attempt of another method
+    if (other && !t->explainer[1] && kd_explainer_create(dae, t->subject.eom, &t->explainer[1]) < 0) return;
+    kd_explainer_see(report, t->explainer[other]);
     if (t->instants) kd_instants_see(t->instants, report);
 }
 
@@ -343,7 +350,8 @@ static void hear(const kd_attempt_report *report, void *context)
 static kd_status listen(task *t, kd_status start)
 {
     kd_dae   *dae = kd_simulation_dae(t->simulation);
-    kd_status status = kd_explainer_create(dae, t->subject.eom, &t->explainer);
+    kd_status status = kd_explainer_create(dae, t->subject.eom, &t->explainer[0]);
+    t->heard = dae;
     if (status >= 0 && t->jacobian_plots) status = kd_instants_create(MOST_INSTANTS, &t->instants);
     if (status < 0) return status;
     dae->observe = hear;
@@ -362,11 +370,16 @@ static int find_suspects(int velocity, kd_suspect *list, int size, void *context
     return n;
 }
 
-// asked for, or for the message of a run that failed
+// asked for, or for the message of a run that failed; of two methods the one that made more steps
 static void explain_steps(task *t)
 {
-    if (!t->explainer || (!t->explain && t->status >= 0)) return;
-    kd_explainer_result(t->explainer, t->subject.system ? find_suspects : NULL, &t->subject, &t->explanation);
+    const kd_suspects suspects = t->subject.system ? find_suspects : NULL;
+    if (!t->explainer[0] || (!t->explain && t->status >= 0)) return;
+    kd_explainer_result(t->explainer[0], suspects, &t->subject, &t->explanation);
+    if (!t->explainer[1]) return;
+    static kd_explanation other; // large
+    kd_explainer_result(t->explainer[1], suspects, &t->subject, &other);
+    if (other.attempts > t->explanation.attempts) t->explanation = other;
 }
 
 // Everything that is needed to make the run again; texts live in the task
@@ -820,7 +833,7 @@ static void release(task *t)
     kd_simulation_destroy(t->simulation);
     kd_recorder_destroy(t->recorder);
     kd_drawing_destroy(t->drawing);
-    kd_explainer_destroy(t->explainer);
+    for (int i = 0; i < 2; i++) kd_explainer_destroy(t->explainer[i]);
     kd_beside_destroy(t->beside);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
@@ -946,6 +959,8 @@ int kd_cli_simulate(int argc, char **argv)
     // assembled already; where constraints depend on each other at the start the simulation says so
     t.method.options.initial.known =
         t.subject.system && t.subject.info.nsingular == 0 && !t.start_state && !t.from_equilibrium;
+    // a largest step is known before the choice, which looks at it
+    if (t.max_step > 0) t.method.options.integrator_options.h_max = t.max_step;
     kd_method_choose(&t.method, &t.subject);
     if (!kd_method_check(&t.method)) goto done;
     // what surely does not fit is refused before it takes hours

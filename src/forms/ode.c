@@ -406,7 +406,7 @@ static kd_status create_parts(kd_ode *self, const kd_inputs *inputs)
     if (status >= 0) status = kd_dense_output_create(self->acceleration, projects, &self->dense);
     if (status >= 0 && self->nwhole > self->n)
         memcpy(self->guess, self->state->w, (size_t)(self->nwhole - self->n) * sizeof *self->guess);
-    if (status >= 0 && self->n <= RESERVED) status = kd_ode_newton_ready(self);
+    if (status >= 0 && self->n <= RESERVED && !self->opt.without_matrices) status = kd_ode_newton_ready(self);
     return status;
 }
 

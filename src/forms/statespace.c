@@ -744,7 +744,8 @@ static kd_status create_parts(kd_statespace *self, const kd_inputs *inputs)
     kd_status status = kd_acceleration_create(self->eom, inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, false, &self->dense);
     if (status >= 0) status = measure_size(self, inputs);
-    if (status >= 0 && self->dae->n <= RESERVED) status = kd_statespace_newton_ready(self);
+    if (status >= 0 && self->dae->n <= RESERVED && !self->opt.without_matrices)
+        status = kd_statespace_newton_ready(self);
     return status;
 }
 

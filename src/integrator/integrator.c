@@ -260,6 +260,11 @@ kd_status kd_integrator_start(kd_integrator *self, double t, const double *x)
     return kd_integrator_restart(self, t, x, KD_RESTART_FRESH);
 }
 
+void kd_integrator_propose(kd_integrator *self, double h)
+{
+    if (self && h > 0 && isfinite(h)) self->proposed = h;
+}
+
 // Sizes that velocities usually have: PEAK times the mean of |x| so far, at least the natural one. Nothing is usual yet
 // where no time has passed.
 static void find_usual(kd_integrator *self)
@@ -300,7 +305,13 @@ kd_status kd_integrator_restart(kd_integrator *self, double t, const double *x, 
             self->usual[i] = INFINITY;
         }
     }
-    return self->how->restart(self, t, x, mode);
+    // a proposal is for this start alone
+    const double given = self->opt.h_first;
+    if (self->proposed > 0) self->opt.h_first = self->proposed;
+    const kd_status status = self->how->restart(self, t, x, mode);
+    self->opt.h_first = given;
+    self->proposed = 0;
+    return status;
 }
 
 kd_status kd_integrator_step(kd_integrator *self, double t_end)

@@ -45,6 +45,7 @@ struct kd_integrator {
     double                     t, t_old;    // [s] end and start of the last step
     double                    *x;           // (n) accepted point
     double                    *rtol, *atol; // (n)
+    double                     proposed;    // [s] first step of the next start; 0: opt.h_first
     double                    *usual;       // (n) sizes beyond which |x| does not enlarge tolerances; NULL: none
     double                    *way, *added; // (n) integral of |x| since t_begin, its part of the last step
     double                     t_begin;     // [s]

@@ -355,8 +355,8 @@ static void note_settings(kd_recorder *r, const kd_simulation_options *o, double
     static const char *const DECOMPOSITION[] = {"lu", "qr", "svd"};
     r->nsettings = 0;
     add_setting(r, "end time", "%.9g s", t_end);
-    add_setting(r, "formulation", "%s", kd_formulation_word(o->formulation));
-    add_setting(r, "integrator", "%s", kd_integrator_word(o->integrator));
+    add_setting(r, "formulation", "%s", o->automatic ? "chosen" : kd_formulation_word(o->formulation));
+    add_setting(r, "integrator", "%s", o->automatic ? "chosen" : kd_integrator_word(o->integrator));
     add_setting(r, "decomposition of the constraints", "%s", DECOMPOSITION[o->formulation_options.constraints]);
     add_setting(r, "output times", "%d", o->ntimes);
 }

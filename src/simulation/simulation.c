@@ -9,6 +9,7 @@
 //     instant    breaks, events, rows, samples; the integrator starts again from the limit from the right
 //                (pass_instant)
 //     show       wanted times by dense output, then the end of the step (show_step)
+//     change     another method from here on, where that is the simulation's choice and counts say so (reconsider)
 //
 // A failure is told with the reason that a look at the last good state finds: a function that is no number, a singular
 // position, a force that jumps, friction without solution.
@@ -23,6 +24,7 @@
 #include "core/text.h"
 #include "point/acceleration.h"
 #include "simulation/branch_watch.h"
+#include "simulation/choice.h"
 #include "simulation/collapse.h"
 #include "simulation/hybrid.h"
 #include "simulation/options.h"
@@ -39,12 +41,14 @@
 #define LEAST_PART 1e-6     // of the first attempt: steps that are taken back do not become shorter
 #define MOST_RETRACTED 40   // steps taken back in a row
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
+#define TOLD_CHANGES 3      // changes of the method that are told one by one
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
 struct kd_simulation {
     const kd_eom             *eom;
     kd_inputs                 inputs;
     kd_simulation_options     opt;
+    kd_simulation_options     given;  // opt as it was given: what a change of the method begins with
     kd_state                 *x;      // the caller's: present state, discrete states, active rows
     kd_state                 *at;     // state between steps
     kd_state                 *origin; // the last start
@@ -55,6 +59,14 @@ struct kd_simulation {
     kd_acceleration          *least;  // redundant rows (SVD): multipliers of least norm; NULL: no need
     const kd_integrator_info *method; // properties of the integrator
     kd_integrator            *integrator;
+    kd_choice                *choice;   // NULL: formulation and integrator were named
+    bool                      implicit; // the present method is the choice for stiff motions
+    bool                      advised;  // the integrator has found the equations stiff
+    kd_dae                   *form[2];  // of motions that are not stiff and of stiff ones; dae is one of them
+    kd_stats                  before;   // counters of methods that were left
+    kd_verification           verified; // by them
+    long                      changes;
+    double                    t_run;         // end of the present run
     kd_hybrid                *hybrid;        // NULL: the equations are smooth
     kd_probe                 *probe;         // of who asks by name; NULL: nobody has asked
     const kd_state           *seen;          // the state that is shown, or x
@@ -123,6 +135,7 @@ static kd_status integrator_step(kd_simulation *s, double t_end)
     kd_status status = kd_integrator_step(s->integrator, t_end);
     s->inside = false;
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", kd_integrator_message(s->integrator));
+    if (status == KD_STIFF && s->choice) return s->advised = true, KD_OK;
     if (status == KD_STIFF) take_advice(s);
     return status;
 }
@@ -554,6 +567,44 @@ static kd_status create_search(kd_simulation *s)
     return kd_unseen_create(s->eom, &s->inputs, s->x, s->method, o->rtol, o->atol, &s->search);
 }
 
+// Checks of accepted steps belong to a method
+static kd_status create_checks(kd_simulation *s)
+{
+    if (why_not_verified(s)) return KD_OK;
+    kd_status status = create_search(s);
+    if (status < 0) return status;
+    return kd_verify_create(s->eom, &s->inputs, &s->opt, s->dae, s->integrator, s->x, &s->verify);
+}
+
+// Formulation and integrator for s->x: those that were named, or the choice for motions that are stiff or not
+static kd_status create_method(kd_simulation *s, bool implicit, char *message, size_t size)
+{
+    // options as they were given, then what follows from the method
+    s->opt = s->given;
+    s->implicit = implicit;
+    if (s->choice) {
+        const kd_pair chosen = kd_choice_method(s->choice, implicit);
+        s->opt.formulation = chosen.formulation;
+        s->opt.integrator = chosen.integrator;
+        kd_choice_begin(s->choice, implicit);
+    }
+    s->method = kd_integrator_about(s->opt.integrator, &s->opt.integrator_options);
+    choose_projection(s->method, &s->opt);
+    s->opt.formulation_options.without_matrices = s->method->is_explicit;
+    // x in the form's own coordinates, then the integrator that has to fit
+    kd_dae  **form = &s->form[implicit];
+    kd_status status = *form ? KD_OK
+                             : kd_formulation_create(s->eom, &s->inputs, s->x, s->opt.formulation,
+                                                     &s->opt.formulation_options, form, message, size);
+    s->dae = *form;
+    if (status >= 0 && s->method->available && !kd_method_fits(&s->opt, message, size)) status = KD_ERR_UNSUPPORTED;
+    if (status >= 0) status = create_integrator(s, message, size);
+    if (status < 0) return status;
+    s->vector = kd_alloc(2 * (size_t)s->dae->n * sizeof(double));
+    s->xdot = s->vector ? s->vector + s->dae->n : NULL;
+    return s->vector ? KD_OK : KD_ERR_MEMORY;
+}
+
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
                                kd_state *x, kd_simulation **simulation, char *message, size_t size)
 {
@@ -582,24 +633,17 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status == KD_OK) status = check_integrator(s->opt.integrator, message, size);
     if (status == KD_OK) status = check_invariants(eom, &s->opt, message, size);
     if (status < 0) goto failed;
-    s->method = kd_integrator_about(s->opt.integrator, &s->opt.integrator_options);
-    choose_projection(s->method, &s->opt);
-    // x in the form's own coordinates, then the integrator that has to fit
-    status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae,
-                                   message, size);
+    s->given = s->opt;
+    if (s->opt.automatic) status = kd_choice_create(eom, &s->inputs, x, &s->opt, &s->choice);
+    if (status >= 0) status = create_method(s, s->choice && kd_choice_starts_stiff(s->choice), message, size);
     if (status < 0) goto failed;
-    if (s->method->available && !kd_method_fits(&s->opt, message, size)) status = KD_ERR_UNSUPPORTED;
-    if (status >= 0) status = create_integrator(s, message, size);
-    if (status < 0) goto failed;
-    // states and vectors of the driver
+    // states of the driver
     status = kd_state_create(eom, &s->at);
     if (status >= 0) status = kd_state_create(eom, &s->origin);
     if (status < 0) goto failed;
-    s->vector = kd_alloc(2 * (size_t)s->dae->n * sizeof(double));
-    s->xdot = s->vector ? s->vector + s->dae->n : NULL;
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
-    status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
-    // redundant rows; events; ranks, collapse; checks of accepted steps
+    status = s->active ? KD_OK : KD_ERR_MEMORY;
+    // redundant rows; events; ranks, collapse; checks of accepted steps come with the method
     if (status >= 0 && s->opt.formulation_options.constraints == KD_DECOMPOSE_SVD)
         status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
@@ -607,9 +651,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status >= 0) status = kd_rank_watch_create(s->data, &s->inputs, &s->ranks, &s->unwatched);
     if (status >= 0) status = kd_branch_watch_create(s->data, &s->inputs, &s->branches);
     if (status >= 0) status = kd_collapse_create(s->data, &s->inputs, tolerances(&s->opt), &s->collapse);
-    if (status >= 0 && !why_not_verified(s)) status = create_search(s);
-    if (status >= 0 && !why_not_verified(s))
-        status = kd_verify_create(eom, &s->inputs, &s->opt, s->dae, s->integrator, x, &s->verify);
+    if (status >= 0) status = create_checks(s);
     // consistent values and the first start; what friction does to them is news or a failure
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
@@ -636,7 +678,8 @@ void kd_simulation_destroy(kd_simulation *s)
     kd_probe_destroy(s->probe);
     kd_eom_data_destroy(s->data);
     kd_integrator_destroy(s->integrator);
-    kd_dae_destroy(s->dae);
+    for (int k = 0; k < 2; k++) kd_dae_destroy(s->form[k]);
+    kd_choice_destroy(s->choice);
     kd_acceleration_destroy(s->least);
     kd_state_destroy(s->at);
     kd_state_destroy(s->origin);
@@ -846,6 +889,141 @@ static kd_status leave_past(kd_simulation *s)
     return integrator_start(s, KD_RESTART_BEHIND);
 }
 
+// What the present method found
+static kd_verification own_verification(const kd_simulation *s)
+{
+    kd_verification v = {.why_not = why_not_verified(s)};
+    // what was lost at jumps is counted by the search, also without checks of steps
+    if (s->verify) v = *kd_verify_result(s->verify);
+    v.lost = kd_unseen_lost(s->search, &v.lost_by);
+    return v;
+}
+
+// ---- another method -------------------------------------------------------------------------------------------------
+
+// Counters of both
+static kd_stats sum_of(kd_stats a, const kd_stats *b, long sign)
+{
+    const size_t first = offsetof(kd_stats, accepted), last = offsetof(kd_stats, order_last);
+    for (size_t at = first; at < last; at += sizeof(long)) {
+        long x, y;
+        memcpy(&x, (char *)&a + at, sizeof x);
+        memcpy(&y, (const char *)b + at, sizeof y);
+        x += sign * y;
+        memcpy((char *)&a + at, &x, sizeof x);
+    }
+    return a;
+}
+
+// What two methods found about their steps
+static kd_verification join(kd_verification a, const kd_verification *b)
+{
+    a.searched = b->searched;
+    a.why_not = b->why_not;
+    a.steps += b->steps;
+    a.checked += b->checked;
+    a.points += b->points;
+    a.redone += b->redone;
+    if (a.unverified == 0) a.t_unverified = b->t_unverified;
+    a.unverified += b->unverified;
+    if (b->worst > a.worst) a.worst = b->worst, a.t_worst = b->t_worst;
+    a.lost += b->lost;
+    if (!a.lost_by) a.lost_by = b->lost_by;
+    return a;
+}
+
+// Counters and findings of the method that is left are kept, its memory is given back; its form stays for who knows it
+static void leave_method(kd_simulation *s)
+{
+    const kd_stats        stats = kd_integrator_stats(s->integrator);
+    const kd_verification found = own_verification(s);
+    s->before = sum_of(s->before, &stats, 1);
+    s->verified = join(s->verified, &found);
+    kd_unseen_destroy(s->search);
+    kd_verify_destroy(s->verify);
+    kd_integrator_destroy(s->integrator);
+    kd_free(s->vector);
+    s->search = NULL;
+    s->end = NULL; // was the search's
+    s->verify = NULL;
+    s->integrator = NULL;
+    s->vector = NULL;
+}
+
+static void tell_change(kd_simulation *s, const char *why)
+{
+    char words[300];
+    if (++s->changes > TOLD_CHANGES) return;
+    kd_text(words, sizeof words, "from t = %.6g on %s with %s, %s", s->x->t, kd_formulation_word(s->opt.formulation),
+            kd_integrator_word(s->opt.integrator), why);
+    if (s->changes == TOLD_CHANGES) kd_text_append(words, sizeof words, " (further changes are not told)");
+    kd_text_append(s->news, sizeof s->news, "%s%s", s->news[0] ? "; " : "", words);
+    kd_text(s->message, sizeof s->message, "%s", s->news);
+}
+
+// The other choice goes on from x, with about the step of the one before
+static kd_status change_method(kd_simulation *s, const char *why)
+{
+    const double  h = kd_integrator_time(s->integrator) - kd_integrator_time_old(s->integrator);
+    const kd_dae *old = s->dae;
+    double        t;
+    const double *x = present_vector(s, &t);
+    // the whole state, with what the next form begins with
+    kd_formulation_unpack(s->dae, t, x, s->x);
+    kd_status status = set_acceleration(s, t, x, s->x);
+    if (status < 0) return status;
+    leave_method(s);
+    status = create_method(s, !s->implicit, s->message, sizeof s->message);
+    if (status >= 0) status = create_checks(s);
+    if (status < 0) return status;
+    // who listens goes on listening; counters of a form that is used again were counted
+    const kd_stats again = kd_integrator_stats(s->integrator);
+    s->before = sum_of(s->before, &again, -1);
+    s->dae->observe = old->observe;
+    s->dae->observer = old->observer;
+    s->lazy = leaves_accelerations(s);
+    s->advised = false;
+    if (s->verify) kd_verify_run(s->verify, s->t_run);
+    if (s->method->one_step) kd_integrator_propose(s->integrator, h); // others begin with order 1
+    status = integrator_start(s, KD_RESTART_FRESH);
+    if (status >= 0) tell_change(s, why);
+    return status;
+}
+
+// Is the other method better from here?
+static kd_status reconsider(kd_simulation *s)
+{
+    const double h = kd_integrator_time(s->integrator) - kd_integrator_time_old(s->integrator);
+    char         why[120];
+    if (!s->choice || !(h > 0) || s->x->t != kd_integrator_time(s->integrator)) return KD_OK;
+    if (!kd_choice_look(s->choice, s->x, h, s->advised)) return KD_OK;
+    kd_text(why, sizeof why,
+            s->implicit ? "as steps of %.2g s are short enough for an explicit method (fastest motion %.2g 1/s)"
+                        : "as stability limits steps to %.2g s (fastest motion %.2g 1/s)",
+            h, kd_choice_radius(s->choice));
+    return change_method(s, why);
+}
+
+// An explicit method that gets no further: the implicit one may
+static bool is_curable(const kd_simulation *s, kd_status status)
+{
+    return s->choice && kd_choice_may_change(s->choice) && !s->implicit &&
+           (status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_RETRY_FAILED || status == KD_ERR_DECOMPOSITION ||
+            status == KD_ERR_SINGULAR_MASS);
+}
+
+// A step of the present method, or of the implicit one where the explicit one cannot make it
+static kd_status chosen_step(kd_simulation *s, double target)
+{
+    kd_status status = reconsider(s);
+    if (status >= 0) status = leave_past(s);
+    if (status >= 0) status = standing_step(s, target);
+    if (!is_curable(s, status)) return status;
+    s->message[0] = '\0';
+    status = change_method(s, "as the explicit method gets no further");
+    return status < 0 ? status : standing_step(s, target);
+}
+
 // One step towards t_end, not beyond the next instant; x is its end, or an instant inside
 static kd_status step(kd_simulation *s, double t_end)
 {
@@ -853,8 +1031,7 @@ static kd_status step(kd_simulation *s, double t_end)
     double    target = s->hybrid ? kd_hybrid_target(s->hybrid, t_end) : t_end;
     kd_status status = KD_OK;
     if (target > s->x->t) {
-        status = leave_past(s);
-        if (status >= 0) status = standing_step(s, target);
+        status = chosen_step(s, target);
         // x becomes the end of the step; then its rank, then crossings inside
         if (status >= 0) status = take_state(s);
         if (status >= 0 && s->ranks) status = watch_rank(s, status);
@@ -934,6 +1111,7 @@ static kd_status run_to(kd_simulation *s, double t_end)
     }
     // advice on stiffness comes once per run
     s->stiff = false;
+    s->t_run = t_end;
     if (s->verify) kd_verify_run(s->verify, t_end);
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     // whose fault? The most specific reason first
@@ -965,6 +1143,16 @@ kd_tolerances kd_simulation_tolerances(const kd_simulation *s)
 kd_formulation kd_simulation_formulation(const kd_simulation *s)
 {
     return s ? s->opt.formulation : (kd_formulation)0;
+}
+
+kd_integrator_kind kd_simulation_integrator(const kd_simulation *s)
+{
+    return s ? s->opt.integrator : KD_INTEGRATOR_COUNT;
+}
+
+long kd_simulation_changes(const kd_simulation *s)
+{
+    return s ? s->changes : 0;
 }
 
 kd_dae *kd_simulation_dae(const kd_simulation *s)
@@ -1049,17 +1237,14 @@ long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
 kd_verification kd_simulation_verification(const kd_simulation *s)
 {
     if (!s) return (kd_verification){.why_not = "there is no simulation"};
-    kd_verification v = {.why_not = why_not_verified(s)};
-    // what was lost at jumps is counted by the search, also without checks of steps
-    if (s->verify) v = *kd_verify_result(s->verify);
-    v.lost = kd_unseen_lost(s->search, &v.lost_by);
-    return v;
+    const kd_verification own = own_verification(s);
+    return join(s->verified, &own);
 }
 
 kd_stats kd_simulation_stats(const kd_simulation *s)
 {
     if (!s) return (kd_stats){0};
-    kd_stats stats = kd_integrator_stats(s->integrator);
+    kd_stats stats = sum_of(kd_integrator_stats(s->integrator), &s->before, 1);
     stats.accelerations = s->solved;
     return stats;
 }

@@ -398,9 +398,24 @@ static void events_are_told(void **state)
 #undef MODEL
 }
 
+// A method that is chosen for the equations: explicit for what is not stiff, changed where that does not last, and not beside one
+// that is named.
+static void methods_are_chosen(void **state)
+{
+    (void)state;
+    command_result r =
+        expect("simulate " MODELS "slider-crank.yaml --automatic --clean --output '" OUT "'", 0, "ode with dop853");
+    must_contain(r.text, "verdict: clean");
+    expect("simulate " MODELS "truck5.yaml --automatic --clean --output '" OUT "'", 0,
+           "psf with radau, as stability limits steps");
+    expect("simulate " MODELS "slider-crank.yaml --automatic --formulation psf --integrator radau --output '" OUT "'",
+           0, "psf with radau");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(methods_are_chosen),
         cmocka_unit_test_setup(model_file_is_simulated, start_afresh),
         cmocka_unit_test_setup(coordinates_agree, start_afresh),
         cmocka_unit_test_setup(paths_are_recorded, start_afresh),

@@ -47,6 +47,7 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_integrator_create(NULL, KD_RADAU, NULL, NULL, NULL, 0));
     REFUSED(kd_integrator_start(NULL, 0, NULL));
     REFUSED(kd_integrator_restart(NULL, 0, NULL, (kd_restart)0));
+    NOTHING(kd_integrator_propose(NULL, 1));
     REFUSED(kd_integrator_step(NULL, 0));
     REFUSED(kd_integrator_retract(NULL, 0));
     NEUTRAL(kd_integrator_ends(NULL, NULL));
@@ -73,6 +74,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_method_misfit(NULL, NULL));
     NEUTRAL(kd_method_fits(NULL, NULL, 0));
     NEUTRAL(kd_method_formulation(NULL));
+    REFUSED(kd_method_automatic(NULL, NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_certifier_create(NULL, NULL, NULL));
     REFUSED(kd_certifier_create_by(NULL, NULL));
     NOTHING(kd_certifier_destroy(NULL));
@@ -367,6 +369,8 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_simulation_resume(NULL));
     NEUTRAL(kd_simulation_dae(NULL));
     NEUTRAL(kd_simulation_tolerances(NULL));
+    NEUTRAL(kd_simulation_integrator(NULL));
+    NEUTRAL(kd_simulation_changes(NULL));
     NEUTRAL(kd_simulation_formulation(NULL));
     NEUTRAL(kd_simulation_verification(NULL));
     NEUTRAL(kd_simulation_not_searched(NULL, 0));

@@ -1,0 +1,353 @@
+// choice.c: which method suits the equations, by what is known at the start and by counts along the motion.
+//
+// Two methods are candidates: dop853 on the underlying ordinary differential equation for motions that are not stiff, and
+// an implicit one, psf with radau where the dense matrices of psf are small, otherwise bdf on ggl, whose matrix is sparse.
+// Stiff is what stability limits: the product of the step h with the spectral radius rho of f_x, x' = f(t, x). rho comes
+// from the power method on differences of f (Sommeijer, Shampine, Verwer, RKC: An explicit solver for parabolic PDEs,
+// 1997); two multiplications at once, as the square of f_x of an undamped oscillation has real eigenvalues:
+//
+//     rho^2 = |f_x^2 y| / |y|
+//
+// explicit -> implicit   h rho stays near the border of stability of dop853 (6.1 along the negative real axis)
+// implicit -> explicit   h rho of its steps is small beside the ratio R of the costs of both methods' steps: then an
+//                        explicit step of that length, or some of them, cost less
+//
+// R is a function of dimensions alone, measured once on gallery and chains (docs/methods/choice.md), so that a run gives
+// the same bits on every machine. A method that was left at once is tried again later and later.
+#include "simulation/choice.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+
+static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
+static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
+static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
+static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
+static const double FULL_SIZE = 165;    // entries in a column of M that add 1 to it
+static const double DENSE_MOST = 3;     // R of psf with radau beyond which sparse matrices are better
+static const double TREE_SIZE = 30;     // nv of equations without constraints at which R is 2
+static const double LOOPED_SIZE = 110;  // the same with constraints, whose right-hand side is dearer
+static const double SETTLED = 0.05;     // relative change of rho between two iterations that is none
+static const double SAFETY = 1.1;       // of rho, which the power method finds from below
+enum { ITERATIONS = 24, FEWER = 8 };    // of the power method, at first and with a known direction
+enum { HITS = 5, HITS_MOST = 640 };     // steps near the border before a change
+enum { PAUSE = 8, PAUSE_MULTISTEP = 48, PAUSE_MOST = 256 }; // steps of the implicit method before rho is looked at
+enum { REFRESHED = 25 };                                    // explicit steps until rho is found anew
+
+struct kd_choice {
+    kd_arena  arena;
+    kd_inputs inputs;
+    kd_pair   explicit_method, implicit_method;
+    kd_dae   *flow;          // x' = f(t, x) of the equations; NULL: there is no explicit method
+    kd_state *state;         // discrete states and active rows of flow
+    int       n;             // of x
+    double   *x, *y, *f, *g; // (n) point, direction, f(x), f(x + y)
+    bool      directed;      // y is known from the last time
+    double    cost;          // R
+    double    radius;        // rho; NaN: not known
+    bool      stiff;         // the present method
+    bool      starts_stiff;
+    int       hits, needed; // steps near the border, in a row; until a change
+    int       since, pause; // steps since the last look at rho
+    double    longest;      // step of the implicit method since then
+    char      reason[160];
+};
+
+// ---- what fits ------------------------------------------------------------------------------------------------------
+
+// Why no explicit method is thought of; NULL: one may be
+static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_options *opt)
+{
+    const kd_dims                 d = kd_eom_dims(eom);
+    const kd_eom_def             *def = kd_eom_definition(eom);
+    const kd_formulation_options *f = &opt->formulation_options;
+    if (d.ne > 0 && f->invariants) return "which keeps the invariants";
+    if (d.ns > 0 || d.nw > 0) return "which solves for contact points and auxiliary variables with the motion";
+    if (def->force_of_multipliers) return "as friction depends on reactions";
+    if (d.nswitch > 0 || def->restitution || def->friction) return "as events cut the motion in short pieces";
+    if (def->discrete) return "as samples cut the motion in short steps";
+    if (opt->integrator_options.h_max > 0) return "as steps have a largest size";
+    if (opt->integrator_options.h_fixed > 0) return "as steps have a fixed size";
+    if (d.nv <= d.nlambda + d.nmu) return "as the motion is prescribed";
+    if (f->control_multipliers) return "which controls the errors of multipliers";
+    kd_simulation_options tried = *opt;
+    tried.formulation = KD_ODE;
+    tried.integrator = KD_DOP853;
+    return kd_method_misfit(&tried, NULL) ? "which has the options" : NULL;
+}
+
+// Cost of a step of psf with radau over that of one of dop853
+static double dense_cost(const kd_eom *eom)
+{
+    const kd_dims d = kd_eom_dims(eom);
+    const double  size = d.nlambda + d.nmu > 0 ? LOOPED_SIZE : TREE_SIZE, part = (d.nv + d.nr) / size;
+    return 1 + part * part;
+}
+
+// Entries in a column of M, a mean of some columns: many in the joint coordinates of long chains. 0: not known
+static double column_entries(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x)
+{
+    enum { COLUMNS = 3 };
+    const kd_dims d = kd_eom_dims(eom);
+    kd_eom_data  *data = NULL;
+    double *a = kd_alloc(3 * (size_t)d.nv * sizeof *a), *rest = a ? a + d.nv : NULL, *moved = a ? a + 2 * d.nv : NULL;
+    double  count = 0;
+    bool    good =
+        a && kd_eom_data_create(eom, &data) >= 0 && kd_eom_at_state(data, inputs, x, KD_STAGE_VELOCITY) == KD_EVAL_OK;
+    // residuals with one acceleration more differ by a column
+    for (int k = -1; k < COLUMNS && good; k++) {
+        const int j = k < 0 ? -1 : (int)((double)(2 * k + 1) / (2 * COLUMNS) * d.nv);
+        if (j >= 0) a[j] = 1;
+        kd_eom_at_acceleration(data, a, x->w, x->lambda, x->mu);
+        good = kd_eom_eval(data, KD_RESIDUAL, j < 0 ? rest : moved) == KD_EVAL_OK;
+        if (j >= 0) a[j] = 0;
+        for (int i = 0; j >= 0 && good && i < d.nv; i++) count += moved[i] != rest[i];
+    }
+    kd_eom_data_destroy(data);
+    kd_free(a);
+    return good ? count / COLUMNS : 0;
+}
+
+// psf with radau, or bdf with sparse matrices where those of psf would be large
+static kd_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                           const kd_simulation_options *opt, double *cost)
+{
+    kd_simulation_options tried = *opt;
+    *cost = dense_cost(eom);
+    tried.formulation = KD_GGL;
+    tried.integrator = KD_BDF;
+    const bool kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
+    if (*cost <= DENSE_MOST || kept || kd_method_misfit(&tried, NULL)) return (kd_pair){KD_PSF, KD_RADAU};
+    const double part = column_entries(eom, inputs, x) / FULL_SIZE;
+    *cost = SPARSE_COST + part * part;
+    return (kd_pair){KD_GGL, KD_BDF};
+}
+
+// ---- the spectral radius --------------------------------------------------------------------------------------------
+
+static double norm(int n, const double *x)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+// f_x times the direction y of length 1, to y; its length, NaN: f cannot be evaluated there
+static double multiply(kd_choice *self, double t)
+{
+    const double step = sqrt(DBL_EPSILON) * fmax(1, norm(self->n, self->x));
+    for (int i = 0; i < self->n; i++) self->g[i] = self->x[i] + step * self->y[i];
+    memcpy(self->y, self->g, (size_t)self->n * sizeof *self->y);
+    if (self->flow->methods->rhs(self->flow->impl, t, self->y, self->g) != KD_EVAL_OK) return NAN;
+    for (int i = 0; i < self->n; i++) self->y[i] = (self->g[i] - self->f[i]) / step;
+    const double length = norm(self->n, self->y);
+    for (int i = 0; i < self->n && length > 0; i++) self->y[i] /= length;
+    return length;
+}
+
+// Signs without a pattern: no motion of a mechanism is orthogonal to them
+static void start_direction(kd_choice *self)
+{
+    unsigned state = 12345;
+    for (int i = 0; i < self->n; i++) {
+        state = 1664525u * state + 1013904223u;
+        self->y[i] = (state >> 31 ? 1 : -1) / sqrt(self->n);
+    }
+    self->directed = true;
+}
+
+// rho at x; NaN: not to be had
+static double find_radius(kd_choice *self, const kd_state *x)
+{
+    const int most = self->directed ? FEWER : ITERATIONS;
+    double    before = NAN, last = NAN, rho = NAN;
+    kd_state_copy(x, self->state);
+    memcpy(self->x, x->p, (size_t)self->n * sizeof *self->x);
+    if (self->flow->methods->rhs(self->flow->impl, x->t, self->x, self->f) != KD_EVAL_OK) return NAN;
+    if (!self->directed) start_direction(self);
+    // two multiplications make one estimate
+    for (int k = 0; k < most; k++) {
+        const double length = multiply(self, x->t);
+        if (isnan(length)) self->directed = false;
+        if (!(length > 0)) return length;
+        const double found = sqrt(length * last);
+        const bool   settled = fabs(found - before) <= SETTLED * found && fabs(found - rho) <= SETTLED * found;
+        before = rho;
+        rho = found;
+        last = length;
+        if (settled) break;
+    }
+    return SAFETY * fmax(rho, before);
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static kd_status create_flow(kd_choice *self, const kd_eom *eom, const kd_state *x, const kd_simulation_options *opt)
+{
+    const kd_dims          d = kd_eom_dims(eom);
+    kd_formulation_options form = opt->formulation_options;
+    self->n = d.np + d.nv + d.nr;
+    for (double **vector[] = {&self->x, &self->y, &self->f, &self->g, NULL}, ***v = vector; *v; v++)
+        **v = kd_cut_double(&self->arena, self->n);
+    kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_state_create(eom, &self->state);
+    if (status < 0) return status;
+    kd_state_copy(x, self->state);
+    form.projection = KD_PROJECT_NEVER;
+    form.without_matrices = true;
+    return kd_formulation_create(eom, &self->inputs, self->state, KD_ODE, &form, &self->flow, NULL, 0);
+}
+
+static void give_reason(kd_choice *self, const char *why_not)
+{
+    const bool dense = self->implicit_method.integrator == KD_RADAU;
+    if (why_not)
+        kd_text(self->reason, sizeof self->reason, "%s", why_not);
+    else if (isnan(self->radius))
+        kd_text(self->reason, sizeof self->reason, "as accelerations cannot be solved for at the start");
+    else if (self->starts_stiff)
+        kd_text(self->reason, sizeof self->reason, "as the fastest motion, %.2g 1/s, is stiff", self->radius);
+    else
+        kd_text(self->reason, sizeof self->reason,
+                "as the fastest motion at the start, %.2g 1/s, is not stiff; where it becomes so, %s with %s",
+                self->radius, kd_formulation_word(self->implicit_method.formulation),
+                kd_integrator_word(self->implicit_method.integrator));
+    if (self->starts_stiff && !dense) kd_text_append(self->reason, sizeof self->reason, "; its matrices are sparse");
+}
+
+kd_status kd_choice_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                           const kd_simulation_options *opt, kd_choice **choice)
+{
+    kd_choice *self = kd_alloc(sizeof *self);
+    *choice = NULL;
+    if (!self) return KD_ERR_MEMORY;
+    const char *why_not = why_not_explicit(eom, opt);
+    if (inputs) self->inputs = *inputs;
+    self->explicit_method = (kd_pair){KD_ODE, KD_DOP853};
+    self->implicit_method = implicit_of(eom, &self->inputs, x, opt, &self->cost);
+    self->radius = NAN;
+    self->needed = HITS;
+    kd_status status = why_not ? KD_OK : create_flow(self, eom, x, opt);
+    // a form that cannot be made is no candidate; without memory nothing is
+    if (status < 0 && status != KD_ERR_MEMORY) status = KD_OK;
+    if (status < 0) {
+        kd_choice_destroy(self);
+        return status;
+    }
+    if (self->flow) self->radius = find_radius(self, x);
+    // of equations that cannot be solved for accelerations nothing explicit is thought of
+    if (isnan(self->radius)) {
+        kd_dae_destroy(self->flow);
+        self->flow = NULL;
+    }
+    self->starts_stiff = !self->flow || self->radius > HOPELESS;
+    give_reason(self, why_not);
+    *choice = self;
+    return KD_OK;
+}
+
+void kd_choice_destroy(kd_choice *self)
+{
+    if (!self) return;
+    kd_dae_destroy(self->flow);
+    kd_state_destroy(self->state);
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+kd_pair kd_choice_method(const kd_choice *self, bool stiff)
+{
+    return stiff ? self->implicit_method : self->explicit_method;
+}
+
+bool kd_choice_starts_stiff(const kd_choice *self)
+{
+    return self->starts_stiff;
+}
+
+bool kd_choice_may_change(const kd_choice *self)
+{
+    return self->flow != NULL;
+}
+
+const char *kd_choice_reason(const kd_choice *self)
+{
+    return self->reason;
+}
+
+double kd_choice_radius(const kd_choice *self)
+{
+    return self->radius;
+}
+
+// ---- along the motion -----------------------------------------------------------------------------------------------
+
+void kd_choice_begin(kd_choice *self, bool stiff)
+{
+    self->stiff = stiff;
+    self->hits = self->since = 0;
+    self->longest = 0;
+    // methods with a memory begin with low order and short steps
+    self->pause = kd_integrator_about(self->implicit_method.integrator, NULL)->one_step ? PAUSE : PAUSE_MULTISTEP;
+}
+
+// A new rho, where it is to be had
+static void refresh(kd_choice *self, const kd_state *x)
+{
+    const double found = find_radius(self, x);
+    if (!isnan(found)) self->radius = found;
+    self->since = 0;
+}
+
+// Explicit steps near the border of stability, one after the other
+static bool is_too_stiff(kd_choice *self, const kd_state *x, double h, bool advised)
+{
+    if (self->since >= REFRESHED) refresh(self, x);
+    self->hits = h * self->radius > NEAR_BORDER ? self->hits + 1 : self->hits > 0 ? self->hits - 1 : 0;
+    if (!advised && self->hits < self->needed) return false;
+    // rho may have fallen meanwhile
+    if (self->since > 0) refresh(self, x);
+    self->hits = 0;
+    return advised || h * self->radius > NEAR_BORDER;
+}
+
+// Implicit steps that explicit ones could make at less cost. The longest counts: behind a kick all steps are short
+static bool is_too_smooth(kd_choice *self, const kd_state *x, double h)
+{
+    self->longest = fmax(self->longest, h);
+    if (self->since < self->pause) return false;
+    const double longest = self->longest;
+    self->longest = 0;
+    refresh(self, x);
+    self->pause = self->pause < PAUSE_MOST ? 2 * self->pause : PAUSE_MOST;
+    return longest * self->radius < CHEAP * self->cost;
+}
+
+bool kd_choice_look(kd_choice *self, const kd_state *x, double h, bool advised)
+{
+    if (!self->flow) return false;
+    self->since++;
+    const bool change = self->stiff ? is_too_smooth(self, x, h) : is_too_stiff(self, x, h, advised);
+    // who comes back from an implicit method must have better reasons the next time
+    if (change && self->stiff && self->needed < HITS_MOST) self->needed *= 4;
+    return change;
+}
+
+kd_status kd_method_automatic(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_simulation_options *opt,
+                              char *why, size_t size)
+{
+    kd_choice *choice;
+    kd_text(why, size, "%s", "");
+    if (!eom || !opt || !kd_state_fits(eom, x)) return KD_ERR_ARGUMENT;
+    kd_status status = kd_choice_create(eom, inputs, x, opt, &choice);
+    if (status < 0) return status;
+    const kd_pair first = kd_choice_method(choice, kd_choice_starts_stiff(choice));
+    opt->formulation = first.formulation;
+    opt->integrator = first.integrator;
+    kd_text(why, size, "%s", kd_choice_reason(choice));
+    kd_choice_destroy(choice);
+    return KD_OK;
+}

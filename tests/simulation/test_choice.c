@@ -1,0 +1,244 @@
+// The method that a simulation chooses: which one for which equations, changes on the way, the motion and the counters
+// across a change.
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include <kardan/kardan.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// ---- models ---------------------------------------------------------------------------------------------------------
+
+#define HEAD "kardan: 1\ngravity: [0, 0, -9.81]\n"
+#define SLIDE                                                                                                          \
+    "bodies:\n  cart: {mass: 1, inertia: [1, 1, 1]}\n  rod: {position: [0, 0, -0.5], mass: 1, inertia: [0.1, 0.1, "    \
+    "0.1]}\n"                                                                                                          \
+    "joints:\n  way: {type: prismatic, bodies: [ground, cart], point: [0, 0, 0], axis: [1, 0, 0], q: 0.1}\n"           \
+    "  pin: {type: revolute, bodies: [cart, rod], point: [0, 0, 0], axis: [0, 1, 0], q: 0.5}\nforces:\n"
+
+static const char SOFT[] = HEAD SLIDE "  spring: {type: joint_spring, joint: way, stiffness: 200}\n";
+// a damper that becomes strong at 1 s, and weak again at 3 s
+static const char CHANGES[] = HEAD SLIDE
+    "  spring: {type: joint_spring, joint: way, stiffness: 200}\n"
+    "  brake: {type: joint_spring, joint: way, law: -5000*step5(t, 1, 0, 1.2, 1)*step5(t, 3, 1, 3.2, 0)*v}\n";
+static const char VERY_STIFF[] =
+    HEAD          SLIDE "  spring: {type: joint_spring, joint: way, stiffness: 200, damping: 1e6}\n";
+static const char EVENT[] = HEAD SLIDE "  spring: {type: joint_spring, joint: way, stiffness: 200}\n"
+                                       "events:\n  far: {when: joint.way.q - 5}\n";
+
+typedef struct fixture {
+    kd_model      *model;
+    kd_system     *system;
+    const kd_eom  *eom;
+    kd_state      *x;
+    kd_simulation *simulation;
+    long           shown; // ends of steps
+    char           message[1600];
+} fixture;
+
+static kd_eval count(const kd_state *x, bool at_time, void *context)
+{
+    fixture *f = context;
+    (void)x;
+    f->shown += !at_time;
+    return KD_EVAL_OK;
+}
+
+static void open_model(fixture *f, const char *text)
+{
+    *f = (fixture){0};
+    if (kd_model_read_text("choice", text, strlen(text), NULL, 0, &f->model, f->message, sizeof f->message) < 0)
+        fail_msg("%s", f->message);
+    assert_true(kd_system_create(f->model, NULL, &f->system, f->message, sizeof f->message) >= 0);
+    f->eom = kd_system_eom(f->system);
+    assert_true(kd_state_create(f->eom, &f->x) >= 0);
+    assert_true(kd_system_start(f->system, f->x, f->message, sizeof f->message) >= 0);
+}
+
+static void close_model(fixture *f)
+{
+    kd_simulation_destroy(f->simulation);
+    kd_state_destroy(f->x);
+    kd_system_destroy(f->system);
+    kd_model_destroy(f->model);
+}
+
+static kd_simulation_options automatic(double tolerance)
+{
+    kd_simulation_options o = kd_simulation_options_default();
+    o.automatic = true;
+    o.rtol = o.atol = tolerance;
+    return o;
+}
+
+static void run(fixture *f, const char *text, const kd_simulation_options *given, double t_end)
+{
+    kd_simulation_options o = *given;
+    open_model(f, text);
+    o.output = count;
+    o.context = f;
+    kd_status status = kd_simulation_create(f->eom, kd_system_inputs(f->system), &o, f->x, &f->simulation, f->message,
+                                            sizeof f->message);
+    if (status < 0) fail_msg("%s", f->message);
+    status = kd_simulation_run(f->simulation, t_end);
+    if (status != KD_OK) fail_msg("%d: %s", status, kd_simulation_message(f->simulation));
+}
+
+static void must_be(const fixture *f, kd_formulation formulation, kd_integrator_kind integrator)
+{
+    assert_string_equal(kd_formulation_word(kd_simulation_formulation(f->simulation)),
+                        kd_formulation_word(formulation));
+    assert_string_equal(kd_integrator_word(kd_simulation_integrator(f->simulation)), kd_integrator_word(integrator));
+}
+
+// Distance from psf with radau at 1e-10
+static double error_of(const fixture *f, const char *text, double t_end)
+{
+    fixture               exact;
+    kd_simulation_options o = kd_simulation_options_default();
+    o.rtol = o.atol = 1e-10;
+    run(&exact, text, &o, t_end);
+    double worst = 0;
+    for (int i = 0; i < kd_eom_dims(f->eom).np; i++) worst = fmax(worst, fabs(exact.x->p[i] - f->x->p[i]));
+    close_model(&exact);
+    return worst;
+}
+
+// ---- tests ----------------------------------------------------------------------------------------------------------
+
+// Springs that are not stiff: dop853 all the way, the fastest motion is told (the rod on a free cart: 9.81 / 0.5 times
+// 2 / 1.4 of its inertia, the cart on its spring: 200, coupled), and the motion is right.
+static void soft_models_are_explicit(void **state)
+{
+    (void)state;
+    fixture               f;
+    char                  why[200];
+    kd_simulation_options o = automatic(1e-7);
+    run(&f, SOFT, &o, 5);
+    must_be(&f, KD_ODE, KD_DOP853);
+    assert_int_equal(kd_simulation_changes(f.simulation), 0);
+    assert_string_equal(kd_simulation_message(f.simulation), "");
+    assert_true(error_of(&f, SOFT, 5) < 1e-5);
+    assert_true(kd_method_automatic(f.eom, kd_system_inputs(f.system), f.x, &o, why, sizeof why) >= 0);
+    assert_int_equal(o.integrator, KD_DOP853);
+    double rho = 0;
+    assert_int_equal(sscanf(why, "as the fastest motion at the start, %lf 1/s", &rho), 1);
+    assert_true(rho > 10 && rho < 25);
+    close_model(&f);
+}
+
+// A motion that becomes stiff and soft again changes the method twice, says so with times, stays right, and counts all
+// steps, with those of methods that were left.
+static void changes_there_and_back(void **state)
+{
+    (void)state;
+    fixture               f;
+    kd_simulation_options o = automatic(1e-6);
+    run(&f, CHANGES, &o, 12);
+    assert_int_equal(kd_simulation_changes(f.simulation), 2);
+    must_be(&f, KD_ODE, KD_DOP853);
+    const char *message = kd_simulation_message(f.simulation);
+    assert_non_null(strstr(message, "on psf with radau, as stability limits steps"));
+    assert_non_null(strstr(message, "on ode with dop853, as steps of"));
+    assert_true(error_of(&f, CHANGES, 12) < 1e-4);
+    const kd_stats        stats = kd_simulation_stats(f.simulation);
+    const kd_verification v = kd_simulation_verification(f.simulation);
+    // breaks of the laws are shown from both sides
+    assert_int_equal(stats.accepted, f.shown - 1 - kd_simulation_events(f.simulation, KD_EVENT_BREAK));
+    assert_true(stats.steps >= stats.accepted && stats.decompositions > 0);
+    assert_true(v.searched && v.steps >= stats.accepted - 4 && v.unverified == 0);
+    close_model(&f);
+}
+
+// The same run twice gives the same bits.
+static void changes_are_repeatable(void **state)
+{
+    (void)state;
+    fixture               a, b;
+    kd_simulation_options o = automatic(1e-6);
+    run(&a, CHANGES, &o, 5);
+    run(&b, CHANGES, &o, 5);
+    assert_memory_equal(a.x->p, b.x->p, (size_t)a.x->n * sizeof(double));
+    assert_int_equal(a.shown, b.shown);
+    close_model(&a);
+    close_model(&b);
+}
+
+// What psf with radau is better for: it is taken from the start, and the run is the same as by name, to the last bit.
+static void some_models_stay_implicit(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        double      h_max;
+        const char *why;
+    } list[] = {{VERY_STIFF, 0, "is stiff"}, {EVENT, 0, "events"}, {SOFT, 0.05, "largest size"}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        fixture               f, named;
+        char                  why[200];
+        kd_simulation_options o = automatic(1e-6), by_name = o;
+        o.integrator_options.h_max = by_name.integrator_options.h_max = list[i].h_max;
+        by_name.automatic = false;
+        run(&f, list[i].text, &o, 1);
+        run(&named, list[i].text, &by_name, 1);
+        must_be(&f, KD_PSF, KD_RADAU);
+        assert_int_equal(kd_simulation_changes(f.simulation), 0);
+        assert_memory_equal(f.x->p, named.x->p, (size_t)f.x->n * sizeof(double));
+        assert_true(kd_method_automatic(f.eom, kd_system_inputs(f.system), f.x, &o, why, sizeof why) >= 0);
+        if (!strstr(why, list[i].why)) fail_msg("%s", why);
+        close_model(&f);
+        close_model(&named);
+    }
+}
+
+typedef struct certified {
+    kd_certifier  *certifier;
+    kd_simulation *simulation;
+} certified;
+
+static kd_eval certify(const kd_state *x, bool at_time, void *context)
+{
+    certified *c = context;
+    (void)at_time;
+    return kd_certifier_see(c->certifier, c->simulation, x) < 0 ? KD_EVAL_STOP : KD_EVAL_OK;
+}
+
+// A certificate across changes of the method is clean: energies balance, nothing was left unsearched.
+static void certificate_is_clean(void **state)
+{
+    (void)state;
+    fixture               f;
+    certified             c = {0};
+    kd_clean              verdict;
+    kd_simulation_options o = automatic(1e-7);
+    open_model(&f, CHANGES);
+    o.output = certify;
+    o.context = &c;
+    assert_true(kd_certifier_create(f.eom, kd_system_inputs(f.system), &c.certifier) >= 0);
+    assert_true(kd_simulation_create(f.eom, kd_system_inputs(f.system), &o, f.x, &c.simulation, f.message,
+                                     sizeof f.message) >= 0);
+    assert_int_equal(kd_simulation_run(c.simulation, 6), KD_OK);
+    assert_true(kd_simulation_changes(c.simulation) > 0);
+    kd_certificate certificate = kd_certifier_certificate(c.certifier);
+    kd_certificate_take(&certificate, c.simulation);
+    kd_certificate_verdict(&certificate, &verdict);
+    if (!verdict.clean) fail_msg("%s", verdict.sentence);
+    kd_simulation_destroy(c.simulation);
+    kd_certifier_destroy(c.certifier);
+    close_model(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(soft_models_are_explicit), cmocka_unit_test(changes_there_and_back),
+        cmocka_unit_test(changes_are_repeatable),   cmocka_unit_test(some_models_stay_implicit),
+        cmocka_unit_test(certificate_is_clean),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
