@@ -334,7 +334,8 @@ static kd_status tell_fold(kd_simulation *s, kd_status status)
     kd_singularity found;
     char           names[300];
     bool small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON || status == KD_ERR_DECOMPOSITION ||
-                 status == KD_ERR_RETRY_FAILED || status == KD_ERR_SINGULAR_DW;
+                 status == KD_ERR_RETRY_FAILED || status == KD_ERR_SINGULAR_DW ||
+                 status == KD_ERR_NOT_FINITE; // w of an iteration without end
     if (!small || !kd_singularity_of_auxiliary(s->eom, &s->inputs, s->origin, s->x, &found)) return status;
     if (!(found.now <= SINGULAR * found.before)) return status;
     kd_singularity_variables(s->eom, &found, names, sizeof names);
