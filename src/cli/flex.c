@@ -2,11 +2,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "core/pi.h"
+#include "core/text.h"
 #include "flexible/flex_file.h"
 #include "flexible/sid.h"
 #include "modelfile/part.h"
@@ -57,19 +57,14 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     return kd_cli_parse(&syntax, argc, argv);
 }
 
-static bool ends_with(const char *path, const char *end)
-{
-    const size_t n = strlen(path), m = strlen(end);
-    return n >= m && strcasecmp(path + n - m, end) == 0;
-}
-
 // The body, from whatever the file is
 static kd_status read_body(task *t)
 {
-    const bool yaml = ends_with(t->operand, ".yaml") || ends_with(t->operand, ".yml");
+    const bool yaml = kd_text_has_ending(t->operand, ".yaml") || kd_text_has_ending(t->operand, ".yml");
     if (yaml) return kd_part_read(t->operand, &t->body, &t->report, t->message, sizeof t->message);
-    if (ends_with(t->operand, ".flex")) return kd_flex_read(t->operand, &t->body, t->message, sizeof t->message);
-    if (ends_with(t->operand, ".sid_fem") || ends_with(t->operand, ".sid"))
+    if (kd_text_has_ending(t->operand, ".flex"))
+        return kd_flex_read(t->operand, &t->body, t->message, sizeof t->message);
+    if (kd_text_has_ending(t->operand, ".sid_fem") || kd_text_has_ending(t->operand, ".sid"))
         return kd_sid_read(t->operand, &t->body, t->message, sizeof t->message);
     snprintf(t->message, sizeof t->message, "'%s' is neither a part (.yaml) nor a body (.flex, .SID_FEM)", t->operand);
     return KD_ERR_FILE;

@@ -1,6 +1,7 @@
 // core/text.c: bounded text buffers for messages; hash and end of a text.
 #include "core/text.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,4 +38,13 @@ bool kd_text_ends_with(const char *text, const char *end)
 {
     const size_t n = strlen(text), m = strlen(end);
     return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+bool kd_text_has_ending(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    if (n < m) return false;
+    for (size_t i = 0; i < m; i++)
+        if (tolower((unsigned char)text[n - m + i]) != tolower((unsigned char)end[i])) return false;
+    return true;
 }

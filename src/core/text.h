@@ -12,5 +12,6 @@ void kd_text_append(char *buffer, size_t size, const char *format, ...) KD_PRINT
 // A hash of the letters (FNV-1a, 32 bits) for tables of names.
 unsigned kd_text_hash(const char *text);
 bool     kd_text_ends_with(const char *text, const char *end);
+bool     kd_text_has_ending(const char *text, const char *end); // the same in capitals or small letters
 
 #endif

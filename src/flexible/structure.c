@@ -111,12 +111,6 @@ static kd_status keep_sets(kd_fe_structure *s, const char *file, const kd_fe_nod
     return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
 }
 
-static bool ends_with(const char *path, const char *end)
-{
-    const size_t n = strlen(path), m = strlen(end);
-    return n >= m && strcasecmp(path + n - m, end) == 0;
-}
-
 static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
     char       *bytes = NULL;
@@ -125,7 +119,7 @@ static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure 
     kd_status   status = kd_fe_load(files->nodes, &bytes, &length, message, size);
     if (status < 0) return status;
     kd_lines text = {.path = files->nodes, .at = bytes, .end = bytes + length, .message = message, .size = size};
-    if (ends_with(files->nodes, ".inp")) {
+    if (kd_text_has_ending(files->nodes, ".inp")) {
         char        folder[4096];
         const char *slash = strrchr(files->nodes, '/');
         kd_text(folder, sizeof folder, "%.*s", slash ? (int)(slash - files->nodes) : 1, slash ? files->nodes : ".");

@@ -5,7 +5,6 @@
 // The common point is the middle of the box, so that far away surfaces lose no digits.
 #include "surface/surface.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,15 +35,6 @@ bool kd_surface_numbers(kd_lines *t, const char *words, kd_vec3 *r)
 }
 
 // ---- files ----------------------------------------------------------------------------------------------------------
-static bool ends_with(const char *path, const char *end)
-{
-    const size_t n = strlen(path), m = strlen(end);
-    if (n < m) return false;
-    for (size_t i = 0; i < m; i++)
-        if (tolower((unsigned char)path[n - m + i]) != end[i]) return false;
-    return true;
-}
-
 kd_status kd_surface_parse(const char *path, const char *bytes, size_t length, double scale, kd_surface *s,
                            char *message, size_t size)
 {
@@ -53,9 +43,9 @@ kd_status kd_surface_parse(const char *path, const char *bytes, size_t length, d
     kd_status          status;
     *s = (kd_surface){0};
     kd_surface_begin(&builder, scale);
-    if (ends_with(path, ".obj")) {
+    if (kd_text_has_ending(path, ".obj")) {
         status = kd_obj_read(&text, &builder);
-    } else if (!ends_with(path, ".stl")) {
+    } else if (!kd_text_has_ending(path, ".stl")) {
         kd_text(message, size, "%s: surfaces are read from files that end with .stl or .obj", path);
         status = KD_ERR_FILE;
     } else if (kd_stl_is_binary(bytes, length)) {
