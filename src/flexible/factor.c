@@ -40,6 +40,10 @@ kd_status kd_factor_create(const kd_sparse_matrix *A, kd_factor **factor)
     kd_status      status = KD_ERR_DECOMPOSITION;
     f->n = A->rows;
     cholmod_start(&f->common);
+    if (A->rows == 0) {
+        *factor = f;
+        return KD_OK;
+    }
     f->common.print = 0;
     f->common.supernodal = CHOLMOD_SIMPLICIAL;
     f->common.final_ll = 0; // L D L': also of matrices that are not definite
@@ -57,13 +61,14 @@ kd_status kd_factor_create(const kd_sparse_matrix *A, kd_factor **factor)
 void kd_factor_destroy(kd_factor *f)
 {
     if (!f) return;
-    cholmod_free_factor(&f->L, &f->common);
+    if (f->L) cholmod_free_factor(&f->L, &f->common);
     cholmod_finish(&f->common);
     kd_free(f);
 }
 
 kd_status kd_factor_solve(kd_factor *f, double *B, int k)
 {
+    if (!f || f->n == 0 || k == 0) return KD_OK;
     const size_t   n = (size_t)f->n;
     cholmod_dense  view = {.nrow = n,
                            .ncol = (size_t)k,
@@ -81,6 +86,7 @@ kd_status kd_factor_solve(kd_factor *f, double *B, int k)
 
 int kd_factor_negative(const kd_factor *f)
 {
+    if (f->n == 0) return 0;
     // the first entry of each column of L is that of D
     const int    *column = f->L->p;
     const double *value = f->L->x;
@@ -120,7 +126,7 @@ void kd_factor_destroy(kd_factor *f)
 
 kd_status kd_factor_solve(kd_factor *f, double *B, int k)
 {
-    kd_sparse_lu_solve(f->lu, B, k);
+    if (f && k > 0) kd_sparse_lu_solve(f->lu, B, k);
     return KD_OK;
 }
 

@@ -11,7 +11,7 @@ typedef struct kd_factor kd_factor;
 // KD_OK; KD_ERR_DECOMPOSITION: singular; KD_ERR_MEMORY. A has both triangles.
 kd_status kd_factor_create(const kd_sparse_matrix *A, kd_factor **factor) KD_NODISCARD;
 void      kd_factor_destroy(kd_factor *factor);
-// inv(A) B in place, k columns
+// inv(A) B in place, k columns; factor NULL: of order 0, there is nothing to do
 kd_status kd_factor_solve(kd_factor *factor, double *B, int k) KD_NODISCARD;
 int       kd_factor_negative(const kd_factor *factor); // negative eigenvalues of A; -1: not known
 

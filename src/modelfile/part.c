@@ -555,6 +555,8 @@ kd_status kd_part_read_text(const char *path, const char *text, size_t length, c
         }
     }
     if (status == KD_ERR_MEMORY) kd_text(message, size, "%s: out of memory", path);
+    if (status < 0 && message && size > 0 && !message[0])
+        kd_text(message, size, "%s: %s", path, kd_status_sentence(status));
     kd_fe_structure_release(&p->structure);
     kd_document_release(&p->document);
     kd_arena_release(&p->arena);

@@ -147,7 +147,9 @@ test('the state that is saved starts a simulation', {skip: without}, async () =>
   const {child, address, out, model} = await view(), {page, errors} = await open(address);
   await page.getByLabel('value of input push').fill('20');
   await page.getByLabel('value of input push').press('Enter');
-  await until(page, () => window.kardan.clock.end > 0.3);
+  // a second of pushing, whenever the word of it arrives
+  const pushed = await page.evaluate(() => window.kardan.clock.end);
+  await page.waitForFunction(from => window.kardan.clock.end > from + 1, pushed);
   await page.getByLabel('write the state to a file').click();
   await until(page, () => [...document.querySelectorAll('p.muted')].some(p => p.textContent.includes('--start-state')));
   const file = join(out, 'live.state.csv');
