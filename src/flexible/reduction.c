@@ -117,9 +117,12 @@ kd_status kd_reduce(const kd_fe_structure *s, const kd_interface *interfaces, in
         status = options->band > 0 ? fill_band(r, options, message, size)
                                    : kd_reduction_shapes(r, options, options->modes, message, size);
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
-    if (status == KD_ERR_DECOMPOSITION && message && size > 0 && !message[0])
-        kd_text(message, size,
-                "the part can move without force beside its rigid motions: it is a mechanism, or in pieces");
+    if (status == KD_ERR_DECOMPOSITION) {
+        if (message && size > 0 && !message[0])
+            kd_text(message, size,
+                    "the part can move without force beside its rigid motions: it is a mechanism, or in pieces");
+        status = KD_ERR_MODEL;
+    }
     if (status < 0) kd_reduction_release(r);
     return status;
 }

@@ -55,6 +55,10 @@ static void mistakes_are_told(void **state)
         {"points: {a: [0, 0, 0], b: [1, 0, 0]}\nbeams: [{from: a, to: b, E: 1e9, density: 1, section: {round: 0.01}}]\n"
          "interfaces: {x: {nodes: a}}\nmodes: 5000\n",
          "w.yaml:4:8: modes must be a whole number from 1 to 1000"},
+        {"points: {a: [0, 0, 0], b: [1, 0, 0], c: [2, 0, 0]}\nbeams: [{from: a, to: b, E: 1e9, density: 1, section: "
+         "{round: "
+         "0.01}}]\nmasses: {c: {mass: 1, inertia: [1, 1, 1, 0, 0, 0]}}\ninterfaces: {a: {nodes: a}, b: {nodes: b}}\n",
+         "w.yaml: with its interfaces held the part can still move without force"},
         {"structure: {stiffness: no.sti, mass: no.mas, nodes: no.inp}\n", "no.sti"},
         {"structure: {stiffness: ../no.sti, mass: no.mas, nodes: no.inp}\n", "w.yaml:1:"},
     };
