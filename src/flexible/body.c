@@ -206,6 +206,10 @@ static kd_status take_moments(const stations *st, kd_flexible_body *b)
             }
         }
     }
+    for (int k = 0; k < nq; k++) {
+        const double *A = b->A + 9 * k, Cr[3] = {A[7] - A[5], A[2] - A[6], A[3] - A[1]};
+        memcpy(b->Cr + 3 * k, Cr, sizeof Cr);
+    }
     for (size_t i = 0; i < (size_t)nq * (size_t)nq; i++) b->Me[i] = b->B[9 * i] + b->B[9 * i + 4] + b->B[9 * i + 8];
     kd_arena_release(&scratch);
     return KD_OK;
@@ -219,6 +223,7 @@ bool kd_flexible_body_cut(kd_flexible_body *b, int nq, int nframes, int nnodes)
     b->C = kd_cut_matrix(&b->arena, 3, nq);
     b->A = kd_cut_matrix(&b->arena, 9, nq);
     b->B = kd_cut_matrix(&b->arena, 9 * nq, nq);
+    b->Cr = kd_cut_matrix(&b->arena, 3, nq);
     b->Me = kd_cut_matrix(&b->arena, nq, nq);
     b->Ke = kd_cut_matrix(&b->arena, nq, nq);
     b->De = kd_cut_matrix(&b->arena, nq, nq);

@@ -26,6 +26,7 @@ typedef struct kd_flexible_body {
     double *C;         // (3 x nq)
     double *A;         // (9 x nq) A_k column by column
     double *B;         // (9 x nq x nq) B_kl at 9 (k + nq l), column by column
+    double *Cr;        // (3 x nq) int x x phi_k: the antisymmetric part of A_k where the data agree with themselves
     double *Me;        // (nq x nq) int phi_k' phi_l: the trace of B_kl where the data agree with themselves
     double *Ke, *De;   // (nq x nq)
     // Stiffness by loads, each (nq x nq), linear in the load: for accelerations of the frame (3), angular accelerations (3), products

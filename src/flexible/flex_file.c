@@ -3,6 +3,7 @@
 //     /                 attributes: format = 1, reference (text), mass, band [rad/s], expected_error
 //     /first            (3)          int x dm                 /second   (3, 3)        int x x' dm
 //     /C                (nq, 3)      int phi_k                /A        (nq, 3, 3)    int x phi_k', transposed: [k][column][row]
+//     /Cr               (nq, 3)      int x x phi_k
 //     /B                (nq, nq, 3, 3)  int phi_k phi_l': [l][k][column][row]
 //     /Me /Ke /De       (nq, nq)
 //     /frames/names     (nframes) text of 64 bytes            /frames/at  (nframes, 3)
@@ -183,6 +184,7 @@ static void move_all(transfer *t, kd_flexible_body *b, frame_arrays *f)
     move_doubles(t, "first", (hsize_t[]){3, 0}, b->first);
     move_doubles(t, "second", (hsize_t[]){3, 3, 0}, b->second);
     move_doubles(t, "C", (hsize_t[]){nq, 3, 0}, b->C);
+    move_doubles(t, "Cr", (hsize_t[]){nq, 3, 0}, b->Cr);
     move_doubles(t, "A", (hsize_t[]){nq, 3, 3, 0}, b->A);
     move_doubles(t, "B", (hsize_t[]){nq, nq, 3, 3, 0}, b->B);
     move_doubles(t, "Me", (hsize_t[]){nq, nq, 0}, b->Me);

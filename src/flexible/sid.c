@@ -226,7 +226,10 @@ static void take_moments(const reader *r, const taylor *m, kd_flexible_body *b)
     const double second[9] = {half - J0[0], -J0[3], -J0[4], -J0[3], half - J0[1], -J0[5], -J0[4], -J0[5], half - J0[2]};
     memcpy(b->second, second, sizeof second);
     for (int k = 0; k < nq; k++) {
-        for (int d = 0; d < 3; d++) b->C[d + 3 * k] = m[CT].m0[k + nq * d];
+        for (int d = 0; d < 3; d++) {
+            b->C[d + 3 * k] = m[CT].m0[k + nq * d];
+            b->Cr[d + 3 * k] = m[CR].m0[k + nq * d];
+        }
         // A_k' = tr - Gr/2, tr = tr(Gr)/4
         const double *G = m[GR].m0 + 9 * k, t = (G[0] + G[4] + G[8]) / 4;
         for (int i = 0; i < 3; i++)
@@ -444,10 +447,9 @@ static void put_inertia(const writer *w, const kd_flexible_body *b, double *m0, 
     for (int k = 0; k < nq; k++)
         for (int d = 0; d < 3; d++) m0[k + nq * d] = b->C[d + 3 * k];
     put_matrix(w, "Ct", nq, 3, m0, NULL);
-    // Cr: int x x phi_k, int phi_l x phi_k; vector of the antisymmetric part
+    // Cr: int x x phi_k, int phi_l x phi_k
     for (int k = 0; k < nq; k++) {
-        const double *A = b->A + 9 * k, c0[3] = {A[7] - A[5], A[2] - A[6], A[3] - A[1]};
-        for (int d = 0; d < 3; d++) m0[k + nq * d] = c0[d];
+        for (int d = 0; d < 3; d++) m0[k + nq * d] = b->Cr[d + 3 * k];
         for (int l = 0; l < nq; l++) {
             const double *B = b->B + 9 * ((size_t)k + (size_t)nq * (size_t)l),
                          c1[3] = {B[5] - B[7], B[6] - B[2], B[1] - B[3]};
@@ -462,10 +464,11 @@ static void put_inertia(const writer *w, const kd_flexible_body *b, double *m0, 
             for (int j = 0; j < 3; j++) m0[i + 3 * j + 9 * k] = 2 * ((i == j ? tr : 0) - A[j + 3 * i]);
     }
     put_matrix(w, "Gr", 3, 3 * nq, m0, NULL);
+    // Ge: the columns of all modes for one component of the angular velocity side by side
     for (int k = 0; k < nq; k++)
         for (int l = 0; l < nq; l++)
             for (int d = 0; d < 3; d++)
-                m0[k + nq * (3 * l + d)] = 2 * m1[(size_t)(k + nq * d) + (size_t)l * 3 * (size_t)nq];
+                m0[k + nq * (l + nq * d)] = 2 * m1[(size_t)(k + nq * d) + (size_t)l * 3 * (size_t)nq];
     put_matrix(w, "Ge", nq, 3 * nq, m0, NULL);
     // Oe: 11 22 33 12 23 13
     for (int k = 0; k < nq; k++) {
