@@ -1,0 +1,554 @@
+// guest_serve.c: the side of the FMU: its shared object is loaded, its functions are called in the order of the standard.
+#define _POSIX_C_SOURCE 200809L
+#include "fmi/guest_serve.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "fmi/fmi2.h"
+#include "fmi/fmi3.h"
+
+struct kd_served {
+    void *library, *instance;
+    int   version;
+    bool  exchange;
+    char  log[KD_GUEST_TEXT]; // the last error that it told
+#define X(answer, name, arguments) answer(*name) arguments;
+    KD_FMI2_LIST(X)
+    KD_FMI3_LIST(X)
+#undef X
+    fmi2CallbackFunctions callbacks;
+};
+
+// ---- bytes ----------------------------------------------------------------------------------------------------------
+
+void kd_bytes_put(kd_guest_bytes *b, const void *data, size_t size)
+{
+    if (b->size + size > b->room) {
+        const size_t   room = 2 * (b->size + size) + 256;
+        unsigned char *larger = room <= 2 * (size_t)KD_GUEST_BYTES ? kd_alloc(room) : NULL;
+        if (!larger) return;
+        if (b->size > 0) memcpy(larger, b->data, b->size);
+        kd_free(b->data);
+        b->data = larger;
+        b->room = room;
+    }
+    if (size > 0) memcpy(b->data + b->size, data, size);
+    b->size += size;
+}
+
+bool kd_bytes_get(kd_guest_bytes *b, void *data, size_t size)
+{
+    if (size > b->size - b->at) return false;
+    if (size > 0) memcpy(data, b->data + b->at, size);
+    b->at += size;
+    return true;
+}
+
+static bool get_text(kd_guest_bytes *b, char *text, size_t size)
+{
+    uint32_t length = 0;
+    if (!kd_bytes_get(b, &length, sizeof length) || length >= size || !kd_bytes_get(b, text, length)) return false;
+    text[length] = '\0';
+    return true;
+}
+
+// ---- loading --------------------------------------------------------------------------------------------------------
+
+kd_served *kd_served_create(void)
+{
+    return kd_alloc(sizeof(kd_served));
+}
+
+void kd_served_destroy(kd_served *s)
+{
+    if (!s) return;
+    if (s->instance && s->version == 2) s->fmi2FreeInstance(s->instance);
+    if (s->instance && s->version == 3) s->fmi3FreeInstance(s->instance);
+    if (s->library) dlclose(s->library);
+    kd_free(s);
+}
+
+static void hear2(fmi2ComponentEnvironment e, fmi2String instance, fmi2Status status, fmi2String category,
+                  fmi2String message, ...)
+{
+    kd_served *s = e;
+    va_list    arguments;
+    (void)instance, (void)category;
+    if (!s || status < fmi2Discard || !message) return;
+    va_start(arguments, message);
+    vsnprintf(s->log, sizeof s->log, message, arguments);
+    va_end(arguments);
+}
+
+static void hear3(fmi3InstanceEnvironment e, fmi3Status status, fmi3String category, fmi3String message)
+{
+    kd_served *s = e;
+    (void)category;
+    if (s && status >= fmi3Discard && message) kd_text(s->log, sizeof s->log, "%s", message);
+}
+
+// All functions of a list; those that a kind of FMU need not have may be missing
+static void load(kd_served *s)
+{
+    void *found;
+#define X(answer, name, arguments)                                                                                     \
+    found = dlsym(s->library, #name);                                                                                  \
+    memcpy(&s->name, &found, sizeof found);
+    KD_FMI2_LIST(X)
+    KD_FMI3_LIST(X)
+#undef X
+}
+
+// The first function that is missing and will be needed; NULL: none
+static const char *missing(const kd_served *s)
+{
+#define NEED(name)                                                                                                     \
+    if (!s->name) return #name;
+    if (s->version == 2) {
+        NEED(fmi2Instantiate)
+        NEED(fmi2FreeInstance)
+        NEED(fmi2SetupExperiment)
+        NEED(fmi2EnterInitializationMode)
+        NEED(fmi2ExitInitializationMode)
+        NEED(fmi2Terminate)
+        NEED(fmi2GetReal)
+        NEED(fmi2SetReal)
+        NEED(fmi2GetInteger)
+        NEED(fmi2SetInteger)
+        NEED(fmi2GetBoolean)
+        NEED(fmi2SetBoolean)
+        NEED(fmi2GetString)
+        NEED(fmi2SetString)
+        if (!s->exchange) {
+            NEED(fmi2DoStep)
+            return NULL;
+        }
+        NEED(fmi2EnterEventMode)
+        NEED(fmi2NewDiscreteStates)
+        NEED(fmi2EnterContinuousTimeMode)
+        NEED(fmi2CompletedIntegratorStep)
+        NEED(fmi2SetTime)
+        NEED(fmi2SetContinuousStates)
+        NEED(fmi2GetDerivatives)
+        NEED(fmi2GetEventIndicators)
+        NEED(fmi2GetContinuousStates)
+        return NULL;
+    }
+    NEED(fmi3FreeInstance)
+    NEED(fmi3EnterInitializationMode)
+    NEED(fmi3ExitInitializationMode)
+    NEED(fmi3Terminate)
+#define NEED_TYPE(answer, name, arguments) NEED(name)
+    KD_FMI3_TYPE(NEED_TYPE, Float64)
+    KD_FMI3_TYPES(NEED_TYPE)
+#undef NEED_TYPE
+    NEED(fmi3GetBinary)
+    NEED(fmi3SetBinary)
+    if (!s->exchange) {
+        NEED(fmi3InstantiateCoSimulation)
+        NEED(fmi3DoStep)
+        return NULL;
+    }
+    NEED(fmi3InstantiateModelExchange)
+    NEED(fmi3EnterEventMode)
+    NEED(fmi3UpdateDiscreteStates)
+    NEED(fmi3EnterContinuousTimeMode)
+    NEED(fmi3CompletedIntegratorStep)
+    NEED(fmi3SetTime)
+    NEED(fmi3SetContinuousStates)
+    NEED(fmi3GetContinuousStateDerivatives)
+    NEED(fmi3GetEventIndicators)
+    NEED(fmi3GetContinuousStates)
+#undef NEED
+    return NULL;
+}
+
+// exchange, version, then binary, token, folder of resources
+static kd_status open_it(kd_served *s, kd_guest_bytes *in, char *text)
+{
+    char    binary[4200], token[400], resources[4200], uri[4300];
+    uint8_t head[2];
+    if (!kd_bytes_get(in, head, 2) || !get_text(in, binary, sizeof binary) || !get_text(in, token, sizeof token) ||
+        !get_text(in, resources, sizeof resources))
+        return KD_ERR_ARGUMENT;
+    s->exchange = head[0];
+    s->version = head[1];
+    s->library = dlopen(binary, RTLD_NOW | RTLD_LOCAL);
+    if (!s->library) {
+        kd_text(text, KD_GUEST_TEXT, "its binary cannot be loaded: %s", dlerror());
+        return KD_ERR_FILE;
+    }
+    load(s);
+    const char *name = missing(s);
+    if (name) {
+        kd_text(text, KD_GUEST_TEXT, "its binary has no function %s", name);
+        return KD_ERR_FILE;
+    }
+    if (s->version == 2) {
+        s->callbacks = (fmi2CallbackFunctions){hear2, calloc, free, NULL, s};
+        kd_text(uri, sizeof uri, "file://%s", resources);
+        s->instance = s->fmi2Instantiate("guest", s->exchange ? fmi2ModelExchange : fmi2CoSimulation, token, uri,
+                                         &s->callbacks, fmi2False, fmi2False);
+    } else {
+        kd_text(uri, sizeof uri, "%s/", resources);
+        s->instance = s->exchange ? s->fmi3InstantiateModelExchange("guest", token, uri, false, false, s, hear3)
+                                  : s->fmi3InstantiateCoSimulation("guest", token, uri, false, false, false, false,
+                                                                   NULL, 0, s, hear3, NULL);
+    }
+    if (s->instance) return KD_OK;
+    kd_text(text, KD_GUEST_TEXT, "it could not be instantiated%s%s", *s->log ? ": " : "", s->log);
+    return KD_ERR_FILE;
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+// What the FMU answered, both versions alike: 0 good, 1 warning, 2 discard, 3 error, 4 fatal
+static kd_status judged(kd_served *s, int answer, const char *call, char *text)
+{
+    if (answer == 0 || answer == 1) return KD_OK;
+    kd_text(text, KD_GUEST_TEXT, "%s answered %s%s%s", call,
+            answer == 2   ? "\"discard\""
+            : answer == 3 ? "\"error\""
+                          : "\"fatal\"",
+            *s->log ? ": " : "", s->log);
+    return answer == 2 ? KD_ERR_RETRY_FAILED : KD_ERR_CALLBACK_STOP;
+}
+
+static int set_value2(kd_served *s, int type, uint32_t reference, kd_guest_bytes *in)
+{
+    fmi2Real    real;
+    fmi2Integer whole;
+    char        word[2000];
+    switch (type) {
+    case KD_FMI_FLOAT64:
+        return kd_bytes_get(in, &real, sizeof real) ? (int)s->fmi2SetReal(s->instance, &reference, 1, &real) : 3;
+    case KD_FMI_BOOLEAN:
+        return kd_bytes_get(in, &whole, sizeof whole) ? (int)s->fmi2SetBoolean(s->instance, &reference, 1, &whole) : 3;
+    case KD_FMI_INT32:
+    case KD_FMI_ENUMERATION:
+        return kd_bytes_get(in, &whole, sizeof whole) ? (int)s->fmi2SetInteger(s->instance, &reference, 1, &whole) : 3;
+    case KD_FMI_STRING:
+        return get_text(in, word, sizeof word) ? (int)s->fmi2SetString(s->instance, &reference, 1, &(fmi2String){word})
+                                               : 3;
+    default:
+        return 3;
+    }
+}
+
+static void put_text(kd_guest_bytes *out, const char *text)
+{
+    const uint32_t length = text ? (uint32_t)strnlen(text, KD_GUEST_BYTES / 2) : 0;
+    kd_bytes_put(out, &length, sizeof length);
+    kd_bytes_put(out, text, length);
+}
+
+static int get_value2(kd_served *s, int type, uint32_t reference, kd_guest_bytes *out)
+{
+    fmi2Real    real = 0;
+    fmi2Integer whole = 0;
+    fmi2String  word = NULL;
+    int         answer = 3;
+    switch (type) {
+    case KD_FMI_FLOAT64:
+        answer = (int)s->fmi2GetReal(s->instance, &reference, 1, &real);
+        kd_bytes_put(out, &real, sizeof real);
+        break;
+    case KD_FMI_BOOLEAN:
+        answer = (int)s->fmi2GetBoolean(s->instance, &reference, 1, &whole);
+        kd_bytes_put(out, &whole, sizeof whole);
+        break;
+    case KD_FMI_INT32:
+    case KD_FMI_ENUMERATION:
+        answer = (int)s->fmi2GetInteger(s->instance, &reference, 1, &whole);
+        kd_bytes_put(out, &whole, sizeof whole);
+        break;
+    case KD_FMI_STRING:
+        answer = (int)s->fmi2GetString(s->instance, &reference, 1, &word);
+        put_text(out, answer < 2 ? word : NULL);
+        break;
+    default:
+        break;
+    }
+    return answer;
+}
+
+#define TYPES3(X)                                                                                                      \
+    X(FLOAT64, Float64)                                                                                                \
+    X(FLOAT32, Float32)                                                                                                \
+    X(INT8, Int8)                                                                                                      \
+    X(UINT8, UInt8)                                                                                                    \
+    X(INT16, Int16)                                                                                                    \
+    X(UINT16, UInt16)                                                                                                  \
+    X(INT32, Int32)                                                                                                    \
+    X(UINT32, UInt32)                                                                                                  \
+    X(INT64, Int64)                                                                                                    \
+    X(UINT64, UInt64)                                                                                                  \
+    X(BOOLEAN, Boolean)
+
+static int set_value3(kd_served *s, int type, uint32_t reference, kd_guest_bytes *in)
+{
+    char     word[2000];
+    uint32_t length;
+    switch (type) {
+#define CASE(name, word_)                                                                                              \
+    case KD_FMI_##name: {                                                                                              \
+        fmi3##word_ value;                                                                                             \
+        return kd_bytes_get(in, &value, sizeof value) ? (int)s->fmi3Set##word_(s->instance, &reference, 1, &value, 1)  \
+                                                      : 3;                                                             \
+    }
+        TYPES3(CASE)
+#undef CASE
+    case KD_FMI_ENUMERATION: {
+        fmi3Int64 value;
+        return kd_bytes_get(in, &value, sizeof value) ? (int)s->fmi3SetInt64(s->instance, &reference, 1, &value, 1) : 3;
+    }
+    case KD_FMI_STRING:
+        return get_text(in, word, sizeof word)
+                   ? (int)s->fmi3SetString(s->instance, &reference, 1, &(fmi3String){word}, 1)
+                   : 3;
+    case KD_FMI_BINARY:
+        if (!kd_bytes_get(in, &length, sizeof length) || length > in->size - in->at) return 3;
+        return (int)s->fmi3SetBinary(s->instance, &reference, 1, &(size_t){length}, &(fmi3Binary){in->data + in->at},
+                                     1);
+    default:
+        return 3;
+    }
+}
+
+static int get_value3(kd_served *s, int type, uint32_t reference, kd_guest_bytes *out)
+{
+    int answer = 3;
+    switch (type) {
+#define CASE(name, word_)                                                                                              \
+    case KD_FMI_##name: {                                                                                              \
+        fmi3##word_ value = 0;                                                                                         \
+        answer = (int)s->fmi3Get##word_(s->instance, &reference, 1, &value, 1);                                        \
+        kd_bytes_put(out, &value, sizeof value);                                                                       \
+        return answer;                                                                                                 \
+    }
+        TYPES3(CASE)
+#undef CASE
+    case KD_FMI_ENUMERATION: {
+        fmi3Int64 value = 0;
+        answer = (int)s->fmi3GetInt64(s->instance, &reference, 1, &value, 1);
+        kd_bytes_put(out, &value, sizeof value);
+        return answer;
+    }
+    case KD_FMI_STRING: {
+        fmi3String word = NULL;
+        answer = (int)s->fmi3GetString(s->instance, &reference, 1, &word, 1);
+        put_text(out, answer < 2 ? word : NULL);
+        return answer;
+    }
+    case KD_FMI_BINARY: {
+        fmi3Binary bytes = NULL;
+        size_t     size = 0;
+        answer = (int)s->fmi3GetBinary(s->instance, &reference, 1, &size, &bytes, 1);
+        const uint32_t length = answer < 2 && bytes && size < KD_GUEST_BYTES / 2 ? (uint32_t)size : 0;
+        kd_bytes_put(out, &length, sizeof length);
+        kd_bytes_put(out, bytes, length);
+        return answer;
+    }
+    default:
+        return answer;
+    }
+}
+
+// ---- calls ----------------------------------------------------------------------------------------------------------
+
+static int begin(kd_served *s, const double *in)
+{
+    const bool has_stop = isfinite(in[1]), has_tolerance = in[2] > 0;
+    if (s->version == 3)
+        return (int)s->fmi3EnterInitializationMode(s->instance, has_tolerance, in[2], in[0], has_stop,
+                                                   has_stop ? in[1] : 0);
+    const int answer =
+        (int)s->fmi2SetupExperiment(s->instance, has_tolerance, in[2], in[0], has_stop, has_stop ? in[1] : 0);
+    return answer > 1 ? answer : (int)s->fmi2EnterInitializationMode(s->instance);
+}
+
+static int make_step(kd_served *s, const double *in, double *out)
+{
+    out[0] = in[0] + in[1];
+    out[1] = 0;
+    if (s->version == 3) {
+        bool      event = false, stop = false, early = false;
+        double    last = out[0];
+        const int answer = (int)s->fmi3DoStep(s->instance, in[0], in[1], true, &event, &stop, &early, &last);
+        if (early) out[0] = last;
+        out[1] = stop;
+        return answer;
+    }
+    int         answer = (int)s->fmi2DoStep(s->instance, in[0], in[1], fmi2True);
+    fmi2Boolean stopped = fmi2False;
+    if (answer == 2 && s->fmi2GetBooleanStatus &&
+        s->fmi2GetBooleanStatus(s->instance, fmi2Terminated, &stopped) == fmi2OK && stopped) {
+        if (s->fmi2GetRealStatus) (void)s->fmi2GetRealStatus(s->instance, fmi2LastSuccessfulTime, out);
+        out[1] = 1;
+        answer = 0;
+    }
+    return answer;
+}
+
+static int rates(kd_served *s, double t, const double *x, size_t n, double *dx, double *z, size_t m)
+{
+    const bool three = s->version == 3;
+    int        answer = three ? (int)s->fmi3SetTime(s->instance, t) : (int)s->fmi2SetTime(s->instance, t);
+    if (answer < 2 && n > 0)
+        answer = three ? (int)s->fmi3SetContinuousStates(s->instance, x, n)
+                       : (int)s->fmi2SetContinuousStates(s->instance, x, n);
+    if (answer < 2 && n > 0)
+        answer = three ? (int)s->fmi3GetContinuousStateDerivatives(s->instance, dx, n)
+                       : (int)s->fmi2GetDerivatives(s->instance, dx, n);
+    if (answer < 2 && m > 0)
+        answer = three ? (int)s->fmi3GetEventIndicators(s->instance, z, m)
+                       : (int)s->fmi2GetEventIndicators(s->instance, z, m);
+    return answer;
+}
+
+// Event mode until nothing changes any more, then continuous time. out: changed, stop, next
+static int update(kd_served *s, bool enter, double *out)
+{
+    enum { MOST = 1000 };
+    const bool three = s->version == 3;
+    int        answer = 0;
+    bool       again = true;
+    out[0] = out[1] = 0;
+    out[2] = HUGE_VAL;
+    if (enter) answer = three ? (int)s->fmi3EnterEventMode(s->instance) : (int)s->fmi2EnterEventMode(s->instance);
+    for (int k = 0; k < MOST && again && answer < 2; k++) {
+        bool          stop = false, nominals = false, values = false, has_next = false;
+        double        next = 0;
+        fmi2EventInfo info = {0};
+        if (three) {
+            answer = (int)s->fmi3UpdateDiscreteStates(s->instance, &again, &stop, &nominals, &values, &has_next, &next);
+        } else {
+            answer = (int)s->fmi2NewDiscreteStates(s->instance, &info);
+            again = info.newDiscreteStatesNeeded;
+            stop = info.terminateSimulation;
+            values = info.valuesOfContinuousStatesChanged;
+            has_next = info.nextEventTimeDefined;
+            next = info.nextEventTime;
+        }
+        if (values) out[0] = 1;
+        if (stop) out[1] = 1;
+        out[2] = has_next ? next : HUGE_VAL;
+    }
+    if (again && answer < 2) {
+        kd_text(s->log, sizeof s->log, "it asks for event updates without end");
+        return 3;
+    }
+    if (answer < 2)
+        answer =
+            three ? (int)s->fmi3EnterContinuousTimeMode(s->instance) : (int)s->fmi2EnterContinuousTimeMode(s->instance);
+    return answer;
+}
+
+static kd_status serve_rates(kd_served *s, kd_guest_bytes *in, kd_guest_bytes *out, char *text)
+{
+    uint32_t size[2];
+    double   t;
+    if (!kd_bytes_get(in, &t, sizeof t) || !kd_bytes_get(in, size, sizeof size) || size[0] > 1000000 ||
+        size[1] > 1000000)
+        return KD_ERR_ARGUMENT;
+    double *x = kd_alloc(((size_t)2 * size[0] + size[1] + 1) * sizeof *x), *dx = x ? x + size[0] : NULL;
+    if (!x) return KD_ERR_MEMORY;
+    kd_status status = kd_bytes_get(in, x, size[0] * sizeof *x) ? KD_OK : KD_ERR_ARGUMENT;
+    if (status >= 0)
+        status = judged(s, rates(s, t, x, size[0], dx, dx + size[0], size[1]), "the evaluation of derivatives", text);
+    kd_bytes_put(out, dx, (size[0] + size[1]) * sizeof *x);
+    kd_free(x);
+    return status;
+}
+
+static kd_status serve_states(kd_served *s, kd_guest_bytes *in, kd_guest_bytes *out, char *text)
+{
+    uint32_t n;
+    if (!kd_bytes_get(in, &n, sizeof n) || n > 1000000) return KD_ERR_ARGUMENT;
+    double *x = kd_alloc(((size_t)n + 1) * sizeof *x);
+    if (!x) return KD_ERR_MEMORY;
+    const int answer = s->version == 3 ? (int)s->fmi3GetContinuousStates(s->instance, x, n)
+                                       : (int)s->fmi2GetContinuousStates(s->instance, x, n);
+    kd_bytes_put(out, x, n * sizeof *x);
+    kd_free(x);
+    return judged(s, answer, "GetContinuousStates", text);
+}
+
+static kd_status serve_completed(kd_served *s, kd_guest_bytes *out, char *text)
+{
+    double flags[2] = {0, 0};
+    int    answer;
+    if (s->version == 3) {
+        bool event = false, stop = false;
+        answer = (int)s->fmi3CompletedIntegratorStep(s->instance, true, &event, &stop);
+        flags[0] = event;
+        flags[1] = stop;
+    } else {
+        fmi2Boolean event = 0, stop = 0;
+        answer = (int)s->fmi2CompletedIntegratorStep(s->instance, fmi2True, &event, &stop);
+        flags[0] = event != 0;
+        flags[1] = stop != 0;
+    }
+    kd_bytes_put(out, flags, sizeof flags);
+    return judged(s, answer, "CompletedIntegratorStep", text);
+}
+
+kd_status kd_served_call(kd_served *s, kd_guest_call call, kd_guest_bytes *in, kd_guest_bytes *out, char *text)
+{
+    double   number[3];
+    uint32_t word[2];
+    text[0] = s->log[0] = '\0';
+    if (call == KD_CALL_OPEN) return open_it(s, in, text);
+    if (!s->instance) return KD_ERR_STAGE;
+    switch (call) {
+    case KD_CALL_SET:
+        if (!kd_bytes_get(in, word, sizeof word)) return KD_ERR_ARGUMENT;
+        return judged(
+            s, s->version == 2 ? set_value2(s, (int)word[0], word[1], in) : set_value3(s, (int)word[0], word[1], in),
+            "setting a value", text);
+    case KD_CALL_GET:
+        if (!kd_bytes_get(in, word, sizeof word)) return KD_ERR_ARGUMENT;
+        return judged(
+            s, s->version == 2 ? get_value2(s, (int)word[0], word[1], out) : get_value3(s, (int)word[0], word[1], out),
+            "reading a value", text);
+    case KD_CALL_BEGIN:
+        return kd_bytes_get(in, number, sizeof number) ? judged(s, begin(s, number), "EnterInitializationMode", text)
+                                                       : KD_ERR_ARGUMENT;
+    case KD_CALL_FINISH:
+        return judged(s,
+                      s->version == 3 ? (int)s->fmi3ExitInitializationMode(s->instance)
+                                      : (int)s->fmi2ExitInitializationMode(s->instance),
+                      "ExitInitializationMode", text);
+    case KD_CALL_STEP: {
+        double reached[2];
+        if (!kd_bytes_get(in, number, 2 * sizeof *number)) return KD_ERR_ARGUMENT;
+        const kd_status status = judged(s, make_step(s, number, reached), "DoStep", text);
+        kd_bytes_put(out, reached, sizeof reached);
+        return status;
+    }
+    case KD_CALL_END:
+        return judged(s, s->version == 3 ? (int)s->fmi3Terminate(s->instance) : (int)s->fmi2Terminate(s->instance),
+                      "Terminate", text);
+    case KD_CALL_STATES:
+        return serve_states(s, in, out, text);
+    case KD_CALL_RATES:
+        return serve_rates(s, in, out, text);
+    case KD_CALL_COMPLETED:
+        return serve_completed(s, out, text);
+    case KD_CALL_UPDATE: {
+        uint8_t enter = 0;
+        (void)kd_bytes_get(in, &enter, 1);
+        const kd_status status = judged(s, update(s, enter != 0, number), "the update of events", text);
+        kd_bytes_put(out, number, sizeof number);
+        return status;
+    }
+    default:
+        return KD_ERR_ARGUMENT;
+    }
+}
