@@ -361,6 +361,41 @@ static void make_coupling(mechanism *m, kd_constraint_def *c)
     }
 }
 
+// A change with time that is 0 at the start; NULL: there is none
+static const char *change(mechanism *m)
+{
+    if (m->opt.conservative || m->opt.invariant || chance(0.5, &m->seed)) return NULL;
+    return m->opt.at_rest ? "0.1*t^2" : "0.1*sin(t)";
+}
+
+// A rope from body to body over up to three points, with a drum in a joint
+static void make_rope(mechanism *m, kd_constraint_def *c, int a, int b)
+{
+    const int   joint = random_joint(m);
+    int         which = 0;
+    const char *later = change(m);
+    c->from = random_place(m, a);
+    c->to = random_place(m, b);
+    c->nover = mechanism_below(4, &m->seed);
+    for (int k = 0; k < c->nover; k++) c->over[k] = random_place(m, k % 2 == 0 ? random_body(m, a) : a);
+    if (joint < 0) {
+        c->motion = later;
+        return;
+    }
+    const char *q = coordinate(m, joint, 'q', &which);
+    c->motion = text(m, "0.2*sin(%s) - (%.17g) + %s", q, 0.2 * sin(m->design[joint][which]), later ? later : "0");
+}
+
+// A gear between speeds whose ratio changes
+static void make_gear(mechanism *m, kd_constraint_def *c)
+{
+    int first = random_joint(m), second = random_joint(m), which, other;
+    if (first < 0 || second == first) return;
+    const char *v = coordinate(m, first, 'v', &which), *q = coordinate(m, first, 'q', &other);
+    c->value = text(m, "%s - (1.3 + 0.4*sin(%s%s))*%s", v, q, m->opt.conservative || m->opt.invariant ? "" : " + 3*t",
+                    coordinate(m, second, 'v', &which));
+}
+
 static bool make_constraint(mechanism *m, kd_constraint_kind kind)
 {
     uint64_t *seed = &m->seed;
@@ -379,6 +414,7 @@ static bool make_constraint(mechanism *m, kd_constraint_kind kind)
         break;
     case KD_POINT_ON_LINE:
         place_from(m, c, a, b, kd_vec(0, 0, x));
+        c->shift[1] = change(m);
         break;
     case KD_POINT_ON_CURVE:
         place_from(m, c, a, b, kd_vec(x, 0, cubic(x)));
@@ -389,12 +425,14 @@ static bool make_constraint(mechanism *m, kd_constraint_kind kind)
         c->to = random_place(m, b);
         c->angle = chance(0.5, seed) ? 0 : between(0.5, 2, seed);
         turn_to(c, c->angle, seed);
+        if (c->angle != 0.0) c->motion = change(m);
         break;
     case KD_ROLLING_DISC:
         angle = between(0.8, 2.2, seed);
         c->radius = between(0.3, 0.8, seed);
         place_from(m, c, a, b, kd_vec(x, y, c->radius * sin(angle)));
         turn_to(c, angle, seed);
+        c->motion = change(m);
         break;
     case KD_KNIFE_EDGE:
         c->from = random_place(m, a);
@@ -406,6 +444,13 @@ static bool make_constraint(mechanism *m, kd_constraint_kind kind)
         break;
     case KD_EXPRESSION:
         make_expression(m, c, a, b);
+        break;
+    case KD_VELOCITY:
+        make_gear(m, c);
+        if (!c->value) return false;
+        break;
+    case KD_ROPE:
+        make_rope(m, c, a, b);
         break;
     default:
         return false;
@@ -768,6 +813,7 @@ void mechanism_make(mechanism *m, uint64_t seed, const mechanism_options *opt)
     memset(m, 0, sizeof *m);
     m->opt = *opt;
     m->seed = seed * 7919 + 17;
+    m->made = seed;
     for (int i = 0; i < 5; i++) (void)mechanism_random(&m->seed);
     if (!opt->floating) kd_vec_to(mechanism_vec(6, &m->seed), m->gravity);
     for (int i = 0; i < opt->bodies; i++) make_body(m);
@@ -794,10 +840,10 @@ void mechanism_make(mechanism *m, uint64_t seed, const mechanism_options *opt)
 }
 
 // ---- models ---------------------------------------------------------------------------------------------------------
-static kd_place moved_place(const kd_place *place, const mechanism_variant *v)
+static kd_place moved_place(const mechanism *m, const kd_place *place, const mechanism_variant *v)
 {
-    kd_place to = *place;
-    if (!v->moved || !place->body) return to;
+    kd_place to = m->opt.flexible ? mechanism_place(m, place) : *place;
+    if (!v->moved || !place->body || to.node) return to; // a node moves with its body
     kd_vec_to(kd_vec_add(v->shift, turned(v->turn, kd_vec_of(place->position))), to.position);
     kd_quat_to(kd_quat_mul(v->turn, kd_quat_of(place->orientation)), to.orientation);
     return to;
@@ -819,14 +865,15 @@ static bool add_body(kd_model *model, const mechanism *m, int i, const mechanism
         kd_vec_to(turned(v->turn, kd_vec_of(b.velocity)), b.velocity);
         kd_vec_to(turned(v->turn, kd_vec_of(b.angular_velocity)), b.angular_velocity);
     }
+    if (mechanism_is_flexible(m, i) && !mechanism_add_flexible(model, m, i, &b)) return false;
     return ok(kd_model_add_body(model, mechanism_body_name(i), &b), model);
 }
 
 static bool add_joint(kd_model *model, const mechanism *m, int i, const mechanism_variant *v)
 {
     kd_joint_def j = m->joint[i];
-    j.from = moved_place(&m->joint[i].from, v);
-    j.to = moved_place(&m->joint[i].to, v);
+    j.from = moved_place(m, &m->joint[i].from, v);
+    j.to = moved_place(m, &m->joint[i].to, v);
     if (v->cut) j.cut = v->cut[i];
     if (v->turn_over && (j.kind == KD_FIXED || j.kind == KD_SPHERICAL) && m->opt.at_rest) {
         kd_place from = j.from;
@@ -841,8 +888,9 @@ static bool add_forces(kd_model *model, const mechanism *m, const mechanism_vari
     char name[16];
     for (int i = 0; i < m->nconstraints; i++) {
         kd_constraint_def c = m->constraint[i];
-        c.from = moved_place(&m->constraint[i].from, v);
-        c.to = moved_place(&m->constraint[i].to, v);
+        c.from = moved_place(m, &m->constraint[i].from, v);
+        c.to = moved_place(m, &m->constraint[i].to, v);
+        for (int k = 0; k < c.nover; k++) c.over[k] = moved_place(m, &m->constraint[i].over[k], v);
         (void)snprintf(name, sizeof name, "c%d", i);
         good = good && ok(kd_model_add_constraint(model, name, &c), model);
     }
@@ -852,8 +900,8 @@ static bool add_forces(kd_model *model, const mechanism *m, const mechanism_vari
     }
     for (int i = 0; i < m->nforces; i++) {
         kd_force_def f = m->force[i];
-        f.from = moved_place(&m->force[i].from, v);
-        f.to = moved_place(&m->force[i].to, v);
+        f.from = moved_place(m, &m->force[i].from, v);
+        f.to = moved_place(m, &m->force[i].to, v);
         (void)snprintf(name, sizeof name, "f%d", i);
         good = good && ok(kd_model_add_force(model, name, &f), model);
     }

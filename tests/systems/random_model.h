@@ -20,6 +20,7 @@ typedef struct mechanism_options {
     bool at_rest;      // all start velocities are 0
     bool driven;       // one coordinate is prescribed
     bool states;       // inner states, inputs and laws that read them
+    bool flexible;     // every other body has modes
 } mechanism_options;
 
 typedef struct mechanism {
@@ -36,7 +37,7 @@ typedef struct mechanism {
     double            user_start[1];
     char              pool[POOL]; // texts
     size_t            used;
-    uint64_t          seed;
+    uint64_t          seed, made; // made: the seed of the whole
     mechanism_options opt;
 } mechanism;
 
@@ -62,6 +63,10 @@ kd_model *mechanism_build(const mechanism *m, const mechanism_variant *v);
 // Smallest over largest singular value of the constraint matrices at the start; 1 without constraints, 0: no start.
 double      mechanism_condition(const kd_system *s);
 const char *mechanism_body_name(int i);
+// random_flexible.c: has it modes, its part in a model and definition, a place as an interface of it
+bool        mechanism_is_flexible(const mechanism *m, int body);
+bool        mechanism_add_flexible(kd_model *model, const mechanism *m, int body, kd_body_def *def);
+kd_place    mechanism_place(const mechanism *m, const kd_place *place);
 const char *mechanism_joint_name(int i);
 
 #endif

@@ -1,0 +1,117 @@
+// communicate.c: a communication point: outputs of all systems and the inputs that follow from them.
+//
+// Outputs may depend on inputs directly. Systems are read again as long as an input of theirs has changed; where that does not
+// end there is an algebraic loop, and Newton's method solves  w = C y(w)  with the directional derivatives of the systems.
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "cosim/cosim.h"
+#include "math/dense.h"
+
+enum { MOST_ITERATIONS = 12 };
+static const double CONVERGED = 1e-12; // relative change of an input
+static const double SHIFT = 1e-6;      // of an input for differences, relative
+
+static kd_status sweep(kd_cosim *c, bool *changed)
+{
+    *changed = false;
+    for (int i = 0; i < c->nsystems; i++) {
+        const int s = c->order[i];
+        kd_cosim_take_inputs(c, s);
+        const kd_status status = kd_cosim_read_outputs(c, s);
+        if (status < 0) return status;
+        if (kd_cosim_take_outputs(c, s)) *changed = true;
+    }
+    return KD_OK;
+}
+
+// dy = y_u e_i of the system into c->y_other
+static kd_status slope(kd_cosim *c, int s, int input)
+{
+    kd_cosim_system *system = c->system[s];
+    double          *u = c->u[s], *dy = c->y_other[s], was = u[input];
+    if (system->class->directional) {
+        double *e = c->u_seen[s];
+        memset(e, 0, (size_t)system->ninputs * sizeof *e);
+        e[input] = 1;
+        c->y_known[s] = false;
+        const kd_status status = system->class->directional(system, u, e, dy);
+        return status < 0 ? kd_cosim_fail(c, s, status) : KD_OK;
+    }
+    const double d = SHIFT * fmax(fabs(was), 1);
+    u[input] = was + d;
+    const kd_status status = system->class->outputs(system, u, dy);
+    u[input] = was;
+    for (int j = 0; j < system->noutputs; j++) dy[j] = (dy[j] - c->y[s][j]) / d;
+    return status < 0 ? kd_cosim_fail(c, s, status) : KD_OK;
+}
+
+// A = I - C y_u at the present inputs, factored
+static kd_status make_matrix(kd_cosim *c)
+{
+    const int n = c->nconnections;
+    double   *A = c->loop.A;
+    memset(A, 0, (size_t)n * (size_t)n * sizeof *A);
+    for (int k = 0; k < n; k++) {
+        const int       s = c->connection[k].to;
+        const kd_status status = slope(c, s, c->connection[k].input);
+        if (status < 0) return status;
+        A[(size_t)k * (size_t)n + (size_t)k] += 1;
+        for (int j = 0; j < n; j++)
+            if (c->connection[j].from == s)
+                A[(size_t)k * (size_t)n + (size_t)j] -=
+                    c->connection[j].factor * c->y_other[s][c->connection[j].output];
+    }
+    if (kd_lu_factor(n, A, c->loop.pivot) == 0) return KD_OK;
+    kd_text(
+        c->why, sizeof c->why,
+        "outputs and inputs of the systems depend on each other at t = %.9g s in a loop that has no single solution",
+        c->T);
+    return KD_ERR_NEWTON;
+}
+
+// w = C y(w) by Newton's method
+static kd_status solve_loop(kd_cosim *c)
+{
+    const int n = c->nconnections;
+    c->certificate.loops++;
+    for (int iteration = 0; iteration < MOST_ITERATIONS; iteration++) {
+        double change = 0;
+        for (int s = 0; s < c->nsystems; s++) {
+            kd_cosim_take_inputs(c, s);
+            const kd_status status = kd_cosim_read_outputs(c, s);
+            if (status < 0) return status;
+        }
+        for (int k = 0; k < n; k++) {
+            const kd_connection *l = &c->connection[k];
+            c->loop.r[k] = l->factor * c->y[l->from][l->output] - c->w[k];
+        }
+        const kd_status status = make_matrix(c);
+        if (status < 0) return status;
+        kd_lu_solve(n, c->loop.A, c->loop.pivot, c->loop.r, 1);
+        for (int k = 0; k < n; k++) {
+            c->w[k] += c->loop.r[k];
+            change = fmax(change, fabs(c->loop.r[k]) / fmax(kd_cosim_scale(c, k), fabs(c->w[k])));
+        }
+        if (change <= CONVERGED) return KD_OK;
+    }
+    kd_text(c->why, sizeof c->why, "the algebraic loop between the systems at t = %.9g s does not converge", c->T);
+    return KD_ERR_NEWTON;
+}
+
+kd_status kd_cosim_communicate(kd_cosim *c)
+{
+    bool      changed = true;
+    kd_status status = KD_OK;
+    // with the inputs that were held: each system once
+    if (c->opt.held) {
+        for (int s = 0; s < c->nsystems; s++) kd_cosim_take_inputs(c, s);
+        for (int s = 0; s < c->nsystems && status >= 0; s++) status = kd_cosim_read_outputs(c, s);
+        for (int s = 0; s < c->nsystems && status >= 0; s++) (void)kd_cosim_take_outputs(c, s);
+        return status;
+    }
+    for (int i = 0; i <= c->nsystems && changed && status >= 0; i++) status = sweep(c, &changed);
+    if (status >= 0 && changed) status = solve_loop(c);
+    return status;
+}
