@@ -158,7 +158,7 @@ static void measure_defects(bench *b, vehicle *v, realtime_peer *peer, const cha
     double own = kd_realtime_restore(v->stepper, v->start) < 0 ? NAN : 0, other = 0;
     if (peer) realtime_peer_reset(peer);
     for (long k = 0; k < lrint(END / STEP); k++) {
-        kd_realtime_defect defect = {NAN, NAN};
+        kd_realtime_defect defect = {.position = NAN, .velocity = NAN};
         double             outputs[OUTPUTS];
         if (!vehicle_step(v, steer_at((double)(k + 1) * STEP), outputs) || kd_realtime_defects(v->stepper, &defect) < 0)
             own = NAN;

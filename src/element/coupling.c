@@ -42,8 +42,9 @@ static void finish(kd_model *m, int i)
             kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k], "%s", why);
         } else if (path.section != KD_SECTION_JOINT || path.property != KD_PROPERTY_Q) {
             kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k],
-                           "'%s' cannot be coupled: it is no coordinate of a joint, as joint.NAME.q is",
-                           def->coordinate[k]);
+                           "'%s' cannot be coupled: it is no coordinate of a joint, as joint.NAME.q is%s",
+                           def->coordinate[k],
+                           path.property == KD_PROPERTY_V ? "; speeds are coupled by 'type: velocity'" : "");
         } else if (def->factor[k] == 0.0) {
             kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k], "the factor of '%s' is 0", def->coordinate[k]);
         }

@@ -21,6 +21,8 @@
 #include "core/pi.h"
 #include "element/wheel.h"
 
+#define LEAST_SHARE 1e-12 // of the load of a wheel that rolls
+
 enum { N = PARTS, XI = KD_CREEP_VARIABLES - 2, LAMBDA = KD_CREEP_VARIABLES - 1 };
 
 // ---- numbers with derivatives ---------------------------------------------------------------------------------------
@@ -151,6 +153,34 @@ static contact contact_of(const kd_wheel *w, const double *x, dual xi)
     return c;
 }
 
+// Quasi-elastic contact: what carries on the tread (side 0) or on the flange (1): its share of the load, and the means
+// of place and slope, with the changes of all weights
+static dual patch_of(const kd_wheel *w, const double *x, const kd_wheel_spread *s, int side, contact *out)
+{
+    const double e = w->def->elastic;
+    dual3        rho = {number(0.0), number(0.0), number(0.0)};
+    dual         share = number(0.0), all = number(0.0), slope = number(0.0);
+    for (int k = 0; k < s->n; k++) {
+        const contact c = contact_of(w, x, number(s->xi[k]));
+        // weight exp(g_k/e)/sum; its logarithm changes with g_k = S(Y) - Z
+        const dual Y = add(variable(x, 1), c.rho.y), Z = add(variable(x, 2), c.rho.z);
+        const dual change = scale(1.0 / e, sub(chained(0.0, c.slope.x, &Y), Z));
+        const dual weight = chained(s->weight[k], s->weight[k], &change);
+        all = add(all, weight);
+        if ((w->side * s->xi[k] - w->def->spacing <= w->split) != (side == 1)) continue; // tread or flange
+        share = add(share, weight);
+        rho = add3(rho, scale3(weight, c.rho));
+        slope = add(slope, mul(weight, c.slope));
+    }
+    if (!(share.x > LEAST_SHARE)) return number(0.0);
+    const dual per = divide(number(1.0), share);
+    out->rho = scale3(per, rho);
+    out->slope = mul(per, slope);
+    out->cosine = divide(number(1.0), root(add(number(1.0), mul(out->slope, out->slope))));
+    out->sine = mul(out->slope, out->cosine);
+    return divide(share, all);
+}
+
 // ---- laws -----------------------------------------------------------------------------------------------------------
 typedef struct creepages {
     dual x, y, spin;
@@ -162,6 +192,7 @@ typedef struct tangential {
 
 typedef struct coefficients { // of the linear law, at the normal force
     dual normal, f11, f22, f23, f33;
+    dual growth; // of the half axes
 } coefficients;
 
 // f11 = G a b C11, f22 = G a b C22, f23 = G (ab)^1.5 C23, f33 = G (ab)^2 C33; a, b grow with N^(1/3)
@@ -176,6 +207,7 @@ static coefficients coefficients_of(const kd_wheel *w, dual normal)
     }
     dual g2 = mul(growth, growth), g3 = mul(g2, growth);
     return (coefficients){.normal = normal,
+                          .growth = growth,
                           .f11 = scale(G * ab * w->kalker[0], g2),
                           .f22 = scale(G * ab * w->kalker[1], g2),
                           .f23 = scale(G * ab * sqrt(ab) * w->kalker[2], g3),
@@ -254,6 +286,65 @@ static tangential by_polach(const kd_wheel *w, const coefficients *f, const cree
     return t;
 }
 
+// Kalker's simplified theory (FASTSIM, 1982). In coordinates x = a X, y = b Y of the ellipse tractions q, in units of mu
+// times the largest pressure, grow along strips from the leading edge, and are cut off at 1 - X^2 - Y^2 where they slip:
+//
+//     dq_x/dX = A - B Y,  dq_y/dX = C + D X,  A = a c_x/(L_1 t), B = a b spin/(L_3 t), C = a c_y/(L_2 t), D = a^2 spin/(L_3 t)
+//     t = 2 mu N/(pi a b),  1/L_1 = 3 f11/(8 a^2 b),  1/L_2 = 3 f22/(8 a^2 b),  1/L_3 = 4 f23/(pi a^3 b)
+//
+// Strips at the nodes of Gauss: the linear limit is exact.
+typedef struct strip {
+    dual x, y, moment; // sums of q and of X a q_y - Y b q_x
+} strip;
+
+static strip strip_at(const kd_wheel *w, double Y, dual A, dual B, dual C, dual D)
+{
+    enum { ELEMENTS = 32 };
+    const double l = sqrt(1.0 - Y * Y), step = 2.0 * l / ELEMENTS;
+    const dual   along = sub(A, scale(Y, B));
+    strip        sum = {number(0.0), number(0.0), number(0.0)};
+    dual         qx = number(0.0), qy = number(0.0);
+    double       X = l; // leading edge, then the middles of elements
+    for (int k = 0; k < ELEMENTS; k++) {
+        const double way = k == 0 ? 0.5 * step : step, middle = X - 0.5 * way;
+        X -= way;
+        qx = sub(qx, scale(way, along));
+        qy = sub(qy, scale(way, add(C, scale(middle, D))));
+        // slip: back to the bound, its mean over the element, so that the sum over all is mu N
+        const double bound = 1.0 - X * X - Y * Y - step * step / 12.0;
+        if (qx.x * qx.x + qy.x * qy.x > bound * bound) {
+            const dual back = divide(number(bound), root(add(mul(qx, qx), mul(qy, qy))));
+            qx = mul(qx, back), qy = mul(qy, back);
+        }
+        sum.x = add(sum.x, scale(step, qx));
+        sum.y = add(sum.y, scale(step, qy));
+        sum.moment = add(sum.moment, scale(step, sub(scale(w->a * X, qy), scale(w->b * Y, qx))));
+    }
+    return sum;
+}
+
+static tangential by_fastsim(const kd_wheel *w, const coefficients *f, const creepages *c)
+{
+    static const double node[] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267, 0.9602898564975363};
+    static const double weight[] = {0.3626837833783620, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763};
+    const double        pi = KD_PI, a = w->a, b = w->b;
+    // a/(L t) = 3 pi f/(16 mu N) and so on; what is left grows with the half axes
+    const dual force = scale(w->def->friction, f->normal);
+    const dual A = divide(scale(3.0 * pi / 16.0, mul(f->f11, c->x)), force);
+    const dual C = divide(scale(3.0 * pi / 16.0, mul(f->f22, c->y)), force);
+    const dual turn = divide(mul(f->f23, c->spin), force); // 4 f23/(pi a^3 b) pi a b/(2 mu N) = 2 f23/(a^2 mu N)
+    const dual B = scale(2.0 * b / a, turn), D = scale(2.0, turn);
+    strip      sum = {number(0.0), number(0.0), number(0.0)};
+    for (int k = 0; k < 8; k++) {
+        const strip s = strip_at(w, k < 4 ? node[k] : -node[k - 4], A, B, C, D);
+        sum.x = add(sum.x, scale(weight[k % 4], s.x));
+        sum.y = add(sum.y, scale(weight[k % 4], s.y));
+        sum.moment = add(sum.moment, scale(weight[k % 4], s.moment));
+    }
+    const dual all = scale(2.0 / pi, force);
+    return (tangential){mul(all, sum.x), mul(all, sum.y), mul(mul(all, f->growth), sum.moment)};
+}
+
 // ---- the element ----------------------------------------------------------------------------------------------------
 static tangential law_of(const kd_wheel *w, dual normal, const creepages *c)
 {
@@ -265,6 +356,8 @@ static tangential law_of(const kd_wheel *w, dual normal, const creepages *c)
         return by_tanh(w, &f, c);
     case KD_CREEP_POLACH:
         return by_polach(w, &f, c);
+    case KD_CREEP_FASTSIM:
+        return by_fastsim(w, &f, c);
     case KD_CREEP_NONE:
         break;
     }
@@ -310,7 +403,7 @@ typedef struct creep_state {
     double lost;
 } creep_state;
 
-static creep_state creep_of(const kd_wheel *w, const double *x, const contact *c)
+static creep_state creep_of(const kd_wheel *w, const double *x, const contact *c, dual share)
 {
     creep_state out = {.lost = 0.0};
     if (w->def->creep == KD_CREEP_NONE || (w->by_load && !(x[LAMBDA] > 0.0))) return out; // lifted off
@@ -325,8 +418,9 @@ static creep_state creep_of(const kd_wheel *w, const double *x, const contact *c
     dual3 e_t = {number(0.0), c->cosine, c->sine}, e_n = {number(0.0), scale(-1.0, c->sine), c->cosine};
     if (!(speed.x > 0.0)) return out; // at rest
     // creepages in the plane of contact, normal force from the vertical multiplier
-    creepages  creep = {divide(slip.x, speed), divide(dot(slip, e_t), speed), divide(dot(turn, e_n), speed)};
-    dual       normal = w->by_load ? divide(variable(x, LAMBDA), c->cosine) : number(w->def->load);
+    creepages creep = {divide(slip.x, speed), divide(dot(slip, e_t), speed), divide(dot(turn, e_n), speed)};
+    dual      normal = w->by_load ? divide(variable(x, LAMBDA), c->cosine) : number(w->def->load);
+    normal = mul(share, normal);
     tangential t = law_of(w, normal, &creep);
     out.F = scale3(t.y, e_t);
     out.F.x = t.x;
@@ -335,18 +429,55 @@ static creep_state creep_of(const kd_wheel *w, const double *x, const contact *c
     return out;
 }
 
-// energy (may be NULL): power lost in creep, potential of the flange, its rate
-static void forces_of(const kd_wheel *w, const double x[KD_CREEP_VARIABLES], double force[6], double *J,
-                      double energy[3])
+// Force at the contact, moved to the centre of the wheel
+static void move_to_centre(creep_state *s, const contact *c)
 {
-    contact     c = contact_of(w, x, contact_coordinate(w, x));
-    creep_state s = creep_of(w, x, &c);
+    s->M = add3(s->M, cross(c->rho, s->F));
+}
+
+static creep_state one_place(const kd_wheel *w, const double *x, contact *c)
+{
+    *c = contact_of(w, x, contact_coordinate(w, x));
+    creep_state s = creep_of(w, x, c, number(1.0));
+    move_to_centre(&s, c);
+    return s;
+}
+
+// Tread and flange; c: where more is carried
+static creep_state patches_of(const kd_wheel *w, const double *x, const kd_wheel_spread *spread, contact *c)
+{
+    creep_state sum = {.lost = 0.0};
+    double      most = 0.0;
+    for (int side = 0; side < 2; side++) {
+        contact    at;
+        const dual share = patch_of(w, x, spread, side, &at);
+        if (!(share.x > LEAST_SHARE)) continue;
+        creep_state s = creep_of(w, x, &at, share);
+        move_to_centre(&s, &at);
+        sum.F = add3(sum.F, s.F), sum.M = add3(sum.M, s.M), sum.lost += s.lost;
+        if (share.x > most) most = share.x, *c = at;
+    }
+    return sum;
+}
+
+// The force of a flange across the rail, at the contact
+static void add_flange(creep_state *s, const contact *c, dual force)
+{
+    const dual3 F = {number(0.0), force, number(0.0)};
+    s->F = add3(s->F, F);
+    s->M = add3(s->M, cross(c->rho, F));
+}
+
+// energy (may be NULL): power lost in creep, potential of the flange, its rate
+static void forces_of(const kd_wheel *w, const double x[KD_CREEP_VARIABLES], const kd_wheel_spread *spread,
+                      double force[6], double *J, double energy[3])
+{
+    contact     c;
+    creep_state s = w->elastic ? patches_of(w, x, spread, &c) : one_place(w, x, &c);
     if (!isinf(w->def->clearance))
-        s.F.y = sub(s.F.y, scale(w->side, flange_force(w, x, energy ? energy + 1 : NULL)));
+        add_flange(&s, &c, scale(-w->side, flange_force(w, x, energy ? energy + 1 : NULL)));
     else if (energy)
         energy[1] = energy[2] = 0.0;
-    // force at the contact, moved to the centre of the wheel
-    s.M = add3(s.M, cross(c.rho, s.F));
     put(&s.F, 0, force, J);
     put(&s.M, 3, force, J);
     if (energy) energy[0] = s.lost;

@@ -26,6 +26,7 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
 static void make_one_sided(kd_row_builder *b, const kd_constraint *c, int pair)
 {
     kd_row *row = kd_row_one_sided(b, -1, length_of(b, pair), -1.0, &c->def.length, &c->def.restitution, "length");
+    if (row) row->reversed = true;
     if (!row || !c->def.value) return;
     // 0 <= -|d| + length + motion: what is subtracted is -motion
     const size_t size = strlen(c->def.value) + 4;
@@ -38,18 +39,13 @@ static void make_one_sided(kd_row_builder *b, const kd_constraint *c, int pair)
     kd_row_move(b, row, text, c->name, &c->source);
 }
 
-static kd_vec3 world_point(const kd_model *m, const kd_anchor *a)
-{
-    return a->body < 0 ? a->r : kd_vec_add(m->body[a->body].r, kd_mat_vec(&m->body[a->body].R, a->r));
-}
-
 static void finish(kd_model *m, int i)
 {
     kd_constraint *c = &m->constraint[i];
     if (!kd_finish_constraint_places(m, i)) return;
     // taken from the design position; a distance of 0 has no direction
     if (isnan(c->def.length)) {
-        c->def.length = kd_vec_norm(kd_vec_sub(world_point(m, &c->to), world_point(m, &c->from)));
+        c->def.length = kd_vec_norm(kd_vec_sub(kd_anchor_point(m, &c->to), kd_anchor_point(m, &c->from)));
     }
     if (!(c->def.length > 0.0)) {
         kd_model_error(m, KD_SECTION_CONSTRAINT, i, "length",

@@ -105,7 +105,7 @@ static void add_read_variables(kd_load_builder *b, const kd_expr *e)
     for (int i = 0; i < kd_expr_slot_count(e); i++) {
         int     slot = kd_expr_slot(e, i);
         kd_slot at = b->s->slot[slot];
-        if (at.kind == KD_SLOT_STATE || at.kind == KD_SLOT_MEASURE || at.kind == KD_SLOT_W)
+        if (at.kind == KD_SLOT_STATE || at.kind == KD_SLOT_MEASURE || at.kind == KD_SLOT_W || at.kind == KD_SLOT_HOLD)
             kd_load_add_variable(b, slot);
         if (at.kind == KD_SLOT_OUT) b->reads[at.index] = true;
     }
@@ -206,11 +206,13 @@ void kd_load_make_scalar(kd_load_builder *b, int force, const double *length)
 
 void kd_load_find_direction(kd_load_builder *b, int force)
 {
+    int *next = &b->load->direction;
     for (int i = 0; i < b->s->nrows_h; i++) {
         // the row of h that holds it knows the place of its direction in z
         if (b->s->row_h[i].force != force) continue;
-        b->load->direction = kd_system_slot(b->s, KD_SLOT_DISCRETE, b->s->row_h[i].direction, 0);
-        if (b->load->direction < 0) b->status = KD_ERR_MEMORY;
+        *next = kd_system_slot(b->s, KD_SLOT_DISCRETE, b->s->row_h[i].direction, 0);
+        if (*next < 0) b->status = KD_ERR_MEMORY;
+        next = &b->load->direction_across;
     }
 }
 
@@ -296,6 +298,7 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
     for (int i = 0; i < m->nforces && b.status == KD_OK; i++) make_force(&b, i);
     for (int i = 0; i < m->nuser_forces && b.status == KD_OK; i++) kd_load_make_user(&b, i);
     for (int i = 0; i < s->nwheels && b.status == KD_OK; i++) kd_load_make_creep(&b, i);
+    for (int i = 0; i < m->nbodies && b.status == KD_OK; i++) kd_load_make_modes(&b, i);
     s->late = s->by_multipliers || s->nw > 0;
     return b.status;
 }

@@ -78,6 +78,7 @@ extern const char *const kd_length_locals[];                     // length, rate
 void kd_load_add_channel(kd_load_builder *b, int measure);
 void kd_load_add_variable(kd_load_builder *b, int slot);
 void kd_load_add_measured(kd_load_builder *b, int measure, int level);
+void kd_load_make_modes(kd_load_builder *b, int body); // modes.c: of a flexible body
 void kd_load_add_states(kd_load_builder *b, int n);
 // The expression in a field of the element, number i of it, as law k; slots: of the local names of that field
 void kd_load_add_law(kd_load_builder *b, int k, int force, const char *key, int i, const int *slots);
@@ -85,7 +86,8 @@ void kd_load_add_law(kd_load_builder *b, int k, int force, const char *key, int 
 void kd_load_make_scalar(kd_load_builder *b, int force, const double *length);
 bool kd_load_start(kd_load_builder *b, const kd_load_class *class, const char *name, int n); // arrays for n channels
 bool kd_load_is_stiff(kd_stiffness given, bool usual);
-void kd_load_find_direction(kd_load_builder *b, int force); // of the row that holds it while it sticks
+void kd_load_find_direction(kd_load_builder *b, int force); // of the rows that hold it while it sticks, one or two
+int  kd_across_contact(kd_system *s, int force); // joint_friction.c: the normal force of a rigid contact in w
 
 // A measure of a pair of frames
 int kd_plain_measure(kd_system *s, int pair, kd_measure_kind kind, int i);

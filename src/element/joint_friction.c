@@ -14,7 +14,8 @@
 #include "element/force.h"
 #include "model/fields.h"
 
-static const double LEAST = 1e-6; // smallest force across, as part of the weight of all bodies
+static const double LEAST = 1e-6;   // smallest force across, as part of the weight of all bodies
+static const double SHARPER = 1e-4; // of that, at a contact: its force does not change its sign
 
 // ---- the force across -----------------------------------------------------------------------------------------------
 static double least_force(const kd_model *m)
@@ -29,7 +30,7 @@ void kd_across_set(kd_system *s)
 {
     for (int i = 0; i < s->nacross; i++) {
         kd_across *a = &s->across[i];
-        a->least = least_force(s->model);
+        a->least = least_force(s->model) * (a->nrows == 1 ? SHARPER : 1.0);
         // moments rub at the lever: a couple of forces moment / lever
         if (a->nrows == 4) a->factor[2] = a->factor[3] = 1.0 / s->model->force[a->force].def.friction.lever;
     }
@@ -51,6 +52,18 @@ static int across(kd_system *s, int force)
         a->row[2] = first + (kd_joint_form_of(kind).nturns == 0 ? 3 : 2);
         a->row[3] = a->row[2] + 1;
     }
+    s->nw++;
+    kd_across_set(s);
+    return s->nw - 1;
+}
+
+// The normal force of a rigid contact, from the multiplier of its row
+int kd_across_contact(kd_system *s, int force)
+{
+    kd_across *a = &s->across[s->nacross++];
+    *a = (kd_across){.nrows = 1, .factor = {1}, .force = force, .name = s->model->force[force].name};
+    for (int i = s->nrows_g - s->none_sided; i < s->nrows_g; i++)
+        if (s->row_g[i].force == force) a->row[0] = i;
     s->nw++;
     kd_across_set(s);
     return s->nw - 1;

@@ -15,7 +15,7 @@
 static const double pi = KD_PI;
 
 // K and E by the arithmetic-geometric mean
-static void elliptic(double e2, double *K, double *E)
+void kd_elliptic(double e2, double *K, double *E)
 {
     // a, b -> their means; E = K (1 - sum 2^(n-1) c_n^2)
     double a = 1.0, b = sqrt(1.0 - e2), sum = 0.5 * e2, power = 0.5;
@@ -34,7 +34,7 @@ static void elliptic(double e2, double *K, double *E)
 static double curvature_ratio(double r)
 {
     double K, E;
-    elliptic(1.0 - r * r, &K, &E);
+    kd_elliptic(1.0 - r * r, &K, &E);
     return (E / (r * r) - K) / (K - E);
 }
 
@@ -50,7 +50,7 @@ void kd_hertz_ellipse(double along, double across, double N, double shear, doubl
             high = middle;
     }
     double r = 0.5 * (low + high);
-    elliptic(1.0 - r * r, &K, &E);
+    kd_elliptic(1.0 - r * r, &K, &E);
     // major half axis, along or across the rail
     double major = cbrt(3.0 * N * E * (1.0 - poisson) / (2.0 * pi * r * r * (along + across) * shear));
     *a = along <= across ? major : r * major;

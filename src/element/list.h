@@ -15,7 +15,10 @@
     X(KD_MAXWELL, kd_force_maxwell)                                                                                    \
     X(KD_HYDRAULIC, kd_force_hydraulic)                                                                                \
     X(KD_AIR_SPRING, kd_force_air_spring)                                                                              \
-    X(KD_CLUTCH, kd_force_clutch)
+    X(KD_CLUTCH, kd_force_clutch)                                                                                      \
+    X(KD_MAGIC_TYRE, kd_force_magic_tyre)                                                                              \
+    X(KD_TMEASY_TYRE, kd_force_tmeasy_tyre)                                                                            \
+    X(KD_SURFACE_CONTACT, kd_force_surface_contact)
 
 #define KD_CONSTRAINTS(X)                                                                                              \
     X(KD_DISTANCE, kd_constraint_distance)                                                                             \
@@ -27,7 +30,10 @@
     X(KD_ROLLING_DISC, kd_constraint_rolling_disc)                                                                     \
     X(KD_KNIFE_EDGE, kd_constraint_knife_edge)                                                                         \
     X(KD_EXPRESSION, kd_constraint_expression)                                                                         \
-    X(KD_WHEEL_RAIL, kd_constraint_wheel_rail)
+    X(KD_VELOCITY, kd_constraint_velocity)                                                                             \
+    X(KD_ROPE, kd_constraint_rope)                                                                                     \
+    X(KD_WHEEL_RAIL, kd_constraint_wheel_rail)                                                                         \
+    X(KD_SURFACE_KEPT, kd_constraint_surface_contact)
 
 #define KD_STATES(X)                                                                                                   \
     X(KD_STATE_LAG, kd_state_lag)                                                                                      \

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "element/rotation.h"
+#include "element/touch.h"
 
 static double component(kd_vec3 a, int i)
 {
@@ -46,6 +47,21 @@ static kd_jet jet_component(const kd_moving *a, int i)
 {
     return (kd_jet){component(a->x, i), component(a->x1, i), component(a->x2, i),
                     component(a->d, i), component(a->d1, i), component(a->d2, i)};
+}
+
+static kd_jet3 jet_vector(const kd_moving *a)
+{
+    return (kd_jet3){jet_component(a, 0), jet_component(a, 1), jet_component(a, 2)};
+}
+
+void kd_relative_jets(const kd_relative *rel, const kd_tangent *e, kd_jet3 *d, kd_jet3 C[3])
+{
+    const kd_moving shift = {rel->d, rel->dd, rel->ddd, e->u, e->dd, e->ddd};
+    *d = jet_vector(&shift);
+    for (int j = 0; j < 3; j++) {
+        const kd_moving c = moving_column(rel, e, j);
+        C[j] = jet_vector(&c);
+    }
 }
 
 static kd_jet jet_entry(const kd_relative *rel, const kd_tangent *e, kd_entry c)
@@ -217,6 +233,11 @@ kd_jet kd_measure_jet(const kd_measure *s, const kd_relative *rel, const kd_tang
         return jet_tilt(s, rel, e);
     case KD_MEASURE_BEND:
         return jet_bend(s, rel, e);
+    case KD_MEASURE_GAP:
+    case KD_MEASURE_CURVED:
+    case KD_MEASURE_SLIP:
+    case KD_MEASURE_SPIN:
+        return kd_touch_jet(s, rel, e);
     case KD_MEASURE_TURN:
         return (kd_jet){0.0, component(rel->omega, i), component(rel->alpha, i),
                         0.0, component(e->omega, i),   component(e->alpha, i)};
@@ -262,6 +283,13 @@ double kd_measure_value(const kd_measure *s, const kd_relative *rel, double near
         static const kd_tangent none;
         const kd_relative       at = {.C = rel->C};
         return jet_bend(s, &at, &none).x;
+    }
+    case KD_MEASURE_GAP:
+        return rel->touch ? rel->touch->gap : 0.0;
+    case KD_MEASURE_CURVED: {
+        static const kd_tangent none;
+        const kd_relative       at = {.C = rel->C, .d = rel->d, .touch = rel->touch};
+        return kd_touch_jet(s, &at, &none).x;
     }
     default:
         return 0.0;
@@ -379,6 +407,12 @@ void kd_measure_gradient(const kd_measure *s, const kd_relative *rel, kd_vec3 *N
     case KD_MEASURE_OWN_SHIFT:
         *F = column(&rel->C, s->i);
         break;
+    case KD_MEASURE_GAP:
+    case KD_MEASURE_CURVED:
+    case KD_MEASURE_SLIP:
+    case KD_MEASURE_SPIN:
+        kd_touch_gradient(s, rel, N, F);
+        break;
     }
 }
 
@@ -420,6 +454,12 @@ void kd_measure_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w
         break;
     case KD_MEASURE_OWN_SHIFT:
         *dF = kd_vec_cross(w, column(&rel->C, s->i));
+        break;
+    case KD_MEASURE_GAP:
+    case KD_MEASURE_CURVED:
+    case KD_MEASURE_SLIP:
+    case KD_MEASURE_SPIN:
+        kd_touch_curvature(s, rel, w, u, dN, dF);
         break;
     }
 }

@@ -6,7 +6,7 @@
 #ifndef KARDAN_ELEMENT_MEASURE_H
 #define KARDAN_ELEMENT_MEASURE_H
 
-#include "expr/jet.h"
+#include "element/jet3.h"
 #include "tree/pair.h"
 
 typedef enum kd_measure_kind {
@@ -19,9 +19,13 @@ typedef enum kd_measure_kind {
     KD_MEASURE_ROTATION, // component i of the rotation vector of C (rotation.h)
     KD_MEASURE_TILT,     // component i of the rotation vector that brings axis j of A to that of B, shortest way
     KD_MEASURE_BEND, // coordinate i of a word that folds (joint.h), half about axis sine.i, about sine.j, half about sine.i
-    KD_MEASURE_TURN,     // omega_i: has a rate, but no value
-    KD_MEASURE_OWN_TURN, // omega along axis i of B: no value
-    KD_MEASURE_OWN_SHIFT // d' along axis i of B: no value
+    KD_MEASURE_GAP,       // distance of two surfaces (touch.h)
+    KD_MEASURE_CURVED,    // trace (i = 0) and determinant (1) of their curvatures there; nothing acts along it
+    KD_MEASURE_TURN,      // omega_i: has a rate, but no value
+    KD_MEASURE_OWN_TURN,  // omega along axis i of B: no value
+    KD_MEASURE_OWN_SHIFT, // d' along axis i of B: no value
+    KD_MEASURE_SLIP,      // velocity of sliding of two surfaces along direction i: no value
+    KD_MEASURE_SPIN       // omega along the normal of their contact: no value
 } kd_measure_kind;
 
 typedef struct kd_entry { // sign * C_ij
@@ -42,6 +46,9 @@ typedef struct kd_measure {
 typedef struct kd_tangent {
     kd_vec3 w, u, omega, dd, alpha, ddd;
 } kd_tangent;
+
+// d and the columns of C as jets: with their time derivatives, and all along the tangent
+void kd_relative_jets(const kd_relative *rel, const kd_tangent *e, kd_jet3 *d, kd_jet3 C[3]);
 
 // Value and time derivatives with their changes along the tangent; `near` chooses the turn of an angle (NaN: none).
 // Not for dofs.

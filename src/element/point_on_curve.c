@@ -11,12 +11,12 @@
 static kd_row *on_curve(kd_row_builder *b, const kd_constraint *c, int pair)
 {
     const char    *motion = c->def.motion ? c->def.motion : "0";
-    const size_t   size = strlen(c->def.value) + strlen(motion) + 20;
+    const size_t   size = strlen(c->def.value) + strlen(motion) + 40;
     char          *text = kd_arena_cut(&b->s->arena, size, 1);
-    const kd_local local[] = {{"x", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_shift(b, pair, 0), 0)},
-                              {"z", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_shift(b, pair, 2), 0)}};
+    const kd_local local[] = {{KD_OWN "x", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_shift(b, pair, 0), 0)},
+                              {KD_OWN "z", kd_system_slot(b->s, KD_SLOT_MEASURE, kd_row_shift(b, pair, 2), 0)}};
     if (!text) b->status = KD_ERR_MEMORY;
-    kd_text(text, size, "z - %s(x) - (%s)", c->def.value, motion);
+    kd_text(text, size, "%sz - %s(%sx) - (%s)", KD_OWN, c->def.value, KD_OWN, motion);
     return kd_row_expression(b, false, text, &c->source, local, 2, "point on the curve");
 }
 

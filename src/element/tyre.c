@@ -27,7 +27,8 @@ static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int posi
     // the jet of x with unit tangent: height, rate, slope and change of the rate at once
     kd_jet kept = w->jet[slot];
     w->jet[slot] = (kd_jet){at, along, 0.0, 1.0, 0.0, 0.0};
-    *road = (kd_road){w->velocity_stamp, at, along, kd_expr_jet(load->law[0], w->jet, w->expr_work)};
+    *road = (kd_road){.stamp = w->velocity_stamp, .x = at, .rate = along};
+    road->jet = kd_expr_jet(load->law[0], w->jet, w->expr_work);
     w->jet[slot] = kept;
     return road->jet;
 }

@@ -59,6 +59,42 @@ static kd_profile arc(double radius, double slope, double sign)
     return (kd_profile){.kind = KD_PROFILE_ARC, .radius = radius, .centre = radius * sine, .sign = sign};
 }
 
+// Nodes of the quasi-elastic contact: over the rows of a table, otherwise beside the rolling circle. The load is spread
+// over a way that falls with (1 + R'^2)^(3/4) where the tread is steep: so does the distance of nodes.
+static void place_nodes(kd_wheel *w)
+{
+    static const double HALF = 0.05, STEEP = 0.3; // [m], slope of the tread from which it is flange
+    enum { FINE = 4000 };
+    double first = -HALF, last = HALF, R[5], sum = 0.0, passed = 0.0;
+    int    k = 0;
+    w->elastic = w->def->elastic > 0.0;
+    w->length = 0.0;
+    if (!w->elastic) return;
+    if (w->tread.kind == KD_PROFILE_CURVE) kd_curve_ends(w->tread.curve, &first, &last);
+    w->split = -HUGE_VAL;
+    // the density summed up along the profile, then nodes at equal parts of it
+    const double step = (last - first) / FINE;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < FINE; i++) {
+            const double x = first + (i + 0.5) * step;
+            kd_wheel_tread(w, w->side * (w->def->spacing + x), R);
+            const double density = pow(1.0 + R[1] * R[1], 0.75) * step;
+            if (pass == 0) {
+                sum += density;
+                if (x < 0.0 && -w->side * R[1] > STEEP) w->split = x;
+                continue;
+            }
+            passed += density;
+            for (; k < KD_WHEEL_NODES && passed >= sum * (k + 0.5) / KD_WHEEL_NODES; k++) {
+                // inside of this piece
+                const double back = (passed - sum * (k + 0.5) / KD_WHEEL_NODES) / density;
+                w->node[k] = w->side * (w->def->spacing + first + (i + 1 - back) * step);
+                w->part[k] = step / density;
+            }
+        }
+    for (; k > 0 && k < KD_WHEEL_NODES; k++) w->node[k] = w->node[k - 1], w->part[k] = 0.0; // by rounding
+}
+
 void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *tread, const kd_curve *head)
 {
     // side, profiles, and where the wheel stands in the middle of the track
@@ -71,6 +107,7 @@ void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *trea
     w->head = arc(def->rail_radius, def->conicity, 1.0);
     if (tread) w->tread = (kd_profile){.kind = KD_PROFILE_CURVE, .curve = tread};
     if (head) w->head = (kd_profile){.kind = KD_PROFILE_CURVE, .curve = head};
+    place_nodes(w);
     const double in[KD_WHEEL_INPUTS] = {0.0, def->radius, 0.0, 1.0, 0.0}; // in the middle of the track
     double       xi = kd_wheel_solve(w, in), R[5], S[5];
     kd_wheel_tread(w, xi, R);
@@ -84,11 +121,28 @@ void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *trea
     kd_kalker_coefficients(w->a / w->b, def->poisson, w->kalker);
     for (int k = 0; k < 4; k++)
         if (!isnan(def->kalker[k])) w->kalker[k] = def->kalker[k];
+    // the quasi-elastic gap of that place is the rigid one
+    if (!w->elastic || isnan(xi)) return;
+    kd_wheel_point  at;
+    kd_wheel_spread spread;
+    kd_wheel_at(w, in, xi, &at);
+    kd_wheel_spread_at(w, in, &spread);
+    w->length = (spread.g - at.g) / def->elastic;
 }
 
 double kd_wheel_nominal(const kd_wheel *w)
 {
     return w->side * w->def->spacing;
+}
+
+// The overlap at xi alone
+static double overlap(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], double xi)
+{
+    double R[5], S[5], nx = in[2], ny = in[3], nz = in[4], q = ny * ny + nz * nz;
+    kd_wheel_tread(w, xi, R);
+    const double p = R[1] * nx / q, A = p * nx, B = sqrt(1.0 / q - p * p);
+    kd_wheel_head(w, in[0] + xi * ny + R[0] * (B * nz - A * ny), S);
+    return S[0] - (in[1] + xi * nz - R[0] * (A * nz + B * ny));
 }
 
 // ---- values and first derivatives -----------------------------------------------------------------------------------
@@ -122,6 +176,43 @@ void kd_wheel_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], double xi,
         out->g_x[2 + k] = S[1] * dY - dZ;
         out->c_x[2 + k] = dNy + S[1] * dNz + S[2] * dY * Nz;
     }
+}
+
+// ---- quasi-elastic contact ------------------------------------------------------------------------------------------
+static const double REACH_OF_LOAD = 25.0; // overlaps that are smaller by so many lengths carry nothing: exp(-25)
+
+void kd_wheel_spread_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], kd_wheel_spread *out)
+{
+    const double e = w->def->elastic;
+    double       g[KD_WHEEL_NODES], most = -HUGE_VAL, sum = 0.0;
+    // overlaps of all nodes, then weights of those that carry
+    for (int k = 0; k < KD_WHEEL_NODES; k++) {
+        g[k] = overlap(w, in, w->node[k]);
+        most = fmax(most, g[k]);
+    }
+    *out = (kd_wheel_spread){.mean = 0.0};
+    for (int k = 0; k < KD_WHEEL_NODES; k++) {
+        if (!(g[k] > most - REACH_OF_LOAD * e)) continue;
+        out->xi[out->n] = w->node[k];
+        sum += out->weight[out->n++] = w->part[k] * exp((g[k] - most) / e);
+    }
+    out->g = most + e * (log(sum) - w->length);
+    for (int k = 0; k < out->n; k++) {
+        out->weight[k] /= sum;
+        out->mean += out->weight[k] * out->xi[k];
+    }
+}
+
+void kd_wheel_soft_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread,
+                      kd_wheel_point *out)
+{
+    kd_wheel_point at;
+    *out = (kd_wheel_point){.g = spread->g};
+    for (int k = 0; k < spread->n; k++) {
+        kd_wheel_at(w, in, spread->xi[k], &at);
+        for (int i = 0; i < KD_WHEEL_INPUTS; i++) out->g_x[i] += spread->weight[k] * at.g_x[i];
+    }
+    out->c_x[KD_WHEEL_INPUTS] = 1.0;
 }
 
 // ---- the point of contact -------------------------------------------------------------------------------------------
@@ -209,4 +300,19 @@ kd_jet kd_wheel_gap(const kd_wheel *w, const kd_jet in[KD_WHEEL_INPUTS], double 
     x.d1 = -c.d1 / c_xi;
     x.d2 = -jets_at(w, in, x).c.d2 / c_xi;
     return jets_at(w, in, x).g;
+}
+
+// e log(sum w exp((g_k - g_k0)/e)) + g: the weights are those of the values
+kd_jet kd_wheel_soft_gap(const kd_wheel *w, const kd_jet in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread)
+{
+    const double e = w->def->elastic;
+    kd_jet       sum = kd_jet_const(0.0);
+    for (int k = 0; k < spread->n; k++) {
+        kd_jet g = kd_jet_scale(1.0 / e, jets_at(w, in, kd_jet_const(spread->xi[k])).g);
+        g.x = 0.0;
+        sum = kd_jet_add(sum, kd_jet_scale(spread->weight[k], kd_jet_chain1(g, 1.0, 1.0, 1.0, 1.0)));
+    }
+    kd_jet out = kd_jet_scale(e, kd_jet_chain1(sum, 0.0, 1.0, -1.0, 2.0)); // log at 1
+    out.x = spread->g;
+    return out;
 }

@@ -11,6 +11,13 @@
 //     g(d, n, xi) = S(Y) - Z            the gap, negative where there is air: a constraint, multiplier > 0 when pressed
 //     c(d, n, xi) = N_y + S'(Y) N_z     tangency; c = 0 where dg/dxi = 0
 //
+// Quasi-elastic contact (`elastic` = e > 0): in place of the greatest overlap a mean over all places of the tread,
+//
+//     g = e log(1/L sum_k h_k exp(g_k/e)),  g_k = g(d, n, xi_k),  weights w_k = h_k exp(g_k/e)/sum: g_x = sum w_k g_k,x
+//
+// which is smooth where the place of contact jumps, and shares the load where there are two. L: g as without it in the
+// middle of the track.
+//
 // Five measures matter: d_y, d_z, n_x, n_y, n_z. Derivation: docs/methods/wheel-rail.md
 #ifndef KARDAN_ELEMENT_WHEEL_H
 #define KARDAN_ELEMENT_WHEEL_H
@@ -23,6 +30,7 @@
 enum {
     KD_WHEEL_INPUTS = 5,     // d_y, d_z, n_x, n_y, n_z
     KD_CREEP_VARIABLES = 23, // d, n, d', omega, d0, d0', omega0 (three each), xi, lambda
+    KD_WHEEL_NODES = 480,    // of a quasi-elastic contact
 };
 
 typedef struct kd_profile { // f(x): straight line, arc or table
@@ -45,6 +53,11 @@ typedef struct kd_wheel {
     kd_profile           tread, head;
     double               a, b; // half axes at the given load
     double               kalker[4];
+    bool                 elastic;              // quasi-elastic contact
+    double               node[KD_WHEEL_NODES]; // xi of its nodes, denser where the tread is steep
+    double               part[KD_WHEEL_NODES]; // of the profile that each stands for
+    double               split;                // distance outwards of the rolling circle: what lies inside is flange
+    double               length;               // log L
 } kd_wheel;
 
 // Profiles, ellipse and coefficients from the definition; curves may be NULL.
@@ -60,6 +73,19 @@ typedef struct kd_wheel_point { // one position of the contact, with first deriv
 } kd_wheel_point;
 
 void kd_wheel_at(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS], double xi, kd_wheel_point *out);
+// The nodes that carry load, with weights whose sum is 1
+typedef struct kd_wheel_spread {
+    int    n;
+    double xi[KD_WHEEL_NODES], weight[KD_WHEEL_NODES];
+    double g, mean; // quasi-elastic gap, mean of xi
+} kd_wheel_spread;
+
+void kd_wheel_spread_at(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS], kd_wheel_spread *out);
+// As kd_wheel_at and kd_wheel_gap: there is no coordinate xi
+void   kd_wheel_soft_at(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread,
+                        kd_wheel_point *out);
+kd_jet kd_wheel_soft_gap(const kd_wheel *wheel, const kd_jet in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread);
+
 // xi from c = 0; NaN: the wheel does not meet the rail.
 double kd_wheel_solve(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS]);
 double kd_wheel_nominal(const kd_wheel *wheel); // xi in the middle of the track
@@ -72,8 +98,11 @@ kd_jet kd_wheel_gap(const kd_wheel *wheel, const kd_jet in[KD_WHEEL_INPUTS], dou
 // ---- creep and flange -----------------------------------------------------------------------------------------------
 // Variables: d, n, d', omega of B in A; d0, d0', omega0 of the ground in A; xi; lambda. Forces on B at its origin and
 // moments about it, axes of A. energy (may be NULL): power lost in creep, potential of the flange and its rate.
-void kd_wheel_creep(const kd_wheel *wheel, const double x[KD_CREEP_VARIABLES], double force[6], double energy[3]);
+// spread: of a quasi-elastic contact at d and n; otherwise NULL
+void kd_wheel_creep(const kd_wheel *wheel, const double x[KD_CREEP_VARIABLES], const kd_wheel_spread *spread,
+                    double force[6], double energy[3]);
 // The same with derivatives J (6 x KD_CREEP_VARIABLES, column-major); where xi is not unknown it follows d and n.
-void kd_wheel_creep_jacobian(const kd_wheel *wheel, const double x[KD_CREEP_VARIABLES], double force[6], double *J);
+void kd_wheel_creep_jacobian(const kd_wheel *wheel, const double x[KD_CREEP_VARIABLES], const kd_wheel_spread *spread,
+                             double force[6], double *J);
 
 #endif

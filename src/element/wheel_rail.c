@@ -53,12 +53,18 @@ static void creep_variables(const kd_load *load, const double *x, const kd_work 
     for (int i = 0; i < load->nvariables; i++) v[creep_place(load, i)] = x[load->variable[i]];
 }
 
+// What carries a quasi-elastic wheel, at the position of the work
+static const kd_wheel_spread *spread_of(const kd_load *load, const kd_work *w)
+{
+    return &w->spread[load->wheel - w->system->wheel];
+}
+
 static kd_eval creep_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     double v[KD_CREEP_VARIABLES];
     (void)rate;
     creep_variables(load, x, w, v);
-    kd_wheel_creep(load->wheel, v, force, NULL);
+    kd_wheel_creep(load->wheel, v, spread_of(load, w), force, NULL);
     return KD_EVAL_OK;
 }
 
@@ -67,7 +73,7 @@ static kd_eval creep_jacobian(const kd_load *load, const double *x, kd_work *w, 
     // derivatives by all variables of the law; those that this load has
     double v[KD_CREEP_VARIABLES], all[6 * KD_CREEP_VARIABLES], force[6];
     creep_variables(load, x, w, v);
-    kd_wheel_creep_jacobian(load->wheel, v, force, all);
+    kd_wheel_creep_jacobian(load->wheel, v, spread_of(load, w), force, all);
     for (int i = 0; i < load->nvariables; i++) memcpy(J + 6 * i, all + 6 * creep_place(load, i), 6 * sizeof *J);
     return KD_EVAL_OK;
 }
@@ -78,7 +84,7 @@ static void creep_energy(const kd_load *load, const double *x, kd_work *w, kd_en
 {
     double v[KD_CREEP_VARIABLES], force[6], energy[3]; // lost, potential of the flange, its rate
     creep_variables(load, x, w, v);
-    kd_wheel_creep(load->wheel, v, force, energy);
+    kd_wheel_creep(load->wheel, v, spread_of(load, w), force, energy);
     sum->dissipated += energy[0];
     sum->potential += energy[1];
     sum->supplied += energy[0] + energy[2];
@@ -156,6 +162,10 @@ static void finish(kd_model *m, int i)
                        "the hollow tread must have a larger radius than the head of the rail");
     if (c->rail_curve < 0 && !(slope < 0.9))
         kd_model_error(m, KD_SECTION_CONSTRAINT, i, "conicity", "the tread is too steep");
+    if (w->elastic > 0.0 && w->contact == KD_CONTACT_UNKNOWNS)
+        kd_model_error(
+            m, KD_SECTION_CONSTRAINT, i, "elastic",
+            "a quasi-elastic contact has no one place that could be an unknown: leave out 'contact: unknowns'");
     (void)kd_finish_constraint_places(m, i);
 }
 
@@ -170,7 +180,7 @@ static const kd_readable readings[] = {
 // clang-format off
 static const char *const words_side[] = {"left", "right", NULL};
 static const char *const words_contact[] = {"inside", "unknowns", NULL};
-static const char *const words_creep[] = {"none", "linear", "tanh", "polach", NULL};
+static const char *const words_creep[] = {"none", "linear", "tanh", "polach", "fastsim", NULL};
 static const char *const words_normal[] = {"actual", "given", NULL};
 #define O(member) offsetof(kd_constraint_def, member)
 static const kd_field fields[] = {
@@ -194,7 +204,7 @@ static const kd_field fields[] = {
     {"contact", KD_FIELD_WORD, O(rail.contact), 1, ALL, 0, KD_CONTACT_INSIDE, ANY, "",
      .doc = "the point of contact is found inside of the element, or is an unknown of the equations of motion", .words = words_contact},
     {"creep", KD_FIELD_WORD, O(rail.creep), 1, ALL, 0, KD_CREEP_TANH, ANY, "",
-     .doc = "law of the tangential forces: Kalker's linear one, the same saturated by tanh, or Polach's", .words = words_creep},
+     .doc = "law of the tangential forces: Kalker's linear one, the same saturated by tanh, Polach's, or Kalker's simplified theory on strips (FASTSIM)", .words = words_creep},
     {"normal", KD_FIELD_WORD, O(rail.normal), 1, ALL, 0, KD_LOAD_ACTUAL, ANY, "",
      .doc = "creep forces follow the actual normal force, or take `load` in its place", .words = words_normal},
     {"load", KD_FIELD_NUMBER, O(rail.load), 1, ALL, KD_FIELD_REQUIRED, 0, POSITIVE, "N",
@@ -217,6 +227,8 @@ static const kd_field fields[] = {
      .doc = "stiffness of flange and rail across the track"},
     {"onset", KD_FIELD_NUMBER, O(rail.onset), 1, ALL, 0, 0.0005, POSITIVE, "m",
      .doc = "way over which the stiffness of the flange sets in"},
+    {"elastic", KD_FIELD_NUMBER, O(rail.elastic), 1, ALL, 0, 0, NOT_NEGATIVE, "m",
+     .doc = "quasi-elastic contact: difference of overlaps over which the load is spread, about 1e-5; smooth where the place of contact jumps, with two places of contact and flanges as the profiles have them; 0: one rigid place"},
 };
 // clang-format on
 

@@ -69,15 +69,15 @@ kd_joint_form kd_joint_form_of(kd_joint_kind kind)
     kd_joint_form          f = {.word = r->word, .ball = r->ball};
     for (const kd_letter *l = r->word; l->motion; l++) {
         f.nletters++;
-        if (l->coordinate >= f.nscalars) f.nscalars = (signed char)(l->coordinate + 1);
+        if (l->coordinate >= f.nscalars) f.nscalars = (short)(l->coordinate + 1);
         if (l->scale == KD_LEAD) f.lead = true;
         if (kd_letter_turns(l))
             f.turn[f.nturns++] = (signed char)kd_letter_axis(l);
         else
             f.shifts |= (unsigned char)(1u << kd_letter_axis(l));
     }
-    f.ndof = (signed char)(f.nscalars + (f.ball ? 3 : 0));
-    f.nposition = (signed char)(f.nscalars + (f.ball ? 4 : 0));
+    f.ndof = (short)(f.nscalars + (f.ball ? 3 : 0));
+    f.nposition = (short)(f.nscalars + (f.ball ? 4 : 0));
     f.hinge = f.nletters == 1 && r->word[0].motion == KD_TURN_Z && !f.ball;
     f.floats = r->word[0].motion == KD_SHIFT_X && r->word[1].motion == KD_SHIFT_Y && r->word[2].motion == KD_SHIFT_Z;
     f.folds = word_folds(&f);

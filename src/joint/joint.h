@@ -59,10 +59,11 @@ typedef struct kd_joint_form {
     bool             floats; // it starts with shifts along x, y and z
     bool             folds;  // a turn comes back behind others: its coordinate is not one motion, but the sum of two
     bool             lead;   // it has a shift that belongs to a turn
-    signed char      nletters, nscalars; // coordinates of the word
-    signed char      ndof, nposition;    // with the ball: three more motions, four more numbers
-    signed char      nturns, turn[3];    // letters that turn, their axes
-    unsigned char    shifts;             // bit i: it shifts along axis i
+    signed char      nletters;
+    short            nscalars;        // coordinates of the word
+    short            ndof, nposition; // with the ball: three more motions, four more numbers
+    signed char      nturns, turn[3]; // letters that turn, their axes
+    unsigned char    shifts;          // bit i: it shifts along axis i
 } kd_joint_form;
 
 extern const kd_kind_word kd_joint_words[KD_JOINT_KIND_COUNT]; // for the schema

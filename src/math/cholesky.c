@@ -6,7 +6,11 @@
 
 #include <lapacke.h>
 
+#ifdef KD_RUNTIME
+#define SMALL KD_SMALL
+#else
 #define SMALL 28 // order up to which the own kernel measured faster than LAPACK
+#endif
 
 int kd_cholesky_factor(int n, double *A)
 {

@@ -7,9 +7,15 @@
 #include <cblas.h>
 
 // Numbers of multiplications up to which the own kernels measured faster than CBLAS.
+#ifdef KD_RUNTIME
+#define SMALL_GEMV 1e300
+#define SMALL_GEMM 1e300
+#define SMALL_GEMM_TN 1e300
+#else
 #define SMALL_GEMV (20 * 20)
 #define SMALL_GEMM (10 * 10 * 10)
 #define SMALL_GEMM_TN (7 * 7 * 7)
+#endif
 
 static void scale(ptrdiff_t n, double beta, double *y)
 {

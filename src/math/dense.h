@@ -6,8 +6,13 @@
 #include <complex.h>
 #include <stdbool.h>
 
+#ifdef KD_RUNTIME // own kernels for all orders: there is no LAPACK
+#define KD_SMALL 1000000000
+#define KD_SMALL_COMPLEX KD_SMALL
+#else
 #define KD_SMALL 48         // order up to which own kernels measured faster than LAPACK (bench: build/bench/dense)
 #define KD_SMALL_COMPLEX 28 // the same for complex matrices
+#endif
 
 // ---- products -------------------------------------------------------------------------------------------------------
 // y = beta y + alpha A x,  A (m x n). beta = 0 overwrites y (also NaN).

@@ -318,7 +318,7 @@ static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
         }
         s->factor_operations += (long)border * border;
     }
-    s->values = kd_arena_cut(&s->arena, s->nvalues, sizeof *s->values);
+    s->values = kd_cut_numbers(&s->arena, s->nvalues);
     return !s->arena.failed;
 }
 
@@ -513,4 +513,13 @@ kd_elimination_size kd_elimination_size_of(const kd_elimination *self)
                                  .fill = places - self->entries,
                                  .factor = self->factor_operations,
                                  .solve = self->solve_operations};
+}
+
+void kd_elimination_archive(kd_elimination *self, kd_archive *a)
+{
+    long order = 0;
+    for (int i = 0; i < self->n; i++) order = (31 * order + self->unknown[i]) % 1000003;
+    kd_archive_same(a, order, "order of elimination");
+    kd_archive_same(a, (long)self->nvalues, "entries of the factors");
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
 }

@@ -8,7 +8,7 @@
 #ifndef KD_MATH_ELIMINATION_H
 #define KD_MATH_ELIMINATION_H
 
-#include <kardan/base.h>
+#include "core/archive.h"
 
 typedef struct kd_elimination kd_elimination;
 
@@ -33,6 +33,9 @@ double *kd_elimination_clear(kd_elimination *self);
 // NULL): b <- K \ b on the way, for less than a solution of its own.
 int  kd_elimination_factor(kd_elimination *self, double *b);
 void kd_elimination_solve(const kd_elimination *self, double *b); // (n) b <- K \ b
+
+// Save or restore the factors; the order of elimination must be the same, which a sum over it tells.
+void kd_elimination_archive(kd_elimination *self, kd_archive *a);
 
 typedef struct kd_elimination_size {
     int  entries, fill; // distinct places of K, places of the factors beyond them

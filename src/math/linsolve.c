@@ -1,46 +1,78 @@
 // math/linsolve.c: one interface for the square systems of Newton's method: dense LU, dense QR, sparse LU.
 //
-// Real and complex factors live side by side (a Radau step needs one of each). The sparse kind keeps one pattern for
-// both and one KLU object for each: when the pattern grows through one of them, the factors of the other stay usable
-// until its own next factor call.
+// Real and complex factors live side by side (a Radau step needs one real and up to three complex ones). The sparse kind
+// keeps one pattern for all and one KLU object for each: when the pattern grows through one of them, the factors of the
+// others stay usable until their own next factor call.
 #include "math/linsolve.h"
 
 #include "core/memory.h"
 #include "math/dense.h"
 #include "math/kernel.h"
 
-#include <assert.h>
 #include <float.h>
 #include <limits.h>
 #include <string.h>
 
-struct kd_linsolve {
-    kd_arena        arena;
-    kd_linear_kind  kind;
-    int             size;                       // largest order
-    int             n, n_complex;               // orders of the present factors; -1: none
-    double         *A;                          // (size x size) factors; sparse: values of the pattern
-    double complex *Z;                          // the same, complex
-    int            *pivot, *pivot_complex;      // (size) exchanges of LU, columns of QR
-    double         *tau, *work;                 // QR: (size), (kd_qr_work)
-    double complex *tau_complex, *work_complex; // QR: (size) each
+// Factors of one complex matrix
+typedef struct complex_factors {
+    int             n;           // order; -1: none
+    double complex *Z;           // (size x size) factors; sparse: values of the pattern, the same array for all
+    int            *pivot;       // (size) exchanges of LU
+    double complex *tau;         // QR: (size)
+    kd_sparse_lu   *lu;          // sparse: NULL before the first analysis
+    int             nonzeros_lu; // sparse: entries of the pattern that was analysed
+} complex_factors;
 
-    bool         *pattern;                          // sparse: (size x size)
-    int          *column, *row;                     // sparse: (size + 1), (size * size)
-    int           nonzeros;                         // sparse: entries of the pattern
-    kd_sparse_lu *lu, *lu_complex;                  // sparse: NULL before the first analysis
-    int           nonzeros_lu, nonzeros_lu_complex; // sparse: entries of the pattern that was analysed
-    long          analyses; // sparse: symbolic ones, and the full factorisations of objects that are gone
+struct kd_linsolve {
+    kd_arena         arena;
+    kd_linear_kind   kind;
+    int              size;                  // largest order
+    int              n;                     // order of the present real factors; -1: none
+    double          *A;                     // (size x size) factors; sparse: values of the pattern
+    int             *pivot;                 // (size) exchanges of LU, columns of QR
+    double          *tau, *work;            // QR: (size), (kd_qr_work)
+    double complex  *work_complex;          // QR: (size)
+    complex_factors  pair[KD_LINEAR_PAIRS]; // complex ones
+    complex_factors *z;                     // that complex calls are about
+    int              npairs;                // that have memory
+
+    bool         *pattern;      // sparse: (size x size)
+    int          *column, *row; // sparse: (size + 1), (size * size)
+    int           nonzeros;     // sparse: entries of the pattern
+    kd_sparse_lu *lu;           // sparse: NULL before the first analysis
+    int           nonzeros_lu;  // sparse: entries of the pattern that was analysed
+    long          analyses;     // sparse: symbolic ones, and the full factorisations of objects that are gone
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static void cut_pair(kd_linsolve *s, complex_factors *z)
+{
+    kd_arena    *arena = &s->arena;
+    const size_t n = (size_t)s->size;
+    const bool   sparse = s->kind == KD_LINEAR_SPARSE;
+    z->n = -1;
+    z->Z = sparse && z != s->pair ? s->pair->Z : kd_arena_cut(arena, n * n, sizeof *z->Z);
+    if (!sparse) z->pivot = kd_arena_cut(arena, n, sizeof *z->pivot);
+    if (s->kind == KD_LINEAR_QR) z->tau = kd_arena_cut(arena, n, sizeof *z->tau);
+}
+
+kd_status kd_linsolve_pair(kd_linsolve *s, int k)
+{
+    for (; s->npairs <= k; s->npairs++) {
+        cut_pair(s, &s->pair[s->npairs]);
+        if (s->arena.failed) return KD_ERR_MEMORY;
+    }
+    s->z = &s->pair[k];
+    return KD_OK;
+}
 
 static void cut_arrays(kd_linsolve *s)
 {
     kd_arena    *arena = &s->arena;
     const size_t n = (size_t)s->size;
     s->A = kd_arena_cut(arena, n * n, sizeof *s->A);
-    s->Z = kd_arena_cut(arena, n * n, sizeof *s->Z);
+    if (kd_linsolve_pair(s, 0) < 0) return;
     if (s->kind == KD_LINEAR_SPARSE) {
         s->pattern = kd_arena_cut(arena, n * n, sizeof *s->pattern);
         s->column = kd_arena_cut(arena, n + 1, sizeof *s->column);
@@ -48,11 +80,9 @@ static void cut_arrays(kd_linsolve *s)
         return;
     }
     s->pivot = kd_arena_cut(arena, n, sizeof *s->pivot);
-    s->pivot_complex = kd_arena_cut(arena, n, sizeof *s->pivot_complex);
     if (s->kind == KD_LINEAR_QR) {
         s->tau = kd_arena_cut(arena, n, sizeof *s->tau);
         s->work = kd_cut_double(arena, kd_qr_work(s->size, s->size) + s->size);
-        s->tau_complex = kd_arena_cut(arena, n, sizeof *s->tau_complex);
         s->work_complex = kd_arena_cut(arena, n, sizeof *s->work_complex);
     }
 }
@@ -87,7 +117,7 @@ static kd_status analyze_given_pattern(kd_linsolve *s, const bool *pattern)
     memcpy(s->pattern, pattern, (size_t)s->size * (size_t)s->size * sizeof *pattern);
     compress_pattern(s);
     const kd_status status = follow_pattern(s, &s->lu, &s->nonzeros_lu);
-    return status == KD_OK ? follow_pattern(s, &s->lu_complex, &s->nonzeros_lu_complex) : status;
+    return status == KD_OK ? follow_pattern(s, &s->z->lu, &s->z->nonzeros_lu) : status;
 }
 
 kd_status kd_linsolve_create(int n, kd_linear_kind kind, const bool *pattern, kd_linsolve **solver)
@@ -99,7 +129,7 @@ kd_status kd_linsolve_create(int n, kd_linear_kind kind, const bool *pattern, kd
     if (!s) return KD_ERR_MEMORY;
     s->kind = kind;
     s->size = n;
-    s->n = s->n_complex = -1;
+    s->n = -1;
     cut_arrays(s);
     kd_status status = s->arena.failed ? KD_ERR_MEMORY : KD_OK;
     if (status == KD_OK && kind == KD_LINEAR_SPARSE && pattern && n > 0) status = analyze_given_pattern(s, pattern);
@@ -114,7 +144,7 @@ void kd_linsolve_destroy(kd_linsolve *s)
 {
     if (!s) return;
     kd_sparse_lu_destroy(s->lu);
-    kd_sparse_lu_destroy(s->lu_complex);
+    for (int k = 0; k < s->npairs; k++) kd_sparse_lu_destroy(s->pair[k].lu);
     kd_arena_release(&s->arena);
     kd_free(s);
 }
@@ -144,9 +174,10 @@ static bool factor_dense(kd_linsolve *s, int n, const double *A)
 
 static bool factor_dense_complex(kd_linsolve *s, int n, const double complex *A)
 {
-    memcpy(s->Z, A, (size_t)n * (size_t)n * sizeof *A);
-    if (s->kind == KD_LINEAR_LU) return kd_zlu_factor(n, s->Z, s->pivot_complex) == 0;
-    return kd_zqr_factor(n, s->Z, s->tau_complex, s->work_complex) == 0 && !r_is_singular(n, 2, (const double *)s->Z);
+    const complex_factors *z = s->z;
+    memcpy(z->Z, A, (size_t)n * (size_t)n * sizeof *A);
+    if (s->kind == KD_LINEAR_LU) return kd_zlu_factor(n, z->Z, z->pivot) == 0;
+    return kd_zqr_factor(n, z->Z, z->tau, s->work_complex) == 0 && !r_is_singular(n, 2, (const double *)z->Z);
 }
 
 static void solve_qr(kd_linsolve *s, double *b)
@@ -190,11 +221,11 @@ static kd_status factor_sparse_complex(kd_linsolve *s, const double complex *A)
 {
     if (s->size == 0) return KD_OK;
     grow_pattern(s, 2, (const double *)A);
-    const kd_status status = follow_pattern(s, &s->lu_complex, &s->nonzeros_lu_complex);
+    const kd_status status = follow_pattern(s, &s->z->lu, &s->z->nonzeros_lu);
     if (status != KD_OK) return status;
     for (int j = 0; j < s->size; j++)
-        for (int k = s->column[j]; k < s->column[j + 1]; k++) s->Z[k] = A[(ptrdiff_t)s->size * j + s->row[k]];
-    return kd_sparse_lu_factor_complex(s->lu_complex, s->Z);
+        for (int k = s->column[j]; k < s->column[j + 1]; k++) s->z->Z[k] = A[(ptrdiff_t)s->size * j + s->row[k]];
+    return kd_sparse_lu_factor_complex(s->z->lu, s->z->Z);
 }
 
 // ---- use ------------------------------------------------------------------------------------------------------------
@@ -219,8 +250,10 @@ kd_status kd_linsolve_factor(kd_linsolve *s, int n, const double *A)
 
 void kd_linsolve_solve(kd_linsolve *s, double *b)
 {
-    assert(s->n >= 0);
     if (s->n == 0) return;
+    // without factors there is no solution
+    for (int i = 0; s->n < 0 && i < s->size; i++) b[i] = NAN;
+    if (s->n < 0) return;
     switch (s->kind) {
     case KD_LINEAR_LU:
         kd_lu_solve(s->n, s->A, s->pivot, b, 1);
@@ -236,30 +269,31 @@ void kd_linsolve_solve(kd_linsolve *s, double *b)
 
 kd_status kd_linsolve_factor_complex(kd_linsolve *s, int n, const double complex *A)
 {
-    s->n_complex = -1;
+    s->z->n = -1;
     if (!order_is_valid(s, n)) return KD_ERR_ARGUMENT;
     kd_status status = KD_OK;
     if (s->kind == KD_LINEAR_SPARSE)
         status = factor_sparse_complex(s, A);
     else if (n > 0 && !factor_dense_complex(s, n, A))
         status = KD_ERR_DECOMPOSITION;
-    if (status == KD_OK) s->n_complex = n;
+    if (status == KD_OK) s->z->n = n;
     return status;
 }
 
 void kd_linsolve_solve_complex(kd_linsolve *s, double complex *b)
 {
-    assert(s->n_complex >= 0);
-    if (s->n_complex == 0) return;
+    if (s->z->n == 0) return;
+    for (int i = 0; s->z->n < 0 && i < s->size; i++) b[i] = NAN;
+    if (s->z->n < 0) return;
     switch (s->kind) {
     case KD_LINEAR_LU:
-        kd_zlu_solve(s->n_complex, s->Z, s->pivot_complex, b, 1);
+        kd_zlu_solve(s->z->n, s->z->Z, s->z->pivot, b, 1);
         break;
     case KD_LINEAR_QR:
-        kd_zqr_solve(s->n_complex, s->Z, s->tau_complex, b, s->work_complex);
+        kd_zqr_solve(s->z->n, s->z->Z, s->z->tau, b, s->work_complex);
         break;
     case KD_LINEAR_SPARSE:
-        kd_sparse_lu_solve_complex(s->lu_complex, b, 1);
+        kd_sparse_lu_solve_complex(s->z->lu, b, 1);
         break;
     }
 }
@@ -268,6 +302,54 @@ long kd_linsolve_analyses(const kd_linsolve *s)
 {
     long count = s->analyses;
     if (s->lu) count += kd_sparse_lu_full_factorizations(s->lu);
-    if (s->lu_complex) count += kd_sparse_lu_full_factorizations(s->lu_complex);
+    for (int k = 0; k < s->npairs; k++)
+        if (s->pair[k].lu) count += kd_sparse_lu_full_factorizations(s->pair[k].lu);
     return count;
+}
+
+// ---- saved factors --------------------------------------------------------------------------------------------------
+
+static void archive_dense(kd_archive *a, kd_linsolve *s)
+{
+    // exchanges of LU count from 1, columns of QR from 0
+    const bool   lu = s->kind == KD_LINEAR_LU;
+    const size_t n = s->n > 0 ? (size_t)s->n : 0;
+    kd_archive_doubles(a, s->A, n * n);
+    kd_archive_ints(a, s->pivot, n, lu, (int)n - !lu);
+    if (!lu) kd_archive_doubles(a, s->tau, n);
+}
+
+static void archive_pair(kd_archive *a, kd_linsolve *s, complex_factors *z)
+{
+    const bool lu = s->kind == KD_LINEAR_LU;
+    kd_archive_int(a, &z->n, -1, s->size);
+    if (!kd_archive_good(a)) return;
+    if (s->kind == KD_LINEAR_SPARSE) {
+        kd_sparse_lu_archive(a, s->size, false, &z->lu);
+        kd_archive_int(a, &z->nonzeros_lu, 0, s->size * s->size);
+        return;
+    }
+    const size_t m = z->n > 0 ? (size_t)z->n : 0;
+    kd_archive_doubles(a, (double *)z->Z, 2 * m * m);
+    if (lu) kd_archive_ints(a, z->pivot, m, 1, (int)m);
+    if (!lu) kd_archive_doubles(a, (double *)z->tau, 2 * m);
+}
+
+void kd_linsolve_archive(kd_archive *a, kd_linsolve *s)
+{
+    kd_archive_tag(a, "linear");
+    kd_archive_same(a, s->size, "order of a matrix");
+    kd_archive_same(a, s->npairs, "number of complex matrices");
+    kd_archive_int(a, &s->n, -1, s->size);
+    kd_archive_count(a, &s->analyses);
+    if (!kd_archive_good(a)) return;
+    if (s->kind != KD_LINEAR_SPARSE) {
+        archive_dense(a, s);
+    } else {
+        kd_archive_bools(a, s->pattern, (size_t)s->size * (size_t)s->size);
+        if (a->reads && kd_archive_good(a)) compress_pattern(s);
+        kd_sparse_lu_archive(a, s->size, false, &s->lu);
+        kd_archive_int(a, &s->nonzeros_lu, 0, s->size * s->size);
+    }
+    for (int k = 0; k < s->npairs; k++) archive_pair(a, s, &s->pair[k]);
 }

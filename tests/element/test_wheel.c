@@ -294,6 +294,81 @@ static void test_worn_profile(void **state)
     kd_curve_destroy(head);
 }
 
+// Quasi-elastic contact, S1002 on UIC60: away from the jumps of the rigid place radius and angle are those of the rigid
+// contact; where that jumps they change continuously; gap and its derivatives agree with differences
+static void test_elastic(void **state)
+{
+    kd_curve       *tread = table(s1002, 301), *head = table(uic60, 301);
+    kd_wheel_rail   d = definition(KD_RAIL_LEFT, INFINITY), soft = d;
+    kd_wheel        rigid = {0}, w = {0};
+    kd_wheel_spread s;
+    double          in[NIN], R[5], S[5], before = NAN, largest = 0;
+    int             compared = 0;
+    (void)state;
+    soft.elastic = 1e-6;
+    kd_wheel_create(&rigid, &d, tread, head);
+    kd_wheel_create(&w, &soft, tread, head);
+    for (int k = -60; k <= 60; k++) {
+        double xi[3];
+        for (int j = 0; j < 3; j++) {
+            pose(1e-4 * k + 3e-4 * (j - 1), 0.46, 0, 0, in);
+            xi[j] = kd_wheel_solve(&rigid, in);
+        }
+        pose(1e-4 * k, 0.46, 0, 0, in);
+        kd_wheel_spread_at(&w, in, &s);
+        double radius = 0, slope = 0;
+        for (int i = 0; i < s.n; i++) {
+            kd_wheel_tread(&w, s.xi[i], R);
+            kd_wheel_head(&w, in[0] + s.xi[i], S);
+            radius += s.weight[i] * R[0], slope += s.weight[i] * S[1];
+        }
+        // the place moves by more than 3 mm per 0.6 mm of shift: a jump
+        if (fabs(xi[2] - xi[0]) < 3e-3) {
+            kd_wheel_tread(&w, xi[1], R);
+            kd_wheel_head(&w, in[0] + xi[1], S);
+            assert_near(radius, R[0], 2e-5);
+            assert_near(slope, S[1], 4e-3);
+            compared++;
+        }
+    }
+    assert_true(compared > 80);
+    // the rigid place jumps by some millimetres between 2 and 5 mm
+    for (int k = 0; k <= 3000; k++) {
+        pose(2e-3 + 1e-6 * k, 0.46, 0, 0, in);
+        kd_wheel_spread_at(&w, in, &s);
+        if (k > 0) largest = fmax(largest, fabs(s.mean - before));
+        before = s.mean;
+    }
+    assert_true(largest < 5e-4);
+    // derivatives
+    for (int k = 0; k < 20; k++) {
+        kd_wheel_point at;
+        kd_jet         jet[NIN];
+        pose(-6e-3 + 6e-4 * k, 0.46, 2e-3, 3e-4, in);
+        kd_wheel_spread_at(&w, in, &s);
+        kd_wheel_soft_at(&w, in, &s, &at);
+        for (int i = 0; i < NIN; i++)
+            jet[i] = (kd_jet){.x = in[i], .x1 = 1e-3 * sin(i + 1.0), .d = 1e-3 * cos(i + 1.0)};
+        const kd_jet g = kd_wheel_soft_gap(&w, jet, &s);
+        double       x1 = 0, side[3][NIN], value[3], rate[3], h = 1e-4;
+        for (int i = 0; i < NIN; i++) x1 += at.g_x[i] * jet[i].x1;
+        assert_near(g.x1, x1, 1e-12);
+        for (int j = 0; j < 3; j += 2) {
+            kd_jet moved[NIN];
+            for (int i = 0; i < NIN; i++) {
+                side[j][i] = in[i] + h * (j - 1) * jet[i].x1;
+                moved[i] = (kd_jet){.x = side[j][i], .x1 = jet[i].x1, .d = jet[i].d};
+            }
+            kd_wheel_spread_at(&w, side[j], &s);
+            value[j] = s.g, rate[j] = kd_wheel_soft_gap(&w, moved, &s).d;
+        }
+        assert_near(g.x1, (value[2] - value[0]) / (2 * h), 1e-9);
+        assert_near(g.d1, (rate[2] - rate[0]) / (2 * h), 1e-6 * (1 + fabs(g.d1)));
+    }
+    kd_curve_destroy(tread);
+    kd_curve_destroy(head);
+}
+
 // Where there is no contact the answer is NaN, not a number that looks like one.
 static void test_no_contact(void **state)
 {
@@ -315,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_derivatives),
         cmocka_unit_test(test_tables_are_profiles),
         cmocka_unit_test(test_worn_profile),
+        cmocka_unit_test(test_elastic),
         cmocka_unit_test(test_no_contact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,7 @@ static void holes_are_drawn_and_refused(void **state)
     if (!m) fail_msg("%s", message);
     assert_false(m->body[0].def.shape[0].read->closed);
     const double pose[7] = {0, 0, 0, 1, 0, 0, 0}, t = 0.0;
-    kd_film      film = {m, 1, &t, pose, NULL};
+    kd_film      film = {.model = m, .nframes = 1, .t = &t, .pose = pose};
     kd_scene     scene;
     assert_int_equal(kd_scene_build(&film, &scene), KD_OK);
     assert_int_equal(scene.nmeshes, KD_MESHES + 1);

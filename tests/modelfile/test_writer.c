@@ -77,6 +77,11 @@ static void assert_same_field(const kd_field *field, int kind, const char *a, co
     case KD_FIELD_PLACE:
         assert_same_fields(kd_schema_of(KD_SCHEMA_PLACE), x, y);
         break;
+    case KD_FIELD_PLACES:
+        for (int i = 0; i < na; i++)
+            assert_same_fields(kd_schema_of(KD_SCHEMA_PLACE), (const char *)((const kd_place *)x + i),
+                               (const char *)((const kd_place *)y + i));
+        break;
     case KD_FIELD_SHAPES:
         for (int i = 0; i < na; i++) {
             assert_same_fields(kd_schema_of(KD_SCHEMA_SHAPE), (const char *)((const kd_shape *)x + i),
@@ -193,6 +198,9 @@ static void everything_survives(void **state)
 {
     (void)state;
     kd_model *m = read_file(KD_SOURCE_DIR "/tests/modelfile/everything.yaml");
+    assert_int_equal(system("cp '" KD_SOURCE_DIR "/tests/modelfile/everything.tir' '" KD_SOURCE_DIR
+                            "/tests/modelfile/everything.crg' '" KD_BINARY_DIR "/'"),
+                     0);
     assert_round_trip(m);
     kd_model_destroy(m);
 }
@@ -235,8 +243,9 @@ static void gallery_survives(void **state)
     DIR *folder = opendir(KD_SOURCE_DIR "/models");
     int  count = 0;
     assert_non_null(folder);
-    // meshes are looked for beside what is written
-    assert_int_equal(system("cp -r '" KD_SOURCE_DIR "/models/data' '" KD_BINARY_DIR "/'"), 0);
+    // meshes and parts are looked for beside what is written
+    assert_int_equal(
+        system("cp -r '" KD_SOURCE_DIR "/models/data' '" KD_SOURCE_DIR "/models/parts' '" KD_BINARY_DIR "/'"), 0);
     for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
         char   path[1000];
         size_t n = strlen(entry->d_name);

@@ -18,7 +18,7 @@
 #define PI 3.14159265358979323846
 #define GRAVITY 9.81
 
-enum { MAX_TIMES = 101, MAX_SENSORS = 32, MAX_SETTINGS = 4, MAX_MODEL_TEXT = 4000 };
+enum { MAX_TIMES = 101, MAX_SENSORS = 32, MAX_SETTINGS = 16, MAX_MODEL_TEXT = 4000 };
 
 static const kd_coordinates BOTH[] = {KD_JOINT, KD_CARTESIAN};
 
@@ -94,7 +94,7 @@ static inline int split_settings(char *text, kd_setting *settings)
 static inline kd_model *read_gallery(const char *name, const char *settings)
 {
     static const char *const library[] = {KD_SOURCE_DIR "/models"}; // of models of the tests
-    char                     path[400], message[MAX_MODEL_TEXT] = "", text[200];
+    char                     path[400], message[MAX_MODEL_TEXT] = "", text[400];
     kd_setting               list[MAX_SETTINGS];
     kd_model                *model = NULL;
     snprintf(path, sizeof path, "%s/models/%s%s", KD_SOURCE_DIR, name, strchr(name, '.') ? "" : ".yaml");

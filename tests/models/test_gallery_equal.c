@@ -19,6 +19,13 @@ static const double T_END = 0.1037, ERROR = 2e-4, TOLERANCE = 1e-6;
 static const exception EXCEPTIONS[] = {
     {"andrews", 0.02, 0},
     {"closed-loop-car", 0.03, 0},
+    {"car-trailer", 0.03, 0},
+    {"passenger-car", 0.03, 0},
+    {"passenger-car-bushings", 0.01, 0},
+    {"tractor-semitrailer", 0.03, 0},
+    {"truck-41", 0.005, 0},
+    {"wheel-profiles", 0.02, 0},
+    {"marbles", 0.05, 0},
     {"hmmwv", 0.03, 0},
     {"bouncing-ball", 1, 0},
     {"impact-ball", 1, 0},
@@ -27,6 +34,11 @@ static const exception EXCEPTIONS[] = {
     {"ball-row", 0.2, 0},
     {"stiff-double-pendulum", 0.05, 0},
     {"door", 1, 0},
+    // rate of a load on fast modes, small beside them: 8e-4, with 1e-8 as tolerance 9e-6; outputs agree to 1e-7
+    {"flexible-robot-arm", 0, 1e-3},
+    {"flexible-rotor", 0.02, 0},
+    {"rolled-strip", 0.05, 1e-3}, // the same; amplitudes are small numbers beside the absolute tolerance
+    {"flexible-slider-crank", 0.02, 0},
 };
 
 static const exception *exception_of(const char *name)

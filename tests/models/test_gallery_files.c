@@ -653,7 +653,7 @@ static void for_all_files(void (*look)(const char *name, void *context), void *c
     assert_true(count > 30);
 }
 
-enum { TESTS = 16, PAGES = TESTS + 2 }; // files that test models, and those that list them
+enum { TESTS = 22, PAGES = TESTS + 2 }; // files that test models, and those that list them
 
 static void is_complete(const char *name, void *context)
 {
@@ -689,6 +689,7 @@ static void all_are_complete(void **state)
                                        "tests/models/test_trailer.c",
                                        "tests/models/test_realtime_vehicles.c",
                                        "tests/models/test_impacts.c",
+                                       "tests/models/test_surface_contact.c",
                                        "tests/models/test_semi_active.c",
                                        "tests/models/test_controllers.c",
                                        "tests/models/test_gallery_friction.c",
@@ -696,6 +697,11 @@ static void all_are_complete(void **state)
                                        "tests/models/test_fluid_models.c",
                                        "tests/models/test_from_files.c",
                                        "tests/models/test_winch.c",
+                                       "tests/models/test_road_vehicles.c",
+                                       "tests/models/test_large_vehicles.c",
+                                       "tests/models/test_long_swing.c",
+                                       "tests/models/test_flexible_models.c",
+                                       "tests/models/test_pieces.c",
                                        "tests/system/test_invariants.c",
                                        "docs/guide/gallery.md",
                                        "models/README.md"};

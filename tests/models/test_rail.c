@@ -229,8 +229,8 @@ static void wheel_profiles(void **state)
     for (int k = 60; k < 100; k++) cone += at(&result, k, "y_cone") / 40, worn += at(&result, k, "y_worn") / 40;
     assert_close(cone, -0.46 * 0.75 / (6000 * 0.05), 1e-4);
     assert_close(at(&result, -1, "side_smooth") - 2 * 2e4 * at(&result, -1, "y_smooth"), 1500 * 400 / 6000.0, 0.1);
-    assert_true(worn < 1.2 * cone && worn > 2 * cone);
-    assert_close(at(&result, 5, "y_worn"), 0, 1e-12); // straight
+    assert_true(worn < 1.1 * cone && worn > 2.2 * cone);
+    assert_close(at(&result, 5, "y_worn"), 0, 1e-5); // straight; the laws of its two wheels differ
 }
 
 // Memory that runs out while the wheelset is read and made into equations is said, and nothing is lost.
@@ -250,7 +250,7 @@ static void out_of_memory(void **state)
         kd_set_allocator(NULL);
         assert_int_equal(f.live, 0);
         if (fail_at == 0) all = f.calls;
-        assert_true(fail_at == 0 ? status >= 0 : status == KD_ERR_MEMORY || f.calls < fail_at);
+        assert_true(fail_at == 0 ? status >= 0 : status == KD_ERR_MEMORY);
     }
 }
 

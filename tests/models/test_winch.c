@@ -1,5 +1,5 @@
-// Constraints whose lengths change with time: the winch and the telescopic boom of the gallery; wings, one the image of
-// the other.
+// Constraints that change with time or motion: winches, the telescopic boom, a gear of variable ratio, friction of the force
+// of a constraint; wings, one the image of the other.
 #include "gallery_run.h"
 
 static table result; // of the last run
@@ -48,6 +48,66 @@ static void winch(void **state)
     }
 }
 
+// The load of the crane and its drum against Lagrange's equations of both, with the pivot where the stages have it: SciPy,
+// DOP853 with rtol 1e-12.
+static void telescopic_boom(void **state)
+{
+    static const struct {
+        int    row;
+        double drum, x, z, tension, extension;
+    } known[] = {{2, 3.4865145904988735, 4.8598516585015386, 0.26080821760970263, 9489.479099069757, 0.15527343750},
+                 {5, 10.157084584661012, 5.628900667873751, 5.415271535154384, 7437.738984611447, 1.5},
+                 {8, 16.867892264578305, 5.104498554430791, 4.417455720794123, 8080.769206831954, 1.5}};
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        run_model("telescopic-boom", NULL, BOTH[c], 8.0, 8, &result);
+        for (int k = 0; k < 3; k++) {
+            const int row = known[k].row;
+            assert_close(at(&result, row, "drum"), known[k].drum, 1e-7);
+            assert_close(at(&result, row, "x"), known[k].x, 1e-6);
+            assert_close(at(&result, row, "z"), known[k].z, 1e-6);
+            assert_close(at(&result, row, "tension"), known[k].tension, 2e-3);
+            assert_close(at(&result, row, "extension"), known[k].extension, 1e-9);
+        }
+    }
+}
+
+// The gear does no work: speeds from the energy. Its torque is what changes the momentum of the first flywheel.
+static void variable_gear(void **state)
+{
+    const double J1 = 0.5, J2 = 3, twice = (J1 + J2 / (0.8 * 0.8)) * 900;
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        run_model("variable-gear", NULL, BOTH[c], 5.0, 50, &result);
+        for (int row = 0; row <= 50; row++) {
+            double n[3];
+            step5(0.1 * row, 1, 4, 2, n);
+            n[0] += 0.8;
+            const double all = J1 * n[0] * n[0] + J2, slow = sqrt(twice / all);
+            const double slowing = -slow * J1 * n[0] * n[1] / all; // d slow/dt
+            assert_close(at(&result, row, "slow"), slow, 1e-5);
+            assert_close(at(&result, row, "fast"), n[0] * slow, 3e-5);
+            assert_close(at(&result, row, "torque"), -J1 * (n[0] * slowing + n[1] * slow), 2e-4);
+        }
+    }
+}
+
+// Friction of the force that holds the bead: v' = -mu v^2/R.
+static void hoop(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        run_model("hoop", NULL, BOTH[c], 3.0, 30, &result);
+        for (int row = 0; row <= 30; row++) {
+            const double slower = 1 + 0.3 * 4 * 0.1 * row / 0.5, v = 4 / slower, angle = log(slower) / 0.3;
+            assert_close(at(&result, row, "speed"), v, 2e-7);
+            assert_close(at(&result, row, "x"), 0.5 * cos(angle), 2e-6);
+            assert_close(at(&result, row, "y"), 0.5 * sin(angle), 2e-6);
+            assert_close(at(&result, row, "press"), 0.1 * v * v / 0.5, 1e-6);
+        }
+    }
+}
+
 // The wings by symmetry: height z of the trunk, angle q of both wings; a blade's centre is s sin q above its root.
 //     M z'' + 2 m (s cos q q'' - s sin q q'^2) = -M g + 50 (0.1 - z) - z'
 //     m s cos q z'' + (m s^2 + J) q'' = -m g s cos q - k q - d q' + moment
@@ -82,6 +142,8 @@ static void wings(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(winch), cmocka_unit_test(wings)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(winch), cmocka_unit_test(telescopic_boom),
+                                       cmocka_unit_test(variable_gear), cmocka_unit_test(hoop),
+                                       cmocka_unit_test(wings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

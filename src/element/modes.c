@@ -1,0 +1,79 @@
+// modes.c: stiffness and damping of the modes of a flexible body, one load for each amplitude:
+//
+//     f_l = -sum_k (K_lk q_k + D_lk q_k')
+#include <math.h>
+
+#include "element/force.h"
+#include "flexible/body.h"
+
+static kd_eval eval(const kd_load *load, const double *x, kd_work *work, double *force, double *rate)
+{
+    double sum = 0;
+    for (int j = 0; j < load->nvariables; j++) sum += load->row[j] * x[load->variable[j]];
+    force[0] = -sum;
+    (void)work;
+    (void)rate;
+    return KD_EVAL_OK;
+}
+
+static kd_eval jacobian(const kd_load *load, const double *x, kd_work *work, double *J)
+{
+    for (int j = 0; j < load->nvariables; j++) J[j] = -load->row[j];
+    (void)x;
+    (void)work;
+    return KD_EVAL_OK;
+}
+
+// q_l K_lk q_k / 2, q_l' D_lk q_k'; the first variable is q_l
+static void energy(const kd_load *load, const double *x, kd_work *work, kd_energies *sum)
+{
+    for (int j = 0; j < load->nvariables; j++) {
+        const double part = load->row[j] * x[load->variable[j]];
+        if (work->system->slot[load->variable[j]].level == 0)
+            sum->potential += 0.5 * x[load->variable[0]] * part;
+        else
+            sum->dissipated += x[load->rate_slot[0]] * part;
+    }
+}
+
+static const kd_load_class law = {
+    .eval = eval, .jacobian = jacobian, .energy = energy, .cost = {.per_variable = 1, .operations = 4, .slopes = 2}};
+
+// damping of all modes by one ratio, or as in the file
+static double damping_of(const kd_body *b, int l, int k)
+{
+    const kd_flexible_body *f = b->def.read;
+    const size_t            at = (size_t)l + (size_t)k * (size_t)f->nq, own = (size_t)l * (size_t)(f->nq + 1);
+    if (isnan(b->def.damping)) return f->De[at];
+    return l == k ? 2 * b->def.damping * sqrt(fmax(f->Ke[own] * f->Me[own], 0)) : 0;
+}
+
+// row l: all that is not 0, q_l in any case
+static void make_row(kd_load_builder *b, int body, int l)
+{
+    const kd_body          *model = &b->s->model->body[body];
+    const kd_flexible_body *f = model->def.read;
+    const int               m = model->nmodes;
+    double                 *row = kd_cut_double(&b->s->arena, 2 * m);
+    if (!row || !kd_load_start(b, &law, model->name, 1)) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
+    b->load->stiff = true;
+    b->load->body = body;
+    b->load->row = row;
+    kd_load_add_channel(b, kd_system_amplitude(b->s, body, l));
+    for (int level = 0; level < 2; level++)
+        for (int i = 0; i < m && b->status == KD_OK; i++) {
+            const int    k = (l + i) % m;
+            const double value = level == 0 ? f->Ke[(size_t)l + (size_t)k * (size_t)f->nq] : damping_of(model, l, k);
+            if (value == 0 && (level > 0 || k != l)) continue;
+            row[b->load->nvariables] = value;
+            kd_load_add_measured(b, kd_system_amplitude(b->s, body, k), level);
+        }
+}
+
+void kd_load_make_modes(kd_load_builder *b, int body)
+{
+    for (int l = 0; l < b->s->model->body[body].nmodes && b->status == KD_OK; l++) make_row(b, body, l);
+}

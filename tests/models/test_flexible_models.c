@@ -1,0 +1,81 @@
+// Flexible bodies of the gallery: both coordinate sets, critical speed, statics; keys of a flexible body in a file.
+#include "gallery_run.h"
+
+static table result, other; // of the last runs
+
+// The lowest and the highest imaginary part of the eigenvalues at the start
+static double lowest_frequency(const char *name, const char *settings)
+{
+    kd_model  *model = read_gallery(name, settings);
+    kd_system *s = NULL;
+    kd_state  *x = NULL;
+    kd_linear *linear = NULL;
+    kd_modes  *modes = NULL;
+    double     lowest = INFINITY;
+    assert_int_equal(kd_system_create(model, NULL, &s, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(kd_system_eom(s), &x), KD_OK);
+    assert_true(kd_system_start(s, x, NULL, 0) >= 0);
+    assert_true(kd_linearize(kd_system_eom(s), kd_system_inputs(s), NULL, x, &linear, NULL, 0) >= 0);
+    assert_int_equal(kd_modes_create(linear, &modes), KD_OK);
+    for (int i = 0; i < modes->n; i++)
+        if (modes->imaginary[i] > 0) lowest = fmin(lowest, modes->imaginary[i]);
+    kd_modes_destroy(modes);
+    kd_linear_destroy(linear);
+    kd_state_destroy(x);
+    kd_system_destroy(s);
+    kd_model_destroy(model);
+    return lowest;
+}
+
+// The same motion in joint and Cartesian coordinates.
+static void slider_crank(void **state)
+{
+    (void)state;
+    run_model("flexible-slider-crank", NULL, KD_JOINT, 0.02, 20, &result);
+    run_model("flexible-slider-crank", NULL, KD_CARTESIAN, 0.02, 20, &other);
+    for (int k = 0; k <= 20; k++)
+        assert_close(at(&result, k, "slider_position"), at(&other, k, "slider_position"), 1e-7);
+}
+
+// Clamped at one end, supported at the other, mass m in the middle: sqrt(768 E I/(7 L^3)/(m + share of the shaft)); the shaft of
+// 2.47 kg moves with about 0.4 of its mass
+static void rotor(void **state)
+{
+    const double EI = 210e9 * PI / 4 * pow(0.01, 4), shaft = 7850 * PI * 1e-4;
+    const double low = sqrt(768 * EI / 7 / (10.1 + 0.5 * shaft)), high = sqrt(768 * EI / 7 / (10.1 + 0.3 * shaft));
+    (void)state;
+    const double found = lowest_frequency("flexible-rotor", NULL);
+    assert_true(found > low && found < high);
+}
+
+// It comes to rest, hanging below the line of the rigid arms.
+static void robot_arm(void **state)
+{
+    (void)state;
+    run_model("flexible-robot-arm", NULL, KD_JOINT, 2, 20, &result);
+    run_model("flexible-robot-arm", "load=0.5", KD_JOINT, 2, 20, &other);
+    assert_true(at(&result, -1, "height") < at(&other, -1, "height") - 1e-3);
+    assert_close(at(&result, 20, "height"), at(&result, 19, "height"), 1e-3);
+}
+
+// Centrifugal force keeps the blade straight: its weight lowers the tip less than at a third of the speed, by far.
+static void blade(void **state)
+{
+    (void)state;
+    run_model("helicopter-blade", "time=1 lift=0", KD_JOINT, 6, 20, &result);
+    run_model("helicopter-blade", "speed=10 time=1 lift=0", KD_JOINT, 6, 20, &other);
+    double fast = 0, slow = 0;
+    for (int k = 4; k <= 20; k++) fast += at(&result, k, "flap") / 17, slow += at(&other, k, "flap") / 17;
+    assert_true(slow < -0.05 && fabs(fast) < 0.5 * fabs(slow));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slider_crank),
+        cmocka_unit_test(rotor),
+        cmocka_unit_test(robot_arm),
+        cmocka_unit_test(blade),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

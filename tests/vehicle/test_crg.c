@@ -1,0 +1,135 @@
+// Roads from OpenCRG files: elevations and places against published points, slopes against differences, files that are wrong.
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include <math.h>
+#include <string.h>
+
+#include "flexible/published.h"
+#include "vehicle/crg.h"
+
+// Elevations over u and v, places of the points, and elevations over x and y agree with the published ones.
+static void published_points(void **state)
+{
+    static const char *const names[] = {"handmade_straight", "handmade_curved_banked_sloped", "handmade_circle",
+                                        "halfround_4in"};
+    char                     path[600], name[100], line[400], message[400] = "";
+    int                      points = 0;
+    (void)state;
+    if (!*published_in("vehicle", "roads/handmade_straight.crg", path, sizeof path)) skip();
+    for (int i = 0; i < 4; i++) {
+        kd_crg *crg = NULL;
+        snprintf(name, sizeof name, "roads/%s.crg", names[i]);
+        if (kd_crg_read(published_in("vehicle", name, path, sizeof path), &crg, message, sizeof message) != KD_OK)
+            fail_msg("%s", message);
+        snprintf(name, sizeof name, "roads/%s_points.csv", names[i]);
+        FILE *file = fopen(published_in("vehicle", name, path, sizeof path), "r");
+        assert_non_null(file);
+        assert_non_null(fgets(line, sizeof line, file));
+        while (fgets(line, sizeof line, file)) {
+            double u, v, z, x, y, px, py, at[3], uv[2];
+            if (sscanf(line, "%lf,%lf,%lf,%lf,%lf", &u, &v, &z, &x, &y) != 5) fail_msg("%s", line);
+            kd_crg_place(crg, u, v, &px, &py);
+            kd_crg_at(crg, x, y, at, uv);
+            if (!(fabs(kd_crg_elevation(crg, u, v) - z) < 1e-9))
+                fail_msg("%s: %g at %g, %g", name, kd_crg_elevation(crg, u, v), u, v);
+            if (!(hypot(px - x, py - y) < 1e-9)) fail_msg("%s: %g, %g is at %.12g, %.12g", name, u, v, px, py);
+            if (!(fabs(at[0] - z) < 1e-9)) fail_msg("%s: %.12g instead of %.12g at x %g, y %g", name, at[0], z, x, y);
+            if (!(fabs(uv[0] - u) < 1e-8 && fabs(uv[1] - v) < 1e-8))
+                fail_msg("%s: %.12g, %.12g are found as %.12g, %.12g", name, u, v, uv[0], uv[1]);
+            points++;
+        }
+        fclose(file);
+        kd_crg_destroy(crg);
+    }
+    assert_int_equal(points, 288);
+}
+
+#define HEAD                                                                                                           \
+    "$CT\nhand made\n$ROAD_CRG ! comment\nREFERENCE_LINE_START_U = 0\nREFERENCE_LINE_END_U = %s\n"                     \
+    "REFERENCE_LINE_INCREMENT = 2\nLONG_SECTION_V_RIGHT = -1\nLONG_SECTION_V_LEFT = 1\n$KD_DEFINITION\n#:%s\n"
+
+static kd_status parse(const char *end, const char *format, const char *rest, kd_crg **crg, char *message, size_t size)
+{
+    char text[4000];
+    snprintf(text, sizeof text, HEAD "%s", end, format, rest);
+    message[0] = '\0';
+    return kd_crg_parse("a.crg", text, strlen(text), crg, message, size);
+}
+
+static const char curved[] =
+    "D:reference line phi,rad\nD:long section 1,m\nD:long section 2,m\nD:long section 3,m\n$$$$\n"
+    "**unused** 0.0000000 0.0000000 0.0000000\n 0.1000000 0.0100000**missing* 0.0300000\n"
+    " 0.2000000 0.0400000 0.0500000 0.0200000\n 0.1500000 0.0100000 0.0700000**missing*\n";
+
+// Slopes by x and y are those of the elevations, on pieces that turn; missing values are filled in; beyond the road it is level.
+static void slopes(void **state)
+{
+    kd_crg *crg = NULL;
+    char    message[400];
+    double  u[2], v[2], z[2];
+    (void)state;
+    if (parse("6", "LRFI", curved, &crg, message, sizeof message) != KD_OK) fail_msg("%s", message);
+    kd_crg_ends(crg, u, v, z);
+    assert_int_equal(kd_crg_missing(crg), 2);
+    assert_true(u[1] == 6 && v[0] == -1 && v[1] == 1 && fabs(z[1] - 0.07) < 1e-15);
+    assert_true(fabs(kd_crg_elevation(crg, 6, 1) - 0.07) < 1e-15);
+    for (int n = 0; n < 500; n++) {
+        double       x, y, at[3], up[3], down[3];
+        const double h = 1e-7;
+        kd_crg_place(crg, 6 * fabs(sin(n * 1.37)), 1.6 * sin(n * 2.11), &x, &y);
+        kd_crg_at(crg, x, y, at, NULL);
+        for (int k = 0; k < 2; k++) {
+            kd_crg_at(crg, x + (k == 0 ? h : 0), y + (k == 1 ? h : 0), up, NULL);
+            kd_crg_at(crg, x - (k == 0 ? h : 0), y - (k == 1 ? h : 0), down, NULL);
+            if (!(fabs((up[0] - down[0]) / (2 * h) - at[1 + k]) < 1e-6) && fabs(up[0] - 2 * at[0] + down[0]) < 1e-13)
+                fail_msg("%d: slope %d at %g, %g is %g, not %g", n, k, x, y, at[1 + k], (up[0] - down[0]) / (2 * h));
+        }
+    }
+    kd_crg_destroy(crg);
+}
+
+static void refused(const char *end, const char *format, const char *rest, const char *sentence)
+{
+    kd_crg *crg = NULL;
+    char    message[400];
+    if (parse(end, format, rest, &crg, message, sizeof message) != KD_ERR_FILE) fail_msg("accepted: %s", sentence);
+    assert_string_equal(message, sentence);
+    assert_null(crg);
+}
+
+// Each wrong file is refused in one sentence.
+static void refuses(void **state)
+{
+    (void)state;
+    refused("6", "XYZ", "", "a.crg:10: the format must be LRFI, LDFI, KRBI or KDBI, not 'xyz'");
+    refused("five", "LRFI", "", "a.crg:5: a number is expected, not ' five'");
+    refused("6", "LRFI", "D:long section 1,m\n", "a.crg:11: there is no line $$$$ before the data");
+    refused("6", "LRFI", "D:reference line phi,deg\n", "a.crg:11: headings must be in rad, not in 'deg'");
+    refused("6", "LRFI", "D:temperature,K\n", "a.crg:11: this channel is not known: 'temperature,k'");
+    refused("5", "LRFI", curved,
+            "a.crg:15: REFERENCE_LINE_END_U must lie a whole number of increments behind the start");
+    refused("8", "LRFI", curved, "a.crg:19: the data end too early");
+    refused("6", "LRFI", "D:long section 1,m\n$$$$\n", "a.crg:12: a road needs two long sections");
+    refused("6", "KRBI", "D:long section 1,m\nD:long section 2,m\n$$$$\nabcd", "a.crg:13: the data end too early");
+    refused("2", "LRFI", "D:long section 1,m\nD:long section 2,m\n$$$$\n 0.0000000 0.0000000\n 0.00000x0 0.0000000\n",
+            "a.crg:15: a number is expected, not '0.00000x0'");
+    refused("2", "LRFI", "D:long section 1,m\nD:long section 2,m\n$$$$\n 0.0000000 0.0000000\n                    \n",
+            "a.crg:15: a row has no value at all");
+    refused("6", "LRFI",
+            "D:reference line phi,rad\nD:long section at v = -5,m\nD:long section at v = 5,m\n$$$$\n"
+            "**unused** 0.0000000 0.0000000\n 0.0000000 0.0000000 0.0000000\n 0.8000000 0.0000000 0.0000000\n"
+            " 1.6000000 0.0000000 0.0000000\n",
+            "a.crg:18: the reference line is curled: its radius is smaller than the road is wide at 'u = 0'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(published_points), cmocka_unit_test(slopes),
+                                       cmocka_unit_test(refuses)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
