@@ -10,6 +10,7 @@
 
 #include "common_rows.h"
 #include "core/pi.h"
+#include "flexible.h"
 #include "flexible/reduction.h"
 
 enum { FREQUENCIES = 8, MOST = 10 };
@@ -238,5 +239,7 @@ int main(int argc, char **argv)
                       "expected over true error, worst", "prediction.%s", p->name);
         unload(&l);
     }
+    flexible_spin_up(b);
+    flexible_cost(b);
     return bench_end(b);
 }

@@ -161,6 +161,9 @@ static void for_all_corners(const kd_scene *s, void (*visit)(kd_vec3 point, void
             for (int c = 0; c < 8; c++)
                 visit(kd_vec_sub(kd_vec_add(r, kd_mat_vec(&R, corner_of(solid, &own, c))), travel), context);
         }
+        for (int i = 0, first = 0; i < s->film.ndeformed; first += s->deformed[i++].nshapes)
+            for (int k = 0; k < s->deformed[i].nnodes; k++)
+                visit(kd_vec_sub(kd_film_node(&s->film, frame, &s->deformed[i], first, k), travel), context);
     }
 }
 

@@ -7,12 +7,14 @@
 #include "drawing/overlap.h"
 #include "drawing/picture.h"
 #include "drawing/scene.h"
+#include "drawing/thin.h"
 #include "results/file.h"
 
 enum {
     NUMBERS = 24000,        // in a page with the small drawing that are aimed at
     ALL_NUMBERS = 14100000, // that are kept, for the viewer: 2001 frames of a thousand bodies
     FEWEST_FRAMES = 40,
+    LOOKED_AT = 4,    // outputs for each frame that is kept, where there are more
     FILM_FRAMES = 501 // that the small drawing has at the most
 };
 
@@ -22,9 +24,14 @@ extern const size_t        kd_drawing_script_size;
 struct kd_drawing {
     kd_film   film;
     double   *t, *pose;
-    int       capacity, every, seen; // every so many outputs one is kept
+    int       capacity, every, seen; // every so many outputs one is looked at
+    int      *keep;                  // (capacity)
     kd_loads *loads;                 // NULL: none
-    kd_arena  arena;
+    // of surfaces that deform
+    double       *amplitude; // (capacity x film.namplitudes)
+    kd_amplitudes amplitudes;
+    void         *context;
+    kd_arena      arena;
 };
 
 // ---- frames ---------------------------------------------------------------------------------------------------------
@@ -40,10 +47,11 @@ kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **
     if (frames < FEWEST_FRAMES) frames = FEWEST_FRAMES;
     if (frames > KD_DRAWING_FRAMES) frames = KD_DRAWING_FRAMES;
     if (noutputs > 0 && frames > noutputs) frames = noutputs;
-    d->every = 1 + (noutputs > 1 ? (noutputs - 1) / frames : 0);
+    d->every = 1 + (noutputs > frames ? (noutputs - 1) / frames / LOOKED_AT : 0);
     d->capacity = n == 0 || n > KD_DRAWING_MOST ? 0 : frames + 2; // start and end besides
     d->t = kd_cut_double(&d->arena, d->capacity);
     d->pose = kd_cut_double(&d->arena, d->capacity * 7 * n);
+    d->keep = kd_cut_int(&d->arena, d->capacity);
     kd_status status = d->arena.failed ? KD_ERR_MEMORY : KD_OK;
     d->film.t = d->t;
     d->film.pose = d->pose;
@@ -62,6 +70,28 @@ void kd_drawing_destroy(kd_drawing *d)
     kd_free(d);
 }
 
+kd_status kd_drawing_deform(kd_drawing *d, const kd_deformed *surface, int count, kd_amplitudes amplitudes,
+                            void *context)
+{
+    int n = 0;
+    if (d->film.nframes > 0 || count < 0 || !amplitudes) return KD_ERR_ARGUMENT;
+    for (int i = 0; i < count; i++) {
+        if (!kd_deformed_is_sound(&surface[i], d->film.model->nbodies)) return KD_ERR_ARGUMENT;
+        n += surface[i].nshapes;
+    }
+    kd_deformed *own = kd_arena_cut(&d->arena, (size_t)count, sizeof *own);
+    d->amplitude = kd_cut_matrix(&d->arena, d->capacity, n);
+    if (d->arena.failed) return KD_ERR_MEMORY;
+    if (count > 0) memcpy(own, surface, (size_t)count * sizeof *own);
+    d->film.deformed = own;
+    d->film.ndeformed = count;
+    d->film.namplitudes = n;
+    d->film.amplitude = d->amplitude;
+    d->amplitudes = amplitudes;
+    d->context = context;
+    return KD_OK;
+}
+
 int kd_drawing_length(const kd_drawing *d)
 {
     return d->film.nframes;
@@ -74,13 +104,39 @@ static bool all_finite(const double *x, int n)
     return true;
 }
 
+static double *row_of(double *x, int width, int i)
+{
+    return x + (size_t)width * (size_t)i;
+}
+
+// Room for more frames: those go that follow from their neighbours, a quarter of all at least
+static void make_room(kd_drawing *d)
+{
+    const int            n = 7 * d->film.model->nbodies, m = d->film.namplitudes, count = d->film.nframes;
+    const kd_frame_error e = {&d->film, kd_film_size(&d->film), NULL};
+    const int            kept = kd_thin_to(count, count * 3 / 4, kd_error_of_frame, &e, 1e-5, d->keep);
+    for (int i = 0; i < kept; i++) {
+        const int from = d->keep[i];
+        d->t[i] = d->t[from];
+        memmove(row_of(d->pose, n, i), row_of(d->pose, n, from), (size_t)n * sizeof *d->pose);
+        if (m > 0) memmove(row_of(d->amplitude, m, i), row_of(d->amplitude, m, from), (size_t)m * sizeof *d->amplitude);
+    }
+    d->film.nframes = kept;
+}
+
 void kd_drawing_add(kd_drawing *d, kd_probe *probe, double t, bool is_end)
 {
-    int  n = 7 * d->film.model->nbodies, at = d->film.nframes;
+    int  n = 7 * d->film.model->nbodies;
     bool wanted = d->seen++ % d->every == 0 || is_end;
+    if (wanted && d->film.nframes == d->capacity && d->capacity > FEWEST_FRAMES / 2) make_room(d);
+    const int at = d->film.nframes;
     if (!wanted || at == d->capacity || (at > 0 && !(t > d->t[at - 1]))) return;
     const double *pose = kd_probe_values(probe, KD_GROUP_POSE);
     if (!pose || !all_finite(pose, n)) return;
+    const int     m = d->film.namplitudes;
+    const double *q = m > 0 ? d->amplitudes(d->context, probe) : NULL;
+    if (m > 0 && (!q || !all_finite(q, m))) return;
+    if (m > 0) memcpy(d->amplitude + (size_t)at * (size_t)m, q, (size_t)m * sizeof *q);
     memcpy(d->pose + (size_t)at * (size_t)n, pose, (size_t)n * sizeof *pose);
     d->t[at] = t;
     d->film.nframes++;
@@ -361,17 +417,24 @@ const kd_film *kd_drawing_film(const kd_drawing *d)
 // As many frames as the small drawing and the picture show, the first and the last one among them; memory of arena
 static kd_status few_frames(const kd_film *film, kd_arena *arena, kd_film *few)
 {
-    const int n = 7 * film->model->nbodies, most = NUMBERS / n > FEWEST_FRAMES ? NUMBERS / n : FEWEST_FRAMES;
-    const int count = film->nframes < most ? film->nframes : most < FILM_FRAMES ? most : FILM_FRAMES;
-    double   *t = kd_cut_double(arena, count), *pose = kd_cut_double(arena, count * n);
+    const int    n = 7 * film->model->nbodies, most = NUMBERS / n > FEWEST_FRAMES ? NUMBERS / n : FEWEST_FRAMES;
+    const int    count = film->nframes < most ? film->nframes : most < FILM_FRAMES ? most : FILM_FRAMES;
+    double      *t = kd_cut_double(arena, count), *pose = kd_cut_double(arena, count * n);
+    const size_t m = (size_t)film->namplitudes;
+    double      *amplitude = kd_arena_cut(arena, (size_t)count * m, sizeof *amplitude);
     if (arena->failed) return KD_ERR_MEMORY;
     // equally spaced among all frames
     for (int i = 0; i < count; i++) {
         const size_t from = count > 1 ? (size_t)i * (size_t)(film->nframes - 1) / (size_t)(count - 1) : 0;
         t[i] = film->t[from];
         memcpy(pose + (size_t)i * (size_t)n, film->pose + from * (size_t)n, (size_t)n * sizeof *pose);
+        if (m > 0) memcpy(amplitude + (size_t)i * m, film->amplitude + from * m, m * sizeof *amplitude);
     }
-    *few = (kd_film){.system = film->system, .model = film->model, .nframes = count, .t = t, .pose = pose};
+    *few = *film;
+    few->nframes = count;
+    few->t = t;
+    few->pose = pose;
+    few->amplitude = amplitude;
     return KD_OK;
 }
 

@@ -1,6 +1,6 @@
 // drawing/drawing.h: the mechanism in the report: a drawing that moves, with a still picture for pages without scripts.
 //
-// Poses are collected while a run goes on, at most two thousand frames; the small drawing shows some hundred of them,
+// Poses are collected while a run goes on, at most two thousand frames, more of them where the motion bends (thin.h); the small drawing shows some hundred of them,
 // rounded to 16 bits in the page. Nothing is fetched from anywhere. Models with more than KD_DRAWING_BODIES bodies are
 // shown by the viewer only, those with more than KD_DRAWING_MOST not at all.  Guide: docs/guide/drawing.md
 #ifndef KD_DRAWING_DRAWING_H
@@ -20,6 +20,13 @@ typedef struct kd_drawing kd_drawing;
 // For a run with that many output times; the model of the system must outlive it. On failure *drawing is NULL.
 kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **drawing) KD_NODISCARD;
 void      kd_drawing_destroy(kd_drawing *drawing); // NULL is fine
+
+// Surfaces that deform. Before the first frame; arrays that the surfaces point to must outlive the drawing, the surfaces themselves are
+// copied. amplitudes: those of all surfaces, one behind the other, at the state that the probe is set to; NULL: unknown, the frame is passed
+// over. KD_ERR_ARGUMENT: a surface is not sound (kd_deformed_is_sound), or there are frames already. KD_ERR_MEMORY.
+typedef const double *(*kd_amplitudes)(void *context, kd_probe *probe);
+kd_status kd_drawing_deform(kd_drawing *drawing, const kd_deformed *surface, int count, kd_amplitudes amplitudes,
+                            void *context) KD_NODISCARD;
 
 // Show it, as the picture of time t, the state that a probe of the system is set to; every few of them are kept, the
 // end always. Does not allocate. Times that are not later than the last one and poses that cannot be evaluated or are

@@ -91,6 +91,9 @@ static void add_constraint(reader *r, const kd_constraint *c)
     static const char *const one[3] = {"force", NULL, NULL}, *const three[3] = {"fx", "fy", "fz"};
     if (c->def.kind == KD_DISTANCE)
         (void)add(r, KD_LOAD_REACTION, ALONG_LINE, "constraint", c->name, &c->from, &c->to, one);
+    if (c->def.kind == KD_ROPE) // on both ends alike, and shown at the second one
+        (void)add(r, KD_LOAD_REACTION, ALONG_LINE, "constraint", c->name,
+                  c->def.nover > 0 ? &c->over[c->def.nover - 1] : &c->from, &c->to, one);
     if (c->def.kind == KD_WHEEL_RAIL)
         (void)add(r, KD_LOAD_CONTACT, IN_FROM, "constraint", c->name, &c->from, &c->to, three);
 }

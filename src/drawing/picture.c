@@ -19,7 +19,8 @@ enum {
     GHOSTS = 5,        // instants from the start on
     MOST_FACES = 4000, // with more, all is drawn as outlines
     MOST_VERTICES = KD_MESH_MOST_VERTICES,
-    WINDINGS = 9, // of a spring
+    SHEET_NODES = 250, // of a surface that deforms
+    WINDINGS = 9,      // of a spring
     WINDING_POINTS = 12,
     TRACE_POINTS = 512
 };
@@ -32,6 +33,7 @@ typedef struct spot { // a point of the picture [px], and how near it is
 typedef struct item { // something to draw, by depth
     double z;
     int    solid, face; // face -1: all of the solid; solid -1 - i: coil i, face is its piece
+    int    sheet;       // 1 + number of a surface that deforms, face: its triangle, then its line; 0: none
 } item;
 
 typedef struct picture {
@@ -42,6 +44,8 @@ typedef struct picture {
     kd_vec3         light;
     int             frame;
     kd_placed      *placed; // (nsolids) at this frame
+    kd_deformed    *sheet;  // (ndeformed) with few nodes
+    kd_arena        arena;  // of those
 } picture;
 
 // ---- projection -----------------------------------------------------------------------------------------------------
@@ -390,6 +394,52 @@ static int collect_coil(const picture *p, int number, item *items)
     return pieces;
 }
 
+// ---- surfaces that deform -------------------------------------------------------------------------------------------
+// Corners of a triangle, or of a strip along a line, in the world; how many
+static int sheet_corners(const picture *p, const item *at, kd_vec3 corner[4])
+{
+    const kd_deformed *d = &p->sheet[at->sheet - 1];
+    int                first = 0, n = at->face < d->ntriangles ? 3 : 2;
+    const int         *node = n == 3 ? d->triangle + 3 * at->face : d->line + 2 * (at->face - d->ntriangles);
+    for (int i = 0; i < at->sheet - 1; i++) first += p->sheet[i].nshapes;
+    for (int i = 0; i < n; i++) corner[i] = kd_film_node(&p->s->film, p->frame, d, first, node[i]);
+    if (n == 3) return 3;
+    kd_vec3 across = kd_vec_cross(kd_vec_sub(corner[1], corner[0]), p->w);
+    across = kd_vec_scale(0.006 * p->s->size / fmax(kd_vec_norm(across), 1e-300), across);
+    corner[3] = kd_vec_add(corner[0], across);
+    corner[2] = kd_vec_add(corner[1], across);
+    corner[0] = kd_vec_sub(corner[0], across);
+    corner[1] = kd_vec_sub(corner[1], across);
+    return 4;
+}
+
+static int collect_sheet(const picture *p, int number, item *items)
+{
+    const kd_deformed *d = &p->sheet[number];
+    const int          count = d->ntriangles + d->nlines;
+    for (int i = 0; i < count; i++) {
+        kd_vec3 corner[4];
+        items[i] = (item){.face = i, .sheet = number + 1};
+        const int n = sheet_corners(p, &items[i], corner);
+        for (int k = 0; k < n; k++) items[i].z += project(p, corner[k]).z / n;
+    }
+    return count;
+}
+
+// both sides of it are seen
+static void put_sheet(const picture *p, const item *at)
+{
+    kd_vec3   corner[4];
+    spot      spots[4];
+    const int n = sheet_corners(p, at, corner);
+    kd_vec3   normal = normal_of(corner);
+    if (kd_vec_dot(normal, p->w) < 0) normal = kd_vec_scale(-1.0, normal);
+    for (int i = 0; i < n; i++) spots[i] = project(p, corner[i]);
+    put_colour(p, p->s->paint[p->sheet[at->sheet - 1].body], normal, at->z, false);
+    put_loop(p->file, spots, n);
+    fputs("\"/>\n", p->file);
+}
+
 static void put_trace(const picture *p, const kd_trace *trace)
 {
     spot spots[TRACE_POINTS];
@@ -470,6 +520,12 @@ static kd_corner corner_at(const picture *p, spot s)
 // A flat polygon for each item: a face itself, the disc of a ball drawn towards the eye, the box around a piece of a spring
 static int outline_item(const picture *p, const item *at, kd_corner *out)
 {
+    if (at->sheet > 0) {
+        kd_vec3   corner[4];
+        const int n = sheet_corners(p, at, corner);
+        for (int i = 0; i < n; i++) out[i] = corner_at(p, project(p, corner[i]));
+        return n;
+    }
     if (at->solid < 0) {
         const kd_coil *coil = &p->s->coil[-1 - at->solid];
         const kd_vec3  a = kd_film_point(&p->s->film, p->frame, &coil->from);
@@ -534,13 +590,16 @@ static void put_instant(const picture *p, item *items, bool outlines)
     }
     for (int i = 0; i < p->s->ncoils; i++)
         if (p->s->coil[i].look != KD_LINK_COUPLING) count += collect_coil(p, i, items + count);
+    for (int i = 0; i < p->s->film.ndeformed; i++) count += collect_sheet(p, i, items + count);
     if (outlines)
         qsort(items, (size_t)count, sizeof *items, by_depth);
     else
         sort_items(p, items, count);
     fputs("<g fill=\"currentColor\" stroke=\"currentColor\" stroke-width=\".7\" stroke-linejoin=\"round\">\n", p->file);
     for (int i = 0; i < count; i++) {
-        if (items[i].solid < 0)
+        if (items[i].sheet > 0)
+            put_sheet(p, &items[i]);
+        else if (items[i].solid < 0)
             put_coil(p, &items[i]);
         else if (items[i].face < 0)
             put_whole(p, &items[i]);
@@ -557,10 +616,15 @@ kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
     int nfaces = 0, shown = main_frame(&scene->film);
     for (int i = 0; i < scene->nsolids; i++)
         nfaces += scene->solid[i].mesh == KD_MESH_BALL ? 1 : scene->mesh[scene->solid[i].mesh].nfaces;
-    int   nitems = nfaces + scene->nsolids + scene->ncoils * (WINDINGS + 1);
+    int nitems = nfaces + scene->nsolids + scene->ncoils * (WINDINGS + 1);
+    p.sheet = kd_arena_cut(&p.arena, (size_t)scene->film.ndeformed, sizeof *p.sheet);
+    for (int i = 0; p.sheet && i < scene->film.ndeformed; i++) {
+        if (kd_deformed_thin(&scene->deformed[i], SHEET_NODES, &p.arena, &p.sheet[i]) < 0) p.arena.failed = true;
+        nitems += p.sheet[i].ntriangles + p.sheet[i].nlines;
+    }
     item *items = kd_alloc((size_t)nitems * sizeof *items);
     p.placed = kd_alloc((size_t)scene->nsolids * sizeof *p.placed);
-    kd_status status = items && p.placed ? KD_OK : KD_ERR_MEMORY;
+    kd_status status = items && p.placed && !p.arena.failed ? KD_OK : KD_ERR_MEMORY;
     if (status != KD_OK) goto done;
     open_view(&p);
     go_to_frame(&p, shown);
@@ -580,5 +644,6 @@ kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
 done:
     kd_free(p.placed);
     kd_free(items);
+    kd_arena_release(&p.arena);
     return status;
 }

@@ -10,6 +10,7 @@
 
 #include "core/text.h"
 #include "drawing/camera.h"
+#include "drawing/extent.h"
 #include "drawing/lines.h"
 #include "drawing/mesh.h"
 #include "model/element.h"
@@ -23,8 +24,9 @@ enum {
     COARSE = 10,
     MANY_SOLIDS = 150
 };
-static const double MARK = 0.009;      // radius of a pin, in sizes of the mechanism
-static const double LARGEST_PIN = 2.5; // in marks
+static const double MARK = 0.009;        // radius of a pin, in sizes of the mechanism
+static const double MARK_OF_BODY = 0.12; // and at most, in sizes of its bodies
+static const double LARGEST_PIN = 2.5;   // in marks
 
 // Bodies: the palette of the plots (Okabe and Ito); then joints, ground, springs.
 static const char *const COLOUR[KD_PAINT_COUNT] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
@@ -52,6 +54,13 @@ kd_vec3 kd_film_point(const kd_film *film, int frame, const kd_point_of *point)
     kd_mat3 R;
     kd_film_pose(film, frame, point->body, &r, &R);
     return kd_vec_add(r, kd_mat_vec(&R, point->r));
+}
+
+kd_vec3 kd_film_node(const kd_film *film, int frame, const kd_deformed *d, int first, int node)
+{
+    const double *q = film->amplitude + (size_t)frame * (size_t)film->namplitudes + first;
+    kd_point_of   at = {d->body, kd_deformed_node(d, node, d->nshapes > 0 ? q : NULL)};
+    return kd_film_point(film, frame, &at);
 }
 
 static kd_vec3 unit(kd_vec3 a)
@@ -194,36 +203,11 @@ static void add_shape(builder *b, int body, const kd_shape *shape)
     }
 }
 
-// Half edges of the box around a shape, in its own axes
-static kd_vec3 half_edges(const kd_shape *shape)
-{
-    const double *e = shape->size;
-    switch (shape->kind) {
-    case KD_SPHERE:
-        return kd_vec(e[0], e[0], e[0]);
-    case KD_BOX:
-        return kd_vec(0.5 * e[0], 0.5 * e[1], 0.5 * e[2]);
-    case KD_CYLINDER:
-    case KD_ROD:
-        return kd_vec(e[0], e[0], 0.5 * e[1]);
-    case KD_TUBE:
-        return kd_vec(fmax(e[0], e[1]), fmax(e[0], e[1]), 0.5 * e[2]);
-    case KD_MESH: {
-        const kd_vec3 low = shape->read->moments.low, high = shape->read->moments.high;
-        return kd_vec_scale(e[0], kd_vec(fmax(fabs(low.x), fabs(high.x)), fmax(fabs(low.y), fabs(high.y)),
-                                         fmax(fabs(low.z), fabs(high.z))));
-    }
-    case KD_SHAPE_NONE:
-        break;
-    }
-    return kd_vec(0, 0, 0);
-}
-
 // Distance of a point of the body from the box around a shape; 0 inside
 static double distance_to_shape(const kd_shape *shape, kd_vec3 point)
 {
     kd_mat3 R = kd_quat_matrix(kd_quat_of(shape->orientation));
-    kd_vec3 q = kd_mat_tvec(&R, kd_vec_sub(point, kd_vec_of(shape->position))), h = half_edges(shape);
+    kd_vec3 q = kd_mat_tvec(&R, kd_vec_sub(point, kd_vec_of(shape->position))), h = kd_shape_half_edges(shape);
     return kd_vec_norm(kd_vec(fmax(fabs(q.x) - h.x, 0), fmax(fabs(q.y) - h.y, 0), fmax(fabs(q.z) - h.z, 0)));
 }
 
@@ -299,6 +283,8 @@ static points points_of(builder *b, int body)
         if (!constraint_has_points(&b->m->constraint[i])) continue;
         note_point(b, &list, body, &b->m->constraint[i].from);
         note_point(b, &list, body, &b->m->constraint[i].to);
+        for (int k = 0; k < b->m->constraint[i].def.nover; k++)
+            note_point(b, &list, body, &b->m->constraint[i].over[k]);
     }
     return list;
 }
@@ -367,11 +353,19 @@ static bool add_wheel(builder *b, int body)
 }
 
 // Its shapes, or something in their place, and ties to places that lie outside
+static bool is_deformed(const builder *b, int body)
+{
+    for (int i = 0; i < b->s->film.ndeformed; i++)
+        if (b->s->film.deformed[i].body == body) return true;
+    return false;
+}
+
 static void add_body(builder *b, int body)
 {
     const kd_body_def *def = &b->m->body[body].def;
     points             list = points_of(b, body);
     for (int i = 0; i < def->nshapes; i++) add_shape(b, body, &def->shape[i]);
+    if (is_deformed(b, body)) return; // its surface stands for it
     if (def->nshapes == 0 && !add_wheel(b, body)) add_sticks(b, body, &list);
     for (int i = 0; def->nshapes > 0 && i < list.count; i++) { // tie places that lie outside
         double          far;
@@ -380,24 +374,36 @@ static void add_body(builder *b, int body)
     }
 }
 
-// Bodies of one family, name(1), name(2), .., share a colour.
 size_t kd_family_length(const char *name)
 {
     const char *bracket = strchr(name, '(');
     return bracket ? (size_t)(bracket - name) : strlen(name);
 }
 
+// The part of a name that bodies of one colour share: of corner(1,2).wheel that is wheel, of link(3) link
+static const char *kin_of(const char *name, size_t *length)
+{
+    const char *dot = strrchr(name, '.'), *own = dot ? dot + 1 : name;
+    *length = kd_family_length(own);
+    return own;
+}
+
+static bool is_many(const char *name)
+{
+    return strchr(name, '(') != NULL;
+}
+
 static void choose_paints(builder *b)
 {
     int families = 0;
     for (int i = 0; i < b->m->nbodies; i++) {
-        const char *name = b->m->body[i].name;
-        size_t      length = kd_family_length(name);
+        size_t      length, others;
+        const char *name = b->m->body[i].name, *own = kin_of(name, &length);
         int         found = -1;
-        // the colour of the last one of its family
-        for (int k = i - 1; k >= 0 && found < 0 && name[length] == '('; k--) {
-            const char *other = b->m->body[k].name;
-            if (kd_family_length(other) == length && strncmp(name, other, length) == 0) found = b->s->paint[k];
+        // the colour of the last one of its kin, where there may be several
+        for (int k = i - 1; k >= 0 && found < 0 && (is_many(name) || own != name); k--) {
+            const char *other = kin_of(b->m->body[k].name, &others);
+            if (others == length && strncmp(own, other, length) == 0) found = b->s->paint[k];
         }
         b->s->paint[i] = found >= 0 ? found : families++ % KD_PAINT_BODIES;
     }
@@ -410,7 +416,7 @@ static double thickness(const builder *b, const kd_anchor *a)
     double          far;
     const kd_shape *shape = a->body < 0 ? NULL : nearest_shape(&b->m->body[a->body].def, a->r, &far);
     if (!shape || shape->kind == KD_SPHERE) return 0.0;
-    kd_vec3 h = half_edges(shape);
+    kd_vec3 h = kd_shape_half_edges(shape);
     return 2.0 * fmin(h.x, fmin(h.y, h.z));
 }
 
@@ -520,6 +526,19 @@ static void add_rod(builder *b, const kd_constraint *c)
     add_link(b, c->def.value ? KD_LINK_ROPE : KD_LINK_ROD, c->name, from, to);
     add_ball(b, from, b->mark, KD_PAINT_JOINT);
     add_ball(b, to, b->mark, KD_PAINT_JOINT);
+}
+
+static void add_rope(builder *b, const kd_constraint *c)
+{
+    kd_point_of last = {c->from.body, c->from.r};
+    add_ball(b, last, 0.6 * b->mark, KD_PAINT_JOINT);
+    for (int i = 0; i <= c->def.nover; i++) {
+        const kd_anchor  *a = i < c->def.nover ? &c->over[i] : &c->to;
+        const kd_point_of next = {a->body, a->r};
+        add_link(b, KD_LINK_ROPE, c->name, last, next);
+        add_ball(b, next, (i < c->def.nover ? 1.0 : 0.6) * b->mark, KD_PAINT_JOINT);
+        last = next;
+    }
 }
 
 // ---- constraints without places -------------------------------------------------------------------------------------
@@ -647,12 +666,20 @@ static double size_of_mechanism(const builder *b)
         extend(&around, kd_film_point(&b->s->film, 0, &at));
         for (int k = 0; k < body->def.nshapes; k++) {
             kd_mat3 R = kd_quat_matrix(kd_quat_of(body->def.shape[k].orientation));
-            kd_vec3 h = half_edges(&body->def.shape[k]);
+            kd_vec3 h = kd_shape_half_edges(&body->def.shape[k]);
             for (int c = 0; c < 8; c++) {
                 kd_vec3 corner = kd_vec(c & 1 ? h.x : -h.x, c & 2 ? h.y : -h.y, c & 4 ? h.z : -h.z);
                 at.r = kd_vec_add(kd_vec_of(body->def.shape[k].position), kd_mat_vec(&R, corner));
                 extend(&around, kd_film_point(&b->s->film, 0, &at));
             }
+        }
+    }
+    // surfaces that deform, before they do
+    for (int i = 0; i < b->s->film.ndeformed; i++) {
+        const kd_deformed *d = &b->s->deformed[i];
+        for (int k = 0; k < d->nnodes; k++) {
+            kd_point_of at = {d->body, kd_deformed_node(d, k, NULL)};
+            extend(&around, kd_film_point(&b->s->film, 0, &at));
         }
     }
     // places of joints; those of slides on the ground mean nothing
@@ -726,6 +753,12 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     s->coil = kd_arena_cut(&s->arena, 2 * (size_t)m->nforces + MOST_COUPLED * (size_t)m->nconstraints, sizeof *s->coil);
     s->trace = kd_arena_cut(&s->arena, MOST_TRACES, sizeof *s->trace);
     s->paint = kd_cut_int(&s->arena, m->nbodies);
+    double *extent = kd_cut_double(&s->arena, m->nbodies);
+    s->deformed = kd_arena_cut(&s->arena, (size_t)film->ndeformed, sizeof *s->deformed);
+    for (int i = 0; s->deformed && i < film->ndeformed; i++) {
+        const int most = kd_deformed_most_nodes(film->deformed[i].nshapes);
+        if (kd_deformed_thin(&film->deformed[i], most, &s->arena, &s->deformed[i]) < 0) s->arena.failed = true;
+    }
     if (s->arena.failed) {
         kd_scene_release(s);
         return KD_ERR_MEMORY;
@@ -733,6 +766,9 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     // size first: all marks are measured by it
     s->size = size_of_mechanism(&b);
     b.mark = MARK * s->size;
+    // of many small bodies the marks are small, too
+    const double body = kd_extent_of_bodies(m, extent);
+    if (body > 0) b.mark = fmin(b.mark, MARK_OF_BODY * body);
     kd_camera_choose(s);
     choose_paints(&b);
     // bodies, joints, springs and rods, then the camera that sees all of it
@@ -741,8 +777,12 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     for (int i = 0; i < m->nforces; i++) add_coil(&b, &m->force[i]);
     for (int i = 0; i < m->nconstraints; i++) {
         const kd_element_class *class = kd_constraint_element((int)m->constraint[i].def.kind);
-        if (class->look.between == KD_LOOK_ROD) add_rod(&b, &m->constraint[i]);
-        if (class->placeless) add_coupling(&b, &m->constraint[i]);
+        if (class->look.between == KD_LOOK_ROD)
+            add_rod(&b, &m->constraint[i]);
+        else if (class->look.between == KD_LOOK_ROPE)
+            add_rope(&b, &m->constraint[i]);
+        else if (class->placeless)
+            add_coupling(&b, &m->constraint[i]);
     }
     choose_traces(&b);
     kd_camera_fit(s);

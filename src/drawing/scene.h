@@ -9,6 +9,7 @@
 #include <kardan/system.h>
 
 #include "core/memory.h"
+#include "drawing/deformed.h"
 #include "math/space.h"
 #include "model/model.h"
 
@@ -19,6 +20,10 @@ typedef struct kd_film {
     const double    *t;      // (nframes)
     const double    *pose;   // (nframes x 7 nbodies)
     const kd_system *system; // points whose positions it watches leave traces; NULL: none
+    // surfaces that deform (deformed.h), and the amplitudes of their shapes, one surface behind the other
+    int                ndeformed, namplitudes;
+    const kd_deformed *deformed;
+    const double      *amplitude; // (nframes x namplitudes)
 } kd_film;
 
 // A convex polyhedron, a tube, or a surface from a file: faces as loops of vertices, counterclockwise from outside.
@@ -96,23 +101,24 @@ typedef struct kd_camera {
 } kd_camera;
 
 typedef struct kd_scene {
-    kd_film   film;
-    int       nmeshes, nsolids, ncoils, ntraces, nlines;
-    kd_mesh  *mesh; // those of unit size, then those from files
-    kd_mesh  *fine; // (nmeshes - KD_MESHES) the latter with more triangles, for the page
-    kd_solid *solid;
-    kd_coil  *coil;
-    kd_trace *trace;
-    kd_line  *line; // for the viewer only
-    kd_camera camera;
-    double    radius;      // of a ball about the centre that holds the motion
-    double    size;        // of the mechanism: diagonal of the box around it at the first frame
-    double    floor, grid; // height of the ground plane over the centre, distance of its lines
-    bool      follows;     // the mechanism travels along the ground: the camera goes with it
-    bool      falls;       // the same up or down
-    kd_vec3   low, high;   // box around all positions of bodies, for rounding
-    int      *paint;       // (nbodies)
-    kd_arena  arena;
+    kd_film      film;
+    int          nmeshes, nsolids, ncoils, ntraces, nlines;
+    kd_mesh     *mesh; // those of unit size, then those from files
+    kd_mesh     *fine; // (nmeshes - KD_MESHES) the latter with more triangles, for the page
+    kd_solid    *solid;
+    kd_coil     *coil;
+    kd_trace    *trace;
+    kd_line     *line;     // for the viewer only
+    kd_deformed *deformed; // (film.ndeformed) as many nodes as a page shows
+    kd_camera    camera;
+    double       radius;      // of a ball about the centre that holds the motion
+    double       size;        // of the mechanism: diagonal of the box around it at the first frame
+    double       floor, grid; // height of the ground plane over the centre, distance of its lines
+    bool         follows;     // the mechanism travels along the ground: the camera goes with it
+    bool         falls;       // the same up or down
+    kd_vec3      low, high;   // box around all positions of bodies, for rounding
+    int         *paint;       // (nbodies)
+    kd_arena     arena;
 } kd_scene;
 
 // Needs at least one frame. On failure there is nothing to release.
@@ -122,6 +128,8 @@ void      kd_scene_release(kd_scene *scene);
 // Pose of a body (-1: ground) in a frame, and a point of it in the world.
 void    kd_film_pose(const kd_film *film, int frame, int body, kd_vec3 *r, kd_mat3 *R);
 kd_vec3 kd_film_point(const kd_film *film, int frame, const kd_point_of *point);
+// A node of a surface in the world; first: amplitude of the film that is the first one of the surface's.
+kd_vec3 kd_film_node(const kd_film *film, int frame, const kd_deformed *surface, int first, int node);
 // Length of the part of a name that bodies of one family share: name(1), name(2), ..
 size_t kd_family_length(const char *name);
 

@@ -205,7 +205,7 @@ static kd_status add_mass(const kd_beam_mass *m, kd_fe_structure *s, sums *mass,
 
 // ---- the structure --------------------------------------------------------------------------------------------------
 
-static kd_beam_section between(const kd_beam_section *a, const kd_beam_section *b, double t)
+kd_beam_section kd_beam_section_between(const kd_beam_section *a, const kd_beam_section *b, double t)
 {
     const double s = 1 - t;
     return (kd_beam_section){s * a->area + t * b->area,       s * a->Iy + t * b->Iy, s * a->Iz + t * b->Iz,
@@ -304,7 +304,7 @@ static void add_beam(const kd_beam *b, const kd_vec3 *points, kd_fe_structure *s
     for (int i = 0; i < b->elements; i++) {
         const double t = (i + 0.5) / b->elements;
         const bool   last = i + 1 == b->elements;
-        e.section = between(&b->begin, &b->end, t);
+        e.section = kd_beam_section_between(&b->begin, &b->end, t);
         e.phi_y = e.section.ky > 0 ? 12 * e.E * e.section.Iz / (e.section.ky * e.G * e.section.area * e.L * e.L) : 0;
         e.phi_z = e.section.kz > 0 ? 12 * e.E * e.section.Iy / (e.section.kz * e.G * e.section.area * e.L * e.L) : 0;
         e.node[0] = i == 0 ? b->from : *next - 1;

@@ -11,6 +11,9 @@ typedef struct kd_beam_section {
     double ky, kz;       // shear areas over the area in y and z; 0: stiff in shear (Euler and Bernoulli)
 } kd_beam_section;
 
+kd_beam_section kd_beam_section_between(const kd_beam_section *a, const kd_beam_section *b,
+                                        double t); // (1 - t) a + t b
+
 typedef struct kd_beam {
     int             from, to; // points
     int             elements;
@@ -30,5 +33,19 @@ typedef struct kd_beam_mass {
 kd_status kd_beams_make(const char *const *names, const kd_vec3 *points, int npoints, const kd_beam *beams, int nbeams,
                         const kd_beam_mass *masses, int nmasses, kd_fe_structure *s, char *message,
                         size_t size) KD_NODISCARD;
+
+// A structure before it is made
+typedef struct kd_beam_list {
+    int           npoints, nbeams, nmasses;
+    const char  **name; // of the points
+    kd_vec3      *at;
+    kd_beam      *beam;
+    kd_beam_mass *mass;
+} kd_beam_list;
+
+// Piece 1 ... pieces of a row of beams that follow each other, cut between elements, with as many elements in each: pieces.c.
+// first, last: its points at the cuts, or at the ends of the row. A mass at a cut belongs to the piece before it.
+kd_status kd_beams_cut(const kd_beam_list *row, int piece, int pieces, kd_arena *arena, kd_beam_list *cut, int *first,
+                       int *last, char *message, size_t size) KD_NODISCARD;
 
 #endif

@@ -38,9 +38,10 @@ kd_status kd_flex_read(const char *path, kd_flexible_body *body, char *message, 
 
 #else
 
-#include <hdf5.h>
 #include <math.h>
 #include <unistd.h>
+
+#include "core/hdf5_late.h"
 
 enum { NAME = 64, MOST_MODES = 1000, MOST_FRAMES = 20000, MOST_NODES = 1000000 };
 
@@ -211,6 +212,15 @@ static bool cut_frames(frame_arrays *f, const kd_flexible_body *b, kd_arena *are
     return !arena->failed;
 }
 
+// HDF5 is loaded with the first file
+static bool is_there(const char *path, const char *what, char *message, size_t size)
+{
+    char why[300];
+    if (kd_hdf5_load(why, sizeof why)) return true;
+    kd_text(message, size, "'%s' was not %s: %s", path, what, why);
+    return false;
+}
+
 kd_status kd_flex_write(const kd_flexible_body *body, const char *path, char *message, size_t size)
 {
     char             part[4096];
@@ -220,6 +230,7 @@ kd_status kd_flex_write(const kd_flexible_body *body, const char *path, char *me
     transfer         t = {.writes = true, .message = message, .size = size};
     const size_t     wide = 3 * (size_t)b.nq;
     const int        length = snprintf(part, sizeof part, "%s.part", path);
+    if (!is_there(path, "written", message, size)) return KD_ERR_UNAVAILABLE;
     kd_text(message, size, "%s: ", path);
     if (!cut_frames(&f, &b, &scratch)) {
         kd_arena_release(&scratch);
@@ -298,6 +309,7 @@ kd_status kd_flex_read(const char *path, kd_flexible_body *b, char *message, siz
 {
     transfer t = {.message = message, .size = size};
     *b = (kd_flexible_body){0};
+    if (!is_there(path, "read", message, size)) return KD_ERR_UNAVAILABLE;
     kd_text(message, size, "%s: ", path);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     t.file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);

@@ -11,6 +11,7 @@
 #include "tree/joint.h"
 
 #include <float.h>
+#include <string.h>
 
 // a pivot below this part of the largest inertia of its kind is rounding
 static const double singular = 8 * DBL_EPSILON;
@@ -43,6 +44,33 @@ static inline articulated rigid_body(const kd_link *l, const kd_link_motion *m, 
         b.N = kd_v3_sub(b.N, kd_v3_load_exactly(&load->N));
         b.F = kd_v3_sub(b.F, kd_v3_load_exactly(&load->F));
     }
+    return b;
+}
+
+// the same of a link that deforms: its moments as they are now, forces of its velocities
+static inline articulated wide_body(const kd_link *l, kd_wide_state *s, const kd_link_motion *m, const kd_wrench *load,
+                                    const double *tau)
+{
+    const kd_m3   R = kd_m3_load(&m->R);
+    const kd_sym3 J = {s->J.x.x, s->J.y.y, s->J.z.z, s->J.x.y, s->J.x.z, s->J.y.z};
+    const kd_v3   ex = kd_v3_of(1, 0, 0), ey = kd_v3_of(0, 1, 0), ez = kd_v3_of(0, 0, 1);
+    const double  mass = l->wide->mass;
+    kd_wrench     own;
+    articulated   b;
+    b.J = kd_m3_rotate(&R, &m->R, &J);
+    b.K = kd_m3_skew(kd_m3_vec(&R, &s->h));
+    b.M = (kd_m3){kd_v3_scale(mass, ex), kd_v3_scale(mass, ey), kd_v3_scale(mass, ez)};
+    // what the markers gave stands in u
+    KD_KERNEL(kd_wide_force)(l->wide, s, m, NULL, &own, s->ddq);
+    for (int k = 0; k < l->wide->m; k++) {
+        s->u[k] += (tau ? tau[l->dof + k] : 0) - s->ddq[k];
+        const kd_vec3 N = kd_mat_vec(&m->R, kd_vec_of(s->b + 3 * k)), F = kd_mat_vec(&m->R, kd_vec_of(s->C + 3 * k));
+        double       *U = s->U + 6 * k;
+        U[0] += N.x, U[1] += N.y, U[2] += N.z, U[3] += F.x, U[4] += F.y, U[5] += F.z;
+    }
+    if (load) own = (kd_wrench){kd_vec_sub(own.N, load->N), kd_vec_sub(own.F, load->F)};
+    b.N = kd_v3_load_exactly(&own.N);
+    b.F = kd_v3_load_exactly(&own.F);
     return b;
 }
 
@@ -134,6 +162,55 @@ static bool eliminate(const kd_axis *S, double tau, double J, double M, articula
     return D > singular * (J * kd_v3_dot(Sw, Sw) + M * kd_v3_dot(Su, Su));
 }
 
+// ---- modes: U = I S, W = S'I S, and what is left for them to carry, as in composite_body.c -------------------------
+
+static void start_modes(const climb_context *c)
+{
+    for (int i = 1; c->tree->nwide > 0 && i < c->tree->nlinks; i++) {
+        const kd_link *l = &c->tree->link[i];
+        if (!l->wide) continue;
+        kd_wide_state *s = &c->work->wide[l->state];
+        const size_t   m = (size_t)l->wide->m;
+        memset(s->U, 0, 6 * m * sizeof *s->U);
+        memset(s->u, 0, m * sizeof *s->u);
+        memcpy(s->W, l->wide->M, m * m * sizeof *s->W);
+    }
+}
+
+// what hangs on a marker, about the point of the wide link; lower triangle
+static void add_marker(const climb_context *c, const kd_link *l, const articulated *b)
+{
+    const int      n = l->marker->m;
+    const kd_axis *S = c->m->axis + l->letter + KD_MARKER_SUMS;
+    kd_wide_state *s = &c->work->wide[c->tree->link[l->parent].state];
+    for (int k = 0; k < n; k++) {
+        const kd_v3 Sw = kd_v3_load(&S[k].w), Su = kd_v3_load(&S[k].u);
+        const kd_v3 Uw = kd_v3_add(kd_m3_vec(&b->J, &S[k].w), kd_m3_tvec(&b->K, Su));
+        const kd_v3 Uu = kd_m3_axpy(kd_m3_vec(&b->K, &S[k].w), &b->M, &S[k].u);
+        kd_vec_slot N, F;
+        kd_v3_store_four(&N.v, Uw);
+        kd_v3_store_four(&F.v, Uu);
+        for (int a = k; a < n; a++) s->W[a + n * k] += kd_vec_dot(S[a].w, N.v) + kd_vec_dot(S[a].u, F.v);
+        double *U = s->U + 6 * k;
+        U[0] += N.v.x, U[1] += N.v.y, U[2] += N.v.z, U[3] += F.v.x, U[4] += F.v.y, U[5] += F.v.z;
+        s->u[k] -= kd_v3_dot2(Sw, b->N, Su, b->F);
+    }
+}
+
+// the modes give way: I - V'V, b + V'u; the dof without pivot, or -1
+static int climb_wide(const climb_context *c, const kd_link *l, articulated *b)
+{
+    kd_wide_state *s = &c->work->wide[l->state];
+    const int      bad = KD_KERNEL(kd_wide_eliminate)(l->wide, s);
+    if (bad >= 0) return l->dof + bad;
+    for (int k = 0; k < l->wide->m; k++) {
+        const kd_vec3       Vw = kd_vec_of(s->V + 6 * k), Vu = kd_vec_of(s->V + 6 * k + 3);
+        const kd_eliminated e = {Vw, Vu, s->u[k]};
+        give_way(kd_v3_load_exactly(&Vw), kd_v3_load_exactly(&Vu), &e, b);
+    }
+    return -1;
+}
+
 // any joint; the dof without pivot, or -1
 static int climb_link(const climb_context *c, int i, articulated *b)
 {
@@ -141,11 +218,14 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     const kd_link       *l = &tree->link[i];
     const kd_axis       *axis = c->m->axis;
     const kd_joint_state own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
+    // modes first: they stand behind the joint
+    const int without = l->wide ? climb_wide(c, l, b) : -1;
+    if (without >= 0) return without;
     // bias c of the joint
     kd_v6        bias = kd_joint_bias(l, &parent, &own, axis, c->dx + l->dof);
     const double J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
     // dofs one by one, last first; prescribed ones add S ddx to c
-    for (int k = l->dof + l->form.ndof - 1; k >= l->dof; k--) {
+    for (int k = l->wide ? -1 : l->dof + l->form.ndof - 1; k >= l->dof; k--) {
         if (tree->dof_v[k] < 0) { // known: part of the bias
             bias.w = kd_v3_axpy(bias.w, c->ddx[k], kd_v3_load(&axis[k].w));
             bias.u = kd_v3_axpy(bias.u, c->ddx[k], kd_v3_load(&axis[k].u));
@@ -155,6 +235,7 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     }
     // b + I c, to the point of the parent
     hand_on(bias, kd_v3_sub(own.P, parent.P), &c->work->bias[i], b);
+    if (l->marker) add_marker(c, l, b);
     return -1;
 }
 
@@ -187,10 +268,13 @@ static int climb(const climb_context *c)
     const kd_tree *tree = c->tree;
     articulated   *sum = c->work->given;
     articulated    given = {0};
+    start_modes(c);
     for (int i = tree->nlinks - 1; i > 0; i--) {
-        const kd_link *l = &tree->link[i];
+        const kd_link   *l = &tree->link[i];
+        const kd_wrench *load = c->load ? &c->load[i] : NULL;
         // I and b of the link, with what its children gave
-        articulated b = rigid_body(l, &c->m->link[i], c->load ? &c->load[i] : NULL);
+        articulated b = l->wide ? wide_body(l, &c->work->wide[l->state], &c->m->link[i], load, c->tau)
+                                : rigid_body(l, &c->m->link[i], load);
         if (l->end > i + 1) {
             articulated_add(&b, &given);
             if (l[1].end < l->end) articulated_add(&b, &sum[i]);
@@ -216,6 +300,17 @@ static int climb(const climb_context *c)
 }
 
 // ---- from the ground to the tips -----------------------------------------------------------------------------------
+
+static inline void descend_wide(const climb_context *c, const kd_link *l, kd_v3 dw, kd_v3 dv, double *ddq)
+{
+    kd_wide_state *s = &c->work->wide[l->state];
+    kd_vec_slot    a, b;
+    kd_v3_store_four(&a.v, dw);
+    kd_v3_store_four(&b.v, dv);
+    const double motion[6] = {a.v.x, a.v.y, a.v.z, b.v.x, b.v.y, b.v.z};
+    KD_KERNEL(kd_wide_give_way)(l->wide, s, motion, ddq);
+    memcpy(s->ddq, ddq, (size_t)l->wide->m * sizeof *ddq);
+}
 
 // a = X a_l + c, then dof by dof ddx = u - V'a, a + S ddx; a turn has V at the parent's point and takes V'a_l
 static void descend(const climb_context *c, double *ddx)
@@ -243,6 +338,13 @@ static void descend(const climb_context *c, double *ddx)
             const double a = e->u - kd_v3_dot2(kd_v3_load(&e->Vw), dw_l, kd_v3_load(&e->Vu), dv_l);
             dw = kd_v3_axpy(dw, a, kd_v3_load(&own->R.z));
             ddx[l->dof] = a;
+        } else if (l->wide) {
+            descend_wide(c, l, dw, dv, ddx + l->dof);
+        } else if (l->marker) {
+            const kd_axis rate = kd_marker_rates(l->marker, ddx + tree->link[l->parent].dof);
+            const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
+            dw = kd_v3_add(dw, S.w);
+            dv = kd_v3_add(dv, S.u);
         } else {
             for (int k = l->dof; k < l->dof + l->form.ndof; k++, e++) {
                 if (tree->dof_v[k] < 0) continue;

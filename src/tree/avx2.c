@@ -3,8 +3,11 @@
 #ifdef KD_AVX2
 #define KD_VARIANT avx2
 #define KD_LANES 4
+#define KD_AVX2_VARIANT
 
 #include "tree/sine_cosine.c"
+
+#include "tree/wide.c"
 
 #include "tree/motion.c"
 

@@ -20,6 +20,14 @@ static inline composite composite_link(const kd_link *l, const kd_link_motion *m
     return (composite){kd_m3_rotate(&R, &m->R, &l->inertia), kd_v3_scale(l->mass, kd_m3_vec(&R, &l->centre)), l->mass};
 }
 
+// the same of a link that deforms, as it stands now
+static inline composite composite_wide(const kd_link *l, const kd_wide_state *s, const kd_link_motion *m)
+{
+    const kd_m3   R = kd_m3_load(&m->R);
+    const kd_sym3 J = {s->J.x.x, s->J.y.y, s->J.z.z, s->J.x.y, s->J.x.z, s->J.y.z};
+    return (composite){kd_m3_rotate(&R, &m->R, &J), kd_m3_vec(&R, &s->h), l->wide->mass};
+}
+
 static inline void composite_add(composite *a, const composite *b)
 {
     a->J = kd_m3_add(&a->J, &b->J);
@@ -49,27 +57,77 @@ static inline kd_v6 composite_force(const composite *c, const kd_axis *S, kd_v3 
     return (kd_v6){kd_v3_add(N, kd_v3_cross(r, F)), F};
 }
 
+// ---- modes ---------------------------------------------------------------------------------------------------------
+// Of a wide link U_l = forces of unit q_l'' about P and W = modes by modes: what hangs on the markers, then the link itself
+
+static void start_composite_modes(const kd_tree *tree, kd_motion *m)
+{
+    for (int i = 1; tree->nwide > 0 && i < tree->nlinks; i++) {
+        const kd_link *l = &tree->link[i];
+        if (!l->wide) continue;
+        kd_wide_state *s = &m->work->wide[l->state];
+        memset(s->U, 0, (size_t)(6 * l->wide->m) * sizeof *s->U);
+        memcpy(s->W, l->wide->M, (size_t)(l->wide->m * l->wide->m) * sizeof *s->W);
+    }
+}
+
+// c about the point of the wide link: U += Ic S, W += S' Ic S
+static void add_composite_marker(const kd_tree *tree, kd_motion *m, const kd_link *l, const composite *c)
+{
+    const int      n = l->marker->m;
+    const kd_axis *S = m->axis + l->letter + KD_MARKER_SUMS;
+    kd_wide_state *s = &m->work->wide[tree->link[l->parent].state];
+    for (int b = 0; b < n; b++) {
+        const kd_v6 f = composite_force(c, &S[b], kd_v3_zero());
+        kd_vec_slot N, F;
+        kd_v3_store_four(&N.v, f.w);
+        kd_v3_store_four(&F.v, f.u);
+        for (int a = 0; a < n; a++) s->W[a + n * b] += kd_vec_dot(S[a].w, N.v) + kd_vec_dot(S[a].u, F.v);
+        double *U = s->U + 6 * b;
+        U[0] += N.v.x, U[1] += N.v.y, U[2] += N.v.z, U[3] += F.v.x, U[4] += F.v.y, U[5] += F.v.z;
+    }
+}
+
+// U of the link itself, then IS of its dofs
+static void put_modes(const kd_tree *tree, kd_motion *m, int i, kd_v3 r)
+{
+    const kd_link       *l = &tree->link[i];
+    const kd_wide_state *s = &m->work->wide[l->state];
+    const kd_mat3       *R = &m->link[i].R;
+    for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++) {
+        const int     b = tree->v_dof[k] - l->dof;
+        const double *U = s->U + 6 * b;
+        const kd_vec3 N = kd_vec_add(kd_mat_vec(R, kd_vec_of(s->b + 3 * b)), kd_vec_of(U));
+        const kd_vec3 F = kd_vec_add(kd_mat_vec(R, kd_vec_of(s->C + 3 * b)), kd_vec_of(U + 3));
+        const kd_v3   f = kd_v3_load_exactly(&F);
+        kd_rows_put(m->work->IS, tree->nv, k, (kd_v6){kd_v3_add(kd_v3_load_exactly(&N), kd_v3_cross(r, f)), f});
+    }
+}
+
 // IS of all dofs in v, from the tips to the ground; sums as in articulated_body.c
 static void composite_forces(const kd_tree *tree, kd_motion *m)
 {
     struct kd_tree_work *work = m->work;
     composite           *sum = work->given;
     composite            given = {0};
+    start_composite_modes(tree, m);
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link *l = &tree->link[i];
         const kd_v3    r = kd_rows_place(m, i);
         // Ic: the link with all that hangs on it
-        composite c = composite_link(l, &m->link[i]);
+        composite c = l->wide ? composite_wide(l, &work->wide[l->state], &m->link[i]) : composite_link(l, &m->link[i]);
         if (l->end > i + 1) {
             composite_add(&c, &given);
             if (l[1].end < l->end) composite_add(&c, &sum[i]);
         }
         // Ic S of its dofs
-        for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++)
+        for (int k = tree->link_v[i]; !l->wide && k < tree->link_v[i + 1]; k++)
             kd_rows_put(work->IS, tree->nv, k, composite_force(&c, &m->axis[tree->v_dof[k]], r));
+        if (l->wide) put_modes(tree, m, i, r);
         // to the point of the parent
         if (l->parent == 0) continue;
         composite_carry(&c, kd_v3_sub(kd_v3_load(&m->link[i].P), kd_v3_load(&m->link[l->parent].P)));
+        if (l->marker) add_composite_marker(tree, m, l, &c);
         if (l->parent == i - 1)
             given = c;
         else if (l->end == tree->link[l->parent].end)
@@ -85,18 +143,40 @@ static inline kd_six rows_get(const double *rows, int nv, int k)
     return (kd_six){{.v = {r[0], r[nv], r[2 * nv]}}, {.v = {r[3 * nv], r[4 * nv], r[5 * nv]}}};
 }
 
+// Column l of a wide link i, its own rows and those behind its markers; out: from the own rows on
+static void write_mode(const kd_tree *tree, const kd_motion *m, int i, int l, double *out)
+{
+    const kd_link       *link = &tree->link[i];
+    const kd_wide_state *s = &m->work->wide[link->state];
+    const int            n = link->wide->m, b = tree->v_dof[l] - link->dof, first = tree->link_v[i];
+    for (int k = first; k < tree->link_v[i + 1]; k++) out[k - first] = s->W[tree->v_dof[k] - link->dof + n * b];
+    for (int j = i + 1; j < link->end; j = tree->link[j].end) {
+        kd_six S;
+        kd_six_put(&S, kd_rows_motion(&m->axis[tree->link[j].letter + KD_MARKER_SUMS + b], kd_rows_place(m, i)));
+        const int at = tree->link_v[j];
+        kd_rows_dot(tree->nv, m->work->IS, &S, at, tree->link_v[tree->link[j].end], out + at - first);
+    }
+}
+
 void KD_KERNEL(kd_mass)(const kd_tree *tree, kd_motion *m, double *values)
 {
     const struct kd_tree_work *work = m->work;
     kd_rows_motions(tree, m);
     composite_forces(tree, m);
-    for (int l = 0; l < tree->nv; l++) {
-        const int    i = tree->dof_link[tree->v_dof[l]], own = tree->link_v[i + 1];
-        const kd_six S = rows_get(work->S, tree->nv, l), IS = rows_get(work->IS, tree->nv, l);
-        double      *out = values + tree->column[l];
-        // S_k' (Ic S_l) for k above l, S_l' (Ic S_k) for k below
-        out += kd_rows_dot_above(tree, work, i, own, work->S, &IS, out);
-        kd_rows_dot(tree->nv, work->IS, &S, own, tree->link_v[tree->link[i].end], out);
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link *link = &tree->link[i];
+        const int      own = tree->link_v[i + 1];
+        if (link->marker) kd_rows_marker(tree, m, i);
+        for (int l = tree->link_v[i]; l < own; l++) {
+            const kd_six S = rows_get(work->S, tree->nv, l), IS = rows_get(work->IS, tree->nv, l);
+            double      *out = values + tree->column[l];
+            // S_k' (Ic S_l) for k above l, S_l' (Ic S_k) for k below
+            out += kd_rows_dot_above(tree, work, i, own, work->S, &IS, out);
+            if (link->wide)
+                write_mode(tree, m, i, l, out - (own - tree->link_v[i]));
+            else
+                kd_rows_dot(tree->nv, work->IS, &S, own, tree->link_v[link->end], out);
+        }
     }
 }
 
@@ -107,16 +187,23 @@ void KD_KERNEL(kd_mass_dense)(const kd_tree *tree, kd_motion *m, double *M)
     kd_rows_motions(tree, m);
     composite_forces(tree, m);
     memset(M, 0, (size_t)nv * (size_t)nv * sizeof *M);
-    for (int l = 0; l < nv; l++) {
-        const int    i = tree->dof_link[tree->v_dof[l]], own = tree->link_v[i + 1];
-        const kd_six S = rows_get(work->S, nv, l), IS = rows_get(work->IS, nv, l);
-        double      *out = M + (size_t)l * (size_t)nv;
-        // k above l, run by run
-        for (int j = i; j != 0; j = tree->link[work->run[j]].parent) {
-            const int first = tree->link_v[work->run[j]];
-            kd_rows_dot(nv, work->S, &IS, first, tree->link_v[j + 1], out + first);
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link *link = &tree->link[i];
+        const int      own = tree->link_v[i + 1];
+        if (link->marker) kd_rows_marker(tree, m, i);
+        for (int l = tree->link_v[i]; l < own; l++) {
+            const kd_six S = rows_get(work->S, nv, l), IS = rows_get(work->IS, nv, l);
+            double      *out = M + (size_t)l * (size_t)nv;
+            // k above l, run by run
+            for (int j = i; j != 0; j = tree->link[work->run[j]].parent) {
+                const int first = tree->link_v[work->run[j]];
+                kd_rows_dot(nv, work->S, &IS, first, tree->link_v[j + 1], out + first);
+            }
+            // k below
+            if (link->wide)
+                write_mode(tree, m, i, l, out + tree->link_v[i]);
+            else
+                kd_rows_dot(nv, work->IS, &S, own, tree->link_v[link->end], out + own);
         }
-        // k below
-        kd_rows_dot(nv, work->IS, &S, own, tree->link_v[tree->link[i].end], out + own);
     }
 }

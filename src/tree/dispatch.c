@@ -72,6 +72,14 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     w->S = kd_cut_double(arena, 6 * tree->nv);
     w->IS = kd_cut_double(arena, 6 * tree->nv);
     w->BS = kd_cut_double(arena, 3 * tree->nv);
+    w->wide = kd_arena_cut(arena, (size_t)tree->nwide, sizeof *w->wide);
+    for (int i = 1; i < tree->nlinks && !arena->failed; i++)
+        if (tree->link[i].wide) (void)kd_wide_cut(tree->link[i].wide, arena, &w->wide[tree->link[i].state]);
+}
+
+const kd_wide_state *kd_motion_wide(const kd_motion *m, const kd_link *link)
+{
+    return &m->work->wide[link->state];
 }
 
 kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *m)

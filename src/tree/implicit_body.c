@@ -16,9 +16,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/archive.h"
 #include "tree/work.h"
 
-enum { SIX = 6, WIDTH = 9 };
+enum { SIX = 6, WIDTH = 9, PAIRS = 3 };
 
 typedef struct complex_number {
     double re, im;
@@ -31,10 +32,12 @@ typedef struct dof_terms {
 } dof_terms;
 
 // factors and vectors of one kind of numbers
-#define MEMBERS(type, name)                                                                                            \
-    type  name##_gamma, *name##_P, *name##_D, *name##_e, *name##_W, *name##_U; /* (nlinks 54), .., (nv 9, 9, 6) */     \
-    type *name##_y, *name##_force, *name##_t;                                  /* (nlinks 9, 6), (nv) */               \
-    int  *name##_pivot                                                         /* (nv) */
+#define FACTORS_OF(type)                                                                                               \
+    struct {                                                                                                           \
+        type  gamma, *P, *D, *e, *W, *U; /* (nlinks 54), .., (nv 9, 9, 6) */                                           \
+        type *y, *force, *t;             /* (nlinks 9, 6), (nv) */                                                     \
+        int  *pivot;                     /* (nv) */                                                                    \
+    }
 
 struct kd_implicit_body {
     kd_arena       arena;
@@ -44,17 +47,17 @@ struct kd_implicit_body {
     double        *fc;    // (nlinks, 6) inertia force of a link and all that hangs on it
     int           *block; // (nlinks) start of its block in by_position, by_velocity, D
     double        *by_position, *by_velocity;
-    MEMBERS(double, real);
-    MEMBERS(complex_number, both);
-    complex_number *rho, *r; // (nv)
+    FACTORS_OF(double) real;
+    FACTORS_OF(complex_number) pair[PAIRS];
+    int             now, npairs; // complex ones that calls are about; that have memory
+    complex_number *rho, *r;     // (nv)
 };
 
 // ---- factors and solutions ------------------------------------------------------------------------------------------
 
 #define KERNEL(name) real_##name
 #define SCALAR double
-#define FACTORS(name) self->real_##name
-#define FACTORS_PIVOT real_pivot
+#define FACTORS(name) self->real.name
 #define OF(a) (a)
 #define PLUS(a, b) ((a) + (b))
 #define MINUS(a, b) ((a) - (b))
@@ -66,7 +69,6 @@ struct kd_implicit_body {
 #undef KERNEL
 #undef SCALAR
 #undef FACTORS
-#undef FACTORS_PIVOT
 #undef OF
 #undef PLUS
 #undef MINUS
@@ -103,8 +105,7 @@ static inline complex_number over(complex_number a, complex_number b)
 
 #define KERNEL(name) complex_##name
 #define SCALAR complex_number
-#define FACTORS(name) self->both_##name
-#define FACTORS_PIVOT both_pivot
+#define FACTORS(name) self->pair[self->now].name
 #define OF(a) plain(a)
 #define PLUS(a, b) plus(a, b)
 #define MINUS(a, b) minus(a, b)
@@ -303,16 +304,28 @@ bool kd_implicit_body_fits(const kd_tree *tree)
 // room for count structs of numbers
 #define CUT(count, array) (array) = kd_arena_cut(arena, (size_t)(count), sizeof *(array))
 
-#define CUT_MEMBERS(name)                                                                                              \
-    CUT(links *SIX *WIDTH, self->name##_P);                                                                            \
-    CUT(self->block[links], self->name##_D);                                                                           \
-    CUT(nv *WIDTH, self->name##_e);                                                                                    \
-    CUT(nv *WIDTH, self->name##_W);                                                                                    \
-    CUT(nv *SIX, self->name##_U);                                                                                      \
-    CUT(links *WIDTH, self->name##_y);                                                                                 \
-    CUT(links *SIX, self->name##_force);                                                                               \
-    CUT(nv, self->name##_t);                                                                                           \
-    CUT(nv, self->name##_pivot)
+#define CUT_FACTORS(f)                                                                                                 \
+    CUT(links *SIX *WIDTH, (f).P);                                                                                     \
+    CUT(self->block[links], (f).D);                                                                                    \
+    CUT(nv *WIDTH, (f).e);                                                                                             \
+    CUT(nv *WIDTH, (f).W);                                                                                             \
+    CUT(nv *SIX, (f).U);                                                                                               \
+    CUT(links *WIDTH, (f).y);                                                                                          \
+    CUT(links *SIX, (f).force);                                                                                        \
+    CUT(nv, (f).t);                                                                                                    \
+    CUT(nv, (f).pivot)
+
+bool kd_implicit_body_pair(kd_implicit_body *self, int k)
+{
+    const int links = self->tree->nlinks, nv = self->tree->nv;
+    kd_arena *arena = &self->arena;
+    for (; self->npairs <= k; self->npairs++) {
+        CUT_FACTORS(self->pair[self->npairs]);
+        if (arena->failed) return false;
+    }
+    self->now = k;
+    return true;
+}
 
 kd_implicit_body *kd_implicit_body_create(const kd_tree *tree)
 {
@@ -334,8 +347,8 @@ kd_implicit_body *kd_implicit_body_create(const kd_tree *tree)
         CUT(self->block[links], self->by_velocity);
         CUT(nv, self->rho);
         CUT(nv, self->r);
-        CUT_MEMBERS(real);
-        CUT_MEMBERS(both);
+        CUT_FACTORS(self->real);
+        (void)kd_implicit_body_pair(self, 0); // arena->failed tells
     }
     if (!arena->failed) return self;
     kd_implicit_body_destroy(self);
@@ -347,4 +360,45 @@ void kd_implicit_body_destroy(kd_implicit_body *self)
     if (!self) return;
     kd_arena_release(&self->arena);
     kd_free(self);
+}
+
+// ---- saved matrices -------------------------------------------------------------------------------------------------
+
+// What one kind of numbers has: its factors; numbers: of one number
+#define ARCHIVE_FACTORS(f)                                                                                             \
+    do {                                                                                                               \
+        const size_t size = sizeof(f).gamma / sizeof(double);                                                          \
+        kd_archive_doubles(a, (double *)&(f).gamma, size);                                                             \
+        kd_archive_doubles(a, (double *)(f).P, size *links *SIX *WIDTH);                                               \
+        kd_archive_doubles(a, (double *)(f).D, size *(size_t)self->block[links]);                                      \
+        kd_archive_doubles(a, (double *)(f).e, size *nv *WIDTH);                                                       \
+        kd_archive_doubles(a, (double *)(f).W, size *nv *WIDTH);                                                       \
+        kd_archive_doubles(a, (double *)(f).U, size *nv *SIX);                                                         \
+        archive_pivots(a, self, (f).pivot);                                                                            \
+    } while (0)
+
+static void archive_pivots(kd_archive *a, const kd_implicit_body *self, int *pivot)
+{
+    const int *first = self->tree->link_v;
+    for (int i = 1; i < self->tree->nlinks; i++)
+        kd_archive_ints(a, pivot + first[i], (size_t)(first[i + 1] - first[i]), 0, first[i + 1] - first[i] - 1);
+}
+
+void kd_implicit_body_archive(kd_implicit_body *self, kd_archive *a)
+{
+    const size_t links = (size_t)self->tree->nlinks, nv = (size_t)self->tree->nv, blocks = (size_t)self->block[links];
+    for (size_t j = 0; j < nv; j++) {
+        dof_terms *d = &self->dof[j];
+        double    *part[] = {d->S, d->T, d->A, d->X};
+        for (size_t k = 0; k < sizeof part / sizeof *part; k++) kd_archive_doubles(a, part[k], SIX);
+        kd_archive_doubles(a, d->Z, sizeof d->Z / sizeof *d->Z);
+        kd_archive_int(a, &d->carried, 0, (int)nv);
+    }
+    kd_archive_doubles(a, self->G, links * SIX * WIDTH);
+    kd_archive_doubles(a, self->fc, links * SIX);
+    kd_archive_doubles(a, self->by_position, blocks);
+    kd_archive_doubles(a, self->by_velocity, blocks);
+    ARCHIVE_FACTORS(self->real);
+    kd_archive_same(a, self->npairs, "number of complex matrices");
+    for (int k = 0; k < self->npairs && kd_archive_good(a); k++) ARCHIVE_FACTORS(self->pair[k]);
 }

@@ -18,6 +18,7 @@ bool kd_implicit_body_fits(const kd_tree *tree); // no word folds
 // NULL: out of memory
 kd_implicit_body *kd_implicit_body_create(const kd_tree *tree);
 void              kd_implicit_body_destroy(kd_implicit_body *self); // NULL is fine
+void              kd_implicit_body_archive(kd_implicit_body *self, kd_archive *a);
 
 // Derivatives of the inertia forces, after the three passes. The forces inside of joints are up to the caller:
 void kd_implicit_body_set(kd_implicit_body *self, const kd_motion *m, const double *dx, const double *ddx);
@@ -27,6 +28,8 @@ double *kd_implicit_body_by_position(kd_implicit_body *self);
 double *kd_implicit_body_by_velocity(kd_implicit_body *self);
 int     kd_implicit_body_block(const kd_implicit_body *self, int link);
 
+// Complex calls are about the k-th complex gamma from now on, 0 .. 2, at first 0. false: out of memory
+bool kd_implicit_body_pair(kd_implicit_body *self, int k);
 // Factors for a real gamma (im = 0) or a complex one, side by side. false: singular
 bool kd_implicit_body_factor(kd_implicit_body *self, double re, double im);
 // (rho, r) to (d, dv), (2 nv) both; im NULL: with the real factors

@@ -82,7 +82,7 @@ static bool KERNEL(eliminate_joint)(kd_implicit_body *self, int i, SCALAR gamma,
         }
         for (int k = 0; k < SIX; k++) U[k] = PLUS(U[k], OF(d->X[k]));
     }
-    return KERNEL(factor_pivot)(m, D, self->FACTORS_PIVOT + first);
+    return KERNEL(factor_pivot)(m, D, FACTORS(pivot) + first);
 }
 
 // P - U D^-1 W to the parent
@@ -93,7 +93,7 @@ static void KERNEL(hand_on)(kd_implicit_body *self, int i, const SCALAR *P, SCAL
     SCALAR         Y[SIX * WIDTH];
     memcpy(Y, FACTORS(W) + first * WIDTH, (size_t)(m * WIDTH) * sizeof *Y);
     for (int c = 0; c < WIDTH; c++)
-        KERNEL(solve_pivot)(m, FACTORS(D) + self->block[i], self->FACTORS_PIVOT + first, Y + c, WIDTH);
+        KERNEL(solve_pivot)(m, FACTORS(D) + self->block[i], FACTORS(pivot) + first, Y + c, WIDTH);
     for (int k = 0; k < SIX * WIDTH; k++) sum[k] = PLUS(sum[k], P[k]);
     for (int j = 0; j < m; j++) {
         const SCALAR *U = FACTORS(U) + (first + j) * SIX;
@@ -153,7 +153,7 @@ static void KERNEL(collect)(kd_implicit_body *self, int i, const SCALAR *rho)
         d[k] = FACTORS(t)[first + k] = t;
     }
     if (parent == 0) return;
-    KERNEL(solve_pivot)(m, FACTORS(D) + self->block[i], self->FACTORS_PIVOT + first, d, 1);
+    KERNEL(solve_pivot)(m, FACTORS(D) + self->block[i], FACTORS(pivot) + first, d, 1);
     for (int k = 0; k < SIX; k++) up[k] = PLUS(up[k], force[k]);
     for (int j = 0; j < m; j++)
         for (int k = 0; k < SIX; k++) up[k] = PLUS(up[k], TIMES(FACTORS(U)[(first + j) * SIX + k], d[j]));
@@ -168,7 +168,7 @@ static void KERNEL(distribute)(kd_implicit_body *self, int i, SCALAR *rho, SCALA
     SCALAR        *z = FACTORS(y) + i * WIDTH, *d = FACTORS(t) + first;
     for (int k = 0; k < m; k++)
         for (int c = 0; c < WIDTH; c++) d[k] = MINUS(d[k], TIMES(FACTORS(W)[(first + k) * WIDTH + c], up[c]));
-    KERNEL(solve_pivot)(m, FACTORS(D) + self->block[i], self->FACTORS_PIVOT + first, d, 1);
+    KERNEL(solve_pivot)(m, FACTORS(D) + self->block[i], FACTORS(pivot) + first, d, 1);
     memcpy(z, up, WIDTH * sizeof *z);
     for (int j = 0; j < m; j++) {
         const SCALAR *e = FACTORS(e) + (first + j) * WIDTH;

@@ -30,6 +30,41 @@ static inline kd_v3 kd_joint_turning(const kd_link *l, const kd_axis *all, const
     return sum;
 }
 
+// rates of the turns and shifts of a marker from those of the amplitudes
+static inline kd_axis kd_marker_rates(const kd_marker *marker, const double *dq)
+{
+    double e[6] = {0};
+    for (int k = 0; k < marker->m; k++)
+        for (int a = 0; a < 6; a++) e[a] += marker->Phi[6 * k + a] * dq[k];
+    return (kd_axis){.w = kd_vec_of(e + 3), .u = kd_vec_of(e)};
+}
+
+// sum of the letters at their rates, velocity of the marker: turns leave it where it is
+static inline kd_v6 kd_marker_motion(const kd_axis *letter, const kd_axis *rate)
+{
+    const kd_v3 x = kd_v3_add(kd_v3_load(&letter[3].w), kd_v3_load(&letter[7].w)),
+                y = kd_v3_add(kd_v3_load(&letter[4].w), kd_v3_load(&letter[6].w));
+    const kd_v3 turn = kd_v3_axpy(kd_v3_scale(0.5 * rate->w.x, x), 0.5 * rate->w.y, y);
+    const kd_v3 shift =
+        kd_v3_axpy(kd_v3_scale(rate->u.x, kd_v3_load(&letter[0].u)), rate->u.y, kd_v3_load(&letter[1].u));
+    return (kd_v6){kd_v3_axpy(turn, rate->w.z, kd_v3_load(&letter[5].w)),
+                   kd_v3_axpy(shift, rate->u.z, kd_v3_load(&letter[2].u))};
+}
+
+// the same as kd_joint_turning for the turns of a marker
+static inline kd_v3 kd_marker_turning(const kd_axis *letter)
+{
+    const kd_vec3 *rate = &letter[KD_MARKER_RATES].w;
+    const double   by[] = {0.5 * rate->x, 0.5 * rate->y, rate->z, 0.5 * rate->y, 0.5 * rate->x};
+    kd_v3          before = kd_v3_scale(by[0], kd_v3_load(&letter[3].w)), sum = kd_v3_zero();
+    for (int a = 1; a < 5; a++) {
+        const kd_v3 w = kd_v3_scale(by[a], kd_v3_load(&letter[3 + a].w));
+        sum = kd_v3_add(sum, kd_v3_cross(before, w));
+        before = kd_v3_add(before, w);
+    }
+    return sum;
+}
+
 // Acceleration of a link beyond that of its parent and S ddx:
 //     bias_w = w_l x w_rel + turns of the word about each other,  bias_u = w_l x (w_l x d + 2 v_rel)
 // with w_rel = w - w_l and v_rel = v - v_l - w_l x d, the motion in the joint. axis: of all dofs of the tree, dx: of
@@ -42,6 +77,7 @@ static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent
     if (!l->form.hinge) { // otherwise v_rel = 0
         u = kd_v3_sub(kd_v3_add(v, v), kd_v3_cross(parent->w, kd_v3_sub(own->P, parent->P)));
         if (l->form.nturns > 1) w = kd_v3_add(w, kd_joint_turning(l, axis, dx));
+        if (l->marker) w = kd_v3_add(w, kd_marker_turning(axis + l->letter));
     }
     return (kd_v6){w, kd_v3_cross(parent->w, u)};
 }

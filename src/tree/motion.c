@@ -3,6 +3,8 @@
 #include "tree/joint.h"
 #include "tree/vector.h"
 
+#include <string.h>
+
 // ---- position ------------------------------------------------------------------------------------------------------
 
 // any joint; all: the motions of the tree
@@ -28,7 +30,10 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
         const double   *c = work->cosine + work->first_angle[i], *s = work->sine + work->first_angle[i];
         // R = R_l E C(x), P = P_l + R_l (r + E d(x)); a turn about z at once
         if (!l->form.hinge) {
-            place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
+            if (l->marker) KD_KERNEL(kd_marker_place)
+            (l->marker, x + tree->link[l->parent].position, l, &m->link[l->parent], m->axis + l->letter, own);
+            else place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
+            if (l->wide) KD_KERNEL(kd_wide_place)(l->wide, x + l->position, &work->wide[l->state]);
             R = kd_m3_load(&own->R);
             P = kd_v3_load(&own->P);
             continue;
@@ -73,6 +78,14 @@ void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
         v = kd_v3_add(v, kd_v3_cross(w, kd_v3_sub(P, P_l)));
         if (l->form.hinge) {
             w = kd_v3_axpy(w, dx[l->dof], kd_v3_load(&own->R.z));
+        } else if (l->wide) {
+            KD_KERNEL(kd_wide_move)(l->wide, dx + l->dof, &m->work->wide[l->state]);
+        } else if (l->marker) {
+            const kd_axis rate = kd_marker_rates(l->marker, dx + tree->link[l->parent].dof);
+            const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
+            m->axis[l->letter + KD_MARKER_RATES] = rate;
+            w = kd_v3_add(w, S.w);
+            v = kd_v3_add(v, S.u);
         } else {
             for (int k = l->dof; k < l->dof + l->form.ndof; k++) {
                 w = kd_v3_axpy(w, dx[k], kd_v3_load(&m->axis[k].w));
@@ -108,6 +121,13 @@ void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const doubl
         dw = kd_v3_add(dw, bias.w);
         if (l->form.hinge) {
             dw = kd_v3_axpy(dw, ddx[l->dof], kd_v3_load(&link->R.z));
+        } else if (l->wide) {
+            memcpy(m->work->wide[l->state].ddq, ddx + l->dof, (size_t)l->wide->m * sizeof *ddx);
+        } else if (l->marker) {
+            const kd_axis rate = kd_marker_rates(l->marker, ddx + tree->link[l->parent].dof);
+            const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
+            dw = kd_v3_add(dw, S.w);
+            dv = kd_v3_add(dv, S.u);
         } else {
             for (int k = l->dof; k < l->dof + l->form.ndof; k++) {
                 dw = kd_v3_axpy(dw, ddx[k], kd_v3_load(&m->axis[k].w));

@@ -18,6 +18,23 @@ static inline kd_v6 inertia_force(const kd_link *l, const kd_link_motion *m, con
     return f;
 }
 
+// the same of a link that deforms; what its modes carry is added to tau
+static inline kd_v6 wide_force(const kd_link *l, kd_motion *m, int i, const kd_wrench *load, double *tau)
+{
+    kd_wide_state *s = &m->work->wide[l->state];
+    kd_wrench      own;
+    KD_KERNEL(kd_wide_force)(l->wide, s, &m->link[i], s->ddq, &own, s->u);
+    for (int k = 0; k < l->wide->m; k++) tau[l->dof + k] += s->u[k];
+    if (load) own = (kd_wrench){kd_vec_sub(own.N, load->N), kd_vec_sub(own.F, load->F)};
+    return (kd_v6){kd_v3_load_exactly(&own.N), kd_v3_load_exactly(&own.F)};
+}
+
+// what hangs on a marker acts on the modes: f about the point of the wide link
+static inline void load_modes(const kd_marker *marker, const kd_axis *sum, kd_v6 f, double *tau)
+{
+    for (int k = 0; k < marker->m; k++) tau[k] += kd_v3_dot2(kd_v3_load(&sum[k].w), f.w, kd_v3_load(&sum[k].u), f.u);
+}
+
 // to the point P - d
 static inline kd_v6 carry_force(kd_v6 f, kd_v3 d)
 {
@@ -30,12 +47,15 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
 {
     kd_v6 given = {kd_v3_zero(), kd_v3_zero()};
     m->reaction[0] = (kd_wrench){0};
+    for (int i = 1; tree->nwide > 0 && i < tree->nlinks; i++) // markers come before what they hang on
+        for (int k = 0; tree->link[i].wide && k < tree->link[i].wide->m; k++) tau[tree->link[i].dof + k] = 0;
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link        *l = &tree->link[i];
         const kd_link_motion *own = &m->link[i];
         kd_wrench            *reaction = &m->reaction[i], *parent = &m->reaction[l->parent];
         // f = inertia force - load + what the children give
-        kd_v6 f = inertia_force(l, own, load ? &load[i] : NULL);
+        const kd_wrench *outer = load ? &load[i] : NULL;
+        kd_v6            f = l->wide ? wide_force(l, m, i, outer, tau) : inertia_force(l, own, outer);
         if (l->end > i + 1) {
             f = (kd_v6){kd_v3_add(f.w, given.w), kd_v3_add(f.u, given.u)};
             if (l[1].end < l->end)
@@ -46,11 +66,12 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
         // tau = S' f
         if (l->form.hinge)
             tau[l->dof] = kd_v3_dot(kd_v3_load(&own->R.z), f.w);
-        else
+        else if (!l->wide)
             for (int k = l->dof; k < l->dof + l->form.ndof; k++)
                 tau[k] = kd_v3_dot2(kd_v3_load(&m->axis[k].w), f.w, kd_v3_load(&m->axis[k].u), f.u);
         // to the parent, about its point
         f = carry_force(f, kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&m->link[l->parent].P)));
+        if (l->marker) load_modes(l->marker, m->axis + l->letter + KD_MARKER_SUMS, f, tau + tree->link[l->parent].dof);
         if (l->parent == i - 1) {
             given = f;
         } else {

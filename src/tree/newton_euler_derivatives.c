@@ -11,6 +11,8 @@
 #include "tree/joint.h"
 #include "tree/rows.h"
 
+#include <string.h>
+
 // ---- six-vectors ---------------------------------------------------------------------------------------------------
 
 static inline kd_v6 add6(kd_v6 a, kd_v6 b)
@@ -59,12 +61,9 @@ typedef struct subtree {
 
 _Static_assert(sizeof(subtree) <= KD_GIVEN_SIZE, "work->given has the room");
 
-// the link alone, first about P, then about O
-static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd_v3 r)
+// a rigid body alone, first about P, then about O
+static inline subtree subtree_rigid(double mass, kd_m3 J, kd_v3 h, const kd_link_motion *m, kd_v3 r)
 {
-    const double mass = l->mass;
-    const kd_m3  R = kd_m3_load(&m->R), J = kd_m3_rotate(&R, &m->R, &l->inertia);
-    const kd_v3  h = kd_v3_scale(mass, kd_m3_vec(&R, &l->centre));
     const kd_v3  w = kd_v3_load(&m->w), v = kd_v3_load(&m->v), dw = kd_v3_load(&m->dw), dv = kd_v3_load(&m->dv);
     const kd_v3  wh = kd_v3_cross(w, h), e = kd_v3_axpy(h, 0.5 * mass, r);
     const kd_v3  F = kd_v3_axpy(kd_v3_add(kd_v3_cross(dw, h), kd_v3_cross(w, wh)), mass, dv);
@@ -91,6 +90,36 @@ static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd
     s.L = (kd_m3){kd_v3_axpy(s.L.x, -half, skew.x), kd_v3_axpy(s.L.y, -half, skew.y), kd_v3_axpy(s.L.z, -half, skew.z)};
     kd_m3_add_product(&s.L, 1, v, &hs.v);
     kd_m3_add_product(&s.L, 1, s.p, &rs.v);
+    return s;
+}
+
+static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd_v3 r)
+{
+    const kd_m3 R = kd_m3_load(&m->R);
+    return subtree_rigid(l->mass, kd_m3_rotate(&R, &m->R, &l->inertia), kd_v3_scale(l->mass, kd_m3_vec(&R, &l->centre)),
+                         m, r);
+}
+
+// a link that deforms: rigid as it is now, with the momentum and forces of its deformation
+static inline subtree subtree_wide(const kd_link *l, kd_wide_state *state, const kd_link_motion *m, kd_v3 r)
+{
+    const kd_m3   R = kd_m3_load(&m->R);
+    const kd_sym3 J = {state->J.x.x, state->J.y.y, state->J.z.z, state->J.x.y, state->J.x.z, state->J.y.z};
+    subtree       s = subtree_rigid(l->wide->mass, kd_m3_rotate(&R, &m->R, &J), kd_m3_vec(&R, &state->h), m, r);
+    const kd_v3   p = kd_m3_vec(&R, &state->p);
+    kd_vec_slot   rs;
+    kd_wrench     own;
+    KD_KERNEL(kd_wide_force)(l->wide, state, m, state->ddq, &own, state->u);
+    const kd_v3 N = kd_v3_load_exactly(&own.N), F = kd_v3_load_exactly(&own.F);
+    kd_v3_store_four(&rs.v, r);
+    s.f = (kd_v6){kd_v3_add(N, kd_v3_cross(r, F)), F};
+    s.p = kd_v3_add(s.p, p);
+    // L += R E' R' + p r'
+    const kd_mat3 Et = kd_mat_transpose(&state->E), RE = kd_mat_mul(&m->R, &Et), Rt = kd_mat_transpose(&m->R);
+    const kd_mat3 turned = kd_mat_mul(&RE, &Rt);
+    const kd_m3   E = {kd_v3_load_exactly(&turned.x), kd_v3_load_exactly(&turned.y), kd_v3_load_exactly(&turned.z)};
+    s.L = kd_m3_add(&s.L, &E);
+    kd_m3_add_product(&s.L, 1, p, &rs.v);
     return s;
 }
 
@@ -246,6 +275,160 @@ static void write_folded(const output *o, const subtree *s, double trace, int i,
     }
 }
 
+// ---- modes ---------------------------------------------------------------------------------------------------------
+// The letters of a marker move by combinations of the amplitudes: columns and rows of a mode are sums over the letters, and over
+// the markers of its link; the link itself adds its own.
+
+static void start_mode_columns(const kd_tree *tree, kd_motion *m)
+{
+    for (int i = 1; tree->nwide > 0 && i < tree->nlinks; i++) {
+        if (!tree->link[i].wide) continue;
+        kd_wide_state *s = &m->work->wide[tree->link[i].state];
+        const size_t   n = (size_t)tree->link[i].wide->m;
+        memset(s->by_p, 0, 6 * n * sizeof *s->by_p);
+        memset(s->by_v, 0, 6 * n * sizeof *s->by_v);
+        memset(s->U, 0, 6 * n * sizeof *s->U);
+        memset(s->B, 0, 3 * n * sizeof *s->B);
+        memset(s->block_p, 0, n * n * sizeof *s->block_p);
+        memset(s->block_v, 0, n * n * sizeof *s->block_v);
+    }
+}
+
+// Markers that hang on their modes between link i, the last one behind them, and the ground: rows S as they see them
+static void enter_markers(const kd_tree *tree, kd_motion *m, int i)
+{
+    for (int a = i; a != 0 && tree->link[a].end == i + 1; a = tree->link[a].parent)
+        if (tree->link[a].marker) kd_rows_marker(tree, m, a);
+}
+
+static void marker_letters(const output *o, const subtree *s, double trace, int i, kd_v3 r_l, letter_column *letter)
+{
+    const kd_link *l = &o->tree->link[i];
+    const kd_axis *axis = o->m->axis + l->letter;
+    const kd_axis  second = kd_marker_rates(l->marker, o->ddx + o->tree->link[l->parent].dof),
+                  *first = axis + KD_MARKER_RATES;
+    const double dx[6] = {first->u.x, first->u.y, first->u.z, first->w.x, first->w.y, first->w.z};
+    const double ddx[6] = {second.u.x, second.u.y, second.u.z, second.w.x, second.w.y, second.w.z};
+    kd_v6        v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    for (int k = 0; k < KD_MARKER_LETTERS; k++) {
+        const kd_v6 S = kd_rows_motion(&axis[k], r_l), Z = cross6(v, S);
+        fill_column(s, trace, S, Z, add6(cross6(a, S), cross6(v, Z)), add6(Z, Z), &letter[k].c);
+        letter[k].IS = inertia_times(s, S, &letter[k].c.S);
+        letter[k].BS = coriolis_transposed(s, trace, S);
+        const double part = kd_marker_part[k], rate = part * dx[kd_marker_along[k]];
+        v = axpy6(v, rate, S);
+        a = axpy6(axpy6(a, part * ddx[kd_marker_along[k]], S), rate, Z);
+    }
+}
+
+static inline void add_to(double *out, kd_v6 a)
+{
+    kd_six b;
+    kd_six_put(&b, a);
+    out[0] += b.w.v.x, out[1] += b.w.v.y, out[2] += b.w.v.z, out[3] += b.u.v.x, out[4] += b.u.v.y, out[5] += b.u.v.z;
+}
+
+// mode k: sums over the letters, rows behind the marker
+static void marker_mode(const output *o, int i, const letter_column *letter, int k)
+{
+    const kd_tree       *tree = o->tree;
+    struct kd_tree_work *work = o->m->work;
+    const kd_link       *l = &tree->link[i];
+    const double        *phi = l->marker->Phi + 6 * k;
+    const int            place = tree->dof_v[tree->link[l->parent].dof + k], wide = l->parent;
+    kd_wide_state       *state = &work->wide[tree->link[wide].state];
+    kd_v6                S = {kd_v3_zero(), kd_v3_zero()}, Z = S, A = S, T = S, p = S, v = S, IS = S;
+    kd_v3                BS = kd_v3_zero();
+    for (int a = 0; a < KD_MARKER_LETTERS; a++) {
+        const letter_column *x = &letter[a];
+        const double         by = kd_marker_part[a] * phi[kd_marker_along[a]];
+        S = axpy6(S, by, six_get(&x->c.S));
+        Z = axpy6(Z, by, six_get(&x->c.Z));
+        A = axpy6(A, by, six_get(&x->c.A));
+        T = axpy6(T, by, six_get(&x->c.T));
+        p = axpy6(p, by, six_get(&x->c.above_p));
+        v = axpy6(v, by, six_get(&x->c.above_v));
+        IS = axpy6(IS, by, x->IS);
+        BS = kd_v3_axpy(BS, by, x->BS);
+    }
+    add_to(state->by_p + 6 * k, p);
+    add_to(state->by_v + 6 * k, v);
+    add_to(state->U + 6 * k, IS);
+    kd_vec_slot B;
+    kd_v3_store_four(&B.v, BS);
+    state->B[3 * k] += B.v.x, state->B[3 * k + 1] += B.v.y, state->B[3 * k + 2] += B.v.z;
+    // rows behind the marker
+    const int first = tree->link_v[i], end = tree->link_v[l->end];
+    const int at = tree->column[place] + work->above[wide] + first - tree->link_v[wide];
+    kd_six    S6, Z6, A6, T6;
+    kd_six_put(&S6, S);
+    kd_six_put(&Z6, Z);
+    kd_six_put(&A6, A);
+    kd_six_put(&T6, T);
+    kd_rows_dot9(tree->nv, work->IS, &A6, work->BS, &Z6.w.v, first, end, o->by_position + at);
+    kd_rows_dot9(tree->nv, work->IS, &T6, work->BS, &S6.w.v, first, end, o->by_velocity + at);
+}
+
+// block += Phi' X Phi
+static void add_letter_block(int m, const double *Phi, double X[6][6], double *block)
+{
+    for (int l = 0; l < m; l++) {
+        double y[6] = {0};
+        for (int b = 0; b < 6; b++)
+            for (int a = 0; a < 6; a++) y[a] += X[b][a] * Phi[6 * l + b];
+        for (int k = 0; k < m; k++) {
+            const double *phi = Phi + 6 * k;
+            block[k + m * l] +=
+                phi[0] * y[0] + phi[1] * y[1] + phi[2] * y[2] + phi[3] * y[3] + phi[4] * y[4] + phi[5] * y[5];
+        }
+    }
+}
+
+static void write_marker(const output *o, const subtree *s, double trace, int i, kd_v3 r_l)
+{
+    const kd_link *l = &o->tree->link[i];
+    kd_wide_state *state = &o->m->work->wide[o->tree->link[l->parent].state];
+    letter_column  letter[KD_MARKER_LETTERS];
+    double         p[6][6] = {{0}}, v[6][6] = {{0}}; // column by column
+    marker_letters(o, s, trace, i, r_l, letter);
+    for (int k = 0; k < l->marker->m; k++) marker_mode(o, i, letter, k);
+    for (int b = 0; b < KD_MARKER_LETTERS; b++)
+        for (int a = 0; a < KD_MARKER_LETTERS; a++) {
+            const double part = kd_marker_part[a] * kd_marker_part[b];
+            double       by_p = 0, by_v = 0;
+            add_letters(&letter[a], &letter[b], a < b, &by_p, &by_v);
+            p[kd_marker_along[b]][kd_marker_along[a]] += part * by_p;
+            v[kd_marker_along[b]][kd_marker_along[a]] += part * by_v;
+        }
+    add_letter_block(l->marker->m, l->marker->Phi, p, state->block_p);
+    add_letter_block(l->marker->m, l->marker->Phi, v, state->block_v);
+}
+
+// The columns of a link that deforms: rows above and own ones; those behind its markers are there. Then its rows.
+static void write_wide(const output *o, int i, kd_v3 r)
+{
+    const kd_tree       *tree = o->tree;
+    struct kd_tree_work *work = o->m->work;
+    const kd_link       *l = &tree->link[i];
+    kd_wide_state       *s = &work->wide[l->state];
+    const int            m = l->wide->m, own = tree->link_v[i];
+    kd_vec_slot          rs;
+    kd_v3_store_four(&rs.v, r);
+    KD_KERNEL(kd_wide_derivatives)(l->wide, s, &o->m->link[i], rs.v);
+    for (int k = 0; k < m; k++) {
+        const double *p = s->by_p + 6 * k, *v = s->by_v + 6 * k, *U = s->U + 6 * k, *B = s->B + 3 * k;
+        const kd_six  by_p = {{.v = kd_vec_of(p)}, {.v = kd_vec_of(p + 3)}};
+        const kd_six  by_v = {{.v = kd_vec_of(v)}, {.v = kd_vec_of(v + 3)}};
+        double       *out_p = o->by_position + tree->column[own + k], *out_v = o->by_velocity + tree->column[own + k];
+        const int     rows = kd_rows_dot_above(tree, work, i, own, work->S, &by_p, out_p);
+        kd_rows_dot_above(tree, work, i, own, work->S, &by_v, out_v);
+        memcpy(out_p + rows, s->block_p + m * k, (size_t)m * sizeof *out_p);
+        memcpy(out_v + rows, s->block_v + m * k, (size_t)m * sizeof *out_v);
+        for (int a = 0; a < 6; a++) work->IS[own + k + a * tree->nv] = U[a];
+        for (int a = 0; a < 3; a++) work->BS[own + k + a * tree->nv] = B[a];
+    }
+}
+
 // ---- links ---------------------------------------------------------------------------------------------------------
 
 // dofs of the quaternion (the last ones of the joint) that are not prescribed
@@ -305,19 +488,21 @@ void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const
     subtree             *sum = work->given;
     subtree              given = {0};
     kd_rows_motions(tree, m);
+    start_mode_columns(tree, m);
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link *l = &tree->link[i];
         const kd_v3    r = kd_rows_place(m, i), O = kd_v3_load(&m->link[work->root[i]].P);
         const kd_v3    r_l = kd_v3_sub(kd_v3_load(&m->link[l->parent].P), O);
+        if (tree->nwide > 0) enter_markers(tree, m, i);
         // Ic, fc, L, p of the subtree about O
-        subtree s = subtree_link(l, &m->link[i], r);
+        subtree s = l->wide ? subtree_wide(l, &work->wide[l->state], &m->link[i], r) : subtree_link(l, &m->link[i], r);
         if (l->end > i + 1) {
             subtree_add(&s, &given);
             if (l[1].end < l->end) subtree_add(&s, &sum[i]);
         }
         // Ic S_k, Bc' S_k of the link's dofs, for columns further up
         const double trace = kd_v3_trace(s.L.x, s.L.y, s.L.z);
-        for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++) {
+        for (int k = tree->link_v[i]; !l->wide && k < tree->link_v[i + 1]; k++) {
             const kd_v6 S = kd_rows_motion(&m->axis[tree->v_dof[k]], r);
             kd_six      S6;
             kd_six_put(&S6, S);
@@ -325,11 +510,15 @@ void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const
             kd_v3_scatter(work->BS + k, tree->nv, coriolis_transposed(&s, trace, S));
         }
         // its own columns
-        if (l->form.ndof == 1) {
+        if (l->wide) {
+            write_wide(&o, i, r);
+        } else if (l->form.ndof == 1) {
             write_single(&o, &s, trace, i, r, r_l);
         } else {
             const subtree copy = s; // s itself stays at hand
-            if (l->form.folds)
+            if (l->marker)
+                write_marker(&o, &copy, trace, i, r_l);
+            else if (l->form.folds)
                 write_folded(&o, &copy, trace, i, r, r_l);
             else
                 write_link(&o, &copy, trace, i, r, r_l);

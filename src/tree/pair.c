@@ -17,8 +17,11 @@ static int common_ancestor(const kd_tree *tree, int a, int b)
     return a;
 }
 
+// over a marker: letter by letter, mode by mode; amplitudes do not move the wide link itself
 static int steps_of(const kd_link *link)
 {
+    if (link->marker) return link->marker->nsteps;
+    if (link->wide) return 0;
     return link->form.folds ? link->form.nletters : link->form.ndof;
 }
 
@@ -30,9 +33,13 @@ static int count_steps(const kd_tree *tree, int link, int ancestor)
 }
 
 // step k of a joint, from its parent on
-static kd_step step_over(const kd_link *link, int k, int sign)
+static kd_step step_over(const kd_tree *tree, const kd_link *link, int k, int sign)
 {
     const kd_joint_form *f = &link->form;
+    if (link->marker)
+        return (kd_step){.dof = tree->link[link->parent].dof + link->marker->mode[k],
+                         .axis = link->letter + KD_MARKER_SUMS + link->marker->m + k,
+                         .sign = sign};
     if (f->folds) return (kd_step){.dof = link->dof + f->word[k].coordinate, .axis = link->letter + k, .sign = sign};
     return (kd_step){
         .dof = link->dof + k, .axis = link->dof + k, .sign = sign, .carried = sign > 0 && k >= f->nscalars};
@@ -60,10 +67,12 @@ bool kd_pair_path(const kd_tree *tree, kd_pair *pair, kd_arena *arena)
 
     int at = 0;
     for (int i = pair->a; i != ancestor; i = tree->link[i].parent) // up: the last dof of each joint comes first
-        for (int k = steps_of(&tree->link[i]) - 1; k >= 0; k--) pair->step[at++] = step_over(&tree->link[i], k, -1);
+        for (int k = steps_of(&tree->link[i]) - 1; k >= 0; k--)
+            pair->step[at++] = step_over(tree, &tree->link[i], k, -1);
     at = na + nb;
     for (int i = pair->b; i != ancestor; i = tree->link[i].parent) // down, filled from the end
-        for (int k = steps_of(&tree->link[i]) - 1; k >= 0; k--) pair->step[--at] = step_over(&tree->link[i], k, 1);
+        for (int k = steps_of(&tree->link[i]) - 1; k >= 0; k--)
+            pair->step[--at] = step_over(tree, &tree->link[i], k, 1);
     // places in v; dofs of one quaternion share a block
     for (int k = 0, block = 0; k < pair->nsteps; k++) {
         pair->step[k].v = tree->dof_v[pair->step[k].dof];

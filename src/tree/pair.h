@@ -40,16 +40,19 @@ typedef struct kd_pair {
     bool     no_length;   // nobody reads length and n
 } kd_pair;
 
+struct kd_touch_at;
+
 // Relative motion, axes of A.
 typedef struct kd_relative {
-    kd_mat3 RA;     // axes of A in the world
-    kd_vec3 rA, rB; // origins in the world
-    kd_mat3 C;
-    kd_vec3 d;
-    double  length;     // |d|
-    kd_vec3 n;          // d/|d|
-    kd_vec3 omega, dd;  // velocity stage
-    kd_vec3 alpha, ddd; // acceleration stage
+    kd_mat3                   RA;     // axes of A in the world
+    kd_vec3                   rA, rB; // origins in the world
+    kd_mat3                   C;
+    kd_vec3                   d;
+    double                    length;     // |d|
+    kd_vec3                   n;          // d/|d|
+    kd_vec3                   omega, dd;  // velocity stage
+    kd_vec3                   alpha, ddd; // acceleration stage
+    const struct kd_touch_at *touch;      // surfaces on the frames, where they touch (element/touch.h); NULL: none
 } kd_relative;
 
 // What an increment of one dof of the path does, axes of A.

@@ -36,6 +36,16 @@ static inline void kd_rows_motions(const kd_tree *tree, kd_motion *m)
     }
 }
 
+// For what hangs on marker j: motions of the modes of its parent as it sees them.
+static inline void kd_rows_marker(const kd_tree *tree, kd_motion *m, int j)
+{
+    const kd_link *l = &tree->link[j];
+    const kd_axis *sum = m->axis + l->letter + KD_MARKER_SUMS;
+    const kd_v3    r = kd_rows_place(m, l->parent);
+    for (int k = tree->link_v[l->parent]; k < tree->link_v[l->parent + 1]; k++)
+        kd_rows_put(m->work->S, tree->nv, k, kd_rows_motion(&sum[tree->v_dof[k] - tree->link[l->parent].dof], r));
+}
+
 // ---- dot products --------------------------------------------------------------------------------------------------
 
 typedef double kd_lanes __attribute__((vector_size(8 * KD_LANES), aligned(8), may_alias));

@@ -1,6 +1,7 @@
 // tree.c: numbering and pattern of a tree, increments and rates of its positions.
 #include "tree/tree.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -24,17 +25,34 @@ static bool find_ends(kd_tree *tree)
     return true;
 }
 
+// Wide links and markers have no joint of their own; markers hang on wide links, and nothing else does.
+static bool fits_wide(const kd_tree *tree)
+{
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link *l = &tree->link[i];
+        const kd_wide *wide = tree->link[l->parent].wide;
+        if ((l->wide || l->marker) && (l->kind != KD_FIXED || (l->wide && l->marker))) return false;
+        if (l->wide && (l->wide->m < 1 || l->wide->m > SHRT_MAX)) return false;
+        if ((wide != NULL) != (l->marker != NULL) || (wide && wide->m != l->marker->m)) return false;
+    }
+    return true;
+}
+
 // first dof and first position of every link, and their number
 static bool number_dofs(kd_tree *tree)
 {
     tree->link[0].kind = KD_FIXED;
-    tree->ndof = tree->nposition = 0;
+    tree->ndof = tree->nposition = tree->nwide = 0;
     for (int i = 0; i < tree->nlinks; i++) {
         kd_link *l = &tree->link[i];
         if (l->kind < 0 || l->kind >= KD_JOINT_KIND_COUNT) return false;
         l->dof = tree->ndof;
         l->position = tree->nposition;
         l->form = kd_joint_form_of(l->kind);
+        if (l->wide) {
+            l->form.ndof = l->form.nscalars = l->form.nposition = (short)l->wide->m;
+            l->state = tree->nwide++;
+        }
         tree->ndof += l->form.ndof;
         tree->nposition += l->form.nposition;
     }
@@ -43,6 +61,7 @@ static bool number_dofs(kd_tree *tree)
         kd_link *l = &tree->link[i];
         l->letter = tree->naxes;
         if (l->form.folds) tree->naxes += l->form.nletters;
+        if (l->marker) tree->naxes += KD_MARKER_SUMS + l->marker->m + l->marker->nsteps;
     }
     return true;
 }
@@ -55,7 +74,7 @@ static void number_velocities(kd_tree *tree, const bool *prescribed)
         tree->link_v[i] = tree->nv;
         for (int k = l->dof; k < l->dof + l->form.ndof; k++) {
             tree->dof_link[k] = i;
-            tree->dof_v[k] = prescribed && prescribed[k] ? -1 : tree->nv;
+            tree->dof_v[k] = prescribed && prescribed[k] && !l->wide ? -1 : tree->nv;
             if (tree->dof_v[k] >= 0) tree->v_dof[tree->nv++] = k;
         }
     }
@@ -113,7 +132,8 @@ static kd_status make_pattern(kd_tree *tree)
 
 kd_status kd_tree_finish(kd_tree *tree, const bool *prescribed)
 {
-    if (tree->nlinks < 1 || !tree->link || !find_ends(tree) || !number_dofs(tree)) return KD_ERR_ARGUMENT;
+    if (tree->nlinks < 1 || !tree->link || !find_ends(tree) || !fits_wide(tree) || !number_dofs(tree))
+        return KD_ERR_ARGUMENT;
     tree->dof_link = kd_cut_int(&tree->arena, tree->ndof);
     tree->dof_v = kd_cut_int(&tree->arena, tree->ndof);
     tree->v_dof = kd_cut_int(&tree->arena, tree->ndof);

@@ -15,6 +15,8 @@
 // A word that folds has a dof that is the sum of two motions with others between them. Its axis is that sum; derivatives
 // along the coordinates go letter by letter, over the motions of the letters, which stand behind those of the dofs.
 //
+// Links may deform: then their dofs are amplitudes of modes, which move the markers on them, each in its own way (wide.h).
+//
 // All results are in world axes; vectors of link i refer to its point P_i. Accelerations are those of the points, with
 // gravity as the acceleration -g of the ground: in kd_motion.link[0].dv. Notation and method: docs/methods/tree.md
 #ifndef KARDAN_TREE_TREE_H
@@ -25,6 +27,7 @@
 #include "core/memory.h"
 #include "joint/joint.h"
 #include "math/space.h"
+#include "tree/wide.h"
 
 typedef struct kd_link {
     int           parent; // 0: ground
@@ -39,6 +42,11 @@ typedef struct kd_link {
     double        mass;
     kd_vec3       centre;  // centre of mass in the link's frame
     kd_sym3       inertia; // about P, in the link's axes
+    // A link that deforms (kind KD_FIXED, mass 0): its dofs are the amplitudes of its modes, its children are markers; or a
+    // marker on one. NULL: neither. wide.h
+    const kd_wide   *wide;
+    const kd_marker *marker;
+    int              state; // of a wide link: its place in the work memory; filled by kd_tree_finish
 } kd_link;
 
 enum { KD_TREE_PATTERN_MAX = 1 << 26 }; // a chain of 8192
@@ -50,6 +58,7 @@ typedef struct kd_tree {
     int      nposition; // numbers in x
     int      naxes;     // motions: of the dofs, then of the letters of words that fold
     int      nv;        // dofs that are not prescribed
+    int      nwide;     // links that deform
     kd_link *link;      // (nlinks)
     bool     bare;      // no pattern is wanted
     int     *dof_link;  // (ndof) link of a dof
@@ -87,6 +96,9 @@ typedef struct kd_motion {
     kd_wrench           *reaction; // (nlinks) on the link by its joint; filled by kd_tree_residual
     struct kd_tree_work *work;     // private to the algorithms
 } kd_motion;
+
+// what a link that deforms has at the motion
+const kd_wide_state *kd_motion_wide(const kd_motion *m, const kd_link *link);
 
 kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *motion) KD_NODISCARD;
 

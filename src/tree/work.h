@@ -38,7 +38,8 @@ struct kd_tree_work {
     int           *run;        // (nlinks) first link of the row of links, each the parent of the next, that ends in i
     int           *above;      // (nlinks) number of dofs in v of the links between i and the ground
     // per place in v, about the common point: rows of length nv each; S motion (6), IS = Ic S (6), BS = Bc'S (3)
-    double *S, *IS, *BS;
+    double        *S, *IS, *BS;
+    kd_wide_state *wide; // (tree->nwide)
 };
 
 // the variants of the functions of tree.h
@@ -53,6 +54,15 @@ struct kd_tree_work {
     void kd_mass_dense_##variant(const kd_tree *tree, kd_motion *m, double *M);                                        \
     void kd_residual_derivatives_##variant(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,     \
                                            double *by_position, double *by_velocity);                                  \
+    void kd_wide_place_##variant(const kd_wide *c, const double *q, kd_wide_state *s);                                 \
+    void kd_wide_move_##variant(const kd_wide *c, const double *dq, kd_wide_state *s);                                 \
+    void kd_wide_force_##variant(const kd_wide *c, const kd_wide_state *s, const kd_link_motion *m, const double *ddq, \
+                                 kd_wrench *force, double *Q);                                                         \
+    void kd_wide_derivatives_##variant(const kd_wide *c, kd_wide_state *s, const kd_link_motion *m, kd_vec3 r);        \
+    int  kd_wide_eliminate_##variant(const kd_wide *c, kd_wide_state *s);                                              \
+    void kd_wide_give_way_##variant(const kd_wide *c, const kd_wide_state *s, const double a[6], double *ddq);         \
+    void kd_marker_place_##variant(const kd_marker *marker, const double *q, const kd_link *l,                         \
+                                   const kd_link_motion *parent, kd_axis *axis, kd_link_motion *own);                  \
     void kd_sine_cosine_##variant(int n, const double *x, double *restrict sine, double *restrict cosine);
 
 // in a function that has a kd_motion m: the variant that was chosen for it

@@ -96,6 +96,26 @@ static void frames_are_few(void **state)
     unmake(&f);
 }
 
+// More outputs than frames: those frames stay that the motion needs, here a short tremor in a long slow turn; all others follow from them.
+static void frames_are_where_something_happens(void **state)
+{
+    (void)state;
+    enum { N = 40001 };
+    fixture f = make(ARM, N);
+    for (int i = 0; i < N; i++) {
+        const double t = 1e-3 * i;
+        add(&f, t, 0.02 * t + (t > 20 && t < 20.2 ? 0.1 * sin(300 * t) : 0), i == N - 1);
+    }
+    const kd_film *film = kd_drawing_film(f.drawing);
+    int            inside = 0;
+    for (int i = 0; i < film->nframes; i++) inside += film->t[i] > 20 && film->t[i] < 20.2;
+    // of even frames ten would be there
+    assert_true(film->nframes <= KD_DRAWING_FRAMES + 2 && inside > 35);
+    assert_true(film->t[0] == 0 && film->t[film->nframes - 1] == 1e-3 * (N - 1));
+    for (int i = 1; i < film->nframes; i++) assert_true(film->t[i] > film->t[i - 1]);
+    unmake(&f);
+}
+
 static int digit(char c)
 {
     static const char DIGIT[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -250,11 +270,9 @@ static void failures_are_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_are_few),
-        cmocka_unit_test(poses_are_in_the_page),
-        cmocka_unit_test(section_is_self_contained),
-        cmocka_unit_test(script_runs),
-        cmocka_unit_test(size_is_bounded),
+        cmocka_unit_test(frames_are_few),        cmocka_unit_test(frames_are_where_something_happens),
+        cmocka_unit_test(poses_are_in_the_page), cmocka_unit_test(section_is_self_contained),
+        cmocka_unit_test(script_runs),           cmocka_unit_test(size_is_bounded),
         cmocka_unit_test(failures_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

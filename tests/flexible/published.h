@@ -1,5 +1,5 @@
-// Published data that is not part of kardan: folder "flexible" of the folder KARDAN_DATA (environment), or beside the project. Tests
-// that need it are skipped where it is not there.
+// Published data that is not part of kardan: folders "flexible", "vehicle" of the folder KARDAN_DATA (environment), or beside the
+// project. Tests that need it are skipped where it is not there.
 #ifndef KD_TEST_PUBLISHED_H
 #define KD_TEST_PUBLISHED_H
 
@@ -12,10 +12,10 @@
 #endif
 
 // Path of a published file; "" if there is none
-static inline const char *published(const char *name, char *path, size_t size)
+static inline const char *published_in(const char *subject, const char *name, char *path, size_t size)
 {
     const char *folder = getenv("KARDAN_DATA");
-    snprintf(path, size, "%s/flexible/%s", folder ? folder : KD_PUBLISHED, name);
+    snprintf(path, size, "%s/%s/%s", folder ? folder : KD_PUBLISHED, subject, name);
     FILE *file = fopen(path, "rb");
     if (!file) {
         path[0] = '\0';
@@ -23,6 +23,11 @@ static inline const char *published(const char *name, char *path, size_t size)
     }
     fclose(file);
     return path;
+}
+
+static inline const char *published(const char *name, char *path, size_t size)
+{
+    return published_in("flexible", name, path, size);
 }
 
 #endif

@@ -19,10 +19,13 @@ static inline void couple_create(couple *c, uint64_t number)
 {
     uint64_t      seed = (number + 1) * UINT64_C(0x9e3779b97f4a7c15); // far apart
     kd_joint_kind list[ALL_JOINTS];
-    sample_create(&c->s, 9, number % 3 == 0 ? CHAIN : BRANCHED, ALL_JOINTS, all_joints(0, list),
-                  number % 2 == 0 ? 0 : 5, &seed);
-    c->pair.a = random_below(9, &seed);
-    do c->pair.b = random_below(9, &seed);
+    if (number % 4 == 3) // with links that deform
+        sample_create_wide(&c->s, 1, number % 8 == 3 ? 0 : 5, &seed);
+    else
+        sample_create(&c->s, 9, number % 3 == 0 ? CHAIN : BRANCHED, ALL_JOINTS, all_joints(0, list),
+                      number % 2 == 0 ? 0 : 5, &seed);
+    c->pair.a = random_below(c->s.tree.nlinks, &seed);
+    do c->pair.b = random_below(c->s.tree.nlinks, &seed);
     while (c->pair.b == c->pair.a);
     c->pair.ra = random_vec(0.7, &seed), c->pair.rb = random_vec(0.7, &seed);
     c->pair.Ra = random_rotation(&seed), c->pair.Rb = random_rotation(&seed);

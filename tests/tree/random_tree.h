@@ -68,6 +68,8 @@ static inline kd_mat3 random_rotation(uint64_t *seed)
     return kd_quat_matrix(random_quat(seed));
 }
 
+enum { ALL_JOINTS = KD_JOINT_KIND_COUNT };
+
 // a box somewhere
 static inline void random_body(kd_link *l, uint64_t *seed)
 {
@@ -86,6 +88,89 @@ static inline void random_link(kd_link *l, int parent, kd_joint_kind kind, uint6
     *l = (kd_link){.parent = parent, .kind = kind, .E = random_rotation(seed), .r = random_vec(1, seed)};
     l->lead = 0.3 * random_number(seed);
     random_body(l, seed);
+}
+
+// ---- links that deform ----------------------------------------------------------------------------------------------
+
+enum { RANDOM_NODES = 7 };
+
+static inline double *random_array(kd_arena *a, int n, double size, uint64_t *seed)
+{
+    double *x = kd_cut_double(a, n);
+    assert_non_null(x);
+    random_fill(n, x, size, seed);
+    return x;
+}
+
+// out += mass a b', column by column
+static inline void add_product9(double mass, const double *a, const double *b, double *out)
+{
+    for (int j = 0; j < 3; j++)
+        for (int i = 0; i < 3; i++) out[i + 3 * j] += mass * a[i] * b[j];
+}
+
+static inline void axial_of(const double *a, double *out)
+{
+    out[0] = a[7] - a[5];
+    out[1] = a[2] - a[6];
+    out[2] = a[3] - a[1];
+}
+
+// Moments of a few points of mass with random modes; stiffened: with quadratic terms, symmetric in both modes
+static inline const kd_wide *random_wide(kd_arena *arena, int m, bool stiffened, uint64_t *seed)
+{
+    kd_wide *c = kd_arena_cut(arena, 1, sizeof *c);
+    double  *C = kd_cut_double(arena, 3 * m), *D = kd_cut_double(arena, 9 * m), *M = kd_cut_double(arena, m * m);
+    double  *D_q = kd_cut_double(arena, 9 * m * m), *T = kd_cut_double(arena, 3 * m * m);
+    double  *C_q = kd_cut_double(arena, 3 * m * m), *b_q = kd_cut_double(arena, 3 * m * m);
+    *c = (kd_wide){.m = m, .C = C, .D = D, .D_q = D_q, .T = T, .M = M};
+    for (int i = 0; i < RANDOM_NODES; i++) {
+        const double  mass = 0.3 + 0.2 * random_number(seed);
+        double        x[3];
+        const double *phi = random_array(arena, 3 * m, 0.4, seed);
+        random_fill(3, x, 1, seed);
+        c->mass += mass;
+        c->first = kd_vec_axpy(c->first, mass, kd_vec_of(x));
+        add_product9(mass, x, x, &c->second.x.x);
+        for (int l = 0; l < m; l++) {
+            for (int d = 0; d < 3; d++) C[3 * l + d] += mass * phi[3 * l + d];
+            add_product9(mass, x, phi + 3 * l, D + 9 * l);
+            for (int k = 0; k < m; k++) {
+                add_product9(mass, phi + 3 * k, phi + 3 * l, D_q + 9 * (k + m * l));
+                M[k + m * l] += mass * kd_vec_dot(kd_vec_of(phi + 3 * k), kd_vec_of(phi + 3 * l));
+            }
+        }
+    }
+    for (int i = 0; i < m * m; i++) axial_of(D_q + 9 * i, T + 3 * i);
+    for (int l = 0; l < m; l++) M[l + m * l] += 0.5;
+    for (int l = 0; stiffened && l < m; l++)
+        for (int k = 0; k <= l; k++) {
+            double P[9], c_kl[3], b[3];
+            random_fill(9, P, 0.1, seed);
+            random_fill(3, c_kl, 0.1, seed);
+            axial_of(P, b);
+            for (int side = 0; side < (k == l ? 1 : 2); side++) {
+                const int at = side ? l + m * k : k + m * l;
+                for (int i = 0; i < 9; i++) D_q[9 * at + i] += P[i];
+                for (int i = 0; i < 3; i++) C_q[3 * at + i] = c_kl[i], b_q[3 * at + i] = b[i];
+            }
+        }
+    if (stiffened) c->C_q = C_q, c->b_q = b_q;
+    return c;
+}
+
+static inline const kd_marker *random_marker(kd_arena *arena, int m, uint64_t *seed)
+{
+    kd_marker *c = kd_arena_cut(arena, 1, sizeof *c);
+    double    *Phi = random_array(arena, 6 * m, 0.4, seed);
+    int       *letter = kd_cut_int(arena, KD_MARKER_LETTERS * m), *mode = kd_cut_int(arena, KD_MARKER_LETTERS * m);
+    for (int i = 0; i < 6 * m; i++)
+        if (random_below(4, seed) == 0) Phi[i] = 0;
+    *c = (kd_marker){.m = m, .Phi = Phi, .letter = letter, .mode = mode};
+    for (int a = 0; a < KD_MARKER_LETTERS; a++)
+        for (int k = 0; k < m; k++)
+            if (Phi[kd_marker_along[a] + 6 * k] != 0) letter[c->nsteps] = a, mode[c->nsteps++] = k;
+    return c;
 }
 
 static inline int random_parent(const kd_link *link, int i, tree_shape shape, uint64_t *seed)
@@ -139,6 +224,43 @@ static inline void sample_create(sample *s, int nlinks, tree_shape shape, int nj
     sample_fill(s, seed);
 }
 
+// A body on a parent, and others on it: rigid ones on its link, others on its markers. The number of links.
+static inline int random_branch(sample *s, int n, int parent, int depth, uint64_t *seed)
+{
+    kd_link  *link = s->tree.link;
+    const int own = n++;
+    random_link(&link[own], parent, (kd_joint_kind)random_below(ALL_JOINTS, seed), seed);
+    if (depth > 0 && random_below(3, seed) == 0) n = random_branch(s, n, own, depth - 1, seed);
+    if (depth > 0 && random_below(4, seed) == 0) return n; // a rigid one
+    const int wide = n++, m = 1 + random_below(5, seed), markers = random_below(4, seed);
+    link[wide] = (kd_link){.parent = own, .E = random_rotation(seed), .r = random_vec(1, seed)};
+    link[wide].wide = random_wide(&s->arena, m, random_below(2, seed) == 0, seed);
+    for (int j = 0; j < markers; j++) {
+        const int marker = n++;
+        link[marker] = (kd_link){.parent = wide, .E = random_rotation(seed), .r = random_vec(1, seed)};
+        link[marker].marker = random_marker(&s->arena, m, seed);
+        if (depth > 0) n = random_branch(s, n, marker, depth - 1, seed);
+    }
+    return n;
+}
+
+// Trees with links that deform, all joints mixed
+static inline void sample_create_wide(sample *s, int bodies, int prescribe, uint64_t *seed)
+{
+    enum { MOST = 1000 };
+    *s = (sample){0};
+    s->tree.link = kd_arena_cut(&s->tree.arena, MOST, sizeof *s->tree.link);
+    s->prescribed = kd_cut_bool(&s->arena, 6 * MOST);
+    int n = 1;
+    for (int i = 0; i < bodies; i++) n = random_branch(s, n, 0, 2, seed);
+    assert_true(n < MOST);
+    s->tree.nlinks = n;
+    if (prescribe > 0)
+        for (int k = 0; k < 6 * MOST; k++) s->prescribed[k] = random_below(prescribe, seed) == 0;
+    assert_int_equal(kd_tree_finish(&s->tree, s->prescribed), KD_OK);
+    sample_fill(s, seed);
+}
+
 static inline void sample_destroy(sample *s)
 {
     kd_arena_release(&s->arena);
@@ -146,7 +268,6 @@ static inline void sample_destroy(sample *s)
 }
 
 // all kinds of the table, one of them first
-enum { ALL_JOINTS = KD_JOINT_KIND_COUNT };
 static inline const kd_joint_kind *all_joints(int first, kd_joint_kind list[ALL_JOINTS])
 {
     for (int k = 0; k < ALL_JOINTS; k++) list[k] = (kd_joint_kind)((first + k) % ALL_JOINTS);
@@ -166,6 +287,23 @@ static inline bool sample_next(int *number, sample *s)
     sample_create(s, alone ? 6 : 10 + 2 * (k - ALL_JOINTS), (tree_shape)shape, alone ? 1 : ALL_JOINTS,
                   all_joints(alone ? k : 0, list), n % 2 == 0 ? 0 : 4, &seed);
     s->m.work->avx2 = s->m.work->avx2 && n % 4 < 2; // the other half: without
+    return true;
+}
+
+// The same, and from FIRST_WIDE on trees with links that deform
+enum { FIRST_WIDE = 10000 };
+static inline bool sample_next_any(int *number, sample *s)
+{
+    enum { WIDE = 48 };
+    if (*number < FIRST_WIDE) {
+        if (sample_next(number, s)) return true;
+        *number = FIRST_WIDE;
+    }
+    const int n = (*number)++ - FIRST_WIDE;
+    uint64_t  seed = 91u * (uint64_t)(n + 1);
+    if (n >= WIDE) return false;
+    sample_create_wide(s, 1 + n % 3, n % 2 == 0 ? 0 : 4, &seed);
+    s->m.work->avx2 = s->m.work->avx2 && n % 4 < 2;
     return true;
 }
 

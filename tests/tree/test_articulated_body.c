@@ -17,7 +17,7 @@ static void test_inverse_of_residual(void **state)
 {
     (void)state;
     sample s;
-    for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
+    for (int n = 0; sample_next_any(&n, &s); sample_destroy(&s)) {
         const size_t    size = (size_t)s.tree.nlinks * sizeof *s.m.link;
         kd_link_motion *motion = kd_arena_cut(&s.arena, (size_t)s.tree.nlinks, sizeof *motion);
         int             bad;
@@ -39,7 +39,7 @@ static void test_free_motion(void **state)
 {
     (void)state;
     sample s;
-    for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
+    for (int n = 0; sample_next_any(&n, &s); sample_destroy(&s)) {
         int bad;
         assert_true(explicit(&s, NULL, NULL, s.ddx, &bad));
         kd_tree_inverse_dynamics(&s.tree, s.x, s.dx, s.ddx, s.g, NULL, &s.m, s.tau);
@@ -129,7 +129,7 @@ static void test_not_finite(void **state)
 {
     (void)state;
     sample s;
-    for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
+    for (int n = 0; sample_next_any(&n, &s); sample_destroy(&s)) {
         int bad = -1;
         if (s.tree.nv == 0) continue;
         for (int k = 0; k < s.tree.nposition; k++) s.x[k] = NAN;

@@ -121,7 +121,7 @@ static void test_axes(void **state)
     (void)state;
     const double h = 1e-5;
     sample       s;
-    for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
+    for (int n = 0; sample_next_any(&n, &s); sample_destroy(&s)) {
         kd_axis        *axis = kd_arena_cut(&s.arena, (size_t)s.tree.ndof, sizeof *axis);
         kd_link_motion *link = kd_arena_cut(&s.arena, (size_t)s.tree.nlinks, sizeof *link);
         kd_tree_place(&s.tree, s.x, &s.m);
@@ -169,7 +169,7 @@ static void test_move_and_accelerate(void **state)
     (void)state;
     const double h = 1e-5;
     sample       s;
-    for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
+    for (int n = 0; sample_next_any(&n, &s); sample_destroy(&s)) {
         const size_t    size = (size_t)s.tree.nlinks * sizeof *s.m.link;
         kd_link_motion *late = kd_arena_cut(&s.arena, (size_t)s.tree.nlinks, sizeof *late);
         kd_link_motion *early = kd_arena_cut(&s.arena, (size_t)s.tree.nlinks, sizeof *early);

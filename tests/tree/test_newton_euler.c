@@ -216,7 +216,7 @@ static void test_order_of_branches(void **state)
         kd_tree_place(&t, r.x, &r.m);
         kd_tree_move(&t, r.dx, &r.m);
         assert_true(kd_tree_explicit(&t, &r.m, r.dx, s.g, r.load, r.tau, r.other, &bad));
-        assert_close(t.ndof, r.other, r.ddx, 1e-11);
+        assert_close(t.ndof, r.other, r.ddx, 3e-11); // rounding in the worst conditioned of these trees
         for (int i = 1; i < t.nlinks; i++)
             assert_close(kd_joint_form_of(t.link[i].kind).ndof, r.tau + t.link[i].dof, s.tau + s.tree.link[old[i]].dof,
                          1e-12);

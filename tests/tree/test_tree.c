@@ -12,7 +12,7 @@ static void test_ends(void **state)
 {
     (void)state;
     sample s;
-    for (int n = 0; sample_next(&n, &s); sample_destroy(&s))
+    for (int n = 0; sample_next_any(&n, &s); sample_destroy(&s))
         for (int i = 0; i < s.tree.nlinks; i++)
             for (int j = i; j < s.tree.nlinks; j++) assert_int_equal(is_above(&s.tree, i, j), j < s.tree.link[i].end);
 }
@@ -22,19 +22,21 @@ static void test_numbers(void **state)
 {
     (void)state;
     sample s;
-    for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
+    for (int n = 0; sample_next_any(&n, &s); sample_destroy(&s)) {
         const kd_tree *t = &s.tree;
         int            dof = 0, position = 0, v = 0;
         for (int i = 0; i < t->nlinks; i++) {
             assert_int_equal(t->link[i].dof, dof);
             assert_int_equal(t->link[i].position, position);
             assert_int_equal(t->link_v[i], v);
-            for (int k = 0; k < kd_joint_form_of(t->link[i].kind).ndof; k++, dof++) {
+            const kd_wide *wide = t->link[i].wide; // amplitudes are never prescribed
+            for (int k = 0; k < (wide ? wide->m : kd_joint_form_of(t->link[i].kind).ndof); k++, dof++) {
+                const bool prescribed = s.prescribed[dof] && !wide;
                 assert_int_equal(t->dof_link[dof], i);
-                assert_int_equal(t->dof_v[dof], s.prescribed[dof] ? -1 : v);
-                if (!s.prescribed[dof]) assert_int_equal(t->v_dof[v++], dof);
+                assert_int_equal(t->dof_v[dof], prescribed ? -1 : v);
+                if (!prescribed) assert_int_equal(t->v_dof[v++], dof);
             }
-            position += kd_joint_form_of(t->link[i].kind).nposition;
+            position += wide ? wide->m : kd_joint_form_of(t->link[i].kind).nposition;
         }
         assert_int_equal(t->ndof, dof);
         assert_int_equal(t->nposition, position);
@@ -48,7 +50,7 @@ static void test_pattern(void **state)
 {
     (void)state;
     sample s;
-    for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
+    for (int n = 0; sample_next_any(&n, &s); sample_destroy(&s)) {
         const kd_tree *t = &s.tree;
         for (int l = 0; l < t->nv; l++) {
             int at = t->column[l];
@@ -132,7 +134,7 @@ static void test_rates(void **state)
     (void)state;
     const double h = 1e-5;
     sample       s;
-    for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
+    for (int n = 0; sample_next_any(&n, &s); sample_destroy(&s)) {
         const kd_tree *t = &s.tree;
         double        *plus = kd_cut_double(&s.arena, t->nposition), *minus = kd_cut_double(&s.arena, t->nposition);
         for (int k = 0; k < t->ndof; k++) s.e[k] = h * s.dx[k];
@@ -150,7 +152,7 @@ static void test_oplus_in_place(void **state)
 {
     (void)state;
     sample s;
-    for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
+    for (int n = 0; sample_next_any(&n, &s); sample_destroy(&s)) {
         const size_t size = (size_t)s.tree.nposition * sizeof(double);
         double      *copy = kd_cut_double(&s.arena, s.tree.nposition);
         memcpy(copy, s.x, size);
