@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/archive.h"
 #include "core/text.h"
 #include "eom/internal.h"
 
@@ -216,6 +217,17 @@ void kd_eom_data_destroy(kd_eom_data *d)
     if (d->work && d->eom->def.free_work) d->eom->def.free_work(d->work);
     kd_arena_release(&d->arena);
     kd_free(d);
+}
+
+// Values at a point follow from the point; what the work object remembers does not.
+void kd_eom_data_archive(kd_eom_data *d, kd_archive *a)
+{
+    if (!d || !a) return;
+    kd_archive_tag(a, "equations");
+    if (d->work && d->eom->def.archive_work) d->eom->def.archive_work(d->work, a);
+    if (!a->reads) return;
+    d->stage = KD_STAGE_NONE;
+    kd_restamp(d, KD_STAGE_TIME);
 }
 
 // ---- stages ---------------------------------------------------------------------------------------------------------
@@ -514,6 +526,13 @@ kd_eval kd_eom_implicit_set(kd_eom_data *d)
         return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "implicit_set is not given", KD_EVAL_STOP);
     const kd_eval answer = d->eom->def.implicit_set(&d->x, d->context);
     return answer == KD_EVAL_OK ? answer : kd_fault_answer(d, KD_RESIDUAL, "derivatives", answer);
+}
+
+kd_status kd_eom_implicit_pair(kd_eom_data *d, int k)
+{
+    if (!d) return KD_ERR_ARGUMENT;
+    if (!d->eom->def.implicit_pair) return k == 0 ? KD_OK : KD_ERR_UNSUPPORTED;
+    return d->eom->def.implicit_pair(d->context, k) ? KD_OK : KD_ERR_MEMORY;
 }
 
 bool kd_eom_implicit_factor(kd_eom_data *d, double re, double im)

@@ -216,6 +216,17 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
             kd_text(m.text, m.size, "friction_scale[%d] = %g is negative", i, def->friction_scale[i]);
             return KD_ERR_DEFINITION;
         }
+    for (int i = 0; def->friction_across && i < n->nmu; i++) {
+        const int j = def->friction_across[i];
+        if (j == -1 || (j >= 0 && j < n->nmu && j != i && def->friction_across[j] == i)) continue;
+        kd_text(m.text, m.size, "friction_across[%d] = %d is no second direction of a plane", i, j);
+        return KD_ERR_DEFINITION;
+    }
+    for (int i = 0; def->friction_normal && i < n->nmu; i++)
+        if (def->friction_normal[i] < -1 || def->friction_normal[i] >= n->nlambda) {
+            kd_text(m.text, m.size, "friction_normal[%d] = %d is no row of g", i, def->friction_normal[i]);
+            return KD_ERR_DEFINITION;
+        }
     // dry friction and its limit belong together
     if (friction == (def->breakaway != NULL)) return KD_OK;
     kd_text(m.text, m.size,
@@ -371,6 +382,8 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->theta = kd_alloc((size_t)def->dims.ntheta * sizeof(double));
     eom->restitution = kd_alloc((size_t)def->dims.nlambda * sizeof(double));
     eom->friction = kd_alloc((size_t)def->dims.nmu * sizeof(int));
+    eom->friction_across = kd_alloc((size_t)def->dims.nmu * sizeof(int));
+    eom->friction_normal = kd_alloc((size_t)def->dims.nmu * sizeof(int));
     eom->e_at_start = kd_alloc((size_t)def->dims.ne * sizeof(int));
     eom->friction_scale = kd_alloc((size_t)def->dims.nmu * sizeof(double));
     eom->crossing = kd_alloc((size_t)def->dims.nswitch);
@@ -378,7 +391,8 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->unit = kd_alloc((size_t)def->dims.nv * sizeof(double));
     eom->position_unit = kd_alloc((size_t)def->dims.np * sizeof(double));
     if (!eom->title || !eom->theta || !eom->e_at_start || !eom->restitution || !eom->friction || !eom->friction_scale ||
-        !eom->crossing || !eom->timed || !eom->unit || !eom->position_unit)
+        !eom->friction_across || !eom->friction_normal || !eom->crossing || !eom->timed || !eom->unit ||
+        !eom->position_unit)
         return KD_ERR_MEMORY;
     // natural units, 1 where none are given
     for (int j = 0; j < def->dims.nv; j++) eom->unit[j] = def->unit ? def->unit[j] : 1.0;
@@ -393,6 +407,11 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->def.theta = def->dims.ntheta > 0 ? eom->theta : NULL;
     for (int i = 0; def->restitution && i < def->dims.nlambda; i++) eom->restitution[i] = def->restitution[i];
     for (int i = 0; def->friction && i < def->dims.nmu; i++) eom->friction[i] = def->friction[i];
+    for (int i = 0; i < def->dims.nmu; i++) {
+        eom->friction_across[i] = def->friction_across ? def->friction_across[i] : -1;
+        eom->friction_normal[i] = def->friction_normal ? def->friction_normal[i] : -1;
+    }
+    eom->def.friction_across = eom->friction_across, eom->def.friction_normal = eom->friction_normal;
     for (int i = 0; def->e_at_start && i < def->dims.ne; i++) eom->e_at_start[i] = def->e_at_start[i];
     eom->def.e_at_start = def->e_at_start ? eom->e_at_start : NULL;
     for (int i = 0; def->friction_scale && i < def->dims.nmu; i++) eom->friction_scale[i] = def->friction_scale[i];
@@ -460,6 +479,8 @@ void kd_eom_destroy(kd_eom *eom)
     kd_free(eom->restitution);
     kd_free(eom->friction);
     kd_free(eom->friction_scale);
+    kd_free(eom->friction_across);
+    kd_free(eom->friction_normal);
     kd_free(eom->crossing);
     kd_free(eom->timed);
     kd_free(eom);

@@ -42,7 +42,7 @@ struct kd_eom {
     bool                 moves_in_time; // some function may change with t or u(t)
     double              *theta, *unit, *position_unit, *restitution;
     unsigned long        generation; // of these numbers
-    int                 *friction;
+    int                 *friction, *friction_across, *friction_normal;
     int                 *e_at_start;
     double              *friction_scale;
     signed char         *crossing;

@@ -1,6 +1,7 @@
 // state.c: a whole state in one block of doubles, [p v r w s lambda mu | a | z], with the flags of active rows.
 #include <string.h>
 
+#include "core/archive.h"
 #include "eom/internal.h"
 
 kd_status kd_state_create(const kd_eom *eom, kd_state **x)
@@ -79,4 +80,16 @@ kd_status kd_state_copy(const kd_state *from, kd_state *to)
 void kd_state_destroy(kd_state *x)
 {
     kd_free(x);
+}
+
+void kd_state_archive(kd_state *x, kd_archive *a)
+{
+    if (!x || !a) return;
+    const size_t rows = (size_t)(x->active_mu - x->active_lambda) + (size_t)(x->a - x->mu);
+    kd_archive_tag(a, "state");
+    kd_archive_same(a, (long)x->size, "size of the state");
+    kd_archive_real(a, &x->t);
+    kd_archive_doubles(a, x->p, x->size);
+    kd_archive_flags(a, x->active_lambda, rows);
+    kd_archive_bool(a, &x->unsolved);
 }

@@ -404,6 +404,7 @@ static void assembled_destroy(void *impl)
         .factor = kd_assembled_factor,                                                                                 \
         .reduce = kd_assembled_reduce,                                                                                 \
         .solve_real = kd_assembled_solve_real,                                                                         \
+        .pair = kd_assembled_pair,                                                                                     \
         .solve_complex = kd_assembled_solve_complex,                                                                   \
         .expand = kd_assembled_expand,                                                                                 \
         .correct = assembled_correct,                                                                                  \
@@ -416,6 +417,7 @@ static void assembled_destroy(void *impl)
         .component_name = assembled_component_name,                                                                    \
         .fault = assembled_fault,                                                                                      \
         .counters = assembled_counters,                                                                                \
+        .archive = kd_assembled_archive,                                                                               \
         .destroy = assembled_destroy,                                                                                  \
     },
 #define KD_EVALUATING_CLASS(form, word, sentence) KD_ASSEMBLED_CLASS(form, word, sentence, NULL)

@@ -121,6 +121,8 @@ kd_eval   kd_assembled_raw(kd_assembled *self, double t, const double *x, const 
 kd_eval   kd_assembled_note(kd_assembled *self, kd_eval answer); // keep the fault of the evaluation point
 kd_status kd_assembled_fail(kd_assembled *self, kd_status status, const char *format, ...) KD_PRINTF(3, 4);
 
+void kd_assembled_archive(void *impl, kd_archive *a); // assembled_archive.c
+
 // assembled_rows.c: selectors, and F from raw rows
 void kd_assembled_cut_rows(kd_assembled *self);
 // Before a residual: selectors exist and belong to the rows that are active now;
@@ -140,6 +142,7 @@ kd_status kd_assembled_update(void *impl, double t, const double *x, const doubl
 kd_status kd_assembled_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);
 void      kd_assembled_reduce(void *impl, const double *F, double *part, double *y);
 void      kd_assembled_solve_real(void *impl, double *y);
+kd_status kd_assembled_pair(void *impl, int k);
 void      kd_assembled_solve_complex(void *impl, double *y_re, double *y_im);
 void      kd_assembled_expand(void *impl, const double *part, const double *y, double *dx);
 

@@ -65,15 +65,15 @@ void kd_assembled_cut_newton(kd_assembled *self)
     kd_arena *arena = &self->arena;
     size_t    n = (size_t)self->n, nraw = (size_t)self->nraw;
     want_blocks(self);
-    self->E = kd_arena_cut(arena, n * n, sizeof *self->E);
-    self->K = kd_arena_cut(arena, n * n, sizeof *self->K);
+    self->E = kd_cut_numbers(arena, n * n);
+    self->K = kd_cut_numbers(arena, n * n);
     self->raw_E = self->E;
     self->raw_K = self->K;
     if (self->has_selectors || self->opt.constraints == KD_DECOMPOSE_SVD) { // rows are combined
-        self->raw_E = kd_arena_cut(arena, nraw * n, sizeof *self->raw_E);
-        self->raw_K = kd_arena_cut(arena, nraw * n, sizeof *self->raw_K);
+        self->raw_E = kd_cut_numbers(arena, nraw * n);
+        self->raw_K = kd_cut_numbers(arena, nraw * n);
     }
-    self->A = kd_arena_cut(arena, n * n, sizeof *self->A);
+    self->A = kd_cut_numbers(arena, n * n);
     self->A_complex = kd_arena_cut(arena, n * n, sizeof *self->A_complex);
     self->column_power = kd_cut_int(arena, self->n);
     self->x_moved = kd_cut_double(arena, self->n);
@@ -297,9 +297,12 @@ static void complex_matrix(kd_assembled *self, int m, double complex gamma)
 
 static kd_status factor_dense(kd_assembled *self, double gamma_real, double gamma_re, double gamma_im)
 {
-    int m = self->n;
-    real_matrix(self, m, gamma_real);
-    kd_status status = kd_linsolve_factor(self->solver, m, self->A);
+    int       m = self->n;
+    kd_status status = KD_OK;
+    if (gamma_real != 0) {
+        real_matrix(self, m, gamma_real);
+        status = kd_linsolve_factor(self->solver, m, self->A);
+    }
     if (status < 0 || gamma_im == 0) return status;
     complex_matrix(self, m, gamma_re + gamma_im * I);
     return kd_linsolve_factor_complex(self->solver, m, self->A_complex);
@@ -308,7 +311,7 @@ static kd_status factor_dense(kd_assembled *self, double gamma_real, double gamm
 kd_status kd_assembled_factor(void *impl, double gamma_real, double gamma_re, double gamma_im)
 {
     kd_assembled *self = impl;
-    self->counters.decompositions++;
+    self->counters.decompositions += gamma_real != 0;
     kd_status status = self->newton ? kd_newton_factor(self->newton, gamma_real, gamma_re, gamma_im)
                                     : factor_dense(self, gamma_real, gamma_re, gamma_im);
     if (status == KD_ERR_MEMORY) return kd_assembled_fail(self, status, "%s", kd_status_sentence(status));
@@ -318,6 +321,12 @@ kd_status kd_assembled_factor(void *impl, double gamma_real, double gamma_re, do
                                  "decomposition, a singular position cannot be passed",
                                  kd_formulation_word(self->form));
     return status;
+}
+
+kd_status kd_assembled_pair(void *impl, int k)
+{
+    kd_assembled *self = impl;
+    return self->newton ? kd_newton_pair(self->newton, k) : kd_linsolve_pair(self->solver, k);
 }
 
 void kd_assembled_reduce(void *impl, const double *F, double *part, double *y)

@@ -249,19 +249,38 @@ static kd_status factor_complex(kd_newton *self)
     return kd_linsolve_factor_complex(self->solver, self->m, self->full_complex);
 }
 
+static kd_status choose_pair(kd_newton *self, int k)
+{
+    if (self->lu) return kd_sparse_lu_pair(self->lu, k);
+    return self->solver ? kd_linsolve_pair(self->solver, k) : KD_OK;
+}
+
+// Solvers of an estimated pattern come and go: all complex matrices that were ever asked for get their memory
+kd_status kd_newton_pair(kd_newton *self, int k)
+{
+    if (k >= self->npairs) self->npairs = k + 1;
+    self->pair = k;
+    self->gamma_complex = self->gamma_pair[k];
+    self->T = self->T_pair[k];
+    self->T_im = self->T_im_pair[k];
+    kd_status status = choose_pair(self, self->npairs - 1);
+    return status == KD_OK ? choose_pair(self, k) : status;
+}
+
 kd_status kd_newton_factor(kd_newton *self, double gamma_real, double gamma_re, double gamma_im)
 {
-    self->gamma = gamma_real;
-    self->gamma_complex = gamma_re + gamma_im * I;
-    self->refactorizations += gamma_im != 0 ? 2 : 1;
+    kd_status status = KD_OK;
+    bool      real = gamma_real != 0, turning = !self->increments.identity;
+    if (real) self->gamma = gamma_real;
+    self->gamma_complex = self->gamma_pair[self->pair] = gamma_re + gamma_im * I;
+    self->refactorizations += (gamma_im != 0) + real;
     // real gamma: W, A, L U
-    bool turning = !self->increments.identity;
-    if (turning && !eliminate_turning(self, gamma_real)) return KD_ERR_DECOMPOSITION;
-    if (turning)
+    if (real && turning && !eliminate_turning(self, gamma_real)) return KD_ERR_DECOMPOSITION;
+    if (real && turning)
         memcpy(self->T_real, self->T,
                (size_t)self->increments.s_start[self->increments.nblocks] * sizeof *self->T_real);
-    real_values(self, gamma_real);
-    kd_status status = factor_real(self);
+    if (real) real_values(self, gamma_real);
+    if (real) status = factor_real(self);
     if (status < 0 || gamma_im == 0) return status;
     // complex gamma, with the real one's scales
     if (turning && !eliminate_turning(self, self->gamma_complex)) return KD_ERR_DECOMPOSITION;

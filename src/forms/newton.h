@@ -76,7 +76,8 @@ typedef struct kd_newton {
     double    *A_E, *A_K, *W, *W_im;               // A = gamma A_E + A_K + W; where Z = I, W / gamma
     double    *T_real;                             // blocks of T for the real gamma
     double    *T, *T_im, *KT, *KT_im;              // of T and K_p T for the gamma of the last elimination
-    double    *K_normal;                           // F_n N' D_p(Z v), see normals
+    double    *T_pair[KD_LINEAR_PAIRS], *T_im_pair[KD_LINEAR_PAIRS]; // T, T_im of each complex gamma
+    double    *K_normal;                                             // F_n N' D_p(Z v), see normals
     double    *value;
     double complex *value_complex;
 
@@ -88,8 +89,9 @@ typedef struct kd_newton {
     int            *power;        // (m) of gamma, of the columns
     double         *row, *column; // (m) scale factors
     double          gamma;
-    double complex  gamma_complex;
-    long            earlier_factorizations; // of solvers of earlier patterns
+    double complex  gamma_complex, gamma_pair[KD_LINEAR_PAIRS]; // of the present complex matrix; of all
+    int             pair, npairs;                               // present one, those that have been asked for
+    long            earlier_factorizations;                     // of solvers of earlier patterns
     long            refactorizations;
 
     // differences
@@ -134,7 +136,9 @@ kd_status kd_newton_linearize(kd_newton *self, double t, const double *x, const 
 kd_status kd_newton_update(kd_newton *self) KD_NODISCARD;
 kd_status kd_newton_factor(kd_newton *self, double gamma_real, double gamma_re, double gamma_im) KD_NODISCARD;
 // y (np + m) in: right-hand side, out: dx with eta
-void            kd_newton_solve(kd_newton *self, double *y);
+void kd_newton_solve(kd_newton *self, double *y);
+// As kd_dae_class.pair
+kd_status       kd_newton_pair(kd_newton *self, int k) KD_NODISCARD;
 void            kd_newton_solve_complex(kd_newton *self, double *y_re, double *y_im);
 kd_dae_counters kd_newton_counters(const kd_newton *self, kd_dae_counters counters);
 

@@ -25,7 +25,7 @@ kd_status kd_newton_cut_differences(kd_newton *self)
     self->F0 = kd_cut_double(arena, self->m);
     if (self->opt.estimated) self->found = kd_arena_cut(arena, (size_t)columns * (size_t)self->m, sizeof *self->found);
     if (self->opt.explicit_form) {
-        self->M = kd_arena_cut(arena, (size_t)self->nv * (size_t)self->nv, sizeof *self->M);
+        self->M = kd_cut_numbers(arena, (size_t)self->nv * (size_t)self->nv);
         self->solution = kd_cut_double(arena, self->nv);
     }
     if (arena->failed) return KD_ERR_MEMORY;

@@ -377,8 +377,10 @@ static void cut_values(kd_newton *self)
         int nP = self->F.column[self->nv], nS = self->increments.s_start[self->increments.nblocks];
         self->W_im = kd_cut_double(arena, nA);
         self->T_real = kd_cut_double(arena, nS);
-        self->T = kd_cut_double(arena, nS);
-        self->T_im = kd_cut_double(arena, nS);
+        for (int k = 0; k < KD_LINEAR_PAIRS; k++) {
+            self->T_pair[k] = kd_cut_double(arena, nS);
+            self->T_im_pair[k] = kd_cut_double(arena, nS);
+        }
         self->KT = kd_cut_double(arena, nP);
         self->KT_im = kd_cut_double(arena, nP);
         self->K_normal = self->normals > 0 ? kd_cut_double(arena, nP) : NULL;
@@ -386,7 +388,7 @@ static void cut_values(kd_newton *self)
     self->value = kd_cut_double(arena, nA);
     self->value_complex = kd_arena_cut(arena, (size_t)nA, sizeof *self->value_complex);
     if (self->nmoving == 0) return;
-    self->second = kd_arena_cut(arena, (size_t)nF * (size_t)self->nmoving, sizeof *self->second);
+    self->second = kd_cut_numbers(arena, (size_t)nF * (size_t)self->nmoving);
     self->K_kept = kd_cut_double(arena, nF);
     self->GZ_kept = kd_cut_double(arena, self->gz < 0 ? 0 : self->source[self->gz].pattern.column[self->nv]);
 }
@@ -404,7 +406,7 @@ static kd_status set_solver(kd_newton *self)
     size_t m = (size_t)self->m;
     self->dense = dense_pays(self);
     if (!self->dense) return kd_sparse_lu_create(self->m, self->A.column, self->A.row, &self->lu);
-    self->full_A = kd_arena_cut(&self->pattern, m * m, sizeof *self->full_A);
+    self->full_A = kd_cut_numbers(&self->pattern, m * m);
     self->full_complex = kd_arena_cut(&self->pattern, m * m, sizeof *self->full_complex);
     if (self->pattern.failed) return KD_ERR_MEMORY;
     return kd_linsolve_create(self->m, self->opt.differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU, NULL, &self->solver);
@@ -444,6 +446,7 @@ kd_status kd_newton_set_pattern(kd_newton *self)
     if (status >= 0) cut_values(self);
     if (status >= 0 && self->pattern.failed) status = KD_ERR_MEMORY;
     if (status >= 0) status = set_solver(self);
+    if (status >= 0) status = kd_newton_pair(self, self->pair);
     if (status >= 0) status = set_groups(self);
     self->has_second = false;
     if (status < 0) kd_newton_release_pattern(self); // all or nothing

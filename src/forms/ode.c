@@ -6,8 +6,11 @@
 // Without constraints and auxiliary variables a comes from the explicit formalism of the definition, where it has one.
 // Newton matrices for implicit integrators: ode_newton.c. Method: docs/methods/projection.md
 #include "forms/ode.h"
+#include "core/archive.h"
 #include "core/text.h"
+#include "forms/archive.h"
 #include "forms/ode_impl.h"
+#include "math/dense.h"
 #include "point/projection.h"
 #include <string.h>
 
@@ -247,6 +250,29 @@ static kd_eval ode_project(void *impl, double t, double *x, bool *moved)
     return kd_ode_note(self, answer, "projection: ");
 }
 
+// Half of what is violated at x_1 is taken away at x, which moves x_1 by twice as much; what was taken away before stays
+static kd_eval ode_normal(void *impl, double t, const double *x, double t1, const double *x1, double *dx)
+{
+    kd_ode       *self = impl;
+    const kd_dims d = self->dims;
+    const double *s = self->guess + d.nw;
+    double       *now = self->normal_rows + 2 * d.nlambda + d.nmu, *dp = self->normal_increment;
+    self->last.known = false;
+    memset(dx, 0, (size_t)self->n * sizeof *dx);
+    kd_eval answer = kd_acceleration_violations(self->acceleration, t1, x1, s, x1 + self->xv, x1 + self->xr, now);
+    for (int i = 0; i < 2 * d.nlambda + d.nmu; i++) self->normal_rows[i] -= 0.5 * now[i];
+    if (answer == KD_EVAL_OK)
+        answer = kd_acceleration_normal(self->acceleration, t, x, s, x + self->xv, x + self->xr, self->normal_rows, dp,
+                                        dx + self->xv);
+    // in coordinates of x: Z dp, which leaves norms of quaternions alone, as a step does
+    if (answer == KD_EVAL_OK && self->position.identity) memcpy(dx, dp, (size_t)d.nv * sizeof *dx);
+    if (answer == KD_EVAL_OK && !self->position.identity) {
+        answer = kd_eom_Z(kd_acceleration_data(self->acceleration), self->normal_Z);
+        for (int j = 0; j < d.nv; j++) kd_axpy(d.np, dp[j], self->normal_Z + (ptrdiff_t)j * d.np, dx);
+    }
+    return kd_ode_note(self, answer, "projection: ");
+}
+
 // The same for points between two steps, which are not counted
 static kd_eval ode_between(void *impl, double t, double *x)
 {
@@ -316,6 +342,37 @@ static kd_dae_counters ode_counters(void *impl)
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
+static void archive_point(kd_archive *a, kd_ode *self, kd_ode_point *point)
+{
+    kd_archive_bool(a, &point->known);
+    kd_archive_real(a, &point->t);
+    kd_archive_flags(a, point->active, (size_t)(self->dims.nlambda + self->dims.nmu));
+}
+
+static void archive_rank(kd_archive *a, kd_ode *self)
+{
+    kd_ode_rank *rank = &self->rank;
+    const int    m = self->dims.nlambda + self->dims.nmu;
+    if (!rank->watched) return;
+    kd_archive_bool(a, &rank->known);
+    kd_archive_flags(a, rank->active, (size_t)m);
+    kd_archive_ints(a, rank->rows, (size_t)m, 0, m - 1);
+    kd_selector_archive(&rank->selector, a);
+}
+
+static void ode_archive(void *impl, kd_archive *a)
+{
+    kd_ode *self = impl;
+    kd_acceleration_archive(self->acceleration, a);
+    kd_dense_output_archive(self->dense, a);
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
+    archive_point(a, self, &self->last);
+    for (int k = 0; k < 2; k++) archive_point(a, self, &self->ends[k]);
+    archive_rank(a, self);
+    kd_ode_newton_archive(self, a);
+    kd_counters_archive(&self->counters, a);
+}
+
 static void ode_destroy(void *impl)
 {
     kd_ode *self = impl;
@@ -334,6 +391,7 @@ static const kd_dae_class ode_class = {
     .factor = kd_ode_factor,
     .reduce = kd_ode_reduce,
     .solve_real = kd_ode_solve_real,
+    .pair = kd_ode_pair,
     .solve_complex = kd_ode_solve_complex,
     .expand = kd_ode_expand,
     .interpolate = ode_interpolate,
@@ -346,6 +404,7 @@ static const kd_dae_class ode_class = {
     .component_name = ode_component_name,
     .fault = ode_fault,
     .counters = ode_counters,
+    .archive = ode_archive,
     .destroy = ode_destroy,
 };
 
@@ -374,12 +433,15 @@ static void cut_arrays(kd_ode *self)
     self->guess = kd_cut_double(arena, self->nwhole - self->n);
     self->zero = kd_cut_double(arena, d.nv);
     self->rows = kd_cut_double(arena, d.nlambda + d.nmu);
+    self->normal_rows = kd_cut_double(arena, 2 * (2 * d.nlambda + d.nmu));
+    self->normal_increment = kd_cut_double(arena, d.nv);
     self->whole = kd_cut_double(arena, self->nwhole);
     self->next = kd_cut_double(arena, d.np);
     self->component = kd_arena_cut(arena, (size_t)self->n, sizeof *self->component);
     self->index = kd_cut_int(arena, self->n);
     self->controlled = kd_cut_bool(arena, self->n);
     kd_position_cut_norms(&self->position, arena, self->eom);
+    if (!self->position.identity && self->methods.normal) self->normal_Z = kd_cut_matrix(arena, d.np, d.nv);
     kd_ode_cut_rank(self);
 }
 
@@ -421,6 +483,8 @@ static void set_layout(kd_ode *self)
     self->methods = ode_class;
     if (d.nq > 0) self->methods.correct = ode_correct;
     if (kd_projects(self->eom, KD_ODE, &self->opt)) self->methods.project = ode_project;
+    // contact coordinates belong to x_1 and to x in different ways
+    if (self->methods.project && d.ns == 0) self->methods.normal = ode_normal;
 }
 
 kd_status kd_ode_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,

@@ -46,7 +46,8 @@ typedef struct kd_ode_newton {
     double complex *A_complex;
     double complex *y_complex; // (n)
     double          gamma;
-    double complex  gamma_complex;
+    double complex  gamma_complex, gamma_pair[KD_LINEAR_PAIRS]; // of the present complex matrix; of all
+    int             pair;
     kd_linsolve    *solver;
 } kd_ode_newton;
 
@@ -73,21 +74,24 @@ typedef struct kd_ode {
     kd_acceleration       *acceleration;
     kd_dense_output       *dense;
     kd_position            position;
-    kd_ode_point           last;    // solved last
-    kd_ode_point           ends[2]; // of an interpolated step
-    double                *guess;   // (nw + ns + nlambda + nmu) of the last point that had a solution
-    double                *zero;    // (nv)
-    double                *rows;    // (nlambda + nmu) workspace
-    double                *whole;   // (nwhole)
-    double                *next;    // (np) position at which a half-explicit stage meets its constraints
-    kd_ode_rank            rank;
-    kd_ode_newton          newton;
-    kd_component          *component;
-    int                   *index;
-    bool                  *controlled;
-    kd_dae_counters        counters;
-    kd_status              fault;
-    char                   message[512];
+    kd_ode_point           last;      // solved last
+    kd_ode_point           ends[2];   // of an interpolated step
+    double                *guess;     // (nw + ns + nlambda + nmu) of the last point that had a solution
+    double                *zero;      // (nv)
+    double                *rows;      // (nlambda + nmu) workspace
+    double         *normal_rows;      // (2 nlambda + nmu) of the symmetric projection, and as many of the present point
+    double         *normal_increment; // (nv)
+    double         *normal_Z;         // (np x nv)
+    double         *whole;            // (nwhole)
+    double         *next;             // (np) position at which a half-explicit stage meets its constraints
+    kd_ode_rank     rank;
+    kd_ode_newton   newton;
+    kd_component   *component;
+    int            *index;
+    bool           *controlled;
+    kd_dae_counters counters;
+    kd_status       fault;
+    char            message[512];
 } kd_ode;
 
 // ode.c
@@ -105,10 +109,12 @@ kd_eval kd_ode_check_rank(kd_ode *self, double t, const double *x) KD_NODISCARD;
 // ode_newton.c
 kd_status kd_ode_newton_ready(kd_ode *self) KD_NODISCARD; // allocate
 void      kd_ode_newton_release(kd_ode_newton *newton);
+void      kd_ode_newton_archive(kd_ode *self, kd_archive *a);
 kd_status kd_ode_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
 kd_status kd_ode_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);
 void      kd_ode_reduce(void *impl, const double *F, double *part, double *y);
 void      kd_ode_solve_real(void *impl, double *y);
+kd_status kd_ode_pair(void *impl, int k);
 void      kd_ode_solve_complex(void *impl, double *y_re, double *y_im);
 void      kd_ode_expand(void *impl, const double *part, const double *y, double *dx);
 

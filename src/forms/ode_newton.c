@@ -8,6 +8,7 @@
 // singular (redundant rows, SVD), rhs is differenced column by column. With p' = v the rows of p are eliminated:
 //     (gamma I - a_v - a_p / gamma) dv = ...
 // Large trees whose forces act inside of joints form no matrix: they are eliminated along the tree (kd_eom_implicit_set).
+#include "core/archive.h"
 #include "core/text.h"
 #include "forms/ode_impl.h"
 #include "math/dense.h"
@@ -390,12 +391,12 @@ static void complex_matrix(const kd_ode *self, int m, double complex gamma)
     }
 }
 
-static kd_status factor_tree(kd_ode *self)
+static kd_status factor_tree(kd_ode *self, bool real)
 {
     const kd_ode_newton *newton = &self->newton;
     kd_eom_data         *data = kd_acceleration_data(self->acceleration);
     const double         re = creal(newton->gamma_complex), im = cimag(newton->gamma_complex);
-    bool                 regular = kd_eom_implicit_factor(data, newton->gamma, 0);
+    bool                 regular = !real || kd_eom_implicit_factor(data, newton->gamma, 0);
     if (regular && im != 0) regular = kd_eom_implicit_factor(data, re, im);
     return regular ? KD_OK : KD_ERR_DECOMPOSITION;
 }
@@ -405,16 +406,34 @@ kd_status kd_ode_factor(void *impl, double gamma_real, double gamma_re, double g
     kd_ode        *self = impl;
     kd_ode_newton *newton = &self->newton;
     int            m = self->n - newton->eliminated;
-    newton->gamma = gamma_real;
-    newton->gamma_complex = gamma_re + gamma_im * I;
-    self->counters.decompositions++;
-    if (!newton->along_tree) real_matrix(self, m, gamma_real);
-    kd_status status = newton->along_tree ? factor_tree(self) : kd_linsolve_factor(newton->solver, m, newton->A);
+    const bool     real = gamma_real != 0;
+    kd_status      status = KD_OK;
+    if (real) newton->gamma = gamma_real;
+    newton->gamma_complex = newton->gamma_pair[newton->pair] = gamma_re + gamma_im * I;
+    self->counters.decompositions += real;
+    if (newton->along_tree) {
+        status = factor_tree(self, real);
+    } else if (real) {
+        real_matrix(self, m, gamma_real);
+        status = kd_linsolve_factor(newton->solver, m, newton->A);
+    }
     if (status >= 0 && gamma_im != 0 && !newton->along_tree) {
         complex_matrix(self, m, newton->gamma_complex);
         status = kd_linsolve_factor_complex(newton->solver, m, newton->A_complex);
     }
     return status < 0 ? kd_ode_fail(self, status, "the Newton matrix of the ode form is singular") : status;
+}
+
+kd_status kd_ode_pair(void *impl, int k)
+{
+    kd_ode        *self = impl;
+    kd_ode_newton *newton = &self->newton;
+    kd_status      status = kd_ode_newton_ready(self);
+    if (status < 0) return status;
+    newton->pair = k;
+    newton->gamma_complex = newton->gamma_pair[k];
+    if (!newton->along_tree) return kd_linsolve_pair(newton->solver, k);
+    return kd_eom_implicit_pair(kd_acceleration_data(self->acceleration), k);
 }
 
 void kd_ode_reduce(void *impl, const double *F, double *part, double *y)
@@ -484,4 +503,27 @@ void kd_ode_solve_complex(void *impl, double *y_re, double *y_im)
         y_re[i] += creal(dp);
         y_im[i] += cimag(dp);
     }
+}
+
+// ---- saved matrices -------------------------------------------------------------------------------------------------
+
+void kd_ode_newton_archive(kd_ode *self, kd_archive *a)
+{
+    kd_ode_newton *newton = &self->newton;
+    bool           ready = newton->ready;
+    kd_archive_bool(a, &ready);
+    if (!kd_archive_good(a) || !ready) return;
+    if (kd_ode_newton_ready(self) < 0) {
+        kd_archive_fail(a, KD_ERR_MEMORY, "no memory for Newton matrices");
+        return;
+    }
+    kd_archive_real(a, &newton->gamma);
+    kd_archive_doubles(a, (double *)&newton->gamma_complex, 2);
+    kd_archive_doubles(a, (double *)newton->gamma_pair, 2 * KD_LINEAR_PAIRS);
+    if (newton->along_tree) return; // the equations have them
+    kd_position_archive(&newton->position, a);
+    kd_archive_arrays(a, &newton->arena, newton, sizeof *newton);
+    kd_archive_pivots(a, newton->pivot, newton->nf);
+    kd_archive_pivots(a, newton->pivot_s, self->dims.ns);
+    kd_linsolve_archive(a, newton->solver);
 }

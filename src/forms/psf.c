@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/archive.h"
 #include "core/text.h"
+#include "forms/archive.h"
 #include "forms/psf_internal.h"
 #include "math/dense.h"
 #include "math/small.h"
@@ -381,6 +383,62 @@ static void describe_components(kd_psf *f)
     f->dae->controlled = controlled;
 }
 
+// Sizes that depend on active rows and ranks; each has its own bound, and no array is shorter
+static void archive_sizes(kd_psf *f, kd_archive *a)
+{
+    const kd_dims D = f->dims;
+    kd_archive_int(a, &f->nl, 0, D.nlambda);
+    kd_archive_int(a, &f->nm, 0, D.nmu);
+    kd_archive_ints(a, f->active_l, (size_t)D.nlambda, 0, D.nlambda - 1);
+    kd_archive_ints(a, f->active_m, (size_t)D.nmu, 0, D.nmu - 1);
+    kd_archive_int(a, &f->nip, 0, D.np);
+    kd_archive_int(a, &f->niv, 0, D.nv);
+    kd_archive_int(a, &f->m, 0, f->dae->nreduced_max);
+    kd_archive_bool(a, &f->with_e);
+    if (!a->reads) return;
+    f->ma = f->nl + f->nm;
+    f->mv = f->ma + (f->with_e ? D.ne : 0);
+    f->mp = f->nl + D.nq;
+    f->nk = D.nv + D.nw + f->ma;
+}
+
+// Which selector serves which level
+static void archive_choice(kd_psf *f, kd_archive *a)
+{
+    kd_selector **level[] = {&f->sel_p, &f->sel_v, &f->sel_a},
+                *all[] = {NULL, &f->position, &f->velocity, &f->acceleration};
+    for (int k = 0; k < 3; k++) {
+        int which = 0;
+        for (int i = 1; i < 4; i++)
+            if (*level[k] == all[i]) which = i;
+        kd_archive_int(a, &which, 0, 3);
+        if (a->reads) *level[k] = all[which];
+    }
+}
+
+static void psf_archive(void *impl, kd_archive *a)
+{
+    kd_psf *f = impl;
+    kd_eom_data_archive(f->data, a);
+    kd_acceleration_archive(f->at_point, a);
+    kd_dense_output_archive(f->dense, a);
+    kd_linsolve_archive(a, f->linear);
+    kd_archive_arrays(a, &f->arena, f, sizeof *f);
+    archive_sizes(f, a);
+    kd_selector *selector[] = {&f->position, &f->velocity, &f->acceleration};
+    for (int k = 0; k < 3; k++) kd_selector_archive(selector[k], a);
+    archive_choice(f, a);
+    const bool chosen = f->sel_p && f->sel_v && f->sel_a;
+    kd_archive_pivots(a, f->cs_pivot, f->dims.ns);
+    kd_archive_pivots(a, f->pivot, f->dims.nv + f->dims.nw + f->dims.nlambda + f->dims.nmu + f->dims.ne);
+    KD_ARCHIVE_BOOLS(a, &f->mass_known, &f->second_order, &f->linearized, &f->fresh, &f->e_leave_out);
+    KD_ARCHIVE_REALS(a, &f->gamma, &f->moved, &f->fresh_t);
+    kd_archive_doubles(a, (double *)&f->gamma_c, 2);
+    kd_archive_doubles(a, (double *)f->gamma_pair, 2 * KD_LINEAR_PAIRS);
+    kd_counters_archive(&f->counters, a);
+    if (f->linearized && !chosen) kd_archive_fail(a, KD_ERR_SAVED, "a linearised form has no selectors");
+}
+
 static void psf_destroy(void *impl)
 {
     kd_psf *f = impl;
@@ -400,6 +458,7 @@ static const kd_dae_class psf_class = {
     .evaluate = kd_psf_evaluate,
     .evaluate_accepted = kd_psf_evaluate_accepted,
     .solve_real = kd_psf_solve_real,
+    .pair = kd_psf_pair,
     .solve_complex = kd_psf_solve_complex,
     .expand = kd_psf_expand,
     .correct = kd_psf_correct,
@@ -411,6 +470,7 @@ static const kd_dae_class psf_class = {
     .component_name = psf_component_name,
     .fault = psf_fault,
     .counters = psf_counters,
+    .archive = psf_archive,
     .destroy = psf_destroy,
 };
 

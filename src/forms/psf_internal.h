@@ -87,7 +87,8 @@ typedef struct kd_psf {
     int             m;
     bool            second_order; // A = [0 I; A21 A22]: solved with systems of size ndof
     double          gamma;
-    double complex  gamma_c;
+    double complex  gamma_c, gamma_pair[KD_LINEAR_PAIRS]; // of the present complex matrix; of all
+    int             pair;
     kd_linsolve    *linear;
     double         *matrix;
     double complex *matrix_c, *rhs_c;
@@ -124,6 +125,7 @@ kd_status kd_psf_linearize(void *impl, double t, const double *x, const double *
 // psf_newton.c
 kd_status kd_psf_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);
 void      kd_psf_solve_real(void *impl, double *y);
+kd_status kd_psf_pair(void *impl, int k);
 void      kd_psf_solve_complex(void *impl, double *y_re, double *y_im);
 kd_eval   kd_psf_evaluate(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
 kd_eval   kd_psf_evaluate_accepted(void *impl, double t, const double *x, const double *xdot, double *part, double *y);

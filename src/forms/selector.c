@@ -6,6 +6,7 @@
 // the constraint manifold "zero" singular values are as large as the constraint error.
 #include "forms/selector.h"
 
+#include "core/archive.h"
 #include "math/dense.h"
 
 #include <math.h>
@@ -271,4 +272,13 @@ void kd_selector_pick(const kd_selector *s, const double *x, double *y)
     } else {
         kd_gemv(k, s->n, 1, s->S, x, 0, y);
     }
+}
+
+void kd_selector_archive(kd_selector *s, kd_archive *a)
+{
+    kd_archive_int(a, &s->rows, 0, s->m);
+    kd_archive_int(a, &s->rank, -1, s->m < s->n ? s->m : s->n);
+    int *column[] = {s->independent, s->column};
+    for (int k = 0; s->independent && k < 2; k++) kd_archive_ints(a, column[k], (size_t)s->n, 0, s->n - 1);
+    if (s->row) kd_archive_ints(a, s->row, (size_t)s->m, 0, s->m - 1);
 }

@@ -38,6 +38,9 @@ void kd_selector_init(kd_selector *s, int m, int n, kd_decomposition kind, doubl
 // KD_REDUNDANT (SVD, rank < rows); KD_ERR_REDUNDANT (first matrix), KD_ERR_RANK_CHANGE (later): s->left names the rows.
 kd_status kd_selector_update(kd_selector *s, int rows, const double *C, bool reset, bool *changed) KD_NODISCARD;
 
+// Save or restore; its arrays of numbers belong to the arena of the owner.
+void kd_selector_archive(kd_selector *s, kd_archive *a);
+
 // y = S x
 void kd_selector_pick(const kd_selector *s, const double *x, double *y);
 

@@ -7,7 +7,9 @@
 // independent coordinates and are chosen anew (relabel) when the condition number of their matrix has grown by a
 // quarter. Newton matrices: statespace_newton.c. Method: docs/methods/statespace.md
 #include "forms/statespace.h"
+#include "core/archive.h"
 #include "core/text.h"
+#include "forms/archive.h"
 #include "forms/statespace_impl.h"
 #include "math/dense.h"
 #include <kardan/initial.h>
@@ -15,9 +17,6 @@
 #include <string.h>
 
 #define RESERVED 600        // size of x up to which Newton matrices are allocated at creation
-#define PATH_STEP 0.25      // part of a step beyond which positions are not followed: it had better be shorter
-#define PATH_LEAST 0.01     // the same where it was not too long
-#define FOLLOWED 0.2        // part of the size of positions by which prescribed ones may move at once
 #define FORGOTTEN_ROWS 1e-6 // violation of a row that was left out as redundant
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
@@ -55,288 +54,13 @@ static kd_status statespace_fault(void *impl, const char **message)
     return self->fault;
 }
 
-// ---- the point ------------------------------------------------------------------------------------------------------
-
-// Times before the last choice of coordinates belong to the ones before it: dense output of the step that led to it.
-static kd_chart *chart_at(const kd_statespace *self, double t)
-{
-    return t < self->chart->t && self->previous->valid ? self->previous : self->chart;
-}
-
-// Does the point, known or not, belong to (t, x) and the present rows?
-static bool is_point_of(const kd_statespace *self, const kd_statespace_point *point, double t, const double *x)
-{
-    kd_dims         d = self->dims;
-    const kd_state *state = self->state;
-    return point->t == t && point->chart == chart_at(self, t) &&
-           memcmp(point->x, x, (size_t)self->dae->n * sizeof *x) == 0 &&
-           (d.nz == 0 || memcmp(point->z, state->z, (size_t)d.nz * sizeof *x) == 0) &&
-           memcmp(point->active, state->active_lambda, (size_t)d.nlambda) == 0 &&
-           memcmp(point->active + d.nlambda, state->active_mu, (size_t)d.nmu) == 0;
-}
-
-static bool same_point(const kd_statespace *self, const kd_statespace_point *point, double t, const double *x)
-{
-    return point->known && is_point_of(self, point, t, x);
-}
-
-static void set_point(const kd_statespace *self, kd_statespace_point *point, double t, const double *x)
-{
-    kd_dims         d = self->dims;
-    const kd_state *state = self->state;
-    point->known = point->looked_at = point->inside = false;
-    point->t = t;
-    point->chart = chart_at(self, t);
-    memmove(point->x, x, (size_t)self->dae->n * sizeof *x);
-    if (d.nz > 0) memcpy(point->z, state->z, (size_t)d.nz * sizeof *x);
-    memcpy(point->active, state->active_lambda, (size_t)d.nlambda);
-    memcpy(point->active + d.nlambda, state->active_mu, (size_t)d.nmu);
-}
-
-static double largest_difference(int n, const double *a, const double *b)
-{
-    double most = 0;
-    for (int i = 0; i < n; i++) most = fmax(most, fabs(a[i] - b[i]));
-    return most;
-}
-
-// The point belongs to the past from now on; a second one at the same time replaces the first.
-static void remember(kd_statespace *self, const kd_statespace_point *at)
-{
-    kd_statespace_past *past = &self->past;
-    kd_dims             d = self->dims;
-    if (past->count == 0 || past->t[past->newest] != at->t) {
-        past->newest = (past->newest + 1) % KD_STATESPACE_PAST;
-        if (past->count < KD_STATESPACE_PAST) past->count++;
-    }
-    past->t[past->newest] = self->reached = at->t;
-    memcpy(past->point[past->newest], at->p, (size_t)(d.np + d.nv + d.nr + d.nw + d.ns) * sizeof *at->p);
-}
-
-// Iterates that led nowhere are no guess, and factors made on their way no factors: back to the last accepted point. A
-// function that asked to stop is left alone.
-static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, bool stopped)
-{
-    const kd_statespace_past *past = &self->past;
-    kd_dims                   d = self->dims;
-    bool                      regular;
-    const double             *home = past->count > 0 ? past->point[past->newest] : NULL;
-    memset(at->v, 0, (size_t)d.nv * sizeof *at->v);
-    memcpy(at->p, home ? home : chart->position, (size_t)d.np * sizeof *at->p);
-    if (!home) return;
-    self->guess_t = past->t[past->newest];
-    memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
-    if (!stopped) (void)!kd_chart_factor(self, chart, past->t[past->newest], at->p, at->s, &regular);
-}
-
-// Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer.
-// Where time goes back, as in another attempt of a step, the last accepted point instead of the latter, which an
-// attempt that was given up may have left on another branch.
-static void guess_position(kd_statespace *self, kd_chart *chart, bool back, const double *y, kd_statespace_point *at)
-{
-    const kd_statespace_past *past = &self->past;
-    kd_dims                   d = self->dims;
-    int                       nind = chart->p.nind;
-    const double             *home = back && past->count > 0 ? past->point[past->newest] : NULL;
-    // |y - S p| of the last solution and of the other candidate
-    kd_chart_pick(&chart->p, at->p, self->rind);
-    double from_last = largest_difference(nind, y, self->rind);
-    if (home) kd_chart_pick(&chart->p, home, self->rind);
-    if (from_last <= largest_difference(nind, y, home ? self->rind : chart->y)) return;
-    memcpy(at->p, home ? home : chart->position, (size_t)d.np * sizeof *at->p);
-    if (home) memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
-}
-
-// Time that the fastest coordinate needs for a part of the size of positions
-static double followed_time(const kd_statespace *self)
-{
-    const kd_statespace_past *past = &self->past;
-    if (past->count == 0) return INFINITY;
-    return FOLLOWED * self->scale / kd_statespace_move(self, past->point[past->newest] + self->dims.np);
-}
-
-// Inside a step: from the interpolated position, if it is near. Prescribed coordinates, which no error control sees, may
-// go round several times in one step, and their polynomial says nothing then: along a path from the last accepted point.
-static kd_eval solve_inside(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
-{
-    const kd_statespace_past *past = &self->past;
-    const double              longest = followed_time(self);
-    kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, FOLLOWED * self->scale, at->p, at->s);
-    if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
-    go_home(self, chart, at, false);
-    const double t_home = past->t[past->newest], most = fmin(1, longest / fabs(at->t - t_home));
-    return kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, fmin(PATH_LEAST, PATH_STEP * most), most);
-}
-
-// p and s: directly or, where that leads astray, along a path from the last accepted point. Where everything is
-// prescribed, no error makes the integrator choose its steps: it goes as far as it can be followed.
-static kd_eval solve_positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
-{
-    const kd_statespace_past *past = &self->past;
-    double                    longest = self->dae->n > 0 ? INFINITY : followed_time(self),
-           least = at->t <= self->reached ? PATH_LEAST : PATH_STEP;
-    guess_position(self, chart, at->t < self->guess_t, at->x, at);
-    // directly, from the guess
-    if (past->count == 0 || fabs(at->t - self->guess_t) <= longest) {
-        kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, INFINITY, at->p, at->s);
-        if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
-    }
-    // along a path, in parts of `least` at least
-    double t_home = past->t[past->newest], most = longest / fabs(at->t - t_home);
-    go_home(self, chart, at, false);
-    if (most >= least) return kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, least, most);
-    self->fault = KD_ERR_RETRY_FAILED;
-    kd_text(self->message, sizeof self->message, "t = %.9g: the prescribed motion is too far away to be followed",
-            at->t);
-    return KD_EVAL_RETRY;
-}
-
-// Back home, with the reason of the failure
-static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, bool stopped)
-{
-    kd_status fault = self->fault;
-    char      message[sizeof self->message];
-    memcpy(message, self->message, sizeof message);
-    go_home(self, chart, at, stopped);
-    self->fault = fault;
-    memcpy(self->message, message, sizeof message);
-}
-
-// p, s and v at (t, x); the data are left there, at the velocity stage
-static kd_eval solve_positions_and_velocities(kd_statespace *self, kd_chart *chart, kd_statespace_point *at,
-                                              bool inside)
-{
-    const double *v_ind = at->x + chart->p.nind;
-    kd_eval       answer = inside ? solve_inside(self, chart, at) : solve_positions(self, chart, at);
-    return answer == KD_EVAL_OK ? kd_chart_velocities(self, chart, at->t, v_ind, at->p, at->s, at->r, at->v) : answer;
-}
-
-// a of the explicit formalism, for equations without multipliers and auxiliary variables
-static kd_eval explicit_acceleration(kd_statespace *self, kd_statespace_point *at)
-{
-    kd_eom_data *data = kd_acceleration_data(self->acceleration);
-    kd_eom_at_acceleration(data, self->zero, at->w, at->lambda, at->mu);
-    return kd_statespace_note_data(self, kd_eom_acceleration(data, at->a));
-}
-
-static kd_eval solve_accelerations(kd_statespace *self, kd_statespace_point *at)
-{
-    if (self->direct) {
-        kd_eval answer = explicit_acceleration(self, at);
-        if (answer != KD_EVAL_RETRY) return answer; // M singular for the recursion: once more with all equations
-    }
-    return kd_statespace_note(self, kd_acceleration_solve_here(self->acceleration, at->a, at->w, at->lambda, at->mu),
-                              "");
-}
-
-// p' and r' of the accelerations that were found; the data are at the point
-static kd_eval other_rates(kd_statespace *self, kd_statespace_point *at)
-{
-    kd_eom_data *data = kd_acceleration_data(self->acceleration);
-    kd_eval      answer = KD_EVAL_OK;
-    kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
-    if (self->dims.nr > 0) answer = kd_eom_eval(data, KD_B, at->rdot);
-    if (answer == KD_EVAL_OK && !self->identity) answer = kd_eom_eval(data, KD_KINEMATICS, at->pdot);
-    if (self->identity) memcpy(at->pdot, at->v, (size_t)self->dims.nv * sizeof *at->v);
-    return kd_statespace_note_data(self, answer);
-}
-
-kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
-{
-    kd_statespace_point *at = &self->last;
-    kd_chart            *chart = chart_at(self, t);
-    const kd_dims        d = self->dims;
-    const int            nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind;
-    if (!chart->valid) return KD_EVAL_RETRY; // pack has said why
-    // known already, here or put aside
-    if (same_point(self, at, t, x)) return KD_EVAL_OK;
-    if (same_point(self, &self->kept, t, x)) {
-        kd_statespace_point other = self->kept;
-        self->kept = self->last;
-        self->last = other;
-        self->guess_t = t;
-        return KD_EVAL_OK;
-    }
-    // guesses of w, s, lambda, mu; r as it is
-    const bool inside = at->inside && is_point_of(self, at, t, x);
-    set_point(self, at, t, x);
-    memcpy(at->w, self->guess, (size_t)d.nw * sizeof *x);
-    if (!inside) memcpy(at->s, self->guess + d.nw, (size_t)d.ns * sizeof *x);
-    memcpy(at->lambda, self->guess + d.nw + d.ns, (size_t)(d.nlambda + d.nmu) * sizeof *x);
-    memcpy(at->r, at->x + nip + niv, (size_t)d.nr * sizeof *x);
-    // p, s, v, then a, lambda, mu, w, then p' and r'
-    kd_eval answer = solve_positions_and_velocities(self, chart, at, inside);
-    if (answer == KD_EVAL_OK) answer = solve_accelerations(self, at);
-    if (answer == KD_EVAL_OK) answer = other_rates(self, at);
-    if (answer != KD_EVAL_OK) {
-        give_up(self, chart, at, answer == KD_EVAL_STOP);
-        return answer;
-    }
-    // a solution, which is the next guess
-    memcpy(self->guess, at->w, (size_t)(self->nwhole - d.np - d.nv - d.nr) * sizeof *x);
-    at->known = true;
-    self->guess_t = t;
-    self->reached = fmax(self->reached, t);
-    return KD_EVAL_OK;
-}
-
-// Keep the end of a step while times inside of it are looked at: it will be wanted again, and near a singular position
-// it may be hard to find again.
-static void step_aside(kd_statespace *self)
-{
-    kd_statespace_point *last = &self->last, *kept = &self->kept, other = *kept;
-    if (!last->known || last->looked_at) return;
-    *kept = *last;
-    *last = other;
-    memcpy(last->p, kept->p, (size_t)(self->nwhole + self->dims.nv) * sizeof *last->p); // the guess
-    last->known = false;
-}
-
-// self->last at a time between steps
-static kd_eval look_at(kd_statespace *self, double t, const double *x)
-{
-    if (same_point(self, &self->last, t, x) || same_point(self, &self->kept, t, x))
-        return kd_statespace_solve(self, t, x);
-    step_aside(self);
-    kd_eval answer = kd_statespace_solve(self, t, x);
-    self->last.looked_at = true;
-    return answer;
-}
-
-// x of a whole state [p v r ..] in the coordinates of a chart
-static void encode(const kd_statespace *self, const kd_chart *chart, const double *p, const double *v, const double *r,
-                   double *x)
-{
-    int nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind, nr = self->dims.nr;
-    kd_chart_pick(&chart->p, p, x);
-    kd_chart_pick(kd_chart_velocity(self, chart), v, x + nip);
-    memcpy(x + nip + niv, r, (size_t)nr * sizeof *x);
-    for (int i = nip + niv + nr; i < self->dae->n; i++) x[i] = 0;
-}
-
-// ---- the past -------------------------------------------------------------------------------------------------------
-
-// Every coordinate of a past point is known, so that new independent ones need only be picked.
-static bool statespace_recall(void *impl, double t, double *x)
-{
-    kd_statespace            *self = impl;
-    const kd_statespace_past *past = &self->past;
-    for (int k = 0; k < past->count; k++) {
-        int           i = (past->newest + KD_STATESPACE_PAST - k) % KD_STATESPACE_PAST;
-        const double *p = past->point[i], *v = p + self->dims.np;
-        if (past->t[i] != t) continue;
-        encode(self, self->chart, p, v, v + self->dims.nv, x);
-        return true;
-    }
-    return false;
-}
-
 // ---- right-hand side ------------------------------------------------------------------------------------------------
 
 static kd_eval plain_rhs(kd_statespace *self, double t, const double *x, double *xdot)
 {
     kd_eval answer = kd_statespace_solve(self, t, x);
-    if (answer == KD_EVAL_OK) encode(self, self->last.chart, self->last.pdot, self->last.a, self->last.rdot, xdot);
+    if (answer == KD_EVAL_OK)
+        kd_statespace_encode(self, self->last.chart, self->last.pdot, self->last.a, self->last.rdot, xdot);
     return answer;
 }
 
@@ -366,7 +90,7 @@ static kd_eval statespace_start(void *impl, double t, const double *x, double *x
 static kd_eval statespace_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
 {
     kd_statespace  *self = impl;
-    const kd_chart *chart = chart_at(self, t);
+    const kd_chart *chart = kd_statespace_chart_at(self, t);
     const int       nip = chart->p.nind, n = self->dae->n;
     for (int i = 0; i < n; i++) jump[i] = -xdot[i];
     memset(bend, 0, (size_t)n * sizeof *bend);
@@ -379,7 +103,7 @@ static kd_eval statespace_resolve(void *impl, double t, double *x, double *xdot,
 static kd_eval statespace_complete(void *impl, double t, const double *x, double *rest)
 {
     kd_statespace *self = impl;
-    kd_eval        answer = look_at(self, t, x);
+    kd_eval        answer = kd_statespace_look_at(self, t, x);
     if (answer == KD_EVAL_OK) memcpy(rest, self->last.p, (size_t)(self->nwhole + self->dims.nv) * sizeof *rest);
     return answer;
 }
@@ -471,9 +195,9 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     self->last.t = self->guess_t = t;
     self->scale = fmax(1, kd_statespace_reach(self, self->last.p));
     self->past.count = 0;
-    remember(self, &self->last);
+    kd_statespace_remember(self, &self->last);
     describe_components(self);
-    encode(self, self->chart, self->last.p, self->last.v, self->last.r, x);
+    kd_statespace_encode(self, self->chart, self->last.p, self->last.v, self->last.r, x);
     return KD_EVAL_OK;
 }
 
@@ -508,7 +232,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     if (answer == KD_EVAL_OK) answer = check_redundant(self, &self->last);
     if (answer != KD_EVAL_OK || self->last.chart != self->chart) return answer;
     const kd_statespace_point *at = &self->last;
-    remember(self, at);
+    kd_statespace_remember(self, at);
     // do the coordinates still serve?
     answer = kd_chart_factor(self, self->chart, t, at->p, at->s, &regular);
     if (answer != KD_EVAL_OK || (regular && kd_chart_serves(self, self->chart, false))) return answer;
@@ -527,7 +251,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     self->kept.known = false;
     chosen->valid = true;
     chosen->t = t;
-    encode(self, chosen, at->p, at->v, at->r, x);
+    kd_statespace_encode(self, chosen, at->p, at->v, at->r, x);
     memcpy(self->last.x, x, (size_t)self->dae->n * sizeof *x);
     self->last.chart = chosen;
     *changed = true;
@@ -539,10 +263,10 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
 // ends[k] = (t, x) with all that belongs to it
 static kd_eval set_end(kd_statespace *self, kd_statespace_point *end, double t, const double *x)
 {
-    if (same_point(self, end, t, x)) return KD_EVAL_OK;
-    kd_eval answer = look_at(self, t, x);
+    if (kd_statespace_same_point(self, end, t, x)) return KD_EVAL_OK;
+    kd_eval answer = kd_statespace_look_at(self, t, x);
     if (answer != KD_EVAL_OK) return answer;
-    set_point(self, end, t, x);
+    kd_statespace_set_point(self, end, t, x);
     memcpy(end->p, self->last.p, (size_t)(self->nwhole + self->dims.nv) * sizeof *x);
     end->known = true;
     return KD_EVAL_OK;
@@ -561,10 +285,11 @@ static kd_eval statespace_interpolate(void *impl, double t0, const double *x0, d
             self, kd_dense_output_motion(self->dense, t0, self->ends[0].p, t1, self->ends[1].p, t, self->whole), "");
     if (answer != KD_EVAL_OK) return answer;
     // x in the coordinates of its time; the dependent ones follow from it
-    encode(self, chart_at(self, t), self->whole, self->whole + d.np, self->whole + d.np + d.nv, x);
+    kd_statespace_encode(self, kd_statespace_chart_at(self, t), self->whole, self->whole + d.np,
+                         self->whole + d.np + d.nv, x);
     // what follows will ask for this state: the polynomials are a guess of p, s, v
-    step_aside(self);
-    set_point(self, &self->last, t, x);
+    kd_statespace_step_aside(self);
+    kd_statespace_set_point(self, &self->last, t, x);
     self->last.inside = true;
     self->guess_t = t;
     memcpy(self->last.p, self->whole, (size_t)(d.np + d.nv) * sizeof *x);
@@ -604,6 +329,52 @@ static kd_dae_counters statespace_counters(void *impl)
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
+// Charts are known by their place: 0, 1; 2: none
+static void archive_chart_pointer(kd_archive *a, kd_statespace *self, const kd_chart **chart)
+{
+    int which = *chart == &self->charts[0] ? 0 : *chart == &self->charts[1] ? 1 : 2;
+    kd_archive_int(a, &which, 0, 2);
+    if (a->reads && kd_archive_good(a)) *chart = which < 2 ? &self->charts[which] : NULL;
+}
+
+static void archive_point(kd_archive *a, kd_statespace *self, kd_statespace_point *point)
+{
+    KD_ARCHIVE_BOOLS(a, &point->known, &point->looked_at, &point->inside);
+    kd_archive_real(a, &point->t);
+    archive_chart_pointer(a, self, &point->chart);
+    kd_archive_flags(a, point->active, (size_t)(self->dims.nlambda + self->dims.nmu));
+}
+
+static void statespace_archive(void *impl, kd_archive *a)
+{
+    kd_statespace *self = impl;
+    kd_acceleration_archive(self->acceleration, a);
+    kd_dense_output_archive(self->dense, a);
+    kd_position_archive(&self->position, a);
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
+    // coordinates; one of the two charts is the present one
+    int present = self->chart == &self->charts[1];
+    kd_archive_int(a, &present, 0, 1);
+    if (a->reads) self->chart = &self->charts[present], self->previous = &self->charts[!present];
+    for (int k = 0; k < 2; k++) kd_chart_archive(self, &self->charts[k], a);
+    const int most = self->dims.np + self->dims.nv + self->dims.nlambda + self->dims.nmu;
+    kd_archive_int(a, &self->rank_p, -1, most);
+    kd_archive_int(a, &self->rank_v, -1, most);
+    if (kd_archive_good(a) && self->chart->valid && size_of_x(self, self->chart) > self->dae->n)
+        kd_archive_fail(a, KD_ERR_SAVED, "coordinates are more than components");
+    // points
+    kd_statespace_point *point[] = {&self->last, &self->kept, &self->ends[0], &self->ends[1]};
+    for (int k = 0; k < 4; k++) archive_point(a, self, point[k]);
+    kd_archive_int(a, &self->past.count, 0, KD_STATESPACE_PAST);
+    kd_archive_int(a, &self->past.newest, 0, KD_STATESPACE_PAST - 1);
+    kd_archive_doubles(a, self->past.t, KD_STATESPACE_PAST);
+    KD_ARCHIVE_REALS(a, &self->scale, &self->guess_t, &self->reached);
+    kd_archive_bools(a, self->stiff, (size_t)(self->dims.np > self->dims.nv ? self->dims.np : self->dims.nv));
+    kd_statespace_newton_archive(self, a);
+    kd_counters_archive(&self->counters, a);
+    if (a->reads && kd_archive_good(a) && self->chart->valid) describe_components(self);
+}
+
 static void statespace_destroy(void *impl)
 {
     kd_statespace *self = impl;
@@ -623,10 +394,11 @@ static const kd_dae_class statespace_class = {
     .factor = kd_statespace_factor,
     .reduce = kd_statespace_reduce,
     .solve_real = kd_statespace_solve_real,
+    .pair = kd_statespace_pair,
     .solve_complex = kd_statespace_solve_complex,
     .expand = kd_statespace_expand,
     .relabel = statespace_relabel,
-    .recall = statespace_recall,
+    .recall = kd_statespace_recall,
     .interpolate = statespace_interpolate,
     .rhs = statespace_rhs,
     .pack = statespace_pack,
@@ -636,6 +408,7 @@ static const kd_dae_class statespace_class = {
     .component_name = statespace_component_name,
     .fault = statespace_fault,
     .counters = statespace_counters,
+    .archive = statespace_archive,
     .destroy = statespace_destroy,
 };
 
@@ -715,6 +488,19 @@ static void cut_arrays(kd_statespace *self)
     kd_position_cut(&self->position, arena, self->eom);
 }
 
+// Do the given positions satisfy the constraints, as those of a start do that was made consistent?
+static bool is_assembled(kd_statespace *self, double tolerance)
+{
+    const kd_state *x = self->state;
+    kd_eom_data    *data = kd_acceleration_data(self->acceleration);
+    const kd_dims   d = self->dims;
+    double          most = 0;
+    if (kd_acceleration_at(self->acceleration, x->t, x->p, x->s, x->v, x->r) != KD_EVAL_OK) return false;
+    if (d.nlambda > 0 && kd_eom_eval(data, KD_G, self->values) != KD_EVAL_OK) return false;
+    for (int i = 0; i < d.nlambda; i++) most = fmax(most, x->active_lambda[i] ? fabs(self->values[i]) : 0);
+    return d.ns == 0 && d.nq == 0 && most <= tolerance; // contact coordinates and norms have rows of their own
+}
+
 // The number of degrees of freedom at a consistent state near the given one fixes the size of x.
 static kd_status measure_size(kd_statespace *self, const kd_inputs *inputs)
 {
@@ -723,7 +509,7 @@ static kd_status measure_size(kd_statespace *self, const kd_inputs *inputs)
     kd_status          status = kd_state_create(self->eom, &near);
     if (status < 0) return status;
     kd_state_copy(self->state, near);
-    status = kd_initial_consistent(self->eom, inputs, &opt, near, NULL, 0);
+    if (!is_assembled(self, opt.tolerance)) status = kd_initial_consistent(self->eom, inputs, &opt, near, NULL, 0);
     if (status < 0) kd_state_copy(self->state, near);
     self->dae->n = self->nx_max;
     if (status != KD_ERR_MEMORY) {

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/archive.h"
 #include "core/text.h"
 #include "forms/statespace_impl.h"
 #include "math/dense.h"
@@ -60,6 +61,38 @@ void kd_chart_cut(kd_statespace *self, kd_chart *chart)
     if (self->arena.failed) return;
     for (int i = 0; i < self->dims.np; i++) chart->p.unit[i] = kd_eom_position_unit(self->eom, i);
     for (int j = 0; j < self->dims.nv && !self->shared; j++) chart->v.unit[j] = kd_eom_unit(self->eom, j);
+}
+
+static void archive_level(kd_archive *a, const kd_statespace *self, kd_chart_level *level)
+{
+    const int m = self->dims.nlambda + self->dims.nmu;
+    kd_archive_int(a, &level->nind, 0, level->n);
+    kd_archive_int(a, &level->rank, 0, m);
+    kd_archive_bool(a, &level->reduced);
+    kd_archive_ints(a, level->independent, (size_t)level->n, 0, level->n - 1);
+    kd_archive_ints(a, level->rows, (size_t)m, 0, m - 1);
+    kd_archive_pivots(a, level->pivot, self->dims.nv);
+    KD_ARCHIVE_REALS(a, &level->condition, &level->reference);
+    // sparse factors are made when they are needed, of the order that they are needed in
+    int order = level->sparse ? level->sparse_order : 0;
+    kd_archive_int(a, &order, 0, self->dims.nv);
+    if (!kd_archive_good(a) || order == 0) return;
+    if (a->reads && (!level->sparse || level->sparse_order != order)) {
+        kd_linsolve_destroy(level->sparse);
+        level->sparse = NULL;
+        level->sparse_order = order;
+        if (kd_linsolve_create(order, KD_LINEAR_SPARSE, NULL, &level->sparse) < 0)
+            kd_archive_fail(a, KD_ERR_MEMORY, "no memory for sparse factors");
+    }
+    if (level->sparse) kd_linsolve_archive(a, level->sparse);
+}
+
+void kd_chart_archive(kd_statespace *self, kd_chart *chart, kd_archive *a)
+{
+    kd_archive_bool(a, &chart->valid);
+    kd_archive_real(a, &chart->t);
+    archive_level(a, self, &chart->p);
+    if (!self->shared) archive_level(a, self, &chart->v);
 }
 
 void kd_chart_release(kd_chart *chart)
@@ -583,15 +616,14 @@ static kd_eval position_values(kd_statespace *self, double t, const double *p, d
     return self->dims.nlambda > 0 ? kd_statespace_note_data(self, kd_eom_eval(data, KD_G, self->values)) : KD_EVAL_OK;
 }
 
-// p <- p oplus e
-static kd_eval move_positions(kd_statespace *self, double *p, const double *s)
+// p <- p oplus e; the data are at p
+kd_eval kd_chart_move(kd_statespace *self, double *p)
 {
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     if (self->identity) {
         kd_axpy(self->dims.nv, 1, self->e, p);
         return KD_EVAL_OK;
     }
-    kd_eom_at_position(data, p, s);
     kd_eval answer = kd_eom_oplus(data, p, self->e, self->moved);
     if (answer == KD_EVAL_OK) memcpy(p, self->moved, (size_t)self->dims.np * sizeof *p);
     return kd_statespace_note_data(self, answer);
@@ -643,7 +675,7 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         // p <- p oplus e
         verdict next = judge_increment(&now, kd_statespace_move(self, self->e), scale);
         if (next == GIVE_UP) return no_solution(self, level, t, "positions");
-        answer = move_positions(self, p, s);
+        answer = kd_chart_move(self, p);
         if (answer != KD_EVAL_OK) return answer;
         // where the first increment led; later ones stay near
         if (first < 0) {

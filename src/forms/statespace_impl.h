@@ -93,7 +93,8 @@ typedef struct kd_statespace_newton {
     double         *A;
     double complex *A_complex, *b_complex;
     double          gamma;
-    double complex  gamma_complex;
+    double complex  gamma_complex, gamma_pair[KD_LINEAR_PAIRS]; // of the present complex matrix; of all
+    int             pair;
     kd_linsolve    *solver;
 } kd_statespace_newton;
 
@@ -147,12 +148,27 @@ typedef struct kd_statespace {
 kd_status kd_statespace_fail(kd_statespace *self, kd_status status, const char *what);
 kd_eval   kd_statespace_note(kd_statespace *self, kd_eval answer, const char *what); // of the acceleration object
 kd_eval   kd_statespace_note_data(kd_statespace *self, kd_eval answer);
+
+// statespace_point.c
+// Coordinates at time t: before the last choice those before it
+kd_chart *kd_statespace_chart_at(const kd_statespace *self, double t);
+bool kd_statespace_same_point(const kd_statespace *self, const kd_statespace_point *point, double t, const double *x);
+void kd_statespace_set_point(const kd_statespace *self, kd_statespace_point *point, double t, const double *x);
+void kd_statespace_remember(kd_statespace *self, const kd_statespace_point *at); // belongs to the past from now on
+// x of a whole state [p v r ..] in the coordinates of a chart
+void kd_statespace_encode(const kd_statespace *self, const kd_chart *chart, const double *p, const double *v,
+                          const double *r, double *x);
+// Keep the end of a step while times inside of it are looked at
+void    kd_statespace_step_aside(kd_statespace *self);
+bool    kd_statespace_recall(void *impl, double t, double *x);
+kd_eval kd_statespace_look_at(kd_statespace *self, double t, const double *x) KD_NODISCARD; // self->last between steps
 // self->last at (t, x)
 kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x) KD_NODISCARD;
 
 // statespace_chart.c
 void kd_chart_cut(kd_statespace *self, kd_chart *chart);
 void kd_chart_release(kd_chart *chart);
+void kd_chart_archive(kd_statespace *self, kd_chart *chart, kd_archive *a); // save or restore
 // Choose independent coordinates at the position (t, p, s). RETRY: the rank is not what it was.
 kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s) KD_NODISCARD;
 // Factor the matrices of the chart there; false in *regular: they are singular.
@@ -172,6 +188,8 @@ double kd_statespace_move(const kd_statespace *self, const double *e);
 // units. Then, with the data at time t, v with S v = v_ind, gI = 0, h = 0; the data are left at (t, p, s, v, r).
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double near, double *p,
                            double *s) KD_NODISCARD;
+// p <- p oplus self->e; the data are at p
+kd_eval kd_chart_move(kd_statespace *self, double *p) KD_NODISCARD;
 // The same from a solution p, s at t_from, along a path on which t and y change evenly: in parts that are short enough
 // to stay on its branch, between least and most of the whole.
 kd_eval kd_chart_follow(kd_statespace *self, kd_chart *chart, double t_from, double t, const double *y, double *p,
@@ -184,10 +202,12 @@ kd_status kd_statespace_newton_ready(kd_statespace *self) KD_NODISCARD;
 // How easily velocity i moves during a short step: (M / (M + tau D + tau^2 K))_ii at (t, p, s) to self->ease
 void      kd_statespace_ease(kd_statespace *self, double t, const double *p, const double *s);
 void      kd_statespace_newton_release(kd_statespace_newton *newton);
+void      kd_statespace_newton_archive(kd_statespace *self, kd_archive *a);
 kd_status kd_statespace_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
 kd_status kd_statespace_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);
 void      kd_statespace_reduce(void *impl, const double *F, double *part, double *y);
 void      kd_statespace_solve_real(void *impl, double *y);
+kd_status kd_statespace_pair(void *impl, int k);
 void      kd_statespace_solve_complex(void *impl, double *y_re, double *y_im);
 void      kd_statespace_expand(void *impl, const double *part, const double *y, double *dx);
 

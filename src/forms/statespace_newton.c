@@ -17,6 +17,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/archive.h"
 #include "core/text.h"
 #include "forms/statespace_impl.h"
 #include "math/dense.h"
@@ -120,6 +121,34 @@ void kd_statespace_newton_release(kd_statespace_newton *newton)
     kd_linsolve_destroy(newton->solver);
     kd_arena_release(&newton->arena);
     *newton = (kd_statespace_newton){0};
+}
+
+void kd_statespace_newton_archive(kd_statespace *self, kd_archive *a)
+{
+    kd_statespace_newton *newton = &self->newton;
+    const kd_dims         d = self->dims;
+    const int             nc = d.nlambda + d.nmu, n = self->dae->n;
+    bool                  ready = newton->ready;
+    kd_archive_bool(a, &ready);
+    if (!kd_archive_good(a) || !ready) return;
+    if (kd_statespace_newton_ready(self) < 0) {
+        kd_archive_fail(a, KD_ERR_MEMORY, "no memory for Newton matrices");
+        return;
+    }
+    kd_archive_arrays(a, &newton->arena, newton, sizeof *newton);
+    kd_archive_bool(a, &newton->second_order);
+    int *size[] = {&newton->nip, &newton->niv, &newton->nr, &newton->ncolumns};
+    for (int k = 0; k < 4; k++) kd_archive_int(a, size[k], 0, n);
+    if (newton->nip + newton->niv + newton->nr > n)
+        kd_archive_fail(a, KD_ERR_SAVED, "coordinates are more than components");
+    kd_archive_pivots(a, newton->pivot, d.nv + nc + d.nw);
+    kd_archive_pivots(a, newton->pivot_w, n);
+    kd_archive_pivots(a, newton->pivot_s, d.ns);
+    kd_archive_ints(a, newton->kept, (size_t)nc, 0, nc);
+    kd_archive_real(a, &newton->gamma);
+    kd_archive_doubles(a, (double *)&newton->gamma_complex, 2);
+    kd_archive_doubles(a, (double *)newton->gamma_pair, 2 * KD_LINEAR_PAIRS);
+    kd_linsolve_archive(a, newton->solver);
 }
 
 // ---- stiff forces ---------------------------------------------------------------------------------------------------
@@ -538,12 +567,12 @@ kd_status kd_statespace_factor(void *impl, double gamma_real, double gamma_re, d
     kd_statespace_newton *newton = &self->newton;
     int                   m = reduced_order(newton);
     kd_status             status = KD_OK;
-    newton->gamma = gamma_real;
-    newton->gamma_complex = gamma_re + gamma_im * I;
-    self->counters.decompositions++;
-    for (int j = 0; j < m; j++)
+    if (gamma_real != 0) newton->gamma = gamma_real;
+    newton->gamma_complex = newton->gamma_pair[newton->pair] = gamma_re + gamma_im * I;
+    self->counters.decompositions += gamma_real != 0;
+    for (int j = 0; j < m && gamma_real != 0; j++)
         for (int i = 0; i < m; i++) newton->A[i + (ptrdiff_t)j * m] = creal(newton_entry(newton, i, j, gamma_real));
-    if (m > 0) status = kd_linsolve_factor(newton->solver, m, newton->A);
+    if (m > 0 && gamma_real != 0) status = kd_linsolve_factor(newton->solver, m, newton->A);
     if (status >= 0 && gamma_im != 0 && m > 0) {
         for (int j = 0; j < m; j++)
             for (int i = 0; i < m; i++)
@@ -552,6 +581,14 @@ kd_status kd_statespace_factor(void *impl, double gamma_real, double gamma_re, d
     }
     return status < 0 ? kd_statespace_fail(self, status, "the Newton matrix of the state-space form is singular")
                       : status;
+}
+
+kd_status kd_statespace_pair(void *impl, int k)
+{
+    kd_statespace_newton *newton = &((kd_statespace *)impl)->newton;
+    newton->pair = k;
+    newton->gamma_complex = newton->gamma_pair[k];
+    return kd_linsolve_pair(newton->solver, k);
 }
 
 void kd_statespace_reduce(void *impl, const double *F, double *part, double *y)

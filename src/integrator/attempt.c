@@ -6,14 +6,21 @@
 
 #include "core/text.h"
 
-static const double EQUAL = 10;    // last steps that are made equal
-static const double STRETCHED = 3; // last steps, one of which may be saved by making the others longer
+static const double EQUAL = 10;     // last steps that are made equal
+static const double EXACT = 1e-10;  // of a step: rounding of its end that counts
+static const double STRETCHED = 3;  // last steps, one of which may be saved by making the others longer
+static const double COUNTED = 1e-3; // least weight of velocities of index 2, whose errors stay in the motion,
+static const double SHORTER = 0.03; // or this part of the longest step
 
-void kd_attempt_weights(const kd_dae *dae, double h, const double *weight, double *weight_newton)
+void kd_attempt_weights(const kd_dae *dae, double h, double longest, const double *weight, double *weight_newton)
 {
     h /= kd_attempt_time(dae);
     const double of_index[] = {0, 1, fmin(h, 1), fmin(h * h, 1)};
-    for (int i = 0; i < dae->n; i++) weight_newton[i] = weight[i] * of_index[dae->index[i] < 3 ? dae->index[i] : 3];
+    const double least = fmin(COUNTED, SHORTER * longest / kd_attempt_time(dae));
+    for (int i = 0; i < dae->n; i++) {
+        const bool lasts = dae->index[i] == 2 && dae->component[i] == KD_COMPONENT_VELOCITY;
+        weight_newton[i] = weight[i] * fmax(of_index[dae->index[i] < 3 ? dae->index[i] : 3], lasts ? least : 0);
+    }
 }
 
 int kd_attempt_worst(int n, const double *x, const double *weight)
@@ -57,6 +64,12 @@ double kd_attempt_landing(double t, double t_end, double h, double stretch, doub
     if (steps <= EQUAL) part = span / fmax(1, steps);
     // rounding of t must not make another h: the factors of the last one serve again
     return fabs(part - h_last) <= 8 * DBL_EPSILON * fmax(fabs(t), fabs(t_end)) ? h_last : part;
+}
+
+double kd_attempt_exact(double t, double h)
+{
+    const double t1 = t + h, way = t1 - t;
+    return fabs(way - h) > EXACT * h ? way : h;
 }
 
 const char *kd_attempt_advice(kd_status status)

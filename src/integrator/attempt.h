@@ -17,8 +17,9 @@ static inline double kd_attempt_time(const kd_dae *dae)
 }
 
 // weight_newton (n) = weight times 1, min(h, 1), min(h^2, 1) for components of index 1, 2, 3 (h in units of
-// kd_attempt_time); 0: not counted
-void kd_attempt_weights(const kd_dae *dae, double h, const double *weight, double *weight_newton);
+// kd_attempt_time); 0: not counted. Velocities of index 2 (index3) count as in 0.03 of the longest step so far, or 1e-3, at
+// least: h alone would let tiny steps, as beside singular positions, change the velocity at will.
+void kd_attempt_weights(const kd_dae *dae, double h, double longest, const double *weight, double *weight_newton);
 // Component with the largest |x_i weight_i|, or the first that is not a number
 int kd_attempt_worst(int n, const double *x, const double *weight);
 // share (n): part of each component in the square of the weighted norm of x; controlled: only those of the error test.
@@ -29,6 +30,10 @@ const double *kd_attempt_shares(const kd_dae *dae, const double *x, const double
 // of a few equal ones that do; h if there are many to come. h_last where that differs from the last step by
 // the rounding of t only: what was factored for it serves again.
 double kd_attempt_landing(double t, double t_end, double h, double stretch, double h_last);
+// h or, where t + h is so far from its rounded value that h differs by more than a part of 1e-10, the way between the two
+// times that a step really has: t + h is exact then, and forces that change within 1e9 steps of the time are integrated
+// over the time that passes. Steps that follow with this length end at exact times, too.
+double kd_attempt_exact(double t, double h);
 // A failure in words: head, the reason that message has on entry, the worst component (-1: none), advice ("": none)
 void kd_attempt_explain(const kd_dae *dae, const char *head, int worst, const char *advice, char *message, size_t size);
 // What to try after a failure of an implicit method; "": nothing in particular

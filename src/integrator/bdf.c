@@ -5,15 +5,13 @@
 // Here: error estimate, order and step size. History and coefficients: bdf_history.c. Newton iteration and the rules
 // of its matrix: corrector.c. Method, constants and where they differ from DASSL's: docs/methods/bdf.md.
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/text.h"
 #include "integrator/attempt.h"
-#include "integrator/bdf_history.h"
-#include "integrator/corrector.h"
-#include "integrator/integrator.h"
-#include "integrator/kink.h"
+#include "integrator/bdf_impl.h"
 
 static const double FAILED_SHRINK = 0.25;    // step after a corrector that failed or a function that asked for less
 static const int    MAX_SINGULAR = 10;       // singular Newton matrices in a row
@@ -21,65 +19,14 @@ static const double ESTIMATE_FLOOR = 1e-4;   // added to safety times estimate
 static const double MOST_GROWTH = 2;         // of the step size
 static const double NOISE = 1e-13;           // steps shorter than this times t: x' is rounding
 static const double LEAST_FIRST = 0.01;      // part of a first step that is left after an error
-static const double PROBE = 1e-4;            // part of the time in which x changes by its own size, for differences
-static const double UNSEEN = 1e-3;           // of a tolerance: what a first step may change without a look at x'
 static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
-static const double FIRST_PART = 0.01;       // of the span, at most: what rests at the start need not rest for long
 static const double LANDING = 0.05;          // part by which a step may be longer than planned to end at an instant
-static const double SAME_COEFFICIENT = 1e-9; // difference of leading coefficients that is the rounding of instants
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
-static const double BLIND = 0.1;             // of the step before: so short a one after a retraction has no past
 static const double BEHIND = 0.1;            // of the tolerance, behind jumps
-static const double KINK_PART = 0.5;         // of the size of a kink that was too large, for the next ones
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
 
-// How steps grow
-typedef struct step_rule {
-    double safety;       // h_new = h (safety est)^(-1 / (k + 1))
-    double least_growth; // smaller growth is not worth a new leading coefficient
-    double newton_stop;  // kappa
-} step_rule;
-static const step_rule own_rule = {.safety = 4, .least_growth = 1.4, .newton_stop = 0.02};
-static const step_rule dassl_rule = {.safety = 2, .least_growth = 2, .newton_stop = 0.33};
-
-// Norms of h^j x^(j) / j of one step, j = k-1 .. k+2, that is for orders k-2 .. k+1; infinite where not known
-typedef struct estimates {
-    double lower2, lower, same, higher;
-} estimates;
-
-typedef struct kd_bdf {
-    kd_integrator    base; // first: its address is that of the whole; its t and x follow the history
-    const step_rule *rule;
-    int              n, nc; // components, those that count in the error norm
-    kd_bdf_history   past;
-    kd_corrector     corrector;
-    double          *predicted, *predicted_dot; // (n) P, P'
-    double          *x, *xdot;                  // (n) iterates, then the accepted point
-    double          *x_old;                     // (n) start of the last step
-    double          *slope_old, *slope;         // (n) x' there and at the last accepted point
-    double          *e;                         // (n) x - P
-    double          *weight;                    // (n) 1 / (atol + rtol |x|)
-    double          *index_weight;              // (n) the same, with powers of h for components of higher index
-    double          *share;                     // (n) for the observer
-    double          *grid[KD_BDF_TERMS];        // (n) h_fixed: start values, the newest first
-    double           grid_t[KD_BDF_TERMS];
-    int              grid_count, grid_wanted; // wanted: 0 when steps of fixed size are made
-
-    kd_bdf_coefficients step;                                     // present attempt
-    int                 order, order_old, order_max, order_least; // of the next step, the last one; bounds
-    double              h, h_next, h_old, h_least; // [s] attempt, proposal, last step; shorter ones are given up
-    double              t_end;                     // [s] where the present step may end at most
-    bool                to_end, rejected, raising; // raising: order and step grow in every step until the first failure
-    int                 equal;                     // steps of equal size and order in a row
-    kd_kink             kink;                      // the last one
-    double              kink_size, kink_most;      // |h jump of x'|: of it, and what a moved past does not survive
-    bool                kinked;                    // since the last step
-    bool                retractable, retracted;    // the last step can be taken back; was
-    double              h_before;                  // step in use before a restart; 0: none
-    bool                behind;                    // the last start was behind a jump
-    bool                lands;                     // ends of steps are instants, one after the other
-    long                accepted_since_start;      // steps
-} kd_bdf;
+static const kd_bdf_rule own_rule = {.safety = 4, .least_growth = 1.4, .newton_stop = 0.02};
+static const kd_bdf_rule dassl_rule = {.safety = 2, .least_growth = 2, .newton_stop = 0.33};
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
@@ -140,7 +87,7 @@ static kd_status init(kd_integrator *base)
 }
 
 // What the history has, for those who ask
-static void show(kd_bdf *b)
+void kd_bdf_show(kd_bdf *b)
 {
     b->base.t = b->past.t[0];
     b->base.x = b->past.D[0];
@@ -150,7 +97,7 @@ static void show(kd_bdf *b)
 
 // While the start values of fixed steps are made, tolerances are as tight as they can be; behind jumps, where starts
 // follow each other and what they lose adds up, tighter than asked for.
-static void set_weights(kd_bdf *b)
+void kd_bdf_set_weights(kd_bdf *b)
 {
     bool          tight = b->grid_wanted > 0;
     const double *x = b->past.D[0];
@@ -172,7 +119,7 @@ static void set_index_weights(kd_bdf *b)
 
 // Norms of the scaled derivatives from the differences of the new point: phi_(k+1) = e, phi_k = pi_k D_k + e, ...,
 // and phi_(k+2) = e - pi_(k+1) D_(k+1)
-static estimates estimate(const kd_bdf *b)
+static kd_bdf_estimates estimate(const kd_bdf *b)
 {
     // x^(k+1) from e, x^k and x^(k-1) from differences of the past; x^(k+2) where one more difference is known
     const kd_bdf_coefficients *c = &b->step;
@@ -192,7 +139,7 @@ static estimates estimate(const kd_bdf *b)
         higher += up * up;
     }
     // sigma_j makes h^j x^(j) / j of the differences; without enough points an order is out of reach
-    return (estimates){
+    return (kd_bdf_estimates){
         .same = c->sigma[k + 1] * sqrt(same / b->nc),
         .lower = k > 1 ? c->sigma[k] * sqrt(lower / b->nc) : INFINITY,
         .lower2 = k > 2 ? c->sigma[k - 1] * sqrt(lower2 / b->nc) : INFINITY,
@@ -201,7 +148,7 @@ static estimates estimate(const kd_bdf *b)
 }
 
 // Shall the order be lowered, judged by the sizes of h^j x^(j)? (DASSL)
-static bool should_lower(int k, const estimates *s)
+static bool should_lower(int k, const kd_bdf_estimates *s)
 {
     // (j) |h^j x^(j)| / j: the derivatives themselves; a regular series decreases with j
     double same = (k + 1) * s->same, lower = k * s->lower, lower2 = (k - 1) * s->lower2;
@@ -216,7 +163,7 @@ static double growth(const kd_bdf *b, double estimate, int order)
 }
 
 // Is a higher order promising, judged by the sizes of h^j x^(j)? Or a lower one after all: *down
-static bool should_raise(const kd_bdf *b, const estimates *s, bool *down)
+static bool should_raise(const kd_bdf *b, const kd_bdf_estimates *s, bool *down)
 {
     int    k = b->step.order;
     double up = (k + 2) * s->higher, same = (k + 1) * s->same, below = k * s->lower;
@@ -227,12 +174,12 @@ static bool should_raise(const kd_bdf *b, const estimates *s, bool *down)
 }
 
 // Order and size of the next step after a good one
-static void choose_next(kd_bdf *b, const estimates *s)
+static void choose_next(kd_bdf *b, const kd_bdf_estimates *s)
 {
     int    k = b->step.order;
     bool   down = should_lower(k, s);
     double est = s->same;
-    // the start phase ends at the highest order, in DASSL also when the estimates speak for a lower one
+    // the start phase ends at the highest order, in DASSL also when the kd_bdf_estimates speak for a lower one
     if ((down && b->base.opt.bdf.dassl_rules) || k == b->order_max) b->raising = false;
     if (b->raising) {
         b->order = k + 1;
@@ -249,7 +196,7 @@ static void choose_next(kd_bdf *b, const estimates *s)
         b->order = k - 1;
         est = s->lower;
     }
-    // before k + 2 equal steps the estimates mix step sizes: only doubling is worth new coefficients
+    // before k + 2 equal steps the kd_bdf_estimates mix step sizes: only doubling is worth new coefficients
     double r = growth(b, est, b->order), least = b->equal > k + 1 ? b->rule->least_growth : MOST_GROWTH;
     b->h_next = b->h;
     if (r >= least) b->h_next *= fmin(MOST_GROWTH, r);
@@ -301,7 +248,7 @@ static bool is_noise(const kd_bdf *b)
 }
 
 // Keep what the formulation says about its failure.
-static void keep_fault(kd_bdf *b, kd_status status)
+void kd_bdf_keep_fault(kd_bdf *b, kd_status status)
 {
     const char *text = "";
     kd_status   fault = b->base.dae->methods->fault ? b->base.dae->methods->fault(b->base.dae->impl, &text) : KD_OK;
@@ -309,191 +256,6 @@ static void keep_fault(kd_bdf *b, kd_status status)
     b->base.cause = fault < 0 ? fault : status;
     b->base.worst = -1;
     kd_text(b->base.message, sizeof b->base.message, "%s", text);
-}
-
-// ---- start ----------------------------------------------------------------------------------------------------------
-
-static double controlled_norm(const kd_bdf *b, const double *x)
-{
-    double sum = 0;
-    for (int i = 0; i < b->n; i++) {
-        double z = b->base.dae->controlled[i] ? x[i] * b->weight[i] : 0;
-        sum += z * z;
-    }
-    return sqrt(sum / b->nc);
-}
-
-// x'' at the start to b->xdot, from x' after a short Euler step of length h (HNW II.4); false: not to be had
-static bool second_derivative(kd_bdf *b, double h)
-{
-    const double *x = b->past.D[0], *xdot = b->past.D[1];
-    if (!b->base.dae->methods->start || !(h > 0)) return false;
-    for (int i = 0; i < b->n; i++) b->x[i] = x[i] + h * xdot[i];
-    if (b->base.dae->methods->start(b->base.dae->impl, b->past.t[0] + h, b->x, b->xdot) != KD_EVAL_OK) return false;
-    for (int i = 0; i < b->n; i++) {
-        b->xdot[i] = (b->xdot[i] - xdot[i]) / h;
-        if (!isfinite(b->xdot[i])) return false;
-    }
-    return true;
-}
-
-// The first step. DASSL: |h x'| is half a tolerance, order 1. Otherwise x'' makes it possible to start with order 2,
-// and |h^3 x^(3)| is a tenth of the tolerance with |x^(3)| = |x''|^2 / |x'|; not longer than a tenth of the time in
-// which x' changes by its own size, unless h^2 x'' is UNSEEN beside the tolerance: x' of a motion that begins without
-// velocity and acceleration is rounding, and no measure. What begins later than at the start is not foreseen: never
-// longer than FIRST_PART, or at a restart than the steps before.
-static void prepare_first_step(kd_bdf *b, double span)
-{
-    // d0, d1, d2: |x|, |x'|, |x''| in tolerances; h x' of half a tolerance, at most a thousandth of the span
-    double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
-    double h = fmin(1e-3 * span, d1 > 0 ? 0.5 / d1 : span);
-    // the probe: x changes by a small part of itself (or of one tolerance), but not by rounding only
-    double probe = fmin(1e-5 * span, d1 > 0 ? PROBE * fmax(d0, 1) / d1 : span);
-    if (!b->base.opt.bdf.dassl_rules && b->order_max > 1 && second_derivative(b, probe)) {
-        double d2 = controlled_norm(b, b->xdot);
-        kd_bdf_history_curvature(&b->past, b->xdot);
-        b->order = 2;
-        h = d2 > 0   ? fmax(fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2), sqrt(UNSEEN / d2))
-            : d1 > 0 ? 0.1 * fmax(d0, 1) / d1
-                     : span;
-    }
-    if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), fmax(FIRST_PART * span, b->h_before));
-}
-
-// No past but b->x and b->xdot at t
-static void begin(kd_bdf *b, double t, bool keep_matrix)
-{
-    // the past is x and x' at one double node: order 1, all counters anew
-    kd_bdf_history_start(&b->past, t, b->x, b->xdot);
-    memcpy(b->slope, b->xdot, (size_t)b->n * sizeof *b->x);
-    b->base.t_old = t;
-    b->order = b->order_least = 1;
-    // restarts keep the matrix and remember the step before, which limits the first one (prepare_first_step)
-    b->h_before = keep_matrix ? b->h_next : 0;
-    b->h_next = b->base.opt.h_first;
-    b->h_old = 0;
-    b->equal = 0;
-    b->raising = true;
-    // a sequence of instants goes on over restarts; a fresh start ends it, and cj is compared exactly again
-    b->lands = b->lands && keep_matrix;
-    if (!b->lands) b->corrector.same = 0;
-    b->kinked = b->retractable = b->retracted = false;
-    b->accepted_since_start = 0;
-    // steps of fixed size need order_max + 1 values on the grid first
-    b->grid_wanted = b->base.opt.h_fixed > 0 ? b->order_max + 1 : 0;
-    b->grid_count = 0;
-    kd_corrector_start(&b->corrector, keep_matrix);
-    set_weights(b);
-}
-
-static kd_status start(kd_bdf *b, double t, const double *x, bool keep_matrix)
-{
-    const kd_dae_class *f = b->base.dae->methods;
-    size_t              bytes = (size_t)b->n * sizeof *x;
-    b->base.message[0] = '\0';
-    b->base.cause = KD_OK;
-    b->base.worst = -1;
-    b->h = 0;
-    b->kink_most = INFINITY;
-    // x may be the history itself, which begin() overwrites: a copy first
-    memmove(b->x, x, bytes);
-    memset(b->xdot, 0, bytes);
-    kd_eval answer = f->start ? f->start(b->base.dae->impl, t, b->x, b->xdot) : KD_EVAL_OK;
-    begin(b, t, keep_matrix);
-    if (answer == KD_EVAL_OK) return KD_OK;
-    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
-    return b->base.cause;
-}
-
-// From b->x, the point behind a kink, without past; jumps have few digits, so x' is determined anew
-static kd_status begin_behind(kd_bdf *b)
-{
-    const kd_dae_class *f = b->base.dae->methods;
-    const double        t = b->past.t[0];
-    kd_eval             answer = f->start ? f->start(b->base.dae->impl, t, b->x, b->xdot) : KD_EVAL_OK;
-    begin(b, t, true);
-    if (answer == KD_EVAL_OK) return KD_OK;
-    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
-    return b->base.cause;
-}
-
-// The past of the motion behind a kink: all of it moves along q(t); order, step size and matrix go on. Third and higher
-// derivatives jump, too: of a kink beyond the size at which the error test noticed that, nothing but x and x' is kept.
-static kd_status pass_kink(kd_bdf *b)
-{
-    const kd_kink *kink = &b->kink;
-    const double   t = b->past.t[0];
-    b->base.message[0] = '\0';
-    b->base.cause = KD_OK;
-    memcpy(b->x, b->past.D[0], (size_t)b->n * sizeof *b->x);
-    // the jumps of x, x', x'' at t into b->kink; b->x is behind them
-    kd_eval answer = kd_kink_solve(&b->kink, b->base.dae, t, b->x, b->xdot);
-    if (answer != KD_EVAL_OK) {
-        keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
-        return b->base.cause;
-    }
-    // |h jump of x'| tells whether the past can be moved; from now on steps end at instants, often with the same cj
-    b->kink_size = b->h_next * controlled_norm(b, kink->xdot);
-    b->lands = true;
-    b->corrector.same = SAME_COEFFICIENT;
-    if (b->kink_size > b->kink_most) return begin_behind(b);
-    b->kinked = true;
-    // x <- x + q in all that remembers the motion before: differences, slope, start values of a fixed grid
-    kd_bdf_history_bend(&b->past, kink->x, kink->xdot, kink->xddot);
-    kd_kink_add_slope(kink, 0, b->slope);
-    for (int j = 0; b->grid_wanted > 0 && j < b->grid_count; j++) kd_kink_add(kink, b->grid_t[j] - t, b->grid[j]);
-    b->base.t_old = t;
-    return KD_OK;
-}
-
-// The first step behind a kink has too large an error: without the past, then
-static kd_status forget_past(kd_bdf *b)
-{
-    b->kink_most = KINK_PART * b->kink_size;
-    memcpy(b->x, b->past.D[0], (size_t)b->n * sizeof *b->x);
-    return begin_behind(b);
-}
-
-static kd_status restart(kd_integrator *base, double t, const double *x, kd_restart mode)
-{
-    kd_bdf    *b = (kd_bdf *)base;
-    const bool goes_on = mode == KD_RESTART_SMOOTH && b->past.terms > 0;
-    b->behind = mode == KD_RESTART_BEHIND;
-    kd_status status = goes_on ? pass_kink(b) : start(b, t, x ? x : b->past.D[0], mode != KD_RESTART_FRESH);
-    show(b);
-    return status;
-}
-
-// Order and past of before the step; the matrix is renewed: what was missed shall enter it.
-static kd_status retract(kd_integrator *base, double h)
-{
-    kd_bdf   *b = (kd_bdf *)base;
-    kd_status status = KD_OK;
-    if (!b->retractable || b->kinked) return KD_ERR_STAGE;
-    // differences of before the step, from those behind it; slope and x were kept
-    kd_bdf_history_retract(&b->past, &b->step, b->x_old);
-    memcpy(b->slope, b->slope_old, (size_t)b->n * sizeof *b->x);
-    b->base.t_old = b->past.t[0];
-    b->order = b->step.order;
-    // the step that follows begins a new row of equal steps, with a new matrix
-    b->h_next = h;
-    b->h_old = 0;
-    b->equal = 0;
-    b->raising = b->retractable = false;
-    b->retracted = true;
-    b->accepted_since_start--;
-    b->base.stats.accepted--;
-    b->base.stats.retracted++;
-    kd_corrector_start(&b->corrector, false);
-    set_weights(b);
-    // beside a past of much longer steps the estimate is blind to what the past does not show: without it, then
-    if (b->accepted_since_start > 0 && h < BLIND * (b->past.t[0] - b->past.t[1])) {
-        memcpy(b->x, b->past.D[0], (size_t)b->n * sizeof *b->x);
-        status = begin_behind(b);
-        b->h_next = h;
-    }
-    show(b);
-    return status;
 }
 
 // ---- the step -------------------------------------------------------------------------------------------------------
@@ -514,7 +276,7 @@ static bool too_small(const kd_bdf *b)
 }
 
 // A step whose error is too large: DASSL's rules, but a first step, whose size was a guess, may become much shorter.
-static void after_error(kd_bdf *b, const estimates *s, int failures)
+static void after_error(kd_bdf *b, const kd_bdf_estimates *s, int failures)
 {
     // of a first step the guess of its size was wrong, not its order
     int    k = b->step.order;
@@ -555,7 +317,7 @@ static kd_status after_failure(kd_bdf *b, kd_status status, int *singular)
         report(b, KD_ATTEMPT_NEWTON, b->corrector.norm, b->corrector.dx);
     } else {
         // the formulation could not answer: its reason is kept, and a shorter step is tried only where that may help
-        keep_fault(b, status);
+        kd_bdf_keep_fault(b, status);
         report(b, status == KD_ERR_DECOMPOSITION ? KD_ATTEMPT_NEWTON : KD_ATTEMPT_EVALUATE, 0, NULL);
         if (status == KD_ERR_DECOMPOSITION && ++*singular >= MAX_SINGULAR) return status;
         if (!may_pass(status)) return status;
@@ -639,7 +401,7 @@ static void collect_grid(kd_bdf *b)
     kd_bdf_history_points(&b->past, b->grid_wanted, b->grid_t, b->grid);
     b->order = b->order_least = b->order_max;
     b->grid_wanted = 0;
-    set_weights(b);
+    kd_bdf_set_weights(b);
 }
 
 // A start gives no x' of multipliers, auxiliary variables and contact coordinates. Their differences of the start's
@@ -651,9 +413,9 @@ static void forget_start(kd_bdf *b)
             if (b->base.dae->component[i] > KD_COMPONENT_INNER) b->past.D[j][i] = 0;
 }
 
-static void accept(kd_bdf *b, const estimates *s)
+static void accept(kd_bdf *b, const kd_bdf_estimates *s)
 {
-    // before the history changes: estimates belong to the old differences
+    // before the history changes: kd_bdf_estimates belong to the old differences
     int k = b->step.order;
     b->equal = b->h == b->h_old && k == b->order_old ? b->equal + 1 : 1;
     choose_next(b, s);
@@ -676,7 +438,7 @@ static void accept(kd_bdf *b, const estimates *s)
     b->base.stats.accepted++;
     b->base.stats.h_last = b->h;
     b->base.stats.order_last = k;
-    set_weights(b);
+    kd_bdf_set_weights(b);
 }
 
 // Length of the first attempt: the proposal, not beyond t_end, stretched to it where it nearly reaches it
@@ -684,7 +446,7 @@ static void choose_step(kd_bdf *b, double t_end)
 {
     double span = t_end - b->past.t[0], limit = b->base.opt.h_max > 0 ? fmin(b->base.opt.h_max, span) : span;
     // a double node with nothing behind it: no step size is known yet
-    if (b->accepted_since_start == 0 && b->past.terms == 2) prepare_first_step(b, span);
+    if (b->accepted_since_start == 0 && b->past.terms == 2) kd_bdf_prepare_first_step(b, span);
     b->h = fmin(b->h_next, limit);
     b->t_end = t_end;
     b->to_end = b->h * LAST_STEP >= span;
@@ -707,9 +469,9 @@ static kd_status variable_step(kd_bdf *b, double t_end)
             return fail(b, KD_ERR_STEP_TOO_SMALL);
         }
         // predict and correct; then the local error, error |x - P|, in tolerances
-        kd_status status = attempt(b);
-        estimates s = {0};
-        double    error = 0;
+        kd_status        status = attempt(b);
+        kd_bdf_estimates s = {0};
+        double           error = 0;
         if (status == KD_OK) {
             s = estimate(b);
             error = b->step.error / b->step.sigma[b->step.order + 1] * s.same;
@@ -720,7 +482,7 @@ static kd_status variable_step(kd_bdf *b, double t_end)
             report(b, KD_ATTEMPT_ERROR, error, b->e);
             after_error(b, &s, ++failures);
             if (b->kinked && b->grid_wanted == 0) {
-                status = forget_past(b);
+                status = kd_bdf_forget_past(b);
                 if (status < 0) return fail(b, status);
                 choose_step(b, t_end);
                 proposed = b->h_next;
@@ -758,7 +520,7 @@ static kd_status fixed_step(kd_bdf *b, double t_end)
         return fail(b, status);
     }
     report(b, KD_ATTEMPT_ACCEPTED, 0, b->e);
-    estimates none = {0};
+    kd_bdf_estimates none = {0};
     accept(b, &none);
     b->order = b->order_max;
     return KD_OK;
@@ -781,7 +543,7 @@ static bool keep_past(kd_bdf *b)
     if (b->order > known - 1) b->order = known - 1;
     if (b->order_least > b->order) b->order_least = b->order;
     kd_corrector_start(&b->corrector, false);
-    set_weights(b);
+    kd_bdf_set_weights(b);
     return true;
 }
 
@@ -796,12 +558,12 @@ static kd_status relabel(kd_bdf *b)
     memcpy(b->x, b->past.D[0], (size_t)b->n * sizeof *b->x);
     kd_eval answer = f->relabel(b->base.dae->impl, t, b->x, &changed);
     if (answer != KD_EVAL_OK) {
-        keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+        kd_bdf_keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
         return fail(b, b->base.cause);
     }
     // new coordinates without a past: an ordinary start at the same point
     if (!changed || keep_past(b)) return KD_OK;
-    kd_status status = start(b, t, b->x, false);
+    kd_status status = kd_bdf_start(b, t, b->x, false);
     return status < 0 ? fail(b, status) : KD_OK;
 }
 
@@ -840,7 +602,7 @@ static kd_status step(kd_integrator *base, double t_end)
         status = b->grid_wanted > 0        ? grid_step(b, t_end)
                  : b->base.opt.h_fixed > 0 ? fixed_step(b, t_end)
                                            : variable_step(b, t_end);
-    show(b);
+    kd_bdf_show(b);
     return status;
 }
 
@@ -861,7 +623,7 @@ static bool ends_of(kd_integrator *base, kd_step_ends *ends)
 {
     const kd_bdf *b = (const kd_bdf *)base;
     if (!b->retractable || b->kinked) return false;
-    *ends = (kd_step_ends){b->base.t_old, b->past.t[0], b->x_old, b->slope_old, b->past.D[0], b->slope};
+    *ends = (kd_step_ends){b->base.t_old, b->past.t[0], b->x_old, b->slope_old, b->past.D[0], b->slope, false};
     return true;
 }
 
@@ -883,7 +645,7 @@ static kd_status dense(kd_integrator *base, double t, double *x)
     b->base.cause = KD_OK;
     kd_eval answer = b->base.dae->methods->between(b->base.dae->impl, t, x);
     if (answer == KD_EVAL_OK) return KD_OK;
-    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+    kd_bdf_keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
     return b->base.cause;
 }
 
@@ -898,6 +660,37 @@ static const double nodes[] = {0.0};
 
 // least_rtol: differences of x over many digits estimate the error, some 45 units in the last place. Below that steps
 // shrink with the rounding errors that they should see (Cartesian pendulum, 1 s: 2400 steps at 1e-14, 207000 at 1e-15).
+static void archive_step(kd_archive *a, kd_bdf_coefficients *c)
+{
+    double *each[] = {c->psi, c->pi, c->slope, c->sigma};
+    kd_archive_int(a, &c->order, 0, KD_BDF_ORDER_MAX);
+    KD_ARCHIVE_REALS(a, &c->t, &c->h, &c->cj, &c->error);
+    for (int k = 0; k < 4; k++) kd_archive_doubles(a, each[k], KD_BDF_TERMS);
+}
+
+static void archive(kd_integrator *base, kd_archive *a)
+{
+    kd_bdf *b = (kd_bdf *)base;
+    int    *order[] = {&b->order, &b->order_old, &b->order_least};
+    // the past and the present attempt
+    kd_archive_int(a, &b->past.terms, 0, KD_BDF_TERMS);
+    kd_archive_doubles(a, b->past.t, KD_BDF_TERMS);
+    kd_archive_doubles(a, b->grid_t, KD_BDF_TERMS);
+    const int most = b->grid[0] ? KD_BDF_TERMS : 0; // only steps of fixed size have a grid
+    kd_archive_int(a, &b->grid_count, 0, KD_BDF_TERMS);
+    kd_archive_int(a, &b->grid_wanted, 0, most);
+    archive_step(a, &b->step);
+    kd_corrector_archive(&b->corrector, a);
+    // order and step size
+    for (int k = 0; k < 3; k++) kd_archive_int(a, order[k], 0, KD_BDF_ORDER_MAX);
+    KD_ARCHIVE_REALS(a, &b->h, &b->h_next, &b->h_old, &b->h_least, &b->t_end, &b->kink_size, &b->kink_most,
+                     &b->h_before);
+    KD_ARCHIVE_BOOLS(a, &b->to_end, &b->rejected, &b->raising, &b->kinked, &b->retractable, &b->retracted, &b->behind,
+                     &b->lands);
+    kd_archive_int(a, &b->equal, 0, INT_MAX / 2);
+    kd_archive_count(a, &b->accepted_since_start);
+}
+
 const kd_integrator_class kd_bdf_class = {
     .info = {.word = "bdf",
              .own_word = "bdf",
@@ -926,12 +719,13 @@ const kd_integrator_class kd_bdf_class = {
     .noptions = sizeof options / sizeof *options,
     .least_rtol = least_rtol,
     .init = init,
-    .restart = restart,
+    .restart = kd_bdf_restart,
     .step = step,
-    .retract = retract,
+    .retract = kd_bdf_retract,
     .ends = ends_of,
     .refresh = refresh,
     .gamma = gamma_of,
     .dense = dense,
     .stats = stats_of,
+    .archive = archive,
 };

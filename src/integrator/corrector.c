@@ -7,6 +7,10 @@
 // rows do not contain cj and are solved unscaled; scaled, they would keep |1 - c|^m of their residual.
 #include "integrator/corrector.h"
 
+#include <limits.h>
+
+#include "core/archive.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -260,4 +264,19 @@ kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, dou
         memcpy(x, c->x_start, bytes);
         memcpy(xdot, c->xdot_start, bytes);
     }
+}
+
+void kd_corrector_archive(kd_corrector *c, kd_archive *a)
+{
+    kd_secants *s = &c->secants;
+    KD_ARCHIVE_BOOLS(a, &c->exists, &c->fresh, &c->renewed, &c->evaluate_next, &c->restart, &c->settled);
+    KD_ARCHIVE_REALS(a, &c->cj_factored, &c->cj_last, &c->same, &c->rate, &c->norm);
+    kd_archive_int(a, &c->counted, 0, c->dae->n > 1 ? c->dae->n : 1); // without any it is one
+    kd_archive_int(a, &c->shrunk, 0, INT_MAX / 2);
+    kd_archive_int(a, &c->spent, 0, INT_MAX / 2);
+    kd_archive_int(a, &c->iterations, 0, INT_MAX / 2);
+    KD_ARCHIVE_ENUM(a, kd_matrix_news, c->news, KD_MATRIX_EVALUATED);
+    kd_archive_int(a, &s->count, 0, KD_SECANTS);
+    kd_archive_int(a, &s->used, 0, KD_SECANTS);
+    kd_archive_int(a, &s->known, -1, KD_SECANTS);
 }

@@ -70,6 +70,8 @@ typedef struct kd_corrector {
 void kd_corrector_cut(kd_corrector *c, kd_arena *arena, kd_dae *dae, const kd_corrector_options *opt);
 // Before the first step. keep: derivatives of before are still good.
 void kd_corrector_start(kd_corrector *c, bool keep);
+// Save or restore; arrays of numbers belong to the arena of the owner.
+void kd_corrector_archive(kd_corrector *c, kd_archive *a);
 // Solve for x near the starting values x, xdot (both overwritten). KD_OK; KD_ERR_NEWTON: not converged with a fresh
 // matrix; KD_ERR_RETRY_FAILED, KD_ERR_CALLBACK_STOP: F answered so; otherwise what the linear algebra answered.
 kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, double *x, double *xdot) KD_NODISCARD;

@@ -7,6 +7,7 @@
 // The half-explicit method takes its stages from the formulation's constraints on velocity level instead.
 // Methods: docs/methods/explicit.md, half-explicit.md
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,6 +22,9 @@
 #define LAST_STEP 1.01      // a step that ends this close to t_end is stretched to it (HNW: 1.01)
 #define STIFF_HITS 15       // tests in a row with a spectral radius at the border of stability (HNW II, IV.2)
 #define STIFF_MISSES 6      // tests in a row that take it back
+#define GREW 100            // times what h^4 makes of the lower estimate from step to step: something began inside
+#define FELL 30             // times less than h^2 makes of the ratio of both: the higher one may be small by accident
+#define NOTHING 1           // [tolerances] so small a lower estimate means nothing
 #define SMALLEST_ERROR 1e-4 // least error_last of the PI control: one very good step must not brake the next
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -213,7 +217,9 @@ static double error_norm(kd_explicit *self)
     if (self->tableau->order == 8) low = norm_of(self, self->tableau->error_low, self->err);
     // the fifth-order terms stay in err, for the blame and the shares
     high = norm_of(self, self->tableau->error, self->err);
+    self->now = (kd_estimates){self->h, 0, 1};
     if (!(high > 0)) return high == 0 ? 0 : NAN;
+    self->now = (kd_estimates){self->h, sqrt(low / counted), low > 0 ? sqrt(high / low) : 1};
     return high / sqrt((high + 0.01 * low) * counted);
 }
 
@@ -371,6 +377,7 @@ static kd_status start(kd_explicit *self, double t, const double *x)
     // no memory of steps before: no error, no stiffness, no dense output
     self->h_next = self->base.opt.h_fixed > 0 ? self->base.opt.h_fixed : self->base.opt.h_first;
     self->error_last = SMALLEST_ERROR;
+    self->last = self->before = (kd_estimates){0};
     self->has_past = self->rejected = self->retracted = self->stiff = self->told = self->dense_known = false;
     self->since_start = 0;
     self->hits = self->misses = 0;
@@ -408,6 +415,7 @@ kd_status kd_explicit_retract(kd_integrator *base, double h)
     self->base.t = self->base.t_old;
     self->h_next = h;
     self->error_last = SMALLEST_ERROR;
+    self->last = self->before;
     self->has_past = self->dense_known = false;
     self->retracted = true;
     self->base.stats.accepted--;
@@ -505,6 +513,8 @@ static void accept(kd_explicit *self, double err)
     self->h_dense = self->h;
     self->h_next = h_new;
     self->error_last = fmax(err, SMALLEST_ERROR);
+    self->before = self->last;
+    self->last = self->now;
     self->base.stats.h_last = self->h;
     self->base.stats.accepted++;
     self->since_start++;
@@ -576,6 +586,7 @@ kd_status kd_explicit_step(kd_integrator *base, double t_end)
         double err = 0;
         self->base.stats.steps++;
         if (too_small(self)) return fail(self, KD_ERR_STEP_TOO_SMALL);
+        if (!self->to_end && base->opt.h_fixed == 0) self->h = kd_attempt_exact(base->t, self->h);
         status = attempt(self, &err);
         if (status == KD_OK && err < 1) {
             accept(self, err);
@@ -624,7 +635,7 @@ static void stages_interpolate(const kd_explicit *self, double s, double *x)
     }
 }
 
-static const kd_explicit_class runge_kutta = {
+const kd_explicit_class kd_explicit_stages = {
     .solve = stages_solve,
     .proposal = stages_proposal,
     .shrink = stages_shrink,
@@ -662,11 +673,23 @@ kd_status kd_explicit_dense(kd_integrator *base, double t, double *x)
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
+// The error of dop853 is err5 times 10 err5 / err3. With f that begins to act inside of a step err5 may be next to 0 by
+// accident, and the product is more so. Where err3 comes out of nothing, or the ratio falls, with steps that have not
+// changed, the step wants a look from outside.
+static bool is_doubtful(const kd_explicit *self)
+{
+    const kd_estimates *now = &self->last, *last = &self->before;
+    if (!(last->h > 0) || !(now->low > NOTHING)) return false;
+    const double part = now->h / last->h, square = part * part;
+    return now->low > GREW * square * square * fmax(last->low, NOTHING) || now->ratio * FELL < square * last->ratio;
+}
+
 bool kd_explicit_ends(kd_integrator *base, kd_step_ends *ends)
 {
     const kd_explicit *self = (const kd_explicit *)base;
     if (!self->has_past) return false;
-    *ends = (kd_step_ends){self->base.t_old, self->base.t, self->x_old, self->k_start, self->base.x, self->k_next};
+    *ends = (kd_step_ends){self->base.t_old, self->base.t, self->x_old,      self->k_start,
+                           self->base.x,     self->k_next, is_doubtful(self)};
     return true;
 }
 
@@ -684,118 +707,16 @@ kd_stats kd_explicit_stats(const kd_integrator *base)
     return stats;
 }
 
-// ---- the classes ----------------------------------------------------------------------------------------------------
-
-#define O kd_integrator_options
-// clang-format off
-static const kd_option options[] = {
-    {KD_REAL("explicit.safety", O, explicit_rk.safety, 0, 0, 1, "factor of the proposed step, of dopri5, dop853 and half-explicit; 0: the method's"), .below = true},
-    {KD_REAL("explicit.beta", O, explicit_rk.beta, -1, -INFINITY, 0.2, "integral part of the step control; below 0: the method's")},
-    {KD_WHOLE("explicit.stiff_steps", O, explicit_rk.stiff_steps, 50, 0, INFINITY, "stiffness is looked for every so many steps; 0: never")},
-};
-// clang-format on
-#undef O
-
-static void init_stages(kd_explicit *self, const kd_explicit_tableau *b, const kd_constrained_points *points)
+void kd_explicit_archive(kd_integrator *base, kd_archive *a)
 {
-    const kd_explicit_options *o = &self->base.opt.explicit_rk;
-    kd_arena                  *arena = &self->base.arena;
-    kd_explicit_init(self, &runge_kutta);
-    // what the user did not choose is the method's
-    self->tableau = b;
-    self->points = points;
-    self->order = b->order;
-    self->beta = o->beta < 0 ? b->beta : o->beta;
-    self->safety = o->safety > 0 ? o->safety : b->safety;
-    self->stiff_steps = o->stiff_steps;
-    self->X = kd_cut_double(arena, self->n);
-    if (points) self->k_other = kd_cut_double(arena, self->n);
-    for (int i = 0; i < b->all_stages; i++) self->k[i] = kd_cut_double(arena, self->n);
-    for (int i = 0; i < b->ndense; i++) self->r[i] = kd_cut_double(arena, self->n);
-    // k_0 and k_end have names of their own, for the frame
-    self->k_start = self->k[0];
-    self->k_end = self->k[b->stages];
+    kd_explicit *self = (kd_explicit *)base;
+    kd_archive_int(a, &self->order, 0, 2 * KD_EXTRAPOLATION_ORDER_MAX);
+    KD_ARCHIVE_REALS(a, &self->t_end, &self->h, &self->h_next, &self->h_least, &self->h_dense, &self->error_last);
+    KD_ARCHIVE_REALS(a, &self->last.h, &self->last.low, &self->last.ratio, &self->before.h, &self->before.low,
+                     &self->before.ratio);
+    KD_ARCHIVE_BOOLS(a, &self->has_past, &self->to_end, &self->rejected, &self->started, &self->dense_known,
+                     &self->end_known, &self->stiff, &self->told, &self->retracted);
+    kd_archive_count(a, &self->since_start);
+    kd_archive_int(a, &self->hits, 0, INT_MAX / 2);
+    kd_archive_int(a, &self->misses, 0, INT_MAX / 2);
 }
-
-static kd_status init_dopri5(kd_integrator *base)
-{
-    init_stages((kd_explicit *)base, &kd_dopri5_tableau, NULL);
-    return KD_OK;
-}
-
-static kd_status init_dop853(kd_integrator *base)
-{
-    init_stages((kd_explicit *)base, &kd_dop853_tableau, NULL);
-    return KD_OK;
-}
-
-static kd_status init_half(kd_integrator *base)
-{
-    init_stages((kd_explicit *)base, &kd_dopri5_tableau, &kd_half_explicit_points);
-    return KD_OK;
-}
-
-static kd_status check_dopri5(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
-{
-    (void)o;
-    return kd_explicit_check(dae, kd_dopri5_class.info.word, "ordinary differential equations", message, size);
-}
-
-static kd_status check_dop853(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
-{
-    (void)o;
-    return kd_explicit_check(dae, kd_dop853_class.info.word, "ordinary differential equations", message, size);
-}
-
-static kd_status check_half(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
-{
-    (void)o;
-    const char *word = kd_half_explicit_class.info.word;
-    kd_status   status =
-        kd_explicit_check(dae, word, "equations of motion whose multipliers are solved for", message, size);
-    if (status < 0 || dae->methods->stage) return status;
-    kd_text(message, size,
-            "%s imposes the constraints on velocity level, which the %s form has eliminated; use the formulation ode, "
-            "or dopri5",
-            word, dae->methods->name);
-    return KD_ERR_UNSUPPORTED;
-}
-
-// c of the stages that have a weight in x_1, without the end, which is the start of the next step
-static const double nodes_dopri5[] = {0.0, 0.3, 0.8, 8.0 / 9.0};
-static const double nodes_dop853[] = {0.0, 1.0 / 3.0, 0.25, 4.0 / 13.0, 127.0 / 195.0, 0.6, 6.0 / 7.0};
-
-#define CLASS(word_, sentence_, needs_, order_, dense_, turns_, nodes_, period_, compared_, check_, init_)             \
-    {                                                                                                                  \
-        .info = {.word = word_,                                                                                        \
-                 .own_word = word_,                                                                                    \
-                 .sentence = sentence_,                                                                                \
-                 .available = true,                                                                                    \
-                 .needs = needs_,                                                                                      \
-                 .projected = KD_CONTINUES,                                                                            \
-                 .projects = true,                                                                                     \
-                 .index_max = 1,                                                                                       \
-                 .is_explicit = true,                                                                                  \
-                 .one_step = true,                                                                                     \
-                 .fixed_steps = true,                                                                                  \
-                 .order = order_,                                                                                      \
-                 .order_dense = dense_,                                                                                \
-                 .turns = turns_,                                                                                      \
-                 .nnodes = sizeof nodes_ / sizeof *nodes_,                                                             \
-                 .nodes = nodes_,                                                                                      \
-                 .check_period = period_,                                                                              \
-                 .compared = compared_},                                                                               \
-        .title = word_, .size = sizeof(kd_explicit), .options = options, .noptions = sizeof options / sizeof *options, \
-        .check = check_, .init = init_, .restart = kd_explicit_restart, KD_EXPLICIT_CALLS                              \
-    }
-
-const kd_integrator_class kd_dopri5_class =
-    CLASS("dopri5", "explicit Runge-Kutta method of Dormand and Prince of order 5, on the formulation ode",
-          KD_INTEGRATES_RHS, 5, 4, 5, nodes_dopri5, 4, "ode* statespace ode-", check_dopri5, init_dopri5);
-const kd_integrator_class kd_dop853_class =
-    CLASS("dop853", "explicit Runge-Kutta method of Dormand and Prince of order 8, on the formulation ode",
-          KD_INTEGRATES_RHS, 8, 7, 7, nodes_dop853, 4, "ode*4 statespace ode-", check_dop853, init_dop853);
-const kd_integrator_class kd_half_explicit_class = CLASS(
-    "half-explicit",
-    "half-explicit Runge-Kutta method of order 5: constraints on velocity level (index 2), on the formulation ode",
-    KD_INTEGRATES_STAGES, 5, 4, 5, nodes_dopri5, 4, "ode", check_half, init_half);

@@ -23,6 +23,11 @@ typedef struct kd_explicit_class {
     void (*interpolate)(const kd_explicit *self, double s, double *x); // x(t_old + s h), 0 <= s < 1
 } kd_explicit_class;
 
+// Two estimates of the error of an accepted step, whose ratio goes with a power of h while steps resolve the motion
+typedef struct kd_estimates {
+    double h, low, ratio; // low: that of the lower order, in tolerances; ratio: of the other one over it
+} kd_estimates;
+
 struct kd_explicit {
     kd_integrator                base; // first: its address is that of the whole
     const kd_explicit_class     *method;
@@ -43,11 +48,14 @@ struct kd_explicit {
     double                      *err;                  // (n) weighted errors
     double                      *share;                // (n) of a report
     double                       error_last;           // of the last accepted step
+    kd_estimates                 now, last, before;    // of the attempt, of the last two accepted steps; h 0: none
     bool                         has_past, to_end, rejected, started, dense_known, end_known, stiff, told;
     bool                         retracted;    // the last step was taken back: no growth right after it
     long                         since_start;  // accepted steps
     int                          hits, misses; // of the test of stiffness, in a row
 };
+
+extern const kd_explicit_class kd_explicit_stages; // Runge-Kutta methods: stages of a tableau (explicit.c)
 
 // Common fields and arrays but k_start, k_end
 void kd_explicit_init(kd_explicit *self, const kd_explicit_class *method);
@@ -64,6 +72,7 @@ kd_status kd_explicit_retract(kd_integrator *self, double h);
 bool      kd_explicit_ends(kd_integrator *self, kd_step_ends *ends);
 kd_status kd_explicit_dense(kd_integrator *self, double t, double *x);
 kd_stats  kd_explicit_stats(const kd_integrator *self);
+void      kd_explicit_archive(kd_integrator *self, kd_archive *a);
 #define KD_EXPLICIT_CALLS                                                                                              \
     .step = kd_explicit_step, .retract = kd_explicit_retract, .ends = kd_explicit_ends, .dense = kd_explicit_dense,    \
     .stats = kd_explicit_stats

@@ -519,6 +519,20 @@ static kd_status restart(kd_integrator *base, double t, const double *x, kd_rest
 // i / n_j of the first columns
 static const double nodes[] = {0.0, 1.0 / 6, 0.25, 1.0 / 3, 0.5, 2.0 / 3, 0.75, 5.0 / 6};
 
+static void archive(kd_integrator *base, kd_archive *a)
+{
+    kd_extrapolation *self = (kd_extrapolation *)base;
+    int              *column[] = {&self->k, &self->k_first, &self->columns};
+    kd_explicit_archive(base, a);
+    for (int i = 0; i < 3; i++) kd_archive_int(a, column[i], 0, self->kmax);
+    double *each[] = {self->error, self->h_of, self->cost};
+    for (int i = 0; i < 3; i++) kd_archive_doubles(a, each[i], COLUMNS);
+    for (int i = 0; i < COLUMNS; i++) kd_archive_bool(a, &self->member[i].known);
+    kd_archive_real(a, &self->inside);
+    kd_archive_bool(a, &self->q_known);
+    kd_archive_int(a, &self->degree, 0, 2 * COLUMNS - 1);
+}
+
 const kd_integrator_class kd_extrapolation_class = {
     .info = {.word = "extrapolation",
              .own_word = "extrapolation",
@@ -548,4 +562,5 @@ const kd_integrator_class kd_extrapolation_class = {
     .init = init,
     .restart = restart,
     KD_EXPLICIT_CALLS,
+    .archive = archive,
 };

@@ -390,3 +390,35 @@ kd_integrator_kind kd_integrator_kind_of(const kd_integrator *self)
 {
     return self ? self->kind : KD_INTEGRATOR_COUNT;
 }
+
+// ---- saved integrators ----------------------------------------------------------------------------------------------
+
+static void archive_stats(kd_archive *a, kd_stats *s)
+{
+    KD_ARCHIVE_COUNTS(a, &s->accepted, &s->rejected_error, &s->rejected_newton, &s->retracted, &s->steps, &s->residuals,
+                      &s->for_differences, &s->mass, &s->jacobians, &s->selectors, &s->predecompositions,
+                      &s->decompositions, &s->solves, &s->newton_updates, &s->updates, &s->pattern_changes, &s->groups,
+                      &s->fullest_row, &s->factorizations, &s->refactorizations, &s->projections, &s->accelerations);
+    kd_archive_int(a, &s->order_last, 0, 1000);
+    kd_archive_real(a, &s->h_last);
+}
+
+void kd_integrator_archive(kd_integrator *self, kd_archive *a)
+{
+    if (!self || !a) return;
+    kd_archive_tag(a, "integrator");
+    kd_archive_tag(a, self->how->info.word);
+    kd_archive_same(a, self->n, "components of x");
+    if (!self->how->archive) {
+        kd_archive_fail(a, KD_ERR_UNSUPPORTED, "%s keeps its past to itself: such runs cannot be saved",
+                        self->how->title);
+        return;
+    }
+    kd_archive_arrays(a, &self->arena, self, self->how->size);
+    KD_ARCHIVE_REALS(a, &self->t, &self->t_old, &self->proposed, &self->t_begin);
+    kd_archive_bool(a, &self->kinked);
+    archive_stats(a, &self->stats);
+    kd_archive_int(a, &self->worst, -1, self->n - 1);
+    kd_archive_text(a, self->message, sizeof self->message);
+    if (kd_archive_good(a)) self->how->archive(self, a);
+}

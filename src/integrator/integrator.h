@@ -8,7 +8,7 @@
 #include <kardan/integrator.h>
 #include <math.h>
 
-#include "core/memory.h"
+#include "core/archive.h"
 #include "core/option.h"
 
 typedef struct kd_integrator_class {
@@ -31,6 +31,9 @@ typedef struct kd_integrator_class {
     double (*gamma)(const kd_integrator *self); // of its factors, as kd_integrator_gamma says; NULL: the same
     kd_status (*dense)(kd_integrator *self, double t, double *x);
     kd_stats (*stats)(const kd_integrator *self);
+    // Save or restore the fields of the method; arrays of numbers and what all methods have are moved before. NULL: it
+    // cannot be saved
+    void (*archive)(kd_integrator *self, kd_archive *archive);
     void (*release)(kd_integrator *self); // what is not in the arena; NULL: nothing
 } kd_integrator_class;
 

@@ -1,7 +1,11 @@
 // midpoint.c: implicit midpoint rule, order 2, symmetric, for x' = f(t, x) (Hairer, Lubich, Wanner, Geometric Numerical
 // Integration (2nd ed.), II.1.1, V.2, IV.4).
 //
-//     X = x_0 + Z,   Z = (h/2) f(t_0 + h/2, X),   x_1 = x_0 + 2 Z,   then x_1 onto the constraints
+//     X = x_0 + Z,   Z = (h/2) f(t_0 + h/2, X) + d,   x_1 = x_0 + 2 Z
+//
+// Without constraints d = 0. With them d is along the constraint forces at X, such that x_1 satisfies the constraints of
+// positions and velocities: x_0 and x_1 are moved by the same d in the normal directions of the middle of the step, and
+// exchanging them changes nothing (a symmetric projection, V.4.1).
 //
 // One stage, solved as those of SDIRK (sdirk_stages.c), in the frame of one_step.c. Made for constant steps
 // (steps.h_fixed): errors of the energy of a conservative motion stay bounded instead of growing with time. With
@@ -13,9 +17,13 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "integrator/attempt.h"
 
 static const double NEWTON_STOP = 0.01;   // of the tolerance
 static const double NEWTON_FIXED = 1e-12; // relative, in steps of a fixed size: what is left of it makes energy drift
+
+static const double NORMAL_STOP = 1e-14; // relative, of the move onto the constraints
+static const int    MOST_TURNS = 30;     // of stage and move
 
 static const double midpoint_c[] = {0.5}, midpoint_A[] = {0.5};
 
@@ -68,10 +76,43 @@ static kd_status estimate(kd_sdirk *s, double *norm)
     return isfinite(*norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
+// d, and the stage that belongs to it, by turns: each turn leaves a part of the order of h of what is violated
+static kd_status onto_constraints(kd_sdirk *s, double *shrink)
+{
+    kd_one_step        *self = &s->s;
+    const kd_dae_class *f = self->dae->methods;
+    const double        t = self->base.t, t1 = self->to_end ? self->t_end : t + self->h;
+    double             *end = self->Xdot, *d = self->dx;
+    for (int turn = 0; turn < MOST_TURNS; turn++) {
+        for (int k = 0; k < self->n; k++) {
+            self->X[k] = self->base.x[k] + s->Z[0][k];
+            end[k] = self->base.x[k] + 2 * s->Z[0][k];
+        }
+        kd_eval answer = f->normal(self->dae->impl, t + self->h / 2, self->X, t1, end, d);
+        if (answer != KD_EVAL_OK) return kd_one_step_eval_cause(self, answer);
+        double change = 0;
+        for (int k = 0; k < self->n; k++) {
+            const double size = kd_attempt_unit(self->dae, k) + fabs(self->base.x[k]);
+            change = fmax(change, fabs(d[k] - s->shift[k]) / size);
+            s->Z[0][k] += d[k] - s->shift[k];
+            s->shift[k] = d[k];
+        }
+        if (change <= NORMAL_STOP) return KD_OK;
+        if (!isfinite(change)) break;
+        s->goes_on = true;
+        const kd_status status = kd_sdirk_solve(s, shrink);
+        s->goes_on = false;
+        if (status < 0) return status;
+    }
+    memset(s->shift, 0, (size_t)self->n * sizeof *s->shift);
+    return KD_ERR_NEWTON;
+}
+
 static kd_status attempt(kd_one_step *self, double *shrink, double *norm)
 {
     kd_sdirk *s = (kd_sdirk *)self;
     kd_status status = kd_sdirk_solve(s, shrink);
+    if (status == KD_OK && s->shift) status = onto_constraints(s, shrink);
     return status == KD_OK && !(self->base.opt.h_fixed > 0) ? estimate(s, norm) : status;
 }
 
@@ -110,6 +151,8 @@ static kd_status init(kd_integrator *base)
     // one stage as a table of SDIRK: c = A = gamma = 1/2; no embedded formula
     s->table = (kd_sdirk_table){.stages = 1, .width = 1, .gamma = 0.5, .c = midpoint_c, .A = midpoint_A, .b3 = NULL};
     kd_sdirk_cut(s, 1);
+    // steps of a fixed size are symmetric as a whole; others end with a projection of x_1 alone
+    if (base->opt.h_fixed > 0 && base->dae->methods->normal) s->shift = kd_cut_double(&base->arena, base->n);
     double tightest = 1;
     for (int i = 0; i < base->n; i++) tightest = fmin(tightest, base->rtol[i]);
     // constant steps: Newton to 1e-12 of x, whatever the tolerance; else a part of the tolerance
@@ -146,4 +189,5 @@ const kd_integrator_class kd_midpoint_class = {
     .check = check,
     .init = init,
     KD_ONE_STEP_CALLS,
+    .archive = kd_sdirk_archive,
 };

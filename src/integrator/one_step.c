@@ -3,6 +3,7 @@
 #include "integrator/one_step.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,6 +35,8 @@ void kd_one_step_init(kd_one_step *s, const kd_one_step_class *method, kd_implic
     const int      n = s->n = base->n;
     s->dae = base->dae;
     s->method = method;
+    s->order = method->order;
+    s->exponent = method->exponent;
     s->rule = rule;
     // derivatives of components behind nderivative are never asked for
     s->nd = s->dae->nderivative > 0 ? s->dae->nderivative : n;
@@ -88,7 +91,7 @@ static void report(kd_one_step *s, double t, kd_attempt outcome, double norm, co
     const kd_attempt_report told = {
         .t = t,
         .h = s->h,
-        .order = s->method->order,
+        .order = s->order,
         .iterations = s->iterations,
         .outcome = outcome,
         .matrix = s->news,
@@ -141,6 +144,7 @@ static kd_status fail(kd_one_step *s, kd_status status)
     const bool stuck = s->base.opt.h_fixed > 0 && (status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON);
     char       head[80];
     kd_text(head, sizeof head, "at t = %.9g, h = %.3g", s->base.t, s->h);
+    s->failed = true;
     kd_attempt_explain(s->dae, head, s->base.worst, stuck ? kd_attempt_advice_fixed() : kd_attempt_advice(status),
                        s->base.message, sizeof s->base.message);
     return status;
@@ -150,6 +154,23 @@ static void clear_cause(kd_one_step *s)
 {
     s->base.message[0] = '\0';
     s->base.cause = KD_OK;
+    s->failed = false;
+}
+
+// A new step begins. Where attempts that failed in the step before have made it so short that X' is rounding, their
+// cause stays.
+static void begin_causes(kd_one_step *s)
+{
+    const bool noise = s->h_next > 0 && s->h_next < NOISE * fabs(s->base.t);
+    if (s->base.cause < 0 && noise && !s->failed) return;
+    clear_cause(s);
+    s->base.worst = -1;
+}
+
+// Status of who has no smaller step to try
+static kd_status exhausted(const kd_one_step *s)
+{
+    return s->base.cause >= 0 || s->base.cause == KD_ERR_NEWTON ? KD_ERR_STEP_TOO_SMALL : s->base.cause;
 }
 
 // ---- matrices -------------------------------------------------------------------------------------------------------
@@ -239,6 +260,15 @@ kd_status kd_one_step_factor(kd_one_step *s, double gamma_real, double gamma_re,
     return KD_OK;
 }
 
+kd_status kd_one_step_factor_further(kd_one_step *s, int k, double gamma_re, double gamma_im)
+{
+    kd_status status = s->dae->methods->pair(s->dae->impl, k);
+    if (status == KD_OK) status = s->dae->methods->factor(s->dae->impl, 0, gamma_re, gamma_im);
+    if (status >= 0) return KD_OK;
+    s->h_factored = 0;
+    return linear_cause(s, status);
+}
+
 // ---- step size ------------------------------------------------------------------------------------------------------
 
 static double clamp(double x, double low, double high)
@@ -252,7 +282,7 @@ static double quotient(const kd_one_step *s, double err)
     const kd_implicit_options *o = s->rule;
     // many iterations: the step is too long for the old matrix, not for the error alone
     double safe = fmin(o->safety, o->safety * (1 + 2 * o->max_newton) / (s->iterations + 2 * o->max_newton));
-    return clamp(pow(err, s->method->exponent) / safe, 1 / o->fac_upper, 1 / o->fac_lower);
+    return clamp(pow(err, s->exponent) / safe, 1 / o->fac_upper, 1 / o->fac_lower);
 }
 
 // predictive controller of Gustafsson (HW IV Eq. 8.25)
@@ -262,7 +292,7 @@ static double predictive_quotient(const kd_one_step *s, double err, double quot)
     // after a first step there is nothing to predict from
     if (o->classical || s->accepted_since_start < 1) return quot;
     // err_(n+1) is expected to change as it did from the last step to this one; the more careful of both quotients
-    double g = s->h_accepted / s->h * pow(err * err / s->err_accepted, s->method->exponent) / o->safety;
+    double g = s->h_accepted / s->h * pow(err * err / s->err_accepted, s->exponent) / o->safety;
     return fmax(quot, clamp(g, 1 / o->fac_upper, 1 / o->fac_lower));
 }
 
@@ -352,6 +382,7 @@ static kd_status start(kd_one_step *s, double t, const double *x)
     // rate, factors and derivatives belonged to another motion
     set_weights(s);
     s->h_next = s->base.opt.h_first;
+    s->h_longest = 0;
     s->h_factored = 0;
     kd_one_step_forget(s);
     s->theta = 0;
@@ -504,12 +535,14 @@ static kd_status accept(kd_one_step *s, double err)
     const kd_integrator_options *o = &s->base.opt;
     double                       h_new = s->h / predictive_quotient(s, err, quotient(s, err));
     if (s->rejected) h_new = fmin(h_new, s->h); // no growth right after a rejection
+    s->growth = h_new / s->h;
     // with the size of the next step, for which the formulation may linearise when it corrects the point
     kd_status status = complete(s, fmin(h_new, o->h_max > 0 ? o->h_max : h_new));
     if (status < 0) return status;
     propose(s, h_new);
     // what the predictive controller compares with; 0.01 at least: one very good step must not brake the next
     s->h_accepted = s->h;
+    s->h_longest = fmax(s->h_longest, s->h);
     s->err_accepted = fmax(1e-2, err);
     s->base.stats.h_last = s->h;
     s->base.stats.accepted++;
@@ -561,8 +594,7 @@ static kd_status after_failure(kd_one_step *s, kd_status status, double shrink, 
     s->jacobian_current = s->jacobian_here = false;
     kd_one_step_forget(s);
     if (base->opt.h_fixed > 0) return base->cause;
-    if (too_small(s)) return base->cause == KD_ERR_NEWTON ? KD_ERR_STEP_TOO_SMALL : base->cause;
-    return KD_OK;
+    return too_small(s) ? exhausted(s) : KD_OK;
 }
 
 kd_status kd_one_step_step(kd_integrator *base, double t_end)
@@ -571,9 +603,12 @@ kd_status kd_one_step_step(kd_integrator *base, double t_end)
     int          singular = 0;
     // checks; t_end may be reached already
     s->rejected = s->retracted;
-    clear_cause(s);
-    base->worst = -1;
-    if (!(t_end >= base->t)) return fail(s, KD_ERR_TIME);
+    if (!(t_end >= base->t)) {
+        clear_cause(s);
+        base->worst = -1;
+        return fail(s, KD_ERR_TIME);
+    }
+    begin_causes(s);
     if (kd_integrator_is_there(base, t_end)) {
         base->t = t_end;
         return KD_OK;
@@ -588,12 +623,13 @@ kd_status kd_one_step_step(kd_integrator *base, double t_end)
         s->news = KD_MATRIX_KEPT;
         base->stats.steps++;
         if (too_small(s)) {
-            if (base->worst < 0 && s->has_past) // the last accepted error asked for such a step
+            if (base->cause >= 0 && s->has_past) // the last accepted error asked for such a step
                 base->worst = kd_attempt_worst(s->n, s->err, s->newton_weight);
-            return fail(s, KD_ERR_STEP_TOO_SMALL);
+            return fail(s, exhausted(s));
         }
+        if (!s->to_end && base->opt.h_fixed == 0) s->h = kd_attempt_exact(base->t, s->h);
         // weights of this step size; then stages, error, and the verdict
-        kd_attempt_weights(s->dae, s->h, s->weight, s->newton_weight);
+        kd_attempt_weights(s->dae, s->h, s->h_longest, s->weight, s->newton_weight);
         status = s->method->attempt(s, &shrink, &err);
         if (base->opt.h_fixed > 0) err = 0;
         if (status == KD_OK && err >= 1) {
@@ -628,7 +664,7 @@ bool kd_one_step_ends(kd_integrator *base, kd_step_ends *ends)
 {
     const kd_one_step *s = (const kd_one_step *)base;
     if (!s->has_past || base->kinked || !s->old_known || !s->xdot_known) return false;
-    *ends = (kd_step_ends){base->t_old, base->t, s->x_old, s->xdot_old, base->x, s->xdot};
+    *ends = (kd_step_ends){base->t_old, base->t, s->x_old, s->xdot_old, base->x, s->xdot, false};
     return true;
 }
 
@@ -653,13 +689,19 @@ kd_status kd_one_step_dense(kd_integrator *base, double t, double *x)
         memcpy(x, base->x, (size_t)s->n * sizeof *x);
         return KD_OK;
     }
-    // the formulation's own interpolation solves again for the algebraic components
-    if (f->interpolate) {
-        base->cause = KD_OK;
-        kd_eval answer = f->interpolate(s->dae->impl, base->t_old, s->x_old, base->t, base->x, t, x);
-        return answer == KD_EVAL_OK ? KD_OK : ((void)kd_one_step_eval_cause(s, answer), base->cause);
+    // the formulation's own interpolation solves again for the algebraic components; a polynomial of the method is
+    // brought back to the constraints
+    const kd_status before = base->cause; // of the step
+    kd_eval         answer = KD_EVAL_OK;
+    base->cause = KD_OK;
+    if (f->interpolate && !s->own_dense) {
+        answer = f->interpolate(s->dae->impl, base->t_old, s->x_old, base->t, base->x, t, x);
+    } else {
+        s->method->interpolate(s, t, x);
+        if (s->own_dense && f->between && t != base->t_old) answer = f->between(s->dae->impl, t, x);
     }
-    s->method->interpolate(s, t, x);
+    if (answer != KD_EVAL_OK) return (void)kd_one_step_eval_cause(s, answer), base->cause;
+    base->cause = before;
     return KD_OK;
 }
 
@@ -668,4 +710,19 @@ kd_stats kd_one_step_stats(const kd_integrator *base)
     kd_stats stats = base->stats;
     kd_attempt_counters(base->dae, &stats);
     return stats;
+}
+
+void kd_one_step_archive(kd_integrator *base, kd_archive *a)
+{
+    kd_one_step *s = (kd_one_step *)base;
+    KD_ARCHIVE_REALS(a, &s->h, &s->h_next, &s->h_least, &s->t_end, &s->h_factored, &s->gamma, &s->h_accepted,
+                     &s->err_accepted, &s->newton_stop, &s->theta, &s->contraction, &s->theta_seen, &s->h_seen,
+                     &s->h_newton, &s->norm, &s->exponent, &s->growth, &s->h_longest);
+    kd_archive_int(a, &s->iterations, 0, INT_MAX);
+    kd_archive_int(a, &s->order, 0, INT_MAX);
+    KD_ARCHIVE_BOOLS(a, &s->to_end, &s->first, &s->rejected, &s->has_past, &s->restart, &s->xdot_known, &s->old_known,
+                     &s->retracted, &s->lands, &s->moved_on, &s->linearized, &s->jacobian_current, &s->jacobian_here,
+                     &s->only_updated, &s->own_dense);
+    kd_archive_count(a, &s->accepted_since_start);
+    KD_ARCHIVE_ENUM(a, kd_matrix_news, s->news, KD_MATRIX_EVALUATED);
 }

@@ -20,8 +20,8 @@ static const double KD_HARMLESS = 0.1;      // a first increment of so few toler
 typedef struct kd_one_step kd_one_step;
 
 typedef struct kd_one_step_class {
-    int    order;        // as reported
-    double exponent;     // of the error in the step control: 1 over the order of its estimate
+    int    order;        // as reported, at first
+    double exponent;     // of the error in the step control, 1 over the order of its estimate, at first
     bool   forgets_rate; // of Newton's method, where coordinates are chosen anew
     bool   slope_jumps;  // x' of the start of a step is that of a stage: at a kink it jumps, it is not replaced
     // Stages and error of an attempt from x with step h, err and *norm of it. KD_ERR_NEWTON with *shrink, the factor
@@ -39,11 +39,13 @@ typedef struct kd_one_step_class {
 struct kd_one_step {
     kd_integrator            base; // first: its address is that of the whole
     const kd_one_step_class *method;
-    kd_implicit_options     *rule;   // options of the method, in base.opt
-    kd_dae                  *dae;    // base.dae
-    int                      n;      // base.n
-    int                      nd;     // leading components whose derivative is needed
-    int                      nc, nn; // components that count in the error norm, in the Newton norm
+    kd_implicit_options     *rule;     // options of the method, in base.opt
+    kd_dae                  *dae;      // base.dae
+    int                      n;        // base.n
+    int                      nd;       // leading components whose derivative is needed
+    int                      nc, nn;   // components that count in the error norm, in the Newton norm
+    int                      order;    // of the present attempt
+    double                   exponent; // of its error in the step control
 
     double *x_old;           // (n) start of the last step; its end is base.x
     double *xdot, *xdot_old; // (n) derivatives there
@@ -63,6 +65,8 @@ struct kd_one_step {
     double h_factored;               // step that the decomposition belongs to; 0: none
     double gamma;                    // leading coefficient of its real part
     double h_accepted, err_accepted; // for the predictive controller
+    double h_longest;                // accepted since the start
+    double growth;                   // h_new / h of the attempt that is being accepted
     double newton_stop;              // fnewt
     double theta, contraction;       // rate of the last Newton iteration; theta / (1 - theta) carried on
     double theta_seen, h_seen;       // last rate that was measured with these derivatives, and the step that it was in
@@ -78,6 +82,8 @@ struct kd_one_step {
     bool   jacobian_current;      // serves the present step
     bool   jacobian_here;         // and was evaluated at its start
     bool   only_updated;          // the matrix has new F_x' but old F_x
+    bool   own_dense;             // the method's polynomial of the last step is better than the formulation's
+    bool   failed;                // the last step ended with a failure, whose message is complete
     long   accepted_since_start;
 
     kd_matrix_news news; // of the Newton matrix in the present attempt
@@ -143,6 +149,8 @@ kd_status kd_one_step_update(kd_one_step *self, double gamma);
 bool      kd_one_step_update_serves(const kd_one_step *self);
 // For the present step, unless it is there
 kd_status kd_one_step_factor(kd_one_step *self, double gamma_real, double gamma_re, double gamma_im);
+// A further complex matrix right after it (kd_dae_class.pair)
+kd_status kd_one_step_factor_further(kd_one_step *self, int k, double gamma_re, double gamma_im);
 // Cubic Hermite polynomial through the ends of the last step at time t; components without derivative linearly.
 void kd_one_step_hermite(const kd_one_step *self, double t, double *x);
 
@@ -155,6 +163,7 @@ void      kd_one_step_refresh(kd_integrator *self);
 double    kd_one_step_gamma(const kd_integrator *self);
 kd_status kd_one_step_dense(kd_integrator *self, double t, double *x);
 kd_stats  kd_one_step_stats(const kd_integrator *self);
+void      kd_one_step_archive(kd_integrator *self, kd_archive *a); // for the archive of the method
 #define KD_ONE_STEP_CALLS                                                                                              \
     .restart = kd_one_step_restart, .step = kd_one_step_step, .retract = kd_one_step_retract,                          \
     .ends = kd_one_step_ends, .refresh = kd_one_step_refresh, .gamma = kd_one_step_gamma, .dense = kd_one_step_dense,  \

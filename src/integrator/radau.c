@@ -1,44 +1,32 @@
-// radau.c: Radau IIa, 3 stages, order 5, for 0 = F(t, x, x') (HW II chapter IV.8, S3 section 3).
+// radau.c: Radau IIa with 3, 5 or 7 stages, orders 5, 9, 13, for 0 = F(t, x, x') (HW II chapter IV.8, S3 section 3; the
+// choice of the order: E. Hairer, G. Wanner, Stiff differential equations solved by Radau methods, J. Comput. Appl.
+// Math. 111 (1999) 93-111).
 //
-//     X_i = x_0 + Z_i,   X_i' = (1/h) sum_j inv(A)_ij Z_j,   0 = F(t_0 + c_i h, X_i, X_i'),   x_1 = X_3
+//     X_i = x_0 + Z_i,   X_i' = (1/h) sum_j inv(A)_ij Z_j,   0 = F(t_0 + c_i h, X_i, X_i'),   x_1 = X_s
 //
-// Simplified Newton with the matrices (g1/h) F_x' + F_x and ((al + i be)/h) F_x' + F_x, coupled by T of inv(A) = T
+// Simplified Newton with the matrices (g1/h) F_x' + F_x and ((al_k + i be_k)/h) F_x' + F_x, coupled by T of inv(A) = T
 // Lambda inv(T). What the formulation eliminates without knowing h (reduce, expand) is done stage by stage in real
 // arithmetic; only the reduced right-hand sides are transformed. Error estimate, step control, convergence test: as in
-// RADAU5, with the options of S3.
+// RADAU5 and RADAU, with the options of S3.
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/text.h"
-#include "integrator/one_step.h"
-#include "integrator/radau_tableau.h"
+#include "integrator/radau_impl.h"
 
-#define STAGES 3
 #define O kd_integrator_options
 
 // Rules of RADAU5 (HW II, IV.8); those of all implicit one-step methods are in one_step.c
-static const double SMALL = 1;          // increment, in tolerances, that is not given up after one look at the rate
-static const double NEWTON_STOP = 0.05; // fnewt = 0.05 sqrt(rtol_i): RADAU5's 1 leaves a Newton error above that of the
-                                        // method on the pendulum; it costs 10 % (docs/methods/radau.md)
-static const double NEWTON_LOOSE = 1.33; // 1.33 rtol_i^(3/4) where that is larger (rtol above 1e-7): long steps
-                                         // converge slowly, and rejections cost more than the Newton error there
-
-typedef struct kd_radau {
-    kd_one_step s;                 // first: its address is that of the whole
-    double     *Z[STAGES];         // (n) stage increments of the present attempt
-    double     *Zprev[STAGES];     // (n) of the last accepted step
-    double     *deviation[STAGES]; // (n) of the stages from the smooth motion, in the last step
-    double     *part[STAGES];      // (n) zero where the formulation eliminates nothing
-    double     *y[STAGES];         // (nreduced_max)
-    double      norm_first;        // first increment of the last Newton iteration
-} kd_radau;
-
+static const double SMALL = 1; // increment, in tolerances, that is not given up after one look at the rate
 // ---- creation -------------------------------------------------------------------------------------------------------
 
 // clang-format off
 static const kd_option options[] = {
     KD_ONE_STEP_OPTIONS("radau", radau, 0.001, "the Jacobian is kept while Newton contracts faster; below 0: never", 8),
-    {KD_WHOLE("radau.reference", O, radau.reference, 0, 0, STAGES, "Newton matrix at x_k (0) or at an extrapolated stage 1 to 3"), .paper = "NWTMAT"},
+    {KD_WHOLE("radau.reference", O, radau.reference, 0, 0, 3, "Newton matrix at x_k (0) or at an extrapolated stage 1 to 3"), .paper = "NWTMAT"},
+    {KD_WHOLE("radau.order_max", O, radau.order_max, 5, 5, 13, "highest order: 5, 9 or 13 (3, 5 or 7 stages)")},
+    {KD_WHOLE("radau.order_fixed", O, radau.order_fixed, 0, 0, 13, "this order only, 5, 9 or 13; 0: variable up to order_max")},
     {KD_WHOLE("radau.newton_updates", O, radau.newton_updates, 0, 0, INFINITY, "new Newton matrices inside one Newton iteration"), .paper = "NWTUPD"},
 };
 // clang-format on
@@ -50,7 +38,16 @@ static double least_rtol(const kd_integrator_options *o)
 
 static kd_status check(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
 {
-    (void)dae;
+    const int order[] = {o->radau.order_max, o->radau.order_fixed > 0 ? o->radau.order_fixed : 5};
+    for (int k = 0; k < 2; k++) {
+        if (order[k] == 5 || order[k] == 9 || order[k] == 13) continue;
+        kd_text(message, size, "radau.%s = %d must be 5, 9 or 13", k == 0 ? "order_max" : "order_fixed", order[k]);
+        return KD_ERR_ARGUMENT;
+    }
+    if (kd_radau_highest(&o->radau) > 0 && !dae->methods->pair) {
+        kd_text(message, size, "the form has one complex Newton matrix: radau of order 5 only");
+        return KD_ERR_UNSUPPORTED;
+    }
     if (o->radau.reference == 0 || !o->radau.start_zero) return KD_OK;
     kd_text(message, size,
             "radau.reference = %d at a stage needs extrapolated starting values: radau.start_zero must be no",
@@ -58,84 +55,63 @@ static kd_status check(const kd_dae *dae, const kd_integrator_options *o, char *
     return KD_ERR_ARGUMENT;
 }
 
-// Inner tolerance: the error of the method falls with a higher order (5) than its estimate (3). RADAU5 takes 0.1
-// tol^(2/3), which lets error / tol grow like tol^(-1/6); below 1e-9, where digits are asked for, 1.585 tol^(4/5) keeps
-// the proportion.
-static double inner_tolerance(double tol)
-{
-    return fmin(0.1 * pow(tol, 2.0 / 3), 1.585 * pow(tol, 0.8));
-}
-
-// rtol_i from rtol, atol_i = rtol_i atol / rtol. The second rule alone would loosen atol_i when only rtol is made
-// smaller; what atol itself would give bounds it.
-static void set_tolerances(kd_radau *r)
-{
-    const kd_implicit_options *o = r->s.rule;
-    double                    *rtol = r->s.base.rtol, *atol = r->s.base.atol, tightest = 1;
-    // each component has its own pair; the tightest decides when Newton may stop
-    for (int i = 0; i < r->s.n; i++) {
-        const double outer = rtol[i];
-        rtol[i] = inner_tolerance(outer);
-        atol[i] = fmin(rtol[i] * (atol[i] / outer), inner_tolerance(atol[i]));
-        tightest = fmin(tightest, rtol[i]);
-    }
-    // not below rounding, not above 0.03 tolerances
-    r->s.newton_stop = o->newton_stop > 0
-                           ? o->newton_stop
-                           : fmax(10 * o->uround / tightest,
-                                  fmin(0.03, fmax(NEWTON_STOP * sqrt(tightest), NEWTON_LOOSE * pow(tightest, 0.75))));
-}
-
 // ---- Newton's method ------------------------------------------------------------------------------------------------
 
-// Z_i = q(1 + c_i h / h_old) - q(1), q the collocation polynomial of the last step through 0, c_1, c_2, 1
-static void extrapolate_collocation(kd_radau *r)
+// Lagrange's polynomials of the nodes c_j among 0, c_1, .., c_s at x
+static void lagrange(const kd_radau_tableau *m, double x, double *L)
 {
-    const double *c = radau_c;
-    double        L[STAGES][STAGES];
-    double        ratio = r->s.h / r->s.h_accepted;
-    for (int i = 0; i < STAGES; i++) {
-        // L_j(s), s = 1 + c_i h / h_old beyond the end of the last step
-        double s = 1 + c[i] * ratio;
-        for (int j = 0; j < STAGES; j++) { // Lagrange polynomial of node c_j among 0, c_1, c_2, c_3
-            L[i][j] = s / c[j];
-            for (int k = 0; k < STAGES; k++)
-                if (k != j) L[i][j] *= (s - c[k]) / (c[j] - c[k]);
-        }
-        // relative to the new start, which is the last node: q(1) = Z_3
-        L[i][2] -= 1;
-    }
-    for (int k = 0; k < r->s.n; k++) {
-        double z0 = r->Zprev[0][k], z1 = r->Zprev[1][k], z2 = r->Zprev[2][k];
-        for (int i = 0; i < STAGES; i++) r->Z[i][k] = L[i][0] * z0 + L[i][1] * z1 + L[i][2] * z2;
+    for (int j = 0; j < m->stages; j++) {
+        L[j] = x / m->c[j];
+        for (int k = 0; k < m->stages; k++)
+            if (k != j) L[j] *= (x - m->c[k]) / (m->c[j] - m->c[k]);
     }
 }
 
-// The formulation's smooth continuation, plus the deviation of the stages from the smooth motion. The stages have order
+// Z_i = q(1 + c_i h / h_old) - q(1), q the collocation polynomial of the last step through 0, c_1, .., 1
+static void extrapolate_collocation(kd_radau *r)
+{
+    const kd_radau_tableau *now = kd_radau_use(r), *old = &radau_tableau[r->method_prev];
+    const double            ratio = r->s.h / r->s.h_accepted;
+    double                  L[STAGES];
+    for (int i = 0; i < now->stages; i++) {
+        lagrange(old, 1 + now->c[i] * ratio, L);
+        L[old->stages - 1] -= 1; // relative to the new start, which is the last node: q(1) = Z_s
+        kd_radau_combine(old->stages, L, r->Zprev, r->s.n, r->Z[i]);
+    }
+}
+
+// The formulation's smooth continuation, plus the deviation of the stages from the smooth motion. Three stages have order
 // 3 only: their deviation is C h^4 x^(4) and hardly changes from step to step, so that of the last step is scaled by
 // h^4.
 static void extrapolate_smoothly(kd_radau *r)
 {
-    double ratio = r->s.h / r->s.h_accepted, scale = ratio * ratio * ratio * ratio;
-    for (int i = 0; i < STAGES; i++) {
+    double        ratio = r->s.h / r->s.h_accepted, scale = ratio * ratio * ratio * ratio;
+    const double *c = kd_radau_use(r)->c;
+    for (int i = 0; i < kd_radau_use(r)->stages; i++) {
         // in: the collocation's guess; out: the formulation's, which knows velocities as derivatives
         for (int k = 0; k < r->s.nd; k++) r->s.X[k] = r->s.base.x[k] + r->Z[i][k];
         r->s.dae->methods->extrapolate(r->s.dae->impl, r->s.base.t_old, r->s.x_old, r->s.base.t, r->s.base.x,
-                                       r->s.base.t + radau_c[i] * r->s.h, r->s.X);
+                                       r->s.base.t + c[i] * r->s.h, r->s.X);
         for (int k = 0; k < r->s.nd; k++) r->Z[i][k] = r->s.X[k] - r->s.base.x[k] + scale * r->deviation[i][k];
     }
+}
+
+// Higher orders: the polynomial of the last step is as good
+static bool continues_smoothly(const kd_radau *r)
+{
+    return r->s.dae->methods->extrapolate && r->method == 0 && r->method_prev == 0;
 }
 
 // Deviation of the stages of the step that was just accepted from the smooth motion through its ends
 static void measure_deviation(kd_radau *r)
 {
-    double h = r->s.base.t - r->s.base.t_old;
-    if (!r->s.dae->methods->extrapolate) return;
-    for (int i = 0; i < STAGES; i++) {
+    const double h = r->s.base.t - r->s.base.t_old, *c = kd_radau_use(r)->c;
+    if (!continues_smoothly(r)) return;
+    for (int i = 0; i < kd_radau_use(r)->stages; i++) {
         // stage minus smooth motion, at the same time
         for (int k = 0; k < r->s.nd; k++) r->deviation[i][k] = r->s.X[k] = r->s.x_old[k] + r->Zprev[i][k];
         r->s.dae->methods->extrapolate(r->s.dae->impl, r->s.base.t_old, r->s.x_old, r->s.base.t, r->s.base.x,
-                                       r->s.base.t_old + radau_c[i] * h, r->s.X);
+                                       r->s.base.t_old + c[i] * h, r->s.X);
         for (int k = 0; k < r->s.nd; k++) r->deviation[i][k] -= r->s.X[k];
     }
 }
@@ -143,55 +119,81 @@ static void measure_deviation(kd_radau *r)
 static void start_values(kd_radau *r)
 {
     if (r->s.rule->start_zero || !r->s.has_past) {
-        for (int i = 0; i < STAGES; i++) memset(r->Z[i], 0, (size_t)r->s.n * sizeof(double));
+        for (int i = 0; i < kd_radau_use(r)->stages; i++) memset(r->Z[i], 0, (size_t)r->s.n * sizeof(double));
         return;
     }
     extrapolate_collocation(r);
-    if (r->s.dae->methods->extrapolate) extrapolate_smoothly(r);
+    if (continues_smoothly(r)) extrapolate_smoothly(r);
 }
 
 // X_i and X_i' to r->s.X, r->s.Xdot
 static void stage_point(kd_radau *r, int i)
 {
-    const double *z0 = r->Z[0], *z1 = r->Z[1], *z2 = r->Z[2];
-    double        a = radau_inv_A[i][0] / r->s.h, b = radau_inv_A[i][1] / r->s.h, c = radau_inv_A[i][2] / r->s.h;
-    const double *x = r->s.base.x, *z = r->Z[i];
+    const kd_radau_tableau *m = kd_radau_use(r);
+    const double           *x = r->s.base.x, *z = r->Z[i];
+    double                  w[STAGES];
     // X_i' = (1/h) sum inv(A)_ij Z_j
+    for (int j = 0; j < m->stages; j++) w[j] = m->inv_A[i][j] / r->s.h;
     for (int k = 0; k < r->s.n; k++) r->s.X[k] = x[k] + z[k];
-    for (int k = 0; k < r->s.nd; k++) r->s.Xdot[k] = a * z0[k] + b * z1[k] + c * z2[k];
+    kd_radau_combine(m->stages, w, r->Z, r->s.nd, r->s.Xdot);
 }
 
-// y <- M y for the three reduced right-hand sides
-static void mix(int m, const double M[3][3], double *const y[3])
+// y <- M y for the reduced right-hand sides of s stages; s is a constant where it is called
+static inline void mix_stages(int s, int m, const double M[STAGES][STAGES], double *const *y)
 {
     for (int k = 0; k < m; k++) {
-        double a = y[0][k], b = y[1][k], c = y[2][k];
-        y[0][k] = M[0][0] * a + M[0][1] * b + M[0][2] * c;
-        y[1][k] = M[1][0] * a + M[1][1] * b + M[1][2] * c;
-        y[2][k] = M[2][0] * a + M[2][1] * b + M[2][2] * c;
+        double a[STAGES];
+        for (int j = 0; j < s; j++) a[j] = y[j][k];
+        for (int i = 0; i < s; i++) {
+            double sum = M[i][0] * a[0];
+            for (int j = 1; j < s; j++) sum += M[i][j] * a[j];
+            y[i][k] = sum;
+        }
+    }
+}
+
+static void mix(int s, int m, const double M[STAGES][STAGES], double *const *y)
+{
+    if (s == 3)
+        mix_stages(3, m, M, y);
+    else if (s == 5)
+        mix_stages(5, m, M, y);
+    else
+        mix_stages(STAGES, m, M, y);
+}
+
+// One real system, one complex one for every pair of eigenvalues
+static void solve_systems(kd_radau *r)
+{
+    const kd_dae_class *f = r->s.dae->methods;
+    void               *impl = r->s.dae->impl;
+    f->solve_real(impl, r->y[0]);
+    for (int k = 0; 2 * k + 1 < kd_radau_use(r)->stages; k++) {
+        if (f->pair) (void)f->pair(impl, k); // memory is there
+        f->solve_complex(impl, r->y[2 * k + 1], r->y[2 * k + 2]);
     }
 }
 
 // One simplified Newton step: Z_i += dZ_i. *norm is the weighted size of the increments.
 static kd_status newton_step(kd_radau *r, double *norm)
 {
-    kd_dae             *dae = r->s.dae;
-    const kd_dae_class *f = dae->methods;
-    // residuals of the three stages, reduced in real arithmetic
-    for (int i = 0; i < STAGES; i++) {
+    kd_dae                 *dae = r->s.dae;
+    const kd_dae_class     *f = dae->methods;
+    const kd_radau_tableau *m = kd_radau_use(r);
+    // residuals of the stages, reduced in real arithmetic
+    for (int i = 0; i < m->stages; i++) {
         stage_point(r, i);
-        kd_status status = kd_one_step_evaluate(&r->s, r->s.base.t + radau_c[i] * r->s.h, r->s.X, r->part[i], r->y[i]);
+        kd_status status = kd_one_step_evaluate(&r->s, r->s.base.t + m->c[i] * r->s.h, r->s.X, r->part[i], r->y[i]);
         if (status < 0) return status;
     }
-    // inv(T) decouples: one real system, one complex one, then back
-    mix(dae->nreduced, radau_inv_T, r->y);
-    f->solve_real(dae->impl, r->y[0]);
-    f->solve_complex(dae->impl, r->y[1], r->y[2]);
-    mix(dae->nreduced, radau_T, r->y);
+    // inv(T) decouples: one real system, complex ones, then back
+    mix(m->stages, dae->nreduced, m->inv_T, r->y);
+    solve_systems(r);
+    mix(m->stages, dae->nreduced, m->T, r->y);
 
     // increments of full size, stage by stage; the particular part counts less in the norm by its discount
     double sum = 0, discount = dae->part_discount;
-    for (int i = 0; i < STAGES; i++) {
+    for (int i = 0; i < m->stages; i++) {
         f->expand(dae->impl, r->part[i], r->y[i], r->s.dx);
         const double *dz = r->s.dx, *part = r->part[i], *w = r->s.newton_weight;
         double       *z = r->Z[i];
@@ -201,14 +203,20 @@ static kd_status newton_step(kd_radau *r, double *norm)
             sum += d * d;
         }
     }
-    *norm = r->s.norm = sqrt(sum / (STAGES * r->s.nn));
+    *norm = r->s.norm = sqrt(sum / (m->stages * r->s.nn));
     return isfinite(*norm) ? KD_OK : KD_ERR_NEWTON;
+}
+
+// Iterations that are allowed: more for more stages, as in RADAU
+static int most_iterations(const kd_radau *r)
+{
+    return r->s.rule->max_newton + 5 * (kd_radau_use(r)->stages - 3) / 2;
 }
 
 // Increment after the last iteration that is allowed, at the present rate, over the stopping criterion
 static double predicted(const kd_radau *r, int k, double norm)
 {
-    return r->s.theta / (1 - r->s.theta) * norm * pow(r->s.theta, r->s.rule->max_newton - 1 - k) / r->s.newton_stop;
+    return r->s.theta / (1 - r->s.theta) * norm * pow(r->s.theta, most_iterations(r) - 1 - k) / r->s.newton_stop;
 }
 
 static bool promising(const kd_radau *r, int k, double norm)
@@ -219,14 +227,15 @@ static bool promising(const kd_radau *r, int k, double norm)
 // Newton iteration. KD_OK; KD_ERR_NEWTON with *shrink, the factor for the next attempt; other failures as they come.
 static kd_status newton(kd_radau *r, double *shrink)
 {
-    int    most = r->s.rule->max_newton, k;
+    int    most = most_iterations(r), k;
     double norm_old = 0, rate_old = 0;
     *shrink = KD_NEWTON_SHRINK;
     // what the last iteration told about the rate, weakened by KD_FORGET, and worse in a longer step
     double carried = pow(fmax(r->s.contraction, r->s.rule->uround), KD_FORGET);
     r->s.contraction = fmin(fmax(carried, 1), carried * kd_one_step_growth_of_rate(&r->s, r->s.h_newton));
     double expected = KD_SURPRISE * r->norm_first *
-                      pow(kd_one_step_growth_of_rate(&r->s, r->s.h_newton), 2); // starting values have order 3
+                      pow(kd_one_step_growth_of_rate(&r->s, r->s.h_newton),
+                          0.5 * (kd_radau_use(r)->stages + 1)); // starting values have order s
     r->s.h_newton = r->s.h;
     // theta of the last measurement counts until there is a new one
     r->s.theta = r->s.theta_seen * kd_one_step_growth_of_rate(&r->s, r->s.h_seen);
@@ -276,7 +285,7 @@ static kd_status linearize_at(kd_radau *r, int stage)
     if (stage > 0) {
         // the start of the step is always there; a stage is known by its starting values
         stage_point(r, stage - 1);
-        t = r->s.base.t + radau_c[stage - 1] * r->s.h;
+        t = r->s.base.t + kd_radau_use(r)->c[stage - 1] * r->s.h;
         x = r->s.X;
         xdot = r->s.Xdot;
     }
@@ -285,7 +294,15 @@ static kd_status linearize_at(kd_radau *r, int stage)
 
 static kd_status factor(kd_radau *r)
 {
-    return kd_one_step_factor(&r->s, radau_g1 / r->s.h, radau_al / r->s.h, radau_be / r->s.h);
+    const kd_radau_tableau *m = kd_radau_use(r);
+    const double            h = r->s.h;
+    kd_dae                 *dae = r->s.dae;
+    if (r->s.h_factored == h) return KD_OK;
+    kd_status status = dae->methods->pair ? dae->methods->pair(dae->impl, 0) : KD_OK;
+    if (status == KD_OK) status = kd_one_step_factor(&r->s, m->g1 / h, m->al[0] / h, m->be[0] / h);
+    for (int k = 1; 2 * k + 1 < m->stages && status == KD_OK; k++)
+        status = kd_one_step_factor_further(&r->s, k, m->al[k] / h, m->be[k] / h);
+    return status;
 }
 
 // ---- error ----------------------------------------------------------------------------------------------------------
@@ -294,8 +311,9 @@ static kd_status factor(kd_radau *r)
 static kd_status error_solve(kd_radau *r, const double *x)
 {
     const kd_dae_class *f = r->s.dae->methods;
-    double              a = -radau_e[0] / r->s.h, b = -radau_e[1] / r->s.h, c = -radau_e[2] / r->s.h;
-    for (int k = 0; k < r->s.nd; k++) r->s.Xdot[k] = a * r->Z[0][k] + b * r->Z[1][k] + c * r->Z[2][k];
+    double              w[STAGES];
+    for (int j = 0; j < kd_radau_use(r)->stages; j++) w[j] = -kd_radau_use(r)->e[j] / r->s.h;
+    kd_radau_combine(kd_radau_use(r)->stages, w, r->Z, r->s.nd, r->s.Xdot);
     // at the accepted point the algebraic equations hold, which may save their evaluation
     if (x == r->s.base.x && f->evaluate_accepted) {
         kd_eval answer = f->evaluate_accepted(r->s.dae->impl, r->s.base.t, x, r->s.Xdot, r->s.err, r->y[0]);
@@ -370,15 +388,20 @@ static kd_status solve_stages(kd_radau *r, double *shrink)
 static kd_status attempt(kd_one_step *self, double *shrink, double *norm)
 {
     kd_radau *r = (kd_radau *)self;
+    if (self->first && self->restart && !self->rejected) kd_radau_forget_order(r);
     start_values(r);
     kd_status status = prepare_matrices(r);
     if (status == KD_OK) status = solve_stages(r, shrink);
-    return status == KD_OK ? estimate_error(r, norm) : status;
+    if (status == KD_ERR_NEWTON) r->wasted += kd_radau_work(kd_radau_use(r), self->iterations);
+    if (status == KD_OK) status = estimate_error(r, norm);
+    r->err = *norm;
+    return status;
 }
 
 static void end_point(kd_one_step *self)
 {
-    stage_point((kd_radau *)self, STAGES - 1);
+    kd_radau *r = (kd_radau *)self;
+    stage_point(r, kd_radau_use(r)->stages - 1);
 }
 
 static bool keeps(const kd_one_step *self)
@@ -397,14 +420,17 @@ static void accepted(kd_one_step *self)
 {
     kd_radau *r = (kd_radau *)self;
     // stages of the accepted step are the past; those of before get the memory
-    for (int i = 0; i < STAGES; i++) {
+    for (int i = 0; i < kd_radau_use(r)->stages; i++) {
         double *z = r->Zprev[i];
         r->Zprev[i] = r->Z[i];
         r->Z[i] = z;
     }
     // the matrix belongs to a stage of the last step, not to this point
     if (self->rule->reference > 0) self->jacobian_current = false;
+    r->method_prev = r->method;
+    self->own_dense = r->method > 0;
     measure_deviation(r);
+    kd_radau_choose_order(r);
 }
 
 static void forget(kd_one_step *self)
@@ -415,35 +441,33 @@ static void forget(kd_one_step *self)
 // X_i = x_old + Z_i move along q(t) as x_old does
 static void bend(kd_one_step *self)
 {
-    kd_radau      *r = (kd_radau *)self;
-    const kd_kink *kink = &self->kink;
-    const double   h = self->base.t - self->base.t_old;
+    kd_radau               *r = (kd_radau *)self;
+    const kd_kink          *kink = &self->kink;
+    const double            h = self->base.t - self->base.t_old;
+    const kd_radau_tableau *m = &radau_tableau[r->method_prev];
     // X_i + q(t_i) - (x_old + q(t_old)): first with x_old, then minus the moved x_old
-    for (int i = 0; i < STAGES; i++) {
-        kd_kink_add(kink, (radau_c[i] - 1) * h, r->Zprev[i]);
+    for (int i = 0; i < m->stages; i++) {
+        kd_kink_add(kink, (m->c[i] - 1) * h, r->Zprev[i]);
         for (int k = 0; k < self->n; k++) r->Zprev[i][k] += self->x_old[k];
     }
     memcpy(self->X, self->x_old, (size_t)self->n * sizeof(double));
     kd_kink_add(kink, -h, self->X);
-    for (int i = 0; i < STAGES; i++)
+    for (int i = 0; i < m->stages; i++)
         for (int k = 0; k < self->n; k++) r->Zprev[i][k] -= self->X[k];
 }
 
-// Collocation polynomial through 0, c_1, c_2, 1
+// Collocation polynomial through 0, c_1, .., 1
 static void interpolate(const kd_one_step *self, double t, double *x)
 {
-    const kd_radau *r = (const kd_radau *)self;
-    const double   *c = radau_c, *x0 = self->x_old, *x1 = self->base.x;
-    double          s = (t - self->base.t_old) / (self->base.t - self->base.t_old), L[STAGES];
-    for (int j = 0; j < STAGES; j++) {
-        // Lagrange's polynomials of c_1, c_2, c_3 and 0, where Z is 0
-        L[j] = s / c[j];
-        for (int k = 0; k < STAGES; k++)
-            if (k != j) L[j] *= (s - c[k]) / (c[j] - c[k]);
-    }
-    // the end is base.x, not Z_3: the point may have been projected
-    for (int k = 0; k < self->n; k++)
-        x[k] = x0[k] + L[0] * r->Zprev[0][k] + L[1] * r->Zprev[1][k] + L[2] * (x1[k] - x0[k]);
+    const kd_radau         *r = (const kd_radau *)self;
+    const kd_radau_tableau *m = &radau_tableau[r->method_prev];
+    const double           *x0 = self->x_old, *x1 = self->base.x;
+    const int               last = m->stages - 1;
+    double                  L[STAGES];
+    lagrange(m, (t - self->base.t_old) / (self->base.t - self->base.t_old), L);
+    kd_radau_combine(last, L, r->Zprev, self->n, x);
+    // the end is base.x, not Z_s: the point may have been projected
+    for (int k = 0; k < self->n; k++) x[k] = x0[k] + x[k] + L[last] * (x1[k] - x0[k]);
 }
 
 static const kd_one_step_class radau_method = {.order = 5,
@@ -463,47 +487,68 @@ static kd_status init(kd_integrator *base)
     kd_radau *r = (kd_radau *)base;
     kd_arena *a = &base->arena;
     kd_one_step_init(&r->s, &radau_method, &base->opt.radau);
-    for (int i = 0; i < STAGES; i++) {
+    for (int i = 0; i < radau_tableau[kd_radau_highest(r->s.rule)].stages; i++) {
         r->Z[i] = kd_cut_double(a, base->n);
         r->Zprev[i] = kd_cut_double(a, base->n);
         r->deviation[i] = kd_cut_double(a, base->n);
         r->part[i] = kd_cut_double(a, base->n);
         r->y[i] = kd_cut_double(a, base->dae->nreduced_max);
     }
-    set_tolerances(r);
-    return KD_OK;
+    r->rtol_outer = kd_cut_double(a, base->n);
+    r->atol_outer = kd_cut_double(a, base->n);
+    if (a->failed) return KD_ERR_MEMORY;
+    memcpy(r->rtol_outer, base->rtol, (size_t)base->n * sizeof(double));
+    memcpy(r->atol_outer, base->atol, (size_t)base->n * sizeof(double));
+    kd_radau_set_method(r, kd_radau_lowest(r->s.rule));
+    // room for the complex matrices of the highest order
+    const kd_dae_class *f = base->dae->methods;
+    return kd_radau_highest(r->s.rule) > 0 ? f->pair(base->dae->impl, kd_radau_highest(r->s.rule)) : KD_OK;
 }
 
 // 0 and c_1, c_2 = (4 -+ sqrt 6) / 10
 static const double nodes[] = {0.0, 0.15505102572168219, 0.64494897427831781};
 
+static void archive(kd_integrator *base, kd_archive *a)
+{
+    kd_radau *r = (kd_radau *)base;
+    kd_one_step_archive(base, a);
+    kd_archive_real(a, &r->norm_first);
+    kd_archive_int(a, &r->method, kd_radau_lowest(r->s.rule), kd_radau_highest(r->s.rule));
+    kd_archive_int(a, &r->method_prev, 0, kd_radau_highest(r->s.rule));
+    kd_archive_int(a, &r->since_change, 0, INT_MAX);
+    kd_archive_int(a, &r->patience, 0, INT_MAX);
+    KD_ARCHIVE_REALS(a, &r->err, &r->gain_up, &r->gain_down, &r->wasted);
+}
+
+// turns, nodes: of the method with the fewest stages, which a run begins with
+#define RADAU_INFO(order_, dense_)                                                                                     \
+    {                                                                                                                  \
+        .word = "radau", .own_word = "radau", .sentence = "Radau IIa of order 5, or of variable order up to 13",       \
+        .available = true, .needs = KD_INTEGRATES_RESIDUAL, .one_step = true, .projected = KD_CONTINUES,               \
+        .index_max = 3, .selectors = true, .updates = true, .own_matrices = true, .fixed_steps = true,                 \
+        .order = order_, .order_dense = dense_, .turns = 5, .nnodes = sizeof nodes / sizeof *nodes, .nodes = nodes,    \
+        .check_period = 16,                                                                                            \
+        .compared = "psf*1 ggl index2 index1 statespace psf1- index3- index2- index1- baumgarte2- baumgarte1-",        \
+        .loose_inside = true                                                                                           \
+    }
+static const kd_integrator_info info[KD_RADAU_METHODS] = {RADAU_INFO(5, 3), RADAU_INFO(9, 5), RADAU_INFO(13, 7)};
+
+static const kd_integrator_info *about(const kd_integrator_options *o)
+{
+    const int method = kd_radau_highest(&o->radau);
+    return &info[method >= 0 && method < KD_RADAU_METHODS ? method : 0];
+}
+
 const kd_integrator_class kd_radau_class = {
-    .info = {.word = "radau",
-             .own_word = "radau",
-             .sentence = "Radau IIa of order 5",
-             .available = true,
-             .needs = KD_INTEGRATES_RESIDUAL,
-             .one_step = true,
-             .projected = KD_CONTINUES,
-             .index_max = 3,
-             .selectors = true,
-             .updates = true,
-             .own_matrices = true,
-             .fixed_steps = true,
-             .order = 5,
-             .order_dense = 3,
-             .turns = 5,
-             .nnodes = sizeof nodes / sizeof *nodes,
-             .nodes = nodes,
-             .check_period = 16,
-             .compared = "psf*1 ggl index2 index1 statespace psf1- index3- index2- index1- baumgarte2- baumgarte1-",
-             .loose_inside = true},
+    .info = RADAU_INFO(5, 3),
     .title = "Radau",
     .size = sizeof(kd_radau),
     .options = options,
     .noptions = sizeof options / sizeof *options,
+    .about = about,
     .least_rtol = least_rtol,
     .check = check,
     .init = init,
     KD_ONE_STEP_CALLS,
+    .archive = archive,
 };

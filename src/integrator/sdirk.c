@@ -226,6 +226,12 @@ static const kd_integrator_info *about(const kd_integrator_options *o)
     return o->sdirk.method >= 0 && o->sdirk.method < KD_SDIRK_METHOD_COUNT ? &variants[o->sdirk.method] : NULL;
 }
 
+void kd_sdirk_archive(kd_integrator *base, kd_archive *a)
+{
+    kd_one_step_archive(base, a);
+    kd_archive_doubles(a, ((kd_sdirk *)base)->norm_first, KD_SDIRK_STAGES);
+}
+
 const kd_integrator_class kd_sdirk_class = {
     .info = INFO("sdirk", KD_INTEGRATES_RESIDUAL, true, "psf*5 ode statespace"),
     .title = "SDIRK",
@@ -237,4 +243,5 @@ const kd_integrator_class kd_sdirk_class = {
     .check = check,
     .init = init,
     KD_ONE_STEP_CALLS,
+    .archive = kd_sdirk_archive,
 };

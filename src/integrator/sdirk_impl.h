@@ -24,6 +24,8 @@ typedef struct kd_sdirk {
     double *base;                                    // (n) h sum_j<i A_ij X_j'
     double *part;                                    // (n) zero where the formulation eliminates nothing
     double *y;                                       // (nreduced_max)
+    double *shift;                                   // (n) moves all stages; NULL: nothing does
+    bool    goes_on;                                 // with the stages that are there, after shift has changed
     double  norm_first[KD_SDIRK_STAGES];             // first increment of each stage in the last Newton iterations
 } kd_sdirk;
 
@@ -42,6 +44,8 @@ kd_status kd_sdirk_estimate(kd_sdirk *s, double *norm);
 void kd_sdirk_remember(kd_sdirk *s);
 // The six stages of RODAS: Z, err and the norm of err.
 kd_status kd_sdirk_rosenbrock(kd_sdirk *s, double *norm);
+// Save or restore.
+void kd_sdirk_archive(kd_integrator *base, kd_archive *a);
 // x_1 to X, x_1' to Xdot where it is known.
 void kd_sdirk_end_point(kd_sdirk *s);
 

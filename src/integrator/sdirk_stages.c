@@ -185,10 +185,13 @@ static kd_status newton(kd_sdirk *s, int i, double growth, double *shrink)
     return KD_ERR_NEWTON;
 }
 
-// base = h sum_j<i A_ij X_j'
+// base = shift + h sum_j<i A_ij X_j'
 static void set_base(kd_sdirk *s, int i)
 {
-    memset(s->base, 0, (size_t)s->s.n * sizeof(double));
+    if (s->shift)
+        memcpy(s->base, s->shift, (size_t)s->s.n * sizeof(double));
+    else
+        memset(s->base, 0, (size_t)s->s.n * sizeof(double));
     for (int j = 0; j < i; j++) {
         double a = s->s.h * s->table.A[i * s->table.width + j];
         for (int k = 0; k < s->s.nd; k++) s->base[k] += a * s->K[j][k];
@@ -221,7 +224,7 @@ kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink)
     }
     // stage after stage: each one uses the slopes of those before
     for (int i = s->table.first; i < s->table.stages; i++) {
-        predict(s, i);
+        if (!s->goes_on) predict(s, i);
         set_base(s, i);
         kd_status status = newton(s, i, growth, shrink);
         if (status < 0) return status;

@@ -607,7 +607,7 @@ bool kd_sundials_ends(kd_integrator *base, kd_step_ends *ends)
         if (self->calls->derivative(self->memory, t[k], 1, self->error) != 0) return false;
         memcpy(slope[k], N_VGetArrayPointer(self->error), (size_t)self->dae->n * sizeof(double));
     }
-    *ends = (kd_step_ends){t[0], t[1], self->previous, self->slope_old, self->base.x, self->slope};
+    *ends = (kd_step_ends){t[0], t[1], self->previous, self->slope_old, self->base.x, self->slope, false};
     return true;
 }
 

@@ -14,7 +14,8 @@ typedef struct kd_acceleration kd_acceleration;
 // numerically singular.
 kd_status kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                                  const kd_formulation_options *opt, kd_acceleration **acceleration) KD_NODISCARD;
-void      kd_acceleration_destroy(kd_acceleration *self); // NULL is fine
+void      kd_acceleration_destroy(kd_acceleration *self);                // NULL is fine
+void      kd_acceleration_archive(kd_acceleration *self, kd_archive *a); // save or restore
 
 // Multipliers of redundant rows: from now on those closest to the guess instead of those of minimum norm.
 void kd_acceleration_least_change(kd_acceleration *self);
@@ -66,6 +67,13 @@ kd_eval kd_acceleration_select(kd_acceleration *self, double t, const double *p,
 // of (p, v) along the constraints; left as it is where no such move exists (equilibrium).
 kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
                                 bool invariants) KD_NODISCARD;
+// Constraint values (g; gI, h) at (t, p, s, v, r) to rows (2 nlambda + nmu), 0 where a row does not hold.
+kd_eval kd_acceleration_violations(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                   const double *r, double *rows) KD_NODISCARD;
+// The shortest increments dp, dv (nv) with C dp = rows of g, C dv = rows of gI and h: along constraint forces at that
+// point, whose matrix is evaluated.
+kd_eval kd_acceleration_normal(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                               const double *r, const double *rows, double *dp, double *dv) KD_NODISCARD;
 // Impulses at an instant: v jumps to the one with gI = 0 and h = 0 at (t, p, s), by
 //     M (v+ - v) + momentum + (GZ)' Lambda + (HZ)' Pi = 0,
 // always with M; impulse (nlambda + nmu): those of the active rows. momentum (nv) NULL: none.

@@ -160,3 +160,42 @@ kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, doub
     if (answer == KD_EVAL_OK) answer = kd_project_levels(self, t, p, s, v, r, &far);
     return answer == KD_EVAL_OK && invariants ? kd_project_invariants(self, t, p, s, v, r, &far) : answer;
 }
+
+// ---- symmetric projection -------------------------------------------------------------------------------------------
+
+kd_eval kd_acceleration_violations(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                   const double *r, double *rows)
+{
+    const kd_dims d = self->dims;
+    kd_eval       answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer == KD_EVAL_OK && d.nlambda > 0) answer = kd_eom_eval(self->data, KD_G, rows);
+    if (answer == KD_EVAL_OK && d.nlambda > 0) answer = kd_eom_eval(self->data, KD_GI, rows + d.nlambda);
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_H, rows + 2 * d.nlambda);
+    for (int i = 0; i < d.nlambda; i++)
+        if (!self->state->active_lambda[i]) rows[i] = rows[d.nlambda + i] = 0;
+    for (int i = 0; i < d.nmu; i++)
+        if (!self->state->active_mu[i]) rows[2 * d.nlambda + i] = 0;
+    return kd_acceleration_note(self, answer);
+}
+
+kd_eval kd_acceleration_normal(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                               const double *r, const double *rows, double *dp, double *dv)
+{
+    const kd_dims d = self->dims;
+    double       *y = self->rhs, far = 0;
+    // the matrix of this very point: one close by has other normal directions
+    self->definite.known = self->kept.usable = false;
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer == KD_EVAL_OK) answer = kd_project_factor(self, t, p, &far);
+    if (answer != KD_EVAL_OK) return answer;
+    // positions by rows of g, velocities by those of gI and h
+    memset(y, 0, (size_t)self->nk * sizeof *y);
+    memcpy(y + d.nv, rows, (size_t)d.nlambda * sizeof *y);
+    kd_acceleration_apply(self, self->nk, y);
+    memcpy(dp, y, (size_t)d.nv * sizeof *dp);
+    memset(y, 0, (size_t)self->nk * sizeof *y);
+    memcpy(y + d.nv, rows + d.nlambda, (size_t)(d.nlambda + d.nmu) * sizeof *y);
+    kd_acceleration_apply(self, self->nk, y);
+    memcpy(dv, y, (size_t)d.nv * sizeof *dv);
+    return KD_EVAL_OK;
+}

@@ -4,6 +4,8 @@
 // more than any of the integrators. p' = Z v; p'' = Z a + (Zv)_p Z v, with a from the equations at the ends; v = Z+
 // p'(t). r is the cubic of (r, b) at both ends. s, a, w, lambda and mu are solved again at the point.
 #include "point/dense_output.h"
+
+#include "core/archive.h"
 #include "core/memory.h"
 #include "math/dense.h"
 #include "point/position.h"
@@ -92,6 +94,18 @@ void kd_dense_output_destroy(kd_dense_output *self)
     if (!self) return;
     kd_arena_release(&self->arena);
     kd_free(self);
+}
+
+void kd_dense_output_archive(kd_dense_output *self, kd_archive *a)
+{
+    kd_archive_tag(a, "dense output");
+    kd_position_archive(&self->position, a);
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
+    for (int k = 0; k < 2; k++) {
+        kd_archive_bool(a, &self->ends[k].known);
+        kd_archive_real(a, &self->ends[k].t);
+        kd_archive_flags(a, self->ends[k].active, (size_t)(self->dims.nlambda + self->dims.nmu));
+    }
 }
 
 // ---- the ends -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 // Derivatives come along increments, D_p F = F_p Z (nv columns). For a change dp of the coordinates F_p dp = D_p F Z+
 // dp as long as dp is tangent; what a function does along the normals N must be asked otherwise.
 #include "point/position.h"
+#include "core/archive.h"
 #include "math/dense.h"
 #include <float.h>
 #include <math.h>
@@ -55,6 +56,14 @@ void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom)
     bool large =
         (size_t)self->np * (size_t)self->nv > CUT_AT_ONCE && kd_eom_pattern(eom, KD_KINEMATICS, KD_V, &pattern);
     if (!large) (void)cut_matrices(self);
+}
+
+void kd_position_archive(kd_position *self, kd_archive *a)
+{
+    bool made = self->Z != NULL;
+    kd_archive_bool(a, &made);
+    if (kd_archive_good(a) && made && !self->Z && (self->identity || !cut_matrices(self)))
+        kd_archive_fail(a, KD_ERR_SAVED, "there are no full matrices of the positions");
 }
 
 // ---- parts of Z -----------------------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ void kd_position_cut_norms(kd_position *self, kd_arena *arena, const kd_eom *eom
 void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom);
 // Z, Z+, N and q_p at the position stage of data. RETRY if Z has lost rank.
 kd_eval kd_position_update(kd_position *self, kd_eom_data *data) KD_NODISCARD;
+// Save or restore whether there are full matrices; the owner of the arena archives its arrays behind it.
+void kd_position_archive(kd_position *self, kd_archive *a);
 // Move p along the rows of q_p until 0 = q(p). data must have its time stage and is left at the position stage.
 kd_eval kd_position_normalise(kd_position *self, kd_eom_data *data, const double *s, double *p) KD_NODISCARD;
 // out (rows x np) += factor * D (rows x nv) Z+, out with leading dimension ld

@@ -163,24 +163,6 @@ kd_eval kd_rt_velocity_rows(kd_realtime *rt, const kd_rt_constraints *C, const d
     return answer;
 }
 
-// w -= d_w \ d at the last multipliers: one Newton step
-static kd_eval find_auxiliary(kd_realtime *rt)
-{
-    kd_blocks blocks = {0};
-    blocks.block[KD_D][KD_W] = rt->d_w;
-    // d and d_w at the last w, lambda, mu
-    memcpy(rt->next->w, rt->now->w, (size_t)rt->n.nw * sizeof *rt->next->w);
-    kd_eom_at_acceleration(rt->data, rt->now->a, rt->now->w, rt->now->lambda, rt->now->mu);
-    kd_eval answer = kd_eom_eval(rt->data, KD_D, rt->small);
-    if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(rt->data, KD_PART_ALL, &blocks);
-    if (answer != KD_EVAL_OK) return answer;
-    // w -= d_w \ d
-    if (kd_lu_factor(rt->n.nw, rt->d_w, rt->pivot) != 0) return KD_EVAL_RETRY;
-    kd_lu_solve(rt->n.nw, rt->d_w, rt->pivot, rt->small, 1);
-    for (int k = 0; k < rt->n.nw; k++) rt->next->w[k] -= rt->small[k];
-    return KD_EVAL_OK;
-}
-
 // f, at the acceleration stage with a = 0
 static kd_eval force_at_stage(kd_realtime *rt, double *f)
 {
@@ -245,7 +227,7 @@ kd_eval kd_rt_evaluate(kd_realtime *rt)
     kd_eval answer = KD_EVAL_OK;
     // w, then f and b, derivatives, M, C
     kd_eom_at_velocity(rt->data, rt->now->v, rt->now->r);
-    if (rt->n.nw > 0) answer = find_auxiliary(rt);
+    if (rt->n.nw > 0) answer = kd_rt_find_auxiliary(rt);
     if (answer == KD_EVAL_OK) answer = values_at_rest(rt);
     if (answer == KD_EVAL_OK) answer = derivatives_of_step(rt);
     if (answer == KD_EVAL_OK) answer = kd_rt_mass_at(rt, &rt->M);

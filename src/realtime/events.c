@@ -83,7 +83,7 @@ static void take_jump(kd_realtime *rt, const kd_jump *jump)
         memcpy(x->r, jump->r, (size_t)rt->n.nr * sizeof *x->r);
         rt->step.known = rt->mass.known = false;
     }
-    rt->placed = rt->start_known = false;
+    rt->placed = rt->start_known = rt->auxiliary.follows = false;
 }
 
 static void say_stop(kd_realtime *rt, int i, const char *text)
@@ -193,7 +193,7 @@ kd_eval kd_rt_sample(kd_realtime *rt)
     if (answer == KD_EVAL_OK) answer = kd_eom_discrete(rt->data, rt->jump->z);
     if (answer != KD_EVAL_OK) return answer;
     memcpy(x->z, rt->jump->z, (size_t)rt->n.nz * sizeof *x->z);
-    rt->placed = rt->start_known = false;
+    rt->placed = rt->start_known = rt->auxiliary.follows = false;
     kd_rt_next_sample(rt);
     return KD_EVAL_OK;
 }

@@ -44,6 +44,14 @@ typedef struct kd_rt_matrix {
     bool            known;             // factored
 } kd_rt_matrix;
 
+// ---- auxiliary variables (auxiliary.c) ------------------------------------------------------------------------------
+typedef struct kd_rt_auxiliary {
+    double *size;    // (nw) largest |w| so far
+    int     side;    // sign of det d_w; 0: not known
+    bool    follows; // a w of before is followed: nothing has jumped
+    int     bad;     // 1 + the variable whose solution was lost; 0: none
+} kd_rt_auxiliary;
+
 struct kd_realtime {
     const kd_eom       *eom;
     kd_dims             n;
@@ -66,7 +74,8 @@ struct kd_realtime {
     bool              any_full;
     bool              together;  // f_p holds the sum h^2 f_p + h f_v of the stiff part, f_v is not used
     double           *d_w, *c_s; // (nw x nw), (ns x ns)
-    int              *pivot;     // (max(nw, ns))
+    kd_rt_auxiliary   auxiliary;
+    int              *pivot; // (max(nw, ns))
 
     kd_rt_matrix step, mass; // linear-implicit Euler, S4 (6b); [M C'; C 0], S4 (11)
     double      *epsilon;    // (nrows)
@@ -157,5 +166,11 @@ void    kd_rt_drives_accept(kd_realtime *rt); // next becomes now
 
 // ---- the step (step.c) ----------------------------------------------------------------------------------------------
 kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs) KD_NODISCARD;
+
+// auxiliary.c: next->w; RETRY: the solution is lost. A new start; what is told of a loss; |d_w \ d| beside |w| at now
+kd_eval kd_rt_find_auxiliary(kd_realtime *rt);
+void    kd_rt_auxiliary_begin(kd_realtime *rt);
+bool    kd_rt_auxiliary_lost(const kd_realtime *rt, char *words, size_t size);
+kd_eval kd_rt_auxiliary_defect(kd_realtime *rt, double *part);
 
 #endif

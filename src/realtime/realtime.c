@@ -74,6 +74,7 @@ static bool cut_arrays(kd_realtime *rt)
     int            most = larger(larger(n->nv, n->np), larger(larger(n->nlambda, n->nmu), larger(n->nr, n->nw)));
     rt->external = kd_cut_bool(a, n->nu);
     rt->d_w = kd_cut_matrix(a, n->nw, n->nw);
+    rt->auxiliary.size = kd_cut_double(a, n->nw);
     rt->c_s = kd_cut_matrix(a, n->ns, n->ns);
     rt->pivot = kd_cut_int(a, larger(n->nw, n->ns));
     rt->epsilon = kd_cut_double(a, rt->nrows);
@@ -207,6 +208,7 @@ static kd_status begin_at(kd_realtime *rt, const kd_state *x, bool created)
     rt->steps = 0;
     rt->fed = false;
     rt->message[0] = '\0';
+    kd_rt_auxiliary_begin(rt);
     // samples that are due, sides of the switching functions
     kd_eval answer = samples ? kd_rt_sample(rt) : KD_EVAL_OK;
     if (!samples && rt->n.nz > 0) kd_rt_next_sample(rt);
@@ -453,6 +455,7 @@ kd_status kd_realtime_defects(kd_realtime *self, kd_realtime_defect *out)
     if (answer == KD_EVAL_OK && n->nlambda > 0) answer = kd_eom_eval(self->data, KD_GI, self->rows);
     if (answer == KD_EVAL_OK && n->nmu > 0) answer = kd_eom_eval(self->data, KD_H, self->rows + n->nlambda);
     if (answer == KD_EVAL_OK) out->velocity = largest(self->rows, self->nrows);
+    if (answer == KD_EVAL_OK) answer = kd_rt_auxiliary_defect(self, &out->auxiliary);
     return answer_of(self, answer);
 }
 

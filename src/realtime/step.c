@@ -20,9 +20,12 @@
 static kd_status tell_fault(kd_realtime *rt)
 {
     kd_fault    what = kd_eom_data_fault(rt->data);
-    const char *words = kd_eom_data_message(rt->data);
+    char        lost[300];
+    const bool  folds = rt->n.nw > 0 && what.status >= 0 && kd_rt_auxiliary_lost(rt, lost, sizeof lost);
+    const char *words = folds ? lost : kd_eom_data_message(rt->data);
     kd_text(rt->message, sizeof rt->message, "step %ld from t = %.9g: %s; the state is that of t = %.9g", rt->steps + 1,
             rt->now->t, words && words[0] ? words : "a function of the equations refused", rt->now->t);
+    if (folds) return KD_ERR_SINGULAR_DW;
     return what.status < 0 ? what.status : KD_ERR_RETRY_FAILED;
 }
 

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/archive.h"
 #include "core/text.h"
 #include "math/dense.h"
 
@@ -267,4 +267,12 @@ kd_status kd_branch_watch_look(kd_branch_watch *b, const kd_state *x, char *mess
     // functions may have no value on the straight way, and the w of the step may be too inexact to tell
     if (found == UNKNOWN || polished != FOUND) return KD_OK;
     return largest_difference(b) <= SAME ? KD_OK : tell(b, x->t, false, message, size);
+}
+
+void kd_branch_watch_archive(kd_branch_watch *b, kd_archive *a)
+{
+    kd_archive_tag(a, "branch");
+    kd_archive_arrays(a, &b->arena, b, sizeof *b);
+    kd_archive_real(a, &b->t0);
+    kd_archive_bool(a, &b->exact);
 }

@@ -17,20 +17,15 @@
 //
 // At an instant of hybrid equations two states of the same time are seen. What their energies differ by counts as
 // dissipated (impacts) or supplied there, and the interpolation starts again.
-#include <kardan/certificate.h>
+#include "simulation/certificate_impl.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "core/text.h"
 #include "math/dense.h"
 #include "probe/probe.h"
-#include "simulation/slopes.h"
-
-enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
-enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
 
 static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 
@@ -48,52 +43,6 @@ static const double EXPLODED = 1e8; // growth of positions or velocities that no
 
 // Gauss-Lobatto points in [0, 1]: (1 - sqrt(3/7)) / 2 and its mirror image
 static const double node[NODES] = {0, 0.17267316464601142810, 0.5, 0.82732683535398857190, 1};
-
-// The end of a step: [p v r] and their rates
-typedef struct knot {
-    double  t;
-    double *x, *rate; // (np + nv + nr)
-} knot;
-
-// A part of the last step with its powers
-typedef struct segment {
-    double t0, t1;
-    double power[NODES][POWERS]; // [W] at the nodes
-    double work[POWERS];         // [J] from the start of the run to t0
-} segment;
-
-struct kd_certifier {
-    kd_arena       arena;
-    const kd_eom  *eom;
-    kd_dims        dims;
-    kd_inputs      inputs;
-    kd_probe      *probe;
-    bool           owns_probe;
-    kd_eom_data   *data;          // of the probe
-    kd_state      *inside;        // a state inside a step
-    kd_state      *last;          // the state that was seen last; NULL: the equations have no instants
-    double         jumps[POWERS]; // [J] energy lost and gained at instants
-    double         leap, t_leap;  // [J] of the potential energy inside the step that is known; when
-    double         energy_known;  // [J] kinetic and potential at t_known
-    double        *value;         // (largest number of rows)
-    const double  *a;             // (nv) accelerations that are judged: those of the probe
-    double        *solved;        // (nv) accelerations that the simulation gives
-    segment        segment[SEGMENTS];
-    int            nsegments;
-    double         t_known;                     // powers and work are known up to here
-    double         power[POWERS], work[POWERS]; // there
-    bool           has_drives;                  // powers depend on accelerations and multipliers
-    knot           knot[3];                     // the last ends of steps, the latest one behind
-    int            nknots;
-    double         start[2]; // scale of positions and velocities at the first state
-    double         terms;    // [J] largest sum of the sizes of all terms of the energy
-    kd_slopes      slopes;
-    double         t_slopes; // up to here
-    double        *errors;   // (nv + 2 ne) for slopes
-    double         energy_start, potential_low, potential_high;
-    kd_findings    findings;
-    kd_certificate certificate;
-};
 
 kd_limits kd_limits_none(void)
 {

@@ -71,11 +71,23 @@ static void take_lost(kd_certificate *c, const kd_verification *v)
                        good ? "" : "': take a smaller tolerance, or make the law smooth");
 }
 
+// Drives so fast that units in the last place of t are many tolerances of velocities
+static void take_rounding(kd_certificate *c, const kd_verification *v)
+{
+    if (!(v->rounded > MOST_LOST)) return;
+    kd_certificate_add(
+        c, "rounding of time", KD_CHECK_BAD, v->rounded,
+        "'%s' is so fast that the last digit of t is worth %.2g tolerances of velocities: take Cartesian "
+        "coordinates, a slower drive, or a jump of its velocity",
+        v->rounded_by, v->rounded);
+}
+
 // Accepted steps against the equations of motion inside them
 static void take_verification(kd_certificate *c, const kd_simulation *simulation)
 {
     const kd_verification v = kd_simulation_verification(simulation);
     take_lost(c, &v);
+    take_rounding(c, &v);
     if (!v.searched)
         kd_certificate_add(c, "defects of steps", KD_CHECK_NOT_SEARCHED, NAN, "steps were not checked: %s",
                            v.why_not ? v.why_not : "not wanted");

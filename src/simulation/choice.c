@@ -17,11 +17,13 @@
 #include "simulation/choice.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/archive.h"
 #include "core/text.h"
+#include "simulation/fits.h"
 
 static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
 static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
@@ -33,8 +35,9 @@ static const double TREE_SIZE = 30;     // nv of equations without constraints a
 static const double LOOPED_SIZE = 110;  // the same with constraints, whose right-hand side is dearer
 static const double SETTLED = 0.05;     // relative change of rho between two iterations that is none
 static const double SAFETY = 1.1;       // of rho, which the power method finds from below
-enum { ITERATIONS = 24, FEWER = 8 };    // of the power method, at first and with a known direction
-enum { HITS = 5, HITS_MOST = 640 };     // steps near the border before a change
+static const double SMALLEST_RTOL = 1e-14;                  // where estimates of dop853 are rounding
+enum { ITERATIONS = 24, FEWER = 8 };                        // of the power method, at first and with a known direction
+enum { HITS = 5, HITS_MOST = 640 };                         // steps near the border before a change
 enum { PAUSE = 8, PAUSE_MULTISTEP = 48, PAUSE_MOST = 256 }; // steps of the implicit method before rho is looked at
 enum { REFRESHED = 25 };                                    // explicit steps until rho is found anew
 
@@ -59,12 +62,34 @@ struct kd_choice {
 
 // ---- what fits ------------------------------------------------------------------------------------------------------
 
+// Does an option differ from its default that belongs to one integrator, or to how a form is solved?
+static bool has_own_options(const kd_simulation_options *opt)
+{
+    static const char *const    common[] = {"steps.", "start.",           "events.",
+                                            "check.", "form.constraints", "form.invariants"};
+    const kd_simulation_options usual = kd_simulation_options_default();
+    const kd_option            *row;
+    char                        value[200], standard[200];
+    for (int i = 0; (row = kd_option_at(i)); i++) {
+        bool shared = false;
+        for (size_t k = 0; k < sizeof common / sizeof *common; k++)
+            shared = shared || strncmp(row->name, common[k], strlen(common[k])) == 0;
+        if (shared || kd_option_get(opt, row->name, value, sizeof value) < 0 ||
+            kd_option_get(&usual, row->name, standard, sizeof standard) < 0)
+            continue;
+        if (strcmp(value, standard) != 0) return true;
+    }
+    return false;
+}
+
 // Why no explicit method is thought of; NULL: one may be
 static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_options *opt)
 {
     const kd_dims                 d = kd_eom_dims(eom);
     const kd_eom_def             *def = kd_eom_definition(eom);
     const kd_formulation_options *f = &opt->formulation_options;
+    const double                  rtol = opt->rtol > 0 ? opt->rtol : opt->integrator_options.rtol;
+    if (rtol < SMALLEST_RTOL) return "as the tolerance is one of rounding";
     if (d.ne > 0 && f->invariants) return "which keeps the invariants";
     if (d.ns > 0 || d.nw > 0) return "which solves for contact points and auxiliary variables with the motion";
     if (def->force_of_multipliers) return "as friction depends on reactions";
@@ -77,7 +102,7 @@ static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_optio
     kd_simulation_options tried = *opt;
     tried.formulation = KD_ODE;
     tried.integrator = KD_DOP853;
-    return kd_method_misfit(&tried, NULL) ? "which has the options" : NULL;
+    return kd_method_misfit(&tried, NULL) || has_own_options(opt) ? "which has the options" : NULL;
 }
 
 // Cost of a step of psf with radau over that of one of dop853
@@ -120,8 +145,10 @@ static kd_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, const kd_
     *cost = dense_cost(eom);
     tried.formulation = KD_GGL;
     tried.integrator = KD_BDF;
-    const bool kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
-    if (*cost <= DENSE_MOST || kept || kd_method_misfit(&tried, NULL)) return (kd_pair){KD_PSF, KD_RADAU};
+    const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
+    const kd_simulation_options usual = kd_method_named(opt);
+    if (*cost <= DENSE_MOST || kept || has_own_options(opt) || kd_method_misfit(&tried, NULL))
+        return (kd_pair){usual.formulation, usual.integrator};
     const double part = column_entries(eom, inputs, x) / FULL_SIZE;
     *cost = SPARSE_COST + part * part;
     return (kd_pair){KD_GGL, KD_BDF};
@@ -283,6 +310,16 @@ double kd_choice_radius(const kd_choice *self)
     return self->radius;
 }
 
+double kd_choice_stable_step(const kd_choice *self)
+{
+    return NEAR_BORDER / self->radius;
+}
+
+double kd_choice_cost(const kd_choice *self)
+{
+    return self->cost;
+}
+
 // ---- along the motion -----------------------------------------------------------------------------------------------
 
 void kd_choice_begin(kd_choice *self, bool stiff)
@@ -342,6 +379,11 @@ kd_status kd_method_automatic(const kd_eom *eom, const kd_inputs *inputs, const 
     kd_choice *choice;
     kd_text(why, size, "%s", "");
     if (!eom || !opt || !kd_state_fits(eom, x)) return KD_ERR_ARGUMENT;
+    // one that was named has no choice
+    if (opt->formulation != KD_FORMULATION_CHOSEN || opt->integrator != KD_INTEGRATOR_CHOSEN) {
+        *opt = kd_method_named(opt);
+        return KD_OK;
+    }
     kd_status status = kd_choice_create(eom, inputs, x, opt, &choice);
     if (status < 0) return status;
     const kd_pair first = kd_choice_method(choice, kd_choice_starts_stiff(choice));
@@ -350,4 +392,21 @@ kd_status kd_method_automatic(const kd_eom *eom, const kd_inputs *inputs, const 
     kd_text(why, size, "%s", kd_choice_reason(choice));
     kd_choice_destroy(choice);
     return KD_OK;
+}
+
+void kd_choice_archive(kd_choice *self, kd_archive *a)
+{
+    bool flow = self->flow != NULL;
+    kd_archive_tag(a, "choice");
+    kd_archive_bool(a, &flow);
+    if (kd_archive_good(a) && flow != (self->flow != NULL))
+        kd_archive_fail(a, KD_ERR_SAVED, "other methods come into question");
+    if (!kd_archive_good(a)) return;
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
+    if (self->state) kd_state_archive(self->state, a);
+    if (self->flow) kd_dae_archive(self->flow, a);
+    KD_ARCHIVE_BOOLS(a, &self->directed, &self->stiff, &self->starts_stiff);
+    KD_ARCHIVE_REALS(a, &self->cost, &self->radius, &self->longest);
+    int *steps[] = {&self->hits, &self->needed, &self->since, &self->pause};
+    for (int k = 0; k < 4; k++) kd_archive_int(a, steps[k], 0, INT_MAX / 2);
 }

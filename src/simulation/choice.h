@@ -16,7 +16,8 @@ typedef struct kd_choice kd_choice;
 // copied.
 kd_status kd_choice_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                            const kd_simulation_options *opt, kd_choice **choice) KD_NODISCARD;
-void      kd_choice_destroy(kd_choice *self); // NULL is fine
+void      kd_choice_destroy(kd_choice *self);                // NULL is fine
+void      kd_choice_archive(kd_choice *self, kd_archive *a); // save or restore
 kd_pair   kd_choice_method(const kd_choice *self, bool stiff);
 bool      kd_choice_starts_stiff(const kd_choice *self); // the first method is that for stiff motions
 bool      kd_choice_may_change(const kd_choice *self);   // both methods fit
@@ -30,5 +31,7 @@ void kd_choice_begin(kd_choice *self, bool stiff);
 bool kd_choice_look(kd_choice *self, const kd_state *x, double h, bool advised);
 // Largest |eigenvalue| of the linearised equations at the last look [1/s]
 double kd_choice_radius(const kd_choice *self);
+double kd_choice_stable_step(const kd_choice *self); // [s] that stability allows an explicit method at that radius
+double kd_choice_cost(const kd_choice *self);        // R: of an implicit step over that of an explicit one
 
 #endif

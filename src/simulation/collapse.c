@@ -17,10 +17,11 @@
 #include "simulation/collapse.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/archive.h"
 #include "core/text.h"
 #include "math/dense.h"
 
@@ -415,4 +416,22 @@ kd_status kd_collapse_see(kd_collapse *c, const kd_state *x, long attempts, doub
     // velocities at every step, jumps only now and then
     if (status < 0 || attempts - c->mark < c->interval) return status;
     return look_for_jumps(c, x, attempts, t_end, message, size);
+}
+
+void kd_collapse_archive(kd_collapse *c, kd_archive *a)
+{
+    kd_archive_tag(a, "collapse");
+    kd_archive_arrays(a, &c->arena, c, sizeof *c);
+    for (int k = 0; k < 3; k++) kd_state_archive(c->side[k], a);
+    kd_archive_doubles(a, c->size, KINDS);
+    // the seed has all bits of a long
+    int part[] = {(int)(c->seed & 0xffffff), (int)(c->seed >> 24 & 0xffffff), (int)(c->seed >> 48)};
+    kd_archive_ints(a, part, 3, 0, 0xffffff);
+    c->seed = (unsigned long)part[2] << 48 | (unsigned long)part[1] << 24 | (unsigned long)part[0];
+    kd_archive_bool(a, &c->steep);
+    KD_ARCHIVE_REALS(a, &c->steep_way, &c->t_mark, &c->t_from, &c->pace, &c->reference, &c->doubled);
+    KD_ARCHIVE_COUNTS(a, &c->mark, &c->interval, &c->from, &c->wait);
+    kd_archive_int(a, &c->looks, 0, INT_MAX / 2);
+    kd_archive_doubles(a, c->t_doubled, DOUBLINGS + 1);
+    kd_archive_int(a, &c->ndoubled, 0, DOUBLINGS + 1);
 }

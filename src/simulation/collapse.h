@@ -10,6 +10,7 @@ typedef struct kd_collapse kd_collapse;
 kd_status kd_collapse_create(kd_eom_data *data, const kd_inputs *inputs, kd_tolerances tolerances,
                              kd_collapse **collapse) KD_NODISCARD;
 void      kd_collapse_destroy(kd_collapse *self);                                 // NULL is fine
+void      kd_collapse_archive(kd_collapse *self, kd_archive *a);                  // save or restore
 void      kd_collapse_begin(kd_collapse *self, const kd_state *x, long attempts); // a new start
 // After an accepted step, x its end: KD_OK; KD_ERR_STAGNATION, KD_ERR_BLOW_UP: go no further, message says why. Does
 // not allocate

@@ -1,6 +1,6 @@
 // fits.c: what fits together: formulation, integrator and their options. The one place of these rules, which ask for
 // properties (kd_formulation_about, kd_integrator_about), not for names.
-#include <kardan/simulation.h>
+#include "simulation/fits.h"
 
 #include "core/text.h"
 
@@ -89,11 +89,15 @@ static bool projection_fits(const kd_simulation_options *o, const kd_formulation
     return true;
 }
 
-bool kd_method_misfit(const kd_simulation_options *o, kd_misfit *out)
+bool kd_method_misfit(const kd_simulation_options *given, kd_misfit *out)
 {
-    kd_misfit place;
+    kd_misfit             place;
+    kd_simulation_options named;
     if (!out) out = &place;
     *out = (kd_misfit){.why = "", .works = ""};
+    const kd_simulation_options *o = given;
+    // what was left open is completed first
+    if (given && kd_method_is_open(given)) named = kd_method_named(given), o = &named;
     const kd_formulation_info *form = o ? kd_formulation_about(o->formulation) : NULL;
     const kd_integrator_info  *m = o ? kd_integrator_about(o->integrator, &o->integrator_options) : NULL;
     if (!form) return !refuse(out, "formulation", NULL, "it is none of the list", "formulation psf");
@@ -116,11 +120,30 @@ bool kd_method_fits(const kd_simulation_options *o, char *why, size_t size)
 kd_formulation kd_method_formulation(const kd_simulation_options *o)
 {
     if (!o) return KD_PSF;
-    const kd_integrator_info *m = kd_integrator_about(o->integrator, &o->integrator_options);
-    kd_simulation_options     tried = *o;
+    kd_simulation_options tried = *o;
+    if (tried.integrator == KD_INTEGRATOR_CHOSEN) tried.integrator = KD_RADAU;
+    const kd_integrator_info *m = kd_integrator_about(tried.integrator, &o->integrator_options);
     // one-step methods take psf, others the form that suits their matrix
     tried.formulation = KD_PSF;
     if (m && m->one_step && !kd_method_misfit(&tried, NULL)) return KD_PSF;
     if (m && is_ode(m)) return KD_ODE;
     return projects(&o->formulation_options) ? KD_INDEX2 : KD_GGL;
+}
+
+// ---- what was left open ---------------------------------------------------------------------------------------------
+
+bool kd_method_is_open(const kd_simulation_options *o)
+{
+    return o->formulation == KD_FORMULATION_CHOSEN || o->integrator == KD_INTEGRATOR_CHOSEN;
+}
+
+kd_simulation_options kd_method_named(const kd_simulation_options *o)
+{
+    kd_simulation_options named = *o;
+    if (o->integrator == KD_INTEGRATOR_CHOSEN) named.integrator = KD_RADAU;
+    if (o->formulation != KD_FORMULATION_CHOSEN) return named;
+    // psf wherever it fits
+    named.formulation = KD_PSF;
+    if (kd_method_misfit(&named, NULL)) named.formulation = kd_method_formulation(&named);
+    return named;
 }

@@ -6,13 +6,15 @@
 #include "simulation/hybrid.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/archive.h"
 #include "core/text.h"
 #include "simulation/chatter.h"
 #include "simulation/crossing.h"
+#include "simulation/fits.h"
 #include "simulation/kick.h"
 #include "simulation/limit.h"
 #include "simulation/teller.h"
@@ -121,7 +123,7 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
         kd_teller_cut(&self->teller, &self->arena, &opt->events, room);
         self->inputs = kd_cut_matrix(&self->arena, 6, self->dims.nu);
         kd_crossing_cut(&self->crossing, &self->arena, n,
-                        kd_integrator_about(opt->integrator, &opt->integrator_options)->turns);
+                        kd_integrator_about(kd_method_named(opt).integrator, &opt->integrator_options)->turns);
         self->fall = kd_cut_double(&self->arena, n);
         self->alone = kd_arena_cut(&self->arena, (size_t)self->dims.nswitch, 1);
         self->seen = kd_arena_cut(&self->arena, (size_t)n, 1);
@@ -377,6 +379,57 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
         return KD_OK;
     }
     return x->t == t1 && !solved ? complete_left(self) : status;
+}
+
+// ---- steps of somebody else -----------------------------------------------------------------------------------------
+
+int kd_hybrid_functions(const kd_hybrid *self)
+{
+    return self ? self->crossing.n : 0;
+}
+
+double kd_hybrid_next_time(const kd_hybrid *self)
+{
+    // just before a break, on its left side
+    return self ? fmin(self->next_break - ulps(self->next_break, BEFORE), self->next_sample) : HUGE_VAL;
+}
+
+kd_status kd_hybrid_values(kd_hybrid *self, const kd_state *x, double *out)
+{
+    const kd_crossing *c = &self->crossing;
+    kd_status          status = failed(self, kd_limit_values(self->limit, x, out), "switching functions");
+    for (int i = 0; i < c->n && status >= 0; i++)
+        if (fabs(out[i]) <= fmax(c->band[i], DBL_MIN)) out[i] = c->side[i] < 0 ? -DBL_MIN : DBL_MIN;
+    return status;
+}
+
+kd_status kd_hybrid_arrive(kd_hybrid *self, double t0)
+{
+    kd_crossing *c = &self->crossing;
+    self->message[0] = '\0';
+    self->has_crossed = false;
+    self->from = t0;
+    self->tolerance = fmax(self->opt.accuracy * (self->x->t - t0), ulps(self->x->t, 4));
+    find_due(self, self->x->t);
+    kd_status status =
+        c->n > 0 ? failed(self, kd_limit_values(self->limit, self->x, c->end), "switching functions") : KD_OK;
+    for (int i = 0; i < c->n && status >= 0; i++) {
+        const double value = c->end[i];
+        c->crossed[i] = 0;
+        if (fabs(value) <= c->band[i]) continue;
+        // it shows its side for the first time, or has changed it
+        const bool crossed = c->side[i] != 0 && c->side[i] * value < 0;
+        if (crossed) c->crossed[i] = (signed char)-c->side[i];
+        self->has_crossed = self->has_crossed || crossed;
+        if (c->side[i] == 0) c->side[i] = value > 0 ? 1 : -1;
+        if (!crossed) c->band[i] = 0;
+    }
+    for (int i = 0; i < c->n && status >= 0; i++) {
+        self->fall[i] = 0;
+        if (!self->has_crossed) c->start[i] = c->end[i];
+    }
+    self->pending = self->has_crossed || self->at_break || self->at_sample;
+    return status;
 }
 
 // ---- what happens at an instant -------------------------------------------------------------------------------------
@@ -762,4 +815,48 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
         c->rate[i] = HUGE_VAL;
     }
     return status;
+}
+
+// ---- saved simulations ----------------------------------------------------------------------------------------------
+
+static void archive_chatter(kd_archive *a, kd_chatter *c, int functions)
+{
+    KD_ARCHIVE_REALS(a, &c->last, &c->gap);
+    kd_archive_count(a, &c->count);
+    kd_archive_int(a, &c->repeated, 0, INT_MAX / 2);
+    kd_archive_int(a, &c->function, -1, functions);
+}
+
+// Between calls nothing is queued: only what was counted is kept
+static void archive_teller(kd_archive *a, kd_teller *t)
+{
+    for (int k = 0; k < KD_EVENT_KIND_COUNT; k++) kd_archive_count(a, &t->count[k]);
+    if (a->reads) t->queued = 0;
+}
+
+void kd_hybrid_archive(kd_hybrid *self, kd_archive *a)
+{
+    const kd_dims d = self->dims;
+    const size_t  n = (size_t)self->crossing.n;
+    kd_state     *state[] = {self->before, self->jump, self->inside, self->end[0], self->end[1]};
+    kd_archive_tag(a, "instants");
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
+    for (int k = 0; k < 5; k++) kd_state_archive(state[k], a);
+    if (self->rows) kd_event_rows_archive(self->rows, a);
+    kd_limit_archive(self->limit, a);
+    if (self->kick) kd_kick_archive(self->kick, a);
+    // functions and rows
+    kd_archive_signs(a, self->crossing.side, n);
+    kd_archive_signs(a, self->crossing.crossed, n);
+    kd_archive_signs(a, self->alone, (size_t)d.nswitch);
+    kd_archive_flags(a, self->seen, n);
+    kd_archive_flags(a, self->moving, (size_t)(d.nlambda + d.nmu));
+    kd_archive_signs(a, self->kicked, n - (size_t)d.nswitch);
+    // what comes next
+    KD_ARCHIVE_REALS(a, &self->next_break, &self->next_sample, &self->from, &self->tolerance);
+    KD_ARCHIVE_BOOLS(a, &self->pending, &self->at_break, &self->at_sample, &self->has_crossed, &self->moved,
+                     &self->rows_changed, &self->smooth, &self->stop);
+    KD_ARCHIVE_ENUM(a, need, self->need, PROJECT);
+    archive_chatter(a, &self->chatter, (int)n);
+    archive_teller(a, &self->teller);
 }

@@ -17,7 +17,8 @@ typedef kd_status (*kd_dense_motion)(double t, kd_state *x, void *context);
 // NULL in *hybrid and KD_OK: the equations have none. x is the state of the simulation, which passing changes.
 kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
                            kd_dense_motion motion, void *context, kd_hybrid **hybrid) KD_NODISCARD;
-void      kd_hybrid_destroy(kd_hybrid *self); // NULL is fine
+void      kd_hybrid_destroy(kd_hybrid *self);                // NULL is fine
+void      kd_hybrid_archive(kd_hybrid *self, kd_archive *a); // save or restore
 
 // x is consistent: which rows hold, samples that are due (created only), signs of the functions. Changes x.
 kd_status kd_hybrid_begin(kd_hybrid *self, bool created) KD_NODISCARD;
@@ -32,6 +33,15 @@ bool      kd_hybrid_pending(const kd_hybrid *self); // x is the limit from the l
 // Pass the instant. KD_OK, KD_STOPPED (passed, and the run is to end), < 0; again pending when functions changed their
 // sign by what happened.
 kd_status kd_hybrid_pass(kd_hybrid *self) KD_NODISCARD;
+
+// ---- steps of somebody else (simulation/exchange.h) -----------------------------------------------------------------
+// Functions that are watched, and their values at a state that is solved for. A function that has not left zero since its
+// last crossing shows the side that it is on.
+int       kd_hybrid_functions(const kd_hybrid *self);
+kd_status kd_hybrid_values(kd_hybrid *self, const kd_state *x, double *out) KD_NODISCARD;
+// x, solved for, is where a step from t0 on ended: what has crossed there and is due at its time becomes pending.
+kd_status kd_hybrid_arrive(kd_hybrid *self, double t0) KD_NODISCARD;
+double    kd_hybrid_next_time(const kd_hybrid *self); // of breaks and samples; infinity: none
 
 // Did the last instant change z or inputs only, at the end of a step?
 bool kd_hybrid_is_smooth(const kd_hybrid *self);

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/archive.h"
 #include "core/text.h"
 #include "math/dense.h"
 
@@ -311,4 +311,11 @@ kd_status kd_kick_make(kd_kick *self, kd_state *x, unsigned char *moving, kd_tel
     if (answer == KD_EVAL_OK) answer = find_kinetic(self, x, &kinetic);
     if (answer == KD_EVAL_OK) tell_all(self, x, kinetic - self->left.kinetic, teller);
     return fault(self, answer);
+}
+
+void kd_kick_archive(kd_kick *self, kd_archive *a)
+{
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
+    KD_ARCHIVE_REALS(a, &self->left.kinetic, &self->right.kinetic);
+    kd_archive_flags(a, self->active, (size_t)(self->dims.nlambda + self->dims.nmu));
 }

@@ -7,9 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/archive.h"
 #include "core/text.h"
 #include "point/acceleration.h"
+#include "simulation/fits.h"
 
 #define AROUND 1e-8 // relative motion on the straight way: root of the unit roundoff
 
@@ -48,7 +49,7 @@ kd_status kd_limit_create(const kd_eom *eom, const kd_inputs *inputs, const kd_s
     self->count = self->dims.nswitch + (rows ? kd_event_rows_count(rows) : 0);
     // invariants are imposed behind an instant where the formulation imposes them in its steps
     self->invariants = opt->formulation_options.invariants && self->dims.ne > 0 &&
-                       kd_formulation_about(opt->formulation)->keeps_invariants;
+                       kd_formulation_about(kd_method_named(opt).formulation)->keeps_invariants;
     // functions of motion only need no forces: dense output is enough for them
     self->needs_accelerations = kd_eom_depends(eom, KD_SWITCH, KD_A) || kd_eom_depends(eom, KD_SWITCH, KD_W) ||
                                 kd_eom_depends(eom, KD_SWITCH, KD_LAMBDA) || kd_eom_depends(eom, KD_SWITCH, KD_MU);
@@ -270,4 +271,10 @@ kd_status kd_limit_next(kd_limit *self, const kd_state *x, double *next_break, d
     kd_text(self->message, sizeof self->message, "%s answered a time that is not behind the present one, t = %.17g",
             wrong, x->t);
     return KD_ERR_DEFINITION;
+}
+
+void kd_limit_archive(kd_limit *self, kd_archive *a)
+{
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
+    kd_acceleration_archive(self->acceleration, a);
 }

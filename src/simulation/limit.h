@@ -10,7 +10,8 @@ typedef struct kd_limit kd_limit;
 // x gives discrete states and active rows; it and rows (may be NULL) stay the caller's.
 kd_status kd_limit_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
                           const kd_state *x, kd_event_rows *rows, kd_limit **limit) KD_NODISCARD;
-void      kd_limit_destroy(kd_limit *self); // NULL is fine
+void      kd_limit_destroy(kd_limit *self);                // NULL is fine
+void      kd_limit_archive(kd_limit *self, kd_archive *a); // save or restore
 
 // s, a, w, lambda, mu for p, v, r of the state; what is there serves as guess.
 kd_status kd_limit_solve(kd_limit *self, kd_state *x) KD_NODISCARD;

@@ -23,7 +23,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/archive.h"
 #include "core/text.h"
 #include "math/dense.h"
 
@@ -436,4 +436,18 @@ kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message,
     }
     remember(w, x);
     return outcome(w, status, message, size);
+}
+
+void kd_rank_watch_archive(kd_rank_watch *w, kd_archive *a)
+{
+    const int m = w->dims.nlambda + w->dims.nmu;
+    kd_archive_tag(a, "rank");
+    kd_archive_arrays(a, &w->arena, w, sizeof *w);
+    kd_archive_int(a, &w->nactive, 0, m);
+    kd_archive_int(a, &w->rank, -1, m);
+    kd_archive_ints(a, w->active, (size_t)m, 0, m - 1);
+    kd_archive_ints(a, w->kept, (size_t)m, 0, m - 1);
+    kd_archive_ints(a, w->first, (size_t)m, 0, m);
+    KD_ARCHIVE_REALS(a, &w->t, &w->sigma, &w->K, &w->eps, &w->path, &w->speed);
+    KD_ARCHIVE_BOOLS(a, &w->known, &w->stopped);
 }

@@ -9,7 +9,8 @@ typedef struct kd_rank_watch kd_rank_watch;
 // *watch is NULL without constraints, and with more of them than can be watched at the price of a step (unwatched, if
 // not NULL, says so). inputs are copied; data is moved by each look, and must outlive it.
 kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_rank_watch **watch, bool *unwatched);
-void      kd_rank_watch_destroy(kd_rank_watch *watch); // NULL is fine
+void      kd_rank_watch_destroy(kd_rank_watch *watch);                // NULL is fine
+void      kd_rank_watch_archive(kd_rank_watch *watch, kd_archive *a); // save or restore
 // A start: active rows, their rank and scales are taken from x. KD_OK, or < 0: a function asked to stop. Does not
 // allocate.
 kd_status kd_rank_watch_start(kd_rank_watch *watch, const kd_state *x, char *message, size_t size);

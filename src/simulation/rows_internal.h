@@ -14,7 +14,7 @@ struct kd_event_rows {
     double           rest;       // [s] options.rest: shorter flights are none
     double           rtol, atol; // of the velocities
     int              none_sided, nfriction;
-    int             *one_sided, *friction; // rows of lambda, of mu
+    int             *one_sided, *friction; // rows of lambda, of mu; of a plane of friction the first
     kd_state        *x;                    // on trial: solver has its rows and z
     kd_acceleration *solver;
     double          *g, *gI, *gII, *h, *hI, *limit; // (nlambda), (nmu) levels, breakaway forces
@@ -26,6 +26,7 @@ struct kd_event_rows {
     unsigned char   *held;                          // (nlambda + nmu) before the instant
     double          *p, *s;                         // (np), (ns)
     double          *base; // (nlambda) g_i that counts as zero: behind an instant a row that is touched may lie below
+    bool            *held_by; // (nmu) friction that sticks, but as other rows hold it: its own row is off
     bool            *implied; // (nlambda) off, but at rest as others that hold imply: its function does not count
     double          *GZ, *HZ; // at the position of the instant
     double          *Q, *row; // (nv x most), (nv) basis of the rows that hold
@@ -35,10 +36,18 @@ struct kd_event_rows {
     char             unsettled[200];                      // why the rows do not settle
 };
 
-// Direction of sliding of row i of mu in x, 0: it sticks
-int kd_rows_direction(const kd_event_rows *self, const kd_state *x, int i);
-// Row i of mu slides in a direction from now on, or sticks (0)
-void kd_rows_slide(kd_event_rows *self, int i, int direction);
+// Dry friction i: row i of mu, a line, or rows i and j of a plane. Does it slide in x? Otherwise it sticks, or is open.
+bool kd_rows_slides(const kd_event_rows *self, const kd_state *x, int i);
+bool kd_rows_sticks(const kd_event_rows *self, const kd_state *x, int i);
+// Its two components of a vector of h (of a line: one), their size, their part along the direction of sliding
+double kd_rows_size(const kd_event_rows *self, int i, const double *a);
+double kd_rows_along(const kd_event_rows *self, const kd_state *x, int i, const double *a);
+// From now on it slides along a, sticks, or is open
+void kd_rows_slide(kd_event_rows *self, int i, const double *a);
+void kd_rows_stick(kd_event_rows *self, int i);
+void kd_rows_open(kd_event_rows *self, int i);
+// Is the contact that it belongs to open? It then neither sticks nor slides
+bool kd_rows_is_open(const kd_event_rows *self, const kd_state *x, int i);
 // Directions of rows that move, from h. Rows that stick but were set in motion slide.
 void kd_rows_directions(kd_event_rows *self);
 

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/archive.h"
 #include "core/text.h"
 #include "math/dense.h"
 #include "simulation/rows_internal.h"
@@ -24,10 +25,17 @@
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
+// A line of friction, or the first row of a plane
+static bool is_first(const kd_event_rows *self, int i)
+{
+    const int across = kd_eom_definition(self->eom)->friction_across[i];
+    return kd_eom_is_friction(self->eom, i) && (across < 0 || across > i);
+}
+
 static void count_rows(kd_event_rows *self)
 {
     for (int i = 0; i < self->dims.nlambda; i++) self->none_sided += kd_eom_one_sided(self->eom, i);
-    for (int i = 0; i < self->dims.nmu; i++) self->nfriction += kd_eom_is_friction(self->eom, i);
+    for (int i = 0; i < self->dims.nmu; i++) self->nfriction += is_first(self, i);
 }
 
 static void cut_arrays(kd_event_rows *self)
@@ -49,6 +57,7 @@ static void cut_arrays(kd_event_rows *self)
     self->v = kd_cut_double(arena, n.nv);
     self->implied = kd_cut_bool(arena, n.nlambda);
     self->base = kd_cut_double(arena, n.nlambda);
+    self->held_by = kd_cut_bool(arena, n.nmu);
     self->GZ = kd_cut_matrix(arena, n.nlambda, n.nv);
     self->HZ = kd_cut_matrix(arena, n.nmu, n.nv);
     self->Q = kd_cut_matrix(arena, n.nv, n.nlambda + n.nmu < n.nv ? n.nlambda + n.nmu : n.nv);
@@ -66,7 +75,7 @@ static void cut_arrays(kd_event_rows *self)
     for (int i = 0, k = 0; i < n.nlambda; i++)
         if (kd_eom_one_sided(self->eom, i)) self->one_sided[k++] = i;
     for (int i = 0, k = 0; i < n.nmu; i++)
-        if (kd_eom_is_friction(self->eom, i)) self->friction[k++] = i;
+        if (is_first(self, i)) self->friction[k++] = i;
 }
 
 kd_status kd_event_rows_create(const kd_eom *eom, const kd_inputs *inputs, const kd_event_options *opt,
@@ -116,7 +125,7 @@ double kd_event_rows_noise(const kd_event_rows *self, int i)
 {
     // only friction that slides has a velocity to be uncertain about
     int row = i < self->none_sided ? -1 : self->friction[i - self->none_sided];
-    return row < 0 || self->x->active_mu[row] ? 0 : self->noise[row];
+    return row < 0 || !kd_rows_slides(self, self->x, row) ? 0 : self->noise[row];
 }
 
 double kd_event_rows_stride(const kd_event_rows *self, const kd_state *x, int i, double value)
@@ -159,7 +168,7 @@ const char *kd_event_rows_name(const kd_event_rows *self, int i, char *buffer, s
 static bool any_sticks(const kd_event_rows *self, const kd_state *x)
 {
     bool any = false;
-    for (int k = 0; k < self->nfriction; k++) any = any || x->active_mu[self->friction[k]];
+    for (int k = 0; k < self->nfriction; k++) any = any || kd_rows_sticks(self, x, self->friction[k]);
     return any;
 }
 
@@ -189,9 +198,13 @@ kd_eval kd_event_rows_values(kd_event_rows *self, kd_eom_data *d, const kd_state
             out[k] = self->implied[i] ? 1 : self->g[i] - self->base[i];
     }
     for (int k = 0; k < self->nfriction; k++) {
-        int i = self->friction[k];
-        out[self->none_sided + k] =
-            x->active_mu[i] ? self->limit[i] - fabs(point->mu[i]) : kd_rows_direction(self, x, i) * self->h[i];
+        const int i = self->friction[k];
+        double    value = 1; // open
+        if (kd_rows_sticks(self, x, i))
+            value = self->limit[i] - kd_rows_size(self, i, point->mu);
+        else if (kd_rows_slides(self, x, i))
+            value = kd_rows_along(self, x, i, self->h);
+        out[self->none_sided + k] = value;
     }
     return KD_EVAL_OK;
 }
@@ -298,8 +311,12 @@ static void take_crossings(kd_event_rows *self, const signed char *crossed)
     for (int k = 0; k < self->nfriction; k++) {
         int i = self->friction[k];
         if (!crossed[self->none_sided + k]) continue;
-        if (x->active_mu[i]) self->leaves[self->dims.nlambda + i] = 1;
-        kd_rows_slide(self, i, x->active_mu[i] ? (x->mu[i] < 0 ? -1 : 1) : 0);
+        const bool sticks = kd_rows_sticks(self, x, i);
+        if (sticks) self->leaves[self->dims.nlambda + i] = 1;
+        if (sticks)
+            kd_rows_slide(self, i, x->mu);
+        else
+            kd_rows_stick(self, i);
     }
 }
 
@@ -339,6 +356,12 @@ static kd_status explain(kd_event_rows *self, kd_status status, char *message, s
     return fault < 0 ? fault : status;
 }
 
+// |HZ_ij|, of a plane of both rows
+static double row_size(const kd_event_rows *self, int i, int j)
+{
+    return kd_rows_size(self, i, self->HZ + j * self->dims.nmu);
+}
+
 // Errors of h_i = (HZ v)_i that errors of v within the tolerances make
 static kd_eval find_noise(kd_event_rows *self)
 {
@@ -348,7 +371,7 @@ static kd_eval find_noise(kd_event_rows *self)
         int i = self->friction[k];
         self->noise[i] = 0;
         for (int j = 0; j < self->dims.nv; j++)
-            self->noise[i] += fabs(self->HZ[i + j * self->dims.nmu]) * (self->atol + self->rtol * fabs(self->x->v[j]));
+            self->noise[i] += row_size(self, i, j) * (self->atol + self->rtol * fabs(self->x->v[j]));
     }
     return answer;
 }
@@ -395,6 +418,14 @@ static void tell_row(const kd_event_rows *self, kd_event_kind kind, int function
     tell(kind, row, direction, text, context);
 }
 
+// 1, -1 along a line, 1 in a plane, 0: it does not slide
+static int told_direction(const kd_event_rows *self, const kd_state *x, int i)
+{
+    const kd_eom_def *def = kd_eom_definition(self->eom);
+    if (!kd_rows_slides(self, x, i)) return 0;
+    return def->friction_across[i] < 0 && x->z[def->friction[i]] < 0 ? -1 : 1;
+}
+
 // What has become other than it was in x
 static void tell_all(const kd_event_rows *self, const kd_state *x, kd_event_teller tell, void *context)
 {
@@ -407,9 +438,9 @@ static void tell_all(const kd_event_rows *self, const kd_state *x, kd_event_tell
         if (now != x->active_lambda[i]) tell_row(self, now ? KD_EVENT_REST : KD_EVENT_RELEASE, k, i, 0, tell, context);
     }
     for (int k = 0; k < self->nfriction; k++) {
-        int i = self->friction[k], was = kd_rows_direction(self, x, i), now = kd_rows_direction(self, self->x, i);
-        if (self->x->active_mu[i] != x->active_mu[i] || was != now)
-            tell_row(self, now == 0 ? KD_EVENT_STICK : KD_EVENT_SLIDE, self->none_sided + k, i, now, tell, context);
+        const int i = self->friction[k], was = told_direction(self, x, i), now = told_direction(self, self->x, i);
+        if (kd_rows_is_open(self, self->x, i) || (self->x->active_mu[i] == x->active_mu[i] && was == now)) continue;
+        tell_row(self, now == 0 ? KD_EVENT_STICK : KD_EVENT_SLIDE, self->none_sided + k, i, now, tell, context);
     }
 }
 
@@ -433,7 +464,10 @@ static void try_to_stick(kd_event_rows *self)
 {
     for (int k = 0; k < self->nfriction; k++) {
         int i = self->friction[k];
-        if (fabs(self->h[i]) <= kd_rows_slow(self)) kd_rows_slide(self, i, 0);
+        if (kd_rows_is_open(self, self->x, i))
+            kd_rows_open(self, i);
+        else if (kd_rows_size(self, i, self->h) <= kd_rows_slow(self))
+            kd_rows_stick(self, i);
     }
 }
 
@@ -457,4 +491,19 @@ kd_status kd_event_rows_start(kd_event_rows *self, kd_state *x, char *message, s
     if (status < 0) return explain(self, status, message, size);
     kd_state_copy(self->x, x);
     return KD_OK;
+}
+
+void kd_event_rows_archive(kd_event_rows *self, kd_archive *a)
+{
+    const size_t   rows = (size_t)(self->dims.nlambda + self->dims.nmu);
+    unsigned char *each[] = {self->hit, self->struck, self->holds, self->leaves, self->lifted, self->held};
+    kd_archive_tag(a, "rows");
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
+    kd_state_archive(self->x, a);
+    kd_acceleration_archive(self->solver, a);
+    for (size_t k = 0; k < sizeof each / sizeof *each; k++) kd_archive_flags(a, each[k], rows);
+    kd_archive_bools(a, self->implied, (size_t)self->dims.nlambda);
+    kd_archive_bools(a, self->held_by, (size_t)self->dims.nmu);
+    KD_ARCHIVE_BOOLS(a, &self->matrices_known, &self->of_solver);
+    KD_ARCHIVE_REALS(a, &self->largest_force, &self->largest_acceleration);
 }

@@ -16,7 +16,8 @@ typedef struct kd_event_rows kd_event_rows;
 kd_status kd_event_rows_create(const kd_eom *eom, const kd_inputs *inputs, const kd_event_options *opt,
                                kd_event_rows **rows) KD_NODISCARD;
 void      kd_event_rows_destroy(kd_event_rows *rows);
-int       kd_event_rows_count(const kd_event_rows *rows); // switching functions
+void      kd_event_rows_archive(kd_event_rows *rows, kd_archive *a); // save or restore
+int       kd_event_rows_count(const kd_event_rows *rows);            // switching functions
 // Errors that the integrator admits: velocities below them have no sign. Without this call they have one.
 void kd_event_rows_tolerances(kd_event_rows *rows, double rtol, double atol);
 // Values of function i up to this tell nothing while it leaves zero. 0: rounding only.

@@ -26,20 +26,82 @@
 #define SINKS 1e-10   // gII_i, hI_i, relative to the accelerations
 #define LOOSE 1e-6    // the same for rows that were just seen to leave
 #define AT_REST 2.0   // h_i of a row that came to rest, in errors of the velocities: it was found at one of them
+#define ASIDE 1e-7    // part of the acceleration across the direction in which a plane begins to slide
 #define FOLLOWS 1e-9  // part of a row that may be independent of the others
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
-int kd_rows_direction(const kd_event_rows *self, const kd_state *x, int i)
+// the other row of a plane; -1: a line
+static int across(const kd_event_rows *self, int i)
 {
-    double z = x->z[kd_eom_definition(self->eom)->friction[i]];
-    return (z > 0) - (z < 0);
+    return kd_eom_definition(self->eom)->friction_across[i];
 }
 
-void kd_rows_slide(kd_event_rows *self, int i, int direction)
+static double *direction(const kd_event_rows *self, const kd_state *x, int i)
 {
-    self->x->active_mu[i] = direction == 0;
-    self->x->z[kd_eom_definition(self->eom)->friction[i]] = direction;
+    return x->z + kd_eom_definition(self->eom)->friction[i];
+}
+
+bool kd_rows_slides(const kd_event_rows *self, const kd_state *x, int i)
+{
+    const int j = across(self, i);
+    return *direction(self, x, i) != 0 || (j >= 0 && *direction(self, x, j) != 0);
+}
+
+double kd_rows_size(const kd_event_rows *self, int i, const double *a)
+{
+    const int j = across(self, i);
+    return j < 0 ? fabs(a[i]) : hypot(a[i], a[j]);
+}
+
+double kd_rows_along(const kd_event_rows *self, const kd_state *x, int i, const double *a)
+{
+    const int j = across(self, i);
+    return *direction(self, x, i) * a[i] + (j < 0 ? 0 : *direction(self, x, j) * a[j]);
+}
+
+bool kd_rows_sticks(const kd_event_rows *self, const kd_state *x, int i)
+{
+    const int j = across(self, i);
+    return x->active_mu[i] || self->held_by[i] || (j >= 0 && (x->active_mu[j] || self->held_by[j]));
+}
+
+static void set(kd_event_rows *self, int i, bool sticks, double d_i, double d_j)
+{
+    const int j = across(self, i);
+    self->held_by[i] = false;
+    if (j >= 0) self->held_by[j] = false;
+    self->x->active_mu[i] = sticks;
+    *direction(self, self->x, i) = d_i;
+    if (j < 0) return;
+    self->x->active_mu[j] = sticks;
+    *direction(self, self->x, j) = d_j;
+}
+
+void kd_rows_slide(kd_event_rows *self, int i, const double *a)
+{
+    const int    j = across(self, i);
+    const double size = kd_rows_size(self, i, a);
+    if (j < 0)
+        set(self, i, false, a[i] < 0 ? -1 : 1, 0);
+    else
+        set(self, i, false, size > 0 ? a[i] / size : 1, size > 0 ? a[j] / size : 0);
+}
+
+void kd_rows_stick(kd_event_rows *self, int i)
+{
+    set(self, i, true, 0, 0);
+}
+
+void kd_rows_open(kd_event_rows *self, int i)
+{
+    set(self, i, false, 0, 0);
+}
+
+bool kd_rows_is_open(const kd_event_rows *self, const kd_state *x, int i)
+{
+    const int normal = kd_eom_definition(self->eom)->friction_normal[i];
+    return normal >= 0 && !x->active_lambda[normal];
 }
 
 double kd_rows_length(const kd_event_rows *self)
@@ -58,15 +120,21 @@ bool kd_rows_touches(const kd_event_rows *self, int i)
 }
 
 // Rest is known up to the errors of the velocities: what they explain moves no row that sticks, and turns none that
-// slides.
+// slides. In a plane the direction follows the motion.
 void kd_rows_directions(kd_event_rows *self)
 {
     for (int k = 0; k < self->nfriction; k++) {
         // at rest the bound is wider than on the move, so that rest is not left by what rest was found with
-        int    i = self->friction[k], direction = kd_rows_direction(self, self->x, i);
-        double h = self->h[i], least = fmax(kd_rows_slow(self), (direction == 0 ? AT_REST : 1) * self->noise[i]);
-        bool   turns = direction == 0 ? fabs(h) > least : direction * h < -least;
-        if (turns) kd_rows_slide(self, i, h < 0 ? -1 : 1);
+        const int    i = self->friction[k];
+        const bool   slides = kd_rows_slides(self, self->x, i);
+        const double least = fmax(kd_rows_slow(self), (slides ? 1 : AT_REST) * self->noise[i]);
+        if (kd_rows_is_open(self, self->x, i)) {
+            kd_rows_open(self, i);
+            continue;
+        }
+        const bool turns = slides && across(self, i) < 0 ? kd_rows_along(self, self->x, i, self->h) < -least
+                                                         : kd_rows_size(self, i, self->h) > least;
+        if (turns) kd_rows_slide(self, i, self->h);
     }
 }
 
@@ -179,6 +247,27 @@ static kd_eval find_implied(kd_event_rows *self)
     return KD_EVAL_OK;
 }
 
+// Of friction that sticks only rows hold that do not follow from others: with three feet that stick a block has six rows
+// for three freedoms. Which of them carry is not unique; the motion is.
+static kd_eval leave_out_followers(kd_event_rows *self)
+{
+    kd_eval answer = self->nfriction > 0 ? kd_rows_matrices(self) : KD_EVAL_OK;
+    // all that stick are out, then come back one by one
+    for (int k = 0; k < self->dims.nmu && answer == KD_EVAL_OK; k++) {
+        if (!kd_eom_is_friction(self->eom, k)) continue;
+        self->held_by[k] = self->held_by[k] || self->x->active_mu[k];
+        self->x->active_mu[k] = 0;
+    }
+    for (int k = 0; k < self->dims.nmu && answer == KD_EVAL_OK; k++) {
+        bool follows = true;
+        if (!self->held_by[k]) continue;
+        answer = kd_rows_follows(self, self->dims.nlambda + k, &follows);
+        self->held_by[k] = follows;
+        self->x->active_mu[k] = !follows;
+    }
+    return answer;
+}
+
 // ---- settling -------------------------------------------------------------------------------------------------------
 
 // One-sided row i: change it if its state is a contradiction; *changed.
@@ -201,14 +290,16 @@ static kd_eval change_one_sided(kd_event_rows *self, int i, bool *changed)
 
 // What the friction of a row that begins to slide does to its acceleration: hI with friction along the motion less hI
 // with friction against it.
-static kd_eval friction_of(kd_event_rows *self, int i, int direction, double *acceleration)
+static kd_eval friction_of(kd_event_rows *self, int i, double *acceleration)
 {
     // hI with friction in both directions, then the one of before again
-    const double against = self->hI[i];
-    kd_rows_slide(self, i, -direction);
+    const int    j = across(self, i);
+    double      *d[2] = {direction(self, self->x, i), j < 0 ? NULL : direction(self, self->x, j)};
+    const double against = kd_rows_along(self, self->x, i, self->hI);
+    for (int k = 0; k < 2 && d[k]; k++) *d[k] = -*d[k];
     kd_eval answer = kd_rows_solve(self);
-    *acceleration = fabs(self->hI[i] - against);
-    kd_rows_slide(self, i, direction);
+    *acceleration = fabs(kd_rows_along(self, self->x, i, self->hI) + against);
+    for (int k = 0; k < 2 && d[k]; k++) *d[k] = -*d[k];
     return answer == KD_EVAL_OK ? kd_rows_solve(self) : answer;
 }
 
@@ -216,31 +307,61 @@ static kd_eval friction_of(kd_event_rows *self, int i, int direction, double *ac
 // not positive there is rounding of forces, and accelerations of a system at rest are no measure for it.
 static kd_eval comes_back(kd_event_rows *self, int i, bool *back)
 {
-    const int direction = kd_rows_direction(self, self->x, i);
-    double    friction = 0;
-    kd_eval   answer = KD_EVAL_OK;
+    double  friction = 0;
+    kd_eval answer = KD_EVAL_OK;
     // slides without velocity and is accelerated backwards: beyond rounding, or clearly if it just broke loose
-    *back = fabs(self->h[i]) <= fmax(kd_rows_slow(self), self->noise[i]) &&
-            direction * self->hI[i] < -SINKS * self->largest_acceleration;
+    *back = kd_rows_size(self, i, self->h) <= fmax(kd_rows_slow(self), self->noise[i]) &&
+            kd_rows_along(self, self->x, i, self->hI) < -SINKS * self->largest_acceleration;
     if (!*back || !self->leaves[self->dims.nlambda + i]) return answer;
-    answer = friction_of(self, i, direction, &friction);
-    *back = direction * self->hI[i] < -LOOSE * fmax(self->largest_acceleration, friction);
+    answer = friction_of(self, i, &friction);
+    *back = kd_rows_along(self, self->x, i, self->hI) < -LOOSE * fmax(self->largest_acceleration, friction);
     return answer;
+}
+
+// In a plane that begins to slide the acceleration tells the direction, which friction then follows.
+static bool turns_away(kd_event_rows *self, int i)
+{
+    const int j = across(self, i);
+    if (j < 0 || kd_rows_size(self, i, self->h) > fmax(kd_rows_slow(self), self->noise[i])) return false;
+    const double *d = direction(self, self->x, i), *e = direction(self, self->x, j);
+    const double  aside = *d * self->hI[j] - *e * self->hI[i];
+    return fabs(aside) > fmax(ASIDE * kd_rows_size(self, i, self->hI), SINKS * self->largest_acceleration);
 }
 
 // Friction row i: the same.
 static kd_eval change_friction(kd_event_rows *self, int i, bool *changed)
 {
-    const double mu = self->x->mu[i];
-    kd_eval      answer = KD_EVAL_OK;
+    const bool sticks = kd_rows_sticks(self, self->x, i), slides = kd_rows_slides(self, self->x, i);
+    kd_eval    answer = KD_EVAL_OK;
+    *changed = false;
+    // open with its contact; a contact that has closed sticks if it can
+    if (kd_rows_is_open(self, self->x, i)) {
+        *changed = sticks || slides;
+        kd_rows_open(self, i);
+        return answer;
+    }
+    if (!sticks && !slides) {
+        *changed = true;
+        if (kd_rows_size(self, i, self->h) > fmax(kd_rows_slow(self), self->noise[i]))
+            kd_rows_slide(self, i, self->h);
+        else
+            kd_rows_stick(self, i);
+        return answer;
+    }
     // sticks beyond its limit: it slides where mu pushed it
-    if (self->x->active_mu[i]) {
-        *changed = fabs(mu) > self->limit[i] * (1 + PULLS) + DBL_EPSILON * self->largest_force;
-        if (*changed) kd_rows_slide(self, i, mu < 0 ? -1 : 1);
+    if (sticks) {
+        *changed =
+            kd_rows_size(self, i, self->x->mu) > self->limit[i] * (1 + PULLS) + DBL_EPSILON * self->largest_force;
+        if (*changed) kd_rows_slide(self, i, self->x->mu);
         return answer;
     }
     answer = comes_back(self, i, changed);
-    if (*changed) kd_rows_slide(self, i, 0);
+    if (*changed) {
+        kd_rows_stick(self, i);
+    } else if (answer == KD_EVAL_OK && turns_away(self, i)) {
+        *changed = true;
+        kd_rows_slide(self, i, self->hI);
+    }
     return answer;
 }
 
@@ -300,7 +421,9 @@ kd_status kd_rows_settle(kd_event_rows *self)
     // solve, change the first contradiction, again
     for (int turn = 0; turn < most; turn++) {
         int changed;
-        if (kd_rows_solve(self) != KD_EVAL_OK || change_one(self, &changed) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+        if (leave_out_followers(self) != KD_EVAL_OK || kd_rows_solve(self) != KD_EVAL_OK ||
+            change_one(self, &changed) != KD_EVAL_OK)
+            return KD_ERR_CALLBACK_STOP;
         if (changed < 0) return meet_rows(self);
         last = changed;
     }

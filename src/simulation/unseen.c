@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/archive.h"
 #include "core/text.h"
+#include "simulation/rounding.h"
 
 static const double LONGER = 2; // than the last step that was looked at: so much may steps be that are not
 // What steps may lose where a law has a kink or a jump inside, in tolerances: a part of what is left of the whole
@@ -16,7 +17,7 @@ static const double FORGET = 0.9; // of the length of steps, from step to step
 
 struct kd_unseen {
     kd_inputs       inputs;
-    kd_eom_data    *data;
+    kd_eom_data    *data; // the driver's
     kd_arena        arena;
     int             nu;
     double         *u[2];               // (3 nu) inputs and their derivatives at both ends
@@ -28,14 +29,17 @@ struct kd_unseen {
     double          clear_until, t_looked, h_looked; // behind t_looked steps that are not much longer need no look
     double          h_now, h_usual;                  // last step, and how long steps have been lately
     const char     *undecided;
-    double      lost, lost_now; // by kinks and jumps, in tolerances: so far, and in the step that was looked at last
-    const char *lost_by, *lost_by_now;
-    char        why[200];
+    double       lost, lost_now; // by kinks and jumps, in tolerances: so far, and in the step that was looked at last
+    const char  *lost_by, *lost_by_now;
+    kd_rounding *rounding; // of times, where drives are fast; NULL: there are none
+    char         why[200];
+    char         kept[3][100]; // names that were read back
 };
 
-kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+kd_status kd_unseen_create(kd_eom_data *data, const kd_inputs *inputs, const kd_state *x,
                            const kd_integrator_info *method, double rtol, double atol, kd_unseen **unseen)
 {
+    const kd_eom *eom = kd_eom_data_eom(data);
     *unseen = NULL;
     if (!kd_eom_definition(eom)->unseen) return KD_OK;
     kd_unseen *self = kd_alloc(sizeof *self);
@@ -45,9 +49,11 @@ kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->seen = (kd_step_seen){rtol, atol, method->nnodes, method->nodes, false, 0.0};
     self->clear_until = -INFINITY;
     for (int k = 0; k < 2; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->nu);
-    kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);
+    self->data = data;
+    kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
     if (status >= 0) status = kd_state_create(eom, &self->begun);
     if (status >= 0) status = kd_state_create(eom, &self->end);
+    if (status >= 0) status = kd_rounding_create(eom, inputs, method, rtol, atol, &self->rounding);
     if (status < 0) {
         kd_unseen_destroy(self);
         return status;
@@ -60,7 +66,7 @@ kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
 void kd_unseen_destroy(kd_unseen *self)
 {
     if (!self) return;
-    kd_eom_data_destroy(self->data);
+    kd_rounding_destroy(self->rounding);
     kd_state_destroy(self->begun);
     kd_state_destroy(self->end);
     kd_arena_release(&self->arena);
@@ -121,6 +127,7 @@ kd_state *kd_unseen_end(kd_unseen *self, double t0, double t1, const kd_state *x
     const bool goes_on = t0 >= self->t_looked; // or the last step that was looked at was taken back
     self->h_now = t1 - t0;
     self->h_usual = fmax(self->h_now, FORGET * self->h_usual);
+    if (self->rounding) kd_rounding_see(self->rounding, self->data, t0, t1, x);
     // the start is unknown after a restart
     self->from = start_of(self, t0, x);
     if (self->from) take_lost(self, goes_on);
@@ -181,7 +188,33 @@ double kd_unseen_lost(const kd_unseen *self, const char **by)
     return self ? self->lost + self->lost_now : 0;
 }
 
+double kd_unseen_rounding(kd_unseen *self, const char **by)
+{
+    return self && self->rounding ? kd_rounding_error(self->rounding, by) : 0;
+}
+
 const char *kd_unseen_undecided(const kd_unseen *self)
 {
     return self ? self->undecided : "";
+}
+
+const kd_state *kd_unseen_ended(const kd_unseen *self)
+{
+    return self->end;
+}
+
+void kd_unseen_archive(kd_unseen *self, kd_archive *a)
+{
+    kd_archive_tag(a, "unseen"); // data is the driver's
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
+    kd_state_archive(self->begun, a);
+    kd_state_archive(self->end, a);
+    KD_ARCHIVE_BOOLS(a, &self->is_begun, &self->is_ended, &self->seen.follows);
+    KD_ARCHIVE_REALS(a, &self->clear_until, &self->t_looked, &self->h_looked, &self->h_now, &self->h_usual, &self->lost,
+                     &self->lost_now);
+    if (self->rounding) kd_rounding_archive(self->rounding, a);
+    kd_archive_words(a, &self->undecided, self->kept[0], sizeof self->kept[0]);
+    kd_archive_words(a, &self->lost_by, self->kept[1], sizeof self->kept[1]);
+    kd_archive_words(a, &self->lost_by_now, self->kept[2], sizeof self->kept[2]);
+    if (a->reads) self->from = NULL; // of a look that is over
 }

@@ -11,9 +11,12 @@ typedef struct kd_unseen kd_unseen;
 
 // The tolerances are those of the integrator, x has the parameters. *unseen is NULL where the equations cannot be
 // searched.
-kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+kd_status kd_unseen_create(kd_eom_data *data, const kd_inputs *inputs, const kd_state *x,
                            const kd_integrator_info *method, double rtol, double atol, kd_unseen **unseen) KD_NODISCARD;
-void      kd_unseen_destroy(kd_unseen *self); // NULL is fine
+void      kd_unseen_destroy(kd_unseen *self);                // NULL is fine
+void      kd_unseen_archive(kd_unseen *self, kd_archive *a); // save or restore
+
+const kd_state *kd_unseen_ended(const kd_unseen *self); // the end of the last step, as it was filled
 
 void kd_unseen_restart(kd_unseen *self); // the integrator starts again: the end of the last step is forgotten
 
@@ -28,6 +31,8 @@ bool kd_unseen_accounts(const kd_unseen *unseen, const kd_step_verdict *verdict)
 bool kd_unseen_passed(const kd_unseen *self);
 // What steps have lost at most where laws have kinks and jumps, in tolerances; *by: one of these laws, may be NULL
 double kd_unseen_lost(const kd_unseen *self, const char **by);
+// Errors of velocities that the rounding of times has left, in tolerances; *by: the fastest drive
+double kd_unseen_rounding(kd_unseen *self, const char **by);
 // Name of an element whose bounds did not tell in some step; NULL: none
 const char *kd_unseen_undecided(const kd_unseen *self);
 

@@ -9,9 +9,10 @@
 // (docs/methods/verify.md).
 #include "simulation/verify.h"
 
+#include <limits.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/archive.h"
 #include "core/text.h"
 #include "point/acceleration.h"
 #include "point/dense_output.h"
@@ -101,8 +102,11 @@ static void take_tolerances(kd_verify *self, const kd_simulation_options *o, con
     self->rtol = o->integrator_options.rtol;
     self->atol = o->integrator_options.atol;
     self->allowed = ALLOWED;
-    if (method->loose_inside) // which is less accurate inside a step than at its end: 0.1 tol^(2/3)
-        self->allowed = fmax(ALLOWED, ALLOWED_INSIDE * 0.1 * pow(self->rtol, -1.0 / 3));
+    if (method
+            ->loose_inside) { // which is less accurate inside a step than at its end: 0.1 tol^((s + 1) / (2 s)), s stages
+        const double s = 0.5 * (method->order + 1);
+        self->allowed = fmax(ALLOWED, ALLOWED_INSIDE * 0.1 * pow(self->rtol, (s + 1) / (2 * s) - 1));
+    }
 }
 
 // Where velocities and inner states are in x. State-space forms have their own numbers of them.
@@ -570,9 +574,9 @@ static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
 {
     const double h = e->t1 - e->t0;
     const bool   grew = h > SHORT * self->span && (h > LONGER * self->h_known || h > GREW * self->h_last);
-    // doubt, longer than before, long since, after a rejection, long and idle
-    return self->doubt > e->t0 || !isnan(self->odd) || grew || self->since >= self->pause || self->troubled > 0 ||
-           (self->idle && points_in(self, h) > 1);
+    // doubt of the method or here, longer than before, long since, after a rejection, long and idle
+    return e->doubtful || self->doubt > e->t0 || !isnan(self->odd) || grew || self->since >= self->pause ||
+           self->troubled > 0 || (self->idle && points_in(self, h) > 1);
 }
 
 // u, u', u'' at t; false: they are not known
@@ -764,4 +768,24 @@ void kd_verify_keep(kd_verify *self, const kd_step_verdict *verdict)
 const kd_verification *kd_verify_result(const kd_verify *self)
 {
     return self ? &self->result : NULL;
+}
+
+// ---- saved simulations ----------------------------------------------------------------------------------------------
+
+void kd_verify_archive(kd_verify *self, kd_archive *a)
+{
+    kd_verification *v = &self->result;
+    kd_archive_tag(a, "verification");
+    kd_archive_arrays(a, &self->arena, self, sizeof *self);
+    if (self->acceleration) kd_acceleration_archive(self->acceleration, a);
+    KD_ARCHIVE_REALS(a, &self->odd, &self->before[0].t, &self->before[1].t, &self->h_known, &self->h_last,
+                     &self->t_start, &self->span, &self->doubt);
+    kd_archive_int(a, &self->chained, 0, 2);
+    int *steps[] = {&self->pause, &self->since, &self->troubled};
+    for (int k = 0; k < 3; k++) kd_archive_int(a, steps[k], INT_MIN / 2, INT_MAX / 2);
+    KD_ARCHIVE_BOOLS(a, &self->solved, &self->corrects, &self->idle);
+    KD_ARCHIVE_COUNTS(a, &self->sequence, &self->rejected);
+    // what was found
+    KD_ARCHIVE_COUNTS(a, &v->steps, &v->checked, &v->points, &v->redone, &v->unverified);
+    KD_ARCHIVE_REALS(a, &v->worst, &v->t_worst, &v->t_unverified, &v->lost);
 }

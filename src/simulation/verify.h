@@ -21,7 +21,8 @@ typedef struct kd_verify kd_verify;
 // integrator works on dae; x is the state of the simulation: discrete states and active rows
 kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
                            kd_integrator *integrator, const kd_state *x, kd_verify **verify) KD_NODISCARD;
-void      kd_verify_destroy(kd_verify *self); // NULL is fine
+void      kd_verify_destroy(kd_verify *self);                // NULL is fine
+void      kd_verify_archive(kd_verify *self, kd_archive *a); // save or restore
 // A run to t_end begins.
 void kd_verify_run(kd_verify *self, double t_end);
 // The integrator has started again: what was before is another motion.

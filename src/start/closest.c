@@ -25,6 +25,7 @@
 #define ROUNDING 1e-13        // entries of a block below this part of its largest one
 #define NEWTON_LIMIT 12       // iterations of the LU path
 #define APPROACH_LIMIT 25     // iterations of phase 2
+#define LONGEST 5.0           // increment of a position beside its size: beyond, the linear model says nothing
 #define HALVINGS 12           // of a step of phase 2
 #define CURVATURE_STEP 1e-4   // relative difference of J for the reduced Hessian
 #define CONTRACTION 0.1       // slower than this without F'': form the reduced Hessian,
@@ -298,6 +299,7 @@ static step_end take_step(kd_closest *c, double *merit_new)
     for (double nu = 0.0; nu <= DAMPING_LAST; nu = nu > 0.0 ? nu * DAMPING_GROWTH : DAMPING_FIRST) {
         // y + dy(nu)
         double predicted = damped_step(c, nu);
+        if (relative_size(c, c->dy, c->nmoved) > LONGEST) continue;
         for (int j = 0; j < c->n; j++) c->y[j] = c->y_old[j] + c->dy[j];
         kd_eval e = evaluate_residual(c, c->F_new);
         if (e == KD_EVAL_STOP) return STEP_STOP;

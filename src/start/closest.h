@@ -38,6 +38,7 @@ typedef struct kd_closest {
     const double *row_unit, *column_unit;          // (m), (n)
     // Scales to begin with, of rows and of columns without weight, from J; 1 on entry. NULL: none
     void (*prescale)(const void *owner, const double *J, double *row, double *column);
+    int nmoved; // the first unknowns are increments of positions: steps that move one by far more than its size are damped
     const bool *affine; // (m) row is affine in y with a constant term that belongs to its size; NULL: none
 
     double *y, *y_ref;          // (n)

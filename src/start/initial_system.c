@@ -728,6 +728,7 @@ kd_status kd_iv_system_create(kd_iv *iv, unsigned unknown, unsigned equation, co
     // unknowns with weight first; active rows, then conditions
     s->c.nx = list_columns(s, weighted_vars, (int)(sizeof weighted_vars / sizeof *weighted_vars), 0);
     s->c.n = list_columns(s, free_vars, (int)(sizeof free_vars / sizeof *free_vars), s->c.nx);
+    while (s->c.nmoved < s->c.nx && s->var[s->c.nmoved] == KD_P) s->c.nmoved++;
     list_rows(s, conditions);
     cut_blocks(s);
     kd_closest_cut(&s->c, &s->arena);

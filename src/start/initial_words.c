@@ -266,19 +266,20 @@ kd_status kd_iv_tell_news(const kd_iv *iv, const kd_state *from)
 {
     const size_t motion = (size_t)(iv->n.np + iv->n.nv + iv->n.nr) * sizeof(double); // p, v, r lie together
     const size_t contact = (size_t)iv->n.ns * sizeof(double);
+    const bool   redundant = iv->redundant > 0 && !iv->opt->expects_redundant;
     const bool   moved = memcmp(from->p, iv->now->p, motion) != 0 || memcmp(from->s, iv->now->s, contact) != 0;
     kd_text(iv->message, iv->size, "%s", "");
     if (moved) tell_moves(iv, from);
-    if (iv->redundant > 0) tell_redundancy(iv, !moved);
+    if (redundant) tell_redundancy(iv, !moved);
     if (iv->dependent[0])
         kd_text_append(iv->message, iv->size,
                        "%sat t = %g, %s: what depends on others adds no condition to those that are imposed",
-                       moved || iv->redundant > 0 ? "; " : "", iv->now->t, iv->dependent);
+                       moved || redundant ? "; " : "", iv->now->t, iv->dependent);
     if (iv->spare[0])
         kd_text_append(iv->message, iv->size,
                        "%sat t = %g %s hold%s, but follow%s from constraints and other conditions",
-                       moved || iv->redundant > 0 || iv->dependent[0] ? "; " : "", iv->now->t, iv->spare,
+                       moved || redundant || iv->dependent[0] ? "; " : "", iv->now->t, iv->spare,
                        strchr(iv->spare, ',') ? "" : "s", strchr(iv->spare, ',') ? "" : "s");
     if (moved) return KD_CORRECTED;
-    return iv->redundant > 0 || iv->dependent[0] || iv->spare[0] ? KD_REDUNDANT : KD_OK;
+    return redundant || iv->dependent[0] || iv->spare[0] ? KD_REDUNDANT : KD_OK;
 }

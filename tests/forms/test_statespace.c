@@ -240,6 +240,8 @@ static bool check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_st
     }
     double gamma = fmax(10, size_of(n, J[0])), error = newton_error(dae, gamma, dx, J);
     if (!(error <= tolerance) && gamma > USUAL_GAMMA) error = newton_error(dae, USUAL_GAMMA, dx, J);
+    // very stiff equations (elastic modes): noise of the differences counts against gamma, not against rhs_x
+    if (!(error <= tolerance)) error = fmin(error, newton_error(dae, 1, dx, J));
     if (smooth && !(error <= tolerance)) fail_msg("%s: increments differ by %g", kd_eom_title(eom), error);
     kd_dae_destroy(dae);
     free(block);
@@ -280,6 +282,18 @@ static void newton_matrices_of_the_systems(void **state)
     }
 }
 
+// Tyres that start upright and without slip start on kinks of their law (|gamma| of the Magic Formula; TMeasy turns its
+// direction within 1e-3 of the slip), dampers at rest where extension and compression meet: differences across a kink
+// tell the mean of two slopes. Lean, slip and move a little.
+static void leave_kinks(const kd_eom *eom, kd_state *x)
+{
+    const kd_dims d = kd_eom_dims(eom);
+    unsigned      seed = 11;
+    for (int i = 0; i < d.np; i++) x->p[i] += 2e-3 * scatter(&seed);
+    for (int i = 0; i < d.nv; i++) x->v[i] += 0.1 * scatter(&seed);
+    for (int i = 0; i < d.nr; i++) x->r[i] += 0.02 + 0.005 * scatter(&seed);
+}
+
 // One model of the gallery in one kind of coordinates; false: not compared.
 static bool check_model(const char *path, kd_coordinates coordinates)
 {
@@ -295,6 +309,8 @@ static bool check_model(const char *path, kd_coordinates coordinates)
         const kd_eom *eom = kd_system_eom(system);
         assert_int_equal(kd_state_create(eom, &x), KD_OK);
         assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
+        if (strstr(path, "hill-hold") || strstr(path, "split-grip") || strstr(path, "tractor") || strstr(path, "-tir"))
+            leave_kinks(eom, x);
         kd_initial_options initial = kd_initial_options_default();
         assert_true(kd_initial_consistent(eom, kd_system_inputs(system), &initial, x, message, sizeof message) >= 0);
         compared = check_newton(eom, kd_system_inputs(system), x, NULL, 1e-6);
@@ -594,6 +610,69 @@ static void all_integrators_follow(void **state)
         kd_state_destroy(x);
     }
     kd_state_destroy(exact);
+}
+
+// Positions at which functions of the four-bar are evaluated
+typedef struct visits {
+    mechanism     m; // first: the functions of the mechanism find it there
+    unsigned long last_gI, last_M;
+    long          g, gI, M; // calls of g; positions of gI and of M, those in a row counted once
+} visits;
+
+static kd_eval counted_g(const kd_point *x, void *context, double *out)
+{
+    ((visits *)context)->g++;
+    return mechanism_g(x, context, out);
+}
+
+static kd_eval counted_gI(const kd_point *x, void *context, double *out)
+{
+    visits *c = context;
+    c->gI += c->last_gI != x->position_stamp;
+    c->last_gI = x->position_stamp;
+    return mechanism_gI(x, context, out);
+}
+
+static kd_eval counted_M(const kd_point *x, void *context, double *out)
+{
+    visits *c = context;
+    c->M += c->last_M != x->position_stamp;
+    c->last_M = x->position_stamp;
+    return mechanism_M(x, context, out);
+}
+
+// A right-hand side sets one position beside those of Newton's method for the dependent coordinates, and that needs less
+// than five: velocities and accelerations are found where positions were.
+static void one_position_for_a_right_hand_side(void **state)
+{
+    (void)state;
+    visits                c = {.m = four_bar};
+    kd_state             *x;
+    kd_eom               *plain = make_mechanism(&four_bar, &x), *eom = NULL;
+    kd_eom_def            def = *kd_eom_definition(plain);
+    kd_simulation_options opt = kd_simulation_options_default();
+    kd_stats              stats;
+    char                  message[400] = "";
+    def.context = &c;
+    def.g = counted_g;
+    def.gI = counted_gI;
+    def.M = counted_M;
+    assert_int_equal(kd_eom_create(&def, &eom, message, sizeof message), KD_OK);
+    opt.formulation = KD_STATESPACE;
+    opt.integrator = KD_SDIRK;
+    opt.rtol = opt.atol = 1e-7;
+    opt.verify = false;
+    opt.initial.known = true;
+    c.g = c.gI = c.M = 0;
+    if (kd_simulate(eom, NULL, &opt, x, 4, &stats, message, sizeof message) < 0) fail_msg("%s", message);
+    const double rhs = (double)stats.residuals;
+    print_message("%.0f right-hand sides: g %.2f, positions of gI %.2f, of M %.2f\n", rhs, (double)c.g / rhs,
+                  (double)c.gI / rhs, (double)c.M / rhs);
+    assert_true(rhs > 500);
+    assert_true((double)c.g < 5 * rhs && (double)c.gI < 1.3 * rhs && (double)c.M < 1.3 * rhs);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+    kd_eom_destroy(plain);
 }
 
 // Constant steps of a method of order 4 across several changes: the error falls with h^4.
@@ -1009,6 +1088,7 @@ int main(void)
         cmocka_unit_test(models_move_as_with_psf),
         cmocka_unit_test(full_turns_are_those_of_psf_and_ggl),
         cmocka_unit_test(all_integrators_follow),
+        cmocka_unit_test(one_position_for_a_right_hand_side),
         cmocka_unit_test(order_is_kept_across_changes),
         cmocka_unit_test(bdf_keeps_its_history),
         cmocka_unit_test(bdf_goes_full_turns),

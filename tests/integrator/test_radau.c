@@ -18,73 +18,102 @@
 
 // ---- coefficients ---------------------------------------------------------------------------------------------------
 
-// B(5), C(3) and D(2) of Radau IIa with 3 stages; the last row of A is b.
+static const kd_radau_tableau *const three = &radau_tableau[0]; // of order 5, at first in use
+
+// sum_j A_ij c_j^(k-1)
+static double moment(const double *row, const kd_radau_tableau *m, int k)
+{
+    double sum = 0;
+    for (int j = 0; j < m->stages; j++) sum += row[j] * pow(m->c[j], k - 1);
+    return sum;
+}
+
+// B(2 s - 1), C(s) and D(s - 1) of Radau IIa with s stages; the last row of A is b. Not of order 2 s.
 static void tableau_satisfies_order_conditions(void **state)
 {
     (void)state;
-    const double *b = radau_A[2], *c = radau_c;
-    for (int k = 1; k <= 5; k++) {
-        double sum = 0;
-        for (int i = 0; i < 3; i++) sum += b[i] * pow(c[i], k - 1);
-        assert_true(fabs(sum - 1.0 / k) < 1e-14);
-    }
-    for (int k = 1; k <= 3; k++) {
-        for (int i = 0; i < 3; i++) {
-            double sum = 0;
-            for (int j = 0; j < 3; j++) sum += radau_A[i][j] * pow(c[j], k - 1);
-            assert_true(fabs(sum - pow(c[i], k) / k) < 1e-14);
+    for (const kd_radau_tableau *m = radau_tableau; m < radau_tableau + KD_RADAU_METHODS; m++) {
+        const int     s = m->stages;
+        const double *b = m->A[s - 1], *c = m->c;
+        for (int k = 1; k < 2 * s; k++) assert_true(fabs(moment(b, m, k) - 1.0 / k) < 1e-14);
+        for (int k = 1; k <= s; k++)
+            for (int i = 0; i < s; i++) assert_true(fabs(moment(m->A[i], m, k) - pow(c[i], k) / k) < 1e-14);
+        for (int k = 1; k < s; k++) {
+            for (int j = 0; j < s; j++) {
+                double sum = 0;
+                for (int i = 0; i < s; i++) sum += b[i] * pow(c[i], k - 1) * m->A[i][j];
+                assert_true(fabs(sum - b[j] / k * (1 - pow(c[j], k))) < 1e-14);
+            }
         }
+        assert_true(fabs(moment(b, m, 2 * s) - 0.5 / s) > 1e-9);
     }
-    for (int k = 1; k <= 2; k++) {
-        for (int j = 0; j < 3; j++) {
-            double sum = 0;
-            for (int i = 0; i < 3; i++) sum += b[i] * pow(c[i], k - 1) * radau_A[i][j];
-            assert_true(fabs(sum - b[j] / k * (1 - pow(c[j], k))) < 1e-14);
-        }
-    }
-    double sixth = 0; // not of order 6
-    for (int i = 0; i < 3; i++) sixth += b[i] * pow(c[i], 5);
-    assert_true(fabs(sixth - 1.0 / 6) > 1e-4);
 }
 
-static double entry(const double A[3][3], const double B[3][3], int i, int j)
+static double entry(int s, const double A[7][7], const double B[7][7], int i, int j)
 {
-    return A[i][0] * B[0][j] + A[i][1] * B[1][j] + A[i][2] * B[2][j];
+    double sum = 0;
+    for (int k = 0; k < s; k++) sum += A[i][k] * B[k][j];
+    return sum;
 }
 
-// A inv(A) = I, T inv(T) = I, inv(A) T = T Lambda with Lambda = diag(g1, [al -be; be al]).
+// Characteristic polynomial of inv(A): the denominator of the stability function, Pade's (s - 1, s) of exp, whose k-th
+// coefficient is (-1)^k s! (2 s - 1 - k)! / (k! (s - k)! (2 s - 1)!)
+static double complex denominator(int s, double complex z)
+{
+    double complex sum = 0;
+    for (int k = s; k >= 0; k--) {
+        const double size = lgamma(s + 1) + lgamma(2 * s - k) - lgamma(k + 1) - lgamma(s - k + 1) - lgamma(2 * s);
+        sum = sum * z + (k % 2 ? -1 : 1) * exp(size);
+    }
+    return sum;
+}
+
+// A inv(A) = I, T inv(T) = I, inv(A) T = T Lambda with Lambda = diag(g1, [al_k -be_k; be_k al_k], ..); the eigenvalues are
+// the poles of the stability function.
 static void transformation_matches_tableau(void **state)
 {
     (void)state;
-    const double Lambda[3][3] = {{radau_g1, 0, 0}, {0, radau_al, -radau_be}, {0, radau_be, radau_al}};
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) {
-            assert_true(fabs(entry(radau_A, radau_inv_A, i, j) - (i == j)) < 1e-14);
-            assert_true(fabs(entry(radau_T, radau_inv_T, i, j) - (i == j)) < 1e-14);
-            assert_true(fabs(entry(radau_inv_A, radau_T, i, j) - entry(radau_T, Lambda, i, j)) < 2e-14);
+    for (const kd_radau_tableau *m = radau_tableau; m < radau_tableau + KD_RADAU_METHODS; m++) {
+        const int s = m->stages;
+        double    Lambda[7][7] = {{m->g1}};
+        for (int k = 0; 2 * k + 1 < s; k++) {
+            Lambda[2 * k + 1][2 * k + 1] = Lambda[2 * k + 2][2 * k + 2] = m->al[k];
+            Lambda[2 * k + 1][2 * k + 2] = -m->be[k], Lambda[2 * k + 2][2 * k + 1] = m->be[k];
+            assert_true(m->be[k] > 0);
+            assert_true(cabs(denominator(s, m->al[k] + m->be[k] * I)) < 1e-11);
+        }
+        assert_true(cabs(denominator(s, m->g1)) < 1e-11);
+        const double rounding = s == 3 ? 2e-14 : 2e-12; // cancellation in sums of large entries
+        for (int i = 0; i < s; i++) {
+            for (int j = 0; j < s; j++) {
+                assert_true(fabs(entry(s, m->A, m->inv_A, i, j) - (i == j)) < rounding);
+                assert_true(fabs(entry(s, m->T, m->inv_T, i, j) - (i == j)) < rounding);
+                assert_true(fabs(entry(s, m->inv_A, m->T, i, j) - entry(s, m->T, (const double(*)[7])Lambda, i, j)) <
+                            rounding);
+            }
         }
     }
-    // the same eigenvalues from the characteristic polynomial of A: z^3 - 9 z^2 + 36 z - 60 for 1/eigenvalue
-    const double complex z[] = {radau_g1, radau_al + radau_be * I};
-    for (int k = 0; k < 2; k++) assert_true(cabs(((z[k] - 9) * z[k] + 36) * z[k] - 60) < 1e-12);
 }
 
-// e belongs to the embedded quadrature formula with nodes 0, c1, c2, 1, weight 1/g1 at 0 and order 3.
+// e belongs to the embedded quadrature formula with nodes 0, c_1, .., 1, weight 1/g1 at 0 and order s.
 static void error_coefficients_match_embedded_formula(void **state)
 {
     (void)state;
-    double V[9], weight[3];
-    int    pivot[3];
-    for (int k = 0; k < 3; k++) {
-        for (int i = 0; i < 3; i++) V[k + 3 * i] = pow(radau_c[i], k);
-        weight[k] = 1.0 / (k + 1) - (k == 0 ? 1 / radau_g1 : 0);
-    }
-    assert_int_equal(kd_lu_factor(3, V, pivot), 0);
-    kd_lu_solve(3, V, pivot, weight, 1);
-    for (int j = 0; j < 3; j++) { // g1 (weight - b)' inv(A)
-        double sum = 0;
-        for (int i = 0; i < 3; i++) sum += radau_g1 * (weight[i] - radau_A[2][i]) * radau_inv_A[i][j];
-        assert_true(fabs(sum - radau_e[j]) < 1e-12);
+    for (const kd_radau_tableau *m = radau_tableau; m < radau_tableau + KD_RADAU_METHODS; m++) {
+        const int s = m->stages;
+        double    V[49], weight[7];
+        int       pivot[7];
+        for (int k = 0; k < s; k++) {
+            for (int i = 0; i < s; i++) V[k + s * i] = pow(m->c[i], k);
+            weight[k] = 1.0 / (k + 1) - (k == 0 ? 1 / m->g1 : 0);
+        }
+        assert_int_equal(kd_lu_factor(s, V, pivot), 0);
+        kd_lu_solve(s, V, pivot, weight, 1);
+        for (int j = 0; j < s; j++) { // g1 (weight - b)' inv(A)
+            double sum = 0;
+            for (int i = 0; i < s; i++) sum += m->g1 * (weight[i] - m->A[s - 1][i]) * m->inv_A[i][j];
+            assert_true(fabs(sum - m->e[j]) < (s == 3 ? 1e-12 : 1e-9));
+        }
     }
 }
 
@@ -219,8 +248,9 @@ typedef struct dense_dae {
     const problem  *problem;
     double          F_x[MOST * MOST], F_xdot[MOST * MOST];
     double          real[MOST * MOST];
-    double complex  complex_[MOST * MOST];
-    int             pivot[MOST], pivot_c[MOST];
+    double complex  complex_[KD_RADAU_PAIRS][MOST * MOST];
+    int             pivot[MOST], pivot_c[KD_RADAU_PAIRS][MOST];
+    int             pair; // complex matrix that calls are about
     kd_component    component[MOST];
     int             index[MOST];
     bool            controlled[MOST];
@@ -267,15 +297,22 @@ static kd_status dense_factor(void *impl, double gamma_real, double gamma_re, do
 {
     dense_dae *d = impl;
     int        n = d->problem->n;
-    d->counters.decompositions++;
-    if (d->nfactored < LOG) d->h_factored[d->nfactored++] = radau_g1 / gamma_real;
-    for (int i = 0; i < n * n; i++) {
-        d->real[i] = gamma_real * d->F_xdot[i] + d->F_x[i];
-        d->complex_[i] = (gamma_re + gamma_im * I) * d->F_xdot[i] + d->F_x[i];
+    bool       failed = d->singular;
+    for (int i = 0; i < n * n; i++) d->complex_[d->pair][i] = (gamma_re + gamma_im * I) * d->F_xdot[i] + d->F_x[i];
+    failed = failed || kd_zlu_factor(n, d->complex_[d->pair], d->pivot_c[d->pair]) != 0;
+    if (gamma_real != 0) { // 0: a further complex one
+        d->counters.decompositions++;
+        if (d->nfactored < LOG) d->h_factored[d->nfactored++] = three->g1 / gamma_real;
+        for (int i = 0; i < n * n; i++) d->real[i] = gamma_real * d->F_xdot[i] + d->F_x[i];
+        failed = failed || kd_lu_factor(n, d->real, d->pivot) != 0;
     }
-    int failed =
-        d->singular || kd_lu_factor(n, d->real, d->pivot) != 0 || kd_zlu_factor(n, d->complex_, d->pivot_c) != 0;
     return d->status = failed ? KD_ERR_DECOMPOSITION : KD_OK;
+}
+
+static kd_status dense_pair(void *impl, int k)
+{
+    ((dense_dae *)impl)->pair = k;
+    return KD_OK;
 }
 
 static void dense_reduce(void *impl, const double *F, double *part, double *y)
@@ -297,9 +334,9 @@ static void dense_solve_complex(void *impl, double *y_re, double *y_im)
 {
     dense_dae     *d = impl;
     double complex y[MOST];
-    d->counters.solves++;
+    d->counters.solves += d->pair == 0;
     for (int i = 0; i < d->problem->n; i++) y[i] = y_re[i] + y_im[i] * I;
-    kd_zlu_solve(d->problem->n, d->complex_, d->pivot_c, y, 1);
+    kd_zlu_solve(d->problem->n, d->complex_[d->pair], d->pivot_c[d->pair], y, 1);
     for (int i = 0; i < d->problem->n; i++) {
         y_re[i] = creal(y[i]);
         y_im[i] = cimag(y[i]);
@@ -347,6 +384,7 @@ static const kd_dae_class dense_class = {
     .factor = dense_factor,
     .reduce = dense_reduce,
     .solve_real = dense_solve_real,
+    .pair = dense_pair,
     .solve_complex = dense_solve_complex,
     .expand = dense_expand,
     .start = dense_start,
@@ -383,6 +421,7 @@ typedef struct run {
     kd_stats  stats;
     double    t, x[MOST];
     double    error; // largest absolute error at the end
+    double    worst; // the same over the ends of all steps
     int       nh;
     double    h[LOG]; // accepted steps
     char      message[600];
@@ -405,6 +444,8 @@ static void go(const problem *p, const kd_integrator_options *opt, double t_end,
         r->status = kd_integrator_step(radau, t_end);
         if (r->status == KD_OK && r->nh < LOG)
             r->h[r->nh++] = kd_integrator_time(radau) - kd_integrator_time_old(radau);
+        p->solution(kd_integrator_time(radau), exact);
+        for (int i = 0; i < p->n; i++) r->worst = fmax(r->worst, fabs(kd_integrator_x(radau)[i] - exact[i]));
     }
     r->t = kd_integrator_time(radau);
     memcpy(r->x, kd_integrator_x(radau), (size_t)p->n * sizeof *r->x);
@@ -480,6 +521,94 @@ static void order_is_five(void **state)
         if (!(slope > 4.7 && slope < 5.4))
             fail_msg("%s: slope %.2f (%.2e, %.2e)", problems[k]->name, slope, one.error, two.error);
     }
+}
+
+// Five and seven stages show orders 9 and 13; index 1 keeps them, as the methods are stiffly accurate (order 9: beyond it
+// rounding is too near).
+static void orders_are_nine_and_thirteen(void **state)
+{
+    (void)state;
+    // rounding of seven stages is larger: Newton's method ends above it
+    const struct {
+        const problem *problem;
+        int            order;
+        double         coarse, newton_stop;
+    } cases[] = {{&index1, 9, 0.2, 1e-13}, {&waves, 9, 0.2, 1e-13}, {&waves, 13, 0.5, 1e-11}};
+    for (int k = 0; k < 3; k++) {
+        const int             order = cases[k].order;
+        kd_integrator_options opt = fixed_step(cases[k].coarse);
+        opt.radau.order_fixed = order;
+        opt.radau.newton_stop = cases[k].newton_stop;
+        solve(cases[k].problem, &opt, 4, &one);
+        opt.h_first = opt.h_max = cases[k].coarse / 2;
+        solve(cases[k].problem, &opt, 4, &two);
+        const double slope = log2(one.worst / two.worst);
+        if (two.stats.accepted != 2 * one.stats.accepted || two.stats.order_last != order ||
+            !(fabs(slope - order) < 1.8))
+            fail_msg("%s: order %d, slope %.2f (%.2e, %.2e), %ld and %ld steps", cases[k].problem->name, order, slope,
+                     one.worst, two.worst, one.stats.accepted, two.stats.accepted);
+    }
+}
+
+// The order is chosen: at tight tolerances it rises to 13 and saves most of the steps and half of the evaluations, with an
+// error that still follows the tolerance; at loose ones and on a front it costs hardly more than order 5.
+static void order_is_chosen(void **state)
+{
+    (void)state;
+    kd_integrator_options opt = kd_integrator_options_default();
+    opt.rtol = opt.atol = 1e-10;
+    solve(&waves, &opt, 20, &one);
+    assert_int_equal(one.stats.order_last, 0); // fixed
+    opt.radau.order_max = 13;
+    solve(&waves, &opt, 20, &two);
+    assert_int_equal(two.stats.order_last, 13);
+    assert_true(two.stats.accepted < one.stats.accepted / 4);
+    assert_true(two.stats.residuals < one.stats.residuals / 2);
+    assert_true(two.error < 10 * one.error && two.error < 1e-8);
+    opt.radau.order_max = 9;
+    solve(&waves, &opt, 20, &two);
+    assert_int_equal(two.stats.order_last, 9);
+    assert_true(two.stats.residuals < one.stats.residuals / 2);
+    const problem *problems[] = {&waves, &front, &ramp, &stiff, &index1};
+    for (int k = 0; k < 5; k++) {
+        opt.rtol = opt.atol = 1e-4;
+        opt.radau.order_max = 5;
+        solve(problems[k], &opt, 2, &one);
+        opt.radau.order_max = 13;
+        solve(problems[k], &opt, 2, &two);
+        if (two.stats.residuals > 2 * one.stats.residuals || two.error > fmax(20 * one.error, 1e-3))
+            fail_msg("%s: %ld evaluations, error %.1e; order 5: %ld, %.1e", problems[k]->name, two.stats.residuals,
+                     two.error, one.stats.residuals, one.error);
+    }
+}
+
+// Orders that do not exist are refused by name; a form with one complex matrix has order 5 only.
+static void orders_that_do_not_exist(void **state)
+{
+    (void)state;
+    kd_integrator *radau;
+    char           message[300];
+    kd_dae_class   alone = dense_class;
+    alone.pair = NULL;
+    dense_init(&shared, &waves);
+    kd_integrator_options opt = kd_integrator_options_default();
+    opt.radau.order_max = 7;
+    assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, &opt, &radau, message, sizeof message),
+                     KD_ERR_ARGUMENT);
+    assert_non_null(strstr(message, "radau.order_max = 7 must be 5, 9 or 13"));
+    opt.radau.order_max = 13;
+    opt.radau.order_fixed = 6;
+    assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, &opt, &radau, message, sizeof message),
+                     KD_ERR_ARGUMENT);
+    assert_non_null(strstr(message, "radau.order_fixed = 6"));
+    opt.radau.order_fixed = 0;
+    shared.dae.methods = &alone;
+    assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, &opt, &radau, message, sizeof message),
+                     KD_ERR_UNSUPPORTED);
+    opt.radau.order_max = 5;
+    assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, &opt, &radau, message, sizeof message), KD_OK);
+    kd_integrator_destroy(radau);
+    shared.problem = NULL;
 }
 
 // On Prothero and Robinson's equation the order falls to the stage order or better, and the error is still tiny.
@@ -612,7 +741,7 @@ static void reference_point_of_the_newton_matrix(void **state)
         opt.radau.theta = -1;
         solve(&waves, &opt, 2, &one);
         assert_int_equal(shared.nlog, one.nh); // one matrix per step
-        double c = reference == 0 ? 0 : radau_c[reference - 1], t = one.h[0];
+        double c = reference == 0 ? 0 : three->c[reference - 1], t = one.h[0];
         assert_true(shared.linearized_at[0] == 0); // nothing to extrapolate yet
         for (int k = 1; k < one.nh; k++) {
             assert_true(fabs(shared.linearized_at[k] - (t + c * one.h[k])) < 1e-12);
@@ -886,15 +1015,15 @@ static void uncontrolled_components(void **state)
 
 // ---- dense output ---------------------------------------------------------------------------------------------------
 
-// The collocation polynomial meets both ends exactly and has an error of order 4 between.
-static void dense_output(void **state)
+// The collocation polynomial of s stages meets both ends exactly and has an error of order s + 1 between.
+static double dense_slope(int order, double coarse)
 {
-    (void)state;
     double worst[2] = {0, 0};
     for (int k = 0; k < 2; k++) {
-        kd_integrator_options opt = fixed_step(k == 0 ? 0.1 : 0.05);
-        kd_integrator        *radau;
-        double                x[MOST], y[MOST], exact[MOST];
+        kd_integrator_options opt = fixed_step(k == 0 ? coarse : coarse / 2);
+        opt.radau.order_fixed = order;
+        kd_integrator *radau;
+        double         x[MOST], y[MOST], exact[MOST];
         dense_init(&shared, &waves);
         assert_int_equal(kd_integrator_create(&shared.dae, KD_RADAU, &opt, &radau, NULL, 0), KD_OK);
         waves.solution(0, x);
@@ -917,8 +1046,17 @@ static void dense_output(void **state)
         }
         kd_integrator_destroy(radau);
     }
-    double slope = log2(worst[0] / worst[1]);
-    if (!(slope > 3.6 && slope < 4.5)) fail_msg("slope %.2f", slope);
+    return log2(worst[0] / worst[1]);
+}
+
+static void dense_output(void **state)
+{
+    (void)state;
+    const double coarse[] = {0.1, 0.2, 0.2};
+    for (int m = 0; m < 3; m++) {
+        const double slope = dense_slope(4 * m + 5, coarse[m]), stages = radau_tableau[m].stages;
+        if (!(slope > stages + 0.6 && slope < stages + 1.7)) fail_msg("order %d: slope %.2f", 4 * m + 5, slope);
+    }
 }
 
 // ---- failures -------------------------------------------------------------------------------------------------------
@@ -1062,6 +1200,9 @@ int main(void)
         cmocka_unit_test(error_coefficients_match_embedded_formula),
         cmocka_unit_test(error_follows_the_tolerance),
         cmocka_unit_test(order_is_five),
+        cmocka_unit_test(orders_are_nine_and_thirteen),
+        cmocka_unit_test(order_is_chosen),
+        cmocka_unit_test(orders_that_do_not_exist),
         cmocka_unit_test(stiff_order),
         cmocka_unit_test(options_are_validated),
         cmocka_unit_test(defaults),

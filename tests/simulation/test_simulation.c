@@ -676,6 +676,52 @@ static void failing_allocations(void **state)
     }
 }
 
+static int made_points;
+
+static void *count_point(void *context)
+{
+    made_points++;
+    return context ? context : &made_points; // NULL would say that there was no memory
+}
+
+static void drop_point(void *work)
+{
+    (void)work;
+}
+
+// Evaluation points of a run: one of the consistent start, one that steps are made with (psf and assembled forms: two,
+// the second for points between steps), one of the watchers, one of the check of steps.
+static void evaluation_points(void **state)
+{
+    (void)state;
+    static const struct {
+        kd_formulation     form;
+        kd_integrator_kind integrator;
+        int                most;
+    } runs[] = {{KD_PSF, KD_RADAU, 5}, {KD_GGL, KD_BDF, 5}, {KD_ODE, KD_DOP853, 3}, {KD_STATESPACE, KD_SDIRK, 3}};
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        kd_eom   *plain, *eom;
+        kd_state *x;
+        char      message[400] = "";
+        make_pendulum(&plain, &x);
+        kd_eom_def def = *kd_eom_definition(plain);
+        def.make_work = count_point;
+        def.free_work = drop_point;
+        assert_int_equal(kd_eom_create(&def, &eom, message, sizeof message), KD_OK);
+        kd_simulation_options opt = with_tolerance(1e-6);
+        opt.formulation = runs[k].form;
+        opt.integrator = runs[k].integrator;
+        made_points = 0;
+        if (kd_simulate(eom, NULL, &opt, x, 1, NULL, message, sizeof message) < 0) fail_msg("%s", message);
+        print_message("%s, %s: %d evaluation points\n", kd_formulation_word(runs[k].form),
+                      kd_integrator_word(runs[k].integrator), made_points);
+        assert_true(made_points <= runs[k].most);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+        kd_eom_destroy(plain);
+    }
+}
+
 // ---- functions that fail --------------------------------------------------------------------------------------------
 
 // Systems in which every kind of function occurs, and how long they run.
@@ -1281,6 +1327,7 @@ int main(void)
         cmocka_unit_test(two_threads),
         cmocka_unit_test(steps_do_not_allocate),
         cmocka_unit_test(failing_allocations),
+        cmocka_unit_test(evaluation_points),
         cmocka_unit_test(one_bad_number),
         cmocka_unit_test(bad_numbers_from_a_time_on),
         cmocka_unit_test(functions_that_stop),

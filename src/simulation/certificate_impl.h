@@ -1,0 +1,59 @@
+// simulation/certificate_impl.h: what a certifier keeps, for certificate.c (looks) and certificate_save.c (saved ones).
+#ifndef KD_SIMULATION_CERTIFICATE_IMPL_H
+#define KD_SIMULATION_CERTIFICATE_IMPL_H
+
+#include <kardan/certificate.h>
+
+#include "core/memory.h"
+#include "simulation/slopes.h"
+
+enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
+enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
+
+// The end of a step: [p v r] and their rates
+typedef struct knot {
+    double  t;
+    double *x, *rate; // (np + nv + nr)
+} knot;
+
+// A part of the last step with its powers
+typedef struct segment {
+    double t0, t1;
+    double power[NODES][POWERS]; // [W] at the nodes
+    double work[POWERS];         // [J] from the start of the run to t0
+} segment;
+
+struct kd_certifier {
+    kd_arena       arena;
+    const kd_eom  *eom;
+    kd_dims        dims;
+    kd_inputs      inputs;
+    kd_probe      *probe;
+    bool           owns_probe;
+    kd_eom_data   *data;          // of the probe
+    kd_state      *inside;        // a state inside a step
+    kd_state      *last;          // the state that was seen last; NULL: the equations have no instants
+    double         jumps[POWERS]; // [J] energy lost and gained at instants
+    double         leap, t_leap;  // [J] of the potential energy inside the step that is known; when
+    double         energy_known;  // [J] kinetic and potential at t_known
+    double        *value;         // (largest number of rows)
+    const double  *a;             // (nv) accelerations that are judged: those of the probe
+    double        *solved;        // (nv) accelerations that the simulation gives
+    segment        segment[SEGMENTS];
+    int            nsegments;
+    double         t_known;                     // powers and work are known up to here
+    double         power[POWERS], work[POWERS]; // there
+    bool           has_drives;                  // powers depend on accelerations and multipliers
+    knot           knot[3];                     // the last ends of steps, the latest one behind
+    int            nknots;
+    double         start[2]; // scale of positions and velocities at the first state
+    double         terms;    // [J] largest sum of the sizes of all terms of the energy
+    kd_slopes      slopes;
+    double         t_slopes; // up to here
+    double        *errors;   // (nv + 2 ne) for slopes
+    double         energy_start, potential_low, potential_high;
+    kd_findings    findings;
+    kd_certificate certificate;
+};
+
+#endif

@@ -1,0 +1,72 @@
+// certificate_save.c: what a certifier has found, added to a saved simulation and read back: the certificate of a run that
+// was stopped and goes on is that of both parts.
+#include "simulation/certificate_impl.h"
+
+#include "core/saved.h"
+#include "core/text.h"
+
+static void archive_largest(kd_archive *a, kd_largest *l)
+{
+    KD_ARCHIVE_REALS(a, &l->value, &l->t);
+    kd_archive_text(a, l->name, sizeof l->name);
+}
+
+static void archive_certificate(kd_archive *a, kd_certificate *c)
+{
+    KD_ARCHIVE_COUNTS(a, &c->states, &c->cautions);
+    KD_ARCHIVE_BOOLS(a, &c->exploded, &c->noticed);
+    for (int k = 0; k < KD_LEVEL_COUNT; k++) archive_largest(a, &c->level[k]);
+    kd_archive_doubles(a, c->scale, KD_LEVEL_COUNT);
+    archive_largest(a, &c->norm);
+    archive_largest(a, &c->invariant);
+    archive_largest(a, &c->energy);
+    KD_ARCHIVE_REALS(a, &c->t_start, &c->t_end, &c->acceleration_step, &c->energy_scale, &c->energy_rounding,
+                     &c->energy_by_rtol[0], &c->energy_by_rtol[1], &c->energy_by_atol[0], &c->energy_by_atol[1],
+                     &c->work_by_rtol, &c->work_by_atol, &c->invariant_by_rtol, &c->invariant_by_atol,
+                     &c->position_size, &c->velocity_size, &c->kinetic, &c->potential, &c->dissipated, &c->supplied,
+                     &c->caution_time, &c->notice_time);
+    kd_archive_text(a, c->caution, sizeof c->caution);
+    kd_archive_text(a, c->notice, sizeof c->notice);
+}
+
+static void archive(kd_certifier *c, kd_archive *a)
+{
+    bool has_energy = c->certificate.has_energy;
+    kd_archive_arrays(a, &c->arena, c, sizeof *c);
+    kd_state_archive(c->inside, a);
+    if (c->last) kd_state_archive(c->last, a);
+    kd_archive_doubles(a, c->jumps, POWERS);
+    kd_archive_doubles(a, c->power, POWERS);
+    kd_archive_doubles(a, c->work, POWERS);
+    kd_archive_doubles(a, (double *)&c->slopes, sizeof c->slopes / sizeof(double));
+    for (int k = 0; k < 3; k++) kd_archive_real(a, &c->knot[k].t);
+    kd_archive_int(a, &c->nknots, 0, 3);
+    KD_ARCHIVE_REALS(a, &c->leap, &c->t_leap, &c->energy_known, &c->t_known, &c->start[0], &c->start[1], &c->terms,
+                     &c->t_slopes, &c->energy_start, &c->potential_low, &c->potential_high);
+    kd_archive_bool(a, &has_energy);
+    c->certificate.has_energy = has_energy;
+    archive_certificate(a, &c->certificate);
+    kd_archive_int(a, &c->nsegments, 0, SEGMENTS);
+    if (kd_archive_good(a))
+        kd_archive_doubles(a, (double *)c->segment, (size_t)c->nsegments * sizeof(segment) / sizeof(double));
+}
+
+kd_status kd_certifier_save(kd_certifier *c, kd_saved *saved)
+{
+    if (!c || !saved) return KD_ERR_ARGUMENT;
+    kd_archive a = kd_archive_writer();
+    archive(c, &a);
+    return kd_saved_add(saved, "certificate", &a);
+}
+
+kd_status kd_certifier_restore(kd_certifier *c, const kd_saved *saved, char *message, size_t size)
+{
+    kd_archive a;
+    if (!c || !saved) return KD_ERR_ARGUMENT;
+    if (!kd_saved_part(saved, "certificate", &a)) {
+        kd_text(message, size, "there is no certificate in it");
+        return KD_ERR_SAVED;
+    }
+    archive(c, &a);
+    return kd_saved_end(&a, "certificate", message, size);
+}
