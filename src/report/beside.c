@@ -8,10 +8,11 @@
 #include "core/memory.h"
 #include "core/text.h"
 
-enum { LARGEST = 1 << 27, BLOCKS = 5 }; // bytes of a report
+enum { LARGEST = 1 << 27, BLOCKS = 6, NEEDED = 5 }; // bytes of a report
 
-static const char *const NAME[BLOCKS] = {"scene", "rows", "channels", "times", "pose"};
-static const char *const TYPE[BLOCKS] = {"application/json", "text/plain", "text/plain", "text/plain", "text/plain"};
+static const char *const NAME[BLOCKS] = {"scene", "rows", "channels", "times", "pose", "amplitudes"};
+static const char *const TYPE[BLOCKS] = {"application/json", "text/plain", "text/plain",
+                                         "text/plain",       "text/plain", "text/plain"};
 
 struct kd_beside {
     char       *text;
@@ -46,7 +47,7 @@ kd_status kd_beside_read(const char *path, kd_beside **beside, char *message, si
         status = KD_ERR_FILE;
     }
     for (int i = 0; i < BLOCKS && status >= 0; i++)
-        if (!find_block(b, i)) {
+        if (!find_block(b, i) && i < NEEDED) {
             kd_text(message, size,
                     "'%s' is no report with the 3-D viewer: its data '%s' are missing (written with --plain?)", path,
                     NAME[i]);
@@ -69,6 +70,7 @@ void kd_beside_destroy(kd_beside *b)
 void kd_beside_write(const kd_beside *b, FILE *file)
 {
     for (int i = 0; i < BLOCKS; i++) {
+        if (!b->block[i]) continue; // a run without surfaces that deform
         fprintf(file, "<script type=\"%s\" data-kardan=\"beside-%s\">", TYPE[i], NAME[i]);
         fwrite(b->block[i], 1, b->length[i], file);
         fputs("</script>\n", file);

@@ -4,13 +4,15 @@
 // second ones, the high planes are long runs of the same byte, which deflate packs to nearly nothing.
 #include "report/block.h"
 
+#include <math.h>
 #ifdef KD_WITH_ZLIB
 #include <zlib.h>
+#endif
 
 #include "core/memory.h"
 
 // Three bytes become four digits; the end is filled up with '='.
-static void put_base64(FILE *file, const unsigned char *bytes, size_t n)
+void kd_base64_write(FILE *file, const unsigned char *bytes, size_t n)
 {
     static const char DIGIT[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     // 24 bits, six to a digit
@@ -24,6 +26,27 @@ static void put_base64(FILE *file, const unsigned char *bytes, size_t n)
     }
 }
 
+kd_status kd_block_write_steps(FILE *file, const char *name, const double *x, size_t rows, size_t columns,
+                               const double *largest)
+{
+    unsigned char *bytes = kd_alloc(2 * rows * columns + 1);
+    if (!bytes) return KD_ERR_MEMORY;
+    for (size_t c = 0; c < columns; c++) {
+        unsigned last = 0;
+        for (size_t i = 0; i < rows; i++) {
+            const double   part = largest[c] > 0 ? x[i * columns + c] / largest[c] : 0;
+            const unsigned value = (unsigned)(lround(32767.0 * part) & 0xffff), step = (value - last) & 0xffffu;
+            bytes[2 * (c * rows + i)] = (unsigned char)(step & 255u);
+            bytes[2 * (c * rows + i) + 1] = (unsigned char)(step >> 8);
+            last = value;
+        }
+    }
+    kd_status status = kd_block_write(file, name, bytes, rows * columns, 2);
+    kd_free(bytes);
+    return status;
+}
+
+#ifdef KD_WITH_ZLIB
 kd_status kd_block_write(FILE *file, const char *name, const unsigned char *bytes, size_t count, size_t size)
 {
     const size_t   n = count * size;
@@ -38,7 +61,7 @@ kd_status kd_block_write(FILE *file, const char *name, const unsigned char *byte
     if (compress2(packed, &packed_size, planes, (uLong)n, 6) != Z_OK) goto done;
 
     fprintf(file, "<script type=\"text/plain\" data-kardan=\"%s\">", name);
-    put_base64(file, packed, (size_t)packed_size);
+    kd_base64_write(file, packed, (size_t)packed_size);
     fputs("</script>\n", file);
     status = KD_OK;
 done:

@@ -10,6 +10,12 @@
 // data-kardan="NAME">. KD_ERR_MEMORY: nothing was written. KD_ERR_UNAVAILABLE: built without zlib.
 kd_status kd_block_write(FILE *file, const char *name, const unsigned char *bytes, size_t count,
                          size_t size) KD_NODISCARD;
-bool      kd_block_is_available(void);
+// x (rows x columns), each column as whole parts of 1/32767 of its largest value, and those as differences of 16 bits from row
+// to row; columns one behind the other. A column whose largest is 0 is 0.
+kd_status kd_block_write_steps(FILE *file, const char *name, const double *x, size_t rows, size_t columns,
+                               const double *largest) KD_NODISCARD;
+// Bytes in base64, as they are.
+void kd_base64_write(FILE *file, const unsigned char *bytes, size_t n);
+bool kd_block_is_available(void);
 
 #endif

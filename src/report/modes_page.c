@@ -94,6 +94,36 @@ kd_status kd_modes_page_add(kd_modes_page *p, const kd_mode_entry *m)
     return m->film ? kd_viewer_put_film(p->file, front, name, kd_drawing_film(m->film)) : KD_OK;
 }
 
+static void put_list(FILE *file, const char *key, const double *x, int n)
+{
+    char number[40];
+    fprintf(file, "\"%s\":[", key);
+    // what is not finite has no point in a plot
+    for (int i = 0; i < n; i++)
+        fprintf(file, "%s%s", i ? "," : "",
+                isfinite(x[i]) ? kd_file_number(x[i], "%.7g", number, sizeof number) : "null");
+    fputc(']', file);
+}
+
+void kd_modes_page_put_bode(kd_modes_page *p, const double *frequency, int n, const kd_bode_line *line, int count)
+{
+    fputs("<script type=\"application/json\" data-kardan=\"bode\">{", p->file);
+    put_list(p->file, "frequency", frequency, n);
+    fputs(",\"lines\":[", p->file);
+    for (int k = 0; k < count; k++) {
+        fprintf(p->file, "%s{\"input\":%d,\"name\":", k ? ",\n" : "", line[k].input);
+        kd_file_json(p->file, line[k].name);
+        fputs(",\"inputName\":", p->file);
+        kd_file_json(p->file, line[k].input_name);
+        fputc(',', p->file);
+        put_list(p->file, "level", line[k].level, n);
+        fputc(',', p->file);
+        put_list(p->file, "phase", line[k].phase, n);
+        fputc('}', p->file);
+    }
+    fputs("]}</script>\n", p->file);
+}
+
 kd_status kd_modes_page_close(kd_modes_page *p, kd_status status, char *message, size_t size)
 {
     if (!p) return status;

@@ -19,6 +19,16 @@ kd_status kd_modes_page_open(const char *path, const char *title, const char *pa
                              char *message, size_t size) KD_NODISCARD;
 // Written at once: the film may go afterwards.
 kd_status kd_modes_page_add(kd_modes_page *page, const kd_mode_entry *entry) KD_NODISCARD;
+// Frequency responses: the page has gain and phase in place of eigenvalues, and its entries are swings at a `frequency`, forced by the input
+// number `value`.
+enum { KD_BODE_LINES = 16 };
+typedef struct kd_bode_line {
+    const char   *name; // "sensor by input"
+    int           input;
+    const char   *input_name;
+    const double *level, *phase; // (n) [dB], [deg]
+} kd_bode_line;
+void kd_modes_page_put_bode(kd_modes_page *page, const double *frequency, int n, const kd_bode_line *line, int count);
 // Ends the page, or takes it away where something failed before (status < 0); the page is gone then. NULL is fine.
 kd_status kd_modes_page_close(kd_modes_page *page, kd_status status, char *message, size_t size) KD_NODISCARD;
 

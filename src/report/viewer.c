@@ -9,6 +9,7 @@
 //     channels   one column behind the other, each in planes of its own bytes; floats as differences of their bits
 //     times      of the frames, doubles
 //     pose       (bodies x 7 x frames) 16-bit differences: position, quaternion
+//     amplitudes of shapes of surfaces that deform (report/sheets.h)
 //     load-times of forces and reactions, doubles; loads: (arrows x 3 x times) 16-bit differences, by their largest
 #include "report/viewer.h"
 
@@ -22,8 +23,10 @@
 #include "drawing/drawing.h"
 #include "drawing/mesh.h"
 #include "drawing/scene.h"
+#include "drawing/thin.h"
 #include "report/beside.h"
 #include "report/block.h"
+#include "report/sheets.h"
 #include "results/file.h"
 
 #ifdef KD_WITH_VIEWER
@@ -264,6 +267,7 @@ void kd_viewer_put_mechanism(FILE *file, const kd_scene *s)
     put_solids(file, s);
     put_lines(file, s);
     put_camera(file, s);
+    kd_sheets_put(file, s);
 }
 
 // Forces and reactions: where they act, and how large they become
@@ -287,10 +291,11 @@ static void put_loads(FILE *file, const kd_loads *l)
 }
 
 // ---- channels -------------------------------------------------------------------------------------------------------
-// Which columns are in the page, and every how many rows one is
+// Which columns and rows are in the page
 typedef struct extent {
-    int  every, rows, columns;
+    int  rows, columns;
     int *place; // (columns of the recording) place in the page; -1: left out
+    int *row;   // (rows) of the recording
 } extent;
 
 static bool is_double(const kd_recording *rec, int column)
@@ -302,34 +307,74 @@ static bool is_double(const kd_recording *rec, int column)
     return (column >= energy && column < energy + nenergy) || (column >= violation && column < violation + nviolation);
 }
 
+typedef struct row_error { // of channels
+    const kd_recording *rec;
+    const extent       *e;
+    const double       *range; // (columns of the recording)
+} row_error;
+
+// In parts of the range of each channel
+static double error_of_row(const void *context, int i, int k, int j)
+{
+    const row_error *r = context;
+    const size_t     all = (size_t)kd_recording_columns(r->rec);
+    const double    *t = kd_recording_times(r->rec), *value = kd_recording_values(r->rec);
+    const double    *x = value + (size_t)i * all, *y = value + (size_t)j * all, *z = value + (size_t)k * all;
+    const double     part = t[j] > t[i] ? (t[k] - t[i]) / (t[j] - t[i]) : 0;
+    double           most = 0;
+    for (size_t c = 0; c < all; c++)
+        if (r->e->place[c] >= 0 && r->range[c] > 0)
+            most = fmax(most, fabs(x[c] + part * (y[c] - x[c]) - z[c]) / r->range[c]);
+    return most;
+}
+
+// At most so many rows: more of them where channels bend
+static kd_status choose_rows(const kd_recording *rec, int most, extent *e)
+{
+    const int     length = kd_recording_length(rec);
+    const size_t  all = (size_t)kd_recording_columns(rec);
+    const double *value = kd_recording_values(rec);
+    double       *range = kd_alloc((2 * all + 1) * sizeof *range), *low = range + all;
+    e->row = kd_alloc(((size_t)length + 1) * sizeof *e->row);
+    kd_status status = range && e->row ? KD_OK : KD_ERR_MEMORY;
+    if (status < 0) goto done;
+    if (length <= most) {
+        for (int i = 0; i < length; i++) e->row[i] = i;
+        e->rows = length;
+        goto done;
+    }
+    // from the least to the largest value of each channel; what is not finite does not count
+    for (size_t c = 0; c < all; c++) low[c] = INFINITY, range[c] = -INFINITY;
+    for (size_t i = 0; i < (size_t)length * all; i++) {
+        if (!isfinite(value[i])) continue;
+        low[i % all] = fmin(low[i % all], value[i]);
+        range[i % all] = fmax(range[i % all], value[i]);
+    }
+    for (size_t c = 0; c < all; c++) range[c] = range[c] > low[c] ? range[c] - low[c] : 0;
+    const row_error error = {rec, e, range};
+    e->rows = kd_thin_to(length, most, error_of_row, &error, 1e-5, e->row);
+done:
+    kd_free(range);
+    return status;
+}
+
 // As much as a page can hold
 static kd_status choose_extent(const kd_result *r, const kd_viewer_plot *plots, int nplots, extent *e)
 {
-    const int    all = kd_recording_columns(r->recording), length = kd_recording_length(r->recording);
-    const double numbers = (double)all * length;
+    const int all = kd_recording_columns(r->recording), length = kd_recording_length(r->recording);
     *e = (extent){.place = kd_alloc(((size_t)all + 1) * sizeof *e->place)};
     if (!e->place) return KD_ERR_MEMORY;
     // rows are thinned first; where that is not enough only what is plotted remains
-    e->every = numbers > MOST_NUMBERS ? (int)ceil(numbers / MOST_NUMBERS) : 1;
-    if (length / e->every < FEWEST_ROWS) e->every = length > FEWEST_ROWS ? length / FEWEST_ROWS : 1;
-    const bool few = numbers / e->every > MOST_NUMBERS;
+    int most = (double)all * length > MOST_NUMBERS ? MOST_NUMBERS / (all > 0 ? all : 1) : length;
+    if (most < FEWEST_ROWS) most = length < FEWEST_ROWS ? length : FEWEST_ROWS;
+    const bool few = (double)all * most > MOST_NUMBERS;
     // columns that are plotted always, others that are wanted where there is room
     for (int i = 0; i < all; i++) e->place[i] = few || !kd_result_has_column(r, i) ? -1 : 0;
     for (int i = 0; i < nplots; i++)
         for (int k = 0; k < plots[i].n; k++) e->place[plots[i].column[k]] = 0;
     for (int i = 0; i < all; i++)
         if (e->place[i] == 0) e->place[i] = e->columns++;
-    // every so many rows
-    e->rows = (length + e->every - 1) / e->every;
-    if (length > 1 && (length - 1) % e->every != 0) e->rows++; // the end is always there
-    return KD_OK;
-}
-
-static int row_of(const kd_result *r, const extent *e, int i)
-{
-    // the last row is that of the end, whatever the thinning
-    const int last = kd_recording_length(r->recording) - 1, row = i * e->every;
-    return row < last ? row : last;
+    return choose_rows(r->recording, most, e);
 }
 
 static void put_channels(FILE *file, const kd_result *r, const extent *e)
@@ -462,23 +507,13 @@ static kd_status write_poses(FILE *file, const char *name, const kd_scene *s)
 // each component along time, as parts of 1/32767 of the largest force of its arrow
 static kd_status write_loads(FILE *file, const kd_loads *l)
 {
-    const size_t   frames = (size_t)l->frames, width = 3 * (size_t)l->count;
-    unsigned char *bytes = kd_alloc(2 * frames * width + 1);
-    if (!bytes) return KD_ERR_MEMORY;
-    for (size_t c = 0; c < width; c++) {
-        const double largest = l->arrow[c / 3].largest;
-        unsigned     last = 0;
-        for (size_t i = 0; i < frames; i++) {
-            const double   part = largest > 0 ? l->force[i * width + c] / largest : 0;
-            const unsigned value = (unsigned)(lround(32767.0 * part) & 0xffff), step = (value - last) & 0xffffu;
-            bytes[2 * (c * frames + i)] = (unsigned char)(step & 255u);
-            bytes[2 * (c * frames + i) + 1] = (unsigned char)(step >> 8);
-            last = value;
-        }
-    }
+    const size_t frames = (size_t)l->frames, width = 3 * (size_t)l->count;
+    double      *largest = kd_alloc(width * sizeof *largest + 1);
+    if (!largest) return KD_ERR_MEMORY;
+    for (size_t c = 0; c < width; c++) largest[c] = l->arrow[c / 3].largest;
     kd_status status = write_doubles(file, "load-times", l->t, frames);
-    if (status == KD_OK) status = kd_block_write(file, "loads", bytes, frames * width, 2);
-    kd_free(bytes);
+    if (status == KD_OK) status = kd_block_write_steps(file, "loads", l->force, frames, width, largest);
+    kd_free(largest);
     return status;
 }
 
@@ -497,7 +532,7 @@ static kd_status write_channels(FILE *file, const kd_result *r, const extent *e)
         const size_t size = is_double(r->recording, column) ? 8 : 4;
         uint32_t     before = 0;
         for (size_t i = 0; i < rows; i++) {
-            const double  x = values[(size_t)row_of(r, e, (int)i) * (size_t)all + (size_t)column];
+            const double  x = values[(size_t)e->row[i] * (size_t)all + (size_t)column];
             const float   shorter = (float)x;
             unsigned char number[8];
             uint32_t      bits;
@@ -520,7 +555,7 @@ static kd_status write_rows(FILE *file, const kd_result *r, const extent *e)
 {
     double *t = kd_alloc(((size_t)e->rows + 1) * sizeof *t);
     if (!t) return KD_ERR_MEMORY;
-    for (int i = 0; i < e->rows; i++) t[i] = kd_recording_times(r->recording)[row_of(r, e, i)];
+    for (int i = 0; i < e->rows; i++) t[i] = kd_recording_times(r->recording)[e->row[i]];
     kd_status status = write_doubles(file, "rows", t, (size_t)e->rows);
     kd_free(t);
     return status;
@@ -552,6 +587,7 @@ static kd_status write_blocks(FILE *file, const kd_result *r, const kd_scene *s,
     if (status == KD_OK) status = write_doubles(file, "times", s ? s->film.t : NULL, s ? (size_t)s->film.nframes : 0);
     if (status == KD_OK)
         status = s ? write_poses(file, "pose", s) : kd_block_write(file, "pose", (const unsigned char *)"", 0, 2);
+    if (status == KD_OK && s) status = kd_sheets_write_amplitudes(file, "amplitudes", &s->film);
     const kd_loads *loads = s ? kd_drawing_loads(r->drawing) : NULL;
     if (status == KD_OK && loads) status = write_loads(file, loads);
     return status;
@@ -566,12 +602,12 @@ void kd_viewer_put_script(FILE *file)
 
 kd_status kd_viewer_put_film(FILE *file, const char *front, const char *title, const kd_film *film)
 {
-    char      name[5][60];
+    char      name[6][60];
     kd_scene  scene;
     kd_status status = kd_scene_build(film, &scene);
     if (status < 0) return status;
-    static const char *const NAME[] = {"scene", "rows", "channels", "times", "pose"};
-    for (int i = 0; i < 5; i++) kd_text(name[i], sizeof name[i], "%s%s", front, NAME[i]);
+    static const char *const NAME[] = {"scene", "rows", "channels", "times", "pose", "amplitudes"};
+    for (int i = 0; i < 6; i++) kd_text(name[i], sizeof name[i], "%s%s", front, NAME[i]);
     fprintf(file, "<script type=\"application/json\" data-kardan=\"%s\">{", name[0]);
     put_text(file, "title", title);
     fprintf(file, ",\"frames\":%d,\"rows\":%d,\"channels\":[],\"plots\":[],\"events\":[]", film->nframes,
@@ -583,6 +619,7 @@ kd_status kd_viewer_put_film(FILE *file, const char *front, const char *title, c
     if (status == KD_OK) status = kd_block_write(file, name[2], (const unsigned char *)"", 0, 1);
     if (status == KD_OK) status = write_doubles(file, name[3], film->t, (size_t)film->nframes);
     if (status == KD_OK) status = write_poses(file, name[4], &scene);
+    if (status == KD_OK) status = kd_sheets_write_amplitudes(file, name[5], film);
     kd_scene_release(&scene);
     return status;
 }
@@ -591,21 +628,26 @@ kd_status kd_viewer_write(FILE *file, const kd_result *r, const kd_viewer_plot *
 {
     // without frames the plots alone
     const kd_film *film = r->drawing ? kd_drawing_film(r->drawing) : NULL;
-    const bool     draws = film && film->nframes > 0;
+    bool           draws = film && film->nframes > 0;
     kd_scene       scene = {0};
     extent         e = {0};
-    kd_status      status = draws ? kd_scene_build(film, &scene) : KD_OK;
+    kd_arena       arena = {0};
+    kd_film        few = {0};
+    kd_status      status = draws ? kd_film_thin(film, &arena, &few) : KD_OK;
+    if (status == KD_OK && draws) status = kd_scene_build(&few, &scene);
+    if (status != KD_OK) draws = false;
     if (status == KD_OK) status = choose_extent(r, plots, nplots, &e);
     if (status < 0) goto done;
 
     fputs("<h2>Motion</h2>\n<section class=\"card\" data-kardan-viewer>\n", file);
-    // a still picture until the script has replaced it, or for ever
+    // a still picture where the script does not run, or cannot draw: others neither read nor paint it
+    fputs("<noscript>\n", file);
     if (draws) {
         fputs("<div class=\"still drawing\">\n", file);
         status = kd_drawing_write_still(r->drawing, r->title, file);
         fputs("</div>\n", file);
     }
-    fputs("<noscript><p class=\"muted\">Plots and motion need scripts; the numbers are in the results beside this "
+    fputs("<p class=\"muted\">Plots and motion need scripts; the numbers are in the results beside this "
           "page.</p></noscript>\n</section>\n",
           file);
     if (status == KD_OK) {
@@ -617,6 +659,8 @@ kd_status kd_viewer_write(FILE *file, const kd_result *r, const kd_viewer_plot *
     if (status == KD_OK) kd_viewer_put_script(file);
 done:
     kd_free(e.place);
+    kd_free(e.row);
     if (draws) kd_scene_release(&scene);
+    kd_arena_release(&arena);
     return status;
 }

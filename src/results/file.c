@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/rounded.h"
 #include "core/text.h"
 
 typedef struct names {
@@ -93,8 +94,19 @@ void kd_file_abandon(FILE *file, const char *path)
     if (removes) (void)remove(n.temporary);
 }
 
+// "%.9g" and "%.2f" without printf, which takes longer than all else where tables and pictures are written
+static bool is_quick(double value, const char *format, char *buffer, size_t size)
+{
+    char *end;
+    if (size < KD_ROUNDED_SIZE || format[0] != '%' || format[1] != '.' || format[2] < '0' || format[2] > '9')
+        return false;
+    const long digits = strtol(format + 2, &end, 10);
+    return digits <= KD_ROUNDED_DIGITS && end[0] && !end[1] && kd_rounded(value, (int)digits, end[0], buffer);
+}
+
 const char *kd_file_number(double value, const char *format, char *buffer, size_t size)
 {
+    if (is_quick(value, format, buffer, size)) return buffer;
     // the decimal comma of some locales
     kd_text(buffer, size, format, value);
     char *comma = strchr(buffer, ',');

@@ -31,9 +31,9 @@ bool kd_linear_has_mat(void)
 #else
 
 #include <errno.h>
-#include <matio.h>
 #include <string.h>
 
+#include "core/matio_late.h"
 #include "core/memory.h"
 #include "results/file.h"
 #include "results/linear_list.h"
@@ -220,7 +220,12 @@ static kd_status save(const char *path, const char *head, const content *c, char
 {
     const size_t length = strlen(path) + 10;
     FILE        *file = NULL;
-    char        *draft = kd_alloc(length);
+    char         why[300];
+    if (!kd_matio_load(why, sizeof why)) {
+        kd_text(message, size, "'%s' was not written: %s", path, why);
+        return KD_ERR_UNAVAILABLE;
+    }
+    char *draft = kd_alloc(length);
     if (!draft) return KD_ERR_MEMORY;
     kd_text(draft, length, "%s.draft", path);
     kd_status status = kd_file_open(path, &file, message, size);

@@ -94,6 +94,7 @@ static void copy_options(kd_recorder *r, const kd_recorder_options *opt)
     r->opt.title = copy_text(a, r->opt.title);
     r->opt.about = copy_text(a, r->opt.about);
     r->opt.model_file = copy_text(a, r->opt.model_file);
+    r->opt.inputs = NULL; // taken over, may be gone
     r->plots_of_model = !r->opt.plots;
     r->opt.channels = copy_list(a, r->opt.channels, r->opt.nchannels);
     r->opt.plots = copy_list(a, r->opt.plots, r->opt.nplots);
@@ -243,6 +244,7 @@ static kd_status create(const kd_system *system, const kd_eom *eom, const kd_inp
     r->system = system;
     r->eom = eom;
     if (inputs) r->inputs = *inputs;
+    if (opt && opt->inputs) r->inputs = *opt->inputs;
     copy_options(r, opt);
     if (system) take_from_model(r);
     if (r->opt.intervals == 0) r->opt.intervals = USUAL_INTERVALS;
@@ -250,7 +252,8 @@ static kd_status create(const kd_system *system, const kd_eom *eom, const kd_inp
     if (r->arena.failed) status = KD_ERR_MEMORY;
     // the probe reads all states, the recording keeps what it reads
     if (status >= 0)
-        status = system ? kd_probe_of_system(system, NULL, &r->probe) : kd_probe_create(eom, inputs, &r->probe);
+        status = system ? kd_probe_of_system(system, opt ? opt->inputs : NULL, &r->probe)
+                        : kd_probe_create(eom, r->inputs.eval ? &r->inputs : NULL, &r->probe);
     if (status >= 0) status = kd_recording_create(r->probe, rows_for(r, r->opt.intervals), &r->recording);
     if (status >= 0) status = find_channels(r, message, size);
     if (status >= 0) status = load_text(r, message, size);
@@ -355,8 +358,10 @@ static void note_settings(kd_recorder *r, const kd_simulation_options *o, double
     static const char *const DECOMPOSITION[] = {"lu", "qr", "svd"};
     r->nsettings = 0;
     add_setting(r, "end time", "%.9g s", t_end);
-    add_setting(r, "formulation", "%s", o->automatic ? "chosen" : kd_formulation_word(o->formulation));
-    add_setting(r, "integrator", "%s", o->automatic ? "chosen" : kd_integrator_word(o->integrator));
+    add_setting(r, "formulation", "%s",
+                o->formulation == KD_FORMULATION_CHOSEN ? "chosen" : kd_formulation_word(o->formulation));
+    add_setting(r, "integrator", "%s",
+                o->integrator == KD_INTEGRATOR_CHOSEN ? "chosen" : kd_integrator_word(o->integrator));
     add_setting(r, "decomposition of the constraints", "%s", DECOMPOSITION[o->formulation_options.constraints]);
     add_setting(r, "output times", "%d", o->ntimes);
 }
@@ -413,6 +418,18 @@ kd_status kd_recorder_begin(kd_recorder *r, kd_simulation *simulation)
     add_setting(r, "relative tolerance", "%g", tolerances.rtol);
     add_setting(r, "absolute tolerance", "%g", tolerances.atol);
     return KD_OK;
+}
+
+kd_status kd_recorder_save(kd_recorder *r, kd_saved *saved)
+{
+    if (!r || !saved || !r->certifier) return KD_ERR_ARGUMENT;
+    return kd_certifier_save(r->certifier, saved);
+}
+
+kd_status kd_recorder_restore(kd_recorder *r, const kd_saved *saved, char *message, size_t size)
+{
+    if (!r || !saved || !r->certifier) return KD_ERR_ARGUMENT;
+    return kd_certifier_restore(r->certifier, saved, message, size);
 }
 
 // ---- during a run ---------------------------------------------------------------------------------------------------
@@ -524,7 +541,7 @@ kd_status kd_recorder_simulate(kd_recorder *r, const kd_simulation_options *opti
 static int recorded(const kd_recorder *r, int column)
 {
     // chosen channels, or all of them
-    if (column < 0 || column >= kd_recorder_columns(r)) return -1;
+    if (!r || column < 0 || column >= kd_recorder_columns(r)) return -1;
     return r->opt.nchannels > 0 ? r->column[column] : column;
 }
 
@@ -575,11 +592,32 @@ double kd_recorder_value(const kd_recorder *r, int row, int column)
     return kd_recording_values(r->recording)[(size_t)row * (size_t)kd_recording_columns(r->recording) + (size_t)j];
 }
 
+const double *kd_recorder_table(const kd_recorder *r, size_t *stride)
+{
+    if (stride) *stride = r && r->recording ? (size_t)kd_recording_columns(r->recording) : 0;
+    return kd_recorder_rows(r) > 0 ? kd_recording_values(r->recording) : NULL;
+}
+int kd_recorder_place(const kd_recorder *r, int column)
+{
+    return recorded(r, column);
+}
+
 kd_status kd_recorder_column(const kd_recorder *r, int column, double *values)
 {
     if (recorded(r, column) < 0 || !values) return KD_ERR_ARGUMENT;
     for (int i = 0; i < kd_recorder_rows(r); i++) values[i] = kd_recorder_value(r, i, column);
     return KD_OK;
+}
+
+int kd_recorder_events_count(const kd_recorder *r)
+{
+    return r && r->log ? kd_event_log_length(r->log) : 0;
+}
+kd_recorded_event kd_recorder_event(const kd_recorder *r, int i)
+{
+    if (i < 0 || i >= kd_recorder_events_count(r)) return (kd_recorded_event){.t = NAN, .element = "", .text = ""};
+    const kd_logged_event *e = kd_event_log_at(r->log, i);
+    return (kd_recorded_event){e->t, e->kind, e->direction, e->element, e->text};
 }
 
 const kd_certificate *kd_recorder_certificate(const kd_recorder *r)

@@ -15,6 +15,12 @@ double kd_driven_step(const kd_system_info *info, double duration)
     return info->dof == 0 ? duration / DRIVEN_STEPS : 0;
 }
 
+double kd_system_driven_step(const kd_system *system, double duration)
+{
+    const kd_system_info info = system ? kd_system_info_of(system) : (kd_system_info){.dof = 1};
+    return kd_driven_step(&info, duration);
+}
+
 // --rtol alone sets both tolerances, and so does that of the file; neither: the integrator's
 static void set_tolerances(kd_simulation_options *o, double rtol, double atol)
 {

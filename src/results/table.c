@@ -57,8 +57,9 @@ static kd_status read_text(reader *r)
     }
     r->next = r->table->text;
     if (kd_find_zero_byte(r->next, length, &place)) {
-        kd_text(r->message, r->size, "%s:%d:%d: a zero byte: this is no table of text", r->path, place.line,
-                place.column);
+        kd_text(r->message, r->size,
+                "%s:%d:%d: a zero byte: this is no table of text (.csv), as simulate writes without --format", r->path,
+                place.line, place.column);
         return KD_ERR_FILE;
     }
     r->ends_whole = length == 0 || r->next[length - 1] == '\n';

@@ -416,6 +416,78 @@ static void steps_do_not_allocate(void **state)
     assert_int_equal(f.live, 0);
 }
 
+// The table as a whole has the numbers of its columns, chosen ones at their places.
+static void table_is_seen_as_a_whole(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"thrust", "x"};
+    kd_recorder_options      opt = kd_recorder_options_default();
+    size_t                   stride = 7;
+    opt.channels = wanted, opt.nchannels = 2, opt.intervals = 10;
+    run r = open_well("slider-crank", &opt);
+    assert_null(kd_recorder_table(r.recorder, &stride));
+    assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 0.1) >= 0);
+    const double *table = kd_recorder_table(r.recorder, &stride);
+    assert_true(stride > 2);
+    for (int i = 0; i < kd_recorder_rows(r.recorder); i++)
+        for (int j = 0; j < 2; j++)
+            assert_true(table[(size_t)i * stride + (size_t)kd_recorder_place(r.recorder, j)] ==
+                        kd_recorder_value(r.recorder, i, j));
+    assert_int_equal(kd_recorder_place(r.recorder, 2), -1);
+    assert_null(kd_recorder_table(NULL, &stride));
+    close_run(&r);
+}
+
+static kd_eval constant_input(double t, void *context, double *u, double *du, double *ddu)
+{
+    (void)t;
+    u[0] = *(const double *)context, du[0] = ddu[0] = 0;
+    return KD_EVAL_OK;
+}
+
+// Inputs of the caller take the place of the model's, in the run and in what is recorded.
+static void inputs_of_the_caller(void **state)
+{
+    (void)state;
+    double              value = 0;
+    kd_inputs           inputs = {constant_input, &value};
+    kd_recorder_options opt = kd_recorder_options_default();
+    opt.inputs = &inputs, opt.intervals = 10;
+    run       r = open_well("inverted-pendulum", &opt), plain = open_well("inverted-pendulum", NULL);
+    const int nu = kd_eom_dims(kd_system_eom(r.system)).nu;
+    assert_int_equal(nu, 1);
+    value = 0.25;
+    assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 0.1) >= 0);
+    assert_true(kd_recorder_simulate(plain.recorder, NULL, plain.x, 0.1) >= 0);
+    char      name[200];
+    const int column =
+        kd_recorder_find(r.recorder, kd_eom_name(kd_system_eom(r.system), KD_NAME_U, 0, name, sizeof name));
+    assert_true(column >= 0);
+    for (int i = 0; i < kd_recorder_rows(r.recorder); i++)
+        assert_true(kd_recorder_value(r.recorder, i, column) == 0.25);
+    assert_true(kd_recorder_value(plain.recorder, 0, column) != 0.25);
+    close_run(&plain);
+    close_run(&r);
+}
+
+// Events are at hand in their order.
+static void events_are_at_hand(void **state)
+{
+    (void)state;
+    run r = open_well("impact-ball", NULL);
+    assert_int_equal(kd_recorder_events_count(r.recorder), 0);
+    assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 1) >= 0);
+    const int n = kd_recorder_events_count(r.recorder);
+    assert_true(n > 0);
+    for (int i = 0; i < n; i++) {
+        const kd_recorded_event e = kd_recorder_event(r.recorder, i);
+        assert_true(e.text[0] && e.t > 0 && (i == 0 || e.t >= kd_recorder_event(r.recorder, i - 1).t));
+    }
+    assert_int_equal(kd_recorder_event(r.recorder, 0).kind, KD_EVENT_IMPACT);
+    assert_true(isnan(kd_recorder_event(r.recorder, n).t));
+    close_run(&r);
+}
+
 int main(void)
 {
     if (run_command("mkdir -p '" FOLDER "'").status != 0) return 1;
@@ -430,6 +502,9 @@ int main(void)
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(memory_may_end),
         cmocka_unit_test(steps_do_not_allocate),
+        cmocka_unit_test(table_is_seen_as_a_whole),
+        cmocka_unit_test(inputs_of_the_caller),
+        cmocka_unit_test(events_are_at_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ export class Moving {
   constructor(parts: Piece[][], parent: Object3D, style: Style) {
     const all = new Gathered();
     this.material = paintMaterial('#ffffff', true, style.slow);
-    if (style.opacity < 1) Object.assign(this.material, {transparent: true, opacity: style.opacity, depthWrite: false});
+    if (style.opacity < 1) this.setOpacity(style.opacity);
     this.parts = parts.map((pieces, number) => {
       const corners = pieces.reduce((sum, piece) => sum + piece.geometry.getAttribute('position').count, 0), first = all.position.length / 3;
       const own = corners > LARGE ? new Gathered() : null;
@@ -73,6 +73,10 @@ export class Moving {
     for (const attribute of [position, normal]) (attribute as BufferAttribute).setUsage(DynamicDrawUsage);
     this.paint = [this.mesh, ...this.parts.flatMap(p => p.own ?? [])].map(mesh => Float32Array.from(mesh.geometry.getAttribute('color').array));
     parent.add(this.group);
+  }
+
+  setOpacity(opacity: number): void {
+    Object.assign(this.material, {opacity, transparent: opacity < 1, depthWrite: opacity === 1, needsUpdate: true});
   }
 
   private show(geometry: BufferGeometry, part: number, style: Style): Mesh {

@@ -13,6 +13,9 @@ export interface Coil { name: string; from: number; fromR: Vec; to: number; toR:
 export interface Course { name: string; body: number; points: number[] } // a track, a road, a curve to run along
 // a force on a body (0), a reaction (1), a force of what touches (2), whose point of contact is `drop` below along `normal` of `under`
 export interface Load { name: string; kind: number; body: number; r: Vec; under: number; normal: Vec; drop: number; largest: number }
+// a surface that deforms: nodes in 16 bits of the box low .. high, shapes in 16 bits of their size; first: number of its first amplitude
+export interface Shape { size: number; largest: number; at: string }
+export interface Deformed { body: number; paint: number; first: number; low: Vec; high: Vec; nodes: string; triangles: number[]; lines: number[]; shapes: Shape[] }
 export interface Trace { body: number; r: Vec; paint: number }
 export interface Channel { name: string; unit: string; bytes: 4 | 8 }
 export interface Plot { title: string; unit: string; log: boolean; channels: number[]; note: string }
@@ -24,12 +27,13 @@ export interface Scene {
   steps?: boolean; // floats of channels are differences; a report of before has them as they are
   frames: number; rows: number; // of the film, of the channels
   low: Vec; high: Vec;          // the box that positions are rounded in
-  bodies: Body[]; surfaces?: Surface[]; solids: Solid[]; coils: Coil[]; traces: Trace[]; lines?: Course[];
+  bodies: Body[]; surfaces?: Surface[]; solids: Solid[]; coils: Coil[]; traces: Trace[]; lines?: Course[]; deformed?: Deformed[];
   loads?: Load[]; loadFrames?: number;
   colours: string[];
   camera: Camera;
   radius: number; floor: number; grid: number; size: number;
   follows: boolean; falls: boolean;
+  home?: Vec; // middle of all bodies when the scene was made, of a run that goes on; without: that of the first frame
   channels: Channel[]; plots: Plot[]; events: Event[];
 }
 
@@ -37,6 +41,7 @@ export interface Run {
   scene: Scene;
   times: Float64Array;    // (frames) of the film
   pose: Float32Array | Float64Array; // (frames x 7 bodies): position, quaternion
+  amplitude?: Float32Array | Float64Array; // (frames x amplitudes) of the shapes of all surfaces that deform
   rows: Float64Array;     // (rows) times of the channels
   column: Float64Array[]; // (channels)(rows)
   loadTimes?: Float64Array;
@@ -49,7 +54,7 @@ async function inflate(text: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   const direct = (Uint8Array as unknown as {fromBase64?: (text: string) => Uint8Array<ArrayBuffer>}).fromBase64;
   if (direct) return direct(text);
   const binary = atob(text), bytes = new Uint8Array(binary.length);
@@ -88,6 +93,27 @@ function unpackPoses(planes: Uint8Array, s: Scene): Float32Array {
   return out;
 }
 
+// Numbers as 16-bit differences along time, each column by its largest
+function unpackSteps(planes: Uint8Array, frames: number, largest: number[]): Float32Array {
+  const count = frames * largest.length, out = new Float32Array(count);
+  largest.forEach((most, c) => {
+    for (let i = 0, at = c * frames, value = 0; i < frames; i++, at++) {
+      value = (value + (planes[at] | planes[count + at] << 8)) & 0xffff;
+      out[at] = (value > 32767 ? value - 65536 : value) / 32767 * most;
+    }
+  });
+  return out;
+}
+
+// amplitudes of all surfaces; none where nothing deforms
+async function readAmplitudes(root: ParentNode, front: string, s: Scene): Promise<Float32Array | undefined> {
+  const largest = (s.deformed ?? []).flatMap(d => d.shapes.map(shape => shape.largest)), n = largest.length;
+  if (n === 0) return undefined;
+  const columns = unpackSteps(await inflate(textOf(root, front + 'amplitudes')), s.frames, largest), out = new Float32Array(columns.length);
+  for (let j = 0; j < n; j++) for (let i = 0; i < s.frames; i++) out[i * n + j] = columns[j * s.frames + i];
+  return out;
+}
+
 export const hasBlock = (root: ParentNode, name: string): boolean => root.querySelector(`script[data-kardan="${name}"]`) !== null;
 
 // front: of the names of the blocks, 'beside-' for the other run of the page
@@ -101,18 +127,7 @@ function textOf(root: ParentNode, name: string): string {
 export async function readMotion(root: ParentNode, front = ''): Promise<Run> {
   const scene = JSON.parse(textOf(root, front + 'scene')) as Scene;
   const [times, pose] = await Promise.all(['times', 'pose'].map(k => inflate(textOf(root, front + k))));
-  return {scene, times: doubles(times, 0, scene.frames, 8), pose: unpackPoses(pose, scene), rows: new Float64Array(), column: []};
-}
-
-// Forces as 16-bit differences along time, by the largest of each
-function unpackLoads(planes: Uint8Array, s: Scene): Float32Array {
-  const frames = s.loadFrames!, loads = s.loads!, count = 3 * loads.length * frames, out = new Float32Array(count);
-  for (let c = 0; c < 3 * loads.length; c++)
-    for (let i = 0, at = c * frames, value = 0; i < frames; i++, at++) {
-      value = (value + (planes[at] | planes[count + at] << 8)) & 0xffff;
-      out[at] = (value > 32767 ? value - 65536 : value) / 32767 * loads[Math.floor(c / 3)].largest;
-    }
-  return out;
+  return {scene, times: doubles(times, 0, scene.frames, 8), pose: unpackPoses(pose, scene), amplitude: await readAmplitudes(root, front, scene), rows: new Float64Array(), column: []};
 }
 
 export async function readChannels(run: Run, root: ParentNode, front = ''): Promise<void> {
@@ -126,7 +141,7 @@ export async function readChannels(run: Run, root: ParentNode, front = ''): Prom
   if (!scene.loads?.length || !hasBlock(root, front + 'loads')) return;
   const [times, loads] = await Promise.all(['load-times', 'loads'].map(k => inflate(textOf(root, front + k))));
   run.loadTimes = doubles(times, 0, scene.loadFrames!, 8);
-  run.force = unpackLoads(loads, scene);
+  run.force = unpackSteps(loads, scene.loadFrames!, scene.loads.flatMap(l => [l.largest, l.largest, l.largest]));
 }
 
 export async function readRun(root: ParentNode, front = ''): Promise<Run> {

@@ -36,6 +36,12 @@ export function choice(parent: Node, title: string, words: string[], act: (index
   return list;
 }
 
+// the picture that the page has for browsers without scripts, where there is no view
+export function showStill(root: HTMLElement): void {
+  const text = root.querySelector('noscript')?.textContent ?? '', still = new DOMParser().parseFromString(text, 'text/html').querySelector('.still');
+  if (still) root.prepend(document.adoptNode(still));
+}
+
 export function download(name: string, blob: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);

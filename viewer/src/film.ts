@@ -16,6 +16,7 @@ function last(times: ArrayLike<number>, t: number): number {
 
 export class Film {
   poses: Pose[] = []; // of all bodies at the time of the last call of `at`
+  amplitudes: Float64Array = new Float64Array(); // of shapes, at the same time
   readonly home = new Vector3(); // the middle of all bodies at the first frame
   private run!: Run;
   private n = 0;
@@ -29,8 +30,10 @@ export class Film {
     this.run = run;
     this.n = run.scene.bodies.length;
     this.poses = run.scene.bodies.map(() => ({r: new Vector3(), q: new Quaternion()}));
+    this.amplitudes = new Float64Array((run.scene.deformed ?? []).reduce((sum, d) => sum + d.shapes.length, 0));
     this.at(this.start);
-    this.middle(this.home);
+    if (run.scene.home) this.home.fromArray(run.scene.home);
+    else this.middle(this.home);
   }
 
   get start(): number { return this.run.times[0]; }
@@ -65,7 +68,14 @@ export class Film {
       this.position(i, b, pose.r).lerp(this.position(j, b, other), f);
       this.quaternion(i, b, pose.q).normalize().slerp(this.quaternion(j, b, turned).normalize(), f);
     }
+    const q = this.run.amplitude, m = this.amplitudes.length;
+    for (let k = 0; q && k < m; k++) this.amplitudes[k] = q[i * m + k] + f * (q[j * m + k] - q[i * m + k]);
     return this.poses;
+  }
+
+  amplitudesAt(frame: number): ArrayLike<number> {
+    const m = this.amplitudes.length;
+    return this.run.amplitude?.subarray(frame * m, (frame + 1) * m) ?? this.amplitudes;
   }
 
   // a point that is fixed in a body (-1: ground), now
@@ -83,12 +93,19 @@ export class Film {
       .add(this.position(frame, body, new Vector3()));
   }
 
-  // velocity of that point by the difference of two neighbouring frames
+  // velocity of that point: slope of the parabola through three frames, of two where there are no more
   velocity(t: number, body: number, r: Vec): Vector3 {
-    const i = Math.min(this.frameAt(t), Math.max(this.frames - 2, 0)), j = Math.min(i + 1, this.frames - 1);
-    const span = this.run.times[j] - this.run.times[i];
-    if (!(span > 0)) return new Vector3();
-    return this.pointAt(j, body, r).sub(this.pointAt(i, body, r)).divideScalar(span);
+    const times = this.run.times, last = this.frames - 1;
+    if (last < 1) return new Vector3();
+    let i = Math.min(this.frameAt(t), last - 1);
+    if (last > 1 && i > 0 && (i === last - 1 || t - times[i] < times[i + 1] - t)) i--;
+    const k = [i, i + 1, Math.min(i + 2, last)].slice(0, last > 1 ? 3 : 2), out = new Vector3();
+    for (const a of k) { // derivatives of Lagrange's polynomials
+      const others = k.filter(b => b !== a), below = others.reduce((p, b) => p * (times[a] - times[b]), 1);
+      const above = others.length === 2 ? 2 * t - times[others[0]] - times[others[1]] : 1;
+      out.addScaledVector(this.pointAt(a, body, r), above / below);
+    }
+    return out;
   }
 
   // a force of the run, between the instants that it is known at

@@ -25,7 +25,12 @@ class History {
   private readonly poses: Float64Array;
   private readonly columns: Float64Array[];
 
+  private readonly amplitudes: Float64Array;
+  private readonly shapes: number; // whose amplitudes a frame has behind the poses
+
   constructor(scene: Scene) {
+    this.shapes = (scene.deformed ?? []).reduce((sum, d) => sum + d.shapes.length, 0);
+    this.amplitudes = new Float64Array(2 * KEPT * this.shapes);
     this.poses = new Float64Array(2 * KEPT * 7 * scene.bodies.length);
     this.columns = scene.channels.map(() => new Float64Array(2 * KEPT));
     this.run = {scene, times: this.times, pose: this.poses, rows: this.times, column: []};
@@ -37,6 +42,7 @@ class History {
   take(other: History): void {
     this.times.set(other.times);
     this.poses.set(other.poses);
+    this.amplitudes.set(other.amplitudes);
     this.columns.forEach((column, i) => column.set(other.columns[i]));
     this.count = other.count;
     this.view();
@@ -49,12 +55,14 @@ class History {
     if (this.count === 2 * KEPT) { // the older half goes
       this.times.copyWithin(0, KEPT);
       this.poses.copyWithin(0, KEPT * n);
+      this.amplitudes.copyWithin(0, KEPT * this.shapes);
       for (const column of this.columns) column.copyWithin(0, KEPT);
       this.count = KEPT;
     }
     this.times[this.count] = t;
     this.poses.set(frame.subarray(FRONT, FRONT + n), this.count * n);
-    this.columns.forEach((column, i) => { column[this.count] = frame[FRONT + n + i]; });
+    this.amplitudes.set(frame.subarray(FRONT + n, FRONT + n + this.shapes), this.count * this.shapes);
+    this.columns.forEach((column, i) => { column[this.count] = frame[FRONT + n + this.shapes + i]; });
     this.count++;
     this.view();
   }
@@ -63,6 +71,7 @@ class History {
     const run = this.run, n = 7 * run.scene.bodies.length;
     run.times = run.rows = this.times.subarray(0, this.count);
     run.pose = this.poses.subarray(0, this.count * n);
+    run.amplitude = this.amplitudes.subarray(0, this.count * this.shapes);
     run.column = this.columns.map(column => column.subarray(0, this.count));
   }
 }
@@ -149,6 +158,7 @@ export class Live implements Driver {
     const viewer = this.viewer!;
     viewer.clock.start = history.run.times[0];
     viewer.clock.end = t;
+    viewer.stage?.keepInSight();
     viewer.clock.set(t);
     this.placeRope();
     if (this.play) this.play.textContent = this.running ? '\u2016' : '\u25b6';

@@ -1,7 +1,9 @@
 // main.ts: puts the viewer into the page, where the program left its data, or a line to the program.
 import uplotStyle from 'uplot/dist/uPlot.min.css';
+import {prepareContext} from './context';
 import {hasBlock, readChannels, readMotion} from './data';
-import {make} from './dom';
+import {Bode} from './bode';
+import {make, showStill} from './dom';
 import {Live} from './live';
 import {Modes} from './modes';
 import style from './style.css';
@@ -13,18 +15,19 @@ async function open(): Promise<void> {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(uplotStyle + style);
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-  // the browser need not paint what is about to go
-  root.querySelector('.still')?.setAttribute('hidden', '');
+  prepareContext();
   try {
     if (root.dataset.live !== undefined) {
       new Live(root);
       return;
     }
     if (root.dataset.modes !== undefined) {
-      await Modes.open(root);
+      if (hasBlock(document, 'bode')) await Bode.open(root);
+      else await Modes.open(root);
       root.dataset.ready = 'yes';
       return;
     }
+    performance.mark('kardan: program');
     const other = hasBlock(document, 'beside-scene') ? await readMotion(document, 'beside-') : null, run = await readMotion(document);
     // channels come behind the first picture; without bodies they are all that there is
     const rest = async (): Promise<void> => {
@@ -41,7 +44,7 @@ async function open(): Promise<void> {
     (window as unknown as {kardan: object}).kardan = viewer.inspect;
     root.dataset.ready = 'yes';
   } catch (error) {
-    root.querySelector('.still')?.removeAttribute('hidden');
+    showStill(root);
     make('p', 'bad', root, `The data of this page could not be shown: ${String(error)}`);
     root.dataset.ready = 'no';
   }

@@ -6,6 +6,9 @@ import {Viewer} from './viewer';
 
 interface Mode { real: number; imaginary: number; frequency: number; damping: number; value: number; moves: string; film: boolean }
 
+// a real part that is rounding only
+const swings = (m: Mode): boolean => Math.abs(m.real) < 1e-11 * Math.hypot(m.real, m.imaginary);
+
 const SIZE = 260, MARGIN = 34, SVG = 'http://www.w3.org/2000/svg';
 
 function part(parent: Element, kind: string, attributes: Record<string, string | number>): Element {
@@ -53,7 +56,7 @@ export class Modes {
     this.viewer.replace(run, true);
     this.rows.forEach((row, k) => row.setAttribute('aria-selected', String(this.numbers[k] === i)));
     this.rows[this.numbers.indexOf(i)]?.scrollIntoView({block: 'nearest'});
-    this.points.forEach((point, k) => point.setAttribute('class', `${k === i ? 'chosen' : this.modes[k].real > 0 ? 'grows' : ''}${this.modes[k].film ? '' : ' still'}`));
+    this.points.forEach((point, k) => point.setAttribute('class', `${k === i ? 'chosen' : this.modes[k].real > 0 && !swings(this.modes[k]) ? 'grows' : ''}${this.modes[k].film ? '' : ' still'}`));
   }
 
   private makeTable(parent: HTMLElement): void {
@@ -72,7 +75,7 @@ export class Modes {
       } else {
         cell.textContent = String(i + 1);
       }
-      for (const value of [...(this.parameter ? [mode.value] : []), mode.real, mode.imaginary, mode.frequency, mode.damping]) make('td', '', row, digits(value));
+      for (const value of [...(this.parameter ? [mode.value] : []), swings(mode) ? 0 : mode.real, mode.imaginary, mode.frequency, swings(mode) ? 0 : mode.damping]) make('td', '', row, digits(value));
       make('td', '', row, mode.moves);
       this.rows.push(row);
       this.numbers.push(i);

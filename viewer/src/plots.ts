@@ -4,8 +4,8 @@ import type {Clock} from './clock';
 import type {Event, Plot, Run} from './data';
 import {button, choice, digits, download, isDark, make} from './dom';
 
-const COLOURS = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#7A5C1E', '#4A5563', '#8B1E3F', '#2F6B4F'];
-const HEIGHT = 260, LEAST_SHOWN = 1e-17, MOST_MARKS = 400;
+export const COLOURS = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#7A5C1E', '#4A5563', '#8B1E3F', '#2F6B4F'];
+const HEIGHT = 260, LEAST_SHOWN = 1e-17, MOST_MARKS = 400, MOST_AXES = 3;
 type Mode = 'time' | 'against' | 'spectrum';
 
 // row whose time is closest to t
@@ -73,7 +73,7 @@ export class Panel {
               close: ((panel: Panel) => void) | null) {
     this.figure = make('figure', 'plot', parent);
     const head = make('figcaption', '', this.figure);
-    make('span', 'name', head, plotOf.title + (plotOf.unit ? ` [${plotOf.unit}]` : ''));
+    make('span', 'name', head, plotOf.title + (plotOf.unit && !plotOf.title.endsWith(` in ${plotOf.unit}`) ? ` [${plotOf.unit}]` : ''));
     if (plotOf.note) make('span', 'muted', head, ' ' + plotOf.note);
     const tools = make('span', 'tools', head);
     const axis = choice(tools, 'what is on the horizontal axis', ['over time', 'spectrum'], i => {
@@ -89,6 +89,10 @@ export class Panel {
     if (close) button(tools, '\u00d7', 'close this plot', () => { this.destroy(); close(this); });
     this.holder = make('div', 'axes', this.figure);
     this.holder.style.minHeight = `${HEIGHT}px`;
+    this.holder.tabIndex = 0;
+    this.holder.setAttribute('role', 'group');
+    this.holder.setAttribute('aria-label', `plot of ${plotOf.title}: arrows go along, plus and minus come closer, 0 shows all; CSV has the numbers`);
+    this.holder.addEventListener('keydown', e => this.key(e));
     this.sizes = new ResizeObserver(() => this.plot?.setSize({width: this.width(), height: HEIGHT}));
     this.sizes.observe(this.holder);
     // it is drawn when it is, or will soon be, in sight
@@ -130,6 +134,18 @@ export class Panel {
     return [null, ...y.map(column => [this.run.column[this.against], column])] as unknown as uPlot.AlignedData;
   }
 
+  // Units of the channels: each has an axis of its own, up to some; further ones share the last
+  private units(): string[] {
+    if (this.plotOf.unit || this.mode !== 'time') return [this.plotOf.unit];
+    return [...new Set(this.plotOf.channels.map(c => this.run.scene.channels[c].unit))].slice(0, MOST_AXES);
+  }
+
+  private scaleOf(channel: number): string {
+    const units = this.units(), at = units.indexOf(this.run.scene.channels[channel].unit);
+    const i = this.plotOf.unit || this.mode !== 'time' ? 0 : at >= 0 ? at : units.length - 1;
+    return i === 0 ? 'y' : `y${i}`;
+  }
+
   private axisWords(): string {
     if (this.mode === 'time') return 't [s]';
     if (this.mode === 'spectrum') return 'f [Hz]';
@@ -169,36 +185,86 @@ export class Panel {
     this.plot?.destroy();
     const ink = isDark() ? '#c9d1d9' : '#3b4652', lines = isDark() ? '#2b323a' : '#e6e9ed', phase = this.mode === 'against';
     const axis = {stroke: ink, grid: {stroke: lines, width: 1}, ticks: {stroke: lines, width: 1}};
+    const units = this.units();
     const options: uPlot.Options = {
       width: this.width(), height: HEIGHT, mode: phase ? 2 : 1,
       cursor: {drag: {x: true, y: true, uni: 30}, focus: {prox: 24}, sync: this.mode === 'time' ? {key: 'kardan'} : undefined},
       scales: {
+        ...Object.fromEntries(units.slice(1).map((_, i) => [`y${i + 1}`, {distr: this.plotOf.log ? 3 : 1}])),
         x: phase ? {time: false, range: () => this.range([this.run.column[this.against]])} : {time: false},
         y: phase ? {range: () => this.range(this.columns())} : {distr: this.plotOf.log || this.mode === 'spectrum' ? 3 : 1},
       },
-      axes: [{...axis, label: this.axisWords(), labelSize: 20, size: 38}, {...axis, size: 62, values: (_, v) => v.map(x => (x === null ? '' : digits(x)))}],
+      axes: [{...axis, label: this.axisWords(), labelSize: 20, size: 38}, 
+             ...units.map((unit, i) => ({...axis, scale: i === 0 ? 'y' : `y${i}`, size: units.length > 1 ? 70 : 62, side: i === 0 ? 3 : 1,
+                                         grid: i === 0 ? axis.grid : {show: false}, label: units.length > 1 ? unit || '-' : undefined, labelSize: 18,
+                                         values: (_: uPlot, v: Array<number | null>) => v.map(x => (x === null ? '' : digits(x)))}))] as uPlot.Axis[],
       series: [phase ? {} : {label: this.axisWords(), value: (_, v) => (v === null ? '' : digits(v))},
                ...this.plotOf.channels.map((c, i) => ({
-                 label: this.run.scene.channels[c].name, stroke: COLOURS[i % COLOURS.length], width: 1.5, points: {show: false},
+                 label: this.run.scene.channels[c].name, stroke: COLOURS[i % COLOURS.length], width: 1.5, points: {show: false}, ...(phase ? {} : {scale: this.scaleOf(c)}),
                  ...(phase ? {facets: [{scale: 'x', auto: true}, {scale: 'y', auto: true}], paths: this.phasePath as unknown as uPlot.Series.PathBuilder}
                            : {value: (_: uPlot, v: number | null) => (v == null ? '' : digits(v)), spanGaps: this.other !== null}),
                })),
                ...this.others().map(o => ({
                  label: `${o.name} (other run)`, stroke: COLOURS[this.plotOf.channels.findIndex(c => this.run.scene.channels[c].name === o.name) % COLOURS.length],
-                 width: 1.5, dash: [6, 4], points: {show: false}, spanGaps: true, value: (_: uPlot, v: number | null) => (v == null ? '' : digits(v)),
+                 scale: this.scaleOf(this.plotOf.channels.find(c => this.run.scene.channels[c].name === o.name)!), width: 1.5, dash: [6, 4], points: {show: false}, spanGaps: true, value: (_: uPlot, v: number | null) => (v == null ? '' : digits(v)),
                }))] as uPlot.Series[],
       hooks: {
         drawClear: [u => { if (this.mode === 'time') drawMarks(u, this.run.scene.events, lines); }],
         draw: [u => { if (this.mode === 'time') drawCursor(u, this.clock.t, ink); }],
-        ready: [u => u.over.addEventListener('click', e => this.takeTime(u, e))],
+        ready: [u => { u.over.addEventListener('click', e => this.takeTime(u, e)); this.letPan(u); }],
       },
     };
     this.plot = new uPlot(options, this.data(), this.holder);
   }
 
+  // shift and drag, or drag with the middle button: along the axis; ctrl and wheel: closer
+  private letPan(u: uPlot): void {
+    const over = u.over;
+    let from: {x: number; min: number; max: number} | null = null;
+    over.addEventListener('pointerdown', e => {
+      if (!(e.shiftKey && e.button === 0) && e.button !== 1) return;
+      from = {x: e.clientX, min: u.scales.x.min!, max: u.scales.x.max!};
+      over.setPointerCapture(e.pointerId);
+      e.preventDefault();
+    });
+    over.addEventListener('mousedown', e => { if (e.shiftKey || e.button === 1) e.stopImmediatePropagation(); }, {capture: true});
+    over.addEventListener('pointermove', e => {
+      if (!from) return;
+      const by = (from.x - e.clientX) / over.clientWidth * (from.max - from.min);
+      this.zoom(from.min + by, from.max + by);
+    });
+    for (const end of ['pointerup', 'pointercancel']) over.addEventListener(end, () => { from = null; });
+    over.addEventListener('wheel', e => {
+      if (!e.ctrlKey) return;
+      e.preventDefault();
+      this.closer(Math.exp(0.002 * e.deltaY), u.posToVal(e.clientX - over.getBoundingClientRect().left, 'x'));
+    }, {passive: false});
+  }
+
+  // the range about a place so many times as wide
+  private closer(times: number, about: number): void {
+    const {min, max} = this.plot?.scales.x ?? {};
+    if (min != null && max != null) this.zoom(about + times * (min - about), about + times * (max - about));
+  }
+
+  // keys on a plot: arrows go along, + and - come closer, 0 shows all
+  private key(e: KeyboardEvent): void {
+    const u = this.plot, {min, max} = u?.scales.x ?? {};
+    if (!u || min == null || max == null || e.ctrlKey || e.metaKey || e.altKey) return;
+    const by = 0.1 * (max - min), middle = this.clock.t > min && this.clock.t < max && this.mode === 'time' ? this.clock.t : 0.5 * (min + max);
+    const act: Record<string, () => void> = {
+      ArrowLeft: () => this.zoom(min - by, max - by), ArrowRight: () => this.zoom(min + by, max + by),
+      '+': () => this.closer(0.8, middle), '-': () => this.closer(1.25, middle), 0: () => u.setData(this.data()),
+    };
+    if (!act[e.key]) return;
+    e.preventDefault();
+    e.stopPropagation();
+    act[e.key]();
+  }
+
   // a click goes to that time; a drag zooms, a double click shows all
   private takeTime(u: uPlot, e: MouseEvent): void {
-    if (this.mode !== 'time' || u.select.width > 3) return;
+    if (this.mode !== 'time' || u.select.width > 3 || e.shiftKey) return;
     this.clock.set(u.posToVal(e.clientX - u.over.getBoundingClientRect().left, 'x'));
   }
 

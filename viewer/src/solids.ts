@@ -1,6 +1,6 @@
 // solids.ts: geometries of unit size: the forms of solids, and of what stretches between two points.
-import {BoxGeometry, BufferGeometry, CatmullRomCurve3, Color, ConeGeometry, CylinderGeometry, ExtrudeGeometry, Float32BufferAttribute,
-        Matrix4, MeshLambertMaterial, MeshStandardMaterial, Path, Quaternion, Shape, SphereGeometry, TubeGeometry, Vector3} from 'three';
+import {BoxGeometry, BufferGeometry, Color, ConeGeometry, CylinderGeometry, ExtrudeGeometry, Float32BufferAttribute,
+        Matrix4, MeshLambertMaterial, MeshStandardMaterial, Path, Quaternion, Shape, SphereGeometry, Vector3} from 'three';
 import {mergeGeometries} from 'three/examples/jsm/utils/BufferGeometryUtils.js';
 import type {Scene, Solid, Surface} from './data';
 
@@ -43,7 +43,7 @@ function surface(s: Surface): BufferGeometry {
 // Sides of a round solid by its radius in a picture of some 700 pixels
 function sidesOf(solid: Solid, scene: Scene, fineness: Fineness): number {
   const pixels = 350 * Math.max(solid.size[0], solid.form === BALL ? 0 : solid.size[1]) / scene.radius;
-  const sides = pixels < 7 ? 6 : pixels < 12 ? 10 : pixels < 25 ? 14 : pixels < 60 ? 20 : 28;
+  const sides = pixels < 2 ? 4 : pixels < 7 ? 6 : pixels < 12 ? 10 : pixels < 25 ? 14 : pixels < 60 ? 20 : 28;
   return fineness.slow ? sides : Math.max(20, sides);
 }
 
@@ -88,16 +88,40 @@ export function paintMaterial(colour: string, sectors: boolean, slow: boolean): 
 const bar = (radius: number, from: number, to: number, sides: number): BufferGeometry =>
   new CylinderGeometry(radius, radius, to - from, sides).rotateX(Math.PI / 2).translate(0, 0, 0.5 * (from + to));
 
-// straight ends, windings between
-const WINDINGS = 7;
+// straight ends, windings between. The wire is round in a spring that is WIRE_LENGTH times as long as its radius: what stretches it stretches
+// the wire along the axis, too
+const WINDINGS = 7, WIRE = 0.13, WIRE_LENGTH = 14;
 function helix(around: number, sides: number): BufferGeometry {
-  const points: Vector3[] = [new Vector3(0, 0, 0), new Vector3(0, 0, 0.08)];
+  const middle: Vector3[] = [new Vector3(0, 0, 0), new Vector3(0, 0, 0.08)];
   for (let i = 0; i <= around * WINDINGS; i++) {
     const f = i / (around * WINDINGS), angle = 2 * Math.PI * WINDINGS * f;
-    points.push(new Vector3(Math.cos(angle), Math.sin(angle), 0.1 + 0.8 * f));
+    middle.push(new Vector3(Math.cos(angle), Math.sin(angle), 0.1 + 0.8 * f));
   }
-  points.push(new Vector3(0, 0, 0.92), new Vector3(0, 0, 1));
-  return new TubeGeometry(new CatmullRomCurve3(points), (around + 2) * WINDINGS, 0.14, sides);
+  middle.push(new Vector3(0, 0, 0.92), new Vector3(0, 0, 1));
+  const at: number[] = [], normal: number[] = [], index: number[] = [], across = new Vector3(), along = new Vector3(), n = new Vector3();
+  middle.forEach((p, i) => {
+    // two directions across the wire, in a frame in which it is round
+    const q = middle[Math.min(i + 1, middle.length - 1)], o = middle[Math.max(i - 1, 0)];
+    along.set(q.x - o.x, q.y - o.y, WIRE_LENGTH * (q.z - o.z)).normalize();
+    across.set(p.x, p.y, 0);
+    if (across.lengthSq() < 0.1) across.set(1, 0, 0);
+    across.addScaledVector(along, -across.dot(along)).normalize();
+    const other = along.clone().cross(across);
+    for (let k = 0; k < sides; k++) {
+      const theta = 2 * Math.PI * k / sides;
+      n.copy(across).multiplyScalar(Math.cos(theta)).addScaledVector(other, Math.sin(theta));
+      at.push(p.x + WIRE * n.x, p.y + WIRE * n.y, p.z + WIRE * n.z / WIRE_LENGTH);
+      normal.push(n.x, n.y, n.z * WIRE_LENGTH);
+      if (i + 1 === middle.length) continue;
+      const a = sides * i + k, b = sides * i + (k + 1) % sides;
+      index.push(a, b, a + sides, b, b + sides, a + sides);
+    }
+  });
+  const geometry = new BufferGeometry();
+  geometry.setAttribute('position', new Float32BufferAttribute(at, 3));
+  geometry.setAttribute('normal', new Float32BufferAttribute(normal, 3));
+  geometry.setIndex(index);
+  return geometry;
 }
 
 // what couples two bodies without a place of its own: a row of dashes
@@ -108,7 +132,7 @@ export function linkGeometry(look: number, count: number, fineness: Fineness): B
   const coarse = fineness.slow || count > 50, key = `link:${look}:${coarse}`;
   let geometry = kept.get(key);
   if (geometry) return geometry;
-  if (look === COIL) geometry = coarse ? helix(10, 3) : helix(20, 5);
+  if (look === COIL) geometry = coarse ? helix(10, 3) : helix(20, 6);
   else if (look === DAMPER) geometry = mergeGeometries([bar(1, 0.04, 0.55, coarse ? 8 : 14), bar(0.4, 0, 1, coarse ? 5 : 10)]);
   else if (look === COUPLING) geometry = dashes();
   else geometry = bar(1, 0, 1, coarse ? 6 : 12);

@@ -5,9 +5,11 @@ import {AmbientLight, AxesHelper, BufferGeometry, Color, DirectionalLight, Float
 import {OrbitControls} from 'three/examples/jsm/controls/OrbitControls.js';
 import {Arrows} from './arrows';
 import {Bodies, Links, ownMeshes, type Style} from './batch';
+import {takeContext} from './context';
 import type {Run, Scene} from './data';
 import {isDark} from './dom';
 import {Film} from './film';
+import {Sheets} from './sheets';
 
 const VIEW_ANGLE = 32; // degrees
 const COURSE = '#b45309';
@@ -29,6 +31,8 @@ export class Stage {
   private otherLinks: Links | null = null;
   private bodies: Bodies;
   private links: Links;
+  private sheets: Sheets;              // that deform
+  private otherSheets: Sheets | null = null;
   private readonly holders = new Map<number, Group>(); // that go with a body: its axes, or itself where one looks through it
   private readonly faded = new Map<number, Group>();
   private readonly light = new DirectionalLight(0xffffff, 2.2);
@@ -36,7 +40,7 @@ export class Stage {
   private readonly grid = new Group();
   private readonly traces = new Group();
   private readonly courses = new Group();
-  private ghosts: Bodies[] = [];
+  private ghosts: Array<Bodies | Sheets> = [];
   private velocities: Arrows | null = null;
   private loads: Array<{which: number[]; arrows: Arrows; contact: boolean}> = [];
   private reach = 1;                   // of all arrows, chosen
@@ -49,7 +53,7 @@ export class Stage {
     this.scene = run.scene;
     this.film = new Film(run);
     // without a graphics card every pixel costs: no smooth edges, no shadows, one pixel for each
-    const canvas = document.createElement('canvas'), context = plainContext(canvas);
+    const {canvas, context} = takeContext();
     this.slow = context !== null;
     this.renderer = context ? new WebGLRenderer({canvas, context}) : new WebGLRenderer({antialias: true});
     this.renderer.setPixelRatio(this.slow ? 1 : Math.min(devicePixelRatio, 2));
@@ -66,25 +70,28 @@ export class Stage {
     this.controls.addEventListener('change', () => { this.stale = true; });
     this.bodies = new Bodies(this.scene, this.world, this.style());
     this.links = new Links(this.scene, this.world, this.style());
+    this.sheets = this.makeSheets();
     this.otherFilm = other && other.scene.bodies.length > 0 ? new Film(other) : null;
     if (other && this.otherFilm) this.makeOther(other);
+    this.makeLights();
     this.makeGround();
     this.makeCourses();
-    this.makeLights();
     this.rope.visible = false;
     this.rope.frustumCulled = false;
     this.world.add(this.traces, this.courses, this.grid, this.rope);
     this.setTheme();
+    this.resize();
     this.preset('default');
     this.place(this.film.start);
+    this.controls.addEventListener('start', () => { this.touched = true; });
     new ResizeObserver(() => this.resize()).observe(parent);
-    this.resize();
   }
 
   // Another mechanism, or the same in another form, on the same canvas. The camera stays where it is where the bodies are the same.
   replace(run: Run, same: boolean): void {
     this.bodies.remove();
     this.links.remove();
+    this.sheets.remove();
     this.showVelocities(false);
     for (const what of ['forces', 'reactions', 'contacts'] as const) this.showLoads(what, false);
     this.showGhosts(false);
@@ -103,6 +110,7 @@ export class Stage {
     this.film.use(run);
     this.bodies = new Bodies(this.scene, this.world, this.style());
     this.links = new Links(this.scene, this.world, this.style());
+    this.sheets = this.makeSheets();
     this.makeGround();
     this.makeCourses();
     this.setTheme();
@@ -120,7 +128,35 @@ export class Stage {
   private makeOther(other: Run): void {
     this.otherBodies = new Bodies(other.scene, this.shadowRun, this.style(0.4));
     this.otherLinks = new Links(other.scene, this.shadowRun, this.style(0.4));
+    this.otherSheets = new Sheets(other.scene, this.shadowRun, this.style(0.4));
     this.world.add(this.shadowRun);
+  }
+
+  // ---- surfaces that deform
+  private enlarged = 1;                // how many times their deformation is shown
+  private longestWay = 0;              // of a node, in truth
+  private readonly coloured = {on: false};
+  private makeSheets(): Sheets {
+    const sheets = new Sheets(this.scene, this.world, this.style());
+    sheets.colour(this.coloured.on);
+    this.longestWay = sheets.longest(this.film);
+    return sheets;
+  }
+
+  get deforms(): boolean { return this.sheets.count > 0; }
+  get longest(): number { return this.longestWay; }
+  // so many times that the longest way is a third of the mechanism
+  get mostEnlarged(): number { return this.longestWay > 0 ? Math.max(10, 0.35 * this.scene.size / this.longestWay) : 10; }
+
+  enlarge(times: number): void {
+    this.enlarged = times;
+    this.place(this.lastTime());
+  }
+
+  colourDeformation(on: boolean): void {
+    this.coloured.on = on;
+    this.sheets.colour(on);
+    this.place(this.lastTime());
   }
 
   // over the first run, beside it, or not at all
@@ -225,6 +261,13 @@ export class Stage {
     return now;
   }
 
+  // A run that still goes on: when the mechanism leaves what the camera shows, the camera goes with it from then on
+  keepInSight(): void {
+    const s = this.scene, far = this.film.middle().sub(this.film.home), rise = far.dot(new Vector3().fromArray(s.camera.up));
+    if (Math.sqrt(Math.max(far.lengthSq() - rise * rise, 0)) > s.radius) s.follows = true;
+    if (Math.abs(rise) > s.radius) s.falls = true;
+  }
+
   private followPoint(): Vector3 {
     return this.followed >= 0 ? this.film.poses[this.followed].r.clone() : this.travel();
   }
@@ -238,6 +281,7 @@ export class Stage {
   place(t: number): void {
     this.bodies.place(this.film.at(t));
     this.links.place(this.film);
+    this.sheets.place(this.film, this.enlarged, this.longestWay);
     for (const [b, group] of this.holders) {
       group.position.copy(this.film.poses[b].r);
       group.quaternion.copy(this.film.poses[b].q);
@@ -245,6 +289,7 @@ export class Stage {
     if (this.otherFilm && this.shadowRun.visible) {
       this.otherBodies!.place(this.otherFilm.at(t));
       this.otherLinks!.place(this.otherFilm);
+      this.otherSheets!.place(this.otherFilm, this.enlarged, this.longestWay);
     }
     this.placeArrows(t);
     this.placeCamera();
@@ -299,6 +344,7 @@ export class Stage {
     if (on) this.unseen.delete(body); else this.unseen.add(body);
     this.bodies.show(body, on && !this.faded.has(body));
     this.bodies.place(this.film.poses);
+    this.sheets.show(body, on);
     const faded = this.faded.get(body);
     if (faded) faded.visible = on;
     this.stale = true;
@@ -329,11 +375,13 @@ export class Stage {
       this.holder(body).add(own);
       this.faded.set(body, own);
     }
+    this.sheets.fade(body, opacity);
     this.showBody(body, !this.unseen.has(body));
   }
 
   highlight(body: number | null): void {
     this.bodies.highlight(body);
+    this.sheets.highlight(body);
     this.stale = true;
   }
 
@@ -392,7 +440,9 @@ export class Stage {
     if (on) for (let k = 0; k < COUNT; k++) {
       const ghost = new Bodies({...this.scene, solids: this.scene.solids.filter(s => s.body >= 0)}, this.world, this.style(0.16));
       ghost.place(this.film.at(this.film.timeOf(Math.round(k * (this.film.frames - 1) / (COUNT - 1)))));
-      this.ghosts.push(ghost);
+      const sheets = new Sheets(this.scene, this.world, this.style(0.16));
+      sheets.place(this.film, this.enlarged, this.longestWay);
+      this.ghosts.push(ghost, sheets);
     }
     this.film.at(this.film.timeOf(now));
     this.stale = true;
@@ -484,8 +534,8 @@ export class Stage {
   pick(x: number, y: number): {body: number; point: Vector3} | null {
     const box = this.canvas.getBoundingClientRect(), ray = new Raycaster();
     ray.setFromCamera(new Vector2(2 * (x - box.left) / box.width - 1, 1 - 2 * (y - box.top) / box.height), this.camera);
-    const solid = this.bodies.pick(ray), through = [...this.faded.values()].filter(group => group.visible);
-    const hit = ray.intersectObjects(through, true)[0];
+    const rigid = this.bodies.pick(ray), soft = this.sheets.pick(ray), through = [...this.faded.values()].filter(group => group.visible);
+    const solid = soft && (!rigid || soft.distance < rigid.distance) ? soft : rigid, hit = ray.intersectObjects(through, true)[0];
     if (hit && (!solid || hit.distance < solid.distance)) return {body: hit.object.userData.body as number, point: hit.point};
     return solid;
   }
@@ -520,11 +570,13 @@ export class Stage {
 
   // ---- pictures
   private resize(): void {
-    const parent = this.canvas.parentElement;
+    const parent = this.canvas.parentElement, before = this.camera.aspect;
     if (!parent) return;
     this.setSize(Math.max(parent.clientWidth, 1), Math.max(parent.clientHeight, 1));
+    if (!this.touched && Math.abs(this.camera.aspect - before) > 1e-3) this.fit();
   }
 
+  private touched = false; // somebody has moved the camera: it stays where it is
   private setSize(width: number, height: number): void {
     this.renderer.setSize(width, height);
     this.camera.aspect = width / height;
@@ -581,16 +633,6 @@ export class Stage {
     this.setSize(width, height);
     return holder;
   }
-}
-
-// The context of the processor's own graphics, for use; null: there is a card, or pictures are to be fine (kardan render)
-function plainContext(canvas: HTMLCanvasElement): WebGL2RenderingContext | null {
-  if (location.hash === '#fine') return null;
-  const gl = canvas.getContext('webgl2', {antialias: false, alpha: false, depth: true, stencil: false});
-  const info = gl?.getExtension('WEBGL_debug_renderer_info');
-  if (gl && info && /swiftshader|llvmpipe|software/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)))) return gl;
-  gl?.getExtension('WEBGL_lose_context')?.loseContext();
-  return null;
 }
 
 function clear(group: Group): void {

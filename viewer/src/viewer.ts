@@ -2,8 +2,8 @@
 import {Vector3} from 'three';
 import {Clock} from './clock';
 import type {Plot, Run} from './data';
-import {button, choice, digits, download, make, tick} from './dom';
-import {Panel} from './plots';
+import {button, choice, digits, download, make, showStill, tick} from './dom';
+import {Panel, rowAt} from './plots';
 import {Stage} from './stage';
 import {Tree} from './tree';
 
@@ -42,17 +42,18 @@ export class Viewer {
     }
     this.facts = make('div', 'facts', side);
     this.facts.setAttribute('aria-live', 'polite');
+    const switches = make('div', '', side);
     this.trees = make('div', '', side);
     if (this.stage) {
+      this.makeSwitches(switches, this.stage);
       this.tree = new Tree(this.trees, run, this.stage, b => this.choose(b, false));
-      this.makeSwitches(side, this.stage);
     } else {
       frame.remove();
     }
     if (driver) driver.makeBar(root, side);
     else this.makeBar(root);
     this.plots = make('div', 'plots', root);
-    this.makeChooser(root);
+    if (run.scene.channels.length > 0) this.makeChooser(root);
     if (run.rows.length > 0) this.showChannels();
     this.clock.listen(t => this.moved(t));
     this.tellBody();
@@ -108,8 +109,9 @@ export class Viewer {
     if (this.run.scene.bodies.length === 0) return null;
     const holder = make('div', 'stage3d', frame);
     try {
+      performance.mark('kardan: data');
       const stage = new Stage(holder, this.run, this.other);
-      root.querySelector('.still')?.remove();
+      performance.mark('kardan: scene');
       let down = {x: 0, y: 0};
       stage.canvas.addEventListener('pointerdown', e => { down = {x: e.clientX, y: e.clientY}; });
       stage.canvas.addEventListener('pointerup', e => {
@@ -119,7 +121,7 @@ export class Viewer {
       return stage;
     } catch (error) {
       holder.remove();
-      root.querySelector('.still')?.removeAttribute('hidden');
+      showStill(root);
       make('p', 'muted', root, `This browser shows no 3-D graphics (${String(error)}); the picture above is still.`);
       return null;
     }
@@ -147,8 +149,22 @@ export class Viewer {
     tick(ticks, 'frames', false, on => stage.showFrames(on));
     tick(ticks, 'centres of mass', false, on => stage.showCentres(on));
     tick(ticks, 'follow the chosen body', false, on => stage.follow(on && this.chosen.length > 0 ? this.chosen[0] : -1));
+    if (stage.deforms) this.makeDeformation(make('div', 'switches', side), stage);
     button(views, 'PNG', 'save the view as a picture', () => void stage.picture().then(blob => download(`${this.run.scene.title}.png`, blob)));
     make('p', 'muted', side, `squares of ${digits(this.run.scene.grid)} m; drag: orbit, right or two fingers: pan, wheel: zoom, click: a body, shift-click: distance`);
+  }
+
+  // how much larger than in truth deformations are shown
+  private makeDeformation(parent: HTMLElement, stage: Stage): void {
+    const told = make('span', ''), scale = make('input', 'strength'), tell = (): void => {
+      told.textContent = `deformation \u00d7 ${digits(Number((10 ** Number(scale.value)).toPrecision(2)))}, at most ${digits(stage.longest)} m`;
+    };
+    Object.assign(scale, {type: 'range', min: '0', max: String(Math.log10(stage.mostEnlarged)), step: 'any', value: '0', title: 'how many times the deformation is shown'});
+    scale.setAttribute('aria-label', 'how many times the deformation is shown');
+    scale.addEventListener('input', () => { stage.enlarge(10 ** Number(scale.value)); tell(); });
+    parent.append(told, scale);
+    tick(parent, 'colours by deformation', false, on => stage.colourDeformation(on));
+    tell();
   }
 
   // arrows of forces and reactions, once the page has their numbers; a live run has none
@@ -228,9 +244,9 @@ export class Viewer {
 
   private step(by: number): void {
     this.clock.pause();
-    const film = this.stage?.film;
-    if (film) this.clock.set(film.timeOf(film.frameAt(this.clock.t + 1e-12 * (this.clock.end - this.clock.start)) + by));
-    else this.clock.set(this.clock.t + by * (this.clock.end - this.clock.start) / Math.max(this.run.rows.length - 1, 1));
+    // from output to output: frames are where the motion needs them
+    const times = this.run.rows.length > 1 ? this.run.rows : this.run.times, now = rowAt(times, this.clock.t);
+    this.clock.set(times[Math.min(Math.max(now + by, 0), times.length - 1)]);
   }
 
   private moved(t: number): void {
@@ -313,7 +329,7 @@ export class Viewer {
 
   // what tests and programs may look at
   get inspect(): object {
-    return {stage: this.stage, clock: this.clock, run: this.run, panels: this.panels, range: () => this.range(),
+    return {addPlot: (plot: Plot) => this.addPlot(plot, true), choose: (body: number, second: boolean) => this.choose(body, second), stage: this.stage, clock: this.clock, run: this.run, panels: this.panels, range: () => this.range(),
             prepare: (w: number, h: number, v: string) => this.prepare(w, h, v), picture: (t: number, kind: string) => this.picture(t, kind)};
   }
 }

@@ -120,6 +120,49 @@ test('an input slider pushes the cart, a parameter slider changes the mechanism 
   child.kill();
 });
 
+test('by the real-time stepper: the centre of mass goes as the push says, parameters change, a pull lifts; there is no certificate', {skip: without}, async () => {
+  const {child, address} = await view('--realtime', '--paused', '--set', 'c=0'), {page, errors} = await open(address);
+  await until(page, () => document.querySelector('.certificate summary')?.textContent.includes('none: steps of 0.001 s'));
+  await page.getByLabel('value of input push').fill('20');
+  await page.getByLabel('value of input push').press('Enter');
+  for (let k = 0; k < 45; k++) await page.getByLabel('one picture on (right)').click();
+  await until(page, () => window.kardan.clock.end > 44 / 60);
+  const {t, x} = await page.evaluate(() => ({t: window.kardan.clock.end, x: window.kardan.stage.film.poses.map(p => p.r.x)}));
+  assert.ok(Math.abs(t / 1e-3 - Math.round(t / 1e-3)) < 1e-6, `${t} is not a number of steps`);
+  // 3 kg and 1 kg under 20 N without friction
+  const centre = (3 * x[0] + x[1]) / 4, wanted = 0.5 * 20 / 4 * t * t;
+  assert.ok(Math.abs(centre - wanted) < 0.01 * wanted, `${centre} is not ${wanted}`);
+  await page.getByLabel('parameter l', {exact: true}).fill('1.1');
+  await until(page, () => Math.abs(window.kardan.stage.film.poses[1].r.distanceTo(window.kardan.stage.film.poses[0].r) - 1.1) < 1e-5);
+  // the bob is pulled up
+  const low = await page.evaluate(() => window.kardan.stage.film.poses[1].r.z);
+  await page.evaluate(() => { const bob = window.kardan.stage.film.poses[1].r.clone(); window.kardanLive.pull(1, bob); window.kardanLive.movePull(bob.clone().setZ(bob.z + 3)); });
+  await page.getByLabel('run or pause (space)').click();
+  await until(page, z => window.kardan.stage.film.poses[1].r.z > z + 0.1, low);
+  await page.evaluate(() => window.kardanLive.release());
+  assert.equal(await page.locator('.fault').textContent(), '');
+  assert.deepEqual(errors, []);
+  await page.close();
+  child.kill();
+});
+
+test('a mechanism that drives away stays in sight', {skip: without}, async () => {
+  const {child, address} = await view(join(root, 'models/quarter-car.yaml')), {page, errors} = await open(address);
+  await page.getByLabel('speed', {exact: true}).selectOption('5 \u00d7');
+  await until(page, () => window.kardan.stage.film.middle().sub(window.kardan.stage.film.home).length() > 3 * window.kardan.run.scene.radius);
+  await page.waitForTimeout(300);
+  const far = await page.evaluate(() => { // from the middle of the picture, in halves of it
+    const {stage} = window.kardan;
+    stage.draw(true);
+    const p = stage.film.middle().project(stage.camera);
+    return Math.max(Math.abs(p.x), Math.abs(p.y));
+  });
+  assert.ok(far < 0.8, `${far}`);
+  assert.deepEqual(errors, []);
+  await page.close();
+  child.kill();
+});
+
 test('a pull moves the body, by a spring that is there only while it is held', {skip: without}, async () => {
   const {child, address} = await view(), {page, errors} = await open(address);
   await page.evaluate(() => window.kardan.stage.preset('front'));
@@ -198,7 +241,7 @@ test('files of subsystems are watched, too: the message is at their line, and a 
 });
 
 test('without the token, from another origin or by another name nobody is let in; there are no other files', {skip: without}, async () => {
-  const {child, address} = await view(), url = new URL(address), port = Number(url.port), token = url.pathname.split('/')[1];
+  const {child, address} = await view('--stay', '100'), url = new URL(address), port = Number(url.port), token = url.pathname.split('/')[1];
   const ours = {Host: `127.0.0.1:${port}`, Origin: `http://127.0.0.1:${port}`};
   assert.equal(url.hostname, '127.0.0.1');
   assert.match(token, /^[0-9a-f]{32}$/);

@@ -9,6 +9,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {fileURLToPath} from 'node:url';
+import {deflateSync} from 'node:zlib';
 import {chromium} from 'playwright-core';
 
 const here = fileURLToPath(new URL('.', import.meta.url)), root = join(here, '../..');
@@ -373,6 +374,86 @@ test('two runs: over each other, side by side or alone, in the view and in the p
   await page.close();
 });
 
+// A page as docs/methods/page.md says, written here: a plate of 9 x 4 nodes on the first body, bent and twisted by two shapes, and a beam along it.
+function deformedPage(path) {
+  const text = readFileSync(path, 'utf8'), mark = '<script type="application/json" data-kardan="scene">', from = text.indexOf(mark) + mark.length;
+  const end = text.indexOf('</script>', from), scene = JSON.parse(text.slice(from, end)), frames = scene.frames;
+  const nodes = [], triangles = [], lines = [], bend = [], twist = [];
+  for (let i = 0; i < 9; i++) for (let k = 0; k < 4; k++) {
+    const x = 0.1 * i, y = 0.1 * k - 0.15;
+    nodes.push([x, y, 0]);
+    bend.push([0, 0, x * x]);
+    twist.push([0, 0, x * y]);
+    const a = 4 * i + k;
+    if (i < 8 && k < 3) triangles.push(a, a + 4, a + 1, a + 1, a + 4, a + 5);
+    if (i < 8 && k === 0) lines.push(a, a + 4);
+  }
+  const low = [0, -0.15, 0], high = [0.8, 0.15, 0], largest = [0.02, 0.05];
+  const base64 = numbers => Buffer.from(Uint16Array.from(numbers).buffer).toString('base64');
+  const shape = (list, most) => {
+    const size = Math.max(...list.flat().map(Math.abs));
+    return {size, largest: most, at: base64(list.flat().map(x => Math.round(32767 * x / size) & 0xffff))};
+  };
+  scene.deformed = [{body: 0, paint: scene.bodies[0].paint, first: 0, low, high, triangles, lines,
+    nodes: base64(nodes.flatMap(p => p.map((x, i) => (high[i] > low[i] ? Math.round(65535 * (x - low[i]) / (high[i] - low[i])) : 0)))),
+    shapes: [shape(bend, largest[0]), shape(twist, largest[1])]}];
+  scene.solids = scene.solids.filter(s => s.body !== 0);
+  const q = [0, 1].map(j => Array.from({length: frames}, (_, i) => largest[j] * Math.sin(2 * Math.PI * (j + 1) * i / (frames - 1))));
+  // differences of 16 bits in two planes, amplitude by amplitude
+  const planes = new Uint8Array(2 * 2 * frames);
+  q.forEach((column, j) => column.reduce((last, x, i) => {
+    const value = Math.round(32767 * x / largest[j]) & 0xffff, step = (value - last) & 0xffff;
+    planes[j * frames + i] = step & 255;
+    planes[2 * frames + j * frames + i] = step >> 8;
+    return value;
+  }, 0));
+  const block = `</script>\n<script type="text/plain" data-kardan="amplitudes">${deflateSync(planes).toString('base64')}</script>\n`;
+  const out = path.replace(/\.html$/, '-deformed.html');
+  writeFileSync(out, text.slice(0, from) + JSON.stringify(scene) + block + text.slice(end + 9));
+  return {path: out, nodes, bend, twist, q, frames};
+}
+test('a surface deforms by its shapes, enlarged by the slider, and is hidden, seen through, coloured and clicked like a body', async () => {
+  const made = deformedPage(report(join(root, 'models/pendulum.yaml'))), {page, errors} = await open(made.path);
+  const frame = Math.round(0.3 * (made.frames - 1));
+  const seen = () => page.evaluate(i => {
+    const {stage, clock, run} = window.kardan;
+    clock.set(run.times[i]);
+    stage.draw(true);
+    return {nodes: run.scene.deformed[0] && Array.from({length: 36}, (_, k) => stage.sheets.node(0, k).toArray()), pose: stage.film.poses.map(p => [p.r.toArray(), [p.q.w, p.q.x, p.q.y, p.q.z]])[0],
+            picture: stage.canvas.toDataURL()};
+  }, frame);
+  // node by node: r + A (X + scale sum q_j S_j)
+  const check = (now, scale) => made.nodes.forEach((x, k) => {
+    const local = x.map((v, i) => v + scale * (made.q[0][frame] * made.bend[k][i] + made.q[1][frame] * made.twist[k][i]));
+    const world = rotate(now.pose[1], local).map((v, i) => v + now.pose[0][i]);
+    assert.ok(Math.hypot(...world.map((v, i) => v - now.nodes[k][i])) < 1e-4 * scale, `node ${k}: ${world} is at ${now.nodes[k]}`);
+  });
+  const plain = await seen();
+  check(plain, 1);
+  await page.getByLabel('how many times the deformation is shown').evaluate(e => { e.value = '1'; e.dispatchEvent(new Event('input')); });
+  const large = await seen();
+  check(large, 10);
+  assert.notEqual(large.picture, plain.picture);
+  // the middle of the plate is in front where a click meets it
+  const at = await page.evaluate(() => {
+    const {stage} = window.kardan;
+    stage.canvas.scrollIntoView();
+    return stage.project(stage.sheets.node(0, 17).add(stage.sheets.node(0, 22)).multiplyScalar(0.5));
+  });
+  await page.mouse.click(at.x, at.y);
+  assert.equal(await page.locator('.facts strong').textContent(), await page.evaluate(() => window.kardan.run.scene.bodies[0].name));
+  const pictures = new Set([plain.picture, large.picture]), next = async () => pictures.add((await seen()).picture);
+  await page.getByLabel('colours by deformation').check();
+  await next();
+  await page.getByRole('button', {name: /^make .* transparent$/}).first().click();
+  await next();
+  await page.locator('ul.bodies input.show').first().uncheck();
+  await next();
+  assert.equal(pictures.size, 5);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
 test('modes move: the chosen one swings through a period, from the table or from the plane of eigenvalues', async () => {
   const out = mkdtempSync(join(folder, 'modes-'));
   const told = JSON.parse(execFileSync(program, ['modes', join(root, 'models/bushing-mount.yaml'), '--json', '--output', out]).toString());
@@ -436,6 +517,146 @@ test('root locus: a click on a point shows its mode, which is that of the model 
   await page.close();
 });
 
+test('Bode plot: a click at a frequency lets the mechanism swing in its response, bodies as far and as late as gain and phase say', async () => {
+  const out = mkdtempSync(join(folder, 'bode-'));
+  execFileSync(program, ['frequency', join(root, 'models/quarter-car.yaml'), '--sensor', 'cab,wheel', '--range', '0.2:30', '--output', out], {stdio: ['ignore', 'ignore', 'pipe']});
+  const {page, errors} = await open(join(out, 'quarter-car-frequency.html'));
+  await page.evaluate(() => window.kardan.clock.pause());
+  const frequencies = new Set(), pictures = new Set();
+  for (const part of [0.3, 0.6, 0.9]) {
+    const over = page.locator('.u-over').first();
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
+    await page.mouse.click(box.x + part * box.width, box.y + 0.5 * box.height);
+    const seen = await page.evaluate(() => {
+      const {bode, run, clock, stage} = window.kardan, n = 32, found = {}, at = bode.frequency, wanted = bode.plots[0].posToVal(bode.plots[0].valToPos(at, 'x'), 'x');
+      // first harmonic of the height of each body over the period
+      run.scene.bodies.forEach((body, b) => {
+        let re = 0, im = 0;
+        for (let k = 0; k < n; k++) {
+          clock.set(clock.start + k / n * (clock.end - clock.start));
+          const z = stage.film.poses[b].r.z, phi = 2 * Math.PI * k / n;
+          re += 2 / n * z * Math.cos(phi);
+          im -= 2 / n * z * Math.sin(phi);
+        }
+        found[body.name] = [re, im];
+      });
+      const row = bode.row(at), of = name => bode.data.lines.find(l => l.name.startsWith(name + ' by'));
+      stage.draw(true);
+      return {found, at, wanted, picture: stage.canvas.toDataURL(), lines: ['cab', 'wheel'].map(name => [of(name).level[row], of(name).phase[row]])};
+    });
+    frequencies.add(seen.at);
+    pictures.add(seen.picture);
+    const [cab, wheel] = ['cab', 'wheel'].map(name => seen.found[name]), arg = z => Math.atan2(z[1], z[0]) * 180 / Math.PI;
+    const ratio = 20 * Math.log10(Math.hypot(...cab) / Math.hypot(...wheel)), lag = arg(cab) - arg(wheel);
+    const [[cabLevel, cabPhase], [wheelLevel, wheelPhase]] = seen.lines;
+    assert.ok(Math.abs(ratio - (cabLevel - wheelLevel)) < 0.3, `${seen.at} Hz: ${ratio} dB is not ${cabLevel - wheelLevel}`);
+    assert.ok(Math.abs((lag - (cabPhase - wheelPhase) + 540) % 360 - 180) < 3, `${seen.at} Hz: ${lag} is not ${cabPhase - wheelPhase}`);
+  }
+  assert.equal(frequencies.size, 3);
+  assert.ok(pictures.size >= 2);
+  // the slider, for the keyboard
+  await page.getByLabel('frequency', {exact: true}).focus();
+  await page.keyboard.press('Home');
+  assert.ok(Math.abs(await page.evaluate(() => window.kardan.bode.frequency) - 0.2) < 1e-6);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('plots have an axis for each unit, are panned and zoomed by mouse and keys, and are saved as CSV and PNG', async () => {
+  const {page, errors} = await open(report(join(root, 'models/quarter-car.yaml'), '--t-end', '2'));
+  const name = await page.evaluate(() => {
+    const {run} = window.kardan, parts = run.scene.bodies.map(b => b.name);
+    return parts.find(p => run.scene.channels.some(c => c.name.split(/[.\s']/).includes(p)));
+  });
+  await page.evaluate(() => { // channels of three units in one plot
+    const {run, panels} = window.kardan, units = [...new Set(run.scene.channels.map(c => c.unit))].slice(0, 3);
+    window.kardan.addPlot({title: 'mixed', unit: '', log: false, channels: units.map(u => run.scene.channels.findIndex(c => c.unit === u)), note: ''});
+    return panels.length;
+  });
+  const figure = page.locator('figure.plot').last();
+  await figure.scrollIntoViewIfNeeded();
+  await page.waitForFunction(() => window.kardan.panels.at(-1).plot);
+  const scales = await page.evaluate(() => window.kardan.panels.at(-1).plot.series.slice(1).map(s => s.scale));
+  assert.equal(new Set(scales).size, 3, scales.join());
+  const range = () => page.evaluate(() => [window.kardan.panels.at(-1).plot.scales.x.min, window.kardan.panels.at(-1).plot.scales.x.max]);
+  const all = await range();
+  await figure.locator('.axes').focus();
+  await page.keyboard.press('+');
+  const close = await range();
+  assert.ok(close[1] - close[0] < 0.85 * (all[1] - all[0]));
+  await page.keyboard.press('ArrowRight');
+  const right = await range();
+  assert.ok(right[0] > close[0] && Math.abs((right[1] - right[0]) - (close[1] - close[0])) < 1e-9);
+  // shift and drag: as far as the mouse goes
+  const box = await figure.locator('.u-over').boundingBox();
+  await page.keyboard.down('Shift');
+  await page.mouse.move(box.x + 0.5 * box.width, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 0.75 * box.width, box.y + 50, {steps: 4});
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  const panned = await range();
+  assert.ok(Math.abs(right[0] - panned[0] - 0.25 * (right[1] - right[0])) < 0.02 * (right[1] - right[0]), `${right} ${panned}`);
+  await figure.locator('.axes').focus();
+  await page.keyboard.press('0');
+  assert.deepEqual(await range(), all);
+  // CSV has the numbers of the channels, PNG a picture
+  const save = async label => { const [file] = await Promise.all([page.waitForEvent('download'), figure.getByRole('button', {name: label}).click()]); return readFileSync(await file.path()); };
+  const lines = (await save('save the numbers of this plot')).toString().trim().split('\n'), own = await page.evaluate(() => {
+    const {run, panels} = window.kardan, p = panels.at(-1).plotOf;
+    return {names: p.channels.map(c => run.scene.channels[c].name), rows: run.rows.length, last: p.channels.map(c => run.column[c].at(-1))};
+  });
+  assert.equal(lines.length, own.rows + 1);
+  assert.equal(lines[0], ['t', ...own.names].map(n => `"${n}"`).join(','));
+  assert.deepEqual(lines.at(-1).split(',').slice(1).map(Number), own.last);
+  assert.equal((await save('save this plot as a picture')).subarray(1, 4).toString(), 'PNG');
+  assert.ok(name);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('events are jumped to, distances told, fingers orbit and zoom', async () => {
+  const path = report(join(root, 'models/cam-lift-off.yaml')), context = await browser.newContext({hasTouch: true, viewport: {width: 900, height: 800}});
+  const page = await context.newPage(), errors = [];
+  page.on('pageerror', e => errors.push(e.message));
+  await page.goto('file://' + path);
+  await page.waitForSelector('[data-ready=yes]', {timeout: 60000});
+  const list = page.getByLabel('go to an event'), events = await page.evaluate(() => window.kardan.run.scene.events);
+  assert.ok(events.length > 0);
+  await list.selectOption({index: 1});
+  assert.equal(await page.evaluate(() => window.kardan.clock.t), events[0].t);
+  // a finger turns the camera, two fingers come closer
+  const eye = () => page.evaluate(() => ({at: window.kardan.stage.camera.position.toArray(), far: window.kardan.stage.camera.position.distanceTo(window.kardan.stage.controls.target)}));
+  const cdp = await context.newCDPSession(page), box = await page.locator('.stage3d canvas').boundingBox(), [x, y] = [box.x + 0.5 * box.width, box.y + 0.5 * box.height];
+  const touch = (type, ...points) => cdp.send('Input.dispatchTouchEvent', {type, touchPoints: points.map(([px, py], id) => ({x: px, y: py, id}))});
+  const before = await eye();
+  await touch('touchStart', [x, y]);
+  for (let k = 1; k <= 5; k++) await touch('touchMove', [x + 15 * k, y]);
+  await touch('touchEnd');
+  const turned = await eye();
+  assert.ok(Math.hypot(...turned.at.map((v, i) => v - before.at[i])) > 0.05 * before.far && Math.abs(turned.far - before.far) < 1e-6 * before.far);
+  await touch('touchStart', [x - 40, y], [x + 40, y]);
+  for (let k = 1; k <= 5; k++) await touch('touchMove', [x - 40 - 12 * k, y], [x + 40 + 12 * k, y]);
+  await touch('touchEnd');
+  assert.ok((await eye()).far < 0.8 * before.far);
+  assert.deepEqual(errors, []);
+  await context.close();
+  // two bodies: the distance of their centres by the data of the page
+  const crank = await open(report(join(root, 'models/slider-crank.yaml'), '--t-end', '0.3'));
+  await crank.page.locator('ul.bodies button.body').nth(0).click();
+  const told = await crank.page.evaluate(() => {
+    const {stage, run, choose} = window.kardan;
+    choose(1, true);
+    return {words: document.querySelector('.facts').textContent, name: run.scene.bodies[1].name,
+            far: stage.film.point(0, run.scene.bodies[0].centre).distanceTo(stage.film.point(1, run.scene.bodies[1].centre))};
+  });
+  const number = Number(/to (.*): ([-0-9.e+]+) m between/.exec(told.words)?.[2]);
+  assert.ok(Math.abs(number - told.far) < 1e-4 * told.far, told.words);
+  assert.deepEqual(crank.errors, []);
+  await crank.page.close();
+});
+
 test('equilibrium: the page goes from the position before to that after, over the one before', async () => {
   const out = mkdtempSync(join(folder, 'rest-'));
   const told = JSON.parse(execFileSync(program, ['equilibrium', join(root, 'models/four-bar-spring.yaml'), '--json', '--output', out], {stdio: ['ignore', 'pipe', 'pipe']}).toString());
@@ -450,6 +671,22 @@ test('equilibrium: the page goes from the position before to that after, over th
   assert.ok(told.moved < 1e-6 || far(before.own, after.own) > 1e-3, JSON.stringify([told.moved, far(before.own, after.own)]));
   assert.deepEqual(errors, []);
   await page.close();
+});
+
+test('without scripts, and without 3-D graphics, there is a still picture; plots stay', async () => {
+  const path = report(join(root, 'models/slider-crank.yaml'), '--t-end', '0.3');
+  const dumb = await browser.newContext({javaScriptEnabled: false}), quiet = await dumb.newPage();
+  await quiet.goto('file://' + path);
+  assert.ok(await quiet.locator('.still svg path').count() > 20);
+  await dumb.close();
+  const flat = await chromium.launch({executablePath: browserPath, args: ['--no-sandbox', '--disable-3d-apis']});
+  const page = await flat.newPage({viewport: {width: 1000, height: 900}});
+  await page.goto('file://' + path);
+  await page.waitForSelector('[data-ready=yes]', {timeout: 60000});
+  assert.ok(await page.locator('.still svg').isVisible());
+  assert.match(await page.locator('[data-kardan-viewer]').textContent(), /shows no 3-D graphics/);
+  assert.ok(await page.locator('figure.plot').count() > 0);
+  await flat.close();
 });
 
 test('narrow window: nothing is wider than the page', async () => {
