@@ -6,7 +6,7 @@ SWITCH  = -DKARDAN_NATIVE=$(if $(filter 1,$(NATIVE)),ON,OFF) -DKARDAN_WERROR=$(i
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo install test bench viewer test-viewer sanitize fuzz format check campaign clean
+.PHONY: all demo install test bench viewer test-viewer python test-python sanitize fuzz format check campaign clean
 
 all:
 	tools/setup build
@@ -38,6 +38,15 @@ test-viewer: ## reports in a real browser (npm, chromium)
 	cmake --build build -j$(JOBS) --target kardan_cli
 	tools/test-viewer
 
+python: ## the Python package as a wheel (Debian's python3-dev, -numpy, -cffi, ..)
+	tools/setup build python
+	cmake --preset release $(SWITCH)
+	cmake --build build -j$(JOBS) --target kardan kardan_shared kardan_cli
+	tools/build-python build
+
+test-python: python ## the Python package in an environment of its own
+	tools/test-python build
+
 test: ## build everything and run all tests
 	tools/setup build test
 	cmake --preset release $(SWITCH)
@@ -54,7 +63,7 @@ sanitize: ## all tests with the address and undefined-behaviour sanitizers
 	tools/setup build test
 	cmake --preset sanitize -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF)
 	cmake --build build-sanitize -j$(JOBS)
-	tools/run-tests build-sanitize
+	TEST_TIMEOUT=$${TEST_TIMEOUT:-900} tools/run-tests build-sanitize
 
 fuzz: ## all readers of outside input with random input; FUZZ_SECONDS for each
 	tools/setup build fuzz

@@ -8,6 +8,7 @@
 
 const bench_method geoms_methods[GEOMS_METHODS] = {
     [GEOMS_PSF] = {.name = "psf", .formulation = KD_PSF},
+    [GEOMS_PSF_ORDERS] = {.name = "psf, order to 13", .formulation = KD_PSF, .order_max = 13},
     [GEOMS_PSF_INVARIANT] = {.name = "psf+invariant", .formulation = KD_PSF, .invariants = true},
     [GEOMS_PSF1] = {.name = "psf1", .formulation = KD_PSF1},
     [GEOMS_RADAU_GGL] = {.name = "radau ggl", .formulation = KD_GGL},

@@ -20,10 +20,12 @@ static const trust_family families[] = {trust_pulse, trust_bump,    trust_impact
 #define FAMILIES ((int)(sizeof families / sizeof *families))
 
 static const trust_method methods[] = {
-    {KD_PSF, KD_RADAU},        {KD_PSF1, KD_RADAU},        {KD_GGL, KD_RADAU},         {KD_GGL, KD_BDF},
-    {KD_ODASSL, KD_BDF},       {KD_ODASSL, KD_RADAU},      {KD_STATESPACE, KD_RADAU},  {KD_STATESPACE, KD_BDF},
-    {KD_STATESPACE, KD_SDIRK}, {KD_STATESPACE, KD_DOPRI5}, {KD_STATESPACE, KD_DOP853}, {KD_ODE, KD_RADAU},
-    {KD_ODE, KD_BDF},          {KD_ODE, KD_SDIRK},         {KD_ODE, KD_DOPRI5},        {KD_ODE, KD_DOP853},
+    {KD_PSF, KD_RADAU, false},         {KD_PSF1, KD_RADAU, false},        {KD_GGL, KD_RADAU, false},
+    {KD_GGL, KD_BDF, false},           {KD_ODASSL, KD_BDF, false},        {KD_ODASSL, KD_RADAU, false},
+    {KD_STATESPACE, KD_RADAU, false},  {KD_STATESPACE, KD_BDF, false},    {KD_STATESPACE, KD_SDIRK, false},
+    {KD_STATESPACE, KD_DOPRI5, false}, {KD_STATESPACE, KD_DOP853, false}, {KD_ODE, KD_RADAU, false},
+    {KD_ODE, KD_BDF, false},           {KD_ODE, KD_SDIRK, false},         {KD_ODE, KD_DOPRI5, false},
+    {KD_ODE, KD_DOP853, false},
 };
 #define METHODS ((int)(sizeof methods / sizeof *methods))
 
@@ -64,10 +66,11 @@ static void tell(const bench *b, int number, const trust_case *c, trust_method m
                  double rtol, const trust_outcome *o)
 {
     keep(b, number, c);
-    bench_say(b, "  %4d %-9s %-15s %s + %s, %s, --rtol %.1e --atol %.1e: error %.2g tolerances, %ld steps, %.1f s %s\n",
-              number, c->family, word_of(o), kd_formulation_word(m.formulation), kd_integrator_word(m.integrator),
-              coordinates == KD_JOINT ? "joint" : "cartesian", rtol, rtol * (c->atol_scale > 0 ? c->atol_scale : 1),
-              o->error, o->steps, o->seconds, o->message);
+    bench_say(b,
+              "  %4d %-9s %-15s %s + %s, %s, --rtol %.17g --atol %.17g: error %.2g tolerances, %ld steps, %.1f s %s\n",
+              number, c->family, word_of(o), m.chosen ? "chosen" : kd_formulation_word(m.formulation),
+              kd_integrator_word(o->integrator), coordinates == KD_JOINT ? "joint" : "cartesian", rtol,
+              rtol * (c->atol_scale > 0 ? c->atol_scale : 1), o->error, o->steps, o->seconds, o->message);
 }
 
 // true: worth a line
@@ -90,13 +93,16 @@ static bool count(tally *t, const trust_outcome *o)
     return silent || alarm || o->ending == TRUST_NEVER_ENDS || o->ending == TRUST_CRASHED || o->ending == TRUST_BROKEN;
 }
 
+static bool chosen = false; // all models with the method that kardan chooses, in place of all methods
+
 static void one_run(bench *b, int number, int family, tally *t, int *shown)
 {
     static trust_case c; // a large text
     trust_dice        dice = {1000003u * (uint64_t)number + 17};
     c = (trust_case){0};
     families[family](&dice, &c);
-    trust_method   method = methods[trust_choice(&dice, METHODS)];
+    trust_method method = methods[trust_choice(&dice, METHODS)];
+    method.chosen = chosen;
     kd_coordinates coordinates = trust_choice(&dice, 2) ? KD_JOINT : KD_CARTESIAN;
     double         rtol = trust_decades(&dice, 1e-9, 1e-4);
     trust_outcome  o = trust_run(&c, method, coordinates, rtol);
@@ -145,12 +151,13 @@ static void random_runs(bench *b)
     rows(b, t);
 }
 
-// Further models, of all families in turn: those with these numbers
-static void further_runs(bench *b, int first, int count)
+// Models with these numbers: some of those of always again, or further ones, of all families in turn
+static void some_runs(bench *b, int first, int count, bool further)
 {
     tally t[FAMILIES] = {{0}};
     int   shown = 0;
-    for (int i = first; i < first + count; i++) one_run(b, i, i % FAMILIES, t, &shown);
+    for (int i = first; i < first + count; i++)
+        one_run(b, i, further ? i % FAMILIES : i < FULL ? i % FIRST : FIRST + i % (FAMILIES - FIRST), t, &shown);
     rows(b, t);
 }
 
@@ -158,15 +165,18 @@ int main(int argc, char **argv)
 {
     int exit_status;
     if (argc == 4 && strcmp(argv[1], "--count") == 0) return trust_cost_child(argv[2], argv[3]);
-    const bool further =
-        argc >= 4 && strcmp(argv[1], "--further") == 0; // FIRST COUNT: other models than those of always
-    const int first = further ? atoi(argv[2]) : 0, count = further ? atoi(argv[3]) : 0;
-    if (further) argv[3] = argv[0], argv += 3, argc -= 3;
+    // --chosen: the method that kardan chooses, in place of all methods
+    if (argc > 1 && strcmp(argv[1], "--chosen") == 0) chosen = true, argv[1] = argv[0], argv++, argc--;
+    // FIRST COUNT: other models than those of always, or some of those
+    const bool further = argc >= 4 && strcmp(argv[1], "--further") == 0;
+    const bool some = further || (argc >= 4 && strcmp(argv[1], "--again") == 0);
+    const int  first = some ? atoi(argv[2]) : 0, count = some ? atoi(argv[3]) : 0;
+    if (some) argv[3] = argv[0], argv += 3, argc -= 3;
     bench *b = bench_create(argc, argv, "Is a clean run right? Random models with planted traps.", &exit_status);
     if (!b) return exit_status;
     bench_head(b);
-    if (further) {
-        further_runs(b, first, count);
+    if (some) {
+        some_runs(b, first, count, further);
         return bench_end(b);
     }
     if (bench_wants(b, "silent_wrong")) random_runs(b);

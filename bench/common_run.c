@@ -69,6 +69,8 @@ static kd_status create_integrator(solver *s, const bench_method *method, double
     o.integrator_options.h_first = h_first;
     o.integrator_options.ida.suppress_algebraic = !method->all_in_error;
     o.integrator_options.ida.own_linear_algebra = method->own_linear;
+    if (method->order_max > 0) o.integrator_options.radau.order_max = method->order_max;
+    o.integrator_options.radau.order_fixed = method->order_fixed;
     return kd_integrator_create(s->dae, o.integrator, &o.integrator_options, &s->self, s->message, sizeof s->message);
 }
 

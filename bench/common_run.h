@@ -28,6 +28,7 @@ typedef struct bench_method {
     bool               all_in_error; // ida: algebraic variables count in the error test
     bool               own_linear; // ida: Newton matrices of the formulation and their factors, not its own differences
     kd_projection      projection; // of forms that have one
+    int                order_max, order_fixed; // radau; 0: as it comes
 } bench_method;
 
 typedef struct bench_outcome {

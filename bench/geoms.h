@@ -10,6 +10,7 @@
 // on the GGL form for DASSL.
 enum {
     GEOMS_PSF,
+    GEOMS_PSF_ORDERS, // radau of variable order up to 13
     GEOMS_PSF_INVARIANT,
     GEOMS_PSF1,
     GEOMS_RADAU_GGL,

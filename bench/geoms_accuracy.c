@@ -44,6 +44,15 @@ static void rows_of(bench *b, const bench_problem *problem, const bench_outcome 
     bench_row(b, bench_no_goal(false), NAN, out[4].seconds, "s", "tolerance 1e-8", "cost.%s", name);
 }
 
+// The same digits with variable order, at 1e-10
+static void rows_of_orders(bench *b, const bench_problem *problem)
+{
+    const bench_outcome o = bench_run_timed(problem, &geoms_methods[GEOMS_PSF_ORDERS], 1e-10, 0.005, 60);
+    say_run(b, problem, &o);
+    bench_row(b, bench_above(8), NAN, fmin(o.mescd_p, o.mescd_v), "digits", "radau of variable order up to 13",
+              "mescd.%s.orders", problem->name);
+}
+
 static bool wants(const bench *b, const char *name)
 {
     return bench_wants(b, "success.%s", name) || bench_wants(b, "slope.%s", name) ||
@@ -62,6 +71,7 @@ static void run_example(bench *b, const struct example *example)
         bench_work_precision(&problem, &geoms_methods[GEOMS_PSF], 1, tol, example->ntol, 1, 0.005, out);
         for (int k = 0; k < example->ntol; k++) say_run(b, &problem, &out[k]);
         rows_of(b, &problem, out, tol, example->ntol);
+        rows_of_orders(b, &problem);
     } else {
         bench_row(b, bench_exactly(0), NAN, NAN, "failed", message, "success.%s", example->name);
     }

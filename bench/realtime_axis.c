@@ -114,7 +114,7 @@ static axis_run run(const axis *a, const kd_realtime_options *opt, axis_curve *c
     bool good = kd_realtime_create(problem->eom, NULL, opt, problem->x, &rt, message, sizeof message) >= 0;
     if (curve) curve->n = 0;
     for (long i = 0; i < lrint(problem->t_end / opt->h) && good; i++) {
-        kd_realtime_defect defect = {NAN, NAN};
+        kd_realtime_defect defect = {.position = NAN, .velocity = NAN};
         good = kd_realtime_step(rt, NULL, NULL) >= 0 && kd_realtime_defects(rt, &defect) >= 0;
         result.drift = fmax(result.drift, defect.position);
         result.error = fmax(result.error, error_at(a, kd_realtime_state(rt)));

@@ -17,7 +17,7 @@ static bool one_round(realtime_ride *r, int pieces, piece_times *t)
 {
     bool good = kd_realtime_restore(r->stepper, r->x) >= 0;
     for (int i = 0; i < pieces && good; i++) {
-        kd_realtime_defect defect = {NAN, NAN};
+        kd_realtime_defect defect = {.position = NAN, .velocity = NAN};
         const double       start = bench_cpu_seconds();
         for (int k = 0; k < PIECE && good; k++) good = kd_realtime_step(r->stepper, NULL, NULL) >= 0;
         t->seconds[i] = fmin(t->seconds[i], bench_cpu_seconds() - start);

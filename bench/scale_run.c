@@ -24,11 +24,8 @@ const char *scale_method_word(scale_method m, char *text, size_t size)
 kd_simulation_options scale_options(const scale_subject *s, scale_method m, double tolerance)
 {
     kd_simulation_options o = kd_simulation_options_default();
-    o.automatic = m.chosen;
-    if (!m.chosen) {
-        o.formulation = m.formulation;
-        o.integrator = m.integrator;
-    }
+    o.formulation = m.chosen ? KD_FORMULATION_CHOSEN : m.formulation;
+    o.integrator = m.chosen ? KD_INTEGRATOR_CHOSEN : m.integrator;
     o.rtol = o.atol = tolerance;
     o.integrator_options.h_max = s->h_max;
     return o;

@@ -75,6 +75,7 @@ double trust_integral(double (*f)(double x, const void *context), const void *co
 typedef struct trust_method {
     kd_formulation     formulation;
     kd_integrator_kind integrator;
+    bool               chosen; // by kardan, whatever stands above
 } trust_method;
 
 typedef enum trust_ending {
@@ -87,13 +88,14 @@ typedef enum trust_ending {
 #define TRUST_SECONDS 20
 
 typedef struct trust_outcome {
-    trust_ending ending;
-    kd_status    status;
-    bool         clean;
-    double       error; // largest distance from the reference in tolerances, times condition
-    double       seconds;
-    long         steps;
-    char         message[400];
+    trust_ending       ending;
+    kd_status          status;
+    bool               clean;
+    double             error; // largest distance from the reference in tolerances, times condition
+    double             seconds;
+    long               steps;
+    kd_integrator_kind integrator; // that it began with
+    char               message[400];
 } trust_outcome;
 
 // In a process of its own, so that a run that does not end or crashes is an outcome, too

@@ -82,6 +82,7 @@ static void simulate(run *r, trust_method method)
     kd_simulation_options options = kd_simulation_options_default();
     options.formulation = method.formulation;
     options.integrator = method.integrator;
+    if (method.chosen) options.formulation = KD_FORMULATION_CHOSEN, options.integrator = KD_INTEGRATOR_CHOSEN;
     options.rtol = r->rtol;
     options.atol = r->atol;
     options.output = output;
@@ -92,6 +93,7 @@ static void simulate(run *r, trust_method method)
     o->status = kd_simulation_create(kd_system_eom(r->system), kd_system_inputs(r->system), &options, r->x,
                                      &r->simulation, o->message, sizeof o->message);
     if (o->status < 0) return;
+    o->integrator = kd_simulation_integrator(r->simulation);
     o->status = kd_simulation_run(r->simulation, r->c->times[TRUST_TIMES - 1]);
     snprintf(o->message, sizeof o->message, "%s", kd_simulation_message(r->simulation));
     o->steps = kd_simulation_stats(r->simulation).accepted;

@@ -25,6 +25,9 @@
 
 KD_EXTERN_C_BEGIN
 
+// Fields of objects on their way to bytes and back (kd_simulation_save). Only the library looks inside.
+typedef struct kd_archive kd_archive;
+
 // Every status: name, value, sentence. 0 success, > 0 success with news, < 0 failure. The number in brackets is the
 // code of the GEOMS report (S3, manual) for the same situation.
 #define KD_STATUS_LIST(X)                                                                                              \
@@ -71,7 +74,8 @@ KD_EXTERN_C_BEGIN
     X(KD_ERR_UNSUPPORTED, -51, "this combination has no meaning")                                                      \
     X(KD_ERR_MODEL, -70, "the model is wrong")                                                                         \
     X(KD_ERR_FILE, -60, "a file could not be written or read")                                                         \
-    X(KD_ERR_CONNECTION, -61, "another program that takes part does not answer")
+    X(KD_ERR_CONNECTION, -61, "another program that takes part does not answer")                                       \
+    X(KD_ERR_SAVED, -62, "what was saved is damaged, or belongs to another model, version or machine")
 
 typedef enum kd_status {
 #define KD_STATUS_ENUM(name, value, sentence) name = (value),
@@ -102,6 +106,12 @@ typedef struct kd_allocator {
 KD_API void kd_set_allocator(const kd_allocator *allocator); // NULL: back to malloc and free
 
 KD_API const char *kd_version(void); // "0.1.0"
+
+// Kernels that the BLAS library runs, "Zen"; "unknown" where it does not tell.
+KD_API const char *kd_blas_kernels(void);
+// Better ones where the library does not know the processor (OpenBLAS falls back to SSE3 on processors that are newer than
+// itself), unless OPENBLAS_CORETYPE is set; answers those that run now. For programs, once, before other threads run.
+KD_API const char *kd_blas_choose_kernels(void);
 
 KD_EXTERN_C_END
 #endif

@@ -113,6 +113,10 @@ KD_API void      kd_certifier_destroy(kd_certifier *certifier); // NULL is fine
 // in x.
 KD_API kd_status   kd_certifier_see(kd_certifier *certifier, kd_simulation *simulation, const kd_state *x) KD_NODISCARD;
 KD_API kd_findings kd_certifier_findings(const kd_certifier *certifier);
+// Add what it has found so far to a saved simulation, and go on from there. KD_ERR_SAVED: it does not fit, message says why.
+KD_API kd_status      kd_certifier_save(kd_certifier *certifier, kd_saved *saved) KD_NODISCARD;
+KD_API kd_status      kd_certifier_restore(kd_certifier *certifier, const kd_saved *saved, char *message,
+                                           size_t size) KD_NODISCARD;
 KD_API kd_certificate kd_certifier_certificate(const kd_certifier *certifier); // so far; limits: none
 
 // Tolerances and counters of the simulation that a certificate is of, and checks of its method: constant steps, index.

@@ -81,6 +81,7 @@ typedef struct kd_step_ends {
     double        t0, t1;
     const double *x0, *d0; // x and x' at t0; only the leading nderivative components of x' mean something
     const double *x1, *d1; // at t1
+    bool doubtful; // estimates of the error do not go on as those of the step before: one may be small by accident
 } kd_step_ends;
 
 typedef struct kd_dae kd_dae;
@@ -97,8 +98,12 @@ typedef struct kd_dae_class {
     // formulation was created so, moved with the inputs (Eq. 26). linearize must have succeeded before. NULL: there is
     // no cheaper way than linearize.
     kd_status (*update)(void *impl, double t, const double *x, const double *xdot);
-    // Factor the reduced matrices for gamma_real and, if wanted, gamma_re + i gamma_im (gamma_im = 0: real one only).
+    // Factor the reduced matrices for gamma_real and, if wanted, gamma_re + i gamma_im (gamma_im = 0: real one only;
+    // gamma_real = 0: complex one only, after the real one).
     kd_status (*factor)(void *impl, double gamma_real, double gamma_re, double gamma_im);
+    // factor and solve_complex are about the k-th complex matrix from now on, 0, 1 or 2; at first 0. The first call with
+    // a k makes room for it: KD_OK, KD_ERR_MEMORY, KD_ERR_UNSUPPORTED. NULL: there is one only.
+    kd_status (*pair)(void *impl, int k);
     void (*reduce)(void *impl, const double *F, double *part, double *y); // right-hand side is -F
     // residual and reduce in one; NULL: residual, then reduce
     kd_eval (*evaluate)(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
@@ -114,6 +119,10 @@ typedef struct kd_dae_class {
     // Move x onto the position and velocity constraints (S1 Eq. 36) if they are violated by more than the bound of the
     // formulation's options; *moved tells. NULL: nothing to project, or not wanted. The error estimate is taken before.
     kd_eval (*project)(void *impl, double t, double *x, bool *moved);
+    // Symmetric projection of midpoint methods: dx, an increment of positions and velocities along the constraint forces
+    // at (t, x), such that x_1 + 2 dx satisfies the constraints there to first order, if x_1 was found with the dx of the
+    // last call. NULL: there are no constraints to be kept.
+    kd_eval (*normal)(void *impl, double t, const double *x, double t1, const double *x1, double *dx);
     // State-space forms: after an accepted step the coordinates may be chosen anew; x is then rewritten in the new ones
     // and *changed set: derivatives and past stages are void. x' of the new coordinates comes from rhs. Best called
     // before the next step, when dense output of the last one is no longer wanted; times before t keep the coordinates
@@ -158,6 +167,8 @@ typedef struct kd_dae_class {
     const char *(*component_name)(void *impl, int i, char *buffer, size_t size);
     kd_status (*fault)(void *impl, const char **message); // why the last call failed
     kd_dae_counters (*counters)(void *impl);
+    // Save or restore all that later calls depend on (kd_simulation_save). NULL: that is not possible
+    void (*archive)(void *impl, kd_archive *archive);
     void (*destroy)(void *impl);
 } kd_dae_class;
 
@@ -197,6 +208,8 @@ struct kd_dae {
 
 // methods->destroy(impl), then the kd_dae itself, which is a block of kd_alloc of its own. NULL is fine.
 KD_API void kd_dae_destroy(kd_dae *dae);
+// Save or restore; a form without archive makes it fail.
+KD_API void kd_dae_archive(kd_dae *dae, kd_archive *archive);
 
 KD_EXTERN_C_END
 #endif

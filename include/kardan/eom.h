@@ -203,6 +203,9 @@ typedef struct kd_eom_def {
     bool (*implicit_reserve)(void *context);
     kd_eval (*implicit_set)(const kd_point *x, void *context);
     bool (*implicit_factor)(void *context, double re, double im);
+    // Complex calls are about the k-th complex gamma from now on, 0, 1 or 2; the first call with a k makes room (false:
+    // out of memory). Optional: there is one only.
+    bool (*implicit_pair)(void *context, int k);
     void (*implicit_solve)(void *context, double *re, double *im);
     kd_function M;
     kd_function f;
@@ -256,7 +259,14 @@ typedef struct kd_eom_def {
     // (nmu) |h_i| over which the force of sliding varies at rest, as Stribeck's velocity: steps do not jump over it on
     // the way to rest. 0, NULL: it hardly does. Copied
     const double *friction_scale;
-    kd_function   breakaway; // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
+    // (nmu) the other row of a plane of friction: rows i and j = friction_across[i], i < j, are two directions that stick
+    // and slide together, with one limit (breakaway of i) for |(mu_i, mu_j)|; z has the direction (d_i, d_j), of unit
+    // length, in which it slid when it was told last, (0, 0): it sticks or is open. -1: row i is a line. NULL: all are. Copied
+    const int *friction_across;
+    // (nmu) row of g, one-sided, that friction belongs to: while that is off, it is open: neither sticks nor slides.
+    // -1: none. NULL: all are. Copied
+    const int  *friction_normal;
+    kd_function breakaway; // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
 
     // Drives: coordinates x that are functions of t and u alone, stand in none of p and v, and carry masses along, as
     // the base of a mechanism in coordinates relative to it. Where x' jumps (next_break), v jumps, too: with M_vx the
@@ -328,6 +338,9 @@ typedef struct kd_eom_def {
     // One thread's workspace; NULL: context itself is passed, and must then not be changed by the functions.
     void *(*make_work)(void *context);
     void (*free_work)(void *work);
+    // What a work object has to remember for a motion to go on with the same bits, where the answers of its functions
+    // depend on earlier calls. NULL: they do not
+    void (*archive_work)(void *work, kd_archive *archive);
 
     unsigned cookie; // set by kd_eom_def_default
 } kd_eom_def;
@@ -397,6 +410,8 @@ KD_API void            kd_eom_at_velocity(kd_eom_data *d, const double *v, const
 KD_API void            kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, const double *lambda,
                                               const double *mu);
 KD_API const kd_point *kd_eom_point(const kd_eom_data *d);
+// Save or restore what the point has to remember; it stands nowhere then (KD_STAGE_NONE).
+KD_API void kd_eom_data_archive(kd_eom_data *d, kd_archive *archive);
 // Where the functions get their context from: that of kd_eom_def, or this point's work object of make_work.
 KD_API void         *kd_eom_data_context(const kd_eom_data *d);
 KD_API const kd_eom *kd_eom_data_eom(const kd_eom_data *d);
@@ -427,10 +442,11 @@ KD_API kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, d
 KD_API kd_eval kd_eom_kkt_factor(kd_eom_data *d) KD_NODISCARD;
 KD_API void    kd_eom_kkt_solve(kd_eom_data *d, double *y);
 // Newton matrices of implicit methods (kd_eom_def.implicit_set). false, KD_EVAL_STOP: the definition has none.
-KD_API bool    kd_eom_implicit_reserve(kd_eom_data *d) KD_NODISCARD; // also false: out of memory
-KD_API kd_eval kd_eom_implicit_set(kd_eom_data *d) KD_NODISCARD;
-KD_API bool    kd_eom_implicit_factor(kd_eom_data *d, double re, double im) KD_NODISCARD;
-KD_API void    kd_eom_implicit_solve(kd_eom_data *d, double *re, double *im);
+KD_API bool      kd_eom_implicit_reserve(kd_eom_data *d) KD_NODISCARD; // also false: out of memory
+KD_API kd_eval   kd_eom_implicit_set(kd_eom_data *d) KD_NODISCARD;
+KD_API kd_status kd_eom_implicit_pair(kd_eom_data *d, int k) KD_NODISCARD; // KD_ERR_MEMORY, KD_ERR_UNSUPPORTED
+KD_API bool      kd_eom_implicit_factor(kd_eom_data *d, double re, double im) KD_NODISCARD;
+KD_API void      kd_eom_implicit_solve(kd_eom_data *d, double *re, double *im);
 // Back to 0 = q(p), and v from p' = Z v, by the definition's own functions; false: it has none.
 KD_API bool kd_eom_normalise(kd_eom_data *d, double *p);
 KD_API bool kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, double *v);
@@ -527,6 +543,7 @@ KD_API kd_status kd_state_create(const kd_eom *eom, kd_state **x) KD_NODISCARD;
 KD_API kd_status kd_state_copy(const kd_state *from, kd_state *to);
 KD_API bool      kd_state_fits(const kd_eom *eom, const kd_state *x); // does x have the sizes of these equations?
 KD_API void      kd_state_destroy(kd_state *x);
+KD_API void      kd_state_archive(kd_state *x, kd_archive *archive); // save or restore; theta stays the caller's
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Inputs as functions of time, (nu) each with two time derivatives, which must all be set. No function of the equations

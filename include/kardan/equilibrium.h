@@ -96,6 +96,11 @@ typedef struct kd_turn {
     bool   planar;
 } kd_turn;
 
+// The turn of the first body that moves freely, or else in a plane (a model in joint coordinates); false: there is none.
+KD_API bool kd_turn_find(const kd_eom *eom, double rate, kd_turn *turn);
+// What is free in it: all coordinates but the place, and the velocities that are not zero in x, outside of the body's own. (nv) each.
+KD_API void kd_turn_release(const kd_eom *eom, const kd_turn *turn, const kd_state *x, bool *free_p, bool *free_v);
+
 typedef struct kd_trim_options {
     double           tolerance;      // as for the equilibrium                                      default 1e-9
     int              max_iterations; //                                                             default 200

@@ -25,6 +25,7 @@ KD_EXTERN_C_BEGIN
     X(KD_STATESPACE, "statespace", "ordinary differential equations of independent coordinates: constraints hold (S2)")
 
 typedef enum kd_formulation {
+    KD_FORMULATION_CHOSEN = -1, // by the simulation, for the equations
 #define KD_FORMULATION_ENUM(name, word, sentence) name,
     KD_FORMULATION_LIST(KD_FORMULATION_ENUM)
 #undef KD_FORMULATION_ENUM

@@ -27,6 +27,7 @@ KD_EXTERN_C_BEGIN
     X(KD_MIDPOINT, midpoint)
 
 typedef enum kd_integrator_kind {
+    KD_INTEGRATOR_CHOSEN = -1, // by the simulation, for the equations
 #define KD_INTEGRATOR_ENUM(name, class_name) name,
     KD_INTEGRATOR_LIST(KD_INTEGRATOR_ENUM)
 #undef KD_INTEGRATOR_ENUM
@@ -43,6 +44,8 @@ typedef struct kd_implicit_options {
     bool   start_zero;     // STARTN = 1: zero instead of extrapolated starting values
     int    reference;      // NWTMAT: Newton matrix at x_k (0) or extrapolated stage 1..3; radau
     int    newton_updates; // NWTUPD: new Newton matrices inside one Newton iteration; radau
+    int    order_max;      // 5, 9 or 13: highest order; radau
+    int    order_fixed;    // 5, 9 or 13: this order only; 0: variable up to order_max; radau
     bool   classical;      // PRED = 2: classical instead of predictive step control
     double uround;         // UROUND
     double safety;         // SAFE
@@ -178,7 +181,7 @@ typedef struct kd_integrator_info {
     int           nnodes;       // relative times inside a step at which it evaluates the equations
     const double *nodes;        // (nnodes)
     int           check_period; // steps from check to check of accepted steps, by what a check costs beside a step
-    bool          loose_inside; // inside a step it is less accurate than at its end: 0.1 tol^(2/3) (radau)
+    bool loose_inside; // inside a step it is less accurate than at its end: 0.1 tol^((order + 3) / (2 order + 2))
     // Formulations on which it is worth a comparison (kd_compare), words with blanks between them; behind a word: * also
     // without constraints, when most formulations are the same; - only where those that drift are asked for, without
     // projection; 1, 2, ..: its place among the methods that check others (kd_cross_check). NULL: on none
@@ -266,7 +269,9 @@ KD_API const double *kd_integrator_x(const kd_integrator *integrator);        //
 KD_API kd_status kd_integrator_dense(kd_integrator *integrator, double t, double *x) KD_NODISCARD;
 KD_API kd_stats  kd_integrator_stats(const kd_integrator *integrator); // since creation
 // Why it failed (time, cause, component by name, advice; beside the status sentence), or advice.
-KD_API const char        *kd_integrator_message(const kd_integrator *integrator);
+KD_API const char *kd_integrator_message(const kd_integrator *integrator);
+// Save or restore all that the next step depends on; the DAE is archived by its owner, before it.
+KD_API void               kd_integrator_archive(kd_integrator *integrator, kd_archive *archive);
 KD_API kd_integrator_kind kd_integrator_kind_of(const kd_integrator *integrator);
 KD_API void               kd_integrator_destroy(kd_integrator *integrator); // NULL is fine
 

@@ -5,10 +5,12 @@
 #include <kardan/base.h>
 #include <kardan/certificate.h>
 #include <kardan/compare.h>
+#include <kardan/cosim.h>
 #include <kardan/dae.h>
 #include <kardan/eom.h>
 #include <kardan/equilibrium.h>
 #include <kardan/explain.h>
+#include <kardan/fmi.h>
 #include <kardan/formulation.h>
 #include <kardan/initial.h>
 #include <kardan/integrator.h>
@@ -19,7 +21,9 @@
 #include <kardan/query.h>
 #include <kardan/realtime.h>
 #include <kardan/results.h>
+#include <kardan/saved.h>
 #include <kardan/simulation.h>
+#include <kardan/study.h>
 #include <kardan/system.h>
 
 #endif

@@ -36,11 +36,13 @@ typedef struct kd_place {
     double            orientation[4]; // unit quaternion of the frame, used when axis is (0,0,0)
     kd_coordinates_of in;             // these numbers are in the world at the design position, or in the body's frame
     int               frame;          // for readers of files: this place is a frame, its number from 1 on; 0: it is not
+    const char       *node;           // interface of a flexible body: numbers count from there, in: body; NULL: none
 } kd_place;
 
 KD_API kd_place kd_at(const char *body, double x, double y, double z); // in the world, axes of the world
 KD_API kd_place kd_at_axis(const char *body, const double point[3], const double axis[3]); // in the world
 KD_API kd_place kd_in(const char *body, double x, double y, double z);                     // in the body's frame
+KD_API kd_place kd_at_node(const char *body, const char *node); // an interface of a flexible body, axes of the body
 
 // ---- bodies ---------------------------------------------------------------------------------------------------------
 typedef enum kd_shape_kind { KD_SHAPE_NONE, KD_SPHERE, KD_BOX, KD_CYLINDER, KD_ROD, KD_TUBE, KD_MESH } kd_shape_kind;
@@ -57,6 +59,7 @@ typedef struct kd_shape { // for drawing, and for mass and inertia where those a
 } kd_shape;
 
 #define KD_MAX_SHAPES 8
+#define KD_MAX_AMPLITUDES 12
 
 typedef struct kd_body_def {
     double mass;           // [kg]; NaN: from the shapes
@@ -66,10 +69,19 @@ typedef struct kd_body_def {
     double orientation[4]; // of the body's frame in the world, at the design position
     // Velocity of the frame's origin and angular velocity at the start, axes of the world: guesses that assembly
     // corrects; NaN: from the joints
-    double   velocity[3], angular_velocity[3];
-    int      nshapes;
-    kd_shape shape[KD_MAX_SHAPES];
-    unsigned cookie; // set by kd_body_def_default
+    double velocity[3], angular_velocity[3];
+    // A flexible body: modes on top of the motion of its frame. Mass, centre and inertia are those of the file then.
+    const char                    *flexible; // file that ends with .flex or .SID_FEM; NULL: it is rigid
+    int                            modes;    // the first of those in the file; 0: all
+    int                            pieces;   // of a part of beams in a model file: a body for each; 0, 1: one body
+    int                            piece;    // which of them this one is, from 1 on; 0: in a file, all of them
+    double                         damping;  // ratio of all modes; NaN: as in the file
+    double                         amplitude[KD_MAX_AMPLITUDES]; // of the first modes at the start; NaN: 0
+    double                         rate[KD_MAX_AMPLITUDES];      // and their rates
+    const struct kd_flexible_body *read;                         // for readers of files; NULL
+    int                            nshapes;
+    kd_shape                       shape[KD_MAX_SHAPES];
+    unsigned                       cookie; // set by kd_body_def_default
 } kd_body_def;
 
 // A named place, which expressions and sensors can read: frame.NAME.pos.z
@@ -125,13 +137,41 @@ typedef enum kd_constraint_kind {
     KD_ROLLING_DISC,   // disc (centre and axle z of `to`, radius) rolls without slip on the plane z = 0 of `from`
     KD_KNIFE_EDGE,     // velocity of the origin of `to` relative to `from` has no component along y of `to`
     KD_EXPRESSION,     // 0 = value(t, positions)
+    KD_VELOCITY,       // 0 = value(t, positions, velocities), linear in velocities: nonholonomic
+    KD_ROPE,           // |over_1 - from| + .. + |to - over_n| = length
     KD_WHEEL_RAIL,     // a wheel of an axle along y of `to` rolls with creep on a rail along x of `from`
+    KD_SURFACE_KEPT,   // surfaces on `from` and `to` stay in contact, and may roll on each other without slip
     KD_CONSTRAINT_KIND_COUNT
 } kd_constraint_kind;
 
+// A smooth surface on a place, by two surface coordinates. docs/methods/surface-contact.md
+typedef enum kd_surface_kind {
+    KD_SURFACE_PLANE,      // z = 0, normal z
+    KD_SURFACE_SPHERE,     // radius; 0: a point
+    KD_SURFACE_CYLINDER,   // about z: radius
+    KD_SURFACE_CONE,       // about z, apex in the origin, opens along z: half angle
+    KD_SURFACE_ELLIPSOID,  // half axes along x, y, z
+    KD_SURFACE_TORUS,      // about z: radius of the ring, radius of its section
+    KD_SURFACE_REVOLUTION, // about z: radius as a curve of z
+    KD_SURFACE_SWEPT,      // z as a curve of x, along y; normal up
+} kd_surface_kind;
+
+typedef struct kd_surface_def {
+    kd_surface_kind kind;
+    double          size[3]; // as its kind says; NaN: not given
+    const char     *curve;   // of revolution and swept: its name
+    bool            hollow;  // touched from the other side: a bowl, a hole
+} kd_surface_def;
+
 typedef enum kd_rail_side { KD_RAIL_LEFT, KD_RAIL_RIGHT } kd_rail_side; // left: y > 0
 typedef enum kd_rail_contact { KD_CONTACT_INSIDE, KD_CONTACT_UNKNOWNS } kd_rail_contact;
-typedef enum kd_creep_law { KD_CREEP_NONE, KD_CREEP_LINEAR, KD_CREEP_TANH, KD_CREEP_POLACH } kd_creep_law;
+typedef enum kd_creep_law {
+    KD_CREEP_NONE,
+    KD_CREEP_LINEAR,
+    KD_CREEP_TANH,
+    KD_CREEP_POLACH,
+    KD_CREEP_FASTSIM
+} kd_creep_law;
 typedef enum kd_creep_load { KD_LOAD_ACTUAL, KD_LOAD_GIVEN } kd_creep_load;
 
 // A wheel on a rail: profiles, how the point of contact is found, tangential forces. docs/methods/wheel-rail.md
@@ -156,14 +196,18 @@ typedef struct kd_wheel_rail {
     bool            moment;         // spin moment about the normal
     double          clearance;      // lateral way of the foot of the wheel up to the flange [m]; infinite: no flange
     double          flange, onset;  // stiffness of the flange [N/m], way over which it sets in [m]
+    double          elastic;        // quasi-elastic contact: overlap over which the load is spread [m]; 0: rigid
 } kd_wheel_rail;
 
 #define KD_MAX_TERMS 8
+#define KD_MAX_OVER 6
 
 typedef struct kd_constraint_def {
     kd_constraint_kind kind;
     kd_place           from, to;
-    double             length;                   // distance; NaN: as at the design position
+    kd_place           over[KD_MAX_OVER]; // rope: pulleys on its way
+    int                nover;
+    double             length;                   // distance, rope; NaN: as at the design position
     double             angle;                    // orientation
     double             radius;                   // rolling disc
     int                nterms;                   // coupling
@@ -171,29 +215,35 @@ typedef struct kd_constraint_def {
     double             factor[KD_MAX_TERMS];
     double             offset; // coupling; NaN: as at the start position
     const char        *value;  // expression, or the name of a curve
-    const char        *motion; // of a plane or curve along its z, an expression of t and inputs; NULL: none
-    // expression, point on curve, distance: it holds one side only, >= 0 (a distance: <= length), with impacts that
+    const char *motion;   // of a plane or curve along its z, of an angle, a radius, a rope: an expression; NULL: none
+    const char *shift[2]; // of a line along x and y of `from`, expressions of t and inputs; NULL: none
+    // expression, point on curve, distance, rope: it holds one side only, >= 0 (a distance: <= length), with impacts that
     // reverse the velocity by this factor; NaN: it always holds
-    double        restitution;
-    kd_wheel_rail rail;   // wheel on rail
-    unsigned      cookie; // set by kd_constraint_def_default
+    double         restitution;
+    kd_wheel_rail  rail;       // wheel on rail
+    kd_surface_def surface[2]; // surfaces in contact, on `from` and on `to`
+    bool           rolling;    // they do not slip
+    unsigned       cookie;     // set by kd_constraint_def_default
 } kd_constraint_def;
 
 // ---- forces ---------------------------------------------------------------------------------------------------------
 typedef enum kd_force_kind {
-    KD_TSDA,           // spring, damper, actuator between two points; tension is positive
-    KD_RSDA,           // the same about the axis of a revolute, screw or cylindrical joint, or about z of two frames
-    KD_BUSHING,        // six-dimensional spring-damper between two frames: forces and moments in the axes of `from`
-    KD_APPLIED,        // force and torque on a body at a point, each component an expression
-    KD_JOINT_SPRING,   // spring, damper, actuator along a joint coordinate
-    KD_JOINT_STOP,     // one-sided spring-damper beyond the limits of a joint coordinate
-    KD_JOINT_FRICTION, // regularised Coulomb and Stribeck friction along a joint coordinate
-    KD_TYRE,           // spring-damper between a wheel centre and a road profile; with friction: forces of slip, too
-    KD_CONTACT,        // sphere on the plane z = 0 of `from` (Hunt-Crossley), regularised friction
-    KD_MAXWELL,        // spring in series with a damper between two points, with a parallel spring; one inner state
-    KD_HYDRAULIC,      // hydraulic cylinder between two points with a servo valve; pressures are inner states
-    KD_AIR_SPRING,     // bellows between two points, with an auxiliary volume; amounts of air are inner states
-    KD_CLUTCH,         // dry friction torque about an axis with a capacity from outside; sticks and slides by events
+    KD_TSDA,            // spring, damper, actuator between two points; tension is positive
+    KD_RSDA,            // the same about the axis of a revolute, screw or cylindrical joint, or about z of two frames
+    KD_BUSHING,         // six-dimensional spring-damper between two frames: forces and moments in the axes of `from`
+    KD_APPLIED,         // force and torque on a body at a point, each component an expression
+    KD_JOINT_SPRING,    // spring, damper, actuator along a joint coordinate
+    KD_JOINT_STOP,      // one-sided spring-damper beyond the limits of a joint coordinate
+    KD_JOINT_FRICTION,  // regularised Coulomb and Stribeck friction along a joint coordinate
+    KD_TYRE,            // spring-damper between a wheel centre and a road profile; with friction: forces of slip, too
+    KD_CONTACT,         // sphere on the plane z = 0 of `from` (Hunt-Crossley), regularised friction
+    KD_MAXWELL,         // spring in series with a damper between two points, with a parallel spring; one inner state
+    KD_HYDRAULIC,       // hydraulic cylinder between two points with a servo valve; pressures are inner states
+    KD_AIR_SPRING,      // bellows between two points, with an auxiliary volume; amounts of air are inner states
+    KD_CLUTCH,          // dry friction torque about an axis with a capacity from outside; sticks and slides by events
+    KD_MAGIC_TYRE,      // tyre on a road by a tyre property file (.tir): Magic Formula 5.2 or 6.1, with relaxation
+    KD_TMEASY_TYRE,     // tyre on a road by slope, maximum and sliding force (TMeasy), with relaxation
+    KD_SURFACE_CONTACT, // smooth surfaces on `from` and `to`: compliant (Hertz, Hunt-Crossley) or rigid with impacts
     KD_FORCE_KIND_COUNT
 } kd_force_kind;
 
@@ -268,6 +318,18 @@ typedef struct kd_contact_def {
     double restitution; // impacts instead of a compliant force, 0 .. 1; NaN: compliant
 } kd_contact_def;
 
+typedef struct kd_surface_contact_def {
+    kd_surface_def surface[2];  // on `from` and on `to`
+    double         modulus;     // E* of both materials [N/m^2]: stiffness by Hertz; NaN: `stiffness` is given
+    double         stiffness;   // force = stiffness * depth^exponent (1 + dissipation * rate)
+    double         exponent;    // of the depth
+    double         dissipation; // Hunt-Crossley [s/m]
+    double         friction[2]; // coefficients while sliding and before sliding
+    double         slip;        // velocity below which friction is regularised [m/s]
+    bool           stick;       // dry friction that sticks and slides by events
+    double         restitution; // impacts instead of a compliant force, 0 .. 1; NaN: compliant
+} kd_surface_contact_def;
+
 typedef struct kd_maxwell_def {
     double      length;    // free length [m]; NaN: as at the start position
     double      stiffness; // of the parallel spring [N/m]
@@ -315,6 +377,50 @@ typedef struct kd_clutch_def {
     double      stribeck;  // velocity at which the surplus of breakaway has fallen to 1/e [rad/s]; 0: at once
 } kd_clutch_def;
 
+typedef enum kd_tyre_side { KD_TYRE_LEFT, KD_TYRE_RIGHT } kd_tyre_side;
+
+// A tyre on a road z = road(x, y) in the frame of `from`
+typedef struct kd_road_def {
+    const char *height;   // an expression of x, y (and t); NULL: 0
+    const char *friction; // factor of the friction, an expression of x and y; NULL: 1
+    double      patch[2]; // half length and half width of the area whose plane is taken [m]; 0: the plane at one point
+    const char *crg;      // OpenCRG file whose elevation is added to the height; NULL: none
+    const char *path;     // where that is, if `crg` says it from another folder; NULL: as `crg` says
+    const struct kd_model_road *read; // what the model has read of it; NULL until then
+} kd_road_def;
+
+typedef struct kd_magic_tyre_def {
+    const char                 *tir;  // file
+    const char                 *path; // where that is, if `tir` says it from another folder; NULL: as `tir` says
+    const struct kd_model_tyre *read; // what the model has read of it; NULL until then
+    kd_tyre_side                side; // of the vehicle; a file of the other side is mirrored
+    kd_road_def                 road;
+    double                      relaxation[2]; // lengths along and across [m]; NaN: of the file
+    double                      slip;          // velocity below which rolling fades out [m/s]
+    double                      settling;      // time constant of the damping at standstill [s]
+    double                      radius;        // of the file [m]; filled in with `read`
+} kd_magic_tyre_def;
+
+// Each number at the nominal load and at twice that
+typedef struct kd_tmeasy_branch {
+    double slope[2];                    // force per slip at zero slip [N]
+    double maximum[2], maximum_slip[2]; // [N]
+    double sliding[2], sliding_slip[2]; // [N]
+} kd_tmeasy_branch;
+
+typedef struct kd_tmeasy_def {
+    double           radius;             // of the relaxed tyre [m]
+    double           stiffness, damping; // vertical [N/m], [N s/m]
+    double           load;               // nominal load [N]
+    kd_tmeasy_branch longitudinal, lateral;
+    double           relaxation[2];      // lengths along and across [m]
+    double           give;               // share of the deflection by which the radius of rolling falls
+    double           rolling_resistance; // coefficient
+    kd_road_def      road;
+    double           slip;     // velocity below which rolling fades out [m/s]
+    double           settling; // time constant of the damping at standstill [s]
+} kd_tmeasy_def;
+
 typedef struct kd_force_def {
     kd_force_kind kind;
     kd_place      from, to;   // tsda, rsda, bushing, contact, maxwell, tyre (`from`: its road); applied: `to` alone
@@ -333,6 +439,10 @@ typedef struct kd_force_def {
         kd_hydraulic_def      hydraulic;
         kd_air_spring_def     air_spring;
         kd_clutch_def         clutch;
+        kd_magic_tyre_def     magic;
+        kd_tmeasy_def         tmeasy;
+
+        kd_surface_contact_def surfaces;
     };
     unsigned cookie; // set by kd_force_def_default
 } kd_force_def;
@@ -628,6 +738,24 @@ KD_API kd_status kd_model_read(const char *path, const kd_setting *settings, int
 KD_API kd_status kd_model_read_with(const char *path, const kd_setting *settings, int nsettings,
                                     const char *const *library, int nlibraries, kd_model **model, char *message,
                                     size_t size) KD_NODISCARD;
+// The same, with all that a reader takes. complete is called when everything has been read, before the model is finished: it
+// adds what no file can hold (kd_model_add_user_force); if it fails, the model is not made.
+typedef struct kd_model_source {
+    const char        *path; // NULL: from the text, which can refer to no files
+    const char        *text; // (length)
+    size_t             length;
+    const char        *name;     // of the text, in messages; NULL: "model"
+    const kd_setting  *settings; // (nsettings)
+    int                nsettings;
+    const char *const *library; // (nlibraries) folders
+    int                nlibraries;
+    kd_status (*complete)(kd_model *model, void *context); // may be NULL
+    void    *context;
+    unsigned cookie; // set by kd_model_source_default
+} kd_model_source;
+KD_API kd_model_source kd_model_source_default(void);
+KD_API kd_status       kd_model_read_by(const kd_model_source *source, kd_model **model, char *message,
+                                        size_t size) KD_NODISCARD;
 // From a text; it can refer to no files.
 KD_API kd_status kd_model_read_text(const char *name, const char *text, size_t length, const kd_setting *settings,
                                     int nsettings, kd_model **model, char *message, size_t size) KD_NODISCARD;

@@ -12,6 +12,7 @@
 #define KARDAN_REALTIME_H
 
 #include <kardan/eom.h>
+#include <kardan/saved.h>
 
 KD_EXTERN_C_BEGIN
 
@@ -105,6 +106,12 @@ KD_API double          kd_realtime_seconds(const kd_realtime *self); // wall tim
 // method. Inputs hold until others come. Does not allocate.
 KD_API kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x) KD_NODISCARD;
 
+// All that the next steps depend on, with matrices and held inputs, and back: steps then are those of the past bit by bit.
+// The stepper that goes on must have been created for the same equations and options at the same start. KD_ERR_SAVED: it
+// does not fit, message (may be NULL) says why; the stepper then is of no use any more. Both allocate.
+KD_API kd_status kd_realtime_save(kd_realtime *self, kd_saved **saved, char *message, size_t size) KD_NODISCARD;
+KD_API kd_status kd_realtime_go_on(kd_realtime *self, const kd_saved *saved, char *message, size_t size) KD_NODISCARD;
+
 // Ports: inputs and outputs by the names of the model; -1: no such port.
 KD_API int kd_realtime_input(const kd_realtime *self, const char *name);
 KD_API int kd_realtime_output(const kd_realtime *self, const char *name);
@@ -112,6 +119,7 @@ KD_API int kd_realtime_output(const kd_realtime *self, const char *name);
 // Largest residuals of the constraints at the state: for logs, not part of a step; does not allocate.
 typedef struct kd_realtime_defect {
     double position, velocity; // max |g|, max |gI|, |h|
+    double auxiliary;          // largest |d_w \ d| beside the largest |w| so far: what w is late by; 0 without w
 } kd_realtime_defect;
 KD_API kd_status kd_realtime_defects(kd_realtime *self, kd_realtime_defect *out) KD_NODISCARD;
 // Energies at the state, likewise. KD_ERR_UNSUPPORTED where the equations do not know theirs.

@@ -32,6 +32,7 @@ typedef struct kd_recorder_options {
     kd_limits          limits;     // of the certificate; NaN: the model's, or none
     bool               no_drawing; // of the mechanism in the page                              default false
     bool               plain;      // page with plots that stand still and a small drawing      default false
+    const kd_inputs   *inputs;     // in place of the model's, copied; NULL: the model's
     unsigned           cookie;     // set by kd_recorder_options_default
 } kd_recorder_options;
 KD_API kd_recorder_options kd_recorder_options_default(void);
@@ -52,6 +53,8 @@ KD_API void      kd_recorder_destroy(kd_recorder *recorder); // NULL is fine
 // NULL) says which.
 KD_API kd_status kd_system_run_options(const kd_system *system, kd_simulation_options *options, char *message,
                                        size_t size) KD_NODISCARD;
+// Largest step [s] over a run of that length of a mechanism without freedom, whose steps no error limits; 0: it has freedom.
+KD_API double kd_system_driven_step(const kd_system *system, double duration);
 // The options of `run` alone, run: {radau: {max_newton: 7}}, into options that exist.
 KD_API kd_status kd_run_set_options(const kd_run_def *run, kd_simulation_options *options, char *message,
                                     size_t size) KD_NODISCARD;
@@ -70,6 +73,11 @@ KD_API kd_status kd_recorder_attach(kd_recorder *recorder, kd_simulation_options
                                     double t_end) KD_NODISCARD;
 KD_API kd_status kd_recorder_begin(kd_recorder *recorder, kd_simulation *simulation) KD_NODISCARD;
 KD_API kd_status kd_recorder_end(kd_recorder *recorder, kd_status answer) KD_NODISCARD;
+// The certificate so far, added to a saved simulation; and a run that goes on from there, between begin and run: its
+// certificate is that of both parts, its rows begin where it goes on.
+KD_API kd_status kd_recorder_save(kd_recorder *recorder, kd_saved *saved) KD_NODISCARD;
+KD_API kd_status kd_recorder_restore(kd_recorder *recorder, const kd_saved *saved, char *message,
+                                     size_t size) KD_NODISCARD;
 // The output function (kd_output) itself, with the recorder as context. Does not allocate.
 KD_API kd_eval kd_recorder_see(const kd_state *x, bool at_time, void *recorder);
 
@@ -83,8 +91,22 @@ KD_API int           kd_recorder_rows(const kd_recorder *recorder);
 KD_API long          kd_recorder_dropped(const kd_recorder *recorder); // rows for which there was no room
 KD_API const double *kd_recorder_times(const kd_recorder *recorder);   // (rows)
 KD_API double        kd_recorder_value(const kd_recorder *recorder, int row, int column); // NaN: there is none
+// All channels of the first row, those of the next row stand *stride doubles behind; valid until the next run or the end of
+// the recorder. column: where a channel stands in a row, by its number here. NULL: there are none.
+KD_API const double *kd_recorder_table(const kd_recorder *recorder, size_t *stride);
+KD_API int           kd_recorder_place(const kd_recorder *recorder, int column); // in a row of the table; -1: none
 // A channel over all rows into values (rows). KD_ERR_ARGUMENT: there is no such column.
 KD_API kd_status kd_recorder_column(const kd_recorder *recorder, int column, double *values) KD_NODISCARD;
+// Events in their order, without samples; texts are valid as the table is.
+typedef struct kd_recorded_event {
+    double        t;
+    kd_event_kind kind;
+    int           direction; // of a switching function: 1 rose, -1 fell; of sliding: 1, -1
+    const char   *element;   // switching function, constraint or friction; "": none
+    const char   *text;      // in words
+} kd_recorded_event;
+KD_API int               kd_recorder_events_count(const kd_recorder *recorder); // that were kept
+KD_API kd_recorded_event kd_recorder_event(const kd_recorder *recorder, int i); // t NaN: there is none
 // Of the last run; all 0 before its end.
 KD_API const kd_certificate *kd_recorder_certificate(const kd_recorder *recorder);
 // How it ended, in words; "".

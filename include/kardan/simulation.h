@@ -7,6 +7,7 @@
 #include <kardan/initial.h>
 #include <kardan/integrator.h>
 #include <kardan/probe.h>
+#include <kardan/saved.h>
 
 KD_EXTERN_C_BEGIN
 
@@ -72,14 +73,16 @@ typedef struct kd_verification {
     double      t_unverified; // time of the first step that could not be verified
     double      lost;         // sum of what steps lost at most at kinks and jumps of laws, in tolerances
     const char *lost_by;      // such a law; NULL: none
+    double      rounded;      // errors of velocities by the rounding of times where drives are very fast, in tolerances
+    const char *rounded_by;   // the fastest one; NULL: none
 } kd_verification;
 
 typedef struct kd_simulation_options {
-    kd_formulation     formulation; // default psf
-    kd_integrator_kind integrator;  // default radau
-    // Formulation and integrator are chosen for the equations (kd_method_automatic) and changed on the way where counts
-    // say that another method is better, whatever stands above; changes are told in the message      default false
-    bool                   automatic;
+    // KD_FORMULATION_CHOSEN with KD_INTEGRATOR_CHOSEN: both are chosen for the equations (kd_method_automatic) and
+    // changed on the way where counts say that another method is better; changes are told in the message. One of them
+    // chosen beside a name: psf where it fits, else the form that suits the integrator; radau.
+    kd_formulation         formulation; // default psf
+    kd_integrator_kind     integrator;  // default radau
     kd_formulation_options formulation_options;
     kd_integrator_options  integrator_options; // of all integrators, with those that all have
     kd_initial_options     initial;
@@ -129,10 +132,10 @@ KD_API bool kd_method_misfit(const kd_simulation_options *opt, kd_misfit *misfit
 // The other way round, in one sentence: "update with ida: it evaluates ... rules; integrator bdf works". why: may be
 // NULL, "" where they fit.
 KD_API bool kd_method_fits(const kd_simulation_options *opt, char *why, size_t size);
-// The formulation that suits the integrator and the options, whatever opt->formulation is.
+// The formulation that suits the integrator (chosen: radau) and the options, whatever opt->formulation is.
 KD_API kd_formulation kd_method_formulation(const kd_simulation_options *opt);
 
-// The method that automatic begins with at x, from size, constraints, events, samples and the spectral radius of the
+// The method that a simulation which chooses begins with at x, from size, constraints, events, samples and the spectral radius of the
 // linearised equations: set in *opt, whose other options are looked at. why (may be NULL): "as the fastest motion ...".
 KD_API kd_status kd_method_automatic(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                                      kd_simulation_options *opt, char *why, size_t size) KD_NODISCARD;
@@ -160,6 +163,16 @@ KD_API kd_status kd_simulation_restart(kd_simulation *simulation) KD_NODISCARD;
 // z of x or an input has jumped, nothing else: p, v, r and the active rows of x are those of the last step. Much
 // cheaper than a restart: the integrator goes on with its step size, matrices and past (docs/methods/restart.md).
 KD_API kd_status kd_simulation_resume(kd_simulation *simulation) KD_NODISCARD;
+// All that the rest of the run depends on: state, past of the integrator, matrices, step size, events, samples, checks.
+// KD_ERR_UNSUPPORTED: the integrator keeps its past to itself (SUNDIALS). Between runs, or behind one that was stopped.
+KD_API kd_status kd_simulation_save(kd_simulation *simulation, kd_saved **saved, char *message,
+                                    size_t size) KD_NODISCARD;
+// Go on from there: a further run gives the same bits as one of the simulation that was saved. simulation must have been
+// created for the same equations, inputs and options, with an output function if that one had one; wanted times may be
+// others. KD_ERR_SAVED: it does not fit, message says why; if that was found on the way, the simulation is of no use any
+// more but for another restore, and says so when it is run.
+KD_API kd_status kd_simulation_restore(kd_simulation *simulation, const kd_saved *saved, char *message,
+                                       size_t size) KD_NODISCARD;
 // Tolerances that the integrator has.
 typedef struct kd_tolerances {
     double rtol, atol;
@@ -170,6 +183,9 @@ KD_API kd_tolerances kd_simulation_tolerances(const kd_simulation *simulation);
 KD_API kd_formulation     kd_simulation_formulation(const kd_simulation *simulation);
 KD_API kd_integrator_kind kd_simulation_integrator(const kd_simulation *simulation);
 KD_API long               kd_simulation_changes(const kd_simulation *simulation);
+// Would another method have been cheaper for the run so far? By its counts, and the fastest motion of the present state:
+// "ode with dop853 would probably have been cheaper: ..."; "": none is known to be.
+KD_API kd_status kd_simulation_advice(kd_simulation *simulation, char *text, size_t size);
 // The DAE that is integrated, for observers (kd_dae.observe) and pictures; it stays the simulation's. A change of the
 // method goes on with another one, which takes over the observer; this one stays valid.
 KD_API kd_dae *kd_simulation_dae(const kd_simulation *simulation);

@@ -10,6 +10,7 @@
 // enough.
 #include "analysis/balance.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,11 +21,12 @@ static const kd_fn  FN[KD_BALANCE_ROWS] = {KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, 
 static const kd_var VAR[KD_BALANCE_VARS] = {KD_P, KD_V, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U, KD_THETA};
 
 enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20, KEPT_ANEW = 6, WIDER = 9 };
-#define LONGEST_STEP 0.3  // units of motion in one iteration
-#define SMALLEST_NU 1e-15 // keeps the matrix regular
-#define LARGEST_NU 1e12   // beyond it no step is any good
-#define FORCELESS 1e-3    // forces below this part of M unit/time^2 are none
-#define CLOSE 1e-3        // scaled forces from which Newton's method takes over from damped dynamics
+#define LONGEST_STEP 0.3           // units of motion in one iteration
+#define SMALLEST_NU 1e-15          // keeps the matrix regular
+#define LARGEST_NU 1e12            // beyond it no step is any good
+#define FORCELESS 1e-3             // forces below this part of M unit/time^2 are none
+#define CLOSE 1e-3                 // scaled forces from which Newton's method takes over from damped dynamics
+#define ROUNDING (8 * DBL_EPSILON) // of a coordinate beside its size: shorter steps cannot be made
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
@@ -626,6 +628,34 @@ static bool improve(kd_balance *b, double *nu)
     return false;
 }
 
+// Is this as near as numbers allow? The full step would bring the equations to zero, and is shorter than what positions
+// round to: a contact of 1e12 N/m changes its force by more than the tolerance from one position to the next.
+static bool is_at_rounding(kd_balance *b, double tolerance)
+{
+    if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, SMALLEST_NU, 0, NULL)) return false;
+    // what is left by the linear equations: at a minimum of |F| that is no zero the step is short, too
+    for (int i = 0; i < b->rows; i++) {
+        double left = b->F[i];
+        for (int j = 0; j < b->columns; j++) left += b->J[(size_t)j * (size_t)b->rows + (size_t)i] * b->step[j];
+        if (!(fabs(left * b->row_scale[i]) <= tolerance)) return false;
+    }
+    // the step beside the sizes of positions; what is no position is no reason to stop
+    double size = 1;
+    for (int j = 0; j < b->n.np; j++) size = fmax(size, fabs(b->x->p[j]));
+    for (int j = 0; j < b->columns; j++)
+        if (b->column[j].var == KD_P && fabs(b->step[j]) > ROUNDING * fmax(b->unit[b->column[j].index], size))
+            return false;
+    // and it is the step of positions that the remaining forces are made of
+    for (int i = 0; i < b->rows; i++) {
+        double by_positions = 0;
+        for (int j = 0; j < b->columns; j++)
+            if (b->column[j].var == KD_P)
+                by_positions += fabs(b->J[(size_t)j * (size_t)b->rows + (size_t)i] * b->step[j]);
+        if (fabs(b->F[i] * b->row_scale[i]) > tolerance && by_positions < 0.1 * fabs(b->F[i])) return false;
+    }
+    return true;
+}
+
 // Iterations until the largest scaled residual is at most tolerance
 static bool iterate_newton(kd_balance *b, double tolerance, int max_iterations)
 {
@@ -637,7 +667,7 @@ static bool iterate_newton(kd_balance *b, double tolerance, int max_iterations)
         if (!improve(b, &nu)) break;
         slow = b->size > 0.99 * before ? slow + 1 : 0;
     }
-    return kd_balance_largest(b) <= tolerance;
+    return kd_balance_largest(b) <= tolerance || is_at_rounding(b, tolerance);
 }
 
 // On to rounding, as long as that halves the residual

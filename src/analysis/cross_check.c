@@ -37,6 +37,7 @@ struct kd_cross_check {
     kd_compare_side         side[KD_COMPARE_SIDES];
     int                     nsides, partner_side;
     kd_simulation_options   own, partner;
+    kd_integrator_kind      own_kind; // the integrator of own, or that which a choice begins with
     kd_channels             channels;
     kd_observer            *observer;
     double                 *times, *scale;
@@ -83,6 +84,10 @@ kd_status kd_cross_check_create(const kd_compare_side *sides, int nsides, const 
     memcpy(k->side, sides, (size_t)nsides * sizeof *sides);
     k->nsides = nsides;
     k->own = *method;
+    kd_simulation_options first = *method;
+    if (kd_method_automatic(sides[0].eom, sides[0].inputs, sides[0].start, &first, NULL, 0) < 0)
+        first.integrator = KD_RADAU;
+    k->own_kind = first.integrator;
     k->times = kd_cut_double(&k->arena, ntimes < MOST_TIMES ? ntimes : MOST_TIMES);
     kd_status status = k->arena.failed ? KD_ERR_MEMORY : kd_channels_create(&k->side[0], &k->channels);
     if (status >= 0) status = kd_observer_create(&k->side[0], &k->observer);
@@ -138,12 +143,14 @@ static bool ask(double t, void *context)
 
 static void name_run(const kd_cross_check *k, int side, const kd_simulation_options *o, char *text, size_t size)
 {
+    const bool              chosen = o->formulation == KD_FORMULATION_CHOSEN || o->integrator == KD_INTEGRATOR_CHOSEN;
     const kd_compare_method m = {.formulation = o->formulation,
                                  .integrator = o->integrator,
                                  .family = kd_integrator_variant(o->integrator, &o->integrator_options)};
     char                    words[60];
     const char             *word = k->side[side].word ? k->side[side].word : "";
-    kd_text(text, size, "%s%s%s", word, word[0] ? " " : "", kd_compare_method_words(&m, words, sizeof words));
+    kd_text(text, size, "%s%s%s", word, word[0] ? " " : "",
+            chosen ? "the chosen method" : kd_compare_method_words(&m, words, sizeof words));
 }
 
 // One run into a track; true: it reached the end
@@ -208,8 +215,8 @@ static bool run_partner(kd_cross_check *k, kd_status *status)
     int               attempts = 0;
     for (int s = k->nsides - 1; s >= 0; s--)
         for (int i = 0; i < count && attempts < ATTEMPTS && *status >= 0; i++) {
-            if (partner[i].integrator == k->own.integrator) continue;
-            if (explicit_twins(k->own.integrator, partner[i].integrator)) continue;
+            if (partner[i].integrator == k->own_kind) continue;
+            if (explicit_twins(k->own_kind, partner[i].integrator)) continue;
             k->partner = kd_compare_method_options(&partner[i]);
             kd_dims d = kd_eom_dims(k->side[s].eom);
             if (d.nlambda + d.nmu == 0) k->partner.formulation_options.projection = KD_PROJECT_NEVER;

@@ -222,7 +222,8 @@ static bool is_confirmed(const mobile *m, const probe *q, double h)
     memcpy(middle, m->bend, (size_t)rows * sizeof(double));
     if (difference(m, q, h / FINER, fine) != KD_EVAL_OK) return true;
     for (int i = 0; i < rows; i++) {
-        m->sure[i] = m->sure[i] || fabs(fine[i] - m->best[i]) <= 10 * (m->error[i] + m->noise[i]);
+        // the noise bounds rounding and is large at fine steps: more of it would hide a contradiction
+        m->sure[i] = m->sure[i] || fabs(fine[i] - m->best[i]) <= 10 * m->error[i] + 2 * m->noise[i];
         same = same && m->sure[i];
         if (is_kink(wide[i], middle[i], m->bend[i], fabs(m->best[i])))
             m->error[i] = fmax(m->error[i], 0.5 * m->bend[i]);

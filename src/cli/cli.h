@@ -36,12 +36,16 @@ int               kd_cli_plot(int argc, char **argv);
 int               kd_cli_render(int argc, char **argv);
 int               kd_cli_view(int argc, char **argv);
 int               kd_cli_flex(int argc, char **argv);
+int               kd_cli_study(int argc, char **argv);
+int               kd_cli_cosimulate(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);
 int               kd_cli_new(int argc, char **argv);
 int               kd_cli_format(int argc, char **argv);
 int               kd_cli_check(int argc, char **argv);
 int               kd_cli_info(int argc, char **argv);
 int               kd_cli_convert(int argc, char **argv);
+int               kd_cli_export(int argc, char **argv);
+int               kd_cli_fmu(int argc, char **argv);
 int               kd_cli_help(int argc, char **argv);
 int               kd_cli_version(int argc, char **argv);
 

@@ -251,7 +251,8 @@ static void shorten(task *t)
     kd_method_choose(&method, s);
     method.options.rtol = method.options.atol = method.rtol;
     method.options.output = watch;
-    kd_status status = kd_simulate(s->eom, kd_subject_inputs(s), &method.options, x, t->options.t_end, NULL, NULL, 0);
+    const kd_simulation_options options = kd_method_for_run(&method);
+    kd_status status = kd_simulate(s->eom, kd_subject_inputs(s), &options, x, t->options.t_end, NULL, NULL, 0);
     if (status == KD_STOPPED && !kd_cli_is_interrupted() && x->t > s->x->t) {
         t->ended = x->t;
         t->options.t_end = s->x->t + BEFORE_END * (x->t - s->x->t);

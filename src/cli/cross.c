@@ -17,8 +17,9 @@ kd_status kd_cross_open(kd_cross *c, const kd_subject *s, const kd_method *m, bo
     if (m->options.ntimes < 1) return KD_OK; // nothing moves
     c->nsides = kd_sides_of(s, has_start ? KD_SIDES_OWN : KD_SIDES_BOTH, &c->other, c->side);
     if (c->nsides == 0) return KD_ERR_MEMORY;
-    return kd_cross_check_create(c->side, c->nsides, &m->options, m->options.times, m->options.ntimes, &c->check,
-                                 message, size);
+    const kd_simulation_options options = kd_method_for_run(m);
+    return kd_cross_check_create(c->side, c->nsides, &options, m->options.times, m->options.ntimes, &c->check, message,
+                                 size);
 }
 
 static bool go_on(void *context)

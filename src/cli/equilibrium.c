@@ -46,7 +46,7 @@ kd_status kd_cli_settle(kd_subject *s, char *message, size_t size)
     kd_simulation_options opt = kd_simulation_options_default();
     if (kd_method_read(&method)) {
         kd_method_choose(&method, s);
-        opt = method.options;
+        opt = kd_method_for_run(&method);
     }
     kd_status status = kd_simulate(s->eom, kd_subject_inputs(s), &opt, s->x, s->x->t, NULL, message, size);
     if (nz > 0) keep_z(s->eom, before, s->x->z);

@@ -61,7 +61,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 static kd_status read_body(task *t)
 {
     const bool yaml = kd_text_has_ending(t->operand, ".yaml") || kd_text_has_ending(t->operand, ".yml");
-    if (yaml) return kd_part_read(t->operand, &t->body, &t->report, t->message, sizeof t->message);
+    if (yaml) return kd_part_read(t->operand, 1, 1, &t->body, &t->report, t->message, sizeof t->message);
     if (kd_text_has_ending(t->operand, ".flex"))
         return kd_flex_read(t->operand, &t->body, t->message, sizeof t->message);
     if (kd_text_has_ending(t->operand, ".sid_fem") || kd_text_has_ending(t->operand, ".sid"))

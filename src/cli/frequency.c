@@ -6,7 +6,9 @@
 
 #include "cli/equilibrium.h"
 #include "cli/operating_point.h"
+#include "cli/response_page.h"
 #include "report/svg.h"
+#include "report/viewer.h"
 #include "results/csv.h"
 
 enum { MOST_POINTS = 20000, MOST_PAIRS = 16, TEXT_SIZE = 4096, NAME_SIZE = 420 };
@@ -43,7 +45,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--sensor", "A,B,...", "sensors that answer; default: all", KD_CLI_TEXT, &t->sensors},
         {"--range", "A:B", "from A to B [Hz]; default: around the frequencies of the modes", KD_CLI_TEXT, &t->range},
         {"--points", "N", "frequencies in the range, those of modes besides; default: 400", KD_CLI_COUNT, &t->points},
-        {"--output", "FOLDER", "write NAME-frequency.csv and .svg there", KD_CLI_TEXT, &t->output},
+        {"--output", "FOLDER", "write NAME-frequency.csv, .svg and .html there", KD_CLI_TEXT, &t->output},
         {"--json", NULL, "print one JSON object", KD_CLI_FLAG, &t->json},
     };
     int                      count = 6 + kd_operating_point_options(&t->point, options + 6);
@@ -262,19 +264,34 @@ static bool save_plot(task *t, const char *path)
     return kd_svg_save(path, plots, 2, 1, t->message, sizeof t->message) >= 0;
 }
 
+// The page in which the mechanism swings, for model files where the viewer is built in
+static bool save_page(task *t, char *path, size_t size)
+{
+    kd_response response[MOST_PAIRS];
+    path[0] = '\0';
+    if (!t->point.subject.system || !kd_viewer_is_built()) return true;
+    snprintf(path, size, "%s/%s-frequency.html", t->output, t->point.subject.name);
+    for (int k = 0; k < t->npairs; k++) {
+        const pair *p = &t->pair[k];
+        response[k] = (kd_response){p->name, p->input, p->level, p->phase, p->peak};
+    }
+    return kd_cli_save_responses(&t->point, path, t->frequency, t->n, response, t->npairs, t->message,
+                                 sizeof t->message) >= 0;
+}
+
 // only if a folder was given
 static bool save(task *t)
 {
-    char table[1200], plot[1200];
+    char table[1200], plot[1200], page[1200];
     if (!t->output) return true;
     snprintf(table, sizeof table, "%s/%s-frequency.csv", t->output, t->point.subject.name);
     snprintf(plot, sizeof plot, "%s/%s-frequency.svg", t->output, t->point.subject.name);
     if (kd_cli_make_folder(t->output, t->message, sizeof t->message) < 0 || !save_table(t, table) ||
-        !save_plot(t, plot)) {
+        !save_plot(t, plot) || !save_page(t, page, sizeof page)) {
         fprintf(stderr, "kardan: %s\n", t->message);
         return false;
     }
-    if (!t->json) printf("\n%s\n%s\n", table, plot);
+    if (!t->json) printf("\n%s\n%s\n%s%s", table, plot, page, page[0] ? "\n" : "");
     return true;
 }
 

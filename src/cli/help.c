@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "results/linear_file.h"
+#include "results/result.h"
 #include <kardan/simulation.h>
 
 enum { MAX_NAMES = 24 };
@@ -78,10 +80,32 @@ int kd_cli_help(int argc, char **argv)
     return KD_EXIT_USAGE;
 }
 
+static void show_part(const char *what, bool there)
+{
+    printf("  %-28s %s\n", what, there ? "yes" : "no");
+}
+
+static void show_build(void)
+{
+    printf("  %-28s %s\n", "BLAS kernels", kd_blas_kernels());
+    show_part("SUNDIALS (ida, cvode, arkode)", kd_integrator_about(KD_IDA, NULL)->available);
+    show_part("results in HDF5", kd_result_has_hdf5());
+    show_part("MAT files", kd_linear_has_mat());
+}
+
 int kd_cli_version(int argc, char **argv)
 {
-    kd_cli_syntax syntax = {.usage = "kardan version", .about = "Print the version of kardan."};
+    bool                build = false;
+    const kd_cli_option options[] = {
+        {"--build", NULL, "what is built in, and the kernels that BLAS runs", KD_CLI_FLAG, &build},
+    };
+    kd_cli_syntax syntax = {.usage = "kardan version [--build]",
+                            .about = "Print the version of kardan.",
+                            .options = options,
+                            .noptions = 1,
+                            .details = "Example:\n  kardan version --build"};
     kd_cli_parsed parsed = kd_cli_parse(&syntax, argc, argv);
     if (parsed == KD_CLI_GO) printf("kardan %s\n", kd_version());
+    if (parsed == KD_CLI_GO && build) show_build();
     return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
 }

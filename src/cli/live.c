@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/live_run.h"
 #include "cli/method.h"
 #include "cli/pull.h"
 #include "core/text.h"
@@ -38,7 +39,8 @@ struct kd_live {
     kd_subject         subject;
     kd_method          method;
     kd_inputs          inputs; // those of the model, but for the ones that are held
-    kd_simulation     *simulation;
+    kd_live_run        run;
+    double             step; // of the stepper [s]; 0: as kardan simulate
     kd_certifier      *certifier;
     kd_probe          *probe;
     char               folder[1000];
@@ -55,6 +57,7 @@ struct kd_live {
     // what pages see
     int     nchannels, channel[MOST_CHANNELS];
     double *frame;
+    char    reason[300]; // how it runs
     bool    is_fault;
     char    note[NOTE], told[NOTE];
 };
@@ -145,18 +148,17 @@ static kd_eval eval_inputs(double t, void *context, double *u, double *du, doubl
 static kd_eval take_output(const kd_state *x, bool at_time, void *context)
 {
     kd_live *l = context;
-    if (!at_time && l->certifier && kd_certifier_see(l->certifier, l->simulation, x) < 0) return KD_EVAL_STOP;
-    l->out_of_time = l->simulation && kd_cli_seconds() > l->deadline;
+    if (!at_time && l->certifier && kd_certifier_see(l->certifier, l->run.simulation, x) < 0) return KD_EVAL_STOP;
+    l->out_of_time = l->run.simulation && kd_cli_seconds() > l->deadline;
     return l->out_of_time ? KD_EVAL_STOP : KD_EVAL_OK;
 }
 
 // all that belongs to equations that are about to change
 static void drop_simulation(kd_live *l)
 {
-    kd_simulation_destroy(l->simulation);
+    kd_live_run_drop(&l->run);
     kd_certifier_destroy(l->certifier);
     kd_probe_destroy(l->probe);
-    l->simulation = NULL;
     l->certifier = NULL;
     l->probe = NULL;
 }
@@ -164,7 +166,7 @@ static void drop_simulation(kd_live *l)
 // Of the equations as they are now, from the state as it is now
 static kd_status make_simulation(kd_live *l, char *message, size_t size)
 {
-    kd_simulation_options opt = l->method.options;
+    kd_simulation_options opt = kd_method_for_run(&l->method);
     opt.output = take_output;
     opt.context = l;
     // steps without end; without freedom nothing limits their length but the picture
@@ -176,7 +178,7 @@ static kd_status make_simulation(kd_live *l, char *message, size_t size)
     kd_status status = kd_certifier_create(l->subject.eom, &l->inputs, &l->certifier);
     if (status >= 0) status = kd_subject_probe(&l->subject, &l->inputs, &l->probe);
     if (status >= 0)
-        status = kd_simulation_create(l->subject.eom, &l->inputs, &opt, l->subject.x, &l->simulation, message, size);
+        status = kd_live_run_make(&l->run, l->subject.eom, &l->inputs, &opt, l->step, l->subject.x, message, size);
     if (status >= 0) status = kd_probe_set(l->probe, l->subject.x);
     if (status < 0 && !message[0]) kd_text(message, size, "%s", kd_status_sentence(status));
     return status;
@@ -215,7 +217,7 @@ static void renew(kd_live *l)
 
 static bool is_alive(const kd_live *l)
 {
-    return l->simulation != NULL;
+    return kd_live_run_is_made(&l->run);
 }
 
 // ---- what pages ask for ---------------------------------------------------------------------------------------------
@@ -254,15 +256,15 @@ static void set_parameter(kd_live *l, int i, double value)
     if (status >= 0) {
         certify_afresh(l);
         l->deadline = INFINITY;
-        status = kd_simulation_restart(l->simulation);
-        if (status < 0) kd_text(message, sizeof message, "%s", kd_simulation_message(l->simulation));
+        status = kd_live_run_restart(&l->run);
+        if (status < 0) kd_text(message, sizeof message, "%s", kd_live_run_message(&l->run));
     }
     if (status < 0) {
         // as it was; what was refused is said
         l->theta[i] = before;
         say(l, true, message);
         if (kd_system_set_parameters(l->subject.system, l->theta, message, sizeof message) < 0 ||
-            kd_simulation_restart(l->simulation) < 0)
+            kd_live_run_restart(&l->run) < 0)
             stand_still(l, status, message);
     }
     if (is_alive(l) && kd_probe_set(l->probe, l->subject.x) < 0) stand_still(l, KD_ERR_ARGUMENT, "");
@@ -274,8 +276,8 @@ static void resume(kd_live *l)
 {
     if (!is_alive(l)) return;
     l->deadline = INFINITY;
-    const kd_status status = kd_simulation_resume(l->simulation);
-    if (status < 0) stand_still(l, status, kd_simulation_message(l->simulation));
+    const kd_status status = kd_live_run_resume(&l->run);
+    if (status < 0) stand_still(l, status, kd_live_run_message(&l->run));
 }
 
 // An input may move constraints: the state is made consistent
@@ -286,8 +288,8 @@ static void hold_input(kd_live *l, int i, bool held, double value)
     l->value[i] = value;
     l->deadline = INFINITY;
     certify_afresh(l);
-    const kd_status status = kd_simulation_restart(l->simulation);
-    if (status < 0) stand_still(l, status, kd_simulation_message(l->simulation));
+    const kd_status status = kd_live_run_restart(&l->run);
+    if (status < 0) stand_still(l, status, kd_live_run_message(&l->run));
 }
 
 // the spring is part of the model while it is held: equations are made again
@@ -394,14 +396,14 @@ bool kd_live_advance(kd_live *l, double seconds, double budget)
     const double piece = fmin(seconds, LONGEST), before = l->subject.x->t;
     l->deadline = kd_cli_seconds() + budget;
     l->out_of_time = false;
-    const kd_status status = kd_simulation_run(l->simulation, before + l->speed * piece);
+    const kd_status status = kd_live_run_by(&l->run, l->speed * piece, l->deadline);
     // what could not be computed in time is not made up for: it goes slower than the clock
     l->pace = FORGETTING * l->pace + (1 - FORGETTING) * (l->subject.x->t - before) / seconds;
     if (status < 0) {
-        stand_still(l, status, kd_simulation_message(l->simulation));
+        stand_still(l, status, kd_live_run_message(&l->run));
     } else if (status == KD_STOPPED && !l->out_of_time) {
         l->running = false;
-        say(l, false, kd_simulation_message(l->simulation));
+        say(l, false, kd_live_run_message(&l->run));
     }
     if (kd_probe_set(l->probe, l->subject.x) < 0) stand_still(l, KD_ERR_ARGUMENT, "");
     return true;
@@ -495,6 +497,19 @@ static void put_handles(FILE *file, kd_live *l)
     fputc(']', file);
 }
 
+// Where the mechanism is now: pages that come later know by it how far it has gone
+static void put_home(FILE *file, const kd_film *film)
+{
+    double sum[3] = {0, 0, 0};
+    char   number[40];
+    for (int i = 0; i < 3 * film->model->nbodies; i++)
+        sum[i % 3] += film->pose[7 * (i / 3) + i % 3] / film->model->nbodies;
+    fputs(",\"home\":[", file);
+    for (int k = 0; k < 3; k++)
+        fprintf(file, "%s%s", k ? "," : "", kd_file_number(sum[k], "%.9g", number, sizeof number));
+    fputc(']', file);
+}
+
 char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
 {
     char    *text = NULL;
@@ -503,15 +518,20 @@ char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
     if (!file) return NULL;
     // a film of one picture: the scene is sized by it
     const double *pose = kd_probe_values(l->probe, KD_GROUP_POSE);
-    const kd_film film = {kd_system_model(l->subject.system), 1, &l->subject.x->t, pose, l->subject.system};
+    const kd_film film = {.model = kd_system_model(l->subject.system),
+                          .nframes = 1,
+                          .t = &l->subject.x->t,
+                          .pose = pose,
+                          .system = l->subject.system};
     fprintf(file, "{\"kind\":\"scene\",\"generation\":%u,\"title\":", generation);
     kd_file_json(file, l->subject.title);
     fputs(",\"method\":", file);
-    kd_file_json(file, l->method.reason);
+    kd_file_json(file, l->reason);
     fputs(",\"frames\":0,\"rows\":0,\"events\":[]", file);
     const bool draws = pose && film.model->nbodies > 0 && kd_scene_build(&film, &scene) == KD_OK;
     if (draws) {
         kd_viewer_put_mechanism(file, &scene);
+        put_home(file, &scene.film);
         kd_scene_release(&scene);
     }
     put_channels(file, l);
@@ -523,14 +543,37 @@ char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
     return NULL;
 }
 
+// Steps of fixed length know nothing of their error: what can be measured is told, and that it is no certificate
+static void put_stepper(FILE *file, kd_live *l)
+{
+    kd_realtime_defect d = {0};
+    char               sentence[300];
+    if (kd_realtime_defects(l->run.stepper, &d) < 0) d.position = d.velocity = NAN;
+    kd_text(sentence, sizeof sentence,
+            "none: steps of %g s without control of their error; constraints are violated by %.2g, their velocities by "
+            "%.2g",
+            l->step, d.position, d.velocity);
+    fputs("{\"kind\":\"certificate\",\"clean\":false,\"sentence\":", file);
+    kd_file_json(file, sentence);
+    put_value(file, "from", l->subject.x->t);
+    put_value(file, "to", l->subject.x->t);
+    fputs(",\"checks\":[]}", file);
+}
+
 char *kd_live_certificate(kd_live *l, size_t *length)
 {
     static kd_clean verdict; // large
     char           *text = NULL;
     FILE           *file = is_alive(l) ? open_memstream(&text, length) : NULL;
     if (!file) return NULL;
+    if (l->run.stepper) {
+        put_stepper(file, l);
+        if (fclose(file) == 0) return text;
+        free(text);
+        return NULL;
+    }
     kd_certificate c = kd_certifier_certificate(l->certifier);
-    kd_certificate_take(&c, l->simulation);
+    kd_certificate_take(&c, l->run.simulation);
     kd_certificate_verdict(&c, &verdict);
     fprintf(file, "{\"kind\":\"certificate\",\"clean\":%s,\"sentence\":", verdict.clean ? "true" : "false");
     kd_file_json(file, verdict.sentence);
@@ -621,8 +664,8 @@ static bool choose_method(kd_live *l)
     return kd_method_check(m);
 }
 
-kd_status kd_live_open(const kd_subject_request *request, const char *folder, kd_live **live, char *message,
-                       size_t size)
+kd_status kd_live_open(const kd_subject_request *request, const char *folder, double step, kd_live **live,
+                       char *message, size_t size)
 {
     int      exit_status;
     kd_live *l = calloc(1, sizeof *l);
@@ -630,6 +673,7 @@ kd_status kd_live_open(const kd_subject_request *request, const char *folder, kd
     kd_text(message, size, "%s", "");
     if (!l) return KD_ERR_MEMORY;
     l->request = *request;
+    l->step = step;
     l->speed = l->pace = l->pull.strength = 1;
     kd_text(l->folder, sizeof l->folder, "%s", folder);
     kd_status status = KD_OK;
@@ -647,6 +691,10 @@ kd_status kd_live_open(const kd_subject_request *request, const char *folder, kd
         kd_text(message, size, "the method of the model file cannot be taken");
         status = KD_ERR_MODEL;
     }
+    if (step > 0)
+        kd_text(l->reason, sizeof l->reason, "real-time stepper (kardan realtime), steps of %g s", step);
+    else
+        kd_text(l->reason, sizeof l->reason, "%s", l->method.reason);
     if (status >= 0) status = make_handles(l);
     if (status >= 0) status = make_simulation(l, message, size);
     if (status >= 0) {

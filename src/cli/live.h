@@ -12,10 +12,10 @@
 
 typedef struct kd_live kd_live;
 
-// Read the model and stand at its start. folder: where states are saved. After a failure *live is NULL and message says
+// Read the model and stand at its start. folder: where states are saved. step: of the real-time stepper [s]; 0: as kardan simulate runs it. After a failure *live is NULL and message says
 // why, for a wrong file with its lines; standard error has been told, too.
-kd_status kd_live_open(const kd_subject_request *request, const char *folder, kd_live **live, char *message,
-                       size_t size) KD_NODISCARD;
+kd_status kd_live_open(const kd_subject_request *request, const char *folder, double step, kd_live **live,
+                       char *message, size_t size) KD_NODISCARD;
 void      kd_live_close(kd_live *live); // NULL is fine
 
 // Do what a page asked for. What came of it, if there is something to say, is in kd_live_note.

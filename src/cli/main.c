@@ -18,12 +18,16 @@ const kd_command *kd_cli_commands(int *count)
         {"equilibrium", "where a model rests, what moved to get there, and its loads", kd_cli_equilibrium},
         {"trim", "inputs and parameters that hold a position or a steady motion", kd_cli_trim},
         {"compare", "all sensible methods on one model: time against error, and which to take", kd_cli_compare},
+        {"study", "many runs of a model: designs, uncertainty, sensitivity; goes on where it was ended", kd_cli_study},
+        {"cosimulate", "several systems side by side, each with its own integrator: co-simulation", kd_cli_cosimulate},
         {"plot", "channels of one or several tables of results in one picture", kd_cli_plot},
         {"render", "the 3-D view of a run as a picture or a film", kd_cli_render},
         {"view", "a model that runs along with the clock in a page: sliders, bodies to pull", kd_cli_view},
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
         {"info", "sizes, elements and channels of a model", kd_cli_info},
         {"convert", "robot description (URDF) or model file to model file", kd_cli_convert},
+        {"export", "a model as FMU (FMI 2.0, 3.0) for other tools", kd_cli_export},
+        {"fmu", "what is in an FMU, what is wrong with it, a run of it", kd_cli_fmu},
         {"flex", "a part of finite elements or beams becomes a flexible body with few modes", kd_cli_flex},
         {"new", "a commented model file to begin with", kd_cli_new},
         {"format", "a model file in the usual order, with its comments", kd_cli_format},
@@ -47,6 +51,7 @@ int main(int argc, char **argv)
 
     // the limits first: a command may write large files
     kd_cli_survive_limits();
+    (void)kd_blas_choose_kernels();
     int               count;
     const kd_command *commands = kd_cli_commands(&count);
     const char       *names[MAX_COMMANDS];

@@ -231,6 +231,8 @@ bool kd_method_read(kd_method *m)
     for (i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator_kind)i);
     // in this order: defaults, model file, --option, words of the command line
     m->options = kd_simulation_options_default();
+    m->options.formulation = KD_PSF;
+    m->options.integrator = KD_RADAU;
     if (!read_run(m) || !read_settings(m)) return false;
     if (!choose(with_place(m->formulation_place, "formulation", what, sizeof what), m->formulation, formulations,
                 KD_FORMULATION_COUNT, &i))
@@ -450,21 +452,13 @@ static const char *praise(const kd_method *m, kd_dims d)
     }
 }
 
-// Is the method kardan's choice? Not where a part of it was named, or an option that some methods alone have
+// Is the method kardan's choice? Not where a part of it was named; options of one method are looked at by the library
 static bool is_open(const kd_method *m)
 {
-    static const char *const common[] = {"steps.", "start.", "events.", "check."};
-    const char *const        words[] = {m->formulation, m->integrator, m->decomposition, m->derivatives,     m->pattern,
-                                        m->update,      m->form,       m->projection,    m->parametrisation, m->family};
-    const kd_option         *row;
-    bool                     open = !m->shows_matrix && m->order_max <= 0 && m->projection_bound <= 0;
+    const char *const words[] = {m->formulation, m->integrator, m->decomposition, m->derivatives,     m->pattern,
+                                 m->update,      m->form,       m->projection,    m->parametrisation, m->family};
+    bool              open = !m->shows_matrix && m->order_max <= 0 && m->projection_bound <= 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) open = open && !words[i];
-    for (int i = 0; open && (row = kd_option_at(i)); i++) {
-        bool shared = false;
-        for (size_t k = 0; k < sizeof common / sizeof *common; k++)
-            shared = shared || strncmp(row->name, common[k], strlen(common[k])) == 0;
-        open = shared || !kd_method_sets(m, row->name);
-    }
     return open;
 }
 
@@ -478,12 +472,16 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
     const bool redundant = !m->decomposition && !kd_method_sets(m, "form.constraints") && kd_method_is_redundant(s);
     if (redundant) o->formulation_options.constraints = KD_DECOMPOSE_SVD;
     // what suits the equations, and may change on the way, for who wants that and names no method
-    o->automatic =
-        m->automatic && is_open(m) && kd_method_automatic(s->eom, kd_subject_inputs(s), s->x, o, why, sizeof why) >= 0;
+    kd_simulation_options open = *o;
+    open.formulation = KD_FORMULATION_CHOSEN;
+    open.integrator = KD_INTEGRATOR_CHOSEN;
+    m->chosen = m->automatic && is_open(m) &&
+                kd_method_automatic(s->eom, kd_subject_inputs(s), s->x, &open, why, sizeof why) >= 0;
+    if (m->chosen) *o = open;
     // a formulation that suits integrator and pictures, where none was asked for
     bool                 asked = m->formulation && m->integrator;
     const kd_formulation suits = m->shows_matrix ? KD_GGL : kd_method_formulation(o);
-    const bool           other = !o->automatic && !m->formulation && suits != KD_PSF;
+    const bool           other = !m->chosen && !m->formulation && suits != KD_PSF;
     if (other) o->formulation = suits;
     // the reason in words: coordinates, method, why
     m->reason[0] = '\0';
@@ -497,7 +495,7 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
                        kd_integrator_word(o->integrator));
     else if (other)
         kd_text_append(m->reason, sizeof m->reason, ": a formulation that has these options");
-    else if (!o->automatic || o->formulation == KD_PSF)
+    else if (!m->chosen || o->formulation == KD_PSF)
         kd_text_append(m->reason, sizeof m->reason, ": %s", praise(m, d));
     if (why[0]) kd_text_append(m->reason, sizeof m->reason, ", %s", why);
     // some methods cannot do better than this tolerance
@@ -506,4 +504,13 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
         kd_text_append(m->reason, sizeof m->reason, "; rtol %g is raised to %g, the least that rounding allows",
                        o->rtol, least);
     if (redundant) kd_text_append(m->reason, sizeof m->reason, "; svd, as constraints are redundant at the start");
+}
+
+kd_simulation_options kd_method_for_run(const kd_method *m)
+{
+    kd_simulation_options o = m->options;
+    if (!m->chosen) return o;
+    o.formulation = KD_FORMULATION_CHOSEN;
+    o.integrator = KD_INTEGRATOR_CHOSEN;
+    return o;
 }

@@ -19,7 +19,8 @@ typedef struct kd_method {
     char              formulation_place[400], integrator_place[400]; // "file.yaml:4:7: run: " if the file says so
     double            rtol, atol; // 0: rtol alone sets both; neither: the integrator's
     // what is taken
-    kd_simulation_options options;
+    kd_simulation_options options;     // with the method that a run begins with
+    bool                  chosen;      // by kardan, and changed on the way
     char                  reason[600]; // "psf with radau: keeps the constraints on all levels to rounding"
 } kd_method;
 
@@ -47,6 +48,8 @@ const char *kd_method_options_set(const kd_method *method, char *text, size_t si
 void kd_method_take_run(kd_method *method, const kd_subject *subject);
 // Translate the words. false: a word is unknown, which has been told on standard error.
 bool kd_method_read(kd_method *method);
+// Options for a simulation: its method is left open where it is kardan's choice.
+kd_simulation_options kd_method_for_run(const kd_method *method);
 // Choose what was not asked for, by size and constraints of the subject; sets reason.
 void kd_method_choose(kd_method *method, const kd_subject *subject);
 // Are constraints dependent at the start, so that only svd works?

@@ -16,7 +16,7 @@
 typedef kd_realtime_task task;
 
 // own ones and those of the subject
-enum { MAX_OPTIONS = 40 };
+enum { MAX_OPTIONS = 44 };
 static const double MOST_STEPS = 1e9;
 static const double PROGRESS_TIME = 5e-4; // [s] that must be left for a line on the terminal
 static const double PRUDENCE = 2;         // looking at a state may take so much longer than last time
@@ -125,6 +125,9 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          {"--start-state", "FILE", "start from a state that was written (DIR/NAME.realtime.state.csv)", KD_CLI_TEXT,
           &t->start_state},
          {"--from", "T", "the state of that file at T [s] or before; default: its last one", KD_CLI_NUMBER, &t->from},
+         {"--write-state", "FILE", "write the stepper at the end of the run, for --continue", KD_CLI_TEXT,
+          &t->write_state},
+         {"--continue", "FILE", "go on with a stepper that was written, with the same bits", KD_CLI_TEXT, &t->go_on},
          {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
          {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &t->json},
     };
@@ -258,7 +261,9 @@ static bool plan(task *t)
             return false;
         }
     }
-    double start = t->start ? t->start->t : t->subject.x->t, h = t->options.h;
+    if (t->go_on && t->start) return complain("--continue and --start-state are two starts; choose one");
+    if (!kd_realtime_saved_read(t)) return false;
+    double start = t->start ? t->start->t : t->saved ? kd_saved_time(t->saved) : t->subject.x->t, h = t->options.h;
     // steps: as many as reach the end of the model, or --duration
     if (t->duration < 0) t->duration = run->t_end - start;
     if (!(t->duration > 0)) {
@@ -412,6 +417,7 @@ static kd_status check_state(task *t)
     }
     watch(&t->position, defect.position, x->t);
     watch(&t->velocity, defect.velocity, x->t);
+    watch(&t->auxiliary, defect.auxiliary, x->t);
     t->checks += t->checks == 0 || x->t > t->checked_at; // states, not looks
     t->checked_at = x->t;
     return KD_OK;
@@ -592,6 +598,7 @@ static kd_status make_stepper(task *t)
     if (status > 0) snprintf(t->news, sizeof t->news, "%s", t->message);
     if (status >= 0) t->message[0] = '\0';
     if (status >= 0 && t->start) status = kd_realtime_restore(t->stepper, t->start);
+    if (status >= 0) status = kd_realtime_saved_go_on(t);
     return status;
 }
 
@@ -648,6 +655,8 @@ static void run_in_time(task *t)
     kd_status status = t->status;
     t->exploded = kd_certifier_certificate(t->certifier).exploded;
     snprintf(message, sizeof message, "%s", t->message);
+    if (status >= 0) status = t->status = kd_realtime_saved_write(t) < 0 ? KD_ERR_FILE : status;
+    if (status < 0) snprintf(message, sizeof message, "%s", t->message);
     // no hurry any more: nothing is left out
     t->pace.on = false;
     kd_status last = check_state(t);
@@ -672,6 +681,7 @@ static void release(task *t)
     kd_probe_destroy(t->probe);
     kd_replay_destroy(t->replay);
     kd_state_destroy(t->start);
+    kd_saved_destroy(t->saved);
     kd_realtime_hang_up(t);
     free(t->external);
     free(t->outputs);

@@ -23,6 +23,7 @@ typedef struct kd_realtime_task {
     kd_subject_request request;
     kd_plot_channels   channels;
     const char        *folder, *start_state;
+    const char        *write_state, *go_on; // files of the stepper at the end and at the start; NULL: none
     const char        *jacobian, *stabilisation, *projector, *stiff, *forces; // words; NULL: the default
     double             duration, from, max_misses; // < 0: the model's; NaN: the last one; NaN: any
     int                index, intervals, priority, check_every;
@@ -37,6 +38,7 @@ typedef struct kd_realtime_task {
     kd_subject               subject;
     kd_realtime             *stepper;
     kd_state                *start;                  // that was read; NULL: the model's
+    kd_saved                *saved;                  // stepper that was read; NULL: none
     bool                    *external;               // (nu) inputs that come from a controller
     double                  *outputs;                // (ny)
     double                  *inputs;                 // (nu) for the next step
@@ -65,7 +67,7 @@ typedef struct kd_realtime_task {
     double     first_miss; // [s] end of the first step that was late
     double     wall_seconds;
     long       checks; // states that were looked at
-    kd_watched position, velocity, balance;
+    kd_watched position, velocity, auxiliary, balance;
     bool       exploded; // positions or velocities grew beyond all bounds
     bool       has_energy;
     double     energy_start, energy_end, dissipated, supplied; // [J]
@@ -78,6 +80,11 @@ typedef struct kd_realtime_task {
     char       csv[KD_REALTIME_PATH], html[KD_REALTIME_PATH], svg[KD_REALTIME_PATH];
     char       postmortem[KD_REALTIME_PATH], states[KD_REALTIME_PATH];
 } kd_realtime_task;
+
+// ---- saved steppers (realtime_saved.c) ------------------------------------------------------------------------------
+bool      kd_realtime_saved_read(kd_realtime_task *task);  // --continue; false: told on standard error
+kd_status kd_realtime_saved_go_on(kd_realtime_task *task); // by the stepper, when it is made
+kd_status kd_realtime_saved_write(kd_realtime_task *task); // --write-state
 
 // ---- what came out (realtime_outcome.c) -----------------------------------------------------------------------------
 // Table, report and plots. A failure to write is the status of a run that went well, and one more sentence of one that

@@ -131,6 +131,7 @@ static void collect(facts *f, const task *t)
         add_watched(f, "position error", &t->position);
         add_watched(f, "velocity error", &t->velocity);
     }
+    if (kd_eom_dims(t->subject.eom).nw > 0) add_watched(f, "auxiliary variables, relative", &t->auxiliary);
     add_energy(f, t);
     kd_text(add_fact(f, "states that were looked at"), VALUE, "%ld", t->checks);
 }
@@ -208,8 +209,9 @@ static const char READING[] =
     "How to read this. The cost of a step is the time of the step function alone: forces, derivatives, matrix, "
     "solution, projection, outputs; results and checks are made between steps. It should stay well below the step "
     "length, also in the worst step: what is left is for input, output and everything else that the computer does. "
-    "Position and velocity error are the largest residuals of the constraints, in their own units. The energy balance "
-    "is kinetic + potential + dissipated - supplied energy against the start; its error is of the order of the step "
+    "Position and velocity error are the largest residuals of the constraints, in their own units; that of auxiliary "
+    "variables is what their equations ask of them, beside their size. The energy balance is kinetic + potential + "
+    "dissipated - supplied energy against the start; its error is of the order of the step "
     "length.";
 
 static kd_status write_files(task *t, char *message, size_t size)
@@ -441,6 +443,7 @@ static void tell_run(const task *t, kd_json *json)
         tell_watched(json, "position_error", &t->position);
         tell_watched(json, "velocity_error", &t->velocity);
     }
+    if (kd_eom_dims(t->subject.eom).nw > 0) tell_watched(json, "auxiliary_error", &t->auxiliary);
     if (!t->has_energy) return;
     kd_json_number(json, "energy_start", t->energy_start);
     kd_json_number(json, "energy_end", t->energy_end);

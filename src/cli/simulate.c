@@ -6,36 +6,16 @@
 #include <string.h>
 
 #include "cli/budget.h"
-#include "cli/channels.h"
-#include "cli/cross.h"
 #include "cli/equilibrium.h"
-#include "cli/events.h"
-#include "cli/jacobian.h"
-#include "cli/method.h"
-#include "cli/replay.h"
-#include "cli/subject.h"
+#include "cli/saved.h"
+#include "cli/simulate_task.h"
 #include "core/text.h"
-#include "drawing/drawing.h"
-#include "report/beside.h"
-#include "report/report.h"
 #include "report/viewer.h"
 #include "results/linear_file.h"
-#include "results/postmortem.h"
-#include "results/recorder.h"
 #include "results/run_options.h"
-#include "results/running.h"
 #include "results/state_file.h"
 
-// sizes of texts and lists
-enum {
-    PATH_SIZE = 4096,
-    MESSAGE_SIZE = 2000,
-    CERTIFICATE_SIZE = 32000,
-    EXPLANATION_SIZE = 16000,
-    COMMAND_SIZE = 8192,
-    SETTINGS = 25,
-    MAX_OPTIONS = 56
-};
+enum { MAX_OPTIONS = 56 };
 enum { MOST_INSTANTS = 20000 };
 // a number in a table takes about so many bytes
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
@@ -43,61 +23,6 @@ enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 static const char *const FORMATS[] = {"csv", "hdf5", "both", "mat"};
 
 // ---- the task -------------------------------------------------------------------------------------------------------
-
-typedef struct task {
-    // as asked for
-    kd_subject_request request;
-    const char        *folder, *format;
-    const char        *jacobian_plots;       // folder; NULL: none
-    double             t_end;                // < 0: the model's
-    double             max_step;             // 0: no limit
-    int                intervals, max_steps; // 0: the model's; as many as it takes
-    const char        *start_state;          // file; NULL: the model's start
-    const char        *beside_path;          // report; NULL: none
-    double             from;                 // [s] state of that file; NaN: its last one
-    bool               from_equilibrium;     // start at rest
-    bool               quiet, json, stats, no_drawing, plain, explain, cross_check, no_verify, must_be_clean;
-    kd_verification    verification;
-    int                argc; // the words themselves, for the replay
-    char             **argv;
-    kd_limits          limits; // NaN: the model's
-    kd_method          method;
-    bool               with_csv, with_hdf5, with_mat;
-    const char        *write_state; // file for the last state of a good run; NULL: none
-    // while it runs
-    kd_subject       subject;
-    kd_recorder     *recorder;  // sees all states that the simulation shows
-    kd_recording    *recording; // its rows
-    kd_drawing      *drawing;   // NULL: none
-    kd_simulation   *simulation;
-    kd_beside       *beside;       // that report's run
-    kd_explainer    *explainer[2]; // of the first method and of another that the run has changed to; NULL: none
-    const kd_dae    *heard;        // the form that the first one listens to
-    kd_instants     *instants;     // NULL: not wanted
-    kd_replay       *replay;
-    kd_running      *running; // the table so far; NULL: the run has not begun
-    kd_cli_events    events;
-    kd_cross         cross;
-    kd_progress      progress;
-    kd_status        followed; // first failure of the file of rows or the cross-check
-    long             steps;
-    kd_plot_channels channels; // of the report
-    // what came out
-    kd_status      status; // of all, files included
-    kd_certificate certificate;
-    double         reference_error;
-    kd_explanation explanation;
-    char           command[COMMAND_SIZE]; // that replays the last second of a run that failed; "": none
-    bool           has_postmortem;
-    char           message[MESSAGE_SIZE], broken[MESSAGE_SIZE];
-    kd_clean       verdict;
-    const char   **warnings; // of the model
-    int            nwarnings;
-    char           method_value[9][40], options[2000];
-    char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
-    char           csv[PATH_SIZE], hdf5[PATH_SIZE], mat[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
-    char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE], partial[PATH_SIZE];
-} task;
 
 static const char ABOUT[] =
     "Simulate MODEL, a file (.yaml, .urdf) or the name of an example. Writes results (DIR/NAME.csv, DIR/NAME.h5), a\n"
@@ -125,9 +50,11 @@ static const char DETAILS[] =
     "  kardan simulate pendulum --formulation ggl --integrator ida --intervals 1000\n"
     "  kardan simulate truck5 --format hdf5 --limit-energy 1e-5\n"
     "  kardan simulate models/slider-crank.yaml --cross-check\n"
-    "  kardan simulate caraxis --json > outcome.json\n";
+    "  kardan simulate caraxis --json > outcome.json\n"
+    "  kardan simulate crane.yaml --write-state crane.run --write-every 1     then, after a power cut:\n"
+    "  kardan simulate crane.yaml --continue crane.run\n";
 
-static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
+static kd_cli_parsed read_arguments(kd_simulate_task *t, int argc, char **argv)
 {
     const kd_cli_option own[] = {
         {"--t-end", "T", "end time [s]; default: the model's", KD_CLI_NUMBER, &t->t_end},
@@ -158,8 +85,13 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          &t->limits.energy},
         {"--start-state", "FILE", "start from a state that was written (DIR/NAME.state.csv)", KD_CLI_TEXT,
          &t->start_state},
-        {"--write-state", "FILE", "write the last state of a good run, for --start-state", KD_CLI_TEXT,
+        {"--write-state", "FILE",
+         "write the last state of a good run (.csv, for --start-state), or all of it (--continue)", KD_CLI_TEXT,
          &t->write_state},
+        {"--write-every", "T", "write that file every T s of the motion, too, without changing it", KD_CLI_POSITIVE,
+         &t->write_every},
+        {"--continue", "FILE", "go on with a run that was written, with the same bits as if it had not been stopped",
+         KD_CLI_TEXT, &t->go_on},
         {"--from", "T", "the state of that file at T [s] or before; default: its last one", KD_CLI_NUMBER, &t->from},
         {"--from-equilibrium", NULL, "start from the equilibrium next to the model's start", KD_CLI_FLAG,
          &t->from_equilibrium},
@@ -195,7 +127,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 // ---- words to options -----------------------------------------------------------------------------------------------
 
 // built without HDF5 a run of hours would end with nothing
-static bool choose_format(task *t)
+static bool choose_format(kd_simulate_task *t)
 {
     int format = t->format ? kd_cli_choose("format", t->format, FORMATS, 4) : 0;
     if (format < 0) return false;
@@ -211,7 +143,7 @@ static bool choose_format(task *t)
     return false;
 }
 
-static bool name_files(task *t)
+static bool name_files(kd_simulate_task *t)
 {
     // all files that a run may write, by the order of path[]
     static const char *const ENDING[] = {".csv",        ".h5",
@@ -224,13 +156,15 @@ static bool name_files(task *t)
                                        t->states, t->crossed, t->events.path, t->partial, t->mat};
     bool                     fits = t->folder[0] != '\0';
     for (size_t i = 0; i < sizeof path / sizeof *path; i++)
-        fits = snprintf(path[i], PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
+        fits = snprintf(path[i], KD_SIMULATE_PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) <
+                   KD_SIMULATE_PATH_SIZE &&
+               fits;
     if (!fits) fprintf(stderr, "kardan: '%.60s' cannot be the name of a folder\n", t->folder);
     return fits;
 }
 
 // What the command line leaves open is as the model says
-static void take_defaults(task *t)
+static void take_defaults(kd_simulate_task *t)
 {
     const kd_run_def *run = &t->subject.run;
     kd_method        *m = &t->method;
@@ -246,9 +180,9 @@ static void take_defaults(task *t)
 }
 
 // The other run that the page is to show
-static bool read_beside(task *t)
+static bool read_beside(kd_simulate_task *t)
 {
-    char message[MESSAGE_SIZE] = "";
+    char message[KD_SIMULATE_MESSAGE_SIZE] = "";
     if (!t->beside_path) return true;
     if (t->plain || !kd_viewer_is_built()) {
         fputs("kardan: --beside is shown by the 3-D viewer, which --plain leaves out, or which is not built (make "
@@ -263,10 +197,18 @@ static bool read_beside(task *t)
 
 // A start that was written by another run takes the place of the model's; it is taken as it is, to the last bit. So
 // does the equilibrium
-static bool take_start(task *t)
+static bool take_start(kd_simulate_task *t)
 {
-    char                  message[MESSAGE_SIZE] = "";
+    char                  message[KD_SIMULATE_MESSAGE_SIZE] = "";
     kd_equilibrium_result result;
+    if (t->go_on && (t->from_equilibrium || t->start_state)) {
+        fputs("kardan: --continue has a start of its own: neither --start-state nor --from-equilibrium\n", stderr);
+        return false;
+    }
+    if (t->write_every > 0 && (!t->write_state || kd_cli_is_state_table(t->write_state))) {
+        fputs("kardan: --write-every needs --write-state FILE with a name that does not end in .csv\n", stderr);
+        return false;
+    }
     if (t->from_equilibrium && t->start_state) {
         fputs("kardan: --start-state and --from-equilibrium are two starts; choose one\n", stderr);
         return false;
@@ -289,7 +231,7 @@ static bool take_start(task *t)
 // Called by the simulation after each step and at each output time
 static kd_eval take_output(const kd_state *x, bool at_time, void *context)
 {
-    task *t = context;
+    kd_simulate_task *t = context;
     // the first row is the start
     bool is_start = kd_recording_length(t->recording) == 0;
     if (!at_time && !is_start) t->steps++;
@@ -302,20 +244,22 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
         t->followed = kd_running_follow(t->running, kd_cli_seconds());
         if (t->followed >= 0 && at_time && t->cross.check) t->followed = kd_cross_check_see(t->cross.check, x);
     }
+    // a run that is written on the way stands still behind a step
+    if (t->followed >= 0 && !at_time && x->t >= t->next_write) return t->pausing = true, KD_EVAL_STOP;
     if (t->followed >= 0 && !kd_cli_is_interrupted()) return KD_EVAL_OK;
     kd_recorder_stop(t->recorder);
     return KD_EVAL_STOP;
 }
 
 // Large tables are slow in every program that reads them
-static void warn_of_size(const task *t)
+static void warn_of_size(const kd_simulate_task *t)
 {
     double megabytes = 1e-6 * BYTES_PER_NUMBER * (1.0 + kd_recording_columns(t->recording)) * (1.0 + t->intervals);
     if (!t->quiet && t->with_csv && megabytes > LARGE_TABLE)
         fprintf(stderr, "kardan: the table will have about %.0f megabytes; --intervals makes it smaller\n", megabytes);
 }
 
-static kd_status set_options(task *t)
+static kd_status set_options(kd_simulate_task *t)
 {
     double                 start = t->subject.x->t;
     kd_simulation_options *o = &t->method.options;
@@ -337,9 +281,9 @@ static kd_status set_options(task *t)
 // every attempt of a step, accepted or not
 static void hear(const kd_attempt_report *report, void *context)
 {
-    task      *t = context;
-    kd_dae    *dae = kd_simulation_dae(t->simulation);
-    const bool other = dae != t->heard;
+    kd_simulate_task *t = context;
+    kd_dae           *dae = kd_simulation_dae(t->simulation);
+    const bool        other = dae != t->heard;
     // the first attempt of another method
     if (other && !t->explainer[1] && kd_explainer_create(dae, t->subject.eom, &t->explainer[1]) < 0) return;
     kd_explainer_see(report, t->explainer[other]);
@@ -347,7 +291,7 @@ static void hear(const kd_attempt_report *report, void *context)
 }
 
 // From now on the explainer hears of every attempt of a step. start: news that the simulation began with
-static kd_status listen(task *t, kd_status start)
+static kd_status listen(kd_simulate_task *t, kd_status start)
 {
     kd_dae   *dae = kd_simulation_dae(t->simulation);
     kd_status status = kd_explainer_create(dae, t->subject.eom, &t->explainer[0]);
@@ -371,10 +315,11 @@ static int find_suspects(int velocity, kd_suspect *list, int size, void *context
 }
 
 // asked for, or for the message of a run that failed; of two methods the one that made more steps
-static void explain_steps(task *t)
+static void explain_steps(kd_simulate_task *t)
 {
     const kd_suspects suspects = t->subject.system ? find_suspects : NULL;
     if (!t->explainer[0] || (!t->explain && t->status >= 0)) return;
+    if (t->status >= 0) kd_simulation_advice(t->simulation, t->advice, sizeof t->advice);
     kd_explainer_result(t->explainer[0], suspects, &t->subject, &t->explanation);
     if (!t->explainer[1]) return;
     static kd_explanation other; // large
@@ -383,7 +328,7 @@ static void explain_steps(task *t)
 }
 
 // Everything that is needed to make the run again; texts live in the task
-static int list_settings(task *t, kd_result_setting *list)
+static int list_settings(kd_simulate_task *t, kd_result_setting *list)
 {
     const kd_method *m = &t->method;
     int              n = 0;
@@ -410,6 +355,7 @@ static int list_settings(task *t, kd_result_setting *list)
     if (kd_method_options_set(m, t->options, sizeof t->options)[0])
         list[n++] = (kd_result_setting){"options", t->options};
     list[n++] = (kd_result_setting){"method", m->reason};
+    if (t->go_on) list[n++] = (kd_result_setting){"continued from", t->go_on};
     if (t->subject.rest[0]) list[n++] = (kd_result_setting){"start from equilibrium", t->subject.rest};
     if (t->cross.done) list[n++] = (kd_result_setting){"cross-check", t->cross.result.sentence};
     for (int i = 0; i < t->request.settings.count; i++) {
@@ -420,7 +366,7 @@ static int list_settings(task *t, kd_result_setting *list)
 }
 
 // All that is known of the run; settings: room for them
-static kd_result result_of(task *t, kd_result_setting *settings)
+kd_result kd_simulate_result(kd_simulate_task *t, kd_result_setting *settings)
 {
     return (kd_result){
         .title = t->subject.title,
@@ -447,16 +393,31 @@ static kd_result result_of(task *t, kd_result_setting *settings)
 }
 
 // The table that a run leaves even if it is killed; one that nobody asked for begins after a second
-static kd_status open_running(task *t)
+static kd_status open_running(kd_simulate_task *t)
 {
-    kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
-    const kd_result   result = result_of(t, settings);
+    kd_result_setting settings[KD_SIMULATE_SETTINGS + KD_CLI_LONGEST_LIST];
+    const kd_result   result = kd_simulate_result(t, settings);
     return kd_running_create(&result, t->partial, !t->with_csv, kd_cli_seconds(), &t->running, t->message,
                              sizeof t->message);
 }
 
+// The run of before in place of the model's start
+static kd_status restore_run(kd_simulate_task *t)
+{
+    char      why[KD_SIMULATE_MESSAGE_SIZE] = "";
+    kd_saved *saved = NULL;
+    kd_status status = kd_saved_read(t->go_on, &saved, why, sizeof why);
+    if (status >= 0) status = kd_cli_saved_check(saved, &t->subject, &t->request, why, sizeof why);
+    if (status >= 0) status = kd_simulation_restore(t->simulation, saved, why, sizeof why);
+    if (status >= 0 && kd_saved_has(saved, "certificate"))
+        status = kd_recorder_restore(t->recorder, saved, why, sizeof why);
+    if (status < 0) kd_text(t->message, sizeof t->message, "--continue %.200s: %s", t->go_on, why);
+    kd_saved_destroy(saved);
+    return status;
+}
+
 // all that can fail cheaply fails before the run
-static kd_status prepare_run(task *t)
+static kd_status prepare_run(kd_simulate_task *t)
 {
     const kd_subject *s = &t->subject;
     kd_status status = kd_cli_make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
@@ -472,8 +433,16 @@ static kd_status prepare_run(task *t)
         kd_cli_events_take(&t->events, s->eom, kd_recorder_events(t->recorder));
         warn_of_size(t);
         t->method.options.verify = !t->no_verify;
-        status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
-                                      t->message, sizeof t->message);
+        const kd_simulation_options options = kd_method_for_run(&t->method);
+        status = kd_simulation_create(s->eom, kd_subject_inputs(s), &options, s->x, &t->simulation, t->message,
+                                      sizeof t->message);
+    }
+    // the recorder knows the simulation; a run of before takes the place of the start
+    const kd_status begun = status < 0 ? status : kd_recorder_begin(t->recorder, t->simulation);
+    if (begun < 0) status = begun;
+    if (status >= 0 && t->go_on) {
+        const kd_status restored = restore_run(t);
+        if (restored < 0) status = restored;
     }
     // the explainer hears of attempts, rows go to the disk
     const kd_status start = status < 0 ? status : listen(t, status);
@@ -482,7 +451,7 @@ static kd_status prepare_run(task *t)
 }
 
 // max |p - ref| / max(1e-3, |ref|) at the example's end; NaN if there is nothing to compare with
-static double error_of(const task *t)
+static double error_of(const kd_simulate_task *t)
 {
     const kd_example *example = t->subject.example;
     const kd_state   *x = t->subject.x;
@@ -498,7 +467,7 @@ static double error_of(const task *t)
 }
 
 // The recorder has the place where a run ended, also after a failure or a stop
-static void end_run(task *t)
+static void end_run(kd_simulate_task *t)
 {
     // a failure of the recorder is one of the run
     t->status = kd_recorder_end(t->recorder, t->status);
@@ -516,7 +485,42 @@ static void end_run(task *t)
     }
 }
 
-static void run_simulation(task *t)
+// The run as it is now, to go on from. A failure is told, the run does not suffer from it
+static void write_run(kd_simulate_task *t)
+{
+    char      message[KD_SIMULATE_MESSAGE_SIZE] = "";
+    kd_saved *saved = NULL;
+    kd_status status = kd_simulation_save(t->simulation, &saved, message, sizeof message);
+    if (status >= 0) status = kd_recorder_save(t->recorder, saved);
+    if (status >= 0) status = kd_cli_saved_mark(saved, &t->subject, &t->request);
+    if (status >= 0) status = kd_saved_write(saved, t->write_state, message, sizeof message);
+    if (status < 0) {
+        fprintf(stderr, "kardan: --write-state: %s\n", message[0] ? message : kd_status_sentence(status));
+        t->unwritten = true;
+    }
+    kd_saved_destroy(saved);
+}
+
+// With pauses in which it is written; they do not change it
+static kd_status run_on(kd_simulate_task *t)
+{
+    const bool whole = t->write_state && !kd_cli_is_state_table(t->write_state);
+    t->next_write = whole && t->write_every > 0 ? t->subject.x->t + t->write_every : INFINITY;
+    kd_status status = kd_simulation_run(t->simulation, t->t_end);
+    while (status == KD_STOPPED && t->pausing) {
+        t->pausing = false;
+        write_run(t);
+        while (t->next_write <= t->subject.x->t) t->next_write += t->write_every;
+        // each part of the run may have so many steps, and all of them together not more
+        const bool used_up = t->max_steps > 0 && kd_simulation_stats(t->simulation).steps >= t->max_steps;
+        status = used_up ? KD_ERR_TOO_MANY_STEPS : kd_simulation_run(t->simulation, t->t_end);
+    }
+    // its end, also after an interruption
+    if (whole && (status >= 0 || status == KD_ERR_TOO_MANY_STEPS)) write_run(t);
+    return status;
+}
+
+static void run_simulation(kd_simulate_task *t)
 {
     double started = kd_cli_seconds();
     t->status = prepare_run(t);
@@ -526,8 +530,7 @@ static void run_simulation(task *t)
         // the run itself, then all that is to be had from it while it is there
         kd_progress_start(&t->progress, !t->quiet && !t->json, t->subject.x->t, t->t_end);
         kd_cli_watch_signals();
-        t->status = kd_recorder_begin(t->recorder, t->simulation);
-        if (t->status >= 0) t->status = kd_simulation_run(t->simulation, t->t_end);
+        t->status = run_on(t);
         if (t->status == KD_OK) t->status = start; // news of the start: corrected values, redundant constraints
         stats = kd_simulation_stats(t->simulation);
         t->verification = kd_simulation_verification(t->simulation);
@@ -548,7 +551,7 @@ static void run_simulation(task *t)
 }
 
 // After a run that went well; an interruption of it leaves the run as it is
-static void cross_check(task *t)
+static void cross_check(kd_simulate_task *t)
 {
     if (!t->cross_check || t->status < 0 || t->status == KD_STOPPED) return;
     kd_status status = kd_cross_run(&t->cross, &t->method, t->certificate.wall_seconds);
@@ -557,278 +560,9 @@ static void cross_check(task *t)
     kd_text(t->message, sizeof t->message, "the cross-check failed");
 }
 
-// ---- files ----------------------------------------------------------------------------------------------------------
-
-// a run that failed at once has no poses
-static bool has_picture(const task *t)
-{
-    return t->drawing && kd_drawing_length(t->drawing) > 0;
-}
-
-// in this order: data before pictures
-static kd_status write_files(task *t, char *message, size_t size)
-{
-    kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
-    const kd_result   result = result_of(t, settings);
-    kd_status         status = KD_OK;
-    // table, HDF5, events, report, plots, picture, cross-check, pictures of the Jacobian
-    if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
-    if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
-    if (status >= 0 && t->with_mat) status = kd_result_save_mat(&result, t->mat, message, size);
-    if (status >= 0) status = kd_cli_events_save(&t->events, t->subject.title, message, size);
-    if (status >= 0) status = kd_report_save(&result, t->html, message, size);
-    if (status >= 0) status = kd_report_save_svg(&result, t->svg, message, size);
-    if (status >= 0 && has_picture(t))
-        status = kd_drawing_save_svg(t->drawing, t->subject.title, t->picture, message, size);
-    if (status >= 0 && t->cross.done) status = kd_cross_save(&t->cross, t->subject.title, t->crossed, message, size);
-    if (status >= 0 && t->instants) {
-        const kd_jacobian jacobian = {kd_simulation_dae(t->simulation),
-                                      t->subject.title,
-                                      t->jacobian_plots,
-                                      t->subject.name,
-                                      t->instants,
-                                      t->recording};
-        status = kd_jacobian_save(&jacobian, message, size);
-    }
-    return status;
-}
-
-// Write what was computed, also by a run that failed. A failure to write is the status of a run that went well, and one
-// more sentence of one that did not.
-static bool write_results(task *t)
-{
-    char      problem[MESSAGE_SIZE] = "";
-    kd_status status = write_files(t, problem, sizeof problem);
-    // the partial table stays where the whole one could not be written
-    const bool stays = status < 0 && t->running && kd_running_path(t->running)[0];
-    if (stays) kd_text_append(problem, sizeof problem, "; rows so far: %s", kd_running_path(t->running));
-    kd_running_destroy(t->running, stays);
-    t->running = NULL;
-    if (status >= 0) return true;
-    // the first failure is the one that matters
-    if (t->status < 0) {
-        kd_text_append(t->message, sizeof t->message, "%s%s", t->message[0] ? "; " : "", problem);
-    } else {
-        t->status = status;
-        kd_text(t->message, sizeof t->message, "%s", problem);
-    }
-    return false;
-}
-
-// What can be said about a run that failed, in a file of its own
-static void write_postmortem(task *t)
-{
-    static char     words[EXPLANATION_SIZE]; // large
-    char            problem[MESSAGE_SIZE] = "";
-    double          from;
-    const kd_stats *stats = &t->certificate.stats;
-    // a file that cannot be written needs no post-mortem of the motion
-    if (t->status >= 0 || t->status == KD_ERR_FILE || !t->replay) return;
-    kd_explanation_describe(&t->explanation, words, sizeof words);
-    // states of the last second, and the command that starts from them
-    if (t->simulation &&
-        kd_replay_save(t->replay, t->subject.x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0)
-        kd_replay_command(
-            &(kd_replay_words){"simulate", "--t-end", t->argc, t->argv, t->folder, t->states, from, t->t_end},
-            t->command, sizeof t->command);
-    const kd_postmortem facts = {
-        .title = t->subject.title,
-        .eom = t->subject.eom,
-        .inputs = kd_subject_inputs(&t->subject),
-        .x = kd_replay_good(t->replay, t->subject.x),
-        .before = kd_replay_oldest(t->replay),
-        // a step that shrank to nothing says little: at least a tenth of the usual one
-        .h = fmax(stats->h_last, 0.1 * t->explanation.h_typical),
-        .status = t->status,
-        .message = t->message,
-        .explanation = t->explanation.attempts > 0 ? words : NULL,
-        .replay = t->command[0] ? t->command : NULL,
-    };
-    t->has_postmortem = kd_postmortem_save(&facts, t->postmortem, problem, sizeof problem) >= 0;
-    if (problem[0]) kd_text_append(t->message, sizeof t->message, "%s%s", t->message[0] ? "; " : "", problem);
-}
-
-// The end of a good run, to go on from
-static bool write_last_state(const task *t)
-{
-    const kd_state *states[] = {t->subject.x};
-    char            message[MESSAGE_SIZE] = "";
-    if (!t->write_state || t->status != KD_OK) return true;
-    if (kd_state_file_save(t->write_state, t->subject.title, t->subject.eom, states, 1, message, sizeof message) >= 0)
-        return true;
-    fprintf(stderr, "kardan: --write-state: %s\n", message);
-    return false;
-}
-
-// ---- telling --------------------------------------------------------------------------------------------------------
-
-// what verification has found, in numbers
-static void print_verification(const kd_verification *v)
-{
-    if (!v->searched) {
-        printf("  steps were not checked inside: %s\n", v->why_not);
-        return;
-    }
-    printf("  %-46s %12ld\n  %-46s %12ld\n  %-46s %12ld\n  %-46s %12.3g\n", "steps checked inside", v->checked,
-           "steps that did not stand, made again", v->redone, "steps that could not be verified", v->unverified,
-           "largest defect that was kept [tolerances]", v->worst);
-}
-
-// from the method to the files, in the order of interest
-static void tell_in_words(const task *t, bool written)
-{
-    const kd_stats *s = &t->certificate.stats;
-    static char     text[CERTIFICATE_SIZE]; // large
-    printf("%s: %s\n", t->subject.name, t->subject.title);
-    printf("  method: %s\n", t->method.reason);
-    printf("  %ld steps and %ld rejected to t = %.9g s, %.3g s of computing\n", s->accepted,
-           s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
-    if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
-    if (t->subject.rest[0]) printf("  from equilibrium: %s\n", t->subject.rest);
-    for (int i = 0; i < t->nwarnings; i++) printf("  warning: %s\n", t->warnings[i]);
-    if (t->status >= 0 && t->message[0]) printf("  note: %s\n", t->message);
-    kd_cli_events_print(&t->events);
-    kd_certificate_describe(&t->certificate, text, sizeof text);
-    kd_cli_print_lines(text);
-    if (!isnan(t->reference_error))
-        printf("  reference solution: error of the positions %.1e (%s)\n", t->reference_error,
-               kd_certificate_reference(&t->certificate, t->reference_error).words);
-    // rows that only some methods have are left out while they are 0
-    for (int i = 0; t->stats && i < KD_STATISTICS; i++) {
-        kd_statistic statistic = kd_result_statistic(&t->certificate, i);
-        if (statistic.special && statistic.value == 0) continue;
-        printf("  %-46s %12.6g\n", statistic.label, statistic.value);
-    }
-    if (t->stats) print_verification(&t->verification);
-    if (t->explain) {
-        static char words[EXPLANATION_SIZE]; // large
-        kd_explanation_describe(&t->explanation, words, sizeof words);
-        kd_cli_print_lines(words);
-    }
-    kd_cross_tell(&t->cross);
-    if (!written) return;
-    if (t->with_csv) printf("table:  %s\n", t->csv);
-    if (t->with_hdf5) printf("data:   %s\n", t->hdf5);
-    if (t->with_mat) printf("data:   %s\n", t->mat);
-    if (t->events.has_file) printf("events: %s\n", t->events.path);
-    printf("plots:  %s\n", t->svg);
-    if (has_picture(t)) printf("motion: %s\n", t->picture);
-    printf("report: %s  (open it in a browser)\n", t->html);
-    if (t->cross.done) printf("cross-check: %s\n", t->crossed);
-    if (t->instants)
-        printf("matrix: %s/%s-pattern.svg, -groups, -compressed, -instants\n", t->jacobian_plots, t->subject.name);
-}
-
-static void tell_verification(const kd_verification *v, kd_json *json)
-{
-    kd_json_open(json, "verification");
-    kd_json_bool(json, "searched", v->searched);
-    kd_json_text(json, "why_not", v->why_not ? v->why_not : "");
-    kd_json_count(json, "steps", v->steps);
-    kd_json_count(json, "checked", v->checked);
-    kd_json_count(json, "points", v->points);
-    kd_json_count(json, "redone", v->redone);
-    kd_json_count(json, "unverified", v->unverified);
-    kd_json_number(json, "worst", v->worst);
-    kd_json_number(json, "t_worst", v->t_worst);
-    kd_json_close(json);
-}
-
-// counts as whole numbers
-static void tell_statistics(const task *t, kd_json *json)
-{
-    kd_json_open(json, "statistics");
-    for (int i = 0; i < KD_STATISTICS; i++) {
-        kd_statistic s = kd_result_statistic(&t->certificate, i);
-        if (s.is_count)
-            kd_json_count(json, s.key, (long)s.value);
-        else
-            kd_json_number(json, s.key, s.value);
-    }
-    kd_json_close(json);
-    tell_verification(&t->verification, json);
-}
-
-// only files that were written
-static void tell_files(const task *t, kd_json *json)
-{
-    kd_json_open(json, "files");
-    if (t->with_csv) kd_json_text(json, "table", t->csv);
-    if (t->with_hdf5) kd_json_text(json, "data", t->hdf5);
-    if (t->with_mat) kd_json_text(json, "data", t->mat);
-    if (t->events.has_file) kd_json_text(json, "events", t->events.path);
-    kd_json_text(json, "plots", t->svg);
-    if (has_picture(t)) kd_json_text(json, "motion", t->picture);
-    kd_json_text(json, "report", t->html);
-    if (t->instants) kd_json_text(json, "jacobian_plots", t->jacobian_plots);
-    if (t->cross.done) kd_json_text(json, "cross_check", t->crossed);
-    kd_json_close(json);
-}
-
-// something that was not searched is not clean either
-static bool is_unclean(const task *t)
-{
-    return t->must_be_clean && (!t->verdict.clean || t->verdict.nnot_searched > 0);
-}
-
-// Everything that is needed to make the run again, then what came out
-static void tell_as_json(const task *t, bool written)
-{
-    kd_json     json = {.file = stdout};
-    static char text[CERTIFICATE_SIZE]; // large
-    kd_json_open(&json, NULL);
-    kd_json_text(&json, "version", kd_version());
-    kd_json_text(&json, "model", t->request.word);
-    if (t->subject.model) kd_json_text(&json, "coordinates", kd_method_coordinates(&t->subject));
-    kd_subject_tell_settings(&t->request, &json);
-    kd_json_number(&json, "t_end", t->t_end);
-    kd_json_text(&json, "formulation", kd_formulation_word(t->method.options.formulation));
-    kd_json_text(&json, "integrator", kd_integrator_word(t->method.options.integrator));
-    kd_json_text(&json, "decomposition", kd_method_decomposition(&t->method));
-    kd_method_setting setting;
-    for (int i = 0; kd_method_setting_of(&t->method, i, &setting, text, sizeof text); i++)
-        kd_json_text(&json, setting.key, setting.value);
-    if (kd_method_options_set(&t->method, text, sizeof text)[0]) kd_json_text(&json, "options", text);
-    kd_json_text(&json, "method", t->method.reason);
-    kd_json_number(&json, "rtol", t->method.rtol);
-    kd_json_number(&json, "atol", t->method.atol);
-    if (t->max_step > 0) kd_json_number(&json, "max_step", t->max_step);
-    kd_json_count(&json, "intervals", t->intervals);
-    // ok is what exit status 0 says
-    kd_json_bool(&json, "ok",
-                 t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0] && !t->cross.result.gross &&
-                     !is_unclean(t));
-    kd_json_text(&json, "status", kd_status_name(t->status));
-    kd_json_text(&json, "sentence", kd_status_sentence(t->status));
-    kd_json_text(&json, "message", t->message);
-    if (t->subject.rest[0]) kd_json_text(&json, "from_equilibrium", t->subject.rest);
-    kd_json_bool(&json, "clean", t->verdict.clean);
-    kd_json_text(&json, "verdict", t->verdict.sentence);
-    kd_json_texts(&json, "warnings", t->warnings, t->nwarnings);
-    kd_json_number(&json, "t", t->subject.x->t);
-    tell_statistics(t, &json);
-    kd_cli_events_tell(&t->events, &json);
-    kd_certificate_json(&t->certificate, text, sizeof text);
-    kd_json_raw(&json, "certificate", text);
-    kd_json_number(&json, "reference_error", t->reference_error);
-    if (t->explain) {
-        static char words[EXPLANATION_SIZE]; // large
-        kd_explanation_json(&t->explanation, words, sizeof words);
-        kd_json_raw(&json, "explanation", words);
-    }
-    if (t->has_postmortem) {
-        kd_json_text(&json, "post_mortem", t->postmortem);
-        if (t->command[0]) kd_json_text(&json, "replay", t->command);
-    }
-    kd_cross_tell_json(&t->cross, &json);
-    if (written) tell_files(t, &json);
-    kd_json_close(&json);
-    printf("\n");
-}
-
 // ---- command --------------------------------------------------------------------------------------------------------
 
-static void release(task *t)
+static void release(kd_simulate_task *t)
 {
     kd_simulation_destroy(t->simulation);
     kd_recorder_destroy(t->recorder);
@@ -844,7 +578,7 @@ static void release(task *t)
 }
 
 // What check would warn of
-static void take_warnings(task *t)
+static void take_warnings(kd_simulate_task *t)
 {
     const int count = kd_model_warning_count(t->subject.model);
     t->warnings = count > 0 ? malloc((size_t)count * sizeof *t->warnings) : NULL;
@@ -852,7 +586,7 @@ static void take_warnings(task *t)
 }
 
 // With all that is known: other solutions have their checks, too
-static void judge_run(task *t)
+static void judge_run(kd_simulate_task *t)
 {
     const kd_cross_result *cross = &t->cross.result;
     if (!isnan(t->reference_error)) {
@@ -870,7 +604,7 @@ static void judge_run(task *t)
 }
 
 // The motion that was recorded; a run without memory for it has no drawing, which is told
-static void draw(task *t)
+static void draw(kd_simulate_task *t)
 {
     if (!t->subject.system || t->no_drawing) return;
     kd_status status =
@@ -884,7 +618,7 @@ static void draw(task *t)
 }
 
 // run, cross-check, verdict; files; words; exit status
-static int simulate(task *t)
+static int simulate(kd_simulate_task *t)
 {
     take_warnings(t);
     run_simulation(t);
@@ -893,13 +627,13 @@ static int simulate(task *t)
     // files, also of a run that failed; then words or JSON
     bool has_result = kd_recording_length(t->recording) > 0;
     if (has_result) draw(t);
-    bool written = has_result && write_results(t);
-    write_postmortem(t);
-    written = write_last_state(t) && written;
+    bool written = has_result && kd_simulate_write_results(t);
+    kd_simulate_write_postmortem(t);
+    written = kd_simulate_write_last_state(t) && written;
     if (t->json) {
-        tell_as_json(t, written);
+        kd_simulate_tell_json(t, written);
     } else if (!t->quiet && has_result) {
-        tell_in_words(t, written);
+        kd_simulate_tell_words(t, written);
     }
     if (t->status < 0) {
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, kd_status_sentence(t->status));
@@ -907,19 +641,19 @@ static int simulate(task *t)
         if (t->has_postmortem) fprintf(stderr, "  post-mortem: %s\n", t->postmortem);
     }
     // exit status: failed, interrupted, limit broken, good
-    if (t->status < 0 || !written) return KD_EXIT_FAILED;
+    if (t->status < 0 || !written || t->unwritten) return KD_EXIT_FAILED;
     if (t->status == KD_STOPPED) {
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message);
         return KD_EXIT_INTERRUPTED;
     }
     if (t->broken[0]) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->broken);
     if (t->cross.result.gross) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->cross.result.sentence);
-    if (is_unclean(t)) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->verdict.sentence);
-    return t->broken[0] || t->cross.result.gross || is_unclean(t) ? KD_EXIT_LIMIT : KD_EXIT_OK;
+    if (kd_simulate_is_unclean(t)) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->verdict.sentence);
+    return t->broken[0] || t->cross.result.gross || kd_simulate_is_unclean(t) ? KD_EXIT_LIMIT : KD_EXIT_OK;
 }
 
 // of a system with its poses, of equations in C without
-static kd_status create_recorder(task *t)
+static kd_status create_recorder(kd_simulate_task *t)
 {
     const kd_subject   *s = &t->subject;
     kd_recorder_options opt = kd_recorder_options_default();
@@ -934,14 +668,14 @@ static kd_status create_recorder(task *t)
 
 int kd_cli_simulate(int argc, char **argv)
 {
-    static task t; // of this one command; large
-    t = (task){.folder = "results",
-               .t_end = -1,
-               .from = NAN,
-               .limits = kd_limits_none(),
-               .reference_error = NAN,
-               .argc = argc,
-               .argv = argv};
+    static kd_simulate_task t; // of this one command; large
+    t = (kd_simulate_task){.folder = "results",
+                           .t_end = -1,
+                           .from = NAN,
+                           .limits = kd_limits_none(),
+                           .reference_error = NAN,
+                           .argc = argc,
+                           .argv = argv};
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;

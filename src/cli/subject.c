@@ -35,7 +35,8 @@ int kd_subject_options(kd_subject_request *r, kd_cli_option *options)
 // ---- formats of model files -----------------------------------------------------------------------------------------
 // Readers leave the model in s->model and their report, or what is wrong, in s->message.
 
-// The library that is installed with this program: share/kardan beside the folder of the program. false: there is none
+// The library that belongs to this program: share/kardan beside the folder of the program, where it is installed, or models
+// beside the folder that it was built in. false: there is none
 static bool installed_library(char *folder, size_t size)
 {
     char          program[PATH_MAX];
@@ -49,7 +50,11 @@ static bool installed_library(char *folder, size_t size)
         *slash = '\0';
     }
     kd_text(folder, size, "%s/share/kardan", program);
-    return access(folder, R_OK) == 0;
+    if (access(folder, R_OK) == 0) return true;
+    char part[PATH_MAX + 40];
+    kd_text(folder, size, "%s/models", program);
+    kd_text(part, sizeof part, "%s/library/wheel.yaml", folder);
+    return access(part, R_OK) == 0;
 }
 
 static kd_status read_yaml(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)

@@ -166,88 +166,6 @@ static kd_status make_equations(const double *value, void *context, const kd_eom
     return KD_OK;
 }
 
-// ---- steady turn ----------------------------------------------------------------------------------------------------
-
-// place of a name; -1: there is none
-static int find_name(const quest *q, kd_kind kind, int count, const char *wanted)
-{
-    char name[NAME_SIZE];
-    for (int i = 0; i < count; i++)
-        if (strcmp(kd_eom_name(q->subject.eom, kind, i, name, sizeof name), wanted) == 0) return i;
-    return -1;
-}
-
-// Is velocity i the first of a free joint (joint.NAME.v1) or of a free body (body.NAME.com_v.x)? Then its coordinates
-// begin at *p.
-static bool is_free_joint(const quest *q, int i, int *p)
-{
-    static const char *const ENDING[2][2] = {{".v1", ".q1"}, {".com_v.x", ".com.x"}};
-    const kd_dims            n = kd_eom_dims(q->subject.eom);
-    char                     name[NAME_SIZE], other[NAME_SIZE + 8];
-    // ".w1" three places behind: the first of six velocities
-    kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name);
-    for (int k = 0; k < 2; k++) {
-        const size_t length = strlen(name), tail = strlen(ENDING[k][0]);
-        if (length <= tail || strcmp(name + length - tail, ENDING[k][0]) != 0) continue;
-        snprintf(other, sizeof other, "%.*s.w1", (int)(length - tail), name);
-        if (find_name(q, KD_NAME_V, n.nv, other) != i + 3) continue;
-        snprintf(other, sizeof other, "%.*s%s", (int)(length - tail), name, ENDING[k][1]);
-        *p = find_name(q, KD_NAME_P, n.np, other);
-        return *p >= 0;
-    }
-    return false;
-}
-
-// Is velocity i the first of a planar joint (joint.NAME.v1 to .v3)? Then its coordinates begin at *p.
-static bool is_planar_joint(const quest *q, int i, int *p)
-{
-    const kd_dims n = kd_eom_dims(q->subject.eom);
-    char          name[NAME_SIZE], other[NAME_SIZE + 8];
-    kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name);
-    // three velocities and no fourth one
-    const size_t stem = strlen(name) > 3 ? strlen(name) - 3 : 0;
-    if (stem == 0 || strcmp(name + stem, ".v1") != 0) return false;
-    snprintf(other, sizeof other, "%.*s.v4", (int)stem, name);
-    if (find_name(q, KD_NAME_V, n.nv, other) >= 0) return false;
-    snprintf(other, sizeof other, "%.*s.v3", (int)stem, name);
-    if (find_name(q, KD_NAME_V, n.nv, other) != i + 2) return false;
-    snprintf(other, sizeof other, "%.*s.q1", (int)stem, name);
-    *p = find_name(q, KD_NAME_P, n.np, other);
-    return *p >= 0;
-}
-
-// The first body that moves freely, or else in a plane
-static bool find_turn(quest *q)
-{
-    const kd_dims n = kd_eom_dims(q->subject.eom);
-    const bool    joint = q->subject.model && q->subject.coordinates == KD_JOINT;
-    q->turn.rate = q->rate;
-    // free ones first: a car on a road has six velocities
-    for (int planar = 0; joint && planar < 2; planar++)
-        for (int i = 0; i + (planar ? 2 : 5) < n.nv; i++) {
-            q->turn.v = i;
-            q->turn.planar = planar;
-            if (planar ? is_planar_joint(q, i, &q->turn.p) : is_free_joint(q, i, &q->turn.p)) return true;
-        }
-    fputs("kardan: --turn needs a model in joint coordinates with a body that moves freely or in a plane (joints free, "
-          "planar)\n",
-          stderr);
-    return false;
-}
-
-// All coordinates but the place, and the velocities of what spins
-static void release_for_turn(quest *q)
-{
-    const kd_dims n = kd_eom_dims(q->subject.eom);
-    for (int i = 0; i < n.nv; i++) {
-        // place in the plane stays, its heading and all else may change
-        const int own = i - q->turn.v;
-        // wheels turn as fast as they must
-        q->free_p[i] = own != 0 && own != 1;
-        q->free_v[i] = (own < 0 || own > (q->turn.planar ? 2 : 5)) && q->subject.x->v[i] != 0;
-    }
-}
-
 // all names that begin with the word
 static bool mark(quest *q, const char *option, const char *word, bool *p, bool *v, bool value)
 {
@@ -305,8 +223,15 @@ static bool read_words(quest *q)
     // --hold frees all others; a turn frees all but the place
     for (int i = 0; q->hold && i < n.nv; i++) q->free_p[i] = true;
     if (!isnan(q->rate)) {
-        if (!find_turn(q)) return false;
-        if (!q->hold && !q->release) release_for_turn(q);
+        if (!q->subject.model || q->subject.coordinates != KD_JOINT ||
+            !kd_turn_find(q->subject.eom, q->rate, &q->turn)) {
+            fputs(
+                "kardan: --turn needs a model in joint coordinates with a body that moves freely or in a plane (joints "
+                "free, planar)\n",
+                stderr);
+            return false;
+        }
+        if (!q->hold && !q->release) kd_turn_release(q->subject.eom, &q->turn, q->subject.x, q->free_p, q->free_v);
     }
     return split(q, "--hold", q->hold, false) && split(q, "--free", q->release, true);
 }

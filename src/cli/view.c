@@ -37,8 +37,8 @@ typedef struct watched_file { // as it was when it was read last
 typedef struct task {
     kd_subject_request request;
     const char        *folder;
-    bool               no_browser, paused;
-    double             stay;
+    bool               no_browser, paused, realtime;
+    double             stay, step;
     kd_server         *server;
     kd_live           *live;
     unsigned           generation;
@@ -56,6 +56,9 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--no-browser", NULL, "do not open a browser; the address is printed in any case", KD_CLI_FLAG,
          &t->no_browser},
         {"--paused", NULL, "wait at the start until somebody presses play", KD_CLI_FLAG, &t->paused},
+        {"--realtime", NULL, "by the stepper of kardan realtime: fixed work for each picture, no certificate",
+         KD_CLI_FLAG, &t->realtime},
+        {"--step", "H", "its step [s]; default: 1e-3", KD_CLI_POSITIVE, &t->step},
         {"--output", "DIR", "folder for states that are saved; default: results", KD_CLI_TEXT, &t->folder},
         {"--stay", "S", "end so long after the last page was closed [s]; default 10", KD_CLI_NUMBER, &t->stay},
     };
@@ -75,7 +78,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
                            "closed, or by Ctrl-C. Nobody but this machine reaches the page, and nobody without its address.",
              .details = "Examples:\n"
                              "  kardan view models/stewart.yaml\n"
-                             "  kardan view models/hmmwv.yaml --no-browser --set speed=20\n",
+                             "  kardan view models/hmmwv.yaml --no-browser --set speed=20\n"
+                             "  kardan view models/hmmwv.yaml --realtime --step 2e-3\n",
              .options = options,
              .noptions = count,
              .operand_name = names,
@@ -206,7 +210,8 @@ static void watch_parts(task *t)
 static void reload(task *t)
 {
     kd_live        *fresh;
-    const kd_status status = kd_live_open(&t->request, t->folder, &fresh, t->message, sizeof t->message);
+    const kd_status status =
+        kd_live_open(&t->request, t->folder, t->realtime ? t->step : 0, &fresh, t->message, sizeof t->message);
     if (status < 0) {
         tell_words(t, FAULT, "fault", t->message);
         return;
@@ -310,7 +315,7 @@ static int serve(task *t)
 int kd_cli_view(int argc, char **argv)
 {
     static task t; // of this one command; large
-    t = (task){.folder = "results", .stay = 10};
+    t = (task){.folder = "results", .stay = 10, .step = 1e-3};
     const kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     if (!kd_viewer_is_built()) {
@@ -321,7 +326,8 @@ int kd_cli_view(int argc, char **argv)
     // noted before it is read: a change in between is seen
     watch_file(&t, t.request.word);
     int       exit_status = KD_EXIT_FAILED;
-    kd_status status = kd_live_open(&t.request, t.folder, &t.live, t.message, sizeof t.message);
+    kd_status status =
+        kd_live_open(&t.request, t.folder, t.realtime ? t.step : 0, &t.live, t.message, sizeof t.message);
     if (status < 0) return KD_EXIT_FAILED;
     watch_parts(&t);
     const kd_live_message    go = {.word = t.paused ? KD_LIVE_PAUSE : KD_LIVE_RUN};

@@ -191,6 +191,28 @@ void *kd_arena_cut(kd_arena *arena, size_t count, size_t size)
     return array;
 }
 
+// bytes from a record to its array: the array is aligned as all are
+static size_t numbers_offset(void)
+{
+    return (sizeof(kd_numbers) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+double *kd_numbers_values(kd_numbers *numbers)
+{
+    return (double *)(void *)((char *)numbers + numbers_offset());
+}
+
+double *kd_cut_numbers(kd_arena *arena, size_t count)
+{
+    // too many: the cut fails, and says so
+    const size_t most = PTRDIFF_MAX / 8 / sizeof(double);
+    kd_numbers  *record = kd_arena_cut(arena, 1, numbers_offset() + (count < most ? count : 4 * most) * sizeof(double));
+    if (!record) return NULL;
+    *record = (kd_numbers){arena->numbers, count};
+    arena->numbers = record;
+    return kd_numbers_values(record);
+}
+
 void kd_arena_release(kd_arena *arena)
 {
     chunk *next = NULL;
@@ -198,5 +220,5 @@ void kd_arena_release(kd_arena *arena)
         next = c->next;
         kd_free(c);
     }
-    *arena = (kd_arena){NULL, false};
+    *arena = (kd_arena){0};
 }

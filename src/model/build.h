@@ -11,6 +11,7 @@ enum {
     KD_MODEL_MAX_ERRORS = 50,    // lines in kd_model_message
     KD_MODEL_MAX_WARNINGS = 200, // the rest is counted
     KD_MODEL_MAX_ELEMENTS = 10000000,
+    KD_MODEL_LINE = 600, // of a message
 };
 
 // ---- positions: where readers of files found what they add ----------------------------------------------------------
@@ -21,6 +22,9 @@ kd_status kd_model_at(kd_model *m, const char *file, int line, int column) KD_NO
 kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column) KD_NODISCARD;
 // The same for an expression that stands there as it is: messages then point at the column inside.
 kd_status kd_model_law_at(kd_model *m, const char *field, int line, int column) KD_NODISCARD;
+void      kd_model_claim_fields(kd_model *m, kd_section section, int element);   // the fields and numbers that waited
+kd_source kd_element_source(const kd_model *m, kd_section section, int element); // model.c
+kd_source kd_model_source_waiting(const kd_model *m, const char *field);         // of an element that is not added yet
 void      kd_model_drop_fields(kd_model *m); // no element comes: forget the fields that wait for one
 kd_source kd_model_run_source(const kd_model *m,
                               const char     *field); // where a field of `run` stands; file NULL: nowhere
@@ -95,13 +99,13 @@ const double *kd_model_numbers(kd_model *m, const double *x, int n); // the same
 
 // ---- written models -------------------------------------------------------------------------------------------------
 // For readers: a piece of the text of a model with subsystems, as the writer puts it: text, then a curve or the path of a
-// mesh. Texts are copied.
+// file. Texts are copied.
 typedef struct kd_written {
-    const char                 *text;
-    int                         curve; // -1: none
-    const struct kd_model_mesh *mesh;  // NULL: none
-    const char                 *path;  // of that, as it was written
-    struct kd_written          *next;
+    const char        *text;
+    int                curve; // -1: none
+    const char        *real;  // path of a file that was read; NULL: none
+    const char        *path;  // of that, as it was written
+    struct kd_written *next;
 } kd_written;
 kd_status kd_model_add_written(kd_model *m, const kd_written *part) KD_NODISCARD;
 
@@ -149,6 +153,9 @@ struct kd_model_private {
     bool                  borrowed; // of a copy: names, positions and bindings are those of the model
     struct kd_bindings    bindings;
     struct kd_model_mesh *meshes;                  // files of triangles that were read
+    struct kd_model_part *parts;                   // files of flexible bodies that were read
+    struct kd_model_road *roads;                   // OpenCRG files that were read
+    struct kd_model_tyre *tyres;                   // tyre property files that were read
     kd_written           *written, *last_written;  // the text of a model with subsystems; NULL: it has none
     char                 *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
     double               *theta, *work;            // of a copy: values of parameters; workspace of expressions
@@ -175,11 +182,12 @@ kd_mass kd_mass_add(const kd_mass *a, const kd_mass *b);
 void kd_sym_eigenvalues(const kd_sym3 *A, double value[3]);
 
 // Places of one element as anchors; unset references agree between the two ends. false: an error has been written.
-bool kd_places_resolve(kd_model *m, kd_section section, int element, const kd_place *from, const kd_place *to,
-                       bool universal, kd_anchor *from_anchor, kd_anchor *to_anchor);
-bool kd_place_is_default(const kd_place *place); // the ground as it is: what a field has that is not written
-bool kd_place_resolve(kd_model *m, kd_section section, int element, const char *field, const kd_place *place,
-                      kd_anchor *anchor);
+bool    kd_places_resolve(kd_model *m, kd_section section, int element, const kd_place *from, const kd_place *to,
+                          bool universal, kd_anchor *from_anchor, kd_anchor *to_anchor);
+bool    kd_place_is_default(const kd_place *place); // the ground as it is: what a field has that is not written
+bool    kd_place_resolve(kd_model *m, kd_section section, int element, const char *field, const kd_place *place,
+                         kd_anchor *anchor);
+kd_vec3 kd_anchor_point(const kd_model *m, const kd_anchor *a); // in the world, at the design position
 
 // ---- subsystems: subsystems.c ---------------------------------------------------------------------------------------
 // For readers: a subsystem, of this file or section; elements that are added from now on are its parts (0: nobody's).

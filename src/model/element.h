@@ -32,6 +32,7 @@ typedef struct kd_look {
         KD_LOOK_COIL,   // a spring between them
         KD_LOOK_PISTON, // a rod that grows
         KD_LOOK_ROD,    // one that keeps its length
+        KD_LOOK_ROPE,   // from place to place
     } between;
     enum { KD_LOOK_NO_WHEEL, KD_LOOK_BALL, KD_LOOK_DISC } wheel; // about `to`, where the body has no shape
     enum {
@@ -53,8 +54,10 @@ typedef struct kd_element_class {
     const char        *unit; // of what no reading names: inner states, multipliers
     kd_units           units;
     kd_look            look;
-    bool               placeless;     // constraints: they have no places
+    bool               placeless;     // constraints: they have no places, or more than two
     bool               follows_input; // states: x has the unit of its input
+    // Read the files that a definition names, when it is added to a model; why says what is wrong. NULL: it has none
+    kd_status (*take)(kd_model *m, void *def, char *why, size_t size);
     // Check a definition whose fields are right one by one, find what it refers to, fill in what follows. NULL: nothing
     void (*finish)(kd_model *m, int element);
     // Warn of what looks odd; NULL: nothing can

@@ -143,12 +143,12 @@ void kd_update_curves(kd_model *m)
 
 // ---- places ---------------------------------------------------------------------------------------------------------
 
-static const kd_anchor on_ground = {-1, {0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+static const kd_anchor on_ground = {-1, {0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 0};
 
 // Both ends on one body: there is nothing that could move. An error is written.
 bool kd_ends_differ(kd_model *m, kd_section section, int element, const kd_anchor *from, const kd_anchor *to)
 {
-    if (from->body != to->body) return true;
+    if (from->body != to->body || from->node != to->node) return true; // nodes of a flexible body move
     kd_model_error(m, section, element, "to", "both ends are on %s%s%s", to->body < 0 ? "the ground" : "body '",
                    to->body < 0 ? "" : m->body[to->body].name, to->body < 0 ? "" : "'");
     return false;
@@ -318,7 +318,7 @@ static void finish_forces(kd_model *m)
     for (int i = 0; i < m->nforces; i++) {
         kd_force *f = &m->force[i];
         f->from = f->to = on_ground;
-        f->joint = f->curve = -1;
+        f->joint = f->curve = f->to_curve = -1;
         kd_force_element((int)f->def.kind)->finish(m, i);
     }
 }

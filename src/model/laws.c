@@ -20,6 +20,8 @@ enum {
     READ_ACCELERATIONS = 8, // forces, reactions, energies, sensors, too
     READ_INPUTS = 16,       // inputs, where motion may not be read
     READ_ALGEBRAIC = 32,    // algebraic variables
+    READ_VELOCITIES = 64,   // velocities, where states may not be read
+    READ_HOLDS = 128,       // forces of constraints, where other forces may not be read
 };
 
 typedef kd_read_edge  edge;
@@ -85,11 +87,24 @@ static bool is_position(const kd_path *path)
     }
 }
 
+// what constraints on velocity level read besides
+static bool is_velocity(const kd_path *path)
+{
+    return path->property == KD_PROPERTY_VEL || path->property == KD_PROPERTY_OMEGA || path->property == KD_PROPERTY_V;
+}
+
+static bool is_hold(const kd_path *path)
+{
+    return path->section == KD_SECTION_CONSTRAINT && path->property == KD_PROPERTY_FORCE;
+}
+
 // What else may be read, in words
 static const char *allowed(unsigned may)
 {
+    if (may & READ_HOLDS) return "positions, velocities, states, blocks, variables, inputs and forces of constraints";
     if (may & READ_ALGEBRAIC) return "positions, velocities, states, blocks, variables and inputs";
     if (may & READ_MOTION) return "positions, velocities, states, blocks, inputs and variables of events";
+    if (may & READ_VELOCITIES) return "t, inputs, positions and velocities";
     if (may & READ_POSITIONS) return "t, inputs and positions";
     return may & READ_INPUTS ? "parameters, t and inputs" : "parameters and t";
 }
@@ -99,7 +114,9 @@ static void check_path(reader *r, const char *name, const kd_path *path)
     // the least that must be allowed for this path
     const unsigned needed = path->section == KD_SECTION_INPUT       ? READ_INPUTS | READ_MOTION
                             : path->section == KD_SECTION_ALGEBRAIC ? READ_ALGEBRAIC
+                            : is_hold(path)                         ? READ_ACCELERATIONS | READ_HOLDS
                             : is_position(path)                     ? READ_POSITIONS
+                            : is_velocity(path)                     ? READ_MOTION | READ_VELOCITIES
                             : kd_path_is_kinematic(path)            ? READ_MOTION
                                                                     : READ_ACCELERATIONS;
     const char    *may = r->may & needed ? NULL : allowed(r->may);
@@ -221,6 +238,7 @@ static kd_status check_text(reader *r, kd_section section, int element, const ch
 // what fields of elements may read
 static const unsigned may_read[] = {[KD_READS_MOTION] = READ_TIME | READ_POSITIONS | READ_MOTION | READ_ALGEBRAIC,
                                     [KD_READS_POSITIONS] = READ_TIME | READ_INPUTS | READ_POSITIONS,
+                                    [KD_READS_VELOCITIES] = READ_TIME | READ_INPUTS | READ_POSITIONS | READ_VELOCITIES,
                                     [KD_READS_TIME] = READ_TIME | READ_INPUTS};
 
 // The expressions of an element, by its fields
@@ -244,6 +262,7 @@ static kd_status check_force(reader *r, int i)
 {
     const kd_force *f = &r->m->force[i];
     if (f->curve >= 0) r->used[KD_SECTION_CURVE][f->curve] = true;
+    if (f->to_curve >= 0) r->used[KD_SECTION_CURVE][f->to_curve] = true;
     return check_laws(r, KD_SECTION_FORCE, i, kd_force_element((int)f->def.kind), &f->def);
 }
 
@@ -366,7 +385,7 @@ static kd_status check_elements(reader *r)
         const char *const own[] = {kd_algebraic_own_name(&m->algebraic[i]), NULL};
         r->node = first_equation(m) + i;
         status = check_text(r, KD_SECTION_ALGEBRAIC, i, "equation", m->algebraic[i].def.equation,
-                            may_read[KD_READS_MOTION], own);
+                            may_read[KD_READS_MOTION] | READ_HOLDS, own);
     }
     for (int i = 0; i < m->nsensors && status >= 0; i++) {
         r->node = i;
@@ -506,8 +525,21 @@ static void warn_unused(kd_model *m, kd_section section, const bool *used)
 {
     const int n = kd_section_count(m, section);
     for (int i = 0; i < n; i++) {
-        if (!used[i]) kd_model_warn(m, section, i, NULL, "it is never used");
+        // a part need not use the frames that it offers
+        const bool offered = section == KD_SECTION_FRAME && kd_subsystem_of(m, section, i);
+        if (!used[i] && !offered) kd_model_warn(m, section, i, NULL, "it is never used");
     }
+}
+
+static void warn_unused_parameter(kd_model *m, int i)
+{
+    const char *point = strrchr(m->parameter[i].name, '.'), *name = point ? point + 1 : m->parameter[i].name;
+    if (kd_schema_is_local(name))
+        kd_model_warn(m, KD_SECTION_PARAMETER, i, NULL,
+                      "it is never used; where laws of elements have a quantity '%s' of their own, that is meant",
+                      name);
+    else
+        kd_model_warn(m, KD_SECTION_PARAMETER, i, NULL, "it is never used");
 }
 
 kd_status kd_finish_laws(kd_model *m)
@@ -537,7 +569,7 @@ kd_status kd_finish_laws(kd_model *m)
     if (status < 0 || kd_model_error_count(m) > 0) goto done;
     for (int k = 0; k < ncounted; k++) warn_unused(m, counted[k], r->used[counted[k]]);
     for (int i = 0; i < m->nparameters; i++) {
-        if (!m->parameter[i].used) kd_model_warn(m, KD_SECTION_PARAMETER, i, NULL, "it is never used");
+        if (!m->parameter[i].used) warn_unused_parameter(m, i);
     }
 
 done:

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "model/build.h"
 #include "model/mesh_shape.h"
+#include "model/part.h"
 
 static const double heavy = 1e7;           // [kg]; a loaded freight train has 5e6
 static const double long_gyration = 300.0; // [m], radius of gyration of a beam of 1 km
@@ -81,6 +82,8 @@ static bool set_mass(kd_model *m, int i)
 {
     kd_body     *b = &m->body[i];
     kd_body_def *def = &b->def;
+    if (!kd_finish_flexible(m, i)) return false;
+    if (def->read) return true;
     if (!all_or_none(m, i, "centre", def->centre, 3) || !all_or_none(m, i, "inertia", def->inertia, 6)) return false;
     // dimensions of shapes that the schema cannot compare with each other
     for (int k = 0; k < def->nshapes; k++) {

@@ -11,8 +11,11 @@
 
 #include "core/text.h"
 #include "model/build.h"
+#include "model/element.h"
 #include "model/mesh_shape.h"
+#include "model/part.h"
 #include "model/schema.h"
+#include "model/tyre_file.h"
 
 // ---- sections -------------------------------------------------------------------------------------------------------
 
@@ -87,6 +90,13 @@ const char *kd_element_name(const kd_model *m, kd_section section, int element)
     return name;
 }
 
+kd_source kd_element_source(const kd_model *m, kd_section section, int element)
+{
+    kd_source source;
+    memcpy(&source, element_of(m, section, element) + sections[section].source, sizeof source);
+    return source;
+}
+
 const void *kd_element(const kd_model *m, kd_section section, int element)
 {
     return element_of(m, section, element);
@@ -131,6 +141,9 @@ void kd_model_destroy(kd_model *m)
         kd_free(m->private->field);
         kd_free(m->private->number);
         kd_model_meshes_release(m->private->meshes);
+        kd_model_parts_release(m->private->parts);
+        kd_model_tyres_release(m->private->tyres);
+        kd_model_roads_release(m->private->roads);
     }
     for (int s = 0; s < KD_SECTION_COUNT; s++) {
         if (sections[s].size) kd_free(array_of(m, (kd_section)s));
@@ -184,290 +197,12 @@ const double *kd_model_numbers(kd_model *m, const double *x, int n)
 
 // ---- positions ------------------------------------------------------------------------------------------------------
 
-// the name of the file is copied once as long as it stays the same
-kd_status kd_model_at(kd_model *m, const char *file, int line, int column)
-{
-    kd_source *s = &m->private->source;
-    if (!file) {
-        s->file = NULL;
-    } else if (!s->file || strcmp(s->file, file) != 0) {
-        s->file = kd_model_text(m, file);
-        if (!s->file) return KD_ERR_MEMORY;
-    }
-    s->line = line;
-    s->column = column;
-    return KD_OK;
-}
-
-static kd_status field_at(kd_model *m, const char *field, int line, int column, bool literal)
-{
-    struct kd_model_private *p = m->private;
-    // twice the room when it is full
-    if (p->nfields == p->fields_capacity) {
-        const int          capacity = p->fields_capacity ? 2 * p->fields_capacity : 64;
-        kd_field_position *larger = kd_alloc((size_t)capacity * sizeof *larger);
-        if (!larger) return KD_ERR_MEMORY;
-        if (p->nfields > 0) memcpy(larger, p->field, (size_t)p->nfields * sizeof *larger);
-        kd_free(p->field);
-        p->field = larger;
-        p->fields_capacity = capacity;
-    }
-    // no element yet: claim_fields gives it one
-    p->field[p->nfields++] = (kd_field_position){field, KD_SECTION_BODY, -1, line, column, literal};
-    p->fields_waiting++;
-    return KD_OK;
-}
-
-kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column)
-{
-    return field_at(m, field, line, column, false);
-}
-
-kd_status kd_model_law_at(kd_model *m, const char *field, int line, int column)
-{
-    return field_at(m, field, line, column, true);
-}
-
-// as for fields
-kd_status kd_model_number_text(kd_model *m, size_t offset, const char *text)
-{
-    struct kd_model_private *p = m->private;
-    if (p->nnumbers == p->numbers_capacity) {
-        const int       capacity = p->numbers_capacity ? 2 * p->numbers_capacity : 64;
-        kd_number_text *larger = kd_alloc((size_t)capacity * sizeof *larger);
-        if (!larger) return KD_ERR_MEMORY;
-        if (p->nnumbers > 0) memcpy(larger, p->number, (size_t)p->nnumbers * sizeof *larger);
-        kd_free(p->number);
-        p->number = larger;
-        p->numbers_capacity = capacity;
-    }
-    const char *copy = kd_model_text(m, text);
-    if (!copy) return KD_ERR_MEMORY;
-    p->number[p->nnumbers++] = (kd_number_text){KD_SECTION_BODY, -1, offset, copy};
-    p->numbers_waiting++;
-    return KD_OK;
-}
-
-// the fields and numbers that waited belong to this element
-static void claim_fields(kd_model *m, kd_section section, int element)
-{
-    struct kd_model_private *p = m->private;
-    // those that wait are the last ones
-    for (; p->fields_waiting > 0; p->fields_waiting--) {
-        kd_field_position *f = &p->field[p->nfields - p->fields_waiting];
-        f->section = section;
-        f->element = element;
-    }
-    for (; p->numbers_waiting > 0; p->numbers_waiting--) {
-        kd_number_text *n = &p->number[p->nnumbers - p->numbers_waiting];
-        n->section = section;
-        n->element = element;
-    }
-    kd_bindings_claim(m, section, element);
-}
-
-// an element that was refused leaves nothing behind
-void kd_model_drop_fields(kd_model *m)
-{
-    m->private->nfields -= m->private->fields_waiting;
-    m->private->fields_waiting = 0;
-    m->private->nnumbers -= m->private->numbers_waiting;
-    m->private->numbers_waiting = 0;
-    kd_bindings_drop(m);
-}
-
-// is `known` the field or a part around it: "from" and "from.body", "motion" and "motion[1]"
-static bool covers(const char *known, const char *field)
-{
-    const size_t n = strlen(known);
-    return strncmp(known, field, n) == 0 && (field[n] == '\0' || field[n] == '.' || field[n] == '[');
-}
-
-kd_source kd_model_source_of(const kd_model *m, kd_section section, int element, const char *field)
-{
-    kd_source source = {NULL, 0, 0, 0};
-    // position of the element, then of the part of the field that is known best: the longest match
-    if (element < 0 || element >= kd_section_count(m, section)) return source;
-    memcpy(&source, element_of(m, section, element) + sections[section].source, sizeof source);
-    size_t best = 0;
-    for (int i = 0; field && i < m->private->nfields; i++) {
-        const kd_field_position *f = &m->private->field[i];
-        if (f->section != section || f->element != element || !covers(f->field, field)) continue;
-        if (strlen(f->field) < best) continue;
-        best = strlen(f->field);
-        source.line = f->line;
-        source.column = f->column;
-    }
-    return source;
-}
-
-kd_source kd_model_run_source(const kd_model *m, const char *field)
-{
-    kd_source source = m->private->run_source;
-    // fields of the run are claimed under KD_SECTION_COUNT
-    size_t best = 0;
-    for (int i = 0; i < m->private->nfields; i++) {
-        const kd_field_position *f = &m->private->field[i];
-        if (f->section != KD_SECTION_COUNT || !covers(f->field, field) || strlen(f->field) < best) continue;
-        best = strlen(f->field);
-        source.line = f->line;
-        source.column = f->column;
-    }
-    return source;
-}
-
-bool kd_model_source_in(const kd_model *m, kd_section section, int element, const char *field, int column,
-                        kd_source *source)
-{
-    // only of expressions that stand in the file as they are
-    for (int i = 0; i < m->private->nfields; i++) {
-        const kd_field_position *f = &m->private->field[i];
-        if (!f->literal || f->section != section || f->element != element || strcmp(f->field, field) != 0) continue;
-        *source = kd_model_source_of(m, section, element, field);
-        source->column += column - 1;
-        return true;
-    }
-    return false;
-}
-
 void kd_model_use_frame(kd_model *m, int frame)
 {
     m->frame[frame].used = true;
 }
 
 // ---- messages -------------------------------------------------------------------------------------------------------
-
-// "file:line:column: ", or nothing
-static void say_source(const kd_source *source, char *text, size_t size)
-{
-    text[0] = '\0';
-    if (source->file && source->line > 0 && source->column > 0) {
-        kd_text(text, size, "%s:%d:%d: ", source->file, source->line, source->column);
-    } else if (source->file && source->line > 0) {
-        kd_text(text, size, "%s:%d: ", source->file, source->line);
-    } else if (source->file) {
-        kd_text(text, size, "%s: ", source->file);
-    }
-}
-
-static void say_element(const kd_model *m, kd_section section, int element, char *text, size_t size)
-{
-    if (element >= 0 && element < kd_section_count(m, section)) {
-        kd_text_append(text, size, "%s '%s': ", kd_section_word(section), kd_element_name(m, section, element));
-    }
-}
-
-// errors in one text, a line each
-static void append_error(kd_model *m, const char *line)
-{
-    struct kd_model_private *p = m->private;
-    // beyond the limit they are counted, and that is said once
-    p->nerrors++;
-    if (p->nerrors > KD_MODEL_MAX_ERRORS) {
-        if (p->nerrors == KD_MODEL_MAX_ERRORS + 1) {
-            kd_text_append(p->message, sizeof p->message, "\nfurther errors are not shown");
-        }
-        return;
-    }
-    kd_text_append(p->message, sizeof p->message, "%s%s", p->message[0] ? "\n" : "", line);
-}
-
-// warnings one by one
-static void append_warning(kd_model *m, const char *line)
-{
-    struct kd_model_private *p = m->private;
-    if (p->nwarnings == KD_MODEL_MAX_WARNINGS) return;
-    // the last line says that there are more
-    const bool  last = p->nwarnings == KD_MODEL_MAX_WARNINGS - 1;
-    const char *text = last ? "further warnings are not shown" : kd_model_text(m, line);
-    if (text) p->warning[p->nwarnings++] = text;
-}
-
-enum { LINE = 600 };
-
-// "file:line:column: joint 'hinge': text"; element < 0: without an element
-static void compose(const kd_model *m, const kd_source *source, kd_section section, int element, const char *format,
-                    va_list arguments, char line[LINE])
-{
-    char text[LINE];
-    vsnprintf(text, sizeof text, format, arguments);
-    say_source(source, line, LINE);
-    say_element(m, section, element, line, LINE);
-    kd_text_append(line, LINE, "%s", text);
-}
-
-// Positions are searched only for lines that will be seen: a model can have as many faults as elements.
-static kd_source source_of_line(const kd_model *m, bool seen, kd_section section, int element, const char *field)
-{
-    return seen ? kd_model_source_of(m, section, element, field) : (kd_source){NULL, 0, 0, 0};
-}
-
-void kd_model_error(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
-{
-    char            line[LINE];
-    const bool      seen = m->private->nerrors < KD_MODEL_MAX_ERRORS;
-    const kd_source source = source_of_line(m, seen, section, element, field);
-    va_list         arguments;
-    va_start(arguments, format);
-    compose(m, &source, section, element, format, arguments, line);
-    va_end(arguments);
-    append_error(m, line);
-}
-
-// of what belongs to no element: settings, keys of a file
-void kd_model_error_at(kd_model *m, const kd_source *source, const char *format, ...)
-{
-    char    line[LINE];
-    va_list arguments;
-    va_start(arguments, format);
-    compose(m, source, KD_SECTION_BODY, -1, format, arguments, line);
-    va_end(arguments);
-    append_error(m, line);
-}
-
-void kd_model_warn(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
-{
-    if (m->private->quiet || m->private->nwarnings == KD_MODEL_MAX_WARNINGS) return;
-    char            line[LINE];
-    const bool      seen = m->private->nwarnings < KD_MODEL_MAX_WARNINGS - 1;
-    const kd_source source = source_of_line(m, seen, section, element, field);
-    va_list         arguments;
-    va_start(arguments, format);
-    compose(m, &source, section, element, format, arguments, line);
-    va_end(arguments);
-    append_warning(m, line);
-}
-
-void kd_model_warn_at(kd_model *m, const kd_source *source, const char *format, ...)
-{
-    if (m->private->quiet || m->private->nwarnings == KD_MODEL_MAX_WARNINGS) return;
-    char    line[LINE];
-    va_list arguments;
-    va_start(arguments, format);
-    compose(m, source, KD_SECTION_BODY, -1, format, arguments, line);
-    va_end(arguments);
-    append_warning(m, line);
-}
-
-int kd_model_error_count(const kd_model *m)
-{
-    return m->private->nerrors;
-}
-
-const char *kd_model_message(const kd_model *m)
-{
-    return m ? m->private->message : "";
-}
-
-int kd_model_warning_count(const kd_model *m)
-{
-    return m ? m->private->nwarnings : 0;
-}
-
-const char *kd_model_warning(const kd_model *m, int i)
-{
-    return m && i >= 0 && i < m->private->nwarnings ? m->private->warning[i] : "";
-}
 
 const char *kd_model_title(const kd_model *m)
 {
@@ -514,40 +249,14 @@ kd_status kd_model_set_gravity(kd_model *m, const double g[3])
     return KD_OK;
 }
 
-// The position of a field of an element that is not there yet, as far as it is known.
-static kd_source source_of_waiting(const kd_model *m, const char *field)
-{
-    const struct kd_model_private *p = m->private;
-    kd_source                      source = p->source;
-    // the last one that covers the field
-    for (int i = p->nfields - p->fields_waiting; i < p->nfields; i++) {
-        if (!covers(p->field[i].field, field)) continue;
-        source.line = p->field[i].line;
-        source.column = p->field[i].column;
-    }
-    return source;
-}
-
-// the element has no number yet: its name is told
-void kd_model_refuse(kd_model *m, kd_section section, const char *name, const char *field, const char *format, ...)
-{
-    char            text[LINE];
-    const kd_source source = source_of_waiting(m, field);
-    va_list         arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    kd_model_error_at(m, &source, "%s '%s': %s", kd_section_word(section), name, text);
-}
-
 // Check a definition by the schema; a fault is written as an error of an element that is not there yet.
 static bool passes_schema(kd_model *m, kd_schema_id id, const char *name, const void *def)
 {
-    char text[LINE];
+    char text[KD_MODEL_LINE];
     // the first fault of the definition, at the field that has it
     const kd_field *fault = kd_schema_check(kd_schema_of(id), def, text, sizeof text);
     if (!fault) return true;
-    const kd_source source = source_of_waiting(m, fault->key);
+    const kd_source source = kd_model_source_waiting(m, fault->key);
     if (name) {
         kd_model_error_at(m, &source, "%s '%s': %s", kd_schema_of(id)->singular, name, text);
     } else {
@@ -601,7 +310,7 @@ kd_status kd_model_set_run(kd_model *m, const kd_run_def *run)
     }
     m->run = copy;
     m->private->run_source = m->private->source;
-    claim_fields(m, KD_SECTION_COUNT, 0); // the run has no section of its own
+    kd_model_claim_fields(m, KD_SECTION_COUNT, 0); // the run has no section of its own
     return memory_status(m);
 }
 
@@ -629,7 +338,7 @@ static kd_status make_room(kd_model *m, kd_section section)
 // May an element of this name be added? An error has been written if not.
 static kd_status check_name(kd_model *m, kd_section section, const char *name)
 {
-    char text[LINE];
+    char text[KD_MODEL_LINE];
     // letters, words that mean something else, names that are there, then the number of elements
     if (!kd_name_check_parts(name, text, sizeof text)) {
         kd_model_error_at(m, &m->private->source, "%s '%.200s': %s", kd_section_word(section), name, text);
@@ -670,7 +379,7 @@ kd_status kd_model_enter(kd_model *m, kd_section section, const char *name)
     const kd_status status = kd_names_add(&m->private->names, section, name, n);
     if (status < 0) return status;
     memcpy((char *)m + sections[section].count, &more, sizeof more);
-    claim_fields(m, section, n);
+    kd_model_claim_fields(m, section, n);
     return KD_OK;
 }
 
@@ -690,6 +399,15 @@ kd_status kd_model_prepare(kd_model *m, kd_section section, kd_schema_id schema,
 static void copy_place(kd_model *m, kd_place *place)
 {
     place->body = kd_model_text(m, place->body);
+    place->node = kd_model_text(m, place->node);
+}
+
+static void copy_places(kd_model *m, const kd_field *field, void *def)
+{
+    kd_place *place = (kd_place *)(void *)((char *)def + field->offset);
+    int       n;
+    memcpy(&n, (char *)def + field->length, sizeof n);
+    for (int i = 0; i < n; i++) copy_place(m, &place[i]);
 }
 
 // The texts of a definition, by its fields; those of other kinds are not looked at
@@ -705,8 +423,13 @@ static void copy_texts(kd_model *m, const kd_schema *schema, void *def)
                                 ? field->count
                                 : 0;
         if (field->type == KD_FIELD_PLACE) copy_place(m, at);
+        if (field->type == KD_FIELD_PLACES) copy_places(m, field, def);
         if (field->type == KD_FIELD_TERMS) memcpy(&n, (char *)def + field->length, sizeof n);
         for (int k = 0; k < n; k++) text[k] = kd_model_text(m, text[k]);
+        if (field->flags & KD_FIELD_FILE) {
+            const char **path = (const char **)(void *)((char *)def + field->second);
+            *path = kd_model_text(m, *path);
+        }
     }
 }
 
@@ -820,14 +543,27 @@ static kd_status take_meshes(kd_model *m, const char *name, kd_body_def *def)
     return status;
 }
 
+// The same of a flexible body
+static kd_status take_part(kd_model *m, const char *name, kd_body_def *def)
+{
+    char      why[600];
+    kd_status status = KD_OK;
+    if (!def->flexible) return KD_OK;
+    if (!def->read) status = kd_model_part_read(m, def->flexible, &def->read, why, sizeof why);
+    if (status == KD_ERR_MODEL) kd_model_error_at(m, &m->private->source, "body '%s': %s", name, why);
+    def->flexible = kd_model_text(m, def->flexible);
+    if (status < 0) kd_model_drop_fields(m);
+    return status;
+}
+
 kd_status kd_model_add_body(kd_model *m, const char *name, const kd_body_def *def)
 {
     kd_status status = kd_model_prepare(m, KD_SECTION_BODY, KD_SCHEMA_BODY, name, def);
     if (status < 0) return status;
-    // shapes are numbers: the definition has no texts
     kd_body *b = &m->body[m->nbodies];
     *b = (kd_body){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
     status = take_meshes(m, name, &b->def);
+    if (status >= 0) status = take_part(m, name, &b->def);
     if (status < 0) return status;
     return kd_model_enter(m, KD_SECTION_BODY, b->name);
 }
@@ -865,6 +601,16 @@ kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd_constr
     return kd_model_enter(m, KD_SECTION_CONSTRAINT, c->name);
 }
 
+// The files of an element; f is not entered yet
+static kd_status take_files(kd_model *m, const char *name, const kd_element_class *class, kd_force_def *def)
+{
+    char      why[600] = "";
+    kd_status status = class->take ? class->take(m, def, why, sizeof why) : KD_OK;
+    if (status == KD_ERR_MODEL) kd_model_error_at(m, &m->private->source, "force '%s': %s", name, why);
+    if (status < 0) kd_model_drop_fields(m);
+    return status;
+}
+
 kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *def)
 {
     kd_status status = kd_model_prepare(m, KD_SECTION_FORCE, KD_SCHEMA_FORCE, name, def);
@@ -872,6 +618,8 @@ kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *
     kd_force *f = &m->force[m->nforces];
     *f = (kd_force){.name = kd_model_text(m, name), .source = m->private->source, .def = *def, .joint = -1};
     copy_texts(m, kd_schema_of(KD_SCHEMA_FORCE), &f->def);
+    status = take_files(m, name, kd_force_element((int)def->kind), &f->def);
+    if (status < 0) return status;
     return kd_model_enter(m, KD_SECTION_FORCE, f->name);
 }
 

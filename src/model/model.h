@@ -21,6 +21,7 @@ typedef struct kd_anchor {
     int     body; // index of the body; -1: ground
     kd_vec3 r;    // origin in the body's frame (ground: in the world)
     kd_mat3 R;    // axes, in the body's axes
+    int     node; // interface of a flexible body that it follows, from 1 on; 0: the body's frame
 } kd_anchor;
 
 // a number with a name; values of derived ones follow from others
@@ -41,6 +42,7 @@ typedef struct kd_body {
     kd_mat3     R;       // design orientation
     kd_vec3     centre;  // of mass, body frame
     kd_sym3     inertia; // about the centre of mass, body axes
+    int         nmodes;  // of a flexible body
 } kd_body;
 
 // a named place
@@ -68,8 +70,9 @@ typedef struct kd_constraint {
     kd_source         source;
     kd_constraint_def def;
     kd_anchor         from, to;
+    kd_anchor         over[KD_MAX_OVER];       // rope: pulleys
     int               curve;                   // point on curve; -1
-    int               wheel_curve, rail_curve; // profiles of a wheel on a rail; -1
+    int               wheel_curve, rail_curve; // profiles of a wheel on a rail, or of the surfaces on from, to; -1
 } kd_constraint;
 
 // a force element; a force in a joint has the frames of that
@@ -78,8 +81,9 @@ typedef struct kd_force {
     kd_source    source;
     kd_force_def def;
     kd_anchor    from, to;
-    int          joint; // -1: none
-    int          curve; // air spring: volumes; -1: none
+    int          joint;    // -1: none
+    int          curve;    // air spring: volumes; profile of the surface on `from`; -1: none
+    int          to_curve; // profile of the surface on `to`; -1: none
 } kd_force;
 
 // an element written in C
@@ -223,6 +227,7 @@ struct kd_model {
 //     body.NAME.pos.x  .vel.x  .acc.x  .omega.x  .alpha.x     world axes; pos, vel, acc of the body's origin
 //     body.NAME.com.x                                         centre of mass
 //     body.NAME.R.xy                                          x component (world) of the body's y axis
+//     body.NAME.q1 .. .v1 .. .a1 ..                           amplitudes of the modes of a flexible body, rates, accelerations
 //     body.NAME.roll .pitch .yaw                              Cardan angles, R = Rz(yaw) Ry(pitch) Rx(roll)
 //     frame.NAME.*                                            as body, of a named frame
 //     joint.NAME.q .v .a  (q1 q2 q3, v1 .., a1 ..)            coordinates, rates, accelerations
@@ -284,6 +289,8 @@ const kd_curve *kd_model_track_function(const kd_model *m, const char *name, int
 // In expressions that readers have put together, parameter.NAME and curve.NAME stand for names of subsystems; the NAME.
 const char *kd_plain_name(const char *name);
 // The value of a parameter, NULL: unknown.
+// The number from 1 on of an interface of a flexible body; 0: it has none of that name
+int                 kd_body_node(const kd_body *body, const char *name);
 const kd_parameter *kd_model_parameter(const kd_model *m, const char *name);
 
 // Number of scalar coordinates q of a joint kind that have names (0 for spherical; free: 3 shifts).

@@ -229,7 +229,8 @@ static const place_of_definition definitions[KD_SECTION_COUNT] = {
 };
 
 // Sections whose definitions are filled in by finish
-static const kd_section filled[] = {KD_SECTION_BODY, KD_SECTION_JOINT, KD_SECTION_CONSTRAINT, KD_SECTION_FORCE};
+static const kd_section filled[] = {KD_SECTION_BODY, KD_SECTION_JOINT, KD_SECTION_CONSTRAINT, KD_SECTION_FORCE,
+                                    KD_SECTION_INVARIANT};
 enum { NFILLED = sizeof filled / sizeof filled[0] };
 
 // section KD_SECTION_COUNT: the run, which has no section
@@ -328,6 +329,11 @@ static bool find_field(const kd_schema *schema, const char *def, size_t offset, 
         switch (f->type) {
         case KD_FIELD_PLACE:
             if (!lies_in(offset, part, sizeof(kd_place))) continue;
+            check->part += part;
+            return find_field(kd_schema_of(KD_SCHEMA_PLACE), def + part, offset - part, check);
+        case KD_FIELD_PLACES:
+            if (!lies_in(offset, part, (size_t)f->count * sizeof(kd_place))) continue;
+            part += (offset - part) / sizeof(kd_place) * sizeof(kd_place);
             check->part += part;
             return find_field(kd_schema_of(KD_SCHEMA_PLACE), def + part, offset - part, check);
         case KD_FIELD_SHAPES:

@@ -282,6 +282,20 @@ static const char *next_part(const char *text, char *word, size_t size)
     return text[n] == '.' ? text + n + 1 : text + n;
 }
 
+// q3, v3, a3 of a flexible body: the third of its modes
+static bool find_mode(const kd_body *body, kd_path *path, const char *text)
+{
+    static const char word[] = "qva";
+    const char       *letter = text[0] != '\0' ? strchr(word, text[0]) : NULL;
+    int               number = 0;
+    if (!letter || text[1] < '1' || text[1] > '9') return false;
+    for (text++; *text >= '0' && *text <= '9' && number < 100000; text++) number = 10 * number + (*text - '0');
+    if (*text != '\0' || number > body->nmodes) return false;
+    path->property = letter[0] == 'q' ? KD_PROPERTY_Q : letter[0] == 'v' ? KD_PROPERTY_V : KD_PROPERTY_A;
+    path->i = number - 1;
+    return true;
+}
+
 static bool find_property(const kd_model *m, kd_path *path, const char *text)
 {
     // a block by its signals, elements by the readings of their classes, others by tables
@@ -289,6 +303,7 @@ static bool find_property(const kd_model *m, kd_path *path, const char *text)
         path->property = KD_PROPERTY_VALUE;
         return find_block_signal(&m->block[path->element].def, text, &path->i);
     }
+    if (path->section == KD_SECTION_BODY && find_mode(&m->body[path->element], path, text)) return true;
     const void *def;
     const kd_element_class *class = class_of(m, path->section, path->element, &def);
     for (int i = 0; class && i < class->nreadings; i++) {

@@ -8,7 +8,9 @@
 // r = Q'(r_b - c), R = Q'R_b L; the place in the body is L r, L R M then (subsystems.c).
 #include <string.h>
 
+#include "core/nearest.h"
 #include "model/build.h"
+#include "model/part.h"
 
 // numbers in the world at the design position
 kd_place kd_at(const char *body, double x, double y, double z)
@@ -37,10 +39,19 @@ kd_place kd_in(const char *body, double x, double y, double z)
     return place;
 }
 
+// where an interface of a flexible body is
+kd_place kd_at_node(const char *body, const char *node)
+{
+    kd_place place = kd_in(body, 0, 0, 0);
+    place.node = node;
+    return place;
+}
+
 bool kd_place_is_default(const kd_place *place)
 {
     const kd_place other = kd_place_default();
     bool same = place->body && strcmp(place->body, other.body) == 0 && place->in == other.in && place->frame == 0;
+    same = same && !place->node;
     for (int i = 0; i < 3; i++)
         same = same && place->position[i] == other.position[i] && place->axis[i] == other.axis[i] &&
                place->reference[i] == other.reference[i];
@@ -57,7 +68,7 @@ typedef struct work {
     int                 element;
     const char         *field;
     const kd_place     *place;
-    int                 body;
+    int                 body, node;
     kd_coordinates_of   in; // those of the place
     kd_vec3             position;
     kd_mat3             to_world;
@@ -105,6 +116,7 @@ static void open_frame(work *w, const kd_frame *f)
     kd_vec3             r;
     kd_mat3             R;
     w->body = f->at.body;
+    w->node = f->at.node;
     w->in = KD_IN_BODY;
     w->fixed = true;
     w->position = f->at.r;
@@ -120,12 +132,51 @@ static void open_frame(work *w, const kd_frame *f)
     }
 }
 
+// The piece of a body in pieces that has the node; the body itself where none has it
+static int find_piece(const kd_model *m, int body, const char *node)
+{
+    for (int i = body; body >= 0 && i < m->nbodies && m->body[i].def.piece == i - body + 1; i++)
+        if (kd_body_node(&m->body[i], node) > 0) return i;
+    return body;
+}
+
+// The interface that a place names, and where it is. false: an error has been written.
+static bool open_node(work *w, const kd_place *place, const char *field)
+{
+    if (place->node) w->body = find_piece(w->m, w->body, place->node);
+    const kd_body          *b = w->body < 0 ? NULL : &w->m->body[w->body];
+    const kd_flexible_body *f = b ? b->def.read : NULL;
+    if (!place->node) return true;
+    if (!f) {
+        kd_model_error(w->m, w->section, w->element, field, "%s: '%s' has no node '%s': it is not flexible", field,
+                       place->body, place->node);
+        return false;
+    }
+    if (place->in != KD_IN_BODY) {
+        kd_model_error(w->m, w->section, w->element, field, "%s: numbers at a node are in the body's axes: in: body",
+                       field);
+        return false;
+    }
+    w->node = kd_body_node(b, place->node);
+    if (w->node == 0) {
+        kd_nearest nearest = kd_nearest_start(place->node);
+        for (int i = 0; i < f->nframes; i++) kd_nearest_offer(&nearest, f->frame[i].name);
+        kd_model_error(w->m, w->section, w->element, field, "%s: body '%s' has no node '%s'%s%s%s", field, b->name,
+                       place->node, nearest.best ? ", did you mean '" : "", nearest.best ? nearest.best : "",
+                       nearest.best ? "'?" : "");
+        return false;
+    }
+    w->position = kd_vec_add(w->position, f->frame[w->node - 1].at);
+    return true;
+}
+
 // Find the body and check the numbers. false: an error has been written.
 static bool open_place(work *w, const kd_place *place, const char *field)
 {
     w->place = place;
     w->field = field;
     w->body = -1;
+    w->node = 0;
     // body, then numbers, then axes; the first fault is told
     if (!place->body || place->body[0] == '\0') {
         kd_model_error(w->m, w->section, w->element, field, "%s names no body", field);
@@ -160,7 +211,7 @@ static bool open_place(work *w, const kd_place *place, const char *field)
     if (w->in == KD_IN_BODY) see_body(w, &r, &w->to_world);
     w->position = kd_vec_of(place->position);
     w->reference = kd_vec_of(place->reference);
-    return true;
+    return open_node(w, place, field);
 }
 
 static kd_vec3 unit(kd_vec3 a)
@@ -221,7 +272,7 @@ static void close_place(const work *w, const kd_mat3 *R, kd_anchor *anchor)
 {
     kd_vec3 r;
     kd_mat3 axes;
-    *anchor = (kd_anchor){w->body, w->position, *R};
+    *anchor = (kd_anchor){w->body, w->position, *R, w->node};
     if (w->in == KD_IN_WORLD && (w->body >= 0 || w->subsystem)) {
         see_body(w, &r, &axes);
         anchor->r = kd_mat_tvec(&axes, kd_vec_sub(w->position, r));
@@ -291,4 +342,9 @@ bool kd_places_resolve(kd_model *m, kd_section section, int element, const kd_pl
     close_place(&a, &Ra, from_anchor);
     close_place(&b, &Rb, to_anchor);
     return true;
+}
+
+kd_vec3 kd_anchor_point(const kd_model *m, const kd_anchor *a)
+{
+    return a->body < 0 ? a->r : kd_vec_add(m->body[a->body].r, kd_mat_vec(&m->body[a->body].R, a->r));
 }

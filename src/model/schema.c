@@ -47,6 +47,8 @@ static const kd_field place_fields[] = {
      .doc = "direction that its x axis is turned to as far as z allows; the second axis of a universal joint"},
     {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL, 0, 0, ANY, "",
      .doc = "all its axes, in place of axis and reference"},
+    {"node", KD_FIELD_TEXT, O(node), 1, ALL, 0, 0, ANY, "",
+     .doc = "interface of a flexible body that the place follows; point counts from there, in the body's axes"},
     {"in", KD_FIELD_WORD, O(in), 1, ALL, 0, KD_IN_BODY, ANY, "",
      .doc = "whether these numbers are in the body's frame or in the world at the design position", .words = words_in},
 };
@@ -136,6 +138,27 @@ static const kd_field curve_file_fields[] = {
 };
 #undef O
 
+#define O(member) offsetof(kd_curve_road, member)
+static const char *const words_road[] = {"A", "B", "C", "D", "E", "F", "G", "H", NULL};
+static const kd_field curve_road_fields[] = {
+    {"iso8608", KD_FIELD_WORD, O(class), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "class of the road, from A (smooth) to H", .words = words_road},
+    {"seed", KD_FIELD_INTEGER, O(seed), 1, ALL, 0, 1, NOT_NEGATIVE, "", .doc = "another seed is another road of the same class"},
+    {"length", KD_FIELD_NUMBER, O(length), 1, ALL, 0, 250, POSITIVE, "m", .doc = "length after which it begins again; a multiple of `step`"},
+    {"step", KD_FIELD_NUMBER, O(step), 1, ALL, 0, 0.05, POSITIVE, "m", .doc = "distance of its points; at most a quarter of the shortest wave"},
+    {"width", KD_FIELD_NUMBER, O(width), 1, ALL, 0, 0, NOT_NEGATIVE, "m",
+     .doc = "of a road with several tracks beside each other, from -width/2 to width/2: a curve of x and y; 0: one track, a curve of x"},
+    {"tracks", KD_FIELD_INTEGER, O(tracks), 1, ALL, 0, 2, BETWEEN(2, 16), "", .doc = "how many, with a `width`"},
+    {"roughness", KD_FIELD_NUMBER, O(roughness), 1, ALL, KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m^3",
+     .doc = "spectral density at 0.1 cycles/m; not given: the geometric mean of the class, 16e-6 for A, four times as much for each further one"},
+    {"waviness", KD_FIELD_NUMBER, O(waviness), 1, ALL, 0, 2, POSITIVE, "", .doc = "the density falls with this power of the wave number"},
+    {"from", KD_FIELD_NUMBER, O(least), 1, ALL, 0, 0.011, POSITIVE, "1/m", .doc = "smallest wave number, cycles per metre"},
+    {"to", KD_FIELD_NUMBER, O(most), 1, ALL, 0, 2.83, POSITIVE, "1/m", .doc = "largest wave number"},
+    {"form", KD_FIELD_WORD, O(form), 1, ALL, 0, KD_CURVE_SPLINE, ANY, "", .doc = "as above", .words = words_form},
+    {"outside", KD_FIELD_WORD, O(outside), 1, ALL, 0, KD_CURVE_REPEAT, ANY, "", .doc = "as above; with a `width` only hold or extrapolate", .words = words_outside},
+};
+#undef O
+
 // ---- tracks
 static const kd_field track_fields[] = {
     {"curvature", KD_FIELD_LAW, offsetof(kd_track_def, curvature), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "1/m",
@@ -179,6 +202,20 @@ static const kd_field body_fields[] = {
      .image = KD_IMAGE_VECTOR, .doc = "start velocity of the frame's origin (world), a guess that assembly corrects; not given: from the joints"},
     {"angular_velocity", KD_FIELD_NUMBER, O(angular_velocity), 3, ALL, KD_FIELD_MAYBE, NAN, ANY, "rad/s",
      .image = KD_IMAGE_AXIAL, .doc = "start angular velocity (world), a guess as well"},
+    {"flexible", KD_FIELD_TEXT, O(flexible), 1, ALL, 0, 0, ANY, "",
+     .doc = "file of a flexible body that ends with .flex or .SID_FEM, or a part (.yaml), in the folder of the model; mass, centre and inertia are in it"},
+    {"modes", KD_FIELD_INTEGER, O(modes), 1, ALL, 0, 0, NOT_NEGATIVE, "",
+     .doc = "of a flexible body: so many of the modes in the file, the lowest first; 0: all"},
+    {"pieces", KD_FIELD_INTEGER, O(pieces), 1, ALL, 0, 0, NOT_NEGATIVE, "",
+     .doc = "of a part of beams that follow each other: so many bodies in a row, for large deflection; their names are body, body(2), body(3) and so on"},
+    {"piece", KD_FIELD_INTEGER, O(piece), 1, ALL, 0, 0, NOT_NEGATIVE, "",
+     .doc = "this body is that one of the pieces, and the others are not made; as written models have it"},
+    {"damping", KD_FIELD_NUMBER, O(damping), 1, ALL, KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "",
+     .doc = "of a flexible body: ratio of damping of all modes; not given: as in the file"},
+    {"amplitude", KD_FIELD_NUMBER, O(amplitude), KD_MAX_AMPLITUDES, ALL, KD_FIELD_MAYBE | KD_FIELD_FEWER, NAN, ANY, "",
+     .doc = "of a flexible body: amplitudes of the modes at the start, a guess that assembly corrects; not given: 0"},
+    {"rate", KD_FIELD_NUMBER, O(rate), KD_MAX_AMPLITUDES, ALL, KD_FIELD_MAYBE | KD_FIELD_FEWER, NAN, ANY, "",
+     .doc = "of a flexible body: rates of the amplitudes at the start"},
     {"shape", KD_FIELD_SHAPES, O(shape), KD_MAX_SHAPES, ALL, 0, 0, ANY, "",
      .doc = "a shape or a list of shapes, for drawing and for mass and inertia", .length = O(nshapes)},
 };
@@ -254,7 +291,6 @@ static const kd_field event_fields[] = {
 
 // ---- invariants
 #define O(member) offsetof(kd_invariant_def, member)
-#define ALONG (K(KD_INVARIANT_MOMENTUM) | K(KD_INVARIANT_ANGULAR_MOMENTUM))
 static const kd_kind_word invariant_kinds[] = {
     [KD_INVARIANT_ENERGY] = {"energy", "kinetic and potential energy of the whole mechanism"},
     [KD_INVARIANT_MOMENTUM] = {"momentum", "momentum of all bodies along `axis`"},
@@ -264,14 +300,15 @@ static const kd_kind_word invariant_kinds[] = {
 static const kd_field invariant_fields[] = {
     {"value", KD_FIELD_LAW, O(value), 1, K(KD_INVARIANT_EXPRESSION), KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "expression of coordinates, velocities and t"},
-    {"axis", KD_FIELD_NUMBER, O(axis), 3, ALONG, KD_FIELD_REQUIRED | KD_FIELD_DIRECTION, 0, ANY, "",
-     .doc = "direction in the world"},
+    {"axis", KD_FIELD_NUMBER, O(axis), 3, K(KD_INVARIANT_MOMENTUM), KD_FIELD_REQUIRED | KD_FIELD_DIRECTION, 0, ANY, "",
+     .image = KD_IMAGE_VECTOR, .doc = "direction in the world"},
+    {"axis", KD_FIELD_NUMBER, O(axis), 3, K(KD_INVARIANT_ANGULAR_MOMENTUM), KD_FIELD_REQUIRED | KD_FIELD_DIRECTION, 0, ANY, "",
+     .image = KD_IMAGE_AXIAL, .doc = "direction in the world, about which momenta turn right"},
     {"point", KD_FIELD_NUMBER, O(point), 3, K(KD_INVARIANT_ANGULAR_MOMENTUM), 0, 0, ANY, "m",
-     .doc = "point in the world"},
+     .image = KD_IMAGE_POINT, .doc = "point in the world"},
     {"equals", KD_FIELD_NUMBER, O(equals), 1, ALL, KD_FIELD_MAYBE, NAN, ANY, "",
      .doc = "its value in SI units, to which the start is corrected; not given: as at the start, and behind every event that changes the motion"},
 };
-#undef ALONG
 #undef O
 
 // ---- conditions of the start
@@ -385,6 +422,9 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_CURVE_FILE] = {"curves from files", "curve",
         "A curve whose numbers stand in a file beside the model",
         sizeof(kd_curve_file), KINDLESS, NULL, FIELDS(curve_file_fields), .class = NULL},
+    [KD_SCHEMA_CURVE_ROAD] = {"random roads", "curve",
+        "A curve whose numbers are those of a random road by ISO 8608",
+        sizeof(kd_curve_road), KINDLESS, NULL, FIELDS(curve_road_fields), .class = NULL},
 };
 // clang-format on
 
@@ -493,10 +533,59 @@ const char *kd_schema_suggest_field(const kd_schema *schema, int kind, const cha
 
 const char *kd_schema_suggest_kind(const kd_schema *schema, const char *word)
 {
+    // what other programs call it
+    static const struct {
+        kd_schema_id id;
+        const char  *other, *word;
+    } synonym[] = {
+        {KD_SCHEMA_JOINT, "hinge", "revolute"},
+        {KD_SCHEMA_JOINT, "pin", "revolute"},
+        {KD_SCHEMA_JOINT, "rotational", "revolute"},
+        {KD_SCHEMA_JOINT, "continuous", "revolute"},
+        {KD_SCHEMA_JOINT, "slider", "prismatic"},
+        {KD_SCHEMA_JOINT, "translational", "prismatic"},
+        {KD_SCHEMA_JOINT, "ball", "spherical"},
+        {KD_SCHEMA_JOINT, "weld", "fixed"},
+        {KD_SCHEMA_JOINT, "rigid", "fixed"},
+        {KD_SCHEMA_JOINT, "floating", "free"},
+        {KD_SCHEMA_JOINT, "hooke", "universal"},
+        {KD_SCHEMA_JOINT, "helical", "screw"},
+        {KD_SCHEMA_CONSTRAINT, "gear", "coupling"},
+        {KD_SCHEMA_CONSTRAINT, "rod", "distance"},
+        {KD_SCHEMA_CONSTRAINT, "cable", "rope"},
+        {KD_SCHEMA_CONSTRAINT, "pulley", "rope"},
+        {KD_SCHEMA_CONSTRAINT, "cam", "point_on_curve"},
+        {KD_SCHEMA_FORCE, "spring", "tsda"},
+        {KD_SCHEMA_FORCE, "damper", "tsda"},
+        {KD_SCHEMA_FORCE, "spring_damper", "tsda"},
+        {KD_SCHEMA_FORCE, "torsion_spring", "rsda"},
+        {KD_SCHEMA_FORCE, "motor", "joint_spring"},
+        {KD_SCHEMA_FORCE, "friction", "joint_friction"},
+        {KD_SCHEMA_FORCE, "stop", "joint_stop"},
+        {KD_SCHEMA_FORCE, "force", "applied"},
+        {KD_SCHEMA_FORCE, "torque", "applied"},
+    };
+    for (size_t i = 0; i < sizeof synonym / sizeof *synonym; i++)
+        if (schema == kd_schema_of(synonym[i].id) && strcmp(synonym[i].other, word) == 0) return synonym[i].word;
     kd_nearest nearest = kd_nearest_start(word);
     for (int i = 0; kd_schema_has_kinds(schema) && i < schema->nkinds; i++)
         kd_nearest_offer(&nearest, kd_schema_word(schema, i)->word);
     return nearest.best;
+}
+
+// Is it a name that laws of some element have for themselves, as `length` of a spring?
+bool kd_schema_is_local(const char *name)
+{
+    for (int id = 0; id < KD_SCHEMA_SECTION_COUNT; id++) {
+        const kd_schema *schema = kd_schema_of((kd_schema_id)id);
+        for (int kind = 0; kind < schema->nkinds; kind++)
+            for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+                const char *const *local = kd_schema_field_at(schema, kind, i)->locals;
+                for (; local && *local; local++)
+                    if (strcmp(*local, name) == 0) return true;
+            }
+    }
+    return false;
 }
 
 // ---- defaults -------------------------------------------------------------------------------------------------------
@@ -594,254 +683,4 @@ DEFAULT(kd_event_def, kd_event_def_default, KD_SCHEMA_EVENT)
 kd_user_force_def kd_user_force_def_default(void)
 {
     return (kd_user_force_def){.cookie = KD_OPTIONS_COOKIE};
-}
-
-// ---- checks ---------------------------------------------------------------------------------------------------------
-
-// "'mass' must be positive, but is 0"
-static bool complain_range(const kd_field *field, int i, int n, double value, char *message, size_t size)
-{
-    // "between", "positive", "greater than", "at least": by the ends of the range
-    kd_range r = field->range;
-    kd_text(message, size, "'%s' ", field->key);
-    if (n > 1) kd_text_append(message, size, "number %d ", i + 1);
-    if (!isinf(r.min) && !isinf(r.max)) {
-        kd_text_append(message, size, "must be between %g and %g", r.min, r.max);
-    } else if (r.open) {
-        kd_text_append(message, size, r.min == 0 ? "must be positive" : "must be greater than %g", r.min);
-    } else {
-        kd_text_append(message, size, "must be at least %g", r.min);
-    }
-    kd_text_append(message, size, ", but is %g", value);
-    return false;
-}
-
-static bool check_numbers(const kd_field *field, int n, const double *a, char *message, size_t size)
-{
-    for (int i = 0; i < n; i++) {
-        // not given is allowed where NaN means that
-        if (isnan(a[i]) && (field->flags & KD_FIELD_MAYBE)) continue;
-        if (isnan(a[i]) || (isinf(a[i]) && !(field->flags & KD_FIELD_INFINITE))) {
-            kd_text(message, size, "'%s' is not finite", field->key);
-            return false;
-        }
-        bool low = field->range.open ? a[i] <= field->range.min : a[i] < field->range.min;
-        if (low || a[i] > field->range.max) return complain_range(field, i, n, a[i], message, size);
-    }
-    return true;
-}
-
-static bool check_text(const kd_field *field, const char *text, char *message, size_t size)
-{
-    if (!text && !(field->flags & KD_FIELD_REQUIRED)) return true;
-    if (!text) {
-        kd_text(message, size, "'%s' is missing", field->key);
-        return false;
-    }
-    if (!field->words) return true;
-    // one of the words, or what was probably meant, or all of them
-    int count = 0;
-    for (; field->words[count]; count++) {
-        if (strcmp(field->words[count], text) == 0) return true;
-    }
-    const char *nearest = kd_nearest_word(text, field->words, count);
-    kd_text(message, size, "'%s' cannot be '%.40s'", field->key, text);
-    if (nearest) {
-        kd_text_append(message, size, ", did you mean '%s'?", nearest);
-        return false;
-    }
-    kd_text_append(message, size, "; possible are");
-    for (int i = 0; i < count; i++) kd_text_append(message, size, "%s %s", i > 0 ? "," : "", field->words[i]);
-    return false;
-}
-
-// 0 is allowed where the field is not required
-static bool check_length(const kd_field *field, int n, char *message, size_t size)
-{
-    if (n >= 0 && n <= field->count && (n > 0 || !(field->flags & KD_FIELD_REQUIRED))) return true;
-    if (n == 0)
-        kd_text(message, size, "'%s' is missing", field->key);
-    else
-        kd_text(message, size, "'%s' has %d entries, at most %d are possible", field->key, n, field->count);
-    return false;
-}
-
-// Expressions that are there, with names where they need them
-static bool check_signals(const kd_field *field, int n, const char *const *law, const char *const *name, char *message,
-                          size_t size)
-{
-    if (!check_length(field, n, message, size)) return false;
-    for (int i = 0; i < n; i++) {
-        // a text must be there, and a name where the field is always named
-        const bool unnamed = (field->flags & KD_FIELD_NAMED) && !name[i];
-        if (law[i] && !unnamed) continue;
-        kd_text(message, size, "'%s' number %d %s", field->key, i + 1, law[i] ? "has no name" : "is missing");
-        return false;
-    }
-    return true;
-}
-
-// "'from': ..." in front of a complaint about a part
-static bool check_part(const kd_field *field, kd_schema_id id, const void *part, char *message, size_t size)
-{
-    char why[300] = "";
-    if (!kd_schema_check(&schemas[id], part, why, sizeof why)) return true;
-    kd_text(message, size, "'%s': %s", field->key, why);
-    return false;
-}
-
-// norm 1 up to the digits of a file
-static bool check_orientation(const kd_field *field, const double *q, char *message, size_t size)
-{
-    if (!check_numbers(field, 4, q, message, size)) return false;
-    double n = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-    if (fabs(n - 1.0) <= 1e-3) return true; // as far as numbers in a file are rounded; used after normalisation
-    kd_text(message, size, "'%s' is no unit quaternion: its norm is %g", field->key, n);
-    return false;
-}
-
-bool kd_field_check(const kd_field *field, int kind, const void *def, char *message, size_t size)
-{
-    // where the field is in the definition, and how many entries it has
-    const char *at = (const char *)def + field->offset;
-    int         length = 0;
-    if (field->length) memcpy(&length, (const char *)def + field->length, sizeof length);
-    switch (field->type) {
-    case KD_FIELD_NUMBER:
-    case KD_FIELD_INERTIA:
-    case KD_FIELD_MATRIX:
-        return check_numbers(field, kd_field_count(field, kind), (const double *)(const void *)at, message, size);
-    case KD_FIELD_INTEGER: {
-        int value;
-        memcpy(&value, at, sizeof value);
-        return check_numbers(field, 1, &(double){value}, message, size);
-    }
-    case KD_FIELD_WORD: {
-        int value, count = 0;
-        memcpy(&value, at, sizeof value);
-        while (field->words[count]) count++;
-        if (value >= 0 && value < count) return true;
-        kd_text(message, size, "'%s' is %d, which has no meaning", field->key, value);
-        return false;
-    }
-    case KD_FIELD_TEXT:
-    case KD_FIELD_NAME:
-    case KD_FIELD_LAW:
-        return check_text(field, *(const char *const *)(const void *)at, message, size);
-    case KD_FIELD_ORIENTATION:
-        return check_orientation(field, (const double *)(const void *)at, message, size);
-    case KD_FIELD_PLACE:
-        return check_part(field, KD_SCHEMA_PLACE, at, message, size);
-    case KD_FIELD_SHAPES:
-        if (!check_length(field, length, message, size)) return false;
-        for (int i = 0; i < length; i++) {
-            if (!check_part(field, KD_SCHEMA_SHAPE, at + (size_t)i * sizeof(kd_shape), message, size)) return false;
-        }
-        return true;
-    case KD_FIELD_PATHS:
-        return check_length(field, length, message, size);
-    case KD_FIELD_TERMS: {
-        const double *factor = (const double *)(const void *)((const char *)def + field->second);
-        return check_length(field, length, message, size) && check_numbers(field, length, factor, message, size);
-    }
-    case KD_FIELD_SAMPLES: {
-        const double *samples = *(const double *const *)(const void *)at;
-        if (length > 0 && samples) return check_numbers(field, length, samples, message, size);
-        kd_text(message, size, "'%s' is missing", field->key);
-        return false;
-    }
-    case KD_FIELD_SIGNALS:
-        return check_signals(field, length, (const char *const *)(const void *)at,
-                             (const char *const *)(const void *)((const char *)def + field->second), message, size);
-    case KD_FIELD_STARTS:
-        if (length < 0 || length > field->count) return check_length(field, length, message, size);
-        return check_numbers(field, length, (const double *)(const void *)at, message, size);
-    case KD_FIELD_ROWS: {
-        const double *matrix = *(const double *const *)(const void *)at;
-        int           columns;
-        memcpy(&columns, (const char *)def + field->second, sizeof columns);
-        if (matrix) return check_numbers(field, length * columns, matrix, message, size);
-        kd_text(message, size, "'%s' is missing", field->key);
-        return !(field->flags & KD_FIELD_REQUIRED);
-    }
-    case KD_FIELD_NEXT: // may be missing, all of them
-    case KD_FIELD_BOOLEAN:
-    case KD_FIELD_TYPE_COUNT:
-        break;
-    }
-    return true;
-}
-
-const kd_field *kd_schema_check(const kd_schema *schema, const void *def, char *message, size_t size)
-{
-    // the kind first: fields depend on it
-    const int  kind = kd_schema_kind_of(schema, def);
-    const bool known = kind >= 0 && kind < schema->nkinds;
-    if (!known || (kd_schema_has_kinds(schema) && !kd_schema_word(schema, kind)->word)) {
-        kd_text(message, size, "kind %d of a %s has no meaning", kind, schema->singular);
-        return kd_schema_field_at(schema, 0, 0);
-    }
-    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
-        const kd_field *field = kd_schema_field_at(schema, kind, i);
-        if (kd_field_has(field, kind) && !kd_field_check(field, kind, def, message, size)) return field;
-    }
-    return NULL;
-}
-
-// ---- names ----------------------------------------------------------------------------------------------------------
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-bool kd_name_check(const char *name, char *message, size_t size)
-{
-    const char *c = name;
-    // length, first letter, the rest
-    if (strlen(name) > 100) {
-        kd_text(message, size, "the name '%.20s...' is longer than 100 characters", name);
-        return false;
-    }
-    if (!is_letter(*c)) {
-        kd_text(message, size, "the name '%s' must start with a letter", name);
-        return false;
-    }
-    while (is_letter(*c) || is_digit(*c) || *c == '-') c++;
-    // an index: "wheel(2,1)"
-    if (*c == '(') {
-        do {
-            c++;
-            if (!is_digit(*c)) c = ""; // nothing between the commas
-            while (is_digit(*c)) c++;
-        } while (*c == ',');
-        if (c[0] == ')' && c[1] == '\0') return true;
-        kd_text(message, size, "the index in the name '%s' must be whole numbers in parentheses, from 0 on", name);
-        return false;
-    }
-    if (*c == '\0') return true;
-    kd_text(message, size, "the name '%s' must consist of letters, digits, '_' and '-'", name);
-    return false;
-}
-
-bool kd_name_check_parts(const char *name, char *message, size_t size)
-{
-    char part[KD_MAX_NAME + 1];
-    if (!strchr(name, '.')) return kd_name_check(name, message, size);
-    if (strlen(name) > KD_MAX_NAME) {
-        kd_text(message, size, "the name '%.20s...' is longer than %d characters", name, KD_MAX_NAME);
-        return false;
-    }
-    for (const char *c = name;; c++) {
-        const size_t n = strcspn(c, ".");
-        kd_text(part, sizeof part, "%.*s", (int)n, c);
-        if (!kd_name_check(part, message, size)) return false;
-        c += n;
-        if (*c == '\0') return true;
-    }
 }

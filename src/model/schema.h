@@ -31,6 +31,7 @@ typedef enum kd_schema_id {
     KD_SCHEMA_SHAPE,
     KD_SCHEMA_SUBSYSTEM,
     KD_SCHEMA_CURVE_FILE,
+    KD_SCHEMA_CURVE_ROAD,
     KD_SCHEMA_COUNT
 } kd_schema_id;
 
@@ -47,6 +48,7 @@ typedef enum kd_field_type {
     KD_FIELD_INERTIA,     // double[6]: xx yy zz, or all of xx yy zz xy xz yz
     KD_FIELD_MATRIX,      // double[36]: the diagonal, or six rows of six
     KD_FIELD_PLACE,       // kd_place
+    KD_FIELD_PLACES,      // kd_place[count] with `length` entries
     KD_FIELD_SHAPES,      // kd_shape[count] with `length` entries
     KD_FIELD_TERMS,       // const char *[count] (paths) with `length` entries, and double[count] at `second`: factors
     KD_FIELD_SAMPLES,     // const double * with `length` entries
@@ -66,12 +68,15 @@ enum {                      // flags of a field
     KD_FIELD_NAMED = 16,    // signals: always with names
     KD_FIELD_EQUAL = 32,    // one number stands for a list of equal ones
     KD_FIELD_OWN = 64,      // names of terms are the element's own, no paths
+    KD_FIELD_FILE = 128,    // a text is a file beside the model; readers put its path as they opened it to `second`
+    KD_FIELD_FEWER = 256,   // numbers: a shorter list will do, the others are not given
 };
 
 typedef enum kd_law_reads {
-    KD_READS_MOTION,    // positions, velocities, states, inputs, t
-    KD_READS_POSITIONS, // positions, inputs, t
-    KD_READS_TIME,      // inputs, t
+    KD_READS_MOTION,     // positions, velocities, states, inputs, t
+    KD_READS_POSITIONS,  // positions, inputs, t
+    KD_READS_VELOCITIES, // velocities, positions, inputs, t
+    KD_READS_TIME,       // inputs, t
 } kd_law_reads;
 
 // What becomes of a field of an element in a subsystem that is mirrored, turned and shifted: x is at c + Q x then, and
@@ -142,6 +147,17 @@ typedef struct kd_curve_file {
     kd_curve_outside outside;
 } kd_curve_file;
 
+// A curve whose numbers are those of a random road
+typedef struct kd_curve_road {
+    int class;                  // A to H
+    double           roughness; // [m^3]; NaN: that of the class
+    double           waviness, least, most, length, step, width;
+    int              tracks;
+    int              seed;
+    kd_curve_form    form;
+    kd_curve_outside outside;
+} kd_curve_road;
+
 struct kd_element_class; // model/element.h
 
 // Kinds have their fields in one table with bits, or each kind is an element with a class of its own.
@@ -178,6 +194,7 @@ int kd_schema_kind_of(const kd_schema *schema, const void *def);
 // The key or kind that was probably meant; NULL: none is near.
 const char *kd_schema_suggest_field(const kd_schema *schema, int kind, const char *key);
 const char *kd_schema_suggest_kind(const kd_schema *schema, const char *word);
+bool        kd_schema_is_local(const char *name); // do laws of some element have this name for a quantity of their own?
 bool        kd_field_has(const kd_field *field, int kind); // is it a field of this kind
 int         kd_field_count(const kd_field *field, int kind);
 

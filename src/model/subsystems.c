@@ -30,7 +30,8 @@ kd_status kd_model_add_written(kd_model *m, const kd_written *part)
     *new = *part;
     new->text = kd_model_text(m, part->text);
     new->path = kd_model_text(m, part->path);
-    if (!new->text || (part->path && !new->path)) return KD_ERR_MEMORY;
+    new->real = kd_model_text(m, part->real);
+    if (!new->text || (part->path && !new->path) || (part->real && !new->real)) return KD_ERR_MEMORY;
     if (m->private->last_written)
         m->private->last_written->next = new;
     else
@@ -243,6 +244,9 @@ void kd_finish_subsystems(kd_model *m)
     for (int i = 0; i < m->nforces; i++)
         if ((s = kd_subsystem_of(m, KD_SECTION_FORCE, i)))
             image_of_definition(s, kd_schema_of(KD_SCHEMA_FORCE), &m->force[i].def);
+    for (int i = 0; i < m->ninvariants; i++)
+        if ((s = kd_subsystem_of(m, KD_SECTION_INVARIANT, i)))
+            image_of_definition(s, kd_schema_of(KD_SCHEMA_INVARIANT), &m->invariant[i].def);
     for (int i = 0; i < m->njoints; i++)
         if ((s = kd_subsystem_of(m, KD_SECTION_JOINT, i))) image_of_joint(s, &m->joint[i].def);
 }

@@ -2,7 +2,7 @@
 //
 // The sections are those that were read; what subsystems are made of, files or definitions, becomes `definitions`; what
 // is included stands where it is used; settings from outside stand in place of what they replace. Numbers that were read
-// from files and paths of meshes are left to the writer: they are parts of their own (kd_written).
+// from files and paths of meshes and tyres are left to the writer: they are parts of their own (kd_written).
 //
 // Subsystems that are made of the same sections share one definition. One that has something inside that was set from
 // outside (--set front.left.k=1) has a definition of its own, and one of a repetition stands alone:
@@ -11,7 +11,7 @@
 
 #include "core/shortest.h"
 #include "core/text.h"
-#include "model/mesh_shape.h"
+#include "model/build.h"
 #include "modelfile/paths.h"
 #include "modelfile/reader.h"
 #include "modelfile/scalar.h"
@@ -72,25 +72,25 @@ static void put_indent(teller *t, int indent)
 }
 
 // The text so far, then what the writer knows
-static void put_part(teller *t, int curve, const kd_model_mesh *mesh, const char *path)
+static void put_part(teller *t, int curve, const char *real, const char *path)
 {
     if (t->r->status == KD_OK &&
-        kd_model_add_written(t->r->m, &(kd_written){t->used > 0 ? t->text : "", curve, mesh, path, NULL}) < 0)
+        kd_model_add_written(t->r->m, &(kd_written){t->used > 0 ? t->text : "", curve, real, path, NULL}) < 0)
         kd_reader_short_of_memory(t->r);
     t->used = 0;
 }
 
 // ---- nodes ----------------------------------------------------------------------------------------------------------
 
-// What was read of the file of triangles that a shape names; NULL: nothing
-static const kd_model_mesh *find_mesh(teller *t, const kd_node *node)
+// Is this the key of a file that an element or a shape reads, and where is that file?
+static bool find_file(teller *t, const char *key, const kd_node *node, char path[KD_PATH_LENGTH])
 {
-    char path[KD_PATH_LENGTH], why[600];
+    char why[600];
+    if (node->type != KD_NODE_SCALAR ||
+        (strcmp(key, "mesh") != 0 && strcmp(key, "tir") != 0 && strcmp(key, "crg") != 0))
+        return false;
     kd_reader_look_beside(t->r, node->file);
-    if (kd_reader_data_path(t->r, node->text, path, why, sizeof why) != KD_OK) return NULL;
-    for (const kd_model_mesh *mesh = t->r->m->private->meshes; mesh; mesh = mesh->next)
-        if (strcmp(mesh->path, path) == 0) return mesh;
-    return NULL;
+    return kd_reader_data_path(t->r, node->text, path, why, sizeof why) == KD_OK;
 }
 
 static void put_node(teller *t, const kd_node *node)
@@ -111,10 +111,9 @@ static void put_node(teller *t, const kd_node *node)
             put_scalar(t, node->item[2 * i].text);
             put(t, ": ");
         }
-        const bool named = map && value->type == KD_NODE_SCALAR && strcmp(node->item[2 * i].text, "mesh") == 0;
-        const kd_model_mesh *mesh = named ? find_mesh(t, value) : NULL;
-        if (mesh)
-            put_part(t, -1, mesh, value->text);
+        char path[KD_PATH_LENGTH];
+        if (map && find_file(t, node->item[2 * i].text, value, path))
+            put_part(t, -1, path, value->text);
         else
             put_node(t, value);
     }

@@ -16,21 +16,6 @@ static bool complain(kd_reader *r, const kd_named *e, const char *why)
     return false;
 }
 
-// Is it a name that laws of some element have for themselves, as `length` of a spring?
-static bool is_local(const char *name)
-{
-    for (int id = 0; id < KD_SCHEMA_SECTION_COUNT; id++) {
-        const kd_schema *schema = kd_schema_of((kd_schema_id)id);
-        for (int kind = 0; kind < schema->nkinds; kind++)
-            for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
-                const char *const *local = kd_schema_field_at(schema, kind, i)->locals;
-                for (; local && *local; local++)
-                    if (strcmp(*local, name) == 0) return true;
-            }
-    }
-    return false;
-}
-
 // Name and text of one expression, both checked
 static bool enter(kd_reader *r, const kd_node *key, const kd_node *value)
 {
@@ -42,7 +27,8 @@ static bool enter(kd_reader *r, const kd_node *key, const kd_node *value)
     if (kd_expr_is_reserved(key->text) || strcmp(key->text, "t") == 0)
         return complain(r, e, "the name is a word of the expression language");
     if (kd_reader_has_parameter(r, key->text)) return complain(r, e, "a parameter has this name already");
-    if (is_local(key->text)) return complain(r, e, "laws of some elements have this name for a quantity of their own");
+    if (kd_schema_is_local(key->text))
+        return complain(r, e, "laws of some elements have this name for a quantity of their own");
     if (value->type != KD_NODE_SCALAR || kd_node_is_null(value)) return complain(r, e, "it must be an expression");
     e->text = value->text;
     r->nnamed++;

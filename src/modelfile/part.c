@@ -41,6 +41,8 @@ typedef struct part_reader {
     kd_part_report  *report;
     kd_arena         arena;
     kd_fe_structure  structure;
+    int              piece, pieces; // which of the pieces of a row of beams; pieces 1: all of it
+    int              first, last;   // points at both ends of the piece
 } part_reader;
 
 // ---- nodes of the file ----------------------------------------------------------------------------------------------
@@ -287,17 +289,20 @@ static kd_status read_beams(part_reader *p, const kd_node *root, char *message, 
         complain(p, root, "too many points, beams or masses", NULL);
         return KD_ERR_MODEL;
     }
-    const char  **names = kd_arena_cut(&p->arena, (size_t)npoints, sizeof *names);
-    kd_vec3      *at = kd_arena_cut(&p->arena, (size_t)npoints, sizeof *at);
-    kd_beam      *beam = kd_arena_cut(&p->arena, (size_t)nbeams, sizeof *beam);
-    kd_beam_mass *mass = kd_arena_cut(&p->arena, (size_t)nmasses, sizeof *mass);
+    kd_beam_list list = {.npoints = npoints, .nbeams = nbeams, .nmasses = nmasses};
+    list.name = kd_arena_cut(&p->arena, (size_t)npoints, sizeof *list.name);
+    list.at = kd_arena_cut(&p->arena, (size_t)npoints, sizeof *list.at);
+    list.beam = kd_arena_cut(&p->arena, (size_t)nbeams, sizeof *list.beam);
+    list.mass = kd_arena_cut(&p->arena, (size_t)nmasses, sizeof *list.mass);
     if (p->arena.failed) return KD_ERR_MEMORY;
+    const char  **names = list.name;
+    kd_beam_mass *mass = list.mass;
     for (int i = 0; i < npoints; i++) {
         double x[3] = {0};
         names[i] = points->item[2 * i].text;
-        if (vector_of(p, &points->item[2 * i + 1], names[i], "m", 3, x)) at[i] = kd_vec_of(x);
+        if (vector_of(p, &points->item[2 * i + 1], names[i], "m", 3, x)) list.at[i] = kd_vec_of(x);
     }
-    for (int i = 0; i < nbeams; i++) beam[i] = read_beam(p, &beams->item[i], names, npoints);
+    for (int i = 0; i < nbeams; i++) list.beam[i] = read_beam(p, &beams->item[i], names, npoints);
     for (int i = 0; i < nmasses; i++) {
         const kd_node *key = &masses->item[2 * i], *map = key + 1, *inertia;
         double         J[6] = {0};
@@ -312,7 +317,14 @@ static kd_status read_beams(part_reader *p, const kd_node *root, char *message, 
             mass[i].inertia = (kd_sym3){J[0], J[1], J[2], J[3], J[4], J[5]};
     }
     if (is_wrong(p)) return KD_ERR_MODEL;
-    return kd_beams_make(names, at, npoints, beam, nbeams, mass, nmasses, &p->structure, message, size);
+    if (p->pieces > 1) {
+        const kd_beam_list row = list;
+        const kd_status    status =
+            kd_beams_cut(&row, p->piece, p->pieces, &p->arena, &list, &p->first, &p->last, message, size);
+        if (status < 0) return status;
+    }
+    return kd_beams_make(list.name, list.at, list.npoints, list.beam, list.nbeams, list.mass, list.nmasses,
+                         &p->structure, message, size);
 }
 
 // ---- interfaces -----------------------------------------------------------------------------------------------------
@@ -352,6 +364,49 @@ static kd_vec3 middle_of(const kd_fe_structure *s, const kd_interface *face)
     kd_vec3 sum = {0, 0, 0};
     for (int i = 0; i < face->n; i++) sum = kd_vec_add(sum, s->at[face->node[i]]);
     return face->n > 0 ? kd_vec_scale(1.0 / face->n, sum) : sum;
+}
+
+// An interface of the file that is a point of beams: the set of it in the structure; NULL: it is in another piece
+static const kd_node_set *point_of(const part_reader *p, const kd_node *value)
+{
+    const kd_node *nodes = value->type == KD_NODE_MAP ? kd_node_find(value, "nodes") : NULL;
+    return nodes && nodes->type == KD_NODE_SCALAR ? kd_fe_structure_set(&p->structure, nodes->text) : NULL;
+}
+
+static kd_interface face_at(const part_reader *p, int point, const char *name)
+{
+    const kd_node_set *set = &p->structure.set[point];
+    return (kd_interface){.name = name, .n = 1, .node = set->node, .point = p->structure.at[set->node[0]]};
+}
+
+// Of a piece: the cut that it begins with, the interfaces of the file that lie in it, the cut that it ends with. An interface at
+// a cut stands for it, and belongs to the piece before it.
+static kd_status piece_interfaces(part_reader *p, const kd_node *root, kd_interface **faces, int *n)
+{
+    const kd_node *map = kd_node_find(root, "interfaces");
+    const int      most = map && map->type == KD_NODE_MAP ? map->n : 0;
+    char          *cut[2] = {kd_arena_cut(&p->arena, 32, 1), kd_arena_cut(&p->arena, 32, 1)};
+    *faces = kd_arena_cut(&p->arena, (size_t)most + 2, sizeof **faces);
+    if (p->arena.failed) return KD_ERR_MEMORY;
+    kd_text(cut[0], 32, "cut%d", p->piece - 1);
+    kd_text(cut[1], 32, "cut%d", p->piece);
+    const char *begin = cut[0], *end = cut[1];
+    *n = 1;
+    for (int i = 0; i < most; i++) {
+        const char        *name = map->item[2 * i].text;
+        const kd_node_set *set = point_of(p, &map->item[2 * i + 1]);
+        if (!set) continue;
+        const int point = (int)(set - p->structure.set);
+        if (point == p->last)
+            end = name;
+        else if (point != p->first)
+            (*faces)[(*n)++] = face_at(p, point, name);
+        else if (p->piece == 1)
+            begin = name;
+    }
+    (*faces)[0] = face_at(p, p->first, begin);
+    (*faces)[(*n)++] = face_at(p, p->last, end);
+    return KD_OK;
 }
 
 static kd_status read_interfaces(part_reader *p, const kd_node *root, kd_interface **faces, int *n)
@@ -394,7 +449,8 @@ static void read_reduction(part_reader *p, const kd_node *root, kd_reduction_opt
 {
     static const char *const keys[] = {"kind", "band", "tolerance", "modes", "dynamic", "responses"};
     const kd_node           *map = kd_node_find(root, "reduction");
-    *o = (kd_reduction_options){.modes = 6, .dynamic = true};
+    // a piece is short: what its ends do is enough
+    *o = (kd_reduction_options){.modes = p->pieces > 1 ? 0 : 6, .dynamic = p->pieces == 1};
     if (!map || !CHECK_KEYS(p, map, keys)) return;
     const char *kind = text_of(p, map, "kind");
     if (kind && strcmp(kind, "free") == 0)
@@ -404,8 +460,8 @@ static void read_reduction(part_reader *p, const kd_node *root, kd_reduction_opt
                  "kind is 'fixed' (Craig and Bampton) or 'free' (with attachment modes), not", kind);
     o->band = 2 * KD_PI * number_of(p, map, "band", "Hz", 0);
     o->tolerance = number_of(p, map, "tolerance", "", 1e-4);
-    o->modes = count_of(p, map, "modes", 0, 400, o->band > 0 ? 0 : 6);
-    o->dynamic = flag_of(p, map, "dynamic", true);
+    o->modes = count_of(p, map, "modes", 0, 400, o->band > 0 ? 0 : o->modes);
+    o->dynamic = flag_of(p, map, "dynamic", o->dynamic);
     if (o->band < 0 || !(o->tolerance > 0)) complain(p, map, "band and tolerance must be positive", NULL);
     const kd_node *responses = kd_node_find(map, "responses");
     if (!responses) return;
@@ -475,12 +531,15 @@ static kd_status reduce_structure(part_reader *p, const kd_node *root, kd_flexib
     kd_reduction_options o;
     int                  n = 0;
     kd_status            status = kd_fe_structure_check(&p->structure, &report->facts, message, size);
-    if (status == KD_OK) status = read_interfaces(p, root, &faces, &n);
+    if (status == KD_OK)
+        status = p->pieces > 1 ? piece_interfaces(p, root, &faces, &n) : read_interfaces(p, root, &faces, &n);
     if (status < 0) return status;
     read_reduction(p, root, &o);
-    const kd_reference reference = read_reference(p, root, faces, n);
-    const int          modes = count_of(p, root, "modes", 1, 1000, 0);
-    const double       damping = number_of(p, root, "damping", "", 0);
+    // the frame of a piece goes with the cut before it
+    const kd_reference reference =
+        p->pieces > 1 ? (kd_reference){KD_REFERENCE_TANGENT, 0, 0} : read_reference(p, root, faces, n);
+    const int    modes = count_of(p, root, "modes", 1, 1000, 0);
+    const double damping = number_of(p, root, "damping", "", 0);
     if (damping < 0) complain(p, kd_node_find(root, "damping"), "damping must not be negative", NULL);
     if (!report->facts.isotropic && p->structure.nstations == 0)
         complain(p, kd_node_find(root, "structure"),
@@ -503,6 +562,8 @@ static kd_status reduce_structure(part_reader *p, const kd_node *root, kd_flexib
     report->judged = r.judged;
     status = kd_flexible_body_make(&r, &reference, modes, damping, body, message, size);
     kd_reduction_release(&r);
+    // what it is between pieces comes from the angles of their frames; in a piece it would be of higher order
+    if (p->pieces > 1) body->K0t = body->K0r = body->K0w = body->K0F = NULL;
     return status;
 }
 
@@ -520,6 +581,10 @@ static kd_status make_body(part_reader *p, kd_flexible_body *body, char *message
         complain(p, root, "one of 'structure', 'beams' and 'sid' is needed", NULL);
         return KD_ERR_MODEL;
     }
+    if (p->pieces > 1 && !beams) {
+        complain(p, structure ? structure : sid, "only beams can be cut into pieces", NULL);
+        return KD_ERR_MODEL;
+    }
     if (sid) {
         const char *path = path_of(p, root, "sid");
         p->report->from_sid = true;
@@ -530,8 +595,8 @@ static kd_status make_body(part_reader *p, kd_flexible_body *body, char *message
     return status;
 }
 
-kd_status kd_part_read_text(const char *path, const char *text, size_t length, const char *folder,
-                            kd_flexible_body *body, kd_part_report *report, char *message, size_t size)
+kd_status kd_part_read_text(const char *path, const char *text, size_t length, const char *folder, int piece,
+                            int pieces, kd_flexible_body *body, kd_part_report *report, char *message, size_t size)
 {
     part_reader *p = kd_alloc(sizeof *p);
     *body = (kd_flexible_body){0};
@@ -540,6 +605,8 @@ kd_status kd_part_read_text(const char *path, const char *text, size_t length, c
     if (!p) return KD_ERR_MEMORY;
     p->folder = folder;
     p->report = report;
+    p->piece = piece;
+    p->pieces = pieces;
     p->findings.file = path;
     kd_status status = kd_document_read(text, length, &p->document, &p->findings);
     if (status == KD_OK) status = make_body(p, body, message, size);
@@ -564,7 +631,8 @@ kd_status kd_part_read_text(const char *path, const char *text, size_t length, c
     return status;
 }
 
-kd_status kd_part_read(const char *path, kd_flexible_body *body, kd_part_report *report, char *message, size_t size)
+kd_status kd_part_read(const char *path, int piece, int pieces, kd_flexible_body *body, kd_part_report *report,
+                       char *message, size_t size)
 {
     char  *text = NULL, folder[KD_PATH_LENGTH];
     size_t length;
@@ -579,7 +647,8 @@ kd_status kd_part_read(const char *path, kd_flexible_body *body, kd_part_report 
         kd_text(message, size, "%s: the name is too long", path);
         status = KD_ERR_FILE;
     }
-    if (status == KD_OK) status = kd_part_read_text(path, text, length, folder, body, report, message, size);
+    if (status == KD_OK)
+        status = kd_part_read_text(path, text, length, folder, piece, pieces, body, report, message, size);
     kd_free(text);
     return status;
 }

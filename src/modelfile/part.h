@@ -20,11 +20,13 @@ typedef struct kd_part_report {
     char                  warning[400];                   // "": none
 } kd_part_report;
 
+// Piece 1 ... pieces of a part of beams; 1, 1: all of a part of any kind.
 // KD_OK; KD_ERR_MODEL, KD_ERR_FILE: message has one or more lines "file:line:column: why"; KD_ERR_MEMORY, KD_ERR_UNAVAILABLE
-kd_status kd_part_read(const char *path, kd_flexible_body *body, kd_part_report *report, char *message,
-                       size_t size) KD_NODISCARD;
+kd_status kd_part_read(const char *path, int piece, int pieces, kd_flexible_body *body, kd_part_report *report,
+                       char *message, size_t size) KD_NODISCARD;
 // The text of a part file; folder: where other files are; NULL: nowhere
-kd_status kd_part_read_text(const char *path, const char *text, size_t length, const char *folder,
-                            kd_flexible_body *body, kd_part_report *report, char *message, size_t size) KD_NODISCARD;
+kd_status kd_part_read_text(const char *path, const char *text, size_t length, const char *folder, int piece,
+                            int pieces, kd_flexible_body *body, kd_part_report *report, char *message,
+                            size_t size) KD_NODISCARD;
 
 #endif

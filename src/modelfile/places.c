@@ -126,6 +126,21 @@ bool kd_reader_place(kd_reader *r, const kd_field *field, kd_node *node, kd_plac
     return kd_reader_note(r, field->key, body ? body : node) && kd_reader_place_map(r, node, place);
 }
 
+// One place, or a list of them
+bool kd_reader_places(kd_reader *r, const kd_field *field, kd_node *node, void *def)
+{
+    const bool list = node->type == KD_NODE_LIST;
+    const int  n = list ? node->n : 1;
+    kd_place  *place = (kd_place *)(void *)((char *)def + field->offset);
+    if (!kd_reader_check_room(r, field, node, n)) return false;
+    for (int i = 0; i < n; i++) {
+        place[i] = kd_place_default();
+        if (!kd_reader_place(r, field, list ? &node->item[i] : node, &place[i])) return false;
+    }
+    memcpy((char *)def + field->length, &n, sizeof n);
+    return true;
+}
+
 // ---- short form -----------------------------------------------------------------------------------------------------
 
 static bool body_name(kd_reader *r, const kd_node *node, const char *field, kd_place *place)

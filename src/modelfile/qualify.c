@@ -11,152 +11,9 @@
 
 #include "core/text.h"
 #include "model/element.h"
-#include "modelfile/reader.h"
+#include "modelfile/find.h"
 
 enum { MAX_LOOKS = 64 }; // from one subsystem to the next in search of a name
-
-// ---- names ----------------------------------------------------------------------------------------------------------
-
-bool kd_reader_full_name(kd_reader *r, const kd_node *node, const char *name, const char **full)
-{
-    char text[KD_MAX_NAME + 1];
-    *full = name;
-    if (r->scope->number == 0) return true;
-    if (snprintf(text, sizeof text, "%s.%s", r->scope->name, name) >= (int)sizeof text) {
-        kd_reader_complain(r, node, "the name '%.20s...' is longer than %d characters", text, KD_MAX_NAME);
-        return false;
-    }
-    char *copy = kd_arena_cut(&r->memory, strlen(text) + 1, 1);
-    if (!copy) return kd_reader_short_of_memory(r);
-    memcpy(copy, text, strlen(text));
-    *full = copy;
-    return true;
-}
-
-static kd_handed *find_handed(const kd_scope *scope, const char *name, size_t length)
-{
-    for (int i = 0; i < scope->nhanded; i++) {
-        const char *known = scope->handed[i].name;
-        if (strlen(known) == length && strncmp(known, name, length) == 0) return &scope->handed[i];
-    }
-    return NULL;
-}
-
-// The part of a scope whose name the text begins with; *rest: behind it and a point
-static kd_scope *find_part(const kd_reader *r, const kd_scope *scope, const char *text, const char **rest)
-{
-    char name[KD_MAX_NAME + 1];
-    if (!scope->has_parts) return NULL;
-    int          open = 0;
-    size_t       n = 0;
-    const size_t room = sizeof name;
-    for (; text[n] && (text[n] != '.' || open > 0); n++) open += (text[n] == '(') - (text[n] == ')');
-    if (text[n] != '.') return NULL;
-    const int length = scope->number > 0 ? snprintf(name, room, "%s.%.*s", scope->name, (int)n, text)
-                                         : snprintf(name, room, "%.*s", (int)n, text);
-    if (length >= (int)room) return NULL;
-    *rest = text + n + 1;
-    return kd_reader_find_scope(r, name);
-}
-
-// ---- offers ---------------------------------------------------------------------------------------------------------
-
-static bool has_element(const kd_node *root, const char *section, const char *name)
-{
-    const kd_node *map = kd_node_find(root, section);
-    return map && map->type == KD_NODE_MAP && kd_node_find(map, name);
-}
-
-// "wheel, hub, eye": what a subsystem offers
-static void list_offers(const kd_node *offers, char *text, size_t size)
-{
-    const bool map = offers->type == KD_NODE_MAP;
-    text[0] = '\0';
-    for (int i = 0; i < offers->n && i < 10; i++)
-        kd_text_append(text, size, "%s%s", i > 0 ? ", " : "", offers->item[map ? 2 * i : i].text);
-    if (offers->n > 10) kd_text_append(text, size, ", ..");
-    if (offers->n == 0) kd_text(text, size, "nothing");
-}
-
-// What a subsystem means by a name that others use: an expression, "body.x" or "frame.x"; the name itself where it does
-// not say what it offers. NULL: it is not offered, which has been told.
-static const char *find_offer(kd_reader *r, const kd_node *node, const kd_scope *part, const char *name)
-{
-    const kd_node *offers = kd_node_find(part->root, "offers");
-    char           list[300];
-    if (!offers || kd_node_is_null(offers)) return name;
-    for (int i = 0; i < offers->n && offers->type == KD_NODE_LIST; i++)
-        if (strcmp(offers->item[i].text, name) == 0) return name;
-    const kd_node *value = offers->type == KD_NODE_MAP ? kd_node_find(offers, name) : NULL;
-    if (value) return value->text;
-    kd_nearest nearest = kd_nearest_start(name);
-    for (int i = 0; i < offers->n; i++)
-        kd_nearest_offer(&nearest, offers->item[offers->type == KD_NODE_MAP ? 2 * i : i].text);
-    list_offers(offers, list, sizeof list);
-    if (nearest.best)
-        kd_reader_complain(r, node, "subsystem '%s' does not offer '%.60s', did you mean '%s'?", part->name, name,
-                           nearest.best);
-    else
-        kd_reader_complain(r, node, "subsystem '%s' does not offer '%.60s'; it offers %s", part->name, name, list);
-    return NULL;
-}
-
-// ---- bodies and frames ----------------------------------------------------------------------------------------------
-
-// A name as it is meant in a scope; looks counts those that were asked
-static bool find_thing(kd_reader *r, const kd_node *node, kd_scope *scope, bool frames, int looks, const char **name)
-{
-    const char     *rest, *wanted = *name;
-    kd_scope *const before = r->scope;
-    if (looks > MAX_LOOKS) {
-        kd_reader_complain(r, node, "'%.60s' leads from one subsystem to the next in a circle", *name);
-        return false;
-    }
-    if (strcmp(wanted, "ground") == 0) return true;
-    // what was handed in
-    kd_handed *handed = find_handed(scope, wanted, strlen(wanted));
-    if (handed && !handed->node) return false; // it has been told
-    if (handed && handed->kind == KD_NEED_BODY) {
-        *name = handed->text;
-        return find_thing(r, node, handed->scope, false, looks + 1, name);
-    }
-    if (handed && handed->kind == KD_NEED_SIGNAL) {
-        kd_reader_complain(r, node, "'%s' is a signal, and no body", wanted);
-        return false;
-    }
-    // what a part offers
-    kd_scope *part = find_part(r, scope, wanted, &rest);
-    if (part) {
-        const char *offer = find_offer(r, node, part, rest);
-        if (!offer) return false;
-        if (offer != rest && strncmp(offer, "body.", 5) == 0) {
-            offer += 5;
-        } else if (offer != rest && frames && strncmp(offer, "frame.", 6) == 0) {
-            offer += 6;
-        } else if (offer != rest) {
-            kd_reader_complain(r, node, "'%.60s' is %s, and no body%s", wanted,
-                               strncmp(offer, "frame.", 6) == 0 ? "a point" : "a signal", frames ? " or point" : "");
-            return false;
-        }
-        *name = offer;
-        return find_thing(r, node, part, frames, looks + 1, name);
-    }
-    // its own
-    r->scope = scope;
-    const bool fine = kd_reader_full_name(r, node, wanted, name);
-    r->scope = before;
-    return fine;
-}
-
-bool kd_reader_find_body(kd_reader *r, const kd_node *node, const char **name)
-{
-    return !kd_reader_has_scopes(r) || !*name || find_thing(r, node, r->scope, false, 0, name);
-}
-
-bool kd_reader_find_place(kd_reader *r, const kd_node *node, const char **name)
-{
-    return !kd_reader_has_scopes(r) || find_thing(r, node, r->scope, true, 0, name);
-}
 
 // ---- texts that grow ------------------------------------------------------------------------------------------------
 
@@ -279,13 +136,13 @@ static void put_own(qualifier *q, const char *kind, const char *word)
 static bool is_curve(const kd_scope *scope, const char *word)
 {
     static const char *const part[] = {"_x", "_y", "_heading", "_curvature"};
-    if (has_element(scope->root, "curves", word)) return true;
+    if (kd_reader_has_element(scope->root, "curves", word)) return true;
     for (int i = 0; i < 4; i++) {
         const size_t n = strlen(word), m = strlen(part[i]);
         char         name[KD_EXPR_MAX_NAME + 1];
         if (n <= m || strcmp(word + n - m, part[i]) != 0) continue;
         kd_text(name, sizeof name, "%.*s", (int)(n - m), word);
-        if (has_element(scope->root, "tracks", name)) return true;
+        if (kd_reader_has_element(scope->root, "tracks", name)) return true;
     }
     return false;
 }
@@ -576,14 +433,14 @@ static bool put_path(qualifier *q, const char *c, size_t n)
     kd_text(path, sizeof path, "%.*s", (int)(n - word - 1), name);
     const size_t first = strcspn(path, ".");
     // of a body that was handed in: as it is called outside, and not in our coordinates
-    kd_handed *handed = find_handed(q->scope, path, first);
+    kd_handed *handed = kd_reader_find_handed(q->scope, path, first);
     if (handed && !handed->node) return false; // it has been told
     if (handed && handed->kind == KD_NEED_BODY) {
         const char *body = handed->name;
         if (word != 4 || strncmp(c, "body", 4) != 0)
             return complain_at(q, c, "'%s' is a body that is handed in: only body.%.0s.. can be read of it",
                                handed->name, NULL);
-        if (!find_thing(q->r, q->node, q->scope, false, q->looks, &body)) return false;
+        if (!kd_reader_find_thing(q->r, q->node, q->scope, false, q->looks, &body)) return false;
         if (strcmp(body, "ground") == 0)
             return complain_at(q, c, "'%s' is the ground here, of which nothing can be read", handed->name, NULL);
         put_word(q->out, "body.");
@@ -662,7 +519,7 @@ static bool put_name(qualifier *q, const char *c, size_t n, const char **next)
         put_word(q->out, word);
         return true;
     }
-    kd_handed *handed = find_handed(q->scope, word, n);
+    kd_handed *handed = kd_reader_find_handed(q->scope, word, n);
     if (handed && !handed->node) return false; // it has been told
     if (handed && handed->kind == KD_NEED_SIGNAL)
         return put_signal(q, c, word, handed->scope, handed->node, handed->text);
@@ -691,7 +548,7 @@ static bool put_offer(qualifier *q, const char *c, size_t n, bool *taken)
     *taken = false;
     if (n >= sizeof path) return true;
     kd_text(path, sizeof path, "%.*s", (int)n, c);
-    kd_scope *part = find_part(q->r, q->scope, path, &rest);
+    kd_scope *part = kd_reader_find_part(q->r, q->scope, path, &rest);
     if (!part) return true;
     *taken = true;
     const kd_node *offers = kd_node_find(part->root, "offers");
@@ -703,7 +560,7 @@ static bool put_offer(qualifier *q, const char *c, size_t n, bool *taken)
         put_word(q->out, rest);
         return true;
     }
-    offer = find_offer(q->r, q->node, part, rest);
+    offer = kd_reader_find_offer(q->r, q->node, part, rest);
     if (!offer) return false;
     if (offer == rest) return complain_at(q, c, "'%s' is no signal", path, NULL);
     return put_signal(q, c, path, part, kd_node_find(offers, rest), offer);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/load.h"
+#include "core/option.h"
 #include "core/text.h"
 
 // ---- what all parts use ---------------------------------------------------------------------------------------------
@@ -162,6 +163,7 @@ static bool read_short(kd_reader *r, const kd_schema *schema, kd_node *node, def
 static bool read_curve(kd_reader *r, kd_node *node, kd_curve_def *def)
 {
     if (kd_reader_is_curve_file(node)) return kd_reader_curve_file(r, node, def);
+    if (kd_node_find(node, "iso8608")) return kd_reader_curve_road(r, node, def);
     if (!kd_reader_fields(r, kd_schema_of(KD_SCHEMA_CURVE), 0, node, def)) return false;
     if (def->z || def->n == def->ny) return true;
     kd_reader_complain(r, kd_node_find(node, "y"),
@@ -249,10 +251,14 @@ static bool read_element(kd_reader *r, void *context)
     r->map = e->value;
     bool fine = read_definition(r, e->id, e->value, &e->def) && r->findings->count == complaints;
     r->definition = NULL;
-    if (!fine || r->status != KD_OK || !kd_reader_bind(r, &e->def, sizeof e->def)) return false;
+    // numbers that several bodies share do not live
+    const bool pieces = fine && e->id == KD_SCHEMA_BODY && kd_reader_has_pieces(e->value, &e->def.body);
+    if (!fine || r->status != KD_OK || (pieces && !kd_reader_hold(r, 0))) return false;
+    if (!kd_reader_bind(r, &e->def, sizeof e->def)) return false;
+    if (e->id == KD_SCHEMA_BODY && !kd_reader_flexible(r, e->value, &e->def.body)) return false;
     status = add_element(r->m, e->id, name, &e->def);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
-    return status >= 0;
+    return status >= 0 && (!pieces || kd_reader_add_pieces(r, e->value, name, &e->def.body));
 }
 
 // An element once, or for all values of its indices
@@ -417,44 +423,40 @@ static void take_model_message(kd_reader *r)
     }
 }
 
-typedef struct kd_read_request {
-    const char           *path; // NULL: no file
-    const kd_setting     *settings;
-    int                   nsettings;
-    const char *const    *library;
-    int                   nlibraries;
-    const kd_file_source *files; // in place of files on disk
-} kd_read_request;
-
 // The whole: read, and finish if nothing was wrong.
-static kd_status read_model(kd_reader *r, const char *text, size_t length, const kd_setting *settings, int nsettings)
+static kd_status read_model(kd_reader *r, const kd_model_source *q)
 {
-    kd_status status = kd_document_read(text, length, &r->document, r->findings);
+    kd_status status = kd_document_read(q->text, q->length, &r->document, r->findings);
     if (status < 0) return status;
-    read_root(r, settings, nsettings);
+    read_root(r, q->settings, q->nsettings);
     if (r->status >= 0 && r->findings->count == 0) kd_reader_warn_named(r);
     kd_reader_scope_release(r);
     if (r->status < 0) return r->status;
     if (r->findings->count > 0 || kd_model_error_count(r->m) > 0) return KD_ERR_MODEL;
-    return kd_model_finish(r->m);
+    // what no file can hold, and so has no place in one
+    if (q->complete) status = kd_model_at(r->m, NULL, 0, 0);
+    if (status >= 0 && q->complete) status = q->complete(r->m, q->context);
+    return status < 0 ? status : kd_model_finish(r->m);
 }
 
-static kd_status read_all(const char *name, const char *text, size_t length, const kd_read_request *q, kd_model **model,
-                          char *message, size_t size)
+// files: in place of those on disk; may be NULL
+static kd_status read_all(const kd_model_source *q, const kd_file_source *files, kd_model **model, char *message,
+                          size_t size)
 {
+    const char       *name = q->name ? q->name : q->path ? q->path : "model";
     kd_reader        *r = kd_alloc(sizeof *r);
     kd_file_findings *findings = kd_alloc(sizeof *findings);
     kd_model         *m = NULL;
     kd_status         status = r && findings ? kd_model_create(&m) : KD_ERR_MEMORY;
     if (status < 0) goto done;
-    findings->file = name ? name : "model";
+    findings->file = name;
     r->m = m;
     r->findings = findings;
     r->turns = KD_TURNS_UNKNOWN;
     r->joint = -1;
-    r->files_given = q->files;
+    r->files_given = files;
     status = kd_reader_set_folders(r, q->path, q->library, q->nlibraries);
-    if (status >= 0) status = read_model(r, text, length, q->settings, q->nsettings);
+    if (status >= 0) status = read_model(r, q);
     if (status == KD_ERR_MODEL) take_model_message(r);
     kd_file_findings_write(findings, message, size);
     if (status >= 0) {
@@ -463,7 +465,7 @@ static kd_status read_all(const char *name, const char *text, size_t length, con
     }
 
 done:
-    if (status == KD_ERR_MEMORY) kd_text(message, size, "%s: out of memory", name ? name : "model");
+    if (status == KD_ERR_MEMORY) kd_text(message, size, "%s: out of memory", name);
     if (r) {
         kd_reader_subsystems_release(r);
         kd_document_release(&r->document);
@@ -474,44 +476,64 @@ done:
     return status;
 }
 
-static bool is_wrong_request(const kd_read_request *q)
+// ---- public ---------------------------------------------------------------------------------------------------------
+
+kd_model_source kd_model_source_default(void)
 {
-    return q->nsettings < 0 || (q->nsettings > 0 && !q->settings) || q->nlibraries < 0 ||
+    return (kd_model_source){.cookie = KD_OPTIONS_COOKIE};
+}
+
+static bool is_wrong_source(const kd_model_source *q)
+{
+    return (!q->path && !q->text) || q->nsettings < 0 || (q->nsettings > 0 && !q->settings) || q->nlibraries < 0 ||
            (q->nlibraries > 0 && !q->library);
+}
+
+kd_status kd_model_read_by(const kd_model_source *source, kd_model **model, char *message, size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (!model || !source) return KD_ERR_ARGUMENT;
+    *model = NULL;
+    if (!kd_options_made(source, source->cookie, "kd_model_source", message, size) || is_wrong_source(source))
+        return KD_ERR_ARGUMENT;
+    // a file is loaded first
+    kd_model_source q = *source;
+    char           *text = NULL;
+    kd_status       status = KD_OK;
+    if (q.path) {
+        status = kd_load_file(q.path, KD_DOCUMENT_MAX_BYTES, &text, &q.length, message, size);
+        q.text = text;
+    }
+    if (status >= 0) status = read_all(&q, NULL, model, message, size);
+    kd_free(text);
+    return status;
 }
 
 kd_status kd_model_read_files(const kd_file_source *files, kd_model **model, char *message, size_t size)
 {
-    const kd_read_request q = {.files = files};
+    kd_model_source q = kd_model_source_default();
+    q.name = files->name[0], q.text = files->text[0], q.length = files->length[0];
     *model = NULL;
-    return read_all(files->name[0], files->text[0], files->length[0], &q, model, message, size);
+    return read_all(&q, files, model, message, size);
 }
 
 kd_status kd_model_read_text(const char *name, const char *text, size_t length, const kd_setting *settings,
                              int nsettings, kd_model **model, char *message, size_t size)
 {
-    const kd_read_request q = {.settings = settings, .nsettings = nsettings};
-    kd_text(message, size, "%s", "");
-    if (!model) return KD_ERR_ARGUMENT;
-    *model = NULL;
-    if (!text || is_wrong_request(&q)) return KD_ERR_ARGUMENT;
-    return read_all(name, text, length, &q, model, message, size);
+    kd_model_source q = kd_model_source_default();
+    q.name = name, q.text = text, q.length = length;
+    q.settings = settings, q.nsettings = nsettings;
+    return kd_model_read_by(&q, model, message, size);
 }
 
 kd_status kd_model_read_with(const char *path, const kd_setting *settings, int nsettings, const char *const *library,
                              int nlibraries, kd_model **model, char *message, size_t size)
 {
-    const kd_read_request q = {path, settings, nsettings, library, nlibraries, NULL};
-    kd_text(message, size, "%s", "");
-    if (!model) return KD_ERR_ARGUMENT;
-    *model = NULL;
-    if (!path || is_wrong_request(&q)) return KD_ERR_ARGUMENT;
-    char     *text = NULL;
-    size_t    length;
-    kd_status status = kd_load_file(path, KD_DOCUMENT_MAX_BYTES, &text, &length, message, size);
-    if (status >= 0) status = read_all(path, text, length, &q, model, message, size);
-    kd_free(text);
-    return status;
+    kd_model_source q = kd_model_source_default();
+    q.path = path;
+    q.settings = settings, q.nsettings = nsettings;
+    q.library = library, q.nlibraries = nlibraries;
+    return kd_model_read_by(&q, model, message, size);
 }
 
 kd_status kd_model_read(const char *path, const kd_setting *settings, int nsettings, kd_model **model, char *message,

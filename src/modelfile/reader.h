@@ -196,7 +196,8 @@ typedef struct kd_reader {
     const void *definition;
     size_t      definition_size;
 
-    char denied[100]; // while compiling: a name that has no value before the simulation
+    char        denied[100]; // while compiling: a name that has no value before the simulation
+    const char *advice;      // what to write where a number must not read it; NULL: nothing is known
 } kd_reader;
 
 // Several files at once, the model first: for tests
@@ -275,6 +276,11 @@ bool kd_reader_keep_hierarchy(kd_reader *r, const kd_setting *settings, int nset
 
 // The path of a file of numbers or triangles, beside the one that is being read, in the folder of the model or of a
 // library; as kd_model_file_path (paths.h)
+// flexible_body.c: the file that a body names, read. false: a complaint was made
+bool kd_reader_flexible(kd_reader *r, const kd_node *map, kd_body_def *def);
+// Pieces behind the first of a body, with joints between them
+bool      kd_reader_has_pieces(const kd_node *map, const kd_body_def *def);
+bool      kd_reader_add_pieces(kd_reader *r, const kd_node *map, const char *body, const kd_body_def *first);
 kd_status kd_reader_data_path(const kd_reader *r, const char *written, char path[KD_PATH_LENGTH], char *why,
                               size_t size) KD_NODISCARD;
 // The sections of a file that a node of another one names; NULL: it has been told why not
@@ -332,11 +338,13 @@ bool kd_reader_rows(kd_reader *r, const kd_field *field, kd_node *node, char *de
 
 bool kd_reader_is_curve_file(const kd_node *map);
 bool kd_reader_curve_file(kd_reader *r, const kd_node *map, kd_curve_def *def);
+bool kd_reader_curve_road(kd_reader *r, const kd_node *map, kd_curve_def *def); // curve_road.c: a random road
 
 // Places. Short form: bodies, point, axis, ... in the element itself, in place of `from` and `to`.
 bool kd_reader_is_place_key(const kd_schema *schema, int kind, const char *key);
 void kd_reader_offer_place_keys(const kd_schema *schema, int kind, kd_nearest *nearest);
 bool kd_reader_place(kd_reader *r, const kd_field *field, kd_node *node, kd_place *place);
+bool kd_reader_places(kd_reader *r, const kd_field *field, kd_node *node, void *def);
 bool kd_reader_place_map(kd_reader *r, kd_node *map, kd_place *place);
 bool kd_reader_has_short_places(const kd_node *map);
 bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def);

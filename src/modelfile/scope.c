@@ -89,8 +89,8 @@ static bool complain(kd_reader *r, int line, int column, int first, int from, co
 {
     if (r->denied[0]) {
         kd_file_findings_add(r->findings, line, column,
-                             "%s'%s' must be a number, but '%s' is known only during the simulation", r->element, key,
-                             r->denied);
+                             "%s'%s' must be a number, but '%s' is known only during the simulation%s%s", r->element,
+                             key, r->denied, r->advice ? "; " : "", r->advice ? r->advice : "");
         return false;
     }
     if (strcmp(key, "index") == 0 && r->nindices == 0) {

@@ -503,6 +503,10 @@ static bool add_instance(kd_reader *r, void *context)
         kd_reader_complain(r, e->key, "%s", why);
         return false;
     }
+    if (kd_expr_is_reserved(name) || strcmp(name, "t") == 0) {
+        kd_reader_complain(r, e->key, "the name is a word of the expression language");
+        return false;
+    }
     if (!kd_reader_full_name(r, e->key, name, &full)) return false;
     full = keep_text(r, full);
     if (!full) return false;

@@ -132,6 +132,15 @@ static bool complain_orientation(kd_reader *r, const kd_node *node)
     return false;
 }
 
+// Angles are in rad: more than a turn is probably in degrees
+static void warn_of_degrees(kd_reader *r, const kd_node *node, const char *key, double angle)
+{
+    if (!(fabs(angle) > 2.0 * KD_PI + 1e-9)) return;
+    const kd_source source = {.file = r->findings->file, .line = node->line, .column = node->column};
+    kd_model_warn_at(r->m, &source, "%s%s: %g rad is %.3g turns; degrees are written '%g deg'", r->element, key, angle,
+                     angle / (2.0 * KD_PI), angle);
+}
+
 static bool read_axis_angle(kd_reader *r, const kd_node *map, double *q)
 {
     double    in[4], *axis = in, *angle = in + 3;
@@ -142,6 +151,7 @@ static bool read_axis_angle(kd_reader *r, const kd_node *map, double *q)
     if (!kd_reader_numbers(r, axis_node, "axis", 3, false, axis) || !kd_reader_number(r, angle_node, "angle", angle)) {
         return false;
     }
+    warn_of_degrees(r, angle_node, "angle", *angle);
     double n = kd_vec_norm(kd_vec_of(axis));
     if (!(n > 0.0) || isinf(n)) {
         kd_reader_complain(r, axis_node, "'axis' must not be the zero vector");
@@ -165,6 +175,7 @@ static bool read_cardan(kd_reader *r, const kd_node *map, double *q)
         if (!node) continue;
         given++;
         if (!kd_reader_number(r, node, word[i], &angle[i])) return false;
+        warn_of_degrees(r, node, word[i], angle[i]);
     }
     if (given == 0 || given != map->n) return complain_orientation(r, map);
     kd_make_cardan(angle, q);
@@ -182,6 +193,23 @@ static bool read_orientation(kd_reader *r, const kd_field *field, kd_node *node,
 }
 
 // ---- texts ----------------------------------------------------------------------------------------------------------
+
+// The path of a file that an element reads, from where the program runs
+static bool find_file(kd_reader *r, const kd_node *node, const char **found)
+{
+    char            path[KD_PATH_LENGTH], why[600];
+    const kd_status status = kd_reader_data_path(r, node->text, path, why, sizeof why);
+    if (status < 0) {
+        if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+        kd_reader_complain(r, node, "%s", why);
+        return false;
+    }
+    char *kept = kd_arena_cut(&r->scratch, strlen(path) + 1, 1);
+    if (!kept) return kd_reader_short_of_memory(r);
+    memcpy(kept, path, strlen(path) + 1);
+    *found = kept;
+    return true;
+}
 
 static bool read_text(kd_reader *r, const kd_field *field, const kd_node *node, const char **text)
 {
@@ -461,6 +489,7 @@ static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node 
             }
             return true;
         }
+        if ((field->flags & KD_FIELD_FEWER) && node->type == KD_NODE_LIST && node->n < n) n = node->n;
         if (!kd_reader_numbers(r, node, field->key, n, maybe, number)) return false;
         if (!(field->flags & KD_FIELD_DIRECTION) || !is_zero(number)) return true;
         kd_reader_complain(r, node, "'%s' must not be the zero vector", field->key);
@@ -478,7 +507,9 @@ static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node 
         memcpy(at, &truth, sizeof truth);
         return true;
     case KD_FIELD_TEXT:
-        return read_text(r, field, node, at);
+        return read_text(r, field, node, at) &&
+               (!(field->flags & KD_FIELD_FILE) || kd_node_is_null(node) ||
+                find_file(r, node, (const char **)(void *)((char *)def + field->second)));
     case KD_FIELD_NAME:
         return read_text(r, field, node, at) &&
                (field->refers != KD_SCHEMA_CURVE || kd_reader_note(r, "value", node)); // where the model keeps it
@@ -494,6 +525,8 @@ static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node 
         return read_matrix(r, field, node, number);
     case KD_FIELD_PLACE:
         return kd_reader_place(r, field, node, at);
+    case KD_FIELD_PLACES:
+        return kd_reader_places(r, field, node, def);
     case KD_FIELD_SHAPES:
         return read_shapes(r, field, node, def);
     case KD_FIELD_TERMS:
@@ -535,7 +568,7 @@ bool kd_reader_value(kd_reader *r, const kd_field *field, int kind, kd_node *nod
         kd_reader_complain(r, node, "%s", why);
         return false;
     }
-    bool noted = field->type == KD_FIELD_LAW || field->type == KD_FIELD_PLACE ||
+    bool noted = field->type == KD_FIELD_LAW || field->type == KD_FIELD_PLACE || field->type == KD_FIELD_PLACES ||
                  (field->type == KD_FIELD_SIGNALS && node->type == KD_NODE_SCALAR);
     return noted || kd_reader_note(r, field->key, node);
 }
@@ -726,6 +759,24 @@ static void choose_units(kd_reader *r, const kd_schema *schema, int kind, const 
     r->turns = kd_model_joint_turns(r->m, name, coordinate ? coordinate->text[0] - '1' : 0);
 }
 
+// Where a field must be a number: which one takes an expression of t, inputs or the motion in its place
+static const char *advice_for(const kd_schema *schema, int kind, const kd_field *field)
+{
+    static const char *const moved[] = {"length", "angle", "radius",
+                                        "offset"}; // what a motion of a constraint is added to
+    if (field->type == KD_FIELD_TERMS && schema == kd_schema_of(KD_SCHEMA_CONSTRAINT))
+        return "a gear whose ratio changes couples speeds, as 'type: velocity' does";
+    if (field->type != KD_FIELD_NUMBER) return NULL;
+    if (schema == kd_schema_of(KD_SCHEMA_JOINT) && strcmp(field->key, "q") == 0)
+        return "'motion' takes expressions of t and inputs";
+    for (size_t i = 0; i < sizeof moved / sizeof *moved; i++)
+        if (strcmp(field->key, moved[i]) == 0 && kd_schema_field(schema, kind, "motion"))
+            return "'motion' takes an expression, which is added to it";
+    if (schema == kd_schema_of(KD_SCHEMA_FORCE) && kd_schema_field(schema, kind, "law"))
+        return "'law' takes an expression";
+    return NULL;
+}
+
 bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
 {
     bool fine = true;
@@ -741,8 +792,10 @@ bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_
             fine = false;
         } else if (is_late(field) || ((field->flags & KD_FIELD_REQUIRED) && kd_node_is_null(value))) {
             continue; // see below
-        } else if (!kd_reader_value(r, field, kind, value, def)) {
-            fine = false;
+        } else {
+            r->advice = advice_for(schema, kind, field);
+            fine = kd_reader_value(r, field, kind, value, def) && fine;
+            r->advice = NULL;
         }
     }
     // then fields that need others, the short form of places, and what is missing

@@ -12,18 +12,20 @@
 #include "model/build.h"
 #include "model/element.h"
 #include "model/mesh_shape.h"
+#include "model/part.h"
 #include "model/schema.h"
 #include "modelfile/paths.h"
 #include "modelfile/scalar.h"
 
 typedef struct writer {
     FILE                 *file;
+    const kd_model       *model;
     const void           *definition; // that is being written
     const kd_number_text *text;       // (own) expressions of its numbers
     int                   own;
-    bool                  placed;    // it is a part of a subsystem that is not where it was written: numbers are images
-    const kd_anchor      *from, *to; // where its places are
-    const char           *folder;    // of the file, without links; NULL: it is not known
+    bool                  placed; // it is a part of a subsystem that is not where it was written: numbers are images
+    const kd_anchor      *from, *over, *to; // where its places are
+    const char           *folder;           // of the file, without links; NULL: it is not known
 } writer;
 
 // ---- scalars --------------------------------------------------------------------------------------------------------
@@ -72,6 +74,13 @@ static void put_numbers(const writer *w, const double *value, int n)
         put_number(w, &value[i]);
     }
     fputc(']', w->file);
+}
+
+// those up to the last one that is given
+static int count_given(const double *value, int n)
+{
+    while (n > 0 && isnan(value[n - 1])) n--;
+    return n;
 }
 
 static void put_texts(FILE *file, const char *const *text, int n)
@@ -211,10 +220,10 @@ static void put_rows(const writer *w, const double *A, int rows, int columns)
     fputc(']', w->file);
 }
 
-// The path of a mesh from the folder of the file; one that is not inside stays as it was written
-static void put_mesh(const writer *w, const kd_model_mesh *mesh, const char *written)
+// The path of a file that was read, from the folder of the one that is written; one that is not inside stays as it was
+static void put_path(const writer *w, const char *path, const char *written)
 {
-    char       *place = w->folder && mesh ? kd_real_path(mesh->path) : NULL;
+    char       *place = w->folder && path ? kd_real_path(path) : NULL;
     const char *inside = place ? kd_path_inside(w->folder, place) : NULL;
     put_text(w->file, inside ? inside : written);
     free(place); // of the C library
@@ -226,10 +235,15 @@ static void put_anchor(const writer *w, const kd_place *place, const kd_anchor *
     const kd_mat3 *R = &a->R;
     double         q[4], r[3];
     const bool     turned = R->x.x != 1.0 || R->y.y != 1.0 || R->z.z != 1.0;
-    kd_vec_to(a->r, r);
+    const kd_body *body = a->node > 0 ? &w->model->body[a->body] : NULL;
+    kd_vec_to(body ? kd_vec_sub(a->r, body->def.read->frame[a->node - 1].at) : a->r, r);
     kd_quat_to(kd_quat_of_matrix(R), q);
     fputs("body: ", w->file);
     put_text(w->file, place->body);
+    if (body) {
+        fprintf(w->file, "%snode: ", before);
+        put_text(w->file, body->def.read->frame[a->node - 1].name);
+    }
     if (r[0] != 0.0 || r[1] != 0.0 || r[2] != 0.0) {
         fprintf(w->file, "%spoint: ", before);
         put_numbers(w, r, 3);
@@ -244,6 +258,33 @@ static bool is_image(const writer *w, const kd_place *place)
     return w->from && (w->placed || place->frame > 0);
 }
 
+static void put_place(const writer *w, const kd_place *place, const kd_anchor *anchor)
+{
+    if (is_image(w, place)) {
+        fputc('{', w->file);
+        put_anchor(w, place, anchor, ", ");
+        fputc('}', w->file);
+    } else {
+        put_map(w, kd_schema_of(KD_SCHEMA_PLACE), place);
+    }
+}
+
+// The file of a flexible body as it was opened; NULL: it was not read from one
+static const char *path_of_part(const kd_model *m, const kd_flexible_body *body)
+{
+    for (const kd_model_part *part = m->private->parts; part; part = part->next)
+        if (&part->body == body) return part->path;
+    return NULL;
+}
+
+// Mass, centre and inertia of a flexible body are in its file
+static bool is_in_part(const kd_schema *schema, const kd_field *field, const void *def)
+{
+    if (schema != kd_schema_of(KD_SCHEMA_BODY) || !((const kd_body_def *)def)->read) return false;
+    return field->offset == offsetof(kd_body_def, mass) || field->offset == offsetof(kd_body_def, centre) ||
+           field->offset == offsetof(kd_body_def, inertia);
+}
+
 // A field by the type that the schema gives it, as the reader takes it
 static void put_value(const writer *w, const kd_field *field, int kind, const void *def)
 {
@@ -252,7 +293,9 @@ static void put_value(const writer *w, const kd_field *field, int kind, const vo
     bool        truth = false;
     switch (field->type) {
     case KD_FIELD_NUMBER:
-        if (n == 1)
+        if (field->flags & KD_FIELD_FEWER)
+            put_numbers(w, value, count_given(value, n));
+        else if (n == 1)
             put_number(w, value);
         else
             put_numbers(w, value, n);
@@ -282,9 +325,15 @@ static void put_value(const writer *w, const kd_field *field, int kind, const vo
         break;
     case KD_FIELD_TEXT:
     case KD_FIELD_NAME:
-        if (field->offset == offsetof(kd_shape, mesh) && strcmp(field->key, "mesh") == 0)
-            put_mesh(w, ((const kd_shape *)def)->read, *(const char *const *)value);
-        else
+        if (field->offset == offsetof(kd_shape, mesh) && strcmp(field->key, "mesh") == 0) {
+            const kd_model_mesh *mesh = ((const kd_shape *)def)->read;
+            put_path(w, mesh ? mesh->path : NULL, *(const char *const *)value);
+        } else if (field->offset == offsetof(kd_body_def, flexible) && strcmp(field->key, "flexible") == 0) {
+            put_path(w, path_of_part(w->model, ((const kd_body_def *)def)->read), *(const char *const *)value);
+        } else if (field->flags & KD_FIELD_FILE) {
+            const char *path = *(const char *const *)(const void *)((const char *)def + field->second);
+            put_path(w, path ? path : *(const char *const *)value, *(const char *const *)value);
+        } else
             put_text(w->file, *(const char *const *)value);
         break;
     case KD_FIELD_LAW:
@@ -297,13 +346,15 @@ static void put_value(const writer *w, const kd_field *field, int kind, const vo
         put_texts(w->file, value, length);
         break;
     case KD_FIELD_PLACE:
-        if (is_image(w, value)) {
-            fputc('{', w->file);
-            put_anchor(w, value, strcmp(field->key, "from") == 0 ? w->from : w->to, ", ");
-            fputc('}', w->file);
-        } else {
-            put_map(w, kd_schema_of(KD_SCHEMA_PLACE), value);
+        put_place(w, value, strcmp(field->key, "from") == 0 ? w->from : w->to);
+        break;
+    case KD_FIELD_PLACES:
+        fputc('[', w->file);
+        for (int i = 0; i < length; i++) {
+            if (i > 0) fputs(", ", w->file);
+            put_place(w, (const kd_place *)value + i, w->over + i);
         }
+        fputc(']', w->file);
         break;
     case KD_FIELD_SHAPES:
         fputc('[', w->file);
@@ -378,7 +429,7 @@ static int put_fields(const writer *w, const kd_schema *schema, const void *def,
     for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
         const kd_field *field = kd_schema_field_at(schema, kind, i);
         bool            required = (field->flags & KD_FIELD_REQUIRED) != 0;
-        if (!kd_field_has(field, kind) || is_idle(schema, kind, field, def)) continue;
+        if (!kd_field_has(field, kind) || is_idle(schema, kind, field, def) || is_in_part(schema, field, def)) continue;
         if (!required && is_default(field, kind, def, &defaults)) continue;
         fprintf(w->file, "%s%s: ", count++ == 0 ? first : before, field->key);
         writer numbers = *w; // expressions of numbers that were mirrored or shifted are not theirs any more
@@ -453,7 +504,8 @@ static void find_anchors(writer *w, const kd_model *m, kd_section id, int i)
     w->from = w->to = NULL;
     if (id == KD_SECTION_FRAME) w->from = w->to = &m->frame[i].at;
     if (id == KD_SECTION_JOINT) w->from = &m->joint[i].from, w->to = &m->joint[i].to;
-    if (id == KD_SECTION_CONSTRAINT) w->from = &m->constraint[i].from, w->to = &m->constraint[i].to;
+    if (id == KD_SECTION_CONSTRAINT)
+        w->from = &m->constraint[i].from, w->over = m->constraint[i].over, w->to = &m->constraint[i].to;
     if (id == KD_SECTION_FORCE) w->from = &m->force[i].from, w->to = &m->force[i].to;
 }
 
@@ -549,7 +601,7 @@ static void put_hierarchy(const writer *w, const kd_model *m)
     for (const kd_written *part = m->private->written; part; part = part->next) {
         fputs(part->text, w->file);
         if (part->curve >= 0) put_map(w, kd_schema_of(KD_SCHEMA_CURVE), &m->curve[part->curve].def);
-        if (part->mesh) put_mesh(w, part->mesh, part->path);
+        if (part->real) put_path(w, part->real, part->path);
     }
 }
 
@@ -585,7 +637,7 @@ static kd_status write_model(const kd_model *m, const char *path, bool flat, cha
     }
     char   name[KD_PATH_LENGTH];
     char  *folder = kd_folder_of(path, name) == KD_OK ? kd_real_path(name) : NULL;
-    writer w = {.file = file, .folder = folder};
+    writer w = {.file = file, .model = m, .folder = folder};
     if (m->private->written && !flat) {
         put_hierarchy(&w, m);
     } else { // title, gravity and parameters, then sections in the order of the reader, then run

@@ -29,6 +29,7 @@ enum { PAIRS, MEASURES, SLOTS, ROWS_G, ROWS_H, LOADS, TURNS, EXPRS, PAIR_ENDS };
 // ---- pairs ----------------------------------------------------------------------------------------------------------
 static int link_of(const kd_system *s, const kd_anchor *a)
 {
+    if (a->body >= 0 && a->node > 0) return s->node_link[s->first_node[a->body] + a->node - 1];
     return a->body < 0 ? 0 : s->body_link[a->body];
 }
 

@@ -154,6 +154,7 @@ static void add_reading(const kd_system *s, const kd_expr *e, kd_reading *out)
             out->forces = out->forces || s->nalgebraic > 0;
             break;
         case KD_SLOT_W:
+        case KD_SLOT_HOLD:
         case KD_SLOT_REACTION:
         case KD_SLOT_MULTIPLIER:
         case KD_SLOT_WHEEL:

@@ -84,6 +84,9 @@ static void cut_arrays(kd_work *w)
     w->force_at = kd_cut_int(arena, s->nloads + 1);
     w->b = kd_cut_double(arena, s->nr);
     w->xi = kd_cut_double(arena, s->nwheels);
+    w->spread = kd_arena_cut(arena, (size_t)s->nwheels, sizeof *w->spread);
+    w->touch = kd_arena_cut(arena, (size_t)s->ntouches, sizeof *w->touch);
+    for (int i = 0; w->touch && w->rel && i < s->ntouches; i++) w->rel[s->touch[i].pair].touch = &w->touch[i];
     w->sensor = kd_cut_double(arena, s->nsensors);
     w->z_start = kd_cut_double(arena, s->nz);
     w->setting = kd_cut_double(arena, KD_MAX_SETTINGS * s->model->nevents);
@@ -322,7 +325,10 @@ static void find_contacts(kd_work *w, const double *contact)
         double          in[KD_WHEEL_INPUTS];
         // rigid motion of the wheel against its rail
         for (int k = 0; k < KD_WHEEL_INPUTS; k++) in[k] = w->slot[wheel->slot[k]];
-        if (wheel->unknown && contact)
+        if (wheel->elastic) {
+            kd_wheel_spread_at(wheel, in, &w->spread[i]);
+            w->xi[i] = w->spread[i].mean;
+        } else if (wheel->unknown && contact)
             w->xi[i] = contact[wheel->contact];
         else
             w->xi[i] = kd_wheel_solve(wheel, in);
@@ -350,12 +356,23 @@ static void fill_multipliers(kd_work *w, const double *lambda)
 }
 
 // controllers may read them, too
-static void fill_auxiliary(kd_work *w, const double *auxiliary, const double *r)
+static void fill_auxiliary(kd_work *w, const double *auxiliary, const double *r, const double *lambda)
 {
     const kd_system *s = w->system;
     for (int i = 0; i < s->nslots; i++)
         if (s->slot[i].kind == KD_SLOT_W) w->slot[i] = auxiliary ? auxiliary[s->slot[i].index] : 0.0;
+    for (int i = 0; s->holds && i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_HOLD) w->slot[i] = kd_row_hold(s, s->slot[i].index, lambda);
     if (s->nalgebraic > 0) fill_outputs(w, r);
+}
+
+// Where the surfaces of pairs first to end - 1 touch
+static void find_touches(kd_work *w, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->ntouches; i++)
+        if (s->touch[i].pair >= first && s->touch[i].pair < end)
+            kd_touch_find(&s->touch[i], &w->rel[s->touch[i].pair], &w->touch[i]);
 }
 
 // ---- stages ---------------------------------------------------------------------------------------------------------
@@ -378,6 +395,7 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
     const kd_counts from = w->placed;
     if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
     for (int i = from.pairs; i < upto.pairs; i++) kd_pair_place(&s->pair[i], &w->motion, &w->rel[i]);
+    find_touches(w, from.pairs, upto.pairs);
     fill_values(w, x->p, from.measures, upto.measures);
     fill_slots(w, 0, from.slots, upto.slots);
     if (new) find_contacts(w, x->s);
@@ -466,7 +484,7 @@ kd_eval kd_work_loads(kd_work *w, const kd_point *x)
     if (w->load_stamp == stamp) return KD_EVAL_OK;
     // variables that come from later stages, then all laws
     if (s->by_multipliers) fill_multipliers(w, x->lambda);
-    if (s->nw > 0) fill_auxiliary(w, x->w, x->r);
+    if (s->nw > 0) fill_auxiliary(w, x->w, x->r, x->lambda);
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *l = &s->load[i];
         kd_eval        answer = l->class->eval(l, w->slot, w, w->force + w->force_at[i], w->b + l->state);

@@ -39,7 +39,7 @@ static bool acts_inside_joint(const kd_system *s, const kd_load *load)
 bool kd_system_acts_inside_joints(const kd_system *s)
 {
     const bool plain = s->nlambda + s->nmu + s->nr + s->nw + s->ns == 0 && s->nquaternions + s->nturns == 0;
-    if (s->for_start || !plain || s->nv == 0 || !kd_implicit_body_fits(&s->tree)) return false;
+    if (s->for_start || !plain || s->nv == 0 || s->tree.nwide > 0 || !kd_implicit_body_fits(&s->tree)) return false;
     for (int i = 0; i < s->nloads; i++)
         if (!acts_inside_joint(s, &s->load[i])) return false;
     return true;
@@ -77,6 +77,12 @@ kd_eval kd_work_implicit_set(const kd_point *x, void *context)
     put_blocks(w, &w->joint_p, kd_implicit_body_by_position(w->implicit));
     put_blocks(w, &w->joint_v, kd_implicit_body_by_velocity(w->implicit));
     return KD_EVAL_OK;
+}
+
+bool kd_work_implicit_pair(void *context, int k)
+{
+    kd_work *w = context;
+    return kd_implicit_body_pair(w->implicit, k);
 }
 
 bool kd_work_implicit_factor(void *context, double re, double im)

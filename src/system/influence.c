@@ -97,6 +97,7 @@ static int insert(kd_influence *list, int n, int size, kd_influence a)
 const char *kd_load_kind(const kd_load *load)
 {
     if (load->wheel) return "wheel_rail";
+    if (load->row) return "modes";
     return load->def ? kd_force_element((int)load->def->kind)->kind.word : load->user ? "user force" : "state";
 }
 

@@ -141,8 +141,17 @@ static double momentum(const kd_work *w, const kd_invariant_def *def)
     for (int i = 1; i < s->tree.nlinks; i++) {
         const kd_link        *link = &s->tree.link[i];
         const kd_link_motion *m = &w->motion.link[i];
-        const kd_vec3         c = kd_mat_vec(&m->R, link->centre), omega = kd_mat_tvec(&m->R, m->w);
-        const kd_vec3         p = kd_vec_scale(link->mass, kd_vec_add(m->v, kd_vec_cross(m->w, c)));
+        if (link->wide) {
+            const kd_wide_state *state = kd_motion_wide(&w->motion, link);
+            const kd_vec3        omega = kd_mat_tvec(&m->R, m->w), v = kd_mat_tvec(&m->R, m->v);
+            const kd_vec3        p = kd_mat_vec(&m->R, kd_wide_momentum(link->wide, state, omega, v));
+            const kd_vec3        L = kd_mat_vec(&m->R, kd_wide_spin(state, omega, v));
+            const kd_vec3        arm = kd_vec_sub(m->P, kd_vec_of(def->point));
+            sum = kd_vec_add(sum, turns ? kd_vec_add(kd_vec_cross(arm, p), L) : p);
+            continue;
+        }
+        const kd_vec3 c = kd_mat_vec(&m->R, link->centre), omega = kd_mat_tvec(&m->R, m->w);
+        const kd_vec3 p = kd_vec_scale(link->mass, kd_vec_add(m->v, kd_vec_cross(m->w, c)));
         if (!turns) {
             sum = kd_vec_add(sum, p);
             continue;
@@ -231,7 +240,8 @@ static void momentum_gradient(kd_work *w, const kd_point *x, const kd_invariant_
     const kd_system *s = w->system;
     const kd_vec3    n = unit_axis(def), none = {0, 0, 0};
     const bool       turns = def->kind == KD_INVARIANT_ANGULAR_MOMENTUM;
-    // all links move with the ground
+    // all links move with the ground, modes rest
+    kd_tree_accelerate(&s->tree, w->at_rest, w->at_rest, none, &w->rest);
     for (int i = 0; i < s->tree.nlinks; i++) {
         kd_link_motion *m = &w->rest.link[i];
         m->dw = turns ? n : none;

@@ -68,9 +68,23 @@ static void name_link(kd_system *s, int i, const char *section, const char *name
     }
 }
 
+// amplitudes: body.rod.q1, body.rod.v1
+static void name_modes(kd_system *s, int b)
+{
+    const kd_link *link = &s->tree.link[s->wide_link[b]];
+    char           q[16], v[16];
+    for (int k = 0; k < s->model->body[b].nmodes; k++) {
+        kd_text(q, sizeof q, ".q%d", k + 1);
+        kd_text(v, sizeof v, ".v%d", k + 1);
+        s->names[KD_NAME_P][s->p_of_x[link->position + k]] = joined(s, "body.", s->model->body[b].name, q);
+        s->names[KD_NAME_V][s->tree.dof_v[link->dof + k]] = joined(s, "body.", s->model->body[b].name, v);
+    }
+}
+
 static void name_links(kd_system *s)
 {
     const kd_model *m = s->model;
+    for (int b = 0; b < m->nbodies; b++) name_modes(s, b);
     // names of bodies first: a joint that carries the body overwrites them
     for (int b = 0; b < m->nbodies; b++) name_link(s, s->body_link[b], "body.", m->body[b].name, false);
     for (int j = 0; j < m->njoints; j++)

@@ -66,9 +66,13 @@ static const struct { // of a value, a rate, a gradient, and a gradient along a 
     [KD_MEASURE_ROTATION] = {30, 3, 140, 3, 125, 3, 60},
     [KD_MEASURE_TILT] = {8, 2, 140, 2, 125, 2, 60},
     [KD_MEASURE_BEND] = {30, 4, 500, 12, 500, 12, 170},
+    [KD_MEASURE_GAP] = {12000, 60, 20, 0, 10, 0, 2500},
+    [KD_MEASURE_CURVED] = {4000, 30, 24000, 90, 24000, 90, 24000},
     [KD_MEASURE_TURN] = {0, 0, 0, 0, 1, 0, 0},
     [KD_MEASURE_OWN_TURN] = {0, 0, 11, 0, 1, 0, 11},
     [KD_MEASURE_OWN_SHIFT] = {0, 0, 11, 0, 1, 0, 11},
+    [KD_MEASURE_SLIP] = {0, 0, 20, 0, 10, 0, 2500},
+    [KD_MEASURE_SPIN] = {0, 0, 5, 0, 1, 0, 2500},
 };
 
 static void add_values(const kd_system *s, int first, int end, tally *t)
@@ -121,7 +125,10 @@ static tally position(const kd_system *s)
     for (int i = 0; i < s->nwheels; i++) { // where they touch: a grid for tables, then at most 30 iterations
         const kd_wheel *w = &s->wheel[i];
         const bool      table = w->tread.kind == KD_PROFILE_CURVE || w->head.kind == KD_PROFILE_CURVE;
-        if (!w->unknown) add(&t, table ? 232 : 31, 130, 12);
+        if (w->elastic)
+            add(&t, KD_WHEEL_NODES, 60, 4);
+        else if (!w->unknown)
+            add(&t, table ? 232 : 31, 130, 12);
     }
     return t;
 }

@@ -73,7 +73,7 @@ kd_status kd_system_prepare_parameters(kd_system *s)
     if (s->arena.failed) return KD_ERR_MEMORY;
     read_values(s);
     note_structure(s, s->structure);
-    return KD_OK;
+    return kd_system_keep_room(s);
 }
 
 // ---- what follows from the model ------------------------------------------------------------------------------------

@@ -93,9 +93,18 @@ static bool find_outside(kd_work *w, const kd_point *x, bool only_errors, char *
 
 void kd_work_notice(const kd_point *x, void *context, char *text, size_t size)
 {
-    kd_work *w = context;
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    char             words[160] = "";
     kd_work_velocity(w, x, KD_FOR_LOADS);
-    (void)find_outside(w, x, false, text, size);
+    if (find_outside(w, x, false, text, size)) return;
+    // the first load that has something to say
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *load = &s->load[i];
+        if (!load->class->notice || !load->class->notice(load, w->slot, w, words, sizeof words)) continue;
+        kd_text(text, size, "force '%s': %s", load->name, words);
+        return;
+    }
 }
 
 // ---- reasons --------------------------------------------------------------------------------------------------------
@@ -109,6 +118,11 @@ void kd_work_reason(const kd_point *x, void *context, char *text, size_t size)
         kd_text_append(text, size, ", and it says 'outside: error'");
         return;
     }
+    for (int i = 0; i < s->ntouches; i++)
+        if (!w->touch[i].found) {
+            kd_text(text, size, "contact '%s': %s", s->touch[i].name, kd_touch_reason(&w->touch[i]));
+            return;
+        }
     // a force without value; then one without direction
     for (int i = 0; i < s->nloads; i++)
         if (!s->load[i].state_def &&
@@ -134,4 +148,5 @@ void kd_work_caution(const kd_point *x, void *context, char *text, size_t size)
         kd_text(text, size, "force '%s': %s", load->name, words);
         return;
     }
+    if (s->tree.nwide > 0) (void)kd_flexible_caution(w, text, size);
 }

@@ -308,6 +308,7 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
     s->motion = kd_arena_cut(&s->arena, (size_t)s->tree.ndof, sizeof *s->motion);
     s->constraint_row = kd_cut_int(&s->arena, m->nconstraints);
     s->wheel = kd_arena_cut(&s->arena, (size_t)m->nconstraints, sizeof *s->wheel);
+    s->touch = kd_arena_cut(&s->arena, (size_t)(m->nconstraints + m->nforces), sizeof *s->touch);
     if (s->arena.failed) return KD_ERR_MEMORY;
     // joints that close loops, and prescribed motions
     for (int j = 0; j < m->njoints && b.status == KD_OK; j++) {
@@ -338,6 +339,25 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
     return b.status == KD_OK ? kd_system_invariants(s, &b) : b.status;
 }
 
+// The row of g that is row `number` of a constraint; -1: it is none of g
+int kd_system_row_of(const kd_system *s, int constraint, int number)
+{
+    // rows that always hold stand together, one-sided ones behind all of them
+    for (int i = s->constraint_row[constraint]; i < s->nrows_g && s->row_g[i].constraint == constraint; i++)
+        if (s->row_g[i].component == number) return i;
+    for (int i = s->nrows_g - s->none_sided; i < s->nrows_g; i++)
+        if (s->row_g[i].constraint == constraint && s->row_g[i].component == number) return i;
+    return -1;
+}
+
+// Its multiplier as it is read: 0 where it was left out as redundant
+double kd_row_hold(const kd_system *s, int row, const double *lambda)
+{
+    const int place = s->lambda_of[row];
+    if (place < 0 || !lambda) return 0.0;
+    return s->row_g[row].reversed ? -lambda[place] : lambda[place];
+}
+
 // ---- evaluation -----------------------------------------------------------------------------------------------------
 static kd_jet target_jet(const kd_row *row, kd_work *w)
 {
@@ -350,7 +370,9 @@ kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d)
     // in a recording run no wheel is asked
     if (w->recording) return kd_jet_const(0.0);
     for (int i = 0; i < KD_WHEEL_INPUTS; i++) in[i] = w->jet[row->slot[i]];
-    return kd_wheel_gap(row->wheel, in, w->xi[row->wheel - w->system->wheel], xi_d);
+    const int k = (int)(row->wheel - w->system->wheel);
+    return row->wheel->elastic ? kd_wheel_soft_gap(row->wheel, in, &w->spread[k])
+                               : kd_wheel_gap(row->wheel, in, w->xi[k], xi_d);
 }
 
 void kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out)
@@ -359,7 +381,11 @@ void kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out)
     *out = (kd_wheel_point){.c_x = {0, 0, 0, 0, 0, 1}};
     if (w->recording) return;
     for (int i = 0; i < KD_WHEEL_INPUTS; i++) in[i] = w->slot[row->slot[i]];
-    kd_wheel_at(row->wheel, in, w->xi[row->wheel - w->system->wheel], out);
+    const int k = (int)(row->wheel - w->system->wheel);
+    if (row->wheel->elastic)
+        kd_wheel_soft_at(row->wheel, in, &w->spread[k], out);
+    else
+        kd_wheel_at(row->wheel, in, w->xi[k], out);
 }
 
 // g_p - g_xi c_p/c_xi

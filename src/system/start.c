@@ -35,9 +35,11 @@ static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, 
 
 // what the model says of the start, before loops are closed
 typedef struct guess {
-    double *p, *v;
-    bool   *given_p, *given_v, *hold_p, *hold_v; // (nv)
-    bool    any_given;
+    double  *p, *v;
+    bool    *given_p, *given_v, *hold_p, *hold_v; // (nv)
+    bool     any_given;
+    kd_axis *motion; // (nlinks) of links, for velocities of bodies
+    int     *body;   // (nlinks) that a link carries
 } guess;
 
 static void set_scalar(const kd_system *s, guess *g, int joint, int i, int dof)
@@ -272,39 +274,74 @@ static void fit_link(const kd_system *s, const kd_work *w, int i, const wanted_m
     }
 }
 
+// A link that deforms goes with its body, a marker with it and its modes.
+static void follow_modes(const kd_system *s, const kd_work *w, int i, const guess *g, kd_axis *motion)
+{
+    const kd_link *link = &s->tree.link[i], *wide = &s->tree.link[link->parent];
+    const kd_vec3  arm = kd_vec_sub(w->motion.link[i].P, w->motion.link[link->parent].P);
+    kd_axis        own = motion[link->parent];
+    for (int k = 0; link->marker && k < link->marker->m; k++) {
+        const kd_axis *axis = &w->motion.axis[link->letter + KD_MARKER_SUMS + k];
+        const double   rate = g->v[s->tree.dof_v[wide->dof + k]];
+        own = (kd_axis){kd_vec_axpy(own.w, rate, axis->w), kd_vec_axpy(own.u, rate, axis->u)};
+    }
+    own.u = kd_vec_add(own.u, kd_vec_cross(own.w, arm));
+    motion[i] = own;
+}
+
 // Start velocities that bodies give, from the ground outwards, where the joints' own are not given; w is at the guess.
-static bool set_bodies(const kd_system *s, const kd_work *w, guess *g, kd_arena *arena)
+static void set_bodies(const kd_system *s, const kd_work *w, guess *g)
 {
     bool any = false;
     // without given velocities nothing has to be fitted
     for (int b = 0; b < s->model->nbodies; b++)
         any = any || !isnan(s->model->body[b].def.velocity[0]) || !isnan(s->model->body[b].def.angular_velocity[0]);
-    if (!any) return true;
-    kd_axis *motion = kd_arena_cut(arena, (size_t)s->tree.nlinks, sizeof *motion);
-    int     *body = kd_cut_int(arena, s->tree.nlinks);
-    if (!motion || !body) return false;
-    for (int b = 0; b < s->model->nbodies; b++) body[s->body_link[b]] = b;
+    if (!any) return;
+    g->motion[0] = (kd_axis){{0, 0, 0}, {0, 0, 0}};
+    for (int b = 0; b < s->model->nbodies; b++) g->body[s->body_link[b]] = b;
     for (int i = 1; i < s->tree.nlinks; i++) {
-        wanted_motion wanted = wanted_of(s, w, body[i]);
-        fit_link(s, w, i, wanted.has_omega || wanted.has_v ? &wanted : NULL, g, motion);
+        if (!kd_link_is_body(s, i)) {
+            follow_modes(s, w, i, g, g->motion);
+            continue;
+        }
+        wanted_motion wanted = wanted_of(s, w, g->body[i]);
+        fit_link(s, w, i, wanted.has_omega || wanted.has_v ? &wanted : NULL, g, g->motion);
     }
-    return true;
+}
+
+// Amplitudes of modes that bodies give, and their rates
+static void set_modes(const kd_system *s, guess *g)
+{
+    for (int b = 0; b < s->model->nbodies; b++) {
+        const kd_body *body = &s->model->body[b];
+        const kd_link *link = &s->tree.link[s->wide_link[b]];
+        for (int k = 0; k < body->nmodes && k < KD_MAX_AMPLITUDES; k++) {
+            const int at = s->tree.dof_v[link->dof + k];
+            if (!isnan(body->def.amplitude[k])) {
+                g->p[s->p_of_x[link->position + k]] = body->def.amplitude[k];
+                g->given_p[at] = g->any_given = true;
+            }
+            if (!isnan(body->def.rate[k])) {
+                g->v[at] = body->def.rate[k];
+                g->given_v[at] = g->any_given = true;
+            }
+        }
+    }
 }
 
 // ---- the whole guess ------------------------------------------------------------------------------------------------
 // p, v of the model's own numbers (not assembled), flags of what was given; w is brought there.
-static kd_status make_guess(const kd_system *s, kd_work *w, double t, const double *r, double *u, kd_arena *arena,
-                            guess *g)
+static void make_guess(const kd_system *s, kd_work *w, double t, const double *r, double *u, guess *g)
 {
     // design position, joints, then velocities of bodies (which need the axes there), then turns of angles
     for (int i = 0; i < s->tree.nposition; i++)
         if (s->p_of_x[i] >= 0) g->p[s->p_of_x[i]] = s->design[i];
     set_joints(s, g);
+    set_modes(s, g);
     (void)place_at(w, t, g->p, g->v, r, u);
-    if (!set_bodies(s, w, g, arena)) return KD_ERR_MEMORY;
+    set_bodies(s, w, g);
     set_turns(s, w, g->p);
     (void)place_at(w, t, g->p, g->v, r, u);
-    return KD_OK;
 }
 
 // Algebraic variables: where the search for them begins
@@ -337,33 +374,81 @@ static bool cut_guess(const kd_system *s, guess *g, kd_arena *arena)
     g->given_v = kd_cut_bool(arena, s->nv);
     g->hold_p = kd_cut_bool(arena, s->nv);
     g->hold_v = kd_cut_bool(arena, s->nv);
+    g->motion = kd_arena_cut(arena, (size_t)s->tree.nlinks, sizeof *g->motion);
+    g->body = kd_cut_int(arena, s->tree.nlinks);
     return !arena->failed;
+}
+
+// Where the start position is found out, again and again where parameters change
+struct kd_start_room {
+    kd_arena arena;
+    kd_work *w;
+    guess    g;
+    double  *u, *r;
+};
+
+void kd_start_room_destroy(struct kd_start_room *room)
+{
+    if (!room) return;
+    kd_work_destroy(room->w);
+    kd_arena_release(&room->arena);
+    kd_free(room);
+}
+
+static struct kd_start_room *make_room(const kd_system *s)
+{
+    struct kd_start_room *room = kd_alloc(sizeof *room);
+    if (!room) return NULL;
+    room->w = kd_work_create(s);
+    room->u = kd_cut_double(&room->arena, 3 * s->model->ninputs);
+    room->r = kd_cut_double(&room->arena, s->nr);
+    if (room->w && cut_guess(s, &room->g, &room->arena)) return room;
+    kd_start_room_destroy(room);
+    return NULL;
+}
+
+kd_status kd_system_keep_room(kd_system *s)
+{
+    if (s->takes_lengths && !s->start_room) s->start_room = make_room(s);
+    return s->takes_lengths && !s->start_room ? KD_ERR_MEMORY : KD_OK;
+}
+
+// Nothing is given yet
+static void clear_guess(const kd_system *s, guess *g)
+{
+    const size_t flags = (size_t)s->nv * sizeof(bool);
+    memset(g->p, 0, (size_t)s->np * sizeof *g->p);
+    memset(g->v, 0, (size_t)s->nv * sizeof *g->v);
+    memset(g->given_p, 0, flags);
+    memset(g->given_v, 0, flags);
+    memset(g->hold_p, 0, flags);
+    memset(g->hold_v, 0, flags);
+    g->any_given = false;
 }
 
 // Free lengths and offsets that are to be taken from the start position: NaN until now.
 kd_status kd_system_fill_lengths(kd_system *s)
 {
-    kd_arena  arena = {0};
-    guess     g = {0};
-    kd_work  *w = kd_work_create(s);
-    double   *u = kd_cut_double(&arena, 3 * s->model->ninputs), *r = kd_cut_double(&arena, s->nr);
-    kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
-    if (status != KD_OK) goto done;
-    status = make_guess(s, w, 0.0, r, u, &arena, &g);
-    if (status != KD_OK) goto done;
+    struct kd_start_room *room = s->start_room ? s->start_room : make_room(s);
+    if (!room) return KD_ERR_MEMORY;
+    kd_work *w = room->w;
+    clear_guess(s, &room->g);
+    make_guess(s, w, 0.0, room->r, room->u, &room->g);
     // forces: the value of the measure that they act along; rows: what is left of them without offset
     for (int i = 0; i < s->nloads; i++)
-        if (isnan(s->load[i].constant[0])) s->load[i].constant[0] = w->value[s->load[i].channel[0]];
+        if (isnan(s->load[i].constant[0])) {
+            s->load[i].constant[0] = w->value[s->load[i].channel[0]];
+            s->takes_lengths = true;
+        }
     for (int i = 0; i < s->nrows_g; i++) {
         kd_row *row = &s->row_g[i];
         if (row->expr || !isnan(row->offset)) continue;
         row->offset = 0.0;
         row->offset = kd_row_jet(row, w).x;
+        s->takes_lengths = true;
     }
-done:
-    kd_work_destroy(w);
-    kd_arena_release(&arena);
-    return status;
+    if (room != s->start_room) kd_start_room_destroy(room);
+    return KD_OK;
 }
 
 // Springs without free length are relaxed at the start, which assembly may have moved away from the guess.
@@ -384,14 +469,15 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x)
 }
 
 // ---- assembly -------------------------------------------------------------------------------------------------------
-static kd_status assemble(const kd_system *s, kd_work *w, const guess *g, bool hold_given, bool forces, kd_state *x,
-                          char *message, size_t size)
+static kd_status assemble(const kd_system *s, kd_work *w, const guess *g, bool hold_given, bool forces,
+                          bool expects_redundant, kd_state *x, char *message, size_t size)
 {
     kd_initial_options opt = kd_initial_options_default();
     // first all that was given, then only what is marked `hold`
     opt.hold_p = hold_given ? g->given_p : g->hold_p;
     opt.hold_v = hold_given ? g->given_v : g->hold_v;
     opt.compute_multipliers = forces;
+    opt.expects_redundant = expects_redundant;
     opt.nconditions = s->nconditions;
     opt.conditions = s->nconditions > 0 ? kd_work_conditions : NULL;
     opt.condition_name = kd_work_condition_name;
@@ -427,8 +513,7 @@ static kd_status given_start(const kd_system *s, kd_state *x)
     double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
     kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
     if (status != KD_OK) goto done;
-    status = make_guess(s, w, x->t, x->r, u, &arena, &g);
-    if (status != KD_OK) goto done;
+    make_guess(s, w, x->t, x->r, u, &g);
     memcpy(x->p, g.p, (size_t)s->np * sizeof *x->p);
     memcpy(x->v, g.v, (size_t)s->nv * sizeof *x->v);
     kd_system_start_z(s, x->t, x->z);
@@ -459,7 +544,8 @@ kd_status kd_system_closure(const kd_system *system, double *error, char *name, 
     return status;
 }
 
-static kd_status start_joints(const kd_system *s, bool forces, kd_state *x, char *message, size_t size)
+static kd_status start_joints(const kd_system *s, bool forces, bool expects_redundant, kd_state *x, char *message,
+                              size_t size)
 {
     kd_arena  arena = {0};
     guess     g = {0};
@@ -467,21 +553,20 @@ static kd_status start_joints(const kd_system *s, bool forces, kd_state *x, char
     double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
     kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
     if (status != KD_OK) goto done;
-    status = make_guess(s, w, x->t, x->r, u, &arena, &g);
-    if (status != KD_OK) goto done;
+    make_guess(s, w, x->t, x->r, u, &g);
     // states of elements and contacts at the guess: the start of the iteration
     fill_states(s, w, x->r);
     kd_system_start_z(s, x->t, x->z);
     fill_contacts(s, w, x->s);
     fill_algebraic(s, x->w);
     // with all given values; where that fails, without those that need not be held
-    status = assemble(s, w, &g, true, forces, x, message, size);
+    status = assemble(s, w, &g, true, forces, expects_redundant, x, message, size);
     if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
         char why[600];
         kd_text(why, sizeof why, "%.190s", message ? message : "");
         fill_contacts(s, w, x->s);
         fill_algebraic(s, x->w);
-        status = assemble(s, w, &g, false, forces, x, message, size);
+        status = assemble(s, w, &g, false, forces, expects_redundant, x, message, size);
         if (status >= 0) {
             kd_text(message, size,
                     "the given start values cannot all be kept (%s); the closest assembled position was taken", why);
@@ -519,6 +604,28 @@ static link_motion motion_of_body(const kd_system *s, const kd_system *joints, c
     return m;
 }
 
+// The same of any link: those that deform and markers have the frames of the body in all coordinates
+static link_motion motion_of_link(const kd_system *s, const kd_system *joints, const kd_work *wj, int i)
+{
+    const int body = s->link_body[i], first = body < 0 ? 0 : s->first_node[body];
+    if (body < 0 || kd_link_is_body(s, i)) return motion_of_body(s, joints, wj, body);
+    int other = joints->wide_link[body];
+    for (int k = first; k < s->first_node[body + 1]; k++)
+        if (s->node_link[k] == i) other = joints->node_link[k];
+    const kd_link_motion *m = &wj->motion.link[other];
+    return (link_motion){.R = m->R, .P = m->P, .v = m->v, .w = m->w};
+}
+
+// Amplitudes and their rates are the same in all coordinates.
+static void copy_modes(const kd_system *s, const kd_system *joints, const kd_work *wj, int body, kd_state *x)
+{
+    const kd_link *to = &s->tree.link[s->wide_link[body]], *from = &joints->tree.link[joints->wide_link[body]];
+    for (int k = 0; k < s->model->body[body].nmodes; k++) {
+        x->p[s->p_of_x[to->position + k]] = wj->x[from->position + k];
+        x->v[s->tree.dof_v[to->dof + k]] = wj->dx[from->dof + k];
+    }
+}
+
 static void copy_link(const kd_system *s, int i, const link_motion *parent, const link_motion *own, kd_state *x)
 {
     const kd_link *link = &s->tree.link[i];
@@ -553,15 +660,15 @@ static void copy_joint(const kd_system *s, const kd_system *joints, const kd_wor
     }
 }
 
-static void copy_motion(const kd_system *s, const kd_system *joints, const kd_work *wj, int *body, kd_state *x)
+static void copy_motion(const kd_system *s, const kd_system *joints, const kd_work *wj, kd_state *x)
 {
     // every link relative to its parent, by the poses of their bodies
-    body[0] = -1;
-    for (int b = 0; b < s->model->nbodies; b++) body[s->body_link[b]] = b;
-    for (int i = 1; i < s->tree.nlinks; i++) {
-        link_motion parent = motion_of_body(s, joints, wj, body[s->tree.link[i].parent]);
-        link_motion own = motion_of_body(s, joints, wj, body[i]);
+    for (int b = 0; b < s->model->nbodies; b++) {
+        const int   i = s->body_link[b];
+        link_motion parent = motion_of_link(s, joints, wj, s->tree.link[i].parent);
+        link_motion own = motion_of_body(s, joints, wj, b);
         copy_link(s, i, &parent, &own, x);
+        copy_modes(s, joints, wj, b, x);
     }
     for (int j = 0; j < s->model->njoints; j++) copy_joint(s, joints, wj, j, x);
 }
@@ -589,7 +696,6 @@ static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message,
     kd_state        *xj = NULL;
     kd_work         *wj = kd_work_create(joints), *w = kd_work_create(s);
     double          *u = kd_cut_double(&arena, 3 * s->model->ninputs);
-    int             *body = kd_cut_int(&arena, s->tree.nlinks);
     kd_status        status = wj && w && !arena.failed ? kd_state_create(joints->eom, &xj) : KD_ERR_MEMORY, news;
     if (status != KD_OK) goto done;
     xj->t = x->t;
@@ -598,7 +704,7 @@ static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message,
     if (status < 0) goto done;
     // the same motion in these coordinates, with inner states, turns and contacts
     (void)place_at(wj, xj->t, xj->p, xj->v, xj->r, u);
-    copy_motion(s, joints, wj, body, x);
+    copy_motion(s, joints, wj, x);
     memcpy(x->r, xj->r, (size_t)s->nr * sizeof *x->r);
     kd_system_start_z(s, x->t, x->z);
     (void)place_at(w, x->t, x->p, x->v, x->r, u);
@@ -629,17 +735,50 @@ done:
 
 // ---- a start that is known ------------------------------------------------------------------------------------------
 
-bool kd_system_keep_start(kd_system *s, kd_state *x, kd_status status, const char *news)
+// Forces at a motion that is known; words about them behind those about the motion
+static kd_status find_forces(const kd_system *s, kd_state *x, kd_status motion, char *news, size_t size)
 {
-    for (int i = 0; i < s->nloads; i++)
-        if (s->load[i].relaxes) return false; // other forces than those it was found with
+    kd_initial_options opt = kd_initial_options_default();
+    char               text[1000] = "";
+    opt.assume = true;
+    if (s->for_start) return motion;
+    kd_status status = kd_initial_consistent(s->eom, &s->inputs, &opt, x, text, sizeof text);
+    if (text[0]) kd_text_append(news, size, "%s%s", news[0] ? "; " : "", text);
+    return status < 0 || motion == KD_OK ? status : motion;
+}
+
+// The start depends on what was given alone: not on springs that are relaxed by it, nor on what is imposed on forces
+static bool can_be_kept(const kd_system *s)
+{
+    bool relaxes = false;
+    for (int i = 0; i < s->nloads; i++) relaxes = relaxes || s->load[i].relaxes;
+    return !relaxes && s->nconditions == 0 && s->ninvariants == 0;
+}
+
+kd_status kd_system_adopt_start(kd_system *s, const kd_state *x, kd_status status, const char *news)
+{
+    kd_state *own = NULL;
+    char      text[2000];
     kd_system_forget_start(s);
-    s->start_news = kd_alloc(strlen(news) + 1);
-    if (!s->start_news) return false;
-    strcpy(s->start_news, news);
+    if (!can_be_kept(s)) return KD_OK;
+    if (kd_state_create(s->eom, &own) < 0) return KD_ERR_MEMORY;
+    // the same motion; other rows have other multipliers
+    own->t = x->t;
+    memcpy(own->p, x->p, (size_t)(s->np + s->nv + s->nr + s->nw + s->ns) * sizeof *own->p);
+    memcpy(own->a, x->a, (size_t)s->nv * sizeof *own->a);
+    memcpy(own->z, x->z, (size_t)s->nz * sizeof *own->z);
+    kd_text(text, sizeof text, "%s", news);
+    status = find_forces(s, own, status, text, sizeof text);
+    // where there are none, whoever asks for a start will hear why
+    if (status >= 0) s->start_news = kd_alloc(strlen(text) + 1);
+    if (!s->start_news) {
+        kd_state_destroy(own);
+        return status >= 0 || status == KD_ERR_MEMORY ? KD_ERR_MEMORY : KD_OK;
+    }
+    strcpy(s->start_news, text);
     s->start_status = status;
-    s->start = x;
-    return true;
+    s->start = own;
+    return KD_OK;
 }
 
 void kd_system_forget_start(kd_system *s)
@@ -667,11 +806,11 @@ kd_status kd_system_start(const kd_system *s, kd_state *x, char *message, size_t
         kd_text(message, size, "%s", s->start_news);
         return s->start_status;
     }
-    return s->joints ? start_by_joints(s, x, message, size) : start_joints(s, !s->for_start, x, message, size);
+    return s->joints ? start_by_joints(s, x, message, size) : start_joints(s, !s->for_start, false, x, message, size);
 }
 
 kd_status kd_system_start_motion(const kd_system *s, kd_state *x, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
-    return start_joints(s, false, x, message, size);
+    return start_joints(s, false, true, x, message, size);
 }

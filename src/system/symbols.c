@@ -75,6 +75,11 @@ static int path_slot(kd_system *s, const kd_path *path)
     int m;
     switch (path->section) {
     case KD_SECTION_BODY:
+        if (path->property == KD_PROPERTY_Q || path->property == KD_PROPERTY_V || path->property == KD_PROPERTY_A) {
+            m = kd_system_amplitude(s, path->element, path->i);
+            return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level_of(path->property));
+        }
+        return frame_slot(s, path);
     case KD_SECTION_FRAME:
         return frame_slot(s, path);
     case KD_SECTION_JOINT:
@@ -138,6 +143,19 @@ static bool find_number(const finder *f, int slot, kd_symbol *out)
     return true;
 }
 
+// The multiplier of a row of g, for equations of algebraic variables: models allow it to no others
+static bool find_hold(finder *f, const char *name, const kd_path *path, kd_symbol *out)
+{
+    const int row = kd_system_row_of(f->system, path->element, path->i);
+    if (row >= 0) {
+        f->system->holds = true;
+        return find_variable(f, kd_system_slot(f->system, KD_SLOT_HOLD, row, 0), out);
+    }
+    kd_text(f->why, sizeof f->why, "'%s' holds a velocity: only forces of constraints that hold positions can be read",
+            name);
+    return false;
+}
+
 static bool find(const char *name, void *context, kd_symbol *out)
 {
     finder         *f = context;
@@ -168,6 +186,8 @@ static bool find(const char *name, void *context, kd_symbol *out)
     // a path; accelerations and forces only for those who come behind them
     kd_path path;
     if (!strchr(name, '.') || !kd_path_parse(m, name, &path, f->why, sizeof f->why)) return false;
+    if (!f->sensor && path.section == KD_SECTION_CONSTRAINT && path.property == KD_PROPERTY_FORCE)
+        return find_hold(f, name, &path, out);
     if (!f->sensor && !kd_path_is_kinematic(&path)) {
         kd_text(f->why, sizeof f->why, "'%s' can be read by sensors only", name);
         return false;

@@ -34,10 +34,6 @@ kd_system_options kd_system_options_of(const kd_model *m)
 // Cartesian coordinates are the choice for such models.
 enum { MOST_ENTRIES = 1 << 22 };
 
-// Accelerations and multipliers from which on the search of redundant rows starts from positions and velocities alone:
-// with redundant rows forces need singular values of a full matrix, and without these rows they are found once more.
-enum { MANY_UNKNOWNS = 200 };
-
 // ---- sizes ----------------------------------------------------------------------------------------------------------
 static kd_status count_coordinates(kd_system *s)
 {
@@ -149,7 +145,9 @@ static bool is_channel(const kd_system *s, const kd_path *path, const char *text
         const bool single = kd_joint_form_of(s->model->joint[path->element].def.kind).ndof == 1;
         return dof >= 0 && s->tree.dof_v[dof] >= 0 && numbered == !single;
     }
-    case KD_SECTION_BODY: // it floats
+    case KD_SECTION_BODY: // amplitudes of modes; it floats
+        if (path->property == KD_PROPERTY_Q || path->property == KD_PROPERTY_V || path->property == KD_PROPERTY_A)
+            return true;
         return path->property == KD_PROPERTY_COM && s->link_joint[s->body_link[path->element]] < 0;
     case KD_SECTION_FORCE:
         return path->property == KD_PROPERTY_INNER;
@@ -267,30 +265,29 @@ static kd_status make_equations_with(kd_system *s, const bool *keep, char *messa
     return status == KD_OK ? make_equations(s, message, size) : status;
 }
 
+// What was found out about the start while equations were made: positions and velocities, from all rows
+typedef struct known_start {
+    kd_state *x; // NULL: nothing
+    kd_status status;
+    char      news[2000];
+} known_start;
+
 // A tree cannot be redundant: only loops are looked at.
-static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
+static kd_status leave_out_redundant(kd_system *s, known_start *start, char *message, size_t size)
 {
-    kd_state *x = NULL;
-    kd_status status = kd_state_create(s->eom, &x);
+    kd_status status = kd_state_create(s->eom, &start->x);
     bool     *keep = kd_cut_bool(&s->arena, s->nrows_g);
     if (status == KD_OK && !keep) status = KD_ERR_MEMORY;
-    if (status != KD_OK) goto done;
+    if (status != KD_OK) return status;
     // from an assembled start, with springs that are relaxed there
-    char            text[2000] = "";
-    const bool      whole = s->nv + s->nlambda < MANY_UNKNOWNS;
-    const kd_status started = status =
-        whole ? kd_system_start(s, x, text, sizeof text) : kd_system_start_motion(s, x, text, sizeof text);
-    if (status == KD_ERR_MEMORY) goto done;
-    if (status < 0) { // the caller's own start will say why; nothing can be found out about the rows here
-        s->info.assembled = false;
-        status = KD_OK;
-        goto done;
-    }
-    s->info.assembled = true;
-    status = kd_system_relax(s, x);
-    if (status < 0) goto done;
-    status = kd_redundancy_find(s->eom, &s->inputs, x, &s->arena, &s->redundancy, message, size);
-    if (status < 0) goto done;
+    status = start->status = kd_system_start_motion(s, start->x, start->news, sizeof start->news);
+    if (status == KD_ERR_MEMORY) return status;
+    s->info.assembled = status >= 0;
+    if (status < 0) return KD_OK; // the caller's own start will say why; nothing can be found out about the rows here
+    status = kd_system_relax(s, start->x);
+    if (status == KD_OK)
+        status = kd_redundancy_find(s->eom, &s->inputs, start->x, &s->arena, &s->redundancy, message, size);
+    if (status < 0) return status;
     // rank of the mechanism against that of the start: a singular position
     s->info.nsingular = s->redundancy.rank - s->redundancy.start_rank;
     for (int i = 0; i < lasting_rows(s); i++) {
@@ -298,13 +295,7 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
         s->info.nredundant += !keep[i];
     }
     s->keep = keep;
-    status = KD_OK;
-    if (whole && kd_system_keep_start(s, x, started, text)) x = NULL;
-    // equations again, without the rows that follow from others
-    if (s->info.nredundant > 0 && !s->options.keep_redundant) status = make_equations_with(s, keep, message, size);
-done:
-    kd_state_destroy(x);
-    return status;
+    return KD_OK;
 }
 
 // ---- Cartesian coordinates, joints that rub: what the model in joint coordinates knows ------------------------------
@@ -516,17 +507,25 @@ static kd_status create_joints(kd_system *s, char *message, size_t size)
     kd_status status = build(s, message, size);
     if (status == KD_OK) status = find_unknowns(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
+    // one-sided rows come last: start values and the search of redundant rows do without them
+    const bool  loops = status == KD_OK && lasting_rows(s) > 0;
+    known_start start = {0};
+    s->info.assembled = true;
+    s->takes_one_sided = !loops;
     // a first plan with all rows: lengths of the start are found with it
     if (status == KD_OK) status = plan_rows(s, NULL);
     if (status == KD_OK) status = kd_system_fill_lengths(s);
     if (status == KD_OK) status = make_equations(s, message, size);
-    // loops: what follows from others is left out
-    s->info.assembled = true;
-    if (status == KD_OK && lasting_rows(s) > 0) status = leave_out_redundant(s, message, size);
-    if (status != KD_OK || s->none_sided == 0) return status;
-    // one-sided rows only now: start values and the search of redundant rows do without them
+    // loops: what follows from others is left out, and the equations are made again where that changes them
+    if (status == KD_OK && loops) status = leave_out_redundant(s, &start, message, size);
     s->takes_one_sided = true;
-    return make_equations_with(s, s->options.keep_redundant ? NULL : s->keep, message, size);
+    const bool fewer = s->info.nredundant > 0 && !s->options.keep_redundant;
+    if (status == KD_OK && loops && (fewer || s->none_sided > 0))
+        status = make_equations_with(s, fewer ? s->keep : NULL, message, size);
+    if (status == KD_OK && start.x && start.status >= 0)
+        status = kd_system_adopt_start(s, start.x, start.status, start.news);
+    kd_state_destroy(start.x);
+    return status;
 }
 
 static kd_status create(const kd_model *model, const kd_system_options *opt, bool for_start, kd_system **system,
@@ -607,6 +606,7 @@ void kd_system_destroy(kd_system *s)
 {
     if (!s) return;
     kd_system_forget_start(s);
+    kd_start_room_destroy(s->start_room);
     kd_eom_destroy(s->eom);
     kd_system_destroy(s->joints);
     for (int i = 0; i < s->nloads; i++) kd_free(s->load[i].variable);

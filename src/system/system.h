@@ -9,6 +9,7 @@
 #include <kardan/system.h>
 
 #include "element/measure.h"
+#include "element/touch.h"
 #include "element/wheel.h"
 #include "expr/expr.h"
 #include "model/model.h"
@@ -24,14 +25,15 @@
 // ---- variables of expressions ---------------------------------------------------------------------------------------
 typedef enum kd_slot_kind {
     KD_SLOT_TIME,
-    KD_SLOT_INPUT,      // index: input
-    KD_SLOT_STATE,      // index: place in r
-    KD_SLOT_DISCRETE,   // index: place in z
-    KD_SLOT_OUT,        // index: state element, a PI controller: its output
-    KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
-    KD_SLOT_CONTACT,    // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
-    KD_SLOT_LAMBDA,     // index: wheel on a rail: multiplier; the same
-    KD_SLOT_W,          // index: place in w
+    KD_SLOT_INPUT,    // index: input
+    KD_SLOT_STATE,    // index: place in r
+    KD_SLOT_DISCRETE, // index: place in z
+    KD_SLOT_OUT,      // index: state element, a PI controller: its output
+    KD_SLOT_MEASURE,  // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
+    KD_SLOT_CONTACT,  // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
+    KD_SLOT_LAMBDA,   // index: wheel on a rail: multiplier; the same
+    KD_SLOT_W,        // index: place in w
+    KD_SLOT_HOLD, // index: row of g, its multiplier with the sign of readings; equations of algebraic variables only
     KD_SLOT_REACTION,   // index: joint; level: component 0..5. This and the following: sensors only
     KD_SLOT_MULTIPLIER, // index: constraint; level: number of the row within it
     KD_SLOT_WHEEL,      // index: constraint, a wheel on a rail; level: component 0..5 of its wrench
@@ -62,6 +64,7 @@ typedef struct kd_row {
     int         component;         // number within that element
     int         force;             // that it belongs to: a stop or contact, dry friction; -1
     bool        one_sided;         // it holds on one side only
+    bool        reversed;          // g decreases where what it holds grows, as of ropes: readings change the sign
     int         direction;         // dry friction: place of its direction in z; -1
     double      scale;             // dry friction: velocity over which its level falls; 0: none
     double      restitution;       // one-sided row
@@ -121,6 +124,8 @@ typedef struct kd_load_class {
     void (*content)(const struct kd_load *load, const double *x, double *amount, double *slope);
     // whether its law no longer holds at x, appended to a text; NULL: it always does. True: it does not
     bool (*caution)(const struct kd_load *load, const double *x, char *text, size_t size);
+    // what is worth a word at x although the law holds, written to a text; NULL: nothing. True: there is something
+    bool (*notice)(const struct kd_load *load, const double *x, struct kd_work *work, char *text, size_t size);
     // why it has no value at x, appended to a text; NULL: nothing more is known
     void (*reason)(const struct kd_load *load, const double *x, char *text, size_t size);
     // range of what has a gap or a kink in its force along the first channel, for variables anywhere in their ranges;
@@ -160,8 +165,11 @@ typedef struct kd_load {
     double                   constant[4];        // free length and the like, set at creation
     const double            *length_of, *arm_of; // of constant[0], constant[1] in the model; NULL: they do not change
     int                      direction;          // dry friction: slot of its direction; -1: regularised
+    int                      direction_across;   // the same of the second component, in a plane of contact
     bool                     stiff;
     bool                     relaxes; // constant 0 is taken from the start
+    const double            *row;     // (nvariables) of modes: stiffness and damping along them
+    int                      body;    // of modes: which one deforms
     double                   feed[2]; // state: its output is feed_1 input + feed_2 x
 } kd_load;
 
@@ -207,23 +215,25 @@ typedef struct kd_pair_ends {
 } kd_pair_ends;
 
 struct kd_system {
-    const kd_model   *model;
-    const kd_model   *origin; // that the system was made of
-    kd_model         *live;   // own copy of a model with parameters, which is `model` then; NULL
-    double           *theta;  // (nparameters + nnumbers) their values, then numbers of elements in expressions
-    double           *before; // (nparameters) while they change
-    const double    **number; // (nnumbers) where those are
-    int               nnumbers, numbers_capacity;
-    int              *structure; // (nforces + nconstraints) what of them must not change
-    double           *expr_work; // while they change
-    double           *moved;     // (nparameters) of derivatives by them
-    double           *beside;    // (3 rows of any function) the same
-    int               most_rows;
-    unsigned long     generation; // of the values
-    kd_state         *start;      // consistent, as it was found when the system was made; NULL: not known any more
-    kd_status         start_status;
-    char             *start_news;
-    kd_system_options options;
+    const kd_model       *model;
+    const kd_model       *origin; // that the system was made of
+    kd_model             *live;   // own copy of a model with parameters, which is `model` then; NULL
+    double               *theta;  // (nparameters + nnumbers) their values, then numbers of elements in expressions
+    double               *before; // (nparameters) while they change
+    const double        **number; // (nnumbers) where those are
+    int                   nnumbers, numbers_capacity;
+    int                  *structure; // (nforces + nconstraints) what of them must not change
+    double               *expr_work; // while they change
+    double               *moved;     // (nparameters) of derivatives by them
+    double               *beside;    // (3 rows of any function) the same
+    int                   most_rows;
+    unsigned long         generation; // of the values
+    kd_state             *start;      // consistent, as it was found when the system was made; NULL: not known any more
+    kd_status             start_status;
+    char                 *start_news;
+    bool                  takes_lengths; // free lengths or offsets come from the start position
+    struct kd_start_room *start_room;    // where that is found out when parameters change; NULL: never
+    kd_system_options     options;
     // Behind a system in Cartesian coordinates, or with joints that are cut because they rub, stands one in joint
     // coordinates, uncut, that only finds start values and redundant rows: positions, velocities, constraints. It has
     // no sensors, no matrices of the residual, and no paths of pairs that only forces use, which would grow with the
@@ -237,6 +247,11 @@ struct kd_system {
     int          *body_link;  // (nbodies)
     int          *link_body;  // (tree.nlinks) -1: the ground
     int          *link_joint; // (tree.nlinks) that carries it; -1: free joint to the ground
+    int          *wide_link;  // (nbodies) of a flexible body: link that deforms, in the frame of the body; 0: rigid
+    double       *slowest;    // (nbodies) lowest frequency of modes without geometric stiffness [rad/s]; 0: rigid
+    int          *first_node; // (nbodies + 1) of its interfaces in node_link
+    int          *amplitude;  // (tree.ndof) of modes: 1 + measure; 0: not made; NULL: none is
+    int          *node_link;  // markers of the interfaces; 0: nobody stands there
     kd_vec3      *body_r;     // (nbodies) origin of the body's frame in its link
     kd_mat3      *body_R;     // (nbodies) axes
     kd_tree_edge *edge;       // (njoints)
@@ -271,6 +286,9 @@ struct kd_system {
 
     int       nwheels; // wheels on rails
     kd_wheel *wheel;
+    int       ntouches;       // pairs with surfaces in contact
+    kd_touch *touch;          // (at most nconstraints + nforces)
+    bool      holds;          // equations of algebraic variables read multipliers
     bool      by_multipliers; // forces depend on multipliers
 
     int        nalgebraic; // algebraic variables, the first of w; start values have none
@@ -370,6 +388,7 @@ typedef struct kd_road {
     unsigned long stamp; // of the velocity
     double        x, rate;
     kd_jet        jet;
+    double        told[9]; // what sensors read of a tyre on a road (element/road_tyre.h)
 } kd_road;
 
 // The ends of the step that was looked at last
@@ -467,6 +486,8 @@ typedef struct kd_work {
     double          *force;      // (channels of all loads)
     int             *force_at;   // (nloads) first channel
     double          *xi;         // (nwheels) coordinates of contacts
+    kd_wheel_spread *spread;     // (nwheels) what carries, where contact is quasi-elastic
+    kd_touch_at     *touch;      // (ntouches) where surfaces touch
     double          *b;          // (nr)
     // derivative stage
     kd_change        *change;    // columns of all pairs
@@ -502,6 +523,8 @@ typedef struct kd_work {
         derivative_stamp, second_stamp, axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
 } kd_work;
 
+void kd_work_archive(void *work, kd_archive *a); // archive.c: what the next answers depend on
+
 // topology.c: tree, links, design coordinates
 kd_status kd_system_topology(kd_system *s) KD_NODISCARD;
 void      kd_system_place_links(kd_system *s);               // joints, inertias, design position
@@ -536,13 +559,24 @@ void    *kd_grow(void *array, int count, int *capacity,
 
 // symbols.c: names in expressions
 enum { KD_FIRST_NUMBER = -2 }; // of kd_system_number, and down
-typedef struct kd_local {      // a name that only one element knows
+// In front of names of elements that stand beside texts of users: nothing of theirs begins so
+#define KD_OWN "pi."
+typedef struct kd_local { // a name that only one element knows
     const char *name;
     int         slot; // or kd_system_number; -1: out of memory
 } kd_local;
 // Compile text of an element; locals may be NULL. On failure message says where and why.
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
+
+// flexible.c: links beyond those of the bodies, -1: out of memory; one of them: node 0: the link that deforms itself
+int       kd_system_count_wide(kd_system *s);
+kd_status kd_system_make_wide(kd_system *s, int link, int body, int node) KD_NODISCARD;
+bool      kd_link_is_body(const kd_system *s, int link);              // topology.c
+bool      kd_anchor_moves(const kd_model *model, const kd_anchor *a); // by the modes of its body
+int       kd_system_amplitude(kd_system *s, int body, int mode);      // its measure; < 0: out of memory
+double    kd_flexible_slowest(const struct kd_flexible_body *f, kd_arena *scratch);
+double    kd_system_mode_unit(const kd_system *s, int body, int mode, double length); // natural size of an amplitude
 
 kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD; // rows.c
 void      kd_row_set(const kd_system *s, kd_row *row);                           // rows.c: its numbers
@@ -562,6 +596,8 @@ kd_status kd_system_order_signals(kd_system *s) KD_NODISCARD;                   
 kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                 // names.c
 kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                  // derivatives.c: patterns
 kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
+void      kd_system_define_kinematics(const kd_system *s, kd_eom_def *def);           // coordinates.c
+void      kd_system_define_derivatives(const kd_system *s, kd_eom_def *def);          // derivative_blocks.c
 kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
 kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;              // start.c
 // system.c: the system in joint coordinates that finds start values and redundant rows
@@ -569,11 +605,12 @@ kd_status kd_system_create_for_start(const kd_model *model, kd_system **system, 
                                      size_t size) KD_NODISCARD;
 // start.c: positions and velocities of the start alone, of a system in joint coordinates: forces are not solved for
 kd_status kd_system_start_motion(const kd_system *s, kd_state *x, char *message, size_t size) KD_NODISCARD;
-// start.c: the start that was found when the system was made serves once more. x: taken over (true), unless free lengths
-// were set by it
-bool    kd_system_keep_start(kd_system *s, kd_state *x, kd_status status, const char *news);
-void    kd_system_forget_start(kd_system *s);
-kd_eval kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
+// start.c: the start x that was found when the system was made serves once more, unless free lengths were set by it
+kd_status kd_system_adopt_start(kd_system *s, const kd_state *x, kd_status status, const char *news) KD_NODISCARD;
+void      kd_system_forget_start(kd_system *s);
+kd_status kd_system_keep_room(kd_system *s) KD_NODISCARD; // so that changes of parameters need no memory
+void      kd_start_room_destroy(struct kd_start_room *room);
+kd_eval   kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
 enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 
 // evaluate.c: evaluation by stages; each brings everything up to its stage
@@ -585,7 +622,11 @@ void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_dofs(kd_work *w, const kd_point *x);  // values and rates of coordinates of joints, without the rest
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
-kd_eval  kd_work_energies(const kd_point *x, void *context, kd_energies *out); // equations.c
+kd_eval  kd_work_energies(const kd_point *x, void *context, kd_energies *out); // energies.c
+kd_eval  kd_work_content(const kd_point *x, void *context, double *amount, double *slope);
+kd_eval  kd_work_outputs(const kd_point *x, void *context, double *out); // sensors.c
+kd_eval  kd_work_mass(const kd_point *x, void *context, double *out);
+void     kd_work_norms_by_position(kd_work *w, const kd_point *x, double *out); // coordinates.c
 // (nv) derivatives of an expression along increments and by velocities, as rows of (rows x nv)
 void kd_work_row_gradient(kd_work *w, const kd_point *x, const kd_row *row, int rows, double *by_p, double *by_v);
 
@@ -605,7 +646,8 @@ void kd_work_forget(kd_work *w); // nothing is up to date
 // equations.c, at the acceleration stage for all: variables of forces, reactions, energies; then sensors into out and
 // their variables
 kd_eval kd_work_forces(kd_work *w, const kd_point *x);
-void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size);  // reason.c, for kd_eom_def.reason
+void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size); // reason.c, for kd_eom_def.reason
+bool    kd_flexible_caution(const kd_work *w, char *text, size_t size); // of flexible bodies, flexible_caution.c
 void    kd_work_caution(const kd_point *x, void *context, char *text, size_t size); // the same, for kd_eom_def.caution
 void    kd_work_notice(const kd_point *x, void *context, char *text, size_t size);  // the same, for kd_eom_def.notice
 // blame.c, for kd_eom_def.jumps and kd_eom_def.feeds
@@ -670,6 +712,8 @@ kd_row *kd_row_one_sided(kd_row_builder *b, int force, int measure, double facto
 void    kd_row_sticking(kd_row_builder *b, int force, int measure, const double *scale); // holds the rate of a measure
 int     kd_row_shift(kd_row_builder *b, int pair, int i);                                // measures of a pair
 int     kd_row_cosine(kd_row_builder *b, int pair, int i, int j);
+int     kd_system_row_of(const kd_system *s, int constraint, int number); // a row of g; -1: none
+double  kd_row_hold(const kd_system *s, int row, const double *lambda);   // its multiplier as it is read
 // their evaluation
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
 double kd_row_value(const kd_row *row, kd_work *w); // its x and x1 alone
@@ -684,6 +728,7 @@ void   kd_work_apply(kd_work *w, int measure, double force); // a force along a 
 bool    kd_system_acts_inside_joints(const kd_system *s);
 bool    kd_work_implicit_reserve(void *context);
 kd_eval kd_work_implicit_set(const kd_point *x, void *context);
+bool    kd_work_implicit_pair(void *context, int k);
 bool    kd_work_implicit_factor(void *context, double re, double im);
 void    kd_work_implicit_solve(void *context, double *re, double *im);
 

@@ -6,8 +6,10 @@
 // the constraints of the joint that carries it, then its parent. Pivots are definite in that order (the body's inertia,
 // then minus the mobility that it leaves to the joint), so that none has to be looked for, and on trees a body couples
 // to its parent only: linear in the number of bodies. In joint coordinates it is the elimination of M from tips to
-// root, which creates no fill (Fs 6.5). Constraints that close loops come last and couple the bodies of their loops.
-// The factorisation goes row by row along the elimination tree (Davis: Direct Methods for Sparse Linear Systems, ch.
+// root, which creates no fill (Fs 6.5). A constraint that closes a loop comes, in joint coordinates, right
+// behind the last velocity that it reads: its pivot is definite there, and it couples what its loop still hangs on, not
+// all other loops (a row of N loops: N instead of N^3). In Cartesian ones it comes last: before the parents of bodies it
+// could depend on the rows of their joints. The factorisation goes row by row along the elimination tree (Davis: Direct Methods for Sparse Linear Systems, ch.
 // 4). Bodies that lack inertia in some direction (point masses) give no pivots in Cartesian coordinates; there all of K
 // is factored by sparse LU with pivoting, linear for trees as well, at several times the cost.
 #include "system/topological.h"
@@ -22,7 +24,7 @@
 #define SMALLEST_RCOND 1e-15 // least part of the largest pivot below which rows count as dependent
 
 // ---- order ----------------------------------------------------------------------------------------------------------
-// Link after whose velocities a row stands; 0: at the end.
+// Link after whose velocities a row of a joint of the tree stands; 0: it is none.
 static int carrier_of(const kd_system *s, const kd_row *row)
 {
     if (s->options.coordinates != KD_CARTESIAN || row->joint < 0) return 0;
@@ -34,13 +36,33 @@ static int carrier_of(const kd_system *s, const kd_row *row)
 }
 
 // Links from the tips to the ground: in Cartesian coordinates by the tree that the joints form.
-static void order_links(const kd_system *s, int *order)
+// Modes of a flexible body come before its motion. Their number.
+static int order_links(const kd_system *s, int *order)
 {
-    int n = s->tree.nlinks - 1;
+    int n = s->tree.nlinks - 1, count = 0;
     // links are numbered from the ground outwards
     for (int i = 0; i < n; i++) order[i] = n - i;
-    if (s->options.coordinates != KD_CARTESIAN) return;
-    for (int b = 0; b < s->model->nbodies; b++) order[n - s->joints->body_link[b]] = s->body_link[b];
+    if (s->options.coordinates != KD_CARTESIAN) return n;
+    for (int i = s->joints->tree.nlinks - 1; i > 0; i--) {
+        const int body = s->joints->link_body[i];
+        if (s->joints->body_link[body] != i) continue;
+        if (s->wide_link[body] > 0) order[count++] = s->wide_link[body];
+        order[count++] = s->body_link[body];
+    }
+    return count;
+}
+
+// Of each row the link whose velocities come last in the order among those that it reads; 0: it reads none
+static void find_last_links(const kd_system *s, const int *turn, int *last)
+{
+    for (int i = 0; i < s->nlambda; i++) last[i] = 0;
+    for (int j = 0; j < s->nv; j++) {
+        const int link = s->tree.dof_link[s->tree.v_dof[j]];
+        for (int k = s->G.column[j]; k < s->G.column[j + 1]; k++) {
+            int *of_row = &last[s->G.row[k]];
+            if (*of_row == 0 || turn[link] > turn[*of_row]) *of_row = link;
+        }
+    }
 }
 
 static bool order_unknowns(const kd_system *s, kd_topological *t)
@@ -48,26 +70,30 @@ static bool order_unknowns(const kd_system *s, kd_topological *t)
     kd_arena scratch = {0};
     int      n = s->tree.nlinks, at = 0;
     int *order = kd_cut_int(&scratch, n), *first = kd_cut_int(&scratch, n), *next = kd_cut_int(&scratch, s->nlambda);
+    int *turn = kd_cut_int(&scratch, n), *last = kd_cut_int(&scratch, s->nlambda);
     if (scratch.failed) {
         kd_arena_release(&scratch);
         return false;
     }
-    order_links(s, order);
+    const int count = order_links(s, order);
+    for (int k = 0; k < count; k++) turn[order[k]] = k;
+    find_last_links(s, turn, last);
     // rows of each link as lists, in their order
     for (int i = 0; i < n; i++) first[i] = -1;
     for (int i = s->nlambda - 1; i >= 0; i--) {
         int link = carrier_of(s, &s->row_g[s->kept[i]]);
+        if (link == 0 && s->options.coordinates != KD_CARTESIAN) link = last[i];
         next[i] = first[link];
         first[link] = i;
     }
     // tips first: velocities of a link, then rows of the joint that carries it
-    for (int k = 0; k < n - 1; k++) {
+    for (int k = 0; k < count; k++) {
         int link = order[k], dof = s->tree.link[link].dof;
         for (int d = s->tree.link[link].form.ndof - 1; d >= 0; d--) // the last dof carries the body
             if (s->tree.dof_v[dof + d] >= 0) t->place[s->tree.dof_v[dof + d]] = at++;
         for (int i = first[link]; i >= 0; i = next[i]) t->place[s->nv + i] = at++;
     }
-    // loops and other constraints, then rows of h
+    // what reads no velocity, then rows of h
     for (int i = first[0]; i >= 0; i = next[i]) t->place[s->nv + i] = at++;
     for (int i = 0; i < s->nmu; i++) t->place[s->nv + s->nlambda + i] = at++;
     kd_arena_release(&scratch);
@@ -139,8 +165,15 @@ static bool has_full_inertia(const kd_link *link)
 static bool needs_pivoting(const kd_system *s)
 {
     if (s->options.coordinates != KD_CARTESIAN) return false;
-    for (int i = 1; i < s->tree.nlinks; i++)
-        if (!has_full_inertia(&s->tree.link[i])) return true;
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        kd_link link = s->tree.link[i];
+        if (!kd_link_is_body(s, i)) continue;
+        if (s->model->body[s->link_body[i]].nmodes > 0) { // with its modes
+            link.mass = s->model->body[s->link_body[i]].def.mass;
+            link.inertia = s->model->body[s->link_body[i]].inertia;
+        }
+        if (!has_full_inertia(&link)) return true;
+    }
     return false;
 }
 

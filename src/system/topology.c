@@ -10,11 +10,14 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "flexible/body.h"
 #include "system/system.h"
 
-// Planning of the tree; nodes are bodies + 1, 0 is the ground.
+// Planning of the tree; nodes are bodies + 1, 0 is the ground; then links that deform and their markers.
 typedef struct plan {
     int  n;               // nodes
+    int  bodies;          // those of bodies and the ground
+    int *owner, *marker;  // (n) behind the bodies: body, and interface from 1 on; 0: the link that deforms
     int *parent;          // (n) node; -1: not reached yet
     int *joint;           // (n) joint that carries the node; -1: free joint to the ground
     int *depth;           // (n)
@@ -109,6 +112,12 @@ static bool may_carry(const kd_model *m, const plan *t, int joint)
     return j->def.cut != KD_CUT_YES && (!t->edge || (t->edge[joint].link > 0 && !j->rubs));
 }
 
+// A joint carries a body by a place that is fixed in its frame: modes must not move it.
+static bool can_enter(const kd_model *m, const kd_joint *j, int node)
+{
+    return !kd_anchor_moves(m, node_of(&j->from) == node ? &j->from : &j->to);
+}
+
 static void reach(const kd_model *m, plan *t, int node, int parent, int joint)
 {
     t->parent[node] = parent;
@@ -117,7 +126,9 @@ static void reach(const kd_model *m, plan *t, int node, int parent, int joint)
     // all joints of the new body become candidates; those to reached bodies close loops
     for (int e = t->first[node]; e >= 0; e = t->next[e]) {
         const kd_joint *j = &m->joint[e / 2];
-        if (may_carry(m, t, e / 2) && t->parent[other_node(j, node)] < 0) heap_push(m, t, e / 2);
+        const int       other = other_node(j, node);
+        if (other != node && may_carry(m, t, e / 2) && t->parent[other] < 0 && can_enter(m, j, other))
+            heap_push(m, t, e / 2);
     }
 }
 
@@ -142,7 +153,7 @@ static void span(const kd_system *s, plan *t)
 {
     const kd_model *m = s->model;
     // incidence lists; backwards, so that the first joint comes first
-    for (int i = 0; i < t->n; i++) t->parent[i] = t->first[i] = -1;
+    for (int i = 0; i < t->bodies; i++) t->parent[i] = t->first[i] = -1;
     for (int j = m->njoints - 1; j >= 0; j--) {
         int a = node_of(&m->joint[j].from), b = node_of(&m->joint[j].to);
         t->next[2 * j] = t->first[a], t->first[a] = 2 * j;
@@ -150,18 +161,45 @@ static void span(const kd_system *s, plan *t)
     }
     // every body on the ground
     if (s->options.coordinates == KD_CARTESIAN) {
-        for (int i = 0; i < t->n; i++) t->parent[i] = 0, t->joint[i] = -1;
+        for (int i = 0; i < t->bodies; i++) t->parent[i] = 0, t->joint[i] = -1;
         return;
     }
     // from the ground; then one floating body after the other
     reach(m, t, 0, 0, -1);
     grow_tree(m, t);
     for (int with_velocity = 1; with_velocity >= 0; with_velocity--)
-        for (int i = 1; i < t->n; i++)
+        for (int i = 1; i < t->bodies; i++)
             if (t->parent[i] < 0 && (!with_velocity || has_velocity(&m->body[i - 1].def))) {
                 reach(m, t, i, 0, -1);
                 grow_tree(m, t);
             }
+}
+
+// Flexible bodies: a link that deforms on that of the body, markers on it, and on them what the joints carry there.
+static void add_wide(const kd_system *s, plan *t)
+{
+    const kd_model *m = s->model;
+    int             n = t->bodies;
+    int            *node = t->first; // (bodies) that deforms, of each body; the lists of joints are not needed any more
+    for (int b = 0; b < m->nbodies; b++) {
+        if (m->body[b].nmodes == 0) continue;
+        const int wide = node[b + 1] = n;
+        t->owner[n] = b;
+        t->parent[n++] = b + 1;
+        for (int k = s->first_node[b]; k < s->first_node[b + 1]; k++) {
+            if (s->node_link[k] == 0) continue;
+            t->owner[n] = b;
+            t->marker[n] = k - s->first_node[b] + 1;
+            t->parent[n++] = wide;
+        }
+    }
+    for (int i = 1; i < t->bodies; i++) {
+        if (t->joint[i] < 0) continue;
+        const kd_joint  *j = &m->joint[t->joint[i]];
+        const kd_anchor *at = node_of(&j->from) == i ? &j->to : &j->from;
+        for (int k = t->bodies; k < n && at->node > 0; k++)
+            if (t->owner[k] == at->body && t->marker[k] == at->node) t->parent[i] = k;
+    }
 }
 
 // Depth-first numbers; children in the order of their bodies in the model.
@@ -196,8 +234,8 @@ static kd_mat3 reversal(kd_joint_kind kind)
 // An anchor of a body as a frame of its link.
 void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R)
 {
-    if (a->body < 0) {
-        *r = a->r;
+    if (a->body < 0 || a->node > 0) { // the axes of a marker are those of the body
+        *r = a->node > 0 ? kd_vec_sub(a->r, s->model->body[a->body].def.read->frame[a->node - 1].at) : a->r;
         *R = a->R;
         return;
     }
@@ -215,6 +253,7 @@ static void place_body(kd_system *s, int body, kd_vec3 r, kd_mat3 R)
 static void set_inertia(const kd_system *s, const kd_body *body, int i, kd_link *link)
 {
     // about the centre in the axes of the link, then to its origin
+    if (body->nmodes > 0) return; // that of the link that deforms
     kd_sym3 about_centre = kd_sym_rotate(&s->body_R[i], &body->inertia);
     link->mass = body->def.mass;
     link->centre = kd_vec_add(s->body_r[i], kd_mat_vec(&s->body_R[i], body->centre));
@@ -222,13 +261,29 @@ static void set_inertia(const kd_system *s, const kd_body *body, int i, kd_link 
 }
 
 // number, body, joint and parent of each other; parents have smaller numbers
-static void make_link(kd_system *s, const plan *t, int number)
+static kd_status make_link(kd_system *s, const plan *t, int number)
 {
-    int node = t->order[number], body = node - 1;
-    s->body_link[body] = number;
+    const int  node = t->order[number], up = t->parent[node];
+    const bool wide = node >= t->bodies;
+    const int  body = wide ? t->owner[node] : node - 1;
     s->link_body[number] = body;
-    s->link_joint[number] = t->joint[node];
-    s->tree.link[number].parent = t->parent[node] > 0 ? s->body_link[t->parent[node] - 1] : 0;
+    s->link_joint[number] = wide ? -1 : t->joint[node];
+    if (!wide) s->body_link[body] = number;
+    // the numbers of those above are known
+    int *parent = &s->tree.link[number].parent;
+    if (up < t->bodies)
+        *parent = up > 0 ? s->body_link[up - 1] : 0;
+    else if (t->marker[up] == 0)
+        *parent = s->wide_link[t->owner[up]];
+    else
+        *parent = s->node_link[s->first_node[t->owner[up]] + t->marker[up] - 1];
+    return wide ? kd_system_make_wide(s, number, body, t->marker[node]) : KD_OK;
+}
+
+// Is it the link of a body, neither one that deforms nor a marker?
+bool kd_link_is_body(const kd_system *s, int link)
+{
+    return link > 0 && s->body_link[s->link_body[link]] == link;
 }
 
 // Frames and inertia of a link; those of its parent are known
@@ -237,6 +292,12 @@ static void place_link(kd_system *s, int number)
     const kd_model *m = s->model;
     int             body = s->link_body[number], joint = s->link_joint[number];
     kd_link        *link = &s->tree.link[number];
+    if (link->marker) return;
+    if (link->wide) { // the frame of the body
+        link->E = s->body_R[body];
+        link->r = s->body_r[body];
+        return;
+    }
     if (joint < 0) { // free, at the centre of mass, axes of the body
         link->kind = KD_FREE;
         link->E = kd_mat_identity();
@@ -268,9 +329,14 @@ static void design_pose(const kd_system *s, const int *link_body, int link, kd_v
         *R = kd_mat_identity();
         return;
     }
-    // body frame in the world times the inverse of its frame in the link
     const kd_body *b = &s->model->body[link_body[link]];
-    kd_mat3        back = kd_mat_transpose(&s->body_R[link_body[link]]);
+    if (!kd_link_is_body(s, link)) { // without deformation
+        *R = b->R;
+        *P = s->tree.link[link].marker ? kd_vec_add(b->r, kd_mat_vec(&b->R, s->tree.link[link].r)) : b->r;
+        return;
+    }
+    // body frame in the world times the inverse of its frame in the link
+    kd_mat3 back = kd_mat_transpose(&s->body_R[link_body[link]]);
     *R = kd_mat_mul(&b->R, &back);
     *P = kd_vec_sub(b->r, kd_mat_vec(R, s->body_r[link_body[link]]));
 }
@@ -281,6 +347,7 @@ static void set_design(kd_system *s)
         const kd_link *link = &s->tree.link[i];
         kd_vec3        P0, P;
         kd_mat3        R0, R;
+        if (!kd_link_is_body(s, i)) continue;
         // frame A at the design position, then B in A: coordinates of the joint
         design_pose(s, s->link_body, link->parent, &P0, &R0);
         design_pose(s, s->link_body, i, &P, &R);
@@ -319,7 +386,7 @@ static kd_status finish_tree(kd_system *s)
     // first place of each link among the dofs; prescribed ones are those with a motion
     for (int i = 1; i < tree->nlinks; i++) {
         tree->link[i].dof = ndof;
-        ndof += kd_joint_form_of(tree->link[i].kind).ndof;
+        ndof += tree->link[i].wide ? tree->link[i].wide->m : kd_joint_form_of(tree->link[i].kind).ndof;
     }
     bool *prescribed = kd_cut_bool(&s->arena, ndof);
     if (!prescribed) return KD_ERR_MEMORY;
@@ -336,7 +403,9 @@ static kd_status finish_tree(kd_system *s)
 // ---- all ------------------------------------------------------------------------------------------------------------
 static bool cut_plan(plan *t, const kd_model *m, kd_arena *arena)
 {
-    t->n = m->nbodies + 1;
+    t->bodies = m->nbodies + 1;
+    t->owner = kd_cut_int(arena, t->n);
+    t->marker = kd_cut_int(arena, t->n);
     t->parent = kd_cut_int(arena, t->n);
     t->joint = kd_cut_int(arena, t->n);
     t->depth = kd_cut_int(arena, t->n);
@@ -362,7 +431,9 @@ kd_status kd_system_topology(kd_system *s)
     kd_arena        scratch = {0};
     plan            t = {.edge = s->joints ? s->joints->edge : NULL};
     kd_status       status = KD_ERR_MEMORY;
-    int             n = m->nbodies + 1;
+    const int       extra = kd_system_count_wide(s);
+    if (extra < 0) return KD_ERR_MEMORY;
+    const int n = t.n = m->nbodies + 1 + extra;
     s->body_link = kd_cut_int(&s->arena, m->nbodies);
     s->body_r = kd_arena_cut(&s->arena, (size_t)m->nbodies, sizeof *s->body_r);
     s->body_R = kd_arena_cut(&s->arena, (size_t)m->nbodies, sizeof *s->body_R);
@@ -379,9 +450,11 @@ kd_status kd_system_topology(kd_system *s)
         s->edge[j] = (kd_tree_edge){.link = 0, .pair = -1, .coordinate = {-1, -1, -1, -1, -1, -1}, .row = -1};
     // which joints carry, then numbers along the tree, then frames from the ground outwards
     span(s, &t);
+    add_wide(s, &t);
     number_links(&t);
     s->tree.link[0].E = kd_mat_identity();
-    for (int i = 1; i < n; i++) make_link(s, &t, i);
+    for (int i = 1; i < n; i++)
+        if (make_link(s, &t, i) < 0) goto done;
     s->link_body[0] = s->link_joint[0] = -1;
     for (int i = 1; i < n; i++) place_link(s, i);
     status = finish_tree(s);

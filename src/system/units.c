@@ -54,7 +54,10 @@ static void fill_units(const kd_system *s, double length, double *unit)
     for (int j = 0; unit && j < s->nv; j++) {
         const int      dof = tree->v_dof[j];
         const kd_link *link = &tree->link[tree->dof_link[dof]];
-        unit[j] = is_shift(link->kind, dof - link->dof) ? length : 1.0;
+        if (link->wide)
+            unit[j] = kd_system_mode_unit(s, s->link_body[tree->dof_link[dof]], dof - link->dof, length);
+        else
+            unit[j] = is_shift(link->kind, dof - link->dof) ? length : 1.0;
     }
 }
 
@@ -67,6 +70,10 @@ static void fill_position_units(const kd_system *s, double length, double *unit)
         const kd_link *link = &tree->link[l];
         for (int k = 0; k < link->form.nposition; k++) {
             const int i = s->p_of_x[link->position + k];
+            if (link->wide) {
+                unit[i] = kd_system_mode_unit(s, s->link_body[l], k, length);
+                continue;
+            }
             if (i >= 0 && is_shift(link->kind, k)) unit[i] = length;
         }
     }

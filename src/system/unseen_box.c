@@ -349,6 +349,7 @@ static kd_interval motion_in(const kd_work *w, int slot, double time)
     case KD_SLOT_STATE:
         return state_in(w, at.index, time);
     case KD_SLOT_W: // not known ahead
+    case KD_SLOT_HOLD:
         return around(0.0, INFINITY);
     case KD_SLOT_INPUT:
         if (w->unseen.foreign) return around(0.0, INFINITY);

@@ -78,12 +78,50 @@ static void states_to_go_on_from(void **state)
     expect("simulate " MODELS "double-pendulum.yaml --t-end 0.1 --write-state nowhere/half.csv", 1, "--write-state: ");
 }
 
+// A run that is written on the way, cut off and continued ends in the same rows, bit for bit, with the certificate of the
+// whole; another model, changed parameters, other options and damaged files are refused with the reason.
+static void runs_that_go_on(void **state)
+{
+    (void)state;
+    const command_result uncut = expect("simulate " MODELS "slider-crank.yaml --output uncut", 0, "checked at ");
+    char                 checked[80]; // how many states the certificate of the whole saw
+    assert_int_equal(sscanf(strstr(uncut.text, "checked at "), "%79[^\n]", checked), 1);
+    must_contain(checked, "states from t = 0 s to t = 2 s");
+    expect("simulate " MODELS "slider-crank.yaml --output cut --write-state a.run --max-steps 90", 1,
+           "more steps are needed");
+    expect("simulate " MODELS "slider-crank.yaml --output cut --continue a.run", 0, checked);
+    const char *same =
+        "cd '" OUT "' && tail -n300 uncut/slider-crank.csv > u && tail -n300 cut/slider-crank.csv | cmp - u";
+    assert_int_equal(run_command(same).status, 0);
+    // pauses in which it is written do not change the motion; all parts together keep to --max-steps
+    expect("simulate " MODELS "slider-crank.yaml --output paused --write-state b.run --write-every 0.1", 0,
+           "verdict: clean");
+    assert_int_equal(run_command("cd '" OUT "' && tail -n300 paused/slider-crank.csv | cmp - u").status, 0);
+    expect("simulate " MODELS "slider-crank.yaml --output paused --write-state b.run --write-every 0.1 --max-steps 90",
+           1, "more steps are needed");
+    // what does not fit
+    expect("simulate " MODELS "four-bar.yaml --output cut --continue a.run", 1, "the model file is another one");
+    expect("simulate " MODELS "slider-crank.yaml --output cut --continue a.run --rtol 1e-3", 1,
+           "tolerances are others");
+    expect("simulate " MODELS "slider-crank.yaml --output cut --continue a.run --option radau.safety=0.8", 1,
+           "radau.safety=0.9 there, radau.safety=0.8 here");
+    expect("simulate " MODELS "slider-crank.yaml --output cut --continue uncut/slider-crank.csv", 1,
+           "these are no saved simulations");
+    run_command("cd '" OUT "' && head -c 5000 a.run > short.run");
+    expect("simulate " MODELS "slider-crank.yaml --output cut --continue short.run", 1, "it is not complete");
+    expect("simulate " MODELS "slider-crank.yaml --write-every 1", 1, "--write-every needs --write-state");
+    expect("simulate " MODELS "slider-crank.yaml --continue a.run --from-equilibrium", 1, "has a start of its own");
+    expect("simulate " MODELS "slider-crank.yaml --t-end 0.1 --write-state nowhere/a.run --output cut", 1,
+           "--write-state: ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(channels_by_pattern),
         cmocka_unit_test(mat_files),
         cmocka_unit_test(states_to_go_on_from),
+        cmocka_unit_test(runs_that_go_on),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
 }

@@ -284,6 +284,21 @@ static void refusals_have_words(void **state)
     expect("help", 0, "realtime ");
 }
 
+// A stepper that is written and goes on makes the same steps as one that was not stopped; what does not fit is told.
+static void steppers_go_on(void **state)
+{
+    (void)state;
+    expect("realtime " CRANK FAST "--duration 0.4 --intervals 40 --output whole --quiet", 0, "");
+    expect("realtime " CRANK FAST "--duration 0.2 --output half --quiet --write-state half.run", 0, "");
+    expect("realtime " CRANK FAST "--duration 0.2 --intervals 20 --output rest --quiet --continue half.run", 0, "");
+    const char *same = "cd '" OUT "' && tail -qn1 whole/slider-crank.realtime.csv | cut -d, -f1-8 > w && "
+                       "tail -qn1 rest/slider-crank.realtime.csv | cut -d, -f1-8 | cmp - w";
+    assert_int_equal(run_command(same).status, 0);
+    expect("realtime " CRANK FAST "--step 0.002 --duration 0.1 --continue half.run", 1, "steps are 0.001 s there");
+    expect("realtime " MODEL("four-bar") FAST "--continue half.run", 2, "the model file is another one");
+    expect("realtime " CRANK FAST "--duration 0.1 --write-state nowhere/x.run", 1, "--write-state: ");
+}
+
 // A priority that the system does not permit is an error with words, one that it does permit changes nothing else.
 static void priority_is_tried(void **state)
 {
@@ -431,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup(bound_is_told, start_afresh),
         cmocka_unit_test_setup(stiff_elements_are_chosen, start_afresh),
         cmocka_unit_test_setup(refusals_have_words, start_afresh),
+        cmocka_unit_test_setup(steppers_go_on, start_afresh),
         cmocka_unit_test_setup(priority_is_tried, start_afresh),
         cmocka_unit_test_setup(failure_has_a_post_mortem, start_afresh),
         cmocka_unit_test_setup(states_can_be_started_from, start_afresh),

@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char            *copy = kd_alloc(size + 1);
     if (!copy) return 0;
     if (size > 0) memcpy(copy, data, size);
-    const kd_status status = kd_part_read_text("part.yaml", copy, size, NULL, &body, &report, message, sizeof message);
+    const kd_status status =
+        kd_part_read_text("part.yaml", copy, size, NULL, 1, 1, &body, &report, message, sizeof message);
     if (status == KD_OK)
         demand(body.nq >= 1 && body.mass > 0);
     else

@@ -130,7 +130,7 @@ static void wrong_constraints(void **state)
                                       "joint, as joint.NAME.q is");
     c.coordinate[1] = "joint.hinge.v";
     assert_wrong(with_constraint(&c), "constraint 'rod': 'joint.hinge.v' cannot be coupled: it is no coordinate of a "
-                                      "joint, as joint.NAME.q is");
+                                      "joint, as joint.NAME.q is; speeds are coupled by 'type: velocity'");
     c.coordinate[1] = NULL;
     assert_wrong(with_constraint(&c), "constraint 'rod': coordinate 2 is missing");
     c.nterms = 1;

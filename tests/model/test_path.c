@@ -29,7 +29,8 @@ static kd_model *path_model(void)
     kd_frame_def f = kd_frame_def_default();
     f.at = kd_at("arm", 0, 0, 0);
     CHECK(kd_model_add_frame(m, "tip(2)", &f));
-    static const char *const force[] = {"ts", "rs", "bu", "ap", "js", "st", "fr", "ty", "co", "mx", "hy", "as", "cl"};
+    static const char *const force[] = {"ts", "rs", "bu", "ap", "js", "st", "fr", "ty",
+                                        "co", "mx", "hy", "as", "cl", "mt", "te", "sc"};
     for (int k = 0; k < KD_FORCE_KIND_COUNT; k++) {
         kd_force_def d = kd_force_def_default((kd_force_kind)k);
         d.from = kd_at("ground", 0, 0, 0);
@@ -38,17 +39,19 @@ static kd_model *path_model(void)
         if (k == KD_CLUTCH) d.clutch.capacity = "1";
         fill(kd_schema_of(KD_SCHEMA_FORCE), k, &d);
         if (k == KD_CONTACT) d.contact.stiffness = 1.0;
+        if (k == KD_SURFACE_CONTACT) d.surfaces.stiffness = 1.0;
         if (k == KD_JOINT_STOP) d.stop.stiffness = 1.0;
         if (k == KD_AIR_SPRING) d.air_spring.auxiliary = 1.0;
+        if (k == KD_MAGIC_TYRE) d.magic.tir = KD_SOURCE_DIR "/models/data/car.tir";
         CHECK(kd_model_add_force(m, force[k], &d));
     }
-    static const char *const constraint[] = {"dis", "plane", "line",  "curve", "coup",
-                                             "ori", "disc",  "knife", "expr",  "wheel"};
+    static const char *const constraint[] = {"dis",   "plane", "line", "curve", "coup",  "ori", "disc",
+                                             "knife", "expr",  "velo", "rope",  "wheel", "kept"};
     for (int k = 0; k < KD_CONSTRAINT_KIND_COUNT; k++) {
         kd_constraint_def c = kd_constraint_def_default((kd_constraint_kind)k);
         c.to = kd_at("arm", 0, 0, 1);
         c.radius = c.rail.radius = c.rail.spacing = c.rail.load = 1.0;
-        c.value = "t";
+        c.value = k == KD_VELOCITY ? "joint.rev.v" : "t";
         c.nterms = 1;
         c.coordinate[0] = "joint.rev.q";
         c.factor[0] = 1.0;
@@ -114,9 +117,9 @@ static void every_form(void **state)
         {"constraint.line.force2", {KD_SECTION_CONSTRAINT, 2, KD_PROPERTY_FORCE, 1, 0, NULL}, false},
         {"constraint.disc.force3", {KD_SECTION_CONSTRAINT, 6, KD_PROPERTY_FORCE, 2, 0, NULL}, false},
         {"joint.car.q6", {KD_SECTION_JOINT, 9, KD_PROPERTY_Q, 5, 0, NULL}, true},
-        {"constraint.wheel.force", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
-        {"constraint.wheel.contact", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_WRENCH, 6, 0, NULL}, false},
-        {"constraint.wheel.ty", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_WRENCH, 4, 0, NULL}, false},
+        {"constraint.wheel.force", {KD_SECTION_CONSTRAINT, 11, KD_PROPERTY_FORCE, 0, 0, NULL}, false},
+        {"constraint.wheel.contact", {KD_SECTION_CONSTRAINT, 11, KD_PROPERTY_WRENCH, 6, 0, NULL}, false},
+        {"constraint.wheel.ty", {KD_SECTION_CONSTRAINT, 11, KD_PROPERTY_WRENCH, 4, 0, NULL}, false},
         {"state.lag", {KD_SECTION_STATE, 0, KD_PROPERTY_VALUE, 0, 0, NULL}, true},
         {"state.pi.out", {KD_SECTION_STATE, 1, KD_PROPERTY_OUT, 0, 0, NULL}, true},
         {"algebraic.w", {KD_SECTION_ALGEBRAIC, 0, KD_PROPERTY_VALUE, 0, 0, NULL}, true},

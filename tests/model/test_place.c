@@ -18,7 +18,7 @@ static kd_anchor world_anchor(const kd_model *m, const kd_anchor *a)
 {
     if (a->body < 0) return *a;
     const kd_body *b = &m->body[a->body];
-    return (kd_anchor){-1, kd_vec_add(b->r, kd_mat_vec(&b->R, a->r)), kd_mat_mul(&b->R, &a->R)};
+    return (kd_anchor){-1, kd_vec_add(b->r, kd_mat_vec(&b->R, a->r)), kd_mat_mul(&b->R, &a->R), 0};
 }
 
 static void assert_same_axes(const kd_mat3 *A, const kd_mat3 *B, double tolerance)

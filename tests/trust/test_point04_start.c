@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "case.h"
+
 static double random_between(uint32_t *seed, double low, double high)
 {
     *seed = *seed * 1664525u + 1013904223u;
@@ -106,7 +108,7 @@ static kd_state *start_of(const kd_eom *eom, const pendulum *c, double phi, doub
 // A violated invariant is brought about by the closest velocities and said; the run then keeps what the start said.
 static void violated_invariant_is_corrected(void **state)
 {
-    uint32_t seed = 4;
+    uint32_t seed = test_seed(4);
     (void)state;
     for (int k = 0; k < 12; k++) {
         pendulum  c = {.m = random_between(&seed, 0.01, 50),
@@ -156,7 +158,7 @@ static void impossible_invariant_is_refused(void **state)
 // Equal invariants: said by name, and the energy is kept all the same. Contradictory ones are refused by name.
 static void dependent_invariants_are_told(void **state)
 {
-    uint32_t seed = 9;
+    uint32_t seed = test_seed(9);
     (void)state;
     for (int k = 0; k < 6; k++) {
         pendulum  c = {.m = random_between(&seed, 0.1, 5),
@@ -273,7 +275,7 @@ static void multipliers_have_least_norm(void **state)
     } way[] = {{KD_PSF, KD_RADAU},    {KD_PSF1, KD_RADAU},      {KD_GGL, KD_BDF},    {KD_INDEX2, KD_BDF},
                {KD_INDEX1, KD_RADAU}, {KD_BAUMGARTE1, KD_BDF},  {KD_ODE, KD_DOPRI5}, {KD_ODE, KD_DOP853},
                {KD_ODASSL, KD_BDF},   {KD_STATESPACE, KD_SDIRK}};
-    uint32_t seed = 77;
+    uint32_t seed = test_seed(77);
     (void)state;
     for (size_t k = 0; k < sizeof way / sizeof *way; k++) {
         circle c = {.m = random_between(&seed, 0.1, 10), .l = random_between(&seed, 0.3, 3)};

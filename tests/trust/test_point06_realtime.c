@@ -1,5 +1,6 @@
 // Issue points 5 and 6, real time: at the end of a step come events, samples, outputs, in this order, as in
 // simulations; hybrid motions converge to those of simulations with order one; constrained motions keep their energy.
+#include "case.h"
 #include "models/gallery_run.h"
 #include "seeded.h"
 
@@ -68,7 +69,7 @@ static kd_eval note_row(const kd_state *x, bool at_time, void *context)
 static void order_of_an_instant(void **state)
 {
     (void)state;
-    uint64_t seed = 6;
+    uint64_t seed = test_seed(6);
     for (int k = 0; k < 10; k++) {
         const double h = 0.01;
         const int    period = (int)seeded_between(&seed, 1, 5.99), when = period * (int)seeded_between(&seed, 2, 6.99);
@@ -165,7 +166,7 @@ static double energy_of(kd_realtime *rt)
 static void pendulum_keeps_its_amplitude(void **state)
 {
     (void)state;
-    uint64_t seed = 66;
+    uint64_t seed = test_seed(66);
     for (int k = 0; k < 6; k++) {
         const double         length = seeded_log(&seed, 0.3, 2), m = seeded_log(&seed, 0.1, 10);
         const double         angle = seeded_between(&seed, 0.5, 1.5), h = k % 2 ? 5e-3 : 4e-3;

@@ -1,5 +1,6 @@
 // test_point07_joints.c: joints without a point stand where they are documented to stand, and their reactions are those
 // of statics by hand.
+#include "case.h"
 #include "trust/statics.h"
 
 // A fixed joint without a point joins the bodies as drawn, at the origin of the second: force and torque of a chain of
@@ -7,7 +8,7 @@
 // times weights in world axes.
 static void test_fixed_without_point(void **state)
 {
-    uint64_t seed = 7;
+    uint64_t seed = test_seed(7);
     (void)state;
     for (int k = 0; k < 12; k++) {
         double m[2], r[2][3], c[2][3], y[12], weight[3];

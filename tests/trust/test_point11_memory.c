@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "case.h"
 #include "core/memory.h"
 #include "project/command.h"
 
@@ -210,6 +211,7 @@ static void allocators_with_and_without_zeros(void **state)
 
 int main(void)
 {
+    seed += test_seed(0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_estimated),
         cmocka_unit_test(models_are_estimated),

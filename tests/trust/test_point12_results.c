@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "case.h"
 #include "core/load.h"
 #include "core/memory.h"
 #include "project/command.h"
@@ -372,6 +373,7 @@ static void a_blown_up_run_can_be_replayed(void **state)
 
 int main(void)
 {
+    seed += test_seed(0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_run_leaves_its_rows),
         cmocka_unit_test(a_cut_line_is_left_out),

@@ -18,12 +18,12 @@
 // ---- NULL -----------------------------------------------------------------------------------------------------------
 
 // All calls are named, for the test that none is missing.
-static const char *called[400];
+static const char *called[600];
 static int         ncalled;
 
 static void note(const char *call)
 {
-    assert_true(ncalled < 400);
+    assert_true(ncalled < 600);
     called[ncalled++] = call;
 }
 
@@ -56,6 +56,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_integrator_x(NULL));
     REFUSED(kd_integrator_dense(NULL, 0, NULL));
     NEUTRAL(kd_integrator_stats(NULL));
+    NOTHING(kd_integrator_archive(NULL, NULL));
     WORDS(kd_integrator_message(NULL));
     NOTHING(kd_integrator_destroy(NULL));
     NOTHING(kd_integrator_refresh(NULL));
@@ -74,6 +75,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_method_misfit(NULL, NULL));
     NEUTRAL(kd_method_fits(NULL, NULL, 0));
     NEUTRAL(kd_method_formulation(NULL));
+    REFUSED(kd_simulation_advice(NULL, NULL, 0));
     REFUSED(kd_method_automatic(NULL, NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_certifier_create(NULL, NULL, NULL));
     REFUSED(kd_certifier_create_by(NULL, NULL));
@@ -152,6 +154,33 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_run_set_options(NULL, NULL, NULL, 0));
     REFUSED(kd_model_add_invariant(NULL, NULL, NULL));
     REFUSED(kd_model_add_condition(NULL, NULL, NULL));
+    NEUTRAL(kd_system_driven_step(NULL, 1.0));
+    NEUTRAL(kd_recorder_table(NULL, NULL));
+    NEUTRAL(kd_recorder_place(NULL, 0));
+    NEUTRAL(kd_recorder_events_count(NULL));
+    NEUTRAL(kd_recorder_event(NULL, 0));
+    REFUSED(kd_study_read(NULL, NULL, NULL, 0));
+    REFUSED(kd_study_read_text(NULL, NULL, 0, NULL, NULL, 0));
+    NOTHING(kd_study_destroy(NULL));
+    NEUTRAL(kd_study_title(NULL));
+    NEUTRAL(kd_study_rows(NULL));
+    NEUTRAL(kd_study_parameters(NULL));
+    NEUTRAL(kd_study_parameter(NULL, 0));
+    NEUTRAL(kd_study_outputs(NULL));
+    NEUTRAL(kd_study_output(NULL, 0));
+    REFUSED(kd_study_point(NULL, 0, NULL));
+    REFUSED(kd_study_run(NULL, NULL, NULL, 0));
+    NEUTRAL(kd_study_row_of(NULL, 0));
+    REFUSED(kd_study_repeat(NULL, 0, NULL, NULL, NULL, 0));
+    DENIED(kd_study_identifies(NULL));
+    REFUSED(kd_study_identify(NULL, NULL, NULL, 0));
+    NEUTRAL(kd_study_mean(NULL, 0));
+    NEUTRAL(kd_study_deviation(NULL, 0));
+    NEUTRAL(kd_study_quantile(NULL, 0, 0.5));
+    NEUTRAL(kd_study_probability(NULL, 0));
+    NEUTRAL(kd_study_index(NULL, 0, 0, true));
+    REFUSED(kd_study_save_csv(NULL, NULL, NULL, 0));
+    REFUSED(kd_study_save_page(NULL, NULL, NULL, 0));
     REFUSED(kd_recorder_create(NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_recorder_create_for(NULL, NULL, NULL, NULL, NULL, 0));
     NOTHING(kd_recorder_destroy(NULL));
@@ -315,6 +344,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_at(NULL, 0, 0, 0));
     NEUTRAL(kd_at_axis(NULL, NULL, NULL));
     NEUTRAL(kd_in(NULL, 0, 0, 0));
+    NEUTRAL(kd_at_node(NULL, NULL));
     REFUSED(kd_model_create(NULL));
     NOTHING(kd_model_destroy(NULL));
     REFUSED(kd_model_set_title(NULL, NULL));
@@ -344,9 +374,50 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_model_run(NULL));
     REFUSED(kd_model_read(NULL, NULL, 0, NULL, NULL, 0));
     REFUSED(kd_model_read_with(NULL, NULL, 0, NULL, 0, NULL, NULL, 0));
+    REFUSED(kd_model_read_by(NULL, NULL, NULL, 0));
     REFUSED(kd_model_read_text(NULL, NULL, 0, NULL, 0, NULL, NULL, 0));
     REFUSED(kd_model_write(NULL, NULL, NULL, 0));
     REFUSED(kd_model_write_flat(NULL, NULL, NULL, 0));
+    REFUSED(kd_fmu_export(NULL, NULL, NULL, NULL, NULL, 0));
+    DENIED(kd_turn_find(NULL, 1, NULL));
+    NOTHING(kd_turn_release(NULL, NULL, NULL, NULL, NULL));
+    REFUSED(kd_eom_implicit_pair(NULL, 0));
+    NEUTRAL(kd_study_has_mpi(NULL, 0));
+    REFUSED(kd_study_load(NULL, NULL, NULL, 0));
+    NEUTRAL(kd_study_effect(NULL, 0, 0));
+    NEUTRAL(kd_study_effect_deviation(NULL, 0, 0));
+    NEUTRAL(kd_study_objectives(NULL));
+    NEUTRAL(kd_study_objective(NULL, 0, NULL));
+    DENIED(kd_study_feasible(NULL, 0));
+    NEUTRAL(kd_study_best(NULL, 0));
+    NEUTRAL(kd_study_front(NULL, NULL, 0));
+    NEUTRAL(kd_study_searches(NULL));
+    NEUTRAL(kd_study_search_of(NULL, 0));
+    REFUSED(kd_study_save_hdf5(NULL, NULL, NULL, 0));
+    REFUSED(kd_cosim_read(NULL, NULL, NULL, 0));
+    REFUSED(kd_cosim_read_text(NULL, NULL, 0, NULL, NULL, 0));
+    NOTHING(kd_cosim_destroy(NULL));
+    WORDS(kd_cosim_title(NULL));
+    NEUTRAL(kd_cosim_systems(NULL));
+    WORDS(kd_cosim_system_name(NULL, 0));
+    NEUTRAL(kd_cosim_options_of(NULL));
+    REFUSED(kd_cosim_set_options(NULL, NULL, NULL, 0));
+    REFUSED(kd_cosim_run(NULL, NULL, 0));
+    REFUSED(kd_cosim_start(NULL, NULL, 0));
+    REFUSED(kd_cosim_advance(NULL, 1, NULL, 0));
+    NEUTRAL(kd_cosim_time(NULL));
+    NEUTRAL(kd_cosim_channels(NULL));
+    WORDS(kd_cosim_channel(NULL, 0));
+    WORDS(kd_cosim_unit(NULL, 0));
+    NEUTRAL(kd_cosim_find(NULL, NULL));
+    NEUTRAL(kd_cosim_value(NULL, 0));
+    NEUTRAL(kd_cosim_read_value(NULL, NULL));
+    NEUTRAL(kd_cosim_rows(NULL));
+    NEUTRAL(kd_cosim_row_time(NULL, 0));
+    NEUTRAL(kd_cosim_row_value(NULL, 0, 0));
+    NOTHING(kd_cosim_certify(NULL, NULL));
+    REFUSED(kd_cosim_save_csv(NULL, NULL, NULL, 0));
+    REFUSED(kd_cosim_save_page(NULL, NULL, NULL, 0));
     REFUSED(kd_model_read_urdf(NULL, NULL, NULL, NULL, 0, NULL, 0));
     REFUSED(kd_model_read_urdf_text(NULL, NULL, 0, NULL, NULL, NULL, 0, NULL, 0));
     REFUSED(kd_realtime_create(NULL, NULL, NULL, NULL, NULL, NULL, 0));
@@ -357,6 +428,24 @@ static void null_is_refused_everywhere(void **state)
     WORDS(kd_realtime_message(NULL));
     NEUTRAL(kd_realtime_seconds(NULL));
     REFUSED(kd_realtime_restore(NULL, NULL));
+    REFUSED(kd_realtime_save(NULL, NULL, NULL, 0));
+    REFUSED(kd_realtime_go_on(NULL, NULL, NULL, 0));
+    REFUSED(kd_simulation_save(NULL, NULL, NULL, 0));
+    REFUSED(kd_simulation_restore(NULL, NULL, NULL, 0));
+    REFUSED(kd_certifier_save(NULL, NULL));
+    REFUSED(kd_certifier_restore(NULL, NULL, NULL, 0));
+    REFUSED(kd_recorder_save(NULL, NULL));
+    REFUSED(kd_recorder_restore(NULL, NULL, NULL, 0));
+    REFUSED(kd_saved_of_bytes(NULL, 0, NULL, NULL, 0));
+    REFUSED(kd_saved_write(NULL, NULL, NULL, 0));
+    REFUSED(kd_saved_read(NULL, NULL, NULL, 0));
+    NEUTRAL(kd_saved_bytes(NULL, NULL));
+    NEUTRAL(kd_saved_time(NULL));
+    NEUTRAL(kd_saved_has(NULL, NULL));
+    NOTHING(kd_saved_destroy(NULL));
+    NOTHING(kd_dae_archive(NULL, NULL));
+    NOTHING(kd_eom_data_archive(NULL, NULL));
+    NOTHING(kd_state_archive(NULL, NULL));
     NEUTRAL(kd_realtime_input(NULL, NULL));
     NEUTRAL(kd_realtime_output(NULL, NULL));
     REFUSED(kd_realtime_defects(NULL, NULL));

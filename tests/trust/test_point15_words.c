@@ -12,6 +12,7 @@
 
 #include <kardan/model.h>
 
+#include "case.h"
 #include "expr/quantity.h"
 #include "model/build.h"
 #include "project/command.h"
@@ -415,6 +416,7 @@ static void reactions_of_what_is_fixed(void **state)
 
 int main(void)
 {
+    seed += test_seed(0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_are_exact),         cmocka_unit_test(other_factors),
         cmocka_unit_test(wrong_units_are_refused), cmocka_unit_test(models_with_units),

@@ -1,0 +1,18 @@
+// core/late_library.h: shared libraries that are loaded when they are first used, so that a program that does not need them
+// does not wait for them (HDF5 alone brings 36 others along).
+#ifndef KD_CORE_LATE_LIBRARY_H
+#define KD_CORE_LATE_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct kd_symbol {
+    const char *name;
+    void       *place; // of the pointer to the function or to the data
+} kd_symbol;
+
+// Load the library from the path that it was found at when kardan was built, or by its name, and find its symbols. It
+// stays loaded. false: why says what is missing. Call it once (call_once); who has to try again gets the same answer.
+bool kd_library_load(const char *path, const char *name, const kd_symbol *symbol, size_t count, char *why, size_t size);
+
+#endif

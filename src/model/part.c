@@ -1,0 +1,136 @@
+// part.c: flexible bodies of a model: their files, what they say of mass and modes, and their interfaces.
+#include "model/part.h"
+
+#include <string.h>
+
+#include "core/text.h"
+#include "flexible/flex_file.h"
+#include "flexible/sid.h"
+#include "model/build.h"
+
+// ---- files ----------------------------------------------------------------------------------------------------------
+
+const kd_flexible_body *kd_model_part_find(const kd_model *m, const char *path, int piece, int pieces)
+{
+    for (const kd_model_part *part = m->private->parts; part; part = part->next)
+        if (part->piece == piece && part->pieces == pieces && strcmp(part->path, path) == 0) return &part->body;
+    return NULL;
+}
+
+const kd_flexible_body *kd_model_part_enter(kd_model *m, const char *path, int piece, int pieces,
+                                            kd_flexible_body *body)
+{
+    kd_model_part *part = kd_alloc(sizeof *part);
+    const char    *kept = kd_model_text(m, path);
+    if (!part || !kept) {
+        kd_free(part);
+        kd_flexible_body_release(body);
+        return NULL;
+    }
+    *part = (kd_model_part){.path = kept, .piece = piece, .pieces = pieces, .body = *body, .next = m->private->parts};
+    *body = (kd_flexible_body){0};
+    m->private->parts = part;
+    return &part->body;
+}
+
+static kd_status read_part(const char *path, kd_flexible_body *body, char *message, size_t size)
+{
+    if (kd_text_has_ending(path, ".flex")) return kd_flex_read(path, body, message, size);
+    if (kd_text_has_ending(path, ".sid_fem") || kd_text_has_ending(path, ".sid"))
+        return kd_sid_read(path, body, message, size);
+    kd_text(message, size, "'%s' is no flexible body: its name ends neither with .flex nor with .SID_FEM", path);
+    return KD_ERR_MODEL;
+}
+
+kd_status kd_model_part_read(kd_model *m, const char *path, const kd_flexible_body **body, char *message, size_t size)
+{
+    kd_flexible_body new = {0};
+    *body = kd_model_part_find(m, path, 1, 1);
+    if (*body) return KD_OK;
+    const kd_status status = read_part(path, &new, message, size);
+    if (status < 0) return status == KD_ERR_MEMORY ? status : KD_ERR_MODEL;
+    *body = kd_model_part_enter(m, path, 1, 1, &new);
+    return *body ? KD_OK : KD_ERR_MEMORY;
+}
+
+void kd_model_parts_release(kd_model_part *first)
+{
+    while (first) {
+        kd_model_part *next = first->next;
+        kd_flexible_body_release(&first->body);
+        kd_free(first);
+        first = next;
+    }
+}
+
+// ---- bodies ---------------------------------------------------------------------------------------------------------
+
+int kd_body_node(const kd_body *body, const char *name)
+{
+    const kd_flexible_body *f = body->def.read;
+    for (int i = 0; f && i < f->nframes; i++)
+        if (strcmp(f->frame[i].name, name) == 0) return i + 1;
+    return 0;
+}
+
+// What belongs to flexible bodies alone
+static bool check_rigid(kd_model *m, int i)
+{
+    const kd_body_def *def = &m->body[i].def;
+    const char        *key = NULL;
+    if (def->modes != 0) key = "modes";
+    if (def->pieces != 0 || def->piece != 0) key = "pieces";
+    if (!isnan(def->damping)) key = "damping";
+    for (int k = 0; k < KD_MAX_AMPLITUDES; k++)
+        if (!isnan(def->amplitude[k]) || !isnan(def->rate[k])) key = isnan(def->rate[k]) ? "amplitude" : "rate";
+    if (key)
+        kd_model_error(m, KD_SECTION_BODY, i, key, "%s: only a flexible body has modes; name its file by 'flexible'",
+                       key);
+    return !key;
+}
+
+static bool check_modes(kd_model *m, int i, int nmodes)
+{
+    const kd_body_def *def = &m->body[i].def;
+    if (def->modes < 0 || def->modes > def->read->nq) {
+        kd_model_error(m, KD_SECTION_BODY, i, "modes", "%d modes are wanted, '%s' has %d", def->modes, def->flexible,
+                       def->read->nq);
+        return false;
+    }
+    for (int k = nmodes; k < KD_MAX_AMPLITUDES; k++)
+        if (!isnan(def->amplitude[k]) || !isnan(def->rate[k])) {
+            kd_model_error(m, KD_SECTION_BODY, i, isnan(def->rate[k]) ? "amplitude" : "rate",
+                           "a start value of mode %d, but the body has %d", k + 1, nmodes);
+            return false;
+        }
+    return true;
+}
+
+bool kd_finish_flexible(kd_model *m, int i)
+{
+    kd_body                *b = &m->body[i];
+    kd_body_def            *def = &b->def;
+    const kd_flexible_body *f = def->read;
+    const kd_subsystem     *s = kd_subsystem_of(m, KD_SECTION_BODY, i);
+    b->nmodes = 0;
+    if (!f) return check_rigid(m, i);
+    if (s && s->mirrored) {
+        kd_model_error(
+            m, KD_SECTION_BODY, i, "flexible",
+            "a flexible body in a mirrored subsystem: make a part of the other side, and do without the mirror");
+        return false;
+    }
+    b->nmodes = def->modes > 0 ? def->modes : f->nq;
+    if (!check_modes(m, i, b->nmodes)) return false;
+    // mass, centre and inertia of the body without deformation
+    const kd_vec3 c = kd_vec_scale(1 / f->mass, kd_vec_of(f->first));
+    const double *S = f->second, trace = S[0] + S[4] + S[8];
+    const kd_sym3 about_origin = {trace - S[0], trace - S[4], trace - S[8], -S[3], -S[6], -S[7]};
+    const kd_sym3 I = kd_sym_steiner(&about_origin, -f->mass, c);
+    def->mass = f->mass;
+    kd_vec_to(c, def->centre);
+    memcpy(def->inertia, (double[6]){I.xx, I.yy, I.zz, I.xy, I.xz, I.yz}, sizeof def->inertia);
+    b->centre = c;
+    b->inertia = I;
+    return true;
+}

@@ -1,0 +1,315 @@
+// Flexible bodies of models against closed solutions of beams: deflection, frequencies, rotation, free motion, references.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+#include <kardan/equilibrium.h>
+#include <kardan/linearize.h>
+#include <kardan/simulation.h>
+#include <kardan/system.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/build.h"
+#include "model/part.h"
+#include "modelfile/part.h"
+
+// A slender beam along x, soft in y: E I = 14000, rho A = 1.2, length 10; no rotary inertia to speak of
+static const double EI = 1.4e4, rhoA = 1.2, L = 10;
+
+static bool leave_stiffness; // geometric stiffness is left out
+
+static void read_beam(kd_model *m, const char *rest, kd_body_def *def)
+{
+    kd_flexible_body body = {0};
+    kd_part_report   report;
+    char             text[2000], message[2000] = "";
+    (void)snprintf(text, sizeof text,
+                   "part: beam\n"
+                   "points: {root: [0, 0, 0], tip: [10, 0, 0]}\n"
+                   "beams: [{from: root, to: tip, elements: 40, E: 2.8e11, nu: 0.3, density: 1.2,"
+                   " section: {area: 1, Iz: 5e-8, Iy: 5e-4, torsion: 5e-4}}]\n"
+                   "interfaces: {root: {nodes: root}, tip: {nodes: tip}}\n%s\n",
+                   rest);
+    if (kd_part_read_text("beam.yaml", text, strlen(text), NULL, 1, 1, &body, &report, message, sizeof message) !=
+        KD_OK)
+        fail_msg("%s", message);
+    if (leave_stiffness) body.K0t = body.K0r = body.K0w = body.K0F = NULL;
+    *def = kd_body_def_default();
+    def->flexible = "beam";
+    def->read = kd_model_part_enter(m, "beam", 1, 1, &body);
+    assert_non_null(def->read);
+}
+
+typedef struct beam {
+    kd_model  *model;
+    kd_system *system;
+    kd_state  *x;
+} beam;
+
+// clamped at its root, or turned about z there; a force at the tip
+static beam make_beam(const char *rest, const char *motion, const char *force_y, kd_coordinates coordinates)
+{
+    beam              b = {0};
+    kd_body_def       body;
+    kd_joint_def      joint = kd_joint_def_default(motion ? KD_REVOLUTE : KD_FIXED);
+    kd_force_def      force = kd_force_def_default(KD_APPLIED);
+    kd_frame_def      frame = kd_frame_def_default();
+    kd_sensor_def     sensor = kd_sensor_def_default();
+    kd_system_options opt = kd_system_options_default();
+    char              message[1000] = "";
+    assert_int_equal(kd_model_create(&b.model), KD_OK);
+    read_beam(b.model, rest, &body);
+    assert_int_equal(kd_model_add_body(b.model, "beam", &body), KD_OK);
+    joint.to = kd_at_node("beam", "root");
+    joint.motion[0] = motion;
+    assert_int_equal(kd_model_add_joint(b.model, "hub", &joint), KD_OK);
+    frame.at = kd_at_node("beam", "tip");
+    assert_int_equal(kd_model_add_frame(b.model, "tip", &frame), KD_OK);
+    force.to = kd_at_node("beam", "tip");
+    force.applied.in = KD_IN_WORLD;
+    force.applied.force[1] = force_y;
+    if (force_y) assert_int_equal(kd_model_add_force(b.model, "load", &force), KD_OK);
+    sensor.value = "frame.tip.pos.y";
+    assert_int_equal(kd_model_add_sensor(b.model, "y", &sensor), KD_OK);
+    if (kd_model_finish(b.model) < 0) fail_msg("%s", kd_model_message(b.model));
+    opt.coordinates = coordinates;
+    if (kd_system_create(b.model, &opt, &b.system, message, sizeof message) < 0) fail_msg("%s", message);
+    assert_int_equal(kd_state_create(kd_system_eom(b.system), &b.x), KD_OK);
+    if (kd_system_start(b.system, b.x, message, sizeof message) < 0) fail_msg("%s", message);
+    return b;
+}
+
+static void free_beam(beam *b)
+{
+    kd_state_destroy(b->x);
+    kd_system_destroy(b->system);
+    kd_model_destroy(b->model);
+}
+
+static double sensor_of(const beam *b)
+{
+    kd_eom_data *data = NULL;
+    double       y = 0;
+    assert_int_equal(kd_eom_data_create(kd_system_eom(b->system), &data), KD_OK);
+    kd_eom_at_time(data, b->x->t, NULL, NULL, NULL, b->x->z);
+    kd_eom_at_position(data, b->x->p, b->x->s);
+    kd_eom_at_velocity(data, b->x->v, b->x->r);
+    kd_eom_at_acceleration(data, b->x->a, b->x->w, b->x->lambda, b->x->mu);
+    assert_int_equal(kd_eom_eval(data, KD_Y, &y), KD_EVAL_OK);
+    kd_eom_data_destroy(data);
+    return y;
+}
+
+static double deflection(const char *rest, const char *force, kd_coordinates coordinates)
+{
+    char message[1000] = "";
+    beam b = make_beam(rest, NULL, force, coordinates);
+    if (kd_equilibrium(kd_system_eom(b.system), kd_system_inputs(b.system), NULL, b.x, NULL, message, sizeof message) <
+        0)
+        fail_msg("%s", message);
+    const double y = sensor_of(&b);
+    free_beam(&b);
+    return y;
+}
+
+static void assert_relative(double a, double b, double tolerance)
+{
+    if (!(fabs(a - b) <= tolerance * fabs(b))) fail_msg("%.12g instead of %.12g", a, b);
+}
+
+// ---- statics ---------------------------------------------------------------------------------------------------------
+
+// F L^3/(3 E I), in both coordinate sets, with static shapes among the modes
+static void test_deflection(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 2; c++)
+        assert_relative(deflection("reference: {tangent: root}", "0.01", (kd_coordinates)c),
+                        0.01 * L * L * L / (3 * EI), 1e-5);
+}
+
+// Other references, other bodies: the same in the linear limit, with a difference that grows with the square of the load. The beam
+// is clamped, which mean axes and chords do by constraints.
+static void test_references(void **state)
+{
+    static const char *const words[] = {"reference: {chord: [root, tip]}", "reference: mean"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        double difference[2];
+        for (int k = 0; k < 2; k++) {
+            const char  *load = k == 0 ? "10" : "20";
+            const double y = deflection("reference: {tangent: root}", load, KD_JOINT);
+            difference[k] = fabs(deflection(words[i], load, KD_JOINT) - y) / y;
+        }
+        assert_true(difference[0] < 0.02);
+        assert_true(difference[1] / difference[0] > 3 && difference[1] / difference[0] < 5);
+    }
+}
+
+// ---- frequencies -----------------------------------------------------------------------------------------------------
+
+static void frequencies(beam *b, int n, double *omega)
+{
+    kd_linear *linear = NULL;
+    kd_modes  *modes = NULL;
+    char       message[1000] = "";
+    int        count = 0;
+    if (kd_linearize(kd_system_eom(b->system), kd_system_inputs(b->system), NULL, b->x, &linear, message,
+                     sizeof message) < 0)
+        fail_msg("%s", message);
+    assert_int_equal(kd_modes_create(linear, &modes), KD_OK);
+    for (int k = 0; k < n; k++) omega[k] = 0;
+    // the lowest ones, rising
+    double floor = 0;
+    while (count < n) {
+        double next = INFINITY;
+        for (int i = 0; i < modes->n; i++)
+            if (modes->imaginary[i] > floor * (1 + 1e-9) && modes->imaginary[i] < next) next = modes->imaginary[i];
+        omega[count++] = floor = next;
+    }
+    kd_modes_destroy(modes);
+    kd_linear_destroy(linear);
+}
+
+// beta L = 1.87510407, 4.69409113, 7.85475744
+static void test_clamped_frequencies(void **state)
+{
+    const double betaL[] = {1.8751040687119611, 4.694091132974174, 7.854757438237613};
+    double       omega[3];
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        beam b = make_beam("reference: {tangent: root}\nmodes: 6", NULL, NULL, (kd_coordinates)c);
+        frequencies(&b, 3, omega);
+        for (int k = 0; k < 3; k++) assert_relative(omega[k], pow(betaL[k] / L, 2) * sqrt(EI / rhoA), 2e-6);
+        free_beam(&b);
+    }
+}
+
+// In the plane of rotation, Omega* = 2 and 6: Ritz's values of ../shared/flexible/beams.md without Coriolis terms, which a beam
+// that does not stretch has none of
+static void test_rotating_frequencies(void **state)
+{
+    static const struct {
+        double      speed, first, second;
+        const char *modes;
+    } rows[] = {{2, 3.62179696, 22.52631117, "modes: 6"}, {6, 4.26322542, 26.12904247, "modes: 9"}};
+    const double scale = sqrt(EI / (rhoA * L * L * L * L));
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char   motion[40], rest[100];
+        double omega[2];
+        (void)snprintf(motion, sizeof motion, "%.17g*t", rows[i].speed * scale);
+        (void)snprintf(rest, sizeof rest, "reference: {tangent: root}\n%s", rows[i].modes);
+        beam b = make_beam(rest, motion, NULL, KD_JOINT);
+        frequencies(&b, 2, omega);
+        assert_relative(omega[0], rows[i].first * scale, 1e-4);
+        assert_relative(omega[1], rows[i].second * scale, 1e-4);
+        free_beam(&b);
+    }
+}
+
+// ---- spin-up ---------------------------------------------------------------------------------------------------------
+
+typedef struct lag {
+    const beam *beam;
+    double      largest;
+} lag;
+
+// the hub is driven: all coordinates are amplitudes
+static kd_eval see_lag(const kd_state *x, bool at_time, void *context)
+{
+    lag                    *l = context;
+    const kd_flexible_body *f = l->beam->model->body[0].def.read;
+    double                  u = 0;
+    (void)at_time;
+    for (int k = 0; k < f->nq; k++) u += f->frame[1].Phi[1 + 3 * k] * x->p[k];
+    l->largest = fmin(l->largest, u);
+    return KD_EVAL_OK;
+}
+
+// Case A of ../shared/benchmarks/flexible.md with two modes: its largest lag by the modal equations
+static void test_spin_up(void **state)
+{
+    (void)state;
+    beam b = make_beam("reference: {tangent: root}\nmodes: 2", "6/15*(t^2/2 + (15/(2*pi))^2*(cos(2*pi*t/15) - 1))",
+                       NULL, KD_JOINT);
+    enum { TIMES = 4000 };
+    static double         times[TIMES];
+    kd_simulation_options opt = kd_simulation_options_default();
+    kd_simulation        *sim = NULL;
+    lag                   l = {&b, 0};
+    char                  message[500] = "";
+    for (int i = 0; i < TIMES; i++) times[i] = 6 + 2.0 * i / TIMES;
+    opt.rtol = 1e-9;
+    opt.atol = 1e-11;
+    opt.output = see_lag;
+    opt.context = &l;
+    opt.times = times;
+    opt.ntimes = TIMES;
+    assert_true(kd_simulation_create(kd_system_eom(b.system), kd_system_inputs(b.system), &opt, b.x, &sim, message,
+                                     sizeof message) >= 0);
+    assert_true(kd_simulation_run(sim, 8) >= 0);
+    assert_relative(l.largest, -0.57354867, 2e-6);
+    kd_simulation_destroy(sim);
+    free_beam(&b);
+}
+
+// ---- warnings --------------------------------------------------------------------------------------------------------
+
+// What the equations warn of at the start with this amplitude of the first mode; "": nothing
+static void warning_at(const beam *b, double amplitude, char *text, size_t size)
+{
+    kd_eom_data *data = NULL;
+    assert_int_equal(kd_eom_data_create(kd_system_eom(b->system), &data), KD_OK);
+    b->x->p[0] = amplitude;
+    assert_int_equal(kd_eom_at_state(data, kd_system_inputs(b->system), b->x, KD_STAGE_VELOCITY), KD_EVAL_OK);
+    const bool found = kd_eom_caution(data, text, size);
+    assert_int_equal(found, text[0] != '\0');
+    kd_eom_data_destroy(data);
+}
+
+// A beam that turns with half its lowest frequency (3.8 rad/s) is warned of if its part has no geometric stiffness, and only then; one
+// that is bent by more than 0.2 rad at its tip in any case.
+static void test_warnings(void **state)
+{
+    static const struct {
+        const char *motion;
+        bool        stiffened;
+        double      amplitude;
+        const char *word; // NULL: no warning
+    } rows[] = {
+        {"2*t", true, 0, NULL},
+        {"1*t", false, 0, NULL},
+        {"2*t", false, 0, "has no geometric stiffness"},
+        {"1*t", true, 1, NULL},
+        {"1*t", true, 6, "node 'tip' is turned by"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[300] = "";
+        leave_stiffness = !rows[i].stiffened;
+        beam b = make_beam("reference: {tangent: root}\nmodes: 3", rows[i].motion, NULL, KD_JOINT);
+        leave_stiffness = false;
+        warning_at(&b, rows[i].amplitude, text, sizeof text);
+        if (rows[i].word ? !strstr(text, rows[i].word) : text[0] != '\0') fail_msg("row %d: '%s'", (int)i, text);
+        free_beam(&b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_deflection),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_clamped_frequencies),
+        cmocka_unit_test(test_rotating_frequencies),
+        cmocka_unit_test(test_spin_up),
+        cmocka_unit_test(test_warnings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
