@@ -1,7 +1,7 @@
 // redundancy_sparse.c: rows of a large cluster by sparse elimination, where full matrices and singular values would take
 // the third power of its size. A = R GZ D (m x n) of the cluster.
 //
-// Moves: x = A' (A A' + nu)^-1 b  from  [I  A'; A  -nu] [x; -y] = [0; b], sparse LU.
+// Moves: x = A' (A A' + nu)^-1 b = (A'A + nu)^-1 A' b, whichever matrix has the sparser factor.
 //
 // Rows to keep: one after the other in the order of preference they are freed of those before, pivots are columns,
 //
@@ -16,16 +16,17 @@
 #include <math.h>
 
 #include "math/dense.h"
-#include "math/linsolve.h"
+#include "math/normal_matrix.h"
 #include "system/redundancy_search.h"
 
-#define LEFT 1e-9         // entries of a row of length 1 that depends on others; of the kept ones the pivots are ..
-#define PIVOT 1e-4        // .. at least this,
-#define LEAST 1e-5        // and their least singular value
-#define NOTHING 1e-14     // fill that is rounding
-#define SPARE_COLUMN 0.1  // part of the largest entry that a pivot in a column with fewer entries must have
-#define ITERATIONS 6      // of the inverse iteration
+#define LEFT 1e-9        // entries of a row of length 1 that depends on others; of the kept ones the pivots are ..
+#define PIVOT 1e-4       // .. at least this,
+#define LEAST 1e-5       // and their least singular value
+#define NOTHING 1e-14    // fill that is rounding
+#define SPARE_COLUMN 0.1 // part of the largest entry that a pivot in a column with fewer entries must have
+#define ITERATIONS 6     // of the inverse iteration
 #define MOST_DAMPING 1e3
+#define TALL 2 // A'A, which says less about the null space, only where its factor is so much sparser
 
 typedef struct row_list { // rows one after the other, sparse
     int    *start;        // (rows + 1)
@@ -57,11 +58,11 @@ struct kd_sparse_rows {
     double  *left;        // (m) coefficients of a dependent row by steps
 
     // moves
-    kd_sparse_lu *lu;
-    double       *values;                  // of [I A'; A -nu]
-    int          *at, *at_mirror, *diagonal; // (start[m]) twice, (n + m): places there
-    bool         *without;                 // (m) rows that are not used
-    double       *b;                       // (n + m)
+    kd_normal_matrix *normal; // of A, or of A'
+    bool              tall;   // of A'
+    int              *turned; // (start[m]) number of an entry of A' in A
+    double           *values; // (start[m]) numbers of A or A', rows that are not used are zero
+    double           *b;      // (m)
 };
 
 // ---- creation -------------------------------------------------------------------------------------------------------
@@ -122,39 +123,33 @@ static int count_entries(const kd_search *f, const kd_cluster *c)
     return count;
 }
 
-// The pattern of [I A'; A -nu], and where its numbers are
-static kd_status plan_augmented(kd_sparse_rows *s)
+// Both normal matrices; the sparser one stays
+static kd_status plan_normal(kd_sparse_rows *s)
 {
-    const int m = s->m, n = s->n, count = s->start[m];
-    kd_arena  arena = {0};
-    int      *column = kd_cut_int(&arena, n + m + 1), *row = kd_cut_int(&arena, n + m + 2 * count);
-    int      *next = kd_cut_int(&arena, n);
-    s->at = kd_cut_int(&s->arena, count);
-    s->at_mirror = kd_cut_int(&s->arena, count);
-    s->diagonal = kd_cut_int(&s->arena, n + m);
-    s->values = kd_cut_double(&s->arena, n + m + 2 * count);
+    const int         m = s->m, n = s->n, count = s->start[m];
+    kd_arena          arena = {0};
+    kd_normal_matrix *other = NULL;
+    int              *start = kd_cut_int(&arena, n + 1), *row = kd_cut_int(&arena, count);
+    int              *next = kd_cut_int(&arena, n);
+    s->turned = kd_cut_int(&s->arena, count);
+    s->values = kd_cut_double(&s->arena, count);
     kd_status status = arena.failed || s->arena.failed ? KD_ERR_MEMORY : KD_OK;
     if (status == KD_OK) {
-        // columns of x: the diagonal, then the rows of A that have it; columns of y: a row of A, the diagonal
-        for (int j = 0; j < n; j++) {
-            s->diagonal[j] = column[j];
-            row[column[j]] = j;
-            next[j] = column[j] + 1;
-            column[j + 1] = next[j] + s->filled[j];
-        }
-        for (int i = 0; i < m; i++) {
-            int place = column[n + i];
+        // A' by rows
+        for (int j = 0; j < n; j++) start[j + 1] = start[j] + s->filled[j];
+        memcpy(next, start, (size_t)n * sizeof *next);
+        for (int i = 0; i < m; i++)
             for (int k = s->start[i]; k < s->start[i + 1]; k++) {
-                const int j = s->column[k];
-                row[s->at[k] = next[j]++] = n + i;
-                row[s->at_mirror[k] = place++] = j;
+                const int to = next[s->column[k]]++;
+                row[to] = i;
+                s->turned[to] = k;
             }
-            s->diagonal[n + i] = place;
-            row[place] = n + i;
-            column[n + i + 1] = place + 1;
-        }
-        status = kd_sparse_lu_create(n + m, column, row, &s->lu);
+        status = kd_normal_create(m, n, s->start, s->column, &s->normal);
     }
+    if (status == KD_OK) status = kd_normal_create(n, m, start, row, &other);
+    s->tall = status == KD_OK && TALL * kd_normal_entries(other) < kd_normal_entries(s->normal);
+    kd_normal_destroy(s->tall ? s->normal : other);
+    if (s->tall) s->normal = other;
     kd_arena_release(&arena);
     return status;
 }
@@ -177,7 +172,6 @@ kd_status kd_sparse_rows_create(const kd_search *f, const kd_cluster *c, kd_spar
     s->step_column = kd_cut_int(a, m);
     s->step_row = kd_cut_int(a, m);
     s->step_came = kd_cut_int(a, m);
-    s->without = kd_cut_bool(a, m);
     s->column_step = kd_cut_int(a, n);
     s->came = kd_cut_int(a, m);
     s->dependent = kd_cut_bool(a, m);
@@ -186,17 +180,17 @@ kd_status kd_sparse_rows_create(const kd_search *f, const kd_cluster *c, kd_spar
     s->list = kd_cut_int(a, n);
     s->heap = kd_cut_int(a, n + 1);
     s->left = kd_cut_double(a, m);
-    s->b = kd_cut_double(a, n + m);
+    s->b = kd_cut_double(a, m);
     int *next = kd_cut_int(a, m);
     if (a->failed) return KD_ERR_MEMORY;
     fill_rows(f, c, s, next);
-    return plan_augmented(s);
+    return plan_normal(s);
 }
 
 void kd_sparse_rows_destroy(kd_sparse_rows *s)
 {
     if (!s) return;
-    kd_sparse_lu_destroy(s->lu);
+    kd_normal_destroy(s->normal);
     kd_free(s->U.index);
     kd_free(s->U.value);
     kd_free(s->L.index);
@@ -216,36 +210,32 @@ static void take_values(const kd_search *f, const kd_cluster *c, const double *G
 
 // ---- moves ----------------------------------------------------------------------------------------------------------
 
-// [I A'; A -nu], rows without use alone on their diagonal
-static void fill_augmented(kd_sparse_rows *s, const bool *without, double nu)
-{
-    for (int j = 0; j < s->n; j++) s->values[s->diagonal[j]] = 1;
-    for (int i = 0; i < s->m; i++) {
-        for (int k = s->start[i]; k < s->start[i + 1]; k++)
-            s->values[s->at[k]] = s->values[s->at_mirror[k]] = without[i] ? 0 : s->A[k];
-        s->values[s->diagonal[s->n + i]] = without[i] ? -1 : -nu;
-    }
-}
-
 void kd_sparse_rows_factor(const kd_search *f, const kd_cluster *c, double nu)
 {
     kd_sparse_rows *s = c->sparse;
     take_values(f, c, f->GZ);
-    for (int i = 0; i < s->m; i++) s->without[i] = f->use && !f->use[c->row[i]];
-    // more damping where rounding makes it singular
-    do {
-        fill_augmented(s, s->without, nu);
-        nu *= 100;
-    } while (kd_sparse_lu_factor(s->lu, s->values) != KD_OK && nu < MOST_DAMPING);
+    for (int i = 0; i < s->m; i++)
+        for (int k = s->start[i]; k < s->start[i + 1] && f->use && !f->use[c->row[i]]; k++) s->A[k] = 0;
+    for (int k = 0; k < s->start[s->m]; k++) s->values[k] = s->A[s->tall ? s->turned[k] : k];
+    // rounding may make it indefinite: more damping until it is not
+    while (!kd_normal_factor(s->normal, s->values, nu) && nu < MOST_DAMPING) nu *= 100;
+}
+
+// x += A' b
+static void add_transposed(const kd_sparse_rows *s, const double *b, double *x)
+{
+    for (int i = 0; i < s->m; i++)
+        for (int k = s->start[i]; k < s->start[i + 1]; k++) x[s->column[k]] += s->A[k] * b[i];
 }
 
 void kd_sparse_rows_solve(const kd_cluster *c, const double *b, double *x)
 {
     kd_sparse_rows *s = c->sparse;
-    memset(s->b, 0, (size_t)s->n * sizeof *s->b);
-    memcpy(s->b + s->n, b, (size_t)s->m * sizeof *s->b);
-    kd_sparse_lu_solve(s->lu, s->b, 1);
-    memcpy(x, s->b, (size_t)s->n * sizeof *x);
+    memcpy(s->b, b, (size_t)s->m * sizeof *s->b);
+    memset(x, 0, (size_t)s->n * sizeof *x);
+    if (!s->tall) kd_normal_solve(s->normal, s->b);
+    add_transposed(s, s->b, x);
+    if (s->tall) kd_normal_solve(s->normal, x);
 }
 
 void kd_sparse_rows_multiply(const kd_cluster *c, const double *x, double *y)
@@ -253,7 +243,7 @@ void kd_sparse_rows_multiply(const kd_cluster *c, const double *x, double *y)
     const kd_sparse_rows *s = c->sparse;
     for (int i = 0; i < s->m; i++) {
         y[i] = 0;
-        for (int k = s->start[i]; k < s->start[i + 1] && !s->without[i]; k++) y[i] += s->A[k] * x[s->column[k]];
+        for (int k = s->start[i]; k < s->start[i + 1]; k++) y[i] += s->A[k] * x[s->column[k]];
     }
 }
 
@@ -387,24 +377,48 @@ bool kd_sparse_rows_depends(const kd_cluster *c, int i)
     return c->sparse->dependent[i];
 }
 
-// Least singular value of the independent rows of the last elimination, from w <- (A A')^-1 w
+// w <- (P P')^-1 w, P = L U the pivot columns of the independent rows: P z = w, P' w = z
+static void solve_twice(const kd_sparse_rows *s, double *w)
+{
+    const row_list *L = &s->L, *U = &s->U;
+    // L, U
+    for (int k = 0; k < s->rank; k++)
+        for (int e = L->start[s->step_came[k]]; e < L->start[s->step_came[k] + 1]; e++)
+            w[k] -= L->value[e] * w[L->index[e]];
+    for (int k = s->rank - 1; k >= 0; k--) {
+        for (int e = U->start[k] + 1; e < U->start[k + 1]; e++) {
+            const int step = s->column_step[U->index[e]];
+            if (step >= 0) w[k] -= U->value[e] * w[step];
+        }
+        w[k] /= U->value[U->start[k]];
+    }
+    // U', L'
+    for (int k = 0; k < s->rank; k++) {
+        w[k] /= U->value[U->start[k]];
+        for (int e = U->start[k] + 1; e < U->start[k + 1]; e++) {
+            const int step = s->column_step[U->index[e]];
+            if (step >= 0) w[step] -= U->value[e] * w[k];
+        }
+    }
+    for (int k = s->rank - 1; k >= 0; k--)
+        for (int e = L->start[s->step_came[k]]; e < L->start[s->step_came[k] + 1]; e++)
+            w[L->index[e]] -= L->value[e] * w[k];
+}
+
+// The pivot columns alone have no larger one than all columns
 double kd_sparse_rows_least(const kd_cluster *c)
 {
     kd_sparse_rows *s = c->sparse;
-    double          length = 0, *w = s->b + s->n;
-    if (s->rank == 0) return 0;
-    fill_augmented(s, s->dependent, 0);
-    if (kd_sparse_lu_factor(s->lu, s->values) != KD_OK) return 0;
-    for (int i = 0; i < s->m; i++) w[i] = s->dependent[i] ? 0 : 1 + fmod(0.6180339887 * i, 1);
-    for (int iteration = 0; iteration < ITERATIONS; iteration++) {
-        const double before = sqrt(kd_dot(s->m, w, w));
-        for (int i = 0; i < s->m; i++) w[i] /= before;
-        memset(s->b, 0, (size_t)s->n * sizeof *s->b);
-        kd_sparse_lu_solve(s->lu, s->b, 1);
-        length = sqrt(kd_dot(s->m, w, w));
+    double          length = 0, *w = s->b;
+    for (int k = 0; k < s->rank; k++) w[k] = 1 + fmod(0.6180339887 * k, 1);
+    for (int iteration = 0; iteration < ITERATIONS && s->rank > 0; iteration++) {
+        const double before = sqrt(kd_dot(s->rank, w, w));
+        for (int k = 0; k < s->rank; k++) w[k] /= before;
+        solve_twice(s, w);
+        length = sqrt(kd_dot(s->rank, w, w));
         if (!isfinite(length)) return 0;
     }
-    const double least = 1 / sqrt(length);
+    const double least = length > 0 ? 1 / sqrt(length) : 0;
     return least > LEAST ? least : 0;
 }
 
