@@ -31,11 +31,11 @@ typedef struct clique {
 } clique;
 
 typedef struct planner {
-    clique  *clique;          // (columns + n) columns of A, then one for each unknown that is eliminated
-    int    **of, *nof; // (n) cliques of an unknown; some may be gone
-    int     *degree, *mark;   // (n)
-    int      question;
-    bool    *gone; // (n)
+    clique *clique;        // (columns + n) columns of A, then one for each unknown that is eliminated
+    int   **of, *nof;      // (n) cliques of an unknown; some may be gone
+    int    *degree, *mark; // (n)
+    int     question;
+    bool   *gone; // (n)
     // unknowns of the same degree in lists
     int     *head, *after, *before; // (n + 1), (n), (n)
     kd_arena arena;

@@ -93,12 +93,32 @@ static kd_status full_rank(kd_search *f, kd_cluster *c, int position)
     return KD_OK;
 }
 
-// The same of a large cluster by elimination; false: not beyond doubt
+// 1 / sqrt(1 + |X|^2), |X|^2 <= |X|_1 |X|_inf, of the last elimination; rows that depend on others are X times these. So
+// much smaller than that of all rows can the least singular value of the others be at most.
+static double quality_left(kd_search *f, const kd_cluster *c)
+{
+    double rows = 0, *sum = f->violation; // of |X|
+    memset(sum, 0, (size_t)c->m * sizeof *sum);
+    for (int k = 0; k < c->m; k++) {
+        double row = 0;
+        int    count = kd_sparse_rows_dependency(c, k, f->parent, f->y);
+        for (int j = 0; j < count; j++) {
+            row += fabs(f->y[j]);
+            sum[f->parent[j]] += fabs(f->y[j]);
+        }
+        rows = fmax(rows, row);
+    }
+    return 1 / sqrt(1 + rows * kd_norm_max(c->m, sum));
+}
+
+// Rank and least singular value of a large cluster by elimination; false: not beyond doubt
 static bool sparse_rank(kd_search *f, kd_cluster *c, int position)
 {
     if (!kd_sparse_rows_eliminate(f, c, f->GZ_at[position], NULL)) return false;
     c->rank_at[position] = kd_sparse_rows_rank(c);
     c->smallest_at[position] = kd_sparse_rows_least(c);
+    c->quality_at[position] = quality_left(f, c);
+    for (int i = 0; i < c->m; i++) c->dependent_at[(ptrdiff_t)position * c->m + i] = kd_sparse_rows_depends(c, i);
     return c->smallest_at[position] > 0;
 }
 
@@ -246,29 +266,30 @@ static bool choose_rows(kd_search *f, const kd_cluster *c, int k, bool *keep)
     return true;
 }
 
-// 1 / sqrt(1 + |X|^2) for the worst position, rows left out = X kept ones: so much smaller than that of all rows can the
-// least singular value of the kept ones be at most. 0: they depend on each other somewhere, or it is not clear
+// Are these the rows that the elimination in a position has kept?
+static bool are_kept_at(const kd_cluster *c, int position, const bool *keep)
+{
+    const bool *dependent = c->dependent_at + (ptrdiff_t)position * c->m;
+    for (int i = 0; i < c->m; i++)
+        if (keep[c->row[i]] == dependent[i]) return false;
+    return true;
+}
+
+// Of the kept rows in the worst position; 0: they depend on each other somewhere, or it is not clear
 static double sparse_quality(kd_search *f, const kd_cluster *c, const bool *keep)
 {
     double quality = 1;
     for (int position = 0; position <= KD_SAMPLES; position++) {
-        double rows = 0, columns = 0, *sum = f->violation; // of |X|
         if (c->rank_at[position] != c->rank) continue;
+        if (are_kept_at(c, position, keep)) {
+            quality = fmin(quality, c->quality_at[position]);
+            continue;
+        }
         set_order(f, c, keep);
         if (!kd_sparse_rows_eliminate(f, c, f->GZ_at[position], f->order)) return 0;
-        memset(sum, 0, (size_t)c->m * sizeof *sum);
-        for (int k = 0; k < c->m; k++) {
-            const int i = kd_sparse_rows_dependency(c, k, f->y);
-            double    row = 0;
-            if (i >= 0 && keep[c->row[i]]) return 0;
-            for (int j = 0; j < c->m && i >= 0; j++) {
-                row += fabs(f->y[j]);
-                sum[j] += fabs(f->y[j]);
-            }
-            rows = fmax(rows, row);
-        }
-        columns = kd_norm_max(c->m, sum);
-        quality = fmin(quality, 1 / sqrt(1 + rows * columns));
+        for (int i = 0; i < c->m; i++)
+            if (keep[c->row[i]] && kd_sparse_rows_depends(c, i)) return 0;
+        quality = fmin(quality, quality_left(f, c));
     }
     return quality;
 }
@@ -280,8 +301,7 @@ static bool keep_sparse_rows(kd_search *f, const kd_cluster *c, bool *keep)
     if (c->rank == c->m) return true;
     for (int position = 0; position <= KD_SAMPLES; position++) {
         if (c->rank_at[position] != c->rank) continue;
-        if (!kd_sparse_rows_eliminate(f, c, f->GZ_at[position], NULL)) continue;
-        for (int i = 0; i < c->m; i++) keep[c->row[i]] = !kd_sparse_rows_depends(c, i);
+        for (int i = 0; i < c->m; i++) keep[c->row[i]] = !c->dependent_at[(ptrdiff_t)position * c->m + i];
         if (sparse_quality(f, c, keep) >= GOOD) return true;
     }
     return false;
@@ -309,11 +329,12 @@ static bool find_sparse_shares(kd_search *f, const kd_cluster *c, const bool *ke
     set_order(f, c, keep);
     if (!kd_sparse_rows_eliminate(f, c, f->GZ_at[c->clearest], f->order)) return false;
     for (int k = 0; k < c->m; k++) {
-        const int i = kd_sparse_rows_dependency(c, k, f->y);
-        if (i < 0 || keep[c->row[i]]) continue;
+        const int i = f->order[k];
+        if (keep[c->row[i]] || !kd_sparse_rows_depends(c, i)) continue;
+        const int count = kd_sparse_rows_dependency(c, k, f->parent, f->y); // the forest has done its work
         shares[c->row[i]] = true;
-        for (int j = 0; j < c->m; j++)
-            if (fabs(f->y[j]) > SHARED) shares[c->row[j]] = true;
+        for (int j = 0; j < count; j++)
+            if (fabs(f->y[j]) > SHARED) shares[c->row[f->parent[j]]] = true;
     }
     return true;
 }
@@ -566,7 +587,8 @@ static kd_status cut_second(kd_search *f)
         columns = max_int(columns, c->n);
         if (is_large(f, c)) {
             const kd_status status = kd_sparse_rows_create(f, c, &c->sparse);
-            if (status != KD_OK) return status;
+            c->dependent_at = kd_cut_bool(&f->arena, (KD_SAMPLES + 1) * c->m);
+            if (status != KD_OK || !c->dependent_at) return KD_ERR_MEMORY;
             any = true;
             continue;
         }
@@ -676,6 +698,7 @@ static kd_status conclude(kd_search *f, kd_redundancy *out)
     for (int k = 0; k < f->nclusters && status == KD_OK; k++) {
         kd_cluster *c = &f->cluster[k];
         out->start_rank += c->rank_at[0];
+        out->neliminated += c->sparse != NULL;
         if (c->rank == c->m || (c->sparse && find_sparse_shares(f, c, out->keep, out->shares))) continue;
         if (c->sparse) status = make_full(f, c, out->nsamples);
         if (status == KD_OK) find_shares(f, c, out->keep, out->shares);
@@ -722,15 +745,15 @@ static kd_status fault_of(const kd_search *f, char *message, size_t size)
     return fault.status < 0 ? fault.status : KD_ERR_RETRY_FAILED;
 }
 
-kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const kd_state *start, kd_arena *arena,
-                             kd_redundancy *out, char *message, size_t size)
+kd_status kd_redundancy_find_by(const kd_eom *eom, const kd_inputs *inputs, const kd_state *start, int large,
+                                kd_arena *arena, kd_redundancy *out, char *message, size_t size)
 {
     if (!eom || !start || !arena || !out) return KD_ERR_ARGUMENT;
     kd_search f = {.eom = eom,
                    .inputs = inputs,
                    .start = start,
                    .n = kd_eom_dims(eom),
-                   .large = LARGE,
+                   .large = large,
                    .seed = 88172645463325252u};
     *out = (kd_redundancy){.keep = kd_cut_bool(arena, f.n.nlambda), .shares = kd_cut_bool(arena, f.n.nlambda)};
     out->certain = true;
@@ -756,4 +779,10 @@ done:
     kd_eom_data_destroy(f.data);
     kd_arena_release(&f.arena);
     return status;
+}
+
+kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const kd_state *start, kd_arena *arena,
+                             kd_redundancy *out, char *message, size_t size)
+{
+    return kd_redundancy_find_by(eom, inputs, start, LARGE, arena, out, message, size);
 }

@@ -24,7 +24,9 @@ typedef struct kd_cluster {
     double         *moved;        // (n) increments since the base position
     kd_sparse_rows *sparse;       // of a large cluster; NULL: full matrices
     double         *B;            // (m x n) scaled matrices at the start and at the samples, one after the other
-    int             rank_at[KD_SAMPLES + 1];     // their ranks; -1: the cluster was not moved to that sample
+    int             rank_at[KD_SAMPLES + 1]; // their ranks; -1: the cluster was not moved to that sample
+    bool           *dependent_at; // (m) rows that sparse elimination leaves out there, one position after the other
+    double          quality_at[KD_SAMPLES + 1];  // of the others
     double          smallest_at[KD_SAMPLES + 1]; // their last singular values that count
     int             rank;
     int             clearest;     // position with this rank, and the largest smallest singular value
@@ -132,7 +134,7 @@ int  kd_sparse_rows_rank(const kd_cluster *c);
 bool kd_sparse_rows_depends(const kd_cluster *c, int i);
 double
 kd_sparse_rows_least(const kd_cluster *c); // singular value of the independent rows; 0: not far above the tolerance
-// The k-th row in the order, if it depends on others, as a sum of these: x (m). -1: it does not
-int kd_sparse_rows_dependency(const kd_cluster *c, int k, double *x);
+// The k-th row in the order, if it depends on others, as a sum of these: rows and coefficients (m). Their number
+int kd_sparse_rows_dependency(const kd_cluster *c, int k, int *row, double *x);
 
 #endif

@@ -69,12 +69,11 @@ struct kd_sparse_rows {
 
 static bool list_reserve(row_list *l, int more)
 {
-    const int used = l->start[l->rows];
-    if (used + more <= l->capacity) return true;
-    const int capacity = 2 * (used + more) + 1000;
+    if (l->start[l->rows] + more <= l->capacity) return true;
+    const int capacity = 2 * (l->start[l->rows] + more) + 1000, used = l->capacity;
     int      *index = kd_alloc((size_t)capacity * sizeof *index);
     double   *value = kd_alloc((size_t)capacity * sizeof *value);
-    if (index && value) {
+    if (index && value && used > 0) {
         memcpy(index, l->index, (size_t)used * sizeof *index);
         memcpy(value, l->value, (size_t)used * sizeof *value);
     }
@@ -299,7 +298,7 @@ static bool free_row(kd_sparse_rows *s, int i)
             touch(s, j);
             s->x[j] -= part * s->U.value[k];
         }
-        if (!list_reserve(&s->L, end - s->L.start[s->L.rows] + 1)) return false;
+        if (end == s->L.capacity && !list_reserve(&s->L, end - s->L.start[s->L.rows] + 1)) return false;
         list_put(&s->L, &end, step, part);
     }
     s->L.start[++s->L.rows] = end;
@@ -422,20 +421,25 @@ double kd_sparse_rows_least(const kd_cluster *c)
     return least > LEAST ? least : 0;
 }
 
-int kd_sparse_rows_dependency(const kd_cluster *c, int k, double *x)
+int kd_sparse_rows_dependency(const kd_cluster *c, int k, int *row, double *x)
 {
     kd_sparse_rows *s = c->sparse;
     const row_list *L = &s->L;
-    if (!s->dependent[s->came[k]]) return -1;
-    memset(s->left, 0, (size_t)s->rank * sizeof *s->left);
-    memset(x, 0, (size_t)s->m * sizeof *x);
-    // x L = l from the last step to the first
-    for (int e = L->start[k]; e < L->start[k + 1]; e++) s->left[L->index[e]] = L->value[e];
-    for (int step = s->rank - 1; step >= 0; step--) {
-        const double part = x[s->step_row[step]] = s->left[step];
+    int             count = 0, last = -1;
+    if (!s->dependent[s->came[k]]) return 0;
+    // x L = l from the last step to the first; s->left is zero again behind
+    for (int e = L->start[k]; e < L->start[k + 1]; e++) {
+        s->left[L->index[e]] = L->value[e];
+        last = L->index[e] > last ? L->index[e] : last;
+    }
+    for (int step = last; step >= 0; step--) {
+        const double part = s->left[step];
         const int    came = s->step_came[step];
+        s->left[step] = 0;
         if (fabs(part) <= NOTHING) continue;
+        row[count] = s->step_row[step];
+        x[count++] = part;
         for (int e = L->start[came]; e < L->start[came + 1]; e++) s->left[L->index[e]] -= part * L->value[e];
     }
-    return s->came[k];
+    return count;
 }
