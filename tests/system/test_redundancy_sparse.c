@@ -16,8 +16,8 @@
 
 #include "core/failing_allocator.h"
 #include "core/text.h"
-#include "systems/random_model.h"
 #include "system/redundancy.h"
+#include "systems/random_model.h"
 
 static char message[600];
 
@@ -117,11 +117,11 @@ static void test_gallery(void **state)
 
 typedef struct linkage {
     int    loops;
-    bool   parallel;  // equal cranks: one loop after the other is a parallelogram
-    bool   gears;     // between some cranks of a parallel one, which makes a row of their loops redundant
-    bool   spatial;   // loops are closed by revolute joints, whose planes are redundant
-    int    rows;      // of g
-    double turn;      // of the whole about x
+    bool   parallel; // equal cranks: one loop after the other is a parallelogram
+    bool   gears;    // between some cranks of a parallel one, which makes a row of their loops redundant
+    bool   spatial;  // loops are closed by revolute joints, whose planes are redundant
+    int    rows;     // of g
+    double turn;     // of the whole about x
     char   text[40000];
 } linkage;
 
@@ -170,8 +170,8 @@ static void write_linkage(linkage *l, uint64_t *seed)
     for (int i = 1, any = 0; i <= l->loops && l->gears; i++) {
         if (mechanism_below(3, seed) == 0) continue;
         if (!any++) kd_text_append(t, size, "constraints:\n");
-        kd_text_append(t, size, "  gear%d: {type: coupling, terms: {joint.pivot%d.q: 1, joint.pivot%d.q: -1}}\n", i, i - 1,
-                       i);
+        kd_text_append(t, size, "  gear%d: {type: coupling, terms: {joint.pivot%d.q: 1, joint.pivot%d.q: -1}}\n", i,
+                       i - 1, i);
         l->rows++;
     }
 }
@@ -250,7 +250,8 @@ static void test_large(void **state)
     assert_int_equal(compare_ways(&s, "n-four-bar", &eliminated), 260);
     assert_int_equal(eliminated, 1);
     kd_redundancy r;
-    assert_int_equal(kd_redundancy_find(kd_system_eom(s.system), NULL, s.x, &arena, &r, message, sizeof message), KD_OK);
+    assert_int_equal(kd_redundancy_find(kd_system_eom(s.system), NULL, s.x, &arena, &r, message, sizeof message),
+                     KD_OK);
     assert_int_equal(r.neliminated, 1);
     // the crank that is held turns with 1 rad/s, and all others with it; the couplers do not turn
     for (int i = 0; i < kd_eom_dims(kd_system_eom(s.system)).nv; i++) {
