@@ -28,15 +28,17 @@
 #include "math/dense.h"
 #include "probe/probe.h"
 
-static const double SMOOTH = 1e-9; // error of the work of a segment, relative to the energies, beyond which to halve
+static const double SMOOTH = 1e-9; // error of the work of a segment, relative to the energies, beyond which to halve,
+static const double PART = 0.03;   // or this part of what errors of one tolerance explain
 
-static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap
+static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap,
+static const double BEYOND = 10; // where errors of so many tolerances do not explain it
 enum { LEAP_HALVES = 60 };       // of a step: then it is a unit of rounding
 static const double COMPARABLE =
     0.1;                    // of a step: one before it that is shorter is no knot, its errors are extrapolated
 enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
 
-enum { EVERY_SLOPE = 16, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
+enum { EVERY_SLOPE = 4, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
 
 static const double ROUNDING = 100; // [ulp] of all terms of the energy, times the root of the number of states
 
@@ -395,16 +397,17 @@ static void find_coefficients(const segment *s, int which, double c[5])
     c[4] = (9 * even[0] - 49 * 3 * even[1] / 7 + 24 * middle) / 45;
 }
 
-// Is the error of the work, beside the energies of the run, small enough?
+// Is the error of the work small enough, beside the energies of the run and beside what its tolerance lets them be?
 static bool is_smooth(const kd_certifier *c, const segment *s)
 {
+    const double enough = fmax(SMOOTH * c->certificate.energy_scale, c->explained);
     for (int which = 0; which < POWERS; which++) {
         double k[5];
         find_coefficients(s, which, k);
         // rho^2 from pairs of coefficients: even or odd ones alone may vanish
         const double last = fmax(fabs(k[3]), fabs(k[4])), first = fmax(fabs(k[1]), fabs(k[2]));
         const double fall = last < first ? last / first : 1, h = s->t1 - s->t0;
-        if (h * last * fall * fall > SMOOTH * fmax(c->certificate.energy_scale, h * fabs(k[0]))) return false;
+        if (h * last * fall * fall > fmax(enough, SMOOTH * h * fabs(k[0]))) return false;
     }
     return true;
 }
@@ -492,8 +495,19 @@ static kd_status look_for_leap(kd_certifier *c, kd_simulation *simulation, doubl
     // what the balance of this step lacks
     const double missing = c->energy_end - c->energy_known + c->work[0] - before[0] - (c->work[1] - before[1]);
     c->energy_known = c->energy_end;
-    if (!(fabs(missing) > LEAP * c->certificate.energy_scale)) return KD_OK;
+    if (!(fabs(missing) > fmax(LEAP * c->certificate.energy_scale, BEYOND / PART * c->explained))) return KD_OK;
     return find_leap(c, simulation, fmax(t0, kd_simulation_step_start(simulation)), x->t, missing);
+}
+
+// What the tolerance of the simulation explains, as far as slopes are known
+static void note_tolerance(kd_certifier *c, const kd_simulation *simulation)
+{
+    const kd_tolerances tolerances = kd_simulation_tolerances(simulation);
+    if (!simulation) return;
+    c->certificate.rtol = tolerances.rtol;
+    c->certificate.atol = tolerances.atol;
+    const double explained = kd_certificate_energy_explained(&c->certificate);
+    c->explained = explained > 0 ? PART * explained : 0;
 }
 
 // The step of the simulation that x lies in. A step without power at both ends is not looked into: what little could
@@ -516,6 +530,7 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
         if (status >= 0) status = add_segments(c, NULL, start, end, MAX_DEPTH);
         c->nsegments = c->nknots = 0;
     }
+    note_tolerance(c, simulation);
     // the end with its rates, then the powers of all nodes
     if (status >= 0) status = see_end(c, simulation, last, end);
     if (status < 0) return status;

@@ -52,8 +52,9 @@ struct kd_certifier {
     double         start[2]; // scale of positions and velocities at the first state
     double         terms;    // [J] largest sum of the sizes of all terms of the energy
     kd_slopes      slopes;
-    double         t_slopes; // up to here
-    double        *errors;   // (nv + 2 ne) for slopes
+    double         explained; // [J] part of what errors of one tolerance explain so far
+    double         t_slopes;  // up to here
+    double        *errors;    // (nv + 2 ne) for slopes
     double         energy_start, potential_low, potential_high;
     kd_findings    findings;
     kd_certificate certificate;
