@@ -30,6 +30,7 @@ static const double BALL_DEPTH = 0.6; // of its radius: where a ball stands befo
 // As the viewer has them (viewer/src/stage.ts, solids.ts): half of its angle of view, room around the mechanism, the ground beyond it, a sector
 // that is darker, the wire of a spring
 static const double HALF_VIEW = 16 * KD_PI / 180, ROOM = 1.05, GROUND_REACH = 2.5, SECTOR = 0.55, WIRE = 0.13;
+static const double SPECK = 9; // [px] of the radius of what is too small for faces in the page
 
 typedef struct spot { // a point of the picture [px], and how near it is
     double x, y, z;
@@ -423,14 +424,15 @@ static void put_coil(const picture *p, const item *at)
     const double width = p->first ? fmax(2.0 * WIRE * p->scale * coil->thick, 0.5) : coil->radius > 0 ? 1.8 : 3.0;
     fprintf(p->file, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%.3g\" stroke-linecap=\"round\" d=\"", colour,
             width);
-    // one winding
-    for (int i = 0; i <= last; i++) {
-        int     point = at->face * WINDING_POINTS + i;
-        kd_vec3 c = coil->radius > 0 ? coil_point(coil, a, b, &R, point) : i == 0 ? a : b;
-        spot    s = project(p, c);
-        put_number(p->file, i == 0 ? "M" : "L", s.x);
-        put_number(p->file, " ", s.y);
+    // one winding, of few points where it is small
+    const int step = coil->radius > 0 && p->first && p->scale * coil->radius < SPECK ? 3 : 1;
+    spot      spots[WINDING_POINTS + 1];
+    int       count = 0;
+    for (int i = 0; i <= last; i += step) {
+        int point = at->face * WINDING_POINTS + i;
+        spots[count++] = project(p, coil->radius > 0 ? coil_point(coil, a, b, &R, point) : i == 0 ? a : b);
     }
+    put_points(p->file, spots, count);
     fputs("\"/>\n", p->file);
 }
 
@@ -629,13 +631,21 @@ static void sort_items(const picture *p, item *items, int count)
     kd_free(sorted);
 }
 
+// Small things with many faces are outlines in the page, which is to stay small
+static bool is_speck(const picture *p, int number)
+{
+    const kd_solid *solid = &p->s->solid[number];
+    const double    size = fmax(solid->size.x, fmax(solid->size.y, 0.5 * solid->size.z));
+    return p->first && p->s->mesh[solid->mesh].nfaces > 8 && p->scale * size < SPECK;
+}
+
 // Everything at the frame that is shown in full
 static void put_instant(const picture *p, item *items, bool outlines)
 {
     int count = 0;
     // everything that is seen, with its depth
     for (int i = 0; i < p->s->nsolids; i++) {
-        if (outlines || p->s->solid[i].mesh == KD_MESH_BALL)
+        if (outlines || p->s->solid[i].mesh == KD_MESH_BALL || is_speck(p, i))
             items[count++] = (item){.z = project(p, p->placed[i].centre).z, .solid = i, .face = -1};
         else
             count += collect_faces(p, i, items + count);

@@ -74,7 +74,10 @@ const kept = new Map<string, BufferGeometry>();
 const keptSurfaces = new WeakMap<Surface, BufferGeometry>(); // another run, or the file read again, has others
 
 function make(form: number, ratio: number, sides: number): BufferGeometry {
-  if (form === BALL) return new SphereGeometry(1, sides, Math.max(5, Math.round(0.65 * sides)));
+  if (form === BALL) {
+    const ball = new SphereGeometry(1, sides, Math.max(5, Math.round(0.65 * sides))).rotateX(Math.PI / 2);
+    return sides < 14 ? ball : marked(ball);
+  }
   if (form === BOX) return new BoxGeometry(1, 1, 1);
   if (form === PYRAMID) return prism(0, Math.SQRT2, 4).rotateZ(Math.PI / 4).translate(0, 0, -0.5);
   if (form === TUBE) return marked(tube(ratio, Math.max(9, sides)));

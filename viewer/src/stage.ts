@@ -248,7 +248,7 @@ export class Stage {
   private look(from: Vector3): void {
     // the middle of what is shown: of both runs where they are side by side
     const aside = this.shadowRun.visible ? this.shadowRun.position : new Vector3(), radius = this.scene.radius + 0.5 * aside.length();
-    const wide = Math.min(1, this.camera.aspect), distance = radius / Math.sin(0.5 * VIEW_ANGLE * Math.PI / 180) / wide;
+    const distance = radius / Math.sin(0.5 * VIEW_ANGLE * Math.PI / 180);
     const target = new Vector3().fromArray(this.scene.camera.centre).add(this.travel()).addScaledVector(aside, 0.5);
     this.controls.target.copy(target);
     this.camera.position.copy(target).addScaledVector(from, 1.05 * distance);
@@ -592,7 +592,9 @@ export class Stage {
   private touched = false; // somebody has moved the camera: it stays where it is
   private setSize(width: number, height: number): void {
     this.renderer.setSize(width, height);
+    // the angle is that of the shorter side
     this.camera.aspect = width / height;
+    this.camera.fov = 2 * Math.atan(Math.tan(0.5 * VIEW_ANGLE * Math.PI / 180) / Math.min(1, this.camera.aspect)) * 180 / Math.PI;
     this.camera.updateProjectionMatrix();
     this.stale = true;
   }
