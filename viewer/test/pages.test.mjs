@@ -15,7 +15,7 @@ import {chromium} from 'playwright-core';
 const here = fileURLToPath(new URL('.', import.meta.url)), root = join(here, '../..');
 const program = process.env.KARDAN ?? join(root, 'build/kardan');
 const browserPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const MOST_BYTES = 1.5e6;
+const MOST_BYTES = 1.5e6, PATIENCE = 180000; // [ms] on a machine that has much else to do
 let browser, folder;
 
 before(async () => {
@@ -39,11 +39,12 @@ function report(model, ...more) {
 
 async function open(path, size = {width: 1000, height: 900}) {
   const page = await browser.newPage({viewport: size}), errors = [];
+  page.setDefaultTimeout(PATIENCE);
   page.on('console', m => { if (m.type() === 'error') errors.push(m.text()); });
   page.on('pageerror', e => errors.push(e.message));
   page.on('request', r => { if (!r.url().startsWith('file:') && !r.url().startsWith('blob:') && !r.url().startsWith('data:')) errors.push(`loads ${r.url()}`); });
   await page.goto('file://' + path);
-  await page.waitForSelector('[data-ready]', {timeout: 60000});
+  await page.waitForSelector('[data-ready]');
   assert.equal(await page.getAttribute('[data-kardan-viewer]', 'data-ready'), 'yes');
   return {page, errors};
 }
@@ -206,17 +207,19 @@ for (const [name, scheme, size] of [['models/closed-loop-car.yaml', 'light', [10
   test(`the first picture is a drawing, and the view takes its place without being seen (${name}, ${scheme})`, async () => {
     const path = report(join(root, name), '--t-end', '0.2'), look = {colorScheme: scheme, viewport: {width: size[0], height: size[1]}};
     const dumb = await browser.newContext({javaScriptEnabled: false, ...look}), still = await dumb.newPage();
+    still.setDefaultTimeout(PATIENCE);
     await still.goto('file://' + path);
-    const before = await still.locator('.stage3d').screenshot({timeout: 120000});
+    const before = await still.locator('.stage3d').screenshot();
     await dumb.close();
     const full = await browser.newContext(look), page = await full.newPage(), errors = [];
+    page.setDefaultTimeout(PATIENCE);
     page.on('pageerror', e => errors.push(e.message));
     await page.goto('file://' + path);
-    await page.waitForSelector('[data-ready=yes]', {timeout: 60000});
+    await page.waitForSelector('[data-ready=yes]');
     assert.equal(await page.locator('.stage3d').count(), 1);
     assert.equal(await page.locator('.still').count(), 0);
     assert.equal(await page.locator('.stage3d [role=img]').count(), 1);
-    const after = await page.locator('.stage3d').screenshot({timeout: 120000});
+    const after = await page.locator('.stage3d').screenshot();
     // pages have no right to load pictures but from themselves: a blank one compares
     const blank = await full.newPage(), told = await differing(blank, before, after);
     assert.ok(told.same && told.something > 0.02, JSON.stringify(told));
