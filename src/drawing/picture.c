@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "drawing/camera.h"
+#include "drawing/hull.h"
 #include "drawing/light.h"
 #include "drawing/mesh.h"
 #include "drawing/order.h"
@@ -32,9 +33,7 @@ static const double BALL_DEPTH = 0.6; // of its radius: where a ball stands befo
 static const double HALF_VIEW = 16 * KD_PI / 180, ROOM = 1.05, GROUND_REACH = 2.5, SECTOR = 0.55, WIRE = 0.13;
 static const double SPECK = 9; // [px] of the radius of what is too small for faces in the page
 
-typedef struct spot { // a point of the picture [px], and how near it is
-    double x, y, z;
-} spot;
+typedef kd_spot spot; // a point of the picture [px], and how near it is
 
 typedef struct item { // something to draw, by depth
     double z;
@@ -171,34 +170,6 @@ static void put_colour(const picture *p, int paint, kd_vec3 n, double z, bool ma
 }
 
 // ---- outlines -------------------------------------------------------------------------------------------------------
-static int by_place(const void *a, const void *b)
-{
-    const spot *sa = a, *sb = b;
-    if (sa->x != sb->x) return sa->x < sb->x ? -1 : 1;
-    return sa->y < sb->y ? -1 : sa->y > sb->y;
-}
-
-static double turn(const spot *a, const spot *b, const spot *c)
-{
-    return (b->x - a->x) * (c->y - a->y) - (b->y - a->y) * (c->x - a->x);
-}
-
-// Convex hull (Andrew's monotone chain); spots are sorted. Returns the number of its corners in hull (n + 1).
-static int convex_hull(spot *spots, int n, spot *hull)
-{
-    int count = 0;
-    qsort(spots, (size_t)n, sizeof *spots, by_place);
-    // lower hull from left to right, upper one back: corners that turn the wrong way are dropped
-    for (int pass = 0, kept = 1; pass < 2; pass++, kept = count) {
-        for (int k = 0; k < n; k++) {
-            const spot *s = &spots[pass == 0 ? k : n - 1 - k];
-            while (count > kept && turn(&hull[count - 2], &hull[count - 1], s) <= 0) count--;
-            if (count == 0 || by_place(&hull[count - 1], s) != 0) hull[count++] = *s;
-        }
-    }
-    return count > 1 && by_place(&hull[0], &hull[count - 1]) == 0 ? count - 1 : count;
-}
-
 // Where the light from above lets a point fall on the floor
 static kd_vec3 on_floor(const picture *p, kd_vec3 point)
 {
@@ -224,7 +195,7 @@ static void put_front(FILE *file, const kd_mesh *mesh, const spot *spots)
         spot loop[MOST_VERTICES];
         int  n = mesh->first[i + 1] - mesh->first[i];
         for (int k = 0; k < n; k++) loop[k] = spots[mesh->corner[mesh->first[i] + k]];
-        if (turn(&loop[0], &loop[1], &loop[2]) < 0) put_loop(file, loop, n);
+        if (kd_turn(&loop[0], &loop[1], &loop[2]) < 0) put_loop(file, loop, n);
     }
 }
 
@@ -246,7 +217,7 @@ static void put_outline(const picture *p, int number, bool shadow)
     if (solid->mesh != KD_MESH_BALL && p->s->mesh[solid->mesh].hollow)
         put_front(p->file, &p->s->mesh[solid->mesh], spots);
     else
-        put_loop(p->file, hull, convex_hull(spots, n, hull));
+        put_loop(p->file, hull, kd_hull(spots, n, hull));
 }
 
 // ---- floor ----------------------------------------------------------------------------------------------------------
