@@ -361,6 +361,7 @@ static void read_sections(kd_reader *r, kd_schema_id id)
             !kd_reader_hand_points(r, r->scope_list[i]))
             break;
     }
+    if (id == KD_SCHEMA_BODY && r->status == KD_OK) kd_reader_check_bodies(r);
     kd_reader_enter_scope(r, r->scope_list[0]);
 }
 
@@ -372,6 +373,7 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
     if (title) read_title(r, title);
     if (gravity) read_gravity(r, gravity);
     for (int k = 0; k < KD_SCHEMA_RUN; k++) read_sections(r, (kd_schema_id)k);
+    if (r->status == KD_OK) kd_reader_check_offers(r);
     const kd_node *run = kd_node_find(root, "run");
     if (run) kd_reader_run(r, run);
     if (r->status == KD_OK && r->findings->count == 0 && kd_model_error_count(r->m) == 0)
