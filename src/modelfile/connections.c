@@ -46,8 +46,7 @@ void kd_reader_check_bodies(kd_reader *r)
     for (int i = 0; i < r->nscopes && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
         kd_scope *scope = r->scope_list[i];
         for (int k = 0; k < scope->nhanded; k++)
-            if (scope->handed[k].kind == KD_NEED_BODY && scope->handed[k].node)
-                check_body(r, scope, &scope->handed[k]);
+            if (scope->handed[k].kind == KD_NEED_BODY && scope->handed[k].node) check_body(r, scope, &scope->handed[k]);
     }
     kd_reader_enter_scope(r, r->scope_list[0]);
 }
