@@ -373,18 +373,62 @@ static void compare_residuals(subject *a, subject *b)
     free(fb);
 }
 
-// Cars of the gallery, whose corners are subsystems, half of them mirrored, against those that were written by hand:
-// residuals of all bodies and violations of all constraints at random states.
+enum { MOST_FORCES = 1000 };
+
+// A model with all forces and moments of its force elements as outputs
+static subject subject_with_forces(kd_model *m)
+{
+    static char        path[MOST_FORCES][200];
+    static const char *watch[MOST_FORCES];
+    kd_path_info       info;
+    char               why[300];
+    int                n = 0;
+    for (int i = 0; i < m->nforces; i++)
+        for (int k = 0; n < MOST_FORCES && kd_model_path(m, KD_SECTION_FORCE, i, k, path[n], sizeof path[n]) > 0; k++) {
+            assert_int_equal(kd_model_path_about(m, path[n], &info, why, sizeof why), KD_OK);
+            if (!info.unit || (strcmp(info.unit, "N") != 0 && strcmp(info.unit, "N m") != 0)) continue;
+            watch[n] = path[n];
+            n++;
+        }
+    assert_in_range(n, 4, MOST_FORCES - 1);
+    return subject_watching(m, KD_CARTESIAN, watch, n);
+}
+
+// Their sizes at its state, in rising order, but for those that are 0
+static int list_forces(subject *s)
+{
+    int n = 0;
+    assert_int_equal(kd_eom_eval(s->data, KD_Y, s->y), KD_EVAL_OK);
+    for (int i = s->model->nsensors; i < s->n.ny; i++) {
+        assert_true(isfinite(s->y[i]));
+        if (s->y[i] != 0) s->y[n++] = fabs(s->y[i]);
+    }
+    qsort(s->y, (size_t)n, sizeof *s->y, by_size);
+    return n;
+}
+
+// Every single force, not their sums alone
+static void compare_forces(const char *name, subject *a, subject *b)
+{
+    const int n = list_forces(a), m = list_forces(b);
+    if (n != m) fail_msg("%s: %d forces, by hand %d", name, n, m);
+    assert_true(n > 0);
+    assert_same(name, a->y, b->y, n, 1e-13);
+}
+
+// Cars of the gallery, whose corners are subsystems, half of them mirrored, a carriage, a robot and trucks against those that
+// were written by hand: residuals of all bodies, violations of all constraints and all forces at random states.
 static void cars_are_those_by_hand(void **state)
 {
-    static const char *const name[] = {"closed-loop-car", "passenger-car", "hmmwv", "car-trailer"};
+    static const char *const name[] = {"closed-loop-car", "passenger-car", "hmmwv",  "car-trailer",      "carriage",
+                                       "robot6",          "truck5",        "truck7", "semi-active-truck"};
     (void)state;
     for (size_t k = 0; k < sizeof name / sizeof name[0]; k++) {
         char path[2][400];
         snprintf(path[0], sizeof path[0], "%s/models/%s.yaml", KD_SOURCE_DIR, name[k]);
         snprintf(path[1], sizeof path[1], "%s/tests/models/by-hand/%s.yaml", KD_SOURCE_DIR, name[k]);
-        subject a = subject_of(read_file(path[0], NULL, 0), KD_CARTESIAN);
-        subject b = subject_of(read_file(path[1], NULL, 0), KD_CARTESIAN);
+        subject a = subject_with_forces(read_file(path[0], NULL, 0));
+        subject b = subject_with_forces(read_file(path[1], NULL, 0));
         random_word = 5;
         assert_int_equal(a.model->nbodies, b.model->nbodies);
         assert_int_equal(a.n.nv, b.n.nv);
@@ -401,6 +445,7 @@ static void cars_are_those_by_hand(void **state)
             }
             assert_true(kd_eom_normalise(a.data, a.x->p) && kd_eom_normalise(b.data, b.x->p));
             compare_residuals(&a, &b);
+            compare_forces(name[k], &a, &b);
         }
         subject_release(&a);
         subject_release(&b);
