@@ -456,6 +456,82 @@ static void cars_are_those_by_hand(void **state)
 
 // Parameters of subsystems live: changed without reading again, of the subsystem itself and of the model around it, they
 // give the equations of the model that is read with these values.
+static void assert_lives(const char *model, const char *name, double value)
+{
+    char       number[40], message[1000];
+    kd_setting setting = {name, number};
+    kd_model  *other = NULL;
+    snprintf(number, sizeof number, "%.17g", value);
+    if (kd_model_read_text("test", model, strlen(model), &setting, 1, &other, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    for (int c = 0; c < 2; c++) {
+        subject   a = subject_of(model_of(model), (kd_coordinates)c), b = subject_of(other, (kd_coordinates)c);
+        const int i = kd_model_parameter_index(a.model, name), n = kd_model_parameters(a.model, NULL, 0);
+        double   *theta = malloc((size_t)n * sizeof *theta);
+        assert_true(i >= 0 && theta);
+        memcpy(theta, kd_system_parameters(a.system), (size_t)n * sizeof *theta);
+        // what it is before must differ, or nothing is shown
+        random_word = 11;
+        set_random_state(&a, &b);
+        a.x->t = b.x->t = 0.35;
+        assert_true(evaluate(&a) && evaluate(&b));
+        double differs = 0;
+        for (int k = 0; k < a.n.nv; k++) differs = fmax(differs, fabs(a.x->a[k] - b.x->a[k]));
+        for (int k = 0; k < a.n.ny; k++) differs = fmax(differs, fabs(a.y[k] - b.y[k]));
+        if (differs < 1e-6) fail_msg("%s changes nothing", name);
+        theta[i] = value;
+        if (kd_system_set_parameters(a.system, theta, message, sizeof message) < 0) fail_msg("%s", message);
+        assert_true(evaluate(&a) && evaluate(&b));
+        assert_same(name, b.x->a, a.x->a, a.n.nv, 1e-12);
+        assert_same(name, b.y, a.y, a.n.ny, 1e-12);
+        free(theta);
+        b.model = c == 0 ? NULL : b.model;
+        subject_release(&a);
+        subject_release(&b);
+    }
+}
+
+// They reach curves, lengths, expressions, matrices, pitches and places of elements in mirrors inside of mirrors.
+static void parameters_live_in_nested_mirrors(void **state)
+{
+    static const char model[] =
+        "kardan: 1\nparameters: {k: 30, len: 0.7}\ndefinitions:\n"
+        "  arm:\n    needs: {base: body, push: {type: signal, default: 0}}\n"
+        "    parameters: {k: 10, l: 0.5, lead: 0.1, kr: 3, gain: 2}\n"
+        "    curves: {soft: {x: [-2, 0, 1, 3], y: [-2*k, 0, k, 5*k], form: spline}}\n"
+        "    expressions: {stretch: gain*(body.nut.pos.y - l)}\n"
+        "    bodies:\n      rod: {position: [l, 0.1, 0], mass: 2, inertia: [0.1, 0.2, 0.3]}\n"
+        "      nut: {position: [l, 0.3, 0.1], mass: 1, inertia: [0.1, 0.1, 0.1], centre: [0.01, l/10, 0]}\n"
+        "      bob: {position: [l, 0.5, -0.4], mass: 1, inertia: [0.1, 0.1, 0.1]}\n"
+        "    joints:\n      hinge: {type: revolute, bodies: [base, rod], point: [0, 0.1, 0], axis: [0.2, 1, 0.1]}\n"
+        "      thread: {type: screw, bodies: [rod, nut], point: [l, 0.1, 0], axis: [1, 0.3, 0], pitch: lead}\n"
+        "    forces:\n      spring: {type: joint_spring, joint: hinge, law: -soft(q) + push}\n"
+        "      rubber: {type: bushing, bodies: [nut, bob], point: [l, 0.4, l], stiffness: [kr, kr, 2*kr, 0.1, 0.2, "
+        "0.3]}\n"
+        "      pull: {type: applied, to: bob, force: [stretch, null, k/10]}\n"
+        "      line: {type: tsda, bodies: [ground, bob], points: [[0, 1, 1], [l, 0.5, -0.4]], stiffness: kr, length: "
+        "2*l}\n"
+        "    sensors: {reach: {value: stretch, unit: m}}\n"
+        "  pair:\n    needs: {base: body}\n    parameters: {k: 20, turn: 0.3, l: 0.6}\n    subsystems:\n"
+        "      a: {of: arm, connect: {base: base}, parameters: {k: 2*k, l: l}, mirror: [1, 2, 0.5], orientation: "
+        "{axis: [1, 1, 0], angle: 0.7}}\n"
+        "      b: {of: arm, connect: {base: base, push: k*sin(t)}, parameters: {lead: 0.2*l}, position: [0, 0.6, 0]}\n"
+        "bodies: {car: {mass: 10, inertia: [1, 2, 3]}}\n"
+        "joints: {slide: {type: cylindrical, bodies: [ground, car], point: [0, 0, 0], axis: [1, 0, 0.3]}}\n"
+        "subsystems:\n  left: {of: pair, connect: {base: car}, parameters: {k: k, l: len}}\n"
+        "  right: {of: pair, connect: {base: car}, parameters: {l: len}, mirror: [0, 1, 0.2], through: [0, 0.1, 0], "
+        "orientation: {axis: [0, 0, 1], angle: 0.4}, position: [1, 2, 3]}\n";
+    (void)state;
+    assert_lives(model, "k", 47);
+    assert_lives(model, "right.k", 33);
+    assert_lives(model, "len", 0.55);
+    assert_lives(model, "right.a.lead", 0.07);
+    assert_lives(model, "right.a.kr", 4.5);
+    assert_lives(model, "right.b.k", 13);
+    assert_lives(model, "left.b.gain", 3.5);
+    assert_lives(model, "left.a.kr", 4.5);
+}
+
 static void parameters_of_subsystems_live(void **state)
 {
     static const char *const name[] = {"corner(1,1).stiffness", "half", "axle", "bump", "corner(2,2).damping", "speed"};
@@ -658,6 +734,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cars_are_those_by_hand),
         cmocka_unit_test(parameters_of_subsystems_live),
+        cmocka_unit_test(parameters_live_in_nested_mirrors),
         cmocka_unit_test(places_in_expressions_are_held),
         cmocka_unit_test(many_subsystems_are_read_quickly),
         cmocka_unit_test(random_mechanisms_have_images),
