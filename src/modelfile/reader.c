@@ -373,7 +373,6 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
     if (title) read_title(r, title);
     if (gravity) read_gravity(r, gravity);
     for (int k = 0; k < KD_SCHEMA_RUN; k++) read_sections(r, (kd_schema_id)k);
-    if (r->status == KD_OK) kd_reader_check_offers(r);
     const kd_node *run = kd_node_find(root, "run");
     if (run) kd_reader_run(r, run);
     if (r->status == KD_OK && r->findings->count == 0 && kd_model_error_count(r->m) == 0)

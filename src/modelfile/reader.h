@@ -268,10 +268,9 @@ bool        kd_reader_check_keys(kd_reader *r, const kd_node *root, bool whole);
 const char *kd_reader_top_word(kd_schema_id id);                                 // of a section at the top of a file
 void        kd_reader_subsystems_release(kd_reader *r);
 
-// ---- connections.c: what subsystems are given and what they offer is there ------------------------------------------
+// ---- connections.c: what subsystems are given is there ---------------------------------------------------------------
 
 void kd_reader_check_bodies(kd_reader *r); // when all bodies are in the model
-void kd_reader_check_offers(kd_reader *r); // when all elements are
 
 // ---- hierarchy.c: the model as one file with its subsystems --------------------------------------------------------
 
