@@ -14,6 +14,7 @@
 
 #include "core/archive.h"
 #include "core/text.h"
+#include "integrator/integrator.h"
 #include "point/acceleration.h"
 #include "point/dense_output.h"
 
@@ -30,6 +31,8 @@ static const double COMPARABLE = 0.1;            // of a step: one before it tha
 static const double SHORTER = 0.5;               // of a step that does not stand
 static const double GREW = 2;                    // times the last step: check it
 static const double LONGER = 1.5;                // than all that were checked lately: check it
+static const double CALM = 0.01;                 // of what is allowed: a defect so small, in a step that is idle,
+static const double CALM_LONGER = 4;             // lets steps grow by this before the next check, if laws are searched
 static const double SHORT = 1e-3;                // of the run: steps that grow up to here are no news
 static const double FELL = 0.5;                  // of the last step: so short is one only where something happens
 static const double IDLE = 30;                   // own error of the polynomial up to which accuracy hardly limits h
@@ -45,6 +48,9 @@ static const double SOLVED = 0.1;      // an increment of so few tolerances is s
 static const double AT_A_GLANCE = 0.5; // of what is allowed: with a matrix of about here
 
 enum { MOST_NODES = 4 }; // of the polynomial
+
+// An input along a step: coefficients of its quintic, of the cubic beside it (the first two are the same), sizes
+enum { CUBIC = 6, MOST_BEND = 8, MOST_VALUE, COURSE };
 
 typedef struct past { // start of an earlier step
     double  t;
@@ -68,6 +74,7 @@ struct kd_verify {
     int              dense_inputs;        // the same for inputs, where only they can have done something
     double           odd;                 // a time in this step at which they have; NaN: none
     double          *u[3];                // (3 nu) u, u', u'' at the ends of the step and inside
+    double          *course;              // (COURSE nu) inputs along the step
     past             before[2];           // starts of the steps before, the last one first
     int              chained, chain_most; // so many of them are nodes of the polynomial; at most
     double          *x_end;               // (n) end of the last step that was seen
@@ -83,6 +90,7 @@ struct kd_verify {
     bool             corrects;            // a correction is possible
     int              period, pause;       // at least every so many steps are checked; at present
     bool             idle;                // accuracy hardly limited the last step that was checked
+    bool             calm;                // and its defect was far below what is allowed
     long             sequence;            // number of the point
     int              since;               // steps since the last check
     long             rejected;            // attempts that the integrator has rejected so far
@@ -144,6 +152,7 @@ static void cut_arrays(kd_verify *self)
     self->y = kd_cut_double(&self->arena, self->dae->nreduced_max);
     self->F = kd_cut_double(&self->arena, self->dae->nrows);
     for (int k = 0; k < 3; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->dims.nu);
+    self->course = kd_cut_double(&self->arena, COURSE * self->dims.nu);
 }
 
 kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
@@ -207,6 +216,7 @@ void kd_verify_restart(kd_verify *self)
     self->chained = 0;
     self->before[0].t = self->before[1].t = NAN;
     self->h_known = self->h_last = 0;
+    self->calm = false;
     memset(self->noise, 0, (size_t)self->n * sizeof(double));
 }
 
@@ -217,8 +227,7 @@ void kd_verify_anew(kd_verify *self)
     self->pause = self->period;
     self->idle = true;
     self->doubt = NAN;
-    kd_stats stats = kd_integrator_stats(self->integrator);
-    self->rejected = stats.rejected_error + stats.rejected_newton;
+    self->rejected = kd_integrator_rejected(self->integrator);
 }
 
 // ---- the polynomials ------------------------------------------------------------------------------------------------
@@ -573,7 +582,8 @@ static int points_in(const kd_verify *self, double h)
 static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
 {
     const double h = e->t1 - e->t0;
-    const bool   grew = h > SHORT * self->span && (h > LONGER * self->h_known || h > GREW * self->h_last);
+    const double longer = self->calm ? CALM_LONGER : LONGER, more = self->calm ? CALM_LONGER : GREW;
+    const bool   grew = h > SHORT * self->span && (h > longer * self->h_known || h > more * self->h_last);
     // doubt of the method or here, longer than before, long since, after a rejection, long and idle
     return e->doubtful || self->doubt > e->t0 || !isnan(self->odd) || grew || self->since >= self->pause ||
            self->troubled > 0 || (self->idle && points_in(self, h) > 1);
@@ -586,29 +596,41 @@ static bool take_inputs(kd_verify *self, double t, double *u)
     return self->inputs.eval(t, self->inputs.context, u, u + nu, u + 2 * nu) == KD_EVAL_OK;
 }
 
-// How far inputs at time t are from the quintic polynomial of u, u', u'' at the ends, in tolerances. A pulse of a force
-// leaves u, one of a motion u'' first. The polynomial's own error is less than what the cubic of u, u' is away from it.
+// u = u0 + s (v0 + s (a0 / 2 + s (c3 + s (c4 + s c5)))) of u, u', u'' at both ends, and u0 + s (v0 + s (b2 + s b3)) of u, u'
+static void take_courses(kd_verify *self, double h)
+{
+    const int     nu = self->dims.nu;
+    const double *u0 = self->u[0], *u1 = self->u[1];
+    for (int i = 0; i < nu; i++) {
+        double      *c = self->course + COURSE * i;
+        const double v0 = h * u0[nu + i], v1 = h * u1[nu + i], a0 = h * h * u0[2 * nu + i], a1 = h * h * u1[2 * nu + i];
+        // from what is left at the other end
+        const double rise = u1[i] - u0[i], d = rise - v0 - 0.5 * a0, dv = v1 - v0 - a0, da = a1 - a0;
+        c[0] = u0[i], c[1] = v0, c[2] = 0.5 * a0;
+        c[3] = 10 * d - 4 * dv + 0.5 * da, c[4] = -15 * d + 7 * dv - da, c[5] = 6 * d - 3 * dv + 0.5 * da;
+        c[CUBIC] = 3 * rise - 2 * v0 - v1, c[CUBIC + 1] = v0 + v1 - 2 * rise;
+        c[MOST_BEND] = fmax(fabs(a0), fabs(a1)), c[MOST_VALUE] = fmax(fabs(u0[i]), fabs(u1[i]));
+    }
+}
+
+// How far inputs at time t are from their quintic polynomials, in tolerances. A pulse of a force leaves u, one of a motion
+// u'' first. The polynomial's own error is less than what the cubic of u, u' is away from it.
 static double oddness(kd_verify *self, const kd_step_ends *e, double t)
 {
     const int     nu = self->dims.nu;
     const double  h = e->t1 - e->t0, s = (t - e->t0) / h;
-    const double *u0 = self->u[0], *u1 = self->u[1], *u = self->u[2];
+    const double *u = self->u[2];
     double        most = 0;
     if (!take_inputs(self, t, self->u[2])) return INFINITY;
     for (int i = 0; i < nu; i++) {
-        const double v0 = h * u0[nu + i], v1 = h * u1[nu + i], a0 = h * h * u0[2 * nu + i], a1 = h * h * u1[2 * nu + i];
-        // u = u0 + s (v0 + s (a0 / 2 + s (c3 + s (c4 + s c5)))), from what is left at the other end
-        const double d = u1[i] - u0[i] - v0 - 0.5 * a0, dv = v1 - v0 - a0, da = a1 - a0;
-        const double c3 = 10 * d - 4 * dv + 0.5 * da, c4 = -15 * d + 7 * dv - da, c5 = 6 * d - 3 * dv + 0.5 * da;
-        const double smooth = u0[i] + s * (v0 + s * (0.5 * a0 + s * (c3 + s * (c4 + s * c5))));
-        const double bend = a0 + s * (6 * c3 + s * (12 * c4 + 20 * s * c5));
-        // the cubic beside it, u0 + s (v0 + s (b2 + s b3))
-        const double rise = u1[i] - u0[i], b2 = 3 * rise - 2 * v0 - v1, b3 = v0 + v1 - 2 * rise;
-        const double own = OWN_ERROR * fabs(smooth - (u0[i] + s * (v0 + s * (b2 + s * b3))));
-        const double own_bend = OWN_ERROR * fabs(bend - (2 * b2 + 6 * b3 * s)) + UNEVEN * fmax(fabs(a0), fabs(a1));
+        const double *c = self->course + COURSE * i, b2 = c[CUBIC], b3 = c[CUBIC + 1];
+        const double  smooth = c[0] + s * (c[1] + s * (c[2] + s * (c[3] + s * (c[4] + s * c[5]))));
+        const double  bend = 2 * c[2] + s * (6 * c[3] + s * (12 * c[4] + 20 * s * c[5]));
+        const double  own = OWN_ERROR * fabs(smooth - (c[0] + s * (c[1] + s * (b2 + s * b3))));
+        const double  own_bend = OWN_ERROR * fabs(bend - (2 * b2 + 6 * b3 * s)) + UNEVEN * c[MOST_BEND];
         // a function that is no number counts, too
         const double off = fmax(fabs(u[i] - smooth) - own, fabs(h * h * u[2 * nu + i] - bend) - own_bend);
-        const double tolerance = self->rtol * fmax(fabs(u[i]), fmax(fabs(u0[i]), fabs(u1[i]))) + self->atol;
+        const double tolerance = self->rtol * fmax(fabs(u[i]), c[MOST_VALUE]) + self->atol;
         if (!(off / tolerance <= most)) most = off / tolerance;
     }
     return most;
@@ -621,6 +643,7 @@ static double find_odd(kd_verify *self, const kd_step_ends *e)
     const int    count = (int)fmin(self->dense_inputs, ceil(self->dense_inputs * h / self->span));
     double       most = 1, at = NAN;
     if (count == 0 || !take_inputs(self, e->t0, self->u[0]) || !take_inputs(self, e->t1, self->u[1])) return NAN;
+    take_courses(self, h);
     for (int k = 0; k < count; k++) {
         const double t = e->t0 + (k + 0.5) / count * h, size = oddness(self, e, t);
         if (!(size <= most)) most = size, at = t;
@@ -685,8 +708,7 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
 // are checked. Error control that feels its way to the right length rejects mildly, time and again.
 static void watch_trouble(kd_verify *self, double h)
 {
-    kd_stats stats = kd_integrator_stats(self->integrator);
-    long     rejected = stats.rejected_error + stats.rejected_newton;
+    const long rejected = kd_integrator_rejected(self->integrator);
     if (rejected > self->rejected && h < FELL * self->h_last)
         self->troubled = 2;
     else if (self->troubled > 0)
@@ -715,6 +737,7 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_step_verdict 
     // after a check that was dear, checks come back slowly to their period
     if (self->pause > self->period) self->pause--;
     self->h_known = fmax(h, FORGET * self->h_known);
+    self->calm = self->dense == 0 && self->idle && verdict->size <= CALM * self->allowed;
     for (int i = 0; i < self->n; i++) self->noise[i] *= FORGET;
     if (!(verdict->size > self->result.worst)) return;
     self->result.worst = verdict->size;
@@ -783,7 +806,7 @@ void kd_verify_archive(kd_verify *self, kd_archive *a)
     kd_archive_int(a, &self->chained, 0, 2);
     int *steps[] = {&self->pause, &self->since, &self->troubled};
     for (int k = 0; k < 3; k++) kd_archive_int(a, steps[k], INT_MIN / 2, INT_MAX / 2);
-    KD_ARCHIVE_BOOLS(a, &self->solved, &self->corrects, &self->idle);
+    KD_ARCHIVE_BOOLS(a, &self->solved, &self->corrects, &self->idle, &self->calm);
     KD_ARCHIVE_COUNTS(a, &self->sequence, &self->rejected);
     // what was found
     KD_ARCHIVE_COUNTS(a, &v->steps, &v->checked, &v->points, &v->redone, &v->unverified);
