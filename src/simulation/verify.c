@@ -17,6 +17,7 @@
 #include "integrator/integrator.h"
 #include "point/acceleration.h"
 #include "point/dense_output.h"
+#include "simulation/course.h"
 
 static const double GOLDEN = 0.6180339887498949; // (sqrt 5 - 1) / 2
 static const double INSIDE = 0.9;                // part of the step, around its middle, that points come from
@@ -39,7 +40,6 @@ static const double IDLE = 30;                   // own error of the polynomial 
 enum { MOST_PAUSE = 64 };                        // steps from check to check in stiff motions
 enum { CAREFUL = 4 };                            // points in a step before a doubtful time
 enum { DENSE = 100 };                            // points in a run with fewer steps, where laws cannot be searched
-static const double UNEVEN = 0.1;                // of u'' at the ends: so far from a polynomial is smooth
 static const double GAMMA = 4;                   // over h: leading coefficient of the correction
 static const double WAY_OFF = 16;                // times 1 / h: factors of a step of quite another length
 enum { MAX_NEWTON = 6 };
@@ -48,9 +48,6 @@ static const double SOLVED = 0.1;      // an increment of so few tolerances is s
 static const double AT_A_GLANCE = 0.5; // of what is allowed: with a matrix of about here
 
 enum { MOST_NODES = 4 }; // of the polynomial
-
-// An input along a step: coefficients of its quintic, of the cubic beside it (the first two are the same), sizes
-enum { CUBIC = 6, MOST_BEND = 8, MOST_VALUE, COURSE };
 
 typedef struct past { // start of an earlier step
     double  t;
@@ -74,7 +71,7 @@ struct kd_verify {
     int              dense_inputs;        // the same for inputs, where only they can have done something
     double           odd;                 // a time in this step at which they have; NaN: none
     double          *u[3];                // (3 nu) u, u', u'' at the ends of the step and inside
-    double          *course;              // (COURSE nu) inputs along the step
+    kd_course       *course;              // (nu) inputs along the step
     past             before[2];           // starts of the steps before, the last one first
     int              chained, chain_most; // so many of them are nodes of the polynomial; at most
     double          *x_end;               // (n) end of the last step that was seen
@@ -152,7 +149,7 @@ static void cut_arrays(kd_verify *self)
     self->y = kd_cut_double(&self->arena, self->dae->nreduced_max);
     self->F = kd_cut_double(&self->arena, self->dae->nrows);
     for (int k = 0; k < 3; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->dims.nu);
-    self->course = kd_cut_double(&self->arena, COURSE * self->dims.nu);
+    self->course = kd_arena_cut(&self->arena, (size_t)self->dims.nu, sizeof *self->course);
 }
 
 kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
@@ -596,43 +593,24 @@ static bool take_inputs(kd_verify *self, double t, double *u)
     return self->inputs.eval(t, self->inputs.context, u, u + nu, u + 2 * nu) == KD_EVAL_OK;
 }
 
-// u = u0 + s (v0 + s (a0 / 2 + s (c3 + s (c4 + s c5)))) of u, u', u'' at both ends, and u0 + s (v0 + s (b2 + s b3)) of u, u'
 static void take_courses(kd_verify *self, double h)
 {
     const int     nu = self->dims.nu;
     const double *u0 = self->u[0], *u1 = self->u[1];
-    for (int i = 0; i < nu; i++) {
-        double      *c = self->course + COURSE * i;
-        const double v0 = h * u0[nu + i], v1 = h * u1[nu + i], a0 = h * h * u0[2 * nu + i], a1 = h * h * u1[2 * nu + i];
-        // from what is left at the other end
-        const double rise = u1[i] - u0[i], d = rise - v0 - 0.5 * a0, dv = v1 - v0 - a0, da = a1 - a0;
-        c[0] = u0[i], c[1] = v0, c[2] = 0.5 * a0;
-        c[3] = 10 * d - 4 * dv + 0.5 * da, c[4] = -15 * d + 7 * dv - da, c[5] = 6 * d - 3 * dv + 0.5 * da;
-        c[CUBIC] = 3 * rise - 2 * v0 - v1, c[CUBIC + 1] = v0 + v1 - 2 * rise;
-        c[MOST_BEND] = fmax(fabs(a0), fabs(a1)), c[MOST_VALUE] = fmax(fabs(u0[i]), fabs(u1[i]));
-    }
+    for (int i = 0; i < nu; i++)
+        self->course[i] = kd_course_of(h, (double[]){u0[i], u0[nu + i], u0[2 * nu + i]},
+                                       (double[]){u1[i], u1[nu + i], u1[2 * nu + i]});
 }
 
-// How far inputs at time t are from their quintic polynomials, in tolerances. A pulse of a force leaves u, one of a motion
-// u'' first. The polynomial's own error is less than what the cubic of u, u' is away from it.
+// How far inputs at time t are from their courses, in tolerances
 static double oddness(kd_verify *self, const kd_step_ends *e, double t)
 {
-    const int     nu = self->dims.nu;
-    const double  h = e->t1 - e->t0, s = (t - e->t0) / h;
-    const double *u = self->u[2];
-    double        most = 0;
+    const int    nu = self->dims.nu;
+    const double h = e->t1 - e->t0, s = (t - e->t0) / h, *u = self->u[2];
+    double       most = 0;
     if (!take_inputs(self, t, self->u[2])) return INFINITY;
-    for (int i = 0; i < nu; i++) {
-        const double *c = self->course + COURSE * i, b2 = c[CUBIC], b3 = c[CUBIC + 1];
-        const double  smooth = c[0] + s * (c[1] + s * (c[2] + s * (c[3] + s * (c[4] + s * c[5]))));
-        const double  bend = 2 * c[2] + s * (6 * c[3] + s * (12 * c[4] + 20 * s * c[5]));
-        const double  own = OWN_ERROR * fabs(smooth - (c[0] + s * (c[1] + s * (b2 + s * b3))));
-        const double  own_bend = OWN_ERROR * fabs(bend - (2 * b2 + 6 * b3 * s)) + UNEVEN * c[MOST_BEND];
-        // a function that is no number counts, too
-        const double off = fmax(fabs(u[i] - smooth) - own, fabs(h * h * u[2 * nu + i] - bend) - own_bend);
-        const double tolerance = self->rtol * fmax(fabs(u[i]), c[MOST_VALUE]) + self->atol;
-        if (!(off / tolerance <= most)) most = off / tolerance;
-    }
+    for (int i = 0; i < nu; i++)
+        most = fmax(most, kd_course_off(&self->course[i], h, s, u[i], u[2 * nu + i], self->rtol, self->atol));
     return most;
 }
 
