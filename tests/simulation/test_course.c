@@ -29,7 +29,7 @@ static void quintics_are_met(void **state)
     (void)state;
     const double a[] = {0.7, -1.3, 2.1, -0.9, 0.4, -0.2};
     for (double h = 1e-3; h < 2; h *= 3.7) {
-        double    u0[3], u1[3], u[3];
+        double       u0[3], u1[3], u[3];
         const double t0 = 0.3;
         polynomial(5, a, t0, u0);
         polynomial(5, a, t0 + h, u1);
@@ -52,13 +52,13 @@ static void waves(void **state)
     (void)state;
     const double h = 0.1;
     for (double omega = 1; omega < 2000; omega *= 1.9) {
-        const double u0[] = {0, omega, 0};
-        const double u1[] = {sin(omega * h), omega * cos(omega * h), -omega * omega * sin(omega * h)};
+        const double    u0[] = {0, omega, 0};
+        const double    u1[] = {sin(omega * h), omega * cos(omega * h), -omega * omega * sin(omega * h)};
         const kd_course course = kd_course_of(h, u0, u1);
         double          most = 0;
         for (double s = 0.05; s < 1; s += 0.09)
-            most = fmax(most, kd_course_off(&course, h, s, sin(omega * s * h), -omega * omega * sin(omega * s * h), RTOL,
-                                            ATOL));
+            most = fmax(most, kd_course_off(&course, h, s, sin(omega * s * h), -omega * omega * sin(omega * s * h),
+                                            RTOL, ATOL));
         if (omega * h < 0.7) assert_true(most < 1);
         if (omega * h > 8) assert_true(most > 1000);
     }
