@@ -35,11 +35,11 @@ static kd_eval force(const kd_point *x, void *context, double *out)
 }
 
 typedef struct watch {
-    double t, h;      // of the last attempt
-    bool   rejected;  // it was
-    double most;      // the next step may not be longer; 0: it may
+    double t, h;       // of the last attempt
+    bool   rejected;   // it was
+    double most;       // the next step may not be longer; 0: it may
     int    rejections; // that were followed by a step
-    double grew;      // the largest next step over that
+    double grew;       // the largest next step over that
 } watch;
 
 static void note(const kd_attempt_report *r, void *context)
