@@ -376,15 +376,6 @@ const double *kd_integrator_x(const kd_integrator *self)
     return self ? self->x : NULL;
 }
 
-long kd_integrator_rejected(const kd_integrator *self)
-{
-    // methods of kardan count their attempts here, those of SUNDIALS in the solver
-    const kd_stats *own = &self->stats;
-    if (own->steps > 0) return own->rejected_error + own->rejected_newton;
-    const kd_stats all = self->how->stats(self);
-    return all.rejected_error + all.rejected_newton;
-}
-
 kd_stats kd_integrator_stats(const kd_integrator *self)
 {
     return self ? self->how->stats(self) : (kd_stats){0};

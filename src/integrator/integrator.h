@@ -59,9 +59,6 @@ struct kd_integrator {
     char                       message[600];
 };
 
-// Attempts that it has rejected since its creation, for any reason: without the cost of all counters
-long kd_integrator_rejected(const kd_integrator *self);
-
 #define KD_INTEGRATOR_DECLARE(name, class_name) extern const kd_integrator_class kd_##class_name##_class;
 KD_INTEGRATOR_LIST(KD_INTEGRATOR_DECLARE)
 #undef KD_INTEGRATOR_DECLARE

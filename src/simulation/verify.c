@@ -14,7 +14,6 @@
 
 #include "core/archive.h"
 #include "core/text.h"
-#include "integrator/integrator.h"
 #include "point/acceleration.h"
 #include "point/dense_output.h"
 #include "simulation/course.h"
@@ -224,7 +223,8 @@ void kd_verify_anew(kd_verify *self)
     self->pause = self->period;
     self->idle = true;
     self->doubt = NAN;
-    self->rejected = kd_integrator_rejected(self->integrator);
+    kd_stats stats = kd_integrator_stats(self->integrator);
+    self->rejected = stats.rejected_error + stats.rejected_newton;
 }
 
 // ---- the polynomials ------------------------------------------------------------------------------------------------
@@ -686,7 +686,8 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
 // are checked. Error control that feels its way to the right length rejects mildly, time and again.
 static void watch_trouble(kd_verify *self, double h)
 {
-    const long rejected = kd_integrator_rejected(self->integrator);
+    kd_stats stats = kd_integrator_stats(self->integrator);
+    long     rejected = stats.rejected_error + stats.rejected_newton;
     if (rejected > self->rejected && h < FELL * self->h_last)
         self->troubled = 2;
     else if (self->troubled > 0)
