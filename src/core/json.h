@@ -49,7 +49,7 @@ void kd_json_bool(kd_json *json, const char *key, bool value);
 void kd_json_texts(kd_json *json, const char *key, const char *const *values, int n); // lists in one line
 void kd_json_numbers(kd_json *json, const char *key, const double *values, int n);
 void kd_json_counts(kd_json *json, const char *key, const int *values, int n);
-void kd_json_raw(kd_json *json, const char *key, const char *value); // is JSON already
+void kd_json_raw(kd_json *json, const char *key, const char *value);                      // is JSON already
 void kd_json_bytes(kd_json *json, const char *key, const unsigned char *bytes, size_t n); // a text in base64
 
 #endif

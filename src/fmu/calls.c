@@ -144,8 +144,8 @@ kd_fmu_answer kd_fmu_directional(kd_fmu *fmu, const char *call, const uint32_t *
                                  const uint32_t *known, size_t nknowns, const double *seed, double *sensitivity)
 {
     if (!kd_fmu_may(fmu, call, KD_FMU_INITIALISING | KD_FMU_RUNNING)) return KD_FMU_ERROR;
-    return answer(kd_fmu_good(
-        fmu, call, kd_plant_directional(fmu->plant, unknown, nunknowns, known, nknowns, seed, sensitivity)));
+    return answer(kd_fmu_good(fmu, call,
+                              kd_plant_directional(fmu->plant, unknown, nunknowns, known, nknowns, seed, sensitivity)));
 }
 
 bool kd_fmu_has_count(kd_fmu *fmu, const char *call, size_t n, size_t own)

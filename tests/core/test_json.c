@@ -49,7 +49,7 @@ static void put_all(kd_json *json)
 #define CODED "a \\\"b\\\" \\\\ \\u003c/script\\u003e \\u0027\\u0026\\u0027\\u000a\\u0001 \xc3\xa9"
 
 static const struct {
-    kd_json    json; // without where it goes
+    kd_json     json; // without where it goes
     const char *text;
 } CASES[] = {
     {{.layout = KD_JSON_LINE},
@@ -121,10 +121,14 @@ static void same_number_in_every_locale(void **state)
 static void base64(void **state)
 {
     (void)state;
-    static const char *const PAIR[][2] = {{"", ""},         {"f", "Zg=="},         {"fo", "Zm8="},
-                                          {"foo", "Zm9v"},  {"foob", "Zm9vYg=="},  {"fooba", "Zm9vYmE="},
+    static const char *const PAIR[][2] = {{"", ""},
+                                          {"f", "Zg=="},
+                                          {"fo", "Zm8="},
+                                          {"foo", "Zm9v"},
+                                          {"foob", "Zm9vYg=="},
+                                          {"fooba", "Zm9vYmE="},
                                           {"foobar", "Zm9vYmFy"}};
-    char digit[20];
+    char                     digit[20];
     for (size_t i = 0; i < sizeof PAIR / sizeof *PAIR; i++) {
         const size_t n = kd_base64((const unsigned char *)PAIR[i][0], strlen(PAIR[i][0]), digit);
         assert_int_equal(n, strlen(PAIR[i][1]));
