@@ -196,7 +196,7 @@ static kd_model *machine(double c)
         "  rod: {position: [0.3*c, 0, 0], centre: [0.4*c, 0, 0], mass: 1, inertia: [0.1*c^2, 0.1*c^2, 0.1*c^2]}\n"
         "  piston: {position: [1.1*c, 0, 0], mass: 3, inertia: [0.1*c^2, 0.1*c^2, 0.1*c^2]}\n"
         "  nut: {position: [0, 2*c, 0], mass: 1, inertia: [0.1*c^2, 0.1*c^2, 0.1*c^2]}\n"
-        "  stone: {position: [0, 0, 3*c], velocity: [c, 0, 0.5*c], omega: [1, 2, 3], mass: 1, "
+        "  stone: {position: [0, 0, 3*c], velocity: [c, 0, 0.5*c], angular_velocity: [1, 2, 3], mass: 1, "
         "inertia: [0.1*c^2, 0.2*c^2, 0.25*c^2]}\n"
         "joints:\n"
         "  main: {type: revolute, from: {body: ground, axis: [0, 1, 0]}, to: {body: crank, axis: [0, 1, 0]}, q: 0.4, "
@@ -207,7 +207,7 @@ static kd_model *machine(double c)
         "  bore: {type: cylindrical, from: {body: ground, axis: [1, 0, 0]}, to: {body: piston, axis: [1, 0, 0]}}\n"
         "  thread: {type: screw, from: {body: ground, point: [0, 2*c, 0]}, to: nut, pitch: 0.01*c, v: 3}\n"
         "forces:\n"
-        "  strut: {type: maxwell, from: ground, to: stone, stiffness: 100, damping: 20, length: 2*c}\n";
+        "  strut: {type: maxwell, from: ground, to: stone, stiffness: 100, series: 300, damping: 20, length: 2*c}\n";
     char      text[3000], message[600];
     kd_model *m = NULL;
     snprintf(text, sizeof text, FORM, c);
