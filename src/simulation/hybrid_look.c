@@ -20,7 +20,8 @@ static kd_status values_inside(double t, void *context, double *out)
 {
     kd_hybrid *self = context;
     kd_status  status = state_inside(self, t, self->inside, kd_limit_needs_accelerations(self->limit, self->x));
-    return status < 0 ? status : kd_hybrid_failed(self, kd_limit_values(self->limit, self->inside, out), "switching functions");
+    return status < 0 ? status
+                      : kd_hybrid_failed(self, kd_limit_values(self->limit, self->inside, out), "switching functions");
 }
 
 // end[k] at time t, with its point
@@ -93,7 +94,8 @@ static kd_status find_crossing(kd_hybrid *self, double t0)
     const bool        has_bounds = kd_eom_definition(self->eom)->switch_bounds != NULL;
     double            t = t1;
     kd_step_functions f = {values_inside, has_bounds ? bounds_inside : NULL, self};
-    kd_status         status = kd_hybrid_failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
+    kd_status         status =
+        kd_hybrid_failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
     // values at the end, then the earliest root in the step
     if (status >= 0) status = kd_crossing_find(&self->crossing, &f, t0, t1, tolerance, &self->has_crossed, &t);
     if (status < 0) return status;

@@ -10,7 +10,11 @@
 #include "simulation/limit.h"
 #include "simulation/teller.h"
 
-typedef enum kd_need { KD_NEED_NOTHING, KD_NEED_SOLVE, KD_NEED_PROJECT } kd_need; // what a state lacks behind an instant, the more the larger
+typedef enum kd_need {
+    KD_NEED_NOTHING,
+    KD_NEED_SOLVE,
+    KD_NEED_PROJECT
+} kd_need; // what a state lacks behind an instant, the more the larger
 
 struct kd_hybrid {
     const kd_eom    *eom;

@@ -71,7 +71,7 @@ kd_status kd_system_prepare_parameters(kd_system *s)
     const kd_eom *eom = s->eom;
     for (int fn = 0; fn < KD_FN_COUNT; fn++)
         if (fn != KD_MASS && kd_eom_rows(eom, (kd_fn)fn) > s->most_rows) s->most_rows = kd_eom_rows(eom, (kd_fn)fn);
-    s->beside = kd_cut_double(&s->arena, 3 * s->most_rows);
+    s->beside = kd_cut_double(&s->arena, 4 * s->most_rows);
     if (s->arena.failed) return KD_ERR_MEMORY;
     read_values(s);
     note_structure(s, s->structure);
@@ -281,11 +281,12 @@ kd_status kd_system_set_parameters(kd_system *s, const double *theta, char *mess
 //     D4 = (8 (f_1 - f_-1) - (f_2 - f_-2)) / 12 H                        exact up to degree 4
 //     D6 = (45 (f_1 - f_-1) - 9 (f_2 - f_-2) + (f_3 - f_-3)) / 60 H      exact up to degree 6
 //
-// Where both agree to rounding f is such a polynomial. Otherwise (sines, roots, laws) steps h and 2 h of 5e-4 along the
-// tangent, once more extrapolated; their difference estimates the error. Where n has no derivative, theta itself moves.
+// Where both agree to rounding f is such a polynomial. Otherwise (sines, roots, laws) steps h and 2 h of 5e-4 of theta
+// itself, once more extrapolated; their difference estimates the error. They also tell where n(theta) jumps or bends.
 
 static const double LONG_STEP = 0.1;   // of the parameter; of 1 where it is 0
 static const double SHORT_STEP = 5e-4; // error 1e-12 by the step, 1e-13 by rounding
+static const double DOUBT = 1000.0;    // times the estimate of short steps: a tangent that is off by more is none
 static const double ROUNDING = 200.0;  // units in the last place of the largest number that rounding may differ by
 
 // Numbers of the model along the tangent by parameter i at the values in s->moved; on failure as there
@@ -377,13 +378,25 @@ static kd_status differentiate(kd_system *s, kd_eom_data *d, kd_fn fn, move_fn *
 static kd_status slope_by(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double *out, kd_parameter_slope *about)
 {
     const double at = s->theta[i], size = at != 0.0 ? fabs(at) : 1.0;
-    double       error = 0.0;
+    const int    rows = kd_eom_rows(s->eom, fn);
+    double       error = 0.0, estimate = 0.0, *moved = s->beside + 3 * s->most_rows;
     kd_status    status = KD_OK;
     memcpy(s->moved, s->theta, (size_t)s->model->nparameters * sizeof *s->moved);
     begin_line(s);
-    const bool exact = differentiate_polynomial(s, d, fn, i, LONG_STEP * size, out, &error);
-    if (!exact) status = differentiate(s, d, fn, move_along, i, SHORT_STEP * size, out, &error);
-    if (status < 0) status = differentiate(s, d, fn, move_parameter, i, SHORT_STEP * size, out, &error);
+    bool exact = differentiate_polynomial(s, d, fn, i, LONG_STEP * size, out, &error);
+    // an expression may jump or bend at the very value, which tangents do not see: the parameter itself must agree
+    const bool can_move = differentiate(s, d, fn, move_parameter, i, SHORT_STEP * size, moved, &estimate) >= 0;
+    double     apart = 0.0;
+    for (int k = 0; k < rows && exact && can_move; k++) apart = fmax(apart, fabs(out[k] - moved[k]));
+    if (exact && apart > error + DOUBT * estimate) {
+        exact = false;
+        estimate = fmax(estimate, apart);
+    }
+    if (!exact && can_move) {
+        memcpy(out, moved, (size_t)rows * sizeof *out);
+        error = estimate;
+    }
+    if (!exact && !can_move) status = differentiate(s, d, fn, move_along, i, SHORT_STEP * size, out, &error);
     const kd_status back = value_beside(s, d, fn, move_parameter, i, 0.0, NULL);
     if (about) *about = (kd_parameter_slope){exact, error};
     return status < 0 ? status : back;

@@ -61,7 +61,7 @@ static void copy_link(const kd_system *s, int i, const link_motion *parent, cons
     kd_vec3 carried = kd_vec_add(parent->v, kd_vec_cross(parent->w, arm));
     // relative pose and motion, then the coordinates of the joint that give them
     kd_joint_motion m = {.C = kd_mat_tmul(&RA, &own->R), .d = kd_mat_tvec(&RA, kd_vec_sub(own->P, rA))};
-    double       q[7] = {0}, rate[6] = {0};
+    double          q[7] = {0}, rate[6] = {0};
     m.dd = kd_mat_tvec(&RA, kd_vec_sub(own->v, carried));
     m.omega = kd_mat_tvec(&own->R, kd_vec_sub(own->w, parent->w));
     kd_joint_coordinates_of_pose(&link->form, &m.C, m.d, q);
