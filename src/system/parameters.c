@@ -286,8 +286,9 @@ kd_status kd_system_set_parameters(kd_system *s, const double *theta, char *mess
 
 static const double LONG_STEP = 0.1;   // of the parameter; of 1 where it is 0
 static const double SHORT_STEP = 5e-4; // error 1e-12 by the step, 1e-13 by rounding
-static const double DOUBT = 1000.0;    // times the estimate of short steps: a tangent that is off by more is none
-static const double ROUNDING = 200.0;  // units in the last place of the largest number that rounding may differ by
+static const double DOUBT =
+    1000.0; // times the rounding of long steps, about that of short ones: a tangent that is off by more is none
+static const double ROUNDING = 200.0; // units in the last place of the largest number that rounding may differ by
 
 // Numbers of the model along the tangent by parameter i at the values in s->moved; on failure as there
 static kd_status move_along(kd_system *s, int i, double h)
@@ -388,7 +389,7 @@ static kd_status slope_by(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double 
     const bool can_move = differentiate(s, d, fn, move_parameter, i, SHORT_STEP * size, moved, &estimate) >= 0;
     double     apart = 0.0;
     for (int k = 0; k < rows && exact && can_move; k++) apart = fmax(apart, fabs(out[k] - moved[k]));
-    if (exact && apart > error + DOUBT * estimate) {
+    if (exact && apart > DOUBT * error + 3.0 * estimate) {
         exact = false;
         estimate = fmax(estimate, apart);
     }
