@@ -111,7 +111,7 @@ static void tell_words(const task *t, const kd_cosim_certificate *z)
 
 static void tell_json(const task *t, const kd_cosim_certificate *z)
 {
-    kd_json json = {stdout, true};
+    kd_json json = {.file = stdout};
     kd_json_open(&json, NULL);
     kd_json_text(&json, "title", kd_cosim_title(t->cosim));
     kd_json_text(&json, "file", t->file);
@@ -137,7 +137,7 @@ static void tell_json(const task *t, const kd_cosim_certificate *z)
     kd_json_bool(&json, "clean", z->clean);
     kd_json_list(&json, "checks");
     for (int i = 0; i < z->nchecks; i++) {
-        kd_json_item(&json);
+        kd_json_open(&json, NULL);
         kd_json_text(&json, "name", z->check[i].name);
         kd_json_text(&json, "verdict", kd_check_word(z->check[i].verdict));
         kd_json_number(&json, "figure", z->check[i].figure);

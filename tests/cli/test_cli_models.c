@@ -309,7 +309,7 @@ static void motion_is_drawn(void **state)
     page = read_text(OUT "/slider-crank.html");
     picture = read_text(OUT "/slider-crank-motion.svg");
     assert_true(page && picture);
-    must_contain(page, "kardanDrawing(document.currentScript.parentNode,{names:[\"crank\",\"rod\",\"piston\"]");
+    must_contain(page, "kardanDrawing(document.currentScript.parentNode,{\n\"names\":[\"crank\",\"rod\",\"piston\"]");
     must_contain(picture, "<title>Slider-crank</title>");
     if (!markup_is_sound(page, fault, sizeof fault) || !markup_is_sound(picture, fault, sizeof fault))
         fail_msg("%s", fault);

@@ -302,6 +302,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_probe_count(NULL));
     WORDS(kd_probe_name(NULL, 0));
     WORDS(kd_probe_unit(NULL, 0));
+    WORDS(kd_system_unit(NULL, KD_NAME_P, 0));
     NOTHING(kd_probe_group(NULL, (kd_group)0, NULL, NULL));
     NEUTRAL(kd_probe_value(NULL, 0));
     NEUTRAL(kd_probe_read(NULL, NULL));
