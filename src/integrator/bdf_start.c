@@ -72,6 +72,7 @@ static void begin(kd_bdf *b, double t, bool keep_matrix)
     b->h_before = keep_matrix ? b->h_next : 0;
     b->h_next = b->base.opt.h_first;
     b->h_old = 0;
+    if (!keep_matrix) b->h_longest = 0;
     b->equal = 0;
     b->raising = true;
     // a sequence of instants goes on over restarts; a fresh start ends it, and cj is compared exactly again

@@ -13,9 +13,15 @@
 // become small since it was last known (|sigma - sigma_0| <= |C - C_0|, Weyl).
 //
 // A step may also jump over the place where branches cross. Where C may have lost its rank inside the step (Weyl again)
-// the way between its ends is looked at: the cubic through positions and velocities of both ends, in the middle,
-// violates g by 1/64 to 3/64 of K d^2 (d: length of the way) if the step turned by a right angle, by d^4 / 384 and less
-// if it went on smoothly.
+// the way between its ends is looked at: the cubic through positions and velocities of both ends, at s = 1/4 and 3/4.
+// With the way d of the bodies of a row and K of that row alone it violates g by
+//
+//     0.007 K d^2 and more    if the step turned by a right angle, wherever in the step that was (in the middle there
+//                             would be two blind places: x y = (1 - 4 theta) (3 - 4 theta) d^2 / 64)
+//     K d^4 / 683             if it went on smoothly along a circle
+//
+// so that the two fall apart as steps become shorter: a step that could be either, and is not as smooth as the one before
+// it, is taken back and made shorter until it is one of them.
 //
 // Of redundant rows a set that was independent at the start is watched, and replaced where it becomes dependent.
 #include "simulation/rank_watch.h"
@@ -32,8 +38,17 @@
 #define NO_SIGMA 1e-7     // a singular value that is 0 up to rounding of C C'
 #define INDEPENDENT 1e-12 // square of the sine of the angle between a row and those before it
 #define FAR 0.5           // part of sigma that must be left for certain to look at nothing else
-#define TURNED 0.008      // of eps / (K d^2) in the middle of a step
-#define LONGEST 3         // natural units of a step beyond which a cubic tells nothing
+#define SMOOTH 5e-4       // of eps / (K d^2) inside a step: it did not turn
+#define MOST_SMOOTH 4e-3  // the same of one that is like the step before
+#define TURNED 0.008      // the same of a step that cannot be taken back and did
+#define ALIKE 3.0         // growth of the same, over h^2, from a step to the next one of a smooth motion
+#define LONG_CIRCLE 300.0 // eps / (K d^2) = d^2 / LONG_CIRCLE and less of a smooth step that is long
+#define SHORT 0.2         // natural units of a step that is not taken back: it is smooth or it turned
+#define FASTER 2.0        // growth of the speed in a step that is looked at
+#define AIMED 0.8         // of the size that would just be smooth
+#define SHORTER 0.25      // part of a step to which it is shortened at most
+#define MOST_OF_RATE 0.15 // s (1 - s)^2 at its largest
+#define NO_VIOLATION 1e-12 // of a row of length 1, in natural units: rounding
 #define MEASURABLE 1e-3   // way from which on a change of C tells K
 #define MOST_CURVED 10    // K of a row of length 1 at most, in natural units
 #define SAFETY 2          // of K beside what was seen of it
@@ -62,7 +77,14 @@ struct kd_rank_watch {
     double       *pivot, *vector;
     double        t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
     double       *p, *v;                         // (np), (nv) at the last look
-    double       *middle, *rate;                 // (np)
+    double       *inner, *rate[2];               // (np) a point inside the step; p' at both ends
+    double       *row_K;                         // (m) K of each row by the way of its own bodies
+    double       *row_eps, *row_end;             // (m) violation of each row at the last look; at the end of the step
+    double       *row_between, *row_way;         // (m) largest violation inside the step; d of the row
+    double       *row_noise;                     // (m) violation that errors of both ends explain
+    double       *row_smooth;                    // (m) eps / (K d^2 h^2) of the last step
+    double        t_last;                        // of C_last
+    double        t_judged;                      // end of the step that C and row_between belong to; NAN: none
     bool          known, stopped;                // there is a matrix to compare with; a function asked to stop
 };
 
@@ -94,8 +116,10 @@ static void cut(kd_rank_watch *w)
     w->vector = kd_cut_double(a, m);
     w->p = kd_cut_double(a, d.np);
     w->v = kd_cut_double(a, d.nv);
-    w->middle = kd_cut_double(a, d.np);
-    w->rate = kd_cut_double(a, d.np);
+    w->inner = kd_cut_double(a, d.np);
+    double **const rows[] = {&w->row_K, &w->row_eps, &w->row_end, &w->row_between, &w->row_way, &w->row_noise, &w->row_smooth};
+    for (int k = 0; k < 2; k++) w->rate[k] = kd_cut_double(a, d.np);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = kd_cut_double(a, m);
 }
 
 kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_rank_watch **watch, bool *unwatched)
@@ -267,6 +291,14 @@ static double least_singular_value(kd_rank_watch *w)
     return 1 / sqrt(growth);
 }
 
+// |C - C_last|
+static double change_of_C(const kd_rank_watch *w)
+{
+    double sum = 0;
+    for (int i = 0; i < w->nactive * w->dims.nv; i++) sum += (w->C[i] - w->C_last[i]) * (w->C[i] - w->C_last[i]);
+    return sqrt(sum);
+}
+
 // ---- looking --------------------------------------------------------------------------------------------------------
 
 // |v| in the metric of D
@@ -277,12 +309,25 @@ static double speed_of(const kd_rank_watch *w, const kd_state *x)
     return sqrt(sum);
 }
 
-// Largest violation of the active position constraints, scaled
-static double violation(const kd_rank_watch *w)
+static bool is_position(const kd_rank_watch *w, int k)
+{
+    return w->active[k] < w->dims.nlambda;
+}
+
+// Violation of an active position constraint, scaled
+static double row_violation(const kd_rank_watch *w, int k)
+{
+    return fabs(w->g[w->active[k]]) * w->R[k];
+}
+
+// The largest one; of each row as well
+static double violation(kd_rank_watch *w)
 {
     double eps = 0;
-    for (int k = 0; k < w->nactive; k++)
-        if (w->active[k] < w->dims.nlambda) eps = fmax(eps, fabs(w->g[w->active[k]]) * w->R[k]);
+    for (int k = 0; k < w->nactive; k++) {
+        w->row_eps[k] = is_position(w, k) ? row_violation(w, k) : 0;
+        eps = fmax(eps, w->row_eps[k]);
+    }
     return eps;
 }
 
@@ -299,26 +344,120 @@ static void remember(kd_rank_watch *w, const kd_state *x)
     memcpy(w->v, x->v, (size_t)w->dims.nv * sizeof *w->v);
 }
 
-// middle += factor p' at p, v
-static bool add_rate(kd_rank_watch *w, const double *p, const double *v, const kd_state *x, double factor)
+// ---- the way inside a step ------------------------------------------------------------------------------------------
+
+// p' at the end (t, p, v) of a step of the length h; row_noise: how far a v that leaves its constraints leads the cubic
+static bool rate_at(kd_rank_watch *w, double t, const double *p, const double *v, const kd_state *x, double h,
+                    double *rate)
 {
+    if (kd_eom_at_instant(w->data, &w->inputs, t, x) != KD_EVAL_OK) return false;
     kd_eom_at_position(w->data, p, x->s);
     kd_eom_at_velocity(w->data, v, x->r);
-    if (!is_good(w, kd_eom_eval(w->data, KD_KINEMATICS, w->rate))) return false;
-    for (int i = 0; i < w->dims.np; i++) w->middle[i] += factor * w->rate[i];
+    if (!is_good(w, kd_eom_eval(w->data, KD_KINEMATICS, rate))) return false;
+    if (w->dims.nlambda == 0) return true;
+    if (!is_good(w, kd_eom_eval(w->data, KD_GI, w->g))) return false;
+    for (int k = 0; k < w->nactive; k++)
+        if (is_position(w, k)) w->row_noise[k] += MOST_OF_RATE * h * row_violation(w, k);
     return true;
 }
 
-// Violation in the middle of the cubic from the last look to x
-static double violation_between(kd_rank_watch *w, const kd_state *x)
+// row_between: at least the violations of the cubic from the last look to x at the part s of the way
+static bool add_violations(kd_rank_watch *w, const kd_state *x, double s)
 {
-    // (p0 + p1) / 2 + h/8 (p0' - p1'): the cubic of Hermite in the middle
-    double h = x->t - w->t, t = w->t + h / 2;
-    for (int i = 0; i < w->dims.np; i++) w->middle[i] = (w->p[i] + x->p[i]) / 2;
-    if (!add_rate(w, x->p, x->v, x, -h / 8) || !add_rate(w, w->p, w->v, x, h / 8)) return 0;
-    if (kd_eom_at_instant(w->data, &w->inputs, t, x) != KD_EVAL_OK) return 0;
-    kd_eom_at_position(w->data, w->middle, x->s);
-    return is_good(w, kd_eom_eval(w->data, KD_G, w->g)) ? violation(w) : 0;
+    const double h = x->t - w->t, rest = 1 - s;
+    // p0 + s^2 (3 - 2 s) (p1 - p0) + h s (1 - s) ((1 - s) p0' - s p1')
+    for (int i = 0; i < w->dims.np; i++)
+        w->inner[i] = w->p[i] + s * s * (3 - 2 * s) * (x->p[i] - w->p[i]) +
+                      h * s * rest * (rest * w->rate[0][i] - s * w->rate[1][i]);
+    if (kd_eom_at_instant(w->data, &w->inputs, w->t + s * h, x) != KD_EVAL_OK) return false;
+    kd_eom_at_position(w->data, w->inner, x->s);
+    if (!is_good(w, kd_eom_eval(w->data, KD_G, w->g))) return false;
+    for (int k = 0; k < w->nactive; k++)
+        if (is_position(w, k)) w->row_between[k] = fmax(w->row_between[k], row_violation(w, k));
+    return true;
+}
+
+// d and K of each row from what its own bodies do in the step to x, where C is known
+static void measure_rows(kd_rank_watch *w, const kd_state *x)
+{
+    const int    n = w->dims.nv;
+    const double h = x->t - w->t;
+    for (int k = 0; k < w->nactive; k++) {
+        const double *row = w->C + (ptrdiff_t)k * n, *last = w->C_last + (ptrdiff_t)k * n;
+        double        square[2] = {0, 0}, change = 0;
+        for (int j = 0; j < n; j++) {
+            if (row[j] == 0 && last[j] == 0) continue;
+            square[0] += w->v[j] / w->D[j] * (w->v[j] / w->D[j]);
+            square[1] += x->v[j] / w->D[j] * (x->v[j] / w->D[j]);
+            change += (row[j] - last[j]) * (row[j] - last[j]);
+        }
+        const double speed = sqrt(fmax(square[0], square[1])), way = (x->t - w->t_last) * speed;
+        w->row_way[k] = h * speed;
+        if (way > MEASURABLE) w->row_K[k] = fmax(w->row_K[k], fmin(sqrt(change) / way, MOST_CURVED));
+    }
+}
+
+// May C have lost its rank inside a step of this length, for all that is known at its start?
+static bool may_turn(const kd_rank_watch *w, double step)
+{
+    const double before = w->sigma - SAFETY * w->K * w->path;
+    return w->dims.ns == 0 && (w->K == 0 || before < w->K * step);
+}
+
+// The same in the first step, K of which C at its end tells
+static bool may_turn_at_first(const kd_rank_watch *w, double step)
+{
+    return w->K > 0 || w->sigma < SAFETY * change_of_C(w) / (w->path + step) * step;
+}
+
+// C at x, and the violations of the cubic that leads there. false: they are not to be had
+static bool look_between(kd_rank_watch *w, const kd_state *x, double step)
+{
+    const double h = x->t - w->t;
+    w->t_judged = NAN;
+    memset(w->row_between, 0, (size_t)w->nactive * sizeof *w->row_between);
+    if (!evaluate(w, x)) return false;
+    scale_rows(w);
+    if (!may_turn_at_first(w, step)) return false;
+    measure_rows(w, x);
+    // what both ends violate is no news
+    for (int k = 0; k < w->nactive; k++) w->row_end[k] = is_position(w, k) ? row_violation(w, k) : 0;
+    for (int k = 0; k < w->nactive; k++) w->row_noise[k] = 2 * fmax(w->row_eps[k], w->row_end[k]) + NO_VIOLATION;
+    if (!rate_at(w, w->t, w->p, w->v, x, h, w->rate[0])) return false;
+    if (!rate_at(w, x->t, x->p, x->v, x, h, w->rate[1])) return false;
+    if (!add_violations(w, x, 0.25) || !add_violations(w, x, 0.75)) return false;
+    w->t_judged = x->t;
+    return true;
+}
+
+// eps / (K d^2) of a row inside the step, beyond what both ends violate
+static double unevenness(const kd_rank_watch *w, int k)
+{
+    const double most = w->row_K[k] * w->row_way[k] * w->row_way[k];
+    const double eps = w->row_between[k] - w->row_noise[k];
+    return most > 0 && eps > 0 ? eps / most : 0; // without K a row has no branches
+}
+
+// The same of a smooth motion: little, or not much more than in the step before
+static double smooth_limit(const kd_rank_watch *w, int k, double h)
+{
+    return fmax(SMOOTH, fmin(MOST_SMOOTH, ALIKE * w->row_smooth[k] * h * h));
+}
+
+// Did the step to x, which cannot or need not be shorter, turn into another branch?
+static bool turned(const kd_rank_watch *w, double h)
+{
+    for (int k = 0; k < w->nactive; k++) {
+        const double d = w->row_way[k], smooth = smooth_limit(w, k, h);
+        if (unevenness(w, k) > (d <= SHORT ? smooth : fmax(fmax(TURNED, smooth), d * d / LONG_CIRCLE))) return true;
+    }
+    return false;
+}
+
+// The step stood: what its unevenness was
+static void remember_rows(kd_rank_watch *w, double h)
+{
+    for (int k = 0; k < w->nactive; k++) w->row_smooth[k] = unevenness(w, k) / (h * h);
 }
 
 kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
@@ -344,6 +483,10 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
     w->eps = violation(w);
     w->K = 0;
     w->path = 0;
+    w->t_last = x->t;
+    w->t_judged = NAN;
+    memset(w->row_K, 0, (size_t)m * sizeof *w->row_K);
+    memset(w->row_smooth, 0, (size_t)m * sizeof *w->row_smooth);
     remember(w, x);
     // K is measured between this matrix and the next
     memcpy(w->C_last, w->C, (size_t)w->nactive * (size_t)n * sizeof *w->C);
@@ -351,20 +494,16 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
 }
 
 // K from what C changed on the way since the last time; sigma and eps here
-static void measure(kd_rank_watch *w)
+static void measure(kd_rank_watch *w, double t)
 {
     // |C - C_last| per way: how fast the matrix turns
-    int    count = w->nactive * w->dims.nv;
-    double sum = 0;
-    for (int i = 0; i < count; i++) {
-        double change = w->C[i] - w->C_last[i];
-        sum += change * change;
-    }
+    const int count = w->nactive * w->dims.nv;
     // short ways show rounding only; K grows, it is not forgotten
     if (w->path > MEASURABLE) {
-        w->K = fmax(w->K, fmin(sqrt(sum) / w->path, MOST_CURVED * sqrt(w->nactive)));
+        w->K = fmax(w->K, fmin(change_of_C(w) / w->path, MOST_CURVED * sqrt(w->nactive)));
         memcpy(w->C_last, w->C, (size_t)count * sizeof *w->C);
         w->path = 0;
+        w->t_last = t;
     }
     // the watched rows; where they are not certain, other ones of the redundant set may be
     w->sigma = least_singular_value(w);
@@ -408,32 +547,55 @@ static kd_status tell(const kd_rank_watch *w, double t, const char *reason, char
     return KD_ERR_RANK_CHANGE;
 }
 
+void kd_rank_watch_go_on(kd_rank_watch *w, const kd_state *x)
+{
+    if (w->known) remember(w, x);
+}
+
+bool kd_rank_watch_wants(const kd_rank_watch *w, double h)
+{
+    return w->known && may_turn(w, FASTER * h * w->speed);
+}
+
+double kd_rank_watch_judge(kd_rank_watch *w, const kd_state *x)
+{
+    const double h = x->t - w->t;
+    double       shorter = INFINITY;
+    const double step = h * fmax(speed_of(w, x), w->speed);
+    if (!w->known || !may_turn(w, step) || !look_between(w, x, step)) return INFINITY;
+    for (int k = 0; k < w->nactive; k++) {
+        const double part = sqrt(smooth_limit(w, k, h) / unevenness(w, k)); // as d^2
+        if (w->row_way[k] > SHORT && part < 1) shorter = fmin(shorter, h * fmax(SHORTER, AIMED * part));
+    }
+    if (shorter < h) w->t_judged = NAN; // it does not stand
+    return shorter;
+}
+
 kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
 {
     if (!w->known) return KD_OK;
     // step: way in natural units. By Weyl sigma falls by K per unit of way at most
-    char   reason[80];
-    double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
-    double before = w->sigma - SAFETY * w->K * w->path; // for certain, as long as violations stay as they were
-    double left = before - SAFETY * w->K * step, eps = w->eps;
-    w->path += step;
+    char         reason[80];
+    const double h = x->t - w->t, step = fabs(h) * fmax(speed_of(w, x), w->speed);
+    const double before = w->sigma - SAFETY * w->K * w->path; // for certain, as long as violations stay as they were
+    const double left = before - SAFETY * w->K * step;
+    const bool   branches = may_turn(w, step);
     // far from singular: no matrix is evaluated
-    bool      far = w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
-    kd_status status = KD_OK;
-    if (!far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
+    const bool far = w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
+    const bool judged = branches && (w->t_judged == x->t || look_between(w, x, step));
+    kd_status  status = KD_OK;
+    w->path += step;
+    // the step may have jumped over the crossing of branches
+    if (judged && turned(w, h)) status = tell(w, x->t, "with a step that turns there", message, size);
+    if (judged) remember_rows(w, h);
+    if (status == KD_OK && !far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
         scale_rows(w);
-        measure(w);
-        // not certain at the end of the step; or the step may have jumped over the crossing of branches
+        measure(w, x->t);
+        // not certain at the end of the step
         kd_text(reason, sizeof reason, "with a violation of %.2g", w->eps);
         if (!is_certain(w)) status = tell(w, x->t, reason, message, size);
-        bool judged = w->dims.ns == 0 && w->rank < w->dims.nv && step < LONGEST;
-        if (status == KD_OK && judged && before + w->sigma < w->K * step) {
-            // violation in the middle beyond that of both ends
-            double between = violation_between(w, x) - 2 * fmax(eps, w->eps);
-            if (between > TURNED * w->K * step * step)
-                status = tell(w, x->t, "with a step that turns there", message, size);
-        }
     }
+    w->t_judged = NAN;
     remember(w, x);
     return outcome(w, status, message, size);
 }
@@ -448,6 +610,7 @@ void kd_rank_watch_archive(kd_rank_watch *w, kd_archive *a)
     kd_archive_ints(a, w->active, (size_t)m, 0, m - 1);
     kd_archive_ints(a, w->kept, (size_t)m, 0, m - 1);
     kd_archive_ints(a, w->first, (size_t)m, 0, m);
-    KD_ARCHIVE_REALS(a, &w->t, &w->sigma, &w->K, &w->eps, &w->path, &w->speed);
+    KD_ARCHIVE_REALS(a, &w->t, &w->sigma, &w->K, &w->eps, &w->path, &w->speed, &w->t_last);
+    if (a->reads) w->t_judged = NAN;
     KD_ARCHIVE_BOOLS(a, &w->known, &w->stopped);
 }
