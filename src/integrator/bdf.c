@@ -230,6 +230,7 @@ static kd_status fail(kd_bdf *b, kd_status status)
     const char *advice = stuck ? kd_attempt_advice_fixed() : kd_attempt_advice(status);
     char        head[100];
     kd_text(head, sizeof head, "at t = %.9g, h = %.3g, order %d", b->past.t[0], b->h, b->order);
+    b->failed = true;
     kd_attempt_explain(b->base.dae, head, b->base.worst, advice, b->base.message, sizeof b->base.message);
     return status;
 }
@@ -238,6 +239,18 @@ static kd_status fail(kd_bdf *b, kd_status status)
 static bool is_noise(const kd_bdf *b)
 {
     return b->base.cause < 0 && b->h < NOISE * fabs(b->past.t[0]);
+}
+
+// A new step begins. Where attempts that failed in the step before have made it so short that x' is rounding, their
+// cause stays.
+static void begin_causes(kd_bdf *b)
+{
+    const bool noise = b->h_next > 0 && b->h_next < NOISE * fabs(b->past.t[0]);
+    if (b->base.cause < 0 && noise && !b->failed) return;
+    b->base.cause = KD_OK;
+    b->base.worst = -1;
+    b->base.message[0] = '\0';
+    b->failed = false;
 }
 
 // Keep what the formulation says about its failure.
@@ -577,9 +590,7 @@ static kd_status step(kd_integrator *base, double t_end)
     // the step behind one that was taken back counts as rejected: no return to a longer proposal
     b->rejected = b->retracted;
     b->retractable = false;
-    base->cause = KD_OK;
-    base->worst = -1;
-    base->message[0] = '\0';
+    begin_causes(b);
     if (b->past.terms == 0) {
         kd_text(base->message, sizeof base->message, "bdf: start comes before step");
         return KD_ERR_STAGE;
@@ -680,7 +691,7 @@ static void archive(kd_integrator *base, kd_archive *a)
     KD_ARCHIVE_REALS(a, &b->h, &b->h_next, &b->h_old, &b->h_least, &b->t_end, &b->kink_size, &b->kink_most,
                      &b->h_before, &b->h_longest);
     KD_ARCHIVE_BOOLS(a, &b->to_end, &b->rejected, &b->raising, &b->kinked, &b->retractable, &b->retracted, &b->behind,
-                     &b->lands);
+                     &b->lands, &b->failed);
     kd_archive_int(a, &b->equal, 0, INT_MAX / 2);
     kd_archive_count(a, &b->accepted_since_start);
 }

@@ -46,6 +46,7 @@ typedef struct kd_bdf {
     int                 equal;                     // steps of equal size and order in a row
     kd_kink             kink;                      // the last one
     double              kink_size, kink_most;      // |h jump of x'|: of it, and what a moved past does not survive
+    bool                failed;                    // the last step ended with a failure, whose message is complete
     bool                kinked;                    // since the last step
     bool                retractable, retracted;    // the last step can be taken back; was
     double              h_before;                  // step in use before a restart; 0: none

@@ -20,8 +20,9 @@
 //                             would be two blind places: x y = (1 - 4 theta) (3 - 4 theta) d^2 / 64)
 //     K d^4 / 683             if it went on smoothly along a circle
 //
-// so that the two fall apart as steps become shorter: a step that could be either, and is not as smooth as the one before
-// it, is taken back and made shorter until it is one of them.
+// The polynomial of degree 5 through the start of the step before, too, tells more: 0.0009 K d^2 and more, and 1e-4 for
+// d = 1. The two fall apart as steps become shorter: a step that could be either is taken back and made shorter until it
+// is one of them.
 //
 // Of redundant rows a set that was independent at the start is watched, and replaced where it becomes dependent.
 #include "simulation/rank_watch.h"
@@ -39,11 +40,8 @@
 #define INDEPENDENT 1e-12 // square of the sine of the angle between a row and those before it
 #define FAR 0.5           // part of sigma that must be left for certain to look at nothing else
 #define SMOOTH 5e-4       // of eps / (K d^2) inside a step: it did not turn
-#define MOST_SMOOTH 4e-3  // the same of one that is like the step before
-#define TURNED 0.008      // the same of a step that cannot be taken back and did
-#define ALIKE 3.0         // growth of the same, over h^2, from a step to the next one of a smooth motion
-#define LONG_CIRCLE 300.0 // eps / (K d^2) = d^2 / LONG_CIRCLE and less of a smooth step that is long
-#define SHORT 0.2         // natural units of a step that is not taken back: it is smooth or it turned
+#define TURNED 0.25       // part of a step that cannot be taken back that would be smooth: it turned
+#define SHORT 0.01        // natural units of a step that is not taken back: it is smooth or it turned
 #define FASTER 2.0        // growth of the speed in a step that is looked at
 #define AIMED 0.8         // of the size that would just be smooth
 #define SHORTER 0.25      // part of a step to which it is shortened at most
@@ -77,14 +75,14 @@ struct kd_rank_watch {
     double       *pivot, *vector;
     double        t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
     double       *p, *v;                         // (np), (nv) at the last look
-    double       *inner, *rate[2];               // (np) a point inside the step; p' at both ends
+    double       *p_before, *v_before, t_before; // (np), (nv) at the look before that; NAN: none
+    double       *inner, *rate[3];               // (np) a point inside the step; p' at both ends and at the look before
     double       *row_K;                         // (m) K of each row by the way of its own bodies
     double       *row_eps, *row_end;             // (m) violation of each row at the last look; at the end of the step
     double       *row_between, *row_way;         // (m) largest violation inside the step; d of the row
     double       *row_noise;                     // (m) violation that errors of both ends explain
-    double       *row_smooth;                    // (m) eps / (K d^2 h^2) of the last step
     double        t_last;                        // of C_last
-    double        t_judged;                      // end of the step that C and row_between belong to; NAN: none
+    double        t_judged, smooth;              // end of the step that was judged, NAN: none; part of it that is smooth
     bool          known, stopped;                // there is a matrix to compare with; a function asked to stop
 };
 
@@ -117,8 +115,10 @@ static void cut(kd_rank_watch *w)
     w->p = kd_cut_double(a, d.np);
     w->v = kd_cut_double(a, d.nv);
     w->inner = kd_cut_double(a, d.np);
-    double **const rows[] = {&w->row_K, &w->row_eps, &w->row_end, &w->row_between, &w->row_way, &w->row_noise, &w->row_smooth};
-    for (int k = 0; k < 2; k++) w->rate[k] = kd_cut_double(a, d.np);
+    double **const rows[] = {&w->row_K, &w->row_eps, &w->row_end, &w->row_between, &w->row_way, &w->row_noise};
+    for (int k = 0; k < 3; k++) w->rate[k] = kd_cut_double(a, d.np);
+    w->p_before = kd_cut_double(a, d.np);
+    w->v_before = kd_cut_double(a, d.nv);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = kd_cut_double(a, m);
 }
 
@@ -338,6 +338,9 @@ static bool is_certain(const kd_rank_watch *w)
 
 static void remember(kd_rank_watch *w, const kd_state *x)
 {
+    double *p = w->p_before, *v = w->v_before;
+    w->t_before = w->t, w->p_before = w->p, w->v_before = w->v;
+    w->p = p, w->v = v;
     w->t = x->t;
     w->speed = speed_of(w, x);
     memcpy(w->p, x->p, (size_t)w->dims.np * sizeof *w->p);
@@ -361,14 +364,35 @@ static bool rate_at(kd_rank_watch *w, double t, const double *p, const double *v
     return true;
 }
 
-// row_between: at least the violations of the cubic from the last look to x at the part s of the way
-static bool add_violations(kd_rank_watch *w, const kd_state *x, double s)
+// The cubic from the last look to x at the part s of the way, c(s) = p0 + s^2 (3 - 2 s) (p1 - p0)
+// + h s (1 - s) ((1 - s) p0' - s p1'), and its slope dc/ds
+static double cubic(const kd_rank_watch *w, const kd_state *x, int i, double s, double *slope)
 {
-    const double h = x->t - w->t, rest = 1 - s;
-    // p0 + s^2 (3 - 2 s) (p1 - p0) + h s (1 - s) ((1 - s) p0' - s p1')
+    const double h = x->t - w->t, rest = 1 - s, way = x->p[i] - w->p[i];
+    const double a = h * w->rate[0][i], b = h * w->rate[1][i];
+    *slope = 6 * s * rest * way + (1 - 4 * s + 3 * s * s) * a - (2 * s - 3 * s * s) * b;
+    return w->p[i] + s * s * (3 - 2 * s) * way + s * rest * (rest * a - s * b);
+}
+
+// What the quintic adds to it, omega(s) (A + B (s + rho)), omega = s^2 (1 - s)^2: it has p and p' of the look before,
+// at s = -rho
+static double quintic_part(const kd_rank_watch *w, const kd_state *x, int i, double s)
+{
+    const double h = x->t - w->t, rho = (w->t - w->t_before) / h, omega = pow(rho * (1 + rho), 2);
+    const double slope_of_omega = -2 * rho * (1 + rho) * (1 + 2 * rho);
+    double       slope;
+    const double A = (w->p_before[i] - cubic(w, x, i, -rho, &slope)) / omega;
+    const double B = (h * w->rate[2][i] - slope - slope_of_omega * A) / omega;
+    return pow(s * (1 - s), 2) * (A + B * (s + rho));
+}
+
+// row_between: at least the violations of one of the two polynomials at the part s of the way
+static bool add_violations(kd_rank_watch *w, const kd_state *x, double s, bool quintic)
+{
+    const double h = x->t - w->t;
+    double       slope;
     for (int i = 0; i < w->dims.np; i++)
-        w->inner[i] = w->p[i] + s * s * (3 - 2 * s) * (x->p[i] - w->p[i]) +
-                      h * s * rest * (rest * w->rate[0][i] - s * w->rate[1][i]);
+        w->inner[i] = cubic(w, x, i, s, &slope) + (quintic ? quintic_part(w, x, i, s) : 0);
     if (kd_eom_at_instant(w->data, &w->inputs, w->t + s * h, x) != KD_EVAL_OK) return false;
     kd_eom_at_position(w->data, w->inner, x->s);
     if (!is_good(w, kd_eom_eval(w->data, KD_G, w->g))) return false;
@@ -414,7 +438,6 @@ static bool may_turn_at_first(const kd_rank_watch *w, double step)
 static bool look_between(kd_rank_watch *w, const kd_state *x, double step)
 {
     const double h = x->t - w->t;
-    w->t_judged = NAN;
     memset(w->row_between, 0, (size_t)w->nactive * sizeof *w->row_between);
     if (!evaluate(w, x)) return false;
     scale_rows(w);
@@ -425,9 +448,15 @@ static bool look_between(kd_rank_watch *w, const kd_state *x, double step)
     for (int k = 0; k < w->nactive; k++) w->row_noise[k] = 2 * fmax(w->row_eps[k], w->row_end[k]) + NO_VIOLATION;
     if (!rate_at(w, w->t, w->p, w->v, x, h, w->rate[0])) return false;
     if (!rate_at(w, x->t, x->p, x->v, x, h, w->rate[1])) return false;
-    if (!add_violations(w, x, 0.25) || !add_violations(w, x, 0.75)) return false;
-    w->t_judged = x->t;
-    return true;
+    return add_violations(w, x, 0.25, false) && add_violations(w, x, 0.75, false);
+}
+
+// The same with the quintic, where there is one
+static bool look_closer(kd_rank_watch *w, const kd_state *x)
+{
+    if (!(w->t_before < w->t) || !rate_at(w, w->t_before, w->p_before, w->v_before, x, 0, w->rate[2])) return false;
+    memset(w->row_between, 0, (size_t)w->nactive * sizeof *w->row_between);
+    return add_violations(w, x, 0.25, true) && add_violations(w, x, 0.75, true);
 }
 
 // eps / (K d^2) of a row inside the step, beyond what both ends violate
@@ -438,26 +467,43 @@ static double unevenness(const kd_rank_watch *w, int k)
     return most > 0 && eps > 0 ? eps / most : 0; // without K a row has no branches
 }
 
-// The same of a smooth motion: little, or not much more than in the step before
-static double smooth_limit(const kd_rank_watch *w, int k, double h)
+// With what C at the end of the step says: can it have lost its rank on the way? By Weyl not if the singular values at both
+// ends are larger than what C can have changed, of all rows or row by row
+static bool lost_rank(kd_rank_watch *w, double step)
 {
-    return fmax(SMOOTH, fmin(MOST_SMOOTH, ALIKE * w->row_smooth[k] * h * h));
+    const double before = w->sigma - SAFETY * w->K * w->path, after = least_singular_value(w);
+    double       sum = 0;
+    for (int k = 0; k < w->nactive; k++) sum += pow(w->row_K[k] * w->row_way[k], 2);
+    return before + after < fmin(fmax(w->K, change_of_C(w) / (w->path + step)) * step, sqrt(sum));
 }
 
-// Did the step to x, which cannot or need not be shorter, turn into another branch?
-static bool turned(const kd_rank_watch *w, double h)
+// Part of the step that would be smooth in all rows, 1: it is; by the polynomial that was looked at
+static double smooth_part(const kd_rank_watch *w)
 {
-    for (int k = 0; k < w->nactive; k++) {
-        const double d = w->row_way[k], smooth = smooth_limit(w, k, h);
-        if (unevenness(w, k) > (d <= SHORT ? smooth : fmax(fmax(TURNED, smooth), d * d / LONG_CIRCLE))) return true;
-    }
-    return false;
+    double uneven = 0;
+    for (int k = 0; k < w->nactive; k++) uneven = fmax(uneven, unevenness(w, k));
+    return uneven > SMOOTH ? sqrt(SMOOTH / uneven) : 1; // as d^2
 }
 
-// The step stood: what its unevenness was
-static void remember_rows(kd_rank_watch *w, double h)
+// Is the step so short that it is smooth or turned, in the rows that are not smooth?
+static bool is_short(const kd_rank_watch *w)
 {
-    for (int k = 0; k < w->nactive; k++) w->row_smooth[k] = unevenness(w, k) / (h * h);
+    for (int k = 0; k < w->nactive; k++)
+        if (unevenness(w, k) > SMOOTH && w->row_way[k] > SHORT) return false;
+    return true;
+}
+
+// t_judged, smooth of the step to x. false: nothing is to be feared, or nothing can be said
+static bool judge(kd_rank_watch *w, const kd_state *x)
+{
+    const double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
+    w->t_judged = NAN;
+    if (!may_turn(w, step) || !look_between(w, x, step)) return false;
+    w->smooth = smooth_part(w);
+    if (w->smooth < 1 && look_closer(w, x)) w->smooth = fmax(w->smooth, smooth_part(w));
+    if (w->smooth < 1 && !lost_rank(w, step)) w->smooth = 1;
+    w->t_judged = x->t;
+    return true;
 }
 
 kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
@@ -486,8 +532,8 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
     w->t_last = x->t;
     w->t_judged = NAN;
     memset(w->row_K, 0, (size_t)m * sizeof *w->row_K);
-    memset(w->row_smooth, 0, (size_t)m * sizeof *w->row_smooth);
     remember(w, x);
+    w->t_before = NAN;
     // K is measured between this matrix and the next
     memcpy(w->C_last, w->C, (size_t)w->nactive * (size_t)n * sizeof *w->C);
     return KD_OK;
@@ -550,6 +596,7 @@ static kd_status tell(const kd_rank_watch *w, double t, const char *reason, char
 void kd_rank_watch_go_on(kd_rank_watch *w, const kd_state *x)
 {
     if (w->known) remember(w, x);
+    w->t_before = NAN; // another motion
 }
 
 bool kd_rank_watch_wants(const kd_rank_watch *w, double h)
@@ -559,16 +606,8 @@ bool kd_rank_watch_wants(const kd_rank_watch *w, double h)
 
 double kd_rank_watch_judge(kd_rank_watch *w, const kd_state *x)
 {
-    const double h = x->t - w->t;
-    double       shorter = INFINITY;
-    const double step = h * fmax(speed_of(w, x), w->speed);
-    if (!w->known || !may_turn(w, step) || !look_between(w, x, step)) return INFINITY;
-    for (int k = 0; k < w->nactive; k++) {
-        const double part = sqrt(smooth_limit(w, k, h) / unevenness(w, k)); // as d^2
-        if (w->row_way[k] > SHORT && part < 1) shorter = fmin(shorter, h * fmax(SHORTER, AIMED * part));
-    }
-    if (shorter < h) w->t_judged = NAN; // it does not stand
-    return shorter;
+    if (!w->known || !judge(w, x) || w->smooth == 1 || is_short(w)) return INFINITY;
+    return (x->t - w->t) * fmax(SHORTER, AIMED * w->smooth);
 }
 
 kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
@@ -576,18 +615,17 @@ kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message,
     if (!w->known) return KD_OK;
     // step: way in natural units. By Weyl sigma falls by K per unit of way at most
     char         reason[80];
-    const double h = x->t - w->t, step = fabs(h) * fmax(speed_of(w, x), w->speed);
+    const double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
     const double before = w->sigma - SAFETY * w->K * w->path; // for certain, as long as violations stay as they were
     const double left = before - SAFETY * w->K * step;
-    const bool   branches = may_turn(w, step);
     // far from singular: no matrix is evaluated
     const bool far = w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
-    const bool judged = branches && (w->t_judged == x->t || look_between(w, x, step));
+    // the step may have jumped over the crossing of branches; one that could have been taken back would have been
+    const bool judged = w->t_judged == x->t, looked = judged || judge(w, x);
     kd_status  status = KD_OK;
+    if (looked && w->smooth < (judged ? 1 : TURNED))
+        status = tell(w, x->t, "with a step that turns there", message, size);
     w->path += step;
-    // the step may have jumped over the crossing of branches
-    if (judged && turned(w, h)) status = tell(w, x->t, "with a step that turns there", message, size);
-    if (judged) remember_rows(w, h);
     if (status == KD_OK && !far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
         scale_rows(w);
         measure(w, x->t);
