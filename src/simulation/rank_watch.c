@@ -16,12 +16,12 @@
 // the way between its ends is looked at: the cubic through positions and velocities of both ends, at s = 1/4 and 3/4.
 // With the way d of the bodies of a row and K of that row alone it violates g by
 //
-//     0.007 K d^2 and more    if the step turned by a right angle, wherever in the step that was (in the middle there
-//                             would be two blind places: x y = (1 - 4 theta) (3 - 4 theta) d^2 / 64)
-//     K d^4 / 683             if it went on smoothly along a circle
+//     0.0023 K d^2 and more    if the step turned by 30 degrees or more, wherever in the step that was (in the middle
+//                              there would be two blind places: x y = (1 - 4 theta) (3 - 4 theta) d^2 / 64)
+//     K d^4 / 683              if it went on smoothly along a circle
 //
-// The polynomial of degree 5 through the start of the step before, too, tells more: 0.0009 K d^2 and more, and 1e-4 for
-// d = 1. The two fall apart as steps become shorter: a step that could be either is taken back and made shorter until it
+// The polynomial of degree 5 through the start of the step before, too, at s = 1/2 as well, tells more: 0.0008 K d^2 and
+// more, and about 1e-4 K d^6 along a circle. The two fall apart as steps become shorter: a step that could be either is taken back and made shorter until it
 // is one of them.
 //
 // Of redundant rows a set that was independent at the start is watched, and replaced where it becomes dependent.
@@ -34,24 +34,25 @@
 #include "core/text.h"
 #include "math/dense.h"
 
-#define LARGEST 600       // rows, or columns, beyond which a factorisation costs more than a step
-#define CERTAIN 0.1       // of K eps / sigma^2; the turn into another branch happens at 0.5
-#define NO_SIGMA 1e-7     // a singular value that is 0 up to rounding of C C'
-#define INDEPENDENT 1e-12 // square of the sine of the angle between a row and those before it
-#define FAR 0.5           // part of sigma that must be left for certain to look at nothing else
-#define SMOOTH 5e-4       // of eps / (K d^2) inside a step: it did not turn
-#define TURNED 0.25       // part of a step that cannot be taken back that would be smooth: it turned
-#define SHORT 0.01        // natural units of a step that is not taken back: it is smooth or it turned
-#define FASTER 2.0        // growth of the speed in a step that is looked at
-#define AIMED 0.8         // of the size that would just be smooth
-#define SHORTER 0.25      // part of a step to which it is shortened at most
-#define MOST_OF_RATE 0.15 // s (1 - s)^2 at its largest
+#define LARGEST 600        // rows, or columns, beyond which a factorisation costs more than a step
+#define CERTAIN 0.1        // of K eps / sigma^2; the turn into another branch happens at 0.5
+#define NO_SIGMA 1e-7      // a singular value that is 0 up to rounding of C C'
+#define INDEPENDENT 1e-12  // square of the sine of the angle between a row and those before it
+#define FAR 0.5            // part of sigma that must be left for certain to look at nothing else
+#define SMOOTH 5e-4        // of eps / (K d^2) inside a step, of the cubic: it did not turn
+#define SMOOTHER 5e-4      // the same of the quintic
+#define TURNED 0.25        // part of a step that cannot be taken back that would be smooth: it turned
+#define SHORT 0.01         // natural units of a step that is not taken back: it is smooth or it turned
+#define FASTER 2.0         // growth of the speed in a step that is looked at
+#define AIMED 0.8          // of the size that would just be smooth
+#define SHORTER 0.25       // part of a step to which it is shortened at most
+#define MOST_OF_RATE 0.15  // s (1 - s)^2 at its largest
 #define NO_VIOLATION 1e-12 // of a row of length 1, in natural units: rounding
-#define MEASURABLE 1e-3   // way from which on a change of C tells K
-#define MOST_CURVED 10    // K of a row of length 1 at most, in natural units
-#define SAFETY 2          // of K beside what was seen of it
-#define ITERATIONS 3      // of inverse iteration, the vector of the last time is a good guess
-#define NAMED 0.3         // entries beside the largest one that are worth a name
+#define MEASURABLE 1e-3    // way from which on a change of C tells K
+#define MOST_CURVED 10     // K of a row of length 1 at most, in natural units
+#define SAFETY 2           // of K beside what was seen of it
+#define ITERATIONS 3       // of inverse iteration, the vector of the last time is a good guess
+#define NAMED 0.3          // entries beside the largest one that are worth a name
 
 struct kd_rank_watch {
     kd_arena      arena;
@@ -82,8 +83,8 @@ struct kd_rank_watch {
     double       *row_between, *row_way;         // (m) largest violation inside the step; d of the row
     double       *row_noise;                     // (m) violation that errors of both ends explain
     double        t_last;                        // of C_last
-    double        t_judged, smooth;              // end of the step that was judged, NAN: none; part of it that is smooth
-    bool          known, stopped;                // there is a matrix to compare with; a function asked to stop
+    double        t_judged, smooth; // end of the step that was judged, NAN: none; part of it that is smooth
+    bool          known, stopped;   // there is a matrix to compare with; a function asked to stop
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -425,7 +426,7 @@ static void measure_rows(kd_rank_watch *w, const kd_state *x)
 static bool may_turn(const kd_rank_watch *w, double step)
 {
     const double before = w->sigma - SAFETY * w->K * w->path;
-    return w->dims.ns == 0 && (w->K == 0 || before < w->K * step);
+    return w->dims.ns == 0 && (w->K == 0 || before < SAFETY * w->K * step);
 }
 
 // The same in the first step, K of which C at its end tells
@@ -456,7 +457,9 @@ static bool look_closer(kd_rank_watch *w, const kd_state *x)
 {
     if (!(w->t_before < w->t) || !rate_at(w, w->t_before, w->p_before, w->v_before, x, 0, w->rate[2])) return false;
     memset(w->row_between, 0, (size_t)w->nactive * sizeof *w->row_between);
-    return add_violations(w, x, 0.25, true) && add_violations(w, x, 0.75, true);
+    for (int k = 1; k <= 3; k++)
+        if (!add_violations(w, x, 0.25 * k, true)) return false;
+    return true;
 }
 
 // eps / (K d^2) of a row inside the step, beyond what both ends violate
@@ -474,22 +477,23 @@ static bool lost_rank(kd_rank_watch *w, double step)
     const double before = w->sigma - SAFETY * w->K * w->path, after = least_singular_value(w);
     double       sum = 0;
     for (int k = 0; k < w->nactive; k++) sum += pow(w->row_K[k] * w->row_way[k], 2);
-    return before + after < fmin(fmax(w->K, change_of_C(w) / (w->path + step)) * step, sqrt(sum));
+    return before + after < SAFETY * fmin(fmax(w->K, change_of_C(w) / (w->path + step)) * step, sqrt(sum));
 }
 
-// Part of the step that would be smooth in all rows, 1: it is; by the polynomial that was looked at
-static double smooth_part(const kd_rank_watch *w)
+// Part of the step that would be smooth in all rows, 1: it is; by the polynomial that was looked at, eps / (K d^2) of
+// which may be `most` and falls with the power of d
+static double smooth_part(const kd_rank_watch *w, double most, double power)
 {
     double uneven = 0;
     for (int k = 0; k < w->nactive; k++) uneven = fmax(uneven, unevenness(w, k));
-    return uneven > SMOOTH ? sqrt(SMOOTH / uneven) : 1; // as d^2
+    return uneven > most ? pow(most / uneven, 1 / power) : 1;
 }
 
 // Is the step so short that it is smooth or turned, in the rows that are not smooth?
 static bool is_short(const kd_rank_watch *w)
 {
     for (int k = 0; k < w->nactive; k++)
-        if (unevenness(w, k) > SMOOTH && w->row_way[k] > SHORT) return false;
+        if (unevenness(w, k) > SMOOTHER && w->row_way[k] > SHORT) return false;
     return true;
 }
 
@@ -499,8 +503,8 @@ static bool judge(kd_rank_watch *w, const kd_state *x)
     const double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
     w->t_judged = NAN;
     if (!may_turn(w, step) || !look_between(w, x, step)) return false;
-    w->smooth = smooth_part(w);
-    if (w->smooth < 1 && look_closer(w, x)) w->smooth = fmax(w->smooth, smooth_part(w));
+    w->smooth = smooth_part(w, SMOOTH, 2);
+    if (w->smooth < 1 && look_closer(w, x)) w->smooth = fmax(w->smooth, smooth_part(w, SMOOTHER, 4));
     if (w->smooth < 1 && !lost_rank(w, step)) w->smooth = 1;
     w->t_judged = x->t;
     return true;
@@ -628,6 +632,7 @@ kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message,
     w->path += step;
     if (status == KD_OK && !far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
         scale_rows(w);
+        measure_rows(w, x);
         measure(w, x->t);
         // not certain at the end of the step
         kd_text(reason, sizeof reason, "with a violation of %.2g", w->eps);
