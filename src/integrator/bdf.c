@@ -357,7 +357,9 @@ static kd_status attempt(kd_bdf *b)
     // the last step ends at t_end itself, not at t + h, which may differ by rounding
     double t1 = b->to_end ? b->t_end : b->past.t[0] + b->h;
     kd_bdf_history_coefficients(&b->past, t1, b->order, &b->step);
-    kd_attempt_weights(b->base.dae, b->h, b->h_longest, b->weight, b->index_weight);
+    // velocities of index 3 in a first step are differences of positions: no step is short enough for them
+    const double longest = b->accepted_since_start > 0 ? b->h_longest : 0;
+    kd_attempt_weights(b->base.dae, b->h, longest, b->weight, b->index_weight);
     kd_bdf_history_predict(&b->past, &b->step, b->predicted, b->predicted_dot);
     start_values(b);
     // 0 = F(t, x, P' + cj (x - P))

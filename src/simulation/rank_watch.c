@@ -653,7 +653,7 @@ void kd_rank_watch_archive(kd_rank_watch *w, kd_archive *a)
     kd_archive_ints(a, w->active, (size_t)m, 0, m - 1);
     kd_archive_ints(a, w->kept, (size_t)m, 0, m - 1);
     kd_archive_ints(a, w->first, (size_t)m, 0, m);
-    KD_ARCHIVE_REALS(a, &w->t, &w->sigma, &w->K, &w->eps, &w->path, &w->speed, &w->t_last);
+    KD_ARCHIVE_REALS(a, &w->t, &w->sigma, &w->K, &w->eps, &w->path, &w->speed, &w->t_last, &w->t_before);
     if (a->reads) w->t_judged = NAN;
     KD_ARCHIVE_BOOLS(a, &w->known, &w->stopped);
 }
