@@ -418,8 +418,7 @@ static kd_eval rounding_of_corrections(kd_psf *f, const double *x, double *size)
             other[i] = p[i] + ((i * (5 + 2 * pattern)) % 3 == pattern ? ulp : -ulp);
         }
         answer = correction_at(f, other, s, dp);
-        for (int i = 0; i < np; i++)
-            *size = larger(*size, fabs(dp[i] - here[i]) / ((unit ? unit[i] : 1) + fabs(p[i])));
+        for (int i = 0; i < np; i++) *size = larger(*size, fabs(dp[i] - here[i]) / ((unit ? unit[i] : 1) + fabs(p[i])));
     }
     return answer;
 }
