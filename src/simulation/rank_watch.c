@@ -426,7 +426,7 @@ static void measure_rows(kd_rank_watch *w, const kd_state *x)
 static bool may_turn(const kd_rank_watch *w, double step)
 {
     const double before = w->sigma - SAFETY * w->K * w->path;
-    return w->dims.ns == 0 && (w->K == 0 || before < SAFETY * w->K * step);
+    return w->dims.ns == 0 && w->rank < w->dims.nv && (w->K == 0 || before < SAFETY * w->K * step);
 }
 
 // The same in the first step, K of which C at its end tells
