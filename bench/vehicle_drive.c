@@ -18,6 +18,8 @@ static void one_drive(bench *b, const char *name, double t_end)
     kd_system            *system = NULL;
     kd_state             *x = NULL;
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     kd_stats              stats = {0};
     double                seconds = NAN;
     if (!bench_wants(b, "seconds.%s", name)) return;

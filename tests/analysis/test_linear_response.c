@@ -101,6 +101,8 @@ static void simulated_sine(void **state)
         const kd_inputs       inputs = {sine, &w};
         char                  message[1000] = "";
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         subject               s = open_model(TABLE, NULL, 0, BOTH[k & 1], false);
         double                re[2 * SENSORS], im[2 * SENSORS], y[SENSORS], u[2], du[2], ddu[2];
         kd_eom_data          *d;

@@ -241,6 +241,8 @@ static void test_spin_up(void **state)
     enum { TIMES = 4000 };
     static double         times[TIMES];
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     kd_simulation        *sim = NULL;
     lag                   l = {&b, 0};
     char                  message[500] = "";

@@ -110,6 +110,8 @@ static void simulate(const kd_model *m, kd_coordinates coordinates, double *last
     kd_simulation        *simulation;
     watch                 w = {0};
     kd_simulation_options run = kd_simulation_options_default();
+    run.formulation = KD_PSF;
+    run.integrator = KD_RADAU;
     char                  message[500] = "";
     opt.coordinates = coordinates;
     assert_int_equal(kd_system_create(m, &opt, &system, message, sizeof message), KD_OK);
