@@ -314,7 +314,7 @@ static void ida_runs_as_documented(void **state)
 static void options_by_name(void **state)
 {
     (void)state;
-    expect("simulate pendulum --t-end 0.1 --option steps.max_steps=3 --output '" OUT "'", 1, "3 steps did not reach");
+    expect("simulate pendulum --t-end 2 --option steps.max_steps=3 --output '" OUT "'", 1, "3 steps did not reach");
     expect("simulate pendulum --t-end 0.1 --integrator bdf --option bdf.order_max=2 --option form.natural=yes --output "
            "'" OUT "'",
            0, "ggl with bdf");
