@@ -476,8 +476,8 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
     kd_simulation_options open = *o;
     open.formulation = KD_FORMULATION_CHOSEN;
     open.integrator = KD_INTEGRATOR_CHOSEN;
-    m->chosen = !m->fixed && is_open(m) &&
-                kd_method_automatic(s->eom, kd_subject_inputs(s), s->x, &open, why, sizeof why) >= 0;
+    m->chosen =
+        !m->fixed && is_open(m) && kd_method_automatic(s->eom, kd_subject_inputs(s), s->x, &open, why, sizeof why) >= 0;
     if (m->chosen) *o = open;
     // a formulation that suits integrator and pictures, where none was asked for
     bool                 asked = m->formulation && m->integrator;

@@ -25,7 +25,7 @@
 static bool may_have_own_solution(const kd_acceleration *self)
 {
     const kd_eom_def *def = kd_eom_definition(self->eom);
-    const bool projects = def->kkt_factor || self->nk == self->dims.nv; // or there is nothing to project on
+    const bool        projects = def->kkt_factor || self->nk == self->dims.nv; // or there is nothing to project on
     return projects && def->accelerations && self->linear && !self->svd && self->dims.ns == 0 && self->nk >= LARGE;
 }
 

@@ -403,8 +403,7 @@ static void events_are_told(void **state)
 static void methods_are_chosen(void **state)
 {
     (void)state;
-    command_result r =
-        expect("simulate " MODELS "slider-crank.yaml --clean --output '" OUT "'", 0, "ode with dop853");
+    command_result r = expect("simulate " MODELS "slider-crank.yaml --clean --output '" OUT "'", 0, "ode with dop853");
     must_contain(r.text, "verdict: clean");
     expect("simulate " MODELS "truck5.yaml --clean --output '" OUT "'", 0, "psf with radau, as stability limits steps");
     expect("simulate " MODELS "slider-crank.yaml --formulation psf --integrator radau --output '" OUT "'", 0,

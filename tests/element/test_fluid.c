@@ -159,7 +159,7 @@ static void energies_add_up(void **state)
         kd_simulation_options opt = kd_simulation_options_default();
         opt.formulation = KD_PSF;
         opt.integrator = KD_RADAU;
-        const kd_eom         *eom = kd_system_eom(f.system);
+        const kd_eom *eom = kd_system_eom(f.system);
         opt.rtol = opt.atol = 1e-9;
         opt.output = see;
         opt.context = &w;

@@ -103,8 +103,8 @@ static void end_far_away(void **state)
         kd_simulation_options opt = kd_simulation_options_default();
         opt.formulation = KD_PSF;
         opt.integrator = KD_RADAU;
-        double                stop = 5;
-        char                  message[600] = "";
+        double stop = 5;
+        char   message[600] = "";
         opt.output = stop_after;
         opt.context = &stop;
         x->p[0] = 1;
@@ -161,8 +161,8 @@ static void boundary_of_a_domain(void **state)
         kd_simulation_options opt = kd_simulation_options_default();
         opt.formulation = KD_PSF;
         opt.integrator = KD_RADAU;
-        char                  message[600] = "";
-        kd_stats              stats;
+        char     message[600] = "";
+        kd_stats stats;
         opt.rtol = opt.atol = 1e-3;
         opt.integrator_options.radau.reference = option[k / 2].reference;
         opt.integrator_options.radau.newton_updates = option[k / 2].updates;

@@ -231,7 +231,7 @@ static void coordinates_do_not_matter(void **state)
         kd_simulation_options opt = kd_simulation_options_default();
         opt.formulation = KD_PSF;
         opt.integrator = KD_RADAU;
-        char                  message[400] = "";
+        char message[400] = "";
         assert_int_equal(kd_state_create(eom, &x0[k]), KD_OK);
         assert_int_equal(kd_state_create(eom, &x1[k]), KD_OK);
         kd_state_copy(both[k]->x, x1[k]);

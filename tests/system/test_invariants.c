@@ -145,8 +145,8 @@ static void racket_keeps_its_invariants(void **state)
         kd_simulation_options opt = kd_simulation_options_default();
         opt.formulation = KD_PSF;
         opt.integrator = KD_RADAU;
-        subject               s = {0};
-        double                e[5];
+        subject s = {0};
+        double  e[5];
         assert_int_equal(kd_model_read(KD_SOURCE_DIR "/models/"
                                                      "tennis-racket"
                                                      ".yaml",

@@ -138,7 +138,7 @@ static void test_range(void **state)
             kd_simulation_options opt = kd_simulation_options_default();
             opt.formulation = KD_PSF;
             opt.integrator = KD_RADAU;
-            plant                 p;
+            plant p;
             plant_open(&p, BOTH[which],
                        "kardan: 1\nbodies:\n  b: {mass: 2, inertia: [1, 1, 1], angular_velocity: [0.1, 0.2, 8]}\n"
                        "joints:\n  j: {type: free, bodies: [ground, b]}\n"
