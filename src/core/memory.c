@@ -34,10 +34,11 @@
 
 // ---- hooks ----------------------------------------------------------------------------------------------------------
 
+// Zeros: pages of large arrays that nobody touches cost nothing then
 static void *default_allocate(size_t size, void *context)
 {
     (void)context;
-    return calloc(1, size); // pages of large blocks that nobody writes to are never there
+    return calloc(1, size);
 }
 
 static void default_release(void *memory, void *context)
