@@ -74,7 +74,7 @@ static kd_cli_parsed read_arguments(kd_simulate_task *t, int argc, char **argv)
         {"--beside", "REPORT", "show the run of another report in this one, too: over each other or side by side",
          KD_CLI_TEXT, &t->beside_path},
         {"--plain", NULL, "a small report: plots and drawing without the 3-D viewer", KD_CLI_FLAG, &t->plain},
-        {"--automatic", NULL, "a method that suits the equations, changed on the way where counts say so", KD_CLI_FLAG,
+        {"--automatic", NULL, "choose the method, although the model file names one", KD_CLI_FLAG,
          &t->method.automatic},
         {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 
 #include <SuiteSparse_config.h>
+#include <limits.h>
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -171,7 +172,8 @@ static bool chunk_add(kd_arena *arena, size_t need)
 
 void *kd_arena_cut(kd_arena *arena, size_t count, size_t size)
 {
-    if (size > 0 && count > PTRDIFF_MAX / 4 / size) {
+    // entries count in an int, so that products of two sizes in code that has a full matrix never overflow
+    if (size > 0 && (count > PTRDIFF_MAX / 4 / size || (size > 1 && count > INT_MAX))) {
         arena->failed = true;
         return NULL;
     }
@@ -206,8 +208,8 @@ double *kd_numbers_values(kd_numbers *numbers)
 double *kd_cut_numbers(kd_arena *arena, size_t count)
 {
     // too many: the cut fails, and says so
-    const size_t most = PTRDIFF_MAX / 8 / sizeof(double);
-    kd_numbers  *record = kd_arena_cut(arena, 1, numbers_offset() + (count < most ? count : 4 * most) * sizeof(double));
+    if (count > INT_MAX) arena->failed = true;
+    kd_numbers *record = count > INT_MAX ? NULL : kd_arena_cut(arena, 1, numbers_offset() + count * sizeof(double));
     if (!record) return NULL;
     *record = (kd_numbers){arena->numbers, count};
     arena->numbers = record;

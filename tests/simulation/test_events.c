@@ -44,6 +44,8 @@ static kd_eval listen(const kd_event *event, const kd_state *before, const kd_st
 static kd_simulation_options options(double tolerance, story *l)
 {
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     opt.rtol = opt.atol = tolerance;
     opt.events.listener = l ? listen : NULL;
     opt.events.context = l;

@@ -140,6 +140,8 @@ static void differential_part_by_qr(void **state)
     for (int k = 0; k < 2; k++) {
         kd_stats              stats;
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         opt.rtol = opt.atol = 1e-7;
         opt.formulation_options.differential_qr = k == 1;
         x[k] = end_of("caraxis", &opt, &eom[k], &stats);
@@ -176,6 +178,8 @@ static void multipliers_are_controlled(void **state)
         kd_state_destroy(x);
         kd_eom_destroy(eom);
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         opt.rtol = opt.atol = 1e-5;
         opt.formulation_options.control_multipliers = with;
         x = end_of("andrews", &opt, &eom, &stats[with]);

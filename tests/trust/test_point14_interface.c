@@ -75,6 +75,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_method_misfit(NULL, NULL));
     NEUTRAL(kd_method_fits(NULL, NULL, 0));
     NEUTRAL(kd_method_formulation(NULL));
+    NEUTRAL(kd_method_named(NULL));
     REFUSED(kd_simulation_advice(NULL, NULL, 0));
     REFUSED(kd_method_automatic(NULL, NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_certifier_create(NULL, NULL, NULL));
