@@ -69,6 +69,7 @@ class Description:
         self.outputs = outputs
         experiment = root.find("DefaultExperiment")
         self.stop, self.step = float(experiment.get("stopTime")), float(experiment.get("stepSize"))
+        self.tolerance = float(experiment.get("tolerance", "1e-6"))
 
 
 class Instance:
@@ -173,4 +174,5 @@ def main():
     print("good")
 
 
-main()
+if __name__ == "__main__":
+    main()
