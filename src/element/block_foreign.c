@@ -23,6 +23,11 @@ static kd_eval sample(const kd_sampler *b, kd_work *w, double t, const double *u
     return KD_EVAL_OK;
 }
 
+static void set(kd_sampler *b)
+{
+    kd_foreign_change(b->unit, b->block->def.period, b->block->def.parameter);
+}
+
 static void count(kd_block_def *def)
 {
     def->nstates = 1;
@@ -148,6 +153,7 @@ const kd_block_class kd_block_fmu = {
             .foreign = true,
         },
     .make = make_fmu,
+    .set = set,
     .sample = sample,
 };
 
@@ -166,5 +172,6 @@ const kd_block_class kd_block_library = {
             .foreign = true,
         },
     .make = make_library,
+    .set = set,
     .sample = sample,
 };

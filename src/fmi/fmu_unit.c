@@ -232,7 +232,14 @@ static kd_status answer(kd_foreign *unit, const double *u, double *y)
     return status < 0 ? status : kd_fmu_unit_outputs(f, u, y);
 }
 
-static const kd_foreign_class CLASS = {start_block, advance, answer, destroy};
+static void change(kd_foreign *unit, double period, const double *parameter)
+{
+    kd_fmu_unit *f = of(unit);
+    f->step = period;
+    if (f->nparameters > 0) memcpy(f->value, parameter, (size_t)f->nparameters * sizeof *parameter);
+}
+
+static const kd_foreign_class CLASS = {start_block, advance, answer, change, destroy};
 
 // ---- names ----------------------------------------------------------------------------------------------------------
 

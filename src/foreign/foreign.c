@@ -65,6 +65,15 @@ static kd_status go_there(kd_foreign *u, double count, double t, const double *i
     return status;
 }
 
+// Everything that a sample needs and gives is a finite number
+static kd_status check_numbers(kd_foreign *u, const char *what, const double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return kd_foreign_refuse(u, KD_ERR_NOT_FINITE, "its %s %d is no finite number", what, i + 1);
+    return KD_OK;
+}
+
 kd_status kd_foreign_sample(kd_foreign *u, double count, double t, const double *input, double *y)
 {
     const size_t inputs = (size_t)u->ninputs * sizeof *input, outputs = (size_t)u->noutputs * sizeof *y;
@@ -72,18 +81,19 @@ kd_status kd_foreign_sample(kd_foreign *u, double count, double t, const double 
         memcpy(y, u->y, outputs);
         return KD_OK;
     }
-    for (int i = 0; i < u->ninputs; i++)
-        if (!isfinite(input[i]))
-            return kd_foreign_refuse(u, KD_ERR_NOT_FINITE, "its input %d is no finite number", i + 1);
-    kd_status status = go_there(u, count, t, input);
+    kd_status status = check_numbers(u, "input", input, u->ninputs);
+    if (status >= 0) status = go_there(u, count, t, input);
     if (status >= 0) status = u->class->answer(u, input, u->y);
+    if (status >= 0) status = check_numbers(u, "output", u->y, u->noutputs);
     u->broken = status < 0;
-    for (int i = 0; i < u->noutputs && status >= 0; i++)
-        if (!isfinite(u->y[i]))
-            status = kd_foreign_refuse(u, KD_ERR_NOT_FINITE, "its output %d is no finite number", i + 1);
     if (status < 0) return status;
     u->count = count;
     memcpy(u->u, input, inputs);
     memcpy(y, u->y, outputs);
     return KD_OK;
+}
+
+void kd_foreign_change(kd_foreign *u, double period, const double *parameter)
+{
+    if (u && u->class->change) u->class->change(u, period, parameter);
 }

@@ -35,6 +35,8 @@ typedef struct kd_foreign_class {
     kd_status (*advance)(kd_foreign *unit, double t);
     // Outputs with the inputs u at unit->t
     kd_status (*answer)(kd_foreign *unit, const double *u, double *y);
+    // Other numbers, from the next start on; NULL: it has none
+    void (*change)(kd_foreign *unit, double period, const double *parameter);
     void (*destroy)(kd_foreign *unit);
 } kd_foreign_class;
 
@@ -43,10 +45,10 @@ struct kd_foreign {
     const kd_foreign_class *class;
     kd_arena arena;
     int      ninputs, noutputs;
-    double   t;     // where it is
-    double   count; // samples so far
-    double  *u, *y; // (ninputs), (noutputs) of the last sample
-    bool     broken;
+    double   t;                           // where it is
+    double   count;                       // samples so far
+    double  *u, *y;                       // (ninputs), (noutputs) of the last sample
+    bool     broken;                      // the last call failed: message says why
     char     message[KD_FOREIGN_MESSAGE]; // why the last call failed
 };
 
@@ -60,7 +62,9 @@ kd_status kd_foreign_init(kd_foreign *unit, const kd_foreign_class *class, const
 void      kd_foreign_close(kd_foreign *unit); // NULL is fine
 
 // Sample number `count` of a run, at t: outputs from inputs.
-kd_status   kd_foreign_sample(kd_foreign *unit, double count, double t, const double *u, double *y) KD_NODISCARD;
+kd_status kd_foreign_sample(kd_foreign *unit, double count, double t, const double *u, double *y) KD_NODISCARD;
+// The numbers of the block have changed with parameters of the model; NULL is fine
+void        kd_foreign_change(kd_foreign *unit, double period, const double *parameter);
 const char *kd_foreign_message(const kd_foreign *unit);
 kd_status   kd_foreign_refuse(kd_foreign *unit, kd_status status, const char *format, ...) KD_PRINTF(3, 4);
 

@@ -56,6 +56,12 @@ static kd_status answer(kd_foreign *unit, const double *u, double *y)
                              *why ? ": " : "", why);
 }
 
+static void change(kd_foreign *unit, double period, const double *parameter)
+{
+    (void)parameter;
+    ((library *)unit)->setup.period = period;
+}
+
 static void destroy(kd_foreign *unit)
 {
     library *l = (library *)unit;
@@ -63,7 +69,7 @@ static void destroy(kd_foreign *unit)
     if (l->object) dlclose(l->object);
 }
 
-static const kd_foreign_class CLASS = {start, advance, answer, destroy};
+static const kd_foreign_class CLASS = {start, advance, answer, change, destroy};
 
 // A function by its name; false: there is none
 static bool find(library *l, const char *name, void *function, char *message, size_t size)

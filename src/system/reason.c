@@ -117,7 +117,7 @@ void kd_work_reason(const kd_point *x, void *context, char *text, size_t size)
     // foreign code that has failed
     for (int i = 0; i < s->model->nblocks; i++) {
         const kd_foreign *unit = s->block[i].unit;
-        if (!unit || !unit->message[0]) continue;
+        if (!unit || !unit->broken) continue;
         kd_text(text, size, "block '%s': %s", s->model->block[i].name, kd_foreign_message(unit));
         return;
     }
