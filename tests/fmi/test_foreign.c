@@ -290,8 +290,7 @@ static void fmus_are_systems(void **state)
         double      bound;
     } way[] = {{"fmu: mass.fmu, kind: me, tolerance: 1e-10", "type: jacobi, degree: 2, step: 1 ms", 1e-7},
                {"fmu: mass.fmu, kind: cs, tolerance: 1e-10", "type: jacobi, degree: 2, step: 1 ms", 1e-4},
-               {"fmu: mass.fmu, kind: me, tolerance: 1e-10", "type: iteration, degree: 1, step: 5 ms", 1e-6},
-               {"fmu: mass.fmu, kind: me, tolerance: 1e-10", "type: jacobi, degree: 1, step: 1 ms, control: halves, rtol: 1e-4", 1e-3}};
+               {"fmu: mass.fmu, kind: me, tolerance: 1e-10", "type: iteration, degree: 1, step: 5 ms", 1e-6}};
     (void)state;
     for (int version = 2; version <= 3; version++) {
         char command[400];
@@ -306,6 +305,9 @@ static void fmus_are_systems(void **state)
             const double d = table_difference(OUT "/own/two.cosim.csv", OUT "/own/models.csv", "left.");
             if (!(d < way[i].bound)) fail_msg("FMI %d, %s, %s: %g", version, way[i].left, way[i].master, d);
         }
+        // steps that are made twice: its state is saved and restored
+        write_systems("fmu: mass.fmu", "type: jacobi, degree: 1, step: 1 ms, control: halves, rtol: 1e-3");
+        expect("cosimulate two.yaml --t-end 0.02 --output own", 0, "halves");
     }
 }
 
