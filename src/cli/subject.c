@@ -350,9 +350,9 @@ static bool watch_paths(kd_subject *s, const kd_subject_request *r)
 
 // ---- channels by patterns -------------------------------------------------------------------------------------------
 
-// Poses and velocities of bodies, coordinates and reactions of joints, constraints, forces
+// Poses and velocities of bodies, coordinates and reactions of joints, constraints, forces, outputs of blocks, variables
 static const char everything[] = "body.*.pos.?,body.*.roll,body.*.pitch,body.*.yaw,body.*.vel.?,body.*.omega.?,joint.*,"
-                                 "constraint.*,force.*";
+                                 "constraint.*,force.*,block.*,variable.*";
 
 // Record the paths of an element that a pattern fits; false: standard error has been told
 static bool watch_element(kd_subject *s, const char *pattern, kd_section section, int i, int *found)
@@ -373,9 +373,10 @@ static bool watch_element(kd_subject *s, const char *pattern, kd_section section
 
 static bool watch_patterns(kd_subject *s, const char *patterns)
 {
-    static const kd_section sections[] = {KD_SECTION_BODY,       KD_SECTION_FRAME, KD_SECTION_JOINT,
-                                          KD_SECTION_CONSTRAINT, KD_SECTION_FORCE, KD_SECTION_STATE,
-                                          KD_SECTION_ALGEBRAIC};
+    static const kd_section sections[] = {KD_SECTION_BODY,       KD_SECTION_FRAME,   KD_SECTION_JOINT,
+                                          KD_SECTION_CONSTRAINT, KD_SECTION_FORCE,   KD_SECTION_STATE,
+                                          KD_SECTION_ALGEBRAIC,  KD_SECTION_INPUT,   KD_SECTION_SENSOR,
+                                          KD_SECTION_BLOCK,      KD_SECTION_VARIABLE};
     char                    list[2000];
     const bool              all = strcmp(patterns, "all") == 0;
     kd_text(list, sizeof list, "%s", all ? everything : patterns);

@@ -102,6 +102,17 @@ void kd_archive_real(kd_archive *a, double *x)
     move(a, x, sizeof *x);
 }
 
+void kd_archive_least(kd_archive *a, double *x, double least)
+{
+    double value = *x;
+    if (!move(a, &value, sizeof value)) return;
+    if (a->reads && !(value >= least)) {
+        kd_archive_fail(a, KD_ERR_SAVED, "a number is out of its range");
+        return;
+    }
+    *x = value;
+}
+
 void kd_archive_bool(kd_archive *a, bool *x)
 {
     unsigned char value = *x;

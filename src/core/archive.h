@@ -36,6 +36,7 @@ static inline bool kd_archive_good(const kd_archive *a)
 // A word at which both sides must meet: an object of this kind begins.
 void kd_archive_tag(kd_archive *a, const char *word);
 void kd_archive_real(kd_archive *a, double *x);
+void kd_archive_least(kd_archive *a, double *x, double least); // not NaN, not below least: loops end by it
 void kd_archive_bool(kd_archive *a, bool *x);
 void kd_archive_int(kd_archive *a, int *x, int least, int most);
 void kd_archive_count(kd_archive *a, long *x); // 0 .. 2^53

@@ -1,4 +1,4 @@
-// picture.c: a scene as SVG. Faces that look at the camera are drawn one over the other, each before those that cover it
+// picture.c: a scene as SVG: several instants of a motion, or its start as the viewer shows it when it opens. Faces that look at the camera are drawn one over the other, each before those that cover it
 // (order.h), in a colour that follows its slope against the light and pales with its distance. Earlier and later instants are outlines:
 // every mesh is convex or a tube, so that its outline is the convex hull of its corners.
 #include "drawing/picture.h"
@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "drawing/camera.h"
+#include "drawing/hull.h"
+#include "drawing/light.h"
 #include "drawing/mesh.h"
 #include "drawing/order.h"
 #include "drawing/overlap.h"
@@ -20,15 +22,18 @@ enum {
     MOST_FACES = 4000, // with more, all is drawn as outlines
     MOST_VERTICES = KD_MESH_MOST_VERTICES,
     SHEET_NODES = 250, // of a surface that deforms
+    FIRST_SIDE = 600,  // of the picture that the viewer begins with
     WINDINGS = 9,      // of a spring
     WINDING_POINTS = 12,
     TRACE_POINTS = 512
 };
 static const double BALL_DEPTH = 0.6; // of its radius: where a ball stands before or behind others
+// As the viewer has them (viewer/src/stage.ts, solids.ts): half of its angle of view, room around the mechanism, the ground beyond it, a sector
+// that is darker, the wire of a spring
+static const double HALF_VIEW = 16 * KD_PI / 180, ROOM = 1.05, GROUND_REACH = 2.5, SECTOR = 0.55, WIRE = 0.13;
+static const double SPECK = 9; // [px] of the radius of what is too small for faces in the page
 
-typedef struct spot { // a point of the picture [px], and how near it is
-    double x, y, z;
-} spot;
+typedef kd_spot spot; // a point of the picture [px], and how near it is
 
 typedef struct item { // something to draw, by depth
     double z;
@@ -40,7 +45,9 @@ typedef struct picture {
     FILE           *file;
     const kd_scene *s;
     kd_vec3         u, v, w, centre; // of the camera at this frame
+    double          distance;        // of the eye from the centre
     double          scale, ox, oy;   // [px/m], place of the centre
+    bool            first;           // as the viewer shows it when it opens
     kd_vec3         light;
     int             frame;
     kd_placed      *placed; // (nsolids) at this frame
@@ -53,7 +60,7 @@ typedef struct picture {
 static spot project(const picture *p, kd_vec3 point)
 {
     kd_vec3 q = kd_vec_sub(point, p->centre);
-    double  z = kd_vec_dot(q, p->w), d = p->s->camera.distance, k = p->scale * d / fmax(d - z, 0.05 * d);
+    double  z = kd_vec_dot(q, p->w), d = p->distance, k = p->scale * d / fmax(d - z, 0.05 * d);
     return (spot){p->ox + k * kd_vec_dot(q, p->u), p->oy - k * kd_vec_dot(q, p->v), z};
 }
 
@@ -63,6 +70,7 @@ static void open_view(picture *p)
     const kd_camera *c = &p->s->camera;
     double           width = c->high[0] - c->low[0], height = c->high[1] - c->low[1];
     kd_camera_axes(c, &p->u, &p->v, &p->w);
+    p->distance = c->distance;
     // the rectangle of the camera in the middle of the picture
     p->scale = fmin((WIDTH - 2 * MARGIN) / fmax(width, 1e-9), (HEIGHT - 2 * MARGIN) / fmax(height, 1e-9));
     p->ox = 0.5 * WIDTH - p->scale * 0.5 * (c->low[0] + c->high[0]);
@@ -70,6 +78,15 @@ static void open_view(picture *p)
     // from above, in front and the left
     kd_vec3 light = kd_vec_axpy(kd_vec_axpy(kd_vec_scale(0.9, c->up), 0.5, c->front), -0.3, c->right);
     p->light = kd_vec_scale(1.0 / kd_vec_norm(light), light);
+}
+
+// The same where the ball around the motion fills a square, as in the viewer
+static void open_first_view(picture *p)
+{
+    kd_camera_axes(&p->s->camera, &p->u, &p->v, &p->w);
+    p->distance = ROOM * p->s->radius / sin(HALF_VIEW);
+    p->scale = 0.5 * FIRST_SIDE / (p->distance * tan(HALF_VIEW));
+    p->ox = p->oy = 0.5 * FIRST_SIDE;
 }
 
 static void go_to_frame(picture *p, int frame)
@@ -136,6 +153,12 @@ static long mix(double a, double b, double part)
 // Colour of a surface with normal n at depth z: darker away from the light, paler away from the eye.
 static void put_colour(const picture *p, int paint, kd_vec3 n, double z, bool marked)
 {
+    if (p->first) {
+        int lit[3];
+        kd_light_colour(&p->s->camera, kd_paint_colour(paint), n, marked ? SECTOR : 1.0, lit);
+        fprintf(p->file, "<path color=\"#%02x%02x%02x\" d=\"", lit[0], lit[1], lit[2]);
+        return;
+    }
     long rgb[3], colour = strtol(kd_paint_colour(paint) + 1, NULL, 16);
     for (int i = 0; i < 3; i++) rgb[i] = colour >> (16 - 8 * i) & 255;
     // diffuse light from above and a little from the eye; marked sectors are darker
@@ -147,34 +170,6 @@ static void put_colour(const picture *p, int paint, kd_vec3 n, double z, bool ma
 }
 
 // ---- outlines -------------------------------------------------------------------------------------------------------
-static int by_place(const void *a, const void *b)
-{
-    const spot *sa = a, *sb = b;
-    if (sa->x != sb->x) return sa->x < sb->x ? -1 : 1;
-    return sa->y < sb->y ? -1 : sa->y > sb->y;
-}
-
-static double turn(const spot *a, const spot *b, const spot *c)
-{
-    return (b->x - a->x) * (c->y - a->y) - (b->y - a->y) * (c->x - a->x);
-}
-
-// Convex hull (Andrew's monotone chain); spots are sorted. Returns the number of its corners in hull (n + 1).
-static int convex_hull(spot *spots, int n, spot *hull)
-{
-    int count = 0;
-    qsort(spots, (size_t)n, sizeof *spots, by_place);
-    // lower hull from left to right, upper one back: corners that turn the wrong way are dropped
-    for (int pass = 0, kept = 1; pass < 2; pass++, kept = count) {
-        for (int k = 0; k < n; k++) {
-            const spot *s = &spots[pass == 0 ? k : n - 1 - k];
-            while (count > kept && turn(&hull[count - 2], &hull[count - 1], s) <= 0) count--;
-            if (count == 0 || by_place(&hull[count - 1], s) != 0) hull[count++] = *s;
-        }
-    }
-    return count > 1 && by_place(&hull[0], &hull[count - 1]) == 0 ? count - 1 : count;
-}
-
 // Where the light from above lets a point fall on the floor
 static kd_vec3 on_floor(const picture *p, kd_vec3 point)
 {
@@ -200,7 +195,7 @@ static void put_front(FILE *file, const kd_mesh *mesh, const spot *spots)
         spot loop[MOST_VERTICES];
         int  n = mesh->first[i + 1] - mesh->first[i];
         for (int k = 0; k < n; k++) loop[k] = spots[mesh->corner[mesh->first[i] + k]];
-        if (turn(&loop[0], &loop[1], &loop[2]) < 0) put_loop(file, loop, n);
+        if (kd_turn(&loop[0], &loop[1], &loop[2]) < 0) put_loop(file, loop, n);
     }
 }
 
@@ -222,7 +217,7 @@ static void put_outline(const picture *p, int number, bool shadow)
     if (solid->mesh != KD_MESH_BALL && p->s->mesh[solid->mesh].hollow)
         put_front(p->file, &p->s->mesh[solid->mesh], spots);
     else
-        put_loop(p->file, hull, convex_hull(spots, n, hull));
+        put_loop(p->file, hull, kd_hull(spots, n, hull));
 }
 
 // ---- floor ----------------------------------------------------------------------------------------------------------
@@ -309,7 +304,7 @@ static void put_whole(const picture *p, const item *at)
     const kd_solid *solid = &p->s->solid[at->solid];
     if (solid->mesh == KD_MESH_BALL) {
         spot   s = project(p, p->placed[at->solid].centre);
-        double d = p->s->camera.distance;
+        double d = p->distance;
         put_number(p->file, "<circle cx=\"", s.x);
         put_number(p->file, "\" cy=\"", s.y);
         put_number(p->file, "\" r=\"", p->scale * solid->size.x * d / (d - s.z));
@@ -325,7 +320,7 @@ static void put_whole(const picture *p, const item *at)
 static int collect_faces(const picture *p, int number, item *items)
 {
     const kd_mesh *mesh = &p->s->mesh[p->s->solid[number].mesh];
-    kd_vec3        corner[KD_MESH_MOST_CORNERS], eye = kd_vec_axpy(p->centre, p->s->camera.distance, p->w);
+    kd_vec3        corner[KD_MESH_MOST_CORNERS], eye = kd_vec_axpy(p->centre, p->distance, p->w);
     int            count = 0;
     for (int i = 0; i < mesh->nfaces; i++) {
         int    n = kd_visible_face(p->s, p->placed, number, i, corner);
@@ -361,6 +356,29 @@ static kd_mat3 coil_axes(kd_vec3 a, kd_vec3 b)
     return (kd_mat3){kd_vec_scale(1.0 / fmax(kd_vec_norm(x), 1e-300), x), y, z};
 }
 
+// What is straight, as thick as the viewer makes it: a damper is a rod in a cylinder, a coupling a row of dashes
+static void put_straight(const picture *p, const kd_coil *coil, kd_vec3 a, kd_vec3 b)
+{
+    const double  part[2][3] = {{0, 1, coil->look == KD_LINK_DAMPER ? 0.4 : 1}, {0.04, 0.55, 1}};
+    const kd_vec3 along = kd_vec_sub(b, a), side = kd_vec_scale(1.0 / fmax(kd_vec_norm(along), 1e-300), along);
+    // the normal that looks at the eye
+    kd_vec3 n = kd_vec_axpy(p->w, -kd_vec_dot(p->w, side), side);
+    n = kd_vec_scale(1.0 / fmax(kd_vec_norm(n), 1e-300), n);
+    for (int i = 0; i < (coil->look == KD_LINK_DAMPER ? 2 : 1); i++) {
+        const spot   ends[] = {project(p, kd_vec_axpy(a, part[i][0], along)),
+                               project(p, kd_vec_axpy(a, part[i][1], along))};
+        const double length = hypot(ends[1].x - ends[0].x, ends[1].y - ends[0].y);
+        put_colour(p, KD_PAINT_JOINT, n, 0, false);
+        put_points(p->file, ends, 2);
+        put_number(p->file, "\" stroke-width=\"", fmax(2.0 * p->scale * part[i][2] * coil->thick, 0.8));
+        if (coil->look == KD_LINK_COUPLING) {
+            put_number(p->file, "\" stroke-dasharray=\"", length * 0.6 / 9);
+            put_number(p->file, " ", length * 0.4 / 9);
+        }
+        fputs("\"/>\n", p->file);
+    }
+}
+
 static void put_coil(const picture *p, const item *at)
 {
     const kd_coil *coil = &p->s->coil[-1 - at->solid];
@@ -369,16 +387,23 @@ static void put_coil(const picture *p, const item *at)
     kd_mat3        R = coil_axes(a, b);
     int            last = coil->radius > 0 ? WINDING_POINTS : 1;
     const char    *colour = kd_paint_colour(coil->radius > 0 ? KD_PAINT_SPRING : KD_PAINT_JOINT);
-    fprintf(p->file, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" stroke-linecap=\"round\" d=\"", colour,
-            coil->radius > 0 ? "1.8" : "3");
-    // one winding
-    for (int i = 0; i <= last; i++) {
-        int     point = at->face * WINDING_POINTS + i;
-        kd_vec3 c = coil->radius > 0 ? coil_point(coil, a, b, &R, point) : i == 0 ? a : b;
-        spot    s = project(p, c);
-        put_number(p->file, i == 0 ? "M" : "L", s.x);
-        put_number(p->file, " ", s.y);
+    if (p->first && coil->look != KD_LINK_COIL) {
+        put_straight(p, coil, a, b);
+        return;
     }
+    // lines of some pixels, or of the wire's thickness
+    const double width = p->first ? fmax(2.0 * WIRE * p->scale * coil->thick, 0.5) : coil->radius > 0 ? 1.8 : 3.0;
+    fprintf(p->file, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%.3g\" stroke-linecap=\"round\" d=\"", colour,
+            width);
+    // one winding, of few points where it is small
+    const int step = coil->radius > 0 && p->first && p->scale * coil->radius < SPECK ? 3 : 1;
+    spot      spots[WINDING_POINTS + 1];
+    int       count = 0;
+    for (int i = 0; i <= last; i += step) {
+        int point = at->face * WINDING_POINTS + i;
+        spots[count++] = project(p, coil->radius > 0 ? coil_point(coil, a, b, &R, point) : i == 0 ? a : b);
+    }
+    put_points(p->file, spots, count);
     fputs("\"/>\n", p->file);
 }
 
@@ -514,7 +539,7 @@ static void put_head(FILE *file, const char *title)
 // ---- what covers what -----------------------------------------------------------------------------------------------
 static kd_corner corner_at(const picture *p, spot s)
 {
-    return (kd_corner){s.x, s.y, 1.0 / fmax(p->s->camera.distance - s.z, 1e-9)};
+    return (kd_corner){s.x, s.y, 1.0 / fmax(p->distance - s.z, 1e-9)};
 }
 
 // A flat polygon for each item: a face itself, the disc of a ball drawn towards the eye, the box around a piece of a spring
@@ -577,25 +602,36 @@ static void sort_items(const picture *p, item *items, int count)
     kd_free(sorted);
 }
 
+// Small things with many faces are outlines in the page, which is to stay small
+static bool is_speck(const picture *p, int number)
+{
+    const kd_solid *solid = &p->s->solid[number];
+    const double    size = fmax(solid->size.x, fmax(solid->size.y, 0.5 * solid->size.z));
+    return p->first && p->s->mesh[solid->mesh].nfaces > 8 && p->scale * size < SPECK;
+}
+
 // Everything at the frame that is shown in full
 static void put_instant(const picture *p, item *items, bool outlines)
 {
     int count = 0;
     // everything that is seen, with its depth
     for (int i = 0; i < p->s->nsolids; i++) {
-        if (outlines || p->s->solid[i].mesh == KD_MESH_BALL)
+        if (outlines || p->s->solid[i].mesh == KD_MESH_BALL || is_speck(p, i))
             items[count++] = (item){.z = project(p, p->placed[i].centre).z, .solid = i, .face = -1};
         else
             count += collect_faces(p, i, items + count);
     }
     for (int i = 0; i < p->s->ncoils; i++)
-        if (p->s->coil[i].look != KD_LINK_COUPLING) count += collect_coil(p, i, items + count);
+        if (p->first || p->s->coil[i].look != KD_LINK_COUPLING) count += collect_coil(p, i, items + count);
     for (int i = 0; i < p->s->film.ndeformed; i++) count += collect_sheet(p, i, items + count);
     if (outlines)
         qsort(items, (size_t)count, sizeof *items, by_depth);
     else
         sort_items(p, items, count);
-    fputs("<g fill=\"currentColor\" stroke=\"currentColor\" stroke-width=\".7\" stroke-linejoin=\"round\">\n", p->file);
+    // edges overlap a little, so that the ground does not shine through
+    fprintf(p->file,
+            "<g fill=\"currentColor\" stroke=\"currentColor\" stroke-width=\"%s\" stroke-linejoin=\"round\">\n",
+            p->first ? "1.2" : ".7");
     for (int i = 0; i < count; i++) {
         if (items[i].sheet > 0)
             put_sheet(p, &items[i]);
@@ -609,22 +645,109 @@ static void put_instant(const picture *p, item *items, bool outlines)
     fputs("</g>\n", p->file);
 }
 
+// ---- the viewer's start ----------------------------------------------------------------------------------------------
+// Balls: bright where the sun is, and as dark as what it does not reach towards the rim
+static void put_first_head(const picture *p, const char *title)
+{
+    const kd_camera *c = &p->s->camera;
+    const kd_vec3    sun = kd_light_sun(c);
+    const double     cosine[] = {1.0, 0.6, 0.0}, x = kd_vec_dot(sun, p->u), y = kd_vec_dot(sun, p->v);
+    fprintf(p->file, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\">\n<title>",
+            FIRST_SIDE, FIRST_SIDE);
+    kd_file_escaped(p->file, title, 200);
+    fputs("</title>\n<defs>\n", p->file);
+    for (int i = 0; i < KD_PAINT_COUNT; i++) {
+        fprintf(p->file, "<radialGradient id=\"kd-ball-%d\" r=\".75\" ", i);
+        fprintf(p->file, "cx=\"%.2f\" cy=\"%.2f\">", 0.5 + 0.4 * x, 0.5 - 0.4 * y);
+        for (int k = 0; k < 3; k++) {
+            // a normal with that angle to the sun, towards the eye
+            kd_vec3 across = kd_vec_axpy(p->w, -kd_vec_dot(p->w, sun), sun);
+            double  far = sqrt(1.0 - cosine[k] * cosine[k]) / fmax(kd_vec_norm(across), 1e-9);
+            int     rgb[3];
+            kd_light_colour(c, kd_paint_colour(i), kd_vec_axpy(kd_vec_scale(cosine[k], sun), far, across), 1.0, rgb);
+            fprintf(p->file, "<stop offset=\"%d%%\" stop-color=\"#%02x%02x%02x\"/>", 50 * k, rgb[0], rgb[1], rgb[2]);
+        }
+        fputs("</radialGradient>\n", p->file);
+    }
+    fputs("</defs>\n", p->file);
+}
+
+// A line of the ground as far as it is before the eye
+static void put_ground_line(const picture *p, kd_vec3 a, kd_vec3 b)
+{
+    const double limit = 0.9 * p->distance;
+    const double za = kd_vec_dot(kd_vec_sub(a, p->centre), p->w), zb = kd_vec_dot(kd_vec_sub(b, p->centre), p->w);
+    if (za > limit && zb > limit) return;
+    if (za > limit) a = kd_vec_axpy(b, (limit - zb) / (za - zb), kd_vec_sub(a, b));
+    if (zb > limit) b = kd_vec_axpy(a, (limit - za) / (zb - za), kd_vec_sub(b, a));
+    const spot ends[] = {project(p, a), project(p, b)};
+    put_points(p->file, ends, 2);
+}
+
+// The grid, with a heavier line every five; then tracks, roads and curves
+static void put_first_floor(const picture *p)
+{
+    const kd_scene  *s = p->s;
+    const kd_camera *c = &s->camera;
+    const int        lines = (int)ceil(GROUND_REACH * s->radius / s->grid);
+    const double     reach = lines * s->grid, big = 5.0 * s->grid;
+    // its middle in whole squares
+    kd_vec3 middle = kd_vec_scale(s->floor + kd_vec_dot(c->centre, c->up), c->up);
+    middle = kd_vec_axpy(middle, big * round(kd_vec_dot(p->centre, c->right) / big), c->right);
+    middle = kd_vec_axpy(middle, big * round(kd_vec_dot(p->centre, c->front) / big), c->front);
+    for (int heavy = 0; heavy < 2; heavy++) {
+        fprintf(p->file, "<path class=\"ground\" opacity=\"%s\" d=\"", heavy ? ".55" : ".25");
+        for (int i = -lines; i <= lines; i++) {
+            if ((i % 5 == 0) != heavy) continue;
+            kd_vec3 x = kd_vec_axpy(middle, i * s->grid, c->right), y = kd_vec_axpy(middle, i * s->grid, c->front);
+            put_ground_line(p, kd_vec_axpy(x, -reach, c->front), kd_vec_axpy(x, reach, c->front));
+            put_ground_line(p, kd_vec_axpy(y, -reach, c->right), kd_vec_axpy(y, reach, c->right));
+        }
+        fputs("\"/>\n", p->file);
+    }
+    for (int i = 0; i < s->nlines; i++) {
+        fputs("<path class=\"course\" d=\"", p->file);
+        for (int k = 0; k + 1 < s->line[i].count; k++) {
+            const kd_point_of at[] = {{s->line[i].body, s->line[i].point[k]},
+                                      {s->line[i].body, s->line[i].point[k + 1]}};
+            put_ground_line(p, kd_film_point(&s->film, p->frame, &at[0]), kd_film_point(&s->film, p->frame, &at[1]));
+        }
+        fputs("\"/>\n", p->file);
+    }
+}
+
+// ---- both -----------------------------------------------------------------------------------------------------------
+// Room for what is drawn; release it in any case
+static kd_status open_picture(picture *p, item **items, int *nfaces)
+{
+    const kd_scene *s = p->s;
+    *nfaces = 0;
+    for (int i = 0; i < s->nsolids; i++)
+        *nfaces += s->solid[i].mesh == KD_MESH_BALL ? 1 : s->mesh[s->solid[i].mesh].nfaces;
+    int nitems = *nfaces + s->nsolids + s->ncoils * (WINDINGS + 1);
+    p->sheet = kd_arena_cut(&p->arena, (size_t)s->film.ndeformed, sizeof *p->sheet);
+    for (int i = 0; p->sheet && i < s->film.ndeformed; i++) {
+        if (kd_deformed_thin(&s->deformed[i], SHEET_NODES, &p->arena, &p->sheet[i]) < 0) p->arena.failed = true;
+        nitems += p->sheet[i].ntriangles + p->sheet[i].nlines;
+    }
+    *items = kd_alloc((size_t)nitems * sizeof **items);
+    p->placed = kd_alloc((size_t)s->nsolids * sizeof *p->placed);
+    return *items && p->placed && !p->arena.failed ? KD_OK : KD_ERR_MEMORY;
+}
+
+static void release_picture(picture *p, item *items)
+{
+    kd_free(p->placed);
+    kd_free(items);
+    kd_arena_release(&p->arena);
+}
+
 kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
 {
-    picture p = {.file = file, .s = scene};
-    // the instant that is shown in full, and the number of faces
-    int nfaces = 0, shown = main_frame(&scene->film);
-    for (int i = 0; i < scene->nsolids; i++)
-        nfaces += scene->solid[i].mesh == KD_MESH_BALL ? 1 : scene->mesh[scene->solid[i].mesh].nfaces;
-    int nitems = nfaces + scene->nsolids + scene->ncoils * (WINDINGS + 1);
-    p.sheet = kd_arena_cut(&p.arena, (size_t)scene->film.ndeformed, sizeof *p.sheet);
-    for (int i = 0; p.sheet && i < scene->film.ndeformed; i++) {
-        if (kd_deformed_thin(&scene->deformed[i], SHEET_NODES, &p.arena, &p.sheet[i]) < 0) p.arena.failed = true;
-        nitems += p.sheet[i].ntriangles + p.sheet[i].nlines;
-    }
-    item *items = kd_alloc((size_t)nitems * sizeof *items);
-    p.placed = kd_alloc((size_t)scene->nsolids * sizeof *p.placed);
-    kd_status status = items && p.placed && !p.arena.failed ? KD_OK : KD_ERR_MEMORY;
+    picture   p = {.file = file, .s = scene};
+    item     *items;
+    int       nfaces, shown = main_frame(&scene->film); // the instant that is shown in full
+    kd_status status = open_picture(&p, &items, &nfaces);
     if (status != KD_OK) goto done;
     open_view(&p);
     go_to_frame(&p, shown);
@@ -642,8 +765,24 @@ kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
     put_triad(&p);
     fputs("</svg>\n", file);
 done:
-    kd_free(p.placed);
-    kd_free(items);
-    kd_arena_release(&p.arena);
+    release_picture(&p, items);
+    return status;
+}
+
+kd_status kd_picture_write_first(FILE *file, const kd_scene *scene, const char *title)
+{
+    picture   p = {.file = file, .s = scene, .first = true};
+    item     *items;
+    int       nfaces;
+    kd_status status = open_picture(&p, &items, &nfaces);
+    if (status == KD_OK) {
+        open_first_view(&p);
+        go_to_frame(&p, 0);
+        put_first_head(&p, title);
+        put_first_floor(&p);
+        put_instant(&p, items, nfaces > MOST_FACES);
+        fputs("</svg>\n", file);
+    }
+    release_picture(&p, items);
     return status;
 }

@@ -10,6 +10,7 @@
 
 #define PATH_STEP 0.25  // part of a step beyond which positions are not followed: it had better be shorter
 #define PATH_LEAST 0.01 // the same where it was not too long
+#define PATH_PARTS 1e4  // of one step, at most: nothing that a step resolves turns more often in it
 #define FOLLOWED 0.2    // part of the size of positions by which prescribed ones may move at once
 
 // Times before the last choice of coordinates belong to the ones before it: dense output of the step that led to it.
@@ -122,6 +123,13 @@ static double followed_time(const kd_statespace *self)
     return FOLLOWED * self->scale / kd_statespace_move(self, past->point[past->newest] + self->dims.np);
 }
 
+static kd_eval tell_far(kd_statespace *self, double t)
+{
+    self->fault = KD_ERR_RETRY_FAILED;
+    kd_text(self->message, sizeof self->message, "t = %.9g: the prescribed motion is too far away to be followed", t);
+    return KD_EVAL_RETRY;
+}
+
 // Inside a step: from the interpolated position, if it is near. Prescribed coordinates, which no error control sees, may
 // go round several times in one step, and their polynomial says nothing then: along a path from the last accepted point.
 static kd_eval solve_inside(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
@@ -132,6 +140,7 @@ static kd_eval solve_inside(kd_statespace *self, kd_chart *chart, kd_statespace_
     if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
     go_home(self, chart, at, false);
     const double t_home = past->t[past->newest], most = fmin(1, longest / fabs(at->t - t_home));
+    if (!(most * PATH_PARTS > 1)) return tell_far(self, at->t);
     return kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, fmin(PATH_LEAST, PATH_STEP * most), most);
 }
 
@@ -151,11 +160,8 @@ static kd_eval solve_positions(kd_statespace *self, kd_chart *chart, kd_statespa
     // along a path, in parts of `least` at least
     double t_home = past->t[past->newest], most = longest / fabs(at->t - t_home);
     go_home(self, chart, at, false);
-    if (most >= least) return kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, least, most);
-    self->fault = KD_ERR_RETRY_FAILED;
-    kd_text(self->message, sizeof self->message, "t = %.9g: the prescribed motion is too far away to be followed",
-            at->t);
-    return KD_EVAL_RETRY;
+    return most >= least ? kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, least, most)
+                         : tell_far(self, at->t);
 }
 
 // Back home, with the reason of the failure

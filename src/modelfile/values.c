@@ -229,10 +229,22 @@ static bool read_text(kd_reader *r, const kd_field *field, const kd_node *node, 
     return true;
 }
 
+// A parameter by its name whose value is one of 0 .. count - 1
+static bool number_of_parameter(kd_reader *r, const kd_node *node, const char *name, int count, int *number)
+{
+    const char *full;
+    double      value;
+    if (!kd_reader_has_parameter(r, name) || !kd_reader_full_name(r, node, name, &full) ||
+        !kd_model_use_parameter(r->m, full, &value) || !(value >= 0 && value < count) || value != floor(value))
+        return false;
+    *number = (int)value;
+    return true;
+}
+
 // A word, or the name of a parameter that is its number, from 0 on: so that --set can choose it.
 static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, int *value)
 {
-    const char *text, *full;
+    const char *text;
     int         count = 0;
     if (!read_text(r, field, node, &text)) return false;
     for (; field->words[count]; count++) {
@@ -250,10 +262,9 @@ static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, 
         }
     }
     // the number of a word, as a parameter
-    double number;
-    if (text && kd_reader_has_parameter(r, text) && kd_reader_full_name(r, node, text, &full) &&
-        kd_model_use_parameter(r->m, full, &number) && number >= 0 && number < count && number == floor(number)) {
-        *value = (int)number;
+    int number;
+    if (text && number_of_parameter(r, node, text, count, &number)) {
+        *value = number;
         return kd_reader_hold_parameter(r, node, field->key, text);
     }
     // else what is possible
@@ -275,7 +286,12 @@ static bool read_boolean(kd_reader *r, const kd_field *field, const kd_node *nod
     bool        yes = strcmp(text, "true") == 0 || strcmp(text, "yes") == 0;
     *value = yes;
     if (yes || strcmp(text, "false") == 0 || strcmp(text, "no") == 0) return true;
-    kd_reader_complain(r, node, "'%s' must be true or false", field->key);
+    int number;
+    if (number_of_parameter(r, node, text, 2, &number)) {
+        *value = number == 1;
+        return kd_reader_hold_parameter(r, node, field->key, text);
+    }
+    kd_reader_complain(r, node, "'%s' must be true or false, or a parameter that is 1 or 0", field->key);
     return false;
 }
 

@@ -22,6 +22,7 @@
 #include "core/text.h"
 #include "drawing/drawing.h"
 #include "drawing/mesh.h"
+#include "drawing/picture.h"
 #include "drawing/scene.h"
 #include "drawing/thin.h"
 #include "report/beside.h"
@@ -640,14 +641,13 @@ kd_status kd_viewer_write(FILE *file, const kd_result *r, const kd_viewer_plot *
     if (status < 0) goto done;
 
     fputs("<h2>Motion</h2>\n<section class=\"card\" data-kardan-viewer>\n", file);
-    // a still picture where the script does not run, or cannot draw: others neither read nor paint it
-    fputs("<noscript>\n", file);
+    // the mechanism as the script will show it, seen at once, and instead where the script does not run or cannot draw
     if (draws) {
-        fputs("<div class=\"still drawing\">\n", file);
-        status = kd_drawing_write_still(r->drawing, r->title, file);
-        fputs("</div>\n", file);
+        fputs("<div class=\"viewer\">\n<div class=\"stage3d\"><div class=\"still\">\n", file);
+        status = kd_picture_write_first(file, &scene, r->title);
+        fputs("</div></div>\n<aside></aside>\n</div>\n", file);
     }
-    fputs("<p class=\"muted\">Plots and motion need scripts; the numbers are in the results beside this "
+    fputs("<noscript><p class=\"muted\">Plots and motion need scripts; the numbers are in the results beside this "
           "page.</p></noscript>\n</section>\n",
           file);
     if (status == KD_OK) {

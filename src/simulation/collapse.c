@@ -382,7 +382,7 @@ static bool explodes(kd_collapse *c, const kd_state *x)
         c->doubled *= 2;
         memmove(c->t_doubled, c->t_doubled + 1, DOUBLINGS * sizeof *c->t_doubled);
         c->t_doubled[DOUBLINGS] = x->t;
-        c->ndoubled++;
+        if (c->ndoubled <= DOUBLINGS) c->ndoubled++;
     }
     // times of the last doublings, cut in halves: a force that is fed by the motion needs equal times for both
     const double *t = c->t_doubled, first = t[DOUBLINGS / 2] - t[0], second = t[DOUBLINGS] - t[DOUBLINGS / 2];
@@ -429,7 +429,10 @@ void kd_collapse_archive(kd_collapse *c, kd_archive *a)
     kd_archive_ints(a, part, 3, 0, 0xffffff);
     c->seed = (unsigned long)part[2] << 48 | (unsigned long)part[1] << 24 | (unsigned long)part[0];
     kd_archive_bool(a, &c->steep);
-    KD_ARCHIVE_REALS(a, &c->steep_way, &c->t_mark, &c->t_from, &c->pace, &c->reference, &c->doubled);
+    KD_ARCHIVE_REALS(a, &c->steep_way, &c->t_mark, &c->t_from, &c->pace);
+    // both are at least 1: velocities are doubled from there
+    kd_archive_least(a, &c->reference, 1);
+    kd_archive_least(a, &c->doubled, 1);
     KD_ARCHIVE_COUNTS(a, &c->mark, &c->interval, &c->from, &c->wait);
     kd_archive_int(a, &c->looks, 0, INT_MAX / 2);
     kd_archive_doubles(a, c->t_doubled, DOUBLINGS + 1);

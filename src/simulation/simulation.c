@@ -24,6 +24,7 @@
 #define LEAST_OF_TIME 1e-10 // of the present time: the same
 #define LEAST_PART 1e-6     // of the first attempt: steps that are taken back do not become shorter
 #define MOST_RETRACTED 40   // steps taken back in a row
+#define MOST_IDLE 100       // turns of the loop in a row that move nothing
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
@@ -407,8 +408,23 @@ static kd_status watch(kd_simulation *s, double t_end, kd_status status)
     return seen < 0 ? seen : status;
 }
 
+// A turn of the loop that moved nothing: neither t, nor an attempt of a step, nor an instant to pass
+static bool is_idle(const kd_simulation *s, double t, long attempts)
+{
+    return s->x->t == t && kd_simulation_stats(s).steps == attempts && !is_left(s);
+}
+
+// No step and no instant is left, but t_end is not reached: only a state that was restored can be like this
+static kd_status tell_idle(kd_simulation *s, double t_end)
+{
+    kd_text(s->message, sizeof s->message,
+            "t = %.9g: no step leads on to t_end = %g; times that were restored contradict each other", s->x->t, t_end);
+    return KD_ERR_SAVED;
+}
+
 static kd_status run(kd_simulation *s, double t_end)
 {
+    int idle = 0; // turns in a row
     // what the last run left unseen comes first
     kd_status status = show_start(s);
     if (status == KD_OK) status = show_step(s);
@@ -422,8 +438,12 @@ static kd_status run(kd_simulation *s, double t_end)
                     s->max_steps, t_end, s->x->t);
             return KD_ERR_TOO_MANY_STEPS;
         }
+        const double t = s->x->t;
+        const long   attempts = kd_simulation_stats(s).steps;
         status = is_left(s) ? pass_instant(s) : step(s, t_end);
         if (status < 0) return status;
+        idle = is_idle(s, t, attempts) ? idle + 1 : 0;
+        if (idle == MOST_IDLE) return tell_idle(s, t_end);
         s->unseen = true;
         // behind a stop by an event the state is shown with the next run
         if (status != KD_STOPPED) status = show_step(s);

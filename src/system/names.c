@@ -119,9 +119,18 @@ static char *name_turn(kd_system *s, int measure)
     return name ? name : joined(s, "angle", "", "");
 }
 
+// An output of the same name, which somebody asked for, keeps it.
 static void name_turns(kd_system *s)
 {
-    for (int i = 0; i < s->nturns; i++) s->names[KD_NAME_P][s->np - s->nturns + i] = name_turn(s, s->turn_measure[i]);
+    for (int i = 0; i < s->nturns; i++) {
+        char *name = name_turn(s, s->turn_measure[i]);
+        for (int k = 0; name && k < s->nsensors - s->model->nsensors; k++)
+            if (strcmp(name, s->watch[k]) == 0) {
+                name = joined(s, "angle ", name, "");
+                break;
+            }
+        s->names[KD_NAME_P][s->np - s->nturns + i] = name;
+    }
 }
 
 static void name_norms(kd_system *s)

@@ -71,6 +71,9 @@ static void say_outside(const kd_model *m, const kd_curve *curve, const double a
                        x[1], y[0], y[1]);
     } else {
         kd_curve_ends(curve, &x[0], &x[1]);
+        // just behind an end: with all digits
+        if (fmin(fabs(at[0] - x[0]), fabs(at[0] - x[1])) < 1e-5 * (x[1] - x[0]))
+            kd_text(text, size, "curve '%s' is read at x = %.17g", name_of(m, curve), at[0]);
         kd_text_append(text, size, ", but its rows go from %.6g to %.6g", x[0], x[1]);
     }
 }

@@ -13,7 +13,7 @@
 
 typedef struct thing {
     kd_arena    arena;
-    double      t, h;
+    double      t, h, scale;
     int         order, pivot[3];
     bool        known;
     long        steps;
@@ -26,8 +26,14 @@ typedef struct thing {
 
 static void make(thing *o)
 {
-    *o = (thing){
-        .t = 1.5, .h = -0.0, .order = 3, .pivot = {2, 2, 3}, .known = true, .steps = 1234567890123, .side = {-1, 1}};
+    *o = (thing){.t = 1.5,
+                 .h = -0.0,
+                 .scale = 2,
+                 .order = 3,
+                 .pivot = {2, 2, 3},
+                 .known = true,
+                 .steps = 1234567890123,
+                 .side = {-1, 1}};
     strcpy(o->text, "abc");
     o->name = "spring";
     o->x = kd_cut_double(&o->arena, 3);
@@ -40,6 +46,7 @@ static void walk(thing *o, kd_archive *a)
 {
     kd_archive_tag(a, "thing");
     KD_ARCHIVE_REALS(a, &o->t, &o->h);
+    kd_archive_least(a, &o->scale, 1);
     kd_archive_int(a, &o->order, 1, 5);
     kd_archive_pivots(a, o->pivot, 3);
     kd_archive_bool(a, &o->known);
@@ -95,7 +102,7 @@ static void any_bytes_are_harmless(void **state)
             kd_archive r = kd_archive_reader(w.bytes, k < 2 ? w.size : i);
             walk(&other, &r);
             if (!kd_archive_good(&r)) assert_true(r.why[0] && r.status == KD_ERR_SAVED);
-            assert_true(other.order >= 1 && other.order <= 5);
+            assert_true(other.order >= 1 && other.order <= 5 && other.scale >= 1);
             for (int j = 0; j < 3; j++) assert_true(other.pivot[j] >= 1 && other.pivot[j] <= 3);
             assert_true(memchr(other.text, '\0', sizeof other.text) && other.steps >= 0);
             // pointers lie in the arena

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "core/failing_allocator.h"
+#include "core/pi.h"
+#include "drawing/camera.h"
 #include "drawing/film.h"
 #include "drawing/picture.h"
 #include "project/command.h"
@@ -99,6 +101,41 @@ static void many_bodies_stay_small(void **state)
     close_film(&f);
 }
 
+// The viewer's first picture: a ball stands where its camera puts it, whatever comes after the first frame.
+static void first_picture_has_the_viewers_camera(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        test_film f = film_of(
+            "kardan: 1\nbodies:\n  a: {mass: 1, shape: {sphere: 0.5}}\n  b: {mass: 1, shape: {sphere: 0.25}}\n", 3);
+        for (int i = 0; i < 3; i++) pose_of(&f, i, 1)[k % 3] = 2 + k + 0.3 * i;
+        kd_scene s;
+        kd_vec3  u, v, w;
+        FILE    *file = fopen(PATH, "wb");
+        assert_int_equal(kd_scene_build(&f.film, &s), KD_OK);
+        assert_int_equal(kd_picture_write_first(file, &s, "<t>"), KD_OK);
+        fclose(file);
+        char *text = read_text(PATH);
+        must_be_a_picture(text);
+        assert_non_null(strstr(text, "<title>&lt;t&gt;</title>"));
+        // 32 degrees over 600 pixels, the eye 1.05 radius/sin(16 degrees) away
+        kd_camera_axes(&s.camera, &u, &v, &w);
+        double       d = 1.05 * s.radius / sin(16 * KD_PI / 180), pixel = 300 / tan(16 * KD_PI / 180);
+        const double radius[] = {0.5, 0.25};
+        for (int b = 0; b < 2; b++) {
+            kd_vec3 q = kd_vec_sub(kd_vec_of(pose_of(&f, 0, b)), s.camera.centre);
+            double  z = d - kd_vec_dot(q, w);
+            char    wanted[100], *at = text;
+            snprintf(wanted, sizeof wanted, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"url(#kd-ball-%d)\"",
+                     300 + pixel * kd_vec_dot(q, u) / z, 300 - pixel * kd_vec_dot(q, v) / z, pixel * radius[b] / z, b);
+            assert_non_null(strstr(at, wanted));
+        }
+        free(text);
+        kd_scene_release(&s);
+        close_film(&f);
+    }
+}
+
 // Failing memory is reported.
 static void failing_memory_is_reported(void **state)
 {
@@ -110,8 +147,11 @@ static void failing_memory_is_reported(void **state)
     failing_allocator a = {.fail_at = 1};
     failing_allocator_use(&a);
     kd_status status = kd_picture_write(file, &s, "");
+    a = (failing_allocator){.fail_at = 1};
+    kd_status first = kd_picture_write_first(file, &s, "");
     kd_set_allocator(NULL);
     assert_int_equal(status, KD_ERR_MEMORY);
+    assert_int_equal(first, KD_ERR_MEMORY);
     fclose(file);
     kd_scene_release(&s);
     close_film(&f);
@@ -120,8 +160,11 @@ static void failing_memory_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(picture_is_complete),        cmocka_unit_test(smallest_motion_has_a_picture),
-        cmocka_unit_test(near_things_are_drawn_last), cmocka_unit_test(many_bodies_stay_small),
+        cmocka_unit_test(picture_is_complete),
+        cmocka_unit_test(smallest_motion_has_a_picture),
+        cmocka_unit_test(near_things_are_drawn_last),
+        cmocka_unit_test(many_bodies_stay_small),
+        cmocka_unit_test(first_picture_has_the_viewers_camera),
         cmocka_unit_test(failing_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

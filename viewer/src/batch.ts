@@ -1,8 +1,9 @@
 // batch.ts: everything that moves in one mesh, whose corners the program moves itself: one call of the graphics for each picture. Calls, and
 // instances likewise, cost more than corners where the processor draws, and for a card there are not many.
-import {BufferAttribute, BufferGeometry, Color, DynamicDrawUsage, Group, Matrix4, Mesh, Quaternion, Raycaster, Sphere, Vector3, type Object3D} from 'three';
+import {BufferAttribute, BufferGeometry, Color, DynamicDrawUsage, Group, Matrix4, Mesh, Quaternion, Raycaster, Sphere, Vector3, type Material, type Object3D} from 'three';
 import type {Scene} from './data';
 import type {Film, Pose} from './film';
+import {plainMaterial} from './light';
 import {linkGeometry, paintMaterial, placeOf, solidGeometry, type Fineness} from './solids';
 
 export const GROUND = -1;
@@ -54,12 +55,14 @@ export class Moving {
   private readonly rest: Float32Array;    // corners and normals in the frames of the parts
   private readonly restNormal: Float32Array;
   private readonly paint: Float32Array[]; // colours as they were made: of the mesh, then of those of their own
-  private readonly material;
+  private material: Material;
+  private opacity: number;
+  private shaded = false; // shadows are wanted although the processor draws
 
-  constructor(parts: Piece[][], parent: Object3D, style: Style) {
+  constructor(parts: Piece[][], parent: Object3D, private readonly style: Style) {
     const all = new Gathered();
-    this.material = paintMaterial('#ffffff', true, style.slow);
-    if (style.opacity < 1) this.setOpacity(style.opacity);
+    this.opacity = style.opacity;
+    this.material = this.makeMaterial();
     this.parts = parts.map((pieces, number) => {
       const corners = pieces.reduce((sum, piece) => sum + piece.geometry.getAttribute('position').count, 0), first = all.position.length / 3;
       const own = corners > LARGE ? new Gathered() : null;
@@ -75,8 +78,28 @@ export class Moving {
     parent.add(this.group);
   }
 
+  // what looks solid and takes no shadow needs little
+  private makeMaterial(): Material {
+    const {opacity} = this;
+    if (this.style.slow && opacity === 1 && !this.shaded) return plainMaterial();
+    return Object.assign(paintMaterial('#ffffff', true, this.style.slow), {opacity, transparent: opacity < 1, depthWrite: opacity === 1});
+  }
+
+  private paintAgain(): void {
+    this.material.dispose();
+    this.material = this.makeMaterial();
+    for (const mesh of this.group.children) (mesh as Mesh).material = this.material;
+  }
+
   setOpacity(opacity: number): void {
-    Object.assign(this.material, {opacity, transparent: opacity < 1, depthWrite: opacity === 1, needsUpdate: true});
+    if (opacity === this.opacity) return;
+    this.opacity = opacity;
+    this.paintAgain();
+  }
+
+  takeShadows(on: boolean): void {
+    this.shaded = on;
+    if (this.style.slow) this.paintAgain();
   }
 
   private show(geometry: BufferGeometry, part: number, style: Style): Mesh {
@@ -163,6 +186,8 @@ export class Bodies {
     this.moving.moved();
   }
 
+  takeShadows(on: boolean): void { this.moving.takeShadows(on); }
+
   // seen from the next place on
   show(body: number, on: boolean): void { if (on) this.hidden.delete(body); else this.hidden.add(body); }
 
@@ -213,6 +238,8 @@ export class Links {
   }
 
   show(on: boolean): void { this.moving.group.visible = on; }
+
+  takeShadows(on: boolean): void { this.moving.takeShadows(on); }
 
   remove(): void { this.moving.remove(); }
 }

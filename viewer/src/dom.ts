@@ -36,11 +36,11 @@ export function choice(parent: Node, title: string, words: string[], act: (index
   return list;
 }
 
-// the picture that the page has for browsers without scripts, where there is no view
-export function showStill(root: HTMLElement): void {
-  const text = root.querySelector('noscript')?.textContent ?? '', still = new DOMParser().parseFromString(text, 'text/html').querySelector('.still');
-  if (still) root.prepend(document.adoptNode(still));
-}
+// until what the page has so far has been painted; a page that nobody looks at is not painted
+export const painted = (): Promise<void> => new Promise(done => {
+  setTimeout(done, 150);
+  requestAnimationFrame(() => setTimeout(() => { performance.mark('kardan: still'); done(); }, 0));
+});
 
 export function download(name: string, blob: Blob): void {
   const link = document.createElement('a');

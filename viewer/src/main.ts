@@ -3,7 +3,7 @@ import uplotStyle from 'uplot/dist/uPlot.min.css';
 import {prepareContext} from './context';
 import {hasBlock, readChannels, readMotion} from './data';
 import {Bode} from './bode';
-import {make, showStill} from './dom';
+import {make, painted} from './dom';
 import {Live} from './live';
 import {Modes} from './modes';
 import style from './style.css';
@@ -15,6 +15,8 @@ async function open(): Promise<void> {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(uplotStyle + style);
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  // the page has a picture of the start: it is seen before the graphics are started, which takes a while
+  if (root.querySelector('.still')) await painted();
   prepareContext();
   try {
     if (root.dataset.live !== undefined) {
@@ -44,7 +46,6 @@ async function open(): Promise<void> {
     (window as unknown as {kardan: object}).kardan = viewer.inspect;
     root.dataset.ready = 'yes';
   } catch (error) {
-    showStill(root);
     make('p', 'bad', root, `The data of this page could not be shown: ${String(error)}`);
     root.dataset.ready = 'no';
   }

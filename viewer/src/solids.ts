@@ -1,5 +1,5 @@
 // solids.ts: geometries of unit size: the forms of solids, and of what stretches between two points.
-import {BoxGeometry, BufferGeometry, Color, ConeGeometry, CylinderGeometry, ExtrudeGeometry, Float32BufferAttribute,
+import {BoxGeometry, BufferGeometry, Color, CylinderGeometry, ExtrudeGeometry, Float32BufferAttribute,
         Matrix4, MeshLambertMaterial, MeshStandardMaterial, Path, Quaternion, Shape, SphereGeometry, Vector3} from 'three';
 import {mergeGeometries} from 'three/examples/jsm/utils/BufferGeometryUtils.js';
 import type {Scene, Solid, Surface} from './data';
@@ -30,6 +30,28 @@ function tube(ratio: number, sides: number): BufferGeometry {
   return geometry.translate(0, 0, -0.5);
 }
 
+// A round body of few sides from z = -1/2 to 1/2, its ends of as few triangles as there can be; top 0: a pyramid
+function prism(top: number, bottom: number, sides: number): BufferGeometry {
+  const open = new CylinderGeometry(top, bottom, 1, sides, 1, true).rotateX(Math.PI / 2);
+  const ends = [[top, 0.5, 1], [bottom, -0.5, -1]].filter(([radius]) => radius > 0).map(([radius, z, up]) => {
+    const at: number[] = [], normal: number[] = [], around: number[] = [], index: number[] = [];
+    for (let i = 0; i < sides; i++) {
+      const angle = 2 * Math.PI * i / sides;
+      at.push(radius * Math.sin(angle), -radius * Math.cos(angle), z); // as those of the cylinder
+      normal.push(0, 0, up);
+      around.push(0, 0);
+      if (i > 1) index.push(0, up > 0 ? i - 1 : i, up > 0 ? i : i - 1);
+    }
+    const end = new BufferGeometry();
+    end.setAttribute('position', new Float32BufferAttribute(at, 3));
+    end.setAttribute('normal', new Float32BufferAttribute(normal, 3));
+    end.setAttribute('uv', new Float32BufferAttribute(around, 2)); // nothing asks for it, but all have it
+    end.setIndex(index);
+    return end;
+  });
+  return mergeGeometries([open, ...ends]);
+}
+
 // Triangles of a file, each with its own corners, so that edges stay sharp
 function surface(s: Surface): BufferGeometry {
   const at = new Float32Array(3 * s.f.length);
@@ -52,12 +74,15 @@ const kept = new Map<string, BufferGeometry>();
 const keptSurfaces = new WeakMap<Surface, BufferGeometry>(); // another run, or the file read again, has others
 
 function make(form: number, ratio: number, sides: number): BufferGeometry {
-  if (form === BALL) return new SphereGeometry(1, sides, Math.max(5, Math.round(0.65 * sides)));
+  if (form === BALL) {
+    const ball = new SphereGeometry(1, sides, Math.max(5, Math.round(0.65 * sides))).rotateX(Math.PI / 2);
+    return sides < 14 ? ball : marked(ball);
+  }
   if (form === BOX) return new BoxGeometry(1, 1, 1);
-  if (form === PYRAMID) return new ConeGeometry(Math.SQRT2, 1, 4).rotateY(Math.PI / 4).rotateX(Math.PI / 2).translate(0, 0, -0.5);
+  if (form === PYRAMID) return prism(0, Math.SQRT2, 4).rotateZ(Math.PI / 4).translate(0, 0, -0.5);
   if (form === TUBE) return marked(tube(ratio, Math.max(9, sides)));
-  const round = new CylinderGeometry(1, 1, 1, sides).rotateX(Math.PI / 2);
-  return sides < 14 ? round : marked(round); // nobody sees a sector of a pin
+  // nobody sees a sector of a pin
+  return sides < 14 ? prism(1, 1, sides) : marked(new CylinderGeometry(1, 1, 1, sides).rotateX(Math.PI / 2));
 }
 
 export function solidGeometry(solid: Solid, scene: Scene, fineness: Fineness): BufferGeometry {

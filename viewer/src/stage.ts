@@ -1,5 +1,5 @@
 // stage.ts: the mechanism in three dimensions: real depth, shadows, a ground with a scale, a camera that orbits.
-import {AmbientLight, AxesHelper, BufferGeometry, Color, DirectionalLight, Float32BufferAttribute, Group, HemisphereLight, Line, LineBasicMaterial,
+import {AxesHelper, BufferGeometry, Color, Float32BufferAttribute, Group, Line, LineBasicMaterial,
         LineSegments, Material, Mesh, MeshBasicMaterial, PCFShadowMap, PerspectiveCamera, Plane, PlaneGeometry,
         Raycaster, Scene as World, ShadowMaterial, SphereGeometry, Vector2, Vector3, WebGLRenderer} from 'three';
 import {OrbitControls} from 'three/examples/jsm/controls/OrbitControls.js';
@@ -9,11 +9,12 @@ import {takeContext} from './context';
 import type {Run, Scene} from './data';
 import {isDark} from './dom';
 import {Film} from './film';
+import {makeEverywhere, makeSky, makeSun, setPlainLight} from './light';
+import {Quality} from './quality';
 import {Sheets} from './sheets';
 
 const VIEW_ANGLE = 32; // degrees
 const COURSE = '#b45309';
-const SLUGGISH = 60;   // ms for a picture from which on shadows and fine pixels are given up
 
 export class Stage {
   readonly film: Film;
@@ -35,8 +36,9 @@ export class Stage {
   private otherSheets: Sheets | null = null;
   private readonly holders = new Map<number, Group>(); // that go with a body: its axes, or itself where one looks through it
   private readonly faded = new Map<number, Group>();
-  private readonly light = new DirectionalLight(0xffffff, 2.2);
-  private readonly sky = new HemisphereLight(0xffffff, 0x9aa3ad, 1.1);
+  private readonly light = makeSun();
+  private readonly sky = makeSky();
+  private readonly everywhere = makeEverywhere();
   private readonly grid = new Group();
   private readonly traces = new Group();
   private readonly courses = new Group();
@@ -56,13 +58,16 @@ export class Stage {
     const {canvas, context} = takeContext();
     this.slow = context !== null;
     this.renderer = context ? new WebGLRenderer({canvas, context}) : new WebGLRenderer({antialias: true});
-    this.renderer.setPixelRatio(this.slow ? 1 : Math.min(devicePixelRatio, 2));
+    this.pixels = this.slow ? 1 : Math.min(devicePixelRatio, 2);
+    this.quality = new Quality(this.slow);
+    this.renderer.setPixelRatio(this.pixels);
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'img');
     this.canvas.setAttribute('aria-label', 'moving 3-D view of the mechanism');
+    if (parent.querySelector('.still')) this.canvas.style.visibility = 'hidden'; // until it is drawn
     parent.appendChild(this.canvas);
     this.camera = new PerspectiveCamera(VIEW_ANGLE);
     this.camera.up.fromArray(this.scene.camera.up);
@@ -111,6 +116,7 @@ export class Stage {
     this.bodies = new Bodies(this.scene, this.world, this.style());
     this.links = new Links(this.scene, this.world, this.style());
     this.sheets = this.makeSheets();
+    if (this.shadows) this.showShadows(true);
     this.makeGround();
     this.makeCourses();
     this.setTheme();
@@ -202,9 +208,9 @@ export class Stage {
   private makeLights(): void {
     this.light.shadow.mapSize.set(2048, 2048);
     this.light.shadow.bias = -2e-4;
-    this.light.castShadow = !this.slow;
+    this.light.castShadow = this.shadows = !this.slow;
     this.setRange();
-    this.world.add(this.sky, new AmbientLight(0xffffff, 0.35), this.light, this.light.target);
+    this.world.add(this.sky, this.everywhere, this.light, this.light.target);
   }
 
   // how far camera and shadows go, by the size of what there is to see
@@ -242,7 +248,7 @@ export class Stage {
   private look(from: Vector3): void {
     // the middle of what is shown: of both runs where they are side by side
     const aside = this.shadowRun.visible ? this.shadowRun.position : new Vector3(), radius = this.scene.radius + 0.5 * aside.length();
-    const wide = Math.min(1, this.camera.aspect), distance = radius / Math.sin(0.5 * VIEW_ANGLE * Math.PI / 180) / wide;
+    const distance = radius / Math.sin(0.5 * VIEW_ANGLE * Math.PI / 180);
     const target = new Vector3().fromArray(this.scene.camera.centre).add(this.travel()).addScaledVector(aside, 0.5);
     this.controls.target.copy(target);
     this.camera.position.copy(target).addScaledVector(from, 1.05 * distance);
@@ -417,6 +423,13 @@ export class Stage {
 
   showGrid(on: boolean): void { this.grid.visible = on; this.stale = true; }
   showShadows(on: boolean): void {
+    this.shadows = on;
+    this.bodies.takeShadows(on);
+    this.links.takeShadows(on);
+    this.castShadows(on);
+  }
+
+  private castShadows(on: boolean): void {
     this.light.castShadow = on;
     this.grid.children.forEach(child => { if (child instanceof Mesh) child.visible = on; });
     this.stale = true;
@@ -579,7 +592,9 @@ export class Stage {
   private touched = false; // somebody has moved the camera: it stays where it is
   private setSize(width: number, height: number): void {
     this.renderer.setSize(width, height);
+    // the angle is that of the shorter side
     this.camera.aspect = width / height;
+    this.camera.fov = 2 * Math.atan(Math.tan(0.5 * VIEW_ANGLE * Math.PI / 180) / Math.min(1, this.camera.aspect)) * 180 / Math.PI;
     this.camera.updateProjectionMatrix();
     this.stale = true;
   }
@@ -590,6 +605,7 @@ export class Stage {
   draw(force = false): boolean {
     if (!this.stale && !force) return false;
     this.stale = false;
+    setPlainLight(this.light, this.sky, this.everywhere);
     this.renderer.render(this.world, this.camera);
     if (this.names.size > 0) this.placeNames();
     return true;
@@ -601,24 +617,37 @@ export class Stage {
     gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
   }
 
-  // Time between pictures while it plays [ms]. A weak card: no shadows, one pixel for each; true: just now
-  private paces: number[] = [];
-  private eased = false;
-  noteSpeed(passed: number): boolean {
-    if (this.slow || this.eased || this.paces.push(passed) < 20) return false;
-    const middle = this.paces.sort((a, b) => a - b)[10];
-    this.paces = [];
-    if (middle < SLUGGISH) return false;
-    this.eased = true;
-    this.showShadows(false);
-    this.renderer.setPixelRatio(1);
-    return true;
+  // ---- quality: where pictures take long they are coarser as long as something moves
+  private readonly quality: Quality;
+  private pixels: number;              // of the screen for one of the page, at full quality
+  private shadows = false;             // chosen
+  // draws if something has changed; at rest in full quality. True: the quality is another one now
+  paint(now: number): boolean {
+    const drawn = this.stale, changed = this.quality.note(now, drawn);
+    if (changed) this.useQuality();
+    this.draw();
+    return changed;
+  }
+
+  private useQuality(): void {
+    const {shadows, pixels} = this.quality;
+    this.castShadows(this.shadows && shadows);
+    this.renderer.setPixelRatio(this.quality.isFull ? this.pixels : Math.min(this.pixels, pixels));
+    this.stale = true;
+  }
+
+  get isCoarse(): boolean { return !this.quality.isFull; }
+
+  setAdaptive(on: boolean): void {
+    this.quality.allow(on);
+    this.useQuality();
   }
 
   // whether the processor draws it, without a graphics card
   isSlow(): boolean { return this.slow; }
 
   picture(kind = 'image/png'): Promise<Blob> {
+    if (this.quality.rest()) this.useQuality();
     this.draw(true);
     return new Promise((done, fail) => this.canvas.toBlob(blob => (blob ? done(blob) : fail(new Error('no picture'))), kind, 0.93));
   }
@@ -629,6 +658,7 @@ export class Stage {
     holder.style.width = `${width}px`;
     holder.style.height = `${height}px`;
     holder.appendChild(this.canvas);
+    this.pixels = 1;
     this.renderer.setPixelRatio(1);
     this.setSize(width, height);
     return holder;

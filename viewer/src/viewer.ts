@@ -2,7 +2,7 @@
 import {Vector3} from 'three';
 import {Clock} from './clock';
 import type {Plot, Run} from './data';
-import {button, choice, digits, download, make, showStill, tick} from './dom';
+import {button, choice, digits, download, make, tick} from './dom';
 import {Panel, rowAt} from './plots';
 import {Stage} from './stage';
 import {Tree} from './tree';
@@ -24,7 +24,7 @@ export class Viewer {
   private readonly trees: HTMLElement;
   private readonly plots: HTMLElement;
   private readonly facts: HTMLElement;
-  private shadows: HTMLInputElement | null = null;
+  private coarse: HTMLElement | null = null;
   private loadTicks: HTMLElement | null = null;
   private chosen: number[] = []; // at most two: the second one tells the distance
   private bar: {play: HTMLButtonElement; slider: HTMLInputElement; clock: HTMLElement} | null = null;
@@ -33,11 +33,14 @@ export class Viewer {
               private readonly other: Run | null = null) {
     this.clock = new Clock(0, 1);
     this.setRange();
-    const frame = make('div', 'viewer', root), side = make('aside', '', frame);
+    // a report has the frame already, with a picture of the start
+    const frame = root.querySelector<HTMLElement>('.viewer') ?? make('div', 'viewer', root), side = frame.querySelector('aside') ?? make('aside', '', frame);
     this.stage = this.makeStage(frame, root);
     // the mechanism is seen before anything else is made
     if (this.stage?.draw(true)) {
       this.stage.finish();
+      this.stage.canvas.style.visibility = '';
+      frame.querySelector('.still')?.remove();
       performance.mark('kardan: first picture');
     }
     this.facts = make('div', 'facts', side);
@@ -48,7 +51,8 @@ export class Viewer {
       this.makeSwitches(switches, this.stage);
       this.tree = new Tree(this.trees, run, this.stage, b => this.choose(b, false));
     } else {
-      frame.remove();
+      side.remove();
+      if (!frame.querySelector('.still')) frame.remove();
     }
     if (driver) driver.makeBar(root, side);
     else this.makeBar(root);
@@ -63,12 +67,9 @@ export class Viewer {
       this.panels.forEach(p => p.draw());
     });
     this.clock.set(this.clock.t);
-    let last = 0;
     const loop = (now: number) => {
       this.clock.tick(now);
-      const drawn = this.stage?.draw() ?? false;
-      if (drawn && this.clock.playing && last > 0 && this.stage!.noteSpeed(now - last)) this.shadows!.checked = false;
-      last = now;
+      if (this.stage?.paint(now)) this.coarse!.textContent = this.stage.isCoarse ? 'coarser while it moves' : '';
       requestAnimationFrame(loop);
     };
     requestAnimationFrame(loop);
@@ -107,7 +108,7 @@ export class Viewer {
   // ---- 3-D
   private makeStage(frame: HTMLElement, root: HTMLElement): Stage | null {
     if (this.run.scene.bodies.length === 0) return null;
-    const holder = make('div', 'stage3d', frame);
+    const still = frame.querySelector('.stage3d .still'), holder = still ? still.parentElement! : make('div', 'stage3d', frame);
     try {
       performance.mark('kardan: data');
       const stage = new Stage(holder, this.run, this.other);
@@ -120,8 +121,7 @@ export class Viewer {
       });
       return stage;
     } catch (error) {
-      holder.remove();
-      showStill(root);
+      if (still) holder.replaceChildren(still); else holder.remove();
       make('p', 'muted', root, `This browser shows no 3-D graphics (${String(error)}); the picture above is still.`);
       return null;
     }
@@ -139,7 +139,11 @@ export class Viewer {
     const ticks = make('div', 'switches', side);
     tick(ticks, 'springs', true, on => stage.showSprings(on));
     tick(ticks, 'grid', true, on => stage.showGrid(on));
-    this.shadows = tick(ticks, 'shadows', !stage.isSlow(), on => stage.showShadows(on));
+    tick(ticks, 'shadows', !stage.isSlow(), on => stage.showShadows(on));
+    tick(ticks, 'coarser where slow', true, on => stage.setAdaptive(on)).title = 'fewer pixels and no shadows while it moves, where pictures take long; at rest everything is fine';
+    this.coarse = make('span', 'coarse');
+    stage.canvas.parentElement!.appendChild(this.coarse);
+    this.coarse.setAttribute('aria-hidden', 'true');
     tick(ticks, 'traces', false, on => stage.showTraces(on));
     tick(ticks, 'ghosts', false, on => { stage.showGhosts(on); stage.show(this.clock.t); });
     tick(ticks, 'velocities', false, on => stage.showVelocities(on));

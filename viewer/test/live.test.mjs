@@ -48,17 +48,17 @@ async function view(...more) {
 
 async function open(address, size = {width: 1000, height: 900}) {
   const page = await browser.newPage({viewport: size}), errors = [];
-  page.setDefaultTimeout(20000);
+  page.setDefaultTimeout(180000);
   page.on('console', m => { if (m.type() === 'error') errors.push(m.text()); });
   page.on('pageerror', e => errors.push(e.message));
   await page.goto(address);
-  await page.waitForSelector('[data-ready=yes]', {timeout: 60000});
+  await page.waitForSelector('[data-ready=yes]', {timeout: 180000});
   return {page, errors};
 }
 
 const bodies = page => page.evaluate(() => window.kardan.stage.film.poses.map(p => p.r.toArray()));
 const time = page => page.evaluate(() => window.kardan.clock.end);
-const until = (page, what, arg) => page.waitForFunction(what, arg, {timeout: 20000});
+const until = (page, what, arg) => page.waitForFunction(what, arg, {timeout: 120000});
 
 // an upgrade to a WebSocket as another program would ask for it; answers the status
 const upgrade = (port, path, headers) => new Promise((done, fail) => {

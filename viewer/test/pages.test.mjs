@@ -15,7 +15,7 @@ import {chromium} from 'playwright-core';
 const here = fileURLToPath(new URL('.', import.meta.url)), root = join(here, '../..');
 const program = process.env.KARDAN ?? join(root, 'build/kardan');
 const browserPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const MOST_BYTES = 1.5e6;
+const MOST_BYTES = 1.5e6, PATIENCE = 180000; // [ms] on a machine that has much else to do
 let browser, folder;
 
 before(async () => {
@@ -39,11 +39,12 @@ function report(model, ...more) {
 
 async function open(path, size = {width: 1000, height: 900}) {
   const page = await browser.newPage({viewport: size}), errors = [];
+  page.setDefaultTimeout(PATIENCE);
   page.on('console', m => { if (m.type() === 'error') errors.push(m.text()); });
   page.on('pageerror', e => errors.push(e.message));
   page.on('request', r => { if (!r.url().startsWith('file:') && !r.url().startsWith('blob:') && !r.url().startsWith('data:')) errors.push(`loads ${r.url()}`); });
   await page.goto('file://' + path);
-  await page.waitForSelector('[data-ready]', {timeout: 60000});
+  await page.waitForSelector('[data-ready]');
   assert.equal(await page.getAttribute('[data-kardan-viewer]', 'data-ready'), 'yes');
   return {page, errors};
 }
@@ -180,6 +181,106 @@ for (const [name, least] of [['models/closed-loop-car.yaml', 2], ['viewer/test/w
     assert.deepEqual(errors, []);
     await page.close();
   });
+
+// Parts of the pixels of two pictures of the same size that differ clearly, and that are not the background of the first
+const differing = (page, one, two) => page.evaluate(async pictures => {
+  const [a, b] = await Promise.all(pictures.map(async text => {
+    const image = new Image(), canvas = document.createElement('canvas'), context = canvas.getContext('2d');
+    image.src = 'data:image/png;base64,' + text;
+    await image.decode();
+    Object.assign(canvas, {width: image.width, height: image.height});
+    context.drawImage(image, 0, 0);
+    return context.getImageData(0, 0, image.width, image.height);
+  }));
+  let different = 0, something = 0;
+  for (let i = 0; i < a.data.length; i += 4) {
+    const far = (x, y, k) => Math.max(...[0, 1, 2].map(c => Math.abs(x[i + c] - y[k + c])));
+    if (far(a.data, b.data, i) > 24) different++;
+    if (far(a.data, a.data, 0) > 60) something++;
+  }
+  const all = a.data.length / 4;
+  return {same: a.width === b.width && a.height === b.height, different: different / all, something: something / all};
+}, [one, two].map(buffer => buffer.toString('base64')));
+
+// The drawing is made in C, the view by three.js: camera, light, colours and order of the one must be those of the other
+for (const [name, scheme, size] of [['models/closed-loop-car.yaml', 'light', [1000, 900]], ['models/stewart.yaml', 'dark', [1000, 700]], ['viewer/test/rings.yaml', 'light', [400, 800]]])
+  test(`the first picture is a drawing, and the view takes its place without being seen (${name}, ${scheme})`, async () => {
+    const path = report(join(root, name), '--t-end', '0.2'), look = {colorScheme: scheme, viewport: {width: size[0], height: size[1]}};
+    const dumb = await browser.newContext({javaScriptEnabled: false, ...look}), still = await dumb.newPage();
+    still.setDefaultTimeout(PATIENCE);
+    await still.goto('file://' + path);
+    const before = await still.locator('.stage3d').screenshot();
+    await dumb.close();
+    const full = await browser.newContext(look), page = await full.newPage(), errors = [];
+    page.setDefaultTimeout(PATIENCE);
+    page.on('pageerror', e => errors.push(e.message));
+    await page.goto('file://' + path);
+    await page.waitForSelector('[data-ready=yes]');
+    assert.equal(await page.locator('.stage3d').count(), 1);
+    assert.equal(await page.locator('.still').count(), 0);
+    assert.equal(await page.locator('.stage3d [role=img]').count(), 1);
+    const after = await page.locator('.stage3d').screenshot();
+    // pages have no right to load pictures but from themselves: a blank one compares
+    const blank = await full.newPage(), told = await differing(blank, before, after);
+    assert.ok(told.same && told.something > 0.02, JSON.stringify(told));
+    assert.ok(told.different < 0.25 * told.something, JSON.stringify(told)); // edges of faces, thin lines
+    assert.deepEqual(errors, []);
+    await full.close();
+  });
+
+test('pictures that take long are coarser while something moves, fine at rest, and only where that is wanted', async () => {
+  const {page, errors} = await open(report(join(root, 'models/slider-crank.yaml'), '--t-end', '0.3'));
+  const told = await page.evaluate(() => {
+    const {stage, clock} = window.kardan, width = () => stage.canvas.width / stage.canvas.clientWidth;
+    let now = performance.now() + 1e6;
+    const play = (pictures, each) => {
+      for (let k = 0; k < pictures; k++) { stage.show(clock.end * k / pictures); stage.paint(now += each); }
+      return [stage.isCoarse, width()];
+    };
+    const rest = () => { for (let k = 0; k < 20; k++) stage.paint(now += 50); return [stage.isCoarse, width()]; };
+    const out = {first: [stage.isCoarse, width()], quick: play(40, 17), slow: play(40, 200), rest: rest(), again: play(3, 20)};
+    rest();
+    // single steps by hand have long ways between them, and are not slow for that
+    for (let k = 0; k < 20; k++) { stage.show(0.01 * k); stage.paint(now += 5); for (let i = 0; i < 9; i++) stage.paint(now += 20); }
+    stage.setAdaptive(false);
+    out.off = play(40, 200);
+    stage.setAdaptive(true);
+    out.recovered = play(400, 17);
+    return out;
+  });
+  assert.deepEqual(told.quick, told.first);
+  assert.ok(told.slow[0] && told.slow[1] < 0.6 * told.first[1], JSON.stringify(told));
+  assert.deepEqual(told.rest, told.first);
+  assert.ok(told.again[0]);
+  assert.deepEqual(told.off, told.first);
+  assert.deepEqual(told.recovered, told.first);
+  await page.getByLabel('coarser where slow').uncheck();
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('the light of plain surfaces is that of three.js', async () => {
+  const {page, errors} = await open(report(join(root, 'models/slider-crank.yaml'), '--t-end', '0.3'));
+  const far = await page.evaluate(() => {
+    const {stage} = window.kardan, canvas = document.createElement('canvas'), {width, height} = stage.canvas, context = canvas.getContext('2d');
+    Object.assign(canvas, {width, height});
+    const look = () => { stage.draw(true); context.drawImage(stage.canvas, 0, 0); return context.getImageData(0, 0, width, height).data; };
+    const plain = look();
+    stage.bodies.takeShadows(true); // by three.js, but without any shadow
+    const other = look();
+    let most = 0, wrong = 0, all = 0; // round bodies are flatter in between their corners
+    for (let i = 0; i < plain.length; i++) {
+      const d = Math.abs(plain[i] - other[i]);
+      most = Math.max(most, d);
+      if (d > 2) wrong++;
+      if (Math.abs(plain[i] - plain[i % 4]) > 40) all++;
+    }
+    return {most, wrong, all};
+  });
+  assert.ok(far.all > 1000 && far.most <= 16 && far.wrong < 0.1 * far.all, JSON.stringify(far));
+  assert.deepEqual(errors, []);
+  await page.close();
+});
 
 test('scrubbing changes the picture, the clock and the cursors of all plots', async () => {
   const {page, errors} = await open(report(join(root, 'models/slider-crank.yaml')));
