@@ -493,8 +493,7 @@ static void end_run(kd_simulate_task *t)
     // a failure of the recorder is one of the run
     t->status = kd_recorder_end(t->recorder, t->status);
     // a controller that is lost has been told
-    if (t->status != KD_ERR_CONNECTION)
-        kd_text(t->message, sizeof t->message, "%s", kd_recorder_message(t->recorder));
+    if (t->status != KD_ERR_CONNECTION) kd_text(t->message, sizeof t->message, "%s", kd_recorder_message(t->recorder));
     kd_cli_events_end(&t->events);
     // rows that could not be written are the first cause
     if (t->followed < 0) {

@@ -24,7 +24,7 @@ struct kd_simulate_line {
 static kd_eval inputs_at(double t, void *context, double *u, double *du, double *ddu)
 {
     const struct kd_simulate_line *l = context;
-    const kd_eval answer = l->own.eval ? l->own.eval(t, l->own.context, u, du, ddu) : KD_EVAL_OK;
+    const kd_eval                  answer = l->own.eval ? l->own.eval(t, l->own.context, u, du, ddu) : KD_EVAL_OK;
     for (int k = 0; k < l->wire.ports.nwrites && l->written && answer == KD_EVAL_OK; k++) {
         u[l->write[k]] = l->held[k];
         du[l->write[k]] = ddu[l->write[k]] = 0;
@@ -43,7 +43,8 @@ kd_status kd_simulate_listen(kd_simulate_task *t)
     int port = (int)t->port;
     if (!(t->macro_step > 0)) return refuse(t, "the length of the macro steps is needed: --macro-step H");
     if (t->go_on || t->cross_check || t->write_state)
-        return refuse(t, "a run with a controller outside cannot be repeated: no --continue, --cross-check, --write-state");
+        return refuse(
+            t, "a run with a controller outside cannot be repeated: no --continue, --cross-check, --write-state");
     struct kd_simulate_line *l = t->line = calloc(1, sizeof *l);
     if (!l) return KD_ERR_MEMORY;
     l->wire.socket = -1;
@@ -90,7 +91,8 @@ kd_status kd_simulate_run_listening(kd_simulate_task *t)
         status = exchange(t, k + 1);
         // inputs jump
         if (status >= 0) status = kd_simulation_resume(t->simulation);
-        if (status >= 0) status = kd_simulation_run(t->simulation, fmin(t->t_end, t0 + (double)(k + 1) * t->macro_step));
+        if (status >= 0)
+            status = kd_simulation_run(t->simulation, fmin(t->t_end, t0 + (double)(k + 1) * t->macro_step));
     }
     return status;
 }

@@ -32,8 +32,7 @@ static void table_open(table *t, const char *path)
     char line[LINE];
     *t = (table){.file = fopen(path, "r")};
     if (!t->file) fail_msg("%s is missing", path);
-    do
-        assert_non_null(fgets(line, sizeof line, t->file));
+    do assert_non_null(fgets(line, sizeof line, t->file));
     while (line[0] == '#');
     for (char *word = strtok(line, ",\n"); word && t->n < COLUMNS; word = strtok(NULL, ",\n"))
         snprintf(t->name[t->n++], sizeof t->name[0], "%s", word);
@@ -105,8 +104,10 @@ static void truck_moves_as_with_its_own_laws(void **state)
     for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
         snprintf(command, sizeof command, "export fmu " MODELS "foreign/damper-laws.yaml %s --quiet", way[i].export);
         expect(command, 0, "");
-        snprintf(command, sizeof command, "sed 's/type: fmu/type: fmu\\n    kind: %s/' " MODELS
-                                          "foreign/truck-fmu.yaml > '" OUT "/truck-fmu.yaml'", way[i].kind);
+        snprintf(command, sizeof command,
+                 "sed 's/type: fmu/type: fmu\\n    kind: %s/' " MODELS "foreign/truck-fmu.yaml > '" OUT
+                 "/truck-fmu.yaml'",
+                 way[i].kind);
         assert_int_equal(run_command(command).status, 0);
         snprintf(command, sizeof command, "simulate truck-fmu.yaml --t-end 0.7 --quiet --no-drawing -o own %s",
                  way[i].options);
@@ -114,6 +115,11 @@ static void truck_moves_as_with_its_own_laws(void **state)
         const double d = table_difference(OUT "/own/truck-fmu.csv", OUT "/own/semi-active-truck.csv", "joint.");
         if (d > 1e-13) fail_msg("%s: %g", way[i].export, d);
     }
+    // written and read again it is the same; as an FMU it is refused
+    expect("convert truck-fmu.yaml again.yaml --quiet", 0, "");
+    expect("simulate again.yaml --t-end 0.7 --quiet --no-drawing -o own", 0, "");
+    assert_true(table_difference(OUT "/own/again.csv", OUT "/own/truck-fmu.csv", "joint.") == 0);
+    expect("export fmu truck-fmu.yaml", 1, "laws: this block is foreign code, which an FMU cannot carry");
 }
 
 // A controller in a shared object: the motion of the pid block; only where it is allowed, with a message that names file and element
@@ -121,7 +127,9 @@ static void library_moves_as_the_pid_block(void **state)
 {
     (void)state;
     assert_int_equal(run_command("cp " MODELS "foreign/cart-library.yaml '" OUT "' && cp '" KD_BINARY_DIR
-                                 "/tests/libfixture_controller.so' '" OUT "/speed_controller.so'").status, 0);
+                                 "/tests/libfixture_controller.so' '" OUT "/speed_controller.so'")
+                         .status,
+                     0);
     expect("simulate cart-library.yaml", 1, "cart-library.yaml:");
     expect("simulate cart-library.yaml", 1, "block 'speed': speed_controller.so: a shared object can do whatever");
     expect("simulate cart-library.yaml --load-libraries --quiet --no-drawing -o own", 0, "");
@@ -164,8 +172,9 @@ static void shared_units_are_sampled(void **state)
         write_cart("type: fmu, file: unit.fmu, kind: cs, period: 0.1, output: [x]", "sensors: {x: block.unit.out}");
         expect("simulate cart.yaml --quiet --no-drawing -o own", 0, "");
         assert_true(fabs(last_of("x") - pow(0.9, 9)) < 1e-15); // of the sample at 0.9 s
-        write_cart("type: fmu, file: unit.fmu, kind: me, period: 0.15, tolerance: 1e-11, parameters: {k: 2}, output: [x]",
-                   "sensors: {x: block.unit.out}");
+        write_cart(
+            "type: fmu, file: unit.fmu, kind: me, period: 0.15, tolerance: 1e-11, parameters: {k: 2}, output: [x]",
+            "sensors: {x: block.unit.out}");
         expect("simulate cart.yaml --quiet --no-drawing -o own", 0, "");
         assert_true(fabs(last_of("x") - exp(-2 * 0.9)) < 1e-10);
         // one bounce at 0.4515 s: then v = e sqrt(2 g) - g s
@@ -187,7 +196,7 @@ static void signals_go_through(void **state)
     if (!has_shared()) return;
     for (int version = 2; version <= 3; version++)
         for (int exchange = 0; exchange < 2; exchange++) {
-            char path[400], block[600];
+            char        path[400], block[600];
             const char *in[] = {"Real_continuous_input", "Float64_continuous_input"},
                        *out[] = {"Real_continuous_output", "Float64_continuous_output"};
             snprintf(path, sizeof path, SHARED "/models/Feedthrough/FMI%d.xml", version);
@@ -195,7 +204,8 @@ static void signals_go_through(void **state)
             char text[1000];
             snprintf(text, sizeof text, "grep -q %s '%s'", in[0], path);
             const int name = version == 2 && run_command(text).status == 0 ? 0 : 1;
-            snprintf(block, sizeof block, "type: fmu, file: unit.fmu, kind: %s, period: 0.3, input: {%s: 3*joint.slide.q + t}, output: [%s]",
+            snprintf(block, sizeof block,
+                     "type: fmu, file: unit.fmu, kind: %s, period: 0.3, input: {%s: 3*joint.slide.q + t}, output: [%s]",
                      exchange ? "me" : "cs", in[name], out[name]);
             write_cart(block, "sensors: {y: block.unit.out}");
             expect("simulate cart.yaml --quiet --no-drawing -o own", 0, "");
@@ -212,9 +222,12 @@ static void wrong_blocks_are_told(void **state)
         {"type: fmu, file: none.fmu, period: 0.1, output: [x]", "none.fmu"},
         {"type: fmu, file: cart.yaml, period: 0.1, output: [x]", "block 'unit': cart.yaml: "},
         {"type: fmu, file: GOOD.fmu, period: 0.1, output: [y]", "GOOD.fmu: the FMU has no variable 'y'"},
-        {"type: fmu, file: GOOD.fmu, period: 0.1, output: [der(y)]", "the FMU has no variable 'der(y)', did you mean 'der(x)'?"},
-        {"type: fmu, file: GOOD.fmu, period: 0.1, input: {x: t}, output: [x]", "'x' is no input of the FMU, but its causality is output"},
-        {"type: fmu, file: GOOD.fmu, period: 0.1, parameters: {x: 1}, output: [x]", "'x' is no parameter or input of the FMU"},
+        {"type: fmu, file: GOOD.fmu, period: 0.1, output: [der(y)]",
+         "the FMU has no variable 'der(y)', did you mean 'der(x)'?"},
+        {"type: fmu, file: GOOD.fmu, period: 0.1, input: {x: t}, output: [x]",
+         "'x' is no input of the FMU, but its causality is output"},
+        {"type: fmu, file: GOOD.fmu, period: 0.1, parameters: {x: 1}, output: [x]",
+         "'x' is no parameter or input of the FMU"},
         {"type: fmu, file: GOOD.fmu, period: 0.1, input: t, output: [x]", "input"},
         {"type: fmu, file: GOOD.fmu, period: 0.1", "output"},
         {"type: fmu, file: GOOD.fmu, output: [x]", "period"},
@@ -324,8 +337,10 @@ static void wrong_systems_are_told(void **state)
     expect("cosimulate two.yaml", 1, "the FMU has no variable 'nothing'");
     FILE *file = fopen(OUT "/one.yaml", "w");
     assert_non_null(file);
-    fputs("cosimulation: one\nsystems:\n  unit: {fmu: FALLS.fmu, kind: cs}\n  out: {inputs: {x: 1}, outputs: {y: {value: x}}}\n"
-          "connections: {out.x: unit.x}\nmaster: {step: 0.1}\nrun: {t_end: 1}\n", file);
+    fputs("cosimulation: one\nsystems:\n  unit: {fmu: FALLS.fmu, kind: cs}\n  out: {inputs: {x: 1}, outputs: {y: "
+          "{value: x}}}\n"
+          "connections: {out.x: unit.x}\nmaster: {step: 0.1}\nrun: {t_end: 1}\n",
+          file);
     fclose(file);
     const command_result r = expect("cosimulate one.yaml", 1, "the FMU crashed in a step");
     must_contain(r.text, "unit");
@@ -337,12 +352,14 @@ static void wrong_systems_are_told(void **state)
 static int run_with_controller(const char *options, const char *controller)
 {
     char line[2500];
-    snprintf(line, sizeof line,
-             "cd '" OUT "' && rm -f listen.txt status.txt && (" KARDAN "simulate " MODELS "systems/semi-active-plant.yaml --listen 0 "
-             "--channels 'frame.*.vel.z,body.*.vel.z' --quiet --no-drawing -o own %s 2> listen.txt; echo $? > status.txt) & "
-             "cd '" OUT "'; P=; for i in $(seq 200); do P=$(sed -n 's/.*listening on port //p' listen.txt 2> /dev/null); "
-             "[ -n \"$P\" ] && break; sleep 0.05; done; %s; wait; exit $(cat status.txt)",
-             options, controller);
+    snprintf(
+        line, sizeof line,
+        "cd '" OUT "' && rm -f listen.txt status.txt && (" KARDAN "simulate " MODELS
+        "systems/semi-active-plant.yaml --listen 0 "
+        "--channels 'frame.*.vel.z,body.*.vel.z' --quiet --no-drawing -o own %s 2> listen.txt; echo $? > status.txt) & "
+        "cd '" OUT "'; P=; for i in $(seq 200); do P=$(sed -n 's/.*listening on port //p' listen.txt 2> /dev/null); "
+        "[ -n \"$P\" ] && break; sleep 0.05; done; %s; wait; exit $(cat status.txt)",
+        options, controller);
     return run_command(line).status;
 }
 
@@ -368,11 +385,13 @@ static void lost_controllers_are_told(void **state)
     expect("simulate " MODELS "pendulum.yaml --macro-step 0.1", 2, "for --listen");
     expect("simulate " MODELS "pendulum.yaml --listen 70000 --macro-step 0.1", 2, "port from 0 to 65535");
     expect("simulate " MODELS "pendulum.yaml --listen 0 --macro-step 0.1 --cross-check", 1, "cannot be repeated");
-    expect("simulate " MODELS "pendulum.yaml --listen 0 --macro-step 0.1 --patience 0.2", 1, "no controller within 0.2 s");
+    expect("simulate " MODELS "pendulum.yaml --listen 0 --macro-step 0.1 --patience 0.2", 1,
+           "no controller within 0.2 s");
     if (access("/usr/bin/python3", X_OK) != 0) return;
     char killed[600];
-    snprintf(killed, sizeof killed, "sed 's/        if kind == GOODBYE:/        if kind == GOODBYE or time > 0.1:/' '" KD_SOURCE_DIR
-                                    "/tests/cli/truck_controller.py' > short.py; /usr/bin/python3 short.py $P");
+    snprintf(killed, sizeof killed,
+             "sed 's/        if kind == GOODBYE:/        if kind == GOODBYE or time > 0.1:/' '" KD_SOURCE_DIR
+             "/tests/cli/truck_controller.py' > short.py; /usr/bin/python3 short.py $P");
     assert_int_equal(run_with_controller("--macro-step 0.005 --t-end 1 --patience 1", killed), 1);
     const command_result r = run_command("cat '" OUT "/listen.txt'");
     must_contain(r.text, "the controller does not answer");
@@ -381,11 +400,16 @@ static void lost_controllers_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(truck_moves_as_with_its_own_laws), cmocka_unit_test(library_moves_as_the_pid_block),
-        cmocka_unit_test(shared_units_are_sampled),         cmocka_unit_test(signals_go_through),
-        cmocka_unit_test(wrong_blocks_are_told),            cmocka_unit_test(misbehaviour_names_the_block),
-        cmocka_unit_test(runs_do_not_go_on),                cmocka_unit_test(fmus_are_systems),
-        cmocka_unit_test(wrong_systems_are_told),           cmocka_unit_test(truck_in_two_programs),
+        cmocka_unit_test(truck_moves_as_with_its_own_laws),
+        cmocka_unit_test(library_moves_as_the_pid_block),
+        cmocka_unit_test(shared_units_are_sampled),
+        cmocka_unit_test(signals_go_through),
+        cmocka_unit_test(wrong_blocks_are_told),
+        cmocka_unit_test(misbehaviour_names_the_block),
+        cmocka_unit_test(runs_do_not_go_on),
+        cmocka_unit_test(fmus_are_systems),
+        cmocka_unit_test(wrong_systems_are_told),
+        cmocka_unit_test(truck_in_two_programs),
         cmocka_unit_test(lost_controllers_are_told),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
