@@ -33,10 +33,11 @@
 
 // ---- hooks ----------------------------------------------------------------------------------------------------------
 
+// Zeros: pages of large arrays that nobody touches cost nothing then
 static void *default_allocate(size_t size, void *context)
 {
     (void)context;
-    return malloc(size);
+    return calloc(1, size);
 }
 
 static void default_release(void *memory, void *context)
@@ -47,7 +48,7 @@ static void default_release(void *memory, void *context)
 
 // The one piece of process-wide state: see kd_set_allocator in kardan/base.h.
 static kd_allocator hooks = {default_allocate, default_release, NULL};
-static bool         hooks_zero; // they fill what they allocate with zeros
+static bool         hooks_zero = true; // they fill what they allocate with zeros
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
@@ -123,7 +124,7 @@ void kd_trust_zeros(void)
 // SuiteSparse allocates by the same hooks: what KLU takes is counted, and may fail, like all the rest
 void kd_set_allocator(const kd_allocator *allocator)
 {
-    hooks_zero = false;
+    hooks_zero = !allocator;
     if (allocator) {
         hooks = *allocator;
         SuiteSparse_config.malloc_func = block_allocate;

@@ -280,7 +280,9 @@ static kd_status leave_out_redundant(kd_system *s, known_start *start, char *mes
     if (status == KD_OK && !keep) status = KD_ERR_MEMORY;
     if (status != KD_OK) return status;
     // from an assembled start, with springs that are relaxed there
+    s->unexamined = true;
     status = start->status = kd_system_start_motion(s, start->x, start->news, sizeof start->news);
+    s->unexamined = false;
     if (status == KD_ERR_MEMORY) return status;
     s->info.assembled = status >= 0;
     if (status < 0) return KD_OK; // the caller's own start will say why; nothing can be found out about the rows here

@@ -348,7 +348,8 @@ struct kd_system {
     kd_system     *joints; // the same model in uncut joint coordinates, for start values and redundant rows; NULL
     kd_system_info info;
     kd_redundancy  redundancy;
-    bool          *keep; // (nrows_g) rows that are independent; NULL: all
+    bool          *keep;       // (nrows_g) rows that are independent; NULL: all
+    bool           unexamined; // the equations have all rows, and it is not known yet which of them are redundant
     bool           time_dependent, driven, reads_energy;
 };
 

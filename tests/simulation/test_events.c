@@ -94,11 +94,7 @@ static bool use(kd_simulation_options *opt, combination c)
 {
     opt->formulation = c.form;
     opt->integrator = c.integrator;
-#ifndef KD_TEST_WITHOUT_SUNDIALS
-    return true;
-#else
-    return c.integrator != KD_IDA && c.integrator != KD_CVODE && c.integrator != KD_ARKODE;
-#endif
+    return kd_integrator_about(c.integrator, NULL)->available;
 }
 
 static bool is_multistep(kd_integrator_kind integrator)

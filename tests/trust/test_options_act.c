@@ -169,6 +169,7 @@ static void multipliers_are_controlled(void **state)
             if (dae->component[i] != KD_COMPONENT_MULTIPLIER) continue;
             multipliers++;
             assert_int_equal(dae->controlled[i], with);
+            assert_int_equal(dae->index[i], with ? 2 : 0); // controlled, they act on v through h
         }
         assert_int_equal(multipliers, 1);
         kd_dae_destroy(dae);
