@@ -164,7 +164,7 @@ static double last_of(const char *column)
 static void shared_units_are_sampled(void **state)
 {
     (void)state;
-    if (!has_shared()) return;
+    if (!has_shared()) skip();
     for (int version = 2; version <= 3; version++) {
         char path[400];
         snprintf(path, sizeof path, SHARED "/models/Dahlquist/FMI%d.xml", version);
@@ -193,7 +193,7 @@ static void shared_units_are_sampled(void **state)
 static void signals_go_through(void **state)
 {
     (void)state;
-    if (!has_shared()) return;
+    if (!has_shared()) skip();
     for (int version = 2; version <= 3; version++)
         for (int exchange = 0; exchange < 2; exchange++) {
             char        path[400], block[600];
