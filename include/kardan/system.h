@@ -21,7 +21,11 @@ typedef struct kd_system_options {
     // a space) are names of other channels and passed over                                  default none
     const char *const *watch;
     int                nwatch;
-    unsigned           cookie; // set by kd_system_options_default
+    // Blocks that are foreign code (fmu, library)
+    bool     fmu_in_process; // FMUs are trusted: no process of their own                        default false
+    double   fmu_timeout;    // [s] for one call of an FMU in its process, > 0                   default 10
+    bool     libraries;      // shared objects may be loaded, which can do whatever their user may  default false
+    unsigned cookie;         // set by kd_system_options_default
 } kd_system_options;
 KD_API kd_system_options kd_system_options_default(void);
 // Coordinates as the model says under `run`, and its plots are watched.

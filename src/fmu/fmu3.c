@@ -471,9 +471,9 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
     *event = out.event;
     *terminate = out.stopped;
     // an event at the very end is not early
-    *early = good && (out.event || out.stopped) && out.t < t + h - 16 * DBL_EPSILON * fabs(t + h);
+    *early = fmu->early_return && good && (out.event || out.stopped) && out.t < t + h - 16 * DBL_EPSILON * fabs(t + h);
     if (!good) return (fmi3Status)kd_fmu_fail(fmu);
-    if (!*early) *last = t + h;
+    if (!*early && !out.stopped) *last = t + h;
     if (out.stopped) kd_fmu_tell(fmu, 0, "logEvents", "%s", kd_plant_message(fmu->plant));
     return fmi3OK;
 }

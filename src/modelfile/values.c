@@ -356,7 +356,10 @@ static bool read_paths(kd_reader *r, const kd_field *field, kd_node *node, char 
             kd_reader_complain(r, &item[i], "'%s' must be a list of names", field->key);
             return false;
         }
-        if (!kd_reader_name(r, &item[i], &path[i]) || !kd_reader_note(r, part_of(field->key, i), &item[i]))
+        // names of somebody else's may have parentheses that are no indices: der(x)
+        const bool own = (field->flags & KD_FIELD_OWN) != 0;
+        if (own) path[i] = item[i].text;
+        if ((!own && !kd_reader_name(r, &item[i], &path[i])) || !kd_reader_note(r, part_of(field->key, i), &item[i]))
             return false;
     }
     memcpy(def + field->length, &n, sizeof n);

@@ -10,7 +10,7 @@
 
 kd_system_options kd_system_options_default(void)
 {
-    return (kd_system_options){.coordinates = KD_JOINT, .cookie = KD_OPTIONS_COOKIE};
+    return (kd_system_options){.coordinates = KD_JOINT, .fmu_timeout = 10, .cookie = KD_OPTIONS_COOKIE};
 }
 
 // Coordinates alone
@@ -610,6 +610,7 @@ void kd_system_destroy(kd_system *s)
     kd_system_forget_start(s);
     kd_start_room_destroy(s->start_room);
     kd_eom_destroy(s->eom);
+    kd_system_close_units(s);
     kd_system_destroy(s->joints);
     for (int i = 0; i < s->nloads; i++) kd_free(s->load[i].variable);
     for (int i = 0; i < s->nalgebraic; i++) kd_free(s->equation[i].variable);
