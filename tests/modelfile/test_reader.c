@@ -206,6 +206,8 @@ static void all_fields_are_read(void **state)
         const bool kinds = kd_schema_has_kinds(schema);
         for (int kind = 0; kind < schema->nkinds; kind++) {
             if (kinds && !kd_schema_word(schema, kind)->word) continue;
+            // code of others needs a file beside the model: tests/fmi/test_foreign.c
+            if (sections[s].id == KD_SCHEMA_BLOCK && (kind == KD_BLOCK_FMU || kind == KD_BLOCK_LIBRARY)) continue;
             for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
                 const kd_field *field = kd_schema_field_at(schema, kind, i);
                 if (!kd_field_has(field, kind) || belongs_to_flexible(sections[s].id, field)) continue;

@@ -41,6 +41,7 @@ static void own_open(own_model *m, const client *c)
     assert_true(kd_state_create(kd_system_eom(m->system), &m->x) >= 0);
     assert_true(kd_system_start(m->system, m->x, message, sizeof message) >= 0);
     assert_true(kd_system_run_options(m->system, &m->options, message, sizeof message) >= 0);
+    m->options = kd_method_named(&m->options); // as units do: one method for all of a run
     if (kd_simulation_create(kd_system_eom(m->system), kd_system_inputs(m->system), &m->options, m->x, &m->simulation,
                              message, sizeof message) < 0)
         fail_msg("%s: %s", path, message);

@@ -85,7 +85,7 @@ static void killed_ranks(void **state)
 {
     (void)state;
     char      text[3000], design[100];
-    const int kills = getenv("KILLS") ? atoi(getenv("KILLS")) : 12, rows = 60 * kills;
+    const int kills = getenv("KILLS") ? atoi(getenv("KILLS")) : 12, rows = 300 * kills;
     int       before = 0, inside = 0;
     skip_without_mpi();
     snprintf(design, sizeof design, "design: {latin: %d, seed: 3}", rows);
