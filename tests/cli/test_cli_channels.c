@@ -107,7 +107,7 @@ static void runs_that_go_on(void **state)
     char                 checked[80]; // how many states the certificate of the whole saw
     assert_int_equal(sscanf(strstr(uncut.text, "checked at "), "%79[^\n]", checked), 1);
     must_contain(checked, "states from t = 0 s to t = 2 s");
-    expect("simulate " MODELS "slider-crank.yaml --output cut --write-state a.run --max-steps 90", 1,
+    expect("simulate " MODELS "slider-crank.yaml --output cut --write-state a.run --max-steps 40", 1,
            "more steps are needed");
     expect("simulate " MODELS "slider-crank.yaml --output cut --continue a.run", 0, checked);
     const char *same =
