@@ -69,8 +69,8 @@ typedef struct kd_realtime_task {
     double             wall_seconds;
     long               checks; // states that were looked at
     kd_watched         position, velocity, auxiliary, balance;
-    kd_realtime_bound *bound; // of the position error; NULL: none
-    double             bound_cost;
+    kd_realtime_bound *below; // of the position error; NULL: none
+    double             below_cost;
     bool               exploded; // positions or velocities grew beyond all bounds
     bool               has_energy;
     double             energy_start, energy_end, dissipated, supplied; // [J]

@@ -71,7 +71,7 @@ static void add_watched(facts *f, const char *name, const kd_watched *w)
 // what one projection per step leaves, from constants along the motion
 static void add_bound(facts *f, const task *t)
 {
-    const kd_realtime_limit limit = t->bound ? kd_realtime_bound_limit(t->bound) : (kd_realtime_limit){.states = 0};
+    const kd_realtime_limit limit = t->below ? kd_realtime_bound_limit(t->below) : (kd_realtime_limit){.states = 0};
     if (limit.states == 0) return;
     char *value = add_fact(f, "bound of the position error");
     if (isfinite(limit.limit))
@@ -455,8 +455,8 @@ static void tell_run(const task *t, kd_json *json)
     }
     if (has_constraints(t)) {
         tell_watched(json, "position_error", &t->position);
-        if (t->bound && kd_realtime_bound_limit(t->bound).states > 0)
-            kd_json_number(json, "position_bound", kd_realtime_bound_limit(t->bound).limit);
+        if (t->below && kd_realtime_bound_limit(t->below).states > 0)
+            kd_json_number(json, "position_bound", kd_realtime_bound_limit(t->below).limit);
         tell_watched(json, "velocity_error", &t->velocity);
     }
     if (kd_eom_dims(t->subject.eom).nw > 0) tell_watched(json, "auxiliary_error", &t->auxiliary);

@@ -4,9 +4,12 @@
 // G changes along h v0 and along dp. In the largest components, with
 //
 //     A1 = 1/2 |g_pp(v, v)|,  A2 = 1/2 max |g_pp(P x, P x)|,  A3 = max |g_pp(v, P x)|   over |x| <= 1
-//     |g_n+1| <= C2 |g_n|^2 + h C1 |g_n| + h^3 C0,  C2 = A2,  C1 = A3 + h A2 A1,  C0 = A3 A1 + h A2 A1^2
+//     |g_n+1| <= C2 |g_n|^2 + h C1 |g_n| + h^3 C0,  C2 = A2,  C1 = A3 + 2 h A2 A1,  C0 = A3 A1 + h A2 A1^2
 //
 // the error stays below the smaller fixed point of the right-hand side if h C1 < 1 and (1 - h C1)^2 > 4 h^3 C0 C2.
+//
+// S4 prints C1 = A3 + h A2 A1, but its own quadratic form has 2 h^2 R2(P R1, P g): a point on a circle exceeds the bound
+// otherwise.
 //
 // g_pp(v, v) is gII without accelerations. The matrices D_j = d(GZ P e_j)/dp give both others: A3 has the columns D_j v
 // + g_tp P e_j (what moves in time), A2 the entries D_j P e_k. Assumed: the constants between the states that are looked at are not larger.
@@ -20,10 +23,10 @@
 struct kd_realtime_bound {
     kd_realtime *rt;
     kd_eom_data *data;
-    double      *P;         // (nv x nlambda)
-    double      *D, *rest;  // (nlambda x nv) d gI/dp with the velocity P e_j, and without velocity
-    double      *unknowns;  // (unknowns of the stepper)
-    double      *row;       // (nlambda)
+    double      *P;           // (nv x nlambda)
+    double      *D, *rest;    // (nlambda x nv) d gI/dp with the velocity P e_j, and without velocity
+    double      *unknowns;    // (unknowns of the stepper)
+    double      *row;         // (nlambda)
     double      *sum2, *sum3; // (nlambda) of |D_j P e_k|, of |D_j v|
     double       C0, C1, C2;
     long         states;
@@ -172,7 +175,7 @@ kd_status kd_realtime_bound_see(kd_realtime_bound *b)
     if (answer == KD_EVAL_OK) answer = changes_of_rows(b, &A2, &A3);
     if (answer != KD_EVAL_OK) return KD_ERR_RETRY_FAILED;
     b->C0 = fmax(b->C0, A3 * A1 + h * A2 * A1 * A1);
-    b->C1 = fmax(b->C1, A3 + h * A2 * A1);
+    b->C1 = fmax(b->C1, A3 + 2.0 * h * A2 * A1);
     b->C2 = fmax(b->C2, A2);
     b->states++;
     return KD_OK;
