@@ -75,7 +75,7 @@ static void add_bound(facts *f, const task *t)
     if (limit.states == 0) return;
     char *value = add_fact(f, "bound of the position error");
     if (isfinite(limit.limit))
-        kd_text(value, VALUE, "%.2e, from %ld states (S4 Eq. 13)", limit.limit, limit.states);
+        kd_text(value, VALUE, "%.2e besides rounding, from %ld states (S4 Eq. 13)", limit.limit, limit.states);
     else
         kd_text(value, VALUE, "none: the step is too long for the estimate (S4 Eq. 13: h C1 = %.2g)",
                 t->options.h * limit.C1);
