@@ -496,6 +496,13 @@ static kd_status look(task *t, long n)
             t->sample_cost *= FORGETTING;
         }
     }
+    // constants of the bound, as often as rows
+    if (status >= 0 && t->below && n * t->intervals / t->nsteps != (n - 1) * t->intervals / t->nsteps &&
+        time_left(t, n) > PRUDENCE * t->below_cost) {
+        started = kd_cli_seconds();
+        status = kd_realtime_bound_see(t->below);
+        t->below_cost = kd_cli_seconds() - started;
+    }
     if (t->progress.on && time_left(t, n) > PROGRESS_TIME)
         kd_progress_show(&t->progress, kd_realtime_state(t->stepper)->t, n);
     return status;
@@ -621,6 +628,7 @@ static kd_status prepare_run(task *t)
         status = kd_realtime_listen(t);
     }
     if (status >= 0) status = make_stepper(t);
+    if (status >= 0 && kd_realtime_bound_create(t->stepper, &t->below) == KD_ERR_MEMORY) status = KD_ERR_MEMORY;
     // last of all: from here on this program goes before others
     if (status >= 0 && t->priority > 0) status = kd_pace_priority(t->priority, t->message, sizeof t->message);
     return status;
@@ -674,6 +682,7 @@ static void run_in_time(task *t)
 
 static void release(task *t)
 {
+    kd_realtime_bound_destroy(t->below);
     kd_realtime_destroy(t->stepper);
     kd_recording_destroy(t->recording);
     kd_drawing_destroy(t->drawing);

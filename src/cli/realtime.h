@@ -7,6 +7,7 @@
 #include "cli/replay.h"
 #include "core/timing.h"
 #include "drawing/drawing.h"
+#include "realtime/bound.h"
 #include "report/svg.h"
 #include "results/result.h"
 
@@ -61,24 +62,26 @@ typedef struct kd_realtime_task {
     kd_energies              power;                   // at the last state that was looked at
     double                   checked_at;              // its time
     // what came out
-    kd_status  status;
-    kd_timing  cost, lateness; // of the steps; of their starts
-    long       misses;
-    double     first_miss; // [s] end of the first step that was late
-    double     wall_seconds;
-    long       checks; // states that were looked at
-    kd_watched position, velocity, auxiliary, balance;
-    bool       exploded; // positions or velocities grew beyond all bounds
-    bool       has_energy;
-    double     energy_start, energy_end, dissipated, supplied; // [J]
-    double     energy_scale;                                   // [J] largest of kinetic energy and work done
-    bool       ended;                                          // by an event of the model
-    char       method[KD_REALTIME_WORDS];
-    char       message[KD_REALTIME_MESSAGE], news[KD_REALTIME_MESSAGE];
-    char       command[2 * KD_REALTIME_PATH]; // that replays the last second of a run that failed; "": none
-    bool       has_postmortem;
-    char       csv[KD_REALTIME_PATH], html[KD_REALTIME_PATH], svg[KD_REALTIME_PATH];
-    char       postmortem[KD_REALTIME_PATH], states[KD_REALTIME_PATH];
+    kd_status          status;
+    kd_timing          cost, lateness; // of the steps; of their starts
+    long               misses;
+    double             first_miss; // [s] end of the first step that was late
+    double             wall_seconds;
+    long               checks; // states that were looked at
+    kd_watched         position, velocity, auxiliary, balance;
+    kd_realtime_bound *below; // of the position error; NULL: none
+    double             below_cost;
+    bool               exploded; // positions or velocities grew beyond all bounds
+    bool               has_energy;
+    double             energy_start, energy_end, dissipated, supplied; // [J]
+    double             energy_scale;                                   // [J] largest of kinetic energy and work done
+    bool               ended;                                          // by an event of the model
+    char               method[KD_REALTIME_WORDS];
+    char               message[KD_REALTIME_MESSAGE], news[KD_REALTIME_MESSAGE];
+    char               command[2 * KD_REALTIME_PATH]; // that replays the last second of a run that failed; "": none
+    bool               has_postmortem;
+    char               csv[KD_REALTIME_PATH], html[KD_REALTIME_PATH], svg[KD_REALTIME_PATH];
+    char               postmortem[KD_REALTIME_PATH], states[KD_REALTIME_PATH];
 } kd_realtime_task;
 
 // ---- saved steppers (realtime_saved.c) ------------------------------------------------------------------------------

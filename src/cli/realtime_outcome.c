@@ -68,6 +68,19 @@ static void add_watched(facts *f, const char *name, const kd_watched *w)
     kd_text(add_fact(f, name), VALUE, "at most %.2e at t = %.6g s, at the end %.2e", w->most, w->most_at, w->last);
 }
 
+// what one projection per step leaves, from constants along the motion
+static void add_bound(facts *f, const task *t)
+{
+    const kd_realtime_limit limit = t->below ? kd_realtime_bound_limit(t->below) : (kd_realtime_limit){.states = 0};
+    if (limit.states == 0) return;
+    char *value = add_fact(f, "bound of the position error");
+    if (isfinite(limit.limit))
+        kd_text(value, VALUE, "%.2e besides rounding, from %ld states (S4 Eq. 13)", limit.limit, limit.states);
+    else
+        kd_text(value, VALUE, "none: the step is too long for the estimate (S4 Eq. 13: h C1 = %.2g)",
+                t->options.h * limit.C1);
+}
+
 static bool has_constraints(const task *t)
 {
     const kd_dims d = kd_eom_dims(t->subject.eom);
@@ -129,6 +142,7 @@ static void collect(facts *f, const task *t)
     // accuracy
     if (has_constraints(t)) {
         add_watched(f, "position error", &t->position);
+        add_bound(f, t);
         add_watched(f, "velocity error", &t->velocity);
     }
     if (kd_eom_dims(t->subject.eom).nw > 0) add_watched(f, "auxiliary variables, relative", &t->auxiliary);
@@ -441,6 +455,8 @@ static void tell_run(const task *t, kd_json *json)
     }
     if (has_constraints(t)) {
         tell_watched(json, "position_error", &t->position);
+        if (t->below && kd_realtime_bound_limit(t->below).states > 0)
+            kd_json_number(json, "position_bound", kd_realtime_bound_limit(t->below).limit);
         tell_watched(json, "velocity_error", &t->velocity);
     }
     if (kd_eom_dims(t->subject.eom).nw > 0) tell_watched(json, "auxiliary_error", &t->auxiliary);

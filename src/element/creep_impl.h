@@ -153,32 +153,23 @@ static contact contact_of(const kd_wheel *w, const double *x, dual xi)
     return c;
 }
 
-// Quasi-elastic contact: what carries on the tread (side 0) or on the flange (1): its share of the load, and the means
-// of place and slope, with the changes of all weights
-static dual patch_of(const kd_wheel *w, const double *x, const kd_wheel_spread *s, int side, contact *out)
+// A quantity that follows the inputs d_y, d_z, n of wheel.h, which are variables 1 to 5
+static dual by_inputs(double x, const double x_in[KD_WHEEL_INPUTS])
 {
-    const double e = w->def->elastic;
-    dual3        rho = {number(0.0), number(0.0), number(0.0)};
-    dual         share = number(0.0), all = number(0.0), slope = number(0.0);
-    for (int k = 0; k < s->n; k++) {
-        const contact c = contact_of(w, x, number(s->xi[k]));
-        // weight exp(g_k/e)/sum; its logarithm changes with g_k = S(Y) - Z
-        const dual Y = add(variable(x, 1), c.rho.y), Z = add(variable(x, 2), c.rho.z);
-        const dual change = scale(1.0 / e, sub(chained(0.0, c.slope.x, &Y), Z));
-        const dual weight = chained(s->weight[k], s->weight[k], &change);
-        all = add(all, weight);
-        if ((w->side * s->xi[k] - w->def->spacing <= w->split) != (side == 1)) continue; // tread or flange
-        share = add(share, weight);
-        rho = add3(rho, scale3(weight, c.rho));
-        slope = add(slope, mul(weight, c.slope));
-    }
-    if (!(share.x > LEAST_SHARE)) return number(0.0);
-    const dual per = divide(number(1.0), share);
-    out->rho = scale3(per, rho);
-    out->slope = mul(per, slope);
-    out->cosine = divide(number(1.0), root(add(number(1.0), mul(out->slope, out->slope))));
-    out->sine = mul(out->slope, out->cosine);
-    return divide(share, all);
+    dual r = number(x);
+    for (int i = 0; i < KD_WHEEL_INPUTS && 1 + i < N; i++) r.d[1 + i] = x_in[i];
+    return r;
+}
+
+// Quasi-elastic contact: tread or flange as one place
+static contact contact_of_patch(const kd_wheel_patch *p)
+{
+    contact c = {.rho = {by_inputs(p->rho[0], p->rho_x[0]), by_inputs(p->rho[1], p->rho_x[1]),
+                         by_inputs(p->rho[2], p->rho_x[2])},
+                 .slope = by_inputs(p->slope, p->slope_x)};
+    c.cosine = divide(number(1.0), root(add(number(1.0), mul(c.slope, c.slope))));
+    c.sine = mul(c.slope, c.cosine);
+    return c;
 }
 
 // ---- laws -----------------------------------------------------------------------------------------------------------
@@ -446,16 +437,18 @@ static creep_state one_place(const kd_wheel *w, const double *x, contact *c)
 // Tread and flange; c: where more is carried
 static creep_state patches_of(const kd_wheel *w, const double *x, const kd_wheel_spread *spread, contact *c)
 {
-    creep_state sum = {.lost = 0.0};
-    double      most = 0.0;
+    creep_state    sum = {.lost = 0.0};
+    kd_wheel_patch patch[2];
+    kd_wheel_patches_at(w, x + 1, spread, patch);
+    const int most = patch[1].share > patch[0].share;
     for (int side = 0; side < 2; side++) {
-        contact    at;
-        const dual share = patch_of(w, x, spread, side, &at);
-        if (!(share.x > LEAST_SHARE)) continue;
-        creep_state s = creep_of(w, x, &at, share);
+        const kd_wheel_patch *p = &patch[side];
+        if (!(p->share > LEAST_SHARE)) continue;
+        const contact at = contact_of_patch(p);
+        creep_state   s = creep_of(w, x, &at, by_inputs(p->share, p->share_x));
         move_to_centre(&s, &at);
         sum.F = add3(sum.F, s.F), sum.M = add3(sum.M, s.M), sum.lost += s.lost;
-        if (share.x > most) most = share.x, *c = at;
+        if (side == most) *c = at;
     }
     return sum;
 }

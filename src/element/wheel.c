@@ -93,6 +93,11 @@ static void place_nodes(kd_wheel *w)
             }
         }
     for (; k > 0 && k < KD_WHEEL_NODES; k++) w->node[k] = w->node[k - 1], w->part[k] = 0.0; // by rounding
+    // the nodes are fixed on the wheel, so is the tread there
+    for (k = 0; k < KD_WHEEL_NODES; k++) {
+        kd_wheel_tread(w, w->node[k], R);
+        w->R[k] = R[0], w->R1[k] = R[1];
+    }
 }
 
 void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *tread, const kd_curve *head)
@@ -135,16 +140,6 @@ double kd_wheel_nominal(const kd_wheel *w)
     return w->side * w->def->spacing;
 }
 
-// The overlap at xi alone
-static double overlap(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], double xi)
-{
-    double R[5], S[5], nx = in[2], ny = in[3], nz = in[4], q = ny * ny + nz * nz;
-    kd_wheel_tread(w, xi, R);
-    const double p = R[1] * nx / q, A = p * nx, B = sqrt(1.0 / q - p * p);
-    kd_wheel_head(w, in[0] + xi * ny + R[0] * (B * nz - A * ny), S);
-    return S[0] - (in[1] + xi * nz - R[0] * (A * nz + B * ny));
-}
-
 // ---- values and first derivatives -----------------------------------------------------------------------------------
 // u_y = -A n_y + B n_z,  u_z = -A n_z - B n_y,  A = R' n_x^2/q,  B^2 = 1/q - R'^2 n_x^2/q^2,  q = n_y^2 + n_z^2
 void kd_wheel_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], double xi, kd_wheel_point *out)
@@ -181,38 +176,128 @@ void kd_wheel_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], double xi,
 // ---- quasi-elastic contact ------------------------------------------------------------------------------------------
 static const double REACH_OF_LOAD = 25.0; // overlaps that are smaller by so many lengths carry nothing: exp(-25)
 
+// The overlap at node k alone, as in kd_wheel_at
+static double overlap(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], double q, int k)
+{
+    const double R = w->R[k], p = w->R1[k] * in[2] / q, A = p * in[2], B = sqrt(1.0 / q - p * p);
+    double       S[5];
+    kd_wheel_head(w, in[0] + w->node[k] * in[3] + R * (B * in[4] - A * in[3]), S);
+    return S[0] - (in[1] + w->node[k] * in[4] - R * (A * in[4] + B * in[3]));
+}
+
 void kd_wheel_spread_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], kd_wheel_spread *out)
 {
-    const double e = w->def->elastic;
+    const double e = w->def->elastic, q = in[3] * in[3] + in[4] * in[4];
     double       g[KD_WHEEL_NODES], most = -HUGE_VAL, sum = 0.0;
     // overlaps of all nodes, then weights of those that carry
     for (int k = 0; k < KD_WHEEL_NODES; k++) {
-        g[k] = overlap(w, in, w->node[k]);
+        g[k] = overlap(w, in, q, k);
         most = fmax(most, g[k]);
     }
-    *out = (kd_wheel_spread){.mean = 0.0};
+    out->n = 0;
+    out->mean = 0.0;
     for (int k = 0; k < KD_WHEEL_NODES; k++) {
         if (!(g[k] > most - REACH_OF_LOAD * e)) continue;
-        out->xi[out->n] = w->node[k];
+        out->node[out->n] = k;
         sum += out->weight[out->n++] = w->part[k] * exp((g[k] - most) / e);
     }
     out->g = most + e * (log(sum) - w->length);
     for (int k = 0; k < out->n; k++) {
         out->weight[k] /= sum;
-        out->mean += out->weight[k] * out->xi[k];
+        out->mean += out->weight[k] * w->node[out->node[k]];
+    }
+}
+
+// One node: rho from the centre, slope S' of the rail there, and first derivatives; rho depends on n alone
+typedef struct node_point {
+    double rho[3], rho_n[3][3];
+    double slope, slope_x[KD_WHEEL_INPUTS];
+    double g_x[KD_WHEEL_INPUTS];
+} node_point;
+
+static void node_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], int k, node_point *out)
+{
+    const double xi = w->node[k], R = w->R[k], R1 = w->R1[k], nx = in[2], ny = in[3], nz = in[4];
+    const double q = ny * ny + nz * nz, p = R1 * nx / q, A = p * nx, B = sqrt(1.0 / q - p * p);
+    // rho = xi n + R u
+    out->rho[0] = (xi + R * R1) * nx;
+    out->rho[1] = xi * ny + R * (B * nz - A * ny);
+    out->rho[2] = xi * nz - R * (A * nz + B * ny);
+    // by n: changes of A and B, then of u
+    const double p_n[3] = {R1 / q, -2.0 * p * ny / q, -2.0 * p * nz / q}, q_n[3] = {0.0, 2.0 * ny, 2.0 * nz};
+    for (int i = 0; i < 3; i++) {
+        const double dx = i == 0, dy = i == 1, dz = i == 2;
+        const double dA = p_n[i] * nx + p * dx, dB = -(0.5 * q_n[i] / (q * q) + p * p_n[i]) / B;
+        out->rho_n[0][i] = (xi + R * R1) * dx;
+        out->rho_n[1][i] = xi * dy + R * (dB * nz + B * dz - dA * ny - A * dy);
+        out->rho_n[2][i] = xi * dz - R * (dA * nz + A * dz + dB * ny + B * dy);
+    }
+    // the rail below: g = S(Y) - Z, Y = d_y + rho_y, Z = d_z + rho_z
+    double S[5];
+    kd_wheel_head(w, in[0] + out->rho[1], S);
+    out->slope = S[1];
+    out->slope_x[0] = S[2], out->slope_x[1] = 0.0;
+    out->g_x[0] = S[1], out->g_x[1] = -1.0;
+    for (int i = 0; i < 3; i++) {
+        out->slope_x[2 + i] = S[2] * out->rho_n[1][i];
+        out->g_x[2 + i] = S[1] * out->rho_n[1][i] - out->rho_n[2][i];
     }
 }
 
 void kd_wheel_soft_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread,
                       kd_wheel_point *out)
 {
-    kd_wheel_point at;
+    node_point at;
     *out = (kd_wheel_point){.g = spread->g};
     for (int k = 0; k < spread->n; k++) {
-        kd_wheel_at(w, in, spread->xi[k], &at);
+        node_at(w, in, spread->node[k], &at);
         for (int i = 0; i < KD_WHEEL_INPUTS; i++) out->g_x[i] += spread->weight[k] * at.g_x[i];
     }
     out->c_x[KD_WHEEL_INPUTS] = 1.0;
+}
+
+// Sums of weights and of weighted places over the nodes of a patch; log w_k changes with g_k/e
+static void add_node(const node_point *at, double weight, double e, kd_wheel_patch *sum)
+{
+    sum->share += weight;
+    sum->slope += weight * at->slope;
+    for (int l = 0; l < 3; l++) sum->rho[l] += weight * at->rho[l];
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++) {
+        const double change = weight * at->g_x[i] / e;
+        sum->share_x[i] += change;
+        sum->slope_x[i] += change * at->slope + weight * at->slope_x[i];
+        for (int l = 0; l < 3; l++)
+            sum->rho_x[l][i] += change * at->rho[l] + (i < 2 ? 0.0 : weight * at->rho_n[l][i - 2]);
+    }
+}
+
+// From sums to means: m = s/share, m_x = (s_x - m share_x)/share
+static void make_mean(const kd_wheel_patch *sum, double *mean, double *mean_x)
+{
+    *mean /= sum->share;
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++) mean_x[i] = (mean_x[i] - *mean * sum->share_x[i]) / sum->share;
+}
+
+void kd_wheel_patches_at(const kd_wheel *w, const double in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread,
+                         kd_wheel_patch patch[2])
+{
+    node_point at;
+    patch[0] = patch[1] = (kd_wheel_patch){.share = 0.0};
+    for (int k = 0; k < spread->n; k++) {
+        const int node = spread->node[k], flange = w->side * w->node[node] - w->def->spacing <= w->split;
+        node_at(w, in, node, &at);
+        add_node(&at, spread->weight[k], w->def->elastic, &patch[flange]);
+    }
+    // weights w_k = exp(g_k/e)/sum: the sum of all changes, too
+    double all_x[KD_WHEEL_INPUTS];
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++) all_x[i] = patch[0].share_x[i] + patch[1].share_x[i];
+    for (int side = 0; side < 2; side++) {
+        kd_wheel_patch *p = &patch[side];
+        if (!(p->share > 0.0)) continue;
+        make_mean(p, &p->slope, p->slope_x);
+        for (int l = 0; l < 3; l++) make_mean(p, &p->rho[l], p->rho_x[l]);
+        for (int i = 0; i < KD_WHEEL_INPUTS; i++) p->share_x[i] -= p->share * all_x[i];
+    }
 }
 
 // ---- the point of contact -------------------------------------------------------------------------------------------
@@ -302,13 +387,43 @@ kd_jet kd_wheel_gap(const kd_wheel *w, const kd_jet in[KD_WHEEL_INPUTS], double 
     return jets_at(w, in, x).g;
 }
 
+// What all nodes have in common: 1/q, (n_x/q)^2, n_x^2/q (n_y, n_z)
+typedef struct axle_jets {
+    kd_jet per_q, a2, by, bz;
+} axle_jets;
+
+static axle_jets axle_of(const kd_jet in[KD_WHEEL_INPUTS])
+{
+    const kd_jet nx = in[2], ny = in[3], nz = in[4];
+    const kd_jet per_q = kd_jet_div(kd_jet_const(1.0), kd_jet_add(kd_jet_mul(ny, ny), kd_jet_mul(nz, nz)));
+    const kd_jet a = kd_jet_mul(nx, per_q), b = kd_jet_mul(a, nx);
+    return (axle_jets){per_q, kd_jet_mul(a, a), kd_jet_mul(b, ny), kd_jet_mul(b, nz)};
+}
+
+// g of node k: xi, R and R' do not move
+static kd_jet node_gap(const kd_wheel *w, const kd_jet in[KD_WHEEL_INPUTS], const axle_jets *x, int k)
+{
+    const double xi = w->node[k], R = w->R[k], R1 = w->R1[k];
+    const kd_jet ny = in[3], nz = in[4];
+    // B = sqrt(1/q - R'^2 (n_x/q)^2), R u_y = R (B n_z - R' n_x^2 n_y/q), R u_z = -R (B n_y + R' n_x^2 n_z/q)
+    const kd_jet B = kd_jet_scale(R, kd_jet_sqrt(kd_jet_sub(x->per_q, kd_jet_scale(R1 * R1, x->a2))));
+    const kd_jet uy = kd_jet_sub(kd_jet_mul(B, nz), kd_jet_scale(R * R1, x->by));
+    const kd_jet uz = kd_jet_add(kd_jet_mul(B, ny), kd_jet_scale(R * R1, x->bz)); // downwards
+    const kd_jet Y = kd_jet_add(in[0], kd_jet_add(kd_jet_scale(xi, ny), uy));
+    const kd_jet Z = kd_jet_add(in[1], kd_jet_sub(kd_jet_scale(xi, nz), uz));
+    double       S[5];
+    kd_wheel_head(w, Y.x, S);
+    return kd_jet_sub(chain(Y, S), Z);
+}
+
 // e log(sum w exp((g_k - g_k0)/e)) + g: the weights are those of the values
 kd_jet kd_wheel_soft_gap(const kd_wheel *w, const kd_jet in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread)
 {
-    const double e = w->def->elastic;
-    kd_jet       sum = kd_jet_const(0.0);
+    const double    e = w->def->elastic;
+    const axle_jets axle = axle_of(in);
+    kd_jet          sum = kd_jet_const(0.0);
     for (int k = 0; k < spread->n; k++) {
-        kd_jet g = kd_jet_scale(1.0 / e, jets_at(w, in, kd_jet_const(spread->xi[k])).g);
+        kd_jet g = kd_jet_scale(1.0 / e, node_gap(w, in, &axle, spread->node[k]));
         g.x = 0.0;
         sum = kd_jet_add(sum, kd_jet_scale(spread->weight[k], kd_jet_chain1(g, 1.0, 1.0, 1.0, 1.0)));
     }

@@ -56,6 +56,8 @@ typedef struct kd_wheel {
     bool                 elastic;              // quasi-elastic contact
     double               node[KD_WHEEL_NODES]; // xi of its nodes, denser where the tread is steep
     double               part[KD_WHEEL_NODES]; // of the profile that each stands for
+    double               R[KD_WHEEL_NODES];    // radius of the tread there
+    double               R1[KD_WHEEL_NODES];   // and its slope
     double               split;                // distance outwards of the rolling circle: what lies inside is flange
     double               length;               // log L
 } kd_wheel;
@@ -73,17 +75,28 @@ typedef struct kd_wheel_point { // one position of the contact, with first deriv
 } kd_wheel_point;
 
 void kd_wheel_at(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS], double xi, kd_wheel_point *out);
+
 // The nodes that carry load, with weights whose sum is 1
 typedef struct kd_wheel_spread {
-    int    n;
-    double xi[KD_WHEEL_NODES], weight[KD_WHEEL_NODES];
+    int    n, node[KD_WHEEL_NODES];
+    double weight[KD_WHEEL_NODES];
     double g, mean; // quasi-elastic gap, mean of xi
 } kd_wheel_spread;
 
+// A place of contact made of many nodes, with first derivatives by the inputs
+typedef struct kd_wheel_patch {
+    double share;         // of the load
+    double rho[3], slope; // means: from the centre to the contact, slope S' of the rail there
+    double share_x[KD_WHEEL_INPUTS], rho_x[3][KD_WHEEL_INPUTS], slope_x[KD_WHEEL_INPUTS];
+} kd_wheel_patch;
+
 void kd_wheel_spread_at(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS], kd_wheel_spread *out);
 // As kd_wheel_at and kd_wheel_gap: there is no coordinate xi
-void   kd_wheel_soft_at(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread,
-                        kd_wheel_point *out);
+void kd_wheel_soft_at(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread,
+                      kd_wheel_point *out);
+// Tread and flange; one that carries nothing has the share 0
+void   kd_wheel_patches_at(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread,
+                           kd_wheel_patch patch[2]);
 kd_jet kd_wheel_soft_gap(const kd_wheel *wheel, const kd_jet in[KD_WHEEL_INPUTS], const kd_wheel_spread *spread);
 
 // xi from c = 0; NaN: the wheel does not meet the rail.

@@ -25,7 +25,8 @@ struct kd_curve {
     int             n;
     double         *x;      // (n) rows
     piece          *piece;  // (n + 1) before the first row, behind row i - 1
-    double          scale;  // (n - 1)/(x[n-1] - x[0]): guess of the row, exact for equal distances
+    double          scale;  // (n - 1)/(x[n-1] - x[0]): equal parts of the length per x
+    int            *rows;   // (n) rows before part i of the n - 1 equal parts
     kd_interval    *range;  // (2 n - 2) a tree: of piece i at n - 1 + i, of k together those of 2 k and 2 k + 1
     int            *breaks; // (n + 1) at or before row i - 1
     double         *work;   // (3 n)
@@ -195,12 +196,29 @@ static void make_breaks(kd_curve *c)
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
+// Equal parts of the length, as many as pieces, so that a search looks at few rows. Rounding does not matter: the part
+// grows with x, and rows are asked in the same way.
+static int part_of(const kd_curve *c, double x)
+{
+    const double part = (x - c->x[0]) * c->scale; // not a number: 0 times infinity of rows that are very close
+    return part < c->n - 1 ? (int)part : c->n - 2;
+}
+
+static void count_rows(kd_curve *c)
+{
+    c->scale = (c->n - 1) / (c->x[c->n - 1] - c->x[0]);
+    for (int part = 0, row = 0; part < c->n; part++) {
+        while (row < c->n && part_of(c, c->x[row]) < part) row++;
+        c->rows[part] = row;
+    }
+}
+
 // Everything that follows from the rows
 static kd_status fill_rows(kd_curve *c, kd_curve_kind kind, const double *x, const double *y, char *message,
                            size_t size)
 {
     memcpy(c->x, x, (size_t)c->n * sizeof *x);
-    c->scale = (c->n - 1) / (x[c->n - 1] - x[0]);
+    count_rows(c);
     make_pieces(c, kind, y, c->work, c->work + c->n);
     const kd_status status = check_pieces(c, message, size);
     if (status != KD_OK) return status;
@@ -229,6 +247,7 @@ kd_status kd_curve_create(kd_curve_kind kind, kd_outside outside, int n, const d
         c->piece = kd_arena_cut(&c->arena, (size_t)n + 1, sizeof *c->piece);
         c->range = kd_arena_cut(&c->arena, 2 * (size_t)n - 2, sizeof *c->range);
         c->breaks = kd_cut_int(&c->arena, n + 1);
+        c->rows = kd_cut_int(&c->arena, n);
         c->work = kd_cut_double(&c->arena, 3 * n);
     }
     if (!c || c->arena.failed) {
@@ -279,17 +298,15 @@ void kd_curve_destroy(kd_curve *curve)
 
 // ---- evaluation -----------------------------------------------------------------------------------------------------
 
-// The number of rows at or before x: a guess for equal distances, then bisection.
+// The number of rows at or before x: bisection among those of its part.
 static int rows_before(const kd_curve *c, double x)
 {
     if (!(x >= c->x[0])) return 0;
     if (x >= c->x[c->n - 1]) return c->n;
-    int          low = 0, high = c->n - 1; // x[low] <= x < x[high]
-    const double guess = (x - c->x[0]) * c->scale;
-    // both ends of the interval come nearer by the guess
-    const int i = guess < high ? (int)guess : high - 1;
-    if (c->x[i] <= x) low = i;
-    if (x < c->x[i + 1]) high = i + 1;
+    // x[low] <= x < x[high]: rows of earlier parts are before x, those of later parts behind it
+    const int part = part_of(c, x);
+    int       low = c->rows[part] > 0 ? c->rows[part] - 1 : 0, high = c->rows[part + 1];
+    if (high > c->n - 1) high = c->n - 1;
     while (high - low > 1) {
         const int middle = low + (high - low) / 2;
         if (c->x[middle] <= x) {

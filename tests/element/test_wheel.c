@@ -318,8 +318,8 @@ static void test_elastic(void **state)
         kd_wheel_spread_at(&w, in, &s);
         double radius = 0, slope = 0;
         for (int i = 0; i < s.n; i++) {
-            kd_wheel_tread(&w, s.xi[i], R);
-            kd_wheel_head(&w, in[0] + s.xi[i], S);
+            kd_wheel_tread(&w, w.node[s.node[i]], R);
+            kd_wheel_head(&w, in[0] + w.node[s.node[i]], S);
             radius += s.weight[i] * R[0], slope += s.weight[i] * S[1];
         }
         // the place moves by more than 3 mm per 0.6 mm of shift: a jump

@@ -653,7 +653,7 @@ static void for_all_files(void (*look)(const char *name, void *context), void *c
     assert_true(count > 30);
 }
 
-enum { TESTS = 22, PAGES = TESTS + 2 }; // files that test models, and those that list them
+enum { TESTS = 23, PAGES = TESTS + 2 }; // files that test models, and those that list them
 
 static void is_complete(const char *name, void *context)
 {
@@ -685,6 +685,7 @@ static void all_are_complete(void **state)
                                        "tests/models/test_gallery_features.c",
                                        "tests/models/test_vehicles.c",
                                        "tests/models/test_rail.c",
+                                       "tests/models/test_coach.c",
                                        "tests/models/test_hmmwv.c",
                                        "tests/models/test_trailer.c",
                                        "tests/models/test_realtime_vehicles.c",
