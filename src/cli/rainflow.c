@@ -49,11 +49,11 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     const kd_cli_syntax      syntax = {
              .usage = "kardan rainflow TABLE --channel NAME [OPTION...]",
              .about = "Count load cycles of channels of a table of results (.csv) by the rainflow method of ASTM E1049, and "
-                      "sum\nup their damage by Miner's rule.",
+                           "sum\nup their damage by Miner's rule.",
              .details = "Examples:\n"
-                        "  kardan rainflow results/quarter-car.csv --channel wheel-load\n"
-                        "  kardan rainflow results/quarter-car.csv --channel wheel-load --classes 16 --output counts.csv\n"
-                        "  kardan rainflow results/quarter-car.csv --channel wheel-load --woehler 5:2e6:20000:9\n",
+                             "  kardan rainflow results/quarter-car.csv --channel wheel-load\n"
+                             "  kardan rainflow results/quarter-car.csv --channel wheel-load --classes 16 --output counts.csv\n"
+                             "  kardan rainflow results/quarter-car.csv --channel wheel-load --woehler 5:2e6:20000:9\n",
              .options = options,
              .noptions = sizeof options / sizeof options[0],
              .operand_name = names,
@@ -144,8 +144,7 @@ static bool count_channel(task *t, const char *channel, count *c)
     const kd_history history = t->repeated ? KD_HISTORY_REPEATED : KD_HISTORY_ONCE;
     int              n;
     const int        column = kd_table_column(table, channel);
-    const kd_status status =
-        kd_rainflow(table->nrows, table->value + column, table->ncolumns, history, t->cycle, &n);
+    const kd_status  status = kd_rainflow(table->nrows, table->value + column, table->ncolumns, history, t->cycle, &n);
     if (status < 0) {
         fprintf(stderr, "kardan: '%s': %s\n", channel, kd_status_sentence(status));
         return false;

@@ -25,9 +25,9 @@ static int standard_history(void **state)
 static void counts_and_damage(void **state)
 {
     (void)state;
-    command_result all = expect("rainflow " TABLE "--channel load --woehler 2:1000:8 --woehler 2:1000:8:none --output '" OUT
-                                "/counts.csv'",
-                                0, "load [MPa], 9 values");
+    command_result all = expect(
+        "rainflow " TABLE "--channel load --woehler 2:1000:8 --woehler 2:1000:8:none --output '" OUT "/counts.csv'", 0,
+        "load [MPa], 9 values");
     must_contain(all.text, "1 whole, 6 half");
     // (0.5 * 81 + 64 + 0.5 * 36 + 1.5 * 16 + 0.5 * 9) / 64000
     must_contain(all.text, "0.00235938 by 2:1000:8: 1 after 423.8 times");
@@ -36,7 +36,8 @@ static void counts_and_damage(void **state)
     all = expect("rainflow " TABLE "--channel load --channel other --woehler 1:1:1 --json", 0, "\"whole_cycles\": 1");
     must_contain(all.text, "\"channel\": \"other\"");
     expect("rainflow " TABLE "--channel load --repeated", 0, "4 whole, of each repetition");
-    must_contain(expect("rainflow " TABLE "--channel load --classes 3", 0, "range up to").text, "6            0.5        2.0\n");
+    must_contain(expect("rainflow " TABLE "--channel load --classes 3", 0, "range up to").text,
+                 "6            0.5        2.0\n");
     expect("rainflow " TABLE "--channel load --rows 2", 0, "and 5 rows with smaller ranges");
 }
 
@@ -47,7 +48,8 @@ static void mistakes_are_told(void **state)
     expect("rainflow " TABLE, 2, "which channel?");
     expect("rainflow " TABLE "--channel lod", 1, "did you mean 'load'?");
     expect("rainflow nowhere.csv --channel x", 1, "'nowhere.csv' cannot be read");
-    const char *const wrong[] = {"5", "5:1e6", "5:1e6:", "5:1e6:-3", "0:1e6:3", "5:1e6:3:x", "5:1e6:3:9:1", "5:nan:3", "none:1:1"};
+    const char *const wrong[] = {"5",         "5:1e6",       "5:1e6:",  "5:1e6:-3", "0:1e6:3",
+                                 "5:1e6:3:x", "5:1e6:3:9:1", "5:nan:3", "none:1:1"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char line[200];
         snprintf(line, sizeof line, "rainflow " TABLE "--channel load --woehler %s", wrong[i]);

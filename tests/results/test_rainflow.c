@@ -68,8 +68,7 @@ static void example_of_the_standard(void **state)
     const double expected[10] = {[3] = 0.5, [4] = 1.5, [6] = 0.5, [8] = 1, [9] = 0.5};
     kd_cycle     row[9];
     const int    n = rows_of(9, y, KD_HISTORY_ONCE, row);
-    for (int range = 0; range < 10; range++)
-        assert_true(count_with_range(row, n, range) == expected[range]);
+    for (int range = 0; range < 10; range++) assert_true(count_with_range(row, n, range) == expected[range]);
     assert_true(row[0].range == 9 && row[0].mean == 0.5);
     for (int i = 0; i < n; i++) assert_true(row[i].range != 4 || row[i].mean == (row[i].count == 1 ? 1 : -1));
 }
@@ -86,8 +85,7 @@ static void example_of_repeated_histories(void **state)
         for (int i = 0; i < 8; i++) turned[i] = y[(begin + i) % 8];
         const int n = rows_of(8, turned, KD_HISTORY_REPEATED, row);
         assert_int_equal(n, 4);
-        for (int range = 0; range < 10; range++)
-            assert_true(count_with_range(row, n, range) == expected[range]);
+        for (int range = 0; range < 10; range++) assert_true(count_with_range(row, n, range) == expected[range]);
     }
 }
 
@@ -235,7 +233,8 @@ static void damage_of_equal_swings(void **state)
                          ends = {slope, N0, 50, INFINITY};
         for (int i = 0; i < 2 * swings; i++) y[i] = i % 2 ? 3 + range : 3;
         const int    n = count_of(2 * swings, y, KD_HISTORY_REPEATED, cycle);
-        const double expected = swings * pow(range / 50, slope) / N0, below = range < 50 ? pow(range / 50, slope - 1) : 1;
+        const double expected = swings * pow(range / 50, slope) / N0,
+                     below = range < 50 ? pow(range / 50, slope - 1) : 1;
         assert_true(fabs(kd_miner_sum(&whole, cycle, n) / expected - 1) < 1e-12);
         assert_true(fabs(kd_miner_sum(&bent, cycle, n) / (expected * below) - 1) < 1e-12);
         assert_true(range < 50 ? kd_miner_sum(&ends, cycle, n) == 0
@@ -245,7 +244,7 @@ static void damage_of_equal_swings(void **state)
         assert_true(kd_woehler_is_valid(&bent) && kd_woehler_is_valid(&ends));
     }
     for (int i = 0; i < 4; i++) {
-        double      number[4] = {5, 1e6, 50, 9};
+        double       number[4] = {5, 1e6, 50, 9};
         const double bad[] = {0, -1, NAN};
         for (int j = 0; j < 3; j++) {
             number[i] = bad[j];
@@ -295,10 +294,14 @@ static void arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(example_of_the_standard), cmocka_unit_test(example_of_repeated_histories),
-        cmocka_unit_test(another_algorithm),       cmocka_unit_test(the_way_is_kept),
-        cmocka_unit_test(invariances),             cmocka_unit_test(classes),
-        cmocka_unit_test(damage_of_equal_swings),  cmocka_unit_test(arguments),
+        cmocka_unit_test(example_of_the_standard),
+        cmocka_unit_test(example_of_repeated_histories),
+        cmocka_unit_test(another_algorithm),
+        cmocka_unit_test(the_way_is_kept),
+        cmocka_unit_test(invariances),
+        cmocka_unit_test(classes),
+        cmocka_unit_test(damage_of_equal_swings),
+        cmocka_unit_test(arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
