@@ -22,13 +22,12 @@ static kd_status modal_compliance(const kd_flexible_body *b, int m, double *F)
 {
     kd_arena  scratch = {0};
     const int n = 6 * b->nframes;
-    double   *K = kd_cut_matrix(&scratch, m, m), *Phi = kd_cut_matrix(&scratch, n, m), *X = kd_cut_matrix(&scratch, m, n);
+    double *K = kd_cut_matrix(&scratch, m, m), *Phi = kd_cut_matrix(&scratch, n, m), *X = kd_cut_matrix(&scratch, m, n);
     kd_status status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
     for (int k = 0; status == KD_OK && k < m; k++) {
         frames_of_mode(b, k, Phi + (size_t)k * (size_t)n);
         memcpy(K + (size_t)k * (size_t)m, b->Ke + (size_t)k * (size_t)b->nq, (size_t)m * sizeof *K);
-        for (int i = 0; i < n; i++)
-            X[(size_t)k + (size_t)i * (size_t)m] = Phi[(size_t)i + (size_t)k * (size_t)n];
+        for (int i = 0; i < n; i++) X[(size_t)k + (size_t)i * (size_t)m] = Phi[(size_t)i + (size_t)k * (size_t)n];
     }
     if (status == KD_OK && kd_cholesky_factor(m, K) != 0) status = KD_ERR_DECOMPOSITION;
     if (status == KD_OK) {

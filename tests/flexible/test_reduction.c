@@ -33,8 +33,8 @@ static void rod_interfaces(const kd_fe_structure *s, kd_interface face[2])
     const kd_node_set *left = kd_fe_structure_set(s, "left"), *right = kd_fe_structure_set(s, "RIGHT");
     assert_non_null(left);
     assert_non_null(right);
-    face[0] = (kd_interface){"left", left->n, left->node, {0, 0, 0}};
-    face[1] = (kd_interface){"right", right->n, right->node, {0.5, 0, 0}};
+    face[0] = (kd_interface){"left", left->n, left->node, {0, 0, 0}, false};
+    face[1] = (kd_interface){"right", right->n, right->node, {0.5, 0, 0}, false};
 }
 
 static void assert_frequencies(int n, const double *hertz, const double *omega, double relative)
