@@ -59,11 +59,11 @@ bench: ## build and run all benchmarks
 	cmake --build build -j$(JOBS)
 	tools/run-bench build
 
-sanitize: ## all tests with the address and undefined-behaviour sanitizers
+sanitize: ## all tests with the address and undefined-behaviour sanitizers; SHORT=1: without those of tests/long
 	tools/setup build test
 	cmake --preset sanitize -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF)
 	cmake --build build-sanitize -j$(JOBS)
-	TEST_TIMEOUT=$${TEST_TIMEOUT:-900} tools/run-tests build-sanitize
+	SHORT=$(SHORT) TEST_TIMEOUT=$${TEST_TIMEOUT:-900} tools/run-tests build-sanitize
 
 fuzz: ## all readers of outside input with random input; FUZZ_SECONDS for each
 	tools/setup build fuzz
@@ -79,7 +79,7 @@ check: ## everything that continuous integration runs
 	tools/setup
 	.ci/run
 
-campaign: ## what takes hours: thread sanitizer, valgrind, coverage, long fuzzing, faults, mutants; PART= one of them
+campaign: ## what takes hours: sanitizers over all tests, thread sanitizer, valgrind, coverage, long fuzzing, faults, mutants; PART= one of them
 	tools/setup build test fuzz
 	tools/run-campaign $(PART)
 

@@ -1,5 +1,6 @@
 // common_figure.c: figures as SVG, with the numbers that they show as CSV.
 #include "common_figure.h"
+#include "core/rounded.h"
 #include "core/text.h"
 #include "results/file.h"
 #include <math.h>
@@ -15,8 +16,8 @@ static void write_series(FILE *file, const char *panel, const kd_series *s)
     for (int i = 0; i < s->n; i++) {
         double xi = s->x[i * stride(s->xstride)], yi = s->y[i * stride(s->ystride)];
         if (!isfinite(xi) || !isfinite(yi)) continue;
-        fprintf(file, "\"%s\",\"%s\",%s,%s\n", panel, s->name, kd_file_number(xi, "%.9g", x, sizeof x),
-                kd_file_number(yi, "%.9g", y, sizeof y));
+        fprintf(file, "\"%s\",\"%s\",%s,%s\n", panel, s->name, kd_rounded_text(xi, "%.9g", x, sizeof x),
+                kd_rounded_text(yi, "%.9g", y, sizeof y));
     }
 }
 

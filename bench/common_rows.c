@@ -1,5 +1,6 @@
 // common_rows.c: options, rows, table and JSON of the benchmarks.
 #include "common_rows.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "results/file.h"
@@ -236,44 +237,21 @@ void bench_head(const bench *b)
     bench_say(b, "%s\n", b->quick ? "\nQUICK: shorter spans and fewer repetitions, figures are not the full ones" : "");
 }
 
-static void put_number(const char *key, double value)
-{
-    char number[40];
-    if (isfinite(value))
-        printf("\"%s\": %s, ", key, kd_file_number(value, "%.9g", number, sizeof number));
-    else
-        printf("\"%s\": null, ", key);
-}
-
-static void put_string(const char *key, const char *text)
-{
-    printf("\"%s\": \"", key);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\') putchar('\\');
-        putchar((unsigned char)*c < 0x20 ? ' ' : *c);
-    }
-    printf("\"");
-}
-
 // "goal" is the bound that counts: the lower one if more is better. A goal with two sides has "range" as well.
-static void put_row_json(const row *r)
+static void put_row_json(kd_json *json, const row *r)
 {
-    printf("  {");
-    put_string("name", r->name);
-    printf(", ");
-    put_number("value", r->value);
-    put_string("unit", r->unit);
-    printf(", ");
-    put_number("goal", r->goal.higher ? r->goal.low : r->goal.high);
-    printf("\"better\": \"%s\", ", r->goal.higher ? "higher" : "lower");
-    put_number("paper", r->paper);
-    if (isfinite(r->goal.low) && isfinite(r->goal.high)) printf("\"range\": [%.9g, %.9g], ", r->goal.low, r->goal.high);
-    printf("\"met\": %s", !has_goal(&r->goal) || r->without ? "null" : is_met(r) ? "true" : "false");
-    if (r->note[0]) {
-        printf(", ");
-        put_string("note", r->note);
-    }
-    printf("}");
+    const double range[2] = {r->goal.low, r->goal.high};
+    kd_json_open(json, NULL);
+    kd_json_text(json, "name", r->name);
+    kd_json_number(json, "value", r->value);
+    kd_json_text(json, "unit", r->unit);
+    kd_json_number(json, "goal", r->goal.higher ? r->goal.low : r->goal.high);
+    kd_json_text(json, "better", r->goal.higher ? "higher" : "lower");
+    kd_json_number(json, "paper", r->paper);
+    if (isfinite(r->goal.low) && isfinite(r->goal.high)) kd_json_numbers(json, "range", range, 2);
+    kd_json_raw(json, "met", !has_goal(&r->goal) || r->without ? "null" : is_met(r) ? "true" : "false");
+    if (r->note[0]) kd_json_text(json, "note", r->note);
+    kd_json_close(json);
 }
 
 static const char *goal_text(const bench_goal *goal, char *text, size_t size)
@@ -306,21 +284,23 @@ static void put_row_text(const row *r)
            r->note);
 }
 
+static void report_json(const bench *b)
+{
+    kd_json json = {.file = stdout, .layout = KD_JSON_ROWS, .digits = "%.9g"};
+    kd_json_list(&json, NULL);
+    for (int i = 0; i < b->nrows; i++) put_row_json(&json, &b->rows[i]);
+    kd_json_list_close(&json);
+    printf("\n");
+}
+
 static void report(const bench *b)
 {
-    if (b->json)
-        printf("[\n");
-    else
+    if (b->json) {
+        report_json(b);
+    } else {
         printf("\n%-42s %12s %-8s %-18s %8s\n", "name", "value", "unit", "goal", "paper");
-    for (int i = 0; i < b->nrows; i++) {
-        if (b->json) {
-            put_row_json(&b->rows[i]);
-            printf("%s\n", i + 1 < b->nrows ? "," : "");
-        } else {
-            put_row_text(&b->rows[i]);
-        }
+        for (int i = 0; i < b->nrows; i++) put_row_text(&b->rows[i]);
     }
-    if (b->json) printf("]\n");
     fflush(stdout);
 }
 

@@ -42,6 +42,8 @@ static kd_status run(const kd_system *s, kd_state *x, double t_end, lag *l, char
     static double         times[TIMES];
     kd_simulation        *sim = NULL;
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     for (int i = 0; i < TIMES; i++) times[i] = 6 + (t_end - 6) * (i + 1) / TIMES; // it lags most at 6.76 s
     opt.rtol = 1e-10;
     opt.integrator_options.h_max = 5e-3; // between steps the dense output counts

@@ -99,8 +99,10 @@ statespace_outcome statespace_simulate(const statespace_problem *problem, const 
 {
     statespace_outcome    out = {.status = KD_ERR_UNAVAILABLE, .seconds = NAN};
     kd_simulation_options o = kd_simulation_options_default();
-    kd_simulation        *simulation = NULL;
-    kd_state             *own = NULL;
+    o.formulation = KD_PSF;
+    o.integrator = KD_RADAU;
+    kd_simulation *simulation = NULL;
+    kd_state      *own = NULL;
     kd_text(out.message, sizeof out.message, "%s on %s is not built", method->integrator, method->form);
     if (!kd_formulation_parse(method->form, &o.formulation) || !kd_integrator_parse(method->integrator, &o.integrator))
         return out;

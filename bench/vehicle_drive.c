@@ -18,8 +18,10 @@ static void one_drive(bench *b, const char *name, double t_end)
     kd_system            *system = NULL;
     kd_state             *x = NULL;
     kd_simulation_options opt = kd_simulation_options_default();
-    kd_stats              stats = {0};
-    double                seconds = NAN;
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
+    kd_stats stats = {0};
+    double   seconds = NAN;
     if (!bench_wants(b, "seconds.%s", name)) return;
     kd_text(path, sizeof path, "%s/%s.yaml", KD_MODELS_DIR, name);
     if (kd_model_read(path, NULL, 0, &model, message, sizeof message) >= 0 &&

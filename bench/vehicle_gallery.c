@@ -50,8 +50,10 @@ static void simulate(kd_system *system, kd_state *x, const kd_run_def *run, doub
                      vehicle_run *out)
 {
     kd_simulation_options opt = kd_simulation_options_default();
-    double                times[VEHICLE_TIMES];
-    keeper                k = {.out = out, .eom = kd_system_eom(system), .inputs = kd_system_inputs(system)};
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
+    double times[VEHICLE_TIMES];
+    keeper k = {.out = out, .eom = kd_system_eom(system), .inputs = kd_system_inputs(system)};
     for (int i = 0; i < intervals; i++) times[i] = t_end * (i + 1) / intervals;
     opt.rtol = run->rtol, opt.atol = run->atol;
     if (run->max_step > 0) opt.integrator_options.h_max = run->max_step;

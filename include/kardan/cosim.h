@@ -63,6 +63,8 @@ typedef struct kd_cosim_options {
     int              max_iterations; // of a step                                                      default 20
     double           convergence;    // of the iteration, relative as rtol                             default 1e-6
     int              intervals;      // of the table; 0: a row at every communication point            default 1000
+    bool             fmu_in_process; // FMUs are trusted: no processes of their own                    default false
+    double           fmu_timeout;    // [s] for one call of an FMU in its process                      default 10
     // Called at communication points; false ends the run (KD_STOPPED). May be NULL
     bool (*go_on)(const kd_cosim_progress *progress, void *context);
     void    *context;

@@ -492,11 +492,19 @@ typedef enum kd_block_kind {
     KD_BLOCK_PID,         // kp e + ki z + kd e' of the input e; z' = e summed up, e' filtered over `filter` seconds
     KD_BLOCK_STATE_SPACE, // z_next = A z + B u, y = C z + D u
     KD_BLOCK_TRANSFER,    // numerator / denominator, highest power first; of z, or of s where `continuous` is set
+    KD_BLOCK_FMU,         // a Functional Mock-up Unit, FMI 2.0 or 3.0, that goes on from sample to sample
+    KD_BLOCK_LIBRARY,     // a controller in a shared object (kardan/controller.h)
     KD_BLOCK_USER,        // a C function
     KD_BLOCK_KIND_COUNT
 } kd_block_kind;
 
 #define KD_MAX_SIGNALS 32
+
+typedef enum kd_foreign_kind {
+    KD_FOREIGN_ANY,
+    KD_FOREIGN_COSIMULATION,
+    KD_FOREIGN_EXCHANGE
+} kd_foreign_kind; // ANY: the first that it has
 
 typedef struct kd_block_def {
     kd_block_kind kind;
@@ -515,6 +523,15 @@ typedef struct kd_block_def {
     int           nnumerator, ndenominator;     // transfer function
     const double *numerator, *denominator;      // copied
     bool          continuous;                   // transfer function of s, sampled by the trapezoidal rule (Tustin)
+    // fmu, library: foreign code, which keeps its states to itself. input_name: inputs of the FMU
+    const char     *file, *path;                 // as named, and as a reader has opened it; path NULL: as named
+    const char     *output_name[KD_MAX_SIGNALS]; // fmu: its outputs, as out1, out2, ..
+    int             nparameters;                 // fmu: values of parameters and of other inputs from the start on
+    const char     *parameter_name[KD_MAX_SIGNALS];
+    double          parameter[KD_MAX_SIGNALS];
+    kd_foreign_kind foreign_kind;
+    double          tolerance; // of model exchange, and told to the FMU; NaN: as its description says
+    const char     *arguments; // library: a text that it gets
     // user: outputs from inputs and states, then states become the next ones
     kd_eval (*sample)(double t, const double *input, double *state, void *context, double *output);
     void    *context;

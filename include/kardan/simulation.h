@@ -81,8 +81,8 @@ typedef struct kd_simulation_options {
     // KD_FORMULATION_CHOSEN with KD_INTEGRATOR_CHOSEN: both are chosen for the equations (kd_method_automatic) and
     // changed on the way where counts say that another method is better; changes are told in the message. One of them
     // chosen beside a name: psf where it fits, else the form that suits the integrator; radau.
-    kd_formulation         formulation; // default psf
-    kd_integrator_kind     integrator;  // default radau
+    kd_formulation         formulation; // default KD_FORMULATION_CHOSEN
+    kd_integrator_kind     integrator;  // default KD_INTEGRATOR_CHOSEN
     kd_formulation_options formulation_options;
     kd_integrator_options  integrator_options; // of all integrators, with those that all have
     kd_initial_options     initial;
@@ -101,7 +101,7 @@ typedef struct kd_simulation_options {
     unsigned      cookie; // set by kd_simulation_options_default
 } kd_simulation_options;
 
-// psf with radau, all parts with their own defaults, no output.
+// A method that suits the equations, all parts with their own defaults, no output.
 KD_API kd_simulation_options kd_simulation_options_default(void);
 
 // ---- options by name ------------------------------------------------------------------------------------------------
@@ -134,6 +134,9 @@ KD_API bool kd_method_misfit(const kd_simulation_options *opt, kd_misfit *misfit
 KD_API bool kd_method_fits(const kd_simulation_options *opt, char *why, size_t size);
 // The formulation that suits the integrator (chosen: radau) and the options, whatever opt->formulation is.
 KD_API kd_formulation kd_method_formulation(const kd_simulation_options *opt);
+// The same options with a formulation and an integrator where they were left open: radau, psf where that fits, else the
+// form that suits. For who wants one method for all of a run, or for many runs. NULL: the default options, so named.
+KD_API kd_simulation_options kd_method_named(const kd_simulation_options *opt);
 
 // The method that a simulation which chooses begins with at x, from size, constraints, events, samples and the spectral radius of the
 // linearised equations: set in *opt, whose other options are looked at. why (may be NULL): "as the fastest motion ...".

@@ -21,7 +21,11 @@ typedef struct kd_system_options {
     // a space) are names of other channels and passed over                                  default none
     const char *const *watch;
     int                nwatch;
-    unsigned           cookie; // set by kd_system_options_default
+    // Blocks that are foreign code (fmu, library)
+    bool     fmu_in_process; // FMUs are trusted: no process of their own                        default false
+    double   fmu_timeout;    // [s] for one call of an FMU in its process, > 0                   default 10
+    bool     libraries;      // shared objects may be loaded, which can do whatever their user may  default false
+    unsigned cookie;         // set by kd_system_options_default
 } kd_system_options;
 KD_API kd_system_options kd_system_options_default(void);
 // Coordinates as the model says under `run`, and its plots are watched.
@@ -39,6 +43,9 @@ KD_API void             kd_system_destroy(kd_system *system); // NULL is fine
 KD_API const kd_eom    *kd_system_eom(const kd_system *system);
 KD_API const kd_inputs *kd_system_inputs(const kd_system *system); // inputs by their expressions
 KD_API const kd_model  *kd_system_model(const kd_system *system);
+// The SI unit of component i of p, v, r, w, s, y, of a multiplier (KD_NAME_P ..; kd_eom_name has its name), as the joint,
+// element or row that it belongs to says. "": none, or not known
+KD_API const char *kd_system_unit(const kd_system *system, kd_kind kind, int i);
 // Path of the output behind all sensors and i others; NULL: there are not more.
 KD_API const char *kd_system_watched(const kd_system *system, int i);
 // Start: joint coordinates and velocities as the model gives them, loops assembled from there with the held ones fixed
@@ -76,7 +83,8 @@ KD_API const double *kd_system_parameters(const kd_system *system); // their val
 // about: kd_eom_derivatives by KD_THETA, in the order of kd_model_parameters; columns of those that follow from others,
 // or cannot be changed, are 0. Method: docs/methods/parameters.md
 typedef struct kd_parameter_slope {
-    bool   exact; // the function is a polynomial of low degree in the parameter: error is a bound of rounding
+    bool exact;   // the function is a polynomial of low degree in the numbers of the model that follow from the
+                  // parameter by expressions, whose derivatives are exact: error is a bound of rounding
     double error; // else an estimate, of differences with short steps; the answer is better
 } kd_parameter_slope;
 KD_API kd_status kd_system_by_parameter(const kd_system *system, kd_eom_data *d, kd_fn fn, int i, double *out,

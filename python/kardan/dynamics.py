@@ -104,7 +104,7 @@ class Dynamics:
             c.integrator = _choose("integrator", integrator, lib.KD_INTEGRATOR_COUNT, lib.kd_integrator_word)
         if formulation is not None:
             c.formulation = _choose("formulation", formulation, lib.KD_FORMULATION_COUNT, lib.kd_formulation_word)
-        elif (integrator is not None or options) and not run.get("formulation"):
+        elif c.integrator != lib.KD_INTEGRATOR_CHOSEN and (integrator is not None or options) and not run.get("formulation"):
             c.formulation = lib.kd_method_formulation(c)
         if automatic and (integrator is not None or formulation is not None):
             raise ArgumentError("automatic and a named method exclude each other")

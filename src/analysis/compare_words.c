@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/compare_internal.h"
-#include "analysis/writer.h"
+#include "core/json.h"
 #include "core/text.h"
 
 static const double CLOSE = 1.5;  // the usual method is as good as the fastest within this factor
@@ -48,7 +48,7 @@ size_t kd_comparison_table(const kd_comparison *c, char *text, size_t size)
 {
     if (!c) kd_text(text, size, "%s", "");
     if (!c) return 0;
-    kd_writer w = {text, size, 0};
+    kd_writer w = kd_writer_of(text, size);
     kd_write(&w, "  %-9s %-28s %6s %8s %6s %9s %7s %10s %8s %8s %8s  %s\n", "coord.", "formulation + integrator", "tol",
              "steps", "reject", "evals", "Jacob.", "CPU [ms]", "error", "outputs", "constr.", "status");
     for (int i = 0; i < c->nruns; i++) {
@@ -179,7 +179,7 @@ size_t kd_comparison_advice(const kd_comparison *c, char *text, size_t size)
 {
     if (!c) kd_text(text, size, "%s", "");
     if (!c) return 0;
-    kd_writer w = {text, size, 0};
+    kd_writer w = kd_writer_of(text, size);
     put_reference(&w, c);
     put_parting(&w, c);
     put_choices(&w, c);
@@ -196,92 +196,100 @@ size_t kd_comparison_advice(const kd_comparison *c, char *text, size_t size)
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
-static void put_json_run(kd_writer *w, const kd_comparison *c, const kd_compare_run *r)
+static void put_json_run(kd_json *json, const kd_comparison *c, const kd_compare_run *r)
 {
     const kd_compare_method *m = &c->method[r->method];
+    const kd_stats          *s = &r->stats;
     char                     words[60];
-    kd_write(w, "{\"coordinates\": ");
-    kd_write_string(w, c->side[r->side]);
-    kd_write(w, ", \"formulation\": \"%s\", \"integrator\": \"%s\", \"method\": ", kd_formulation_word(m->formulation),
-             kd_integrator_word(m->integrator));
-    kd_write_string(w, kd_compare_method_words(m, words, sizeof words));
-    kd_write(w, ", \"projection\": %s, \"tolerance\": %.6g, \"outcome\": ", m->projected ? "true" : "false",
-             r->tolerance);
-    kd_write_string(w, kd_compare_outcome_word(r->outcome));
-    kd_write(w, ", \"status\": \"%s\", \"message\": ", kd_status_name(r->status));
-    kd_write_string(w, r->message);
-    kd_write(w, ", \"steps\": %ld, \"rejected\": %ld, \"evaluations\": %ld, \"jacobians\": %ld", r->stats.accepted,
-             r->stats.rejected_error + r->stats.rejected_newton, r->stats.residuals + r->stats.for_differences,
-             r->stats.jacobians);
-    kd_write_number(w, ", \"seconds\": ", r->seconds);
-    kd_write_number(w, ", \"t\": ", r->t);
-    kd_write_number(w, ", \"error\": ", r->error);
-    kd_write_number(w, ", \"output_error\": ", r->output_error);
-    kd_write_number(w, ", \"t_good\": ", r->t_good);
-    kd_write_number(w, ", \"position_level\": ", r->position_level);
-    kd_write_number(w, ", \"velocity_level\": ", r->velocity_level);
-    kd_write(w, ", \"reference\": %s}", r->is_reference ? "true" : "false");
+    kd_json_open(json, NULL);
+    // what was run
+    kd_json_text(json, "coordinates", c->side[r->side]);
+    kd_json_text(json, "formulation", kd_formulation_word(m->formulation));
+    kd_json_text(json, "integrator", kd_integrator_word(m->integrator));
+    kd_json_text(json, "method", kd_compare_method_words(m, words, sizeof words));
+    kd_json_bool(json, "projection", m->projected);
+    kd_json_number(json, "tolerance", r->tolerance);
+    // how it ended, what it cost
+    kd_json_text(json, "outcome", kd_compare_outcome_word(r->outcome));
+    kd_json_text(json, "status", kd_status_name(r->status));
+    kd_json_text(json, "message", r->message);
+    kd_json_count(json, "steps", s->accepted);
+    kd_json_count(json, "rejected", s->rejected_error + s->rejected_newton);
+    kd_json_count(json, "evaluations", s->residuals + s->for_differences);
+    kd_json_count(json, "jacobians", s->jacobians);
+    kd_json_number(json, "seconds", r->seconds);
+    // how good it is
+    kd_json_number(json, "t", r->t);
+    kd_json_number(json, "error", r->error);
+    kd_json_number(json, "output_error", r->output_error);
+    kd_json_number(json, "t_good", r->t_good);
+    kd_json_number(json, "position_level", r->position_level);
+    kd_json_number(json, "velocity_level", r->velocity_level);
+    kd_json_bool(json, "reference", r->is_reference);
+    kd_json_close(json);
 }
 
-static void put_json_choices(kd_writer *w, const kd_comparison *c)
+// The words of a run; NULL: there is none
+static void put_json_words(kd_json *json, const char *key, const kd_comparison *c, int run)
 {
     char words[120];
-    kd_write(w, "\"recommended\": [");
+    kd_json_text(json, key, run >= 0 ? kd_compare_run_words(c, &c->run[run], words, sizeof words) : NULL);
+}
+
+static void put_json_choices(kd_json *json, const kd_comparison *c)
+{
+    kd_json_list(json, "recommended");
     for (int k = 0; k < KD_COMPARE_ACCURACIES; k++) {
         const kd_compare_choice *choice = &c->choice[k];
-        kd_write(w, "%s\n{\"accuracy\": %g, \"method\": ", k > 0 ? "," : "", choice->accuracy);
-        if (choice->run >= 0)
-            kd_write_string(w, kd_compare_run_words(c, &c->run[choice->run], words, sizeof words));
-        else
-            kd_write(w, "null");
-        kd_write_number(w, ", \"tolerance\": ", choice->run >= 0 ? choice->tolerance : NAN);
-        kd_write_number(w, ", \"seconds\": ", choice->seconds);
-        kd_write_number(w, ", \"usual_seconds\": ", choice->usual_seconds);
-        kd_write(w, "}");
+        kd_json_open(json, NULL);
+        kd_json_number(json, "accuracy", choice->accuracy);
+        put_json_words(json, "method", c, choice->run);
+        kd_json_number(json, "tolerance", choice->run >= 0 ? choice->tolerance : NAN);
+        kd_json_number(json, "seconds", choice->seconds);
+        kd_json_number(json, "usual_seconds", choice->usual_seconds);
+        kd_json_close(json);
     }
-    kd_write(w, "]");
+    kd_json_list_close(json);
+}
+
+static void put_json_channels(kd_json *json, const kd_comparison *c)
+{
+    kd_json_list(json, "channels");
+    for (int k = 0; k < c->nchannels; k++) {
+        kd_json_open(json, NULL);
+        kd_json_text(json, "name", c->channel[k].name);
+        kd_json_bool(json, "output", c->channel[k].is_output);
+        kd_json_bool(json, "of_forces", c->channel[k].of_forces);
+        kd_json_number(json, "spread", c->channel[k].spread);
+        kd_json_number(json, "t", c->channel[k].t);
+        kd_json_close(json);
+    }
+    kd_json_list_close(json);
 }
 
 size_t kd_comparison_json(const kd_comparison *c, char *text, size_t size)
 {
     if (!c) kd_text(text, size, "%s", "");
     if (!c) return 0;
-    kd_writer w = {text, size, 0};
-    char      words[120];
-    kd_write(&w, "{\n\"t_start\": %.17g,\n\"t_end\": %.17g,\n\"reference\": ", c->t_start, c->t_end);
-    if (c->reference >= 0)
-        kd_write_string(&w, kd_compare_run_words(c, &c->run[c->reference], words, sizeof words));
-    else
-        kd_write(&w, "null");
-    kd_write(&w, ",\n\"confirmed_by\": ");
-    if (c->companion >= 0)
-        kd_write_string(&w, kd_compare_run_words(c, &c->run[c->companion], words, sizeof words));
-    else
-        kd_write(&w, "null");
-    kd_write_number(&w, ",\n\"uncertainty\": ", c->uncertainty);
-    kd_write_number(&w, ",\n\"t_part\": ", c->t_part);
-    kd_write(&w, ",\n\"contradiction\": %s,\n\"contradiction_words\": ", c->split ? "true" : "false");
-    kd_write_string(&w, c->split_words);
-    kd_write(&w, ",\n\"stopped\": %s,\n\"over_budget\": %s", c->stopped ? "true" : "false",
-             c->over_budget ? "true" : "false");
-    kd_write_number(&w, ",\n\"seconds\": ", c->seconds);
-    kd_write(&w, ",\n");
-    put_json_choices(&w, c);
-    kd_write(&w, ",\n\"channels\": [");
-    for (int k = 0; k < c->nchannels; k++) {
-        kd_write(&w, "%s\n{\"name\": ", k > 0 ? "," : "");
-        kd_write_string(&w, c->channel[k].name);
-        kd_write(&w, ", \"output\": %s, \"of_forces\": %s", c->channel[k].is_output ? "true" : "false",
-                 c->channel[k].of_forces ? "true" : "false");
-        kd_write_number(&w, ", \"spread\": ", c->channel[k].spread);
-        kd_write_number(&w, ", \"t\": ", c->channel[k].t);
-        kd_write(&w, "}");
-    }
-    kd_write(&w, "],\n\"runs\": [");
-    for (int i = 0; i < c->nruns; i++) {
-        kd_write(&w, i > 0 ? ",\n" : "\n");
-        put_json_run(&w, c, &c->run[i]);
-    }
-    kd_write(&w, "]\n}");
+    kd_writer w = kd_writer_of(text, size);
+    kd_json   json = {.text = &w, .layout = KD_JSON_ROWS};
+    kd_json_open(&json, NULL);
+    kd_json_number(&json, "t_start", c->t_start);
+    kd_json_number(&json, "t_end", c->t_end);
+    put_json_words(&json, "reference", c, c->reference);
+    put_json_words(&json, "confirmed_by", c, c->companion);
+    kd_json_number(&json, "uncertainty", c->uncertainty);
+    kd_json_number(&json, "t_part", c->t_part);
+    kd_json_bool(&json, "contradiction", c->split);
+    kd_json_text(&json, "contradiction_words", c->split_words);
+    kd_json_bool(&json, "stopped", c->stopped);
+    kd_json_bool(&json, "over_budget", c->over_budget);
+    kd_json_number(&json, "seconds", c->seconds);
+    put_json_choices(&json, c);
+    put_json_channels(&json, c);
+    kd_json_list(&json, "runs");
+    for (int i = 0; i < c->nruns; i++) put_json_run(&json, c, &c->run[i]);
+    kd_json_list_close(&json);
+    kd_json_close(&json);
     return w.length;
 }

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 // names that a suggestion can come from; a count beyond is surely a typing error
-enum { MAX_OPTIONS = 56, LARGEST_COUNT = 1000000 };
+enum { MAX_OPTIONS = 80, LARGEST_COUNT = 1000000 };
 static const char OUTPUT[] = "--output"; // -o
 
 // the page of --help; options that all commands have come last

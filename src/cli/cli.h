@@ -1,10 +1,12 @@
-// cli/cli.h: what the subcommands of kardan share: options, words that were meant, exit status, JSON, signals,
+// cli/cli.h: what the subcommands of kardan share: options, words that were meant, exit status, signals,
 // progress.
 #ifndef KD_CLI_CLI_H
 #define KD_CLI_CLI_H
 
 #include <gallery.h>
 #include <stdio.h>
+
+#include "core/json.h"
 
 // Exit status of the program.
 enum {
@@ -112,26 +114,6 @@ char *kd_cli_next_word(char **rest);
 kd_status kd_cli_make_folder(const char *folder, char *message, size_t size) KD_NODISCARD;
 // Are these two names of one file that is there?
 bool kd_cli_is_same_file(const char *a, const char *b);
-
-// ---- JSON -----------------------------------------------------------------------------------------------------------
-// Members of an object, each with its own comma: start with first = true.
-typedef struct kd_json {
-    FILE *file;
-    bool  first;
-} kd_json;
-void kd_json_open(kd_json *json, const char *key); // key NULL: the outermost object
-void kd_json_close(kd_json *json);
-void kd_json_text(kd_json *json, const char *key, const char *value);
-void kd_json_number(kd_json *json, const char *key, double value); // NaN and infinity: null
-void kd_json_count(kd_json *json, const char *key, long value);
-void kd_json_bool(kd_json *json, const char *key, bool value);
-void kd_json_texts(kd_json *json, const char *key, const char *const *values, int n); // a list
-void kd_json_numbers(kd_json *json, const char *key, const double *values, int n);    // the same
-void kd_json_raw(kd_json *json, const char *key, const char *value);                  // is JSON already
-// A list of objects: each begins with kd_json_item and ends with kd_json_close.
-void kd_json_list(kd_json *json, const char *key);
-void kd_json_item(kd_json *json);
-void kd_json_list_close(kd_json *json);
 
 // ---- time, signals, progress ----------------------------------------------------------------------------------------
 double kd_cli_seconds(void); // clock that never goes back

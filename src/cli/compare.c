@@ -243,7 +243,7 @@ static void shorten(task *t)
 {
     const kd_subject *s = &t->subject;
     kd_state         *x = NULL;
-    kd_method         method = {.rtol = 1e-6, .run = &s->run};
+    kd_method         method = {.rtol = 1e-6, .run = &s->run, .fixed = true};
     if (!kd_eom_definition(s->eom)->event || !kd_method_read(&method)) return;
     if (kd_state_create(s->eom, &x) < 0) return;
     // one run by the usual method: where does it end?

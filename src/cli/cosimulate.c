@@ -12,10 +12,10 @@ enum { PATH_SIZE = 4096 };
 
 typedef struct task {
     const char      *file, *folder, *master, *control;
-    double           t_end, step, rtol;
+    double           t_end, step, rtol, timeout;
     int              jobs;
     const char      *degree;
-    bool             json, quiet;
+    bool             json, quiet, in_process;
     kd_cosim        *cosim;
     kd_cosim_options options;
     kd_progress      progress;
@@ -33,6 +33,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--control", "WORD", "of the macro step: fixed, extrapolation, halves", KD_CLI_TEXT, &t->control},
         {"--rtol", "R", "tolerance of the coupling", KD_CLI_POSITIVE, &t->rtol},
         {"--jobs", "N", "threads; default: one for each system and processor", KD_CLI_COUNT, &t->jobs},
+        {"--in-process", NULL, "trust the FMUs, without processes of their own", KD_CLI_FLAG, &t->in_process},
+        {"--fmu-timeout", "S", "for one call of an FMU [s]; default 10", KD_CLI_POSITIVE, &t->timeout},
         {"--json", NULL, "print everything for programs", KD_CLI_FLAG, &t->json},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
     };
@@ -58,6 +60,8 @@ static bool set_options(task *t)
     const char       *words[8];
     *o = kd_cosim_options_of(t->cosim);
     if (t->t_end > 0) o->t_end = t->t_end;
+    if (t->timeout > 0) o->fmu_timeout = t->timeout;
+    o->fmu_in_process = t->in_process;
     if (t->step > 0) o->step = t->step;
     if (t->rtol > 0) o->rtol = t->rtol;
     if (t->jobs > 0) o->threads = t->jobs;
@@ -111,7 +115,7 @@ static void tell_words(const task *t, const kd_cosim_certificate *z)
 
 static void tell_json(const task *t, const kd_cosim_certificate *z)
 {
-    kd_json json = {stdout, true};
+    kd_json json = {.file = stdout};
     kd_json_open(&json, NULL);
     kd_json_text(&json, "title", kd_cosim_title(t->cosim));
     kd_json_text(&json, "file", t->file);
@@ -137,7 +141,7 @@ static void tell_json(const task *t, const kd_cosim_certificate *z)
     kd_json_bool(&json, "clean", z->clean);
     kd_json_list(&json, "checks");
     for (int i = 0; i < z->nchecks; i++) {
-        kd_json_item(&json);
+        kd_json_open(&json, NULL);
         kd_json_text(&json, "name", z->check[i].name);
         kd_json_text(&json, "verdict", kd_check_word(z->check[i].verdict));
         kd_json_number(&json, "figure", z->check[i].figure);

@@ -42,7 +42,7 @@ kd_status kd_cli_settle(kd_subject *s, char *message, size_t size)
     if (!before) return KD_ERR_MEMORY;
     if (nz > 0) memcpy(before, s->x->z, nz * sizeof *before);
     // a simulation of no length: contacts and friction find their modes
-    kd_method             method = {.run = &s->run};
+    kd_method             method = {.run = &s->run, .fixed = true};
     kd_simulation_options opt = kd_simulation_options_default();
     if (kd_method_read(&method)) {
         kd_method_choose(&method, s);

@@ -86,7 +86,7 @@ static void tell_json(const task *t, const double *hertz, int n)
 {
     const kd_flexible_body *b = &t->body;
     const char             *names[200];
-    kd_json                 json = {stdout, true};
+    kd_json                 json = {.file = stdout};
     int                     nframes = 0;
     for (; nframes < b->nframes && nframes < 200; nframes++) names[nframes] = b->frame[nframes].name;
     kd_json_open(&json, NULL);

@@ -220,7 +220,7 @@ static void print_path(const char *path, const char *unit, void *context)
 static void put_named(const char *name, const char *unit, void *context)
 {
     kd_json *json = context;
-    kd_json_item(json);
+    kd_json_open(json, NULL);
     kd_json_text(json, "name", name);
     kd_json_text(json, "unit", unit);
     kd_json_close(json);
@@ -242,7 +242,7 @@ static void put_body(const inquiry *q, int i, kd_json *json)
     kd_json_list(json, "shapes");
     for (int k = 0; k < def->nshapes; k++) {
         const kd_shape *shape = &def->shape[k];
-        kd_json_item(json);
+        kd_json_open(json, NULL);
         kd_json_text(json, "kind", kd_shape_word(shape->kind));
         kd_json_numbers(json, "size", shape->size, 3);
         kd_json_numbers(json, "position", shape->position, 3);
@@ -258,7 +258,7 @@ static void put_coordinates(const kd_model *m, int joint, kd_json *json)
     kd_json_list(json, "coordinates");
     for (int i = 0; i < kd_model_coordinates(m, joint); i++) {
         const kd_coordinate_info c = kd_model_coordinate(m, joint, i);
-        kd_json_item(json);
+        kd_json_open(json, NULL);
         kd_json_text(json, "name", c.name);
         kd_json_text(json, "unit", c.unit);
         kd_json_text(json, "rate", c.rate);
@@ -275,7 +275,7 @@ static void put_element(const inquiry *q, kd_section section, int i, kd_json *js
 {
     const kd_model       *m = q->subject.model;
     const kd_element_info e = kd_model_about(m, section, i);
-    kd_json_item(json);
+    kd_json_open(json, NULL);
     kd_json_text(json, "name", e.name);
     if (e.kind[0]) kd_json_text(json, "kind", e.kind);
     if (e.unit[0]) kd_json_text(json, "unit", e.unit);

@@ -444,70 +444,74 @@ static void choose_channels(kd_live *l)
     }
 }
 
-static void put_channels(FILE *file, const kd_live *l)
+static void put_channels(kd_json *json, const kd_live *l)
 {
-    fputs(",\n\"channels\":[", file);
+    kd_json_list(json, "channels");
     for (int i = 0; i < l->nchannels; i++) {
-        fputs(i == 0 ? "{\"name\":" : ",\n{\"name\":", file);
-        kd_file_json(file, kd_probe_name(l->probe, l->channel[i]));
-        fputs(",\"unit\":", file);
-        kd_file_json(file, kd_probe_unit(l->probe, l->channel[i]));
-        fputs(",\"bytes\":8}", file);
+        kd_json_open(json, NULL);
+        kd_json_text(json, "name", kd_probe_name(l->probe, l->channel[i]));
+        kd_json_text(json, "unit", kd_probe_unit(l->probe, l->channel[i]));
+        kd_json_count(json, "bytes", 8);
+        kd_json_close(json);
     }
-    fputs("],\n\"plots\":[", file);
+    kd_json_list_close(json);
     // what the file wants to see, else the first channels
     int count = 0;
+    kd_json_list(json, "plots");
     for (int k = 0; k < l->subject.run.nplots && count < MOST_PLOTS; k++)
         for (int i = 0, found = kd_probe_find(l->probe, l->subject.run.plots[k]); i < l->nchannels; i++)
-            if (found >= 0 && l->channel[i] == found) fprintf(file, "%s%d", count++ ? "," : "", i);
-    for (int i = 0; count == 0 && i < l->nchannels && i < MOST_PLOTS; i++) fprintf(file, "%s%d", i ? "," : "", i);
-    fputc(']', file);
-}
-
-// JSON has no NaN
-static void put_value(FILE *file, const char *key, double value)
-{
-    char number[40];
-    fprintf(file, ",\"%s\":%s", key, isfinite(value) ? kd_file_number(value, "%.17g", number, sizeof number) : "0");
+            if (found >= 0 && l->channel[i] == found) {
+                kd_json_count(json, NULL, i);
+                count++;
+            }
+    for (int i = 0; count == 0 && i < l->nchannels && i < MOST_PLOTS; i++) kd_json_count(json, NULL, i);
+    kd_json_list_close(json);
 }
 
 // what can be turned: independent parameters with their standard, inputs with whether they are held
-static void put_handles(FILE *file, kd_live *l)
+static void put_handles(kd_json *json, kd_live *l)
 {
     const double *u = kd_probe_values(l->probe, KD_GROUP_U);
-    const char   *separator = "";
-    fputs(",\n\"parameters\":[", file);
+    kd_json_list(json, "parameters");
     for (int i = 0; i < l->nparameters; i++) {
         if (!l->parameter[i].independent) continue;
-        fprintf(file, "%s{\"index\":%d,\"name\":", separator, i);
-        kd_file_json(file, l->parameter[i].name);
-        put_value(file, "value", l->theta[i]);
-        put_value(file, "standard", l->parameter[i].value);
-        fputc('}', file);
-        separator = ",\n";
+        kd_json_open(json, NULL);
+        kd_json_count(json, "index", i);
+        kd_json_text(json, "name", l->parameter[i].name);
+        kd_json_number(json, "value", l->theta[i]);
+        kd_json_number(json, "standard", l->parameter[i].value);
+        kd_json_close(json);
     }
-    fputs("],\n\"inputs\":[", file);
+    kd_json_list_close(json);
+    kd_json_list(json, "inputs");
     for (int i = 0; i < l->nu; i++) {
         char name[300];
-        fprintf(file, "%s{\"index\":%d,\"name\":", i ? ",\n" : "", i);
-        kd_file_json(file, kd_eom_name(l->subject.eom, KD_NAME_U, i, name, sizeof name));
-        put_value(file, "value", u ? u[i] : 0);
-        fprintf(file, ",\"held\":%s}", l->held[i] ? "true" : "false");
+        kd_json_open(json, NULL);
+        kd_json_count(json, "index", i);
+        kd_json_text(json, "name", kd_eom_name(l->subject.eom, KD_NAME_U, i, name, sizeof name));
+        kd_json_number(json, "value", u ? u[i] : 0);
+        kd_json_bool(json, "held", l->held[i]);
+        kd_json_close(json);
     }
-    fputc(']', file);
+    kd_json_list_close(json);
 }
 
 // Where the mechanism is now: pages that come later know by it how far it has gone
-static void put_home(FILE *file, const kd_film *film)
+static void put_home(kd_json *json, const kd_film *film)
 {
     double sum[3] = {0, 0, 0};
-    char   number[40];
     for (int i = 0; i < 3 * film->model->nbodies; i++)
         sum[i % 3] += film->pose[7 * (i / 3) + i % 3] / film->model->nbodies;
-    fputs(",\"home\":[", file);
-    for (int k = 0; k < 3; k++)
-        fprintf(file, "%s%s", k ? "," : "", kd_file_number(sum[k], "%.9g", number, sizeof number));
-    fputc(']', file);
+    kd_json_numbers(json, "home", sum, 3);
+}
+
+// A message to the page: an object with its kind
+static kd_json begin_message(FILE *file, const char *kind)
+{
+    kd_json json = {.file = file, .layout = KD_JSON_DENSE, .none = "0", .in_page = true};
+    kd_json_open(&json, NULL);
+    kd_json_text(&json, "kind", kind);
+    return json;
 }
 
 char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
@@ -523,20 +527,24 @@ char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
                           .t = &l->subject.x->t,
                           .pose = pose,
                           .system = l->subject.system};
-    fprintf(file, "{\"kind\":\"scene\",\"generation\":%u,\"title\":", generation);
-    kd_file_json(file, l->subject.title);
-    fputs(",\"method\":", file);
-    kd_file_json(file, l->reason);
-    fputs(",\"frames\":0,\"rows\":0,\"events\":[]", file);
+    kd_json       json = begin_message(file, "scene");
+    kd_json_count(&json, "generation", (long)generation);
+    kd_json_text(&json, "title", l->subject.title);
+    kd_json_text(&json, "method", l->reason);
+    kd_json_count(&json, "frames", 0);
+    kd_json_count(&json, "rows", 0);
+    kd_json_raw(&json, "events", "[]");
     const bool draws = pose && film.model->nbodies > 0 && kd_scene_build(&film, &scene) == KD_OK;
     if (draws) {
-        kd_viewer_put_mechanism(file, &scene);
-        put_home(file, &scene.film);
+        json.digits = "%.9g";
+        kd_viewer_put_mechanism(&json, &scene);
+        put_home(&json, &scene.film);
+        json.digits = NULL;
         kd_scene_release(&scene);
     }
-    put_channels(file, l);
-    put_handles(file, l);
-    fputs("}", file);
+    put_channels(&json, l);
+    put_handles(&json, l);
+    kd_json_close(&json);
     const bool written = fclose(file) == 0;
     if (draws && written) return text;
     free(text);
@@ -553,11 +561,13 @@ static void put_stepper(FILE *file, kd_live *l)
             "none: steps of %g s without control of their error; constraints are violated by %.2g, their velocities by "
             "%.2g",
             l->step, d.position, d.velocity);
-    fputs("{\"kind\":\"certificate\",\"clean\":false,\"sentence\":", file);
-    kd_file_json(file, sentence);
-    put_value(file, "from", l->subject.x->t);
-    put_value(file, "to", l->subject.x->t);
-    fputs(",\"checks\":[]}", file);
+    kd_json json = begin_message(file, "certificate");
+    kd_json_bool(&json, "clean", false);
+    kd_json_text(&json, "sentence", sentence);
+    kd_json_number(&json, "from", l->subject.x->t);
+    kd_json_number(&json, "to", l->subject.x->t);
+    kd_json_raw(&json, "checks", "[]");
+    kd_json_close(&json);
 }
 
 char *kd_live_certificate(kd_live *l, size_t *length)
@@ -575,21 +585,21 @@ char *kd_live_certificate(kd_live *l, size_t *length)
     kd_certificate c = kd_certifier_certificate(l->certifier);
     kd_certificate_take(&c, l->run.simulation);
     kd_certificate_verdict(&c, &verdict);
-    fprintf(file, "{\"kind\":\"certificate\",\"clean\":%s,\"sentence\":", verdict.clean ? "true" : "false");
-    kd_file_json(file, verdict.sentence);
-    put_value(file, "from", c.t_start);
-    put_value(file, "to", c.t_end);
-    fputs(",\"checks\":[", file);
+    kd_json json = begin_message(file, "certificate");
+    kd_json_bool(&json, "clean", verdict.clean);
+    kd_json_text(&json, "sentence", verdict.sentence);
+    kd_json_number(&json, "from", c.t_start);
+    kd_json_number(&json, "to", c.t_end);
+    kd_json_list(&json, "checks");
     for (int i = 0; i < verdict.nchecks; i++) {
-        fputs(i == 0 ? "{\"name\":" : ",\n{\"name\":", file);
-        kd_file_json(file, verdict.check[i].name);
-        fputs(",\"verdict\":", file);
-        kd_file_json(file, kd_check_word(verdict.check[i].verdict));
-        fputs(",\"sentence\":", file);
-        kd_file_json(file, verdict.check[i].sentence);
-        fputc('}', file);
+        kd_json_open(&json, NULL);
+        kd_json_text(&json, "name", verdict.check[i].name);
+        kd_json_text(&json, "verdict", kd_check_word(verdict.check[i].verdict));
+        kd_json_text(&json, "sentence", verdict.check[i].sentence);
+        kd_json_close(&json);
     }
-    fputs("]}", file);
+    kd_json_list_close(&json);
+    kd_json_close(&json);
     if (fclose(file) == 0) return text;
     free(text);
     return NULL;
@@ -601,9 +611,7 @@ char *kd_live_words(const char *kind, const char *words, size_t *length)
     char *text = NULL;
     FILE *file = open_memstream(&text, length);
     if (!file) return NULL;
-    kd_json json = {.file = file};
-    kd_json_open(&json, NULL);
-    kd_json_text(&json, "kind", kind);
+    kd_json json = begin_message(file, kind);
     kd_json_text(&json, "text", words);
     kd_json_close(&json);
     if (fclose(file) == 0) return text;

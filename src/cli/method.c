@@ -384,11 +384,12 @@ void kd_method_take_run(kd_method *m, const kd_subject *s)
 {
     const kd_run_def *run = &s->run;
     m->run = run;
-    if (!m->formulation && run->formulation) {
+    const bool named = !m->automatic; // the words of the file count
+    if (named && !m->formulation && run->formulation) {
         m->formulation = run->formulation;
         kd_subject_run_place(s, "formulation", m->formulation_place, sizeof m->formulation_place);
     }
-    if (!m->integrator && run->integrator) {
+    if (named && !m->integrator && run->integrator) {
         m->integrator = run->integrator;
         kd_subject_run_place(s, "integrator", m->integrator_place, sizeof m->integrator_place);
     }
@@ -471,12 +472,12 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
     // redundant at the start: only svd can solve
     const bool redundant = !m->decomposition && !kd_method_sets(m, "form.constraints") && kd_method_is_redundant(s);
     if (redundant) o->formulation_options.constraints = KD_DECOMPOSE_SVD;
-    // what suits the equations, and may change on the way, for who wants that and names no method
+    // what suits the equations, and may change on the way, where no method is named
     kd_simulation_options open = *o;
     open.formulation = KD_FORMULATION_CHOSEN;
     open.integrator = KD_INTEGRATOR_CHOSEN;
-    m->chosen = m->automatic && is_open(m) &&
-                kd_method_automatic(s->eom, kd_subject_inputs(s), s->x, &open, why, sizeof why) >= 0;
+    m->chosen =
+        !m->fixed && is_open(m) && kd_method_automatic(s->eom, kd_subject_inputs(s), s->x, &open, why, sizeof why) >= 0;
     if (m->chosen) *o = open;
     // a formulation that suits integrator and pictures, where none was asked for
     bool                 asked = m->formulation && m->integrator;

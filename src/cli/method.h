@@ -9,13 +9,14 @@ typedef struct kd_method {
     // as asked for on the command line or in the model file; NULL: to be chosen
     const char       *formulation, *integrator, *decomposition;
     const char       *derivatives, *pattern, *update, *form, *projection, *parametrisation; // NULL: the formulation's
-    const char       *family;                                        // of cvode or arkode; NULL: the integrator's
-    double            projection_bound;                              // 0: the formulation's
-    int               order_max;                                     // 0: the integrator's
-    kd_cli_list       settings;                                      // --option NAME=VALUE
-    const kd_run_def *run;                                           // of the model, with its options; NULL: none
-    bool              shows_matrix;                                  // pictures of the Newton matrix are wanted
-    bool              automatic;                                     // chosen for the equations, changed on the way
+    const char       *family;           // of cvode or arkode; NULL: the integrator's
+    double            projection_bound; // 0: the formulation's
+    int               order_max;        // 0: the integrator's
+    kd_cli_list       settings;         // --option NAME=VALUE
+    const kd_run_def *run;              // of the model, with its options; NULL: none
+    bool              shows_matrix;     // pictures of the Newton matrix are wanted
+    bool              automatic;        // chosen for the equations, whatever the model file names
+    bool              fixed;            // psf with radau where no method is named: nothing changes on the way
     char              formulation_place[400], integrator_place[400]; // "file.yaml:4:7: run: " if the file says so
     double            rtol, atol; // 0: rtol alone sets both; neither: the integrator's
     // what is taken

@@ -54,7 +54,7 @@ static bool find_start(kd_operating_point *o)
 static bool go_to(kd_operating_point *o)
 {
     kd_subject *s = &o->subject;
-    kd_method   method = {.rtol = TOLERANCE, .run = &s->run};
+    kd_method   method = {.rtol = TOLERANCE, .run = &s->run, .fixed = true};
     if (isnan(o->at)) return true;
     if (o->at < s->x->t) {
         fprintf(stderr, "kardan: --at %g lies before the start at %g s\n", o->at, s->x->t);

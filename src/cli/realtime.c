@@ -16,7 +16,7 @@
 typedef kd_realtime_task task;
 
 // own ones and those of the subject
-enum { MAX_OPTIONS = 44 };
+enum { MAX_OPTIONS = 60 };
 static const double MOST_STEPS = 1e9;
 static const double PROGRESS_TIME = 5e-4; // [s] that must be left for a line on the terminal
 static const double PRUDENCE = 2;         // looking at a state may take so much longer than last time

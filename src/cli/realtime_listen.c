@@ -6,12 +6,10 @@
 #include <string.h>
 
 #include "cli/realtime.h"
-#include "cli/wire.h"
+#include "cli/wire_meet.h"
 #include "core/text.h"
 
 typedef kd_realtime_task task;
-
-static const double SLICE = 0.1; // [s] of waiting between two looks at Ctrl-C
 
 // the line to the controller
 struct kd_realtime_line {
@@ -20,73 +18,6 @@ struct kd_realtime_line {
     long   missing, wrong;                      // answers in a row
     double out[WIRE_PORTS], in[WIRE_PORTS];
 };
-
-// An input or output by its name, inputs also without "input." in front; -1: there is none
-static int find(const kd_eom *eom, kd_kind kind, int n, const char *name)
-{
-    // names of paths or without their first word
-    char own[200], whole[60];
-    kd_text(whole, sizeof whole, "input.%s", name);
-    for (int i = 0; i < n; i++) {
-        kd_eom_name(eom, kind, i, own, sizeof own);
-        if (strcmp(own, name) == 0 || (kind == KD_NAME_U && strcmp(own, whole) == 0)) return i;
-    }
-    return -1;
-}
-
-// The ports of the controller; false: there is no such port, said in refusal
-static bool find_ports(task *t, char *refusal, size_t size)
-{
-    struct kd_realtime_line *l = t->line;
-    const kd_dims            d = kd_eom_dims(t->subject.eom);
-    // all are looked for, so that the last one that is missing is told
-    for (int k = 0; k < l->wire.ports.nreads; k++) {
-        l->read[k] = find(t->subject.eom, KD_NAME_Y, d.ny, l->wire.ports.read[k]);
-        if (l->read[k] < 0) kd_text(refusal, size, "the model has no output '%s'", l->wire.ports.read[k]);
-    }
-    for (int k = 0; k < l->wire.ports.nwrites; k++) {
-        l->write[k] = find(t->subject.eom, KD_NAME_U, d.nu, l->wire.ports.write[k]);
-        if (l->write[k] < 0) kd_text(refusal, size, "the model has no input '%s'", l->wire.ports.write[k]);
-    }
-    // only inputs that it writes are external
-    for (int k = 0; refusal[0] == '\0' && k < l->wire.ports.nwrites; k++) t->external[l->write[k]] = true;
-    return refusal[0] == '\0';
-}
-
-// Nobody came; what came instead is told.
-static void say_nobody(const task *t, const char *refusal)
-{
-    wire *w = &t->line->wire;
-    kd_text(w->message, sizeof w->message,
-            kd_cli_is_interrupted() ? "interrupted before a controller came" : "no controller within %g s",
-            t->patience);
-    if (w->refused > 0)
-        kd_text_append(w->message, sizeof w->message, "; %ld refused, the last one because %s", w->refused, refusal);
-    if (w->forged > 0) kd_text_append(w->message, sizeof w->message, "; %ld words without the key", w->forged);
-    if (w->strange > 0) kd_text_append(w->message, sizeof w->message, "; %ld strange words", w->strange);
-}
-
-// A controller that fits. Those that do not are refused, and the next one may come.
-static bool wait_for_controller(task *t)
-{
-    wire  *w = &t->line->wire;
-    char   refusal[200] = "";
-    double until = kd_cli_seconds() + t->patience;
-    // in slices, so that Ctrl-C is heard
-    while (kd_cli_seconds() < until && !kd_cli_is_interrupted()) {
-        wire_status status = wire_accept(w, fmin(SLICE, t->patience));
-        if (status == WIRE_HELD) continue;
-        if (status != WIRE_OK) return false;
-        // all its ports must be there
-        refusal[0] = '\0';
-        bool fits = find_ports(t, refusal, sizeof refusal);
-        (void)wire_welcome(w, fits ? NULL : refusal);
-        if (fits) return true;
-        fprintf(stderr, "kardan: a controller was refused: %s\n", refusal);
-    }
-    say_nobody(t, refusal);
-    return false;
-}
 
 kd_status kd_realtime_listen(task *t)
 {
@@ -100,7 +31,11 @@ kd_status kd_realtime_listen(task *t)
     if (t->key && !wire_read_key(t->key, &w->key, t->message, sizeof t->message)) return KD_ERR_CONNECTION;
     bool listens = wire_listen(w, &port) == WIRE_OK;
     if (listens) fprintf(stderr, "kardan: listening on port %d\n", port);
-    if (listens && wait_for_controller(t)) return KD_OK;
+    if (listens && kd_wire_meet(w, t->subject.eom, t->patience, t->line->read, t->line->write)) {
+        // only inputs that it writes are external
+        for (int k = 0; k < w->ports.nwrites; k++) t->external[t->line->write[k]] = true;
+        return KD_OK;
+    }
     kd_text(t->message, sizeof t->message, "%s", w->message);
     return KD_ERR_CONNECTION;
 }

@@ -12,6 +12,9 @@ static bool open_other(const kd_subject *s, kd_other_side *other)
     kd_system_options options = kd_system_options_default();
     // whatever the first side has, the other one
     options.coordinates = o->coordinates = s->coordinates == KD_CARTESIAN ? KD_JOINT : KD_CARTESIAN;
+    options.fmu_in_process = s->in_process;
+    options.libraries = s->libraries;
+    if (s->fmu_timeout > 0) options.fmu_timeout = s->fmu_timeout;
     kd_status status = kd_system_create(s->model, &options, &o->system, other->why, sizeof other->why);
     if (status >= 0) {
         o->eom = kd_system_eom(o->system);

@@ -15,7 +15,7 @@
 #include "results/run_options.h"
 #include "results/state_file.h"
 
-enum { MAX_OPTIONS = 56 };
+enum { MAX_OPTIONS = 80 };
 enum { MOST_INSTANTS = 20000 };
 // a number in a table takes about so many bytes
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
@@ -74,7 +74,7 @@ static kd_cli_parsed read_arguments(kd_simulate_task *t, int argc, char **argv)
         {"--beside", "REPORT", "show the run of another report in this one, too: over each other or side by side",
          KD_CLI_TEXT, &t->beside_path},
         {"--plain", NULL, "a small report: plots and drawing without the 3-D viewer", KD_CLI_FLAG, &t->plain},
-        {"--automatic", NULL, "a method that suits the equations, changed on the way where counts say so", KD_CLI_FLAG,
+        {"--automatic", NULL, "choose the method, although the model file names one", KD_CLI_FLAG,
          &t->method.automatic},
         {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
@@ -92,6 +92,12 @@ static kd_cli_parsed read_arguments(kd_simulate_task *t, int argc, char **argv)
          &t->write_every},
         {"--continue", "FILE", "go on with a run that was written, with the same bits as if it had not been stopped",
          KD_CLI_TEXT, &t->go_on},
+        {"--listen", "PORT", "inputs from and outputs to a controller on this machine (UDP); 0: any free port",
+         KD_CLI_NUMBER, &t->port},
+        {"--macro-step", "H", "with --listen: time between two exchanges [s]", KD_CLI_POSITIVE, &t->macro_step},
+        {"--patience", "S", "with --listen: for the controller to come, and for each answer [s]; default 20",
+         KD_CLI_POSITIVE, &t->patience},
+        {"--key", "FILE", "with --listen: a key that both sides share", KD_CLI_TEXT, &t->key},
         {"--from", "T", "the state of that file at T [s] or before; default: its last one", KD_CLI_NUMBER, &t->from},
         {"--from-equilibrium", NULL, "start from the equilibrium next to the model's start", KD_CLI_FLAG,
          &t->from_equilibrium},
@@ -125,6 +131,20 @@ static kd_cli_parsed read_arguments(kd_simulate_task *t, int argc, char **argv)
 }
 
 // ---- words to options -----------------------------------------------------------------------------------------------
+
+// a controller outside: its port, and what goes with it
+static bool check_line(const kd_simulate_task *t)
+{
+    if (!isnan(t->port) && (t->port != floor(t->port) || t->port < 0 || t->port > 65535)) {
+        fputs("kardan: --listen wants a port from 0 to 65535\n", stderr);
+        return false;
+    }
+    if (isnan(t->port) && (t->key || t->macro_step > 0)) {
+        fputs("kardan: --key and --macro-step are for --listen\n", stderr);
+        return false;
+    }
+    return true;
+}
 
 // built without HDF5 a run of hours would end with nothing
 static bool choose_format(kd_simulate_task *t)
@@ -422,6 +442,7 @@ static kd_status prepare_run(kd_simulate_task *t)
     const kd_subject *s = &t->subject;
     kd_status status = kd_cli_make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
     if (status >= 0 && t->jacobian_plots) status = kd_cli_make_folder(t->jacobian_plots, t->message, sizeof t->message);
+    if (status >= 0 && !isnan(t->port)) status = kd_simulate_listen(t);
     // what looks at the run: recorder, replay, cross-check, events
     if (status >= 0) status = set_options(t);
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
@@ -471,7 +492,8 @@ static void end_run(kd_simulate_task *t)
 {
     // a failure of the recorder is one of the run
     t->status = kd_recorder_end(t->recorder, t->status);
-    kd_text(t->message, sizeof t->message, "%s", kd_recorder_message(t->recorder));
+    // a controller that is lost has been told
+    if (t->status != KD_ERR_CONNECTION) kd_text(t->message, sizeof t->message, "%s", kd_recorder_message(t->recorder));
     kd_cli_events_end(&t->events);
     // rows that could not be written are the first cause
     if (t->followed < 0) {
@@ -506,7 +528,7 @@ static kd_status run_on(kd_simulate_task *t)
 {
     const bool whole = t->write_state && !kd_cli_is_state_table(t->write_state);
     t->next_write = whole && t->write_every > 0 ? t->subject.x->t + t->write_every : INFINITY;
-    kd_status status = kd_simulation_run(t->simulation, t->t_end);
+    kd_status status = t->line ? kd_simulate_run_listening(t) : kd_simulation_run(t->simulation, t->t_end);
     while (status == KD_STOPPED && t->pausing) {
         t->pausing = false;
         write_run(t);
@@ -565,6 +587,7 @@ static void cross_check(kd_simulate_task *t)
 static void release(kd_simulate_task *t)
 {
     kd_simulation_destroy(t->simulation);
+    kd_simulate_hang_up(t);
     kd_recorder_destroy(t->recorder);
     kd_drawing_destroy(t->drawing);
     for (int i = 0; i < 2; i++) kd_explainer_destroy(t->explainer[i]);
@@ -672,6 +695,8 @@ int kd_cli_simulate(int argc, char **argv)
     t = (kd_simulate_task){.folder = "results",
                            .t_end = -1,
                            .from = NAN,
+                           .port = NAN,
+                           .patience = 20,
                            .limits = kd_limits_none(),
                            .reference_error = NAN,
                            .argc = argc,
@@ -679,7 +704,8 @@ int kd_cli_simulate(int argc, char **argv)
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;
-    if (!choose_format(&t) || !kd_plot_channels_split(&t.channels, &t.request.watch) || !kd_method_read(&t.method))
+    if (!choose_format(&t) || !check_line(&t) || !kd_plot_channels_split(&t.channels, &t.request.watch) ||
+        !kd_method_read(&t.method))
         goto done; // before the file is read
     if (!kd_subject_open(&t.subject, &t.request, &status) || !take_start(&t)) goto done;
     status = KD_EXIT_USAGE;

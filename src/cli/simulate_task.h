@@ -47,27 +47,31 @@ typedef struct kd_simulate_task {
     const char        *write_state; // file for the last state of a good run (.csv) or for the whole run; NULL: none
     double             write_every; // [s] of the motion, from time to time as well; 0: at the end only
     const char        *go_on;       // file of a saved run that goes on; NULL: none
+    double             port;        // of a controller outside; NaN: there is none
+    double             macro_step, patience; // [s] between two exchanges with it; until it comes or answers
+    const char        *key;                  // file that both share; NULL: none
     // while it runs
-    double           next_write; // [s] when it is to be written next
-    bool             pausing;    // it stands still to be written
-    bool             unwritten;  // that failed
-    kd_subject       subject;
-    kd_recorder     *recorder;  // sees all states that the simulation shows
-    kd_recording    *recording; // its rows
-    kd_drawing      *drawing;   // NULL: none
-    kd_simulation   *simulation;
-    kd_beside       *beside;       // that report's run
-    kd_explainer    *explainer[2]; // of the first method and of another that the run has changed to; NULL: none
-    const kd_dae    *heard;        // the form that the first one listens to
-    kd_instants     *instants;     // NULL: not wanted
-    kd_replay       *replay;
-    kd_running      *running; // the table so far; NULL: the run has not begun
-    kd_cli_events    events;
-    kd_cross         cross;
-    kd_progress      progress;
-    kd_status        followed; // first failure of the file of rows or the cross-check
-    long             steps;
-    kd_plot_channels channels; // of the report
+    double                   next_write; // [s] when it is to be written next
+    bool                     pausing;    // it stands still to be written
+    bool                     unwritten;  // that failed
+    kd_subject               subject;
+    struct kd_simulate_line *line;      // to that controller; NULL: there is none
+    kd_recorder             *recorder;  // sees all states that the simulation shows
+    kd_recording            *recording; // its rows
+    kd_drawing              *drawing;   // NULL: none
+    kd_simulation           *simulation;
+    kd_beside               *beside;       // that report's run
+    kd_explainer            *explainer[2]; // of the first method and of another that the run has changed to; NULL: none
+    const kd_dae            *heard;        // the form that the first one listens to
+    kd_instants             *instants;     // NULL: not wanted
+    kd_replay               *replay;
+    kd_running              *running; // the table so far; NULL: the run has not begun
+    kd_cli_events            events;
+    kd_cross                 cross;
+    kd_progress              progress;
+    kd_status                followed; // first failure of the file of rows or the cross-check
+    long                     steps;
+    kd_plot_channels         channels; // of the report
     // what came out
     kd_status      status; // of all, files included
     kd_certificate certificate;
@@ -90,6 +94,11 @@ typedef struct kd_simulate_task {
 
 // simulate.c: the run as files describe it; settings has room for KD_SIMULATE_SETTINGS + KD_CLI_LONGEST_LIST
 kd_result kd_simulate_result(kd_simulate_task *t, kd_result_setting *settings);
+
+// simulate_listen.c: wait for a controller outside, whose words are inputs from then on; run with it; say goodbye
+kd_status kd_simulate_listen(kd_simulate_task *t);
+kd_status kd_simulate_run_listening(kd_simulate_task *t);
+void      kd_simulate_hang_up(kd_simulate_task *t);
 
 // simulate_files.c
 bool kd_simulate_has_picture(const kd_simulate_task *t);

@@ -147,7 +147,7 @@ static void tell_searches_json(const task *t, kd_json *json)
 static void tell_json(const task *t)
 {
     const kd_study *s = t->study;
-    kd_json         json = {stdout, true};
+    kd_json         json = {.file = stdout};
     int             done = 0, failed = 0;
     for (int i = 0; i < kd_study_rows(s); i++) {
         const kd_study_row r = kd_study_row_of(s, i);
@@ -320,7 +320,7 @@ static void tell_identification(const task *t, const kd_identification *id)
 
 static void tell_identification_json(const task *t, const kd_identification *id)
 {
-    kd_json json = {stdout, true};
+    kd_json json = {.file = stdout};
     kd_json_open(&json, NULL);
     kd_json_text(&json, "study", kd_study_title(t->study));
     kd_json_count(&json, "data", id->ndata);

@@ -27,6 +27,10 @@ int kd_subject_options(kd_subject_request *r, kd_cli_option *options)
         {"--library", "DIR", "folder of subsystems that the model may use besides its own; repeatable", KD_CLI_LIST,
          &r->library},
         {"--free-base", NULL, "robot description: its root floats instead of being fixed", KD_CLI_FLAG, &r->free_base},
+        {"--load-libraries", NULL, "load shared objects of blocks: code that can do whatever you may", KD_CLI_FLAG,
+         &r->libraries},
+        {"--in-process", NULL, "trust the FMUs of blocks, without processes of their own", KD_CLI_FLAG, &r->in_process},
+        {"--fmu-timeout", "S", "for one call of an FMU [s]; default 10", KD_CLI_POSITIVE, &r->fmu_timeout},
     };
     memcpy(options, list, sizeof list);
     return KD_SUBJECT_OPTIONS;
@@ -260,6 +264,9 @@ static bool make_system(kd_subject *s, bool unassembled)
     opt.coordinates = s->coordinates;
     opt.watch = (const char *const *)s->watch;
     opt.nwatch = s->nwatch;
+    opt.fmu_in_process = s->in_process;
+    opt.libraries = s->libraries;
+    if (s->fmu_timeout > 0) opt.fmu_timeout = s->fmu_timeout;
     kd_status status = kd_system_create(s->model, &opt, &s->system, s->message, sizeof s->message);
     if (status < 0) return complain(s, status);
     s->eom = kd_system_eom(s->system);
@@ -343,9 +350,9 @@ static bool watch_paths(kd_subject *s, const kd_subject_request *r)
 
 // ---- channels by patterns -------------------------------------------------------------------------------------------
 
-// Poses and velocities of bodies, coordinates and reactions of joints, constraints, forces
+// Poses and velocities of bodies, coordinates and reactions of joints, constraints, forces, outputs of blocks, variables
 static const char everything[] = "body.*.pos.?,body.*.roll,body.*.pitch,body.*.yaw,body.*.vel.?,body.*.omega.?,joint.*,"
-                                 "constraint.*,force.*";
+                                 "constraint.*,force.*,block.*,variable.*";
 
 // Record the paths of an element that a pattern fits; false: standard error has been told
 static bool watch_element(kd_subject *s, const char *pattern, kd_section section, int i, int *found)
@@ -366,9 +373,10 @@ static bool watch_element(kd_subject *s, const char *pattern, kd_section section
 
 static bool watch_patterns(kd_subject *s, const char *patterns)
 {
-    static const kd_section sections[] = {KD_SECTION_BODY,       KD_SECTION_FRAME, KD_SECTION_JOINT,
-                                          KD_SECTION_CONSTRAINT, KD_SECTION_FORCE, KD_SECTION_STATE,
-                                          KD_SECTION_ALGEBRAIC};
+    static const kd_section sections[] = {KD_SECTION_BODY,       KD_SECTION_FRAME,   KD_SECTION_JOINT,
+                                          KD_SECTION_CONSTRAINT, KD_SECTION_FORCE,   KD_SECTION_STATE,
+                                          KD_SECTION_ALGEBRAIC,  KD_SECTION_INPUT,   KD_SECTION_SENSOR,
+                                          KD_SECTION_BLOCK,      KD_SECTION_VARIABLE};
     char                    list[2000];
     const bool              all = strcmp(patterns, "all") == 0;
     kd_text(list, sizeof list, "%s", all ? everything : patterns);
@@ -416,6 +424,9 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     // an example is complete; a model becomes a system
     if (s->example) return true;
     *exit_status = KD_EXIT_USAGE;
+    s->in_process = r->in_process;
+    s->libraries = r->libraries;
+    s->fmu_timeout = r->fmu_timeout;
     if (!choose_coordinates(s, r) || !watch_paths(s, r) || (r->channels && !watch_patterns(s, r->channels)))
         return false;
     *exit_status = KD_EXIT_FAILED;

@@ -16,6 +16,9 @@ typedef struct kd_subject_request {
     kd_cli_list watch;       // paths to be recorded besides
     const char *channels;    // the same by patterns, separated by commas, or "all"; NULL: none
     bool        unassembled; // a model that cannot be assembled will do
+    bool        in_process;  // FMUs of blocks are trusted
+    bool        libraries;   // shared objects of blocks may be loaded
+    double      fmu_timeout; // [s]; 0: as usual
 } kd_subject_request;
 
 // a model or an example, opened
@@ -37,6 +40,8 @@ typedef struct kd_subject {
     kd_coordinates coordinates;
     char         **watch; // (nwatch) paths that are recorded besides
     int            nwatch;
+    bool           in_process, libraries; // as of the request
+    double         fmu_timeout;
     kd_system_info info;
     kd_status      start;                       // what the assembly answered; < 0: x is not a start
     char           news[2000];                  // in words
@@ -45,7 +50,7 @@ typedef struct kd_subject {
 } kd_subject;
 
 // Options that set the request, at most KD_SUBJECT_OPTIONS; returns their number.
-enum { KD_SUBJECT_OPTIONS = 4 };
+enum { KD_SUBJECT_OPTIONS = 7 };
 int kd_subject_options(kd_subject_request *request, kd_cli_option *options);
 
 // Does the word name a file (rather than an example)?

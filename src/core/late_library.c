@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <threads.h>
 
 #include "core/text.h"
 
@@ -28,4 +29,24 @@ bool kd_library_load(const char *path, const char *name, const kd_symbol *symbol
         memcpy(symbol[i].place, &found, sizeof found);
     }
     return true;
+}
+
+// ---- once -----------------------------------------------------------------------------------------------------------
+
+static mtx_t lock; // of all libraries that are loaded once
+static void  make_lock(void)
+{
+    (void)mtx_init(&lock, mtx_plain);
+}
+
+bool kd_library_load_once(kd_late_library *l, char *why, size_t size)
+{
+    static once_flag made = ONCE_FLAG_INIT;
+    call_once(&made, make_lock);
+    (void)mtx_lock(&lock);
+    if (!l->tried) l->loaded = kd_library_load(l->path, l->name, l->symbol, l->count, l->reason, sizeof l->reason);
+    l->tried = true;
+    (void)mtx_unlock(&lock);
+    if (!l->loaded) kd_text(why, size, "%s", l->reason);
+    return l->loaded;
 }

@@ -3,43 +3,28 @@
 #define KD_MATIO_AS_IT_IS
 #include "core/matio_late.h"
 
-#ifndef KD_MATIO_LIBRARY
+#include "core/late_library.h"
 
+#ifdef KD_MATIO_LIBRARY
+kd_matio_calls kd_matio;
+
+#define SYMBOL(name_) {#name_, (void *)&kd_matio.name_},
+static const kd_symbol SYMBOLS[] = {KD_MATIO_FUNCTIONS(SYMBOL)};
+#endif
+
+// Linked as usual, it is there
 bool kd_matio_load(char *why, size_t size)
 {
+#ifdef KD_MATIO_LIBRARY
+    static kd_late_library library = {
+        .path = KD_MATIO_LIBRARY, .name = KD_MATIO_NAME, .symbol = SYMBOLS, .count = sizeof SYMBOLS / sizeof *SYMBOLS};
+    return kd_library_load_once(&library, why, size);
+#else
     (void)why, (void)size;
     return true;
-}
-
-#else
-
-#include <threads.h>
-
-#include "core/late_library.h"
-#include "core/text.h"
-
-kd_matio_calls kd_matio;
-static bool    loaded;
-static char    reason[300];
-
-static void load(void)
-{
-#define SYMBOL(name_) {#name_, (void *)&kd_matio.name_},
-    static const kd_symbol symbol[] = {KD_MATIO_FUNCTIONS(SYMBOL)};
-#undef SYMBOL
-    loaded =
-        kd_library_load(KD_MATIO_LIBRARY, KD_MATIO_NAME, symbol, sizeof symbol / sizeof *symbol, reason, sizeof reason);
-}
-
-bool kd_matio_load(char *why, size_t size)
-{
-    static once_flag once = ONCE_FLAG_INIT;
-    call_once(&once, load);
-    if (!loaded) kd_text(why, size, "%s", reason);
-    return loaded;
-}
-
 #endif
+}
+
 #else
 typedef int kd_without_matio; // C wants something in a file
 #endif

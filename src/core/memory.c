@@ -6,6 +6,7 @@
 #include "core/memory.h"
 
 #include <SuiteSparse_config.h>
+#include <limits.h>
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,10 +34,11 @@
 
 // ---- hooks ----------------------------------------------------------------------------------------------------------
 
+// Zeros: pages of large arrays that nobody touches cost nothing then
 static void *default_allocate(size_t size, void *context)
 {
     (void)context;
-    return malloc(size);
+    return calloc(1, size);
 }
 
 static void default_release(void *memory, void *context)
@@ -47,7 +49,7 @@ static void default_release(void *memory, void *context)
 
 // The one piece of process-wide state: see kd_set_allocator in kardan/base.h.
 static kd_allocator hooks = {default_allocate, default_release, NULL};
-static bool         hooks_zero; // they fill what they allocate with zeros
+static bool         hooks_zero = true; // they fill what they allocate with zeros
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
@@ -123,7 +125,7 @@ void kd_trust_zeros(void)
 // SuiteSparse allocates by the same hooks: what KLU takes is counted, and may fail, like all the rest
 void kd_set_allocator(const kd_allocator *allocator)
 {
-    hooks_zero = false;
+    hooks_zero = !allocator;
     if (allocator) {
         hooks = *allocator;
         SuiteSparse_config.malloc_func = block_allocate;
@@ -170,7 +172,8 @@ static bool chunk_add(kd_arena *arena, size_t need)
 
 void *kd_arena_cut(kd_arena *arena, size_t count, size_t size)
 {
-    if (size > 0 && count > PTRDIFF_MAX / 4 / size) {
+    // entries count in an int, so that products of two sizes in code that has a full matrix never overflow
+    if (size > 0 && (count > PTRDIFF_MAX / 4 / size || (size > 1 && count > INT_MAX))) {
         arena->failed = true;
         return NULL;
     }
@@ -205,8 +208,8 @@ double *kd_numbers_values(kd_numbers *numbers)
 double *kd_cut_numbers(kd_arena *arena, size_t count)
 {
     // too many: the cut fails, and says so
-    const size_t most = PTRDIFF_MAX / 8 / sizeof(double);
-    kd_numbers  *record = kd_arena_cut(arena, 1, numbers_offset() + (count < most ? count : 4 * most) * sizeof(double));
+    if (count > INT_MAX) arena->failed = true;
+    kd_numbers *record = count > INT_MAX ? NULL : kd_arena_cut(arena, 1, numbers_offset() + count * sizeof(double));
     if (!record) return NULL;
     *record = (kd_numbers){arena->numbers, count};
     arena->numbers = record;

@@ -6,6 +6,8 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double TEN[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -115,4 +117,24 @@ bool kd_rounded(double value, int digits, char style, char *out)
         return false;
     if (start > out) *out = '-';
     return true;
+}
+
+// "%.9g" and "%.2f" without printf, which takes longer than all else where tables and pictures are written
+static bool is_quick(double value, const char *format, char *buffer, size_t size)
+{
+    char *end;
+    if (size < KD_ROUNDED_SIZE || format[0] != '%' || format[1] != '.' || format[2] < '0' || format[2] > '9')
+        return false;
+    const long digits = strtol(format + 2, &end, 10);
+    return digits <= KD_ROUNDED_DIGITS && end[0] && !end[1] && kd_rounded(value, (int)digits, end[0], buffer);
+}
+
+const char *kd_rounded_text(double value, const char *format, char *buffer, size_t size)
+{
+    if (is_quick(value, format, buffer, size)) return buffer;
+    // the decimal comma of some locales
+    snprintf(buffer, size, format, value);
+    char *comma = strchr(buffer, ',');
+    if (comma) *comma = '.';
+    return buffer;
 }

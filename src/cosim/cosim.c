@@ -52,6 +52,7 @@ kd_cosim_options kd_cosim_options_default(void)
                               .max_iterations = 20,
                               .convergence = 1e-6,
                               .intervals = 1000,
+                              .fmu_timeout = 10,
                               .cookie = KD_OPTIONS_COOKIE};
 }
 
@@ -73,6 +74,7 @@ static const char *what_is_wrong(const kd_cosim_options *o)
     if (!(o->rtol > 0 && isfinite(o->rtol)) || !(o->atol > 0 && isfinite(o->atol))) return "tolerances are above 0";
     if (!(o->min_step > 0) || !(o->max_step >= o->min_step)) return "0 < min_step <= max_step";
     if (o->max_iterations < 1 || !(o->convergence > 0)) return "max_iterations and convergence are above 0";
+    if (!(o->fmu_timeout > 0)) return "the time for calls of FMUs is above 0";
     if (o->threads < 0 || o->intervals < 0) return "threads and intervals are at least 0";
     if (o->t_end / o->step > 1e12) return "the macro step is too short for the run";
     if (o->control == KD_COSIM_HALVES && o->held) return "halves need outputs with fresh inputs (outputs: fresh)";
@@ -205,6 +207,7 @@ static kd_status start_systems(kd_cosim *c)
             const kd_connection *l = &c->connection[k];
             if (l->to == s) c->u[s][l->input] = c->y_known[l->from] ? c->w[k] : system->input[l->input].start;
         }
+        if (system->class->trust) system->class->trust(system, c->opt.fmu_in_process, c->opt.fmu_timeout);
         kd_status status = system->class->start(system, 0, c->u[s]);
         if (status < 0) return kd_cosim_fail(c, s, status);
         if ((status = kd_cosim_read_outputs(c, s)) < 0) return status;

@@ -231,6 +231,7 @@ static kd_status choose_options(model_system *m, kd_simulation_options *o)
     if (r->max_step > 0) o->integrator_options.h_max = r->max_step;
     for (int i = 0; i < r->noptions && status >= 0; i++)
         status = kd_option_set(o, r->option[i].name, r->option[i].value, message, size);
+    *o = kd_method_named(o); // nothing changes between macro steps
     o->output = see, o->context = m;
     o->events.listener = note, o->events.context = m;
     return status;

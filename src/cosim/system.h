@@ -57,6 +57,8 @@ typedef struct kd_cosim_class {
     kd_status (*noise)(kd_cosim_system *s, const double *u, double *dy);
     // In words, how far its own run is good; clean: nothing is bad. NULL: not known
     bool (*verdict)(kd_cosim_system *s, char *sentence, size_t size);
+    // Foreign code: is it trusted, and [s] for one call otherwise. Before start. NULL: it is code of kardan
+    void (*trust)(kd_cosim_system *s, bool in_process, double timeout);
     void (*destroy)(kd_cosim_system *s);
 } kd_cosim_class;
 

@@ -3,6 +3,7 @@
 //     cosimulation: two masses                        # a title
 //     systems:
 //       left: {model: mass.yaml, set: {k: 10}, run: {rtol: 1e-9}, units: {F: N}}     # units of inputs, to be checked
+//       motor: {fmu: motor.fmu, kind: me, set: {gain: 2}, tolerance: 1e-8}           # an FMU; kind: cs, me
 //       spring:                                       # formulas between systems
 //         inputs: {x1: m, x2: m}
 //         parameters: {k: 100 N/m}
@@ -26,6 +27,7 @@
 #include "core/text.h"
 #include "cosim/cosim.h"
 #include "cosim/expression_system.h"
+#include "cosim/fmu_system.h"
 #include "cosim/model_system.h"
 #include "expr/expr.h"
 #include "expr/quantity.h"
@@ -212,11 +214,20 @@ static kd_status read_with_ends(reader *r, const char *name, const char *path, c
     return kd_model_read_by(&source, model, message, size);
 }
 
+// A file beside that of the systems, or wherever it says
+static void path_of(const reader *r, const kd_node *file, char path[KD_PATH_LENGTH])
+{
+    char       folder[KD_PATH_LENGTH];
+    const bool whole = file->text[0] == '/';
+    if (kd_folder_of(r->path, folder) < 0) folder[0] = '\0';
+    kd_text(path, KD_PATH_LENGTH, "%s%s%s", whole ? "" : folder, whole ? "" : "/", file->text);
+}
+
 static kd_cosim_system *read_model_system(reader *r, const char *name, const kd_node *node)
 {
     static const char *const KEYS[] = {"model", "set", "run", "units"};
     const kd_node           *file = kd_node_find(node, "model");
-    char                     folder[KD_PATH_LENGTH], path[KD_PATH_LENGTH], message[900], why[1000];
+    char                     path[KD_PATH_LENGTH], message[900], why[1000];
     kd_setting               setting[MOST_OPTIONS];
     kd_system_run            run;
     kd_model                *model;
@@ -225,16 +236,54 @@ static kd_cosim_system *read_model_system(reader *r, const char *name, const kd_
     const int n = read_settings(r, kd_node_find(node, "set"), setting);
     read_run(r, kd_node_find(node, "run"), &run);
     if (!is_scalar(r, file, "the file of a model is expected here")) return NULL;
-    // beside the file of the systems, or wherever it says
-    if (kd_folder_of(r->path, folder) < 0) folder[0] = '\0';
-    const bool whole = file->text[0] == '/';
-    kd_text(path, sizeof path, "%s%s%s", whole ? "" : folder, whole ? "" : "/", file->text);
+    path_of(r, file, path);
     if (read_with_ends(r, name, path, setting, n, &model, message, sizeof message) < 0) {
         kd_text(why, sizeof why, "the model cannot be read: %s", message);
         say(r, file, why);
         return NULL;
     }
     if (kd_model_system_create(name, model, &run, &system, message, sizeof message) < 0) say(r, file, message);
+    if (system) read_units(r, kd_node_find(node, "units"), system);
+    return system;
+}
+
+// ---- FMUs -----------------------------------------------------------------------------------------------------------
+
+static int read_values(reader *r, const kd_node *node, kd_named_number *list)
+{
+    int n = 0;
+    if (!node || !kd_node_is_map(&r->findings, node, NULL, 0)) return 0;
+    for (int i = 0; i < node->n; i++) {
+        if (n == MOST_OPTIONS) {
+            say(r, node, "there are too many of these");
+            break;
+        }
+        if (!kd_node_number(&r->findings, &node->item[2 * i + 1], NULL, &list[n].value)) continue;
+        list[n++].name = copy(r, node->item[2 * i].text);
+    }
+    return n;
+}
+
+static kd_cosim_system *read_fmu_system(reader *r, const char *name, const kd_node *node)
+{
+    static const char *const KEYS[] = {"fmu", "kind", "set", "tolerance", "units"}, *const KINDS[] = {"cs", "me"};
+    const kd_node   *file = kd_node_find(node, "fmu"), *word = kd_node_find(node, "kind");
+    char             path[KD_PATH_LENGTH], message[900] = "", why[1000];
+    kd_named_number  value[MOST_OPTIONS];
+    kd_cosim_system *system = NULL;
+    if (!KD_NODE_IS_MAP(&r->findings, node, KEYS)) return NULL;
+    const int  before = r->findings.count;
+    const int  kind = word ? choice(r, word, "there is no kind", KINDS, 2) : -1;
+    kd_fmu_run run = {
+        .path = path, .tolerance = NAN, .exchange = kind == 1, .cosimulation = kind == 0, .parameter = value};
+    kd_node_number_of(&r->findings, node, "tolerance", "", &run.tolerance);
+    run.nparameters = read_values(r, kd_node_find(node, "set"), value);
+    if (!is_scalar(r, file, "the file of an FMU is expected here") || r->findings.count > before) return NULL;
+    path_of(r, file, path);
+    if (kd_fmu_system_create(name, &run, &system, message, sizeof message) < 0) {
+        kd_text(why, sizeof why, "%s", message[0] ? message : "out of memory");
+        say(r, file, why);
+    }
     if (system) read_units(r, kd_node_find(node, "units"), system);
     return system;
 }
@@ -353,6 +402,8 @@ static void read_systems(reader *r, const kd_node *node)
         const char *name = copy(r, key->text);
         if (value->type == KD_NODE_MAP && kd_node_find(value, "model"))
             system = read_model_system(r, name, value);
+        else if (value->type == KD_NODE_MAP && kd_node_find(value, "fmu"))
+            system = read_fmu_system(r, name, value);
         else if (value->type == KD_NODE_MAP && kd_node_find(value, "outputs"))
             system = read_expression_system(r, name, value);
         else

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/json.h"
+#include "core/memory.h"
 #include "core/text.h"
 #include "drawing/overlap.h"
 #include "drawing/picture.h"
@@ -178,234 +180,189 @@ const kd_loads *kd_drawing_loads(const kd_drawing *d)
 }
 
 // ---- data -----------------------------------------------------------------------------------------------------------
-// The first characters of a name
-static void put_part(FILE *file, const char *text, size_t length)
-{
-    char part[200];
-    kd_text(part, sizeof part, "%.*s", (int)(length < sizeof part ? length : sizeof part - 1), text);
-    kd_file_json(file, part);
-}
-
-static void put_number(FILE *file, double value)
-{
-    char number[40];
-    fputs(kd_file_number(fabs(value) < 1e-300 ? 0.0 : value, "%.5g", number, sizeof number), file);
-}
-
-static void put_numbers(FILE *file, const double *x, int n)
-{
-    fputc('[', file);
-    for (int i = 0; i < n; i++) {
-        if (i > 0) fputc(',', file);
-        put_number(file, x[i]);
-    }
-    fputc(']', file);
-}
-
-static void put_vector(FILE *file, kd_vec3 a)
+static void put_vector(kd_json *json, const char *key, kd_vec3 a)
 {
     double x[3];
     kd_vec_to(a, x);
-    put_numbers(file, x, 3);
+    kd_json_numbers(json, key, x, 3);
 }
 
-static void put_member(FILE *file, const char *key, double value)
+static void put_16_bits(unsigned char *out, long value)
 {
-    fprintf(file, "%s:", key);
-    put_number(file, value);
-    fputs(",\n", file);
+    out[0] = (unsigned char)((unsigned long)value & 255u);
+    out[1] = (unsigned char)((unsigned long)value >> 8 & 255u);
 }
 
-// 16-bit numbers, low byte first, in base64
-typedef struct encoder {
-    FILE    *file;
-    unsigned bits;
-    int      count, column;
-} encoder;
-
-static void encode_byte(encoder *e, unsigned byte)
+// Positions as fractions of the box around all of them, quaternions as multiples of 1/32767; low byte first
+static kd_status put_poses(kd_json *json, const kd_scene *s)
 {
-    static const char DIGIT[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    e->bits = e->bits << 8 | byte;
-    if (++e->count < 3) return;
-    for (int shift = 18; shift >= 0; shift -= 6) fputc(DIGIT[e->bits >> shift & 63u], e->file);
-    e->bits = 0;
-    e->count = 0;
-}
-
-// The rest, filled up with zeros: more bytes than were meant, which nobody reads
-static void encode_end(encoder *e)
-{
-    while (e->count > 0) encode_byte(e, 0);
-}
-
-static void encode(encoder *e, long value)
-{
-    encode_byte(e, (unsigned long)value & 255u);
-    encode_byte(e, (unsigned long)value >> 8 & 255u);
-}
-
-// Positions as fractions of the box around all of them, quaternions as multiples of 1/32767
-static void put_poses(FILE *file, const kd_scene *s)
-{
-    encoder e = {.file = file};
-    double  low[3], high[3];
+    double low[3], high[3];
     kd_vec_to(s->low, low);
     kd_vec_to(s->high, high);
-    size_t count = 7 * (size_t)s->film.nframes * (size_t)s->film.model->nbodies;
-    fputs("pose:\"", file);
+    const size_t   count = 7 * (size_t)s->film.nframes * (size_t)s->film.model->nbodies;
+    unsigned char *bytes = kd_alloc(2 * count + 1);
+    if (!bytes) return KD_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        size_t k = i % 7;
-        double x = s->film.pose[i];
+        const size_t k = i % 7;
+        const double x = s->film.pose[i];
         if (k < 3)
-            encode(&e, high[k] > low[k] ? lround(65535.0 * ((x - low[k]) / (high[k] - low[k]))) : 0);
+            put_16_bits(bytes + 2 * i, high[k] > low[k] ? lround(65535.0 * ((x - low[k]) / (high[k] - low[k]))) : 0);
         else
-            encode(&e, lround(32767.0 * x) & 0xffff);
+            put_16_bits(bytes + 2 * i, lround(32767.0 * x) & 0xffff);
     }
-    encode_end(&e);
-    fputs("\",\n", file);
+    kd_json_bytes(json, "pose", bytes, 2 * count);
+    kd_free(bytes);
+    return KD_OK;
 }
 
-static void put_meshes(FILE *file, const kd_scene *s)
+static void put_mesh(kd_json *json, const kd_mesh *m, int form)
 {
-    fputs("mesh:[", file);
+    kd_json_open(json, NULL);
+    kd_json_count(json, "form", form);
+    kd_json_count(json, "marked", m->nmarked);
+    kd_json_bool(json, "hollow", m->hollow);
+    kd_json_list(json, "v");
+    for (int k = 0; k < m->nvertices; k++) put_vector(json, NULL, m->vertex[k]);
+    kd_json_list_close(json);
+    kd_json_list(json, "f");
+    for (int k = 0; k < m->nfaces; k++)
+        kd_json_counts(json, NULL, m->corner + m->first[k], m->first[k + 1] - m->first[k]);
+    kd_json_list_close(json);
+    kd_json_close(json);
+}
+
+// Only meshes that a solid is made of
+static void put_meshes(kd_json *json, const kd_scene *s)
+{
+    kd_json_list(json, "mesh");
     for (int i = 0; i < s->nmeshes; i++) {
-        const kd_mesh *m = &s->mesh[i];
-        // only meshes that a solid is made of
         bool used = false;
         for (int k = 0; k < s->nsolids; k++) used = used || s->solid[k].mesh == i;
-        fputs(i == 0 ? "" : ",\n", file);
-        if (!used) {
-            fputs("null", file);
-            continue;
-        }
-        fprintf(file, "{form:%d,marked:%d,hollow:%s,v:[", kd_form_of(i), m->nmarked, m->hollow ? "true" : "false");
-        for (int k = 0; k < m->nvertices; k++) {
-            if (k > 0) fputc(',', file);
-            put_vector(file, m->vertex[k]);
-        }
-        fputs("],\nf:[", file);
-        for (int k = 0; k < m->nfaces; k++) {
-            fputs(k == 0 ? "[" : ",[", file);
-            for (int c = m->first[k]; c < m->first[k + 1]; c++)
-                fprintf(file, c == m->first[k] ? "%d" : ",%d", m->corner[c]);
-            fputc(']', file);
-        }
-        fputs("]}", file);
+        if (used)
+            put_mesh(json, &s->mesh[i], kd_form_of(i));
+        else
+            kd_json_text(json, NULL, NULL);
     }
-    fputs("],\n", file);
+    kd_json_list_close(json);
 }
 
-static void put_solids(FILE *file, const kd_scene *s)
+static void put_solids(kd_json *json, const kd_scene *s)
 {
-    fputs("solid:[", file);
+    kd_json_list(json, "solid");
     for (int i = 0; i < s->nsolids; i++) {
         const kd_solid *solid = &s->solid[i];
         double          q[4];
         kd_quat_to(solid->q, q);
-        fprintf(file, "%s[%d,%d,%d,", i == 0 ? "" : ",\n", solid->mesh, solid->body, solid->paint);
-        put_vector(file, solid->r);
-        fputc(',', file);
-        put_numbers(file, q, 4);
-        fputc(',', file);
-        put_vector(file, solid->size);
-        fputc(']', file);
+        kd_json_list(json, NULL);
+        kd_json_count(json, NULL, solid->mesh);
+        kd_json_count(json, NULL, solid->body);
+        kd_json_count(json, NULL, solid->paint);
+        put_vector(json, NULL, solid->r);
+        kd_json_numbers(json, NULL, q, 4);
+        put_vector(json, NULL, solid->size);
+        kd_json_list_close(json);
     }
-    fputs("],\ncoil:[", file);
-    bool first = true;
+    kd_json_list_close(json);
+}
+
+// Springs from end to end; lines that points leave behind
+static void put_coils(kd_json *json, const kd_scene *s)
+{
+    kd_json_list(json, "coil");
     for (int i = 0; i < s->ncoils; i++) {
         const kd_coil *coil = &s->coil[i];
         if (coil->look == KD_LINK_COUPLING) continue;
-        fprintf(file, "%s[%d,", first ? "" : ",\n", coil->from.body);
-        first = false;
-        put_vector(file, coil->from.r);
-        fprintf(file, ",%d,", coil->to.body);
-        put_vector(file, coil->to.r);
-        fputc(',', file);
-        put_number(file, coil->radius);
-        fputc(']', file);
+        kd_json_list(json, NULL);
+        kd_json_count(json, NULL, coil->from.body);
+        put_vector(json, NULL, coil->from.r);
+        kd_json_count(json, NULL, coil->to.body);
+        put_vector(json, NULL, coil->to.r);
+        kd_json_number(json, NULL, coil->radius);
+        kd_json_list_close(json);
     }
-    fputs("],\ntrace:[", file);
+    kd_json_list_close(json);
+    kd_json_list(json, "trace");
     for (int i = 0; i < s->ntraces; i++) {
-        fprintf(file, "%s[%d,", i == 0 ? "" : ",\n", s->trace[i].at.body);
-        put_vector(file, s->trace[i].at.r);
-        fprintf(file, ",%d]", s->trace[i].paint);
+        kd_json_list(json, NULL);
+        kd_json_count(json, NULL, s->trace[i].at.body);
+        put_vector(json, NULL, s->trace[i].at.r);
+        kd_json_count(json, NULL, s->trace[i].paint);
+        kd_json_list_close(json);
     }
-    fputs("],\n", file);
+    kd_json_list_close(json);
 }
 
-static void put_camera(FILE *file, const kd_camera *c)
+static void put_camera(kd_json *json, const kd_camera *c)
 {
-    fputs("camera:{centre:", file);
-    put_vector(file, c->centre);
-    fputs(",up:", file);
-    put_vector(file, c->up);
-    fputs(",front:", file);
-    put_vector(file, c->front);
-    fputs(",right:", file);
-    put_vector(file, c->right);
-    fputs(",low:", file);
-    put_numbers(file, c->low, 2);
-    fputs(",high:", file);
-    put_numbers(file, c->high, 2);
-    fputs(",\n", file);
-    put_member(file, "azimuth", c->azimuth);
-    put_member(file, "elevation", c->elevation);
-    put_member(file, "distance", c->distance);
-    fputs("},\n", file);
+    kd_json_open(json, "camera");
+    put_vector(json, "centre", c->centre);
+    put_vector(json, "up", c->up);
+    put_vector(json, "front", c->front);
+    put_vector(json, "right", c->right);
+    kd_json_numbers(json, "low", c->low, 2);
+    kd_json_numbers(json, "high", c->high, 2);
+    kd_json_number(json, "azimuth", c->azimuth);
+    kd_json_number(json, "elevation", c->elevation);
+    kd_json_number(json, "distance", c->distance);
+    kd_json_close(json);
 }
 
 // Names of all bodies; families with their colours, as many as a legend holds
-static void put_names(FILE *file, const kd_scene *s)
+static void put_names(kd_json *json, const kd_scene *s)
 {
     enum { MOST = 12 };
     const kd_model *m = s->film.model;
-    int             shown = 0;
-    fputs("names:[", file);
-    for (int i = 0; i < m->nbodies; i++) {
-        fputs(i == 0 ? "" : ",", file);
-        kd_file_json(file, m->body[i].name);
-    }
-    fputs("],\nfamily:[", file);
-    for (int i = 0; i < m->nbodies && shown < MOST; i++) {
+    kd_json_list(json, "names");
+    for (int i = 0; i < m->nbodies; i++) kd_json_text(json, NULL, m->body[i].name);
+    kd_json_list_close(json);
+    kd_json_list(json, "family");
+    for (int i = 0, shown = 0; i < m->nbodies && shown < MOST; i++) {
         const char *name = m->body[i].name;
         size_t      length = kd_family_length(name);
+        char        part[200];
         // the first of a family stands for it
         if (i > 0 && kd_family_length(m->body[i - 1].name) == length &&
             strncmp(name, m->body[i - 1].name, length) == 0 && name[length] == '(')
             continue; // one of many
-        fputs(shown++ == 0 ? "[" : ",[", file);
-        put_part(file, name, length);
-        fprintf(file, ",%d]", s->paint[i]);
+        kd_text(part, sizeof part, "%.*s", (int)(length < sizeof part ? length : sizeof part - 1), name);
+        kd_json_list(json, NULL);
+        kd_json_text(json, NULL, part);
+        kd_json_count(json, NULL, s->paint[i]);
+        kd_json_list_close(json);
+        shown++;
     }
-    fputs("],\ncolour:[", file);
-    for (int i = 0; i < KD_PAINT_COUNT; i++) fprintf(file, "%s\"%s\"", i == 0 ? "" : ",", kd_paint_colour(i));
-    fprintf(file, "],\njointPaint:%d,springPaint:%d,\n", KD_PAINT_JOINT, KD_PAINT_SPRING);
+    kd_json_list_close(json);
+    kd_json_list(json, "colour");
+    for (int i = 0; i < KD_PAINT_COUNT; i++) kd_json_text(json, NULL, kd_paint_colour(i));
+    kd_json_list_close(json);
+    kd_json_count(json, "jointPaint", KD_PAINT_JOINT);
+    kd_json_count(json, "springPaint", KD_PAINT_SPRING);
 }
 
-static void put_data(FILE *file, const kd_scene *s)
+static kd_status put_data(FILE *file, const kd_scene *s)
 {
-    fputc('{', file);
-    put_names(file, s);
-    fputs("t:[", file);
-    for (int i = 0; i < s->film.nframes; i++) {
-        char number[40];
-        fputs(i == 0 ? "" : ",", file);
-        fputs(kd_file_number(s->film.t[i], "%.8g", number, sizeof number), file);
-    }
-    fputs("],\nbox:[", file);
-    put_vector(file, s->low);
-    fputc(',', file);
-    put_vector(file, s->high);
-    fputs("],\n", file);
-    put_poses(file, s);
-    put_meshes(file, s);
-    put_solids(file, s);
-    put_camera(file, &s->camera);
-    put_member(file, "radius", s->radius);
-    put_member(file, "floor", s->floor);
-    put_member(file, "grid", s->grid);
-    fprintf(file, "follows:%d,falls:%d}", s->follows, s->falls);
+    kd_json json = {.file = file, .layout = KD_JSON_DENSE, .digits = "%.8g", .none = "0", .in_page = true};
+    kd_json_open(&json, NULL);
+    put_names(&json, s);
+    kd_json_numbers(&json, "t", s->film.t, s->film.nframes);
+    // five digits are enough for a picture
+    json.digits = "%.5g";
+    kd_json_list(&json, "box");
+    put_vector(&json, NULL, s->low);
+    put_vector(&json, NULL, s->high);
+    kd_json_list_close(&json);
+    const kd_status status = put_poses(&json, s);
+    put_meshes(&json, s);
+    put_solids(&json, s);
+    put_coils(&json, s);
+    put_camera(&json, &s->camera);
+    kd_json_number(&json, "radius", s->radius);
+    kd_json_number(&json, "floor", s->floor);
+    kd_json_number(&json, "grid", s->grid);
+    kd_json_count(&json, "follows", s->follows);
+    kd_json_count(&json, "falls", s->falls);
+    kd_json_close(&json);
+    return status;
 }
 
 // ---- page and picture -----------------------------------------------------------------------------------------------
@@ -478,7 +435,7 @@ kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
     fputs("</div>\n<script>\n", file);
     fwrite(kd_drawing_script, 1, kd_drawing_script_size, file);
     fputs("kardanDrawing(document.currentScript.parentNode,", file);
-    put_data(file, &scene);
+    if (status == KD_OK) status = put_data(file, &scene);
     fputs(");\n</script>\n</section>\n", file);
     kd_scene_release(&scene);
     kd_arena_release(&arena);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/rounded.h"
 #include "drawing/camera.h"
 #include "drawing/hull.h"
 #include "drawing/light.h"
@@ -114,7 +115,7 @@ static void put_number(FILE *file, const char *before, double value)
 {
     char number[40];
     fputs(before, file);
-    fputs(kd_file_number(fmin(fmax(value, -1e5), 1e5), "%.1f", number, sizeof number), file);
+    fputs(kd_rounded_text(fmin(fmax(value, -1e5), 1e5), "%.1f", number, sizeof number), file);
 }
 
 static double tenths(double value)
@@ -131,8 +132,8 @@ static void put_points(FILE *file, const spot *spots, int n)
         double dx = tenths(spots[i].x) - x, dy = tenths(spots[i].y) - y;
         char   number[40];
         fputs(i == 0 ? "M" : i == 1 ? "l" : " ", file);
-        fputs(kd_file_number(0.1 * dx, "%.5g", number, sizeof number), file);
-        kd_file_number(0.1 * dy, "%.5g", number, sizeof number);
+        fputs(kd_rounded_text(0.1 * dx, "%.5g", number, sizeof number), file);
+        kd_rounded_text(0.1 * dy, "%.5g", number, sizeof number);
         fprintf(file, number[0] == '-' ? "%s" : " %s", number);
         x += dx;
         y += dy;

@@ -100,9 +100,12 @@ int kd_force_coordinate(kd_system *s, int force); // of its joint
 // Of expressions inside laws: the value (NULL: 0), J[row, :] += factor * gradient through the outputs of controllers,
 // and J[row, variable] += value
 double kd_law_value(const kd_expr *e, const double *x, kd_work *w);
-void   kd_law_gradient(const kd_load *load, int row, const kd_expr *e, double factor, const double *x, kd_work *w,
-                       double *J);
-void   kd_law_put(const kd_load *load, int row, int variable, double value, double *J);
+// Height of the road of a tyre, its law 0, while variables are in x. Of points it is the value there, and w->slot is
+// overwritten.
+kd_interval kd_road_range(const kd_load *load, const kd_interval *x, kd_work *w);
+void        kd_law_gradient(const kd_load *load, int row, const kd_expr *e, double factor, const double *x, kd_work *w,
+                            double *J);
+void        kd_law_put(const kd_load *load, int row, int variable, double value, double *J);
 
 // Range of max(0, stiffness depth + damping speed) where depth > 0, else 0
 kd_interval kd_push_bounds(double stiffness, double damping, kd_interval depth, kd_interval speed);

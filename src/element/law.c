@@ -13,6 +13,22 @@ double kd_law_value(const kd_expr *e, const double *x, kd_work *w)
     return e ? kd_expr_value(e, x, w->expr_work) : 0.0;
 }
 
+kd_interval kd_road_range(const kd_load *load, const kd_interval *x, kd_work *w)
+{
+    const kd_expr *road = load->law[0];
+    const int      n = road ? kd_expr_slot_count(road) : 0;
+    int            points = 0;
+    if (!road) return (kd_interval){0.0, 0.0};
+    for (; points < n; points++) {
+        const int slot = kd_expr_slot(road, points);
+        if (x[slot].lower != x[slot].upper) break;
+        w->slot[slot] = x[slot].lower;
+    }
+    // a range costs several values: of a point its value will do, unless the road has none there
+    const double z = points == n ? kd_expr_value(road, w->slot, w->expr_work) : NAN;
+    return isfinite(z) ? (kd_interval){z, z} : kd_expr_bounds(road, x, w->breaks.work);
+}
+
 static int variable_of(const kd_load *load, int slot)
 {
     for (int i = 0; i < load->nvariables; i++)

@@ -45,6 +45,8 @@
     X(KD_BLOCK_PID, kd_block_pid)                                                                                      \
     X(KD_BLOCK_STATE_SPACE, kd_block_state_space)                                                                      \
     X(KD_BLOCK_TRANSFER, kd_block_transfer)                                                                            \
+    X(KD_BLOCK_FMU, kd_block_fmu)                                                                                      \
+    X(KD_BLOCK_LIBRARY, kd_block_library)                                                                              \
     X(KD_BLOCK_USER, kd_block_user)
 
 #endif

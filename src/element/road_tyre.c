@@ -400,7 +400,7 @@ kd_interval kd_road_tyre_bounds(const kd_load *load, const kd_interval *x, kd_wo
 {
     const kd_road_tyre tyre = tyre_of(load);
     const kd_interval  z = x[load->variable[PZ]], rate = x[load->variable[PV + 2]];
-    const kd_interval  road = load->law[0] ? kd_expr_bounds(load->law[0], x, w->breaks.work) : (kd_interval){0.0, 0.0};
+    const kd_interval  road = kd_road_range(load, x, w);
     double             low[2] = {0.0, 0.0}, high[2] = {0.0, 0.0};
     const double       least = road.lower + tyre.radius - z.upper, most = road.upper + tyre.radius - z.lower;
     tyre.load(tyre.data, 1e-3 * tyre.radius, low);

@@ -91,7 +91,7 @@ static kd_interval vertical_bounds(const kd_load *load, kd_interval z, kd_interv
     const kd_tyre_def *d = &load->def->tyre;
     if (!d->lifts_off) return (kd_interval){0.0, 0.0};
     // least and most of the force that is cut off: monotone in z, its rate and the road
-    const kd_interval road = load->law[0] ? kd_expr_bounds(load->law[0], x, w->breaks.work) : (kd_interval){0.0, 0.0};
+    const kd_interval road = kd_road_range(load, x, w);
     const double      least = d->stiffness * (road.lower + d->radius - z.upper) - d->damping * rate.upper + d->preload;
     const double      most = d->stiffness * (road.upper + d->radius - z.lower) - d->damping * rate.lower + d->preload;
     return (kd_interval){fmax(-most, 0.0), fmax(-least, 0.0)};

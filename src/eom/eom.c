@@ -3,6 +3,7 @@
 // Which function may depend on what follows from the signatures in kardan/eom.h (S3 Eq. 1); zero[], autonomous,
 // force_of_multipliers and sizes of 0 take dependencies away. Derivatives by KD_T are total along the inputs:
 // u moves with u', u' with u''.
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 #include "eom/internal.h"
 
 #define COOKIE 0x6b64656fu // "kdeo": the definition comes from kd_eom_def_default
-#define LARGEST_SIZE 46340 // of one kind of unknown: the entries of a full matrix still count in an int
+// Of one kind of unknown. Full matrices of more than INT_MAX entries are never made (core/memory.c)
+#define LARGEST_SIZE 1000000
 
 kd_eom_def kd_eom_def_default(void)
 {
@@ -319,6 +321,12 @@ static void choose_sources(kd_eom *eom)
     eom->exact_GZ = eom->GZ != KD_GZ_DIFFERENCES && (contact_given || eom->GZ != KD_GZ_FROM_G_P);
 }
 
+// Entries of a full matrix; more than an int counts are never asked for
+static int full_entries(int n)
+{
+    return n == 0 || n <= INT_MAX / n ? n * n : INT_MAX;
+}
+
 // the dispatch table: the definition's function or what stands in for it, its stage, and whether it is noisy
 static void fill_entries(kd_eom *eom)
 {
@@ -341,7 +349,7 @@ static void fill_entries(kd_eom *eom)
         [KD_SWITCH] = {.user = def->switching, .rows = n->nswitch},
         [KD_FORCE] = {.user = def->f, .fallback = kd_fallback_force, .rows = n->nv},
         // M always goes through its fallback, which knows the mass structure
-        [KD_MASS] = {.user = NULL, .fallback = kd_fallback_mass, .rows = n->nv * n->nv},
+        [KD_MASS] = {.user = NULL, .fallback = kd_fallback_mass, .rows = full_entries(n->nv)},
     };
     memcpy(eom->entry, entries, sizeof entries);
     eom->entry[KD_KINEMATICS].fallback = def->Z ? kd_fallback_kinematics : kd_fallback_identity;

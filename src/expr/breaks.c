@@ -26,6 +26,27 @@ static const double unnoticed = 0x1p-20;
 
 // ---- branches -------------------------------------------------------------------------------------------------------
 
+// Steps: constant but for jumps
+static bool is_flat(kd_op op)
+{
+    switch (op) {
+    case KD_OP_NOT:
+    case KD_OP_SIGN:
+    case KD_OP_FLOOR:
+    case KD_OP_CEIL:
+    case KD_OP_STEP:
+    case KD_OP_LESS:
+    case KD_OP_LESS_EQUAL:
+    case KD_OP_EQUAL:
+    case KD_OP_UNEQUAL:
+    case KD_OP_AND:
+    case KD_OP_OR:
+        return true;
+    default:
+        return false;
+    }
+}
+
 // Is one branch taken for all operands in their ranges?
 static bool is_decided(const kd_instruction *i, const kd_interval *w, kd_interval result)
 {
@@ -66,20 +87,8 @@ static bool is_decided(const kd_instruction *i, const kd_interval *w, kd_interva
         const double low = a.lower / pi + 0.5, high = a.upper / pi + 0.5, near = 4.0 * DBL_EPSILON;
         return floor(low - near * fabs(low)) == floor(high + near * fabs(high)) && fabs(high) < 1e15;
     }
-    case KD_OP_NOT:
-    case KD_OP_SIGN:
-    case KD_OP_FLOOR:
-    case KD_OP_CEIL:
-    case KD_OP_STEP:
-    case KD_OP_LESS:
-    case KD_OP_LESS_EQUAL:
-    case KD_OP_EQUAL:
-    case KD_OP_UNEQUAL:
-    case KD_OP_AND:
-    case KD_OP_OR:
-        return result.lower == result.upper;
     default:
-        return true;
+        return !is_flat(i->op) || result.lower == result.upper;
     }
 }
 
@@ -131,26 +140,6 @@ static double branch(const kd_instruction *i, const double *w, double result)
         return floor(a / pi + 0.5);
     default:
         return result; // flat
-    }
-}
-
-static bool is_flat(kd_op op)
-{
-    switch (op) {
-    case KD_OP_NOT:
-    case KD_OP_SIGN:
-    case KD_OP_FLOOR:
-    case KD_OP_CEIL:
-    case KD_OP_STEP:
-    case KD_OP_LESS:
-    case KD_OP_LESS_EQUAL:
-    case KD_OP_EQUAL:
-    case KD_OP_UNEQUAL:
-    case KD_OP_AND:
-    case KD_OP_OR:
-        return true;
-    default:
-        return false;
     }
 }
 

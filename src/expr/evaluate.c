@@ -25,10 +25,10 @@ void kd_expr_destroy(kd_expr *expr)
 
 int kd_expr_work_size(const kd_expr *expr)
 {
+    // jets of the prologue, too; values and adjoints are less
     const kd_prologue *p = &expr->first;
-    const int          jets = entries(expr) * (int)(sizeof(kd_jet) / sizeof(double)); // values and adjoints are less
-    const int          with_prologue = entries(expr) + p->nnumbers + p->nparameters + p->ninstructions;
-    return jets > with_prologue ? jets : with_prologue;
+    const int          early = p->nnumbers + p->nparameters + p->ninstructions;
+    return (entries(expr) + early) * (int)(sizeof(kd_jet) / sizeof(double));
 }
 
 bool kd_expr_is_constant(const kd_expr *expr, double *value)
@@ -233,4 +233,51 @@ kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work)
     w += expr->nvariables;
     for (int i = 0; i < expr->ninstructions; i++) w[i] = jet_of(&expr->instruction[i], entry);
     return w[expr->ninstructions - 1];
+}
+
+// ---- along a line of parameters -------------------------------------------------------------------------------------
+
+// The prologue with tangents: early (entries of the prologue) holds its results
+static kd_expr_change run_prologue_jets(const kd_prologue *p, const kd_expr_line *line, kd_jet *early)
+{
+    kd_jet *w = early + p->nnumbers;
+    bool    finite = true;
+    for (int i = 0; i < p->nnumbers; i++) early[i] = kd_jet_const(p->number[i]);
+    for (int i = 0; i < p->nparameters; i++)
+        w[i] = (kd_jet){.x = line->theta[p->parameter[i]], .d = line->rate[p->parameter[i]]};
+    w += p->nparameters;
+    for (int i = 0; i < p->ninstructions; i++) w[i] = jet_of(&p->instruction[i], early);
+    for (int i = 0; i < p->nguards; i++)
+        if (!is_kept(&p->guard[i], early[p->guard[i].entry].x)) return KD_EXPR_HELD;
+    for (int i = 0; i < p->nresults; i++)
+        finite = finite && isfinite(early[p->result[i]].x) && isfinite(early[p->result[i]].d);
+    return finite ? KD_EXPR_CHANGED : KD_EXPR_NOT_FINITE;
+}
+
+kd_expr_change kd_expr_update_along(kd_expr *expr, const kd_expr_line *line, double *work)
+{
+    kd_jet              *early = (kd_jet *)work;
+    const kd_prologue   *p = &expr->first;
+    const kd_expr_change change = run_prologue_jets(p, line, early);
+    for (int i = 0; i < p->nresults && change == KD_EXPR_CHANGED; i++)
+        expr->number[p->to[i]] = early[p->result[i]].x + line->h * early[p->result[i]].d;
+    return change;
+}
+
+kd_expr_change kd_expr_slope_at(const kd_expr *expr, const kd_expr_line *line, const double *x, double *work,
+                                double *value, double *slope)
+{
+    kd_jet              *entry = (kd_jet *)work, *early = entry + entries(expr), *w = entry + expr->nnumbers;
+    const kd_prologue   *p = &expr->first;
+    const kd_expr_change change = run_prologue_jets(p, line, early);
+    // numbers, of which some follow from the parameters; variables do not move
+    for (int i = 0; i < expr->nnumbers; i++) entry[i] = kd_jet_const(expr->number[i]);
+    for (int i = 0; i < p->nresults; i++) entry[p->to[i]] = early[p->result[i]];
+    for (int i = 0; i < expr->nvariables; i++) w[i] = kd_jet_const(x[expr->slot[i]]);
+    w += expr->nvariables;
+    for (int i = 0; i < expr->ninstructions; i++) w[i] = jet_of(&expr->instruction[i], entry);
+    const kd_jet *last = &entry[entries(expr) - 1];
+    *value = last->x;
+    *slope = last->d;
+    return change == KD_EXPR_CHANGED && !(isfinite(*value) && isfinite(*slope)) ? KD_EXPR_NOT_FINITE : change;
 }

@@ -98,6 +98,16 @@ kd_expr_change kd_expr_update(kd_expr *expr, const double *theta, double *work) 
 // The value for other parameters, without changing the expression.
 kd_expr_change kd_expr_value_at(const kd_expr *expr, const double *theta, const double *x, double *work,
                                 double *value) KD_NODISCARD;
+// Along the tangent of the parameters, theta + h rate: numbers and values are those of theta plus h times their exact
+// derivatives (jets), so that they are straight lines in h, whatever the expression is.
+typedef struct kd_expr_line {
+    const double *theta, *rate;
+    double        h;
+} kd_expr_line;
+kd_expr_change kd_expr_update_along(kd_expr *expr, const kd_expr_line *line, double *work) KD_NODISCARD;
+// The value at theta and its derivative along the rate
+kd_expr_change kd_expr_slope_at(const kd_expr *expr, const kd_expr_line *line, const double *x, double *work,
+                                double *value, double *slope) KD_NODISCARD;
 
 // ---- evaluation: no allocation, no state; several threads may share an expression, each with its own workspace
 // --------

@@ -15,6 +15,7 @@
 
 #include "core/text.h"
 #include "flexible/factor.h"
+#include "flexible/reduction_parts.h"
 #include "flexible/structure.h"
 #include "math/dense.h"
 
@@ -174,6 +175,7 @@ static kd_status solve_dense(search *s, int count, double *omega, double *Phi)
     }
     if (LAPACKE_dsygv_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, A, n, B, n, nu, work, 40 * n) != 0)
         return refuse_mechanism(s);
+    kd_settle_modes(n, nu, A);
     for (int k = 0; k < count; k++) {
         // the largest nu = 1/(lambda - sigma) first; vectors have x' (K - sigma M) x = 1, so x' M x = nu
         const double value = nu[n - 1 - k];

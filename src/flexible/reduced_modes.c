@@ -4,6 +4,7 @@
 // do they are zero). Nodes with held interfaces answer with D = inv(K_ii) r_i, then with inv(K_ii) M_ii D: what the shapes lack, to
 // second order in lambda over the square of the lowest frequency that was left out. The same structure reduced by [V D] has
 // frequencies that are nearer to the true ones by that order; the difference is the error that is told.
+#include <float.h>
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,52 @@
 #include "flexible/reduction_parts.h"
 #include "math/dense.h"
 
-enum { WORK = 40, TERMS = 2 }; // of the series in lambda
+enum { WORK = 40, TERMS = 2 };                   // of the series in lambda
+static const double TWINS = 1e-8, LEADING = 0.8; // parts of a value, of the largest square of a row
+
+// Columns c and d turned so that X_id = 0 and X_ic > 0
+static void turn_columns(int n, double *X, int i, int c, int d)
+{
+    double      *x = X + (size_t)c * (size_t)n, *y = X + (size_t)d * (size_t)n;
+    const double size = hypot(x[i], y[i]), cosine = size > 0 ? x[i] / size : 1, sine = size > 0 ? y[i] / size : 0;
+    for (int k = 0; k < n; k++) {
+        const double at = x[k];
+        x[k] = cosine * at + sine * y[k];
+        y[k] = cosine * y[k] - sine * at;
+    }
+}
+
+// The first row whose entries in columns c .. end - 1 are together almost as large as in any: turns of the columns do not change that
+static int leading_row(int n, const double *X, int c, int end)
+{
+    double most = 0;
+    int    row = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = n - 1; i >= 0; i--) {
+            double square = 0;
+            for (int k = c; k < end; k++) square += pow(X[(size_t)i + (size_t)k * (size_t)n], 2);
+            if (pass == 0) most = fmax(most, square);
+            if (pass == 1 && square >= LEADING * most) row = i;
+        }
+    return row;
+}
+
+void kd_settle_modes(int n, const double *value, double *X)
+{
+    double largest = 0;
+    for (int k = 0; k < n; k++) largest = fmax(largest, fabs(value[k]));
+    for (int first = 0, end; first < n; first = end) {
+        // equal up to what an eigenvalue solver can tell
+        end = first + 1;
+        while (end < n && fabs(value[end] - value[end - 1]) <= TWINS * fabs(value[end]) + 4 * n * DBL_EPSILON * largest)
+            end++;
+        // an echelon form: column c has the leading row to itself
+        for (int c = first; c + 1 < end; c++) {
+            const int i = leading_row(n, X, c, end);
+            for (int d = c + 1; d < end; d++) turn_columns(n, X, i, c, d);
+        }
+    }
+}
 
 kd_status kd_symmetric_pencil(int n, double *A, double *B, double *nu)
 {
@@ -28,6 +74,7 @@ kd_status kd_symmetric_pencil(int n, double *A, double *B, double *nu)
             }
         if (LAPACKE_dsygv_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, A, n, B, n, nu, work, WORK * n) != 0)
             status = KD_ERR_DECOMPOSITION;
+        if (status == KD_OK) kd_settle_modes(n, nu, A);
         for (int j = 0; j < n; j++)
             for (int i = 0; i < n; i++) A[(size_t)i + (size_t)j * (size_t)n] *= scale[i];
     }

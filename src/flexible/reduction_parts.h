@@ -16,7 +16,10 @@ kd_status kd_reduction_part(const kd_reduction *r, const kd_sparse_matrix *A, co
 kd_status kd_reduction_shapes(kd_reduction *r, const kd_reduction_options *options, int modes, char *message,
                               size_t size) KD_NODISCARD;
 
-// reduced_modes.c: A x = nu B x of dense symmetric matrices of order n, both destroyed; vectors in A, x' B x = 1, nu rising
+// reduced_modes.c: modes (columns of X, n x n) of values that are equal up to rounding are any basis of their space, and eigenvalue
+// solvers differ: turned to the one basis that follows from the space, so that a choice among them does not depend on the solver
+void kd_settle_modes(int n, const double *value, double *X);
+// A x = nu B x of dense symmetric matrices of order n, both destroyed; vectors in A, x' B x = 1, nu rising
 kd_status kd_symmetric_pencil(int n, double *A, double *B, double *nu) KD_NODISCARD;
 // X' A Y with sparse A (nz x nz), X (nz x m), Y (nz x k); work (nz x k)
 void kd_reduction_project(const kd_sparse_matrix *A, int m, const double *X, int k, const double *Y, double *work,

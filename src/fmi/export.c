@@ -100,9 +100,21 @@ static kd_status copy_file(job *j, const char *named, const char *path)
     return status;
 }
 
+// Blocks of foreign code stay outside: the runtime loads nothing
+static kd_status refuse_foreign(job *j)
+{
+    for (int i = 0; i < kd_model_count(j->model, KD_SECTION_BLOCK); i++) {
+        const kd_block_kind kind = kd_model_block_def(j->model, i)->kind;
+        if (kind == KD_BLOCK_FMU || kind == KD_BLOCK_LIBRARY)
+            return refuse(j, KD_ERR_UNSUPPORTED, kd_model_name(j->model, KD_SECTION_BLOCK, i),
+                          "this block is foreign code, which an FMU cannot carry");
+    }
+    return KD_OK;
+}
+
 static kd_status copy_data(job *j)
 {
-    kd_status status = KD_OK;
+    kd_status status = refuse_foreign(j);
     for (int i = 0; i < kd_model_count(j->model, KD_SECTION_BODY) && status >= 0; i++) {
         const kd_body_def *def = kd_model_body_def(j->model, i);
         status = copy_file(j, def->flexible, NULL);

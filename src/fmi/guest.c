@@ -171,7 +171,10 @@ static kd_status tell_death(kd_guest *g, kd_guest_call call, bool late)
                                        "reading its states",
                                        "its derivatives",
                                        "the end of a step",
-                                       "an event"};
+                                       "an event",
+                                       "entering event mode",
+                                       "saving its state",
+                                       "restoring its state"};
     int                      state = 0;
     g->dead = true;
     if (late) {
@@ -481,4 +484,35 @@ kd_status kd_guest_update(kd_guest *g, bool enter, kd_guest_event *event)
     if (status >= 0) status = get_doubles(g, out, 3);
     if (status >= 0) *event = (kd_guest_event){out[0] != 0, out[1] != 0, isnan(out[2]) ? HUGE_VAL : out[2]};
     return status;
+}
+
+kd_status kd_guest_enter(kd_guest *g)
+{
+    new_request(g);
+    return make_call(g, KD_CALL_ENTER);
+}
+
+// ---- saved ----------------------------------------------------------------------------------------------------------
+
+bool kd_guest_saves(const kd_guest *g)
+{
+    return (g->opt.exchange ? g->fmu->about.exchange : g->fmu->about.cosimulation).saves;
+}
+
+static kd_status call_slot(kd_guest *g, kd_guest_call call, int slot)
+{
+    const uint32_t number = (uint32_t)slot;
+    new_request(g);
+    kd_bytes_put(&g->in, &number, sizeof number);
+    return make_call(g, call);
+}
+
+kd_status kd_guest_save(kd_guest *g, int slot)
+{
+    return call_slot(g, KD_CALL_SAVE, slot);
+}
+
+kd_status kd_guest_restore(kd_guest *g, int slot)
+{
+    return call_slot(g, KD_CALL_RESTORE, slot);
 }

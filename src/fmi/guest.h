@@ -50,5 +50,13 @@ typedef struct kd_guest_event {
 } kd_guest_event;
 // enter: from continuous time into event mode first. All updates, then continuous time.
 kd_status kd_guest_update(kd_guest *guest, bool enter, kd_guest_event *event) KD_NODISCARD;
+// Event mode alone, so that inputs can jump; kd_guest_update without enter must follow
+kd_status kd_guest_enter(kd_guest *guest) KD_NODISCARD;
+
+// ---- saved ----------------------------------------------------------------------------------------------------------
+enum { KD_GUEST_SLOTS = 3 };
+bool      kd_guest_saves(const kd_guest *guest); // can it?
+kd_status kd_guest_save(kd_guest *guest, int slot) KD_NODISCARD;
+kd_status kd_guest_restore(kd_guest *guest, int slot) KD_NODISCARD;
 
 #endif

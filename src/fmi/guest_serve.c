@@ -23,6 +23,8 @@ struct kd_served {
     KD_FMI3_LIST(X)
 #undef X
     fmi2CallbackFunctions callbacks;
+    void                 *saved[KD_GUEST_SLOTS]; // states of the FMU
+    bool                  goes_back;             // something was saved: steps may begin again at an earlier time
 };
 
 // ---- bytes ----------------------------------------------------------------------------------------------------------
@@ -68,6 +70,10 @@ kd_served *kd_served_create(void)
 void kd_served_destroy(kd_served *s)
 {
     if (!s) return;
+    for (int i = 0; i < KD_GUEST_SLOTS; i++) {
+        if (s->saved[i] && s->version == 2) s->fmi2FreeFMUstate(s->instance, &s->saved[i]);
+        if (s->saved[i] && s->version == 3) s->fmi3FreeFMUState(s->instance, &s->saved[i]);
+    }
     if (s->instance && s->version == 2) s->fmi2FreeInstance(s->instance);
     if (s->instance && s->version == 3) s->fmi3FreeInstance(s->instance);
     if (s->library) dlclose(s->library);
@@ -380,12 +386,12 @@ static int make_step(kd_served *s, const double *in, double *out)
     if (s->version == 3) {
         bool      event = false, stop = false, early = false;
         double    last = out[0];
-        const int answer = (int)s->fmi3DoStep(s->instance, in[0], in[1], true, &event, &stop, &early, &last);
-        if (early) out[0] = last;
+        const int answer = (int)s->fmi3DoStep(s->instance, in[0], in[1], !s->goes_back, &event, &stop, &early, &last);
+        if (early || stop) out[0] = last;
         out[1] = stop;
         return answer;
     }
-    int         answer = (int)s->fmi2DoStep(s->instance, in[0], in[1], fmi2True);
+    int         answer = (int)s->fmi2DoStep(s->instance, in[0], in[1], s->goes_back ? fmi2False : fmi2True);
     fmi2Boolean stopped = fmi2False;
     if (answer == 2 && s->fmi2GetBooleanStatus &&
         s->fmi2GetBooleanStatus(s->instance, fmi2Terminated, &stopped) == fmi2OK && stopped) {
@@ -412,6 +418,11 @@ static int rates(kd_served *s, double t, const double *x, size_t n, double *dx, 
     return answer;
 }
 
+static int enter_events(kd_served *s)
+{
+    return s->version == 3 ? (int)s->fmi3EnterEventMode(s->instance) : (int)s->fmi2EnterEventMode(s->instance);
+}
+
 // Event mode until nothing changes any more, then continuous time. out: changed, stop, next
 static int update(kd_served *s, bool enter, double *out)
 {
@@ -421,7 +432,7 @@ static int update(kd_served *s, bool enter, double *out)
     bool       again = true;
     out[0] = out[1] = 0;
     out[2] = HUGE_VAL;
-    if (enter) answer = three ? (int)s->fmi3EnterEventMode(s->instance) : (int)s->fmi2EnterEventMode(s->instance);
+    if (enter) answer = enter_events(s);
     for (int k = 0; k < MOST && again && answer < 2; k++) {
         bool          stop = false, nominals = false, values = false, has_next = false;
         double        next = 0;
@@ -448,6 +459,28 @@ static int update(kd_served *s, bool enter, double *out)
         answer =
             three ? (int)s->fmi3EnterContinuousTimeMode(s->instance) : (int)s->fmi2EnterContinuousTimeMode(s->instance);
     return answer;
+}
+
+// The state of the FMU into a slot, or back from there
+static kd_status keep_state(kd_served *s, uint32_t slot, bool back, char *text)
+{
+    const bool three = s->version == 3;
+    if (slot >= KD_GUEST_SLOTS || (back && !s->saved[slot])) return KD_ERR_ARGUMENT;
+    if (three ? !s->fmi3GetFMUState || !s->fmi3SetFMUState || !s->fmi3FreeFMUState
+              : !s->fmi2GetFMUstate || !s->fmi2SetFMUstate || !s->fmi2FreeFMUstate) {
+        kd_text(text, KD_GUEST_TEXT, "its binary has no functions for saved states");
+        return KD_ERR_UNSUPPORTED;
+    }
+    s->goes_back = true;
+    if (back)
+        return judged(s,
+                      three ? (int)s->fmi3SetFMUState(s->instance, s->saved[slot])
+                            : (int)s->fmi2SetFMUstate(s->instance, s->saved[slot]),
+                      "SetFMUState", text);
+    return judged(s,
+                  three ? (int)s->fmi3GetFMUState(s->instance, &s->saved[slot])
+                        : (int)s->fmi2GetFMUstate(s->instance, &s->saved[slot]),
+                  "GetFMUState", text);
 }
 
 static kd_status serve_rates(kd_served *s, kd_guest_bytes *in, kd_guest_bytes *out, char *text)
@@ -548,6 +581,12 @@ kd_status kd_served_call(kd_served *s, kd_guest_call call, kd_guest_bytes *in, k
         kd_bytes_put(out, number, sizeof number);
         return status;
     }
+    case KD_CALL_ENTER:
+        return judged(s, enter_events(s), "EnterEventMode", text);
+    case KD_CALL_SAVE:
+    case KD_CALL_RESTORE:
+        return kd_bytes_get(in, word, sizeof *word) ? keep_state(s, word[0], call == KD_CALL_RESTORE, text)
+                                                    : KD_ERR_ARGUMENT;
     default:
         return KD_ERR_ARGUMENT;
     }

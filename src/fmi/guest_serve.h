@@ -18,6 +18,9 @@ typedef enum kd_guest_call {
     KD_CALL_RATES,     // t, n, m, x -> dx, z
     KD_CALL_COMPLETED, // -> event, stop
     KD_CALL_UPDATE,    // enter -> changed, stop, next
+    KD_CALL_ENTER,     // event mode, for new inputs; an update follows
+    KD_CALL_SAVE,      // slot
+    KD_CALL_RESTORE,   // slot
     KD_CALL_COUNT
 } kd_guest_call;
 

@@ -289,6 +289,7 @@ static kd_status choose_options(kd_plant *p, kd_simulation_options *o)
 {
     kd_status status = kd_system_run_options(p->system, o, p->message, sizeof p->message);
     if (status < 0) return status;
+    *o = kd_method_named(o); // nothing changes between communication points
     o->events.listener = hear_event;
     o->events.context = p;
     if (p->tolerance > 0 && p->tolerance != o->rtol) {

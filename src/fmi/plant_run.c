@@ -67,6 +67,7 @@ int kd_plant_indicators(const kd_plant *p)
     if (p->variable && p->first[KD_PLANT_LOCAL + 1] > 0) return p->first[KD_PLANT_LOCAL] - p->first[KD_PLANT_INDICATOR];
     const kd_inputs inputs = kd_plant_inputs((kd_plant *)p);
     if (kd_system_run_options(p->system, &options, message, sizeof message) < 0) return 0;
+    options = kd_method_named(&options);
     if (kd_exchange_foresee(kd_system_eom(p->system), &inputs, &options, p->x, &count) < 0) return 0;
     return count;
 }

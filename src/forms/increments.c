@@ -1,6 +1,8 @@
 // forms/increments.c: the blocks of Z, their pseudo-inverses and derivatives.
 #include "forms/increments.h"
 #include "math/dense.h"
+#include <limits.h>
+#include <stdint.h>
 #include <string.h>
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
@@ -72,6 +74,13 @@ static void cut_blocks(kd_increments *self, kd_arena *arena)
     if (arena->failed) return;
     for (int b = 0; b < self->nblocks; b++) {
         int rows = rows_of(self, b), columns = columns_of(self, b);
+        // a block that is too large for an int, or all together
+        const int64_t larger = (int64_t)(rows > columns ? rows : columns) * columns;
+        const int     most_so_far = self->z_start[b] > self->s_start[b] ? self->z_start[b] : self->s_start[b];
+        if (larger > INT_MAX - most_so_far) {
+            arena->failed = true;
+            return;
+        }
         self->z_start[b + 1] = self->z_start[b] + rows * columns;
         self->s_start[b + 1] = self->s_start[b] + columns * columns;
         if (rows + columns > most) most = rows + columns;
@@ -80,7 +89,7 @@ static void cut_blocks(kd_increments *self, kd_arena *arena)
     self->Zplus = kd_cut_double(arena, self->z_start[self->nblocks]);
     self->rate = kd_cut_double(arena, self->z_start[self->nblocks]);
     self->S = kd_cut_double(arena, self->s_start[self->nblocks]);
-    self->gram = kd_cut_double(arena, most * most);
+    self->gram = kd_cut_matrix(arena, most, most);
     self->shifted = kd_arena_cut(arena, (size_t)most * (size_t)most, sizeof *self->shifted);
     self->unit = kd_arena_cut(arena, (size_t)most * (size_t)most, sizeof *self->unit);
     self->pivot = kd_cut_int(arena, most);

@@ -15,7 +15,8 @@
 // A pattern with all entries
 static void cut_full(kd_newton *self, int rows, int columns, kd_pattern *out)
 {
-    int *column = kd_cut_int(&self->arena, columns + 1), *row = kd_cut_int(&self->arena, rows * columns);
+    int *column = kd_cut_int(&self->arena, columns + 1);
+    int *row = kd_arena_cut(&self->arena, (size_t)rows * (size_t)columns, sizeof *row);
     *out = (kd_pattern){rows, columns, column, row};
     if (self->arena.failed) return;
     for (int j = 0; j < columns; j++) {

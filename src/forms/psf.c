@@ -345,6 +345,7 @@ static void cut_arrays(kd_psf *f)
     f->rk = kd_cut_double(a, nk);
     f->k0 = kd_cut_double(a, nk);
     f->p = kd_cut_double(a, D.np);
+    f->rounded = kd_cut_double(a, 2 * D.np);
     f->s = kd_cut_double(a, D.ns);
     f->v = kd_cut_double(a, D.nv);
     f->tp = kd_cut_double(a, D.np > D.nv ? D.np : D.nv);

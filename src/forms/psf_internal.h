@@ -98,6 +98,7 @@ typedef struct kd_psf {
     double *big;                                                     // matrices of a linearisation, see cut_arrays
     double *F;                                                       // algebraic rows
     double *x;                                                       // (n)
+    double *rounded; // (2 np) positions an ulp away, and the correction at the point itself
 
     double          moved;      // relative size of the corrections of p, s, v since the matrices were evaluated
     bool            linearized; // since creation

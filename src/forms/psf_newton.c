@@ -18,9 +18,11 @@
 #define ACCELERATION_ENOUGH 1e-13
 #define JUMP_ENOUGH 1e-9 // behind a jump of z: the step that follows corrects it once more
 #define MAX_CORRECTIONS 10
-// Corrections of positions that no longer fall, up to this many times the rounding of the largest position, are what a
-// residual of positions far from the origin cannot know better (433 m beside levers of 0.2 m: 5e-13 against 1e-13).
-#define STALLED 1e3
+// Corrections of positions that no longer fall, up to this many times those that the rounding of the positions makes, are
+// what a residual of positions far from the origin cannot know better (433 m beside levers of 0.2 m: 5e-13 against
+// KEPT_ENOUGH).
+#define STALLED 20.0
+#define MOST_ROUNDED 1e-6 // relative size of corrections that are a failure, whatever makes them
 
 // ---- systems with gamma ---------------------------------------------------------------------------------------------
 
@@ -392,12 +394,41 @@ static bool settled(double size, double enough, double *before)
     return done;
 }
 
-// Has rounding of p stopped the corrections, of which this one is no smaller than those before?
-static bool stalled(const kd_psf *f, const double *p, double size, double before)
+// The correction at p
+static kd_eval correction_at(kd_psf *f, const double *p, const double *s, double *dp)
 {
-    double largest = 1;
-    for (int i = 0; i < f->dims.np; i++) largest = fmax(largest, fabs(p[i]));
-    return size >= 0.3 * before && size <= STALLED * DBL_EPSILON * largest;
+    kd_eom_at_position(f->data, p, s);
+    kd_eval answer = put_position(f);
+    if (answer == KD_EVAL_OK) solve_position(f, dp, f->x + f->at.s);
+    return answer;
+}
+
+// Relative size of the corrections that rounding makes: what changes when all positions move by an ulp or so. Signs in
+// two patterns that are no motion of the mechanism.
+static kd_eval rounding_of_corrections(kd_psf *f, const double *x, double *size)
+{
+    const double *p = x + f->at.p, *s = x + f->at.s, *unit = kd_eom_definition(f->eom)->position_unit;
+    const int     np = f->dims.np;
+    double       *other = f->rounded, *here = f->rounded + np, *dp = f->x + f->at.p;
+    kd_eval       answer = correction_at(f, p, s, here);
+    *size = 0;
+    for (int pattern = 0; pattern < 2 && answer == KD_EVAL_OK; pattern++) {
+        for (int i = 0; i < np; i++) {
+            const double ulp = DBL_EPSILON * ((unit ? unit[i] : 1) + fabs(p[i]));
+            other[i] = p[i] + ((i * (5 + 2 * pattern)) % 3 == pattern ? ulp : -ulp);
+        }
+        answer = correction_at(f, other, s, dp);
+        for (int i = 0; i < np; i++) *size = larger(*size, fabs(dp[i] - here[i]) / ((unit ? unit[i] : 1) + fabs(p[i])));
+    }
+    return answer;
+}
+
+// Has rounding of positions and rows stopped the corrections, of which this one is no smaller than those before?
+static bool stalled(kd_psf *f, const double *x, double size, double before)
+{
+    double rounding;
+    if (!(size >= 0.3 * before && size <= MOST_ROUNDED)) return false;
+    return rounding_of_corrections(f, x, &rounding) == KD_EVAL_OK && size <= STALLED * rounding;
 }
 
 static kd_eval correct_position(kd_psf *f, double *x, double enough)
@@ -415,8 +446,9 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
         double size = larger(move_and_measure(f->dims.np, dp, x + f->at.p, kd_eom_definition(f->eom)->position_unit, 1),
                              move_and_measure(f->dims.ns, ds, x + f->at.s, NULL, 1));
         f->moved = larger(f->moved, size);
-        const bool done = k > 1 && stalled(f, x + f->at.p, size, before);
-        if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before) || done) return KD_EVAL_OK;
+        const double last = before;
+        if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
+        if (k > 1 && stalled(f, x, size, last)) return KD_EVAL_OK;
     }
     kd_psf_fail(f, KD_ERR_NEWTON, "the position constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;

@@ -108,13 +108,6 @@ void kd_bdf_set_weights(kd_bdf *b)
     }
 }
 
-// index-2 components count h times, those of index 3 h^2 times
-static void set_index_weights(kd_bdf *b)
-{
-    double h = fmin(b->h / kd_attempt_time(b->base.dae), 1), factor[] = {0, 1, h, h * h};
-    for (int i = 0; i < b->n; i++) b->index_weight[i] = b->weight[i] * factor[b->base.dae->index[i]];
-}
-
 // ---- error estimates ------------------------------------------------------------------------------------------------
 
 // Norms of the scaled derivatives from the differences of the new point: phi_(k+1) = e, phi_k = pi_k D_k + e, ...,
@@ -237,6 +230,7 @@ static kd_status fail(kd_bdf *b, kd_status status)
     const char *advice = stuck ? kd_attempt_advice_fixed() : kd_attempt_advice(status);
     char        head[100];
     kd_text(head, sizeof head, "at t = %.9g, h = %.3g, order %d", b->past.t[0], b->h, b->order);
+    b->failed = true;
     kd_attempt_explain(b->base.dae, head, b->base.worst, advice, b->base.message, sizeof b->base.message);
     return status;
 }
@@ -245,6 +239,18 @@ static kd_status fail(kd_bdf *b, kd_status status)
 static bool is_noise(const kd_bdf *b)
 {
     return b->base.cause < 0 && b->h < NOISE * fabs(b->past.t[0]);
+}
+
+// A new step begins. Where attempts that failed in the step before have made it so short that x' is rounding, their
+// cause stays.
+static void begin_causes(kd_bdf *b)
+{
+    const bool noise = b->h_next > 0 && b->h_next < NOISE * fabs(b->past.t[0]);
+    if (b->base.cause < 0 && noise && !b->failed) return;
+    b->base.cause = KD_OK;
+    b->base.worst = -1;
+    b->base.message[0] = '\0';
+    b->failed = false;
 }
 
 // Keep what the formulation says about its failure.
@@ -351,7 +357,9 @@ static kd_status attempt(kd_bdf *b)
     // the last step ends at t_end itself, not at t + h, which may differ by rounding
     double t1 = b->to_end ? b->t_end : b->past.t[0] + b->h;
     kd_bdf_history_coefficients(&b->past, t1, b->order, &b->step);
-    set_index_weights(b);
+    // velocities of index 3 in a first step are differences of positions: no step is short enough for them
+    const double longest = b->accepted_since_start > 0 ? b->h_longest : 0;
+    kd_attempt_weights(b->base.dae, b->h, longest, b->weight, b->index_weight);
     kd_bdf_history_predict(&b->past, &b->step, b->predicted, b->predicted_dot);
     start_values(b);
     // 0 = F(t, x, P' + cj (x - P))
@@ -429,6 +437,7 @@ static void accept(kd_bdf *b, const kd_bdf_estimates *s)
     kd_bdf_history_accept(&b->past, &b->step, b->e);
     b->base.t_old = b->past.t[1];
     b->h_old = b->h;
+    b->h_longest = fmax(b->h_longest, b->h);
     b->order_old = k;
     if (b->base.opt.bdf.order_fixed == b->order) b->order_least = b->order;
     b->accepted_since_start++;
@@ -583,9 +592,7 @@ static kd_status step(kd_integrator *base, double t_end)
     // the step behind one that was taken back counts as rejected: no return to a longer proposal
     b->rejected = b->retracted;
     b->retractable = false;
-    base->cause = KD_OK;
-    base->worst = -1;
-    base->message[0] = '\0';
+    begin_causes(b);
     if (b->past.terms == 0) {
         kd_text(base->message, sizeof base->message, "bdf: start comes before step");
         return KD_ERR_STAGE;
@@ -684,9 +691,9 @@ static void archive(kd_integrator *base, kd_archive *a)
     // order and step size
     for (int k = 0; k < 3; k++) kd_archive_int(a, order[k], 0, KD_BDF_ORDER_MAX);
     KD_ARCHIVE_REALS(a, &b->h, &b->h_next, &b->h_old, &b->h_least, &b->t_end, &b->kink_size, &b->kink_most,
-                     &b->h_before);
+                     &b->h_before, &b->h_longest);
     KD_ARCHIVE_BOOLS(a, &b->to_end, &b->rejected, &b->raising, &b->kinked, &b->retractable, &b->retracted, &b->behind,
-                     &b->lands);
+                     &b->lands, &b->failed);
     kd_archive_int(a, &b->equal, 0, INT_MAX / 2);
     kd_archive_count(a, &b->accepted_since_start);
 }

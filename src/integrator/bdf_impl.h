@@ -40,11 +40,13 @@ typedef struct kd_bdf {
     kd_bdf_coefficients step;                                     // present attempt
     int                 order, order_old, order_max, order_least; // of the next step, the last one; bounds
     double              h, h_next, h_old, h_least; // [s] attempt, proposal, last step; shorter ones are given up
+    double              h_longest;                 // [s] accepted since the start
     double              t_end;                     // [s] where the present step may end at most
     bool                to_end, rejected, raising; // raising: order and step grow in every step until the first failure
     int                 equal;                     // steps of equal size and order in a row
     kd_kink             kink;                      // the last one
     double              kink_size, kink_most;      // |h jump of x'|: of it, and what a moved past does not survive
+    bool                failed;                    // the last step ended with a failure, whose message is complete
     bool                kinked;                    // since the last step
     bool                retractable, retracted;    // the last step can be taken back; was
     double              h_before;                  // step in use before a restart; 0: none

@@ -382,7 +382,6 @@ static kd_status start(kd_one_step *s, double t, const double *x)
     // rate, factors and derivatives belonged to another motion
     set_weights(s);
     s->h_next = s->base.opt.h_first;
-    s->h_longest = 0;
     s->h_factored = 0;
     kd_one_step_forget(s);
     s->theta = 0;
@@ -423,7 +422,8 @@ kd_status kd_one_step_restart(kd_integrator *base, double t, const double *x, kd
     // SAME_ROWS: pattern, matrix and step size of before are still good; FRESH begins with nothing
     const double h = s->h_next, h_factored = s->h_factored;
     const bool   linearized = s->linearized, current = s->jacobian_current, lands = s->lands;
-    kd_status    status = start(s, t, x);
+    if (mode == KD_RESTART_FRESH) s->h_longest = 0;
+    kd_status status = start(s, t, x);
     if (status < 0 || mode == KD_RESTART_FRESH || !linearized) return status;
     if (h > 0) s->h_next = h;
     s->h_factored = h_factored;

@@ -165,6 +165,12 @@ static void copy_block(kd_model *m, kd_block_def *def)
     copy_texts(m, def->state_name, n);
     copy_texts(m, def->next, n);
     copy_texts(m, def->output, ny);
+    const bool foreign = kd_block_element_of(def)->foreign;
+    copy_texts(m, def->output_name, foreign ? ny : 0);
+    copy_texts(m, def->parameter_name, foreign ? def->nparameters : 0);
+    def->file = foreign ? kd_model_text(m, def->file) : NULL;
+    def->path = foreign && def->path ? kd_model_text(m, def->path) : NULL;
+    def->arguments = foreign && def->arguments ? kd_model_text(m, def->arguments) : NULL;
     const bool matrices = kd_block_element_of(def)->matrices, transfer = kd_block_element_of(def)->polynomials;
     def->A = matrices ? copy_matrix(m, def->A, n, n) : NULL;
     def->B = matrices ? copy_matrix(m, def->B, n, nu) : NULL;
@@ -178,7 +184,9 @@ kd_status kd_model_add_block(kd_model *m, const char *name, const kd_block_def *
 {
     if (m && name && def && !kd_model_is_made(m, "block", name, def->cookie)) return KD_ERR_ARGUMENT;
     // sizes of arrays first: everything behind this reads them
-    if (def && (!is_count(def->ninputs) || !is_count(def->nstates) || !is_count(def->noutputs))) return KD_ERR_ARGUMENT;
+    if (def &&
+        (!is_count(def->ninputs) || !is_count(def->nstates) || !is_count(def->noutputs) || !is_count(def->nparameters)))
+        return KD_ERR_ARGUMENT;
     if (def && ((int)def->kind < 0 || (int)def->kind >= KD_BLOCK_KIND_COUNT)) return KD_ERR_ARGUMENT;
     const bool in_code = def && kd_block_element_of(def)->in_code;
     if (in_code && !def->sample) return KD_ERR_ARGUMENT;

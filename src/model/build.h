@@ -159,6 +159,7 @@ struct kd_model_private {
     kd_written           *written, *last_written;  // the text of a model with subsystems; NULL: it has none
     char                 *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
     double               *theta, *work;            // of a copy: values of parameters; workspace of expressions
+    double               *at, *rate;               // of a copy: a tangent of the parameters (kd_model_change_along)
     struct kd_groups     *groups;                  // the same: bodies that move together
     const char           *warning[KD_MODEL_MAX_WARNINGS];
     char                  message[16384];

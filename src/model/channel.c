@@ -75,13 +75,12 @@ static const char *one_of(const char *both, bool second)
     return both;
 }
 
-// What a class says of its reading; a force in a joint: by the coordinate
-static const char *unit_of_force_element(const kd_model *m, const kd_path *path)
+// joint_spring and the like act along a coordinate, which may be a shift or a turn
+const char *kd_force_unit(const kd_model *m, int force, const char *unit)
 {
-    const kd_force *f = &m->force[path->element];
-    // joint_spring and the like act along a coordinate, which may be a shift or a turn
-    const bool in_joint = kd_force_element((int)f->def.kind)->units == KD_UNITS_OF_JOINT && f->joint >= 0;
-    return one_of(path->reading->unit, in_joint && kd_joint_turns(m->joint[f->joint].def.kind, f->def.coordinate - 1));
+    const kd_force *f = &m->force[force];
+    const bool      in_joint = kd_force_element((int)f->def.kind)->units == KD_UNITS_OF_JOINT && f->joint >= 0;
+    return one_of(unit, in_joint && kd_joint_turns(m->joint[f->joint].def.kind, f->def.coordinate - 1));
 }
 
 static const char *unit_of_constraint(const kd_model *m, const kd_path *path)
@@ -93,10 +92,9 @@ static const char *unit_of_constraint(const kd_model *m, const kd_path *path)
 static const char *unit_of_sensor(const kd_model *m, const char *unit, const char *value);
 
 // x of a state: its own unit, or that of the path whose lag it is; states that read each other end there
-static const char *unit_of_state(const kd_model *m, int element)
+const char *kd_state_unit(const kd_model *m, const kd_state_def *def)
 {
-    const kd_state_def *def = &m->state[element].def;
-    kd_path             path;
+    kd_path path;
     // given, or that of what it follows; a state that follows another state would ask in circles
     if (def->unit && def->unit[0]) return def->unit;
     if (!kd_state_element_class((int)def->kind)->follows_input || !def->input || !strchr(def->input, '.')) return "";
@@ -114,11 +112,11 @@ const char *kd_path_unit(const kd_model *m, const kd_path *path)
     case KD_SECTION_JOINT:
         return unit_along(path->property, kd_joint_turns(m->joint[path->element].def.kind, path->i), true, path->i);
     case KD_SECTION_FORCE:
-        return unit_of_force_element(m, path);
+        return kd_force_unit(m, path->element, path->reading->unit);
     case KD_SECTION_CONSTRAINT:
         return unit_of_constraint(m, path);
     case KD_SECTION_STATE:
-        return path->property == KD_PROPERTY_VALUE ? unit_of_state(m, path->element) : "";
+        return path->property == KD_PROPERTY_VALUE ? kd_state_unit(m, &m->state[path->element].def) : "";
     case KD_SECTION_ALGEBRAIC:
         return m->algebraic[path->element].def.unit ? m->algebraic[path->element].def.unit : "";
     case KD_SECTION_SENSOR:
@@ -138,38 +136,6 @@ static const char *unit_of_sensor(const kd_model *m, const char *unit, const cha
     return strchr(value, '.') && kd_path_parse(m, value, &path, NULL, 0) ? kd_path_unit(m, &path) : "";
 }
 
-// Components of the state that no path reads: their last letters tell
-static const char *unit_of_component(const char *name)
-{
-    static const struct {
-        const char *part, *unit;
-    } list[] = {
-        {".com_v.", "m/s"}, {".w1", "rad/s"},  {".w2", "rad/s"},
-        {".w3", "rad/s"},   {"' shift ", "N"}, {"' turn ", "N m"}, // multipliers of joints
-    };
-    // parts of names anywhere, w1 .. w3 at the end only
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        const char *found = strstr(name, list[i].part);
-        bool        is_end = found && found[strlen(list[i].part)] == '\0';
-        if (found && (list[i].part[1] != 'w' || is_end)) return list[i].unit;
-    }
-    return "";
-}
-
-// "force.NAME" and "force.NAME.2": inner states that no path reads; "" if it is none
-static const char *unit_of_nameless(const kd_model *m, const char *name)
-{
-    for (int i = 0; i < m->nforces; i++) {
-        const size_t n = strlen(m->force[i].name);
-        const char  *unit = kd_force_element((int)m->force[i].def.kind)->unit;
-        // a name may begin like another one: what follows must be the end or a number
-        if (strncmp(name, m->force[i].name, n) != 0 || !unit) continue;
-        if (name[n] == '\0') return unit;
-        if (name[n] == '.' && name[n + 1] >= '1' && name[n + 1] <= '9' && name[n + 2] == '\0') return unit;
-    }
-    return "";
-}
-
 const char *kd_channel_unit(const kd_model *m, const char *name)
 {
     // sensors first: their names may look like paths
@@ -178,9 +144,5 @@ const char *kd_channel_unit(const kd_model *m, const char *name)
         if (strcmp(m->sensor[i].name, name) == 0)
             return unit_of_sensor(m, m->sensor[i].def.unit, m->sensor[i].def.value);
     if (strchr(name, '.') && kd_path_parse(m, name, &path, NULL, 0)) return kd_path_unit(m, &path);
-    if (strncmp(name, "force.", 6) == 0) return unit_of_nameless(m, name + 6);
-    // "acc x": acceleration of a velocity of the state
-    if (strncmp(name, "acc ", 4) != 0) return unit_of_component(name);
-    const char *rate = unit_of_component(name + 4);
-    return strcmp(rate, "m/s") == 0 ? "m/s^2" : strcmp(rate, "rad/s") == 0 ? "rad/s^2" : "";
+    return "";
 }

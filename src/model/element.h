@@ -77,6 +77,7 @@ typedef struct kd_block_element {
     bool               named;         // inputs and states have names that must differ
     bool               expressions;   // outputs and next states are texts
     bool               matrices, polynomials;
+    bool               foreign; // names of outputs and parameters are those of a unit
     bool               in_code; // written in C: no file has it
 } kd_block_element;
 

@@ -417,6 +417,8 @@ kd_status kd_model_copy(const kd_model *m, kd_model **copy)
     // workspace, values of the parameters, numbers that steps start from
     p->work = kd_cut_double(&p->arena, p->bindings.work_size);
     p->theta = kd_cut_double(&p->arena, c->nparameters);
+    p->at = kd_cut_double(&p->arena, c->nparameters);
+    p->rate = kd_cut_double(&p->arena, c->nparameters);
     p->groups = kd_groups_cut(c, &p->arena);
     double *scratch = kd_cut_double(&p->arena, p->bindings.nscratch);
     if (scratch && p->bindings.nscratch > 0)
@@ -447,6 +449,27 @@ const char *kd_model_changed_parameter(const kd_model *m, const kd_expr *expr, c
         if (!first) first = behind ? behind : p->name;
     }
     return first ? first : "?";
+}
+
+// The tangent of all parameters along one of them: those that are computed by exact derivatives, behind those that they read
+static bool set_line(kd_model *m, const double *theta, int along, double h)
+{
+    const struct kd_bindings *b = bindings_of(m);
+    struct kd_model_private  *own = m->private;
+    const kd_expr_line        line = {own->at, own->rate, h};
+    for (int k = 0; k < m->nparameters; k++) {
+        const int     i = b->order ? b->order[k] : k;
+        kd_parameter *p = &m->parameter[i];
+        own->at[i] = theta[i];
+        own->rate[i] = i == along;
+        if (p->expr &&
+            kd_expr_slope_at(p->expr, &line, NULL, own->work, &own->at[i], &own->rate[i]) != KD_EXPR_CHANGED) {
+            kd_model_error(m, KD_SECTION_PARAMETER, i, NULL, "it has no derivative");
+            return false;
+        }
+        p->value = own->theta[i] = own->at[i] + h * own->rate[i];
+    }
+    return true;
 }
 
 // Independent ones as given, the others behind those that they are computed from
@@ -504,16 +527,29 @@ static void refuse(kd_model *m, const kd_binding *b, const double *before)
                       b->key);
 }
 
+// The value of a binding; line (may be NULL): along it
+static kd_expr_change value_of(const kd_model *m, const kd_binding *b, const kd_expr_line *line, double *value)
+{
+    const struct kd_bindings *all = bindings_of(m);
+    const kd_expr            *expr = all->expr[b->expr];
+    double                    slope = 0.0;
+    if (!line) return kd_expr_value_at(expr, m->private->theta, all->index + b->index, m->private->work, value);
+    const kd_expr_change change = kd_expr_slope_at(expr, line, all->index + b->index, m->private->work, value, &slope);
+    // what is held has no derivative: it may be a count
+    if (b->target == KD_BIND_NOTHING) return change == KD_EXPR_CHANGED && slope != 0.0 ? KD_EXPR_HELD : change;
+    *value += line->h * slope;
+    return change;
+}
+
 // The numbers of all definitions by the values of the parameters
-static bool evaluate_bindings(kd_model *m, const double *before)
+static bool evaluate_bindings(kd_model *m, const double *before, const kd_expr_line *line)
 {
     const struct kd_bindings *all = bindings_of(m);
     // held values may not change; all others are written where they belong
     for (int i = 0; i < all->nbindings; i++) {
         const kd_binding    *b = &all->binding[i];
         double               value = 0.0;
-        const kd_expr_change change =
-            kd_expr_value_at(all->expr[b->expr], m->private->theta, all->index + b->index, m->private->work, &value);
+        const kd_expr_change change = value_of(m, b, line, &value);
         if (change == KD_EXPR_HELD || (b->target == KD_BIND_NOTHING && value != b->value)) {
             refuse(m, b, before);
             return false;
@@ -616,20 +652,37 @@ static void check_definitions(kd_model *m)
     for (int i = 0; i < m->nblocks; i++) kd_model_check_block(m, i);
 }
 
-kd_status kd_model_change(kd_model *m, const double *theta, const double *before)
+// given definitions, parameters, numbers, ranges; then finish as in kd_model_finish
+static kd_status change(kd_model *m, const double *theta, const double *before, int along, double h)
 {
     struct kd_model_private *p = m->private;
+    const kd_expr_line       line = {p->at, p->rate, h};
     // errors of this change only, without warnings
     p->nerrors = 0;
     p->message[0] = '\0';
     p->quiet = true;
-    // given definitions, parameters, numbers, ranges; then finish as in kd_model_finish
     restore_given(m);
-    if (!set_parameters(m, theta) || !evaluate_bindings(m, before) || !make_numbers(m)) return KD_ERR_MODEL;
+    if (!(along >= 0 ? set_line(m, theta, along, h) : set_parameters(m, theta))) return KD_ERR_MODEL;
+    if (!evaluate_bindings(m, before, along >= 0 ? &line : NULL) || !make_numbers(m)) return KD_ERR_MODEL;
     check_definitions(m);
     if (p->nerrors > 0) return KD_ERR_MODEL;
     kd_update_curves(m);
     kd_finish_numbers(m);
     if (p->nerrors == 0) kd_check_groups(m, p->groups);
     return p->nerrors > 0 ? KD_ERR_MODEL : KD_OK;
+}
+
+kd_status kd_model_change(kd_model *m, const double *theta, const double *before)
+{
+    return change(m, theta, before, -1, 0.0);
+}
+
+kd_status kd_model_change_along(kd_model *m, const double *theta, int along, double h)
+{
+    return change(m, theta, theta, along, h);
+}
+
+kd_expr_line kd_model_line(const kd_model *m, double h)
+{
+    return (kd_expr_line){m->private->at, m->private->rate, h};
 }

@@ -106,6 +106,11 @@ kd_status kd_model_copy(const kd_model *m, kd_model **copy) KD_NODISCARD;
 // values until now, for messages. KD_ERR_MODEL: kd_model_message says why; then call it again with the values
 // of before.
 kd_status kd_model_change(kd_model *copy, const double *theta, const double *before) KD_NODISCARD;
+// Along the tangent of all numbers at theta, by parameter `along`: each is the one at theta plus h times its exact derivative. KD_ERR_MODEL:
+// one has none, or is held.
+kd_status kd_model_change_along(kd_model *copy, const double *theta, int along, double h) KD_NODISCARD;
+// The parameters of the last such change
+kd_expr_line kd_model_line(const kd_model *copy, double h);
 // The name of a parameter that the expression reads and that differs between the copy and before (nparameters)
 const char *kd_model_changed_parameter(const kd_model *m, const kd_expr *expr, const double *before);
 

@@ -210,6 +210,18 @@ static kd_status read_all(reading *r)
     return status;
 }
 
+// The line of the first character that no text has; 0: there is none
+static int line_of_control(const char *text, size_t length)
+{
+    int line = 1;
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        if ((c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 127) return line;
+        line += c == '\n';
+    }
+    return 0;
+}
+
 kd_status kd_csv_parse(const char *path, const char *text, size_t length, bool grid, kd_csv_table *table, char *message,
                        size_t size)
 {
@@ -218,6 +230,8 @@ kd_status kd_csv_parse(const char *path, const char *text, size_t length, bool g
     reading r = {path, text, text + length, 0, ',', grid, table, 0, message, size};
     if (length > KD_CSV_MAX_BYTES) return refuse(&r, 1, "the file is larger than 256 MB");
     if (kd_find_zero_byte(text, length, &zero)) return refuse(&r, zero.line, "a zero byte: this is not a text");
+    const int control = line_of_control(text, length);
+    if (control > 0) return refuse(&r, control, "a control character: this is not a text");
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) r.at += 3; // mark of UTF-8
     const kd_status status = read_all(&r);
     if (status == KD_ERR_MEMORY) kd_text(message, size, "%.200s: out of memory", path);
@@ -252,8 +266,17 @@ static int refuse_column(const char *path, const kd_csv_table *t, const char *wo
 int kd_csv_column(const char *path, const kd_csv_table *table, const char *word, char *message, size_t size)
 {
     char *end;
-    for (int i = 0; table->name && i < table->columns; i++)
-        if (strcmp(table->name[i], word) == 0) return i;
+    int   found = -1;
+    for (int i = 0; table->name && i < table->columns; i++) {
+        if (strcmp(table->name[i], word) != 0) continue;
+        if (found >= 0) {
+            kd_text(message, size, "%.200s: columns %d and %d are both called '%.60s'; choose one by its number", path,
+                    found + 1, i + 1, word);
+            return -1;
+        }
+        found = i;
+    }
+    if (found >= 0) return found;
     const long number = strtol(word, &end, 10);
     if (*end == '\0' && end != word && number >= 1 && number <= table->columns) return (int)number - 1;
     return refuse_column(path, table, word, message, size);

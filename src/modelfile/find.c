@@ -34,6 +34,15 @@ kd_handed *kd_reader_find_handed(const kd_scope *scope, const char *name, size_t
     return NULL;
 }
 
+bool kd_reader_is_around(const kd_scope *scope, const char *name)
+{
+    for (const kd_scope *s = scope->outer; s; s = s->outer)
+        if (kd_reader_has_element(s->root, "parameters", name) || kd_reader_has_element(s->root, "expressions", name) ||
+            kd_reader_find_handed(s, name, strlen(name)))
+            return true;
+    return false;
+}
+
 // The part of a scope whose name the text begins with; *rest: behind it and a point
 kd_scope *kd_reader_find_part(const kd_reader *r, const kd_scope *scope, const char *text, const char **rest)
 {
@@ -49,6 +58,27 @@ kd_scope *kd_reader_find_part(const kd_reader *r, const kd_scope *scope, const c
     if (length >= (int)room) return NULL;
     *rest = text + n + 1;
     return kd_reader_find_scope(r, name);
+}
+
+// Does the text begin with a subsystem of the scope that is written there, but not used? Then this has been told.
+bool kd_reader_misses_part(kd_reader *r, const kd_node *node, const kd_scope *scope, const char *text)
+{
+    const kd_node *map = scope->has_parts ? kd_node_find(scope->root, "subsystems") : NULL;
+    const size_t   n = strcspn(text, ".("), all = strcspn(text, ")."), end = all + (text[all] == ')');
+    if (!map || map->type != KD_NODE_MAP || text[end] != '.') return false;
+    for (int i = 0; i < map->n; i++) {
+        const char  *key = map->item[2 * i].text;
+        const size_t length = strcspn(key, "(");
+        if (length != n || strncmp(key, text, n) != 0) continue;
+        if (key[length] == '(' && text[n] == '.')
+            kd_reader_complain(r, node, "subsystem '%.*s' is repeated: which one, '%.*s(1)'?", (int)n, text, (int)n,
+                               text);
+        else
+            kd_reader_complain(r, node, "there is no subsystem '%.*s'%s", (int)end, text,
+                               key[length] == '(' ? "" : ": it is not enabled");
+        return true;
+    }
+    return false;
 }
 
 // ---- offers ---------------------------------------------------------------------------------------------------------
@@ -93,6 +123,20 @@ const char *kd_reader_find_offer(kd_reader *r, const kd_node *node, const kd_sco
     return NULL;
 }
 
+// Has the scope no body or frame of this name, but the model around it has a body? Bodies are known already.
+static bool is_body_around(const kd_reader *r, const kd_scope *scope, const char *full, const char *wanted)
+{
+    char name[KD_MAX_NAME + 1];
+    if (kd_model_find(r->m, KD_SECTION_BODY, full) >= 0 || kd_reader_has_element(scope->root, "bodies", wanted) ||
+        kd_reader_has_element(scope->root, "frames", wanted) || kd_model_find(r->m, KD_SECTION_FRAME, full) >= 0)
+        return false;
+    for (const kd_scope *s = scope->outer; s; s = s->outer) {
+        kd_text(name, sizeof name, "%s%s%s", s->name, s->number > 0 ? "." : "", wanted);
+        if (kd_model_find(r->m, KD_SECTION_BODY, name) >= 0) return true;
+    }
+    return false;
+}
+
 // ---- bodies and frames ----------------------------------------------------------------------------------------------
 
 // A name as it is meant in a scope; looks counts those that were asked
@@ -121,11 +165,13 @@ bool kd_reader_find_thing(kd_reader *r, const kd_node *node, kd_scope *scope, bo
     if (part) {
         const char *offer = kd_reader_find_offer(r, node, part, rest);
         if (!offer) return false;
+        const char *inner;
         if (offer != rest && strncmp(offer, "body.", 5) == 0) {
             offer += 5;
         } else if (offer != rest && frames && strncmp(offer, "frame.", 6) == 0) {
             offer += 6;
-        } else if (offer != rest) {
+        } else if (offer != rest && !kd_reader_find_part(r, part, offer, &inner) &&
+                   !kd_reader_find_handed(part, offer, strlen(offer))) {
             kd_reader_complain(r, node, "'%.60s' is %s, and no body%s", wanted,
                                strncmp(offer, "frame.", 6) == 0 ? "a point" : "a signal", frames ? " or point" : "");
             return false;
@@ -133,11 +179,14 @@ bool kd_reader_find_thing(kd_reader *r, const kd_node *node, kd_scope *scope, bo
         *name = offer;
         return kd_reader_find_thing(r, node, part, frames, looks + 1, name);
     }
+    if (kd_reader_misses_part(r, node, scope, wanted)) return false;
     // its own
     r->scope = scope;
     const bool fine = kd_reader_full_name(r, node, wanted, name);
     r->scope = before;
-    return fine;
+    if (!fine || !is_body_around(r, scope, *name, wanted)) return fine;
+    kd_reader_complain(r, node, "unknown body '%.60s': it is one of the model around; hand it in", wanted);
+    return false;
 }
 
 bool kd_reader_find_body(kd_reader *r, const kd_node *node, const char **name)

@@ -53,6 +53,8 @@ kd_status kd_model_file_path(const char *folder, const char *written, char path[
     if (!place)
         status =
             errno == ENOMEM ? KD_ERR_MEMORY : refuse(why, size, "there is no file '%.100s' beside the model", written);
+    else if (home && strcmp(home, place) == 0)
+        status = refuse(why, size, "'%.100s' is a folder, not a file", written);
     else if (!home || !kd_path_inside(home, place))
         status = refuse(why, size, "'%.100s' is outside of the folder of the model", written);
     free(home); // of the C library

@@ -103,8 +103,30 @@ static bool complain_at(const qualifier *q, const char *c, const char *format, c
     if (q->node->first > 0 && q->text == q->node->text) at.column = q->node->first + (int)(c - q->text);
     kd_text(text, sizeof text, format, word);
     if (near) kd_text_append(text, sizeof text, ", did you mean '%s'?", near);
+    const char *const before = q->r->findings->at;
+    if (q->looks > 0) q->r->findings->at = q->node->file; // it was handed in
     kd_reader_complain(q->r, &at, "'%s': %s", q->key, text);
+    q->r->findings->at = before;
     return false;
+}
+
+static const char *nearest_name(const qualifier *q, const char *word)
+{
+    kd_nearest     nearest = kd_nearest_start(word);
+    const kd_node *parameters = kd_node_find(q->scope->root, "parameters");
+    for (int i = 0; parameters && parameters->type == KD_NODE_MAP && i < parameters->n; i++)
+        kd_nearest_offer(&nearest, parameters->item[2 * i].text);
+    for (int i = 0; i < q->scope->nhanded; i++) kd_nearest_offer(&nearest, q->scope->handed[i].name);
+    return nearest.best;
+}
+
+// A name that the scope does not know; perhaps one around it does
+static bool complain_name(const qualifier *q, const char *c, const char *word)
+{
+    const char *near = nearest_name(q, word);
+    if (!near && kd_reader_is_around(q->scope, word))
+        return complain_at(q, c, "unknown name '%s': it is one of the model around; hand it in", word, NULL);
+    return complain_at(q, c, "unknown name '%s'", word, near);
 }
 
 static bool qualify(qualifier *q);
@@ -154,16 +176,6 @@ static bool has_parameter(const qualifier *q, const char *word)
     const bool has = kd_reader_has_parameter(q->r, word);
     q->r->scope = before;
     return has;
-}
-
-static const char *nearest_name(const qualifier *q, const char *word)
-{
-    kd_nearest     nearest = kd_nearest_start(word);
-    const kd_node *parameters = kd_node_find(q->scope->root, "parameters");
-    for (int i = 0; parameters && parameters->type == KD_NODE_MAP && i < parameters->n; i++)
-        kd_nearest_offer(&nearest, parameters->item[2 * i].text);
-    for (int i = 0; i < q->scope->nhanded; i++) kd_nearest_offer(&nearest, q->scope->handed[i].name);
-    return nearest.best;
 }
 
 // ---- vectors --------------------------------------------------------------------------------------------------------
@@ -532,10 +544,10 @@ static bool put_name(qualifier *q, const char *c, size_t n, const char **next)
         put_own(q, "parameter.", word);
     } else if (is_curve(q->scope, word)) {
         put_own(q, "curve.", word);
-    } else if (q->scope->number == 0) {
+    } else if (q->scope->number == 0 && q->looks == 0) {
         put_word(q->out, word); // the model will say what is wrong
     } else {
-        return complain_at(q, c, "unknown name '%s'", word, nearest_name(q, word));
+        return complain_name(q, c, word);
     }
     return true;
 }
@@ -549,7 +561,7 @@ static bool put_offer(qualifier *q, const char *c, size_t n, bool *taken)
     if (n >= sizeof path) return true;
     kd_text(path, sizeof path, "%.*s", (int)n, c);
     kd_scope *part = kd_reader_find_part(q->r, q->scope, path, &rest);
-    if (!part) return true;
+    if (!part) return !kd_reader_misses_part(q->r, q->node, q->scope, path);
     *taken = true;
     const kd_node *offers = kd_node_find(part->root, "offers");
     const bool     offered = offers && offers->type == KD_NODE_MAP && kd_node_find(offers, rest);

@@ -361,6 +361,7 @@ static void read_sections(kd_reader *r, kd_schema_id id)
             !kd_reader_hand_points(r, r->scope_list[i]))
             break;
     }
+    if (id == KD_SCHEMA_BODY && r->status == KD_OK) kd_reader_check_bodies(r);
     kd_reader_enter_scope(r, r->scope_list[0]);
 }
 

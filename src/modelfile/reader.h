@@ -268,6 +268,10 @@ bool        kd_reader_check_keys(kd_reader *r, const kd_node *root, bool whole);
 const char *kd_reader_top_word(kd_schema_id id);                                 // of a section at the top of a file
 void        kd_reader_subsystems_release(kd_reader *r);
 
+// ---- connections.c: what subsystems are given is there ---------------------------------------------------------------
+
+void kd_reader_check_bodies(kd_reader *r); // when all bodies are in the model
+
 // ---- hierarchy.c: the model as one file with its subsystems --------------------------------------------------------
 
 bool kd_reader_keep_hierarchy(kd_reader *r, const kd_setting *settings, int nsettings);

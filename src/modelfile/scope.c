@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 #include "expr/quantity.h"
-#include "modelfile/reader.h"
+#include "modelfile/find.h"
 
 // ---- symbols of expressions -----------------------------------------------------------------------------------------
 
@@ -98,9 +98,15 @@ static bool complain(kd_reader *r, int line, int column, int first, int from, co
                              "%sindex: %s; an element is repeated by 'for: i = 1..N'", r->element, error->text);
         return false;
     }
+    // a name of the model around a subsystem
+    char        name[KD_EXPR_MAX_NAME + 1] = "";
+    const char *hint = "";
+    if (sscanf(error->text, "unknown name '%255[^']'", name) == 1 && !strstr(error->text, "did you") &&
+        kd_reader_is_around(r->scope, name))
+        hint = ": it is one of the model around; hand it in";
     if (first > 0 && error->column > 0) {
-        kd_file_findings_add(r->findings, line, first + from + error->column - 1, "%s'%s': %s", r->element, key,
-                             error->text);
+        kd_file_findings_add(r->findings, line, first + from + error->column - 1, "%s'%s': %s%s", r->element, key,
+                             error->text, hint);
     } else {
         kd_file_findings_add(r->findings, line, column, "%s'%s': %s in '%.60s%s'", r->element, key, error->text, text,
                              strlen(text) > 60 ? "..." : "");
@@ -333,7 +339,9 @@ bool kd_reader_enter_parameter(kd_reader *r, kd_scope *scope, const kd_node *key
         return complain_parameter(r, p, why);
     }
     if (value->type != KD_NODE_SCALAR || kd_node_is_null(value)) {
-        complain_parameter(r, p, "it must be a number or an expression");
+        kd_file_parameter at = *p;
+        if (looped) at.file = value->file, at.line = value->line, at.column = value->column;
+        complain_parameter(r, &at, "it must be a number or an expression");
     } else {
         p->text = value->text;
         p->file = value->file;
@@ -348,7 +356,7 @@ bool kd_reader_enter_parameter(kd_reader *r, kd_scope *scope, const kd_node *key
     return true;
 }
 
-// A setting from outside takes the place of the text
+// A setting from outside takes the place of the text, and is meant where a value for the subsystem would stand
 void kd_reader_override(kd_reader *r, const kd_setting *settings, int nsettings, int from)
 {
     for (int k = 0; k < nsettings; k++) {
@@ -357,6 +365,7 @@ void kd_reader_override(kd_reader *r, const kd_setting *settings, int nsettings,
         if (i < from) continue;
         r->parameter[i].text = settings[k].value ? settings[k].value : "";
         r->parameter[i].set = true;
+        r->parameter[i].scope = r->scope;
     }
 }
 

@@ -110,7 +110,7 @@ kd_scope *kd_reader_find_scope(const kd_reader *r, const char *name)
 
 bool kd_reader_has_scopes(const kd_reader *r)
 {
-    return r->nscopes > 1 || r->scope_list[0]->nhanded > 0;
+    return r->nscopes > 1 || r->scope_list[0]->nhanded > 0 || r->scope_list[0]->has_parts;
 }
 
 void kd_reader_enter_scope(kd_reader *r, kd_scope *scope)
@@ -299,10 +299,14 @@ static bool enter_parameters(kd_reader *r, kd_scope *scope, const kd_node *given
         const kd_node *key = &given->item[2 * i];
         kd_nearest     nearest = kd_nearest_start(key->text);
         if (own && kd_node_find(own, key->text)) continue;
-        for (int k = 0; own && k < own->n; k++) kd_nearest_offer(&nearest, own->item[2 * k].text);
-        kd_reader_complain(r, key, "it has no parameter '%.60s'%s%s%s", key->text,
-                           nearest.best ? ", did you mean '" : "", nearest.best ? nearest.best : "",
-                           nearest.best ? "'?" : "");
+        char list[300] = "";
+        for (int k = 0; own && k < own->n; k++) {
+            kd_nearest_offer(&nearest, own->item[2 * k].text);
+            if (k < 10) kd_text_append(list, sizeof list, "%s%.30s", k > 0 ? ", " : "; it has ", own->item[2 * k].text);
+            if (k == 10) kd_text_append(list, sizeof list, ", ..");
+        }
+        if (nearest.best) kd_text(list, sizeof list, ", did you mean '%s'?", nearest.best);
+        kd_reader_complain(r, key, "it has no parameter '%.60s'%s", key->text, list);
         fine = false;
     }
     return fine && r->status == KD_OK;
@@ -336,7 +340,12 @@ static kd_node *find_replaced(kd_reader *r, const kd_node *key, kd_node *root, c
         }
         found = map;
     }
-    if (!found)
+    const kd_node *parameters = kd_node_find(root, "parameters");
+    const bool     parameter = parameters && parameters->type == KD_NODE_MAP && kd_node_find(parameters, key->text);
+    if (!found && parameter)
+        kd_reader_complain(r, key, "replace: '%.60s' is a parameter; write 'parameters: {%.60s: ..}'", key->text,
+                           key->text);
+    else if (!found)
         kd_reader_complain(r, key, "replace: there is no '%.60s'%s%s%s", key->text,
                            nearest.best ? ", did you mean '" : "", nearest.best ? nearest.best : "",
                            nearest.best ? "'?" : "");
@@ -481,7 +490,18 @@ static bool check_instance_keys(kd_reader *r, const instance *e)
         complain_unknown(r, &e->value->item[2 * i], "key", instance_keys);
         return false;
     }
-    return true;
+    const kd_node *through = kd_node_find(e->value, "through");
+    if (!through || kd_node_find(e->value, "mirror")) return true;
+    kd_reader_complain(r, through, "'through' is a point of the plane of a mirror, but 'mirror' is not given");
+    return false;
+}
+
+// Words that paths begin with, and that bodies are called by
+static bool is_taken(const char *name)
+{
+    for (int s = 0; s < KD_SECTION_USER_FORCE; s++)
+        if (strcmp(name, kd_section_word((kd_section)s)) == 0) return true;
+    return strcmp(name, "ground") == 0 || strcmp(name, "parameter") == 0 || strcmp(name, "curve") == 0;
 }
 
 // One subsystem, for the present values of the indices
@@ -503,7 +523,7 @@ static bool add_instance(kd_reader *r, void *context)
         kd_reader_complain(r, e->key, "%s", why);
         return false;
     }
-    if (kd_expr_is_reserved(name) || strcmp(name, "t") == 0) {
+    if (kd_expr_is_reserved(name) || strcmp(name, "t") == 0 || is_taken(name)) {
         kd_reader_complain(r, e->key, "the name is a word of the expression language");
         return false;
     }
@@ -515,6 +535,7 @@ static bool add_instance(kd_reader *r, void *context)
         kd_reader_complain(r, e->key, "the name is used twice");
         return false;
     }
+    outer->has_parts = true; // also if there are none: whoever reads them is told why not
     if (!is_enabled(r, e, &enabled) || !enabled) return r->status == KD_OK;
     // what it is made of
     scope = keep(r, 1, sizeof *scope);
@@ -540,7 +561,6 @@ static bool add_instance(kd_reader *r, void *context)
         outer->first_part = scope;
     outer->last_part = scope;
     const int first = r->nparameters;
-    outer->has_parts = true;
     scope->wrong = !enter_parameters(r, scope, given);
     // what was replaced may have used them
     for (int i = first; replace && i < r->nparameters; i++) r->parameter[i].used = true;

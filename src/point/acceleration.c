@@ -25,8 +25,8 @@
 static bool may_have_own_solution(const kd_acceleration *self)
 {
     const kd_eom_def *def = kd_eom_definition(self->eom);
-    return def->kkt_factor && def->accelerations && self->linear && !self->svd && self->dims.ns == 0 &&
-           self->nk >= LARGE;
+    const bool        projects = def->kkt_factor || self->nk == self->dims.nv; // or there is nothing to project on
+    return projects && def->accelerations && self->linear && !self->svd && self->dims.ns == 0 && self->nk >= LARGE;
 }
 
 bool kd_acceleration_has_own_solution(const kd_acceleration *self)

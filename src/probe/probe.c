@@ -105,7 +105,24 @@ static void name_bodies(kd_probe *p)
     }
 }
 
-// In the order of the groups; units as the model knows them
+// Of a component, as the system knows it; an acceleration by its velocity, all others by their path
+static const char *unit_of(const kd_probe *p, kd_group group, int i, char *text, size_t size)
+{
+    static const kd_kind KIND[KD_GROUP_COUNT] = {
+        [KD_GROUP_P] = KD_NAME_P,           [KD_GROUP_V] = KD_NAME_V,   [KD_GROUP_R] = KD_NAME_R,
+        [KD_GROUP_W] = KD_NAME_W,           [KD_GROUP_S] = KD_NAME_S,   [KD_GROUP_Y] = KD_NAME_Y,
+        [KD_GROUP_LAMBDA] = KD_NAME_LAMBDA, [KD_GROUP_MU] = KD_NAME_MU,
+    };
+    if (group == KD_GROUP_A) {
+        const char *rate = kd_system_unit(p->system, KD_NAME_V, i);
+        kd_text(text, size, kd_text_ends_with(rate, "/s") ? "%s^2" : "", rate);
+        return text;
+    }
+    if (group == KD_GROUP_P || KIND[group] != KD_NAME_P) return kd_system_unit(p->system, KIND[group], i);
+    return kd_channel_unit(kd_system_model(p->system), p->names.name[p->first[group] + i]);
+}
+
+// In the order of the groups; units as the system knows them
 static void name_channels(kd_probe *p)
 {
     static const char *const power[2] = {"dissipated power", "supplied power"};
@@ -125,9 +142,10 @@ static void name_channels(kd_probe *p)
     for (int i = 0; i < p->dims.nz; i++)
         kd_channel_names_add(names, "", "z", i, kd_eom_name(p->eom, KD_NAME_Z, i, name, sizeof name));
     if (p->system) name_bodies(p);
-    // units: a model knows those of its channels; energies and powers have theirs in any case
-    for (int i = 0; p->system && i < names->n; i++)
-        kd_channel_names_set_unit(names, i, kd_channel_unit(kd_system_model(p->system), names->name[i]));
+    // units: a system knows those of its components; energies and powers have theirs in any case
+    for (int group = 0; p->system && group < KD_GROUP_COUNT; group++)
+        for (int i = p->first[group]; i < p->first[group + 1]; i++)
+            kd_channel_names_set_unit(names, i, unit_of(p, (kd_group)group, i - p->first[group], name, sizeof name));
     for (int i = p->first[KD_GROUP_ENERGY]; i < p->first[KD_GROUP_ENERGY + 1]; i++)
         kd_channel_names_set_unit(names, i, "J");
     for (int i = p->first[KD_GROUP_POWER]; i < p->first[KD_GROUP_POWER + 1]; i++)

@@ -9,21 +9,21 @@
 #include <zlib.h>
 #endif
 
+#include "core/base64.h"
 #include "core/memory.h"
 
-// Three bytes become four digits; the end is filled up with '='.
-void kd_base64_write(FILE *file, const unsigned char *bytes, size_t n)
+kd_json kd_block_begin(FILE *file, const char *name)
 {
-    static const char DIGIT[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    // 24 bits, six to a digit
-    for (size_t i = 0; i < n; i += 3) {
-        const unsigned bits = (unsigned)bytes[i] << 16 | (i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0u) |
-                              (i + 2 < n ? (unsigned)bytes[i + 2] : 0u);
-        fputc(DIGIT[bits >> 18 & 63u], file);
-        fputc(DIGIT[bits >> 12 & 63u], file);
-        fputc(i + 1 < n ? DIGIT[bits >> 6 & 63u] : '=', file);
-        fputc(i + 2 < n ? DIGIT[bits & 63u] : '=', file);
-    }
+    kd_json json = {.file = file, .layout = KD_JSON_DENSE, .digits = "%.9g", .none = "0", .in_page = true};
+    fprintf(file, "<script type=\"application/json\" data-kardan=\"%s\">", name);
+    kd_json_open(&json, NULL);
+    return json;
+}
+
+void kd_block_end(kd_json *json)
+{
+    kd_json_close(json);
+    fputs("</script>\n", json->file);
 }
 
 kd_status kd_block_write_steps(FILE *file, const char *name, const double *x, size_t rows, size_t columns,

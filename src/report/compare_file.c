@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/rounded.h"
 #include "core/text.h"
 #include "report/report.h"
 #include "report/svg.h"
@@ -137,7 +138,7 @@ static void put_number(FILE *file, double value)
 {
     char number[40];
     fputc(',', file);
-    if (isfinite(value)) fputs(kd_file_number(value, "%.9g", number, sizeof number), file);
+    if (isfinite(value)) fputs(kd_rounded_text(value, "%.9g", number, sizeof number), file);
 }
 
 static void put_quoted(FILE *file, const char *text)
@@ -159,7 +160,7 @@ kd_status kd_compare_save_csv(const kd_comparison *c, const char *title, const c
     fprintf(file, "# kardan: %s\n# title: %s\n", kd_version(), title);
     char number[40];
     fprintf(file, "# uncertainty of the reference: %s\n",
-            kd_file_number(c->uncertainty, "%.3g", number, sizeof number));
+            kd_rounded_text(c->uncertainty, "%.3g", number, sizeof number));
     fputs(
         "coordinates,formulation,integrator,projection,tolerance,outcome,steps,rejected,evaluations,jacobians,seconds,"
         "error,output_error,t_good,position_level,velocity_level,reference,message\n",
@@ -173,7 +174,7 @@ kd_status kd_compare_save_csv(const kd_comparison *c, const char *title, const c
         const char              *plus = strstr(kd_compare_method_words(m, words, sizeof words), " + ");
         fprintf(file, "%s,%s,%.*s,%s,%s,%s,%ld,%ld,%ld,%ld", c->side[r->side], kd_formulation_word(m->formulation),
                 (int)strcspn(plus + 3, ","), plus + 3, m->projected ? "always" : "never",
-                kd_file_number(r->tolerance, "%.3g", number, sizeof number), kd_compare_outcome_word(r->outcome),
+                kd_rounded_text(r->tolerance, "%.3g", number, sizeof number), kd_compare_outcome_word(r->outcome),
                 s->accepted, s->rejected_error + s->rejected_newton, s->residuals + s->for_differences, s->jacobians);
         // empty where it is not known
         put_number(file, r->seconds > 0 ? r->seconds : NAN);
@@ -201,7 +202,7 @@ static void put_cell(FILE *file, const char *style, const char *text)
 static void put_figure(FILE *file, const char *format, double value)
 {
     char number[40] = "";
-    if (isfinite(value)) kd_file_number(value, format, number, sizeof number);
+    if (isfinite(value)) kd_rounded_text(value, format, number, sizeof number);
     put_cell(file, " class=\"n\"", number);
 }
 

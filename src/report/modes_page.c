@@ -7,16 +7,10 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "report/block.h"
 #include "report/report.h"
 #include "report/viewer.h"
 #include "results/file.h"
-
-static void put_number(FILE *file, const char *key, double value)
-{
-    char number[40];
-    fprintf(file, "\"%s\":%s,", key,
-            isfinite(value) ? kd_file_number(value + 0.0, "%.9g", number, sizeof number) : "0");
-}
 
 struct kd_modes_page {
     FILE *file;
@@ -81,47 +75,38 @@ kd_status kd_modes_page_add(kd_modes_page *p, const kd_mode_entry *m)
     char front[40], name[100];
     kd_text(front, sizeof front, "mode-%d-", p->count);
     kd_text(name, sizeof name, "mode %d: %.5g Hz", p->count + 1, m->frequency);
-    fputs("<script type=\"application/json\" data-kardan=\"mode\">{", p->file);
-    put_number(p->file, "real", m->real);
-    put_number(p->file, "imaginary", m->imaginary);
-    put_number(p->file, "frequency", m->frequency);
-    put_number(p->file, "damping", m->damping);
-    put_number(p->file, "value", m->value);
-    fprintf(p->file, "\"film\":%s,\"moves\":", m->film ? "true" : "false");
-    kd_file_json(p->file, m->moves);
-    fputs("}</script>\n", p->file);
+    kd_json json = kd_block_begin(p->file, "mode");
+    kd_json_number(&json, "real", m->real);
+    kd_json_number(&json, "imaginary", m->imaginary);
+    kd_json_number(&json, "frequency", m->frequency);
+    kd_json_number(&json, "damping", m->damping);
+    kd_json_number(&json, "value", m->value);
+    kd_json_bool(&json, "film", m->film);
+    kd_json_text(&json, "moves", m->moves);
+    kd_block_end(&json);
     p->count++;
     return m->film ? kd_viewer_put_film(p->file, front, name, kd_drawing_film(m->film)) : KD_OK;
 }
 
-static void put_list(FILE *file, const char *key, const double *x, int n)
-{
-    char number[40];
-    fprintf(file, "\"%s\":[", key);
-    // what is not finite has no point in a plot
-    for (int i = 0; i < n; i++)
-        fprintf(file, "%s%s", i ? "," : "",
-                isfinite(x[i]) ? kd_file_number(x[i], "%.7g", number, sizeof number) : "null");
-    fputc(']', file);
-}
-
+// What is not finite has no point in a plot
 void kd_modes_page_put_bode(kd_modes_page *p, const double *frequency, int n, const kd_bode_line *line, int count)
 {
-    fputs("<script type=\"application/json\" data-kardan=\"bode\">{", p->file);
-    put_list(p->file, "frequency", frequency, n);
-    fputs(",\"lines\":[", p->file);
+    kd_json json = kd_block_begin(p->file, "bode");
+    json.digits = "%.7g";
+    json.none = NULL;
+    kd_json_numbers(&json, "frequency", frequency, n);
+    kd_json_list(&json, "lines");
     for (int k = 0; k < count; k++) {
-        fprintf(p->file, "%s{\"input\":%d,\"name\":", k ? ",\n" : "", line[k].input);
-        kd_file_json(p->file, line[k].name);
-        fputs(",\"inputName\":", p->file);
-        kd_file_json(p->file, line[k].input_name);
-        fputc(',', p->file);
-        put_list(p->file, "level", line[k].level, n);
-        fputc(',', p->file);
-        put_list(p->file, "phase", line[k].phase, n);
-        fputc('}', p->file);
+        kd_json_open(&json, NULL);
+        kd_json_count(&json, "input", line[k].input);
+        kd_json_text(&json, "name", line[k].name);
+        kd_json_text(&json, "inputName", line[k].input_name);
+        kd_json_numbers(&json, "level", line[k].level, n);
+        kd_json_numbers(&json, "phase", line[k].phase, n);
+        kd_json_close(&json);
     }
-    fputs("]}</script>\n", p->file);
+    kd_json_list_close(&json);
+    kd_block_end(&json);
 }
 
 kd_status kd_modes_page_close(kd_modes_page *p, kd_status status, char *message, size_t size)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/rounded.h"
 #include "core/text.h"
 #include "drawing/drawing.h"
 #include "report/svg.h"
@@ -326,7 +327,7 @@ static void put_check(FILE *file, const char *what, double value, const char *wh
     fputs("<tr><td>", file);
     kd_file_escaped(file, what, TEXT_LIMIT);
     fprintf(file, "</td><td class=\"n\">%s</td><td class=\"%s\">%s</td><td class=\"muted\">",
-            kd_file_number(value, "%.2e", number, sizeof number), verdict.good ? "good" : "bad", verdict.words);
+            kd_rounded_text(value, "%.2e", number, sizeof number), verdict.good ? "good" : "bad", verdict.words);
     kd_file_escaped(file, where, TEXT_LIMIT);
     fputs("</td></tr>\n", file);
 }
@@ -539,7 +540,7 @@ static void put_events(FILE *file, const kd_event_log *log)
     for (int i = 0; i < shown; i++) {
         const kd_logged_event *e = kd_event_log_at(log, i);
         fprintf(file, "<tr><td class=\"n\">%s</td><td>%s</td><td>",
-                kd_file_number(e->t, "%.12g", number, sizeof number), kd_event_word(e->kind));
+                kd_rounded_text(e->t, "%.12g", number, sizeof number), kd_event_word(e->kind));
         kd_file_escaped(file, e->element, TEXT_LIMIT);
         fputs("</td><td class=\"muted\">", file);
         kd_file_escaped(file, e->text, TEXT_LIMIT);
@@ -570,7 +571,7 @@ static void put_statistics(FILE *file, const kd_result *report)
         kd_statistic s = kd_result_statistic(&report->certificate, i);
         // what 0 says nothing about is left out
         if (s.special && s.value == 0) continue;
-        put_row(file, s.label, kd_file_number(s.value, s.is_count ? "%.0f" : "%.4g", number, sizeof number));
+        put_row(file, s.label, kd_rounded_text(s.value, s.is_count ? "%.0f" : "%.4g", number, sizeof number));
     }
     fputs("</table></section></div>\n", file);
 }

@@ -6,13 +6,6 @@
 
 #include "core/memory.h"
 #include "report/block.h"
-#include "results/file.h"
-
-static void put_number(FILE *file, double value)
-{
-    char number[40];
-    fputs(kd_file_number(isfinite(value) ? value : 0.0, "%.9g", number, sizeof number), file);
-}
 
 // x (n) as parts of 1/units of `size`, from `low` on
 typedef struct rounding {
@@ -33,8 +26,9 @@ static double largest_of(const double *x, size_t n, size_t stride)
     return most;
 }
 
-static void put_nodes(FILE *file, const kd_deformed *d, unsigned char *bytes)
+static void put_nodes(kd_json *json, const kd_deformed *d, unsigned char *bytes)
 {
+    // the box around all nodes, then each as parts of it
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (int i = 0; i < 3 * d->nnodes; i++) {
         low[i % 3] = fmin(low[i % 3], d->node[i]);
@@ -42,68 +36,49 @@ static void put_nodes(FILE *file, const kd_deformed *d, unsigned char *bytes)
     }
     for (int i = 0; i < 3 * d->nnodes; i++)
         round_to(&(rounding){low[i % 3], high[i % 3] - low[i % 3], 65535.0}, d->node[i], bytes + 2 * i);
-    for (int side = 0; side < 2; side++) {
-        fputs(side == 0 ? ",\"low\":[" : "],\"high\":[", file);
-        for (int k = 0; k < 3; k++) {
-            if (k > 0) fputc(',', file);
-            put_number(file, side == 0 ? low[k] : high[k]);
-        }
-    }
-    fputs("],\"nodes\":\"", file);
-    kd_base64_write(file, bytes, 6 * (size_t)d->nnodes);
-    fputc('"', file);
+    kd_json_numbers(json, "low", low, 3);
+    kd_json_numbers(json, "high", high, 3);
+    kd_json_bytes(json, "nodes", bytes, 6 * (size_t)d->nnodes);
 }
 
-static void put_shape(FILE *file, const double *shape, int nnodes, double largest, unsigned char *bytes)
-{
-    for (int i = 0; i < 3 * nnodes; i++) round_to(&(rounding){0.0, largest, 32767.0}, shape[i], bytes + 2 * i);
-    fputc('"', file);
-    kd_base64_write(file, bytes, 6 * (size_t)nnodes);
-    fputc('"', file);
-}
-
-static void put_indices(FILE *file, const char *key, const int *index, int n)
-{
-    fprintf(file, ",\"%s\":[", key);
-    for (int i = 0; i < n; i++) fprintf(file, i == 0 ? "%d" : ",%d", index[i]);
-    fputc(']', file);
-}
-
-// most: largest amplitude of each shape along the film
-static void put_sheet(FILE *file, const kd_scene *s, const kd_deformed *d, int first, unsigned char *bytes)
+// first: place of the amplitude of its first shape in a frame of the film
+static void put_sheet(kd_json *json, const kd_scene *s, const kd_deformed *d, int first, unsigned char *bytes)
 {
     const kd_film *film = &s->film;
     const size_t   width = (size_t)film->namplitudes, n = 3 * (size_t)d->nnodes;
-    fprintf(file, "{\"body\":%d,\"paint\":%d,\"first\":%d", d->body, s->paint[d->body], first);
-    put_nodes(file, d, bytes);
-    put_indices(file, "triangles", d->triangle, 3 * d->ntriangles);
-    put_indices(file, "lines", d->line, 2 * d->nlines);
-    fputs(",\"shapes\":[", file);
+    kd_json_open(json, NULL);
+    kd_json_count(json, "body", d->body);
+    kd_json_count(json, "paint", s->paint[d->body]);
+    kd_json_count(json, "first", first);
+    put_nodes(json, d, bytes);
+    kd_json_counts(json, "triangles", d->triangle, 3 * d->ntriangles);
+    kd_json_counts(json, "lines", d->line, 2 * d->nlines);
+    // shapes as parts of their largest component; largest: of the amplitude along the film
+    kd_json_list(json, "shapes");
     for (int j = 0; j < d->nshapes; j++) {
-        const double most = largest_of(d->shape + (size_t)j * n, n, 1);
-        fputs(j == 0 ? "{\"size\":" : ",{\"size\":", file);
-        put_number(file, most);
-        fputs(",\"largest\":", file);
-        put_number(file, largest_of(film->amplitude + first + j, (size_t)film->nframes, width));
-        fputs(",\"at\":", file);
-        put_shape(file, d->shape + (size_t)j * n, d->nnodes, most, bytes);
-        fputc('}', file);
+        const double *shape = d->shape + (size_t)j * n;
+        const double  most = largest_of(shape, n, 1);
+        for (size_t i = 0; i < n; i++) round_to(&(rounding){0.0, most, 32767.0}, shape[i], bytes + 2 * i);
+        kd_json_open(json, NULL);
+        kd_json_number(json, "size", most);
+        kd_json_number(json, "largest", largest_of(film->amplitude + first + j, (size_t)film->nframes, width));
+        kd_json_bytes(json, "at", bytes, 2 * n);
+        kd_json_close(json);
     }
-    fputs("]}", file);
+    kd_json_list_close(json);
+    kd_json_close(json);
 }
 
-void kd_sheets_put(FILE *file, const kd_scene *s)
+void kd_sheets_put(kd_json *json, const kd_scene *s)
 {
     int most = 0;
     for (int i = 0; i < s->film.ndeformed; i++) most = s->deformed[i].nnodes > most ? s->deformed[i].nnodes : most;
     unsigned char *bytes = most > 0 ? kd_alloc(6 * (size_t)most) : NULL;
     if (!bytes) return;
-    fputs(",\n\"deformed\":[", file);
-    for (int i = 0, first = 0; i < s->film.ndeformed; first += s->deformed[i++].nshapes) {
-        if (i > 0) fputs(",\n", file);
-        put_sheet(file, s, &s->deformed[i], first, bytes);
-    }
-    fputc(']', file);
+    kd_json_list(json, "deformed");
+    for (int i = 0, first = 0; i < s->film.ndeformed; first += s->deformed[i++].nshapes)
+        put_sheet(json, s, &s->deformed[i], first, bytes);
+    kd_json_list_close(json);
     kd_free(bytes);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/rounded.h"
 #include "core/text.h"
 #include "report/svg.h"
 #include "results/file.h"
@@ -97,7 +98,7 @@ static void put_note(const picture *p)
 }
 
 // A place in the picture, with a decimal point in every locale; the text lives as long as the call that reads it
-#define PLACE(value) kd_file_number(value, "%.2f", (char[32]){0}, 32)
+#define PLACE(value) kd_rounded_text(value, "%.2f", (char[32]){0}, 32)
 
 // Names and borders of the blocks of rows
 static void put_row_blocks(const picture *p)

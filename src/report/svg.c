@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/rounded.h"
 #include "core/text.h"
 #include "results/file.h"
 
@@ -99,7 +100,7 @@ static const char *tick_label(const kd_plot_axis *axis, int i, char *buffer, siz
 {
     char format[16];
     kd_text(format, sizeof format, "%%.%df", axis->decimals);
-    kd_file_number(tick_at(axis, i) / pow(10.0, axis->exponent), format, buffer, size);
+    kd_rounded_text(tick_at(axis, i) / pow(10.0, axis->exponent), format, buffer, size);
     return buffer;
 }
 
@@ -155,7 +156,7 @@ static void put_number(FILE *file, const char *before, double value)
 {
     char number[40];
     fputs(before, file);
-    fputs(kd_file_number(value, "%.2f", number, sizeof number), file);
+    fputs(kd_rounded_text(value, "%.2f", number, sizeof number), file);
 }
 
 static void put_line(frame *f, double x1, double y1, double x2, double y2, const char *style)

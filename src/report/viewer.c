@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "core/shortest.h"
 #include "core/text.h"
 #include "drawing/drawing.h"
 #include "drawing/mesh.h"
@@ -62,62 +61,43 @@ const unsigned char *kd_viewer_bytes(size_t *size)
     return kd_viewer_script;
 }
 
-// ---- JSON -----------------------------------------------------------------------------------------------------------
-static void put_number(FILE *file, double value)
-{
-    // JSON has no NaN; the viewer shows such values as 0
-    char number[40];
-    if (isfinite(value))
-        fputs(kd_file_number(fabs(value) < 1e-300 ? 0.0 : value, "%.9g", number, sizeof number), file);
-    else
-        fputs("0", file);
-}
-
-static void put_numbers(FILE *file, const char *key, const double *x, int n)
-{
-    fprintf(file, "\"%s\":[", key);
-    for (int i = 0; i < n; i++) {
-        if (i > 0) fputc(',', file);
-        put_number(file, x[i]);
-    }
-    fputc(']', file);
-}
-
-static void put_vector(FILE *file, const char *key, kd_vec3 a)
+// ---- the mechanism --------------------------------------------------------------------------------------------------
+static void put_vector(kd_json *json, const char *key, kd_vec3 a)
 {
     double x[3];
     kd_vec_to(a, x);
-    put_numbers(file, key, x, 3);
+    kd_json_numbers(json, key, x, 3);
 }
 
-static void put_member(FILE *file, const char *key, double value)
+// Points one after the other, with their own number of digits
+static void put_points(kd_json *json, const char *key, const kd_vec3 *point, int n, const char *digits)
 {
-    fprintf(file, ",\"%s\":", key);
-    put_number(file, value);
+    const char *usual = json->digits;
+    json->digits = digits;
+    kd_json_list(json, key);
+    for (int i = 0; i < n; i++) {
+        double x[3];
+        kd_vec_to(point[i], x);
+        for (int k = 0; k < 3; k++) kd_json_number(json, NULL, x[k]);
+    }
+    kd_json_list_close(json);
+    json->digits = usual;
 }
 
-static void put_text(FILE *file, const char *key, const char *text)
+static void put_bodies(kd_json *json, const kd_scene *s)
 {
-    fprintf(file, "\"%s\":", key);
-    kd_file_json(file, text ? text : "");
-}
-
-// ---- the mechanism --------------------------------------------------------------------------------------------------
-static void put_bodies(FILE *file, const kd_scene *s)
-{
-    fputs(",\n\"bodies\":[", file);
+    kd_json_list(json, "bodies");
     for (int i = 0; i < s->film.model->nbodies; i++) {
         // name, mass and colour; the centre of mass in the frame of the body
         const kd_body *body = &s->film.model->body[i];
-        fputs(i == 0 ? "{" : ",\n{", file);
-        put_text(file, "name", body->name);
-        put_member(file, "mass", body->def.mass);
-        put_member(file, "paint", s->paint[i]);
-        fputc(',', file);
-        put_vector(file, "centre", body->centre);
-        fputc('}', file);
+        kd_json_open(json, NULL);
+        kd_json_text(json, "name", body->name);
+        kd_json_number(json, "mass", body->def.mass);
+        kd_json_count(json, "paint", s->paint[i]);
+        put_vector(json, "centre", body->centre);
+        kd_json_close(json);
     }
-    fputc(']', file);
+    kd_json_list_close(json);
 }
 
 // as in viewer/src/solids.ts
@@ -149,146 +129,145 @@ static int form_of(const kd_solid *solid, double *ratio)
 }
 
 // Surfaces from files: corners of the triangles in a box with edges 1
-static void put_surfaces(FILE *file, const kd_scene *s)
+static void put_surfaces(kd_json *json, const kd_scene *s)
 {
-    fputs(",\n\"surfaces\":[", file);
+    kd_json_list(json, "surfaces");
     for (int i = KD_MESHES; i < s->nmeshes; i++) {
         const kd_mesh *m = &s->fine[i - KD_MESHES];
-        char           number[40];
-        fputs(i == KD_MESHES ? "{\"v\":[" : ",\n{\"v\":[", file);
-        for (int k = 0; k < m->nvertices; k++) {
-            double x[3];
-            kd_vec_to(m->vertex[k], x);
-            for (int j = 0; j < 3; j++)
-                fprintf(file, "%s%s", k + j == 0 ? "" : ",", kd_file_number(x[j], "%.5g", number, sizeof number));
-        }
-        fputs("],\"f\":[", file);
-        for (int k = 0; k < 3 * m->nfaces; k++) fprintf(file, k == 0 ? "%d" : ",%d", m->corner[k]);
-        fputs("]}", file);
+        kd_json_open(json, NULL);
+        put_points(json, "v", m->vertex, m->nvertices, "%.5g");
+        kd_json_counts(json, "f", m->corner, 3 * m->nfaces);
+        kd_json_close(json);
     }
-    fputc(']', file);
+    kd_json_list_close(json);
 }
 
-static void put_solids(FILE *file, const kd_scene *s)
+static void put_solids(kd_json *json, const kd_scene *s)
 {
-    fputs(",\n\"solids\":[", file);
+    kd_json_list(json, "solids");
     for (int i = 0; i < s->nsolids; i++) {
         // place, turn and size in the frame of the body that the solid belongs to
         const kd_solid *solid = &s->solid[i];
         double          q[4], ratio;
-        const int       form = form_of(solid, &ratio);
         kd_quat_to(solid->q, q);
-        fprintf(file, "%s{\"form\":%d,\"body\":%d,\"paint\":%d", i == 0 ? "" : ",\n", form, solid->body, solid->paint);
-        put_member(file, "ratio", ratio);
-        fputc(',', file);
-        put_vector(file, "r", solid->r);
-        fputc(',', file);
-        put_numbers(file, "q", q, 4);
-        fputc(',', file);
-        put_vector(file, "size", solid->size);
-        fputc('}', file);
+        kd_json_open(json, NULL);
+        kd_json_count(json, "form", form_of(solid, &ratio));
+        kd_json_count(json, "body", solid->body);
+        kd_json_count(json, "paint", solid->paint);
+        kd_json_number(json, "ratio", ratio);
+        put_vector(json, "r", solid->r);
+        kd_json_numbers(json, "q", q, 4);
+        put_vector(json, "size", solid->size);
+        kd_json_close(json);
     }
-    fputs("],\n\"coils\":[", file);
-    // springs and what else stretches: their two ends, each in the frame of its body
+    kd_json_list_close(json);
+}
+
+// Springs and what else stretches, by their two ends, each in the frame of its body; lines that points leave behind
+static void put_coils(kd_json *json, const kd_scene *s)
+{
+    kd_json_list(json, "coils");
     for (int i = 0; i < s->ncoils; i++) {
         const kd_coil *coil = &s->coil[i];
-        fprintf(file, "%s{\"from\":%d,\"to\":%d,", i == 0 ? "" : ",\n", coil->from.body, coil->to.body);
-        put_vector(file, "fromR", coil->from.r);
-        fputc(',', file);
-        put_vector(file, "toR", coil->to.r);
-        put_member(file, "radius", coil->thick);
-        fprintf(file, ",\"look\":%d,\"paint\":%d,", (int)coil->look,
-                coil->look == KD_LINK_COIL ? KD_PAINT_SPRING : KD_PAINT_JOINT);
-        put_text(file, "name", coil->name);
-        fputc('}', file);
+        kd_json_open(json, NULL);
+        kd_json_count(json, "from", coil->from.body);
+        kd_json_count(json, "to", coil->to.body);
+        put_vector(json, "fromR", coil->from.r);
+        put_vector(json, "toR", coil->to.r);
+        kd_json_number(json, "radius", coil->thick);
+        kd_json_count(json, "look", (int)coil->look);
+        kd_json_count(json, "paint", coil->look == KD_LINK_COIL ? KD_PAINT_SPRING : KD_PAINT_JOINT);
+        kd_json_text(json, "name", coil->name ? coil->name : "");
+        kd_json_close(json);
     }
-    fputs("],\n\"traces\":[", file);
-    // lines that points of bodies leave behind
+    kd_json_list_close(json);
+    kd_json_list(json, "traces");
     for (int i = 0; i < s->ntraces; i++) {
-        fprintf(file, "%s{\"body\":%d,\"paint\":%d,", i == 0 ? "" : ",", s->trace[i].at.body, s->trace[i].paint);
-        put_vector(file, "r", s->trace[i].at.r);
-        fputc('}', file);
+        kd_json_open(json, NULL);
+        kd_json_count(json, "body", s->trace[i].at.body);
+        kd_json_count(json, "paint", s->trace[i].paint);
+        put_vector(json, "r", s->trace[i].at.r);
+        kd_json_close(json);
     }
-    fputs("],\n\"colours\":[", file);
-    for (int i = 0; i < KD_PAINT_COUNT; i++) fprintf(file, "%s\"%s\"", i == 0 ? "" : ",", kd_paint_colour(i));
-    fputc(']', file);
+    kd_json_list_close(json);
+}
+
+static void put_colours(kd_json *json)
+{
+    kd_json_list(json, "colours");
+    for (int i = 0; i < KD_PAINT_COUNT; i++) kd_json_text(json, NULL, kd_paint_colour(i));
+    kd_json_list_close(json);
 }
 
 // Tracks, roads and curves as rows of points
-static void put_lines(FILE *file, const kd_scene *s)
+static void put_lines(kd_json *json, const kd_scene *s)
 {
-    fputs(",\n\"lines\":[", file);
+    kd_json_list(json, "lines");
     for (int i = 0; i < s->nlines; i++) {
         const kd_line *line = &s->line[i];
-        char           number[40];
-        fprintf(file, "%s{\"body\":%d,", i == 0 ? "" : ",\n", line->body);
-        put_text(file, "name", line->name);
-        fputs(",\"points\":[", file);
-        for (int k = 0; k < line->count; k++) {
-            double x[3];
-            kd_vec_to(line->point[k], x);
-            for (int j = 0; j < 3; j++)
-                fprintf(file, "%s%s", k + j == 0 ? "" : ",", kd_file_number(x[j], "%.6g", number, sizeof number));
-        }
-        fputs("]}", file);
+        kd_json_open(json, NULL);
+        kd_json_count(json, "body", line->body);
+        kd_json_text(json, "name", line->name ? line->name : "");
+        put_points(json, "points", line->point, line->count, "%.6g");
+        kd_json_close(json);
     }
-    fputc(']', file);
+    kd_json_list_close(json);
 }
 
-static void put_camera(FILE *file, const kd_scene *s)
+// Where it looks from, what it may not lose from sight
+static void put_camera(kd_json *json, const kd_scene *s)
 {
-    // where it looks from, what it may not lose from sight
     const kd_camera *c = &s->camera;
-    fputs(",\n\"camera\":{", file);
-    put_vector(file, "centre", c->centre);
-    fputc(',', file);
-    put_vector(file, "up", c->up);
-    fputc(',', file);
-    put_vector(file, "front", c->front);
-    fputc(',', file);
-    put_vector(file, "right", c->right);
-    put_member(file, "azimuth", c->azimuth);
-    put_member(file, "elevation", c->elevation);
-    put_member(file, "distance", c->distance);
-    fputc('}', file);
-    put_member(file, "radius", s->radius);
-    put_member(file, "size", s->size);
-    put_member(file, "floor", s->floor);
-    put_member(file, "grid", s->grid);
-    fprintf(file, ",\"follows\":%s,\"falls\":%s,\n", s->follows ? "true" : "false", s->falls ? "true" : "false");
-    put_vector(file, "low", s->low);
-    fputc(',', file);
-    put_vector(file, "high", s->high);
+    kd_json_open(json, "camera");
+    put_vector(json, "centre", c->centre);
+    put_vector(json, "up", c->up);
+    put_vector(json, "front", c->front);
+    put_vector(json, "right", c->right);
+    kd_json_number(json, "azimuth", c->azimuth);
+    kd_json_number(json, "elevation", c->elevation);
+    kd_json_number(json, "distance", c->distance);
+    kd_json_close(json);
+    kd_json_number(json, "radius", s->radius);
+    kd_json_number(json, "size", s->size);
+    kd_json_number(json, "floor", s->floor);
+    kd_json_number(json, "grid", s->grid);
+    kd_json_bool(json, "follows", s->follows);
+    kd_json_bool(json, "falls", s->falls);
+    put_vector(json, "low", s->low);
+    put_vector(json, "high", s->high);
 }
 
-void kd_viewer_put_mechanism(FILE *file, const kd_scene *s)
+void kd_viewer_put_mechanism(kd_json *json, const kd_scene *s)
 {
-    put_bodies(file, s);
-    put_surfaces(file, s);
-    put_solids(file, s);
-    put_lines(file, s);
-    put_camera(file, s);
-    kd_sheets_put(file, s);
+    put_bodies(json, s);
+    put_surfaces(json, s);
+    put_solids(json, s);
+    put_coils(json, s);
+    put_colours(json);
+    put_lines(json, s);
+    put_camera(json, s);
+    kd_sheets_put(json, s);
 }
 
 // Forces and reactions: where they act, and how large they become
-static void put_loads(FILE *file, const kd_loads *l)
+static void put_loads(kd_json *json, const kd_loads *l)
 {
-    fprintf(file, ",\n\"loadFrames\":%d,\"loads\":[", l ? l->frames : 0);
+    kd_json_count(json, "loadFrames", l ? l->frames : 0);
+    kd_json_list(json, "loads");
     for (int i = 0; l && i < l->count; i++) {
         const kd_load_arrow *a = &l->arrow[i];
-        fprintf(file, "%s{\"kind\":%d,\"body\":%d,\"under\":%d,", i == 0 ? "" : ",\n", (int)a->kind, a->at.body,
-                a->normal.body);
-        put_text(file, "name", a->name);
-        fputc(',', file);
-        put_vector(file, "r", a->at.r);
-        fputc(',', file);
-        put_vector(file, "normal", a->normal.r);
-        put_member(file, "drop", a->drop);
-        put_member(file, "largest", a->largest);
-        fputc('}', file);
+        kd_json_open(json, NULL);
+        kd_json_count(json, "kind", (int)a->kind);
+        kd_json_count(json, "body", a->at.body);
+        kd_json_count(json, "under", a->normal.body);
+        kd_json_text(json, "name", a->name);
+        put_vector(json, "r", a->at.r);
+        put_vector(json, "normal", a->normal.r);
+        kd_json_number(json, "drop", a->drop);
+        kd_json_number(json, "largest", a->largest);
+        kd_json_close(json);
     }
-    fputc(']', file);
+    kd_json_list_close(json);
 }
 
 // ---- channels -------------------------------------------------------------------------------------------------------
@@ -378,61 +357,58 @@ static kd_status choose_extent(const kd_result *r, const kd_viewer_plot *plots, 
     return choose_rows(r->recording, most, e);
 }
 
-static void put_channels(FILE *file, const kd_result *r, const extent *e)
+// In the order of their places in the page
+static void put_channels(kd_json *json, const kd_result *r, const extent *e)
 {
-    bool first = true;
-    fputs(",\n\"channels\":[", file);
+    kd_json_list(json, "channels");
     for (int i = 0; i < kd_recording_columns(r->recording); i++) {
-        // in the order of their places in the page
         if (e->place[i] < 0) continue;
-        fputs(first ? "{" : ",\n{", file);
-        put_text(file, "name", kd_recording_name(r->recording, i));
-        fputc(',', file);
-        put_text(file, "unit", kd_recording_unit(r->recording, i));
-        fprintf(file, ",\"bytes\":%d}", is_double(r->recording, i) ? 8 : 4);
-        first = false;
+        kd_json_open(json, NULL);
+        kd_json_text(json, "name", kd_recording_name(r->recording, i));
+        kd_json_text(json, "unit", kd_recording_unit(r->recording, i));
+        kd_json_count(json, "bytes", is_double(r->recording, i) ? 8 : 4);
+        kd_json_close(json);
     }
-    fputc(']', file);
+    kd_json_list_close(json);
 }
 
-static void put_plots(FILE *file, const kd_viewer_plot *plots, int nplots, const extent *e)
+// Plots refer to channels by their places
+static void put_plots(kd_json *json, const kd_viewer_plot *plots, int nplots, const extent *e)
 {
-    fputs(",\n\"plots\":[", file);
-    // plots refer to channels by their places
+    kd_json_list(json, "plots");
     for (int i = 0; i < nplots; i++) {
-        fputs(i == 0 ? "{" : ",\n{", file);
-        put_text(file, "title", plots[i].title);
-        fputc(',', file);
-        put_text(file, "unit", plots[i].unit);
-        fputc(',', file);
-        put_text(file, "note", plots[i].note);
-        fprintf(file, ",\"log\":%s,\"channels\":[", plots[i].ylog ? "true" : "false");
-        for (int k = 0; k < plots[i].n; k++) fprintf(file, k == 0 ? "%d" : ",%d", e->place[plots[i].column[k]]);
-        fputs("]}", file);
+        kd_json_open(json, NULL);
+        kd_json_text(json, "title", plots[i].title ? plots[i].title : "");
+        kd_json_text(json, "unit", plots[i].unit ? plots[i].unit : "");
+        kd_json_text(json, "note", plots[i].note ? plots[i].note : "");
+        kd_json_bool(json, "log", plots[i].ylog);
+        kd_json_list(json, "channels");
+        for (int k = 0; k < plots[i].n; k++) kd_json_count(json, NULL, e->place[plots[i].column[k]]);
+        kd_json_list_close(json);
+        kd_json_close(json);
     }
-    fputc(']', file);
+    kd_json_list_close(json);
 }
 
-static void put_events(FILE *file, const kd_event_log *log)
+// Those that plots mark, the first ones, at their exact times
+static void put_events(kd_json *json, const kd_event_log *log)
 {
-    const int n = log ? kd_event_log_length(log) : 0;
-    bool      first = true;
-    fputs(",\n\"events\":[", file);
-    // those that plots mark, the first ones
+    const int   n = log ? kd_event_log_length(log) : 0;
+    const char *usual = json->digits;
+    json->digits = NULL;
+    kd_json_list(json, "events");
     for (int i = 0; i < n && i < MOST_EVENTS; i++) {
         const kd_logged_event *e = kd_event_log_at(log, i);
         if (e->kind == KD_EVENT_SAMPLE || e->kind == KD_EVENT_BREAK) continue;
-        char number[40];
-        fprintf(file, "%s{\"t\":%s,", first ? "" : ",\n", kd_shortest_text(e->t, number));
-        put_text(file, "kind", kd_event_word(e->kind));
-        fputc(',', file);
-        put_text(file, "element", e->element);
-        fputc(',', file);
-        put_text(file, "text", e->text);
-        fputc('}', file);
-        first = false;
+        kd_json_open(json, NULL);
+        kd_json_number(json, "t", e->t);
+        kd_json_text(json, "kind", kd_event_word(e->kind));
+        kd_json_text(json, "element", e->element);
+        kd_json_text(json, "text", e->text);
+        kd_json_close(json);
     }
-    fputc(']', file);
+    kd_json_list_close(json);
+    json->digits = usual;
 }
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
@@ -566,19 +542,20 @@ static kd_status write_rows(FILE *file, const kd_result *r, const extent *e)
 static void put_scene(FILE *file, const kd_result *r, const kd_scene *s, const kd_viewer_plot *plots, int nplots,
                       const extent *e)
 {
-    fputs("<script type=\"application/json\" data-kardan=\"scene\">{", file);
-    put_text(file, "title", r->title);
-    fprintf(file, ",\"steps\":true,\"frames\":%d,\"rows\":%d", s ? s->film.nframes : 0, e->rows);
-    if (s) {
-        kd_viewer_put_mechanism(file, s);
-    } else {
-        fputs(",\"bodies\":[],\"solids\":[],\"coils\":[],\"traces\":[],\"colours\":[]", file);
-    }
-    put_loads(file, s ? kd_drawing_loads(r->drawing) : NULL);
-    put_channels(file, r, e);
-    put_plots(file, plots, nplots, e);
-    put_events(file, r->events);
-    fputs("}</script>\n", file);
+    static const char *const MECHANISM[] = {"bodies", "solids", "coils", "traces", "colours"};
+    kd_json                  json = kd_block_begin(file, "scene");
+    kd_json_text(&json, "title", r->title ? r->title : "");
+    kd_json_bool(&json, "steps", true);
+    kd_json_count(&json, "frames", s ? s->film.nframes : 0);
+    kd_json_count(&json, "rows", e->rows);
+    // without drawing the viewer still looks for the lists
+    if (s) kd_viewer_put_mechanism(&json, s);
+    for (size_t i = 0; !s && i < sizeof MECHANISM / sizeof *MECHANISM; i++) kd_json_raw(&json, MECHANISM[i], "[]");
+    put_loads(&json, s ? kd_drawing_loads(r->drawing) : NULL);
+    put_channels(&json, r, e);
+    put_plots(&json, plots, nplots, e);
+    put_events(&json, r->events);
+    kd_block_end(&json);
 }
 
 static kd_status write_blocks(FILE *file, const kd_result *r, const kd_scene *s, const extent *e)
@@ -609,12 +586,15 @@ kd_status kd_viewer_put_film(FILE *file, const char *front, const char *title, c
     if (status < 0) return status;
     static const char *const NAME[] = {"scene", "rows", "channels", "times", "pose", "amplitudes"};
     for (int i = 0; i < 6; i++) kd_text(name[i], sizeof name[i], "%s%s", front, NAME[i]);
-    fprintf(file, "<script type=\"application/json\" data-kardan=\"%s\">{", name[0]);
-    put_text(file, "title", title);
-    fprintf(file, ",\"frames\":%d,\"rows\":%d,\"channels\":[],\"plots\":[],\"events\":[]", film->nframes,
-            film->nframes);
-    kd_viewer_put_mechanism(file, &scene);
-    fputs("}</script>\n", file);
+    kd_json json = kd_block_begin(file, name[0]);
+    kd_json_text(&json, "title", title ? title : "");
+    kd_json_count(&json, "frames", film->nframes);
+    kd_json_count(&json, "rows", film->nframes);
+    kd_json_raw(&json, "channels", "[]");
+    kd_json_raw(&json, "plots", "[]");
+    kd_json_raw(&json, "events", "[]");
+    kd_viewer_put_mechanism(&json, &scene);
+    kd_block_end(&json);
     // the rows are the frames, and there are no channels
     status = write_doubles(file, name[1], film->t, (size_t)film->nframes);
     if (status == KD_OK) status = kd_block_write(file, name[2], (const unsigned char *)"", 0, 1);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "core/json.h"
 #include "drawing/scene.h"
 #include "results/result.h"
 
@@ -24,7 +25,7 @@ const char *kd_viewer_policy(void);
 // The script itself, for pages that are told of a run while it goes on; *size 0 without viewer.
 const unsigned char *kd_viewer_bytes(size_t *size);
 // Bodies, solids and camera of a scene as further members of a JSON object.
-void kd_viewer_put_mechanism(FILE *file, const kd_scene *scene);
+void kd_viewer_put_mechanism(kd_json *json, const kd_scene *scene);
 // A motion without channels as data of a page, under names that begin with `front`.
 kd_status kd_viewer_put_film(FILE *file, const char *front, const char *title, const kd_film *film) KD_NODISCARD;
 // The script at the end of a page.

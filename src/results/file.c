@@ -1,4 +1,4 @@
-// file.c: the few things that every result writer needs: checked files, numbers, escaped text.
+// file.c: the few things that every result writer needs: checked files, escaped text.
 #define _XOPEN_SOURCE 700
 #include "results/file.h"
 
@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/rounded.h"
 #include "core/text.h"
 
 typedef struct names {
@@ -94,26 +93,6 @@ void kd_file_abandon(FILE *file, const char *path)
     if (removes) (void)remove(n.temporary);
 }
 
-// "%.9g" and "%.2f" without printf, which takes longer than all else where tables and pictures are written
-static bool is_quick(double value, const char *format, char *buffer, size_t size)
-{
-    char *end;
-    if (size < KD_ROUNDED_SIZE || format[0] != '%' || format[1] != '.' || format[2] < '0' || format[2] > '9')
-        return false;
-    const long digits = strtol(format + 2, &end, 10);
-    return digits <= KD_ROUNDED_DIGITS && end[0] && !end[1] && kd_rounded(value, (int)digits, end[0], buffer);
-}
-
-const char *kd_file_number(double value, const char *format, char *buffer, size_t size)
-{
-    if (is_quick(value, format, buffer, size)) return buffer;
-    // the decimal comma of some locales
-    kd_text(buffer, size, format, value);
-    char *comma = strchr(buffer, ',');
-    if (comma) *comma = '.';
-    return buffer;
-}
-
 // else: a further byte in UTF-8
 static bool starts_character(char c)
 {
@@ -169,19 +148,4 @@ void kd_file_escaped_lines(FILE *file, const char *text)
         else
             put_escaped(file, *c);
     }
-}
-
-void kd_file_json(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == 0x7f) continue;
-        // a page must not find the end of a script in a name
-        if (strchr("\"\\<>&'", c))
-            fprintf(file, "\\u%04x", c);
-        else
-            fputc(c, file);
-    }
-    fputc('"', file);
 }

@@ -1,5 +1,4 @@
-// results/file.h: files that are complete or not there, numbers that do not depend on the locale, text inside XML and
-// HTML.
+// results/file.h: files that are complete or not there; text inside XML and HTML.
 #ifndef KD_RESULTS_FILE_H
 #define KD_RESULTS_FILE_H
 
@@ -16,15 +15,10 @@ kd_status kd_file_close(FILE *file, const char *path, char *message, size_t size
 // Close and remove what was written. NULL is fine.
 void kd_file_abandon(FILE *file, const char *path);
 
-// A number as printf writes it, with a decimal point in every locale. Returns buffer.
-const char *kd_file_number(double value, const char *format, char *buffer, size_t size);
-
 // Text with & < > " ' escaped and control characters dropped. If it has more than max_characters characters, an
 // ellipsis replaces its middle.
 void kd_file_escaped(FILE *file, const char *text, int max_characters);
 // The whole text, line breaks and tabulators included.
 void kd_file_escaped_lines(FILE *file, const char *text);
-// Text as a string of JSON or JavaScript that may stand inside HTML: < > & ' " \ as codes, control characters dropped.
-void kd_file_json(FILE *file, const char *text);
 
 #endif

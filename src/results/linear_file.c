@@ -1,10 +1,11 @@
 // linear_file.c: linear equations as JSON and as text. MAT files: mat_file.c.
 #include "results/linear_file.h"
-#include "core/shortest.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "core/json.h"
+#include "core/rounded.h"
 #include "results/file.h"
 #include "results/linear_list.h"
 
@@ -43,51 +44,20 @@ int kd_linear_list(const kd_linear *l, kd_linear_matrix *list)
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
-static void put_text(FILE *file, const char *text)
+// Matrices are stored by columns, files have them by rows
+static void put_matrix(kd_json *json, const matrix *m)
 {
-    fputc('"', file);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(file, "\\%c", *c);
-        else if ((unsigned char)*c >= 0x20)
-            fputc(*c, file);
-    }
-    fputc('"', file);
-}
-
-// JSON has no NaN and no infinity
-static void put_number(FILE *file, double value)
-{
-    char text[KD_SHORTEST_SIZE];
-    fputs(isfinite(value) ? kd_shortest_text(value, text) : "null", file);
-}
-
-static void put_names(FILE *file, const char *key, int n, const char *const *names)
-{
-    fprintf(file, ",\n\"%s\": [", key);
-    for (int i = 0; i < n; i++) {
-        if (i > 0) fputs(", ", file);
-        put_text(file, names[i]);
-    }
-    fputs("]", file);
-}
-
-static void put_matrix(FILE *file, const matrix *m)
-{
-    fprintf(file, ",\n\"%s\": [", m->name);
-    // matrices are stored by columns, files have them by rows
+    kd_json_list(json, m->name);
     for (int i = 0; i < m->rows; i++) {
-        fputs(i > 0 ? ",\n  [" : "[", file);
-        for (int j = 0; j < m->columns; j++) {
-            if (j > 0) fputs(", ", file);
-            put_number(file, m->value[(size_t)i + (size_t)j * (size_t)m->rows]);
-        }
-        fputs("]", file);
+        kd_json_list(json, NULL);
+        for (int j = 0; j < m->columns; j++)
+            kd_json_number(json, NULL, m->value[(size_t)i + (size_t)j * (size_t)m->rows]);
+        kd_json_list_close(json);
     }
-    fputs("]", file);
+    kd_json_list_close(json);
 }
 
-static void put_modes(FILE *file, const kd_modes *m)
+static void put_modes(kd_json *json, const kd_modes *m)
 {
     const struct {
         const char   *key;
@@ -96,40 +66,33 @@ static void put_modes(FILE *file, const kd_modes *m)
     // one row each, or none: an empty list
     for (int k = 0; k < 4; k++) {
         const matrix row = {list[k].key, list[k].value, m->n > 0, m->n};
-        put_matrix(file, &row);
+        put_matrix(json, &row);
     }
 }
 
 void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes, const char *rest)
 {
-    matrix list[KD_LINEAR_MATRICES];
+    matrix  list[KD_LINEAR_MATRICES];
+    kd_json json = {.file = file, .layout = KD_JSON_ROWS};
+    kd_json_open(&json, NULL);
     // where and how exact, then names, then matrices
-    fputs("{\n", file);
-    if (rest) {
-        fputs("\"from_equilibrium\": ", file);
-        put_text(file, rest);
-        fputs(",\n", file);
-    }
-    fputs("\"t\": ", file);
-    put_number(file, l->t);
-    fputs(",\n\"speed\": ", file);
-    put_number(file, l->speed);
-    fputs(",\n\"acceleration\": ", file);
-    put_number(file, l->force);
-    fprintf(file, ",\n\"redundant\": %d", l->nredundant);
-    fputs(",\n\"difference_error\": ", file);
-    put_number(file, l->difference_error);
-    fputs(",\n\"difference_of\": ", file);
-    put_text(file, l->difference_name ? l->difference_name : "");
-    put_names(file, "states", l->nx, l->state_name);
-    put_names(file, "inputs", l->nu, l->input_name);
-    put_names(file, "outputs", l->ny, l->output_name);
-    put_names(file, "increments", l->nv, l->increment_name);
-    if (l->E) put_names(file, "unknowns", l->nd, l->descriptor_name);
+    if (rest) kd_json_text(&json, "from_equilibrium", rest);
+    kd_json_number(&json, "t", l->t);
+    kd_json_number(&json, "speed", l->speed);
+    kd_json_number(&json, "acceleration", l->force);
+    kd_json_count(&json, "redundant", l->nredundant);
+    kd_json_number(&json, "difference_error", l->difference_error);
+    kd_json_text(&json, "difference_of", l->difference_name ? l->difference_name : "");
+    kd_json_texts(&json, "states", l->state_name, l->nx);
+    kd_json_texts(&json, "inputs", l->input_name, l->nu);
+    kd_json_texts(&json, "outputs", l->output_name, l->ny);
+    kd_json_texts(&json, "increments", l->increment_name, l->nv);
+    if (l->E) kd_json_texts(&json, "unknowns", l->descriptor_name, l->nd);
     const int count = kd_linear_list(l, list);
-    for (int i = 0; i < count; i++) put_matrix(file, &list[i]);
-    if (modes) put_modes(file, modes);
-    fputs("\n}\n", file);
+    for (int i = 0; i < count; i++) put_matrix(&json, &list[i]);
+    if (modes) put_modes(&json, modes);
+    kd_json_close(&json);
+    fputc('\n', file);
 }
 
 // ---- text -----------------------------------------------------------------------------------------------------------
@@ -149,7 +112,7 @@ static void tell_matrix(FILE *file, const matrix *m)
     for (int i = 0; i < m->rows; i++) {
         for (int j = 0; j < m->columns; j++)
             fprintf(file, " %16s",
-                    kd_file_number(m->value[(size_t)i + (size_t)j * (size_t)m->rows], "%.9g", text, sizeof text));
+                    kd_rounded_text(m->value[(size_t)i + (size_t)j * (size_t)m->rows], "%.9g", text, sizeof text));
         fputc('\n', file);
     }
 }
@@ -159,7 +122,7 @@ void kd_linear_write_text(FILE *file, const kd_linear *l)
     matrix list[KD_LINEAR_MATRICES];
     char   text[40];
     fprintf(file, "Linear equations x' = A x + B u, y = C x + D u at t = %s s\n\n",
-            kd_file_number(l->t, "%.9g", text, sizeof text));
+            kd_rounded_text(l->t, "%.9g", text, sizeof text));
     tell_names(file, "States x", "x", l->nx, l->state_name);
     tell_names(file, "Inputs u", "u", l->nu, l->input_name);
     tell_names(file, "Outputs y", "y", l->ny, l->output_name);

@@ -38,7 +38,7 @@ bool kd_linear_has_mat(void)
 #include "results/file.h"
 #include "results/linear_list.h"
 
-enum { COPY = 16384 };
+enum { COPY = 16384, CERTIFICATE = 32000 };
 
 static const char LAST[] = "kardan"; // version, behind everything else: whoever finds it has a complete file
 
@@ -153,8 +153,35 @@ static bool put_events(mat_t *mat, const kd_event_log *log, const char **words)
     good = good && put_names(mat, "event_element", n, words);
     for (int i = 0; i < n; i++) words[i] = kd_event_log_at(log, i)->text;
     good = good && put_names(mat, "event_text", n, words);
+    for (int i = 0; i < n; i++) t[i] = kd_event_log_at(log, i)->direction;
+    const kd_linear_matrix directions = {"event_direction", t, n, 1};
+    good = good && put_matrix(mat, &directions);
     kd_free(t);
     return good;
+}
+
+// How the run ended: status, certificate, statistics
+static bool put_outcome(mat_t *mat, const kd_result *r)
+{
+    static const char empty[] = "";
+    char              text[CERTIFICATE];
+    const char       *key[KD_STATISTICS];
+    double            value[KD_STATISTICS];
+    kd_clean          verdict;
+    kd_certificate_describe(&r->certificate, text, sizeof text);
+    kd_certificate_verdict(&r->certificate, &verdict);
+    bool good = put_variable(mat, text_variable("status", kd_status_name(r->certificate.status))) &&
+                put_variable(mat, text_variable("message", r->message ? r->message : empty)) &&
+                put_variable(mat, text_variable("model_file", r->model_file ? r->model_file : empty)) &&
+                put_variable(mat, text_variable("verdict", verdict.sentence)) &&
+                put_variable(mat, text_variable("certificate", text));
+    for (int i = 0; i < KD_STATISTICS; i++) {
+        const kd_statistic s = kd_result_statistic(&r->certificate, i);
+        key[i] = s.key;
+        value[i] = s.value;
+    }
+    const kd_linear_matrix values = {"statistic_value", value, KD_STATISTICS, 1};
+    return good && put_names(mat, "statistic_name", KD_STATISTICS, key) && put_matrix(mat, &values);
 }
 
 static bool put_result(mat_t *mat, const kd_result *r)
@@ -173,7 +200,7 @@ static bool put_result(mat_t *mat, const kd_result *r)
     for (int i = 0; good && i < n; i++) words[i] = kd_recording_unit(r->recording, column[i]);
     good = good && put_names(mat, "unit", n, words);
     good = good && put_variable(mat, text_variable("title", r->title ? r->title : ""));
-    good = good && put_settings(mat, r, words) && put_events(mat, r->events, words);
+    good = good && put_settings(mat, r, words) && put_events(mat, r->events, words) && put_outcome(mat, r);
     kd_free(column);
     kd_free(words);
     return good && put_variable(mat, text_variable(LAST, kd_version()));

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/rounded.h"
 #include "core/shortest.h"
 #include "core/text.h"
 #include "math/dense.h"
@@ -107,7 +108,7 @@ static void put_residual(work *w, const kd_eom *eom, int k)
     const int told = rank(w->out, rows, order);
     for (int i = 0; i < told; i++)
         fprintf(w->file, "  %-44s %12s\n", kd_eom_name(eom, FUNCTIONS[k].kind, order[i], name, sizeof name),
-                kd_file_number(w->out[order[i]], "%.4g", number, sizeof number));
+                kd_rounded_text(w->out[order[i]], "%.4g", number, sizeof number));
 }
 
 static bool set_time(work *w, const kd_inputs *inputs, double t, const kd_state *x)

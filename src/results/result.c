@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/rounded.h"
 #include "core/text.h"
 #include "results/csv.h"
 #include "results/file.h"
@@ -86,7 +87,7 @@ static void write_comments(kd_csv *csv, const kd_result *r)
     for (int i = 0; i < KD_STATISTICS; i++) {
         kd_statistic s = kd_result_statistic(&r->certificate, i);
         kd_text(name, sizeof name, "%s", s.label);
-        kd_csv_comment(csv, name, kd_file_number(s.value, s.is_count ? "%.0f" : "%.6g", text, sizeof text));
+        kd_csv_comment(csv, name, kd_rounded_text(s.value, s.is_count ? "%.0f" : "%.6g", text, sizeof text));
     }
     kd_certificate_describe(&r->certificate, text, sizeof text);
     comment_lines(csv, "certificate", text);

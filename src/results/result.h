@@ -77,7 +77,8 @@ char *kd_result_head(const kd_result *result, size_t *length, size_t *header_at)
 kd_status kd_result_save_hdf5(const kd_result *result, const char *path, char *message, size_t size) KD_NODISCARD;
 bool      kd_result_has_hdf5(void);
 // As MAT file of level 5: t, values (a column for each channel), name, unit, title, setting_name, setting_value, event_t,
-// event_kind, event_element, event_text. KD_ERR_UNAVAILABLE: built without matio (kd_linear_has_mat).
+// event_kind, event_element, event_text, event_direction, status, message, model_file, verdict, certificate,
+// statistic_name, statistic_value. KD_ERR_UNAVAILABLE: built without matio (kd_linear_has_mat).
 kd_status kd_result_save_mat(const kd_result *result, const char *path, char *message, size_t size) KD_NODISCARD;
 
 #endif

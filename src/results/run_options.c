@@ -65,11 +65,13 @@ kd_status kd_system_run_options(const kd_system *system, kd_simulation_options *
     // its options, on which the choice of a formulation depends
     const kd_status status = kd_run_set_options(run, options, message, size);
     if (status < 0) return status;
-    options->formulation = kd_method_formulation(options);
+    // what is left open as a whole is chosen for the equations, and may change on the way
+    if (run->integrator) options->formulation = kd_method_formulation(options);
     if (run->formulation && !kd_formulation_parse(run->formulation, &options->formulation)) {
         kd_text(message, size, "run: there is no formulation '%s'", run->formulation);
         return KD_ERR_ARGUMENT;
     }
+    if (run->formulation && !run->integrator) options->integrator = KD_RADAU;
     set_tolerances(options, run->rtol, run->atol);
     options->integrator_options.h_max = run->max_step > 0 ? run->max_step : kd_driven_step(&info, run->t_end);
     if (!run_sets(run, "steps.max_steps")) options->integrator_options.max_steps = LONG_MAX / 2;

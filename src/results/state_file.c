@@ -158,39 +158,70 @@ static const char *next_line(const char *text)
     return *text ? text + 1 : text;
 }
 
-// Are the names of the header those of these equations?
-static bool same_columns(const char *line, const kd_eom *eom, const block list[BLOCKS], int columns, char *message,
-                         size_t size)
+static bool is_end(const char *line)
 {
+    return !*line || *line == '\n' || *line == '\r';
+}
+
+// An angle that is counted over turns because its run recorded it: it follows from the rest, and others need it not
+static bool is_angle(const char *name)
+{
+    return strncmp(name, "position angle ", 15) == 0;
+}
+
+// Are the names of the header those of these equations? *fields: how many there are; to[i]: where number i belongs, -1:
+// nowhere. to has room for as many as there are commas, and one more.
+static bool same_columns(const char *line, const kd_eom *eom, const block list[BLOCKS], int columns, int *to,
+                         int *fields, char *message, size_t size)
+{
+    *fields = 0;
     for (int i = -1; i < columns; i++) {
-        char found[NAME], wanted[NAME] = "t";
+        char found[NAME] = "", wanted[NAME] = "t";
         // column by column, t first: the first one that differs is named
         if (i >= 0) column_name(eom, list, i, wanted, sizeof wanted);
-        const bool more = *line && *line != '\n' && *line != '\r';
+        const bool more = !is_end(line);
         take_field(&line, found, sizeof found);
+        while (strcmp(found, wanted) != 0 && is_angle(found) && !is_end(line)) {
+            to[(*fields)++] = -1;
+            take_field(&line, found, sizeof found);
+        }
+        to[(*fields)++] = i + 1;
         if (more && strcmp(found, wanted) == 0) continue;
-        kd_text(message, size,
-                more ? "column %d is '%s', not '%s': these are states of another model"
-                     : "column %d is missing: these are states of another model",
-                i + 2, found, wanted);
+        if (is_angle(wanted))
+            kd_text(message, size, "'%s' is missing: that run did not record it; start with the same --channels",
+                    wanted);
+        else
+            kd_text(message, size,
+                    more ? "column %d is '%s', not '%s': these are states of another model"
+                         : "column %d is missing: these are states of another model",
+                    *fields, found, wanted);
         return false;
     }
-    if (!*line || *line == '\n' || *line == '\r') return true;
+    if (is_end(line)) return true;
     kd_text(message, size, "there are more than %d columns: these are states of another model", columns + 1);
     return false;
 }
 
-// A line of numbers; false: something else
-static bool take_row(const char *line, int columns, double *row)
+// A line of numbers, each to its place; false: something else
+static bool take_row(const char *line, int fields, const int *to, double *row)
 {
     // numbers, commas, the end of the line: nothing else
-    for (int i = 0; i <= columns; i++) {
-        char *end;
-        row[i] = kd_read_number(line, &end);
-        if (end == line || !isfinite(row[i]) || (i < columns && *end != ',')) return false;
-        line = end + (i < columns);
+    for (int i = 0; i < fields; i++) {
+        char        *end;
+        const double number = kd_read_number(line, &end);
+        if (end == line || !isfinite(number) || (i + 1 < fields && *end != ',')) return false;
+        if (to[i] >= 0) row[to[i]] = number;
+        line = end + (i + 1 < fields);
     }
-    return *line == '\0' || *line == '\n' || *line == '\r';
+    return is_end(line);
+}
+
+// Fields that a line may have at most
+static int most_fields(const char *line)
+{
+    int n = 1;
+    for (; !is_end(line); line++) n += *line == ',';
+    return n;
 }
 
 kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, kd_state *x, char *message, size_t size)
@@ -201,20 +232,22 @@ kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, kd_s
     kd_status   status = KD_ERR_FILE;
     double     *row = kd_cut_double(&arena, columns + 1), *best = kd_cut_double(&arena, columns + 1);
     char        why[400] = "";
-    int         found = 0;
+    int         found = 0, fields = 0;
     char       *text = row && best ? read_text(path, message, size) : NULL;
     const char *line = text;
     if (!line) goto done;
     // comments, then the header: the names must be those of these equations
     while (*line == '#') line = next_line(line);
-    if (!same_columns(line, eom, list, columns, why, sizeof why)) {
+    int *to = kd_cut_int(&arena, most_fields(line) + columns + 1);
+    if (!to) goto done;
+    if (!same_columns(line, eom, list, columns, to, &fields, why, sizeof why)) {
         kd_text(message, size, "'%s': %s", path, why);
         goto done;
     }
     // the last state that is not later than t
     for (line = next_line(line); *line; line = next_line(line)) {
-        if (!take_row(line, columns, row)) {
-            kd_text(message, size, "'%s': state %d is not a row of %d numbers", path, found + 1, columns + 1);
+        if (!take_row(line, fields, to, row)) {
+            kd_text(message, size, "'%s': state %d is not a row of %d numbers", path, found + 1, fields);
             goto done;
         }
         if (isnan(t) || row[0] <= t) memcpy(best, row, (size_t)(columns + 1) * sizeof *row), found++;

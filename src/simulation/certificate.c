@@ -7,8 +7,9 @@
 //
 // needs an integral that is as accurate as the run. Each step is cut into segments (nearly always one); in each the
 // powers are evaluated at the five Gauss-Lobatto points. The polynomial of degree 4 through them gives the work up to
-// any time inside (local error h^6) and, at the end, the formula of degree 7. A segment is halved where Simpson's rule
-// differs too much: mechanisms whose motion is prescribed make very long steps.
+// any time inside (local error h^6) and, at the end, the formula of degree 7. What that leaves out follows from how fast
+// the Legendre coefficients of the power fall, c_k ~ rho^k: about c_3, c_4 times rho^4. A segment is halved where it is
+// too much: mechanisms whose motion is prescribed make very long steps. Behind a kink coefficients fall slowly.
 //
 // Powers of springs, dampers and forces depend on p, v and r only. Inside a step these are the quintics through values
 // and rates (p' = Z v, v' = a, r' = b) at its ends and at the start of the step before (local error h^6), which cost
@@ -27,15 +28,17 @@
 #include "math/dense.h"
 #include "probe/probe.h"
 
-static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
+static const double SMOOTH = 1e-9; // error of the work of a segment, relative to the energies, beyond which to halve,
+static const double PART = 0.03;   // or this part of what errors of one tolerance explain
 
-static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap
+static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap,
+static const double BEYOND = 10; // where errors of so many tolerances do not explain it
 enum { LEAP_HALVES = 60 };       // of a step: then it is a unit of rounding
 static const double COMPARABLE =
     0.1;                    // of a step: one before it that is shorter is no knot, its errors are extrapolated
 enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
 
-enum { EVERY_SLOPE = 16, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
+enum { EVERY_SLOPE = 4, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
 
 static const double ROUNDING = 100; // [ulp] of all terms of the energy, times the root of the number of states
 
@@ -87,6 +90,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
         c->knot[k].rate = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
     }
     kd_status status = c->arena.failed ? KD_ERR_MEMORY : kd_state_create(c->eom, &c->inside);
+    if (status >= 0 && kd_eom_definition(c->eom)->energies) status = kd_eom_data_create(c->eom, &c->between);
     if (status >= 0 && has_instants(c->eom)) status = kd_state_create(c->eom, &c->last);
     if (status < 0) {
         kd_certifier_destroy(c);
@@ -124,6 +128,7 @@ void kd_certifier_destroy(kd_certifier *c)
 {
     if (!c) return;
     if (c->owns_probe) kd_probe_destroy(c->probe);
+    kd_eom_data_destroy(c->between);
     kd_state_destroy(c->inside);
     kd_state_destroy(c->last);
     kd_arena_release(&c->arena);
@@ -238,47 +243,59 @@ static void note_step(kd_certifier *c, const kd_simulation *simulation)
 
 // ---- powers ---------------------------------------------------------------------------------------------------------
 
-// Powers of drives depend on accelerations and multipliers: those of the state are taken, a found where the state does
-// not tell it.
-static kd_status power_at(kd_certifier *c, kd_simulation *simulation, const kd_state *x, double power[POWERS])
+// The point of evaluation is x; energies and powers there
+static kd_status energies_here(kd_eom_data *data, kd_energies *e, double power[POWERS])
 {
-    kd_energies energies = {0};
-    kd_status   status = KD_OK;
-    // without drives no accelerations are solved for
-    if (c->has_drives)
-        status = go_to_judged(c, simulation, x);
-    else if (kd_eom_at_state(c->data, &c->inputs, x, KD_STAGE_ACCELERATION) != KD_EVAL_OK)
-        status = fault_of(c);
-    if (status >= 0 && kd_eom_energies(c->data, &energies) != KD_EVAL_OK) status = fault_of(c);
-    power[0] = energies.dissipated;
-    power[1] = energies.supplied;
-    return status;
+    *e = (kd_energies){0};
+    if (kd_eom_energies(data, e) != KD_EVAL_OK) return kd_eom_data_fault(data).status;
+    power[0] = e->dissipated;
+    power[1] = e->supplied;
+    return KD_OK;
 }
 
-// Do powers change with accelerations, auxiliary variables and multipliers? Asked at each step: a drive that stands
-// still does not tell.
-static kd_status look_for_drives(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+// At a state of which nothing else is asked, in a point of its own: that of the probe stays at the end of the step
+static kd_status energies_between(kd_certifier *c, const kd_state *x, kd_energies *e, double power[POWERS])
 {
-    double    here[POWERS], moved[POWERS];
-    kd_state *y = c->inside;
-    if (c->has_drives) return KD_OK;
-    kd_status status = power_at(c, simulation, x, here);
-    if (status < 0) return status;
+    if (kd_eom_at_state(c->between, &c->inputs, x, KD_STAGE_ACCELERATION) != KD_EVAL_OK)
+        return kd_eom_data_fault(c->between).status;
+    return energies_here(c->between, e, power);
+}
+
+// Powers of drives depend on accelerations and multipliers: those of the state are taken, a found where the state does
+// not tell it. Without drives no accelerations are solved for.
+static kd_status power_at(kd_certifier *c, kd_simulation *simulation, const kd_state *x, double power[POWERS])
+{
+    kd_energies e;
+    if (!c->has_drives) return energies_between(c, x, &e, power);
+    kd_status status = go_to_judged(c, simulation, x);
+    return status < 0 ? status : energies_here(c->data, &e, power);
+}
+
+// Do powers change with accelerations, auxiliary variables and multipliers? A drive that stands still does not tell:
+// asked at the first states, then now and then, and when something begins to supply power.
+static kd_status look_for_drives(kd_certifier *c, const kd_state *x, const double here[POWERS])
+{
+    double      moved[POWERS] = {0};
+    kd_energies e;
+    kd_state   *y = c->inside;
+    const long  states = c->certificate.states;
+    const bool  begins = here[1] != 0 && c->power[1] == 0;
+    if (c->has_drives || (states >= EVERY_SLOPE && states % SLOPE_EACH != 0 && !begins)) return KD_OK;
     // the same state with other accelerations and multipliers: do powers notice?
     kd_state_copy(x, y);
     for (int i = 0; i < c->dims.nv; i++) y->a[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nw; i++) y->w[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nlambda; i++) y->lambda[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nmu; i++) y->mu[i] += 1 + 0.1 * i;
-    if (power_at(c, simulation, y, moved) < 0) return KD_OK; // such accelerations do not occur
+    if (energies_between(c, y, &e, moved) < 0) return KD_OK; // such accelerations do not occur
     c->has_drives = here[0] != moved[0] || here[1] != moved[1];
     return KD_OK;
 }
 
 // ---- states inside a step -------------------------------------------------------------------------------------------
 
-// The end of a step as a knot of the interpolation; the oldest one is dropped
-static kd_status add_knot(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+// The end of a step, where the point is, as a knot of the interpolation; the oldest one is dropped
+static kd_status add_knot(kd_certifier *c, const kd_state *x)
 {
     kd_dims d = c->dims;
     knot    old = c->knot[0];
@@ -290,14 +307,24 @@ static kd_status add_knot(kd_certifier *c, kd_simulation *simulation, const kd_s
     k->t = x->t;
     memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
     // rates: p' = Z v, v' = a, r' = b
-    kd_status status = x->unsolved ? go_to_judged(c, simulation, x) : go_to(c, x);
-    if (status < 0) return status;
     memcpy(k->rate + d.np, x->unsolved ? c->a : x->a, (size_t)d.nv * sizeof(double));
     if (kd_eom_eval(c->data, KD_KINEMATICS, k->rate) != KD_EVAL_OK) return fault_of(c);
-    if (!x->unsolved) kd_eom_at_acceleration(c->data, x->a, x->w, x->lambda, x->mu);
     if (d.nr > 0 && kd_eom_eval(c->data, KD_B, k->rate + d.np + d.nv) != KD_EVAL_OK) return fault_of(c);
     if (c->nknots < 3) c->nknots++;
     return KD_OK;
+}
+
+// All that is asked of the end of a step, with one evaluation: powers, energies, rates
+static kd_status see_end(kd_certifier *c, kd_simulation *simulation, const kd_state *x, double power[POWERS])
+{
+    kd_energies e = {0};
+    kd_status   status = go_to_judged(c, simulation, x);
+    if (status >= 0) status = energies_here(c->data, &e, power);
+    c->energy_end = e.kinetic + e.potential;
+    if (status >= 0 && simulation) status = add_knot(c, x);
+    if (status >= 0 && simulation) status = look_for_drives(c, x, power);
+    c->at_end = !c->has_drives;
+    return status;
 }
 
 // Value at t of the polynomial with values x and rates d at three knots: Newton's form on t0 t0 t1 t1 t2 t2
@@ -355,14 +382,32 @@ static double work_up_to(const segment *s, double theta, int which)
     return (s->t1 - s->t0) * theta * sum / 18;
 }
 
+// Legendre coefficients of the polynomial through the powers at -1, -z, 0, z, 1, z^2 = 3/7: sums with the weights of the
+// formula, 9, 49 and 64 parts of 90, over the square of P_k, of which the formula makes 2, 2/3, 2/5, 2/7 and 1/2
+static void find_coefficients(const segment *s, int which, double c[5])
+{
+    const double z = 0.65465367070797714380;
+    const double odd[2] = {s->power[4][which] - s->power[0][which], s->power[3][which] - s->power[1][which]};
+    const double even[2] = {s->power[4][which] + s->power[0][which], s->power[3][which] + s->power[1][which]};
+    const double middle = s->power[2][which];
+    c[0] = (9 * even[0] + 49 * even[1] + 64 * middle) / 180;
+    c[1] = 3 * (9 * odd[0] + 49 * z * odd[1]) / 180;
+    c[2] = 5 * (9 * even[0] + 49 * even[1] / 7 - 32 * middle) / 180;
+    c[3] = 7 * (9 * odd[0] - 49 * 3 * z / 7 * odd[1]) / 180;
+    c[4] = (9 * even[0] - 49 * 3 * even[1] / 7 + 24 * middle) / 45;
+}
+
+// Is the error of the work small enough, beside the energies of the run and beside what its tolerance lets them be?
 static bool is_smooth(const kd_certifier *c, const segment *s)
 {
-    // Lobatto against Simpson, beside the energies of the run
+    const double enough = fmax(SMOOTH * c->certificate.energy_scale, c->explained);
     for (int which = 0; which < POWERS; which++) {
-        double lobatto = work_up_to(s, 1, which);
-        double simpson = (s->t1 - s->t0) / 6 * (s->power[0][which] + 4 * s->power[2][which] + s->power[4][which]);
-        double scale = fmax(c->certificate.energy_scale, fabs(lobatto));
-        if (fabs(lobatto - simpson) > SMOOTH * scale) return false;
+        double k[5];
+        find_coefficients(s, which, k);
+        // rho^2 from pairs of coefficients: even or odd ones alone may vanish
+        const double last = fmax(fabs(k[3]), fabs(k[4])), first = fmax(fabs(k[1]), fabs(k[2]));
+        const double fall = last < first ? last / first : 1, h = s->t1 - s->t0;
+        if (h * last * fall * fall > fmax(enough, SMOOTH * h * fabs(k[0]))) return false;
     }
     return true;
 }
@@ -406,19 +451,12 @@ static kd_status add_segments(kd_certifier *c, kd_simulation *simulation, double
 // A spring whose end jumps with a law (a road with a step) gets energy from outside in no time, without an impulse: p
 // and v go on. No power tells it, and no instant.
 
-static kd_status energy_of(kd_certifier *c, const kd_state *x, kd_energies *e)
-{
-    *e = (kd_energies){0};
-    kd_status status = go_to(c, x);
-    if (status < 0) return status;
-    return kd_eom_energies(c->data, e) == KD_EVAL_OK ? KD_OK : fault_of(c);
-}
-
 static kd_status potential_inside(kd_certifier *c, kd_simulation *simulation, double t, double *potential)
 {
+    double      power[POWERS];
     kd_energies e = {0};
     kd_status   status = kd_simulation_inside(simulation, t, c->inside);
-    if (status >= 0) status = energy_of(c, c->inside, &e);
+    if (status >= 0) status = energies_between(c, c->inside, &e, power);
     *potential = e.potential;
     return status;
 }
@@ -453,16 +491,23 @@ static void book_leap(kd_certifier *c)
 // The step from t0 with the end x, whose work is known: does its balance miss a leap?
 static kd_status look_for_leap(kd_certifier *c, kd_simulation *simulation, double t0, const double before[POWERS])
 {
-    kd_energies     e;
     const kd_state *x = kd_simulation_state(simulation);
-    kd_status       status = energy_of(c, x, &e);
-    if (status < 0) return status;
-    const double energy = e.kinetic + e.potential;
     // what the balance of this step lacks
-    const double missing = energy - c->energy_known + c->work[0] - before[0] - (c->work[1] - before[1]);
-    c->energy_known = energy;
-    if (!(fabs(missing) > LEAP * c->certificate.energy_scale)) return KD_OK;
+    const double missing = c->energy_end - c->energy_known + c->work[0] - before[0] - (c->work[1] - before[1]);
+    c->energy_known = c->energy_end;
+    if (!(fabs(missing) > fmax(LEAP * c->certificate.energy_scale, BEYOND / PART * c->explained))) return KD_OK;
     return find_leap(c, simulation, fmax(t0, kd_simulation_step_start(simulation)), x->t, missing);
+}
+
+// What the tolerance of the simulation explains, as far as slopes are known
+static void note_tolerance(kd_certifier *c, const kd_simulation *simulation)
+{
+    const kd_tolerances tolerances = kd_simulation_tolerances(simulation);
+    if (!simulation) return;
+    c->certificate.rtol = tolerances.rtol;
+    c->certificate.atol = tolerances.atol;
+    const double explained = kd_certificate_energy_explained(&c->certificate);
+    c->explained = explained > 0 ? PART * explained : 0;
 }
 
 // The step of the simulation that x lies in. A step without power at both ends is not looked into: what little could
@@ -485,10 +530,9 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
         if (status >= 0) status = add_segments(c, NULL, start, end, MAX_DEPTH);
         c->nsegments = c->nknots = 0;
     }
-    // rates at the end, whether there are drives, then the powers of all nodes
-    if (status >= 0 && simulation) status = add_knot(c, simulation, last);
-    if (status >= 0 && simulation) status = look_for_drives(c, simulation, last);
-    if (status >= 0) status = power_at(c, simulation, last, end);
+    note_tolerance(c, simulation);
+    // the end with its rates, then the powers of all nodes
+    if (status >= 0) status = see_end(c, simulation, last, end);
     if (status < 0) return status;
     bool has_power = c->power[0] != 0 || c->power[1] != 0 || end[0] != 0 || end[1] != 0;
     status = add_segments(c, has_power ? simulation : NULL, last->t, end, has_power && simulation ? 0 : MAX_DEPTH);
@@ -509,13 +553,9 @@ static double work_at(const kd_certifier *c, double t, int which)
 static kd_status start_work(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     // knots, drives and powers of the first state; the balance starts with its energies
-    kd_status status = simulation ? add_knot(c, simulation, x) : KD_OK;
-    if (status >= 0 && simulation) status = look_for_drives(c, simulation, x);
-    if (status >= 0) status = power_at(c, simulation, x, c->power);
+    kd_status status = see_end(c, simulation, x, c->power);
     c->t_known = x->t;
-    kd_energies e = {0};
-    if (status >= 0) status = energy_of(c, x, &e);
-    c->energy_known = e.kinetic + e.potential;
+    c->energy_known = c->energy_end;
     book_leap(c);
     return status;
 }
@@ -575,19 +615,15 @@ static bool is_jump(const kd_certifier *c, const kd_state *x)
 // Energies of the last state and of x, and work that goes on from x
 static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
-    kd_energies     before = {0}, after = {0};
-    const kd_state *both[] = {c->last, x};
-    // energies on both sides of the instant
-    for (int k = 0; k < 2; k++) {
-        kd_status status = go_to(c, both[k]);
-        if (status < 0) return status;
-        if (kd_eom_energies(c->data, k == 0 ? &before : &after) != KD_EVAL_OK) return fault_of(c);
-    }
-    // gains count as supplied, losses as dissipated; quintics start again
-    double gain = after.kinetic + after.potential - before.kinetic - before.potential;
-    c->jumps[gain > 0] += fabs(gain);
+    kd_energies before;
+    double      power[POWERS];
+    kd_status   status = energies_between(c, c->last, &before, power);
     c->nknots = c->nsegments = 0;
-    return start_work(c, simulation, x);
+    // the other side; gains count as supplied, losses as dissipated; quintics start again
+    if (status >= 0) status = start_work(c, simulation, x);
+    const double gain = c->energy_end - before.kinetic - before.potential;
+    if (status >= 0) c->jumps[gain > 0] += fabs(gain);
+    return status;
 }
 
 // What errors of a tolerance explain, and what rounding does
@@ -620,16 +656,22 @@ static void note_rounding(kd_certifier *c)
     r->energy_rounding = ROUNDING * DBL_EPSILON * sqrt((double)r->states) * terms;
 }
 
-// The point at x, the last thing that is looked at. Its accelerations may be known: those of the last knot
+// Is x the end of the step that was seen last?
+static bool is_end(const kd_certifier *c, const kd_simulation *simulation, const kd_state *x)
+{
+    const size_t motion = (size_t)(c->dims.np + c->dims.nv + c->dims.nr) * sizeof(double);
+    const knot  *k = &c->knot[2];
+    return simulation && x == kd_simulation_state(simulation) && c->nknots > 0 && k->t == x->t &&
+           memcmp(k->x, x->p, motion) == 0;
+}
+
+// The point at x, the last thing that is looked at. At the end of a step it may be there already; drives have moved it,
+// but its accelerations are known
 static kd_status go_to_end(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
-    const knot  *k = &c->knot[2];
-    const size_t motion = (size_t)(c->dims.np + c->dims.nv + c->dims.nr) * sizeof(double);
-    // the last knot is this state: its accelerations are known
-    if (!simulation || x != kd_simulation_state(simulation) || !x->unsolved || c->nknots == 0 || k->t != x->t ||
-        memcmp(k->x, x->p, motion) != 0)
-        return go_to_judged(c, simulation, x);
-    kd_status status = kd_probe_set_with(c->probe, x, k->rate + c->dims.np);
+    kd_status status = KD_OK;
+    if (!is_end(c, simulation, x) || (!x->unsolved && !c->at_end)) return go_to_judged(c, simulation, x);
+    if (!c->at_end) status = kd_probe_set_with(c->probe, x, c->knot[2].rate + c->dims.np);
     return status < 0 ? status : kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
 }
 
@@ -681,6 +723,7 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
     for (int i = 0; i < x->n; i++)
         if (!isfinite(x->p[i])) return KD_ERR_NOT_FINITE;
     // slopes first: they move the point; energies and residuals are read at x itself
+    c->at_end = false;
     kd_status status = measure_slopes(c, x);
     if (status >= 0) status = measure_energies(c, simulation, x);
     for (int i = 0; status >= 0 && i < c->dims.nv; i++)

@@ -31,11 +31,13 @@ struct kd_certifier {
     kd_probe      *probe;
     bool           owns_probe;
     kd_eom_data   *data;          // of the probe
+    kd_eom_data   *between;       // a point for states inside steps; NULL: without energies
     kd_state      *inside;        // a state inside a step
     kd_state      *last;          // the state that was seen last; NULL: the equations have no instants
     double         jumps[POWERS]; // [J] energy lost and gained at instants
     double         leap, t_leap;  // [J] of the potential energy inside the step that is known; when
     double         energy_known;  // [J] kinetic and potential at t_known
+    double         energy_end;    // [J] at the end of the step that was seen last
     double        *value;         // (largest number of rows)
     const double  *a;             // (nv) accelerations that are judged: those of the probe
     double        *solved;        // (nv) accelerations that the simulation gives
@@ -43,14 +45,16 @@ struct kd_certifier {
     int            nsegments;
     double         t_known;                     // powers and work are known up to here
     double         power[POWERS], work[POWERS]; // there
+    bool           at_end;                      // the probe is at the end of the step that was seen last
     bool           has_drives;                  // powers depend on accelerations and multipliers
     knot           knot[3];                     // the last ends of steps, the latest one behind
     int            nknots;
     double         start[2]; // scale of positions and velocities at the first state
     double         terms;    // [J] largest sum of the sizes of all terms of the energy
     kd_slopes      slopes;
-    double         t_slopes; // up to here
-    double        *errors;   // (nv + 2 ne) for slopes
+    double         explained; // [J] part of what errors of one tolerance explain so far
+    double         t_slopes;  // up to here
+    double        *errors;    // (nv + 2 ne) for slopes
     double         energy_start, potential_low, potential_high;
     kd_findings    findings;
     kd_certificate certificate;

@@ -35,14 +35,15 @@ static void archive(kd_certifier *c, kd_archive *a)
     kd_archive_arrays(a, &c->arena, c, sizeof *c);
     kd_state_archive(c->inside, a);
     if (c->last) kd_state_archive(c->last, a);
+    if (c->between) kd_eom_data_archive(c->between, a);
     kd_archive_doubles(a, c->jumps, POWERS);
     kd_archive_doubles(a, c->power, POWERS);
     kd_archive_doubles(a, c->work, POWERS);
     kd_archive_doubles(a, (double *)&c->slopes, sizeof c->slopes / sizeof(double));
     for (int k = 0; k < 3; k++) kd_archive_real(a, &c->knot[k].t);
     kd_archive_int(a, &c->nknots, 0, 3);
-    KD_ARCHIVE_REALS(a, &c->leap, &c->t_leap, &c->energy_known, &c->t_known, &c->start[0], &c->start[1], &c->terms,
-                     &c->t_slopes, &c->energy_start, &c->potential_low, &c->potential_high);
+    KD_ARCHIVE_REALS(a, &c->leap, &c->t_leap, &c->energy_known, &c->energy_end, &c->t_known, &c->start[0], &c->start[1],
+                     &c->terms, &c->t_slopes, &c->energy_start, &c->potential_low, &c->potential_high);
     kd_archive_bool(a, &has_energy);
     c->certificate.has_energy = has_energy;
     archive_certificate(a, &c->certificate);

@@ -4,11 +4,10 @@
 #include <kardan/certificate.h>
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/shortest.h"
+#include "core/json.h"
 
 static const double ROUNDING = 1e-11; // a relative violation of this size is rounding
 static const double WITHIN = 10;      // a violation below so many tolerances is within tolerance
@@ -133,36 +132,19 @@ kd_verdict kd_certificate_reference(const kd_certificate *c, double error)
 
 // ---- text -----------------------------------------------------------------------------------------------------------
 
-typedef struct text {
-    char  *buffer;
-    size_t size, length; // length: of all that was written, as if there were room
-} text;
-
-static void put(text *t, const char *format, ...) KD_PRINTF(2, 3);
-static void put(text *t, const char *format, ...)
-{
-    bool    fits = t->buffer && t->length < t->size;
-    va_list arguments;
-    va_start(arguments, format);
-    // counted also where there is no room
-    int written = vsnprintf(fits ? t->buffer + t->length : NULL, fits ? t->size - t->length : 0, format, arguments);
-    va_end(arguments);
-    if (written > 0) t->length += (size_t)written;
-}
-
-static void put_place(text *t, const kd_largest *largest)
+static void put_place(kd_writer *t, const kd_largest *largest)
 {
     if (largest->value == 0) return;
-    put(t, " at t = %.6g s", largest->t);
+    kd_write(t, " at t = %.6g s", largest->t);
     bool quoted = strchr(largest->name, '\'') != NULL; // joint 'hinge' shift along x
-    if (largest->name[0]) put(t, quoted ? " in %s" : " in '%s'", largest->name);
+    if (largest->name[0]) kd_write(t, quoted ? " in %s" : " in '%s'", largest->name);
 }
 
 // ---- limits ---------------------------------------------------------------------------------------------------------
 
-static void put_broken(text *t, const char *what, double value, double limit, const kd_largest *where)
+static void put_broken(kd_writer *t, const char *what, double value, double limit, const kd_largest *where)
 {
-    put(t, "%sthe limit of %.3g on %s is broken: %.3g", t->length > 0 ? "; " : "", limit, what, value);
+    kd_write(t, "%sthe limit of %.3g on %s is broken: %.3g", t->length > 0 ? "; " : "", limit, what, value);
     put_place(t, where);
 }
 
@@ -173,9 +155,8 @@ int kd_certificate_broken(const kd_certificate *c, char *sentence, size_t size)
                                                      "constraint violation on velocity level",
                                                      "constraint violation on acceleration level"};
     const double             limit[KD_LEVEL_COUNT] = {c->limits.position, c->limits.velocity, c->limits.acceleration};
-    text                     t = {sentence, size, 0};
+    kd_writer                t = kd_writer_of(sentence, size);
     int                      broken = 0;
-    if (sentence && size > 0) sentence[0] = '\0';
     // NaN limits are none
     for (int level = 0; level < KD_LEVEL_COUNT; level++) {
         if (isnan(limit[level]) || c->level[level].value <= limit[level]) continue; // NaN is broken
@@ -192,176 +173,138 @@ int kd_certificate_broken(const kd_certificate *c, char *sentence, size_t size)
 
 // ---- description ----------------------------------------------------------------------------------------------------
 
-static void describe_energy(text *t, const kd_certificate *c)
+static void describe_energy(kd_writer *t, const kd_certificate *c)
 {
     double explained = kd_certificate_energy_explained(c);
-    put(t, "energy balance: largest error %.1e J, relative %.1e", c->energy.value, kd_certificate_energy_error(c));
+    kd_write(t, "energy balance: largest error %.1e J, relative %.1e", c->energy.value, kd_certificate_energy_error(c));
     put_place(t, &c->energy);
-    put(t, " (%s)\n", kd_certificate_energy(c).words);
+    kd_write(t, " (%s)\n", kd_certificate_energy(c).words);
     if (explained > 0 && c->energy.value > c->energy_rounding)
-        put(t, "  %.2g times what errors of one tolerance explain\n", c->energy.value / explained);
-    put(t, "  at the end: kinetic %.6g J, potential %.6g J; from the start: dissipated %.6g J, supplied %.6g J\n",
-        c->kinetic, c->potential, c->dissipated, c->supplied);
+        kd_write(t, "  %.2g times what errors of one tolerance explain\n", c->energy.value / explained);
+    kd_write(t, "  at the end: kinetic %.6g J, potential %.6g J; from the start: dissipated %.6g J, supplied %.6g J\n",
+             c->kinetic, c->potential, c->dissipated, c->supplied);
 }
 
 // The verdict, then what is behind each check that is not good and has no line of its own
-static void describe_verdict(text *t, const kd_certificate *c)
+static void describe_verdict(kd_writer *t, const kd_certificate *c)
 {
     kd_clean v;
     kd_certificate_verdict(c, &v);
-    put(t, "verdict: %s\n", v.sentence);
+    kd_write(t, "verdict: %s\n", v.sentence);
     for (int i = 0; i < v.nchecks; i++)
         if (v.check[i].verdict != KD_CHECK_GOOD)
-            put(t, "  %s, %s: %s\n", kd_check_word(v.check[i].verdict), v.check[i].name, v.check[i].sentence);
+            kd_write(t, "  %s, %s: %s\n", kd_check_word(v.check[i].verdict), v.check[i].name, v.check[i].sentence);
 }
 
 size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t size)
 {
     if (!c) return 0;
-    text t = {buffer, size, 0};
-    if (buffer && size > 0) buffer[0] = '\0';
-    put(&t, "checked at %ld states from t = %.9g s to t = %.9g s\n", c->states, c->t_start, c->t_end);
-    if (!c->has_constraints) put(&t, "constraints: none\n");
+    kd_writer t = kd_writer_of(buffer, size);
+    kd_write(&t, "checked at %ld states from t = %.9g s to t = %.9g s\n", c->states, c->t_start, c->t_end);
+    if (!c->has_constraints) kd_write(&t, "constraints: none\n");
     for (int level = 0; c->has_constraints && level < KD_LEVEL_COUNT; level++) {
-        put(&t, "constraints on %s level: largest violation %.1e", LEVEL[level], c->level[level].value);
+        kd_write(&t, "constraints on %s level: largest violation %.1e", LEVEL[level], c->level[level].value);
         put_place(&t, &c->level[level]);
-        put(&t, " (%s)\n", kd_certificate_level(c, (kd_level)level).words);
+        kd_write(&t, " (%s)\n", kd_certificate_level(c, (kd_level)level).words);
     }
     if (c->has_norms) {
-        put(&t, "quaternion norms: largest error %.1e", c->norm.value);
+        kd_write(&t, "quaternion norms: largest error %.1e", c->norm.value);
         put_place(&t, &c->norm);
-        put(&t, " (%s)\n", kd_certificate_norm(c).words);
+        kd_write(&t, " (%s)\n", kd_certificate_norm(c).words);
     }
     if (c->has_invariants) {
-        put(&t, "invariants: largest error %.1e", c->invariant.value);
+        kd_write(&t, "invariants: largest error %.1e", c->invariant.value);
         put_place(&t, &c->invariant);
-        put(&t, " (%s)\n", kd_certificate_invariant(c).words);
+        kd_write(&t, " (%s)\n", kd_certificate_invariant(c).words);
     }
     if (c->has_energy) describe_energy(&t, c);
     if (c->cautions > 0)
-        put(&t,
+        kd_write(
+            &t,
             "WARNING: %s at t = %.9g s, at %ld of the states: results from there on are not those of the real thing\n",
             c->caution, c->caution_time, c->cautions);
-    if (c->noticed) put(&t, "note: %s, first at t = %.9g s\n", c->notice, c->notice_time);
+    if (c->noticed) kd_write(&t, "note: %s, first at t = %.9g s\n", c->notice, c->notice_time);
     char sentence[800];
-    if (kd_certificate_broken(c, sentence, sizeof sentence) > 0) put(&t, "%s\n", sentence);
+    if (kd_certificate_broken(c, sentence, sizeof sentence) > 0) kd_write(&t, "%s\n", sentence);
     describe_verdict(&t, c);
     return t.length;
 }
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
-static void put_key(text *t, const char *key)
-{
-    put(t, "%s\"%s\": ", t->length > 1 ? ", " : "", key);
-}
-
-// All digits with a decimal point in every locale; null for NaN and infinity
-static void put_number(text *t, const char *key, double value)
-{
-    char number[KD_SHORTEST_SIZE];
-    put_key(t, key);
-    put(t, "%s", isfinite(value) ? kd_shortest_text(value, number) : "null");
-}
-
-static void put_string(text *t, const char *value)
-{
-    put(t, "\"");
-    for (const char *c = value; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            put(t, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20)
-            put(t, "\\u%04x", (unsigned)*c);
-        else
-            put(t, "%c", *c);
-    }
-    put(t, "\"");
-}
-
-static void put_text(text *t, const char *key, const char *value)
-{
-    put_key(t, key);
-    put_string(t, value);
-}
-
 // NAME_residual, NAME_time, NAME_equation
-static void put_largest(text *t, const char *name, bool exists, const kd_largest *largest)
+static void put_json_largest(kd_json *json, const char *name, bool exists, const kd_largest *largest)
 {
     char key[60];
     snprintf(key, sizeof key, "%s_residual", name);
-    put_number(t, key, exists ? largest->value : NAN);
+    kd_json_number(json, key, exists ? largest->value : NAN);
     snprintf(key, sizeof key, "%s_time", name);
-    put_number(t, key, exists ? largest->t : NAN);
+    kd_json_number(json, key, exists ? largest->t : NAN);
     snprintf(key, sizeof key, "%s_equation", name);
-    put_text(t, key, exists ? largest->name : "");
+    kd_json_text(json, key, exists ? largest->name : "");
 }
 
-static void put_named_text(text *t, const char *before, const char *value)
+static void put_json_energy(kd_json *json, const kd_certificate *c, bool energy)
 {
-    put(t, "%s", before);
-    put_string(t, value);
+    kd_json_number(json, "energy_error", energy ? kd_certificate_energy_error(c) : NAN);
+    kd_json_number(json, "energy_error_joule", energy ? c->energy.value : NAN);
+    kd_json_number(json, "energy_time", energy ? c->energy.t : NAN);
+    kd_json_number(json, "energy_scale", energy ? c->energy_scale : NAN);
+    kd_json_number(json, "kinetic", energy ? c->kinetic : NAN);
+    kd_json_number(json, "potential", energy ? c->potential : NAN);
+    kd_json_number(json, "dissipated", energy ? c->dissipated : NAN);
+    kd_json_number(json, "supplied", energy ? c->supplied : NAN);
+    kd_json_number(json, "energy_explained", energy ? kd_certificate_energy_explained(c) : NAN);
+    kd_json_number(json, "energy_rounding", energy ? c->energy_rounding : NAN);
 }
 
 // clean, verdict, checks, not_searched
-static void put_verdict(text *t, const kd_certificate *c)
+static void put_json_verdict(kd_json *json, const kd_certificate *c)
 {
     kd_clean v;
-    int      listed = 0;
     kd_certificate_verdict(c, &v);
-    put_key(t, "clean");
-    put(t, v.clean ? "true" : "false");
-    put_text(t, "verdict", v.sentence);
-    put_key(t, "checks");
+    kd_json_bool(json, "clean", v.clean);
+    kd_json_text(json, "verdict", v.sentence);
+    kd_json_list(json, "checks");
     for (int i = 0; i < v.nchecks; i++) {
-        const kd_check *k = &v.check[i];
-        put_named_text(t, i > 0 ? ", {\"name\": " : "[{\"name\": ", k->name);
-        put_named_text(t, ", \"verdict\": ", kd_check_word(k->verdict));
-        put_number(t, "figure", k->figure);
-        put_named_text(t, ", \"sentence\": ", k->sentence);
-        put(t, "}");
+        kd_json_open(json, NULL);
+        kd_json_text(json, "name", v.check[i].name);
+        kd_json_text(json, "verdict", kd_check_word(v.check[i].verdict));
+        kd_json_number(json, "figure", v.check[i].figure);
+        kd_json_text(json, "sentence", v.check[i].sentence);
+        kd_json_close(json);
     }
-    put(t, v.nchecks > 0 ? "]" : "[]");
-    put_key(t, "not_searched");
-    put(t, "[");
+    kd_json_list_close(json);
+    kd_json_list(json, "not_searched");
     for (int i = 0; i < v.nchecks; i++)
-        if (v.check[i].verdict == KD_CHECK_NOT_SEARCHED) put_named_text(t, listed++ > 0 ? ", " : "", v.check[i].name);
-    put(t, "]");
+        if (v.check[i].verdict == KD_CHECK_NOT_SEARCHED) kd_json_text(json, NULL, v.check[i].name);
+    kd_json_list_close(json);
 }
 
 size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
 {
     if (!c) return 0;
-    text t = {buffer, size, 0};
-    bool seen = c->states > 0, energy = seen && c->has_energy;
-    char sentence[800];
-    if (buffer && size > 0) buffer[0] = '\0';
-    put(&t, "{");
-    put_number(&t, "states", (double)c->states);
+    kd_writer w = kd_writer_of(buffer, size);
+    kd_json   json = {.text = &w, .layout = KD_JSON_LINE};
+    bool      seen = c->states > 0;
+    char      sentence[800];
+    kd_json_open(&json, NULL);
+    kd_json_count(&json, "states", c->states);
     // figures that were not seen are null
     for (int level = 0; level < KD_LEVEL_COUNT; level++)
-        put_largest(&t, LEVEL[level], seen && c->has_constraints, &c->level[level]);
-    put_largest(&t, "norm", seen && c->has_norms, &c->norm);
-    put_largest(&t, "invariant", seen && c->has_invariants, &c->invariant);
-    put_number(&t, "energy_error", energy ? kd_certificate_energy_error(c) : NAN);
-    put_number(&t, "energy_error_joule", energy ? c->energy.value : NAN);
-    put_number(&t, "energy_time", energy ? c->energy.t : NAN);
-    put_number(&t, "energy_scale", energy ? c->energy_scale : NAN);
-    put_number(&t, "kinetic", energy ? c->kinetic : NAN);
-    put_number(&t, "potential", energy ? c->potential : NAN);
-    put_number(&t, "dissipated", energy ? c->dissipated : NAN);
-    put_number(&t, "supplied", energy ? c->supplied : NAN);
-    put_number(&t, "cautions", (double)c->cautions);
-    put_number(&t, "caution_time", c->cautions > 0 ? c->caution_time : NAN);
-    put_text(&t, "caution", c->cautions > 0 ? c->caution : "");
-    put_number(&t, "notice_time", c->noticed ? c->notice_time : NAN);
-    put_text(&t, "notice", c->noticed ? c->notice : "");
-    put_key(&t, "exploded");
-    put(&t, c->exploded ? "true" : "false");
-    put_number(&t, "energy_explained", energy ? kd_certificate_energy_explained(c) : NAN);
-    put_number(&t, "energy_rounding", energy ? c->energy_rounding : NAN);
-    put_verdict(&t, c);
-    put_number(&t, "limits_broken", seen ? kd_certificate_broken(c, sentence, sizeof sentence) : 0);
-    put_text(&t, "limits_sentence", seen ? sentence : "");
-    put(&t, "}");
-    return t.length;
+        put_json_largest(&json, LEVEL[level], seen && c->has_constraints, &c->level[level]);
+    put_json_largest(&json, "norm", seen && c->has_norms, &c->norm);
+    put_json_largest(&json, "invariant", seen && c->has_invariants, &c->invariant);
+    put_json_energy(&json, c, seen && c->has_energy);
+    kd_json_count(&json, "cautions", c->cautions);
+    kd_json_number(&json, "caution_time", c->cautions > 0 ? c->caution_time : NAN);
+    kd_json_text(&json, "caution", c->cautions > 0 ? c->caution : "");
+    kd_json_number(&json, "notice_time", c->noticed ? c->notice_time : NAN);
+    kd_json_text(&json, "notice", c->noticed ? c->notice : "");
+    kd_json_bool(&json, "exploded", c->exploded);
+    put_json_verdict(&json, c);
+    kd_json_count(&json, "limits_broken", seen ? kd_certificate_broken(c, sentence, sizeof sentence) : 0);
+    kd_json_text(&json, "limits_sentence", seen ? sentence : "");
+    kd_json_close(&json);
+    return w.length;
 }

@@ -82,6 +82,15 @@ static bool has_own_options(const kd_simulation_options *opt)
     return false;
 }
 
+// Does this method run with the options?
+static bool is_possible(const kd_simulation_options *opt, kd_pair method)
+{
+    kd_simulation_options tried = *opt;
+    tried.formulation = method.formulation;
+    tried.integrator = method.integrator;
+    return !kd_method_misfit(&tried, NULL);
+}
+
 // Why no explicit method is thought of; NULL: one may be
 static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_options *opt)
 {
@@ -99,10 +108,7 @@ static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_optio
     if (opt->integrator_options.h_fixed > 0) return "as steps have a fixed size";
     if (d.nv <= d.nlambda + d.nmu) return "as the motion is prescribed";
     if (f->control_multipliers) return "which controls the errors of multipliers";
-    kd_simulation_options tried = *opt;
-    tried.formulation = KD_ODE;
-    tried.integrator = KD_DOP853;
-    return kd_method_misfit(&tried, NULL) || has_own_options(opt) ? "which has the options" : NULL;
+    return !is_possible(opt, (kd_pair){KD_ODE, KD_DOP853}) || has_own_options(opt) ? "which has the options" : NULL;
 }
 
 // Cost of a step of psf with radau over that of one of dop853
@@ -137,21 +143,24 @@ static double column_entries(const kd_eom *eom, const kd_inputs *inputs, const k
     return good ? count / COLUMNS : 0;
 }
 
-// psf with radau, or bdf with sparse matrices where those of psf would be large
+// psf with radau, or, where its dense matrices would be large, bdf: on ode where the Newton matrix is eliminated along
+// the tree in O(N), else on ggl, whose matrix is sparse
 static kd_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                            const kd_simulation_options *opt, double *cost)
 {
-    kd_simulation_options tried = *opt;
-    *cost = dense_cost(eom);
-    tried.formulation = KD_GGL;
-    tried.integrator = KD_BDF;
-    const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
+    const kd_pair               along_tree = {KD_ODE, KD_BDF}, sparse = {KD_GGL, KD_BDF};
     const kd_simulation_options usual = kd_method_named(opt);
-    if (*cost <= DENSE_MOST || kept || has_own_options(opt) || kd_method_misfit(&tried, NULL))
-        return (kd_pair){usual.formulation, usual.integrator};
+    const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
+    *cost = dense_cost(eom);
+    if (*cost <= DENSE_MOST || kept || has_own_options(opt)) return (kd_pair){usual.formulation, usual.integrator};
+    if (kd_eom_definition(eom)->implicit_set && is_possible(opt, along_tree)) {
+        *cost = SPARSE_COST;
+        return along_tree;
+    }
+    if (!is_possible(opt, sparse)) return (kd_pair){usual.formulation, usual.integrator};
     const double part = column_entries(eom, inputs, x) / FULL_SIZE;
     *cost = SPARSE_COST + part * part;
-    return (kd_pair){KD_GGL, KD_BDF};
+    return sparse;
 }
 
 // ---- the spectral radius --------------------------------------------------------------------------------------------

@@ -139,6 +139,8 @@ bool kd_method_is_open(const kd_simulation_options *o)
 
 kd_simulation_options kd_method_named(const kd_simulation_options *o)
 {
+    const kd_simulation_options usual = kd_simulation_options_default();
+    if (!o) o = &usual;
     kd_simulation_options named = *o;
     if (o->integrator == KD_INTEGRATOR_CHOSEN) named.integrator = KD_RADAU;
     if (o->formulation != KD_FORMULATION_CHOSEN) return named;

@@ -5,7 +5,5 @@
 #include <kardan/simulation.h>
 
 bool kd_method_is_open(const kd_simulation_options *opt);
-// The same options with a formulation and an integrator: radau, psf where that fits, else the form that suits.
-kd_simulation_options kd_method_named(const kd_simulation_options *opt);
 
 #endif

@@ -3,7 +3,7 @@
 //     events of switching functions, one-sided rows and dry friction, samples, consistent values, next times.
 //
 // Method: docs/methods/events.md
-#include "simulation/hybrid.h"
+#include "simulation/hybrid_parts.h"
 
 #include <float.h>
 #include <limits.h>
@@ -12,12 +12,6 @@
 
 #include "core/archive.h"
 #include "core/text.h"
-#include "simulation/chatter.h"
-#include "simulation/crossing.h"
-#include "simulation/fits.h"
-#include "simulation/kick.h"
-#include "simulation/limit.h"
-#include "simulation/teller.h"
 
 #define BEFORE 4        // [ulp] a step ends so far before a break
 #define SLACK 8         // [ulp] times that are so close are one
@@ -25,48 +19,9 @@
 #define BAND 4.0        // a function that crossed has left zero when it is so many times as large as at its crossing
 #define NOISE 64        // [ulp] or as its change in such a time
 #define HARDLY 1.000001 // growth of that band by a crossing at its edge
-#define SHORT_PART 1e-4 // of the last step, for slopes at its end
 #define SHORTEST 1e-12  // of the time: strides to rest
-#define NEARLY 1e4      // a function so many times its change in the tolerance away from zero is not about to cross
 #define TOLD_PER_ROW 4  // events of one row at one instant
 #define AT_ONCE 4       // breaks that come at once
-
-typedef enum need { NOTHING, SOLVE, PROJECT } need; // what a state lacks behind an instant, the more the larger
-
-struct kd_hybrid {
-    const kd_eom    *eom;
-    kd_event_options opt;
-    kd_dims          dims;
-    kd_dense_motion  motion; // dense output of the last step
-    void            *motion_context;
-    kd_arena         arena;
-    kd_state        *x;                       // of the simulation
-    kd_state        *before;                  // limit from the left
-    kd_state        *jump;                    // what an event writes to
-    kd_state        *inside;                  // at times in a step
-    kd_state        *end[2];                  // of a part of a step, for bounds
-    double          *inputs;                  // (2 x 3 nu) of the ends
-    kd_event_rows   *rows;                    // one-sided rows and dry friction; NULL: none
-    kd_limit        *limit;                   // solves for what belongs to p, v, r
-    kd_kick         *kick;                    // NULL: no function of time breaks
-    unsigned char   *moving;                  // (nlambda + nmu) rows that a kick moves
-    signed char     *kicked;                  // (functions of rows) those that follow
-    kd_crossing      crossing;                // of the switching functions, then of the functions of rows
-    signed char     *alone;                   // (nswitch) crossed, but for one function
-    unsigned char   *seen;                    // functions that crossed at the last instants, for words on chattering
-    double          *fall;                    // how fast functions fell in the last step
-    double           next_break, next_sample; // [s] known in advance; infinity: none
-    bool             pending, at_break, at_sample, has_crossed; // an instant is to be passed, and by what
-    need             need;                                      // what x lacks to be consistent
-    bool             moved;                                     // an event changed p, v, r or rows
-    bool             rows_changed;
-    bool             smooth;          // p, v, r and the rows are those of before
-    bool             stop;            // an event asked for the end
-    double           from, tolerance; // start of the step of the last crossing, exactness of its time
-    kd_chatter       chatter;         // events in quick succession
-    kd_teller        teller;          // what is told about the present instant
-    char             message[900];
-};
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
@@ -180,7 +135,7 @@ bool kd_hybrid_watch(const kd_hybrid *self)
     return self->crossing.n > 0;
 }
 
-static kd_status failed(kd_hybrid *self, kd_status status, const char *where)
+kd_status kd_hybrid_failed(kd_hybrid *self, kd_status status, const char *where)
 {
     if (status < 0)
         kd_text(self->message, sizeof self->message, "%s at t = %.9g: %s", where, self->x->t,
@@ -190,7 +145,7 @@ static kd_status failed(kd_hybrid *self, kd_status status, const char *where)
 
 // ---- times ----------------------------------------------------------------------------------------------------------
 
-static double ulps(double t, int n)
+double kd_hybrid_ulps(double t, int n)
 {
     return n * DBL_EPSILON * fabs(t);
 }
@@ -216,169 +171,23 @@ double kd_hybrid_target(const kd_hybrid *self, double t_end)
     // events in quick succession: dense output of a long step would have no digits left for the next one
     t = kd_chatter_target(&self->chatter, self->x->t, t);
     // functions of time are one-sided: the step ends just before the break, on its left side
-    if (self->next_break <= t + ulps(t, SLACK)) t = self->next_break - ulps(self->next_break, BEFORE);
+    if (self->next_break <= t + kd_hybrid_ulps(t, SLACK))
+        t = self->next_break - kd_hybrid_ulps(self->next_break, BEFORE);
     return fmax(t, self->x->t);
 }
 
-static void find_due(kd_hybrid *self, double t)
+void kd_hybrid_find_due(kd_hybrid *self, double t)
 {
     // a break that is due pulls a sample at the same time with it
-    double at = self->next_break <= t + ulps(t, SLACK) ? fmax(t, self->next_break) : t;
+    double at = self->next_break <= t + kd_hybrid_ulps(t, SLACK) ? fmax(t, self->next_break) : t;
     self->at_break = at > t || self->next_break == t;
-    self->at_sample = self->next_sample <= at + ulps(at, SLACK);
+    self->at_sample = self->next_sample <= at + kd_hybrid_ulps(at, SLACK);
 }
 
 static bool is_at_once(const kd_hybrid *self)
 {
     const double t = self->x->t;
-    return self->next_break <= t + ulps(t, SLACK) + DBL_MIN;
-}
-
-// ---- the switching functions along a step ---------------------------------------------------------------------------
-
-static kd_status state_inside(kd_hybrid *self, double t, kd_state *x, bool accelerations)
-{
-    // dense output gives p, v, r; forces and accelerations are solved for where functions look at them
-    kd_status status = self->motion(t, x, self->motion_context);
-    if (status >= 0 && accelerations) status = failed(self, kd_limit_solve(self->limit, x), "inside a step");
-    return status;
-}
-
-static kd_status values_inside(double t, void *context, double *out)
-{
-    kd_hybrid *self = context;
-    kd_status  status = state_inside(self, t, self->inside, kd_limit_needs_accelerations(self->limit, self->x));
-    return status < 0 ? status : failed(self, kd_limit_values(self->limit, self->inside, out), "switching functions");
-}
-
-// end[k] at time t, with its point
-static kd_status bound_end(kd_hybrid *self, double t, int k, kd_point *point)
-{
-    const int    nu = self->dims.nu;
-    double      *u = self->inputs + 3 * nu * k;
-    kd_eom_data *data;
-    kd_status    status = state_inside(self, t, self->end[k], true);
-    if (status >= 0) status = failed(self, kd_limit_at(self->limit, self->end[k], &data), "bounds");
-    if (status < 0) return status;
-    // the point refers to inputs of data, which moves on to the other end: they are copied
-    *point = *kd_eom_point(data);
-    if (nu == 0) return KD_OK;
-    const double *const from[] = {point->u, point->du, point->ddu};
-    for (int j = 0; j < 3; j++) memcpy(u + j * nu, from[j], (size_t)nu * sizeof *u);
-    point->u = u;
-    point->du = u + nu;
-    point->ddu = u + 2 * nu;
-    return KD_OK;
-}
-
-// Bounds of the definition; those of the rows are not known.
-static kd_status bounds_inside(double t0, double t1, void *context, double *lower, double *upper)
-{
-    kd_hybrid   *self = context;
-    kd_point     x0, x1;
-    kd_eom_data *data;
-    kd_status    status = bound_end(self, t0, 0, &x0);
-    if (status >= 0) status = bound_end(self, t1, 1, &x1);
-    if (status >= 0) status = kd_limit_at(self->limit, self->end[1], &data);
-    if (status < 0) return status;
-    // rows have no bounds: minima are searched instead
-    for (int i = self->dims.nswitch; i < self->crossing.n; i++) {
-        lower[i] = -HUGE_VAL;
-        upper[i] = HUGE_VAL;
-    }
-    kd_eval answer = kd_eom_switch_bounds(data, &x0, &x1, lower, upper);
-    return failed(self, kd_limit_fault(self->limit, answer), "bounds of switching functions");
-}
-
-// Functions that are about to cross within the tolerance behind an instant do so there: its actions have one order,
-// whichever comes first by rounding.
-static kd_status find_about_to(kd_hybrid *self, double t0, double tolerance)
-{
-    kd_crossing *c = &self->crossing;
-    // change over a short part in front of the end, for the slope there
-    const double h = self->x->t - t0, back = SHORT_PART * h;
-    bool         any = false;
-    // most steps are far from any crossing: their functions are not evaluated again
-    for (int i = 0; i < c->n; i++)
-        any = any || fabs(c->end[i]) * h <= NEARLY * tolerance * fabs(c->end[i] - c->start[i]);
-    if (!any) return KD_OK;
-    kd_status status = values_inside(self->x->t - back, self, c->middle);
-    for (int i = 0; i < c->n && status >= 0; i++) {
-        double slope = (c->end[i] - c->middle[i]) / back;
-        // known side, left zero, and beyond zero within the tolerance
-        if (c->side[i] == 0 || c->band[i] > 0 || c->side[i] * (c->end[i] + slope * tolerance) > 0) continue;
-        c->crossed[i] = (signed char)-c->side[i];
-        self->has_crossed = true;
-    }
-    return status;
-}
-
-// A crossing in the step from t0 to x; the state goes back to it.
-static kd_status find_crossing(kd_hybrid *self, double t0)
-{
-    kd_state         *x = self->x;
-    const double      t1 = x->t, tolerance = fmax(self->opt.accuracy * (t1 - t0), ulps(t1, 4));
-    const bool        has_bounds = kd_eom_definition(self->eom)->switch_bounds != NULL;
-    double            t = t1;
-    kd_step_functions f = {values_inside, has_bounds ? bounds_inside : NULL, self};
-    kd_status         status = failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
-    // values at the end, then the earliest root in the step
-    if (status >= 0) status = kd_crossing_find(&self->crossing, &f, t0, t1, tolerance, &self->has_crossed, &t);
-    if (status < 0) return status;
-    self->from = t0;
-    self->tolerance = tolerance;
-    // nothing crossed: those about to do so at a break or sample still join it
-    if (!self->has_crossed) return self->at_break || self->at_sample ? find_about_to(self, t0, tolerance) : KD_OK;
-    // a crossing at the same instant as the break or sample: they are passed together
-    if ((self->at_break || self->at_sample) && t1 - t <= tolerance) // at the same instant
-        return failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
-    // it comes before them: they stay for later
-    self->at_break = self->at_sample = false;
-    if (t == t1) return KD_OK;
-    // back to the crossing; p and v onto the constraints there, as dense output leaves them
-    status = self->motion(t, x, self->motion_context);
-    return status < 0 ? status : failed(self, kd_limit_project(self->limit, x, false), "state at an event");
-}
-
-// The limit from the left at the end of a step. A controller that looks at the motion only needs no forces there.
-static kd_status complete_left(kd_hybrid *self)
-{
-    kd_state *x = self->x;
-    bool      of_motion = kd_eom_definition(self->eom)->discrete_of_motion && !self->has_crossed && !self->at_break &&
-                     !kd_teller_tells_samples(&self->teller);
-    // a sample of a controller that looks at the motion only: p, v, r are enough
-    kd_status status = self->motion(x->t, x, self->motion_context);
-    return status < 0 || of_motion ? status : failed(self, kd_limit_solve(self->limit, x), "state");
-}
-
-kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
-{
-    kd_state    *x = self->x;
-    const double t1 = x->t;
-    kd_status    status = KD_OK;
-    self->message[0] = '\0';
-    self->has_crossed = false;
-    // breaks and samples that end this step
-    find_due(self, t1);
-    // functions of rows may look at multipliers and accelerations
-    if (self->crossing.n > 0) {
-        if (!solved && kd_limit_needs_accelerations(self->limit, self->x)) {
-            status = failed(self, kd_limit_solve(self->limit, x), "state");
-            solved = true;
-        }
-        if (status >= 0 && t1 > t0) status = find_crossing(self, t0);
-        if (status < 0) return status;
-    }
-    self->pending = self->has_crossed || self->at_break || self->at_sample;
-    // nothing happened: the end of this step is the start of the next, and rates tell the strides
-    if (!self->pending) {
-        for (int i = 0; i < self->crossing.n; i++)
-            self->fall[i] = t1 > t0 ? (self->crossing.start[i] - self->crossing.end[i]) / (t1 - t0) : 0;
-        if (self->crossing.n > 0)
-            memcpy(self->crossing.start, self->crossing.end, (size_t)self->crossing.n * sizeof(double));
-        return KD_OK;
-    }
-    return x->t == t1 && !solved ? complete_left(self) : status;
+    return self->next_break <= t + kd_hybrid_ulps(t, SLACK) + DBL_MIN;
 }
 
 // ---- steps of somebody else -----------------------------------------------------------------------------------------
@@ -391,13 +200,13 @@ int kd_hybrid_functions(const kd_hybrid *self)
 double kd_hybrid_next_time(const kd_hybrid *self)
 {
     // just before a break, on its left side
-    return self ? fmin(self->next_break - ulps(self->next_break, BEFORE), self->next_sample) : HUGE_VAL;
+    return self ? fmin(self->next_break - kd_hybrid_ulps(self->next_break, BEFORE), self->next_sample) : HUGE_VAL;
 }
 
 kd_status kd_hybrid_values(kd_hybrid *self, const kd_state *x, double *out)
 {
     const kd_crossing *c = &self->crossing;
-    kd_status          status = failed(self, kd_limit_values(self->limit, x, out), "switching functions");
+    kd_status          status = kd_hybrid_failed(self, kd_limit_values(self->limit, x, out), "switching functions");
     for (int i = 0; i < c->n && status >= 0; i++)
         if (fabs(out[i]) <= fmax(c->band[i], DBL_MIN)) out[i] = c->side[i] < 0 ? -DBL_MIN : DBL_MIN;
     return status;
@@ -409,10 +218,10 @@ kd_status kd_hybrid_arrive(kd_hybrid *self, double t0)
     self->message[0] = '\0';
     self->has_crossed = false;
     self->from = t0;
-    self->tolerance = fmax(self->opt.accuracy * (self->x->t - t0), ulps(self->x->t, 4));
-    find_due(self, self->x->t);
+    self->tolerance = fmax(self->opt.accuracy * (self->x->t - t0), kd_hybrid_ulps(self->x->t, 4));
+    kd_hybrid_find_due(self, self->x->t);
     kd_status status =
-        c->n > 0 ? failed(self, kd_limit_values(self->limit, self->x, c->end), "switching functions") : KD_OK;
+        c->n > 0 ? kd_hybrid_failed(self, kd_limit_values(self->limit, self->x, c->end), "switching functions") : KD_OK;
     for (int i = 0; i < c->n && status >= 0; i++) {
         const double value = c->end[i];
         c->crossed[i] = 0;
@@ -437,21 +246,21 @@ kd_status kd_hybrid_arrive(kd_hybrid *self, double t0)
 static kd_status settle(kd_hybrid *self)
 {
     kd_status status = KD_OK;
-    // PROJECT: positions, velocities and then forces; SOLVE: forces and accelerations only
-    if (self->need == PROJECT) status = kd_limit_project(self->limit, self->x, true);
-    if (self->need == SOLVE) status = kd_limit_solve(self->limit, self->x);
-    if (status >= 0) self->need = NOTHING;
-    return failed(self, status, "no consistent state behind an instant");
+    // KD_NEED_PROJECT: positions, velocities and then forces; KD_NEED_SOLVE: forces and accelerations only
+    if (self->need == KD_NEED_PROJECT) status = kd_limit_project(self->limit, self->x, true);
+    if (self->need == KD_NEED_SOLVE) status = kd_limit_solve(self->limit, self->x);
+    if (status >= 0) self->need = KD_NEED_NOTHING;
+    return kd_hybrid_failed(self, status, "no consistent state behind an instant");
 }
 
-static void lack(kd_hybrid *self, need what)
+static void lack(kd_hybrid *self, kd_need what)
 {
     if (what > self->need) self->need = what;
 }
 
-static need lack_behind_break(const kd_hybrid *self)
+static kd_need lack_behind_break(const kd_hybrid *self)
 {
-    return self->dims.nlambda + self->dims.nmu > 0 ? PROJECT : SOLVE;
+    return self->dims.nlambda + self->dims.nmu > 0 ? KD_NEED_PROJECT : KD_NEED_SOLVE;
 }
 
 // A break that comes at once belongs to the present time, which becomes the first of its right side: at the start
@@ -461,8 +270,8 @@ static kd_status next_times(kd_hybrid *self)
     kd_status status = KD_OK;
     // several breaks may stand at the same time; each one moves it on by some ulp
     for (int k = 0; k < AT_ONCE && status >= 0; k++) {
-        status =
-            failed(self, kd_limit_next(self->limit, self->x, &self->next_break, &self->next_sample), "next instants");
+        status = kd_hybrid_failed(self, kd_limit_next(self->limit, self->x, &self->next_break, &self->next_sample),
+                                  "next instants");
         if (status < 0 || !is_at_once(self)) break;
         self->x->t = self->next_break;
         lack(self, lack_behind_break(self));
@@ -490,7 +299,7 @@ static void take_jump(kd_hybrid *self, const kd_jump *jump)
     }
     self->moved = self->moved || jump->moved;
     // z alone asks for forces anew; p, v, r or rows also for a projection
-    if (jump->moved || z_changed) lack(self, jump->moved ? PROJECT : SOLVE);
+    if (jump->moved || z_changed) lack(self, jump->moved ? KD_NEED_PROJECT : KD_NEED_SOLVE);
 }
 
 static void tell_crossing(kd_hybrid *self, int i, const char *text)
@@ -527,7 +336,7 @@ static kd_status make_event(kd_hybrid *self, int i)
     self->alone[i] = self->crossing.crossed[i];
     kd_status status = kd_limit_at(self->limit, self->x, &data);
     if (status >= 0) status = kd_limit_fault(self->limit, kd_eom_event(data, self->alone, &jump));
-    if (status < 0) return failed(self, status, "event");
+    if (status < 0) return kd_hybrid_failed(self, status, "event");
     jump.text[sizeof jump.text - 1] = '\0';
     take_jump(self, &jump);
     tell_crossing(self, i, jump.text);
@@ -567,7 +376,7 @@ static kd_status make_break(kd_hybrid *self, double t)
     if (status >= 0 && self->rows) status = move_rows(self);
     // no partial kick: the state of before
     if (status < 0) kd_state_copy(self->before, self->x);
-    lack(self, PROJECT);
+    lack(self, KD_NEED_PROJECT);
     return status;
 }
 
@@ -584,7 +393,7 @@ static kd_status make_rows(kd_hybrid *self)
     status = kd_event_rows_instant(self->rows, self->x, crossed, self->crossing.side + self->dims.nswitch,
                                    kd_teller_tell, &self->teller, self->message, sizeof self->message);
     self->rows_changed = true;
-    lack(self, PROJECT);
+    lack(self, KD_NEED_PROJECT);
     return status;
 }
 
@@ -595,12 +404,12 @@ static kd_status make_sample(kd_hybrid *self, bool due)
     const size_t bytes = (size_t)self->dims.nz * sizeof(double);
     kd_status    status = settle(self);
     // a controller reads a consistent state
-    if (status >= 0) status = failed(self, kd_limit_sample(self->limit, x, self->jump->z), "sample");
+    if (status >= 0) status = kd_hybrid_failed(self, kd_limit_sample(self->limit, x, self->jump->z), "sample");
     if (status < 0) return status;
     // only a z that changed makes forces anew
     if (bytes > 0 && memcmp(x->z, self->jump->z, bytes) != 0) {
         memcpy(x->z, self->jump->z, bytes);
-        lack(self, SOLVE);
+        lack(self, KD_NEED_SOLVE);
         due = true;
     }
     if (due) kd_teller_tell(KD_EVENT_SAMPLE, -1, 0, "discrete states were renewed", &self->teller);
@@ -628,7 +437,7 @@ static void own_side(kd_hybrid *self, int i, double value)
     kd_crossing *c = &self->crossing;
     const double last = self->chatter.last;
     double       rate = fabs(c->start[i] - c->end[i]) / fmax(last - self->from, self->tolerance);
-    double       band = BAND * fabs(c->end[i]) + rate * fmax(self->tolerance, ulps(last, NOISE)) + DBL_MIN;
+    double       band = BAND * fabs(c->end[i]) + rate * fmax(self->tolerance, kd_hybrid_ulps(last, NOISE)) + DBL_MIN;
     if (c->band[i] > 0) // it had not left zero: as wide as before
         band = self->moved ? fmax(c->band[i], HARDLY * fabs(c->end[i])) : c->band[i];
     // within the band its value tells nothing: its own motion does where the state moved, its crossing elsewhere
@@ -643,7 +452,7 @@ static kd_status values_behind(kd_hybrid *self)
     kd_crossing *c = &self->crossing;
     kd_status    status = kd_limit_values(self->limit, self->x, c->middle);
     if (status >= 0 && self->moved) status = kd_limit_around(self->limit, self->x, self->inside, c->low, c->high);
-    return failed(self, status, "switching functions behind an instant");
+    return kd_hybrid_failed(self, status, "switching functions behind an instant");
 }
 
 // One event after the other, in the order of the functions. Those behind one see a consistent state; its function has
@@ -756,7 +565,7 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
     // what is told is collected, and delivered when the state behind is complete
     kd_teller_forget(&self->teller);
     self->stop = self->moved = self->rows_changed = false;
-    self->need = NOTHING;
+    self->need = KD_NEED_NOTHING;
     kd_state_copy(x, self->before);
     // break and sample may differ by some ulp: the later time is that of the instant
     double now = self->at_sample ? self->next_sample : x->t;
@@ -768,7 +577,7 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
     if (status >= 0 && self->has_crossed && self->rows) status = make_rows(self);
     if (status >= 0 && self->at_sample) status = make_sample(self, true);
     // integrators may go on smoothly where only z or inputs changed
-    self->smooth = self->need < PROJECT && !self->at_break && !self->moved && !self->rows_changed;
+    self->smooth = self->need < KD_NEED_PROJECT && !self->at_break && !self->moved && !self->rows_changed;
     if (status >= 0 && !is_left_alone(self)) status = settle(self);
     if (status >= 0) status = next_times(self);
     self->pending = self->at_break = self->at_sample = false;
@@ -788,23 +597,24 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     kd_status    status = KD_OK;
     self->message[0] = '\0';
     self->pending = self->at_break = self->at_sample = self->has_crossed = false;
-    self->need = NOTHING;
+    self->need = KD_NEED_NOTHING;
     // chattering is counted from the start on
     kd_chatter_begin(&self->chatter, &self->opt);
     // which rows hold may change p, v and activity of what the caller gave
     if (self->rows) {
         kd_state_copy(self->x, self->before);
         status = kd_event_rows_start(self->rows, self->x, self->message, sizeof self->message);
-        if (memcmp(self->before->p, self->x->p, self->x->size * sizeof(double)) != 0) lack(self, PROJECT);
+        if (memcmp(self->before->p, self->x->p, self->x->size * sizeof(double)) != 0) lack(self, KD_NEED_PROJECT);
         if (memcmp(self->before->active_lambda, self->x->active_lambda, (size_t)(self->dims.nlambda)) != 0 ||
             memcmp(self->before->active_mu, self->x->active_mu, (size_t)(self->dims.nmu)) != 0)
-            lack(self, PROJECT);
+            lack(self, KD_NEED_PROJECT);
     }
     // only a new simulation samples at once: a restart keeps z
     if (status >= 0 && created && kd_eom_definition(self->eom)->discrete) status = make_sample(self, false);
     if (status >= 0) status = settle(self);
     if (status >= 0) status = next_times(self);
-    if (status >= 0) status = failed(self, kd_limit_values(self->limit, self->x, c->start), "switching functions");
+    if (status >= 0)
+        status = kd_hybrid_failed(self, kd_limit_values(self->limit, self->x, c->start), "switching functions");
     // signs at the start; what is at zero shows its sign later (crossing.c, 1.)
     for (int i = 0; i < c->n && status >= 0; i++) {
         bool   row = i >= self->dims.nswitch;
@@ -856,7 +666,7 @@ void kd_hybrid_archive(kd_hybrid *self, kd_archive *a)
     KD_ARCHIVE_REALS(a, &self->next_break, &self->next_sample, &self->from, &self->tolerance);
     KD_ARCHIVE_BOOLS(a, &self->pending, &self->at_break, &self->at_sample, &self->has_crossed, &self->moved,
                      &self->rows_changed, &self->smooth, &self->stop);
-    KD_ARCHIVE_ENUM(a, need, self->need, PROJECT);
+    KD_ARCHIVE_ENUM(a, kd_need, self->need, KD_NEED_PROJECT);
     archive_chatter(a, &self->chatter, (int)n);
     archive_teller(a, &self->teller);
 }

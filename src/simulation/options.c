@@ -165,8 +165,8 @@ kd_event_options kd_event_options_default(void)
 kd_simulation_options kd_simulation_options_default(void)
 {
     kd_simulation_options o = {
-        .formulation = KD_PSF,
-        .integrator = KD_RADAU,
+        .formulation = KD_FORMULATION_CHOSEN,
+        .integrator = KD_INTEGRATOR_CHOSEN,
         .formulation_options = kd_formulation_options_default(),
         .integrator_options = kd_integrator_options_default(),
         .initial = kd_initial_options_default(),

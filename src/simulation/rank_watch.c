@@ -13,9 +13,16 @@
 // become small since it was last known (|sigma - sigma_0| <= |C - C_0|, Weyl).
 //
 // A step may also jump over the place where branches cross. Where C may have lost its rank inside the step (Weyl again)
-// the way between its ends is looked at: the cubic through positions and velocities of both ends, in the middle,
-// violates g by 1/64 to 3/64 of K d^2 (d: length of the way) if the step turned by a right angle, by d^4 / 384 and less
-// if it went on smoothly.
+// the way between its ends is looked at: the cubic through positions and velocities of both ends, at s = 1/4 and 3/4.
+// With the way d of the bodies of a row and K of that row alone it violates g by
+//
+//     0.0023 K d^2 and more    if the step turned by 30 degrees or more, wherever in the step that was (in the middle
+//                              there would be two blind places: x y = (1 - 4 theta) (3 - 4 theta) d^2 / 64)
+//     K d^4 / 683              if it went on smoothly along a circle
+//
+// The polynomial of degree 5 through the start of the step before, too, at s = 1/2 as well, tells more: 0.0008 K d^2 and
+// more, and about 1e-4 K d^6 along a circle. The two fall apart as steps become shorter: a step that could be either is taken back and made shorter until it
+// is one of them.
 //
 // Of redundant rows a set that was independent at the start is watched, and replaced where it becomes dependent.
 #include "simulation/rank_watch.h"
@@ -27,18 +34,25 @@
 #include "core/text.h"
 #include "math/dense.h"
 
-#define LARGEST 600       // rows, or columns, beyond which a factorisation costs more than a step
-#define CERTAIN 0.1       // of K eps / sigma^2; the turn into another branch happens at 0.5
-#define NO_SIGMA 1e-7     // a singular value that is 0 up to rounding of C C'
-#define INDEPENDENT 1e-12 // square of the sine of the angle between a row and those before it
-#define FAR 0.5           // part of sigma that must be left for certain to look at nothing else
-#define TURNED 0.008      // of eps / (K d^2) in the middle of a step
-#define LONGEST 3         // natural units of a step beyond which a cubic tells nothing
-#define MEASURABLE 1e-3   // way from which on a change of C tells K
-#define MOST_CURVED 10    // K of a row of length 1 at most, in natural units
-#define SAFETY 2          // of K beside what was seen of it
-#define ITERATIONS 3      // of inverse iteration, the vector of the last time is a good guess
-#define NAMED 0.3         // entries beside the largest one that are worth a name
+#define LARGEST 600        // rows, or columns, beyond which a factorisation costs more than a step
+#define CERTAIN 0.1        // of K eps / sigma^2; the turn into another branch happens at 0.5
+#define NO_SIGMA 1e-7      // a singular value that is 0 up to rounding of C C'
+#define INDEPENDENT 1e-12  // square of the sine of the angle between a row and those before it
+#define FAR 0.5            // part of sigma that must be left for certain to look at nothing else
+#define SMOOTH 5e-4        // of eps / (K d^2) inside a step, of the cubic: it did not turn
+#define SMOOTHER 5e-4      // the same of the quintic
+#define TURNED 0.25        // part of a step that cannot be taken back that would be smooth: it turned
+#define SHORT 0.01         // natural units of a step that is not taken back: it is smooth or it turned
+#define FASTER 2.0         // growth of the speed in a step that is looked at
+#define AIMED 0.8          // of the size that would just be smooth
+#define SHORTER 0.25       // part of a step to which it is shortened at most
+#define MOST_OF_RATE 0.15  // s (1 - s)^2 at its largest
+#define NO_VIOLATION 1e-12 // of a row of length 1, in natural units: rounding
+#define MEASURABLE 1e-3    // way from which on a change of C tells K
+#define MOST_CURVED 10     // K of a row of length 1 at most, in natural units
+#define SAFETY 2           // of K beside what was seen of it
+#define ITERATIONS 3       // of inverse iteration, the vector of the last time is a good guess
+#define NAMED 0.3          // entries beside the largest one that are worth a name
 
 struct kd_rank_watch {
     kd_arena      arena;
@@ -62,8 +76,15 @@ struct kd_rank_watch {
     double       *pivot, *vector;
     double        t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
     double       *p, *v;                         // (np), (nv) at the last look
-    double       *middle, *rate;                 // (np)
-    bool          known, stopped;                // there is a matrix to compare with; a function asked to stop
+    double       *p_before, *v_before, t_before; // (np), (nv) at the look before that; NAN: none
+    double       *inner, *rate[3];               // (np) a point inside the step; p' at both ends and at the look before
+    double       *row_K;                         // (m) K of each row by the way of its own bodies
+    double       *row_eps, *row_end;             // (m) violation of each row at the last look; at the end of the step
+    double       *row_between, *row_way;         // (m) largest violation inside the step; d of the row
+    double       *row_noise;                     // (m) violation that errors of both ends explain
+    double        t_last;                        // of C_last
+    double        t_judged, smooth; // end of the step that was judged, NAN: none; part of it that is smooth
+    bool          known, stopped;   // there is a matrix to compare with; a function asked to stop
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -94,8 +115,12 @@ static void cut(kd_rank_watch *w)
     w->vector = kd_cut_double(a, m);
     w->p = kd_cut_double(a, d.np);
     w->v = kd_cut_double(a, d.nv);
-    w->middle = kd_cut_double(a, d.np);
-    w->rate = kd_cut_double(a, d.np);
+    w->inner = kd_cut_double(a, d.np);
+    double **const rows[] = {&w->row_K, &w->row_eps, &w->row_end, &w->row_between, &w->row_way, &w->row_noise};
+    for (int k = 0; k < 3; k++) w->rate[k] = kd_cut_double(a, d.np);
+    w->p_before = kd_cut_double(a, d.np);
+    w->v_before = kd_cut_double(a, d.nv);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = kd_cut_double(a, m);
 }
 
 kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_rank_watch **watch, bool *unwatched)
@@ -267,6 +292,14 @@ static double least_singular_value(kd_rank_watch *w)
     return 1 / sqrt(growth);
 }
 
+// |C - C_last|
+static double change_of_C(const kd_rank_watch *w)
+{
+    double sum = 0;
+    for (int i = 0; i < w->nactive * w->dims.nv; i++) sum += (w->C[i] - w->C_last[i]) * (w->C[i] - w->C_last[i]);
+    return sqrt(sum);
+}
+
 // ---- looking --------------------------------------------------------------------------------------------------------
 
 // |v| in the metric of D
@@ -277,12 +310,25 @@ static double speed_of(const kd_rank_watch *w, const kd_state *x)
     return sqrt(sum);
 }
 
-// Largest violation of the active position constraints, scaled
-static double violation(const kd_rank_watch *w)
+static bool is_position(const kd_rank_watch *w, int k)
+{
+    return w->active[k] < w->dims.nlambda;
+}
+
+// Violation of an active position constraint, scaled
+static double row_violation(const kd_rank_watch *w, int k)
+{
+    return fabs(w->g[w->active[k]]) * w->R[k];
+}
+
+// The largest one; of each row as well
+static double violation(kd_rank_watch *w)
 {
     double eps = 0;
-    for (int k = 0; k < w->nactive; k++)
-        if (w->active[k] < w->dims.nlambda) eps = fmax(eps, fabs(w->g[w->active[k]]) * w->R[k]);
+    for (int k = 0; k < w->nactive; k++) {
+        w->row_eps[k] = is_position(w, k) ? row_violation(w, k) : 0;
+        eps = fmax(eps, w->row_eps[k]);
+    }
     return eps;
 }
 
@@ -293,32 +339,175 @@ static bool is_certain(const kd_rank_watch *w)
 
 static void remember(kd_rank_watch *w, const kd_state *x)
 {
+    double *p = w->p_before, *v = w->v_before;
+    w->t_before = w->t, w->p_before = w->p, w->v_before = w->v;
+    w->p = p, w->v = v;
     w->t = x->t;
     w->speed = speed_of(w, x);
     memcpy(w->p, x->p, (size_t)w->dims.np * sizeof *w->p);
     memcpy(w->v, x->v, (size_t)w->dims.nv * sizeof *w->v);
 }
 
-// middle += factor p' at p, v
-static bool add_rate(kd_rank_watch *w, const double *p, const double *v, const kd_state *x, double factor)
+// ---- the way inside a step ------------------------------------------------------------------------------------------
+
+// p' at the end (t, p, v) of a step of the length h; row_noise: how far a v that leaves its constraints leads the cubic
+static bool rate_at(kd_rank_watch *w, double t, const double *p, const double *v, const kd_state *x, double h,
+                    double *rate)
 {
+    if (kd_eom_at_instant(w->data, &w->inputs, t, x) != KD_EVAL_OK) return false;
     kd_eom_at_position(w->data, p, x->s);
     kd_eom_at_velocity(w->data, v, x->r);
-    if (!is_good(w, kd_eom_eval(w->data, KD_KINEMATICS, w->rate))) return false;
-    for (int i = 0; i < w->dims.np; i++) w->middle[i] += factor * w->rate[i];
+    if (!is_good(w, kd_eom_eval(w->data, KD_KINEMATICS, rate))) return false;
+    if (w->dims.nlambda == 0) return true;
+    if (!is_good(w, kd_eom_eval(w->data, KD_GI, w->g))) return false;
+    for (int k = 0; k < w->nactive; k++)
+        if (is_position(w, k)) w->row_noise[k] += MOST_OF_RATE * h * row_violation(w, k);
     return true;
 }
 
-// Violation in the middle of the cubic from the last look to x
-static double violation_between(kd_rank_watch *w, const kd_state *x)
+// The cubic from the last look to x at the part s of the way, c(s) = p0 + s^2 (3 - 2 s) (p1 - p0)
+// + h s (1 - s) ((1 - s) p0' - s p1'), and its slope dc/ds
+static double cubic(const kd_rank_watch *w, const kd_state *x, int i, double s, double *slope)
 {
-    // (p0 + p1) / 2 + h/8 (p0' - p1'): the cubic of Hermite in the middle
-    double h = x->t - w->t, t = w->t + h / 2;
-    for (int i = 0; i < w->dims.np; i++) w->middle[i] = (w->p[i] + x->p[i]) / 2;
-    if (!add_rate(w, x->p, x->v, x, -h / 8) || !add_rate(w, w->p, w->v, x, h / 8)) return 0;
-    if (kd_eom_at_instant(w->data, &w->inputs, t, x) != KD_EVAL_OK) return 0;
-    kd_eom_at_position(w->data, w->middle, x->s);
-    return is_good(w, kd_eom_eval(w->data, KD_G, w->g)) ? violation(w) : 0;
+    const double h = x->t - w->t, rest = 1 - s, way = x->p[i] - w->p[i];
+    const double a = h * w->rate[0][i], b = h * w->rate[1][i];
+    *slope = 6 * s * rest * way + (1 - 4 * s + 3 * s * s) * a - (2 * s - 3 * s * s) * b;
+    return w->p[i] + s * s * (3 - 2 * s) * way + s * rest * (rest * a - s * b);
+}
+
+// What the quintic adds to it, omega(s) (A + B (s + rho)), omega = s^2 (1 - s)^2: it has p and p' of the look before,
+// at s = -rho
+static double quintic_part(const kd_rank_watch *w, const kd_state *x, int i, double s)
+{
+    const double h = x->t - w->t, rho = (w->t - w->t_before) / h, omega = pow(rho * (1 + rho), 2);
+    const double slope_of_omega = -2 * rho * (1 + rho) * (1 + 2 * rho);
+    double       slope;
+    const double A = (w->p_before[i] - cubic(w, x, i, -rho, &slope)) / omega;
+    const double B = (h * w->rate[2][i] - slope - slope_of_omega * A) / omega;
+    return pow(s * (1 - s), 2) * (A + B * (s + rho));
+}
+
+// row_between: at least the violations of one of the two polynomials at the part s of the way
+static bool add_violations(kd_rank_watch *w, const kd_state *x, double s, bool quintic)
+{
+    const double h = x->t - w->t;
+    double       slope;
+    for (int i = 0; i < w->dims.np; i++)
+        w->inner[i] = cubic(w, x, i, s, &slope) + (quintic ? quintic_part(w, x, i, s) : 0);
+    if (kd_eom_at_instant(w->data, &w->inputs, w->t + s * h, x) != KD_EVAL_OK) return false;
+    kd_eom_at_position(w->data, w->inner, x->s);
+    if (!is_good(w, kd_eom_eval(w->data, KD_G, w->g))) return false;
+    for (int k = 0; k < w->nactive; k++)
+        if (is_position(w, k)) w->row_between[k] = fmax(w->row_between[k], row_violation(w, k));
+    return true;
+}
+
+// d and K of each row from what its own bodies do in the step to x, where C is known
+static void measure_rows(kd_rank_watch *w, const kd_state *x)
+{
+    const int    n = w->dims.nv;
+    const double h = x->t - w->t;
+    for (int k = 0; k < w->nactive; k++) {
+        const double *row = w->C + (ptrdiff_t)k * n, *last = w->C_last + (ptrdiff_t)k * n;
+        double        square[2] = {0, 0}, change = 0;
+        for (int j = 0; j < n; j++) {
+            if (row[j] == 0 && last[j] == 0) continue;
+            square[0] += w->v[j] / w->D[j] * (w->v[j] / w->D[j]);
+            square[1] += x->v[j] / w->D[j] * (x->v[j] / w->D[j]);
+            change += (row[j] - last[j]) * (row[j] - last[j]);
+        }
+        const double speed = sqrt(fmax(square[0], square[1])), way = (x->t - w->t_last) * speed;
+        w->row_way[k] = h * speed;
+        if (way > MEASURABLE) w->row_K[k] = fmax(w->row_K[k], fmin(sqrt(change) / way, MOST_CURVED));
+    }
+}
+
+// May C have lost its rank inside a step of this length, for all that is known at its start?
+static bool may_turn(const kd_rank_watch *w, double step)
+{
+    const double before = w->sigma - SAFETY * w->K * w->path;
+    return w->dims.ns == 0 && w->rank < w->dims.nv && (w->K == 0 || before < SAFETY * w->K * step);
+}
+
+// The same in the first step, K of which C at its end tells
+static bool may_turn_at_first(const kd_rank_watch *w, double step)
+{
+    return w->K > 0 || w->sigma < SAFETY * change_of_C(w) / (w->path + step) * step;
+}
+
+// C at x, and the violations of the cubic that leads there. false: they are not to be had
+static bool look_between(kd_rank_watch *w, const kd_state *x, double step)
+{
+    const double h = x->t - w->t;
+    memset(w->row_between, 0, (size_t)w->nactive * sizeof *w->row_between);
+    if (!evaluate(w, x)) return false;
+    scale_rows(w);
+    if (!may_turn_at_first(w, step)) return false;
+    measure_rows(w, x);
+    // what both ends violate is no news
+    for (int k = 0; k < w->nactive; k++) w->row_end[k] = is_position(w, k) ? row_violation(w, k) : 0;
+    for (int k = 0; k < w->nactive; k++) w->row_noise[k] = 2 * fmax(w->row_eps[k], w->row_end[k]) + NO_VIOLATION;
+    if (!rate_at(w, w->t, w->p, w->v, x, h, w->rate[0])) return false;
+    if (!rate_at(w, x->t, x->p, x->v, x, h, w->rate[1])) return false;
+    return add_violations(w, x, 0.25, false) && add_violations(w, x, 0.75, false);
+}
+
+// The same with the quintic, where there is one
+static bool look_closer(kd_rank_watch *w, const kd_state *x)
+{
+    if (!(w->t_before < w->t) || !rate_at(w, w->t_before, w->p_before, w->v_before, x, 0, w->rate[2])) return false;
+    memset(w->row_between, 0, (size_t)w->nactive * sizeof *w->row_between);
+    for (int k = 1; k <= 3; k++)
+        if (!add_violations(w, x, 0.25 * k, true)) return false;
+    return true;
+}
+
+// eps / (K d^2) of a row inside the step, beyond what both ends violate
+static double unevenness(const kd_rank_watch *w, int k)
+{
+    const double most = w->row_K[k] * w->row_way[k] * w->row_way[k];
+    const double eps = w->row_between[k] - w->row_noise[k];
+    return most > 0 && eps > 0 ? eps / most : 0; // without K a row has no branches
+}
+
+// With what C at the end of the step says: can it have lost its rank on the way? By Weyl not if the singular values at both
+// ends are larger than what C can have changed, of all rows or row by row
+static bool lost_rank(kd_rank_watch *w, double step)
+{
+    const double before = w->sigma - SAFETY * w->K * w->path, after = least_singular_value(w);
+    double       sum = 0;
+    for (int k = 0; k < w->nactive; k++) sum += pow(w->row_K[k] * w->row_way[k], 2);
+    return before + after < SAFETY * fmin(fmax(w->K, change_of_C(w) / (w->path + step)) * step, sqrt(sum));
+}
+
+// Part of the step that would be smooth in all rows, 1: it is; by the polynomial that was looked at, eps / (K d^2) of
+// which may be `most` and falls with the power of d
+static double smooth_part(const kd_rank_watch *w, double most, double power)
+{
+    double uneven = 0;
+    for (int k = 0; k < w->nactive; k++) uneven = fmax(uneven, unevenness(w, k));
+    return uneven > most ? pow(most / uneven, 1 / power) : 1;
+}
+
+// Is the step so short that it is smooth or turned, in the rows that are not smooth?
+static bool is_short(const kd_rank_watch *w)
+{
+    for (int k = 0; k < w->nactive; k++)
+        if (unevenness(w, k) > SMOOTHER && w->row_way[k] > SHORT) return false;
+    return true;
+}
+
+// t_judged, smooth of the step to x. false: nothing is to be feared, or nothing can be said
+static bool judge(kd_rank_watch *w, const kd_state *x)
+{
+    const double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
+    w->t_judged = NAN;
+    if (!may_turn(w, step) || !look_between(w, x, step)) return false;
+    w->smooth = smooth_part(w, SMOOTH, 2);
+    if (w->smooth < 1 && look_closer(w, x)) w->smooth = fmax(w->smooth, smooth_part(w, SMOOTHER, 4));
+    if (w->smooth < 1 && !lost_rank(w, step)) w->smooth = 1;
+    w->t_judged = x->t;
+    return true;
 }
 
 kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
@@ -344,27 +533,27 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
     w->eps = violation(w);
     w->K = 0;
     w->path = 0;
+    w->t_last = x->t;
+    w->t_judged = NAN;
+    memset(w->row_K, 0, (size_t)m * sizeof *w->row_K);
     remember(w, x);
+    w->t_before = NAN;
     // K is measured between this matrix and the next
     memcpy(w->C_last, w->C, (size_t)w->nactive * (size_t)n * sizeof *w->C);
     return KD_OK;
 }
 
 // K from what C changed on the way since the last time; sigma and eps here
-static void measure(kd_rank_watch *w)
+static void measure(kd_rank_watch *w, double t)
 {
     // |C - C_last| per way: how fast the matrix turns
-    int    count = w->nactive * w->dims.nv;
-    double sum = 0;
-    for (int i = 0; i < count; i++) {
-        double change = w->C[i] - w->C_last[i];
-        sum += change * change;
-    }
+    const int count = w->nactive * w->dims.nv;
     // short ways show rounding only; K grows, it is not forgotten
     if (w->path > MEASURABLE) {
-        w->K = fmax(w->K, fmin(sqrt(sum) / w->path, MOST_CURVED * sqrt(w->nactive)));
+        w->K = fmax(w->K, fmin(change_of_C(w) / w->path, MOST_CURVED * sqrt(w->nactive)));
         memcpy(w->C_last, w->C, (size_t)count * sizeof *w->C);
         w->path = 0;
+        w->t_last = t;
     }
     // the watched rows; where they are not certain, other ones of the redundant set may be
     w->sigma = least_singular_value(w);
@@ -408,32 +597,48 @@ static kd_status tell(const kd_rank_watch *w, double t, const char *reason, char
     return KD_ERR_RANK_CHANGE;
 }
 
+void kd_rank_watch_go_on(kd_rank_watch *w, const kd_state *x)
+{
+    if (w->known) remember(w, x);
+    w->t_before = NAN; // another motion
+}
+
+bool kd_rank_watch_wants(const kd_rank_watch *w, double h)
+{
+    return w->known && may_turn(w, FASTER * h * w->speed);
+}
+
+double kd_rank_watch_judge(kd_rank_watch *w, const kd_state *x)
+{
+    if (!w->known || !judge(w, x) || w->smooth == 1 || is_short(w)) return INFINITY;
+    return (x->t - w->t) * fmax(SHORTER, AIMED * w->smooth);
+}
+
 kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
 {
     if (!w->known) return KD_OK;
     // step: way in natural units. By Weyl sigma falls by K per unit of way at most
-    char   reason[80];
-    double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
-    double before = w->sigma - SAFETY * w->K * w->path; // for certain, as long as violations stay as they were
-    double left = before - SAFETY * w->K * step, eps = w->eps;
-    w->path += step;
+    char         reason[80];
+    const double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
+    const double before = w->sigma - SAFETY * w->K * w->path; // for certain, as long as violations stay as they were
+    const double left = before - SAFETY * w->K * step;
     // far from singular: no matrix is evaluated
-    bool      far = w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
-    kd_status status = KD_OK;
-    if (!far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
+    const bool far = w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
+    // the step may have jumped over the crossing of branches; one that could have been taken back would have been
+    const bool judged = w->t_judged == x->t, looked = judged || judge(w, x);
+    kd_status  status = KD_OK;
+    if (looked && w->smooth < (judged ? 1 : TURNED))
+        status = tell(w, x->t, "with a step that turns there", message, size);
+    w->path += step;
+    if (status == KD_OK && !far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
         scale_rows(w);
-        measure(w);
-        // not certain at the end of the step; or the step may have jumped over the crossing of branches
+        measure_rows(w, x);
+        measure(w, x->t);
+        // not certain at the end of the step
         kd_text(reason, sizeof reason, "with a violation of %.2g", w->eps);
         if (!is_certain(w)) status = tell(w, x->t, reason, message, size);
-        bool judged = w->dims.ns == 0 && w->rank < w->dims.nv && step < LONGEST;
-        if (status == KD_OK && judged && before + w->sigma < w->K * step) {
-            // violation in the middle beyond that of both ends
-            double between = violation_between(w, x) - 2 * fmax(eps, w->eps);
-            if (between > TURNED * w->K * step * step)
-                status = tell(w, x->t, "with a step that turns there", message, size);
-        }
     }
+    w->t_judged = NAN;
     remember(w, x);
     return outcome(w, status, message, size);
 }
@@ -448,6 +653,7 @@ void kd_rank_watch_archive(kd_rank_watch *w, kd_archive *a)
     kd_archive_ints(a, w->active, (size_t)m, 0, m - 1);
     kd_archive_ints(a, w->kept, (size_t)m, 0, m - 1);
     kd_archive_ints(a, w->first, (size_t)m, 0, m);
-    KD_ARCHIVE_REALS(a, &w->t, &w->sigma, &w->K, &w->eps, &w->path, &w->speed);
+    KD_ARCHIVE_REALS(a, &w->t, &w->sigma, &w->K, &w->eps, &w->path, &w->speed, &w->t_last, &w->t_before);
+    if (a->reads) w->t_judged = NAN;
     KD_ARCHIVE_BOOLS(a, &w->known, &w->stopped);
 }

@@ -14,6 +14,13 @@ void      kd_rank_watch_archive(kd_rank_watch *watch, kd_archive *a); // save or
 // A start: active rows, their rank and scales are taken from x. KD_OK, or < 0: a function asked to stop. Does not
 // allocate.
 kd_status kd_rank_watch_start(kd_rank_watch *watch, const kd_state *x, char *message, size_t size);
+// The integrator starts again at x under the same rows: other velocities.
+void kd_rank_watch_go_on(kd_rank_watch *watch, const kd_state *x);
+// May a step of the length h [s] from the last look have gone over to another branch?
+bool kd_rank_watch_wants(const kd_rank_watch *watch, double h);
+// The end of a step that can be taken back: the length [s] with which it could be told whether it went over to another
+// branch; INFINITY: it can be told. Does not allocate.
+double kd_rank_watch_judge(kd_rank_watch *watch, const kd_state *x);
 // The end of an accepted step: KD_OK, the status of a function that asked to stop, or KD_ERR_RANK_CHANGE with the
 // reason in message. Does not allocate.
 kd_status kd_rank_watch_look(kd_rank_watch *watch, const kd_state *x, char *message, size_t size);

@@ -47,7 +47,8 @@ kd_status kd_simulation_start_integrator(kd_simulation *s, kd_restart mode)
         if (followed < 0) return followed;
     }
     // rank and branch of the constraints are measured where the rows may be new
-    if (status < 0 || mode != KD_RESTART_FRESH || !s->ranks) return status;
+    if (status < 0 || !s->ranks) return status;
+    if (mode != KD_RESTART_FRESH) return kd_rank_watch_go_on(s->ranks, s->x), status;
     kd_status watched = kd_rank_watch_start(s->ranks, s->x, s->message, sizeof s->message);
     return watched < 0 ? watched : status;
 }
@@ -257,15 +258,11 @@ static kd_status watch_branches(kd_simulation *s, kd_status status)
 
 // ---- steps that stand -----------------------------------------------------------------------------------------------
 
-// Laws inside the accepted step
-static kd_status look_inside(kd_simulation *s, kd_step_verdict *verdict)
+// end, a copy of the start of the accepted step, becomes its end: what the integrator has
+static void fill_end(kd_simulation *s, kd_state *end)
 {
-    // the start of the step is x, its end is what the integrator has
     double        t;
     const double *x = kd_simulation_vector(s, &t);
-    kd_state     *end = kd_unseen_end(s->search, kd_integrator_time_old(s->integrator), t, s->x);
-    s->end = NULL;
-    if (!end) return KD_OK;
     if (s->dae->methods->pack) { // x has no p, v of its own
         kd_formulation_unpack(s->dae, t, x, end);
         s->end = end;
@@ -273,7 +270,31 @@ static kd_status look_inside(kd_simulation *s, kd_step_verdict *verdict)
         end->t = t;
         memcpy(end->p, x, (size_t)s->dae->nstate * sizeof *x);
     }
+}
+
+// Laws inside the accepted step
+static kd_status look_inside(kd_simulation *s, kd_step_verdict *verdict)
+{
+    const double t0 = kd_integrator_time_old(s->integrator), t = kd_integrator_time(s->integrator);
+    kd_state    *end = kd_unseen_end(s->search, t0, t, s->x);
+    if (!end) return KD_OK;
+    fill_end(s, end);
     return kd_unseen_look(s->search, verdict);
+}
+
+// Branches of the constraints that the accepted step may have gone over to
+static void look_at_branches(kd_simulation *s, kd_step_verdict *verdict)
+{
+    const double t = kd_integrator_time(s->integrator);
+    if (!kd_rank_watch_wants(s->ranks, t - s->x->t)) return;
+    const kd_state *end = s->end && s->end->t == t ? s->end : s->at;
+    if (end == s->at) {
+        kd_state_copy(s->x, s->at);
+        fill_end(s, s->at);
+    }
+    verdict->h = kd_rank_watch_judge(s->ranks, end);
+    verdict->size = 1;
+    verdict->why = "they may have gone over to another branch of the constraints";
 }
 
 // The accepted step, which nobody has seen yet: x of the simulation is still its start, dense output gives its inside.
@@ -281,8 +302,11 @@ static kd_status look_inside(kd_simulation *s, kd_step_verdict *verdict)
 static kd_status judge(kd_simulation *s, kd_step_verdict *verdict)
 {
     *verdict = KD_STANDS;
+    s->end = NULL;
     kd_status status = s->search ? look_inside(s, verdict) : KD_OK;
     if (status < 0 || verdict->h < INFINITY) return status;
+    if (s->ranks && kd_simulation_may_take_back(s)) look_at_branches(s, verdict);
+    if (verdict->h < INFINITY) return status;
     return s->verify ? kd_verify_look(s->verify, verdict) : KD_OK;
 }
 

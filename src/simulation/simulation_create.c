@@ -70,6 +70,12 @@ static void choose_projection(const kd_integrator_info *method, kd_simulation_op
             form && form->has_rhs && form->drifts && method->projects ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
 }
 
+// Are checks wanted, and steps not of a fixed size?
+bool kd_simulation_may_take_back(const kd_simulation *s)
+{
+    return s->opt.verify && !(s->opt.integrator_options.h_fixed > 0);
+}
+
 // Steps of a fixed size cannot be taken back. NULL: accepted steps are checked
 const char *kd_simulation_why_not_verified(const kd_simulation *s)
 {
@@ -124,9 +130,8 @@ static kd_status create_search(kd_simulation *s)
 // Checks of accepted steps belong to a method
 kd_status kd_simulation_create_checks(kd_simulation *s)
 {
-    if (kd_simulation_why_not_verified(s)) return KD_OK;
-    kd_status status = create_search(s);
-    if (status < 0) return status;
+    kd_status status = kd_simulation_may_take_back(s) ? create_search(s) : KD_OK;
+    if (status < 0 || kd_simulation_why_not_verified(s)) return status;
     return kd_verify_create(s->eom, &s->inputs, &s->opt, s->dae, s->integrator, s->x, &s->verify);
 }
 

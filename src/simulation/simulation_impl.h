@@ -87,6 +87,7 @@ kd_status kd_simulation_begin(kd_simulation *s, bool created);
 // ---- simulation_create.c --------------------------------------------------------------------------------------------
 
 kd_tolerances kd_simulation_tolerances_of(const kd_simulation_options *o);
+bool          kd_simulation_may_take_back(const kd_simulation *s);    // a step that was accepted
 const char   *kd_simulation_why_not_verified(const kd_simulation *s); // NULL: accepted steps are checked
 bool          kd_simulation_leaves_accelerations(kd_simulation *s);
 kd_status     kd_simulation_create_checks(kd_simulation *s);

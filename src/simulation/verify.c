@@ -16,6 +16,7 @@
 #include "core/text.h"
 #include "point/acceleration.h"
 #include "point/dense_output.h"
+#include "simulation/course.h"
 
 static const double GOLDEN = 0.6180339887498949; // (sqrt 5 - 1) / 2
 static const double INSIDE = 0.9;                // part of the step, around its middle, that points come from
@@ -30,13 +31,14 @@ static const double COMPARABLE = 0.1;            // of a step: one before it tha
 static const double SHORTER = 0.5;               // of a step that does not stand
 static const double GREW = 2;                    // times the last step: check it
 static const double LONGER = 1.5;                // than all that were checked lately: check it
+static const double CALM = 0.01;                 // of what is allowed: a defect so small, in a step that is idle,
+static const double CALM_LONGER = 4;             // lets steps grow by this before the next check, if laws are searched
 static const double SHORT = 1e-3;                // of the run: steps that grow up to here are no news
 static const double FELL = 0.5;                  // of the last step: so short is one only where something happens
 static const double IDLE = 30;                   // own error of the polynomial up to which accuracy hardly limits h
 enum { MOST_PAUSE = 64 };                        // steps from check to check in stiff motions
 enum { CAREFUL = 4 };                            // points in a step before a doubtful time
 enum { DENSE = 100 };                            // points in a run with fewer steps, where laws cannot be searched
-static const double UNEVEN = 0.1;                // of u'' at the ends: so far from a polynomial is smooth
 static const double GAMMA = 4;                   // over h: leading coefficient of the correction
 static const double WAY_OFF = 16;                // times 1 / h: factors of a step of quite another length
 enum { MAX_NEWTON = 6 };
@@ -68,6 +70,7 @@ struct kd_verify {
     int              dense_inputs;        // the same for inputs, where only they can have done something
     double           odd;                 // a time in this step at which they have; NaN: none
     double          *u[3];                // (3 nu) u, u', u'' at the ends of the step and inside
+    kd_course       *course;              // (nu) inputs along the step
     past             before[2];           // starts of the steps before, the last one first
     int              chained, chain_most; // so many of them are nodes of the polynomial; at most
     double          *x_end;               // (n) end of the last step that was seen
@@ -83,6 +86,7 @@ struct kd_verify {
     bool             corrects;            // a correction is possible
     int              period, pause;       // at least every so many steps are checked; at present
     bool             idle;                // accuracy hardly limited the last step that was checked
+    bool             calm;                // and its defect was far below what is allowed
     long             sequence;            // number of the point
     int              since;               // steps since the last check
     long             rejected;            // attempts that the integrator has rejected so far
@@ -144,6 +148,7 @@ static void cut_arrays(kd_verify *self)
     self->y = kd_cut_double(&self->arena, self->dae->nreduced_max);
     self->F = kd_cut_double(&self->arena, self->dae->nrows);
     for (int k = 0; k < 3; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->dims.nu);
+    self->course = kd_arena_cut(&self->arena, (size_t)self->dims.nu, sizeof *self->course);
 }
 
 kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
@@ -207,6 +212,7 @@ void kd_verify_restart(kd_verify *self)
     self->chained = 0;
     self->before[0].t = self->before[1].t = NAN;
     self->h_known = self->h_last = 0;
+    self->calm = false;
     memset(self->noise, 0, (size_t)self->n * sizeof(double));
 }
 
@@ -573,7 +579,8 @@ static int points_in(const kd_verify *self, double h)
 static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
 {
     const double h = e->t1 - e->t0;
-    const bool   grew = h > SHORT * self->span && (h > LONGER * self->h_known || h > GREW * self->h_last);
+    const double longer = self->calm ? CALM_LONGER : LONGER, more = self->calm ? CALM_LONGER : GREW;
+    const bool   grew = h > SHORT * self->span && (h > longer * self->h_known || h > more * self->h_last);
     // doubt of the method or here, longer than before, long since, after a rejection, long and idle
     return e->doubtful || self->doubt > e->t0 || !isnan(self->odd) || grew || self->since >= self->pause ||
            self->troubled > 0 || (self->idle && points_in(self, h) > 1);
@@ -586,31 +593,24 @@ static bool take_inputs(kd_verify *self, double t, double *u)
     return self->inputs.eval(t, self->inputs.context, u, u + nu, u + 2 * nu) == KD_EVAL_OK;
 }
 
-// How far inputs at time t are from the quintic polynomial of u, u', u'' at the ends, in tolerances. A pulse of a force
-// leaves u, one of a motion u'' first. The polynomial's own error is less than what the cubic of u, u' is away from it.
-static double oddness(kd_verify *self, const kd_step_ends *e, double t)
+static void take_courses(kd_verify *self, double h)
 {
     const int     nu = self->dims.nu;
-    const double  h = e->t1 - e->t0, s = (t - e->t0) / h;
-    const double *u0 = self->u[0], *u1 = self->u[1], *u = self->u[2];
-    double        most = 0;
+    const double *u0 = self->u[0], *u1 = self->u[1];
+    for (int i = 0; i < nu; i++)
+        self->course[i] = kd_course_of(h, (double[]){u0[i], u0[nu + i], u0[2 * nu + i]},
+                                       (double[]){u1[i], u1[nu + i], u1[2 * nu + i]});
+}
+
+// How far inputs at time t are from their courses, in tolerances
+static double oddness(kd_verify *self, const kd_step_ends *e, double t)
+{
+    const int    nu = self->dims.nu;
+    const double h = e->t1 - e->t0, s = (t - e->t0) / h, *u = self->u[2];
+    double       most = 0;
     if (!take_inputs(self, t, self->u[2])) return INFINITY;
-    for (int i = 0; i < nu; i++) {
-        const double v0 = h * u0[nu + i], v1 = h * u1[nu + i], a0 = h * h * u0[2 * nu + i], a1 = h * h * u1[2 * nu + i];
-        // u = u0 + s (v0 + s (a0 / 2 + s (c3 + s (c4 + s c5)))), from what is left at the other end
-        const double d = u1[i] - u0[i] - v0 - 0.5 * a0, dv = v1 - v0 - a0, da = a1 - a0;
-        const double c3 = 10 * d - 4 * dv + 0.5 * da, c4 = -15 * d + 7 * dv - da, c5 = 6 * d - 3 * dv + 0.5 * da;
-        const double smooth = u0[i] + s * (v0 + s * (0.5 * a0 + s * (c3 + s * (c4 + s * c5))));
-        const double bend = a0 + s * (6 * c3 + s * (12 * c4 + 20 * s * c5));
-        // the cubic beside it, u0 + s (v0 + s (b2 + s b3))
-        const double rise = u1[i] - u0[i], b2 = 3 * rise - 2 * v0 - v1, b3 = v0 + v1 - 2 * rise;
-        const double own = OWN_ERROR * fabs(smooth - (u0[i] + s * (v0 + s * (b2 + s * b3))));
-        const double own_bend = OWN_ERROR * fabs(bend - (2 * b2 + 6 * b3 * s)) + UNEVEN * fmax(fabs(a0), fabs(a1));
-        // a function that is no number counts, too
-        const double off = fmax(fabs(u[i] - smooth) - own, fabs(h * h * u[2 * nu + i] - bend) - own_bend);
-        const double tolerance = self->rtol * fmax(fabs(u[i]), fmax(fabs(u0[i]), fabs(u1[i]))) + self->atol;
-        if (!(off / tolerance <= most)) most = off / tolerance;
-    }
+    for (int i = 0; i < nu; i++)
+        most = fmax(most, kd_course_off(&self->course[i], h, s, u[i], u[2 * nu + i], self->rtol, self->atol));
     return most;
 }
 
@@ -621,6 +621,7 @@ static double find_odd(kd_verify *self, const kd_step_ends *e)
     const int    count = (int)fmin(self->dense_inputs, ceil(self->dense_inputs * h / self->span));
     double       most = 1, at = NAN;
     if (count == 0 || !take_inputs(self, e->t0, self->u[0]) || !take_inputs(self, e->t1, self->u[1])) return NAN;
+    take_courses(self, h);
     for (int k = 0; k < count; k++) {
         const double t = e->t0 + (k + 0.5) / count * h, size = oddness(self, e, t);
         if (!(size <= most)) most = size, at = t;
@@ -715,6 +716,7 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_step_verdict 
     // after a check that was dear, checks come back slowly to their period
     if (self->pause > self->period) self->pause--;
     self->h_known = fmax(h, FORGET * self->h_known);
+    self->calm = self->dense == 0 && self->idle && verdict->size <= CALM * self->allowed;
     for (int i = 0; i < self->n; i++) self->noise[i] *= FORGET;
     if (!(verdict->size > self->result.worst)) return;
     self->result.worst = verdict->size;
@@ -783,7 +785,7 @@ void kd_verify_archive(kd_verify *self, kd_archive *a)
     kd_archive_int(a, &self->chained, 0, 2);
     int *steps[] = {&self->pause, &self->since, &self->troubled};
     for (int k = 0; k < 3; k++) kd_archive_int(a, steps[k], INT_MIN / 2, INT_MAX / 2);
-    KD_ARCHIVE_BOOLS(a, &self->solved, &self->corrects, &self->idle);
+    KD_ARCHIVE_BOOLS(a, &self->solved, &self->corrects, &self->idle, &self->calm);
     KD_ARCHIVE_COUNTS(a, &self->sequence, &self->rejected);
     // what was found
     KD_ARCHIVE_COUNTS(a, &v->steps, &v->checked, &v->points, &v->redone, &v->unverified);

@@ -14,7 +14,7 @@ static bool read_data(kd_study_reader *r, const kd_node *map, kd_csv_table *tabl
     char           folder[KD_PATH_LENGTH], path[KD_PATH_LENGTH], why[600], *text = NULL;
     size_t         length;
     if (!node || node->type != KD_NODE_SCALAR || !node->text[0]) {
-        kd_nodes_say(r, node ? node : map, "identify needs data: the file of the measurements");
+        kd_node_say(&r->findings, node ? node : map, "identify needs data: the file of the measurements");
         return false;
     }
     if (kd_folder_of(r->path, folder) < 0) folder[0] = '\0';
@@ -24,7 +24,7 @@ static bool read_data(kd_study_reader *r, const kd_node *map, kd_csv_table *tabl
     kd_status status = kd_load_file(path, KD_CSV_MAX_BYTES, &text, &length, why, sizeof why);
     if (status >= 0) status = kd_csv_parse(path, text, length, false, table, why, sizeof why);
     kd_free(text);
-    if (status < 0) kd_nodes_say(r, node, why);
+    if (status < 0) kd_node_say(&r->findings, node, why);
     return status >= 0;
 }
 
@@ -32,7 +32,7 @@ static int find_column(kd_study_reader *r, const kd_node *node, const kd_csv_tab
 {
     char      why[600];
     const int column = kd_csv_column(r->study->data_path, table, word, why, sizeof why);
-    if (column < 0) kd_nodes_say(r, node, why);
+    if (column < 0) kd_node_say(&r->findings, node, why);
     return column;
 }
 
@@ -45,13 +45,14 @@ static void read_fit(kd_study_reader *r, const kd_node *key, const kd_node *node
     double                   sigma = NAN;
     if (node->type == KD_NODE_SCALAR) {
         column = node->text;
-    } else if (IS_MAP(r, node, KEYS)) {
+    } else if (KD_NODE_IS_MAP(&r->findings, node, KEYS)) {
         kd_nodes_word(r, node, "column", &column);
-        kd_nodes_number_of(r, node, "sigma", "", &sigma);
-        if (!(sigma > 0) && !isnan(sigma)) kd_nodes_say(r, node, "a deviation is above 0");
+        kd_node_number_of(&r->findings, node, "sigma", "", &sigma);
+        if (!(sigma > 0) && !isnan(sigma)) kd_node_say(&r->findings, node, "a deviation is above 0");
     }
     if (!column || s->nfits == KD_IDENTIFY_CHANNELS) {
-        kd_nodes_say(r, node, column ? "there are too many channels" : "a column of the data is expected here");
+        kd_node_say(&r->findings, node,
+                    column ? "there are too many channels" : "a column of the data is expected here");
         return;
     }
     s->no_sigma = s->no_sigma || isnan(sigma);
@@ -75,14 +76,15 @@ void kd_study_read_identify(kd_study_reader *r, const kd_node *node)
     kd_study                *s = r->study;
     kd_csv_table             table = {0};
     const char              *time = "1";
-    if (!IS_MAP(r, node, KEYS)) return;
+    if (!KD_NODE_IS_MAP(&r->findings, node, KEYS)) return;
     const kd_node *fits = kd_node_find(node, "fit");
-    if (!s->model) kd_nodes_say(r, node, "identify needs a model");
+    if (!s->model) kd_node_say(&r->findings, node, "identify needs a model");
     for (int i = 0; i < s->nparameters; i++)
-        if (s->distribution[i].kind != KD_UNIFORM) kd_nodes_say(r, node, "parameters that are identified have a range");
-    if (s->nparameters > KD_IDENTIFY_MOST) kd_nodes_say(r, node, "there are too many parameters");
+        if (s->distribution[i].kind != KD_UNIFORM)
+            kd_node_say(&r->findings, node, "parameters that are identified have a range");
+    if (s->nparameters > KD_IDENTIFY_MOST) kd_node_say(&r->findings, node, "there are too many parameters");
     if (!fits || fits->type != KD_NODE_MAP || fits->n == 0) {
-        kd_nodes_say(r, node, "identify needs fit: channels with the columns that they are compared with");
+        kd_node_say(&r->findings, node, "identify needs fit: channels with the columns that they are compared with");
         return;
     }
     set_middle(s);
@@ -91,6 +93,6 @@ void kd_study_read_identify(kd_study_reader *r, const kd_node *node)
     s->time_column = find_column(r, node, &table, time);
     for (int i = 0; i < fits->n; i++) read_fit(r, &fits->item[2 * i], &fits->item[2 * i + 1], &table);
     if (s->no_sigma && fits->n > 1)
-        kd_nodes_say(r, fits, "several channels need the deviation of their noise: {column: .., sigma: ..}");
+        kd_node_say(&r->findings, fits, "several channels need the deviation of their noise: {column: .., sigma: ..}");
     kd_csv_release(&table);
 }

@@ -1,8 +1,8 @@
-// study/nodes.h: what the readers of study files share: numbers, words and lists at their places, findings with their lines.
+// study/nodes.h: what the readers of study files share beyond modelfile/node_values.h: words and lists in the memory of the study.
 #ifndef KD_STUDY_NODES_H
 #define KD_STUDY_NODES_H
 
-#include "modelfile/document.h"
+#include "modelfile/node_values.h"
 #include "study/study.h"
 
 typedef struct kd_study_reader {
@@ -13,21 +13,10 @@ typedef struct kd_study_reader {
 } kd_study_reader;
 
 // ---- findings -------------------------------------------------------------------------------------------------------
-void kd_nodes_say(kd_study_reader *r, const kd_node *node, const char *what);
 void kd_nodes_say_of(kd_study_reader *r, const kd_node *node, const char *what, const char *word); // with 'word' behind
-// "what 'word'; did you mean ..?" of a key or word that none of the list is
-void kd_nodes_say_unknown(kd_study_reader *r, const kd_node *node, const char *what, const char *const *words,
-                          int count);
 
 // ---- values; false, NULL: it was told what is wrong -----------------------------------------------------------------
-const char *kd_nodes_copy(kd_study_reader *r, const char *text); // in the arena of the study
-// A map whose keys are all among these; keys NULL: any.
-bool kd_nodes_is_map(kd_study_reader *r, const kd_node *node, const char *const *keys, int nkeys);
-#define IS_MAP(r, node, keys) kd_nodes_is_map(r, node, keys, (int)(sizeof(keys) / sizeof(keys)[0]))
-// A number, with a unit or as an expression of numbers.
-bool kd_nodes_number(kd_study_reader *r, const kd_node *node, const char *unit, double *value);
-void kd_nodes_number_of(kd_study_reader *r, const kd_node *map, const char *key, const char *unit, double *value);
-bool kd_nodes_count(kd_study_reader *r, const kd_node *node, int least, int most, int *value);
+const char   *kd_nodes_copy(kd_study_reader *r, const char *text); // in the arena of the study
 const double *kd_nodes_numbers(kd_study_reader *r, const kd_node *node, int *n);
 void          kd_nodes_word(kd_study_reader *r, const kd_node *map, const char *key, const char **out);
 int           kd_study_find_parameter(const kd_study *s, const char *name); // -1: it is none of the study

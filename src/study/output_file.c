@@ -38,7 +38,7 @@ void kd_study_read_expression(kd_study_reader *r, const kd_node *node, const cha
     for (int i = 0; i < s->nparameters; i++) l.list[l.n++] = s->parameter[i];
     for (int i = 0; i < s->noutputs; i++) l.list[l.n++] = s->output[i].name;
     const kd_status status = kd_expr_compile(text, &symbols, expr, &error);
-    if (status == KD_ERR_MODEL) kd_nodes_say(r, node, error.text);
+    if (status == KD_ERR_MODEL) kd_node_say(&r->findings, node, error.text);
     if (status == KD_ERR_MEMORY) s->arena.failed = true;
 }
 
@@ -49,14 +49,14 @@ static void read_reduction(kd_study_reader *r, const kd_node *node, kd_study_num
     int                      found = -1;
     memcpy(keys, KD_REDUCTION_WORD, sizeof KD_REDUCTION_WORD);
     memcpy(keys + KD_REDUCTION_COUNT, OTHERS, sizeof OTHERS);
-    if (!IS_MAP(r, node, keys)) return;
+    if (!KD_NODE_IS_MAP(&r->findings, node, keys)) return;
     for (int i = 0; i < KD_REDUCTION_COUNT; i++)
         if (kd_node_find(node, KD_REDUCTION_WORD[i])) found = found < 0 ? i : KD_REDUCTION_COUNT;
     const kd_node *channel =
         found >= 0 && found < KD_REDUCTION_COUNT ? kd_node_find(node, KD_REDUCTION_WORD[found]) : NULL;
     if (!channel || channel->type != KD_NODE_SCALAR) {
-        kd_nodes_say(
-            r, node,
+        kd_node_say(
+            &r->findings, node,
             "one of max, min, peak, range, mean, rms, integral, end, at, crossing, settling, frequency, amplitude with "
             "a channel is expected here");
         return;
@@ -64,16 +64,18 @@ static void read_reduction(kd_study_reader *r, const kd_node *node, kd_study_num
     o->channel = kd_nodes_copy(r, channel->text);
     o->reduction = (kd_study_reduction){
         .kind = (kd_study_reduction_kind)found, .from = NAN, .to = NAN, .time = NAN, .level = NAN, .band = NAN};
-    kd_nodes_number_of(r, node, "from", "s", &o->reduction.from);
-    kd_nodes_number_of(r, node, "to", "s", &o->reduction.to);
-    kd_nodes_number_of(r, node, "time", "s", &o->reduction.time);
-    kd_nodes_number_of(r, node, "level", "", &o->reduction.level);
-    kd_nodes_number_of(r, node, "band", "", &o->reduction.band);
-    if (found == KD_REDUCE_AT && isnan(o->reduction.time)) kd_nodes_say(r, node, "at needs a time");
-    if (found == KD_REDUCE_CROSSING && isnan(o->reduction.level)) kd_nodes_say(r, node, "crossing needs a level");
-    if (found == KD_REDUCE_SETTLING && !(o->reduction.band > 0)) kd_nodes_say(r, node, "settling needs a band above 0");
+    kd_node_number_of(&r->findings, node, "from", "s", &o->reduction.from);
+    kd_node_number_of(&r->findings, node, "to", "s", &o->reduction.to);
+    kd_node_number_of(&r->findings, node, "time", "s", &o->reduction.time);
+    kd_node_number_of(&r->findings, node, "level", "", &o->reduction.level);
+    kd_node_number_of(&r->findings, node, "band", "", &o->reduction.band);
+    if (found == KD_REDUCE_AT && isnan(o->reduction.time)) kd_node_say(&r->findings, node, "at needs a time");
+    if (found == KD_REDUCE_CROSSING && isnan(o->reduction.level))
+        kd_node_say(&r->findings, node, "crossing needs a level");
+    if (found == KD_REDUCE_SETTLING && !(o->reduction.band > 0))
+        kd_node_say(&r->findings, node, "settling needs a band above 0");
     if (!r->study->model)
-        kd_nodes_say(r, channel, "without a model there are no channels, only expressions of the parameters");
+        kd_node_say(&r->findings, channel, "without a model there are no channels, only expressions of the parameters");
 }
 
 static void add_output(kd_study_reader *r, const kd_node *key, const kd_node *value)
@@ -93,11 +95,11 @@ static void add_output(kd_study_reader *r, const kd_node *key, const kd_node *va
 void kd_study_read_outputs(kd_study_reader *r, const kd_node *node)
 {
     kd_study *s = r->study;
-    if (!kd_nodes_is_map(r, node, NULL, 0)) return;
+    if (!kd_node_is_map(&r->findings, node, NULL, 0)) return;
     for (int i = 0; i < node->n; i++) {
         const kd_node *key = &node->item[2 * i], *value = &node->item[2 * i + 1];
         if (s->noutputs == KD_STUDY_MOST) {
-            kd_nodes_say(r, key, "there are too many outputs");
+            kd_node_say(&r->findings, key, "there are too many outputs");
             return;
         }
         if (kd_study_find_parameter(s, key->text) >= 0 || kd_expr_is_reserved(key->text))

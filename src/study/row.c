@@ -200,6 +200,8 @@ static kd_status set_method(kd_row_maker *m, kd_simulation_options *o)
     if (!isnan(s->rtol)) o->rtol = o->atol = s->rtol;
     if (!isnan(s->atol)) o->atol = s->atol;
     if (!isnan(s->max_step)) o->integrator_options.h_max = s->max_step;
+    // one method for all rows: differences between rows are those of their parameters
+    *o = kd_method_named(o);
     o->output = look, o->context = m;
     return KD_OK;
 }

@@ -24,7 +24,7 @@ static int add_output(kd_study_reader *r, const kd_node *node, const char *word,
     char             name[40];
     kd_text(name, sizeof name, "%s%d", word, number);
     if (s->noutputs == KD_STUDY_MOST) {
-        kd_nodes_say(r, node, "there are too many outputs");
+        kd_node_say(&r->findings, node, "there are too many outputs");
         return -1;
     }
     for (int i = 0; i < s->noutputs + s->nparameters; i++)
@@ -42,9 +42,9 @@ static void add_objective(kd_study_reader *r, const kd_node *node, double sign)
     kd_study  *s = r->study;
     kd_search *q = &s->search;
     if (node->type != KD_NODE_SCALAR || !node->text[0] || q->nobjectives == KD_SEARCH_OBJECTIVES) {
-        kd_nodes_say(r, node,
-                     q->nobjectives == KD_SEARCH_OBJECTIVES ? "there are too many objectives"
-                                                            : "an output or an expression is expected here");
+        kd_node_say(&r->findings, node,
+                    q->nobjectives == KD_SEARCH_OBJECTIVES ? "there are too many objectives"
+                                                           : "an output or an expression is expected here");
         return;
     }
     // an output by its name, or an expression, which becomes one
@@ -89,11 +89,11 @@ static void add_constraint(kd_study_reader *r, const kd_node *node)
     int         length = 0;
     const char *sign = node->type == KD_NODE_SCALAR ? find_comparison(node->text, &length) : NULL;
     if (!sign || (*sign == '=' && length == 1) || strlen(node->text) > 900) {
-        kd_nodes_say(r, node, "a constraint compares two expressions by <=, >= or ==, as in 'travel <= 0.1'");
+        kd_node_say(&r->findings, node, "a constraint compares two expressions by <=, >= or ==, as in 'travel <= 0.1'");
         return;
     }
     if (q->nconstraints == KD_SEARCH_CONSTRAINTS) {
-        kd_nodes_say(r, node, "there are too many constraints");
+        kd_node_say(&r->findings, node, "there are too many constraints");
         return;
     }
     // left <= right: left - right is at most 0
@@ -106,8 +106,8 @@ static void add_constraint(kd_study_reader *r, const kd_node *node)
     double        limit = 0;
     if (kd_expr_constant(sign + length, NULL, &limit, &error) < 0 || !isfinite(limit)) limit = 0;
     if (*sign == '=' && limit == 0) {
-        kd_nodes_say(
-            r, node,
+        kd_node_say(
+            &r->findings, node,
             "an equation has a number other than 0 on its right side, as in 'k*m == 3': it tells what is small");
         return;
     }
@@ -129,9 +129,9 @@ static int read_method(kd_study_reader *r, const kd_node *node, const char *key,
     for (int i = 0; i < KD_SEARCH_METHODS; i++) words[i] = KD_SEARCH_METHOD[i].word;
     const int method = what->type == KD_NODE_SCALAR ? kd_search_method_of(what->text) : -1;
     if (what->type != KD_NODE_SCALAR)
-        kd_nodes_say(r, what, "the word of a method is expected here");
+        kd_node_say(&r->findings, what, "the word of a method is expected here");
     else if (method < 0)
-        kd_nodes_say_unknown(r, what, "there is no method", words, KD_SEARCH_METHODS);
+        kd_node_say_unknown(&r->findings, what, "there is no method", words, KD_SEARCH_METHODS);
     return method < 0 ? usual : method;
 }
 
@@ -153,12 +153,12 @@ static void check_method(kd_study_reader *r, const kd_node *node, const char *ke
 static void read_start(kd_study_reader *r, const kd_node *node)
 {
     kd_study *s = r->study;
-    if (!node || !kd_nodes_is_map(r, node, s->parameter, s->nparameters)) return;
+    if (!node || !kd_node_is_map(&r->findings, node, s->parameter, s->nparameters)) return;
     for (int i = 0; i < node->n; i++) {
         const int j = kd_study_find_parameter(s, node->item[2 * i].text);
-        if (j < 0 || !kd_nodes_number(r, &node->item[2 * i + 1], "", &s->search.start[j])) continue;
+        if (j < 0 || !kd_node_number(&r->findings, &node->item[2 * i + 1], "", &s->search.start[j])) continue;
         if (s->search.start[j] < s->distribution[j].a || s->search.start[j] > s->distribution[j].b)
-            kd_nodes_say(r, &node->item[2 * i + 1], "the start lies outside of the parameter's range");
+            kd_node_say(&r->findings, &node->item[2 * i + 1], "the start lies outside of the parameter's range");
     }
 }
 
@@ -170,14 +170,15 @@ void kd_study_read_search(kd_study_reader *r, const kd_node *node)
     kd_search               *q = &s->search;
     const kd_node           *what;
     double                   seed = 1;
-    if (!IS_MAP(r, node, KEYS)) return;
+    if (!KD_NODE_IS_MAP(&r->findings, node, KEYS)) return;
     // what is to be small, and what must hold
     for (int i = 0; i < s->nparameters; i++)
         if (s->distribution[i].kind != KD_UNIFORM)
-            kd_nodes_say(r, node, "parameters that are searched for have a range");
+            kd_node_say(&r->findings, node, "parameters that are searched for have a range");
     read_objectives(r, node, "minimise", 1);
     read_objectives(r, node, "maximise", -1);
-    if (q->nobjectives == 0) kd_nodes_say(r, node, "optimise needs minimise or maximise: an output, or several");
+    if (q->nobjectives == 0)
+        kd_node_say(&r->findings, node, "optimise needs minimise or maximise: an output, or several");
     if ((what = kd_node_find(node, "constraints"))) {
         if (what->type != KD_NODE_LIST) add_constraint(r, what);
         for (int i = 0; what->type == KD_NODE_LIST && i < what->n; i++) add_constraint(r, &what->item[i]);
@@ -188,15 +189,16 @@ void kd_study_read_search(kd_study_reader *r, const kd_node *node)
     check_method(r, node, "method", q->method);
     if (q->polish >= 0) check_method(r, node, "polish", q->polish);
     q->starts = 1, q->runs = 200, q->front = 12, q->tolerance = 1e-4;
-    if ((what = kd_node_find(node, "starts"))) (void)kd_nodes_count(r, what, 1, 10000, &q->starts);
-    if ((what = kd_node_find(node, "runs"))) (void)kd_nodes_count(r, what, 1, KD_DESIGN_MOST_ROWS, &q->runs);
-    if ((what = kd_node_find(node, "front"))) (void)kd_nodes_count(r, what, 1, 10000, &q->front);
-    kd_nodes_number_of(r, node, "tolerance", "", &q->tolerance);
+    if ((what = kd_node_find(node, "starts"))) (void)kd_node_count(&r->findings, what, 1, 10000, &q->starts);
+    if ((what = kd_node_find(node, "runs"))) (void)kd_node_count(&r->findings, what, 1, KD_DESIGN_MOST_ROWS, &q->runs);
+    if ((what = kd_node_find(node, "front"))) (void)kd_node_count(&r->findings, what, 1, 10000, &q->front);
+    kd_node_number_of(&r->findings, node, "tolerance", "", &q->tolerance);
     if (!(q->tolerance > 0 && q->tolerance < 1))
-        kd_nodes_say(r, kd_node_find(node, "tolerance"), "a tolerance lies between 0 and 1: a share of the ranges");
-    kd_nodes_number_of(r, node, "seed", "", &seed);
+        kd_node_say(&r->findings, kd_node_find(node, "tolerance"),
+                    "a tolerance lies between 0 and 1: a share of the ranges");
+    kd_node_number_of(&r->findings, node, "seed", "", &seed);
     if (!(seed >= 0 && seed < 9e15 && seed == floor(seed)))
-        kd_nodes_say(r, kd_node_find(node, "seed"), "a seed is a whole number, at least 0");
+        kd_node_say(&r->findings, kd_node_find(node, "seed"), "a seed is a whole number, at least 0");
     else
         q->seed = (uint64_t)seed;
     for (int i = 0; i < KD_STUDY_MOST; i++) q->start[i] = NAN;
@@ -206,5 +208,6 @@ void kd_study_read_search(kd_study_reader *r, const kd_node *node)
     s->design.kind = KD_DESIGN_SEARCH;
     const double rows = (double)q->nsearches * q->runs;
     s->design.n = rows > KD_DESIGN_MOST_ROWS ? KD_DESIGN_MOST_ROWS : (int)rows;
-    if (rows > KD_DESIGN_MOST_ROWS) kd_nodes_say(r, node, "searches and their runs are more than ten million together");
+    if (rows > KD_DESIGN_MOST_ROWS)
+        kd_node_say(&r->findings, node, "searches and their runs are more than ten million together");
 }

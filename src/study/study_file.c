@@ -36,11 +36,11 @@ enum { MOST_BYTES = 1 << 24 };
 
 static void read_pairs(kd_study_reader *r, const kd_node *node, kd_study_fixed *list, int *n)
 {
-    if (!kd_nodes_is_map(r, node, NULL, 0)) return;
+    if (!kd_node_is_map(&r->findings, node, NULL, 0)) return;
     for (int i = 0; i < node->n && *n < KD_STUDY_MOST; i++) {
         const kd_node *value = &node->item[2 * i + 1];
         if (value->type != KD_NODE_SCALAR) {
-            kd_nodes_say(r, value, "a number or a word is expected here");
+            kd_node_say(&r->findings, value, "a number or a word is expected here");
             continue;
         }
         list[(*n)++] = (kd_study_fixed){kd_nodes_copy(r, node->item[2 * i].text), kd_nodes_copy(r, value->text)};
@@ -55,12 +55,12 @@ static void read_run(kd_study_reader *r, const kd_node *run)
     const kd_node           *node;
     kd_integrator_kind       integrator;
     kd_formulation           formulation;
-    if (!IS_MAP(r, run, KEYS)) return;
-    kd_nodes_number_of(r, run, "t_end", "s", &s->t_end);
-    kd_nodes_number_of(r, run, "rtol", "", &s->rtol);
-    kd_nodes_number_of(r, run, "atol", "", &s->atol);
-    kd_nodes_number_of(r, run, "max_step", "s", &s->max_step);
-    if ((node = kd_node_find(run, "intervals"))) (void)kd_nodes_count(r, node, 1, 1000000, &s->intervals);
+    if (!KD_NODE_IS_MAP(&r->findings, run, KEYS)) return;
+    kd_node_number_of(&r->findings, run, "t_end", "s", &s->t_end);
+    kd_node_number_of(&r->findings, run, "rtol", "", &s->rtol);
+    kd_node_number_of(&r->findings, run, "atol", "", &s->atol);
+    kd_node_number_of(&r->findings, run, "max_step", "s", &s->max_step);
+    if ((node = kd_node_find(run, "intervals"))) (void)kd_node_count(&r->findings, node, 1, 1000000, &s->intervals);
     kd_nodes_word(r, run, "integrator", &s->integrator);
     kd_nodes_word(r, run, "formulation", &s->formulation);
     if (s->integrator && !kd_integrator_parse(s->integrator, &integrator))
@@ -68,14 +68,14 @@ static void read_run(kd_study_reader *r, const kd_node *run)
     if (s->formulation && !kd_formulation_parse(s->formulation, &formulation))
         kd_nodes_say_of(r, kd_node_find(run, "formulation"), "there is no formulation", s->formulation);
     if (!(s->t_end > 0) && !isnan(s->t_end))
-        kd_nodes_say(r, kd_node_find(run, "t_end"), "the end lies behind the start, at 0 s");
+        kd_node_say(&r->findings, kd_node_find(run, "t_end"), "the end lies behind the start, at 0 s");
     if ((node = kd_node_find(run, "options"))) {
         kd_simulation_options o = kd_simulation_options_default();
         char                  why[400];
         read_pairs(r, node, s->option, &s->noptions);
         for (int i = 0; i < s->noptions; i++)
             if (kd_option_set(&o, s->option[i].name, s->option[i].value, why, sizeof why) < 0)
-                kd_nodes_say(r, &node->item[2 * i], why);
+                kd_node_say(&r->findings, &node->item[2 * i], why);
     }
 }
 
@@ -86,7 +86,7 @@ static void read_model(kd_study_reader *r, const kd_node *node)
     char       message[900];
     kd_setting setting[KD_STUDY_MOST];
     if (node->type != KD_NODE_SCALAR || !node->text[0]) {
-        kd_nodes_say(r, node, "the file of a model is expected here");
+        kd_node_say(&r->findings, node, "the file of a model is expected here");
         return;
     }
     // beside the study file, or wherever it says: a study is the user's own, and names what he wants
@@ -97,7 +97,7 @@ static void read_model(kd_study_reader *r, const kd_node *node)
     for (int i = 0; i < s->nset; i++) setting[i] = (kd_setting){s->set[i].name, s->set[i].value};
     if (kd_model_read(s->model_path, setting, s->nset, &s->model, message, sizeof message) >= 0) return;
     kd_text(why, sizeof why, "the model cannot be read: %s", message);
-    kd_nodes_say(r, node, why);
+    kd_node_say(&r->findings, node, why);
 }
 
 // ---- parameters and design ------------------------------------------------------------------------------------------
@@ -105,9 +105,9 @@ static void read_model(kd_study_reader *r, const kd_node *node)
 static void read_distribution(kd_study_reader *r, const kd_node *node, kd_distribution *d)
 {
     static const char *const KEYS[] = {"range", "normal", "lognormal", "values"};
-    if (!IS_MAP(r, node, KEYS)) return;
+    if (!KD_NODE_IS_MAP(&r->findings, node, KEYS)) return;
     if (node->n != 1) {
-        kd_nodes_say(r, node, "one of range, normal, lognormal, values is expected here");
+        kd_node_say(&r->findings, node, "one of range, normal, lognormal, values is expected here");
         return;
     }
     int           n, kind = 0;
@@ -116,10 +116,12 @@ static void read_distribution(kd_study_reader *r, const kd_node *node, kd_distri
     if (!list || kind == 4) return;
     static const kd_distribution_kind KIND[] = {KD_UNIFORM, KD_NORMAL, KD_LOGNORMAL, KD_DISCRETE};
     *d = (kd_distribution){.kind = KIND[kind], .a = list[0], .b = n > 1 ? list[1] : NAN, .n = n, .value = list};
-    if (kind < 3 && n != 2) kd_nodes_say(r, &node->item[1], "two numbers are expected here");
-    if (kind == 0 && n == 2 && !(d->a < d->b)) kd_nodes_say(r, &node->item[1], "a range begins below its end");
-    if ((kind == 1 || kind == 2) && n == 2 && !(d->b > 0)) kd_nodes_say(r, &node->item[1], "a deviation is above 0");
-    if (kind == 2 && !(d->a > 0)) kd_nodes_say(r, &node->item[1], "a median is above 0");
+    if (kind < 3 && n != 2) kd_node_say(&r->findings, &node->item[1], "two numbers are expected here");
+    if (kind == 0 && n == 2 && !(d->a < d->b))
+        kd_node_say(&r->findings, &node->item[1], "a range begins below its end");
+    if ((kind == 1 || kind == 2) && n == 2 && !(d->b > 0))
+        kd_node_say(&r->findings, &node->item[1], "a deviation is above 0");
+    if (kind == 2 && !(d->a > 0)) kd_node_say(&r->findings, &node->item[1], "a median is above 0");
 }
 
 // A parameter of the model that may be set
@@ -133,17 +135,17 @@ static void check_parameter(kd_study_reader *r, const kd_node *key)
     if (!list || !names) return;
     (void)kd_model_parameters(m, list, n);
     for (int i = 0; i < n; i++) names[i] = list[i].name;
-    kd_nodes_say_unknown(r, key, "the model has no parameter", names, n);
+    kd_node_say_unknown(&r->findings, key, "the model has no parameter", names, n);
 }
 
 static void read_parameters(kd_study_reader *r, const kd_node *node)
 {
     kd_study *s = r->study;
-    if (!kd_nodes_is_map(r, node, NULL, 0)) return;
+    if (!kd_node_is_map(&r->findings, node, NULL, 0)) return;
     for (int i = 0; i < node->n; i++) {
         const kd_node *key = &node->item[2 * i];
         if (s->nparameters == KD_STUDY_MOST) {
-            kd_nodes_say(r, key, "there are too many parameters");
+            kd_node_say(&r->findings, key, "there are too many parameters");
             return;
         }
         if (kd_expr_is_reserved(key->text))
@@ -161,7 +163,7 @@ static void read_correlations(kd_study_reader *r, const kd_node *node)
     const int n = s->nparameters;
     double   *R = kd_cut_matrix(&s->arena, n, n), value;
     if (!R || node->type != KD_NODE_LIST) {
-        kd_nodes_say(r, node, "a list of [parameter, parameter, number] is expected here");
+        kd_node_say(&r->findings, node, "a list of [parameter, parameter, number] is expected here");
         return;
     }
     for (int i = 0; i < n; i++) R[i * n + i] = 1;
@@ -171,13 +173,14 @@ static void read_correlations(kd_study_reader *r, const kd_node *node)
         const int      i = three ? kd_study_find_parameter(s, row->item[0].text) : -1,
                   j = three ? kd_study_find_parameter(s, row->item[1].text) : -1;
         if (i < 0 || j < 0 || i == j) {
-            kd_nodes_say(r, row, "two parameters of the study and a number are expected here");
-        } else if (kd_nodes_number(r, &row->item[2], "", &value)) {
+            kd_node_say(&r->findings, row, "two parameters of the study and a number are expected here");
+        } else if (kd_node_number(&r->findings, &row->item[2], "", &value)) {
             R[i * n + j] = R[j * n + i] = value;
         }
     }
     if (r->findings.count > 0) return;
-    if (!kd_correlation_factor(n, R)) kd_nodes_say(r, node, "no parameters can have these correlations together");
+    if (!kd_correlation_factor(n, R))
+        kd_node_say(&r->findings, node, "no parameters can have these correlations together");
     s->design.correlation = R;
 }
 
@@ -185,7 +188,7 @@ static void read_list(kd_study_reader *r, const kd_node *node)
 {
     kd_study *s = r->study;
     if (node->type != KD_NODE_LIST || node->n < 1) {
-        kd_nodes_say(r, node, "a list of rows is expected here, each with a number for every parameter");
+        kd_node_say(&r->findings, node, "a list of rows is expected here, each with a number for every parameter");
         return;
     }
     double *list = kd_cut_matrix(&s->arena, node->n, s->nparameters);
@@ -197,7 +200,7 @@ static void read_list(kd_study_reader *r, const kd_node *node)
             continue;
         }
         for (int j = 0; j < s->nparameters; j++)
-            (void)kd_nodes_number(r, single ? row : &row->item[j], "", &list[i * s->nparameters + j]);
+            (void)kd_node_number(&r->findings, single ? row : &row->item[j], "", &list[i * s->nparameters + j]);
     }
     s->design.list = list, s->design.n = node->n;
 }
@@ -207,7 +210,7 @@ static void read_grid(kd_study_reader *r, const kd_node *node)
     kd_study *s = r->study;
     int      *levels = kd_cut_int(&s->arena, s->nparameters + 1), all = 0;
     if (!levels) return;
-    if (node->type == KD_NODE_SCALAR && !kd_nodes_count(r, node, 1, KD_DESIGN_MOST_ROWS, &all)) return;
+    if (node->type == KD_NODE_SCALAR && !kd_node_count(&r->findings, node, 1, KD_DESIGN_MOST_ROWS, &all)) return;
     if (node->type == KD_NODE_LIST && node->n != s->nparameters) {
         kd_file_findings_add(&r->findings, node->line, node->column, "a grid has one number of levels, or %d",
                              s->nparameters);
@@ -215,7 +218,8 @@ static void read_grid(kd_study_reader *r, const kd_node *node)
     }
     for (int i = 0; i < s->nparameters; i++) {
         levels[i] = all;
-        if (node->type == KD_NODE_LIST) (void)kd_nodes_count(r, &node->item[i], 1, KD_DESIGN_MOST_ROWS, &levels[i]);
+        if (node->type == KD_NODE_LIST)
+            (void)kd_node_count(&r->findings, &node->item[i], 1, KD_DESIGN_MOST_ROWS, &levels[i]);
         if (s->distribution[i].kind == KD_DISCRETE) levels[i] = s->distribution[i].n;
     }
     s->design.levels = levels;
@@ -228,14 +232,14 @@ static void read_until(kd_study_reader *r, const kd_node *node)
     const char *names[KD_STUDY_MOST];
     for (int i = 0; i < s->noutputs; i++) names[i] = s->output[i].name;
     if (s->design.kind != KD_DESIGN_MONTE_CARLO && s->design.kind != KD_DESIGN_SOBOL)
-        kd_nodes_say(r, node, "until belongs to monte_carlo and sobol: their first rows are a sample, too");
-    if (!kd_nodes_is_map(r, node, names, s->noutputs)) return;
+        kd_node_say(&r->findings, node, "until belongs to monte_carlo and sobol: their first rows are a sample, too");
+    if (!kd_node_is_map(&r->findings, node, names, s->noutputs)) return;
     for (int i = 0; i < node->n && s->nuntil < KD_STUDY_MOST; i++) {
         const kd_node *value = &node->item[2 * i + 1];
         for (int j = 0; j < s->noutputs; j++)
             if (strcmp(names[j], node->item[2 * i].text) == 0) s->until[s->nuntil].output = j;
-        if (!kd_nodes_number(r, value, "", &s->until[s->nuntil].width)) continue;
-        if (!(s->until[s->nuntil++].width > 0)) kd_nodes_say(r, value, "a width is above 0");
+        if (!kd_node_number(&r->findings, value, "", &s->until[s->nuntil].width)) continue;
+        if (!(s->until[s->nuntil++].width > 0)) kd_node_say(&r->findings, value, "a width is above 0");
     }
 }
 
@@ -246,18 +250,18 @@ static void read_design(kd_study_reader *r, const kd_node *node)
     kd_study                *s = r->study;
     int                      found = -1;
     double                   seed = 1;
-    if (!IS_MAP(r, node, KEYS)) return;
+    if (!KD_NODE_IS_MAP(&r->findings, node, KEYS)) return;
     for (int i = 0; i < KD_DESIGN_COUNT; i++)
         if (kd_node_find(node, KEYS[i])) found = found < 0 ? i : KD_DESIGN_COUNT;
     if (found < 0 || found == KD_DESIGN_COUNT) {
-        kd_nodes_say(
-            r, node,
+        kd_node_say(
+            &r->findings, node,
             "one of list, grid, latin, sobol, monte_carlo, sensitivity, morris is expected here, and seed if you like");
         return;
     }
-    kd_nodes_number_of(r, node, "seed", "", &seed);
+    kd_node_number_of(&r->findings, node, "seed", "", &seed);
     if (!(seed >= 0 && seed < 9e15 && seed == floor(seed)))
-        kd_nodes_say(r, kd_node_find(node, "seed"), "a seed is a whole number, at least 0");
+        kd_node_say(&r->findings, kd_node_find(node, "seed"), "a seed is a whole number, at least 0");
     s->design.kind = (kd_design_kind)found;
     s->design.seed = r->findings.count > 0 ? 0 : (uint64_t)seed;
     const kd_node *what = kd_node_find(node, KEYS[found]), *until = kd_node_find(node, "until");
@@ -267,7 +271,7 @@ static void read_design(kd_study_reader *r, const kd_node *node)
     else if (found == KD_DESIGN_GRID)
         read_grid(r, what);
     else
-        (void)kd_nodes_count(r, what, 1, KD_DESIGN_MOST_ROWS, &s->design.n);
+        (void)kd_node_count(&r->findings, what, 1, KD_DESIGN_MOST_ROWS, &s->design.n);
 }
 
 // ---- the whole ------------------------------------------------------------------------------------------------------
@@ -289,7 +293,7 @@ static void read_root(kd_study_reader *r, const kd_node *root)
     // the model is read with what is set, its parameters are known then; a design may name outputs
     static const int ORDER[] = {2, 1, 4, 5, 7, 6, 8, 9};
     kd_study        *s = r->study;
-    if (!IS_MAP(r, root, KEYS)) return;
+    if (!KD_NODE_IS_MAP(&r->findings, root, KEYS)) return;
     s->title = "";
     kd_nodes_word(r, root, "study", &s->title);
     if (kd_node_find(root, "set")) read_pairs(r, kd_node_find(root, "set"), s->set, &s->nset);
@@ -301,8 +305,8 @@ static void read_root(kd_study_reader *r, const kd_node *root)
     const kd_node *design = kd_node_find(root, "design"), *identify = kd_node_find(root, "identify"),
                   *optimise = kd_node_find(root, "optimise");
     if ((identify && (design || optimise)) || (design && optimise))
-        kd_nodes_say(r, identify ? identify : optimise,
-                     "a study has one of design, identify (data to find parameters from) and optimise");
+        kd_node_say(&r->findings, identify ? identify : optimise,
+                    "a study has one of design, identify (data to find parameters from) and optimise");
     for (int k = 4; k < (identify ? 5 : 8); k++)
         if (k != 5 && !(k == 6 && optimise) && !kd_node_find(root, KEYS[k]))
             kd_file_findings_add(&r->findings, root->line, root->column, "'%s' is missing", KEYS[k]);

@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "element/block.h"
+#include "foreign/foreign.h"
 #include "system/system.h"
 
 // ---- places ---------------------------------------------------------------------------------------------------------
@@ -128,6 +129,11 @@ kd_status kd_system_discrete(kd_system *s, char *message, size_t size)
     for (int i = 0; i < s->model->nblocks && status == KD_OK; i++) status = make_block(s, i, message, size);
     for (int i = 0; i < s->model->nevents && status == KD_OK; i++) status = make_event(s, i, message, size);
     return status;
+}
+
+void kd_system_close_units(kd_system *s)
+{
+    for (int i = 0; s->block && i < s->model->nblocks; i++) kd_foreign_close(s->block[i].unit);
 }
 
 const signed char *kd_system_crossings(kd_system *s)

@@ -14,14 +14,15 @@ struct kd_system;
 
 // a block as it is sampled
 typedef struct kd_sampler {
-    const kd_block *block;
-    int             z;                          // its first place
-    kd_expr        *input[KD_MAX_SIGNALS];      // (ninputs)
-    int             input_slot[KD_MAX_SIGNALS]; // (ninputs) variables of expressions that read inputs by name
-    kd_expr        *output[KD_MAX_SIGNALS];     // (noutputs), (nstates) of a block of expressions
-    kd_expr        *next[KD_MAX_SIGNALS];       // NULL: unchanged
-    const double   *A, *B, *C, *D;              // state space and transfer function, row by row; D NULL: 0
-    double         *made[3];                    // of a transfer function: A, C, D; NULL
+    const kd_block    *block;
+    int                z;                          // its first place
+    kd_expr           *input[KD_MAX_SIGNALS];      // (ninputs)
+    int                input_slot[KD_MAX_SIGNALS]; // (ninputs) variables of expressions that read inputs by name
+    kd_expr           *output[KD_MAX_SIGNALS];     // (noutputs), (nstates) of a block of expressions
+    kd_expr           *next[KD_MAX_SIGNALS];       // NULL: unchanged
+    const double      *A, *B, *C, *D;              // state space and transfer function, row by row; D NULL: 0
+    double            *made[3];                    // of a transfer function: A, C, D; NULL
+    struct kd_foreign *unit;                       // foreign code; NULL
 } kd_sampler;
 
 typedef enum kd_target { KD_TARGET_Z, KD_TARGET_R, KD_TARGET_V } kd_target;
@@ -50,6 +51,7 @@ kd_status kd_system_discrete(struct kd_system *s, char *message, size_t size) KD
 void      kd_system_discrete_readings(struct kd_system *s);
 // Directions in which events happen, for kd_eom_def.crossing; NULL: out of memory
 const signed char *kd_system_crossings(struct kd_system *s);
+void               kd_system_close_units(struct kd_system *s); // foreign code of blocks
 // Values of z at the start; blocks are due at their first sample that is not before t.
 void kd_system_start_z(const struct kd_system *s, double t, double *z);
 

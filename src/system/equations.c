@@ -32,6 +32,13 @@ static kd_eval accelerations(const kd_point *x, void *context, double *a, double
     return kd_topological_solve(context, x, a, lambda, mu);
 }
 
+// Without rows the articulated bodies are all there is
+static kd_eval free_accelerations(const kd_point *x, void *context, double *a, double *lambda, double *mu)
+{
+    (void)lambda, (void)mu;
+    return acceleration(x, context, a);
+}
+
 static kd_eval kkt_factor(const kd_point *x, void *context)
 {
     return kd_topological_factor(context, x);
@@ -268,6 +275,8 @@ static void define_dynamics(const kd_system *s, kd_eom_def *def)
         if (!s->late) def->accelerations = accelerations;
         def->kkt_factor = kkt_factor;
         def->kkt_solve = kkt_solve;
+    } else if (s->nlambda + s->nmu == 0 && !s->late) {
+        def->accelerations = free_accelerations; // too large for the pattern of M
     }
     if (s->nr > 0) def->b = inner_rates;
     if (s->nw > 0) def->d = auxiliary;

@@ -1,8 +1,10 @@
-// names.c: names of all components, as paths: joint.hinge.q, body.cab.com.z, state.filter.
+// names.c: names of all components, as paths: joint.hinge.q, body.cab.com.z, state.filter; their units, by the joint, element or row
+// that each belongs to.
 #include <stdio.h>
 #include <string.h>
 
 #include "core/text.h"
+#include "model/channel.h"
 #include "model/element.h"
 #include "system/system.h"
 
@@ -19,7 +21,15 @@ static char *joined(kd_system *s, const char *first, const char *name, const cha
 static bool cut(kd_system *s, kd_kind kind, int n)
 {
     s->names[kind] = kd_arena_cut(&s->arena, (size_t)(n > 0 ? n : 1), sizeof *s->names[kind]);
-    return s->names[kind] != NULL;
+    s->units[kind] = kd_arena_cut(&s->arena, (size_t)(n > 0 ? n : 1), sizeof *s->units[kind]);
+    s->named[kind] = n;
+    return s->names[kind] && s->units[kind];
+}
+
+static const char *unit_of_motion(bool turns, int level)
+{
+    static const char *const UNIT[2][2] = {{"m", "m/s"}, {"rad", "rad/s"}};
+    return UNIT[turns][level];
 }
 
 // Suffixes of positions and velocities: of one coordinate, of several, of a ball; of a body that floats.
@@ -43,6 +53,14 @@ static const char *suffix_v(const kd_joint_form *f, bool own, int k)
     return own && f->ball ? body_v[k] : f->ndof == 1 ? scalar_v[k] : several_v[k];
 }
 
+// Is coordinate k of the word an angle?
+static bool turns(const kd_joint_form *f, int k)
+{
+    for (const kd_letter *l = f->word; l->motion; l++)
+        if (l->coordinate == k) return kd_letter_turns(l);
+    return false;
+}
+
 static void name_link(kd_system *s, int i, const char *section, const char *name, bool reversed)
 {
     const kd_link       *link = &s->tree.link[i];
@@ -55,13 +73,17 @@ static void name_link(kd_system *s, int i, const char *section, const char *name
         for (int k = 0; k < 6; k++) other[k] = k;
     // positions, then velocities; a prescribed one is a drive
     for (int k = 0; k < f->nposition; k++) {
-        int at = s->p_of_x[link->position + k];
-        if (at >= 0)
-            s->names[KD_NAME_P][at] = joined(s, section, name, suffix_q(f, own, k < f->nscalars ? other[k] : k));
+        const int at = s->p_of_x[link->position + k], coordinate = k < f->nscalars ? other[k] : k;
+        if (at < 0) continue;
+        s->names[KD_NAME_P][at] = joined(s, section, name, suffix_q(f, own, coordinate));
+        s->units[KD_NAME_P][at] = k < f->nscalars ? unit_of_motion(turns(f, k), 0) : ""; // a quaternion has none
     }
     for (int k = 0; k < f->ndof; k++) {
         int at = s->tree.dof_v[link->dof + k], coordinate = k < f->nscalars ? other[k] : k;
-        if (at >= 0) s->names[KD_NAME_V][at] = joined(s, section, name, suffix_v(f, own, coordinate));
+        if (at >= 0) {
+            s->names[KD_NAME_V][at] = joined(s, section, name, suffix_v(f, own, coordinate));
+            s->units[KD_NAME_V][at] = unit_of_motion(k >= f->nscalars || turns(f, k), 1);
+        }
         for (int d = 0; d < s->ndrives; d++)
             if (s->drive[d] == link->dof + k)
                 s->names[KD_NAME_DRIVE][d] = joined(s, section, name, suffix_q(f, own, coordinate));
@@ -119,9 +141,19 @@ static char *name_turn(kd_system *s, int measure)
     return name ? name : joined(s, "angle", "", "");
 }
 
+// An output of the same name, which somebody asked for, keeps it.
 static void name_turns(kd_system *s)
 {
-    for (int i = 0; i < s->nturns; i++) s->names[KD_NAME_P][s->np - s->nturns + i] = name_turn(s, s->turn_measure[i]);
+    for (int i = 0; i < s->nturns; i++) {
+        char *name = name_turn(s, s->turn_measure[i]);
+        for (int k = 0; name && k < s->nsensors - s->model->nsensors; k++)
+            if (strcmp(name, s->watch[k]) == 0) {
+                name = joined(s, "angle ", name, "");
+                break;
+            }
+        s->names[KD_NAME_P][s->np - s->nturns + i] = name;
+        s->units[KD_NAME_P][s->np - s->nturns + i] = "rad";
+    }
 }
 
 static void name_norms(kd_system *s)
@@ -148,6 +180,18 @@ static const char *state_suffix(const kd_load *l, int k, char *text, size_t size
     return text;
 }
 
+// By the reading that shows it, else as its class says
+static const char *state_unit(const kd_system *s, const kd_load *l, int k)
+{
+    if (l->state_def) return l->nstates == 1 ? kd_state_unit(s->model, l->state_def) : "";
+    if (!l->def) return ""; // a user force
+    const kd_element_class *class = kd_force_element((int)l->def->kind);
+    for (int i = 0; i < class->nreadings; i++)
+        if (class->readings[i].property == KD_PROPERTY_INNER && class->readings[i].i == k)
+            return kd_force_unit(s->model, l->force, class->readings[i].unit);
+    return class->unit ? kd_force_unit(s->model, l->force, class->unit) : "";
+}
+
 static void name_states(kd_system *s)
 {
     // an element with several states: by the words of its paths, or numbered
@@ -157,6 +201,7 @@ static void name_states(kd_system *s)
             char           suffix[40];
             s->names[KD_NAME_R][l->state + k] =
                 joined(s, l->state_def ? "state." : "force.", l->name, state_suffix(l, k, suffix, sizeof suffix));
+            s->units[KD_NAME_R][l->state + k] = state_unit(s, l, k);
         }
     if (s->is_fixed) s->names[KD_NAME_R][0] = joined(s, "rest", "", "");
 }
@@ -183,6 +228,42 @@ static void name_discrete(kd_system *s)
         s->names[KD_NAME_Z][s->variable_z[i]] = joined(s, "variable.", m->variable[i].name, "");
 }
 
+// ---- multipliers ----------------------------------------------------------------------------------------------------
+
+// Does a measure count an angle or a turn? *known: it has one unit
+static bool measures_turns(const kd_system *s, const kd_measure *m, bool *known)
+{
+    *known = true;
+    switch (m->kind) {
+    case KD_MEASURE_DOF: {
+        const kd_link *link = &s->tree.link[s->tree.dof_link[m->dof]];
+        const int      k = m->dof - link->dof;
+        return k >= link->form.nscalars || turns(&link->form, k);
+    }
+    case KD_MEASURE_SHIFT:
+    case KD_MEASURE_LENGTH:
+    case KD_MEASURE_GAP:
+    case KD_MEASURE_OWN_SHIFT:
+    case KD_MEASURE_SLIP:
+        return false;
+    case KD_MEASURE_CURVED:
+        *known = false;
+        return false;
+    default: // angles, cosines (of which small ones are angles), angular velocities
+        return true;
+    }
+}
+
+// A multiplier times its row is work or power: N where the row counts lengths, N m where it counts angles. Constraints tell theirs.
+static const char *unit_of_multiplier(const kd_system *s, const kd_row *row)
+{
+    if (row->constraint >= 0) return kd_constraint_element((int)s->model->constraint[row->constraint].def.kind)->unit;
+    if (row->nterms == 0 || !row->slot || s->slot[row->slot[0]].kind != KD_SLOT_MEASURE) return "";
+    bool       known;
+    const bool torque = measures_turns(s, &s->measure[s->slot[row->slot[0]].index], &known);
+    return !known ? "" : torque ? "N m" : "N";
+}
+
 kd_status kd_system_names(kd_system *s)
 {
     const kd_model *m = s->model;
@@ -206,14 +287,27 @@ kd_status kd_system_names(kd_system *s)
             s->names[KD_NAME_Z][s->invariant_z[i]] = joined(s, "invariant.", m->invariant[i].name, "");
     }
     for (int i = 0; i < s->nwheels; i++)
-        if (s->wheel[i].unknown)
+        if (s->wheel[i].unknown) {
             s->names[KD_NAME_S][s->wheel[i].contact] =
                 joined(s, "constraint.", m->constraint[s->row_g[s->wheel[i].row].constraint].name, ".contact");
-    for (int i = 0; i < s->nlambda; i++) s->names[KD_NAME_LAMBDA][i] = (char *)s->row_g[s->kept[i]].name;
-    for (int i = 0; i < s->nmu; i++) s->names[KD_NAME_MU][i] = (char *)s->row_h[i].name;
-    for (int i = 0; i < s->nalgebraic; i++) s->names[KD_NAME_W][i] = joined(s, "algebraic.", m->algebraic[i].name, "");
-    for (int i = 0; i < s->nacross; i++)
+            s->units[KD_NAME_S][s->wheel[i].contact] = "m"; // along the profile of the rail
+        }
+    for (int i = 0; i < s->nlambda; i++) {
+        s->names[KD_NAME_LAMBDA][i] = (char *)s->row_g[s->kept[i]].name;
+        s->units[KD_NAME_LAMBDA][i] = unit_of_multiplier(s, &s->row_g[s->kept[i]]);
+    }
+    for (int i = 0; i < s->nmu; i++) {
+        s->names[KD_NAME_MU][i] = (char *)s->row_h[i].name;
+        s->units[KD_NAME_MU][i] = unit_of_multiplier(s, &s->row_h[i]);
+    }
+    for (int i = 0; i < s->nalgebraic; i++) {
+        s->names[KD_NAME_W][i] = joined(s, "algebraic.", m->algebraic[i].name, "");
+        s->units[KD_NAME_W][i] = m->algebraic[i].def.unit;
+    }
+    for (int i = 0; i < s->nacross; i++) {
         s->names[KD_NAME_W][s->nalgebraic + i] = joined(s, "force '", s->across[i].name, "' normal force");
+        s->units[KD_NAME_W][s->nalgebraic + i] = "N";
+    }
     for (int i = 0; i < s->nmu; i++)
         if (s->row_h[i].direction >= 0)
             s->names[KD_NAME_Z][s->row_h[i].direction] =
@@ -222,5 +316,13 @@ kd_status kd_system_names(kd_system *s)
     for (int i = 0; i < m->ninputs; i++) s->names[KD_NAME_U][i] = joined(s, "input.", m->input[i].name, "");
     for (int i = 0; i < s->nsensors; i++)
         s->names[KD_NAME_Y][i] = (char *)(i < m->nsensors ? m->sensor[i].name : s->watch[i - m->nsensors]);
+    for (int i = 0; i < s->nsensors; i++) s->units[KD_NAME_Y][i] = kd_channel_unit(m, s->names[KD_NAME_Y][i]);
     return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
+}
+
+const char *kd_system_unit(const kd_system *s, kd_kind kind, int i)
+{
+    if (!s || (int)kind < 0 || kind >= KD_NAME_KIND_COUNT || i < 0 || i >= s->named[kind]) return "";
+    const char *unit = s->units[kind][i];
+    return unit ? unit : "";
 }

@@ -65,11 +65,13 @@ kd_status kd_system_prepare_parameters(kd_system *s)
     s->structure = kd_cut_int(&s->arena, m->nforces + m->nconstraints);
     s->expr_work = kd_cut_double(&s->arena, size);
     s->moved = kd_cut_double(&s->arena, m->nparameters);
+    s->line_at = kd_cut_double(&s->arena, m->nparameters + s->nnumbers);
+    s->line_rate = kd_cut_double(&s->arena, m->nparameters + s->nnumbers);
     // M is no function of kd_system_by_parameter
     const kd_eom *eom = s->eom;
     for (int fn = 0; fn < KD_FN_COUNT; fn++)
         if (fn != KD_MASS && kd_eom_rows(eom, (kd_fn)fn) > s->most_rows) s->most_rows = kd_eom_rows(eom, (kd_fn)fn);
-    s->beside = kd_cut_double(&s->arena, 3 * s->most_rows);
+    s->beside = kd_cut_double(&s->arena, 4 * s->most_rows);
     if (s->arena.failed) return KD_ERR_MEMORY;
     read_values(s);
     note_structure(s, s->structure);
@@ -106,12 +108,31 @@ static kd_status check_structure(const kd_system *s, char *message, size_t size)
     return KD_OK;
 }
 
-// compiled expressions get the new values; a branch that was folded away may not come back
-static kd_status update_expressions(kd_system *s, char *message, size_t size)
+// Values of parameters and numbers of elements that a tangent begins at
+static void begin_line(kd_system *s)
 {
+    memcpy(s->line_at, s->theta, (size_t)(s->model->nparameters + s->nnumbers) * sizeof *s->line_at);
+    if (s->joints) begin_line(s->joints);
+}
+
+// The tangent, h along it; the numbers of elements have been moved already
+static kd_expr_line line_of(kd_system *s, double h)
+{
+    const int          n = s->model->nparameters;
+    const kd_expr_line own = kd_model_line(s->model, h);
+    memcpy(s->line_rate, own.rate, (size_t)n * sizeof *s->line_rate);
+    for (int i = n; i < n + s->nnumbers; i++) s->line_rate[i] = h != 0.0 ? (s->theta[i] - s->line_at[i]) / h : 0.0;
+    return (kd_expr_line){s->line_at, s->line_rate, h};
+}
+
+// compiled expressions get the new values (h NULL), or go along a tangent; a branch that was folded away may not come back
+static kd_status update_expressions(kd_system *s, const double *h, char *message, size_t size)
+{
+    const kd_expr_line line = h ? line_of(s, *h) : (kd_expr_line){0};
     for (int i = 0; i < s->nexprs; i++) {
         if (!kd_expr_has_parameters(s->expr[i])) continue;
-        const kd_expr_change change = kd_expr_update(s->expr[i], s->theta, s->expr_work);
+        const kd_expr_change change = h ? kd_expr_update_along(s->expr[i], &line, s->expr_work)
+                                        : kd_expr_update(s->expr[i], s->theta, s->expr_work);
         if (change == KD_EXPR_CHANGED) continue;
         const char *name = kd_model_changed_parameter(s->model, s->expr[i], s->before);
         kd_text(message, size, "parameter '%s' cannot be changed so: %s", name,
@@ -154,14 +175,15 @@ static void set_equations(kd_system *s)
         if (s->row_h[i].direction >= 0) values.friction_scale[i] = s->row_h[i].scale;
 }
 
-static kd_status refresh(kd_system *s, const double *before, char *message, size_t size)
+// h (may be NULL): so far along a tangent
+static kd_status refresh(kd_system *s, const double *before, const double *h, char *message, size_t size)
 {
     // the system of start values refreshes with the same list of before
     if (before != s->before) memcpy(s->before, before, (size_t)s->model->nparameters * sizeof *before);
     read_values(s);
     kd_status status = check_structure(s, message, size);
-    if (status >= 0 && s->joints) status = refresh(s->joints, before, message, size);
-    if (status >= 0) status = update_expressions(s, message, size);
+    if (status >= 0 && s->joints) status = refresh(s->joints, before, h, message, size);
+    if (status >= 0) status = update_expressions(s, h, message, size);
     if (status < 0) return status;
     // from the inside out: links, frames in links, rows, loads, what is made of them
     kd_system_place_links(s);
@@ -207,7 +229,7 @@ static kd_status change(kd_system *s, const double *theta, const double *before,
 {
     kd_status status = kd_model_change(s->live, theta, before);
     if (status < 0) kd_text(message, size, "%s", kd_model_message(s->live));
-    if (status >= 0) status = refresh(s, before, message, size);
+    if (status >= 0) status = refresh(s, before, NULL, message, size);
     return status >= 0 && check ? check_redundancy(s, message, size) : status;
 }
 
@@ -250,28 +272,51 @@ kd_status kd_system_set_parameters(kd_system *s, const double *theta, char *mess
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
 //
-// Masses, inertias, gravity, stiffnesses, dampings, loads and the like enter the equations linearly, lengths as
-// polynomials of low degree: along such a parameter differences with long steps have no error but rounding. With
-// f_k = f(theta + k H), up to 3 H = 0.3 theta,
+// Numbers n of a model are expressions of its parameters, n = n(theta), which have exact derivatives. The derivative of a
+// function f(n) of the equations is that along the tangent n + h n'(theta), n' by jets. Masses, inertias, gravity,
+// stiffnesses, dampings, loads and the like enter the equations linearly, lengths as polynomials of low degree: along the
+// tangent differences with long steps have no error but rounding, whatever n(theta) is. With f_k = f(n + k H n'), up to
+// 3 H = 0.3 theta,
 //
 //     D4 = (8 (f_1 - f_-1) - (f_2 - f_-2)) / 12 H                        exact up to degree 4
 //     D6 = (45 (f_1 - f_-1) - 9 (f_2 - f_-2) + (f_3 - f_-3)) / 60 H      exact up to degree 6
 //
-// Where both agree to rounding f is such a polynomial. Otherwise (sines, roots, laws) steps h and 2 h of 5e-4, once more
-// extrapolated; their difference estimates the error.
+// Where both agree to rounding f is such a polynomial. Otherwise (sines, roots, laws) steps h and 2 h of 5e-4 of theta
+// itself, once more extrapolated; their difference estimates the error. They also tell where n(theta) jumps or bends.
 
 static const double LONG_STEP = 0.1;   // of the parameter; of 1 where it is 0
 static const double SHORT_STEP = 5e-4; // error 1e-12 by the step, 1e-13 by rounding
-static const double ROUNDING = 200.0;  // units in the last place of the largest number that rounding may differ by
+static const double DOUBT =
+    1000.0; // times the rounding of long steps, about that of short ones: a tangent that is off by more is none
+static const double ROUNDING = 200.0; // units in the last place of the largest number that rounding may differ by
 
-// The function at the point with a parameter moved
-static kd_status value_beside(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double value, double *out)
+// Numbers of the model along the tangent by parameter i at the values in s->moved; on failure as there
+static kd_status move_along(kd_system *s, int i, double h)
 {
-    const kd_point x = *kd_eom_point(d);
-    // other parameters, the same point: the stages are set again, since all of it is old
-    memcpy(s->moved, s->theta, (size_t)s->model->nparameters * sizeof *s->moved);
-    s->moved[i] = value;
+    kd_status status = kd_model_change_along(s->live, s->moved, i, h);
+    if (status >= 0) status = refresh(s, s->moved, &h, NULL, 0);
+    if (status < 0) (void)change(s, s->moved, s->moved, false, NULL, 0); // these values were good
+    return status;
+}
+
+// The same with the parameter itself moved
+static kd_status move_parameter(kd_system *s, int i, double h)
+{
+    const double at = s->moved[i];
+    s->moved[i] = at + h;
     const kd_status status = set_values(s, s->moved, false, NULL, 0);
+    s->moved[i] = at;
+    return status;
+}
+
+typedef kd_status move_fn(kd_system *s, int i, double h);
+
+// The function at the point with a parameter moved by h
+static kd_status value_beside(kd_system *s, kd_eom_data *d, kd_fn fn, move_fn *move, int i, double h, double *out)
+{
+    const kd_point  x = *kd_eom_point(d);
+    const kd_status status = move(s, i, h);
+    // other parameters, the same point: the stages are set again, since all of it is old
     kd_eom_at_time(d, x.t, x.u, x.du, x.ddu, x.z);
     kd_eom_at_position(d, x.p, x.s);
     kd_eom_at_velocity(d, x.v, x.r);
@@ -280,13 +325,13 @@ static kd_status value_beside(kd_system *s, kd_eom_data *d, kd_fn fn, int i, dou
     return kd_eom_eval(d, fn, out) == KD_EVAL_OK ? KD_OK : KD_ERR_NOT_FINITE;
 }
 
-// out = f(at + h) - f(at - h); *largest: at least the largest number in both
-static kd_status across(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double at, double h, double *out, double *left,
-                        double *largest)
+// out = f(h) - f(-h); *largest: at least the largest number in both
+static kd_status across(kd_system *s, kd_eom_data *d, kd_fn fn, move_fn *move, int i, double h, double *out,
+                        double *left, double *largest)
 {
     const int rows = kd_eom_rows(s->eom, fn);
-    kd_status status = value_beside(s, d, fn, i, at + h, out);
-    if (status >= 0) status = value_beside(s, d, fn, i, at - h, left);
+    kd_status status = value_beside(s, d, fn, move, i, h, out);
+    if (status >= 0) status = value_beside(s, d, fn, move, i, -h, left);
     for (int k = 0; k < rows && status >= 0; k++) {
         *largest = fmax(*largest, fmax(fabs(out[k]), fabs(left[k])));
         out[k] -= left[k];
@@ -294,8 +339,8 @@ static kd_status across(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double at
     return status;
 }
 
-// Long steps: true, if the function is a polynomial
-static bool differentiate_polynomial(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double at, double H, double *out,
+// Long steps along the tangent: true, if the function is a polynomial there
+static bool differentiate_polynomial(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double H, double *out,
                                      double *error)
 {
     static const double four[3] = {8.0 / 12.0, -1.0 / 12.0, 0.0}, six[3] = {45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0};
@@ -303,7 +348,7 @@ static bool differentiate_polynomial(kd_system *s, kd_eom_data *d, kd_fn fn, int
     double             *D4 = s->beside, *f = D4 + s->most_rows, *left = f + s->most_rows, largest = 0.0, worst = 0.0;
     for (int k = 0; k < rows; k++) out[k] = D4[k] = 0.0;
     for (int j = 0; j < 3; j++) {
-        if (across(s, d, fn, i, at, (j + 1) * H, f, left, &largest) < 0) return false; // out of its range
+        if (across(s, d, fn, move_along, i, (j + 1) * H, f, left, &largest) < 0) return false; // out of its range
         for (int k = 0; k < rows; k++) {
             out[k] += six[j] * f[k] / H;
             D4[k] += four[j] * f[k] / H;
@@ -314,13 +359,13 @@ static bool differentiate_polynomial(kd_system *s, kd_eom_data *d, kd_fn fn, int
     return worst <= *error;
 }
 
-static kd_status differentiate(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double at, double h, double *out,
+static kd_status differentiate(kd_system *s, kd_eom_data *d, kd_fn fn, move_fn *move, int i, double h, double *out,
                                double *error)
 {
     const int rows = kd_eom_rows(s->eom, fn);
     double   *fine = s->beside, *left = fine + s->most_rows, largest = 0.0;
-    kd_status status = across(s, d, fn, i, at, h, fine, left, &largest);
-    if (status >= 0) status = across(s, d, fn, i, at, 2.0 * h, out, left, &largest);
+    kd_status status = across(s, d, fn, move, i, h, fine, left, &largest);
+    if (status >= 0) status = across(s, d, fn, move, i, 2.0 * h, out, left, &largest);
     *error = DBL_EPSILON * largest / h;
     for (int k = 0; k < rows && status >= 0; k++) {
         const double short_slope = fine[k] / (2.0 * h), difference = (short_slope - out[k] / (4.0 * h)) / 3.0;
@@ -330,15 +375,30 @@ static kd_status differentiate(kd_system *s, kd_eom_data *d, kd_fn fn, int i, do
     return status;
 }
 
-// One column: exact where it can be told to be a polynomial
+// One column: exact where it can be told to be a polynomial of numbers
 static kd_status slope_by(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double *out, kd_parameter_slope *about)
 {
     const double at = s->theta[i], size = at != 0.0 ? fabs(at) : 1.0;
-    double       error = 0.0;
+    const int    rows = kd_eom_rows(s->eom, fn);
+    double       error = 0.0, estimate = 0.0, *moved = s->beside + 3 * s->most_rows;
     kd_status    status = KD_OK;
-    const bool   exact = differentiate_polynomial(s, d, fn, i, at, LONG_STEP * size, out, &error);
-    if (!exact) status = differentiate(s, d, fn, i, at, SHORT_STEP * size, out, &error);
-    const kd_status back = value_beside(s, d, fn, i, at, NULL);
+    memcpy(s->moved, s->theta, (size_t)s->model->nparameters * sizeof *s->moved);
+    begin_line(s);
+    bool exact = differentiate_polynomial(s, d, fn, i, LONG_STEP * size, out, &error);
+    // an expression may jump or bend at the very value, which tangents do not see: the parameter itself must agree
+    const bool can_move = differentiate(s, d, fn, move_parameter, i, SHORT_STEP * size, moved, &estimate) >= 0;
+    double     apart = 0.0;
+    for (int k = 0; k < rows && exact && can_move; k++) apart = fmax(apart, fabs(out[k] - moved[k]));
+    if (exact && apart > DOUBT * error + 3.0 * estimate) {
+        exact = false;
+        estimate = fmax(estimate, apart);
+    }
+    if (!exact && can_move) {
+        memcpy(out, moved, (size_t)rows * sizeof *out);
+        error = estimate;
+    }
+    if (!exact && !can_move) status = differentiate(s, d, fn, move_along, i, SHORT_STEP * size, out, &error);
+    const kd_status back = value_beside(s, d, fn, move_parameter, i, 0.0, NULL);
     if (about) *about = (kd_parameter_slope){exact, error};
     return status < 0 ? status : back;
 }

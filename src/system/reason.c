@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "element/force.h"
 #include "expr/table.h"
+#include "foreign/foreign.h"
 
 static bool all_finite(const double *x, int n)
 {
@@ -70,6 +71,9 @@ static void say_outside(const kd_model *m, const kd_curve *curve, const double a
                        x[1], y[0], y[1]);
     } else {
         kd_curve_ends(curve, &x[0], &x[1]);
+        // just behind an end: with all digits
+        if (fmin(fabs(at[0] - x[0]), fabs(at[0] - x[1])) < 1e-5 * (x[1] - x[0]))
+            kd_text(text, size, "curve '%s' is read at x = %.17g", name_of(m, curve), at[0]);
         kd_text_append(text, size, ", but its rows go from %.6g to %.6g", x[0], x[1]);
     }
 }
@@ -113,6 +117,13 @@ void kd_work_reason(const kd_point *x, void *context, char *text, size_t size)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
+    // foreign code that has failed
+    for (int i = 0; i < s->model->nblocks; i++) {
+        const kd_foreign *unit = s->block[i].unit;
+        if (!unit || !unit->broken) continue;
+        kd_text(text, size, "block '%s': %s", s->model->block[i].name, kd_foreign_message(unit));
+        return;
+    }
     kd_work_velocity(w, x, KD_FOR_LOADS);
     if (find_outside(w, x, true, text, size)) {
         kd_text_append(text, size, ", and it says 'outside: error'");

@@ -28,6 +28,33 @@
 #define WIDE 100                       // columns from which on only those count where rows are not zero
 #define NOTHING 1e-12                  // what rounding leaves of a row of length 1
 #define SHARED 1e-6                    // coefficient of a dependency that is not rounding
+#define LARGE 100                      // coordinates from which on the rows of a cluster are eliminated sparse
+
+// ---- room for full matrices -----------------------------------------------------------------------------------------
+
+typedef struct full_sizes { // of the largest cluster that has them
+    int matrix, square, rows, columns, work;
+} full_sizes;
+
+static void note_sizes(const kd_cluster *c, full_sizes *most)
+{
+    most->matrix = max_int(most->matrix, c->m * c->n);
+    most->square = max_int(most->square, c->m * min_int(c->m, c->n));
+    most->rows = max_int(most->rows, c->m);
+    most->columns = max_int(most->columns, c->n);
+    most->work = max_int(most->work, kd_svd_work(c->m, c->n));
+}
+
+static bool cut_full(kd_search *f, const full_sizes *most)
+{
+    f->J = kd_cut_double(&f->arena, most->matrix);
+    f->A = kd_cut_double(&f->arena, most->matrix);
+    f->N = kd_cut_double(&f->arena, most->square);
+    f->place = kd_cut_int(&f->arena, most->columns);
+    f->extent = kd_arena_cut(&f->arena, (size_t)most->rows, sizeof *f->extent);
+    f->work = kd_cut_double(&f->arena, most->work);
+    return !f->arena.failed;
+}
 
 // ---- rank -----------------------------------------------------------------------------------------------------------
 
@@ -37,24 +64,79 @@ static double *matrix_at(const kd_cluster *c, int position)
     return c->B + (ptrdiff_t)position * c->m * c->n;
 }
 
+// Full matrices of all positions up to this one, of a cluster that elimination is not clear about
+static kd_status make_full(kd_search *f, kd_cluster *c, int last)
+{
+    kd_sparse_rows_destroy(c->sparse);
+    c->sparse = NULL;
+    full_sizes most = {.work = 1};
+    for (int k = 0; k < f->nclusters; k++)
+        if (!f->cluster[k].sparse) note_sizes(&f->cluster[k], &most);
+    c->B = kd_cut_matrix(&f->arena, c->m, (KD_SAMPLES + 1) * c->n);
+    if (!c->B || !cut_full(f, &most)) return KD_ERR_MEMORY;
+    for (int position = 0; position <= last; position++)
+        kd_search_matrix(f, (int)(c - f->cluster), f->GZ_at[position], matrix_at(c, position));
+    return KD_OK;
+}
+
+// Rank and last singular value that counts, of a full matrix
+static kd_status full_rank(kd_search *f, kd_cluster *c, int position)
+{
+    int rank = 0;
+    // a copy, since kd_svd overwrites; singular values in x
+    copy(c->m * c->n, matrix_at(c, position), f->A);
+    if (kd_svd(c->m, c->n, f->A, NULL, f->x, NULL, f->work) != 0) return KD_ERR_DECOMPOSITION;
+    // rows have length 1, so that the largest singular value is at least 1
+    while (rank < min_int(c->m, c->n) && f->x[rank] > RANK_TOLERANCE) rank++;
+    c->rank_at[position] = rank;
+    c->smallest_at[position] = rank > 0 ? f->x[rank - 1] : 0;
+    return KD_OK;
+}
+
+// 1 / sqrt(1 + |X|^2), |X|^2 <= |X|_1 |X|_inf, of the last elimination; rows that depend on others are X times these. So
+// much smaller than that of all rows can the least singular value of the others be at most.
+static double quality_left(kd_search *f, const kd_cluster *c)
+{
+    double rows = 0, *sum = f->violation; // of |X|
+    memset(sum, 0, (size_t)c->m * sizeof *sum);
+    for (int k = 0; k < c->m; k++) {
+        double row = 0;
+        int    count = kd_sparse_rows_dependency(c, k, f->parent, f->y);
+        for (int j = 0; j < count; j++) {
+            row += fabs(f->y[j]);
+            sum[f->parent[j]] += fabs(f->y[j]);
+        }
+        rows = fmax(rows, row);
+    }
+    return 1 / sqrt(1 + rows * kd_norm_max(c->m, sum));
+}
+
+// Rank and least singular value of a large cluster by elimination; false: not beyond doubt
+static bool sparse_rank(kd_search *f, kd_cluster *c, int position)
+{
+    if (!kd_sparse_rows_eliminate(f, c, f->GZ_at[position], NULL)) return false;
+    c->rank_at[position] = kd_sparse_rows_rank(c);
+    c->smallest_at[position] = kd_sparse_rows_least(c);
+    c->quality_at[position] = quality_left(f, c);
+    for (int i = 0; i < c->m; i++) c->dependent_at[(ptrdiff_t)position * c->m + i] = kd_sparse_rows_depends(c, i);
+    return c->smallest_at[position] > 0;
+}
+
 // Ranks of the scaled matrices at p, and their largest so far; position 0: start.
 static kd_status note_ranks(kd_search *f, int position)
 {
+    if (f->GZ_at[position]) copy(f->column[f->n.nv], f->GZ, f->GZ_at[position]);
     for (int k = 0; k < f->nclusters; k++) {
         kd_cluster *c = &f->cluster[k];
-        double     *B = matrix_at(c, position);
-        int         rank = 0;
+        kd_status   status = KD_OK;
         c->rank_at[position] = -1;
         if (c->idle && position > 0) continue;
-        // a copy, since kd_svd overwrites; singular values in x
-        kd_search_matrix(f, k, B);
-        copy(c->m * c->n, B, f->A);
-        if (kd_svd(c->m, c->n, f->A, NULL, f->x, NULL, f->work) != 0) return KD_ERR_DECOMPOSITION;
-        // rows have length 1, so that the largest singular value is at least 1
-        while (rank < min_int(c->m, c->n) && f->x[rank] > RANK_TOLERANCE) rank++;
-        c->rank_at[position] = rank;
-        c->smallest_at[position] = rank > 0 ? f->x[rank - 1] : 0;
+        if (!c->sparse) kd_search_matrix(f, k, f->GZ, matrix_at(c, position));
+        if (c->sparse && !sparse_rank(f, c, position)) status = make_full(f, c, position);
+        if (status == KD_OK && !c->sparse) status = full_rank(f, c, position);
+        if (status != KD_OK) return status;
         // any other position is less special than the start
+        const int  rank = c->rank_at[position];
         const bool clearer = c->clearest == 0 || c->smallest_at[position] > c->smallest_at[c->clearest];
         if (rank > c->rank || (rank == c->rank && clearer)) c->clearest = position;
         c->rank = max_int(rank, c->rank);
@@ -184,6 +266,47 @@ static bool choose_rows(kd_search *f, const kd_cluster *c, int k, bool *keep)
     return true;
 }
 
+// Are these the rows that the elimination in a position has kept?
+static bool are_kept_at(const kd_cluster *c, int position, const bool *keep)
+{
+    const bool *dependent = c->dependent_at + (ptrdiff_t)position * c->m;
+    for (int i = 0; i < c->m; i++)
+        if (keep[c->row[i]] == dependent[i]) return false;
+    return true;
+}
+
+// Of the kept rows in the worst position; 0: they depend on each other somewhere, or it is not clear
+static double sparse_quality(kd_search *f, const kd_cluster *c, const bool *keep)
+{
+    double quality = 1;
+    for (int position = 0; position <= KD_SAMPLES; position++) {
+        if (c->rank_at[position] != c->rank) continue;
+        if (are_kept_at(c, position, keep)) {
+            quality = fmin(quality, c->quality_at[position]);
+            continue;
+        }
+        set_order(f, c, keep);
+        if (!kd_sparse_rows_eliminate(f, c, f->GZ_at[position], f->order)) return 0;
+        for (int i = 0; i < c->m; i++)
+            if (keep[c->row[i]] && kd_sparse_rows_depends(c, i)) return 0;
+        quality = fmin(quality, quality_left(f, c));
+    }
+    return quality;
+}
+
+// The first position whose independent rows are good in all of them; false: there is none
+static bool keep_sparse_rows(kd_search *f, const kd_cluster *c, bool *keep)
+{
+    for (int i = 0; i < c->m; i++) keep[c->row[i]] = true;
+    if (c->rank == c->m) return true;
+    for (int position = 0; position <= KD_SAMPLES; position++) {
+        if (c->rank_at[position] != c->rank) continue;
+        for (int i = 0; i < c->m; i++) keep[c->row[i]] = !c->dependent_at[(ptrdiff_t)position * c->m + i];
+        if (sparse_quality(f, c, keep) >= GOOD) return true;
+    }
+    return false;
+}
+
 // As many rows as the rank says, by the first choice that is good in all positions, otherwise by the best. The start
 // comes first, so that equal loops keep equal rows.
 static void keep_rows(kd_search *f, const kd_cluster *c, bool *keep)
@@ -198,6 +321,22 @@ static void keep_rows(kd_search *f, const kd_cluster *c, bool *keep)
         if (quality > best) best = quality, choice = k;
     }
     if (c->rank < c->m) (void)choose_rows(f, c, choice, keep);
+}
+
+// The same of a large cluster
+static bool find_sparse_shares(kd_search *f, const kd_cluster *c, const bool *keep, bool *shares)
+{
+    set_order(f, c, keep);
+    if (!kd_sparse_rows_eliminate(f, c, f->GZ_at[c->clearest], f->order)) return false;
+    for (int k = 0; k < c->m; k++) {
+        const int i = f->order[k];
+        if (keep[c->row[i]] || !kd_sparse_rows_depends(c, i)) continue;
+        const int count = kd_sparse_rows_dependency(c, k, f->parent, f->y); // the forest has done its work
+        shares[c->row[i]] = true;
+        for (int j = 0; j < count; j++)
+            if (fabs(f->y[j]) > SHARED) shares[c->row[f->parent[j]]] = true;
+    }
+    return true;
 }
 
 // Rows whose forces can be exchanged: those with a coefficient in R11 x = R12, for the rows left out.
@@ -353,11 +492,19 @@ static void check_driven(kd_search *f, bool *keep)
 
 // ---- the search -----------------------------------------------------------------------------------------------------
 
+static bool is_large(const kd_search *f, const kd_cluster *c)
+{
+    return f->sparse && c->n >= f->large && c->m > 0;
+}
+
 // of all clusters: scaled matrices at all positions, and three vectors
 static int sum_products(const kd_search *f)
 {
     int sum = 0;
-    for (int k = 0; k < f->nclusters; k++) sum += ((KD_SAMPLES + 1) * f->cluster[k].m + 3) * f->cluster[k].n;
+    for (int k = 0; k < f->nclusters; k++) {
+        const kd_cluster *c = &f->cluster[k];
+        sum += ((is_large(f, c) ? 0 : (KD_SAMPLES + 1) * c->m) + 3) * c->n;
+    }
     return sum;
 }
 
@@ -423,34 +570,37 @@ static bool cut_first(kd_search *f)
 }
 
 // Arrays whose sizes the clusters decide
-static bool cut_second(kd_search *f)
+static kd_status cut_second(kd_search *f)
 {
-    int     matrix = 0, square = 0, rows = 0, columns = 0, work = 1;
-    double *number = kd_cut_double(&f->arena, sum_products(f));
-    if (!number) return false;
+    int        rows = 0, columns = 0;
+    bool       any = false;
+    full_sizes most = {.work = 1};
+    double    *number = kd_cut_double(&f->arena, sum_products(f));
+    if (!number) return KD_ERR_MEMORY;
     for (int k = 0; k < f->nclusters; k++) {
         // cut one long array
         kd_cluster *c = &f->cluster[k];
         c->v = number, number += c->n;
         c->last = number, number += c->n;
         c->moved = number, number += c->n;
-        c->B = number, number += (KD_SAMPLES + 1) * c->m * c->n;
-        matrix = max_int(matrix, c->m * c->n);
-        square = max_int(square, c->m * min_int(c->m, c->n));
         rows = max_int(rows, c->m);
         columns = max_int(columns, c->n);
-        work = max_int(work, kd_svd_work(c->m, c->n));
+        if (is_large(f, c)) {
+            const kd_status status = kd_sparse_rows_create(f, c, &c->sparse);
+            c->dependent_at = kd_cut_bool(&f->arena, (KD_SAMPLES + 1) * c->m);
+            if (status != KD_OK || !c->dependent_at) return KD_ERR_MEMORY;
+            any = true;
+            continue;
+        }
+        c->B = number, number += (KD_SAMPLES + 1) * c->m * c->n;
+        note_sizes(c, &most);
     }
     // shared by all clusters: sizes of the largest
-    f->J = kd_cut_double(&f->arena, matrix);
-    f->A = kd_cut_double(&f->arena, matrix);
-    f->N = kd_cut_double(&f->arena, square);
     f->y = kd_cut_double(&f->arena, rows);
-    f->place = kd_cut_int(&f->arena, columns);
-    f->extent = kd_arena_cut(&f->arena, (size_t)rows, sizeof *f->extent);
     f->x = kd_cut_double(&f->arena, columns);
-    f->work = kd_cut_double(&f->arena, work);
-    return !f->arena.failed;
+    for (int position = 0; position <= KD_SAMPLES && any; position++)
+        f->GZ_at[position] = kd_cut_double(&f->arena, f->column[f->n.nv]);
+    return cut_full(f, &most) ? KD_OK : KD_ERR_MEMORY;
 }
 
 // Inputs, time and position of the start; g and GZ there
@@ -510,9 +660,9 @@ static kd_status examine(kd_search *f, kd_redundancy *out, char *message, size_t
     kd_search_find_scales(f);
     if (f->stopped) return KD_ERR_CALLBACK_STOP;
     kd_search_find_clusters(f);
-    if (!cut_second(f)) return KD_ERR_MEMORY;
+    kd_status status = cut_second(f);
     kd_search_find_rounding(f);
-    kd_status status = polish_start(f, message, size);
+    if (status == KD_OK) status = polish_start(f, message, size);
     // the rank of the mechanism: largest over the start and other positions
     if (status == KD_OK) status = note_ranks(f, 0);
     kd_search_restart(f, f->p0, f->s0, NULL);
@@ -527,21 +677,33 @@ static kd_status examine(kd_search *f, kd_redundancy *out, char *message, size_t
     // rows to keep; checked from the last position on, by moves, and by time where nothing moves
     copy(f->n.np, f->base, f->p1);
     copy(f->n.ns, f->base_s, f->s1);
-    for (int k = 0; k < f->nclusters; k++) keep_rows(f, &f->cluster[k], out->keep);
+    for (int k = 0; k < f->nclusters; k++) {
+        kd_cluster *c = &f->cluster[k];
+        if (c->sparse && keep_sparse_rows(f, c, out->keep)) continue;
+        if (c->sparse) status = make_full(f, c, out->nsamples);
+        if (status != KD_OK) return status;
+        keep_rows(f, c, out->keep);
+    }
     if (!all_settled(f, out->keep)) check_rows(f, out->keep);
     if (!all_settled(f, out->keep)) check_driven(f, out->keep);
     out->certain = all_settled(f, out->keep);
     return KD_OK;
 }
 
-static void conclude(kd_search *f, kd_redundancy *out)
+static kd_status conclude(kd_search *f, kd_redundancy *out)
 {
+    kd_status status = KD_OK;
     // rows that are kept, rank at the start, rows that share a force
     for (int i = 0; i < f->n.nlambda; i++) out->rank += out->keep[i];
-    for (int k = 0; k < f->nclusters; k++) {
-        out->start_rank += f->cluster[k].rank_at[0];
-        find_shares(f, &f->cluster[k], out->keep, out->shares);
+    for (int k = 0; k < f->nclusters && status == KD_OK; k++) {
+        kd_cluster *c = &f->cluster[k];
+        out->start_rank += c->rank_at[0];
+        out->neliminated += c->sparse != NULL;
+        if (c->rank == c->m || (c->sparse && find_sparse_shares(f, c, out->keep, out->shares))) continue;
+        if (c->sparse) status = make_full(f, c, out->nsamples);
+        if (status == KD_OK) find_shares(f, c, out->keep, out->shares);
     }
+    return status;
 }
 
 // ---- the result in words --------------------------------------------------------------------------------------------
@@ -583,11 +745,16 @@ static kd_status fault_of(const kd_search *f, char *message, size_t size)
     return fault.status < 0 ? fault.status : KD_ERR_RETRY_FAILED;
 }
 
-kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const kd_state *start, kd_arena *arena,
-                             kd_redundancy *out, char *message, size_t size)
+kd_status kd_redundancy_find_by(const kd_eom *eom, const kd_inputs *inputs, const kd_state *start, int large,
+                                kd_arena *arena, kd_redundancy *out, char *message, size_t size)
 {
     if (!eom || !start || !arena || !out) return KD_ERR_ARGUMENT;
-    kd_search f = {.eom = eom, .inputs = inputs, .start = start, .n = kd_eom_dims(eom), .seed = 88172645463325252u};
+    kd_search f = {.eom = eom,
+                   .inputs = inputs,
+                   .start = start,
+                   .n = kd_eom_dims(eom),
+                   .large = large,
+                   .seed = 88172645463325252u};
     *out = (kd_redundancy){.keep = kd_cut_bool(arena, f.n.nlambda), .shares = kd_cut_bool(arena, f.n.nlambda)};
     out->certain = true;
     kd_status status = KD_ERR_MEMORY;
@@ -603,14 +770,19 @@ kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const k
         status = examine(&f, out, message, size);
         if (f.stopped || status == KD_ERR_RETRY_FAILED) status = fault_of(&f, message, size);
     }
-    if (status == KD_OK) {
-        conclude(&f, out);
-        describe(&f, out, message, size);
-    }
+    if (status == KD_OK) status = conclude(&f, out);
+    if (status == KD_OK) describe(&f, out, message, size);
 done:
     if (status == KD_ERR_MEMORY || status == KD_ERR_DECOMPOSITION)
         kd_text(message, size, "%s", kd_status_sentence(status));
+    for (int k = 0; k < f.nclusters; k++) kd_sparse_rows_destroy(f.cluster[k].sparse);
     kd_eom_data_destroy(f.data);
     kd_arena_release(&f.arena);
     return status;
+}
+
+kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const kd_state *start, kd_arena *arena,
+                             kd_redundancy *out, char *message, size_t size)
+{
+    return kd_redundancy_find_by(eom, inputs, start, LARGE, arena, out, message, size);
 }

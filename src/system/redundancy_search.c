@@ -283,14 +283,14 @@ void kd_search_find_scales(kd_search *f)
     scale_rows(f);
 }
 
-void kd_search_matrix(const kd_search *f, int k, double *out)
+void kd_search_matrix(const kd_search *f, int k, const double *GZ, double *out)
 {
     const kd_cluster *c = &f->cluster[k];
     memset(out, 0, (size_t)c->m * (size_t)c->n * sizeof(double));
     for (int j = 0; j < c->n; j++)
         for (int e = f->column[c->column[j]]; e < f->column[c->column[j] + 1]; e++) {
             int row = f->row[e];
-            if (f->home[row] == k) out[(ptrdiff_t)c->m * j + f->local[row]] = f->R[row] * f->GZ[e] * f->D[c->column[j]];
+            if (f->home[row] == k) out[(ptrdiff_t)c->m * j + f->local[row]] = f->R[row] * GZ[e] * f->D[c->column[j]];
         }
 }
 
@@ -302,6 +302,11 @@ static int factor_normal(kd_search *f, const kd_cluster *c, double nu)
 {
     const int n = c->n, number = (int)(c - f->cluster);
     int       k = 0;
+    if (c->sparse) { // all rows have a place there
+        for (int i = 0; i < c->m; i++) f->order[i] = c->row[i];
+        kd_sparse_rows_factor(f, c, nu);
+        return c->m;
+    }
     // the used rows get numbers 0 .. k - 1
     for (int i = 0; i < c->m; i++) {
         f->used_at[c->row[i]] = is_used(f, c->row[i]) ? k : -1;
@@ -329,7 +334,9 @@ static int factor_normal(kd_search *f, const kd_cluster *c, double nu)
 // x = J' inv(JJ' + nu) b = inv(J'J + nu) J' b,  b (k), x (n); b is overwritten
 static void solve_normal(kd_search *f, const kd_cluster *c, int k, double *b, double *x)
 {
-    if (k > c->n) {
+    if (c->sparse) {
+        kd_sparse_rows_solve(c, b, x);
+    } else if (k > c->n) {
         kd_gemv_t(k, c->n, 1.0, f->J, b, 0.0, x);
         kd_cholesky_solve(c->n, f->N, x, 1);
     } else {
@@ -341,7 +348,9 @@ static void solve_normal(kd_search *f, const kd_cluster *c, int k, double *b, do
 // y = J x
 static void multiply(kd_search *f, const kd_cluster *c, int k, const double *x, double *y)
 {
-    if (k > c->n)
+    if (c->sparse)
+        kd_sparse_rows_multiply(c, x, y);
+    else if (k > c->n)
         kd_gemv(k, c->n, 1.0, f->J, x, 0.0, y);
     else
         kd_gemv_t(c->n, k, 1.0, f->J, x, 0.0, y);

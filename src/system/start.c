@@ -12,13 +12,13 @@
 #include "core/text.h"
 #include "element/force.h"
 #include "math/dense.h"
+#include "system/start.h"
 
-static const double FITS = 1e-12;  // residual of a motion that was carried over from other coordinates
 static const double SMALL = 1e-14; // keeps rates at 0 that no wanted velocity asks for
 
 // ---- a point of evaluation ------------------------------------------------------------------------------------------
 // Bring w to the velocity stage at a state.
-static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, const double *r, double *u)
+kd_eval kd_start_place(kd_work *w, double t, const double *p, const double *v, const double *r, double *u)
 {
     int      nu = w->system->model->ninputs;
     kd_point x = {.t = t, .u = u, .du = u + nu, .ddu = u + 2 * nu, .z = w->z_start, .p = p, .v = v, .r = r};
@@ -107,25 +107,21 @@ static void set_rotation(const kd_system *s, guess *g, int joint, int first)
 // Joints whose word is another one backwards (planar, free, cardan): no coordinate is one of the tree. The pose of `to`
 // in `from` (C, d) and its motion are made of the given coordinates and those of the design position, and turned round:
 // C', -C'd.
-typedef struct joint_motion {
-    kd_mat3 C;
-    kd_vec3 d, dd, omega; // d' in the axes of `from`, omega in those of `to`
-} joint_motion;
 
 // `from` seen from `to`: the inverse turn, -C'd, and its rate omega x C'd - C' dd
-static joint_motion reversed_motion(const joint_motion *m)
+static kd_joint_motion reversed_motion(const kd_joint_motion *m)
 {
-    joint_motion r = {.C = kd_mat_transpose(&m->C), .d = kd_vec_neg(kd_mat_tvec(&m->C, m->d))};
+    kd_joint_motion r = {.C = kd_mat_transpose(&m->C), .d = kd_vec_neg(kd_mat_tvec(&m->C, m->d))};
     r.dd = kd_vec_sub(kd_vec_cross(m->omega, kd_mat_tvec(&m->C, m->d)), kd_mat_tvec(&m->C, m->dd));
     r.omega = kd_vec_neg(kd_mat_vec(&m->C, m->omega));
     return r;
 }
 
 // at the positions q with the velocities v
-static joint_motion motion_of(const kd_joint_form *f, double lead, const double *q, const double *v)
+static kd_joint_motion motion_of(const kd_joint_form *f, double lead, const double *q, const double *v)
 {
-    joint_motion m = {.dd = {0, 0, 0}, .omega = {0, 0, 0}};
-    kd_axis      axis[6];
+    kd_joint_motion m = {.dd = {0, 0, 0}, .omega = {0, 0, 0}};
+    kd_axis         axis[6];
     kd_joint_pose(f, lead, q, &m.C, &m.d, axis);
     for (int k = 0; k < f->ndof; k++) {
         m.omega = kd_vec_axpy(m.omega, v[k], axis[k].w);
@@ -141,16 +137,16 @@ static void set_backwards(const kd_system *s, guess *g, int joint)
     const kd_link       *link = &s->tree.link[s->edge[joint].link];
     const kd_joint_form *f = &link->form;
     // design position, seen in the direction of the joint; given coordinates take the place of its own
-    int          nq = f->nposition, nv = f->ndof, given_q = 0, given_v = 0;
-    double       q[7], v[6], zero[6] = {0};
-    joint_motion design = motion_of(f, link->lead, s->design + link->position, zero);
+    int             nq = f->nposition, nv = f->ndof, given_q = 0, given_v = 0;
+    double          q[7], v[6], zero[6] = {0};
+    kd_joint_motion design = motion_of(f, link->lead, s->design + link->position, zero);
     design = reversed_motion(&design);
     kd_joint_coordinates_of_pose(f, &design.C, design.d, q);
     for (int i = 0; i < nq; i++)
         if (!isnan(def->q[i])) q[i] = def->q[i], given_q++;
     for (int i = 0; i < nv; i++) v[i] = or_zero(def->v[i]), given_v += !isnan(def->v[i]);
     // the start in that direction, then turned round for the tree
-    joint_motion start = motion_of(f, link->lead, q, v);
+    kd_joint_motion start = motion_of(f, link->lead, q, v);
     start = reversed_motion(&start);
     double *p = g->p + s->p_of_x[link->position];
     if (given_q > 0) kd_joint_coordinates_of_pose(f, &start.C, start.d, p);
@@ -186,7 +182,7 @@ static void set_joints(const kd_system *s, guess *g)
 }
 
 // Counted angles of joints that close loops: the turn closest to the given start coordinate, or the angle itself.
-static void set_turns(const kd_system *s, kd_work *w, double *p)
+void kd_start_turns(const kd_system *s, kd_work *w, double *p)
 {
     for (int i = 0; i < s->nturns; i++) {
         double near = 0.0;
@@ -338,14 +334,14 @@ static void make_guess(const kd_system *s, kd_work *w, double t, const double *r
         if (s->p_of_x[i] >= 0) g->p[s->p_of_x[i]] = s->design[i];
     set_joints(s, g);
     set_modes(s, g);
-    (void)place_at(w, t, g->p, g->v, r, u);
+    (void)kd_start_place(w, t, g->p, g->v, r, u);
     set_bodies(s, w, g);
-    set_turns(s, w, g->p);
-    (void)place_at(w, t, g->p, g->v, r, u);
+    kd_start_turns(s, w, g->p);
+    (void)kd_start_place(w, t, g->p, g->v, r, u);
 }
 
 // Algebraic variables: where the search for them begins
-static void fill_algebraic(const kd_system *s, double *w)
+void kd_start_algebraic(const kd_system *s, double *w)
 {
     for (int i = 0; i < s->nalgebraic; i++) w[i] = s->model->algebraic[i].def.start;
 }
@@ -360,7 +356,7 @@ static void fill_states(const kd_system *s, kd_work *w, double *r)
 }
 
 // Contact coordinates of wheels on rails that are unknowns: where w found them.
-static void fill_contacts(const kd_system *s, const kd_work *w, double *contact)
+void kd_start_contacts(const kd_system *s, const kd_work *w, double *contact)
 {
     for (int i = 0; i < s->nwheels; i++)
         if (s->wheel[i].unknown) contact[s->wheel[i].contact] = w->xi[i];
@@ -458,7 +454,7 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x)
     kd_work  *w = kd_work_create(s);
     double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
     kd_status status = w && !arena.failed ? KD_OK : KD_ERR_MEMORY;
-    if (status == KD_OK) (void)place_at(w, x->t, x->p, x->v, x->r, u);
+    if (status == KD_OK) (void)kd_start_place(w, x->t, x->p, x->v, x->r, u);
     for (int i = 0; i < s->nloads && status == KD_OK; i++) {
         kd_load *l = &s->load[i];
         if (l->relaxes) l->constant[0] = w->value[l->channel[0]];
@@ -499,7 +495,7 @@ static kd_status settle_states(const kd_system *s, kd_work *w, bool forces, doub
     kd_initial_options opt = kd_initial_options_default();
     opt.assume = true;
     opt.compute_multipliers = forces;
-    (void)place_at(w, x->t, x->p, x->v, x->r, u);
+    (void)kd_start_place(w, x->t, x->p, x->v, x->r, u);
     fill_states(s, w, x->r);
     return kd_initial_consistent(s->eom, &s->inputs, &opt, x, NULL, 0);
 }
@@ -517,8 +513,8 @@ static kd_status given_start(const kd_system *s, kd_state *x)
     memcpy(x->p, g.p, (size_t)s->np * sizeof *x->p);
     memcpy(x->v, g.v, (size_t)s->nv * sizeof *x->v);
     kd_system_start_z(s, x->t, x->z);
-    fill_contacts(s, w, x->s);
-    fill_algebraic(s, x->w);
+    kd_start_contacts(s, w, x->s);
+    kd_start_algebraic(s, x->w);
 done:
     kd_work_destroy(w);
     kd_arena_release(&arena);
@@ -557,15 +553,15 @@ static kd_status start_joints(const kd_system *s, bool forces, bool expects_redu
     // states of elements and contacts at the guess: the start of the iteration
     fill_states(s, w, x->r);
     kd_system_start_z(s, x->t, x->z);
-    fill_contacts(s, w, x->s);
-    fill_algebraic(s, x->w);
+    kd_start_contacts(s, w, x->s);
+    kd_start_algebraic(s, x->w);
     // with all given values; where that fails, without those that need not be held
     status = assemble(s, w, &g, true, forces, expects_redundant, x, message, size);
     if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
         char why[600];
         kd_text(why, sizeof why, "%.190s", message ? message : "");
-        fill_contacts(s, w, x->s);
-        fill_algebraic(s, x->w);
+        kd_start_contacts(s, w, x->s);
+        kd_start_algebraic(s, x->w);
         status = assemble(s, w, &g, false, forces, expects_redundant, x, message, size);
         if (status >= 0) {
             kd_text(message, size,
@@ -579,155 +575,6 @@ static kd_status start_joints(const kd_system *s, bool forces, bool expects_redu
         if (settled < 0) status = settled;
     }
 done:
-    kd_work_destroy(w);
-    kd_arena_release(&arena);
-    return status;
-}
-
-// ---- other coordinates from the motion in joint coordinates ---------------------------------------------------------
-typedef struct link_motion { // frame of a link in the world
-    kd_mat3 R;
-    kd_vec3 P, v, w; // origin, its velocity, angular velocity
-} link_motion;
-
-// The frame of the link that carries body b in s, from the motion of the body in the other coordinates; b < 0: ground
-static link_motion motion_of_body(const kd_system *s, const kd_system *joints, const kd_work *wj, int b)
-{
-    if (b < 0) return (link_motion){.R = kd_mat_identity()};
-    const kd_link_motion *from = &wj->motion.link[joints->body_link[b]];
-    // the body's frame in the world by the tree of joints, and from it the frame of its link in s
-    kd_mat3     back = kd_mat_transpose(&s->body_R[b]), R = kd_mat_mul(&from->R, &joints->body_R[b]);
-    link_motion m = {.R = kd_mat_mul(&R, &back), .w = from->w};
-    kd_vec3     arm = kd_vec_sub(kd_mat_vec(&from->R, joints->body_r[b]), kd_mat_vec(&m.R, s->body_r[b]));
-    m.P = kd_vec_add(from->P, arm);
-    m.v = kd_vec_add(from->v, kd_vec_cross(from->w, arm));
-    return m;
-}
-
-// The same of any link: those that deform and markers have the frames of the body in all coordinates
-static link_motion motion_of_link(const kd_system *s, const kd_system *joints, const kd_work *wj, int i)
-{
-    const int body = s->link_body[i], first = body < 0 ? 0 : s->first_node[body];
-    if (body < 0 || kd_link_is_body(s, i)) return motion_of_body(s, joints, wj, body);
-    int other = joints->wide_link[body];
-    for (int k = first; k < s->first_node[body + 1]; k++)
-        if (s->node_link[k] == i) other = joints->node_link[k];
-    const kd_link_motion *m = &wj->motion.link[other];
-    return (link_motion){.R = m->R, .P = m->P, .v = m->v, .w = m->w};
-}
-
-// Amplitudes and their rates are the same in all coordinates.
-static void copy_modes(const kd_system *s, const kd_system *joints, const kd_work *wj, int body, kd_state *x)
-{
-    const kd_link *to = &s->tree.link[s->wide_link[body]], *from = &joints->tree.link[joints->wide_link[body]];
-    for (int k = 0; k < s->model->body[body].nmodes; k++) {
-        x->p[s->p_of_x[to->position + k]] = wj->x[from->position + k];
-        x->v[s->tree.dof_v[to->dof + k]] = wj->dx[from->dof + k];
-    }
-}
-
-static void copy_link(const kd_system *s, int i, const link_motion *parent, const link_motion *own, kd_state *x)
-{
-    const kd_link *link = &s->tree.link[i];
-    // frame A of the joint that carries the link, its motion carried to the link's origin
-    kd_mat3 RA = kd_mat_mul(&parent->R, &link->E);
-    kd_vec3 rA = kd_vec_add(parent->P, kd_mat_vec(&parent->R, link->r)), arm = kd_vec_sub(own->P, parent->P);
-    kd_vec3 carried = kd_vec_add(parent->v, kd_vec_cross(parent->w, arm));
-    // relative pose and motion, then the coordinates of the joint that give them
-    joint_motion m = {.C = kd_mat_tmul(&RA, &own->R), .d = kd_mat_tvec(&RA, kd_vec_sub(own->P, rA))};
-    double       q[7] = {0}, rate[6] = {0};
-    m.dd = kd_mat_tvec(&RA, kd_vec_sub(own->v, carried));
-    m.omega = kd_mat_tvec(&own->R, kd_vec_sub(own->w, parent->w));
-    kd_joint_coordinates_of_pose(&link->form, &m.C, m.d, q);
-    kd_joint_rates_of_motion(&link->form, &m.C, m.dd, m.omega, rate);
-    for (int k = 0; k < link->form.nposition; k++)
-        if (s->p_of_x[link->position + k] >= 0) x->p[s->p_of_x[link->position + k]] = q[k];
-    for (int k = 0; k < link->form.ndof; k++)
-        if (s->tree.dof_v[link->dof + k] >= 0) x->v[s->tree.dof_v[link->dof + k]] = rate[k];
-}
-
-// Joints that are in both trees keep their coordinates, with all their turns.
-static void copy_joint(const kd_system *s, const kd_system *joints, const kd_work *wj, int joint, kd_state *x)
-{
-    // only scalars that are dofs in both
-    for (int i = 0; i < kd_joint_coordinates(s->model->joint[joint].def.kind); i++) {
-        int to = kd_edge_dof(s, joint, i), from = kd_edge_dof(joints, joint, i), v = to < 0 ? -1 : s->tree.dof_v[to];
-        if (v < 0 || from < 0) continue;
-        const kd_link *link = &s->tree.link[s->tree.dof_link[to]];
-        const kd_link *other = &joints->tree.link[joints->tree.dof_link[from]];
-        x->p[s->p_of_x[link->position + to - link->dof]] = wj->x[other->position + from - other->dof];
-        x->v[v] = wj->dx[from];
-    }
-}
-
-static void copy_motion(const kd_system *s, const kd_system *joints, const kd_work *wj, kd_state *x)
-{
-    // every link relative to its parent, by the poses of their bodies
-    for (int b = 0; b < s->model->nbodies; b++) {
-        const int   i = s->body_link[b];
-        link_motion parent = motion_of_link(s, joints, wj, s->tree.link[i].parent);
-        link_motion own = motion_of_body(s, joints, wj, b);
-        copy_link(s, i, &parent, &own, x);
-        copy_modes(s, joints, wj, b, x);
-    }
-    for (int j = 0; j < s->model->njoints; j++) copy_joint(s, joints, wj, j, x);
-}
-
-// The coordinate of a joint in joint coordinates chooses the turn of its angle in the others.
-static void copy_turns(const kd_system *s, const kd_system *joints, const kd_work *wj, kd_work *w, double *p)
-{
-    set_turns(s, w, p);
-    for (int j = 0; j < s->model->njoints; j++)
-        for (int k = 0; k < 6; k++) {
-            static const kd_tangent none;
-            const kd_measure       *m = s->edge[j].coordinate[k] >= 0 ? &s->measure[s->edge[j].coordinate[k]] : NULL;
-            int                     dof = m && m->turns >= 0 ? kd_edge_dof(joints, j, k) : -1;
-            if (dof < 0) continue;
-            const kd_link *link = &joints->tree.link[joints->tree.dof_link[dof]];
-            double         near = wj->x[link->position + dof - link->dof];
-            p[s->np - s->nturns + m->turns] = kd_measure_jet(m, &w->rel[m->pair], &none, near).x;
-        }
-}
-
-static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message, size_t size)
-{
-    const kd_system *joints = s->joints;
-    kd_arena         arena = {0};
-    kd_state        *xj = NULL;
-    kd_work         *wj = kd_work_create(joints), *w = kd_work_create(s);
-    double          *u = kd_cut_double(&arena, 3 * s->model->ninputs);
-    kd_status        status = wj && w && !arena.failed ? kd_state_create(joints->eom, &xj) : KD_ERR_MEMORY, news;
-    if (status != KD_OK) goto done;
-    xj->t = x->t;
-    // consistent start in joint coordinates
-    news = status = kd_system_start(joints, xj, message, size);
-    if (status < 0) goto done;
-    // the same motion in these coordinates, with inner states, turns and contacts
-    (void)place_at(wj, xj->t, xj->p, xj->v, xj->r, u);
-    copy_motion(s, joints, wj, x);
-    memcpy(x->r, xj->r, (size_t)s->nr * sizeof *x->r);
-    kd_system_start_z(s, x->t, x->z);
-    (void)place_at(w, x->t, x->p, x->v, x->r, u);
-    copy_turns(s, joints, wj, w, x->p);
-    fill_contacts(s, w, x->s);
-    fill_algebraic(s, x->w);
-    // it should fit to rounding; if it does, only accelerations and multipliers are missing, otherwise correct it
-    kd_initial_options opt = kd_initial_options_default();
-    char               text[400] = "";
-    kd_consistency     now;
-    status = kd_initial_residuals(s->eom, &s->inputs, x, &now);
-    if (status == KD_ERR_MEMORY) goto done;
-    double speed = 1.0, extent = 1.0; // far from the origin coordinates round to more
-    for (int i = 0; i < s->np; i++) extent = fmax(extent, fabs(x->p[i]));
-    for (int i = 0; i < s->nv; i++) speed = fmax(speed, fabs(x->v[i]));
-    opt.assume = status >= 0 && now.position <= FITS * extent &&
-                 now.velocity <= FITS * speed * extent; // as it should be: only the multipliers are missing
-    status = kd_initial_consistent(s->eom, &s->inputs, &opt, x, text, sizeof text);
-    if (status < 0 || (status > 0 && news == KD_OK)) kd_text(message, size, "%s", text);
-    if (status >= 0 && news == KD_CORRECTED) status = news;
-done:
-    kd_state_destroy(xj);
-    kd_work_destroy(wj);
     kd_work_destroy(w);
     kd_arena_release(&arena);
     return status;
@@ -806,7 +653,8 @@ kd_status kd_system_start(const kd_system *s, kd_state *x, char *message, size_t
         kd_text(message, size, "%s", s->start_news);
         return s->start_status;
     }
-    return s->joints ? start_by_joints(s, x, message, size) : start_joints(s, !s->for_start, false, x, message, size);
+    return s->joints ? kd_start_by_joints(s, x, message, size)
+                     : start_joints(s, !s->for_start, false, x, message, size);
 }
 
 kd_status kd_system_start_motion(const kd_system *s, kd_state *x, char *message, size_t size)

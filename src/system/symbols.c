@@ -185,7 +185,7 @@ static bool find(const char *name, void *context, kd_symbol *out)
     }
     // a path; accelerations and forces only for those who come behind them
     kd_path path;
-    if (!strchr(name, '.') || !kd_path_parse(m, name, &path, f->why, sizeof f->why)) return false;
+    if (!strchr(name, '.') || !kd_path_parse(m, name, &path, NULL, 0)) return false;
     if (!f->sensor && path.section == KD_SECTION_CONSTRAINT && path.property == KD_PROPERTY_FORCE)
         return find_hold(f, name, &path, out);
     if (!f->sensor && !kd_path_is_kinematic(&path)) {
@@ -195,11 +195,20 @@ static bool find(const char *name, void *context, kd_symbol *out)
     return find_variable(f, path_slot(f->system, &path), out);
 }
 
+// Which part of a path is wrong; only asked for in the end, as beginnings of names are looked for, too
+static const char *say_wrong_part(const char *name, void *context)
+{
+    finder *f = context;
+    kd_path path;
+    if (strchr(name, '.')) (void)kd_path_parse(f->system->model, name, &path, f->why, sizeof f->why);
+    return NULL;
+}
+
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size)
 {
     finder        f = {.system = s, .sensor = sensor, .local = local, .nlocal = nlocal};
-    kd_symbols    symbols = {.find = find, .context = &f};
+    kd_symbols    symbols = {.find = find, .suggest = say_wrong_part, .context = &f};
     kd_expr_error error = {0};
     // the symbol finder knows better why a name is not found than the compiler
     kd_status status = kd_expr_compile(text, &symbols, expr, &error);

@@ -10,7 +10,7 @@
 
 kd_system_options kd_system_options_default(void)
 {
-    return (kd_system_options){.coordinates = KD_JOINT, .cookie = KD_OPTIONS_COOKIE};
+    return (kd_system_options){.coordinates = KD_JOINT, .fmu_timeout = 10, .cookie = KD_OPTIONS_COOKIE};
 }
 
 // Coordinates alone
@@ -280,7 +280,9 @@ static kd_status leave_out_redundant(kd_system *s, known_start *start, char *mes
     if (status == KD_OK && !keep) status = KD_ERR_MEMORY;
     if (status != KD_OK) return status;
     // from an assembled start, with springs that are relaxed there
+    s->unexamined = true;
     status = start->status = kd_system_start_motion(s, start->x, start->news, sizeof start->news);
+    s->unexamined = false;
     if (status == KD_ERR_MEMORY) return status;
     s->info.assembled = status >= 0;
     if (status < 0) return KD_OK; // the caller's own start will say why; nothing can be found out about the rows here
@@ -608,6 +610,7 @@ void kd_system_destroy(kd_system *s)
     kd_system_forget_start(s);
     kd_start_room_destroy(s->start_room);
     kd_eom_destroy(s->eom);
+    kd_system_close_units(s);
     kd_system_destroy(s->joints);
     for (int i = 0; i < s->nloads; i++) kd_free(s->load[i].variable);
     for (int i = 0; i < s->nalgebraic; i++) kd_free(s->equation[i].variable);

@@ -222,10 +222,11 @@ struct kd_system {
     double               *before; // (nparameters) while they change
     const double        **number; // (nnumbers) where those are
     int                   nnumbers, numbers_capacity;
-    int                  *structure; // (nforces + nconstraints) what of them must not change
-    double               *expr_work; // while they change
-    double               *moved;     // (nparameters) of derivatives by them
-    double               *beside;    // (3 rows of any function) the same
+    int                  *structure;           // (nforces + nconstraints) what of them must not change
+    double               *expr_work;           // while they change
+    double               *moved;               // (nparameters) of derivatives by them
+    double               *line_at, *line_rate; // (nparameters + nnumbers) a tangent: values, their rates along it
+    double               *beside;              // (3 rows of any function) the same
     int                   most_rows;
     unsigned long         generation; // of the values
     kd_state             *start;      // consistent, as it was found when the system was made; NULL: not known any more
@@ -345,12 +346,15 @@ struct kd_system {
     kd_topological topological;
 
     char         **names[KD_NAME_KIND_COUNT];
+    const char   **units[KD_NAME_KIND_COUNT]; // of the same; NULL: not known
+    int            named[KD_NAME_KIND_COUNT]; // how many there are
     kd_eom        *eom;
     kd_inputs      inputs;
     kd_system     *joints; // the same model in uncut joint coordinates, for start values and redundant rows; NULL
     kd_system_info info;
     kd_redundancy  redundancy;
-    bool          *keep; // (nrows_g) rows that are independent; NULL: all
+    bool          *keep;       // (nrows_g) rows that are independent; NULL: all
+    bool           unexamined; // the equations have all rows, and it is not known yet which of them are redundant
     bool           time_dependent, driven, reads_energy;
 };
 

@@ -22,6 +22,7 @@
 #include "system/system.h"
 
 #define SMALLEST_RCOND 1e-15 // least part of the largest pivot below which rows count as dependent
+#define DEPENDENT 1e-10      // part of its mobility that earlier rows leave to a row which depends on them
 
 // ---- order ----------------------------------------------------------------------------------------------------------
 // Link after whose velocities a row of a joint of the tree stands; 0: it is none.
@@ -251,6 +252,13 @@ static double entry_of(const kd_work *w, int source)
     return k < behind ? w->G.value[k] : w->H.value[k - behind];
 }
 
+// The pivot of a constraint is minus its mobility c M^-1 c' without what earlier rows take of it. While it is not known
+// which rows are redundant, one of which nothing is left goes without a multiplier: D = infinity.
+static double constraint_pivot(const kd_work *w, double D, double mobility)
+{
+    return w->system->unexamined && fabs(D) <= DEPENDENT * mobility ? INFINITY : D;
+}
+
 // Row k of L: scatter column k of K into y, walk its columns from tips to root, y -= L y, and divide by the pivots.
 static bool factor(kd_work *w)
 {
@@ -259,7 +267,8 @@ static bool factor(kd_work *w)
     double               *y = w->kkt_y, *D = w->kkt_D;
     for (int k = 0; k < t->n; k++) {
         int    top = t->n;
-        double largest = 0.0;
+        double largest = 0.0, mobility = 0.0;
+        bool   is_velocity = false; // only these have an entry on the diagonal
         mark[k] = k;
         filled[k] = 0;
         // entries of column k; the columns of L that they reach, each path from tip to root
@@ -268,6 +277,7 @@ static bool factor(kd_work *w)
             double value = entry_of(w, t->source[e]);
             y[i] += value;
             largest = fmax(largest, fabs(value));
+            is_velocity = is_velocity || i == k;
             for (; mark[i] != k; i = t->parent[i]) {
                 top_row[length++] = i;
                 mark[i] = k;
@@ -283,11 +293,13 @@ static bool factor(kd_work *w)
             y[i] = 0.0;
             for (int p = t->L_column[i]; p < end; p++) y[w->kkt_row[p]] -= w->kkt_L[p] * yi;
             D[k] -= l * yi;
+            if (D[i] > 0.0) mobility += l * yi;
             w->kkt_row[end] = k;
             w->kkt_L[end] = l;
             filled[i]++;
         }
         // against the entries of its own column: a row that depends on earlier ones
+        if (!is_velocity) D[k] = constraint_pivot(w, D[k], mobility);
         if (!(fabs(D[k]) > 1e-13 * largest)) return false;
     }
     return true;

@@ -39,7 +39,8 @@
 #define PAUSE 16            // steps in which a law that bounds could not decide is left alone
 #define QUICK_PARTS 8       // of the first look
 #define PROBES 8
-#define EDGE 1e-6 // of the step: so well are edges known
+#define EDGE 1e-6       // of the step: so well are edges known
+#define EDGE_EFFECT 0.5 // [tolerances] what lies between an edge and where it is taken to be
 #define EDGE_DOUBLINGS 20
 #define INSIDE 0.25 // of what was found: length of the step into it where that is not known
 #define LONGEST 0.8 // part of the step that is left at most
@@ -113,6 +114,7 @@ typedef struct hunt {
     kd_interval     band;    // what was seen
     double          unit;    // effect of a unit of the term over the whole step, in tolerances
     double          speed;   // velocity that it changes, the same
+    double          most;    // effect of its whole range over the whole step, the same
     double          ends[2]; // values of the term there
     int             n;
     part            part[PARTS];
@@ -239,7 +241,7 @@ static double constant_part(kd_work *w, const hunt *f, double end, double direct
         if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, b)) != value) break;
         a = b;
     }
-    while (b - a > EDGE) {
+    while (b - a > EDGE && f->most * (b - a) > EDGE_EFFECT) {
         const double m = 0.5 * (a + b);
         if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, m)) != value)
             b = m;
@@ -255,6 +257,7 @@ static double effect_reach(kd_work *w, const hunt *f, double end, double directi
     double effect = 0.0, last = 0.0, reach = INFINITY;
     for (int j = EDGE_DOUBLINGS; j >= 0; j--) {
         const double next = ldexp(1.0 - constant, -j), m = constant + 0.5 * (last + next);
+        if (f->most * next <= EDGE_EFFECT) continue; // too short for any effect: part of the next one
         effect +=
             f->unit * fabs(term_at(w, f->law, f->term, f->x1, part_from(end, direction, m)) - value) * (next - last);
         if (effect > ABRUPT_WANTED && reach == INFINITY) reach = next;
@@ -350,6 +353,7 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
         const double unit = unit_of(w, i, k, seen, whole[k]);
         if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
         hunt f;
+        if (!known && !crossed && kd_box_is_plain_step(w, i)) return;
         if (!known) {
             kd_unseen_values(w, law, x1, 0.0, ends[0]);
             kd_unseen_values(w, law, x1, 1.0, ends[1]);
@@ -357,10 +361,9 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
         }
         f.ends[0] = ends[0][k], f.ends[1] = ends[1][k];
         f.law = law, f.term = k, f.x1 = x1, f.unit = unit, f.speed = w->unseen.speed[i];
+        f.most = unit * (whole[k].upper - whole[k].lower);
         if (!is_between_ends(w, &f, whole[k], seen)) look_closely(w, &f, whole[k], seen, out);
-        if (!crossed || !law->term[k].abrupt || law->term[k].sum ||
-            !(unit * (whole[k].upper - whole[k].lower) > ABRUPT))
-            continue;
+        if (!crossed || !law->term[k].abrupt || law->term[k].sum || !(f.most > ABRUPT)) continue;
         look_at_edge(w, &f, 0.0, 1.0, out);
         look_at_edge(w, &f, 1.0, -1.0, out);
     }

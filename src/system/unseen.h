@@ -34,6 +34,9 @@ bool kd_unseen_jumps(kd_work *w, int law, const kd_point *x1, const kd_step_seen
 bool kd_unseen_hides_jumps(const kd_work *w, int law, const kd_step_seen *seen);
 void kd_unseen_brief_jumps(kd_work *w, int law, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out);
 
+// unseen_box.c
+bool kd_box_is_plain_step(kd_work *w, int law); // can nothing hide in a step along enclosure.slot?
+
 // unseen_drives.c
 bool kd_unseen_has_drives(const kd_system *s);
 void kd_unseen_drives(kd_work *w, const kd_point *x0, const kd_step_seen *seen, double h, kd_hidden *out);

@@ -4,9 +4,9 @@
 // In a box every term of the law is bent no more than a polynomial of low degree (kd_expr_bends: no branch changes,
 // each function sees less than its own length), or its whole range has less effect than matters. A step whose variables
 // stay in the box is clear. The box is made around a step that was searched, as many steps wide as the law allows.
-#include <math.h>
+#include "system/unseen.h"
 
-#include "system/system.h"
+#include <math.h>
 
 #define BENT_MOST 8.0 // degree of a polynomial that the error control of every method sees
 #define REACH_FIRST 16.0
@@ -200,6 +200,24 @@ static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, double share, 
         if (!kd_unseen_is_small(w, i, k, seen, range, GROWTH)) return false;
         *limited = true;
     }
+    return true;
+}
+
+// Within one step, along which the variables are in enclosure.slot: can nothing hide in any term of the law, nor in the
+// inputs that it reads? The same question as that of a box, of the least box that there is.
+bool kd_box_is_plain_step(kd_work *w, int i)
+{
+    const kd_law     *law = &w->system->law[i];
+    const kd_interval time = {w->unseen.end[0].t, w->unseen.end[1].t};
+    if (!law->expr || law->npi > 0) return false;
+    for (int k = 0; k < law->nslots; k++) {
+        const kd_slot at = w->system->slot[law->slot[k]];
+        if (at.kind == KD_SLOT_INPUT && w->unseen.foreign) return false;
+        if (!take_input(w, law->slot[k], time, 1.0)) return false;
+    }
+    const double *degree = kd_expr_bends(law->expr, w->enclosure.slot, 1.0, w->breaks.work);
+    for (int k = 0; k < law->nterms; k++)
+        if (!(degree[law->term[k].entry] <= BENT_MOST)) return false;
     return true;
 }
 

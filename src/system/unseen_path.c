@@ -207,6 +207,10 @@ static double value_of(kd_work *w, const kd_point *x1, int i, double part)
     const kd_slot        at = s->slot[i];
     const double         h = e1->t - e0->t;
     double               slope, bend;
+    if (at.kind == KD_SLOT_INPUT && !w->unseen.foreign && s->input[at.index]) {
+        const double t = part < 1.0 ? e0->t + part * h : e1->t;
+        return kd_expr_value(s->input[at.index], &t, w->expr_work);
+    }
     if (at.kind == KD_SLOT_MEASURE && at.level <= 1) {
         const kd_measure *m = &s->measure[at.index];
         const double      v0 = e0->rate[at.index], v1 = e1->rate[at.index];

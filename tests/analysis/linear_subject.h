@@ -155,6 +155,8 @@ static inline void run(subject *s, kd_state *x, double t_end)
 {
     char                  message[1000] = "";
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     opt.rtol = opt.atol = 1e-13;
     must(kd_simulate(s->eom, kd_system_inputs(s->system), &opt, x, t_end, NULL, message, sizeof message), message);
 }

@@ -101,9 +101,11 @@ static void simulated_sine(void **state)
         const kd_inputs       inputs = {sine, &w};
         char                  message[1000] = "";
         kd_simulation_options opt = kd_simulation_options_default();
-        subject               s = open_model(TABLE, NULL, 0, BOTH[k & 1], false);
-        double                re[2 * SENSORS], im[2 * SENSORS], y[SENSORS], u[2], du[2], ddu[2];
-        kd_eom_data          *d;
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
+        subject      s = open_model(TABLE, NULL, 0, BOTH[k & 1], false);
+        double       re[2 * SENSORS], im[2 * SENSORS], y[SENSORS], u[2], du[2], ddu[2];
+        kd_eom_data *d;
         linearize(&s);
         assert_int_equal(kd_linear_response(s.linear, 1, &w, re, im), KD_OK);
         must(kd_initial_consistent(s.eom, &inputs, NULL, s.x, message, sizeof message), message);

@@ -314,7 +314,7 @@ static void ida_runs_as_documented(void **state)
 static void options_by_name(void **state)
 {
     (void)state;
-    expect("simulate pendulum --t-end 0.1 --option steps.max_steps=3 --output '" OUT "'", 1, "3 steps did not reach");
+    expect("simulate pendulum --t-end 2 --option steps.max_steps=3 --output '" OUT "'", 1, "3 steps did not reach");
     expect("simulate pendulum --t-end 0.1 --integrator bdf --option bdf.order_max=2 --option form.natural=yes --output "
            "'" OUT "'",
            0, "ggl with bdf");
@@ -491,6 +491,8 @@ static void method_and_statistics_are_told(void **state)
     (void)state;
     expect("simulate pendulum --t-end 0.1 --stats --output '" OUT "'", 0, "decompositions of the Newton matrix");
     expect("simulate pendulum --t-end 0.1 --output '" OUT "'", 0,
+           "method: ode with dop853, as the fastest motion at the start, ");
+    expect("simulate pendulum --t-end 0.1 --integrator radau --output '" OUT "'", 0,
            "method: psf with radau: keeps the constraints on all levels to rounding");
     expect("simulate pendulum --t-end 0.1 --formulation ggl --integrator radau --output '" OUT "'", 0,
            "method: ggl with radau, as asked for");

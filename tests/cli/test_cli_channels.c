@@ -38,6 +38,14 @@ static void channels_by_pattern(void **state)
     assert_int_equal(sscanf(last.text, "%lf %lf %lf %lf %lf %lf", &a[0], &a[1], &a[2], &b[0], &b[1], &b[2]), 6);
     for (int i = 0; i < 3; i++) assert_true(a[i] - b[i] < 1e-9 && b[i] - a[i] < 1e-9);
     expect("simulate " MODELS "four-bar.yaml --channels 'bodies.*'", 2, "nothing fits 'bodies.*'");
+    // every channel has a name of its own, without a number in front
+    assert_int_equal(count_columns("all/four-bar.csv", "^[a-z]+\\[[0-9]+\\]"), 0);
+    assert_int_equal(count_columns("all/four-bar.csv", "^body\\.crank\\.yaw$"), 1);
+    // outputs of blocks and variables are paths, too
+    expect("simulate " MODELS "gear-shift.yaml --t-end 0.1 --channels 'variable.*' --output some", 0, "verdict");
+    assert_true(count_columns("some/gear-shift.csv", "^variable\\.") > 0);
+    expect("simulate " MODELS "sampled-speed.yaml --t-end 0.1 --channels all --output some", 0, "verdict");
+    assert_true(count_columns("some/sampled-speed.csv", "^block\\.speed\\.out") > 0);
 }
 
 // A MAT file has times, values, names, units, settings and events, and is complete.
@@ -53,8 +61,9 @@ static void mat_files(void **state)
                                  "/mat/impact-ball.mat' | grep -q 'MATLAB 5.0 MAT-file, results written by kardan'")
                          .status,
                      0);
-    static const char *const parts[] = {"values",  "unit",       "setting_name", "setting_value",
-                                        "event_t", "event_kind", "event_text",   "impact"};
+    static const char *const parts[] = {"values",          "unit",       "setting_name",    "setting_value", "event_t",
+                                        "event_kind",      "event_text", "event_direction", "impact",        "verdict",
+                                        "statistic_value", "model_file", "status"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char line[300];
         snprintf(line, sizeof line, "grep -aq '%s' '" OUT "/mat/impact-ball.mat'", parts[i]);
@@ -76,6 +85,17 @@ static void states_to_go_on_from(void **state)
     assert_int_equal(sscanf(last.text, "%lf %lf %lf %lf %lf %lf", &a[0], &a[1], &a[2], &b[0], &b[1], &b[2]), 6);
     for (int i = 0; i < 3; i++) assert_true(a[i] - b[i] < 1e-5 && b[i] - a[i] < 1e-5);
     expect("simulate " MODELS "double-pendulum.yaml --t-end 0.1 --write-state nowhere/half.csv", 1, "--write-state: ");
+    // angles that only the first run counted are left out; those that it did not count are told
+    expect("simulate " MODELS "four-bar.yaml --t-end 0.3 --channels all --write-state all.csv --output half", 0,
+           "verdict");
+    expect("simulate " MODELS "four-bar.yaml --start-state all.csv --t-end 0.6 --output rest", 0, "verdict: clean");
+    expect("simulate " MODELS "four-bar.yaml --t-end 0.6 --output whole", 0, "verdict");
+    const command_result ends =
+        run_command("cd '" OUT "' && tail -qn1 rest/four-bar.csv whole/four-bar.csv | cut -d, -f1-3 | tr ',' ' '");
+    assert_int_equal(sscanf(ends.text, "%lf %lf %lf %lf %lf %lf", &a[0], &a[1], &a[2], &b[0], &b[1], &b[2]), 6);
+    for (int i = 0; i < 3; i++) assert_true(a[i] - b[i] < 1e-5 && b[i] - a[i] < 1e-5);
+    expect("simulate " MODELS "four-bar.yaml --t-end 0.3 --write-state plain.csv --output half", 0, "verdict");
+    expect("simulate " MODELS "four-bar.yaml --start-state plain.csv --channels all", 1, "the same --channels");
 }
 
 // A run that is written on the way, cut off and continued ends in the same rows, bit for bit, with the certificate of the
@@ -87,7 +107,7 @@ static void runs_that_go_on(void **state)
     char                 checked[80]; // how many states the certificate of the whole saw
     assert_int_equal(sscanf(strstr(uncut.text, "checked at "), "%79[^\n]", checked), 1);
     must_contain(checked, "states from t = 0 s to t = 2 s");
-    expect("simulate " MODELS "slider-crank.yaml --output cut --write-state a.run --max-steps 90", 1,
+    expect("simulate " MODELS "slider-crank.yaml --output cut --write-state a.run --max-steps 40", 1,
            "more steps are needed");
     expect("simulate " MODELS "slider-crank.yaml --output cut --continue a.run", 0, checked);
     const char *same =

@@ -54,7 +54,7 @@ static void model_file_is_simulated(void **state)
     (void)state;
     command_result result =
         expect("simulate " CRANK " --t-end 0.5 --plain --set speed=10 " TO, 0,
-               "method: joint coordinates (tree with 1 loop), psf with radau: keeps the constraints on all levels");
+               "method: joint coordinates (tree with 1 loop), ode with dop853, as the fastest motion at the start, ");
     must_contain(result.text, "(balanced)");
     must_contain(result.text, "constraints on acceleration level: ");
     assert_null(strstr(result.text, "drift"));
@@ -309,7 +309,7 @@ static void motion_is_drawn(void **state)
     page = read_text(OUT "/slider-crank.html");
     picture = read_text(OUT "/slider-crank-motion.svg");
     assert_true(page && picture);
-    must_contain(page, "kardanDrawing(document.currentScript.parentNode,{names:[\"crank\",\"rod\",\"piston\"]");
+    must_contain(page, "kardanDrawing(document.currentScript.parentNode,{\n\"names\":[\"crank\",\"rod\",\"piston\"]");
     must_contain(picture, "<title>Slider-crank</title>");
     if (!markup_is_sound(page, fault, sizeof fault) || !markup_is_sound(picture, fault, sizeof fault))
         fail_msg("%s", fault);
@@ -403,19 +403,27 @@ static void events_are_told(void **state)
 static void methods_are_chosen(void **state)
 {
     (void)state;
-    command_result r =
-        expect("simulate " MODELS "slider-crank.yaml --automatic --clean --output '" OUT "'", 0, "ode with dop853");
+    command_result r = expect("simulate " MODELS "slider-crank.yaml --clean --output '" OUT "'", 0, "ode with dop853");
     must_contain(r.text, "verdict: clean");
-    expect("simulate " MODELS "truck5.yaml --automatic --clean --output '" OUT "'", 0,
-           "psf with radau, as stability limits steps");
-    expect("simulate " MODELS "slider-crank.yaml --automatic --formulation psf --integrator radau --output '" OUT "'",
-           0, "psf with radau");
+    expect("simulate " MODELS "truck5.yaml --clean --output '" OUT "'", 0, "psf with radau, as stability limits steps");
+    expect("simulate " MODELS "slider-crank.yaml --formulation psf --integrator radau --output '" OUT "'", 0,
+           "psf with radau, as asked for");
+    // named by the model file: --automatic chooses although
+    FILE *file = fopen(OUT "/named.yaml", "wb");
+    assert_non_null(file);
+    fputs("kardan: 1\nbodies: {rod: {mass: 1, inertia: [1, 1, 1]}}\n"
+          "joints: {hinge: {type: revolute, bodies: [ground, rod], point: [1, 0, 0], axis: [0, 1, 0]}}\n"
+          "run: {t_end: 1, integrator: bdf, formulation: index2}\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    expect("simulate '" OUT "/named.yaml' --output '" OUT "'", 0, "index2 with bdf, as asked for");
+    expect("simulate '" OUT "/named.yaml' --automatic --output '" OUT "'", 0, "ode with dop853, as the fastest motion");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_are_chosen),
+        cmocka_unit_test_setup(methods_are_chosen, start_afresh),
         cmocka_unit_test_setup(model_file_is_simulated, start_afresh),
         cmocka_unit_test_setup(coordinates_agree, start_afresh),
         cmocka_unit_test_setup(paths_are_recorded, start_afresh),

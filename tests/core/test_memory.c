@@ -48,6 +48,18 @@ static void test_overflow(void **state)
         assert_true(arena.failed);
         kd_arena_release(&arena);
     }
+    // full matrices whose entries an int does not count, of a size that a machine might have
+    const int sizes[] = {46341, 65536, 65537, 100000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        kd_arena     arena = {0};
+        const size_t n = (size_t)sizes[i];
+        assert_null(kd_cut_matrix(&arena, sizes[i], sizes[i]));
+        assert_true(arena.failed);
+        arena.failed = false;
+        assert_null(kd_arena_cut(&arena, n * n, sizeof(int)));
+        assert_true(arena.failed);
+        kd_arena_release(&arena);
+    }
 }
 
 // Arrays of an arena are zero, aligned and do not overlap, whatever their sizes; the arena is reusable after release.

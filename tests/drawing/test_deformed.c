@@ -262,7 +262,10 @@ static void pages_have_nodes_and_shapes(void **state)
     assert_int_equal(kd_scene_build(kd_drawing_film(f->drawing), &s), KD_OK);
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
-    kd_viewer_put_mechanism(file, &s);
+    kd_json json = {.file = file, .layout = KD_JSON_DENSE, .in_page = true};
+    kd_json_open(&json, NULL);
+    kd_viewer_put_mechanism(&json, &s);
+    kd_json_close(&json);
     fclose(file);
     const char *sheet = strstr(text, "\"deformed\":[{\"body\":0"), *nodes = strstr(text, "\"nodes\":\""),
                *shape = strstr(text, "\"at\":\"");

@@ -143,19 +143,19 @@ static void poses_are_in_the_page(void **state)
         add(&f, 0.5 * i, 1.1 * i, false);
         assert_int_equal(kd_poses_at(poses, f.x, pose[i]), KD_EVAL_OK);
     }
-    char *text = section_of(&f, "t"), *c = strstr(text, "box:[["), *data = strstr(text, "pose:\"");
+    char *text = section_of(&f, "t"), *c = strstr(text, "\"box\":["), *data = strstr(text, "\"pose\":\"");
     assert_non_null(c);
     assert_int_equal(
-        sscanf(c, "box:[[%lf,%lf,%lf],[%lf,%lf,%lf]]", &low[0], &low[1], &low[2], &high[0], &high[1], &high[2]), 6);
+        sscanf(c, "\"box\":[[%lf,%lf,%lf],[%lf,%lf,%lf]]", &low[0], &low[1], &low[2], &high[0], &high[1], &high[2]), 6);
     assert_non_null(data);
-    data += strlen("pose:\"");
+    data += strlen("\"pose\":\"");
     for (int i = 0; i < 3 * 28; i++) {
         int    k = i % 7, bits = byte_at(data, 2 * i) | byte_at(data, 2 * i + 1) << 8;
         double x =
             k < 3 ? low[k] + bits / 65535.0 * (high[k] - low[k]) : (bits > 32767 ? bits - 65536 : bits) / 32767.0;
         assert_true(fabs(x - pose[i / 28][i % 28]) < (k < 3 ? 1e-3 : 2e-5)); // the box has five digits
     }
-    assert_non_null(strstr(text, "t:[0,0.5,1]"));
+    assert_non_null(strstr(text, "\"t\":[0,0.5,1]"));
     free(text);
     kd_poses_destroy(poses);
     unmake(&f);
@@ -170,7 +170,7 @@ static void section_is_self_contained(void **state)
     char *text = section_of(&f, "</script><script>alert(1)</script>");
     assert_null(strstr(text, "alert(1)</script>"));
     assert_non_null(strstr(text, "&lt;/script&gt;&lt;script&gt;alert(1)"));
-    assert_non_null(strstr(text, "names:[\"upper\",\"lower\",\"ring\",\"ball\"]"));
+    assert_non_null(strstr(text, "\"names\":[\"upper\",\"lower\",\"ring\",\"ball\"]"));
     for (char *c = text; (c = strstr(c, "http")); c++)
         assert_memory_equal(c, "http://www.w3.org/2000/svg", 26); // a name
     static const char *const outside[] = {"src=", "href", "import", "fetch(", "XMLHttp", "url(h", "nan", "innerHTML"};
@@ -210,8 +210,8 @@ static void size_is_bounded(void **state)
         char *text = section_of(&f, "t");
         if (k == 0) {
             int         frames = 1;
-            const char *end = strstr(strstr(text, "\nt:["), "]");
-            for (const char *c = strstr(text, "\nt:["); c < end; c++) frames += *c == ',';
+            const char *end = strstr(strstr(text, "\n\"t\":["), "]");
+            for (const char *c = strstr(text, "\n\"t\":["); c < end; c++) frames += *c == ',';
             assert_in_range(frames, 30, 42);
             assert_int_equal(kd_drawing_length(f.drawing), 1001); // for the viewer
             assert_true(strlen(text) < 1000000);

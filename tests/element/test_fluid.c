@@ -157,7 +157,9 @@ static void energies_add_up(void **state)
         fixture               f = make(text, KD_JOINT);
         watch                 w = {0};
         kd_simulation_options opt = kd_simulation_options_default();
-        const kd_eom         *eom = kd_system_eom(f.system);
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
+        const kd_eom *eom = kd_system_eom(f.system);
         opt.rtol = opt.atol = 1e-9;
         opt.output = see;
         opt.context = &w;

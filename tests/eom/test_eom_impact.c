@@ -115,6 +115,24 @@ static void test_three_in_turn(void **state)
     assert_close(v[2], 1, 1e-14);
 }
 
+// A row that opens when another is hit has no restitution: it stays closed if the others press it, and never opens into
+// the other body.
+static void test_opening_row_does_not_close(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 20; k++) {
+        // the second ball is thrown back by the first, and meets the third, which was just leaving it
+        line                l = {{1 + 0.3 * k, 1, 0.5 + 0.2 * (k % 5)}, 0};
+        const double        e[BALLS] = {0.3, 0.8, 0.9 - 0.04 * k}, opens = 0.05 + 0.02 * k;
+        const unsigned char active[BALLS] = {0, 0, 0}, hit[BALLS] = {0, 1, 1};
+        double              v[BALLS] = {3, 0, opens}, impulse[BALLS];
+        assert_int_equal(hit_balls(&l, e, active, hit, v, impulse), KD_OK);
+        assert_close(v[1] - v[0], 0.8 * 3, 1e-12);
+        assert_close(v[2] - v[1], 0, 1e-12); // together from here on: no restitution of what did not close
+        assert_close(l.m[0] * v[0] + l.m[1] * v[1] + l.m[2] * v[2], l.m[0] * 3 + l.m[2] * opens, 1e-12);
+    }
+}
+
 // A row that rests would pull when its ball is knocked away from it: it gives no impulse and opens.
 static void test_pulls(void **state)
 {
@@ -270,6 +288,20 @@ static void test_singular_mass(void **state)
     assert_close(impulse[0], -(2 + 2) * 1.5, 1e-10);
     assert_close(impulse[1], 0, 1e-10);
     assert_close(impulse[2], -2 * 1.5, 1e-10); // on p_0 alone
+    // from velocities that leave the equations as well: the nearest ones in the norm of the energy, 2 (dp_0^2 + dp_1^2);
+    // the angle, which has no inertia, follows. Behind the hit p_1' is at least e times what it was.
+    for (int k = 0; k < 8; k++) {
+        const double before[3] = {-0.3 - 0.2 * k, -1 + 0.31 * k, 5 - 2.0 * k};
+        for (int is_hit = 0; is_hit < 2; is_hit++) {
+            const double nearest = 0.5 * (before[0] - 0.2 + before[1]);
+            const double least = before[1] < 0 ? -0.5 * before[1] : 0, way = is_hit ? fmax(nearest, least) : nearest;
+            memcpy(v, before, sizeof v);
+            assert_int_equal(kd_eom_impact(d, active, NULL, is_hit ? hit : none, v, impulse), KD_OK);
+            assert_close(v[0], way + 0.2, 1e-11);
+            assert_close(v[1], way, 1e-11);
+            assert_close(v[2], 3 * way, 1e-11);
+        }
+    }
     // without the equation nothing determines the angle
     assert_int_equal(kd_eom_impact(d, none, NULL, hit, v, NULL), KD_ERR_SINGULAR_MASS);
     kd_eom_data_destroy(d);
@@ -351,11 +383,17 @@ static void test_stage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_balls),     cmocka_unit_test(test_three_at_once),
-        cmocka_unit_test(test_three_in_turn), cmocka_unit_test(test_pulls),
-        cmocka_unit_test(test_moving_floor),  cmocka_unit_test(test_no_impact),
-        cmocka_unit_test(test_rod),           cmocka_unit_test(test_singular_mass),
-        cmocka_unit_test(test_nonholonomic),  cmocka_unit_test(test_contact_coordinates),
+        cmocka_unit_test(test_two_balls),
+        cmocka_unit_test(test_three_at_once),
+        cmocka_unit_test(test_three_in_turn),
+        cmocka_unit_test(test_opening_row_does_not_close),
+        cmocka_unit_test(test_pulls),
+        cmocka_unit_test(test_moving_floor),
+        cmocka_unit_test(test_no_impact),
+        cmocka_unit_test(test_rod),
+        cmocka_unit_test(test_singular_mass),
+        cmocka_unit_test(test_nonholonomic),
+        cmocka_unit_test(test_contact_coordinates),
         cmocka_unit_test(test_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

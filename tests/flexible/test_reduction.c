@@ -239,6 +239,46 @@ static void the_rotating_rod_is_stiffened(void **state)
     kd_fe_structure_release(&s);
 }
 
+// Columns a and b of X (n rows) turned by an angle: another basis of the same space
+static void turn(int n, double *X, int a, int b, double angle)
+{
+    for (int i = 0; i < n; i++) {
+        const double x = X[i + n * a], y = X[i + n * b];
+        X[i + n * a] = cos(angle) * x - sin(angle) * y;
+        X[i + n * b] = sin(angle) * x + cos(angle) * y;
+    }
+}
+
+// Modes of equal frequency: whatever basis a solver gives, one comes out, of the same space; single modes stay as they are
+static void twins_have_one_basis(void **state)
+{
+    enum { N = 5 };
+    // a pair, a single one, a pair that differs by rounding
+    const double value[N] = {2, 2, 3, 7, 7 * (1 + 1e-14)};
+    double       X[N * N], first[N * N], work[N * N];
+    (void)state;
+    for (int trial = 0; trial < 40; trial++) {
+        for (int i = 0; i < N * N; i++) X[i] = i % (N + 1) == 0;
+        for (int i = 0; i < N; i++)
+            for (int k = 0; k < i; k++) turn(N, X, i, k, 0.3 + 0.7 * i - 0.4 * k); // orthonormal, full
+        memcpy(work, X, sizeof X);
+        turn(N, X, 0, 1, 0.37 * trial);
+        turn(N, X, 3, 4, 1.3 - 0.51 * trial);
+        memcpy(work + 2 * N, X + 2 * N, N * sizeof *X);
+        kd_settle_modes(N, value, X);
+        if (trial == 0) memcpy(first, X, sizeof X);
+        for (int i = 0; i < N * N; i++) assert_true(fabs(X[i] - first[i]) < 1e-13);
+        assert_memory_equal(X + 2 * N, work + 2 * N, N * sizeof *X);
+        // the projector of the pair is that of before
+        for (int i = 0; i < N; i++)
+            for (int k = 0; k < N; k++) {
+                const double now = X[i] * X[k] + X[i + N] * X[k + N],
+                             before = work[i] * work[k] + work[i + N] * work[k + N];
+                assert_true(fabs(now - before) < 1e-13);
+            }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +286,7 @@ int main(void)
         cmocka_unit_test(the_expected_error_is_the_true_one),
         cmocka_unit_test(a_band_is_filled),
         cmocka_unit_test(the_rotating_rod_is_stiffened),
+        cmocka_unit_test(twins_have_one_basis),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

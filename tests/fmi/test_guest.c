@@ -14,31 +14,7 @@
 #define OUT KD_BINARY_DIR "/test-guest"
 #define BEFORE "cd '" OUT "' && "
 #include "cli/run.h"
-
-#define SHARED KD_SOURCE_DIR "/../shared/fmi"
-
-static bool has_shared(void)
-{
-    if (access(SHARED "/models/BouncingBall/FMI3.xml", R_OK) == 0 && access("/usr/bin/zip", X_OK) == 0) return true;
-    print_message("skipped: there is no ../shared/fmi, or no zip\n");
-    return false;
-}
-
-// An FMU in OUT from a description and the binary of a fixture
-static void make_fmu(const char *name, const char *description, const char *fixture, int version, const char *to)
-{
-    const char *platform = version == 2 ? "linux64" : "x86_64-linux";
-    char        command[2500];
-    snprintf(command, sizeof command,
-             "cd '" OUT "' && rm -rf w && mkdir -p w/binaries/%s w/resources && cp '%s' w/modelDescription.xml && "
-             "cp '" KD_BINARY_DIR "/tests/libfixture_%s.so' w/binaries/%s/%s.so && "
-             "(cp '" SHARED
-             "/models/Resource/y.txt' w/resources/ 2>/dev/null || true) && cd w && rm -f ../%s && zip -q -r ../%s .",
-             platform, description, fixture, platform, name, to, to);
-    const command_result r = run_command(command);
-    if (r.status != 0) print_error("%s\n", r.text);
-    assert_int_equal(r.status, 0);
-}
+#include "fmi/make_fmu.h"
 
 // The next line of numbers of a table; false: there is none
 static bool read_row(FILE *file, double *x, int n)
@@ -88,7 +64,7 @@ static void shared_results_of_cosimulation(void **state)
                  {"Resource", "resource", "--step 1", 2}};
     char path[400], command[1000];
     (void)state;
-    if (!has_shared()) return;
+    if (!has_shared()) skip();
     for (size_t i = 0; i < sizeof model / sizeof *model; i++)
         for (int version = 2; version <= 3; version++) {
             snprintf(path, sizeof path, SHARED "/models/%s/FMI%d.xml", model[i].name, version);
@@ -107,7 +83,7 @@ static void shared_results_of_cosimulation(void **state)
 static void shared_results_of_feedthrough(void **state)
 {
     (void)state;
-    if (!has_shared()) return;
+    if (!has_shared()) skip();
     make_fmu("Feedthrough", SHARED "/models/Feedthrough/FMI3.xml", "feedthrough", 3, "three.fmu");
     make_fmu("Feedthrough", SHARED "/models/Feedthrough/FMI2.xml", "feedthrough", 2, "two.fmu");
     expect("fmu check three.fmu", 0, "nothing is wrong");
@@ -132,7 +108,7 @@ static void shared_results_of_feedthrough(void **state)
 static void shared_results_of_exchange(void **state)
 {
     (void)state;
-    if (!has_shared()) return;
+    if (!has_shared()) skip();
     for (int version = 2; version <= 3; version++) {
         char   path[400];
         double before[3] = {-1, 0, 0}, row[3] = {0}, bounces[20], worst = 0;
@@ -168,33 +144,6 @@ static void shared_results_of_exchange(void **state)
 }
 
 // ---- hostile FMUs ---------------------------------------------------------------------------------------------------
-
-static void write_description(const char *token, const char *body)
-{
-    FILE *file = fopen(OUT "/description.xml", "w");
-    assert_non_null(file);
-    fprintf(
-        file,
-        "<?xml version=\"1.0\"?>\n<fmiModelDescription fmiVersion=\"3.0\" modelName=\"h\" instantiationToken=\"%s\">\n"
-        "<ModelExchange modelIdentifier=\"h\"/>\n<CoSimulation modelIdentifier=\"h\"/>\n%s</fmiModelDescription>\n",
-        token, body);
-    fclose(file);
-}
-
-static const char GOOD_BODY[] =
-    "<ModelVariables><Float64 name=\"time\" valueReference=\"0\" causality=\"independent\"/>\n"
-    "<Float64 name=\"x\" valueReference=\"1\" causality=\"output\" initial=\"exact\" start=\"1\"/>\n"
-    "<Float64 name=\"der(x)\" valueReference=\"2\" derivative=\"1\"/></ModelVariables>\n"
-    "<ModelStructure><Output valueReference=\"1\"/><ContinuousStateDerivative valueReference=\"2\"/>"
-    "<InitialUnknown valueReference=\"2\"/></ModelStructure>\n";
-
-static void make_hostile(const char *token)
-{
-    char name[40];
-    snprintf(name, sizeof name, "%s.fmu", token);
-    write_description(token, GOOD_BODY);
-    make_fmu("h", OUT "/description.xml", "hostile", 3, name);
-}
 
 // A crash, an end of its process, a hang, an error and a NaN are messages
 static void misbehaviour_is_told(void **state)

@@ -82,6 +82,8 @@ static void example_error(const char *name, const kd_simulation_options *opt, do
 static kd_simulation_options with_tolerance(double tolerance)
 {
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     opt.rtol = opt.atol = tolerance;
     return opt;
 }

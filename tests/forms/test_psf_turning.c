@@ -30,6 +30,8 @@ static kd_stats swing(double speed, double tolerance, bool invariant, watch *w)
     const double p[] = {speed > 0 ? 0 : 1, speed > 0 ? -1 : 0}, v[] = {speed, 0};
     assert_int_equal(kd_pendulum_create(GRAVITY, p, v, true, &eom, &x), KD_OK);
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     opt.rtol = opt.atol = tolerance;
     opt.formulation_options.invariants = invariant;
     opt.output = watch_energy;

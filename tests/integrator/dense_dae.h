@@ -120,6 +120,8 @@ typedef struct dense_dae {
     double               spoil;              // F_x is multiplied by it
     kd_eval              beyond_answer;      // answer of residual for t > beyond
     double               beyond;             // default: never
+    bool                 other_reason;       // another fault beyond, in the shortest steps
+    double               t_good;             // last time that was not beyond
     bool                 not_a_number;       // residual beyond, although it answers OK
     int                  widened;            // calls of linearize with dae.widen
     int                  restarted;          // calls of linearize with restart
@@ -140,8 +142,10 @@ KD_DENSE_UNUSED static kd_eval dense_residual(void *impl, double t, const double
     dense_note(d, 'r');
     if (t > d->beyond && d->beyond_answer != KD_EVAL_OK) {
         d->status = d->beyond_answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_NOT_FINITE;
+        if (d->other_reason && t - d->t_good < 1e-14 * t) d->status = KD_ERR_SINGULAR_MASS;
         return d->beyond_answer;
     }
+    d->t_good = t;
     kd_eval answer = d->problem->residual(t, x, xdot, F);
     if (t > d->beyond && d->not_a_number) F[0] = NAN;
     return answer;

@@ -818,6 +818,23 @@ static void function_refuses(void **state)
     kd_integrator_destroy(b);
 }
 
+// What fails in steps of the size of rounding does not hide why they became so short.
+static void first_reason_counts(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        dense_dae d;
+        dense_make(&d, &waves);
+        d.beyond = 0.3 + 0.17 * k;
+        d.beyond_answer = KD_EVAL_RETRY;
+        d.other_reason = true;
+        kd_integrator *b = create(&d.dae, NULL);
+        assert_int_equal(run_to_failure(&d, b, 2), KD_ERR_NOT_FINITE);
+        assert_int_equal(d.status, KD_ERR_SINGULAR_MASS); // the last one
+        kd_integrator_destroy(b);
+    }
+}
+
 // Residuals that are not numbers do not get into the state.
 static void not_a_number(void **state)
 {
@@ -947,6 +964,7 @@ int main(void)
         cmocka_unit_test(options_are_validated),
         cmocka_unit_test(step_becomes_too_small),
         cmocka_unit_test(function_refuses),
+        cmocka_unit_test(first_reason_counts),
         cmocka_unit_test(not_a_number),
         cmocka_unit_test(singular_matrix),
         cmocka_unit_test(matrix_is_not_to_be_had),

@@ -113,6 +113,56 @@ static void exact_for_polynomials(void **state)
     }
 }
 
+// With irregular steps the error constant is no less than what the formula misses h x' of t^(k+1) by, over the error of
+// the prediction, and no less than the error of interpolation, h / psi_k.
+static void error_constant_of_irregular_steps(void **state)
+{
+    (void)state;
+    const double later[] = {1.02, 1.12, 1.3, 1.9};
+    int          by_formula = 0;
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        for (int k = 1; k <= KD_BDF_ORDER_MAX; k++) {
+            fixture             f;
+            kd_bdf_coefficients c;
+            double              x, xdot;
+            make(&f, k + 1, k + 1);
+            kd_bdf_history_coefficients(&f.history, later[i], k, &c);
+            kd_bdf_history_predict(&f.history, &c, &x, &xdot);
+            const double e = power(later[i], k + 1) - x, h = later[i] - times[0];
+            const double missed = (k + 1) * power(later[i], k) - (xdot + c.cj * e);
+            const double formula = fabs(h * missed / e), interpolation = h / (later[i] - times[k]);
+            assert_near(c.error / fmax(formula, interpolation), 1, 1e-6);
+            by_formula += formula > 1.1 * interpolation;
+            drop(&f);
+        }
+    assert_true(by_formula > 0);
+}
+
+// A step that is taken back leaves the differences, times and number of terms of before.
+static void taking_back_undoes_accepting(void **state)
+{
+    (void)state;
+    for (int k = 1; k <= KD_BDF_ORDER_MAX; k++) {
+        fixture             f, before;
+        kd_bdf_coefficients c;
+        double              x, xdot;
+        make(&before, k + 1, 7);
+        make(&f, k + 1, 7);
+        kd_bdf_history_coefficients(&f.history, next, k, &c);
+        kd_bdf_history_predict(&f.history, &c, &x, &xdot);
+        const double e = power(next, 7) - x;
+        kd_bdf_history_accept(&f.history, &c, &e);
+        kd_bdf_history_retract(&f.history, &c, &f.values[0]);
+        assert_int_equal(f.history.terms, before.history.terms);
+        for (int j = 0; j <= k; j++) {
+            assert_true(f.history.t[j] == before.history.t[j]);
+            assert_near(f.history.D[j][0], before.history.D[j][0], 1e-10 * (1 + fabs(before.history.D[j][0])));
+        }
+        drop(&f);
+        drop(&before);
+    }
+}
+
 // Accepting points one after the other gives the same differences as all of them at once.
 static void accepting_is_like_starting_anew(void **state)
 {
@@ -232,6 +282,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classical_coefficients),
         cmocka_unit_test(exact_for_polynomials),
+        cmocka_unit_test(error_constant_of_irregular_steps),
+        cmocka_unit_test(taking_back_undoes_accepting),
         cmocka_unit_test(accepting_is_like_starting_anew),
         cmocka_unit_test(start_is_a_double_node),
         cmocka_unit_test(rebuilt_in_place),

@@ -103,6 +103,28 @@ static void pendulum_moves_exactly(void **state)
 }
 
 // Largest error at the ends of constant steps, or inside of them
+// The slope at the end of a step, with which the next one starts and dense output ends, is that of the point behind the
+// projection.
+static void slopes_belong_to_the_projected_point(void **state)
+{
+    (void)state;
+    for (int k = 0; k < METHOD_COUNT; k++) {
+        kd_integrator_options opt = options_of(1e-4); // far from the constraints before it is projected
+        fixture               f = make_fixture(METHODS[k], &opt, KD_PROJECT_ALWAYS);
+        assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
+        for (int i = 0; i < 20; i++) {
+            kd_step_ends e;
+            double       slope[8];
+            assert_int_equal(kd_integrator_step(f.solver, 10), KD_OK);
+            if (!kd_integrator_ends(f.solver, &e)) continue;
+            assert_int_equal(f.dae->methods->rhs(f.dae->impl, e.t1, e.x1, slope), KD_EVAL_OK);
+            for (int j = 0; j < 4; j++) assert_true(fabs(e.d1[j] - slope[j]) < 1e-10 * (1 + fabs(slope[j])));
+        }
+        assert_true(kd_integrator_stats(f.solver).projections > 0);
+        drop_fixture(&f);
+    }
+}
+
 static double fixed_step_error(kd_integrator_kind method, kd_projection projection, int steps, bool inside)
 {
     kd_integrator_options opt = options_of(1e-6);
@@ -564,6 +586,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pendulum_moves_exactly),
+        cmocka_unit_test(slopes_belong_to_the_projected_point),
         cmocka_unit_test(orders_are_measured),
         cmocka_unit_test(error_follows_the_tolerance),
         cmocka_unit_test(dense_output_ends_in_the_steps),

@@ -17,12 +17,15 @@ typedef struct subject {
     double      *pose, *rate, *y; // of the bodies (7, 6 each), of the sensors
 } subject;
 
-static inline subject subject_of(kd_model *m, kd_coordinates coordinates)
+// With paths that become outputs behind the sensors
+static inline subject subject_watching(kd_model *m, kd_coordinates coordinates, const char *const *watch, int nwatch)
 {
     subject           s = {.model = m};
     char              text[1000];
     kd_system_options opt = kd_system_options_default();
     opt.coordinates = coordinates;
+    opt.watch = watch;
+    opt.nwatch = nwatch;
     if (kd_system_create(m, &opt, &s.system, text, sizeof text) < 0) fail_msg("%s", text);
     const kd_eom *eom = kd_system_eom(s.system);
     assert_true(kd_eom_data_create(eom, &s.data) >= 0 && kd_state_create(eom, &s.x) >= 0);
@@ -33,6 +36,11 @@ static inline subject subject_of(kd_model *m, kd_coordinates coordinates)
     s.rate = s.pose + 7 * m->nbodies;
     s.y = s.rate + 6 * m->nbodies;
     return s;
+}
+
+static inline subject subject_of(kd_model *m, kd_coordinates coordinates)
+{
+    return subject_watching(m, coordinates, NULL, 0);
 }
 
 static inline void subject_release(subject *s)

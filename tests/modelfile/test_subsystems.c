@@ -373,18 +373,62 @@ static void compare_residuals(subject *a, subject *b)
     free(fb);
 }
 
-// Cars of the gallery, whose corners are subsystems, half of them mirrored, against those that were written by hand:
-// residuals of all bodies and violations of all constraints at random states.
+enum { MOST_FORCES = 1000 };
+
+// A model with all forces and moments of its force elements as outputs
+static subject subject_with_forces(kd_model *m)
+{
+    static char        path[MOST_FORCES][200];
+    static const char *watch[MOST_FORCES];
+    kd_path_info       info;
+    char               why[300];
+    int                n = 0;
+    for (int i = 0; i < m->nforces; i++)
+        for (int k = 0; n < MOST_FORCES && kd_model_path(m, KD_SECTION_FORCE, i, k, path[n], sizeof path[n]) > 0; k++) {
+            assert_int_equal(kd_model_path_about(m, path[n], &info, why, sizeof why), KD_OK);
+            if (!info.unit || (strcmp(info.unit, "N") != 0 && strcmp(info.unit, "N m") != 0)) continue;
+            watch[n] = path[n];
+            n++;
+        }
+    assert_in_range(n, 4, MOST_FORCES - 1);
+    return subject_watching(m, KD_CARTESIAN, watch, n);
+}
+
+// Their sizes at its state, in rising order, but for those that are 0
+static int list_forces(subject *s)
+{
+    int n = 0;
+    assert_int_equal(kd_eom_eval(s->data, KD_Y, s->y), KD_EVAL_OK);
+    for (int i = s->model->nsensors; i < s->n.ny; i++) {
+        assert_true(isfinite(s->y[i]));
+        if (s->y[i] != 0) s->y[n++] = fabs(s->y[i]);
+    }
+    qsort(s->y, (size_t)n, sizeof *s->y, by_size);
+    return n;
+}
+
+// Every single force, not their sums alone
+static void compare_forces(const char *name, subject *a, subject *b)
+{
+    const int n = list_forces(a), m = list_forces(b);
+    if (n != m) fail_msg("%s: %d forces, by hand %d", name, n, m);
+    assert_true(n > 0);
+    assert_same(name, a->y, b->y, n, 1e-13);
+}
+
+// Cars of the gallery, whose corners are subsystems, half of them mirrored, a carriage, a robot and trucks against those that
+// were written by hand: residuals of all bodies, violations of all constraints and all forces at random states.
 static void cars_are_those_by_hand(void **state)
 {
-    static const char *const name[] = {"closed-loop-car", "passenger-car", "hmmwv", "car-trailer"};
+    static const char *const name[] = {"closed-loop-car", "passenger-car", "hmmwv",  "car-trailer",      "carriage",
+                                       "robot6",          "truck5",        "truck7", "semi-active-truck"};
     (void)state;
     for (size_t k = 0; k < sizeof name / sizeof name[0]; k++) {
         char path[2][400];
         snprintf(path[0], sizeof path[0], "%s/models/%s.yaml", KD_SOURCE_DIR, name[k]);
         snprintf(path[1], sizeof path[1], "%s/tests/models/by-hand/%s.yaml", KD_SOURCE_DIR, name[k]);
-        subject a = subject_of(read_file(path[0], NULL, 0), KD_CARTESIAN);
-        subject b = subject_of(read_file(path[1], NULL, 0), KD_CARTESIAN);
+        subject a = subject_with_forces(read_file(path[0], NULL, 0));
+        subject b = subject_with_forces(read_file(path[1], NULL, 0));
         random_word = 5;
         assert_int_equal(a.model->nbodies, b.model->nbodies);
         assert_int_equal(a.n.nv, b.n.nv);
@@ -401,6 +445,7 @@ static void cars_are_those_by_hand(void **state)
             }
             assert_true(kd_eom_normalise(a.data, a.x->p) && kd_eom_normalise(b.data, b.x->p));
             compare_residuals(&a, &b);
+            compare_forces(name[k], &a, &b);
         }
         subject_release(&a);
         subject_release(&b);
@@ -411,6 +456,82 @@ static void cars_are_those_by_hand(void **state)
 
 // Parameters of subsystems live: changed without reading again, of the subsystem itself and of the model around it, they
 // give the equations of the model that is read with these values.
+static void assert_lives(const char *model, const char *name, double value)
+{
+    char       number[40], message[1000];
+    kd_setting setting = {name, number};
+    kd_model  *other = NULL;
+    snprintf(number, sizeof number, "%.17g", value);
+    if (kd_model_read_text("test", model, strlen(model), &setting, 1, &other, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    for (int c = 0; c < 2; c++) {
+        subject   a = subject_of(model_of(model), (kd_coordinates)c), b = subject_of(other, (kd_coordinates)c);
+        const int i = kd_model_parameter_index(a.model, name), n = kd_model_parameters(a.model, NULL, 0);
+        double   *theta = malloc((size_t)n * sizeof *theta);
+        assert_true(i >= 0 && theta);
+        memcpy(theta, kd_system_parameters(a.system), (size_t)n * sizeof *theta);
+        // what it is before must differ, or nothing is shown
+        random_word = 11;
+        set_random_state(&a, &b);
+        a.x->t = b.x->t = 0.35;
+        assert_true(evaluate(&a) && evaluate(&b));
+        double differs = 0;
+        for (int k = 0; k < a.n.nv; k++) differs = fmax(differs, fabs(a.x->a[k] - b.x->a[k]));
+        for (int k = 0; k < a.n.ny; k++) differs = fmax(differs, fabs(a.y[k] - b.y[k]));
+        if (differs < 1e-6) fail_msg("%s changes nothing", name);
+        theta[i] = value;
+        if (kd_system_set_parameters(a.system, theta, message, sizeof message) < 0) fail_msg("%s", message);
+        assert_true(evaluate(&a) && evaluate(&b));
+        assert_same(name, b.x->a, a.x->a, a.n.nv, 1e-12);
+        assert_same(name, b.y, a.y, a.n.ny, 1e-12);
+        free(theta);
+        b.model = c == 0 ? NULL : b.model;
+        subject_release(&a);
+        subject_release(&b);
+    }
+}
+
+// They reach curves, lengths, expressions, matrices, pitches and places of elements in mirrors inside of mirrors.
+static void parameters_live_in_nested_mirrors(void **state)
+{
+    static const char model[] =
+        "kardan: 1\nparameters: {k: 30, len: 0.7}\ndefinitions:\n"
+        "  arm:\n    needs: {base: body, push: {type: signal, default: 0}}\n"
+        "    parameters: {k: 10, l: 0.5, lead: 0.1, kr: 3, gain: 2}\n"
+        "    curves: {soft: {x: [-2, 0, 1, 3], y: [-2*k, 0, k, 5*k], form: spline}}\n"
+        "    expressions: {stretch: gain*(body.nut.pos.y - l)}\n"
+        "    bodies:\n      rod: {position: [l, 0.1, 0], mass: 2, inertia: [0.1, 0.2, 0.3]}\n"
+        "      nut: {position: [l, 0.3, 0.1], mass: 1, inertia: [0.1, 0.1, 0.1], centre: [0.01, l/10, 0]}\n"
+        "      bob: {position: [l, 0.5, -0.4], mass: 1, inertia: [0.1, 0.1, 0.1]}\n"
+        "    joints:\n      hinge: {type: revolute, bodies: [base, rod], point: [0, 0.1, 0], axis: [0.2, 1, 0.1]}\n"
+        "      thread: {type: screw, bodies: [rod, nut], point: [l, 0.1, 0], axis: [1, 0.3, 0], pitch: lead}\n"
+        "    forces:\n      spring: {type: joint_spring, joint: hinge, law: -soft(q) + push}\n"
+        "      rubber: {type: bushing, bodies: [nut, bob], point: [l, 0.4, l], stiffness: [kr, kr, 2*kr, 0.1, 0.2, "
+        "0.3]}\n"
+        "      pull: {type: applied, to: bob, force: [stretch, null, k/10]}\n"
+        "      line: {type: tsda, bodies: [ground, bob], points: [[0, 1, 1], [l, 0.5, -0.4]], stiffness: kr, length: "
+        "2*l}\n"
+        "    sensors: {reach: {value: stretch, unit: m}}\n"
+        "  pair:\n    needs: {base: body}\n    parameters: {k: 20, turn: 0.3, l: 0.6}\n    subsystems:\n"
+        "      a: {of: arm, connect: {base: base}, parameters: {k: 2*k, l: l}, mirror: [1, 2, 0.5], orientation: "
+        "{axis: [1, 1, 0], angle: 0.7}}\n"
+        "      b: {of: arm, connect: {base: base, push: k*sin(t)}, parameters: {lead: 0.2*l}, position: [0, 0.6, 0]}\n"
+        "bodies: {car: {mass: 10, inertia: [1, 2, 3]}}\n"
+        "joints: {slide: {type: cylindrical, bodies: [ground, car], point: [0, 0, 0], axis: [1, 0, 0.3]}}\n"
+        "subsystems:\n  left: {of: pair, connect: {base: car}, parameters: {k: k, l: len}}\n"
+        "  right: {of: pair, connect: {base: car}, parameters: {l: len}, mirror: [0, 1, 0.2], through: [0, 0.1, 0], "
+        "orientation: {axis: [0, 0, 1], angle: 0.4}, position: [1, 2, 3]}\n";
+    (void)state;
+    assert_lives(model, "k", 47);
+    assert_lives(model, "right.k", 33);
+    assert_lives(model, "len", 0.55);
+    assert_lives(model, "right.a.lead", 0.07);
+    assert_lives(model, "right.a.kr", 4.5);
+    assert_lives(model, "right.b.k", 13);
+    assert_lives(model, "left.b.gain", 3.5);
+    assert_lives(model, "left.a.kr", 4.5);
+}
+
 static void parameters_of_subsystems_live(void **state)
 {
     static const char *const name[] = {"corner(1,1).stiffness", "half", "axle", "bump", "corner(2,2).damping", "speed"};
@@ -613,6 +734,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cars_are_those_by_hand),
         cmocka_unit_test(parameters_of_subsystems_live),
+        cmocka_unit_test(parameters_live_in_nested_mirrors),
         cmocka_unit_test(places_in_expressions_are_held),
         cmocka_unit_test(many_subsystems_are_read_quickly),
         cmocka_unit_test(random_mechanisms_have_images),

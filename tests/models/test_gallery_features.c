@@ -253,7 +253,8 @@ static void gyroscope(void **state)
                      .set = {{"start", "0.05*9.81*0.12/(1.2e-3*300)"}},
                      .t_end = 0.3,
                      .samples = 20,
-                     .agree = 1e-5},
+                     .agree = 1e-5,
+                     .tighter = 0.1},
          is_steady);
     both(&(scenario){.file = "gyroscope", .t_end = 0.3, .samples = 100, .agree = 1e-5}, is_cycloid);
 }

@@ -182,6 +182,90 @@ static void gallery_is_read_as_by_hand(void **state)
     assert_true(count > 40);
 }
 
+// ---- units ----------------------------------------------------------------------------------------------------------
+
+// A machine c times as long, with inertias and stiffnesses that fit: the same motion in time
+static kd_model *machine(double c)
+{
+    static const char FORM[] =
+        "kardan: 1\n"
+        "parameters: {c: %.17g}\n"
+        "gravity: [0.3*c, 0.2*c, -9.81*c]\n"
+        "bodies:\n"
+        "  crank: {position: [0, 0, 0], centre: [0.1*c, 0, 0], mass: 2, inertia: [0.1*c^2, 0.2*c^2, 0.3*c^2]}\n"
+        "  rod: {position: [0.3*c, 0, 0], centre: [0.4*c, 0, 0], mass: 1, inertia: [0.1*c^2, 0.1*c^2, 0.1*c^2]}\n"
+        "  piston: {position: [1.1*c, 0, 0], mass: 3, inertia: [0.1*c^2, 0.1*c^2, 0.1*c^2]}\n"
+        "  nut: {position: [0, 2*c, 0], mass: 1, inertia: [0.1*c^2, 0.1*c^2, 0.1*c^2]}\n"
+        "  stone: {position: [0, 0, 3*c], velocity: [c, 0, 0.5*c], angular_velocity: [1, 2, 3], mass: 1, "
+        "inertia: [0.1*c^2, 0.2*c^2, 0.25*c^2]}\n"
+        "joints:\n"
+        "  main: {type: revolute, from: {body: ground, axis: [0, 1, 0]}, to: {body: crank, axis: [0, 1, 0]}, q: 0.4, "
+        "v: 2}\n"
+        "  pin: {type: revolute, from: {body: crank, point: [0.3*c, 0, 0], axis: [0, 1, 0]}, "
+        "to: {body: rod, axis: [0, 1, 0]}}\n"
+        "  eye: {type: universal, from: {body: rod, point: [0.8*c, 0, 0]}, to: piston}\n"
+        "  bore: {type: cylindrical, from: {body: ground, axis: [1, 0, 0]}, to: {body: piston, axis: [1, 0, 0]}}\n"
+        "  thread: {type: screw, from: {body: ground, point: [0, 2*c, 0]}, to: nut, pitch: 0.01*c, v: 3}\n"
+        "forces:\n"
+        "  strut: {type: maxwell, from: ground, to: stone, stiffness: 100, series: 300, damping: 20, length: 2*c}\n";
+    char      text[3000], message[600];
+    kd_model *m = NULL;
+    snprintf(text, sizeof text, FORM, c);
+    if (kd_model_read_text("machine.yaml", text, strlen(text), NULL, 0, &m, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    return m;
+}
+
+// Powers of lengths in a unit; -1: it says nothing
+static int lengths_in(const char *unit)
+{
+    static const struct {
+        const char *unit;
+        int         power;
+    } list[] = {{"m", 1},       {"m/s", 1}, {"m/s^2", 1}, {"rad", 0}, {"rad/s", 0},
+                {"rad/s^2", 0}, {"N", 1},   {"N m", 2},   {"J", 2},   {"W", 2}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(unit, list[i].unit) == 0) return list[i].power;
+    return -1;
+}
+
+// Units are right if every number grows with the machine as its unit says: positions, velocities, accelerations, inner states,
+// multipliers, energies, in both coordinate sets.
+static void numbers_grow_as_their_units(void **state)
+{
+    (void)state;
+    const double c = 4;
+    for (int k = 0; k < 2; k++) {
+        fixture small, large;
+        int     first, count, told = 0;
+        assert_true(make(machine(1), (kd_coordinates)k, &small));
+        assert_true(make(machine(c), (kd_coordinates)k, &large));
+        assert_int_equal(kd_probe_set(small.probe, small.x), KD_OK);
+        assert_int_equal(kd_probe_set(large.probe, large.x), KD_OK);
+        for (int group = 0; group < KD_GROUP_COUNT; group++) {
+            kd_probe_group(small.probe, (kd_group)group, &first, &count);
+            if (group == KD_GROUP_VIOLATION) continue;
+            for (int i = first; i < first + count; i++) {
+                const char  *unit = kd_probe_unit(small.probe, i), *name = kd_probe_name(small.probe, i);
+                const int    power = lengths_in(unit);
+                const double a = kd_probe_value(small.probe, i), b = kd_probe_value(large.probe, i);
+                assert_string_equal(unit, kd_probe_unit(large.probe, i));
+                // quaternions have none; all other components have one
+                if (power < 0 && !strstr(name, ".e") && !strstr(name, ".quat")) fail_msg("%s: unit '%s'", name, unit);
+                if (power < 0) continue;
+                if (fabs(b - a * pow(c, power)) > 1e-6 * (fabs(b) + 1))
+                    fail_msg("%s: %.9g, %.9g, unit '%s'", name, a, b, unit);
+                told++;
+            }
+        }
+        assert_true(told > 60);
+        unmake(&small);
+        unmake(&large);
+        kd_model_destroy(small.model);
+        kd_model_destroy(large.model);
+    }
+}
+
 // Names are those of sensors, paths of coordinates and of bodies; each has its unit.
 static void quantities_have_names_and_units(void **state)
 {
@@ -486,6 +570,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gallery_is_read_as_by_hand),
         cmocka_unit_test(quantities_have_names_and_units),
+        cmocka_unit_test(numbers_grow_as_their_units),
         cmocka_unit_test(answers_are_remembered),
         cmocka_unit_test(stale_accelerations_are_found_at_any_size),
         cmocka_unit_test(missing_accelerations_are_solved),

@@ -26,7 +26,7 @@ static void json_and_text(void **state)
     fclose(file);
     assert_non_null(strstr(data, "\"t\": 1.5"));
     assert_non_null(strstr(data, "\"states\": [\"q\", \"rate \\\"q\\\"\"]"));
-    assert_non_null(strstr(data, "\"A\": [[0, 1],\n  [-4, -0.5]]"));
+    assert_non_null(strstr(data, "\"A\": [\n[0, 1],\n[-4, -0.5]]"));
     assert_non_null(strstr(data, "  u1    push\n"));
     assert_non_null(strstr(data, "A (2 x 2)\n"));
     free(data);

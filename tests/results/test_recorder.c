@@ -256,6 +256,40 @@ static void caller_sees_states_too(void **state)
     close_run(&r);
 }
 
+// What the file names is taken, what goes with it is completed; without a name the method is kardan's choice.
+static void methods_of_the_file(void **state)
+{
+    (void)state;
+    const struct {
+        const char        *run;
+        kd_formulation     formulation;
+        kd_integrator_kind integrator;
+    } list[] = {{"rtol: 1e-5", KD_FORMULATION_CHOSEN, KD_INTEGRATOR_CHOSEN},
+                {"integrator: bdf", KD_GGL, KD_BDF},
+                {"integrator: dop853", KD_ODE, KD_DOP853},
+                {"formulation: index2", KD_INDEX2, KD_RADAU},
+                {"formulation: index2, integrator: bdf", KD_INDEX2, KD_BDF}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char                  text[400], message[500] = "";
+        kd_simulation_options o;
+        kd_model             *model = NULL;
+        kd_system            *system = NULL;
+        snprintf(text, sizeof text,
+                 "kardan: 1\nbodies: {rod: {mass: 1, inertia: [1, 1, 1]}}\n"
+                 "joints: {hinge: {type: revolute, bodies: [ground, rod], point: [1, 0, 0], axis: [0, 1, 0]}}\n"
+                 "run: {t_end: 1, %s}\n",
+                 list[i].run);
+        if (kd_model_read_text("file", text, strlen(text), NULL, 0, &model, message, sizeof message) < 0)
+            fail_msg("%s", message);
+        assert_true(kd_system_create(model, NULL, &system, message, sizeof message) >= 0);
+        assert_int_equal(kd_system_run_options(system, &o, message, sizeof message), KD_OK);
+        assert_int_equal(o.formulation, list[i].formulation);
+        assert_int_equal(o.integrator, list[i].integrator);
+        kd_system_destroy(system);
+        kd_model_destroy(model);
+    }
+}
+
 // Options of `run` reach the simulation, numbers of parameters follow these; without options of their own systems have
 // the coordinates of `run`.
 static void options_of_the_file(void **state)
@@ -497,6 +531,7 @@ int main(void)
         cmocka_unit_test(plots_of_the_model),
         cmocka_unit_test(steps_are_recorded),
         cmocka_unit_test(caller_sees_states_too),
+        cmocka_unit_test(methods_of_the_file),
         cmocka_unit_test(options_of_the_file),
         cmocka_unit_test(equations_are_recorded),
         cmocka_unit_test(misuse_is_refused),

@@ -69,6 +69,7 @@ class Description:
         self.outputs = outputs
         experiment = root.find("DefaultExperiment")
         self.stop, self.step = float(experiment.get("stopTime")), float(experiment.get("stepSize"))
+        self.tolerance = float(experiment.get("tolerance", "1e-6"))
 
 
 class Instance:
@@ -128,13 +129,14 @@ class Instance:
         return list(value)
 
     def step(self, t, h):
+        """True: the model asks for the end"""
         if self.two:
-            self.call("DoStep", "", C.c_double(t), C.c_double(h), C.c_int(1))
-            return
+            return self.call("DoStep", "", C.c_double(t), C.c_double(h), C.c_int(1), allowed=(0, 1, 2)) == 2
         event, stop, early, last = C.c_bool(), C.c_bool(), C.c_bool(), C.c_double()
         self.call("", "DoStep", C.c_double(t), C.c_double(h), C.c_bool(1), C.byref(event), C.byref(stop), C.byref(early),
                   C.byref(last))
         expect(not early.value, "it returned early, which was not allowed")
+        return stop.value
 
     def free(self):
         self.call("Terminate", "Terminate")
@@ -173,4 +175,5 @@ def main():
     print("good")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -434,6 +434,55 @@ static void another_client_agrees(void **state)
     }
 }
 
+// Python with a package; without it, or where it cannot load the library, there is no second opinion
+static bool has_python(const char *package)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return false;
+#endif
+    char command[200];
+    snprintf(command, sizeof command, "/usr/bin/python3 -c 'import %s' 2> /dev/null", package);
+    if (access("/usr/bin/python3", X_OK) == 0 && run_command(command) == 0) return true;
+    print_message("skipped: /usr/bin/python3 with %s is missing\n", package);
+    return false;
+}
+
+// Model exchange with an integrator of others (DOP853 of scipy): smooth motion, loops, impacts, samples, friction to 1e-8
+static void foreign_integrators_agree(void **state)
+{
+    static const char *const MODELS[] = {"pendulum",    "slider-crank",  "four-bar",  "heavy-top",
+                                         "impact-ball", "sampled-speed", "stick-slip"};
+    (void)state;
+    if (!has_python("scipy")) return;
+    for (size_t m = 0; m < sizeof MODELS / sizeof *MODELS; m++) {
+        char   command[1000], path[400];
+        client c;
+        snprintf(path, sizeof path, KD_SOURCE_DIR "/models/%s.yaml", MODELS[m]);
+        assert_true(client_export(&c, path, m % 2 == 0 ? 3 : 2, ""));
+        snprintf(command, sizeof command,
+                 "/usr/bin/python3 '%s/tests/runtime/exchange.py' '%s/model.fmu' 0.3 1e-8 60 > /dev/null",
+                 KD_SOURCE_DIR, c.folder);
+        if (run_command(command) != 0) fail_msg("%s", MODELS[m]);
+        client_close(&c);
+    }
+}
+
+// Co-simulation is as near to the truth as kardan simulate; KARDAN_ALL_FMUS: all models of the gallery
+static void cosimulation_is_as_good_as_simulate(void **state)
+{
+    static const char FEW[] = "pendulum slider-crank heavy-top governor stick-slip flexible-rotor";
+    const bool        all = getenv("KARDAN_ALL_FMUS") != NULL;
+    char              command[1000];
+    (void)state;
+    if (!has_python("numpy")) return;
+    snprintf(command, sizeof command,
+             "cd '%s/models' && /usr/bin/python3 ../tests/runtime/agreement.py '%s/kardan' $(for m in %s; do echo "
+             "${m%%.yaml}.yaml; "
+             "done) > /dev/null",
+             KD_SOURCE_DIR, KD_BINARY_DIR, all ? "*.yaml" : FEW);
+    assert_int_equal(run_command(command), 0);
+}
+
 int main(void)
 {
     if (access("/usr/bin/unzip", X_OK) != 0) {
@@ -449,6 +498,8 @@ int main(void)
         cmocka_unit_test(exchange_moves_as_the_library),
         cmocka_unit_test(derivatives_along_directions),
         cmocka_unit_test(another_client_agrees),
+        cmocka_unit_test(foreign_integrators_agree),
+        cmocka_unit_test(cosimulation_is_as_good_as_simulate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,13 +83,13 @@ static kd_certificate certify(const kd_eom *eom, const kd_inputs *inputs, kd_sta
 
 // ---- tests ----------------------------------------------------------------------------------------------------------
 
-// A damped oscillator: the error of the balance falls in proportion to the tolerance over six decades, so that the
-// integral of the power is as accurate as the run, at steps and between them.
+// A damped oscillator by psf and radau: the error of the balance falls in proportion to the tolerance over six decades,
+// so that the integral of the power is as accurate as the run, at steps and between them.
 static void balance_is_as_accurate_as_the_run(void **state)
 {
     (void)state;
     for (int k = 4; k <= 10; k += 2) {
-        kd_simulation_options opt = kd_simulation_options_default();
+        kd_simulation_options opt = kd_method_named(NULL);
         opt.rtol = opt.atol = pow(10, -k);
         fixture f = make(oscillator());
         watched w = {0};
@@ -109,7 +109,7 @@ static void balance_is_as_accurate_as_the_run(void **state)
     }
 }
 
-// All examples that tell their energies are balanced, and with the default method all levels hold to rounding; seen at
+// All examples that tell their energies are balanced, and with psf and radau all levels hold to rounding; seen at
 // steps only the figures are no larger.
 static void gallery_is_certified(void **state)
 {
@@ -124,8 +124,7 @@ static void gallery_is_certified(void **state)
             kd_inputs inputs = {0};
             watched   w = {.steps_only = k == 1};
             assert_int_equal(example->create(&eom, &x, &inputs), KD_OK);
-            c[k] = certify(eom, inputs.eval ? &inputs : NULL, x, fmin(example->t_end, 2),
-                           kd_simulation_options_default(), &w);
+            c[k] = certify(eom, inputs.eval ? &inputs : NULL, x, fmin(example->t_end, 2), kd_method_named(NULL), &w);
             kd_state_destroy(x);
             kd_eom_destroy(eom);
         }

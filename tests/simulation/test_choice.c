@@ -31,6 +31,15 @@ static const char VERY_STIFF[] =
 static const char EVENT[] = HEAD SLIDE "  spring: {type: joint_spring, joint: way, stiffness: 200}\n"
                                        "events:\n  far: {when: joint.way.q - 5}\n";
 
+// A stiff rope in joint coordinates: its Newton matrices are eliminated along the tree
+static const char ROPE[] =
+    "kardan: 1\ngravity: [0, 0, -9.81]\nparameters: {l: 0.1, m: 0.05, J: m*l^2/12}\nbodies:\n"
+    "  link(i): {for: i = 1..60, position: [l*(i - 1/2), 0, 0], mass: m, inertia: [1e-6, J, J]}\njoints:\n"
+    "  hinge(1): {type: revolute, bodies: [ground, link(1)], point: [0, 0, 0], axis: [0, 1, 0]}\n"
+    "  hinge(i): {for: i = 2..60, type: revolute, bodies: [link(i-1), link(i)], point: [l*(i - 1), 0, 0], "
+    "axis: [0, 1, 0]}\nforces:\n"
+    "  bend(i): {for: i = 1..60, type: joint_spring, joint: hinge(i), stiffness: 10, damping: 0.1}\n";
+
 // A wheel behind a trolley passes a very high and narrow bump: a pulse of a millisecond after four seconds of rest
 static const char PULSE[] =
     "# cartesian\nkardan: 1\ngravity: [0, 0, 0]\nbodies:\n"
@@ -293,6 +302,66 @@ static void cheaper_methods_are_told(void **state)
     close_model(&f);
 }
 
+// Large trees whose loads act inside of joints take O(N) Newton steps where they are stiff, and the motion is right; a
+// spring across joints leaves sparse matrices.
+static void long_ropes_take_the_tree(void **state)
+{
+    (void)state;
+    fixture               f;
+    char                  text[1500], why[200];
+    kd_simulation_options o = automatic(1e-6);
+    run(&f, ROPE, &o, 0.05);
+    must_be(&f, KD_ODE, KD_BDF);
+    assert_true(kd_simulation_stats(f.simulation).decompositions > 0);
+    assert_true(error_of(&f, ROPE, 0.05) < 1e-5);
+    close_model(&f);
+    snprintf(text, sizeof text, "%s  across: {type: tsda, from: link(3), to: link(9), stiffness: 10, length: 0.6}\n",
+             ROPE);
+    open_model(&f, text);
+    assert_true(kd_method_automatic(f.eom, kd_system_inputs(f.system), f.x, &o, why, sizeof why) >= 0);
+    if (!strstr(why, "ggl with bdf")) fail_msg("%s", why);
+    close_model(&f);
+}
+
+// Nothing named: both are open. Completed for who needs one method: psf with radau, or what goes with the part that is
+// named.
+static void the_default_is_open(void **state)
+{
+    (void)state;
+    kd_simulation_options o = kd_simulation_options_default();
+    assert_int_equal(o.formulation, KD_FORMULATION_CHOSEN);
+    assert_int_equal(o.integrator, KD_INTEGRATOR_CHOSEN);
+    const struct {
+        kd_formulation     formulation;
+        kd_integrator_kind integrator;
+        kd_formulation     form;
+        kd_integrator_kind method;
+    } list[] = {{KD_FORMULATION_CHOSEN, KD_INTEGRATOR_CHOSEN, KD_PSF, KD_RADAU},
+                {KD_GGL, KD_INTEGRATOR_CHOSEN, KD_GGL, KD_RADAU},
+                {KD_FORMULATION_CHOSEN, KD_DOP853, KD_ODE, KD_DOP853},
+                {KD_FORMULATION_CHOSEN, KD_IDA, KD_GGL, KD_IDA},
+                {KD_INDEX2, KD_BDF, KD_INDEX2, KD_BDF}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        o.formulation = list[i].formulation;
+        o.integrator = list[i].integrator;
+        o.rtol = 1e-5 / (double)(i + 1);
+        const kd_simulation_options named = kd_method_named(&o);
+        assert_int_equal(named.formulation, list[i].form);
+        assert_int_equal(named.integrator, list[i].method);
+        assert_true(named.rtol == o.rtol);
+    }
+    o = kd_method_named(NULL);
+    assert_int_equal(o.formulation, KD_PSF);
+    assert_int_equal(o.integrator, KD_RADAU);
+    // a simulation without options chooses
+    fixture f;
+    open_model(&f, SOFT);
+    assert_true(kd_simulation_create(f.eom, kd_system_inputs(f.system), NULL, f.x, &f.simulation, f.message,
+                                     sizeof f.message) >= 0);
+    must_be(&f, KD_ODE, KD_DOP853);
+    close_model(&f);
+}
+
 // What is named in part is completed: psf where it fits, the form that suits, radau. Options of one integrator by name
 // are a wish for it.
 static void parts_are_completed(void **state)
@@ -325,6 +394,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accidental_estimates_are_noticed),
         cmocka_unit_test(cheaper_methods_are_told),
+        cmocka_unit_test(long_ropes_take_the_tree),
+        cmocka_unit_test(the_default_is_open),
         cmocka_unit_test(parts_are_completed),
         cmocka_unit_test(soft_models_are_explicit),
         cmocka_unit_test(changes_there_and_back),

@@ -44,6 +44,8 @@ static kd_eval listen(const kd_event *event, const kd_state *before, const kd_st
 static kd_simulation_options options(double tolerance, story *l)
 {
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     opt.rtol = opt.atol = tolerance;
     opt.events.listener = l ? listen : NULL;
     opt.events.context = l;
@@ -94,11 +96,7 @@ static bool use(kd_simulation_options *opt, combination c)
 {
     opt->formulation = c.form;
     opt->integrator = c.integrator;
-#ifndef KD_TEST_WITHOUT_SUNDIALS
-    return true;
-#else
-    return c.integrator != KD_IDA && c.integrator != KD_CVODE && c.integrator != KD_ARKODE;
-#endif
+    return kd_integrator_about(c.integrator, NULL)->available;
 }
 
 static bool is_multistep(kd_integrator_kind integrator)

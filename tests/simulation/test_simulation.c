@@ -25,6 +25,8 @@
 static kd_simulation_options with_tolerance(double tolerance)
 {
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     opt.rtol = opt.atol = tolerance;
     return opt;
 }

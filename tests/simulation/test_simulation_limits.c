@@ -63,6 +63,8 @@ static void end_is_exact(void **state)
         kd_state             *x;
         kd_eom               *eom = make(spring_f, NULL, &x);
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         seed = seed * 1664525u + 1013904223u;
         double t_end = 0.1 * (seed + 1.0) / 4294967297.0;
         x->t = -1;
@@ -99,8 +101,10 @@ static void end_far_away(void **state)
         kd_state             *x;
         kd_eom               *eom = make(spring_f, NULL, &x);
         kd_simulation_options opt = kd_simulation_options_default();
-        double                stop = 5;
-        char                  message[600] = "";
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
+        double stop = 5;
+        char   message[600] = "";
         opt.output = stop_after;
         opt.context = &stop;
         x->p[0] = 1;
@@ -155,8 +159,10 @@ static void boundary_of_a_domain(void **state)
         kd_state             *x;
         kd_eom               *eom = make(walls_f, &context, &x);
         kd_simulation_options opt = kd_simulation_options_default();
-        char                  message[600] = "";
-        kd_stats              stats;
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
+        char     message[600] = "";
+        kd_stats stats;
         opt.rtol = opt.atol = 1e-3;
         opt.integrator_options.radau.reference = option[k / 2].reference;
         opt.integrator_options.radau.newton_updates = option[k / 2].updates;
@@ -182,6 +188,8 @@ static double pendulum_error(double rtol, double atol, kd_stats *stats)
     double    p[2], v[2], error = 0;
     assert_int_equal(kd_pendulum_create(13.75, (double[]){0, -1}, (double[]){2.8, 0}, false, &eom, &x), KD_OK);
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     opt.rtol = rtol;
     opt.atol = atol;
     assert_int_equal(kd_simulate(eom, NULL, &opt, x, 5, stats, NULL, 0), KD_OK);
@@ -201,6 +209,8 @@ static double caraxis_error(double rtol, double atol, kd_stats *stats)
     double            error = 0;
     assert_int_equal(example->create(&eom, &x, &inputs), KD_OK);
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     opt.rtol = rtol;
     opt.atol = atol;
     assert_int_equal(kd_simulate(eom, &inputs, &opt, x, example->t_end, stats, NULL, 0), KD_OK);

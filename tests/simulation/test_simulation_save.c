@@ -70,12 +70,12 @@ static void refused(run *r, const kd_saved *saved, const char *words)
 static void what_does_not_fit_is_told(void **state)
 {
     (void)state;
-    kd_simulation_options o = kd_simulation_options_default(), other;
+    kd_simulation_options o = kd_method_named(NULL), other;
     run                   r, s;
     open("pendulum", &o, &r);
     assert_int_equal(kd_simulation_run(r.simulation, 0.1), KD_OK);
     kd_saved *saved = save(&r);
-    other = kd_simulation_options_default();
+    other = kd_method_named(NULL);
     open("caraxis", &other, &s);
     refused(&s, saved, "the equations are others");
     assert_int_equal(kd_simulation_run(s.simulation, 0.01), KD_OK);
@@ -89,7 +89,7 @@ static void what_does_not_fit_is_told(void **state)
     open("pendulum", &other, &s);
     refused(&s, saved, "radau.safety=0.9 there, radau.safety=0.8 here");
     shut(&s);
-    other = kd_simulation_options_default();
+    other = kd_method_named(NULL);
     other.rtol = other.atol = 1e-3;
     open("pendulum", &other, &s);
     refused(&s, saved, "tolerances are others");
@@ -102,7 +102,7 @@ static void what_does_not_fit_is_told(void **state)
 static void sundials_is_not_saved(void **state)
 {
     (void)state;
-    kd_simulation_options o = kd_simulation_options_default();
+    kd_simulation_options o = kd_method_named(NULL);
     kd_saved             *saved = NULL;
     char                  message[1000] = "";
     run                   r;

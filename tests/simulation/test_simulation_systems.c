@@ -105,6 +105,8 @@ static result run(const kd_test_system *system, kd_simulation_options opt, bool 
 static kd_simulation_options with_tolerance(double tolerance)
 {
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     opt.rtol = opt.atol = tolerance;
     return opt;
 }

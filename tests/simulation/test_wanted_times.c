@@ -90,12 +90,7 @@ static kd_simulation_options options_of(combination c, const double *times, int 
 
 static bool is_there(kd_integrator_kind integrator)
 {
-#ifndef KD_TEST_WITHOUT_SUNDIALS
-    (void)integrator;
-    return true;
-#else
-    return integrator != KD_IDA && integrator != KD_CVODE && integrator != KD_ARKODE;
-#endif
+    return kd_integrator_about(integrator, NULL)->available;
 }
 
 // A wanted time that is an instant but for rounding shows the state from the right, inside of a run and at its end,

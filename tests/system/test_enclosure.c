@@ -229,7 +229,9 @@ static void coordinates_do_not_matter(void **state)
     for (int k = 0; k < 2; k++) {
         const kd_eom         *eom = kd_system_eom(both[k]->system);
         kd_simulation_options opt = kd_simulation_options_default();
-        char                  message[400] = "";
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
+        char message[400] = "";
         assert_int_equal(kd_state_create(eom, &x0[k]), KD_OK);
         assert_int_equal(kd_state_create(eom, &x1[k]), KD_OK);
         kd_state_copy(both[k]->x, x1[k]);

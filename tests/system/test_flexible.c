@@ -263,9 +263,11 @@ static void test_spin_up(void **state)
     enum { TIMES = 4000 };
     static double         times[TIMES];
     kd_simulation_options opt = kd_simulation_options_default();
-    kd_simulation        *sim = NULL;
-    lag                   l = {&b, 0};
-    char                  message[500] = "";
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
+    kd_simulation *sim = NULL;
+    lag            l = {&b, 0};
+    char           message[500] = "";
     for (int i = 0; i < TIMES; i++) times[i] = 6 + 2.0 * i / TIMES;
     opt.rtol = 1e-9;
     opt.atol = 1e-11;

@@ -143,8 +143,10 @@ static void racket_keeps_its_invariants(void **state)
     double drift[2][5];
     for (int k = 0; k < 3; k++) {
         kd_simulation_options opt = kd_simulation_options_default();
-        subject               s = {0};
-        double                e[5];
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
+        subject s = {0};
+        double  e[5];
         assert_int_equal(kd_model_read(KD_SOURCE_DIR "/models/"
                                                      "tennis-racket"
                                                      ".yaml",
@@ -234,6 +236,8 @@ static void energy_behind_impacts(void **state)
         "invariants: {all: {type: energy}}\n";
     subject               s = open_text(BALL, KD_JOINT);
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     if (s.status < 0) fail_msg("%s", s.message);
     const double hit = sqrt(2 / 9.81), v = 0.5 * sqrt(2 * 9.81), t = 0.6 - hit;
     if (run(&s, &opt, 1e-4, 0.6) < 0) fail_msg("%s", s.message);

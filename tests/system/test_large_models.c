@@ -237,6 +237,41 @@ static void same_as_joint_coordinates(void **unused)
     }
 }
 
+// A tree that is too large for the pattern of M: accelerations of the articulated bodies satisfy the recursive
+// Newton-Euler equations, and the default and bdf on ode, both without a matrix, make the same motion.
+static void trees_without_a_pattern(void **unused)
+{
+    (void)unused;
+    fixture f = {0};
+    start(&f, 2100, "0.1", KD_JOINT);
+    const kd_eom *eom = kd_system_eom(f.system);
+    double       *r = calloc(2 * (size_t)f.n.nv, sizeof *r), *rest = r + f.n.nv;
+    assert_true(kd_eom_definition(eom)->accelerations && !kd_eom_definition(eom)->kkt_factor);
+    memset(f.x->a, 0, (size_t)f.n.nv * sizeof *f.x->a);
+    at_state(&f);
+    assert_int_equal(kd_eom_eval(f.data, KD_RESIDUAL, rest), KD_EVAL_OK);
+    assert_int_equal(kd_eom_accelerations(f.data, f.x->a, f.x->lambda, f.x->mu), KD_EVAL_OK);
+    assert_true(largest(f.x->a, f.n.nv) > 0.1);
+    at_state(&f);
+    assert_int_equal(kd_eom_eval(f.data, KD_RESIDUAL, r), KD_EVAL_OK);
+    assert_true(largest(r, f.n.nv) < 1e-9 * largest(rest, f.n.nv));
+    free(r);
+    // two motions from the same start
+    kd_state *other;
+    assert_int_equal(kd_state_create(eom, &other), KD_OK);
+    kd_state_copy(f.x, other);
+    kd_simulation_options opt = kd_simulation_options_default();
+    char                  message[600] = "";
+    opt.rtol = opt.atol = 1e-6;
+    assert_true(kd_simulate(eom, kd_system_inputs(f.system), &opt, f.x, 0.005, NULL, message, sizeof message) >= 0);
+    opt.formulation = KD_ODE;
+    opt.integrator = KD_BDF;
+    assert_true(kd_simulate(eom, kd_system_inputs(f.system), &opt, other, 0.005, NULL, message, sizeof message) >= 0);
+    for (int i = 0; i < f.n.np; i++) assert_true(fabs(f.x->p[i] - other->p[i]) < 1e-5);
+    kd_state_destroy(other);
+    stop(&f);
+}
+
 // Positions and velocities of a large model that do not fit are corrected by the smallest move; held ones are refused
 // by the general way, so that they are not tried here.
 static void large_guess_is_corrected(void **unused)
@@ -308,6 +343,7 @@ int main(void)
         cmocka_unit_test(same_as_joint_coordinates),
         cmocka_unit_test(large_guess_is_corrected),
         cmocka_unit_test(full_matrices_on_request),
+        cmocka_unit_test(trees_without_a_pattern),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

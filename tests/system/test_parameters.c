@@ -687,9 +687,61 @@ static void equations_have_the_parameters(void **state)
     release(&t);
 }
 
+// Numbers that are any function of a parameter, also through a parameter that is computed: the residual
+// M a + d v + k (q - q0) - c q^3 is linear in them, so that its derivative is exact, by the derivatives of the functions.
+static void derivatives_through_expressions(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "kardan: 1\n"
+        "parameters: {p: 0.7, s: sin(p)^2, unused: 3}\n"
+        "gravity: [0, 0, 0]\n"
+        "bodies: {block: {mass: 2*exp(0.3*p)}}\n"
+        "joints: {slide: {type: prismatic, from: ground, to: block}}\n"
+        "forces:\n"
+        "  spring: {type: joint_spring, joint: slide, stiffness: 1000/(1 + p^2), damping: 5*sqrt(p), "
+        "rest: 0.1*log(1 + s)}\n"
+        "  cubic: {type: joint_spring, joint: slide, law: '(40*tan(s) + 1)*q^3'}\n";
+    kd_model    *m = NULL;
+    kd_eom_data *d = NULL;
+    kd_state    *x = NULL;
+    char         message[500] = "";
+    double       by = 0;
+    if (kd_model_read_text("t.yaml", text, strlen(text), NULL, 0, &m, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    kd_system *system = system_of(m, KD_JOINT);
+    assert_non_null(system);
+    assert_int_equal(kd_eom_data_create(kd_system_eom(system), &d), KD_OK);
+    assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
+    for (int k = 0; k < 12; k++) {
+        const double p = 0.2 + 0.11 * k, q = 0.3 - 0.07 * k, v = 1.5 - 0.4 * k, a = 0.8 * k - 3;
+        const double theta[] = {p, 0, 3};
+        assert_int_equal(kd_system_set_parameters(system, theta, message, sizeof message), KD_OK);
+        x->p[0] = q, x->v[0] = v, x->a[0] = a;
+        place(d, system, x, NULL, 0);
+        // numbers, and their derivatives by hand
+        const double       s = sin(p) * sin(p), ds = 2 * sin(p) * cos(p), dm = 0.6 * exp(0.3 * p);
+        const double       stiffness = 1000 / (1 + p * p), dk = -2 * p * stiffness / (1 + p * p), dd = 2.5 / sqrt(p);
+        const double       rest = 0.1 * log(1 + s), drest = 0.1 * ds / (1 + s), dc = 40 * ds / (cos(s) * cos(s));
+        const double       expected = dm * a + dd * v + dk * (q - rest) - stiffness * drest - dc * q * q * q;
+        kd_parameter_slope about;
+        assert_int_equal(kd_system_by_parameter(system, d, KD_RESIDUAL, 0, &by, &about), KD_OK);
+        assert_true(about.exact);
+        if (fabs(by - expected) > about.error || about.error > 1e-9)
+            fail_msg("p = %g: %.17g, expected %.17g, told %g", p, by, expected, about.error);
+        assert_int_equal(kd_system_by_parameter(system, d, KD_RESIDUAL, 2, &by, &about), KD_OK);
+        assert_true(about.exact && by == 0);
+    }
+    kd_eom_data_destroy(d);
+    kd_state_destroy(x);
+    kd_system_destroy(system);
+    kd_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(derivatives_through_expressions),
         cmocka_unit_test(equations_have_the_parameters),
         cmocka_unit_test(changed_equals_read),
         cmocka_unit_test(parameters_are_listed),

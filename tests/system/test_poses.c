@@ -110,7 +110,9 @@ static void simulate(const kd_model *m, kd_coordinates coordinates, double *last
     kd_simulation        *simulation;
     watch                 w = {0};
     kd_simulation_options run = kd_simulation_options_default();
-    char                  message[500] = "";
+    run.formulation = KD_PSF;
+    run.integrator = KD_RADAU;
+    char message[500] = "";
     opt.coordinates = coordinates;
     assert_int_equal(kd_system_create(m, &opt, &system, message, sizeof message), KD_OK);
     assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);

@@ -642,8 +642,10 @@ static double simulated(trial *t, const kd_system *s, double *y, double *bend)
 {
     kd_state             *x = start_of(t, s);
     kd_simulation_options opt = kd_simulation_options_default();
-    char                  message[500] = "";
-    run                   r = {.system = s};
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
+    char message[500] = "";
+    run  r = {.system = s};
     if (!x) return 0.0;
     opt.rtol = 1e-11;
     opt.atol = 1e-12;

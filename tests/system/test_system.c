@@ -294,7 +294,9 @@ static void test_many_turns(void **state)
         kd_system            *s = system_of(m, k == 1 ? KD_CARTESIAN : KD_JOINT);
         kd_state             *x = NULL;
         kd_simulation_options opt = kd_simulation_options_default();
-        char                  message[300];
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
+        char message[300];
         CHECK(kd_state_create(kd_system_eom(s), &x));
         assert_true(kd_system_start(s, x, message, sizeof message) >= 0);
         opt.rtol = 1e-10, opt.atol = 1e-11;

@@ -65,6 +65,8 @@ static inline double read_name(subject *s, const char *name)
 static inline kd_status run_to(subject *s, double t)
 {
     kd_simulation_options options = kd_simulation_options_default();
+    options.formulation = KD_PSF;
+    options.integrator = KD_RADAU;
     options.rtol = options.atol = 1e-9;
     return kd_simulate(kd_system_eom(s->system), kd_system_inputs(s->system), &options, s->x, t, NULL, s->message,
                        sizeof s->message);

@@ -115,6 +115,8 @@ static inline kd_equilibrium_result plant_rest(plant *p, bool keep_motion)
 static inline void plant_run(plant *p, double t_end, double rtol)
 {
     kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
     opt.rtol = opt.atol = rtol;
     const kd_status status =
         kd_simulate(p->eom, plant_inputs(p), &opt, p->x, t_end, NULL, p->message, sizeof p->message);

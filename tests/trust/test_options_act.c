@@ -140,6 +140,8 @@ static void differential_part_by_qr(void **state)
     for (int k = 0; k < 2; k++) {
         kd_stats              stats;
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         opt.rtol = opt.atol = 1e-7;
         opt.formulation_options.differential_qr = k == 1;
         x[k] = end_of("caraxis", &opt, &eom[k], &stats);
@@ -169,12 +171,15 @@ static void multipliers_are_controlled(void **state)
             if (dae->component[i] != KD_COMPONENT_MULTIPLIER) continue;
             multipliers++;
             assert_int_equal(dae->controlled[i], with);
+            assert_int_equal(dae->index[i], with ? 2 : 0); // controlled, they act on v through h
         }
         assert_int_equal(multipliers, 1);
         kd_dae_destroy(dae);
         kd_state_destroy(x);
         kd_eom_destroy(eom);
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         opt.rtol = opt.atol = 1e-5;
         opt.formulation_options.control_multipliers = with;
         x = end_of("andrews", &opt, &eom, &stats[with]);

@@ -483,6 +483,8 @@ static void equations_in_c(void **state)
         assert_int_equal(kd_eom_create(&def[i], &eom, o.message, sizeof o.message), KD_OK);
         assert_int_equal(kd_state_create(eom, &x), KD_OK);
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         opt.rtol = opt.atol = 1e-10;
         opt.events.listener = hear;
         opt.events.context = &o;

@@ -130,6 +130,8 @@ static void violated_invariant_is_corrected(void **state)
         assert_int_equal(kd_initial_consistent(eom, NULL, NULL, x, message, sizeof message), KD_OK);
         assert_memory_equal(before, x->v, sizeof before); // what holds stays to the last bit
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         opt.formulation_options.invariants = true;
         opt.rtol = opt.atol = 1e-8;
         assert_true(kd_simulate(eom, NULL, &opt, x, 0.5, NULL, message, sizeof message) == KD_OK);
@@ -172,6 +174,8 @@ static void dependent_invariants_are_told(void **state)
         assert_int_equal(kd_initial_consistent(eom, NULL, NULL, x, message, sizeof message), KD_REDUNDANT);
         assert_non_null(strstr(message, "'same energy'"));
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         opt.formulation_options.invariants = true;
         opt.rtol = opt.atol = 1e-5;
         assert_int_equal(kd_simulate(eom, NULL, &opt, x, 2, NULL, message, sizeof message), KD_REDUNDANT);

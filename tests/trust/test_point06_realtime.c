@@ -89,6 +89,8 @@ static void order_of_an_instant(void **state)
             when * h, period * h);
         subject               s = open_text(text, KD_JOINT), r = open_text(text, KD_JOINT);
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         for (int i = 0; i < MOST_ROWS; i++) times[i] = h * (i + 1);
         assert_int_equal(kd_eom_data_create(kd_system_eom(s.system), &wanted.data), KD_OK);
         opt.times = times;
@@ -132,6 +134,8 @@ static void converges(void **state)
     for (int c = 0; c < 2; c++) {
         subject               s = open_text(HYBRID, BOTH[c]);
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_PSF;
+        opt.integrator = KD_RADAU;
         opt.rtol = opt.atol = 1e-10;
         must(kd_simulate(kd_system_eom(s.system), NULL, &opt, s.x, 2, NULL, s.message, sizeof s.message), "simulate",
              BOTH[c], s.message);

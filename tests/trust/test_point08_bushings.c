@@ -136,7 +136,9 @@ static void test_range(void **state)
     for (int which = 0; which < 2; which++)
         for (int k = 0; k < 3; k++) {
             kd_simulation_options opt = kd_simulation_options_default();
-            plant                 p;
+            opt.formulation = KD_PSF;
+            opt.integrator = KD_RADAU;
+            plant p;
             plant_open(&p, BOTH[which],
                        "kardan: 1\nbodies:\n  b: {mass: 2, inertia: [1, 1, 1], angular_velocity: [0.1, 0.2, 8]}\n"
                        "joints:\n  j: {type: free, bodies: [ground, b]}\n"

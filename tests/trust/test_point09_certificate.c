@@ -314,6 +314,34 @@ static void kicks_are_noticed(void **state)
     }
 }
 
+// A force with teeth along the way of a mass: what steps may lose at its jumps is summed up, and a sum beyond 300
+// tolerances is a bad check that names the law; a few teeth are none.
+static void many_jumps_are_told(void **state)
+{
+    (void)state;
+    bool seen[2] = {false, false};
+    srand(test_seed(91));
+    for (int k = 0; k < 4; k++) {
+        certified    r;
+        char         text[800];
+        const double teeth = k % 2 ? between(500, 700) : between(2, 6), size = between(0.1, 0.3);
+        snprintf(text, sizeof text,
+                 "kardan: 1\nbodies:\n  cart: {mass: 1, inertia: [1, 1, 1]}\n"
+                 "joints:\n  way: {type: prismatic, bodies: [ground, cart], point: [0, 0, 0], axis: [1, 0, 0], v: 1}\n"
+                 "forces:\n  rack: {type: applied, to: cart, force: [%.17g*sign(sin(%.17g*joint.way.q)), 0, 0]}\n",
+                 size, acos(-1) * teeth);
+        certify_text(text, KD_JOINT, 1, with_method(KD_RADAU, 1e-7), &r);
+        assert_true(r.status >= 0);
+        const kd_check *check = check_of(&r.verdict, "kinks and jumps of laws");
+        const bool      good = check->figure <= 300;
+        assert_int_equal(check->verdict, good ? KD_CHECK_GOOD : KD_CHECK_BAD);
+        if (!good) assert_false(r.verdict.clean);
+        if (!good) assert_non_null(strstr(check->sentence, "rack"));
+        seen[good] = true;
+    }
+    assert_true(seen[0] && seen[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,7 +349,7 @@ int main(void)
         cmocka_unit_test(leaps_are_supplied),   cmocka_unit_test(verdict_is_by_the_tolerance),
         cmocka_unit_test(checks_are_a_list),    cmocka_unit_test(constant_steps_are_not_searched),
         cmocka_unit_test(index_3_is_warned_of), cmocka_unit_test(planted_errors_are_noticed),
-        cmocka_unit_test(kicks_are_noticed),
+        cmocka_unit_test(kicks_are_noticed),    cmocka_unit_test(many_jumps_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

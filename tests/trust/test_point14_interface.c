@@ -75,6 +75,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_method_misfit(NULL, NULL));
     NEUTRAL(kd_method_fits(NULL, NULL, 0));
     NEUTRAL(kd_method_formulation(NULL));
+    NEUTRAL(kd_method_named(NULL));
     REFUSED(kd_simulation_advice(NULL, NULL, 0));
     REFUSED(kd_method_automatic(NULL, NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_certifier_create(NULL, NULL, NULL));
@@ -302,6 +303,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_probe_count(NULL));
     WORDS(kd_probe_name(NULL, 0));
     WORDS(kd_probe_unit(NULL, 0));
+    WORDS(kd_system_unit(NULL, KD_NAME_P, 0));
     NOTHING(kd_probe_group(NULL, (kd_group)0, NULL, NULL));
     NEUTRAL(kd_probe_value(NULL, 0));
     NEUTRAL(kd_probe_read(NULL, NULL));

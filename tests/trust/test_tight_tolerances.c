@@ -82,8 +82,8 @@ static void every_integrator(void **state)
             kd_coordinates coordinates = c ? KD_CARTESIAN : KD_JOINT;
             outcome        right = run(models[m], coordinates, KD_PSF, KD_RADAU, 1e-12);
             for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-                outcome out = run(models[m], coordinates, list[i].form, list[i].integrator, 1e-15);
-                if (out.status == KD_ERR_UNSUPPORTED) continue; // built without SUNDIALS
+                if (!kd_integrator_about(list[i].integrator, NULL)->available) continue; // built without SUNDIALS
+                outcome     out = run(models[m], coordinates, list[i].form, list[i].integrator, 1e-15);
                 const char *name = kd_integrator_word(list[i].integrator);
                 // rounding decides whether Newton's method of IDA takes its first steps; then it says so
                 if (list[i].integrator == KD_IDA && out.status == KD_ERR_NEWTON && out.message[0]) continue;

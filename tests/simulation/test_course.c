@@ -1,0 +1,89 @@
+// Inputs along a step: polynomials are met, what a smooth function does is not odd, pulses are.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "simulation/course.h"
+
+#define RTOL 1e-6
+#define ATOL 1e-9
+
+// A polynomial of degree n in t with its derivatives
+static void polynomial(int n, const double *a, double t, double out[3])
+{
+    out[0] = out[1] = out[2] = 0;
+    for (int k = n; k >= 0; k--) {
+        out[2] = 2 * out[1] + t * out[2];
+        out[1] = out[0] + t * out[1];
+        out[0] = a[k] + t * out[0];
+    }
+}
+
+// A quintic is its own course, value and second derivative, in steps of all lengths; what differs counts in tolerances.
+static void quintics_are_met(void **state)
+{
+    (void)state;
+    const double a[] = {0.7, -1.3, 2.1, -0.9, 0.4, -0.2};
+    for (double h = 1e-3; h < 2; h *= 3.7) {
+        double       u0[3], u1[3], u[3];
+        const double t0 = 0.3;
+        polynomial(5, a, t0, u0);
+        polynomial(5, a, t0 + h, u1);
+        const kd_course course = kd_course_of(h, u0, u1);
+        for (double s = 0.1; s < 1; s += 0.17) {
+            polynomial(5, a, t0 + s * h, u);
+            // its own error is not zero: an offset is seen beyond 0.3 times the distance of the cubic
+            const double offset = 1e3 * (RTOL * 3 + ATOL) + h * h * h * h;
+            assert_true(kd_course_off(&course, h, s, u[0], u[2], RTOL, ATOL) <= 1e-3);
+            assert_true(kd_course_off(&course, h, s, u[0] + offset, u[2], RTOL, ATOL) > 100);
+            assert_true(kd_course_off(&course, h, s, u[0], u[2] + 100 * (1 + fabs(u[2])), RTOL, ATOL) >
+                        0.1 * h * h / (RTOL * 3 + ATOL));
+        }
+    }
+}
+
+// A wave of which a step sees a tenth is smooth, one that goes to and fro inside is not.
+static void waves(void **state)
+{
+    (void)state;
+    const double h = 0.1;
+    for (double omega = 1; omega < 2000; omega *= 1.9) {
+        const double    u0[] = {0, omega, 0};
+        const double    u1[] = {sin(omega * h), omega * cos(omega * h), -omega * omega * sin(omega * h)};
+        const kd_course course = kd_course_of(h, u0, u1);
+        double          most = 0;
+        for (double s = 0.05; s < 1; s += 0.09)
+            most = fmax(most, kd_course_off(&course, h, s, sin(omega * s * h), -omega * omega * sin(omega * s * h),
+                                            RTOL, ATOL));
+        if (omega * h < 0.7) assert_true(most < 1);
+        if (omega * h > 8) assert_true(most > 1000);
+    }
+}
+
+// A function at rest with a pulse inside: seen where it is, by its value or its bend; what is no number is far.
+static void pulses(void **state)
+{
+    (void)state;
+    const double    rest[] = {0.2, 0, 0};
+    const kd_course course = kd_course_of(0.5, rest, rest);
+    assert_true(kd_course_off(&course, 0.5, 0.4, 0.2, 0, RTOL, ATOL) == 0);
+    assert_true(kd_course_off(&course, 0.5, 0.4, 0.2 + 1e-5, 0, RTOL, ATOL) > 10);
+    assert_true(kd_course_off(&course, 0.5, 0.4, 0.2 - 1e-5, 0, RTOL, ATOL) > 10);
+    assert_true(kd_course_off(&course, 0.5, 0.4, 0.2, 1e-3, RTOL, ATOL) > 100);
+    assert_true(kd_course_off(&course, 0.5, 0.4, NAN, 0, RTOL, ATOL) == INFINITY);
+    assert_true(kd_course_off(&course, 0.5, 0.4, 0.2, NAN, RTOL, ATOL) == INFINITY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quintics_are_met),
+        cmocka_unit_test(waves),
+        cmocka_unit_test(pulses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
