@@ -184,14 +184,14 @@ static void tell_words(const task *t, const count *c)
 
 static void tell_json(const task *t, const count *c, kd_json *json)
 {
-    kd_json_item(json);
+    kd_json_open(json, NULL);
     kd_json_text(json, "channel", c->channel);
     kd_json_text(json, "unit", c->unit);
     kd_json_number(json, "whole_cycles", c->whole);
     kd_json_number(json, "half_cycles", c->half);
     kd_json_list(json, "cycles");
     for (int i = 0; i < c->nrows; i++) {
-        kd_json_item(json);
+        kd_json_open(json, NULL);
         kd_json_number(json, "range", c->row[i].range);
         kd_json_number(json, "mean", c->row[i].mean);
         kd_json_number(json, "count", c->row[i].count);
@@ -224,7 +224,7 @@ failed:
 
 static bool tell_channels(task *t)
 {
-    kd_json json = {stdout, true};
+    kd_json json = {.file = stdout};
     bool    good = true;
     if (t->json) {
         kd_json_open(&json, NULL);
