@@ -115,6 +115,7 @@ static int larger_first(const void *a, const void *b)
 int kd_cycles_sort(kd_cycle *cycle, int ncycles)
 {
     int rows = 0;
+    if (!cycle) return 0;
     if (ncycles > 0) qsort(cycle, (size_t)ncycles, sizeof *cycle, larger_first);
     for (int i = 0; i < ncycles; i++) {
         if (rows > 0 && larger_first(&cycle[rows - 1], &cycle[i]) == 0)
@@ -128,6 +129,7 @@ int kd_cycles_sort(kd_cycle *cycle, int ncycles)
 void kd_cycles_classify(const kd_cycle *cycle, int ncycles, int nclasses, kd_cycle *row)
 {
     double largest = 0;
+    if (!cycle || !row) return;
     for (int i = 0; i < ncycles; i++) largest = fmax(largest, cycle[i].range);
     for (int i = 0; i < nclasses; i++) row[i] = (kd_cycle){.range = largest - largest * i / nclasses};
     for (int i = 0; i < ncycles; i++) {
@@ -147,12 +149,13 @@ void kd_cycles_classify(const kd_cycle *cycle, int ncycles, int nclasses, kd_cyc
 
 bool kd_woehler_is_valid(const kd_woehler *line)
 {
-    return line->slope > 0 && isfinite(line->slope) && line->cycles > 0 && isfinite(line->cycles) && line->range > 0 &&
-           isfinite(line->range) && line->slope_below > 0;
+    return line && line->slope > 0 && isfinite(line->slope) && line->cycles > 0 && isfinite(line->cycles) &&
+           line->range > 0 && isfinite(line->range) && line->slope_below > 0;
 }
 
 double kd_woehler_life(const kd_woehler *line, double range)
 {
+    if (!line) return NAN;
     const double ratio = line->range / range;
     // pow(1, INFINITY) is 1: the knee itself is borne N0 times by both
     return line->cycles * pow(ratio, ratio > 1 ? line->slope_below : line->slope);
@@ -161,6 +164,7 @@ double kd_woehler_life(const kd_woehler *line, double range)
 double kd_miner_sum(const kd_woehler *line, const kd_cycle *cycle, int ncycles)
 {
     double sum = 0;
+    if (!line || (ncycles > 0 && !cycle)) return NAN;
     for (int i = 0; i < ncycles; i++) sum += cycle[i].count / kd_woehler_life(line, cycle[i].range);
     return sum;
 }
