@@ -329,7 +329,7 @@ typedef struct kd_eom_def {
     kd_eval (*content)(const kd_point *x, void *context, double *amount, double *slope);
 
     // Whether a law is used at x where it no longer holds (oil below its vapour pressure), in words; text is "" before
-    // and stays so if all is well. Velocity stage. Optional
+    // and stays so if all is well. Velocity stage; loads that need accelerations behind it. Optional
     void (*caution)(const kd_point *x, void *context, char *text, size_t size);
     // The same of what is worth a word without being wrong: a table that is read outside of its rows. Velocity stage.
     // Optional

@@ -19,6 +19,7 @@
 #include <kardan/option.h>
 #include <kardan/probe.h>
 #include <kardan/query.h>
+#include <kardan/rainflow.h>
 #include <kardan/realtime.h>
 #include <kardan/results.h>
 #include <kardan/saved.h>

@@ -37,6 +37,7 @@ int               kd_cli_compare(int argc, char **argv);
 int               kd_cli_plot(int argc, char **argv);
 int               kd_cli_render(int argc, char **argv);
 int               kd_cli_view(int argc, char **argv);
+int               kd_cli_rainflow(int argc, char **argv);
 int               kd_cli_flex(int argc, char **argv);
 int               kd_cli_study(int argc, char **argv);
 int               kd_cli_cosimulate(int argc, char **argv);

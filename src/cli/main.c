@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "core/nearest.h"
 
-enum { MAX_COMMANDS = 24 };
+enum { MAX_COMMANDS = 32 };
 
 const kd_command *kd_cli_commands(int *count)
 {
@@ -21,6 +21,7 @@ const kd_command *kd_cli_commands(int *count)
         {"study", "many runs of a model: designs, uncertainty, sensitivity; goes on where it was ended", kd_cli_study},
         {"cosimulate", "several systems side by side, each with its own integrator: co-simulation", kd_cli_cosimulate},
         {"plot", "channels of one or several tables of results in one picture", kd_cli_plot},
+        {"rainflow", "load cycles of channels of a table of results, and their damage", kd_cli_rainflow},
         {"render", "the 3-D view of a run as a picture or a film", kd_cli_render},
         {"view", "a model that runs along with the clock in a page: sliders, bodies to pull", kd_cli_view},
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},

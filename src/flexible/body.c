@@ -273,6 +273,25 @@ static void keep_places(const kd_reduction *r, const double *Z, const double *U,
             }
 }
 
+// What the modes behind the nq-th would add to the deflection by loads at the frames: sum z z'/omega^2, z = V_b q
+static bool keep_residual(const kd_reduction *r, const double *q, const double *omega, int there, kd_flexible_body *b)
+{
+    kd_arena  scratch = {0};
+    const int nb = r->nb, left = there - b->nq;
+    if (left <= 0) return true;
+    double *z = kd_cut_double(&scratch, nb);
+    b->residual = kd_cut_matrix(&b->arena, nb, nb);
+    const bool good = z && b->residual;
+    for (int k = b->nq; good && k < there; k++) {
+        const double *shape = q + (size_t)k * (size_t)r->n;
+        memset(z, 0, (size_t)nb * sizeof *z);
+        for (int j = 0; j < r->n; j++) kd_axpy(nb, shape[j], r->V + (size_t)j * (size_t)r->nz, z);
+        for (int i = 0; i < nb; i++) kd_axpy(nb, z[i] / (omega[k] * omega[k]), z, b->residual + (size_t)i * (size_t)nb);
+    }
+    kd_arena_release(&scratch);
+    return good;
+}
+
 static void name_reference(const kd_reduction *r, const kd_reference *reference, kd_flexible_body *b)
 {
     const char              *from = reference->kind == KD_REFERENCE_MEAN ? "" : r->interface[reference->from].name;
@@ -314,8 +333,9 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
         b->De[(size_t)k * (size_t)(b->nq + 1)] = 2 * damping * omega[k];
     }
     keep_places(r, Z, U, b);
-    if (s->nelements > 0) status = kd_flexible_body_stiffen(r, reference, Z, b);
-    if (s->spin_axis >= 0) status = kd_flexible_body_spin(r, U, b, message, size);
+    if (!keep_residual(r, q, omega, there, b)) status = KD_ERR_MEMORY;
+    if (status == KD_OK && s->nelements > 0) status = kd_flexible_body_stiffen(r, reference, Z, b);
+    if (status == KD_OK && s->spin_axis >= 0) status = kd_flexible_body_spin(r, U, b, message, size);
     if (status < 0) goto done;
     name_reference(r, reference, b);
     b->expected = r->expected;

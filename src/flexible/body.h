@@ -31,7 +31,10 @@ typedef struct kd_flexible_body {
     double *Ke, *De;   // (nq x nq)
     // Stiffness by loads, each (nq x nq), linear in the load: for accelerations of the frame (3), angular accelerations (3), products
     // of angular velocities xx yy zz xy yz xz (6), and forces at the frames (3 each). NULL: not known
-    double            *K0t, *K0r, *K0w, *K0F;
+    double *K0t, *K0r, *K0w, *K0F;
+    // Deflection of the frames by loads at the frames (3 forces, 3 moments each) that modes of the structure which are not among the nq
+    // would add, (6 nframes)^2. NULL: none was left out, or it is not known
+    double            *residual;
     char               spin_axis; // K0w is known for rotation about x, y or z alone; 0: for all, where it is there
     int                nframes;
     kd_flexible_frame *frame;
@@ -62,6 +65,9 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
 void      kd_flexible_body_release(kd_flexible_body *body);
 // Natural frequencies of K_e, M_e, rad/s, (nq)
 kd_status kd_flexible_body_frequencies(const kd_flexible_body *body, double *omega) KD_NODISCARD;
+// Deflection of the frames by slow loads at the frames, (6 nframes)^2 each: F of all that is known, R the part that the first m modes
+// leave out (compliance.c). KD_ERR_DECOMPOSITION: the stiffness is not positive.
+kd_status kd_flexible_body_compliance(const kd_flexible_body *body, int m, double *F, double *R) KD_NODISCARD;
 // Geometric stiffness of a body made of beams, in place: K0t, K0r, K0w, K0F (docs/methods/flexible.md)
 kd_status kd_flexible_body_stiffen(const kd_reduction *r, const kd_reference *reference, const double *Z,
                                    kd_flexible_body *body) KD_NODISCARD;

@@ -12,6 +12,7 @@
 //     /K0t /K0r         (3, nq, nq)  stiffness by accelerations and angular accelerations of the frame, where it is known
 //     /K0w              (6, nq, nq)  by products of angular velocities xx yy zz xy yz xz; attribute spin_axis: 0, or the one axis (ASCII)
 //     /K0F              (3 nframes, nq, nq)  by forces at the frames
+//     /residual         (6 nframes, 6 nframes)  deflection of the frames by loads at them that modes left out would add
 #define _POSIX_C_SOURCE 200809L
 #include "flexible/flex_file.h"
 
@@ -172,6 +173,17 @@ static void move_stiffening(transfer *t, const char *name, int loads, kd_flexibl
     if (*value && !t->failed) move_doubles(t, name, (hsize_t[]){(hsize_t)loads, nq, nq, 0}, *value);
 }
 
+// Deflection by modes that were left out, where there were any
+static void move_residual(transfer *t, kd_flexible_body *b)
+{
+    const int n = 6 * b->nframes;
+    if (!t->writes && H5Lexists(t->file, "residual", H5P_DEFAULT) > 0) {
+        b->residual = kd_cut_matrix(&b->arena, n, n);
+        if (!b->residual) fail(t, "residual", "is too large for the memory");
+    }
+    if (b->residual && !t->failed) move_doubles(t, "residual", (hsize_t[]){(hsize_t)n, (hsize_t)n, 0}, b->residual);
+}
+
 static void move_all(transfer *t, kd_flexible_body *b, frame_arrays *f)
 {
     const hsize_t nq = (hsize_t)b->nq, nf = (hsize_t)b->nframes, nn = (hsize_t)b->nnodes;
@@ -201,6 +213,7 @@ static void move_all(transfer *t, kd_flexible_body *b, frame_arrays *f)
     move_stiffening(t, "K0r", 3, b, &b->K0r);
     move_stiffening(t, "K0w", 6, b, &b->K0w);
     move_stiffening(t, "K0F", 3 * b->nframes, b, &b->K0F);
+    move_residual(t, b);
 }
 
 static bool cut_frames(frame_arrays *f, const kd_flexible_body *b, kd_arena *arena)

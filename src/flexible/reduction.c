@@ -44,7 +44,7 @@ static kd_status keep_rigid_motions(kd_reduction *r, char *message, size_t size)
         for (int j = r->nb; j < r->nz; j++)
             for (int c = 0; c < 6; c++)
                 r->rigid[(size_t)j + (size_t)c * (size_t)r->nz] =
-                    R[(size_t)r->T.row[r->T.column[j]] + (size_t)c * (size_t)s->n];
+                    R[(size_t)r->row[j - r->nb] + (size_t)c * (size_t)s->n];
     }
     kd_arena_release(&scratch);
     return status;

@@ -1,6 +1,6 @@
-// flexible/reduction.h: a structure with rigid interfaces, reduced to few shapes, and how wrong that is.
+// flexible/reduction.h: a structure with interfaces, reduced to few shapes, and how wrong that is.
 //
-// The nodes of an interface follow a frame (RBE2): u = d + theta x (x - p). With the coordinates b of all frames and those of the
+// The nodes of an interface follow a frame (RBE2): u = d + theta x (x - p), or the frame follows them in the mean (RBE3). With the coordinates b of all frames and those of the
 // other nodes i, z = (b, i):
 //     shapes V = [ I    0   ]   Psi = -inv(K_ii) K_ib: an interface moves slowly, nothing else is loaded (Craig and Bampton)
 //                [ Psi  X_i ]   X_i: normal modes with fixed interfaces, and more of them (reduction_options)
@@ -16,6 +16,7 @@ typedef struct kd_interface {
     int         n;
     const int  *node; // places in the list of nodes
     kd_vec3     point;
+    bool        averages; // the frame follows its nodes in the mean (RBE3); false: they follow the frame (RBE2)
 } kd_interface;
 
 typedef enum kd_reduction_kind {
@@ -39,6 +40,7 @@ typedef struct kd_reduction {
     kd_interface          *interface;
     int                    nz, ni;
     kd_sparse_matrix       T;    // u = T z
+    int                   *row;  // (ni) of the structure that each coordinate behind those of the frames is
     kd_sparse_matrix       K, M; // of z
     kd_sparse_matrix       Kii, Mii, Kib, Mib;
     kd_factor             *inner; // of K_ii

@@ -430,8 +430,11 @@ static kd_status read_interfaces(part_reader *p, const kd_node *root, kd_interfa
         if (!CHECK_KEYS(p, value, keys)) continue;
         const kd_node *nodes = kd_node_find(value, "nodes");
         const char    *kind = text_of(p, value, "kind");
-        if (kind && strcmp(kind, "rigid") != 0)
-            complain(p, kd_node_find(value, "kind"), "interfaces are 'rigid' (their nodes follow a frame), not", kind);
+        face->averages = kind && strcmp(kind, "average") == 0;
+        if (kind && !face->averages && strcmp(kind, "rigid") != 0)
+            complain(p, kd_node_find(value, "kind"),
+                     "interfaces are 'rigid' (nodes follow a frame) or 'average' (a frame follows the nodes), not",
+                     kind);
         if (nodes)
             find_nodes(p, nodes, face);
         else

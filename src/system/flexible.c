@@ -151,6 +151,7 @@ int kd_system_count_wide(kd_system *s)
     s->wide_link = kd_cut_int(&s->arena, m->nbodies);
     s->first_node = kd_cut_int(&s->arena, m->nbodies + 1);
     s->slowest = kd_cut_double(&s->arena, m->nbodies);
+    s->deflection = kd_arena_cut(&s->arena, (size_t)m->nbodies, sizeof *s->deflection);
     if (s->arena.failed) return -1;
     for (int b = 0; b < m->nbodies; b++) {
         s->first_node[b] = nodes;
@@ -184,6 +185,7 @@ kd_status kd_system_make_wide(kd_system *s, int link, int body, int node)
         s->slowest[body] = kd_flexible_slowest(f, &scratch);
         kd_arena_release(&scratch);
         s->wide_link[body] = link;
+        if (kd_flexible_deflection(s, body) < 0) return KD_ERR_MEMORY;
         l->wide = make_wide(f, b->nmodes, &s->arena);
     } else {
         s->node_link[s->first_node[body] + node - 1] = link;

@@ -159,5 +159,5 @@ void kd_work_caution(const kd_point *x, void *context, char *text, size_t size)
         kd_text(text, size, "force '%s': %s", load->name, words);
         return;
     }
-    if (s->tree.nwide > 0) (void)kd_flexible_caution(w, text, size);
+    if (s->tree.nwide > 0) (void)kd_flexible_caution(w, x, text, size);
 }

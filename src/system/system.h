@@ -244,12 +244,14 @@ struct kd_system {
     int      nsensors; // outputs: sensors of the model, then paths that are watched
     kd_arena arena;
 
-    kd_tree       tree;
-    int          *body_link;  // (nbodies)
-    int          *link_body;  // (tree.nlinks) -1: the ground
-    int          *link_joint; // (tree.nlinks) that carries it; -1: free joint to the ground
-    int          *wide_link;  // (nbodies) of a flexible body: link that deforms, in the frame of the body; 0: rigid
-    double       *slowest;    // (nbodies) lowest frequency of modes without geometric stiffness [rad/s]; 0: rigid
+    kd_tree tree;
+    int    *body_link;  // (nbodies)
+    int    *link_body;  // (tree.nlinks) -1: the ground
+    int    *link_joint; // (tree.nlinks) that carries it; -1: free joint to the ground
+    int    *wide_link;  // (nbodies) of a flexible body: link that deforms, in the frame of the body; 0: rigid
+    double *slowest;    // (nbodies) lowest frequency of modes without geometric stiffness [rad/s]; 0: rigid
+    double           **
+        deflection; // (nbodies) by slow loads at its interfaces: F, then R (kd_flexible_body_compliance); NULL: all modes are there
     int          *first_node; // (nbodies + 1) of its interfaces in node_link
     int          *amplitude;  // (tree.ndof) of modes: 1 + measure; 0: not made; NULL: none is
     int          *node_link;  // markers of the interfaces; 0: nobody stands there
@@ -580,6 +582,7 @@ bool      kd_link_is_body(const kd_system *s, int link);              // topolog
 bool      kd_anchor_moves(const kd_model *model, const kd_anchor *a); // by the modes of its body
 int       kd_system_amplitude(kd_system *s, int body, int mode);      // its measure; < 0: out of memory
 double    kd_flexible_slowest(const struct kd_flexible_body *f, kd_arena *scratch);
+kd_status kd_flexible_deflection(kd_system *s, int body) KD_NODISCARD;
 double    kd_system_mode_unit(const kd_system *s, int body, int mode, double length); // natural size of an amplitude
 
 kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD; // rows.c
@@ -651,7 +654,8 @@ void kd_work_forget(kd_work *w); // nothing is up to date
 // their variables
 kd_eval kd_work_forces(kd_work *w, const kd_point *x);
 void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size); // reason.c, for kd_eom_def.reason
-bool    kd_flexible_caution(const kd_work *w, char *text, size_t size); // of flexible bodies, flexible_caution.c
+bool    kd_flexible_caution(kd_work *w, const kd_point *x, char *text,
+                            size_t size); // of flexible bodies, flexible_caution.c
 void    kd_work_caution(const kd_point *x, void *context, char *text, size_t size); // the same, for kd_eom_def.caution
 void    kd_work_notice(const kd_point *x, void *context, char *text, size_t size);  // the same, for kd_eom_def.notice
 // blame.c, for kd_eom_def.jumps and kd_eom_def.feeds

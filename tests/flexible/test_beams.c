@@ -37,7 +37,7 @@ static kd_fe_structure make_bar(int elements, double radius)
 
 static void bar_interfaces(const kd_fe_structure *s, kd_interface face[2])
 {
-    for (int i = 0; i < 2; i++) face[i] = (kd_interface){NAMES[i], 1, s->set[i].node, s->at[s->set[i].node[0]]};
+    for (int i = 0; i < 2; i++) face[i] = (kd_interface){NAMES[i], 1, s->set[i].node, s->at[s->set[i].node[0]], false};
 }
 
 // A free bar has mass, centre and inertia of the cylinder, and the frequencies of Euler's beam; so has the clamped one.
@@ -153,8 +153,8 @@ static void bodies_have_the_moments_of_their_points(void **state)
     kd_reduction    r;
     char            message[300];
     assert_int_equal(kd_beams_make(names, points, 3, beams, 2, &disc, 1, &s, message, sizeof message), KD_OK);
-    face[0] = (kd_interface){"a", 1, s.set[0].node, points[0]};
-    face[1] = (kd_interface){"c", 1, s.set[2].node, points[2]};
+    face[0] = (kd_interface){"a", 1, s.set[0].node, points[0], false};
+    face[1] = (kd_interface){"c", 1, s.set[2].node, points[2], false};
     assert_int_equal(kd_reduce(&s, face, 2, &(kd_reduction_options){.modes = 3}, &r, message, sizeof message), KD_OK);
     for (int k = 0; k < 3; k++) {
         kd_flexible_body b;

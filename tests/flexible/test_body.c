@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "flexible/body.h"
+#include "math/dense.h"
 
 enum { NODES = 10, ROWS = 3 * NODES, MODES = 7 };
 
@@ -85,7 +86,7 @@ static void moments_are_sums_over_nodes(void **state)
         kd_flexible_body b;
         char             message[300] = "";
         make_truss(&t);
-        const kd_interface face[] = {{"low", 3, low, t.s.at[0]}, {"high", 3, high, t.s.at[8]}};
+        const kd_interface face[] = {{"low", 3, low, t.s.at[0], false}, {"high", 3, high, t.s.at[8], false}};
         assert_int_equal(kd_reduce(&t.s, face, 2, &(kd_reduction_options){.modes = 3}, &r, message, sizeof message),
                          KD_OK);
         assert_int_equal(kd_flexible_body_make(&r, &references[round % 3], MODES, 0, &b, message, sizeof message),
@@ -129,8 +130,154 @@ static void moments_are_sums_over_nodes(void **state)
     }
 }
 
+// ---- averaging interfaces -------------------------------------------------------------------------------------------
+
+enum { FACE = 4, PAIR = ROWS + 6 };
+
+// (d, theta) of the frame that follows the nodes: inv(sum A_i' A_i) sum A_i' u_i as a matrix (6 x ROWS)
+static void mean_motion(const kd_fe_structure *s, const kd_interface *face, double *L)
+{
+    double N[36] = {0};
+    int    pivot[6];
+    memset(L, 0, 6 * ROWS * sizeof *L);
+    for (int i = 0; i < face->n; i++) {
+        const kd_vec3 x = kd_vec_sub(s->at[face->node[i]], face->point);
+        // rows: three forces at the node give a force and a moment at the frame
+        const double At[18] = {1, 0, 0, 0, x.z, -x.y, 0, 1, 0, -x.z, 0, x.x, 0, 0, 1, x.y, -x.x, 0};
+        memcpy(L + 18 * face->node[i], At, sizeof At);
+        for (int a = 0; a < 6; a++)
+            for (int b = 0; b < 6; b++)
+                for (int d = 0; d < 3; d++) N[a + 6 * b] += At[a + 6 * d] * At[b + 6 * d];
+    }
+    assert_int_equal(kd_lu_factor(6, N, pivot), 0);
+    kd_lu_solve(6, N, pivot, L, ROWS);
+}
+
+// Frame 1 by unit loads at it, frame 0 held, by multipliers in place of T: K u + L0' m = L1' f, L0 u = 0; out (6 x 6) = L1 u
+static void deflect_by_multipliers(const kd_fe_structure *s, const double *L0, const double *L1, double *out)
+{
+    static double A[PAIR * PAIR], u[PAIR * 6];
+    int           pivot[PAIR];
+    memset(A, 0, sizeof A);
+    memset(u, 0, sizeof u);
+    for (int j = 0; j < ROWS; j++) {
+        for (int k = s->K.column[j]; k < s->K.column[j + 1]; k++) A[s->K.row[k] + PAIR * j] = s->K.value[k];
+        // multipliers in the unit of stiffness
+        for (int c = 0; c < 6; c++) A[ROWS + c + PAIR * j] = A[j + PAIR * (ROWS + c)] = 1e4 * L0[c + 6 * j];
+        for (int c = 0; c < 6; c++) u[j + PAIR * c] = L1[c + 6 * j];
+    }
+    assert_int_equal(kd_lu_factor(PAIR, A, pivot), 0);
+    kd_lu_solve(PAIR, A, pivot, u, 6);
+    for (int c = 0; c < 6; c++)
+        for (int a = 0; a < 6; a++) {
+            out[a + 6 * c] = 0;
+            for (int j = 0; j < ROWS; j++) out[a + 6 * c] += L1[a + 6 * j] * u[j + PAIR * c];
+        }
+}
+
+// Rigid motions of the frames are those of the structure, and u = T z has the frames as its mean motion
+static void check_T(const kd_reduction *r, const double *L0, const double *L1)
+{
+    double u[ROWS], z[ROWS], R[6 * ROWS];
+    assert_int_equal(r->nz, ROWS); // nothing is made stiff
+    kd_fe_structure_rigid_motions(r->structure, r->centre, R);
+    for (int c = 0; c < 6; c++) {
+        kd_sparse_apply(&r->T, 1, r->rigid + c * r->nz, u);
+        for (int i = 0; i < ROWS; i++) assert_near(u[i], R[i + ROWS * c]);
+    }
+    for (int i = 0; i < ROWS; i++) z[i] = uniform() - 0.5;
+    kd_sparse_apply(&r->T, 1, z, u);
+    for (int a = 0; a < 12; a++) {
+        double sum = 0;
+        for (int j = 0; j < ROWS; j++) sum += (a < 6 ? L0 : L1)[a % 6 + 6 * j] * u[j];
+        assert_near(sum, z[a]);
+    }
+}
+
+// Frequencies, free and with the first interface held, of averaging and of rigid interfaces
+static void check_frequencies(const kd_reduction *averaging, const kd_reduction *rigid)
+{
+    enum { COUNT = 5 };
+    const kd_fe_structure *s = averaging->structure;
+    const bool             held[2] = {true, false};
+    double                 R[6 * ROWS], Phi[COUNT * ROWS], own[COUNT], soft[COUNT], stiff[COUNT];
+    char                   message[300] = "";
+    kd_fe_structure_rigid_motions(s, averaging->centre, R);
+    assert_int_equal(kd_natural_modes(&s->K, &s->M, R, 6, COUNT, own, Phi, message, sizeof message), KD_OK);
+    assert_int_equal(kd_reduction_exact(averaging, NULL, COUNT, soft, message, sizeof message), KD_OK);
+    assert_int_equal(kd_reduction_exact(rigid, NULL, COUNT, stiff, message, sizeof message), KD_OK);
+    for (int k = 0; k < COUNT; k++) assert_true(fabs(soft[k] / own[k] - 1) < 1e-9 && stiff[k] > soft[k]);
+    assert_int_equal(kd_reduction_exact(averaging, held, COUNT, soft, message, sizeof message), KD_OK);
+    assert_int_equal(kd_reduction_exact(rigid, held, COUNT, stiff, message, sizeof message), KD_OK);
+    for (int k = 0; k < COUNT; k++) assert_true(stiff[k] > soft[k]);
+}
+
+// Averaging interfaces: rigid motions pass, frames are the mean of their nodes, loads deflect as they do by multipliers, free frequencies are
+// those of the structure, and held ones lie below those of rigid interfaces. With both kinds of reduction.
+static void averages_make_nothing_stiff(void **state)
+{
+    (void)state;
+    static const int low[] = {0, 1, 2, 3}, high[] = {6, 7, 8, 9};
+    for (int round = 0; round < 10; round++) {
+        truss            t;
+        kd_reduction     r, rigid;
+        kd_flexible_body b;
+        char             message[300] = "";
+        double           L0[6 * ROWS], L1[6 * ROWS], C[36], F[144], R[144];
+        make_truss(&t);
+        kd_interface face[] = {{"low", FACE, low, t.s.at[0], true}, {"high", FACE, high, {3, 1, 1}, true}};
+        const kd_reduction_options options = {.modes = 3, .kind = round % 2 ? KD_REDUCE_FREE : KD_REDUCE_FIXED};
+        mean_motion(&t.s, &face[0], L0);
+        mean_motion(&t.s, &face[1], L1);
+        if (kd_reduce(&t.s, face, 2, &options, &r, message, sizeof message) != KD_OK) fail_msg("%s", message);
+        check_T(&r, L0, L1);
+        assert_int_equal(
+            kd_flexible_body_make(&r, &(kd_reference){KD_REFERENCE_TANGENT, 0, 0}, 0, 0, &b, message, sizeof message),
+            KD_OK);
+        assert_int_equal(kd_flexible_body_compliance(&b, b.nq, F, R), KD_OK);
+        deflect_by_multipliers(&t.s, L0, L1, C);
+        for (int a = 0; a < 6; a++)
+            for (int c = 0; c < 6; c++)
+                assert_true(fabs(F[6 + a + 12 * (6 + c)] - C[a + 6 * c]) < 1e-8 * sqrt(C[7 * a] * C[7 * c]));
+        face[0].averages = face[1].averages = false;
+        assert_int_equal(kd_reduce(&t.s, face, 2, &options, &rigid, message, sizeof message), KD_OK);
+        check_frequencies(&r, &rigid);
+        kd_flexible_body_release(&b);
+        kd_reduction_release(&r);
+        kd_reduction_release(&rigid);
+        kd_fe_structure_release(&t.s);
+    }
+}
+
+// Two nodes, nodes on a line, and a node of two interfaces are refused by name.
+static void averages_need_three_nodes(void **state)
+{
+    (void)state;
+    static const int line[] = {0, 1, 2}, high[] = {7, 8, 9}, both[] = {5, 6, 7};
+    truss            t;
+    kd_reduction     r;
+    char             message[300];
+    make_truss(&t);
+    t.s.at[2] = kd_vec_add(t.s.at[0], kd_vec_scale(3, kd_vec_sub(t.s.at[1], t.s.at[0])));
+    for (int n = 2; n <= 3; n++) {
+        const kd_interface face[] = {{"high", 3, high, t.s.at[8], true}, {"line", n, line, t.s.at[0], true}};
+        assert_int_equal(kd_reduce(&t.s, face, 2, &(kd_reduction_options){.modes = 3}, &r, message, sizeof message),
+                         KD_ERR_MODEL);
+        assert_non_null(strstr(message, "'line': its nodes lie on one line"));
+    }
+    const kd_interface face[] = {{"high", 3, high, t.s.at[8], true}, {"both", 3, both, t.s.at[5], false}};
+    assert_int_equal(kd_reduce(&t.s, face, 2, &(kd_reduction_options){.modes = 3}, &r, message, sizeof message),
+                     KD_ERR_MODEL);
+    assert_non_null(strstr(message, "node 8 belongs to the interfaces 'high' and 'both'"));
+    kd_fe_structure_release(&t.s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(moments_are_sums_over_nodes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moments_are_sums_over_nodes),
+        cmocka_unit_test(averages_make_nothing_stiff),
+        cmocka_unit_test(averages_need_three_nodes),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

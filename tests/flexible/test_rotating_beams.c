@@ -28,7 +28,8 @@ static kd_flexible_body make_beam(double from, int modes, int normal)
     kd_flexible_body      b;
     char                  message[300];
     assert_int_equal(kd_beams_make(names, points, 2, &beam, 1, NULL, 0, &s, message, sizeof message), KD_OK);
-    const kd_interface face[] = {{"root", 1, s.set[0].node, points[0]}, {"tip", 1, s.set[1].node, points[1]}};
+    const kd_interface face[] = {{"root", 1, s.set[0].node, points[0], false},
+                                 {"tip", 1, s.set[1].node, points[1], false}};
     assert_int_equal(
         kd_reduce(&s, face, 2, &(kd_reduction_options){.modes = normal, .dynamic = true}, &r, message, sizeof message),
         KD_OK);

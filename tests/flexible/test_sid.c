@@ -202,7 +202,8 @@ static kd_flexible_body make_body(void)
     kd_flexible_body      b;
     char                  message[300];
     assert_int_equal(kd_beams_make(names, points, 2, &beam, 1, NULL, 0, &s, message, sizeof message), KD_OK);
-    const kd_interface face[] = {{"root", 1, s.set[0].node, points[0]}, {"tip", 1, s.set[1].node, points[1]}};
+    const kd_interface face[] = {{"root", 1, s.set[0].node, points[0], false},
+                                 {"tip", 1, s.set[1].node, points[1], false}};
     assert_int_equal(kd_reduce(&s, face, 2, &(kd_reduction_options){.modes = 2}, &r, message, sizeof message), KD_OK);
     assert_int_equal(
         kd_flexible_body_make(&r, &(kd_reference){KD_REFERENCE_TANGENT, 0, 0}, 5, 0.02, &b, message, sizeof message),

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "flexible/flex_file.h"
 #include "model/build.h"
 #include "model/part.h"
 #include "modelfile/part.h"
@@ -21,13 +22,14 @@
 // A slender beam along x, soft in y: E I = 14000, rho A = 1.2, length 10; no rotary inertia to speak of
 static const double EI = 1.4e4, rhoA = 1.2, L = 10;
 
-static bool leave_stiffness; // geometric stiffness is left out
+static bool        leave_stiffness; // geometric stiffness is left out
+static const char *force_z;         // a further force at the tip
+static double      hung;            // mass of a body that is fixed to the tip, with gravity along z
 
-static void read_beam(kd_model *m, const char *rest, kd_body_def *def)
+static void read_part(const char *rest, kd_flexible_body *body)
 {
-    kd_flexible_body body = {0};
-    kd_part_report   report;
-    char             text[2000], message[2000] = "";
+    kd_part_report report;
+    char           text[2000], message[2000] = "";
     (void)snprintf(text, sizeof text,
                    "part: beam\n"
                    "points: {root: [0, 0, 0], tip: [10, 0, 0]}\n"
@@ -35,9 +37,14 @@ static void read_beam(kd_model *m, const char *rest, kd_body_def *def)
                    " section: {area: 1, Iz: 5e-8, Iy: 5e-4, torsion: 5e-4}}]\n"
                    "interfaces: {root: {nodes: root}, tip: {nodes: tip}}\n%s\n",
                    rest);
-    if (kd_part_read_text("beam.yaml", text, strlen(text), NULL, 1, 1, &body, &report, message, sizeof message) !=
-        KD_OK)
+    if (kd_part_read_text("beam.yaml", text, strlen(text), NULL, 1, 1, body, &report, message, sizeof message) != KD_OK)
         fail_msg("%s", message);
+}
+
+static void read_beam(kd_model *m, const char *rest, kd_body_def *def)
+{
+    kd_flexible_body body = {0};
+    read_part(rest, &body);
     if (leave_stiffness) body.K0t = body.K0r = body.K0w = body.K0F = NULL;
     *def = kd_body_def_default();
     def->flexible = "beam";
@@ -50,6 +57,19 @@ typedef struct beam {
     kd_system *system;
     kd_state  *x;
 } beam;
+
+static void hang_weight(kd_model *m)
+{
+    kd_body_def  body = kd_body_def_default();
+    kd_joint_def joint = kd_joint_def_default(KD_FIXED);
+    body.mass = hung;
+    for (int i = 0; i < 6; i++) body.inertia[i] = i < 3 ? 1e-3 * hung : 0;
+    body.position[0] = L;
+    assert_int_equal(kd_model_add_body(m, "weight", &body), KD_OK);
+    joint.from = kd_at_node("beam", "tip");
+    joint.to = kd_at("weight", L, 0, 0);
+    assert_int_equal(kd_model_add_joint(m, "hook", &joint), KD_OK);
+}
 
 // clamped at its root, or turned about z there; a force at the tip
 static beam make_beam(const char *rest, const char *motion, const char *force_y, kd_coordinates coordinates)
@@ -73,7 +93,9 @@ static beam make_beam(const char *rest, const char *motion, const char *force_y,
     force.to = kd_at_node("beam", "tip");
     force.applied.in = KD_IN_WORLD;
     force.applied.force[1] = force_y;
-    if (force_y) assert_int_equal(kd_model_add_force(b.model, "load", &force), KD_OK);
+    force.applied.force[2] = force_z;
+    if (hung > 0) hang_weight(b.model);
+    if (force_y || force_z) assert_int_equal(kd_model_add_force(b.model, "load", &force), KD_OK);
     sensor.value = "frame.tip.pos.y";
     assert_int_equal(kd_model_add_sensor(b.model, "y", &sensor), KD_OK);
     if (kd_model_finish(b.model) < 0) fail_msg("%s", kd_model_message(b.model));
@@ -303,6 +325,101 @@ static void test_warnings(void **state)
     }
 }
 
+// ---- loads that the modes do not carry --------------------------------------------------------------------------------
+
+// A cantilever deflects by F L^3/(3 E I) at its tip, its k-th bending mode takes 4 F L^3/(E I (beta_k L)^4) of that; what modes that the
+// part or the model leaves out would add is the rest. It stands in the file of the part.
+static void test_left_out(void **state)
+{
+    static const double beta[] = {1.87510407, 4.69409113, 7.85475744};
+    enum { N = 12, Y = 7 }; // tip in y
+    kd_flexible_body whole = {0};
+    double           F[N * N], R[N * N], rest = 1.0 / 3;
+    (void)state;
+    read_part("reference: {tangent: root}\nreduction: {modes: 12}", &whole);
+    assert_null(whole.residual);
+    for (int m = 1; m <= 3; m++) {
+        kd_flexible_body part = {0};
+        char             text[100];
+        (void)snprintf(text, sizeof text, "reference: {tangent: root}\nreduction: {modes: 12}\nmodes: %d", m);
+        read_part(text, &part);
+        assert_non_null(part.residual);
+        rest -= 4 / pow(beta[m - 1], 4);
+        assert_int_equal(kd_flexible_body_compliance(&whole, m, F, R), KD_OK);
+        assert_relative(F[Y + N * Y], L * L * L / (3 * EI), 1e-5); // axially 1e7 times stiffer: rounding
+        assert_true(fabs(R[Y + N * Y] - rest * L * L * L / EI) < 1e-5 * F[Y + N * Y]);
+        // the same by both ways to leave them out, and by the truncated part itself
+        for (int i = 0; i < N * N; i++) {
+            const double size = sqrt(F[i % N * (N + 1)] * F[i / N * (N + 1)]);
+            assert_true(fabs(R[i] - part.residual[i]) <= 1e-9 * size);
+        }
+        double G[N * N], S[N * N];
+        assert_int_equal(kd_flexible_body_compliance(&part, m, G, S), KD_OK);
+        for (int i = 0; i < N * N; i++) {
+            const double size = sqrt(F[i % N * (N + 1)] * F[i / N * (N + 1)]);
+            assert_true(fabs(G[i] - F[i]) <= 1e-9 * size && fabs(S[i] - R[i]) <= 1e-9 * size);
+        }
+#ifdef KD_WITH_HDF5
+        kd_flexible_body again;
+        char             message[500];
+        assert_int_equal(kd_flex_write(&part, KD_BINARY_DIR "/test-flexible.flex", message, sizeof message), KD_OK);
+        assert_int_equal(kd_flex_read(KD_BINARY_DIR "/test-flexible.flex", &again, message, sizeof message), KD_OK);
+        assert_non_null(again.residual);
+        assert_memory_equal(again.residual, part.residual, sizeof R);
+        kd_flexible_body_release(&again);
+#endif
+        kd_flexible_body_release(&part);
+    }
+    kd_flexible_body_release(&whole);
+}
+
+// What the equations warn of at rest under the loads
+static void warning_at_rest(const char *rest, const char *force_y, kd_coordinates coordinates, char *text, size_t size)
+{
+    char         message[1000] = "";
+    kd_eom_data *data = NULL;
+    beam         b = make_beam(rest, NULL, force_y, coordinates);
+    if (kd_equilibrium(kd_system_eom(b.system), kd_system_inputs(b.system), NULL, b.x, NULL, message, sizeof message) <
+        0)
+        fail_msg("%s", message);
+    assert_int_equal(kd_eom_data_create(kd_system_eom(b.system), &data), KD_OK);
+    // nothing is said of loads where accelerations and multipliers are not known
+    assert_int_equal(kd_eom_at_state(data, kd_system_inputs(b.system), b.x, KD_STAGE_VELOCITY), KD_EVAL_OK);
+    assert_false(kd_eom_caution(data, text, size));
+    assert_int_equal(kd_eom_at_state(data, kd_system_inputs(b.system), b.x, KD_STAGE_ACCELERATION), KD_EVAL_OK);
+    (void)kd_eom_caution(data, text, size);
+    kd_eom_data_destroy(data);
+    free_beam(&b);
+}
+
+// The first modes of the beam bend it in y: a load in z is not carried by one of them, whether it comes from a force or from a body in the
+// tree, and whether the root is held by the tree or by multipliers. Loads in y are, and small ones beside large ones do not matter.
+static void test_load_warnings(void **state)
+{
+    static const struct {
+        const char *modes, *y, *z;
+        double      hung;
+        bool        warns;
+    } rows[] = {
+        {"modes: 1", "10", NULL, 0, false},   {"modes: 1", NULL, "1000", 0, true},
+        {"modes: 1", NULL, "10", 0, false},   {"modes: 1", "10", "1000", 0, false},
+        {"modes: 1", "0.1", "1000", 0, true}, {"reduction: {modes: 4}", NULL, "1000", 0, false},
+        {"modes: 1", NULL, NULL, 200, true},  {"reduction: {modes: 4}", NULL, NULL, 200, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        char text[300] = "", rest[100];
+        force_z = rows[i / 2].z;
+        hung = rows[i / 2].hung;
+        (void)snprintf(rest, sizeof rest, "reference: {tangent: root}\n%s", rows[i / 2].modes);
+        warning_at_rest(rest, rows[i / 2].y, i % 2 ? KD_CARTESIAN : KD_JOINT, text, sizeof text);
+        force_z = NULL;
+        hung = 0;
+        const bool told = strstr(text, "leave out") && strstr(text, "node 'tip'");
+        if (told != rows[i / 2].warns || (text[0] != '\0') != told) fail_msg("row %d: '%s'", (int)i / 2, text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +429,8 @@ int main(void)
         cmocka_unit_test(test_rotating_frequencies),
         cmocka_unit_test(test_spin_up),
         cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_load_warnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -276,6 +276,12 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_explainer_create(NULL, NULL, NULL));
     NOTHING(kd_explainer_destroy(NULL));
     NOTHING(kd_explainer_see(NULL, NULL));
+    REFUSED(kd_rainflow(1, NULL, 1, KD_HISTORY_ONCE, NULL, NULL));
+    NEUTRAL(kd_cycles_sort(NULL, 1));
+    NOTHING(kd_cycles_classify(NULL, 1, 1, NULL));
+    NEUTRAL(kd_woehler_is_valid(NULL));
+    NEUTRAL(kd_woehler_life(NULL, 1));
+    NEUTRAL(kd_miner_sum(NULL, NULL, 1));
     NOTHING(kd_explainer_result(NULL, NULL, NULL, NULL));
     NEUTRAL(kd_explanation_describe(NULL, NULL, 0));
     NEUTRAL(kd_explanation_json(NULL, NULL, 0));
