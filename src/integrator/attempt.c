@@ -9,8 +9,8 @@
 static const double EQUAL = 10;     // last steps that are made equal
 static const double EXACT = 1e-10;  // of a step: rounding of its end that counts
 static const double STRETCHED = 3;  // last steps, one of which may be saved by making the others longer
-static const double COUNTED = 1e-2; // least weight of velocities of index 2, whose errors stay in the motion,
-static const double SHORTER = 0.3;  // or this part of the longest step
+static const double COUNTED = 1e-3; // least weight of velocities of index 2, whose errors stay in the motion,
+static const double SHORTER = 0.03; // or this part of the longest step
 
 void kd_attempt_weights(const kd_dae *dae, double h, double longest, const double *weight, double *weight_newton)
 {

@@ -17,8 +17,8 @@ static inline double kd_attempt_time(const kd_dae *dae)
 }
 
 // weight_newton (n) = weight times 1, min(h, 1), min(h^2, 1) for components of index 1, 2, 3 (h in units of
-// kd_attempt_time); 0: not counted. Velocities of index 2 (index3) count as in 0.3 of the longest step so far, or 1e-2, at
-// least: h alone would let tiny steps, as beside singular positions, change the velocity at will.
+// kd_attempt_time); 0: not counted. Velocities of index 2 (index3) count as in 0.03 of the longest step so far, or 1e-3, at
+// least: h alone would let tiny steps, as beside singular positions, change the velocity at will. longest = 0: by h alone.
 void kd_attempt_weights(const kd_dae *dae, double h, double longest, const double *weight, double *weight_newton);
 // Component with the largest |x_i weight_i|, or the first that is not a number
 int kd_attempt_worst(int n, const double *x, const double *weight);

@@ -357,9 +357,8 @@ static kd_status attempt(kd_bdf *b)
     // the last step ends at t_end itself, not at t + h, which may differ by rounding
     double t1 = b->to_end ? b->t_end : b->past.t[0] + b->h;
     kd_bdf_history_coefficients(&b->past, t1, b->order, &b->step);
-    // velocities of index 3 in a first step are differences of positions: no step is short enough for them
-    const double longest = b->accepted_since_start > 0 ? b->h_longest : 0;
-    kd_attempt_weights(b->base.dae, b->h, longest, b->weight, b->index_weight);
+    // velocities of index 3 are differences of positions over h: they count by h alone, no step is short enough for more
+    kd_attempt_weights(b->base.dae, b->h, 0, b->weight, b->index_weight);
     kd_bdf_history_predict(&b->past, &b->step, b->predicted, b->predicted_dot);
     start_values(b);
     // 0 = F(t, x, P' + cj (x - P))
@@ -437,7 +436,6 @@ static void accept(kd_bdf *b, const kd_bdf_estimates *s)
     kd_bdf_history_accept(&b->past, &b->step, b->e);
     b->base.t_old = b->past.t[1];
     b->h_old = b->h;
-    b->h_longest = fmax(b->h_longest, b->h);
     b->order_old = k;
     if (b->base.opt.bdf.order_fixed == b->order) b->order_least = b->order;
     b->accepted_since_start++;
@@ -691,7 +689,7 @@ static void archive(kd_integrator *base, kd_archive *a)
     // order and step size
     for (int k = 0; k < 3; k++) kd_archive_int(a, order[k], 0, KD_BDF_ORDER_MAX);
     KD_ARCHIVE_REALS(a, &b->h, &b->h_next, &b->h_old, &b->h_least, &b->t_end, &b->kink_size, &b->kink_most,
-                     &b->h_before, &b->h_longest);
+                     &b->h_before);
     KD_ARCHIVE_BOOLS(a, &b->to_end, &b->rejected, &b->raising, &b->kinked, &b->retractable, &b->retracted, &b->behind,
                      &b->lands, &b->failed);
     kd_archive_int(a, &b->equal, 0, INT_MAX / 2);

@@ -40,7 +40,6 @@ typedef struct kd_bdf {
     kd_bdf_coefficients step;                                     // present attempt
     int                 order, order_old, order_max, order_least; // of the next step, the last one; bounds
     double              h, h_next, h_old, h_least; // [s] attempt, proposal, last step; shorter ones are given up
-    double              h_longest;                 // [s] accepted since the start
     double              t_end;                     // [s] where the present step may end at most
     bool                to_end, rejected, raising; // raising: order and step grow in every step until the first failure
     int                 equal;                     // steps of equal size and order in a row

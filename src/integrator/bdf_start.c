@@ -159,7 +159,6 @@ kd_status kd_bdf_restart(kd_integrator *base, double t, const double *x, kd_rest
     kd_bdf    *b = (kd_bdf *)base;
     const bool goes_on = mode == KD_RESTART_SMOOTH && b->past.terms > 0;
     b->behind = mode == KD_RESTART_BEHIND;
-    if (mode == KD_RESTART_FRESH || mode == KD_RESTART_SAME_ROWS) b->h_longest = 0; // another motion
     kd_status status = goes_on ? pass_kink(b) : kd_bdf_start(b, t, x ? x : b->past.D[0], mode != KD_RESTART_FRESH);
     kd_bdf_show(b);
     return status;

@@ -21,8 +21,9 @@
 //     K d^4 / 683              if it went on smoothly along a circle
 //
 // The polynomial of degree 5 through the start of the step before, too, at s = 1/2 as well, tells more: 0.0008 K d^2 and
-// more, and about 1e-4 K d^6 along a circle. The two fall apart as steps become shorter: a step that could be either is taken back and made shorter until it
-// is one of them.
+// more, and about 1e-4 K d^6 along a circle. The two fall apart as steps become shorter: a step that could be either is
+// taken back and made shorter until it is one of them. Rows that hardly move, beside others that do, may look uneven: a
+// singular position of them is within reach only if sigma <= K d with their own d.
 //
 // Of redundant rows a set that was independent at the start is watched, and replaced where it becomes dependent.
 #include "simulation/rank_watch.h"
@@ -42,6 +43,7 @@
 #define SMOOTH 5e-4        // of eps / (K d^2) inside a step, of the cubic: it did not turn
 #define SMOOTHER 5e-4      // the same of the quintic
 #define TURNED 0.25        // part of a step that cannot be taken back that would be smooth: it turned
+#define LONGEST 3.0        // natural units of a step beyond which polynomials tell nothing, if it cannot be taken back
 #define SHORT 0.01         // natural units of a step that is not taken back: it is smooth or it turned
 #define FASTER 2.0         // growth of the speed in a step that is looked at
 #define AIMED 0.8          // of the size that would just be smooth
@@ -471,13 +473,18 @@ static double unevenness(const kd_rank_watch *w, int k)
 }
 
 // With what C at the end of the step says: can it have lost its rank on the way? By Weyl not if the singular values at both
-// ends are larger than what C can have changed, of all rows or row by row
+// ends are larger than what C can have changed: as a whole, row by row, or in the rows that are not smooth, whose bodies
+// alone can have turned. A row that hardly moves while others do may look uneven, but has no singular position within reach.
 static bool lost_rank(kd_rank_watch *w, double step)
 {
     const double before = w->sigma - SAFETY * w->K * w->path, after = least_singular_value(w);
-    double       sum = 0;
-    for (int k = 0; k < w->nactive; k++) sum += pow(w->row_K[k] * w->row_way[k], 2);
-    return before + after < SAFETY * fmin(fmax(w->K, change_of_C(w) / (w->path + step)) * step, sqrt(sum));
+    const double K = fmax(w->K, change_of_C(w) / (w->path + step));
+    double       all = 0, uneven = 0;
+    for (int k = 0; k < w->nactive; k++) {
+        all += pow(w->row_K[k] * w->row_way[k], 2);
+        if (unevenness(w, k) > SMOOTHER) uneven += pow(fmax(K, w->row_K[k]) * w->row_way[k], 2);
+    }
+    return before + after < SAFETY * fmin(K * step, sqrt(fmin(all, uneven)));
 }
 
 // Part of the step that would be smooth in all rows, 1: it is; by the polynomial that was looked at, eps / (K d^2) of
@@ -624,10 +631,11 @@ kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message,
     const double left = before - SAFETY * w->K * step;
     // far from singular: no matrix is evaluated
     const bool far = w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
-    // the step may have jumped over the crossing of branches; one that could have been taken back would have been
-    const bool judged = w->t_judged == x->t, looked = judged || judge(w, x);
+    // the step may have jumped over the crossing of branches: it is short and not smooth, or it could not be taken back
+    // and is far from smooth
+    const bool judged = w->t_judged == x->t, looked = judged || (step < LONGEST && judge(w, x));
     kd_status  status = KD_OK;
-    if (looked && w->smooth < (judged ? 1 : TURNED))
+    if (looked && w->smooth < (judged && is_short(w) ? 1 : TURNED))
         status = tell(w, x->t, "with a step that turns there", message, size);
     w->path += step;
     if (status == KD_OK && !far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
