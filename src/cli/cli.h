@@ -25,6 +25,7 @@ typedef struct kd_command {
     int (*run)(int argc, char **argv); // arguments behind the name of the command; answers the exit status
 } kd_command;
 
+enum { KD_CLI_MOST_COMMANDS = 64 }; // room for their names
 const kd_command *kd_cli_commands(int *count);
 int               kd_cli_simulate(int argc, char **argv);
 int               kd_cli_realtime(int argc, char **argv);

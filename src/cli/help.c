@@ -6,8 +6,6 @@
 #include "results/result.h"
 #include <kardan/simulation.h>
 
-enum { MAX_NAMES = 24 };
-
 static void show_commands(void)
 {
     int               count;
@@ -67,7 +65,7 @@ int kd_cli_help(int argc, char **argv)
     }
     int               count;
     const kd_command *commands = kd_cli_commands(&count);
-    const char       *names[MAX_NAMES];
+    const char       *names[KD_CLI_MOST_COMMANDS];
     // help of a command is its own --help
     for (int i = 0; i < count; i++) {
         names[i] = commands[i].name;

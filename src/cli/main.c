@@ -5,8 +5,6 @@
 #include "cli/cli.h"
 #include "core/nearest.h"
 
-enum { MAX_COMMANDS = 32 };
-
 const kd_command *kd_cli_commands(int *count)
 {
     static const kd_command list[] = {
@@ -36,6 +34,7 @@ const kd_command *kd_cli_commands(int *count)
         {"help", "this page, or the page of a command", kd_cli_help},
         {"version", "version of kardan", kd_cli_version},
     };
+    _Static_assert(sizeof list / sizeof *list <= KD_CLI_MOST_COMMANDS, "more room for names");
     *count = sizeof list / sizeof list[0];
     return list;
 }
@@ -55,7 +54,7 @@ int main(int argc, char **argv)
     (void)kd_blas_choose_kernels();
     int               count;
     const kd_command *commands = kd_cli_commands(&count);
-    const char       *names[MAX_COMMANDS];
+    const char       *names[KD_CLI_MOST_COMMANDS];
     for (int i = 0; i < count; i++) {
         if (strcmp(commands[i].name, word) == 0) {
             // memory is counted from here on

@@ -162,9 +162,11 @@ static bool plan_order(kd_normal_matrix *s)
         good = take_away(&p, s, i, k);
         // neighbours lose a degree at most
         d = d > 0 ? d - 1 : 0;
-        memcpy(s->below[k], p.clique[s->columns + k].member, (size_t)s->count[k] * sizeof **s->below);
+        if (s->count[k] > 0)
+            memcpy(s->below[k], p.clique[s->columns + k].member, (size_t)s->count[k] * sizeof **s->below);
     }
     for (int k = 0; k < s->n && good; k++) {
+        if (s->count[k] == 0) continue;
         for (int l = 0; l < s->count[k]; l++) s->below[k][l] = s->place[s->below[k][l]];
         qsort(s->below[k], (size_t)s->count[k], sizeof **s->below, compare_places);
     }

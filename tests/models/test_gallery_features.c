@@ -254,7 +254,7 @@ static void gyroscope(void **state)
                      .t_end = 0.3,
                      .samples = 20,
                      .agree = 1e-5,
-                     .tighter = 0.1},
+                     .tighter = 0.01},
          is_steady);
     both(&(scenario){.file = "gyroscope", .t_end = 0.3, .samples = 100, .agree = 1e-5}, is_cycloid);
 }
