@@ -134,7 +134,7 @@ static bool planner_open(planner *p, kd_normal_matrix *s)
         p->nof[i] = s->start[i + 1] - s->start[i];
         p->of[i] = kd_cut_int(&p->arena, p->nof[i]);
         if (p->arena.failed) return false;
-        memcpy(p->of[i], s->column + s->start[i], (size_t)p->nof[i] * sizeof **p->of);
+        if (p->nof[i] > 0) memcpy(p->of[i], s->column + s->start[i], (size_t)p->nof[i] * sizeof **p->of);
     }
     for (int i = n - 1; i >= 0; i--) {
         p->degree[i] = find_neighbours(p, i, NULL);
@@ -216,7 +216,7 @@ kd_status kd_normal_create(int n, int columns, const int *start, const int *colu
     s->behind = kd_cut_int(a, n);
     if (!a->failed) {
         memcpy(s->start, start, (size_t)(n + 1) * sizeof *start);
-        memcpy(s->column, column, (size_t)count * sizeof *column);
+        if (count > 0) memcpy(s->column, column, (size_t)count * sizeof *column);
         turn_round(s);
         if (plan_order(s)) return KD_OK;
     }

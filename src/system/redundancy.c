@@ -661,8 +661,9 @@ static kd_status examine(kd_search *f, kd_redundancy *out, char *message, size_t
     if (f->stopped) return KD_ERR_CALLBACK_STOP;
     kd_search_find_clusters(f);
     kd_status status = cut_second(f);
+    if (status != KD_OK) return status;
     kd_search_find_rounding(f);
-    if (status == KD_OK) status = polish_start(f, message, size);
+    status = polish_start(f, message, size);
     // the rank of the mechanism: largest over the start and other positions
     if (status == KD_OK) status = note_ranks(f, 0);
     kd_search_restart(f, f->p0, f->s0, NULL);
