@@ -239,7 +239,7 @@ static void put_meshes(kd_json *json, const kd_scene *s)
         bool used = false;
         for (int k = 0; k < s->nsolids; k++) used = used || s->solid[k].mesh == i;
         if (used)
-            put_mesh(json, &s->mesh[i], kd_form_of(i));
+            put_mesh(json, &s->mesh[i], (int)kd_form_of(i));
         else
             kd_json_text(json, NULL, NULL);
     }

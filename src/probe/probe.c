@@ -115,7 +115,8 @@ static const char *unit_of(const kd_probe *p, kd_group group, int i, char *text,
     };
     if (group == KD_GROUP_A) {
         const char *rate = kd_system_unit(p->system, KD_NAME_V, i);
-        kd_text(text, size, kd_text_ends_with(rate, "/s") ? "%s^2" : "", rate);
+        const bool  known = kd_text_ends_with(rate, "/s");
+        kd_text(text, size, "%s%s", known ? rate : "", known ? "^2" : "");
         return text;
     }
     if (group == KD_GROUP_P || KIND[group] != KD_NAME_P) return kd_system_unit(p->system, KIND[group], i);
