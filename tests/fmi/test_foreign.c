@@ -230,7 +230,7 @@ static void wrong_blocks_are_told(void **state)
          "'x' is no parameter or input of the FMU"},
         {"type: fmu, file: GOOD.fmu, period: 0.1, input: t, output: [x]", "input"},
         {"type: fmu, file: GOOD.fmu, period: 0.1", "output"},
-        {"type: fmu, file: GOOD.fmu, output: [x]", "period"},
+        {"type: fmu, file: GOOD.fmu, kind: cs, output: [x]", "give it a period"},
         {"type: fmu, file: GOOD.fmu, period: 0.1, kind: both, output: [x]", "kind"},
         {"type: fmu, period: 0.1, output: [x]", "file"},
     };
