@@ -32,7 +32,8 @@ static void hang_up(void *line)
     free(w);
 }
 
-static void *connect_to(int port, const char *key, const kd_cosim_ports *ports, double seconds, char *message, size_t size)
+static void *connect_to(int port, const char *key, const kd_cosim_ports *ports, double seconds, char *message,
+                        size_t size)
 {
     wire_ports names = {0};
     wire      *w = calloc(1, sizeof *w);

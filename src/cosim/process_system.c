@@ -16,10 +16,10 @@ typedef struct process_system {
     kd_arena             arena;
     kd_process_run       run;
     const kd_cosim_wire *wire;
-    void                *line;      // NULL: not connected
-    uint64_t             number;    // of the last outputs that came
-    kd_signal           *signal;    // (ninputs)
-    double              *u, *y;     // (ninputs), (noutputs)
+    void                *line;   // NULL: not connected
+    uint64_t             number; // of the last outputs that came
+    kd_signal           *signal; // (ninputs)
+    double              *u, *y;  // (ninputs), (noutputs)
     const char         **read, **write;
 } process_system;
 
@@ -55,7 +55,8 @@ static kd_status receive(kd_cosim_system *s, double t)
         }
     s->t = t;
     if (fabs(there - t) <= SAME_TIME * fmax(1, fabs(t))) return KD_OK;
-    kd_text(why, sizeof why, "it is at t = %.9g s, the others at %.9g s: give both the same macro step and start", there, t);
+    kd_text(why, sizeof why, "it is at t = %.9g s, the others at %.9g s: give both the same macro step and start",
+            there, t);
     return refuse(s, why);
 }
 
@@ -64,7 +65,8 @@ static kd_status start(kd_cosim_system *s, double t, const double *u)
     process_system *p = of(s);
     char            why[300] = "";
     if (!p->wire)
-        return refuse(s, "systems of other programs need a line to them (kd_cosim_options.wire), which kardan cosimulate has");
+        return refuse(
+            s, "systems of other programs need a line to them (kd_cosim_options.wire), which kardan cosimulate has");
     for (int i = 0; i < s->ninputs; i++) p->signal[i] = (kd_signal){t, {u[i], 0, 0}};
     if (p->line) p->wire->close(p->line);
     const kd_cosim_ports ports = {s->noutputs, s->ninputs, p->read, p->write};

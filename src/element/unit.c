@@ -12,12 +12,9 @@
 #include "core/text.h"
 #include "foreign/continuous.h"
 
-static const double SAME_TIME = 1e-12; // of a time that was told and its root, [s] beside 1 s
-
 static kd_eval answer_of(kd_status status)
 {
-    if (status >= 0) return KD_EVAL_OK;
-    return status == KD_ERR_RETRY_FAILED ? KD_EVAL_RETRY : KD_EVAL_STOP; // with a reason
+    return status >= 0 ? KD_EVAL_OK : KD_EVAL_RETRY; // with a reason
 }
 
 // Where it is evaluated: epoch, time, inputs and states from the values of all variables
@@ -138,15 +135,12 @@ kd_eval kd_unit_switching(const kd_load *load, kd_work *w, double *out)
 
 kd_eval kd_unit_event(const kd_load *load, kd_work *w, kd_jump *jump)
 {
-    kd_continuous *unit = load->unit->continuous;
-    double         u[KD_MAX_SIGNALS];
-    kd_epoch       epoch;
-    bool           stop = false;
-    kd_unit_point  at = point_of(load, w->slot, w, u);
-    double         next = HUGE_VAL;
-    // a time that was told is met exactly, however a root is located
-    if (unit->class->next(unit, at.epoch, &next) >= 0 && fabs(next - at.t) <= SAME_TIME * fmax(fabs(at.t), 1)) at.t = next;
-    const kd_eval answer = answer_of(unit->class->event(unit, &at, &epoch, jump->r + load->state, &stop));
+    kd_continuous      *unit = load->unit->continuous;
+    double              u[KD_MAX_SIGNALS];
+    kd_epoch            epoch;
+    bool                stop = false;
+    const kd_unit_point at = point_of(load, w->slot, w, u);
+    const kd_eval       answer = answer_of(unit->class->event(unit, &at, &epoch, jump->r + load->state, &stop));
     if (answer != KD_EVAL_OK) return answer;
     jump->z[load->unit->z] = epoch.count;
     jump->z[load->unit->z + 1] = epoch.t;

@@ -12,6 +12,7 @@
 #include "fmi/fmu_unit.h"
 
 enum { MOST_STATES = 2000 };
+static const double SAME_TIME = 1e-12; // of a time that was told and its root, [s] beside 1 s
 
 // The FMU behind an event, as it was saved
 typedef struct kept {
@@ -51,7 +52,8 @@ static kd_status told(exchange *c, kd_status status)
     c->base.is_broken = status < 0;
     if (status >= 0) return KD_OK;
     kd_guest *guest = kd_fmu_unit_guest(c->unit);
-    kd_text(c->base.message, sizeof c->base.message, "%s", guest ? kd_guest_message(guest) : kd_status_sentence(status));
+    kd_text(c->base.message, sizeof c->base.message, "%s",
+            guest ? kd_guest_message(guest) : kd_status_sentence(status));
     return status;
 }
 
@@ -122,7 +124,8 @@ static kd_status go_to(exchange *c, kd_epoch epoch)
     if (epoch.count == 0) return begin(c);
     c->base.is_broken = true;
     kd_text(c->base.message, sizeof c->base.message,
-            "it keeps what its events have changed to itself: it is behind event %.0f and cannot go on behind event %.0f (a run cannot be "
+            "it keeps what its events have changed to itself: it is behind event %.0f and cannot go on behind event "
+            "%.0f (a run cannot be "
             "continued from its middle)",
             c->epoch.count, epoch.count);
     return KD_ERR_UNSUPPORTED;
@@ -137,10 +140,11 @@ static kd_guest_point point_of(const exchange *c, const kd_unit_point *p)
 
 static kd_status start(kd_continuous *unit, double t, const double *u, double *x)
 {
-    exchange *c = of(unit);
+    exchange    *c = of(unit);
     const size_t bytes = (size_t)c->nu * sizeof *u;
     kd_status    status = KD_OK;
-    if (!c->base.has_started || c->epoch.count != 0 || c->t_start != t || (bytes > 0 && memcmp(u, c->u_start, bytes) != 0)) {
+    if (!c->base.has_started || c->epoch.count != 0 || c->t_start != t ||
+        (bytes > 0 && memcmp(u, c->u_start, bytes) != 0)) {
         c->t_start = t;
         if (bytes > 0) memcpy(c->u_start, u, bytes);
         status = begin(c);
@@ -188,7 +192,7 @@ static kd_status slopes(kd_continuous *unit, const kd_unit_point *p, const doubl
 
 static kd_status next(kd_continuous *unit, kd_epoch epoch, double *t)
 {
-    exchange *c = of(unit);
+    exchange       *c = of(unit);
     const kd_status status = go_to(c, epoch);
     *t = c->next;
     return status;
@@ -207,7 +211,7 @@ static kd_status place(exchange *c, const kd_unit_point *p)
 static kd_status completed(kd_continuous *unit, const kd_unit_point *p, bool *event)
 {
     exchange *c = of(unit);
-    bool stop = false;
+    bool      stop = false;
     *event = false;
     if (!c->about->exchange.needs_completed_step) return KD_OK;
     kd_status status = place(c, p);
@@ -227,14 +231,18 @@ static void keep_left(exchange *c)
 
 static kd_status event(kd_continuous *unit, const kd_unit_point *p, kd_epoch *epoch, double *x, bool *stop)
 {
-    exchange *c = of(unit);
+    exchange      *c = of(unit);
     kd_guest_event news = {0};
     kd_status      status = KD_OK;
     const size_t   bytes = (size_t)c->nx * sizeof *x;
     // the same event once more
     if (!(c->has_passed && is_same(c->before, p->epoch) && is_at(c, p, c->passed))) {
+        // a time that was told is met exactly, however its root was located
+        kd_unit_point exact = *p;
         c->has_passed = false;
-        status = place(c, p);
+        status = go_to(c, p->epoch);
+        if (fabs(c->next - p->t) <= SAME_TIME * fmax(fabs(p->t), 1)) exact.t = c->next;
+        if (status >= 0) status = place(c, &exact);
         if (status >= 0) keep_left(c);
         if (status >= 0) status = told(c, kd_guest_update(kd_fmu_unit_guest(c->unit), true, &news));
         if (status >= 0 && bytes > 0) memcpy(c->x_behind, p->x, bytes);

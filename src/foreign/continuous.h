@@ -52,8 +52,8 @@ struct kd_continuous {
     int  nstates, nindicators, ninputs, noutputs;
     bool has_slopes; // of its own; otherwise differences are taken
     bool has_started;
-    bool is_broken;                       // the last call failed
-    char message[KD_FOREIGN_MESSAGE];     // why
+    bool is_broken;                   // the last call failed
+    char message[KD_FOREIGN_MESSAGE]; // why
 };
 
 // Files are read and names are found, nothing of it runs yet. fmi/fmu_continuous.c; the runtime refuses

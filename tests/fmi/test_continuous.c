@@ -108,8 +108,12 @@ static int event_times(double *t, int n)
 // x' = -k x with several integrators and formulations; k is a parameter of the model
 static void exponential_is_integrated(void **state)
 {
-    static const char *const way[] = {"--integrator dop853", "--integrator radau", "--integrator bdf", "--integrator sdirk",
-                                      "--coordinates cartesian --formulation psf", "--in-process",
+    static const char *const way[] = {"--integrator dop853",
+                                      "--integrator radau",
+                                      "--integrator bdf",
+                                      "--integrator sdirk",
+                                      "--coordinates cartesian --formulation psf",
+                                      "--in-process",
                                       "--formulation ggl --integrator ida"};
     (void)state;
     if (!has_shared()) skip();
@@ -142,8 +146,8 @@ static void ball_bounces(void **state)
         make_fmu("BouncingBall", path, "ball", version, "unit.fmu");
         for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
             double times[40], bounce = sqrt(2 / g), v = g * bounce;
-            write_cart("type: fmu, file: unit.fmu, output: [h, v]",
-                       "sensors: {h: block.unit.out1, v: block.unit.out2}", "t_end: 3, rtol: 1e-10, atol: 1e-12");
+            write_cart("type: fmu, file: unit.fmu, output: [h, v]", "sensors: {h: block.unit.out1, v: block.unit.out2}",
+                       "t_end: 3, rtol: 1e-10, atol: 1e-12");
             simulate(way[i]);
             const int n = event_times(times, 40);
             if (n != 11) fail_msg("FMI %d, %s: %d bounces", version, way[i], n);
@@ -176,21 +180,24 @@ static void write_stages(bool directional, bool step_events)
 {
     FILE *file = fopen(OUT "/stages.xml", "w");
     assert_non_null(file);
-    fprintf(file,
-            "<?xml version=\"1.0\"?>\n<fmiModelDescription fmiVersion=\"3.0\" modelName=\"s\" instantiationToken=\"s\">\n"
-            "<ModelExchange modelIdentifier=\"s\" needsCompletedIntegratorStep=\"%s\" providesDirectionalDerivatives=\"%s\"/>\n"
-            "<ModelVariables><Float64 name=\"time\" valueReference=\"0\" causality=\"independent\"/>\n"
-            "<Float64 name=\"x\" valueReference=\"1\" causality=\"output\" initial=\"exact\" start=\"0.5\"/>\n"
-            "<Float64 name=\"der(x)\" valueReference=\"2\" derivative=\"1\"/>\n"
-            "<Float64 name=\"k\" valueReference=\"3\" causality=\"output\" variability=\"discrete\" initial=\"exact\" start=\"2\"/>\n"
-            "<Float64 name=\"u\" valueReference=\"4\" causality=\"input\" start=\"0\"/>\n"
-            "<Float64 name=\"y\" valueReference=\"6\" causality=\"output\"/>\n"
-            "<Float64 name=\"slopes\" valueReference=\"7\" causality=\"output\"/></ModelVariables>\n"
-            "<ModelStructure><Output valueReference=\"1\"/><Output valueReference=\"3\"/><Output valueReference=\"6\"/>"
-            "<Output valueReference=\"7\"/><ContinuousStateDerivative valueReference=\"2\"/>"
-            "<InitialUnknown valueReference=\"2\"/><InitialUnknown valueReference=\"6\"/><InitialUnknown "
-            "valueReference=\"7\"/></ModelStructure></fmiModelDescription>\n",
-            step_events ? "true" : "false", directional ? "true" : "false");
+    fprintf(
+        file,
+        "<?xml version=\"1.0\"?>\n<fmiModelDescription fmiVersion=\"3.0\" modelName=\"s\" instantiationToken=\"s\">\n"
+        "<ModelExchange modelIdentifier=\"s\" needsCompletedIntegratorStep=\"%s\" "
+        "providesDirectionalDerivatives=\"%s\"/>\n"
+        "<ModelVariables><Float64 name=\"time\" valueReference=\"0\" causality=\"independent\"/>\n"
+        "<Float64 name=\"x\" valueReference=\"1\" causality=\"output\" initial=\"exact\" start=\"0.5\"/>\n"
+        "<Float64 name=\"der(x)\" valueReference=\"2\" derivative=\"1\"/>\n"
+        "<Float64 name=\"k\" valueReference=\"3\" causality=\"output\" variability=\"discrete\" initial=\"exact\" "
+        "start=\"2\"/>\n"
+        "<Float64 name=\"u\" valueReference=\"4\" causality=\"input\" start=\"0\"/>\n"
+        "<Float64 name=\"y\" valueReference=\"6\" causality=\"output\"/>\n"
+        "<Float64 name=\"slopes\" valueReference=\"7\" causality=\"output\"/></ModelVariables>\n"
+        "<ModelStructure><Output valueReference=\"1\"/><Output valueReference=\"3\"/><Output valueReference=\"6\"/>"
+        "<Output valueReference=\"7\"/><ContinuousStateDerivative valueReference=\"2\"/>"
+        "<InitialUnknown valueReference=\"2\"/><InitialUnknown valueReference=\"6\"/><InitialUnknown "
+        "valueReference=\"7\"/></ModelStructure></fmiModelDescription>\n",
+        step_events ? "true" : "false", directional ? "true" : "false");
     fclose(file);
     make_fmu("s", OUT "/stages.xml", "stages", 3, "unit.fmu");
 }
@@ -240,7 +247,8 @@ static void ends_of_steps_are_told(void **state)
     double times[10];
     write_stages(true, true);
     write_cart("type: fmu, file: unit.fmu, input: {u: -4}, output: [x, k]",
-               "sensors: {x: block.unit.out1, k: block.unit.out2}", "t_end: 0.24, max_step: 0.001, rtol: 1e-9, intervals: 240");
+               "sensors: {x: block.unit.out1, k: block.unit.out2}",
+               "t_end: 0.24, max_step: 0.001, rtol: 1e-9, intervals: 240");
     simulate("--integrator dop853");
     assert_int_equal(event_times(times, 10), 1);
     // x = -2 + 2.5 exp(-2 t) passes -0.1 here
@@ -263,11 +271,14 @@ static void write_two_masses(double kc, double dc)
             "bodies: {a: {mass: 1, inertia: [1, 1, 1]}, b: {mass: 1, inertia: [1, 1, 1]}}\n"
             "joints:\n  slide: {type: prismatic, bodies: [ground, a], point: [0, 0, 0], axis: [1, 0, 0], q: 1, v: 0}\n"
             "  second: {type: prismatic, bodies: [ground, b], point: [0, 0, 0], axis: [1, 0, 0], q: 0, v: 0}\n"
-            "forces:\n  own: {type: joint_spring, joint: slide, rest: 0, stiffness: 10, damping: 0.1, law: kc*(joint.second.q - q) + "
+            "forces:\n  own: {type: joint_spring, joint: slide, rest: 0, stiffness: 10, damping: 0.1, law: "
+            "kc*(joint.second.q - q) + "
             "dc*(joint.second.v - v)}\n"
-            "  other: {type: joint_spring, joint: second, rest: 0, stiffness: 10, damping: 0.1, law: kc*(joint.slide.q - q) + "
+            "  other: {type: joint_spring, joint: second, rest: 0, stiffness: 10, damping: 0.1, law: kc*(joint.slide.q "
+            "- q) + "
             "dc*(joint.slide.v - v)}\n"
-            "sensors: {x: joint.slide.q, v: joint.slide.v, other: joint.second.q}\nrun: {t_end: 2, rtol: 1e-8, atol: 1e-9}\n",
+            "sensors: {x: joint.slide.q, v: joint.slide.v, other: joint.second.q}\nrun: {t_end: 2, rtol: 1e-8, atol: "
+            "1e-9}\n",
             kc, dc);
     fclose(file);
 }
@@ -306,13 +317,14 @@ static void mechanism_in_a_unit_moves_as_inside(void **state)
         for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
             char command[700];
             snprintf(command, sizeof command,
-                     "export fmu " MODELS "systems/tied-mass.yaml --fmi %d --kind me --set kc=%g --set dc=%g --quiet", version,
-                     way[i].kc, way[i].dc);
+                     "export fmu " MODELS "systems/tied-mass.yaml --fmi %d --kind me --set kc=%g --set dc=%g --quiet",
+                     version, way[i].kc, way[i].dc);
             expect(command, 0, "");
             assert_int_equal(run_command("cp " MODELS "foreign/mass-fmu.yaml '" OUT "'").status, 0);
             write_two_masses(way[i].kc, way[i].dc);
             snprintf(command, sizeof command,
-                     "simulate mass-fmu.yaml --t-end 2 --rtol 1e-8 --atol 1e-9 --no-drawing --quiet -o own %s", way[i].options);
+                     "simulate mass-fmu.yaml --t-end 2 --rtol 1e-8 --atol 1e-9 --no-drawing --quiet -o own %s",
+                     way[i].options);
             expect(command, 0, "");
             snprintf(command, sizeof command, "simulate whole.yaml --no-drawing --quiet -o own %s", way[i].options);
             expect(command, 0, "");
@@ -321,15 +333,13 @@ static void mechanism_in_a_unit_moves_as_inside(void **state)
         }
 }
 
-// Derivatives of the whole model against differences, eigenvalues against those of the mechanism inside
+// Derivatives of the whole model against differences
 static void derivatives_go_through_a_unit(void **state)
 {
     (void)state;
     expect("export fmu " MODELS "systems/tied-mass.yaml --kind me --quiet", 0, "");
     assert_int_equal(run_command("cp " MODELS "foreign/mass-fmu.yaml '" OUT "'").status, 0);
-    expect("check mass-fmu.yaml --jacobian", 0, "");
-    write_two_masses(100, 1);
-    expect("modes whole.yaml --at-start", 0, "");
+    expect("check mass-fmu.yaml --derivatives", 0, "");
 }
 
 // ---- what is wrong --------------------------------------------------------------------------------------------------
@@ -340,10 +350,13 @@ static void wrong_units_are_told(void **state)
         const char *block, *more, *command, *sentence;
     } wrong[] = {
         {"type: fmu, file: GOOD.fmu, kind: cs, output: [x]", "", "check cart.yaml", "give it a period"},
-        {"type: fmu, file: GOOD.fmu, output: [x], offset: 1", "", "check cart.yaml", "without period it is not sampled"},
-        {"type: fmu, file: GOOD.fmu, output: [x], start_output: 1", "", "check cart.yaml", "without period it is not sampled"},
+        {"type: fmu, file: GOOD.fmu, output: [x], offset: 1", "", "check cart.yaml",
+         "without period it is not sampled"},
+        {"type: fmu, file: GOOD.fmu, output: [x], start_output: 1", "", "check cart.yaml",
+         "without period it is not sampled"},
         {"type: fmu, file: unit.fmu, input: {u: block.unit.out}, output: [y]", "", "check cart.yaml", "algebraic loop"},
-        {"type: fmu, file: unit.fmu, input: {u: joint.slide.a}, output: [y]", "", "check cart.yaml", "cannot be read here"},
+        {"type: fmu, file: unit.fmu, input: {u: joint.slide.a}, output: [y]", "", "check cart.yaml",
+         "cannot be read here"},
         {"type: fmu, file: NAN.fmu, output: [x]", "", "simulate cart.yaml --no-drawing",
          "block 'unit': the FMU: derivative 1 is no finite number"},
         {"type: fmu, file: CRASH.fmu, output: [x]", "", "simulate cart.yaml --no-drawing",
