@@ -362,6 +362,7 @@ static void wrong_units_are_told(void **state)
         {"type: fmu, file: CRASH.fmu, output: [x]", "", "simulate cart.yaml --no-drawing",
          "block 'unit': the FMU crashed in the start of initialisation"},
         {"type: fmu, file: GOOD.fmu, output: [x]", "", "realtime cart.yaml", "give blocks of FMUs a period"},
+        {"type: fmu, file: GOOD.fmu, output: [x]", "", "compare cart.yaml --jobs 2", "serves one run at a time"},
     };
     (void)state;
     if (access("/usr/bin/zip", X_OK) != 0) return;
