@@ -33,7 +33,8 @@ typedef struct exchange {
     double                   *u_start, *x_start, *parameter;
     // the last evaluation, the last slopes: where (t, u, x), then what
     bool    is_known, is_sloped;
-    double *at, *sloped; // (1 + nu + nx)
+    bool    is_completed; // the end of a step there was told
+    double *at, *sloped;  // (1 + nu + nx)
     double *dx, *z, *y, *J;
     // the last event: where, what it answered in front of it, then the states behind it
     bool     has_passed, stop;
@@ -94,7 +95,7 @@ static kd_status keep(exchange *c)
 static kd_status begin(exchange *c)
 {
     forget(c);
-    c->has_passed = c->base.has_started = false;
+    c->has_passed = c->base.has_started = c->stop = false;
     for (int i = 0; i < KD_GUEST_SLOTS; i++) c->kept[i].full = false;
     kd_foreign_change(kd_fmu_unit_base(c->unit), 1, c->parameter);
     const kd_status status = kd_fmu_unit_start(c->unit, c->t_start, c->u_start);
@@ -167,6 +168,7 @@ static kd_status values_at(exchange *c, const kd_unit_point *p, kd_unit_values *
     const kd_guest_point at = point_of(c, p);
     status = told(c, kd_guest_evaluate(kd_fmu_unit_guest(c->unit), &at, c->dx, c->z, c->y));
     c->is_known = status >= 0;
+    c->is_completed = false;
     note(c, p, c->at);
     return status;
 }
@@ -208,18 +210,28 @@ static kd_status place(exchange *c, const kd_unit_point *p)
     return values_at(c, p, &values);
 }
 
-static kd_status completed(kd_continuous *unit, const kd_unit_point *p, bool *event)
+// The FMU, which stands at the end of a step, is told
+static kd_status complete(exchange *c, bool *event)
 {
-    exchange *c = of(unit);
     bool      stop = false;
+    kd_status status = KD_OK;
     *event = false;
-    if (!c->about->exchange.needs_completed_step) return KD_OK;
-    kd_status status = place(c, p);
-    if (status >= 0) status = told(c, kd_guest_completed(kd_fmu_unit_guest(c->unit), event, &stop));
+    if (c->about->exchange.needs_completed_step)
+        status = told(c, kd_guest_completed(kd_fmu_unit_guest(c->unit), event, &stop));
     // the end of the run is told by the event
     *event = *event || stop;
     c->stop = c->stop || stop;
+    c->is_completed = status >= 0;
     return status;
+}
+
+static kd_status completed(kd_continuous *unit, const kd_unit_point *p, bool *event)
+{
+    exchange *c = of(unit);
+    *event = false;
+    if (!c->about->exchange.needs_completed_step) return KD_OK;
+    const kd_status status = place(c, p);
+    return status < 0 ? status : complete(c, event);
 }
 
 static void keep_left(exchange *c)
@@ -239,11 +251,14 @@ static kd_status event(kd_continuous *unit, const kd_unit_point *p, kd_epoch *ep
     if (!(c->has_passed && is_same(c->before, p->epoch) && is_at(c, p, c->passed))) {
         // a time that was told is met exactly, however its root was located
         kd_unit_point exact = *p;
+        const bool    is_told = c->is_completed && is_at(c, p, c->at);
+        bool          asks;
         c->has_passed = false;
         status = go_to(c, p->epoch);
         if (fabs(c->next - p->t) <= SAME_TIME * fmax(fabs(p->t), 1)) exact.t = c->next;
         if (status >= 0) status = place(c, &exact);
         if (status >= 0) keep_left(c);
+        if (status >= 0 && !is_told) status = complete(c, &asks);
         if (status >= 0) status = told(c, kd_guest_update(kd_fmu_unit_guest(c->unit), true, &news));
         if (status >= 0 && bytes > 0) memcpy(c->x_behind, p->x, bytes);
         if (status >= 0 && news.changed) status = told(c, kd_guest_get_states(kd_fmu_unit_guest(c->unit), c->x_behind));
@@ -304,8 +319,10 @@ static kd_status check_signal(const kd_fmi_variable *v, bool input, char *messag
 
 static kd_status check_states(const exchange *c, char *message, size_t size)
 {
-    if (c->nx > MOST_STATES) {
-        kd_text(message, size, "the FMU has %d states, and at most %d can be states of a model", c->nx, MOST_STATES);
+    if (c->nx > MOST_STATES || c->nz > MOST_STATES) {
+        kd_text(message, size,
+                "the FMU has %d states and %d event indicators; at most %d of each can be part of a model", c->nx,
+                c->nz, MOST_STATES);
         return KD_ERR_UNSUPPORTED;
     }
     for (int i = 0; i < c->nx; i++) {
