@@ -261,7 +261,7 @@ static void events_begin_anew(void **state)
 {
     (void)state;
     double first[100];
-    run    r = open_well("bouncing-ball", NULL);
+    run    r = open_well("impact-ball", NULL);
     int    n = 0;
     for (int i = 0; i < 3; i++) {
         char message[500] = "";
