@@ -9,7 +9,14 @@
 //
 // Level sets g = eps beside a point where branches cross (x y = eps) turn from one branch into another at
 // K eps / sigma^2 = 1/2, with small steps and without a violation that grows: this is how motions that drift leave
-// their branch. sigma is found by inverse iteration with C C' = L L' (in its envelope), only where sigma may have
+// their branch. With eps = u, the rounding of the positions, the same number is the angle by which rounding turns the
+// directions that the constraints leave, and the velocities with them:
+//
+//     |dv| / |v| = K u / sigma^2
+//
+// Beyond the tolerance steps cannot be verified, as their defect is this noise and does not fall with their length: an
+// explicit method goes on in steps of 1e-10 of the time towards the position. A step that could not be verified
+// (kd_rank_watch_doubt) is the end of the run where this is the reason. sigma is found by inverse iteration with C C' = L L' (in its envelope), only where sigma may have
 // become small since it was last known (|sigma - sigma_0| <= |C - C_0|, Weyl).
 //
 // A step may also jump over the place where branches cross. Where C may have lost its rank inside the step (Weyl again)
@@ -37,6 +44,7 @@
 
 #define LARGEST 600        // rows, or columns, beyond which a factorisation costs more than a step
 #define CERTAIN 0.1        // of K eps / sigma^2; the turn into another branch happens at 0.5
+#define ROUNDING 2e-16     // u: of positions, in natural units
 #define NO_SIGMA 1e-7      // a singular value that is 0 up to rounding of C C'
 #define INDEPENDENT 1e-12  // square of the sine of the angle between a row and those before it
 #define FAR 0.5            // part of sigma that must be left for certain to look at nothing else
@@ -61,6 +69,7 @@ struct kd_rank_watch {
     const kd_eom *eom;
     kd_inputs     inputs;
     kd_eom_data  *data;
+    kd_tolerances tolerances;
     kd_dims       dims;
     double       *g;      // (nlambda)
     double       *GZ;     // (nlambda x nv)
@@ -87,6 +96,7 @@ struct kd_rank_watch {
     double        t_last;                        // of C_last
     double        t_judged, smooth; // end of the step that was judged, NAN: none; part of it that is smooth
     bool          known, stopped;   // there is a matrix to compare with; a function asked to stop
+    bool          doubtful;         // the step to the next look could not be verified
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -125,7 +135,8 @@ static void cut(kd_rank_watch *w)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = kd_cut_double(a, m);
 }
 
-kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_rank_watch **watch, bool *unwatched)
+kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_tolerances tolerances,
+                               kd_rank_watch **watch, bool *unwatched)
 {
     const kd_eom *eom = kd_eom_data_eom(data);
     kd_dims       d = kd_eom_dims(eom);
@@ -138,6 +149,7 @@ kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_ra
     if (!w) return KD_ERR_MEMORY;
     w->eom = eom;
     w->data = data;
+    w->tolerances = tolerances;
     w->dims = d;
     if (inputs) w->inputs = *inputs;
     cut(w);
@@ -337,6 +349,18 @@ static double violation(kd_rank_watch *w)
 static bool is_certain(const kd_rank_watch *w)
 {
     return w->sigma > NO_SIGMA && w->K * w->eps <= CERTAIN * w->sigma * w->sigma;
+}
+
+// Angle by which rounding, or the violation of constraints, turns velocities
+static double turned_by_rounding(const kd_rank_watch *w)
+{
+    return w->K * fmax(w->eps, ROUNDING) / (w->sigma * w->sigma);
+}
+
+// Is that more than errors of the tolerance?
+static bool is_noisy(const kd_rank_watch *w)
+{
+    return turned_by_rounding(w) * w->speed > w->tolerances.rtol * w->speed + w->tolerances.atol;
 }
 
 static void remember(kd_rank_watch *w, const kd_state *x)
@@ -542,6 +566,7 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
     w->path = 0;
     w->t_last = x->t;
     w->t_judged = NAN;
+    w->doubtful = false;
     memset(w->row_K, 0, (size_t)m * sizeof *w->row_K);
     remember(w, x);
     w->t_before = NAN;
@@ -592,16 +617,36 @@ static void name_rows(const kd_rank_watch *w, char *text, size_t size)
     }
 }
 
+// reason: why it cannot be told what follows
 static kd_status tell(const kd_rank_watch *w, double t, const char *reason, char *message, size_t size)
 {
     kd_text(message, size, "at t = %.9g the motion comes to a singular position of ", t);
     name_rows(w, message, size);
-    kd_text_append(message, size,
-                   ": these constraints nearly depend on each other (least singular value %.2g), and %s it cannot be "
-                   "told on which branch it goes on; try a form that holds the positions (psf, statespace, or "
-                   "projection: always) or a smaller tolerance",
+    kd_text_append(message, size, ": these constraints nearly depend on each other (least singular value %.2g), and %s",
                    w->sigma, reason);
     return KD_ERR_RANK_CHANGE;
+}
+
+// The same, where branches cannot be told apart, as of a violation or a turn
+static kd_status tell_branch(const kd_rank_watch *w, double t, const char *with, char *message, size_t size)
+{
+    char reason[300];
+    kd_text(reason, sizeof reason,
+            "with %s it cannot be told on which branch it goes on; try a form that holds the positions (psf, "
+            "statespace, or projection: always) or a smaller tolerance",
+            with);
+    return tell(w, t, reason, message, size);
+}
+
+// The same, where rounding hides the direction of the motion
+static kd_status tell_noise(const kd_rank_watch *w, double t, char *message, size_t size)
+{
+    char reason[300];
+    kd_text(reason, sizeof reason,
+            "rounding of the positions turns the velocities by %.2g rad there, so that no step, however short, fulfils "
+            "the equations within the tolerance; try psf or statespace with radau, or a larger tolerance",
+            turned_by_rounding(w));
+    return tell(w, t, reason, message, size);
 }
 
 void kd_rank_watch_go_on(kd_rank_watch *w, const kd_state *x)
@@ -621,31 +666,44 @@ double kd_rank_watch_judge(kd_rank_watch *w, const kd_state *x)
     return (x->t - w->t) * fmax(SHORTER, AIMED * w->smooth);
 }
 
+void kd_rank_watch_doubt(kd_rank_watch *w)
+{
+    w->doubtful = true;
+}
+
+// sigma at x, as it is now: is it certain on which branch the motion is, and where it leads?
+static kd_status look_here(kd_rank_watch *w, const kd_state *x, bool doubtful, char *message, size_t size)
+{
+    char with[80];
+    scale_rows(w);
+    measure_rows(w, x);
+    measure(w, x->t);
+    kd_text(with, sizeof with, "a violation of %.2g", w->eps);
+    if (!is_certain(w)) return tell_branch(w, x->t, with, message, size);
+    // a step that cannot be verified: noise of the velocities, which shorter steps do not lessen
+    return doubtful && is_noisy(w) ? tell_noise(w, x->t, message, size) : KD_OK;
+}
+
 kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
 {
+    const bool doubtful = w->doubtful;
+    w->doubtful = false;
     if (!w->known) return KD_OK;
     // step: way in natural units. By Weyl sigma falls by K per unit of way at most
-    char         reason[80];
     const double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
     const double before = w->sigma - SAFETY * w->K * w->path; // for certain, as long as violations stay as they were
     const double left = before - SAFETY * w->K * step;
     // far from singular: no matrix is evaluated
-    const bool far = w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
+    const bool far = !doubtful && w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
     // the step may have jumped over the crossing of branches: it is short and not smooth, or it could not be taken back
     // and is far from smooth
     const bool judged = w->t_judged == x->t, looked = judged || (step < LONGEST && judge(w, x));
     kd_status  status = KD_OK;
     if (looked && w->smooth < (judged && is_short(w) ? 1 : TURNED))
-        status = tell(w, x->t, "with a step that turns there", message, size);
+        status = tell_branch(w, x->t, "a step that turns there", message, size);
     w->path += step;
-    if (status == KD_OK && !far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
-        scale_rows(w);
-        measure_rows(w, x);
-        measure(w, x->t);
-        // not certain at the end of the step
-        kd_text(reason, sizeof reason, "with a violation of %.2g", w->eps);
-        if (!is_certain(w)) status = tell(w, x->t, reason, message, size);
-    }
+    if (status == KD_OK && !far && evaluate(w, x)) // the integrator will find out where it cannot be evaluated
+        status = look_here(w, x, doubtful, message, size);
     w->t_judged = NAN;
     remember(w, x);
     return outcome(w, status, message, size);
@@ -662,6 +720,6 @@ void kd_rank_watch_archive(kd_rank_watch *w, kd_archive *a)
     kd_archive_ints(a, w->kept, (size_t)m, 0, m - 1);
     kd_archive_ints(a, w->first, (size_t)m, 0, m);
     KD_ARCHIVE_REALS(a, &w->t, &w->sigma, &w->K, &w->eps, &w->path, &w->speed, &w->t_last, &w->t_before);
-    if (a->reads) w->t_judged = NAN;
+    if (a->reads) w->t_judged = NAN, w->doubtful = false;
     KD_ARCHIVE_BOOLS(a, &w->known, &w->stopped);
 }
