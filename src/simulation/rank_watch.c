@@ -644,7 +644,8 @@ static kd_status tell_noise(const kd_rank_watch *w, double t, char *message, siz
     char reason[300];
     kd_text(reason, sizeof reason,
             "rounding of the positions turns the velocities by %.2g rad there, so that no step, however short, fulfils "
-            "the equations within the tolerance; try psf or statespace with radau, or a larger tolerance",
+            "the equations within the tolerance; try the decomposition svd, psf or statespace with radau, or a larger "
+            "tolerance",
             turned_by_rounding(w));
     return tell(w, t, reason, message, size);
 }
