@@ -30,7 +30,9 @@
 // The polynomial of degree 5 through the start of the step before, too, at s = 1/2 as well, tells more: 0.0008 K d^2 and
 // more, and about 1e-4 K d^6 along a circle. The two fall apart as steps become shorter: a step that could be either is
 // taken back and made shorter until it is one of them. Rows that hardly move, beside others that do, may look uneven: a
-// singular position of them is within reach only if sigma <= K d with their own d.
+// singular position of them is within reach only if sigma <= K d with their own d. That is the way of the coordinates
+// with an entry in the row; but a wheel turns rows of its axle whose entry for that turn is zero. A row that changes by
+// more than any lever of the mechanism explains is told by this, and has the way of all coordinates of its bodies.
 //
 // Of redundant rows a set that was independent at the start is watched, and replaced where it becomes dependent.
 #include "simulation/rank_watch.h"
@@ -65,38 +67,40 @@
 #define NAMED 0.3          // entries beside the largest one that are worth a name
 
 struct kd_rank_watch {
-    kd_arena      arena;
-    const kd_eom *eom;
-    kd_inputs     inputs;
-    kd_eom_data  *data;
-    kd_tolerances tolerances;
-    kd_dims       dims;
-    double       *g;      // (nlambda)
-    double       *GZ;     // (nlambda x nv)
-    double       *HZ;     // (nmu x nv)
-    double       *D;      // (nv) columns
-    double       *R;      // (m) rows
-    int          *active; // (m) numbers in [g; h]
-    int           nactive;
-    int          *kept; // (m) places in active
-    int           rank; // kept rows; -1: not known
-    double       *C;    // (nactive x nv) row by row
-    double       *C_last;
-    int          *first; // (m) first column of each row of L
-    double       *L;     // (m x m) row by row
-    double       *pivot, *vector;
-    double        t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
-    double       *p, *v;                         // (np), (nv) at the last look
-    double       *p_before, *v_before, t_before; // (np), (nv) at the look before that; NAN: none
-    double       *inner, *rate[3];               // (np) a point inside the step; p' at both ends and at the look before
-    double       *row_K;                         // (m) K of each row by the way of its own bodies
-    double       *row_eps, *row_end;             // (m) violation of each row at the last look; at the end of the step
-    double       *row_between, *row_way;         // (m) largest violation inside the step; d of the row
-    double       *row_noise;                     // (m) violation that errors of both ends explain
-    double        t_last;                        // of C_last
-    double        t_judged, smooth; // end of the step that was judged, NAN: none; part of it that is smooth
-    bool          known, stopped;   // there is a matrix to compare with; a function asked to stop
-    bool          doubtful;         // the step to the next look could not be verified
+    kd_arena       arena;
+    const kd_eom  *eom;
+    kd_inputs      inputs;
+    kd_eom_data   *data;
+    kd_tolerances  tolerances;
+    kd_dims        dims;
+    double        *g;      // (nlambda)
+    double        *GZ;     // (nlambda x nv)
+    double        *HZ;     // (nmu x nv)
+    double        *D;      // (nv) columns
+    double        *R;      // (m) rows
+    int           *active; // (m) numbers in [g; h]
+    int            nactive;
+    int           *kept; // (m) places in active
+    int            rank; // kept rows; -1: not known
+    double        *C;    // (nactive x nv) row by row
+    double        *C_last;
+    int           *first; // (m) first column of each row of L
+    double        *L;     // (m x m) row by row
+    double        *pivot, *vector;
+    double         t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
+    double        *p, *v;                         // (np), (nv) at the last look
+    double        *p_before, *v_before, t_before; // (np), (nv) at the look before that; NAN: none
+    double        *inner, *rate[3];       // (np) a point inside the step; p' at both ends and at the look before
+    double        *row_K;                 // (m) K of each row by the way of its own bodies
+    double        *row_eps, *row_end;     // (m) violation of each row at the last look; at the end of the step
+    double        *row_between, *row_way; // (m) largest violation inside the step; d of the row
+    double        *row_noise;             // (m) violation that errors of both ends explain
+    double        *row_hidden;            // (m) 1: it changes with coordinates that have no entry in it
+    unsigned char *depends;               // (m x nv) on which a row of [g; h] may depend; NULL: not known
+    double         t_last;                // of C_last
+    double         t_judged, smooth;      // end of the step that was judged, NAN: none; part of it that is smooth
+    bool           known, stopped;        // there is a matrix to compare with; a function asked to stop
+    bool           doubtful;              // the step to the next look could not be verified
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -128,11 +132,33 @@ static void cut(kd_rank_watch *w)
     w->p = kd_cut_double(a, d.np);
     w->v = kd_cut_double(a, d.nv);
     w->inner = kd_cut_double(a, d.np);
-    double **const rows[] = {&w->row_K, &w->row_eps, &w->row_end, &w->row_between, &w->row_way, &w->row_noise};
+    double **const rows[] = {&w->row_K,   &w->row_eps,   &w->row_end,   &w->row_between,
+                             &w->row_way, &w->row_noise, &w->row_hidden};
     for (int k = 0; k < 3; k++) w->rate[k] = kd_cut_double(a, d.np);
     w->p_before = kd_cut_double(a, d.np);
     w->v_before = kd_cut_double(a, d.nv);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = kd_cut_double(a, m);
+}
+
+// Rows of GZ or HZ, from `first` on in [g; h], by the pattern that the equations tell
+static bool mark_pattern(kd_rank_watch *w, kd_fn fn, int first)
+{
+    kd_pattern p;
+    if (!kd_eom_pattern(w->eom, fn, KD_V, &p)) return false;
+    for (int j = 0; j < p.columns; j++)
+        for (int e = p.column[j]; e < p.column[j + 1]; e++)
+            w->depends[(ptrdiff_t)(first + p.row[e]) * w->dims.nv + j] = 1;
+    return true;
+}
+
+// depends; NULL where the equations have no patterns
+static void take_patterns(kd_rank_watch *w)
+{
+    const kd_dims d = w->dims;
+    w->depends = kd_arena_cut(&w->arena, (size_t)(d.nlambda + d.nmu) * (size_t)d.nv, sizeof *w->depends);
+    if (!w->depends) return;
+    const bool positions = d.nlambda == 0 || mark_pattern(w, KD_GI, 0);
+    if (!positions || (d.nmu > 0 && !mark_pattern(w, KD_H, d.nlambda))) w->depends = NULL;
 }
 
 kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_tolerances tolerances,
@@ -153,6 +179,7 @@ kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_to
     w->dims = d;
     if (inputs) w->inputs = *inputs;
     cut(w);
+    take_patterns(w);
     kd_status status = w->arena.failed ? KD_ERR_MEMORY : KD_OK;
     for (int j = 0; j < d.nv && status >= 0; j++) w->D[j] = kd_eom_unit(eom, j);
     if (status < 0) {
@@ -428,23 +455,38 @@ static bool add_violations(kd_rank_watch *w, const kd_state *x, double s, bool q
     return true;
 }
 
+// Speed of row k, the larger one of the last look and of x: of coordinates with an entry in the row, or of all of its
+// bodies; change: of the row since C_last
+static double row_speed(const kd_rank_watch *w, const kd_state *x, int k, bool hidden, double *change)
+{
+    const int            n = w->dims.nv;
+    const double        *row = w->C + (ptrdiff_t)k * n, *last = w->C_last + (ptrdiff_t)k * n;
+    const unsigned char *depends = hidden && w->depends ? w->depends + (ptrdiff_t)w->active[k] * n : NULL;
+    double               square[2] = {0, 0}, sum = 0;
+    for (int j = 0; j < n; j++) {
+        if (row[j] == 0 && last[j] == 0 && !(depends && depends[j])) continue;
+        square[0] += w->v[j] / w->D[j] * (w->v[j] / w->D[j]);
+        square[1] += x->v[j] / w->D[j] * (x->v[j] / w->D[j]);
+        sum += (row[j] - last[j]) * (row[j] - last[j]);
+    }
+    *change = sqrt(sum);
+    return sqrt(fmax(square[0], square[1]));
+}
+
 // d and K of each row from what its own bodies do in the step to x, where C is known
 static void measure_rows(kd_rank_watch *w, const kd_state *x)
 {
-    const int    n = w->dims.nv;
-    const double h = x->t - w->t;
+    const double h = x->t - w->t, since = x->t - w->t_last;
     for (int k = 0; k < w->nactive; k++) {
-        const double *row = w->C + (ptrdiff_t)k * n, *last = w->C_last + (ptrdiff_t)k * n;
-        double        square[2] = {0, 0}, change = 0;
-        for (int j = 0; j < n; j++) {
-            if (row[j] == 0 && last[j] == 0) continue;
-            square[0] += w->v[j] / w->D[j] * (w->v[j] / w->D[j]);
-            square[1] += x->v[j] / w->D[j] * (x->v[j] / w->D[j]);
-            change += (row[j] - last[j]) * (row[j] - last[j]);
+        double change, speed = row_speed(w, x, k, w->row_hidden[k] != 0, &change);
+        // no lever is so short: something turns the row that has no entry in it
+        if (w->depends && w->row_hidden[k] == 0 && change > MEASURABLE && change > MOST_CURVED * since * speed) {
+            w->row_hidden[k] = 1;
+            w->row_K[k] = 0;
+            speed = row_speed(w, x, k, true, &change);
         }
-        const double speed = sqrt(fmax(square[0], square[1])), way = (x->t - w->t_last) * speed;
         w->row_way[k] = h * speed;
-        if (way > MEASURABLE) w->row_K[k] = fmax(w->row_K[k], fmin(sqrt(change) / way, MOST_CURVED));
+        if (since * speed > MEASURABLE) w->row_K[k] = fmax(w->row_K[k], fmin(change / (since * speed), MOST_CURVED));
     }
 }
 
@@ -568,6 +610,7 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
     w->t_judged = NAN;
     w->doubtful = false;
     memset(w->row_K, 0, (size_t)m * sizeof *w->row_K);
+    memset(w->row_hidden, 0, (size_t)m * sizeof *w->row_hidden);
     remember(w, x);
     w->t_before = NAN;
     // K is measured between this matrix and the next

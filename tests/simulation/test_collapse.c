@@ -46,7 +46,8 @@ static subject make_subject(void)
     assert_int_equal(kd_eom_create(&def, &s.eom, message, sizeof message), KD_OK);
     assert_int_equal(kd_eom_data_create(s.eom, &s.data), KD_OK);
     assert_int_equal(kd_state_create(s.eom, &s.x), KD_OK);
-    assert_int_equal(kd_collapse_create(s.data, &(kd_inputs){0}, (kd_tolerances){.rtol = 1e-6, .atol = 1e-6}, &s.collapse), KD_OK);
+    assert_int_equal(
+        kd_collapse_create(s.data, &(kd_inputs){0}, (kd_tolerances){.rtol = 1e-6, .atol = 1e-6}, &s.collapse), KD_OK);
     s.x->p[0] = 1;
     return s;
 }
