@@ -11,6 +11,12 @@
 // Motion that is merely fast, stiff or long has no jump at the state; one that passes jumps now and then has none at
 // most of the looks, whose distances vary.
 //
+// Steps that are taken back. Where the equations are rough on every scale, as by rounding or a function in C with noise,
+// no step stands its check however short it is made: each is made a dozen times, kept in the end, and leads on by some
+// 1e-10 of the time. The run is ended when, again and again over thousands of attempts, the pace is as above, most
+// attempts were taken back, and some steps were kept that do not stand. Steps that feel their way to a jump are taken
+// back as often, but stand then, or are accounted for.
+//
 // Blow-up. The largest velocity doubles again and again in equal times, to more than EXPLODED times its size at the
 // start (at least 1), and an element feeds as much energy as that takes. Motion that an applied force speeds up doubles
 // more and more slowly; a tumbling pendulum gets its energy from nobody.
@@ -28,6 +34,7 @@
 #define MOST 2e5           // attempts to the end at the present pace that are too many
 #define LOOKS 24           // that must find a jump ..
 #define AGAINST 6          // .. less so many for each that does not
+#define TAKEN_BACK 0.5     // part of the attempts, in LOOKS intervals in a row
 #define LEAST_INTERVAL 150 // attempts between two looks: from here ..
 #define MORE_INTERVAL 131  // .. to so many more
 #define LONGEST_WAIT 4096  // times that, after looks that found nothing
@@ -63,12 +70,16 @@ struct kd_collapse {
     bool          steep;       // the jump found last is none, but a law that changes within less than a tolerance
     double        steep_way;   // way along d in which it does
     // stagnation
-    long   mark, interval; // attempts at the last look, and until the next
-    double t_mark, t_from; // time there; where the jumps began
-    long   from;           // attempts there
-    int    looks;          // that found a jump
-    long   wait;           // factor of the interval
-    double pace;           // [s] per attempt when a look found nothing
+    kd_effort mark;           // at the last look
+    long      interval;       // attempts until the next
+    double    t_mark, t_from; // time there; where the jumps began
+    long      from;           // attempts there
+    kd_effort stuck_from;     // where steps began to be taken back
+    double    t_stuck;        // time there
+    int       stuck;          // intervals since then
+    int       looks;          // that found a jump
+    long      wait;           // factor of the interval
+    double    pace;           // [s] per attempt when a look found nothing
     // blow-up
     double reference, doubled;
     double t_doubled[DOUBLINGS + 1]; // the last ones, latest behind
@@ -117,11 +128,13 @@ static void widen(kd_collapse *c, const kd_state *x)
     c->size[INNER] = fmax(c->size[INNER], kd_norm_max(n.nr, x->r));
 }
 
-void kd_collapse_begin(kd_collapse *c, const kd_state *x, long attempts)
+void kd_collapse_begin(kd_collapse *c, const kd_state *x, kd_effort effort)
 {
     // no look has been made; velocities are compared with those of here
-    c->mark = c->from = attempts;
-    c->t_mark = c->t_from = x->t;
+    c->mark = c->stuck_from = effort;
+    c->from = effort.attempts;
+    c->t_mark = c->t_from = c->t_stuck = x->t;
+    c->stuck = 0;
     c->interval = LEAST_INTERVAL;
     c->wait = 1;
     c->looks = 0;
@@ -333,25 +346,34 @@ static void calm_down(kd_collapse *c, long attempts, double pace)
     if (c->wait < LONGEST_WAIT) c->wait *= 2;
 }
 
-static kd_status look_for_jumps(kd_collapse *c, const kd_state *x, long attempts, double t_end, char *message,
-                                size_t size)
+// In a slow interval that began with mark at the time t: were most steps taken back, and some kept all the same?
+static kd_status look_for_retractions(kd_collapse *c, const kd_state *x, kd_effort now, kd_effort mark, double t,
+                                      char *message, size_t size)
 {
-    // progress per attempt since the last look
-    const double pace = (x->t - c->t_mark) / (double)(attempts - c->mark);
-    const bool   slow = pace * MOST < t_end - x->t;
-    const long   begun = c->mark;
-    const double t_begun = c->t_mark;
-    kind         what;
-    int          row = 0;
-    // the next look comes after a number of attempts that no rhythm of the motion follows
-    c->mark = attempts;
-    c->t_mark = x->t;
-    c->interval = LEAST_INTERVAL + (long)(draw(c) % MORE_INTERVAL);
-    if (!slow) {
-        c->wait = 1;
-        c->looks = 0;
+    const double back = (double)(now.retracted - mark.retracted), all = (double)(now.attempts - mark.attempts);
+    if (!(back > TAKEN_BACK * all) || now.unverified == mark.unverified) {
+        c->stuck = 0;
         return KD_OK;
     }
+    if (c->stuck++ == 0) c->stuck_from = mark, c->t_stuck = t;
+    if (c->stuck < LOOKS) return KD_OK;
+    kd_text(
+        message, size,
+        "the last %ld attempts of steps led from t = %.9g s to t = %.9g s only: %ld of them were taken back, as the "
+        "equations do not hold inside of them, and %ld steps do not hold however short they are made: forces or "
+        "accelerations are rough on every scale, as by rounding or a function with noise; smooth the law, or take "
+        "a larger tolerance",
+        now.attempts - c->stuck_from.attempts, c->t_stuck, x->t, now.retracted - c->stuck_from.retracted,
+        now.unverified - c->stuck_from.unverified);
+    return KD_ERR_STAGNATION;
+}
+
+// In a slow interval that began after so many attempts at t_begun: is there a jump next to x, as there was before?
+static kd_status look_for_jumps(kd_collapse *c, const kd_state *x, long attempts, long begun, double t_begun,
+                                double pace, char *message, size_t size)
+{
+    kind what;
+    int  row = 0;
     // looks that find nothing make the next ones rare, so that slow but regular runs cost little
     if (pace < 0.1 * c->pace) c->wait = 1; // worse than at the last look that found nothing
     if (c->wait > 1 && attempts - c->from < c->wait * LEAST_INTERVAL) return KD_OK;
@@ -368,6 +390,26 @@ static kd_status look_for_jumps(kd_collapse *c, const kd_state *x, long attempts
     kd_text(message, size, "the last %ld attempts of steps led from t = %.9g s to t = %.9g s only: %s",
             attempts - c->from, c->t_from, x->t, cause);
     return KD_ERR_STAGNATION;
+}
+
+// An interval has passed: does the run get on?
+static kd_status look_at_pace(kd_collapse *c, const kd_state *x, kd_effort now, double t_end, char *message,
+                              size_t size)
+{
+    // progress per attempt since the last look
+    const kd_effort begun = c->mark;
+    const double    t_begun = c->t_mark, pace = (x->t - t_begun) / (double)(now.attempts - begun.attempts);
+    // the next look comes after a number of attempts that no rhythm of the motion follows
+    c->mark = now;
+    c->t_mark = x->t;
+    c->interval = LEAST_INTERVAL + (long)(draw(c) % MORE_INTERVAL);
+    if (!(pace * MOST < t_end - x->t)) {
+        c->wait = 1;
+        c->looks = c->stuck = 0;
+        return KD_OK;
+    }
+    kd_status status = look_for_jumps(c, x, now.attempts, begun.attempts, t_begun, pace, message, size);
+    return status < 0 ? status : look_for_retractions(c, x, now, begun, t_begun, message, size);
 }
 
 // ---- blow-up --------------------------------------------------------------------------------------------------------
@@ -409,13 +451,13 @@ static kd_status look_for_feeder(kd_collapse *c, const kd_state *x, char *messag
     return KD_ERR_BLOW_UP;
 }
 
-kd_status kd_collapse_see(kd_collapse *c, const kd_state *x, long attempts, double t_end, char *message, size_t size)
+kd_status kd_collapse_see(kd_collapse *c, const kd_state *x, kd_effort effort, double t_end, char *message, size_t size)
 {
     widen(c, x);
     kd_status status = look_for_feeder(c, x, message, size);
     // velocities at every step, jumps only now and then
-    if (status < 0 || attempts - c->mark < c->interval) return status;
-    return look_for_jumps(c, x, attempts, t_end, message, size);
+    if (status < 0 || effort.attempts - c->mark.attempts < c->interval) return status;
+    return look_at_pace(c, x, effort, t_end, message, size);
 }
 
 void kd_collapse_archive(kd_collapse *c, kd_archive *a)
@@ -429,12 +471,14 @@ void kd_collapse_archive(kd_collapse *c, kd_archive *a)
     kd_archive_ints(a, part, 3, 0, 0xffffff);
     c->seed = (unsigned long)part[2] << 48 | (unsigned long)part[1] << 24 | (unsigned long)part[0];
     kd_archive_bool(a, &c->steep);
-    KD_ARCHIVE_REALS(a, &c->steep_way, &c->t_mark, &c->t_from, &c->pace);
+    KD_ARCHIVE_REALS(a, &c->steep_way, &c->t_mark, &c->t_from, &c->t_stuck, &c->pace);
     // both are at least 1: velocities are doubled from there
     kd_archive_least(a, &c->reference, 1);
     kd_archive_least(a, &c->doubled, 1);
-    KD_ARCHIVE_COUNTS(a, &c->mark, &c->interval, &c->from, &c->wait);
+    KD_ARCHIVE_COUNTS(a, &c->mark.attempts, &c->mark.retracted, &c->mark.unverified, &c->interval, &c->from, &c->wait);
+    KD_ARCHIVE_COUNTS(a, &c->stuck_from.attempts, &c->stuck_from.retracted, &c->stuck_from.unverified);
     kd_archive_int(a, &c->looks, 0, INT_MAX / 2);
+    kd_archive_int(a, &c->stuck, 0, LOOKS);
     kd_archive_doubles(a, c->t_doubled, DOUBLINGS + 1);
     kd_archive_int(a, &c->ndoubled, 0, DOUBLINGS + 1);
 }

@@ -9,7 +9,14 @@
 //
 // Level sets g = eps beside a point where branches cross (x y = eps) turn from one branch into another at
 // K eps / sigma^2 = 1/2, with small steps and without a violation that grows: this is how motions that drift leave
-// their branch. sigma is found by inverse iteration with C C' = L L' (in its envelope), only where sigma may have
+// their branch. With eps = u, the rounding of the positions, the same number is the angle by which rounding turns the
+// directions that the constraints leave, and the velocities with them:
+//
+//     |dv| / |v| = K u / sigma^2
+//
+// Beyond the tolerance steps cannot be verified, as their defect is this noise and does not fall with their length: an
+// explicit method goes on in steps of 1e-10 of the time towards the position. A step that could not be verified
+// (kd_rank_watch_doubt) is the end of the run where this is the reason. sigma is found by inverse iteration with C C' = L L' (in its envelope), only where sigma may have
 // become small since it was last known (|sigma - sigma_0| <= |C - C_0|, Weyl).
 //
 // A step may also jump over the place where branches cross. Where C may have lost its rank inside the step (Weyl again)
@@ -23,7 +30,9 @@
 // The polynomial of degree 5 through the start of the step before, too, at s = 1/2 as well, tells more: 0.0008 K d^2 and
 // more, and about 1e-4 K d^6 along a circle. The two fall apart as steps become shorter: a step that could be either is
 // taken back and made shorter until it is one of them. Rows that hardly move, beside others that do, may look uneven: a
-// singular position of them is within reach only if sigma <= K d with their own d.
+// singular position of them is within reach only if sigma <= K d with their own d. That is the way of the coordinates
+// with an entry in the row; but a wheel turns rows of its axle whose entry for that turn is zero. A row that changes by
+// more than any lever of the mechanism explains is told by this, and has the way of all coordinates of its bodies.
 //
 // Of redundant rows a set that was independent at the start is watched, and replaced where it becomes dependent.
 #include "simulation/rank_watch.h"
@@ -37,6 +46,7 @@
 
 #define LARGEST 600        // rows, or columns, beyond which a factorisation costs more than a step
 #define CERTAIN 0.1        // of K eps / sigma^2; the turn into another branch happens at 0.5
+#define ROUNDING 2e-16     // u: of positions, in natural units
 #define NO_SIGMA 1e-7      // a singular value that is 0 up to rounding of C C'
 #define INDEPENDENT 1e-12  // square of the sine of the angle between a row and those before it
 #define FAR 0.5            // part of sigma that must be left for certain to look at nothing else
@@ -57,36 +67,40 @@
 #define NAMED 0.3          // entries beside the largest one that are worth a name
 
 struct kd_rank_watch {
-    kd_arena      arena;
-    const kd_eom *eom;
-    kd_inputs     inputs;
-    kd_eom_data  *data;
-    kd_dims       dims;
-    double       *g;      // (nlambda)
-    double       *GZ;     // (nlambda x nv)
-    double       *HZ;     // (nmu x nv)
-    double       *D;      // (nv) columns
-    double       *R;      // (m) rows
-    int          *active; // (m) numbers in [g; h]
-    int           nactive;
-    int          *kept; // (m) places in active
-    int           rank; // kept rows; -1: not known
-    double       *C;    // (nactive x nv) row by row
-    double       *C_last;
-    int          *first; // (m) first column of each row of L
-    double       *L;     // (m x m) row by row
-    double       *pivot, *vector;
-    double        t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
-    double       *p, *v;                         // (np), (nv) at the last look
-    double       *p_before, *v_before, t_before; // (np), (nv) at the look before that; NAN: none
-    double       *inner, *rate[3];               // (np) a point inside the step; p' at both ends and at the look before
-    double       *row_K;                         // (m) K of each row by the way of its own bodies
-    double       *row_eps, *row_end;             // (m) violation of each row at the last look; at the end of the step
-    double       *row_between, *row_way;         // (m) largest violation inside the step; d of the row
-    double       *row_noise;                     // (m) violation that errors of both ends explain
-    double        t_last;                        // of C_last
-    double        t_judged, smooth; // end of the step that was judged, NAN: none; part of it that is smooth
-    bool          known, stopped;   // there is a matrix to compare with; a function asked to stop
+    kd_arena       arena;
+    const kd_eom  *eom;
+    kd_inputs      inputs;
+    kd_eom_data   *data;
+    kd_tolerances  tolerances;
+    kd_dims        dims;
+    double        *g;      // (nlambda)
+    double        *GZ;     // (nlambda x nv)
+    double        *HZ;     // (nmu x nv)
+    double        *D;      // (nv) columns
+    double        *R;      // (m) rows
+    int           *active; // (m) numbers in [g; h]
+    int            nactive;
+    int           *kept; // (m) places in active
+    int            rank; // kept rows; -1: not known
+    double        *C;    // (nactive x nv) row by row
+    double        *C_last;
+    int           *first; // (m) first column of each row of L
+    double        *L;     // (m x m) row by row
+    double        *pivot, *vector;
+    double         t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
+    double        *p, *v;                         // (np), (nv) at the last look
+    double        *p_before, *v_before, t_before; // (np), (nv) at the look before that; NAN: none
+    double        *inner, *rate[3];       // (np) a point inside the step; p' at both ends and at the look before
+    double        *row_K;                 // (m) K of each row by the way of its own bodies
+    double        *row_eps, *row_end;     // (m) violation of each row at the last look; at the end of the step
+    double        *row_between, *row_way; // (m) largest violation inside the step; d of the row
+    double        *row_noise;             // (m) violation that errors of both ends explain
+    double        *row_hidden;            // (m) 1: it changes with coordinates that have no entry in it
+    unsigned char *depends;               // (m x nv) on which a row of [g; h] may depend; NULL: not known
+    double         t_last;                // of C_last
+    double         t_judged, smooth;      // end of the step that was judged, NAN: none; part of it that is smooth
+    bool           known, stopped;        // there is a matrix to compare with; a function asked to stop
+    bool           doubtful;              // the step to the next look could not be verified
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -118,14 +132,37 @@ static void cut(kd_rank_watch *w)
     w->p = kd_cut_double(a, d.np);
     w->v = kd_cut_double(a, d.nv);
     w->inner = kd_cut_double(a, d.np);
-    double **const rows[] = {&w->row_K, &w->row_eps, &w->row_end, &w->row_between, &w->row_way, &w->row_noise};
+    double **const rows[] = {&w->row_K,   &w->row_eps,   &w->row_end,   &w->row_between,
+                             &w->row_way, &w->row_noise, &w->row_hidden};
     for (int k = 0; k < 3; k++) w->rate[k] = kd_cut_double(a, d.np);
     w->p_before = kd_cut_double(a, d.np);
     w->v_before = kd_cut_double(a, d.nv);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = kd_cut_double(a, m);
 }
 
-kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_rank_watch **watch, bool *unwatched)
+// Rows of GZ or HZ, from `first` on in [g; h], by the pattern that the equations tell
+static bool mark_pattern(kd_rank_watch *w, kd_fn fn, int first)
+{
+    kd_pattern p;
+    if (!kd_eom_pattern(w->eom, fn, KD_V, &p)) return false;
+    for (int j = 0; j < p.columns; j++)
+        for (int e = p.column[j]; e < p.column[j + 1]; e++)
+            w->depends[(ptrdiff_t)(first + p.row[e]) * w->dims.nv + j] = 1;
+    return true;
+}
+
+// depends; NULL where the equations have no patterns
+static void take_patterns(kd_rank_watch *w)
+{
+    const kd_dims d = w->dims;
+    w->depends = kd_arena_cut(&w->arena, (size_t)(d.nlambda + d.nmu) * (size_t)d.nv, sizeof *w->depends);
+    if (!w->depends) return;
+    const bool positions = d.nlambda == 0 || mark_pattern(w, KD_GI, 0);
+    if (!positions || (d.nmu > 0 && !mark_pattern(w, KD_H, d.nlambda))) w->depends = NULL;
+}
+
+kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_tolerances tolerances,
+                               kd_rank_watch **watch, bool *unwatched)
 {
     const kd_eom *eom = kd_eom_data_eom(data);
     kd_dims       d = kd_eom_dims(eom);
@@ -138,9 +175,11 @@ kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_ra
     if (!w) return KD_ERR_MEMORY;
     w->eom = eom;
     w->data = data;
+    w->tolerances = tolerances;
     w->dims = d;
     if (inputs) w->inputs = *inputs;
     cut(w);
+    take_patterns(w);
     kd_status status = w->arena.failed ? KD_ERR_MEMORY : KD_OK;
     for (int j = 0; j < d.nv && status >= 0; j++) w->D[j] = kd_eom_unit(eom, j);
     if (status < 0) {
@@ -339,6 +378,18 @@ static bool is_certain(const kd_rank_watch *w)
     return w->sigma > NO_SIGMA && w->K * w->eps <= CERTAIN * w->sigma * w->sigma;
 }
 
+// Angle by which rounding, or the violation of constraints, turns velocities
+static double turned_by_rounding(const kd_rank_watch *w)
+{
+    return w->K * fmax(w->eps, ROUNDING) / (w->sigma * w->sigma);
+}
+
+// Is that more than errors of the tolerance?
+static bool is_noisy(const kd_rank_watch *w)
+{
+    return turned_by_rounding(w) * w->speed > w->tolerances.rtol * w->speed + w->tolerances.atol;
+}
+
 static void remember(kd_rank_watch *w, const kd_state *x)
 {
     double *p = w->p_before, *v = w->v_before;
@@ -404,23 +455,38 @@ static bool add_violations(kd_rank_watch *w, const kd_state *x, double s, bool q
     return true;
 }
 
+// Speed of row k, the larger one of the last look and of x: of coordinates with an entry in the row, or of all of its
+// bodies; change: of the row since C_last
+static double row_speed(const kd_rank_watch *w, const kd_state *x, int k, bool hidden, double *change)
+{
+    const int            n = w->dims.nv;
+    const double        *row = w->C + (ptrdiff_t)k * n, *last = w->C_last + (ptrdiff_t)k * n;
+    const unsigned char *depends = hidden && w->depends ? w->depends + (ptrdiff_t)w->active[k] * n : NULL;
+    double               square[2] = {0, 0}, sum = 0;
+    for (int j = 0; j < n; j++) {
+        if (row[j] == 0 && last[j] == 0 && !(depends && depends[j])) continue;
+        square[0] += w->v[j] / w->D[j] * (w->v[j] / w->D[j]);
+        square[1] += x->v[j] / w->D[j] * (x->v[j] / w->D[j]);
+        sum += (row[j] - last[j]) * (row[j] - last[j]);
+    }
+    *change = sqrt(sum);
+    return sqrt(fmax(square[0], square[1]));
+}
+
 // d and K of each row from what its own bodies do in the step to x, where C is known
 static void measure_rows(kd_rank_watch *w, const kd_state *x)
 {
-    const int    n = w->dims.nv;
-    const double h = x->t - w->t;
+    const double h = x->t - w->t, since = x->t - w->t_last;
     for (int k = 0; k < w->nactive; k++) {
-        const double *row = w->C + (ptrdiff_t)k * n, *last = w->C_last + (ptrdiff_t)k * n;
-        double        square[2] = {0, 0}, change = 0;
-        for (int j = 0; j < n; j++) {
-            if (row[j] == 0 && last[j] == 0) continue;
-            square[0] += w->v[j] / w->D[j] * (w->v[j] / w->D[j]);
-            square[1] += x->v[j] / w->D[j] * (x->v[j] / w->D[j]);
-            change += (row[j] - last[j]) * (row[j] - last[j]);
+        double change, speed = row_speed(w, x, k, w->row_hidden[k] != 0, &change);
+        // no lever is so short: something turns the row that has no entry in it
+        if (w->depends && w->row_hidden[k] == 0 && change > MEASURABLE && change > MOST_CURVED * since * speed) {
+            w->row_hidden[k] = 1;
+            w->row_K[k] = 0;
+            speed = row_speed(w, x, k, true, &change);
         }
-        const double speed = sqrt(fmax(square[0], square[1])), way = (x->t - w->t_last) * speed;
         w->row_way[k] = h * speed;
-        if (way > MEASURABLE) w->row_K[k] = fmax(w->row_K[k], fmin(sqrt(change) / way, MOST_CURVED));
+        if (since * speed > MEASURABLE) w->row_K[k] = fmax(w->row_K[k], fmin(change / (since * speed), MOST_CURVED));
     }
 }
 
@@ -542,7 +608,9 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
     w->path = 0;
     w->t_last = x->t;
     w->t_judged = NAN;
+    w->doubtful = false;
     memset(w->row_K, 0, (size_t)m * sizeof *w->row_K);
+    memset(w->row_hidden, 0, (size_t)m * sizeof *w->row_hidden);
     remember(w, x);
     w->t_before = NAN;
     // K is measured between this matrix and the next
@@ -592,16 +660,37 @@ static void name_rows(const kd_rank_watch *w, char *text, size_t size)
     }
 }
 
+// reason: why it cannot be told what follows
 static kd_status tell(const kd_rank_watch *w, double t, const char *reason, char *message, size_t size)
 {
     kd_text(message, size, "at t = %.9g the motion comes to a singular position of ", t);
     name_rows(w, message, size);
-    kd_text_append(message, size,
-                   ": these constraints nearly depend on each other (least singular value %.2g), and %s it cannot be "
-                   "told on which branch it goes on; try a form that holds the positions (psf, statespace, or "
-                   "projection: always) or a smaller tolerance",
+    kd_text_append(message, size, ": these constraints nearly depend on each other (least singular value %.2g), and %s",
                    w->sigma, reason);
     return KD_ERR_RANK_CHANGE;
+}
+
+// The same, where branches cannot be told apart, as of a violation or a turn
+static kd_status tell_branch(const kd_rank_watch *w, double t, const char *with, char *message, size_t size)
+{
+    char reason[300];
+    kd_text(reason, sizeof reason,
+            "with %s it cannot be told on which branch it goes on; try a form that holds the positions (psf, "
+            "statespace, or projection: always) or a smaller tolerance",
+            with);
+    return tell(w, t, reason, message, size);
+}
+
+// The same, where rounding hides the direction of the motion
+static kd_status tell_noise(const kd_rank_watch *w, double t, char *message, size_t size)
+{
+    char reason[300];
+    kd_text(reason, sizeof reason,
+            "rounding of the positions turns the velocities by %.2g rad there, so that no step, however short, fulfils "
+            "the equations within the tolerance; try the decomposition svd, psf or statespace with radau, or a larger "
+            "tolerance",
+            turned_by_rounding(w));
+    return tell(w, t, reason, message, size);
 }
 
 void kd_rank_watch_go_on(kd_rank_watch *w, const kd_state *x)
@@ -621,31 +710,44 @@ double kd_rank_watch_judge(kd_rank_watch *w, const kd_state *x)
     return (x->t - w->t) * fmax(SHORTER, AIMED * w->smooth);
 }
 
+void kd_rank_watch_doubt(kd_rank_watch *w)
+{
+    w->doubtful = true;
+}
+
+// sigma at x, as it is now: is it certain on which branch the motion is, and where it leads?
+static kd_status look_here(kd_rank_watch *w, const kd_state *x, bool doubtful, char *message, size_t size)
+{
+    char with[80];
+    scale_rows(w);
+    measure_rows(w, x);
+    measure(w, x->t);
+    kd_text(with, sizeof with, "a violation of %.2g", w->eps);
+    if (!is_certain(w)) return tell_branch(w, x->t, with, message, size);
+    // a step that cannot be verified: noise of the velocities, which shorter steps do not lessen
+    return doubtful && is_noisy(w) ? tell_noise(w, x->t, message, size) : KD_OK;
+}
+
 kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
 {
+    const bool doubtful = w->doubtful;
+    w->doubtful = false;
     if (!w->known) return KD_OK;
     // step: way in natural units. By Weyl sigma falls by K per unit of way at most
-    char         reason[80];
     const double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
     const double before = w->sigma - SAFETY * w->K * w->path; // for certain, as long as violations stay as they were
     const double left = before - SAFETY * w->K * step;
     // far from singular: no matrix is evaluated
-    const bool far = w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
+    const bool far = !doubtful && w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
     // the step may have jumped over the crossing of branches: it is short and not smooth, or it could not be taken back
     // and is far from smooth
     const bool judged = w->t_judged == x->t, looked = judged || (step < LONGEST && judge(w, x));
     kd_status  status = KD_OK;
     if (looked && w->smooth < (judged && is_short(w) ? 1 : TURNED))
-        status = tell(w, x->t, "with a step that turns there", message, size);
+        status = tell_branch(w, x->t, "a step that turns there", message, size);
     w->path += step;
-    if (status == KD_OK && !far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
-        scale_rows(w);
-        measure_rows(w, x);
-        measure(w, x->t);
-        // not certain at the end of the step
-        kd_text(reason, sizeof reason, "with a violation of %.2g", w->eps);
-        if (!is_certain(w)) status = tell(w, x->t, reason, message, size);
-    }
+    if (status == KD_OK && !far && evaluate(w, x)) // the integrator will find out where it cannot be evaluated
+        status = look_here(w, x, doubtful, message, size);
     w->t_judged = NAN;
     remember(w, x);
     return outcome(w, status, message, size);
@@ -662,6 +764,6 @@ void kd_rank_watch_archive(kd_rank_watch *w, kd_archive *a)
     kd_archive_ints(a, w->kept, (size_t)m, 0, m - 1);
     kd_archive_ints(a, w->first, (size_t)m, 0, m);
     KD_ARCHIVE_REALS(a, &w->t, &w->sigma, &w->K, &w->eps, &w->path, &w->speed, &w->t_last, &w->t_before);
-    if (a->reads) w->t_judged = NAN;
+    if (a->reads) w->t_judged = NAN, w->doubtful = false;
     KD_ARCHIVE_BOOLS(a, &w->known, &w->stopped);
 }

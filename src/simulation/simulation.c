@@ -104,6 +104,14 @@ static void tell_tolerance(kd_simulation *s)
     kd_text(s->message, sizeof s->message, "%s", s->news);
 }
 
+// Steps so far, of all methods
+static kd_effort effort_of(const kd_simulation *s)
+{
+    const kd_stats stats = kd_simulation_stats(s);
+    const long     unverified = s->verify ? kd_verify_result(s->verify)->unverified : 0;
+    return (kd_effort){stats.steps, stats.retracted, s->verified.unverified + unverified};
+}
+
 // Consistent values in x and a fresh integrator, KD_OK, > 0 with news, < 0
 kd_status kd_simulation_begin(kd_simulation *s, bool created)
 {
@@ -129,7 +137,7 @@ kd_status kd_simulation_begin(kd_simulation *s, bool created)
     if (status < 0) kd_simulation_recall_assumed(s);
     // what singular positions and collapses are compared with
     kd_state_copy(s->x, s->origin);
-    kd_collapse_begin(s->collapse, s->x, kd_simulation_stats(s).steps);
+    kd_collapse_begin(s->collapse, s->x, effort_of(s));
     return status < 0 ? status : s->started;
 }
 
@@ -315,6 +323,7 @@ static void keep(kd_simulation *s, const kd_step_verdict *verdict)
 {
     if (kd_unseen_accounts(s->search, verdict)) return; // a jump that no step resolves: what it costs is summed up
     if (s->verify) kd_verify_keep(s->verify, verdict);
+    if (s->ranks) kd_rank_watch_doubt(s->ranks);
 }
 
 // Take the last step back, and tell who listens.
@@ -425,10 +434,10 @@ static kd_status pass_instant(kd_simulation *s)
 // Does the run get on? After a failure it may be told again
 static kd_status watch(kd_simulation *s, double t_end, kd_status status)
 {
-    const long attempts = kd_simulation_stats(s).steps;
-    kd_status  seen = kd_collapse_see(s->collapse, s->x, attempts, t_end, s->message, sizeof s->message);
+    const kd_effort effort = effort_of(s);
+    kd_status       seen = kd_collapse_see(s->collapse, s->x, effort, t_end, s->message, sizeof s->message);
     // it is told once: a further run begins to watch anew
-    if (seen < 0) kd_collapse_begin(s->collapse, s->x, attempts);
+    if (seen < 0) kd_collapse_begin(s->collapse, s->x, effort);
     return seen < 0 ? seen : status;
 }
 

@@ -213,7 +213,9 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
         status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, kd_simulation_state_inside, s, &s->hybrid);
     if (status >= 0) status = kd_eom_data_create(eom, &s->data);
-    if (status >= 0) status = kd_rank_watch_create(s->data, &s->inputs, &s->ranks, &s->unwatched);
+    if (status >= 0)
+        status =
+            kd_rank_watch_create(s->data, &s->inputs, kd_simulation_tolerances_of(&s->opt), &s->ranks, &s->unwatched);
     if (status >= 0) status = kd_branch_watch_create(s->data, &s->inputs, &s->branches);
     if (status >= 0)
         status = kd_collapse_create(s->data, &s->inputs, kd_simulation_tolerances_of(&s->opt), &s->collapse);

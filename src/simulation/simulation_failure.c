@@ -78,7 +78,8 @@ static kd_status tell_singular(kd_simulation *s, kd_status status)
     kd_singularity found;
     char           names[300];
     bool small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON || status == KD_ERR_DECOMPOSITION ||
-                 status == KD_ERR_RETRY_FAILED || status == KD_ERR_RANK_CHANGE || status == KD_ERR_NOT_FINITE;
+                 status == KD_ERR_RETRY_FAILED || status == KD_ERR_RANK_CHANGE || status == KD_ERR_NOT_FINITE ||
+                 status == KD_ERR_STAGNATION;
     // compared with the start: what was badly scaled from the beginning is no news
     if (!small || !kd_singularity_find(s->eom, &s->inputs, s->origin, s->x, &found)) return status;
     if (!(found.now <= NEARLY_SINGULAR * found.before)) return status;

@@ -94,7 +94,7 @@ static opinion look_at(const circles *c, double d, double theta, bool turned)
     assert_int_equal(kd_eom_create(&def, &eom, message, sizeof message), KD_OK);
     assert_int_equal(kd_eom_data_create(eom, &data), KD_OK);
     assert_int_equal(kd_state_create(eom, &x), KD_OK);
-    assert_int_equal(kd_rank_watch_create(data, NULL, &watch, &unwatched), KD_OK);
+    assert_int_equal(kd_rank_watch_create(data, NULL, (kd_tolerances){0}, &watch, &unwatched), KD_OK);
     // two steps before, shorter ones
     const double end = (1 - theta) * d, start = -theta * d;
     put(c, start - 0.4, false, x);
