@@ -59,13 +59,15 @@ static void the_longest_step_counts_in_tiny_ones(void **state)
         const double t = kd_integrator_time(it);
         if (k % 10 == 9) { // fresh at 9 and 29
             waves.solution(t, x);
-            assert_int_equal(kd_integrator_restart(it, t, x, k % 20 == 9 ? KD_RESTART_FRESH : KD_RESTART_SAME_ROWS), KD_OK);
+            assert_int_equal(kd_integrator_restart(it, t, x, k % 20 == 9 ? KD_RESTART_FRESH : KD_RESTART_SAME_ROWS),
+                             KD_OK);
             if (k % 20 == 9) longest = 0;
         }
         assert_int_equal(kd_integrator_step(it, k % 3 == 2 || k % 10 == 9 ? t + 1e-6 : INFINITY), KD_OK);
         const double h = kd_integrator_time(it) - t, part = s->newton_weight[1] * 1e-3;
         const double wanted = fmax(fmin(h, 1), fmin(1e-3, 0.03 * longest));
-        if (!(fabs(part - wanted) <= 1e-5 * wanted)) fail_msg("step %d of %g: weight %g instead of %g", k, h, part, wanted);
+        if (!(fabs(part - wanted) <= 1e-5 * wanted))
+            fail_msg("step %d of %g: weight %g instead of %g", k, h, part, wanted);
         longest = fmax(longest, h);
     }
     assert_true(longest > 1e-2);
