@@ -57,12 +57,12 @@ typedef struct method {
 static const method methods[] = {{KD_RADAU,
                                   3,
                                   5,
-                                  0.02,
+                                  0.004,
                                   {(4 - S6) / 10, (4 + S6) / 10, 1},
                                   {{(88 - 7 * S6) / 360, (296 - 169 * S6) / 1800, (-2 + 3 * S6) / 225},
                                    {(296 + 169 * S6) / 1800, (88 + 7 * S6) / 360, (-2 - 3 * S6) / 225},
                                    {(16 - S6) / 36, (16 + S6) / 36, 1.0 / 9}}},
-                                 {KD_SDIRK, 1, 3, 0.01, {4.0 / 15}, {{4.0 / 15}}}};
+                                 {KD_SDIRK, 1, 3, 0.004, {4.0 / 15}, {{4.0 / 15}}}};
 
 // ---- what Newton's method begins with -------------------------------------------------------------------------------
 
@@ -134,16 +134,17 @@ static double miss(waves *w, const method *m, double h, double ratio)
 }
 
 // radau: stages have order 3 and deviate by h^4, starting values miss them by h^5. sdirk: the first stage has order 1 and
-// deviates by h^2, its starting value misses it by h^3. Both in steps that are longer or shorter than the one before.
+// deviates by h^2, its starting value misses it by h^3. In shorter steps than the one before, sdirk in longer ones, too:
+// there the error of the smooth continuation hides what radau's stages deviate by.
 static void starting_values_have_their_order(void **state)
 {
     uint64_t seed = test_seed(4);
     (void)state;
-    for (int k = 0; k < 4; k++) {
-        const method *m = &methods[k % 2];
+    for (int k = 0; k < 3; k++) {
+        const method *m = &methods[k > 0];
         double        coarse = 0, fine = 0; // of many motions, as single ones may be near a zero of their error
         for (int trial = 0; trial < 20; trial++) {
-            const double ratio = k < 2 ? seeded_between(&seed, 2, 4) : seeded_between(&seed, 0.3, 0.5);
+            const double ratio = k < 2 ? seeded_between(&seed, 0.3, 0.5) : seeded_between(&seed, 2, 4);
             waves        w = {0};
             for (int i = 0; i < 3; i++) {
                 w.size[i] = seeded_between(&seed, -1, 1);
@@ -154,7 +155,7 @@ static void starting_values_have_their_order(void **state)
             fine += miss(&w, m, 0.5 * m->h, ratio);
         }
         const double slope = log2(coarse / fine);
-        if (!(slope > m->order - 0.4))
+        if (!(slope > m->order - 0.2))
             fail_msg("%s: %g, %g, slope %.2f", kd_integrator_word(m->kind), coarse, fine, slope);
     }
 }
