@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "case.h"
+#include "point/acceleration.h"
 
 static double random_between(uint32_t *seed, double low, double high)
 {
@@ -394,6 +395,65 @@ static kd_eval watch_rail(const kd_state *x, bool at_time, void *context)
     return KD_EVAL_OK;
 }
 
+static rail random_rail(uint32_t *seed)
+{
+    rail r = {.c = {.m = random_between(seed, 0.1, 10)}, .k = random_between(seed, 1, 30)};
+    for (int i = 0; i < 6; i++) r.n[i / 3][i % 3] = random_between(seed, -1, 1) + (i % 4 == 0);
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < (i < POSITION_ROWS ? 1 : 2); j++) r.c.B[i][j] = random_between(seed, -3, 3);
+    return r;
+}
+
+// With a state on the line, moving along it
+static kd_eom *rail_of(rail *r, double speed, kd_state **x)
+{
+    kd_eom    *eom;
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = 3, .nv = 3, .nlambda = POSITION_ROWS, .nmu = ROWS - POSITION_ROWS};
+    def.context = r;
+    def.M = circle_mass;
+    def.f = rail_force;
+    def.g = rail_g;
+    def.h = rail_h;
+    assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(eom, x), KD_OK);
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, l = (i + 2) % 3;
+        (*x)->v[i] = speed * (r->n[0][j] * r->n[1][l] - r->n[0][l] * r->n[1][j]);
+        (*x)->p[i] = 0.3 * (*x)->v[i];
+    }
+    return eom;
+}
+
+// Whatever lambda and mu come: those of least norm with the same forces go.
+static void any_multipliers_become_the_shortest(void **state)
+{
+    uint32_t seed = test_seed(79);
+    (void)state;
+    for (int k = 0; k < 20; k++) {
+        kd_formulation_options opt = kd_formulation_options_default();
+        rail                   r = random_rail(&seed);
+        kd_state              *x;
+        kd_eom                *eom = rail_of(&r, 1, &x);
+        kd_acceleration       *acceleration;
+        double                 base[2] = {0}, any[ROWS], right[ROWS], *lambda = any, *mu = any + POSITION_ROWS;
+        opt.constraints = KD_DECOMPOSE_SVD;
+        for (int i = 0; i < ROWS; i++) {
+            any[i] = random_between(&seed, -10, 10);
+            for (int j = 0; j < 2; j++) base[j] += r.c.B[i][j] * any[i];
+        }
+        least_norm(&r.c, base, right);
+        assert_int_equal(kd_acceleration_create(eom, NULL, x, &opt, &acceleration), KD_OK);
+        assert_int_equal(kd_acceleration_least_norm(acceleration, 0, x->p, x->s, x->v, x->r, x->a, x->w, lambda, mu),
+                         KD_EVAL_OK);
+        for (int i = 0; i < ROWS; i++)
+            assert_true(fabs(any[i] - right[i]) < 1e-9 * fmax(1, fabs(base[0]) + fabs(base[1])));
+        kd_acceleration_destroy(acceleration);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
 // Rows of velocities that repeat each other and rows of positions: mu and lambda together are the shortest ones.
 static void multipliers_of_velocities_have_least_norm(void **state)
 {
@@ -404,28 +464,10 @@ static void multipliers_of_velocities_have_least_norm(void **state)
     uint32_t seed = test_seed(78);
     (void)state;
     for (size_t k = 0; k < 2 * sizeof way / sizeof *way; k++) {
-        rail r = {.c = {.m = random_between(&seed, 0.1, 10)}, .k = random_between(&seed, 1, 30)};
-        for (int i = 0; i < 6; i++) r.n[i / 3][i % 3] = random_between(&seed, -1, 1) + (i % 4 == 0);
-        for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < (i < POSITION_ROWS ? 1 : 2); j++) r.c.B[i][j] = random_between(&seed, -3, 3);
-        kd_eom_def def = kd_eom_def_default();
-        def.dims = (kd_dims){.np = 3, .nv = 3, .nlambda = POSITION_ROWS, .nmu = ROWS - POSITION_ROWS};
-        def.context = &r;
-        def.M = circle_mass;
-        def.f = rail_force;
-        def.g = rail_g;
-        def.h = rail_h;
-        kd_eom   *eom;
-        kd_state *x;
-        char      message[800] = "";
-        assert_int_equal(kd_eom_create(&def, &eom, message, sizeof message), KD_OK);
-        assert_int_equal(kd_state_create(eom, &x), KD_OK);
-        const double speed = random_between(&seed, 0.5, 2);
-        for (int i = 0; i < 3; i++) {
-            const int j = (i + 1) % 3, l = (i + 2) % 3;
-            x->v[i] = speed * (r.n[0][j] * r.n[1][l] - r.n[0][l] * r.n[1][j]);
-            x->p[i] = 0.3 * x->v[i];
-        }
+        rail                  r = random_rail(&seed);
+        kd_state             *x;
+        kd_eom               *eom = rail_of(&r, random_between(&seed, 0.5, 2), &x);
+        char                  message[800] = "";
         rail_watcher          w = {&r, 0};
         kd_simulation_options opt = kd_simulation_options_default();
         opt.formulation = way[k / 2].formulation;
@@ -449,6 +491,7 @@ int main(void)
         cmocka_unit_test(impossible_invariant_is_refused),
         cmocka_unit_test(dependent_invariants_are_told),
         cmocka_unit_test(multipliers_have_least_norm),
+        cmocka_unit_test(any_multipliers_become_the_shortest),
         cmocka_unit_test(multipliers_of_velocities_have_least_norm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
