@@ -17,9 +17,9 @@
 #include "simulation/verify.h"
 #include "trust/seeded.h"
 
-static const double MARGIN = 0.01;  // around limits
-static const double ALLOWED = 100;  // tolerances of a defect
-static const double SPAN = 20;      // steps in the run: each of them has several points
+static const double MARGIN = 0.01; // around limits
+static const double ALLOWED = 100; // tolerances of a defect
+static const double SPAN = 20;     // steps in the run: each of them has several points
 
 typedef struct masses {
     double m, v0[2];
