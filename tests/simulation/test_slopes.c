@@ -59,8 +59,8 @@ static void slopes_are_derivatives(void **state)
     uint64_t seed = test_seed(8);
     (void)state;
     for (int trial = 0; trial < 20; trial++) {
-        numbers s = {seeded_log(&seed, 0.1, 10), seeded_log(&seed, 0.1, 10), seeded_between(&seed, -3, 3),
-                     seeded_between(&seed, 0, 3), seeded_between(&seed, -3, 3)};
+        numbers      s = {seeded_log(&seed, 0.1, 10), seeded_log(&seed, 0.1, 10), seeded_between(&seed, -3, 3),
+                          seeded_between(&seed, 0, 3), seeded_between(&seed, -3, 3)};
         kd_eom_def   def = kd_eom_def_default();
         kd_eom      *eom;
         kd_eom_data *data;
