@@ -50,7 +50,6 @@
 #define SHORTER 0.25       // part of a step to which it is shortened at most
 #define MOST_OF_RATE 0.15  // s (1 - s)^2 at its largest
 #define NO_VIOLATION 1e-12 // of a row of length 1, in natural units: rounding
-#define NO_ENTRY 1e-8      // of a row of length 1: rounding of differences, not a body that it holds
 #define MEASURABLE 1e-3    // way from which on a change of C tells K
 #define MOST_CURVED 10     // K of a row of length 1 at most, in natural units
 #define SAFETY 2           // of K beside what was seen of it
@@ -414,7 +413,7 @@ static void measure_rows(kd_rank_watch *w, const kd_state *x)
         const double *row = w->C + (ptrdiff_t)k * n, *last = w->C_last + (ptrdiff_t)k * n;
         double        square[2] = {0, 0}, change = 0;
         for (int j = 0; j < n; j++) {
-            if (fabs(row[j]) < NO_ENTRY && fabs(last[j]) < NO_ENTRY) continue;
+            if (row[j] == 0 && last[j] == 0) continue;
             square[0] += w->v[j] / w->D[j] * (w->v[j] / w->D[j]);
             square[1] += x->v[j] / w->D[j] * (x->v[j] / w->D[j]);
             change += (row[j] - last[j]) * (row[j] - last[j]);
