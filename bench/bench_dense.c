@@ -3,13 +3,15 @@
 // Thread CPU time, minimum of several repetitions, both variants interleaved.
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 
+#include "common_rows.h"
+#include "math/dense.h"
 #include "math/kernel.h"
 
 #include <complex.h>
 #include <lapacke.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -110,52 +112,33 @@ static void compare(problem *w, void (*own)(problem *), void (*lapack)(problem *
     time[1] = fmax(time[1] - copy, 0.1);
 }
 
-static void row_json(bool first, const char *kind, int n, const double time[2])
+// Up to this order the library uses its own kernels: they must not be slower than LAPACK
+static void row(bench *b, bool is_complex, int n, const double time[2])
 {
-    printf("%s\n  {\"name\": \"dense_%s_lu_%d_ns\", \"value\": %.1f, \"unit\": \"ns\", \"goal\": %.1f, \"better\": "
-           "\"lower\", \"paper\": null}",
-           first ? "" : ",", kind, n, time[0], time[1]);
+    const int own = is_complex ? KD_SMALL_COMPLEX : KD_SMALL;
+    char      note[40];
+    (void)snprintf(note, sizeof note, "LAPACK %.1f ns", time[1]);
+    bench_row(b, n <= own ? bench_below(time[1]) : bench_no_goal(false), NAN, time[0], "ns", note, "dense_%s_lu_%d_ns",
+              is_complex ? "complex" : "real", n);
 }
 
 int main(int argc, char **argv)
 {
-    bool json = false, quick = false;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            json = true;
-        } else if (strcmp(argv[i], "--quick") == 0) {
-            quick = true;
-        } else {
-            fprintf(stderr, "usage: dense [--json] [--quick]\n"
-                            "LU factor + solve: own kernels against LAPACK. --json: rows, goal = time of LAPACK\n");
-            return strcmp(argv[i], "--help") == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-        }
-    }
     static const int orders[] = {2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64};
-    const int        count = (int)(sizeof orders / sizeof *orders);
-    const int        repetitions = quick ? 5 : 30;
     static problem   work; // too large for some stacks
-
-    if (json)
-        printf("[");
-    else
-        printf("LU factor + solve [ns]\n%5s %10s %10s %7s %12s %10s %7s\n", "order", "real own", "LAPACK", "ratio",
-               "complex own", "LAPACK", "ratio");
-    for (int i = 0; i < count; i++) {
-        double real[2], cplx[2];
+    int              exit_status;
+    bench           *b = bench_create(argc, argv, "LU factor + solve: own kernels against LAPACK.", &exit_status);
+    if (!b) return exit_status;
+    bench_head(b);
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        const int repetitions = bench_quick(b) ? 5 : 30;
+        double    time[2];
         fill(&work, orders[i]);
-        work.is_complex = false;
-        compare(&work, own_real, lapack_real, repetitions, real);
-        work.is_complex = true;
-        compare(&work, own_complex, lapack_complex, repetitions, cplx);
-        if (json) {
-            row_json(i == 0, "real", orders[i], real);
-            row_json(false, "complex", orders[i], cplx);
-        } else {
-            printf("%5d %10.1f %10.1f %7.2f %12.1f %10.1f %7.2f\n", orders[i], real[0], real[1], real[1] / real[0],
-                   cplx[0], cplx[1], cplx[1] / cplx[0]);
+        for (int k = 0; k < 2; k++) {
+            work.is_complex = k == 1;
+            compare(&work, k == 1 ? own_complex : own_real, k == 1 ? lapack_complex : lapack_real, repetitions, time);
+            row(b, work.is_complex, orders[i], time);
         }
     }
-    if (json) printf("\n]\n");
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }

@@ -26,6 +26,8 @@
 // In-step invariants need |e_v N| to dominate its change over the step:
 // h |e_p| < INVARIANT_CHANGE |e_v N| (docs/methods/psf.md)
 #define INVARIANT_CHANGE 0.03
+// and |e_v N| > DEGENERATE |e_v|: along the constraints alone velocities are known already
+#define DEGENERATE 1e-6
 
 static double *block(const kd_psf *f, kd_fn fn, kd_var var)
 {
@@ -211,7 +213,7 @@ static bool invariants_usable(kd_psf *f)
             by_p = fmax(by_p, block(f, KD_E, KD_P) ? fabs(block(f, KD_E, KD_P)[i + j * D.ne]) : 0);
             size_v = fmax(size_v, fabs(block(f, KD_E, KD_V)[i + j * D.ne]));
         }
-        if (by_v <= 1e-6 * size_v || by_v <= 0 || f->dae->h * by_p > INVARIANT_CHANGE * by_v) return false;
+        if (by_v <= DEGENERATE * size_v || f->dae->h * by_p > INVARIANT_CHANGE * by_v) return false;
     }
     return true;
 }
@@ -281,21 +283,17 @@ static kd_status select_directions(kd_psf *f, bool reset)
 
 // ---- the level of (a, w, lambda, mu) --------------------------------------------------------------------------------
 
-// Y = alpha M A + beta Y for `count` columns
-static void mass_times(const kd_psf *f, double alpha, const double *A, int count, double beta, double *Y)
+// Y = M A for `count` columns
+static void mass_times(const kd_psf *f, const double *A, int count, double *Y)
 {
     int           nv = f->dims.nv;
     const double *M = block(f, KD_RESIDUAL, KD_A);
     if (!f->diagonal) {
-        if (count == 1)
-            kd_gemv(nv, nv, alpha, M, A, beta, Y);
-        else
-            kd_gemm(nv, count, nv, alpha, M, A, beta, Y);
+        kd_gemm(nv, count, nv, 1, M, A, 0, Y);
         return;
     }
     for (int k = 0; k < count; k++)
-        for (int i = 0; i < nv; i++)
-            Y[i + k * nv] = alpha * M[i + i * nv] * A[i + k * nv] + (beta == 0 ? 0 : beta * Y[i + k * nv]);
+        for (int i = 0; i < nv; i++) Y[i + k * nv] = M[i + i * nv] * A[i + k * nv];
 }
 
 // Mhat \ N' to T (free_v x nv), Mhat = N' M N by Cholesky, by LU if it is not positive definite
@@ -304,7 +302,7 @@ static kd_status null_space_inverse(kd_psf *f, double *T)
     int           nv = f->dims.nv, free_v = nv - f->sel_a->rank;
     const double *N = f->sel_a->N;
     // Mhat = N' (M N)
-    mass_times(f, 1, N, free_v, 0, f->big); // M N
+    mass_times(f, N, free_v, f->big);
     kd_gemm_tn(free_v, free_v, nv, 1, N, f->big, 0, f->Mhat);
     // T = Mhat \ N'
     for (int j = 0; j < nv; j++)
@@ -331,7 +329,7 @@ static kd_status invert_plain(kd_psf *f)
     if (status < 0) return status;
     kd_gemm(nv, nv, free_v, 1, f->sel_a->N, T, 0, H);
     // K12 = P - H (M P), K22 = -(M P)' K12
-    mass_times(f, 1, f->sel_a->P, ma, 0, MP);
+    mass_times(f, f->sel_a->P, ma, MP);
     memcpy(K12, f->sel_a->P, (size_t)(nv * ma) * sizeof *K12);
     kd_gemm(nv, ma, nv, -1, H, MP, 1, K12);
     kd_gemm_tn(ma, ma, nv, -1, MP, K12, 0, K22);

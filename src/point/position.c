@@ -102,17 +102,33 @@ static void sort_by_part(kd_position *self)
     start[0] = 0;
 }
 
-// Z+ and N of one part with the given coordinates (m) and increments (n); *normals: columns of N so far
+// Coordinates are the first members of a part; their number
+static int coordinates_in(const kd_position *self, int part)
+{
+    const int *member = self->member + self->start[part];
+    int        count = self->start[part + 1] - self->start[part], m = 0;
+    while (m < count && member[m] < self->np) m++;
+    return m;
+}
+
+// Has every part at least as many coordinates as increments? Then all of them together have np - nv normals.
+static bool has_coordinates(const kd_position *self)
+{
+    for (int k = 0; k < self->np + self->nv; k++)
+        if (2 * coordinates_in(self, k) < self->start[k + 1] - self->start[k]) return false;
+    return true;
+}
+
+// Z+ and N of one part with the given coordinates (m) and increments (n <= m); *normals: columns of N so far. false: its
+// columns have no full rank.
 static bool update_part(kd_position *self, int m, const int *coordinate, int n, const int *increment, int *normals)
 {
-    int    np = self->np, nv = self->nv;
-    double one;
-    if (m == 1 && n == 1) {
-        one = self->Z[coordinate[0] + (ptrdiff_t)(increment[0] - np) * np];
-        self->Zplus[increment[0] - np + (ptrdiff_t)coordinate[0] * nv] = 1 / one;
-        return one != 0;
+    int np = self->np, nv = self->nv;
+    if (m == 1 && n == 1) { // the entry that connects the two is not zero
+        self->Zplus[increment[0] - np + (ptrdiff_t)coordinate[0] * nv] =
+            1 / self->Z[coordinate[0] + (ptrdiff_t)(increment[0] - np) * np];
+        return true;
     }
-    if (m < n) return false;
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++) self->QR[i + j * m] = self->Z[coordinate[i] + (ptrdiff_t)(increment[j] - np) * np];
     // Z[:, column] = Q R,  Q' = [Q1'; N']
@@ -143,15 +159,13 @@ kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
     if (answer != KD_EVAL_OK) return answer;
     find_parts(self);
     sort_by_part(self);
+    if (!has_coordinates(self)) return KD_EVAL_RETRY;
     memset(self->Zplus, 0, (size_t)nv * (size_t)np * sizeof(double));
     if (self->nn > 0) memset(self->N, 0, (size_t)np * (size_t)self->nn * sizeof(double));
     for (int k = 0; k < np + nv; k++) {
         const int *member = self->member + self->start[k];
-        int        count = self->start[k + 1] - self->start[k], m = 0;
-        if (count == 0) continue;
-        while (m < count && member[m] < np) m++;
-        if (normals + m - (count - m) > self->nn) return KD_EVAL_RETRY; // columns without rank in another part
-        if (!update_part(self, m, member, count - m, member + m, &normals)) return KD_EVAL_RETRY;
+        int        count = self->start[k + 1] - self->start[k], m = coordinates_in(self, k);
+        if (count > 0 && !update_part(self, m, member, count - m, member + m, &normals)) return KD_EVAL_RETRY;
     }
     return KD_EVAL_OK;
 }

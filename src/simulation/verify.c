@@ -26,7 +26,8 @@ static const double EPSILON = 5e-3;              // of h: distance of points of 
 static const double OWN_ERROR = 0.3;             // times |x_I' - cubic'|: one power of h more than the cubic has
 static const double OWN_MOST = 1000;             // tolerances: beyond, the polynomial is no picture of the motion
 static const double NOISE = 2;                   // times what was seen before and had no weight
-static const double FORGET = 0.97;               // of that noise from check to check
+static const double FADES = 0.5;                 // that noise, from point to point at which it is less
+static const double FORGET = 0.97;               // of the length of steps from check to check
 static const double COMPARABLE = 0.1;            // of a step: one before it that is shorter extrapolates its errors
 static const double SHORTER = 0.5;               // of a step that does not stand
 static const double GREW = 2;                    // times the last step: check it
@@ -520,6 +521,16 @@ static void learn_noise(kd_verify *self, const kd_step_ends *e)
         self->noise[i] = fmax(self->noise[i], h * fabs(self->rate[i] - self->slope[i]));
 }
 
+// Less was seen at this point: stiffness may have gone, and what it excused is an error again.
+static void fade_noise(kd_verify *self, const kd_step_ends *e)
+{
+    double h = e->t1 - e->t0;
+    for (int i = self->v; i < self->r + self->nr; i++) {
+        double seen = h * fabs(self->rate[i] - self->slope[i]);
+        if (seen < self->noise[i]) self->noise[i] = fmax(seen, FADES * self->noise[i]);
+    }
+}
+
 // Slopes of velocities and inner states at (t, x) by the equations
 static kd_eval solve_slope(kd_verify *self, double t, const double *x, double *d)
 {
@@ -668,6 +679,7 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
         if (size < 0) return KD_ERR_CALLBACK_STOP;
         verdict->size = fmax(verdict->size, size);
         self->idle = is_idle(self, e);
+        if (size <= self->allowed) fade_noise(self, e);
         // good: more points only where accuracy does not limit the step, or there is doubt
         if (size <= self->allowed && (self->idle || careful)) continue;
         if (size <= self->allowed) break;
@@ -717,7 +729,6 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_step_verdict 
     if (self->pause > self->period) self->pause--;
     self->h_known = fmax(h, FORGET * self->h_known);
     self->calm = self->dense == 0 && self->idle && verdict->size <= CALM * self->allowed;
-    for (int i = 0; i < self->n; i++) self->noise[i] *= FORGET;
     if (!(verdict->size > self->result.worst)) return;
     self->result.worst = verdict->size;
     self->result.t_worst = e->t0;

@@ -22,9 +22,8 @@
 #define CONTACT_RANK 1e-10  // pivots of c_s, d_w below this part of the first one are zero
 #define VELOCITY_SLACK 10.0 // what redundant rows may leave over beyond the tolerance: p is exact to the tolerance only
 #define ACCELERATION_SLACK 1e4
-#define ROUNDED 1e3        // units of rounding that long sums may lose
-#define SAMPLE_SPREAD 1e-2 // moves that show what a condition depends on
-#define SPARE 1e-6         // part of a gradient that is left over of a condition that follows from others
+#define ROUNDED 1e3 // units of rounding that long sums may lose
+#define SPARE 1e-6  // part of a gradient that is left over of a condition that follows from others
 
 static const double restarts[] = {1e-4, 1e-2, 1e-1}; // relative moves of the guess where the iteration is stuck
 
@@ -128,13 +127,6 @@ static kd_status check_forces(kd_iv_system *s)
 
 // ---- one level ------------------------------------------------------------------------------------------------------
 
-// Numbers in (-1, 1), the same in every run.
-static double pseudo_random(unsigned *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return (double)(*seed >> 8) / 8388608.0 - 1.0;
-}
-
 static bool needs_unique(const kd_iv *iv)
 {
     return iv->opt->nconditions > 0 && iv->opt->require_unique;
@@ -152,7 +144,7 @@ static kd_closest_end find_feasible(kd_iv_system *s, const char *level, char *st
     if (first != KD_CLOSEST_STUCK) return first;
     // from points near it
     for (size_t k = 0; k < sizeof restarts / sizeof *restarts && !s->iv->stopped; k++) {
-        for (int j = 0; j < s->c.n; j++) s->c.y[j] = s->c.y_ref[j] + restarts[k] * s->c.size[j] * pseudo_random(&seed);
+        for (int j = 0; j < s->c.n; j++) s->c.y[j] = s->c.y_ref[j] + restarts[k] * s->c.size[j] * kd_iv_random(&seed);
         if (kd_closest_feasible(&s->c) == KD_CLOSEST_DONE) return KD_CLOSEST_DONE;
     }
     return first;
@@ -438,77 +430,6 @@ static kd_status run_forces(kd_iv *iv)
     return st;
 }
 
-// ---- what conditions depend on --------------------------------------------------------------------------------------
-
-static void move_array(double *x, int n, double spread, unsigned *seed)
-{
-    for (int i = 0; i < n; i++) x[i] += spread * fmax(1.0, fabs(x[i])) * (1.5 + 0.5 * pseudo_random(seed));
-}
-
-static kd_eval move_levels(kd_iv *iv, unsigned levels, double spread, unsigned *seed)
-{
-    kd_state      *x = iv->now;
-    const kd_dims *n = &iv->n;
-    if (levels & KD_IV_POSITION) {
-        memset(iv->e, 0, (size_t)n->nv * sizeof(double));
-        move_array(iv->e, n->nv, spread, seed);
-        memcpy(iv->base, x->p, (size_t)n->np * sizeof(double));
-        kd_eval e = kd_eom_oplus(iv->data, iv->base, iv->e, x->p);
-        if (e != KD_EVAL_OK) return e;
-        move_array(x->s, n->ns, spread, seed);
-    }
-    if (levels & KD_IV_VELOCITY) {
-        move_array(x->v, n->nv, spread, seed);
-        move_array(x->r, n->nr, spread, seed);
-    }
-    if (levels & KD_IV_ACCELERATION) {
-        move_array(x->a, n->nv, spread, seed);
-        move_array(x->w, n->nw, spread, seed);
-        move_array(x->lambda, n->nlambda, spread, seed);
-        move_array(x->mu, n->nmu, spread, seed);
-    }
-    kd_iv_set_point(iv);
-    return KD_EVAL_OK;
-}
-
-// levels[i]: a move of that level alone changes the value of condition i
-static kd_eval sample_conditions(kd_iv *iv, double spread)
-{
-    unsigned seed = 7;
-    unsigned all = KD_IV_POSITION | KD_IV_VELOCITY | KD_IV_ACCELERATION;
-    // values at a point beside the guess
-    kd_eval answer = move_levels(iv, all, spread, &seed);
-    if (answer == KD_EVAL_OK) answer = kd_iv_conditions(iv, iv->value_near);
-    memset(iv->levels, 0, (size_t)iv->opt->nconditions);
-    for (int k = 0; k < 6 && answer == KD_EVAL_OK; k++) {
-        // which of them change when one level moves?
-        unsigned level = 1u << (k % 3);
-        answer = move_levels(iv, level, spread, &seed);
-        if (answer == KD_EVAL_OK) answer = kd_iv_conditions(iv, iv->value);
-        for (int i = 0; i < iv->opt->nconditions && answer == KD_EVAL_OK; i++) {
-            if (iv->value[i] != iv->value_near[i]) iv->levels[i] |= (unsigned char)level;
-            iv->value_near[i] = iv->value[i];
-        }
-    }
-    return answer;
-}
-
-// On failure to evaluate near the guess, conditions count as depending on everything.
-static kd_status find_levels(kd_iv *iv, const kd_state *x)
-{
-    kd_eval answer = KD_EVAL_RETRY;
-    double  spread = SAMPLE_SPREAD;
-    if (iv->opt->nconditions == 0) return KD_OK;
-    for (int k = 0; k < 4 && answer == KD_EVAL_RETRY; k++, spread *= 0.1) {
-        answer = sample_conditions(iv, spread);
-        kd_state_copy(x, iv->now);
-    }
-    if (iv->stopped) return iv->fault;
-    if (answer != KD_EVAL_OK)
-        memset(iv->levels, KD_IV_POSITION | KD_IV_VELOCITY | KD_IV_ACCELERATION, (size_t)iv->opt->nconditions);
-    return KD_OK;
-}
-
 // ---- driver ---------------------------------------------------------------------------------------------------------
 
 static kd_status check_arguments(const kd_eom *eom, const kd_initial_options *opt, const kd_state *x, char *message,
@@ -689,7 +610,7 @@ static kd_status run_levels(kd_iv *iv, const kd_state *x, bool *moved)
         return taken == KD_OK && force ? run_forces(iv) : taken;
     }
     // which levels do the conditions tie together?
-    kd_status st = find_levels(iv, x);
+    kd_status st = kd_iv_find_levels(iv, x);
     if (st == KD_OK) st = check_guess(iv);
     if (st == KD_OK) st = correct_norms(iv, moved);
     if (st != KD_OK) return st;

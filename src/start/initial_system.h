@@ -80,6 +80,13 @@ kd_eval kd_iv_weight(kd_iv *iv, double *W);
 // Otherwise nothing is changed.
 kd_status kd_iv_large(kd_iv *iv, bool *found, bool *moved) KD_NODISCARD;
 
+// ---- conditions (initial_conditions.c) ------------------------------------------------------------------------------
+// Numbers in (-1, 1), the same in every run
+double kd_iv_random(unsigned *seed);
+// levels: which of them each condition depends on, seen at points beside x, the guess. Where nothing can be evaluated
+// there conditions count as depending on everything.
+kd_status kd_iv_find_levels(kd_iv *iv, const kd_state *x);
+
 // ---- invariants (initial_invariants.c) ------------------------------------------------------------------------------
 // Do the invariants hold at iv->now, each to the tolerance relative to its own terms?
 kd_status kd_iv_invariants_hold(kd_iv *iv, bool *hold) KD_NODISCARD;

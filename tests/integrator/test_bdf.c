@@ -938,6 +938,32 @@ static void updates_are_used(void **state)
     assert_true(jacobians[0] > 0 && jacobians[1] <= jacobians[0]);
 }
 
+// A step that an instant cuts short says nothing against the length that was proposed: the next one is as long as those
+// before. Steps that grow from a hundredth again would need half a dozen.
+static void short_steps_are_no_brake(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        kd_integrator_options o = with_tolerance(pow(10, -4 - k));
+        dense_dae             d;
+        double                x[2], before = 0;
+        dense_make(&d, &stiff);
+        kd_integrator *b = create(&d.dae, &o);
+        stiff.solution(0, x);
+        assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
+        while (kd_integrator_time(b) < 1) assert_int_equal(kd_integrator_step(b, 100), KD_OK);
+        for (int i = 0; i < 4; i++) {
+            assert_int_equal(kd_integrator_step(b, 100), KD_OK);
+            before = kd_integrator_time(b) - kd_integrator_time_old(b);
+            assert_int_equal(kd_integrator_step(b, kd_integrator_time(b) + 0.01 * before), KD_OK);
+            assert_int_equal(kd_integrator_step(b, 100), KD_OK);
+            const double after = kd_integrator_time(b) - kd_integrator_time_old(b);
+            if (!(after > 0.5 * before)) fail_msg("tolerance %g: %g after %g", o.rtol, after, before);
+        }
+        kd_integrator_destroy(b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -953,6 +979,7 @@ int main(void)
         cmocka_unit_test(quick_start),
         cmocka_unit_test(ends_on_the_way),
         cmocka_unit_test(end_times),
+        cmocka_unit_test(short_steps_are_no_brake),
         cmocka_unit_test(first_and_largest_step),
         cmocka_unit_test(dense_output),
         cmocka_unit_test(multipliers_after_a_start),

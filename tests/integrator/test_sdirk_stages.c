@@ -1,9 +1,11 @@
 // Tests of SDIRK 4/15, ESDIRK and RODAS as methods: coefficients against the conditions of order and stability,
 // measured orders, stiff problems, dense output.
+#include "case.h"
 #include "forms/whole.h"
 #include "integrator/dense_dae.h"
 #include "integrator/sdirk_tableau.h"
 #include "pendulum.h"
+#include "trust/seeded.h"
 #include <complex.h>
 #include <kardan/integrator.h>
 
@@ -398,6 +400,103 @@ static void dense_output_has_its_order(void **state)
     }
 }
 
+// Without x' at the start the polynomial of the first step is the quadratic one through both ends and x' at the end:
+// its error falls with h^3.
+static void dense_output_without_slope_at_the_start(void **state)
+{
+    (void)state;
+    const dense_problem *problems[] = {&waves, &index1};
+    for (int k = 0; k < 2; k++) {
+        double worst[2] = {0}, y[2], exact[2];
+        for (int i = 0; i < 2; i++) {
+            const double          h = 0.02 / (i + 1), t0 = 0.3;
+            kd_integrator_options opt = constant_steps(KD_SDIRK_NEWTON, h);
+            dense_dae             d;
+            kd_integrator        *sdirk = make_sdirk(&d, problems[k], &opt);
+            d.methods.start = NULL;
+            d.methods.rhs = NULL;
+            problems[k]->solution(t0, y);
+            assert_int_equal(kd_integrator_start(sdirk, t0, y), KD_OK);
+            assert_int_equal(kd_integrator_step(sdirk, t0 + h), KD_OK);
+            for (int m = 1; m < 8; m++) {
+                assert_int_equal(kd_integrator_dense(sdirk, t0 + h * m / 8, y), KD_OK);
+                problems[k]->solution(t0 + h * m / 8, exact);
+                worst[i] = fmax(worst[i], fabs(y[0] - exact[0]));
+            }
+            kd_integrator_destroy(sdirk);
+        }
+        double slope = log2(worst[0] / worst[1]);
+        if (!(slope > 2.7 && slope < 3.3)) fail_msg("problem %d: slope %.2f", k, slope);
+    }
+}
+
+// ---- a matrix that does not know what has happened ------------------------------------------------------------------
+
+// x' = -K (x - s), K and s jump at a time
+static struct {
+    double at, K[2], s[2];
+} jump;
+
+static kd_eval jump_residual(double t, const double *x, const double *xdot, double *F)
+{
+    F[0] = xdot[0] + jump.K[t > jump.at] * (x[0] - jump.s[t > jump.at]);
+    return KD_EVAL_OK;
+}
+static void jump_derivatives(double t, const double *x, double *F_x, double *F_xdot)
+{
+    (void)x;
+    F_x[0] = jump.K[t > jump.at];
+    F_xdot[0] = 1;
+}
+static void jump_solution(double t, double *x)
+{
+    (void)t;
+    x[0] = jump.s[0] + 1e-3;
+}
+static const dense_problem jumping = {"jump", 1, 1, jump_residual, jump_derivatives, jump_solution};
+
+// x_1 of SDIRK from x_0, its stages solved by hand
+static double exact_step(double t, double h, double x0)
+{
+    double K[5], base = x0;
+    for (int i = 0; i < 5; i++) {
+        const int side = t + sdirk_c[i] * h > jump.at;
+        base = x0;
+        for (int j = 0; j < i; j++) base += h * sdirk_A[i][j] * K[j];
+        K[i] = -jump.K[side] * (base - jump.s[side]) / (1 + h * sdirk_gamma * jump.K[side]);
+    }
+    return base + h * sdirk_gamma * K[4];
+}
+
+// Stages are solved to a part of the tolerance in the steps in which the equations become others as well: the rate of
+// Newton's method of before, which was perfect, is not believed.
+static void stages_are_solved_where_equations_change(void **state)
+{
+    uint64_t seed = test_seed(5);
+    (void)state;
+    for (int k = 0; k < 40; k++) {
+        const double          h = seeded_log(&seed, 1e-3, 1);
+        kd_integrator_options opt = kd_integrator_options_default();
+        dense_dae             d;
+        opt.rtol = opt.atol = seeded_log(&seed, 1e-7, 1e-3);
+        opt.h_fixed = h;
+        opt.sdirk.max_newton = 40;
+        jump.at = (5 + seeded_between(&seed, 0.01, 0.99)) * h;
+        jump.K[0] = seeded_between(&seed, 0.5, 1) / h;
+        jump.K[1] = jump.K[0] + seeded_between(&seed, -0.5, 1) / h;
+        for (int i = 0; i < 2; i++) jump.s[i] = seeded_between(&seed, -2, 2);
+        kd_integrator *sdirk = make_sdirk(&d, &jumping, &opt);
+        for (int i = 0; i < 9; i++) {
+            const double t = kd_integrator_time(sdirk), x = kd_integrator_x(sdirk)[0];
+            if (kd_integrator_step(sdirk, 9 * h) != KD_OK) fail_msg("%s", kd_integrator_message(sdirk));
+            const double h_made = kd_integrator_time(sdirk) - t, exact = exact_step(t, h_made, x);
+            const double error = (kd_integrator_x(sdirk)[0] - exact) / (opt.atol + opt.rtol * fabs(exact));
+            if (!(fabs(error) < 0.3)) fail_msg("trial %d, step %d: %g tolerances", k, i, error);
+        }
+        kd_integrator_destroy(sdirk);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +509,8 @@ int main(void)
         cmocka_unit_test(error_follows_the_tolerance),
         cmocka_unit_test(prediction_saves_iterations),
         cmocka_unit_test(dense_output_has_its_order),
+        cmocka_unit_test(dense_output_without_slope_at_the_start),
+        cmocka_unit_test(stages_are_solved_where_equations_change),
     };
     silence_unused_whole();
     return cmocka_run_group_tests(tests, NULL, NULL);

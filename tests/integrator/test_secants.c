@@ -9,7 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "case.h"
 #include "integrator/secants.h"
+#include "trust/seeded.h"
 
 enum { N = 3 };
 static const double weight[N] = {1, 2, 0.5};
@@ -95,12 +97,42 @@ static void useless_pairs(void **state)
     kd_arena_release(&arena);
 }
 
+// One pair (P, Q): dx = z - g (P + Q) with the g that makes z - g Q shortest in the weighted norm.
+static void weights_decide_what_is_shortest(void **state)
+{
+    uint64_t seed = test_seed(6);
+    (void)state;
+    for (int trial = 0; trial < 50; trial++) {
+        kd_arena   arena = {0};
+        kd_secants s = {0};
+        double     w[N], P[N], Q[N], z[N], zero[N] = {0}, dx[N], along = 0, square = 0;
+        for (int i = 0; i < N; i++) {
+            w[i] = seeded_log(&seed, 1e-2, 1e2);
+            P[i] = seeded_between(&seed, -1, 1);
+            Q[i] = seeded_between(&seed, -1, 1);
+            z[i] = seeded_between(&seed, -1, 1);
+            along += w[i] * w[i] * Q[i] * z[i];
+            square += w[i] * w[i] * Q[i] * Q[i];
+        }
+        kd_secants_cut(&s, &arena, N);
+        assert_false(arena.failed);
+        kd_secants_add(&s, P, Q, zero);
+        kd_secants_improve(&s, w, z, dx);
+        for (int i = 0; i < N; i++) {
+            const double right = z[i] - along / square * (P[i] + Q[i]);
+            assert_true(fabs(dx[i] - right) < 1e-11 * (1 + fabs(along / square)));
+        }
+        kd_arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_known),
         cmocka_unit_test(linear_problems_end),
         cmocka_unit_test(useless_pairs),
+        cmocka_unit_test(weights_decide_what_is_shortest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
 // Tests of the motion between two points.
+#include "case.h"
 #include "core/failing_allocator.h"
 #include "forms/whole.h"
 #include "pendulum.h"
 #include "point/dense_output.h"
+#include "trust/seeded.h"
 
 static void exact_pendulum(double t, double *x)
 {
@@ -116,6 +118,136 @@ static void order_of_other_systems(void **state)
     assert_true(e0 < 1e-3 && log2(e0 / e1) > 3.5);
 }
 
+// ---- coordinates that move by themselves ----------------------------------------------------------------------------
+
+// A point that falls, seen from a frame that turns by phi(t) = turn t + 0.2 sin t: y = R(phi)' X, v = R' X', p = C y;
+// p' = C v + phi' C K C^-1 p, v' = phi' K v + R' g, K = [0 1; -1 0]
+typedef struct turning {
+    double turn, C[4], X[2], V[2], g[2];
+} turning;
+
+static double turning_rate(const turning *s, double t)
+{
+    return s->turn + 0.2 * cos(t);
+}
+
+// out = R(phi)' x
+static void turn_back(const turning *s, double t, const double *x, double *out)
+{
+    const double phi = s->turn * t + 0.2 * sin(t), c = cos(phi), si = sin(phi);
+    out[0] = c * x[0] + si * x[1];
+    out[1] = c * x[1] - si * x[0];
+}
+
+static void times_C(const turning *s, const double *y, double *p)
+{
+    p[0] = s->C[0] * y[0] + s->C[2] * y[1];
+    p[1] = s->C[1] * y[0] + s->C[3] * y[1];
+}
+
+static kd_eval turning_kinematics(const kd_point *x, void *context, double *rate)
+{
+    const turning *s = context;
+    const double   det = s->C[0] * s->C[3] - s->C[1] * s->C[2], dphi = turning_rate(s, x->t);
+    const double y[2] = {(s->C[3] * x->p[0] - s->C[2] * x->p[1]) / det, (s->C[0] * x->p[1] - s->C[1] * x->p[0]) / det};
+    const double moved[2] = {x->v[0] + dphi * y[1], x->v[1] - dphi * y[0]};
+    times_C(s, moved, rate);
+    return KD_EVAL_OK;
+}
+
+static kd_eval turning_Z(const kd_point *x, void *context, double *Z)
+{
+    (void)x;
+    memcpy(Z, ((const turning *)context)->C, 4 * sizeof *Z);
+    return KD_EVAL_OK;
+}
+
+static kd_eval turning_M(const kd_point *x, void *context, double *M)
+{
+    (void)x, (void)context;
+    M[0] = M[3] = 1;
+    M[1] = M[2] = 0;
+    return KD_EVAL_OK;
+}
+
+static kd_eval turning_f(const kd_point *x, void *context, double *f)
+{
+    const turning *s = context;
+    const double   dphi = turning_rate(s, x->t);
+    turn_back(s, x->t, s->g, f);
+    f[0] += dphi * x->v[1];
+    f[1] -= dphi * x->v[0];
+    return KD_EVAL_OK;
+}
+
+// p, v at t
+static void turning_exact(const turning *s, double t, double *x)
+{
+    double at[2], speed[2], y[2];
+    for (int i = 0; i < 2; i++) {
+        at[i] = s->X[i] + t * (s->V[i] + 0.5 * t * s->g[i]);
+        speed[i] = s->V[i] + t * s->g[i];
+    }
+    turn_back(s, t, at, y);
+    times_C(s, y, x);
+    turn_back(s, t, speed, x + 2);
+}
+
+static void errors_of_turning(kd_dense_output *dense, const turning *s, double h, double *error)
+{
+    const double t0 = 0.4, t = t0 + 0.37 * h;
+    double       x0[4], x1[4], y[4], exact[4];
+    turning_exact(s, t0, x0);
+    turning_exact(s, t0 + h, x1);
+    turning_exact(s, t, exact);
+    assert_int_equal(kd_dense_output_eval(dense, t0, x0, t0 + h, x1, t, y, NULL), KD_EVAL_OK);
+    for (int k = 0; k < 2; k++) error[k] = hypot(y[2 * k] - exact[2 * k], y[2 * k + 1] - exact[2 * k + 1]);
+}
+
+// Against the motion in closed form: p with h^6, v with h^5 where coordinates move by themselves as well.
+static void order_of_coordinates_that_move_by_themselves(void **state)
+{
+    uint64_t seed = test_seed(3);
+    (void)state;
+    for (int k = 0; k < 10; k++) {
+        turning s = {.turn = seeded_between(&seed, 1, 3),
+                     .C = {seeded_between(&seed, 1, 2), seeded_between(&seed, -0.5, 0.5),
+                           seeded_between(&seed, -0.5, 0.5), seeded_between(&seed, 1, 2)}};
+        for (int i = 0; i < 2; i++) {
+            s.X[i] = seeded_between(&seed, -2, 2);
+            s.V[i] = seeded_between(&seed, -2, 2);
+            s.g[i] = seeded_between(&seed, -5, 5);
+        }
+        kd_eom_def             def = kd_eom_def_default();
+        kd_formulation_options opt = kd_formulation_options_default();
+        kd_acceleration       *acceleration;
+        kd_dense_output       *dense;
+        double                 error[2][2];
+        place                  at = {0};
+        def.dims = (kd_dims){.np = 2, .nv = 2};
+        def.context = &s;
+        def.kinematics = turning_kinematics;
+        def.Z = turning_Z;
+        def.M = turning_M;
+        def.f = turning_f;
+        turning_exact(&s, 0, at.p);
+        kd_eom   *eom = make(&def);
+        kd_state *x = state_at(eom, &at);
+        assert_int_equal(kd_acceleration_create(eom, NULL, x, &opt, &acceleration), KD_OK);
+        assert_int_equal(kd_dense_output_create(acceleration, false, &dense), KD_OK);
+        for (int i = 0; i < 2; i++) errors_of_turning(dense, &s, 0.2 / (1 + i), error[i]);
+        for (int i = 0; i < 2; i++) {
+            const double slope = log2(error[0][i] / error[1][i]);
+            if (!(slope > 5.5 - i && error[0][i] < 1e-3))
+                fail_msg("%s: errors %g, %g, slope %.2f", i == 0 ? "p" : "v", error[0][i], error[1][i], slope);
+        }
+        kd_dense_output_destroy(dense);
+        kd_acceleration_destroy(acceleration);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
 // The end of one interval serves the next: a second evaluation costs less than the first.
 static void ends_are_kept(void **state)
 {
@@ -163,9 +295,8 @@ static void ends_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_of_the_pendulum),
-        cmocka_unit_test(ends_come_back),
-        cmocka_unit_test(order_of_other_systems),
+        cmocka_unit_test(order_of_the_pendulum),  cmocka_unit_test(ends_come_back),
+        cmocka_unit_test(order_of_other_systems), cmocka_unit_test(order_of_coordinates_that_move_by_themselves),
         cmocka_unit_test(ends_are_kept),
     };
     silence_unused_whole();

@@ -1,6 +1,8 @@
 // Tests of plain coordinates: pseudo-inverse of Z, normal directions, norm equations.
+#include "case.h"
 #include "forms/whole.h"
 #include "point/position.h"
+#include "trust/seeded.h"
 
 typedef struct fixture {
     kd_arena     arena;
@@ -111,13 +113,115 @@ static void identity_is_free(void **state)
     drop_fixture(&f);
 }
 
+// ---- columns without rank -------------------------------------------------------------------------------------------
+
+enum { MOST = 4 };
+
+typedef struct columns {
+    int    np, nv;
+    double Z[MOST * MOST]; // (np x nv)
+} columns;
+
+static kd_eval columns_Z(const kd_point *x, void *context, double *Z)
+{
+    const columns *c = context;
+    (void)x;
+    memcpy(Z, c->Z, (size_t)(c->np * c->nv) * sizeof *Z);
+    return KD_EVAL_OK;
+}
+
+static kd_eval columns_kinematics(const kd_point *x, void *context, double *rate)
+{
+    const columns *c = context;
+    for (int i = 0; i < c->np; i++) {
+        rate[i] = 0;
+        for (int j = 0; j < c->nv; j++) rate[i] += c->Z[i + j * c->np] * x->v[j];
+    }
+    return KD_EVAL_OK;
+}
+
+static kd_eval columns_M(const kd_point *x, void *context, double *M)
+{
+    const columns *c = context;
+    (void)x;
+    for (int j = 0; j < c->nv; j++)
+        for (int i = 0; i < c->nv; i++) M[i + j * c->nv] = i == j;
+    return KD_EVAL_OK;
+}
+
+static kd_eval columns_f(const kd_point *x, void *context, double *f)
+{
+    (void)x;
+    memset(f, 0, (size_t)((const columns *)context)->nv * sizeof *f);
+    return KD_EVAL_OK;
+}
+
+// Answer of the update for these columns; *wrong: largest entry of Z+ Z - I, where it is good
+static kd_eval update_columns(columns *c, double *wrong)
+{
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = c->np, .nv = c->nv};
+    def.context = c;
+    def.Z = columns_Z;
+    def.kinematics = columns_kinematics;
+    def.M = columns_M;
+    def.f = columns_f;
+    fixture     f = make_fixture(def);
+    const place at = {0};
+    go_to(f.data, &at);
+    kd_eval answer = kd_position_update(&f.position, f.data);
+    *wrong = 0;
+    for (int i = 0; i < c->nv && answer == KD_EVAL_OK; i++)
+        for (int j = 0; j < c->nv; j++) {
+            double sum = i == j ? -1 : 0;
+            for (int k = 0; k < c->np; k++) sum += f.position.Zplus[i + c->nv * k] * c->Z[k + c->np * j];
+            *wrong = fmax(*wrong, fabs(sum));
+        }
+    drop_fixture(&f);
+    return answer;
+}
+
+// Columns that depend on each other have no pseudo-inverse that gives v: told, for full columns, single entries and parts
+// that lend each other rows. Columns at an angle of 1e-8 have one.
+static void columns_without_rank_are_told(void **state)
+{
+    uint64_t seed = test_seed(9);
+    (void)state;
+    for (int k = 0; k < 40; k++) {
+        const double size = pow(10, seeded_between(&seed, -6, 6)), ratio = seeded_between(&seed, 0.5, 2);
+        double       wrong;
+        columns      c = {.np = 3 + k % 2, .nv = 2};
+        for (int i = 0; i < c.np; i++) {
+            c.Z[i] = size * seeded_between(&seed, 0.2, 1);
+            c.Z[i + c.np] = ratio * c.Z[i];
+        }
+        assert_int_equal(update_columns(&c, &wrong), KD_EVAL_RETRY);
+        c.Z[0] *= 1 + 1e-8;
+        assert_int_equal(update_columns(&c, &wrong), KD_EVAL_OK);
+        assert_true(wrong < 1e-6);
+        // one coordinate that does not move at all
+        columns single = {.np = 2, .nv = 2, .Z = {size, 0, 0, 0}};
+        assert_int_equal(update_columns(&single, &wrong), KD_EVAL_RETRY);
+        single.Z[3] = ratio;
+        assert_int_equal(update_columns(&single, &wrong), KD_EVAL_OK);
+        assert_true(wrong < 1e-14);
+        // three coordinates, three increments, but two increments move one coordinate and one increment the others
+        columns   parts = {.np = 3, .nv = 3};
+        const int alone = k % 3;
+        parts.Z[alone + 3 * ((k / 3) % 3)] = size;
+        parts.Z[alone + 3 * ((k / 3 + 1) % 3)] = ratio;
+        parts.Z[(alone + 1) % 3 + 3 * ((k / 3 + 2) % 3)] = ratio;
+        parts.Z[(alone + 2) % 3 + 3 * ((k / 3 + 2) % 3)] = size;
+        assert_int_equal(update_columns(&parts, &wrong), KD_EVAL_RETRY);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pseudo_inverse_and_normals),
-        cmocka_unit_test(plain_derivative_along_tangents),
-        cmocka_unit_test(normalise_keeps_direction),
-        cmocka_unit_test(identity_is_free),
+        cmocka_unit_test(pseudo_inverse_and_normals),    cmocka_unit_test(plain_derivative_along_tangents),
+        cmocka_unit_test(normalise_keeps_direction),     cmocka_unit_test(identity_is_free),
+        cmocka_unit_test(columns_without_rank_are_told),
     };
     silence_unused_whole();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,12 +78,34 @@ static void pulses(void **state)
     assert_true(kd_course_off(&course, 0.5, 0.4, 0.2, NAN, RTOL, ATOL) == INFINITY);
 }
 
+// Along a parabola both polynomials are exact: a second derivative may be off by a tenth of what it is at the ends, and
+// what is beyond counts in tolerances.
+static void second_derivatives_may_be_uneven(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 40; k++) {
+        const double bend = 0.5 + 0.3 * k, h = pow(10, -2 + 0.05 * k), off = 0.02 * (k + 1),
+                     a[] = {0.7, -1.3, 0.5 * bend};
+        double u0[3], u1[3], u[3];
+        polynomial(2, a, 0.3, u0);
+        polynomial(2, a, 0.3 + h, u1);
+        polynomial(2, a, 0.3 + 0.4 * h, u);
+        const kd_course course = kd_course_of(h, u0, u1);
+        const double    tolerance = RTOL * fmax(fabs(u0[0]), fmax(fabs(u1[0]), fabs(u[0]))) + ATOL;
+        const double    found = kd_course_off(&course, h, 0.4, u[0], bend * (1 - off), RTOL, ATOL);
+        const double    right = (off - 0.1) * bend * h * h / tolerance;
+        if (off < 0.1 - 1e-9) assert_true(found < 1e-3);
+        if (off > 0.1 + 1e-9) assert_true(fabs(found - right) < 1e-6 * right + 1e-3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quintics_are_met),
         cmocka_unit_test(waves),
         cmocka_unit_test(pulses),
+        cmocka_unit_test(second_derivatives_may_be_uneven),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

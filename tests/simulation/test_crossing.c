@@ -221,11 +221,51 @@ static void start_at_zero(void **state)
     assert_true(all.n == 1 && fabs(all.t[0] - 0.4) < 2e-13 && all.crossed[0][0] == -1);
 }
 
+static double triple[3]; // roots
+
+static double thrice(double t)
+{
+    return -(t - triple[0]) * (t - triple[1]) * (t - triple[2]);
+}
+
+// the value in the middle, and half of the width times the largest slope
+static void thrice_bounds(double t0, double t1, double *lower, double *upper)
+{
+    double far[3];
+    for (int i = 0; i < 3; i++) far[i] = fmax(fabs(t0 - triple[i]), fabs(t1 - triple[i]));
+    const double slope = far[0] * far[1] + far[1] * far[2] + far[2] * far[0];
+    const double middle = thrice(0.5 * (t0 + t1)), most = 0.5 * (t1 - t0) * slope;
+    *lower = middle - most;
+    *upper = middle + most;
+}
+
+// Two crossings hide shortly in front of the one that the ends show: they come first, from 1.1e-3 of its distance on.
+static void hidden_crossings_next_to_the_last(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 200; k++) {
+        const double last = 0.05 + 0.9 * fmod(0.6180339887 * k, 1), away = 1.1e-3 * pow(500, fmod(0.7548776662 * k, 1));
+        triple[0] = last * (1 - away);
+        triple[1] = last * (1 - away * (0.85 + 0.1 * fmod(0.5698402910 * k, 1)));
+        triple[2] = last;
+        functions f = {1, {thrice}, {thrice_bounds}, 0};
+        found     all = find_all(&f, 4, true, 1, 1, 1e-13);
+        if (all.n != 3 || fabs(all.t[0] - triple[0]) > 1e-7)
+            fail_msg("%.17g, %.17g before %g: %d found, %.17g", last - triple[0], last - triple[1], last, all.n,
+                     all.t[0]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roots_in_order), cmocka_unit_test(simultaneous_roots), cmocka_unit_test(dips),
-        cmocka_unit_test(far_from_zero),  cmocka_unit_test(start_at_zero),      cmocka_unit_test(many_roots_in_a_step),
+        cmocka_unit_test(roots_in_order),
+        cmocka_unit_test(simultaneous_roots),
+        cmocka_unit_test(dips),
+        cmocka_unit_test(far_from_zero),
+        cmocka_unit_test(start_at_zero),
+        cmocka_unit_test(many_roots_in_a_step),
+        cmocka_unit_test(hidden_crossings_next_to_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

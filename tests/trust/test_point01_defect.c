@@ -340,13 +340,75 @@ static void jumps_end(void **state)
     }
 }
 
+// ---- a pulse behind a stiff past ------------------------------------------------------------------------------------
+
+// A mass that is held stiffly along sin 3t until it is let go
+typedef struct held {
+    pulse  pulse;
+    double stiffness, until, within;
+} held;
+
+static kd_eval held_force(const kd_point *x, void *context, double *out)
+{
+    const held  *s = context;
+    const double part = 0.5 * (1 - tanh((x->t - s->until) / s->within)),
+                 damping = 2 * sqrt(s->stiffness * s->pulse.mass);
+    const kd_eval answer = force(x, context, out);
+    out[0] -= part * (s->stiffness * (x->p[0] - sin(3 * x->t)) + damping * (x->v[0] - 3 * cos(3 * x->t)));
+    return answer;
+}
+
+static double velocity_of_held(held *s, const kd_simulation_options *o)
+{
+    kd_eom_def def = kd_eom_def_default();
+    kd_eom    *eom;
+    kd_state  *x;
+    char       message[1000] = "";
+    def.dims = (kd_dims){.np = 1, .nv = 1};
+    def.context = s;
+    def.M = mass;
+    def.f = held_force;
+    assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    x->v[0] = 3;
+    if (kd_simulate(eom, NULL, o, x, 10, NULL, message, sizeof message) < 0) fail_msg("%s", message);
+    const double v = x->v[0];
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+    return v;
+}
+
+// What was excused while forces were stiff is an error when they have gone: the velocity that a pulse gives later is
+// right, thousands of tolerances.
+static void a_stiff_past_hides_no_pulse(void **state)
+{
+    static const kd_formulation forms[] = {KD_PSF, KD_ODE, KD_GGL, KD_STATESPACE};
+    (void)state;
+    for (int k = 0; k < 24; k++) {
+        const method          m = {forms[k % 4], KD_RADAU};
+        kd_simulation_options o = options_of(&m, 1e-6);
+        held         s = {.pulse = {.mass = logarithmic(0.3, 3), .at = uniform(6.5, 8.5), .width = uniform(0.1, 0.2)},
+                          .stiffness = logarithmic(1e6, 1e12),
+                          .until = uniform(2, 5),
+                          .within = 0.05};
+        const double before = velocity_of_held(&s, &o), gain = uniform(0.01, 0.1);
+        s.pulse.size = gain * s.pulse.mass / (sqrt(acos(-1)) * s.pulse.width);
+        const double v = velocity_of_held(&s, &o) - before;
+        if (!(fabs(v - gain) < 1e-3)) fail_msg("%s, stiffness %g: %g instead of %g", words(&m), s.stiffness, v, gain);
+    }
+}
+
 int main(void)
 {
     seed += test_seed(0);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pulses_are_found),           cmocka_unit_test(pulses_are_missed_otherwise),
-        cmocka_unit_test(pulses_of_inputs_are_found), cmocka_unit_test(contacts_give_back),
-        cmocka_unit_test(methods_are_not_blind),      cmocka_unit_test(jumps_end),
+        cmocka_unit_test(pulses_are_found),
+        cmocka_unit_test(pulses_are_missed_otherwise),
+        cmocka_unit_test(pulses_of_inputs_are_found),
+        cmocka_unit_test(contacts_give_back),
+        cmocka_unit_test(methods_are_not_blind),
+        cmocka_unit_test(jumps_end),
+        cmocka_unit_test(a_stiff_past_hides_no_pulse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "case.h"
+#include "point/acceleration.h"
 
 static double random_between(uint32_t *seed, double low, double high)
 {
@@ -331,6 +332,158 @@ static void multipliers_have_least_norm(void **state)
     }
 }
 
+// ---- redundant rows of positions and velocities ---------------------------------------------------------------------
+
+enum { POSITION_ROWS = 2 };
+
+// A point on a spring that moves along a line: n0.p = 0 and n0.v = n1.v = 0, each row of them a combination. Rows of
+// positions are B_i0 n0, those of velocities B_i0 n0 + B_i1 n1: B' (lambda, mu) are the two forces
+typedef struct rail {
+    circle c;
+    double k, n[2][3];
+} rail;
+
+static kd_eval rail_force(const kd_point *x, void *context, double *out)
+{
+    const rail *r = context;
+    for (int i = 0; i < 3; i++) out[i] = -r->k * x->p[i] - (i == 2 ? 9.81 * r->c.m : 0);
+    return KD_EVAL_OK;
+}
+
+static kd_eval rail_g(const kd_point *x, void *context, double *out)
+{
+    const rail *r = context;
+    for (int i = 0; i < POSITION_ROWS; i++) out[i] = r->c.B[i][0] * dot(r->n[0], x->p);
+    return KD_EVAL_OK;
+}
+
+static kd_eval rail_h(const kd_point *x, void *context, double *out)
+{
+    const rail *r = context;
+    for (int i = POSITION_ROWS; i < ROWS; i++)
+        out[i - POSITION_ROWS] = r->c.B[i][0] * dot(r->n[0], x->v) + r->c.B[i][1] * dot(r->n[1], x->v);
+    return KD_EVAL_OK;
+}
+
+// How far (lambda, mu) are from the shortest ones with the right forces, relative to their size
+static double off_least_norm(const rail *r, const kd_state *x)
+{
+    const double f[3] = {-r->k * x->p[0], -r->k * x->p[1], -r->k * x->p[2] - 9.81 * r->c.m};
+    const double a = dot(r->n[0], r->n[0]), b = dot(r->n[0], r->n[1]), c = dot(r->n[1], r->n[1]), det = a * c - b * b;
+    const double y[2] = {dot(r->n[0], f), dot(r->n[1], f)};
+    const double base[2] = {(c * y[0] - b * y[1]) / det, (a * y[1] - b * y[0]) / det};
+    double       right[ROWS], size = 0, off = 0;
+    least_norm(&r->c, base, right);
+    for (int i = 0; i < ROWS; i++) {
+        const double shown = i < POSITION_ROWS ? x->lambda[i] : x->mu[i - POSITION_ROWS];
+        size = fmax(size, fabs(right[i]));
+        off = fmax(off, fabs(shown - right[i]));
+    }
+    return off / size;
+}
+
+typedef struct rail_watcher {
+    const rail *r;
+    double      worst;
+} rail_watcher;
+
+static kd_eval watch_rail(const kd_state *x, bool at_time, void *context)
+{
+    rail_watcher *w = context;
+    (void)at_time;
+    w->worst = fmax(w->worst, off_least_norm(w->r, x));
+    return KD_EVAL_OK;
+}
+
+static rail random_rail(uint32_t *seed)
+{
+    rail r = {.c = {.m = random_between(seed, 0.1, 10)}, .k = random_between(seed, 1, 30)};
+    for (int i = 0; i < 6; i++) r.n[i / 3][i % 3] = random_between(seed, -1, 1) + (i % 4 == 0);
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < (i < POSITION_ROWS ? 1 : 2); j++) r.c.B[i][j] = random_between(seed, -3, 3);
+    return r;
+}
+
+// With a state on the line, moving along it
+static kd_eom *rail_of(rail *r, double speed, kd_state **x)
+{
+    kd_eom    *eom;
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = 3, .nv = 3, .nlambda = POSITION_ROWS, .nmu = ROWS - POSITION_ROWS};
+    def.context = r;
+    def.M = circle_mass;
+    def.f = rail_force;
+    def.g = rail_g;
+    def.h = rail_h;
+    assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(eom, x), KD_OK);
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, l = (i + 2) % 3;
+        (*x)->v[i] = speed * (r->n[0][j] * r->n[1][l] - r->n[0][l] * r->n[1][j]);
+        (*x)->p[i] = 0.3 * (*x)->v[i];
+    }
+    return eom;
+}
+
+// Whatever lambda and mu come: those of least norm with the same forces go.
+static void any_multipliers_become_the_shortest(void **state)
+{
+    uint32_t seed = test_seed(79);
+    (void)state;
+    for (int k = 0; k < 20; k++) {
+        kd_formulation_options opt = kd_formulation_options_default();
+        rail                   r = random_rail(&seed);
+        kd_state              *x;
+        kd_eom                *eom = rail_of(&r, 1, &x);
+        kd_acceleration       *acceleration;
+        double                 base[2] = {0}, any[ROWS], right[ROWS], *lambda = any, *mu = any + POSITION_ROWS;
+        opt.constraints = KD_DECOMPOSE_SVD;
+        for (int i = 0; i < ROWS; i++) {
+            any[i] = random_between(&seed, -10, 10);
+            for (int j = 0; j < 2; j++) base[j] += r.c.B[i][j] * any[i];
+        }
+        least_norm(&r.c, base, right);
+        assert_int_equal(kd_acceleration_create(eom, NULL, x, &opt, &acceleration), KD_OK);
+        assert_int_equal(kd_acceleration_least_norm(acceleration, 0, x->p, x->s, x->v, x->r, x->a, x->w, lambda, mu),
+                         KD_EVAL_OK);
+        for (int i = 0; i < ROWS; i++)
+            assert_true(fabs(any[i] - right[i]) < 1e-9 * fmax(1, fabs(base[0]) + fabs(base[1])));
+        kd_acceleration_destroy(acceleration);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+// Rows of velocities that repeat each other and rows of positions: mu and lambda together are the shortest ones.
+static void multipliers_of_velocities_have_least_norm(void **state)
+{
+    static const struct {
+        kd_formulation     formulation;
+        kd_integrator_kind integrator;
+    } way[] = {{KD_PSF, KD_RADAU}, {KD_GGL, KD_BDF}, {KD_INDEX1, KD_RADAU}, {KD_ODE, KD_DOPRI5}};
+    uint32_t seed = test_seed(78);
+    (void)state;
+    for (size_t k = 0; k < 2 * sizeof way / sizeof *way; k++) {
+        rail                  r = random_rail(&seed);
+        kd_state             *x;
+        kd_eom               *eom = rail_of(&r, random_between(&seed, 0.5, 2), &x);
+        char                  message[800] = "";
+        rail_watcher          w = {&r, 0};
+        kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = way[k / 2].formulation;
+        opt.integrator = way[k / 2].integrator;
+        opt.formulation_options.constraints = KD_DECOMPOSE_SVD;
+        opt.rtol = opt.atol = 1e-8;
+        opt.output = watch_rail;
+        opt.context = &w;
+        kd_status status = kd_simulate(eom, NULL, &opt, x, 0.3, NULL, message, sizeof message);
+        if (status < 0 || !(w.worst < 1e-5))
+            fail_msg("%s: status %d, %g, %s", kd_formulation_word(way[k / 2].formulation), status, w.worst, message);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +491,8 @@ int main(void)
         cmocka_unit_test(impossible_invariant_is_refused),
         cmocka_unit_test(dependent_invariants_are_told),
         cmocka_unit_test(multipliers_have_least_norm),
+        cmocka_unit_test(any_multipliers_become_the_shortest),
+        cmocka_unit_test(multipliers_of_velocities_have_least_norm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

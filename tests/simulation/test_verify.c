@@ -1,0 +1,206 @@
+// Accepted steps against the equations of motion: how large a defect may be, what is excused since it moved nothing when
+// it was seen first, how that is forgotten, and what is not a number.
+//
+// Two masses move freely. Behind a step, before it is looked at, the equations become others, so that the defect is
+// known: a force A on the first mass has h A / m; with A - k (v - v0), k large, it has the same but moves nothing.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <kardan/kardan.h>
+
+#include "case.h"
+#include "simulation/verify.h"
+#include "trust/seeded.h"
+
+static const double MARGIN = 0.01; // around limits
+static const double ALLOWED = 100; // tolerances of a defect
+static const double SPAN = 20;     // steps in the run: each of them has several points
+
+typedef struct masses {
+    double m, v0[2];
+    double A, k; // of the force on the first one
+} masses;
+
+static kd_eval mass(const kd_point *x, void *context, double *out)
+{
+    const masses *s = context;
+    (void)x;
+    out[0] = out[3] = s->m;
+    return KD_EVAL_OK;
+}
+
+static kd_eval force(const kd_point *x, void *context, double *out)
+{
+    const masses *s = context;
+    out[0] = s->A - s->k * (x->v[0] - s->v0[0]);
+    out[1] = 0;
+    return KD_EVAL_OK;
+}
+
+typedef struct fixture {
+    masses         s;
+    double         h, tolerance; // of the velocity of the first mass
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_dae        *dae;
+    kd_integrator *it;
+    kd_verify     *verify;
+} fixture;
+
+static void open_fixture(fixture *f, masses s, kd_integrator_kind method, double h)
+{
+    const kd_inputs       none = {0};
+    kd_eom_def            def = kd_eom_def_default();
+    kd_simulation_options opt = kd_simulation_options_default();
+    double                y[8];
+    *f = (fixture){.s = s, .h = h};
+    def.dims = (kd_dims){.np = 2, .nv = 2};
+    def.context = &f->s;
+    def.M = mass, def.f = force;
+    opt.formulation = KD_ODE;
+    opt.integrator = method;
+    opt.integrator_options.rtol = opt.integrator_options.atol = 1e-4;
+    opt.integrator_options.h_first = opt.integrator_options.h_max = h;
+    f->tolerance = 1e-4 * (1 + fabs(s.v0[0]));
+    assert_int_equal(kd_eom_create(&def, &f->eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(f->eom, &f->x), KD_OK);
+    for (int i = 0; i < 2; i++) f->x->v[i] = s.v0[i];
+    assert_int_equal(kd_formulation_create(f->eom, NULL, f->x, KD_ODE, NULL, &f->dae, NULL, 0), KD_OK);
+    kd_formulation_pack(f->dae, f->x, y);
+    assert_int_equal(kd_integrator_create(f->dae, method, &opt.integrator_options, &f->it, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(f->it, 0, y), KD_OK);
+    assert_int_equal(kd_verify_create(f->eom, &none, &opt, f->dae, f->it, f->x, &f->verify), KD_OK);
+    kd_verify_run(f->verify, SPAN * h);
+    kd_verify_restart(f->verify);
+}
+
+static void close_fixture(fixture *f)
+{
+    kd_verify_destroy(f->verify);
+    kd_integrator_destroy(f->it);
+    kd_dae_destroy(f->dae);
+    kd_state_destroy(f->x);
+    kd_eom_destroy(f->eom);
+}
+
+// A free step, looked at with a force whose defect is `size` tolerances; does it stand?
+static bool stands(fixture *f, double size, bool stiff)
+{
+    kd_step_verdict verdict;
+    const long      checked = kd_verify_result(f->verify)->checked;
+    f->s.A = f->s.k = 0;
+    assert_int_equal(kd_integrator_step(f->it, INFINITY), KD_OK);
+    f->s.A = size * f->tolerance * f->s.m / f->h;
+    f->s.k = stiff ? 1e9 * f->s.m / f->h : 0;
+    assert_int_equal(kd_verify_look(f->verify, &verdict), KD_OK);
+    assert_int_equal(kd_verify_result(f->verify)->checked, checked + 1);
+    return verdict.h >= f->h;
+}
+
+static const kd_integrator_kind methods[] = {KD_RADAU, KD_SDIRK, KD_DOPRI5};
+
+static masses random_masses(uint64_t *seed)
+{
+    return (masses){.m = seeded_log(seed, 0.1, 10), .v0 = {seeded_between(seed, -2, 2), seeded_between(seed, -2, 2)}};
+}
+
+// Up to 100 tolerances stand, more do not.
+static void defects_have_their_limit(void **state)
+{
+    uint64_t seed = test_seed(1);
+    (void)state;
+    for (int k = 0; k < 30; k++) {
+        const masses s = random_masses(&seed);
+        const double h = seeded_log(&seed, 1e-3, 10);
+        for (int i = 0; i < 3; i++) {
+            fixture f;
+            open_fixture(&f, s, methods[i], h);
+            assert_true(stands(&f, ALLOWED * (1 - MARGIN), false));
+            assert_false(stands(&f, ALLOWED * (1 + MARGIN), false));
+            close_fixture(&f);
+        }
+    }
+}
+
+// A large defect that moves nothing is learned: from then on twice of it is excused, and no more. Where less is seen it
+// is forgotten by half from point to point: a stiff past hides nothing.
+static void noise_excuses_twice_itself(void **state)
+{
+    uint64_t seed = test_seed(2);
+    (void)state;
+    for (int k = 0; k < 30; k++) {
+        const masses s = random_masses(&seed);
+        const double h = seeded_log(&seed, 1e-3, 10), noise = ALLOWED * seeded_log(&seed, 2, 1e3);
+        for (int i = 0; i < 4; i++) {
+            fixture f;
+            open_fixture(&f, s, methods[i % 2], h);
+            assert_true(stands(&f, noise, true));
+            if (i < 2) {
+                assert_true(stands(&f, (2 * noise + ALLOWED) * (1 - MARGIN), false));
+            } else {
+                assert_false(stands(&f, (2 * noise + ALLOWED) * (1 + MARGIN), false));
+            }
+            close_fixture(&f);
+            if (i >= 2) continue;
+            open_fixture(&f, s, methods[i], h);
+            assert_true(stands(&f, noise, true));
+            for (int quiet = 0; quiet < 3; quiet++) assert_true(stands(&f, 0, false));
+            assert_false(stands(&f, ALLOWED + 0.1 * noise, false));
+            close_fixture(&f);
+        }
+    }
+}
+
+// ---- not a number ---------------------------------------------------------------------------------------------------
+
+static struct {
+    const kd_dae_class *form;
+    int                 component; // of the velocities that is not a number
+} broken;
+
+static kd_eval broken_rhs(void *impl, double t, const double *x, double *xdot)
+{
+    kd_eval answer = broken.form->rhs(impl, t, x, xdot);
+    xdot[2 + broken.component] = NAN;
+    return answer;
+}
+
+// A slope that is not a number in one component does not stand, whatever the others are.
+static void not_a_number_does_not_stand(void **state)
+{
+    uint64_t seed = test_seed(3);
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        fixture         f;
+        kd_step_verdict verdict;
+        open_fixture(&f, random_masses(&seed), k % 2 == 0 ? KD_DOPRI5 : KD_DOP853, 0.1);
+        assert_true(stands(&f, 0, false));
+        f.s.A = 0;
+        assert_int_equal(kd_integrator_step(f.it, INFINITY), KD_OK);
+        kd_dae_class changed = *f.dae->methods;
+        broken.form = f.dae->methods;
+        broken.component = k / 2;
+        changed.rhs = broken_rhs;
+        f.dae->methods = &changed;
+        assert_int_equal(kd_verify_look(f.verify, &verdict), KD_OK);
+        f.dae->methods = broken.form;
+        assert_true(verdict.h < f.h);
+        assert_true(verdict.size > 1e300);
+        close_fixture(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defects_have_their_limit),
+        cmocka_unit_test(noise_excuses_twice_itself),
+        cmocka_unit_test(not_a_number_does_not_stand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
