@@ -42,8 +42,11 @@ static void archive(kd_certifier *c, kd_archive *a)
     kd_archive_doubles(a, (double *)&c->slopes, sizeof c->slopes / sizeof(double));
     for (int k = 0; k < 3; k++) kd_archive_real(a, &c->knot[k].t);
     kd_archive_int(a, &c->nknots, 0, 3);
+    for (int k = 0; k < PAST; k++) KD_ARCHIVE_REALS(a, &c->past[k].t, &c->past[k].power[0], &c->past[k].power[1]);
+    kd_archive_int(a, &c->npast, 0, PAST);
     KD_ARCHIVE_REALS(a, &c->leap, &c->t_leap, &c->energy_known, &c->energy_end, &c->t_known, &c->start[0], &c->start[1],
-                     &c->terms, &c->t_slopes, &c->energy_start, &c->potential_low, &c->potential_high);
+                     &c->end.kinetic, &c->end.potential, &c->end.dissipated, &c->end.supplied, &c->end.size, &c->terms,
+                     &c->missed, &c->t_slopes, &c->energy_start, &c->potential_low, &c->potential_high);
     kd_archive_bool(a, &has_energy);
     c->certificate.has_energy = has_energy;
     archive_certificate(a, &c->certificate);
