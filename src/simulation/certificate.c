@@ -11,10 +11,14 @@
 // the Legendre coefficients of the power fall, c_k ~ rho^k: about c_3, c_4 times rho^4. A segment is halved where it is
 // too much: mechanisms whose motion is prescribed make very long steps. Behind a kink coefficients fall slowly.
 //
-// Powers of springs, dampers and forces depend on p, v and r only. Inside a step these are the quintics through values
-// and rates (p' = Z v, v' = a, r' = b) at its ends and at the start of the step before (local error h^6), which cost
-// nothing. Powers of drives depend on accelerations and multipliers: then, in the first step, in long steps of high
-// order, and where there are contact coordinates, states come from the dense output of the simulation.
+// But that is the last resort. The polynomial through the powers at the ends of this step and of those before it costs
+// nothing, and the middle of the step little: they do where the balance of the step agrees with them, within a part of
+// what the quadrature may miss along the whole run.
+//
+// Powers of springs, dampers and forces depend on p, v and r only. Inside a step these are the polynomials of degree 5
+// or 7 through values and rates (p' = Z v, v' = a, r' = b) at its ends and at the starts of the steps before (local error
+// h^6, h^8), which cost nothing. Powers of drives depend on accelerations and multipliers: then, in the first steps, in
+// long steps of high order, and where there are contact coordinates, states come from the dense output of the simulation.
 //
 // At an instant of hybrid equations two states of the same time are seen. What their energies differ by counts as
 // dissipated (impacts) or supplied there, and the interpolation starts again.
@@ -39,7 +43,7 @@ static const double BEYOND = 10; // where errors of so many tolerances do not ex
 enum { LEAP_HALVES = 60 };       // of a step: then it is a unit of rounding
 static const double COMPARABLE =
     0.1;                    // of a step: one before it that is shorter is no knot, its errors are extrapolated
-enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
+enum { HERMITE_ORDER = 8 }; // steps of higher order are too long for polynomials through their ends
 
 enum { EVERY_SLOPE = 4, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
 
@@ -88,7 +92,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
     c->value = kd_cut_double(&c->arena, largest_rows(c->eom));
     c->solved = kd_cut_double(&c->arena, D.nv);
     c->errors = kd_cut_double(&c->arena, D.nv + 2 * D.ne);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < KNOTS; k++) {
         c->knot[k].x = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
         c->knot[k].rate = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
     }
@@ -105,7 +109,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
     c->certificate.has_norms = D.nq > 0;
     c->certificate.has_invariants = D.ne > 0;
     c->certificate.has_energy = kd_eom_definition(c->eom)->energies != NULL;
-    c->certificate.limits = kd_limits_none();
+    c->certificate.limits = c->limits = kd_limits_none();
     c->findings.a = c->a = kd_probe_accelerations(probe);
     c->findings.probe = probe;
     *certifier = c;
@@ -125,6 +129,14 @@ kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_cer
     if (!eom || !certifier) return KD_ERR_ARGUMENT;
     kd_status status = kd_probe_create_nameless(eom, inputs, &probe);
     return status < 0 ? status : create(probe, true, certifier);
+}
+
+void kd_certifier_ask(kd_certifier *c, kd_certificate_kind kind, const kd_limits *limits)
+{
+    if (!c) return;
+    c->certificate.kind = kind;
+    c->certificate.has_energy = kind == KD_CERTIFICATE_FULL && kd_eom_definition(c->eom)->energies != NULL;
+    c->limits = limits ? *limits : kd_limits_none();
 }
 
 void kd_certifier_destroy(kd_certifier *c)
@@ -301,17 +313,16 @@ static kd_status add_knot(kd_certifier *c, const kd_state *x)
     kd_dims d = c->dims;
     knot    old = c->knot[0];
     // pointers go round: the oldest gets the new content
-    c->knot[0] = c->knot[1];
-    c->knot[1] = c->knot[2];
-    c->knot[2] = old;
-    knot *k = &c->knot[2];
+    memmove(c->knot, c->knot + 1, (KNOTS - 1) * sizeof *c->knot);
+    c->knot[KNOTS - 1] = old;
+    knot *k = &c->knot[KNOTS - 1];
     k->t = x->t;
     memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
     // rates: p' = Z v, v' = a, r' = b
     memcpy(k->rate + d.np, x->unsolved ? c->a : x->a, (size_t)d.nv * sizeof(double));
     if (kd_eom_eval(c->data, KD_KINEMATICS, k->rate) != KD_EVAL_OK) return fault_of(c);
     if (d.nr > 0 && kd_eom_eval(c->data, KD_B, k->rate + d.np + d.nv) != KD_EVAL_OK) return fault_of(c);
-    if (c->nknots < 3) c->nknots++;
+    if (c->nknots < KNOTS) c->nknots++;
     return KD_OK;
 }
 
@@ -329,13 +340,13 @@ static kd_status see_end(kd_certifier *c, kd_simulation *simulation, const kd_st
     return status;
 }
 
-// Weights at t of the values and rates at three knots, whose polynomial of degree 5 they make (Hermite): with Lagrange's
-// L_k, (1 - 2 (t - t_k) L_k'(t_k)) L_k^2 and (t - t_k) L_k^2
-static void quintic_weights(const knot k[3], double t, double value[3], double rate[3])
+// Weights at t of the values and rates at n knots, whose polynomial of degree 2 n - 1 they make (Hermite): with
+// Lagrange's L_k, (1 - 2 (t - t_k) L_k'(t_k)) L_k^2 and (t - t_k) L_k^2
+static void hermite_weights(const knot *k, int n, double t, double *value, double *rate)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < n; i++) {
         double L = 1, slope = 0;
-        for (int j = 0; j < 3; j++) {
+        for (int j = 0; j < n; j++) {
             if (j == i) continue;
             L *= (t - k[j].t) / (k[i].t - k[j].t);
             slope += 1 / (k[i].t - k[j].t);
@@ -345,23 +356,36 @@ static void quintic_weights(const knot k[3], double t, double value[3], double r
     }
 }
 
+// Knots that a polynomial goes through, the last ones: all, or three, whose steps are long enough that errors are not
+// extrapolated. 0: there are not so many, or steps are of an order that is too high for them
+static int useful_knots(const kd_certifier *c, const kd_simulation *simulation)
+{
+    const knot  *end = &c->knot[KNOTS - 1];
+    const double least = COMPARABLE * (end[0].t - end[-1].t);
+    if (c->nknots < 3 || kd_simulation_stats(simulation).order_last > HERMITE_ORDER) return 0;
+    int n = 2;
+    while (n < c->nknots && end[1 - n].t - end[-n].t >= least) n++;
+    return n < 3 ? 0 : n;
+}
+
 // The state at a time in the last step, as far as powers need it
 static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
 {
-    // no quintic where it would extrapolate errors, or does not know what powers need
-    kd_dims     d = c->dims;
-    const knot *k = c->knot;
-    bool        long_step = kd_simulation_stats(simulation).order_last > QUINTIC_ORDER ||
-                     !(k[1].t - k[0].t >= COMPARABLE * (k[2].t - k[1].t));
-    if (c->has_drives || c->nknots < 3 || d.ns > 0 || long_step) return kd_simulation_inside(simulation, t, c->inside);
+    // no polynomial where it would extrapolate errors, or does not know what powers need
+    kd_dims   d = c->dims;
+    const int n = c->has_drives || d.ns > 0 ? 0 : useful_knots(c, simulation);
+    if (n == 0) return kd_simulation_inside(simulation, t, c->inside);
     kd_state_copy(kd_simulation_state(simulation), c->inside);
     c->inside->t = t;
     // values as changes from the end: large coordinates keep their digits
-    double value[3], rate[3];
-    quintic_weights(k, t, value, rate);
-    for (int i = 0; i < d.np + d.nv + d.nr; i++)
-        c->inside->p[i] = k[2].x[i] + value[0] * (k[0].x[i] - k[2].x[i]) + value[1] * (k[1].x[i] - k[2].x[i]) +
-                          rate[0] * k[0].rate[i] + rate[1] * k[1].rate[i] + rate[2] * k[2].rate[i];
+    const knot *k = &c->knot[KNOTS - n], *end = &c->knot[KNOTS - 1];
+    double      value[KNOTS], rate[KNOTS];
+    hermite_weights(k, n, t, value, rate);
+    for (int i = 0; i < d.np + d.nv + d.nr; i++) {
+        double sum = 0;
+        for (int j = 0; j < n; j++) sum += value[j] * (k[j].x[i] - end->x[i]) + rate[j] * k[j].rate[i];
+        c->inside->p[i] = end->x[i] + sum;
+    }
     return KD_OK;
 }
 
@@ -657,7 +681,7 @@ static void note_tolerance(kd_certifier *c, const kd_simulation *simulation)
     c->explained = explained > 0 ? PART * explained : 0;
     c->most = isnan(explained) ? MISSED_OF * scale : MISSED * explained;
     // a limit of the caller counts, too
-    if (!isnan(c->certificate.limits.energy)) c->most = fmin(c->most, OF_LIMIT * c->certificate.limits.energy * scale);
+    if (!isnan(c->limits.energy)) c->most = fmin(c->most, OF_LIMIT * c->limits.energy * scale);
 }
 
 // The step of the simulation that x lies in. A step without power at both ends is not looked into: what little could
@@ -775,7 +799,7 @@ static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state
     double      power[POWERS];
     kd_status   status = energies_between(c, c->last, &before, power);
     c->nknots = c->nsegments = c->npast = 0;
-    // the other side; gains count as supplied, losses as dissipated; quintics start again
+    // the other side; gains count as supplied, losses as dissipated; polynomials start again
     if (status >= 0) status = start_work(c, simulation, x);
     const double gain = c->energy_end - before.kinetic - before.potential;
     if (status >= 0) c->jumps[gain > 0] += fabs(gain);
@@ -816,7 +840,7 @@ static void note_rounding(kd_certifier *c)
 static bool is_end(const kd_certifier *c, const kd_simulation *simulation, const kd_state *x)
 {
     const size_t motion = (size_t)(c->dims.np + c->dims.nv + c->dims.nr) * sizeof(double);
-    const knot  *k = &c->knot[2];
+    const knot  *k = &c->knot[KNOTS - 1];
     return simulation && x == kd_simulation_state(simulation) && c->nknots > 0 && k->t == x->t &&
            memcmp(k->x, x->p, motion) == 0;
 }
@@ -827,7 +851,7 @@ static kd_status go_to_end(kd_certifier *c, kd_simulation *simulation, const kd_
 {
     kd_status status = KD_OK;
     if (!is_end(c, simulation, x) || (!x->unsolved && !c->at_end)) return go_to_judged(c, simulation, x);
-    if (!c->at_end) status = kd_probe_set_with(c->probe, x, c->knot[2].rate + c->dims.np);
+    if (!c->at_end) status = kd_probe_set_with(c->probe, x, c->knot[KNOTS - 1].rate + c->dims.np);
     return status < 0 ? status : kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
 }
 

@@ -8,7 +8,7 @@
 #include "simulation/slopes.h"
 
 enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
-enum { PAST = NODES - 1 };                         // ends of steps whose powers are kept
+enum { PAST = NODES - 1, KNOTS = 4 };              // ends of steps whose powers, and whose states, are kept
 enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
 
 // The end of a step: [p v r] and their rates
@@ -54,7 +54,7 @@ struct kd_certifier {
     double         power[POWERS], work[POWERS]; // there
     bool           at_end;                      // the probe is at the end of the step that was seen last
     bool           has_drives;                  // powers depend on accelerations and multipliers
-    knot           knot[3];                     // the last ends of steps, the latest one behind
+    knot           knot[KNOTS];                 // the last ends of steps, the latest one behind
     int            nknots;
     moment         past[PAST]; // the last ends of steps with powers, the latest one behind
     int            npast;
@@ -67,6 +67,7 @@ struct kd_certifier {
     double         t_slopes;  // up to here
     double        *errors;    // (nv + 2 ne) for slopes
     double         energy_start, potential_low, potential_high;
+    kd_limits      limits; // that figures must be accurate enough for
     kd_findings    findings;
     kd_certificate certificate;
 };
