@@ -153,12 +153,12 @@ static void worse_part_counts(void **state)
     (void)state;
     for (int first = 0; first < KD_CERTIFICATE_KIND_COUNT; first++)
         for (int second = 0; second < KD_CERTIFICATE_KIND_COUNT; second++) {
-            run            r = open_run("", NULL);
-            const kd_eom  *eom = kd_system_eom(r.system);
-            kd_certifier  *before, *behind;
-            kd_simulation *simulation;
-            kd_saved      *saved = NULL;
-            char           message[300] = "";
+            run             r = open_run("", NULL);
+            const kd_eom   *eom = kd_system_eom(r.system);
+            kd_certifier   *before, *behind;
+            kd_simulation  *simulation;
+            kd_saved       *saved = NULL;
+            char            message[300] = "";
             static kd_clean v;
             assert_true(kd_simulation_create(eom, NULL, NULL, r.x, &simulation, message, sizeof message) >= 0);
             assert_int_equal(kd_certifier_create(eom, NULL, &before), KD_OK);
@@ -249,9 +249,9 @@ static void coarse_work_is_accurate(void **state)
 {
     (void)state;
     static const kd_integrator_kind methods[] = {KD_DOPRI5, KD_DOP853, KD_BDF, KD_RADAU, KD_SDIRK};
-    kd_eom_def               def = oscillator();
-    kd_eom                  *eom;
-    kd_state                *x;
+    kd_eom_def                      def = oscillator();
+    kd_eom                         *eom;
+    kd_state                       *x;
     assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
     assert_int_equal(kd_state_create(eom, &x), KD_OK);
     const double stiffness = 1 + oscillator_damping * oscillator_damping / 4;
@@ -278,8 +278,9 @@ static void coarse_work_is_accurate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_the_same), cmocka_unit_test(bad_stays_bad),           cmocka_unit_test(worse_part_counts),
-        cmocka_unit_test(chosen_by_name),    cmocka_unit_test(coarse_work_is_accurate),
+        cmocka_unit_test(rows_are_the_same),       cmocka_unit_test(bad_stays_bad),
+        cmocka_unit_test(worse_part_counts),       cmocka_unit_test(chosen_by_name),
+        cmocka_unit_test(coarse_work_is_accurate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
