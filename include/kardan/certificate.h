@@ -49,22 +49,23 @@ typedef struct kd_check {
 enum { KD_MOST_ADDED = 16, KD_MOST_CHECKS = 32 };
 
 typedef struct kd_certificate {
-    double     t_start, t_end;        // what was seen
-    long       states;                // steps and wanted times that were looked at
-    bool       has_constraints;       // g, h or c
-    kd_largest level[KD_LEVEL_COUNT]; // |g|, |c|;  |gI|, |h|;  |gII|, |hI| of active rows
-    double     scale[KD_LEVEL_COUNT]; // largest component of p, v, a, at least 1: what the violation is judged by
-    double     acceleration_step;     // largest |gII| h, h the step: what its violation does to velocities; 0: steps
-                                      // are not known
-    bool       exploded;              // a position or velocity grew beyond 1e8 times the largest at the start
-    bool       has_norms;             // quaternions
-    kd_largest norm;                  // |q|
-    bool       has_invariants;        // known invariants e
-    kd_largest invariant;             // |e|
-    bool       has_energy;            // the equations tell their energies
-    kd_largest energy;                // [J] |balance|: kinetic + potential + dissipated - supplied against the start
-    double     energy_scale;          // [J] largest of kinetic energy, range of the potential energy, work done
-    double     energy_rounding;       // [J] what rounding explains: of the largest terms, growing like a random walk
+    kd_certificate_kind kind;                  // what was looked at; all but a full one are never clean
+    double              t_start, t_end;        // what was seen
+    long                states;                // steps and wanted times that were looked at
+    bool                has_constraints;       // g, h or c
+    kd_largest          level[KD_LEVEL_COUNT]; // |g|, |c|;  |gI|, |h|;  |gII|, |hI| of active rows
+    double scale[KD_LEVEL_COUNT]; // largest component of p, v, a, at least 1: what the violation is judged by
+    double acceleration_step;     // largest |gII| h, h the step: what its violation does to velocities; 0: steps
+                                  // are not known
+    bool       exploded;          // a position or velocity grew beyond 1e8 times the largest at the start
+    bool       has_norms;         // quaternions
+    kd_largest norm;              // |q|
+    bool       has_invariants;    // known invariants e
+    kd_largest invariant;         // |e|
+    bool       has_energy;        // the equations tell their energies, and the balance was looked at
+    kd_largest energy;            // [J] |balance|: kinetic + potential + dissipated - supplied against the start
+    double     energy_scale;      // [J] largest of kinetic energy, range of the potential energy, work done
+    double     energy_rounding;   // [J] what rounding explains: of the largest terms, growing like a random walk
     // what errors of the tolerance would make of the energy, largest so far: [J] per relative and per absolute
     // tolerance, of velocities and of positions; all 0: not known
     double energy_by_rtol[2], energy_by_atol[2];
@@ -107,6 +108,9 @@ KD_API kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs,
 // The same by a probe of the caller, which must outlive it and is left at the state that was looked at last.
 KD_API kd_status kd_certifier_create_by(kd_probe *probe, kd_certifier **certifier) KD_NODISCARD;
 KD_API void      kd_certifier_destroy(kd_certifier *certifier); // NULL is fine
+// What is wanted of it, before the first state: which kind, and which limits (NULL: none) its figures must be accurate
+// enough for. As created: a full one without limits.
+KD_API void kd_certifier_ask(kd_certifier *certifier, kd_certificate_kind kind, const kd_limits *limits);
 // Look at a state, at or behind the last one. Does not allocate. With the simulation that shows x (from inside its
 // output function) the powers of dissipation and supply are integrated by a Gauss-Lobatto formula over each step; with
 // NULL by the trapezoidal rule between the states seen. < 0: an evaluation failed; KD_ERR_NOT_FINITE: NaN or infinity
@@ -127,10 +131,11 @@ KD_API void kd_certificate_add(kd_certificate *c, const char *name, kd_check_ver
 
 // ---- the verdict ----------------------------------------------------------------------------------------------------
 typedef struct kd_clean {
-    bool     clean; // no check is bad
+    bool     clean; // no check of a full certificate is bad
     int      nchecks, nbad, nnot_searched;
     kd_check check[KD_MOST_CHECKS];
-    char     sentence[800]; // "clean", "clean, but not searched: .., ..", "not clean: .., .."
+    // "clean", "clean, but not searched: .., ..", "not clean: .., ..", "not certified (light certificate)"
+    char sentence[800];
 } kd_clean;
 KD_API void kd_certificate_verdict(const kd_certificate *c, kd_clean *verdict);
 

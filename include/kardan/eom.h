@@ -223,6 +223,9 @@ typedef struct kd_eom_def {
     kd_function y;
     // zero on entry; at the velocity stage, with drives at the acceleration stage
     kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out);
+    // energies and powers read t, p, v, r and s alone: no accelerations, auxiliary variables or multipliers, as those of
+    // drives do. false: not known
+    bool energies_of_motion;
 
     // hybrid part, see kd_jump; all optional
     kd_function switching; // smooth between instants; a change of sign is an event

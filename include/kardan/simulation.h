@@ -77,6 +77,15 @@ typedef struct kd_verification {
     const char *rounded_by;   // the fastest one; NULL: none
 } kd_verification;
 
+// What the certificate of a run looks at. Only a full one can be clean.  Guide: docs/guide/certificate.md
+typedef enum kd_certificate_kind {
+    KD_CERTIFICATE_FULL,  // constraints, norms, invariants and the energy balance at every step
+    KD_CERTIFICATE_LIGHT, // the same without the energy balance
+    KD_CERTIFICATE_NONE,  // nothing: states are recorded, not judged
+    KD_CERTIFICATE_KIND_COUNT
+} kd_certificate_kind;
+KD_API const char *kd_certificate_kind_word(kd_certificate_kind kind); // "full", "light", "none"; "?" otherwise
+
 typedef struct kd_simulation_options {
     // KD_FORMULATION_CHOSEN with KD_INTEGRATOR_CHOSEN: both are chosen for the equations (kd_method_automatic) and
     // changed on the way where counts say that another method is better; changes are told in the message. One of them
@@ -87,9 +96,10 @@ typedef struct kd_simulation_options {
     kd_integrator_options  integrator_options; // of all integrators, with those that all have
     kd_initial_options     initial;
     kd_event_options       events;
-    bool                   verify;     // check accepted steps against the equations inside them   default true
-    double                 rtol, atol; // for short: set those of integrator_options; 0: take them  default 0
-    kd_output              output;     // may be NULL
+    bool                   verify;      // check accepted steps against the equations inside them   default true
+    kd_certificate_kind    certificate; // of who records the run (kd_recorder)      default KD_CERTIFICATE_FULL
+    double                 rtol, atol;  // for short: set those of integrator_options; 0: take them  default 0
+    kd_output              output;      // may be NULL
     // Forms without accelerations (ggl, index 1 to 3, ..) solve a system for those of every state that is shown.
     // false: states are shown without (kd_state.unsolved), who wants them asks a probe      default true
     bool  accelerations;

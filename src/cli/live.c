@@ -35,15 +35,16 @@ static const double FORGETTING = 0.9;              // of the pace, from piece to
 
 // one model that runs: what it is, what drives it, what pages see of it
 struct kd_live {
-    kd_subject_request request;
-    kd_subject         subject;
-    kd_method          method;
-    kd_inputs          inputs; // those of the model, but for the ones that are held
-    kd_live_run        run;
-    double             step; // of the stepper [s]; 0: as kardan simulate
-    kd_certifier      *certifier;
-    kd_probe          *probe;
-    char               folder[1000];
+    kd_subject_request  request;
+    kd_subject          subject;
+    kd_method           method;
+    kd_inputs           inputs; // those of the model, but for the ones that are held
+    kd_live_run         run;
+    double              step; // of the stepper [s]; 0: as kardan simulate
+    kd_certifier       *certifier;
+    kd_certificate_kind kind; // of its certificate
+    kd_probe           *probe;
+    char                folder[1000];
     // parameters and inputs
     int                nparameters, nu;
     kd_parameter_info *parameter; // (nparameters) as the file says
@@ -176,6 +177,7 @@ static kd_status make_simulation(kd_live *l, char *message, size_t size)
     // no deadline while it is made consistent
     l->deadline = INFINITY;
     kd_status status = kd_certifier_create(l->subject.eom, &l->inputs, &l->certifier);
+    kd_certifier_ask(l->certifier, l->kind = opt.certificate, NULL);
     if (status >= 0) status = kd_subject_probe(&l->subject, &l->inputs, &l->probe);
     if (status >= 0)
         status = kd_live_run_make(&l->run, l->subject.eom, &l->inputs, &opt, l->step, l->subject.x, message, size);
@@ -189,6 +191,7 @@ static void certify_afresh(kd_live *l)
 {
     kd_certifier *fresh;
     if (kd_certifier_create(l->subject.eom, &l->inputs, &fresh) < 0) return;
+    kd_certifier_ask(fresh, l->kind, NULL);
     kd_certifier_destroy(l->certifier);
     l->certifier = fresh;
 }

@@ -77,6 +77,9 @@ static kd_cli_parsed read_arguments(kd_simulate_task *t, int argc, char **argv)
         {"--automatic", NULL, "choose the method, although the model file names one", KD_CLI_FLAG,
          &t->method.automatic},
         {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
+        {"--certificate", "KIND",
+         "full (default), light: without the energy balance, none; only a full one can be clean", KD_CLI_TEXT,
+         &t->certificate_kind},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
          &t->limits.position},
         {"--limit-velocity", "L", "the same on velocity level", KD_CLI_NUMBER, &t->limits.velocity},
@@ -161,6 +164,16 @@ static bool choose_format(kd_simulate_task *t)
     if (!t->with_hdf5 || kd_result_has_hdf5()) return true;
     fputs("kardan: --format hdf5: kardan was built without HDF5 (package libhdf5-dev); csv works\n", stderr);
     return false;
+}
+
+static bool choose_certificate(kd_simulate_task *t)
+{
+    const char *words[KD_CERTIFICATE_KIND_COUNT];
+    if (!t->certificate_kind) return true;
+    for (int i = 0; i < KD_CERTIFICATE_KIND_COUNT; i++) words[i] = kd_certificate_kind_word((kd_certificate_kind)i);
+    const int kind = kd_cli_choose("certificate", t->certificate_kind, words, KD_CERTIFICATE_KIND_COUNT);
+    t->kind = (kd_certificate_kind)(kind < 0 ? 0 : kind);
+    return kind >= 0;
 }
 
 static bool name_files(kd_simulate_task *t)
@@ -289,6 +302,7 @@ static kd_status set_options(kd_simulate_task *t)
     kd_integrator_options *steps = &o->integrator_options;
     // asked for; without freedom nothing else limits the steps
     if (t->max_step > 0) steps->h_max = t->max_step;
+    if (t->certificate_kind) o->certificate = t->kind;
     if (steps->h_max == 0 && t->subject.system) steps->h_max = kd_driven_step(&t->subject.info, t->t_end - start);
     if (t->max_steps > 0)
         steps->max_steps = t->max_steps;
@@ -453,7 +467,7 @@ static kd_status prepare_run(kd_simulate_task *t)
         t->recording = kd_recorder_recording(t->recorder);
         kd_cli_events_take(&t->events, s->eom, kd_recorder_events(t->recorder));
         warn_of_size(t);
-        t->method.options.verify = !t->no_verify;
+        if (t->no_verify) t->method.options.verify = false;
         const kd_simulation_options options = kd_method_for_run(&t->method);
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &options, s->x, &t->simulation, t->message,
                                       sizeof t->message);
@@ -681,6 +695,7 @@ static kd_status create_recorder(kd_simulate_task *t)
     const kd_subject   *s = &t->subject;
     kd_recorder_options opt = kd_recorder_options_default();
     opt.intervals = t->intervals;
+    opt.limits = t->limits;
     opt.plots = t->channels.plot; // none yet: they are chosen when the channels are known
     const kd_status status = s->system
                                  ? kd_recorder_create(s->system, &opt, &t->recorder, NULL, 0)
@@ -704,8 +719,8 @@ int kd_cli_simulate(int argc, char **argv)
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;
-    if (!choose_format(&t) || !check_line(&t) || !kd_plot_channels_split(&t.channels, &t.request.watch) ||
-        !kd_method_read(&t.method))
+    if (!choose_format(&t) || !choose_certificate(&t) || !check_line(&t) ||
+        !kd_plot_channels_split(&t.channels, &t.request.watch) || !kd_method_read(&t.method))
         goto done; // before the file is read
     if (!kd_subject_open(&t.subject, &t.request, &status) || !take_start(&t)) goto done;
     status = KD_EXIT_USAGE;

@@ -27,29 +27,31 @@ enum {
 
 typedef struct kd_simulate_task {
     // as asked for
-    kd_subject_request request;
-    const char        *folder, *format;
-    const char        *jacobian_plots;       // folder; NULL: none
-    double             t_end;                // < 0: the model's
-    double             max_step;             // 0: no limit
-    int                intervals, max_steps; // 0: the model's; as many as it takes
-    const char        *start_state;          // file; NULL: the model's start
-    const char        *beside_path;          // report; NULL: none
-    double             from;                 // [s] state of that file; NaN: its last one
-    bool               from_equilibrium;     // start at rest
-    bool               quiet, json, stats, no_drawing, plain, explain, cross_check, no_verify, must_be_clean;
-    kd_verification    verification;
-    int                argc; // the words themselves, for the replay
-    char             **argv;
-    kd_limits          limits; // NaN: the model's
-    kd_method          method;
-    bool               with_csv, with_hdf5, with_mat;
-    const char        *write_state; // file for the last state of a good run (.csv) or for the whole run; NULL: none
-    double             write_every; // [s] of the motion, from time to time as well; 0: at the end only
-    const char        *go_on;       // file of a saved run that goes on; NULL: none
-    double             port;        // of a controller outside; NaN: there is none
-    double             macro_step, patience; // [s] between two exchanges with it; until it comes or answers
-    const char        *key;                  // file that both share; NULL: none
+    kd_subject_request  request;
+    const char         *folder, *format;
+    const char         *jacobian_plots;       // folder; NULL: none
+    double              t_end;                // < 0: the model's
+    double              max_step;             // 0: no limit
+    int                 intervals, max_steps; // 0: the model's; as many as it takes
+    const char         *start_state;          // file; NULL: the model's start
+    const char         *beside_path;          // report; NULL: none
+    double              from;                 // [s] state of that file; NaN: its last one
+    bool                from_equilibrium;     // start at rest
+    bool                quiet, json, stats, no_drawing, plain, explain, cross_check, no_verify, must_be_clean;
+    kd_verification     verification;
+    int                 argc; // the words themselves, for the replay
+    char              **argv;
+    kd_limits           limits;           // NaN: the model's
+    const char         *certificate_kind; // word; NULL: as the options say
+    kd_certificate_kind kind;
+    kd_method           method;
+    bool                with_csv, with_hdf5, with_mat;
+    const char         *write_state; // file for the last state of a good run (.csv) or for the whole run; NULL: none
+    double              write_every; // [s] of the motion, from time to time as well; 0: at the end only
+    const char         *go_on;       // file of a saved run that goes on; NULL: none
+    double              port;        // of a controller outside; NaN: there is none
+    double              macro_step, patience; // [s] between two exchanges with it; until it comes or answers
+    const char         *key;                  // file that both share; NULL: none
     // while it runs
     double                   next_write; // [s] when it is to be written next
     bool                     pausing;    // it stands still to be written

@@ -290,6 +290,7 @@ static kd_status start(kd_cosim_system *s, double t, const double *u)
     }
     if (status >= 0) status = kd_probe_of_system(m->system, &held, &m->probe);
     if (status >= 0) status = kd_certifier_create(eom, &signals, &m->certifier);
+    kd_certifier_ask(m->certifier, options.certificate, NULL);
     if (status >= 0) status = kd_acceleration_create(eom, &held, m->at, &options.formulation_options, &m->acceleration);
     if (status >= 0) status = kd_eom_data_create(eom, &m->data);
     if (status >= 0) status = find_channels(m);

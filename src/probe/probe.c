@@ -317,8 +317,8 @@ static kd_status solve_acceleration(kd_probe *p, double *a)
                                        "the mass matrix does not determine the accelerations at this state");
 }
 
-// a of the state if it belongs to its forces and multipliers, else the one that those give
-static kd_status choose_acceleration(kd_probe *p, double *a)
+// a of the state if it belongs to its forces and multipliers, else the one that those give. *there: the point is at it
+static kd_status choose_acceleration(kd_probe *p, double *a, bool *there)
 {
     const int       nv = p->dims.nv;
     const kd_state *x = p->x;
@@ -334,6 +334,8 @@ static kd_status choose_acceleration(kd_probe *p, double *a)
         status = evaluate_force(p);
         p->seen = status >= 0 ? kd_norm_max(nv, p->force) : 0;
         replaced = status >= 0 && residual > STALE * p->seen && accelerate(p, a);
+    } else {
+        *there = status >= 0;
     }
     // it belongs to the state, or M does not determine another one
     if (status >= 0 && !replaced) memcpy(a, x->a, (size_t)nv * sizeof *a);
@@ -359,8 +361,9 @@ kd_status kd_probe_reach(kd_probe *p, kd_stage stage)
     // the last stage needs accelerations; those that are known already (kd_probe_set_with) are taken as they are
     if (stage == KD_STAGE_ACCELERATION) {
         double *a = p->value + p->first[KD_GROUP_A];
-        if (!(p->known & (1u << KD_GROUP_A))) status = choose_acceleration(p, a);
-        if (status >= 0) kd_eom_at_acceleration(p->data, a, x->w, x->lambda, x->mu);
+        bool    there = false;
+        if (!(p->known & (1u << KD_GROUP_A))) status = choose_acceleration(p, a, &there);
+        if (status >= 0 && !there) kd_eom_at_acceleration(p->data, a, x->w, x->lambda, x->mu);
     }
     // how far the point is, and its stamp: another stamp will tell that somebody has moved it
     if (status >= 0) p->known |= stage == KD_STAGE_ACCELERATION ? 1u << KD_GROUP_A : 0u;

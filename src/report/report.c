@@ -210,6 +210,7 @@ static void add_energies(gallery *g)
     if (count == 0 || !start_plot(g, "Energy", "J")) return;
     for (int i = 0; i < count; i++) {
         bool is_work = i == 3 || i == 4; // dissipated, supplied: only where there is any
+        if (!kd_recording_knows(g->rec, first + i)) continue;
         if (!is_work || range_of(g->rec, first + i) > 0) add_column(g, NAME[i], first + i);
     }
 }
@@ -442,6 +443,11 @@ static void put_certificate(FILE *file, const kd_result *report)
                                                      "largest constraint violation, acceleration level"};
     const kd_certificate    *c = &report->certificate;
     char                     where[200];
+    if (c->kind == KD_CERTIFICATE_NONE) {
+        fputs("<h2>Certificate</h2>\n", file);
+        put_verdict(file, c);
+        return;
+    }
     fprintf(file,
             "<h2>Certificate</h2>\n<section class=\"card\"><table>\n"
             "<tr><th>check at %ld steps and output points</th><th></th><th></th><th></th></tr>\n",
@@ -456,6 +462,8 @@ static void put_certificate(FILE *file, const kd_result *report)
         put_check(file, "largest error of a quaternion norm", c->norm.value, where, kd_certificate_norm(c));
     }
     if (c->has_energy) put_energy(file, c);
+    if (c->kind == KD_CERTIFICATE_LIGHT)
+        fputs("<tr><td>energy balance</td><td></td><td>not searched</td><td>light certificate</td></tr>\n", file);
     if (!isnan(report->reference_error)) {
         put_check(file, "error of the positions at the end", report->reference_error,
                   "against the reference solution, max |p - ref| / max(1e-3, |ref|)",

@@ -349,7 +349,8 @@ static kd_status choose_extent(const kd_result *r, const kd_viewer_plot *plots, 
     if (most < FEWEST_ROWS) most = length < FEWEST_ROWS ? length : FEWEST_ROWS;
     const bool few = (double)all * most > MOST_NUMBERS;
     // columns that are plotted always, others that are wanted where there is room
-    for (int i = 0; i < all; i++) e->place[i] = few || !kd_result_has_column(r, i) ? -1 : 0;
+    for (int i = 0; i < all; i++)
+        e->place[i] = few || !kd_result_has_column(r, i) || !kd_recording_knows(r->recording, i) ? -1 : 0;
     for (int i = 0; i < nplots; i++)
         for (int k = 0; k < plots[i].n; k++) e->place[plots[i].column[k]] = 0;
     for (int i = 0; i < all; i++)

@@ -152,6 +152,7 @@ static void put_facts(kd_h5_writer *w, const kd_result *r)
     kd_certificate_verdict(&r->certificate, &verdict);
     kd_h5_count(w, group, "clean", verdict.clean);
     kd_h5_text(w, group, "verdict", verdict.sentence);
+    kd_h5_text(w, group, "kind", kd_certificate_kind_word(r->certificate.kind));
     kd_certificate_json(&r->certificate, text, sizeof text);
     kd_h5_text(w, group, "json", text);
     kd_h5_close_group(w, group);

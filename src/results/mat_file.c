@@ -174,6 +174,7 @@ static bool put_outcome(mat_t *mat, const kd_result *r)
                 put_variable(mat, text_variable("message", r->message ? r->message : empty)) &&
                 put_variable(mat, text_variable("model_file", r->model_file ? r->model_file : empty)) &&
                 put_variable(mat, text_variable("verdict", verdict.sentence)) &&
+                put_variable(mat, text_variable("certificate_kind", kd_certificate_kind_word(r->certificate.kind))) &&
                 put_variable(mat, text_variable("certificate", text));
     for (int i = 0; i < KD_STATISTICS; i++) {
         const kd_statistic s = kd_result_statistic(&r->certificate, i);

@@ -39,6 +39,7 @@ struct kd_recorder {
     int                 nwarnings;
     kd_probe           *probe;
     kd_certifier       *certifier;
+    kd_certificate_kind kind; // of the certificate
     kd_recording       *recording;
     kd_event_log       *log;
     double             *times; // equally spaced, where the caller gives none
@@ -326,6 +327,8 @@ static kd_status make_room(kd_recorder *r, int ntimes)
         status = kd_recording_create(r->probe, rows, &r->recording); // NULL after a failure
     }
     if (status >= 0) status = kd_certifier_create_by(r->probe, &r->certifier);
+    kd_certifier_ask(r->certifier, r->kind, &r->opt.limits);
+    if (status >= 0) kd_recording_set_balanced(r->recording, r->kind == KD_CERTIFICATE_FULL);
     if (status >= 0 && !r->log && kd_event_log_is_due(r->eom, true))
         status = kd_event_log_create(r->eom, MOST_EVENTS, &r->log);
     return status;
@@ -365,6 +368,7 @@ static void note_settings(kd_recorder *r, const kd_simulation_options *o, double
                 o->integrator == KD_INTEGRATOR_CHOSEN ? "chosen" : kd_integrator_word(o->integrator));
     add_setting(r, "decomposition of the constraints", "%s", DECOMPOSITION[o->formulation_options.constraints]);
     add_setting(r, "output times", "%d", o->ntimes);
+    add_setting(r, "certificate", "%s", kd_certificate_kind_word(o->certificate));
 }
 
 kd_status kd_recorder_prepare(kd_recorder *r, kd_simulation_options *o, double t_start, double t_end)
@@ -378,6 +382,7 @@ kd_status kd_recorder_prepare(kd_recorder *r, kd_simulation_options *o, double t
     r->dropped = 0;
     r->certificate = (kd_certificate){0};
     r->message[0] = '\0';
+    r->kind = o->certificate;
     // times of the caller, or equally spaced ones
     kd_status status = o->times ? KD_OK : make_times(r, o, t_start, t_end);
     if (status >= 0) status = make_room(r, o->ntimes);
@@ -453,7 +458,8 @@ static kd_status look(kd_recorder *r, const kd_state *x, bool wanted)
         kd_text(r->message, sizeof r->message, "kd_recorder_begin was not called");
         return KD_ERR_ARGUMENT;
     }
-    // every state is certified, the wanted ones are kept
+    // every state is certified, the wanted ones are kept; those alone are looked at where no certificate is wanted
+    if (r->kind == KD_CERTIFICATE_NONE && !wanted) return KD_OK;
     const kd_status status = kd_certifier_see(r->certifier, r->simulation, x);
     if (status == KD_ERR_RANK_CHANGE) // only a state between two steps has no solution
         kd_text(r->message, sizeof r->message, "%s", kd_simulation_message(r->simulation));

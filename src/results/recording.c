@@ -23,6 +23,7 @@ struct kd_recording {
     int              first[KD_RECORDED_GROUPS + 1]; // first column of each group; the last entry is their number
     int              columns;
     kd_channel_names names;
+    bool             unbalanced; // nobody knows the energies of the run: NaN
     int              capacity, length;
     double          *t;      // (capacity)
     double          *values; // (capacity x columns)
@@ -109,15 +110,26 @@ void kd_recording_destroy(kd_recording *rec)
     kd_free(rec);
 }
 
+void kd_recording_set_balanced(kd_recording *rec, bool balanced)
+{
+    rec->unbalanced = !balanced;
+}
+
+// The energies of the run are behind the three of states
+bool kd_recording_knows(const kd_recording *rec, int column)
+{
+    return !rec->unbalanced || column < rec->first[KD_GROUP_ENERGY] + 3 || column >= rec->first[KD_GROUP_ENERGY + 1];
+}
+
 // ---- adding a state -------------------------------------------------------------------------------------------------
 
 // What has to be evaluated: inputs and outputs
 static kd_status add_inputs_and_outputs(kd_recording *rec, double *row)
 {
-    // groups that a state does not hold
-    static const kd_group list[] = {KD_GROUP_U, KD_GROUP_Y};
-    for (int k = 0; k < 2; k++) {
-        const int     first = rec->first[list[k]], count = rec->first[list[k] + 1] - first;
+    // groups that a state does not hold; energies of the state where the certificate does not tell them
+    static const kd_group list[] = {KD_GROUP_U, KD_GROUP_Y, KD_GROUP_ENERGY};
+    for (int k = 0; k < (rec->unbalanced ? 3 : 2); k++) {
+        const int     first = rec->first[list[k]], count = kd_group_count(rec->eom, NULL, list[k]);
         const double *value = count > 0 ? kd_probe_values(rec->probe, list[k]) : NULL;
         if (count > 0 && !value) {
             kd_text(rec->message, sizeof rec->message, "%s", kd_probe_message(rec->probe));
@@ -134,8 +146,10 @@ static void add_figures(const kd_recording *rec, const kd_findings *f, double *r
     // energies of the state, then those that were spent and fed since the start
     const double energy[KD_ENERGY_CHANNELS] = {f->kinetic,    f->potential, f->kinetic + f->potential,
                                                f->dissipated, f->supplied,  f->balance};
-    if (rec->first[KD_GROUP_ENERGY] < rec->first[KD_GROUP_ENERGY + 1])
+    if (!rec->unbalanced && rec->first[KD_GROUP_ENERGY] < rec->first[KD_GROUP_ENERGY + 1])
         memcpy(row + rec->first[KD_GROUP_ENERGY], energy, sizeof energy);
+    for (int j = 0; j < rec->columns; j++)
+        if (!kd_recording_knows(rec, j)) row[j] = NAN;
     if (rec->first[KD_GROUP_VIOLATION] < rec->first[KD_GROUP_VIOLATION + 1])
         memcpy(row + rec->first[KD_GROUP_VIOLATION], f->violation, sizeof f->violation);
 }
@@ -156,7 +170,7 @@ kd_status kd_recording_add(kd_recording *rec, const kd_state *x, const kd_findin
     add_figures(rec, findings, row);
     // no row with NaN or infinity
     for (int j = 0; j < rec->columns; j++) {
-        if (isfinite(row[j])) continue;
+        if (isfinite(row[j]) || !kd_recording_knows(rec, j)) continue;
         kd_text(rec->message, sizeof rec->message, "'%s' is not a finite number at t = %.9g", rec->names.name[j], x->t);
         return KD_ERR_NOT_FINITE;
     }

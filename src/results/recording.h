@@ -14,9 +14,12 @@ typedef struct kd_recording kd_recording;
 
 // Room for capacity states, which are read by the probe; it must outlive the recording. On failure *recording is NULL.
 kd_status kd_recording_create(kd_probe *probe, int capacity, kd_recording **recording) KD_NODISCARD;
-double    kd_recording_bytes(const kd_eom *eom, int capacity); // that it would take, roughly
-double    kd_run_bytes(int velocities);                        // the same of equations, matrices and history of a run
-void      kd_recording_destroy(kd_recording *recording);       // NULL is fine
+// false: the certificate does not know those three of the run, they are NaN. Before the first state
+void   kd_recording_set_balanced(kd_recording *recording, bool balanced);
+bool   kd_recording_knows(const kd_recording *recording, int column); // false: this one is NaN
+double kd_recording_bytes(const kd_eom *eom, int capacity);           // that it would take, roughly
+double kd_run_bytes(int velocities);                  // the same of equations, matrices and history of a run
+void   kd_recording_destroy(kd_recording *recording); // NULL is fine
 
 // Append a state and what a certifier found there. Does not allocate. A time that is not later than the last one, or a
 // full recording, is passed over with KD_OK. KD_ERR_NOT_FINITE: NaN or infinity, not kept; < 0: an output could not be

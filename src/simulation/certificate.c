@@ -11,10 +11,14 @@
 // the Legendre coefficients of the power fall, c_k ~ rho^k: about c_3, c_4 times rho^4. A segment is halved where it is
 // too much: mechanisms whose motion is prescribed make very long steps. Behind a kink coefficients fall slowly.
 //
-// Powers of springs, dampers and forces depend on p, v and r only. Inside a step these are the quintics through values
-// and rates (p' = Z v, v' = a, r' = b) at its ends and at the start of the step before (local error h^6), which cost
-// nothing. Powers of drives depend on accelerations and multipliers: then, in the first step, in long steps of high
-// order, and where there are contact coordinates, states come from the dense output of the simulation.
+// But that is the last resort. The polynomial through the powers at the ends of this step and of those before it costs
+// nothing, and the middle of the step little: they do where the balance of the step agrees with them, within a part of
+// what the quadrature may miss along the whole run.
+//
+// Powers of springs, dampers and forces depend on p, v and r only. Inside a step these are the polynomials of degree 5
+// or 7 through values and rates (p' = Z v, v' = a, r' = b) at its ends and at the starts of the steps before (local error
+// h^6, h^8), which cost nothing. Powers of drives depend on accelerations and multipliers: then, in the first steps, in
+// long steps of high order, and where there are contact coordinates, states come from the dense output of the simulation.
 //
 // At an instant of hybrid equations two states of the same time are seen. What their energies differ by counts as
 // dissipated (impacts) or supplied there, and the interpolation starts again.
@@ -30,13 +34,16 @@
 
 static const double SMOOTH = 1e-9; // error of the work of a segment, relative to the energies, beyond which to halve,
 static const double PART = 0.03;   // or this part of what errors of one tolerance explain
+// What a coarse look may miss along the run: so many times what errors of one tolerance explain, this part of the
+// energies where that is not known, this part of what the caller allows the balance; in one step a part of what is left
+static const double MISSED = 3, MISSED_OF = 1e-5, OF_LIMIT = 0.1, OF_REST = 0.03;
 
 static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap,
 static const double BEYOND = 10; // where errors of so many tolerances do not explain it
 enum { LEAP_HALVES = 60 };       // of a step: then it is a unit of rounding
 static const double COMPARABLE =
     0.1;                    // of a step: one before it that is shorter is no knot, its errors are extrapolated
-enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
+enum { HERMITE_ORDER = 8 }; // steps of higher order are too long for polynomials through their ends
 
 enum { EVERY_SLOPE = 4, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
 
@@ -85,7 +92,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
     c->value = kd_cut_double(&c->arena, largest_rows(c->eom));
     c->solved = kd_cut_double(&c->arena, D.nv);
     c->errors = kd_cut_double(&c->arena, D.nv + 2 * D.ne);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < KNOTS; k++) {
         c->knot[k].x = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
         c->knot[k].rate = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
     }
@@ -102,7 +109,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
     c->certificate.has_norms = D.nq > 0;
     c->certificate.has_invariants = D.ne > 0;
     c->certificate.has_energy = kd_eom_definition(c->eom)->energies != NULL;
-    c->certificate.limits = kd_limits_none();
+    c->certificate.limits = c->limits = kd_limits_none();
     c->findings.a = c->a = kd_probe_accelerations(probe);
     c->findings.probe = probe;
     *certifier = c;
@@ -122,6 +129,14 @@ kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_cer
     if (!eom || !certifier) return KD_ERR_ARGUMENT;
     kd_status status = kd_probe_create_nameless(eom, inputs, &probe);
     return status < 0 ? status : create(probe, true, certifier);
+}
+
+void kd_certifier_ask(kd_certifier *c, kd_certificate_kind kind, const kd_limits *limits)
+{
+    if (!c) return;
+    c->certificate.kind = kind;
+    c->certificate.has_energy = kind == KD_CERTIFICATE_FULL && kd_eom_definition(c->eom)->energies != NULL;
+    c->limits = limits ? *limits : kd_limits_none();
 }
 
 void kd_certifier_destroy(kd_certifier *c)
@@ -278,7 +293,7 @@ static kd_status look_for_drives(kd_certifier *c, const kd_state *x, const doubl
     double      moved[POWERS] = {0};
     kd_energies e;
     kd_state   *y = c->inside;
-    if (c->has_drives) return KD_OK;
+    if (c->has_drives || kd_eom_definition(c->eom)->energies_of_motion) return KD_OK;
     // the same state with other accelerations and multipliers: do powers notice?
     kd_state_copy(x, y);
     for (int i = 0; i < c->dims.nv; i++) y->a[i] += 1 + 0.1 * i;
@@ -298,17 +313,16 @@ static kd_status add_knot(kd_certifier *c, const kd_state *x)
     kd_dims d = c->dims;
     knot    old = c->knot[0];
     // pointers go round: the oldest gets the new content
-    c->knot[0] = c->knot[1];
-    c->knot[1] = c->knot[2];
-    c->knot[2] = old;
-    knot *k = &c->knot[2];
+    memmove(c->knot, c->knot + 1, (KNOTS - 1) * sizeof *c->knot);
+    c->knot[KNOTS - 1] = old;
+    knot *k = &c->knot[KNOTS - 1];
     k->t = x->t;
     memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
     // rates: p' = Z v, v' = a, r' = b
     memcpy(k->rate + d.np, x->unsolved ? c->a : x->a, (size_t)d.nv * sizeof(double));
     if (kd_eom_eval(c->data, KD_KINEMATICS, k->rate) != KD_EVAL_OK) return fault_of(c);
     if (d.nr > 0 && kd_eom_eval(c->data, KD_B, k->rate + d.np + d.nv) != KD_EVAL_OK) return fault_of(c);
-    if (c->nknots < 3) c->nknots++;
+    if (c->nknots < KNOTS) c->nknots++;
     return KD_OK;
 }
 
@@ -319,44 +333,59 @@ static kd_status see_end(kd_certifier *c, kd_simulation *simulation, const kd_st
     kd_status   status = go_to_judged(c, simulation, x);
     if (status >= 0) status = energies_here(c->data, &e, power);
     c->energy_end = e.kinetic + e.potential;
+    c->end = e;
     if (status >= 0 && simulation) status = add_knot(c, x);
     if (status >= 0 && simulation) status = look_for_drives(c, x, power);
     c->at_end = !c->has_drives;
     return status;
 }
 
-// Value at t of the polynomial with values x and rates d at three knots: Newton's form on t0 t0 t1 t1 t2 t2
-static double quintic(const double knot_t[3], const double x[3], const double d[3], double t)
+// Weights at t of the values and rates at n knots, whose polynomial of degree 2 n - 1 they make (Hermite): with
+// Lagrange's L_k, (1 - 2 (t - t_k) L_k'(t_k)) L_k^2 and (t - t_k) L_k^2
+static void hermite_weights(const knot *k, int n, double t, double *value, double *rate)
 {
-    double table[6], at[6];
-    // divided differences on double nodes; at equal ones the rate stands for the quotient
-    for (int i = 0; i < 6; i++) {
-        at[i] = knot_t[i / 2];
-        table[i] = x[i / 2];
+    for (int i = 0; i < n; i++) {
+        double L = 1, slope = 0;
+        for (int j = 0; j < n; j++) {
+            if (j == i) continue;
+            L *= (t - k[j].t) / (k[i].t - k[j].t);
+            slope += 1 / (k[i].t - k[j].t);
+        }
+        value[i] = (1 - 2 * (t - k[i].t) * slope) * L * L;
+        rate[i] = (t - k[i].t) * L * L;
     }
-    for (int order = 1; order < 6; order++)
-        for (int i = 5; i >= order; i--)
-            table[i] = order == 1 && i % 2 == 1 ? d[i / 2] : (table[i] - table[i - 1]) / (at[i] - at[i - order]);
-    // Horner's scheme
-    double value = table[5];
-    for (int i = 4; i >= 0; i--) value = table[i] + (t - at[i]) * value;
-    return value;
+}
+
+// Knots that a polynomial goes through, the last ones: all, or three, whose steps are long enough that errors are not
+// extrapolated. 0: there are not so many, or steps are of an order that is too high for them
+static int useful_knots(const kd_certifier *c, const kd_simulation *simulation)
+{
+    const knot  *end = &c->knot[KNOTS - 1];
+    const double least = COMPARABLE * (end[0].t - end[-1].t);
+    if (c->nknots < 3 || kd_simulation_stats(simulation).order_last > HERMITE_ORDER) return 0;
+    int n = 2;
+    while (n < c->nknots && end[1 - n].t - end[-n].t >= least) n++;
+    return n < 3 ? 0 : n;
 }
 
 // The state at a time in the last step, as far as powers need it
 static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
 {
-    // no quintic where it would extrapolate errors, or does not know what powers need
-    kd_dims     d = c->dims;
-    const knot *k = c->knot;
-    bool        long_step = kd_simulation_stats(simulation).order_last > QUINTIC_ORDER ||
-                     !(k[1].t - k[0].t >= COMPARABLE * (k[2].t - k[1].t));
-    if (c->has_drives || c->nknots < 3 || d.ns > 0 || long_step) return kd_simulation_inside(simulation, t, c->inside);
+    // no polynomial where it would extrapolate errors, or does not know what powers need
+    kd_dims   d = c->dims;
+    const int n = c->has_drives || d.ns > 0 ? 0 : useful_knots(c, simulation);
+    if (n == 0) return kd_simulation_inside(simulation, t, c->inside);
     kd_state_copy(kd_simulation_state(simulation), c->inside);
     c->inside->t = t;
-    for (int i = 0; i < d.np + d.nv + d.nr; i++)
-        c->inside->p[i] = quintic((double[]){k[0].t, k[1].t, k[2].t}, (double[]){k[0].x[i], k[1].x[i], k[2].x[i]},
-                                  (double[]){k[0].rate[i], k[1].rate[i], k[2].rate[i]}, t);
+    // values as changes from the end: large coordinates keep their digits
+    const knot *k = &c->knot[KNOTS - n], *end = &c->knot[KNOTS - 1];
+    double      value[KNOTS], rate[KNOTS];
+    hermite_weights(k, n, t, value, rate);
+    for (int i = 0; i < d.np + d.nv + d.nr; i++) {
+        double sum = 0;
+        for (int j = 0; j < n; j++) sum += value[j] * (k[j].x[i] - end->x[i]) + rate[j] * k[j].rate[i];
+        c->inside->p[i] = end->x[i] + sum;
+    }
     return KD_OK;
 }
 
@@ -395,10 +424,17 @@ static void find_coefficients(const segment *s, int which, double c[5])
     c[4] = (9 * even[0] - 49 * 3 * even[1] / 7 + 24 * middle) / 45;
 }
 
+// [J] the error of the work of a step that is small enough for a coarse look, beside rounding and what is left of all
+// that may be missed
+static double enough_of(const kd_certifier *c)
+{
+    return OF_REST * fmax(c->most - c->missed, c->certificate.energy_rounding);
+}
+
 // Is the error of the work small enough, beside the energies of the run and beside what its tolerance lets them be?
 static bool is_smooth(const kd_certifier *c, const segment *s)
 {
-    const double enough = fmax(SMOOTH * c->certificate.energy_scale, c->explained);
+    const double enough = fmax(fmax(SMOOTH * c->certificate.energy_scale, c->explained), enough_of(c));
     for (int which = 0; which < POWERS; which++) {
         double k[5];
         find_coefficients(s, which, k);
@@ -422,28 +458,163 @@ static void close_segment(kd_certifier *c, segment *s)
     c->segment[c->nsegments++] = *s;
 }
 
-// From t_known to t1, with the powers at both ends; simulation NULL: linear in between
-static kd_status add_segments(kd_certifier *c, kd_simulation *simulation, double t1, const double end[POWERS],
-                              int depth)
+// Does the work of the whole step fit its energies? Then nothing is gained by a closer look
+static bool fits_energies(kd_certifier *c, const segment *s)
 {
-    // linear in between, then what the motion tells at the inner nodes
+    const double missing = c->energy_end - c->energy_known + work_up_to(s, 1, 0) - work_up_to(s, 1, 1);
+    if (!(fabs(missing) <= enough_of(c))) return false;
+    c->missed += fabs(missing);
+    return true;
+}
+
+// ---- work by the steps before ---------------------------------------------------------------------------------------
+//
+// Where steps are short beside what powers do, the polynomial of degree 4 through the powers at the ends of this step and
+// of three before it has them inside, too (implicit Adams formula of order 5 with variable steps).
+
+static void keep_moment(kd_certifier *c, double t, const double power[POWERS])
+{
+    // the oldest one goes
+    if (c->npast == PAST) memmove(c->past, c->past + 1, (PAST - 1) * sizeof *c->past);
+    if (c->npast < PAST) c->npast++;
+    moment *m = &c->past[c->npast - 1];
+    m->t = t;
+    memcpy(m->power, power, sizeof m->power);
+}
+
+// Powers at the inner nodes, by moments from the one with number first on; its end is known
+static void interpolate_powers(const moment m[PAST + 1], int first, segment *s)
+{
+    for (int j = 1; j < NODES - 1; j++) {
+        const double t = s->t0 + node[j] * (s->t1 - s->t0);
+        memset(s->power[j], 0, sizeof s->power[j]);
+        for (int i = first; i <= PAST; i++) {
+            double L = 1;
+            for (int k = first; k <= PAST; k++)
+                if (k != i) L *= (t - m[k].t) / (m[i].t - m[k].t);
+            for (int which = 0; which < POWERS; which++) s->power[j][which] += L * m[i].power[which];
+        }
+    }
+}
+
+// The step from t_known to t1 without any evaluation inside; false: that is not accurate enough, by what the oldest
+// moment changes, or does not fit the energies
+static bool add_by_past(kd_certifier *c, double t1, const double end[POWERS])
+{
+    const double enough = enough_of(c);
+    moment       m[PAST + 1];
+    segment      s = {.t0 = c->t_known, .t1 = t1}, lower = s;
+    if (c->npast < PAST || c->past[PAST - 1].t != c->t_known) return false;
+    memcpy(m, c->past, sizeof c->past);
+    m[PAST].t = t1;
+    memcpy(m[PAST].power, end, sizeof m[PAST].power);
+    memcpy(s.power[0], c->power, sizeof s.power[0]);
+    memcpy(s.power[NODES - 1], end, sizeof s.power[0]);
+    lower = s;
+    interpolate_powers(m, 0, &s);
+    interpolate_powers(m, 1, &lower);
+    for (int which = 0; which < POWERS; which++)
+        if (!(fabs(work_up_to(&s, 1, which) - work_up_to(&lower, 1, which)) <= enough)) return false;
+    if (!fits_energies(c, &s)) return false;
+    close_segment(c, &s);
+    return true;
+}
+
+// ---- work by a look inside ------------------------------------------------------------------------------------------
+
+// The powers at node j of a segment
+static kd_status look_inside(kd_certifier *c, kd_simulation *simulation, segment *s, int j)
+{
+    kd_status status = go_inside(c, simulation, s->t0 + node[j] * (s->t1 - s->t0));
+    return status < 0 ? status : power_at(c, simulation, c->inside, s->power[j]);
+}
+
+// Between the powers at both ends and in the middle those of a parabola
+static void fill_parabola(segment *s)
+{
+    for (int which = 0; which < POWERS; which++)
+        for (int j = 1; j < NODES - 1; j += 2) {
+            const double x = 2 * node[j] - 1, middle = s->power[2][which];
+            const double odd = 0.5 * (s->power[4][which] - s->power[0][which]);
+            const double even = 0.5 * (s->power[4][which] + s->power[0][which]) - middle;
+            s->power[j][which] = middle + x * (odd + x * even);
+        }
+}
+
+// From t_known to t1, with the powers at both ends, linear in between
+static segment open_segment(const kd_certifier *c, double t1, const double end[POWERS])
+{
     segment s = {.t0 = c->t_known, .t1 = t1};
     for (int j = 0; j < NODES; j++)
         for (int which = 0; which < POWERS; which++)
             s.power[j][which] = c->power[which] + node[j] * (end[which] - c->power[which]);
-    for (int j = 1; simulation && j < NODES - 1; j++) {
-        kd_status status = go_inside(c, simulation, s.t0 + node[j] * (s.t1 - s.t0));
-        if (status >= 0) status = power_at(c, simulation, c->inside, s.power[j]);
+    return s;
+}
+
+// Without a look inside
+static void add_line(kd_certifier *c, double t1, const double end[POWERS])
+{
+    segment s = open_segment(c, t1, end);
+    close_segment(c, &s);
+}
+
+// Both halves of a segment with the powers at their nodes; their work is that of the whole within the error: true
+static bool halves_agree(const kd_certifier *c, const segment *s, const segment half[2])
+{
+    double differ = 0;
+    for (int which = 0; which < POWERS; which++)
+        differ += fabs(work_up_to(&half[0], 1, which) + work_up_to(&half[1], 1, which) - work_up_to(s, 1, which));
+    return differ <= fmax(fmax(SMOOTH * c->certificate.energy_scale, c->explained), enough_of(c));
+}
+
+static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment *s, int depth);
+
+// A segment with the powers at its nodes: smooth or halved often enough, its work counts
+static kd_status add_segment(kd_certifier *c, kd_simulation *simulation, segment *s, int depth)
+{
+    if (depth < MAX_DEPTH && !is_smooth(c, s)) return split(c, simulation, s, depth);
+    close_segment(c, s);
+    return KD_OK;
+}
+
+// Two halves, the first one ends with the power in the middle
+static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment *s, int depth)
+{
+    segment half[2] = {{.t0 = s->t0, .t1 = s->t0 + 0.5 * (s->t1 - s->t0)}};
+    half[1].t0 = half[0].t1;
+    half[1].t1 = s->t1;
+    for (int k = 0; k < 2; k++) {
+        memcpy(half[k].power[0], s->power[2 * k], sizeof s->power[0]);
+        memcpy(half[k].power[NODES - 1], s->power[2 * k + 2], sizeof s->power[0]);
+        for (int j = 1; j < NODES - 1; j++) {
+            kd_status status = look_inside(c, simulation, &half[k], j);
+            if (status < 0) return status;
+        }
+    }
+    // what they change is more than what they miss
+    if (halves_agree(c, s, half)) depth = MAX_DEPTH - 1;
+    kd_status status = add_segment(c, simulation, &half[0], depth + 1);
+    return status < 0 ? status : add_segment(c, simulation, &half[1], depth + 1);
+}
+
+// The work of a step: by its middle where that fits the energies and only the end is asked for, as the parabola is less
+// accurate before (h^4); by all nodes, by halves
+static kd_status add_step(kd_certifier *c, kd_simulation *simulation, double t1, const double end[POWERS], bool whole)
+{
+    segment   s = open_segment(c, t1, end);
+    kd_status status = look_inside(c, simulation, &s, 2);
+    if (status < 0) return status;
+    if (whole) fill_parabola(&s);
+    const bool good = whole && fits_energies(c, &s);
+    for (int j = 1; j < NODES - 1 && !good; j += 2) {
+        status = look_inside(c, simulation, &s, j);
         if (status < 0) return status;
     }
-    // smooth, or halved often enough: its work counts
-    if (depth == MAX_DEPTH || is_smooth(c, &s)) {
+    if (good || is_smooth(c, &s) || fits_energies(c, &s)) {
         close_segment(c, &s);
         return KD_OK;
     }
-    // two halves, the first one ends with the power in the middle
-    kd_status status = add_segments(c, simulation, s.t0 + 0.5 * (s.t1 - s.t0), s.power[2], depth + 1);
-    return status < 0 ? status : add_segments(c, simulation, s.t1, end, depth + 1);
+    return split(c, simulation, &s, 0);
 }
 
 // ---- leaps of the potential energy ----------------------------------------------------------------------------------
@@ -506,8 +677,11 @@ static void note_tolerance(kd_certifier *c, const kd_simulation *simulation)
     if (!simulation) return;
     c->certificate.rtol = tolerances.rtol;
     c->certificate.atol = tolerances.atol;
-    const double explained = kd_certificate_energy_explained(&c->certificate);
+    const double explained = kd_certificate_energy_explained(&c->certificate), scale = c->certificate.energy_scale;
     c->explained = explained > 0 ? PART * explained : 0;
+    c->most = isnan(explained) ? MISSED_OF * scale : MISSED * explained;
+    // a limit of the caller counts, too
+    if (!isnan(c->limits.energy)) c->most = fmin(c->most, OF_LIMIT * c->limits.energy * scale);
 }
 
 // The step of the simulation that x lies in. A step without power at both ends is not looked into: what little could
@@ -527,15 +701,19 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
     if (start > c->t_known) { // steps that were not shown
         status = kd_simulation_inside(simulation, start, c->inside);
         if (status >= 0) status = power_at(c, simulation, c->inside, end);
-        if (status >= 0) status = add_segments(c, NULL, start, end, MAX_DEPTH);
-        c->nsegments = c->nknots = 0;
+        if (status >= 0) add_line(c, start, end);
+        c->nsegments = c->nknots = c->npast = 0;
     }
     note_tolerance(c, simulation);
     // the end with its rates, then the powers of all nodes
     if (status >= 0) status = see_end(c, simulation, last, end);
     if (status < 0) return status;
     bool has_power = c->power[0] != 0 || c->power[1] != 0 || end[0] != 0 || end[1] != 0;
-    status = add_segments(c, has_power ? simulation : NULL, last->t, end, has_power && simulation ? 0 : MAX_DEPTH);
+    if (!has_power || !simulation)
+        add_line(c, last->t, end);
+    else if (!add_by_past(c, last->t, end))
+        status = add_step(c, simulation, last->t, end, x->t >= last->t);
+    if (status >= 0 && simulation) keep_moment(c, last->t, end);
     return status >= 0 && simulation ? look_for_leap(c, simulation, t0, before) : status;
 }
 
@@ -554,6 +732,8 @@ static kd_status start_work(kd_certifier *c, kd_simulation *simulation, const kd
 {
     // knots, drives and powers of the first state; the balance starts with its energies
     kd_status status = see_end(c, simulation, x, c->power);
+    c->npast = 0;
+    if (status >= 0 && simulation) keep_moment(c, x->t, c->power);
     c->t_known = x->t;
     c->energy_known = c->energy_end;
     book_leap(c);
@@ -618,8 +798,8 @@ static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state
     kd_energies before;
     double      power[POWERS];
     kd_status   status = energies_between(c, c->last, &before, power);
-    c->nknots = c->nsegments = 0;
-    // the other side; gains count as supplied, losses as dissipated; quintics start again
+    c->nknots = c->nsegments = c->npast = 0;
+    // the other side; gains count as supplied, losses as dissipated; polynomials start again
     if (status >= 0) status = start_work(c, simulation, x);
     const double gain = c->energy_end - before.kinetic - before.potential;
     if (status >= 0) c->jumps[gain > 0] += fabs(gain);
@@ -660,7 +840,7 @@ static void note_rounding(kd_certifier *c)
 static bool is_end(const kd_certifier *c, const kd_simulation *simulation, const kd_state *x)
 {
     const size_t motion = (size_t)(c->dims.np + c->dims.nv + c->dims.nr) * sizeof(double);
-    const knot  *k = &c->knot[2];
+    const knot  *k = &c->knot[KNOTS - 1];
     return simulation && x == kd_simulation_state(simulation) && c->nknots > 0 && k->t == x->t &&
            memcmp(k->x, x->p, motion) == 0;
 }
@@ -671,7 +851,7 @@ static kd_status go_to_end(kd_certifier *c, kd_simulation *simulation, const kd_
 {
     kd_status status = KD_OK;
     if (!is_end(c, simulation, x) || (!x->unsolved && !c->at_end)) return go_to_judged(c, simulation, x);
-    if (!c->at_end) status = kd_probe_set_with(c->probe, x, c->knot[2].rate + c->dims.np);
+    if (!c->at_end) status = kd_probe_set_with(c->probe, x, c->knot[KNOTS - 1].rate + c->dims.np);
     return status < 0 ? status : kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
 }
 
@@ -687,7 +867,11 @@ static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, co
                                             : follow_steps(c, simulation, x);
     if (status >= 0) status = go_to_end(c, simulation, x);
     if (status < 0 || !c->certificate.has_energy) return status;
-    if (kd_eom_energies(c->data, &energies) != KD_EVAL_OK) return fault_of(c);
+    // those of the end of a step are known
+    if (is_end(c, simulation, x))
+        energies = c->end;
+    else if (kd_eom_energies(c->data, &energies) != KD_EVAL_OK)
+        return fault_of(c);
     note_energies(c, x->t, &energies);
     return KD_OK;
 }

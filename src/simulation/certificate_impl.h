@@ -8,6 +8,7 @@
 #include "simulation/slopes.h"
 
 enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
+enum { PAST = NODES - 1, KNOTS = 4 };              // ends of steps whose powers, and whose states, are kept
 enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
 
 // The end of a step: [p v r] and their rates
@@ -15,6 +16,11 @@ typedef struct knot {
     double  t;
     double *x, *rate; // (np + nv + nr)
 } knot;
+
+// The end of a step with its powers
+typedef struct moment {
+    double t, power[POWERS];
+} moment;
 
 // A part of the last step with its powers
 typedef struct segment {
@@ -38,6 +44,7 @@ struct kd_certifier {
     double         leap, t_leap;  // [J] of the potential energy inside the step that is known; when
     double         energy_known;  // [J] kinetic and potential at t_known
     double         energy_end;    // [J] at the end of the step that was seen last
+    kd_energies    end;           // all that is known there
     double        *value;         // (largest number of rows)
     const double  *a;             // (nv) accelerations that are judged: those of the probe
     double        *solved;        // (nv) accelerations that the simulation gives
@@ -47,15 +54,20 @@ struct kd_certifier {
     double         power[POWERS], work[POWERS]; // there
     bool           at_end;                      // the probe is at the end of the step that was seen last
     bool           has_drives;                  // powers depend on accelerations and multipliers
-    knot           knot[3];                     // the last ends of steps, the latest one behind
+    knot           knot[KNOTS];                 // the last ends of steps, the latest one behind
     int            nknots;
+    moment         past[PAST]; // the last ends of steps with powers, the latest one behind
+    int            npast;
     double         start[2]; // scale of positions and velocities at the first state
     double         terms;    // [J] largest sum of the sizes of all terms of the energy
     kd_slopes      slopes;
     double         explained; // [J] part of what errors of one tolerance explain so far
+    double         most;      // [J] that the quadrature of the work may miss along the run
+    double         missed;    // [J] and what it has missed so far, as estimated
     double         t_slopes;  // up to here
     double        *errors;    // (nv + 2 ne) for slopes
     double         energy_start, potential_low, potential_high;
+    kd_limits      limits; // that figures must be accurate enough for
     kd_findings    findings;
     kd_certificate certificate;
 };

@@ -32,6 +32,7 @@ static void archive_certificate(kd_archive *a, kd_certificate *c)
 static void archive(kd_certifier *c, kd_archive *a)
 {
     bool has_energy = c->certificate.has_energy;
+    int  kind = (int)c->certificate.kind;
     kd_archive_arrays(a, &c->arena, c, sizeof *c);
     kd_state_archive(c->inside, a);
     if (c->last) kd_state_archive(c->last, a);
@@ -40,12 +41,18 @@ static void archive(kd_certifier *c, kd_archive *a)
     kd_archive_doubles(a, c->power, POWERS);
     kd_archive_doubles(a, c->work, POWERS);
     kd_archive_doubles(a, (double *)&c->slopes, sizeof c->slopes / sizeof(double));
-    for (int k = 0; k < 3; k++) kd_archive_real(a, &c->knot[k].t);
-    kd_archive_int(a, &c->nknots, 0, 3);
+    for (int k = 0; k < KNOTS; k++) kd_archive_real(a, &c->knot[k].t);
+    kd_archive_int(a, &c->nknots, 0, KNOTS);
+    for (int k = 0; k < PAST; k++) KD_ARCHIVE_REALS(a, &c->past[k].t, &c->past[k].power[0], &c->past[k].power[1]);
+    kd_archive_int(a, &c->npast, 0, PAST);
     KD_ARCHIVE_REALS(a, &c->leap, &c->t_leap, &c->energy_known, &c->energy_end, &c->t_known, &c->start[0], &c->start[1],
-                     &c->terms, &c->t_slopes, &c->energy_start, &c->potential_low, &c->potential_high);
+                     &c->end.kinetic, &c->end.potential, &c->end.dissipated, &c->end.supplied, &c->end.size, &c->terms,
+                     &c->missed, &c->t_slopes, &c->energy_start, &c->potential_low, &c->potential_high);
+    // a run in two parts is worth what the worse of them is worth
+    kd_archive_int(a, &kind, 0, KD_CERTIFICATE_KIND_COUNT - 1);
     kd_archive_bool(a, &has_energy);
-    c->certificate.has_energy = has_energy;
+    if (kind > (int)c->certificate.kind) c->certificate.kind = (kd_certificate_kind)kind;
+    c->certificate.has_energy = has_energy && c->certificate.kind == KD_CERTIFICATE_FULL;
     archive_certificate(a, &c->certificate);
     kd_archive_int(a, &c->nsegments, 0, SEGMENTS);
     if (kd_archive_good(a))

@@ -183,7 +183,9 @@ static void list_levels(const kd_certificate *c, kd_clean *v)
 static void list_energy(const kd_certificate *c, kd_clean *v)
 {
     if (!c->has_energy) {
-        list_check(v, "energy balance", KD_CHECK_NOT_SEARCHED, NAN, "the equations do not tell their energies");
+        list_check(v, "energy balance", KD_CHECK_NOT_SEARCHED, NAN,
+                   c->kind == KD_CERTIFICATE_FULL ? "the equations do not tell their energies"
+                                                  : "a light certificate leaves it out");
         return;
     }
     const kd_verdict verdict = kd_certificate_energy(c);
@@ -210,6 +212,17 @@ static void list_limits(const kd_certificate *c, kd_clean *v)
     char      sentence[240];
     const int broken = kd_certificate_broken(c, sentence, sizeof sentence);
     if (broken > 0) list_check(v, "limits", KD_CHECK_BAD, broken, "%s", sentence);
+    if (c->kind != KD_CERTIFICATE_FULL && !isnan(c->limits.energy))
+        list_check(v, "limit of the energy balance", KD_CHECK_NOT_SEARCHED, c->limits.energy,
+                   "only a full certificate knows whether it is kept");
+}
+
+// Nobody has looked: constraints, norms, invariants, energies and limits
+static void list_nothing(kd_clean *v)
+{
+    list_check(v, "motion", KD_CHECK_NOT_SEARCHED, NAN,
+               "no certificate was wanted: constraints and energies may do as "
+               "they like, and limits may be broken");
 }
 
 // "name, name" of the checks with a verdict
@@ -223,10 +236,15 @@ static void name_checks(kd_clean *v, kd_check_verdict verdict)
     }
 }
 
-static void speak(kd_clean *v)
+static void speak(const kd_certificate *c, kd_clean *v)
 {
-    kd_text(v->sentence, sizeof v->sentence, v->clean ? "clean" : "not clean: ");
-    if (!v->clean) name_checks(v, KD_CHECK_BAD);
+    // what only looks at a part is no praise
+    if (v->nbad == 0 && c->kind != KD_CERTIFICATE_FULL)
+        kd_text(v->sentence, sizeof v->sentence, "not certified (%s)",
+                c->kind == KD_CERTIFICATE_LIGHT ? "light certificate" : "no certificate");
+    else
+        kd_text(v->sentence, sizeof v->sentence, v->clean ? "clean" : "not clean: ");
+    if (v->nbad > 0) name_checks(v, KD_CHECK_BAD);
     if (v->nnot_searched == 0) return;
     kd_text_append(v->sentence, sizeof v->sentence, v->clean ? ", but not searched: " : "; not searched: ");
     name_checks(v, KD_CHECK_NOT_SEARCHED);
@@ -237,18 +255,19 @@ void kd_certificate_verdict(const kd_certificate *c, kd_clean *v)
     if (v) *v = (kd_clean){0};
     if (!c || !v) return;
     list_run(c, v);
-    if (c->states > 0) {
+    if (c->states > 0 && c->kind != KD_CERTIFICATE_NONE) {
         list_levels(c, v);
         list_energy(c, v);
         list_cautions(c, v);
         list_limits(c, v);
     }
+    if (c->kind == KD_CERTIFICATE_NONE) list_nothing(v);
     // checks of others come behind, as they were added
     for (int i = 0; i < c->nadded && v->nchecks < KD_MOST_CHECKS; i++) v->check[v->nchecks++] = c->added[i];
     for (int i = 0; i < v->nchecks; i++) {
         v->nbad += v->check[i].verdict == KD_CHECK_BAD;
         v->nnot_searched += v->check[i].verdict == KD_CHECK_NOT_SEARCHED;
     }
-    v->clean = v->nbad == 0;
-    speak(v);
+    v->clean = v->nbad == 0 && c->kind == KD_CERTIFICATE_FULL;
+    speak(c, v);
 }

@@ -200,7 +200,13 @@ size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t siz
 {
     if (!c) return 0;
     kd_writer t = kd_writer_of(buffer, size);
-    kd_write(&t, "checked at %ld states from t = %.9g s to t = %.9g s\n", c->states, c->t_start, c->t_end);
+    if (c->kind == KD_CERTIFICATE_NONE) {
+        kd_write(&t, "no certificate was wanted: nothing was checked\n");
+        describe_verdict(&t, c);
+        return t.length;
+    }
+    kd_write(&t, "checked at %ld states from t = %.9g s to t = %.9g s%s\n", c->states, c->t_start, c->t_end,
+             c->kind == KD_CERTIFICATE_LIGHT ? ", without the energy balance (light certificate)" : "");
     if (!c->has_constraints) kd_write(&t, "constraints: none\n");
     for (int level = 0; c->has_constraints && level < KD_LEVEL_COUNT; level++) {
         kd_write(&t, "constraints on %s level: largest violation %.1e", LEVEL[level], c->level[level].value);
@@ -286,9 +292,10 @@ size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
     if (!c) return 0;
     kd_writer w = kd_writer_of(buffer, size);
     kd_json   json = {.text = &w, .layout = KD_JSON_LINE};
-    bool      seen = c->states > 0;
+    bool      seen = c->states > 0 && c->kind != KD_CERTIFICATE_NONE;
     char      sentence[800];
     kd_json_open(&json, NULL);
+    kd_json_text(&json, "kind", kd_certificate_kind_word(c->kind));
     kd_json_count(&json, "states", c->states);
     // figures that were not seen are null
     for (int level = 0; level < KD_LEVEL_COUNT; level++)

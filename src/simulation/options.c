@@ -23,8 +23,10 @@ static const kd_option event_rows[] = {
     {KD_REAL("events.chatter_time", kd_event_options, chatter_time, 1e-9, 0, INFINITY, "of the time so far: a step that is longer is progress")},
     {KD_REAL("events.rest", kd_event_options, rest, 1e-6, 0, INFINITY, "an impact rests when its flight would be shorter than this [s]"), .unit = "s"},
 };
+static const char *const certificate_words[] = {"full", "light", "none", NULL};
 static const kd_option check_rows[] = {
     {KD_SWITCH("check.steps", kd_simulation_options, verify, 1, "accepted steps are checked against the equations inside them; those that do not stand are made again")},
+    {KD_WORD("check.certificate", kd_simulation_options, certificate, KD_CERTIFICATE_FULL, certificate_words, "what is looked at beside the run: all, all but the energy balance, nothing; only a full certificate can be clean")},
 };
 // clang-format on
 
@@ -197,5 +199,12 @@ kd_status kd_simulation_check_options(const kd_simulation_options *o, char *mess
     kd_status status = kd_options_check(event_rows, sizeof event_rows / sizeof *event_rows, &o->events, message, size);
     if (status >= 0)
         status = kd_options_check(start_rows, sizeof start_rows / sizeof *start_rows, &o->initial, message, size);
+    if (status >= 0) status = kd_options_check(check_rows, sizeof check_rows / sizeof *check_rows, o, message, size);
     return status;
+}
+
+const char *kd_certificate_kind_word(kd_certificate_kind kind)
+{
+    const int i = (int)kind;
+    return i >= 0 && i < KD_CERTIFICATE_KIND_COUNT ? certificate_words[i] : "?";
 }

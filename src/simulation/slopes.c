@@ -1,9 +1,9 @@
 // slopes.c: what errors of positions and velocities make of the energy: differences along random directions.
 //
-// With signs s_i = +-1 and weights w_i (1 or the size of the component) the central difference
-// [E(x + d s w) - E(x - d s w)] / 2 d is sum s_i w_i E_i, whose mean square is sum (w_i E_i)^2. One such difference
-// instead of a gradient costs two evaluations, however many coordinates there are; the largest one along a run is
-// meant. Work is an integral along the run: its error is that of the power times the time.
+// With signs s_i = +-1 and weights w_i (1 or the size of the component) the difference [E(x + d s w) - E(x)] / d is, but
+// for terms of the size d, sum s_i w_i E_i, whose mean square is sum (w_i E_i)^2. One such difference instead of a
+// gradient costs one evaluation, however many coordinates there are; the largest one along a run is meant. Work is an
+// integral along the run: its error is that of the power times the time.
 #include "simulation/slopes.h"
 
 #include <math.h>
@@ -50,43 +50,39 @@ static void draw_errors(const kd_dims *n, const kd_state *x, int which, bool rel
     for (int i = 0; i < n->nv; i++) e[i] = sign(seed) * *unit * (!relative ? 1 : paired ? fabs(size[i]) : most);
 }
 
-static bool go(kd_eom_data *data, const kd_dims *n, const kd_state *x, int which, const double *e, double factor,
-               kd_state *y)
+// y: x with these errors
+static bool go(kd_eom_data *data, const kd_dims *n, const kd_state *x, int which, const double *e, kd_state *y)
 {
     kd_state_copy(x, y);
     // velocities are added, positions moved along the manifold
     if (which == KD_SLOPE_VELOCITY) {
-        for (int i = 0; i < n->nv; i++) y->v[i] += factor * e[i];
+        for (int i = 0; i < n->nv; i++) y->v[i] += e[i];
         return true;
     }
-    for (int i = 0; i < n->nv; i++) y->a[i] = factor * e[i]; // borrowed
-    const bool moved = kd_eom_oplus(data, x->p, y->a, y->p) == KD_EVAL_OK;
-    memcpy(y->a, x->a, (size_t)n->nv * sizeof *e);
-    return moved;
+    return kd_eom_oplus(data, x->p, e, y->p) == KD_EVAL_OK;
 }
 
 bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, double passed, unsigned seed, kd_state *y,
                      double *e, double *invariant, kd_slopes *slopes)
 {
     const kd_dims n = kd_eom_dims(eom);
-    // positions and velocities, with relative and with absolute errors
+    double        energy[2], power[2];
+    // x itself, then positions and velocities with relative and with absolute errors
+    if (!evaluate(data, eom, x, &energy[0], &power[0], invariant)) return false;
     for (int k = 0; k < 2 * KD_SLOPES; k++) {
         const int  which = k / 2;
         const bool relative = k % 2 == 0;
-        double     unit, energy[2], power[2];
+        double     unit;
         draw_errors(&n, x, which, relative, &seed, e, &unit);
-        // both sides of the central difference
-        for (int side = 0; side < 2; side++)
-            if (!go(data, &n, x, which, e, side == 0 ? 1 : -1, y) ||
-                !evaluate(data, eom, y, &energy[side], &power[side], invariant + side * n.ne))
-                return false;
+        if (!go(data, &n, x, which, e, y) || !evaluate(data, eom, y, &energy[1], &power[1], invariant + n.ne))
+            return false;
         // the largest along the run; work is the sum over the time that has passed
         double *by_energy = relative ? &slopes->energy_by_rtol[which] : &slopes->energy_by_atol[which];
         double *by_invariant = relative ? &slopes->invariant_by_rtol : &slopes->invariant_by_atol;
-        *(relative ? &slopes->work_by_rtol : &slopes->work_by_atol) += fabs(power[0] - power[1]) / (2 * unit) * passed;
-        *by_energy = fmax(*by_energy, fabs(energy[0] - energy[1]) / (2 * unit));
+        *(relative ? &slopes->work_by_rtol : &slopes->work_by_atol) += fabs(power[1] - power[0]) / unit * passed;
+        *by_energy = fmax(*by_energy, fabs(energy[1] - energy[0]) / unit);
         for (int i = 0; i < n.ne; i++)
-            *by_invariant = fmax(*by_invariant, fabs(invariant[i] - invariant[n.ne + i]) / (2 * unit));
+            *by_invariant = fmax(*by_invariant, fabs(invariant[n.ne + i] - invariant[i]) / unit);
     }
     return true;
 }

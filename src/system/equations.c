@@ -282,6 +282,7 @@ static void define_dynamics(const kd_system *s, kd_eom_def *def)
     if (s->nw > 0) def->d = auxiliary;
     def->force_of_multipliers = s->by_multipliers;
     def->energies = kd_work_energies;
+    def->energies_of_motion = !s->driven && !s->late;
     def->content = kd_work_content;
     if (s->nsensors > 0) def->y = kd_work_outputs;
 }

@@ -441,6 +441,7 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_realtime_go_on(NULL, NULL, NULL, 0));
     REFUSED(kd_simulation_save(NULL, NULL, NULL, 0));
     REFUSED(kd_simulation_restore(NULL, NULL, NULL, 0));
+    NOTHING(kd_certifier_ask(NULL, KD_CERTIFICATE_LIGHT, NULL));
     REFUSED(kd_certifier_save(NULL, NULL));
     REFUSED(kd_certifier_restore(NULL, NULL, NULL, 0));
     REFUSED(kd_recorder_save(NULL, NULL));
