@@ -108,10 +108,29 @@ typedef enum kd_joint_kind {
     KD_LEFT_CYLINDRICAL,
     KD_LEFT_FREE,
     KD_LEFT_CARDAN,
+    // One coordinate; position and orientation of `to` by curves of it
+    KD_TABLE,       // q: a length
+    KD_ANGLE_TABLE, // q: an angle
     KD_JOINT_KIND_COUNT
 } kd_joint_kind;
 
 typedef enum kd_cut { KD_CUT_AUTO, KD_CUT_YES, KD_CUT_NO } kd_cut;
+
+// What the curves of a joint by tables tell, in this order: the origin of `to` in `from`; then either turns about z, about x
+// and about y, each carried by those before, or a quaternion in their place.
+typedef enum kd_joint_column {
+    KD_TABLE_X,
+    KD_TABLE_Y,
+    KD_TABLE_Z,
+    KD_TABLE_TURN_Z,
+    KD_TABLE_TURN_X,
+    KD_TABLE_TURN_Y,
+    KD_TABLE_QUATERNION_W,
+    KD_TABLE_QUATERNION_X,
+    KD_TABLE_QUATERNION_Y,
+    KD_TABLE_QUATERNION_Z,
+    KD_TABLE_COLUMNS
+} kd_joint_column;
 
 typedef struct kd_joint_def {
     kd_joint_kind kind;
@@ -123,7 +142,9 @@ typedef struct kd_joint_def {
     bool        hold;      // assembly must not change q and v where they are given
     const char *motion[6]; // coordinate i as a function of t (rheonomic); NULL: free. Not for spherical, free
     kd_cut      cut;       // close a loop here (KD_CUT_YES), never (KD_CUT_NO), or as kardan finds best
-    unsigned    cookie;    // set by kd_joint_def_default
+    const char *curve[KD_TABLE_COLUMNS]; // by tables: names of splines of q; NULL: 0
+    bool        mirrored;                // by tables: y and the turns about z and x count the other way round
+    unsigned    cookie;                  // set by kd_joint_def_default
 } kd_joint_def;
 
 // ---- constraints ----------------------------------------------------------------------------------------------------

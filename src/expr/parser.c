@@ -195,13 +195,13 @@ static int read_index(parser *p, int open, name_buffer *name)
     return append(p, name, ")", 1) ? end : -1;
 }
 
-// Behind the first part of a path '-' belongs to the name, unless the name up to there is known: then it is a minus. In
-// the name of a part of a subsystem there may be points before it.
+// Behind the first part of a path '-' belongs to the name, unless the name up to there is known: then it is a minus. A curve
+// alone is no number: behind its name there is no minus. In the name of a part of a subsystem there may be points before it.
 static bool continues_name(const parser *p, int place, int part, const name_buffer *name)
 {
     kd_symbol symbol;
     return part >= 1 && p->text[place] == '-' && kd_is_name_char(p->text[place + 1]) && p->text[place - 1] != '.' &&
-           !find_symbol(p, name->text, &symbol);
+           !(find_symbol(p, name->text, &symbol) && symbol.kind != KD_SYMBOL_CURVE);
 }
 
 // The path at the token; the token becomes the whole path.

@@ -9,12 +9,14 @@
 #include "joint/joint.h"
 
 #include "joint/place.h"
+#include "joint/table.h"
 
 // ---- the table ------------------------------------------------------------------------------------------------------
 
 typedef struct joint_row {
     kd_letter word[KD_MAX_LETTERS + 1];
     bool      ball;
+    bool      curved, angle; // joint.h
 } joint_row;
 
 enum { Tx = KD_SHIFT_X, Ty = KD_SHIFT_Y, Tz = KD_SHIFT_Z, Rx = KD_TURN_X, Ry = KD_TURN_Y, Rz = KD_TURN_Z };
@@ -46,7 +48,11 @@ enum { Tx = KD_SHIFT_X, Ty = KD_SHIFT_Y, Tz = KD_SHIFT_Z, Rx = KD_TURN_X, Ry = K
         {{Tx, 0, KD_BACK}, {Ty, 1, KD_BACK}, {Tz, 2, KD_BACK}}, .ball = true) \
     ROW(KD_LEFT_CARDAN, "left_cardan", \
         "q1, q2, q3: shifts against the axes of `from`, q4, q5, q6: turns about z, x and y; a cardan joint in a mirror", \
-        {{Tx, 0, KD_BACK}, {Ty, 1, KD_BACK}, {Tz, 2, KD_BACK}, {Rz, 3, KD_WHOLE}, {Rx, 4, KD_WHOLE}, {Ry, 5, KD_WHOLE}})
+        {{Tx, 0, KD_BACK}, {Ty, 1, KD_BACK}, {Tz, 2, KD_BACK}, {Rz, 3, KD_WHOLE}, {Rx, 4, KD_WHOLE}, {Ry, 5, KD_WHOLE}}) \
+    ROW(KD_TABLE,       "table",       "q: a length on which curves make position and orientation of `to` in `from` depend", \
+        {{0}}, .curved = true) \
+    ROW(KD_ANGLE_TABLE, "angle_table", "q: an angle on which curves make position and orientation of `to` in `from` depend", \
+        {{0}}, .curved = true, .angle = true)
 
 #define AS_ROW(kind, text, sentence, ...) [kind] = {.word = __VA_ARGS__},
 #define AS_WORD(kind, text, sentence, ...) [kind] = {text, sentence},
@@ -66,7 +72,7 @@ kd_joint_form kd_joint_form_of(kd_joint_kind kind)
 {
     static const joint_row none = {.ball = false}; // of a kind that does not exist: models are checked for that
     const joint_row       *r = (int)kind >= 0 && kind < KD_JOINT_KIND_COUNT ? &row[kind] : &none;
-    kd_joint_form          f = {.word = r->word, .ball = r->ball};
+    kd_joint_form          f = {.word = r->word, .ball = r->ball, .curved = r->curved, .angle = r->angle};
     for (const kd_letter *l = r->word; l->motion; l++) {
         f.nletters++;
         if (l->coordinate >= f.nscalars) f.nscalars = (short)(l->coordinate + 1);
@@ -76,6 +82,7 @@ kd_joint_form kd_joint_form_of(kd_joint_kind kind)
         else
             f.shifts |= (unsigned char)(1u << kd_letter_axis(l));
     }
+    if (f.curved) f.nscalars = 1;
     f.ndof = (short)(f.nscalars + (f.ball ? 3 : 0));
     f.nposition = (short)(f.nscalars + (f.ball ? 4 : 0));
     f.hinge = f.nletters == 1 && r->word[0].motion == KD_TURN_Z && !f.ball;
@@ -88,7 +95,7 @@ bool kd_joint_turns(kd_joint_kind kind, int i)
 {
     for (const kd_letter *l = row[kind].word; l->motion; l++)
         if (l->coordinate == i) return kd_letter_turns(l);
-    return false;
+    return row[kind].angle;
 }
 
 bool kd_joint_has_one_axis(const kd_joint_form *f, int *axis)
@@ -223,6 +230,10 @@ static kd_letter image_of(kd_letter l, const double sign[3])
 kd_joint_kind kd_joint_image(kd_joint_kind kind, double sign[3])
 {
     const kd_joint_form f = kd_joint_form_of(kind);
+    if (f.curved) { // as table.h has it
+        sign[0] = sign[2] = 1.0, sign[1] = -1.0;
+        return kind;
+    }
     for (int i = 0; i < 3; i++) sign[i] = f.ball ? -1.0 : 1.0;
     for (int i = 0; i < f.nturns; i++) sign[f.turn[i]] = -1.0;
     if (sign[0] * sign[1] * sign[2] > 0.0) { // one more, of an axis along which nothing is counted
@@ -248,6 +259,11 @@ void kd_joint_pose(const kd_joint_form *f, double lead, const double *x, kd_mat3
     double  c[3], s[3];
     kd_axis own[6], letter[KD_MAX_LETTERS];
     int     n = 0;
+    if (f->curved) {
+        kd_joint_table_pose(f->table, x[0], C, d, own);
+        if (axis) axis[0] = own[0];
+        return;
+    }
     for (const kd_letter *l = f->word; l->motion; l++) {
         if (!kd_letter_turns(l)) continue;
         const double angle = kd_letter_factor(l, lead) * x[l->coordinate];
@@ -289,14 +305,33 @@ static bool is_own_shift(const kd_letter *l)
 void kd_joint_coordinates_of_pose(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, double *x)
 {
     const double shift[3] = {d.x, d.y, d.z};
+    if (f->curved) x[0] = kd_joint_table_coordinate(f->table, C, d);
     for (const kd_letter *l = f->word; l->motion; l++)
         if (is_own_shift(l)) x[l->coordinate] = kd_letter_factor(l, 0.0) * shift[kd_letter_axis(l)];
     if (f->nturns > 0) angles_of_pose(f, C, x + first_turn(f));
     if (f->ball) kd_quat_to(kd_quat_of_matrix(C), x + f->nscalars);
 }
 
-void kd_joint_rates_of_motion(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 dd, kd_vec3 omega, double *rate)
+// the motion of a curved joint at a pose that it can reach, and S.S
+static kd_axis curved_motion(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, double *square)
 {
+    const double q = kd_joint_table_coordinate(f->table, C, d);
+    kd_mat3      Cq;
+    kd_axis      S[KD_TABLE_AXES];
+    kd_joint_table_pose(f->table, q, &Cq, &d, S);
+    *square = kd_vec_dot(S->w, S->w) + kd_vec_dot(S->u, S->u);
+    return S[0];
+}
+
+void kd_joint_rates_of_motion(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, kd_vec3 dd, kd_vec3 omega,
+                              double *rate)
+{
+    if (f->curved) { // least squares
+        double        square;
+        const kd_axis S = curved_motion(f, C, d, &square);
+        rate[0] = (kd_vec_dot(S.w, kd_mat_vec(C, omega)) + kd_vec_dot(S.u, dd)) / square;
+        return;
+    }
     const double shift[3] = {dd.x, dd.y, dd.z};
     kd_vec3      S[3], D[3];
     for (const kd_letter *l = f->word; l->motion; l++)
@@ -309,8 +344,15 @@ void kd_joint_rates_of_motion(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 
     if (f->ball) kd_vec_to(omega, rate + f->nscalars);
 }
 
-void kd_joint_load(const kd_joint_form *f, const kd_mat3 *C, int i, kd_vec3 *N, kd_vec3 *F)
+void kd_joint_load(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, int i, kd_vec3 *N, kd_vec3 *F)
 {
+    if (f->curved) {
+        double        square;
+        const kd_axis S = curved_motion(f, C, d, &square);
+        *N = kd_vec_scale(1.0 / square, S.w);
+        *F = kd_vec_scale(1.0 / square, S.u);
+        return;
+    }
     const kd_letter *l = f->word;
     kd_vec3          S[3], D[3];
     *N = *F = kd_vec(0, 0, 0);
@@ -331,7 +373,17 @@ void kd_joint_load(const kd_joint_form *f, const kd_mat3 *C, int i, kd_vec3 *N, 
 // normal to each other. A fold: the twist.
 void kd_joint_gap(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, double *shift, double *turn)
 {
-    int i, j, k;
+    int     i, j, k;
+    kd_mat3 left = *C;
+    if (f->curved) { // from the nearest pose of the table
+        double  x;
+        kd_mat3 Cq;
+        kd_vec3 dq;
+        kd_joint_coordinates_of_pose(f, C, d, &x);
+        kd_joint_pose(f, 0.0, &x, &Cq, &dq, NULL);
+        d = kd_vec_sub(d, dq);
+        left = kd_mat_tmul(&Cq, C);
+    }
     if (f->shifts & 1u) d.x = 0.0;
     if (f->shifts & 2u) d.y = 0.0;
     if (f->shifts & 4u) d.z = 0.0;
@@ -339,7 +391,7 @@ void kd_joint_gap(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, double *s
     *turn = 0.0;
     if (f->ball) return;
     order_of(f, &i, &j, &k);
-    const kd_quat q = kd_quat_of_matrix(C);
+    const kd_quat q = kd_quat_of_matrix(&left);
     if (f->nturns == 0)
         *turn = 2.0 * acos(fmin(1.0, fabs(q.w)));
     else if (f->nturns == 1)

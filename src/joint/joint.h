@@ -11,6 +11,9 @@
 //
 // Shifts come before turns, or are parallel to the turns before them: then a turn does not move the origin of B within
 // the joint. The table (joint.c) is the only place that tells joint kinds apart. docs/methods/joint.md
+//
+// A joint without letters may be curved: its one coordinate moves it as curves of the model say (table.h), S depends on
+// the coordinate then.
 #ifndef KARDAN_JOINT_JOINT_H
 #define KARDAN_JOINT_JOINT_H
 
@@ -29,6 +32,8 @@ typedef enum kd_elementary { // 0: end of the word
 } kd_elementary;
 
 typedef enum kd_letter_scale { KD_WHOLE, KD_HALF, KD_LEAD, KD_BACK } kd_letter_scale; // of the coordinate; -1 of it
+
+typedef struct kd_joint_table kd_joint_table;
 
 typedef struct kd_letter {
     signed char motion;     // kd_elementary
@@ -59,11 +64,15 @@ typedef struct kd_joint_form {
     bool             floats; // it starts with shifts along x, y and z
     bool             folds;  // a turn comes back behind others: its coordinate is not one motion, but the sum of two
     bool             lead;   // it has a shift that belongs to a turn
+    bool             curved; // its pose is told by curves of the coordinate
+    bool             angle;  // of a curved one: the coordinate is an angle
     signed char      nletters;
     short            nscalars;        // coordinates of the word
     short            ndof, nposition; // with the ball: three more motions, four more numbers
     signed char      nturns, turn[3]; // letters that turn, their axes
     unsigned char    shifts;          // bit i: it shifts along axis i
+
+    const struct kd_joint_table *table; // of a curved one: filled in by those who know the joint (table.h)
 } kd_joint_form;
 
 extern const kd_kind_word kd_joint_words[KD_JOINT_KIND_COUNT]; // for the schema
@@ -78,12 +87,13 @@ bool kd_joint_has_one_axis(const kd_joint_form *f, int *axis);
 bool kd_joint_is_cross(const kd_joint_form *f);
 
 // The joint used from B to A: turn both frames by `turn`, and the pose is that of the same word, coordinate i in place
-// other[i]. false: the word is another one backwards, and its coordinates are others.
+// other[i]. false: the word is another one backwards, and its coordinates are others. A curved joint keeps its coordinate:
+// its table must be told to go back.
 bool kd_joint_reversal(const kd_joint_form *f, kd_mat3 *turn, int other[6]);
 
 // The joint in a mirror: the kind that has the same coordinates there, with frames whose axes i are images of those of
 // this one where sign[i] = 1, and point against them where it is -1; the product of the signs is -1. A lead changes its
-// sign.
+// sign; a curved joint is told to be mirrored.
 kd_joint_kind kd_joint_image(kd_joint_kind kind, double sign[3]);
 
 // What a coordinate or velocity does at unit rate: turn w, velocity u of the origin of B.
@@ -96,9 +106,11 @@ void kd_joint_pose(const kd_joint_form *f, double lead, const double *x, kd_mat3
 // Coordinates of a pose: exact where the joint can reach it.
 void kd_joint_coordinates_of_pose(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, double *x);
 // Velocities (ndof) of a motion at a pose: d' in the axes of A, omega in those of B.
-void kd_joint_rates_of_motion(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 dd, kd_vec3 omega, double *rate);
-// Unit force along scalar coordinate i: moment N and force F on B, axes of A, that work along no other coordinate.
-void kd_joint_load(const kd_joint_form *f, const kd_mat3 *C, int i, kd_vec3 *N, kd_vec3 *F);
+void kd_joint_rates_of_motion(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, kd_vec3 dd, kd_vec3 omega,
+                              double *rate);
+// Unit force along scalar coordinate i: moment N and force F on B, axes of A, that work along no other coordinate. Of a
+// curved joint (N, F) is a multiple of its motion, in metres and radians.
+void kd_joint_load(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, int i, kd_vec3 *N, kd_vec3 *F);
 // How far a pose is from one that the joint can reach, along [m] and about [rad] what it holds.
 void kd_joint_gap(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, double *shift, double *turn);
 

@@ -217,6 +217,7 @@ static void finish_joints(kd_model *m)
             kd_ends_differ(m, KD_SECTION_JOINT, i, &j->from, &j->to);
         }
         if (form.ball) check_quaternion(m, i, j->def.q + form.nscalars);
+        kd_finish_joint_table(m, i);
         check_motions(m, i);
     }
 }

@@ -418,6 +418,9 @@ static kd_status check_elements(reader *r)
     for (int i = 0; i < m->ninputs && status >= 0; i++) {
         status = check_text(r, KD_SECTION_INPUT, i, "value", m->input[i].def.value, READ_TIME, NULL);
     }
+    for (int i = 0; i < m->njoints; i++)
+        for (int k = 0; k < KD_TABLE_COLUMNS; k++)
+            if (m->joint[i].curve[k] >= 0) r->used[KD_SECTION_CURVE][m->joint[i].curve[k]] = true;
     for (int i = 0; i < m->nconstraints && status >= 0; i++) {
         const kd_constraint *c = &m->constraint[i];
         if (c->curve >= 0) r->used[KD_SECTION_CURVE][c->curve] = true;

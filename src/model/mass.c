@@ -254,24 +254,23 @@ static void build_groups(const kd_model *m, int *parent, group *groups)
 }
 
 // What the joint lets a group do, at the design position: turns w, velocities u of the centre of mass c. B: axes of the
-// frame `to` at p. With all shifts free, turns about c do as well.
-static int motions_of(const kd_joint_def *def, kd_vec3 p, const kd_mat3 *A, const kd_mat3 *B, kd_vec3 c, kd_axis S[6])
+// frame `to` at p, d: from `from` to it in the axes A. With all shifts free, turns about c do as well.
+static int motions_of(const kd_joint_form *form, double lead, kd_vec3 d, kd_vec3 p, const kd_mat3 *A, const kd_mat3 *B,
+                      kd_vec3 c, kd_axis S[6])
 {
-    const kd_joint_form form = kd_joint_form_of(def->kind);
-    const kd_mat3       C = kd_mat_tmul(A, B);
-    const kd_vec3       arm = form.floats ? kd_vec(0, 0, 0) : kd_vec_sub(c, p);
-    double              x[7];
-    kd_mat3             R;
-    kd_vec3             d;
+    const kd_mat3 C = kd_mat_tmul(A, B);
+    const kd_vec3 arm = form->floats ? kd_vec(0, 0, 0) : kd_vec_sub(c, p);
+    double        x[7];
+    kd_mat3       R;
     // coordinates of the design position, axes of its dofs there: turns w, shifts u in A
-    kd_joint_coordinates_of_pose(&form, &C, kd_vec(0, 0, 0), x);
-    kd_joint_pose(&form, def->pitch / (2.0 * KD_PI), x, &R, &d, S);
+    kd_joint_coordinates_of_pose(form, &C, d, x);
+    kd_joint_pose(form, lead, x, &R, &d, S);
     // to world axes, shift of the centre of mass
-    for (int k = 0; k < form.ndof; k++) {
+    for (int k = 0; k < form->ndof; k++) {
         S[k].w = kd_mat_vec(A, S[k].w);
         S[k].u = kd_vec_add(kd_mat_vec(A, S[k].u), kd_vec_cross(S[k].w, arm));
     }
-    return form.ndof;
+    return form->ndof;
 }
 
 // Is S' I S positive definite: Cholesky with a limit relative to the diagonal
@@ -299,8 +298,8 @@ static bool moves_with_inertia(const kd_model *m, const group *g)
     const kd_vec3 c = g->mass.centre;
     // nothing holds it: all six motions must have inertia
     if (g->njoints == 0) {
-        const kd_joint_def alone = {.kind = KD_FREE};
-        return has_inertia(&g->mass, S, motions_of(&alone, c, &world, &world, c, S));
+        const kd_joint_form alone = kd_joint_form_of(KD_FREE);
+        return has_inertia(&g->mass, S, motions_of(&alone, 0.0, kd_vec(0, 0, 0), c, &world, &world, c, S));
     }
     const kd_joint  *k = &m->joint[g->joint];
     const kd_anchor *end[2] = {&k->from, &k->to};
@@ -314,7 +313,9 @@ static bool moves_with_inertia(const kd_model *m, const group *g)
         R[e] = kd_mat_mul(&body_axes, &end[e]->R);
         p[e] = kd_vec_add(origin, kd_mat_vec(&body_axes, end[e]->r));
     }
-    return has_inertia(&g->mass, S, motions_of(&k->def, p[1], &R[0], &R[1], c, S));
+    const kd_joint_form form = kd_model_joint_form(k);
+    const kd_vec3       d = kd_mat_tvec(&R[0], kd_vec_sub(p[1], p[0]));
+    return has_inertia(&g->mass, S, motions_of(&form, k->def.pitch / (2.0 * KD_PI), d, p[1], &R[0], &R[1], c, S));
 }
 
 static void check_group(kd_model *m, const group *g, int body)

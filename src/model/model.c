@@ -588,6 +588,10 @@ kd_status kd_model_add_joint(kd_model *m, const char *name, const kd_joint_def *
     copy_place(m, &j->def.to);
     // motion[] is by coordinates
     for (int i = 0; i < 6; i++) j->def.motion[i] = kd_model_text(m, def->motion[i]);
+    for (int i = 0; i < KD_TABLE_COLUMNS; i++) {
+        j->def.curve[i] = kd_model_text(m, def->curve[i]);
+        j->curve[i] = -1;
+    }
     return kd_model_enter(m, KD_SECTION_JOINT, j->name);
 }
 

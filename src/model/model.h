@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "expr/expr.h"
-#include "joint/joint.h"
+#include "joint/table.h"
 #include "math/space.h"
 
 // Where an element was written; file NULL: built in C.
@@ -62,7 +62,18 @@ typedef struct kd_joint {
     kd_joint_def def;
     kd_anchor    from, to;
     bool         rubs; // a friction reads its reaction force: it is a constraint in all coordinates
+
+    int            curve[KD_TABLE_COLUMNS]; // by tables; -1: none
+    kd_joint_table table;                   // the same as functions, in this direction
 } kd_joint;
+
+// what follows from its kind, with its table
+static inline kd_joint_form kd_model_joint_form(const kd_joint *j)
+{
+    kd_joint_form form = kd_joint_form_of(j->def.kind);
+    if (form.curved) form.table = &j->table;
+    return form;
+}
 
 // places are filled in by finish, and so are references to curves
 typedef struct kd_constraint {

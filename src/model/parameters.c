@@ -428,6 +428,7 @@ kd_status kd_model_copy(const kd_model *m, kd_model **copy)
     if (status >= 0 && p->arena.failed) status = KD_ERR_MEMORY;
     if (status >= 0) status = kd_finish_curves(c);
     if (status >= 0) {
+        for (int i = 0; i < c->njoints; i++) kd_fill_joint_table(c, i); // with the curves of the copy
         *copy = c;
         return KD_OK;
     }

@@ -28,6 +28,7 @@ static int count_q(int kind) { return kd_joint_form_of((kd_joint_kind)kind).npos
 static int count_v(int kind) { return kd_joint_form_of((kd_joint_kind)kind).ndof; }
 static int count_hold(int kind) { return kd_joint_form_of((kd_joint_kind)kind).ndof > 0; }
 static int count_pitch(int kind) { return kd_joint_form_of((kd_joint_kind)kind).lead; }
+static int count_curves(int kind) { return kd_joint_form_of((kd_joint_kind)kind).curved; }
 static int count_motion(int kind)
 {
     const kd_joint_form form = kd_joint_form_of((kd_joint_kind)kind);
@@ -246,6 +247,22 @@ static const kd_field joint_fields[] = {
      .doc = "coordinates as functions of t and inputs; null: free", .counts = count_motion},
     {"cut", KD_FIELD_WORD, O(cut), 1, ALL, 0, KD_CUT_AUTO, ANY, "",
      .doc = "close a loop here, never, or as kardan finds best", .words = words_cut},
+#define CURVE(key, column, text) \
+    {key, KD_FIELD_NAME, O(curve) + sizeof(const char *) * (column), 1, ALL, 0, 0, ANY, "", \
+     .doc = text, .refers = KD_SCHEMA_CURVE, .counts = count_curves}
+    CURVE("x", KD_TABLE_X, "name of a spline of q: x of `to` in `from`; not given: 0, here and below"),
+    CURVE("y", KD_TABLE_Y, "spline of q: y of `to`"),
+    CURVE("z", KD_TABLE_Z, "spline of q: z of `to`"),
+    CURVE("turn_z", KD_TABLE_TURN_Z, "spline of q: turn of `to` about z [rad]"),
+    CURVE("turn_x", KD_TABLE_TURN_X, "spline of q: turn about x, carried by that about z"),
+    CURVE("turn_y", KD_TABLE_TURN_Y, "spline of q: turn about y, carried by both"),
+    CURVE("quaternion_w", KD_TABLE_QUATERNION_W, "spline of q, in place of the turns: scalar part of a unit quaternion"),
+    CURVE("quaternion_x", KD_TABLE_QUATERNION_X, "spline of q: its x part"),
+    CURVE("quaternion_y", KD_TABLE_QUATERNION_Y, "spline of q: its y part"),
+    CURVE("quaternion_z", KD_TABLE_QUATERNION_Z, "spline of q: its z part"),
+#undef CURVE
+    {"mirrored", KD_FIELD_BOOLEAN, O(mirrored), 1, ALL, 0, 0, ANY, "",
+     .doc = "y and the turns about z and x count the other way round: the table of the other side of a vehicle", .counts = count_curves},
 };
 #undef O
 

@@ -227,7 +227,9 @@ static void image_of_joint(const kd_subsystem *s, kd_joint_def *def)
 {
     double sign[3];
     image_of_definition(s, kd_schema_of(KD_SCHEMA_JOINT), def);
-    if (s->mirrored) def->kind = kd_joint_image(def->kind, sign);
+    if (!s->mirrored) return;
+    def->kind = kd_joint_image(def->kind, sign);
+    if (kd_joint_form_of(def->kind).curved) def->mirrored = !def->mirrored;
 }
 
 void kd_finish_subsystems(kd_model *m)

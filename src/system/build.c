@@ -160,7 +160,7 @@ int kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool
 }
 
 // Where angle a of the turns of a word is found in C (head of joint.c); those that may run over full turns are counted.
-static int turn_of_pair(kd_system *s, int pair, const kd_joint_form *f, int a)
+int kd_system_turn_of_pair(kd_system *s, int pair, const kd_joint_form *f, int a)
 {
     // the two turns are about i and j, k is the third axis, e = 1 where i, j, k are right-handed
     const int i = f->turn[0], j = f->nturns > 1 ? f->turn[1] : (i + 1) % 3, k = 3 - i - j;
@@ -197,8 +197,9 @@ static int joint_coordinate_of_pair(kd_system *s, int joint, int i)
     // letters of the word in order: the one that has this coordinate; turns counts those before it
     int pair = kd_system_joint_pair(s, joint), turns = 0;
     if (pair < 0) return FAILED;
+    if (form.curved) return kd_system_table_coordinate(s, joint, pair);
     for (const kd_letter *l = form.word; l->motion; l++) {
-        if (l->coordinate == i && kd_letter_turns(l)) return turn_of_pair(s, pair, &form, turns);
+        if (l->coordinate == i && kd_letter_turns(l)) return kd_system_turn_of_pair(s, pair, &form, turns);
         if (l->coordinate == i && l->scale == KD_BACK) pair = pair_turned(s, joint, (kd_letter_axis(l) + 1) % 3);
         if (pair < 0) return FAILED;
         if (l->coordinate == i)

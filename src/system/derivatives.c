@@ -99,6 +99,10 @@ static void add_frozen_pair(kd_work *w, int i)
                                                  : kd_vec_dot(c[k].w, N_other) + kd_vec_dot(c[k].u, dF);
             kd_matrix_add(&w->residual_p, row, column, -Q);
         }
+        // a curved joint turns its own motion, too
+        kd_axis bend[2];
+        if (kd_pair_bend(pair, &s->tree, &w->motion, &w->rel[i], l, bend))
+            kd_matrix_add(&w->residual_p, column, column, -kd_vec_dot(bend->w, N) - kd_vec_dot(bend->u, F));
     }
 }
 
@@ -455,7 +459,7 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
     w->G_stamp = x->position_stamp;
     // rates of the columns, for derivatives of gI and of forces that read rates
     for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
-        kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
+        kd_pair_rates(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->dx, w->change + w->change_at[i]);
     start_matrices(w);
     kd_work_add_constraint_matrices(w);
     answer = kd_work_assemble(w, x->lambda, x->mu);
@@ -491,7 +495,7 @@ kd_eval kd_work_joint_derivatives(kd_work *w, const kd_point *x)
     w->part = KD_PART_ALL;
     kd_work_axes(w, x, KD_FOR_LOADS);
     for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
-        kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
+        kd_pair_rates(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->dx, w->change + w->change_at[i]);
     kd_matrix_start(&w->joint_p);
     kd_matrix_start(&w->joint_v);
     return kd_work_assemble_joints(w);
@@ -507,7 +511,7 @@ void kd_work_second_derivatives(kd_work *w, const kd_point *x)
     kd_work_axes(w, x, KD_FOR_LOADS);
     // columns with rates and accelerations
     for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
-        kd_pair_changes(&s->pair[i], &w->rel[i], w->dx, w->ddx, w->change + w->change_at[i]);
+        kd_pair_changes(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->dx, w->ddx, w->change + w->change_at[i]);
     for (size_t i = 0; i < sizeof second / sizeof *second; i++) kd_matrix_start(second[i]);
     kd_work_add_second_rows(w);
 }

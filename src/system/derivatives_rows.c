@@ -176,7 +176,7 @@ void kd_work_row_gradient(kd_work *w, const kd_point *x, const kd_row *row, int 
     const kd_system *s = w->system;
     kd_work_axes(w, x, KD_FOR_ROWS);
     for (int i = 0; i < s->upto[KD_FOR_ROWS].pairs; i++)
-        kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
+        kd_pair_rates(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->dx, w->change + w->change_at[i]);
     for (int j = 0; j < s->nv; j++) {
         by_p[j * rows] = expression_along(w, row, s->tree.v_dof[j], false).d;
         by_v[j * rows] = expression_along(w, row, s->tree.v_dof[j], true).d;

@@ -55,7 +55,7 @@ static void gap_of(const kd_model *m, const kd_joint *j, double *shift, double *
     kd_mat3 RA, RB;
     place_of(m, &j->from, &rA, &RA);
     place_of(m, &j->to, &rB, &RB);
-    const kd_joint_form form = kd_joint_form_of(j->def.kind);
+    const kd_joint_form form = kd_model_joint_form(j);
     const kd_mat3       C = kd_mat_tmul(&RA, &RB);
     kd_joint_gap(&form, &C, kd_mat_tvec(&RA, kd_vec_sub(rB, rA)), shift, turn);
 }

@@ -113,7 +113,7 @@ void kd_work_Z_p(kd_work *w, const kd_point *x)
     // rates of the columns of these pairs alone
     for (int i = 0; i < s->nturns; i++) {
         int pair = s->measure[s->turn_measure[i]].pair;
-        kd_pair_rates(&s->pair[pair], &w->rel[pair], w->dx, w->change + w->change_at[pair]);
+        kd_pair_rates(&s->pair[pair], &s->tree, &w->motion, &w->rel[pair], w->dx, w->change + w->change_at[pair]);
     }
     kd_matrix_start(&w->Z_p);
     kd_work_add_kinematics(w, true);

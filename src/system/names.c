@@ -59,7 +59,7 @@ static bool turns(const kd_joint_form *f, int k)
 {
     for (const kd_letter *l = f->word; l->motion; l++)
         if (l->coordinate == k) return kd_letter_turns(l);
-    return false;
+    return f->angle;
 }
 
 static void name_link(kd_system *s, int i, const char *section, const char *name, bool reversed)

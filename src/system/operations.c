@@ -28,7 +28,7 @@ static long nodes(const kd_expr *e)
 }
 
 // ---- tree -----------------------------------------------------------------------------------------------------------
-enum { OVER_SHIFT = 6, OVER_TURN = 18, OVER_BALL = PRODUCT + 35 };
+enum { OVER_SHIFT = 6, OVER_TURN = 18, OVER_BALL = PRODUCT + 35, OVER_TABLE = 1300 }; // jets of quaternions
 
 static void add_links_placed(const kd_system *s, tally *t)
 {
@@ -40,6 +40,7 @@ static void add_links_placed(const kd_system *s, tally *t)
         add(t, f->nletters - f->nturns, OVER_SHIFT, 0);
         if (f->lead) add(t, 1, 1, 0);
         if (f->ball) add(t, 1, OVER_BALL, 1);
+        if (f->curved) add(t, 1, OVER_TABLE, 6);
     }
 }
 

@@ -4,6 +4,7 @@
 //
 // Looked for only after a function has refused or answered no number, for its message.
 #include <math.h>
+#include <string.h>
 
 #include "core/text.h"
 #include "element/force.h"
@@ -78,11 +79,29 @@ static void say_outside(const kd_model *m, const kd_curve *curve, const double a
     }
 }
 
+// The first joint by tables that has left its rows
+static bool find_joint_outside(const kd_work *w, bool only_errors, char *text, size_t size)
+{
+    const kd_system *s = w->system;
+    for (int j = 0; j < s->model->njoints; j++) {
+        const int dof = kd_joint_form_of(s->model->joint[j].def.kind).curved ? kd_edge_dof(s, j, 0) : -1;
+        if (dof < 0) continue;
+        const double    q = w->x[s->tree.link[s->edge[j].link].position], at[2] = {q, 0.0};
+        const kd_curve *curve = kd_joint_table_outside(&s->edge[j].table, q);
+        if (!curve || (only_errors && kd_curve_rule(curve) != KD_OUTSIDE_ERROR)) continue;
+        kd_text(text, size, "joint '%s': ", s->model->joint[j].name);
+        say_outside(s->model, curve, at, text + strlen(text), size - strlen(text));
+        return true;
+    }
+    return false;
+}
+
 // The first curve that is read outside of its rows, with its rule; false: none. only_errors: that has no value there
 static bool find_outside(kd_work *w, const kd_point *x, bool only_errors, char *text, size_t size)
 {
     const kd_system *s = w->system;
     double           at[2];
+    if (find_joint_outside(w, only_errors, text, size)) return true;
     for (int i = 0; i < s->model->ninputs + s->nmotion; i++) {
         const bool      input = i < s->model->ninputs;
         const kd_expr  *e = input ? s->input[i] : s->expr[i - s->model->ninputs];

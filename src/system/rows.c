@@ -207,8 +207,9 @@ static void close_joint(kd_row_builder *b, int joint)
     held_turn                held[3];
     int                      pair = kd_system_joint_pair(b->s, joint), n = held_turns(&form, held);
     if (pair < 0) b->status = KD_ERR_MEMORY;
-    // shifts that it does not have, turns that it holds, lead
-    for (int i = 0; i < 3 && b->status == KD_OK; i++)
+    // shifts that it does not have, turns that it holds, lead; the columns of a table
+    if (form.curved && b->status == KD_OK && kd_row_table(b, joint, pair)) n = 0;
+    for (int i = 0; i < 3 && !form.curved && b->status == KD_OK; i++)
         if (!(form.shifts >> i & 1)) kd_row_measure(b, kd_row_shift(b, pair, i), shift_word[i]);
     for (int i = 0; i < n && b->status == KD_OK; i++) hold_turn(b, pair, &held[i]);
     if (form.lead && b->status == KD_OK) hold_lead(b, joint, pair, &form);

@@ -2,6 +2,15 @@
 #include "element/force.h"
 #include "element/surfaces.h"
 
+// The load of a unit force along coordinate i of a joint; by tables: along the column that is the coordinate, if there is one
+static void load_along(const kd_system *s, int joint, const kd_relative *rel, int i, kd_wrench *load)
+{
+    const kd_joint     *j = &s->model->joint[joint];
+    const int           column = kd_joint_form_of(j->def.kind).curved ? kd_table_own_column(s->model, j) : -1;
+    const kd_joint_form form = column >= 0 ? kd_joint_form_of(KD_CARDAN) : kd_model_joint_form(j);
+    kd_joint_load(&form, &rel->C, rel->d, column >= 0 ? column : i, &load->N, &load->F);
+}
+
 // A joint of the tree: what its link needs (on the link at its P, world axes), less the forces of other elements along
 // its coordinates (springs, friction, couplings).
 static kd_wrench tree_reaction(const kd_work *w, int joint)
@@ -22,7 +31,7 @@ static kd_wrench tree_reaction(const kd_work *w, int joint)
         int       dof = kd_edge_dof(s, joint, i);
         kd_wrench load;
         if (dof < 0) continue;
-        kd_joint_load(&form, &rel->C, i, &load.N, &load.F);
+        load_along(s, joint, rel, i, &load);
         sum.N = kd_vec_axpy(sum.N, -w->joint_force[dof], load.N);
         sum.F = kd_vec_axpy(sum.F, -w->joint_force[dof], load.F);
     }
@@ -44,12 +53,12 @@ static kd_wrench measure_load(const kd_system *s, const kd_relative *rel, int jo
         return load;
     }
     for (int i = 0; i < form.nscalars; i++)
-        if (kd_edge_dof(s, joint, i) == m->dof) kd_joint_load(&form, &rel->C, i, &load.N, &load.F);
+        if (kd_edge_dof(s, joint, i) == m->dof) load_along(s, joint, rel, i, &load);
     return load;
 }
 
 // The forces of a joint's own rows: it closes a loop, or its motion is prescribed.
-static kd_wrench row_reaction(const kd_work *w, const kd_point *x, int joint)
+static kd_wrench row_reaction(kd_work *w, const kd_point *x, int joint)
 {
     const kd_system   *s = w->system;
     const kd_relative *rel = &w->rel[s->edge[joint].pair];
@@ -58,10 +67,11 @@ static kd_wrench row_reaction(const kd_work *w, const kd_point *x, int joint)
     for (int number = s->edge[joint].row, end = number + s->edge[joint].nrows; number < end; number++) {
         const kd_row *row = &s->row_g[number];
         int           i = s->lambda_of[number];
+        if (i >= 0) kd_row_gradient(row, w, w->small);
         for (int k = 0; i >= 0 && k < row->nterms; k++) {
             kd_wrench load = measure_load(s, rel, joint, &s->measure[s->slot[row->slot[k]].index]);
-            sum.N = kd_vec_axpy(sum.N, -x->lambda[i] * row->coefficient[k], load.N);
-            sum.F = kd_vec_axpy(sum.F, -x->lambda[i] * row->coefficient[k], load.F);
+            sum.N = kd_vec_axpy(sum.N, -x->lambda[i] * w->small[k], load.N);
+            sum.F = kd_vec_axpy(sum.F, -x->lambda[i] * w->small[k], load.F);
         }
     }
     return sum;
@@ -75,7 +85,7 @@ static double component_of(const kd_wrench *w, int i)
 
 // Reaction of a joint on the body of `to`, axes of `from`, at the origin of `to`; with the force of a prescribed
 // motion.
-static double reaction(const kd_work *w, const kd_point *x, int joint, int component)
+static double reaction(kd_work *w, const kd_point *x, int joint, int component)
 {
     kd_wrench sum = row_reaction(w, x, joint);
     if (w->system->edge[joint].link > 0) {

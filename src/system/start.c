@@ -150,7 +150,8 @@ static void set_backwards(const kd_system *s, guess *g, int joint)
     start = reversed_motion(&start);
     double *p = g->p + s->p_of_x[link->position];
     if (given_q > 0) kd_joint_coordinates_of_pose(f, &start.C, start.d, p);
-    if (given_v > 0) kd_joint_rates_of_motion(f, &start.C, start.dd, start.omega, g->v + s->tree.dof_v[link->dof]);
+    if (given_v > 0)
+        kd_joint_rates_of_motion(f, &start.C, start.d, start.dd, start.omega, g->v + s->tree.dof_v[link->dof]);
     // all of it can be held, or the rotation alone where it is a ball or one turn, the last coordinate
     const bool one = !f->ball && f->nturns == 1;
     const int  first = one ? f->nscalars - 1 : f->nscalars;

@@ -65,7 +65,7 @@ static void copy_link(const kd_system *s, int i, const link_motion *parent, cons
     m.dd = kd_mat_tvec(&RA, kd_vec_sub(own->v, carried));
     m.omega = kd_mat_tvec(&own->R, kd_vec_sub(own->w, parent->w));
     kd_joint_coordinates_of_pose(&link->form, &m.C, m.d, q);
-    kd_joint_rates_of_motion(&link->form, &m.C, m.dd, m.omega, rate);
+    kd_joint_rates_of_motion(&link->form, &m.C, m.d, m.dd, m.omega, rate);
     for (int k = 0; k < link->form.nposition; k++)
         if (s->p_of_x[link->position + k] >= 0) x->p[s->p_of_x[link->position + k]] = q[k];
     for (int k = 0; k < link->form.ndof; k++)

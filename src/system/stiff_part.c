@@ -474,7 +474,7 @@ static void fill_columns(kd_work *w, const kd_point *x)
     const kd_system *s = w->system;
     kd_work_axes(w, x, KD_FOR_LOADS);
     for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
-        kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
+        kd_pair_rates(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->dx, w->change + w->change_at[i]);
 }
 
 // K, D and load of the paths that are renewed; products of rows

@@ -208,6 +208,8 @@ typedef struct kd_tree_edge { // how a joint of the model is used
     int  pair;                // pair of its frames from, to; -1: not made
     int  coordinate[6];       // measures of its coordinates; -1: not made
     int  row, nrows;          // rows of its constraint (before redundant ones are left out)
+
+    kd_joint_table table; // of a joint by tables, in the direction of the tree
 } kd_tree_edge;
 
 typedef struct kd_pair_ends {
@@ -550,19 +552,23 @@ kd_eval   kd_work_by_parameters(kd_work *w, const kd_point *x, kd_fn fn, double 
 void      kd_twin_destroy(struct kd_twin *twin);                                       // NULL is fine
 
 // build.c: pairs, measures, slots
-int      kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to); // < 0: out of memory
-int      kd_system_measure(kd_system *s, const kd_measure *measure);
-int      kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level);
-int      kd_system_joint_pair(kd_system *s, int joint);
-int      kd_system_joint_coordinate(kd_system *s, int joint, int i); // measure of coordinate i
-int      kd_system_force_measure(kd_system *s, int force);     // length, angle or coordinate that a force acts along
-int      kd_system_force_state(const kd_system *s, int force); // first place in r of its inner states
-int      kd_system_body_pair(kd_system *s, int body);
-int      kd_system_centre_pair(kd_system *s, int body);
-void     kd_system_place_pair(kd_system *s, int i);            // its frames in their links
-int      kd_system_number(kd_system *s, const double *number); // parameters.c: a number of an element as kd_local.slot
-int      kd_system_frame_pair(kd_system *s, int frame);
-int      kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
+int  kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to); // < 0: out of memory
+int  kd_system_measure(kd_system *s, const kd_measure *measure);
+int  kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level);
+int  kd_system_joint_pair(kd_system *s, int joint);
+int  kd_system_joint_coordinate(kd_system *s, int joint, int i); // measure of coordinate i
+int  kd_system_force_measure(kd_system *s, int force);           // length, angle or coordinate that a force acts along
+int  kd_system_force_state(const kd_system *s, int force);       // first place in r of its inner states
+int  kd_system_body_pair(kd_system *s, int body);
+int  kd_system_centre_pair(kd_system *s, int body);
+void kd_system_place_pair(kd_system *s, int i);            // its frames in their links
+int  kd_system_number(kd_system *s, const double *number); // parameters.c: a number of an element as kd_local.slot
+int  kd_system_frame_pair(kd_system *s, int frame);
+int  kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
+// angle a of the turns of a word between the frames of a pair
+int kd_system_turn_of_pair(kd_system *s, int pair, const kd_joint_form *f, int a);
+// the coordinate of a joint by tables that is no branch of the tree (table_rows.c); -1: not known from its frames
+int      kd_system_table_coordinate(kd_system *s, int joint, int pair);
 int      kd_system_keep(kd_system *s, kd_expr *expr); // the system releases it; < 0: out of memory
 kd_row  *kd_system_new_row(kd_system *s, bool nonholonomic);
 kd_load *kd_system_new_load(kd_system *s);
@@ -723,6 +729,10 @@ double kd_box_smooth(kd_work *w, int n, const kd_expr *(*motion)(const kd_system
 kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
                       const char *what);                                  // 0 = sum coefficient * slot - offset
 kd_row *kd_row_measure(kd_row_builder *b, int measure, const char *what); // 0 = value of a measure - offset
+// The column of a joint by tables that is the coordinate itself, numbered as the coordinates of a cardan joint; -1: none
+int kd_table_own_column(const kd_model *m, const kd_joint *j);
+// The columns of a joint by tables as rows (table_rows.c). true: they hold its turns as well
+bool    kd_row_table(kd_row_builder *b, int joint, int pair);
 kd_row *kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
                           const kd_local *local, int nlocal, const char *what);
 // An expression of the motion that is no constraint: invariants

@@ -50,12 +50,14 @@ static int reached_side(const plan *t, const kd_joint *j)
     return t->parent[node_of(&j->from)] >= 0 ? node_of(&j->from) : node_of(&j->to);
 }
 
-// Rows that a joint would give to a loop; a prescribed motion is one more. Joints that must not be cut come first.
+// Rows that a joint would give to a loop; a prescribed motion is one more. Joints that must not be cut come first, and those by
+// tables, which cannot always be.
 static int rows_of(const kd_joint_def *def)
 {
     int motions = 0;
     for (int i = 0; i < 6; i++) motions += def->motion[i] != NULL;
-    return 6 - kd_joint_form_of(def->kind).ndof + motions + (def->cut == KD_CUT_NO ? 100 : 0);
+    const kd_joint_form form = kd_joint_form_of(def->kind);
+    return 6 - form.ndof + motions + (def->cut == KD_CUT_NO ? 100 : 0) + (form.curved ? 100 : 0);
 }
 
 // Joints that rub come before others: none of their rows is left out as redundant if another joint can close the loop.
@@ -312,6 +314,9 @@ static void place_link(kd_system *s, int number)
         kd_mat3          turn = edge->reversed ? reversal(j->def.kind) : kd_mat_identity();
         link->kind = j->def.kind;
         link->lead = j->def.pitch / (2.0 * KD_PI);
+        edge->table = j->table;
+        edge->table.back = edge->reversed;
+        link->table = &edge->table;
         kd_mat3 E;
         kd_anchor_in_link(s, parent, &link->r, &E);
         link->E = kd_mat_mul(&E, &turn);

@@ -297,7 +297,7 @@ int kd_implicit_body_block(const kd_implicit_body *self, int link)
 bool kd_implicit_body_fits(const kd_tree *tree)
 {
     for (int i = 1; i < tree->nlinks; i++)
-        if (tree->link[i].form.folds) return false;
+        if (tree->link[i].form.folds || tree->link[i].form.curved) return false;
     return true;
 }
 

@@ -14,7 +14,7 @@
 
 typedef struct kd_implicit_body kd_implicit_body;
 
-bool kd_implicit_body_fits(const kd_tree *tree); // no word folds
+bool kd_implicit_body_fits(const kd_tree *tree); // no word folds, no joint is curved
 // NULL: out of memory
 kd_implicit_body *kd_implicit_body_create(const kd_tree *tree);
 void              kd_implicit_body_destroy(kd_implicit_body *self); // NULL is fine

@@ -67,8 +67,8 @@ static inline kd_v3 kd_marker_turning(const kd_axis *letter)
 
 // Acceleration of a link beyond that of its parent and S ddx:
 //     bias_w = w_l x w_rel + turns of the word about each other,  bias_u = w_l x (w_l x d + 2 v_rel)
-// with w_rel = w - w_l and v_rel = v - v_l - w_l x d, the motion in the joint. axis: of all dofs of the tree, dx: of
-// those of the joint.
+// with w_rel = w - w_l and v_rel = v - v_l - w_l x d, the motion in the joint; a curved joint adds (w', d'') dx^2. axis: of
+// all dofs of the tree, dx: of those of the joint.
 static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent, const kd_joint_state *own,
                                   const kd_axis *axis, const double *dx)
 {
@@ -79,7 +79,14 @@ static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent
         if (l->form.nturns > 1) w = kd_v3_add(w, kd_joint_turning(l, axis, dx));
         if (l->marker) w = kd_v3_add(w, kd_marker_turning(axis + l->letter));
     }
-    return (kd_v6){w, kd_v3_cross(parent->w, u)};
+    u = kd_v3_cross(parent->w, u);
+    if (l->form.curved) { // d'' = S'_u + w x d'
+        const kd_axis *S = &axis[l->dof], *bend = &axis[l->letter];
+        const kd_v3    turn = kd_v3_cross(kd_v3_load(&S->w), kd_v3_load(&S->u));
+        w = kd_v3_axpy(w, dx[0] * dx[0], kd_v3_load(&bend->w));
+        u = kd_v3_axpy(u, dx[0] * dx[0], kd_v3_add(kd_v3_load(&bend->u), turn));
+    }
+    return (kd_v6){w, u};
 }
 
 // cosine and sine of all angles in x into work

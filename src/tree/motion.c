@@ -1,5 +1,6 @@
 // motion.c: positions, velocities and accelerations of the links, from the ground to the tips. The motion
 // of the link before stays at hand, since it is the parent most of the time. docs/methods/tree.md
+#include "joint/table.h"
 #include "tree/joint.h"
 #include "tree/vector.h"
 
@@ -7,12 +8,36 @@
 
 // ---- position ------------------------------------------------------------------------------------------------------
 
+// R_A to the world: a motion that the table tells in the axes of A
+static kd_axis turned(const kd_mat3 *RA, const kd_axis *a)
+{
+    return (kd_axis){kd_mat_vec(RA, a->w), kd_mat_vec(RA, a->u)};
+}
+
+// a curved joint: S stands with the dofs, S' and S'' behind them
+static void place_curved(const kd_link *l, double q, const kd_mat3 *RA, kd_vec3 rA, kd_axis *all, kd_link_motion *own)
+{
+    kd_axis S[KD_TABLE_AXES];
+    kd_mat3 C;
+    kd_vec3 d;
+    kd_joint_table_pose(l->table, q, &C, &d, S);
+    own->R = kd_mat_mul(RA, &C);
+    own->P = kd_vec_add(rA, kd_mat_vec(RA, d));
+    all[l->dof] = turned(RA, &S[0]);
+    all[l->letter] = turned(RA, &S[1]);
+    all[l->letter + 1] = turned(RA, &S[2]);
+}
+
 // any joint; all: the motions of the tree
 static void place_link(const kd_link *l, const double *x, const double *c, const double *s,
                        const kd_link_motion *parent, kd_axis *all, kd_link_motion *own)
 {
     kd_mat3 R = kd_mat_mul(&parent->R, &l->E);
     kd_vec3 P = kd_vec_add(parent->P, kd_mat_vec(&parent->R, l->r));
+    if (l->form.curved) {
+        place_curved(l, x[0], &R, P, all, own);
+        return;
+    }
     kd_joint_place(&l->form, l->lead, x, c, s, all + l->dof, all + l->letter, &R, &P);
     own->R = R;
     own->P = P;

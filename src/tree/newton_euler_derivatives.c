@@ -3,6 +3,7 @@
 // each tree, in world axes; for the dof j with the velocity v and acceleration a of what carries it
 //
 //     Z_j = v x S_j,   A_j = a x S_j + v x Z_j,   T_j = Z_j + S_j'          (S_j' = dS_j/dt)
+//     curved joints, with D = dS/dq q':  Z += D,   A += 2 v x D + dS/dq q'' + d2S/dq2 q'^2,   T = 2 Z
 //     k above j:       by p: S_k'(Ic_j A_j + Bc_j Z_j + S_j x* fc_j)   by v: S_k'(Ic_j T_j + Bc_j S_j)
 //     k = j or below:  by p: (Ic_k S_k)'A_j + (Bc_k'S_k)'Z_j           by v: (Ic_k S_k)'T_j + (Bc_k'S_k)'S_j
 //
@@ -465,6 +466,27 @@ static void write_link(const output *o, const subtree *s, double trace, int i, k
     }
 }
 
+// the column of a curved joint: S moves by itself, too, and so does its own row S'fc
+static void write_curved(const output *o, const subtree *s, double trace, int i, kd_v3 r, kd_v3 r_l)
+{
+    const kd_link *l = &o->tree->link[i];
+    const int      place = o->tree->dof_v[l->dof];
+    const kd_axis *axis = o->m->axis;
+    const kd_v6    v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    const kd_v6    S = kd_rows_motion(&axis[l->dof], r), S1 = kd_rows_motion(&axis[l->letter], r),
+                S2 = kd_rows_motion(&axis[l->letter + 1], r);
+    const double dx = o->dx[l->dof], ddx = o->ddx[l->dof];
+    column       c;
+    if (place < 0) return;
+    // dS/dt and d2S/dt2, the carrier's motion included
+    const kd_v6 carried = cross6(v, S), bent = cross6(v, S1), Z = axpy6(carried, dx, S1);
+    kd_v6       A = axpy6(add6(cross6(a, S), cross6(v, carried)), 2.0 * dx, bent);
+    A = axpy6(axpy6(A, ddx, S1), dx * dx, S2);
+    fill_column(s, trace, S, Z, A, add6(Z, Z), &c);
+    write_column(o, &c, i, place, place + 1);
+    o->by_position[o->tree->column[place] + o->m->work->above[i]] += dot6(S1, s->f);
+}
+
 // the column of a single dof
 static inline void write_single(const output *o, const subtree *s, double trace, int i, kd_v3 r, kd_v3 r_l)
 {
@@ -512,6 +534,9 @@ void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const
         // its own columns
         if (l->wide) {
             write_wide(&o, i, r);
+        } else if (l->form.curved) {
+            const subtree copy = s; // as below
+            write_curved(&o, &copy, trace, i, r, r_l);
         } else if (l->form.ndof == 1) {
             write_single(&o, &s, trace, i, r, r_l);
         } else {

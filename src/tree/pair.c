@@ -41,8 +41,11 @@ static kd_step step_over(const kd_tree *tree, const kd_link *link, int k, int si
                          .axis = link->letter + KD_MARKER_SUMS + link->marker->m + k,
                          .sign = sign};
     if (f->folds) return (kd_step){.dof = link->dof + f->word[k].coordinate, .axis = link->letter + k, .sign = sign};
-    return (kd_step){
-        .dof = link->dof + k, .axis = link->dof + k, .sign = sign, .carried = sign > 0 && k >= f->nscalars};
+    return (kd_step){.dof = link->dof + k,
+                     .axis = link->dof + k,
+                     .bend = f->curved ? link->letter : 0,
+                     .sign = sign,
+                     .carried = sign > 0 && k >= f->nscalars};
 }
 
 // Does a dof belong to the quaternion of its joint?
@@ -129,6 +132,34 @@ static kd_spatial axis_of(const kd_change *c)
     return (kd_spatial){c->w, c->u};
 }
 
+// ---- curved joints --------------------------------------------------------------------------------------------------
+
+// a motion of a link as the path sees it: at the origin of B, axes of A
+static kd_spatial seen(const kd_axis *axis, double sign, const kd_relative *rel, kd_vec3 arm)
+{
+    const kd_vec3 u = kd_vec_add(axis->u, kd_vec_cross(axis->w, arm));
+    return scale6(sign, (kd_spatial){kd_mat_tvec(&rel->RA, axis->w), kd_mat_tvec(&rel->RA, u)});
+}
+
+bool kd_pair_bend(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, int l,
+                  kd_axis bend[2])
+{
+    const kd_step *step = &pair->step[l];
+    if (!step->bend) return false;
+    const kd_vec3 arm = kd_vec_sub(rel->rB, m->link[tree->dof_link[step->dof]].P);
+    kd_spatial    S1 = seen(&m->axis[step->bend], step->sign, rel, arm),
+               S2 = seen(&m->axis[step->bend + 1], step->sign, rel, arm);
+    if (step->sign < 0) S2 = add6(S2, cross6(seen(&m->axis[step->axis], 1.0, rel, arm), scale6(-1.0, S1)));
+    bend[0] = (kd_axis){S1.w, S1.u};
+    bend[1] = (kd_axis){S2.w, S2.u};
+    return true;
+}
+
+static kd_spatial spatial_of(const kd_axis *a)
+{
+    return (kd_spatial){a->w, a->u};
+}
+
 // Last step of the block that starts at k.
 static int block_end(const kd_pair *pair, int k)
 {
@@ -140,13 +171,32 @@ static int block_end(const kd_pair *pair, int k)
 // One column: with the motion up to those dofs that do not follow l (V_B, A_B) and the motion V, A of B,
 //     V_q = S_l x V_K,  A_q = (V_B x S_l) x V_K + S_l x A_K,  A_v = S_l x V_K + V_< x S_l,   K = behind l = all - B,
 // then from the fixed point to the moving origin of B: d' = V_u,  d'' = A_u + omega x d'.
+// A curved joint moves S_l by S' as well: bend, its rate v and acceleration a.
+//     V_q += S' v,  A_q += S' a + S'' v^2 + (V_< x S' + S' x V_K) v,  A_v += 2 S' v
+typedef struct own_change {
+    bool    curved;
+    kd_axis bend[2];
+    double  v, a;
+} own_change;
+
+static void add_own_change(const own_change *own, kd_spatial V_before, kd_spatial V_K, kd_spatial *V_q, kd_spatial *A_q,
+                           kd_spatial *A_v)
+{
+    const kd_spatial S1 = spatial_of(&own->bend[0]), S2 = spatial_of(&own->bend[1]);
+    const kd_spatial turned = add6(cross6(V_before, S1), cross6(S1, V_K));
+    *V_q = add6(*V_q, scale6(own->v, S1));
+    *A_q = add6(add6(*A_q, scale6(own->a, S1)), add6(scale6(own->v * own->v, S2), scale6(own->v, turned)));
+    *A_v = add6(*A_v, scale6(2.0 * own->v, S1));
+}
+
 static void fill_column(const kd_relative *rel, kd_spatial V, kd_spatial A, kd_spatial V_before, kd_spatial V_B,
-                        kd_spatial A_B, kd_change *c)
+                        kd_spatial A_B, const own_change *own, kd_change *c)
 {
     kd_spatial S = axis_of(c), V_K = sub6(V, V_B), A_K = sub6(A, A_B);
     kd_spatial V_q = cross6(S, V_K);
     kd_spatial A_q = add6(cross6(cross6(V_B, S), V_K), cross6(S, A_K));
     kd_spatial A_v = add6(V_q, cross6(V_before, S));
+    if (own->curved) add_own_change(own, V_before, V_K, &V_q, &A_q, &A_v);
     c->omega_q = V_q.w;
     c->dd_q = kd_vec_add(V_q.u, kd_vec_cross(rel->omega, c->u));
     c->alpha_q = A_q.w;
@@ -156,8 +206,10 @@ static void fill_column(const kd_relative *rel, kd_spatial V, kd_spatial A, kd_s
     c->ddd_v = kd_vec_add(A_v.u, kd_vec_add(kd_vec_cross(c->w, rel->dd), kd_vec_cross(rel->omega, c->u)));
 }
 
-void kd_pair_rates(const kd_pair *pair, const kd_relative *rel, const double *dx, kd_change *out)
+void kd_pair_rates(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                   const double *dx, kd_change *out)
 {
+    kd_axis    bend[2];
     kd_spatial V = {rel->omega, rel->dd}, V_prev = {{0, 0, 0}, {0, 0, 0}};
     for (int k = 0, end; k < pair->nsteps; k = end) {
         end = block_end(pair, k);
@@ -168,6 +220,8 @@ void kd_pair_rates(const kd_pair *pair, const kd_relative *rel, const double *dx
         kd_spatial V_K = sub6(V, pair->step[k].carried ? V_prev : V_next);
         for (int l = k; l < end; l++) {
             kd_spatial V_q = cross6(axis_of(&out[l]), V_K);
+            if (kd_pair_bend(pair, tree, m, rel, l, bend))
+                V_q = add6(V_q, scale6(dx[pair->step[l].dof], spatial_of(bend)));
             out[l].omega_q = V_q.w;
             out[l].dd_q = kd_vec_add(V_q.u, kd_vec_cross(rel->omega, out[l].u));
         }
@@ -175,7 +229,8 @@ void kd_pair_rates(const kd_pair *pair, const kd_relative *rel, const double *dx
     }
 }
 
-void kd_pair_changes(const kd_pair *pair, const kd_relative *rel, const double *dx, const double *ddx, kd_change *out)
+void kd_pair_changes(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                     const double *dx, const double *ddx, kd_change *out)
 {
     kd_spatial V = {rel->omega, rel->dd};
     kd_spatial A = {rel->alpha, kd_vec_sub(rel->ddd, kd_vec_cross(rel->omega, rel->dd))};
@@ -192,10 +247,14 @@ void kd_pair_changes(const kd_pair *pair, const kd_relative *rel, const double *
             A_block = add6(A_block,
                            add6(scale6(ddx[pair->step[l].dof], S), scale6(dx[pair->step[l].dof], cross6(V_before, S))));
         }
+        // a curved joint, which is a block of its own, adds S' dx^2
+        own_change own = {.v = dx[pair->step[k].dof], .a = ddx[pair->step[k].dof]};
+        own.curved = kd_pair_bend(pair, tree, m, rel, k, own.bend);
+        if (own.curved) A_block = add6(A_block, scale6(own.v * own.v, spatial_of(own.bend)));
         // columns of its dofs
         kd_spatial V_next = add6(V_prev, V_block), A_next = add6(A_prev, A_block);
         for (int l = k; l < end; l++)
-            fill_column(rel, V, A, V_before, carried ? V_prev : V_next, carried ? A_prev : A_next, &out[l]);
+            fill_column(rel, V, A, V_before, carried ? V_prev : V_next, carried ? A_prev : A_next, &own, &out[l]);
         V_prev = V_next;
         A_prev = A_next;
     }

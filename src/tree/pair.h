@@ -11,6 +11,9 @@
 //     V = sum S_l v_l,   A = sum S_l a_l + sum_(m < l) (S_m x S_l) v_m v_l
 //     dS_k/dq_l = S_l x S_k   if l stands before k on the path, 0 otherwise
 //
+// A curved joint (joint/table.h) adds S_l' v_l^2 to A and S_l' to dS_l/dq_l; on the way from its B to its A, where S_l is
+// minus its motion, B is held and S'' - S x S' takes the place of S''.
+//
 // ("before": nearer to A). The three dofs of a spherical joint turn with B when the path runs through the joint from
 // parent to child, and then stand before each other; the other way round they are fixed in the side of A, and none
 // stands before another. Derivation: docs/methods/formalism.md
@@ -23,6 +26,7 @@
 typedef struct kd_step {
     int  dof;
     int  axis;    // its motion in kd_motion.axis
+    int  bend;    // S' there, S'' behind it, of a curved joint; 0: none
     int  v;       // its place in v; -1: prescribed
     int  sign;    // +1: between the common ancestor and b; -1: between a and the common ancestor
     int  block;   // number of the block: dofs of one spherical joint share it, all others have their own; rising
@@ -73,9 +77,14 @@ void kd_pair_accelerate(const kd_pair *pair, const kd_motion *m, kd_relative *re
 // Columns of the path: w, u only.
 void kd_pair_axes(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, kd_change *out);
 // omega_q, dd_q, after kd_pair_axes: dx are the rates of all dofs of the tree.
-void kd_pair_rates(const kd_pair *pair, const kd_relative *rel, const double *dx, kd_change *out);
+void kd_pair_rates(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                   const double *dx, kd_change *out);
 // The rest too, after kd_pair_axes: dx, ddx are the rates and accelerations of all dofs of the tree.
-void kd_pair_changes(const kd_pair *pair, const kd_relative *rel, const double *dx, const double *ddx, kd_change *out);
+void kd_pair_changes(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                     const double *dx, const double *ddx, kd_change *out);
+// S' and S'' of step l at the origin of B, axes of A, signs of the path; false: the step is not that of a curved joint.
+bool kd_pair_bend(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, int l,
+                  kd_axis bend[2]);
 
 // A load on B at its origin, axes of A, and the opposite one on A at the same point: added to the loads on the links
 // (world axes, at their points P; that of the ground is left alone).

@@ -9,6 +9,7 @@
 //
 //     l before k:  w_k (N x w_l + dN) + u_k (F x w_l + dF),     otherwise:  w_k (u_l x F + dN) + u_k dF
 //
+// with S_l' (N, F) more for k = l and S_l' v_l in R_l where the joint is curved,
 // and by the rate of l by S_k D S_l. docs/methods/formalism.md
 #include "tree/path_product.h"
 
@@ -45,7 +46,13 @@ static inline void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd
         for (int l = k; l < end; l++) {
             const kd_v6 s = own[l - k];
             const kd_v3 linear = kd_v3_add(kd_v3_cross(s.w, u), kd_v3_cross(s.u, w));
-            kd_rows_put(R, width, l, (kd_v6){kd_v3_cross(s.w, w), kd_v3_add(linear, kd_v3_cross(omega, s.u))});
+            kd_v6       rate = {kd_v3_cross(s.w, w), kd_v3_add(linear, kd_v3_cross(omega, s.u))};
+            kd_axis     bend[2];
+            if (pair->step[l].bend && kd_pair_bend(pair, tree, m, rel, l, bend)) {
+                rate.w = kd_v3_axpy(rate.w, dx[pair->step[l].dof], kd_v3_load(&bend->w));
+                rate.u = kd_v3_axpy(rate.u, dx[pair->step[l].dof], kd_v3_load(&bend->u));
+            }
+            kd_rows_put(R, width, l, rate);
         }
         before = behind;
     }
@@ -158,12 +165,25 @@ __attribute__((always_inline)) static inline void path_product(const kd_pair *pa
     subtract(n * n, block, load->place_v, v);
 }
 
+// curved joints: p_ll -= S_l' (N, F)
+static void add_bends(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                      const kd_path_load *load, double *p)
+{
+    kd_axis bend[2];
+    for (int l = 0; l < pair->nsteps; l++) {
+        if (!pair->step[l].bend || !kd_pair_bend(pair, tree, m, rel, l, bend)) continue;
+        p[load->place_p[l * (pair->nsteps + 1)]] -=
+            kd_vec_dot(bend->w, kd_vec_of(load->load)) + kd_vec_dot(bend->u, kd_vec_of(load->load + 3));
+    }
+}
+
 // Short paths apart, so that the compiler knows the distance of the rows.
 void KD_KERNEL(kd_path_product)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                                 const double *dx, const kd_path_load *load, double *rows, double *p, double *v)
 {
     const int width = kd_path_width(pair->nsteps), usual = KD_PATH_SHORT + 4;
     fill_steps(pair, tree, m, rel, dx, width, rows + ROWS_S * width, rows + ROWS_R * width);
+    add_bends(pair, tree, m, rel, load, p);
     if (width != usual)
         path_product(pair, load, width, load->first, rows, p, v);
     else if (load->first == 0)

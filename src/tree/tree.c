@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "joint/table.h"
+
 // ---- numbering -----------------------------------------------------------------------------------------------------
 
 // end of every subtree; false: not depth first, i.e. a parent is not on the way from the link before to the ground
@@ -49,6 +51,8 @@ static bool number_dofs(kd_tree *tree)
         l->dof = tree->ndof;
         l->position = tree->nposition;
         l->form = kd_joint_form_of(l->kind);
+        l->form.table = l->table;
+        if (l->form.curved && !l->table) return false;
         if (l->wide) {
             l->form.ndof = l->form.nscalars = l->form.nposition = (short)l->wide->m;
             l->state = tree->nwide++;
@@ -61,6 +65,7 @@ static bool number_dofs(kd_tree *tree)
         kd_link *l = &tree->link[i];
         l->letter = tree->naxes;
         if (l->form.folds) tree->naxes += l->form.nletters;
+        if (l->form.curved) tree->naxes += KD_TABLE_AXES - 1;
         if (l->marker) tree->naxes += KD_MARKER_SUMS + l->marker->m + l->marker->nsteps;
     }
     return true;

@@ -14,6 +14,7 @@
 //
 // A word that folds has a dof that is the sum of two motions with others between them. Its axis is that sum; derivatives
 // along the coordinates go letter by letter, over the motions of the letters, which stand behind those of the dofs.
+// A curved joint has a dof whose motion S depends on its coordinate: S' and S'' (joint/table.h) stand there.
 //
 // Links may deform: then their dofs are amplitudes of modes, which move the markers on them, each in its own way (wide.h).
 //
@@ -35,13 +36,16 @@ typedef struct kd_link {
     kd_joint_kind kind;
     kd_joint_form form;          // of the kind; filled by kd_tree_finish
     int           dof, position; // first dof, first entry of x; filled by kd_tree_finish
-    int           letter;        // first of its letters in kd_motion.axis, of words that fold; filled by kd_tree_finish
-    kd_mat3       E;             // axes of frame A in the parent's axes
-    kd_vec3       r;             // origin of A in the parent's frame
-    double        lead;          // [m/rad], of words with a lead only
-    double        mass;
-    kd_vec3       centre;  // centre of mass in the link's frame
-    kd_sym3       inertia; // about P, in the link's axes
+    int           letter; // first of its letters in kd_motion.axis, of words that fold; S' of a curved joint, behind it
+                          // S''; filled by kd_tree_finish
+    kd_mat3 E;            // axes of frame A in the parent's axes
+    kd_vec3 r;            // origin of A in the parent's frame
+    double  lead;         // [m/rad], of words with a lead only
+
+    const kd_joint_table *table; // of a curved joint
+    double                mass;
+    kd_vec3               centre;  // centre of mass in the link's frame
+    kd_sym3               inertia; // about P, in the link's axes
     // A link that deforms (kind KD_FIXED, mass 0): its dofs are the amplitudes of its modes, its children are markers; or a
     // marker on one. NULL: neither. wide.h
     const kd_wide   *wide;
@@ -56,7 +60,7 @@ typedef struct kd_tree {
     int      nlinks;    // with the ground: link[0 .. nlinks-1]
     int      ndof;      // scalar motions of all joints
     int      nposition; // numbers in x
-    int      naxes;     // motions: of the dofs, then of the letters of words that fold
+    int      naxes;     // motions: of the dofs, then of the letters of words that fold, and S', S'' of curved joints
     int      nv;        // dofs that are not prescribed
     int      nwide;     // links that deform
     kd_link *link;      // (nlinks)
@@ -74,7 +78,7 @@ typedef struct kd_tree {
 } kd_tree;
 
 // Fill in what follows from nlinks, link and prescribed (ndof flags, NULL: none); arrays come from the arena, link may
-// come from it, too. KD_ERR_ARGUMENT: the links are not in depth-first order, or a kind is unknown.
+// come from it, too. KD_ERR_ARGUMENT: the links are not in depth-first order, a kind is unknown, a curved joint has no table.
 kd_status kd_tree_finish(kd_tree *tree, const bool *prescribed) KD_NODISCARD;
 void      kd_tree_release(kd_tree *tree);
 

@@ -17,8 +17,8 @@ static void fill(const kd_schema *schema, int kind, void *def)
 static kd_model *path_model(void)
 {
     kd_model                *m = new_model();
-    static const char *const joint[] = {"fix", "rev", "pri", "scr", "cyl", "uni", "pla",
-                                        "sph", "fre", "car", "cv",  "lcy", "lfr", "lca"};
+    static const char *const joint[] = {"fix", "rev", "pri", "scr", "cyl", "uni", "pla", "sph",
+                                        "fre", "car", "cv",  "lcy", "lfr", "lca", "tab", "ata"};
     add_ball(m, "arm");
     for (int k = 0; k < KD_JOINT_KIND_COUNT; k++) {
         kd_joint_def j = kd_joint_def_default((kd_joint_kind)k);

@@ -856,6 +856,36 @@ static void half_shaft(void **state)
     both(&(scenario){.file = "half-shaft", .t_end = 1, .samples = 80, .agree = 1e-6}, turns_as_fast);
 }
 
+// ---- axles by tables ------------------------------------------------------------------------------------------------
+
+static void moves_as_the_mechanism(const run *r)
+{
+    double most = 0;
+    for (int i = 0; i < r->n; i++) {
+        // five links, their table by turns, the same by a quaternion in a mirror
+        assert_close(at(r, i, "lift-left"), at(r, i, "lift"), 1e-7);
+        assert_close(at(r, i, "lift-right"), at(r, i, "lift"), 1e-7);
+        assert_close(at(r, i, "y-left"), at(r, i, "y-linked"), 1e-7);
+        assert_close(at(r, i, "y-right"), at(r, i, "y-linked"), 1e-7);
+        assert_close(at(r, i, "camber-left"), at(r, i, "camber-linked"), 1e-7);
+        assert_close(at(r, i, "camber-right"), at(r, i, "camber-linked"), 1e-7);
+        assert_close(at(r, i, "spin-left"), at(r, i, "spin-linked"), 1e-5);
+        assert_close(at(r, i, "spin-right"), at(r, i, "spin-linked"), 1e-5);
+        // a hinge with an arm, and the table of its circle
+        assert_close(at(r, i, "swung"), at(r, i, "arm"), 1e-7);
+        assert_close(at(r, i, "swung-acc"), at(r, i, "arm-acc"), 1e-4);
+        most = fmax(most, fabs(at(r, i, "lift")));
+    }
+    assert_true(most > 0.08 && fabs(at(r, r->n - 1, "camber-left")) > 1e-3);
+}
+
+// Joints by tables move as the mechanisms that the tables were made of.
+static void look_up_axle(void **state)
+{
+    (void)state;
+    both(&(scenario){.file = "look-up-axle", .samples = 80, .agree = 1e-6, .tighter = 0.01}, moves_as_the_mechanism);
+}
+
 // ---- delta robot ----------------------------------------------------------------------------------------------------
 
 static void stays_level(const run *r)
@@ -1141,6 +1171,7 @@ int main(void)
         cmocka_unit_test(screw_jack),
         cmocka_unit_test(cardan_shaft),
         cmocka_unit_test(half_shaft),
+        cmocka_unit_test(look_up_axle),
         cmocka_unit_test(delta_robot),
         cmocka_unit_test(ladder),
         cmocka_unit_test(trammel),

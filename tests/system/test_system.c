@@ -157,8 +157,9 @@ static void test_start_that_contradicts(void **state)
 // Every kind of joint takes its start coordinates and velocities, whichever side of it carries the other.
 static void test_start_of_all_kinds(void **state)
 {
-    static const int coordinates[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6, 2, 2, 3, 6};
-    static const int rates[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6, 2, 2, 6, 6};
+    static const int    coordinates[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6, 2, 2, 3, 6, 1, 1};
+    static const int    rates[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6, 2, 2, 6, 6, 1, 1};
+    static const double rows[5] = {-1, -0.4, 0, 0.7, 1.2}, shift[5] = {0.1, 0.2, 0.15, 0.3, 0.1};
     (void)state;
     for (int kind = KD_REVOLUTE; kind < KD_JOINT_KIND_COUNT; kind++)
         for (int k = 0; k < 4; k++) { // both directions, both coordinate sets
@@ -174,6 +175,13 @@ static void test_start_of_all_kinds(void **state)
             kd_quat_to(mechanism_quat(&seed), j.from.orientation);
             memcpy(j.to.orientation, j.from.orientation, sizeof j.to.orientation);
             j.pitch = 0.5;
+            kd_curve_def curve = kd_curve_def_default(); // of joints by tables
+            curve.form = KD_CURVE_SPLINE, curve.n = 5, curve.x = curve.y = rows;
+            if (kind >= KD_TABLE) CHECK(kd_model_add_curve(m, "same", &curve));
+            curve.y = shift;
+            if (kind >= KD_TABLE) CHECK(kd_model_add_curve(m, "shift", &curve));
+            j.curve[kind == KD_TABLE ? KD_TABLE_Z : KD_TABLE_TURN_Z] = "same";
+            j.curve[KD_TABLE_X] = "shift";
             for (int i = 0; i < coordinates[kind]; i++) j.q[i] = 0.3 - 0.2 * i;
             kd_quat q = mechanism_quat(&seed);
             if (kind == KD_SPHERICAL || kind == KD_FREE) kd_quat_to(q, j.q + (kind == KD_FREE ? 3 : 0));

@@ -150,6 +150,11 @@ static void make_body(mechanism *m)
 }
 
 // ---- joints ---------------------------------------------------------------------------------------------------------
+static double cubic(double x)
+{
+    return 0.2 + 0.3 * x - 0.4 * x * x + 0.25 * x * x * x;
+}
+
 // pose of `to` in `from` at coordinates q (spherical, free: anything)
 static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64_t *seed)
 {
@@ -157,6 +162,12 @@ static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64
     switch (kind) {
     case KD_REVOLUTE:
         return (pose){{0, 0, 0}, about_z(q[0])};
+    case KD_TABLE:
+        return (pose){{cubic(q[0]), 0, q[0]}, about_x(cubic(q[0]))};
+    case KD_ANGLE_TABLE: {
+        const double y = cubic(q[0]);
+        return (pose){{0, y, 0}, kd_quat_mul(about_z(q[0]), (kd_quat){cos(0.5 * y), 0, sin(0.5 * y), 0})};
+    }
     case KD_PRISMATIC:
         return (pose){{0, 0, q[0]}, none};
     case KD_SCREW:
@@ -192,18 +203,20 @@ static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64
 
 static int coordinates_of(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6, 2, 2, 3, 6};
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6, 2, 2, 3, 6, 1, 1};
     return count[kind];
 }
 static int dofs_of(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6, 2, 2, 6, 6};
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6, 2, 2, 6, 6, 1, 1};
     return count[kind];
 }
 
-// Some of those that have an image in a mirror are that one.
-static kd_joint_kind some_left(kd_joint_kind kind, uint64_t seed)
+// Some of those that have an image in a mirror are that one; some that have one coordinate are by tables.
+static kd_joint_kind some_other(kd_joint_kind kind, uint64_t seed)
 {
+    if (kind == KD_PRISMATIC && (seed >> 22 & 1)) return KD_TABLE;
+    if (kind == KD_REVOLUTE && (seed >> 22 & 3) == 0) return KD_ANGLE_TABLE;
     if (seed >> 20 & 1) return kind;
     return kind == KD_CYLINDRICAL ? KD_LEFT_CYLINDRICAL
            : kind == KD_FREE      ? KD_LEFT_FREE
@@ -216,7 +229,7 @@ static void make_joint(mechanism *m, kd_joint_kind kind, int a, int b)
     uint64_t     *seed = &m->seed;
     kd_joint_def *j = &m->joint[m->njoints];
     double       *q = m->design[m->njoints++];
-    kind = some_left(kind, *seed);
+    kind = some_other(kind, *seed);
     *j = kd_joint_def_default(kind);
     if (chance(0.5, seed)) {
         int other = a;
@@ -224,6 +237,10 @@ static void make_joint(mechanism *m, kd_joint_kind kind, int a, int b)
     }
     for (int i = 0; i < (coordinates_of(kind) == 6 ? 6 : 3); i++) q[i] = between(-0.8, 0.8, seed);
     if (kind == KD_SCREW) j->pitch = between(0.5, 2, seed);
+    if (kind == KD_TABLE) // as in joint_pose: one column is the coordinate itself
+        j->curve[KD_TABLE_Z] = "same", j->curve[KD_TABLE_X] = j->curve[KD_TABLE_TURN_X] = "cubic";
+    if (kind == KD_ANGLE_TABLE)
+        j->curve[KD_TABLE_TURN_Z] = "same", j->curve[KD_TABLE_Y] = j->curve[KD_TABLE_TURN_Y] = "cubic";
     pose middle = random_pose(0.4, seed);
     middle.r = kd_vec_axpy(middle.r, 0.5, kd_vec_add(pose_of_body(m, a).r, pose_of_body(m, b).r));
     j->from = place_at(a, middle);
@@ -324,11 +341,6 @@ static void turn_to(kd_constraint_def *c, double angle, uint64_t *seed)
     kd_quat q = kd_quat_mul(kd_quat_of(c->from.orientation),
                             kd_quat_mul(about_z(between(-3, 3, seed)), kd_quat_mul(about_x(angle), about_z(1.0))));
     kd_quat_to(q, c->to.orientation);
-}
-
-static double cubic(double x)
-{
-    return 0.2 + 0.3 * x - 0.4 * x * x + 0.25 * x * x * x;
 }
 
 static void make_expression(mechanism *m, kd_constraint_def *c, int a, int b)
@@ -992,6 +1004,8 @@ kd_model *mechanism_build(const mechanism *m, const mechanism_variant *v)
     curve.form = KD_CURVE_SPLINE;
     curve.n = 7, curve.x = x, curve.y = y;
     good = good && ok(kd_model_add_curve(model, "cubic", &curve), model);
+    curve.y = x;
+    good = good && ok(kd_model_add_curve(model, "same", &curve), model);
     if (m->ninputs > 0) {
         kd_input_def input = kd_input_def_default();
         input.value = "0.5*sin(2*t) + 0.1*t";

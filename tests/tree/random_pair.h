@@ -59,7 +59,7 @@ static inline void couple_go(couple *c)
 {
     c->rel = couple_at(c, c->s.x, c->s.dx, c->s.ddx);
     kd_pair_axes(&c->pair, &c->s.tree, &c->s.m, &c->rel, c->change);
-    kd_pair_changes(&c->pair, &c->rel, c->s.dx, c->s.ddx, c->change);
+    kd_pair_changes(&c->pair, &c->s.tree, &c->s.m, &c->rel, c->s.dx, c->s.ddx, c->change);
 }
 
 // Changes along the dof of step l: those of all steps that have it, the letters of a word that folds.

@@ -9,6 +9,7 @@
 // cmocka wants the four above first
 #include <cmocka.h>
 
+#include "tree/test_table.h"
 #include "tree/work.h"
 
 #include <math.h>
@@ -68,7 +69,13 @@ static inline kd_mat3 random_rotation(uint64_t *seed)
     return kd_quat_matrix(random_quat(seed));
 }
 
-enum { ALL_JOINTS = KD_JOINT_KIND_COUNT };
+enum { ALL_JOINTS = KD_TABLE }; // words; some of them become tables: some_table
+
+// In mixed trees every other prismatic joint and screw is one by a table, in both directions.
+static inline kd_joint_kind some_table(kd_joint_kind kind, double lead)
+{
+    return lead < 0 ? kind : kind == KD_PRISMATIC ? KD_TABLE : kind == KD_SCREW ? KD_ANGLE_TABLE : kind;
+}
 
 // a box somewhere
 static inline void random_body(kd_link *l, uint64_t *seed)
@@ -87,6 +94,7 @@ static inline void random_link(kd_link *l, int parent, kd_joint_kind kind, uint6
 {
     *l = (kd_link){.parent = parent, .kind = kind, .E = random_rotation(seed), .r = random_vec(1, seed)};
     l->lead = 0.3 * random_number(seed);
+    l->table = shared_table(kind, l->lead > 0.15);
     random_body(l, seed);
 }
 
@@ -215,9 +223,12 @@ static inline void sample_create(sample *s, int nlinks, tree_shape shape, int nj
     s->tree.nlinks = nlinks;
     s->tree.link = kd_arena_cut(&s->tree.arena, (size_t)nlinks, sizeof *s->tree.link);
     s->prescribed = kd_cut_bool(&s->arena, 6 * nlinks);
-    for (int i = 1; i < nlinks; i++)
-        random_link(&s->tree.link[i], random_parent(s->tree.link, i, shape, seed), joints[random_below(njoints, seed)],
-                    seed);
+    for (int i = 1; i < nlinks; i++) {
+        kd_link *l = &s->tree.link[i];
+        random_link(l, random_parent(s->tree.link, i, shape, seed), joints[random_below(njoints, seed)], seed);
+        if (njoints == ALL_JOINTS)
+            l->kind = some_table(l->kind, l->lead), l->table = shared_table(l->kind, l->lead > 0.15);
+    }
     if (prescribe > 0)
         for (int k = 0; k < 6 * nlinks; k++) s->prescribed[k] = random_below(prescribe, seed) == 0;
     assert_int_equal(kd_tree_finish(&s->tree, s->prescribed), KD_OK);

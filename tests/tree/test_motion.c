@@ -8,6 +8,13 @@ static kd_mat3 about(kd_vec3 axis, double a)
     return kd_quat_matrix(kd_quat_exp(kd_vec_scale(a, axis)));
 }
 
+// from B to A
+static void turn_round(kd_mat3 *C, kd_vec3 *d)
+{
+    *d = kd_vec_neg(kd_mat_tvec(C, *d));
+    *C = kd_mat_transpose(C);
+}
+
 // frame B of a joint in its frame A, as in the table of tree.h
 static void joint_frame(const kd_link *l, const double *x, kd_mat3 *C, kd_vec3 *d)
 {
@@ -53,6 +60,19 @@ static void joint_frame(const kd_link *l, const double *x, kd_mat3 *C, kd_vec3 *
         *C = kd_mat_mul(&AB, &A);
         return;
     }
+    case KD_TABLE: {
+        const kd_mat3 A = about(ez, cubic_at(3, x[0])), B = about(ex, cubic_at(4, x[0])), AB = kd_mat_mul(&A, &B);
+        const kd_mat3 D = about(kd_vec(0, 1, 0), cubic_at(5, x[0]));
+        *C = kd_mat_mul(&AB, &D);
+        *d = kd_vec(cubic_at(0, x[0]), cubic_at(1, x[0]), cubic_at(2, x[0]));
+        if (l->table->back) turn_round(C, d);
+        return;
+    }
+    case KD_ANGLE_TABLE: // in a mirror
+        *C = kd_quat_matrix((kd_quat){cubic_at(6, x[0]), -cubic_at(7, x[0]), cubic_at(8, x[0]), -cubic_at(9, x[0])});
+        *d = kd_vec(cubic_at(0, x[0]), -cubic_at(1, x[0]), cubic_at(2, x[0]));
+        if (l->table->back) turn_round(C, d);
+        return;
     case KD_LEFT_CYLINDRICAL:
         *C = about(ez, x[0]);
         d->z = -x[1];
@@ -84,6 +104,8 @@ static void check_place(double size, double tolerance)
     sample s;
     for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
         for (int k = 0; k < s.tree.nposition; k++) s.x[k] *= size;
+        for (int i = 1; i < s.tree.nlinks; i++) // tables end
+            if (s.tree.link[i].table) s.x[s.tree.link[i].position] /= size;
         kd_tree_place(&s.tree, s.x, &s.m);
         for (int i = 1; i < s.tree.nlinks; i++) {
             const kd_link        *l = &s.tree.link[i];

@@ -56,7 +56,7 @@ static kd_vec3 difference(const kd_relative r[4], size_t offset)
 // What an increment of a dof, or of its rate, changes: turn and shift of B, velocities and accelerations.
 static void test_changes(void **state)
 {
-    int carried = 0, fixed = 0, folded = 0; // rotations of spherical and free joints in both directions
+    int carried = 0, fixed = 0, folded = 0, curved = 0; // rotations of spherical and free joints in both directions
     (void)state;
     for (uint64_t i = 0; i < COUPLES; i++) {
         couple c = {0};
@@ -84,10 +84,11 @@ static void test_changes(void **state)
             const kd_joint_form *form = &c.s.tree.link[c.s.tree.dof_link[step->dof]].form;
             if (form->ball && form->nscalars == 0) carried += step->carried, fixed += !step->carried;
             folded += form->folds;
+            curved += form->curved;
         }
         couple_destroy(&c);
     }
-    assert_true(carried > 10 && fixed > 10 && folded > 10);
+    assert_true(carried > 10 && fixed > 10 && folded > 10 && curved > 10);
 }
 
 // Dofs that are not on the path change nothing; those on it lead from a to b, each once.
@@ -150,7 +151,7 @@ static void test_rates(void **state)
         for (int l = 0; l < c.pair.nsteps; l++) {
             kd_vec3 omega_q = c.change[l].omega_q, dd_q = c.change[l].dd_q;
             c.change[l].omega_q = c.change[l].dd_q = kd_vec(NAN, NAN, NAN);
-            kd_pair_rates(&c.pair, &c.rel, c.s.dx, c.change);
+            kd_pair_rates(&c.pair, &c.s.tree, &c.s.m, &c.rel, c.s.dx, c.change);
             assert_vec_close(c.change[l].omega_q, omega_q, 1e-13);
             assert_vec_close(c.change[l].dd_q, dd_q, 1e-13);
         }
