@@ -54,6 +54,7 @@ typedef struct kd_handed {
 
 typedef struct kd_named { // an expression with a name
     const char *name, *text;
+    const char *file; // as in kd_node
     int         line, column;
     bool        used;
 } kd_named;
@@ -255,6 +256,14 @@ bool kd_reader_compose(kd_reader *r, int mark, kd_binding_op op, const double *i
 bool kd_reader_compose_of(kd_reader *r, kd_binding_op op, int element, const void *out); // of a frame or body
 void kd_reader_array(kd_reader *r, const double *array, int n, size_t offset);
 bool kd_reader_bind(kd_reader *r, const void *def, size_t size); // tell the model, of the element that is added next
+
+// ---- material.c: materials ------------------------------------------------------------------------------------------
+
+bool kd_reader_takes_material(const kd_schema *schema, int kind); // has it the key `material`?
+void kd_reader_check_materials(kd_reader *r);                     // all of the scope, used or not
+// Fields of an element, map, that the material that node names has numbers for
+bool kd_reader_of_material(kd_reader *r, const kd_schema *schema, int kind, const kd_node *node, const kd_node *map,
+                           void *def);
 
 // ---- subsystem.c: the subsystems of a model -------------------------------------------------------------------------
 
