@@ -264,6 +264,7 @@ static bool make_system(kd_subject *s, bool unassembled)
     opt.coordinates = s->coordinates;
     opt.watch = (const char *const *)s->watch;
     opt.nwatch = s->nwatch;
+    opt.nplain = s->nplain;
     opt.fmu_in_process = s->in_process;
     opt.libraries = s->libraries;
     if (s->fmu_timeout > 0) opt.fmu_timeout = s->fmu_timeout;
@@ -367,6 +368,7 @@ static bool watch_element(kd_subject *s, const char *pattern, kd_section section
             return false;
         }
         if (!watch_path(s, path)) return false;
+        s->nplain++;
     }
     return true;
 }

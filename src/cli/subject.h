@@ -38,8 +38,8 @@ typedef struct kd_subject {
     kd_model      *model;
     kd_system     *system;
     kd_coordinates coordinates;
-    char         **watch; // (nwatch) paths that are recorded besides
-    int            nwatch;
+    char         **watch;                 // (nwatch) paths that are recorded besides
+    int            nwatch, nplain;        // the last of them by a pattern: angles are shown, not counted
     bool           in_process, libraries; // as of the request
     double         fmu_timeout;
     kd_system_info info;

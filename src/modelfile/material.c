@@ -91,8 +91,8 @@ static kd_node *find_material(kd_reader *r, const kd_node *node, const char **na
     for (int i = 0; map && map->type == KD_NODE_MAP && i < map->n; i++)
         kd_nearest_offer(&nearest, map->item[2 * i].text);
     if (is_around(r->scope, *name))
-        kd_reader_complain(r, node, "there is no material '%.60s' here: it is one of the model around; include its file",
-                           *name);
+        kd_reader_complain(r, node,
+                           "there is no material '%.60s' here: it is one of the model around; include its file", *name);
     else
         kd_reader_complain(r, node, "there is no material '%.60s'%s%s%s", *name, nearest.best ? ", did you mean '" : "",
                            nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
@@ -142,8 +142,8 @@ static bool make_shear(kd_reader *r, kd_node *E, kd_node *nu, kd_node *shear)
     return true;
 }
 
-static bool take_number(kd_reader *r, const kd_field *field, int kind, int which, kd_node *material, const kd_node *node,
-                        const char *name, void *def)
+static bool take_number(kd_reader *r, const kd_field *field, int kind, int which, kd_node *material,
+                        const kd_node *node, const char *name, void *def)
 {
     kd_node *number = number_of(r, material, given[which].of, node, name), *with = NULL, made;
     if (number && given[which].with) with = number_of(r, material, given[which].with, node, name);

@@ -304,6 +304,7 @@ struct kd_system {
     kd_expr    **expr;
     kd_expr    **input;                      // (ninputs); NULL: constant
     const char **watch;                      // (nsensors - those of the model) paths
+    bool         shows;                      // while compiling: what only shows angles does not count them
     kd_expr    **sensor;                     // (nsensors)
     int         *state_order, *sensor_order; // (nstates), (nsensors) each behind those whose outputs it reads
     int         *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none

@@ -26,20 +26,21 @@ static void masses_are_those_of_the_volumes(void **state)
         "kardan: 1\nparameters: {rho: 7850}\n"
         "materials: {steel: {density: rho, E: 210 GPa, nu: 0.3}, lead: {density: 11.3 g/cm^3}, oak: 700}\n"
         "bodies:\n"
-        "  mixed: {position: [1, 0, 0], material: steel, shape: [{box: [0.1, 0.2, 0.3]}, {sphere: 0.1, material: lead},\n"
+        "  mixed: {position: [1, 0, 0], material: steel, shape: [{box: [0.1, 0.2, 0.3]}, {sphere: 0.1, material: "
+        "lead},\n"
         "      {cylinder: [0.2, 0.5], density: 1000}]}\n"
         "  ball(i): {for: i = 1..3, position: [i, 0, 1], shape: {sphere: 0.1*i, material: oak}}\n"
         "joints: {a: {type: fixed, bodies: [ground, mixed], point: [0, 0, 0]},\n"
         "  b(i): {for: i = 1..3, type: fixed, bodies: [ground, ball(i)], point: [0, 0, 0]}}\n";
     (void)state;
     for (int k = 0; k < 3; k++) {
-        char       number[40];
+        char         number[40];
         const double rho[] = {7850, 7700, 123.5};
-        kd_setting setting = {"rho", number};
+        kd_setting   setting = {"rho", number};
         snprintf(number, sizeof number, "%.17g", rho[k]);
         kd_model *m = model_of_settings(text, &setting, k > 0);
-        assert_about("mixed", rho[k] * 0.006 + 11300 * 4.0 / 3.0 * PI * 1e-3 + 1000 * PI * 0.04 * 0.5, mass_of(m, "mixed"),
-                    1e-14);
+        assert_about("mixed", rho[k] * 0.006 + 11300 * 4.0 / 3.0 * PI * 1e-3 + 1000 * PI * 0.04 * 0.5,
+                     mass_of(m, "mixed"), 1e-14);
         assert_about("ball(3)", 700 * 4.0 / 3.0 * PI * 0.027, mass_of(m, "ball(3)"), 1e-14);
         kd_model_destroy(m);
     }
@@ -61,11 +62,11 @@ static void assert_same_motion(kd_model *first, kd_model *second)
     subject_release(&b);
 }
 
-#define PENDULUM                                                                                                        \
-    "  arm:\n    parameters: {rho: 2700, l: 0.4}\n    materials: {stuff: {density: rho}, end: 7850}\n"                  \
-    "    bodies: {rod: {position: [l/2, 0, 0], material: stuff, shape: [{box: [l, 0.02, 0.03]},\n"                      \
-    "        {sphere: 0.05, position: [l/2, 0.01, 0], material: end}]}}\n"                                              \
-    "    joints: {pin: {type: revolute, bodies: [ground, rod], point: [0, 0, 0], axis: [0.1, 1, 0]}}\n"                 \
+#define PENDULUM                                                                                                       \
+    "  arm:\n    parameters: {rho: 2700, l: 0.4}\n    materials: {stuff: {density: rho}, end: 7850}\n"                 \
+    "    bodies: {rod: {position: [l/2, 0, 0], material: stuff, shape: [{box: [l, 0.02, 0.03]},\n"                     \
+    "        {sphere: 0.05, position: [l/2, 0.01, 0], material: end}]}}\n"                                             \
+    "    joints: {pin: {type: revolute, bodies: [ground, rod], point: [0, 0, 0], axis: [0.1, 1, 0]}}\n"                \
     "    forces: {spring: {type: joint_spring, joint: pin, stiffness: 3}}\n"
 
 // A density of parameters lives: changed without reading again, in a mirrored instance, too.
@@ -141,15 +142,16 @@ static void written_models_keep_them(void **state)
 // Wheel and rail: modulus of shear and Poisson's ratio of a material are those that are written out, and they live.
 static void wheels_on_rails_have_them(void **state)
 {
-    static const char head[] =
-        "kardan: 1\nparameters: {soft: 1}\nmaterials: {steel: {E: 190e9*soft, nu: 0.27}}\n"
-        "bodies: {axle: {position: [0, 0, 0.46], mass: 1500, inertia: [900, 90, 900]}}\n"
-        "joints: {axle: {type: cardan, from: {body: ground, point: [0, 0, 0.46]}, to: axle, v: [20.1, 0, null, 0, null, "
-        "43]}}\n"
-        "constraints:\n";
-    static const char wheel[] = "  %s: {type: wheel_rail, from: ground, to: axle, side: %s, radius: 0.46, spacing: 0.75, "
-                                "load: 7e3, conicity: 0.05, %s}\n";
-    char              text[3000], own[200];
+    static const char head[] = "kardan: 1\nparameters: {soft: 1}\nmaterials: {steel: {E: 190e9*soft, nu: 0.27}}\n"
+                               "bodies: {axle: {position: [0, 0, 0.46], mass: 1500, inertia: [900, 90, 900]}}\n"
+                               "joints: {axle: {type: cardan, from: {body: ground, point: [0, 0, 0.46]}, to: axle, v: "
+                               "[20.1, 0, null, 0, null, "
+                               "43]}}\n"
+                               "constraints:\n";
+    static const char wheel[] =
+        "  %s: {type: wheel_rail, from: ground, to: axle, side: %s, radius: 0.46, spacing: 0.75, "
+        "load: 7e3, conicity: 0.05, %s}\n";
+    char text[3000], own[200];
     (void)state;
     for (int k = 0; k < 2; k++) {
         const kd_setting setting = {"soft", k > 0 ? "0.7" : "1"};
