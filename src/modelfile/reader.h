@@ -88,6 +88,10 @@ typedef struct kd_scope {
     // its first numbers among the bindings of the model, and behind the last: mirror, orientation, position
     int  first_binding, end_binding;
     bool held;
+    // its place by parameters: how it is turned or mirrored, or how that around it is; else expressions of the components
+    // of its origin c that are no numbers
+    bool        turns;
+    const char *origin[3];
 } kd_scope;
 
 typedef struct kd_file_parameter {
@@ -311,6 +315,7 @@ bool kd_reader_find_place(kd_reader *r, const kd_node *node, const char **name);
 // An expression; locals of the field that is being read stay what they are. *text becomes the one for the model.
 bool kd_reader_qualify(kd_reader *r, const kd_node *node, const char *key, const char **text);
 bool kd_reader_qualify_path(kd_reader *r, const kd_node *node, const char **path);
+bool kd_reader_tell_origin(kd_reader *r, kd_scope *scope, const kd_node *map); // where it is, for such expressions
 // Three expressions that are components of a vector
 bool kd_reader_image_laws(kd_reader *r, const kd_field *field, const char **law);
 

@@ -462,7 +462,7 @@ static bool read_place(kd_reader *r, kd_scope *scope, const instance *e, const c
     const bool          still = s->c.x == 0.0 && s->c.y == 0.0 && s->c.z == 0.0 && s->Q.x.x == 1.0 && s->Q.y.y == 1.0 &&
                        s->Q.z.z == 1.0 && scope->first_binding == scope->end_binding;
     scope->placed = !still;
-    return true;
+    return kd_reader_tell_origin(r, scope, e->value);
 }
 
 static bool is_enabled(kd_reader *r, const instance *e, bool *enabled)

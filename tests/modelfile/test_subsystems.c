@@ -560,22 +560,48 @@ static void parameters_of_subsystems_live(void **state)
     }
 }
 
-// Where a component in the coordinates of a subsystem is read, its place has become part of an expression: it cannot
-// change then, and this is told.
-static void places_in_expressions_are_held(void **state)
+// Where it is may depend on parameters, though components in the coordinates of the subsystem are read: inside of each
+// other, with a mirror whose point is such, repeated.
+static void positions_in_expressions_live(void **state)
+{
+    static const char model[] =
+        "kardan: 1\nparameters: {a: 1.3, b: 0.2, d: 0.4}\n"
+        "definitions:\n"
+        "  ball:\n    parameters: {k: 7}\n"
+        "    bodies: {x: {position: [0.1, 0.2, 0.3], mass: 1, inertia: [1, 2, 2.5], centre: [0.03, 0.01, 0.02]}}\n"
+        "    frames: {f: {body: x, point: [0.1, 0, 0.2]}}\n"
+        "    forces: {pull: {type: applied, to: x, force: [-k*body.x.pos.x, -k*body.x.pos.y*body.x.pos.z, null]}}\n"
+        "    sensors: {px: body.x.pos.x, py: body.x.com.y, pz: frame.f.pos.z, v: body.x.vel.y, w: body.x.omega.z,\n"
+        "        r: body.x.R.xy, q: body.x.roll}\n"
+        "  pair:\n    parameters: {h: 0.7}\n    subsystems:\n"
+        "      u(i): {for: i = 1..2, of: ball, position: [i*h, 0.1, -h^2], orientation: {axis: [1, 0, 1], angle: "
+        "0.3}}\n"
+        "      v: {of: ball, mirror: [1, 2, 0.5], through: [h, 0, 2*h], position: [0, 1, 0]}\n"
+        "subsystems:\n"
+        "  s: {of: pair, position: [0, a, -b], orientation: {axis: [0, 1, 2], angle: 0.5}}\n"
+        "  m: {of: pair, parameters: {h: d}, mirror: [0, 1, 0], through: [0, a + b, 0], position: [d, 0, 1]}\n"
+        "  o: {of: ball, position: [a, 2, 3]}\n";
+    (void)state;
+    assert_lives(model, "a", 2.1);
+    assert_lives(model, "b", -0.3);
+    assert_lives(model, "d", 0.9);
+    assert_lives(model, "s.h", 0.25);
+}
+
+// How it is turned may not: that has become part of such expressions, and this is told with parameter and subsystem.
+static void turns_in_expressions_are_held(void **state)
 {
     static const char model[] = "kardan: 1\nparameters: {a: 1, b: 2}\n"
                                 "definitions:\n  d: {bodies: {x: {mass: 1, inertia: [1, 1, 1]}},\n"
                                 "      sensors: {y: body.x.pos.y}}\n"
-                                "subsystems: {s: {of: d, position: [0, a, b]}}\n";
+                                "subsystems: {s: {of: d, position: [0, a, b], orientation: {yaw: b}}}\n";
     char              message[1000];
     (void)state;
     subject      s = subject_of(model_of(model), KD_JOINT);
-    const double theta[] = {3, 2};
+    const double theta[] = {1, 2.5};
     assert_int_equal(kd_system_set_parameters(s.system, theta, message, sizeof message), KD_ERR_MODEL);
-    assert_string_equal(message,
-                        "test:6:39: parameter 'a' cannot be changed: 'position' of subsystem 's' depends on it; "
-                        "read the model again");
+    assert_string_equal(message, "test:6:65: parameter 'b' cannot be changed: 'yaw' of subsystem 's' depends on it; "
+                                 "read the model again");
     subject_release(&s);
 }
 
@@ -735,7 +761,8 @@ int main(void)
         cmocka_unit_test(cars_are_those_by_hand),
         cmocka_unit_test(parameters_of_subsystems_live),
         cmocka_unit_test(parameters_live_in_nested_mirrors),
-        cmocka_unit_test(places_in_expressions_are_held),
+        cmocka_unit_test(positions_in_expressions_live),
+        cmocka_unit_test(turns_in_expressions_are_held),
         cmocka_unit_test(many_subsystems_are_read_quickly),
         cmocka_unit_test(random_mechanisms_have_images),
         cmocka_unit_test(mirrors_of_mirrors),
