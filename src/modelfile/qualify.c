@@ -212,7 +212,7 @@ static void put_factor(output *o, double a, bool first)
 static bool hold_place(kd_reader *r, kd_scope *scope)
 {
     const struct kd_bindings *all = &r->m->private->bindings;
-    if (!scope->turns) return true;
+    if (!scope->turns || r->looks) return true;
     for (kd_scope *s = scope; s && s->number > 0; s = s->outer) {
         if (s->held) continue;
         s->held = true;
@@ -678,6 +678,25 @@ bool kd_reader_qualify_path(kd_reader *r, const kd_node *node, const char **path
     }
     *path = kd_reader_copy(r, full, strlen(full));
     return *path != NULL;
+}
+
+bool kd_reader_use_paths(kd_reader *r, const char *text, char *why, size_t size)
+{
+    for (const char *c = text; *c;) {
+        const size_t word =
+            is_letter(*c) ? strspn(c, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+        const size_t n = word == 0 ? 1 : c[word] == '.' ? path_length(c) : word;
+        char         name[2 * KD_EXPR_MAX_NAME];
+        kd_path      path;
+        kd_text(name, sizeof name, "%.*s", (int)n, c);
+        const int parameter = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER,
+                                            strncmp(name, "parameter.", 10) == 0 ? name + 10 : name);
+        if (parameter >= 0) r->parameter[parameter].used = true;
+        if (word > 0 && c[word] == '.' && is_path_word(c, word) && !kd_path_parse(r->m, name, &path, why, size))
+            return false;
+        c += n;
+    }
+    return true;
 }
 
 // ---- places by parameters -------------------------------------------------------------------------------------------

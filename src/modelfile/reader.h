@@ -177,6 +177,7 @@ typedef struct kd_reader {
     bool        indices_vary;    // while compiling: indices are variables instead of numbers
     bool        parameters_live; // while compiling: parameters stay what they are, instead of numbers
     bool        reads_parameter; // a parameter was read
+    bool        looks;           // names are only looked for: nothing becomes part of the model
 
     // what the model must know of numbers of parameters (bindings.c)
     kd_pending      *pending;
@@ -284,6 +285,7 @@ void        kd_reader_subsystems_release(kd_reader *r);
 // ---- connections.c: what subsystems are given is there ---------------------------------------------------------------
 
 void kd_reader_check_bodies(kd_reader *r); // when all bodies are in the model
+void kd_reader_check_offers(kd_reader *r); // when all is in the model: warnings of those that lead nowhere
 
 // ---- hierarchy.c: the model as one file with its subsystems --------------------------------------------------------
 
@@ -315,6 +317,8 @@ bool kd_reader_find_place(kd_reader *r, const kd_node *node, const char **name);
 // An expression; locals of the field that is being read stay what they are. *text becomes the one for the model.
 bool kd_reader_qualify(kd_reader *r, const kd_node *node, const char *key, const char **text);
 bool kd_reader_qualify_path(kd_reader *r, const kd_node *node, const char **path);
+// Do all paths of an expression that was qualified lead somewhere? why: the first that does not. Parameters in it are used.
+bool kd_reader_use_paths(kd_reader *r, const char *text, char *why, size_t size);
 bool kd_reader_tell_origin(kd_reader *r, kd_scope *scope, const kd_node *map); // where it is, for such expressions
 // Three expressions that are components of a vector
 bool kd_reader_image_laws(kd_reader *r, const kd_field *field, const char **law);

@@ -605,6 +605,47 @@ static void turns_in_expressions_are_held(void **state)
     subject_release(&s);
 }
 
+// Offers that lead nowhere are warned of, once for all instances, with file and line; those that nobody uses are not, nor
+// those through a part that this instance leaves out.
+static void offers_that_lead_nowhere_are_told(void **state)
+{
+    static const char model[] =
+        "kardan: 1\ndefinitions:\n"
+        "  d: {offers: [x, z], bodies: {x: {mass: 1, inertia: [1, 1, 1]}},\n"
+        "      joints: {j: {type: fixed, bodies: [ground, x], point: [0, 0, 0]}}}\n"
+        "  w:\n    needs: {hub: {type: body, default: ground}, u: {type: signal, default: 0}}\n"
+        "    parameters: {k: 1}\n"
+        "    offers:\n"
+        "      wheel: body.wheel\n      whel: body.whel\n      point: frame.tip\n      tp: frame.tp\n"
+        "      load: k*joint.spin.q + u\n      spn: k*joint.spn.q\n      word: kk*joint.spin.q\n      in: hub\n"
+        "      signal: u\n      height: body.wheel.pos.z\n      way: body.wheel.pos.w\n      inner: part.x\n"
+        "      other: part.y\n      gone: gone.x\n      time: 2*t\n"
+        "    bodies: {wheel: {mass: 1, inertia: [1, 1, 1]}}\n    frames: {tip: {body: wheel, point: [0, 0, 1]}}\n"
+        "    joints: {spin: {type: revolute, bodies: [hub, wheel], point: [0, 0, 0], axis: [0, 1, 0]}}\n"
+        "    sensors: {p: frame.tip.pos.x}\n"
+        "    subsystems: {part: {of: d}, gone: {of: d, enabled: 0}}\n"
+        "subsystems: {a: {of: w}, b: {of: w, position: [1, 0, 0]}}\n";
+    static const char *const right[] = {
+        "test:10:13: the offer 'whel' leads nowhere: unknown body 'a.whel', did you mean 'a.wheel'?",
+        "test:12:11: the offer 'tp' leads nowhere: unknown frame 'a.tp', did you mean 'a.tip'?",
+        "test:14:12: the offer 'spn' leads nowhere: unknown joint 'a.spn', did you mean 'a.spin'?",
+        "test:15:13: the offer 'word' leads nowhere: subsystem 'a': 'offers': unknown name 'kk'",
+        "test:19:12: the offer 'way' leads nowhere: body 'a.wheel' has no 'pos.w', did you mean 'pos.x'?",
+        "test:21:14: the offer 'other' leads nowhere: subsystem 'a': subsystem 'a.part' does not offer 'y'; it offers "
+        "x, z",
+        "test:3:19: the offer 'z' leads nowhere: there is no body or frame of this name",
+    };
+    enum { N = sizeof right / sizeof right[0] };
+    (void)state;
+    kd_model *m = model_of(model);
+    for (int i = 0; i < kd_model_warning_count(m); i++) {
+        if (i >= N) fail_msg("one more: %s", kd_model_warning(m, i));
+        assert_string_equal(kd_model_warning(m, i), right[i]);
+    }
+    assert_int_equal(kd_model_warning_count(m), N);
+    kd_model_destroy(m);
+}
+
 // Start velocities of a body in a mirror at y = 0 that is turned by 90 degrees about z afterwards: v = (1, 2, 3) becomes
 // (1, -2, 3) and then (2, 1, 3); a turning w = (4, 5, 6) changes the other signs, (-4, 5, -6), and becomes (-5, -4, -6).
 static void throws_have_images(void **state)
@@ -763,6 +804,7 @@ int main(void)
         cmocka_unit_test(parameters_live_in_nested_mirrors),
         cmocka_unit_test(positions_in_expressions_live),
         cmocka_unit_test(turns_in_expressions_are_held),
+        cmocka_unit_test(offers_that_lead_nowhere_are_told),
         cmocka_unit_test(many_subsystems_are_read_quickly),
         cmocka_unit_test(random_mechanisms_have_images),
         cmocka_unit_test(mirrors_of_mirrors),
