@@ -270,13 +270,13 @@ static const kd_node *stuff_of(part_reader *p, const kd_node *map)
     for (int i = 0; i < 3; i++)
         if (kd_node_find(map, numbers[i]))
             complain(p, kd_node_find(map, numbers[i]), "the material has it already; give one of both:", numbers[i]);
-    if (name && (!found || found->type != KD_NODE_MAP)) {
+    if (name && !found) {
         const char *near = p->materials ? nearest_key(p->materials, name) : NULL;
         kd_file_findings_add(&p->findings, node->line, node->column, "there is no material '%s'%s%s%s", name,
                              near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
-    for (int i = 0; found && found->type == KD_NODE_MAP && i < 3; i += 2)
-        if (!kd_node_find(found, numbers[i]))
+    for (int i = 0; found && i < 3; i += 2)
+        if (found->type != KD_NODE_MAP || !kd_node_find(found, numbers[i]))
             kd_file_findings_add(&p->findings, node->line, node->column, "material '%s' has no '%s'", name, numbers[i]);
     return found && found->type == KD_NODE_MAP ? found : map;
 }
