@@ -37,6 +37,8 @@ static void check_material(kd_reader *r, const kd_node *key, kd_node *value)
     kd_schema_default(schema, 0, &material);
     if (!kd_name_check(key->text, why, sizeof why))
         kd_reader_complain(r, key, "%s", why);
+    else if (value->type == KD_NODE_MAP && kd_node_find(value, "for"))
+        kd_reader_complain(r, kd_node_find(value, "for"), "materials are not repeated");
     else if (value->type == KD_NODE_MAP)
         (void)kd_reader_fields(r, schema, 0, value, &material);
     else if (value->type == KD_NODE_SCALAR && !kd_node_is_null(value))
