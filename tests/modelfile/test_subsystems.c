@@ -588,6 +588,36 @@ static void positions_in_expressions_live(void **state)
     assert_lives(model, "s.h", 0.25);
 }
 
+// Read with expressions of parameters or with numbers in their place, components are the same.
+static void positions_are_those_of_numbers(void **state)
+{
+    static const char *const place[2][4] = {{"[h, 0.1, -h^2]", "[h, 0, 2*h]", "[0, a, -b]", "[0, a + b, 0]"},
+                                            {"[0.7, 0.1, -0.49]", "[0.7, 0, 1.4]", "[0, 1.3, -0.2]", "[0, 1.5, 0]"}};
+    subject                  s[2];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        char written[3000];
+        snprintf(written, sizeof written,
+                 "kardan: 1\nparameters: {a: 1.3, b: 0.2}\ndefinitions:\n"
+                 "  ball:\n    bodies: {x: {position: [0.1, 0.2, 0.3], mass: 1, inertia: [1, 2, 2.5], centre: [0.03, "
+                 "0.01, 0.02]}}\n"
+                 "    sensors: {x: body.x.pos.x, y: body.x.pos.y, z: body.x.pos.z, c: body.x.com.x}\n"
+                 "  pair:\n    parameters: {h: 0.7}\n    subsystems:\n"
+                 "      u: {of: ball, position: %s, orientation: {axis: [1, 0, 1], angle: 0.3}}\n"
+                 "      v: {of: ball, mirror: [1, 2, 0.5], through: %s, position: [0, 1, 0], orientation: {yaw: 0.4}}\n"
+                 "subsystems:\n  s: {of: pair, position: %s, orientation: {axis: [0, 1, 2], angle: 0.5}}\n"
+                 "  m: {of: pair, mirror: [0.2, 1, 0], through: %s, position: [0.4, 0, 1]}\n",
+                 place[k][0], place[k][1], place[k][2], place[k][3]);
+        s[k] = subject_of(model_of(written), KD_JOINT);
+    }
+    random_word = 21;
+    set_random_state(&s[0], &s[1]);
+    assert_true(evaluate(&s[0]) && evaluate(&s[1]));
+    assert_int_equal(s[0].n.ny, 16);
+    assert_same("components", s[1].y, s[0].y, 16, 1e-14);
+    for (int k = 0; k < 2; k++) subject_release(&s[k]);
+}
+
 // How it is turned may not: that has become part of such expressions, and this is told with parameter and subsystem.
 static void turns_in_expressions_are_held(void **state)
 {
@@ -624,7 +654,10 @@ static void offers_that_lead_nowhere_are_told(void **state)
         "    joints: {spin: {type: revolute, bodies: [hub, wheel], point: [0, 0, 0], axis: [0, 1, 0]}}\n"
         "    sensors: {p: frame.tip.pos.x}\n"
         "    subsystems: {part: {of: d}, gone: {of: d, enabled: 0}}\n"
-        "subsystems: {a: {of: w}, b: {of: w, position: [1, 0, 0]}}\n";
+        "  e: {offers: {more: body.more}, bodies: {x: {mass: 1, inertia: [1, 1, 1]}, more: {mass: 1, inertia: [1, 1, "
+        "1]}},\n"
+        "      joints: {j: {type: revolute, bodies: [ground, x], point: [1, 0, 0], axis: [0, 0, 1]}}}\n"
+        "subsystems: {a: {of: w}, b: {of: w, position: [1, 0, 0]}, c: {of: e, replace: {more: null}}}\n";
     static const char *const right[] = {
         "test:10:13: the offer 'whel' leads nowhere: unknown body 'a.whel', did you mean 'a.wheel'?",
         "test:12:11: the offer 'tp' leads nowhere: unknown frame 'a.tp', did you mean 'a.tip'?",
@@ -803,6 +836,7 @@ int main(void)
         cmocka_unit_test(parameters_of_subsystems_live),
         cmocka_unit_test(parameters_live_in_nested_mirrors),
         cmocka_unit_test(positions_in_expressions_live),
+        cmocka_unit_test(positions_are_those_of_numbers),
         cmocka_unit_test(turns_in_expressions_are_held),
         cmocka_unit_test(offers_that_lead_nowhere_are_told),
         cmocka_unit_test(many_subsystems_are_read_quickly),
