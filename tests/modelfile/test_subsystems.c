@@ -664,8 +664,8 @@ static void offers_that_lead_nowhere_are_told(void **state)
         "test:14:12: the offer 'spn' leads nowhere: unknown joint 'a.spn', did you mean 'a.spin'?",
         "test:15:13: the offer 'word' leads nowhere: subsystem 'a': 'offers': unknown name 'kk'",
         "test:19:12: the offer 'way' leads nowhere: body 'a.wheel' has no 'pos.w', did you mean 'pos.x'?",
-        "test:21:14: the offer 'other' leads nowhere: subsystem 'a': subsystem 'a.part' does not offer 'y'; it offers "
-        "x, z",
+        ("test:21:14: the offer 'other' leads nowhere: subsystem 'a': subsystem 'a.part' does not offer 'y'; it offers "
+         "x, z"),
         "test:3:19: the offer 'z' leads nowhere: there is no body or frame of this name",
     };
     enum { N = sizeof right / sizeof right[0] };
