@@ -11,6 +11,7 @@
 
 #include <kardan/base.h>
 #include <kardan/certificate.h>
+#include <stdint.h>
 
 KD_EXTERN_C_BEGIN
 
@@ -48,6 +49,24 @@ typedef struct kd_cosim_progress {
     long   steps;
 } kd_cosim_progress;
 
+// How other programs are reached that are systems of a co-simulation; the library itself opens no sockets. message (size bytes) says why
+// something failed. `line` is what connect answers.
+typedef struct kd_cosim_ports {
+    int                nreads, nwrites; // outputs and inputs of the other program
+    const char *const *read, *const *write;
+} kd_cosim_ports;
+
+typedef struct kd_cosim_wire {
+    void *(*connect)(int port, const char *key, const kd_cosim_ports *ports, double seconds, char *message,
+                     size_t size); // NULL: failed
+    // Its next outputs (nreads), with their number and time
+    bool (*receive)(void *line, uint64_t *number, double *t, double *values, double seconds, char *message,
+                    size_t size);
+    // Inputs (nwrites) that it holds from then on
+    bool (*answer)(void *line, uint64_t number, double t, const double *inputs, char *message, size_t size);
+    void (*close)(void *line);
+} kd_cosim_wire;
+
 typedef struct kd_cosim_options {
     double          t_end;       // [s]                                                            default: of the file
     kd_cosim_master master;      //                                                                default jacobi
@@ -65,6 +84,7 @@ typedef struct kd_cosim_options {
     int              intervals;      // of the table; 0: a row at every communication point            default 1000
     bool             fmu_in_process; // FMUs are trusted: no processes of their own                    default false
     double           fmu_timeout;    // [s] for one call of an FMU in its process                      default 10
+    const kd_cosim_wire *wire;       // to systems that are other programs; NULL: there is none        default NULL
     // Called at communication points; false ends the run (KD_STOPPED). May be NULL
     bool (*go_on)(const kd_cosim_progress *progress, void *context);
     void    *context;

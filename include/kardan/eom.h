@@ -237,6 +237,9 @@ typedef struct kd_eom_def {
     kd_eval (*unseen)(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
     const char *(*unsearched)(int i, void *context);
     kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
+    // A step of a run has been taken, and x is its end: crossed[i] = -1 (on entry 0) asks for the event of function i there, as if it
+    // had fallen through zero. NULL: nobody wants to know
+    kd_eval (*completed)(const kd_point *x, void *context, signed char *crossed);
     // (nswitch) 1: function i matters where it rises, -1: where it falls, 0: both. A crossing the other way is shown to
     // event, but not logged. NULL: both. Copied
     const signed char *crossing;
@@ -456,6 +459,8 @@ KD_API double  kd_eom_next_sample(kd_eom_data *d);
 KD_API double  kd_eom_next_break(kd_eom_data *d);
 KD_API kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new) KD_NODISCARD; // acceleration stage
 KD_API kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump *jump) KD_NODISCARD; // the same
+// A step has ended here; (nswitch) functions whose events it asks for, in 0, 0, .. on entry; acceleration stage
+KD_API kd_eval kd_eom_completed(kd_eom_data *d, signed char *crossed) KD_NODISCARD;
 KD_API kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point *x1, double *lower,
                                     double *upper) KD_NODISCARD;
 KD_API kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit) KD_NODISCARD; // (nmu) infinity: the row always holds

@@ -17,7 +17,8 @@ typedef struct kd_fmu_export_options {
     int                ninputs;
     const char *identifier; // of the model in the FMU, of letters, digits and '_'; NULL: from the name of the file
     const char *binary;     // the shared object of the FMU; NULL: libkardan-fmu.so beside the program or library
-    unsigned    cookie;     // set by kd_fmu_export_options_default
+    bool sources; // the sources of the binary as well, with a description of how to build it (FMI 3.0)  default false
+    unsigned cookie; // set by kd_fmu_export_options_default
 } kd_fmu_export_options;
 KD_API kd_fmu_export_options kd_fmu_export_options_default(void);
 

@@ -508,7 +508,7 @@ typedef enum kd_foreign_kind {
 
 typedef struct kd_block_def {
     kd_block_kind kind;
-    double        period, offset; // [s]
+    double        period, offset; // [s]; period NaN: an FMU whose states are states of the model
     int           ninputs, nstates, noutputs;
     const char   *input[KD_MAX_SIGNALS];        // expressions
     const char   *input_name[KD_MAX_SIGNALS];   // in expressions of this block; NULL: u, or u1, u2, ..

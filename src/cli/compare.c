@@ -1,5 +1,6 @@
 // compare.c: kardan compare: a model by all sensible methods: table, work-precision plot, recommendation.
 #define _POSIX_C_SOURCE 200809L
+#include <kardan/query.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,6 +284,20 @@ static int compare(task *t)
     return t->result->split ? KD_EXIT_LIMIT : KD_EXIT_OK;
 }
 
+// Foreign code serves one run at a time
+static bool can_share(const task *t)
+{
+    const kd_model *m = t->subject.model;
+    for (int i = 0; m && t->options.jobs != 1 && i < kd_model_count(m, KD_SECTION_BLOCK); i++) {
+        const kd_block_kind kind = kd_model_block_def(m, i)->kind;
+        if (kind != KD_BLOCK_FMU && kind != KD_BLOCK_LIBRARY) continue;
+        fprintf(stderr, "kardan: --jobs: block '%s' is foreign code, which serves one run at a time\n",
+                kd_model_name(m, KD_SECTION_BLOCK, i));
+        return false;
+    }
+    return true;
+}
+
 int kd_cli_compare(int argc, char **argv)
 {
     static task t; // of this one command; large
@@ -296,7 +311,7 @@ int kd_cli_compare(int argc, char **argv)
     // joint and Cartesian coordinates are the two sides
     t.nsides = kd_sides_of(&t.subject, t.request.coordinates ? KD_SIDES_OWN : KD_SIDES_BOTH, &t.other, t.side);
     take_defaults(&t);
-    status = t.nsides > 0 ? compare(&t) : KD_EXIT_FAILED;
+    status = t.nsides > 0 && can_share(&t) ? compare(&t) : KD_EXIT_FAILED;
 done:
     kd_comparison_destroy(t.result);
     kd_sides_close(&t.other);

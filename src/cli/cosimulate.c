@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/cosim_line.h"
 #include "core/text.h"
 
 enum { PATH_SIZE = 4096 };
@@ -62,6 +63,7 @@ static bool set_options(task *t)
     if (t->t_end > 0) o->t_end = t->t_end;
     if (t->timeout > 0) o->fmu_timeout = t->timeout;
     o->fmu_in_process = t->in_process;
+    o->wire = &kd_cli_cosim_wire;
     if (t->step > 0) o->step = t->step;
     if (t->rtol > 0) o->rtol = t->rtol;
     if (t->jobs > 0) o->threads = t->jobs;

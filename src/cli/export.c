@@ -12,7 +12,7 @@ typedef struct task {
     kd_subject         subject;
     const char        *operand[2];
     const char        *version, *kind, *inputs, *output, *binary, *identifier;
-    bool               quiet;
+    bool               quiet, sources;
     char               message[4000];
 } task;
 
@@ -28,6 +28,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--output", "FILE", "the FMU; default: MODEL.fmu here", KD_CLI_TEXT, &t->output},
         {"--binary", "FILE", "the shared object of the FMU; default: libkardan-fmu.so beside the program", KD_CLI_TEXT,
          &t->binary},
+        {"--sources", NULL, "the sources of that, too, with a description of how to build them (FMI 3.0)", KD_CLI_FLAG,
+         &t->sources},
         {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST,
          &t->request.settings},
         {"--library", "DIR", "folder of subsystems that the model may use besides its own; repeatable", KD_CLI_LIST,
@@ -74,6 +76,7 @@ static bool choose(task *t, kd_fmu_export_options *o, char *inputs, const char *
     o->version = t->version ? t->version[0] - '0' : 3;
     o->kind = (kd_fmu_kind)(kind + 1);
     o->binary = t->binary;
+    o->sources = t->sources;
     o->identifier = t->identifier;
     char *rest = inputs;
     for (char *word = inputs ? kd_cli_next_word(&rest) : NULL; word && o->ninputs < most;

@@ -59,16 +59,25 @@ kd_status kd_simulate_listen(kd_simulate_task *t)
     return kd_subject_probe(&t->subject, NULL, &l->probe);
 }
 
+// Outputs at the present state
+static kd_status read_outputs(kd_simulate_task *t, double *out)
+{
+    struct kd_simulate_line *l = t->line;
+    const kd_status          status = kd_probe_set(l->probe, t->subject.x);
+    const double            *y = status >= 0 ? kd_probe_values(l->probe, KD_GROUP_Y) : NULL;
+    if (!y && l->wire.ports.nreads > 0) return refuse(t, kd_probe_message(l->probe));
+    for (int k = 0; k < l->wire.ports.nreads; k++) out[k] = y[l->read[k]];
+    return KD_OK;
+}
+
 // Outputs there, inputs back
 static kd_status exchange(kd_simulate_task *t, uint64_t number)
 {
     struct kd_simulate_line *l = t->line;
     double                   out[WIRE_PORTS], in[WIRE_PORTS];
     char                     why[400];
-    kd_status                status = kd_probe_set(l->probe, t->subject.x);
-    const double            *y = status >= 0 ? kd_probe_values(l->probe, KD_GROUP_Y) : NULL;
-    if (!y && l->wire.ports.nreads > 0) return refuse(t, kd_probe_message(l->probe));
-    for (int k = 0; k < l->wire.ports.nreads; k++) out[k] = y[l->read[k]];
+    const kd_status          status = read_outputs(t, out);
+    if (status < 0) return status;
     const wire_status answer = wire_exchange(&l->wire, number, t->subject.x->t, out, in, t->patience);
     if (answer == WIRE_OK) {
         memcpy(l->held, in, sizeof l->held);
@@ -86,14 +95,19 @@ static kd_status exchange(kd_simulate_task *t, uint64_t number)
 kd_status kd_simulate_run_listening(kd_simulate_task *t)
 {
     const double t0 = t->subject.x->t;
+    double       out[WIRE_PORTS], in[WIRE_PORTS];
+    uint64_t     k = 0;
     kd_status    status = KD_OK;
-    for (uint64_t k = 0; status >= 0 && status != KD_STOPPED && t->subject.x->t < t->t_end; k++) {
+    for (; status >= 0 && status != KD_STOPPED && t->subject.x->t < t->t_end; k++) {
         status = exchange(t, k + 1);
         // inputs jump
         if (status >= 0) status = kd_simulation_resume(t->simulation);
         if (status >= 0)
             status = kd_simulation_run(t->simulation, fmin(t->t_end, t0 + (double)(k + 1) * t->macro_step));
     }
+    // the end is told, too; nobody waits for an answer
+    if (status >= 0 && read_outputs(t, out) >= 0)
+        (void)wire_exchange(&t->line->wire, k + 1, t->subject.x->t, out, in, 0);
     return status;
 }
 

@@ -208,6 +208,7 @@ static kd_status start_systems(kd_cosim *c)
             if (l->to == s) c->u[s][l->input] = c->y_known[l->from] ? c->w[k] : system->input[l->input].start;
         }
         if (system->class->trust) system->class->trust(system, c->opt.fmu_in_process, c->opt.fmu_timeout);
+        if (system->class->lay_line) system->class->lay_line(system, c->opt.wire);
         kd_status status = system->class->start(system, 0, c->u[s]);
         if (status < 0) return kd_cosim_fail(c, s, status);
         if ((status = kd_cosim_read_outputs(c, s)) < 0) return status;

@@ -7,7 +7,7 @@
 #ifndef KD_COSIM_SYSTEM_H
 #define KD_COSIM_SYSTEM_H
 
-#include <kardan/base.h>
+#include <kardan/cosim.h>
 
 enum { KD_COSIM_SLOTS = 3, KD_COSIM_MESSAGE = 600 };
 
@@ -59,6 +59,8 @@ typedef struct kd_cosim_class {
     bool (*verdict)(kd_cosim_system *s, char *sentence, size_t size);
     // Foreign code: is it trusted, and [s] for one call otherwise. Before start. NULL: it is code of kardan
     void (*trust)(kd_cosim_system *s, bool in_process, double timeout);
+    // Other programs: the line to them, NULL: there is none. Before start. NULL: it needs none
+    void (*lay_line)(kd_cosim_system *s, const kd_cosim_wire *wire);
     void (*destroy)(kd_cosim_system *s);
 } kd_cosim_class;
 

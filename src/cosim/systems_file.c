@@ -4,6 +4,7 @@
 //     systems:
 //       left: {model: mass.yaml, set: {k: 10}, run: {rtol: 1e-9}, units: {F: N}}     # units of inputs, to be checked
 //       motor: {fmu: motor.fmu, kind: me, set: {gain: 2}, tolerance: 1e-8}           # an FMU; kind: cs, me
+//       plant: {process: 40123, inputs: {F: N}, outputs: {x: m, v: m/s}}     # another program that listens there; key, patience
 //       spring:                                       # formulas between systems
 //         inputs: {x1: m, x2: m}
 //         parameters: {k: 100 N/m}
@@ -29,6 +30,7 @@
 #include "cosim/expression_system.h"
 #include "cosim/fmu_system.h"
 #include "cosim/model_system.h"
+#include "cosim/process_system.h"
 #include "expr/expr.h"
 #include "expr/quantity.h"
 #include "modelfile/node_values.h"
@@ -288,6 +290,39 @@ static kd_cosim_system *read_fmu_system(reader *r, const char *name, const kd_no
     return system;
 }
 
+// ---- other programs -------------------------------------------------------------------------------------------------
+
+static int read_ports(reader *r, const kd_node *node, kd_port *list);
+
+static kd_cosim_system *read_process_system(reader *r, const char *name, const kd_node *node)
+{
+    static const char *const KEYS[] = {"process", "inputs", "outputs", "key", "patience"};
+    kd_cosim_system         *system = NULL;
+    const int                before = r->findings.count;
+    double                   port = NAN;
+    char                     path[KD_PATH_LENGTH];
+    kd_port                  input[MOST_PORTS], output[MOST_PORTS];
+    kd_process_run           run = {.patience = 20, .input = input, .output = output};
+    if (!KD_NODE_IS_MAP(&r->findings, node, KEYS)) return NULL;
+    kd_node_number_of(&r->findings, node, "process", "", &port);
+    kd_node_number_of(&r->findings, node, "patience", "s", &run.patience);
+    if (r->findings.count == before && !(port == floor(port) && port >= 1 && port <= 65535))
+        say(r, kd_node_find(node, "process"),
+            "a port from 1 to 65535 is expected here, at which the other program listens");
+    if (!(run.patience > 0)) say(r, kd_node_find(node, "patience"), "a time above 0 is expected here");
+    run.ninputs = read_ports(r, kd_node_find(node, "inputs"), input);
+    run.noutputs = read_ports(r, kd_node_find(node, "outputs"), output);
+    const kd_node *key = kd_node_find(node, "key");
+    if (key && is_scalar(r, key, "the file of a key is expected here")) {
+        path_of(r, key, path);
+        run.key = copy(r, path);
+    }
+    if (r->findings.count > before) return NULL;
+    run.port = (int)port;
+    if (kd_process_system_create(name, &run, &system) < 0) r->cosim->arena.failed = true;
+    return system;
+}
+
 // ---- formulas -------------------------------------------------------------------------------------------------------
 
 typedef struct formulas {
@@ -322,6 +357,15 @@ static const char *read_unit(reader *r, const kd_node *node)
     if (strcmp(node->text, "1") == 0) return "1";
     if (!kd_unit_parse(node->text, NULL, &unit, &column, why, sizeof why)) say(r, node, why);
     return copy(r, node->text);
+}
+
+// Names with their units
+static int read_ports(reader *r, const kd_node *node, kd_port *list)
+{
+    if (!node || !kd_node_is_map(&r->findings, node, NULL, 0) || !has_room(r, node)) return 0;
+    for (int i = 0; i < node->n; i++)
+        list[i] = (kd_port){copy(r, node->item[2 * i].text), read_unit(r, &node->item[2 * i + 1]), 0};
+    return node->n;
 }
 
 static void read_formulas(reader *r, const kd_node *node, formulas *f)
@@ -404,10 +448,14 @@ static void read_systems(reader *r, const kd_node *node)
             system = read_model_system(r, name, value);
         else if (value->type == KD_NODE_MAP && kd_node_find(value, "fmu"))
             system = read_fmu_system(r, name, value);
+        else if (value->type == KD_NODE_MAP && kd_node_find(value, "process"))
+            system = read_process_system(r, name, value);
         else if (value->type == KD_NODE_MAP && kd_node_find(value, "outputs"))
             system = read_expression_system(r, name, value);
         else
-            say(r, value, "a system has a model (model: FILE) or formulas (inputs: .., outputs: ..)");
+            say(r, value,
+                "a system has a model (model: FILE), an FMU (fmu: FILE), another program (process: PORT) or formulas "
+                "(inputs: .., outputs: ..)");
         if (system) c->system[c->nsystems++] = system;
     }
 }

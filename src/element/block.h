@@ -32,6 +32,9 @@ KD_BLOCKS(KD_CLASS)
 #undef KD_CLASS
 extern const kd_block_class *const kd_blocks_by_kind[KD_BLOCK_KIND_COUNT]; // list.c
 
+// Of a block without period: block_foreign.c
+kd_status kd_block_open_continuous(kd_block_builder *b) KD_NODISCARD;
+
 // y = C z + D u, then z = A z + B u (block_state_space.c)
 kd_eval kd_sample_linear(const kd_sampler *sampler, kd_work *w, double t, const double *u, const double *z, double *y,
                          double *z_new);

@@ -4,11 +4,13 @@
 // At sample k an FMU first goes from t_(k-1) to t_k with the inputs of sample k - 1, then gets the inputs of t_k and tells its
 // outputs: y_k = h(x(t_k), u_k). A controller in a shared object computes y_k from u_k and its own states. The only state in
 // z is n, the number of samples so far.
+//
+// Without period an FMU of model exchange is a part of the equations of motion (unit.c).
 #include <math.h>
 
 #include "core/text.h"
 #include "element/block.h"
-#include "foreign/foreign.h"
+#include "foreign/continuous.h"
 #include "model/fields.h"
 
 static const char *const STATES[] = {"n", NULL};
@@ -26,11 +28,12 @@ static kd_eval sample(const kd_sampler *b, kd_work *w, double t, const double *u
 static void set(kd_sampler *b)
 {
     kd_foreign_change(b->unit, b->block->def.period, b->block->def.parameter);
+    if (b->continuous) b->continuous->class->change(b->continuous, b->block->def.parameter);
 }
 
 static void count(kd_block_def *def)
 {
-    def->nstates = 1;
+    def->nstates = !kd_block_is_continuous(def);
     def->start[0] = 0;
 }
 
@@ -48,6 +51,17 @@ static bool check_fmu(kd_model *m, const char *name, const kd_block_def *def)
         if (!def->input_name[i]) {
             kd_model_refuse(m, KD_SECTION_BLOCK, name, "input",
                             "inputs of an FMU have names: write `input: {NAME: expression}`");
+            return false;
+        }
+    if (!isnan(def->period)) return true;
+    if (def->offset != 0) {
+        kd_model_refuse(m, KD_SECTION_BLOCK, name, "offset", "without period it is not sampled and has no offset");
+        return false;
+    }
+    for (int i = 0; i < def->noutputs; i++)
+        if (def->start_output[i] != 0) {
+            kd_model_refuse(m, KD_SECTION_BLOCK, name, "start_output",
+                            "without period it is not sampled: its outputs are there from the start on");
             return false;
         }
     return true;
@@ -95,13 +109,21 @@ static kd_status make_fmu(kd_block_builder *b)
     return status < 0 ? refuse(b, status, why) : KD_OK;
 }
 
+kd_status kd_block_open_continuous(kd_block_builder *b)
+{
+    char                   why[KD_FOREIGN_MESSAGE] = "";
+    const kd_foreign_setup setup = setup_of(b);
+    const kd_status        status = kd_continuous_open(&setup, &b->sampler->continuous, why, sizeof why);
+    return status < 0 ? refuse(b, status, why) : KD_OK;
+}
+
 static kd_status make_library(kd_block_builder *b)
 {
     char                   why[KD_FOREIGN_MESSAGE] = "";
     const kd_foreign_setup setup = setup_of(b);
     if (!b->s->options.libraries)
         return refuse(
-            b, KD_ERR_UNSUPPORTED,
+            b, KD_ERR_ARGUMENT,
             "a shared object can do whatever its user may; --load-libraries (kd_system_options.libraries) allows it");
     const kd_status status = kd_foreign_open_library(&setup, &b->sampler->unit, why, sizeof why);
     return status < 0 ? refuse(b, status, why) : KD_OK;
@@ -111,7 +133,10 @@ static kd_status make_library(kd_block_builder *b)
 #define O(member) offsetof(kd_block_def, member)
 #define FILE_OF(words) {"file", KD_FIELD_TEXT, O(file), 1, ALL, KD_FIELD_REQUIRED | KD_FIELD_FILE, 0, ANY, "", .second = O(path), .doc = words}
 static const kd_field fmu_fields[] = {
-    KD_BLOCK_TIMES,
+    {"period", KD_FIELD_NUMBER, O(period), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "s",
+     .doc = "time between two samples; not given: a unit of model exchange is not sampled, its states and events are those of the model"},
+    {"offset", KD_FIELD_NUMBER, O(offset), 1, ALL, 0, 0, ANY, "s",
+     .doc = "time of the first sample"},
     FILE_OF("the FMU (.fmu), beside the model"),
     {"kind", KD_FIELD_WORD, O(foreign_kind), 1, ALL, 0, KD_FOREIGN_ANY, ANY, "",
      .doc = "co-simulation (cs) or model exchange (me), integrated from sample to sample; any: what it has, cs first", .words = KINDS},
@@ -143,7 +168,8 @@ const kd_block_class kd_block_fmu = {
         {
             .element =
                 {
-                    .kind = {"fmu", "a Functional Mock-up Unit, FMI 2.0 or 3.0, that goes on from sample to sample"},
+                    .kind = {"fmu", "a Functional Mock-up Unit, FMI 2.0 or 3.0, that goes on from sample to sample, or "
+                                    "with the model"},
                     .fields = fmu_fields,
                     .nfields = COUNT(fmu_fields),
                 },

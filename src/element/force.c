@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "element/state.h"
+#include "element/unit.h"
 #include "element/user_force.h"
 #include "element/wheel_rail.h"
 
@@ -56,10 +57,16 @@ static int inner_states(const kd_force_def *d)
 
 int kd_system_force_state(const kd_system *s, int force)
 {
-    // states of the model first, then those of the forces before it
+    // states of the model first, those of blocks without period, then those of the forces before it
     int place = s->model->nstates;
+    for (int i = s->model->nstates; i < s->ncontrollers; i++) place += s->load[i].nstates;
     for (int i = 0; i < force; i++) place += inner_states(&s->model->force[i].def);
     return place;
+}
+
+const kd_load *kd_system_load_of(const kd_system *s, int force)
+{
+    return &s->load[s->ncontrollers + force];
 }
 
 // ---- making a load --------------------------------------------------------------------------------------------------
@@ -114,12 +121,14 @@ static void add_read_variables(kd_load_builder *b, const kd_expr *e)
 static void add_variables_of(kd_load_builder *b, const kd_expr *e)
 {
     add_read_variables(b, e);
-    for (int k = b->s->model->nstates - 1; k >= 0; k--) { // controllers after those that read them
-        int i = b->s->state_order[k];
+    for (int k = b->s->ncontrollers - 1; k >= 0; k--) { // controllers after those that read them
+        int            i = b->s->state_order[k];
+        const kd_load *of = &b->s->load[i];
         if (!b->reads[i]) continue;
         b->reads[i] = false;
-        kd_load_add_variable(b, b->s->load[i].variable[0]);
-        add_read_variables(b, b->s->load[i].law[0]);
+        for (int j = 0; j < of->nstates; j++) kd_load_add_variable(b, of->variable[j]);
+        if (of->law[0]) add_read_variables(b, of->law[0]);
+        for (int j = 0; of->unit && j < of->unit->block->def.ninputs; j++) add_read_variables(b, of->unit->input[j]);
     }
 }
 
@@ -271,6 +280,26 @@ static void make_equations(kd_load_builder *b)
     }
 }
 
+// Blocks without period, behind the states: inputs are expressions as those of states are
+static void compile_units(kd_load_builder *b)
+{
+    for (int i = b->s->model->nstates; i < b->s->ncontrollers && b->status == KD_OK; i++) {
+        kd_sampler         *unit = &b->s->block[b->s->load[i].unit - b->s->block];
+        const kd_block_def *def = &unit->block->def;
+        for (int k = 0; k < def->ninputs && b->status == KD_OK; k++)
+            b->status = kd_system_compile(b->s, def->input[k], unit->block->name, &unit->block->source, false, NULL, 0,
+                                          &unit->input[k], b->message, b->size);
+    }
+}
+
+static void make_units(kd_load_builder *b)
+{
+    const kd_model *m = b->s->model;
+    for (int i = 0; i < m->nblocks && b->status == KD_OK; i++)
+        if (kd_block_is_continuous(&m->block[i].def)) kd_load_make_unit(b, i);
+    b->s->ncontrollers = b->s->nloads;
+}
+
 // States come first, so that the place of a state element in r is its number. Their inputs are compiled when all of
 // them exist.
 kd_status kd_system_loads(kd_system *s, char *message, size_t size)
@@ -278,20 +307,29 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
     const kd_model *m = s->model;
     kd_load_builder b = {.s = s, .message = message, .size = size};
     s->across = kd_arena_cut(&s->arena, (size_t)m->nforces, sizeof *s->across);
-    b.reads = kd_cut_bool(&s->arena, m->nstates);
+    b.reads = kd_cut_bool(&s->arena, m->nstates + m->nblocks);
+    s->nfunctions = m->nevents;
     if (s->arena.failed) return KD_ERR_MEMORY;
     // state elements, their inputs, then the order in which controllers read each other
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) make_state(&b, i);
+    if (b.status == KD_OK) make_units(&b);
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) {
         b.load = &s->load[i];
         compile_law(&b, 0, m->state[i].def.input, &m->state[i].source, NULL, 0);
     }
+    compile_units(&b);
     if (b.status == KD_OK) b.status = kd_system_order_controllers(s);
     // now what they read through other controllers can be followed
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) {
         b.load = &s->load[i];
         b.capacity = FIRST_CAPACITY; // of the array that add_states made
         add_variables_of(&b, s->load[i].law[0]);
+    }
+    for (int i = m->nstates; i < s->ncontrollers && b.status == KD_OK; i++) {
+        const kd_sampler *unit = s->load[i].unit;
+        b.load = &s->load[i];
+        b.capacity = b.load->nvariables; // as many as add_states made, or more
+        for (int k = 0; k < unit->block->def.ninputs && b.status == KD_OK; k++) add_variables_of(&b, unit->input[k]);
     }
     // equations of algebraic variables, then forces, elements in C, creep forces of wheels
     if (b.status == KD_OK) make_equations(&b);

@@ -41,7 +41,7 @@ static void add_entry(const kd_load *load, int row, int slot, double value, kd_w
 {
     const kd_slot *s = &w->system->slot[slot];
     if (s->kind == KD_SLOT_OUT) {
-        w->out_weight[s->index] += value;
+        w->out_weight[w->system->out_at[s->index] + s->level] += value;
         return;
     }
     int column = variable_of(load, slot);
@@ -56,6 +56,33 @@ static void add_own_gradient(const kd_load *load, int row, const kd_expr *e, dou
         add_entry(load, row, kd_expr_slot(e, i), factor * w->gradient[i], w, J);
 }
 
+// Through the outputs of a block without period: y by its states, y by its inputs times their derivatives
+static void add_unit_gradient(const kd_load *load, int row, const kd_load *unit, double *weight, const double *x,
+                              kd_work *w, double *J)
+{
+    const int     n = unit->nstates, ny = unit->unit->block->def.noutputs, rows = n + ny;
+    const double *slopes;
+    double        own[KD_MAX_SIGNALS];
+    for (int i = 0; i < ny; i++) own[i] = weight[i], weight[i] = 0.0;
+    if (kd_unit_slopes(unit, x, w, &slopes) != KD_EVAL_OK || !slopes) return; // its own evaluation tells
+    for (int j = 0; j < n + unit->unit->block->def.ninputs; j++) {
+        double by = 0.0;
+        for (int i = 0; i < ny; i++) by += own[i] * slopes[n + i + j * rows];
+        if (by == 0.0) continue;
+        if (j < n)
+            add_entry(load, row, unit->variable[j], by, w, J);
+        else
+            add_own_gradient(load, row, unit->unit->input[j - n], by, x, w, J);
+    }
+}
+
+static bool any_weight(const double *weight, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (weight[i] != 0.0) return true;
+    return false;
+}
+
 // J[row, :] += factor * gradient of e, through the outputs of controllers, kp * input + ki * state: each after those
 // that read it.
 void kd_law_gradient(const kd_load *load, int row, const kd_expr *e, double factor, const double *x, kd_work *w,
@@ -65,12 +92,16 @@ void kd_law_gradient(const kd_load *load, int row, const kd_expr *e, double fact
     if (!e || factor == 0.0) return;
     add_own_gradient(load, row, e, factor, x, w, J);
     // w->out_weight collects the weight of each output until all that read it are done
-    for (int k = s->model->nstates - 1; k >= 0; k--) {
-        int            i = s->state_order[k];
+    for (int k = s->ncontrollers - 1; k >= 0; k--) {
+        int            i = s->state_order[k], at = s->out_at[i];
         const kd_load *pi = &s->load[i];
-        double         weight = w->out_weight[i];
-        if (weight == 0.0) continue;
-        w->out_weight[i] = 0.0;
+        double         weight = w->out_weight[at];
+        if (!any_weight(w->out_weight + at, s->out_at[i + 1] - at)) continue;
+        if (pi->unit) {
+            add_unit_gradient(load, row, pi, w->out_weight + at, x, w, J);
+            continue;
+        }
+        w->out_weight[at] = 0.0;
         add_own_gradient(load, row, pi->law[0], weight * pi->feed[0], x, w, J);
         add_entry(load, row, pi->variable[0], weight * pi->feed[1], w, J);
     }

@@ -58,6 +58,15 @@ kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump *jump)
     return finite ? KD_EVAL_OK : kd_fault_not_finite(d, KD_SWITCH, "event", NULL, 0);
 }
 
+kd_eval kd_eom_completed(kd_eom_data *d, signed char *crossed)
+{
+    if (!d) return KD_EVAL_STOP;
+    if (!d->eom->def.completed) return KD_EVAL_OK;
+    if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_SWITCH, KD_STAGE_ACCELERATION);
+    const kd_eval answer = d->eom->def.completed(&d->x, d->context, crossed);
+    return answer == KD_EVAL_OK ? answer : kd_fault_answer(d, KD_SWITCH, "end of a step", answer);
+}
+
 kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point *x1, double *lower, double *upper)
 {
     if (!d) return KD_EVAL_STOP;

@@ -8,9 +8,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/pi.h"
 #include "core/text.h"
 #include "flexible/reduction_parts.h"
 #include "math/dense.h"
+
+static const double TWINS = 1e-6; // of a frequency: two of them are one
 
 void kd_flexible_body_release(kd_flexible_body *b)
 {
@@ -337,6 +340,11 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
     if (status == KD_OK && s->nelements > 0) status = kd_flexible_body_stiffen(r, reference, Z, b);
     if (status == KD_OK && s->spin_axis >= 0) status = kd_flexible_body_spin(r, U, b, message, size);
     if (status < 0) goto done;
+    // of two modes of one frequency any two combinations are modes: one alone stands for a direction that nobody chose
+    if (nq < there && omega[nq] <= omega[nq - 1] * (1 + TWINS))
+        kd_text(message, size,
+                "modes %d and %d have the same frequency, %.6g Hz, and only one of them is taken: take both or none",
+                nq, nq + 1, omega[nq] / (2 * KD_PI));
     name_reference(r, reference, b);
     b->expected = r->expected;
     b->band = r->band;

@@ -159,7 +159,8 @@ static void write_abilities(page *p)
                      " canGetAndSetFMUstate=\"true\" canSerializeFMUstate=\"true\" "
                      "providesDirectionalDerivative=\"true\"/>\n"
                    : " canHandleVariableCommunicationStepSize=\"true\" hasEventMode=\"true\""
-                     " mightReturnEarlyFromDoStep=\"true\" canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\""
+                     " mightReturnEarlyFromDoStep=\"true\" canReturnEarlyAfterIntermediateUpdate=\"true\""
+                     " providesIntermediateUpdate=\"true\" canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\""
                      " providesDirectionalDerivatives=\"true\" providesAdjointDerivatives=\"true\"/>\n");
     }
 }
@@ -317,4 +318,71 @@ char *kd_description_write(const kd_plant *plant, const kd_description_def *def)
     if (!p.out.failed) return p.out.bytes;
     kd_free(p.out.bytes);
     return NULL;
+}
+
+// ---- terminals ------------------------------------------------------------------------------------------------------
+
+static bool is_port(const kd_plant_variable *v)
+{
+    return v->kind == KD_PLANT_INPUT || v->kind == KD_PLANT_OUTPUT;
+}
+
+// Letters of a name in front of its last part, points inside of quotation marks aside; 0: it has one part
+static size_t stem(const char *name)
+{
+    size_t at = 0;
+    bool   quoted = false;
+    for (size_t i = 0; name[i]; i++) {
+        if (name[i] == '\'') quoted = !quoted;
+        if (name[i] == '.' && !quoted) at = i;
+    }
+    return at;
+}
+
+static bool has_stem(const kd_plant_variable *v, const char *name, size_t n)
+{
+    return is_port(v) && stem(v->name) == n && strncmp(v->name, name, n) == 0;
+}
+
+static void write_terminal(page *p, int first)
+{
+    const char  *name = p->variable[first].name;
+    const size_t n = stem(name);
+    char         own[400];
+    snprintf(own, sizeof own, "%.*s", (int)n, name);
+    put(p, "    <Terminal");
+    attribute(p, "name", own);
+    put(p, " matchingRule=\"bus\">\n");
+    for (int i = first; i < p->count; i++) {
+        if (!has_stem(&p->variable[i], name, n)) continue;
+        put(p, "      <TerminalMemberVariable variableKind=\"signal\"");
+        attribute(p, "variableName", p->variable[i].name);
+        attribute(p, "memberName", p->variable[i].name + n + 1);
+        put(p, "/>\n");
+    }
+    put(p, "    </Terminal>\n");
+}
+
+kd_status kd_terminals_write(const kd_plant *plant, char **out)
+{
+    page p = {.plant = plant};
+    int  terminals = 0;
+    *out = NULL;
+    p.variable = kd_plant_variables(plant, &p.count);
+    put(&p, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiTerminalsAndIcons fmiVersion=\"3.0\">\n  <Terminals>\n");
+    for (int i = 0; i < p.count; i++) {
+        const kd_plant_variable *v = &p.variable[i];
+        const size_t             n = is_port(v) ? stem(v->name) : 0;
+        bool                     is_first = n > 0;
+        for (int k = 0; k < i && is_first; k++) is_first = !has_stem(&p.variable[k], v->name, n);
+        if (is_first) write_terminal(&p, i);
+        terminals += is_first;
+    }
+    put(&p, "  </Terminals>\n</fmiTerminalsAndIcons>\n");
+    if (p.out.failed || terminals == 0) {
+        kd_free(p.out.bytes);
+        return p.out.failed ? KD_ERR_MEMORY : KD_OK;
+    }
+    *out = p.out.bytes;
+    return KD_OK;
 }

@@ -15,6 +15,9 @@ typedef struct kd_description_def {
 } kd_description_def;
 
 // The text, kd_alloc'd; NULL: out of memory.
-char *kd_description_write(const kd_plant *plant, const kd_description_def *def);
+// terminalsAndIcons.xml of FMI 3.0: inputs and outputs of one structured name (wheel.F, wheel.x) are a terminal. *text NULL: there are none.
+// Released by kd_free
+kd_status kd_terminals_write(const kd_plant *plant, char **text) KD_NODISCARD;
+char     *kd_description_write(const kd_plant *plant, const kd_description_def *def);
 
 #endif

@@ -3,6 +3,7 @@
 // Everything is put together in a folder of its own first, from where the model is read again as the FMU will read it: what
 // does not survive that is refused here and not by somebody else's tool.
 #define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -275,27 +276,34 @@ static kd_status add_resources(job *j)
     return good ? KD_OK : refuse(j, KD_ERR_FILE, j->folder, "cannot be read again");
 }
 
-// Beside the program, where it is installed, or as the caller says
-static kd_status find_binary(job *j, char *path, size_t size)
+// Beside the program, where it is installed, or as the environment says
+static bool find_part(const char *name, const char *variable, char *path, size_t size)
 {
     char          own[PATH_MAX] = "";
     const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
     char         *slash = n > 0 ? strrchr(own, '/') : NULL;
     if (slash) *slash = '\0';
-    const char *set = getenv("KARDAN_FMU_BINARY");
-    char        place[5][PATH_MAX + 40] = {{0}};
-    if (j->opt->binary) kd_text(place[0], sizeof place[0], "%s", j->opt->binary);
-    if (set) kd_text(place[1], sizeof place[1], "%s", set);
-    if (slash) kd_text(place[2], sizeof place[2], "%s/libkardan-fmu.so", own);
-    if (slash) kd_text(place[3], sizeof place[3], "%s/../lib/kardan/libkardan-fmu.so", own);
-    if (*KD_FMU_FOLDER) kd_text(place[4], sizeof place[4], "%s/libkardan-fmu.so", KD_FMU_FOLDER);
-    for (int i = 0; i < 5; i++)
+    const char *set = getenv(variable);
+    char        place[4][PATH_MAX + 60] = {{0}};
+    if (set) kd_text(place[0], sizeof place[0], "%s", set);
+    if (slash) kd_text(place[1], sizeof place[1], "%s/%s", own, name);
+    if (slash) kd_text(place[2], sizeof place[2], "%s/../lib/kardan/%s", own, name);
+    if (*KD_FMU_FOLDER) kd_text(place[3], sizeof place[3], "%s/%s", KD_FMU_FOLDER, name);
+    for (int i = 0; i < 4; i++)
         if (place[i][0] && access(place[i], R_OK) == 0) {
             kd_text(path, size, "%s", place[i]);
-            return KD_OK;
-        } else if (i == 0 && j->opt->binary) {
-            return refuse(j, KD_ERR_FILE, place[0], strerror(errno));
+            return true;
         }
+    return false;
+}
+
+static kd_status find_binary(job *j, char *path, size_t size)
+{
+    if (j->opt->binary) {
+        kd_text(path, size, "%s", j->opt->binary);
+        return access(path, R_OK) == 0 ? KD_OK : refuse(j, KD_ERR_FILE, path, strerror(errno));
+    }
+    if (find_part("libkardan-fmu.so", "KARDAN_FMU_BINARY", path, size)) return KD_OK;
     return refuse(j, KD_ERR_UNAVAILABLE, "libkardan-fmu.so",
                   "the binary of FMUs is not beside the program, nor where it was installed (option --binary)");
 }
@@ -341,6 +349,89 @@ static kd_status add_description(job *j)
     return status;
 }
 
+static kd_status add_terminals(job *j)
+{
+    char     *text;
+    kd_status status = j->opt->version == 3 ? kd_terminals_write(j->plant, &text) : KD_OK;
+    if (status < 0 || j->opt->version != 3 || !text) return status;
+    status = kd_zip_add(j->zip, "terminalsAndIcons/terminalsAndIcons.xml", text, strlen(text), false);
+    kd_free(text);
+    return status;
+}
+
+// ---- sources --------------------------------------------------------------------------------------------------------
+
+// One file of the list, "place in the tree, place in the FMU"
+static kd_status add_source(job *j, const char *root, const char *from, const char *to)
+{
+    char   path[PATH_MAX + 400], name[400], why[300];
+    char  *text;
+    size_t length;
+    kd_text(path, sizeof path, "%s/%s", root, from);
+    kd_text(name, sizeof name, "sources/%s", to);
+    kd_status status = kd_load_file(path, MOST_BYTES, &text, &length, why, sizeof why);
+    if (status < 0) return refuse(j, status, path, why);
+    status = kd_zip_add(j->zip, name, text, length, true);
+    kd_free(text);
+    return status;
+}
+
+// All of them, and into `build` what is to be compiled; `list` is cut in place
+static kd_status add_listed(job *j, const char *place, char *list, FILE *build)
+{
+    char        root[PATH_MAX + 100], *rest = list, *line = strsep(&rest, "\n");
+    const char *slash = strrchr(place, '/');
+    kd_status   status = KD_OK;
+    if (line[0] == '/')
+        kd_text(root, sizeof root, "%s", line);
+    else
+        kd_text(root, sizeof root, "%.*s/%s", slash ? (int)(slash - place) : 1, slash ? place : ".", line);
+    while (status >= 0 && (line = strsep(&rest, "\n"))) {
+        char *to = strchr(line, ' ');
+        if (!to) continue;
+        *to++ = '\0';
+        status = add_source(j, root, line, to);
+        const size_t n = strlen(to);
+        if (n > 2 && strcmp(to + n - 2, ".c") == 0) fprintf(build, "      <SourceFile name=\"%s\"/>\n", to);
+    }
+    return status;
+}
+
+// sources/, with a description of how they are built (FMI 3.0); LibYAML is a library of the system
+static kd_status add_sources(job *j)
+{
+    char   place[PATH_MAX + 60], why[300];
+    char  *list, *text = NULL;
+    size_t length, size = 0;
+    if (!j->opt->sources) return KD_OK;
+    if (j->opt->version != 3) return refuse(j, KD_ERR_ARGUMENT, "sources", "only FMI 3.0 can say how they are built");
+    if (!find_part("fmu-sources.txt", "KARDAN_FMU_SOURCES", place, sizeof place))
+        return refuse(j, KD_ERR_UNAVAILABLE, "fmu-sources.txt",
+                      "the list of sources is not beside the program, nor where it was installed");
+    kd_status status = kd_load_file(place, MOST_BYTES, &list, &length, why, sizeof why);
+    if (status < 0) return refuse(j, status, place, why);
+    FILE *build = open_memstream(&text, &size);
+    if (build) {
+        fprintf(build,
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiBuildDescription fmiVersion=\"3.0\">\n"
+                "  <BuildConfiguration modelIdentifier=\"%s\">\n"
+                "    <SourceFileSet language=\"C17\" compiler=\"gcc\" compilerOptions=\"-O2 -ffp-contract=off\">\n",
+                j->identifier);
+        status = add_listed(j, place, list, build);
+        fputs("      <PreprocessorDefinition name=\"KD_RUNTIME\" value=\"1\"/>\n"
+              "      <IncludeDirectory name=\".\"/>\n    </SourceFileSet>\n"
+              "    <Library name=\"yaml\" external=\"true\" description=\"LibYAML\"/>\n"
+              "    <Library name=\"m\" external=\"true\"/>\n"
+              "  </BuildConfiguration>\n</fmiBuildDescription>\n",
+              build);
+    }
+    if (!build || fclose(build) != 0) status = KD_ERR_MEMORY;
+    if (status >= 0) status = kd_zip_add(j->zip, "sources/buildDescription.xml", text, size, true);
+    free(text);
+    kd_free(list);
+    return status;
+}
+
 static const char LICENCES[] =
     "This FMU contains the runtime of kardan (BSD 3-Clause License) and LibYAML:\n\n"
     "LibYAML, MIT License\n"
@@ -382,8 +473,10 @@ kd_status kd_fmu_export(const kd_model *model, const char *model_path, const cha
     if (status >= 0) status = prepare_folder(&j);
     // the description first: tools look for it there
     if (status >= 0) status = add_description(&j);
+    if (status >= 0) status = add_terminals(&j);
     if (status >= 0) status = add_binary(&j);
     if (status >= 0) status = add_resources(&j);
+    if (status >= 0) status = add_sources(&j);
     if (status >= 0)
         status = kd_zip_add(j.zip, "documentation/licenses/license.txt", LICENCES, strlen(LICENCES), false);
     if (status >= 0) status = kd_zip_write(j.zip, path, message, size);

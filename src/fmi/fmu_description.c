@@ -439,6 +439,8 @@ static int unknown_of(reader *r, const kd_xml_element *e, const char *list)
     return i;
 }
 
+enum { OUTPUT = 1, RATE = 2, INITIAL_UNKNOWN = 4, INDICATOR = 8 };
+
 // Marks the unknowns of a list (FMI 2.0) or with a name (3.0); answers how many there are
 static int mark(reader *r, const kd_xml_element *structure, const char *two, const char *three, unsigned char *marks,
                 unsigned char bit)
@@ -452,12 +454,11 @@ static int mark(reader *r, const kd_xml_element *structure, const char *two, con
         if (i >= 0 && marks[i] & bit)
             find(r, e->line, false, "ModelStructure: %.100s is listed twice", r->d->variable[i].name);
         if (i >= 0) marks[i] |= bit;
+        if (bit == RATE && r->d->rate && count < r->d->nvariables) r->d->rate[count] = i;
         count++;
     }
     return count;
 }
-
-enum { OUTPUT = 1, RATE = 2, INITIAL_UNKNOWN = 4, INDICATOR = 8 };
 
 // What must be listed is, and nothing else
 static void check_marks(reader *r, const unsigned char *marks, const kd_xml_element *structure)
@@ -487,7 +488,8 @@ static bool read_structure(reader *r)
 {
     const kd_xml_element *structure = kd_xml_child(r->root, "ModelStructure");
     unsigned char        *marks = kd_arena_cut(r->arena, (size_t)r->d->nvariables + 1, 1);
-    if (!marks) return false;
+    r->d->rate = kd_cut_int(r->arena, r->d->nvariables + 1);
+    if (!marks || !r->d->rate) return false;
     if (!structure) {
         find(r, r->root->line, true, "there is no ModelStructure");
         return true;

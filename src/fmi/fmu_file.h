@@ -81,6 +81,7 @@ typedef struct kd_fmi_description {
     double           t_start, t_stop, step, tolerance;
     kd_fmi_variable *variable;
     int              nvariables, nindicators, nstates;
+    int *rate; // (nstates) numbers of the variables that are the derivatives of the states, in the order of these
 } kd_fmi_description;
 
 typedef struct kd_fmu_file {

@@ -40,6 +40,16 @@ kd_foreign *kd_fmu_unit_base(kd_fmu_unit *f)
     return &f->unit;
 }
 
+const kd_fmi_description *kd_fmu_unit_about(const kd_fmu_unit *f)
+{
+    return &f->fmu.about;
+}
+
+kd_guest *kd_fmu_unit_guest(kd_fmu_unit *f)
+{
+    return f->guest;
+}
+
 static kd_status told(kd_fmu_unit *f, kd_status status)
 {
     return status < 0 ? kd_foreign_refuse(&f->unit, status, "%s", f->guest ? kd_guest_message(f->guest) : "") : KD_OK;

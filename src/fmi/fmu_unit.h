@@ -11,6 +11,9 @@ typedef struct kd_fmu_unit kd_fmu_unit;
 kd_status kd_fmu_unit_open(const kd_foreign_setup *setup, kd_fmu_unit **unit, char *message, size_t size) KD_NODISCARD;
 kd_foreign *kd_fmu_unit_base(kd_fmu_unit *unit); // kd_foreign_close ends it
 
+const kd_fmi_description *kd_fmu_unit_about(const kd_fmu_unit *unit);
+kd_guest                 *kd_fmu_unit_guest(kd_fmu_unit *unit); // NULL: it has not started
+
 const kd_fmi_variable *kd_fmu_unit_input(const kd_fmu_unit *unit, int i);
 const kd_fmi_variable *kd_fmu_unit_output(const kd_fmu_unit *unit, int i);
 // The number of an output of this name, also of a local variable that becomes one; -1: there is none, or no room

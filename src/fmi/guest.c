@@ -174,7 +174,9 @@ static kd_status tell_death(kd_guest *g, kd_guest_call call, bool late)
                                        "an event",
                                        "entering event mode",
                                        "saving its state",
-                                       "restoring its state"};
+                                       "restoring its state",
+                                       "its evaluation",
+                                       "its directional derivatives"};
     int                      state = 0;
     g->dead = true;
     if (late) {
@@ -461,6 +463,48 @@ kd_status kd_guest_rates(kd_guest *g, double t, const double *x, double *dx, dou
     if (status >= 0 && z) status = get_doubles(g, z, size[1]);
     if (status >= 0) status = check_finite(g, dx, (int)size[0], "derivative");
     return status < 0 || !z ? status : check_finite(g, z, (int)size[1], "event indicator");
+}
+
+// t, counts, then numbers and references in the order in which the other side reads them
+static void put_point(kd_guest *g, const kd_guest_point *at, int nz)
+{
+    const uint32_t size[4] = {(uint32_t)kd_guest_states(g), (uint32_t)nz, (uint32_t)at->nu, (uint32_t)at->ny};
+    new_request(g);
+    kd_bytes_put(&g->in, &at->t, sizeof at->t);
+    kd_bytes_put(&g->in, size, sizeof size);
+    kd_bytes_put(&g->in, at->x, size[0] * sizeof *at->x);
+    kd_bytes_put(&g->in, at->u_reference, size[2] * sizeof *at->u_reference);
+    kd_bytes_put(&g->in, at->u, size[2] * sizeof *at->u);
+    kd_bytes_put(&g->in, at->y_reference, size[3] * sizeof *at->y_reference);
+}
+
+kd_status kd_guest_evaluate(kd_guest *g, const kd_guest_point *at, double *dx, double *z, double *y)
+{
+    const int nx = kd_guest_states(g), nz = kd_guest_indicators(g);
+    put_point(g, at, nz);
+    kd_status status = make_call(g, KD_CALL_EVALUATE);
+    if (status >= 0) status = get_doubles(g, dx, (size_t)nx);
+    if (status >= 0) status = get_doubles(g, z, (size_t)nz);
+    if (status >= 0) status = get_doubles(g, y, (size_t)at->ny);
+    if (status >= 0) status = check_finite(g, dx, nx, "derivative");
+    if (status >= 0) status = check_finite(g, z, nz, "event indicator");
+    return status < 0 ? status : check_finite(g, y, at->ny, "output");
+}
+
+kd_status kd_guest_slopes(kd_guest *g, const kd_guest_point *at, const uint32_t *x_reference,
+                          const uint32_t *dx_reference, double *J)
+{
+    const int     nx = kd_guest_states(g), n = (nx + at->ny) * (nx + at->nu);
+    const uint8_t differences = !x_reference;
+    put_point(g, at, 0);
+    kd_bytes_put(&g->in, &differences, sizeof differences);
+    if (!differences) {
+        kd_bytes_put(&g->in, x_reference, (size_t)nx * sizeof *x_reference);
+        kd_bytes_put(&g->in, dx_reference, (size_t)nx * sizeof *dx_reference);
+    }
+    kd_status status = make_call(g, KD_CALL_SLOPES);
+    if (status >= 0) status = get_doubles(g, J, (size_t)n);
+    return status < 0 ? status : check_finite(g, J, n, "derivative of an output or rate, number");
 }
 
 kd_status kd_guest_completed(kd_guest *g, bool *event, bool *stop)

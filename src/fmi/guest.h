@@ -5,6 +5,8 @@
 #ifndef KD_FMI_GUEST_H
 #define KD_FMI_GUEST_H
 
+#include <stdint.h>
+
 #include "fmi/fmu_file.h"
 
 typedef struct kd_guest kd_guest;
@@ -43,6 +45,17 @@ int       kd_guest_indicators(const kd_guest *guest);
 kd_status kd_guest_get_states(kd_guest *guest, double *x) KD_NODISCARD;
 // Derivatives and indicators (either may be NULL) at (t, x)
 kd_status kd_guest_rates(kd_guest *guest, double t, const double *x, double *dx, double *z) KD_NODISCARD;
+// All at (t, x) with inputs u, in one call
+typedef struct kd_guest_point {
+    double          t;
+    const double   *x, *u;
+    const uint32_t *u_reference, *y_reference;
+    int             nu, ny;
+} kd_guest_point;
+kd_status kd_guest_evaluate(kd_guest *guest, const kd_guest_point *at, double *dx, double *z, double *y) KD_NODISCARD;
+// (dx, y) by (x, u), column by column; by directional derivatives of these references of x and dx, NULL: by central differences
+kd_status kd_guest_slopes(kd_guest *guest, const kd_guest_point *at, const uint32_t *x_reference,
+                          const uint32_t *dx_reference, double *J) KD_NODISCARD;
 kd_status kd_guest_completed(kd_guest *guest, bool *event, bool *stop) KD_NODISCARD;
 typedef struct kd_guest_event {
     bool   changed, stop; // states have changed; it asks for the end

@@ -25,6 +25,9 @@ struct kd_served {
     fmi2CallbackFunctions callbacks;
     void                 *saved[KD_GUEST_SLOTS]; // states of the FMU
     bool                  goes_back;             // something was saved: steps may begin again at an earlier time
+    double               *numbers;               // (room) of evaluations
+    uint32_t             *references;            // (room)
+    size_t                room;
 };
 
 // ---- bytes ----------------------------------------------------------------------------------------------------------
@@ -77,6 +80,8 @@ void kd_served_destroy(kd_served *s)
     if (s->instance && s->version == 2) s->fmi2FreeInstance(s->instance);
     if (s->instance && s->version == 3) s->fmi3FreeInstance(s->instance);
     if (s->library) dlclose(s->library);
+    kd_free(s->numbers);
+    kd_free(s->references);
     kd_free(s);
 }
 
@@ -513,18 +518,149 @@ static kd_status serve_states(kd_served *s, kd_guest_bytes *in, kd_guest_bytes *
     return judged(s, answer, "GetContinuousStates", text);
 }
 
+// ---- evaluations of model exchange ----------------------------------------------------------------------------------
+
+typedef struct point {
+    double    t;
+    uint32_t  nx, nz, nu, ny;
+    double   *x, *u, *dx, *z, *y, *other; // other: (nx + ny)
+    uint32_t *u_reference, *y_reference, *known, *unknown;
+} point;
+
+// Room for all numbers and references of an evaluation; it is kept
+static bool make_room(kd_served *s, size_t n)
+{
+    if (n <= s->room) return true;
+    kd_free(s->numbers);
+    kd_free(s->references);
+    s->numbers = kd_alloc(n * sizeof *s->numbers);
+    s->references = kd_alloc(n * sizeof *s->references);
+    s->room = s->numbers && s->references ? n : 0;
+    return s->room > 0;
+}
+
+static kd_status read_point(kd_served *s, kd_guest_bytes *in, point *p)
+{
+    enum { MOST = 100000 };
+    uint32_t n[4];
+    if (!kd_bytes_get(in, &p->t, sizeof p->t) || !kd_bytes_get(in, n, sizeof n)) return KD_ERR_ARGUMENT;
+    for (int i = 0; i < 4; i++)
+        if (n[i] > MOST) return KD_ERR_ARGUMENT;
+    p->nx = n[0], p->nz = n[1], p->nu = n[2], p->ny = n[3];
+    if (!make_room(s, (size_t)3 * n[0] + n[1] + n[2] + 2 * (size_t)n[3] + 1)) return KD_ERR_MEMORY;
+    p->x = s->numbers, p->u = p->x + n[0], p->dx = p->u + n[2], p->z = p->dx + n[0], p->y = p->z + n[1];
+    p->other = p->y + n[3];
+    p->u_reference = s->references, p->y_reference = p->u_reference + n[2], p->known = p->y_reference + n[3];
+    p->unknown = p->known + n[0];
+    const bool read = kd_bytes_get(in, p->x, n[0] * sizeof *p->x) &&
+                      kd_bytes_get(in, p->u_reference, n[2] * sizeof *p->u_reference) &&
+                      kd_bytes_get(in, p->u, n[2] * sizeof *p->u) &&
+                      kd_bytes_get(in, p->y_reference, n[3] * sizeof *p->y_reference);
+    return read ? KD_OK : KD_ERR_ARGUMENT;
+}
+
+// Inputs, then time and states, then what follows from them
+static int evaluate(kd_served *s, const point *p, double *dx, double *z, double *y)
+{
+    const bool three = s->version == 3;
+    int        answer = 0;
+    if (p->nu > 0)
+        answer = three ? (int)s->fmi3SetFloat64(s->instance, p->u_reference, p->nu, p->u, p->nu)
+                       : (int)s->fmi2SetReal(s->instance, p->u_reference, p->nu, p->u);
+    if (answer < 2) answer = rates(s, p->t, p->x, p->nx, dx, z, z ? p->nz : 0);
+    if (answer < 2 && p->ny > 0)
+        answer = three ? (int)s->fmi3GetFloat64(s->instance, p->y_reference, p->ny, y, p->ny)
+                       : (int)s->fmi2GetReal(s->instance, p->y_reference, p->ny, y);
+    return answer;
+}
+
+static kd_status serve_evaluate(kd_served *s, kd_guest_bytes *in, kd_guest_bytes *out, char *text)
+{
+    point     p;
+    kd_status status = read_point(s, in, &p);
+    if (status >= 0) status = judged(s, evaluate(s, &p, p.dx, p.z, p.y), "its evaluation", text);
+    if (status < 0) return status;
+    kd_bytes_put(out, p.dx, p.nx * sizeof *p.dx);
+    kd_bytes_put(out, p.z, p.nz * sizeof *p.z);
+    kd_bytes_put(out, p.y, p.ny * sizeof *p.y);
+    return KD_OK;
+}
+
+// Column j of the slopes into dx, y: central differences, increment eps^(1/3)
+static int difference(kd_served *s, point *p, uint32_t j)
+{
+    double      *of = j < p->nx ? &p->x[j] : &p->u[j - p->nx];
+    const double kept = *of, h = 6e-6 * fmax(1.0, fabs(kept));
+    *of = kept + h;
+    int answer = evaluate(s, p, p->dx, NULL, p->y);
+    *of = kept - h;
+    if (answer < 2) answer = evaluate(s, p, p->other, NULL, p->other + p->nx);
+    *of = kept;
+    for (uint32_t i = 0; i < p->nx; i++) p->dx[i] = (p->dx[i] - p->other[i]) / (2 * h);
+    for (uint32_t i = 0; i < p->ny; i++) p->y[i] = (p->y[i] - p->other[p->nx + i]) / (2 * h);
+    return answer;
+}
+
+static int derive(kd_served *s, const uint32_t *unknown, size_t n, uint32_t known, double *out)
+{
+    const double one = 1;
+    if (n == 0) return 0;
+    return s->version == 3 ? (int)s->fmi3GetDirectionalDerivative(s->instance, unknown, n, &known, 1, &one, 1, out, n)
+                           : (int)s->fmi2GetDirectionalDerivative(s->instance, unknown, n, &known, 1, &one, out);
+}
+
+// The same by directional derivatives; an output that is a state needs none
+static int directional(kd_served *s, point *p, uint32_t j)
+{
+    const uint32_t known = j < p->nx ? p->known[j] : p->u_reference[j - p->nx];
+    int            answer = derive(s, p->unknown, p->nx, known, p->dx);
+    for (uint32_t i = 0; i < p->ny && answer < 2; i++) {
+        bool state = false;
+        for (uint32_t k = 0; k < p->nx; k++) state = state || p->known[k] == p->y_reference[i];
+        p->y[i] = p->y_reference[i] == known;
+        if (!state) answer = derive(s, &p->y_reference[i], 1, known, &p->y[i]);
+    }
+    return answer;
+}
+
+static kd_status serve_slopes(kd_served *s, kd_guest_bytes *in, kd_guest_bytes *out, char *text)
+{
+    point     p;
+    uint8_t   differences = 1;
+    kd_status status = read_point(s, in, &p);
+    if (status < 0) return status;
+    if (!kd_bytes_get(in, &differences, sizeof differences)) return KD_ERR_ARGUMENT;
+    if (!differences &&
+        (!kd_bytes_get(in, p.known, p.nx * sizeof *p.known) || !kd_bytes_get(in, p.unknown, p.nx * sizeof *p.unknown)))
+        return KD_ERR_ARGUMENT;
+    if (!differences &&
+        !(s->version == 3 ? s->fmi3GetDirectionalDerivative != NULL : s->fmi2GetDirectionalDerivative != NULL)) {
+        kd_text(text, KD_GUEST_TEXT, "its binary has no function for directional derivatives");
+        return KD_ERR_UNSUPPORTED;
+    }
+    // where the derivatives are taken
+    if (!differences) status = judged(s, evaluate(s, &p, p.dx, NULL, p.y), "its evaluation", text);
+    for (uint32_t j = 0; j < p.nx + p.nu && status >= 0; j++) {
+        status = judged(s, differences ? difference(s, &p, j) : directional(s, &p, j),
+                        differences ? "its evaluation" : "GetDirectionalDerivative", text);
+        kd_bytes_put(out, p.dx, p.nx * sizeof *p.dx);
+        kd_bytes_put(out, p.y, p.ny * sizeof *p.y);
+    }
+    return status;
+}
+
 static kd_status serve_completed(kd_served *s, kd_guest_bytes *out, char *text)
 {
     double flags[2] = {0, 0};
     int    answer;
     if (s->version == 3) {
         bool event = false, stop = false;
-        answer = (int)s->fmi3CompletedIntegratorStep(s->instance, true, &event, &stop);
+        answer = (int)s->fmi3CompletedIntegratorStep(s->instance, !s->goes_back, &event, &stop);
         flags[0] = event;
         flags[1] = stop;
     } else {
         fmi2Boolean event = 0, stop = 0;
-        answer = (int)s->fmi2CompletedIntegratorStep(s->instance, fmi2True, &event, &stop);
+        answer = (int)s->fmi2CompletedIntegratorStep(s->instance, s->goes_back ? fmi2False : fmi2True, &event, &stop);
         flags[0] = event != 0;
         flags[1] = stop != 0;
     }
@@ -572,6 +708,10 @@ kd_status kd_served_call(kd_served *s, kd_guest_call call, kd_guest_bytes *in, k
         return serve_states(s, in, out, text);
     case KD_CALL_RATES:
         return serve_rates(s, in, out, text);
+    case KD_CALL_EVALUATE:
+        return serve_evaluate(s, in, out, text);
+    case KD_CALL_SLOPES:
+        return serve_slopes(s, in, out, text);
     case KD_CALL_COMPLETED:
         return serve_completed(s, out, text);
     case KD_CALL_UPDATE: {

@@ -21,6 +21,8 @@ typedef enum kd_guest_call {
     KD_CALL_ENTER,     // event mode, for new inputs; an update follows
     KD_CALL_SAVE,      // slot
     KD_CALL_RESTORE,   // slot
+    KD_CALL_EVALUATE,  // t, counts of x, z, u, y, then x, references of u, u, references of y -> dx, z, y
+    KD_CALL_SLOPES, // the same, whether by differences, references of x and dx -> (dx, y) by (x, u), column by column
     KD_CALL_COUNT
 } kd_guest_call;
 

@@ -285,6 +285,24 @@ static kd_eval hear_event(const kd_event *event, const kd_state *before, const k
     return p->to_event ? KD_EVAL_STOP : KD_EVAL_OK;
 }
 
+// The end of a step
+static kd_eval hear_step(const kd_state *x, bool at_time, void *context)
+{
+    kd_plant *p = context;
+    (void)at_time;
+    if (!(x->t > p->from)) return KD_EVAL_OK; // the start of a run is shown, too
+    p->probed = false;
+    p->asked = !p->watcher(x->t, p->watcher_context);
+    p->probed = false;
+    return p->asked ? KD_EVAL_STOP : KD_EVAL_OK;
+}
+
+void kd_plant_watch(kd_plant *p, kd_plant_watcher watcher, void *context)
+{
+    p->watcher = watcher;
+    p->watcher_context = context;
+}
+
 static kd_status choose_options(kd_plant *p, kd_simulation_options *o)
 {
     kd_status status = kd_system_run_options(p->system, o, p->message, sizeof p->message);
@@ -292,6 +310,10 @@ static kd_status choose_options(kd_plant *p, kd_simulation_options *o)
     *o = kd_method_named(o); // nothing changes between communication points
     o->events.listener = hear_event;
     o->events.context = p;
+    if (p->watcher) {
+        o->output = hear_step;
+        o->context = p;
+    }
     if (p->tolerance > 0 && p->tolerance != o->rtol) {
         o->atol *= p->tolerance / o->rtol;
         o->rtol = p->tolerance;

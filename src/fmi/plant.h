@@ -63,7 +63,12 @@ typedef struct kd_plant_outcome {
     double t;       // that was reached
     bool   event;   // it stopped there because something happened
     bool   stopped; // the model asks for the end
+    bool   asked;   // who watches steps has asked for an early return
 } kd_plant_outcome;
+// Who is told of every step of the integrator, at its end, where values can be read; false: the step of co-simulation ends there.
+// Before the start
+typedef bool (*kd_plant_watcher)(double t, void *context);
+void kd_plant_watch(kd_plant *plant, kd_plant_watcher watcher, void *context);
 // From t on by h; to_event: not beyond the next instant at which something happens.
 kd_status kd_plant_step(kd_plant *plant, double t, double h, bool to_event, kd_plant_outcome *out) KD_NODISCARD;
 

@@ -31,8 +31,12 @@ struct kd_plant {
     bool               started;
     bool               probed; // the probe is set to x as it is now
     double             t_start, tolerance;
-    bool               event;                 // the listener has seen one in this step
-    bool               to_event;              // and is to stop there
+    bool               event;    // the listener has seen one in this step
+    bool               to_event; // and is to stop there
+    kd_plant_watcher   watcher;  // of steps; NULL
+    void              *watcher_context;
+    double             from;                  // where the step of co-simulation began
+    bool               asked;                 // it has asked for an early return
     kd_arena           arena;                 // of the list and of the arrays below
     bool              *outside;               // (nu) inputs that come from outside
     double            *u, *du, *t_u;          // (nu) their values, rates, and since when

@@ -37,8 +37,9 @@ kd_status kd_plant_step(kd_plant *p, double t, double h, bool to_event, kd_plant
         return kd_plant_refuse(p, KD_ERR_TIME, "the step begins at t = %.17g, but the model is at t = %.17g", t,
                                p->x->t);
     status = take_changes(p);
-    p->probed = p->event = false;
+    p->probed = p->event = p->asked = false;
     p->to_event = to_event;
+    p->from = p->x->t;
     if (status >= 0 && t + h > p->x->t) {
         status = kd_simulation_run(p->simulation, t + h);
         if (status < 0) (void)kd_plant_refuse(p, status, "%s", kd_simulation_message(p->simulation));
@@ -46,7 +47,8 @@ kd_status kd_plant_step(kd_plant *p, double t, double h, bool to_event, kd_plant
     out->t = p->x->t;
     // stopped by the listener: an event; by the model: the end
     out->event = status == KD_STOPPED && p->event && to_event;
-    out->stopped = status == KD_STOPPED && !out->event;
+    out->asked = status == KD_STOPPED && p->asked && !out->event;
+    out->stopped = status == KD_STOPPED && !out->event && !out->asked;
     if (out->stopped) (void)kd_plant_refuse(p, KD_ERR_CALLBACK_STOP, "%s", kd_simulation_message(p->simulation));
     return status < 0 ? status : KD_OK;
 }

@@ -15,7 +15,7 @@ typedef enum kd_fmu_answer {
 enum {
     KD_FMU_BEFORE = KD_FMU_INSTANTIATED | KD_FMU_INITIALISING,
     KD_FMU_RUNNING = KD_FMU_EVENT | KD_FMU_CONTINUOUS | KD_FMU_STEP,
-    KD_FMU_READABLE = KD_FMU_INITIALISING | KD_FMU_RUNNING | KD_FMU_STOPPED | KD_FMU_FAILED,
+    KD_FMU_READABLE = KD_FMU_INITIALISING | KD_FMU_RUNNING | KD_FMU_STOPPED | KD_FMU_FAILED | KD_FMU_INSIDE,
 };
 
 // ---- life -----------------------------------------------------------------------------------------------------------

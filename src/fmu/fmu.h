@@ -17,7 +17,8 @@ typedef enum kd_fmu_mode {
     KD_FMU_STEP = 16,
     KD_FMU_STOPPED = 32, // terminated, or the model has asked for the end
     KD_FMU_FAILED = 64,  // by an error: values can still be read
-    KD_FMU_ANY = 127,
+    KD_FMU_INSIDE = 128, // intermediate update: inside of a step, values can be read
+    KD_FMU_ANY = 255,
 } kd_fmu_mode;
 
 typedef struct kd_fmu {
@@ -26,10 +27,12 @@ typedef struct kd_fmu {
     kd_fmu_mode   mode;
     bool          logs_events;
     bool          event_mode, early_return; // FMI 3.0, co-simulation
-    double        tolerance, t_start, t_stop;
-    double        t; // that was reached
-    bool          stopped;
-    char          name[200];
+    double        return_time;              // that the client has asked for in an intermediate update; infinity
+    void (*update)(void);                   // fmi3IntermediateUpdateCallback; NULL
+    double tolerance, t_start, t_stop;
+    double t; // that was reached
+    bool   stopped;
+    char   name[200];
     // message (level 0: event, 1: warning, 3: error as the numbers of the standard) with its category
     void (*log)(struct kd_fmu *fmu, int level, const char *category, const char *message);
     void *environment, *logger; // of log

@@ -49,13 +49,29 @@ fmi3Instance fmi3InstantiateModelExchange(fmi3String name, fmi3String token, fmi
     return instantiate(&def, log);
 }
 
+// Intermediate update: a step of the integrator has ended; the client reads, and may ask for the end of the step of co-simulation at a time
+static bool tell_step(double t, void *context)
+{
+    kd_fmu           *fmu = context;
+    const kd_fmu_mode mode = fmu->mode;
+    fmi3Boolean       wanted = false;
+    fmi3Float64       when = t;
+    fmu->mode = KD_FMU_INSIDE;
+    fmu->t = t;
+    ((fmi3IntermediateUpdateCallback)fmu->update)(fmu->environment, t, false, true, true, fmu->early_return, &wanted,
+                                                  &when);
+    if (fmu->mode == KD_FMU_INSIDE) fmu->mode = mode;
+    if (wanted && fmu->early_return) fmu->return_time = when;
+    return t < fmu->return_time;
+}
+
 fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
                                          fmi3Boolean logging, fmi3Boolean event_mode, fmi3Boolean early_return,
                                          const fmi3ValueReference intermediate[], size_t n,
                                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
                                          fmi3IntermediateUpdateCallback update)
 {
-    (void)visible, (void)intermediate, (void)update, (void)n;
+    (void)visible, (void)intermediate, (void)n; // all variables can be read there
     kd_fmu_def def = {.call = __func__,
                       .name = name,
                       .token = token,
@@ -67,6 +83,8 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
     if (fmu) {
         fmu->event_mode = event_mode;
         fmu->early_return = early_return;
+        fmu->update = (void (*)(void))update;
+        if (update) kd_plant_watch(fmu->plant, tell_step, fmu);
     }
     return fmu;
 }
@@ -466,12 +484,14 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
     (void)no_return;
     if (!kd_fmu_may(fmu, __func__, KD_FMU_STEP)) return fmi3Error;
     const bool to_event = fmu->event_mode && fmu->early_return;
+    fmu->return_time = HUGE_VAL;
     const bool good = kd_fmu_good(fmu, __func__, kd_plant_step(fmu->plant, t, h, to_event, &out));
     fmu->t = *last = out.t;
     *event = out.event;
     *terminate = out.stopped;
     // an event at the very end is not early
-    *early = fmu->early_return && good && (out.event || out.stopped) && out.t < t + h - 16 * DBL_EPSILON * fabs(t + h);
+    *early = fmu->early_return && good && (out.event || out.stopped || out.asked) &&
+             out.t < t + h - 16 * DBL_EPSILON * fabs(t + h);
     if (!good) return (fmi3Status)kd_fmu_fail(fmu);
     if (!*early && !out.stopped) *last = t + h;
     if (out.stopped) kd_fmu_tell(fmu, 0, "logEvents", "%s", kd_plant_message(fmu->plant));

@@ -99,6 +99,11 @@ static bool check_signal_names(kd_model *m, const char *block, const kd_block_de
     return true;
 }
 
+bool kd_block_is_continuous(const kd_block_def *def)
+{
+    return kd_block_element_of(def)->foreign && isnan(def->period);
+}
+
 // Sampling times offset + k period can be told apart by doubles.
 static bool check_times(kd_model *m, const char *name, const kd_block_def *def)
 {

@@ -81,6 +81,9 @@ typedef struct kd_block_element {
     bool               in_code; // written in C: no file has it
 } kd_block_element;
 
+// Foreign code without period: its states are states of the model
+bool kd_block_is_continuous(const kd_block_def *def); // blocks.c
+
 // element/list.c
 const kd_element_class *kd_block_element_class(int kind);
 const kd_block_element *kd_block_element_of(const kd_block_def *def);

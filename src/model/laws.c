@@ -1,6 +1,6 @@
 // laws.c: the expressions of a model: do they compile, do they read only what they may, are there algebraic loops.
 //
-// The graph of reads: sensors and PI outputs are nodes, an edge says that the value of one needs the value of another
+// The graph of reads: sensors, PI outputs and outputs of blocks without period are nodes, an edge says that the value of one needs the value of another
 // at the same instant. A cycle in it is an equation without explicit solution and is refused. Forces do not read
 // forces. Equations of algebraic variables are nodes, too, but reads of algebraic variables are no edges: those are
 // solved for, and src/model/algebraic.c looks whether they can be.
@@ -41,17 +41,19 @@ typedef struct reader {
     char               why[300];               // of an unknown one
 } reader;
 
-// nodes: sensors, then states, then equations of algebraic variables, which nobody reads
+// nodes: sensors, then states, then blocks, then equations of algebraic variables, which nobody reads
 static int node_of(const kd_model *m, const kd_path *path)
 {
     if (path->section == KD_SECTION_SENSOR) return path->element;
     if (path->section == KD_SECTION_STATE && path->property == KD_PROPERTY_OUT) return m->nsensors + path->element;
+    if (path->section == KD_SECTION_BLOCK && kd_block_is_continuous(&m->block[path->element].def))
+        return m->nsensors + m->nstates + path->element;
     return -1;
 }
 
 static int first_equation(const kd_model *m)
 {
-    return m->nsensors + m->nstates;
+    return m->nsensors + m->nstates + m->nblocks;
 }
 
 // doubled when it is full
@@ -288,13 +290,14 @@ static void list_signals(const kd_block_def *def, signal_locals *l)
 }
 
 static kd_status check_signals(reader *r, kd_section section, int element, const char *key, int n,
-                               const char *const *text, const char *const *name, const char *const *locals)
+                               const char *const *text, const char *const *name, const char *const *locals,
+                               unsigned may)
 {
     kd_status status = KD_OK;
     for (int i = 0; i < n && status >= 0; i++) {
         char field[KD_EXPR_MAX_NAME + 20];
         kd_signal_field(key, i, n, name ? name[i] : NULL, field, sizeof field);
-        status = check_text(r, section, element, field, text[i], signal, locals);
+        status = check_text(r, section, element, field, text[i], may, locals);
     }
     return status;
 }
@@ -309,13 +312,15 @@ static kd_status check_block(reader *r, int i)
     for (int k = 0; class->inputs && class->inputs[k] && status >= 0; k++)
         status = check_text(r, KD_SECTION_BLOCK, i, class->inputs[k], def->input[k], signal, NULL);
     if (class->inputs) return status;
-    status = check_signals(r, KD_SECTION_BLOCK, i, "input", def->ninputs, def->input, def->input_name, NULL);
+    status = check_signals(r, KD_SECTION_BLOCK, i, "input", def->ninputs, def->input, def->input_name, NULL,
+                           kd_block_is_continuous(def) ? may_read[KD_READS_MOTION] : signal);
     if (status < 0 || !class->expressions) return status;
     // outputs and next states see inputs and states by name
     list_signals(def, &l);
-    status = check_signals(r, KD_SECTION_BLOCK, i, "output", def->noutputs, def->output, NULL, l.name);
+    status = check_signals(r, KD_SECTION_BLOCK, i, "output", def->noutputs, def->output, NULL, l.name, signal);
     if (status < 0) return status;
-    return check_signals(r, KD_SECTION_BLOCK, i, "next", def->nstates, def->next, l.name + def->ninputs, l.name);
+    return check_signals(r, KD_SECTION_BLOCK, i, "next", def->nstates, def->next, l.name + def->ninputs, l.name,
+                         signal);
 }
 
 // Can an event change what the path says?
@@ -351,7 +356,7 @@ static kd_status check_event(reader *r, int i)
     kd_status           status = check_text(r, KD_SECTION_EVENT, i, "when", def->when, signal, NULL);
     for (int k = 0; k < def->nsettings; k++) check_target(r, i, k);
     if (status < 0) return status;
-    return check_signals(r, KD_SECTION_EVENT, i, "set", def->nsettings, def->value, def->target, NULL);
+    return check_signals(r, KD_SECTION_EVENT, i, "set", def->nsettings, def->value, def->target, NULL, signal);
 }
 
 static kd_status check_discrete(reader *r)
@@ -359,7 +364,11 @@ static kd_status check_discrete(reader *r)
     kd_status status = KD_OK;
     // samples are no part of the graph: they read what was before
     r->node = -1;
-    for (int i = 0; i < r->m->nblocks && status >= 0; i++) status = check_block(r, i);
+    for (int i = 0; i < r->m->nblocks && status >= 0; i++) {
+        r->node = kd_block_is_continuous(&r->m->block[i].def) ? r->m->nsensors + r->m->nstates + i : -1;
+        status = check_block(r, i);
+    }
+    r->node = -1;
     for (int i = 0; i < r->m->nevents && status >= 0; i++) status = check_event(r, i);
     return status;
 }
@@ -450,8 +459,10 @@ static void say_node(const kd_model *m, int node, char *text, size_t size)
 {
     if (node < m->nsensors) {
         kd_text_append(text, size, "sensor.%s", m->sensor[node].name);
-    } else {
+    } else if (node < m->nsensors + m->nstates) {
         kd_text_append(text, size, "state.%s.out", m->state[node - m->nsensors].name);
+    } else {
+        kd_text_append(text, size, "block.%s", m->block[node - m->nsensors - m->nstates].name);
     }
 }
 
@@ -468,6 +479,9 @@ static void report_cycle(kd_model *m, const int *stack, int first, int last)
     const int n = stack[first];
     if (n < m->nsensors) {
         kd_model_error(m, KD_SECTION_SENSOR, n, "value", "it reads itself: %s", text);
+    } else if (n >= m->nsensors + m->nstates) {
+        kd_model_error(m, KD_SECTION_BLOCK, n - m->nsensors - m->nstates, "input",
+                       "it needs its own output (algebraic loop): %s", text);
     } else {
         kd_model_error(m, KD_SECTION_STATE, n - m->nsensors, "input",
                        "it needs its own value (algebraic loop): %s; read the state itself instead of its output",
@@ -548,7 +562,7 @@ kd_status kd_finish_laws(kd_model *m)
                                          KD_SECTION_TRACK, KD_SECTION_BLOCK, KD_SECTION_VARIABLE, KD_SECTION_ALGEBRAIC};
     const int               ncounted = (int)(sizeof counted / sizeof counted[0]);
     kd_arena                arena = {0};
-    graph                   g = {.nnodes = m->nsensors + m->nstates + m->nalgebraic}, algebraic = g;
+    graph                   g = {.nnodes = m->nsensors + m->nstates + m->nblocks + m->nalgebraic}, algebraic = g;
     reader                 *r = kd_arena_cut(&arena, 1, sizeof *r);
     kd_status               status = KD_ERR_MEMORY;
     if (!r) goto done;

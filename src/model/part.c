@@ -106,6 +106,22 @@ static bool check_modes(kd_model *m, int i, int nmodes)
     return true;
 }
 
+// Of natural modes: the last one that is taken has the frequency of the first one that is not
+static void doubt_modes(kd_model *m, int i, int nmodes)
+{
+    const kd_flexible_body *f = m->body[i].def.read;
+    const int               n = f->nq;
+    if (nmodes < 1 || nmodes >= n) return;
+    for (int k = 0; k < n * n; k++)
+        if (k % (n + 1) != 0 && fabs(f->Ke[k]) > 1e-12 * fabs(f->Ke[(n + 1) * (k % n)])) return; // no natural modes
+    const double last = f->Ke[(nmodes - 1) * (n + 1)] / f->Me[(nmodes - 1) * (n + 1)],
+                 next = f->Ke[nmodes * (n + 1)] / f->Me[nmodes * (n + 1)];
+    if (fabs(next - last) <= 1e-6 * fabs(next))
+        kd_model_warn(m, KD_SECTION_BODY, i, "modes",
+                      "modes %d and %d have the same frequency, and only one of them is taken: take both or none",
+                      nmodes, nmodes + 1);
+}
+
 bool kd_finish_flexible(kd_model *m, int i)
 {
     kd_body                *b = &m->body[i];
@@ -122,6 +138,7 @@ bool kd_finish_flexible(kd_model *m, int i)
     }
     b->nmodes = def->modes > 0 ? def->modes : f->nq;
     if (!check_modes(m, i, b->nmodes)) return false;
+    doubt_modes(m, i, b->nmodes);
     // mass, centre and inertia of the body without deformation
     const kd_vec3 c = kd_vec_scale(1 / f->mass, kd_vec_of(f->first));
     const double *S = f->second, trace = S[0] + S[4] + S[8];

@@ -600,6 +600,10 @@ static kd_status reduce_structure(part_reader *p, const kd_node *root, kd_flexib
     report->judged = r.judged;
     status = kd_flexible_body_make(&r, &reference, modes, damping, body, message, size);
     kd_reduction_release(&r);
+    if (status == KD_OK && message && message[0]) {
+        kd_text(report->warning, sizeof report->warning, "%s", message);
+        message[0] = '\0';
+    }
     // what it is between pieces comes from the angles of their frames; in a piece it would be of higher order
     if (p->pieces > 1) body->K0t = body->K0r = body->K0w = body->K0F = NULL;
     return status;

@@ -297,6 +297,9 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
         status = refuse(message, size, KD_ERR_UNSUPPORTED,
                         "real-time steps have no impacts and no dry friction that sticks: give stops and contacts "
                         "'stiffness' in place of 'restitution', and friction without 'stick'");
+    if (status == KD_OK && kd_eom_definition(eom)->completed)
+        status = refuse(message, size, KD_ERR_UNSUPPORTED,
+                        "real-time steps do not tell foreign code of their ends: give blocks of FMUs a period");
     if (status == KD_OK && has_inactive_rows(x, rt->n))
         status = refuse(message, size, KD_ERR_UNSUPPORTED,
                         "constraints that are switched off are not for steps of fixed work");

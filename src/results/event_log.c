@@ -45,6 +45,11 @@ kd_status kd_event_log_create(const kd_eom *eom, int capacity, kd_event_log **lo
     return KD_OK;
 }
 
+void kd_event_log_forget(kd_event_log *self)
+{
+    *self = (kd_event_log){.eom = self->eom, .capacity = self->capacity, .event = self->event};
+}
+
 void kd_event_log_destroy(kd_event_log *self)
 {
     if (!self) return;

@@ -19,6 +19,7 @@ bool kd_event_log_is_due(const kd_eom *eom, bool samples_and_breaks);
 // Room for capacity events; those beyond are counted. eom must outlive the log.
 kd_status kd_event_log_create(const kd_eom *eom, int capacity, kd_event_log **log) KD_NODISCARD;
 void      kd_event_log_destroy(kd_event_log *log); // NULL is fine
+void      kd_event_log_forget(kd_event_log *log);  // all events, before another run
 // Listener of a simulation (kd_event_options.listener with the log as context). Does not allocate.
 kd_eval kd_event_log_hear(const kd_event *event, const kd_state *before, const kd_state *after, void *log);
 // How many samples there were: a simulation does not tell them unless it is asked to.

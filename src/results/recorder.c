@@ -313,20 +313,21 @@ static kd_status make_times(kd_recorder *r, kd_simulation_options *o, double t_s
 // Fresh ones: nothing of an earlier run is left
 static kd_status make_room(kd_recorder *r, int ntimes)
 {
-    // certifier and log are made anew for each run; the recording only if its room does not suffice
+    // the certifier is made anew for each run, the recording only if its room does not suffice; the log, which is large, stays
     const int  rows = rows_for(r, ntimes);
     const bool fits =
         r->recording && kd_recording_length(r->recording) == 0 && kd_recording_capacity(r->recording) >= rows;
     kd_status status = KD_OK;
     kd_certifier_destroy(r->certifier);
-    kd_event_log_destroy(r->log);
-    r->certifier = NULL, r->log = NULL;
+    r->certifier = NULL;
+    if (r->log) kd_event_log_forget(r->log);
     if (!fits) {
         kd_recording_destroy(r->recording);
         status = kd_recording_create(r->probe, rows, &r->recording); // NULL after a failure
     }
     if (status >= 0) status = kd_certifier_create_by(r->probe, &r->certifier);
-    if (status >= 0 && kd_event_log_is_due(r->eom, true)) status = kd_event_log_create(r->eom, MOST_EVENTS, &r->log);
+    if (status >= 0 && !r->log && kd_event_log_is_due(r->eom, true))
+        status = kd_event_log_create(r->eom, MOST_EVENTS, &r->log);
     return status;
 }
 

@@ -1,5 +1,5 @@
 // runtime/foreign.c: an FMU loads no foreign code: blocks that want it are refused when the model is read.
-#include "foreign/foreign.h"
+#include "foreign/continuous.h"
 
 #include "core/text.h"
 
@@ -20,4 +20,11 @@ kd_status kd_foreign_open_library(const kd_foreign_setup *setup, kd_foreign **un
 {
     (void)setup;
     return refuse(unit, message, size);
+}
+
+kd_status kd_continuous_open(const kd_foreign_setup *setup, kd_continuous **unit, char *message, size_t size)
+{
+    (void)setup;
+    *unit = NULL;
+    return refuse(&(kd_foreign *){NULL}, message, size);
 }

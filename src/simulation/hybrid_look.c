@@ -125,6 +125,27 @@ static kd_status complete_left(kd_hybrid *self)
     return status < 0 || of_motion ? status : kd_hybrid_failed(self, kd_limit_solve(self->limit, x), "state");
 }
 
+// The definition hears of every step, and may ask for an event at its end
+static kd_status ask_at_end(kd_hybrid *self, bool *solved)
+{
+    kd_eom_data *data;
+    if (!kd_eom_definition(self->eom)->completed) return KD_OK;
+    // behind looks at the middle of the step: the end again
+    kd_status status = self->motion(self->x->t, self->x, self->motion_context);
+    if (status >= 0) status = kd_limit_solve(self->limit, self->x);
+    if (status >= 0) status = kd_limit_at(self->limit, self->x, &data);
+    *solved = true;
+    memset(self->alone, 0, (size_t)self->dims.nswitch);
+    if (status >= 0) status = kd_limit_fault(self->limit, kd_eom_completed(data, self->alone));
+    if (status < 0) return kd_hybrid_failed(self, status, "end of a step");
+    for (int i = 0; i < self->dims.nswitch; i++) {
+        if (!self->alone[i]) continue;
+        self->crossing.crossed[i] = self->alone[i];
+        self->has_crossed = true;
+    }
+    return KD_OK;
+}
+
 kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
 {
     kd_state    *x = self->x;
@@ -143,6 +164,8 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
         if (status >= 0 && t1 > t0) status = find_crossing(self, t0);
         if (status < 0) return status;
     }
+    if (!self->has_crossed && t1 > t0) status = ask_at_end(self, &solved);
+    if (status < 0) return status;
     self->pending = self->has_crossed || self->at_break || self->at_sample;
     // nothing happened: the end of this step is the start of the next, and rates tell the strides
     if (!self->pending) {

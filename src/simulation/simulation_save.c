@@ -106,6 +106,8 @@ static void check_forces(kd_archive *a, kd_simulation *s)
     memcpy(there, here, (size_t)nv * sizeof *here);
     kd_archive_bool(a, &known);
     kd_archive_doubles(a, there, (size_t)nv);
+    if (kd_archive_good(a) && known && !known_here)
+        kd_archive_fail(a, KD_ERR_SAVED, "the state has no forces here: %.400s", kd_eom_data_message(s->data));
     for (int i = 0; kd_archive_good(a) && i < nv; i++) {
         char name[100];
         if (known == known_here && memcmp(&here[i], &there[i], sizeof *here) == 0) continue;

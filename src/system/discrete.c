@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 #include "element/block.h"
-#include "foreign/foreign.h"
+#include "foreign/continuous.h"
 #include "system/system.h"
 
 // ---- places ---------------------------------------------------------------------------------------------------------
@@ -25,11 +25,13 @@ kd_status kd_system_discrete_places(kd_system *s)
     s->event = kd_arena_cut(&s->arena, (size_t)m->nevents, sizeof *s->event);
     s->variable_z = kd_cut_int(&s->arena, m->nvariables);
     if (s->arena.failed) return KD_ERR_MEMORY;
-    // a block: outputs, states, number of its next sample; then one place for each variable
+    // a block: outputs, states, number of its next sample, or number and time of events; then one place for each variable
     for (int i = 0; i < m->nblocks; i++) {
         const kd_block_def *def = &m->block[i].def;
+        const bool          sampled = !kd_block_is_continuous(def);
         s->block[i].block = &m->block[i];
-        s->block[i].z = kd_system_add_z(s, def->noutputs + def->nstates + 1);
+        s->block[i].z = kd_system_add_z(s, sampled ? def->noutputs + def->nstates + 1 : 2);
+        s->nsampled += sampled;
     }
     for (int i = 0; i < m->nvariables; i++) s->variable_z[i] = kd_system_add_z(s, 1);
     return KD_OK;
@@ -126,22 +128,29 @@ kd_status kd_system_discrete(kd_system *s, char *message, size_t size)
 {
     kd_status status = KD_OK;
     if (s->for_start) return KD_OK; // start values have no samples and events
-    for (int i = 0; i < s->model->nblocks && status == KD_OK; i++) status = make_block(s, i, message, size);
+    for (int i = 0; i < s->model->nblocks && status == KD_OK; i++)
+        if (!s->block[i].continuous) status = make_block(s, i, message, size);
     for (int i = 0; i < s->model->nevents && status == KD_OK; i++) status = make_event(s, i, message, size);
     return status;
 }
 
 void kd_system_close_units(kd_system *s)
 {
-    for (int i = 0; s->block && i < s->model->nblocks; i++) kd_foreign_close(s->block[i].unit);
+    for (int i = 0; s->block && i < s->model->nblocks; i++) {
+        kd_foreign_close(s->block[i].unit);
+        if (s->block[i].continuous) s->block[i].continuous->class->destroy(s->block[i].continuous);
+    }
 }
 
 const signed char *kd_system_crossings(kd_system *s)
 {
     static const signed char direction[] = {
         [KD_CROSSING_BOTH] = 0, [KD_CROSSING_RISING] = 1, [KD_CROSSING_FALLING] = -1};
-    signed char *out = kd_arena_cut(&s->arena, (size_t)s->model->nevents, sizeof *out);
+    signed char *out = kd_arena_cut(&s->arena, (size_t)s->nfunctions, sizeof *out);
     for (int i = 0; out && i < s->model->nevents; i++) out[i] = direction[s->model->event[i].def.crossing];
+    // times of blocks without period come once: their functions rise there
+    for (int i = s->model->nstates; out && i < s->ncontrollers; i++)
+        out[s->load[i].unit->functions + s->load[i].unit->continuous->nindicators] = 1;
     return out;
 }
 
@@ -192,7 +201,7 @@ void kd_system_discrete_readings(kd_system *s)
     s->at_samples = s->at_switches = s->at_events = (kd_reading){0};
     // samples, conditions and settings apart: each is evaluated no further than it needs
     for (int i = 0; i < m->nblocks; i++)
-        for (int k = 0; k < KD_MAX_SIGNALS; k++) {
+        for (int k = 0; k < KD_MAX_SIGNALS && !s->block[i].continuous; k++) {
             add_reading(s, s->block[i].input[k], &s->at_samples);
             add_reading(s, s->block[i].output[k], &s->at_samples);
             add_reading(s, s->block[i].next[k], &s->at_samples);
@@ -201,6 +210,9 @@ void kd_system_discrete_readings(kd_system *s)
         add_reading(s, s->event[i].when, &s->at_switches);
         for (int k = 0; k < KD_MAX_SETTINGS; k++) add_reading(s, s->event[i].value[k], &s->at_events);
     }
+    // inputs of blocks without period may read algebraic variables
+    if (s->nsampled < m->nblocks) s->at_switches.forces = s->at_switches.forces || s->nalgebraic > 0;
+    if (s->nsampled < m->nblocks) s->at_events.forces = s->at_events.forces || s->nalgebraic > 0;
     close_reading(s, &s->at_samples);
     close_reading(s, &s->at_switches);
     close_reading(s, &s->at_events);

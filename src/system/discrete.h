@@ -1,7 +1,7 @@
 // system/discrete.h: sampled blocks, variables and events of a model in the equations of motion.
 //
-// Places in z: of each block its outputs, its states, and the number k of its next sample, at offset + k period; then
-// one of each variable.
+// Places in z: of each block its outputs, its states, and the number k of its next sample, at offset + k period; of a block without period
+// the number of its events and the time of the last one; then one of each variable.
 #ifndef KARDAN_SYSTEM_DISCRETE_H
 #define KARDAN_SYSTEM_DISCRETE_H
 
@@ -23,6 +23,11 @@ typedef struct kd_sampler {
     const double      *A, *B, *C, *D;              // state space and transfer function, row by row; D NULL: 0
     double            *made[3];                    // of a transfer function: A, C, D; NULL
     struct kd_foreign *unit;                       // foreign code; NULL
+    // without period: foreign code whose states are states of the model
+    struct kd_continuous *continuous; // NULL: it is sampled
+    int                   load;       // its number, as a controller, too
+    int                   epoch[2];   // variables of its two places in z: count and time of its events
+    int                   functions;  // number of its first switching function: indicators, time, end of a step
 } kd_sampler;
 
 typedef enum kd_target { KD_TARGET_Z, KD_TARGET_R, KD_TARGET_V } kd_target;
@@ -60,5 +65,6 @@ kd_eval kd_work_switching(const kd_point *x, void *context, double *out);
 kd_eval kd_work_event(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
 double  kd_work_next_sample(const kd_point *x, void *context);
 kd_eval kd_work_discrete(const kd_point *x, void *context, double *z_new);
+kd_eval kd_work_completed(const kd_point *x, void *context, signed char *crossed);
 
 #endif

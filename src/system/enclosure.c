@@ -119,6 +119,9 @@ void kd_range_output(kd_work *w, int load, kd_interval *range)
 {
     const kd_system *s = w->system;
     const kd_load   *pi = &s->load[load];
+    // nothing is known of a block without period
+    for (int slot = pi->unit ? s->out_slot[load] : -1; slot >= 0; slot = s->next_slot[slot]) range[slot] = all;
+    if (pi->unit) return;
     // corners of the box of x and r; c = kp x + ki r is monotone in both
     const kd_interval x = kd_expr_bounds(pi->law[0], range, w->breaks.work), r = w->enclosure.state[pi->state];
     const double      kp = pi->feed[0], ki = pi->feed[1];
@@ -134,7 +137,7 @@ void kd_range_output(kd_work *w, int load, kd_interval *range)
 void kd_range_outputs(kd_work *w, kd_interval *range)
 {
     const kd_system *s = w->system;
-    for (int k = 0; k < s->model->nstates; k++)
+    for (int k = 0; k < s->ncontrollers; k++)
         if (s->out_slot[s->state_order[k]] >= 0) kd_range_output(w, s->state_order[k], range);
 }
 
@@ -244,5 +247,6 @@ kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *cont
         lower[i] = range.lower;
         upper[i] = range.upper;
     }
+    for (int i = s->model->nevents; i < s->nfunctions; i++) lower[i] = -HUGE_VAL, upper[i] = HUGE_VAL;
     return answer;
 }

@@ -148,7 +148,7 @@ static kd_eval breakaway(const kd_point *x, void *context, double *out)
     // rows of dry friction: what their element can hold; others never break
     for (int i = 0; i < s->nmu; i++) {
         const int      force = s->row_h[i].force;
-        const kd_load *load = force < 0 ? NULL : &s->load[s->model->nstates + force];
+        const kd_load *load = force < 0 ? NULL : kd_system_load_of(s, force);
         out[i] = load ? load->class->limit(load, w->slot, w) : INFINITY;
     }
     return answer;
@@ -330,17 +330,18 @@ static kd_status define_instants(kd_system *s, kd_eom_def *def)
 {
     if (s->nbreaking > 0) def->next_break = next_break;
     if (s->nlaws > 0) def->unseen = kd_work_unseen;
-    if (s->model->nblocks > 0 && !s->for_start) {
+    if (s->nsampled > 0 && !s->for_start) {
         def->next_sample = kd_work_next_sample;
         def->discrete = kd_work_discrete;
         def->discrete_counts = true;
         def->discrete_of_motion = !s->at_samples.forces;
     }
-    // switching functions are those of events
+    // switching functions are those of events and of blocks without period
     if (def->dims.nswitch == 0) return KD_OK;
     def->switching = kd_work_switching;
     def->switch_bounds = kd_work_switch_bounds;
     def->event = kd_work_event;
+    if (s->nsampled < s->model->nblocks) def->completed = kd_work_completed;
     def->crossing = kd_system_crossings(s);
     return def->crossing ? KD_OK : KD_ERR_MEMORY;
 }
@@ -420,7 +421,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
                          .nz = s->nz,
                          .ntheta = s->live ? s->model->nparameters : 0,
                          .ny = s->nsensors,
-                         .nswitch = s->for_start ? 0 : s->model->nevents};
+                         .nswitch = s->for_start ? 0 : s->nfunctions};
     def.context = s;
     def.autonomous = !s->time_dependent;
     def.name = name_of;

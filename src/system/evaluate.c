@@ -52,6 +52,15 @@ static int gradient_size(const kd_system *s)
     return size;
 }
 
+// of a block without period
+static int most_states(const kd_system *s)
+{
+    int most = 0;
+    for (int i = s->model->nstates; i < s->ncontrollers; i++)
+        if (s->load[i].nstates > most) most = s->load[i].nstates;
+    return most;
+}
+
 // sizes as in kd_work of system.h
 static void cut_arrays(kd_work *w)
 {
@@ -77,7 +86,8 @@ static void cut_arrays(kd_work *w)
     w->road = kd_arena_cut(arena, (size_t)s->nloads, sizeof *w->road);
     w->expr_work = kd_cut_double(arena, expr_work_size(s));
     w->gradient = kd_cut_double(arena, gradient_size(s));
-    w->out_weight = kd_cut_double(arena, s->model->nstates);
+    w->out_weight = kd_cut_double(arena, s->out_at[s->ncontrollers]);
+    w->unit_x = kd_cut_double(arena, most_states(s));
     w->small = kd_cut_double(arena, small_size(s));
     w->user = kd_cut_double(arena, small_size(s));
     w->force = kd_cut_double(arena, channel_count(s));
@@ -294,15 +304,28 @@ static void fill_slots(kd_work *w, int level, int first, int end)
         if (s->slot[i].kind == KD_SLOT_MEASURE && s->slot[i].level == level) w->slot[i] = known[s->slot[i].index];
 }
 
+// Outputs of a block without period in the variables from this one on; without value they are no numbers, and its load tells why
+static void show_unit(kd_work *w, const kd_load *unit, int slot)
+{
+    const kd_system *s = w->system;
+    const double    *y;
+    const bool       known = kd_unit_outputs(unit, w->slot, w, &y) == KD_EVAL_OK;
+    for (; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = known ? y[s->slot[slot].level] : NAN;
+}
+
 // Outputs of controllers that somebody reads
 static void fill_outputs(kd_work *w, const double *r)
 {
     const kd_system *s = w->system;
     // each behind those that it reads: kp input + ki r
-    for (int k = 0; k < s->model->nstates; k++) {
+    for (int k = 0; k < s->ncontrollers; k++) {
         const kd_load *pi = &s->load[s->state_order[k]];
         int            slot = s->out_slot[s->state_order[k]];
         if (slot < 0) continue;
+        if (pi->unit) {
+            show_unit(w, pi, slot);
+            continue;
+        }
         double out = pi->feed[0] * kd_expr_value(pi->law[0], w->slot, w->expr_work) + pi->feed[1] * r[pi->state];
         for (; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = out;
     }

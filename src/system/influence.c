@@ -98,7 +98,10 @@ const char *kd_load_kind(const kd_load *load)
 {
     if (load->wheel) return "wheel_rail";
     if (load->row) return "modes";
-    return load->def ? kd_force_element((int)load->def->kind)->kind.word : load->user ? "user force" : "state";
+    return load->def    ? kd_force_element((int)load->def->kind)->kind.word
+           : load->user ? "user force"
+           : load->unit ? "fmu"
+                        : "state";
 }
 
 static bool prepare(search *f, const kd_system *s, const kd_state *x)

@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "element/block.h"
+#include "foreign/continuous.h"
 #include "system/system.h"
 
 // ---- sampling times -------------------------------------------------------------------------------------------------
@@ -45,6 +46,10 @@ void kd_system_start_z(const kd_system *s, double t, double *z)
     for (int i = 0; i < m->nblocks; i++) {
         const kd_block_def *def = &m->block[i].def;
         double             *of = z + s->block[i].z;
+        if (kd_block_is_continuous(def)) {
+            of[0] = of[1] = 0.0; // no event so far
+            continue;
+        }
         memcpy(of, def->start_output, (size_t)def->noutputs * sizeof *of);
         memcpy(of + def->noutputs, def->start, (size_t)def->nstates * sizeof *of);
         // a sample at t itself is still to come
@@ -59,7 +64,8 @@ double kd_work_next_sample(const kd_point *x, void *context)
     double           next = HUGE_VAL;
     for (int i = 0; i < s->model->nblocks; i++) {
         const kd_block_def *def = &s->model->block[i].def;
-        double              t = time_of(def, x->z[counter_of(&s->block[i])]);
+        if (s->block[i].continuous) continue;
+        double t = time_of(def, x->z[counter_of(&s->block[i])]);
         // one that is past: the next one behind t
         if (t <= x->t) t = time_of(def, number_behind(def, x->t));
         next = fmin(next, t);
@@ -73,7 +79,8 @@ static double due_until(const kd_system *s, const kd_point *x)
     double earliest = HUGE_VAL, period = 0.0;
     for (int i = 0; i < s->model->nblocks; i++) {
         const kd_block_def *def = &s->model->block[i].def;
-        const double        t = time_of(def, x->z[counter_of(&s->block[i])]);
+        if (s->block[i].continuous) continue;
+        const double t = time_of(def, x->z[counter_of(&s->block[i])]);
         if (t < earliest) earliest = t, period = def->period;
     }
     return earliest > after(x->t) && earliest <= x->t + AHEAD * period ? after(earliest) : after(x->t);
@@ -133,7 +140,8 @@ kd_eval kd_work_discrete(const kd_point *x, void *context, double *z_new)
     // in the order of the model; z_new counts what was sampled, so that a second call changes nothing
     for (int i = 0; i < s->model->nblocks && answer == KD_EVAL_OK; i++) {
         const kd_block_def *def = &s->model->block[i].def;
-        double             *k = &z_new[counter_of(&s->block[i])];
+        if (s->block[i].continuous) continue;
+        double *k = &z_new[counter_of(&s->block[i])];
         if (time_of(def, *k) > until) continue;
         answer = sample(&s->block[i], w, x->t, z_new);
         *k = fmax(*k + 1.0, number_behind(def, until));
@@ -150,8 +158,10 @@ kd_eval kd_work_switching(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
-    const kd_eval    answer = bring(w, x, &s->at_switches);
+    kd_eval          answer = bring(w, x, &s->at_switches);
     for (int i = 0; i < s->model->nevents && answer == KD_EVAL_OK; i++) out[i] = value_of(s->event[i].when, w);
+    for (int i = s->model->nstates; i < s->ncontrollers && answer == KD_EVAL_OK; i++)
+        answer = kd_unit_switching(&s->load[i], w, out + s->load[i].unit->functions);
     return answer;
 }
 
@@ -183,6 +193,38 @@ static void say(const kd_system *s, const signed char *crossed, kd_jump *jump)
     }
 }
 
+// Blocks without period pass one event each for all of their functions
+static kd_eval pass_units(kd_work *w, const signed char *crossed, kd_jump *jump)
+{
+    const kd_system *s = w->system;
+    kd_eval          answer = KD_EVAL_OK;
+    for (int i = s->model->nstates; i < s->ncontrollers && answer == KD_EVAL_OK; i++) {
+        const kd_load *unit = &s->load[i];
+        bool           passes = false;
+        for (int k = 0; k < unit->unit->continuous->nindicators + 2; k++)
+            passes = passes || crossed[unit->unit->functions + k];
+        if (!passes) continue;
+        answer = kd_unit_event(unit, w, jump);
+        kd_text_append(jump->text, sizeof jump->text, "%sevent of block '%s'", jump->text[0] ? "; " : "", unit->name);
+    }
+    return answer;
+}
+
+// The end of a step is told to all of them
+kd_eval kd_work_completed(const kd_point *x, void *context, signed char *crossed)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_eval          answer = bring(w, x, &s->at_switches);
+    for (int i = s->model->nstates; i < s->ncontrollers && answer == KD_EVAL_OK; i++) {
+        const kd_sampler *unit = s->load[i].unit;
+        bool              event;
+        answer = kd_unit_completed(&s->load[i], w, &event);
+        if (event) crossed[unit->functions + unit->continuous->nindicators + 1] = -1;
+    }
+    return answer;
+}
+
 kd_eval kd_work_event(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump)
 {
     kd_work         *w = context;
@@ -201,5 +243,5 @@ kd_eval kd_work_event(const kd_point *x, const signed char *crossed, void *conte
         jump->stop = jump->stop || def->stop;
     }
     say(s, crossed, jump);
-    return KD_EVAL_OK;
+    return pass_units(w, crossed, jump);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "foreign/continuous.h"
 #include "model/channel.h"
 #include "model/element.h"
 #include "system/system.h"
@@ -172,7 +173,10 @@ static const char *state_suffix(const kd_load *l, int k, char *text, size_t size
 {
     const kd_element_class *class = l->def ? kd_force_element((int)l->def->kind) : NULL;
     kd_text(text, size, "%s", "");
-    if (l->nstates > 1) kd_text(text, size, ".%d", k + 1);
+    if (l->unit)
+        kd_text(text, size, ".%s", l->unit->continuous->class->state_name(l->unit->continuous, k));
+    else if (l->nstates > 1)
+        kd_text(text, size, ".%d", k + 1);
     for (int i = 0; class && i < class->nreadings; i++) {
         const kd_readable *r = &class->readings[i];
         if (r->property == KD_PROPERTY_INNER && r->i == k) kd_text(text, size, ".%s", r->word);
@@ -184,7 +188,7 @@ static const char *state_suffix(const kd_load *l, int k, char *text, size_t size
 static const char *state_unit(const kd_system *s, const kd_load *l, int k)
 {
     if (l->state_def) return l->nstates == 1 ? kd_state_unit(s->model, l->state_def) : "";
-    if (!l->def) return ""; // a user force
+    if (!l->def) return ""; // a user force, a block without period
     const kd_element_class *class = kd_force_element((int)l->def->kind);
     for (int i = 0; i < class->nreadings; i++)
         if (class->readings[i].property == KD_PROPERTY_INNER && class->readings[i].i == k)
@@ -198,9 +202,12 @@ static void name_states(kd_system *s)
     for (int i = 0; i < s->nloads; i++)
         for (int k = 0; k < s->load[i].nstates; k++) {
             const kd_load *l = &s->load[i];
-            char           suffix[40];
-            s->names[KD_NAME_R][l->state + k] =
-                joined(s, l->state_def ? "state." : "force.", l->name, state_suffix(l, k, suffix, sizeof suffix));
+            char           suffix[100];
+            s->names[KD_NAME_R][l->state + k] = joined(s,
+                                                       l->state_def ? "state."
+                                                       : l->unit    ? "block."
+                                                                    : "force.",
+                                                       l->name, state_suffix(l, k, suffix, sizeof suffix));
             s->units[KD_NAME_R][l->state + k] = state_unit(s, l, k);
         }
     if (s->is_fixed) s->names[KD_NAME_R][0] = joined(s, "rest", "", "");
@@ -212,6 +219,11 @@ static void name_discrete(kd_system *s)
     const kd_model *m = s->model;
     for (int i = 0; i < m->nblocks; i++) {
         const kd_block_def *def = &m->block[i].def;
+        if (kd_block_is_continuous(def)) {
+            s->names[KD_NAME_Z][s->block[i].z] = joined(s, "block.", m->block[i].name, ".events");
+            s->names[KD_NAME_Z][s->block[i].z + 1] = joined(s, "block.", m->block[i].name, ".last_event");
+            continue;
+        }
         for (int k = 0; k <= def->noutputs + def->nstates; k++) {
             char        buffer[KD_SIGNAL_NAME], last[80];
             const char *word = k < def->noutputs                  ? "out"
@@ -226,6 +238,21 @@ static void name_discrete(kd_system *s)
     }
     for (int i = 0; i < m->nvariables; i++)
         s->names[KD_NAME_Z][s->variable_z[i]] = joined(s, "variable.", m->variable[i].name, "");
+}
+
+// Of blocks without period: indicators, time, end of a step
+static void name_functions(kd_system *s)
+{
+    for (int i = s->model->nstates; i < s->ncontrollers; i++) {
+        const kd_sampler *unit = s->load[i].unit;
+        const int         n = unit->continuous->nindicators;
+        for (int k = 0; k < n + 2; k++) {
+            char what[60];
+            kd_text(what, sizeof what, "': %s", k == n ? "time of its next event" : "end of a step");
+            if (k < n) kd_text(what, sizeof what, "': indicator %d", k + 1);
+            s->names[KD_NAME_SWITCH][unit->functions + k] = joined(s, "block '", unit->block->name, what);
+        }
+    }
 }
 
 // ---- multipliers ----------------------------------------------------------------------------------------------------
@@ -271,8 +298,8 @@ kd_status kd_system_names(kd_system *s)
                 cut(s, KD_NAME_S, s->ns) && cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
                 cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
                 cut(s, KD_NAME_Y, s->nsensors) && cut(s, KD_NAME_THETA, m->nparameters) && cut(s, KD_NAME_W, s->nw) &&
-                cut(s, KD_NAME_Z, s->nz) && cut(s, KD_NAME_SWITCH, m->nevents) && cut(s, KD_NAME_E, s->ninvariants) &&
-                cut(s, KD_NAME_DRIVE, s->ndrives);
+                cut(s, KD_NAME_Z, s->nz) && cut(s, KD_NAME_SWITCH, s->nfunctions) &&
+                cut(s, KD_NAME_E, s->ninvariants) && cut(s, KD_NAME_DRIVE, s->ndrives);
     if (!made) return KD_ERR_MEMORY;
     // turns and norms are made of names of coordinates: behind them
     name_links(s);
@@ -281,6 +308,7 @@ kd_status kd_system_names(kd_system *s)
     name_states(s);
     name_discrete(s);
     for (int i = 0; i < m->nevents; i++) s->names[KD_NAME_SWITCH][i] = joined(s, "event '", m->event[i].name, "'");
+    name_functions(s);
     for (int i = 0; i < s->ninvariants; i++) {
         s->names[KD_NAME_E][i] = (char *)m->invariant[i].name;
         if (s->invariant_z[i] >= 0)

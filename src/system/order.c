@@ -6,7 +6,7 @@
 typedef struct walk {
     const kd_system *s;
     kd_slot_kind     kind;
-    kd_expr *const  *expr; // (n); NULL: reads nothing
+    kd_expr *const  *expr; // (n); NULL: reads nothing, or is a block without period
     bool            *seen; // (n)
     int             *stack, *at;
     int              depth;
@@ -20,15 +20,30 @@ static void enter(walk *w, int signal)
     w->at[w->depth++] = 0;
 }
 
+// Variable i of all that a signal reads; -1: there are no more
+static int slot_of(const walk *w, int signal, int i)
+{
+    const kd_sampler *unit = w->kind == KD_SLOT_OUT ? w->s->load[signal].unit : NULL;
+    const kd_expr    *own = w->expr[signal];
+    const int         n = unit ? unit->block->def.ninputs : own ? 1 : 0;
+    for (int k = 0; k < n; k++) {
+        const kd_expr *e = unit ? unit->input[k] : own;
+        if (i < kd_expr_slot_count(e)) return kd_expr_slot(e, i);
+        i -= kd_expr_slot_count(e);
+    }
+    return -1;
+}
+
 // The next signal that the one on top of the stack reads and that was not seen; -1: none
 static int next_read(walk *w)
 {
-    const kd_expr *e = w->expr[w->stack[w->depth - 1]];
-    for (int *i = &w->at[w->depth - 1]; e && *i < kd_expr_slot_count(e);) {
-        kd_slot at = w->s->slot[kd_expr_slot(e, (*i)++)];
+    const int signal = w->stack[w->depth - 1];
+    for (int *i = &w->at[w->depth - 1];;) {
+        const int slot = slot_of(w, signal, (*i)++);
+        if (slot < 0) return -1;
+        kd_slot at = w->s->slot[slot];
         if (at.kind == w->kind && !w->seen[at.index]) return at.index;
     }
-    return -1;
 }
 
 static bool find_order(const kd_system *s, kd_slot_kind kind, int n, kd_expr *const *expr, int *order)
@@ -65,12 +80,17 @@ static void list_slots(const kd_system *s, kd_slot_kind kind, int n, int *first,
 
 kd_status kd_system_order_controllers(kd_system *s)
 {
-    int       n = s->model->nstates;
+    int       n = s->ncontrollers;
     kd_expr **law = kd_arena_cut(&s->arena, (size_t)n, sizeof *law);
     // the order of states that are controllers; others read no output
     s->state_order = kd_cut_int(&s->arena, n);
+    s->out_at = kd_cut_int(&s->arena, n + 1);
     if (s->arena.failed) return KD_ERR_MEMORY;
-    for (int i = 0; i < n; i++) law[i] = kd_states[s->model->state[i].def.kind]->output ? s->load[i].law[0] : NULL;
+    for (int i = 0; i < n; i++) {
+        const kd_load *l = &s->load[i];
+        law[i] = !l->unit && kd_states[l->state_def->kind]->output ? l->law[0] : NULL;
+        s->out_at[i + 1] = s->out_at[i] + (l->unit ? l->unit->block->def.noutputs : 1);
+    }
     return find_order(s, KD_SLOT_OUT, n, law, s->state_order) ? KD_OK : KD_ERR_MEMORY;
 }
 
@@ -79,10 +99,10 @@ kd_status kd_system_order_signals(kd_system *s)
     int n = s->nsensors;
     s->sensor_order = kd_cut_int(&s->arena, n);
     s->sensor_slot = kd_cut_int(&s->arena, n);
-    s->out_slot = kd_cut_int(&s->arena, s->model->nstates);
+    s->out_slot = kd_cut_int(&s->arena, s->ncontrollers);
     s->next_slot = kd_cut_int(&s->arena, s->nslots);
     if (s->arena.failed || !find_order(s, KD_SLOT_SENSOR, n, s->sensor, s->sensor_order)) return KD_ERR_MEMORY;
     list_slots(s, KD_SLOT_SENSOR, n, s->sensor_slot, s->next_slot);
-    list_slots(s, KD_SLOT_OUT, s->model->nstates, s->out_slot, s->next_slot);
+    list_slots(s, KD_SLOT_OUT, s->ncontrollers, s->out_slot, s->next_slot);
     return KD_OK;
 }

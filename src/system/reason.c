@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "element/force.h"
 #include "expr/table.h"
-#include "foreign/foreign.h"
+#include "foreign/continuous.h"
 
 static bool all_finite(const double *x, int n)
 {
@@ -106,7 +106,7 @@ void kd_work_notice(const kd_point *x, void *context, char *text, size_t size)
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *load = &s->load[i];
         if (!load->class->notice || !load->class->notice(load, w->slot, w, words, sizeof words)) continue;
-        kd_text(text, size, "force '%s': %s", load->name, words);
+        kd_text(text, size, "%s '%s': %s", load->unit ? "block" : "force", load->name, words);
         return;
     }
 }
@@ -122,6 +122,12 @@ void kd_work_reason(const kd_point *x, void *context, char *text, size_t size)
         const kd_foreign *unit = s->block[i].unit;
         if (!unit || !unit->broken) continue;
         kd_text(text, size, "block '%s': %s", s->model->block[i].name, kd_foreign_message(unit));
+        return;
+    }
+    for (int i = 0; i < s->model->nblocks; i++) {
+        const kd_continuous *unit = s->block[i].continuous;
+        if (!unit || !unit->is_broken) continue;
+        kd_text(text, size, "block '%s': %s", s->model->block[i].name, unit->message);
         return;
     }
     kd_work_velocity(w, x, KD_FOR_LOADS);

@@ -146,7 +146,7 @@ static double wheel_component(kd_work *w, const kd_point *x, int constraint, int
 // Force of an element as sensors read it
 static double element_force(const kd_work *w, const kd_point *x, int force, int number)
 {
-    const kd_load *l = &w->system->load[w->system->model->nstates + force];
+    const kd_load *l = kd_system_load_of(w->system, force);
     if (l->class->reading) return l->class->reading(l, w, x, number);
     return number < l->nchannels ? kd_load_forces(w, l)[number] : 0.0;
 }

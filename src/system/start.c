@@ -355,6 +355,16 @@ static void fill_states(const kd_system *s, kd_work *w, double *r)
     }
 }
 
+// Blocks without period begin at this motion, each with the outputs of those that it reads
+void kd_start_units(const kd_system *s, kd_work *w, double t, const double *p, const double *v, double *r, double *u)
+{
+    const int n = s->for_start ? 0 : s->ncontrollers - s->model->nstates;
+    for (int pass = 0; pass < n; pass++) {
+        (void)kd_start_place(w, t, p, v, r, u);
+        for (int i = s->model->nstates; i < s->ncontrollers; i++) kd_unit_start(&s->load[i], w, r + s->load[i].state);
+    }
+}
+
 // Contact coordinates of wheels on rails that are unknowns: where w found them.
 void kd_start_contacts(const kd_system *s, const kd_work *w, double *contact)
 {
@@ -490,13 +500,14 @@ static kd_status settle_states(const kd_system *s, kd_work *w, bool forces, doub
 {
     // only elements that say so; positions and velocities stay (assume)
     bool settles = false;
-    for (int i = 0; i < s->nloads; i++) settles = settles || s->load[i].class->settles;
+    for (int i = 0; i < s->nloads; i++) settles = settles || s->load[i].class->settles || s->load[i].unit;
     if (!settles) return KD_OK;
     kd_initial_options opt = kd_initial_options_default();
     opt.assume = true;
     opt.compute_multipliers = forces;
     (void)kd_start_place(w, x->t, x->p, x->v, x->r, u);
     fill_states(s, w, x->r);
+    kd_start_units(s, w, x->t, x->p, x->v, x->r, u);
     return kd_initial_consistent(s->eom, &s->inputs, &opt, x, NULL, 0);
 }
 
@@ -552,6 +563,7 @@ static kd_status start_joints(const kd_system *s, bool forces, bool expects_redu
     make_guess(s, w, x->t, x->r, u, &g);
     // states of elements and contacts at the guess: the start of the iteration
     fill_states(s, w, x->r);
+    kd_start_units(s, w, x->t, g.p, g.v, x->r, u);
     kd_system_start_z(s, x->t, x->z);
     kd_start_contacts(s, w, x->s);
     kd_start_algebraic(s, x->w);

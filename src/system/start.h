@@ -12,6 +12,8 @@ typedef struct kd_joint_motion {
 
 // Bring w to the velocity stage at a state
 kd_eval kd_start_place(kd_work *w, double t, const double *p, const double *v, const double *r, double *u);
+// Blocks without period begin at a motion; r: their states there
+void kd_start_units(const kd_system *s, kd_work *w, double t, const double *p, const double *v, double *r, double *u);
 // Counted angles of p, at the position of w
 void kd_start_turns(const kd_system *s, kd_work *w, double *p);
 // Where the search for algebraic variables begins; contacts of wheels on rails, where w found them

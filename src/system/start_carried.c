@@ -135,6 +135,7 @@ kd_status kd_start_by_joints(const kd_system *s, kd_state *x, char *message, siz
     kd_system_start_z(s, x->t, x->z);
     (void)kd_start_place(w, x->t, x->p, x->v, x->r, u);
     copy_turns(s, joints, wj, w, x->p);
+    kd_start_units(s, w, x->t, x->p, x->v, x->r, u);
     kd_start_contacts(s, w, x->s);
     kd_start_algebraic(s, x->w);
     // it should fit to rounding; if it does, only accelerations and multipliers are missing, otherwise correct it

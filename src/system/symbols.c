@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "model/element.h"
 #include "system/system.h"
 
 typedef struct finder {
@@ -102,6 +103,8 @@ static int path_slot(kd_system *s, const kd_path *path)
     case KD_SECTION_SENSOR:
         return kd_system_slot(s, KD_SLOT_SENSOR, path->element, 0);
     case KD_SECTION_BLOCK:
+        if (kd_block_is_continuous(&s->model->block[path->element].def))
+            return kd_system_slot(s, KD_SLOT_OUT, s->block[path->element].load, path->i);
         return kd_system_slot(s, KD_SLOT_DISCRETE, s->block[path->element].z + path->i, 0);
     case KD_SECTION_VARIABLE:
         return kd_system_slot(s, KD_SLOT_DISCRETE, s->variable_z[path->element], 0);

@@ -474,7 +474,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     if (status == KD_OK) status = list_drives(s);
-    s->time_dependent = reads_time(s);
+    s->time_dependent = reads_time(s) || s->nsampled < s->model->nblocks;
     s->driven = is_driven(s);
     return status;
 }

@@ -28,12 +28,12 @@ typedef enum kd_slot_kind {
     KD_SLOT_INPUT,    // index: input
     KD_SLOT_STATE,    // index: place in r
     KD_SLOT_DISCRETE, // index: place in z
-    KD_SLOT_OUT,      // index: state element, a PI controller: its output
-    KD_SLOT_MEASURE,  // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
-    KD_SLOT_CONTACT,  // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
-    KD_SLOT_LAMBDA,   // index: wheel on a rail: multiplier; the same
-    KD_SLOT_W,        // index: place in w
-    KD_SLOT_HOLD, // index: row of g, its multiplier with the sign of readings; equations of algebraic variables only
+    KD_SLOT_OUT, // index: controller, a state element or behind those a block without period; level: number of the output
+    KD_SLOT_MEASURE, // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
+    KD_SLOT_CONTACT, // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
+    KD_SLOT_LAMBDA,  // index: wheel on a rail: multiplier; the same
+    KD_SLOT_W,       // index: place in w
+    KD_SLOT_HOLD,    // index: row of g, its multiplier with the sign of readings; equations of algebraic variables only
     KD_SLOT_REACTION,   // index: joint; level: component 0..5. This and the following: sensors only
     KD_SLOT_MULTIPLIER, // index: constraint; level: number of the row within it
     KD_SLOT_WHEEL,      // index: constraint, a wheel on a rail; level: component 0..5 of its wrench
@@ -154,6 +154,7 @@ typedef struct kd_load {
     int                      force; // its number
     const kd_state_def      *state_def;
     const kd_user_force_def *user;
+    const kd_sampler        *unit;                                  // block without period
     const kd_wheel          *wheel;                                 // creep forces
     const kd_curve          *curve;                                 // volumes of an air spring
     int                      nchannels, nvariables, nstates, state; // state: first place in r
@@ -306,7 +307,9 @@ struct kd_system {
     const char **watch;                      // (nsensors - those of the model) paths
     bool         shows;                      // while compiling: what only shows angles does not count them
     kd_expr    **sensor;                     // (nsensors)
-    int         *state_order, *sensor_order; // (nstates), (nsensors) each behind those whose outputs it reads
+    int          ncontrollers;               // state elements, then blocks without period: the first loads
+    int         *state_order, *sensor_order; // (ncontrollers), (nsensors) each behind those whose outputs it reads
+    int         *out_at;                     // (ncontrollers + 1) outputs of those before it
     int         *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
     int         *next_slot;                  // (nslots) the next one
     int         *time_slot, ntime_slots;     // variables that are t or an input
@@ -321,6 +324,8 @@ struct kd_system {
     int         *z_slot_at;        // (nz + 1) where those of each place begin
 
     kd_sampler *block;      // (nblocks)
+    int         nsampled;   // those that have a period
+    int         nfunctions; // switching functions: of events, then of blocks without period
     kd_trigger *event;      // (nevents)
     int        *variable_z; // (nvariables) places in z
     kd_reading  at_samples, at_switches, at_events;
@@ -487,7 +492,8 @@ typedef struct kd_work {
     double           t;
     double          *expr_work;
     double          *gradient;   // of an expression
-    double          *out_weight; // (nstates) derivative by the output of a controller, while laws are differentiated
+    double          *out_weight; // (outputs of controllers) derivatives by them, while laws are differentiated
+    double          *unit_x;     // (most states of a block without period)
     double          *user;       // arguments and answers of elements written in C
     kd_jet          *jet;        // (nslots)
     double          *force;      // (channels of all loads)
@@ -597,6 +603,14 @@ void      kd_system_set_blocks(kd_system *s);                                   
 void      kd_system_set_laws(kd_system *s);                                       // unseen_laws.c: the same
 kd_status kd_system_set_lengths(kd_system *s) KD_NODISCARD;                       // system.c: of the start position
 kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // element/force.c
+const kd_load *kd_system_load_of(const kd_system *s, int force);                  // element/force.c: of a force element
+// element/unit.c: outputs of a block without period, 0 before its start
+kd_eval   kd_unit_outputs(const kd_load *load, const double *x, kd_work *w, const double **y);
+kd_eval   kd_unit_slopes(const kd_load *load, const double *x, kd_work *w, const double **J); // (x', y) by (x, u)
+kd_eval   kd_unit_switching(const kd_load *load, kd_work *w, double *out);
+kd_eval   kd_unit_event(const kd_load *load, kd_work *w, kd_jump *jump);
+kd_eval   kd_unit_completed(const kd_load *load, kd_work *w, bool *event);
+void      kd_unit_start(const kd_load *load, kd_work *w, double *r); // states at the start
 void      kd_across_gradient(const kd_across *a, const kd_system *s, const double *lambda, double *out);
 double    kd_across_value(const kd_across *a, const kd_system *s, const double *lambda);
 kd_status kd_system_order_controllers(kd_system *s) KD_NODISCARD;                     // order.c: after their laws

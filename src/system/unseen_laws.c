@@ -49,7 +49,7 @@ static bool reads_output(const kd_system *s, const kd_law *law, int load)
 // Controllers whose outputs it reads, and what they read: from the last of their order to the first
 static void add_controllers(const kd_system *s, kd_law *law)
 {
-    for (int k = s->model->nstates - 1; k >= 0; k--) {
+    for (int k = s->ncontrollers - 1; k >= 0; k--) {
         const int load = s->state_order[k];
         if (!reads_output(s, law, load)) continue;
         law->pi[law->npi++] = load;
@@ -66,10 +66,10 @@ static void add_controllers(const kd_system *s, kd_law *law)
 static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load *load)
 {
     int n = (e ? kd_expr_slot_count(e) : 0) + (load ? load->nvariables : 0);
-    for (int k = 0; k < s->model->nstates; k++)
+    for (int k = 0; k < s->ncontrollers; k++)
         if (s->load[k].law[0]) n += kd_expr_slot_count(s->load[k].law[0]);
     law->slot = kd_cut_int(&s->arena, n);
-    law->pi = kd_cut_int(&s->arena, s->model->nstates);
+    law->pi = kd_cut_int(&s->arena, s->ncontrollers);
     if (s->arena.failed) return false;
     add_slots_of(law, e);
     for (int i = 0; load && i < load->nvariables; i++) add_slot(law, load->variable[i]);
@@ -94,8 +94,19 @@ static int keep_single(kd_expr_term *term, int n)
     return kept;
 }
 
+// Does an expression read outputs of a block without period, also through controllers? They have no ranges
+static bool reads_unit(const kd_system *s, const kd_expr *e)
+{
+    for (int i = 0; e && i < kd_expr_slot_count(e); i++) {
+        const kd_slot at = s->slot[kd_expr_slot(e, i)];
+        if (at.kind == KD_SLOT_OUT && (s->load[at.index].unit || reads_unit(s, s->load[at.index].law[0]))) return true;
+    }
+    return false;
+}
+
 static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load *of_bounds, double *work)
 {
+    if (reads_unit(s, law.expr ? law.expr : of_bounds->law[0])) return KD_OK; // kd_system_unsearched names the block
     const bool   is_even = of_bounds && of_bounds->class->is_even;
     kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0, !is_even, false, false}};
     int          n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
@@ -213,12 +224,12 @@ kd_status kd_system_list_laws(kd_system *s)
     return status;
 }
 
-// Elements written in C tell nothing about their laws.
+// Elements written in C and blocks without period tell nothing about their laws.
 const char *kd_system_unsearched(int i, void *context)
 {
     const kd_system *s = context;
     for (int k = 0; k < s->nloads; k++)
-        if (s->load[k].user && i-- == 0) return s->load[k].name;
+        if ((s->load[k].user || s->load[k].unit) && i-- == 0) return s->load[k].name;
     return NULL;
 }
 

@@ -7,6 +7,9 @@
 
 #include <cmocka.h>
 
+#include <stdbool.h>
+#include <string.h>
+
 #define OUT KD_BINARY_DIR "/test-cli-flex"
 #define BEFORE "cd '" OUT "' && "
 #include "cli/run.h"
@@ -121,9 +124,32 @@ static void mistakes_are_told(void **state)
     expect("flex --help", 0, "interfaces:");
 }
 
+// A part or a body that takes one of two modes of the same frequency is warned of; with both there is nothing to say
+static void cut_pairs_are_told(void **state)
+{
+    static const int pair[] = {1, 4, 6}; // the shaft is round: its bending modes come in pairs, twist alone
+    char             command[600];
+    (void)state;
+    for (int modes = 1; modes < 8; modes++) {
+        bool cut = false;
+        for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) cut = cut || modes == pair[i];
+        snprintf(command, sizeof command,
+                 "mkdir -p '" OUT "/parts' && cd '" OUT "' && sed 's/^modes: 8/modes: %d/' " MODELS
+                 "parts/rotor-shaft.yaml > parts/cut.yaml && cp " MODELS "parts/rotor-shaft.yaml parts/ && "
+                 "sed 's/rotor-shaft.yaml/rotor-shaft.yaml, modes: %d/' " MODELS "flexible-rotor.yaml > rotor.yaml",
+                 modes, modes);
+        assert_int_equal(run_command(command).status, 0);
+        const command_result part = expect("flex parts/cut.yaml", 0, "");
+        assert_true((strstr(part.text, "have the same frequency") != NULL) == cut);
+        const command_result body = expect("check rotor.yaml", 0, "");
+        assert_true((strstr(body.text, "have the same frequency") != NULL) == cut);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cut_pairs_are_told),
         cmocka_unit_test(parts_become_bodies),
         cmocka_unit_test(beams_have_materials),
         cmocka_unit_test(mistakes_are_told),

@@ -17,6 +17,9 @@
 // what it does stands in its token: CRASH, EXIT, HANG, ERROR, NAN at once; behind 0.35 s FALLS (a crash), STALLS (a hang), FAILS (an
 // error), LOSES (no number)
 #define HOSTILE 5
+// x' = a u - k x, y = x + 3 u; a changes at 0.25 and 0.6 s (time events), k at the end of the first step with x < -0.1 (step event).
+// slopes counts what was asked of directional derivatives
+#define STAGES 6
 
 #define API __attribute__((visibility("default")))
 #define X(answer, name, arguments) API answer name arguments;
@@ -30,6 +33,7 @@ typedef struct model {
     double   t, t_start;
     long     steps;
     double   f64[VARIABLES], z;
+    bool     asked; // for an event, at the end of a step
     float    f32[VARIABLES];
     int64_t  i64[VARIABLES]; // all signed integers, Booleans
     uint64_t u64[VARIABLES];
@@ -50,6 +54,8 @@ static void reset(model *m)
     m->f64[1] = 1, m->f64[5] = -9.81, m->f64[6] = 0.7, m->f64[7] = 0.1;
 #elif FIXTURE == DAHLQUIST || FIXTURE == HOSTILE
     m->f64[1] = 1, m->f64[3] = 1;
+#elif FIXTURE == STAGES
+    m->f64[1] = 0.5, m->f64[3] = 2, m->f64[5] = 1;
 #elif FIXTURE == FEEDTHROUGH
     memset(m->f32, 0, sizeof m->f32);
     memset(m->i64, 0, sizeof m->i64);
@@ -68,6 +74,9 @@ static void outputs(model *m)
     m->f64[2] = m->f64[3], m->f64[4] = m->f64[5];
 #elif FIXTURE == DAHLQUIST || FIXTURE == HOSTILE
     m->f64[2] = -m->f64[3] * m->f64[1];
+#elif FIXTURE == STAGES
+    m->f64[2] = m->f64[5] * m->f64[4] - m->f64[3] * m->f64[1];
+    m->f64[6] = m->f64[1] + 3 * m->f64[4];
 #elif FIXTURE == FEEDTHROUGH
     static const int INPUT[] = {1, 3, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33};
     for (size_t k = 0; k < sizeof INPUT / sizeof *INPUT; k++) {
@@ -96,7 +105,7 @@ static int states(int *place)
 #if FIXTURE == BALL
     place[0] = 1, place[1] = 3;
     return 2;
-#elif FIXTURE == DAHLQUIST || FIXTURE == HOSTILE
+#elif FIXTURE == DAHLQUIST || FIXTURE == HOSTILE || FIXTURE == STAGES
     place[0] = 1;
     return 1;
 #else
@@ -124,9 +133,35 @@ static bool update(model *m)
         if (m->f64[3] < m->f64[7]) m->f64[3] = m->f64[5] = 0;
         return true;
     }
+#elif FIXTURE == STAGES
+    m->f64[5] = m->t >= 0.6 ? 2 : m->t >= 0.25 ? -1 : 1;
+    if (m->asked) m->f64[3] = 5;
+    m->asked = false;
 #endif
     (void)m;
     return false;
+}
+
+// Time of the next event; 0: there is none
+static double next_event(const model *m)
+{
+    if (FIXTURE != STAGES || m->t >= 0.6) return 0;
+    return m->t >= 0.25 ? 0.6 : 0.25;
+}
+
+// Does the end of a step ask for an event?
+static bool completed(model *m)
+{
+    m->asked = FIXTURE == STAGES && m->f64[1] < -0.1 && m->f64[3] == 2;
+    return m->asked;
+}
+
+// dy/dx of variables of STAGES
+static double slope(model *m, unsigned of, unsigned by)
+{
+    m->f64[7]++;
+    if (of == 2) return by == 1 ? -m->f64[3] : by == 4 ? m->f64[5] : 0;
+    return of == 6 ? (by == 1) + 3 * (by == 4) : 0;
 }
 
 // Explicit Euler, events at the end of its steps
@@ -273,14 +308,50 @@ fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t 
 
 fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info)
 {
-    *info = (fmi2EventInfo){.valuesOfContinuousStatesChanged = update(c)};
+    const bool changed = update(c);
+    *info = (fmi2EventInfo){.valuesOfContinuousStatesChanged = changed,
+                            .nextEventTimeDefined = next_event(c) > 0,
+                            .nextEventTime = next_event(c)};
     return fmi2OK;
 }
 
 fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean no, fmi2Boolean *e, fmi2Boolean *t)
 {
-    (void)c, (void)no;
-    *e = *t = 0;
+    (void)no;
+    *e = completed(c);
+    *t = 0;
+    return fmi2OK;
+}
+
+fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference unknown[], size_t nunknowns,
+                                        const fmi2ValueReference known[], size_t nknowns, const fmi2Real dknown[],
+                                        fmi2Real dunknown[])
+{
+    for (size_t i = 0; i < nunknowns; i++) {
+        dunknown[i] = 0;
+        for (size_t k = 0; k < nknowns; k++) dunknown[i] += slope(c, unknown[i], known[k]) * dknown[k];
+    }
+    return fmi2OK;
+}
+
+fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state)
+{
+    if (!*state) *state = malloc(sizeof(model));
+    memcpy(*state, c, sizeof(model));
+    return fmi2OK;
+}
+
+fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state)
+{
+    memcpy(c, state, sizeof(model));
+    return fmi2OK;
+}
+
+fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *state)
+{
+    (void)c;
+    free(*state);
+    *state = NULL;
     return fmi2OK;
 }
 
@@ -441,17 +512,42 @@ fmi3Status fmi3SetBinary(fmi3Instance c, const fmi3ValueReference vr[], size_t n
 fmi3Status fmi3UpdateDiscreteStates(fmi3Instance c, fmi3Boolean *again, fmi3Boolean *terminate, fmi3Boolean *nominals,
                                     fmi3Boolean *values, fmi3Boolean *has_next, fmi3Float64 *next)
 {
-    *again = *terminate = *nominals = *has_next = false;
-    *next = 0;
+    *again = *terminate = *nominals = false;
     *values = update(c);
+    *next = next_event(c);
+    *has_next = *next > 0;
     return fmi3OK;
 }
 
 fmi3Status fmi3CompletedIntegratorStep(fmi3Instance c, fmi3Boolean no, fmi3Boolean *e, fmi3Boolean *t)
 {
-    (void)c, (void)no;
-    *e = *t = false;
+    (void)no;
+    *e = completed(c);
+    *t = false;
     return fmi3OK;
+}
+
+fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c, const fmi3ValueReference unknown[], size_t nunknowns,
+                                        const fmi3ValueReference known[], size_t nknowns, const fmi3Float64 seed[],
+                                        size_t nseed, fmi3Float64 sensitivity[], size_t nsensitivity)
+{
+    (void)nseed, (void)nsensitivity;
+    return (fmi3Status)fmi2GetDirectionalDerivative(c, unknown, nunknowns, known, nknowns, seed, sensitivity);
+}
+
+fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState *state)
+{
+    return (fmi3Status)fmi2GetFMUstate(c, state);
+}
+
+fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState state)
+{
+    return (fmi3Status)fmi2SetFMUstate(c, state);
+}
+
+fmi3Status fmi3FreeFMUState(fmi3Instance c, fmi3FMUState *state)
+{
+    return (fmi3Status)fmi2FreeFMUstate(c, state);
 }
 
 fmi3Status fmi3SetTime(fmi3Instance c, fmi3Float64 t)

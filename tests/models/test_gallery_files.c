@@ -741,6 +741,7 @@ static void every_feature_is_shown(void **state)
     for_all_files(append_file, all);
     append_file("library/wheel", all);
     append_file("foreign/truck-fmu", all);
+    append_file("foreign/mass-fmu", all);
     append_file("foreign/cart-library", all);
     for (int id = 0; id < KD_SCHEMA_COUNT; id++) {
         const kd_schema *schema = kd_schema_of((kd_schema_id)id);

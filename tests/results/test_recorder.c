@@ -256,6 +256,29 @@ static void caller_sees_states_too(void **state)
     close_run(&r);
 }
 
+// Events of a run are those of this run: the second one of the same motion has the same, none of the first
+static void events_begin_anew(void **state)
+{
+    (void)state;
+    double first[100];
+    run    r = open_well("bouncing-ball", NULL);
+    int    n = 0;
+    for (int i = 0; i < 3; i++) {
+        char message[500] = "";
+        assert_true(kd_system_start(r.system, r.x, message, sizeof message) >= 0);
+        assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 2) >= 0);
+        if (i == 0) n = kd_recorder_events_count(r.recorder);
+        assert_true(n > 1 && n <= 100);
+        assert_int_equal(kd_recorder_events_count(r.recorder), n);
+        for (int k = 0; k < n; k++) {
+            const double t = kd_recorder_event(r.recorder, k).t;
+            if (i == 0) first[k] = t;
+            assert_true(t == first[k]);
+        }
+    }
+    close_run(&r);
+}
+
 // What the file names is taken, what goes with it is completed; without a name the method is kardan's choice.
 static void methods_of_the_file(void **state)
 {
@@ -531,6 +554,7 @@ int main(void)
         cmocka_unit_test(plots_of_the_model),
         cmocka_unit_test(steps_are_recorded),
         cmocka_unit_test(caller_sees_states_too),
+        cmocka_unit_test(events_begin_anew),
         cmocka_unit_test(methods_of_the_file),
         cmocka_unit_test(options_of_the_file),
         cmocka_unit_test(equations_are_recorded),

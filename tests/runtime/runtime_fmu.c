@@ -248,6 +248,82 @@ static void saved_states_go_on(void **state)
     client_close(&c);
 }
 
+typedef struct seen {
+    client      *c;
+    fmi3Instance instance;
+    int          calls, return_at; // return_at: the call that asks for it; 0: none
+    double       t, time, value;   // of the last one
+    unsigned     state;            // reference of a state that is read
+} seen;
+
+// The reference of the first state: of what the first derivative belongs to
+static unsigned first_state(const client *c)
+{
+    char     command[600], line[100] = "";
+    unsigned reference = 0;
+    snprintf(command, sizeof command, "grep -o 'derivative=\"[0-9]*' %s/modelDescription.xml | head -1 | tr -dc 0-9",
+             c->folder);
+    FILE *out = popen(command, "r"); // NOLINT: of this test alone
+    assert_non_null(out);
+    assert_non_null(fgets(line, sizeof line, out));
+    pclose(out);
+    assert_int_equal(sscanf(line, "%u", &reference), 1);
+    return reference;
+}
+
+static void hear_update(fmi3InstanceEnvironment e, fmi3Float64 t, fmi3Boolean set, fmi3Boolean get,
+                        fmi3Boolean finished, fmi3Boolean can_return, fmi3Boolean *wanted, fmi3Float64 *when)
+{
+    seen          *s = e;
+    const unsigned time = 0;
+    assert_true(!set && get && finished && can_return);
+    assert_true(t > s->t);
+    s->t = t;
+    s->calls++;
+    assert_int_equal(s->c->fmi3GetFloat64(s->instance, &time, 1, &s->time, 1), fmi3OK);
+    assert_int_equal(s->c->fmi3GetFloat64(s->instance, &s->state, 1, &s->value, 1), fmi3OK);
+    assert_true(s->time == t);
+    *wanted = s->calls == s->return_at;
+    *when = t;
+}
+
+// A client that listens hears of every step of the integrator, reads there, and can end the step of co-simulation; the motion keeps its bits
+static void steps_inside_are_told(void **state)
+{
+    client c;
+    double last, with, without;
+    bool   event, terminate, early;
+    char   path[400];
+    (void)state;
+    assert_true(client_export(&c, KD_SOURCE_DIR "/models/pendulum.yaml", 3, ""));
+    assert_true(client_load(&c, "pendulum"));
+    snprintf(path, sizeof path, "%s/resources/", c.folder);
+    seen s = {.c = &c, .state = first_state(&c)};
+    s.instance =
+        c.fmi3InstantiateCoSimulation("test", c.token, path, false, false, false, true, NULL, 0, &s, NULL, hear_update);
+    assert_non_null(s.instance);
+    start3(&c, s.instance);
+    assert_int_equal(c.fmi3DoStep(s.instance, 0, 0.7, true, &event, &terminate, &early, &last), fmi3OK);
+    assert_true(!early && last == 0.7 && s.calls > 3 && s.t == 0.7);
+    assert_int_equal(c.fmi3GetFloat64(s.instance, &s.state, 1, &with, 1), fmi3OK);
+    assert_true(with == s.value);
+    fmi3Instance other = client_instance3(&c, false);
+    start3(&c, other);
+    assert_int_equal(c.fmi3DoStep(other, 0, 0.7, true, &event, &terminate, &early, &last), fmi3OK);
+    assert_int_equal(c.fmi3GetFloat64(other, &s.state, 1, &without, 1), fmi3OK);
+    assert_true(with == without);
+    // the second step from here on is the last one
+    s.calls = 0, s.return_at = 2;
+    assert_int_equal(c.fmi3DoStep(s.instance, 0.7, 5, true, &event, &terminate, &early, &last), fmi3OK);
+    assert_true(early && !event && !terminate && s.calls == 2 && last == s.t && last < 5.7);
+    s.return_at = 0;
+    assert_int_equal(c.fmi3DoStep(s.instance, last, 0.1, true, &event, &terminate, &early, &last), fmi3OK);
+    assert_true(!early);
+    c.fmi3FreeInstance(other);
+    c.fmi3FreeInstance(s.instance);
+    client_close(&c);
+}
+
 // Reset is as new; wrong order of calls, wrong references and a wrong token are errors, not crashes
 static void calls_are_checked(void **state)
 {
@@ -495,6 +571,7 @@ int main(void)
         cmocka_unit_test(descriptions_are_valid),
         cmocka_unit_test(every_model_of_the_gallery),
         cmocka_unit_test(saved_states_go_on),
+        cmocka_unit_test(steps_inside_are_told),
         cmocka_unit_test(calls_are_checked),
         cmocka_unit_test(exchange_moves_as_the_library),
         cmocka_unit_test(derivatives_along_directions),

@@ -251,6 +251,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_eom_next_break(NULL));
     STOPPED(kd_eom_discrete(NULL, NULL));
     STOPPED(kd_eom_event(NULL, NULL, NULL));
+    STOPPED(kd_eom_completed(NULL, NULL));
     STOPPED(kd_eom_switch_bounds(NULL, NULL, NULL, NULL, NULL));
     STOPPED(kd_eom_breakaway(NULL, NULL));
     STOPPED(kd_eom_drives(NULL, NULL, NULL, NULL));
