@@ -21,6 +21,9 @@ typedef struct kd_system_options {
     // a space) are names of other channels and passed over                                  default none
     const char *const *watch;
     int                nwatch;
+    // The last nplain of these are only shown: Cardan angles among them stay between -pi and pi. Others are counted over full
+    // turns, which makes coordinates of them, with the singular positions that such angles have   default 0
+    int nplain;
     // Blocks that are foreign code (fmu, library)
     bool     fmu_in_process; // FMUs are trusted: no process of their own                        default false
     double   fmu_timeout;    // [s] for one call of an FMU in its process, > 0                   default 10

@@ -154,6 +154,8 @@ kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv)
     for (int i = 0; i < argc; i++) {
         if (argv[i][0] == '-' && argv[i][1] != '\0') {
             if (!take_option(syntax, argc, argv, &i)) return KD_CLI_WRONG;
+        } else if (count == syntax->noperands && syntax->further) {
+            if (!take_value(syntax->further, argv[i])) return KD_CLI_WRONG;
         } else if (count == syntax->noperands) {
             fprintf(stderr, "kardan: '%s' is one word too many\nUsage: %s\n", argv[i], syntax->usage);
             return KD_CLI_WRONG;

@@ -91,6 +91,7 @@ typedef struct kd_cli_syntax {
     const char *const   *operand_name; // (noperands) "MODEL"
     const char         **operand;      // (noperands)
     int                  noperands;
+    const kd_cli_option *further; // of the options: further operands are values of it; NULL: there are none
 } kd_cli_syntax;
 
 typedef enum kd_cli_parsed { KD_CLI_GO, KD_CLI_HELP_SHOWN, KD_CLI_WRONG } kd_cli_parsed;

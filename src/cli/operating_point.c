@@ -35,7 +35,8 @@ static bool find_start(kd_operating_point *o)
         return false;
     }
     if (o->start)
-        status = kd_state_file_load(o->start, NAN, o->subject.eom, o->subject.x, o->message, sizeof o->message);
+        status = kd_state_file_load(o->start, NAN, o->subject.eom, kd_subject_inputs(&o->subject), o->subject.x,
+                                    o->message, sizeof o->message);
     if (o->rest) status = kd_cli_rest(&o->subject, false, true, &result, o->message, sizeof o->message);
     // contacts and friction must be in one of their modes: derivatives are those of it
     if (!o->start && !o->rest) status = kd_cli_settle(&o->subject, o->message, sizeof o->message);

@@ -30,7 +30,8 @@ typedef struct task {
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
     const kd_cli_option options[] = {
-        {"--with", "TABLE", "a further table to compare with; may be given several times", KD_CLI_LIST, &t->others},
+        {"--with", "TABLE", "a further table to compare with, as TABLE behind the first; may be given several times",
+         KD_CLI_LIST, &t->others},
         {"--names", "A,B,...", "what the tables are called in the legend", KD_CLI_TEXT, &t->name_list},
         {"--channels", "A,B,...", "columns to plot, one plot each", KD_CLI_TEXT, &t->channel_list},
         {"--against", "CHANNEL", "on the horizontal axis, in place of time (phase plots)", KD_CLI_TEXT, &t->against},
@@ -39,13 +40,13 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     };
     static const char *const names[] = {"TABLE"};
     const kd_cli_syntax      syntax = {
-             .usage = "kardan plot TABLE --channels A,B,... [OPTION...]",
+             .usage = "kardan plot TABLE [TABLE...] --channels A,B,... [OPTION...]",
              .about =
                  "Draw channels of a table of results (.csv) over its first column, and the same channels of other runs "
                       "on\ntop of them. 'kardan info MODEL --channels' lists the channels.",
              .details = "Examples:\n"
                              "  kardan plot results/quarter-car.csv --channels body,wheel\n"
-                             "  kardan plot a/truck.csv --with b/truck.csv --names passive,active --channels comfort\n"
+                             "  kardan plot a/truck.csv b/truck.csv --names passive,active --channels comfort\n"
                              "  kardan plot results/pendulum.csv --channels joint.hinge.v --against joint.hinge.q\n"
                              "  kardan plot results/truck5.csv --channels comfort --spectrum\n",
              .options = options,
@@ -53,6 +54,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
              .operand_name = names,
              .operand = &t->first,
              .noperands = 1,
+             .further = &options[0],
     };
     return kd_cli_parse(&syntax, argc, argv);
 }

@@ -255,11 +255,13 @@ static bool plan(task *t)
     if (t->start_state) {
         kd_status status = kd_state_create(t->subject.eom, &t->start);
         if (status >= 0)
-            status = kd_state_file_load(t->start_state, t->from, t->subject.eom, t->start, message, sizeof message);
+            status = kd_state_file_load(t->start_state, t->from, t->subject.eom, kd_subject_inputs(&t->subject),
+                                        t->start, message, sizeof message);
         if (status < 0) {
             fprintf(stderr, "kardan: --start-state: %s\n", message[0] ? message : kd_status_sentence(status));
             return false;
         }
+        t->subject.news[0] = '\0'; // of a start that is not taken
     }
     if (t->go_on && t->start) return complain("--continue and --start-state are two starts; choose one");
     if (!kd_realtime_saved_read(t)) return false;

@@ -253,8 +253,11 @@ static bool take_start(kd_simulate_task *t)
     }
     if (t->from_equilibrium) kd_text(t->subject.rest, sizeof t->subject.rest, "%s", message);
     if (!t->start_state) return true;
-    if (kd_state_file_load(t->start_state, t->from, t->subject.eom, t->subject.x, message, sizeof message) >= 0)
+    if (kd_state_file_load(t->start_state, t->from, t->subject.eom, kd_subject_inputs(&t->subject), t->subject.x,
+                           message, sizeof message) >= 0) {
+        t->subject.news[0] = '\0'; // of a start that is not taken
         return true;
+    }
     fprintf(stderr, "kardan: --start-state: %s\n", message);
     return false;
 }

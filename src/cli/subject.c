@@ -61,15 +61,21 @@ static bool installed_library(char *folder, size_t size)
     return access(part, R_OK) == 0;
 }
 
-static kd_status read_yaml(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)
+kd_status kd_subject_model(const char *path, const kd_cli_list *given, const kd_setting *settings, int nsettings,
+                           kd_model **model, char *message, size_t size)
 {
     char        installed[PATH_MAX + 20];
     const char *library[KD_CLI_LONGEST_LIST + 1];
     int         n = 0;
-    for (; n < r->library.count; n++) library[n] = r->library.word[n];
+    for (; n < given->count; n++) library[n] = given->word[n];
     if (installed_library(installed, sizeof installed)) library[n++] = installed;
-    return kd_model_read_with(s->path, settings, r->settings.count, library, n, &s->model, s->message,
-                              sizeof s->message);
+    return kd_model_read_with(path, settings, nsettings, library, n, model, message, size);
+}
+
+static kd_status read_yaml(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)
+{
+    return kd_subject_model(s->path, &r->library, settings, r->settings.count, &s->model, s->message,
+                            sizeof s->message);
 }
 
 // A failure is told by its reason, not by the report of what was taken and converted
@@ -264,6 +270,7 @@ static bool make_system(kd_subject *s, bool unassembled)
     opt.coordinates = s->coordinates;
     opt.watch = (const char *const *)s->watch;
     opt.nwatch = s->nwatch;
+    opt.nplain = s->nplain;
     opt.fmu_in_process = s->in_process;
     opt.libraries = s->libraries;
     if (s->fmu_timeout > 0) opt.fmu_timeout = s->fmu_timeout;
@@ -367,6 +374,7 @@ static bool watch_element(kd_subject *s, const char *pattern, kd_section section
             return false;
         }
         if (!watch_path(s, path)) return false;
+        s->nplain++;
     }
     return true;
 }

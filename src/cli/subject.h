@@ -38,8 +38,8 @@ typedef struct kd_subject {
     kd_model      *model;
     kd_system     *system;
     kd_coordinates coordinates;
-    char         **watch; // (nwatch) paths that are recorded besides
-    int            nwatch;
+    char         **watch;                 // (nwatch) paths that are recorded besides
+    int            nwatch, nplain;        // the last of them by a pattern: angles are shown, not counted
     bool           in_process, libraries; // as of the request
     double         fmu_timeout;
     kd_system_info info;
@@ -55,6 +55,9 @@ int kd_subject_options(kd_subject_request *request, kd_cli_option *options);
 
 // Does the word name a file (rather than an example)?
 bool kd_subject_is_file(const char *word);
+// The model of a file, with folders of libraries that were given, and that of this program
+kd_status kd_subject_model(const char *path, const kd_cli_list *given, const kd_setting *settings, int nsettings,
+                           kd_model **model, char *message, size_t size) KD_NODISCARD;
 // The model alone, without equations. After a failure (false) standard error has been told, and *exit_status is set.
 bool kd_subject_read(kd_subject *subject, const kd_subject_request *request, int *exit_status);
 // With equations and start.

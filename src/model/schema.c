@@ -106,6 +106,18 @@ static const kd_field subsystem_fields[] = {
 };
 #undef O
 
+// ---- materials
+#define O(member) offsetof(kd_material, member)
+static const kd_field material_fields[] = {
+    {"density", KD_FIELD_NUMBER, O(density), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "kg/m^3",
+     .doc = "that of shapes"},
+    {"E", KD_FIELD_NUMBER, O(E), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "N/m^2",
+     .doc = "Young's modulus; with nu it gives the modulus of shear, E/(2 (1 + nu))"},
+    {"nu", KD_FIELD_NUMBER, O(nu), 1, ALL, KD_FIELD_MAYBE, NAN, BETWEEN(0, 0.5), "",
+     .doc = "Poisson's ratio"},
+};
+#undef O
+
 // ---- curves
 #define O(member) offsetof(kd_curve_def, member)
 static const kd_field curve_fields[] = {
@@ -442,6 +454,9 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_CURVE_ROAD] = {"random roads", "curve",
         "A curve whose numbers are those of a random road by ISO 8608",
         sizeof(kd_curve_road), KINDLESS, NULL, FIELDS(curve_road_fields), .class = NULL},
+    [KD_SCHEMA_MATERIAL] = {"materials", "material",
+        "Numbers of a stuff under one name, which shapes, bodies and contacts of wheel and rail take over by `material: NAME`",
+        sizeof(kd_material), KINDLESS, "density", FIELDS(material_fields), .class = NULL},
 };
 // clang-format on
 

@@ -32,6 +32,7 @@ typedef enum kd_schema_id {
     KD_SCHEMA_SUBSYSTEM,
     KD_SCHEMA_CURVE_FILE,
     KD_SCHEMA_CURVE_ROAD,
+    KD_SCHEMA_MATERIAL,
     KD_SCHEMA_COUNT
 } kd_schema_id;
 
@@ -157,6 +158,11 @@ typedef struct kd_curve_road {
     kd_curve_form    form;
     kd_curve_outside outside;
 } kd_curve_road;
+
+// Numbers of a stuff, which elements of a file have by its name
+typedef struct kd_material {
+    double density, E, nu; // NaN: not known
+} kd_material;
 
 struct kd_element_class; // model/element.h
 

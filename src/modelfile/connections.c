@@ -1,5 +1,5 @@
 // connections.c: bodies that subsystems are given must be there. What is not is told where it is handed in, before somebody
-// inside stumbles over it. Offers that nobody uses may lead nowhere: a part may have been taken away.
+// inside stumbles over it. Offers that lead nowhere are warned of, unless a part of this instance has been taken away.
 #include <string.h>
 
 #include "core/text.h"
@@ -48,5 +48,77 @@ void kd_reader_check_bodies(kd_reader *r)
         for (int k = 0; k < scope->nhanded; k++)
             if (scope->handed[k].kind == KD_NEED_BODY && scope->handed[k].node) check_body(r, scope, &scope->handed[k]);
     }
+    kd_reader_enter_scope(r, r->scope_list[0]);
+}
+
+// ---- offers ---------------------------------------------------------------------------------------------------------
+
+// "body.x" or "frame.x", or a name that leads to one of them
+static bool is_thing(kd_reader *r, const kd_node *node, kd_scope *scope, const char *text)
+{
+    const char *name = strncmp(text, "body.", 5) == 0 ? text + 5 : strncmp(text, "frame.", 6) == 0 ? text + 6 : text;
+    if (kd_reader_find_handed(scope, name, strlen(name))) return true;
+    if (!kd_reader_find_thing(r, node, scope, true, 0, &name)) return false;
+    return strcmp(name, "ground") == 0 || kd_model_find(r->m, KD_SECTION_BODY, name) >= 0 ||
+           kd_model_find(r->m, KD_SECTION_FRAME, name) >= 0;
+}
+
+// Has a subsystem that the offer goes through been left out of this instance?
+static bool is_left_out(const kd_reader *r, const kd_scope *scope, const char *text)
+{
+    const kd_node *parts = kd_node_find(scope->root, "subsystems");
+    const size_t   n = strcspn(text, ".(");
+    const char    *rest;
+    if (kd_reader_find_part(r, scope, text, &rest)) return false;
+    for (int i = 0; parts && parts->type == KD_NODE_MAP && i < parts->n; i++) {
+        const char *key = parts->item[2 * i].text;
+        if (strcspn(key, "(") == n && strncmp(key, text, n) == 0) return true;
+    }
+    return false;
+}
+
+// What is offered is looked for as by those who use it; what is found wrong on the way becomes the reason.
+static void check_offer(kd_reader *r, kd_scope *scope, const char *name, kd_node *value, bool map)
+{
+    const int   complaints = r->findings->count;
+    const char *text = value->text, *law = value->text;
+    char        why[KD_FINDING_LENGTH] = "";
+    bool        good = is_thing(r, value, scope, text);
+    r->findings->count = complaints;
+    if (!good && map) {
+        const kd_field none = *kd_schema_field(kd_schema_of(KD_SCHEMA_SENSOR), 0, "value");
+        r->field = &none;
+        good = kd_reader_qualify(r, value, "offers", &law) && kd_reader_use_paths(r, law, why, sizeof why);
+        if (r->findings->count > complaints && complaints < KD_FINDINGS_KEPT)
+            kd_text(why, sizeof why, "%s", r->findings->item[complaints].text);
+        r->findings->count = complaints;
+        r->field = NULL;
+    } else if (!good) {
+        kd_text(why, sizeof why, "there is no body or frame of this name");
+    }
+    kd_arena_release(&r->scratch);
+    if (good || is_left_out(r, scope, text)) return;
+    value->cache = 1; // once for all that are made of the same file
+    const kd_source source = {value->file ? value->file : r->findings->file, value->line, value->column, 0};
+    kd_model_warn_at(r->m, &source, "the offer '%.60s' leads nowhere: %s", name, why);
+}
+
+void kd_reader_check_offers(kd_reader *r)
+{
+    if (!is_good(r)) return;
+    r->looks = true;
+    for (int i = 0; i < r->nscopes && r->status == KD_OK; i++) {
+        kd_scope      *scope = r->scope_list[i];
+        const kd_node *offers = kd_node_find(scope->root, "offers");
+        if (!offers || offers->type == KD_NODE_SCALAR || scope->replaced) continue;
+        const bool map = offers->type == KD_NODE_MAP;
+        kd_reader_enter_scope(r, scope);
+        for (int k = 0; k < offers->n && r->status == KD_OK; k++) {
+            kd_node *value = map ? &offers->item[2 * k + 1] : &offers->item[k];
+            if (value->cache == 0 && !kd_node_is_null(value))
+                check_offer(r, scope, map ? offers->item[2 * k].text : value->text, value, map);
+        }
+    }
+    r->looks = false;
     kd_reader_enter_scope(r, r->scope_list[0]);
 }

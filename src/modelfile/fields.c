@@ -39,6 +39,7 @@ static const char *nearest_key(kd_reader *r, const kd_schema *schema, int kind, 
 {
     kd_nearest nearest = kd_nearest_start(key);
     if (kd_schema_has_kinds(schema) && !schema->kind_by_key) kd_nearest_offer(&nearest, "type");
+    if (kd_reader_takes_material(schema, kind)) kd_nearest_offer(&nearest, "material");
     for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
         const kd_field *field = kd_schema_field_at(schema, kind, i);
         if (kd_field_has(field, kind)) kd_nearest_offer(&nearest, field->key);
@@ -93,6 +94,7 @@ static bool is_handled_elsewhere(const kd_schema *schema, int kind, const kd_nod
 {
     if (strcmp(key, "for") == 0 || (strcmp(key, "type") == 0 && kd_schema_has_kinds(schema) && !schema->kind_by_key))
         return true;
+    if (strcmp(key, "material") == 0 && kd_reader_takes_material(schema, kind)) return true;
     if (schema == kd_schema_of(KD_SCHEMA_SHAPE) && kd_node_find(map, "from")) { // read_span has read these
         return strcmp(key, "from") == 0 || strcmp(key, "to") == 0 ||
                strcmp(key, kd_schema_word(schema, kind)->word) == 0;
@@ -211,6 +213,21 @@ static const char *advice_for(const kd_schema *schema, int kind, const kd_field 
     return NULL;
 }
 
+// Numbers of a material: the element's own, or of a shape that says nothing else that of its body
+static bool read_material(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
+{
+    const kd_node *material = kd_node_find(map, "material");
+    const bool     shape = schema == kd_schema_of(KD_SCHEMA_SHAPE);
+    if (!kd_reader_takes_material(schema, kind)) return true;
+    if (schema == kd_schema_of(KD_SCHEMA_BODY)) {
+        if (!material || kd_node_find(map, "shape")) return true;
+        kd_reader_complain(r, material, "'material' is that of its shapes, but it has no 'shape'");
+        return false;
+    }
+    if (shape && !material && !kd_node_find(map, "density")) material = kd_node_find(r->map, "material");
+    return !material || kd_reader_of_material(r, schema, kind, material, map, def);
+}
+
 bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
 {
     bool fine = true;
@@ -233,7 +250,7 @@ bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_
         }
     }
     // then fields that need others, the short form of places, and what is missing
-    if (fine) fine = read_late_fields(r, schema, kind, map, def);
+    if (fine) fine = read_late_fields(r, schema, kind, map, def) && read_material(r, schema, kind, map, def);
     if (fine && kd_reader_has_short_places(map) && has_places(schema, kind)) {
         fine = kd_reader_short_places(r, schema, kind, map, def);
     }

@@ -252,7 +252,7 @@ kd_node *kd_reader_file(kd_reader *r, const kd_node *node)
 
 // ---- include --------------------------------------------------------------------------------------------------------
 
-static const char *const included[] = {"parameters", "curves", "tracks", NULL};
+static const char *const included[] = {"parameters", "expressions", "materials", "curves", "tracks", NULL};
 
 // What a file that is included may have
 static bool check_included(kd_reader *r, const kd_node *root)
@@ -263,8 +263,8 @@ static bool check_included(kd_reader *r, const kd_node *root)
         for (int k = 0; included[k]; k++) known = known || strcmp(included[k], key) == 0;
         if (known) continue;
         kd_reader_complain(r, &root->item[2 * i],
-                           "a file that is included has parameters, curves and tracks, but no '%.60s'; use it as a "
-                           "subsystem",
+                           "a file that is included has parameters, expressions, materials, curves and tracks, but no "
+                           "'%.60s'; use it as a subsystem",
                            key);
         return false;
     }

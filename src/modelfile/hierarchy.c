@@ -1,4 +1,4 @@
-// hierarchy.c: what a model with subsystems says, as the text of one file, for the writer.
+// hierarchy.c: what a model with subsystems or materials says, as the text of one file, for the writer.
 //
 // The sections are those that were read; what subsystems are made of, files or definitions, becomes `definitions`; what
 // is included stands where it is used; settings from outside stand in place of what they replace. Numbers that were read
@@ -435,6 +435,7 @@ static bool share_definitions(teller *t)
 
 static void put_definitions(teller *t)
 {
+    if (t->ndefinitions == 0) return;
     put_heading(t, 0, "definitions");
     for (int i = 0; i < t->ndefinitions && t->r->status == KD_OK; i++) {
         put_indent(t, 2);
@@ -449,10 +450,17 @@ static void put_definitions(teller *t)
     }
 }
 
+// Materials are names of the file, which the model knows nothing of
+static bool has_materials(const kd_scope *scope)
+{
+    const kd_node *map = kd_node_find(scope->root, "materials");
+    return map && map->type == KD_NODE_MAP && map->n > 0;
+}
+
 bool kd_reader_keep_hierarchy(kd_reader *r, const kd_setting *settings, int nsettings)
 {
     teller t = {.r = r, .settings = settings, .nsettings = nsettings};
-    if (r->nscopes > 1 && share_definitions(&t)) {
+    if ((r->nscopes > 1 || has_materials(r->scope_list[0])) && share_definitions(&t)) {
         put(&t, "kardan: 1\n");
         put_sections(&t, r->scope_list[0], 0);
         put_definitions(&t);

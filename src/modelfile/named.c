@@ -12,7 +12,10 @@ enum { MOST_DEPTH = 32 };
 
 static bool complain(kd_reader *r, const kd_named *e, const char *why)
 {
+    const char *const at = r->findings->at;
+    if (e->file) r->findings->at = e->file;
     kd_file_findings_add(r->findings, e->line, e->column, "expression '%.100s': %s", e->name, why);
+    r->findings->at = at;
     return false;
 }
 
@@ -21,7 +24,7 @@ static bool enter(kd_reader *r, const kd_node *key, const kd_node *value)
 {
     kd_named *e = &r->named[r->nnamed];
     char      why[300];
-    *e = (kd_named){.name = key->text, .line = key->line, .column = key->column};
+    *e = (kd_named){.name = key->text, .file = key->file, .line = key->line, .column = key->column};
     if (!kd_name_check(key->text, why, sizeof why)) return complain(r, e, why);
     if (strpbrk(key->text, "-(")) return complain(r, e, "the name must consist of letters, digits and '_'");
     if (kd_expr_is_reserved(key->text) || strcmp(key->text, "t") == 0)
@@ -64,7 +67,8 @@ void kd_reader_warn_named(kd_reader *r)
     for (int i = 0; i < whole->nnamed; i++) {
         const kd_named *e = &whole->named[i];
         const kd_source source = {.file = r->findings->file, .line = e->line, .column = e->column};
-        if (!e->used) kd_model_warn_at(r->m, &source, "expression '%.100s': it is never used", e->name);
+        const bool      own = !e->file; // those that are included are there for others, too
+        if (own && !e->used) kd_model_warn_at(r->m, &source, "expression '%.100s': it is never used", e->name);
     }
 }
 

@@ -43,14 +43,18 @@ typedef struct part_reader {
     kd_fe_structure  structure;
     int              piece, pieces; // which of the pieces of a row of beams; pieces 1: all of it
     int              first, last;   // points at both ends of the piece
+    const kd_node   *materials;     // of the file, or of the one that it includes; NULL: none
+    kd_document      included;
 } part_reader;
 
 // ---- nodes of the file ----------------------------------------------------------------------------------------------
 
 static void complain(part_reader *p, const kd_node *node, const char *what, const char *word)
 {
+    p->findings.at = node ? node->file : NULL; // the file that it includes has a name of its own
     kd_file_findings_add(&p->findings, node ? node->line : 0, node ? node->column : 0, "%s%s%s%s", what,
                          word ? " '" : "", word ? word : "", word ? "'" : "");
+    p->findings.at = NULL;
 }
 
 static bool is_wrong(const part_reader *p)
@@ -77,6 +81,13 @@ static bool check_keys(part_reader *p, const kd_node *map, const char *const *ke
     return true;
 }
 #define CHECK_KEYS(p, map, keys) check_keys(p, map, keys, (int)(sizeof(keys) / sizeof(keys)[0]))
+
+static const char *nearest_key(const kd_node *map, const char *word)
+{
+    kd_nearest nearest = kd_nearest_start(word);
+    for (int i = 0; i < map->n; i++) kd_nearest_offer(&nearest, map->item[2 * i].text);
+    return nearest.best;
+}
 
 static const char *text_of(part_reader *p, const kd_node *map, const char *key)
 {
@@ -248,9 +259,32 @@ static int find_point(part_reader *p, const kd_node *map, const char *key, const
     return 0;
 }
 
+// The map with E, nu and density of a beam: its own, or of the material that it names
+static const kd_node *stuff_of(part_reader *p, const kd_node *map)
+{
+    static const char *const numbers[] = {"E", "nu", "density"};
+    const char              *name = text_of(p, map, "material");
+    const kd_node           *node = kd_node_find(map, "material");
+    const kd_node           *found = name && p->materials ? kd_node_find(p->materials, name) : NULL;
+    if (!node) return map;
+    for (int i = 0; i < 3; i++)
+        if (kd_node_find(map, numbers[i]))
+            complain(p, kd_node_find(map, numbers[i]), "the material has it already; give one of both:", numbers[i]);
+    if (name && !found) {
+        const char *near = p->materials ? nearest_key(p->materials, name) : NULL;
+        kd_file_findings_add(&p->findings, node->line, node->column, "there is no material '%s'%s%s%s", name,
+                             near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    for (int i = 0; found && i < 3; i += 2)
+        if (found->type != KD_NODE_MAP || !kd_node_find(found, numbers[i]))
+            kd_file_findings_add(&p->findings, node->line, node->column, "material '%s' has no '%s'", name, numbers[i]);
+    return found && found->type == KD_NODE_MAP ? found : map;
+}
+
 static kd_beam read_beam(part_reader *p, const kd_node *map, const char *const *names, int npoints)
 {
-    static const char *const keys[] = {"from", "to", "elements", "E", "G", "nu", "density", "section", "end", "up"};
+    static const char *const keys[] = {"from", "to",      "elements", "material", "E", "G",
+                                       "nu",   "density", "section",  "end",      "up"};
     kd_beam                  b = {.up = {0, 0, 1}};
     double                   up[3];
     if (!CHECK_KEYS(p, map, keys)) return b;
@@ -259,9 +293,10 @@ static kd_beam read_beam(part_reader *p, const kd_node *map, const char *const *
     b.from = find_point(p, map, "from", names, npoints);
     b.to = find_point(p, map, "to", names, npoints);
     b.elements = count_of(p, map, "elements", 1, MOST_ELEMENTS, 10);
-    b.E = number_of(p, map, "E", "Pa", 0);
-    b.G = number_of(p, map, "G", "Pa", b.E / (2 * (1 + number_of(p, map, "nu", "", 0.3))));
-    b.density = number_of(p, map, "density", "kg/m^3", 0);
+    const kd_node *stuff = stuff_of(p, map);
+    b.E = number_of(p, stuff, "E", "Pa", 0);
+    b.G = number_of(p, map, "G", "Pa", b.E / (2 * (1 + number_of(p, stuff, "nu", "", 0.3))));
+    b.density = number_of(p, stuff, "density", "kg/m^3", 0);
     if (section)
         b.begin = b.end = read_section(p, section);
     else
@@ -574,12 +609,38 @@ static kd_status reduce_structure(part_reader *p, const kd_node *root, kd_flexib
     return status;
 }
 
+// `materials` of the part file, or of a file of materials beside it: numbers, as everything in part files
+static bool find_materials(part_reader *p, const kd_node *root)
+{
+    const kd_node *own = kd_node_find(root, "materials"), *include = kd_node_find(root, "include");
+    if (own && own->type != KD_NODE_MAP) complain(p, own, "'materials' must be like {steel: {E: 210 GPa}}", NULL);
+    if (own && include) complain(p, include, "'include' brings materials, which are given here already", NULL);
+    p->materials = own;
+    const char *path = include && !is_wrong(p) ? path_of(p, root, "include") : NULL;
+    if (!path) return !is_wrong(p);
+    char  *text = NULL, why[400];
+    size_t length;
+    if (kd_load_file(path, MOST_BYTES, &text, &length, why, sizeof why) < 0) {
+        complain(p, include, why, NULL);
+        return false;
+    }
+    p->findings.at = path;
+    if (kd_document_read(text, length, &p->included, &p->findings) == KD_OK) {
+        p->materials = p->included.root->type == KD_NODE_MAP ? kd_node_find(p->included.root, "materials") : NULL;
+        if (!p->materials || p->materials->type != KD_NODE_MAP)
+            kd_file_findings_add(&p->findings, 1, 1, "it has no 'materials', for which a part includes it");
+    }
+    p->findings.at = NULL;
+    kd_free(text);
+    return !is_wrong(p);
+}
+
 static kd_status make_body(part_reader *p, kd_flexible_body *body, char *message, size_t size)
 {
-    static const char *const keys[] = {"part",       "structure", "points",    "beams", "masses", "sid",
-                                       "interfaces", "reduction", "reference", "modes", "damping"};
+    static const char *const keys[] = {"part", "include",    "materials", "structure", "points", "beams",  "masses",
+                                       "sid",  "interfaces", "reduction", "reference", "modes",  "damping"};
     const kd_node           *root = p->document.root;
-    if (!CHECK_KEYS(p, root, keys) || is_wrong(p)) return KD_ERR_MODEL;
+    if (!CHECK_KEYS(p, root, keys) || is_wrong(p) || !find_materials(p, root)) return KD_ERR_MODEL;
     const char    *title = text_of(p, root, "part");
     const kd_node *structure = kd_node_find(root, "structure"), *beams = kd_node_find(root, "beams"),
                   *sid = kd_node_find(root, "sid");
@@ -633,6 +694,7 @@ kd_status kd_part_read_text(const char *path, const char *text, size_t length, c
         kd_text(message, size, "%s: %s", path, kd_status_sentence(status));
     kd_fe_structure_release(&p->structure);
     kd_document_release(&p->document);
+    kd_document_release(&p->included);
     kd_arena_release(&p->arena);
     kd_free(p);
     return status;

@@ -207,10 +207,12 @@ static void put_factor(output *o, double a, bool first)
     put_word(o, "*");
 }
 
-// The numbers of where the subsystem is become parts of an expression: they cannot live any longer.
+// The numbers of how the subsystem is turned become parts of an expression: its place cannot live any longer. Where it is
+// may change as long as it is not turned: that has become an expression itself.
 static bool hold_place(kd_reader *r, kd_scope *scope)
 {
     const struct kd_bindings *all = &r->m->private->bindings;
+    if (!scope->turns || r->looks) return true;
     for (kd_scope *s = scope; s && s->number > 0; s = s->outer) {
         if (s->held) continue;
         s->held = true;
@@ -229,10 +231,12 @@ static bool hold_place(kd_reader *r, kd_scope *scope)
     return true;
 }
 
-// row' of the vector whose components are called head + x, y, z, less shift
-static void put_component(output *o, kd_vec3 row, double factor, const char *head, const kd_vec3 *shift)
+// row' of the vector whose components are called head + x, y, z, less the origin of the subsystem (NULL: not less that)
+static void put_component(output *o, kd_vec3 row, double factor, const char *head, const kd_subsystem *s,
+                          const char *const *origin)
 {
-    const double a[] = {row.x, row.y, row.z};
+    const double a[] = {row.x, row.y, row.z}, c[] = {s ? s->c.x : 0.0, s ? s->c.y : 0.0, s ? s->c.z : 0.0};
+    double       constant = 0.0;
     bool         first = true;
     put_word(o, "(");
     for (int j = 0; j < 3; j++) {
@@ -242,7 +246,12 @@ static void put_component(output *o, kd_vec3 row, double factor, const char *hea
         put(o, &"xyz"[j], 1);
         first = false;
     }
-    const double constant = shift ? -kd_vec_dot(row, *shift) : 0.0;
+    for (int j = 0; s && j < 3; j++) {
+        if (!origin[j]) constant -= a[j] * c[j];
+        if (!origin[j] || a[j] == 0.0) continue;
+        put_factor(o, -a[j], false);
+        put_word(o, origin[j]);
+    }
     if (constant != 0.0) {
         put_word(o, constant < 0.0 ? " - " : " + ");
         put_number(o, fabs(constant));
@@ -298,7 +307,7 @@ static void put_angle(output *o, const kd_subsystem *s, const char *head, const 
 }
 
 // A reading of a body or frame of the subsystem, in its coordinates. false: it is no component
-static bool put_motion(output *o, const kd_subsystem *s, const char *head, const char *tail)
+static bool put_motion(output *o, const kd_subsystem *s, const char *const *origin, const char *head, const char *tail)
 {
     static const char *const vectors[] = {"pos.", "com.", "vel.", "acc.", "omega.", "alpha.", NULL};
     char                     name[KD_EXPR_MAX_NAME + 1];
@@ -307,7 +316,7 @@ static bool put_motion(output *o, const kd_subsystem *s, const char *head, const
         const int     i = axis_of(tail[strlen(vectors[k])]);
         const kd_vec3 column = i == 0 ? s->Q.x : i == 1 ? s->Q.y : s->Q.z;
         kd_text(name, sizeof name, "%s.%s", head, vectors[k]);
-        put_component(o, column, k > 3 && s->mirrored ? -1.0 : 1.0, name, k < 2 ? &s->c : NULL);
+        put_component(o, column, k > 3 && s->mirrored ? -1.0 : 1.0, name, k < 2 ? s : NULL, origin);
         return true;
     }
     if (strncmp(tail, "R.", 2) == 0 && axis_of(tail[2]) >= 0 && axis_of(tail[3]) >= 0 && tail[4] == '\0') {
@@ -350,7 +359,7 @@ static bool put_applied(output *o, const kd_model *m, const kd_subsystem *s, con
     const kd_vec3  column = k == 0 ? A->x : k == 1 ? A->y : A->z;
     char           head[KD_EXPR_MAX_NAME + 1];
     kd_text(head, sizeof head, "force.%s.%c", name, tail[0]);
-    put_component(o, column, tail[0] == 't' && s->mirrored ? -1.0 : 1.0, head, NULL);
+    put_component(o, column, tail[0] == 't' && s->mirrored ? -1.0 : 1.0, head, NULL, NULL);
     return true;
 }
 
@@ -474,7 +483,7 @@ static bool put_path(qualifier *q, const char *c, size_t n)
         char   head[2 * KD_EXPR_MAX_NAME];
         size_t used = q->out->used;
         kd_text(head, sizeof head, "%.*s", (int)(tail - 1 - full), full);
-        const bool put_so = moves ? put_motion(q->out, s, head, tail)
+        const bool put_so = moves ? put_motion(q->out, s, q->scope->origin, head, tail)
                                   : put_wrench(q->out, q->r->m, s, section, head + word + 1, head, tail);
         if (put_so) return hold_place(q->r, q->scope);
         q->out->used = used;
@@ -669,6 +678,108 @@ bool kd_reader_qualify_path(kd_reader *r, const kd_node *node, const char **path
     }
     *path = kd_reader_copy(r, full, strlen(full));
     return *path != NULL;
+}
+
+bool kd_reader_use_paths(kd_reader *r, const char *text, char *why, size_t size)
+{
+    for (const char *c = text; *c;) {
+        const size_t word =
+            is_letter(*c) ? strspn(c, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+        const size_t n = word == 0 ? 1 : c[word] == '.' ? path_length(c) : word;
+        char         name[2 * KD_EXPR_MAX_NAME];
+        kd_path      path;
+        kd_text(name, sizeof name, "%.*s", (int)n, c);
+        const int parameter = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER,
+                                            strncmp(name, "parameter.", 10) == 0 ? name + 10 : name);
+        if (parameter >= 0) r->parameter[parameter].used = true;
+        if (word > 0 && c[word] == '.' && is_path_word(c, word) && !kd_path_parse(r->m, name, &path, why, size))
+            return false;
+        c += n;
+    }
+    return true;
+}
+
+// ---- places by parameters -------------------------------------------------------------------------------------------
+
+enum { MOST_OF_PLACE = 2000 }; // characters of a component of a place
+
+// Component j of `position` or `through` as it is meant in the model; NULL: it is a number
+static const char *live_component(kd_reader *r, const kd_scope *scope, const kd_node *map, const char *key,
+                                  size_t offset, int j)
+{
+    const struct kd_bindings *all = &r->m->private->bindings;
+    const kd_node            *list = kd_node_find(map, key);
+    bool                      lives = false;
+    for (int i = scope->first_binding; i < scope->end_binding; i++)
+        lives = lives || (all->binding[i].target == KD_BIND_DEFINITION &&
+                          all->binding[i].offset == offset + (size_t)j * sizeof(double));
+    if (!lives || !list || list->type != KD_NODE_LIST || j >= list->n) return NULL;
+    const char *text = kd_reader_text_with_indices(r, &list->item[j]);
+    return text && kd_reader_qualify(r, &list->item[j], key, &text) ? text : NULL;
+}
+
+// + a (text), or + a value where there is no text
+static void put_summand(output *o, double a, const char *text, double value, double *constant)
+{
+    if (!text) *constant += a * value;
+    if (!text || a == 0.0) return;
+    put_factor(o, a, false);
+    put_word(o, "(");
+    put_word(o, text);
+    put_word(o, ")");
+}
+
+// c = c_o + Q_o (2 R n n' p + r) with p and r as expressions of parameters, where Q_o, R and n are numbers
+bool kd_reader_tell_origin(kd_reader *r, kd_scope *scope, const kd_node *map)
+{
+    const struct kd_bindings *all = &r->m->private->bindings;
+    const kd_scope           *outer = scope->outer;
+    const kd_subsystem       *s = &r->m->subsystem[scope->number - 1];
+    const kd_subsystem       *around = outer->number > 0 ? &r->m->subsystem[outer->number - 1] : NULL;
+    const kd_mat3             I = kd_mat_identity();
+    const double             *p = s->def.through, *shift = s->def.position;
+    scope->turns = outer->turns;
+    for (int i = scope->first_binding; i < scope->end_binding; i++) {
+        const char *key = all->binding[i].key;
+        scope->turns = scope->turns || (strcmp(key, "position") != 0 && strcmp(key, "through") != 0);
+    }
+    if (scope->turns) return true;
+    const kd_vec3 n = kd_vec_of(s->def.mirror);
+    const double  n2 = kd_vec_dot(n, n);
+    const kd_mat3 R = kd_quat_matrix(kd_quat_normalised(kd_quat_of(s->def.orientation)));
+    const kd_vec3 Rn = kd_mat_vec(&R, n);
+    const double  Rnv[] = {Rn.x, Rn.y, Rn.z}, nv[] = {n.x, n.y, n.z};
+    const char   *text[2][3];
+    for (int j = 0; j < 3; j++) {
+        text[0][j] = live_component(r, scope, map, "position", offsetof(kd_subsystem_def, position), j);
+        text[1][j] = live_component(r, scope, map, "through", offsetof(kd_subsystem_def, through), j);
+    }
+    if (r->status != KD_OK) return false;
+    for (int i = 0; i < 3; i++) {
+        output o = {.size = MOST_OF_PLACE};
+        double constant = 0.0;
+        o.text = kd_arena_cut(&r->memory, o.size, 1);
+        if (!o.text) return kd_reader_short_of_memory(r);
+        put_word(&o, "(0");
+        put_summand(&o, 1.0, outer->origin[i],
+                    around ? (i == 0   ? around->c.x
+                              : i == 1 ? around->c.y
+                                       : around->c.z)
+                           : 0.0,
+                    &constant);
+        for (int k = 0; k < 3; k++) {
+            const double Q = entry(around ? &around->Q : &I, i, k);
+            put_summand(&o, Q, text[0][k], shift[k], &constant);
+            for (int j = 0; j < 3 && n2 > 0.0; j++)
+                put_summand(&o, 2.0 * Q * Rnv[k] * nv[j] / n2, text[1][j], p[j], &constant);
+        }
+        const bool lives = o.used > 2;
+        if (constant != 0.0) put_factor(&o, constant, false), put_word(&o, "1");
+        put_word(&o, ")");
+        if (lives && o.full) scope->turns = true; // too long: what reads it is held
+        if (lives && !o.full) scope->origin[i] = o.text;
+    }
+    return true;
 }
 
 // ---- vectors of expressions -----------------------------------------------------------------------------------------

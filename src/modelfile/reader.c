@@ -375,6 +375,7 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
     for (int k = 0; k < KD_SCHEMA_RUN; k++) read_sections(r, (kd_schema_id)k);
     const kd_node *run = kd_node_find(root, "run");
     if (run) kd_reader_run(r, run);
+    kd_reader_check_offers(r);
     if (r->status == KD_OK && r->findings->count == 0 && kd_model_error_count(r->m) == 0)
         kd_reader_keep_hierarchy(r, settings, nsettings);
 }

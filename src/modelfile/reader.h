@@ -54,6 +54,7 @@ typedef struct kd_handed {
 
 typedef struct kd_named { // an expression with a name
     const char *name, *text;
+    const char *file; // as in kd_node
     int         line, column;
     bool        used;
 } kd_named;
@@ -87,6 +88,10 @@ typedef struct kd_scope {
     // its first numbers among the bindings of the model, and behind the last: mirror, orientation, position
     int  first_binding, end_binding;
     bool held;
+    // its place by parameters: how it is turned or mirrored, or how that around it is; else expressions of the components
+    // of its origin c that are no numbers
+    bool        turns;
+    const char *origin[3];
 } kd_scope;
 
 typedef struct kd_file_parameter {
@@ -172,6 +177,7 @@ typedef struct kd_reader {
     bool        indices_vary;    // while compiling: indices are variables instead of numbers
     bool        parameters_live; // while compiling: parameters stay what they are, instead of numbers
     bool        reads_parameter; // a parameter was read
+    bool        looks;           // names are only looked for: nothing becomes part of the model
 
     // what the model must know of numbers of parameters (bindings.c)
     kd_pending      *pending;
@@ -256,6 +262,14 @@ bool kd_reader_compose_of(kd_reader *r, kd_binding_op op, int element, const voi
 void kd_reader_array(kd_reader *r, const double *array, int n, size_t offset);
 bool kd_reader_bind(kd_reader *r, const void *def, size_t size); // tell the model, of the element that is added next
 
+// ---- material.c: materials ------------------------------------------------------------------------------------------
+
+bool kd_reader_takes_material(const kd_schema *schema, int kind); // has it the key `material`?
+void kd_reader_check_materials(kd_reader *r);                     // all of the scope, used or not
+// Fields of an element, map, that the material that node names has numbers for
+bool kd_reader_of_material(kd_reader *r, const kd_schema *schema, int kind, const kd_node *node, const kd_node *map,
+                           void *def);
+
 // ---- subsystem.c: the subsystems of a model -------------------------------------------------------------------------
 
 // All subsystems of the root, their parameters and places; false: nothing can be read
@@ -271,6 +285,7 @@ void        kd_reader_subsystems_release(kd_reader *r);
 // ---- connections.c: what subsystems are given is there ---------------------------------------------------------------
 
 void kd_reader_check_bodies(kd_reader *r); // when all bodies are in the model
+void kd_reader_check_offers(kd_reader *r); // when all is in the model: warnings of those that lead nowhere
 
 // ---- hierarchy.c: the model as one file with its subsystems --------------------------------------------------------
 
@@ -302,6 +317,9 @@ bool kd_reader_find_place(kd_reader *r, const kd_node *node, const char **name);
 // An expression; locals of the field that is being read stay what they are. *text becomes the one for the model.
 bool kd_reader_qualify(kd_reader *r, const kd_node *node, const char *key, const char **text);
 bool kd_reader_qualify_path(kd_reader *r, const kd_node *node, const char **path);
+// Do all paths of an expression that was qualified lead somewhere? why: the first that does not. Parameters in it are used.
+bool kd_reader_use_paths(kd_reader *r, const char *text, char *why, size_t size);
+bool kd_reader_tell_origin(kd_reader *r, kd_scope *scope, const kd_node *map); // where it is, for such expressions
 // Three expressions that are components of a vector
 bool kd_reader_image_laws(kd_reader *r, const kd_field *field, const char **law);
 

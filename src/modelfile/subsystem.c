@@ -39,9 +39,9 @@ static bool is_word(const char *const *words, const char *text)
 bool kd_reader_check_keys(kd_reader *r, const kd_node *root, bool whole)
 {
     static const char *const of_files[] = {"kardan", "title", "gravity", NULL};
-    static const char *const own[] = {"parameters", "expressions", "include",   "needs",
-                                      "offers",     "definitions", "subsystems"};
-    const char              *words[KD_SCHEMA_SECTION_COUNT + 13];
+    static const char *const own[] = {"parameters", "expressions", "materials",   "include",
+                                      "needs",      "offers",      "definitions", "subsystems"};
+    const char              *words[KD_SCHEMA_SECTION_COUNT + 14];
     int                      n = 0;
     bool                     fine = true;
     // those of files, then what all have, then sections of elements
@@ -324,7 +324,7 @@ static kd_node *find_replaced(kd_reader *r, const kd_node *key, kd_node *root, c
     for (int i = 0; i < root->n; i++) {
         const kd_node *section = &root->item[2 * i];
         kd_node       *map = &root->item[2 * i + 1];
-        bool           elements = strcmp(section->text, "subsystems") == 0;
+        bool           elements = strcmp(section->text, "subsystems") == 0 || strcmp(section->text, "materials") == 0;
         for (int k = 0; k < KD_SCHEMA_RUN; k++)
             elements = elements || strcmp(section->text, kd_schema_of((kd_schema_id)k)->word) == 0;
         if (!elements || map->type != KD_NODE_MAP) continue;
@@ -462,7 +462,7 @@ static bool read_place(kd_reader *r, kd_scope *scope, const instance *e, const c
     const bool          still = s->c.x == 0.0 && s->c.y == 0.0 && s->c.z == 0.0 && s->Q.x.x == 1.0 && s->Q.y.y == 1.0 &&
                        s->Q.z.z == 1.0 && scope->first_binding == scope->end_binding;
     scope->placed = !still;
-    return true;
+    return kd_reader_tell_origin(r, scope, e->value);
 }
 
 static bool is_enabled(kd_reader *r, const instance *e, bool *enabled)
@@ -640,6 +640,7 @@ bool kd_reader_expand(kd_reader *r, kd_node *root, const kd_setting *settings, i
         if (!scope->wrong) kd_reader_named(r, kd_node_find(scope->root, "expressions"));
         scope->named = r->named;
         scope->nnamed = r->nnamed;
+        if (!scope->wrong && scope->root->owner >= 0) kd_reader_check_materials(r);
     }
     if (r->status != KD_OK) return false;
     kd_reader_enter_scope(r, whole);

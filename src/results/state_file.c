@@ -14,6 +14,8 @@
 
 enum { NAME = 160 };
 
+static const char SAVED[] = "kdsaved\n"; // what files of whole runs begin with (core/saved.c)
+
 static const size_t LARGEST_FILE = SIZE_MAX / 8; // bytes; memory ends earlier
 
 // The columns behind t: blocks of the state in their order, then the flags
@@ -125,8 +127,14 @@ static char *read_text(const char *path, char *message, size_t size)
         return NULL;
     }
     if (!kd_find_zero_byte(text, length, &place)) return text;
-    kd_text(message, size, "'%s', line %d, column %d: a zero byte: this is no file of states", path, place.line,
-            place.column);
+    if (length >= sizeof SAVED - 1 && memcmp(text, SAVED, sizeof SAVED - 1) == 0)
+        kd_text(message, size,
+                "'%s' is a whole run: '--continue %s' goes on with it; '--write-state NAME.csv' writes a state to "
+                "start from",
+                path, path);
+    else
+        kd_text(message, size, "'%s', line %d, column %d: a zero byte: this is no file of states", path, place.line,
+                place.column);
     kd_free(text);
     return NULL;
 }
@@ -170,13 +178,15 @@ static bool is_angle(const char *name)
 }
 
 // Are the names of the header those of these equations? *fields: how many there are; to[i]: where number i belongs, -1:
-// nowhere. to has room for as many as there are commas, and one more.
+// nowhere. to has room for as many as there are commas, and one more. Counted angles may be missing[i].
 static bool same_columns(const char *line, const kd_eom *eom, const block list[BLOCKS], int columns, int *to,
-                         int *fields, char *message, size_t size)
+                         int *fields, bool *missing, char *message, size_t size)
 {
     *fields = 0;
     for (int i = -1; i < columns; i++) {
-        char found[NAME] = "", wanted[NAME] = "t";
+        char        found[NAME] = "", wanted[NAME] = "t";
+        const char *before = line;
+        const int   known = *fields;
         // column by column, t first: the first one that differs is named
         if (i >= 0) column_name(eom, list, i, wanted, sizeof wanted);
         const bool more = !is_end(line);
@@ -187,14 +197,17 @@ static bool same_columns(const char *line, const kd_eom *eom, const block list[B
         }
         to[(*fields)++] = i + 1;
         if (more && strcmp(found, wanted) == 0) continue;
-        if (is_angle(wanted))
-            kd_text(message, size, "'%s' is missing: that run did not record it; start with the same --channels",
-                    wanted);
-        else
-            kd_text(message, size,
-                    more ? "column %d is '%s', not '%s': these are states of another model"
-                         : "column %d is missing: these are states of another model",
-                    *fields, found, wanted);
+        // an angle that the other run did not count follows from the rest
+        if (is_angle(wanted)) {
+            line = before;
+            *fields = known;
+            missing[i] = true;
+            continue;
+        }
+        kd_text(message, size,
+                more ? "column %d is '%s', not '%s': these are states of another model"
+                     : "column %d is missing: these are states of another model",
+                *fields, found, wanted);
         return false;
     }
     if (is_end(line)) return true;
@@ -224,7 +237,31 @@ static int most_fields(const char *line)
     return n;
 }
 
-kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, kd_state *x, char *message, size_t size)
+// Counted angles that are missing, from the other coordinates, on the turns closest to those of x: 0 = p_i - angle_i(p)
+static kd_status count_angles(const kd_eom *eom, const kd_inputs *inputs, const bool *missing, kd_state *x)
+{
+    const kd_dims d = kd_eom_dims(eom);
+    kd_eom_data  *data = NULL;
+    double       *q = kd_alloc((size_t)(d.nq + 1) * sizeof *q);
+    kd_status     status = q ? kd_eom_data_create(eom, &data) : KD_ERR_MEMORY;
+    if (status >= 0) kd_eom_at_parameters(data, x->theta);
+    if (status >= 0 &&
+        (kd_eom_at_state(data, inputs, x, KD_STAGE_POSITION) != KD_EVAL_OK || kd_eom_eval(data, KD_Q, q) != KD_EVAL_OK))
+        status = KD_ERR_FILE;
+    for (int i = 0; status >= 0 && i < d.np; i++) {
+        char own[NAME], row[NAME], wanted[NAME];
+        if (!missing[i]) continue;
+        kd_text(wanted, sizeof wanted, "turns of %s", kd_eom_name(eom, KD_NAME_P, i, own, sizeof own));
+        for (int k = 0; k < d.nq; k++)
+            if (strcmp(kd_eom_name(eom, KD_NAME_Q, k, row, sizeof row), wanted) == 0) x->p[i] -= q[k];
+    }
+    kd_eom_data_destroy(data);
+    kd_free(q);
+    return status;
+}
+
+kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, const kd_inputs *inputs, kd_state *x,
+                             char *message, size_t size)
 {
     block       list[BLOCKS];
     const int   columns = list_blocks(eom, list);
@@ -238,13 +275,15 @@ kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, kd_s
     if (!line) goto done;
     // comments, then the header: the names must be those of these equations
     while (*line == '#') line = next_line(line);
-    int *to = kd_cut_int(&arena, most_fields(line) + columns + 1);
-    if (!to) goto done;
-    if (!same_columns(line, eom, list, columns, to, &fields, why, sizeof why)) {
+    int  *to = kd_cut_int(&arena, most_fields(line) + columns + 1);
+    bool *missing = kd_arena_cut(&arena, (size_t)columns + 1, sizeof *missing), any = false;
+    if (!to || !missing) goto done;
+    if (!same_columns(line, eom, list, columns, to, &fields, missing, why, sizeof why)) {
         kd_text(message, size, "'%s': %s", path, why);
         goto done;
     }
-    // the last state that is not later than t
+    // the last state that is not later than t; what it does not say stays
+    to_row(x, columns, row);
     for (line = next_line(line); *line; line = next_line(line)) {
         if (!take_row(line, fields, to, row)) {
             kd_text(message, size, "'%s': state %d is not a row of %d numbers", path, found + 1, fields);
@@ -257,7 +296,9 @@ kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, kd_s
         goto done;
     }
     from_row(best, columns, x);
-    status = KD_OK;
+    for (int i = 0; i < columns; i++) any = any || missing[i];
+    status = any ? count_angles(eom, inputs, missing, x) : KD_OK;
+    if (status == KD_ERR_FILE) kd_text(message, size, "'%s': angles cannot be computed at this state", path);
 done:
     if (arena.failed) status = KD_ERR_MEMORY;
     kd_free(text);

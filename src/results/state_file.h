@@ -11,8 +11,9 @@ kd_status kd_state_file_save(const char *path, const char *title, const kd_eom *
                              int count, char *message, size_t size) KD_NODISCARD;
 // The last state not later than t (NaN: the last of all) into x; parameters (x->theta) stay. KD_ERR_FILE: no such file,
 // not a table of states of these equations (message says which column differs), or no state that early; then x is
-// unchanged.
-kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, kd_state *x, char *message,
-                             size_t size) KD_NODISCARD;
+// unchanged. Angles that this system counts and the one of before did not are taken from the bodies; inputs (NULL: none)
+// are those of the equations.
+kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, const kd_inputs *inputs, kd_state *x,
+                             char *message, size_t size) KD_NODISCARD;
 
 #endif

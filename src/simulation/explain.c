@@ -75,19 +75,31 @@ static bool plain_name(const kd_explainer *e, int i, char *name, size_t size)
     return false;
 }
 
-// "joint.hinge.q" -> "joint.hinge", "joint 'hinge' shift along x" -> "joint.hinge"; other names stay
+// Without the word behind the last dot, if the name of an element is left
+static void cut_last(char *name)
+{
+    char *first = strchr(name, '.'), *last = strrchr(name, '.');
+    if (last > first) *last = '\0';
+}
+
+// "joint.left.hinge.q" -> "joint.left.hinge", "joint 'hinge' shift along x" -> "joint.hinge"; other names stay
 static void cut_owner(char *name)
 {
-    // a quoted name first, else the part before the second dot
     char *quote = strstr(name, " '"), *end = quote ? strchr(quote + 2, '\'') : NULL;
-    char *dot = strchr(name, '.'), *second = dot ? strchr(dot + 1, '.') : NULL;
     if (end) {
         *quote = '.';
         memmove(quote + 1, quote + 2, (size_t)(end - quote - 2));
         quote[end - quote - 1] = '\0';
-    } else if (second && !strchr(name, ' ')) {
-        *second = '\0';
+        return;
     }
+    // variables of the user are elements themselves; several states of one have numbers
+    const char *last = strrchr(name, '.');
+    const bool  number = last && strspn(last + 1, "0123456789") == strlen(last + 1);
+    const bool  whole = strncmp(name, "algebraic.", 10) == 0 || (strncmp(name, "state.", 6) == 0 && !number);
+    if (!last || strchr(name, ' ') || whole) return;
+    cut_last(name);
+    last = strrchr(name, '.');
+    if (strncmp(name, "body.", 5) == 0 && (strcmp(last, ".com") == 0 || strcmp(last, ".com_v") == 0)) cut_last(name);
 }
 
 // "eta of 'slider x'" -> "slider x", "acceleration to joint.hinge.v" -> "joint.hinge.v"

@@ -169,11 +169,11 @@ int kd_system_turn_of_pair(kd_system *s, int pair, const kd_joint_form *f, int a
         return kd_system_measure(
             s, &(kd_measure){KD_MEASURE_BEND, .pair = pair, .dof = -1, .i = a, .sine = {i, j, 1}, .turns = -1});
     // the outer turns by two entries of C each, the middle one by its sine
-    if (f->nturns == 3 && a == 0) return kd_system_angle(s, pair, (kd_entry){j, k, -e}, (kd_entry){k, k, 1}, true);
+    if (f->nturns == 3 && a == 0) return kd_system_angle(s, pair, (kd_entry){j, k, -e}, (kd_entry){k, k, 1}, !s->shows);
     if (f->nturns == 3 && a == 1) // asin(C_ik)
         return kd_system_measure(
             s, &(kd_measure){KD_MEASURE_PITCH, .pair = pair, .dof = -1, .sine = {i, k, e}, .turns = -1});
-    if (f->nturns == 3) return kd_system_angle(s, pair, (kd_entry){i, j, -e}, (kd_entry){i, i, 1}, true);
+    if (f->nturns == 3) return kd_system_angle(s, pair, (kd_entry){i, j, -e}, (kd_entry){i, i, 1}, !s->shows);
     // two turns or one: the second from C_ik and C_ii, the first from C_kj and C_jj
     if (a == 1) return kd_system_angle(s, pair, (kd_entry){i, k, e}, (kd_entry){i, i, 1}, true);
     return kd_system_angle(s, pair, (kd_entry){k, j, e}, (kd_entry){j, j, 1}, true);

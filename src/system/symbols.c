@@ -27,14 +27,14 @@ static int measure_slot(kd_system *s, int pair, kd_measure_kind kind, int i, int
     return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level);
 }
 
-// roll and yaw by two entries of C each, counted over turns; pitch by its sine
+// roll and yaw by two entries of C each, counted over turns where more than a picture depends on them; pitch by its sine
 static int angle_slot(kd_system *s, int pair, int which)
 {
     if (pair < 0) return -1;
     if (which == 1) return measure_slot(s, pair, KD_MEASURE_PITCH, 0, 0, 0);
     kd_entry sine = which == 0 ? (kd_entry){2, 1, 1} : (kd_entry){1, 0, 1};
     kd_entry cosine = which == 0 ? (kd_entry){2, 2, 1} : (kd_entry){0, 0, 1};
-    int      m = kd_system_angle(s, pair, sine, cosine, true);
+    int      m = kd_system_angle(s, pair, sine, cosine, !s->shows);
     return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, 0);
 }
 

@@ -173,10 +173,11 @@ static bool is_watched(const kd_system *s, int n, const unsigned *hashes, const 
 // Paths to be watched that are not recorded anyway, each once; s->nsensors counts them
 static kd_status list_watches(kd_system *s, char *message, size_t size)
 {
-    const int n = s->for_start ? 0 : s->options.nwatch, nsensors = s->nsensors;
+    const int n = s->for_start ? 0 : s->options.nwatch, nsensors = s->nsensors, nplain = s->options.nplain;
     unsigned *hash = kd_arena_cut(&s->arena, (size_t)n, sizeof *hash);
     s->watch = kd_arena_cut(&s->arena, (size_t)n, sizeof *s->watch);
     if (!s->watch || !hash) return KD_ERR_MEMORY;
+    s->options.nplain = 0;
     for (int i = 0; i < n; i++) {
         const char *text = s->options.watch[i];
         char        why[400];
@@ -191,6 +192,7 @@ static kd_status list_watches(kd_system *s, char *message, size_t size)
         if (!copy) return KD_ERR_MEMORY;
         hash[s->nsensors - nsensors] = kd_text_hash(text);
         s->watch[s->nsensors++ - nsensors] = strcpy(copy, text);
+        if (i >= n - nplain) s->options.nplain++;
     }
     s->options.watch = NULL; // the caller's
     return KD_OK;
@@ -206,9 +208,11 @@ static kd_status compile_sensors(kd_system *s, char *message, size_t size)
     for (int i = 0; i < s->nsensors && status == KD_OK; i++) {
         const char     *watched = i >= m->nsensors ? s->watch[i - m->nsensors] : NULL;
         const kd_source none = {NULL, 0, 0, 0};
+        s->shows = i >= s->nsensors - s->options.nplain;
         status = kd_system_compile(s, watched ? watched : m->sensor[i].def.value, watched ? watched : m->sensor[i].name,
                                    watched ? &none : &m->sensor[i].source, true, NULL, 0, &s->sensor[i], message, size);
     }
+    s->shows = false;
     // a reaction is read in the frames of its joint: their pair must be there
     for (int i = 0; i < s->nslots && status == KD_OK; i++) {
         if (s->slot[i].kind == KD_SLOT_REACTION && kd_system_joint_pair(s, s->slot[i].index) < 0)

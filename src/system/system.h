@@ -307,6 +307,7 @@ struct kd_system {
     kd_expr    **expr;
     kd_expr    **input;                      // (ninputs); NULL: constant
     const char **watch;                      // (nsensors - those of the model) paths
+    bool         shows;                      // while compiling: what only shows angles does not count them
     kd_expr    **sensor;                     // (nsensors)
     int          ncontrollers;               // state elements, then blocks without period: the first loads
     int         *state_order, *sensor_order; // (ncontrollers), (nsensors) each behind those whose outputs it reads

@@ -41,6 +41,9 @@ static void channels_by_pattern(void **state)
     // every channel has a name of its own, without a number in front
     assert_int_equal(count_columns("all/four-bar.csv", "^[a-z]+\\[[0-9]+\\]"), 0);
     assert_int_equal(count_columns("all/four-bar.csv", "^body\\.crank\\.yaw$"), 1);
+    // Cardan angles of a wheel are singular twice a turn: they are shown, and the run goes on as if they were not
+    expect("simulate " MODELS "passenger-car.yaml --t-end 0.1 --channels all --output some", 0, "verdict: clean");
+    assert_int_equal(count_columns("some/passenger-car.csv", "^body\\.front\\(1\\)\\.wheel\\.yaw$"), 1);
     // outputs of blocks and variables are paths, too
     expect("simulate " MODELS "gear-shift.yaml --t-end 0.1 --channels 'variable.*' --output some", 0, "verdict");
     assert_true(count_columns("some/gear-shift.csv", "^variable\\.") > 0);
@@ -85,7 +88,7 @@ static void states_to_go_on_from(void **state)
     assert_int_equal(sscanf(last.text, "%lf %lf %lf %lf %lf %lf", &a[0], &a[1], &a[2], &b[0], &b[1], &b[2]), 6);
     for (int i = 0; i < 3; i++) assert_true(a[i] - b[i] < 1e-5 && b[i] - a[i] < 1e-5);
     expect("simulate " MODELS "double-pendulum.yaml --t-end 0.1 --write-state nowhere/half.csv", 1, "--write-state: ");
-    // angles that only the first run counted are left out; those that it did not count are told
+    // angles that only the first run counted are left out; those that it did not count follow from the rest
     expect("simulate " MODELS "four-bar.yaml --t-end 0.3 --channels all --write-state all.csv --output half", 0,
            "verdict");
     expect("simulate " MODELS "four-bar.yaml --start-state all.csv --t-end 0.6 --output rest", 0, "verdict: clean");
@@ -94,8 +97,17 @@ static void states_to_go_on_from(void **state)
         run_command("cd '" OUT "' && tail -qn1 rest/four-bar.csv whole/four-bar.csv | cut -d, -f1-3 | tr ',' ' '");
     assert_int_equal(sscanf(ends.text, "%lf %lf %lf %lf %lf %lf", &a[0], &a[1], &a[2], &b[0], &b[1], &b[2]), 6);
     for (int i = 0; i < 3; i++) assert_true(a[i] - b[i] < 1e-5 && b[i] - a[i] < 1e-5);
-    expect("simulate " MODELS "four-bar.yaml --t-end 0.3 --write-state plain.csv --output half", 0, "verdict");
-    expect("simulate " MODELS "four-bar.yaml --start-state plain.csv --channels all", 1, "the same --channels");
+    for (int k = 0; k < 2; k++) {
+        static const char *const model[] = {"four-bar", "slider-crank"};
+        char                     line[300];
+        snprintf(line, sizeof line, "simulate " MODELS "%s.yaml --t-end 0.9 --write-state plain.csv", model[k]);
+        expect(line, 0, "start: initial velocity");
+        snprintf(line, sizeof line, "simulate " MODELS "%s.yaml --start-state plain.csv --channels all --t-end 1.5",
+                 model[k]);
+        assert_null(strstr(expect(line, 0, "verdict: clean").text, "start: initial"));
+    }
+    expect("simulate " MODELS "four-bar.yaml --t-end 0.3 --write-state whole.run --output half", 0, "verdict");
+    expect("simulate " MODELS "four-bar.yaml --start-state whole.run", 1, "'--continue whole.run' goes on with it");
 }
 
 // A run that is written on the way, cut off and continued ends in the same rows, bit for bit, with the certificate of the

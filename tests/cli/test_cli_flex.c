@@ -32,6 +32,41 @@ static void parts_become_bodies(void **state)
 #endif
 }
 
+#define BAR(material)                                                                                                  \
+    "points: {a: [0, 0, 0], b: [1, 0, 0]}\nbeams: [{from: a, to: b, material: " material                               \
+    ", section: {round: 0.01}}]\ninterfaces: {a: {nodes: a}, b: {nodes: b}}\n"
+
+static void write_file(const char *name, const char *text)
+{
+    char path[1000];
+    snprintf(path, sizeof path, OUT "/%s", name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+// A beam of a material, of the part file or of one that it includes, is the beam with its numbers.
+static void beams_have_materials(void **state)
+{
+    (void)state;
+    write_file("own.yaml", "points: {a: [0, 0, 0], b: [1, 0, 0]}\nbeams: [{from: a, to: b, E: 190e9, nu: 0.27, "
+                           "density: 7700, section: {round: 0.01}}]\ninterfaces: {a: {nodes: a}, b: {nodes: b}}\n");
+    write_file("here.yaml", "materials: {m: {E: 190 GPa, nu: 0.27, density: 7.7 g/cm^3}}\n" BAR("m"));
+    write_file("there.yaml", "include: stuff.yaml\n" BAR("m"));
+    write_file("stuff.yaml", "kardan: 1\nmaterials: {m: {E: 190 GPa, nu: 0.27, density: 7.7 g/cm^3}}\n");
+    write_file("wrong.yaml", "include: bad.yaml\n" BAR("m"));
+    write_file("bad.yaml", "kardan: 1\nmaterials: {m: {E: x, density: 1}}\n");
+    const command_result r =
+        run_command("cd '" OUT "' && for f in own here there; do " KARDAN
+                    "flex $f.yaml --json | grep -v own.yaml | grep -v here.yaml | grep -v "
+                    "there.yaml > $f.json; done; cmp own.json here.json && cmp own.json there.json");
+    if (r.status != 0) print_error("%s\n", r.text);
+    assert_int_equal(r.status, 0);
+    assert_int_equal(run_command("grep -q frequencies '" OUT "/own.json'").status, 0);
+    expect("flex wrong.yaml", 1, "bad.yaml:2:20: a number is expected for 'E'");
+}
+
 // What is wrong is told with line, column and what was meant; nothing is written then.
 static void mistakes_are_told(void **state)
 {
@@ -62,16 +97,23 @@ static void mistakes_are_told(void **state)
          "{round: "
          "0.01}}]\nmasses: {c: {mass: 1, inertia: [1, 1, 1, 0, 0, 0]}}\ninterfaces: {a: {nodes: a}, b: {nodes: b}}\n",
          "w.yaml: with its interfaces held the part can still move without force"},
+        {"materials: {steel: {E: 2e11, density: 7850}}\n" BAR("stel"),
+         "w.yaml:3:36: there is no material 'stel', did you mean 'steel'?"},
+        {"materials: {steel: {E: 2e11}}\n" BAR("steel"), "w.yaml:3:36: material 'steel' has no 'density'"},
+        {"materials: {steel: 7850}\n" BAR("steel"), "w.yaml:3:36: material 'steel' has no 'E'"},
+        {BAR("steel"), "w.yaml:2:36: there is no material 'steel'"},
+        {"materials: {steel: {E: 2e11, density: 7850}}\n" BAR("steel, E: 1e9"),
+         "w.yaml:3:46: the material has it already; give one of both: 'E'"},
+        {"materials: [steel]\n" BAR("steel"), "w.yaml:1:12: 'materials' must be like {steel: {E: 210 GPa}}"},
+        {"include: no.yaml\n" BAR("steel"), "w.yaml:1:10: there is no file 'no.yaml' beside the model"},
+        {"include: w.yaml\n" BAR("steel"), "it has no 'materials', for which a part includes it"},
         {"structure: {stiffness: no.sti, mass: no.mas, nodes: no.inp}\n", "no.sti"},
         {"structure: {stiffness: ../no.sti, mass: no.mas, nodes: no.inp}\n", "w.yaml:1:"},
     };
     char line[2000];
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        FILE *file = fopen(OUT "/w.yaml", "w");
-        assert_non_null(file);
-        fputs(wrong[i].text, file);
-        fclose(file);
+        write_file("w.yaml", wrong[i].text);
         expect("flex w.yaml -o w.flex", 1, wrong[i].message);
         assert_int_not_equal(run_command("test -e '" OUT "/w.flex'").status, 0);
     }
@@ -109,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_pairs_are_told),
         cmocka_unit_test(parts_become_bodies),
+        cmocka_unit_test(beams_have_materials),
         cmocka_unit_test(mistakes_are_told),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);

@@ -100,6 +100,95 @@ static const char *const TIDY = "# head\n"
                                 "\n"
                                 "run: {t_end: 1}\n";
 
+// Braces inside of braces, over several lines, with comments; names that are words of the language stay where they are.
+static const char *const NESTED =
+    "kardan: 1\n"
+    "parameters: {k: 1, mass: 2, box: 3, body: 4}\n"
+    "sensors: {type: t, box: joint.j.q}\n"
+    "bodies: {b: {shape: {density: 2, box: [1, 1, 1]}, position: [0, 0, 0]}, a: {inertia: [1,1,1], mass: 1}}\n"
+    "joints:\n"
+    "  j: {cut: no,     # of the hinge\n"
+    "      to: {point: [0, 0, 0], body: b},\n"
+    "      # where it begins\n"
+    "      from: {in: body, axis: [0, 0, 1], body: ground},\n"
+    "      type: revolute,      # the kind\n"
+    "  }\n"
+    "  k: {hold: true, v: 1,\n"
+    "      bodies: [b, a], point: [0, 0, 0],\n"
+    "      axis: [max(0, 1), 0, 0], type: revolute}\n"
+    "  l:\n"
+    "    to:\n"
+    "      point: [1, 0, 0]\n"
+    "      body: a\n"
+    "    # the frame\n"
+    "    from: {point: [1, 0, 0], body: ground}\n"
+    "    cut: yes\n"
+    "    type: spherical\n"
+    "forces:\n"
+    "  f: {law: \"-max(q, 0)\", type: joint_spring, joint: j}\n"
+    "constraints:\n"
+    "  c: {terms: {joint.k.q: 1, joint.j.q: -2}, type: coupling}\n"
+    "definitions:\n"
+    "  wheel:\n"
+    "    bodies:\n"
+    "      w:\n"
+    "        shape:\n"
+    "          - {density: 3, sphere: 0.1}\n"
+    "          - {position: [0,\n"
+    "                        1, 0], density: 3,\n"
+    "             sphere: 0.1}\n"
+    "    parameters: {b: 1, axis: 2}\n"
+    "subsystems:\n"
+    "  s: {position: [0, 0, 1], of: wheel, parameters: {axis: 3}, replace: {w: {mass: 1, position: [1, 0, 0], inertia: "
+    "[1, 1, 1]}}}\n";
+static const char *const ORDERED =
+    "kardan: 1\n"
+    "parameters: {k: 1, mass: 2, box: 3, body: 4}\n"
+    "\n"
+    "definitions:\n"
+    "  wheel:\n"
+    "    parameters: {b: 1, axis: 2}\n"
+    "    bodies:\n"
+    "      w:\n"
+    "        shape:\n"
+    "          - {sphere: 0.1, density: 3}\n"
+    "          - {sphere: 0.1, position: [0,\n"
+    "                        1, 0],\n"
+    "             density: 3}\n"
+    "\n"
+    "subsystems:\n"
+    "  s: {of: wheel, position: [0, 0, 1], parameters: {axis: 3}, replace: {w: {position: [1, 0, 0], mass: 1, inertia: "
+    "[1, 1, 1]}}}\n"
+    "\n"
+    "bodies: {b: {position: [0, 0, 0], shape: {box: [1, 1, 1], density: 2}}, a: {mass: 1, inertia: [1, 1, 1]}}\n"
+    "\n"
+    "joints:\n"
+    "  j: {type: revolute,  # the kind\n"
+    "      # where it begins\n"
+    "      from: {body: ground, axis: [0, 0, 1], in: body},\n"
+    "      to: {body: b, point: [0, 0, 0]},\n"
+    "      cut: no  # of the hinge\n"
+    "      }\n"
+    "  k: {type: revolute, bodies: [b, a],\n"
+    "      point: [0, 0, 0], axis: [max(0, 1), 0, 0],\n"
+    "      hold: true, v: 1}\n"
+    "  l:\n"
+    "    type: spherical\n"
+    "    # the frame\n"
+    "    from: {body: ground, point: [1, 0, 0]}\n"
+    "    to:\n"
+    "      body: a\n"
+    "      point: [1, 0, 0]\n"
+    "    cut: yes\n"
+    "\n"
+    "constraints:\n"
+    "  c: {type: coupling, terms: {joint.k.q: 1, joint.j.q: -2}}\n"
+    "\n"
+    "forces:\n"
+    "  f: {type: joint_spring, joint: j, law: \"-max(q, 0)\"}\n"
+    "\n"
+    "sensors: {type: t, box: joint.j.q}\n";
+
 static void write_text(const char *name, const char *text)
 {
     char path[1000];
@@ -134,14 +223,30 @@ static void format_keeps_comments(void **state)
     assert_int_equal(run_command("ls '" OUT "' | grep -c 'format-'").status, 1); // nothing is left behind
 }
 
+static void format_orders_inside_of_braces(void **state)
+{
+    (void)state;
+    write_text("nested.yaml", NESTED);
+    expect("format nested.yaml", 0, "put in order");
+    has_text("nested.yaml", ORDERED);
+    expect("format nested.yaml --check", 0, "nested.yaml: in order");
+    has_text("nested.yaml", ORDERED);
+    // a part that is no model alone
+    write_text("part.yaml", "kardan: 1\nbodies: {b: {inertia: [1, 1, 1], mass: 1}}\n"
+                            "joints: {j: {bodies: [hub, b], type: free}}\nneeds: {hub: body}\n");
+    expect("format part.yaml", 0, "put in order");
+    has_text("part.yaml", "kardan: 1\nneeds: {hub: body}\n\nbodies: {b: {mass: 1, inertia: [1, 1, 1]}}\n\n"
+                          "joints: {j: {type: free, bodies: [hub, b]}}\n");
+}
+
 // All models of the gallery stay the same models, and are in order after one pass.
 static void gallery_stays_the_same(void **state)
 {
     (void)state;
     assert_int_equal(run_command("cp -r '" KD_SOURCE_DIR "/models' '" OUT "/gallery'").status, 0);
     const command_result r =
-        run_command("cd '" OUT "/gallery' && for f in *.yaml; do " KARDAN "format $f || echo BAD; " KARDAN
-                    "format $f --check > /dev/null || echo AGAIN $f; done");
+        run_command("cd '" OUT "/gallery' && for f in *.yaml library/*.yaml; do " KARDAN
+                    "format $f || echo BAD; " KARDAN "format $f --check > /dev/null || echo AGAIN $f; done");
     if (strstr(r.text, "BAD") || strstr(r.text, "AGAIN")) print_error("%s\n", r.text);
     assert_null(strstr(r.text, "BAD"));
     assert_null(strstr(r.text, "AGAIN"));
@@ -166,6 +271,7 @@ int main(void)
         cmocka_unit_test(new_is_careful),
         cmocka_unit_test(trees_are_drawn),
         cmocka_unit_test(format_keeps_comments),
+        cmocka_unit_test(format_orders_inside_of_braces),
         cmocka_unit_test(gallery_stays_the_same),
         cmocka_unit_test(format_refuses),
     };

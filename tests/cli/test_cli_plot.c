@@ -36,6 +36,18 @@ static void two_runs_in_one_picture(void **state)
         0);
 }
 
+// Tables one behind the other are the same picture.
+static void several_tables(void **state)
+{
+    (void)state;
+    expect("plot " SOFT HARD "--names soft,hard --channels joint.wheel-guide.q --output '" OUT "/several.svg'", 0,
+           "several.svg");
+    expect("plot " SOFT "--with " HARD "--names soft,hard --channels joint.wheel-guide.q --output '" OUT "/with.svg'",
+           0, "with.svg");
+    assert_int_equal(run_command("cmp '" OUT "/several.svg' '" OUT "/with.svg'").status, 0);
+    expect("plot " SOFT "nothing.csv --channels joint.wheel-guide.q", 1, "nothing.csv");
+}
+
 // One channel over another: a phase plot has the label of that channel; a spectrum is over frequency.
 static void phase_plots_and_spectra(void **state)
 {
@@ -67,6 +79,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_runs_in_one_picture),
+        cmocka_unit_test(several_tables),
         cmocka_unit_test(phase_plots_and_spectra),
         cmocka_unit_test(mistakes_are_told),
     };

@@ -31,7 +31,7 @@ static void write_and_read(const kd_eom *eom, const kd_state *x, kd_state *other
     for (size_t i = 0; i < x->size; i++) demand(isfinite(x->p[i]));
     snprintf(path, sizeof path, "/dev/shm/kardan-fuzz-state-%ld", (long)getpid());
     demand(kd_state_file_save(path, "fuzz", eom, (const kd_state *const[]){x}, 1, message, sizeof message) == KD_OK);
-    demand(kd_state_file_load(path, NAN, eom, other, message, sizeof message) == KD_OK);
+    demand(kd_state_file_load(path, NAN, eom, NULL, other, message, sizeof message) == KD_OK);
     demand(memcmp(x->p, other->p, x->size * sizeof *x->p) == 0 && x->t == other->t);
     (void)remove(path);
 }
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     demand(kd_state_create(eom, &x) == KD_OK && kd_state_create(eom, &other) == KD_OK);
     for (size_t i = 0; i < x->size; i++) x->p[i] = other->p[i] = 7;
     const kd_status status =
-        kd_state_file_load(file_of(data, size), size % 2 ? 1.0 : NAN, eom, x, message, sizeof message);
+        kd_state_file_load(file_of(data, size), size % 2 ? 1.0 : NAN, eom, NULL, x, message, sizeof message);
     if (status < 0)
         demand(status == KD_ERR_FILE && message[0] && x->p[0] == 7);
     else

@@ -212,7 +212,10 @@ static void make_page(void)
         "| `parameters` | names with numbers or expressions of other parameters |\n"
         "| `gravity` | 3 numbers, acceleration in m/s^2; default [0, 0, -9.81] |\n"
         "| `expressions` | names for expressions that laws, inputs, states, events and sensors use |\n"
-        "| `include` | path of a file, or a list of paths: its parameters, curves and tracks are taken over |\n"
+        "| [`materials`](#materials) | names with densities and elastic numbers |\n"
+        "| `include` | path of a file, or a list of paths: its parameters, expressions, materials, curves and tracks "
+        "are "
+        "taken over |\n"
         "| `needs` | of a subsystem: names of what is handed in, each `body`, `point` or `signal`, or `{type: body, "
         "default: ground}` |\n"
         "| `offers` | of a subsystem: list of bodies and frames, or a map: `{hub: body.upright, travel: joint.arm.q}`; "
@@ -237,10 +240,17 @@ static void make_page(void)
         "design position, or with `in: body` in the frame of each body. Elements with one place have `body` and "
         "`point`.\n");
     put_schema(KD_SCHEMA_SHAPE, "shapes");
+    PUT("\nA rod, cylinder or tube may be given from point to point: `{rod: radius, from: [0, 0, 0], to: [1, 0, "
+        "0]}`. `material` gives\nthe density in place of `density`; `material` of a body is that of its shapes that "
+        "say "
+        "neither.\n");
     put_schema(KD_SCHEMA_CURVE_FILE, "curves from files");
     put_schema(KD_SCHEMA_CURVE_ROAD, "random roads");
-    PUT("\nA rod, cylinder or tube may be given from point to point: `{rod: radius, from: [0, 0, 0], to: [1, 0, "
-        "0]}`.\n");
+    put_schema(KD_SCHEMA_MATERIAL, "materials");
+    PUT("\nOf [`wheel_rail`](#constraint-wheel_rail) `material` gives `shear` and `poisson`; of beams in part files "
+        "`E`, "
+        "`nu` and `density`.\nInside of a subsystem its own materials count, or those of a file that it includes; "
+        "`replace` of an instance puts others in\ntheir place.\n");
     put_schema(KD_SCHEMA_SUBSYSTEM, "subsystems");
     PUT("\n| further key | meaning |\n|---|---|\n"
         "| `file` | path of a model file, from the folder of this one or in the library |\n"

@@ -560,23 +560,123 @@ static void parameters_of_subsystems_live(void **state)
     }
 }
 
-// Where a component in the coordinates of a subsystem is read, its place has become part of an expression: it cannot
-// change then, and this is told.
-static void places_in_expressions_are_held(void **state)
+// Where it is may depend on parameters, though components in the coordinates of the subsystem are read: inside of each
+// other, with a mirror whose point is such, repeated.
+static void positions_in_expressions_live(void **state)
+{
+    static const char model[] =
+        "kardan: 1\nparameters: {a: 1.3, b: 0.2, d: 0.4}\n"
+        "definitions:\n"
+        "  ball:\n    parameters: {k: 7}\n"
+        "    bodies: {x: {position: [0.1, 0.2, 0.3], mass: 1, inertia: [1, 2, 2.5], centre: [0.03, 0.01, 0.02]}}\n"
+        "    frames: {f: {body: x, point: [0.1, 0, 0.2]}}\n"
+        "    forces: {pull: {type: applied, to: x, force: [-k*body.x.pos.x, -k*body.x.pos.y*body.x.pos.z, null]}}\n"
+        "    sensors: {px: body.x.pos.x, py: body.x.com.y, pz: frame.f.pos.z, v: body.x.vel.y, w: body.x.omega.z,\n"
+        "        r: body.x.R.xy, q: body.x.roll}\n"
+        "  pair:\n    parameters: {h: 0.7}\n    subsystems:\n"
+        "      u(i): {for: i = 1..2, of: ball, position: [i*h, 0.1, -h^2], orientation: {axis: [1, 0, 1], angle: "
+        "0.3}}\n"
+        "      v: {of: ball, mirror: [1, 2, 0.5], through: [h, 0, 2*h], position: [0, 1, 0]}\n"
+        "subsystems:\n"
+        "  s: {of: pair, position: [0, a, -b], orientation: {axis: [0, 1, 2], angle: 0.5}}\n"
+        "  m: {of: pair, parameters: {h: d}, mirror: [0, 1, 0], through: [0, a + b, 0], position: [d, 0, 1]}\n"
+        "  o: {of: ball, position: [a, 2, 3]}\n";
+    (void)state;
+    assert_lives(model, "a", 2.1);
+    assert_lives(model, "b", -0.3);
+    assert_lives(model, "d", 0.9);
+    assert_lives(model, "s.h", 0.25);
+}
+
+// Read with expressions of parameters or with numbers in their place, components are the same.
+static void positions_are_those_of_numbers(void **state)
+{
+    static const char *const place[2][4] = {{"[h, 0.1, -h^2]", "[h, 0, 2*h]", "[0, a, -b]", "[0, a + b, 0]"},
+                                            {"[0.7, 0.1, -0.49]", "[0.7, 0, 1.4]", "[0, 1.3, -0.2]", "[0, 1.5, 0]"}};
+    subject                  s[2];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        char written[3000];
+        snprintf(written, sizeof written,
+                 "kardan: 1\nparameters: {a: 1.3, b: 0.2}\ndefinitions:\n"
+                 "  ball:\n    bodies: {x: {position: [0.1, 0.2, 0.3], mass: 1, inertia: [1, 2, 2.5], centre: [0.03, "
+                 "0.01, 0.02]}}\n"
+                 "    sensors: {x: body.x.pos.x, y: body.x.pos.y, z: body.x.pos.z, c: body.x.com.x}\n"
+                 "  pair:\n    parameters: {h: 0.7}\n    subsystems:\n"
+                 "      u: {of: ball, position: %s, orientation: {axis: [1, 0, 1], angle: 0.3}}\n"
+                 "      v: {of: ball, mirror: [1, 2, 0.5], through: %s, position: [0, 1, 0], orientation: {yaw: 0.4}}\n"
+                 "subsystems:\n  s: {of: pair, position: %s, orientation: {axis: [0, 1, 2], angle: 0.5}}\n"
+                 "  m: {of: pair, mirror: [0.2, 1, 0], through: %s, position: [0.4, 0, 1]}\n",
+                 place[k][0], place[k][1], place[k][2], place[k][3]);
+        s[k] = subject_of(model_of(written), KD_JOINT);
+    }
+    random_word = 21;
+    set_random_state(&s[0], &s[1]);
+    assert_true(evaluate(&s[0]) && evaluate(&s[1]));
+    assert_int_equal(s[0].n.ny, 16);
+    assert_same("components", s[1].y, s[0].y, 16, 1e-14);
+    for (int k = 0; k < 2; k++) subject_release(&s[k]);
+}
+
+// How it is turned may not: that has become part of such expressions, and this is told with parameter and subsystem.
+static void turns_in_expressions_are_held(void **state)
 {
     static const char model[] = "kardan: 1\nparameters: {a: 1, b: 2}\n"
                                 "definitions:\n  d: {bodies: {x: {mass: 1, inertia: [1, 1, 1]}},\n"
                                 "      sensors: {y: body.x.pos.y}}\n"
-                                "subsystems: {s: {of: d, position: [0, a, b]}}\n";
+                                "subsystems: {s: {of: d, position: [0, a, b], orientation: {yaw: b}}}\n";
     char              message[1000];
     (void)state;
     subject      s = subject_of(model_of(model), KD_JOINT);
-    const double theta[] = {3, 2};
+    const double theta[] = {1, 2.5};
     assert_int_equal(kd_system_set_parameters(s.system, theta, message, sizeof message), KD_ERR_MODEL);
-    assert_string_equal(message,
-                        "test:6:39: parameter 'a' cannot be changed: 'position' of subsystem 's' depends on it; "
-                        "read the model again");
+    assert_string_equal(message, "test:6:65: parameter 'b' cannot be changed: 'yaw' of subsystem 's' depends on it; "
+                                 "read the model again");
     subject_release(&s);
+}
+
+// Offers that lead nowhere are warned of, once for all instances, with file and line; those that nobody uses are not, nor
+// those through a part that this instance leaves out.
+static void offers_that_lead_nowhere_are_told(void **state)
+{
+    static const char model[] =
+        "kardan: 1\ndefinitions:\n"
+        "  d: {offers: [x, z], bodies: {x: {mass: 1, inertia: [1, 1, 1]}},\n"
+        "      joints: {j: {type: fixed, bodies: [ground, x], point: [0, 0, 0]}}}\n"
+        "  w:\n    needs: {hub: {type: body, default: ground}, u: {type: signal, default: 0}}\n"
+        "    parameters: {k: 1}\n"
+        "    offers:\n"
+        "      wheel: body.wheel\n      whel: body.whel\n      point: frame.tip\n      tp: frame.tp\n"
+        "      load: k*joint.spin.q + u\n      spn: k*joint.spn.q\n      word: kk*joint.spin.q\n      in: hub\n"
+        "      signal: u\n      height: body.wheel.pos.z\n      way: body.wheel.pos.w\n      inner: part.x\n"
+        "      other: part.y\n      gone: gone.x\n      time: 2*t\n"
+        "    bodies: {wheel: {mass: 1, inertia: [1, 1, 1]}}\n    frames: {tip: {body: wheel, point: [0, 0, 1]}}\n"
+        "    joints: {spin: {type: revolute, bodies: [hub, wheel], point: [0, 0, 0], axis: [0, 1, 0]}}\n"
+        "    sensors: {p: frame.tip.pos.x}\n"
+        "    subsystems: {part: {of: d}, gone: {of: d, enabled: 0}}\n"
+        "  e: {offers: {more: body.more}, bodies: {x: {mass: 1, inertia: [1, 1, 1]}, more: {mass: 1, inertia: [1, 1, "
+        "1]}},\n"
+        "      joints: {j: {type: revolute, bodies: [ground, x], point: [1, 0, 0], axis: [0, 0, 1]}}}\n"
+        "subsystems: {a: {of: w}, b: {of: w, position: [1, 0, 0]}, c: {of: e, replace: {more: null}}}\n";
+    static const char *const right[] = {
+        "test:10:13: the offer 'whel' leads nowhere: unknown body 'a.whel', did you mean 'a.wheel'?",
+        "test:12:11: the offer 'tp' leads nowhere: unknown frame 'a.tp', did you mean 'a.tip'?",
+        "test:14:12: the offer 'spn' leads nowhere: unknown joint 'a.spn', did you mean 'a.spin'?",
+        "test:15:13: the offer 'word' leads nowhere: subsystem 'a': 'offers': unknown name 'kk'",
+        "test:19:12: the offer 'way' leads nowhere: body 'a.wheel' has no 'pos.w', did you mean 'pos.x'?",
+        ("test:21:14: the offer 'other' leads nowhere: subsystem 'a': subsystem 'a.part' does not offer 'y'; it offers "
+         "x, z"),
+        "test:3:19: the offer 'z' leads nowhere: there is no body or frame of this name",
+    };
+    enum { N = sizeof right / sizeof right[0] };
+    (void)state;
+    kd_model *m = model_of(model);
+    for (int i = 0; i < kd_model_warning_count(m); i++) {
+        if (i >= N) fail_msg("one more: %s", kd_model_warning(m, i));
+        assert_string_equal(kd_model_warning(m, i), right[i]);
+    }
+    assert_int_equal(kd_model_warning_count(m), N);
+    kd_model_destroy(m);
 }
 
 // Start velocities of a body in a mirror at y = 0 that is turned by 90 degrees about z afterwards: v = (1, 2, 3) becomes
@@ -735,7 +835,10 @@ int main(void)
         cmocka_unit_test(cars_are_those_by_hand),
         cmocka_unit_test(parameters_of_subsystems_live),
         cmocka_unit_test(parameters_live_in_nested_mirrors),
-        cmocka_unit_test(places_in_expressions_are_held),
+        cmocka_unit_test(positions_in_expressions_live),
+        cmocka_unit_test(positions_are_those_of_numbers),
+        cmocka_unit_test(turns_in_expressions_are_held),
+        cmocka_unit_test(offers_that_lead_nowhere_are_told),
         cmocka_unit_test(many_subsystems_are_read_quickly),
         cmocka_unit_test(random_mechanisms_have_images),
         cmocka_unit_test(mirrors_of_mirrors),

@@ -63,13 +63,13 @@ static void round_trip(void **state)
         int    expected;
     } ask[] = {{NAN, 2}, {2.5, 2}, {99, 2}, {2.4999, 1}, {1.0 / 3, 1}, {0.3, 0}, {0.1, 0}};
     for (size_t k = 0; k < sizeof ask / sizeof *ask; k++) {
-        assert_int_equal(kd_state_file_load(PATH, ask[k].t, eom, x, message, sizeof message), KD_OK);
+        assert_int_equal(kd_state_file_load(PATH, ask[k].t, eom, NULL, x, message, sizeof message), KD_OK);
         assert_true(x->t == times[ask[k].expected]);
         for (size_t i = 0; i < x->size; i++)
             assert_true(x->p[i] == sin(1e5 * (double)(i + 1) + ask[k].expected) * pow(10, (double)i * 40 - 150));
         assert_int_equal(x->active_lambda[0], ask[k].expected != 1);
     }
-    assert_int_equal(kd_state_file_load(PATH, 0.05, eom, x, message, sizeof message), KD_ERR_FILE);
+    assert_int_equal(kd_state_file_load(PATH, 0.05, eom, NULL, x, message, sizeof message), KD_ERR_FILE);
     assert_non_null(strstr(message, "no state up to t = 0.05"));
     kd_state_destroy(x);
     kd_eom_destroy(eom);
@@ -111,15 +111,15 @@ static void refused(void **state)
     x->t = x->p[0] = 7;
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         write_text(wrong[k].text);
-        assert_int_equal(kd_state_file_load(PATH, NAN, eom, x, message, sizeof message), KD_ERR_FILE);
+        assert_int_equal(kd_state_file_load(PATH, NAN, eom, NULL, x, message, sizeof message), KD_ERR_FILE);
         if (!strstr(message, wrong[k].part)) print_error("%s\n%s\n", wrong[k].text, message);
         assert_non_null(strstr(message, wrong[k].part));
         assert_true(x->t == 7 && x->p[0] == 7);
     }
-    assert_int_equal(kd_state_file_load("/no/such/file", NAN, eom, x, message, sizeof message), KD_ERR_FILE);
+    assert_int_equal(kd_state_file_load("/no/such/file", NAN, eom, NULL, x, message, sizeof message), KD_ERR_FILE);
     assert_non_null(strstr(message, "No such file"));
     write_text("# comment\nt,position p[0],velocity v[0],acceleration v[0]\r\n1,2,3,4\r\n");
-    assert_int_equal(kd_state_file_load(PATH, NAN, eom, x, message, sizeof message), KD_OK);
+    assert_int_equal(kd_state_file_load(PATH, NAN, eom, NULL, x, message, sizeof message), KD_OK);
     assert_true(x->t == 1 && x->p[0] == 2 && x->v[0] == 3 && x->a[0] == 4);
     kd_state_destroy(x);
     kd_eom_destroy(eom);

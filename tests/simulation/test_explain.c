@@ -194,6 +194,33 @@ static void stiff_spring(void **state)
     }
 }
 
+// Inside of subsystems owners are elements, not the subsystems that they are in: bodies and joints, states of the user.
+static void elements_of_subsystems(void **state)
+{
+    static const char model[] = "kardan: 1\ndefinitions:\n  pair:\n"
+                                "    bodies: {a: {mass: 2, inertia: [1, 1, 1]}, b: {mass: 2, inertia: [1, 1, 1]}}\n"
+                                "    joints: {fast: {type: prismatic, from: ground, to: a, q: 0.1}, slow: {type: "
+                                "prismatic, from: ground, to: b, "
+                                "q: 0.1}}\n"
+                                "    forces: {hard: {type: joint_spring, joint: fast, stiffness: 20000, rest: 0},\n"
+                                "        soft: {type: joint_spring, joint: slow, stiffness: 2, rest: 0}}\n"
+                                "subsystems: {left(1): {of: pair}, right: {of: pair, position: [0, 1, 0]}}\n";
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        fixture        f = make(model, KD_PSF, KD_RADAU, (kd_coordinates)c);
+        kd_explanation e = run(&f, 3);
+        bool           left = false, right = false;
+        for (int i = 0; i < e.nlimiters && i < 2; i++) {
+            left = left || strcmp(e.limiter[i].name, c ? "body.left(1).a" : "joint.left(1).fast") == 0;
+            right = right || strcmp(e.limiter[i].name, c ? "body.right.a" : "joint.right.fast") == 0;
+            assert_int_equal(e.limiter[i].nsuspects, 1);
+            assert_non_null(strstr(e.limiter[i].suspect[0].name, ".hard"));
+        }
+        assert_true(left && right);
+        unmake(&f);
+    }
+}
+
 // A stop at t = 1: the trouble is local, its time is told, and so is the element.
 static void stop_at_known_time(void **state)
 {
@@ -343,6 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integrators_report),
         cmocka_unit_test(stiff_spring),
+        cmocka_unit_test(elements_of_subsystems),
         cmocka_unit_test(stop_at_known_time),
         cmocka_unit_test(owners),
         cmocka_unit_test(weights),
