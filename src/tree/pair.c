@@ -36,13 +36,16 @@ static int count_steps(const kd_tree *tree, int link, int ancestor)
 static kd_step step_over(const kd_tree *tree, const kd_link *link, int k, int sign)
 {
     const kd_joint_form *f = &link->form;
-    if (link->marker)
-        return (kd_step){.dof = tree->link[link->parent].dof + link->marker->mode[k],
-                         .axis = link->letter + KD_MARKER_SUMS + link->marker->m + k,
-                         .sign = sign};
-    if (f->folds) return (kd_step){.dof = link->dof + f->word[k].coordinate, .axis = link->letter + k, .sign = sign};
+    const kd_marker     *marker = link->marker;
+    const int            letter = marker ? marker->letter[k] : 0;
+    if (marker)
+        return (kd_step){.dof = tree->link[link->parent].dof + marker->mode[k],
+                         .axis = link->letter + letter,
+                         .rate = sign * kd_marker_part[letter] *
+                                 marker->Phi[6 * marker->mode[k] + kd_marker_along[letter]]};
+    if (f->folds) return (kd_step){.dof = link->dof + f->word[k].coordinate, .axis = link->letter + k, .rate = sign};
     return (kd_step){
-        .dof = link->dof + k, .axis = link->dof + k, .sign = sign, .carried = sign > 0 && k >= f->nscalars};
+        .dof = link->dof + k, .axis = link->dof + k, .rate = sign, .carried = sign > 0 && k >= f->nscalars};
 }
 
 // Does a dof belong to the quaternion of its joint?
