@@ -339,6 +339,7 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
     if (status < 0) goto done;
     name_reference(r, reference, b);
     b->expected = r->expected;
+    b->transfer = r->transfer;
     b->band = r->band;
 done:
     kd_arena_release(&scratch);

@@ -538,6 +538,7 @@ static kd_status reduce_structure(part_reader *p, const kd_node *root, kd_flexib
         status = p->pieces > 1 ? piece_interfaces(p, root, &faces, &n) : read_interfaces(p, root, &faces, &n);
     if (status < 0) return status;
     read_reduction(p, root, &o);
+    o.damping = number_of(p, root, "damping", "", 0);
     // the frame of a piece goes with the cut before it
     const kd_reference reference =
         p->pieces > 1 ? (kd_reference){KD_REFERENCE_TANGENT, 0, 0} : read_reference(p, root, faces, n);
