@@ -139,8 +139,9 @@ kd_status kd_reduction_transfer(const kd_reduction *r, double loss, int count, c
     kd_arena        scratch = {0};
     const int       n = r->nb * r->nb;
     seen_modes      reduced, enriched;
-    double complex *H = kd_arena_cut(&scratch, (size_t)n, sizeof *H), *better = kd_arena_cut(&scratch, (size_t)n, sizeof *H);
-    kd_status       status = scratch.failed ? KD_ERR_MEMORY : reduced_modes(r, &reduced, &scratch);
+    double complex *H = kd_arena_cut(&scratch, (size_t)n, sizeof *H),
+                   *better = kd_arena_cut(&scratch, (size_t)n, sizeof *H);
+    kd_status status = scratch.failed ? KD_ERR_MEMORY : reduced_modes(r, &reduced, &scratch);
     if (status == KD_OK) status = enriched_modes(r, &enriched, &scratch);
     for (int k = 0; status == KD_OK && k < count; k++) {
         respond(&reduced, r->nb, loss, W[k], H);
@@ -153,22 +154,46 @@ kd_status kd_reduction_transfer(const kd_reduction *r, double loss, int count, c
 
 // ---- the truth ------------------------------------------------------------------------------------------------------
 
-// H of the structure that is not reduced, undamped: the first rows of inv(K - W^2 M) [1; 0]
-static kd_status respond_exactly(const kd_reduction *r, double W, double complex *H)
+// Rigid motions (nz x 6) with R' M R = 1, and M R
+typedef struct rigid_part {
+    double *R, *MR;
+} rigid_part;
+
+// x without what A' x has along B: X -= B A' X, of six columns each
+static void take_out(const kd_reduction *r, const double *A, const double *B, double *x)
+{
+    for (int k = 0; k < 6; k++) {
+        const size_t at = (size_t)k * (size_t)r->nz;
+        kd_axpy(r->nz, -kd_dot(r->nz, A + at, x), B + at, x);
+    }
+}
+
+// H of the structure that is not reduced, undamped: the first rows of inv(K - W^2 M) [1; 0]. Rigid motions, at low frequencies much larger
+// than all others, are -R R'/W^2; loads without them keep the digits of the rest.
+static kd_status respond_exactly(const kd_reduction *r, const rigid_part *rigid, double W, double complex *H)
 {
     kd_arena         scratch = {0};
     kd_sparse_matrix dynamic;
     kd_factor       *factor = NULL;
     const double     distance = size_of(r);
     double          *X = kd_cut_matrix(&scratch, r->nz, r->nb);
-    kd_status        status = scratch.failed ? KD_ERR_MEMORY : kd_sparse_sum(1, &r->K, -W * W, &r->M, &scratch, &dynamic);
+    kd_status status = scratch.failed ? KD_ERR_MEMORY : kd_sparse_sum(1, &r->K, -W * W, &r->M, &scratch, &dynamic);
     if (status == KD_OK) status = kd_factor_create(&dynamic, &factor);
-    for (int j = 0; status == KD_OK && j < r->nb; j++) X[(size_t)j * (size_t)(r->nz + 1)] = 1;
-    if (status == KD_OK) status = kd_factor_solve(factor, X, r->nb);
-    for (int j = 0; status == KD_OK && j < r->nb; j++)
-        for (int i = 0; i < r->nb; i++)
-            H[i + j * r->nb] = X[(size_t)i + (size_t)j * (size_t)r->nz] * (i % 6 < 3 ? 1 : distance) *
-                               (j % 6 < 3 ? 1 : distance);
+    for (int j = 0; status == KD_OK && j < r->nb; j++) {
+        double *x = X + (size_t)j * (size_t)r->nz;
+        x[j] = 1;
+        take_out(r, rigid->R, rigid->MR, x);
+        status = kd_factor_solve(factor, x, 1);
+        take_out(r, rigid->MR, rigid->R, x);
+        for (int i = 0; i < r->nb; i++) {
+            double sum = x[i];
+            for (int k = 0; k < 6; k++) {
+                const double *R = rigid->R + (size_t)k * (size_t)r->nz;
+                sum -= R[i] * R[j] / (W * W);
+            }
+            H[i + j * r->nb] = sum * (i % 6 < 3 ? 1 : distance) * (j % 6 < 3 ? 1 : distance);
+        }
+    }
     kd_factor_destroy(factor);
     kd_arena_release(&scratch);
     return status;
@@ -179,11 +204,15 @@ kd_status kd_reduction_transfer_exact(const kd_reduction *r, int count, const do
     kd_arena        scratch = {0};
     const int       n = r->nb * r->nb;
     seen_modes      reduced;
-    double complex *H = kd_arena_cut(&scratch, (size_t)n, sizeof *H), *exact = kd_arena_cut(&scratch, (size_t)n, sizeof *H);
-    kd_status       status = scratch.failed ? KD_ERR_MEMORY : reduced_modes(r, &reduced, &scratch);
+    double complex *H = kd_arena_cut(&scratch, (size_t)n, sizeof *H),
+                   *exact = kd_arena_cut(&scratch, (size_t)n, sizeof *H);
+    rigid_part rigid = {kd_cut_matrix(&scratch, r->nz, 6), kd_cut_matrix(&scratch, r->nz, 6)};
+    kd_status  status = scratch.failed ? KD_ERR_MEMORY : reduced_modes(r, &reduced, &scratch);
+    if (status == KD_OK) memcpy(rigid.R, r->rigid, 6 * (size_t)r->nz * sizeof *rigid.R);
+    if (status == KD_OK && kd_reduction_orthonormalise(r, 6, rigid.R, rigid.MR) < 6) status = KD_ERR_DECOMPOSITION;
     for (int k = 0; status == KD_OK && k < count; k++) {
         respond(&reduced, r->nb, 0, W[k], H);
-        status = respond_exactly(r, W[k], exact);
+        status = respond_exactly(r, &rigid, W[k], exact);
         if (status == KD_OK) error[k] = difference(n, H, exact);
     }
     kd_arena_release(&scratch);
