@@ -57,15 +57,18 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     static const char *const names[] = {"MODEL"};
     const kd_cli_syntax      syntax = {
              .usage = "kardan loads MODEL --body NAME [--at T...] [OPTION...]",
-             .about = "Simulate a model and write what one of its flexible bodies carries: motion of its frame, amplitudes of "
-                           "its\nmodes, forces and moments at its interfaces, as a table (.csv); and load cases for CalculiX (.inp) at "
-                           "chosen times.",
-             .details = "Examples:\n"
-                             "  kardan loads models/flexible-slider-crank.yaml --body rod\n"
-                             "  kardan loads crank.yaml --body rod --at 0.12 --at 0.15 --output loads\n"
-                             "\n"
-                             "All numbers are in the axes of the body. A load case needs the part file (.yaml) with the matrices of\n"
-                             "its finite elements, named as 'flexible' in the model.\n",
+             .about =
+                 "Simulate a model and write what one of its flexible bodies carries: motion of its frame, amplitudes of "
+                      "its\nmodes, forces and moments at its interfaces, as a table (.csv); and load cases for CalculiX (.inp) "
+                      "at "
+                      "chosen times.",
+             .details =
+                 "Examples:\n"
+                      "  kardan loads models/flexible-slider-crank.yaml --body rod\n"
+                      "  kardan loads crank.yaml --body rod --at 0.12 --at 0.15 --output loads\n"
+                      "\n"
+                      "All numbers are in the axes of the body. A load case needs the part file (.yaml) with the matrices of\n"
+                      "its finite elements, named as 'flexible' in the model.\n",
              .options = options,
              .noptions = count,
              .operand_name = names,
@@ -130,8 +133,9 @@ static bool open_part(task *t)
     const char    *path = kd_model_part_path(t->subject.model, b->def.read);
     if (t->ncases == 0) return true;
     if (!path || !kd_text_has_ending(path, ".yaml") || b->def.pieces > 1)
-        return complain("load cases need a part file (.yaml) with the matrices of its finite elements: 'flexible' of the "
-                        "body names something else");
+        return complain(
+            "load cases need a part file (.yaml) with the matrices of its finite elements: 'flexible' of the "
+            "body names something else");
     if (kd_part_read_structure(path, &t->part, t->message, sizeof t->message) < 0) return complain(t->message);
     t->f = kd_cut_double(&t->arena, t->part.structure.n);
     return t->f || complain("out of memory");
@@ -313,8 +317,8 @@ static bool work(task *t)
 
 int kd_cli_loads(int argc, char **argv)
 {
-    task               *t = kd_alloc(sizeof *t);
-    int                 status = KD_EXIT_FAILED;
+    task *t = kd_alloc(sizeof *t);
+    int   status = KD_EXIT_FAILED;
     if (!t) return complain("out of memory"), KD_EXIT_FAILED;
     t->end = NAN;
     const kd_cli_parsed parsed = read_arguments(t, argc, argv);

@@ -54,7 +54,8 @@ kd_status kd_load_case_inertia(const kd_fe_structure *s, const kd_flexible_body 
     double  *a = kd_cut_double(&scratch, s->n);
     bool     same = s->nnodes == b->nnodes;
     for (int i = 0; same && i < s->nnodes; i++)
-        same = kd_vec_norm(kd_vec_sub(s->at[i], kd_vec_of(b->node + 3 * (size_t)i))) <= 1e-9 * (1 + kd_vec_norm(s->at[i]));
+        same =
+            kd_vec_norm(kd_vec_sub(s->at[i], kd_vec_of(b->node + 3 * (size_t)i))) <= 1e-9 * (1 + kd_vec_norm(s->at[i]));
     kd_status status = !a ? KD_ERR_MEMORY : !same ? KD_ERR_ARGUMENT : KD_OK;
     for (int i = 0; status == KD_OK && i < s->nnodes; i++) {
         double at[3];
@@ -96,7 +97,8 @@ kd_balance kd_load_case_balance(const kd_fe_structure *s, const kd_flexible_body
     for (int i = 0; i < l->nframes; i++) {
         double e[6];
         kd_carried_deflection(b, l, i, e);
-        add_load(kd_vec_add(b->frame[i].at, kd_vec_of(e)), kd_vec_of(l->load + 6 * i), kd_vec_of(l->load + 6 * i + 3), &force, &moment, &sum);
+        add_load(kd_vec_add(b->frame[i].at, kd_vec_of(e)), kd_vec_of(l->load + 6 * i), kd_vec_of(l->load + 6 * i + 3),
+                 &force, &moment, &sum);
     }
     add_load(none, kd_vec_of(l->rest), kd_vec_of(l->rest + 3), &force, &moment, &sum);
     sum.force = kd_vec_norm(force);

@@ -29,8 +29,8 @@ typedef struct kd_balance {
 } kd_balance;
 
 // -M a of all rows, f (n). KD_ERR_ARGUMENT: the structure is not that of the body.
-kd_status kd_load_case_inertia(const kd_fe_structure *s, const kd_flexible_body *body, const kd_carried_loads *loads,
-                               double *f) KD_NODISCARD;
+kd_status  kd_load_case_inertia(const kd_fe_structure *s, const kd_flexible_body *body, const kd_carried_loads *loads,
+                                double *f) KD_NODISCARD;
 kd_balance kd_load_case_balance(const kd_fe_structure *s, const kd_flexible_body *body, const kd_carried_loads *loads,
                                 const double *f);
 
