@@ -75,8 +75,8 @@ static void truck(void **state)
     const double weight = 9.81 * (1100 + 6000 + 2 * 300 + 2 * 600 + 594.99387);
     double       most = 0, level = 0;
     (void)state;
-    run_model("flexible-truck", NULL, KD_JOINT, 4, 80, &result);
-    run_model("flexible-truck", "hump=0", KD_JOINT, 1, 20, &other);
+    run_model("flexible-truck", NULL, KD_JOINT, 6, 80, &result);
+    run_model("flexible-truck", "hump=0", KD_JOINT, 2.5, 20, &other);
     for (int k = 0; k <= 80; k++) most = fmax(most, fabs(at(&result, k, "twist")));
     for (int k = 0; k <= 20; k++) level = fmax(level, fabs(at(&other, k, "twist")));
     assert_true(most > 1e-3 && level < 1e-3 * most);
