@@ -73,7 +73,9 @@ typedef struct kd_compare_options {
     double least;           // [s] ... and at least this long                                             default 0.2
     int    repetitions;     // of runs shorter than 20 ms, of which the fastest counts                    default 8
     double parting;         // methods part where their spread exceeds this                               default 1e-3
-    int    usual_side;      // what is chosen when nothing is asked for: side and, in usual, formulation and integrator
+    int jobs; // threads, which share the memory of the machine: times are a little longer; 0: one for each processor.
+              // Inputs and equations in C must be callable from them, go_on is called by one after the other  default 1
+    int usual_side; // what is chosen when nothing is asked for: side and, in usual, formulation and integrator
     kd_compare_method usual;
     // Called at every step; false ends the comparison, which keeps what is done. May be NULL.
     bool (*go_on)(const kd_compare_progress *progress, void *context);

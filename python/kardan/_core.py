@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 
 import numpy as np
 
@@ -115,6 +116,28 @@ def callback(error: int):
     return ffi.def_extern(error=error, onerror=keep)
 
 
+_lives: dict[int, _Life] = {}  # of the objects of the library that are held, by the place of their holder
+
+
+class _Life:
+    """An object of the library, from when it is held until nobody holds it and nothing is left that needs it."""
+
+    def __init__(self, pointer, destroy, needs, memory):
+        self.pointer, self.destroy, self.needs, self.memory = pointer, destroy, needs, memory
+
+    def __del__(self):
+        self.destroy(self.pointer)
+
+
+def own(pointer, destroy, *needs, memory=()):
+    """The pointer, held: destroyed when nobody has it any more, and before any of `needs`, which are held pointers themselves; memory: what
+    it points to. Lives refer to lives alone, never to objects of Python: whatever order the collector of cycles takes, this one holds."""
+    held = ffi.cast(ffi.typeof(pointer), pointer)
+    _lives[id(held)] = _Life(pointer, destroy, [_lives[id(n)] for n in needs], memory)
+    weakref.finalize(held, _lives.pop, id(held), None).atexit = False
+    return held
+
+
 def doubles(pointer, n: int) -> np.ndarray:
     """A copy of n numbers."""
     return np.frombuffer(ffi.buffer(pointer, 8 * n)).copy() if n > 0 else np.empty(0)
@@ -128,7 +151,8 @@ def matrix(pointer, rows: int, columns: int) -> np.ndarray:
 
 
 def view(pointer, n: int, owner, writable: bool = False) -> np.ndarray:
-    """n numbers where they are. The array keeps owner alive, which keeps the memory: it cannot dangle."""
+    """n numbers where they are. The array keeps owner alive, which keeps the memory: it cannot dangle. owner: a held pointer; an object of
+    Python could lead back to the array, a cycle that the collector, which does not look into arrays, would never find."""
     if n == 0 or pointer == ffi.NULL:
         return np.empty(0)
     # cffi keeps the destructor, and with it the owner, as long as the buffer of the array lives

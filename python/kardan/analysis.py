@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._core import ArgumentError, Error, Message, Unavailable, callback, check, doubles, encode, ffi, lib, matrix, nearest, pointer_to, text
+from ._core import ArgumentError, Error, Message, Unavailable, callback, check, doubles, encode, ffi, lib, matrix, nearest, own, pointer_to, text
 from .dynamics import Dynamics, Watch, raise_failure
 from .state import State
 
@@ -170,8 +170,7 @@ class Linear:
         status = lib.kd_linearize(equations.eom, inputs, ffi.NULL, x._x, out, message.buffer, message.size)
         raise_failure(bound, *dynamics._failures())
         check(status, message)
-        self._c = l = ffi.gc(out[0], lib.kd_linear_destroy)
-        self._keep = equations
+        self._c = l = own(out[0], lib.kd_linear_destroy, equations.held)
         self.t, self.message = l.t, str(message)
         self.A, self.B = matrix(l.A, l.nx, l.nx), matrix(l.B, l.nx, l.nu)
         self.C, self.D = matrix(l.C, l.ny, l.nx), matrix(l.D, l.ny, l.nu)
@@ -215,7 +214,7 @@ class Modes:
     def __init__(self, linear: Linear):
         out = ffi.new("kd_modes **")
         check(lib.kd_modes_create(linear._c, out))
-        m = ffi.gc(out[0], lib.kd_modes_destroy)
+        m = own(out[0], lib.kd_modes_destroy, linear._c)
         self.eigenvalues = doubles(m.real, m.n) + 1j * doubles(m.imaginary, m.n)
         self.frequencies, self.damping = doubles(m.frequency, m.n), doubles(m.damping, m.n)
         self.shapes = matrix(m.shape_re, m.nv, m.n) + 1j * matrix(m.shape_im, m.nv, m.n)
@@ -279,7 +278,7 @@ def compare(dynamics: Dynamics, t_end, tolerances, only, budget, all, progress) 
     status = lib.kd_compare(sides, count, options, out, message.buffer, message.size)
     raise_failure(watch, *dynamics._failures())
     check(status, message, news=False)
-    c = ffi.gc(out[0], lib.kd_comparison_destroy)
+    c = own(out[0], lib.kd_comparison_destroy)
     return Comparison(c)
 
 

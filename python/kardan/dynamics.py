@@ -6,7 +6,7 @@ import weakref
 
 import numpy as np
 
-from ._core import ArgumentError, Message, SimulationError, callback, check, encode, error_of, ffi, lib, nearest, pointer_to, text, warn
+from ._core import ArgumentError, Message, SimulationError, callback, check, encode, error_of, ffi, lib, nearest, own, pointer_to, text, warn
 from .inputs import Bound, Inputs, names_of
 from .results import Result, stats_of
 from .state import State
@@ -17,8 +17,9 @@ _EVERY = 0.05  # [s] between two looks of Python at a run
 class Equations_:
     """A set of equations with everything that they need to live: shared by states, runs and results."""
 
-    def __init__(self, eom, inputs, keep, system=ffi.NULL, recipe=None):
-        self.eom, self.inputs, self.keep, self.system = eom, inputs, keep, system
+    def __init__(self, eom, inputs, held, keep=None, system=ffi.NULL, recipe=None):
+        self.eom, self.inputs, self.system = eom, inputs, system
+        self.held, self.keep = held, keep  # the object of the library that they are or belong to; what else is to live
         self.recipe = recipe  # a function that tells how to make them again, for pickles
         self.dims = lib.kd_eom_dims(eom)
         self.users = weakref.WeakSet()  # results and simulations made of them: they may not be changed any more
@@ -297,8 +298,7 @@ class Simulation:
         status = lib.kd_simulation_create(equations.eom, inputs, opt.c, x._x, out, message.buffer, message.size)
         raise_failure(bound, *dynamics._failures())
         check(status, message)
-        keep = (equations, opt, bound, x, self._watch, dynamics)
-        self._s = ffi.gc(out[0], lambda s, keep=keep: lib.kd_simulation_destroy(s))
+        self._s = own(out[0], lib.kd_simulation_destroy, equations.held, x._x, memory=(opt.c, self._watch.c))
         equations.users.add(self)
 
     @property
@@ -361,7 +361,7 @@ class Simulation:
     def _saved(self):
         out, message = ffi.new("kd_saved **"), Message()
         check(lib.kd_simulation_save(self._s, out, message.buffer, message.size), message)
-        return ffi.gc(out[0], lib.kd_saved_destroy)
+        return own(out[0], lib.kd_saved_destroy)
 
     def to_bytes(self) -> bytes:
         """All that the rest of the run depends on. `m.resume(bytes)` goes on."""
@@ -402,7 +402,7 @@ def _resumed(dynamics: Dynamics, equations: Equations_, method: dict, given: dic
         check(lib.kd_saved_of_bytes(ffi.from_buffer(data), len(data), out, message.buffer, message.size), message)
     else:
         check(lib.kd_saved_read(encode(saved), out, message.buffer, message.size), message)
-    held = ffi.gc(out[0], lib.kd_saved_destroy)
+    held = own(out[0], lib.kd_saved_destroy)
     x, opt = dynamics._start(equations), dynamics._options(equations, **method)
     dynamics._know_start(equations, opt.c)
     s = Simulation(dynamics, equations, opt, dynamics._bound(equations, given), x, method, given)

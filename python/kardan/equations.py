@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._core import ArgumentError, Error, Message, Unavailable, as_doubles, callback, check, encode, ffi, lib, pointer_to, text
+from ._core import ArgumentError, Error, Message, Unavailable, as_doubles, callback, check, encode, ffi, lib, own, pointer_to, text
 from .dynamics import Dynamics, Equations_
 from .inputs import Inputs
 from .state import State
@@ -48,7 +48,7 @@ class Evaluator:
         """The position p moved by the increment e (nv numbers): quaternions stay on their sphere."""
         out = ffi.new("kd_eom_data **")
         check(lib.kd_eom_data_create(self._equations.eom, out))
-        data = ffi.gc(out[0], lib.kd_eom_data_destroy)
+        data = own(out[0], lib.kd_eom_data_destroy, self._equations.held)
         p, e = as_doubles(p, self._equations.dims.np, "p"), as_doubles(e, self._equations.dims.nv, "e")
         moved = np.zeros(self._equations.dims.np)
         if lib.kd_eom_oplus(data, pointer_to(p), pointer_to(e), pointer_to(moved)) != lib.KD_EVAL_OK:
@@ -74,7 +74,7 @@ class Point:
         self._bound = dynamics._bound(equations)
         out = ffi.new("kd_eom_data **")
         check(lib.kd_eom_data_create(equations.eom, out))
-        self._d = ffi.gc(out[0], lambda d, keep=(equations, self.state, self._bound): lib.kd_eom_data_destroy(d))
+        self._d = own(out[0], lib.kd_eom_data_destroy, equations.held)
         check(lib.kd_eom_data_reserve(self._d))
         self._answer(lib.kd_eom_at_state(self._d, self._bound.inputs if self._bound else equations.inputs, self.state._x, lib.KD_STAGE_ACCELERATION))
 
@@ -243,9 +243,8 @@ class Equations(Dynamics):
             definition.mass_structure = lib.KD_MASS_FULL_CONSTANT
         out, message = ffi.new("kd_eom **"), Message()
         check(lib.kd_eom_create(definition, out, message.buffer, message.size), message)
-        keep = (definition, name, self._handle, self._n)
-        eom = ffi.gc(out[0], lambda e, keep=keep: lib.kd_eom_destroy(e))
-        return Equations_(eom, ffi.NULL, (eom, self))
+        eom = own(out[0], lib.kd_eom_destroy, memory=(definition, name, self._n))
+        return Equations_(eom, ffi.NULL, eom, self)
 
     def _start(self, equations) -> State:
         x = State(equations)
@@ -268,7 +267,7 @@ class Equations(Dynamics):
         options.title = title
         inputs = options.inputs if options.inputs != ffi.NULL else equations.inputs
         check(lib.kd_recorder_create_for(equations.eom, inputs, options, out, message.buffer, message.size), message)
-        return ffi.gc(out[0], lambda r, keep=equations: lib.kd_recorder_destroy(r))
+        return own(out[0], lib.kd_recorder_destroy, equations.held, memory=(title,))
 
     def check(self, state=None) -> str:
         """Compare the derivatives and constraint levels that are given with differences."""

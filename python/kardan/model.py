@@ -10,7 +10,7 @@ from collections.abc import Mapping, MutableMapping
 
 import numpy as np
 
-from ._core import ArgumentError, Message, callback, check, encode, ffi, lib, nearest, text, warn
+from ._core import ArgumentError, Message, callback, check, encode, ffi, lib, nearest, own, text, warn
 from .dynamics import Dynamics, Equations_, raise_failure
 from .inputs import Inputs
 from .state import State
@@ -188,7 +188,7 @@ class Model(Dynamics):
             name, status, words = completion.refused
             check(status, f"force '{name}': {words}" if words else f"force '{name}' is not allowed")
         check(status, message)
-        return ffi.gc(out[0], lib.kd_model_destroy)
+        return own(out[0], lib.kd_model_destroy)
 
     def _read_urdf(self, path, library, parameters):
         if parameters or self._forces:
@@ -199,7 +199,7 @@ class Model(Dynamics):
         array = ffi.new("const char *[]", folders)
         options.package, options.npackages = array, len(folders)
         check(lib.kd_model_read_urdf(os.fsencode(path), options, out, ffi.NULL, 0, message.buffer, message.size), message)
-        return ffi.gc(out[0], lib.kd_model_destroy)
+        return own(out[0], lib.kd_model_destroy)
 
     def _expand(self, patterns: list[str]) -> list[str]:
         """Paths that patterns name; "all": every path that there is."""
@@ -227,10 +227,9 @@ class Model(Dynamics):
             options.coordinates = lib.KD_CARTESIAN if self._coordinates == "cartesian" else lib.KD_JOINT
         out, message = ffi.new("kd_system **"), Message()
         check(lib.kd_system_create(self._c, options, out, message.buffer, message.size), message, news=False)
-        keep = (self._c, self._keep)
-        system = ffi.gc(out[0], lambda s, keep=keep: lib.kd_system_destroy(s))
+        system = own(out[0], lib.kd_system_destroy, self._c)
         raise_failure(*self._failures())
-        return Equations_(lib.kd_system_eom(system), lib.kd_system_inputs(system), system, system, self._recipe)
+        return Equations_(lib.kd_system_eom(system), lib.kd_system_inputs(system), system, self._keep, system, self._recipe)
 
     def _recipe(self, equations: Equations_):
         values = lib.kd_system_parameters(equations.system)
@@ -305,7 +304,7 @@ class Model(Dynamics):
             path = ffi.new("char[]", os.fsencode(self.path))
             options.model_file = path
         check(lib.kd_recorder_create(equations.system, options, out, message.buffer, message.size), message)
-        return ffi.gc(out[0], lambda r, keep=equations: lib.kd_recorder_destroy(r))
+        return own(out[0], lib.kd_recorder_destroy, equations.held, memory=(path,))
 
     def _failures(self):
         return tuple(self._forces.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._core import ArgumentError, Message, as_doubles, check, encode, error_of, ffi, lib, nearest, pointer_to, text
+from ._core import ArgumentError, Message, as_doubles, check, encode, error_of, ffi, lib, nearest, own, pointer_to, text
 from .inputs import names_of
 from .state import State
 
@@ -47,8 +47,7 @@ class Realtime:
         opt.external = self._external
         status = lib.kd_realtime_create(equations.eom, bound.inputs if bound else equations.inputs, opt, x._x, out, message.buffer, message.size)
         check(status, message)
-        keep = (dynamics, equations, bound, self._external, opt)
-        self._c = ffi.gc(out[0], lambda r, keep=keep: lib.kd_realtime_destroy(r))
+        self._c = own(out[0], lib.kd_realtime_destroy, equations.held, memory=(self._external, opt))
         self.h = float(step)
         equations.users.add(self)
         self._opt, self._bound, self._x = opt, bound, x
@@ -65,8 +64,7 @@ class Realtime:
         out, message = ffi.new("kd_realtime **"), Message()
         status = lib.kd_realtime_create(self._equations.eom, self._bound.inputs if self._bound else self._equations.inputs, self._opt, lib.kd_realtime_state(self._c), out, message.buffer, message.size)
         check(status, message, news=False)
-        keep = (self._dynamics, self._equations, self._bound, self._external, self._opt)
-        self._c = ffi.gc(out[0], lambda r, keep=keep: lib.kd_realtime_destroy(r))
+        self._c = own(out[0], lib.kd_realtime_destroy, self._equations.held, memory=(self._external, self._opt))
 
     def step(self, inputs=None) -> dict:
         """One step with inputs {name: number}; those that were not named yet are the model's. Answers the outputs."""
@@ -114,7 +112,7 @@ class Realtime:
         """All that further steps depend on."""
         out, message, size = ffi.new("kd_saved **"), Message(), ffi.new("size_t *")
         check(lib.kd_realtime_save(self._c, out, message.buffer, message.size), message)
-        saved = ffi.gc(out[0], lib.kd_saved_destroy)
+        saved = own(out[0], lib.kd_saved_destroy)
         return bytes(ffi.buffer(lib.kd_saved_bytes(saved, size), size[0]))
 
     def _go_on(self, opened: list, u, data: bytes) -> Realtime:
@@ -123,7 +121,7 @@ class Realtime:
         self._u[:] = u
         out, message = ffi.new("kd_saved **"), Message()
         check(lib.kd_saved_of_bytes(ffi.from_buffer(data), len(data), out, message.buffer, message.size), message)
-        saved = ffi.gc(out[0], lib.kd_saved_destroy)
+        saved = own(out[0], lib.kd_saved_destroy)
         check(lib.kd_realtime_go_on(self._c, saved, message.buffer, message.size), message)
         return self
 

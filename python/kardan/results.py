@@ -85,7 +85,7 @@ class Result:
     The arrays keep what they need alive: they stay valid when the result is gone."""
 
     def __init__(self, recorder, system, state, status: int):
-        self._recorder = recorder  # cdata with destructor
+        self._recorder = recorder  # held
         self._system = system  # handle that keeps model and equations
         self._status = status
         self.state = state  #: at the end
@@ -93,9 +93,8 @@ class Result:
         rows = lib.kd_recorder_rows(recorder)
         stride = ffi.new("size_t *")
         pointer = lib.kd_recorder_table(recorder, stride)
-        owner = (recorder, system)
-        self.time = view(lib.kd_recorder_times(recorder), rows, owner)
-        flat = view(pointer, rows * stride[0], owner)
+        self.time = view(lib.kd_recorder_times(recorder), rows, recorder)
+        flat = view(pointer, rows * stride[0], recorder)
         self.table = flat.reshape(rows, stride[0])  #: rows x all recorded numbers
         self._certificate: Certificate | None = None
 

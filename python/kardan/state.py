@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._core import ArgumentError, check, ffi, lib, view
+from ._core import ArgumentError, check, ffi, lib, own, view
 
 _GROUPS = {"p": "np", "v": "nv", "r": "nr", "w": "nw", "s": "ns", "lambda_": "nlambda", "mu": "nmu", "a": "nv", "z": "nz"}
 
@@ -21,7 +21,7 @@ class State:
             out = ffi.new("kd_state **")
             check(lib.kd_state_create(equations.eom, out))
             pointer = out[0]
-        self._x = ffi.gc(pointer, lib.kd_state_destroy)
+        self._x = own(pointer, lib.kd_state_destroy, equations.held)
 
     @property
     def t(self) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ._core import ArgumentError, Message, callback, check, encode, ffi, lib, nearest, text
+from ._core import ArgumentError, Message, callback, check, encode, ffi, lib, nearest, own, text
 from .dynamics import raise_failure
 
 
@@ -72,7 +72,7 @@ class Study:
             check(lib.kd_study_read_text(encode(os.path.join(os.fspath(folder), "study")), words, len(words), out, message.buffer, message.size), message)
         else:
             check(lib.kd_study_read(encode(source), out, message.buffer, message.size), message)
-        self._c = ffi.gc(out[0], lib.kd_study_destroy)
+        self._c = own(out[0], lib.kd_study_destroy)
         self.title = text(lib.kd_study_title(self._c))
         self.outputs = [text(lib.kd_study_output(self._c, i)) for i in range(lib.kd_study_outputs(self._c))]
         self._parameters = [text(lib.kd_study_parameter(self._c, i)) for i in range(lib.kd_study_parameters(self._c))]

@@ -2,7 +2,8 @@
 //
 // At each tolerance the methods run in the order of their times at the one before, so that the fastest set the limit
 // for the others: an explicit method on stiff equations is cut off when it has taken `patience` times the time of the
-// fastest. What was cut off or refused is not tried again at tighter tolerances.
+// fastest. What was cut off or refused is not tried again at tighter tolerances. The methods of one tolerance may run in several threads,
+// each by the clock of its own thread.
 #include <kardan/compare.h>
 #include <kardan/option.h>
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "analysis/compare_internal.h"
+#include "core/crew.h"
 #include "core/option.h"
 #include "core/text.h"
 
@@ -39,13 +41,23 @@ typedef struct plan {
     int                      *order; // (nseries)
     double                   *last;  // (nseries) time of the last run
     double                    best, best_before;
-    kd_compare_progress       progress;
-    char                      words[120];
+    int                       level;  // of the tolerances
+    kd_status                 status; // the first failure of memory
+    int                       begun;  // runs
+    pthread_mutex_t
+        lock; // of what the threads share: best, last, status, begun, stopped, seconds, and the caller's go_on
 } plan;
+
+typedef struct present_run { // one of those that are going on
+    plan               *plan;
+    kd_compare_progress progress;
+    char                words[120];
+} present_run;
 
 kd_compare_options kd_compare_options_default(void)
 {
     return (kd_compare_options){.atol = 1,
+                                .jobs = 1,
                                 .times = 50,
                                 .budget = 120,
                                 .patience = 20,
@@ -235,10 +247,14 @@ static void fill_in(plan *p)
 
 static bool ask(double t, void *context)
 {
-    plan *p = context;
-    p->progress.t = t;
-    if (p->opt->go_on && !p->opt->go_on(&p->progress, p->opt->context)) p->c->stopped = true;
-    return !p->c->stopped;
+    present_run *r = context;
+    plan        *p = r->plan;
+    r->progress.t = t;
+    pthread_mutex_lock(&p->lock);
+    if (!p->c->stopped && p->opt->go_on && !p->opt->go_on(&r->progress, p->opt->context)) p->c->stopped = true;
+    const bool stopped = p->c->stopped;
+    pthread_mutex_unlock(&p->lock);
+    return !stopped;
 }
 
 // Is it of no use to run this one? Then the run says why
@@ -271,47 +287,74 @@ static double limit_of(const plan *p)
     return fmin(most, fmax(p->opt->least, p->opt->patience * best));
 }
 
-// One method with one tolerance, unless that is hopeless
-static kd_status run_one(plan *p, int series, int level)
+// A run that is worth while: its place among all, its limit. Under the lock
+static bool begin_run(present_run *r, kd_run_request *request, int index)
 {
-    kd_comparison   *c = p->c;
-    int              index = series * p->ntolerances + level;
-    kd_compare_run  *run = &c->run[index];
-    kd_track_of_run *track = &p->track[index];
-    if (run->outcome == KD_COMPARE_LEFT_OUT || is_hopeless(p, run, level)) return KD_OK;
-    char method[120];
-    kd_text(p->words, sizeof p->words, "%s, tolerance %.0e", kd_compare_run_words(c, run, method, sizeof method),
+    plan           *p = r->plan;
+    kd_compare_run *run = &p->c->run[index];
+    char            method[120];
+    r->progress = (kd_compare_progress){.run = p->begun++, .runs = p->c->nruns, .words = r->words};
+    if (run->outcome == KD_COMPARE_LEFT_OUT || p->c->stopped || p->status < 0 || is_hopeless(p, run, p->level))
+        return false;
+    kd_text(r->words, sizeof r->words, "%s, tolerance %.0e", kd_compare_run_words(p->c, run, method, sizeof method),
             run->tolerance);
-    p->progress.words = p->words;
-    // its motion is kept for the judgement if it reaches the end
-    track->value = kd_alloc((size_t)p->ntimes * (size_t)track->nvalues * sizeof(double));
-    if (!track->value) return KD_ERR_MEMORY;
-    kd_run_request request = {
+    *request = (kd_run_request){
         .side = &p->sides[run->side],
-        .options = kd_compare_method_options(&c->method[run->method]),
+        .options = kd_compare_method_options(&p->c->method[run->method]),
         .rtol = run->tolerance,
         .atol = run->tolerance * p->opt->atol,
         .h_max = p->opt->h_max,
-        .t_end = c->t_end,
+        .t_end = p->c->t_end,
         .limit = limit_of(p),
         .repetitions = p->opt->repetitions,
         .go_on = ask,
-        .context = p,
+        .context = r,
     };
-    // cost of the run, repetitions included, from the budget
-    double    begun = kd_thread_seconds();
-    kd_status status = kd_run_once(&request, track, run);
-    c->seconds += kd_thread_seconds() - begun;
+    return true;
+}
+
+// What a run that has ended means for the others. Under the lock
+static void end_run(plan *p, int series, int index, double seconds, kd_status status)
+{
+    kd_compare_run  *run = &p->c->run[index];
+    kd_track_of_run *track = &p->track[index];
+    p->c->seconds += seconds;
     p->last[series] = run->seconds;
+    if (status < 0) p->status = status;
     if (run->outcome == KD_COMPARE_DONE) {
         p->best = fmin(p->best, run->seconds);
-    } else {
-        p->last[series] = INFINITY;
-        kd_free(track->value);
-        track->value = NULL;
-        track->rows = 0;
+        return;
     }
-    return status;
+    // its motion is kept for the judgement only if it reaches the end
+    p->last[series] = INFINITY;
+    kd_free(track->value);
+    track->value = NULL;
+    track->rows = 0;
+}
+
+// One method with one tolerance, unless that is hopeless
+static bool run_one(int worker, int place, void *context)
+{
+    plan            *p = context;
+    const int        series = p->order[place], index = series * p->ntolerances + p->level;
+    kd_track_of_run *track = &p->track[index];
+    present_run      r = {.plan = p};
+    kd_run_request   request;
+    (void)worker;
+    pthread_mutex_lock(&p->lock);
+    const bool begins = begin_run(&r, &request, index);
+    pthread_mutex_unlock(&p->lock);
+    if (!begins) return true;
+    // cost of the run, repetitions included, from the budget
+    const double begun = kd_thread_seconds();
+    track->value = kd_alloc((size_t)p->ntimes * (size_t)track->nvalues * sizeof(double));
+    const kd_status status = track->value ? kd_run_once(&request, track, &p->c->run[index]) : KD_ERR_MEMORY;
+    const double    seconds = kd_thread_seconds() - begun;
+    pthread_mutex_lock(&p->lock);
+    end_run(p, series, index, seconds, status);
+    const bool good = p->status >= 0 && !p->c->stopped;
+    pthread_mutex_unlock(&p->lock);
+    return good;
 }
 
 // Fastest first, by the times of the last tolerance; the rest stays in order
@@ -327,21 +370,19 @@ static void sort_series(plan *p)
 // From loose to tight tolerances
 static kd_status run_all(plan *p)
 {
-    kd_status status = KD_OK;
+    const int threads = kd_crew_size(p->opt->jobs, p->nseries);
     p->best_before = INFINITY;
-    p->progress.runs = p->c->nruns;
-    for (int level = 0; level < p->ntolerances && status >= 0; level++) {
-        // all series at one tolerance; the fastest limits the others
+    for (p->level = 0; p->level < p->ntolerances && p->status >= 0 && !p->c->stopped; p->level++) {
+        // all series at one tolerance; the fastest, which comes first, limits the others
         p->best = INFINITY;
-        for (int i = 0; i < p->nseries && status >= 0 && !p->c->stopped; i++, p->progress.run++)
-            status = run_one(p, p->order[i], level);
+        kd_crew_run(threads, p->nseries, run_one, p);
         if (isfinite(p->best)) p->best_before = p->best;
         sort_series(p);
     }
     for (int i = 0; p->c->stopped && i < p->c->nruns; i++)
         if (p->c->run[i].outcome == KD_COMPARE_SKIPPED && !p->c->run[i].message[0])
             kd_text(p->c->run[i].message, sizeof p->c->run[i].message, "stopped before");
-    return status;
+    return p->status;
 }
 
 // ---- exported -------------------------------------------------------------------------------------------------------
@@ -351,6 +392,7 @@ static void release(plan *p)
     for (int i = 0; p->track && i < p->c->nruns; i++) kd_free(p->track[i].value);
     kd_channels_release(&p->channels);
     kd_arena_release(&p->arena);
+    pthread_mutex_destroy(&p->lock);
 }
 
 kd_status kd_compare(const kd_compare_side *sides, int nsides, const kd_compare_options *opt,
@@ -364,7 +406,7 @@ kd_status kd_compare(const kd_compare_side *sides, int nsides, const kd_compare_
     if (!are_arguments_good(sides, nsides, opt, message, size)) return KD_ERR_ARGUMENT;
     holder *h = kd_alloc(sizeof *h);
     if (!h) return KD_ERR_MEMORY;
-    plan      p = {.sides = sides, .opt = opt};
+    plan      p = {.sides = sides, .opt = opt, .lock = PTHREAD_MUTEX_INITIALIZER};
     kd_status status = prepare_plan(&p, h, nsides, message, size);
     if (status >= 0) {
         fill_in(&p);

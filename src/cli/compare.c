@@ -49,6 +49,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--patience", "F", "a run is cut off at F times the time of the fastest; default 20", KD_CLI_POSITIVE,
          &o->patience},
         {"--repetitions", "N", "of short runs, of which the fastest counts; default 8", KD_CLI_COUNT, &o->repetitions},
+        {"--jobs", "N", "methods that run side by side, which makes times a little longer; default 1", KD_CLI_COUNT,
+         &o->jobs},
         {"--output", "DIR", "folder for table, plot and page; default: results", KD_CLI_TEXT, &t->output},
         {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST,
          &t->request.settings},

@@ -1,11 +1,16 @@
 // locus.c: root locus as table, JSON and picture; the numbers: analysis/locus.
+//
+// The values are shared out between threads, each of which has a model of its own, opened at the first value and changed to the others:
+// what is found at a value does not depend on who finds it. Rows are told in their order.
 #include "cli/locus.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/locus.h"
 #include "cli/mode_pictures.h"
+#include "core/crew.h"
 #include "report/svg.h"
 #include "report/viewer.h"
 
@@ -13,7 +18,9 @@ enum { MOST_STEPS = 2000, MOST_FILMS = 72, MOST_SWINGS = 8 };
 
 // one locus
 typedef struct locus {
-    kd_operating_point *point;
+    kd_operating_point *point;  // (threads) each worker's own; the first is the caller's
+    kd_crew_turn        turn;   // of rows
+    int                 status; // of the first row that failed
     const char         *output;
     bool                as_json;
     kd_json             json;
@@ -54,13 +61,13 @@ static double value_of(const locus *t, int i)
 
 // The operating point with the parameter set: the model is read for the first value, and changed for the others. The
 // setting is that of this call only.
-static bool open_at(locus *t, double value, int *status)
+static bool open_at(const locus *t, kd_operating_point *point, double value, int *status)
 {
-    kd_cli_list *settings = &t->point->request.settings;
+    kd_cli_list *settings = &point->request.settings;
     char         setting[200];
     snprintf(setting, sizeof setting, "%s=%.17g", t->name, value);
     settings->word[settings->count++] = setting;
-    bool good = kd_operating_point_change(t->point, t->name, value, status);
+    bool good = kd_operating_point_change(point, t->name, value, status);
     settings->count--;
     return good;
 }
@@ -106,9 +113,9 @@ static bool open_page(locus *t)
 }
 
 // Modes that swing as points of the page, slow ones first; every so many values they move
-static kd_status add_to_page(locus *t, int step)
+static kd_status add_to_page(locus *t, const kd_operating_point *point, int step)
 {
-    const kd_modes *m = t->point->modes;
+    const kd_modes *m = point->modes;
     int             swings = 0;
     for (int k = 0; k < m->n; k++) swings += m->imaginary[k] > 0;
     const int shown = swings < MOST_SWINGS ? swings : MOST_SWINGS,
@@ -116,29 +123,60 @@ static kd_status add_to_page(locus *t, int step)
     kd_status status = KD_OK;
     for (int k = 0, i = 0; k < m->n && i < shown && status >= 0; k++) {
         if (!(m->imaginary[k] > 0)) continue;
-        status =
-            kd_cli_add_mode(t->point, k, value_of(t, step), every > 0 && step % every == 0 ? t->scale : 0, t->page);
+        status = kd_cli_add_mode(point, k, value_of(t, step), every > 0 && step % every == 0 ? t->scale : 0, t->page);
         i++;
     }
     return status;
 }
 
-// one value: equations, modes, a row
-static int one_value(locus *t, int step)
+// A row of the locus, of its table and of its page; its turn has come
+static int add_row(locus *t, const kd_operating_point *point, int step)
 {
-    int status;
-    if (open_at(t, value_of(t, step), &status)) {
-        snprintf(t->subject, sizeof t->subject, "%s", t->point->subject.name);
-        if (step == 0 && !open_page(t)) return KD_EXIT_FAILED;
-        if (kd_locus_add(t->found, value_of(t, step), t->point->modes) >= 0 &&
-            (!t->page || add_to_page(t, step) >= 0)) {
-            tell_step(t, step, t->point->modes);
-        } else {
-            fputs("kardan: out of memory\n", stderr);
-            status = KD_EXIT_FAILED;
-        }
+    snprintf(t->subject, sizeof t->subject, "%s", point->subject.name);
+    if (step == 0 && !open_page(t)) return KD_EXIT_FAILED;
+    if (kd_locus_add(t->found, value_of(t, step), point->modes) < 0 || (t->page && add_to_page(t, point, step) < 0)) {
+        fputs("kardan: out of memory\n", stderr);
+        return KD_EXIT_FAILED;
     }
-    return status;
+    tell_step(t, step, point->modes);
+    return KD_EXIT_OK;
+}
+
+// One value: equations and modes side by side with others, then its row. Behind a row that failed nothing is told
+static bool one_value(locus *t, int worker, int step)
+{
+    kd_operating_point *point = &t->point[worker];
+    int                 status = KD_EXIT_OK;
+    bool                good = point->modes || step == 0 || open_at(t, point, value_of(t, 0), &status);
+    good = good && open_at(t, point, value_of(t, step), &status);
+    kd_crew_turn_begin(&t->turn, step);
+    if (t->status == KD_EXIT_OK) t->status = good ? add_row(t, point, step) : status;
+    good = t->status == KD_EXIT_OK;
+    kd_crew_turn_end(&t->turn);
+    return good;
+}
+
+// The values behind the first one
+static bool further_value(int worker, int unit, void *context)
+{
+    return one_value(context, worker, unit + 1);
+}
+
+// A model for each worker, made of the same words
+static bool hire(locus *t, int threads)
+{
+    kd_operating_point *point = calloc((size_t)threads, sizeof *point);
+    if (!point) return false;
+    point[0] = *t->point;
+    for (int i = 1; i < threads; i++) point[i] = point[0];
+    t->point = point;
+    return true;
+}
+
+static void dismiss(locus *t, int threads)
+{
+    for (int i = 0; i < threads; i++) kd_operating_point_close(&t->point[i]);
+    free(t->point);
 }
 
 // ---- where stability changes ----------------------------------------------------------------------------------------
@@ -148,7 +186,7 @@ static const kd_modes *modes_at(double value, void *context)
 {
     locus *t = context;
     int    status;
-    return open_at(t, value, &status) ? t->point->modes : NULL;
+    return open_at(t, t->point, value, &status) ? t->point->modes : NULL;
 }
 
 static void describe_mode(int mode, void *context, char *text, size_t size)
@@ -223,19 +261,25 @@ static bool close_page(locus *t, bool good)
     return true;
 }
 
-int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output, double scale, bool as_json)
+int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output, double scale, int jobs, bool as_json)
 {
     static locus t; // of this one command; large
-    int          status = KD_EXIT_OK;
-    t = (locus){.point = point, .output = output, .scale = scale, .as_json = as_json, .json = {.file = stdout}};
+    t = (locus){.point = point,
+                .turn = KD_CREW_TURN_START,
+                .output = output,
+                .scale = scale,
+                .as_json = as_json,
+                .json = {.file = stdout}};
     if (!read_range(&t, vary)) return KD_EXIT_USAGE;
     // open_at needs room for one more setting
     if (point->request.settings.count >= KD_CLI_LONGEST_LIST) {
         fputs("kardan: too many --set\n", stderr);
         return KD_EXIT_USAGE;
     }
-    if (kd_locus_create(t.steps, &t.found) < 0) {
+    const int threads = kd_crew_size(jobs, t.steps - 1);
+    if (kd_locus_create(t.steps, &t.found) < 0 || !hire(&t, threads)) {
         fputs("kardan: out of memory\n", stderr);
+        kd_locus_destroy(t.found);
         return KD_EXIT_FAILED;
     }
     // head of the table, rows as they come, then where stability changes
@@ -244,15 +288,16 @@ int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output
     else
         printf("The eigenvalue with the largest real part, but for those that are zero\n\n  %14s %14s %14s %12s\n",
                t.name, "real [1/s]", "imag [rad/s]", "[Hz]");
-    for (int i = 0; i < t.steps && status == KD_EXIT_OK; i++) status = one_value(&t, i);
+    // what is wrong with the model is found, and told once, at the first value
+    if (one_value(&t, 0, 0)) kd_crew_run(threads, t.steps - 1, further_value, &t);
     const kd_locus_source source = {modes_at, describe_mode, &t};
-    if (status == KD_EXIT_OK) t.ncritical = kd_locus_find_critical(t.found, &source, t.critical);
-    if (status == KD_EXIT_OK) tell_critical(&t);
+    if (t.status == KD_EXIT_OK) t.ncritical = kd_locus_find_critical(t.found, &source, t.critical);
+    if (t.status == KD_EXIT_OK) tell_critical(&t);
     if (as_json) kd_json_close(&t.json);
     if (as_json) printf("\n");
-    if (status == KD_EXIT_OK && output && !draw(&t)) status = KD_EXIT_FAILED;
-    if (!close_page(&t, status == KD_EXIT_OK)) status = KD_EXIT_FAILED;
+    if (t.status == KD_EXIT_OK && output && !draw(&t)) t.status = KD_EXIT_FAILED;
+    if (!close_page(&t, t.status == KD_EXIT_OK)) t.status = KD_EXIT_FAILED;
     kd_locus_destroy(t.found);
-    kd_operating_point_close(point);
-    return status;
+    dismiss(&t, threads);
+    return t.status;
 }

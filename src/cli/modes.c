@@ -16,12 +16,13 @@ typedef struct task {
     const char        *vary;   // "name=a:b:n"
     const char        *output; // folder of the root locus, or of pictures of the modes
     double             scale;  // of the pictures
+    int                jobs;   // threads of the root locus
     bool               json;
 } task;
 
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
-    kd_cli_option options[6 + KD_OPERATING_POINT_OPTIONS] = {
+    kd_cli_option options[7 + KD_OPERATING_POINT_OPTIONS] = {
         {"--count", "K", "only K modes (of pairs one half); of large models 20 unless this says otherwise",
          KD_CLI_COUNT, &t->point.count},
         {"--near", "F", "those nearest to this frequency [Hz]; default 0", KD_CLI_NUMBER, &t->point.near},
@@ -32,9 +33,10 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          KD_CLI_TEXT, &t->output},
         {"--scale", "A", "of these pictures: the coordinate that moves most moves by A [m], [rad]; default 0.2",
          KD_CLI_POSITIVE, &t->scale},
+        {"--jobs", "N", "threads of the root locus; default: one for each processor", KD_CLI_COUNT, &t->jobs},
         {"--json", NULL, "print one JSON object", KD_CLI_FLAG, &t->json},
     };
-    int                      count = 6 + kd_operating_point_options(&t->point, options + 6);
+    int                      count = 7 + kd_operating_point_options(&t->point, options + 7);
     static const char *const names[] = {"MODEL"};
     const kd_cli_syntax      syntax = {
              .usage = "kardan modes MODEL [OPTION...]",
@@ -173,5 +175,5 @@ int kd_cli_modes(int argc, char **argv)
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     // a locus needs all eigenvalues
     if (t.vary) t.point.few = false;
-    return t.vary ? kd_cli_locus(&t.point, t.vary, t.output, t.scale, t.json) : tell_one(&t);
+    return t.vary ? kd_cli_locus(&t.point, t.vary, t.output, t.scale, t.jobs, t.json) : tell_one(&t);
 }

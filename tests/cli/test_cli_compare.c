@@ -37,6 +37,20 @@ static void compare_model(void **state)
     assert_null(strstr(r.text, "Jacob."));
 }
 
+// Side by side or one after the other: the same runs, errors and counts, whatever the times are
+static void compare_in_threads(void **state)
+{
+    (void)state;
+    const command_result r = run_command(
+        "rm -rf '" OUT "' && for j in 1 2 5; do " KARDAN "compare " MODELS
+        "slider-crank.yaml --t-end 0.3 --tol 1e-3:1e-5 --only psf+radau,ode+dop853,ggl+bdf,ode+dopri5 --patience 1e6 "
+        "--quiet"
+        " --budget 1e6 --jobs $j --output '" OUT "' || exit 1; "
+        "cut -d, -f1-10,12- '" OUT "/slider-crank-compare.csv' > '" OUT "'/$j.txt; cmp '" OUT "'/1.txt '" OUT
+        "'/$j.txt || exit 1; grep -q done '" OUT "'/$j.txt || exit 1; done");
+    if (r.status != 0) fail_msg("%s", r.text);
+}
+
 // An example written in C, as JSON: it is JSON, and the errors fall with the tolerance.
 static void compare_example(void **state)
 {
@@ -122,13 +136,10 @@ static void motion_that_ends_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compare_model),
-        cmocka_unit_test(compare_example),
-        cmocka_unit_test(mistakes),
-        cmocka_unit_test(interrupted),
-        cmocka_unit_test(cross_check),
-        cmocka_unit_test(cross_check_of_chaos),
-        cmocka_unit_test(motion_that_ends_early),
+        cmocka_unit_test(compare_model),        cmocka_unit_test(compare_in_threads),
+        cmocka_unit_test(compare_example),      cmocka_unit_test(mistakes),
+        cmocka_unit_test(interrupted),          cmocka_unit_test(cross_check),
+        cmocka_unit_test(cross_check_of_chaos), cmocka_unit_test(motion_that_ends_early),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
 }

@@ -86,6 +86,29 @@ static void root_locus(void **state)
     assert_int_not_equal(run_command(KARDAN "modes " MODELS "quarter-car.yaml --vary sc=0:1:2").status, 0);
 }
 
+// Any number of threads tells the same bits: table, numbers, page; what fails is told once
+static void root_locus_in_threads(void **state)
+{
+    static const char *const model[] = {
+        "quarter-car.yaml --vary cs=0:5000:11", "bicycle.yaml --set push=0 --vary v=0.5:10:7",
+        "hunting-wheelset.yaml --set y0=0 --set x0=0 --set yaw0=0 --vary V=40:10:4 --at 0.01",
+        "four-bar-spring.yaml --vary c=1:3:5 --from-equilibrium --coordinates cartesian"};
+    char line[2000];
+    (void)state;
+    for (size_t i = 0; i < sizeof model / sizeof *model; i++) {
+        snprintf(line, sizeof line,
+                 "rm -rf '" OUT "' && mkdir '" OUT "' && cd '" OUT "' && for j in 1 2 3 8; do " KARDAN "modes " MODELS
+                 "%s --jobs $j --output out --json > $j.txt || exit 1; cat out/* >> $j.txt; cmp 1.txt $j.txt || exit "
+                 "1; done",
+                 model[i]);
+        const command_result r = run_command(line);
+        if (r.status != 0) fail_msg("%s: %s", model[i], r.text);
+    }
+    const command_result wrong = run_command(
+        KARDAN "modes " MODELS "quarter-car.yaml --vary sc=0:1:20 --jobs 8 2>&1 | grep -c 'unknown parameter'");
+    assert_string_equal(wrong.text, "1\n");
+}
+
 // Where stability changes the critical value is told with its mode: both speeds of the benchmark bicycle to all digits
 // shown, none for a car that is always damped; the hunting wheelset grows above.
 static void critical_values(void **state)
@@ -178,6 +201,7 @@ int main(void)
         cmocka_unit_test(octave_finds_the_same_eigenvalues),
         cmocka_unit_test(modes_along_the_motion),
         cmocka_unit_test(root_locus),
+        cmocka_unit_test(root_locus_in_threads),
         cmocka_unit_test(critical_values),
         cmocka_unit_test(few_modes),
         cmocka_unit_test(other_starts),
