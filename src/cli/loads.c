@@ -12,9 +12,8 @@
 #include "model/model.h"
 #include "model/part.h"
 #include "modelfile/part.h"
-#include "probe/probe.h"
+#include "results/carried.h"
 #include "results/csv.h"
-#include "system/system.h"
 
 enum { USUAL_ROWS = 100, MOST_CASES = 100, NAME_SIZE = 120, PATH_SIZE = 4096 };
 
@@ -257,14 +256,8 @@ static bool write_case(task *t, double time)
 
 static bool look(task *t)
 {
-    kd_probe       *probe = kd_simulation_probe(t->simulation);
-    const kd_state *x = kd_simulation_state(t->simulation);
-    kd_status       status = kd_probe_set(probe, x);
-    if (status >= 0) status = kd_probe_reach(probe, KD_STAGE_ACCELERATION);
-    if (status < 0) return complain(kd_status_sentence(status));
-    if (kd_system_flexible_loads(t->subject.system, kd_probe_data(probe), t->body, &t->loads) != KD_EVAL_OK)
-        return complain("the loads cannot be evaluated here");
-    return true;
+    const kd_status status = kd_carried_now(t->simulation, t->subject.system, t->body, &t->loads);
+    return status >= 0 || complain(kd_status_sentence(status));
 }
 
 // rows and load cases up to the end
