@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/carried.h"
 #include "cli/equilibrium.h"
 #include "cli/method.h"
 #include "core/read_number.h"
@@ -12,7 +13,6 @@
 #include "model/model.h"
 #include "model/part.h"
 #include "modelfile/part.h"
-#include "results/carried.h"
 #include "results/csv.h"
 
 enum { USUAL_ROWS = 100, MOST_CASES = 100, NAME_SIZE = 120, PATH_SIZE = 4096 };

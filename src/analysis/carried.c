@@ -1,10 +1,9 @@
 // carried.c: loads of a flexible body at the state of a simulation, by its probe.
-#include "results/carried.h"
+#include "analysis/carried.h"
 
 #include "probe/probe.h"
-#include "system/system.h"
 
-kd_status kd_carried_now(kd_simulation *simulation, const kd_system *system, int body, kd_carried_loads *loads)
+kd_status kd_carried_now(kd_simulation *simulation, const kd_system *system, int body, struct kd_carried_loads *loads)
 {
     kd_probe *probe = kd_simulation_probe(simulation);
     kd_status status = kd_probe_set(probe, kd_simulation_state(simulation));
