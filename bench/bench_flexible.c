@@ -191,6 +191,32 @@ static double worst_prediction(const loaded *l, char *message, size_t size)
     return worst;
 }
 
+// The same of the transfer functions between both ends, over frequencies up to the last normal mode
+static double worst_transfer(const loaded *l, char *message, size_t size)
+{
+    static const int modes[] = {2, 4, 8, 16};
+    double           worst = 1;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        for (int kind = 0; kind < 3; kind++) { // without and with dynamic shapes; free modes
+            enum { LOOKS = 12 };
+            kd_reduction               r;
+            double                     W[LOOKS], expected[LOOKS], truth[LOOKS];
+            const kd_reduction_options o = {
+                .modes = modes[i], .dynamic = kind == 1, .kind = kind == 2 ? KD_REDUCE_FREE : KD_REDUCE_FIXED};
+            if (kd_reduce(&l->s, l->face, 2, &o, &r, message, size) < 0) return NAN;
+            // as far as a band may reach with these modes
+            for (int k = 0; k < LOOKS; k++) W[k] = r.fixed[r.nmodes - 1] / 1.2 * (k + 0.7) / LOOKS;
+            if (kd_reduction_transfer(&r, 0, LOOKS, W, expected) < 0 ||
+                kd_reduction_transfer_exact(&r, LOOKS, W, truth) < 0)
+                return NAN;
+            for (int k = 0; k < LOOKS; k++)
+                if (truth[k] > 1e-8 && !(fabs(log(expected[k] / truth[k])) <= fabs(log(worst))))
+                    worst = expected[k] / truth[k];
+            kd_reduction_release(&r);
+        }
+    return worst;
+}
+
 // Largest relative error of the four clamped frequencies with modes that kardan chose; *shapes: how many
 static double chosen_modes(const loaded *l, int *shapes, char *message, size_t size)
 {
@@ -221,7 +247,7 @@ int main(int argc, char **argv)
         char        message[600] = "", note[60] = "";
         int         shapes = 0;
         if (!bench_wants(b, "frequency.%s", p->name) && !bench_wants(b, "prediction.%s", p->name) &&
-            !bench_wants(b, "reduction.%s", p->name))
+            !bench_wants(b, "reduction.%s", p->name) && !bench_wants(b, "transfer.%s", p->name))
             continue;
         if (!load(p, &l, message, sizeof message)) {
             bench_row(b, bench_below(1e-8), NAN, NAN, "", message, "frequency.%s", p->name);
@@ -237,6 +263,9 @@ int main(int argc, char **argv)
         if (!bench_quick(b) || strcmp(p->name, "rod") != 0)
             bench_row(b, bench_between(0.5, 2, true), NAN, worst_prediction(&l, message, sizeof message), "",
                       "expected over true error, worst", "prediction.%s", p->name);
+        if (bench_wants(b, "transfer.%s", p->name) && (!bench_quick(b) || strcmp(p->name, "rod") != 0))
+            bench_row(b, bench_between(0.5, 2, true), NAN, worst_transfer(&l, message, sizeof message), "",
+                      "expected over true error of transfer functions, worst", "transfer.%s", p->name);
         unload(&l);
     }
     flexible_spin_up(b);

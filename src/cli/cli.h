@@ -40,6 +40,7 @@ int               kd_cli_render(int argc, char **argv);
 int               kd_cli_view(int argc, char **argv);
 int               kd_cli_rainflow(int argc, char **argv);
 int               kd_cli_flex(int argc, char **argv);
+int               kd_cli_loads(int argc, char **argv);
 int               kd_cli_study(int argc, char **argv);
 int               kd_cli_cosimulate(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);

@@ -33,7 +33,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
              .usage = "kardan flex PART [-o PART.flex] [OPTION...]",
              .about = "Reduce a part of finite elements or beams (PART.yaml) to a flexible body with few modes, and tell "
                            "the error\n"
-                           "of its frequencies that is to be expected. Of a finished body (.flex, .SID_FEM) tell what is in it.",
+                           "of its frequencies and transfer functions that is to be expected. Of a finished body (.flex, "
+                           ".SID_FEM) tell what is in it.",
              .details = "Examples:\n"
                              "  kardan flex rod.yaml -o rod.flex\n"
                              "  kardan flex rod.flex\n"
@@ -101,6 +102,7 @@ static void tell_json(const task *t, const double *hertz, int n)
     kd_json_count(&json, "normal_modes", t->report.normal_modes);
     kd_json_number(&json, "band_hz", b->band / (2 * KD_PI));
     kd_json_number(&json, "expected_error", b->expected);
+    kd_json_number(&json, "expected_transfer_error", b->transfer);
     kd_json_close(&json);
     fputs("\n", stdout);
 }
@@ -124,6 +126,8 @@ static void tell_words(const task *t, const double *hertz, int n)
     if (b->band > 0)
         printf("error       of frequencies up to %.6g Hz, free and with each interface held: at most %.1e expected\n",
                b->band / (2 * KD_PI), b->expected);
+    if (b->band > 0 && b->transfer > 0)
+        printf("            of transfer functions between the interfaces there: at most %.1e expected\n", b->transfer);
     if (r->warning[0]) printf("warning: %s\n", r->warning);
     if (t->output) printf("written     %s\n", t->output);
     if (t->sid) printf("written     %s\n", t->sid);

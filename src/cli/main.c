@@ -28,6 +28,7 @@ const kd_command *kd_cli_commands(int *count)
         {"export", "a model as FMU (FMI 2.0, 3.0) for other tools", kd_cli_export},
         {"fmu", "what is in an FMU, what is wrong with it, a run of it", kd_cli_fmu},
         {"flex", "a part of finite elements or beams becomes a flexible body with few modes", kd_cli_flex},
+        {"loads", "what a flexible body carries along a run: a table, load cases for CalculiX", kd_cli_loads},
         {"new", "a commented model file to begin with", kd_cli_new},
         {"format", "a model file in the usual order, with its comments", kd_cli_format},
         {"examples", "list the examples", kd_cli_examples},

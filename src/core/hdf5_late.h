@@ -14,7 +14,7 @@ bool kd_hdf5_load(char *why, size_t size);
 
 // clang-format off
 #define KD_HDF5_FUNCTIONS(X)                                                                                           \
-    X(H5open) X(H5check_version) X(H5Aclose) X(H5Acreate2) X(H5Aget_space) X(H5Aopen) X(H5Aread) X(H5Awrite) X(H5Dclose) X(H5Dcreate2)    \
+    X(H5open) X(H5check_version) X(H5Aclose) X(H5Acreate2) X(H5Aget_space) X(H5Aexists) X(H5Aopen) X(H5Aread) X(H5Awrite) X(H5Dclose) X(H5Dcreate2)    \
     X(H5Dget_space) X(H5Dopen2) X(H5Dread) X(H5Dwrite) X(H5Eget_auto2) X(H5Eset_auto2) X(H5Fclose) X(H5Fcreate)        \
     X(H5Fflush) X(H5Fget_file_image) X(H5Fopen) X(H5Gclose) X(H5Gcreate2) X(H5Lexists) X(H5Pclose) X(H5Pcreate)        \
     X(H5Pset_attr_creation_order) X(H5Pset_create_intermediate_group) X(H5Pset_fapl_core)                              \
@@ -42,6 +42,7 @@ extern kd_hdf5_calls kd_hdf5; // filled by kd_hdf5_load
 #define H5Aclose (kd_hdf5.H5Aclose)
 #define H5Acreate2 (kd_hdf5.H5Acreate2)
 #define H5Aget_space (kd_hdf5.H5Aget_space)
+#define H5Aexists (kd_hdf5.H5Aexists)
 #define H5Aopen (kd_hdf5.H5Aopen)
 #define H5Aread (kd_hdf5.H5Aread)
 #define H5Awrite (kd_hdf5.H5Awrite)

@@ -347,6 +347,7 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
                 nq, nq + 1, omega[nq] / (2 * KD_PI));
     name_reference(r, reference, b);
     b->expected = r->expected;
+    b->transfer = r->transfer;
     b->band = r->band;
 done:
     kd_arena_release(&scratch);

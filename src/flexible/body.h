@@ -44,6 +44,7 @@ typedef struct kd_flexible_body {
     double *shape; // (3 nnodes x nq)
     // what is known of its error
     double   band, expected; // rad/s and relative error of frequencies up to there; 0: not known
+    double   transfer;       // and of transfer functions between the frames
     char     reference[80];  // "tangent left", "chord left right", "mean"
     kd_arena arena;
 } kd_flexible_body;

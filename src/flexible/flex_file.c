@@ -1,6 +1,6 @@
 // flex_file.c: flexible bodies in HDF5, all numbers in units of the SI, arrays as C has them (the last index runs fastest):
 //
-//     /                 attributes: format = 1, reference (text), mass, band [rad/s], expected_error
+//     /                 attributes: format = 1, reference (text), mass, band [rad/s], expected_error, expected_transfer_error
 //     /first            (3)          int x dm                 /second   (3, 3)        int x x' dm
 //     /C                (nq, 3)      int phi_k                /A        (nq, 3, 3)    int x phi_k', transposed: [k][column][row]
 //     /Cr               (nq, 3)      int x x phi_k
@@ -190,6 +190,9 @@ static void move_all(transfer *t, kd_flexible_body *b, frame_arrays *f)
     move_number(t, "mass", &b->mass);
     move_number(t, "band", &b->band);
     move_number(t, "expected_error", &b->expected);
+    // files of earlier versions do not have it
+    if (t->writes || H5Aexists(t->file, "expected_transfer_error") > 0)
+        move_number(t, "expected_transfer_error", &b->transfer);
     double axis = b->spin_axis;
     move_number(t, "spin_axis", &axis);
     b->spin_axis = axis >= 'x' && axis <= 'z' ? (char)axis : 0;

@@ -174,8 +174,7 @@ static kd_status lacking_motion(const kd_reduction *r, double lambda, const doub
     return status;
 }
 
-// Columns orthonormal in M; those that bring nothing new are left out. Answers how many there are.
-static int orthonormalise(const kd_reduction *r, int count, double *X, double *MX)
+int kd_reduction_orthonormalise(const kd_reduction *r, int count, double *X, double *MX)
 {
     const size_t nz = (size_t)r->nz;
     int          kept = 0;
@@ -223,7 +222,7 @@ kd_status kd_reduction_expect(const kd_reduction *r, const bool *held, int wante
         status = lacking_motion(r, all[k] * all[k], x, work, work + nz, X + nz * (size_t)(m + TERMS * k));
     }
     if (status == KD_OK) {
-        const int columns = orthonormalise(r, m + TERMS * (enriched < count ? enriched : count), X, MX);
+        const int columns = kd_reduction_orthonormalise(r, m + TERMS * (enriched < count ? enriched : count), X, MX);
         kd_reduction_project(&r->K, columns, X, columns, X, work, K);
         kd_reduction_project(&r->M, columns, X, columns, X, work, M);
         status = kd_symmetric_pencil(columns, K, M, value);

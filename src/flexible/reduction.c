@@ -9,7 +9,7 @@
 #include "flexible/reduction_parts.h"
 #include "math/dense.h"
 
-enum { MOST_MODES = 400 };
+enum { MOST_MODES = 400, LOOKS = 60 }; // LOOKS: frequencies at which transfer functions are judged
 
 void kd_reduction_release(kd_reduction *r)
 {
@@ -75,6 +75,17 @@ static kd_status judge(kd_reduction *r, double band)
     return status;
 }
 
+// The same of transfer functions, at frequencies all over the band
+static kd_status judge_transfer(kd_reduction *r, double damping)
+{
+    double W[LOOKS], error[LOOKS];
+    for (int k = 0; k < LOOKS; k++) W[k] = r->band * (k + 1) / LOOKS;
+    const kd_status status = kd_reduction_transfer(r, 2 * damping, LOOKS, W, error);
+    r->transfer = 0;
+    for (int k = 0; status == KD_OK && k < LOOKS; k++) r->transfer = fmax(r->transfer, error[k]);
+    return status;
+}
+
 // More and more normal modes, with the dynamic shapes of the interfaces, until the expected error is small enough
 static kd_status fill_band(kd_reduction *r, const kd_reduction_options *given, char *message, size_t size)
 {
@@ -90,7 +101,7 @@ static kd_status fill_band(kd_reduction *r, const kd_reduction_options *given, c
         if (status < 0) return status;
         // normal modes below the band have to be there, whatever is expected: their motion is no correction of others
         const bool covers = r->nmodes == r->ni || (r->nmodes > 0 && r->fixed[r->nmodes - 1] > 1.2 * o.band);
-        if (covers && r->expected <= tolerance) return KD_OK;
+        if (covers && r->expected <= tolerance) return judge_transfer(r, o.damping > 0 ? o.damping : 0.01);
         if (modes >= most) {
             kd_text(message, size,
                     "%d modes are not enough for frequencies up to %g Hz within %g: the expected error is %.1e", modes,

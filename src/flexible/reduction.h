@@ -32,6 +32,7 @@ typedef struct kd_reduction_options {
     bool              dynamic;   // the next term of interface motion over frequency: inv(K_ii) (M_ii Psi + M_ib)
     int               nresponses;
     const double     *response; // rad/s: shapes of interface motion at these frequencies
+    double            damping;  // ratio of the modes, for the error of transfer functions in the band; 0: 0.01
 } kd_reduction_options;
 
 typedef struct kd_reduction {
@@ -47,14 +48,16 @@ typedef struct kd_reduction {
     double                *rigid; // (nz x 6) rigid motions about the centre
     kd_vec3                centre;
     // shapes
-    int     n;
-    int     nmodes; // normal modes among them
-    double *V;      // (nz x n)
-    double *Kr, *Mr;
-    double *fixed; // (nmodes) rad/s of the normal modes
+    kd_reduction_kind kind;
+    int               n;
+    int               nmodes; // normal modes among them
+    double           *V;      // (nz x n)
+    double           *Kr, *Mr;
+    double           *fixed; // (nmodes) rad/s of the normal modes
     // what is expected, with a band: the worst frequency of the free structure, and with each interface held
     double   band, expected;
-    int      judged; // frequencies in the band
+    double   transfer; // and of transfer functions between interfaces, all of them at the worst of many frequencies
+    int      judged;   // frequencies in the band
     kd_arena arena, shapes;
 } kd_reduction;
 
@@ -71,6 +74,12 @@ kd_status kd_reduction_modes(const kd_reduction *r, const bool *held, double *om
 // present ones leave out would lower them to. Needs no mode of the full structure.
 kd_status kd_reduction_expect(const kd_reduction *r, const bool *held, int wanted, double *omega,
                               double *error) KD_NODISCARD;
+// Expected relative error of the transfer functions between interfaces (largest difference over the largest entry, turns as shifts at
+// the distance of the interfaces; free, with a loss factor) at frequencies W > 0, rad/s. Needs no mode of the full structure.
+kd_status kd_reduction_transfer(const kd_reduction *r, double loss, int count, const double *W,
+                                double *error) KD_NODISCARD;
+// The true one, without damping: the whole structure is factored for every frequency
+kd_status kd_reduction_transfer_exact(const kd_reduction *r, int count, const double *W, double *error) KD_NODISCARD;
 // Frequencies of the structure with rigid interfaces, not reduced
 kd_status kd_reduction_exact(const kd_reduction *r, const bool *held, int count, double *omega, char *message,
                              size_t size) KD_NODISCARD;

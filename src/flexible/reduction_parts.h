@@ -21,6 +21,8 @@ kd_status kd_reduction_shapes(kd_reduction *r, const kd_reduction_options *optio
 void kd_settle_modes(int n, const double *value, double *X);
 // A x = nu B x of dense symmetric matrices of order n, both destroyed; vectors in A, x' B x = 1, nu rising
 kd_status kd_symmetric_pencil(int n, double *A, double *B, double *nu) KD_NODISCARD;
+// Columns orthonormal in M, in place (MX: M times them); those that bring nothing new are left out. Answers how many there are.
+int kd_reduction_orthonormalise(const kd_reduction *r, int count, double *X, double *MX);
 // X' A Y with sparse A (nz x nz), X (nz x m), Y (nz x k); work (nz x k)
 void kd_reduction_project(const kd_sparse_matrix *A, int m, const double *X, int k, const double *Y, double *work,
                           double *out);

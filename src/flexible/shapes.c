@@ -232,6 +232,7 @@ done:
 kd_status kd_reduction_shapes(kd_reduction *r, const kd_reduction_options *o, int modes, char *message, size_t size)
 {
     kd_arena_release(&r->shapes);
+    r->kind = o->kind;
     kd_status status =
         o->kind == KD_REDUCE_FREE ? free_shapes(r, modes, message, size) : fixed_shapes(r, o, modes, message, size);
     if (status < 0) return status;

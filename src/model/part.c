@@ -17,6 +17,13 @@ const kd_flexible_body *kd_model_part_find(const kd_model *m, const char *path, 
     return NULL;
 }
 
+const char *kd_model_part_path(const kd_model *m, const kd_flexible_body *body)
+{
+    for (const kd_model_part *part = m->private->parts; part; part = part->next)
+        if (&part->body == body) return part->path;
+    return NULL;
+}
+
 const kd_flexible_body *kd_model_part_enter(kd_model *m, const char *path, int piece, int pieces,
                                             kd_flexible_body *body)
 {

@@ -25,5 +25,7 @@ void      kd_model_parts_release(kd_model_part *first);
 
 // part of kd_model_finish: modes, mass, centre and inertia of a flexible body. false: an error has been written
 bool kd_finish_flexible(kd_model *m, int body);
+// The file that a body was read from; NULL: it was not read here
+const char *kd_model_part_path(const kd_model *model, const kd_flexible_body *body);
 
 #endif

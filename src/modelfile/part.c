@@ -573,6 +573,7 @@ static kd_status reduce_structure(part_reader *p, const kd_node *root, kd_flexib
         status = p->pieces > 1 ? piece_interfaces(p, root, &faces, &n) : read_interfaces(p, root, &faces, &n);
     if (status < 0) return status;
     read_reduction(p, root, &o);
+    o.damping = number_of(p, root, "damping", "", 0);
     // the frame of a piece goes with the cut before it
     const kd_reference reference =
         p->pieces > 1 ? (kd_reference){KD_REFERENCE_TANGENT, 0, 0} : read_reference(p, root, faces, n);
@@ -700,15 +701,11 @@ kd_status kd_part_read_text(const char *path, const char *text, size_t length, c
     return status;
 }
 
-kd_status kd_part_read(const char *path, int piece, int pieces, kd_flexible_body *body, kd_part_report *report,
-                       char *message, size_t size)
+// The text of a part file and its folder
+static kd_status load_part(const char *path, char **text, size_t *length, char *folder, char *message, size_t size)
 {
-    char  *text = NULL, folder[KD_PATH_LENGTH];
-    size_t length;
-    *body = (kd_flexible_body){0};
-    *report = (kd_part_report){0};
-    kd_status status = kd_load_file(path, MOST_BYTES, &text, &length, message, size);
-    if (status == KD_OK && length > MOST_BYTES) {
+    kd_status status = kd_load_file(path, MOST_BYTES, text, length, message, size);
+    if (status == KD_OK && *length > MOST_BYTES) {
         kd_text(message, size, "%s: the file is larger than %d MB", path, MOST_BYTES >> 20);
         status = KD_ERR_FILE;
     }
@@ -716,8 +713,78 @@ kd_status kd_part_read(const char *path, int piece, int pieces, kd_flexible_body
         kd_text(message, size, "%s: the name is too long", path);
         status = KD_ERR_FILE;
     }
+    return status;
+}
+
+kd_status kd_part_read(const char *path, int piece, int pieces, kd_flexible_body *body, kd_part_report *report,
+                       char *message, size_t size)
+{
+    char  *text = NULL, folder[KD_PATH_LENGTH];
+    size_t length;
+    *body = (kd_flexible_body){0};
+    *report = (kd_part_report){0};
+    kd_status status = load_part(path, &text, &length, folder, message, size);
     if (status == KD_OK)
         status = kd_part_read_text(path, text, length, folder, piece, pieces, body, report, message, size);
     kd_free(text);
     return status;
+}
+
+// ---- finite elements alone ------------------------------------------------------------------------------------------
+
+// Names of interfaces outlive the document
+static bool keep_faces(part_reader *p, int n, kd_interface *faces)
+{
+    for (int i = 0; i < n; i++) {
+        char *name = kd_arena_cut(&p->arena, strlen(faces[i].name) + 1, 1);
+        if (!name) return false;
+        strcpy(name, faces[i].name);
+        faces[i].name = name;
+    }
+    return true;
+}
+
+static kd_status read_structure(part_reader *p, kd_part_structure *part, char *message, size_t size)
+{
+    const kd_node *root = p->document.root, *structure = root ? kd_node_find(root, "structure") : NULL;
+    if (!structure) {
+        complain(p, root, "only a part with 'structure' has finite elements", NULL);
+        return KD_ERR_MODEL;
+    }
+    kd_status status = read_files(p, structure, message, size);
+    if (status == KD_OK) status = read_interfaces(p, root, &part->face, &part->nfaces);
+    if (status == KD_OK && !keep_faces(p, part->nfaces, part->face)) status = KD_ERR_MEMORY;
+    return status;
+}
+
+kd_status kd_part_read_structure(const char *path, kd_part_structure *part, char *message, size_t size)
+{
+    char        *text = NULL, folder[KD_PATH_LENGTH];
+    size_t       length;
+    part_reader *p = kd_alloc(sizeof *p);
+    *part = (kd_part_structure){0};
+    kd_text(message, size, "%s", "");
+    if (!p) return KD_ERR_MEMORY;
+    p->folder = folder;
+    p->piece = p->pieces = 1;
+    p->findings.file = path;
+    kd_status status = load_part(path, &text, &length, folder, message, size);
+    if (status == KD_OK) status = kd_document_read(text, length, &p->document, &p->findings);
+    if (status == KD_OK) status = read_structure(p, part, message, size);
+    if (is_wrong(p)) kd_file_findings_write(&p->findings, message, size);
+    if (status == KD_ERR_MEMORY) kd_text(message, size, "%s: out of memory", path);
+    part->structure = p->structure;
+    part->arena = p->arena;
+    if (status < 0) kd_part_structure_release(part);
+    kd_document_release(&p->document);
+    kd_free(p);
+    kd_free(text);
+    return status;
+}
+
+void kd_part_structure_release(kd_part_structure *part)
+{
+    kd_fe_structure_release(&part->structure);
+    kd_arena_release(&part->arena);
+    *part = (kd_part_structure){0};
 }

@@ -29,4 +29,16 @@ kd_status kd_part_read_text(const char *path, const char *text, size_t length, c
                             int pieces, kd_flexible_body *body, kd_part_report *report, char *message,
                             size_t size) KD_NODISCARD;
 
+// The finite elements of a part and its interfaces, not reduced
+typedef struct kd_part_structure {
+    kd_fe_structure structure;
+    int             nfaces;
+    kd_interface   *face;
+    kd_arena        arena;
+} kd_part_structure;
+
+// KD_ERR_MODEL also of a part that is made of beams or a SID file
+kd_status kd_part_read_structure(const char *path, kd_part_structure *part, char *message, size_t size) KD_NODISCARD;
+void      kd_part_structure_release(kd_part_structure *part);
+
 #endif

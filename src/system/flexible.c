@@ -84,7 +84,7 @@ static const kd_wide *make_wide(const kd_flexible_body *f, int m, kd_arena *aren
     c->T = T;
     c->b_q = b_q;
     c->M = M;
-    return c;
+    return kd_wide_finish(c, arena) ? c : NULL;
 }
 
 // ---- markers --------------------------------------------------------------------------------------------------------
@@ -103,8 +103,6 @@ static const kd_marker *make_marker(const kd_flexible_body *f, int node, int m, 
     const kd_flexible_frame *frame = &f->frame[node - 1];
     kd_marker               *c = kd_arena_cut(arena, 1, sizeof *c);
     double                  *Phi = kd_cut_matrix(arena, 6, m);
-    const int                most = KD_MARKER_LETTERS * m;
-    int                     *letter = kd_cut_int(arena, most), *mode = kd_cut_int(arena, most), n = 0;
     if (arena->failed) return NULL;
     const double shift = none * largest_of(frame->Phi, 3 * m), turn = none * largest_of(frame->Psi, 3 * m);
     for (int k = 0; k < m; k++)
@@ -113,12 +111,8 @@ static const kd_marker *make_marker(const kd_flexible_body *f, int node, int m, 
             Phi[d + 6 * k] = fabs(u) > shift ? u : 0;
             Phi[d + 3 + 6 * k] = fabs(w) > turn ? w : 0;
         }
-    // steps of paths letter by letter
-    for (int a = 0; a < KD_MARKER_LETTERS; a++)
-        for (int k = 0; k < m; k++)
-            if (Phi[kd_marker_along[a] + 6 * k] != 0) letter[n] = a, mode[n++] = k;
-    *c = (kd_marker){.m = m, .Phi = Phi, .nsteps = n, .letter = letter, .mode = mode};
-    return c;
+    *c = (kd_marker){.m = m, .Phi = Phi};
+    return kd_marker_finish(c, arena) ? c : NULL;
 }
 
 bool kd_anchor_moves(const kd_model *model, const kd_anchor *a)
@@ -173,6 +167,18 @@ int kd_system_count_wide(kd_system *s)
     return extra;
 }
 
+// Bodies of the same part share their moments; NULL: it is the first one
+static const kd_wide *find_wide(const kd_system *s, int body)
+{
+    const kd_body *b = &s->model->body[body];
+    for (int i = 0; i < s->model->nbodies; i++) {
+        const kd_body *other = &s->model->body[i];
+        const int      link = i != body && other->nmodes == b->nmodes ? s->wide_link[i] : 0;
+        if (link > 0 && other->def.read == b->def.read) return s->tree.link[link].wide;
+    }
+    return NULL;
+}
+
 kd_status kd_system_make_wide(kd_system *s, int link, int body, int node)
 {
     const kd_body          *b = &s->model->body[body];
@@ -186,7 +192,8 @@ kd_status kd_system_make_wide(kd_system *s, int link, int body, int node)
         kd_arena_release(&scratch);
         s->wide_link[body] = link;
         if (kd_flexible_deflection(s, body) < 0) return KD_ERR_MEMORY;
-        l->wide = make_wide(f, b->nmodes, &s->arena);
+        l->wide = find_wide(s, body);
+        if (!l->wide) l->wide = make_wide(f, b->nmodes, &s->arena);
     } else {
         s->node_link[s->first_node[body] + node - 1] = link;
         l->r = f->frame[node - 1].at;

@@ -675,6 +675,9 @@ void kd_work_forget(kd_work *w); // nothing is up to date
 // their variables
 kd_eval kd_work_forces(kd_work *w, const kd_point *x);
 void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size); // reason.c, for kd_eom_def.reason
+struct kd_carried_loads;
+// What a flexible body carries, at an evaluation point with accelerations: flexible_loads.c
+kd_eval kd_system_flexible_loads(const kd_system *s, kd_eom_data *data, int body, struct kd_carried_loads *out);
 bool    kd_flexible_caution(kd_work *w, const kd_point *x, char *text,
                             size_t size); // of flexible bodies, flexible_caution.c
 void    kd_work_caution(const kd_point *x, void *context, char *text, size_t size); // the same, for kd_eom_def.caution

@@ -51,26 +51,32 @@ static inline articulated rigid_body(const kd_link *l, const kd_link_motion *m, 
 static inline articulated wide_body(const kd_link *l, kd_wide_state *s, const kd_link_motion *m, const kd_wrench *load,
                                     const double *tau)
 {
-    const kd_m3   R = kd_m3_load(&m->R);
-    const kd_sym3 J = {s->J.x.x, s->J.y.y, s->J.z.z, s->J.x.y, s->J.x.z, s->J.y.z};
-    const kd_v3   ex = kd_v3_of(1, 0, 0), ey = kd_v3_of(0, 1, 0), ez = kd_v3_of(0, 0, 1);
-    const double  mass = l->wide->mass;
-    kd_wrench     own;
-    articulated   b;
-    b.J = kd_m3_rotate(&R, &m->R, &J);
+    const kd_m3  R = kd_m3_load(&m->R);
+    const kd_v3  ex = kd_v3_of(1, 0, 0), ey = kd_v3_of(0, 1, 0), ez = kd_v3_of(0, 0, 1);
+    const double mass = l->wide->mass;
+    kd_wrench    own;
+    articulated  b;
+    b.J = kd_m3_rotate(&R, &m->R, &s->J);
     b.K = kd_m3_skew(kd_m3_vec(&R, &s->h));
     b.M = (kd_m3){kd_v3_scale(mass, ex), kd_v3_scale(mass, ey), kd_v3_scale(mass, ez)};
-    // what the markers gave stands in u
-    KD_KERNEL(kd_wide_force)(l->wide, s, m, NULL, &own, s->ddq);
-    for (int k = 0; k < l->wide->m; k++) {
-        s->u[k] += (tau ? tau[l->dof + k] : 0) - s->ddq[k];
-        const kd_vec3 N = kd_mat_vec(&m->R, kd_vec_of(s->b + 3 * k)), F = kd_mat_vec(&m->R, kd_vec_of(s->C + 3 * k));
-        double       *U = s->U + 6 * k;
-        U[0] += N.x, U[1] += N.y, U[2] += N.z, U[3] += F.x, U[4] += F.y, U[5] += F.z;
-    }
+    KD_KERNEL(kd_wide_force)(l->wide, s, m, NULL, &own, s->Q);
+    KD_KERNEL(kd_wide_give)(l->wide, s, m, tau ? tau + l->dof : NULL);
     if (load) own = (kd_wrench){kd_vec_sub(own.N, load->N), kd_vec_sub(own.F, load->F)};
     b.N = kd_v3_load_exactly(&own.N);
     b.F = kd_v3_load_exactly(&own.F);
+    return b;
+}
+
+// a link without mass
+static inline articulated no_body(const kd_wrench *load)
+{
+    const kd_v3 zero = kd_v3_zero();
+    const kd_m3 none = {zero, zero, zero};
+    articulated b = {none, none, none, zero, zero};
+    if (load) {
+        b.N = kd_v3_sub(zero, kd_v3_load_exactly(&load->N));
+        b.F = kd_v3_sub(zero, kd_v3_load_exactly(&load->F));
+    }
     return b;
 }
 
@@ -169,44 +175,50 @@ static void start_modes(const climb_context *c)
     for (int i = 1; c->tree->nwide > 0 && i < c->tree->nlinks; i++) {
         const kd_link *l = &c->tree->link[i];
         if (!l->wide) continue;
-        kd_wide_state *s = &c->work->wide[l->state];
-        const size_t   m = (size_t)l->wide->m;
-        memset(s->U, 0, 6 * m * sizeof *s->U);
-        memset(s->u, 0, m * sizeof *s->u);
-        memcpy(s->W, l->wide->M, m * m * sizeof *s->W);
+        KD_KERNEL(kd_wide_start)(l->wide, &c->work->wide[l->state]);
     }
 }
 
-// what hangs on a marker, about the point of the wide link; lower triangle
+// six numbers in a row
+static inline void put_six(kd_v3 w, kd_v3 u, double *out)
+{
+    kd_vec_slot a, b;
+    kd_v3_store_four(&a.v, w);
+    kd_v3_store_four(&b.v, u);
+    kd_vec_to(a.v, out);
+    kd_vec_to(b.v, out + 3);
+}
+
+// what hangs on a marker, about the point of the wide link
 static void add_marker(const climb_context *c, const kd_link *l, const articulated *b)
 {
-    const int      n = l->marker->m;
-    const kd_axis *S = c->m->axis + l->letter + KD_MARKER_SUMS;
-    kd_wide_state *s = &c->work->wide[c->tree->link[l->parent].state];
-    for (int k = 0; k < n; k++) {
-        const kd_v3 Sw = kd_v3_load(&S[k].w), Su = kd_v3_load(&S[k].u);
-        const kd_v3 Uw = kd_v3_add(kd_m3_vec(&b->J, &S[k].w), kd_m3_tvec(&b->K, Su));
-        const kd_v3 Uu = kd_m3_axpy(kd_m3_vec(&b->K, &S[k].w), &b->M, &S[k].u);
-        kd_vec_slot N, F;
-        kd_v3_store_four(&N.v, Uw);
-        kd_v3_store_four(&F.v, Uu);
-        for (int a = k; a < n; a++) s->W[a + n * k] += kd_vec_dot(S[a].w, N.v) + kd_vec_dot(S[a].u, F.v);
-        double *U = s->U + 6 * k;
-        U[0] += N.v.x, U[1] += N.v.y, U[2] += N.v.z, U[3] += F.v.x, U[4] += F.v.y, U[5] += F.v.z;
-        s->u[k] -= kd_v3_dot2(Sw, b->N, Su, b->F);
-    }
+    const kd_link *wide = &c->tree->link[l->parent];
+    double         I[6][6], f[6];
+    kd_m3          Kt = b->K;
+    kd_v3_transpose(&Kt.x, &Kt.y, &Kt.z);
+    put_six(b->J.x, b->K.x, I[0]);
+    put_six(b->J.y, b->K.y, I[1]);
+    put_six(b->J.z, b->K.z, I[2]);
+    put_six(Kt.x, b->M.x, I[3]);
+    put_six(Kt.y, b->M.y, I[4]);
+    put_six(Kt.z, b->M.z, I[5]);
+    put_six(b->N, b->F, f);
+    KD_KERNEL(kd_wide_add_marker)(wide->wide, &c->work->wide[wide->state], l->marker, c->m->axis + l->letter, I, f);
 }
 
-// the modes give way: I - V'V, b + V'u; the dof without pivot, or -1
+// the modes give way: I - U inv(D) U', b + U inv(D) u; the dof without pivot, or -1
 static int climb_wide(const climb_context *c, const kd_link *l, articulated *b)
 {
     kd_wide_state *s = &c->work->wide[l->state];
-    const int      bad = KD_KERNEL(kd_wide_eliminate)(l->wide, s);
+    const int      bad = KD_KERNEL(kd_wide_eliminate)(l->wide, s), mp = l->wide->mp;
     if (bad >= 0) return l->dof + bad;
     for (int k = 0; k < l->wide->m; k++) {
-        const kd_vec3       Vw = kd_vec_of(s->V + 6 * k), Vu = kd_vec_of(s->V + 6 * k + 3);
-        const kd_eliminated e = {Vw, Vu, s->u[k]};
-        give_way(kd_v3_load_exactly(&Vw), kd_v3_load_exactly(&Vu), &e, b);
+        const double *tail = s->column + k * (mp + KD_WIDE_TAIL) + mp, by = s->pivot[k];
+        const kd_v3   Uw = kd_v3_load((const kd_vec3 *)tail), Uu = kd_v3_load((const kd_vec3 *)(tail + 3));
+        kd_eliminated e = {.u = by * tail[6]};
+        kd_v3_store_four(&e.Vw, kd_v3_scale(by, Uw));
+        kd_v3_store(&e.Vu, kd_v3_scale(by, Uu));
+        give_way(Uw, Uu, &e, b);
     }
     return -1;
 }
@@ -221,6 +233,7 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     // modes first: they stand behind the joint
     const int without = l->wide ? climb_wide(c, l, b) : -1;
     if (without >= 0) return without;
+    if (l->goes_along) return -1;
     // bias c of the joint
     kd_v6        bias = kd_joint_bias(l, &parent, &own, axis, c->dx + l->dof);
     const double J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
@@ -235,7 +248,7 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     }
     // b + I c, to the point of the parent
     hand_on(bias, kd_v3_sub(own.P, parent.P), &c->work->bias[i], b);
-    if (l->marker) add_marker(c, l, b);
+    if (l->marker && !l->marker->still) add_marker(c, l, b);
     return -1;
 }
 
@@ -273,8 +286,9 @@ static int climb(const climb_context *c)
         const kd_link   *l = &tree->link[i];
         const kd_wrench *load = c->load ? &c->load[i] : NULL;
         // I and b of the link, with what its children gave
-        articulated b = l->wide ? wide_body(l, &c->work->wide[l->state], &c->m->link[i], load, c->tau)
-                                : rigid_body(l, &c->m->link[i], load);
+        articulated b = l->wide       ? wide_body(l, &c->work->wide[l->state], &c->m->link[i], load, c->tau)
+                        : l->massless ? no_body(load)
+                                      : rigid_body(l, &c->m->link[i], load);
         if (l->end > i + 1) {
             articulated_add(&b, &given);
             if (l[1].end < l->end) articulated_add(&b, &sum[i]);
@@ -309,7 +323,6 @@ static inline void descend_wide(const climb_context *c, const kd_link *l, kd_v3 
     kd_v3_store_four(&b.v, dv);
     const double motion[6] = {a.v.x, a.v.y, a.v.z, b.v.x, b.v.y, b.v.z};
     KD_KERNEL(kd_wide_give_way)(l->wide, s, motion, ddq);
-    memcpy(s->ddq, ddq, (size_t)l->wide->m * sizeof *ddq);
 }
 
 // a = X a_l + c, then dof by dof ddx = u - V'a, a + S ddx; a turn has V at the parent's point and takes V'a_l
@@ -340,7 +353,7 @@ static void descend(const climb_context *c, double *ddx)
             ddx[l->dof] = a;
         } else if (l->wide) {
             descend_wide(c, l, dw, dv, ddx + l->dof);
-        } else if (l->marker) {
+        } else if (l->marker && !l->marker->still) {
             const kd_axis rate = kd_marker_rates(l->marker, ddx + tree->link[l->parent].dof);
             const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
             dw = kd_v3_add(dw, S.w);

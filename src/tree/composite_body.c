@@ -23,9 +23,8 @@ static inline composite composite_link(const kd_link *l, const kd_link_motion *m
 // the same of a link that deforms, as it stands now
 static inline composite composite_wide(const kd_link *l, const kd_wide_state *s, const kd_link_motion *m)
 {
-    const kd_m3   R = kd_m3_load(&m->R);
-    const kd_sym3 J = {s->J.x.x, s->J.y.y, s->J.z.z, s->J.x.y, s->J.x.z, s->J.y.z};
-    return (composite){kd_m3_rotate(&R, &m->R, &J), kd_m3_vec(&R, &s->h), l->wide->mass};
+    const kd_m3 R = kd_m3_load(&m->R);
+    return (composite){kd_m3_rotate(&R, &m->R, &s->J), kd_m3_vec(&R, &s->h), l->wide->mass};
 }
 
 static inline void composite_add(composite *a, const composite *b)
@@ -75,14 +74,20 @@ static void start_composite_modes(const kd_tree *tree, kd_motion *m)
 static void add_composite_marker(const kd_tree *tree, kd_motion *m, const kd_link *l, const composite *c)
 {
     const int      n = l->marker->m;
-    const kd_axis *S = m->axis + l->letter + KD_MARKER_SUMS;
+    const kd_axis *letter = m->axis + l->letter;
     kd_wide_state *s = &m->work->wide[tree->link[l->parent].state];
     for (int b = 0; b < n; b++) {
-        const kd_v6 f = composite_force(c, &S[b], kd_v3_zero());
-        kd_vec_slot N, F;
+        const kd_axis sum[2] = {kd_marker_sum(l->marker, letter, b)}; // one more: see vector.h
+        const kd_v6   f = composite_force(c, sum, kd_v3_zero());
+        kd_vec_slot   N, F;
         kd_v3_store_four(&N.v, f.w);
         kd_v3_store_four(&F.v, f.u);
-        for (int a = 0; a < n; a++) s->W[a + n * b] += kd_vec_dot(S[a].w, N.v) + kd_vec_dot(S[a].u, F.v);
+        double along[6] = {0}; // W = Phi' times what it does along shifts and turns
+        for (int a = 0; a < KD_MARKER_LETTERS; a++)
+            along[kd_marker_along[a]] +=
+                kd_marker_part[a] * (kd_vec_dot(letter[a].w, N.v) + kd_vec_dot(letter[a].u, F.v));
+        for (int a = 0; a < n; a++)
+            for (int d = 0; d < 6; d++) s->W[a + n * b] += l->marker->Phi[6 * a + d] * along[d];
         double *U = s->U + 6 * b;
         U[0] += N.v.x, U[1] += N.v.y, U[2] += N.v.z, U[3] += F.v.x, U[4] += F.v.y, U[5] += F.v.z;
     }
@@ -97,8 +102,8 @@ static void put_modes(const kd_tree *tree, kd_motion *m, int i, kd_v3 r)
     for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++) {
         const int     b = tree->v_dof[k] - l->dof;
         const double *U = s->U + 6 * b;
-        const kd_vec3 N = kd_vec_add(kd_mat_vec(R, kd_vec_of(s->b + 3 * b)), kd_vec_of(U));
-        const kd_vec3 F = kd_vec_add(kd_mat_vec(R, kd_vec_of(s->C + 3 * b)), kd_vec_of(U + 3));
+        const kd_vec3 N = kd_vec_add(kd_mat_vec(R, kd_wide_b(s, b)), kd_vec_of(U));
+        const kd_vec3 F = kd_vec_add(kd_mat_vec(R, kd_wide_C(s, b)), kd_vec_of(U + 3));
         const kd_v3   f = kd_v3_load_exactly(&F);
         kd_rows_put(m->work->IS, tree->nv, k, (kd_v6){kd_v3_add(kd_v3_load_exactly(&N), kd_v3_cross(r, f)), f});
     }
@@ -127,7 +132,7 @@ static void composite_forces(const kd_tree *tree, kd_motion *m)
         // to the point of the parent
         if (l->parent == 0) continue;
         composite_carry(&c, kd_v3_sub(kd_v3_load(&m->link[i].P), kd_v3_load(&m->link[l->parent].P)));
-        if (l->marker) add_composite_marker(tree, m, l, &c);
+        if (l->marker && !l->marker->still) add_composite_marker(tree, m, l, &c);
         if (l->parent == i - 1)
             given = c;
         else if (l->end == tree->link[l->parent].end)
@@ -151,8 +156,10 @@ static void write_mode(const kd_tree *tree, const kd_motion *m, int i, int l, do
     const int            n = link->wide->m, b = tree->v_dof[l] - link->dof, first = tree->link_v[i];
     for (int k = first; k < tree->link_v[i + 1]; k++) out[k - first] = s->W[tree->v_dof[k] - link->dof + n * b];
     for (int j = i + 1; j < link->end; j = tree->link[j].end) {
-        kd_six S;
-        kd_six_put(&S, kd_rows_motion(&m->axis[tree->link[j].letter + KD_MARKER_SUMS + b], kd_rows_place(m, i)));
+        kd_six        S;
+        const kd_axis sum[2] = {
+            kd_marker_sum(tree->link[j].marker, m->axis + tree->link[j].letter, b)}; // one more: see vector.h
+        kd_six_put(&S, kd_rows_motion(sum, kd_rows_place(m, i)));
         const int at = tree->link_v[j];
         kd_rows_dot(tree->nv, m->work->IS, &S, at, tree->link_v[tree->link[j].end], out + at - first);
     }

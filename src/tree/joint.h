@@ -77,7 +77,7 @@ static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent
     if (!l->form.hinge) { // otherwise v_rel = 0
         u = kd_v3_sub(kd_v3_add(v, v), kd_v3_cross(parent->w, kd_v3_sub(own->P, parent->P)));
         if (l->form.nturns > 1) w = kd_v3_add(w, kd_joint_turning(l, axis, dx));
-        if (l->marker) w = kd_v3_add(w, kd_marker_turning(axis + l->letter));
+        if (l->marker && !l->marker->still) w = kd_v3_add(w, kd_marker_turning(axis + l->letter));
     }
     u = kd_v3_cross(parent->w, u);
     if (l->form.curved) { // d'' = S'_u + w x d'

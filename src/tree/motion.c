@@ -55,9 +55,15 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
         const double   *c = work->cosine + work->first_angle[i], *s = work->sine + work->first_angle[i];
         // R = R_l E C(x), P = P_l + R_l (r + E d(x)); a turn about z at once
         if (!l->form.hinge) {
-            if (l->marker) KD_KERNEL(kd_marker_place)
-            (l->marker, x + tree->link[l->parent].position, l, &m->link[l->parent], m->axis + l->letter, own);
-            else place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
+            if (l->goes_along) {
+                own->R = m->link[l->parent].R;
+                own->P = m->link[l->parent].P;
+            } else if (l->marker && !l->marker->still) {
+                KD_KERNEL(kd_marker_place)
+                (l->marker, x + tree->link[l->parent].position, l, &m->link[l->parent], m->axis + l->letter, own);
+            } else {
+                place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
+            }
             if (l->wide) KD_KERNEL(kd_wide_place)(l->wide, x + l->position, &work->wide[l->state]);
             R = kd_m3_load(&own->R);
             P = kd_v3_load(&own->P);
@@ -105,7 +111,7 @@ void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
             w = kd_v3_axpy(w, dx[l->dof], kd_v3_load(&own->R.z));
         } else if (l->wide) {
             KD_KERNEL(kd_wide_move)(l->wide, dx + l->dof, &m->work->wide[l->state]);
-        } else if (l->marker) {
+        } else if (l->marker && !l->marker->still) {
             const kd_axis rate = kd_marker_rates(l->marker, dx + tree->link[l->parent].dof);
             const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
             m->axis[l->letter + KD_MARKER_RATES] = rate;
@@ -148,7 +154,7 @@ void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const doubl
             dw = kd_v3_axpy(dw, ddx[l->dof], kd_v3_load(&link->R.z));
         } else if (l->wide) {
             memcpy(m->work->wide[l->state].ddq, ddx + l->dof, (size_t)l->wide->m * sizeof *ddx);
-        } else if (l->marker) {
+        } else if (l->marker && !l->marker->still) {
             const kd_axis rate = kd_marker_rates(l->marker, ddx + tree->link[l->parent].dof);
             const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
             dw = kd_v3_add(dw, S.w);

@@ -23,16 +23,21 @@ static inline kd_v6 wide_force(const kd_link *l, kd_motion *m, int i, const kd_w
 {
     kd_wide_state *s = &m->work->wide[l->state];
     kd_wrench      own;
-    KD_KERNEL(kd_wide_force)(l->wide, s, &m->link[i], s->ddq, &own, s->u);
-    for (int k = 0; k < l->wide->m; k++) tau[l->dof + k] += s->u[k];
+    KD_KERNEL(kd_wide_force)(l->wide, s, &m->link[i], s->ddq, &own, s->Q);
+    for (int k = 0; k < l->wide->m; k++) tau[l->dof + k] += s->Q[k];
     if (load) own = (kd_wrench){kd_vec_sub(own.N, load->N), kd_vec_sub(own.F, load->F)};
     return (kd_v6){kd_v3_load_exactly(&own.N), kd_v3_load_exactly(&own.F)};
 }
 
 // what hangs on a marker acts on the modes: f about the point of the wide link
-static inline void load_modes(const kd_marker *marker, const kd_axis *sum, kd_v6 f, double *tau)
+static inline void load_modes(const kd_marker *marker, const kd_axis *letter, kd_v6 f, double *tau)
 {
-    for (int k = 0; k < marker->m; k++) tau[k] += kd_v3_dot2(kd_v3_load(&sum[k].w), f.w, kd_v3_load(&sum[k].u), f.u);
+    double along[6] = {0};
+    for (int a = 0; a < KD_MARKER_LETTERS; a++)
+        along[kd_marker_along[a]] +=
+            kd_marker_part[a] * kd_v3_dot2(kd_v3_load(&letter[a].w), f.w, kd_v3_load(&letter[a].u), f.u);
+    for (int k = 0; k < marker->m; k++)
+        for (int a = 0; a < 6; a++) tau[k] += marker->Phi[6 * k + a] * along[a];
 }
 
 // to the point P - d
@@ -71,7 +76,8 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
                 tau[k] = kd_v3_dot2(kd_v3_load(&m->axis[k].w), f.w, kd_v3_load(&m->axis[k].u), f.u);
         // to the parent, about its point
         f = carry_force(f, kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&m->link[l->parent].P)));
-        if (l->marker) load_modes(l->marker, m->axis + l->letter + KD_MARKER_SUMS, f, tau + tree->link[l->parent].dof);
+        if (l->marker && !l->marker->still)
+            load_modes(l->marker, m->axis + l->letter, f, tau + tree->link[l->parent].dof);
         if (l->parent == i - 1) {
             given = f;
         } else {

@@ -104,19 +104,19 @@ static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd
 // a link that deforms: rigid as it is now, with the momentum and forces of its deformation
 static inline subtree subtree_wide(const kd_link *l, kd_wide_state *state, const kd_link_motion *m, kd_v3 r)
 {
-    const kd_m3   R = kd_m3_load(&m->R);
-    const kd_sym3 J = {state->J.x.x, state->J.y.y, state->J.z.z, state->J.x.y, state->J.x.z, state->J.y.z};
-    subtree       s = subtree_rigid(l->wide->mass, kd_m3_rotate(&R, &m->R, &J), kd_m3_vec(&R, &state->h), m, r);
-    const kd_v3   p = kd_m3_vec(&R, &state->p);
-    kd_vec_slot   rs;
-    kd_wrench     own;
-    KD_KERNEL(kd_wide_force)(l->wide, state, m, state->ddq, &own, state->u);
+    const kd_m3 R = kd_m3_load(&m->R);
+    subtree     s = subtree_rigid(l->wide->mass, kd_m3_rotate(&R, &m->R, &state->J), kd_m3_vec(&R, &state->h), m, r);
+    const kd_v3 p = kd_m3_vec(&R, &state->p);
+    kd_vec_slot rs;
+    kd_wrench   own;
+    KD_KERNEL(kd_wide_force)(l->wide, state, m, state->ddq, &own, state->Q);
     const kd_v3 N = kd_v3_load_exactly(&own.N), F = kd_v3_load_exactly(&own.F);
     kd_v3_store_four(&rs.v, r);
     s.f = (kd_v6){kd_v3_add(N, kd_v3_cross(r, F)), F};
     s.p = kd_v3_add(s.p, p);
     // L += R E' R' + p r'
-    const kd_mat3 Et = kd_mat_transpose(&state->E), RE = kd_mat_mul(&m->R, &Et), Rt = kd_mat_transpose(&m->R);
+    const kd_mat3 sum = kd_wide_moment(state->dJ, state->beta), Et = kd_mat_transpose(&sum),
+                  RE = kd_mat_mul(&m->R, &Et), Rt = kd_mat_transpose(&m->R);
     const kd_mat3 turned = kd_mat_mul(&RE, &Rt);
     const kd_m3   E = {kd_v3_load_exactly(&turned.x), kd_v3_load_exactly(&turned.y), kd_v3_load_exactly(&turned.z)};
     s.L = kd_m3_add(&s.L, &E);

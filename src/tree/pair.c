@@ -36,15 +36,18 @@ static int count_steps(const kd_tree *tree, int link, int ancestor)
 static kd_step step_over(const kd_tree *tree, const kd_link *link, int k, int sign)
 {
     const kd_joint_form *f = &link->form;
-    if (link->marker)
-        return (kd_step){.dof = tree->link[link->parent].dof + link->marker->mode[k],
-                         .axis = link->letter + KD_MARKER_SUMS + link->marker->m + k,
-                         .sign = sign};
-    if (f->folds) return (kd_step){.dof = link->dof + f->word[k].coordinate, .axis = link->letter + k, .sign = sign};
+    const kd_marker     *marker = link->marker;
+    const int            letter = marker ? marker->letter[k] : 0;
+    if (marker)
+        return (kd_step){.dof = tree->link[link->parent].dof + marker->mode[k],
+                         .axis = link->letter + letter,
+                         .rate = sign * kd_marker_part[letter] *
+                                 marker->Phi[6 * marker->mode[k] + kd_marker_along[letter]]};
+    if (f->folds) return (kd_step){.dof = link->dof + f->word[k].coordinate, .axis = link->letter + k, .rate = sign};
     return (kd_step){.dof = link->dof + k,
                      .axis = link->dof + k,
                      .bend = f->curved ? link->letter : 0,
-                     .sign = sign,
+                     .rate = sign,
                      .carried = sign > 0 && k >= f->nscalars};
 }
 
@@ -135,10 +138,10 @@ static kd_spatial axis_of(const kd_change *c)
 // ---- curved joints --------------------------------------------------------------------------------------------------
 
 // a motion of a link as the path sees it: at the origin of B, axes of A
-static kd_spatial seen(const kd_axis *axis, double sign, const kd_relative *rel, kd_vec3 arm)
+static kd_spatial seen(const kd_axis *axis, double rate, const kd_relative *rel, kd_vec3 arm)
 {
     const kd_vec3 u = kd_vec_add(axis->u, kd_vec_cross(axis->w, arm));
-    return scale6(sign, (kd_spatial){kd_mat_tvec(&rel->RA, axis->w), kd_mat_tvec(&rel->RA, u)});
+    return scale6(rate, (kd_spatial){kd_mat_tvec(&rel->RA, axis->w), kd_mat_tvec(&rel->RA, u)});
 }
 
 bool kd_pair_bend(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, int l,
@@ -147,9 +150,9 @@ bool kd_pair_bend(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, 
     const kd_step *step = &pair->step[l];
     if (!step->bend) return false;
     const kd_vec3 arm = kd_vec_sub(rel->rB, m->link[tree->dof_link[step->dof]].P);
-    kd_spatial    S1 = seen(&m->axis[step->bend], step->sign, rel, arm),
-               S2 = seen(&m->axis[step->bend + 1], step->sign, rel, arm);
-    if (step->sign < 0) S2 = add6(S2, cross6(seen(&m->axis[step->axis], 1.0, rel, arm), scale6(-1.0, S1)));
+    kd_spatial    S1 = seen(&m->axis[step->bend], step->rate, rel, arm),
+               S2 = seen(&m->axis[step->bend + 1], step->rate, rel, arm);
+    if (step->rate < 0) S2 = add6(S2, cross6(seen(&m->axis[step->axis], 1.0, rel, arm), scale6(-1.0, S1)));
     bend[0] = (kd_axis){S1.w, S1.u};
     bend[1] = (kd_axis){S2.w, S2.u};
     return true;

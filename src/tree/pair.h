@@ -24,11 +24,12 @@
 
 // One dof on the way from a to b, or one letter of a word that folds: then several steps have the same dof.
 typedef struct kd_step {
-    int  dof;
-    int  axis;    // its motion in kd_motion.axis
-    int  bend;    // S' there, S'' behind it, of a curved joint; 0: none
-    int  v;       // its place in v; -1: prescribed
-    int  sign;    // +1: between the common ancestor and b; -1: between a and the common ancestor
+    int dof;
+    int axis; // its motion in kd_motion.axis
+    int bend; // S' there, S'' behind it, of a curved joint; 0: none
+    int v;    // its place in v; -1: prescribed
+    double
+        rate; // of its motion: +1 between the common ancestor and b, -1 between a and it; times the part that a mode has
     int  block;   // number of the block: dofs of one spherical joint share it, all others have their own; rising
     bool carried; // the dofs of the block turn with B: they stand before each other
 } kd_step;

@@ -40,20 +40,15 @@ static inline void kd_rows_motions(const kd_tree *tree, kd_motion *m)
 static inline void kd_rows_marker(const kd_tree *tree, kd_motion *m, int j)
 {
     const kd_link *l = &tree->link[j];
-    const kd_axis *sum = m->axis + l->letter + KD_MARKER_SUMS;
     const kd_v3    r = kd_rows_place(m, l->parent);
-    for (int k = tree->link_v[l->parent]; k < tree->link_v[l->parent + 1]; k++)
-        kd_rows_put(m->work->S, tree->nv, k, kd_rows_motion(&sum[tree->v_dof[k] - tree->link[l->parent].dof], r));
+    for (int k = tree->link_v[l->parent]; k < tree->link_v[l->parent + 1]; k++) {
+        const kd_axis sum[2] = {kd_marker_sum(l->marker, m->axis + l->letter,
+                                              tree->v_dof[k] - tree->link[l->parent].dof)}; // one more: see vector.h
+        kd_rows_put(m->work->S, tree->nv, k, kd_rows_motion(sum, r));
+    }
 }
 
 // ---- dot products --------------------------------------------------------------------------------------------------
-
-typedef double kd_lanes __attribute__((vector_size(8 * KD_LANES), aligned(8), may_alias));
-
-static inline kd_lanes kd_lanes_at(const double *x)
-{
-    return *(const kd_lanes *)x;
-}
 
 // A vector of six whose components are read one by one.
 typedef struct kd_six {

@@ -12,7 +12,7 @@ static inline kd_v6 kd_step_motion(const kd_step *step, const kd_tree *tree, con
     const kd_axis *axis = &m->axis[step->axis];
     const kd_v3    w = kd_v3_load(&axis->w), arm = kd_v3_sub(rB, kd_v3_load(&m->link[tree->dof_link[step->dof]].P));
     const kd_v3    u = kd_v3_add(kd_v3_load(&axis->u), kd_v3_cross(w, arm));
-    return (kd_v6){kd_v3_scale(step->sign, kd_m3_tvec(A, w)), kd_v3_scale(step->sign, kd_m3_tvec(A, u))};
+    return (kd_v6){kd_v3_scale(step->rate, kd_m3_tvec(A, w)), kd_v3_scale(step->rate, kd_m3_tvec(A, u))};
 }
 
 #endif

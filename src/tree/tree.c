@@ -40,6 +40,19 @@ static bool fits_wide(const kd_tree *tree)
     return true;
 }
 
+static bool is_massless(const kd_link *l)
+{
+    const kd_sym3 *J = &l->inertia;
+    return l->mass == 0 && J->xx == 0 && J->yy == 0 && J->zz == 0 && J->xy == 0 && J->xz == 0 && J->yz == 0;
+}
+
+static bool goes_along(const kd_link *l)
+{
+    const kd_mat3 *E = &l->E;
+    const bool     same = E->x.x == 1 && E->y.y == 1 && E->z.z == 1 && kd_vec_dot(l->r, l->r) == 0;
+    return same && l->kind == KD_FIXED && (!l->marker || l->marker->still);
+}
+
 // first dof and first position of every link, and their number
 static bool number_dofs(kd_tree *tree)
 {
@@ -53,6 +66,8 @@ static bool number_dofs(kd_tree *tree)
         l->form = kd_joint_form_of(l->kind);
         l->form.table = l->table;
         if (l->form.curved && !l->table) return false;
+        l->goes_along = goes_along(l);
+        l->massless = is_massless(l);
         if (l->wide) {
             l->form.ndof = l->form.nscalars = l->form.nposition = (short)l->wide->m;
             l->state = tree->nwide++;
@@ -66,7 +81,7 @@ static bool number_dofs(kd_tree *tree)
         l->letter = tree->naxes;
         if (l->form.folds) tree->naxes += l->form.nletters;
         if (l->form.curved) tree->naxes += KD_TABLE_AXES - 1;
-        if (l->marker) tree->naxes += KD_MARKER_SUMS + l->marker->m + l->marker->nsteps;
+        if (l->marker) tree->naxes += KD_MARKER_AXES;
     }
     return true;
 }

@@ -50,7 +50,9 @@ typedef struct kd_link {
     // marker on one. NULL: neither. wide.h
     const kd_wide   *wide;
     const kd_marker *marker;
-    int              state; // of a wide link: its place in the work memory; filled by kd_tree_finish
+    bool             massless;   // filled by kd_tree_finish
+    bool             goes_along; // fixed to its parent, with the same axes and point; filled by kd_tree_finish
+    int              state;      // of a wide link: its place in the work memory; filled by kd_tree_finish
 } kd_link;
 
 enum { KD_TREE_PATTERN_MAX = 1 << 26 }; // a chain of 8192

@@ -210,6 +210,14 @@ static inline void kd_v3_transpose(kd_v3 *x, kd_v3 *y, kd_v3 *z)
 
 #endif
 
+// ---- many numbers at once -------------------------------------------------------------------------------------------
+
+typedef double kd_lanes __attribute__((vector_size(8 * KD_LANES), aligned(8), may_alias));
+
+static inline kd_lanes kd_lanes_at(const double *x)
+{
+    return *(const kd_lanes *)x;
+}
 // A vector in memory whose components are read one by one; writing it is one store.
 typedef struct kd_vec_slot {
     kd_vec3 v;

@@ -36,20 +36,33 @@ typedef struct kd_wide {
     const double *T;      // (3 x m x m) T_kl at 3 (k + m l)
     const double *b_q;    // (3 x m x m) b_kl; NULL: 0
     const double *M;      // (m x m)
+    // The same in blocks of four modes, filled up with zeros, as the processor likes them: a block has its rows one behind the other,
+    // four numbers each. By kd_wide_finish. Rows: J_l = 2 tr D_l - D_l - D_l' (xx yy zz xy xz yz), b_l (3), C_l (3)
+    int           mp;     // m, rounded up to fours
+    int           nturns; // rows of turn_q: 3 (T), 9 (b_kl and C_kl, too)
+    kd_sym3       J;      // at q = 0
+    const double *row;    // (12 x mp) at q = 0
+    const double *row_q;  // (12 x mp x m) slopes by q_k
+    const double *turn_q; // (nturns x mp x m) what q_k' gives to T_kl q_k', b_kl q_k', C_kl q_k'
+    const double *column; // ((mp + 8) x m) M, zeros below
 } kd_wide;
 
-enum { KD_MARKER_LETTERS = 8, KD_MARKER_RATES = 8, KD_MARKER_SUMS = 9 };
+enum { KD_WIDE_ROWS = 12, KD_WIDE_TAIL = 8 };
+enum { KD_MARKER_LETTERS = 8, KD_MARKER_RATES = 8, KD_MARKER_AXES = 9 };
 
 // of the three shifts and three turns that a letter moves along, and which part of it
 static const int    kd_marker_along[KD_MARKER_LETTERS] = {0, 1, 2, 3, 4, 5, 4, 3};
 static const double kd_marker_part[KD_MARKER_LETTERS] = {1, 1, 1, 0.5, 0.5, 1, 0.5, 0.5};
 
-// The motions of a marker stand at kd_link.letter of kd_motion.axis, about the point P of its parent: eight letters; the rates of
-// shifts (u) and turns (w); m sums, what the modes do; then those of the steps of paths, one letter times
-// one mode each, as far as Phi is not 0.
+// The motions of a marker stand at kd_link.letter of kd_motion.axis, about the point P of its parent: eight letters, then the rates
+// of shifts (u) and turns (w). Steps of paths over it are one letter times one mode each, as far as Phi is not 0.
 typedef struct kd_marker {
     int           m;
     const double *Phi; // (6 x m) shifts, turns per amplitude
+    // filled by kd_marker_finish
+    bool          still; // no mode moves it
+    int           mp;
+    const double *row; // (6 x mp) Phi in blocks of four modes
     int           nsteps;
     const int    *letter, *mode; // (nsteps) rising letters
 } kd_marker;
@@ -58,23 +71,69 @@ typedef struct kd_marker {
 typedef struct kd_wide_state {
     // position
     kd_vec3 h;
-    kd_mat3 J;
-    double *C, *D, *b; // (3 x m), (9 x m), (3 x m)
+    kd_sym3 J, dJ; // and its rate
+    double *q;     // (mp)
+    double *row;   // (12 x mp) as kd_wide.row
     // velocity
-    kd_mat3 E;
-    kd_vec3 p, C_qq, b_qq; // sum C_kl q_k' q_l', sum b_kl q_k' q_l'
-    double *dq, *ddq;      // (m)
-    double *gyro;          // (3 x m) sum_k T_kl q_k'
-    // what algorithms sum up over the markers, world axes
-    double *U, *V;             // (6 x m) moment, force of unit q'' about P; the same after elimination
+    kd_vec3 p, beta;      // sum C_l q_l', sum b_l q_l'
+    kd_vec3 C_qq, b_qq;   // sum C_kl q_k' q_l', sum b_kl q_k' q_l'
+    double *dq, *ddq, *Q; // (mp)
+    double *gyro;         // (mp x nturns) sum_k T_kl q_k', b_kl q_k', C_kl q_k'
+    // articulated body, world axes: what unit q'' needs as moment and force about P, and what is left for the modes to carry
+    double *S, *IS; // (6 x mp) motions of one marker, forces
+    double *give;   // (8 x mp)
+    double *column; // ((mp + 8) x m) of modes by modes, behind them moment, force and what is left; eliminated in place
+    double *factor; // (mp x m) L of that
+    double *pivot;  // (mp) inverse ones
+    double *answer; // (mp + 8) q'', then the acceleration of P
+    // what other algorithms sum up over the markers, world axes
+    double *U;                 // (6 x m) moment, force of unit q'' about P
     double *W;                 // (m x m) modes by modes
-    double *u;                 // (m)
     double *by_p, *by_v;       // (6 x m) changes of moment and force about the common point
     double *B;                 // (3 x m) Coriolis rows
     double *block_p, *block_v; // (m x m)
 } kd_wide_state;
 
+// Fill in what follows from the moments, from Phi; false: memory is short
+bool kd_wide_finish(kd_wide *c, kd_arena *arena);
+bool kd_marker_finish(kd_marker *c, kd_arena *arena);
 bool kd_wide_cut(const kd_wide *c, kd_arena *arena, kd_wide_state *s);
+
+// Three rows of mode l, from the first on
+static inline kd_vec3 kd_wide_row(const double *row, int nrows, int first, int l)
+{
+    const double *at = row + 4 * (nrows * (l / 4) + first) + l % 4;
+    return kd_vec(at[0], at[4], at[8]);
+}
+static inline kd_vec3 kd_wide_b(const kd_wide_state *s, int l)
+{
+    return kd_wide_row(s->row, KD_WIDE_ROWS, 6, l);
+}
+static inline kd_vec3 kd_wide_C(const kd_wide_state *s, int l)
+{
+    return kd_wide_row(s->row, KD_WIDE_ROWS, 9, l);
+}
+
+// D of J = 2 tr D - D - D' and b = int c x d: together they have all of it
+static inline kd_mat3 kd_wide_moment(kd_sym3 J, kd_vec3 b)
+{
+    const double  t = 0.25 * (J.xx + J.yy + J.zz);
+    const kd_vec3 d = kd_vec_scale(0.5, b), o = kd_vec(-0.5 * J.yz, -0.5 * J.xz, -0.5 * J.xy);
+    return (kd_mat3){{t - 0.5 * J.xx, o.z - d.z, o.y + d.y},
+                     {o.z + d.z, t - 0.5 * J.yy, o.x - d.x},
+                     {o.y - d.y, o.x + d.x, t - 0.5 * J.zz}};
+}
+
+// What mode k does, about the point of the wide link: the letters by Phi
+static inline kd_axis kd_marker_sum(const kd_marker *marker, const kd_axis *letter, int k)
+{
+    kd_axis sum = {{0, 0, 0}, {0, 0, 0}};
+    for (int a = 0; a < KD_MARKER_LETTERS; a++) {
+        const double by = kd_marker_part[a] * marker->Phi[6 * k + kd_marker_along[a]];
+        sum = (kd_axis){kd_vec_axpy(sum.w, by, letter[a].w), kd_vec_axpy(sum.u, by, letter[a].u)};
+    }
+    return sum;
+}
 
 // Kinetic energy and momentum (of the body: force; about its origin: moment) for w, v of the origin, in the axes of the link
 double  kd_wide_energy(const kd_wide *c, const kd_wide_state *s, kd_vec3 w, kd_vec3 v);

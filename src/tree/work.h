@@ -60,7 +60,11 @@ struct kd_tree_work {
                                  kd_wrench *force, double *Q);                                                         \
     void kd_wide_derivatives_##variant(const kd_wide *c, kd_wide_state *s, const kd_link_motion *m, kd_vec3 r);        \
     int  kd_wide_eliminate_##variant(const kd_wide *c, kd_wide_state *s);                                              \
-    void kd_wide_give_way_##variant(const kd_wide *c, const kd_wide_state *s, const double a[6], double *ddq);         \
+    void kd_wide_give_way_##variant(const kd_wide *c, kd_wide_state *s, const double a[6], double *ddq);               \
+    void kd_wide_start_##variant(const kd_wide *c, kd_wide_state *s);                                                  \
+    void kd_wide_give_##variant(const kd_wide *c, kd_wide_state *s, const kd_link_motion *m, const double *tau);       \
+    void kd_wide_add_marker_##variant(const kd_wide *c, kd_wide_state *s, const kd_marker *marker,                     \
+                                      const kd_axis *letter, double I[6][6], const double b[6]);                       \
     void kd_marker_place_##variant(const kd_marker *marker, const double *q, const kd_link *l,                         \
                                    const kd_link_motion *parent, kd_axis *axis, kd_link_motion *own);                  \
     void kd_sine_cosine_##variant(int n, const double *x, double *restrict sine, double *restrict cosine);

@@ -272,12 +272,48 @@ static void averages_need_three_nodes(void **state)
     kd_fe_structure_release(&t.s);
 }
 
+// The expected error of transfer functions beside the true one, of all kinds of shapes and both kinds of interfaces.
+static void transfer_errors_are_expected(void **state)
+{
+    (void)state;
+    enum { LOOKS = 9 };
+    static const int low[] = {0, 1, 2}, high[] = {7, 8, 9};
+    int              compared = 0;
+    for (int round = 0; round < 24; round++) {
+        truss        t;
+        kd_reduction r;
+        char         message[300] = "";
+        double       W[LOOKS], expected[LOOKS], truth[LOOKS];
+        make_truss(&t);
+        const bool                 averages = round % 4 == 3;
+        const kd_interface         face[] = {{"low", 3, low, t.s.at[0], averages}, {"high", 3, high, t.s.at[8], false}};
+        const kd_reduction_options options = {
+            .modes = 3 + round % 3, .kind = round % 2 ? KD_REDUCE_FREE : KD_REDUCE_FIXED, .dynamic = round % 3 == 0};
+        if (kd_reduce(&t.s, face, 2, &options, &r, message, sizeof message) != KD_OK) fail_msg("%s", message);
+        for (int k = 0; k < LOOKS; k++) W[k] = r.fixed[r.nmodes - 1] / 1.2 * (k + 0.5 + 0.4 * uniform()) / LOOKS;
+        assert_int_equal(kd_reduction_transfer(&r, 0, LOOKS, W, expected), KD_OK);
+        assert_int_equal(kd_reduction_transfer_exact(&r, LOOKS, W, truth), KD_OK);
+        for (int k = 0; k < LOOKS; k++) {
+            if (truth[k] < 1e-8) continue;
+            assert_true(expected[k] > 0.5 * truth[k] && expected[k] < 2 * truth[k]);
+            compared++;
+        }
+        // damping takes from resonances, not from the rest
+        assert_int_equal(kd_reduction_transfer(&r, 1e-9, LOOKS, W, truth), KD_OK);
+        for (int k = 0; k < LOOKS; k++) assert_true(fabs(truth[k] - expected[k]) <= 1e-4 * expected[k] + 1e-12);
+        kd_reduction_release(&r);
+        kd_fe_structure_release(&t.s);
+    }
+    assert_true(compared > 60);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments_are_sums_over_nodes),
         cmocka_unit_test(averages_make_nothing_stiff),
         cmocka_unit_test(averages_need_three_nodes),
+        cmocka_unit_test(transfer_errors_are_expected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

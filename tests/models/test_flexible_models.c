@@ -69,13 +69,25 @@ static void blade(void **state)
     assert_true(slow < -0.05 && fabs(fast) < 0.5 * fabs(slow));
 }
 
+// Weight of the truck with 595 kg of frame on its tyres; a hump under the left wheels twists the frame, nothing does on a level road.
+static void truck(void **state)
+{
+    const double weight = 9.81 * (1100 + 6000 + 2 * 300 + 2 * 600 + 594.99387);
+    double       most = 0, level = 0;
+    (void)state;
+    run_model("flexible-truck", NULL, KD_JOINT, 6, 80, &result);
+    run_model("flexible-truck", "hump=0", KD_JOINT, 2.5, 20, &other);
+    for (int k = 0; k <= 80; k++) most = fmax(most, fabs(at(&result, k, "twist")));
+    for (int k = 0; k <= 20; k++) level = fmax(level, fabs(at(&other, k, "twist")));
+    assert_true(most > 1e-3 && level < 1e-3 * most);
+    assert_close(at(&result, -1, "all_loads") / weight, 1, 0.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slider_crank),
-        cmocka_unit_test(rotor),
-        cmocka_unit_test(robot_arm),
-        cmocka_unit_test(blade),
+        cmocka_unit_test(slider_crank), cmocka_unit_test(rotor), cmocka_unit_test(robot_arm),
+        cmocka_unit_test(blade),        cmocka_unit_test(truck),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,8 +154,8 @@ static inline const kd_wide *random_wide(kd_arena *arena, int m, bool stiffened,
     for (int l = 0; stiffened && l < m; l++)
         for (int k = 0; k <= l; k++) {
             double P[9], c_kl[3], b[3];
-            random_fill(9, P, 0.1, seed);
-            random_fill(3, c_kl, 0.1, seed);
+            random_fill(9, P, 0.3 / (2 + m), seed); // few enough for a mass matrix that stays positive
+            random_fill(3, c_kl, 0.3 / (2 + m), seed);
             axial_of(P, b);
             for (int side = 0; side < (k == l ? 1 : 2); side++) {
                 const int at = side ? l + m * k : k + m * l;
@@ -164,6 +164,7 @@ static inline const kd_wide *random_wide(kd_arena *arena, int m, bool stiffened,
             }
         }
     if (stiffened) c->C_q = C_q, c->b_q = b_q;
+    assert_true(kd_wide_finish(c, arena));
     return c;
 }
 
@@ -171,13 +172,11 @@ static inline const kd_marker *random_marker(kd_arena *arena, int m, uint64_t *s
 {
     kd_marker *c = kd_arena_cut(arena, 1, sizeof *c);
     double    *Phi = random_array(arena, 6 * m, 0.4, seed);
-    int       *letter = kd_cut_int(arena, KD_MARKER_LETTERS * m), *mode = kd_cut_int(arena, KD_MARKER_LETTERS * m);
     for (int i = 0; i < 6 * m; i++)
         if (random_below(4, seed) == 0) Phi[i] = 0;
-    *c = (kd_marker){.m = m, .Phi = Phi, .letter = letter, .mode = mode};
-    for (int a = 0; a < KD_MARKER_LETTERS; a++)
-        for (int k = 0; k < m; k++)
-            if (Phi[kd_marker_along[a] + 6 * k] != 0) letter[c->nsteps] = a, mode[c->nsteps++] = k;
+    if (random_below(8, seed) == 0) memset(Phi, 0, 6 * (size_t)m * sizeof *Phi); // one that no mode moves
+    *c = (kd_marker){.m = m, .Phi = Phi};
+    assert_true(kd_marker_finish(c, arena));
     return c;
 }
 
@@ -243,7 +242,7 @@ static inline int random_branch(sample *s, int n, int parent, int depth, uint64_
     random_link(&link[own], parent, (kd_joint_kind)random_below(ALL_JOINTS, seed), seed);
     if (depth > 0 && random_below(3, seed) == 0) n = random_branch(s, n, own, depth - 1, seed);
     if (depth > 0 && random_below(4, seed) == 0) return n; // a rigid one
-    const int wide = n++, m = 1 + random_below(5, seed), markers = random_below(4, seed);
+    const int wide = n++, m = 1 + random_below(9, seed), markers = random_below(4, seed);
     link[wide] = (kd_link){.parent = own, .E = random_rotation(seed), .r = random_vec(1, seed)};
     link[wide].wide = random_wide(&s->arena, m, random_below(2, seed) == 0, seed);
     for (int j = 0; j < markers; j++) {

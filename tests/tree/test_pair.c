@@ -2,7 +2,7 @@
 // the path against differences; loads against power.
 #include "tree/random_pair.h"
 
-enum { COUPLES = 60 };
+enum { COUPLES = 90 };
 
 // the 18 numbers d, C (by columns), omega, d'
 static void numbers_of(const kd_relative *r, double *out)

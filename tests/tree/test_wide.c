@@ -6,9 +6,10 @@
 enum { NODES = 6, MODES = 4 };
 
 typedef struct points {
-    double  mass[NODES], x[NODES][3], phi[NODES][3 * MODES];
-    kd_wide moments;
-    double  C[3 * MODES], D[9 * MODES], D_q[9 * MODES * MODES], T[3 * MODES * MODES], M[MODES * MODES];
+    double   mass[NODES], x[NODES][3], phi[NODES][3 * MODES];
+    kd_wide  moments;
+    kd_arena arena;
+    double   C[3 * MODES], D[9 * MODES], D_q[9 * MODES * MODES], T[3 * MODES * MODES], M[MODES * MODES];
 } points;
 
 static void fill_points(points *b, uint64_t *seed)
@@ -34,6 +35,7 @@ static void fill_points(points *b, uint64_t *seed)
         }
     }
     for (int i = 0; i < MODES * MODES; i++) axial_of(b->D_q + 9 * i, b->T + 3 * i);
+    assert_true(kd_wide_finish(c, &b->arena));
 }
 
 // a free body that deforms: link 1 floats, link 2 is the wide one
@@ -61,7 +63,7 @@ static void test_sums_over_points(void **state)
     (void)state;
     points b;
     sample s;
-    for (uint64_t seed = 1; seed < 40; seed++, sample_destroy(&s)) {
+    for (uint64_t seed = 1; seed < 40; seed++, sample_destroy(&s), kd_arena_release(&b.arena)) {
         fill_points(&b, &seed);
         create_points(&s, &b, &seed);
         sample_accelerate(&s);
@@ -187,6 +189,7 @@ static void test_rigid_limit(void **state)
         assert_close(6, s.tau, r.tau, 1e-13);
         sample_destroy(&s);
         sample_destroy(&r);
+        kd_arena_release(&b.arena);
     }
 }
 
