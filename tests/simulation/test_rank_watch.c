@@ -223,7 +223,7 @@ static void rows_that_hardly_move_end_nothing(void **state)
         assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
         assert_int_equal(kd_eom_data_create(eom, &data), KD_OK);
         assert_int_equal(kd_state_create(eom, &x), KD_OK);
-        assert_int_equal(kd_rank_watch_create(data, NULL, &watch, &unwatched), KD_OK);
+        assert_int_equal(kd_rank_watch_create(data, NULL, (kd_tolerances){0}, &watch, &unwatched), KD_OK);
         put_three(&s, 0, x);
         assert_int_equal(kd_rank_watch_start(watch, x, message, sizeof message), KD_OK);
         for (int i = 1; i <= 8; i++) {
