@@ -174,7 +174,7 @@ static void copy_recipe(const char *page, const char *heading, char *recipe, siz
 }
 
 // A recipe, typed as it stands on its page, with a home folder that is not the prefix chosen when configuring. Only the
-// names cmake and gcc stand for those of this build, and make installs without building.
+// names cmake and gcc stand for those of this build, make installs without building, and the list of what is installed goes to a file.
 static void recipe_must_say(const char *path, const char *heading, const char *answer)
 {
     char  recipe[1000], script[4000];
@@ -187,7 +187,7 @@ static void recipe_must_say(const char *path, const char *heading, const char *a
              "rm -rf '" ROOT "/recipe' && mkdir -p '" ROOT "/recipe/home' && cd '" ROOT "/recipe' && HOME=$PWD/home && "
              "export HOME && ln -sfn '" KD_BINARY_DIR "' build && for folder in docs examples models; do "
              "ln -sfn '" KD_SOURCE_DIR "'/$folder $folder; done || exit 1\n"
-             "cmake() { '" KD_CMAKE "' \"$@\"; }\n"
+             "cmake() { '" KD_CMAKE "' \"$@\" > installed.txt; }\n"
              "make() { test \"$1\" = install && cmake --install build --prefix \"${2#PREFIX=}\"; }\n"
              "gcc() { '" KD_C_COMPILER "' " KD_EXTRA_FLAGS " \"$@\"; }\n%s",
              recipe);
