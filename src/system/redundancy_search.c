@@ -96,19 +96,41 @@ static double largest_in(const kd_search *f, const double *A, int j)
     return kd_norm_max(f->column[j + 1] - f->column[j], A + f->column[j]);
 }
 
-// Entries that a position shows to be there. A row may vanish identically but for rounding (a planar loop closed by a
-// spatial joint), a column in a special position: zero is measured against the others of the column and of the row.
+// Largest entries of all rows, into rho
+static void find_longest(kd_search *f)
+{
+    memset(f->rho, 0, (size_t)f->n.nlambda * sizeof(double));
+    for (int k = 0; k < f->column[f->n.nv]; k++) f->rho[f->row[k]] = fmax(f->rho[f->row[k]], fabs(f->GZ[k]));
+}
+
+// Rounding in place of zero: a row may vanish identically but for rounding (a planar loop closed by a spatial joint), a
+// column in a special position: zero is measured against the others of the column and of the row (rho).
+static double rounding_of(const kd_search *f, double largest, int k)
+{
+    return ZERO_ENTRY * fmax(largest, f->rho[f->row[k]]);
+}
+
+// Entries that a position shows to be there; rho has the largest ones of the rows behind it
 static void gather_pattern(kd_search *f)
 {
-    double *longest = f->rho;
-    memset(longest, 0, (size_t)f->n.nlambda * sizeof(double));
-    for (int k = 0; k < f->column[f->n.nv]; k++) longest[f->row[k]] = fmax(longest[f->row[k]], fabs(f->GZ[k]));
+    find_longest(f);
     for (int j = 0; j < f->n.nv; j++) {
         double largest = largest_in(f, f->GZ, j);
         for (int k = f->column[j]; k < f->column[j + 1]; k++) {
             double size = fabs(f->GZ[k]);
-            if (size > ZERO_ENTRY * fmax(largest, longest[f->row[k]]) && size > f->W[k]) f->W[k] = size;
+            if (size > rounding_of(f, largest, k) && size > f->W[k]) f->W[k] = size;
         }
+    }
+}
+
+// GZ of the start without rounding, which would limit the units of what it seems to move
+static void take_start(kd_search *f)
+{
+    find_longest(f);
+    for (int j = 0; j < f->n.nv; j++) {
+        double largest = largest_in(f, f->GZ, j);
+        for (int k = f->column[j]; k < f->column[j + 1]; k++)
+            f->GZ0[k] = fabs(f->GZ[k]) > rounding_of(f, largest, k) ? f->GZ[k] : 0;
     }
 }
 
@@ -200,10 +222,11 @@ static bool find_changes(kd_search *f)
         gather_pattern(f);
         good = true;
         for (int j = 0; j < f->n.nv; j++) {
-            double noise = CHANGE * largest_in(f, f->GZ0, j);
+            double largest = largest_in(f, f->GZ0, j);
             for (int i = f->column[j]; i < f->column[j + 1]; i++) {
                 double change = fabs(f->GZ[i] - f->GZ0[i]);
-                if (change > noise) f->S[i] = fmax(f->S[i], change / PROBE);
+                if (change > fmax(CHANGE * largest, rounding_of(f, largest, i)))
+                    f->S[i] = fmax(f->S[i], change / PROBE);
             }
         }
     }
@@ -270,7 +293,7 @@ static void scale_rows(kd_search *f)
 
 void kd_search_find_scales(kd_search *f)
 {
-    copy(f->column[f->n.nv], f->GZ, f->GZ0);
+    take_start(f);
     gather_pattern(f);
     for (int k = 0; k < f->n.nv; k++) f->D[k] = FIRST_MOVE * kd_eom_unit(f->eom, k);
     // where nothing can be evaluated the moves were too large

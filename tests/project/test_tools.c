@@ -232,7 +232,7 @@ static void setup_does_nothing_when_all_is_there(void **state)
 static void setup_installs_what_is_missing(void **state)
 {
     (void)state;
-    command_result result = run_command(PRETEND("0") "printf 'g++\\nlibsundials-dev\\n' > installed && "
+    command_result result = run_command(PRETEND("0") "printf 'g++\\nlibsundials-dev\\ncalculix-ccx\\n' > installed && "
                                                      "PATH=$PWD/bin:$PATH " TOOLS "setup' test && cat calls");
     assert_int_equal(result.status, 0);
     must_end_with(result.text, "\nupdate\ninstall -y --no-install-recommends libcmocka-dev\n");
@@ -242,12 +242,13 @@ static void setup_installs_what_is_missing(void **state)
 static void setup_says_what_to_type(void **state)
 {
     (void)state;
-    command_result result = run_command(PRETEND("1000") "printf 'g++\\nlibsundials-dev\\n' > installed && "
-                                                        "PATH=$PWD/bin:$PATH " TOOLS "setup' test");
+    command_result result =
+        run_command(PRETEND("1000") "printf 'g++\\nlibsundials-dev\\ncalculix-ccx\\n' > installed && "
+                                    "PATH=$PWD/bin:$PATH " TOOLS "setup' test");
     assert_int_equal(result.status, 1);
     assert_non_null(strstr(result.text, "apt-get install -y --no-install-recommends libcmocka-dev\n"));
     // SUNDIALS alone is optional
-    result = run_command(PRETEND("1000") "printf 'g++\\nlibcmocka-dev\\n' > installed && "
+    result = run_command(PRETEND("1000") "printf 'g++\\nlibcmocka-dev\\ncalculix-ccx\\n' > installed && "
                                          "PATH=$PWD/bin:$PATH " TOOLS "setup' test");
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.text, "going on without libsundials-dev (optional)"));

@@ -265,6 +265,7 @@ static void events_begin_anew(void **state)
     int    n = 0;
     for (int i = 0; i < 3; i++) {
         char message[500] = "";
+        r.x->t = 0;
         assert_true(kd_system_start(r.system, r.x, message, sizeof message) >= 0);
         assert_true(kd_recorder_simulate(r.recorder, NULL, r.x, 2) >= 0);
         if (i == 0) n = kd_recorder_events_count(r.recorder);
