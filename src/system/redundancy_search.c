@@ -225,6 +225,8 @@ static bool find_changes(kd_search *f)
             double largest = largest_in(f, f->GZ0, j);
             for (int i = f->column[j]; i < f->column[j + 1]; i++) {
                 double change = fabs(f->GZ[i] - f->GZ0[i]);
+                // what is nothing beside what a small move makes of it was rounding
+                if (fabs(f->GZ0[i]) < ZERO_ENTRY * change) f->GZ0[i] = 0;
                 if (change > fmax(CHANGE * largest, rounding_of(f, largest, i)))
                     f->S[i] = fmax(f->S[i], change / PROBE);
             }
