@@ -785,7 +785,7 @@ typedef struct kd_model_source {
     const char        *name;     // of the text, in messages; NULL: "model"
     const kd_setting  *settings; // (nsettings)
     int                nsettings;
-    const char *const *library; // (nlibraries) folders
+    const char *const *libraries; // (nlibraries) folders
     int                nlibraries;
     kd_status (*complete)(kd_model *model, void *context); // may be NULL
     void    *context;

@@ -178,7 +178,7 @@ class Model(Dynamics):
         folder_array = ffi.new("const char *[]", folders)
         keep += [settings, array, folders, folder_array]
         reading.settings, reading.nsettings = array, len(settings)
-        reading.library, reading.nlibraries = folder_array, len(folders)
+        reading.libraries, reading.nlibraries = folder_array, len(folders)
         completion = _Completion(self._forces, self._keep)
         if self._forces:
             reading.complete, reading.context = lib.kdpy_complete, completion.handle

@@ -21,7 +21,7 @@ static kd_cli_parsed read_arguments(conversion *c, int argc, char **argv)
         {"--flat", NULL, "without subsystems: their parts become elements of the model, with their full names",
          KD_CLI_FLAG, &c->flat},
         {"--library", "DIR", "folder of subsystems that the model may use besides its own; repeatable", KD_CLI_LIST,
-         &c->request.library},
+         &c->request.folders},
         {"--free-base", NULL, "robot description: its root floats instead of being fixed", KD_CLI_FLAG,
          &c->request.free_base},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &c->quiet},

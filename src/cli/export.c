@@ -33,7 +33,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST,
          &t->request.settings},
         {"--library", "DIR", "folder of subsystems that the model may use besides its own; repeatable", KD_CLI_LIST,
-         &t->request.library},
+         &t->request.folders},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
     };
     static const char *const names[] = {"fmu", "MODEL"};

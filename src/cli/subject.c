@@ -25,7 +25,7 @@ int kd_subject_options(kd_subject_request *r, kd_cli_option *options)
         {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST,
          &r->settings},
         {"--library", "DIR", "folder of subsystems that the model may use besides its own; repeatable", KD_CLI_LIST,
-         &r->library},
+         &r->folders},
         {"--free-base", NULL, "robot description: its root floats instead of being fixed", KD_CLI_FLAG, &r->free_base},
         {"--load-libraries", NULL, "load shared objects of blocks: code that can do whatever you may", KD_CLI_FLAG,
          &r->libraries},
@@ -74,7 +74,7 @@ kd_status kd_subject_model(const char *path, const kd_cli_list *given, const kd_
 
 static kd_status read_yaml(kd_subject *s, const kd_subject_request *r, const kd_setting *settings)
 {
-    return kd_subject_model(s->path, &r->library, settings, r->settings.count, &s->model, s->message,
+    return kd_subject_model(s->path, &r->folders, settings, r->settings.count, &s->model, s->message,
                             sizeof s->message);
 }
 
@@ -87,7 +87,7 @@ static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, const kd_
     (void)settings;
     opt.free_base = r->free_base;
     opt.package = package;
-    for (; opt.npackages < r->library.count; opt.npackages++) package[opt.npackages] = r->library.word[opt.npackages];
+    for (; opt.npackages < r->folders.count; opt.npackages++) package[opt.npackages] = r->folders.word[opt.npackages];
     kd_status status = kd_model_read_urdf(s->path, &opt, &s->model, s->message, sizeof s->message, why, sizeof why);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", why);
     return status;

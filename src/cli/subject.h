@@ -11,7 +11,7 @@ typedef struct kd_subject_request {
     const char *word;        // file or name of an example
     const char *coordinates; // "joint", "cartesian"; NULL: as the file says, else joint
     kd_cli_list settings;    // "name=value"
-    kd_cli_list library;     // folders of subsystems and other files
+    kd_cli_list folders;     // folders of subsystems and other files
     bool        free_base;   // robot description: the root link floats
     kd_cli_list watch;       // paths to be recorded besides
     const char *channels;    // the same by patterns, separated by commas, or "all"; NULL: none

@@ -457,7 +457,7 @@ static kd_status read_all(const kd_model_source *q, const kd_file_source *files,
     r->turns = KD_TURNS_UNKNOWN;
     r->joint = -1;
     r->files_given = files;
-    status = kd_reader_set_folders(r, q->path, q->library, q->nlibraries);
+    status = kd_reader_set_folders(r, q->path, q->libraries, q->nlibraries);
     if (status >= 0) status = read_model(r, q);
     if (status == KD_ERR_MODEL) take_model_message(r);
     kd_file_findings_write(findings, message, size);
@@ -488,7 +488,7 @@ kd_model_source kd_model_source_default(void)
 static bool is_wrong_source(const kd_model_source *q)
 {
     return (!q->path && !q->text) || q->nsettings < 0 || (q->nsettings > 0 && !q->settings) || q->nlibraries < 0 ||
-           (q->nlibraries > 0 && !q->library);
+           (q->nlibraries > 0 && !q->libraries);
 }
 
 kd_status kd_model_read_by(const kd_model_source *source, kd_model **model, char *message, size_t size)
@@ -534,7 +534,7 @@ kd_status kd_model_read_with(const char *path, const kd_setting *settings, int n
     kd_model_source q = kd_model_source_default();
     q.path = path;
     q.settings = settings, q.nsettings = nsettings;
-    q.library = library, q.nlibraries = nlibraries;
+    q.libraries = library, q.nlibraries = nlibraries;
     return kd_model_read_by(&q, model, message, size);
 }
 
