@@ -45,7 +45,8 @@ typedef struct realtime_train {
     kd_hook      *hook;
 } realtime_train;
 
-bool realtime_train_open(realtime_train *t, const kd_realtime_options *opt, char *message, size_t size); // close it in any case
+bool realtime_train_open(realtime_train *t, const kd_realtime_options *opt, char *message,
+                         size_t size); // close it in any case
 void realtime_train_close(realtime_train *t);
 // One step; how far ball and eye are apart, and the force of the caravan on the car, axes of the car
 bool realtime_train_step(realtime_train *t, double distance[3], double force[3]);

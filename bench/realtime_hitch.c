@@ -230,7 +230,9 @@ static void rows_of_modules(bench *b, const hitch *h, const passage *constraint,
     char                      note[600];
     const kd_realtime_options opt = options_of(h);
     const bool                good = drive_modules(h, p);
-    kd_text(note, sizeof note, "car, caravan and hook as modules: largest defect %.3g m, beside that of the assembled system; largest force %.5g N (%.5g N)",
+    kd_text(note, sizeof note,
+            "car, caravan and hook as modules: largest defect %.3g m, beside that of the assembled system; largest "
+            "force %.5g N (%.5g N)",
             p->largest_defect, p->largest_force, constraint->largest_force);
     bench_row(b, bench_below(2), NAN, good ? p->largest_defect / constraint->largest_defect : NAN, "",
               good ? note : p->message, "hitch.modules.defect");
@@ -241,7 +243,8 @@ void realtime_hitch(bench *b)
 {
     static passage p[SHOWN + 1];
     char           stiff[80];
-    const char    *titles[SHOWN] = {"constraint, Baumgarte", stiff, "modules with a hook", "spring 1e6 N/m", "constraint, ggl"};
+    const char    *titles[SHOWN] = {"constraint, Baumgarte", stiff, "modules with a hook", "spring 1e6 N/m",
+                                    "constraint, ggl"};
     const hitch    constraint = {BY_CONSTRAINT, KD_REALTIME_BAUMGARTE, 1, false, 0, 0};
     const hitch    regularised = {BY_CONSTRAINT, KD_REALTIME_REGULARISATION, 2, false, 0, 0};
     const hitch    ggl = {BY_CONSTRAINT, KD_REALTIME_GGL, 2, false, 0, 0};

@@ -7,7 +7,7 @@
 
 enum { PIECES = 10, PIECE = 100 }; // steps of a piece
 static const char *const END_OF[] = {"ball", "eye"}, *const FILES[] = {"tow-car", "caravan"};
-static const char        JOINT[] = "hitch";
+static const char JOINT[] = "hitch";
 
 static kd_status add_end(kd_model *m, void *context)
 {
@@ -84,8 +84,8 @@ bool realtime_train_step(realtime_train *t, double distance[3], double force[3])
         force[k] = 0;
         for (int i = 0; i < 3; i++) {
             const char letters[] = {axis[i][0], axis[k][0], '\0'};
-            force[k] += output_of(car, y[0], "body.chassis.R.", letters) *
-                        output_of(car, y[0], "joint.hitch.force.", axis[i]);
+            force[k] +=
+                output_of(car, y[0], "body.chassis.R.", letters) * output_of(car, y[0], "joint.hitch.force.", axis[i]);
         }
     }
     return true;
@@ -139,8 +139,10 @@ void realtime_train_cost(bench *b, const kd_realtime_options *opt)
     if (good) {
         const kd_realtime_work a = kd_realtime_work_of(train.module[0].stepper),
                                c = kd_realtime_work_of(train.module[1].stepper);
-        kd_text(note, sizeof note, "%.1f us for the modules, %.1f us for the assembled step; forces of car and caravan %d and %d times a step",
-                sum[1], sum[0], a.calls[KD_FORCE] + a.calls[KD_RESIDUAL], c.calls[KD_FORCE] + c.calls[KD_RESIDUAL]);
+        kd_text(
+            note, sizeof note,
+            "%.1f us for the modules, %.1f us for the assembled step; forces of car and caravan %d and %d times a step",
+            sum[1], sum[0], a.calls[KD_FORCE] + a.calls[KD_RESIDUAL], c.calls[KD_FORCE] + c.calls[KD_RESIDUAL]);
     }
     bench_row(b, bench_below(1.3), NAN, good ? sum[1] / sum[0] : NAN, "", good ? note : message, "hitch.modules.cost");
     realtime_ride_close(&whole);

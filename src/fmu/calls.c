@@ -210,7 +210,8 @@ kd_fmu_answer kd_fmu_set_time(kd_fmu *fmu, const char *call, double t)
 // May the call be made, and are there n states?
 static bool may_with_states(kd_fmu *fmu, const char *call, int modes, const double *x, size_t n)
 {
-    return kd_fmu_may(fmu, call, modes) && kd_fmu_given(fmu, call, n, x, x) && kd_fmu_has_count(fmu, call, n, (size_t)kd_plant_states(fmu->plant));
+    return kd_fmu_may(fmu, call, modes) && kd_fmu_given(fmu, call, n, x, x) &&
+           kd_fmu_has_count(fmu, call, n, (size_t)kd_plant_states(fmu->plant));
 }
 
 // What cannot be computed at the states of the client may be possible with smaller steps

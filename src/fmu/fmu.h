@@ -30,7 +30,7 @@ typedef struct kd_fmu {
     double        return_time;              // that the client has asked for in an intermediate update; infinity
     void (*update)(void);                   // fmi3IntermediateUpdateCallback; NULL
     double tolerance, t_start, t_stop;
-    double t; // that was reached
+    double t;                   // that was reached
     bool   stopped, terminated; // by the model; by the client
     char   name[200];
     // message (level 0: event, 1: warning, 3: error as the numbers of the standard) with its category

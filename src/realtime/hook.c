@@ -98,7 +98,8 @@ static kd_status check_joints(kd_realtime *const *m, int n, const kd_hook_joint 
             return refuse(message, size, "a joint must name two modules of the list, and an end of each");
         const int a = rows_of_end(m[k->first], k->first_end), b = rows_of_end(m[k->second], k->second_end);
         if (a == 0 || a != b) {
-            kd_text(message, size, "joint %d: '%s' has %d open rows, '%s' %d", j + 1, k->first_end, a, k->second_end, b);
+            kd_text(message, size, "joint %d: '%s' has %d open rows, '%s' %d", j + 1, k->first_end, a, k->second_end,
+                    b);
             return KD_ERR_ARGUMENT;
         }
         *rows += a;
@@ -318,7 +319,7 @@ static kd_status add_level(kd_hook *h, kd_fn fn, double *sum)
 {
     memset(sum, 0, (size_t)h->n * sizeof *sum);
     for (int i = 0; i < h->nmodules; i++) {
-        kd_realtime   *rt = h->module[i];
+        kd_realtime    *rt = h->module[i];
         const kd_status status = kd_rt_rows_now(rt, fn, rt->rows);
         if (status < 0) return tell(h, i, status);
         for (int k = 0; k < h->n; k++)

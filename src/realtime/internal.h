@@ -65,9 +65,9 @@ struct kd_realtime {
     kd_inputs           inputs; // eval NULL: none
     kd_eom_data        *data;
     kd_state           *now, *next;
-    kd_state           *kept;        // the start, while a first step is made on trial
-    bool               *external;    // (nu)
-    bool               *open;        // (nlambda) rows that a hook keeps
+    kd_state           *kept;     // the start, while a first step is made on trial
+    bool               *external; // (nu)
+    bool               *open;     // (nlambda) rows that a hook keeps
     int                 nopen;
     bool                scleronomic; // gI = GZ v
     bool                drifts;      // p' = Z v + z(p, t), z not zero

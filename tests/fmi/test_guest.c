@@ -291,9 +291,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shared_results_of_cosimulation), cmocka_unit_test(shared_results_of_feedthrough),
-        cmocka_unit_test(shared_results_of_exchange),     cmocka_unit_test(misbehaviour_is_told), cmocka_unit_test(what_it_takes_is_bounded),
-        cmocka_unit_test(broken_rules_are_told),          cmocka_unit_test(hostile_archives_are_refused),
-        cmocka_unit_test(own_models_come_back),
+        cmocka_unit_test(shared_results_of_exchange),     cmocka_unit_test(misbehaviour_is_told),
+        cmocka_unit_test(what_it_takes_is_bounded),       cmocka_unit_test(broken_rules_are_told),
+        cmocka_unit_test(hostile_archives_are_refused),   cmocka_unit_test(own_models_come_back),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
 }

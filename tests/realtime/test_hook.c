@@ -57,38 +57,42 @@ static void say_bodies(char *t, const numbers *n, int i)
         1.1 * I, 1.2 * I, p[0], p[1], p[2]);
     say(t, "  arm%d: {mass: 1, inertia: [0.01, 0.01, 0.01], position: [%.17g, %.17g, %.17g]}\n", i, p[0], p[1],
         p[2] - 0.5);
-    if (i == 0) say(t, "  coupler: {mass: 0.5, inertia: [0.01, 0.01, 0.01], position: [%.17g, %.17g, %.17g]}\n",
-                    p[0] + 0.5, p[1], p[2] - 0.5);
-    if (i == 0) say(t, "  rocker: {mass: 0.5, inertia: [0.01, 0.01, 0.01], position: [%.17g, %.17g, %.17g]}\n",
-                    p[0] + 0.5, p[1], p[2] - 0.2);
+    if (i == 0)
+        say(t, "  coupler: {mass: 0.5, inertia: [0.01, 0.01, 0.01], position: [%.17g, %.17g, %.17g]}\n", p[0] + 0.5,
+            p[1], p[2] - 0.5);
+    if (i == 0)
+        say(t, "  rocker: {mass: 0.5, inertia: [0.01, 0.01, 0.01], position: [%.17g, %.17g, %.17g]}\n", p[0] + 0.5,
+            p[1], p[2] - 0.2);
 }
 
 static void say_joints(char *t, const numbers *n, int i)
 {
     const double *p = n->place[i];
     if (i == 0)
-        say(t, "  base: {type: revolute, bodies: [ground, trunk0], point: [%.17g, %.17g, %.17g], axis: [0.1, 1, 0.2]}\n",
+        say(t,
+            "  base: {type: revolute, bodies: [ground, trunk0], point: [%.17g, %.17g, %.17g], axis: [0.1, 1, 0.2]}\n",
             p[0], p[1], p[2]);
     else
-        say(t, "  base%d: {type: free, from: {body: ground, point: [%.17g, %.17g, %.17g]}, to: trunk%d}\n", i, p[0], p[1],
-            p[2], i);
-    say(t, "  hang%d: {type: revolute, bodies: [trunk%d, arm%d], point: [%.17g, %.17g, %.17g], axis: [0, 1, 0]}\n", i, i,
-        i, p[0], p[1], p[2] - 0.3);
+        say(t, "  base%d: {type: free, from: {body: ground, point: [%.17g, %.17g, %.17g]}, to: trunk%d}\n", i, p[0],
+            p[1], p[2], i);
+    say(t, "  hang%d: {type: revolute, bodies: [trunk%d, arm%d], point: [%.17g, %.17g, %.17g], axis: [0, 1, 0]}\n", i,
+        i, i, p[0], p[1], p[2] - 0.3);
     if (i > 0) return;
-    say(t, "  joined: {type: spherical, bodies: [arm0, coupler], point: [%.17g, %.17g, %.17g], cut: no}\n", p[0],
-        p[1], p[2] - 0.5);
+    say(t, "  joined: {type: spherical, bodies: [arm0, coupler], point: [%.17g, %.17g, %.17g], cut: no}\n", p[0], p[1],
+        p[2] - 0.5);
     say(t, "  turned: {type: revolute, bodies: [trunk0, rocker], point: [%.17g, %.17g, %.17g], axis: [0, 1, 0]}\n",
         p[0] + 0.5, p[1], p[2] - 0.2);
-    say(t, "  closed: {type: spherical, bodies: [coupler, rocker], point: [%.17g, %.17g, %.17g], cut: yes}\n", p[0] + 0.5,
-        p[1], p[2] - 0.5);
+    say(t, "  closed: {type: spherical, bodies: [coupler, rocker], point: [%.17g, %.17g, %.17g], cut: yes}\n",
+        p[0] + 0.5, p[1], p[2] - 0.5);
 }
 
 static void say_forces(char *t, const numbers *n, int i)
 {
-    say(t, "  spring%d: {type: joint_spring, joint: hang%d, rest: 0.2, stiffness: %.17g, damping: %.17g, stiff: true}\n",
+    say(t,
+        "  spring%d: {type: joint_spring, joint: hang%d, rest: 0.2, stiffness: %.17g, damping: %.17g, stiff: true}\n",
         i, i, n->stiffness[i], 0.01 * n->stiffness[i]);
-    say(t, "  push%d: {type: applied, to: {body: arm%d}, axes: world, force: [input.push%d, 0, 2*input.push%d]}\n", i, i, i,
-        i);
+    say(t, "  push%d: {type: applied, to: {body: arm%d}, axes: world, force: [input.push%d, 0, 2*input.push%d]}\n", i,
+        i, i, i);
 }
 
 // The frame where a module ends, and its eye
@@ -113,13 +117,14 @@ static void say_model(char *t, const numbers *n, int first, int last, int module
     for (int i = first; i <= last; i++) say_joints(t, n, i);
     if (last - first + 1 < modules) {
         if (first > 0) say(t, "  ahead: {type: spherical, from: {body: ground}, to: eye%d, cut: yes}\n", first);
-        if (last + 1 < modules) say(t, "  behind: {type: spherical, from: {body: ground}, to: end%d, cut: yes}\n", last);
+        if (last + 1 < modules)
+            say(t, "  behind: {type: spherical, from: {body: ground}, to: end%d, cut: yes}\n", last);
     } else {
         say(t, "constraints:\n");
         for (int i = first; i < last; i++)
             for (int k = 0; k < 3; k++)
-                say(t, "  hold%d%c: {type: expression, value: frame.end%d.pos.%c - frame.eye%d.pos.%c}\n", i, 'x' + k, i,
-                    'x' + k, i + 1, 'x' + k);
+                say(t, "  hold%d%c: {type: expression, value: frame.end%d.pos.%c - frame.eye%d.pos.%c}\n", i, 'x' + k,
+                    i, 'x' + k, i + 1, 'x' + k);
     }
     say(t, "forces:\n");
     for (int i = first; i <= last; i++) say_forces(t, n, i);
@@ -284,8 +289,8 @@ static void what_cannot_be_is_refused(void **state)
     (void)state;
     open_train(&t, &n, 2, &opt);
     kd_realtime        *both[] = {t.module[0].stepper, t.module[1].stepper}, *twice[] = {both[0], both[0]};
-    const kd_hook_joint joint[] = {{0, 1, "behind", "ahead"}, {0, 1, "behind", "ahead"}}, wrong = {0, 1, "behind", "eye"},
-                        self = {0, 0, "behind", "behind"};
+    const kd_hook_joint joint[] = {{0, 1, "behind", "ahead"}, {0, 1, "behind", "ahead"}},
+                        wrong = {0, 1, "behind", "eye"}, self = {0, 0, "behind", "behind"};
     assert_int_equal(kd_hook_create(twice, 2, joint, 1, &hook, message, sizeof message), KD_ERR_ARGUMENT);
     assert_int_equal(kd_hook_create(both, 2, &wrong, 1, &hook, message, sizeof message), KD_ERR_ARGUMENT);
     assert_non_null(strstr(message, "eye"));

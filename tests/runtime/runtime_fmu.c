@@ -357,6 +357,20 @@ static void calls_are_checked(void **state)
     client_close(&c);
 }
 
+// The binary that every FMU carries: below 3 MB
+static void the_binary_is_small(void **state)
+{
+    (void)state;
+#if defined __OPTIMIZE__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    FILE *file = fopen(KD_BINARY_DIR "/libkardan-fmu.so", "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    const long size = ftell(file);
+    fclose(file);
+    if (size >= 3000000) fail_msg("%ld bytes", size);
+#endif
+}
+
 // What a careless client forgets to bring is a message, not a crash; the instance goes on
 static void places_that_are_missing_are_told(void **state)
 {
@@ -623,6 +637,7 @@ int main(void)
         cmocka_unit_test(steps_inside_are_told),
         cmocka_unit_test(calls_are_checked),
         cmocka_unit_test(places_that_are_missing_are_told),
+        cmocka_unit_test(the_binary_is_small),
         cmocka_unit_test(exchange_moves_as_the_library),
         cmocka_unit_test(derivatives_along_directions),
         cmocka_unit_test(another_client_agrees),
