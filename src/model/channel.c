@@ -138,7 +138,8 @@ static const char *unit_of_sensor(const kd_model *m, const char *unit, const cha
     int brackets = 0;
     for (; *value != '\0' && strchr("(- ", *value); value++) brackets += *value == '(';
     size_t n = strlen(value);
-    for (; n > 0 && (value[n - 1] == ' ' || (value[n - 1] == ')' && brackets > 0)); n--) brackets -= value[n - 1] == ')';
+    for (; n > 0 && (value[n - 1] == ' ' || (value[n - 1] == ')' && brackets > 0)); n--)
+        brackets -= value[n - 1] == ')';
     if (n >= sizeof alone || brackets > 0) return "";
     memcpy(alone, value, n);
     alone[n] = '\0';

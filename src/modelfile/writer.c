@@ -25,7 +25,7 @@ typedef struct writer {
     const void           *given;      // the same before finish filled it in; NULL: as written
     kd_section            section;    // of it
     int                   element;
-    const kd_number_text *text;       // (own) expressions of its numbers
+    const kd_number_text *text; // (own) expressions of its numbers
     int                   own;
     bool                  placed; // it is a part of a subsystem that is not where it was written: numbers are images
     const kd_anchor      *from, *over, *to; // where its places are
@@ -311,7 +311,8 @@ static bool is_same_place(const kd_place *a, const kd_place *b)
 static const char *frame_of(const writer *w, const kd_place *place)
 {
     for (int i = 0; w->from && i < w->model->nframes; i++)
-        if (w->model->frame[i].lives && is_same_place(place, &w->model->frame[i].def.at)) return w->model->frame[i].name;
+        if (w->model->frame[i].lives && is_same_place(place, &w->model->frame[i].def.at))
+            return w->model->frame[i].name;
     return NULL;
 }
 

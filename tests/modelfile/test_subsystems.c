@@ -808,7 +808,7 @@ static void unused_names_are_told_once(void **state)
         "subsystems:\n  p(i): {for: i = 1..3, of: part}\n  q: {of: part, replace: {damper: null}}\n";
     static const char *const told[] = {"test:8:14: input 'p(1).u': it is never used",
                                        "test:4:30: parameter 'p(1).never': it is never used"};
-    kd_model *m = model_of(model);
+    kd_model                *m = model_of(model);
     (void)state;
     if (kd_model_warning_count(m) != 2) fail_msg("%d warnings, %s", kd_model_warning_count(m), kd_model_warning(m, 0));
     for (int i = 0; i < 2; i++) assert_string_equal(kd_model_warning(m, i), told[i]);
