@@ -800,14 +800,17 @@ static void warnings(void **state)
 static void unused_names_are_told_once(void **state)
 {
     static const char model[] =
-        "kardan: 1\ndefinitions:\n  part:\n    parameters: {k: 1, c: 2, never: 3}\n"
+        "kardan: 1\ndefinitions:\n  part:\n    parameters: {k: 1, c: 2}\n"
         "    bodies: {a: {mass: 1, inertia: [1, 1, 1]}}\n"
         "    joints: {j: {type: revolute, bodies: [ground, a], point: [0, 0, 0], axis: [0, 0, 1]}}\n"
         "    forces: {spring: {type: joint_spring, joint: j, stiffness: k}, damper: {type: joint_spring, joint: j, "
-        "damping: c}}\n    inputs: {u: 3}\n"
-        "subsystems:\n  p(i): {for: i = 1..3, of: part}\n  q: {of: part, replace: {damper: null}}\n";
-    static const char *const told[] = {"test:8:14: input 'p(1).u': it is never used",
-                                       "test:4:30: parameter 'p(1).never': it is never used"};
+        "damping: c, law: input.push}}\n    inputs: {push: 1, u: 3}\n"
+        "  other:\n    parameters: {never: 3}\n    bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\n"
+        "    joints: {j: {type: free, bodies: [ground, b]}}\n"
+        "subsystems:\n  p(i): {for: i = 1..3, of: part}\n  q: {of: part, replace: {damper: null}}\n"
+        "  r(i): {for: i = 1..3, of: other}\n";
+    static const char *const told[] = {"test:8:23: input 'p(1).u': it is never used",
+                                       "test:10:25: parameter 'r(1).never': it is never used"};
     kd_model                *m = model_of(model);
     (void)state;
     if (kd_model_warning_count(m) != 2) fail_msg("%d warnings, %s", kd_model_warning_count(m), kd_model_warning(m, 0));
