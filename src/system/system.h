@@ -443,16 +443,16 @@ typedef struct kd_unseen_work {
     int         *wait;      // (nlaws) steps until the next try
     int         *waited;    // (nlaws) after the last one
     // the path of a step in which joints turn far, unseen_turn.c
-    int    *place;         // (nmeasures) number of a measure that laws read and that is no coordinate of a joint; -1
+    int    *place; // (nmeasures) number of a measure that laws read and that is no coordinate of a joint; -1
     int     nplaces;
-    int    *turning;       // (nturning) pairs of these
+    int    *turning; // (nturning) pairs of these
     int     nturning;
-    int     pieces;        // of the path; 1: what laws read moves along cubics between the ends
-    double *piece_value;   // (nplaces x pieces + 1) at the ends of the pieces
-    double *piece_rate;    // the same
-    double *turn_x[2];     // (nposition) coordinates of the tree at both ends
-    double *turn_rate[2];  // (nposition) their rates
-    double *inside;        // (np + nv + 3 nu) a point inside
+    int     pieces;       // of the path; 1: what laws read moves along cubics between the ends
+    double *piece_value;  // (nplaces x pieces + 1) at the ends of the pieces
+    double *piece_rate;   // the same
+    double *turn_x[2];    // (nposition) coordinates of the tree at both ends
+    double *turn_rate[2]; // (nposition) their rates
+    double *inside;       // (np + nv + 3 nu) a point inside
 } kd_unseen_work;
 enum { KD_LAW_TERMS = 32, KD_DRIVE_NODES = 5, KD_PIECES = 32 };
 

@@ -28,9 +28,10 @@ void kd_unseen_ranges(kd_work *w, const kd_law *law, const kd_point *x1, double 
 void kd_unseen_values(kd_work *w, const kd_law *law, const kd_point *x1, double part, double *out);
 
 // unseen_turn.c
-bool   kd_unseen_cut_turns(const kd_system *s, kd_arena *arena, kd_unseen_work *u);
-bool   kd_unseen_reads_places(const kd_work *w, const kd_law *law); // of bodies, which go round where joints turn
-double kd_unseen_turn(const kd_work *w); // [rad] how far joints turn in the step, the work object being at one of its ends
+bool kd_unseen_cut_turns(const kd_system *s, kd_arena *arena, kd_unseen_work *u);
+bool kd_unseen_reads_places(const kd_work *w, const kd_law *law); // of bodies, which go round where joints turn
+double
+kd_unseen_turn(const kd_work *w); // [rad] how far joints turn in the step, the work object being at one of its ends
 // Pieces of the path, where joints turn so far that cubics between the ends show nothing; or the step is too long
 void kd_unseen_make_path(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out);
 // The piece of a measure's path with a part of the step; *inside: what part of the piece that is

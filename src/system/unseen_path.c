@@ -141,9 +141,11 @@ static kd_interval range_in_piece(const kd_measure *m, const kd_cubic *c, double
 {
     const double pi = KD_PI;
     if (!kd_measure_has_value(m)) // rates alone: straight
-        return hull((double[]){(c->v[0] + a * (c->v[1] - c->v[0])) / h, (c->v[0] + b * (c->v[1] - c->v[0])) / h}, 2, 0.0);
+        return hull((double[]){(c->v[0] + a * (c->v[1] - c->v[0])) / h, (c->v[0] + b * (c->v[1] - c->v[0])) / h}, 2,
+                    0.0);
     if (m->kind == KD_MEASURE_ANGLE && m->turns < 0 && fabs(c->s[1] - c->s[0] - 0.5 * (c->v[0] + c->v[1])) > pi)
-        return level == 0 ? (kd_interval){-pi, pi} : hull((double[]){c->v[0] / h, c->v[1] / h}, 2, 0.0); // jumped over pi
+        return level == 0 ? (kd_interval){-pi, pi}
+                          : hull((double[]){c->v[0] / h, c->v[1] / h}, 2, 0.0); // jumped over pi
     const kd_interval range = cubic_range(c, a, b, level);
     return level == 1 ? (kd_interval){range.lower / h, range.upper / h} : range;
 }

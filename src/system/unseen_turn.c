@@ -10,10 +10,10 @@
 
 #include "math/space.h"
 
-#define TURNED 0.4      // [rad] cubics of places are wrong by 1e-4 of their radius
-#define NEAR 1e-3       // of the way in a step: so far may a place be from its cubic
-#define SAMPLED 8       // pieces at most at whose ends mobilities are found
-#define LEAST_LEFT 0.9  // of the longest step that pieces suffice for
+#define TURNED 0.4     // [rad] cubics of places are wrong by 1e-4 of their radius
+#define NEAR 1e-3      // of the way in a step: so far may a place be from its cubic
+#define SAMPLED 8      // pieces at most at whose ends mobilities are found
+#define LEAST_LEFT 0.9 // of the longest step that pieces suffice for
 
 // parts of the step at which cubics are tested: no simple fractions, of several whole turns neither
 static const double inner[] = {0.381966, 0.7};
