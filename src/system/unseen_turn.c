@@ -11,7 +11,8 @@
 #include "math/space.h"
 
 #define TURNED 0.4     // [rad] cubics of places are wrong by 1e-4 of their radius
-#define NEAR 1e-3      // of the way in a step: so far may a place be from its cubic
+#define NEAR 5e-3      // of the way in a step: so far may a place be from its cubic
+#define NEAR_RATE 0.1  // of a rate that is known alone: so far from a straight line
 #define SAMPLED 8      // pieces at most at whose ends mobilities are found
 #define LEAST_LEFT 0.9 // of the longest step that pieces suffice for
 
@@ -189,7 +190,8 @@ static bool is_pictured(kd_work *w, const kd_point *x1, const kd_step_seen *seen
         const bool     has_value = kd_measure_has_value(&w->system->measure[i]);
         const double   off = has_value ? u->piece_value[u->place[i]] - kd_cubic_at(&c, part, &slope, &bend)
                                        : h * u->piece_rate[u->place[i]] - c.v[0] - part * (c.v[1] - c.v[0]);
-        if (fabs(off) > NEAR * way + seen->rtol * (fabs(c.s[0]) + fabs(c.s[1])) + seen->atol) return false;
+        const double   near = has_value ? NEAR : NEAR_RATE;
+        if (fabs(off) > near * way + seen->rtol * (fabs(c.s[0]) + fabs(c.s[1])) + seen->atol) return false;
     }
     return true;
 }
