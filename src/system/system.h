@@ -442,8 +442,19 @@ typedef struct kd_unseen_work {
     kd_jet      *drive_jet; // (KD_DRIVE_NODES, dofs and rows) in a step
     int         *wait;      // (nlaws) steps until the next try
     int         *waited;    // (nlaws) after the last one
+    // the path of a step in which joints turn far, unseen_turn.c
+    int    *place; // (nmeasures) number of a measure that laws read and that is no coordinate of a joint; -1
+    int     nplaces;
+    int    *turning; // (nturning) pairs of these
+    int     nturning;
+    int     pieces;       // of the path; 1: what laws read moves along cubics between the ends
+    double *piece_value;  // (nplaces x pieces + 1) at the ends of the pieces
+    double *piece_rate;   // the same
+    double *turn_x[2];    // (nposition) coordinates of the tree at both ends
+    double *turn_rate[2]; // (nposition) their rates
+    double *inside;       // (np + nv + 3 nu) a point inside
 } kd_unseen_work;
-enum { KD_LAW_TERMS = 32, KD_DRIVE_NODES = 5 };
+enum { KD_LAW_TERMS = 32, KD_DRIVE_NODES = 5, KD_PIECES = 32 };
 
 // The next breaks of expressions, breaks.c
 typedef struct kd_breaks {
@@ -716,6 +727,9 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
 const char *kd_system_unsearched(int i, void *context);
 // Range of a variable between the parts a and b of the step
 kd_interval kd_unseen_range(kd_work *w, const kd_point *x1, int slot, double a, double b);
+// How fast joints turn on the way from one body of a pair to the other, in sum [rad/s]; v0, v1: velocities of which the faster
+// ones count. The work object is at a place near by
+double kd_turning(const kd_work *w, int pair, const double *v0, const double *v1);
 // Has a term with this range no effect that matters, in a step that is longer by a factor?
 bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen *seen, kd_interval range,
                         double longer);

@@ -388,6 +388,7 @@ double kd_box_until(const kd_work *w, int i, double h)
         for (int k = 0; k < law->nslots; k++) until = fmin(until, box[k].upper);
         return until;
     }
+    if (w->unseen.pieces > 1 && kd_unseen_reads_places(w, law)) return -INFINITY; // they go round
     // the time is halved until all variables stay inside
     for (int k = 0; k < law->nslots; k++) {
         const kd_slot_kind kind = w->system->slot[law->slot[k]].kind;

@@ -264,6 +264,7 @@ bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
     u->wait = kd_cut_int(arena, s->nlaws);
     u->waited = kd_cut_int(arena, s->nlaws);
     if (!arena->failed) kd_unseen_forget(s, u);
+    if (!kd_unseen_cut_turns(s, arena, u)) return false;
     u->mass = kd_cut_double(arena, s->nlaws > 0 && s->tree.column ? s->tree.column[s->nv] : 0);
     return !arena->failed;
 }
