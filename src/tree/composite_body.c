@@ -111,7 +111,8 @@ static void put_modes(const kd_tree *tree, kd_motion *m, int i, kd_v3 r)
 
 // IS of all dofs in v, from the tips to the ground; sums as in articulated_body.c. deforms: known to the compiler, so that
 // trees of rigid bodies do not ask at every link (15 % of the instructions)
-static inline void composite_forces_of(const kd_tree *tree, kd_motion *m, const bool deforms)
+__attribute__((always_inline)) static inline void composite_forces_of(const kd_tree *tree, kd_motion *m,
+                                                                      const bool deforms)
 {
     struct kd_tree_work *work = m->work;
     composite           *sum = work->given;
@@ -176,7 +177,8 @@ static void write_mode(const kd_tree *tree, const kd_motion *m, int i, int l, do
 }
 
 // Columns of M in the pattern
-static inline void mass_columns(const kd_tree *tree, kd_motion *m, double *values, const bool deforms)
+__attribute__((always_inline)) static inline void mass_columns(const kd_tree *tree, kd_motion *m, double *values,
+                                                               const bool deforms)
 {
     const struct kd_tree_work *work = m->work;
     for (int i = 1; i < tree->nlinks; i++) {
