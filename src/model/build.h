@@ -210,10 +210,11 @@ kd_mat3 kd_place_image(const kd_model *m, kd_section section, int element, const
 void      kd_finish_bodies(kd_model *m);              // masses, poses
 kd_status kd_finish_curves(kd_model *m) KD_NODISCARD; // curves and tracks
 void      kd_update_curves(kd_model *m);              // the same with other numbers, without allocation
-void      kd_finish_joint_table(kd_model *m, int i);  // of joint i: its curves are found and checked (joint_table.c)
-void      kd_fill_joint_table(kd_model *m, int i);    // the curves of the model as its functions
-void      kd_finish_numbers(kd_model *m);             // bodies, frames, joints, constraints, forces; does not allocate
-void      kd_model_check_block(kd_model *m, int i);   // numbers that are checked when a block is added
+// of joint i: its curves are found and checked (joint_table.c)
+void      kd_finish_joint_table(kd_model *m, int i, const kd_joint_form *form);
+void      kd_fill_joint_table(kd_model *m, int i);  // the curves of the model as its functions
+void      kd_finish_numbers(kd_model *m);           // bodies, frames, joints, constraints, forces; does not allocate
+void      kd_model_check_block(kd_model *m, int i); // numbers that are checked when a block is added
 kd_status kd_model_copy_sections(kd_model *copy, const kd_model *m) KD_NODISCARD;
 void      kd_model_forget_track(kd_model_track *t);
 kd_status kd_finish_plausible(kd_model *m);           // warnings of what looks odd
