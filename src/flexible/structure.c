@@ -202,9 +202,33 @@ static kd_status name_rows(const kd_fe_structure_files *files, kd_fe_structure *
     return KD_OK;
 }
 
+// Matrices in SI: the energy u' K u/2 has the unit mass length^2/s^2, shifts that of a length, turns none
+void kd_fe_structure_scale(const kd_fe_structure *s, kd_sparse_matrix *A)
+{
+    if (s->unit_length == 0) return;
+    const double mass = s->unit_force / s->unit_length;
+    for (int j = 0; j < A->columns; j++)
+        for (int k = A->column[j]; k < A->column[j + 1]; k++) {
+            A->value[k] *= mass;
+            if (s->direction[j] > 2) A->value[k] *= s->unit_length;
+            if (s->direction[A->row[k]] > 2) A->value[k] *= s->unit_length;
+        }
+}
+
+static void take_units(const kd_fe_structure_files *files, kd_fe_structure *s)
+{
+    const double length = files->length > 0 ? files->length : 1, mass = files->mass_unit > 0 ? files->mass_unit : 1;
+    s->unit_length = length;
+    s->unit_force = mass * length;
+    if (length == 1 && mass == 1) return;
+    for (int i = 0; i < s->nnodes; i++) s->at[i] = kd_vec_scale(length, s->at[i]);
+    kd_fe_structure_scale(s, &s->K);
+    kd_fe_structure_scale(s, &s->M);
+}
+
 kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
-    *s = (kd_fe_structure){.spin_axis = -1};
+    *s = (kd_fe_structure){.spin_axis = -1, .unit_length = 1, .unit_force = 1};
     kd_text(message, size, "%s", "");
     if (!files->stiffness || !files->mass || !files->nodes) {
         kd_text(message, size, "files of stiffness, mass and nodes are needed");
@@ -214,6 +238,7 @@ kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structu
     if (status == KD_OK) status = read_matrix(files->stiffness, s, &s->K, message, size);
     if (status == KD_OK) status = read_matrix(files->mass, s, &s->M, message, size);
     if (status == KD_OK) status = name_rows(files, s, message, size);
+    if (status == KD_OK) take_units(files, s);
     if (status == KD_OK) {
         char *name = kd_arena_cut(&s->arena, strlen(files->stiffness) + 1, 1);
         if (name) strcpy(name, files->stiffness);
@@ -309,6 +334,31 @@ static double speed_of(const kd_fe_structure *s)
     return count > 0 ? exp(sum / count) : 0;
 }
 
+// Mean over some nodes: mass over the cube of the mean distance of neighbours, less than the density by a factor of about 5
+static double density_of(const kd_fe_structure *s)
+{
+    double sum = 0;
+    int    count = 0;
+    for (int j = 0; j < s->n; j++) {
+        double m = 0, distance = 0;
+        int    neighbours = 0;
+        if (s->direction[j] != 0) continue;
+        for (int l = s->M.column[j]; l < s->M.column[j + 1]; l++)
+            if (s->direction[s->M.row[l]] == 0) m += s->M.value[l];
+        for (int l = s->K.column[j]; l < s->K.column[j + 1]; l++) {
+            const int i = s->K.row[l];
+            if (s->direction[i] != 0 || i == j) continue;
+            distance += kd_vec_norm(kd_vec_sub(s->at[s->node[i]], s->at[s->node[j]]));
+            neighbours++;
+        }
+        if (!(distance > 0)) continue;
+        // nodes of quadratic elements may have negative mass
+        sum += m / pow(distance / neighbours, 3);
+        count++;
+    }
+    return count > 0 ? sum / count : 0;
+}
+
 // Mass, centre and inertia from R' M R, R the rigid motions about the origin
 static bool take_inertia(const kd_fe_structure *s, const double *R, const double *MR, kd_fe_structure_facts *f)
 {
@@ -352,6 +402,7 @@ static kd_status look_at_matrices(const kd_fe_structure *s, kd_fe_structure_fact
     f->lumped = is_lumped(&s->M);
     f->isotropic = is_isotropic(s);
     f->speed = speed_of(s);
+    f->density = density_of(s);
     return KD_OK;
 }
 
