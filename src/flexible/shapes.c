@@ -113,7 +113,8 @@ static kd_status fixed_shapes(kd_reduction *r, const kd_reduction_options *o, in
     if (!begin_family(&inner, &r->Kii, modes + extra, &scratch) || r->shapes.failed) goto done;
     status = interface_shapes(r, Psi);
     // normal modes first: they stay what they are
-    if (status == KD_OK) status = kd_natural_modes(&r->Kii, &r->Mii, NULL, 0, modes, r->fixed, X, message, size);
+    if (status == KD_OK)
+        status = kd_natural_modes_by(&r->Kii, &r->Mii, r->inner, NULL, 0, modes, r->fixed, X, message, size);
     for (int k = 0; status == KD_OK && k < modes; k++) take_in(&inner, X + (size_t)k * (size_t)ni);
     r->nmodes = inner.count;
     if (status == KD_OK && o->dynamic) status = dynamic_shapes(r, Psi, X);

@@ -254,7 +254,8 @@ static kd_eval see_lag(const kd_state *x, bool at_time, void *context)
     return KD_EVAL_OK;
 }
 
-// Case A of ../shared/benchmarks/flexible.md with two modes: its largest lag by the modal equations
+// Case A of ../shared/benchmarks/flexible.md with two modes: its largest lag by the modal equations, integrated by scipy (DOP853, 1e-12);
+// the page has -0.57354867
 static void test_spin_up(void **state)
 {
     (void)state;
@@ -278,7 +279,7 @@ static void test_spin_up(void **state)
     assert_true(kd_simulation_create(kd_system_eom(b.system), kd_system_inputs(b.system), &opt, b.x, &sim, message,
                                      sizeof message) >= 0);
     assert_true(kd_simulation_run(sim, 8) >= 0);
-    assert_relative(l.largest, -0.57354867, 2e-6);
+    assert_relative(l.largest, -0.57354939, 2e-6);
     kd_simulation_destroy(sim);
     free_beam(&b);
 }
