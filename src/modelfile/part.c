@@ -144,9 +144,23 @@ static kd_status read_interfaces(kd_part_reader *p, const kd_node *root, kd_inte
 
 // ---- reduction and reference ----------------------------------------------------------------------------------------
 
+// Normal modes of the other kind, which are mixed in
+static void read_others(kd_part_reader *p, const kd_node *map, kd_reduction_options *o)
+{
+    const bool     is_free = o->kind == KD_REDUCE_FREE;
+    const char    *own = is_free ? "free_modes" : "fixed_modes", *other = is_free ? "fixed_modes" : "free_modes";
+    const kd_node *wrong = kd_node_find(map, own);
+    o->others = kd_part_count(p, map, other, 0, 400, 0);
+    if (wrong) kd_part_complain(p, wrong, "normal modes of the kind itself are 'modes', not", own);
+    if (o->relief && is_free)
+        kd_part_complain(p, kd_node_find(map, "relief"),
+                         "loads at the interfaces of a free part are in balance with its inertia already", NULL);
+}
+
 static void read_reduction(kd_part_reader *p, const kd_node *root, kd_reduction_options *o)
 {
-    static const char *const keys[] = {"kind", "band", "tolerance", "modes", "dynamic", "responses"};
+    static const char *const keys[] = {"kind",   "band",       "tolerance",   "modes",    "dynamic",
+                                       "relief", "free_modes", "fixed_modes", "responses"};
     const kd_node           *map = kd_node_find(root, "reduction");
     // a piece is short: what its ends do is enough
     *o = (kd_reduction_options){.modes = p->pieces > 1 ? 0 : 6, .dynamic = p->pieces == 1};
@@ -160,7 +174,9 @@ static void read_reduction(kd_part_reader *p, const kd_node *root, kd_reduction_
     o->band = 2 * KD_PI * kd_part_number(p, map, "band", "Hz", 0);
     o->tolerance = kd_part_number(p, map, "tolerance", "", 1e-4);
     o->modes = kd_part_count(p, map, "modes", 0, 400, o->band > 0 ? 0 : o->modes);
-    o->dynamic = kd_part_flag(p, map, "dynamic", o->dynamic);
+    o->dynamic = kd_part_flag(p, map, "dynamic", o->dynamic && o->kind == KD_REDUCE_FIXED);
+    o->relief = kd_part_flag(p, map, "relief", false);
+    read_others(p, map, o);
     if (o->band < 0 || !(o->tolerance > 0)) kd_part_complain(p, map, "band and tolerance must be positive", NULL);
     const kd_node *responses = kd_node_find(map, "responses");
     if (!responses) return;
