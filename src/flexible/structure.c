@@ -111,6 +111,14 @@ static kd_status keep_sets(kd_fe_structure *s, const char *file, const kd_fe_nod
     return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
 }
 
+// Decks begin with a keyword or a comment, tables do not
+static bool is_deck(const char *path, const char *bytes, size_t length)
+{
+    size_t i = 0;
+    while (i < length && (bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\r')) i++;
+    return kd_text_has_ending(path, ".inp") || (i < length && bytes[i] == '*');
+}
+
 static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
     char       *bytes = NULL;
@@ -119,7 +127,7 @@ static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure 
     kd_status   status = kd_fe_load(files->nodes, &bytes, &length, message, size);
     if (status < 0) return status;
     kd_lines text = {.path = files->nodes, .at = bytes, .end = bytes + length, .message = message, .size = size};
-    if (kd_text_has_ending(files->nodes, ".inp")) {
+    if (is_deck(files->nodes, bytes, length)) {
         char        folder[4096];
         const char *slash = strrchr(files->nodes, '/');
         kd_text(folder, sizeof folder, "%.*s", slash ? (int)(slash - files->nodes) : 1, slash ? files->nodes : ".");
@@ -226,6 +234,13 @@ static void take_units(const kd_fe_structure_files *files, kd_fe_structure *s)
     kd_fe_structure_scale(s, &s->M);
 }
 
+static const char *keep_name(kd_fe_structure *s, const char *path)
+{
+    char *name = kd_arena_cut(&s->arena, strlen(path) + 1, 1);
+    if (name) strcpy(name, path);
+    return name;
+}
+
 kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
     *s = (kd_fe_structure){.spin_axis = -1, .unit_length = 1, .unit_force = 1};
@@ -240,10 +255,9 @@ kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structu
     if (status == KD_OK) status = name_rows(files, s, message, size);
     if (status == KD_OK) take_units(files, s);
     if (status == KD_OK) {
-        char *name = kd_arena_cut(&s->arena, strlen(files->stiffness) + 1, 1);
-        if (name) strcpy(name, files->stiffness);
-        s->name = name;
-        if (!name) status = KD_ERR_MEMORY;
+        s->name = keep_name(s, files->stiffness);
+        s->mass_name = keep_name(s, files->mass);
+        if (s->arena.failed) status = KD_ERR_MEMORY;
     }
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
     if (status < 0) kd_fe_structure_release(s);
@@ -378,9 +392,9 @@ static bool take_inertia(const kd_fe_structure *s, const double *R, const double
     return true;
 }
 
-static kd_status refuse(const kd_fe_structure *s, char *message, size_t size, const char *what)
+static kd_status refuse(const char *file, char *message, size_t size, const char *what)
 {
-    kd_text(message, size, "%s: %s", s->name ? s->name : "structure", what);
+    kd_text(message, size, "%s: %s", file ? file : "structure", what);
     return KD_ERR_MODEL;
 }
 
@@ -390,14 +404,17 @@ static kd_status look_at_matrices(const kd_fe_structure *s, kd_fe_structure_fact
     const double of_K = asymmetry_of(&s->K, arena), of_M = asymmetry_of(&s->M, arena);
     if (arena->failed) return KD_ERR_MEMORY;
     f->asymmetry = of_K > of_M ? of_K : of_M;
+    if (!(kd_sparse_largest(&s->K) > 0)) return refuse(s->name, message, size, "the stiffness matrix is zero");
+    if (!(kd_sparse_largest(&s->M) > 0)) return refuse(s->mass_name, message, size, "the mass matrix is zero");
     if (!(f->asymmetry <= 1e-6))
-        return refuse(s, message, size,
-                      of_K > 1e-6 ? "the stiffness matrix is not symmetric" : "the mass matrix is not symmetric");
+        return refuse(of_K > 1e-6 ? s->name : s->mass_name, message, size,
+                      of_K > 1e-6 ? "the stiffness matrix is not symmetric: is the file cut off?"
+                                  : "the mass matrix is not symmetric: is the file cut off?");
     for (int i = 0; i < s->n; i++) {
         if (entry_of(&s->K, i, i) < 0)
-            return refuse(s, message, size, "the stiffness matrix has a negative entry on its diagonal");
+            return refuse(s->name, message, size, "the stiffness matrix has a negative entry on its diagonal");
         if (entry_of(&s->M, i, i) < 0)
-            return refuse(s, message, size, "the mass matrix has a negative entry on its diagonal");
+            return refuse(s->mass_name, message, size, "the mass matrix has a negative entry on its diagonal");
     }
     f->lumped = is_lumped(&s->M);
     f->isotropic = is_isotropic(s);
@@ -417,7 +434,7 @@ kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts 
         kd_sparse_apply(&s->M, 6, R, AR);
         if (!take_inertia(s, R, AR, f))
             status = refuse(
-                s, message, size,
+                s->mass_name, message, size,
                 "the mass is not positive, or differs between the directions: are rows missing or in another order?");
     }
     if (status == KD_OK) {
@@ -439,7 +456,7 @@ kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts 
                     "rigid motions meet forces (%.1e of the stiffest entry): is it supported, are nodes in another "
                     "order or in other units?",
                     f->rigid_force);
-            status = refuse(s, message, size, words);
+            status = refuse(s->name, message, size, words);
         }
     }
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");

@@ -24,7 +24,7 @@ typedef struct kd_beam_element {
 } kd_beam_element;
 
 typedef struct kd_fe_structure {
-    const char  *name; // for messages: the file of its stiffness
+    const char  *name, *mass_name; // for messages: the files of stiffness and mass; NULL: not known
     int          nnodes;
     int         *id; // numbers of the finite-element program, rising
     kd_vec3     *at;

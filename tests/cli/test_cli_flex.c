@@ -181,6 +181,16 @@ static void files_have_units(void **state)
     assert_null(strstr(si.text, "warning"));
     expect("flex bare.yaml", 0, "warning: the speed of sound would be about");
     expect("flex scaled.yaml", 0, "warning: the density would be about");
+    // what is wrong with a matrix is told with its file
+    assert_int_equal(run_command("cp '" OUT "/si.sti' '" OUT "/w0.sti'; cp '" OUT "/si.inp' '" OUT
+                                 "/w0.inp'; sed 's/ [^ ]*$/ 0/' '" OUT "/si.mas' > '" OUT "/w0.mas'")
+                         .status,
+                     0);
+    write_file("w.yaml", LATTICE("w0", ""));
+    expect("flex w.yaml", 1, "w0.mas: the mass matrix is zero");
+    assert_int_equal(
+        run_command("cp '" OUT "/si.mas' '" OUT "/w0.mas'; head -n 200 '" OUT "/si.sti' > '" OUT "/w0.sti'").status, 0);
+    expect("flex w.yaml", 1, "w0.sti: the stiffness matrix is not symmetric: is the file cut off?");
     write_file("w.yaml", LATTICE("mm", ", units: {length: kg, mass: t}"));
     expect("flex w.yaml", 1, "not a unit of length: 'kg'");
     write_file("w.yaml", LATTICE("mm", ", scale: 0.001, units: {length: mm}"));
