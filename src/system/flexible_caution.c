@@ -16,7 +16,7 @@ static const double largest_turn = 0.2;  // rad: 2 % of the deflection
 static const double largest_speed = 0.3; // of the lowest frequency: 5 % of it
 static const double largest_shift = 0.2; // of the size of the body
 static const double largest_rest = 0.2;  // of the deflection by loads; one bending mode of a cantilever leaves out 0.09
-static const double largest_change = 0.1; // of the stiffness of a mode by forces at nodes: 5 % of its frequency
+static const double largest_change = 0.2; // of the stiffness of a mode by forces at nodes: that of the deflection, too
 static const double smallest_rest = 1e-4; // of the size of the body: steel that is stretched by 20 N/mm^2
 
 // Lowest frequency of the modes; infinite where geometric stiffness is known for all rotations

@@ -423,7 +423,7 @@ static void test_load_warnings(void **state)
 }
 
 // A force along the beam makes it stiffer or softer: by its part of Euler's load, pi^2 E I/(4 L^2) = 345 N, of the first mode. The equations
-// do not have that, which is told beyond a tenth.
+// do not have that, which is told beyond a fifth.
 static void test_axial_warnings(void **state)
 {
     static const struct {
