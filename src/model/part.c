@@ -89,6 +89,13 @@ static bool same_matrix(const kd_mat3 *A, const kd_mat3 *B)
     return kd_vec_norm(d[0]) + kd_vec_norm(d[1]) + kd_vec_norm(d[2]) < 1e-12;
 }
 
+static bool is_image(const kd_model *m, const kd_flexible_body *f)
+{
+    for (const kd_model_part *part = m->private->parts; part; part = part->next)
+        if (&part->body == f) return part->image_of;
+    return false;
+}
+
 // The body of a file as it is in a subsystem whose vectors are multiplied by L; bodies of one part share it
 static const kd_flexible_body *image_of(kd_model *m, const kd_flexible_body *f, const kd_mat3 *L, kd_status *status)
 {
@@ -96,8 +103,7 @@ static const kd_flexible_body *image_of(kd_model *m, const kd_flexible_body *f, 
     kd_model_part   *own = m->private->parts;
     while (own && &own->body != f) own = own->next;
     *status = KD_OK;
-    // it is one already: the model is finished again
-    if (!own || own->image_of) return f;
+    if (!own) return f;
     for (kd_model_part *part = m->private->parts; part; part = part->next)
         if (part->image_of == f && same_matrix(&part->L, L)) return &part->body;
     *status = kd_flexible_body_image(f, L, &image);
@@ -110,15 +116,36 @@ static const kd_flexible_body *image_of(kd_model *m, const kd_flexible_body *f, 
     return &m->private->parts->body;
 }
 
+// The matrix of the definition, of written models
+static bool matrix_of(kd_model *m, int i, kd_mat3 *L)
+{
+    const double *x = m->body[i].def.image;
+    *L = kd_mat_identity();
+    if (isnan(x[0])) return true;
+    *L = (kd_mat3){kd_vec(x[0], x[3], x[6]), kd_vec(x[1], x[4], x[7]), kd_vec(x[2], x[5], x[8])};
+    const kd_mat3 LtL = kd_mat_tmul(L, L), one = kd_mat_identity();
+    if (same_matrix(&LtL, &one)) return true;
+    kd_model_error(m, KD_SECTION_BODY, i, "image", "image: the matrix is not orthogonal");
+    return false;
+}
+
 static bool take_image(kd_model *m, int i)
 {
-    static const kd_mat3 identity = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    kd_body_def         *def = &m->body[i].def;
-    const kd_subsystem  *s = kd_subsystem_of(m, KD_SECTION_BODY, i);
-    kd_status            status;
-    if (!s || same_matrix(&s->L, &identity)) return true;
-    const kd_flexible_body *image = image_of(m, def->read, &s->L, &status);
-    if (image) def->read = image;
+    const kd_mat3       identity = kd_mat_identity();
+    kd_body_def        *def = &m->body[i].def;
+    const kd_subsystem *s = kd_subsystem_of(m, KD_SECTION_BODY, i);
+    kd_status           status;
+    kd_mat3             L;
+    if (is_image(m, def->read)) return true; // the model is finished again
+    if (!matrix_of(m, i, &L)) return false;
+    if (s) L = kd_mat_mul(&s->L, &L);
+    if (same_matrix(&L, &identity)) return true;
+    const kd_flexible_body *image = image_of(m, def->read, &L, &status);
+    if (image) {
+        const double rows[] = {L.x.x, L.y.x, L.z.x, L.x.y, L.y.y, L.z.y, L.x.z, L.y.z, L.z.z};
+        def->read = image;
+        memcpy(def->image, rows, sizeof rows);
+    }
     if (!image)
         kd_model_error(m, KD_SECTION_BODY, i, "flexible",
                        status == KD_ERR_MEMORY ? "out of memory"
@@ -137,6 +164,7 @@ static bool check_rigid(kd_model *m, int i)
     if (def->modes != 0) key = "modes";
     if (def->pieces != 0 || def->piece != 0) key = "pieces";
     if (!isnan(def->damping)) key = "damping";
+    if (!isnan(def->image[0])) key = "image";
     for (int k = 0; k < KD_MAX_AMPLITUDES; k++)
         if (!isnan(def->amplitude[k]) || !isnan(def->rate[k])) key = isnan(def->rate[k]) ? "amplitude" : "rate";
     if (key)
