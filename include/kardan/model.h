@@ -78,7 +78,8 @@ typedef struct kd_body_def {
     double                         damping;  // ratio of all modes; NaN: as in the file
     double                         amplitude[KD_MAX_AMPLITUDES]; // of the first modes at the start; NaN: 0
     double                         rate[KD_MAX_AMPLITUDES];      // and their rates
-    const struct kd_flexible_body *read;                         // for readers of files; NULL
+    double                         image[9]; // vectors of the file are multiplied by it, row by row; NaN: by 1
+    const struct kd_flexible_body *read;     // for readers of files; NULL
     int                            nshapes;
     kd_shape                       shape[KD_MAX_SHAPES];
     unsigned                       cookie; // set by kd_body_def_default
