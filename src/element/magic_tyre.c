@@ -146,6 +146,18 @@ static void doubt(kd_model *m, int i)
             kd_model_warn(m, KD_SECTION_FORCE, i, "tir",
                           "%s has no relaxation length %s (%s): its radius is taken, `relaxation` gives another",
                           d->read->path, k == 0 ? "along" : "across", k == 0 ? "PTX1" : "PTY1");
+    // a wrong unit shows in lengths that no tyre has
+    const double radius = P(t, UNLOADED_RADIUS), load = P(t, LFZO) * P(t, FNOMIN);
+    double       elastic[2];
+    load_of(d, 0.5 * radius, elastic);
+    if (radius < 0.02 || radius > 5.0)
+        kd_model_warn(m, KD_SECTION_FORCE, i, "tir", "%s: a tyre with a radius of %.3g m: are the units of [UNITS] right?",
+                      d->read->path, radius);
+    else if (elastic[0] < load || elastic[0] > 1e4 * load)
+        kd_model_warn(m, KD_SECTION_FORCE, i, "tir",
+                      "%s: pressed in by half its radius the tyre carries %.3g N, at a nominal load of %.3g N: are the units of "
+                      "[UNITS] right?",
+                      d->read->path, elastic[0], load);
     if (t->replaced_line > 0)
         kd_model_warn(m, KD_SECTION_FORCE, i, "tir", "%s:%d: a second table replaces the one before", d->read->path,
                       t->replaced_line);
