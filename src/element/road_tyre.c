@@ -468,6 +468,8 @@ bool kd_road_tyre_finish(kd_model *m, int i, const kd_road_def *road)
     if (road->crg && !(road->patch[0] > 0.0 && road->patch[1] > 0.0))
         kd_model_error(m, KD_SECTION_FORCE, i, "crg",
                        "a road from a file needs `patch`, the half length and half width of the contact");
+    if (road->read && kd_crg_modified(road->read->crg))
+        kd_model_warn(m, KD_SECTION_FORCE, i, "crg", "the modifiers of %s ($ROAD_CRG_MODS) are not applied", road->read->path);
     // the wheel must be on a body that is not the road itself
     const bool to = kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to);
     if (to && f->to.body < 0)

@@ -42,21 +42,22 @@ static const double series[TERMS][4] = {
 // clang-format on
 
 // Small turns, as in bushings, need few terms: what is left out is below 1e-17 of the sum
-static void factor_near_one(double z, double G[4])
+static void factor_near_one(double z, int order, double G[4])
 {
     const int terms = z < 1e-4 ? 5 : z < 1e-2 ? 11 : TERMS;
-    double    sum[4] = {0.0, 0.0, 0.0, 0.0};
-    for (int n = terms - 1; n >= 0; n--)
-        for (int k = 0; k < 4; k++) sum[k] = sum[k] * z + series[n][k];
-    for (int k = 0; k < 4; k++) G[k] = sum[k];
+    for (int k = 0; k <= order; k++) {
+        double sum = 0.0;
+        for (int n = terms - 1; n >= 0; n--) sum = sum * z + series[n][k];
+        G[k] = sum;
+    }
 }
 
-void kd_rotation_factor(double y, double root, double G[4])
+void kd_rotation_factor(double y, double root, int order, double G[4])
 {
     const double r2 = root * root, below_one = r2 / (1.0 + y);
     // by the series near y = 1; elsewhere G from the angle itself, derivatives by recursion
     if (y > 0.0 && below_one < NEAR_ONE) {
-        factor_near_one(0.5 * below_one, G);
+        factor_near_one(0.5 * below_one, order, G);
         return;
     }
     G[0] = root > 0.0 ? 2.0 * atan2(root, y) / root : 2.0;
@@ -105,7 +106,7 @@ double kd_rotation_value(const kd_relative *rel, int i)
 {
     const quaternion q = of(rel);
     double           G[4];
-    kd_rotation_factor(q.w, kd_vec_norm(q.v), G);
+    kd_rotation_factor(q.w, kd_vec_norm(q.v), 0, G);
     return G[0] * component(q.v, i);
 }
 
@@ -121,7 +122,7 @@ kd_jet kd_rotation_jet(const kd_relative *rel, const kd_tangent *e, int i)
     const kd_jet vector = {component(q.v, i), component(q1.v, i), component(q2.v, i),
                            component(d.v, i), component(d1.v, i), component(d2.v, i)};
     double       G[4];
-    kd_rotation_factor(q.w, kd_vec_norm(q.v), G);
+    kd_rotation_factor(q.w, kd_vec_norm(q.v), 3, G);
     return kd_jet_mul(kd_jet_chain1(scalar, G[0], G[1], G[2], G[3]), vector);
 }
 
@@ -131,7 +132,7 @@ kd_vec3 kd_rotation_gradient(const kd_relative *rel, int i)
     // q0 e_i + q x e_i
     const kd_vec3 side = kd_vec_axpy(kd_vec_cross(q.v, unit(i)), q.w, unit(i));
     double        G[4];
-    kd_rotation_factor(q.w, kd_vec_norm(q.v), G);
+    kd_rotation_factor(q.w, kd_vec_norm(q.v), 1, G);
     return kd_vec_axpy(kd_vec_scale(0.5 * G[0], side), -0.5 * G[1] * component(q.v, i), q.v);
 }
 
@@ -141,7 +142,7 @@ kd_vec3 kd_rotation_curvature(const kd_relative *rel, int i, kd_vec3 w)
     const kd_vec3    side = kd_vec_axpy(kd_vec_cross(q.v, unit(i)), q.w, unit(i));
     const kd_vec3    d_side = kd_vec_axpy(kd_vec_cross(d.v, unit(i)), d.w, unit(i));
     double           G[4];
-    kd_rotation_factor(q.w, kd_vec_norm(q.v), G);
+    kd_rotation_factor(q.w, kd_vec_norm(q.v), 2, G);
     // product rule over G, side and q_i q of the gradient
     kd_vec3 out = kd_vec_scale(0.5 * G[0], d_side);
     out = kd_vec_axpy(out, 0.5 * G[1] * d.w, side);

@@ -25,6 +25,7 @@ void kd_crg_at(const kd_crg *crg, double x, double y, double z[3], double uv[2])
 
 // Ends along u and v; least and largest elevation
 void kd_crg_ends(const kd_crg *crg, double u[2], double v[2], double z[2]);
-int  kd_crg_missing(const kd_crg *crg); // values that were not there
+int  kd_crg_missing(const kd_crg *crg);  // values that were not there
+bool kd_crg_modified(const kd_crg *crg); // the file asks for modifiers ($ROAD_CRG_MODS), which are not applied
 
 #endif
