@@ -2,7 +2,8 @@
 //
 // The road is a plane under the wheel, with the height z0, the slopes a, b along x and y of `from` and the normal
 // N = (-a, -b, 1) c, c = 1/sqrt(1 + a^2 + b^2): its tangent plane below the centre, or the one through four points of the
-// area of contact (front and rear, left and right), which takes edges off. The wheel is a thin disc about its axle n:
+// area of contact (front and rear, left and right), which takes edges off, or the one through four cams that slide over the road
+// (envelope.h), which feel edges before the centre is there. The wheel is a thin disc about its axle n:
 //
 //     sin gamma = n . N,   e_x = n x N/cos gamma,   e_y = N x e_x,   rho = (z - z0) c/cos gamma,   delta = R - rho
 //     F_z = (F(delta) + d delta')/cos gamma >= 0,    C = -rho (N - sin gamma n)/cos gamma     (centre to contact)
@@ -25,6 +26,7 @@
 
 #include "core/pi.h"
 #include "core/text.h"
+#include "element/envelope.h"
 #include "element/road_tyre.h"
 #include "model/fields.h"
 #include "model/tyre_file.h"
@@ -127,6 +129,64 @@ static void fitted_plane(const kd_road_def *road, const kd_load *load, double x,
     }
 }
 
+// The road along the heading from the middle of a cam
+typedef struct line {
+    const kd_road_def *road;
+    const kd_load     *load;
+    kd_work           *w;
+    double             x, y, c, s;
+} line;
+
+static double height_along(double s, void *context)
+{
+    const line  *l = context;
+    const double x = l->x + s * l->c, y = l->y + s * l->s;
+    double       z[3] = {0.0, 0.0, 0.0};
+    if (l->road->read) kd_crg_at(l->road->read->crg, x, y, z, NULL);
+    return z[0] + (l->load->law[0] ? jet_at(l->load, 0, x, y, 0.0, 0.0, 0.0, 0.0, l->w).x : 0.0);
+}
+
+// The plane through four cams that rest on the road, before and behind the centre, left and right; the heading is (c, s)
+static void enveloped_plane(const kd_road_tyre *t, const kd_load *load, double x, double y, double c, double s,
+                            kd_work *w, plane *p)
+{
+    const kd_road_def *road = t->road;
+    const kd_cam       cam = {road->cam[0] * t->radius, road->cam[1] * t->radius, road->cam[2]};
+    double             beta = 0.0, beta_by[3] = {0.0, 0.0, 0.0}, slope;
+    if (!load->law[0] && !road->read) return;
+    for (int k = 0; k < 4; k++) {
+        // in the axes of the heading: middle, then place of contact
+        const double      l = (k < 2 ? 1 : -1) * road->patch[0], across = (k % 2 == 0 ? 1 : -1) * road->patch[1];
+        line              way = {road, load, w, x + l * c - across * s, y + l * s + across * c, c, s};
+        const kd_cam_rest rest = kd_cam_on_road(&cam, height_along, &way);
+        const sample      z = road_at(road, load, way.x + rest.s * c, way.y + rest.s * s, w);
+        // slopes of W along and across, in x and y, by the heading
+        const double by_l = rest.inside ? kd_cam_slope(&cam, rest.s) : z.x * c + z.y * s, by_w = z.y * c - z.x * s;
+        const double by[3] = {by_l * c - by_w * s, by_l * s + by_w * c, (l + rest.s) * by_w - across * by_l};
+        const double along = 0.25 / l, beside = 0.25 / across;
+        const double ex = along * c - beside * s, ey = along * s + beside * c; // share in the slopes a, b
+        beta += rest.W * along;
+        for (int i = 0; i < 3; i++) beta_by[i] += by[i] * along;
+        p->value[H] += 0.25 * rest.W;
+        p->value[RISE] += 0.25 * z.t;
+        p->value[A] += rest.W * ex;
+        p->value[B] += rest.W * ey;
+        for (int i = 0; i < 3; i++) {
+            p->by[H][i] += 0.25 * by[i];
+            p->by[A][i] += by[i] * ex;
+            p->by[B][i] += by[i] * ey;
+        }
+        p->by[A][2] -= rest.W * ey;
+        p->by[B][2] += rest.W * ex;
+        p->by[RISE][0] += 0.25 * z.xt;
+        p->by[RISE][1] += 0.25 * z.yt;
+        p->by[RISE][2] += 0.25 * ((l + rest.s) * (z.yt * c - z.xt * s) - across * (z.xt * c + z.yt * s));
+    }
+    // the plane that lifts cams as high as they stand
+    p->value[H] -= kd_cam_lift(&cam, beta, &slope);
+    for (int i = 0; i < 3; i++) p->by[H][i] -= slope * beta_by[i];
+}
+
 static plane plane_under(const kd_road_tyre *t, const kd_load *load, const double *x, kd_work *w)
 {
     const int    *v = load->variable;
@@ -134,7 +194,10 @@ static plane plane_under(const kd_road_tyre *t, const kd_load *load, const doubl
     const double *patch = t->road->patch;
     plane         p = {.value = {0.0}};
     const sample  mu = sample_at(load, 1, px, py, w);
-    if (patch[0] > 0.0 && patch[1] > 0.0 && flat > 0.0)
+    const bool    area = patch[0] > 0.0 && patch[1] > 0.0 && flat > 0.0;
+    if (area && t->road->cam[0] > 0.0)
+        enveloped_plane(t, load, px, py, ny / flat, -nx / flat, w, &p);
+    else if (area)
         fitted_plane(t->road, load, px, py, ny / flat, -nx / flat, w, &p);
     else
         tangent_plane(load, px, py, w, &p);
@@ -468,6 +531,12 @@ bool kd_road_tyre_finish(kd_model *m, int i, const kd_road_def *road)
     if (road->crg && !(road->patch[0] > 0.0 && road->patch[1] > 0.0))
         kd_model_error(m, KD_SECTION_FORCE, i, "crg",
                        "a road from a file needs `patch`, the half length and half width of the contact");
+    const bool cam = road->cam[0] > 0.0 || road->cam[1] > 0.0 || road->cam[2] > 0.0;
+    if (cam && !(road->cam[0] > 0.0 && road->cam[1] > 0.0 && road->cam[2] > 1.0))
+        kd_model_error(m, KD_SECTION_FORCE, i, "cam",
+                       "half length and half height must be positive, the exponent above 1, like [1.03, 0.95, 1.8]");
+    else if (cam && !(road->patch[0] > 0.0 && road->patch[1] > 0.0))
+        kd_model_error(m, KD_SECTION_FORCE, i, "cam", "cams stand at the corners of `patch`, which is not given");
     if (road->read && kd_crg_modified(road->read->crg))
         kd_model_warn(m, KD_SECTION_FORCE, i, "crg", "the modifiers of %s ($ROAD_CRG_MODS) are not applied", road->read->path);
     // the wheel must be on a body that is not the road itself

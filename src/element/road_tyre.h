@@ -153,11 +153,22 @@ extern const char *const kd_road_locals[], *const kd_words_tyre_side[];
          .second = offsetof(kd_force_def, member.path),                                                                \
          .doc =                                                                                                        \
              "OpenCRG file in the folder of the model, whose elevation at x and y is added to `road`; needs `patch`"}, \
+        {"patch",                                                                                                      \
+         KD_FIELD_NUMBER,                                                                                              \
+         offsetof(kd_force_def, member.patch),                                                                         \
+         2,                                                                                                            \
+         ALL,                                                                                                          \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         NOT_NEGATIVE,                                                                                                 \
+         "m",                                                                                                          \
+         .doc = "half length and half width of the area of contact: the road is a plane through four points there; "   \
+                "0: its tangent plane below the centre"},                                                              \
     {                                                                                                                  \
-        "patch", KD_FIELD_NUMBER, offsetof(kd_force_def, member.patch), 2, ALL, 0, 0, NOT_NEGATIVE, "m",               \
+        "cam", KD_FIELD_NUMBER, offsetof(kd_force_def, member.cam), 3, ALL, 0, 0, NOT_NEGATIVE, "1",                   \
             .doc =                                                                                                     \
-                "half length and half width of the area of contact: the road is a plane through four points there; "   \
-                "0: its tangent plane below the centre"                                                                \
+                "enveloping cams at the corners of `patch` in place of points: half length and half height in radii "  \
+                "of the tyre, exponent of their shape; 0: none"                                                        \
     }
 
 #endif
