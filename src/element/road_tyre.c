@@ -458,12 +458,26 @@ kd_eval kd_road_tyre_jacobian(const kd_load *load, const double *x, kd_work *w, 
     return KD_EVAL_OK;
 }
 
+// Of the file alone: expressions are searched by themselves
+kd_interval kd_road_tyre_elevation(const kd_load *load, const kd_interval *x, kd_work *w)
+{
+    static const kd_interval anywhere = {-INFINITY, INFINITY};
+    const kd_road_def       *road = tyre_of(load).road;
+    const kd_interval        at_x = x ? x[load->variable[PX]] : anywhere, at_y = x ? x[load->variable[PY]] : anywhere;
+    double                   z[2] = {0.0, 0.0};
+    (void)w;
+    if (!road->read) return (kd_interval){0.0, 0.0};
+    kd_crg_range(road->read->crg, (double[]){at_x.lower, at_x.upper}, (double[]){at_y.lower, at_y.upper}, z);
+    return (kd_interval){z[0], z[1]};
+}
+
 // What the tyre does not pull with: the part of the load that is cut off, 0 while it touches
 kd_interval kd_road_tyre_bounds(const kd_load *load, const kd_interval *x, kd_work *w)
 {
     const kd_road_tyre tyre = tyre_of(load);
     const kd_interval  z = x[load->variable[PZ]], rate = x[load->variable[PV + 2]];
-    const kd_interval  road = kd_road_range(load, x, w);
+    const kd_interval  drawn = kd_road_range(load, x, w), file = kd_road_tyre_elevation(load, x, w);
+    const kd_interval  road = {drawn.lower + file.lower, drawn.upper + file.upper};
     double             low[2] = {0.0, 0.0}, high[2] = {0.0, 0.0};
     const double       least = road.lower + tyre.radius - z.upper, most = road.upper + tyre.radius - z.lower;
     tyre.load(tyre.data, 1e-3 * tyre.radius, low);

@@ -49,6 +49,7 @@ typedef struct kd_road_tyre_class {
 kd_eval     kd_road_tyre_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate);
 kd_eval     kd_road_tyre_jacobian(const kd_load *load, const double *x, kd_work *w, double *J);
 kd_interval kd_road_tyre_bounds(const kd_load *load, const kd_interval *x, kd_work *w);
+kd_interval kd_road_tyre_elevation(const kd_load *load, const kd_interval *x, kd_work *w);
 double      kd_road_tyre_reading(const kd_load *load, const kd_work *w, const kd_point *x, int number);
 int         kd_road_tyre_states(const kd_force_def *def);
 void        kd_road_tyre_make(kd_load_builder *b, int force);
@@ -60,7 +61,7 @@ kd_status   kd_road_tyre_take(kd_model *m, kd_road_def *road, char *why, size_t 
 #define KD_ROAD_TYRE_LOAD_CLASS(stiffness, further, a, b, c, d)                                                        \
     {                                                                                                                  \
         .eval = kd_road_tyre_eval, .jacobian = kd_road_tyre_jacobian, .bounds = kd_road_tyre_bounds,                   \
-        .reading = kd_road_tyre_reading, .factor = (stiffness), further, .jets = true, .cost = {                       \
+        .elevation = kd_road_tyre_elevation, .reading = kd_road_tyre_reading, .factor = (stiffness), further, .jets = true, .cost = {                       \
             .operations = (a),                                                                                         \
             .functions = (b),                                                                                          \
             .slopes = (c),                                                                                             \

@@ -36,6 +36,8 @@ struct kd_crg {
     corner  *corner;           // (nu)
     bool     straight, modified;
     int      stride; // of the coarse search
+    double   stretch; // largest gradient of u
+    double (*range)[2]; // (nu) least and largest elevation of a cross section
     double   low, high;
 };
 
@@ -347,7 +349,10 @@ static kd_status make_normals(reader *r, kd_crg *c)
         double        tx, ty;
         const corner *p = &c->corner[i];
         direction(c, i, &tx, &ty);
-        const double turn = (p[1].nx - p[0].nx) * tx + (p[1].ny - p[0].ny) * ty;
+        const double turn = (p[1].nx - p[0].nx) * tx + (p[1].ny - p[0].ny) * ty, a = p[0].nx * tx + p[0].ny * ty;
+        // length of the piece at an edge is all that it is at least
+        const double least = c->increment + fmin(c->v[0] * turn, c->v[c->nv - 1] * turn);
+        c->stretch = fmax(c->stretch, c->increment * (1.0 + fabs(a) + fabs(turn)) / fmin(least, c->increment));
         if (!(c->increment + c->v[0] * turn > 0.0 && c->increment + c->v[c->nv - 1] * turn > 0.0)) {
             char word[40];
             kd_text(word, sizeof word, "u = %.6g", c->start + i * c->increment);
@@ -381,6 +386,7 @@ static kd_status make(reader *r, kd_crg *c)
     c->v = kd_cut_double(&c->arena, c->nv);
     c->z = kd_arena_cut(&c->arena, (size_t)c->nu * (size_t)c->nv, sizeof *c->z);
     c->corner = kd_arena_cut(&c->arena, (size_t)c->nu, sizeof *c->corner);
+    c->range = kd_arena_cut(&c->arena, (size_t)c->nu, sizeof *c->range);
     if (c->arena.failed) return KD_ERR_MEMORY;
     c->modified = r->modified;
     kd_status status = place_sections(r, c);
@@ -388,12 +394,15 @@ static kd_status make(reader *r, kd_crg *c)
     if (status == KD_OK) status = read_data(r, c);
     if (status == KD_OK) status = make_normals(r, c);
     c->low = INFINITY, c->high = -INFINITY;
-    for (int i = 0; i < c->nu && status == KD_OK; i++)
+    for (int i = 0; i < c->nu && status == KD_OK; i++) {
+        c->range[i][0] = INFINITY, c->range[i][1] = -INFINITY;
         for (int j = 0; j < c->nv; j++) {
             const double z =
                 c->corner[i].height + c->corner[i].bank * c->v[j] + c->z[(size_t)i * (size_t)c->nv + (size_t)j];
-            c->low = fmin(c->low, z), c->high = fmax(c->high, z);
+            c->range[i][0] = fmin(c->range[i][0], z), c->range[i][1] = fmax(c->range[i][1], z);
         }
+        c->low = fmin(c->low, c->range[i][0]), c->high = fmax(c->high, c->range[i][1]);
+    }
     return status;
 }
 
@@ -554,6 +563,47 @@ void kd_crg_at(const kd_crg *crg, double x, double y, double z[3], double uv[2])
     z[1] = along * f[1] * by[0] - f[2] * T[1];
     z[2] = along * f[1] * by[1] + f[2] * T[0];
     if (uv) uv[0] = crg->start + (i + t) * crg->increment, uv[1] = v;
+}
+
+// Elevations along a line across the road, from v0 to v1: at both ends, and at the sections between
+static void across(const kd_crg *c, int i, double t, const double v[2], double z[2])
+{
+    double f[3];
+    for (int k = 0; k < 2; k++) {
+        on_piece(c, i, t, v[k], f);
+        z[0] = fmin(z[0], f[0]), z[1] = fmax(z[1], f[0]);
+    }
+    for (int j = 0; j < c->nv; j++) {
+        if (c->v[j] <= v[0] || c->v[j] >= v[1]) continue;
+        on_piece(c, i, t, c->v[j], f);
+        z[0] = fmin(z[0], f[0]), z[1] = fmax(z[1], f[0]);
+    }
+}
+
+void kd_crg_range(const kd_crg *crg, const double x[2], const double y[2], double z[2])
+{
+    const double hx = 0.5 * (x[1] - x[0]), hy = 0.5 * (y[1] - y[0]), reach = hypot(hx, hy);
+    double       middle[3], uv[2], T[2], first, last;
+    z[0] = crg->low, z[1] = crg->high;
+    if (!isfinite(hx) || !isfinite(hy)) return;
+    kd_crg_at(crg, 0.5 * (x[0] + x[1]), 0.5 * (y[0] + y[1]), middle, uv);
+    z[0] = z[1] = middle[0];
+    if (!(reach > 0.0)) return;
+    // ranges of u and v: exact on a straight line, by the largest gradients on others
+    direction(crg, 0, &T[0], &T[1]);
+    const double du = crg->straight ? hx * fabs(T[0]) + hy * fabs(T[1]) : reach * crg->stretch;
+    const double dv = crg->straight ? hx * fabs(T[1]) + hy * fabs(T[0]) : reach;
+    const double v[2] = {uv[1] - dv, uv[1] + dv};
+    // both ends, and the cross sections between: elevations go straight from one to the next
+    const int i0 = piece_of(crg, uv[0] - du, &first), i1 = piece_of(crg, uv[0] + du, &last);
+    across(crg, i0, first, v, z);
+    across(crg, i1, last, v, z);
+    for (int i = i0 + 1; i <= i1; i++) {
+        if (i1 - i0 < 64)
+            across(crg, i, 0.0, v, z);
+        else
+            z[0] = fmin(z[0], crg->range[i][0]), z[1] = fmax(z[1], crg->range[i][1]);
+    }
 }
 
 void kd_crg_ends(const kd_crg *crg, double u[2], double v[2], double z[2])

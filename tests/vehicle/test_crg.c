@@ -126,6 +126,41 @@ static void constants(void **state)
     }
 }
 
+// A range holds all elevations of its rectangle, is exact for a point, and shrinks with the rectangle.
+static void ranges(void **state)
+{
+    static const char straight[] = "D:long section 1,m\nD:long section 2,m\nD:long section 3,m\n$$$$\n 0.0000000 0.0100000 0.0000000\n"
+                                   " 0.0400000 0.0000000 0.0300000\n 0.0000000 0.0500000 0.0200000\n 0.0100000 0.0700000 0.0000000\n";
+    (void)state;
+    for (int road = 0; road < 2; road++) {
+        kd_crg *crg = NULL;
+        char    message[400];
+        if (parse("6", "LRFI", road ? straight : curved, &crg, message, sizeof message) != KD_OK) fail_msg("%s", message);
+        for (int n = 0; n < 400; n++) {
+            const double cx = 3 + 4 * sin(1.3 * n), cy = 0.5 + 1.5 * sin(2.9 * n), half = 1.5 * pow(10, -(n % 8) * 0.7);
+            const double x[2] = {cx - half, cx + half * fabs(cos(n))}, y[2] = {cy - half * fabs(sin(3 * n)), cy + half};
+            double       z[2], at[3], most = -INFINITY, least = INFINITY;
+            kd_crg_range(crg, x, y, z);
+            for (int i = 0; i <= 40; i++)
+                for (int j = 0; j <= 40; j++) {
+                    kd_crg_at(crg, x[0] + (x[1] - x[0]) * i / 40, y[0] + (y[1] - y[0]) * j / 40, at, NULL);
+                    most = fmax(most, at[0]), least = fmin(least, at[0]);
+                }
+            if (!(z[0] <= least + 1e-15 && z[1] >= most - 1e-15))
+                fail_msg("road %d, %d: %.12g .. %.12g is not in %.12g .. %.12g", road, n, least, most, z[0], z[1]);
+            // slopes are below 0.06, cross sections on the curve turn by 0.1 rad
+            if (!(z[1] - z[0] <= (road ? 0.12 : 0.2) * 2 * half)) fail_msg("road %d, %d: too wide, %g", road, n, z[1] - z[0]);
+            kd_crg_range(crg, (double[]){cx, cx}, (double[]){cy, cy}, z);
+            kd_crg_at(crg, cx, cy, at, NULL);
+            assert_true(z[0] == at[0] && z[1] == at[0]);
+        }
+        double z[2];
+        kd_crg_range(crg, (double[]){-INFINITY, INFINITY}, (double[]){0, 0}, z);
+        assert_true(z[0] == 0 && fabs(z[1] - 0.07) < 1e-15);
+        kd_crg_destroy(crg);
+    }
+}
+
 static void refused(const char *end, const char *format, const char *rest, const char *sentence)
 {
     kd_crg *crg = NULL;
@@ -170,7 +205,7 @@ static void refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(published_points), cmocka_unit_test(slopes), cmocka_unit_test(constants),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(published_points), cmocka_unit_test(slopes), cmocka_unit_test(constants), cmocka_unit_test(ranges),
                                        cmocka_unit_test(refuses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
