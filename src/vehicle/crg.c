@@ -21,7 +21,7 @@
 #include "core/read_number.h"
 #include "core/text.h"
 
-enum { MOST_CHANNELS = 4096, MOST_LINE = 300, MOST_POINTS = 1 << 24, CELL = 10, CELLS_PER_LINE = 8 };
+enum { MOST_CHANNELS = 4096, MOST_LINE = 300, MOST_POINTS = 1 << 24, MOST_PIECES = 64, CELL = 10, CELLS_PER_LINE = 8 };
 
 typedef struct corner {  // of the reference line
     double x, y, nx, ny; // P, n
@@ -580,26 +580,45 @@ static void across(const kd_crg *c, int i, double t, const double v[2], double z
     }
 }
 
+// How far u and v change on a piece while x and y change by hx and hy
+static const double *spread(const kd_crg *c, int i, double hx, double hy, double *out)
+{
+    const corner *p = &c->corner[i];
+    double        tx, ty;
+    direction(c, i, &tx, &ty);
+    const double along = hx * fabs(tx) + hy * fabs(ty), aside = hx * fabs(ty) + hy * fabs(tx);
+    const double a = p[0].nx * tx + p[0].ny * ty, turn = p[1].nx * tx + p[1].ny * ty - a;
+    const double least = fmin(c->increment, c->increment + fmin(c->v[0] * turn, c->v[c->nv - 1] * turn));
+    out[0] = (along + aside * (fabs(a) + fabs(turn))) * c->increment / least, out[1] = aside;
+    return out;
+}
+
 void kd_crg_range(const kd_crg *crg, const double x[2], const double y[2], double z[2])
 {
     const double hx = 0.5 * (x[1] - x[0]), hy = 0.5 * (y[1] - y[0]), reach = hypot(hx, hy);
-    double       middle[3], uv[2], T[2], first, last;
+    double       middle[3], uv[2], first, last;
     z[0] = crg->low, z[1] = crg->high;
     if (!isfinite(hx) || !isfinite(hy)) return;
     kd_crg_at(crg, 0.5 * (x[0] + x[1]), 0.5 * (y[0] + y[1]), middle, uv);
     z[0] = z[1] = middle[0];
     if (!(reach > 0.0)) return;
-    // ranges of u and v: exact on a straight line, by the largest gradients on others
-    direction(crg, 0, &T[0], &T[1]);
-    const double du = crg->straight ? hx * fabs(T[0]) + hy * fabs(T[1]) : reach * crg->stretch;
-    const double dv = crg->straight ? hx * fabs(T[1]) + hy * fabs(T[0]) : reach;
+    // ranges of u and v by the gradients on those pieces that the rectangle can reach
+    int    i0 = piece_of(crg, uv[0] - reach * crg->stretch, &first), i1 = piece_of(crg, uv[0] + reach * crg->stretch, &last);
+    double du = reach * crg->stretch, dv = reach;
+    if (crg->straight || i1 - i0 < MOST_PIECES) {
+        du = dv = 0.0;
+        for (int i = i0; i <= (crg->straight ? i0 : i1); i++) {
+            const double *g = spread(crg, i, hx, hy, (double[2]){0});
+            du = fmax(du, g[0]), dv = fmax(dv, g[1]);
+        }
+    }
     const double v[2] = {uv[1] - dv, uv[1] + dv};
     // both ends, and the cross sections between: elevations go straight from one to the next
-    const int i0 = piece_of(crg, uv[0] - du, &first), i1 = piece_of(crg, uv[0] + du, &last);
+    i0 = piece_of(crg, uv[0] - du, &first), i1 = piece_of(crg, uv[0] + du, &last);
     across(crg, i0, first, v, z);
     across(crg, i1, last, v, z);
     for (int i = i0 + 1; i <= i1; i++) {
-        if (i1 - i0 < 64)
+        if (i1 - i0 < MOST_PIECES)
             across(crg, i, 0.0, v, z);
         else
             z[0] = fmin(z[0], crg->range[i][0]), z[1] = fmax(z[1], crg->range[i][1]);

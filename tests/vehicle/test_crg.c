@@ -148,8 +148,8 @@ static void ranges(void **state)
                 }
             if (!(z[0] <= least + 1e-15 && z[1] >= most - 1e-15))
                 fail_msg("road %d, %d: %.12g .. %.12g is not in %.12g .. %.12g", road, n, least, most, z[0], z[1]);
-            // slopes are below 0.06, cross sections on the curve turn by 0.1 rad
-            if (!(z[1] - z[0] <= (road ? 0.12 : 0.2) * 2 * half)) fail_msg("road %d, %d: too wide, %g", road, n, z[1] - z[0]);
+            // slopes are below 0.06
+            if (!(z[1] - z[0] <= 0.12 * 2 * half)) fail_msg("road %d, %d: too wide, %g", road, n, z[1] - z[0]);
             kd_crg_range(crg, (double[]){cx, cx}, (double[]){cy, cy}, z);
             kd_crg_at(crg, cx, cy, at, NULL);
             assert_true(z[0] == at[0] && z[1] == at[0]);
