@@ -360,12 +360,12 @@ static void put_forces(const contact *c, dual Fx, dual Fy, dual Mx, dual My, dua
     for (int i = 0; i < KD_ROAD_TYRE_CHANNELS; i++) r->force[i] = c->loaded ? out[i] : zero;
 }
 
-// false: the axle is upright on the road
+// false: the axle is upright on the road, or the road has no friction
 static bool law_at(const kd_road_tyre *t, const dual *a, answer *r)
 {
     contact c;
     double  length[2], by[2][2];
-    if (!find_contact(t, a, &c)) return false;
+    if (!(a[GRIP].x > 0.0) || !find_contact(t, a, &c)) return false;
     const dual lean = d_chain(c.sine, t->mirror * asin(c.sine.x), t->mirror / sqrt(1.0 - c.sine.x * c.sine.x));
     // relaxation lengths, slips
     const dual of[2] = {c.Fz, lean};
@@ -389,6 +389,7 @@ static bool law_at(const kd_road_tyre *t, const dual *a, answer *r)
     r->told[KD_ROAD_TYRE_KAPPA] = slip[0].x;
     r->told[KD_ROAD_TYRE_ALPHA] = atan(slip[1].x);
     r->told[KD_ROAD_TYRE_CAMBER] = t->mirror * lean.x;
+    r->told[KD_ROAD_TYRE_DEPTH] = c.delta.x;
     return true;
 }
 
@@ -494,6 +495,33 @@ double kd_road_tyre_reading(const kd_load *load, const kd_work *w, const kd_poin
 {
     (void)x;
     return w->road[load - w->system->load].told[number];
+}
+
+void kd_road_tyre_reason(const kd_load *load, const double *x, char *text, size_t size)
+{
+    const bool upright = fabs(x[load->variable[PN + 2]]) > 0.99;
+    kd_text_append(text, size, upright ? "its axle, z of `to`, is upright on the road" : "`grip` must be positive here");
+}
+
+// A wheel whose centre is in the ground, a road that has ended
+bool kd_road_tyre_notice(const kd_load *load, const double *x, kd_work *w, char *text, size_t size)
+{
+    const kd_road_tyre tyre = tyre_of(load);
+    double             force[KD_ROAD_TYRE_CHANNELS], rate[KD_ROAD_TYRE_STATES], z[3], uv[2], u[2], v[2], range[2];
+    if (kd_road_tyre_eval(load, x, w, force, rate) != KD_EVAL_OK) return false;
+    const double depth = w->road[load - w->system->load].told[KD_ROAD_TYRE_DEPTH];
+    if (depth >= tyre.radius) {
+        kd_text(text, size, "its centre is %.3g m below the road", depth - tyre.radius);
+        return true;
+    }
+    if (!tyre.road->read) return false;
+    kd_crg_at(tyre.road->read->crg, x[load->variable[PX]], x[load->variable[PY]], z, uv);
+    kd_crg_ends(tyre.road->read->crg, u, v, range);
+    const bool ends = uv[0] < u[0] || uv[0] > u[1];
+    if (!ends && uv[1] >= v[0] && uv[1] <= v[1]) return false;
+    kd_text(text, size, "it is beyond the %s of its road, %c from %.6g to %.6g m, which goes on as it ends", ends ? "end" : "edge",
+            ends ? 'u' : 'v', ends ? u[0] : v[0], ends ? u[1] : v[1]);
+    return true;
 }
 
 int kd_road_tyre_states(const kd_force_def *def)

@@ -136,6 +136,47 @@ static void test_ranges_are_told(void **state)
     }
 }
 
+// A centre below the road and a road that has ended are told; without friction and with an upright axle there is no force.
+static void test_wrong_places(void **state)
+{
+    kd_force_def f = tmeasy();
+    char         text[300];
+    double       x[COUNT], out[ROWS];
+    (void)state;
+    f.tmeasy.road.crg = KD_SOURCE_DIR "/models/data/curve.crg", f.tmeasy.road.patch[0] = f.tmeasy.road.patch[1] = 0.05;
+    f.tmeasy.road.friction = "0.5 - x/1000";
+    desk d = desk_of(&f);
+    rolling(x, 10);
+    x[X] = 3;
+    law(&d, x, out);
+    assert_false(d.l->class->notice(d.l, d.x, d.w, text, sizeof text));
+    x[Z] = -0.25;
+    law(&d, x, out);
+    assert_true(d.l->class->notice(d.l, d.x, d.w, text, sizeof text));
+    assert_string_equal(text, "its centre is 0.25 m below the road");
+    x[X] = -7, x[Z] = R0 - 0.02;
+    law(&d, x, out);
+    assert_true(d.l->class->notice(d.l, d.x, d.w, text, sizeof text));
+    assert_has(text, "it is beyond the end of its road, u from 0 to ");
+    x[X] = 3, x[Y] = 40;
+    law(&d, x, out);
+    assert_true(d.l->class->notice(d.l, d.x, d.w, text, sizeof text));
+    assert_has(text, "it is beyond the edge of its road, v from ");
+    for (int i = 0; i < 2; i++) {
+        rolling(x, 10);
+        if (i == 0)
+            x[X] = 500;
+        else
+            x[NY] = 0, x[NZ] = 1;
+        for (int k = 0; k < COUNT; k++) d.x[d.l->variable[k]] = x[k];
+        assert_int_equal(d.l->class->eval(d.l, d.x, d.w, out, out + 6), KD_EVAL_RETRY);
+        text[0] = '\0';
+        d.l->class->reason(d.l, d.x, text, sizeof text);
+        assert_string_equal(text, i == 0 ? "`grip` must be positive here" : "its axle, z of `to`, is upright on the road");
+    }
+    release(&d);
+}
+
 // The derivatives by all variables are those of the values: on curved roads that rise in time, by the tangent plane and by four
 // points, rolling, standing, sliding and in the air.
 static void test_jacobians(void **state)
@@ -418,6 +459,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges_are_told), cmocka_unit_test(test_jacobians), cmocka_unit_test(test_standstill),
         cmocka_unit_test(test_steady_slip),     cmocka_unit_test(test_sides),     cmocka_unit_test(test_slope),
-        cmocka_unit_test(test_damping),         cmocka_unit_test(test_tmeasy),    cmocka_unit_test(test_refusals)};
+        cmocka_unit_test(test_damping),         cmocka_unit_test(test_tmeasy), cmocka_unit_test(test_wrong_places),    cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
