@@ -152,17 +152,19 @@ static void doubt(kd_model *m, int i)
     double       elastic[2];
     load_of(d, 0.5 * radius, elastic);
     if (radius < 0.02 || radius > 5.0)
-        kd_model_warn(m, KD_SECTION_FORCE, i, "tir", "%s: a tyre with a radius of %.3g m: are the units of [UNITS] right?",
-                      d->read->path, radius);
+        kd_model_warn(m, KD_SECTION_FORCE, i, "tir",
+                      "%s: a tyre with a radius of %.3g m: are the units of [UNITS] right?", d->read->path, radius);
     else if (load < 1e3 * radius * radius || load > 2e6 * radius * radius)
-        kd_model_warn(m, KD_SECTION_FORCE, i, "tir",
-                      "%s: a tyre with a radius of %.3g m and a nominal load of %.3g N: are the units of [UNITS] right?", d->read->path,
-                      radius, load);
+        kd_model_warn(
+            m, KD_SECTION_FORCE, i, "tir",
+            "%s: a tyre with a radius of %.3g m and a nominal load of %.3g N: are the units of [UNITS] right?",
+            d->read->path, radius, load);
     else if (elastic[0] < load || elastic[0] > 1e4 * load)
-        kd_model_warn(m, KD_SECTION_FORCE, i, "tir",
-                      "%s: pressed in by half its radius the tyre carries %.3g N, at a nominal load of %.3g N: are the units of "
-                      "[UNITS] right?",
-                      d->read->path, elastic[0], load);
+        kd_model_warn(
+            m, KD_SECTION_FORCE, i, "tir",
+            "%s: pressed in by half its radius the tyre carries %.3g N, at a nominal load of %.3g N: are the units of "
+            "[UNITS] right?",
+            d->read->path, elastic[0], load);
     if (t->replaced_line > 0)
         kd_model_warn(m, KD_SECTION_FORCE, i, "tir", "%s:%d: a second table replaces the one before", d->read->path,
                       t->replaced_line);

@@ -500,7 +500,8 @@ double kd_road_tyre_reading(const kd_load *load, const kd_work *w, const kd_poin
 void kd_road_tyre_reason(const kd_load *load, const double *x, char *text, size_t size)
 {
     const bool upright = fabs(x[load->variable[PN + 2]]) > 0.99;
-    kd_text_append(text, size, upright ? "its axle, z of `to`, is upright on the road" : "`grip` must be positive here");
+    kd_text_append(text, size,
+                   upright ? "its axle, z of `to`, is upright on the road" : "`grip` must be positive here");
 }
 
 // A wheel whose centre is in the ground, a road that has ended
@@ -519,8 +520,8 @@ bool kd_road_tyre_notice(const kd_load *load, const double *x, kd_work *w, char 
     kd_crg_ends(tyre.road->read->crg, u, v, range);
     const bool ends = uv[0] < u[0] || uv[0] > u[1];
     if (!ends && uv[1] >= v[0] && uv[1] <= v[1]) return false;
-    kd_text(text, size, "it is beyond the %s of its road, %c from %.6g to %.6g m, which goes on as it ends", ends ? "end" : "edge",
-            ends ? 'u' : 'v', ends ? u[0] : v[0], ends ? u[1] : v[1]);
+    kd_text(text, size, "it is beyond the %s of its road, %c from %.6g to %.6g m, which goes on as it ends",
+            ends ? "end" : "edge", ends ? 'u' : 'v', ends ? u[0] : v[0], ends ? u[1] : v[1]);
     return true;
 }
 
@@ -580,7 +581,8 @@ bool kd_road_tyre_finish(kd_model *m, int i, const kd_road_def *road)
     else if (cam && !(road->patch[0] > 0.0 && road->patch[1] > 0.0))
         kd_model_error(m, KD_SECTION_FORCE, i, "cam", "cams stand at the corners of `patch`, which is not given");
     if (road->read && kd_crg_modified(road->read->crg))
-        kd_model_warn(m, KD_SECTION_FORCE, i, "crg", "the modifiers of %s ($ROAD_CRG_MODS) are not applied", road->read->path);
+        kd_model_warn(m, KD_SECTION_FORCE, i, "crg", "the modifiers of %s ($ROAD_CRG_MODS) are not applied",
+                      road->read->path);
     // the wheel must be on a body that is not the road itself
     const bool to = kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to);
     if (to && f->to.body < 0)

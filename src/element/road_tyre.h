@@ -64,7 +64,8 @@ kd_status   kd_road_tyre_take(kd_model *m, kd_road_def *road, char *why, size_t 
 #define KD_ROAD_TYRE_LOAD_CLASS(stiffness, further, a, b, c, d)                                                        \
     {                                                                                                                  \
         .eval = kd_road_tyre_eval, .jacobian = kd_road_tyre_jacobian, .bounds = kd_road_tyre_bounds,                   \
-        .elevation = kd_road_tyre_elevation, .reason = kd_road_tyre_reason, .reading = kd_road_tyre_reading, .factor = (stiffness), further, .jets = true, .cost = {                       \
+        .elevation = kd_road_tyre_elevation, .reason = kd_road_tyre_reason, .reading = kd_road_tyre_reading,           \
+        .factor = (stiffness), further, .jets = true, .cost = {                                                        \
             .operations = (a),                                                                                         \
             .functions = (b),                                                                                          \
             .slopes = (c),                                                                                             \

@@ -405,7 +405,7 @@ typedef struct kd_road {
     unsigned long stamp; // of the velocity
     double        x, rate;
     kd_jet        jet;
-    double        told[10];// what sensors read of a tyre on a road (element/road_tyre.h)
+    double        told[10]; // what sensors read of a tyre on a road (element/road_tyre.h)
 } kd_road;
 
 // The ends of the step that was looked at last

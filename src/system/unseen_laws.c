@@ -164,7 +164,8 @@ static kd_status add_load(kd_system *s, const kd_load *load, int *capacity, doub
             add_law(s, capacity, (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0},
                     load, work);
     // a road from a file: its elevation times the stiffness
-    const kd_interval anywhere = load->class->elevation ? load->class->elevation(load, NULL, NULL) : (kd_interval){0, 0};
+    const kd_interval anywhere =
+        load->class->elevation ? load->class->elevation(load, NULL, NULL) : (kd_interval){0, 0};
     if (anywhere.lower < anywhere.upper && status == KD_OK) {
         kd_law law = {.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0, .on_file = true};
         if (load->class->factor) law.factor = load->class->factor(load);

@@ -35,10 +35,10 @@ struct kd_crg {
     double  *v, *z;            // (nv), (nu nv)
     corner  *corner;           // (nu)
     bool     straight, modified;
-    int      stride; // of the coarse search
-    double   stretch; // largest gradient of u
+    int      stride;    // of the coarse search
+    double   stretch;   // largest gradient of u
     double (*range)[2]; // (nu) least and largest elevation of a cross section
-    double   low, high;
+    double low, high;
 };
 
 static const double slack = 1e-9; // of a piece: rounding at the ends of the road
@@ -280,8 +280,9 @@ static kd_status take_constants(reader *r, const kd_crg *c)
         const double *ends;
         const bool   *given;
         const char   *complaint;
-    } pair[] = {{SLOPE, r->slope, r->has_slope, "slopes at start and end differ, but there is no channel of slopes"},
-                {BANKING, r->bank, r->has_bank, "banking at start and end differs, but there is no channel of banking"}};
+    } pair[] = {
+        {SLOPE, r->slope, r->has_slope, "slopes at start and end differ, but there is no channel of slopes"},
+        {BANKING, r->bank, r->has_bank, "banking at start and end differs, but there is no channel of banking"}};
     for (int i = 0; i < 2; i++)
         if (!has_channel(r, pair[i].kind) && pair[i].given[0] && pair[i].given[1] && pair[i].ends[0] != pair[i].ends[1])
             return refuse(r, pair[i].complaint, "");
@@ -299,8 +300,8 @@ static kd_status take_constants(reader *r, const kd_crg *c)
 static kd_status read_data(reader *r, kd_crg *c)
 {
     const bool sloped = has_channel(r, SLOPE), banked = has_channel(r, BANKING);
-    double    row[MOST_CHANNELS], x = r->start_x, y = r->start_y, height = r->start_z, phi = r->start_phi;
-    kd_status status = KD_OK;
+    double     row[MOST_CHANNELS], x = r->start_x, y = r->start_y, height = r->start_z, phi = r->start_phi;
+    kd_status  status = KD_OK;
     c->straight = true;
     for (int i = 0; i < c->nu && status == KD_OK; i++) {
         double slope = sloped ? 0.0 : r->slope[0], bank = banked ? 0.0 : r->bank[0], heading = phi;
@@ -603,7 +604,8 @@ void kd_crg_range(const kd_crg *crg, const double x[2], const double y[2], doubl
     z[0] = z[1] = middle[0];
     if (!(reach > 0.0)) return;
     // ranges of u and v by the gradients on those pieces that the rectangle can reach
-    int    i0 = piece_of(crg, uv[0] - reach * crg->stretch, &first), i1 = piece_of(crg, uv[0] + reach * crg->stretch, &last);
+    int i0 = piece_of(crg, uv[0] - reach * crg->stretch, &first),
+        i1 = piece_of(crg, uv[0] + reach * crg->stretch, &last);
     double du = reach * crg->stretch, dv = reach;
     if (crg->straight || i1 - i0 < MOST_PIECES) {
         du = dv = 0.0;

@@ -172,7 +172,8 @@ static void test_wrong_places(void **state)
         assert_int_equal(d.l->class->eval(d.l, d.x, d.w, out, out + 6), KD_EVAL_RETRY);
         text[0] = '\0';
         d.l->class->reason(d.l, d.x, text, sizeof text);
-        assert_string_equal(text, i == 0 ? "`grip` must be positive here" : "its axle, z of `to`, is upright on the road");
+        assert_string_equal(text,
+                            i == 0 ? "`grip` must be positive here" : "its axle, z of `to`, is upright on the road");
     }
     release(&d);
 }
@@ -196,7 +197,8 @@ static void test_jacobians(void **state)
             road->friction = variant % 2 ? "0.8 + 0.1*sin(x)*cos(y)" : NULL;
             if (variant >= 3) road->patch[0] = 0.06, road->patch[1] = 0.08;
             if (variant >= 7) road->cam[0] = 1.03, road->cam[1] = 0.9, road->cam[2] = variant == 7 ? 1.8 : 2.2;
-            if (variant == 8) road->height = "0.03*sin(3*x - 0.3*y) + 0.1*y^2"; // rise: at the place of contact as it is
+            if (variant == 8)
+                road->height = "0.03*sin(3*x - 0.3*y) + 0.1*y^2"; // rise: at the place of contact as it is
             if (kind == 0 && variant % 2) f.magic.side = KD_TYRE_RIGHT;
             desk d = desk_of(&f);
             for (int n = 0; n < 60; n++) {
@@ -456,9 +458,10 @@ static void test_refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges_are_told), cmocka_unit_test(test_jacobians), cmocka_unit_test(test_standstill),
-        cmocka_unit_test(test_steady_slip),     cmocka_unit_test(test_sides),     cmocka_unit_test(test_slope),
-        cmocka_unit_test(test_damping),         cmocka_unit_test(test_tmeasy), cmocka_unit_test(test_wrong_places),    cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranges_are_told), cmocka_unit_test(test_jacobians),
+                                       cmocka_unit_test(test_standstill),      cmocka_unit_test(test_steady_slip),
+                                       cmocka_unit_test(test_sides),           cmocka_unit_test(test_slope),
+                                       cmocka_unit_test(test_damping),         cmocka_unit_test(test_tmeasy),
+                                       cmocka_unit_test(test_wrong_places),    cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

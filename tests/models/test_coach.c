@@ -64,8 +64,7 @@ static void steady_curve(void **state)
         assert_close(transfer, wanted, (k < 2 ? 3e-3 : 0.15) * wanted);
         assert_true(gyroscopic > 6e-3 * wanted && a_z * shifts > 0.1 * wanted);
         // the leading wheelsets run on their flanges
-        assert_true(at(&result, -1, "wheels_y(1)") < -run[k].flange &&
-                    at(&result, -1, "wheels_y(3)") < -run[k].flange);
+        assert_true(at(&result, -1, "wheels_y(1)") < -run[k].flange && at(&result, -1, "wheels_y(3)") < -run[k].flange);
     }
 }
 

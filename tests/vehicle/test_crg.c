@@ -96,10 +96,12 @@ static void slopes(void **state)
 // Heading, slope and banking without channel are constants of the head: z = z_0 + s u + b v + grid.
 static void constants(void **state)
 {
-    static const char rest[] = "D:long section 1\nD:long section 2, m\n$$$$\n 0.1000000 0.2000000\n 0.3000000 0.4000000\n";
-    static const char head[] = "$ROAD_CRG\nREFERENCE_LINE_START_U = 5\nREFERENCE_LINE_END_U = 7\nREFERENCE_LINE_INCREMENT = 2\n"
-                               "LONG_SECTION_V_RIGHT = -1\nLONG_SECTION_V_LEFT = 1\nreference_line_start_z = 3\n%s"
-                               "$ROAD_CRG_MODS\n%s$KD_DEFINITION\n#:LRFI\n%s";
+    static const char rest[] =
+        "D:long section 1\nD:long section 2, m\n$$$$\n 0.1000000 0.2000000\n 0.3000000 0.4000000\n";
+    static const char head[] =
+        "$ROAD_CRG\nREFERENCE_LINE_START_U = 5\nREFERENCE_LINE_END_U = 7\nREFERENCE_LINE_INCREMENT = 2\n"
+        "LONG_SECTION_V_RIGHT = -1\nLONG_SECTION_V_LEFT = 1\nreference_line_start_z = 3\n%s"
+        "$ROAD_CRG_MODS\n%s$KD_DEFINITION\n#:LRFI\n%s";
     static const struct {
         const char *lines, *mods;
         double      slope, bank, phi;
@@ -129,13 +131,15 @@ static void constants(void **state)
 // A range holds all elevations of its rectangle, is exact for a point, and shrinks with the rectangle.
 static void ranges(void **state)
 {
-    static const char straight[] = "D:long section 1,m\nD:long section 2,m\nD:long section 3,m\n$$$$\n 0.0000000 0.0100000 0.0000000\n"
-                                   " 0.0400000 0.0000000 0.0300000\n 0.0000000 0.0500000 0.0200000\n 0.0100000 0.0700000 0.0000000\n";
+    static const char straight[] =
+        "D:long section 1,m\nD:long section 2,m\nD:long section 3,m\n$$$$\n 0.0000000 0.0100000 0.0000000\n"
+        " 0.0400000 0.0000000 0.0300000\n 0.0000000 0.0500000 0.0200000\n 0.0100000 0.0700000 0.0000000\n";
     (void)state;
     for (int road = 0; road < 2; road++) {
         kd_crg *crg = NULL;
         char    message[400];
-        if (parse("6", "LRFI", road ? straight : curved, &crg, message, sizeof message) != KD_OK) fail_msg("%s", message);
+        if (parse("6", "LRFI", road ? straight : curved, &crg, message, sizeof message) != KD_OK)
+            fail_msg("%s", message);
         for (int n = 0; n < 400; n++) {
             const double cx = 3 + 4 * sin(1.3 * n), cy = 0.5 + 1.5 * sin(2.9 * n), half = 1.5 * pow(10, -(n % 8) * 0.7);
             const double x[2] = {cx - half, cx + half * fabs(cos(n))}, y[2] = {cy - half * fabs(sin(3 * n)), cy + half};
@@ -184,7 +188,8 @@ static void refuses(void **state)
     refused("6", "LRFI", "$ROAD_CRG_FILE\nother.crg\n",
             "a.crg:11: the data are in another file, which $ROAD_CRG_FILE names: give that one");
     refused("6", "LRFI",
-            "D:long section 1,m\nD:long section 2,m\n$ROAD_CRG\nREFERENCE_LINE_START_S = 0\nREFERENCE_LINE_END_S = 0.1\n$$$$\n",
+            "D:long section 1,m\nD:long section 2,m\n$ROAD_CRG\nREFERENCE_LINE_START_S = 0\nREFERENCE_LINE_END_S = "
+            "0.1\n$$$$\n",
             "a.crg:16: slopes at start and end differ, but there is no channel of slopes");
     refused("6", "LRFI", "D:temperature,K\n", "a.crg:11: this channel is not known: 'temperature,k'");
     refused("5", "LRFI", curved,
@@ -205,7 +210,8 @@ static void refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(published_points), cmocka_unit_test(slopes), cmocka_unit_test(constants), cmocka_unit_test(ranges),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(published_points), cmocka_unit_test(slopes),
+                                       cmocka_unit_test(constants), cmocka_unit_test(ranges),
                                        cmocka_unit_test(refuses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,8 @@ static void other_words(void **state)
     static const struct {
         const char *units;
         double      length, force, pressure;
-    } list[] = {{"LENGTH = inches\nFORCE = \"pound_force\" ! lbf\nPRESSURE = 'psi'", 0.0254, 4.4482216152605, 6894.757293168361},
+    } list[] = {{"LENGTH = inches\nFORCE = \"pound_force\" ! lbf\nPRESSURE = 'psi'", 0.0254, 4.4482216152605,
+                 6894.757293168361},
                 {"LENGTH='FEET'\nFORCE='kg_force'\nPRESSURE='kilopascal'", 0.3048, 9.80665, 1e3},
                 {"LENGTH='km'\nFORCE='dyne'\nPRESSURE='mpa'", 1e3, 1e-5, 1e6}};
     static kd_tir t;
@@ -172,8 +173,8 @@ static void missing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads), cmocka_unit_test(converts), cmocka_unit_test(other_words),
-                                       cmocka_unit_test(second_table), cmocka_unit_test(refuses),
-                                       cmocka_unit_test(missing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads),       cmocka_unit_test(converts),
+                                       cmocka_unit_test(other_words), cmocka_unit_test(second_table),
+                                       cmocka_unit_test(refuses),     cmocka_unit_test(missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
