@@ -406,8 +406,9 @@ typedef struct kd_road_def {
     const char *height;   // an expression of x, y (and t); NULL: 0
     const char *friction; // factor of the friction, an expression of x and y; NULL: 1
     double      patch[2]; // half length and half width of the area whose plane is taken [m]; 0: the plane at one point
-    const char *crg;      // OpenCRG file whose elevation is added to the height; NULL: none
-    const char *path;     // where that is, if `crg` says it from another folder; NULL: as `crg` says
+    double      cam[3]; // of enveloping cams at its corners: half length and half height in radii, exponent; 0: points
+    const char *crg;    // OpenCRG file whose elevation is added to the height; NULL: none
+    const char *path;   // where that is, if `crg` says it from another folder; NULL: as `crg` says
     const struct kd_model_road *read; // what the model has read of it; NULL until then
 } kd_road_def;
 

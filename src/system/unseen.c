@@ -26,6 +26,7 @@
 #define FOLLOWED 0.0625 // part of the step along which a slope must hold to count
 #define BENT 0.3        // of a change: so far from a straight line is smooth
 #define PARTS 64        // of one step, for one term
+#define FILE_PARTS 256  // of a road from a file, which has a kink at every line of its grid
 #define NARROW 1e-13    // a part that is not halved
 #define RENEWED 16      // looks after which mobilities are found anew
 #define TURNED_AWAY 1.0 // [rad] turn of bodies after which they are
@@ -118,7 +119,7 @@ typedef struct hunt {
     double          most;    // effect of its whole range over the whole step, the same
     double          ends[2]; // values of the term there
     int             n;
-    part            part[PARTS];
+    part            part[FILE_PARTS];
 } hunt;
 
 static part judged(const hunt *f, kd_interval range, double a, double b)
@@ -315,7 +316,7 @@ static void look_closely(kd_work *w, hunt *f, kd_interval whole, const kd_step_s
     double size, over;
     int    worst;
     f->band = seen_of(w, f->law, f->term, f->x1, seen, f->ends[0], f->ends[1]);
-    const finding answer = search(w, f, whole, PARTS, &size);
+    const finding answer = search(w, f, whole, f->law->on_file ? FILE_PARTS : PARTS, &size);
     if (answer == HIDDEN) tell(w, f, size, out);
     if (answer != OPEN || f->law->term[f->term].sum) return; // the terms of a sum have been looked at themselves
     sum_up(f, &over, &size, &worst);

@@ -257,7 +257,7 @@ void kd_unseen_ranges(kd_work *w, const kd_law *law, const kd_point *x1, double 
         kd_range_output(w, law->pi[k], slot);
     }
     if (!law->expr) {
-        out[0] = law->load->class->bounds(law->load, slot, w);
+        out[0] = kd_law_bounds(law, slot, w);
         return;
     }
     (void)kd_expr_bounds(law->expr, slot, w->breaks.work);
@@ -277,7 +277,7 @@ void kd_unseen_values(kd_work *w, const kd_law *law, const kd_point *x1, double 
             const double value = value_of(w, x1, law->slot[i], part);
             w->enclosure.slot[law->slot[i]] = (kd_interval){value, value};
         }
-        out[0] = middle(law->load->class->bounds(law->load, w->enclosure.slot, w));
+        out[0] = middle(kd_law_bounds(law, w->enclosure.slot, w));
     } else {
         kd_unseen_ranges(w, law, x1, part, part, term);
         for (int k = 0; k < law->nterms; k++) out[k] = middle(term[k]);
