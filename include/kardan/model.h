@@ -728,6 +728,9 @@ KD_API kd_status kd_model_add_input(kd_model *m, const char *name, const kd_inpu
 KD_API kd_status kd_model_add_body(kd_model *m, const char *name, const kd_body_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_frame(kd_model *m, const char *name, const kd_frame_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_joint(kd_model *m, const char *name, const kd_joint_def *def) KD_NODISCARD;
+// A frame of the model as the end of a joint between modules (kd_hook of kardan/realtime.h): a spherical joint to the ground, at the
+// origin, which is to be left open.
+KD_API kd_status kd_model_add_end(kd_model *m, const char *name, const char *frame) KD_NODISCARD;
 KD_API kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd_constraint_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_force_def *def) KD_NODISCARD;
