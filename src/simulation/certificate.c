@@ -293,6 +293,17 @@ static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state
     return status;
 }
 
+// The state that was seen last, shown without a simulation: inputs may have jumped there, and with them powers and energies
+static kd_status meet_inputs(kd_certifier *c, const kd_state *x)
+{
+    const double before = c->energy_end;
+    c->nknots = c->nsegments = c->npast = 0;
+    const kd_status status = kd_certifier_start_work(c, NULL, x);
+    const double    gain = c->energy_end - before;
+    if (status >= 0) c->jumps[gain > 0] += fabs(gain);
+    return status;
+}
+
 // What errors of a tolerance explain, and what rounding does
 static kd_status measure_slopes(kd_certifier *c, const kd_state *x)
 {
@@ -349,9 +360,10 @@ static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, co
     kd_status   status = KD_OK;
     // first state, behind an instant, or a step
     if (c->certificate.has_energy)
-        status = c->certificate.states == 0 ? kd_certifier_start_work(c, simulation, x)
-                 : is_jump(c, x)            ? jump(c, simulation, x)
-                                            : kd_certifier_follow_steps(c, simulation, x);
+        status = c->certificate.states == 0          ? kd_certifier_start_work(c, simulation, x)
+                 : is_jump(c, x)                     ? jump(c, simulation, x)
+                 : !simulation && x->t == c->t_known ? meet_inputs(c, x)
+                                                     : kd_certifier_follow_steps(c, simulation, x);
     if (status >= 0) status = go_to_end(c, simulation, x);
     if (status < 0 || !c->certificate.has_energy) return status;
     // those of the end of a step are known

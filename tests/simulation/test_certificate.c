@@ -354,12 +354,85 @@ static void memory_is_taken_at_creation(void **state)
     unmake(&f);
 }
 
+// A mass on a spring whose force from outside jumps between runs, shown once more behind every jump as co-simulation does
+typedef struct pushed {
+    double         force;
+    kd_simulation *simulation;
+    kd_certifier  *certifier;
+} pushed;
+
+static kd_eval give_force(double t, void *context, double *u, double *du, double *ddu)
+{
+    (void)t;
+    u[0] = ((const pushed *)context)->force;
+    du[0] = ddu[0] = 0;
+    return KD_EVAL_OK;
+}
+
+static kd_eval show_pushed(const kd_state *x, bool at_time, void *context)
+{
+    const pushed *p = context;
+    (void)at_time;
+    if (!p->simulation || !p->certifier) return KD_EVAL_OK;
+    return kd_certifier_see(p->certifier, p->simulation, x) >= 0 ? KD_EVAL_OK : KD_EVAL_STOP;
+}
+
+static void inputs_that_jump_are_balanced(void **state)
+{
+    static const char text[] =
+        "kardan: 1\ngravity: [0, 0, 0]\ninputs: {F: {start: 0}}\nbodies:\n"
+        "  block: {mass: 1, inertia: [0.01, 0.01, 0.01]}\njoints:\n"
+        "  slide: {type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [1, 0, 0], q: 1}\nforces:\n"
+        "  own: {type: joint_spring, joint: slide, rest: 0, stiffness: 10, damping: 0.1, law: input.F}\n";
+    static const struct {
+        kd_formulation     form;
+        kd_integrator_kind integrator;
+    } method[] = {{KD_ODE, KD_DOP853}, {KD_PSF, KD_RADAU}, {KD_GGL, KD_BDF}, {KD_STATESPACE, KD_SDIRK}};
+    (void)state;
+    for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
+        pushed                p = {0};
+        const kd_inputs       inputs = {give_force, &p};
+        kd_simulation_options o = kd_simulation_options_default();
+        kd_model             *model;
+        kd_system            *system;
+        kd_state             *x;
+        char                  message[800];
+        o = kd_method_named(&o);
+        o.formulation = method[i].form, o.integrator = method[i].integrator;
+        o.rtol = o.atol = 1e-9;
+        o.output = show_pushed, o.context = &p;
+        if (kd_model_read_text("pushed", text, strlen(text), NULL, 0, &model, message, sizeof message) < 0)
+            fail_msg("%s", message);
+        assert_true(kd_system_create(model, NULL, &system, message, sizeof message) >= 0);
+        const kd_eom *eom = kd_system_eom(system);
+        assert_int_equal(kd_state_create(eom, &x), KD_OK);
+        assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
+        assert_true(kd_simulation_create(eom, &inputs, &o, x, &p.simulation, message, sizeof message) >= 0);
+        assert_int_equal(kd_certifier_create(eom, &inputs, &p.certifier), KD_OK);
+        for (int k = 0; k < 30; k++) {
+            p.force = 20 * cos(2.0 * k);
+            assert_true(kd_simulation_resume(p.simulation) >= 0);
+            assert_true(kd_certifier_see(p.certifier, NULL, x) >= 0);
+            assert_true(kd_simulation_run(p.simulation, (k + 1) * 0.01) >= 0);
+        }
+        // energies of 5 J
+        const double balance = kd_certifier_certificate(p.certifier).energy.value;
+        if (!(balance < 1e-6)) fail_msg("%s: %g J", kd_integrator_word(o.integrator), balance);
+        kd_certifier_destroy(p.certifier);
+        kd_simulation_destroy(p.simulation);
+        kd_state_destroy(x);
+        kd_system_destroy(system);
+        kd_model_destroy(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(balance_is_as_accurate_as_the_run),
         cmocka_unit_test(gallery_is_certified),
         cmocka_unit_test(drives_are_balanced),
+        cmocka_unit_test(inputs_that_jump_are_balanced),
         cmocka_unit_test(states_alone_give_a_balance),
         cmocka_unit_test(wrong_energy_is_noticed),
         cmocka_unit_test(violations_are_measured),
