@@ -69,7 +69,7 @@ kd_status kd_load_case_inertia(const kd_fe_structure *s, const kd_flexible_body 
 }
 
 // one force and moment at a place, into the sums
-static void add_load(kd_vec3 at, kd_vec3 F, kd_vec3 N, kd_vec3 *force, kd_vec3 *moment, kd_balance *sizes)
+static void add_load(kd_vec3 at, kd_vec3 F, kd_vec3 N, kd_vec3 *force, kd_vec3 *moment, kd_load_balance *sizes)
 {
     const kd_vec3 about = kd_vec_add(N, kd_vec_cross(at, F));
     *force = kd_vec_add(*force, F);
@@ -86,12 +86,12 @@ static kd_vec3 force_at(const kd_fe_structure *s, const double *f, int i)
     return kd_vec_of(at);
 }
 
-kd_balance kd_load_case_balance(const kd_fe_structure *s, const kd_flexible_body *b, const kd_carried_loads *l,
-                                const double *f)
+kd_load_balance kd_load_case_balance(const kd_fe_structure *s, const kd_flexible_body *b, const kd_carried_loads *l,
+                                     const double *f)
 {
-    kd_balance    sum = {0};
-    kd_vec3       force = {0, 0, 0}, moment = force;
-    const kd_vec3 none = {0, 0, 0};
+    kd_load_balance sum = {0};
+    kd_vec3         force = {0, 0, 0}, moment = force;
+    const kd_vec3   none = {0, 0, 0};
     for (int i = 0; i < s->nnodes; i++)
         add_load(kd_vec_add(s->at[i], shift_of(b, l->nmodes, i, l->q)), force_at(s, f, i), none, &force, &moment, &sum);
     for (int i = 0; i < l->nframes; i++) {
