@@ -149,17 +149,18 @@ static void write_rigid(const kd_fe_structure *s, const kd_interface *face, int 
 {
     fprintf(file, "*NODE, NSET=KARDAN_FRAMES\n");
     for (int k = 0; k < 2; k++) // the second one has the turns
-        fprintf(file, "%d, %.12e, %.12e, %.12e\n", reference + k, face->point.x, face->point.y, face->point.z);
+        fprintf(file, "%d, %.12e, %.12e, %.12e\n", reference + k, face->point.x / s->unit_length,
+                face->point.y / s->unit_length, face->point.z / s->unit_length);
     fprintf(file, "*NSET, NSET=KARDAN_%d\n", reference);
     for (int i = 0; i < face->n; i++) fprintf(file, "%d,\n", s->id[face->node[i]]);
     fprintf(file, "*RIGID BODY, NSET=KARDAN_%d, REF NODE=%d, ROT NODE=%d\n", reference, reference, reference + 1);
 }
 
-// *CLOAD of a node: what is not 0
-static void write_force(int id, int n, const double *value, FILE *file)
+// *CLOAD of a node, in its unit: what is not 0
+static void write_force(int id, const double value[3], double unit, FILE *file)
 {
-    for (int d = 0; d < n; d++)
-        if (value[d] != 0) fprintf(file, "%d, %d, %.12e\n", id, d + 1, value[d]);
+    for (int d = 0; d < 3; d++)
+        if (value[d] != 0) fprintf(file, "%d, %d, %.12e\n", id, d + 1, value[d] / unit);
 }
 
 kd_status kd_load_case_write(const kd_fe_structure *s, const kd_flexible_body *b, const kd_interface *faces,
@@ -189,13 +190,13 @@ kd_status kd_load_case_write(const kd_fe_structure *s, const kd_flexible_body *b
         }
         gather(s, &faces[i], f, load);
         if (i == held) continue;
-        write_force(first + 2 * i, 3, load, file);
-        write_force(first + 2 * i + 1, 3, load + 3, file);
+        write_force(first + 2 * i, load, s->unit_force, file);
+        write_force(first + 2 * i + 1, load + 3, s->unit_force * s->unit_length, file);
     }
     for (int i = 0; i < s->nnodes && status == KD_OK; i++) {
         double at[3];
         kd_vec_to(force_at(s, f, i), at);
-        write_force(s->id[i], 3, at, file);
+        write_force(s->id[i], at, s->unit_force, file);
     }
     fprintf(file, "*NODE PRINT, NSET=KARDAN_FRAMES\nU\n*NODE FILE\nU\n"
                   "*EL FILE\nS\n*END STEP\n");

@@ -115,6 +115,11 @@ static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
     return answer;
 }
 
+static void psf_forget(void *impl)
+{
+    kd_dense_output_forget(((kd_psf *)impl)->dense);
+}
+
 // Accelerations jump, and so do v' and, along Z, p''
 static kd_eval psf_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
 {
@@ -476,6 +481,7 @@ static const kd_dae_class psf_class = {
     .extrapolate = psf_extrapolate,
     .start = psf_start,
     .resolve = psf_resolve,
+    .forget = psf_forget,
     .component_name = psf_component_name,
     .fault = psf_fault,
     .counters = psf_counters,

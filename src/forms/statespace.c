@@ -85,6 +85,14 @@ static kd_eval statespace_start(void *impl, double t, const double *x, double *x
     return plain_rhs(impl, t, x, xdot);
 }
 
+static void statespace_forget(void *impl)
+{
+    kd_statespace *self = impl;
+    self->last.known = self->kept.known = self->ends[0].known = self->ends[1].known = false;
+    self->last.inside = self->kept.inside = false;
+    kd_dense_output_forget(self->dense);
+}
+
 // Nothing but x' changes. The rates of independent positions are velocities, which do not; where they are the
 // independent velocities themselves, p'' changes by as much as v'.
 static kd_eval statespace_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
@@ -405,6 +413,7 @@ static const kd_dae_class statespace_class = {
     .complete = statespace_complete,
     .start = statespace_start,
     .resolve = statespace_resolve,
+    .forget = statespace_forget,
     .component_name = statespace_component_name,
     .fault = statespace_fault,
     .counters = statespace_counters,

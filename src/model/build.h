@@ -28,6 +28,9 @@ kd_source kd_model_source_waiting(const kd_model *m, const char *field);        
 void      kd_model_drop_fields(kd_model *m); // no element comes: forget the fields that wait for one
 kd_source kd_model_run_source(const kd_model *m,
                               const char     *field); // where a field of `run` stands; file NULL: nowhere
+// A file that others include: nobody need use all that it has.
+kd_status kd_model_share_file(kd_model *m, const char *file) KD_NODISCARD;
+bool      kd_model_is_shared(const kd_model *m, const char *file);
 kd_source kd_model_source_of(const kd_model *m, kd_section section, int element, const char *field);
 // The position of a column (1-based) of an expression. false: it is not in the file as it is.
 bool kd_model_source_in(const kd_model *m, kd_section section, int element, const char *field, int column,
@@ -156,6 +159,7 @@ struct kd_model_private {
     struct kd_model_part *parts;                   // files of flexible bodies that were read
     struct kd_model_road *roads;                   // OpenCRG files that were read
     struct kd_model_tyre *tyres;                   // tyre property files that were read
+    struct kd_shared     *shared;                  // files that are included
     kd_written           *written, *last_written;  // the text of a model with subsystems; NULL: it has none
     char                 *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
     double               *theta, *work;            // of a copy: values of parameters; workspace of expressions
