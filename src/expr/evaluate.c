@@ -209,7 +209,7 @@ static kd_jet jet_if(kd_jet condition, kd_jet yes, kd_jet no)
     return isnan(condition.x) ? kd_jet_const(condition.x) : condition.x != 0.0 ? yes : no;
 }
 
-static kd_jet jet_of(const kd_instruction *i, const kd_jet *w)
+__attribute__((always_inline)) static inline kd_jet jet_of(const kd_instruction *i, const kd_jet *w)
 {
     const kd_operation *o = &kd_operations[i->op];
     if (i->op == KD_OP_IF) return jet_if(w[i->a], w[i->b], w[i->c]);

@@ -11,7 +11,7 @@
 //       s_k+1 = z / (1 - s_k'z / s_k's_k),   inv(B_k+1) = (I + s_k+1 s_k' / s_k's_k) inv(B_k),   inv(B_0) = inv(A)
 //   (C. T. Kelley, Iterative Methods for Linear and Nonlinear Equations, section 7.3). It is kept as long as A is, since the
 //   next right-hand side is asked for nearby. Increments count in natural units.
-// - An increment of less than the wanted error is not made: the position that was evaluated is the result.
+// - An increment that is rounding is not made: the position that was evaluated is the result.
 // Slow convergence renews the factors.
 #include <float.h>
 #include <math.h>
@@ -21,18 +21,20 @@
 #include "forms/statespace_impl.h"
 #include "math/dense.h"
 
-#define CONVERGED 1e-14   // estimated error of dependent coordinates beside the largest coordinate
-#define STAGNATED 1e-11   // accepted when increments no longer fall
-#define MAX_ITERATIONS 25 // with one matrix
-#define FIRST_RATE 0.3    // assumed before it is known
-#define SLOW 0.1          // rate of convergence from which on the matrix is renewed
-#define MAX_RENEWALS 8    // matrices of one solution: the later ones are those of Newton's method itself
-#define FAR 10.0          // increments may grow by this factor over the smallest one
-#define CURVED 0.25       // what later increments may do beside the first one, without leaving its branch
-#define NEARBY 1e-3       // the same beside the size of the coordinates at the start
-#define PATH_FIRST 0.5    // part of a path that is tried first
-#define LEARNT_FROM 1e-9  // increments beside the largest coordinate below which differences of g are rounding
-#define LEARNT_AT 0.25    // largest part of an increment that its successor may have, if something is learnt from it
+#define CONVERGED 1e-14           // estimated error of dependent coordinates beside the largest coordinate
+#define STAGNATED 1e-11           // accepted when increments no longer fall
+#define MAX_ITERATIONS 25         // with one matrix
+#define FIRST_RATE 0.3            // assumed before it is known
+#define SLOW 0.1                  // rate of convergence from which on the matrix is renewed
+#define MAX_RENEWALS 8            // matrices of one solution: the later ones are those of Newton's method itself
+#define FAR 10.0                  // increments may grow by this factor over the smallest one
+#define CURVED 0.25               // what later increments may do beside the first one, without leaving its branch
+#define NEARBY 1e-3               // the same beside the size of the coordinates at the start
+#define PATH_FIRST 0.5            // part of a path that is tried first
+#define NOTHING (4 * DBL_EPSILON) // an increment that is not made: rounding
+#define NEXT_TO 0.02              // part of the size of positions that a solution nearby is away at most
+#define LEARNT_FROM 1e-9          // increments beside the largest coordinate below which differences of g are rounding
+#define LEARNT_AT 0.25 // largest part of an increment that its successor may have, if something is learnt from it
 
 // ---- dependent positions and velocities -----------------------------------------------------------------------------
 
@@ -212,17 +214,20 @@ static kd_eval make_increment(kd_statespace *self, const kd_chart_level *level, 
 }
 
 // Along the constraints to y, without a look at g. known: it is 0 at p, and the increment is one of Newton's method.
-// DONE: nothing is left to do.
+// *way: how far; NAN: too far for that, nothing was done, and what was learnt is forgotten. DONE: nothing is left to do.
 static kd_eval meet_independent(kd_statespace *self, kd_chart *chart, const double *y, bool known, double scale,
-                                double *p, const double *s, progress *now, double *far, verdict *next)
+                                double *p, const double *s, progress *now, double *way, verdict *next)
 {
-    position_increment(self, chart, y, p, NULL);
-    *far = kd_statespace_move(self, self->e);
     *next = GO_ON;
-    if (known) *next = judge_increment(now, *far, scale);
-    // nowhere: as if it had not been tried
-    if (!isfinite(*far)) *far = 0;
-    if (*far == 0) return KD_EVAL_OK;
+    position_increment(self, chart, y, p, NULL);
+    *way = kd_statespace_move(self, self->e);
+    if (!(*way <= NEXT_TO * self->scale)) {
+        *way = NAN;
+        chart->secants.count = 0;
+        return KD_EVAL_OK;
+    }
+    if (known) *next = judge_increment(now, *way, scale);
+    if (*way == 0) return KD_EVAL_OK;
     memcpy(self->step, self->e, (size_t)self->dims.nv * sizeof *self->e);
     if (!self->identity) kd_eom_at_position(kd_acceleration_data(self->acceleration), p, s);
     return make_increment(self, &chart->p, y, p);
@@ -235,12 +240,20 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
     progress        now = {0};
     verdict         next;
     double          scale = fmax(1, kd_statespace_reach(self, p)), way, first = -1;
-    bool            learns = known; // self->step is an increment of these equations
     self->placed = false;
     kd_eval answer = kd_acceleration_at_time(self->acceleration, t);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
     answer = meet_independent(self, chart, y, known, scale, p, s, &now, &way, &next);
     if (answer != KD_EVAL_OK) return answer;
+    // nearby: self->step is an increment of these equations if it began at a solution; far away plain Newton steps, of which
+    // nothing is learnt, so that they lead to the branch that they always did
+    const bool near_by = !isnan(way);
+    bool       learns = near_by && known;
+    // where the first increment led; later ones stay near
+    if (learns) {
+        memcpy(self->aim, p, (size_t)self->dims.np * sizeof *p);
+        first = way;
+    }
     while (next != DONE) {
         // [S Z; C] e = (y - S p, -g)
         answer = position_values(self, t, p, s);
@@ -250,18 +263,17 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         // small enough: p as it stands is the result, and the data are there
         const double size = kd_statespace_move(self, self->e);
         next = judge_increment(&now, size, scale);
-        self->placed = next == DONE && size <= CONVERGED * scale;
+        self->placed = next == DONE && size <= NOTHING * scale;
         if (self->placed) break;
         if (next == GIVE_UP) return no_solution(self, level, t, "positions");
         // p <- p oplus e
         answer = make_increment(self, level, y, p);
         if (answer != KD_EVAL_OK) return answer;
         memcpy(self->step, self->e, (size_t)self->dims.nv * sizeof *self->e);
-        learns = true;
-        // where the first increment led; later ones stay near
+        learns = near_by;
         if (first < 0) {
             memcpy(self->aim, p, (size_t)self->dims.np * sizeof *p);
-            first = way + size;
+            first = near_by ? way + size : size;
         }
         if (first > near || astray(self, p, first)) return no_solution(self, level, t, "positions");
         // slow: factors of the iterate, and its rate is unknown again

@@ -642,7 +642,8 @@ static kd_eval counted_M(const kd_point *x, void *context, double *out)
 }
 
 // A right-hand side sets one position beside those of Newton's method for the dependent coordinates, and that needs less
-// than five: velocities and accelerations are found where positions were.
+// than three: from a known solution the first increment needs none, and old factors are corrected by increments. Velocities
+// and accelerations are found where positions were.
 static void one_position_for_a_right_hand_side(void **state)
 {
     (void)state;
@@ -669,7 +670,7 @@ static void one_position_for_a_right_hand_side(void **state)
     print_message("%.0f right-hand sides: g %.2f, positions of gI %.2f, of M %.2f\n", rhs, (double)c.g / rhs,
                   (double)c.gI / rhs, (double)c.M / rhs);
     assert_true(rhs > 500);
-    assert_true((double)c.g < 5 * rhs && (double)c.gI < 1.3 * rhs && (double)c.M < 1.3 * rhs);
+    assert_true((double)c.g < 3 * rhs && (double)c.gI < 1.3 * rhs && (double)c.M < 1.3 * rhs);
     kd_state_destroy(x);
     kd_eom_destroy(eom);
     kd_eom_destroy(plain);
