@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    MAX_DIGITS = 300,      // of one number; a double is decided by 767 at most, by 17 in practice
-    EXACT_DIGITS = 15,     // numbers of so many digits are doubles
+    MAX_DIGITS = 300,  // of one number; a double is decided by 767 at most, by 17 in practice
+    EXACT_DIGITS = 15, // numbers of so many digits are doubles
     ROOM_FOR_EXPONENT = 16,
     MAX_EXPONENT = 100000, // beyond all doubles, far below overflow of int
 };

@@ -138,11 +138,8 @@ static void test_locale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_short_numbers),
-        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_tokens),        cmocka_unit_test(test_numbers), cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_short_numbers), cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
