@@ -30,6 +30,7 @@ kd_status kd_options_check(const kd_option *rows, int count, const void *base, c
 
 double kd_option_number(const kd_option *row, const void *base);             // of TEXT: NAN
 void   kd_option_set_number(const kd_option *row, void *base, double value); // not checked; TEXT: nothing
+bool   kd_option_same(const kd_option *row, const void *base, const void *other); // value in two structures
 // "2 to 5", "above 0", "sdirk, esdirk, rosenbrock"
 const char *kd_option_range(const kd_option *row, char *buffer, size_t size);
 const char *kd_option_print(const kd_option *row, const void *base, char *buffer, size_t size);

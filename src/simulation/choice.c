@@ -24,6 +24,7 @@
 #include "core/archive.h"
 #include "core/text.h"
 #include "simulation/fits.h"
+#include "simulation/options.h"
 
 static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
 static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
@@ -65,21 +66,10 @@ struct kd_choice {
 // Does an option differ from its default that belongs to one integrator, or to how a form is solved?
 static bool has_own_options(const kd_simulation_options *opt)
 {
-    static const char *const    common[] = {"steps.", "start.",           "events.",
-                                            "check.", "form.constraints", "form.invariants"};
+    static const char *const    common[] = {"steps.",           "start.",          "events.", "check.",
+                                            "form.constraints", "form.invariants", NULL};
     const kd_simulation_options usual = kd_simulation_options_default();
-    const kd_option            *row;
-    char                        value[200], standard[200];
-    for (int i = 0; (row = kd_option_at(i)); i++) {
-        bool shared = false;
-        for (size_t k = 0; k < sizeof common / sizeof *common; k++)
-            shared = shared || strncmp(row->name, common[k], strlen(common[k])) == 0;
-        if (shared || kd_option_get(opt, row->name, value, sizeof value) < 0 ||
-            kd_option_get(&usual, row->name, standard, sizeof standard) < 0)
-            continue;
-        if (strcmp(value, standard) != 0) return true;
-    }
-    return false;
+    return kd_options_difference(opt, &usual, common) != NULL;
 }
 
 // Does this method run with the options?
