@@ -26,16 +26,18 @@
 #include "simulation/fits.h"
 #include "simulation/options.h"
 
-static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
-static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
-static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
-static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
-static const double FULL_SIZE = 165;    // entries in a column of M that add 1 to it
-static const double DENSE_MOST = 3;     // R of psf with radau beyond which sparse matrices are better
-static const double TREE_SIZE = 30;     // nv of equations without constraints at which R is 2
-static const double LOOPED_SIZE = 110;  // the same with constraints, whose right-hand side is dearer
-static const double SETTLED = 0.05;     // relative change of rho between two iterations that is none
-static const double SAFETY = 1.1;       // of rho, which the power method finds from below
+static const double NEAR_BORDER = 3.5; // h rho from which stability, not accuracy, is taken to limit a step of dop853
+static const double CHEAP = 5;         // h rho / R of an implicit step below which explicit ones cost less
+static const double HOPELESS = 2e4;    // [1/s] rho beyond which explicit steps are not even tried at the start
+static const double SPARSE_COST = 0.7; // R of bdf on ggl with a sparse matrix: a third, twice as many at equal error,
+static const double FULL_SIZE = 165;   // entries in a column of M that add 1 to it
+static const double DENSE_SIZE = 10;   // nv beyond which steps of bdf with sparse matrices are cheaper than of radau
+static const double CUT_SIZE = 42;     // the same where events start methods again, without constraints
+static const double CUT_LOOPED = 155;  // and with them
+static const double TREE_SIZE = 14;    // nv of equations without constraints at which R is 2
+static const double LOOPED_SIZE = 110; // the same with constraints, whose right-hand side is dearer
+static const double SETTLED = 0.05;    // relative change of rho between two iterations that is none
+static const double SAFETY = 1.1;      // of rho, which the power method finds from below
 static const double SMALLEST_RTOL = 1e-14;                  // where estimates of dop853 are rounding
 enum { ITERATIONS = 24, FEWER = 8 };                        // of the power method, at first and with a known direction
 enum { HITS = 5, HITS_MOST = 640 };                         // steps near the border before a change
@@ -133,16 +135,24 @@ static double column_entries(const kd_eom *eom, const kd_inputs *inputs, const k
     return good ? count / COLUMNS : 0;
 }
 
+// Are the dense matrices of psf with radau small? cut: the motion is cut into pieces, at which bdf begins again
+static bool is_small(const kd_eom *eom, bool cut)
+{
+    const kd_dims d = kd_eom_dims(eom);
+    const bool    looped = d.nlambda + d.nmu > 0;
+    return d.nv + d.nr <= (!cut ? DENSE_SIZE : looped ? CUT_LOOPED : CUT_SIZE);
+}
+
 // psf with radau, or, where its dense matrices would be large, bdf: on ode where the Newton matrix is eliminated along
 // the tree in O(N), else on ggl, whose matrix is sparse
 static kd_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
-                           const kd_simulation_options *opt, double *cost)
+                           const kd_simulation_options *opt, bool cut, double *cost)
 {
     const kd_pair               along_tree = {KD_ODE, KD_BDF}, sparse = {KD_GGL, KD_BDF};
     const kd_simulation_options usual = kd_method_named(opt);
     const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
     *cost = dense_cost(eom);
-    if (*cost <= DENSE_MOST || kept || has_own_options(opt)) return (kd_pair){usual.formulation, usual.integrator};
+    if (is_small(eom, cut) || kept || has_own_options(opt)) return (kd_pair){usual.formulation, usual.integrator};
     if (kd_eom_definition(eom)->implicit_set && is_possible(opt, along_tree)) {
         *cost = SPARSE_COST;
         return along_tree;
@@ -253,7 +263,7 @@ kd_status kd_choice_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     const char *why_not = why_not_explicit(eom, opt);
     if (inputs) self->inputs = *inputs;
     self->explicit_method = (kd_pair){KD_ODE, KD_DOP853};
-    self->implicit_method = implicit_of(eom, &self->inputs, x, opt, &self->cost);
+    self->implicit_method = implicit_of(eom, &self->inputs, x, opt, why_not != NULL, &self->cost);
     self->radius = NAN;
     self->needed = HITS;
     kd_status status = why_not ? KD_OK : create_flow(self, eom, x, opt);
