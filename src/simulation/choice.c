@@ -27,7 +27,7 @@
 #include "simulation/options.h"
 
 static const double NEAR_BORDER = 3.5; // h rho from which stability, not accuracy, is taken to limit a step of dop853
-static const double CHEAP = 5;         // h rho / R of an implicit step below which explicit ones cost less
+static const double CHEAP = 3;         // h rho / R of an implicit step below which explicit ones cost less
 static const double HOPELESS = 2e4;    // [1/s] rho beyond which explicit steps are not even tried at the start
 static const double SPARSE_COST = 0.7; // R of bdf on ggl with a sparse matrix: a third, twice as many at equal error,
 static const double FULL_SIZE = 165;   // entries in a column of M that add 1 to it
