@@ -26,18 +26,18 @@
 #include "simulation/fits.h"
 #include "simulation/options.h"
 
-static const double NEAR_BORDER = 3.5; // h rho from which stability, not accuracy, is taken to limit a step of dop853
-static const double CHEAP = 3;         // h rho / R of an implicit step below which explicit ones cost less
-static const double HOPELESS = 2e4;    // [1/s] rho beyond which explicit steps are not even tried at the start
-static const double SPARSE_COST = 0.7; // R of bdf on ggl with a sparse matrix: a third, twice as many at equal error,
-static const double FULL_SIZE = 165;   // entries in a column of M that add 1 to it
-static const double DENSE_SIZE = 10;   // nv beyond which steps of bdf with sparse matrices are cheaper than of radau
-static const double CUT_SIZE = 42;     // the same where events start methods again, without constraints
-static const double CUT_LOOPED = 155;  // and with them
-static const double TREE_SIZE = 14;    // nv of equations without constraints at which R is 2
-static const double LOOPED_SIZE = 110; // the same with constraints, whose right-hand side is dearer
-static const double SETTLED = 0.05;    // relative change of rho between two iterations that is none
-static const double SAFETY = 1.1;      // of rho, which the power method finds from below
+static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
+static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
+static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
+static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
+static const double FULL_SIZE = 165;    // entries in a column of M that add 1 to it
+static const double DENSE_SIZE = 10;    // nv beyond which steps of bdf with sparse matrices are cheaper than of radau
+static const double CUT_SIZE = 42;      // the same where events start methods again, without constraints
+static const double CUT_LOOPED = 155;   // and with them
+static const double TREE_SIZE = 14;     // nv of equations without constraints at which R is 2
+static const double LOOPED_SIZE = 110;  // the same with constraints, whose right-hand side is dearer
+static const double SETTLED = 0.05;     // relative change of rho between two iterations that is none
+static const double SAFETY = 1.1;       // of rho, which the power method finds from below
 static const double SMALLEST_RTOL = 1e-14;                  // where estimates of dop853 are rounding
 enum { ITERATIONS = 24, FEWER = 8 };                        // of the power method, at first and with a known direction
 enum { HITS = 5, HITS_MOST = 640 };                         // steps near the border before a change
