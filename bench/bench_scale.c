@@ -1,5 +1,5 @@
 // bench_scale.c: the default on models of many bodies, and beside every other method: growth of the time of a step,
-// set-up, memory, the default against the best method at the same error, the share of the certificate.
+// set-up, memory, the default against the best method at the same error, the share of the certificate, MuJoCo beside it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,5 +16,6 @@ int main(int argc, char **argv)
     scale_large(b);
     scale_default(b);
     scale_certificate(b);
+    scale_mujoco(b);
     return bench_end(b);
 }

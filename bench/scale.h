@@ -82,5 +82,6 @@ void scale_growth(bench *b);      // growth.*, setup.*, memory.*
 void scale_large(bench *b);       // 10,000 bodies
 void scale_default(bench *b);     // default.*: the default beside all other methods at the same error
 void scale_certificate(bench *b); // certificate.share
+void scale_mujoco(bench *b);      // ratio.mujoco.*
 
 #endif

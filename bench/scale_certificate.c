@@ -83,19 +83,22 @@ void scale_certificate(bench *b)
     double    sum = 0, worst = 0;
     int       count = 0, beyond = 0;
     char      worst_name[64] = "", note[200];
-    if (!bench_wants(b, "certificate.share")) return;
     bench_say(b, "\nwhat the certificate takes\n");
     for (int i = 0; i < ngallery + nscales; i += bench_quick(b) ? 5 : 1) {
         const scale_kind kind = i < ngallery ? SCALE_GALLERY : scales[i - ngallery].kind;
-        const double     share = share_of(b, kind, i < ngallery ? i : scales[i - ngallery].n);
+        const char      *name = i < ngallery ? scale_gallery_name(i) : scale_word(kind);
+        if (!bench_wants(b, "certificate.share") && !bench_wants(b, "certificate.of.%s", name)) continue;
+        const double share = share_of(b, kind, i < ngallery ? i : scales[i - ngallery].n);
         if (isnan(share)) continue;
+        bench_row(b, bench_no_goal(false), NAN, share, "", "", "certificate.of.%s", name);
         sum += share;
         count++;
         beyond += share > 0.15;
         if (share < worst) continue;
         worst = share;
-        kd_text(worst_name, sizeof worst_name, "%s", i < ngallery ? scale_gallery_name(i) : scale_word(kind));
+        kd_text(worst_name, sizeof worst_name, "%s", name);
     }
+    if (!bench_wants(b, "certificate.share")) return;
     kd_text(note, sizeof note, "mean of %d models, share of the whole run; %d of them are beyond, most: %s %.2f", count,
             beyond, worst_name, worst);
     bench_row(b, bench_below(0.15), NAN, count > 0 ? sum / count : NAN, "", note, "certificate.share");

@@ -49,7 +49,7 @@ static double step_time(bench *b, const series *s, int bodies, scale_outcome *o)
 }
 
 // Slope between the first and the last size; where the last was not reached, to the last that was, and that is said
-static void growth_of(bench *b, const series *s, kd_series *figure, double *x, double *y)
+static void growth_of(bench *b, const series *s, kd_series figure[2], double *x, double *y, double *memory)
 {
     char          note[200] = "";
     scale_outcome o[SIZES];
@@ -58,6 +58,7 @@ static void growth_of(bench *b, const series *s, kd_series *figure, double *x, d
         const int bodies = bench_quick(b) ? s->quick[i] : s->bodies[i];
         y[i] = step_time(b, s, bodies, &o[i]);
         x[i] = o[i].bodies > 0 ? o[i].bodies : bodies;
+        memory[i] = o[i].megabytes;
         if (y[i] > 0) last = i;
         if (!(y[i] > 0)) break;
     }
@@ -67,7 +68,9 @@ static void growth_of(bench *b, const series *s, kd_series *figure, double *x, d
     if (last < SIZES - 1) kd_text_append(note, sizeof note, "; further: %.80s", o[last + 1].message);
     bench_row(b, bench_quick(b) ? bench_no_goal(false) : bench_below(s->most), NAN, bench_slope(2, ends, times), "",
               note, "growth.%s", scale_word(s->kind));
-    *figure = (kd_series){.name = scale_word(s->kind), .x = x, .y = y, .n = last + 1, .markers = true};
+    for (int k = 0; k < 2; k++)
+        figure[k] =
+            (kd_series){.name = scale_word(s->kind), .x = x, .y = k ? memory : y, .n = last + 1, .markers = true};
 }
 
 // n-four-bar with 400 loops: model, system and simulation until the first step
@@ -93,24 +96,28 @@ static void memory_row(bench *b)
 
 void scale_growth(bench *b)
 {
-    static double x[SERIES][SIZES], y[SERIES][SIZES];
-    kd_series     figure[SERIES];
+    static double x[SERIES][SIZES], y[SERIES][SIZES], memory[SERIES][SIZES];
+    kd_series     figure[2], part[2][SERIES];
     int           count = 0;
     for (int i = 0; i < SERIES; i++)
         if (bench_wants(b, "growth.%s", scale_word(all[i].kind))) {
-            growth_of(b, &all[i], &figure[count], x[i], y[i]);
+            growth_of(b, &all[i], figure, x[i], y[i], memory[i]);
+            for (int k = 0; k < 2; k++) part[k][count] = figure[k];
             count++;
         }
     if (bench_wants(b, "setup.loops")) setup_row(b);
     if (bench_wants(b, "memory.chain")) memory_row(b);
-    const kd_plot plot = {.title = "the default, tolerance 1e-6",
-                          .xlabel = "bodies",
-                          .ylabel = "processor time of a step [ms]",
-                          .xlog = true,
-                          .ylog = true,
-                          .nseries = count,
-                          .series = figure};
-    if (count > 0) bench_figure(b, "scale-growth", &plot, 1, 1);
+    static const char *const labels[] = {"processor time of a step [ms]", "largest size of the process [MB]"};
+    kd_plot                  plots[2];
+    for (int k = 0; k < 2; k++)
+        plots[k] = (kd_plot){.title = "the default, tolerance 1e-6",
+                             .xlabel = "bodies",
+                             .ylabel = labels[k],
+                             .xlog = true,
+                             .ylog = true,
+                             .nseries = count,
+                             .series = part[k]};
+    if (count > 0) bench_figure(b, "scale-growth", plots, 2, 2);
 }
 
 void scale_large(bench *b)

@@ -27,7 +27,7 @@
 #define CHUNK_FIRST ((size_t)0)
 #else
 #define ALIGNMENT ((size_t)64)
-#define CHUNK_FIRST ((size_t)4096) // bytes; each further chunk is twice as large as the one before
+#define CHUNK_FIRST ((size_t)512) // bytes; each further chunk is twice as large as the one before
 #endif
 
 #define CHUNK_LAST ((size_t)1 << 20)

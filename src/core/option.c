@@ -67,6 +67,14 @@ void kd_option_set_number(const kd_option *row, void *base, double value)
     }
 }
 
+bool kd_option_same(const kd_option *row, const void *base, const void *other)
+{
+    if (row->type != KD_OPTION_TEXT) return kd_option_number(row, base) == kd_option_number(row, other);
+    const char *a = *(const char *const *)((const char *)base + row->offset);
+    const char *b = *(const char *const *)((const char *)other + row->offset);
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 void kd_options_reset(const kd_option *rows, int count, void *base)
 {
     for (int i = 0; i < count; i++) {

@@ -28,8 +28,9 @@ void kd_options_reset(const kd_option *rows, int count, void *base);
 // Every value within its range: KD_OK, or KD_ERR_ARGUMENT with name, value and range in message
 kd_status kd_options_check(const kd_option *rows, int count, const void *base, char *message, size_t size);
 
-double kd_option_number(const kd_option *row, const void *base);             // of TEXT: NAN
-void   kd_option_set_number(const kd_option *row, void *base, double value); // not checked; TEXT: nothing
+double kd_option_number(const kd_option *row, const void *base);                  // of TEXT: NAN
+void   kd_option_set_number(const kd_option *row, void *base, double value);      // not checked; TEXT: nothing
+bool   kd_option_same(const kd_option *row, const void *base, const void *other); // value in two structures
 // "2 to 5", "above 0", "sdirk, esdirk, rosenbrock"
 const char *kd_option_range(const kd_option *row, char *buffer, size_t size);
 const char *kd_option_print(const kd_option *row, const void *base, char *buffer, size_t size);

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 32 }; // nodes; most expressions of a model are smaller
+enum { FIRST_CAPACITY = 8 }; // nodes; most expressions of a model are smaller
 
 int kd_build_fail(kd_builder *b, kd_status status, int column, const char *format, ...)
 {

@@ -10,7 +10,9 @@
 #include <string.h>
 
 enum {
-    MAX_DIGITS = 300,      // of one number; a double is decided by 767 at most, by 17 in practice
+    MAX_DIGITS = 300,  // of one number; a double is decided by 767 at most, by 17 in practice
+    EXACT_DIGITS = 15, // numbers of so many digits are doubles
+    ROOM_FOR_EXPONENT = 16,
     MAX_EXPONENT = 100000, // beyond all doubles, far below overflow of int
 };
 
@@ -109,11 +111,27 @@ static bool has_number(const char *c)
     return is_digit(*c) || (*c == '.' && is_digit(c[1]));
 }
 
+// n digits times 10^exponent, correctly rounded; there is room for the exponent behind the digits. Where both numbers have
+// no rounding of their own, the one of a product or quotient is right.
+static double value_of(char *digits, int n, int exponent)
+{
+    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const int           size = abs(exponent);
+    long                whole = 0;
+    if (n > EXACT_DIGITS || size >= (int)(sizeof power / sizeof *power)) {
+        kd_text(digits + n, ROOM_FOR_EXPONENT, "e%d", exponent);
+        return strtod(digits, NULL);
+    }
+    for (int i = 0; i < n; i++) whole = 10 * whole + (digits[i] - '0');
+    return exponent < 0 ? (double)whole / power[size] : (double)whole * power[size];
+}
+
 // digits [. digits] [e [sign] digits], or . digits ...
 static kd_token number_token(const char *text, int place, kd_expr_error *error)
 {
     kd_token    token = {KD_TOKEN_WRONG, place, 0, 0.0};
-    char        digits[MAX_DIGITS + 16];
+    char        digits[MAX_DIGITS + ROOM_FOR_EXPONENT];
     const char *start = text + place, *c = start;
     int         n = 0, exponent = 0, behind_point = 0;
     bool        point = false;
@@ -144,9 +162,7 @@ static kd_token number_token(const char *text, int place, kd_expr_error *error)
         note(error, (int)(c - text), "unexpected '_' in a number, digits are not grouped");
         return token;
     }
-    // digits e (exponent - behind_point)
-    kd_text(digits + n, sizeof digits - (size_t)n, "e%d", exponent - behind_point);
-    token.number = strtod(digits, NULL);
+    token.number = value_of(digits, n, exponent - behind_point);
     token.length = (int)(c - start);
     if (isfinite(token.number)) {
         token.kind = KD_TOKEN_NUMBER;

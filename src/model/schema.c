@@ -513,9 +513,10 @@ const kd_field *kd_schema_field_at(const kd_schema *schema, int kind, int i)
 
 const kd_field *kd_schema_field(const kd_schema *schema, int kind, const char *key)
 {
-    for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
+    const int count = kd_schema_field_count(schema, kind);
+    for (int i = 0; i < count; i++) {
         const kd_field *field = kd_schema_field_at(schema, kind, i);
-        if (kd_field_has(field, kind) && strcmp(field->key, key) == 0) return field;
+        if (strcmp(field->key, key) == 0 && kd_field_has(field, kind)) return field;
     }
     return NULL;
 }

@@ -25,6 +25,7 @@
 
 static const double SMOOTH = 1e-9; // error of the work of a segment, relative to the energies, beyond which to halve,
 static const double PART = 0.03;   // or this part of what errors of one tolerance explain
+static const double CAUTION = 3;   // of the decay of Legendre coefficients over two pairs
 // What a coarse look may miss along the run: so many times what errors of one tolerance explain, this part of the
 // energies where that is not known, this part of what the caller allows the balance; in one step a part of what is left
 static const double MISSED = 3, MISSED_OF = 1e-5, OF_LIMIT = 0.1, OF_REST = 0.03;
@@ -222,10 +223,11 @@ static bool is_smooth(const kd_certifier *c, const segment *s)
         double k[5];
         find_coefficients(s, which, k);
         // rho^2 from pairs of coefficients: even or odd ones alone may vanish. The formula misses those behind degree 7,
-        // two pairs further; one pair is counted only, as the decay of two pairs says little (a driven cam in long steps:
-        // 7e-7 J missed with both)
+        // two pairs further. The decay of two pairs says little where steps are long beside the motion, as those of
+        // drives are: one pair is counted only then (a driven cam: 7e-7 J missed with both)
         const double last = fmax(fabs(k[3]), fabs(k[4])), first = fmax(fabs(k[1]), fabs(k[2]));
-        const double fall = last < first ? last / first : 1, h = s->t1 - s->t0;
+        const double pair = last < first ? last / first : 1, h = s->t1 - s->t0;
+        const double fall = c->has_drives ? pair : fmin(pair, CAUTION * pair * pair);
         if (h * last * fall > fmax(enough, SMOOTH * h * fabs(k[0]))) return false;
     }
     return true;

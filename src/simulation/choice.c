@@ -24,14 +24,17 @@
 #include "core/archive.h"
 #include "core/text.h"
 #include "simulation/fits.h"
+#include "simulation/options.h"
 
 static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
 static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
 static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
 static const double FULL_SIZE = 165;    // entries in a column of M that add 1 to it
-static const double DENSE_MOST = 3;     // R of psf with radau beyond which sparse matrices are better
-static const double TREE_SIZE = 30;     // nv of equations without constraints at which R is 2
+static const double DENSE_SIZE = 10;    // nv beyond which steps of bdf with sparse matrices are cheaper than of radau
+static const double CUT_SIZE = 42;      // the same where events start methods again, without constraints
+static const double CUT_LOOPED = 155;   // and with them
+static const double TREE_SIZE = 14;     // nv of equations without constraints at which R is 2
 static const double LOOPED_SIZE = 110;  // the same with constraints, whose right-hand side is dearer
 static const double SETTLED = 0.05;     // relative change of rho between two iterations that is none
 static const double SAFETY = 1.1;       // of rho, which the power method finds from below
@@ -65,21 +68,10 @@ struct kd_choice {
 // Does an option differ from its default that belongs to one integrator, or to how a form is solved?
 static bool has_own_options(const kd_simulation_options *opt)
 {
-    static const char *const    common[] = {"steps.", "start.",           "events.",
-                                            "check.", "form.constraints", "form.invariants"};
+    static const char *const    common[] = {"steps.",           "start.",          "events.", "check.",
+                                            "form.constraints", "form.invariants", NULL};
     const kd_simulation_options usual = kd_simulation_options_default();
-    const kd_option            *row;
-    char                        value[200], standard[200];
-    for (int i = 0; (row = kd_option_at(i)); i++) {
-        bool shared = false;
-        for (size_t k = 0; k < sizeof common / sizeof *common; k++)
-            shared = shared || strncmp(row->name, common[k], strlen(common[k])) == 0;
-        if (shared || kd_option_get(opt, row->name, value, sizeof value) < 0 ||
-            kd_option_get(&usual, row->name, standard, sizeof standard) < 0)
-            continue;
-        if (strcmp(value, standard) != 0) return true;
-    }
-    return false;
+    return kd_options_difference(opt, &usual, common) != NULL;
 }
 
 // Does this method run with the options?
@@ -144,16 +136,24 @@ static double column_entries(const kd_eom *eom, const kd_inputs *inputs, const k
     return good ? count / COLUMNS : 0;
 }
 
+// Are the dense matrices of psf with radau small? cut: the motion is cut into pieces, at which bdf begins again
+static bool is_small(const kd_eom *eom, bool cut)
+{
+    const kd_dims d = kd_eom_dims(eom);
+    const bool    looped = d.nlambda + d.nmu > 0;
+    return d.nv + d.nr <= (!cut ? DENSE_SIZE : looped ? CUT_LOOPED : CUT_SIZE);
+}
+
 // psf with radau, or, where its dense matrices would be large, bdf: on ode where the Newton matrix is eliminated along
 // the tree in O(N), else on ggl, whose matrix is sparse
 static kd_method_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
-                                  const kd_simulation_options *opt, double *cost)
+                                  const kd_simulation_options *opt, bool cut, double *cost)
 {
     const kd_method_pair        along_tree = {KD_ODE, KD_BDF}, sparse = {KD_GGL, KD_BDF};
     const kd_simulation_options usual = kd_method_named(opt);
     const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
     *cost = dense_cost(eom);
-    if (*cost <= DENSE_MOST || kept || has_own_options(opt))
+    if (is_small(eom, cut) || kept || has_own_options(opt))
         return (kd_method_pair){usual.formulation, usual.integrator};
     if (kd_eom_definition(eom)->implicit_set && is_possible(opt, along_tree)) {
         *cost = SPARSE_COST;
@@ -265,7 +265,7 @@ kd_status kd_choice_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     const char *why_not = why_not_explicit(eom, opt);
     if (inputs) self->inputs = *inputs;
     self->explicit_method = (kd_method_pair){KD_ODE, KD_DOP853};
-    self->implicit_method = implicit_of(eom, &self->inputs, x, opt, &self->cost);
+    self->implicit_method = implicit_of(eom, &self->inputs, x, opt, why_not != NULL, &self->cost);
     self->radius = NAN;
     self->needed = HITS;
     kd_status status = why_not ? KD_OK : create_flow(self, eom, x, opt);

@@ -148,6 +148,26 @@ kd_status kd_option_get(const kd_simulation_options *opt, const char *name, char
     return KD_OK;
 }
 
+static bool begins_with_one(const char *name, const char *const *words)
+{
+    for (; *words; words++)
+        if (strncmp(name, *words, strlen(*words)) == 0) return true;
+    return false;
+}
+
+const kd_option *kd_options_difference(const kd_simulation_options *a, const kd_simulation_options *b,
+                                       const char *const *without)
+{
+    for (int i = 0; i < PARTS; i++) {
+        const part p = part_at(i);
+        for (int k = 0; k < p.count; k++)
+            if (!kd_option_same(&p.rows[k], (const char *)a + p.place, (const char *)b + p.place) &&
+                !begins_with_one(p.rows[k].name, without))
+                return &p.rows[k];
+    }
+    return NULL;
+}
+
 const char *kd_option_values(const kd_option *option, char *buffer, size_t size)
 {
     kd_text(buffer, size, "%s", "");

@@ -8,4 +8,8 @@
 // within their ranges (the others are checked by who takes them).
 kd_status kd_simulation_check_options(const kd_simulation_options *opt, char *message, size_t size) KD_NODISCARD;
 
+// The first option whose values in both differ, of those whose names do not begin with one of these (up to NULL); NULL: none
+const kd_option *kd_options_difference(const kd_simulation_options *a, const kd_simulation_options *b,
+                                       const char *const *without);
+
 #endif

@@ -30,10 +30,6 @@ kd_system_options kd_system_options_of(const kd_model *m)
     return opt;
 }
 
-// Entries of a mass matrix beyond which no matrices are assembled in joint coordinates: a chain of 2048 links.
-// Cartesian coordinates are the choice for such models.
-enum { MOST_ENTRIES = 1 << 22 };
-
 // ---- sizes ----------------------------------------------------------------------------------------------------------
 static kd_status count_coordinates(kd_system *s)
 {
@@ -58,7 +54,7 @@ static kd_status count_coordinates(kd_system *s)
             s->p_of_x[link->position + k] = np++;
         }
     }
-    s->dense_tree = tree->column && tree->column[tree->nv] <= MOST_ENTRIES;
+    s->dense_tree = tree->column != NULL;
     s->np = np + s->nturns;
     s->nv = tree->nv;
     s->nmu = s->nrows_h;

@@ -101,6 +101,8 @@ static bool order_unknowns(const kd_system *s, kd_topological *t)
     return true;
 }
 
+enum { MOST_OF_FREE_TREE = 1 << 18 }; // entries of M of a tree without constraints beyond which K is not planned
+
 // ---- pattern --------------------------------------------------------------------------------------------------------
 typedef struct entries { // places of K while they are collected
     const kd_topological *t;
@@ -212,7 +214,9 @@ kd_status kd_topological_plan(kd_system *s)
     kd_arena        scratch = {0};
     int             n = s->nv + s->nlambda + s->nmu;
     *t = (kd_topological){.n = n};
-    if (!s->dense_tree) return KD_OK; // too large for the pattern of M
+    // too large for the pattern of M; without rows the articulated bodies serve, K is for the start of small models
+    const bool free_tree = s->nlambda + s->nmu == 0;
+    if (!s->dense_tree || (free_tree && s->tree.column[s->nv] > MOST_OF_FREE_TREE)) return KD_OK;
     t->place = kd_cut_int(&s->arena, n);
     t->parent = kd_cut_int(&s->arena, n);
     t->L_column = kd_cut_int(&s->arena, n + 1);

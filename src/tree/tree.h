@@ -55,7 +55,8 @@ typedef struct kd_link {
     int              state;      // of a wide link: its place in the work memory; filled by kd_tree_finish
 } kd_link;
 
-enum { KD_TREE_PATTERN_MAX = 1 << 26 }; // a chain of 8192
+// Entries of a mass matrix beyond which no matrices are assembled: a chain of 2048 links.
+enum { KD_TREE_PATTERN_MAX = 1 << 22 };
 
 // Constant description.
 typedef struct kd_tree {

@@ -97,6 +97,30 @@ static void test_round_trip(void **state)
     }
 }
 
+// Numbers of few digits around the limits of the short way: those of strtod, to the last bit.
+static void test_short_numbers(void **state)
+{
+    (void)state;
+    unsigned seed = 21;
+    for (int i = 0; i < 20000; i++) {
+        char          text[60];
+        const int     digits = 1 + i % 18, exponent = (int)floor(random_between(&seed, -26.0, 26.0));
+        const double  point = floor(random_between(&seed, 0.0, digits));
+        kd_expr_error error;
+        int           n = 0;
+        for (int k = 0; k < digits; k++) {
+            if (k == (int)point && i % 3 == 0) text[n++] = '.';
+            text[n++] = (char)('0' + (int)random_between(&seed, 0.0, 10.0));
+        }
+        snprintf(text + n, sizeof text - (size_t)n, i % 2 ? "e%d" : "E%+d", exponent);
+        const kd_token token = kd_expr_token(text, 0, &error);
+        const double   expected = strtod(text, NULL);
+        assert_int_equal(token.kind, KD_TOKEN_NUMBER);
+        if (memcmp(&token.number, &expected, sizeof expected) != 0)
+            fail_msg("%s: %.17g instead of %.17g", text, token.number, expected);
+    }
+}
+
 // A locale with a decimal comma changes nothing, where there is one.
 static void test_locale(void **state)
 {
@@ -114,10 +138,8 @@ static void test_locale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_tokens),        cmocka_unit_test(test_numbers), cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_short_numbers), cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "core/text.h"
 #include "core/written_page.h"
 #include "pendulum.h"
+#include "simulation/options.h"
 
 #define PAGE KD_SOURCE_DIR "/docs/guide/options.md"
 
@@ -307,6 +308,45 @@ static void page_is_up_to_date(void **state)
     assert_page(PAGE, page, "test_options");
 }
 
+// A value other than that of the default; false: there is none
+static bool set_other(kd_simulation_options *o, const kd_option *row)
+{
+    char       text[60], message[300];
+    const bool words = row->type == KD_OPTION_WORD;
+    for (int k = 0; k < 4; k++) {
+        const double value = k == 0 ? row->standard + 1 : k == 1 ? row->standard / 2 : k == 2 ? 0.5 : 2;
+        kd_text(text, sizeof text, "%.12g", value);
+        if (row->type == KD_OPTION_SWITCH) kd_text(text, sizeof text, "%s", row->standard != 0 ? "no" : "yes");
+        if (words) kd_text(text, sizeof text, "%s", row->words[row->standard == 0 ? 1 : 0]);
+        if (row->type == KD_OPTION_TEXT) kd_text(text, sizeof text, "%s", "some");
+        if (value == row->standard && row->type <= KD_OPTION_LONG) continue;
+        if (kd_option_set(o, row->name, text, message, sizeof message) == KD_OK) return true;
+    }
+    return false;
+}
+
+// Every option that differs from its default is found, by its name, unless that is not looked at
+static void differences_are_found(void **state)
+{
+    (void)state;
+    const kd_simulation_options usual = kd_simulation_options_default();
+    const char *const           all[] = {NULL};
+    const kd_option            *row;
+    int                         count = 0;
+    assert_null(kd_options_difference(&usual, &usual, all));
+    for (int i = 0; (row = kd_option_at(i)); i++) {
+        kd_simulation_options o = usual;
+        const char *const     others[] = {"no such", row->name, NULL};
+        if (!set_other(&o, row)) continue;
+        const kd_option *found = kd_options_difference(&o, &usual, all);
+        assert_non_null(found);
+        assert_string_equal(found->name, row->name);
+        assert_null(kd_options_difference(&o, &usual, others));
+        count++;
+    }
+    assert_true(count > 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +354,7 @@ int main(void)
         cmocka_unit_test(wrong_values_are_refused),  cmocka_unit_test(cookies_are_asked_for),
         cmocka_unit_test(tolerances_by_kind),        cmocka_unit_test(rules_are_those_of_the_methods),
         cmocka_unit_test(all_cookies_are_asked_for), cmocka_unit_test(page_is_up_to_date),
+        cmocka_unit_test(differences_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,6 +272,28 @@ static void trees_without_a_pattern(void **unused)
     stop(&f);
 }
 
+// A tree in between has the pattern of M, but no factors of it: the articulated bodies solve for its accelerations, too.
+static void trees_without_factors(void **unused)
+{
+    (void)unused;
+    for (int N = 500; N <= 530; N += 30) { // 512^2 entries are the limit
+        fixture f = {0};
+        start(&f, N, "0.1", KD_JOINT);
+        const kd_eom *eom = kd_system_eom(f.system);
+        double       *r = calloc((size_t)f.n.nv, sizeof *r);
+        assert_true(kd_eom_definition(eom)->accelerations);
+        assert_int_equal(kd_eom_definition(eom)->kkt_factor != NULL, N == 500);
+        at_state(&f);
+        assert_int_equal(kd_eom_accelerations(f.data, f.x->a, f.x->lambda, f.x->mu), KD_EVAL_OK);
+        assert_true(largest(f.x->a, f.n.nv) > 0.1);
+        at_state(&f);
+        assert_int_equal(kd_eom_eval(f.data, KD_RESIDUAL, r), KD_EVAL_OK);
+        assert_true(largest(r, f.n.nv) < 1e-6);
+        free(r);
+        stop(&f);
+    }
+}
+
 // Positions and velocities of a large model that do not fit are corrected by the smallest move; held ones are refused
 // by the general way, so that they are not tried here.
 static void large_guess_is_corrected(void **unused)
@@ -344,6 +366,7 @@ int main(void)
         cmocka_unit_test(large_guess_is_corrected),
         cmocka_unit_test(full_matrices_on_request),
         cmocka_unit_test(trees_without_a_pattern),
+        cmocka_unit_test(trees_without_factors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
