@@ -381,6 +381,11 @@ static void put_end_of_run(FILE *file, const kd_result *report)
                                    : "Finished",
             kd_status_sentence(status));
     if (n > 0) kd_text_append(text, sizeof text, "; time reached %.9g s", kd_recording_times(report->recording)[n - 1]);
+    if (status == KD_OK) { // and whether it may be believed; what is behind the word stands with the certificate
+        kd_clean v;
+        kd_certificate_verdict(&report->certificate, &v);
+        kd_text_append(text, sizeof text, "; verdict: %s", v.sentence);
+    }
     put_paragraph(file, status < 0 || status == KD_STOPPED ? "bad" : "good", text);
     if (report->message && *report->message) put_paragraph(file, "message", report->message);
     if (kd_certificate_broken(&report->certificate, text, sizeof text) > 0) put_paragraph(file, "bad", text);
