@@ -132,7 +132,7 @@ async function compareDepth(page) {
       const found = colours.findIndex(c => isAt(c, x, y));
       return found >= 0 && colours.findLastIndex(c => isAt(c, x, y)) === found ? found : -1;
     };
-    const pixels = [], step = Math.max(Math.floor(w / 200), 3), camera = stage.camera;
+    const pixels = [], step = Math.max(Math.floor(w / 120), 3), camera = stage.camera;
     for (let y = step; y < h - step; y += step) for (let x = step; x < w - step; x += step) {
       const b = bodyAt(x, y);
       if (b < 0 || [[-2, 0], [2, 0], [0, -2], [0, 2]].some(([i, k]) => bodyAt(x + i, y + k) !== b)) continue;
@@ -815,6 +815,27 @@ test('without scripts, and without 3-D graphics, there is a still picture; plots
   assert.ok(await page.locator('figure.plot').count() > 0);
   await flat.close();
 });
+
+for (const scheme of ['light', 'dark'])
+  test(`texts can be read on their ground (${scheme})`, async () => {
+    const path = report(join(root, 'models/slider-crank.yaml'), '--t-end', '0.3'), context = await browser.newContext({colorScheme: scheme}), page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE);
+    await page.goto('file://' + path);
+    await page.waitForSelector('[data-ready=yes]');
+    // contrast as the accessibility guidelines of the web count it: 4.5 is their limit for texts
+    const told = await page.evaluate(() => {
+      const numbers = text => text.match(/[\d.]+/g).map(Number), linear = x => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+      const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+      const ground = e => { for (; e; e = e.parentElement) { const c = numbers(getComputedStyle(e).backgroundColor); if (c[3] !== 0) return c; } return [255, 255, 255]; };
+      return [...document.querySelectorAll('h1, h2, p, td, th, label, button.body, .clock, figcaption .name')].filter(e => e.textContent.trim() && e.checkVisibility()).map(e => {
+        const [a, b] = [light(numbers(getComputedStyle(e).color)), light(ground(e))];
+        return {contrast: (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), words: e.textContent.slice(0, 40)};
+      });
+    });
+    assert.ok(told.length > 30, `${told.length} texts`);
+    assert.deepEqual(told.filter(t => t.contrast < 4.5), []);
+    await context.close();
+  });
 
 test('narrow window: nothing is wider than the page', async () => {
   const {page, errors} = await open(report(join(root, 'models/stewart.yaml')), {width: 360, height: 740});
