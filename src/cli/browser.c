@@ -171,8 +171,8 @@ static void run_browser(const int in[2], const int out[2], const char *profile, 
         execlp(PROGRAMS[i], PROGRAMS[i], "--headless=new", "--remote-debugging-pipe", "--use-angle=swiftshader",
                "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--disable-gpu-rasterization",
                "--disable-gpu-compositing", "--hide-scrollbars", "--no-first-run", "--disable-extensions",
-               "--disable-background-networking", "--disable-component-update", folder, window, geteuid() == 0 ? "--no-sandbox" : "--disable-sync",
-               "about:blank", (char *)NULL);
+               "--disable-background-networking", "--disable-component-update", folder, window,
+               geteuid() == 0 ? "--no-sandbox" : "--disable-sync", "about:blank", (char *)NULL);
     _exit(127);
 }
 
