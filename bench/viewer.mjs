@@ -14,6 +14,7 @@ import {existsSync, mkdtempSync, rmSync, statSync, writeFileSync} from 'node:fs'
 import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
 
 const [source, build, ...words] = process.argv.slice(2);
 const program = join(build, 'kardan'), browserPath = process.env.CHROMIUM ?? '/usr/bin/chromium', modules = join(source, 'viewer/node_modules');
@@ -25,7 +26,7 @@ if (!existsSync(browserPath) || !existsSync(modules) || !existsSync(program)) {
   console.log('bench/viewer: not run, it needs chromium, the viewer (make viewer) and kardan');
   process.exit(0);
 }
-const {chromium} = createRequire(join(source, 'viewer/package.json'))('playwright-core');
+const {chromium} = createRequire(join(source, 'viewer/package.json'))('playwright-core'), {FLAGS} = await import(pathToFileURL(join(source, 'viewer/browser.mjs')));
 
 // n double-coloured pendulums of different lengths in rows, so that nothing moves alike
 const model = n => `kardan: 1
@@ -39,7 +40,7 @@ run: {t_end: 4, intervals: ${quick ? 200 : 2000}}
 
 const folder = mkdtempSync(join(tmpdir(), 'kardan-bench-'));
 const browser = await chromium.launch({executablePath: browserPath,
-  args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist']});
+  args: FLAGS});
 // what the browser itself needs until an empty page has a context to draw with: part of every first picture
 const empty = async () => {
   const page = await browser.newPage();

@@ -166,12 +166,13 @@ static void run_browser(const int in[2], const int out[2], const char *profile, 
         _exit(127);
     snprintf(folder, sizeof folder, "--user-data-dir=%s", profile);
     snprintf(window, sizeof window, "--window-size=%d,%d", width, height);
-    // the first of the names that is there; exec does not come back
+    // the first of the names that is there; exec does not come back. WebGL by software, but not the page around it: that is much slower
     for (size_t i = 0; i < sizeof PROGRAMS / sizeof *PROGRAMS; i++)
         execlp(PROGRAMS[i], PROGRAMS[i], "--headless=new", "--remote-debugging-pipe", "--use-angle=swiftshader",
-               "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--hide-scrollbars", "--no-first-run",
-               "--disable-extensions", folder, window, geteuid() == 0 ? "--no-sandbox" : "--disable-sync",
-               "about:blank", (char *)NULL);
+               "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--disable-gpu-rasterization",
+               "--disable-gpu-compositing", "--hide-scrollbars", "--no-first-run", "--disable-extensions",
+               "--disable-background-networking", "--disable-component-update", folder, window,
+               geteuid() == 0 ? "--no-sandbox" : "--disable-sync", "about:blank", (char *)NULL);
     _exit(127);
 }
 

@@ -4,8 +4,8 @@
 
 #include "drawing/scene.h"
 
-// A mechanism that goes farther than this many of its sizes is followed; a single body is small anyway.
-enum { KD_CAMERA_TRAVEL = 6, KD_CAMERA_TRAVEL_ALONE = 40 };
+// A mechanism that goes farther than this many of its sizes is followed; a single body is small anyway. A slide is drawn up to its own length.
+enum { KD_CAMERA_TRAVEL = 3, KD_CAMERA_TRAVEL_ALONE = 40, KD_CAMERA_SLIDE = 6 };
 
 void kd_camera_choose(kd_scene *scene); // direction; needs film and size
 void kd_camera_fit(kd_scene *scene);    // centre, distance, rectangle, floor, box; needs the solids

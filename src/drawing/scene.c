@@ -442,7 +442,7 @@ static void add_rail(builder *b, const kd_joint *j)
         low = i == 0 ? q : fmin(low, q);
         high = i == 0 ? q : fmax(high, q);
     }
-    if (high - low > KD_CAMERA_TRAVEL * b->s->size) return; // a drive, not a slide
+    if (high - low > KD_CAMERA_SLIDE * b->s->size) return; // a drive, not a slide
     // from the lowest to the highest q and a little more; on the ground with two blocks
     double  over = 6 * b->mark;
     kd_vec3 from = kd_vec_axpy(j->from.r, low - over, axis), to = kd_vec_axpy(j->from.r, high + over, axis);

@@ -288,7 +288,7 @@ static const char STYLE[] =
     "border-radius:6px;height:34px;padding:0 10px;cursor:pointer}.bar button:first-child{width:44px;background:#0072B2;"
     "border-color:#0072B2;color:#fff}.clock{min-width:6.5em;text-align:right;font-variant-numeric:tabular-nums}\n"
     ".legend{display:flex;flex-wrap:wrap;gap:2px 16px;margin-top:8px;font-size:13px}.legend i{display:inline-block;width:10px;"
-    "height:10px;border-radius:3px;margin-right:6px}.legend .hint{color:#6b7280;margin-left:auto}\n"
+    "height:10px;border-radius:3px;margin-right:6px}.legend .hint{color:#5b6472;margin-left:auto}\n"
     ".viewer{display:grid;grid-template-columns:minmax(0,1fr) 250px;gap:12px}.viewer aside{order:2;max-height:min(66vh,620px);overflow:auto;font-size:13px}\n"
     ".stage3d{position:relative;height:min(66vh,620px);min-height:280px;border-radius:6px;overflow:hidden;background:#f4f6f8}\n"
     ".stage3d .still,.stage3d .still svg{position:absolute;inset:0;width:100%;height:100%;overflow:visible}.ground,.course{fill:none;stroke:#7c8794;"
@@ -296,8 +296,8 @@ static const char STYLE[] =
     "@media (max-width:760px){.viewer{grid-template-columns:minmax(0,1fr)}.viewer aside{max-height:none}.stage3d{height:min(52vh,100vw)}}\n"
     "@media (prefers-color-scheme:dark){.stage3d{background:#15191e}.ground{stroke:#8a97a6}body{color:#d5dbe1;background:#0f1216}section.card,figure{background:#171b20;border-color:#2b323a}"
     "figure svg{background:#fff;border-radius:6px}td,th{border-color:#262c33}.bar button,.bar select{background:#171b20}"
-    ".good{color:#3fb98f!important}.bad{color:#f08a5d!important}}\n"
-    ".good{color:#00684d;font-weight:600}.bad{color:#a63c00;font-weight:600}.muted{color:#6b7280}\n";
+    ".good{color:#3fb98f!important}.bad{color:#f08a5d!important}.muted,.legend .hint{color:#a3adb8!important}}\n"
+    ".good{color:#00684d;font-weight:600}.bad{color:#a63c00;font-weight:600}.muted{color:#5b6472}\n";
 // clang-format on
 
 // Of the page and of comparisons: one style for all
@@ -381,6 +381,11 @@ static void put_end_of_run(FILE *file, const kd_result *report)
                                    : "Finished",
             kd_status_sentence(status));
     if (n > 0) kd_text_append(text, sizeof text, "; time reached %.9g s", kd_recording_times(report->recording)[n - 1]);
+    if (status == KD_OK) { // and whether it may be believed; what is behind the word stands with the certificate
+        kd_clean v;
+        kd_certificate_verdict(&report->certificate, &v);
+        kd_text_append(text, sizeof text, "; verdict: %s", v.sentence);
+    }
     put_paragraph(file, status < 0 || status == KD_STOPPED ? "bad" : "good", text);
     if (report->message && *report->message) put_paragraph(file, "message", report->message);
     if (kd_certificate_broken(&report->certificate, text, sizeof text) > 0) put_paragraph(file, "bad", text);

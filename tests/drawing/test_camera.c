@@ -121,6 +121,13 @@ static void travellers_are_followed(void **state)
         assert_near(axis == 0 ? travel.x : travel.z, axis == 0 ? 90 : -90);
         assert_near(travel.y, 0);
         kd_scene_release(&s);
+        // a way of four sizes is far enough: the mechanism would be a fifth of the picture
+        for (int i = 0; i < 10; i++)
+            for (int b = 0; b < 2; b++) pose_of(&f, i, b)[axis] = (axis == 0 ? 2.0 * b : 1.0) + 4.0 / 9.0 * i * s.size;
+        s = scene_of(&f);
+        assert_int_equal(s.follows, axis == 0);
+        assert_int_equal(s.falls, axis == 2);
+        kd_scene_release(&s);
         close_film(&f);
     }
 }

@@ -95,7 +95,7 @@ static void page_is_complete(void **state)
                                            "about &lt;this&gt;",
                                            "relative &lt;tolerance&gt;",
                                            "1234",
-                                           "Finished: success; time reached 4.9 s",
+                                           "Finished: success; time reached 4.9 s; verdict: ",
                                            "Positions p",
                                            "Velocities v",
                                            "Energy",

@@ -57,4 +57,10 @@ export function digits(x: number): string {
   return size >= 1e5 || size < 1e-3 ? x.toExponential(3) : String(Number(x.toPrecision(5)));
 }
 
+// On axes, where there is little room: 1.2e5, 1e-14
+export function shortDigits(x: number): string {
+  const size = Math.abs(x);
+  return size >= 1e5 || (size < 1e-3 && size > 0) ? Number(x.toPrecision(4)).toExponential().replace('e+', 'e') : digits(x);
+}
+
 export const isDark = (): boolean => matchMedia('(prefers-color-scheme: dark)').matches;

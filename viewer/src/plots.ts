@@ -2,7 +2,7 @@
 import uPlot from 'uplot';
 import type {Clock} from './clock';
 import type {Event, Plot, Run} from './data';
-import {button, choice, digits, download, isDark, make} from './dom';
+import {button, choice, digits, download, isDark, make, shortDigits} from './dom';
 
 export const COLOURS = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#7A5C1E', '#4A5563', '#8B1E3F', '#2F6B4F'];
 const HEIGHT = 260, LEAST_SHOWN = 1e-17, MOST_MARKS = 400, MOST_AXES = 3;
@@ -197,7 +197,7 @@ export class Panel {
       axes: [{...axis, label: this.axisWords(), labelSize: 20, size: 38}, 
              ...units.map((unit, i) => ({...axis, scale: i === 0 ? 'y' : `y${i}`, size: units.length > 1 ? 70 : 62, side: i === 0 ? 3 : 1,
                                          grid: i === 0 ? axis.grid : {show: false}, label: units.length > 1 ? unit || '-' : undefined, labelSize: 18,
-                                         values: (_: uPlot, v: Array<number | null>) => v.map(x => (x === null ? '' : digits(x)))}))] as uPlot.Axis[],
+                                         values: (_: uPlot, v: Array<number | null>) => v.map(x => (x === null ? '' : shortDigits(x)))}))] as uPlot.Axis[],
       series: [phase ? {} : {label: this.axisWords(), value: (_, v) => (v === null ? '' : digits(v))},
                ...this.plotOf.channels.map((c, i) => ({
                  label: this.run.scene.channels[c].name, stroke: COLOURS[i % COLOURS.length], width: 1.5, points: {show: false}, ...(phase ? {} : {scale: this.scaleOf(c)}),

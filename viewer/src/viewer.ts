@@ -128,7 +128,7 @@ export class Viewer {
   }
 
   private makeSwitches(side: HTMLElement, stage: Stage): void {
-    const views = make('div', 'switches', side);
+    const views = make('div', 'switches views', side);
     button(views, 'fit', 'show the whole motion (f)', () => stage.fit());
     for (const name of ['default', 'front', 'side', 'top']) button(views, name, `view: ${name}`, () => stage.preset(name));
     if (this.other && this.other.scene.bodies.length > 0) {

@@ -8,6 +8,7 @@ import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {fileURLToPath} from 'node:url';
 import {chromium} from 'playwright-core';
+import {FLAGS} from '../browser.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url)), root = join(here, '../..');
 const program = process.env.KARDAN ?? join(root, 'build/kardan');
@@ -22,7 +23,7 @@ before(async () => {
   assert.ok(existsSync(browserPath), `${browserPath} is missing: package chromium`);
   folder = mkdtempSync(join(tmpdir(), 'kardan-live-'));
   browser = await chromium.launch({executablePath: browserPath,
-    args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist', '--js-flags=--expose-gc']});
+    args: [...FLAGS, '--js-flags=--expose-gc']});
 });
 after(async () => {
   await browser?.close();

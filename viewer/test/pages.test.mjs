@@ -3,14 +3,16 @@
 // What is in front at a pixel is checked against a ray test of its own on the data of the page: boxes, balls, cylinders and tubes in
 // closed form, without three.js.
 import assert from 'node:assert/strict';
-import {execFileSync} from 'node:child_process';
+import {execFile, execFileSync} from 'node:child_process';
 import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {fileURLToPath} from 'node:url';
 import {deflateSync} from 'node:zlib';
+import {promisify} from 'node:util';
 import {chromium} from 'playwright-core';
+import {FLAGS} from '../browser.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url)), root = join(here, '../..');
 const program = process.env.KARDAN ?? join(root, 'build/kardan');
@@ -23,7 +25,7 @@ before(async () => {
   assert.ok(existsSync(browserPath), `${browserPath} is missing: package chromium`);
   folder = mkdtempSync(join(tmpdir(), 'kardan-pages-'));
   browser = await chromium.launch({executablePath: browserPath,
-    args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist']});
+    args: FLAGS});
 });
 after(async () => {
   await browser?.close();
@@ -37,16 +39,25 @@ function report(model, ...more) {
   return join(out, readdirSync(out).find(name => name.endsWith('.html')));
 }
 
-async function open(path, size = {width: 1000, height: 900}) {
+// a tab, and what goes wrong in it
+async function newTab(size) {
   const page = await browser.newPage({viewport: size}), errors = [];
   page.setDefaultTimeout(PATIENCE);
   page.on('console', m => { if (m.type() === 'error') errors.push(m.text()); });
   page.on('pageerror', e => errors.push(e.message));
   page.on('request', r => { if (!r.url().startsWith('file:') && !r.url().startsWith('blob:') && !r.url().startsWith('data:')) errors.push(`loads ${r.url()}`); });
+  return {page, errors};
+}
+async function visit({page, errors}, path) {
+  errors.length = 0;
   await page.goto('file://' + path);
   await page.waitForSelector('[data-ready]');
   assert.equal(await page.getAttribute('[data-kardan-viewer]', 'data-ready'), 'yes');
-  return {page, errors};
+}
+async function open(path, size = {width: 1000, height: 900}) {
+  const tab = await newTab(size);
+  await visit(tab, path);
+  return tab;
 }
 
 // ---- an own ray test: the body in front along p + s d
@@ -121,7 +132,7 @@ async function compareDepth(page) {
       const found = colours.findIndex(c => isAt(c, x, y));
       return found >= 0 && colours.findLastIndex(c => isAt(c, x, y)) === found ? found : -1;
     };
-    const pixels = [], step = Math.max(Math.floor(w / 200), 3), camera = stage.camera;
+    const pixels = [], step = Math.max(Math.floor(w / 120), 3), camera = stage.camera;
     for (let y = step; y < h - step; y += step) for (let x = step; x < w - step; x += step) {
       const b = bodyAt(x, y);
       if (b < 0 || [[-2, 0], [2, 0], [0, -2], [0, 2]].some(([i, k]) => bodyAt(x + i, y + k) !== b)) continue;
@@ -278,6 +289,21 @@ test('the light of plain surfaces is that of three.js', async () => {
     return {most, wrong, all};
   });
   assert.ok(far.all > 1000 && far.most <= 16 && far.wrong < 0.1 * far.all, JSON.stringify(far));
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('numbers on axes are short: nothing of them is cut off', async () => {
+  const {page, errors} = await open(report(join(root, 'models/stewart.yaml'), '--t-end', '0.3'));
+  await page.locator('figure.plot').last().scrollIntoViewIfNeeded();
+  await page.waitForFunction(() => window.kardan.panels.some(p => p.plotOf.log && p.plot));
+  const told = await page.evaluate(() => window.kardan.panels.filter(p => p.plot).map(p => {
+    const {plot} = p, context = document.createElement('canvas').getContext('2d'), axis = plot.axes[1];
+    context.font = '12px system-ui, sans-serif';
+    return {log: p.plotOf.log, words: axis._values, wide: Math.max(...axis._values.map(v => context.measureText(v).width)), room: axis.size() - 12};
+  }));
+  assert.ok(told.some(p => p.log && p.words.some(w => /^1e-1\d$/.test(w))), JSON.stringify(told));
+  for (const p of told) assert.ok(p.wide < p.room, JSON.stringify(p));
   assert.deepEqual(errors, []);
   await page.close();
 });
@@ -790,6 +816,27 @@ test('without scripts, and without 3-D graphics, there is a still picture; plots
   await flat.close();
 });
 
+for (const scheme of ['light', 'dark'])
+  test(`texts can be read on their ground (${scheme})`, async () => {
+    const path = report(join(root, 'models/slider-crank.yaml'), '--t-end', '0.3'), context = await browser.newContext({colorScheme: scheme}), page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE);
+    await page.goto('file://' + path);
+    await page.waitForSelector('[data-ready=yes]');
+    // contrast as the accessibility guidelines of the web count it: 4.5 is their limit for texts
+    const told = await page.evaluate(() => {
+      const numbers = text => text.match(/[\d.]+/g).map(Number), linear = x => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+      const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+      const ground = e => { for (; e; e = e.parentElement) { const c = numbers(getComputedStyle(e).backgroundColor); if (c[3] !== 0) return c; } return [255, 255, 255]; };
+      return [...document.querySelectorAll('h1, h2, p, td, th, label, button.body, .clock, figcaption .name')].filter(e => e.textContent.trim() && e.checkVisibility()).map(e => {
+        const [a, b] = [light(numbers(getComputedStyle(e).color)), light(ground(e))];
+        return {contrast: (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), words: e.textContent.slice(0, 40)};
+      });
+    });
+    assert.ok(told.length > 30, `${told.length} texts`);
+    assert.deepEqual(told.filter(t => t.contrast < 4.5), []);
+    await context.close();
+  });
+
 test('narrow window: nothing is wider than the page', async () => {
   const {page, errors} = await open(report(join(root, 'models/stewart.yaml')), {width: 360, height: 740});
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -827,24 +874,39 @@ test('a title of ten thousand characters and names with quotes stay data, in a p
   await page.close();
 });
 
-const gallery = readdirSync(join(root, 'models')).filter(name => name.endsWith('.yaml'));
-for (const name of gallery)
-  test(`the page of ${name} opens without an error, draws something, and is small`, {timeout: PATIENCE}, async () => {
-    const path = report(join(root, 'models', name), '--t-end', '0.3'), size = statSync(path).size;
-    assert.ok(size < MOST_BYTES, `${size} bytes`);
-    const {page, errors} = await open(path);
-    assert.ok(await page.evaluate(() => window.kardan.run.scene.bodies.length) > 0);
-    const colours = await page.evaluate(() => {
-      const {stage} = window.kardan, canvas = document.createElement('canvas');
-      stage.draw(true);
-      canvas.width = 160; canvas.height = 120;
-      const context = canvas.getContext('2d');
-      context.drawImage(stage.canvas, 0, 0, 160, 120);
-      const data = context.getImageData(0, 0, 160, 120).data, found = new Set();
-      for (let i = 0; i < data.length; i += 4) found.add(data[i] >> 4 << 8 | data[i + 1] >> 4 << 4 | data[i + 2] >> 4);
-      return found.size;
-    });
-    assert.ok(colours > 4, 'the picture is empty');
-    assert.deepEqual(errors, []);
-    await page.close();
+// Several at once, each in one tab that goes from page to page: a new tab for each would be a new process for each
+test('the pages of all gallery models open without an error, draw something, and are small', {timeout: 900000}, async () => {
+  const gallery = readdirSync(join(root, 'models')).filter(name => name.endsWith('.yaml')), run = promisify(execFile), wrong = [];
+  const colours = page => page.evaluate(() => {
+    const {stage} = window.kardan, canvas = document.createElement('canvas');
+    stage.draw(true);
+    canvas.width = 160; canvas.height = 120;
+    const context = canvas.getContext('2d');
+    context.drawImage(stage.canvas, 0, 0, 160, 120);
+    const data = context.getImageData(0, 0, 160, 120).data, found = new Set();
+    for (let i = 0; i < data.length; i += 4) found.add(data[i] >> 4 << 8 | data[i + 1] >> 4 << 4 | data[i + 2] >> 4);
+    return found.size;
   });
+  const look = async (tab, name) => {
+    const out = mkdtempSync(join(folder, 'run-'));
+    await run(program, ['simulate', join(root, 'models', name), '--output', out, '--quiet', '--t-end', '0.3'], {maxBuffer: 1e8});
+    const path = join(out, name.replace(/yaml$/, 'html')), size = statSync(path).size;
+    assert.ok(size < MOST_BYTES, `${size} bytes`);
+    await visit(tab, path);
+    assert.ok(await tab.page.evaluate(() => window.kardan.run.scene.bodies.length) > 0, 'no bodies');
+    assert.ok(await colours(tab.page) > 4, 'the picture is empty');
+    assert.deepEqual(tab.errors, []);
+    rmSync(out, {recursive: true});
+  };
+  let next = 0, looked = 0;
+  await Promise.all([0, 1].map(async () => {
+    const tab = await newTab({width: 640, height: 480});
+    while (next < gallery.length) {
+      const name = gallery[next++];
+      await look(tab, name).then(() => looked++, e => wrong.push(`${name}: ${e.message}`));
+    }
+    await tab.page.close();
+  }));
+  assert.deepEqual(wrong, []);
+  assert.ok(looked === gallery.length && looked > 90, `${looked} pages`);
+});
