@@ -34,10 +34,10 @@ static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int posi
     const int  count = kd_expr_slot_count(load->law[0]);
     const bool alone = count == 0 || (count == 1 && kd_expr_slot(load->law[0], 0) == slot);
     double     at = x[slot], along = x[load->variable[rate]];
-    // another point, or another velocity where that counts
-    if (road->stamp != (alone ? w->position_stamp : w->velocity_stamp) || road->x != at ||
-        (!alone && road->rate != along)) {
-        *road = (kd_road){.stamp = alone ? w->position_stamp : w->velocity_stamp, .x = at, .rate = along};
+    // another point (0: nowhere), or another velocity where that counts
+    const unsigned long stamp = alone ? w->position_stamp : w->velocity_stamp;
+    if (stamp == 0 || road->stamp != stamp || road->x != at || (!alone && road->rate != along)) {
+        *road = (kd_road){.stamp = stamp, .x = at, .rate = along};
         road->jet = road_jet(load, w, slot, at, alone ? 1.0 : along);
     }
     kd_jet jet = road->jet;

@@ -31,6 +31,7 @@
 #define STIFF_COLUMN 0.1 // largest entry of such a column; with 0.2 Cartesian HMMWV coordinates are worse conditioned
 #define NO_SCALE 1e-3    // part of a row that is too small to scale it
 #define PROBES 3         // vectors that estimate the norm of a sparse inverse
+#define FEW 6            // rows of which factors are used without calls
 
 // ---- storage --------------------------------------------------------------------------------------------------------
 
@@ -482,10 +483,28 @@ kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const do
     return KD_EVAL_OK;
 }
 
+// b <- LU \ b for few rows, without calls: they would cost more than the arithmetic
+static inline void solve_few(int n, const double *LU, const int *pivot, double *b)
+{
+    for (int k = 0; k < n; k++) {
+        const double x = b[pivot[k] - 1];
+        b[pivot[k] - 1] = b[k];
+        b[k] = x;
+    }
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++) b[i] -= LU[i + (ptrdiff_t)k * n] * b[k];
+    for (int k = n - 1; k >= 0; k--) {
+        b[k] /= LU[k + (ptrdiff_t)k * n];
+        for (int i = 0; i < k; i++) b[i] -= LU[i + (ptrdiff_t)k * n] * b[k];
+    }
+}
+
 static void back_substitute(kd_chart_level *level, int n, double *b)
 {
     if (n == 0) return;
-    if (n >= SPARSE_FROM)
+    if (n <= FEW)
+        solve_few(n, level->LU, level->pivot, b);
+    else if (n >= SPARSE_FROM)
         kd_linsolve_solve(level->sparse, b);
     else
         kd_lu_solve(n, level->LU, level->pivot, b, 1);
@@ -505,14 +524,14 @@ void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *ri
     // e_i = rind, Phi_u e_d = rc - Phi_i e_i
     for (int i = 0; i < rank; i++) rc[i] *= level->row[i];
     for (int j = 0; j < nind; j++) {
-        double known = rind ? rind[j] : 0;
+        const double known = rind ? rind[j] : 0, *C = level->C + (ptrdiff_t)level->independent[j] * rank;
         e[level->independent[j]] = known;
-        if (known != 0) kd_axpy(rank, -known, level->C + (ptrdiff_t)level->independent[j] * rank, rc);
+        for (int i = 0; i < rank && known != 0; i++) rc[i] -= known * C[i];
     }
     back_substitute(level, rank, rc);
     for (int j = 0; j < rank; j++) {
         const int dependent = level->independent[nind + j];
-        e[dependent] = rc[j] * kd_eom_unit(self->eom, dependent);
+        e[dependent] = rc[j] * self->unit_v[dependent];
     }
 }
 
@@ -621,7 +640,7 @@ kd_eval kd_chart_move(kd_statespace *self, double *p)
 {
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     if (self->identity) {
-        kd_axpy(self->dims.nv, 1, self->e, p);
+        for (int j = 0; j < self->dims.nv; j++) p[j] += self->e[j];
         return KD_EVAL_OK;
     }
     kd_eval answer = kd_eom_oplus(data, p, self->e, self->moved);
@@ -629,37 +648,22 @@ kd_eval kd_chart_move(kd_statespace *self, double *p)
     return kd_statespace_note_data(self, answer);
 }
 
-double kd_statespace_reach(const kd_statespace *self, const double *p)
-{
-    double most = 0;
-    for (int i = 0; i < self->dims.np; i++) most = fmax(most, fabs(p[i]) / kd_eom_position_unit(self->eom, i));
-    return most;
-}
-
-double kd_statespace_move(const kd_statespace *self, const double *e)
-{
-    double most = 0;
-    for (int j = 0; j < self->dims.nv; j++) { // NaN stays NaN
-        const double part = fabs(e[j]) / kd_eom_unit(self->eom, j);
-        if (!(part <= most)) most = part;
-    }
-    return most;
-}
-
 // Have later increments moved p far away from where the first one led? That may be the way to another
 // branch or to nowhere.
 static bool astray(const kd_statespace *self, const double *p, double first)
 {
     double far = 0;
-    for (int i = 0; i < self->dims.np; i++)
-        far = fmax(far, fabs(p[i] - self->aim[i]) / kd_eom_position_unit(self->eom, i));
+    for (int i = 0; i < self->dims.np; i++) {
+        const double part = fabs(p[i] - self->aim[i]) * self->per_p[i];
+        far = part > far ? part : far;
+    }
     return far > fmax(CURVED * first, NEARBY * self->scale);
 }
 
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double near, double *p,
                            double *s)
 {
-    kd_chart_level *level = &chart->p;
+    kd_chart_level *level = kd_near_level(self, chart, t);
     progress        now = {0};
     double          scale = fmax(1, kd_statespace_reach(self, p)), first = -1;
     kd_eval         answer = kd_acceleration_at_time(self->acceleration, t);
@@ -687,6 +691,7 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         if (next == RENEW) {
             bool regular;
             answer = renew_factors(self, chart, t, p, s, &regular);
+            level = &chart->p;
             if (answer == KD_EVAL_OK && !regular) return no_solution(self, level, t, "positions");
             if (answer != KD_EVAL_OK) return answer;
             now = (progress){.least = now.least, .renewals = now.renewals + 1, .last = now.last};
@@ -744,8 +749,11 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
     kd_eom_data    *data = kd_acceleration_data(self->acceleration);
     kd_dims         d = self->dims;
     progress        now = {0};
-    kd_eval         answer = KD_EVAL_OK;
+    kd_near_point  *here;
     kd_eom_at_position(data, p, s);
+    kd_eval answer = kd_near_place(self, chart, t, p, &here);
+    if (answer != KD_EVAL_OK) return answer;
+    if (here) level = &here->level;
     for (;;) {
         // [S; C] e = (v_ind - S v, -(gI, h))
         kd_eom_at_velocity(data, v, r);
@@ -757,13 +765,16 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
         kd_chart_solve(self, level, self->rind, self->rc, self->e);
         // v <- v + e
-        double  scale = fmax(1 / kd_eom_time(self->eom), kd_statespace_move(self, v));
-        verdict next = judge_increment(&now, kd_statespace_move(self, self->e), scale);
+        double     scale = fmax(1 / kd_eom_time(self->eom), kd_statespace_move(self, v));
+        const bool exact = here && level == &here->level; // the matrix of this very position: one increment is enough
+        verdict    next = judge_increment(&now, kd_statespace_move(self, self->e), scale);
+        if (exact && next != GIVE_UP && DBL_EPSILON * chart->p.condition * now.last <= CONVERGED * scale) next = DONE;
         if (next == GIVE_UP) return no_solution(self, level, t, "velocities");
-        kd_axpy(d.nv, 1, self->e, v);
+        for (int j = 0; j < d.nv; j++) v[j] += self->e[j];
         if (next == RENEW) {
             bool regular;
             answer = renew_factors(self, chart, t, p, s, &regular);
+            level = velocity_level(self, chart);
             if (answer == KD_EVAL_OK && !regular) return no_solution(self, level, t, "velocities");
             if (answer != KD_EVAL_OK) return answer;
             now = (progress){.least = now.least, .renewals = now.renewals + 1, .last = now.last};
@@ -772,6 +783,7 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
     }
     if (!level->S)
         for (int i = 0; i < level->nind; i++) v[level->independent[i]] = v_ind[i];
+    if (here) memcpy(here->v, v, (size_t)d.nv * sizeof *v);
     kd_eom_at_velocity(data, v, r);
     return KD_EVAL_OK;
 }
