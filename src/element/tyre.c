@@ -24,6 +24,14 @@ static kd_jet road_jet(const kd_load *load, kd_work *w, int slot, double at, dou
     return jet;
 }
 
+// The same of a function of x alone, at unit rate
+static kd_jet road_alone(const kd_load *load, const double *x, kd_work *w, int slot)
+{
+    double f[3];
+    kd_expr_along(load->law[0], x, slot, w->expr_work, f);
+    return (kd_jet){.x = f[0], .x1 = f[1], .d = f[1], .d1 = f[2]};
+}
+
 // The road along x, with the tangent along x: x height, x1 its rate, d slope, d1 change of the rate. Kept for all who
 // ask at the same point; where the road is a function of x alone for other velocities there, too: x1 = d x', d1 = d' x'.
 static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int position, int rate)
@@ -38,7 +46,10 @@ static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int posi
     const unsigned long stamp = alone ? w->position_stamp : w->velocity_stamp;
     if (stamp == 0 || road->stamp != stamp || road->x != at || (!alone && road->rate != along)) {
         *road = (kd_road){.stamp = stamp, .x = at, .rate = along};
-        road->jet = road_jet(load, w, slot, at, alone ? 1.0 : along);
+        if (alone)
+            road->jet = road_alone(load, x, w, slot);
+        else
+            road->jet = road_jet(load, w, slot, at, along);
     }
     kd_jet jet = road->jet;
     if (!alone) return jet;
