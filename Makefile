@@ -23,7 +23,7 @@ demo: ## simulate a Stewart platform and write a report with a moving drawing
 install: ## libraries, headers, command line, files for pkg-config and CMake into PREFIX (below DESTDIR, if given)
 	tools/setup build
 	cmake --preset release $(SWITCH)
-	cmake --build build -j$(JOBS) --target kardan kardan_shared kardan_cli
+	cmake --build build -j$(JOBS) --target product
 	cmake --install build --prefix $(PREFIX)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
@@ -41,7 +41,7 @@ test-viewer: ## reports in a real browser (npm, chromium)
 python: ## the Python package as a wheel (Debian's python3-dev, -numpy, -cffi, ..)
 	tools/setup build python
 	cmake --preset release $(SWITCH)
-	cmake --build build -j$(JOBS) --target kardan kardan_shared kardan_cli
+	cmake --build build -j$(JOBS) --target product
 	tools/build-python build
 
 test-python: python ## the Python package in an environment of its own

@@ -81,6 +81,17 @@ KD_API kd_study_row kd_study_row_of(const kd_study *study, int row); // valid un
 KD_API kd_status kd_study_repeat(kd_study *study, int row, const char *report, kd_study_row *result, char *message,
                                  size_t size) KD_NODISCARD;
 
+// Channels that the study keeps of its runs (`keep: {channels: [..]}`), in FOLDER/channels/row-N.csv: how many, and their names.
+KD_API int         kd_study_channels(const kd_study *study);
+KD_API const char *kd_study_channel(const kd_study *study, int i); // "" for a number that is none
+// Times and values of one of them in a row, the first `room`; *n: all that there are. KD_ERR_ARGUMENT: the row is not done, failed, or the
+// study has no folder; KD_ERR_FILE: its file cannot be read.
+KD_API kd_status kd_study_channel_of(const kd_study *study, int row, int channel, double *t, double *y, int room,
+                                     int *n, char *message, size_t size) KD_NODISCARD;
+// Rows that get a page (`keep: {reports: [17, best, worst, front, failed]}`; left out: best and worst of the first output, the best of
+// searches), rising, each once: the first `size` into row (may be NULL); how many.
+KD_API int kd_study_reports(const kd_study *study, int *row, int size);
+
 // ---- what it says ---------------------------------------------------------------------------------------------------
 typedef struct kd_estimate {
     double value, low, high; // with its 95 % interval; NaN: not known

@@ -7,7 +7,7 @@
 
 Guide: docs/guide/python.md"""
 
-from ._core import ArgumentError, Error, KardanWarning, ModelError, SimulationError, Unavailable
+from ._core import ArgumentError, Error, FileError, KardanWarning, ModelError, SimulationError, Unavailable
 from ._core import lib as _lib
 from ._core import text as _text
 from .dynamics import Simulation
@@ -21,6 +21,6 @@ from .study import Estimate, Row, Search, Study
 __version__ = _text(_lib.kd_version())
 
 __all__ = [
-    "ArgumentError", "Certificate", "Equations", "Error", "Estimate", "Event", "Force", "KardanWarning", "Model", "ModelError", "Result", "Row", "Search", "Signal",
+    "ArgumentError", "Certificate", "Equations", "Error", "FileError", "Estimate", "Event", "Force", "KardanWarning", "Model", "ModelError", "Result", "Row", "Search", "Signal",
     "Simulation", "SimulationError", "State", "Study", "Table", "Unavailable", "build", "load",
 ]

@@ -32,6 +32,10 @@ class Unavailable(Error, NotImplementedError):
     """kardan was built without this part, or these equations do not have it."""
 
 
+class FileError(Error, OSError):
+    """A file cannot be opened, read or written."""
+
+
 class SimulationError(Error, RuntimeError):
     """A run failed. `result` has what was recorded until then (None: nothing)."""
 
@@ -46,6 +50,7 @@ class KardanWarning(UserWarning):
 
 _KINDS = {
     "KD_ERR_MODEL": ModelError,
+    "KD_ERR_FILE": FileError,
     "KD_ERR_ARGUMENT": ArgumentError,
     "KD_ERR_TOLERANCE": ArgumentError,
     "KD_ERR_DEFINITION": ArgumentError,

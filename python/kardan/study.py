@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ._core import ArgumentError, Message, callback, check, encode, ffi, lib, nearest, own, text
+from ._core import ArgumentError, Message, callback, check, encode, ffi, lib, nearest, own, pointer_to, text
 from .dynamics import raise_failure
 
 
@@ -108,6 +108,31 @@ class Study:
         check(lib.kd_study_point(self._c, number, buffer))
         return Row(number, dict(zip(self._parameters, list(buffer[0:n]))), dict(zip(self.outputs, list(r.output[0 : len(self.outputs)]))), r.clean,
                    text(lib.kd_status_name(r.status)), text(r.reason))
+
+    # ---- what was kept of the runs
+    @property
+    def channels(self) -> list[str]:
+        """Channels of all rows that the study keeps (`keep: {channels: [..]}`)."""
+        return [text(lib.kd_study_channel(self._c, i)) for i in range(lib.kd_study_channels(self._c))]
+
+    @property
+    def reports(self) -> list[int]:
+        """Rows that get a page of their own (`keep: {reports: [..]}`)."""
+        n = lib.kd_study_reports(self._c, ffi.NULL, 0)
+        rows = ffi.new("int[]", max(1, n))
+        lib.kd_study_reports(self._c, rows, n)
+        return list(rows[0:n])
+
+    def channel(self, name: str, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Times and values of a channel that was kept, in one row of a study with a folder."""
+        names, n, message = self.channels, ffi.new("int *"), Message()
+        if name not in names:
+            raise KeyError(f"the study keeps no channel '{name}'{nearest(name, names)}")
+        i = names.index(name)
+        check(lib.kd_study_channel_of(self._c, row, i, ffi.NULL, ffi.NULL, 0, n, message.buffer, message.size), message)
+        t, y = np.empty(n[0]), np.empty(n[0])
+        check(lib.kd_study_channel_of(self._c, row, i, pointer_to(t), pointer_to(y), n[0], n, message.buffer, message.size), message)
+        return t, y
 
     # ---- the best parameters
     @property

@@ -132,7 +132,7 @@ def test_wrong_models():
     """Messages are those of kardan, with line and element."""
     with pytest.raises(kardan.ModelError, match="did you mean 'rod'"):
         kardan.build({"kardan": 1, "bodies": {"rod": {"mass": 1, "inertia": [1, 1, 1]}}, "joints": {"j": {"type": "revolute", "bodies": ["ground", "rodd"], "point": [0, 0, 0], "axis": [0, 0, 1]}}})
-    with pytest.raises(kardan.Error, match="nowhere.yaml"):
+    with pytest.raises(kardan.FileError, match="nowhere.yaml"):
         kardan.load("nowhere.yaml")
     with pytest.raises(kardan.ArgumentError, match="NaN"):
         kardan.build({"kardan": 1, "bodies": {"b": {"mass": float("nan")}}})

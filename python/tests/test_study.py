@@ -31,6 +31,24 @@ def test_rows_are_runs(gallery, tmp_path):
     assert np.array_equal(again["comfort"], s["comfort"]) and calls[0] == (40, 40) and not s.failures
 
 
+def test_channels_are_kept(gallery, tmp_path):
+    """Channels of a row are those of its run, bit for bit; what is not there is said."""
+    s = kardan.Study({"model": "quarter-car.yaml", "run": {"t_end": 1, "intervals": 100}, "parameters": {"ks": {"range": [1e4, 3e4]}},
+                      "design": {"latin": 5}, "outputs": {"comfort": {"rms": "comfort"}},
+                      "keep": {"channels": ["wheel-load", "comfort"], "reports": [3, "worst"]}}, folder=gallery).run(tmp_path / "rows")
+    m = kardan.load(gallery / "quarter-car.yaml")
+    for row in range(5):
+        m.parameters["ks"] = s.parameters["ks"][row]
+        r = m.simulate(1, intervals=100)
+        t, y = s.channel("wheel-load", row)
+        assert np.array_equal(t, r.time) and np.array_equal(y, r["wheel-load"])
+    assert s.channels == ["wheel-load", "comfort"] and s.reports == sorted({3, int(np.argmax(s["comfort"]))})
+    with pytest.raises(KeyError, match="did you mean 'comfort'"):
+        s.channel("comfrt", 0)
+    with pytest.raises(kardan.ArgumentError):
+        s.channel("comfort", 5)
+
+
 def test_identification(tmp_path):
     """The stiffness of an oscillator from its swing, with the interval; the closed form makes the data."""
     (tmp_path / "m.yaml").write_text(

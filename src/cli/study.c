@@ -403,30 +403,20 @@ static bool is_of_mpirun(void)
     return size && atoi(size) > 1;
 }
 
-// Pages of the runs that the page of the study refers to: the best rows, or the smallest and largest of the first output
+// Pages of the runs that the study file asks for, or that the page of the study refers to
 static bool write_row_pages(task *t)
 {
-    kd_study *s = t->study;
-    int       row[20], n = 0;
-    for (int i = 0; i < kd_study_objectives(s) && n < 20; i++)
-        if (kd_study_best(s, i) >= 0) row[n++] = kd_study_best(s, i);
-    if (kd_study_objectives(s) == 0 && kd_study_outputs(s) > 0) {
-        int best[2] = {-1, -1};
-        for (int i = 0; i < kd_study_rows(s); i++) {
-            const kd_study_row r = kd_study_row_of(s, i);
-            if (!r.done || r.status < 0) continue;
-            if (best[0] < 0 || r.output[0] < kd_study_row_of(s, best[0]).output[0]) best[0] = i;
-            if (best[1] < 0 || r.output[0] > kd_study_row_of(s, best[1]).output[0]) best[1] = i;
-        }
-        for (int k = 0; k < 2 && best[k] >= 0; k++) row[n++] = best[k];
-    }
-    for (int i = 0; i < n; i++) {
+    int       row[MOST];
+    const int n = kd_study_reports(t->study, row, MOST);
+    for (int i = 0; i < n && i < MOST; i++) {
         char         page[PATH_SIZE];
         kd_study_row again;
         snprintf(page, sizeof page, "%.3900s/row-%d.html", t->folder, row[i]);
-        if (access(page, F_OK) != 0 && kd_study_repeat(s, row[i], page, &again, t->message, sizeof t->message) < 0)
+        if (access(page, F_OK) != 0 &&
+            kd_study_repeat(t->study, row[i], page, &again, t->message, sizeof t->message) < 0)
             return false;
     }
+    if (n > MOST) fprintf(stderr, "kardan: pages of the first %d of %d rows were written\n", MOST, n);
     return true;
 }
 

@@ -70,7 +70,8 @@ static bool is_missing(const engine *e, int unit)
 {
     if (is_search(e)) return !e->study->search.end[unit].done;
     const kd_study_cell *c = &e->study->cell[unit];
-    return !c->done || (e->opt->retry && c->status < 0);
+    if (!c->done || c->status < 0) return !c->done || e->opt->retry;
+    return !kd_channels_are_there(e->study, e->opt->folder, unit);
 }
 
 static bool is_done(const engine *e, int unit)
@@ -167,12 +168,19 @@ static bool make_row(void *context, int row)
 {
     worker       *w = context;
     engine       *e = w->engine;
-    char          reason[KD_STUDY_REASON];
+    char          reason[KD_STUDY_REASON], message[1000];
     double        value[KD_STUDY_MOST];
     kd_study_cell cell = {.reason = reason};
     const bool    made = !e->stop && kd_row_make(w->maker, row, &cell, value);
+    kd_status     status = KD_OK;
+    // channels are on the disk before the row is
+    if (made && cell.status >= 0 && e->store)
+        status = kd_channels_save(w->maker, e->study, e->opt->folder, row, message, sizeof message);
     pthread_mutex_lock(&e->lock);
-    if (made) keep(e, row, &cell, value);
+    if (status < 0)
+        fail(e, status, message);
+    else if (made)
+        keep(e, row, &cell, value);
     const bool good = made && !e->stop;
     pthread_mutex_unlock(&e->lock);
     return good;

@@ -26,6 +26,7 @@ void kd_study_read_outputs(kd_study_reader *r, const kd_node *node);
 // An expression of parameters and of the outputs so far.
 void kd_study_read_expression(kd_study_reader *r, const kd_node *node, const char *text, kd_expr **expr);
 void kd_study_read_identify(kd_study_reader *r, const kd_node *node);
+void kd_study_read_keep(kd_study_reader *r, const kd_node *node);
 void kd_study_read_search(kd_study_reader *r, const kd_node *node);
 
 #endif

@@ -55,6 +55,15 @@ void kd_page_estimate(FILE *f, kd_estimate e)
     (void)fputs("</td>", f);
 }
 
+bool kd_page_has_report(const kd_study *s, int row)
+{
+    int       list[KD_STUDY_MOST];
+    const int n = kd_study_reports(s, list, KD_STUDY_MOST);
+    bool      found = false;
+    for (int i = 0; i < n && i < KD_STUDY_MOST; i++) found = found || list[i] == row;
+    return found;
+}
+
 bool kd_page_is_good(const kd_study *s, int row)
 {
     return s->cell[row].done && s->cell[row].status >= 0;
@@ -174,8 +183,7 @@ static void put_row(FILE *f, const kd_study *s, int row, int output, const char 
     kd_design_row(&s->design, row, value);
     (void)fprintf(f, "<tr><td>%s of ", what);
     kd_page_text(f, s->output[output].name);
-    // those of the first output have pages of their own, which the command makes
-    if (output == 0 && s->model)
+    if (kd_page_has_report(s, row))
         (void)fprintf(f, "</td><td><a href=\"row-%d.html\">%d</a></td>", row, row);
     else
         (void)fprintf(f, "</td><td>%d</td>", row);
@@ -206,6 +214,18 @@ static void put_extremes(FILE *f, const kd_study *s)
         for (int k = 0; k < 2 && best[0] >= 0; k++) put_row(f, s, best[k], i, k == 0 ? "smallest" : "largest");
     }
     (void)fputs("</table><p><code>kardan study FILE --row N</code> makes a row again, with its own page.</p>\n", f);
+}
+
+// All rows that have pages, where the study file chose them
+static void put_reports(FILE *f, const kd_study *s)
+{
+    int       list[KD_STUDY_MOST];
+    const int n = s->nreports > 0 ? kd_study_reports(s, list, KD_STUDY_MOST) : 0;
+    if (n == 0) return;
+    (void)fputs("<h2>Pages of runs</h2><p>row", f);
+    for (int i = 0; i < n && i < KD_STUDY_MOST; i++)
+        (void)fprintf(f, " <a href=\"row-%d.html\">%d</a>", list[i], list[i]);
+    (void)fputs("</p>\n", f);
 }
 
 static void put_failures(FILE *f, const kd_study *s)
@@ -251,8 +271,10 @@ kd_status kd_study_save_page(const kd_study *s, const char *path, char *message,
     put_indices(f, s);
     bool drawn = kd_page_index_plots(f, s) && kd_page_searches(f, s);
     if (s->search.nobjectives == 0) put_extremes(f, s);
+    put_reports(f, s);
     put_failures(f, s);
-    drawn = drawn && kd_page_convergence(f, s) && kd_page_parallel(f, s) && kd_page_scatter(f, s);
+    drawn =
+        drawn && kd_page_channels(f, s) && kd_page_convergence(f, s) && kd_page_parallel(f, s) && kd_page_scatter(f, s);
     (void)fprintf(f, "<p>kardan %s, hash of study and model %016lx</p></body></html>\n", kd_version(), s->hash);
     if (!drawn) {
         kd_file_abandon(f, path);

@@ -68,12 +68,13 @@ static kd_status create_system(kd_row_maker *m, const kd_model *model, char *mes
     const kd_study     *s = m->study;
     kd_system_options   opt = kd_system_options_of(model);
     kd_recorder_options recording = kd_recorder_options_default();
-    const char         *watch[KD_STUDY_MOST + KD_IDENTIFY_CHANNELS + 16];
+    const char         *watch[2 * KD_STUDY_MOST + KD_IDENTIFY_CHANNELS + 16];
     int                 n = 0;
     for (int i = 0; i < opt.nwatch && n < 16; i++) watch[n++] = opt.watch[i];
     for (int i = 0; i < s->noutputs; i++)
         if (s->output[i].channel) watch[n++] = s->output[i].channel;
     for (int i = 0; i < s->nfits; i++) watch[n++] = s->fit[i].channel;
+    for (int i = 0; i < s->nkept; i++) watch[n++] = s->kept[i];
     opt.watch = watch, opt.nwatch = n;
     kd_status status = kd_system_create(model, &opt, &m->system, message, size);
     recording.intervals = s->intervals;
@@ -89,6 +90,8 @@ static kd_status create_system(kd_row_maker *m, const kd_model *model, char *mes
     for (int i = 0; i < s->nfits && status >= 0; i++)
         if (kd_recorder_find(m->recorder, s->fit[i].channel) < 0)
             status = say_unknown(m, "identify", s->fit[i].channel, message, size);
+    for (int i = 0; i < s->nkept && status >= 0; i++)
+        if (kd_recorder_find(m->recorder, s->kept[i]) < 0) status = say_unknown(m, "keep", s->kept[i], message, size);
     return status;
 }
 

@@ -224,6 +224,7 @@ static kd_status remove_rows(const kd_row_store *store, char *message, size_t si
         if (unlink(path) != 0 && errno != ENOENT) status = complain(message, size, path);
     }
     if (folder) (void)closedir(folder);
+    kd_channels_remove(store->folder);
     return status;
 }
 
@@ -280,6 +281,7 @@ kd_status kd_row_store_open(kd_study *study, const char *folder, bool fresh, int
     if (!s) return KD_ERR_MEMORY;
     s->study = study, s->file = -1;
     kd_status status = KD_OK;
+    kd_text(study->folder, sizeof study->folder, "%s", folder);
     if (snprintf(s->folder, sizeof s->folder, "%s", folder) >= (int)sizeof s->folder) {
         kd_text(message, size, "the name of the folder is too long");
         status = KD_ERR_FILE;
@@ -287,6 +289,7 @@ kd_status kd_row_store_open(kd_study *study, const char *folder, bool fresh, int
         status = complain(message, size, folder);
     }
     if (status >= 0) status = check_manifest(s, fresh, rank, message, size);
+    if (status >= 0) status = kd_channels_open_folder(study, folder, message, size);
     if (status >= 0) {
         rank > 0 ? kd_text(s->own, sizeof s->own, "rows-%d.log", rank) : kd_text(s->own, sizeof s->own, "rows.log");
         kd_text(path, sizeof path, "%s/%s", folder, s->own);

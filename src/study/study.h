@@ -25,6 +25,11 @@ typedef struct kd_study_fixed { // a parameter of the model that is the same in 
     const char *name, *value;
 } kd_study_fixed;
 
+typedef struct kd_study_report { // runs that get a page: one row, or those that the word means
+    enum { KD_REPORT_ROW, KD_REPORT_BEST, KD_REPORT_WORST, KD_REPORT_FRONT, KD_REPORT_FAILED } kind;
+    int row;
+} kd_study_report;
+
 // One row as it is kept
 typedef struct kd_study_cell {
     bool      done, clean;
@@ -100,9 +105,15 @@ struct kd_study {
         int         column;
         double      sigma;
     } fit[KD_IDENTIFY_CHANNELS];
-    unsigned long  hash;   // of all that rows depend on
-    kd_study_cell *cell;   // (nrows)
-    double        *values; // (nrows noutputs)
+    // what is kept of runs: channels of all rows, pages of chosen ones
+    int             nkept, nreports;
+    const char     *kept[KD_STUDY_MOST];
+    kd_study_report report[KD_STUDY_MOST];
+    int             keep_line;             // of the file
+    char            folder[KD_STUDY_PATH]; // of the rows; "": there is none
+    unsigned long   hash;                  // of all that rows depend on
+    kd_study_cell  *cell;                  // (nrows)
+    double         *values;                // (nrows noutputs)
 };
 
 // Everything that rows depend on, as one number: study file, model with all its files, version.
@@ -154,6 +165,14 @@ kd_status kd_row_store_append_end(kd_row_store *store, int search, const kd_sear
                                   size_t size) KD_NODISCARD;
 void      kd_row_store_finish(kd_row_store *store); // nothing more is appended: others see all
 void      kd_row_store_close(kd_row_store *store);  // NULL is fine
+
+// ---- channels on disk (channels.c) ----------------------------------------------------------------------------------
+kd_status kd_channels_open_folder(const kd_study *study, const char *folder, char *message, size_t size) KD_NODISCARD;
+void      kd_channels_remove(const char *folder); // those of another study
+// Of the row that the maker has made; does nothing where the study keeps none.
+kd_status kd_channels_save(kd_row_maker *maker, const kd_study *study, const char *folder, int row, char *message,
+                           size_t size) KD_NODISCARD;
+bool      kd_channels_are_there(const kd_study *study, const char *folder, int row); // or none are kept
 
 // Are the means of `until` known well enough by the first rows?
 bool kd_study_knows_enough(const kd_study *study, int rows);

@@ -17,6 +17,7 @@
 //     optimise:                                        # in place of design: the best parameters (search_file.c)
 //       minimise: comfort                              # several: [comfort, travel], a front
 //       constraints: [travel <= 0.1]
+//     keep: {channels: [cab], reports: [17, worst]}    # of the runs themselves (keep.c)
 // Everything that is wrong is told with its line, then nothing is made.
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -278,8 +279,8 @@ static void read_design(kd_study_reader *r, const kd_node *node)
 
 static void read_root(kd_study_reader *r, const kd_node *root)
 {
-    static const char *const KEYS[] = {"study",        "model",  "run",     "set",      "parameters",
-                                       "correlations", "design", "outputs", "identify", "optimise"};
+    static const char *const KEYS[] = {"study",  "model",   "run",      "set",      "parameters", "correlations",
+                                       "design", "outputs", "identify", "optimise", "keep"};
     static void (*const READ[])(kd_study_reader *, const kd_node *) = {NULL,
                                                                        read_model,
                                                                        read_run,
@@ -289,15 +290,16 @@ static void read_root(kd_study_reader *r, const kd_node *root)
                                                                        read_design,
                                                                        kd_study_read_outputs,
                                                                        kd_study_read_identify,
-                                                                       kd_study_read_search};
+                                                                       kd_study_read_search,
+                                                                       kd_study_read_keep};
     // the model is read with what is set, its parameters are known then; a design may name outputs
-    static const int ORDER[] = {2, 1, 4, 5, 7, 6, 8, 9};
+    static const int ORDER[] = {2, 1, 4, 5, 7, 6, 8, 9, 10};
     kd_study        *s = r->study;
     if (!KD_NODE_IS_MAP(&r->findings, root, KEYS)) return;
     s->title = "";
     kd_nodes_word(r, root, "study", &s->title);
     if (kd_node_find(root, "set")) read_pairs(r, kd_node_find(root, "set"), s->set, &s->nset);
-    for (int k = 0; k < 8; k++) {
+    for (int k = 0; k < 9; k++) {
         const kd_node *node = kd_node_find(root, KEYS[ORDER[k]]);
         if (node) READ[ORDER[k]](r, node);
     }
@@ -324,6 +326,7 @@ static kd_status try_out(kd_study *s, char *message, size_t size)
 // The line of the output whose channel a message names; 0: none
 static int line_of(const kd_study *s, const char *why)
 {
+    if (strncmp(why, "keep:", 5) == 0) return s->keep_line;
     for (int i = 0; i < s->noutputs; i++) {
         char name[300];
         kd_text(name, sizeof name, "'%s'", s->output[i].channel ? s->output[i].channel : "");

@@ -6,8 +6,10 @@
 //     /outputs/NAME     (n); attribute: expression or channel
 //     /clean            (n) 1, 0
 //     /status, /reason  (n) texts
+//     /channels/..      of all rows that did not fail, one behind the other: row, time, NAME of each channel that was kept
 //
 // Nothing in the file depends on when or where it was written.
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -83,6 +85,59 @@ static void put_outputs(kd_h5_writer *w, const rows *r)
     kd_h5_close_group(w, group);
 }
 
+// How many places the channels of all rows have together; -1: they cannot be read
+static long count_places(const rows *r, char *message, size_t size)
+{
+    long all = 0;
+    int  n;
+    for (int i = 0; i < r->n && r->study->folder[0] && r->study->nkept > 0; i++) {
+        if (r->study->cell[r->row[i]].status < 0) continue;
+        if (kd_study_channel_of(r->study, r->row[i], 0, NULL, NULL, 0, &n, message, size) < 0) return -1;
+        all += n;
+    }
+    return all;
+}
+
+// Channel j of all rows into the column, times behind it; number: the rows that they are of, where that is asked for
+static void gather_channel(kd_h5_writer *w, const rows *r, int j, long places, double *number)
+{
+    long at = 0;
+    int  n;
+    for (int i = 0; i < r->n && !w->failed; i++) {
+        if (r->study->cell[r->row[i]].status < 0) continue;
+        const kd_status status = kd_study_channel_of(r->study, r->row[i], j, w->column + places + at, w->column + at,
+                                                     (int)(places - at), &n, NULL, 0);
+        if (status < 0 || n > places - at) w->failed = true;
+        for (int k = 0; number && k < n && !w->failed; k++) number[at + k] = r->row[i];
+        at += n;
+    }
+}
+
+// The channels as one long table
+static void put_channels(kd_h5_writer *w, const rows *r, long places)
+{
+    double *kept = w->column, *memory = places > 0 ? kd_alloc(3 * (size_t)places * sizeof *memory) : NULL;
+    if (places == 0) return;
+    if (!memory) {
+        w->failed = true;
+        return;
+    }
+    const rows  all = {.study = r->study, .n = (int)places};
+    const hid_t group = kd_h5_open_group(w, "channels");
+    for (int j = 0; j < r->study->nkept && !w->failed; j++) {
+        w->column = memory;
+        gather_channel(w, r, j, places, j == 0 ? memory + 2 * places : NULL);
+        if (!w->failed) put_column(w, group, r->study->kept[j], &all, NULL);
+        for (int k = 0; j == 0 && k < 2 && !w->failed; k++) {
+            w->column = memory + (k + 1) * places;
+            put_column(w, group, k == 0 ? "time" : "row", &all, NULL);
+        }
+    }
+    kd_h5_close_group(w, group);
+    w->column = kept;
+    kd_free(memory);
+}
+
 static void put_rows(kd_h5_writer *w, const rows *r)
 {
     char hash[20];
@@ -123,11 +178,19 @@ kd_status kd_study_save_hdf5(const kd_study *s, const char *path, char *message,
     w.column = kd_alloc((size_t)s->design.nrows * sizeof *w.column);
     for (int i = 0; r.row && i < s->design.nrows; i++)
         if (s->cell[i].done) r.row[r.n++] = i;
+    const long places = r.row ? count_places(&r, message, size) : 0;
+    if (places < 0 || places > INT_MAX / 4) {
+        status = KD_ERR_FILE;
+        if (places > 0) kd_text(message, size, "'%s' was not written: the channels have %ld places", path, places);
+        goto done;
+    }
     const size_t bytes = (size_t)(s->nparameters + s->noutputs + 4) * ((size_t)r.n * sizeof(double) + OVERHEAD) +
-                         (size_t)r.n * (KD_STUDY_REASON + 40);
+                         (size_t)r.n * (KD_STUDY_REASON + 40) +
+                         (size_t)(s->nkept + 2) * ((size_t)places * sizeof(double) + OVERHEAD);
     if (!r.row || !w.column || !kd_memory_offers(2 * bytes)) goto done;
     kd_h5_open_file(&w, bytes);
     if (!w.failed) put_rows(&w, &r);
+    if (!w.failed) put_channels(&w, &r, places);
     if (!w.failed) image = kd_h5_take_image(&w, &length);
     status = w.failed ? KD_ERR_MEMORY : kd_h5_write_image(image, length, path, message, size);
 done:
