@@ -247,7 +247,8 @@ int main(int argc, char **argv)
         char        message[600] = "", note[60] = "";
         int         shapes = 0;
         if (!bench_wants(b, "frequency.%s", p->name) && !bench_wants(b, "prediction.%s", p->name) &&
-            !bench_wants(b, "reduction.%s", p->name) && !bench_wants(b, "transfer.%s", p->name))
+            !bench_wants(b, "reduction.%s", p->name) && !bench_wants(b, "transfer.%s", p->name) &&
+            !bench_wants(b, "realtime.%s", p->name))
             continue;
         if (!load(p, &l, message, sizeof message)) {
             bench_row(b, bench_below(1e-8), NAN, NAN, "", message, "frequency.%s", p->name);
@@ -266,9 +267,11 @@ int main(int argc, char **argv)
         if (bench_wants(b, "transfer.%s", p->name) && (!bench_quick(b) || strcmp(p->name, "rod") != 0))
             bench_row(b, bench_between(0.5, 2, true), NAN, worst_transfer(&l, message, sizeof message), "",
                       "expected over true error of transfer functions, worst", "transfer.%s", p->name);
+        if (strcmp(p->name, "rotor") == 0) flexible_rotor(b, &l.s, l.face);
         unload(&l);
     }
     flexible_spin_up(b);
     flexible_cost(b);
+    flexible_steps(b);
     return bench_end(b);
 }

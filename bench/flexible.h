@@ -5,6 +5,7 @@
 #include <kardan/kardan.h>
 
 #include "common_rows.h"
+#include "flexible/body.h"
 
 // A slender beam along x that is soft in y, clamped in its frame at "root", free at "tip"
 typedef struct flexible_beam {
@@ -19,5 +20,7 @@ bool flexible_read(kd_model *model, const flexible_beam *beam, kd_body_def *def,
 
 void flexible_spin_up(bench *b);
 void flexible_cost(bench *b);
+void flexible_rotor(bench *b, const kd_fe_structure *s, const kd_interface *faces); // both ends
+void flexible_steps(bench *b);
 
 #endif

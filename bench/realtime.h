@@ -38,6 +38,21 @@ bool realtime_ride_open(realtime_ride *r, const char *name, const kd_setting *se
                         const char *explicit_load, const kd_realtime_options *opt, char *message, size_t size);
 void realtime_ride_close(realtime_ride *r);
 
+// Car and caravan as modules, each with a stepper of its own, and the hook between them.
+enum { REALTIME_OUTPUTS = 60 };
+typedef struct realtime_train {
+    realtime_ride module[2]; // car, caravan
+    kd_hook      *hook;
+} realtime_train;
+
+bool realtime_train_open(realtime_train *t, const kd_realtime_options *opt, char *message,
+                         size_t size); // close it in any case
+void realtime_train_close(realtime_train *t);
+// One step; how far ball and eye are apart, and the force of the caravan on the car, axes of the car
+bool realtime_train_step(realtime_train *t, double distance[3], double force[3]);
+// Row hitch.modules.cost: processor time beside that of the assembled step
+void realtime_train_cost(bench *b, const kd_realtime_options *opt);
+
 // ---------------------------------------------------------------------------------------------------------------------
 
 // Rows ratio.mujoco.vehicle, defect.*: the car of models/closed-loop-car.yaml in steps of 1 ms, beside MuJoCo.

@@ -37,6 +37,7 @@ typedef struct trust_case {
 
 // A place of the body as a function of the case's own numbers, its start moved by a part delta of its size
 typedef void (*trust_motion)(const void *numbers, double delta, const double *times, double r[][3]);
+extern double trust_fork; // relative errors of the start up to here are tried for the condition; 0: the tangent alone
 // times evenly up to t_end, the motion at them and its condition
 void trust_case_solve(trust_case *c, double t_end, trust_motion motion, const void *numbers);
 

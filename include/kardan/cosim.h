@@ -97,6 +97,9 @@ typedef struct kd_cosim kd_cosim;
 // Read a systems file and the models that it names. message (size bytes, may be NULL) lists what is wrong, "file:line:column:
 // cause". On failure *cosim is NULL.
 KD_API kd_status kd_cosim_read(const char *path, kd_cosim **cosim, char *message, size_t size) KD_NODISCARD;
+// The same with folders of subsystems that its models may use besides their own
+KD_API kd_status kd_cosim_read_with(const char *path, const char *const *libraries, int nlibraries, kd_cosim **cosim,
+                                    char *message, size_t size) KD_NODISCARD;
 // The same from a text that stands for the file of that name; models are looked for beside it.
 KD_API kd_status kd_cosim_read_text(const char *path, const char *text, size_t length, kd_cosim **cosim, char *message,
                                     size_t size) KD_NODISCARD;

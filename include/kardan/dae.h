@@ -164,6 +164,8 @@ typedef struct kd_dae_class {
     // as far as that is known, x'' change (0 elsewhere). Matrices of before may serve.
     // NULL: x has no algebraic components.
     kd_eval (*resolve)(void *impl, double t, double *x, double *xdot, double *jump, double *bend);
+    // An input has jumped that nobody could know of: what was computed at points, or kept for them, is no longer true. NULL: nothing is kept.
+    void (*forget)(void *impl);
     const char *(*component_name)(void *impl, int i, char *buffer, size_t size);
     kd_status (*fault)(void *impl, const char **message); // why the last call failed
     kd_dae_counters (*counters)(void *impl);

@@ -78,7 +78,8 @@ typedef struct kd_body_def {
     double                         damping;  // ratio of all modes; NaN: as in the file
     double                         amplitude[KD_MAX_AMPLITUDES]; // of the first modes at the start; NaN: 0
     double                         rate[KD_MAX_AMPLITUDES];      // and their rates
-    const struct kd_flexible_body *read;                         // for readers of files; NULL
+    double                         image[9]; // vectors of the file are multiplied by it, row by row; NaN: by 1
+    const struct kd_flexible_body *read;     // for readers of files; NULL
     int                            nshapes;
     kd_shape                       shape[KD_MAX_SHAPES];
     unsigned                       cookie; // set by kd_body_def_default
@@ -405,8 +406,9 @@ typedef struct kd_road_def {
     const char *height;   // an expression of x, y (and t); NULL: 0
     const char *friction; // factor of the friction, an expression of x and y; NULL: 1
     double      patch[2]; // half length and half width of the area whose plane is taken [m]; 0: the plane at one point
-    const char *crg;      // OpenCRG file whose elevation is added to the height; NULL: none
-    const char *path;     // where that is, if `crg` says it from another folder; NULL: as `crg` says
+    double      cam[3]; // of enveloping cams at its corners: half length and half height in radii, exponent; 0: points
+    const char *crg;    // OpenCRG file whose elevation is added to the height; NULL: none
+    const char *path;   // where that is, if `crg` says it from another folder; NULL: as `crg` says
     const struct kd_model_road *read; // what the model has read of it; NULL until then
 } kd_road_def;
 
@@ -726,6 +728,9 @@ KD_API kd_status kd_model_add_input(kd_model *m, const char *name, const kd_inpu
 KD_API kd_status kd_model_add_body(kd_model *m, const char *name, const kd_body_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_frame(kd_model *m, const char *name, const kd_frame_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_joint(kd_model *m, const char *name, const kd_joint_def *def) KD_NODISCARD;
+// A frame of the model as the end of a joint between modules (kd_hook of kardan/realtime.h): a spherical joint to the ground, at the
+// origin, which is to be left open.
+KD_API kd_status kd_model_add_end(kd_model *m, const char *name, const char *frame) KD_NODISCARD;
 KD_API kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd_constraint_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_force_def *def) KD_NODISCARD;

@@ -75,6 +75,7 @@ typedef struct kd_realtime_options {
     double                    epsilon;          // regularisation; < 0: from the matrices at the start     default -1
     double                    deadline;         // longer steps [s] answer KD_LATE; 0: none                default 0
     const bool               *external;         // (nu) inputs that come with each step; NULL: all         default NULL
+    bool                      open;             // rows that are switched off at the start: a hook's       default false
     unsigned                  cookie;           // set by kd_realtime_options_default
 } kd_realtime_options;
 KD_API kd_realtime_options kd_realtime_options_default(void);
@@ -138,6 +139,40 @@ typedef struct kd_realtime_work {
     int  difference_calls;   // evaluations of functions for differences per step
 } kd_realtime_work;
 KD_API kd_realtime_work kd_realtime_work_of(const kd_realtime *self);
+
+// ---- modules --------------------------------------------------------------------------------------------------------
+// Several steppers, each with equations and a matrix of its own, held together by rigid joints (S4 4.3: vehicle, trailer and hook).
+// Each module is evaluated once per step and factors its own matrix K_i, which no other one needs to know; with its solution x_i
+// that knows nothing of the joints, and X_i = K_i \ C_i', the hook finds the impulses of the joints from
+//
+//     (sum of C_i X_i) Lambda = sum of C_i x_i + h (gII + 2 alpha gI + beta g),     x_i - X_i Lambda is the step:
+//
+// that of the assembled system. Index 1, with Baumgarte's stabilisation or none, the same h, alpha, beta in all modules.
+//
+// An end of a joint is a constraint of a module to the ground, a point that would stand at the origin: kd_model_add_end adds it to a model
+// (kd_model_source.complete), kd_state_open switches it off in a state, kd_realtime_options.open leaves it to the hook. Its
+// multipliers are those of the joint: sensors of modules read joint.NAME.force.
+typedef struct kd_hook kd_hook;
+
+// The rows of the joint NAME are off in x; how many they are, 0: there is no such joint
+KD_API int kd_state_open(const kd_eom *eom, const char *name, kd_state *x);
+
+// One joint: an end of module first meets an end of module second. Names are those of kd_model_add_end.
+typedef struct kd_hook_joint {
+    int         first, second; // numbers of modules
+    const char *first_end, *second_end;
+} kd_hook_joint;
+
+// The steppers must outlive the hook; they are stepped by it only. Every open row must belong to one joint. < 0: message says why.
+KD_API kd_status kd_hook_create(kd_realtime *const *modules, int nmodules, const kd_hook_joint *joints, int njoints,
+                                kd_hook **self, char *message, size_t size) KD_NODISCARD;
+KD_API void      kd_hook_destroy(kd_hook *self); // NULL is fine
+// One step of all modules; inputs, outputs (nmodules, may be NULL, as their entries): those of kd_realtime_step. Nothing is allocated. < 0: no
+// module has moved, kd_hook_message says why. KD_STOPPED: an event of a module asks for the end. Deadlines of modules are not looked at.
+KD_API kd_status   kd_hook_step(kd_hook *self, const double *const *inputs, double *const *outputs) KD_NODISCARD;
+KD_API const char *kd_hook_message(const kd_hook *self);
+// Largest distances between the ends, by position and velocity, at the present states: for logs, not part of a step.
+KD_API kd_status kd_hook_defects(kd_hook *self, kd_realtime_defect *out) KD_NODISCARD;
 
 KD_EXTERN_C_END
 #endif

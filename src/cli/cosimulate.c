@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/cosim_line.h"
+#include "cli/subject.h"
 #include "core/text.h"
 
 enum { PATH_SIZE = 4096 };
@@ -17,6 +18,7 @@ typedef struct task {
     int              jobs;
     const char      *degree;
     bool             json, quiet, in_process;
+    kd_cli_list      library;
     kd_cosim        *cosim;
     kd_cosim_options options;
     kd_progress      progress;
@@ -36,6 +38,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--jobs", "N", "threads; default: one for each system and processor", KD_CLI_COUNT, &t->jobs},
         {"--in-process", NULL, "trust the FMUs, without processes of their own", KD_CLI_FLAG, &t->in_process},
         {"--fmu-timeout", "S", "for one call of an FMU [s]; default 10", KD_CLI_POSITIVE, &t->timeout},
+        {"--library", "DIR", "folder of subsystems that models may use besides their own; repeatable", KD_CLI_LIST,
+         &t->library},
         {"--json", NULL, "print everything for programs", KD_CLI_FLAG, &t->json},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
     };
@@ -218,7 +222,10 @@ int kd_cli_cosimulate(int argc, char **argv)
     t = (task){0};
     const kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
-    if (kd_cosim_read(t.file, &t.cosim, t.message, sizeof t.message) < 0) {
+    char        installed[KD_SUBJECT_PATH];
+    const char *library[KD_CLI_LONGEST_LIST + 1];
+    const int   n = kd_subject_libraries(&t.library, library, installed);
+    if (kd_cosim_read_with(t.file, library, n, &t.cosim, t.message, sizeof t.message) < 0) {
         fprintf(stderr, "%s\n", t.message);
         return KD_EXIT_FAILED;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/cli.h"
 #include "core/load.h"
 #include "core/memory.h"
@@ -25,6 +26,8 @@ typedef struct task {
     FILE                  *file;
     const kd_fmi_variable *column[COLUMNS]; // that are written
     int                    ncolumns;
+    const kd_fmi_variable *lost; // the first that is no number; NULL: none
+    double                 lost_time;
     char                  *table; // of inputs
     char                 **row;   // (nrows) lines behind the first
     int                    nrows;
@@ -151,6 +154,12 @@ static void put_cell(FILE *file, const char *text)
     fputc('"', file);
 }
 
+// A real number that is none
+static bool is_lost(const kd_fmi_variable *v, const char *cell)
+{
+    return (v->type == KD_FMI_FLOAT32 || v->type == KD_FMI_FLOAT64) && !v->is_array && !isfinite(strtod(cell, NULL));
+}
+
 static kd_status show(double time, kd_guest *guest, void *context)
 {
     task     *t = context;
@@ -161,6 +170,10 @@ static kd_status show(double time, kd_guest *guest, void *context)
         status = kd_guest_get_text(guest, t->column[i], cell, sizeof cell);
         fputc(',', t->file);
         if (status >= 0) put_cell(t->file, cell);
+        if (status >= 0 && !t->lost && is_lost(t->column[i], cell)) {
+            t->lost = t->column[i];
+            t->lost_time = time;
+        }
     }
     fputc('\n', t->file);
     return status;
@@ -240,6 +253,7 @@ static kd_status open_guest(task *t, bool exchange, kd_guest **guest)
     options.exchange = exchange;
     options.in_process = t->in_process;
     if (t->timeout > 0) options.timeout = t->timeout;
+    options.memory = kd_budget_left();
     return kd_guest_open(&t->fmu, &options, guest, t->message, sizeof t->message);
 }
 
@@ -282,6 +296,11 @@ static int simulate(task *t)
     }
     kd_guest_close(guest);
     if (t->output && fclose(t->file) != 0) status = KD_ERR_FILE;
+    if (status >= 0 && t->lost) {
+        kd_text(t->message, sizeof t->message, "the FMU: %.200s is no finite number from t = %.9g s on", t->lost->name,
+                t->lost_time);
+        return fail(t->message);
+    }
     return status < 0 ? fail(t->message) : KD_EXIT_OK;
 }
 

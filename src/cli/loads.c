@@ -232,7 +232,7 @@ static bool write_case(task *t, double time)
     char                   path[PATH_SIZE], part[PATH_SIZE + 8], title[PATH_SIZE];
     if (t->part.nfaces != b->def.read->nframes || kd_load_case_inertia(s, b->def.read, &t->loads, t->f) < 0)
         return complain("the finite elements of the part file are not those of the body");
-    const kd_balance sum = kd_load_case_balance(s, b->def.read, &t->loads, t->f);
+    const kd_load_balance sum = kd_load_case_balance(s, b->def.read, &t->loads, t->f);
     kd_text(path, sizeof path, "%s/%s-%s-%.6g.inp", t->folder, t->subject.name, b->name, time);
     kd_text(part, sizeof part, "%s.part", path);
     kd_text(title, sizeof title, "kardan: loads on '%s' of %s at t = %.9g s", b->name, t->request.word, time);

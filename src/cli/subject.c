@@ -61,14 +61,20 @@ static bool installed_library(char *folder, size_t size)
     return access(part, R_OK) == 0;
 }
 
+int kd_subject_libraries(const kd_cli_list *given, const char *library[KD_CLI_LONGEST_LIST + 1], char *room)
+{
+    int n = 0;
+    for (; n < given->count; n++) library[n] = given->word[n];
+    if (installed_library(room, KD_SUBJECT_PATH)) library[n++] = room;
+    return n;
+}
+
 kd_status kd_subject_model(const char *path, const kd_cli_list *given, const kd_setting *settings, int nsettings,
                            kd_model **model, char *message, size_t size)
 {
-    char        installed[PATH_MAX + 20];
+    char        installed[KD_SUBJECT_PATH];
     const char *library[KD_CLI_LONGEST_LIST + 1];
-    int         n = 0;
-    for (; n < given->count; n++) library[n] = given->word[n];
-    if (installed_library(installed, sizeof installed)) library[n++] = installed;
+    const int   n = kd_subject_libraries(given, library, installed);
     return kd_model_read_with(path, settings, nsettings, library, n, model, message, size);
 }
 

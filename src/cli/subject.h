@@ -55,6 +55,9 @@ int kd_subject_options(kd_subject_request *request, kd_cli_option *options);
 
 // Does the word name a file (rather than an example)?
 bool kd_subject_is_file(const char *word);
+// Folders of libraries that were given, and that of this program (room: KD_SUBJECT_PATH bytes); how many they are
+enum { KD_SUBJECT_PATH = 4200 };
+int kd_subject_libraries(const kd_cli_list *given, const char *library[KD_CLI_LONGEST_LIST + 1], char *room);
 // The model of a file, with folders of libraries that were given, and that of this program
 kd_status kd_subject_model(const char *path, const kd_cli_list *given, const kd_setting *settings, int nsettings,
                            kd_model **model, char *message, size_t size) KD_NODISCARD;

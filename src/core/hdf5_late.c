@@ -9,7 +9,7 @@
 kd_hdf5_calls kd_hdf5;
 
 #define SYMBOL(name_) {#name_, (void *)&kd_hdf5.name_},
-static const kd_symbol SYMBOLS[] = {KD_HDF5_FUNCTIONS(SYMBOL) KD_HDF5_NUMBERS(SYMBOL)};
+static const kd_late_symbol SYMBOLS[] = {KD_HDF5_FUNCTIONS(SYMBOL) KD_HDF5_NUMBERS(SYMBOL)};
 #endif
 
 // Linked as usual, it is there

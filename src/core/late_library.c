@@ -7,7 +7,8 @@
 
 #include "core/text.h"
 
-bool kd_library_load(const char *path, const char *name, const kd_symbol *symbol, size_t count, char *why, size_t size)
+bool kd_library_load(const char *path, const char *name, const kd_late_symbol *symbol, size_t count, char *why,
+                     size_t size)
 {
     // as it was found, or wherever the system has it now
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -6,22 +6,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct kd_symbol {
+typedef struct kd_late_symbol {
     const char *name;
     void       *place; // of the pointer to the function or to the data
-} kd_symbol;
+} kd_late_symbol;
 
 // Load the library from the path that it was found at when kardan was built, or by its name, and find its symbols. It
 // stays loaded. false: why says what is missing.
-bool kd_library_load(const char *path, const char *name, const kd_symbol *symbol, size_t count, char *why, size_t size);
+bool kd_library_load(const char *path, const char *name, const kd_late_symbol *symbol, size_t count, char *why,
+                     size_t size);
 
 // A library of a program; static, and zero but for what is given
 typedef struct kd_late_library {
-    const char      *path, *name;
-    const kd_symbol *symbol;
-    size_t           count;
-    bool             tried, loaded;
-    char             reason[300];
+    const char           *path, *name;
+    const kd_late_symbol *symbol;
+    size_t                count;
+    bool                  tried, loaded;
+    char                  reason[300];
 } kd_late_library;
 // The same, tried once: whoever asks again, in whatever thread, gets the same answer.
 bool kd_library_load_once(kd_late_library *library, char *why, size_t size);

@@ -9,7 +9,7 @@
 kd_matio_calls kd_matio;
 
 #define SYMBOL(name_) {#name_, (void *)&kd_matio.name_},
-static const kd_symbol SYMBOLS[] = {KD_MATIO_FUNCTIONS(SYMBOL)};
+static const kd_late_symbol SYMBOLS[] = {KD_MATIO_FUNCTIONS(SYMBOL)};
 #endif
 
 // Linked as usual, it is there

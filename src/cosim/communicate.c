@@ -31,6 +31,7 @@ static kd_status slope(kd_cosim *c, int s, int input)
 {
     kd_cosim_system *system = c->system[s];
     double          *u = c->u[s], *dy = c->y_other[s], was = u[input];
+    // exactly, where the system knows its derivatives
     if (system->class->directional) {
         double *e = c->u_seen[s];
         memset(e, 0, (size_t)system->ninputs * sizeof *e);
@@ -39,6 +40,7 @@ static kd_status slope(kd_cosim *c, int s, int input)
         const kd_status status = system->class->directional(system, u, e, dy);
         return status < 0 ? kd_cosim_fail(c, s, status) : KD_OK;
     }
+    // otherwise by a difference of its outputs
     const double d = SHIFT * fmax(fabs(was), 1);
     u[input] = was + d;
     const kd_status status = system->class->outputs(system, u, dy);
@@ -57,6 +59,7 @@ static kd_status make_matrix(kd_cosim *c)
         const int       s = c->connection[k].to;
         const kd_status status = slope(c, s, c->connection[k].input);
         if (status < 0) return status;
+        // column k: 1 on the diagonal, minus what the connections that leave this system carry on
         A[(size_t)k * (size_t)n + (size_t)k] += 1;
         for (int j = 0; j < n; j++)
             if (c->connection[j].from == s)
@@ -78,6 +81,7 @@ static kd_status solve_loop(kd_cosim *c)
     c->certificate.loops++;
     for (int iteration = 0; iteration < MOST_ITERATIONS; iteration++) {
         double change = 0;
+        // r = C y(w) - w
         for (int s = 0; s < c->nsystems; s++) {
             kd_cosim_take_inputs(c, s);
             const kd_status status = kd_cosim_read_outputs(c, s);
@@ -87,6 +91,7 @@ static kd_status solve_loop(kd_cosim *c)
             const kd_connection *l = &c->connection[k];
             c->loop.r[k] = l->factor * c->y[l->from][l->output] - c->w[k];
         }
+        // w += inv(I - C y_u) r; the loop may be nonlinear, so the matrix belongs to this w
         const kd_status status = make_matrix(c);
         if (status < 0) return status;
         kd_lu_solve(n, c->loop.A, c->loop.pivot, c->loop.r, 1);
@@ -111,6 +116,7 @@ kd_status kd_cosim_communicate(kd_cosim *c)
         for (int s = 0; s < c->nsystems && status >= 0; s++) (void)kd_cosim_take_outputs(c, s);
         return status;
     }
+    // without a loop every input is final after as many sweeps as there are systems in a row
     for (int i = 0; i <= c->nsystems && changed && status >= 0; i++) status = sweep(c, &changed);
     if (status >= 0 && changed) status = solve_loop(c);
     return status;

@@ -56,10 +56,12 @@ static kd_status block_column(kd_cosim *c, int j, int side)
     kd_cosim_system *system = c->system[s];
     double          *f = force_on(c, &c->row[j], side), was = *f, *dy = c->y_other[s];
     const double     sign = side == 0 ? 1 : -1;
+    // outputs with the force of multiplier j changed on this side
     *f = was + sign * SHIFT;
     const kd_status status = system->class->outputs(system, c->u[s], dy);
     *f = was;
     if (status < 0) return kd_cosim_fail(c, s, status);
+    // g = y_1 - y_2: accelerations of the second side count with the other sign
     for (int i = 0; i < n; i++)
         for (int other = 0; other < 2; other++) {
             const kd_cosim_row *row = &c->row[i];
@@ -82,9 +84,11 @@ static double contraction(kd_cosim *c)
     const int n = c->nrows_joined;
     double   *LU = c->row_work, *X = LU + n * n, *v = X + n * n, *w = v + n, radius = 0;
     int       pivot[KD_COSIM_MOST_ROWS];
+    // X = inv(D_1) D_2
     memcpy(LU, c->delassus[0], (size_t)n * (size_t)n * sizeof *LU);
     if (kd_lu_factor(n, LU, pivot) != 0) return INFINITY;
     inverse_times(n, LU, pivot, c->delassus[1], X);
+    // powers of X on a vector that no symmetry makes orthogonal to the largest eigenvector
     for (int i = 0; i < n; i++) v[i] = 1 + 0.1 * i;
     for (int k = 0; k < 100; k++) {
         double size = 0;
@@ -110,6 +114,7 @@ static kd_status make_blocks(kd_cosim *c)
             const kd_status status = block_column(c, j, side);
             if (status < 0) return status;
         }
+    // does the first system alone answer well enough? otherwise, or where it is asked for, P has both blocks
     c->contraction = contraction(c);
     c->preconditioned = c->precondition > 0 || (c->precondition < 0 && !(c->contraction < BAD_FACTOR));
     for (int i = 0; i < n * n; i++) c->P[i] = c->delassus[0][i] + (c->preconditioned ? c->delassus[1][i] : 0);

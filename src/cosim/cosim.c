@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/load.h"
 #include "core/option.h"
 #include "core/text.h"
 
@@ -36,6 +37,39 @@ double kd_cosim_seconds(void)
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+enum { MOST_BYTES = 1 << 24 };
+
+kd_status kd_cosim_read_text(const char *path, const char *text, size_t length, kd_cosim **cosim, char *message,
+                             size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (cosim) *cosim = NULL;
+    if (!path || !text || !cosim) return KD_ERR_ARGUMENT;
+    return kd_cosim_of_text(path, text, length, (kd_cosim_folders){0}, cosim, message, size);
+}
+
+kd_status kd_cosim_read_with(const char *path, const char *const *libraries, int nlibraries, kd_cosim **cosim,
+                             char *message, size_t size)
+{
+    char  *text = NULL;
+    size_t length;
+    kd_text(message, size, "%s", "");
+    if (cosim) *cosim = NULL;
+    if (!path || !cosim || nlibraries < 0 || (nlibraries > 0 && !libraries)) return KD_ERR_ARGUMENT;
+    kd_status status = kd_load_file(path, MOST_BYTES, &text, &length, message, size);
+    if (status >= 0)
+        status = kd_cosim_of_text(path, text, length, (kd_cosim_folders){libraries, nlibraries}, cosim, message, size);
+    kd_free(text);
+    return status;
+}
+
+kd_status kd_cosim_read(const char *path, kd_cosim **cosim, char *message, size_t size)
+{
+    return kd_cosim_read_with(path, NULL, 0, cosim, message, size);
 }
 
 // ---- options --------------------------------------------------------------------------------------------------------

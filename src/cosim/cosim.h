@@ -107,6 +107,15 @@ struct kd_cosim {
 };
 
 // ---- systems (steps.c) ----------------------------------------------------------------------------------------------
+// Folders of libraries, for models of systems
+typedef struct kd_cosim_folders {
+    const char *const *folder;
+    int                n;
+} kd_cosim_folders;
+// systems_file.c: the systems of a text
+kd_status kd_cosim_of_text(const char *path, const char *text, size_t length, kd_cosim_folders folders,
+                           kd_cosim **cosim, char *message, size_t size) KD_NODISCARD;
+
 kd_status kd_cosim_fail(kd_cosim *c, int system, kd_status status); // with its name and time in c->why
 kd_status kd_cosim_save_all(kd_cosim *c, int slot) KD_NODISCARD;
 kd_status kd_cosim_restore_all(kd_cosim *c, int slot) KD_NODISCARD;

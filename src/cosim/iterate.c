@@ -37,16 +37,19 @@ static kd_status column(kd_cosim *c, int k, double t_end)
     const kd_iteration  *it = &c->iteration;
     double              *A = it->A + (size_t)k * (size_t)n, *dy = c->y_other[s];
     const double         d = SHIFT * (l->largest > 0 ? l->largest : 1), was = it->w[k];
-    kd_status            status = system->class->restore(system, 0);
+    // the step of this system alone once more from the saved start, with w_k + d as the end of its course
+    kd_status status = system->class->restore(system, 0);
     if (status < 0) return kd_cosim_fail(c, s, status);
     kd_cosim_interpolate(c, k, t_end - c->T, was + d);
     kd_cosim_set_courses(c, s);
     kd_cosim_interpolate(c, k, t_end - c->T, was);
     if (kd_cosim_step_one(c, s, t_end) < 0) return kd_cosim_fail(c, s, c->status[s]);
+    // outputs at the end, which may see the input directly as well
     c->u[s][l->input] = was + d;
     status = system->class->outputs(system, c->u[s], dy);
     c->u[s][l->input] = was;
     if (status < 0) return kd_cosim_fail(c, s, status);
+    // column k of I - d(C y)/dw: only connections that come from this system
     for (int j = 0; j < n; j++) {
         const kd_connection *to = &c->connection[j];
         A[j] = j == k ? 1 : 0;
@@ -101,18 +104,22 @@ kd_status kd_cosim_iterate(kd_cosim *c, double t_end)
     bool          fresh = false;
     memcpy(it->w, c->predicted, (size_t)n * sizeof *it->w);
     for (int i = 0; i < c->opt.max_iterations; i++) {
+        // all systems with w, from the start of the step; an event inside must be looked at first
         kd_status status = i > 0 ? kd_cosim_restore_all(c, 0) : KD_OK;
         if (status >= 0) status = pass(c, t_end);
         if (status != KD_OK || has_event(c, t_end)) return status;
+        // what the systems tell is what they assumed: this was the step
         const double norm = residual(c);
         if (norm <= c->opt.convergence) {
             for (int s = 0; s < c->nsystems; s++) (void)kd_cosim_take_outputs(c, s);
             return KD_OK;
         }
         if (!isfinite(norm)) break;
+        // a matrix of another H, or one that no longer contracts, is made anew; one that is fresh must do
         const bool other = fabs(it->H - H) > OTHER_STEP * H, slow = norm > SLOW * last && !fresh;
         fresh = other || slow;
         if (fresh && (status = make_matrix(c, t_end)) < 0) return status;
+        // w += inv(A) (C y - w)
         kd_lu_solve(n, it->A, it->pivot, it->r, 1);
         for (int k = 0; k < n; k++) it->w[k] += it->r[k];
         last = norm;

@@ -22,7 +22,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/load.h"
 #include "core/nearest.h"
 #include "core/option.h"
 #include "core/text.h"
@@ -36,13 +35,14 @@
 #include "modelfile/node_values.h"
 #include "modelfile/paths.h"
 
-enum { MOST_BYTES = 1 << 24, MOST_PORTS = 200, MOST_OPTIONS = 50 };
+enum { MOST_PORTS = 200, MOST_OPTIONS = 50 };
 
 typedef struct reader {
     kd_cosim        *cosim;
     kd_file_findings findings;
     kd_document      document;
     const char      *path;
+    kd_cosim_folders folders; // of libraries
 } reader;
 
 static void say(reader *r, const kd_node *node, const char *what)
@@ -213,6 +213,7 @@ static kd_status read_with_ends(reader *r, const char *name, const char *path, c
     kd_model_source source = kd_model_source_default();
     source.path = path, source.settings = setting, source.nsettings = n;
     source.complete = add_ends, source.context = &e;
+    source.libraries = r->folders.folder, source.nlibraries = r->folders.n;
     return kd_model_read_by(&source, model, message, size);
 }
 
@@ -769,19 +770,16 @@ static void read_root(reader *r, const kd_node *root)
     }
 }
 
-kd_status kd_cosim_read_text(const char *path, const char *text, size_t length, kd_cosim **cosim, char *message,
-                             size_t size)
+kd_status kd_cosim_of_text(const char *path, const char *text, size_t length, kd_cosim_folders folders,
+                           kd_cosim **cosim, char *message, size_t size)
 {
-    kd_text(message, size, "%s", "");
-    if (cosim) *cosim = NULL;
-    if (!path || !text || !cosim) return KD_ERR_ARGUMENT;
     reader   *r = kd_alloc(sizeof *r);
     kd_cosim *c = kd_alloc(sizeof *c);
     kd_status status = r && c ? KD_OK : KD_ERR_MEMORY;
     if (status >= 0) {
         c->opt = kd_cosim_options_default();
         c->joint_index = 2, c->precondition = -1;
-        r->cosim = c, r->path = path, r->findings.file = path;
+        r->cosim = c, r->path = path, r->findings.file = path, r->folders = folders;
         c->title = "", c->path = copy(r, path);
         status = kd_document_read(text, length, &r->document, &r->findings);
         if (status >= 0) read_root(r, r->document.root);
@@ -796,18 +794,5 @@ kd_status kd_cosim_read_text(const char *path, const char *text, size_t length, 
         kd_cosim_destroy(c);
     else
         *cosim = c;
-    return status;
-}
-
-kd_status kd_cosim_read(const char *path, kd_cosim **cosim, char *message, size_t size)
-{
-    char  *text = NULL;
-    size_t length;
-    kd_text(message, size, "%s", "");
-    if (cosim) *cosim = NULL;
-    if (!path || !cosim) return KD_ERR_ARGUMENT;
-    kd_status status = kd_load_file(path, MOST_BYTES, &text, &length, message, size);
-    if (status >= 0) status = kd_cosim_read_text(path, text, length, cosim, message, size);
-    kd_free(text);
     return status;
 }

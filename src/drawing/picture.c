@@ -34,7 +34,7 @@ static const double BALL_DEPTH = 0.6; // of its radius: where a ball stands befo
 static const double HALF_VIEW = 16 * KD_PI / 180, ROOM = 1.05, GROUND_REACH = 2.5, SECTOR = 0.55, WIRE = 0.13;
 static const double SPECK = 9; // [px] of the radius of what is too small for faces in the page
 
-typedef kd_spot spot; // a point of the picture [px], and how near it is
+typedef kd_hull_spot spot; // a point of the picture [px], and how near it is
 
 typedef struct item { // something to draw, by depth
     double z;

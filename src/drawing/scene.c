@@ -489,7 +489,7 @@ static void add_joint(builder *b, const kd_joint *j)
 }
 
 // ---- forces and constraints -----------------------------------------------------------------------------------------
-static void add_link(builder *b, kd_link look, const char *name, kd_point_of from, kd_point_of to)
+static void add_link(builder *b, kd_scene_link look, const char *name, kd_point_of from, kd_point_of to)
 {
     static const double THICK[] = {[KD_LINK_COIL] = 1.9,
                                    [KD_LINK_ROD] = 0.67,

@@ -62,20 +62,20 @@ typedef struct kd_point_of { // a point fixed in a body (-1: ground)
     kd_vec3 r;
 } kd_point_of;
 
-typedef enum kd_link { // what stretches between two points, as in viewer/src/solids.ts
+typedef enum kd_scene_link { // what stretches between two points, as in viewer/src/solids.ts
     KD_LINK_COIL,
     KD_LINK_ROD,
     KD_LINK_DAMPER,
     KD_LINK_ROPE,
     KD_LINK_COUPLING, // a constraint without a place of its own, between what it couples: for the viewer only
-} kd_link;
+} kd_scene_link;
 
 typedef struct kd_coil { // a spring, or something straight, between two points
-    kd_point_of from, to;
-    double      radius; // of its windings; 0: it is straight
-    kd_link     look;
-    double      thick; // radius of what is straight
-    const char *name;  // of the element, the model's
+    kd_point_of   from, to;
+    double        radius; // of its windings; 0: it is straight
+    kd_scene_link look;
+    double        thick; // radius of what is straight
+    const char   *name;  // of the element, the model's
 } kd_coil;
 
 typedef struct kd_trace {

@@ -107,6 +107,7 @@ static bool out_of_range(const kd_load *load, const double *x, kd_work *w, char 
     const kd_tir *t = &load->def->magic.read->tir;
     const double  mirror = tyre_of(load).mirror, *told = w->road[load - w->system->load].told;
     double        force[KD_ROAD_TYRE_CHANNELS], rate[KD_ROAD_TYRE_STATES];
+    if (kd_road_tyre_notice(load, x, w, text, size)) return true;
     if (kd_road_tyre_eval(load, x, w, force, rate) != KD_EVAL_OK || !(told[KD_ROAD_TYRE_LOAD] > 0.0)) return false;
     for (size_t i = 0; i < sizeof range / sizeof *range; i++) {
         const double value = (range[i].turns ? mirror : 1.0) * told[range[i].told];
@@ -146,6 +147,24 @@ static void doubt(kd_model *m, int i)
             kd_model_warn(m, KD_SECTION_FORCE, i, "tir",
                           "%s has no relaxation length %s (%s): its radius is taken, `relaxation` gives another",
                           d->read->path, k == 0 ? "along" : "across", k == 0 ? "PTX1" : "PTY1");
+    // a wrong unit shows in lengths that no tyre has
+    const double radius = P(t, UNLOADED_RADIUS), load = P(t, LFZO) * P(t, FNOMIN);
+    double       elastic[2];
+    load_of(d, 0.5 * radius, elastic);
+    if (radius < 0.02 || radius > 5.0)
+        kd_model_warn(m, KD_SECTION_FORCE, i, "tir",
+                      "%s: a tyre with a radius of %.3g m: are the units of [UNITS] right?", d->read->path, radius);
+    else if (load < 1e3 * radius * radius || load > 2e6 * radius * radius)
+        kd_model_warn(
+            m, KD_SECTION_FORCE, i, "tir",
+            "%s: a tyre with a radius of %.3g m and a nominal load of %.3g N: are the units of [UNITS] right?",
+            d->read->path, radius, load);
+    else if (elastic[0] < load || elastic[0] > 1e4 * load)
+        kd_model_warn(
+            m, KD_SECTION_FORCE, i, "tir",
+            "%s: pressed in by half its radius the tyre carries %.3g N, at a nominal load of %.3g N: are the units of "
+            "[UNITS] right?",
+            d->read->path, elastic[0], load);
     if (t->replaced_line > 0)
         kd_model_warn(m, KD_SECTION_FORCE, i, "tir", "%s:%d: a second table replaces the one before", d->read->path,
                       t->replaced_line);

@@ -126,7 +126,7 @@ static kd_entry tilt_entry(const kd_measure *s)
 static void tilt_factor(const kd_measure *s, const kd_relative *rel, double G[4])
 {
     const kd_vec3 c = column(&rel->C, s->j);
-    kd_rotation_factor(component(c, s->j), hypot(component(c, (s->j + 1) % 3), component(c, (s->j + 2) % 3)), G);
+    kd_rotation_factor(component(c, s->j), hypot(component(c, (s->j + 1) % 3), component(c, (s->j + 2) % 3)), 3, G);
     for (int k = 0; k < 4; k++) G[k] *= 0.5;
 }
 

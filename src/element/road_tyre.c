@@ -2,7 +2,8 @@
 //
 // The road is a plane under the wheel, with the height z0, the slopes a, b along x and y of `from` and the normal
 // N = (-a, -b, 1) c, c = 1/sqrt(1 + a^2 + b^2): its tangent plane below the centre, or the one through four points of the
-// area of contact (front and rear, left and right), which takes edges off. The wheel is a thin disc about its axle n:
+// area of contact (front and rear, left and right), which takes edges off, or the one through four cams that slide over the road
+// (envelope.h), which feel edges before the centre is there. The wheel is a thin disc about its axle n:
 //
 //     sin gamma = n . N,   e_x = n x N/cos gamma,   e_y = N x e_x,   rho = (z - z0) c/cos gamma,   delta = R - rho
 //     F_z = (F(delta) + d delta')/cos gamma >= 0,    C = -rho (N - sin gamma n)/cos gamma     (centre to contact)
@@ -25,6 +26,7 @@
 
 #include "core/pi.h"
 #include "core/text.h"
+#include "element/envelope.h"
 #include "element/road_tyre.h"
 #include "model/fields.h"
 #include "model/tyre_file.h"
@@ -127,6 +129,64 @@ static void fitted_plane(const kd_road_def *road, const kd_load *load, double x,
     }
 }
 
+// The road along the heading from the middle of a cam
+typedef struct line {
+    const kd_road_def *road;
+    const kd_load     *load;
+    kd_work           *w;
+    double             x, y, c, s;
+} line;
+
+static double height_along(double s, void *context)
+{
+    const line  *l = context;
+    const double x = l->x + s * l->c, y = l->y + s * l->s;
+    double       z[3] = {0.0, 0.0, 0.0};
+    if (l->road->read) kd_crg_at(l->road->read->crg, x, y, z, NULL);
+    return z[0] + (l->load->law[0] ? jet_at(l->load, 0, x, y, 0.0, 0.0, 0.0, 0.0, l->w).x : 0.0);
+}
+
+// The plane through four cams that rest on the road, before and behind the centre, left and right; the heading is (c, s)
+static void enveloped_plane(const kd_road_tyre *t, const kd_load *load, double x, double y, double c, double s,
+                            kd_work *w, plane *p)
+{
+    const kd_road_def *road = t->road;
+    const kd_cam       cam = {road->cam[0] * t->radius, road->cam[1] * t->radius, road->cam[2]};
+    double             beta = 0.0, beta_by[3] = {0.0, 0.0, 0.0}, slope;
+    if (!load->law[0] && !road->read) return;
+    for (int k = 0; k < 4; k++) {
+        // in the axes of the heading: middle, then place of contact
+        const double      l = (k < 2 ? 1 : -1) * road->patch[0], across = (k % 2 == 0 ? 1 : -1) * road->patch[1];
+        line              way = {road, load, w, x + l * c - across * s, y + l * s + across * c, c, s};
+        const kd_cam_rest rest = kd_cam_on_road(&cam, height_along, &way);
+        const sample      z = road_at(road, load, way.x + rest.s * c, way.y + rest.s * s, w);
+        // slopes of W along and across, in x and y, by the heading
+        const double by_l = rest.inside ? kd_cam_slope(&cam, rest.s) : z.x * c + z.y * s, by_w = z.y * c - z.x * s;
+        const double by[3] = {by_l * c - by_w * s, by_l * s + by_w * c, (l + rest.s) * by_w - across * by_l};
+        const double along = 0.25 / l, beside = 0.25 / across;
+        const double ex = along * c - beside * s, ey = along * s + beside * c; // share in the slopes a, b
+        beta += rest.W * along;
+        for (int i = 0; i < 3; i++) beta_by[i] += by[i] * along;
+        p->value[H] += 0.25 * rest.W;
+        p->value[RISE] += 0.25 * z.t;
+        p->value[A] += rest.W * ex;
+        p->value[B] += rest.W * ey;
+        for (int i = 0; i < 3; i++) {
+            p->by[H][i] += 0.25 * by[i];
+            p->by[A][i] += by[i] * ex;
+            p->by[B][i] += by[i] * ey;
+        }
+        p->by[A][2] -= rest.W * ey;
+        p->by[B][2] += rest.W * ex;
+        p->by[RISE][0] += 0.25 * z.xt;
+        p->by[RISE][1] += 0.25 * z.yt;
+        p->by[RISE][2] += 0.25 * ((l + rest.s) * (z.yt * c - z.xt * s) - across * (z.xt * c + z.yt * s));
+    }
+    // the plane that lifts cams as high as they stand
+    p->value[H] -= kd_cam_lift(&cam, beta, &slope);
+    for (int i = 0; i < 3; i++) p->by[H][i] -= slope * beta_by[i];
+}
+
 static plane plane_under(const kd_road_tyre *t, const kd_load *load, const double *x, kd_work *w)
 {
     const int    *v = load->variable;
@@ -134,7 +194,10 @@ static plane plane_under(const kd_road_tyre *t, const kd_load *load, const doubl
     const double *patch = t->road->patch;
     plane         p = {.value = {0.0}};
     const sample  mu = sample_at(load, 1, px, py, w);
-    if (patch[0] > 0.0 && patch[1] > 0.0 && flat > 0.0)
+    const bool    area = patch[0] > 0.0 && patch[1] > 0.0 && flat > 0.0;
+    if (area && t->road->cam[0] > 0.0)
+        enveloped_plane(t, load, px, py, ny / flat, -nx / flat, w, &p);
+    else if (area)
         fitted_plane(t->road, load, px, py, ny / flat, -nx / flat, w, &p);
     else
         tangent_plane(load, px, py, w, &p);
@@ -297,12 +360,12 @@ static void put_forces(const contact *c, dual Fx, dual Fy, dual Mx, dual My, dua
     for (int i = 0; i < KD_ROAD_TYRE_CHANNELS; i++) r->force[i] = c->loaded ? out[i] : zero;
 }
 
-// false: the axle is upright on the road
+// false: the axle is upright on the road, or the road has no friction
 static bool law_at(const kd_road_tyre *t, const dual *a, answer *r)
 {
     contact c;
     double  length[2], by[2][2];
-    if (!find_contact(t, a, &c)) return false;
+    if (!(a[GRIP].x > 0.0) || !find_contact(t, a, &c)) return false;
     const dual lean = d_chain(c.sine, t->mirror * asin(c.sine.x), t->mirror / sqrt(1.0 - c.sine.x * c.sine.x));
     // relaxation lengths, slips
     const dual of[2] = {c.Fz, lean};
@@ -326,6 +389,7 @@ static bool law_at(const kd_road_tyre *t, const dual *a, answer *r)
     r->told[KD_ROAD_TYRE_KAPPA] = slip[0].x;
     r->told[KD_ROAD_TYRE_ALPHA] = atan(slip[1].x);
     r->told[KD_ROAD_TYRE_CAMBER] = t->mirror * lean.x;
+    r->told[KD_ROAD_TYRE_DEPTH] = c.delta.x;
     return true;
 }
 
@@ -395,12 +459,26 @@ kd_eval kd_road_tyre_jacobian(const kd_load *load, const double *x, kd_work *w, 
     return KD_EVAL_OK;
 }
 
+// Of the file alone: expressions are searched by themselves
+kd_interval kd_road_tyre_elevation(const kd_load *load, const kd_interval *x, kd_work *w)
+{
+    static const kd_interval anywhere = {-INFINITY, INFINITY};
+    const kd_road_def       *road = tyre_of(load).road;
+    const kd_interval        at_x = x ? x[load->variable[PX]] : anywhere, at_y = x ? x[load->variable[PY]] : anywhere;
+    double                   z[2] = {0.0, 0.0};
+    (void)w;
+    if (!road->read) return (kd_interval){0.0, 0.0};
+    kd_crg_range(road->read->crg, (double[]){at_x.lower, at_x.upper}, (double[]){at_y.lower, at_y.upper}, z);
+    return (kd_interval){z[0], z[1]};
+}
+
 // What the tyre does not pull with: the part of the load that is cut off, 0 while it touches
 kd_interval kd_road_tyre_bounds(const kd_load *load, const kd_interval *x, kd_work *w)
 {
     const kd_road_tyre tyre = tyre_of(load);
     const kd_interval  z = x[load->variable[PZ]], rate = x[load->variable[PV + 2]];
-    const kd_interval  road = kd_road_range(load, x, w);
+    const kd_interval  drawn = kd_road_range(load, x, w), file = kd_road_tyre_elevation(load, x, w);
+    const kd_interval  road = {drawn.lower + file.lower, drawn.upper + file.upper};
     double             low[2] = {0.0, 0.0}, high[2] = {0.0, 0.0};
     const double       least = road.lower + tyre.radius - z.upper, most = road.upper + tyre.radius - z.lower;
     tyre.load(tyre.data, 1e-3 * tyre.radius, low);
@@ -417,6 +495,34 @@ double kd_road_tyre_reading(const kd_load *load, const kd_work *w, const kd_poin
 {
     (void)x;
     return w->road[load - w->system->load].told[number];
+}
+
+void kd_road_tyre_reason(const kd_load *load, const double *x, char *text, size_t size)
+{
+    const bool upright = fabs(x[load->variable[PN + 2]]) > 0.99;
+    kd_text_append(text, size,
+                   upright ? "its axle, z of `to`, is upright on the road" : "`grip` must be positive here");
+}
+
+// A wheel whose centre is in the ground, a road that has ended
+bool kd_road_tyre_notice(const kd_load *load, const double *x, kd_work *w, char *text, size_t size)
+{
+    const kd_road_tyre tyre = tyre_of(load);
+    double             force[KD_ROAD_TYRE_CHANNELS], rate[KD_ROAD_TYRE_STATES], z[3], uv[2], u[2], v[2], range[2];
+    if (kd_road_tyre_eval(load, x, w, force, rate) != KD_EVAL_OK) return false;
+    const double depth = w->road[load - w->system->load].told[KD_ROAD_TYRE_DEPTH];
+    if (depth >= tyre.radius) {
+        kd_text(text, size, "its centre is %.3g m below the road", depth - tyre.radius);
+        return true;
+    }
+    if (!tyre.road->read) return false;
+    kd_crg_at(tyre.road->read->crg, x[load->variable[PX]], x[load->variable[PY]], z, uv);
+    kd_crg_ends(tyre.road->read->crg, u, v, range);
+    const bool ends = uv[0] < u[0] || uv[0] > u[1];
+    if (!ends && uv[1] >= v[0] && uv[1] <= v[1]) return false;
+    kd_text(text, size, "it is beyond the %s of its road, %c from %.6g to %.6g m, which goes on as it ends",
+            ends ? "end" : "edge", ends ? 'u' : 'v', ends ? u[0] : v[0], ends ? u[1] : v[1]);
+    return true;
 }
 
 int kd_road_tyre_states(const kd_force_def *def)
@@ -468,6 +574,15 @@ bool kd_road_tyre_finish(kd_model *m, int i, const kd_road_def *road)
     if (road->crg && !(road->patch[0] > 0.0 && road->patch[1] > 0.0))
         kd_model_error(m, KD_SECTION_FORCE, i, "crg",
                        "a road from a file needs `patch`, the half length and half width of the contact");
+    const bool cam = road->cam[0] > 0.0 || road->cam[1] > 0.0 || road->cam[2] > 0.0;
+    if (cam && !(road->cam[0] > 0.0 && road->cam[1] > 0.0 && road->cam[2] > 1.0))
+        kd_model_error(m, KD_SECTION_FORCE, i, "cam",
+                       "half length and half height must be positive, the exponent above 1, like [1.03, 0.95, 1.8]");
+    else if (cam && !(road->patch[0] > 0.0 && road->patch[1] > 0.0))
+        kd_model_error(m, KD_SECTION_FORCE, i, "cam", "cams stand at the corners of `patch`, which is not given");
+    if (road->read && kd_crg_modified(road->read->crg))
+        kd_model_warn(m, KD_SECTION_FORCE, i, "crg", "the modifiers of %s ($ROAD_CRG_MODS) are not applied",
+                      road->read->path);
     // the wheel must be on a body that is not the road itself
     const bool to = kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to);
     if (to && f->to.body < 0)

@@ -37,6 +37,7 @@ enum {
     KD_ROAD_TYRE_KAPPA,
     KD_ROAD_TYRE_ALPHA,
     KD_ROAD_TYRE_CAMBER,
+    KD_ROAD_TYRE_DEPTH, // how far it is pressed in
     KD_ROAD_TYRE_TOLD
 };
 
@@ -49,7 +50,10 @@ typedef struct kd_road_tyre_class {
 kd_eval     kd_road_tyre_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate);
 kd_eval     kd_road_tyre_jacobian(const kd_load *load, const double *x, kd_work *w, double *J);
 kd_interval kd_road_tyre_bounds(const kd_load *load, const kd_interval *x, kd_work *w);
+kd_interval kd_road_tyre_elevation(const kd_load *load, const kd_interval *x, kd_work *w);
 double      kd_road_tyre_reading(const kd_load *load, const kd_work *w, const kd_point *x, int number);
+void        kd_road_tyre_reason(const kd_load *load, const double *x, char *text, size_t size);
+bool        kd_road_tyre_notice(const kd_load *load, const double *x, kd_work *w, char *text, size_t size);
 int         kd_road_tyre_states(const kd_force_def *def);
 void        kd_road_tyre_make(kd_load_builder *b, int force);
 bool        kd_road_tyre_finish(kd_model *m, int force,
@@ -60,7 +64,8 @@ kd_status   kd_road_tyre_take(kd_model *m, kd_road_def *road, char *why, size_t 
 #define KD_ROAD_TYRE_LOAD_CLASS(stiffness, further, a, b, c, d)                                                        \
     {                                                                                                                  \
         .eval = kd_road_tyre_eval, .jacobian = kd_road_tyre_jacobian, .bounds = kd_road_tyre_bounds,                   \
-        .reading = kd_road_tyre_reading, .factor = (stiffness), further, .jets = true, .cost = {                       \
+        .elevation = kd_road_tyre_elevation, .reason = kd_road_tyre_reason, .reading = kd_road_tyre_reading,           \
+        .factor = (stiffness), further, .jets = true, .cost = {                                                        \
             .operations = (a),                                                                                         \
             .functions = (b),                                                                                          \
             .slopes = (c),                                                                                             \
@@ -153,11 +158,22 @@ extern const char *const kd_road_locals[], *const kd_words_tyre_side[];
          .second = offsetof(kd_force_def, member.path),                                                                \
          .doc =                                                                                                        \
              "OpenCRG file in the folder of the model, whose elevation at x and y is added to `road`; needs `patch`"}, \
+        {"patch",                                                                                                      \
+         KD_FIELD_NUMBER,                                                                                              \
+         offsetof(kd_force_def, member.patch),                                                                         \
+         2,                                                                                                            \
+         ALL,                                                                                                          \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         NOT_NEGATIVE,                                                                                                 \
+         "m",                                                                                                          \
+         .doc = "half length and half width of the area of contact: the road is a plane through four points there; "   \
+                "0: its tangent plane below the centre"},                                                              \
     {                                                                                                                  \
-        "patch", KD_FIELD_NUMBER, offsetof(kd_force_def, member.patch), 2, ALL, 0, 0, NOT_NEGATIVE, "m",               \
+        "cam", KD_FIELD_NUMBER, offsetof(kd_force_def, member.cam), 3, ALL, 0, 0, NOT_NEGATIVE, "1",                   \
             .doc =                                                                                                     \
-                "half length and half width of the area of contact: the road is a plane through four points there; "   \
-                "0: its tangent plane below the centre"                                                                \
+                "enveloping cams at the corners of `patch` in place of points: half length and half height in radii "  \
+                "of the tyre, exponent of their shape; 0: none"                                                        \
     }
 
 #endif

@@ -14,8 +14,8 @@
 
 #include "element/measure.h"
 
-// G and its first three derivatives at y in (-1, 1]; root = sqrt(1 - y^2), which a caller knows more exactly
-void kd_rotation_factor(double y, double root, double G[4]);
+// G and its derivatives up to the order (at most 3) at y in (-1, 1]; root = sqrt(1 - y^2), which a caller knows more exactly
+void kd_rotation_factor(double y, double root, int order, double G[4]);
 
 double  kd_rotation_value(const kd_relative *rel, int i);
 kd_jet  kd_rotation_jet(const kd_relative *rel, const kd_tangent *e, int i);

@@ -162,15 +162,15 @@ kd_jet kd_smooth_form(const kd_smooth *s, const kd_spot *at, kd_jet3 a, kd_jet3 
 
 // ---- where a search begins ------------------------------------------------------------------------------------------
 // Coordinates of a point y of the unit sphere, with the pole along the axis that is farthest from it
-static kd_chart chart_of(kd_vec3 y)
+static kd_surface_chart chart_of(kd_vec3 y)
 {
     const double c[3] = {y.x, y.y, y.z};
     const double length = kd_vec_norm(y);
     int          pole = 0;
-    if (!(length > 0.0)) return (kd_chart){0.0, 0.0, 2};
+    if (!(length > 0.0)) return (kd_surface_chart){0.0, 0.0, 2};
     for (int k = 1; k < 3; k++)
         if (fabs(c[k]) <= fabs(c[pole])) pole = k;
-    return (kd_chart){asin(c[pole] / length), atan2(c[(pole + 2) % 3], c[(pole + 1) % 3]), pole};
+    return (kd_surface_chart){asin(c[pole] / length), atan2(c[(pole + 2) % 3], c[(pole + 1) % 3]), pole};
 }
 
 // Of a curve: the place of the grid where score is greatest
@@ -196,7 +196,7 @@ static double height(double u, double f, double a, double b)
     return u * a + f * b;
 }
 
-kd_chart kd_smooth_near(const kd_smooth *s, kd_vec3 q)
+kd_surface_chart kd_smooth_near(const kd_smooth *s, kd_vec3 q)
 {
     const double *size = s->def->size, rho = hypot(q.x, q.y), v = atan2(q.y, q.x);
     switch (s->def->kind) {
@@ -204,21 +204,21 @@ kd_chart kd_smooth_near(const kd_smooth *s, kd_vec3 q)
     case KD_SURFACE_ELLIPSOID: // along the ray from the centre
         return chart_of(s->def->kind == KD_SURFACE_SPHERE ? q : kd_vec(q.x / size[0], q.y / size[1], q.z / size[2]));
     case KD_SURFACE_CYLINDER:
-        return (kd_chart){q.z, v, 2};
+        return (kd_surface_chart){q.z, v, 2};
     case KD_SURFACE_CONE: // foot on the generator
-        return (kd_chart){rho * sin(size[0]) + q.z * cos(size[0]), v, 2};
+        return (kd_surface_chart){rho * sin(size[0]) + q.z * cos(size[0]), v, 2};
     case KD_SURFACE_TORUS:
-        return (kd_chart){atan2(q.z, rho - size[0]), v, 2};
+        return (kd_surface_chart){atan2(q.z, rho - size[0]), v, 2};
     case KD_SURFACE_REVOLUTION:
-        return (kd_chart){best_of(s, q.z, rho, nearness), v, 2};
+        return (kd_surface_chart){best_of(s, q.z, rho, nearness), v, 2};
     case KD_SURFACE_SWEPT:
-        return (kd_chart){best_of(s, q.x, q.z, nearness), q.y, 2};
+        return (kd_surface_chart){best_of(s, q.x, q.z, nearness), q.y, 2};
     default:
-        return (kd_chart){q.x, q.y, 2};
+        return (kd_surface_chart){q.x, q.y, 2};
     }
 }
 
-kd_chart kd_smooth_facing(const kd_smooth *s, kd_vec3 m, kd_vec3 q)
+kd_surface_chart kd_smooth_facing(const kd_smooth *s, kd_vec3 m, kd_vec3 q)
 {
     const double *size = s->def->size;
     if (s->def->hollow) m = kd_vec_neg(m);
@@ -229,17 +229,17 @@ kd_chart kd_smooth_facing(const kd_smooth *s, kd_vec3 m, kd_vec3 q)
     case KD_SURFACE_ELLIPSOID: // y_k proportional to a_k m_k
         return chart_of(kd_vec(size[0] * m.x, size[1] * m.y, size[2] * m.z));
     case KD_SURFACE_TORUS:
-        return (kd_chart){atan2(m.z, rho), v, 2};
+        return (kd_surface_chart){atan2(m.z, rho), v, 2};
     case KD_SURFACE_REVOLUTION: // greatest height along m of the meridian (z, r) = (u, f)
-        return (kd_chart){best_of(s, m.z, rho, height), v, 2};
+        return (kd_surface_chart){best_of(s, m.z, rho, height), v, 2};
     case KD_SURFACE_SWEPT:
-        return (kd_chart){best_of(s, m.x, m.z, height), q.y, 2};
+        return (kd_surface_chart){best_of(s, m.x, m.z, height), q.y, 2};
     case KD_SURFACE_CYLINDER:
-        return (kd_chart){q.z, v, 2};
+        return (kd_surface_chart){q.z, v, 2};
     case KD_SURFACE_CONE:
-        return (kd_chart){hypot(q.x, q.y) * sin(size[0]) + q.z * cos(size[0]), v, 2};
+        return (kd_surface_chart){hypot(q.x, q.y) * sin(size[0]) + q.z * cos(size[0]), v, 2};
     default:
-        return (kd_chart){q.x, q.y, 2};
+        return (kd_surface_chart){q.x, q.y, 2};
     }
 }
 

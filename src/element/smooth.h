@@ -29,10 +29,10 @@ typedef struct kd_spot { // a place on a surface, axes of its body
     kd_jet  kappa[3];    // their curvatures, positive where convex; ellipsoids: 1/a^2 along the axes over |grad|/2
 } kd_spot;
 
-typedef struct kd_chart { // surface coordinates, and of ellipsoids the axis of the pole
+typedef struct kd_surface_chart { // surface coordinates, and of ellipsoids the axis of the pole
     double u, v;
     int    pole;
-} kd_chart;
+} kd_surface_chart;
 
 // Place, normal, tangents; curved: curvatures as well
 void kd_smooth_at(const kd_smooth *s, int pole, kd_jet u, kd_jet v, bool curved, kd_spot *out);
@@ -40,8 +40,8 @@ void kd_smooth_at(const kd_smooth *s, int pole, kd_jet u, kd_jet v, bool curved,
 kd_jet kd_smooth_form(const kd_smooth *s, const kd_spot *at, kd_jet3 a, kd_jet3 c);
 
 // Where a search begins: near a point; where the normal is m, near a point where that leaves a choice
-kd_chart kd_smooth_near(const kd_smooth *s, kd_vec3 q);
-kd_chart kd_smooth_facing(const kd_smooth *s, kd_vec3 m, kd_vec3 q);
+kd_surface_chart kd_smooth_near(const kd_smooth *s, kd_vec3 q);
+kd_surface_chart kd_smooth_facing(const kd_smooth *s, kd_vec3 m, kd_vec3 q);
 // Longest step of u and of v in an iteration
 void kd_smooth_reach(const kd_smooth *s, double reach[2]);
 bool kd_smooth_is_round(const kd_smooth *s); // sphere or ellipsoid, with charts

@@ -146,8 +146,8 @@ static double stiffness(const kd_load *load)
     return load->def->tmeasy.stiffness; // of a road
 }
 
-static const kd_road_tyre_class law = {.load = KD_ROAD_TYRE_LOAD_CLASS(stiffness, .notice = NULL, 6000, 30, 6500, 30),
-                                       .describe = tyre_of};
+static const kd_road_tyre_class law = {
+    .load = KD_ROAD_TYRE_LOAD_CLASS(stiffness, .notice = kd_road_tyre_notice, 6000, 30, 6500, 30), .describe = tyre_of};
 
 // ---- in models ------------------------------------------------------------------------------------------------------
 // A characteristic rises to its maximum at once steeper than a straight line to it twice over, and then falls

@@ -104,7 +104,7 @@ static bool linearised(kd_touch_at *at, const frame_jets *f, double c[4])
 }
 
 // ---- the place of contact -------------------------------------------------------------------------------------------
-static kd_vec3 place_on(const kd_smooth *s, kd_chart c, kd_vec3 *n)
+static kd_vec3 place_on(const kd_smooth *s, kd_surface_chart c, kd_vec3 *n)
 {
     kd_spot x;
     kd_smooth_at(s, c.pole, kd_jet_const(c.u), kd_jet_const(c.v), false, &x);

@@ -22,14 +22,14 @@ typedef struct kd_touch {
 
 // At a position of its pair
 typedef struct kd_touch_at {
-    const kd_touch *touch;
-    kd_chart        a, b;        // surface coordinates
-    double          inverse[16]; // of c_s, row by row
-    kd_vec3         n, rho;      // axes of A
-    kd_vec3         e[2];        // directions of slip: e_2 along the parallel of A, of a plane y
-    double          gap;
-    bool            found;    // c = 0
-    bool            singular; // c_s is
+    const kd_touch  *touch;
+    kd_surface_chart a, b;        // surface coordinates
+    double           inverse[16]; // of c_s, row by row
+    kd_vec3          n, rho;      // axes of A
+    kd_vec3          e[2];        // directions of slip: e_2 along the parallel of A, of a plane y
+    double           gap;
+    bool             found;    // c = 0
+    bool             singular; // c_s is
 } kd_touch_at;
 
 // Solves c = 0 from a start that depends on nothing but the position.

@@ -32,7 +32,7 @@ static const double steps[STEPS] = {COARSE_STEP, 2e-5, 1e-6};
 // ---- derivative blocks ----------------------------------------------------------------------------------------------
 
 // supplied (rows x columns) against differences with all increments.
-static kd_eval compare_block(kd_check *c, kd_fn fn, kd_var var, int columns, bool raw, const char *who)
+static kd_eval compare_block(kd_check_run *c, kd_fn fn, kd_var var, int columns, bool raw, const char *who)
 {
     const int rows = c->eom->entry[fn].rows;
     kd_eval   answer = KD_EVAL_OK;
@@ -66,7 +66,7 @@ static kd_eval compare_block(kd_check *c, kd_fn fn, kd_var var, int columns, boo
 }
 
 // every derivative that is supplied or said to vanish, block by block
-static kd_eval check_blocks(kd_check *c)
+static kd_eval check_blocks(kd_check_run *c)
 {
     const kd_eom  *eom = c->eom;
     const kd_dims *n = &eom->def.dims;
@@ -101,7 +101,7 @@ static kd_eval check_blocks(kd_check *c)
 // ---- constraint levels ----------------------------------------------------------------------------------------------
 
 // Column j of a level by v or a, which it is linear in, against GZ or HZ from the level below; then the whole value.
-static kd_eval check_level(kd_check *c, kd_fn fn, kd_var var, const double *matrix)
+static kd_eval check_level(kd_check_run *c, kd_fn fn, kd_var var, const double *matrix)
 {
     const int nv = c->eom->def.dims.nv, rows = c->eom->entry[fn].rows, before = c->found;
     double    largest = kd_norm_max(rows * nv, matrix);
@@ -127,7 +127,7 @@ static kd_eval check_level(kd_check *c, kd_fn fn, kd_var var, const double *matr
 }
 
 // h is linear in v: h(v) = h(0) + HZ v.
-static kd_eval check_linear_h(kd_check *c)
+static kd_eval check_linear_h(kd_check_run *c)
 {
     const int nv = c->eom->def.dims.nv, nmu = c->eom->def.dims.nmu;
     if (nmu == 0) return KD_EVAL_OK;
@@ -145,7 +145,7 @@ static kd_eval check_linear_h(kd_check *c)
 }
 
 // h linear in v first: HZ as matrix of h makes sense only then; then gI by v, gII and hI by a
-static kd_eval check_levels(kd_check *c)
+static kd_eval check_levels(kd_check_run *c)
 {
     kd_check_set_point(c, c->bare_data, &c->base);
     kd_eval answer = kd_eom_constraint_matrices(c->bare_data, c->GZ, c->HZ);
@@ -159,7 +159,7 @@ static kd_eval check_levels(kd_check *c)
 // ---- dynamics -------------------------------------------------------------------------------------------------------
 
 // what mass_structure promises; M of the first sample is kept to see whether it is constant
-static void check_mass(kd_check *c)
+static void check_mass(kd_check_run *c)
 {
     const int         nv = c->eom->def.dims.nv;
     kd_mass_structure structure = c->eom->def.mass_structure;
@@ -184,7 +184,7 @@ static void check_mass(kd_check *c)
 }
 
 // M as the user's function gives it, without what the mass structure promises.
-static kd_eval user_mass(kd_check *c)
+static kd_eval user_mass(kd_check_run *c)
 {
     const int nv = c->eom->def.dims.nv;
     kd_check_set_point(c, c->bare_data, &c->base);
@@ -194,7 +194,7 @@ static kd_eval user_mass(kd_check *c)
 }
 
 // Columns of the user's residual by lambda or mu against (GZ)', (HZ)'.
-static kd_eval check_multiplier_columns(kd_check *c, kd_var var, const double *matrix)
+static kd_eval check_multiplier_columns(kd_check_run *c, kd_var var, const double *matrix)
 {
     const int nv = c->eom->def.dims.nv, m = c->eom->columns[var];
     kd_eval   answer = kd_check_value_moved(c, KD_RESIDUAL, KD_T, 0, 0.0, false, c->values[0]);
@@ -212,7 +212,7 @@ static kd_eval check_multiplier_columns(kd_check *c, kd_var var, const double *m
 }
 
 // The user's residual against M a - f + (GZ)' lambda + (HZ)' mu.
-static kd_eval check_residual(kd_check *c)
+static kd_eval check_residual(kd_check_run *c)
 {
     const kd_eom_def *def = &c->eom->def;
     const kd_dims    *n = &def->dims;
@@ -236,7 +236,7 @@ static kd_eval check_residual(kd_check *c)
 }
 
 // f must not change with the multipliers unless the definition says so.
-static kd_eval check_force(kd_check *c)
+static kd_eval check_force(kd_check_run *c)
 {
     const int nv = c->eom->def.dims.nv;
     kd_eval   answer = KD_EVAL_OK;
@@ -258,7 +258,7 @@ static kd_eval check_force(kd_check *c)
 
 // The explicit formalism: its acceleration makes the residual vanish. Where M is singular (a body without inertia whose
 // joints move it) it cannot answer, which is no mistake.
-static kd_eval check_acceleration(kd_check *c)
+static kd_eval check_acceleration(kd_check_run *c)
 {
     const int nv = c->eom->def.dims.nv;
     if (!c->eom->def.acceleration) return KD_EVAL_OK;
@@ -284,7 +284,7 @@ static kd_eval check_acceleration(kd_check *c)
 }
 
 // M first: the residual is compared with M a, and the size of M a measures what an acceleration leaves
-static kd_eval check_dynamics(kd_check *c)
+static kd_eval check_dynamics(kd_check_run *c)
 {
     if (c->eom->def.dims.nv == 0) return KD_EVAL_OK;
     kd_eval answer = user_mass(c);
@@ -298,7 +298,7 @@ static kd_eval check_dynamics(kd_check *c)
 // ---- kinematics -----------------------------------------------------------------------------------------------------
 
 // Kinematics without motion: what coordinates do by themselves
-static kd_eval kinematics_at_rest(kd_check *c, double *out)
+static kd_eval kinematics_at_rest(kd_check_run *c, double *out)
 {
     kd_check_copy_spot(&c->base, &c->moved);
     memset(c->moved.v, 0, (size_t)c->eom->def.dims.nv * sizeof(double));
@@ -307,7 +307,7 @@ static kd_eval kinematics_at_rest(kd_check *c, double *out)
 }
 
 // kinematics = Z v + z; q does not change along Z e_j.
-static kd_eval check_Z(kd_check *c)
+static kd_eval check_Z(kd_check_run *c)
 {
     const kd_dims *n = &c->eom->def.dims;
     kd_eval        answer = KD_EVAL_OK;
@@ -332,7 +332,7 @@ static kd_eval check_Z(kd_check *c)
 }
 
 // p oplus h v + p oplus -h v - 2 p = h^2 (Z v)_p Z v: the same second derivative as the midpoint rule.
-static kd_eval check_oplus_second(kd_check *c, kd_eom_data *d)
+static kd_eval check_oplus_second(kd_check_run *c, kd_eom_data *d)
 {
     const kd_dims *n = &c->eom->def.dims;
     // moves of 1e-3 in the fastest coordinate: h^2 is then far above rounding, h^4 below the limit 1e-3
@@ -357,7 +357,7 @@ static kd_eval check_oplus_second(kd_check *c, kd_eom_data *d)
 }
 
 // oplus moves along Z: (p oplus h e_j - p oplus -h e_j) / 2 h = Z e_j.
-static kd_eval check_oplus(kd_check *c)
+static kd_eval check_oplus(kd_check_run *c)
 {
     const kd_dims *n = &c->eom->def.dims;
     const double   h = 1e-4;
@@ -388,7 +388,7 @@ static kd_eval check_oplus(kd_check *c)
 // ---- time -----------------------------------------------------------------------------------------------------------
 
 // functions of an autonomous definition, now and LATER seconds later
-static kd_eval check_autonomous(kd_check *c)
+static kd_eval check_autonomous(kd_check_run *c)
 {
     if (!c->eom->def.autonomous) return KD_EVAL_OK;
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
@@ -418,7 +418,7 @@ static kd_eval check_autonomous(kd_check *c)
 // ---- all ------------------------------------------------------------------------------------------------------------
 
 // Every function once: an entry that is never set shows.
-static kd_eval check_written(kd_check *c)
+static kd_eval check_written(kd_check_run *c)
 {
     kd_eval answer = KD_EVAL_OK;
     for (int fn = 0; fn < KD_FN_COUNT && answer == KD_EVAL_OK; fn++)
@@ -427,7 +427,7 @@ static kd_eval check_written(kd_check *c)
 }
 
 // one sample: all checks, until a function cannot be evaluated
-static kd_eval check_point(kd_check *c)
+static kd_eval check_point(kd_check_run *c)
 {
     // kinematics, levels, dynamics, time, derivatives: what later checks use comes first
     kd_eval answer = check_written(c);
@@ -443,7 +443,7 @@ static kd_eval check_point(kd_check *c)
 }
 
 // The reason of an answer that was not OK, from the data that gave it.
-static void report_fault(kd_check *c)
+static void report_fault(kd_check_run *c)
 {
     const char *full = kd_eom_data_message(c->full_data), *bare = kd_eom_data_message(c->bare_data);
     kd_check_report(c, "%s", bare[0] ? bare : (full[0] ? full : "a function could not be evaluated"));
@@ -458,7 +458,8 @@ kd_status kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_stat
         kd_text(report, size,
                 "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     if (!kd_state_fits(eom, x)) return KD_ERR_ARGUMENT;
-    kd_check c = {.eom = eom, .inputs = inputs, .x = x, .report = report, .size = size, .random = 0x9e3779b97f4a7c15u};
+    kd_check_run c = {
+        .eom = eom, .inputs = inputs, .x = x, .report = report, .size = size, .random = 0x9e3779b97f4a7c15u};
     if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_check_options", report, size)) return KD_ERR_ARGUMENT;
     c.opt = opt ? *opt : kd_check_options_default();
     if (!(c.opt.tolerance > 0.0) || c.opt.samples < 0 || !(c.opt.spread >= 0.0)) return KD_ERR_ARGUMENT;

@@ -18,7 +18,7 @@ typedef struct kd_check_spot {
 } kd_check_spot;
 
 // what a check works with: the definition, its bare twin, the point of the sample and room for both opinions
-typedef struct kd_check {
+typedef struct kd_check_run {
     const kd_eom    *eom;
     kd_eom          *bare;
     kd_eom_data     *full_data, *bare_data;
@@ -37,29 +37,30 @@ typedef struct kd_check {
     size_t           size;
     int              found;
     kd_arena         arena;
-} kd_check;
+} kd_check_run;
 
 typedef struct kd_check_text {
     char text[160];
 } kd_check_text;
 
-void          kd_check_report(kd_check *c, const char *format, ...) KD_PRINTF(2, 3); // one more line
-kd_status     kd_check_create(kd_check *c);
-void          kd_check_release(kd_check *c);
-kd_check_text kd_check_row(const kd_check *c, kd_fn fn, int row);
-kd_check_text kd_check_variable(const kd_check *c, kd_var var, int j);
-kd_check_text kd_check_column(const kd_check *c, kd_var var, int j, bool raw);
-bool          kd_check_differ(const kd_check *c, double a, double b, double largest);
-void    kd_check_compare_columns(kd_check *c, kd_fn fn, kd_var var, int j, const double *supplied, const double *other,
-                                 double largest, const char *who);
-void    kd_check_compare_values(kd_check *c, kd_fn fn, const double *supplied, const double *other, double largest,
-                                const char *who);
-void    kd_check_set_point(const kd_check *c, kd_eom_data *d, const kd_check_spot *x);
-void    kd_check_copy_spot(const kd_check_spot *from, kd_check_spot *to);
-kd_eval kd_check_make_point(kd_check *c, int sample) KD_NODISCARD;
-kd_eom_data *kd_check_answering(kd_check *c, kd_fn fn);
-kd_eval kd_check_value_moved(kd_check *c, kd_fn fn, kd_var var, int j, double h, bool raw, double *out) KD_NODISCARD;
-kd_eval kd_check_difference_column(kd_check *c, kd_fn fn, kd_var var, int j, double relative, bool raw,
-                                   double *out) KD_NODISCARD;
+void          kd_check_report(kd_check_run *c, const char *format, ...) KD_PRINTF(2, 3); // one more line
+kd_status     kd_check_create(kd_check_run *c);
+void          kd_check_release(kd_check_run *c);
+kd_check_text kd_check_row(const kd_check_run *c, kd_fn fn, int row);
+kd_check_text kd_check_variable(const kd_check_run *c, kd_var var, int j);
+kd_check_text kd_check_column(const kd_check_run *c, kd_var var, int j, bool raw);
+bool          kd_check_differ(const kd_check_run *c, double a, double b, double largest);
+void kd_check_compare_columns(kd_check_run *c, kd_fn fn, kd_var var, int j, const double *supplied, const double *other,
+                              double largest, const char *who);
+void kd_check_compare_values(kd_check_run *c, kd_fn fn, const double *supplied, const double *other, double largest,
+                             const char *who);
+void kd_check_set_point(const kd_check_run *c, kd_eom_data *d, const kd_check_spot *x);
+void kd_check_copy_spot(const kd_check_spot *from, kd_check_spot *to);
+kd_eval      kd_check_make_point(kd_check_run *c, int sample) KD_NODISCARD;
+kd_eom_data *kd_check_answering(kd_check_run *c, kd_fn fn);
+kd_eval      kd_check_value_moved(kd_check_run *c, kd_fn fn, kd_var var, int j, double h, bool raw,
+                                  double *out) KD_NODISCARD;
+kd_eval      kd_check_difference_column(kd_check_run *c, kd_fn fn, kd_var var, int j, double relative, bool raw,
+                                        double *out) KD_NODISCARD;
 
 #endif

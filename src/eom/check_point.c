@@ -30,7 +30,7 @@ static void cut_spot(kd_arena *arena, const kd_dims *n, kd_check_spot *x)
     }
 }
 
-kd_status kd_check_create(kd_check *c)
+kd_status kd_check_create(kd_check_run *c)
 {
     const kd_dims *n = &c->eom->def.dims;
     // room for the largest function and the largest derivative; np + 1 columns also serve q by the coordinates
@@ -68,7 +68,7 @@ kd_status kd_check_create(kd_check *c)
     return status;
 }
 
-void kd_check_release(kd_check *c)
+void kd_check_release(kd_check_run *c)
 {
     kd_eom_data_destroy(c->full_data);
     kd_eom_data_destroy(c->bare_data);
@@ -100,7 +100,7 @@ static const char *function_letter(kd_fn fn)
     return letters[fn];
 }
 
-void kd_check_report(kd_check *c, const char *format, ...)
+void kd_check_report(kd_check_run *c, const char *format, ...)
 {
     char    text[320];
     va_list arguments;
@@ -112,7 +112,7 @@ void kd_check_report(kd_check *c, const char *format, ...)
 }
 
 // "gI row 2 (constraint 'rod length')"
-kd_check_text kd_check_row(const kd_check *c, kd_fn fn, int row)
+kd_check_text kd_check_row(const kd_check_run *c, kd_fn fn, int row)
 {
     kd_check_text out;
     char          name[96];
@@ -122,7 +122,7 @@ kd_check_text kd_check_row(const kd_check *c, kd_fn fn, int row)
 }
 
 // "p[3] ('slider x')", "v[3] (rate of 'slider x')", "a[3] (acceleration to 'v')"; without name the first part alone.
-kd_check_text kd_check_variable(const kd_check *c, kd_var var, int j)
+kd_check_text kd_check_variable(const kd_check_run *c, kd_var var, int j)
 {
     static const kd_kind kinds[KD_VAR_COUNT] = {
         [KD_P] = KD_NAME_P, [KD_V] = KD_NAME_V,        [KD_A] = KD_NAME_V,           [KD_R] = KD_NAME_R,
@@ -144,7 +144,7 @@ kd_check_text kd_check_variable(const kd_check *c, kd_var var, int j)
 }
 
 // What a column of a derivative belongs to: with own kinematics, positions are moved by increments along velocities.
-kd_check_text kd_check_column(const kd_check *c, kd_var var, int j, bool raw)
+kd_check_text kd_check_column(const kd_check_run *c, kd_var var, int j, bool raw)
 {
     kd_check_text out;
     if (var != KD_P || raw || c->eom->kinematics == KD_Z_IDENTITY) return kd_check_variable(c, var, j);
@@ -153,14 +153,14 @@ kd_check_text kd_check_column(const kd_check *c, kd_var var, int j, bool raw)
 }
 
 // relative to the larger of both, but not finer than SMALL_ENTRY of the largest number around
-bool kd_check_differ(const kd_check *c, double a, double b, double largest)
+bool kd_check_differ(const kd_check_run *c, double a, double b, double largest)
 {
     double size = fmax(fmax(fabs(a), fabs(b)), SMALL_ENTRY * largest);
     return fabs(a - b) > c->opt.tolerance * size;
 }
 
 // Two columns of the same rows; named by the function and what it was differentiated by.
-void kd_check_compare_columns(kd_check *c, kd_fn fn, kd_var var, int j, const double *supplied, const double *other,
+void kd_check_compare_columns(kd_check_run *c, kd_fn fn, kd_var var, int j, const double *supplied, const double *other,
                               double largest, const char *who)
 {
     for (int i = 0; i < c->eom->entry[fn].rows; i++)
@@ -169,7 +169,7 @@ void kd_check_compare_columns(kd_check *c, kd_fn fn, kd_var var, int j, const do
                             kd_check_column(c, var, j, false).text, supplied[i], who, other[i]);
 }
 
-void kd_check_compare_values(kd_check *c, kd_fn fn, const double *supplied, const double *other, double largest,
+void kd_check_compare_values(kd_check_run *c, kd_fn fn, const double *supplied, const double *other, double largest,
                              const char *who)
 {
     for (int i = 0; i < c->eom->entry[fn].rows; i++)
@@ -180,7 +180,7 @@ void kd_check_compare_values(kd_check *c, kd_fn fn, const double *supplied, cons
 // ---- points ---------------------------------------------------------------------------------------------------------
 
 // -1 .. 1, away from 0 (xorshift)
-static double next_random(kd_check *c)
+static double next_random(kd_check_run *c)
 {
     c->random ^= c->random << 13;
     c->random ^= c->random >> 7;
@@ -190,14 +190,14 @@ static double next_random(kd_check *c)
 }
 
 // from + size * random, relative to entries above 1, absolute below
-static void shake(kd_check *c, int n, const double *from, double size, double *to)
+static void shake(kd_check_run *c, int n, const double *from, double size, double *to)
 {
     for (int i = 0; i < n; i++)
         to[i] = (from ? from[i] : 0.0) + size * next_random(c) * fmax(from ? fabs(from[i]) : 0.0, 1.0);
 }
 
 // all stages at once, z of the state that is checked
-void kd_check_set_point(const kd_check *c, kd_eom_data *d, const kd_check_spot *x)
+void kd_check_set_point(const kd_check_run *c, kd_eom_data *d, const kd_check_spot *x)
 {
     kd_eom_at_parameters(d, x->theta);
     kd_eom_at_time(d, x->t, x->u, x->du, x->ddu, c->x->z);
@@ -213,7 +213,7 @@ void kd_check_copy_spot(const kd_check_spot *from, kd_check_spot *to)
 }
 
 // Newton for 0 = c(p, s), so that levels that were derived with c = 0 are met where they hold.
-static kd_eval solve_contact(kd_check *c)
+static kd_eval solve_contact(kd_check_run *c)
 {
     const int    ns = c->eom->def.dims.ns;
     kd_eom_data *d = c->bare_data;
@@ -233,7 +233,7 @@ static kd_eval solve_contact(kd_check *c)
 }
 
 // x itself (sample 0) or a point around it; velocities and forces are never 0, so that no term hides.
-kd_eval kd_check_make_point(kd_check *c, int sample)
+kd_eval kd_check_make_point(kd_check_run *c, int sample)
 {
     const kd_dims  *n = &c->eom->def.dims;
     const kd_state *x = c->x;
@@ -301,14 +301,14 @@ static double *array_of(kd_check_spot *x, kd_var var)
 }
 
 // The data that answers a function best: the user's own, or the library's from a bare definition.
-kd_eom_data *kd_check_answering(kd_check *c, kd_fn fn)
+kd_eom_data *kd_check_answering(kd_check_run *c, kd_fn fn)
 {
     bool own_level = (fn == KD_GI || fn == KD_GII || fn == KD_HI || fn == KD_RESIDUAL) && c->eom->entry[fn].user;
     return own_level ? c->full_data : c->bare_data;
 }
 
 // The function with column j of var moved by h (KD_P: along Z e_j; raw: coordinate j itself).
-kd_eval kd_check_value_moved(kd_check *c, kd_fn fn, kd_var var, int j, double h, bool raw, double *out)
+kd_eval kd_check_value_moved(kd_check_run *c, kd_fn fn, kd_var var, int j, double h, bool raw, double *out)
 {
     const kd_dims *n = &c->eom->def.dims;
     kd_check_spot *y = &c->moved;
@@ -332,7 +332,7 @@ kd_eval kd_check_value_moved(kd_check *c, kd_fn fn, kd_var var, int j, double h,
 }
 
 // Central differences of order 4 of column j.
-kd_eval kd_check_difference_column(kd_check *c, kd_fn fn, kd_var var, int j, double relative, bool raw, double *out)
+kd_eval kd_check_difference_column(kd_check_run *c, kd_fn fn, kd_var var, int j, double relative, bool raw, double *out)
 {
     static const struct {
         double at, weight;

@@ -39,6 +39,8 @@ typedef struct kd_fe_nodes {
     int nsets, sets_room;
 } kd_fe_nodes;
 void kd_fe_nodes_release(kd_fe_nodes *nodes);
+// A matrix of the files of s, rows as its own, in units of the SI
+void kd_fe_structure_scale(const kd_fe_structure *s, kd_sparse_matrix *A);
 // Blocks *NODE, *NSET, *INCLUDE of an input deck of CalculiX or Abaqus. folder: of the files that are included; NULL: none
 // are. Other blocks are passed over.
 kd_status kd_fe_parse_deck(kd_lines *text, const char *folder, kd_fe_nodes *nodes) KD_NODISCARD;

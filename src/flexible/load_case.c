@@ -69,7 +69,7 @@ kd_status kd_load_case_inertia(const kd_fe_structure *s, const kd_flexible_body 
 }
 
 // one force and moment at a place, into the sums
-static void add_load(kd_vec3 at, kd_vec3 F, kd_vec3 N, kd_vec3 *force, kd_vec3 *moment, kd_balance *sizes)
+static void add_load(kd_vec3 at, kd_vec3 F, kd_vec3 N, kd_vec3 *force, kd_vec3 *moment, kd_load_balance *sizes)
 {
     const kd_vec3 about = kd_vec_add(N, kd_vec_cross(at, F));
     *force = kd_vec_add(*force, F);
@@ -86,12 +86,12 @@ static kd_vec3 force_at(const kd_fe_structure *s, const double *f, int i)
     return kd_vec_of(at);
 }
 
-kd_balance kd_load_case_balance(const kd_fe_structure *s, const kd_flexible_body *b, const kd_carried_loads *l,
-                                const double *f)
+kd_load_balance kd_load_case_balance(const kd_fe_structure *s, const kd_flexible_body *b, const kd_carried_loads *l,
+                                     const double *f)
 {
-    kd_balance    sum = {0};
-    kd_vec3       force = {0, 0, 0}, moment = force;
-    const kd_vec3 none = {0, 0, 0};
+    kd_load_balance sum = {0};
+    kd_vec3         force = {0, 0, 0}, moment = force;
+    const kd_vec3   none = {0, 0, 0};
     for (int i = 0; i < s->nnodes; i++)
         add_load(kd_vec_add(s->at[i], shift_of(b, l->nmodes, i, l->q)), force_at(s, f, i), none, &force, &moment, &sum);
     for (int i = 0; i < l->nframes; i++) {
@@ -149,17 +149,18 @@ static void write_rigid(const kd_fe_structure *s, const kd_interface *face, int 
 {
     fprintf(file, "*NODE, NSET=KARDAN_FRAMES\n");
     for (int k = 0; k < 2; k++) // the second one has the turns
-        fprintf(file, "%d, %.12e, %.12e, %.12e\n", reference + k, face->point.x, face->point.y, face->point.z);
+        fprintf(file, "%d, %.12e, %.12e, %.12e\n", reference + k, face->point.x / s->unit_length,
+                face->point.y / s->unit_length, face->point.z / s->unit_length);
     fprintf(file, "*NSET, NSET=KARDAN_%d\n", reference);
     for (int i = 0; i < face->n; i++) fprintf(file, "%d,\n", s->id[face->node[i]]);
     fprintf(file, "*RIGID BODY, NSET=KARDAN_%d, REF NODE=%d, ROT NODE=%d\n", reference, reference, reference + 1);
 }
 
-// *CLOAD of a node: what is not 0
-static void write_force(int id, int n, const double *value, FILE *file)
+// *CLOAD of a node, in its unit: what is not 0
+static void write_force(int id, const double value[3], double unit, FILE *file)
 {
-    for (int d = 0; d < n; d++)
-        if (value[d] != 0) fprintf(file, "%d, %d, %.12e\n", id, d + 1, value[d]);
+    for (int d = 0; d < 3; d++)
+        if (value[d] != 0) fprintf(file, "%d, %d, %.12e\n", id, d + 1, value[d] / unit);
 }
 
 kd_status kd_load_case_write(const kd_fe_structure *s, const kd_flexible_body *b, const kd_interface *faces,
@@ -189,13 +190,13 @@ kd_status kd_load_case_write(const kd_fe_structure *s, const kd_flexible_body *b
         }
         gather(s, &faces[i], f, load);
         if (i == held) continue;
-        write_force(first + 2 * i, 3, load, file);
-        write_force(first + 2 * i + 1, 3, load + 3, file);
+        write_force(first + 2 * i, load, s->unit_force, file);
+        write_force(first + 2 * i + 1, load + 3, s->unit_force * s->unit_length, file);
     }
     for (int i = 0; i < s->nnodes && status == KD_OK; i++) {
         double at[3];
         kd_vec_to(force_at(s, f, i), at);
-        write_force(s->id[i], 3, at, file);
+        write_force(s->id[i], at, s->unit_force, file);
     }
     fprintf(file, "*NODE PRINT, NSET=KARDAN_FRAMES\nU\n*NODE FILE\nU\n"
                   "*EL FILE\nS\n*END STEP\n");

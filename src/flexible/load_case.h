@@ -23,16 +23,16 @@ void kd_carried_deflection(const kd_flexible_body *body, const kd_carried_loads 
 bool kd_carried_loads_cut(int nmodes, int nframes, kd_arena *arena, kd_carried_loads *loads);
 
 // Forces and moments that are left over, with their sizes to compare with
-typedef struct kd_balance {
+typedef struct kd_load_balance {
     double force, moment;           // norms of the sums about the origin, arms as deformed
     double force_size, moment_size; // sums of norms
-} kd_balance;
+} kd_load_balance;
 
 // -M a of all rows, f (n). KD_ERR_ARGUMENT: the structure is not that of the body.
-kd_status  kd_load_case_inertia(const kd_fe_structure *s, const kd_flexible_body *body, const kd_carried_loads *loads,
-                                double *f) KD_NODISCARD;
-kd_balance kd_load_case_balance(const kd_fe_structure *s, const kd_flexible_body *body, const kd_carried_loads *loads,
-                                const double *f);
+kd_status kd_load_case_inertia(const kd_fe_structure *s, const kd_flexible_body *body, const kd_carried_loads *loads,
+                               double *f) KD_NODISCARD;
+kd_load_balance kd_load_case_balance(const kd_fe_structure *s, const kd_flexible_body *body,
+                                     const kd_carried_loads *loads, const double *f);
 
 // For CalculiX, behind mesh, material and section: rigid interfaces as rigid bodies with reference nodes, loads of averaging ones shared
 // out, one static step. The interface `held` does not move: its own loads are left to the support.

@@ -29,6 +29,7 @@ typedef struct search {
     double                  stiffest;       // largest k/m of a row
     double                  sigma;
     kd_factor              *factor; // of K - sigma M
+    kd_factor              *given;  // of K, somebody else's; NULL: none
     double                 *work;
     char                   *message;
     size_t                  size;
@@ -107,9 +108,10 @@ static kd_status shift_to(search *s, double sigma)
 {
     kd_arena         scratch = {0};
     kd_sparse_matrix shifted;
-    kd_factor_destroy(s->factor);
-    s->factor = NULL;
+    if (s->factor != s->given) kd_factor_destroy(s->factor);
+    s->factor = sigma == 0 ? s->given : NULL;
     s->sigma = sigma;
+    if (s->factor) return KD_OK;
     kd_status status = kd_sparse_sum(1, s->K, -sigma, s->M, &scratch, &shifted);
     if (status == KD_OK) status = kd_factor_create(&shifted, &s->factor);
     kd_arena_release(&scratch);
@@ -306,7 +308,29 @@ static kd_status solve_sparse(search *s, int count, double *omega, double *Phi)
 kd_status kd_natural_modes(const kd_sparse_matrix *K, const kd_sparse_matrix *M, const double *rigid, int nrigid,
                            int count, double *omega, double *Phi, char *message, size_t size)
 {
+    return kd_natural_modes_by(K, M, NULL, rigid, nrigid, count, omega, Phi, message, size);
+}
+
+int kd_natural_modes_below(const kd_sparse_matrix *K, const kd_sparse_matrix *M, double omega)
+{
+    kd_arena         scratch = {0};
+    kd_sparse_matrix shifted;
+    kd_factor       *factor = NULL;
+    int              count = -1;
+    if (kd_sparse_sum(1, K, -omega * omega, M, &scratch, &shifted) == KD_OK &&
+        kd_factor_create(&shifted, &factor) == KD_OK)
+        count = kd_factor_negative(factor);
+    kd_factor_destroy(factor);
+    kd_arena_release(&scratch);
+    return count;
+}
+
+kd_status kd_natural_modes_by(const kd_sparse_matrix *K, const kd_sparse_matrix *M, kd_factor *factor,
+                              const double *rigid, int nrigid, int count, double *omega, double *Phi, char *message,
+                              size_t size)
+{
     search s = {.K = K, .M = M, .n = K->rows, .nrigid = rigid ? nrigid : 0, .message = message, .size = size};
+    s.given = factor;
     kd_text(message, size, "%s", "");
     if (count < 0 || count > s.n - s.nrigid) {
         kd_text(message, size, "%d modes are wanted of a structure that has %d", count, s.n - s.nrigid);
@@ -331,7 +355,7 @@ kd_status kd_natural_modes(const kd_sparse_matrix *K, const kd_sparse_matrix *M,
         if (!(value > ZERO * s.stiffest)) status = refuse_mechanism(&s);
         omega[k] = sqrt(value);
     }
-    kd_factor_destroy(s.factor);
+    if (s.factor != s.given) kd_factor_destroy(s.factor);
     kd_arena_release(&s.arena);
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
     return status;

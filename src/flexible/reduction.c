@@ -10,6 +10,7 @@
 #include "math/dense.h"
 
 enum { MOST_MODES = 400, LOOKS = 60 }; // LOOKS: frequencies at which transfer functions are judged
+static const double COVER = 1.2;       // of the band: normal modes reach beyond that
 
 void kd_reduction_release(kd_reduction *r)
 {
@@ -94,13 +95,17 @@ static kd_status fill_band(kd_reduction *r, const kd_reduction_options *given, c
     const int            most = r->ni < MOST_MODES ? r->ni : MOST_MODES;
     int                  modes = o.modes > 0 ? o.modes : 2;
     o.dynamic = true;
+    // those up to 1.2 of the band are needed in any case: fewer need not be tried
+    const bool fixed = o.kind == KD_REDUCE_FIXED && r->ni > 0;
+    const int  below = fixed ? kd_natural_modes_below(&r->Kii, &r->Mii, COVER * o.band) : 0;
+    while (modes <= below && modes < most) modes += 2 + modes / 3;
     for (;;) {
         if (modes > most) modes = most;
         kd_status status = kd_reduction_shapes(r, &o, modes, message, size);
         if (status == KD_OK) status = judge(r, o.band);
         if (status < 0) return status;
         // normal modes below the band have to be there, whatever is expected: their motion is no correction of others
-        const bool covers = r->nmodes == r->ni || (r->nmodes > 0 && r->fixed[r->nmodes - 1] > 1.2 * o.band);
+        const bool covers = r->nmodes == r->ni || (r->nmodes > 0 && r->fixed[r->nmodes - 1] > COVER * o.band);
         if (covers && r->expected <= tolerance) return judge_transfer(r, o.damping > 0 ? o.damping : 0.01);
         if (modes >= most) {
             kd_text(message, size,

@@ -30,6 +30,8 @@ typedef struct kd_reduction_options {
     double            tolerance; // relative error of frequencies in the band; 0: 1e-4
     int               modes;     // normal modes
     bool              dynamic;   // the next term of interface motion over frequency: inv(K_ii) (M_ii Psi + M_ib)
+    bool              relief;    // fixed: deformation by accelerations of the body as a whole, which dynamic has, too
+    int               others;    // normal modes of the other kind beside those: free ones of fixed, fixed ones of free
     int               nresponses;
     const double     *response; // rad/s: shapes of interface motion at these frequencies
     double            damping;  // ratio of the modes, for the error of transfer functions in the band; 0: 0.01

@@ -16,6 +16,13 @@ kd_status kd_reduction_part(const kd_reduction *r, const kd_sparse_matrix *A, co
 kd_status kd_reduction_shapes(kd_reduction *r, const kd_reduction_options *options, int modes, char *message,
                               size_t size) KD_NODISCARD;
 
+// natural_modes.c: kd_natural_modes with a factor of K that is there already; NULL: none
+kd_status kd_natural_modes_by(const kd_sparse_matrix *K, const kd_sparse_matrix *M, kd_factor *factor,
+                              const double *rigid, int nrigid, int count, double *omega, double *Phi, char *message,
+                              size_t size) KD_NODISCARD;
+// How many natural frequencies lie below omega (Sylvester's law); -1: not known
+int kd_natural_modes_below(const kd_sparse_matrix *K, const kd_sparse_matrix *M, double omega);
+
 // reduced_modes.c: modes (columns of X, n x n) of values that are equal up to rounding are any basis of their space, and eigenvalue
 // solvers differ: turned to the one basis that follows from the space, so that a choice among them does not depend on the solver
 void kd_settle_modes(int n, const double *value, double *X);

@@ -59,7 +59,9 @@ static kd_status read_spinning(kd_fe_structure *s, const char *stiffness, const 
             rows[k] = row[A.row[k]];
             columns[k] = row[j];
         }
-    return kd_sparse_of_entries(s->n, s->n, count, rows, columns, A.value, scratch, Ks);
+    status = kd_sparse_of_entries(s->n, s->n, count, rows, columns, A.value, scratch, Ks);
+    if (status == KD_OK) kd_fe_structure_scale(s, Ks);
+    return status;
 }
 
 // Entries of a symmetric matrix between rows that are kept, others are zero

@@ -111,6 +111,14 @@ static kd_status keep_sets(kd_fe_structure *s, const char *file, const kd_fe_nod
     return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
 }
 
+// Decks begin with a keyword or a comment, tables do not
+static bool is_deck(const char *path, const char *bytes, size_t length)
+{
+    size_t i = 0;
+    while (i < length && (bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\r')) i++;
+    return kd_text_has_ending(path, ".inp") || (i < length && bytes[i] == '*');
+}
+
 static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
     char       *bytes = NULL;
@@ -119,7 +127,7 @@ static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure 
     kd_status   status = kd_fe_load(files->nodes, &bytes, &length, message, size);
     if (status < 0) return status;
     kd_lines text = {.path = files->nodes, .at = bytes, .end = bytes + length, .message = message, .size = size};
-    if (kd_text_has_ending(files->nodes, ".inp")) {
+    if (is_deck(files->nodes, bytes, length)) {
         char        folder[4096];
         const char *slash = strrchr(files->nodes, '/');
         kd_text(folder, sizeof folder, "%.*s", slash ? (int)(slash - files->nodes) : 1, slash ? files->nodes : ".");
@@ -202,9 +210,40 @@ static kd_status name_rows(const kd_fe_structure_files *files, kd_fe_structure *
     return KD_OK;
 }
 
+// Matrices in SI: the energy u' K u/2 has the unit mass length^2/s^2, shifts that of a length, turns none
+void kd_fe_structure_scale(const kd_fe_structure *s, kd_sparse_matrix *A)
+{
+    if (s->unit_length == 0) return;
+    const double mass = s->unit_force / s->unit_length;
+    for (int j = 0; j < A->columns; j++)
+        for (int k = A->column[j]; k < A->column[j + 1]; k++) {
+            A->value[k] *= mass;
+            if (s->direction[j] > 2) A->value[k] *= s->unit_length;
+            if (s->direction[A->row[k]] > 2) A->value[k] *= s->unit_length;
+        }
+}
+
+static void take_units(const kd_fe_structure_files *files, kd_fe_structure *s)
+{
+    const double length = files->length > 0 ? files->length : 1, mass = files->mass_unit > 0 ? files->mass_unit : 1;
+    s->unit_length = length;
+    s->unit_force = mass * length;
+    if (length == 1 && mass == 1) return;
+    for (int i = 0; i < s->nnodes; i++) s->at[i] = kd_vec_scale(length, s->at[i]);
+    kd_fe_structure_scale(s, &s->K);
+    kd_fe_structure_scale(s, &s->M);
+}
+
+static const char *keep_name(kd_fe_structure *s, const char *path)
+{
+    char *name = kd_arena_cut(&s->arena, strlen(path) + 1, 1);
+    if (name) strcpy(name, path);
+    return name;
+}
+
 kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
-    *s = (kd_fe_structure){.spin_axis = -1};
+    *s = (kd_fe_structure){.spin_axis = -1, .unit_length = 1, .unit_force = 1};
     kd_text(message, size, "%s", "");
     if (!files->stiffness || !files->mass || !files->nodes) {
         kd_text(message, size, "files of stiffness, mass and nodes are needed");
@@ -214,11 +253,11 @@ kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structu
     if (status == KD_OK) status = read_matrix(files->stiffness, s, &s->K, message, size);
     if (status == KD_OK) status = read_matrix(files->mass, s, &s->M, message, size);
     if (status == KD_OK) status = name_rows(files, s, message, size);
+    if (status == KD_OK) take_units(files, s);
     if (status == KD_OK) {
-        char *name = kd_arena_cut(&s->arena, strlen(files->stiffness) + 1, 1);
-        if (name) strcpy(name, files->stiffness);
-        s->name = name;
-        if (!name) status = KD_ERR_MEMORY;
+        s->name = keep_name(s, files->stiffness);
+        s->mass_name = keep_name(s, files->mass);
+        if (s->arena.failed) status = KD_ERR_MEMORY;
     }
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
     if (status < 0) kd_fe_structure_release(s);
@@ -309,6 +348,31 @@ static double speed_of(const kd_fe_structure *s)
     return count > 0 ? exp(sum / count) : 0;
 }
 
+// Mean over some nodes: mass over the cube of the mean distance of neighbours, less than the density by a factor of about 5
+static double density_of(const kd_fe_structure *s)
+{
+    double sum = 0;
+    int    count = 0;
+    for (int j = 0; j < s->n; j++) {
+        double m = 0, distance = 0;
+        int    neighbours = 0;
+        if (s->direction[j] != 0) continue;
+        for (int l = s->M.column[j]; l < s->M.column[j + 1]; l++)
+            if (s->direction[s->M.row[l]] == 0) m += s->M.value[l];
+        for (int l = s->K.column[j]; l < s->K.column[j + 1]; l++) {
+            const int i = s->K.row[l];
+            if (s->direction[i] != 0 || i == j) continue;
+            distance += kd_vec_norm(kd_vec_sub(s->at[s->node[i]], s->at[s->node[j]]));
+            neighbours++;
+        }
+        if (!(distance > 0)) continue;
+        // nodes of quadratic elements may have negative mass
+        sum += m / pow(distance / neighbours, 3);
+        count++;
+    }
+    return count > 0 ? sum / count : 0;
+}
+
 // Mass, centre and inertia from R' M R, R the rigid motions about the origin
 static bool take_inertia(const kd_fe_structure *s, const double *R, const double *MR, kd_fe_structure_facts *f)
 {
@@ -328,9 +392,9 @@ static bool take_inertia(const kd_fe_structure *s, const double *R, const double
     return true;
 }
 
-static kd_status refuse(const kd_fe_structure *s, char *message, size_t size, const char *what)
+static kd_status refuse(const char *file, char *message, size_t size, const char *what)
 {
-    kd_text(message, size, "%s: %s", s->name ? s->name : "structure", what);
+    kd_text(message, size, "%s: %s", file ? file : "structure", what);
     return KD_ERR_MODEL;
 }
 
@@ -340,18 +404,22 @@ static kd_status look_at_matrices(const kd_fe_structure *s, kd_fe_structure_fact
     const double of_K = asymmetry_of(&s->K, arena), of_M = asymmetry_of(&s->M, arena);
     if (arena->failed) return KD_ERR_MEMORY;
     f->asymmetry = of_K > of_M ? of_K : of_M;
+    if (!(kd_sparse_largest(&s->K) > 0)) return refuse(s->name, message, size, "the stiffness matrix is zero");
+    if (!(kd_sparse_largest(&s->M) > 0)) return refuse(s->mass_name, message, size, "the mass matrix is zero");
     if (!(f->asymmetry <= 1e-6))
-        return refuse(s, message, size,
-                      of_K > 1e-6 ? "the stiffness matrix is not symmetric" : "the mass matrix is not symmetric");
+        return refuse(of_K > 1e-6 ? s->name : s->mass_name, message, size,
+                      of_K > 1e-6 ? "the stiffness matrix is not symmetric: is the file cut off?"
+                                  : "the mass matrix is not symmetric: is the file cut off?");
     for (int i = 0; i < s->n; i++) {
         if (entry_of(&s->K, i, i) < 0)
-            return refuse(s, message, size, "the stiffness matrix has a negative entry on its diagonal");
+            return refuse(s->name, message, size, "the stiffness matrix has a negative entry on its diagonal");
         if (entry_of(&s->M, i, i) < 0)
-            return refuse(s, message, size, "the mass matrix has a negative entry on its diagonal");
+            return refuse(s->mass_name, message, size, "the mass matrix has a negative entry on its diagonal");
     }
     f->lumped = is_lumped(&s->M);
     f->isotropic = is_isotropic(s);
     f->speed = speed_of(s);
+    f->density = density_of(s);
     return KD_OK;
 }
 
@@ -366,7 +434,7 @@ kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts 
         kd_sparse_apply(&s->M, 6, R, AR);
         if (!take_inertia(s, R, AR, f))
             status = refuse(
-                s, message, size,
+                s->mass_name, message, size,
                 "the mass is not positive, or differs between the directions: are rows missing or in another order?");
     }
     if (status == KD_OK) {
@@ -388,7 +456,7 @@ kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts 
                     "rigid motions meet forces (%.1e of the stiffest entry): is it supported, are nodes in another "
                     "order or in other units?",
                     f->rigid_force);
-            status = refuse(s, message, size, words);
+            status = refuse(s->name, message, size, words);
         }
     }
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");

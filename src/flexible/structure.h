@@ -24,7 +24,7 @@ typedef struct kd_beam_element {
 } kd_beam_element;
 
 typedef struct kd_fe_structure {
-    const char  *name; // for messages: the file of its stiffness
+    const char  *name, *mass_name; // for messages: the files of stiffness and mass; NULL: not known
     int          nnodes;
     int         *id; // numbers of the finite-element program, rising
     kd_vec3     *at;
@@ -48,7 +48,9 @@ typedef struct kd_fe_structure {
     int              spin_axis;
     bool            *spin_held; // (n) rows that were held when it was computed
     kd_sparse_matrix spin;
-    kd_arena         arena;
+    // of its files: a length in m, a force in N
+    double   unit_length, unit_force;
+    kd_arena arena;
 } kd_fe_structure;
 
 void kd_fe_structure_release(kd_fe_structure *s);
@@ -65,6 +67,8 @@ typedef struct kd_fe_structure_files {
     const char *dofs;             // CalculiX .dof: "node.direction" of each row
     const char *mapping;          // ANSYS: the node of each three rows
     double      scale;            // of lengths in the table of nodes; 0: 1
+    // units of nodes and matrices in m and kg (time in s); 0: 1
+    double length, mass_unit;
 } kd_fe_structure_files;
 
 // KD_OK; KD_ERR_FILE: message says file, line and reason; KD_ERR_MEMORY. Without dofs and mapping the rows are those of the
@@ -89,6 +93,7 @@ typedef struct kd_fe_structure_facts {
     bool    lumped;      // diagonal mass matrix
     bool    isotropic;   // the mass is the same in all directions and couples none: moments of modes can be taken
     double  speed;       // of sound, estimated from neighbours: wrong units show here
+    double  density;     // the same
 } kd_fe_structure_facts;
 
 // KD_OK; KD_ERR_MODEL: this is no free structure, message says why; KD_ERR_MEMORY

@@ -356,6 +356,8 @@ static void link_derivatives(reader *r, const kd_xml_element *list)
         v->derivative = target_of(r, text);
         if (v->derivative < 0)
             find(r, v->line, false, "%.100s: it is the derivative of a variable that is not there", v->name);
+        else if (v->derivative == i)
+            find(r, v->line, false, "%.100s: it is its own derivative", v->name);
         else if (!is_float(r->d->variable[v->derivative].type) ||
                  r->d->variable[v->derivative].variability != KD_VARIABILITY_CONTINUOUS)
             find(r, v->line, false, "%.100s: it is the derivative of a variable that is not continuous", v->name);

@@ -115,6 +115,20 @@ static void serve_for_ever(int socket)
     _exit(0);
 }
 
+// What its process may take; sanitizers reserve more than there is
+static void limit_memory(double bytes)
+{
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    (void)bytes;
+#else
+    const double        least = 128.0 * 1024 * 1024;
+    const double        half = 0.5 * (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const rlim_t        most = (rlim_t)fmax(least, bytes > 0 ? bytes : fmax(half, 4 * least));
+    const struct rlimit limit = {most, most};
+    (void)setrlimit(RLIMIT_DATA, &limit);
+#endif
+}
+
 static kd_status make_process(kd_guest *g)
 {
     int pair[2];
@@ -130,14 +144,36 @@ static kd_status make_process(kd_guest *g)
         const struct rlimit none = {0, 0};
         close(pair[0]);
         (void)setrlimit(RLIMIT_CORE, &none);
+        limit_memory(g->opt.memory);
         // signals of the terminal are for the parent; what it prints goes to standard error
         (void)setpgid(0, 0);
         (void)dup2(STDERR_FILENO, STDOUT_FILENO);
         serve_for_ever(pair[1]);
     }
+    (void)setpgid(g->pid, g->pid); // whoever of both comes first
     close(pair[1]);
     g->socket = pair[0];
     return KD_OK;
+}
+
+// Its end, with that of processes that it has started. The group lives as long as the zombie that names it
+static void bury(kd_guest *g, int *state)
+{
+    (void)kill(-g->pid, SIGKILL);
+    (void)waitpid(g->pid, state, 0);
+    g->pid = 0;
+}
+
+// Has it ended? It is still to be buried
+static bool has_ended(const kd_guest *g)
+{
+    siginfo_t about = {0};
+    return waitid(P_PID, (id_t)g->pid, &about, WEXITED | WNOHANG | WNOWAIT) != 0 || about.si_pid == g->pid;
+}
+
+static void wait_until(const kd_guest *g, double deadline)
+{
+    while (!has_ended(g) && now() < deadline) nanosleep(&(struct timespec){0, 2000000}, NULL);
 }
 
 static void end_process(kd_guest *g)
@@ -146,16 +182,8 @@ static void end_process(kd_guest *g)
     g->socket = -1;
     if (g->pid <= 0) return;
     // it ends with its socket; what hangs is killed
-    const double deadline = now() + (g->dead ? 0 : MOST_SECONDS_AT_CLOSE);
-    while (waitpid(g->pid, NULL, WNOHANG) == 0) {
-        if (now() > deadline) {
-            kill(g->pid, SIGKILL);
-            (void)waitpid(g->pid, NULL, 0);
-            break;
-        }
-        nanosleep(&(struct timespec){0, 2000000}, NULL);
-    }
-    g->pid = 0;
+    wait_until(g, now() + (g->dead ? 0 : MOST_SECONDS_AT_CLOSE));
+    bury(g, NULL);
 }
 
 // Why it has gone
@@ -180,17 +208,13 @@ static kd_status tell_death(kd_guest *g, kd_guest_call call, bool late)
     int                      state = 0;
     g->dead = true;
     if (late) {
-        kill(g->pid, SIGKILL);
-        (void)waitpid(g->pid, NULL, 0);
-        g->pid = 0;
+        bury(g, NULL);
         kd_text(g->message, sizeof g->message, "the FMU did not come back from %s within %g s and was ended",
                 WORD[call], g->opt.timeout);
         return KD_ERR_CONNECTION;
     }
-    const double deadline = now() + MOST_SECONDS_AT_CLOSE;
-    while (g->pid > 0 && waitpid(g->pid, &state, WNOHANG) == 0 && now() < deadline)
-        nanosleep(&(struct timespec){0, 2000000}, NULL);
-    if (now() < deadline) g->pid = 0;
+    wait_until(g, now() + MOST_SECONDS_AT_CLOSE);
+    bury(g, &state);
     if (WIFSIGNALED(state))
         kd_text(g->message, sizeof g->message, "the FMU crashed in %s (%s)", WORD[call], strsignal(WTERMSIG(state)));
     else

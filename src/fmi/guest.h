@@ -15,6 +15,7 @@ typedef struct kd_guest_options {
     bool   exchange;   // model exchange instead of co-simulation
     bool   in_process; // trust it                                         default false
     double timeout;    // [s] for one call                                 default 10
+    double memory;     // [bytes] that its process may take; 0: half of what is free     default 0
 } kd_guest_options;
 kd_guest_options kd_guest_options_default(void);
 

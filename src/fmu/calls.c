@@ -47,10 +47,13 @@ kd_fmu *kd_fmu_instantiate(const kd_fmu_def *def)
 
 kd_fmu_answer kd_fmu_set_logging(kd_fmu *fmu, const char *call, bool on, size_t n, const char *const *categories)
 {
-    if (!kd_fmu_may(fmu, call, KD_FMU_ANY)) return KD_FMU_ERROR;
+    if (!kd_fmu_may(fmu, call, KD_FMU_ANY) || !kd_fmu_given(fmu, call, n, categories, categories)) return KD_FMU_ERROR;
     // no category means all of them
     bool events = n == 0;
-    for (size_t i = 0; i < n; i++) events = events || strcmp(categories[i], "logEvents") == 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!kd_fmu_given(fmu, call, 1, categories[i], categories[i])) return KD_FMU_ERROR;
+        events = events || strcmp(categories[i], "logEvents") == 0;
+    }
     if (events) fmu->logs_events = on;
     return KD_FMU_OK;
 }
@@ -90,7 +93,11 @@ kd_fmu_answer kd_fmu_start(kd_fmu *fmu, const char *call)
 
 kd_fmu_answer kd_fmu_terminate(kd_fmu *fmu, const char *call)
 {
-    return kd_fmu_change(fmu, call, KD_FMU_RUNNING | KD_FMU_STOPPED, KD_FMU_STOPPED);
+    // where the model has asked for the end, the client still says so
+    const int           from = KD_FMU_RUNNING | (fmu && !fmu->terminated ? KD_FMU_STOPPED : 0);
+    const kd_fmu_answer done = kd_fmu_change(fmu, call, from, KD_FMU_STOPPED);
+    if (done == KD_FMU_OK) fmu->terminated = true;
+    return done;
 }
 
 kd_fmu_answer kd_fmu_reset(kd_fmu *fmu, const char *call)
@@ -99,7 +106,7 @@ kd_fmu_answer kd_fmu_reset(kd_fmu *fmu, const char *call)
     kd_plant_reset(fmu->plant);
     fmu->mode = KD_FMU_INSTANTIATED;
     fmu->t = fmu->t_start = fmu->tolerance = 0;
-    fmu->stopped = false;
+    fmu->stopped = fmu->terminated = false;
     return KD_FMU_OK;
 }
 
@@ -121,12 +128,14 @@ kd_fmu_answer kd_fmu_fail(kd_fmu *fmu)
 kd_fmu_answer kd_fmu_get_reals(kd_fmu *fmu, const char *call, const uint32_t *reference, size_t n, double *value)
 {
     if (!kd_fmu_may(fmu, call, KD_FMU_READABLE | KD_FMU_INSTANTIATED)) return KD_FMU_ERROR;
+    if (!kd_fmu_given(fmu, call, n, reference, value)) return KD_FMU_ERROR;
     return answer(kd_fmu_get(fmu, call, reference, n, value));
 }
 
 kd_fmu_answer kd_fmu_set_reals(kd_fmu *fmu, const char *call, const uint32_t *reference, size_t n, const double *value)
 {
     if (!kd_fmu_may(fmu, call, KD_FMU_BEFORE | KD_FMU_RUNNING)) return KD_FMU_ERROR;
+    if (!kd_fmu_given(fmu, call, n, reference, value)) return KD_FMU_ERROR;
     if (!kd_fmu_set(fmu, call, reference, n, value)) return KD_FMU_ERROR;
     // the start is another one now
     if (fmu->mode == KD_FMU_INITIALISING) kd_plant_setup(fmu->plant, fmu->kind, fmu->t_start, fmu->tolerance);
@@ -144,6 +153,8 @@ kd_fmu_answer kd_fmu_directional(kd_fmu *fmu, const char *call, const uint32_t *
                                  const uint32_t *known, size_t nknowns, const double *seed, double *sensitivity)
 {
     if (!kd_fmu_may(fmu, call, KD_FMU_INITIALISING | KD_FMU_RUNNING)) return KD_FMU_ERROR;
+    if (!kd_fmu_given(fmu, call, nknowns, known, seed) || !kd_fmu_given(fmu, call, nunknowns, unknown, sensitivity))
+        return KD_FMU_ERROR;
     return answer(kd_fmu_good(fmu, call,
                               kd_plant_directional(fmu->plant, unknown, nunknowns, known, nknowns, seed, sensitivity)));
 }
@@ -177,7 +188,7 @@ kd_fmu_answer kd_fmu_serialise(kd_fmu *fmu, void *state, void *out, size_t size)
 {
     const void *bytes;
     size_t      own;
-    if (!fmu || !kd_fmu_state_bytes(fmu, state, &bytes, &own) || size < own) return KD_FMU_ERROR;
+    if (!fmu || !kd_fmu_state_bytes(fmu, state, &bytes, &own) || !out || size < own) return KD_FMU_ERROR;
     memcpy(out, bytes, own);
     return KD_FMU_OK;
 }
@@ -197,9 +208,10 @@ kd_fmu_answer kd_fmu_set_time(kd_fmu *fmu, const char *call, double t)
 }
 
 // May the call be made, and are there n states?
-static bool may_with_states(kd_fmu *fmu, const char *call, int modes, size_t n)
+static bool may_with_states(kd_fmu *fmu, const char *call, int modes, const double *x, size_t n)
 {
-    return kd_fmu_may(fmu, call, modes) && kd_fmu_has_count(fmu, call, n, (size_t)kd_plant_states(fmu->plant));
+    return kd_fmu_may(fmu, call, modes) && kd_fmu_given(fmu, call, n, x, x) &&
+           kd_fmu_has_count(fmu, call, n, (size_t)kd_plant_states(fmu->plant));
 }
 
 // What cannot be computed at the states of the client may be possible with smaller steps
@@ -210,32 +222,32 @@ static kd_fmu_answer answer_or_discard(kd_fmu *fmu, const char *call, kd_status 
 
 kd_fmu_answer kd_fmu_set_states(kd_fmu *fmu, const char *call, const double *x, size_t n)
 {
-    if (!may_with_states(fmu, call, KD_FMU_EVENT | KD_FMU_CONTINUOUS, n)) return KD_FMU_ERROR;
+    if (!may_with_states(fmu, call, KD_FMU_EVENT | KD_FMU_CONTINUOUS, x, n)) return KD_FMU_ERROR;
     return answer_or_discard(fmu, call, kd_plant_set_states(fmu->plant, x));
 }
 
 kd_fmu_answer kd_fmu_states(kd_fmu *fmu, const char *call, double *x, size_t n)
 {
-    if (!may_with_states(fmu, call, KD_FMU_READABLE, n)) return KD_FMU_ERROR;
+    if (!may_with_states(fmu, call, KD_FMU_READABLE, x, n)) return KD_FMU_ERROR;
     return answer(kd_fmu_good(fmu, call, kd_plant_get_states(fmu->plant, x)));
 }
 
 kd_fmu_answer kd_fmu_derivatives(kd_fmu *fmu, const char *call, double *dx, size_t n)
 {
-    if (!may_with_states(fmu, call, KD_FMU_READABLE, n)) return KD_FMU_ERROR;
+    if (!may_with_states(fmu, call, KD_FMU_READABLE, dx, n)) return KD_FMU_ERROR;
     return answer_or_discard(fmu, call, kd_plant_derivatives(fmu->plant, dx));
 }
 
 kd_fmu_answer kd_fmu_indicators(kd_fmu *fmu, const char *call, double *z, size_t n)
 {
-    if (!kd_fmu_may(fmu, call, KD_FMU_READABLE)) return KD_FMU_ERROR;
+    if (!kd_fmu_may(fmu, call, KD_FMU_READABLE) || !kd_fmu_given(fmu, call, n, z, z)) return KD_FMU_ERROR;
     if (!kd_fmu_has_count(fmu, call, n, (size_t)kd_plant_indicators(fmu->plant))) return KD_FMU_ERROR;
     return answer_or_discard(fmu, call, kd_plant_events(fmu->plant, z));
 }
 
 kd_fmu_answer kd_fmu_nominals(kd_fmu *fmu, const char *call, double *nominal, size_t n)
 {
-    if (!may_with_states(fmu, call, KD_FMU_READABLE, n)) return KD_FMU_ERROR;
+    if (!may_with_states(fmu, call, KD_FMU_READABLE, nominal, n)) return KD_FMU_ERROR;
     kd_plant_nominals(fmu->plant, nominal);
     return KD_FMU_OK;
 }

@@ -125,6 +125,13 @@ bool kd_fmu_may(kd_fmu *fmu, const char *call, int modes)
     return false;
 }
 
+bool kd_fmu_given(kd_fmu *fmu, const char *call, size_t n, const void *first, const void *second)
+{
+    if (n == 0 || (first && second)) return true;
+    if (fmu) kd_fmu_tell(fmu, 3, "logStatusError", "%s: an argument is NULL", call);
+    return false;
+}
+
 bool kd_fmu_good(kd_fmu *fmu, const char *call, kd_status status)
 {
     if (status >= 0) return true;
@@ -158,7 +165,7 @@ static void walk(kd_fmu *fmu, kd_archive *a)
     kd_archive_tag(a, "fmu");
     kd_archive_int(a, &mode, 0, KD_FMU_ANY);
     KD_ARCHIVE_REALS(a, &fmu->tolerance, &fmu->t_start, &fmu->t_stop, &fmu->t);
-    kd_archive_bool(a, &fmu->stopped);
+    KD_ARCHIVE_BOOLS(a, &fmu->stopped, &fmu->terminated);
     if (a->reads && kd_archive_good(a)) fmu->mode = (kd_fmu_mode)mode;
 }
 

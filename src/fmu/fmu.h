@@ -30,8 +30,8 @@ typedef struct kd_fmu {
     double        return_time;              // that the client has asked for in an intermediate update; infinity
     void (*update)(void);                   // fmi3IntermediateUpdateCallback; NULL
     double tolerance, t_start, t_stop;
-    double t; // that was reached
-    bool   stopped;
+    double t;                   // that was reached
+    bool   stopped, terminated; // by the model; by the client
     char   name[200];
     // message (level 0: event, 1: warning, 3: error as the numbers of the standard) with its category
     void (*log)(struct kd_fmu *fmu, int level, const char *category, const char *message);
@@ -51,6 +51,8 @@ bool kd_fmu_folder(const char *uri, char *folder, size_t size);
 
 // May `call` be made now? Tells and answers false if not.
 bool kd_fmu_may(kd_fmu *fmu, const char *call, int modes);
+// Has the client brought the n places that the call reads or writes? Tells and answers false if not. n = 0: none are needed
+bool kd_fmu_given(kd_fmu *fmu, const char *call, size_t n, const void *first, const void *second);
 // Failed: tells, and the instance is of no more use.
 bool kd_fmu_good(kd_fmu *fmu, const char *call, kd_status status);
 void kd_fmu_tell(kd_fmu *fmu, int level, const char *category, const char *format, ...) KD_PRINTF(4, 5);

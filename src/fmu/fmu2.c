@@ -182,7 +182,7 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info)
 {
     bool   changed, stop;
     double next;
-    if (!kd_fmu_may(c, __func__, KD_FMU_EVENT)) return fmi2Error;
+    if (!kd_fmu_may(c, __func__, KD_FMU_EVENT) || !kd_fmu_given(c, __func__, 1, info, info)) return fmi2Error;
     if (kd_fmu_pass_events(c, __func__, &changed, &stop, &next) != KD_FMU_OK) return fmi2Error;
     *info = (fmi2EventInfo){.terminateSimulation = stop,
                             .valuesOfContinuousStatesChanged = changed,
@@ -201,6 +201,7 @@ fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean no_return, f
 {
     bool instant;
     (void)no_return;
+    if (!kd_fmu_given(c, __func__, 1, event_mode, terminate)) return fmi2Error;
     if (kd_fmu_completed(c, __func__, &instant) != KD_FMU_OK) return fmi2Error;
     *event_mode = instant;
     *terminate = fmi2False;
@@ -244,6 +245,7 @@ fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference
 {
     kd_fmu *fmu = c;
     if (!kd_fmu_may(fmu, __func__, KD_FMU_BEFORE | KD_FMU_STEP)) return fmi2Error;
+    if (!kd_fmu_given(fmu, __func__, n, vr, value) || !kd_fmu_given(fmu, __func__, n, order, order)) return fmi2Error;
     for (size_t i = 0; i < n; i++) {
         if (order[i] != 1) {
             kd_fmu_tell(fmu, 3, "logStatusError", "fmi2SetRealInputDerivatives: first derivatives only");
@@ -295,7 +297,7 @@ fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Status 
 fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Real *value)
 {
     kd_fmu *fmu = c;
-    if (!fmu || kind != fmi2LastSuccessfulTime) return fmi2Discard;
+    if (!fmu || !value || kind != fmi2LastSuccessfulTime) return fmi2Discard;
     *value = fmu->t;
     return fmi2OK;
 }
@@ -309,7 +311,7 @@ fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind kind, fmi2
 fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Boolean *value)
 {
     kd_fmu *fmu = c;
-    if (!fmu || kind != fmi2Terminated) return fmi2Discard;
+    if (!fmu || !value || kind != fmi2Terminated) return fmi2Discard;
     *value = fmu->stopped;
     return fmi2OK;
 }

@@ -347,10 +347,7 @@ fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c, const fmi3ValueReference
     if (!kd_fmu_may(fmu, __func__, KD_FMU_INITIALISING | KD_FMU_RUNNING)) return fmi3Error;
     if (!kd_fmu_has_count(fmu, __func__, nseed, nknowns) || !kd_fmu_has_count(fmu, __func__, nsensitivity, nunknowns))
         return fmi3Error;
-    return kd_fmu_good(fmu, __func__,
-                       kd_plant_directional(fmu->plant, unknown, nunknowns, known, nknowns, seed, sensitivity))
-               ? fmi3OK
-               : fmi3Error;
+    return (fmi3Status)kd_fmu_directional(fmu, __func__, unknown, nunknowns, known, nknowns, seed, sensitivity);
 }
 
 // sensitivity_k = sum_i seed_i d unknown_i / d known_k: one direction after the other
@@ -361,6 +358,9 @@ fmi3Status fmi3GetAdjointDerivative(fmi3Instance c, const fmi3ValueReference unk
     kd_fmu *fmu = c;
     if (!kd_fmu_may(fmu, __func__, KD_FMU_INITIALISING | KD_FMU_RUNNING)) return fmi3Error;
     if (!kd_fmu_has_count(fmu, __func__, nseed, nunknowns) || !kd_fmu_has_count(fmu, __func__, nsensitivity, nknowns))
+        return fmi3Error;
+    if (!kd_fmu_given(fmu, __func__, nunknowns, unknown, seed) ||
+        !kd_fmu_given(fmu, __func__, nknowns, known, sensitivity))
         return fmi3Error;
     double *column = kd_alloc((nunknowns + 1) * sizeof *column);
     bool    good = column != NULL;
@@ -388,7 +388,9 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance c, fmi3Boolean *again, fmi3Bool
     kd_fmu *fmu = c;
     bool    changed = false, stop = false;
     double  t = HUGE_VAL;
-    if (!kd_fmu_may(fmu, __func__, KD_FMU_EVENT)) return fmi3Error;
+    if (!kd_fmu_may(fmu, __func__, KD_FMU_EVENT) || !kd_fmu_given(fmu, __func__, 1, again, terminate) ||
+        !kd_fmu_given(fmu, __func__, 1, nominals, values) || !kd_fmu_given(fmu, __func__, 1, has_next, next))
+        return fmi3Error;
     // events of a co-simulation were passed inside of the step
     if (fmu->kind == KD_PLANT_EXCHANGE) {
         if (kd_fmu_pass_events(fmu, __func__, &changed, &stop, &t) != KD_FMU_OK) return fmi3Error;
@@ -415,6 +417,7 @@ fmi3Status fmi3CompletedIntegratorStep(fmi3Instance c, fmi3Boolean no_return, fm
 {
     bool instant;
     (void)no_return;
+    if (!kd_fmu_given(c, __func__, 1, event_mode, terminate)) return fmi3Error;
     if (kd_fmu_completed(c, __func__, &instant) != KD_FMU_OK) return fmi3Error;
     *event_mode = instant;
     *terminate = false;
@@ -454,7 +457,7 @@ fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance c, fmi3Float64 nominal
 fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance c, size_t *n)
 {
     kd_fmu *fmu = c;
-    if (!fmu) return fmi3Error;
+    if (!fmu || !kd_fmu_given(fmu, __func__, 1, n, n)) return fmi3Error;
     *n = (size_t)kd_plant_indicators(fmu->plant);
     return fmi3OK;
 }
@@ -462,7 +465,7 @@ fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance c, size_t *n)
 fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance c, size_t *n)
 {
     kd_fmu *fmu = c;
-    if (!fmu) return fmi3Error;
+    if (!fmu || !kd_fmu_given(fmu, __func__, 1, n, n)) return fmi3Error;
     *n = (size_t)kd_plant_states(fmu->plant);
     return fmi3OK;
 }
@@ -482,7 +485,9 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
     kd_fmu          *fmu = c;
     kd_plant_outcome out;
     (void)no_return;
-    if (!kd_fmu_may(fmu, __func__, KD_FMU_STEP)) return fmi3Error;
+    if (!kd_fmu_may(fmu, __func__, KD_FMU_STEP) || !kd_fmu_given(fmu, __func__, 1, event, terminate) ||
+        !kd_fmu_given(fmu, __func__, 1, early, last))
+        return fmi3Error;
     const bool to_event = fmu->event_mode && fmu->early_return;
     fmu->return_time = HUGE_VAL;
     const bool good = kd_fmu_good(fmu, __func__, kd_plant_step(fmu->plant, t, h, to_event, &out));

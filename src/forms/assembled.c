@@ -278,6 +278,11 @@ static kd_eval solve_jump(kd_assembled *self, double t, double *x, double *xdot,
     return answer;
 }
 
+static void assembled_forget(void *impl)
+{
+    kd_dense_output_forget(((kd_assembled *)impl)->dense);
+}
+
 // Accelerations jump, and so do v' and, along Z, p''; those that were kept for extrapolation move along.
 static kd_eval assembled_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
 {
@@ -414,6 +419,7 @@ static void assembled_destroy(void *impl)
         .start = assembled_start,                                                                                      \
         .acceleration = assembled_acceleration,                                                                        \
         .resolve = assembled_resolve,                                                                                  \
+        .forget = assembled_forget,                                                                                    \
         .component_name = assembled_component_name,                                                                    \
         .fault = assembled_fault,                                                                                      \
         .counters = assembled_counters,                                                                                \

@@ -213,6 +213,13 @@ static kd_eval ode_start(void *impl, double t, const double *x, double *xdot)
     return answer;
 }
 
+static void ode_forget(void *impl)
+{
+    kd_ode *self = impl;
+    self->last.known = self->ends[0].known = self->ends[1].known = false;
+    kd_dense_output_forget(self->dense);
+}
+
 // Nothing but x' changes; where p' = v, p'' changes by as much as v'.
 static kd_eval ode_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
 {
@@ -401,6 +408,7 @@ static const kd_dae_class ode_class = {
     .complete = ode_complete,
     .start = ode_start,
     .resolve = ode_resolve,
+    .forget = ode_forget,
     .component_name = ode_component_name,
     .fault = ode_fault,
     .counters = ode_counters,

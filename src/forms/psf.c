@@ -115,6 +115,11 @@ static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
     return answer;
 }
 
+static void psf_forget(void *impl)
+{
+    kd_dense_output_forget(((kd_psf *)impl)->dense);
+}
+
 // Accelerations jump, and so do v' and, along Z, p''
 static kd_eval psf_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
 {
@@ -286,6 +291,30 @@ static void cut_blocks(kd_psf *f)
     }
 }
 
+// Derivatives at the linearisation point
+static void cut_derivatives(kd_psf *f)
+{
+    kd_dims   D = f->dims;
+    kd_arena *a = &f->arena;
+    const int ma = D.nlambda + D.nmu, mv = ma + D.ne, nk = D.nv + D.nw + ma;
+    cut_blocks(f);
+    f->Z = kd_cut_matrix(a, D.np, D.nv);
+    f->Zplus = kd_cut_matrix(a, D.np, D.nv);
+    f->q_p = kd_cut_matrix(a, D.nq, D.np);
+    f->X = kd_cut_matrix(a, D.ns, D.nv);
+    f->cs_lu = kd_cut_matrix(a, D.ns, D.ns);
+    f->cs_pivot = kd_cut_int(a, D.ns);
+    f->GZ = kd_cut_matrix(a, D.nlambda, D.nv);
+    f->VP = kd_cut_matrix(a, mv, D.nv);
+    f->VS = kd_cut_matrix(a, mv, D.ns);
+    f->KP = kd_cut_matrix(a, nk, D.nv);
+    f->KV = kd_cut_matrix(a, nk, D.nv);
+    f->KR = kd_cut_matrix(a, nk, D.nr);
+    f->KS = kd_cut_matrix(a, nk, D.ns);
+    f->GS = kd_cut_matrix(a, D.nlambda, D.ns);
+    f->BK = kd_cut_matrix(a, D.nr, nk);
+}
+
 static void cut_arrays(kd_psf *f)
 {
     kd_dims   D = f->dims;
@@ -298,24 +327,8 @@ static void cut_arrays(kd_psf *f)
     f->ddu = kd_cut_double(a, D.nu);
     f->active_l = kd_cut_int(a, D.nlambda);
     f->active_m = kd_cut_int(a, D.nmu);
-    // derivatives at the linearisation point
-    cut_blocks(f);
-    f->Z = kd_cut_matrix(a, D.np, D.nv);
-    f->Zplus = kd_cut_matrix(a, D.np, D.nv);
-    f->q_p = kd_cut_matrix(a, D.nq, D.np);
-    f->X = kd_cut_matrix(a, D.ns, D.nv);
-    f->cs_lu = kd_cut_matrix(a, D.ns, D.ns);
-    f->cs_pivot = kd_cut_int(a, D.ns);
+    cut_derivatives(f);
     f->C = kd_cut_double(a, most);
-    f->GZ = kd_cut_matrix(a, D.nlambda, D.nv);
-    f->VP = kd_cut_matrix(a, mv, D.nv);
-    f->VS = kd_cut_matrix(a, mv, D.ns);
-    f->KP = kd_cut_matrix(a, nk, D.nv);
-    f->KV = kd_cut_matrix(a, nk, D.nv);
-    f->KR = kd_cut_matrix(a, nk, D.nr);
-    f->KS = kd_cut_matrix(a, nk, D.ns);
-    f->GS = kd_cut_matrix(a, D.nlambda, D.ns);
-    f->BK = kd_cut_matrix(a, D.nr, nk);
     // selectors and inverse of the acceleration level
     kd_selector_init(&f->position, mp, D.np, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->velocity, mv, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
@@ -468,6 +481,7 @@ static const kd_dae_class psf_class = {
     .extrapolate = psf_extrapolate,
     .start = psf_start,
     .resolve = psf_resolve,
+    .forget = psf_forget,
     .component_name = psf_component_name,
     .fault = psf_fault,
     .counters = psf_counters,

@@ -303,6 +303,7 @@ kd_eval kd_psf_evaluate(void *impl, double t, const double *x, const double *xdo
 
     kd_eval answer = kd_psf_set_time(f, t);
     if (answer != KD_EVAL_OK) return answer;
+    // positions: e0, ds0 onto g = 0, c = 0, q = 0; with quaternions by a move on the manifold, to rounding
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
     if (!f->identity) {
         answer = correct_on_manifold(f, x + f->at.p, x + f->at.s, part + f->at.p, part + f->at.s);
@@ -314,6 +315,7 @@ kd_eval kd_psf_evaluate(void *impl, double t, const double *x, const double *xdo
         solve_position(f, part + f->at.p, part + f->at.s);
     }
 
+    // velocities: dv onto gI = 0, h = 0 (and e = 0) at the corrected positions; later rows see v + dv
     kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
     const double *v = x + f->at.v;
     double       *dv = part + f->at.v;
@@ -328,6 +330,7 @@ kd_eval kd_psf_evaluate(void *impl, double t, const double *x, const double *xdo
         memset(dv, 0, (size_t)D.nv * sizeof *dv);
     }
 
+    // a, w, lambda, mu: k0 from the residual, gII, hI and d, linear in what was moved above
     kd_eom_at_acceleration(f->data, x + f->at.a, x + f->at.w, x + f->at.lambda, x + f->at.mu);
     answer = put_acceleration(f);
     if (answer != KD_EVAL_OK) return answer;
@@ -335,6 +338,7 @@ kd_eval kd_psf_evaluate(void *impl, double t, const double *x, const double *xdo
     scatter(f, k, part);
     memset(part + f->at.r, 0, (size_t)D.nr * sizeof *part);
 
+    // what is left for the integrator: y = S (p' - Z v), S (v' - a), r' - b
     answer = differential_rows(f, v, x + f->at.a, k, xdot, y);
     if (D.nr == 0 || answer != KD_EVAL_OK) return answer;
     double *yr = y + f->nip + f->niv; // b at the corrected p, s, w, lambda, mu

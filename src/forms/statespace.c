@@ -2,7 +2,7 @@
 //
 //     y' = S_p Z v,   v_ind' = S_v a,   r' = b       y = S_p p,  v_ind = S_v v
 //
-// with all of p, v from g = 0, gI = 0, h = 0 (statespace_chart.c) and a from the accelerations of the whole system
+// with all of p, v from g = 0, gI = 0, h = 0 (statespace_dependent.c) and a from the accelerations of the whole system
 // (acceleration.c). An ordinary differential equation for any integrator; constraints hold to rounding. S_p, S_v pick
 // independent coordinates and are chosen anew (relabel) when the condition number of their matrix has grown by a
 // quarter. Newton matrices: statespace_newton.c. Method: docs/methods/statespace.md
@@ -107,6 +107,15 @@ static kd_eval statespace_evaluate_accepted(void *impl, double t, const double *
 static kd_eval statespace_start(void *impl, double t, const double *x, double *xdot)
 {
     return plain_rhs(impl, t, x, xdot);
+}
+
+static void statespace_forget(void *impl)
+{
+    kd_statespace *self = impl;
+    self->last.known = self->kept.known = self->ends[0].known = self->ends[1].known = false;
+    self->last.inside = self->kept.inside = self->accepted.point.known = false;
+    kd_near_forget(self);
+    kd_dense_output_forget(self->dense);
 }
 
 // Nothing but x' changes. The rates of independent positions are velocities, which do not; where they are the
@@ -437,6 +446,7 @@ static const kd_dae_class statespace_class = {
     .complete = statespace_complete,
     .start = statespace_start,
     .resolve = statespace_resolve,
+    .forget = statespace_forget,
     .component_name = statespace_component_name,
     .fault = statespace_fault,
     .counters = statespace_counters,
@@ -507,6 +517,9 @@ static void cut_arrays(kd_statespace *self)
     self->rind = kd_cut_double(arena, most);
     self->rc = kd_cut_double(arena, d.nlambda + d.nmu);
     self->e = kd_cut_double(arena, d.nv);
+    self->step = kd_cut_double(arena, d.nv);
+    self->weight = kd_cut_double(arena, d.nv);
+    for (int j = 0; self->weight && j < d.nv; j++) self->weight[j] = 1 / pow(kd_eom_unit(self->eom, j), 2);
     self->aim = kd_cut_double(arena, d.np);
     self->before = kd_cut_double(arena, d.np + d.ns);
     self->path = kd_cut_double(arena, 2 * d.np);

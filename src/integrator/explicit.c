@@ -127,15 +127,15 @@ static void combine(const kd_explicit *self, const double *x, double h, const do
     int i = 0;
     // four components at once, all stages inside
     for (; i + 4 <= n; i += 4) { // sums stay in registers
-        kd_pair low = kd_pair_both(0), high = low;
+        kd_two low = kd_two_both(0), high = low;
         for (int j = 0; j < m; j++) {
-            const kd_pair both = kd_pair_both(w[j]);
-            low += both * kd_pair_load(k[j] + i);
-            high += both * kd_pair_load(k[j] + i + 2);
+            const kd_two both = kd_two_both(w[j]);
+            low += both * kd_two_load(k[j] + i);
+            high += both * kd_two_load(k[j] + i + 2);
         }
-        if (x) low = kd_pair_load(x + i) + low, high = kd_pair_load(x + i + 2) + high;
-        kd_pair_store(out + i, low);
-        kd_pair_store(out + i + 2, high);
+        if (x) low = kd_two_load(x + i) + low, high = kd_two_load(x + i + 2) + high;
+        kd_two_store(out + i, low);
+        kd_two_store(out + i + 2, high);
     }
     for (; i < n; i++) {
         double sum = 0;

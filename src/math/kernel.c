@@ -53,9 +53,9 @@ static inline void eliminate_two(int n, int k, double *A)
         b[k + 1] = v;
         int i = k + 2;
         for (; i < pairs_end; i += 2) {
-            const kd_pair xi = kd_pair_load(x + i), yi = kd_pair_load(y + i);
-            kd_pair_store(a + i, kd_pair_load(a + i) - (xi * kd_pair_both(s) + yi * kd_pair_both(u)));
-            kd_pair_store(b + i, kd_pair_load(b + i) - (xi * kd_pair_both(t) + yi * kd_pair_both(v)));
+            const kd_two xi = kd_two_load(x + i), yi = kd_two_load(y + i);
+            kd_two_store(a + i, kd_two_load(a + i) - (xi * kd_two_both(s) + yi * kd_two_both(u)));
+            kd_two_store(b + i, kd_two_load(b + i) - (xi * kd_two_both(t) + yi * kd_two_both(v)));
         }
         for (; i < n; i++) {
             a[i] -= x[i] * s + y[i] * u;
@@ -69,8 +69,8 @@ static inline void eliminate_two(int n, int k, double *A)
         a[k + 1] = u;
         int i = k + 2;
         for (; i < pairs_end; i += 2)
-            kd_pair_store(a + i, kd_pair_load(a + i) -
-                                     (kd_pair_load(x + i) * kd_pair_both(s) + kd_pair_load(y + i) * kd_pair_both(u)));
+            kd_two_store(a + i, kd_two_load(a + i) -
+                                    (kd_two_load(x + i) * kd_two_both(s) + kd_two_load(y + i) * kd_two_both(u)));
         for (; i < n; i++) a[i] -= x[i] * s + y[i] * u;
     }
 }
@@ -119,10 +119,10 @@ void kd_kernel_lu_solve_t(int n, const double *LU, const int *pivot, double *x)
 static inline void zswap_rows(int n, double *A, int columns, int i, int k)
 {
     for (int j = 0; j < columns; j++) {
-        double       *a = kd_column(A, 2 * n, j);
-        const kd_pair t = kd_pair_load(a + 2 * i);
-        kd_pair_store(a + 2 * i, kd_pair_load(a + 2 * k));
-        kd_pair_store(a + 2 * k, t);
+        double      *a = kd_column(A, 2 * n, j);
+        const kd_two t = kd_two_load(a + 2 * i);
+        kd_two_store(a + 2 * i, kd_two_load(a + 2 * k));
+        kd_two_store(a + 2 * k, t);
     }
 }
 
@@ -139,9 +139,9 @@ static inline bool zfinish_column(int n, int k, double *A, int *pivot)
     }
     pivot[k] = p + 1;
     if (!kd_is_pivot(best)) return false;
-    const kd_pair r = kd_pair_inverse(kd_pair_load(x + 2 * p)), re = kd_pair_re(r), im = kd_pair_im(r);
+    const kd_two r = kd_two_inverse(kd_two_load(x + 2 * p)), re = kd_two_re(r), im = kd_two_im(r);
     if (p != k) zswap_rows(n, A, n, k, p);
-    for (int i = 2 * k + 2; i < 2 * n; i += 2) kd_pair_store(x + i, kd_pair_multiply(kd_pair_load(x + i), re, im));
+    for (int i = 2 * k + 2; i < 2 * n; i += 2) kd_two_store(x + i, kd_two_multiply(kd_two_load(x + i), re, im));
     return true;
 }
 
@@ -152,17 +152,17 @@ static inline void zeliminate(int n, int k, double *A)
     int j = k + 1;
     for (; j + 2 <= n; j += 2) {
         double *restrict a = kd_column(A, 2 * n, j), *restrict b = a + 2 * n;
-        const kd_pair s = kd_pair_load(a + 2 * k), sr = kd_pair_re(s), si = kd_pair_im(s);
-        const kd_pair t = kd_pair_load(b + 2 * k), tr = kd_pair_re(t), ti = kd_pair_im(t);
+        const kd_two s = kd_two_load(a + 2 * k), sr = kd_two_re(s), si = kd_two_im(s);
+        const kd_two t = kd_two_load(b + 2 * k), tr = kd_two_re(t), ti = kd_two_im(t);
         for (int i = 2 * k + 2; i < 2 * n; i += 2) {
-            const kd_pair xi = kd_pair_load(x + i);
-            kd_pair_store(a + i, kd_pair_load(a + i) - kd_pair_multiply(xi, sr, si));
-            kd_pair_store(b + i, kd_pair_load(b + i) - kd_pair_multiply(xi, tr, ti));
+            const kd_two xi = kd_two_load(x + i);
+            kd_two_store(a + i, kd_two_load(a + i) - kd_two_multiply(xi, sr, si));
+            kd_two_store(b + i, kd_two_load(b + i) - kd_two_multiply(xi, tr, ti));
         }
     }
     if (j < n) {
         double *a = kd_column(A, 2 * n, j);
-        kd_kernel_zsub(n - k - 1, kd_pair_load(a + 2 * k), x + 2 * k + 2, a + 2 * k + 2);
+        kd_kernel_zsub(n - k - 1, kd_two_load(a + 2 * k), x + 2 * k + 2, a + 2 * k + 2);
     }
 }
 
@@ -180,7 +180,7 @@ void kd_kernel_zlu_solve(int n, const double *LU, const int *pivot, double *x)
 {
     for (int k = 0; k < n; k++) zswap_rows(n, x, 1, k, pivot[k] - 1);
     for (int k = 0; k < n; k++)
-        kd_kernel_zsub(n - k - 1, kd_pair_load(x + 2 * k), kd_column_const(LU, 2 * n, k) + 2 * k + 2, x + 2 * k + 2);
+        kd_kernel_zsub(n - k - 1, kd_two_load(x + 2 * k), kd_column_const(LU, 2 * n, k) + 2 * k + 2, x + 2 * k + 2);
     kd_kernel_zupper(n, LU, x);
 }
 
@@ -232,12 +232,12 @@ void kd_kernel_gemv_t(int m, int n, double alpha, const double *A, const double 
     int j = 0;
     for (; j + 2 <= n; j += 2) {
         const double *restrict a = kd_column_const(A, m, j), *restrict b = a + m;
-        kd_pair s = kd_pair_both(0), t = s;
-        int     i = 0;
+        kd_two s = kd_two_both(0), t = s;
+        int    i = 0;
         for (; i + 2 <= m; i += 2) {
-            const kd_pair xi = kd_pair_load(x + i);
-            s += kd_pair_load(a + i) * xi;
-            t += kd_pair_load(b + i) * xi;
+            const kd_two xi = kd_two_load(x + i);
+            s += kd_two_load(a + i) * xi;
+            t += kd_two_load(b + i) * xi;
         }
         double u = s[0] + s[1], v = t[0] + t[1];
         if (i < m) {
@@ -255,22 +255,22 @@ void kd_kernel_gemv_t(int m, int n, double alpha, const double *A, const double 
 static inline void gemm_block(const int pairs, const int columns, int m, int k, double alpha, const double *restrict A,
                               const double *restrict B, double *restrict C)
 {
-    kd_pair sum[2][4];
+    kd_two sum[2][4];
     for (int p = 0; p < pairs; p++)
-        for (int j = 0; j < columns; j++) sum[p][j] = kd_pair_both(0);
+        for (int j = 0; j < columns; j++) sum[p][j] = kd_two_both(0);
     // sum_l A_il B_lj
     for (int l = 0; l < k; l++) {
         const double *a = kd_column_const(A, m, l);
         for (int j = 0; j < columns; j++) {
-            const kd_pair b = kd_pair_both(kd_column_const(B, k, j)[l]);
-            for (int p = 0; p < pairs; p++) sum[p][j] += kd_pair_load(a + 2 * p) * b;
+            const kd_two b = kd_two_both(kd_column_const(B, k, j)[l]);
+            for (int p = 0; p < pairs; p++) sum[p][j] += kd_two_load(a + 2 * p) * b;
         }
     }
     for (int j = 0; j < columns; j++)
         for (int p = 0; p < pairs; p++) {
             // C += alpha sum
             double *c = kd_column(C, m, j) + 2 * p;
-            kd_pair_store(c, kd_pair_load(c) + kd_pair_both(alpha) * sum[p][j]);
+            kd_two_store(c, kd_two_load(c) + kd_two_both(alpha) * sum[p][j]);
         }
 }
 
@@ -317,12 +317,12 @@ static inline void gemm_tn_block(int m, int k, double alpha, const double *restr
                                  double *restrict c)
 {
     const double *restrict a1 = a + k, *restrict b1 = b + k;
-    kd_pair sum[4] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
-    double  rest[4] = {0, 0, 0, 0};
-    int     l = 0;
+    kd_two sum[4] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
+    double rest[4] = {0, 0, 0, 0};
+    int    l = 0;
     for (; l + 2 <= k; l += 2) {
-        const kd_pair x = kd_pair_load(a + l), y = kd_pair_load(a1 + l);
-        const kd_pair u = kd_pair_load(b + l), v = kd_pair_load(b1 + l);
+        const kd_two x = kd_two_load(a + l), y = kd_two_load(a1 + l);
+        const kd_two u = kd_two_load(b + l), v = kd_two_load(b1 + l);
         sum[0] += x * u;
         sum[1] += y * u;
         sum[2] += x * v;

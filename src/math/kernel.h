@@ -34,44 +34,44 @@ void kd_kernel_gemm_tn(int m, int n, int k, double alpha, const double *A, const
 
 // ---- pairs ----------------------------------------------------------------------------------------------------------
 
-typedef double kd_pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef double kd_two __attribute__((vector_size(16), aligned(8), may_alias));
 
-static inline kd_pair kd_pair_load(const double *x)
+static inline kd_two kd_two_load(const double *x)
 {
-    return *(const kd_pair *)x;
+    return *(const kd_two *)x;
 }
-static inline void kd_pair_store(double *x, kd_pair value)
+static inline void kd_two_store(double *x, kd_two value)
 {
-    *(kd_pair *)x = value;
+    *(kd_two *)x = value;
 }
-static inline kd_pair kd_pair_both(double x)
+static inline kd_two kd_two_both(double x)
 {
-    return (kd_pair){x, x};
+    return (kd_two){x, x};
 }
 
 // a b of complex numbers, b prepared as (re, re) and (-im, im): the second factor meets the exchanged pair
-static inline kd_pair kd_pair_multiply(kd_pair a, kd_pair re, kd_pair im)
+static inline kd_two kd_two_multiply(kd_two a, kd_two re, kd_two im)
 {
-    return a * re + (kd_pair){a[1], a[0]} * im;
+    return a * re + (kd_two){a[1], a[0]} * im;
 }
-static inline kd_pair kd_pair_re(kd_pair b)
+static inline kd_two kd_two_re(kd_two b)
 {
-    return (kd_pair){b[0], b[0]};
+    return (kd_two){b[0], b[0]};
 }
-static inline kd_pair kd_pair_im(kd_pair b)
+static inline kd_two kd_two_im(kd_two b)
 {
-    return (kd_pair){-b[1], b[1]};
+    return (kd_two){-b[1], b[1]};
 }
 
 // 1 / z, scaled by the larger part against overflow (Smith)
-static inline kd_pair kd_pair_inverse(kd_pair z)
+static inline kd_two kd_two_inverse(kd_two z)
 {
     if (fabs(z[0]) >= fabs(z[1])) {
         const double q = z[1] / z[0], d = 1 / (z[0] + z[1] * q);
-        return (kd_pair){d, -q * d};
+        return (kd_two){d, -q * d};
     }
     const double q = z[0] / z[1], d = 1 / (z[0] * q + z[1]);
-    return (kd_pair){q * d, -d};
+    return (kd_two){q * d, -d};
 }
 
 // Where pairs begin to pay: loading a pair that was just stored as two scalars (an exchange of rows, the end of a loop)
@@ -99,10 +99,10 @@ static inline const double *kd_column_const(const double *A, int ld, int j)
 // y -= alpha x
 static inline void kd_kernel_sub(int n, double alpha, const double *restrict x, double *restrict y)
 {
-    const kd_pair s = kd_pair_both(alpha);
-    int           i = 0;
+    const kd_two s = kd_two_both(alpha);
+    int          i = 0;
     if (n >= KD_PAIRS_FROM)
-        for (; i + 2 <= n; i += 2) kd_pair_store(y + i, kd_pair_load(y + i) - s * kd_pair_load(x + i));
+        for (; i + 2 <= n; i += 2) kd_two_store(y + i, kd_two_load(y + i) - s * kd_two_load(x + i));
     for (; i < n; i++) y[i] -= alpha * x[i];
 }
 
@@ -111,24 +111,24 @@ static inline void kd_kernel_sub4(int n, const double *restrict alpha, const dou
                                   double *restrict y)
 {
     const double *restrict b = a + ld, *restrict c = b + ld, *restrict d = c + ld;
-    const kd_pair p = kd_pair_both(alpha[0]), q = kd_pair_both(alpha[1]);
-    const kd_pair r = kd_pair_both(alpha[2]), s = kd_pair_both(alpha[3]);
-    int           i = 0;
+    const kd_two p = kd_two_both(alpha[0]), q = kd_two_both(alpha[1]);
+    const kd_two r = kd_two_both(alpha[2]), s = kd_two_both(alpha[3]);
+    int          i = 0;
     if (n >= KD_PAIRS_FROM)
         for (; i + 2 <= n; i += 2)
-            kd_pair_store(y + i, kd_pair_load(y + i) - ((p * kd_pair_load(a + i) + q * kd_pair_load(b + i)) +
-                                                        (r * kd_pair_load(c + i) + s * kd_pair_load(d + i))));
+            kd_two_store(y + i, kd_two_load(y + i) - ((p * kd_two_load(a + i) + q * kd_two_load(b + i)) +
+                                                      (r * kd_two_load(c + i) + s * kd_two_load(d + i))));
     for (; i < n; i++) y[i] -= (alpha[0] * a[i] + alpha[1] * b[i]) + (alpha[2] * c[i] + alpha[3] * d[i]);
 }
 
 // x' y
 static inline double kd_kernel_dot(int n, const double *restrict x, const double *restrict y)
 {
-    kd_pair s = kd_pair_both(0), t = s;
-    int     i = 0;
+    kd_two s = kd_two_both(0), t = s;
+    int    i = 0;
     for (; i + 4 <= n; i += 4) {
-        s += kd_pair_load(x + i) * kd_pair_load(y + i);
-        t += kd_pair_load(x + i + 2) * kd_pair_load(y + i + 2);
+        s += kd_two_load(x + i) * kd_two_load(y + i);
+        t += kd_two_load(x + i + 2) * kd_two_load(y + i + 2);
     }
     s += t;
     double sum = s[0] + s[1];
@@ -170,23 +170,23 @@ static inline void kd_kernel_upper(int n, const double *restrict U, ptrdiff_t ld
 }
 
 // y -= alpha x, n complex numbers
-static inline void kd_kernel_zsub(int n, kd_pair alpha, const double *restrict x, double *restrict y)
+static inline void kd_kernel_zsub(int n, kd_two alpha, const double *restrict x, double *restrict y)
 {
-    const kd_pair re = kd_pair_re(alpha), im = kd_pair_im(alpha);
+    const kd_two re = kd_two_re(alpha), im = kd_two_im(alpha);
     for (int i = 0; i < 2 * n; i += 2)
-        kd_pair_store(y + i, kd_pair_load(y + i) - kd_pair_multiply(kd_pair_load(x + i), re, im));
+        kd_two_store(y + i, kd_two_load(y + i) - kd_two_multiply(kd_two_load(x + i), re, im));
 }
 
 // sum conj(x_i) y_i
-static inline kd_pair kd_kernel_zdotc(int n, const double *restrict x, const double *restrict y)
+static inline kd_two kd_kernel_zdotc(int n, const double *restrict x, const double *restrict y)
 {
-    kd_pair direct = kd_pair_both(0), crossed = direct; // (xr yr, xi yi), (xr yi, xi yr)
+    kd_two direct = kd_two_both(0), crossed = direct; // (xr yr, xi yi), (xr yi, xi yr)
     for (int i = 0; i < 2 * n; i += 2) {
-        const kd_pair a = kd_pair_load(x + i), b = kd_pair_load(y + i);
+        const kd_two a = kd_two_load(x + i), b = kd_two_load(y + i);
         direct += a * b;
-        crossed += a * (kd_pair){b[1], b[0]};
+        crossed += a * (kd_two){b[1], b[0]};
     }
-    return (kd_pair){direct[0] + direct[1], crossed[0] - crossed[1]};
+    return (kd_two){direct[0] + direct[1], crossed[0] - crossed[1]};
 }
 
 // x = inv(U) x for a complex upper U (n x n)
@@ -194,9 +194,9 @@ static inline void kd_kernel_zupper(int n, const double *U, double *x)
 {
     for (int k = n - 1; k >= 0; k--) {
         const double *uk = kd_column_const(U, 2 * n, k);
-        const kd_pair r = kd_pair_inverse(kd_pair_load(uk + 2 * k));
-        const kd_pair xk = kd_pair_multiply(kd_pair_load(x + 2 * k), kd_pair_re(r), kd_pair_im(r));
-        kd_pair_store(x + 2 * k, xk);
+        const kd_two  r = kd_two_inverse(kd_two_load(uk + 2 * k));
+        const kd_two  xk = kd_two_multiply(kd_two_load(x + 2 * k), kd_two_re(r), kd_two_im(r));
+        kd_two_store(x + 2 * k, xk);
         kd_kernel_zsub(k, xk, uk, x);
     }
 }

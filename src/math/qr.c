@@ -193,10 +193,10 @@ static void zreflector(int n, double *x, double *tau)
     const double re = x[0], im = x[1];
     tau[0] = tau[1] = 0;
     if (tail == 0 && im == 0) return;
-    const double  beta = -copysign(hypot(hypot(re, im), tail), re);
-    const kd_pair r = kd_pair_inverse((kd_pair){re - beta, im});
+    const double beta = -copysign(hypot(hypot(re, im), tail), re);
+    const kd_two r = kd_two_inverse((kd_two){re - beta, im});
     for (int i = 2; i < 2 * n; i += 2)
-        kd_pair_store(x + i, kd_pair_multiply(kd_pair_load(x + i), kd_pair_re(r), kd_pair_im(r)));
+        kd_two_store(x + i, kd_two_multiply(kd_two_load(x + i), kd_two_re(r), kd_two_im(r)));
     x[0] = beta;
     x[1] = 0;
     tau[0] = (beta - re) / beta;
@@ -206,9 +206,9 @@ static void zreflector(int n, double *x, double *tau)
 // y = (I - conj(tau) v v') y
 static void zreflect_t(int n, const double *tau, const double *v, double *y)
 {
-    const kd_pair sum = kd_pair_load(y) + kd_kernel_zdotc(n - 1, v + 2, y + 2);
-    const kd_pair s = kd_pair_multiply(sum, kd_pair_both(tau[0]), (kd_pair){tau[1], -tau[1]});
-    kd_pair_store(y, kd_pair_load(y) - s);
+    const kd_two sum = kd_two_load(y) + kd_kernel_zdotc(n - 1, v + 2, y + 2);
+    const kd_two s = kd_two_multiply(sum, kd_two_both(tau[0]), (kd_two){tau[1], -tau[1]});
+    kd_two_store(y, kd_two_load(y) - s);
     kd_kernel_zsub(n - 1, s, v + 2, y + 2);
 }
 

@@ -12,11 +12,11 @@
 #define KD_INLINE_MOST 400 // entries that are inlined; anything from 100 to 1600 measures alike
 
 // y = (add ? y : 0) + sign s, two entries
-static inline void kd_put(double *y, kd_pair s, double sign, bool add)
+static inline void kd_put(double *y, kd_two s, double sign, bool add)
 {
-    s *= kd_pair_both(sign);
-    if (add) s += kd_pair_load(y);
-    kd_pair_store(y, s);
+    s *= kd_two_both(sign);
+    if (add) s += kd_two_load(y);
+    kd_two_store(y, s);
 }
 
 // y = (add ? y : 0) + sign A x,  A (m x n)
@@ -30,19 +30,19 @@ static inline void kd_mul_general(int m, int n, const double *restrict A, const 
     int i = 0;
     for (; i + 4 <= m; i += 4) {
         const double *a = A + i;
-        kd_pair       s = kd_pair_both(0), t = s;
+        kd_two        s = kd_two_both(0), t = s;
         for (int j = 0; j < n; j++, a += m) {
-            const kd_pair f = kd_pair_both(x[j]);
-            s += kd_pair_load(a) * f;
-            t += kd_pair_load(a + 2) * f;
+            const kd_two f = kd_two_both(x[j]);
+            s += kd_two_load(a) * f;
+            t += kd_two_load(a + 2) * f;
         }
         kd_put(y + i, s, sign, add);
         kd_put(y + i + 2, t, sign, add);
     }
     if (i + 2 <= m) {
         const double *a = A + i;
-        kd_pair       s = kd_pair_both(0);
-        for (int j = 0; j < n; j++, a += m) s += kd_pair_load(a) * kd_pair_both(x[j]);
+        kd_two        s = kd_two_both(0);
+        for (int j = 0; j < n; j++, a += m) s += kd_two_load(a) * kd_two_both(x[j]);
         kd_put(y + i, s, sign, add);
         i += 2;
     }

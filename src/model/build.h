@@ -28,6 +28,9 @@ kd_source kd_model_source_waiting(const kd_model *m, const char *field);        
 void      kd_model_drop_fields(kd_model *m); // no element comes: forget the fields that wait for one
 kd_source kd_model_run_source(const kd_model *m,
                               const char     *field); // where a field of `run` stands; file NULL: nowhere
+// A file that others include: nobody need use all that it has.
+kd_status kd_model_share_file(kd_model *m, const char *file) KD_NODISCARD;
+bool      kd_model_is_shared(const kd_model *m, const char *file);
 kd_source kd_model_source_of(const kd_model *m, kd_section section, int element, const char *field);
 // The position of a column (1-based) of an expression. false: it is not in the file as it is.
 bool kd_model_source_in(const kd_model *m, kd_section section, int element, const char *field, int column,
@@ -156,6 +159,7 @@ struct kd_model_private {
     struct kd_model_part *parts;                   // files of flexible bodies that were read
     struct kd_model_road *roads;                   // OpenCRG files that were read
     struct kd_model_tyre *tyres;                   // tyre property files that were read
+    struct kd_shared     *shared;                  // files that are included
     kd_written           *written, *last_written;  // the text of a model with subsystems; NULL: it has none
     char                 *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not
     double               *theta, *work;            // of a copy: values of parameters; workspace of expressions
@@ -206,10 +210,11 @@ kd_mat3 kd_place_image(const kd_model *m, kd_section section, int element, const
 void      kd_finish_bodies(kd_model *m);              // masses, poses
 kd_status kd_finish_curves(kd_model *m) KD_NODISCARD; // curves and tracks
 void      kd_update_curves(kd_model *m);              // the same with other numbers, without allocation
-void      kd_finish_joint_table(kd_model *m, int i);  // of joint i: its curves are found and checked (joint_table.c)
-void      kd_fill_joint_table(kd_model *m, int i);    // the curves of the model as its functions
-void      kd_finish_numbers(kd_model *m);             // bodies, frames, joints, constraints, forces; does not allocate
-void      kd_model_check_block(kd_model *m, int i);   // numbers that are checked when a block is added
+// of joint i: its curves are found and checked (joint_table.c)
+void      kd_finish_joint_table(kd_model *m, int i, const kd_joint_form *form);
+void      kd_fill_joint_table(kd_model *m, int i);  // the curves of the model as its functions
+void      kd_finish_numbers(kd_model *m);           // bodies, frames, joints, constraints, forces; does not allocate
+void      kd_model_check_block(kd_model *m, int i); // numbers that are checked when a block is added
 kd_status kd_model_copy_sections(kd_model *copy, const kd_model *m) KD_NODISCARD;
 void      kd_model_forget_track(kd_model_track *t);
 kd_status kd_finish_plausible(kd_model *m);           // warnings of what looks odd

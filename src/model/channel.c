@@ -128,12 +128,22 @@ const char *kd_path_unit(const kd_model *m, const kd_path *path)
     }
 }
 
-// given, or that of the path that it shows alone
+// given, or that of the path that it shows alone, also with another sign and in brackets: "(-body.b.pos.y)"
 static const char *unit_of_sensor(const kd_model *m, const char *unit, const char *value)
 {
     kd_path path;
+    char    alone[1000];
     if (unit && unit[0]) return unit;
-    return strchr(value, '.') && kd_path_parse(m, value, &path, NULL, 0) ? kd_path_unit(m, &path) : "";
+    // as many brackets behind it as before it: names may end with one, x(3)
+    int brackets = 0;
+    for (; *value != '\0' && strchr("(- ", *value); value++) brackets += *value == '(';
+    size_t n = strlen(value);
+    for (; n > 0 && (value[n - 1] == ' ' || (value[n - 1] == ')' && brackets > 0)); n--)
+        brackets -= value[n - 1] == ')';
+    if (n >= sizeof alone || brackets > 0) return "";
+    memcpy(alone, value, n);
+    alone[n] = '\0';
+    return strchr(alone, '.') && kd_path_parse(m, alone, &path, NULL, 0) ? kd_path_unit(m, &path) : "";
 }
 
 const char *kd_channel_unit(const kd_model *m, const char *name)

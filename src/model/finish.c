@@ -181,12 +181,12 @@ static void check_quaternion(kd_model *m, int joint, double *q)
     }
 }
 
-static void check_motions(kd_model *m, int i)
+static void check_motions(kd_model *m, int i, const kd_joint_form *form)
 {
     const kd_joint_def      *def = &m->joint[i].def;
     static const char *const field[] = {"motion[0]", "motion[1]", "motion[2]", "motion[3]", "motion[4]", "motion[5]"};
-    const bool               by_quaternion = kd_joint_form_of(def->kind).ball;
-    const int                n = by_quaternion ? 0 : kd_joint_coordinates(def->kind);
+    const bool               by_quaternion = form->ball;
+    const int                n = by_quaternion ? 0 : form->nscalars;
     // motions of a ball have no coordinates; of others only those that the joint has
     for (int k = 0; k < 6; k++) {
         if (!def->motion[k]) continue;
@@ -217,8 +217,8 @@ static void finish_joints(kd_model *m)
             kd_ends_differ(m, KD_SECTION_JOINT, i, &j->from, &j->to);
         }
         if (form.ball) check_quaternion(m, i, j->def.q + form.nscalars);
-        kd_finish_joint_table(m, i);
-        check_motions(m, i);
+        kd_finish_joint_table(m, i, &form);
+        check_motions(m, i, &form);
     }
 }
 

@@ -136,12 +136,12 @@ static void check_start(kd_model *m, int i)
                    last);
 }
 
-void kd_finish_joint_table(kd_model *m, int i)
+void kd_finish_joint_table(kd_model *m, int i, const kd_joint_form *form)
 {
     kd_joint *j = &m->joint[i];
     double    first, last;
     for (int k = 0; k < KD_TABLE_COLUMNS; k++) j->curve[k] = -1;
-    if (!kd_joint_form_of(j->def.kind).curved || !find_curves(m, i)) return;
+    if (!form->curved || !find_curves(m, i)) return;
     kd_fill_joint_table(m, i);
     if (!is_complete(m, i) || (j->table.quaternion[0] && !is_unit(m, i))) return;
     kd_joint_table_ends(&j->table, &first, &last);

@@ -180,6 +180,18 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
     return true;
 }
 
+// An element of this name is read by its path: 'algebraic.w' for 'w'
+static void say_path(const reader *r, const char *name, char *why, size_t size)
+{
+    static const kd_section readable[] = {KD_SECTION_INPUT, KD_SECTION_ALGEBRAIC, KD_SECTION_STATE, KD_SECTION_VARIABLE,
+                                          KD_SECTION_SENSOR};
+    for (size_t k = 0; k < sizeof readable / sizeof readable[0]; k++) {
+        if (kd_model_find(r->m, readable[k], name) < 0) continue;
+        kd_text(why, size, "unknown name '%.60s', did you mean '%s.%.60s'?", name, kd_section_word(readable[k]), name);
+        return;
+    }
+}
+
 // near own names, parameters and curves; of a path say which part is wrong
 static const char *suggest_symbol(const char *name, void *context)
 {
@@ -193,6 +205,7 @@ static const char *suggest_symbol(const char *name, void *context)
     for (const char *const *l = r->locals; l && *l; l++) kd_nearest_offer(&nearest, *l);
     kd_nearest_offer(&nearest, kd_model_nearest(r->m, KD_SECTION_PARAMETER, name));
     kd_nearest_offer(&nearest, kd_model_nearest(r->m, KD_SECTION_CURVE, name));
+    say_path(r, name, r->why, sizeof r->why);
     return nearest.best;
 }
 
@@ -537,26 +550,75 @@ static kd_status find_cycles(kd_model *m, const graph *g)
 
 // ---- unused names ---------------------------------------------------------------------------------------------------
 
-// only where all texts were right, see kd_finish_laws
-static void warn_unused(kd_model *m, kd_section section, const bool *used)
+// Places of files whose elements are used in one of the subsystems or repetitions that they belong to, or were told
+typedef struct told {
+    kd_model *m;
+    kd_names  known;
+    char      text[4200]; // one place
+} told;
+
+// "line:column file", one text for all that stands there; "": it stands in no file
+static const char *place_of(told *u, kd_section section, int i)
 {
-    const int n = kd_section_count(m, section);
-    for (int i = 0; i < n; i++) {
-        // a part need not use the frames that it offers
-        const bool offered = section == KD_SECTION_FRAME && kd_subsystem_of(m, section, i);
-        if (!used[i] && !offered) kd_model_warn(m, section, i, NULL, "it is never used");
-    }
+    const kd_source source = kd_model_source_of(u->m, section, i, NULL);
+    kd_text(u->text, sizeof u->text, "%s", "");
+    if (source.file) kd_text(u->text, sizeof u->text, "%d:%d %s", source.line, source.column, source.file);
+    return u->text;
 }
 
-static void warn_unused_parameter(kd_model *m, int i)
+static bool is_told(told *u, kd_section section, int i)
 {
-    const char *point = strrchr(m->parameter[i].name, '.'), *name = point ? point + 1 : m->parameter[i].name;
-    if (kd_schema_is_local(name))
-        kd_model_warn(m, KD_SECTION_PARAMETER, i, NULL,
+    return kd_names_find(&u->known, section, place_of(u, section, i)) >= 0;
+}
+
+static kd_status tell_once(told *u, kd_section section, int i)
+{
+    if (is_told(u, section, i) || !u->text[0]) return KD_OK;
+    const char *place = kd_model_text(u->m, u->text);
+    return place ? kd_names_add(&u->known, section, place, i) : KD_ERR_MEMORY;
+}
+
+static bool counts(const kd_model *m, kd_section section, int i)
+{
+    // a part need not use the frames that it offers, nor anybody all that a shared file has
+    if (section == KD_SECTION_FRAME && kd_subsystem_of(m, section, i)) return false;
+    return !kd_model_is_shared(m, kd_model_source_of(m, section, i, NULL).file);
+}
+
+static void warn_unused(kd_model *m, kd_section section, int i)
+{
+    const char *full = kd_element_name(m, section, i), *point = strrchr(full, '.'), *name = point ? point + 1 : full;
+    if (section == KD_SECTION_PARAMETER && kd_schema_is_local(name))
+        kd_model_warn(m, section, i, NULL,
                       "it is never used; where laws of elements have a quantity '%s' of their own, that is meant",
                       name);
     else
-        kd_model_warn(m, KD_SECTION_PARAMETER, i, NULL, "it is never used");
+        kd_model_warn(m, section, i, NULL, "it is never used");
+}
+
+// Only where all texts were right, see kd_finish_laws
+static kd_status warn_section(kd_model *m, kd_section section, const bool *used)
+{
+    const int n = kd_section_count(m, section);
+    int       unused = 0;
+    for (int i = 0; i < n; i++) unused += !used[i] && counts(m, section, i);
+    if (unused == 0) return KD_OK;
+    told *u = kd_alloc(sizeof *u);
+    if (!u) return KD_ERR_MEMORY;
+    // what one subsystem uses is used; what none does is told of the first one
+    kd_status status = KD_OK;
+    memset(u, 0, sizeof *u);
+    u->m = m;
+    for (int i = 0; i < n && status >= 0; i++)
+        if (used[i]) status = tell_once(u, section, i);
+    for (int i = 0; i < n && status >= 0; i++) {
+        if (used[i] || !counts(m, section, i) || is_told(u, section, i)) continue;
+        warn_unused(m, section, i);
+        status = tell_once(u, section, i);
+    }
+    kd_names_release(&u->known);
+    kd_free(u);
+    return status;
 }
 
 kd_status kd_finish_laws(kd_model *m)
@@ -574,6 +636,7 @@ kd_status kd_finish_laws(kd_model *m)
     r->graph = &g;
     r->algebraic = &algebraic;
     for (int k = 0; k < ncounted; k++) r->used[counted[k]] = kd_cut_bool(&arena, kd_section_count(m, counted[k]));
+    r->used[KD_SECTION_PARAMETER] = kd_cut_bool(&arena, m->nparameters);
     if (arena.failed) goto done;
     // frames that elements stand on are used, too
     for (int i = 0; i < m->nframes; i++) r->used[KD_SECTION_FRAME][i] = m->frame[i].used;
@@ -584,10 +647,9 @@ kd_status kd_finish_laws(kd_model *m)
     if (status < 0 || kd_model_error_count(m) > 0) goto done; // what a wrong text reads is not known
     status = kd_finish_algebraic(m, &g, &algebraic);
     if (status < 0 || kd_model_error_count(m) > 0) goto done;
-    for (int k = 0; k < ncounted; k++) warn_unused(m, counted[k], r->used[counted[k]]);
-    for (int i = 0; i < m->nparameters; i++) {
-        if (!m->parameter[i].used) warn_unused_parameter(m, i);
-    }
+    for (int k = 0; k < ncounted && status >= 0; k++) status = warn_section(m, counted[k], r->used[counted[k]]);
+    for (int i = 0; i < m->nparameters; i++) r->used[KD_SECTION_PARAMETER][i] = m->parameter[i].used;
+    if (status >= 0) status = warn_section(m, KD_SECTION_PARAMETER, r->used[KD_SECTION_PARAMETER]);
 
 done:
     kd_free(algebraic.edge);

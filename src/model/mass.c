@@ -100,9 +100,10 @@ static bool set_mass(kd_model *m, int i)
         }
     }
     if (!check_meshes(m, i)) return false;
-    // mass: given, or the sum of the shapes
+    // mass: given, or the sum of the shapes, which nobody asks where all three are given
     kd_mass    shapes = {0};
-    const bool found = def->nshapes > 0 && kd_shapes_mass(def->shape, def->nshapes, def->mass, &shapes);
+    const bool asked = isnan(def->mass) || isnan(def->centre[0]) || isnan(def->inertia[0]);
+    const bool found = asked && def->nshapes > 0 && kd_shapes_mass(def->shape, def->nshapes, def->mass, &shapes);
     if (isnan(def->mass) && !found) {
         kd_model_error(m, KD_SECTION_BODY, i, "mass",
                        "the mass is missing: give it, or a shape with a density (0: a body without mass)");

@@ -595,6 +595,21 @@ kd_status kd_model_add_joint(kd_model *m, const char *name, const kd_joint_def *
     return kd_model_enter(m, KD_SECTION_JOINT, j->name);
 }
 
+kd_status kd_model_add_end(kd_model *m, const char *name, const char *frame)
+{
+    kd_joint_def def = kd_joint_def_default(KD_SPHERICAL);
+    const int    i = m && frame ? kd_model_find(m, KD_SECTION_FRAME, frame) : -1;
+    if (!m || !frame) return KD_ERR_ARGUMENT;
+    if (i < 0) {
+        kd_model_error_at(m, &m->private->source, "end '%s': there is no frame '%s'", name ? name : "", frame);
+        return KD_ERR_MODEL;
+    }
+    def.from = kd_in("ground", 0, 0, 0);
+    def.to = m->frame[i].def.at;
+    def.cut = KD_CUT_YES;
+    return kd_model_add_joint(m, name, &def);
+}
+
 kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd_constraint_def *def)
 {
     kd_status status = kd_model_prepare(m, KD_SECTION_CONSTRAINT, KD_SCHEMA_CONSTRAINT, name, def);

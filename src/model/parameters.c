@@ -273,6 +273,12 @@ kd_status kd_model_keep_given(kd_model *m)
     return KD_OK;
 }
 
+const void *kd_model_given(const kd_model *m, kd_section section, int element)
+{
+    const char *given = m->private->given[section];
+    return given ? given + (size_t)element * definitions[section].size : NULL;
+}
+
 // before other values go in: what was filled in must be computed again
 static void restore_given(kd_model *m)
 {

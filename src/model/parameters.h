@@ -100,6 +100,8 @@ void kd_make_span(const double from[3], const double to[3], kd_shape *shape);
 // ---- for systems ----------------------------------------------------------------------------------------------------
 // Definitions as they were given, before finish fills in what is missing; called by kd_model_finish.
 kd_status kd_model_keep_given(kd_model *m) KD_NODISCARD;
+// The definition before finish filled it in; NULL: none is kept, as of models without parameters.
+const void *kd_model_given(const kd_model *m, kd_section section, int element);
 // A copy whose numbers can change. Names, texts and positions stay those of the model, which must outlive it.
 kd_status kd_model_copy(const kd_model *m, kd_model **copy) KD_NODISCARD;
 // Other values of the independent parameters: theta (nparameters), those of derived ones are not looked at; before: all

@@ -13,7 +13,8 @@
 const kd_flexible_body *kd_model_part_find(const kd_model *m, const char *path, int piece, int pieces)
 {
     for (const kd_model_part *part = m->private->parts; part; part = part->next)
-        if (part->piece == piece && part->pieces == pieces && strcmp(part->path, path) == 0) return &part->body;
+        if (!part->image_of && part->piece == piece && part->pieces == pieces && strcmp(part->path, path) == 0)
+            return &part->body;
     return NULL;
 }
 
@@ -80,6 +81,81 @@ int kd_body_node(const kd_body *body, const char *name)
     return 0;
 }
 
+// ---- mirrors --------------------------------------------------------------------------------------------------------
+
+static bool same_matrix(const kd_mat3 *A, const kd_mat3 *B)
+{
+    const kd_vec3 d[] = {kd_vec_sub(A->x, B->x), kd_vec_sub(A->y, B->y), kd_vec_sub(A->z, B->z)};
+    return kd_vec_norm(d[0]) + kd_vec_norm(d[1]) + kd_vec_norm(d[2]) < 1e-12;
+}
+
+static bool is_image(const kd_model *m, const kd_flexible_body *f)
+{
+    for (const kd_model_part *part = m->private->parts; part; part = part->next)
+        if (&part->body == f) return part->image_of;
+    return false;
+}
+
+// The body of a file as it is in a subsystem whose vectors are multiplied by L; bodies of one part share it
+static const kd_flexible_body *image_of(kd_model *m, const kd_flexible_body *f, const kd_mat3 *L, kd_status *status)
+{
+    kd_flexible_body image = {0};
+    kd_model_part   *own = m->private->parts;
+    while (own && &own->body != f) own = own->next;
+    *status = KD_OK;
+    if (!own) return f;
+    for (kd_model_part *part = m->private->parts; part; part = part->next)
+        if (part->image_of == f && same_matrix(&part->L, L)) return &part->body;
+    *status = kd_flexible_body_image(f, L, &image);
+    if (*status < 0 || !kd_model_part_enter(m, own->path, own->piece, own->pieces, &image)) {
+        if (*status == KD_OK) *status = KD_ERR_MEMORY;
+        return NULL;
+    }
+    m->private->parts->image_of = f;
+    m->private->parts->L = *L;
+    return &m->private->parts->body;
+}
+
+// The matrix of the definition, of written models
+static bool matrix_of(kd_model *m, int i, kd_mat3 *L)
+{
+    const double *x = m->body[i].def.image;
+    *L = kd_mat_identity();
+    if (isnan(x[0])) return true;
+    *L = (kd_mat3){kd_vec(x[0], x[3], x[6]), kd_vec(x[1], x[4], x[7]), kd_vec(x[2], x[5], x[8])};
+    const kd_mat3 LtL = kd_mat_tmul(L, L), one = kd_mat_identity();
+    if (same_matrix(&LtL, &one)) return true;
+    kd_model_error(m, KD_SECTION_BODY, i, "image", "image: the matrix is not orthogonal");
+    return false;
+}
+
+static bool take_image(kd_model *m, int i)
+{
+    const kd_mat3       identity = kd_mat_identity();
+    kd_body_def        *def = &m->body[i].def;
+    const kd_subsystem *s = kd_subsystem_of(m, KD_SECTION_BODY, i);
+    kd_status           status;
+    kd_mat3             L;
+    if (is_image(m, def->read)) return true; // the model is finished again
+    if (!matrix_of(m, i, &L)) return false;
+    if (s) L = kd_mat_mul(&s->L, &L);
+    if (same_matrix(&L, &identity)) return true;
+    const kd_flexible_body *image = image_of(m, def->read, &L, &status);
+    if (image) {
+        const double rows[] = {L.x.x, L.y.x, L.z.x, L.x.y, L.y.y, L.z.y, L.x.z, L.y.z, L.z.z};
+        def->read = image;
+        memcpy(def->image, rows, sizeof rows);
+    }
+    if (!image)
+        kd_model_error(m, KD_SECTION_BODY, i, "flexible",
+                       status == KD_ERR_MEMORY ? "out of memory"
+                                               : "its stiffness under rotation is known for one axis, which the mirror "
+                                                 "turns to none of the axes: mirror at a plane of two axes");
+    return image;
+}
+
+// ---- checks ---------------------------------------------------------------------------------------------------------
+
 // What belongs to flexible bodies alone
 static bool check_rigid(kd_model *m, int i)
 {
@@ -88,6 +164,7 @@ static bool check_rigid(kd_model *m, int i)
     if (def->modes != 0) key = "modes";
     if (def->pieces != 0 || def->piece != 0) key = "pieces";
     if (!isnan(def->damping)) key = "damping";
+    if (!isnan(def->image[0])) key = "image";
     for (int k = 0; k < KD_MAX_AMPLITUDES; k++)
         if (!isnan(def->amplitude[k]) || !isnan(def->rate[k])) key = isnan(def->rate[k]) ? "amplitude" : "rate";
     if (key)
@@ -131,18 +208,12 @@ static void doubt_modes(kd_model *m, int i, int nmodes)
 
 bool kd_finish_flexible(kd_model *m, int i)
 {
-    kd_body                *b = &m->body[i];
-    kd_body_def            *def = &b->def;
-    const kd_flexible_body *f = def->read;
-    const kd_subsystem     *s = kd_subsystem_of(m, KD_SECTION_BODY, i);
+    kd_body     *b = &m->body[i];
+    kd_body_def *def = &b->def;
     b->nmodes = 0;
-    if (!f) return check_rigid(m, i);
-    if (s && s->mirrored) {
-        kd_model_error(
-            m, KD_SECTION_BODY, i, "flexible",
-            "a flexible body in a mirrored subsystem: make a part of the other side, and do without the mirror");
-        return false;
-    }
+    if (!def->read) return check_rigid(m, i);
+    if (!take_image(m, i)) return false;
+    const kd_flexible_body *f = def->read;
     b->nmodes = def->modes > 0 ? def->modes : f->nq;
     if (!check_modes(m, i, b->nmodes)) return false;
     doubt_modes(m, i, b->nmodes);

@@ -7,10 +7,13 @@
 
 // A file as it was read; a model reads each file once.
 typedef struct kd_model_part {
-    const char           *path;
-    int                   piece, pieces; // 1, 1: all of it
-    kd_flexible_body      body;
-    struct kd_model_part *next;
+    const char      *path;
+    int              piece, pieces; // 1, 1: all of it
+    kd_flexible_body body;
+    // of a body in a subsystem that is mirrored: whose image it is, by which matrix; NULL: of none
+    const kd_flexible_body *image_of;
+    kd_mat3                 L;
+    struct kd_model_part   *next;
 } kd_model_part;
 
 // The body of a file that was read before; NULL: it was not

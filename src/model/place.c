@@ -166,7 +166,10 @@ static bool open_node(work *w, const kd_place *place, const char *field)
                        nearest.best ? "'?" : "");
         return false;
     }
-    w->position = kd_vec_add(w->position, f->frame[w->node - 1].at);
+    // the part is that of the mirror already, which what is written in a mirrored subsystem still becomes
+    const kd_subsystem *s = kd_subsystem_of(w->m, w->section, w->element);
+    const kd_vec3       at = f->frame[w->node - 1].at;
+    w->position = kd_vec_add(w->position, s ? kd_mat_tvec(&s->L, at) : at);
     return true;
 }
 

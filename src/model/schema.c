@@ -229,6 +229,8 @@ static const kd_field body_fields[] = {
      .doc = "of a flexible body: amplitudes of the modes at the start, a guess that assembly corrects; not given: 0"},
     {"rate", KD_FIELD_NUMBER, O(rate), KD_MAX_AMPLITUDES, ALL, KD_FIELD_MAYBE | KD_FIELD_FEWER, NAN, ANY, "",
      .doc = "of a flexible body: rates of the amplitudes at the start"},
+    {"image", KD_FIELD_NUMBER, O(image), 9, ALL, KD_FIELD_MAYBE, NAN, ANY, "",
+     .doc = "of a flexible body: orthogonal matrix, row by row, by which the vectors of its file are multiplied, as written models of mirrored subsystems have it"},
     {"shape", KD_FIELD_SHAPES, O(shape), KD_MAX_SHAPES, ALL, 0, 0, ANY, "",
      .doc = "a shape or a list of shapes, for drawing and for mass and inertia", .length = O(nshapes)},
 };

@@ -24,6 +24,29 @@ kd_status kd_model_at(kd_model *m, const char *file, int line, int column)
     return KD_OK;
 }
 
+typedef struct kd_shared {
+    const char       *file;
+    struct kd_shared *next;
+} kd_shared;
+
+bool kd_model_is_shared(const kd_model *m, const char *file)
+{
+    const kd_shared *s = m->private->shared;
+    while (file && s && strcmp(s->file, file) != 0) s = s->next;
+    return file && s;
+}
+
+kd_status kd_model_share_file(kd_model *m, const char *file)
+{
+    if (!file || kd_model_is_shared(m, file)) return KD_OK;
+    kd_shared *s = kd_arena_cut(&m->private->arena, 1, sizeof *s);
+    if (!s) return KD_ERR_MEMORY;
+    *s = (kd_shared){kd_model_text(m, file), m->private->shared};
+    if (!s->file) return KD_ERR_MEMORY;
+    m->private->shared = s;
+    return KD_OK;
+}
+
 static kd_status field_at(kd_model *m, const char *field, int line, int column, bool literal)
 {
     struct kd_model_private *p = m->private;

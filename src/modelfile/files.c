@@ -336,6 +336,7 @@ static bool include_file(kd_reader *r, kd_node *root, const kd_node *node, int d
     }
     kd_model_file *f = find_file(r, node);
     if (!f || f->wrong || !check_included(r, f->document.root)) return false;
+    if (kd_model_share_file(r->m, f->shown) < 0) return kd_reader_short_of_memory(r);
     if (!include_into(r, f->document.root, depth + 1)) return false;
     for (int k = 0; included[k]; k++)
         if (!join_section(r, root, f->document.root, included[k])) return false;

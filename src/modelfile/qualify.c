@@ -120,10 +120,28 @@ static const char *nearest_name(const qualifier *q, const char *word)
     return nearest.best;
 }
 
-// A name that the scope does not know; perhaps one around it does
+// The path of an element of the scope that is called so: 'algebraic.w' for 'w'; NULL: there is none
+static const char *path_of(const qualifier *q, const char *word, char path[KD_EXPR_MAX_NAME])
+{
+    static const char *const section[][2] = {{"inputs", "input"},
+                                             {"algebraic", "algebraic"},
+                                             {"states", "state"},
+                                             {"variables", "variable"},
+                                             {"sensors", "sensor"}};
+    for (size_t k = 0; k < sizeof section / sizeof section[0]; k++) {
+        const kd_node *map = kd_node_find(q->scope->root, section[k][0]);
+        if (!map || map->type != KD_NODE_MAP || !kd_node_find(map, word)) continue;
+        kd_text(path, KD_EXPR_MAX_NAME, "%s.%.100s", section[k][1], word);
+        return path;
+    }
+    return NULL;
+}
+
+// A name that the scope does not know; perhaps it is that of an element, or one around it does
 static bool complain_name(const qualifier *q, const char *c, const char *word)
 {
-    const char *near = nearest_name(q, word);
+    char        path[KD_EXPR_MAX_NAME];
+    const char *element = path_of(q, word, path), *near = element ? element : nearest_name(q, word);
     if (!near && kd_reader_is_around(q->scope, word))
         return complain_at(q, c, "unknown name '%s': it is one of the model around; hand it in", word, NULL);
     return complain_at(q, c, "unknown name '%s'", word, near);

@@ -524,12 +524,25 @@ static bool evaluate_once(kd_reader *r, const kd_node *node, int from, const cha
     return place >= 0 ? kd_reader_pend(r, node, key, place, value) : kd_reader_short_of_memory(r);
 }
 
+// Nothing but digits, signs, a point and an exponent: 1e-3, but not 1-e, which reads a parameter
+static bool is_plain_number(const char *text)
+{
+    static const char digits[] = "0123456789";
+    text += strspn(text, "+-");
+    const size_t n = strspn(text, "0123456789.");
+    if (strcspn(text, digits) >= n) return false;
+    text += n;
+    if (*text != 'e' && *text != 'E') return *text == '\0';
+    text += 1 + (text[1] == '+' || text[1] == '-');
+    return *text != '\0' && text[strspn(text, digits)] == '\0';
+}
+
 // The model keeps the expression of a number of a definition, for the writer. Repeated elements are written as numbers.
 static bool keep_text(kd_reader *r, const kd_node *node, const double *value)
 {
     uintptr_t at = (uintptr_t)value, base = (uintptr_t)r->definition;
     if (!r->definition || at < base || at >= base + r->definition_size || r->nindices > 0) return true;
-    if (strspn(node->text, "0123456789.+-eE") == strlen(node->text)) return true; // nothing but a number
+    if (is_plain_number(node->text)) return true;
     const char *text = node->text;
     if (kd_reader_has_scopes(r) && !kd_reader_qualify(r, node, "value", &text)) return false;
     return kd_model_number_text(r->m, at - base, text) >= 0 || kd_reader_short_of_memory(r);

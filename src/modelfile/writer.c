@@ -12,6 +12,7 @@
 #include "model/build.h"
 #include "model/element.h"
 #include "model/mesh_shape.h"
+#include "model/parameters.h"
 #include "model/part.h"
 #include "model/schema.h"
 #include "modelfile/paths.h"
@@ -21,7 +22,10 @@ typedef struct writer {
     FILE                 *file;
     const kd_model       *model;
     const void           *definition; // that is being written
-    const kd_number_text *text;       // (own) expressions of its numbers
+    const void           *given;      // the same before finish filled it in; NULL: as written
+    kd_section            section;    // of it
+    int                   element;
+    const kd_number_text *text; // (own) expressions of its numbers
     int                   own;
     bool                  placed; // it is a part of a subsystem that is not where it was written: numbers are images
     const kd_anchor      *from, *over, *to; // where its places are
@@ -158,6 +162,44 @@ static bool is_default(const kd_field *field, int kind, const void *def, const v
     }
 }
 
+// Where a shape is
+static bool is_place_of_shape(size_t offset)
+{
+    const size_t first = offsetof(kd_body_def, shape);
+    if (offset < first) return false;
+    const size_t in_shape = (offset - first) % sizeof(kd_shape);
+    return in_shape >= offsetof(kd_shape, position) && in_shape < offsetof(kd_shape, density);
+}
+
+// Shapes whose ends or angles parameters give, and places of shapes in images, are written as numbers: the mass is to
+// stay with them.
+static bool has_fixed_shapes(const writer *w)
+{
+    const struct kd_bindings *all = &w->model->private->bindings;
+    if (w->section != KD_SECTION_BODY) return false;
+    for (int i = 0; i < all->nsteps; i++) {
+        const kd_binding_step *s = &all->step[i];
+        if (s->section == w->section && s->element == w->element && s->offset >= offsetof(kd_body_def, shape))
+            return true;
+    }
+    for (int i = 0; w->placed && i < all->nbindings; i++) {
+        const kd_binding *b = &all->binding[i];
+        if (b->target == KD_BIND_DEFINITION && b->section == w->section && b->element == w->element &&
+            is_place_of_shape(b->offset))
+            return true;
+    }
+    return false;
+}
+
+// A number that was found from others, as mass and inertia from shapes: the file that is written is to do so again,
+// also with other parameters.
+static bool is_found(const writer *w, const kd_field *field, const void *def)
+{
+    const bool number = field->type == KD_FIELD_NUMBER || field->type == KD_FIELD_INERTIA;
+    if (!number || !w->given || def != w->definition || has_fixed_shapes(w)) return false;
+    return isnan(*(const double *)at(w->given, field->offset)) && !isnan(*(const double *)at(def, field->offset));
+}
+
 static void put_map(const writer *w, const kd_schema *schema, const void *def);
 
 // The diagonal alone where there is nothing beside it
@@ -258,9 +300,28 @@ static bool is_image(const writer *w, const kd_place *place)
     return w->from && (w->placed || place->frame > 0);
 }
 
+static bool is_same_place(const kd_place *a, const kd_place *b)
+{
+    if (strcmp(a->body, b->body) != 0 || a->in != b->in || a->frame != b->frame || a->node != b->node) return false;
+    return same_numbers(a->position, b->position, 3) && same_numbers(a->axis, b->axis, 3) &&
+           same_numbers(a->reference, b->reference, 3) && same_numbers(a->orientation, b->orientation, 4);
+}
+
+// The frame that a place was taken from, if parameters move it: the place is to follow; NULL: none
+static const char *frame_of(const writer *w, const kd_place *place)
+{
+    for (int i = 0; w->from && i < w->model->nframes; i++)
+        if (w->model->frame[i].lives && is_same_place(place, &w->model->frame[i].def.at))
+            return w->model->frame[i].name;
+    return NULL;
+}
+
 static void put_place(const writer *w, const kd_place *place, const kd_anchor *anchor)
 {
-    if (is_image(w, place)) {
+    const char *frame = is_image(w, place) ? NULL : frame_of(w, place);
+    if (frame) {
+        put_text(w->file, frame);
+    } else if (is_image(w, place)) {
         fputc('{', w->file);
         put_anchor(w, place, anchor, ", ");
         fputc('}', w->file);
@@ -430,7 +491,7 @@ static int put_fields(const writer *w, const kd_schema *schema, const void *def,
         const kd_field *field = kd_schema_field_at(schema, kind, i);
         bool            required = (field->flags & KD_FIELD_REQUIRED) != 0;
         if (!kd_field_has(field, kind) || is_idle(schema, kind, field, def) || is_in_part(schema, field, def)) continue;
-        if (!required && is_default(field, kind, def, &defaults)) continue;
+        if (!required && (is_default(field, kind, def, &defaults) || is_found(w, field, def))) continue;
         fprintf(w->file, "%s%s: ", count++ == 0 ? first : before, field->key);
         writer numbers = *w; // expressions of numbers that were mirrored or shifted are not theirs any more
         if (w->placed && field->image != KD_IMAGE_SAME) numbers.own = 0;
@@ -527,11 +588,14 @@ static void put_sections(writer *w, const kd_model *m)
             w->text = w->own > 0 ? &p->number[next] : NULL;
             find_anchors(w, m, sections[s].section, i);
             w->definition = at(kd_element(m, sections[s].section, i), sections[s].definition);
+            w->given = kd_model_given(m, sections[s].section, i);
+            w->section = sections[s].section;
+            w->element = i;
             put_element(w, schema, kd_element_name(m, sections[s].section, i), w->definition);
             next = end;
         }
     }
-    w->definition = NULL;
+    w->definition = w->given = NULL;
 }
 
 static void put_head(const writer *w, const kd_model *m)

@@ -108,6 +108,11 @@ void kd_dense_output_archive(kd_dense_output *self, kd_archive *a)
     }
 }
 
+void kd_dense_output_forget(kd_dense_output *self)
+{
+    self->ends[0].known = self->ends[1].known = false;
+}
+
 // ---- the ends -------------------------------------------------------------------------------------------------------
 
 static bool same_end(const kd_dense_output *self, const end *e, double t, const double *x)

@@ -10,6 +10,7 @@ typedef struct kd_dense_output kd_dense_output;
 // for forms whose accepted points satisfy them.
 kd_status kd_dense_output_create(kd_acceleration *acceleration, bool project, kd_dense_output **dense) KD_NODISCARD;
 void      kd_dense_output_destroy(kd_dense_output *self);                // NULL is fine
+void      kd_dense_output_forget(kd_dense_output *self);                 // the ends are others
 void      kd_dense_output_archive(kd_dense_output *self, kd_archive *a); // save or restore
 
 // x(t) = [p v r w s lambda mu] for t0 <= t <= t1 from x0 = x(t0), x1 = x(t1). What belongs to an end (accelerations) is

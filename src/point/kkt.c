@@ -6,6 +6,9 @@
 // Half the operations of an LU of the whole, without a search for pivots and without scaling: Cholesky's method does
 // not depend on the scales of rows. What it cannot do safely is left to the LU: pivots that cancel. Without roots each
 // pivot costs one division. Masses of different bodies often do not meet: rows of L begin where those of M do.
+//
+// Not math/cholesky.c: that one is for any matrix and takes roots, begins every row in the first column, knows a pivot that
+// is not positive, but none that has cancelled, and gives W and V no form that products of pairs can use.
 #include "point/kkt.h"
 #include "math/kernel.h"
 #include "point/kkt_impl.h"
@@ -45,15 +48,15 @@ typedef struct columns {
 static inline void add_rows(const int m, const columns *c, int from, const double *x, double *y)
 {
     const double *X = c->X + from, *l = c->l;
-    kd_pair       sum[4];
+    kd_two        sum[4];
     double        last = m % 2 && x ? x[from + m - 1] : 0;
-    for (int i = 0; i < m / 2; i++) sum[i] = x ? kd_pair_load(x + from + 2 * i) : kd_pair_both(0);
+    for (int i = 0; i < m / 2; i++) sum[i] = x ? kd_two_load(x + from + 2 * i) : kd_two_both(0);
     for (int k = c->count; k > 0; k--, X += c->ld, l += c->stride) {
-        const kd_pair both = kd_pair_both(*l);
-        for (int i = 0; i < m / 2; i++) sum[i] += both * kd_pair_load(X + 2 * i);
+        const kd_two both = kd_two_both(*l);
+        for (int i = 0; i < m / 2; i++) sum[i] += both * kd_two_load(X + 2 * i);
         if (m % 2) last += *l * X[m - 1];
     }
-    for (int i = 0; i < m / 2; i++) kd_pair_store(y + from + 2 * i, sum[i]);
+    for (int i = 0; i < m / 2; i++) kd_two_store(y + from + 2 * i, sum[i]);
     if (m % 2) y[from + m - 1] = last;
 }
 
@@ -93,9 +96,9 @@ static inline void add(int m, const columns *c, const double *x, double *y)
 // y = factor x
 static inline void scale(int m, double factor, const double *x, double *y)
 {
-    const kd_pair both = kd_pair_both(factor);
-    int           i = 0;
-    for (; i + 2 <= m; i += 2) kd_pair_store(y + i, both * kd_pair_load(x + i));
+    const kd_two both = kd_two_both(factor);
+    int          i = 0;
+    for (; i + 2 <= m; i += 2) kd_two_store(y + i, both * kd_two_load(x + i));
     if (i < m) y[i] = factor * x[i];
 }
 

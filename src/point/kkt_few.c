@@ -30,27 +30,27 @@ enum { PAIRS = (KD_KKT_FEW + 1) / 2 };
         call(6, __VA_ARGS__);                                                                                          \
     }
 
-INLINE double entry(const kd_pair *x, int i)
+INLINE double entry(const kd_two *x, int i)
 {
     return x[i / 2][i % 2];
 }
 
 // column i of C = [GZ; HZ], an odd last row with a zero below
-INLINE void load_column(const int m, int nlambda, const double *GZ, int nmu, const double *HZ, int i, kd_pair *c)
+INLINE void load_column(const int m, int nlambda, const double *GZ, int nmu, const double *HZ, int i, kd_two *c)
 {
     const double *g = GZ + i * nlambda, *h = HZ + i * nmu;
     for (int j = 0; j < m; j += 2) {
         if (nmu == 0)
-            c[j / 2] = j + 1 < m ? kd_pair_load(g + j) : (kd_pair){g[j], 0};
+            c[j / 2] = j + 1 < m ? kd_two_load(g + j) : (kd_two){g[j], 0};
         else
-            c[j / 2] = (kd_pair){j < nlambda ? g[j] : h[j - nlambda], j + 1 >= m        ? 0
-                                                                      : j + 1 < nlambda ? g[j + 1]
-                                                                                        : h[j + 1 - nlambda]};
+            c[j / 2] = (kd_two){j < nlambda ? g[j] : h[j - nlambda], j + 1 >= m        ? 0
+                                                                     : j + 1 < nlambda ? g[j + 1]
+                                                                                       : h[j + 1 - nlambda]};
     }
 }
 
 // S = R E R', S by columns of its lower triangle
-INLINE bool eliminate(const int m, double least, kd_pair S[][PAIRS], kd_kkt_factors *out)
+INLINE bool eliminate(const int m, double least, kd_two S[][PAIRS], kd_kkt_factors *out)
 {
     double diagonal[KD_KKT_FEW];
 #pragma GCC unroll 8
@@ -65,7 +65,7 @@ INLINE bool eliminate(const int m, double least, kd_pair S[][PAIRS], kd_kkt_fact
             const double l = -entry(S[k], j) * inverse;
             out->rows[k + j * m] = l;
 #pragma GCC unroll 8
-            for (int i = j / 2; i < (m + 1) / 2; i++) S[j][i] += kd_pair_both(l) * S[k][i];
+            for (int i = j / 2; i < (m + 1) / 2; i++) S[j][i] += kd_two_both(l) * S[k][i];
         }
     }
     return true;
@@ -75,26 +75,26 @@ INLINE bool factor(const int m, kd_kkt *self, double least, int nlambda, const d
 {
     const kd_kkt_factors *M = &self->mass;
     const int             n = (m + 1) / 2, ld = 2 * n, nv = self->nv;
-    kd_pair               S[KD_KKT_FEW][PAIRS];
+    kd_two                S[KD_KKT_FEW][PAIRS];
 #pragma GCC unroll 8
     for (int j = 0; j < m; j++)
 #pragma GCC unroll 8
-        for (int i = 0; i < n; i++) S[j][i] = kd_pair_both(0);
+        for (int i = 0; i < n; i++) S[j][i] = kd_two_both(0);
     for (int i = 0; i < nv; i++) {
         const double *row = M->rows + i * nv;
-        kd_pair       w[PAIRS], v[PAIRS];
+        kd_two        w[PAIRS], v[PAIRS];
         load_column(m, nlambda, GZ, nmu, HZ, i, w);
         for (int k = M->first[i]; k < i; k++)
-            for (int j = 0; j < n; j++) w[j] += kd_pair_both(row[k]) * kd_pair_load(self->W + k * ld + 2 * j);
+            for (int j = 0; j < n; j++) w[j] += kd_two_both(row[k]) * kd_two_load(self->W + k * ld + 2 * j);
         for (int j = 0; j < n; j++) {
-            v[j] = kd_pair_both(M->inverse[i]) * w[j];
-            kd_pair_store(self->W + i * ld + 2 * j, w[j]);
-            kd_pair_store(self->V + i * ld + 2 * j, v[j]);
+            v[j] = kd_two_both(M->inverse[i]) * w[j];
+            kd_two_store(self->W + i * ld + 2 * j, w[j]);
+            kd_two_store(self->V + i * ld + 2 * j, v[j]);
         }
 #pragma GCC unroll 8
         for (int j = 0; j < m; j++)
 #pragma GCC unroll 8
-            for (int k = j / 2; k < n; k++) S[j][k] += kd_pair_both(entry(v, j)) * w[k];
+            for (int k = j / 2; k < n; k++) S[j][k] += kd_two_both(entry(v, j)) * w[k];
     }
     return eliminate(m, least, S, &self->schur);
 }
@@ -121,18 +121,18 @@ INLINE void solve(const int m, const kd_kkt *self, double *b)
     const int     n = (m + 1) / 2, nv = self->nv;
     const double *v = self->V, *c = b + nv;
     double        x[KD_KKT_FEW + 1] = {0};
-    kd_pair       y[PAIRS];
-    for (int j = 0; j < n; j++) y[j] = (kd_pair){-c[2 * j], 2 * j + 1 < m ? -c[2 * j + 1] : 0};
+    kd_two        y[PAIRS];
+    for (int j = 0; j < n; j++) y[j] = (kd_two){-c[2 * j], 2 * j + 1 < m ? -c[2 * j + 1] : 0};
     for (int i = 0; i < nv; i++, v += 2 * n)
-        for (int j = 0; j < n; j++) y[j] += kd_pair_both(b[i]) * kd_pair_load(v + 2 * j);
+        for (int j = 0; j < n; j++) y[j] += kd_two_both(b[i]) * kd_two_load(v + 2 * j);
     for (int j = 0; j < m; j++) x[j] = entry(y, j);
     solve_schur(m, &self->schur, x);
     for (int j = 0; j < m; j++) b[nv + j] = x[j];
-    for (int j = 0; j < n; j++) y[j] = (kd_pair){x[2 * j], x[2 * j + 1]};
+    for (int j = 0; j < n; j++) y[j] = (kd_two){x[2 * j], x[2 * j + 1]};
     v = self->V;
     for (int i = 0; i < nv; i++, v += 2 * n) {
-        kd_pair sum = y[0] * kd_pair_load(v);
-        for (int j = 1; j < n; j++) sum += y[j] * kd_pair_load(v + 2 * j);
+        kd_two sum = y[0] * kd_two_load(v);
+        for (int j = 1; j < n; j++) sum += y[j] * kd_two_load(v + 2 * j);
         b[i] = b[i] * self->mass.inverse[i] - (sum[0] + sum[1]);
     }
 }

@@ -27,6 +27,28 @@ bool kd_rt_block_cut(kd_rt_block *block, const kd_eom *eom, kd_fn fn, kd_var var
     return !arena->failed;
 }
 
+bool kd_rt_block_part(kd_rt_block *part, const kd_rt_block *whole, const bool *rows, bool marked, kd_arena *arena)
+{
+    const kd_pattern *from = &whole->pattern;
+    int              *column = kd_cut_int(arena, from->columns + 1), *row = kd_cut_int(arena, kd_rt_block_count(whole));
+    *part = (kd_rt_block){.fn = whole->fn, .var = whole->var, .used = true};
+    part->values = kd_cut_double(arena, kd_rt_block_count(whole));
+    if (arena->failed) return false;
+    column[0] = 0;
+    for (int j = 0, n = 0; j < from->columns; j++, column[j] = n)
+        for (int k = from->column[j]; k < from->column[j + 1]; k++)
+            if (rows[from->row[k]] == marked) row[n++] = from->row[k];
+    part->pattern = (kd_pattern){from->rows, from->columns, column, row};
+    return true;
+}
+
+void kd_rt_block_take(kd_rt_block *part, const kd_rt_block *whole, const bool *rows, bool marked)
+{
+    const int *row = whole->pattern.row, count = kd_rt_block_count(whole);
+    for (int k = 0, n = 0; k < count; k++)
+        if (rows[row[k]] == marked) part->values[n++] = whole->values[k];
+}
+
 int kd_rt_block_count(const kd_rt_block *block)
 {
     return block->used ? block->pattern.column[block->pattern.columns] : 0;

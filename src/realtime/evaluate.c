@@ -11,8 +11,12 @@
 // ---- memory ---------------------------------------------------------------------------------------------------------
 static bool cut_constraints(kd_realtime *rt, kd_rt_constraints *C)
 {
-    return kd_rt_block_cut(&C->G, rt->eom, KD_GI, KD_V, &rt->arena) &&
-           kd_rt_block_cut(&C->H, rt->eom, KD_H, KD_V, &rt->arena);
+    kd_arena *a = &rt->arena;
+    if (!kd_rt_block_cut(&C->H, rt->eom, KD_H, KD_V, a)) return false;
+    if (rt->nopen == 0) return kd_rt_block_cut(&C->G, rt->eom, KD_GI, KD_V, a);
+    return kd_rt_block_cut(&C->together, rt->eom, KD_GI, KD_V, a) &&
+           kd_rt_block_part(&C->G, &C->together, rt->open, false, a) &&
+           kd_rt_block_part(&C->open, &C->together, rt->open, true, a);
 }
 
 static bool is_wanted(const kd_realtime *rt, int i)
@@ -142,7 +146,11 @@ static kd_eval constraint_matrix(kd_realtime *rt, kd_rt_block *block)
 
 kd_eval kd_rt_constraints_at(kd_realtime *rt, kd_rt_constraints *out)
 {
-    kd_eval answer = constraint_matrix(rt, &out->G);
+    kd_eval answer = constraint_matrix(rt, rt->nopen > 0 ? &out->together : &out->G);
+    if (rt->nopen > 0) {
+        kd_rt_block_take(&out->G, &out->together, rt->open, false);
+        kd_rt_block_take(&out->open, &out->together, rt->open, true);
+    }
     return answer == KD_EVAL_OK ? constraint_matrix(rt, &out->H) : answer;
 }
 
@@ -156,6 +164,7 @@ kd_eval kd_rt_velocity_rows(kd_realtime *rt, const kd_rt_constraints *C, const d
     if (rt->scleronomic) {
         memset(rt->rows, 0, (size_t)n->nlambda * sizeof *rt->rows);
         kd_rt_block_multiply(&C->G, 1.0, v, rt->rows);
+        kd_rt_block_multiply(&C->open, 1.0, v, rt->rows);
     } else if (n->nlambda > 0) {
         answer = kd_eom_eval(rt->data, KD_GI, rt->rows);
     }

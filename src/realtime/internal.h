@@ -20,13 +20,18 @@ typedef struct kd_rt_block {
 
 // A block that the equations do not have or the method does not want stays unused. false: out of memory.
 bool kd_rt_block_cut(kd_rt_block *block, const kd_eom *eom, kd_fn fn, kd_var var, kd_arena *arena);
+// The rows of a block that are marked, or all others; their values are copied from it
+bool kd_rt_block_part(kd_rt_block *part, const kd_rt_block *whole, const bool *rows, bool marked, kd_arena *arena);
+void kd_rt_block_take(kd_rt_block *part, const kd_rt_block *whole, const bool *rows, bool marked);
 int  kd_rt_block_count(const kd_rt_block *block);                                                // 0: unused
 void kd_rt_block_multiply(const kd_rt_block *block, double alpha, const double *x, double *y);   // y += alpha B x
 void kd_rt_block_multiply_t(const kd_rt_block *block, double alpha, const double *x, double *y); // y += alpha B' x
 
-// The constraint matrices of one position.
+// The constraint matrices of one position. Open rows, which a hook keeps, stand apart: G has nothing there.
 typedef struct kd_rt_constraints {
-    kd_rt_block G, H; // GZ (nlambda x nv), HZ (nmu x nv)
+    kd_rt_block G, H;     // GZ (nlambda x nv), HZ (nmu x nv)
+    kd_rt_block open;     // rows of GZ that are open, numbered as in G
+    kd_rt_block together; // as the equations give it; unused: G is that
 } kd_rt_constraints;
 
 // Derivatives of residual and b; those that are not given sparse are filled together.
@@ -60,8 +65,10 @@ struct kd_realtime {
     kd_inputs           inputs; // eval NULL: none
     kd_eom_data        *data;
     kd_state           *now, *next;
-    kd_state           *kept;        // the start, while a first step is made on trial
-    bool               *external;    // (nu)
+    kd_state           *kept;     // the start, while a first step is made on trial
+    bool               *external; // (nu)
+    bool               *open;     // (nlambda) rows that a hook keeps
+    int                 nopen;
     bool                scleronomic; // gI = GZ v
     bool                drifts;      // p' = Z v + z(p, t), z not zero
     bool                placed;      // data stands at time, inputs and position of now
@@ -166,6 +173,15 @@ void    kd_rt_drives_accept(kd_realtime *rt); // next becomes now
 
 // ---- the step (step.c) ----------------------------------------------------------------------------------------------
 kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs) KD_NODISCARD;
+// The same in halves, for hooks. Behind the first the matrix is factored and rt->x has the solution without forces of open rows, whose
+// entries are their right-hand sides; the second goes on with what stands in rt->x. A half that failed has taken the step back;
+// kd_rt_undo takes back a first half, or a whole step.
+kd_status kd_rt_begin_step(kd_realtime *rt, const double *inputs) KD_NODISCARD;
+kd_status kd_rt_end_step(kd_realtime *rt, double *outputs) KD_NODISCARD;
+void      kd_rt_undo(kd_realtime *rt, bool whole);
+
+// realtime.c: KD_G or KD_GI at now, all rows; < 0: told in rt->message
+kd_status kd_rt_rows_now(kd_realtime *rt, kd_fn fn, double *rows) KD_NODISCARD;
 
 // auxiliary.c: next->w; RETRY: the solution is lost. A new start; what is told of a loss; |d_w \ d| beside |w| at now
 kd_eval kd_rt_find_auxiliary(kd_realtime *rt);

@@ -67,12 +67,23 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-static bool cut_arrays(kd_realtime *rt)
+// Rows of constraints that are off: a hook's
+static void find_open(kd_realtime *rt, const kd_state *x)
+{
+    for (int i = 0; i < rt->n.nlambda; i++) {
+        rt->open[i] = rt->opt.open && !x->active_lambda[i];
+        rt->nopen += rt->open[i];
+    }
+}
+
+static bool cut_arrays(kd_realtime *rt, const kd_state *x)
 {
     kd_arena      *a = &rt->arena;
     const kd_dims *n = &rt->n;
     int            most = larger(larger(n->nv, n->np), larger(larger(n->nlambda, n->nmu), larger(n->nr, n->nw)));
     rt->external = kd_cut_bool(a, n->nu);
+    rt->open = kd_cut_bool(a, n->nlambda);
+    if (!a->failed) find_open(rt, x);
     rt->d_w = kd_cut_matrix(a, n->nw, n->nw);
     rt->auxiliary.size = kd_cut_double(a, n->nw);
     rt->c_s = kd_cut_matrix(a, n->ns, n->ns);
@@ -109,7 +120,7 @@ static kd_status make_states(kd_realtime *rt, const kd_state *x)
     if (status == KD_OK) status = kd_state_create(rt->eom, &rt->jump);
     if (status == KD_OK) status = kd_eom_data_create(rt->eom, &rt->data);
     if (status == KD_OK) status = kd_eom_data_reserve(rt->data);
-    if (status == KD_OK && !cut_arrays(rt)) status = KD_ERR_MEMORY;
+    if (status == KD_OK && !cut_arrays(rt, x)) status = KD_ERR_MEMORY;
     if (status != KD_OK) return status;
     kd_state_copy(x, rt->now);
     if (x->theta) kd_eom_at_parameters(rt->data, x->theta);
@@ -250,6 +261,16 @@ static bool has_inactive_rows(const kd_state *x, kd_dims n)
     return inactive;
 }
 
+// A hook finds impulses where forces are taken, from one solution.
+static kd_status check_open(const kd_realtime_options *o, char *message, size_t size)
+{
+    const bool stabilised = o->stabilisation == KD_REALTIME_BAUMGARTE || o->stabilisation == KD_REALTIME_NONE;
+    if (o->index == 1 && stabilised && o->jacobian != KD_REALTIME_EXACT) return KD_OK;
+    return refuse(message, size, KD_ERR_UNSUPPORTED,
+                  "modules that a hook holds together are stabilised by baumgarte, or not at all, with index 1 and any "
+                  "Jacobian but exact");
+}
+
 // Rows that come and go: their instants do not lie on the steps.
 static bool has_events(const kd_eom *eom, kd_dims n)
 {
@@ -301,8 +322,9 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
         status = refuse(message, size, KD_ERR_UNSUPPORTED,
                         "real-time steps do not tell foreign code of their ends: give blocks of FMUs a period");
     if (status == KD_OK && has_inactive_rows(x, rt->n))
-        status = refuse(message, size, KD_ERR_UNSUPPORTED,
-                        "constraints that are switched off are not for steps of fixed work");
+        status = rt->opt.open ? check_open(&rt->opt, message, size)
+                              : refuse(message, size, KD_ERR_UNSUPPORTED,
+                                       "constraints that are switched off are not for steps of fixed work");
     // memory of all later steps, and the pattern of their matrix
     if (status == KD_OK) {
         status = make_states(rt, x);
@@ -446,6 +468,21 @@ static kd_status answer_of(kd_realtime *rt, kd_eval answer)
     return what.status < 0 ? what.status : KD_ERR_RETRY_FAILED;
 }
 
+kd_status kd_rt_rows_now(kd_realtime *rt, kd_fn fn, double *rows)
+{
+    if (rt->busy) return KD_ERR_BUSY;
+    kd_eval answer = look_at_now(rt);
+    return answer_of(rt, answer == KD_EVAL_OK ? kd_eom_eval(rt->data, fn, rows) : answer);
+}
+
+// Of the constraints that the stepper keeps itself
+static double largest_kept(const kd_realtime *rt)
+{
+    for (int i = 0; i < rt->n.nlambda; i++)
+        if (rt->open[i]) rt->rows[i] = 0.0;
+    return largest(rt->rows, rt->nrows);
+}
+
 kd_status kd_realtime_defects(kd_realtime *self, kd_realtime_defect *out)
 {
     if (!self || !out) return KD_ERR_ARGUMENT;
@@ -454,10 +491,11 @@ kd_status kd_realtime_defects(kd_realtime *self, kd_realtime_defect *out)
     kd_eval        answer = look_at_now(self);
     *out = (kd_realtime_defect){0};
     if (answer == KD_EVAL_OK && n->nlambda > 0) answer = kd_eom_eval(self->data, KD_G, self->rows);
-    if (answer == KD_EVAL_OK) out->position = largest(self->rows, n->nlambda);
+    memset(self->rows + n->nlambda, 0, (size_t)n->nmu * sizeof *self->rows);
+    if (answer == KD_EVAL_OK) out->position = largest_kept(self);
     if (answer == KD_EVAL_OK && n->nlambda > 0) answer = kd_eom_eval(self->data, KD_GI, self->rows);
     if (answer == KD_EVAL_OK && n->nmu > 0) answer = kd_eom_eval(self->data, KD_H, self->rows + n->nlambda);
-    if (answer == KD_EVAL_OK) out->velocity = largest(self->rows, self->nrows);
+    if (answer == KD_EVAL_OK) out->velocity = largest_kept(self);
     if (answer == KD_EVAL_OK) answer = kd_rt_auxiliary_defect(self, &out->auxiliary);
     return answer_of(self, answer);
 }

@@ -213,9 +213,7 @@ static void advance(kd_realtime *rt)
 // K (v1 - v0, r1 - r0, h lambda, h mu) = x, K the matrix of the step with C of these rows
 static kd_status solve_velocities(kd_realtime *rt, const kd_rt_constraints *rows)
 {
-    if (!kd_rt_factor_step(rt, rows, rt->x)) return tell_no_pivot(rt);
-    advance(rt);
-    return KD_OK;
+    return kd_rt_factor_step(rt, rows, rt->x) ? KD_OK : tell_no_pivot(rt);
 }
 
 // v1 = v~ - inv(M) C' mu, C v1 + gI0 = 0, exactly, at p1
@@ -282,8 +280,8 @@ static kd_status provide_projector(kd_realtime *rt)
     return kd_rt_factor_mass(rt, &rt->M, &rt->start, NULL) ? KD_OK : tell_no_pivot(rt);
 }
 
-// Forces and matrices at the new position
-static kd_status step_ahead(kd_realtime *rt)
+// Forces and matrices at the new position, up to the increments of velocities and multipliers
+static kd_status solve_ahead(kd_realtime *rt)
 {
     // p1 = p0 oplus h v0, projected with the matrix at hand
     if (rt->drifts && kd_rt_stand(rt) != KD_EVAL_OK) return tell_fault(rt);
@@ -296,28 +294,33 @@ static kd_status step_ahead(kd_realtime *rt)
     kd_eval answer = rt->opt.index == 1 ? acceleration_rows(rt) : velocity_rows(rt, &rt->start);
     if (answer == KD_EVAL_OK) answer = kd_rt_drives_kick(rt, rt->x);
     if (answer != KD_EVAL_OK) return tell_fault(rt);
-    // v1, then both levels are projected if the options ask for it
-    status = solve_velocities(rt, &rt->start);
-    return status == KD_OK && rt->opt.stabilisation == KD_REALTIME_PROJECTION ? project_both_levels(rt) : status;
+    return solve_velocities(rt, &rt->start);
 }
 
-// Forces at the old one. *ends: rt->end holds the constraint matrices of p1.
-static kd_status step_from_start(kd_realtime *rt, bool *ends)
+// Forces at the old one, up to the same
+static kd_status solve_from_start(kd_realtime *rt)
 {
-    const bool projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION, late = implicit_positions(rt);
-    kd_status  status = KD_OK;
-    *ends = (rt->opt.index == 2 && !late && !projects) || (projects && rt->nrows > 0);
+    kd_status status = KD_OK;
     // f, M, C and derivatives at p0; right-hand sides that belong there
     if (kd_rt_start(rt) != KD_EVAL_OK) return tell_fault(rt);
     if (rt->opt.index == 1 && acceleration_rows(rt) != KD_EVAL_OK) return tell_fault(rt);
     if (force_rows(rt) != KD_EVAL_OK) return tell_fault(rt); // J3 leaves data beside the start
     if (kd_rt_drives_kick(rt, rt->x) != KD_EVAL_OK) return tell_fault(rt);
-    // p1 or its prediction, v1 with rows there; positions last where they follow from v1
-    if (rt->opt.index == 2 || !late) status = predict_positions(rt);
-    if (status == KD_OK) status = new_velocities(rt);
-    if (status == KD_OK && late && predict(rt, rt->next->v) != KD_EVAL_OK) status = tell_fault(rt);
-    if (status == KD_OK && projects) status = project_both_levels(rt);
-    return status;
+    // p1 or its prediction, v1 with rows there
+    if (rt->opt.index == 2 || !implicit_positions(rt)) status = predict_positions(rt);
+    return status == KD_OK ? new_velocities(rt) : status;
+}
+
+// v1 and what comes behind it: positions where they follow from v1, projections that the options ask for. *ends: rt->end holds the
+// constraint matrices of p1.
+static kd_status move_on(kd_realtime *rt, bool *ends)
+{
+    const bool projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION;
+    const bool late = !rt->opt.ahead && implicit_positions(rt);
+    *ends = !rt->opt.ahead && ((rt->opt.index == 2 && !late && !projects) || (projects && rt->nrows > 0));
+    advance(rt);
+    if (late && predict(rt, rt->next->v) != KD_EVAL_OK) return tell_fault(rt);
+    return projects ? project_both_levels(rt) : KD_OK;
 }
 
 // Products with zero are zero for finite numbers only: one branch for the whole state.
@@ -414,16 +417,22 @@ static void take_back(kd_realtime *rt)
     rt->steps--;
 }
 
-// One step, or the state as it was
-static kd_status attempt(kd_realtime *rt, double *outputs)
+// The first half of a step, or the state as it was
+static kd_status attempt(kd_realtime *rt)
 {
-    bool ends = false;
     rt->next->t = time_after(rt);
     // drives at both ends; a position that jumps is beyond any force
     kd_status status = kd_rt_drives_begin(rt) == KD_EVAL_OK ? KD_OK : tell_fault(rt);
     if (status == KD_OK && kd_rt_drives_leap(rt)) status = KD_ERR_POSITION_JUMP;
-    // the step itself
-    if (status == KD_OK) status = rt->opt.ahead ? step_ahead(rt) : step_from_start(rt, &ends);
+    if (status == KD_OK) status = rt->opt.ahead ? solve_ahead(rt) : solve_from_start(rt);
+    return status == KD_OK ? KD_OK : reject(rt, status);
+}
+
+// The second one
+kd_status kd_rt_end_step(kd_realtime *rt, double *outputs)
+{
+    bool      ends = false;
+    kd_status status = move_on(rt, &ends);
     if (status == KD_OK && !is_finite(rt->next)) status = tell_not_finite(rt);
     if (status != KD_OK) return reject(rt, status);
     // end of the step: events, samples, outputs; a failure there takes the step back
@@ -432,6 +441,12 @@ static kd_status attempt(kd_realtime *rt, double *outputs)
     if (status >= 0) return status;
     take_back(rt);
     return reject(rt, status == KD_ERR_CALLBACK_STOP ? tell_fault(rt) : status);
+}
+
+void kd_rt_undo(kd_realtime *rt, bool whole)
+{
+    if (whole) take_back(rt);
+    (void)reject(rt, KD_OK);
 }
 
 static double clock_seconds(void)
@@ -467,17 +482,33 @@ static void take_inputs(kd_realtime *rt, const double *inputs)
     rt->fed = rt->fed || inputs;
 }
 
+kd_status kd_rt_begin_step(kd_realtime *rt, const double *inputs)
+{
+    rt->message[0] = '\0';
+    kd_status status = check_inputs(rt, inputs);
+    if (status != KD_OK) return status;
+    keep_for_retreat(rt);
+    take_inputs(rt, inputs);
+    return attempt(rt);
+}
+
+// Nothing acts on open rows
+static void leave_open(kd_realtime *rt)
+{
+    double *x = rt->x + rt->n.nv + rt->n.nr;
+    for (int i = 0; i < rt->n.nlambda && rt->nopen > 0; i++)
+        if (rt->open[i]) x[i] = 0.0;
+}
+
 kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs)
 {
     const bool watched = rt->opt.deadline > 0.0;
     double     start = watched ? clock_seconds() : 0.0;
-    rt->message[0] = '\0';
     // the step, from inputs that are numbers
-    kd_status status = check_inputs(rt, inputs);
+    kd_status status = kd_rt_begin_step(rt, inputs);
     if (status == KD_OK) {
-        keep_for_retreat(rt);
-        take_inputs(rt, inputs);
-        status = attempt(rt, outputs);
+        leave_open(rt);
+        status = kd_rt_end_step(rt, outputs);
     }
     // was it in time?
     rt->seconds = watched ? clock_seconds() - start : 0.0;

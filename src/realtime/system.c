@@ -4,7 +4,8 @@
 //            [-h (b_v + h b_p)        I - h b_r    0       ]               [0  I  0 ]
 //            [C of the rows           0            -epsilon]               [C  0  0 ]
 //
-// in the unknowns (v1 - v0, r1 - r0, h lambda, h mu). J1 leaves the terms with h^2 away, J3 all but b_r.
+// in the unknowns (v1 - v0, r1 - r0, h lambda, h mu). J1 leaves the terms with h^2 away, J3 all but b_r. Rows that a hook keeps are
+// those of the identity.
 #include <math.h>
 #include <string.h>
 
@@ -130,7 +131,8 @@ static void find_blocks(const kd_realtime *rt, int *block, int *size, bool *trun
     for (int i = 0; i < rt->nunknowns; i++) block[i] = i;
     join_blocks(M, trunk, block);
     for (int i = 0; i < rt->n.nv; i++) block[i] = root_of(block, i);
-    for (int i = rt->nunknowns - rt->nrows; i < rt->nunknowns; i++) block[i] = -1;
+    const int lambda = rt->nunknowns - rt->nrows;
+    for (int i = 0; i < rt->nrows; i++) block[lambda + i] = i < rt->n.nlambda && rt->open[i] ? lambda + i : -1;
 }
 
 // The slots come in the order in which the entries were collected.
@@ -226,6 +228,9 @@ kd_status kd_rt_systems_create(kd_realtime *rt, char *message, size_t size)
 {
     memset(rt->epsilon, 0, (size_t)rt->nrows * sizeof *rt->epsilon);
     if (rt->opt.stabilisation == KD_REALTIME_REGULARISATION) set_epsilon(rt);
+    // open rows: 1 on the diagonal, nothing beside it
+    for (int i = 0; i < rt->n.nlambda; i++)
+        if (rt->open[i]) rt->epsilon[i] = -1.0;
     kd_status status = create_matrix(rt, false, &rt->step, message, size);
     if (status == KD_OK && needs_mass_matrix(&rt->opt)) status = create_matrix(rt, true, &rt->mass, message, size);
     return status;

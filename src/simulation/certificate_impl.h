@@ -72,4 +72,18 @@ struct kd_certifier {
     kd_certificate certificate;
 };
 
+// certificate.c
+kd_status kd_certifier_fault(const kd_certifier *c); // of the probe
+// Its probe at a state, with what the simulation knows of it
+kd_status kd_certifier_go_to_judged(kd_certifier *c, kd_simulation *simulation, const kd_state *x) KD_NODISCARD;
+
+// certificate_work.c
+// Energies and powers at a state inside a step
+kd_status kd_certifier_energies_between(kd_certifier *c, const kd_state *x, kd_energies *e,
+                                        double power[POWERS]) KD_NODISCARD;
+// Work from here on; of the step that led to x; up to time t inside it
+kd_status kd_certifier_start_work(kd_certifier *c, kd_simulation *simulation, const kd_state *x) KD_NODISCARD;
+kd_status kd_certifier_follow_steps(kd_certifier *c, kd_simulation *simulation, const kd_state *x) KD_NODISCARD;
+double    kd_certifier_work_at(const kd_certifier *c, double t, int which);
+
 #endif

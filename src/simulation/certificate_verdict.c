@@ -94,9 +94,10 @@ static void take_verification(kd_certificate *c, const kd_simulation *simulation
     else if (v.unverified > 0)
         kd_certificate_add(
             c, "defects of steps", KD_CHECK_BAD, (double)v.unverified,
-            "%ld steps do not fulfil the equations inside them and could not be made shorter, the first at "
-            "t = %.9g s (defect of %.3g tolerances)",
-            v.unverified, v.t_unverified, v.worst);
+            "%ld step%s not fulfil the equations inside and could not be made shorter%s at t = %.9g s (defect of %.3g "
+            "tolerances)",
+            v.unverified, v.unverified == 1 ? " does" : "s do", v.unverified == 1 ? "," : ", the first", v.t_unverified,
+            v.worst);
     else
         kd_certificate_add(c, "defects of steps", KD_CHECK_GOOD, v.worst,
                            "%ld of %ld steps were checked inside, %ld made again; largest defect %.2g tolerances",

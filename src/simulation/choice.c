@@ -42,22 +42,22 @@ enum { PAUSE = 8, PAUSE_MULTISTEP = 48, PAUSE_MOST = 256 }; // steps of the impl
 enum { REFRESHED = 25 };                                    // explicit steps until rho is found anew
 
 struct kd_choice {
-    kd_arena  arena;
-    kd_inputs inputs;
-    kd_pair   explicit_method, implicit_method;
-    kd_dae   *flow;          // x' = f(t, x) of the equations; NULL: there is no explicit method
-    kd_state *state;         // discrete states and active rows of flow
-    int       n;             // of x
-    double   *x, *y, *f, *g; // (n) point, direction, f(x), f(x + y)
-    bool      directed;      // y is known from the last time
-    double    cost;          // R
-    double    radius;        // rho; NaN: not known
-    bool      stiff;         // the present method
-    bool      starts_stiff;
-    int       hits, needed; // steps near the border, in a row; until a change
-    int       since, pause; // steps since the last look at rho
-    double    longest;      // step of the implicit method since then
-    char      reason[160];
+    kd_arena       arena;
+    kd_inputs      inputs;
+    kd_method_pair explicit_method, implicit_method;
+    kd_dae        *flow;          // x' = f(t, x) of the equations; NULL: there is no explicit method
+    kd_state      *state;         // discrete states and active rows of flow
+    int            n;             // of x
+    double        *x, *y, *f, *g; // (n) point, direction, f(x), f(x + y)
+    bool           directed;      // y is known from the last time
+    double         cost;          // R
+    double         radius;        // rho; NaN: not known
+    bool           stiff;         // the present method
+    bool           starts_stiff;
+    int            hits, needed; // steps near the border, in a row; until a change
+    int            since, pause; // steps since the last look at rho
+    double         longest;      // step of the implicit method since then
+    char           reason[160];
 };
 
 // ---- what fits ------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ static bool has_own_options(const kd_simulation_options *opt)
 }
 
 // Does this method run with the options?
-static bool is_possible(const kd_simulation_options *opt, kd_pair method)
+static bool is_possible(const kd_simulation_options *opt, kd_method_pair method)
 {
     kd_simulation_options tried = *opt;
     tried.formulation = method.formulation;
@@ -108,7 +108,8 @@ static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_optio
     if (opt->integrator_options.h_fixed > 0) return "as steps have a fixed size";
     if (d.nv <= d.nlambda + d.nmu) return "as the motion is prescribed";
     if (f->control_multipliers) return "which controls the errors of multipliers";
-    return !is_possible(opt, (kd_pair){KD_ODE, KD_DOP853}) || has_own_options(opt) ? "which has the options" : NULL;
+    return !is_possible(opt, (kd_method_pair){KD_ODE, KD_DOP853}) || has_own_options(opt) ? "which has the options"
+                                                                                          : NULL;
 }
 
 // Cost of a step of psf with radau over that of one of dop853
@@ -145,19 +146,20 @@ static double column_entries(const kd_eom *eom, const kd_inputs *inputs, const k
 
 // psf with radau, or, where its dense matrices would be large, bdf: on ode where the Newton matrix is eliminated along
 // the tree in O(N), else on ggl, whose matrix is sparse
-static kd_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
-                           const kd_simulation_options *opt, double *cost)
+static kd_method_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                                  const kd_simulation_options *opt, double *cost)
 {
-    const kd_pair               along_tree = {KD_ODE, KD_BDF}, sparse = {KD_GGL, KD_BDF};
+    const kd_method_pair        along_tree = {KD_ODE, KD_BDF}, sparse = {KD_GGL, KD_BDF};
     const kd_simulation_options usual = kd_method_named(opt);
     const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
     *cost = dense_cost(eom);
-    if (*cost <= DENSE_MOST || kept || has_own_options(opt)) return (kd_pair){usual.formulation, usual.integrator};
+    if (*cost <= DENSE_MOST || kept || has_own_options(opt))
+        return (kd_method_pair){usual.formulation, usual.integrator};
     if (kd_eom_definition(eom)->implicit_set && is_possible(opt, along_tree)) {
         *cost = SPARSE_COST;
         return along_tree;
     }
-    if (!is_possible(opt, sparse)) return (kd_pair){usual.formulation, usual.integrator};
+    if (!is_possible(opt, sparse)) return (kd_method_pair){usual.formulation, usual.integrator};
     const double part = column_entries(eom, inputs, x) / FULL_SIZE;
     *cost = SPARSE_COST + part * part;
     return sparse;
@@ -262,7 +264,7 @@ kd_status kd_choice_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     if (!self) return KD_ERR_MEMORY;
     const char *why_not = why_not_explicit(eom, opt);
     if (inputs) self->inputs = *inputs;
-    self->explicit_method = (kd_pair){KD_ODE, KD_DOP853};
+    self->explicit_method = (kd_method_pair){KD_ODE, KD_DOP853};
     self->implicit_method = implicit_of(eom, &self->inputs, x, opt, &self->cost);
     self->radius = NAN;
     self->needed = HITS;
@@ -294,7 +296,7 @@ void kd_choice_destroy(kd_choice *self)
     kd_free(self);
 }
 
-kd_pair kd_choice_method(const kd_choice *self, bool stiff)
+kd_method_pair kd_choice_method(const kd_choice *self, bool stiff)
 {
     return stiff ? self->implicit_method : self->explicit_method;
 }
@@ -395,7 +397,7 @@ kd_status kd_method_automatic(const kd_eom *eom, const kd_inputs *inputs, const 
     }
     kd_status status = kd_choice_create(eom, inputs, x, opt, &choice);
     if (status < 0) return status;
-    const kd_pair first = kd_choice_method(choice, kd_choice_starts_stiff(choice));
+    const kd_method_pair first = kd_choice_method(choice, kd_choice_starts_stiff(choice));
     opt->formulation = first.formulation;
     opt->integrator = first.integrator;
     kd_text(why, size, "%s", kd_choice_reason(choice));

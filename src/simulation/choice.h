@@ -5,22 +5,22 @@
 #include <kardan/simulation.h>
 
 // A formulation with an integrator
-typedef struct kd_pair {
+typedef struct kd_method_pair {
     kd_formulation     formulation;
     kd_integrator_kind integrator;
-} kd_pair;
+} kd_method_pair;
 
 typedef struct kd_choice kd_choice;
 
 // What fits the equations at x with the options: one method for motions that are not stiff, one for stiff ones. inputs are
 // copied.
-kd_status kd_choice_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
-                           const kd_simulation_options *opt, kd_choice **choice) KD_NODISCARD;
-void      kd_choice_destroy(kd_choice *self);                // NULL is fine
-void      kd_choice_archive(kd_choice *self, kd_archive *a); // save or restore
-kd_pair   kd_choice_method(const kd_choice *self, bool stiff);
-bool      kd_choice_starts_stiff(const kd_choice *self); // the first method is that for stiff motions
-bool      kd_choice_may_change(const kd_choice *self);   // both methods fit
+kd_status      kd_choice_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                                const kd_simulation_options *opt, kd_choice **choice) KD_NODISCARD;
+void           kd_choice_destroy(kd_choice *self);                // NULL is fine
+void           kd_choice_archive(kd_choice *self, kd_archive *a); // save or restore
+kd_method_pair kd_choice_method(const kd_choice *self, bool stiff);
+bool           kd_choice_starts_stiff(const kd_choice *self); // the first method is that for stiff motions
+bool           kd_choice_may_change(const kd_choice *self);   // both methods fit
 // The reason of the first choice, in words
 const char *kd_choice_reason(const kd_choice *self);
 

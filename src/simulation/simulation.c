@@ -174,6 +174,8 @@ kd_status kd_simulation_resume(kd_simulation *s)
     if (!s) return KD_ERR_ARGUMENT;
     if (s->busy) return KD_ERR_BUSY;
     s->busy = true;
+    // the same point has other derivatives now
+    if (s->dae->methods->forget) s->dae->methods->forget(s->dae->impl);
     kd_status status = kd_simulation_start_integrator(s, KD_RESTART_SMOOTH);
     if (status >= 0) status = kd_simulation_take_state(s);
     s->busy = false;

@@ -20,9 +20,9 @@ static pace pace_of(const kd_simulation *s)
 // An implicit run whose steps explicit ones could have made: as many as stability wants, at 1 / R of the cost each
 static void tell_explicit(const kd_choice *choice, pace p, char *text, size_t size)
 {
-    const double  rho = kd_choice_radius(choice), h = kd_choice_stable_step(choice), cost = kd_choice_cost(choice);
-    const double  wanted = fmax(p.time / h, 1);
-    const kd_pair other = kd_choice_method(choice, false);
+    const double rho = kd_choice_radius(choice), h = kd_choice_stable_step(choice), cost = kd_choice_cost(choice);
+    const double wanted = fmax(p.time / h, 1);
+    const kd_method_pair other = kd_choice_method(choice, false);
     if (!(wanted < WORTH * p.steps * cost)) return;
     kd_text(text, size,
             "%s with %s would probably have been cheaper: the fastest motion at the end, %.2g 1/s, lets it take steps "
@@ -34,8 +34,8 @@ static void tell_explicit(const kd_choice *choice, pace p, char *text, size_t si
 // An explicit run whose steps stability has limited
 static void tell_implicit(const kd_choice *choice, pace p, char *text, size_t size)
 {
-    const double  h = p.time / p.steps, cost = kd_choice_cost(choice);
-    const kd_pair other = kd_choice_method(choice, true);
+    const double         h = p.time / p.steps, cost = kd_choice_cost(choice);
+    const kd_method_pair other = kd_choice_method(choice, true);
     if (!(h > kd_choice_stable_step(choice))) return;
     kd_text(text, size,
             "stability limited the steps to %.2g s on the average (fastest motion at the end %.2g 1/s): %s with %s is "

@@ -142,7 +142,7 @@ kd_status kd_simulation_create_method(kd_simulation *s, bool implicit, char *mes
     s->opt = s->given;
     s->implicit = implicit;
     if (s->choice) {
-        const kd_pair chosen = kd_choice_method(s->choice, implicit);
+        const kd_method_pair chosen = kd_choice_method(s->choice, implicit);
         s->opt.formulation = chosen.formulation;
         s->opt.integrator = chosen.integrator;
         kd_choice_begin(s->choice, implicit);

@@ -2,6 +2,7 @@
 #include "simulation/simulation_impl.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "core/text.h"
@@ -102,12 +103,15 @@ static kd_status tell_fold(kd_simulation *s, kd_status status)
     if (!small || !kd_singularity_of_auxiliary(s->eom, &s->inputs, s->origin, s->x, &found)) return status;
     if (!(found.now <= SINGULAR * found.before)) return status;
     kd_singularity_variables(s->eom, &found, names, sizeof names);
-    kd_text_append(
-        s->message, sizeof s->message,
-        "; in the last good state, at t = %.9g, the equations of %s hardly depend on %s any more (least "
-        "singular value of d_w %.2g, at the start %.2g): two solutions meet there, and beyond there is none; "
-        "write an equation that has one solution in every state, or end the run before by an event",
-        s->x->t, names, found.nrows > 1 ? "them" : "it", found.now, found.before);
+    // a step that lost the solution has told the reason already
+    const bool told = strstr(s->message, "two solutions meet") != NULL;
+    kd_text_append(s->message, sizeof s->message,
+                   "; in the last good state, at t = %.9g, the equations of %s hardly depend on %s any more (least "
+                   "singular value of d_w %.2g, at the start %.2g)%s",
+                   s->x->t, names, found.nrows > 1 ? "them" : "it", found.now, found.before,
+                   told ? ""
+                        : ": two solutions meet there, and beyond there is none; write an equation that has one "
+                          "solution in every state, or end the run before by an event");
     return KD_ERR_SINGULAR_DW;
 }
 

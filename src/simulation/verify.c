@@ -37,6 +37,8 @@ static const double CALM_LONGER = 4;             // lets steps grow by this befo
 static const double SHORT = 1e-3;                // of the run: steps that grow up to here are no news
 static const double FELL = 0.5;                  // of the last step: so short is one only where something happens
 static const double IDLE = 30;                   // own error of the polynomial up to which accuracy hardly limits h
+static const double SUSPECT = 0.3;               // of what is allowed: look at more points of a long step
+static const double SUDDEN = 10;                 // times what slopes changed in the step before: something has set in
 enum { MOST_PAUSE = 64 };                        // steps from check to check in stiff motions
 enum { CAREFUL = 4 };                            // points in a step before a doubtful time
 enum { DENSE = 100 };                            // points in a run with fewer steps, where laws cannot be searched
@@ -93,6 +95,8 @@ struct kd_verify {
     long             rejected;            // attempts that the integrator has rejected so far
     int              troubled;            // so many steps are still to be checked since it last did
     double           h_known, h_last;     // longest step that was checked lately, last step
+    bool             late;                // the method does not evaluate at the start of a step
+    double           change, change_last; // of the slopes in this step and in the last one, in tolerances
     double           t_start, span;       // of all runs
     double           doubt; // a time inside a step that did not stand: up to it all steps are checked; NaN: none
     kd_verification  result;
@@ -168,6 +172,7 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     const kd_eom_def *def = kd_eom_definition(eom);
     self->identity = !def->kinematics && !def->Z && !dae->methods->pack;
     self->knows_a = dae->keeps_acceleration;
+    self->late = opt->integrator == KD_SDIRK && method->nnodes > 0 && method->nodes[0] > 0;
     // the correction needs a matrix of the form and an integrator that bears a new one
     self->corrects = method->own_matrices && dae->methods->linearize;
     self->chain_most = method->is_explicit ? 2 : 1; // steps of high order want a polynomial of high order
@@ -587,14 +592,32 @@ static int points_in(const kd_verify *self, double h)
     return 1 + (int)fmin(self->dense, self->dense * h / self->span);
 }
 
+// A force that has begun to act before the first stage of a method that does not look at the start of its steps: all stages
+// agree, and so does its error estimate
+static bool has_set_in(const kd_verify *self, double h)
+{
+    const double part = h / self->h_last;
+    return self->late && self->change > self->allowed && self->change > SUDDEN * part * part * self->change_last;
+}
+
+// Change of the slopes of velocities and inner states in the step
+static double change_in(kd_verify *self, const kd_step_ends *e)
+{
+    double most = 0;
+    take_tolerance(self, e);
+    for (int i = self->v; i < self->r + self->nr; i++)
+        most = fmax(most, fabs(self->d1[i] - self->d0[i]) * (e->t1 - e->t0) / self->tolerance[i]);
+    return most;
+}
+
 static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
 {
     const double h = e->t1 - e->t0;
     const double longer = self->calm ? CALM_LONGER : LONGER, more = self->calm ? CALM_LONGER : GREW;
     const bool   grew = h > SHORT * self->span && (h > longer * self->h_known || h > more * self->h_last);
     // doubt of the method or here, longer than before, long since, after a rejection, long and idle
-    return e->doubtful || self->doubt > e->t0 || !isnan(self->odd) || grew || self->since >= self->pause ||
-           self->troubled > 0 || (self->idle && points_in(self, h) > 1);
+    return e->doubtful || has_set_in(self, h) || self->doubt > e->t0 || !isnan(self->odd) || grew ||
+           self->since >= self->pause || self->troubled > 0 || (self->idle && points_in(self, h) > 1);
 }
 
 // u, u', u'' at t; false: they are not known
@@ -663,9 +686,10 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
     // a time that was in doubt comes first, then points of the golden sequence
     const double h = e->t1 - e->t0;
     const bool   doubted = self->doubt > e->t0 && self->doubt < e->t1;
-    const bool   careful = self->doubt > e->t0;
+    const bool   careful = self->doubt > e->t0 || has_set_in(self, h);
     const int    count = careful && points_in(self, h) < CAREFUL ? CAREFUL : points_in(self, h);
     int          worst = self->v;
+    bool         suspect = false;
     double       first = 0; // the others follow it at equal distances
     self->result.checked++;
     take_tolerance(self, e);
@@ -680,8 +704,9 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
         verdict->size = fmax(verdict->size, size);
         self->idle = is_idle(self, e);
         if (size <= self->allowed) fade_noise(self, e);
-        // good: more points only where accuracy does not limit the step, or there is doubt
-        if (size <= self->allowed && (self->idle || careful)) continue;
+        // good: more points only where accuracy does not limit the step, it nearly did not stand, or there is doubt
+        suspect = suspect || size > SUSPECT * self->allowed;
+        if (size <= self->allowed && (self->idle || careful || suspect)) continue;
         if (size <= self->allowed) break;
         // not good: this time is looked at again in the shorter step
         self->doubt = t;
@@ -721,6 +746,7 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_step_verdict 
     memcpy(self->before[0].d, self->d0, bytes);
     memcpy(self->x_end, e->x1, bytes);
     self->h_last = h;
+    self->change_last = self->change;
     self->result.steps++;
     self->since++;
     if (!checked) return;
@@ -758,6 +784,7 @@ kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
     self->chained = count_nodes_before(self, &e);
     watch_trouble(self, e.t1 - e.t0);
     self->odd = find_odd(self, &e);
+    if (self->late) self->change = change_in(self, &e);
     bool checked = is_wanted(self, &e);
     if (checked) status = check(self, &e, verdict);
     if (status < 0) return status;
@@ -792,7 +819,7 @@ void kd_verify_archive(kd_verify *self, kd_archive *a)
     kd_archive_arrays(a, &self->arena, self, sizeof *self);
     if (self->acceleration) kd_acceleration_archive(self->acceleration, a);
     KD_ARCHIVE_REALS(a, &self->odd, &self->before[0].t, &self->before[1].t, &self->h_known, &self->h_last,
-                     &self->t_start, &self->span, &self->doubt);
+                     &self->t_start, &self->span, &self->doubt, &self->change, &self->change_last);
     kd_archive_int(a, &self->chained, 0, 2);
     int *steps[] = {&self->pause, &self->since, &self->troubled};
     for (int k = 0; k < 3; k++) kd_archive_int(a, steps[k], INT_MIN / 2, INT_MAX / 2);

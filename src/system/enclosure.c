@@ -12,6 +12,8 @@
 #include "core/pi.h"
 #include "system/system.h"
 
+#define TURNED 1.0 // [rad] farther joints show nothing of where bodies have been by what is known at the ends
+
 static const kd_interval all = {-INFINITY, INFINITY};
 
 // range of all coefficients, wider by margin; a NaN among them makes it everything
@@ -114,6 +116,20 @@ static kd_interval range_of_measure(const kd_measure *m, const ends *e, int leve
     return level == 0 ? range_of_value(e) : level == 1 ? range_of_rate(e) : range_of_acceleration(e);
 }
 
+// Of a body that joints have turned far in the step: it may have gone round, and be at the end what it was at the start. It is
+// as fast as that everywhere, in any direction; parts of the step will tell more.
+static kd_interval widened_by_turns(kd_interval a, const ends *e, int level)
+{
+    const double v = fabs(e->v[0]) + fabs(e->v[1]), b = fabs(e->a[0]) + fabs(e->a[1]), h = e->h;
+    const double more = level == 0 ? h * (v + h * b) : level == 1 ? v + h * b : b;
+    return (kd_interval){a.lower - more, a.upper + more};
+}
+
+static bool has_turned(const kd_work *w, const kd_measure *m, const kd_point *x0, const kd_point *x1)
+{
+    return m->kind != KD_MEASURE_DOF && (x1->t - x0->t) * kd_turning(w, m->pair, x0->v, x1->v) > TURNED;
+}
+
 // Output of a controller, kp x + ki r
 void kd_range_output(kd_work *w, int load, kd_interval *range)
 {
@@ -209,10 +225,13 @@ static kd_interval range_of_slot(const kd_work *w, kd_slot at, const kd_point *x
         return w->enclosure.state[k];
     case KD_SLOT_DISCRETE: // constant between instants
         return (kd_interval){fmin(x0->z[k], x1->z[k]), fmax(x0->z[k], x1->z[k])};
-    case KD_SLOT_MEASURE:
+    case KD_SLOT_MEASURE: {
         e = (ends){
             h, {c0->value[k], c1->value[k]}, {c0->rate[k], c1->rate[k]}, {c0->acceleration[k], c1->acceleration[k]}};
-        return range_of_measure(&w->system->measure[k], &e, at.level);
+        const kd_measure *m = &w->system->measure[k];
+        const kd_interval range = range_of_measure(m, &e, at.level);
+        return has_turned(w, m, x0, x1) ? widened_by_turns(range, &e, at.level) : range;
+    }
     default: // forces and what is made of them: not known in between
         return all;
     }

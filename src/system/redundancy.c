@@ -45,7 +45,7 @@ static void note_sizes(const kd_cluster *c, full_sizes *most)
     most->work = max_int(most->work, kd_svd_work(c->m, c->n));
 }
 
-static bool cut_full(kd_search *f, const full_sizes *most)
+static bool cut_full(kd_row_search *f, const full_sizes *most)
 {
     f->J = kd_cut_double(&f->arena, most->matrix);
     f->A = kd_cut_double(&f->arena, most->matrix);
@@ -65,7 +65,7 @@ static double *matrix_at(const kd_cluster *c, int position)
 }
 
 // Full matrices of all positions up to this one, of a cluster that elimination is not clear about
-static kd_status make_full(kd_search *f, kd_cluster *c, int last)
+static kd_status make_full(kd_row_search *f, kd_cluster *c, int last)
 {
     kd_sparse_rows_destroy(c->sparse);
     c->sparse = NULL;
@@ -80,7 +80,7 @@ static kd_status make_full(kd_search *f, kd_cluster *c, int last)
 }
 
 // Rank and last singular value that counts, of a full matrix
-static kd_status full_rank(kd_search *f, kd_cluster *c, int position)
+static kd_status full_rank(kd_row_search *f, kd_cluster *c, int position)
 {
     int rank = 0;
     // a copy, since kd_svd overwrites; singular values in x
@@ -95,7 +95,7 @@ static kd_status full_rank(kd_search *f, kd_cluster *c, int position)
 
 // 1 / sqrt(1 + |X|^2), |X|^2 <= |X|_1 |X|_inf, of the last elimination; rows that depend on others are X times these. So
 // much smaller than that of all rows can the least singular value of the others be at most.
-static double quality_left(kd_search *f, const kd_cluster *c)
+static double quality_left(kd_row_search *f, const kd_cluster *c)
 {
     double rows = 0, *sum = f->violation; // of |X|
     memset(sum, 0, (size_t)c->m * sizeof *sum);
@@ -112,7 +112,7 @@ static double quality_left(kd_search *f, const kd_cluster *c)
 }
 
 // Rank and least singular value of a large cluster by elimination; false: not beyond doubt
-static bool sparse_rank(kd_search *f, kd_cluster *c, int position)
+static bool sparse_rank(kd_row_search *f, kd_cluster *c, int position)
 {
     if (!kd_sparse_rows_eliminate(f, c, f->GZ_at[position], NULL)) return false;
     c->rank_at[position] = kd_sparse_rows_rank(c);
@@ -123,7 +123,7 @@ static bool sparse_rank(kd_search *f, kd_cluster *c, int position)
 }
 
 // Ranks of the scaled matrices at p, and their largest so far; position 0: start.
-static kd_status note_ranks(kd_search *f, int position)
+static kd_status note_ranks(kd_row_search *f, int position)
 {
     if (f->GZ_at[position]) copy(f->column[f->n.nv], f->GZ, f->GZ_at[position]);
     for (int k = 0; k < f->nclusters; k++) {
@@ -159,7 +159,7 @@ static void subtract_between(kd_reach at, double part, const double *q, double *
 
 // Places of the coordinates in the order in which rows meet them, so that those of a loop stand together; few stay as
 // they are
-static void place_columns(kd_search *f, const kd_cluster *c, const double *B)
+static void place_columns(kd_row_search *f, const kd_cluster *c, const double *B)
 {
     int next = 0;
     for (int j = 0; j < c->n; j++) f->place[j] = c->n < WIDE ? next++ : -1;
@@ -173,7 +173,7 @@ static void place_columns(kd_search *f, const kd_cluster *c, const double *B)
 // QR with pivoting of B' by modified Gram-Schmidt: columns order[0 .. rank-1] of A = B' are independent. The pivot is
 // the first one in order that is not much shorter than the longest (preference 1: the longest). N (rank x m) receives
 // R. Returns the smallest pivot.
-static double pivoted_qr(kd_search *f, const kd_cluster *c, const double *B, double preference)
+static double pivoted_qr(kd_row_search *f, const kd_cluster *c, const double *B, double preference)
 {
     const int m = c->m, n = c->n, r = c->rank;
     double    smallest = HUGE_VAL, *A = f->A, *length = f->y;
@@ -231,7 +231,7 @@ static double pivoted_qr(kd_search *f, const kd_cluster *c, const double *B, dou
 }
 
 // Rows in the order in which they are preferred: kept ones first
-static void set_order(kd_search *f, const kd_cluster *c, const bool *keep)
+static void set_order(kd_row_search *f, const kd_cluster *c, const bool *keep)
 {
     int k = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -240,7 +240,7 @@ static void set_order(kd_search *f, const kd_cluster *c, const bool *keep)
 }
 
 // How independent the kept rows are in all positions of full rank, against all rows together: the smallest pivot
-static double quality_of(kd_search *f, const kd_cluster *c, const bool *keep)
+static double quality_of(kd_row_search *f, const kd_cluster *c, const bool *keep)
 {
     double quality = HUGE_VAL;
     // the worst position counts
@@ -254,7 +254,7 @@ static double quality_of(kd_search *f, const kd_cluster *c, const bool *keep)
 }
 
 // Choice number k: rows that are independent in one of the positions, with preference for earlier rows or without
-static bool choose_rows(kd_search *f, const kd_cluster *c, int k, bool *keep)
+static bool choose_rows(kd_row_search *f, const kd_cluster *c, int k, bool *keep)
 {
     // all positions with preference first, then all without
     const int position = k % (KD_SAMPLES + 1);
@@ -276,7 +276,7 @@ static bool are_kept_at(const kd_cluster *c, int position, const bool *keep)
 }
 
 // Of the kept rows in the worst position; 0: they depend on each other somewhere, or it is not clear
-static double sparse_quality(kd_search *f, const kd_cluster *c, const bool *keep)
+static double sparse_quality(kd_row_search *f, const kd_cluster *c, const bool *keep)
 {
     double quality = 1;
     for (int position = 0; position <= KD_SAMPLES; position++) {
@@ -295,7 +295,7 @@ static double sparse_quality(kd_search *f, const kd_cluster *c, const bool *keep
 }
 
 // The first position whose independent rows are good in all of them; false: there is none
-static bool keep_sparse_rows(kd_search *f, const kd_cluster *c, bool *keep)
+static bool keep_sparse_rows(kd_row_search *f, const kd_cluster *c, bool *keep)
 {
     for (int i = 0; i < c->m; i++) keep[c->row[i]] = true;
     if (c->rank == c->m) return true;
@@ -309,7 +309,7 @@ static bool keep_sparse_rows(kd_search *f, const kd_cluster *c, bool *keep)
 
 // As many rows as the rank says, by the first choice that is good in all positions, otherwise by the best. The start
 // comes first, so that equal loops keep equal rows.
-static void keep_rows(kd_search *f, const kd_cluster *c, bool *keep)
+static void keep_rows(kd_row_search *f, const kd_cluster *c, bool *keep)
 {
     double best = -1;
     int    choice = 0;
@@ -324,7 +324,7 @@ static void keep_rows(kd_search *f, const kd_cluster *c, bool *keep)
 }
 
 // The same of a large cluster
-static bool find_sparse_shares(kd_search *f, const kd_cluster *c, const bool *keep, bool *shares)
+static bool find_sparse_shares(kd_row_search *f, const kd_cluster *c, const bool *keep, bool *shares)
 {
     set_order(f, c, keep);
     if (!kd_sparse_rows_eliminate(f, c, f->GZ_at[c->clearest], f->order)) return false;
@@ -340,7 +340,7 @@ static bool find_sparse_shares(kd_search *f, const kd_cluster *c, const bool *ke
 }
 
 // Rows whose forces can be exchanged: those with a coefficient in R11 x = R12, for the rows left out.
-static void find_shares(kd_search *f, const kd_cluster *c, const bool *keep, bool *shares)
+static void find_shares(kd_row_search *f, const kd_cluster *c, const bool *keep, bool *shares)
 {
     const int r = c->rank;
     if (r == c->m) return;
@@ -363,7 +363,7 @@ static void find_shares(kd_search *f, const kd_cluster *c, const bool *keep, boo
 // Rows that are left out and violated. A long move may lead off the mechanism where the kept rows become dependent
 // before all rows do; what the others do not imply is violated by short moves as well. So the moves become shorter, and
 // then the worst row is kept after all. Returns in how many clusters.
-static int revise_rows(kd_search *f, bool *keep)
+static int revise_rows(kd_row_search *f, bool *keep)
 {
     int count = 0;
     for (int k = 0; k < f->nclusters; k++) {
@@ -389,7 +389,7 @@ static int revise_rows(kd_search *f, bool *keep)
 
 // After a move with the kept rows alone: how far are the others off? Rows without coordinates are watched whatever
 // moves.
-static void watch_rows(kd_search *f)
+static void watch_rows(kd_row_search *f)
 {
     for (int i = 0; i < f->n.nlambda; i++)
         f->violation[i] = fmax(f->violation[i], f->R[i] * fabs(f->g[i]) - f->rounding[i]);
@@ -398,7 +398,7 @@ static void watch_rows(kd_search *f)
 }
 
 // Motions with the kept rows alone, from the last position with all rows: do the others stay at rounding?
-static void check_rows(kd_search *f, bool *keep)
+static void check_rows(kd_row_search *f, bool *keep)
 {
     // until no row that was left out is violated; each round shortens a move or keeps a row
     do {
@@ -415,7 +415,7 @@ static void check_rows(kd_search *f, bool *keep)
 //
 // Where prescribed motions leave no freedom, nothing moves at the start time; then time moves it.
 
-static bool set_time(kd_search *f, double t)
+static bool set_time(kd_row_search *f, double t)
 {
     // inputs with two derivatives at t
     double *u = f->u, *du = u + f->n.nu, *ddu = du + f->n.nu;
@@ -428,7 +428,7 @@ static bool set_time(kd_search *f, double t)
 }
 
 // Time in which the constraints move by as much as in a sample; 0: they stand still
-static double time_scale(kd_search *f)
+static double time_scale(kd_row_search *f)
 {
     double rate = 0;
     kd_search_go_to(f, f->p0, f->s0);
@@ -440,7 +440,7 @@ static double time_scale(kd_search *f)
 }
 
 // From base at time t to t + tau with the kept rows. False: not all clusters could follow.
-static bool follow_time(kd_search *f, double tau)
+static bool follow_time(kd_row_search *f, double tau)
 {
     bool good = set_time(f, f->t + tau);
     kd_search_go_to(f, f->base, f->base_s);
@@ -465,7 +465,7 @@ static bool follow_time(kd_search *f, double tau)
 }
 
 // The same check as above, by time.
-static void check_driven(kd_search *f, bool *keep)
+static void check_driven(kd_row_search *f, bool *keep)
 {
     const double start = f->t, scale = time_scale(f);
     // from the start again after each revision
@@ -492,13 +492,13 @@ static void check_driven(kd_search *f, bool *keep)
 
 // ---- the search -----------------------------------------------------------------------------------------------------
 
-static bool is_large(const kd_search *f, const kd_cluster *c)
+static bool is_large(const kd_row_search *f, const kd_cluster *c)
 {
     return f->sparse && c->n >= f->large && c->m > 0;
 }
 
 // of all clusters: scaled matrices at all positions, and three vectors
-static int sum_products(const kd_search *f)
+static int sum_products(const kd_row_search *f)
 {
     int sum = 0;
     for (int k = 0; k < f->nclusters; k++) {
@@ -509,7 +509,7 @@ static int sum_products(const kd_search *f)
 }
 
 // The pattern of GZ that the equations know, or a full one.
-static void choose_pattern(kd_search *f)
+static void choose_pattern(kd_row_search *f)
 {
     const int  m = f->n.nlambda, n = f->n.nv;
     kd_pattern pattern;
@@ -529,7 +529,7 @@ static void choose_pattern(kd_search *f)
     f->row = row;
 }
 
-static bool cut_first(kd_search *f)
+static bool cut_first(kd_row_search *f)
 {
     const int m = f->n.nlambda, n = f->n.nv;
     choose_pattern(f);
@@ -570,7 +570,7 @@ static bool cut_first(kd_search *f)
 }
 
 // Arrays whose sizes the clusters decide
-static kd_status cut_second(kd_search *f)
+static kd_status cut_second(kd_row_search *f)
 {
     int        rows = 0, columns = 0;
     bool       any = false;
@@ -604,7 +604,7 @@ static kd_status cut_second(kd_search *f)
 }
 
 // Inputs, time and position of the start; g and GZ there
-static bool set_start(kd_search *f)
+static bool set_start(kd_row_search *f)
 {
     // parameters of the start, then time, position, g and GZ
     kd_eom_at_parameters(f->data, f->start->theta);
@@ -616,7 +616,7 @@ static bool set_start(kd_search *f)
 }
 
 // From the tolerance of the assembly to rounding, where that is possible
-static kd_status polish_start(kd_search *f, char *message, size_t size)
+static kd_status polish_start(kd_row_search *f, char *message, size_t size)
 {
     int  worst = 0;
     bool good = true;
@@ -644,7 +644,7 @@ static kd_status polish_start(kd_search *f, char *message, size_t size)
 }
 
 // Rows that are left out were watched in a motion, or there are none
-static bool all_settled(const kd_search *f, const bool *keep)
+static bool all_settled(const kd_row_search *f, const bool *keep)
 {
     bool settled = true;
     for (int k = 0; k < f->nclusters; k++) {
@@ -654,7 +654,7 @@ static bool all_settled(const kd_search *f, const bool *keep)
     return settled;
 }
 
-static kd_status examine(kd_search *f, kd_redundancy *out, char *message, size_t size)
+static kd_status examine(kd_row_search *f, kd_redundancy *out, char *message, size_t size)
 {
     // units and rows of length 1, clusters, what rounding is
     kd_search_find_scales(f);
@@ -691,7 +691,7 @@ static kd_status examine(kd_search *f, kd_redundancy *out, char *message, size_t
     return KD_OK;
 }
 
-static kd_status conclude(kd_search *f, kd_redundancy *out)
+static kd_status conclude(kd_row_search *f, kd_redundancy *out)
 {
     kd_status status = KD_OK;
     // rows that are kept, rank at the start, rows that share a force
@@ -710,7 +710,7 @@ static kd_status conclude(kd_search *f, kd_redundancy *out)
 // ---- the result in words --------------------------------------------------------------------------------------------
 
 // One sentence: how many, the first six by name, and what is special about the start position
-static void describe(const kd_search *f, const kd_redundancy *out, char *message, size_t size)
+static void describe(const kd_row_search *f, const kd_redundancy *out, char *message, size_t size)
 {
     const int m = f->n.nlambda, redundant = m - out->rank;
     int       named = 0;
@@ -735,7 +735,7 @@ static void describe(const kd_search *f, const kd_redundancy *out, char *message
 }
 
 // Why the equations could not be evaluated
-static kd_status fault_of(const kd_search *f, char *message, size_t size)
+static kd_status fault_of(const kd_row_search *f, char *message, size_t size)
 {
     kd_fault fault = kd_eom_data_fault(f->data);
     if (fault.status < 0)
@@ -750,12 +750,12 @@ kd_status kd_redundancy_find_by(const kd_eom *eom, const kd_inputs *inputs, cons
                                 kd_arena *arena, kd_redundancy *out, char *message, size_t size)
 {
     if (!eom || !start || !arena || !out) return KD_ERR_ARGUMENT;
-    kd_search f = {.eom = eom,
-                   .inputs = inputs,
-                   .start = start,
-                   .n = kd_eom_dims(eom),
-                   .large = large,
-                   .seed = 88172645463325252u};
+    kd_row_search f = {.eom = eom,
+                       .inputs = inputs,
+                       .start = start,
+                       .n = kd_eom_dims(eom),
+                       .large = large,
+                       .seed = 88172645463325252u};
     *out = (kd_redundancy){.keep = kd_cut_bool(arena, f.n.nlambda), .shares = kd_cut_bool(arena, f.n.nlambda)};
     out->certain = true;
     kd_status status = KD_ERR_MEMORY;

@@ -25,7 +25,7 @@
 // ---- small things ---------------------------------------------------------------------------------------------------
 
 // Uniform in (-1, 1): xorshift64* (Vigna 2016), the same numbers in every run
-static double random_number(kd_search *f)
+static double random_number(kd_row_search *f)
 {
     // three shifts, then the upper 53 bits of a product
     f->seed ^= f->seed >> 12;
@@ -34,21 +34,21 @@ static double random_number(kd_search *f)
     return (double)((f->seed * 2685821657736338717u) >> 11) * 0x1p-52 - 1.0;
 }
 
-static bool is_used(const kd_search *f, int row)
+static bool is_used(const kd_row_search *f, int row)
 {
     return !f->use || f->use[row];
 }
 
 // ---- evaluation -----------------------------------------------------------------------------------------------------
 
-bool kd_search_answered(kd_search *f, kd_eval answer)
+bool kd_search_answered(kd_row_search *f, kd_eval answer)
 {
     if (answer == KD_EVAL_STOP) f->stopped = true;
     return answer == KD_EVAL_OK;
 }
 
 // Contact coordinates follow the positions: Newton on 0 = c(p,s).
-static bool follow_contacts(kd_search *f)
+static bool follow_contacts(kd_row_search *f)
 {
     const int ns = f->n.ns;
     // s -= c_s \ c
@@ -67,7 +67,7 @@ static bool follow_contacts(kd_search *f)
 }
 
 // g and GZ at (p, s)
-bool kd_search_evaluate(kd_search *f)
+bool kd_search_evaluate(kd_row_search *f)
 {
     if (f->n.ns > 0 && !follow_contacts(f)) return false;
     kd_eom_at_position(f->data, f->p, f->s);
@@ -77,12 +77,12 @@ bool kd_search_evaluate(kd_search *f)
 }
 
 // p = from oplus e
-static bool move(kd_search *f, const double *from)
+static bool move(kd_row_search *f, const double *from)
 {
     return kd_search_answered(f, kd_eom_oplus(f->data, from, f->e, f->p));
 }
 
-void kd_search_go_to(kd_search *f, const double *p, const double *s)
+void kd_search_go_to(kd_row_search *f, const double *p, const double *s)
 {
     copy(f->n.np, p, f->p);
     copy(f->n.ns, s, f->s);
@@ -91,13 +91,13 @@ void kd_search_go_to(kd_search *f, const double *p, const double *s)
 // ---- clusters -------------------------------------------------------------------------------------------------------
 
 // largest entry of column j in the values of the pattern
-static double largest_in(const kd_search *f, const double *A, int j)
+static double largest_in(const kd_row_search *f, const double *A, int j)
 {
     return kd_norm_max(f->column[j + 1] - f->column[j], A + f->column[j]);
 }
 
 // Largest entries of all rows, into rho
-static void find_longest(kd_search *f)
+static void find_longest(kd_row_search *f)
 {
     memset(f->rho, 0, (size_t)f->n.nlambda * sizeof(double));
     for (int k = 0; k < f->column[f->n.nv]; k++) f->rho[f->row[k]] = fmax(f->rho[f->row[k]], fabs(f->GZ[k]));
@@ -105,13 +105,13 @@ static void find_longest(kd_search *f)
 
 // Rounding in place of zero: a row may vanish identically but for rounding (a planar loop closed by a spatial joint), a
 // column in a special position: zero is measured against the others of the column and of the row (rho).
-static double rounding_of(const kd_search *f, double largest, int k)
+static double rounding_of(const kd_row_search *f, double largest, int k)
 {
     return ZERO_ENTRY * fmax(largest, f->rho[f->row[k]]);
 }
 
 // Entries that a position shows to be there; rho has the largest ones of the rows behind it
-static void gather_pattern(kd_search *f)
+static void gather_pattern(kd_row_search *f)
 {
     find_longest(f);
     for (int j = 0; j < f->n.nv; j++) {
@@ -124,7 +124,7 @@ static void gather_pattern(kd_search *f)
 }
 
 // GZ of the start without rounding, which would limit the units of what it seems to move
-static void take_start(kd_search *f)
+static void take_start(kd_row_search *f)
 {
     find_longest(f);
     for (int j = 0; j < f->n.nv; j++) {
@@ -134,7 +134,7 @@ static void take_start(kd_search *f)
     }
 }
 
-static void unite(kd_search *f)
+static void unite(kd_row_search *f)
 {
     const int m = f->n.nlambda, n = f->n.nv;
     // every row and column alone; an entry joins its row with its column
@@ -153,7 +153,7 @@ static void unite(kd_search *f)
 
 // Lists of rows and columns from the pattern; clusters in the order of their first rows. A column without rows belongs
 // to none.
-void kd_search_find_clusters(kd_search *f)
+void kd_search_find_clusters(kd_row_search *f)
 {
     const int m = f->n.nlambda, n = f->n.nv;
     int      *place = f->order, *member = f->member;
@@ -197,7 +197,7 @@ void kd_search_find_clusters(kd_search *f)
 //     |GZ_ik| D_k <= the same with the curved coordinates alone where nothing does (k enters linearly)
 
 // |row i of A D| of all rows
-static void row_lengths(const kd_search *f, const double *A, double *length)
+static void row_lengths(const kd_row_search *f, const double *A, double *length)
 {
     memset(length, 0, (size_t)f->n.nlambda * sizeof(double));
     for (int j = 0; j < f->n.nv; j++)
@@ -210,7 +210,7 @@ static void row_lengths(const kd_search *f, const double *A, double *length)
 
 // S from small random moves off the constraints, so that entries which vanish in special positions are seen. Adds to
 // the pattern W. false: no position could be evaluated.
-static bool find_changes(kd_search *f)
+static bool find_changes(kd_row_search *f)
 {
     bool good = false;
     memset(f->S, 0, (size_t)f->column[f->n.nv] * sizeof(double));
@@ -236,7 +236,7 @@ static bool find_changes(kd_search *f)
 }
 
 // The largest factor by which D_k may grow so that |A_ik| D_k <= rho_i; HUGE_VAL: nothing limits it
-static double room_of(const kd_search *f, const double *A, const double *rho, int k)
+static double room_of(const kd_row_search *f, const double *A, const double *rho, int k)
 {
     double room = HUGE_VAL;
     for (int e = f->column[k]; e < f->column[k + 1]; e++)
@@ -245,7 +245,7 @@ static double room_of(const kd_search *f, const double *A, const double *rho, in
 }
 
 // Size of the coordinates: of the farthest one, or natural unit
-static double reach(const kd_search *f)
+static double reach(const kd_row_search *f)
 {
     double most = kd_norm_max(f->n.np, f->p0);
     for (int k = 0; k < f->n.nv; k++) most = fmax(most, kd_eom_unit(f->eom, k));
@@ -254,7 +254,7 @@ static double reach(const kd_search *f)
 
 // One round: D_k times the square root of its room, which is right for a coordinate that acts alone. Where nothing
 // limits it, up to the size of the coordinates.
-static void adjust_units(kd_search *f)
+static void adjust_units(kd_row_search *f)
 {
     const int m = f->n.nlambda;
     double    farthest = reach(f), *rho = f->rho, *room = f->room;
@@ -280,7 +280,7 @@ static void adjust_units(kd_search *f)
 
 // Rows of R GZ D have length 1, those that vanish at the start after a move; rows that vanish identically get the scale
 // of the longest.
-static void scale_rows(kd_search *f)
+static void scale_rows(kd_row_search *f)
 {
     double longest = 0;
     row_lengths(f, f->GZ0, f->R);
@@ -293,7 +293,7 @@ static void scale_rows(kd_search *f)
         f->R[i] = 1 / (f->R[i] > ZERO_ENTRY * longest ? f->R[i] : longest > 0 ? longest : 1);
 }
 
-void kd_search_find_scales(kd_search *f)
+void kd_search_find_scales(kd_row_search *f)
 {
     take_start(f);
     gather_pattern(f);
@@ -308,7 +308,7 @@ void kd_search_find_scales(kd_search *f)
     scale_rows(f);
 }
 
-void kd_search_matrix(const kd_search *f, int k, const double *GZ, double *out)
+void kd_search_matrix(const kd_row_search *f, int k, const double *GZ, double *out)
 {
     const kd_cluster *c = &f->cluster[k];
     memset(out, 0, (size_t)c->m * (size_t)c->n * sizeof(double));
@@ -323,7 +323,7 @@ void kd_search_matrix(const kd_search *f, int k, const double *GZ, double *out)
 
 // J = R GZ D of the used rows (k x n), stored as J if k > n and as J' otherwise; N = the smaller one of J'J and JJ',
 // plus nu, factored. Returns k.
-static int factor_normal(kd_search *f, const kd_cluster *c, double nu)
+static int factor_normal(kd_row_search *f, const kd_cluster *c, double nu)
 {
     const int n = c->n, number = (int)(c - f->cluster);
     int       k = 0;
@@ -357,7 +357,7 @@ static int factor_normal(kd_search *f, const kd_cluster *c, double nu)
 }
 
 // x = J' inv(JJ' + nu) b = inv(J'J + nu) J' b,  b (k), x (n); b is overwritten
-static void solve_normal(kd_search *f, const kd_cluster *c, int k, double *b, double *x)
+static void solve_normal(kd_row_search *f, const kd_cluster *c, int k, double *b, double *x)
 {
     if (c->sparse) {
         kd_sparse_rows_solve(c, b, x);
@@ -371,7 +371,7 @@ static void solve_normal(kd_search *f, const kd_cluster *c, int k, double *b, do
 }
 
 // y = J x
-static void multiply(kd_search *f, const kd_cluster *c, int k, const double *x, double *y)
+static void multiply(kd_row_search *f, const kd_cluster *c, int k, const double *x, double *y)
 {
     if (c->sparse)
         kd_sparse_rows_multiply(c, x, y);
@@ -383,7 +383,7 @@ static void multiply(kd_search *f, const kd_cluster *c, int k, const double *x, 
 
 // ---- motion ---------------------------------------------------------------------------------------------------------
 
-void kd_search_find_rounding(kd_search *f)
+void kd_search_find_rounding(kd_row_search *f)
 {
     // 16 eps of the farthest coordinate, times the largest entry of the row
     double farthest = kd_norm_max(f->n.np, f->p);
@@ -393,7 +393,7 @@ void kd_search_find_rounding(kd_search *f)
 }
 
 // |R g| of the used rows of a cluster, rounding taken off
-static double error_of(const kd_search *f, const kd_cluster *c)
+static double error_of(const kd_row_search *f, const kd_cluster *c)
 {
     double error = 0;
     for (int i = 0; i < c->m; i++) {
@@ -405,7 +405,7 @@ static double error_of(const kd_search *f, const kd_cluster *c)
 
 // Levenberg-Marquardt with nu = |R g|^2: converges quadratically also where redundant rows have singular values of the
 // size of the constraint error (Yamashita, Fukushima 2001).
-static void correct(kd_search *f, kd_cluster *c)
+static void correct(kd_row_search *f, kd_cluster *c)
 {
     double nu = fmin(fmax(c->error * c->error, SMALLEST_DAMPING), 1);
     int    k = factor_normal(f, c, nu);
@@ -419,7 +419,7 @@ static void correct(kd_search *f, kd_cluster *c)
 }
 
 // One look at a cluster during a projection: done, failed, or the next correction in e.
-static void advance(kd_search *f, kd_cluster *c, bool first)
+static void advance(kd_row_search *f, kd_cluster *c, bool first)
 {
     double before = c->error;
     c->error = error_of(f, c);
@@ -434,7 +434,7 @@ static void advance(kd_search *f, kd_cluster *c, bool first)
 
 // From p back to g = 0, every cluster for itself. Ends with done or failed for those that are not idle, and with g and
 // GZ at p.
-void kd_search_project(kd_search *f)
+void kd_search_project(kd_row_search *f)
 {
     for (int k = 0; k < f->nclusters; k++) f->cluster[k].done = f->cluster[k].failed = false;
     // all clusters move together, each stops where it is done or has failed
@@ -457,7 +457,7 @@ void kd_search_project(kd_search *f)
 
 // v: random in the kernel of the used rows, largest component 1, not back to where the last move came from; false:
 // there is no kernel.
-static bool choose_direction(kd_search *f, kd_cluster *c)
+static bool choose_direction(kd_row_search *f, kd_cluster *c)
 {
     if (c->n == 0) return false;
     int k = factor_normal(f, c, SMALLEST_DAMPING);
@@ -478,7 +478,7 @@ static bool choose_direction(kd_search *f, kd_cluster *c)
 }
 
 // All clusters by their lengths along v and back to the constraints. True: none failed or fell back to where it was.
-static bool try_move(kd_search *f)
+static bool try_move(kd_row_search *f)
 {
     bool good = true;
     // lengths along the directions, all clusters at once
@@ -505,7 +505,7 @@ static bool try_move(kd_search *f)
 
 // New directions, half as long every second time, for the clusters that failed; at first all. False: no cluster is left
 // that can move.
-static bool choose_moves(kd_search *f, int attempt)
+static bool choose_moves(kd_row_search *f, int attempt)
 {
     bool any = false;
     kd_search_go_to(f, f->base, f->base_s);
@@ -526,7 +526,7 @@ static bool choose_moves(kd_search *f, int attempt)
 
 // The next position: random moves of all clusters from base, none where the projection always fails. p, g, GZ are
 // there, base too. False: nothing moves.
-bool kd_search_next_position(kd_search *f)
+bool kd_search_next_position(kd_row_search *f)
 {
     bool good = false;
     for (int attempt = 0; attempt <= KD_ATTEMPTS && !good; attempt++) {
@@ -543,7 +543,7 @@ bool kd_search_next_position(kd_search *f)
 }
 
 // Moves begin at p and use these rows.
-void kd_search_restart(kd_search *f, const double *p, const double *contact, const bool *use)
+void kd_search_restart(kd_row_search *f, const double *p, const double *contact, const bool *use)
 {
     f->use = use;
     copy(f->n.np, p, f->base);

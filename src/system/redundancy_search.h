@@ -42,7 +42,7 @@ typedef struct kd_reach { // columns between which it is not zero
     int first, end;
 } kd_reach;
 
-typedef struct kd_search {
+typedef struct kd_row_search {
     const kd_eom    *eom;
     kd_eom_data     *data;
     kd_arena         arena;
@@ -79,7 +79,7 @@ typedef struct kd_search {
     int             *place;        // (n)
     uint64_t         seed;
     bool             stopped; // a function asked to stop
-} kd_search;
+} kd_row_search;
 
 static inline int min_int(int a, int b)
 {
@@ -97,39 +97,39 @@ static inline void copy(int n, const double *from, double *to)
 }
 
 // False unless the answer is OK; remembers STOP.
-bool kd_search_answered(kd_search *f, kd_eval answer);
+bool kd_search_answered(kd_row_search *f, kd_eval answer);
 // g and GZ at (p, s); contact coordinates s follow p
-bool kd_search_evaluate(kd_search *f);
-void kd_search_go_to(kd_search *f, const double *p, const double *s);
+bool kd_search_evaluate(kd_row_search *f);
+void kd_search_go_to(kd_row_search *f, const double *p, const double *s);
 
 // D, R and the pattern W from the start position (g, GZ are there) and random positions around it, off the constraints
-void kd_search_find_scales(kd_search *f);
+void kd_search_find_scales(kd_row_search *f);
 // Clusters from the pattern, in the order of their first rows. A column without rows belongs to none.
-void kd_search_find_clusters(kd_search *f);
+void kd_search_find_clusters(kd_row_search *f);
 // The parts of their units to which rows are evaluated.
-void kd_search_find_rounding(kd_search *f);
+void kd_search_find_rounding(kd_row_search *f);
 // R GZ D of cluster number k with these numbers of GZ, all its rows: out (m x n)
-void kd_search_matrix(const kd_search *f, int k, const double *GZ, double *out);
+void kd_search_matrix(const kd_row_search *f, int k, const double *GZ, double *out);
 
 // Moves begin at p and use these rows (NULL: all).
-void kd_search_restart(kd_search *f, const double *p, const double *contact, const bool *use);
+void kd_search_restart(kd_row_search *f, const double *p, const double *contact, const bool *use);
 // The next position: random moves of all clusters from base along the used rows, back to g = 0; none where that always
 // fails. p, g, GZ are there, base too. False: nothing moves.
-bool kd_search_next_position(kd_search *f);
+bool kd_search_next_position(kd_row_search *f);
 // From p back to g = 0, every cluster for itself. Ends with done or failed for those that are not idle, and with g and
 // GZ at p.
-void kd_search_project(kd_search *f);
+void kd_search_project(kd_row_search *f);
 
 // ---- large clusters (redundancy_sparse.c) ---------------------------------------------------------------------------
 // KD_OK or KD_ERR_MEMORY; *out is destroyed in either case.
-kd_status kd_sparse_rows_create(const kd_search *f, const kd_cluster *c, kd_sparse_rows **out) KD_NODISCARD;
+kd_status kd_sparse_rows_create(const kd_row_search *f, const kd_cluster *c, kd_sparse_rows **out) KD_NODISCARD;
 void      kd_sparse_rows_destroy(kd_sparse_rows *s); // NULL is fine
 // J = R GZ D of the used rows at p, the others zero: x (n) = J' (JJ' + nu)^-1 b (m), y (m) = J x
-void kd_sparse_rows_factor(const kd_search *f, const kd_cluster *c, double nu);
+void kd_sparse_rows_factor(const kd_row_search *f, const kd_cluster *c, double nu);
 void kd_sparse_rows_solve(const kd_cluster *c, const double *b, double *x);
 void kd_sparse_rows_multiply(const kd_cluster *c, const double *x, double *y);
 // Rows in an order (m; NULL: as they are), each either independent of those before or not; false: that is not clear
-bool kd_sparse_rows_eliminate(const kd_search *f, const kd_cluster *c, const double *GZ, const int *order);
+bool kd_sparse_rows_eliminate(const kd_row_search *f, const kd_cluster *c, const double *GZ, const int *order);
 int  kd_sparse_rows_rank(const kd_cluster *c);
 bool kd_sparse_rows_depends(const kd_cluster *c, int i);
 double

@@ -94,7 +94,7 @@ static void list_put(row_list *l, int *at, int index, double value)
 }
 
 // Entries of the cluster by rows
-static void fill_rows(const kd_search *f, const kd_cluster *c, kd_sparse_rows *s, int *next)
+static void fill_rows(const kd_row_search *f, const kd_cluster *c, kd_sparse_rows *s, int *next)
 {
     const int number = (int)(c - f->cluster);
     for (int pass = 0; pass < 2; pass++) {
@@ -115,7 +115,7 @@ static void fill_rows(const kd_search *f, const kd_cluster *c, kd_sparse_rows *s
     }
 }
 
-static int count_entries(const kd_search *f, const kd_cluster *c)
+static int count_entries(const kd_row_search *f, const kd_cluster *c)
 {
     int count = 0;
     for (int j = 0; j < c->n; j++) count += f->column[c->column[j] + 1] - f->column[c->column[j]];
@@ -153,7 +153,7 @@ static kd_status plan_normal(kd_sparse_rows *s)
     return status;
 }
 
-kd_status kd_sparse_rows_create(const kd_search *f, const kd_cluster *c, kd_sparse_rows **out)
+kd_status kd_sparse_rows_create(const kd_row_search *f, const kd_cluster *c, kd_sparse_rows **out)
 {
     const int       m = c->m, n = c->n, count = count_entries(f, c);
     kd_sparse_rows *s = *out = kd_alloc(sizeof *s);
@@ -199,7 +199,7 @@ void kd_sparse_rows_destroy(kd_sparse_rows *s)
 }
 
 // A = R GZ D with these numbers of GZ
-static void take_values(const kd_search *f, const kd_cluster *c, const double *GZ)
+static void take_values(const kd_row_search *f, const kd_cluster *c, const double *GZ)
 {
     kd_sparse_rows *s = c->sparse;
     for (int i = 0; i < s->m; i++)
@@ -209,7 +209,7 @@ static void take_values(const kd_search *f, const kd_cluster *c, const double *G
 
 // ---- moves ----------------------------------------------------------------------------------------------------------
 
-void kd_sparse_rows_factor(const kd_search *f, const kd_cluster *c, double nu)
+void kd_sparse_rows_factor(const kd_row_search *f, const kd_cluster *c, double nu)
 {
     kd_sparse_rows *s = c->sparse;
     take_values(f, c, f->GZ);
@@ -339,7 +339,7 @@ static bool keep_row(kd_sparse_rows *s, int i, int pivot)
     return true;
 }
 
-bool kd_sparse_rows_eliminate(const kd_search *f, const kd_cluster *c, const double *GZ, const int *order)
+bool kd_sparse_rows_eliminate(const kd_row_search *f, const kd_cluster *c, const double *GZ, const int *order)
 {
     kd_sparse_rows *s = c->sparse;
     double          rest = 0;

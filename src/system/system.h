@@ -134,6 +134,8 @@ typedef struct kd_load_class {
     // of a law that has neither gap nor kink, but is steep: is it bent as a parabola at most along a share of these
     // ranges? NULL: it has one, and is 0 on one side of it
     bool (*is_even)(const struct kd_load *load, const kd_interval *x, double share);
+    // range of the elevation of a road from a file under it, x NULL: anywhere; NULL: it stands on none
+    kd_interval (*elevation)(const struct kd_load *load, const kd_interval *x, struct kd_work *work);
     // start values of its states at x; NULL: 0. settles: once more where assembly has moved the bodies
     void (*start)(const struct kd_load *load, const double *x, struct kd_work *work, double *r);
     bool settles;
@@ -189,6 +191,7 @@ typedef struct kd_law {
     int           *slot;        // (nslots) that it reads, and those controllers do whose outputs it reads
     int            npi, *pi;    // these controllers, each behind those that it reads: numbers of loads
     bool           of_time;     // reads times and inputs alone
+    bool           on_file;     // the elevation of a road from a file, in place of the bounds
     int            box, nboxes; // place of its ranges in those of all laws: of its variables, of states of controllers
 } kd_law;
 
@@ -408,7 +411,7 @@ typedef struct kd_road {
     unsigned long stamp; // of the velocity, or of the position where velocities do not count
     double        x, rate;
     kd_jet        jet;
-    double        told[9]; // what sensors read of a tyre on a road (element/road_tyre.h)
+    double        told[10]; // what sensors read of a tyre on a road (element/road_tyre.h)
 } kd_road;
 
 // The ends of the step that was looked at last
@@ -448,8 +451,19 @@ typedef struct kd_unseen_work {
     kd_jet      *drive_jet; // (KD_DRIVE_NODES, dofs and rows) in a step
     int         *wait;      // (nlaws) steps until the next try
     int         *waited;    // (nlaws) after the last one
+    // the path of a step in which joints turn far, unseen_turn.c
+    int    *place; // (nmeasures) number of a measure that laws read and that is no coordinate of a joint; -1
+    int     nplaces;
+    int    *turning; // (nturning) pairs of these
+    int     nturning;
+    int     pieces;       // of the path; 1: what laws read moves along cubics between the ends
+    double *piece_value;  // (nplaces x pieces + 1) at the ends of the pieces
+    double *piece_rate;   // the same
+    double *turn_x[2];    // (nposition) coordinates of the tree at both ends
+    double *turn_rate[2]; // (nposition) their rates
+    double *inside;       // (np + nv + 3 nu) a point inside
 } kd_unseen_work;
-enum { KD_LAW_TERMS = 32, KD_DRIVE_NODES = 5 };
+enum { KD_LAW_TERMS = 32, KD_DRIVE_NODES = 5, KD_PIECES = 32 };
 
 // The next breaks of expressions, breaks.c
 typedef struct kd_breaks {
@@ -723,8 +737,12 @@ kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;
 bool      kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u);
 kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
 const char *kd_system_unsearched(int i, void *context);
+kd_interval kd_law_bounds(const kd_law *law, const kd_interval *x, kd_work *w); // of a law without expression
 // Range of a variable between the parts a and b of the step
 kd_interval kd_unseen_range(kd_work *w, const kd_point *x1, int slot, double a, double b);
+// How fast joints turn on the way from one body of a pair to the other, in sum [rad/s]; v0, v1: velocities of which the faster
+// ones count. The work object is at a place near by
+double kd_turning(const kd_work *w, int pair, const double *v0, const double *v1);
 // Has a term with this range no effect that matters, in a step that is longer by a factor?
 bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen *seen, kd_interval range,
                         double longer);

@@ -41,10 +41,10 @@ static double length_of(const kd_model *m)
     return longest > 0 ? longest : spread(m);
 }
 
-// Is dof or position k of a joint a shift?
-static bool is_shift(kd_joint_kind kind, int k)
+// Is dof or position k of a joint of this kind and form a shift?
+static bool is_shift(const kd_joint_form *form, kd_joint_kind kind, int k)
 {
-    return k < kd_joint_form_of(kind).nscalars && !kd_joint_turns(kind, k);
+    return k < form->nscalars && !kd_joint_turns(kind, k);
 }
 
 static void fill_units(const kd_system *s, double length, double *unit)
@@ -57,7 +57,7 @@ static void fill_units(const kd_system *s, double length, double *unit)
         if (link->wide)
             unit[j] = kd_system_mode_unit(s, s->link_body[tree->dof_link[dof]], dof - link->dof, length);
         else
-            unit[j] = is_shift(link->kind, dof - link->dof) ? length : 1.0;
+            unit[j] = is_shift(&link->form, link->kind, dof - link->dof) ? length : 1.0;
     }
 }
 
@@ -74,7 +74,7 @@ static void fill_position_units(const kd_system *s, double length, double *unit)
                 unit[i] = kd_system_mode_unit(s, s->link_body[l], k, length);
                 continue;
             }
-            if (i >= 0 && is_shift(link->kind, k)) unit[i] = length;
+            if (i >= 0 && is_shift(&link->form, link->kind, k)) unit[i] = length;
         }
     }
 }
@@ -120,8 +120,9 @@ static double start_rate(const kd_model *m, double length)
     // v of joints: turns as they are, shifts over the length
     for (int i = 0; i < m->njoints; i++) {
         const kd_joint_kind kind = m->joint[i].def.kind;
-        for (int k = 0; k < kd_joint_form_of(kind).ndof; k++)
-            rate = fmax(rate, largest(&m->joint[i].def.v[k], 1) / (is_shift(kind, k) ? length : 1));
+        const kd_joint_form form = kd_joint_form_of(kind);
+        for (int k = 0; k < form.ndof; k++)
+            rate = fmax(rate, largest(&m->joint[i].def.v[k], 1) / (is_shift(&form, kind, k) ? length : 1));
     }
     return rate;
 }
@@ -139,11 +140,12 @@ static double spring_rate(const kd_model *m, double length)
 {
     double square = 0;
     for (int i = 0; i < m->nforces; i++) {
-        const kd_force *f = &m->force[i];
-        const kd_joint *joint = f->joint >= 0 ? &m->joint[f->joint] : NULL;
-        const kd_units  units = kd_force_element((int)f->def.kind)->units;
-        const bool      along = joint && is_shift(joint->def.kind, f->def.coordinate - 1);
-        const bool      turn = units == KD_UNITS_OF_TURN || (joint && !along);
+        const kd_force     *f = &m->force[i];
+        const kd_joint     *joint = f->joint >= 0 ? &m->joint[f->joint] : NULL;
+        const kd_units      units = kd_force_element((int)f->def.kind)->units;
+        const kd_joint_form form = joint ? kd_joint_form_of(joint->def.kind) : (kd_joint_form){0};
+        const bool          along = joint && is_shift(&form, joint->def.kind, f->def.coordinate - 1);
+        const bool          turn = units == KD_UNITS_OF_TURN || (joint && !along);
         if (!kd_forces[f->def.kind]->stiffness) continue;
         const double light = joint ? lightness(m, &joint->from) + lightness(m, &joint->to)
                                    : lightness(m, &f->from) + lightness(m, &f->to);

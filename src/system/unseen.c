@@ -26,8 +26,10 @@
 #define FOLLOWED 0.0625 // part of the step along which a slope must hold to count
 #define BENT 0.3        // of a change: so far from a straight line is smooth
 #define PARTS 64        // of one step, for one term
+#define FILE_PARTS 256  // of a road from a file, which has a kink at every line of its grid
 #define NARROW 1e-13    // a part that is not halved
 #define RENEWED 16      // looks after which mobilities are found anew
+#define TURNED_AWAY 1.0 // [rad] turn of bodies after which they are
 #define BESIDE 0.02     // of the threshold: effect of a part that belongs to what was found
 #define BEGUN 4.0       // of the threshold: effect of what has begun where the step ends
 #define SMALL 0.01      // part of the velocity: the same
@@ -117,7 +119,7 @@ typedef struct hunt {
     double          most;    // effect of its whole range over the whole step, the same
     double          ends[2]; // values of the term there
     int             n;
-    part            part[PARTS];
+    part            part[FILE_PARTS];
 } hunt;
 
 static part judged(const hunt *f, kd_interval range, double a, double b)
@@ -314,7 +316,7 @@ static void look_closely(kd_work *w, hunt *f, kd_interval whole, const kd_step_s
     double size, over;
     int    worst;
     f->band = seen_of(w, f->law, f->term, f->x1, seen, f->ends[0], f->ends[1]);
-    const finding answer = search(w, f, whole, PARTS, &size);
+    const finding answer = search(w, f, whole, f->law->on_file ? FILE_PARTS : PARTS, &size);
     if (answer == HIDDEN) tell(w, f, size, out);
     if (answer != OPEN || f->law->term[f->term].sum) return; // the terms of a sum have been looked at themselves
     sum_up(f, &over, &size, &worst);
@@ -371,7 +373,7 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
 
 // Both ends: the start is that of the step, or the end of the last one that was looked at, which the motion has
 // smoothly come from.
-static void take_ends(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen)
+static void take_ends(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
 {
     const kd_system *s = w->system;
     kd_unseen_work  *u = &w->unseen;
@@ -384,11 +386,12 @@ static void take_ends(kd_work *w, const kd_point *x0, const kd_point *x1, const 
         if (!u->known || !kd_unseen_is_end(s, &u->end[0], x0)) kd_unseen_take_end(w, x0, &u->end[0]);
     }
     kd_unseen_take_end(w, x1, &u->end[1]);
-    if (!u->known || ++u->age >= RENEWED) {
-        kd_unseen_check_inputs(w, &u->end[1]);
-        kd_unseen_mobilities(w, seen, x1);
-    }
+    const bool first = !u->known || ++u->age >= RENEWED;
+    if (first) kd_unseen_check_inputs(w, &u->end[1]);
+    // where bodies turn forces meet them elsewhere soon
+    if (first || u->age * kd_unseen_turn(w) > TURNED_AWAY) kd_unseen_mobilities(w, seen, x1, false);
     u->known = true;
+    kd_unseen_make_path(w, x0, x1, seen, out);
 }
 
 kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out)
@@ -399,7 +402,7 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     const double     h = x1->t - x0->t;
     double           until = INFINITY;
     if (s->nlaws == 0 || !(h > 0.0)) return KD_EVAL_OK;
-    take_ends(w, x0, x1, seen);
+    take_ends(w, x0, x1, seen, out);
     for (int i = 0; i < s->nlaws; i++) {
         if (s->law[i].nterms == 0) continue; // polynomials of low degree: nothing can hide in them
         const bool rests = kd_box_rests(w, i, h);

@@ -20,11 +20,22 @@ double kd_cubic_at(const kd_cubic *c, double x, double *slope, double *bend);
 bool   kd_unseen_is_end(const kd_system *s, const kd_unseen_end *e, const kd_point *x);
 void   kd_unseen_take_end(kd_work *w, const kd_point *x, kd_unseen_end *e);
 // Effect of a unit of each law per time, at the end of the step, which the work object has just been at
-void kd_unseen_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point *x1);
+// also: or as much as is known from elsewhere
+void kd_unseen_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point *x1, bool also);
 void kd_unseen_check_inputs(kd_work *w, const kd_unseen_end *e); // do inputs follow their expressions?
 // Ranges of the terms of a law between the parts a and b of the step; their values at one part of it
 void kd_unseen_ranges(kd_work *w, const kd_law *law, const kd_point *x1, double a, double b, kd_interval *out);
 void kd_unseen_values(kd_work *w, const kd_law *law, const kd_point *x1, double part, double *out);
+
+// unseen_turn.c
+bool kd_unseen_cut_turns(const kd_system *s, kd_arena *arena, kd_unseen_work *u);
+bool kd_unseen_reads_places(const kd_work *w, const kd_law *law); // of bodies, which go round where joints turn
+double
+kd_unseen_turn(const kd_work *w); // [rad] how far joints turn in the step, the work object being at one of its ends
+// Pieces of the path, where joints turn so far that cubics between the ends show nothing; or the step is too long
+void kd_unseen_make_path(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out);
+// The piece of a measure's path with a part of the step; *inside: what part of the piece that is
+kd_cubic kd_unseen_piece(const kd_work *w, int measure, double part, double *inside);
 
 // unseen_jumps.c
 bool kd_unseen_is_abrupt(const kd_law *law); // may it have kinks and jumps?

@@ -171,7 +171,7 @@ static bool is_steady(const kd_law *law, kd_interval f, double share, kd_work *w
 {
     const kd_expr *road = law->load->law[0];
     // no change at all; a road that bends; a gap that stays open or closed
-    if (f.lower == f.upper) return true;
+    if (f.lower == f.upper || law->on_file) return f.lower == f.upper;
     if (law->load->class->is_even) return law->load->class->is_even(law->load, w->enclosure.slot, share);
     if (road && !is_plain(w, road, share)) return false;
     const double least = f.lower > 0.0 ? f.lower : f.upper < 0.0 ? -f.upper : 0.0;
@@ -190,7 +190,7 @@ static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, double share, 
     if (law->expr)
         degree = kd_expr_bends(law->expr, w->enclosure.slot, share, w->breaks.work);
     else {
-        bounds = law->load->class->bounds(law->load, w->enclosure.slot, w);
+        bounds = kd_law_bounds(law, w->enclosure.slot, w);
         steady = is_steady(law, bounds, share, w);
     }
     // each term: bent little, or without effect
@@ -388,6 +388,7 @@ double kd_box_until(const kd_work *w, int i, double h)
         for (int k = 0; k < law->nslots; k++) until = fmin(until, box[k].upper);
         return until;
     }
+    if (w->unseen.pieces > 1 && kd_unseen_reads_places(w, law)) return -INFINITY; // they go round
     // the time is halved until all variables stay inside
     for (int k = 0; k < law->nslots; k++) {
         const kd_slot_kind kind = w->system->slot[law->slot[k]].kind;

@@ -107,7 +107,7 @@ static bool reads_unit(const kd_system *s, const kd_expr *e)
 static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load *of_bounds, double *work)
 {
     if (reads_unit(s, law.expr ? law.expr : of_bounds->law[0])) return KD_OK; // kd_system_unsearched names the block
-    const bool   is_even = of_bounds && of_bounds->class->is_even;
+    const bool   is_even = of_bounds && (of_bounds->class->is_even || law.on_file);
     kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0, !is_even, false, false}};
     int          n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
     if (law.effect == KD_EFFECT_VALUE) n = keep_single(term, n);
@@ -163,6 +163,14 @@ static kd_status add_load(kd_system *s, const kd_load *load, int *capacity, doub
         status =
             add_law(s, capacity, (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0},
                     load, work);
+    // a road from a file: its elevation times the stiffness
+    const kd_interval anywhere =
+        load->class->elevation ? load->class->elevation(load, NULL, NULL) : (kd_interval){0, 0};
+    if (anywhere.lower < anywhere.upper && status == KD_OK) {
+        kd_law law = {.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0, .on_file = true};
+        if (load->class->factor) law.factor = load->class->factor(load);
+        status = add_law(s, capacity, law, load, work);
+    }
     for (int i = 0; i < 6 && status == KD_OK; i++)
         if (load->law[i]) status = add_law(s, capacity, law_of_load(load, i), NULL, work);
     return status;
@@ -233,6 +241,12 @@ const char *kd_system_unsearched(int i, void *context)
     return NULL;
 }
 
+kd_interval kd_law_bounds(const kd_law *law, const kd_interval *x, kd_work *w)
+{
+    const kd_load_class *c = law->load->class;
+    return law->on_file ? c->elevation(law->load, x, w) : c->bounds(law->load, x, w);
+}
+
 // Nothing is known about the motion from here on.
 void kd_unseen_forget(const kd_system *s, kd_unseen_work *u)
 {
@@ -264,6 +278,7 @@ bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
     u->wait = kd_cut_int(arena, s->nlaws);
     u->waited = kd_cut_int(arena, s->nlaws);
     if (!arena->failed) kd_unseen_forget(s, u);
+    if (!kd_unseen_cut_turns(s, arena, u)) return false;
     u->mass = kd_cut_double(arena, s->nlaws > 0 && s->tree.column ? s->tree.column[s->nv] : 0);
     return !arena->failed;
 }

@@ -80,7 +80,7 @@ static double mobility_along(const kd_work *w, int measure, const kd_step_seen *
 }
 
 // At the end of the step, which the work object has just been at
-void kd_unseen_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point *x1)
+void kd_unseen_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point *x1, bool also)
 {
     const kd_system *s = w->system;
     kd_point         own = *x1;
@@ -91,11 +91,13 @@ void kd_unseen_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point *
     for (int i = 0; i < s->nlaws; i++) {
         const kd_law *law = &s->law[i];
         const double *r = w->unseen.end[1].state + s->np + s->nv;
-        w->unseen.speed[i] = 0.0;
-        w->unseen.mobility[i] = law->effect == KD_EFFECT_FORCE
-                                    ? mobility_along(w, law->measure, seen, &w->unseen.speed[i])
-                                : law->effect == KD_EFFECT_RATE ? 1.0 / (seen->rtol * fabs(r[law->state]) + seen->atol)
-                                                                : 1.0;
+        double        speed = 0.0;
+        const double  mobility = law->effect == KD_EFFECT_FORCE  ? mobility_along(w, law->measure, seen, &speed)
+                                 : law->effect == KD_EFFECT_RATE ? 1.0 / (seen->rtol * fabs(r[law->state]) + seen->atol)
+                                                                 : 1.0;
+        if (also && !(mobility > w->unseen.mobility[i])) continue;
+        w->unseen.mobility[i] = mobility;
+        w->unseen.speed[i] = speed;
     }
     w->unseen.age = 0;
 }
@@ -134,19 +136,35 @@ static kd_interval cubic_range(const kd_cubic *c, double a, double b, int level)
     return hull((double[]){va, va + 0.5 * w * ba, vb}, 3, 0.0);
 }
 
+// Between the parts a and b of one piece of the path, h long
+static kd_interval range_in_piece(const kd_measure *m, const kd_cubic *c, double h, double a, double b, int level)
+{
+    const double pi = KD_PI;
+    if (!kd_measure_has_value(m)) // rates alone: straight
+        return hull((double[]){(c->v[0] + a * (c->v[1] - c->v[0])) / h, (c->v[0] + b * (c->v[1] - c->v[0])) / h}, 2,
+                    0.0);
+    if (m->kind == KD_MEASURE_ANGLE && m->turns < 0 && fabs(c->s[1] - c->s[0] - 0.5 * (c->v[0] + c->v[1])) > pi)
+        return level == 0 ? (kd_interval){-pi, pi}
+                          : hull((double[]){c->v[0] / h, c->v[1] / h}, 2, 0.0); // jumped over pi
+    const kd_interval range = cubic_range(c, a, b, level);
+    return level == 1 ? (kd_interval){range.lower / h, range.upper / h} : range;
+}
+
 static kd_interval range_of_measure(const kd_work *w, kd_slot at, double h, double a, double b)
 {
-    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
-    const kd_measure    *m = &w->system->measure[at.index];
-    const double         pi = KD_PI, v0 = e0->rate[at.index], v1 = e1->rate[at.index];
+    const kd_measure *m = &w->system->measure[at.index];
+    const int         pieces = w->unseen.place[at.index] >= 0 ? w->unseen.pieces : 1;
+    kd_interval       range = {INFINITY, -INFINITY};
+    double            first, last;
     if (at.level > 1) return all;
-    if (!kd_measure_has_value(m)) // rates alone: straight
-        return hull((double[]){v0 + a * (v1 - v0), v0 + b * (v1 - v0)}, 2, 0.0);
-    const kd_cubic c = {{e0->value[at.index], e1->value[at.index]}, {h * v0, h * v1}};
-    if (m->kind == KD_MEASURE_ANGLE && m->turns < 0 && fabs(c.s[1] - c.s[0] - 0.5 * (c.v[0] + c.v[1])) > pi)
-        return at.level == 0 ? (kd_interval){-pi, pi} : hull((double[]){v0, v1}, 2, 0.0); // jumped over pi
-    kd_interval range = cubic_range(&c, a, b, at.level);
-    if (at.level == 1) range = (kd_interval){range.lower / h, range.upper / h};
+    // all pieces that have a part of it
+    const int end = (int)fmin(fmax(ceil(b * pieces), floor(a * pieces) + 1.0), pieces);
+    for (int k = (int)fmin(floor(a * pieces), pieces - 1); k < end; k++) {
+        const kd_cubic c = kd_unseen_piece(w, at.index, (k + 0.5) / pieces, &first);
+        first = fmax(a * pieces - k, 0.0), last = fmin(b * pieces - k, 1.0);
+        const kd_interval more = range_in_piece(m, &c, h / pieces, first, fmax(last, first), at.level);
+        range = (kd_interval){fmin(range.lower, more.lower), fmax(range.upper, more.upper)};
+    }
     return range;
 }
 
@@ -213,13 +231,14 @@ static double value_of(kd_work *w, const kd_point *x1, int i, double part)
     }
     if (at.kind == KD_SLOT_MEASURE && at.level <= 1) {
         const kd_measure *m = &s->measure[at.index];
-        const double      v0 = e0->rate[at.index], v1 = e1->rate[at.index];
         const bool        wraps = m->kind == KD_MEASURE_ANGLE && m->turns < 0;
-        if (!kd_measure_has_value(m)) return v0 + part * (v1 - v0);
+        const double      length = w->unseen.place[at.index] >= 0 ? h / w->unseen.pieces : h; // of a piece
+        double            inside;
+        const kd_cubic    c = kd_unseen_piece(w, at.index, part, &inside);
+        if (!kd_measure_has_value(m)) return (c.v[0] + inside * (c.v[1] - c.v[0])) / length;
         if (!wraps) {
-            const kd_cubic c = {{e0->value[at.index], e1->value[at.index]}, {h * v0, h * v1}};
-            const double   value = kd_cubic_at(&c, part, &slope, &bend);
-            return at.level == 0 ? value : slope / h;
+            const double value = kd_cubic_at(&c, inside, &slope, &bend);
+            return at.level == 0 ? value : slope / length;
         }
     }
     return middle(kd_unseen_range(w, x1, i, part, part));
@@ -238,7 +257,7 @@ void kd_unseen_ranges(kd_work *w, const kd_law *law, const kd_point *x1, double 
         kd_range_output(w, law->pi[k], slot);
     }
     if (!law->expr) {
-        out[0] = law->load->class->bounds(law->load, slot, w);
+        out[0] = kd_law_bounds(law, slot, w);
         return;
     }
     (void)kd_expr_bounds(law->expr, slot, w->breaks.work);
@@ -258,7 +277,7 @@ void kd_unseen_values(kd_work *w, const kd_law *law, const kd_point *x1, double 
             const double value = value_of(w, x1, law->slot[i], part);
             w->enclosure.slot[law->slot[i]] = (kd_interval){value, value};
         }
-        out[0] = middle(law->load->class->bounds(law->load, w->enclosure.slot, w));
+        out[0] = middle(kd_law_bounds(law, w->enclosure.slot, w));
     } else {
         kd_unseen_ranges(w, law, x1, part, part, term);
         for (int k = 0; k < law->nterms; k++) out[k] = middle(term[k]);

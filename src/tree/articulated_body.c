@@ -275,20 +275,20 @@ static inline bool climb_revolute(const climb_context *c, int i, const kd_link *
 }
 
 // What a link gives to its parent stays at hand if the parent comes next, and is added up in memory otherwise: the last
-// child of a parent comes first and starts the sum.
-static int climb(const climb_context *c)
+// child of a parent comes first and starts the sum. deforms: as in composite_body.c
+static inline int climb_of(const climb_context *c, const bool deforms)
 {
     const kd_tree *tree = c->tree;
     articulated   *sum = c->work->given;
     articulated    given = {0};
-    start_modes(c);
+    if (deforms) start_modes(c);
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link   *l = &tree->link[i];
         const kd_wrench *load = c->load ? &c->load[i] : NULL;
         // I and b of the link, with what its children gave
-        articulated b = l->wide       ? wide_body(l, &c->work->wide[l->state], &c->m->link[i], load, c->tau)
-                        : l->massless ? no_body(load)
-                                      : rigid_body(l, &c->m->link[i], load);
+        articulated b = deforms && l->wide ? wide_body(l, &c->work->wide[l->state], &c->m->link[i], load, c->tau)
+                        : l->massless      ? no_body(load)
+                                           : rigid_body(l, &c->m->link[i], load);
         if (l->end > i + 1) {
             articulated_add(&b, &given);
             if (l[1].end < l->end) articulated_add(&b, &sum[i]);
@@ -311,6 +311,11 @@ static int climb(const climb_context *c)
             articulated_add(&sum[l->parent], &b);
     }
     return -1;
+}
+
+static int climb(const climb_context *c)
+{
+    return c->tree->nwide > 0 ? climb_of(c, true) : climb_of(c, false);
 }
 
 // ---- from the ground to the tips -----------------------------------------------------------------------------------

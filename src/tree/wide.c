@@ -232,9 +232,11 @@ static void force_by_position(const kd_wide *c, const kd_wide_state *s, const in
     const kd_mat3 Dl = moment_of(s, l), Dt = kd_mat_transpose(&Dl), one = trace_less(&Dl), two = trace_less(&Dt);
     const kd_mat3 J = {kd_vec_add(one.x, two.x), kd_vec_add(one.y, two.y), kd_vec_add(one.z, two.z)};
     const kd_mat3 El = mat_at(E), Et = kd_mat_transpose(&El), gyro = trace_less(&Et);
+    // F_l = w' x C_l + w x (w x C_l + 2 C_l') + C_l''
     axial(D, b);
     *F = kd_vec_add(kd_vec_cross(x->dw, C), kd_vec_cross(x->w, kd_vec_axpy(kd_vec_cross(x->w, C), 2, dC)));
     *F = kd_vec_add(*F, ddC);
+    // N_l = C_l x a + J_l w' + w x J_l w + 2 (tr E' - E') w + b(D)
     *N = kd_vec_add(kd_vec_cross(C, x->a), kd_mat_vec(&J, x->dw));
     *N = kd_vec_add(*N, kd_vec_cross(x->w, kd_mat_vec(&J, x->w)));
     *N = kd_vec_add(*N, kd_vec_axpy(kd_vec_of(b), 2, kd_mat_vec(&gyro, x->w)));
@@ -244,6 +246,7 @@ static void force_by_position(const kd_wide *c, const kd_wide_state *s, const in
 static void force_by_velocity(const kd_wide *c, const kd_wide_state *s, const inner_motion *x, int l, kd_vec3 *N,
                               kd_vec3 *F)
 {
+    // Coriolis: 2 w x C_l and 2 (tr D_l' - D_l') w; what the modes do to C and b themselves
     const kd_mat3 Dl = moment_of(s, l), Dt = kd_mat_transpose(&Dl), gyro = trace_less(&Dt);
     *F = kd_vec_scale(2, kd_vec_cross(x->w, kd_wide_C(s, l)));
     *N = kd_vec_scale(2, kd_mat_vec(&gyro, x->w));
@@ -257,6 +260,7 @@ static void modes_by_modes(const kd_wide *c, kd_wide_state *s, const inner_motio
     const int m = c->m;
     for (int l = 0; l < m; l++)
         for (int k = 0; k < m; k++) {
+            // centrifugal and Euler terms w'D w - w'w tr D + b(D)'w', gravity along C_kl; gyroscopic by q_l'
             const double *D = c->D_q + 9 * (l + m * k);
             const kd_mat3 Dl = mat_at(D);
             double        b[3], sum = kd_vec_dot(x->w, kd_mat_vec(&Dl, x->w)) - x->ww * (D[0] + D[4] + D[8]);
@@ -276,6 +280,7 @@ void KD_KERNEL(kd_wide_derivatives)(const kd_wide *c, kd_wide_state *s, const kd
     x.ww = kd_vec_dot(x.w, x.w);
     for (int l = 0; l < c->m; l++) {
         kd_vec3 N, F;
+        // columns of mode l: force by q_l, by q_l', and of unit q_l''
         force_by_position(c, s, &x, l, &N, &F);
         add_wrench6(R, r, N, F, s->by_p + 6 * l);
         force_by_velocity(c, s, &x, l, &N, &F);
@@ -326,6 +331,7 @@ void KD_KERNEL(kd_wide_add_marker)(const kd_wide *c, kd_wide_state *s, const kd_
     const int mp = c->mp, ld = mp + KD_WIDE_TAIL, m = c->m;
     double *restrict column = s->column, *restrict all = s->S, *restrict forces = s->IS;
     double X[6][6];
+    // four modes at a time: S = X Phi, then I S; they are given on to the parent with -S'b
     marker_matrix(letter, X);
     for (int l = 0; l < mp; l += 4) {
         double *S = all + 6 * l, *IS = forces + 6 * l, *give = s->give + 8 * l;
@@ -339,6 +345,7 @@ void KD_KERNEL(kd_wide_add_marker)(const kd_wide *c, kd_wide_state *s, const kd_
         }
         PUT(give + 24) -= ALL(b[0]) * x + ALL(b[1]) * y + ALL(b[2]) * z + ALL(b[3]) * u + ALL(b[4]) * v + ALL(b[5]) * w;
     }
+    // S' I S, lower triangle from the block of four that the diagonal lies in
     for (int k = 0; k < m; k++, column += ld) {
         const double *U = forces + 24 * (k / 4) + k % 4;
         const four    a = ALL(U[0]), b1 = ALL(U[4]), c1 = ALL(U[8]), d = ALL(U[12]), e = ALL(U[16]), f = ALL(U[20]);
@@ -361,12 +368,14 @@ void KD_KERNEL(kd_wide_start)(const kd_wide *c, kd_wide_state *s)
 void KD_KERNEL(kd_wide_give)(const kd_wide *c, kd_wide_state *s, const kd_link_motion *motion, const double *tau)
 {
     const double *R = &motion->R.x.x;
+    // forces of the modes without what drives them
     for (int k = 0; tau && k < c->m; k++) s->Q[k] -= tau[k];
     for (int l = 0; l < c->mp; l += 4) {
         const double *row = s->row + KD_WIDE_ROWS * l;
         double       *give = s->give + 8 * l;
         const four    b = AT(row + 24), b1 = AT(row + 28), b2 = AT(row + 32), C = AT(row + 36), C1 = AT(row + 40),
                    C2 = AT(row + 44);
+        // R b_l, R C_l: moment and force that unit q_l'' needs, in world axes
         for (int r = 0; r < 3; r++) {
             const four x = ALL(R[r]), y = ALL(R[3 + r]), z = ALL(R[6 + r]);
             PUT(give + 4 * r) += x * b + y * b1 + z * b2;
@@ -400,6 +409,7 @@ int KD_KERNEL(kd_wide_eliminate)(const kd_wide *c, kd_wide_state *s)
     const int m = c->m, mp = c->mp, ld = mp + KD_WIDE_TAIL;
     double *restrict all = s->column, *restrict L = s->factor, *restrict pivot = s->pivot;
     double largest = 0;
+    // moment, force and own load of each mode behind its column
     for (int j = 0; j < m; j++) {
         double *column = all + j * ld, *tail = column + mp;
         if (column[j] > largest) largest = column[j];
@@ -409,11 +419,13 @@ int KD_KERNEL(kd_wide_eliminate)(const kd_wide *c, kd_wide_state *s)
     }
     for (int j = 0; j < m; j++) {
         double *column = all + j * ld;
-        int     i = j & ~3;
+        // column j minus those before it, in runs of 16, 12, 8, 4 rows that stay in registers
+        int i = j & ~3;
         for (; i + 16 <= ld; i += 16) eliminate_fours(4, j, mp, ld, all + i, L + j, column + i);
         if (i + 12 <= ld) eliminate_fours(3, j, mp, ld, all + i, L + j, column + i), i += 12;
         if (i + 8 <= ld) eliminate_fours(2, j, mp, ld, all + i, L + j, column + i), i += 8;
         if (i < ld) eliminate_fours(1, j, mp, ld, all + i, L + j, column + i);
+        // d_j, and the column of L that later ones are eliminated with
         if (!(column[j] > least_pivot * largest)) return j;
         pivot[j] = 1 / column[j];
         for (int l = j & ~3; l < mp; l += 4) PUT(L + j * mp + l) = ALL(pivot[j]) * AT(column + l);
@@ -426,6 +438,7 @@ void KD_KERNEL(kd_wide_give_way)(const kd_wide *c, kd_wide_state *s, const doubl
 {
     const int m = c->m, mp = c->mp, ld = mp + KD_WIDE_TAIL;
     double *restrict x = s->answer;
+    // (q'', a, -1): the modes are found from the last one on
     for (int i = 0; i < mp; i += 4) PUT(x + i) = ALL(0);
     for (int i = 0; i < 6; i++) x[mp + i] = a[i];
     x[mp + 6] = -1, x[mp + 7] = 0;

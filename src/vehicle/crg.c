@@ -21,7 +21,7 @@
 #include "core/read_number.h"
 #include "core/text.h"
 
-enum { MOST_CHANNELS = 4096, MOST_LINE = 300, MOST_POINTS = 1 << 24, CELL = 10, CELLS_PER_LINE = 8 };
+enum { MOST_CHANNELS = 4096, MOST_LINE = 300, MOST_POINTS = 1 << 24, MOST_PIECES = 64, CELL = 10, CELLS_PER_LINE = 8 };
 
 typedef struct corner {  // of the reference line
     double x, y, nx, ny; // P, n
@@ -34,9 +34,11 @@ struct kd_crg {
     double   start, increment; // u
     double  *v, *z;            // (nv), (nu nv)
     corner  *corner;           // (nu)
-    bool     straight;
-    int      stride; // of the coarse search
-    double   low, high;
+    bool     straight, modified;
+    int      stride;    // of the coarse search
+    double   stretch;   // largest gradient of u
+    double (*range)[2]; // (nu) least and largest elevation of a cross section
+    double low, high;
 };
 
 static const double slack = 1e-9; // of a piece: rounding at the ends of the road
@@ -49,7 +51,9 @@ typedef struct reader {
     char       *message;
     size_t      size;
     double      start_u, end_u, increment, start_x, start_y, start_phi, start_z, right, left, v_increment;
-    bool        binary, wide, has_end, has_step;
+    double      end_x, end_y, end_z, slope[2], bank[2]; // constants at start and end, for lines without such a channel
+    bool        binary, wide, has_end, has_step, has_phi, has_end_x, has_end_y, has_end_z, has_slope[2], has_bank[2];
+    bool        modified; // by blocks of modifiers, which are not applied
     int         nchannels, nsections;
     channel     kind[MOST_CHANNELS];
     double      v[MOST_CHANNELS]; // of sections; NaN: by their number
@@ -89,11 +93,24 @@ static kd_status take_parameter(reader *r, const char *line)
         double     *value;
         bool       *given;
     } known[] = {
-        {"reference_line_start_u", &r->start_u, NULL},     {"reference_line_end_u", &r->end_u, &r->has_end},
-        {"reference_line_increment", &r->increment, NULL}, {"reference_line_start_x", &r->start_x, NULL},
-        {"reference_line_start_y", &r->start_y, NULL},     {"reference_line_start_phi", &r->start_phi, NULL},
-        {"reference_line_start_z", &r->start_z, NULL},     {"long_section_v_right", &r->right, NULL},
-        {"long_section_v_left", &r->left, NULL},           {"long_section_v_increment", &r->v_increment, &r->has_step}};
+        {"reference_line_start_u", &r->start_u, NULL},
+        {"reference_line_end_u", &r->end_u, &r->has_end},
+        {"reference_line_increment", &r->increment, NULL},
+        {"reference_line_start_x", &r->start_x, NULL},
+        {"reference_line_start_y", &r->start_y, NULL},
+        {"reference_line_start_phi", &r->start_phi, &r->has_phi},
+        {"reference_line_start_z", &r->start_z, NULL},
+        {"reference_line_end_x", &r->end_x, &r->has_end_x},
+        {"reference_line_end_y", &r->end_y, &r->has_end_y},
+        {"reference_line_end_z", &r->end_z, &r->has_end_z},
+        {"reference_line_start_s", &r->slope[0], &r->has_slope[0]},
+        {"reference_line_end_s", &r->slope[1], &r->has_slope[1]},
+        {"reference_line_start_b", &r->bank[0], &r->has_bank[0]},
+        {"reference_line_end_b", &r->bank[1], &r->has_bank[1]},
+        {"long_section_v_right", &r->right, NULL},
+        {"long_section_v_left", &r->left, NULL},
+        {"long_section_v_increment", &r->v_increment, &r->has_step},
+    };
     const char *equals = strchr(line, '=');
     if (!equals) return KD_OK;
     size_t n = (size_t)(equals - line);
@@ -114,18 +131,23 @@ static kd_status take_channel(reader *r, const char *line)
     static const struct {
         const char *word;
         channel     kind;
-    } words[] = {{"reference line phi", PHI},
-                 {"reference line banking", BANKING},
-                 {"reference line slope", SLOPE},
-                 {"long section", SECTION}};
+        const char *unit, *complaint;
+    } words[] = {{"reference line phi", PHI, "rad", "headings must be in rad, not in"},
+                 {"reference line banking", BANKING, "m/m", "banking must be in m/m, not in"},
+                 {"reference line slope", SLOPE, "m/m", "slopes must be in m/m, not in"},
+                 {"long section", SECTION, "m", "elevations must be in m, not in"}};
     const char *unit = strchr(line, ',');
     if (r->nchannels == MOST_CHANNELS) return refuse(r, "the file has too many channels", "");
     r->kind[r->nchannels] = UNKNOWN;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strncmp(line + 2, words[i].word, strlen(words[i].word)) == 0) r->kind[r->nchannels] = words[i].kind;
+    while (unit && isspace((unsigned char)unit[1])) unit++;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strncmp(line + 2, words[i].word, strlen(words[i].word)) != 0) continue;
+        r->kind[r->nchannels] = words[i].kind;
+        const size_t n = strlen(words[i].unit);
+        if (unit && unit[1] && !(strncmp(unit + 1, words[i].unit, n) == 0 && (!unit[1 + n] || unit[1 + n] == ',')))
+            return refuse(r, words[i].complaint, unit + 1);
+    }
     if (r->kind[r->nchannels] == UNKNOWN) return refuse(r, "this channel is not known:", line + 2);
-    if (r->kind[r->nchannels] == PHI && unit && strncmp(unit + 1, "rad", 3) != 0)
-        return refuse(r, "headings must be in rad, not in", unit + 1);
     if (r->kind[r->nchannels] == SECTION) {
         const char *at = strstr(line, "at v =");
         r->v[r->nsections++] = at ? kd_read_number(at + 6, NULL) : NAN;
@@ -151,11 +173,15 @@ static kd_status read_header(reader *r)
         if (strncmp(line, "$$$$", 4) == 0) return KD_OK;
         if (line[0] == '$') {
             memcpy(block, line, sizeof block);
+            if (strncmp(block, "$road_crg_file", 14) == 0)
+                return refuse(r, "the data are in another file, which $ROAD_CRG_FILE names: give that one", "");
             continue;
         }
         if (line[0] == '*') continue;
         if (strncmp(block, "$road_crg", 9) == 0) {
-            if (strncmp(block, "$road_crg_", 10) == 0) continue; // modifiers, other files: not applied
+            // modifiers and options are not applied
+            if (strncmp(block, "$road_crg_mods", 14) == 0 && strchr(line, '=')) r->modified = true;
+            if (strncmp(block, "$road_crg_", 10) == 0) continue;
             status = take_parameter(r, line);
         } else if (strncmp(block, "$kd_definition", 14) == 0) {
             if (strncmp(line, "#:", 2) == 0) status = take_format(r, line);
@@ -239,13 +265,46 @@ static kd_status fill_row(reader *r, kd_crg *c, double *z)
     return KD_OK;
 }
 
+static bool has_channel(const reader *r, channel kind)
+{
+    for (int k = 0; k < r->nchannels; k++)
+        if (r->kind[k] == kind) return true;
+    return false;
+}
+
+// Heading, slope and banking of lines that have no channel for them are constants of the head
+static kd_status take_constants(reader *r, const kd_crg *c)
+{
+    const struct {
+        channel       kind;
+        const double *ends;
+        const bool   *given;
+        const char   *complaint;
+    } pair[] = {
+        {SLOPE, r->slope, r->has_slope, "slopes at start and end differ, but there is no channel of slopes"},
+        {BANKING, r->bank, r->has_bank, "banking at start and end differs, but there is no channel of banking"}};
+    for (int i = 0; i < 2; i++)
+        if (!has_channel(r, pair[i].kind) && pair[i].given[0] && pair[i].given[1] && pair[i].ends[0] != pair[i].ends[1])
+            return refuse(r, pair[i].complaint, "");
+    for (int i = 0; i < 2; i++) {
+        if (!r->has_slope[i] && r->has_slope[1 - i]) r->slope[i] = r->slope[1 - i];
+        if (!r->has_bank[i] && r->has_bank[1 - i]) r->bank[i] = r->bank[1 - i];
+    }
+    if (!r->has_slope[0] && !r->has_slope[1] && r->has_end_z)
+        r->slope[0] = (r->end_z - r->start_z) / ((c->nu - 1) * c->increment);
+    if (!r->has_phi && !has_channel(r, PHI) && r->has_end_x && r->has_end_y)
+        r->start_phi = atan2(r->end_y - r->start_y, r->end_x - r->start_x);
+    return KD_OK;
+}
+
 static kd_status read_data(reader *r, kd_crg *c)
 {
-    double    row[MOST_CHANNELS], x = r->start_x, y = r->start_y, height = r->start_z, phi = r->start_phi;
-    kd_status status = KD_OK;
+    const bool sloped = has_channel(r, SLOPE), banked = has_channel(r, BANKING);
+    double     row[MOST_CHANNELS], x = r->start_x, y = r->start_y, height = r->start_z, phi = r->start_phi;
+    kd_status  status = KD_OK;
     c->straight = true;
     for (int i = 0; i < c->nu && status == KD_OK; i++) {
-        double slope = 0.0, bank = 0.0, heading = phi;
+        double slope = sloped ? 0.0 : r->slope[0], bank = banked ? 0.0 : r->bank[0], heading = phi;
         int    section = 0;
         status = read_row(r, row);
         for (int k = 0; k < r->nchannels && status == KD_OK; k++) {
@@ -291,7 +350,10 @@ static kd_status make_normals(reader *r, kd_crg *c)
         double        tx, ty;
         const corner *p = &c->corner[i];
         direction(c, i, &tx, &ty);
-        const double turn = (p[1].nx - p[0].nx) * tx + (p[1].ny - p[0].ny) * ty;
+        const double turn = (p[1].nx - p[0].nx) * tx + (p[1].ny - p[0].ny) * ty, a = p[0].nx * tx + p[0].ny * ty;
+        // length of the piece at an edge is all that it is at least
+        const double least = c->increment + fmin(c->v[0] * turn, c->v[c->nv - 1] * turn);
+        c->stretch = fmax(c->stretch, c->increment * (1.0 + fabs(a) + fabs(turn)) / fmin(least, c->increment));
         if (!(c->increment + c->v[0] * turn > 0.0 && c->increment + c->v[c->nv - 1] * turn > 0.0)) {
             char word[40];
             kd_text(word, sizeof word, "u = %.6g", c->start + i * c->increment);
@@ -325,17 +387,23 @@ static kd_status make(reader *r, kd_crg *c)
     c->v = kd_cut_double(&c->arena, c->nv);
     c->z = kd_arena_cut(&c->arena, (size_t)c->nu * (size_t)c->nv, sizeof *c->z);
     c->corner = kd_arena_cut(&c->arena, (size_t)c->nu, sizeof *c->corner);
+    c->range = kd_arena_cut(&c->arena, (size_t)c->nu, sizeof *c->range);
     if (c->arena.failed) return KD_ERR_MEMORY;
+    c->modified = r->modified;
     kd_status status = place_sections(r, c);
+    if (status == KD_OK) status = take_constants(r, c);
     if (status == KD_OK) status = read_data(r, c);
     if (status == KD_OK) status = make_normals(r, c);
     c->low = INFINITY, c->high = -INFINITY;
-    for (int i = 0; i < c->nu && status == KD_OK; i++)
+    for (int i = 0; i < c->nu && status == KD_OK; i++) {
+        c->range[i][0] = INFINITY, c->range[i][1] = -INFINITY;
         for (int j = 0; j < c->nv; j++) {
             const double z =
                 c->corner[i].height + c->corner[i].bank * c->v[j] + c->z[(size_t)i * (size_t)c->nv + (size_t)j];
-            c->low = fmin(c->low, z), c->high = fmax(c->high, z);
+            c->range[i][0] = fmin(c->range[i][0], z), c->range[i][1] = fmax(c->range[i][1], z);
         }
+        c->low = fmin(c->low, c->range[i][0]), c->high = fmax(c->high, c->range[i][1]);
+    }
     return status;
 }
 
@@ -498,11 +566,77 @@ void kd_crg_at(const kd_crg *crg, double x, double y, double z[3], double uv[2])
     if (uv) uv[0] = crg->start + (i + t) * crg->increment, uv[1] = v;
 }
 
+// Elevations along a line across the road, from v0 to v1: at both ends, and at the sections between
+static void across(const kd_crg *c, int i, double t, const double v[2], double z[2])
+{
+    double f[3];
+    for (int k = 0; k < 2; k++) {
+        on_piece(c, i, t, v[k], f);
+        z[0] = fmin(z[0], f[0]), z[1] = fmax(z[1], f[0]);
+    }
+    for (int j = 0; j < c->nv; j++) {
+        if (c->v[j] <= v[0] || c->v[j] >= v[1]) continue;
+        on_piece(c, i, t, c->v[j], f);
+        z[0] = fmin(z[0], f[0]), z[1] = fmax(z[1], f[0]);
+    }
+}
+
+// How far u and v change on a piece while x and y change by hx and hy
+static const double *spread(const kd_crg *c, int i, double hx, double hy, double *out)
+{
+    const corner *p = &c->corner[i];
+    double        tx, ty;
+    direction(c, i, &tx, &ty);
+    const double along = hx * fabs(tx) + hy * fabs(ty), aside = hx * fabs(ty) + hy * fabs(tx);
+    const double a = p[0].nx * tx + p[0].ny * ty, turn = p[1].nx * tx + p[1].ny * ty - a;
+    const double least = fmin(c->increment, c->increment + fmin(c->v[0] * turn, c->v[c->nv - 1] * turn));
+    out[0] = (along + aside * (fabs(a) + fabs(turn))) * c->increment / least, out[1] = aside;
+    return out;
+}
+
+void kd_crg_range(const kd_crg *crg, const double x[2], const double y[2], double z[2])
+{
+    const double hx = 0.5 * (x[1] - x[0]), hy = 0.5 * (y[1] - y[0]), reach = hypot(hx, hy);
+    double       middle[3], uv[2], first, last;
+    z[0] = crg->low, z[1] = crg->high;
+    if (!isfinite(hx) || !isfinite(hy)) return;
+    kd_crg_at(crg, 0.5 * (x[0] + x[1]), 0.5 * (y[0] + y[1]), middle, uv);
+    z[0] = z[1] = middle[0];
+    if (!(reach > 0.0)) return;
+    // ranges of u and v by the gradients on those pieces that the rectangle can reach
+    int i0 = piece_of(crg, uv[0] - reach * crg->stretch, &first),
+        i1 = piece_of(crg, uv[0] + reach * crg->stretch, &last);
+    double du = reach * crg->stretch, dv = reach;
+    if (crg->straight || i1 - i0 < MOST_PIECES) {
+        du = dv = 0.0;
+        for (int i = i0; i <= (crg->straight ? i0 : i1); i++) {
+            const double *g = spread(crg, i, hx, hy, (double[2]){0});
+            du = fmax(du, g[0]), dv = fmax(dv, g[1]);
+        }
+    }
+    const double v[2] = {uv[1] - dv, uv[1] + dv};
+    // both ends, and the cross sections between: elevations go straight from one to the next
+    i0 = piece_of(crg, uv[0] - du, &first), i1 = piece_of(crg, uv[0] + du, &last);
+    across(crg, i0, first, v, z);
+    across(crg, i1, last, v, z);
+    for (int i = i0 + 1; i <= i1; i++) {
+        if (i1 - i0 < MOST_PIECES)
+            across(crg, i, 0.0, v, z);
+        else
+            z[0] = fmin(z[0], crg->range[i][0]), z[1] = fmax(z[1], crg->range[i][1]);
+    }
+}
+
 void kd_crg_ends(const kd_crg *crg, double u[2], double v[2], double z[2])
 {
     u[0] = crg->start, u[1] = crg->start + (crg->nu - 1) * crg->increment;
     v[0] = crg->v[0], v[1] = crg->v[crg->nv - 1];
     z[0] = crg->low, z[1] = crg->high;
+}
+
+bool kd_crg_modified(const kd_crg *crg)
+{
+    return crg->modified;
 }
 
 int kd_crg_missing(const kd_crg *crg)

@@ -23,8 +23,12 @@ void   kd_crg_place(const kd_crg *crg, double u, double v, double *x, double *y)
 // Elevation at x and y, its derivatives by x and y; u and v there (may be NULL)
 void kd_crg_at(const kd_crg *crg, double x, double y, double z[3], double uv[2]);
 
+// Least and largest elevation over a rectangle of x and y: exact for a point, wider than needed for large ones
+void kd_crg_range(const kd_crg *crg, const double x[2], const double y[2], double z[2]);
+
 // Ends along u and v; least and largest elevation
 void kd_crg_ends(const kd_crg *crg, double u[2], double v[2], double z[2]);
-int  kd_crg_missing(const kd_crg *crg); // values that were not there
+int  kd_crg_missing(const kd_crg *crg);  // values that were not there
+bool kd_crg_modified(const kd_crg *crg); // the file asks for modifiers ($ROAD_CRG_MODS), which are not applied
 
 #endif

@@ -37,18 +37,30 @@ static const char *const needed[] = {"UNITS",
 enum { NEEDED = sizeof needed / sizeof *needed };
 
 // A unit as a word in files, and its factor to SI
+#define GRAVITY 9.80665              // of kilogram-force and pound-force
+#define POUND (0.45359237 * GRAVITY) // pound-force [N]
 typedef struct unit_word {
     const char *word;
     double      factor;
 } unit_word;
-static const unit_word lengths[] = {{"meter", 1},     {"metre", 1},         {"m", 1},     {"millimeter", 1e-3},
-                                    {"mm", 1e-3},     {"centimeter", 0.01}, {"cm", 0.01}, {"kilometer", 1e3},
-                                    {"inch", 0.0254}, {"foot", 0.3048},     {NULL, 0}};
-static const unit_word forces[] = {{"newton", 1}, {"n", 1}, {"kilonewton", 1e3}, {"kn", 1e3}, {NULL, 0}};
-static const unit_word times[] = {{"second", 1}, {"sec", 1}, {"s", 1}, {"millisecond", 1e-3}, {NULL, 0}};
+// clang-format off
+static const unit_word lengths[] = {
+    {"meter", 1}, {"metre", 1}, {"m", 1}, {"millimeter", 1e-3}, {"millimetre", 1e-3}, {"mm", 1e-3}, {"centimeter", 0.01},
+    {"centimetre", 0.01}, {"cm", 0.01}, {"kilometer", 1e3}, {"km", 1e3}, {"inch", 0.0254}, {"inche", 0.0254}, {"in", 0.0254},
+    {"foot", 0.3048}, {"feet", 0.3048}, {"ft", 0.3048}, {NULL, 0}};
+static const unit_word forces[] = {
+    {"newton", 1}, {"n", 1}, {"kilonewton", 1e3}, {"knewton", 1e3}, {"kn", 1e3}, {"millinewton", 1e-3}, {"dyne", 1e-5},
+    {"pound_force", POUND}, {"pound", POUND}, {"lbf", POUND}, {"ounce_force", POUND / 16}, {"kg_force", GRAVITY},
+    {"kilogram_force", GRAVITY}, {"kgf", GRAVITY}, {NULL, 0}};
+static const unit_word times[] = {
+    {"second", 1}, {"sec", 1}, {"s", 1}, {"millisecond", 1e-3}, {"ms", 1e-3}, {"minute", 60}, {"hour", 3600}, {NULL, 0}};
 static const unit_word pressures[] = {
-    {"pascal", 1}, {"pa", 1}, {"kpascal", 1e3}, {"kpa", 1e3}, {"bar", 1e5}, {"psi", 6894.757293168361}, {NULL, 0}};
-static const unit_word masses[] = {{"kg", 1}, {"kilogram", 1}, {"gram", 1e-3}, {"tonne", 1e3}, {NULL, 0}};
+    {"pascal", 1}, {"pa", 1}, {"kpascal", 1e3}, {"kilopascal", 1e3}, {"kpa", 1e3}, {"megapascal", 1e6}, {"mpa", 1e6},
+    {"bar", 1e5}, {"psi", POUND / (0.0254 * 0.0254)}, {NULL, 0}};
+static const unit_word masses[] = {
+    {"kg", 1}, {"kilogram", 1}, {"gram", 1e-3}, {"tonne", 1e3}, {"megagram", 1e3}, {"pound_mass", 1}, {"lbm", 1}, {"slug", 1},
+    {NULL, 0}}; // no number has one
+// clang-format on
 
 typedef struct reader {
     kd_lines lines;
@@ -68,11 +80,11 @@ const char *kd_tir_name(kd_tir_number i)
 // What stands behind $ or ! is a comment, but not inside of quotes; blanks at the end go, too
 static void cut_comment(char *line)
 {
-    bool  quoted = false;
+    char  quote = '\0';
     char *at = line;
     for (; *at; at++) {
-        if (*at == '\'') quoted = !quoted;
-        if (!quoted && (*at == '$' || *at == '!')) break;
+        if (quote ? *at == quote : *at == '\'' || *at == '"') quote = quote ? '\0' : *at;
+        if (!quote && (*at == '$' || *at == '!')) break;
     }
     while (at > line && isspace((unsigned char)at[-1])) at--;
     *at = '\0';
@@ -85,12 +97,13 @@ static void copy_word(char *to, const char *from, size_t n)
     to[n] = '\0';
 }
 
-// A text between quotes, in capitals; without quotes the value as it stands
+// A text between quotes, single or double, in capitals; without quotes the value as it stands
 static void text_of(const char *value, char *word)
 {
     const char *end;
-    if (*value == '\'') value++;
-    for (end = value; *end && *end != '\'';) end++;
+    const char  quote = *value == '"' ? '"' : '\'';
+    if (*value == quote) value++;
+    for (end = value; *end && *end != quote;) end++;
     while (end > value && isspace((unsigned char)end[-1])) end--;
     copy_word(word, value, (size_t)(end - value));
 }
@@ -207,7 +220,7 @@ static kd_status take_entry(reader *r, const char *line, const char *equals)
     if (end == line) return kd_lines_refuse(&r->lines, "there is no name before the '='", "");
     if (strcmp(r->section, "UNITS") == 0) return take_unit(r, key, value);
     if (i >= 0) return take_number(r, i, value);
-    if (strcmp(r->section, "MODEL") == 0 && *value == '\'') return take_word(r, key, value);
+    if (strcmp(r->section, "MODEL") == 0) return take_word(r, key, value);
     const size_t n = strlen(r->section);
     if (n > 13 && strcmp(r->section + n - 13, "_COEFFICIENTS") == 0) pass_over(r, key);
     return KD_OK;

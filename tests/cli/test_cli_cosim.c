@@ -22,6 +22,9 @@ static void a_run(void **state)
         expect("cosimulate " MODELS "systems/two-masses.yaml --t-end 0.1 --json --master iteration", 0, "\"clean\":");
     must_contain(r.text, "\"right.v\":");
     expect("cosimulate " MODELS "systems/rigid-link.yaml --t-end 0.02", 0, "all Delassus blocks taken");
+    // models of systems find the library of kardan; others by --library
+    expect("cosimulate " MODELS "systems/car-caravan.yaml --t-end 0.02", 0, "positions apart by at most");
+    expect("cosimulate " MODELS "systems/car-caravan.yaml --t-end 0.01 --library " MODELS, 0, "certificate:");
 }
 
 // What is wrong is a sentence: words of the command line with status 2, files with status 1.

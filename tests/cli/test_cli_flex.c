@@ -124,6 +124,79 @@ static void mistakes_are_told(void **state)
     expect("flex --help", 0, "interfaces:");
 }
 
+// A lattice of bars between 3 x 2 x 2 nodes in files, lengths in `length` metres, masses in `mass` kilograms
+static void write_lattice(const char *name, double length, double mass)
+{
+    enum { NODES = 12 };
+    double at[NODES][3], K[3 * NODES][3 * NODES] = {{0}};
+    char   path[1000];
+    for (int i = 0; i < NODES; i++) at[i][0] = 0.1 * (i / 4), at[i][1] = 0.06 * (i / 2 % 2), at[i][2] = 0.05 * (i % 2);
+    for (int i = 0; i < NODES; i++)
+        for (int j = 0; j < i; j++) {
+            double d[3], square = 0;
+            for (int a = 0; a < 3; a++) d[a] = at[i][a] - at[j][a], square += d[a] * d[a];
+            if (square > 0.13 * 0.13) continue;
+            for (int a = 0; a < 3; a++)
+                for (int b = 0; b < 3; b++) {
+                    const double k = 1e7 * (1 + 0.1 * i) * d[a] * d[b] / square;
+                    K[3 * i + a][3 * i + b] += k, K[3 * j + a][3 * j + b] += k;
+                    K[3 * i + a][3 * j + b] -= k, K[3 * j + a][3 * i + b] -= k;
+                }
+        }
+    for (int file = 0; file < 3; file++) {
+        snprintf(path, sizeof path, OUT "/%s.%s", name, file == 0 ? "sti" : file == 1 ? "mas" : "inp");
+        FILE *out = fopen(path, "w");
+        assert_non_null(out);
+        if (file == 2) fprintf(out, "*NODE\n");
+        for (int i = 0; file == 2 && i < NODES; i++)
+            fprintf(out, "%d, %.17g, %.17g, %.17g\n", i + 1, at[i][0] / length, at[i][1] / length, at[i][2] / length);
+        for (int i = 0; file < 2 && i < 3 * NODES; i++)
+            for (int j = 0; j < 3 * NODES; j++) {
+                const double value = file == 0 ? K[i][j] : i == j ? 0.1 + 0.01 * (i / 3) : 0;
+                if (value != 0) fprintf(out, "%d %d %.17g\n", i + 1, j + 1, value / mass);
+            }
+        fclose(out);
+    }
+}
+
+#define LATTICE(name, more)                                                                                            \
+    "structure: {stiffness: " name ".sti, mass: " name ".mas, nodes: " name ".inp" more                                \
+    "}\ninterfaces: {a: {nodes: [1, 2, 3, 4]}, b: {nodes: [9, 10, 11, 12]}}\nreduction: {modes: 2}\n"
+
+// Files in millimetres and tonnes give the body that files in units of the SI give; without 'units' they are warned of.
+static void files_have_units(void **state)
+{
+    (void)state;
+    write_lattice("si", 1, 1);
+    write_lattice("mm", 1e-3, 1e3);
+    write_file("si.yaml", LATTICE("si", ""));
+    write_file("mm.yaml", LATTICE("mm", ", units: {length: mm, mass: t}"));
+    write_file("bare.yaml", LATTICE("mm", ""));
+    write_file("scaled.yaml", LATTICE("mm", ", scale: 0.001"));
+    const command_result r = run_command("cd '" OUT "' && for f in si mm; do " KARDAN
+                                         "flex $f.yaml | grep -v written > $f.txt; done; cmp si.txt mm.txt");
+    if (r.status != 0) print_error("%s\n", r.text);
+    assert_int_equal(r.status, 0);
+    const command_result si = expect("flex si.yaml", 0, "mass 1.86 kg, centre (0.117204,");
+    assert_null(strstr(si.text, "warning"));
+    expect("flex bare.yaml", 0, "warning: the speed of sound would be about");
+    expect("flex scaled.yaml", 0, "warning: the density would be about");
+    // what is wrong with a matrix is told with its file
+    assert_int_equal(run_command("cp '" OUT "/si.sti' '" OUT "/w0.sti'; cp '" OUT "/si.inp' '" OUT
+                                 "/w0.inp'; sed 's/ [^ ]*$/ 0/' '" OUT "/si.mas' > '" OUT "/w0.mas'")
+                         .status,
+                     0);
+    write_file("w.yaml", LATTICE("w0", ""));
+    expect("flex w.yaml", 1, "w0.mas: the mass matrix is zero");
+    assert_int_equal(
+        run_command("cp '" OUT "/si.mas' '" OUT "/w0.mas'; head -n 200 '" OUT "/si.sti' > '" OUT "/w0.sti'").status, 0);
+    expect("flex w.yaml", 1, "w0.sti: the stiffness matrix is not symmetric: is the file cut off?");
+    write_file("w.yaml", LATTICE("mm", ", units: {length: kg, mass: t}"));
+    expect("flex w.yaml", 1, "not a unit of length: 'kg'");
+    write_file("w.yaml", LATTICE("mm", ", scale: 0.001, units: {length: mm}"));
+    expect("flex w.yaml", 1, "'scale' is of the nodes alone");
+}
+
 // A part or a body that takes one of two modes of the same frequency is warned of; with both there is nothing to say
 static void cut_pairs_are_told(void **state)
 {
@@ -149,10 +222,9 @@ static void cut_pairs_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cut_pairs_are_told),
-        cmocka_unit_test(parts_become_bodies),
-        cmocka_unit_test(beams_have_materials),
-        cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(cut_pairs_are_told),   cmocka_unit_test(parts_become_bodies),
+        cmocka_unit_test(beams_have_materials), cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(files_have_units),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
 }

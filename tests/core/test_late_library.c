@@ -15,8 +15,8 @@ static void found_by_name(void **state)
 {
     (void)state;
     double (*root)(double) = NULL;
-    const kd_symbol symbol[] = {{"sqrt", (void *)&root}};
-    char            why[200] = "";
+    const kd_late_symbol symbol[] = {{"sqrt", (void *)&root}};
+    char                 why[200] = "";
     if (!kd_library_load("/nowhere/libm.so", "libm.so.6", symbol, 1, why, sizeof why)) fail_msg("%s", why);
     assert_true(root && root(9.0) == 3.0);
 }
@@ -25,9 +25,9 @@ static void found_by_name(void **state)
 static void missing_is_named(void **state)
 {
     (void)state;
-    void           *place = NULL;
-    const kd_symbol symbol[] = {{"kd_there_is_none", (void *)&place}};
-    char            why[300] = "";
+    void                *place = NULL;
+    const kd_late_symbol symbol[] = {{"kd_there_is_none", (void *)&place}};
+    char                 why[300] = "";
     assert_false(kd_library_load("/nowhere/libnone.so", "libnone_of_these.so.7", symbol, 1, why, sizeof why));
     assert_non_null(strstr(why, "libnone_of_these.so.7 cannot be loaded"));
     assert_false(kd_library_load("/nowhere/libm.so", "libm.so.6", symbol, 1, why, sizeof why));
@@ -40,8 +40,8 @@ static void tried_once(void **state)
 {
     (void)state;
     double (*root)(double) = NULL;
-    const kd_symbol symbol[] = {{"sqrt", (void *)&root}};
-    kd_late_library good = {.path = "/nowhere/libm.so", .name = "libm.so.6", .symbol = symbol, .count = 1};
+    const kd_late_symbol symbol[] = {{"sqrt", (void *)&root}};
+    kd_late_library      good = {.path = "/nowhere/libm.so", .name = "libm.so.6", .symbol = symbol, .count = 1};
     kd_late_library bad = {.path = "/nowhere/libm.so", .name = "libnone_of_these.so.7", .symbol = symbol, .count = 1};
     char            why[300] = "";
     if (!kd_library_load_once(&good, why, sizeof why)) fail_msg("%s", why);

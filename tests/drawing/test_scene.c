@@ -189,7 +189,7 @@ static void springs_are_coils(void **state)
     assert_int_equal(s.coil[0].from.body, -1);
     assert_near(s.coil[0].from.r.y, 2);
     assert_int_equal(s.coil[0].to.body, 1);
-    static const kd_link LOOK[] = {KD_LINK_COIL, KD_LINK_DAMPER, KD_LINK_COIL, KD_LINK_ROD};
+    static const kd_scene_link LOOK[] = {KD_LINK_COIL, KD_LINK_DAMPER, KD_LINK_COIL, KD_LINK_ROD};
     for (int i = 0; i < 4; i++) {
         assert_int_equal(s.coil[i].look, LOOK[i]);
         assert_true((s.coil[i].radius > 0) == (LOOK[i] == KD_LINK_COIL) && s.coil[i].thick > 0);

@@ -136,6 +136,48 @@ static void test_ranges_are_told(void **state)
     }
 }
 
+// A centre below the road and a road that has ended are told; without friction and with an upright axle there is no force.
+static void test_wrong_places(void **state)
+{
+    kd_force_def f = tmeasy();
+    char         text[300];
+    double       x[COUNT], out[ROWS];
+    (void)state;
+    f.tmeasy.road.crg = KD_SOURCE_DIR "/models/data/curve.crg", f.tmeasy.road.patch[0] = f.tmeasy.road.patch[1] = 0.05;
+    f.tmeasy.road.friction = "0.5 - x/1000";
+    desk d = desk_of(&f);
+    rolling(x, 10);
+    x[X] = 3;
+    law(&d, x, out);
+    assert_false(d.l->class->notice(d.l, d.x, d.w, text, sizeof text));
+    x[Z] = -0.25;
+    law(&d, x, out);
+    assert_true(d.l->class->notice(d.l, d.x, d.w, text, sizeof text));
+    assert_string_equal(text, "its centre is 0.25 m below the road");
+    x[X] = -7, x[Z] = R0 - 0.02;
+    law(&d, x, out);
+    assert_true(d.l->class->notice(d.l, d.x, d.w, text, sizeof text));
+    assert_has(text, "it is beyond the end of its road, u from 0 to ");
+    x[X] = 3, x[Y] = 40;
+    law(&d, x, out);
+    assert_true(d.l->class->notice(d.l, d.x, d.w, text, sizeof text));
+    assert_has(text, "it is beyond the edge of its road, v from ");
+    for (int i = 0; i < 2; i++) {
+        rolling(x, 10);
+        if (i == 0)
+            x[X] = 500;
+        else
+            x[NY] = 0, x[NZ] = 1;
+        for (int k = 0; k < COUNT; k++) d.x[d.l->variable[k]] = x[k];
+        assert_int_equal(d.l->class->eval(d.l, d.x, d.w, out, out + 6), KD_EVAL_RETRY);
+        text[0] = '\0';
+        d.l->class->reason(d.l, d.x, text, sizeof text);
+        assert_string_equal(text,
+                            i == 0 ? "`grip` must be positive here" : "its axle, z of `to`, is upright on the road");
+    }
+    release(&d);
+}
+
 // The derivatives by all variables are those of the values: on curved roads that rise in time, by the tangent plane and by four
 // points, rolling, standing, sliding and in the air.
 static void test_jacobians(void **state)
@@ -147,13 +189,16 @@ static void test_jacobians(void **state)
     long                     compared = 0;
     (void)state;
     for (int kind = 0; kind < 2; kind++)
-        for (int variant = 0; variant < 7; variant++) {
+        for (int variant = 0; variant < 9; variant++) {
             kd_force_def f = kind == 0 ? magic() : tmeasy();
             kd_road_def *road = kind == 0 ? &f.magic.road : &f.tmeasy.road;
             road->height = roads[variant % 3];
             if (variant == 6) road->crg = KD_SOURCE_DIR "/models/data/curve.crg"; // level where it has no sill
             road->friction = variant % 2 ? "0.8 + 0.1*sin(x)*cos(y)" : NULL;
             if (variant >= 3) road->patch[0] = 0.06, road->patch[1] = 0.08;
+            if (variant >= 7) road->cam[0] = 1.03, road->cam[1] = 0.9, road->cam[2] = variant == 7 ? 1.8 : 2.2;
+            if (variant == 8)
+                road->height = "0.03*sin(3*x - 0.3*y) + 0.1*y^2"; // rise: at the place of contact as it is
             if (kind == 0 && variant % 2) f.magic.side = KD_TYRE_RIGHT;
             desk d = desk_of(&f);
             for (int n = 0; n < 60; n++) {
@@ -266,16 +311,17 @@ static void test_sides(void **state)
     release(&right);
 }
 
-// On a plane road of any slope forces are those of the level road, turned with it; the plane of four points is the same.
+// On a plane road of any slope forces are those of the level road, turned with it; the plane of four points or cams is the same.
 static void test_slope(void **state)
 {
     const double a = 0.2, b = -0.1, c = 1 / sqrt(1 + a * a + b * b);
     (void)state;
-    for (int variant = 0; variant < 2; variant++) {
+    for (int variant = 0; variant < 3; variant++) {
         kd_force_def f = magic();
         desk         level = desk_of(&f);
         f.magic.road.height = "0.2*x - 0.1*y";
         if (variant) f.magic.road.patch[0] = 0.05, f.magic.road.patch[1] = 0.07;
+        if (variant == 2) f.magic.road.cam[0] = 1.03, f.magic.road.cam[1] = 0.9, f.magic.road.cam[2] = 1.8;
         desk          tilted = desk_of(&f);
         const kd_vec3 N = kd_vec(-a * c, -b * c, c);
         // axes of the slope: x along its line in the plane y = 0
@@ -396,13 +442,26 @@ static void test_refusals(void **state)
     assert_int_equal(kd_model_finish(m), KD_ERR_MODEL);
     assert_has(kd_model_message(m), "the slope lateral must be at least twice the maximum over its slip, 63636.4 N");
     kd_model_destroy(m);
+    // cams without area, or with a shape that is none
+    for (int i = 0; i < 2; i++) {
+        f = magic();
+        f.magic.road.cam[0] = f.magic.road.cam[1] = 1, f.magic.road.cam[2] = i == 0 ? 1.8 : 1;
+        if (i == 1) f.magic.road.patch[0] = f.magic.road.patch[1] = 0.05;
+        m = arm_model();
+        CHECK(kd_model_add_force(m, "tyre", &f));
+        assert_int_equal(kd_model_finish(m), KD_ERR_MODEL);
+        assert_has(kd_model_message(m), i == 0 ? "cams stand at the corners of `patch`, which is not given"
+                                               : "half length and half height must be positive, the exponent above 1");
+        kd_model_destroy(m);
+    }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges_are_told), cmocka_unit_test(test_jacobians), cmocka_unit_test(test_standstill),
-        cmocka_unit_test(test_steady_slip),     cmocka_unit_test(test_sides),     cmocka_unit_test(test_slope),
-        cmocka_unit_test(test_damping),         cmocka_unit_test(test_tmeasy),    cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranges_are_told), cmocka_unit_test(test_jacobians),
+                                       cmocka_unit_test(test_standstill),      cmocka_unit_test(test_steady_slip),
+                                       cmocka_unit_test(test_sides),           cmocka_unit_test(test_slope),
+                                       cmocka_unit_test(test_damping),         cmocka_unit_test(test_tmeasy),
+                                       cmocka_unit_test(test_wrong_places),    cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

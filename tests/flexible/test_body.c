@@ -307,6 +307,57 @@ static void transfer_errors_are_expected(void **state)
     assert_true(compared > 60);
 }
 
+// Shapes of all kinds in one reduction: transfer functions are exact at the frequencies of responses, and so are the normal modes of the
+// other kind that were mixed in; shapes of accelerations are among the dynamic ones.
+static void shapes_are_mixed(void **state)
+{
+    (void)state;
+    static const int low[] = {0, 1, 2};
+    const bool       held[] = {true};
+    for (int round = 0; round < 10; round++) {
+        truss        t;
+        kd_reduction plain, mixed, relief;
+        char         message[300] = "";
+        double       exact[4], omega[40], without[40], W[2], error[2];
+        int          count, n;
+        make_truss(&t);
+        const kd_interface   face[] = {{"low", 3, low, t.s.at[0], false}};
+        const bool           is_free = round % 2;
+        kd_reduction_options o = {.modes = 1, .kind = is_free ? KD_REDUCE_FREE : KD_REDUCE_FIXED};
+        assert_int_equal(kd_reduce(&t.s, face, 1, &o, &plain, message, sizeof message), KD_OK);
+        // the other kind: free frequencies of a part with fixed modes, held ones of a part with free modes
+        const bool *hold = is_free ? held : NULL;
+        assert_int_equal(kd_reduction_exact(&plain, hold, 4, exact, message, sizeof message), KD_OK);
+        o.others = 4;
+        o.nresponses = is_free ? 1 : 2; // not so many that they span everything
+        W[0] = 0.7 * exact[1], W[1] = 1.3 * exact[3];
+        o.response = W;
+        assert_int_equal(kd_reduce(&t.s, face, 1, &o, &mixed, message, sizeof message), KD_OK);
+        assert_int_equal(kd_reduction_modes(&mixed, hold, omega, NULL, &count), KD_OK);
+        assert_int_equal(kd_reduction_modes(&plain, hold, without, NULL, &n), KD_OK);
+        for (int k = 0; k < 4; k++) assert_true(fabs(omega[k] / exact[k] - 1) < 1e-9);
+        assert_true(n < 4 || without[2] > 1.0001 * exact[2]);
+        assert_int_equal(kd_reduction_transfer_exact(&mixed, 2, W, error), KD_OK);
+        assert_true(mixed.n < mixed.nz && error[0] < 1e-8 && (is_free || error[1] < 1e-8));
+        assert_int_equal(kd_reduction_transfer_exact(&plain, 2, W, error), KD_OK);
+        assert_true(error[0] > 1e-6 || error[1] > 1e-6);
+        // relief beside dynamic shapes brings nothing, alone it does
+        o = (kd_reduction_options){.modes = 1, .dynamic = true};
+        assert_int_equal(kd_reduce(&t.s, face, 1, &o, &relief, message, sizeof message), KD_OK);
+        n = relief.n;
+        kd_reduction_release(&relief);
+        for (int dynamic = 0; dynamic < 2; dynamic++) {
+            o = (kd_reduction_options){.modes = 1, .dynamic = dynamic, .relief = true};
+            assert_int_equal(kd_reduce(&t.s, face, 1, &o, &relief, message, sizeof message), KD_OK);
+            assert_int_equal(relief.n, n);
+            kd_reduction_release(&relief);
+        }
+        kd_reduction_release(&plain);
+        kd_reduction_release(&mixed);
+        kd_fe_structure_release(&t.s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +365,7 @@ int main(void)
         cmocka_unit_test(averages_make_nothing_stiff),
         cmocka_unit_test(averages_need_three_nodes),
         cmocka_unit_test(transfer_errors_are_expected),
+        cmocka_unit_test(shapes_are_mixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,6 +203,13 @@ static void start(model *m, double t)
 {
     if (is(m, "CRASH")) abort();
     if (is(m, "EXIT")) _exit(3);
+    // a process of its own that holds on to standard output
+    if (is(m, "BREEDS") && fork() == 0)
+        for (;;) sleep(100);
+    for (char *p; is(m, "EATS");) {
+        if (!(p = malloc(1 << 24))) abort();
+        memset(p, 1, 1 << 24);
+    }
     m->t = m->t_start = t;
     m->steps = 0;
 }

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
 
 #define OUT KD_BINARY_DIR "/test-guest"
@@ -165,6 +166,23 @@ static void misbehaviour_is_told(void **state)
     expect("fmu simulate ERROR.fmu --kind cs", 1, "DoStep answered \"error\"");
     make_hostile("NAN");
     expect("fmu simulate NAN.fmu --kind me", 1, "derivative 1 is no finite number");
+    make_hostile("LOSES");
+    expect("fmu simulate LOSES.fmu --kind cs --stop 1 --step 0.1", 1, "is no finite number from t = 0.4 s on");
+}
+
+// Memory has a limit, and processes that it starts end with it: the pipe of this command would stay open
+static void what_it_takes_is_bounded(void **state)
+{
+    (void)state;
+    if (access("/usr/bin/zip", X_OK) != 0) return;
+    make_hostile("BREEDS");
+    const time_t start = time(NULL);
+    expect("fmu simulate BREEDS.fmu --stop 0.2 --step 0.1", 0, "0.2,");
+    assert_true(time(NULL) - start < 60);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    make_hostile("EATS");
+    expect("fmu simulate EATS.fmu --memory 300M", 1, "the FMU crashed in the start of initialisation (Aborted)");
+#endif
 }
 
 // Broken rules are told with the line of the description
@@ -185,6 +203,7 @@ static void broken_rules_are_told(void **state)
         {ONE("valueReference=\"1\" causality=\"output\""), "a is an output, but not listed among them"},
         {ONE("valueReference=\"1\" unit=\"m\""), "a: its unit m is not defined"},
         {ONE("valueReference=\"1\" derivative=\"9\""), "a: it is the derivative of a variable that is not there"},
+        {ONE("valueReference=\"1\" derivative=\"1\""), "a: it is its own derivative"},
         {ONE("valueReference=\"x\""), "a: its valueReference is missing or no number"},
         {ONE("valueReference=\"1\" causality=\"parameter\" variability=\"fixed\" start=\"3\" max=\"2\""),
          "a: its start is outside of min and max"},
@@ -273,8 +292,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shared_results_of_cosimulation), cmocka_unit_test(shared_results_of_feedthrough),
         cmocka_unit_test(shared_results_of_exchange),     cmocka_unit_test(misbehaviour_is_told),
-        cmocka_unit_test(broken_rules_are_told),          cmocka_unit_test(hostile_archives_are_refused),
-        cmocka_unit_test(own_models_come_back),
+        cmocka_unit_test(what_it_takes_is_bounded),       cmocka_unit_test(broken_rules_are_told),
+        cmocka_unit_test(hostile_archives_are_refused),   cmocka_unit_test(own_models_come_back),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
 }

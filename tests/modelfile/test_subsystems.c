@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "math/space.h"
 #include "model/build.h"
+#include "model/channel.h"
 
 #define CAR KD_SOURCE_DIR "/models/closed-loop-car.yaml"
 #define LIBRARY KD_SOURCE_DIR "/models/library"
@@ -795,6 +796,46 @@ static void warnings(void **state)
     kd_model_destroy(m);
 }
 
+// What no instance uses is told once, of the first one; what one of them uses, or a file that is included has, is not.
+static void unused_names_are_told_once(void **state)
+{
+    static const char model[] =
+        "kardan: 1\ndefinitions:\n  part:\n    parameters: {k: 1, c: 2}\n"
+        "    bodies: {a: {mass: 1, inertia: [1, 1, 1]}}\n"
+        "    joints: {j: {type: revolute, bodies: [ground, a], point: [0, 0, 0], axis: [0, 0, 1]}}\n"
+        "    forces: {spring: {type: joint_spring, joint: j, stiffness: k}, damper: {type: joint_spring, joint: j, "
+        "damping: c, law: input.push}}\n    inputs: {push: 1, u: 3}\n"
+        "  other:\n    parameters: {never: 3}\n    bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\n"
+        "    joints: {j: {type: free, bodies: [ground, b]}}\n"
+        "subsystems:\n  p(i): {for: i = 1..3, of: part}\n  q: {of: part, replace: {damper: null}}\n"
+        "  r(i): {for: i = 1..3, of: other}\n";
+    static const char *const told[] = {"test:8:23: input 'p(1).u': it is never used",
+                                       "test:10:25: parameter 'r(1).never': it is never used"};
+    kd_model                *m = model_of(model);
+    (void)state;
+    if (kd_model_warning_count(m) != 2) fail_msg("%d warnings, %s", kd_model_warning_count(m), kd_model_warning(m, 0));
+    for (int i = 0; i < 2; i++) assert_string_equal(kd_model_warning(m, i), told[i]);
+    kd_model_destroy(m);
+}
+
+// Sensors that show one path have its unit, with the other sign of a mirror, too
+static void sensors_in_mirrors_have_units(void **state)
+{
+    static const char model[] =
+        "kardan: 1\ndefinitions:\n  part:\n    bodies: {a: {mass: 1, inertia: [1, 1, 1]}}\n"
+        "    joints: {j: {type: revolute, bodies: [ground, a], point: [0, 0, 0], axis: [0, 0, 1]}}\n"
+        "    sensors: {y: body.a.vel.y, q: joint.j.q, none: body.a.vel.y - body.a.vel.x}\n"
+        "subsystems: {p: {of: part}, q: {of: part, mirror: [0, 1, 0], position: [1, 0, 0]}}\n"
+        "sensors: {turned: ( - joint.q.j.q ), both: (joint.p.j.q) + (joint.q.j.q)}\n";
+    static const char *const expected[][2] = {{"p.y", "m/s"}, {"q.y", "m/s"},    {"q.q", "rad"}, {"p.none", ""},
+                                              {"q.none", ""}, {"turned", "rad"}, {"both", ""}};
+    kd_model                *m = model_of(model);
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        assert_string_equal(kd_channel_unit(m, expected[i][0]), expected[i][1]);
+    kd_model_destroy(m);
+}
+
 // ---- size -----------------------------------------------------------------------------------------------------------
 
 // 1000 subsystems of 10 bodies are read in far less than a second of processor time each 100: no search for names grows
@@ -846,6 +887,8 @@ int main(void)
         cmocka_unit_test(invariants_have_images),
         cmocka_unit_test(conditions_have_images),
         cmocka_unit_test(warnings),
+        cmocka_unit_test(unused_names_are_told_once),
+        cmocka_unit_test(sensors_in_mirrors_have_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

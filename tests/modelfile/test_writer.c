@@ -380,6 +380,48 @@ static void locale_changes_nothing(void **state)
     unlink(FIRST);
 }
 
+// Masses that come from shapes, and lengths from the start, are not written: the written model finds them again, with other
+// parameters, too.
+static void what_is_found_is_not_written(void **state)
+{
+    static const char text[] =
+        "kardan: 1\nparameters: {L: 0.5}\ndefinitions:\n  arm:\n    parameters: {l: 1, e: 0.25}\n"
+        "    bodies:\n      a: {position: [0, 0, 0.1], shape: {box: [l, 0.1, 0.2], density: 1000}}\n"
+        "      b: {position: [0, 1, 0], mass: 3, shape: {rod: [0.1, 2-e], position: [e-1, -e, l-e]}}\n"
+        "    joints: {j: {type: revolute, bodies: [ground, a], point: [0, 0, 0], axis: [0, 1, 0]},\n"
+        "      k: {type: revolute, bodies: [a, b], point: [0, 1, 0], axis: [0, 1, 0]}}\n"
+        "    forces: {s: {type: tsda, bodies: [ground, b], stiffness: 100}}\n"
+        "subsystems: {p: {of: arm, parameters: {l: L}}, q: {of: arm, parameters: {l: 2*L}, mirror: [0, 1, 0.2]}}\n";
+    const kd_setting longer = {"L", "0.8"};
+    char             message[1000];
+    (void)state;
+    kd_model *m = model_of(text), *right = model_of_settings(text, &longer, 1), *flat = NULL;
+#define ASSERT_ABOUT(a, b) assert_true(fabs((a) - (b)) <= 1e-13 * (1.0 + fabs(a)))
+    assert_int_equal(kd_model_write_flat(m, FIRST, message, sizeof message), KD_OK);
+    char *written = file_content(FIRST, NULL);
+    char *inertia = strstr(written, "inertia");
+    assert_non_null(inertia);
+    assert_null(strstr(inertia + 1, "inertia")); // of q.b only
+    assert_null(strstr(written, "length"));
+    assert_non_null(strstr(written, "position: [parameter.p.e-1, -parameter.p.e, parameter.p.l-parameter.p.e]"));
+    free(written);
+    // with another length, as the model itself has it; places of shapes in a mirror are numbers, and masses with them
+    assert_int_equal(kd_model_read(FIRST, &longer, 1, &flat, message, sizeof message), KD_OK);
+    assert_int_equal(flat->nbodies, 4);
+    for (int i = 0; i < 3; i++) {
+        const kd_body_def *a = &right->body[i].def, *b = &flat->body[i].def;
+        ASSERT_ABOUT(a->mass, b->mass);
+        for (int k = 0; k < 3; k++) ASSERT_ABOUT(a->centre[k], b->centre[k]);
+        for (int k = 0; k < 6; k++) ASSERT_ABOUT(a->inertia[k], b->inertia[k]);
+    }
+    ASSERT_ABOUT(right->body[0].def.mass, 16.0);
+    kd_model_destroy(flat);
+    kd_model_destroy(right);
+    kd_model_destroy(m);
+    unlink(FIRST);
+#undef ASSERT_ABOUT
+}
+
 static kd_eval nothing(double t, const double *value, const double *rate, const double *own, void *context,
                        double *force, double *own_rate)
 {
@@ -419,7 +461,7 @@ int main(void)
         cmocka_unit_test(everything_survives),    cmocka_unit_test(gallery_survives),
         cmocka_unit_test(repetition_survives),    cmocka_unit_test(odd_numbers_and_texts),
         cmocka_unit_test(locale_changes_nothing), cmocka_unit_test(failures),
-        cmocka_unit_test(expressions_are_kept),
+        cmocka_unit_test(expressions_are_kept),   cmocka_unit_test(what_is_found_is_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // The railway coach: statics of a canted curve (sums of forces, load transfer with all shifts and the gyroscopic
-// moment of the wheelsets), critical speed by eigenvalues and by simulation, both coordinate sets.
+// moment of the wheelsets), also on measured profiles; critical speed by eigenvalues and by simulation, both coordinate sets.
 #include "gallery_run.h"
 
 static table result, other;
@@ -31,16 +31,18 @@ static double beside(double radius, double x)
 static void steady_curve(void **state)
 {
     static const struct {
-        const char *settings;
-        double      V, radius, cant;
-    } run[] = {{"", 25, 500, 0.12}, {"V=21 radius=420 cant=0.08 s0=15 L=60", 21, 420, 0.08}};
+        const char *model, *settings;
+        double      V, radius, cant, t_end, flange;
+    } run[] = {{"coach", "", 25, 500, 0.12, 10, 0.008},
+               {"coach", "V=21 radius=420 cant=0.08 s0=15 L=60", 21, 420, 0.08, 10, 0.008},
+               {"coach-profiles", "", 25, 500, 0.12, 7, 0.0075}};
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         const double mass = CAR + 2 * FRAME + 4 * WHEELSET, V = run[k].V, tilt = asin(run[k].cant / 1.5);
         const double turn = V / run[k].radius;
-        run_model("coach", run[k].settings, KD_JOINT, 10, 20, &result);
-        // at the start the weight alone
-        assert_close(at(&result, 0, "vertical"), mass * GRAVITY, 1e-3);
+        run_model(run[k].model, run[k].settings, KD_JOINT, run[k].t_end, 20, &result);
+        // at the start the weight alone; measured profiles meet 0.1 mm beside their design
+        assert_close(at(&result, 0, "vertical"), mass * GRAVITY, k < 2 ? 1e-3 : 5e-3 * mass * GRAVITY);
         assert_close(at(&result, 0, "lateral"), 0, 1e-3);
         // accelerations along and across the track
         const double a_y = V * turn * cos(tilt) - GRAVITY * sin(tilt), a_z = GRAVITY * cos(tilt) + V * turn * sin(tilt);
@@ -58,10 +60,11 @@ static void steady_curve(void **state)
         const double wanted = a_y * heights + a_z * shifts + gyroscopic;
         const double transfer =
             0.75 * (sum_of_wheels(&result, -1, "load_right") - sum_of_wheels(&result, -1, "load_left"));
-        assert_close(transfer, wanted, 3e-3 * wanted);
+        // on measured profiles the places of contact move across the rails, by 11 mm on average
+        assert_close(transfer, wanted, (k < 2 ? 3e-3 : 0.15) * wanted);
         assert_true(gyroscopic > 6e-3 * wanted && a_z * shifts > 0.1 * wanted);
         // the leading wheelsets run on their flanges
-        assert_true(at(&result, -1, "wheels_y(1)") < -0.008 && at(&result, -1, "wheels_y(3)") < -0.008);
+        assert_true(at(&result, -1, "wheels_y(1)") < -run[k].flange && at(&result, -1, "wheels_y(3)") < -run[k].flange);
     }
 }
 

@@ -18,6 +18,27 @@ static void subsystems_and_impacts(void **state)
     assert_true(at(&result[0], 20, "left") > -0.4); // a rigid arm would rest at sin 0.3 m below
 }
 
+// What is mirrored moves as the image does: modes, loads at nodes, geometric stiffness; two mirrors are a turn.
+static void mirrors(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"x", "right_x"}, {"y", "right_y"},  {"z", "right_z"}, {"q", "right_q"},         {"along", "odd_along"},
+        {"q", "odd_q"},   {"x", "twice_x"},  {"y", "twice_y"}, {"across", "odd_across"}, {"z", "twice_z"},
+        {"q", "twice_q"}, {"q", "turned_q"}, {"x", "turned_x"}};
+    double q = 0;
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        run_with("../tests/flexible/reference/mirrored-brackets.yaml", NULL, BOTH[c], 0.3, 10, 0.1, &result[c]);
+        for (int k = 0; k <= 10; k++)
+            for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+                assert_close(at(&result[c], k, pairs[i][0]), at(&result[c], k, pairs[i][1]),
+                             pairs[i][0][0] == 'q' ? 1e-3 : 1e-6);
+        q = fmax(q, fabs(at(&result[c], 5, "q")));
+        assert_close(at(&result[0], 10, "along"), at(&result[c], 10, "along"), 1e-6);
+    }
+    assert_true(q > 0.1); // mm: it bends
+}
+
 typedef struct subject {
     kd_model  *model;
     kd_system *system;
@@ -97,6 +118,6 @@ static void checker_accepts_models(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(subsystems_and_impacts), cmocka_unit_test(real_time),
-                                       cmocka_unit_test(checker_accepts_models)};
+                                       cmocka_unit_test(mirrors), cmocka_unit_test(checker_accepts_models)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,20 @@ static void check_includes_knows_the_layers(void **state)
     assert_null(strstr(result.text, "good.c"));
 }
 
+// A type that two headers define is named with both.
+static void check_includes_knows_types_of_two_meanings(void **state)
+{
+    (void)state;
+    const char *tree = IN_ROOT "mkdir -p src/math src/cli && echo 'typedef struct kd_link {' > src/math/a.h && "
+                               "echo 'typedef struct kd_other {' > src/cli/b.h && touch src/math/a.c";
+    assert_int_equal(run_command(tree).status, 0);
+    assert_int_equal(run_command(TOOLS "check-includes' '" ROOT "'").status, 0);
+    assert_int_equal(run_command(IN_ROOT "echo 'typedef enum kd_other {' >> src/math/a.h").status, 0);
+    command_result result = run_command(TOOLS "check-includes' '" ROOT "'");
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.text, "src/math/a.h:2: kd_other is a type of src/cli/b.h already"));
+}
+
 // The value of a "name value" line of tools/anatomy --plain; -1: not there
 static double figure(const char *text, const char *name)
 {
@@ -264,6 +278,7 @@ int main(void)
         cmocka_unit_test_setup(run_fuzz_runs_targets, start_afresh),
         cmocka_unit_test_setup(run_fuzz_sees_failures, start_afresh),
         cmocka_unit_test_setup(check_includes_knows_the_layers, start_afresh),
+        cmocka_unit_test_setup(check_includes_knows_types_of_two_meanings, start_afresh),
         cmocka_unit_test_setup(anatomy_counts, start_afresh),
         cmocka_unit_test_setup(anatomy_of_kardan, start_afresh),
         cmocka_unit_test_setup(setup_does_nothing_when_all_is_there, start_afresh),

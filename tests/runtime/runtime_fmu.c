@@ -357,6 +357,69 @@ static void calls_are_checked(void **state)
     client_close(&c);
 }
 
+// The binary that every FMU carries: below 3 MB
+static void the_binary_is_small(void **state)
+{
+    (void)state;
+#if defined __OPTIMIZE__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    FILE *file = fopen(KD_BINARY_DIR "/libkardan-fmu.so", "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    const long size = ftell(file);
+    fclose(file);
+    if (size >= 3000000) fail_msg("%ld bytes", size);
+#endif
+}
+
+// What a careless client forgets to bring is a message, not a crash; the instance goes on
+static void places_that_are_missing_are_told(void **state)
+{
+    client        c, c3;
+    fmi2EventInfo info;
+    double        value = 0;
+    (void)state;
+    assert_true(client_export(&c, KD_SOURCE_DIR "/models/bouncing-ball.yaml", 2, ""));
+    assert_true(client_load(&c, "bouncing_ball"));
+    fmi2Component e = client_instance2(&c, fmi2ModelExchange);
+    assert_non_null(e);
+    const fmi2ValueReference first = 1;
+    assert_int_equal(c.fmi2SetDebugLogging(e, 1, 1, NULL), fmi2Error);
+    assert_int_equal(c.fmi2SetDebugLogging(e, 1, 1, (const fmi2String[]){NULL}), fmi2Error);
+    start2(&c, e);
+    assert_int_equal(c.fmi2GetReal(e, NULL, 1, &value), fmi2Error);
+    assert_int_equal(c.fmi2GetReal(e, &first, 1, NULL), fmi2Error);
+    assert_int_equal(c.fmi2GetReal(e, NULL, 0, NULL), fmi2OK);
+    assert_int_equal(c.fmi2SetReal(e, &first, 1, NULL), fmi2Error);
+    assert_int_equal(c.fmi2GetDirectionalDerivative(e, &first, 1, &first, 1, NULL, &value), fmi2Error);
+    assert_int_equal(c.fmi2NewDiscreteStates(e, NULL), fmi2Error);
+    assert_int_equal(c.fmi2NewDiscreteStates(e, &info), fmi2OK);
+    assert_int_equal(c.fmi2EnterContinuousTimeMode(e), fmi2OK);
+    assert_int_equal(c.fmi2GetDerivatives(e, NULL, 13), fmi2Error);
+    assert_int_equal(c.fmi2GetEventIndicators(e, NULL, 1), fmi2Error);
+    assert_int_equal(c.fmi2CompletedIntegratorStep(e, 1, NULL, NULL), fmi2Error);
+    // a second end is one too many; a reset begins anew
+    assert_int_equal(c.fmi2Terminate(e), fmi2OK);
+    assert_int_equal(c.fmi2Terminate(e), fmi2Error);
+    assert_int_equal(c.fmi2Reset(e), fmi2OK);
+    start2(&c, e);
+    assert_int_equal(c.fmi2Terminate(e), fmi2OK);
+    c.fmi2FreeInstance(e);
+    client_close(&c);
+
+    assert_true(client_export(&c3, KD_SOURCE_DIR "/models/bouncing-ball.yaml", 3, ""));
+    assert_true(client_load(&c3, "bouncing_ball"));
+    fmi3Instance s = client_instance3(&c3, false);
+    assert_non_null(s);
+    start3(&c3, s);
+    assert_int_equal(c3.fmi3GetFloat64(s, NULL, 1, &value, 1), fmi3Error);
+    assert_int_equal(c3.fmi3GetNumberOfContinuousStates(s, NULL), fmi3Error);
+    assert_int_equal(c3.fmi3DoStep(s, 0, 0.01, 1, NULL, NULL, NULL, NULL), fmi3Error);
+    fmi3Boolean event, end, early;
+    assert_int_equal(c3.fmi3DoStep(s, 0, 0.01, 1, &event, &end, &early, &value), fmi3OK);
+    c3.fmi3FreeInstance(s);
+    client_close(&c3);
+}
+
 // ---- model exchange -------------------------------------------------------------------------------------------------
 
 // One classical Runge-Kutta step of a client that knows nothing but the derivatives
@@ -573,6 +636,8 @@ int main(void)
         cmocka_unit_test(saved_states_go_on),
         cmocka_unit_test(steps_inside_are_told),
         cmocka_unit_test(calls_are_checked),
+        cmocka_unit_test(places_that_are_missing_are_told),
+        cmocka_unit_test(the_binary_is_small),
         cmocka_unit_test(exchange_moves_as_the_library),
         cmocka_unit_test(derivatives_along_directions),
         cmocka_unit_test(another_client_agrees),

@@ -506,6 +506,59 @@ static void nothing_is_allocated(void **state)
     assert_int_equal(count.live, 0);
 }
 
+// An input that jumps outside, without any z: nobody may go on with what was computed at the same point for the last one
+static kd_eval pushed_mass(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = x->u[0];
+    return KD_EVAL_OK;
+}
+
+static kd_eval given_input(double t, void *context, double *u, double *du, double *ddu)
+{
+    (void)t;
+    u[0] = *(const double *)context;
+    du[0] = ddu[0] = 0;
+    return KD_EVAL_OK;
+}
+
+static void inputs_that_jump_outside(void **state)
+{
+    (void)state;
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = 1, .nv = 1, .nu = 1};
+    def.M = unit_mass;
+    def.f = pushed_mass;
+    for (int i = 0; i < 2 * METHODS; i++) {
+        const method         *m = &methods[i / 2];
+        const double          T = i % 2 == 0 ? 0.01 : 1e-7; // of long and of tiny steps the first derivative is a part
+        kd_simulation_options opt = options_of(m, 1e-9);
+        double                u = 0, p = 0, v = 0;
+        const kd_inputs       inputs = {given_input, &u};
+        kd_eom               *eom;
+        kd_state             *x;
+        kd_simulation        *s;
+        char                  message[400];
+        if (!m->own || m->formulation == KD_ODASSL) continue;
+        assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+        assert_int_equal(kd_state_create(eom, &x), KD_OK);
+        assert_int_equal(kd_simulation_create(eom, &inputs, &opt, x, &s, message, sizeof message), KD_OK);
+        for (int k = 0; k < 50; k++) {
+            u = 20 * wild(k);
+            go_on(s, RESUMED);
+            run_to(s, (k + 1) * T);
+            p += T * v + 0.5 * T * T * u;
+            v += T * u;
+            if (fabs(x->v[0] - v) > 1e-7 * 100 * T || fabs(x->p[0] - p) > 1e-7 * 100 * T * T * (k + 1))
+                fail_msg("%s, T = %g, step %d: x = %.12g (%.12g), v = %.12g (%.12g)", words(m), T, k, x->p[0], p,
+                         x->v[0], v);
+        }
+        kd_simulation_destroy(s);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
 // A resume before the first step is one, too.
 static void resume_before_the_first_step(void **state)
 {
@@ -601,6 +654,7 @@ int main(void)
         cmocka_unit_test(order_and_step_are_kept),
         cmocka_unit_test(short_steps_are_forgotten),
         cmocka_unit_test(nothing_is_allocated),
+        cmocka_unit_test(inputs_that_jump_outside),
         cmocka_unit_test(resume_before_the_first_step),
         cmocka_unit_test(kept_matrices_go_the_same_way),
     };

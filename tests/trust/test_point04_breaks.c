@@ -248,13 +248,24 @@ static double simpson(const compiled *c, double a, double fa, double fm, double 
     return simpson(c, a, fa, fl, m, fm) + simpson(c, m, fm, fr, b, fb);
 }
 
-static double integral_of(const compiled *c, double start)
+static double quadrature(const compiled *c, double a, double b)
 {
-    const int n = 3000;
-    double    sum = 0.0;
-    for (int i = 0; i < n; i++) {
-        const double a = start + (t_end - start) * i / n, b = start + (t_end - start) * (i + 1) / n;
-        sum += simpson(c, a, at_time(c, a), at_time(c, 0.5 * (a + b)), b, at_time(c, b));
+    return b > a ? simpson(c, a, at_time(c, a), at_time(c, a + 0.5 * (b - a)), b, at_time(c, b)) : 0.0;
+}
+
+// Parts of equal length, and divided once more at the breaks: two jumps that lie between nodes of the rule (a wave whose crest
+// just passes a step of `ceil`) are not seen by halving. A break too many does no harm.
+static double integral_of(const compiled *c, const char *text, double start)
+{
+    static double at[MOST + 1];
+    const int     n = 3000, breaks = walk(c, text, at);
+    double        sum = 0.0, a = start;
+    for (int i = 0, k = 0; i < n; i++) {
+        const double b = start + (t_end - start) * (i + 1) / n;
+        for (; k < breaks && at[k] < b; k++)
+            if (at[k] > a) sum += quadrature(c, a, at[k]), a = at[k];
+        sum += quadrature(c, a, b);
+        a = b;
     }
     return sum;
 }
@@ -268,7 +279,7 @@ static void impulses_of_random_laws_are_met(void **state)
         char text[300];
         law(text, sizeof text, &seed);
         const compiled c = compile(text, NULL);
-        const double   impulse = integral_of(&c, 0.0);
+        const double   impulse = integral_of(&c, text, 0.0);
         for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
             const double v = velocity_of(text, 0.0, methods[m].formulation, methods[m].integrator);
             if (!(fabs(v - impulse) <= 1e-4 * (1.0 + fabs(impulse))))
@@ -298,7 +309,7 @@ static void a_jump_at_the_start_is_taken_from_the_right(void **state)
 #pragma GCC diagnostic pop
 #endif
             const compiled c = compile(text, NULL);
-            const double   impulse = integral_of(&c, starts[k]);
+            const double   impulse = integral_of(&c, text, starts[k]);
             for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
                 const double v = velocity_of(text, starts[k], methods[m].formulation, methods[m].integrator);
                 if (!(fabs(v - impulse) <= 1e-5 * (1.0 + fabs(impulse))))

@@ -93,6 +93,78 @@ static void slopes(void **state)
     kd_crg_destroy(crg);
 }
 
+// Heading, slope and banking without channel are constants of the head: z = z_0 + s u + b v + grid.
+static void constants(void **state)
+{
+    static const char rest[] =
+        "D:long section 1\nD:long section 2, m\n$$$$\n 0.1000000 0.2000000\n 0.3000000 0.4000000\n";
+    static const char head[] =
+        "$ROAD_CRG\nREFERENCE_LINE_START_U = 5\nREFERENCE_LINE_END_U = 7\nREFERENCE_LINE_INCREMENT = 2\n"
+        "LONG_SECTION_V_RIGHT = -1\nLONG_SECTION_V_LEFT = 1\nreference_line_start_z = 3\n%s"
+        "$ROAD_CRG_MODS\n%s$KD_DEFINITION\n#:LRFI\n%s";
+    static const struct {
+        const char *lines, *mods;
+        double      slope, bank, phi;
+    } list[] = {{"", "", 0, 0, 0},
+                {"reference_line_start_s = 0.25\nreference_line_end_b = -0.5\n", "", 0.25, -0.5, 0},
+                {"reference_line_end_s = 0.25\nreference_line_start_b = 0.5\nreference_line_end_b = 0.5\n",
+                 "GRID_SCALE_SECTIONS = 2\n", 0.25, 0.5, 0},
+                {"reference_line_end_z = 4\nreference_line_end_x = 1.2\nreference_line_end_y = 1.6\n", "", 0.5, 0,
+                 0.92729521800161223},
+                {"reference_line_start_phi = 0.3\n", "", 0, 0, 0.3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        kd_crg *crg = NULL;
+        char    text[2000], message[400] = "";
+        double  x, y;
+        snprintf(text, sizeof text, head, list[i].lines, list[i].mods, rest);
+        if (kd_crg_parse("a.crg", text, strlen(text), &crg, message, sizeof message) != KD_OK) fail_msg("%s", message);
+        const double z = 3 + list[i].slope * 1.5 + list[i].bank * 0.5 + 0.1 + 0.2 * 0.75 + 0.1 * 0.75;
+        assert_true(fabs(kd_crg_elevation(crg, 6.5, 0.5) - z) < 1e-15);
+        kd_crg_place(crg, 6.5, 0, &x, &y);
+        assert_true(fabs(x - 1.5 * cos(list[i].phi)) < 1e-15 && fabs(y - 1.5 * sin(list[i].phi)) < 1e-15);
+        assert_int_equal(kd_crg_modified(crg), *list[i].mods != 0);
+        kd_crg_destroy(crg);
+    }
+}
+
+// A range holds all elevations of its rectangle, is exact for a point, and shrinks with the rectangle.
+static void ranges(void **state)
+{
+    static const char straight[] =
+        "D:long section 1,m\nD:long section 2,m\nD:long section 3,m\n$$$$\n 0.0000000 0.0100000 0.0000000\n"
+        " 0.0400000 0.0000000 0.0300000\n 0.0000000 0.0500000 0.0200000\n 0.0100000 0.0700000 0.0000000\n";
+    (void)state;
+    for (int road = 0; road < 2; road++) {
+        kd_crg *crg = NULL;
+        char    message[400];
+        if (parse("6", "LRFI", road ? straight : curved, &crg, message, sizeof message) != KD_OK)
+            fail_msg("%s", message);
+        for (int n = 0; n < 400; n++) {
+            const double cx = 3 + 4 * sin(1.3 * n), cy = 0.5 + 1.5 * sin(2.9 * n), half = 1.5 * pow(10, -(n % 8) * 0.7);
+            const double x[2] = {cx - half, cx + half * fabs(cos(n))}, y[2] = {cy - half * fabs(sin(3 * n)), cy + half};
+            double       z[2], at[3], most = -INFINITY, least = INFINITY;
+            kd_crg_range(crg, x, y, z);
+            for (int i = 0; i <= 40; i++)
+                for (int j = 0; j <= 40; j++) {
+                    kd_crg_at(crg, x[0] + (x[1] - x[0]) * i / 40, y[0] + (y[1] - y[0]) * j / 40, at, NULL);
+                    most = fmax(most, at[0]), least = fmin(least, at[0]);
+                }
+            if (!(z[0] <= least + 1e-15 && z[1] >= most - 1e-15))
+                fail_msg("road %d, %d: %.12g .. %.12g is not in %.12g .. %.12g", road, n, least, most, z[0], z[1]);
+            // slopes are below 0.06
+            if (!(z[1] - z[0] <= 0.12 * 2 * half)) fail_msg("road %d, %d: too wide, %g", road, n, z[1] - z[0]);
+            kd_crg_range(crg, (double[]){cx, cx}, (double[]){cy, cy}, z);
+            kd_crg_at(crg, cx, cy, at, NULL);
+            assert_true(z[0] == at[0] && z[1] == at[0]);
+        }
+        double z[2];
+        kd_crg_range(crg, (double[]){-INFINITY, INFINITY}, (double[]){0, 0}, z);
+        assert_true(z[0] == 0 && fabs(z[1] - 0.07) < 1e-15);
+        kd_crg_destroy(crg);
+    }
+}
+
 static void refused(const char *end, const char *format, const char *rest, const char *sentence)
 {
     kd_crg *crg = NULL;
@@ -110,6 +182,15 @@ static void refuses(void **state)
     refused("five", "LRFI", "", "a.crg:5: a number is expected, not ' five'");
     refused("6", "LRFI", "D:long section 1,m\n", "a.crg:11: there is no line $$$$ before the data");
     refused("6", "LRFI", "D:reference line phi,deg\n", "a.crg:11: headings must be in rad, not in 'deg'");
+    refused("6", "LRFI", "D:long section 1,mm\n", "a.crg:11: elevations must be in m, not in 'mm'");
+    refused("6", "LRFI", "D:reference line slope,%\n", "a.crg:11: slopes must be in m/m, not in '%'");
+    refused("6", "LRFI", "D:reference line banking, deg\n", "a.crg:11: banking must be in m/m, not in 'deg'");
+    refused("6", "LRFI", "$ROAD_CRG_FILE\nother.crg\n",
+            "a.crg:11: the data are in another file, which $ROAD_CRG_FILE names: give that one");
+    refused("6", "LRFI",
+            "D:long section 1,m\nD:long section 2,m\n$ROAD_CRG\nREFERENCE_LINE_START_S = 0\nREFERENCE_LINE_END_S = "
+            "0.1\n$$$$\n",
+            "a.crg:16: slopes at start and end differ, but there is no channel of slopes");
     refused("6", "LRFI", "D:temperature,K\n", "a.crg:11: this channel is not known: 'temperature,k'");
     refused("5", "LRFI", curved,
             "a.crg:15: REFERENCE_LINE_END_U must lie a whole number of increments behind the start");
@@ -130,6 +211,7 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(published_points), cmocka_unit_test(slopes),
+                                       cmocka_unit_test(constants), cmocka_unit_test(ranges),
                                        cmocka_unit_test(refuses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

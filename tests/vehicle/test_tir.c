@@ -87,6 +87,31 @@ static void converts(void **state)
     assert_true(fabs(t.deflection.x[2] - 0.02) < 1e-17 && t.deflection.y[2] == 5000.0);
 }
 
+// Inches, pounds and pounds per square inch; words with double quotes or none.
+static void other_words(void **state)
+{
+    static const struct {
+        const char *units;
+        double      length, force, pressure;
+    } list[] = {{"LENGTH = inches\nFORCE = \"pound_force\" ! lbf\nPRESSURE = 'psi'", 0.0254, 4.4482216152605,
+                 6894.757293168361},
+                {"LENGTH='FEET'\nFORCE='kg_force'\nPRESSURE='kilopascal'", 0.3048, 9.80665, 1e3},
+                {"LENGTH='km'\nFORCE='dyne'\nPRESSURE='mpa'", 1e3, 1e-5, 1e6}};
+    static kd_tir t;
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        read_fine(list[i].units, "FITTYP = 61\nTYRESIDE = left\nFE_METHOD = \"YES\"",
+                  "[OPERATING_CONDITIONS]\nINFLPRES = 3\nNOMPRES = 2\n[MODEL]\nTYRESIDE = \"LEFT\"\n", &t);
+        assert_true(fabs(t.c[KD_TIR_UNLOADED_RADIUS] / (0.3 * list[i].length) - 1) < 1e-15);
+        assert_true(fabs(t.c[KD_TIR_FNOMIN] / (4000 * list[i].force) - 1) < 1e-14);
+        assert_true(fabs(t.c[KD_TIR_VERTICAL_STIFFNESS] / (2e5 * list[i].force / list[i].length) - 1) < 1e-14);
+        assert_true(fabs(t.c[KD_TIR_INFLPRES] / (3 * list[i].pressure) - 1) < 1e-14);
+        assert_true(t.side == KD_TIR_LEFT && t.ellipse);
+    }
+    read_fine("", "", "[MODEL]\nTYRESIDE = left $ without quotes\n", &t);
+    assert_int_equal(t.side, KD_TIR_LEFT);
+}
+
 // A table that comes twice: the last one counts, and is told.
 static void second_table(void **state)
 {
@@ -148,8 +173,8 @@ static void missing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads), cmocka_unit_test(converts),
-                                       cmocka_unit_test(second_table), cmocka_unit_test(refuses),
-                                       cmocka_unit_test(missing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads),       cmocka_unit_test(converts),
+                                       cmocka_unit_test(other_words), cmocka_unit_test(second_table),
+                                       cmocka_unit_test(refuses),     cmocka_unit_test(missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,524 @@
+// certificate_work.c: the work of forces and drives along a run, for the energy balance of its certificate.
+//
+// The integral must be as accurate as the run. Each step is cut into segments (nearly always one); in each the
+// powers are evaluated at the five Gauss-Lobatto points. The polynomial of degree 4 through them gives the work up to
+// any time inside (local error h^6) and, at the end, the formula of degree 7. What that leaves out follows from how fast
+// the Legendre coefficients of the power fall, c_k ~ rho^k: about c_3, c_4 times rho^4. A segment is halved where it is
+// too much: mechanisms whose motion is prescribed make very long steps. Behind a kink coefficients fall slowly.
+//
+// But that is the last resort. The polynomial through the powers at the ends of this step and of those before it costs
+// nothing, and the middle of the step little: they do where the balance of the step agrees with them, within a part of
+// what the quadrature may miss along the whole run.
+//
+// Powers of springs, dampers and forces depend on p, v and r only. Inside a step these are the polynomials of degree 5
+// or 7 through values and rates (p' = Z v, v' = a, r' = b) at its ends and at the starts of the steps before (local error
+// h^6, h^8), which cost nothing. Powers of drives depend on accelerations and multipliers: then, in the first steps, in
+// long steps of high order, and where there are contact coordinates, states come from the dense output of the simulation.
+#include "simulation/certificate_impl.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "math/dense.h"
+#include "probe/probe.h"
+
+static const double SMOOTH = 1e-9; // error of the work of a segment, relative to the energies, beyond which to halve,
+static const double PART = 0.03;   // or this part of what errors of one tolerance explain
+// What a coarse look may miss along the run: so many times what errors of one tolerance explain, this part of the
+// energies where that is not known, this part of what the caller allows the balance; in one step a part of what is left
+static const double MISSED = 3, MISSED_OF = 1e-5, OF_LIMIT = 0.1, OF_REST = 0.03;
+
+static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap,
+static const double BEYOND = 10; // where errors of so many tolerances do not explain it
+enum { LEAP_HALVES = 60 };       // of a step: then it is a unit of rounding
+static const double COMPARABLE =
+    0.1;                    // of a step: one before it that is shorter is no knot, its errors are extrapolated
+enum { HERMITE_ORDER = 8 }; // steps of higher order are too long for polynomials through their ends
+
+// Gauss-Lobatto points in [0, 1]: (1 - sqrt(3/7)) / 2 and its mirror image
+static const double node[NODES] = {0, 0.17267316464601142810, 0.5, 0.82732683535398857190, 1};
+
+// ---- powers ---------------------------------------------------------------------------------------------------------
+
+// The point of evaluation is x; energies and powers there
+static kd_status energies_here(kd_eom_data *data, kd_energies *e, double power[POWERS])
+{
+    *e = (kd_energies){0};
+    if (kd_eom_energies(data, e) != KD_EVAL_OK) return kd_eom_data_fault(data).status;
+    power[0] = e->dissipated;
+    power[1] = e->supplied;
+    return KD_OK;
+}
+
+// At a state of which nothing else is asked, in a point of its own: that of the probe stays at the end of the step
+kd_status kd_certifier_energies_between(kd_certifier *c, const kd_state *x, kd_energies *e, double power[POWERS])
+{
+    if (kd_eom_at_state(c->between, &c->inputs, x, KD_STAGE_ACCELERATION) != KD_EVAL_OK)
+        return kd_eom_data_fault(c->between).status;
+    return energies_here(c->between, e, power);
+}
+
+// Powers of drives depend on accelerations and multipliers: those of the state are taken, a found where the state does
+// not tell it. Without drives no accelerations are solved for.
+static kd_status power_at(kd_certifier *c, kd_simulation *simulation, const kd_state *x, double power[POWERS])
+{
+    kd_energies e;
+    if (!c->has_drives) return kd_certifier_energies_between(c, x, &e, power);
+    kd_status status = kd_certifier_go_to_judged(c, simulation, x);
+    return status < 0 ? status : energies_here(c->data, &e, power);
+}
+
+// Do powers change with accelerations, auxiliary variables and multipliers? A drive that stands still does not tell, and
+// one that begins with a kink must be known before its step is integrated: asked at every state until one is found.
+static kd_status look_for_drives(kd_certifier *c, const kd_state *x, const double here[POWERS])
+{
+    double      moved[POWERS] = {0};
+    kd_energies e;
+    kd_state   *y = c->inside;
+    if (c->has_drives || kd_eom_definition(c->eom)->energies_of_motion) return KD_OK;
+    // the same state with other accelerations and multipliers: do powers notice?
+    kd_state_copy(x, y);
+    for (int i = 0; i < c->dims.nv; i++) y->a[i] += 1 + 0.1 * i;
+    for (int i = 0; i < c->dims.nw; i++) y->w[i] += 1 + 0.1 * i;
+    for (int i = 0; i < c->dims.nlambda; i++) y->lambda[i] += 1 + 0.1 * i;
+    for (int i = 0; i < c->dims.nmu; i++) y->mu[i] += 1 + 0.1 * i;
+    if (kd_certifier_energies_between(c, y, &e, moved) < 0) return KD_OK; // such accelerations do not occur
+    c->has_drives = here[0] != moved[0] || here[1] != moved[1];
+    return KD_OK;
+}
+
+// ---- states inside a step -------------------------------------------------------------------------------------------
+
+// The end of a step, where the point is, as a knot of the interpolation; the oldest one is dropped
+static kd_status add_knot(kd_certifier *c, const kd_state *x)
+{
+    kd_dims d = c->dims;
+    knot    old = c->knot[0];
+    // pointers go round: the oldest gets the new content
+    memmove(c->knot, c->knot + 1, (KNOTS - 1) * sizeof *c->knot);
+    c->knot[KNOTS - 1] = old;
+    knot *k = &c->knot[KNOTS - 1];
+    k->t = x->t;
+    memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
+    // rates: p' = Z v, v' = a, r' = b
+    memcpy(k->rate + d.np, x->unsolved ? c->a : x->a, (size_t)d.nv * sizeof(double));
+    if (kd_eom_eval(c->data, KD_KINEMATICS, k->rate) != KD_EVAL_OK) return kd_certifier_fault(c);
+    if (d.nr > 0 && kd_eom_eval(c->data, KD_B, k->rate + d.np + d.nv) != KD_EVAL_OK) return kd_certifier_fault(c);
+    if (c->nknots < KNOTS) c->nknots++;
+    return KD_OK;
+}
+
+// All that is asked of the end of a step, with one evaluation: powers, energies, rates
+static kd_status see_end(kd_certifier *c, kd_simulation *simulation, const kd_state *x, double power[POWERS])
+{
+    kd_energies e = {0};
+    kd_status   status = kd_certifier_go_to_judged(c, simulation, x);
+    if (status >= 0) status = energies_here(c->data, &e, power);
+    c->energy_end = e.kinetic + e.potential;
+    c->end = e;
+    if (status >= 0 && simulation) status = add_knot(c, x);
+    if (status >= 0 && simulation) status = look_for_drives(c, x, power);
+    c->at_end = !c->has_drives;
+    return status;
+}
+
+// Weights at t of the values and rates at n knots, whose polynomial of degree 2 n - 1 they make (Hermite): with
+// Lagrange's L_k, (1 - 2 (t - t_k) L_k'(t_k)) L_k^2 and (t - t_k) L_k^2
+static void hermite_weights(const knot *k, int n, double t, double *value, double *rate)
+{
+    for (int i = 0; i < n; i++) {
+        double L = 1, slope = 0;
+        for (int j = 0; j < n; j++) {
+            if (j == i) continue;
+            L *= (t - k[j].t) / (k[i].t - k[j].t);
+            slope += 1 / (k[i].t - k[j].t);
+        }
+        value[i] = (1 - 2 * (t - k[i].t) * slope) * L * L;
+        rate[i] = (t - k[i].t) * L * L;
+    }
+}
+
+// Knots that a polynomial goes through, the last ones: all, or three, whose steps are long enough that errors are not
+// extrapolated. 0: there are not so many, or steps are of an order that is too high for them
+static int useful_knots(const kd_certifier *c, const kd_simulation *simulation)
+{
+    const knot  *end = &c->knot[KNOTS - 1];
+    const double least = COMPARABLE * (end[0].t - end[-1].t);
+    if (c->nknots < 3 || kd_simulation_stats(simulation).order_last > HERMITE_ORDER) return 0;
+    int n = 2;
+    while (n < c->nknots && end[1 - n].t - end[-n].t >= least) n++;
+    return n < 3 ? 0 : n;
+}
+
+// The state at a time in the last step, as far as powers need it
+static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
+{
+    // no polynomial where it would extrapolate errors, or does not know what powers need
+    kd_dims   d = c->dims;
+    const int n = c->has_drives || d.ns > 0 ? 0 : useful_knots(c, simulation);
+    if (n == 0) return kd_simulation_inside(simulation, t, c->inside);
+    kd_state_copy(kd_simulation_state(simulation), c->inside);
+    c->inside->t = t;
+    // values as changes from the end: large coordinates keep their digits
+    const knot *k = &c->knot[KNOTS - n], *end = &c->knot[KNOTS - 1];
+    double      value[KNOTS], rate[KNOTS];
+    hermite_weights(k, n, t, value, rate);
+    for (int i = 0; i < d.np + d.nv + d.nr; i++) {
+        double sum = 0;
+        for (int j = 0; j < n; j++) sum += value[j] * (k[j].x[i] - end->x[i]) + rate[j] * k[j].rate[i];
+        c->inside->p[i] = end->x[i] + sum;
+    }
+    return KD_OK;
+}
+
+// ---- work -----------------------------------------------------------------------------------------------------------
+
+// Integral from 0 to theta of the polynomial through the powers at the nodes: Lagrange's form, three Gauss points
+static double work_up_to(const segment *s, double theta, int which)
+{
+    static const double gauss[3] = {-0.77459666924148337704, 0, 0.77459666924148337704}, weight[3] = {5, 8, 5};
+    double              sum = 0;
+    // three Gauss points integrate degree 4 exactly; their weights sum up to 18
+    for (int g = 0; g < 3; g++) {
+        double at = 0.5 * theta * (1 + gauss[g]);
+        for (int j = 0; j < NODES; j++) {
+            double L = 1;
+            for (int k = 0; k < NODES; k++)
+                if (k != j) L *= (at - node[k]) / (node[j] - node[k]);
+            sum += weight[g] * L * s->power[j][which];
+        }
+    }
+    return (s->t1 - s->t0) * theta * sum / 18;
+}
+
+// Legendre coefficients of the polynomial through the powers at -1, -z, 0, z, 1, z^2 = 3/7: sums with the weights of the
+// formula, 9, 49 and 64 parts of 90, over the square of P_k, of which the formula makes 2, 2/3, 2/5, 2/7 and 1/2
+static void find_coefficients(const segment *s, int which, double c[5])
+{
+    const double z = 0.65465367070797714380;
+    const double odd[2] = {s->power[4][which] - s->power[0][which], s->power[3][which] - s->power[1][which]};
+    const double even[2] = {s->power[4][which] + s->power[0][which], s->power[3][which] + s->power[1][which]};
+    const double middle = s->power[2][which];
+    c[0] = (9 * even[0] + 49 * even[1] + 64 * middle) / 180;
+    c[1] = 3 * (9 * odd[0] + 49 * z * odd[1]) / 180;
+    c[2] = 5 * (9 * even[0] + 49 * even[1] / 7 - 32 * middle) / 180;
+    c[3] = 7 * (9 * odd[0] - 49 * 3 * z / 7 * odd[1]) / 180;
+    c[4] = (9 * even[0] - 49 * 3 * even[1] / 7 + 24 * middle) / 45;
+}
+
+// [J] the error of the work of a step that is small enough for a coarse look, beside rounding and what is left of all
+// that may be missed
+static double enough_of(const kd_certifier *c)
+{
+    return OF_REST * fmax(c->most - c->missed, c->certificate.energy_rounding);
+}
+
+// Is the error of the work small enough, beside the energies of the run and beside what its tolerance lets them be?
+static bool is_smooth(const kd_certifier *c, const segment *s)
+{
+    const double enough = fmax(fmax(SMOOTH * c->certificate.energy_scale, c->explained), enough_of(c));
+    for (int which = 0; which < POWERS; which++) {
+        double k[5];
+        find_coefficients(s, which, k);
+        // rho^2 from pairs of coefficients: even or odd ones alone may vanish. The formula misses those behind degree 7,
+        // two pairs further; one pair is counted only, as the decay of two pairs says little (a driven cam in long steps:
+        // 7e-7 J missed with both)
+        const double last = fmax(fabs(k[3]), fabs(k[4])), first = fmax(fabs(k[1]), fabs(k[2]));
+        const double fall = last < first ? last / first : 1, h = s->t1 - s->t0;
+        if (h * last * fall > fmax(enough, SMOOTH * h * fabs(k[0]))) return false;
+    }
+    return true;
+}
+
+// Work of a segment that is ready; its end is the start of the next
+static void close_segment(kd_certifier *c, segment *s)
+{
+    memcpy(s->work, c->work, sizeof s->work);
+    for (int which = 0; which < POWERS; which++) c->work[which] += work_up_to(s, 1, which);
+    memcpy(c->power, s->power[NODES - 1], sizeof c->power);
+    c->t_known = s->t1;
+    c->segment[c->nsegments++] = *s;
+}
+
+// Does the work of the whole step fit its energies? Then nothing is gained by a closer look
+static bool fits_energies(kd_certifier *c, const segment *s)
+{
+    const double missing = c->energy_end - c->energy_known + work_up_to(s, 1, 0) - work_up_to(s, 1, 1);
+    if (!(fabs(missing) <= enough_of(c))) return false;
+    c->missed += fabs(missing);
+    return true;
+}
+
+// ---- work by the steps before ---------------------------------------------------------------------------------------
+//
+// Where steps are short beside what powers do, the polynomial of degree 4 through the powers at the ends of this step and
+// of three before it has them inside, too (implicit Adams formula of order 5 with variable steps).
+
+static void keep_moment(kd_certifier *c, double t, const double power[POWERS])
+{
+    // the oldest one goes
+    if (c->npast == PAST) memmove(c->past, c->past + 1, (PAST - 1) * sizeof *c->past);
+    if (c->npast < PAST) c->npast++;
+    moment *m = &c->past[c->npast - 1];
+    m->t = t;
+    memcpy(m->power, power, sizeof m->power);
+}
+
+// Powers at the inner nodes, by moments from the one with number first on; its end is known
+static void interpolate_powers(const moment m[PAST + 1], int first, segment *s)
+{
+    for (int j = 1; j < NODES - 1; j++) {
+        const double t = s->t0 + node[j] * (s->t1 - s->t0);
+        memset(s->power[j], 0, sizeof s->power[j]);
+        for (int i = first; i <= PAST; i++) {
+            double L = 1;
+            for (int k = first; k <= PAST; k++)
+                if (k != i) L *= (t - m[k].t) / (m[i].t - m[k].t);
+            for (int which = 0; which < POWERS; which++) s->power[j][which] += L * m[i].power[which];
+        }
+    }
+}
+
+// The step from t_known to t1 without any evaluation inside; false: that is not accurate enough, by what the oldest
+// moment changes, or does not fit the energies
+static bool add_by_past(kd_certifier *c, double t1, const double end[POWERS])
+{
+    const double enough = enough_of(c);
+    moment       m[PAST + 1];
+    segment      s = {.t0 = c->t_known, .t1 = t1}, lower = s;
+    if (c->npast < PAST || c->past[PAST - 1].t != c->t_known) return false;
+    memcpy(m, c->past, sizeof c->past);
+    m[PAST].t = t1;
+    memcpy(m[PAST].power, end, sizeof m[PAST].power);
+    memcpy(s.power[0], c->power, sizeof s.power[0]);
+    memcpy(s.power[NODES - 1], end, sizeof s.power[0]);
+    lower = s;
+    interpolate_powers(m, 0, &s);
+    interpolate_powers(m, 1, &lower);
+    for (int which = 0; which < POWERS; which++)
+        if (!(fabs(work_up_to(&s, 1, which) - work_up_to(&lower, 1, which)) <= enough)) return false;
+    if (!fits_energies(c, &s)) return false;
+    close_segment(c, &s);
+    return true;
+}
+
+// ---- work by a look inside ------------------------------------------------------------------------------------------
+
+// The powers at node j of a segment
+static kd_status look_inside(kd_certifier *c, kd_simulation *simulation, segment *s, int j)
+{
+    kd_status status = go_inside(c, simulation, s->t0 + node[j] * (s->t1 - s->t0));
+    return status < 0 ? status : power_at(c, simulation, c->inside, s->power[j]);
+}
+
+// Between the powers at both ends and in the middle those of a parabola
+static void fill_parabola(segment *s)
+{
+    for (int which = 0; which < POWERS; which++)
+        for (int j = 1; j < NODES - 1; j += 2) {
+            const double x = 2 * node[j] - 1, middle = s->power[2][which];
+            const double odd = 0.5 * (s->power[4][which] - s->power[0][which]);
+            const double even = 0.5 * (s->power[4][which] + s->power[0][which]) - middle;
+            s->power[j][which] = middle + x * (odd + x * even);
+        }
+}
+
+// From t_known to t1, with the powers at both ends, linear in between
+static segment open_segment(const kd_certifier *c, double t1, const double end[POWERS])
+{
+    segment s = {.t0 = c->t_known, .t1 = t1};
+    for (int j = 0; j < NODES; j++)
+        for (int which = 0; which < POWERS; which++)
+            s.power[j][which] = c->power[which] + node[j] * (end[which] - c->power[which]);
+    return s;
+}
+
+// Without a look inside
+static void add_line(kd_certifier *c, double t1, const double end[POWERS])
+{
+    segment s = open_segment(c, t1, end);
+    close_segment(c, &s);
+}
+
+// Both halves of a segment with the powers at their nodes; their work is that of the whole within the error: true
+static bool halves_agree(const kd_certifier *c, const segment *s, const segment half[2])
+{
+    double differ = 0;
+    for (int which = 0; which < POWERS; which++)
+        differ += fabs(work_up_to(&half[0], 1, which) + work_up_to(&half[1], 1, which) - work_up_to(s, 1, which));
+    return differ <= fmax(fmax(SMOOTH * c->certificate.energy_scale, c->explained), enough_of(c));
+}
+
+static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment *s, int depth);
+
+// A segment with the powers at its nodes: smooth or halved often enough, its work counts
+static kd_status add_segment(kd_certifier *c, kd_simulation *simulation, segment *s, int depth)
+{
+    if (depth < MAX_DEPTH && !is_smooth(c, s)) return split(c, simulation, s, depth);
+    close_segment(c, s);
+    return KD_OK;
+}
+
+// Two halves, the first one ends with the power in the middle
+static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment *s, int depth)
+{
+    segment half[2] = {{.t0 = s->t0, .t1 = s->t0 + 0.5 * (s->t1 - s->t0)}};
+    half[1].t0 = half[0].t1;
+    half[1].t1 = s->t1;
+    for (int k = 0; k < 2; k++) {
+        memcpy(half[k].power[0], s->power[2 * k], sizeof s->power[0]);
+        memcpy(half[k].power[NODES - 1], s->power[2 * k + 2], sizeof s->power[0]);
+        for (int j = 1; j < NODES - 1; j++) {
+            kd_status status = look_inside(c, simulation, &half[k], j);
+            if (status < 0) return status;
+        }
+    }
+    // what they change is more than what they miss
+    if (halves_agree(c, s, half)) depth = MAX_DEPTH - 1;
+    kd_status status = add_segment(c, simulation, &half[0], depth + 1);
+    return status < 0 ? status : add_segment(c, simulation, &half[1], depth + 1);
+}
+
+// The work of a step: by its middle where that fits the energies and only the end is asked for, as the parabola is less
+// accurate before (h^4); by all nodes, by halves
+static kd_status add_step(kd_certifier *c, kd_simulation *simulation, double t1, const double end[POWERS], bool whole)
+{
+    segment   s = open_segment(c, t1, end);
+    kd_status status = look_inside(c, simulation, &s, 2);
+    if (status < 0) return status;
+    if (whole) fill_parabola(&s);
+    const bool good = whole && fits_energies(c, &s);
+    for (int j = 1; j < NODES - 1 && !good; j += 2) {
+        status = look_inside(c, simulation, &s, j);
+        if (status < 0) return status;
+    }
+    if (good || is_smooth(c, &s) || fits_energies(c, &s)) {
+        close_segment(c, &s);
+        return KD_OK;
+    }
+    return split(c, simulation, &s, 0);
+}
+
+// ---- leaps of the potential energy ----------------------------------------------------------------------------------
+//
+// A spring whose end jumps with a law (a road with a step) gets energy from outside in no time, without an impulse: p
+// and v go on. No power tells it, and no instant.
+
+static kd_status potential_inside(kd_certifier *c, kd_simulation *simulation, double t, double *potential)
+{
+    double      power[POWERS];
+    kd_energies e = {0};
+    kd_status   status = kd_simulation_inside(simulation, t, c->inside);
+    if (status >= 0) status = kd_certifier_energies_between(c, c->inside, &e, power);
+    *potential = e.potential;
+    return status;
+}
+
+// Halves of the step in which the potential energy changes more, as long as it is most of what the balance misses
+static kd_status find_leap(kd_certifier *c, kd_simulation *simulation, double t0, double t1, double missing)
+{
+    double    a = t0, b = t1, at[3] = {0};
+    kd_status status = potential_inside(c, simulation, a, &at[0]);
+    if (status >= 0) status = potential_inside(c, simulation, b, &at[2]);
+    for (int k = 0; k < LEAP_HALVES && status >= 0; k++) {
+        // the half with the larger change; when it has lost half of what is missing it was no leap
+        const double t = a + 0.5 * (b - a);
+        if (!(t > a && t < b)) break;
+        status = potential_inside(c, simulation, t, &at[1]);
+        const bool left = fabs(at[1] - at[0]) > fabs(at[2] - at[1]);
+        *(left ? &b : &a) = t;
+        at[left ? 2 : 0] = at[1];
+        if (!(fabs(at[2] - at[0]) > 0.5 * fabs(missing))) return status;
+    }
+    c->leap = at[2] - at[0];
+    c->t_leap = b;
+    return status;
+}
+
+static void book_leap(kd_certifier *c)
+{
+    c->jumps[c->leap > 0] += fabs(c->leap);
+    c->leap = 0;
+}
+
+// The step from t0 with the end x, whose work is known: does its balance miss a leap?
+static kd_status look_for_leap(kd_certifier *c, kd_simulation *simulation, double t0, const double before[POWERS])
+{
+    const kd_state *x = kd_simulation_state(simulation);
+    // what the balance of this step lacks
+    const double missing = c->energy_end - c->energy_known + c->work[0] - before[0] - (c->work[1] - before[1]);
+    c->energy_known = c->energy_end;
+    if (!(fabs(missing) > fmax(LEAP * c->certificate.energy_scale, BEYOND / PART * c->explained))) return KD_OK;
+    return find_leap(c, simulation, fmax(t0, kd_simulation_step_start(simulation)), x->t, missing);
+}
+
+// What the tolerance of the simulation explains, as far as slopes are known
+static void note_tolerance(kd_certifier *c, const kd_simulation *simulation)
+{
+    const kd_tolerances tolerances = kd_simulation_tolerances(simulation);
+    if (!simulation) return;
+    c->certificate.rtol = tolerances.rtol;
+    c->certificate.atol = tolerances.atol;
+    const double explained = kd_certificate_energy_explained(&c->certificate), scale = c->certificate.energy_scale;
+    c->explained = explained > 0 ? PART * explained : 0;
+    c->most = isnan(explained) ? MISSED_OF * scale : MISSED * explained;
+    // a limit of the caller counts, too
+    if (!isnan(c->limits.energy)) c->most = fmin(c->most, OF_LIMIT * c->limits.energy * scale);
+}
+
+// The step of the simulation that x lies in. A step without power at both ends is not looked into: what little could
+// happen there would show in the balance.
+kd_status kd_certifier_follow_steps(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+{
+    const kd_state *last = simulation ? kd_simulation_state(simulation) : x;
+    double          start = simulation ? kd_simulation_step_start(simulation) : c->t_known, end[POWERS] = {0};
+    kd_status       status = KD_OK;
+    // the same step once more: its work is known
+    if (last->t <= c->t_known) return KD_OK;
+    // a new step: leaps of the last one are booked for good
+    const double t0 = c->t_known, before[POWERS] = {c->work[0], c->work[1]};
+    c->nsegments = 0;
+    book_leap(c);
+    // a driver may show only some states: work of the steps between is a trapezoid
+    if (start > c->t_known) { // steps that were not shown
+        status = kd_simulation_inside(simulation, start, c->inside);
+        if (status >= 0) status = power_at(c, simulation, c->inside, end);
+        if (status >= 0) add_line(c, start, end);
+        c->nsegments = c->nknots = c->npast = 0;
+    }
+    note_tolerance(c, simulation);
+    // the end with its rates, then the powers of all nodes
+    if (status >= 0) status = see_end(c, simulation, last, end);
+    if (status < 0) return status;
+    bool has_power = c->power[0] != 0 || c->power[1] != 0 || end[0] != 0 || end[1] != 0;
+    if (!has_power || !simulation)
+        add_line(c, last->t, end);
+    else if (!add_by_past(c, last->t, end))
+        status = add_step(c, simulation, last->t, end, x->t >= last->t);
+    if (status >= 0 && simulation) keep_moment(c, last->t, end);
+    return status >= 0 && simulation ? look_for_leap(c, simulation, t0, before) : status;
+}
+
+// Work from the start of the run to a time that is known
+double kd_certifier_work_at(const kd_certifier *c, double t, int which)
+{
+    int i = 0;
+    // the segment that t lies in
+    while (i + 1 < c->nsegments && t > c->segment[i].t1) i++;
+    const segment *s = &c->segment[i];
+    if (c->nsegments == 0) return c->work[which];
+    return s->work[which] + work_up_to(s, (t - s->t0) / (s->t1 - s->t0), which);
+}
+
+kd_status kd_certifier_start_work(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+{
+    // knots, drives and powers of the first state; the balance starts with its energies
+    kd_status status = see_end(c, simulation, x, c->power);
+    c->npast = 0;
+    if (status >= 0 && simulation) keep_moment(c, x->t, c->power);
+    c->t_known = x->t;
+    c->energy_known = c->energy_end;
+    book_leap(c);
+    return status;
+}
