@@ -23,10 +23,11 @@ typedef struct method {
     bool               projected;
 } method;
 
+enum { DOPRI5, DOP853, HALF_EXPLICIT };
 static const method methods[] = {
-    {"dopri5", KD_DOPRI5, 0, true},
-    {"dop853", KD_DOP853, 0, true},
-    {"half-explicit", KD_HALF_EXPLICIT, 0, true},
+    [DOPRI5] = {"dopri5", KD_DOPRI5, 0, true},
+    [DOP853] = {"dop853", KD_DOP853, 0, true},
+    [HALF_EXPLICIT] = {"half-explicit", KD_HALF_EXPLICIT, 0, true},
     {"dop853 drifting", KD_DOP853, 0, false},
     {"arkode erk 4", KD_ARKODE, 4, false},
     {"arkode erk 5", KD_ARKODE, 5, false},
@@ -223,6 +224,8 @@ static void rows(bench *b, const campaign *c)
     double      most = 0;
     ratio_row(b, c, "arkode_erk", KD_ARKODE, 2.2);
     ratio_row(b, c, "cvode_adams", KD_CVODE, 4);
+    bench_row(b, bench_below(1.2), NAN, time_at_target(c, HALF_EXPLICIT) / time_at_target(c, DOPRI5), "",
+              "half-explicit / dopri5, both projected", "ratio.half_explicit.%s", name);
     for (int m = 0; m < METHODS; m++) {
         if (!methods[m].projected) continue;
         bench_row(b, bench_no_goal(false), NAN, 1e3 * time_at_target(c, m), "ms", "", "time.%s.%s", methods[m].name,
@@ -239,7 +242,9 @@ static void campaign_of(bench *b, const char *name)
     campaign      c = {.problem = &problem, .ntol = 11};
     char          message[200] = "";
     bool          quick = bench_quick(b);
-    if (!bench_wants(b, "ratio.arkode_erk.%s", name) && !bench_wants(b, "ratio.cvode_adams.%s", name)) return;
+    if (!bench_wants(b, "ratio.arkode_erk.%s", name) && !bench_wants(b, "ratio.cvode_adams.%s", name) &&
+        !bench_wants(b, "ratio.half_explicit.%s", name))
+        return;
     if (!bench_problem_open(&problem, name, message, sizeof message)) {
         bench_row(b, bench_above(2.2), NAN, NAN, "", message, "ratio.arkode_erk.%s", name);
         return;

@@ -11,6 +11,7 @@ const bench_method geoms_methods[GEOMS_METHODS] = {
     [GEOMS_PSF_ORDERS] = {.name = "psf, order to 13", .formulation = KD_PSF, .order_max = 13},
     [GEOMS_PSF_INVARIANT] = {.name = "psf+invariant", .formulation = KD_PSF, .invariants = true},
     [GEOMS_PSF1] = {.name = "psf1", .formulation = KD_PSF1},
+    [GEOMS_STATESPACE] = {.name = "statespace", .formulation = KD_STATESPACE},
     [GEOMS_RADAU_GGL] = {.name = "radau ggl", .formulation = KD_GGL},
     [GEOMS_RADAU_INDEX3] = {.name = "radau index3", .formulation = KD_INDEX3},
     [GEOMS_RADAU_INDEX2] = {.name = "radau index2", .formulation = KD_INDEX2},

@@ -119,7 +119,8 @@ static kd_status integrate(solver *s, bench_observer observe, void *context, dou
 {
     const double limit = bench_cpu_seconds() + max_seconds;
     const double t0 = s->problem->x->t, t_end = s->problem->t_end;
-    kd_status    status = kd_integrator_restart(s->self, t0, s->vector, KD_RESTART_FRESH);
+    kd_formulation_pack(s->dae, s->problem->x, s->vector); // coordinates may have changed in the last run
+    kd_status status = kd_integrator_restart(s->self, t0, s->vector, KD_RESTART_FRESH);
     if (observe && status >= 0) observe(s->problem->x, context);
     for (long n = 1; status >= 0 && time_of(s) < t_end; n++) {
         if (n > MAX_STEPS || (n % CLOCK_STEPS == 0 && bench_cpu_seconds() > limit)) {

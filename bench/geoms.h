@@ -13,6 +13,7 @@ enum {
     GEOMS_PSF_ORDERS, // radau of variable order up to 13
     GEOMS_PSF_INVARIANT,
     GEOMS_PSF1,
+    GEOMS_STATESPACE,
     GEOMS_RADAU_GGL,
     GEOMS_RADAU_INDEX3,
     GEOMS_RADAU_INDEX2,

@@ -117,6 +117,9 @@ static void ratio_rows(bench *b, const campaign *c)
     }
     peer_rows(b, c, "psf_orders", time_at_target(c, GEOMS_PSF_ORDERS), bench_no_goal(false),
               "radau of variable order up to 13");
+    const bool small = axis || strcmp(c->problem->name, "andrews") == 0;
+    peer_rows(b, c, "statespace", time_at_target(c, GEOMS_STATESPACE), small ? bench_below(1.5) : bench_no_goal(false),
+              "statespace and psf, both with radau");
     peer_rows(b, c, "odassl_bdf", time_at_target(c, GEOMS_ODASSL_BDF), bench_no_goal(true), "of the kind of ODASSL");
     peer_rows(b, c, "extrapolation", time_at_target(c, GEOMS_EXTRAPOLATION), bench_no_goal(true),
               "of the kind of MEXAX");
@@ -200,9 +203,9 @@ static void measure(const bench *b, campaign *c, int ntol, int rounds)
 
 static bool wants(const bench *b, const char *name)
 {
-    static const char *const rows[] = {"ida_ggl",       "ida_same_jacobian", "radau_ggl",
-                                       "psf_invariant", "psf_orders",        "odassl_bdf",
-                                       "extrapolation", "half_explicit",     "psf"};
+    static const char *const rows[] = {
+        "ida_ggl",    "ida_same_jacobian", "radau_ggl",     "psf_invariant", "psf_orders",
+        "odassl_bdf", "statespace",        "extrapolation", "half_explicit", "psf"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (bench_wants(b, "ratio.%s.%s", rows[i], name) || bench_wants(b, "ratio.%s.%s.1e-8", rows[i], name) ||
             bench_wants(b, "time.%s.%s", rows[i], name))

@@ -70,11 +70,15 @@ typedef struct realtime_motion {
 
 typedef struct realtime_peer realtime_peer;
 
-const char     *realtime_peer_version(void);                                             // NULL: built without MuJoCo
-realtime_peer  *realtime_peer_create(double h, bool sparse, char *message, size_t size); // NULL: message says why
-void            realtime_peer_destroy(realtime_peer *p);
-void            realtime_peer_reset(realtime_peer *p);
-void            realtime_peer_step(realtime_peer *p, double steer); // angle at the front wheels
+const char    *realtime_peer_version(void);                                             // NULL: built without MuJoCo
+realtime_peer *realtime_peer_create(double h, bool sparse, char *message, size_t size); // NULL: message says why
+void           realtime_peer_destroy(realtime_peer *p);
+void           realtime_peer_reset(realtime_peer *p);
+void           realtime_peer_step(realtime_peer *p, double steer); // angle at the front wheels
+// Sensors of models/closed-loop-car.yaml, in its order; off at the beginning
+enum { REALTIME_SENSORS = 17 };
+void            realtime_peer_sense(realtime_peer *p, bool on);
+void            realtime_peer_read(const realtime_peer *p, double y[REALTIME_SENSORS]);
 realtime_motion realtime_peer_motion(const realtime_peer *p);
 double          realtime_peer_defect(realtime_peer *p); // largest error of the loops
 double          realtime_peer_tyres(realtime_peer *p);  // seconds of one evaluation of all tyres

@@ -20,9 +20,12 @@
 struct realtime_peer {
     mjModel *model;
     mjData  *data;
-    int      rack[2];  // sites at the inner ends of the front tie rods
-    int      wheel[4]; // bodies
+    int      rack[2]; // sites at the inner ends of the front tie rods
+    double   load[4]; // of the tyres, where they were evaluated last
 };
+
+// MuJoCo has one callback for all models: the car that is stepped now
+static realtime_peer *present;
 
 // Data of the model file.
 static const double SPEED = 15, AXLE = 1.35, HALF = 0.75, HEIGHT = 0.31, ARM = 0.12, PI = 3.14159265358979323846;
@@ -81,7 +84,7 @@ static void tyre(const double r[3], const double n[3], const double v[3], const 
 // MuJoCo calls this when positions and velocities are known; wheels are the bodies with the marks 1 (left), 2 (right).
 static void add_tyres(const mjModel *m, mjData *d)
 {
-    for (int body = 1; body < m->nbody; body++) {
+    for (int body = 1, k = 0; body < m->nbody; body++) {
         const double mark = m->body_user[body * m->nuser_body];
         if (mark == 0) continue;
         const mjtNum *R = d->xmat + 9 * body, *at = d->xpos + 3 * body;
@@ -90,6 +93,7 @@ static void add_tyres(const mjModel *m, mjData *d)
         mj_objectVelocity(m, d, mjOBJ_XBODY, body, velocity, 0); // angular first
         tyre(at, axle, velocity + 3, velocity, BUMP / mark, force, torque);
         mj_applyFT(m, d, force, torque, at, body, d->qfrc_passive);
+        if (present && k < 4) present->load[k++] = force[2];
     }
 }
 
@@ -159,7 +163,11 @@ static void add_model(text *t, double h, bool sparse)
             "<connect body1='upper%d' body2='upright%d' anchor='0 %.17g 0.005' solref='%.17g %.17g' solimp='%s'/>"
             "<tendon tendon1='rod%d' solref='%.17g %.17g' solimp='%s'/>\n",
             k, k, (k % 2 == 0 ? 1 : -1) * (0.65 - 0.55), -1 / (h * h), -1 / h, HARD, k, -1 / (h * h), -1 / h, HARD);
-    ADD(t, "</equality></mujoco>\n");
+    ADD(t, "</equality><sensor>\n");
+    static const char *const frame[] = {"framepos", "framequat", "framelinvel", "frameangvel", "framelinacc"};
+    for (int i = 0; i < 5; i++) ADD(t, "<%s objtype='xbody' objname='chassis'/>\n", frame[i]);
+    for (int k = 0; k < 4; k++) ADD(t, "<jointpos joint='lower%d'/>\n", k);
+    ADD(t, "</sensor></mujoco>\n");
 }
 
 static mjModel *load(const text *t, char *message, size_t size)
@@ -199,6 +207,7 @@ realtime_peer *realtime_peer_create(double h, bool sparse, char *message, size_t
     if (p && p->data) {
         for (int j = 0; j < 2; j++) p->rack[j] = mj_name2id(p->model, mjOBJ_SITE, j == 0 ? "inner0" : "inner1");
         mjcb_passive = add_tyres;
+        realtime_peer_sense(p, false);
         realtime_peer_reset(p);
         return p;
     }
@@ -209,6 +218,7 @@ realtime_peer *realtime_peer_create(double h, bool sparse, char *message, size_t
 void realtime_peer_destroy(realtime_peer *p)
 {
     if (!p) return;
+    if (present == p) present = NULL;
     if (p->data) mj_deleteData(p->data);
     if (p->model) mj_deleteModel(p->model);
     kd_free(p);
@@ -223,8 +233,36 @@ void realtime_peer_reset(realtime_peer *p)
         p->data->qvel[p->model->jnt_dofadr[mj_name2id(p->model, mjOBJ_JOINT, spin[k])]] = SPEED / HEIGHT;
 }
 
+void realtime_peer_sense(realtime_peer *p, bool on)
+{
+    if (on)
+        p->model->opt.disableflags &= ~mjDSBL_SENSOR;
+    else
+        p->model->opt.disableflags |= mjDSBL_SENSOR;
+}
+
+// MuJoCo's sensors belong to the point at which forces were evaluated: the start of the step.
+void realtime_peer_read(const realtime_peer *p, double y[REALTIME_SENSORS])
+{
+    const mjtNum *at = p->data->sensordata, *q = at + 3, *v = at + 7, *omega = at + 10, *a = at + 13, *travel = at + 16;
+    mjtNum        R[9];
+    mju_quat2Mat(R, q);
+    for (int i = 0; i < 3; i++) y[i] = at[i];
+    y[3] = atan2(R[3], R[0]);
+    y[4] = atan2(R[7], R[8]);
+    y[5] = -asin(R[6]);
+    y[6] = v[0] * R[0] + v[1] * R[3];
+    y[7] = omega[2];
+    y[8] = a[1] * R[4] + a[0] * R[1];
+    for (int k = 0; k < 4; k++) {
+        y[9 + k] = travel[k];
+        y[13 + k] = p->load[k];
+    }
+}
+
 void realtime_peer_step(realtime_peer *p, double steer)
 {
+    present = p;
     for (int j = 0; j < 2; j++) p->model->site_pos[3 * p->rack[j] + 1] = (j == 0 ? 0.39 : -0.39) - ARM * steer;
     mj_step(p->model, p->data);
 }
@@ -276,6 +314,16 @@ void realtime_peer_destroy(realtime_peer *p)
 void realtime_peer_reset(realtime_peer *p)
 {
     (void)p;
+}
+void realtime_peer_sense(realtime_peer *p, bool on)
+{
+    (void)p;
+    (void)on;
+}
+void realtime_peer_read(const realtime_peer *p, double y[REALTIME_SENSORS])
+{
+    (void)p;
+    (void)y;
 }
 void realtime_peer_step(realtime_peer *p, double steer)
 {

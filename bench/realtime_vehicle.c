@@ -1,7 +1,8 @@
 // realtime_vehicle.c: one step of 1 ms of a car on closed loops (models/closed-loop-car.yaml: 17 bodies, 30 tree
 // coordinates, 16 loop equations), over a bump and through a lane change, beside MuJoCo with the same bodies, loops,
 // springs and tyres. Thread CPU time; the drive is cut into pieces that both programs do in turn, and the smallest time
-// of each piece counts; outputs are not asked for. Tyres count on both sides: here as elements of the model file, with
+// of each piece counts; once without outputs, and once with the sensors of the model, read after every step. Tyres count
+// on both sides: here as elements of the model file, with
 // their derivatives, there as plain C, without.
 #include "realtime.h"
 
@@ -85,19 +86,24 @@ typedef struct cost {
     double kardan[PIECES], peer[PIECES]; // seconds, the smallest of all rounds
 } cost;
 
-static bool one_round(vehicle *v, realtime_peer *peer, cost *c)
+// The smallest times of each piece; with sensors: all of them are read after every step
+static bool one_round(vehicle *v, realtime_peer *peer, bool sensors, cost *c)
 {
     const long n = lrint(END / STEP) / PIECES;
+    double     y[OUTPUTS];
     bool       good = kd_realtime_restore(v->stepper, v->start) >= 0;
     if (peer) realtime_peer_reset(peer);
     for (int piece = 0; piece < PIECES && good; piece++) {
         double start = bench_cpu_seconds();
         for (long k = piece * n; k < (piece + 1) * n && good; k++)
-            good = vehicle_step(v, steer_at((double)(k + 1) * STEP), NULL);
+            good = vehicle_step(v, steer_at((double)(k + 1) * STEP), sensors ? y : NULL);
         c->kardan[piece] = fmin(c->kardan[piece], bench_cpu_seconds() - start);
         if (!peer) continue;
         start = bench_cpu_seconds();
-        for (long k = piece * n; k < (piece + 1) * n; k++) realtime_peer_step(peer, steer_at((double)(k + 1) * STEP));
+        for (long k = piece * n; k < (piece + 1) * n; k++) {
+            realtime_peer_step(peer, steer_at((double)(k + 1) * STEP));
+            if (sensors) realtime_peer_read(peer, y);
+        }
         c->peer[piece] = fmin(c->peer[piece], bench_cpu_seconds() - start);
     }
     return good;
@@ -119,7 +125,7 @@ static realtime_peer *faster_peer(vehicle *v, char *message, size_t size)
         cost c;
         for (int i = 0; i < PIECES; i++) c.kardan[i] = c.peer[i] = INFINITY;
         peer[sparse] = realtime_peer_create(STEP, sparse != 0, message, size);
-        if (peer[sparse]) (void)one_round(v, peer[sparse], &c);
+        if (peer[sparse]) (void)one_round(v, peer[sparse], false, &c);
         time[sparse] = per_step(c.peer);
     }
     const int worse = time[0] <= time[1] ? 1 : 0;
@@ -127,20 +133,29 @@ static realtime_peer *faster_peer(vehicle *v, char *message, size_t size)
     return peer[1 - worse];
 }
 
-// Rows of one way to keep the constraints; the first one gives the row of the issue its name without an ending.
-static void measure_ratio(bench *b, vehicle *v, realtime_peer *peer, int refresh, const char *word, bool first)
+static cost measure_cost(const bench *b, vehicle *v, realtime_peer *peer, bool sensors, bool *good)
 {
     const int rounds = bench_quick(b) ? 3 : 12;
     cost      c;
-    bool      good = true;
-    char      note[200];
+    *good = true;
     for (int i = 0; i < PIECES; i++) c.kardan[i] = c.peer[i] = INFINITY;
-    for (int r = 0; r < rounds && good; r++) good = one_round(v, peer, &c);
+    if (peer) realtime_peer_sense(peer, sensors);
+    for (int r = 0; r < rounds && *good; r++) *good = one_round(v, peer, sensors, &c);
+    if (peer) realtime_peer_sense(peer, false);
+    return c;
+}
+
+// Rows of one way to keep the constraints; the first one gives the row of the issue its name without an ending.
+static void measure_ratio(bench *b, vehicle *v, realtime_peer *peer, int refresh, const char *word, bool first)
+{
+    bool         good;
+    char         note[200];
+    const cost   c = measure_cost(b, v, peer, false, &good);
     const double own = good ? per_step(c.kardan) : NAN, other = peer ? per_step(c.peer) : NAN;
     kd_text(note, sizeof note, "J2, 1 ms, over bump and lane change; derivatives renewed in %d parts", refresh);
     bench_row(b, bench_no_goal(false), NAN, own, "us", good ? note : kd_realtime_message(v->stepper), "vehicle.step.%s",
               word);
-    const bench_goal goal = first ? bench_above(2) : bench_no_goal(true);
+    const bench_goal goal = first ? bench_above(3) : bench_no_goal(true);
     const char      *dot = first ? "" : ".", *ending = first ? "" : word;
     if (!realtime_peer_version())
         bench_row_without(b, goal, "MuJoCo", "libmujoco-dev", "ratio.mujoco.vehicle%s%s", dot, ending);
@@ -149,6 +164,23 @@ static void measure_ratio(bench *b, vehicle *v, realtime_peer *peer, int refresh
     if (first) bench_row(b, bench_no_goal(false), NAN, other, "us", note, "vehicle.step.mujoco");
     bench_row(b, goal, NAN, other / own, "", "MuJoCo / kardan, aim 4; same bodies, loops, springs and tyres",
               "ratio.mujoco.vehicle%s%s", dot, ending);
+}
+
+// The same with all sensors read after every step, on both sides
+static void measure_sensors(bench *b, vehicle *v, realtime_peer *peer)
+{
+    bool         good;
+    const cost   c = measure_cost(b, v, peer, true, &good);
+    const double own = good ? per_step(c.kardan) : NAN, other = peer ? per_step(c.peer) : NAN;
+    bench_row(b, bench_no_goal(false), NAN, own, "us", "17 sensors: place, attitude, rates, lateral, travels, loads",
+              "vehicle.step.sensors");
+    if (!realtime_peer_version())
+        bench_row_without(b, bench_above(2.5), "MuJoCo", "libmujoco-dev", "ratio.mujoco.vehicle.sensors");
+    if (!peer) return;
+    bench_row(b, bench_no_goal(false), NAN, other, "us", "MuJoCo's own sensors of the same",
+              "vehicle.step.mujoco_sensors");
+    bench_row(b, bench_above(2.5), NAN, other / own, "", "MuJoCo / kardan, sensors read on both sides",
+              "ratio.mujoco.vehicle.sensors");
 }
 
 // ---- constraints, and whether both are the same car ----------------------------------------------------------------
@@ -227,11 +259,12 @@ static void measure(bench *b, kd_realtime_stabilisation stabilisation, int refre
         realtime_peer *peer = realtime_peer_version() ? faster_peer(&v, peer_message, sizeof peer_message) : NULL;
         if (!peer && first) bench_say(b, "MuJoCo is missing (package libmujoco-dev): no ratios\n");
         measure_ratio(b, &v, peer, refresh, word, first);
+        if (first) measure_sensors(b, &v, peer);
         measure_defects(b, &v, peer, word, first);
         if (first) measure_difference(b, &opt);
         realtime_peer_destroy(peer);
     } else {
-        bench_row(b, bench_above(2), NAN, NAN, "", message, "ratio.mujoco.vehicle");
+        bench_row(b, bench_above(3), NAN, NAN, "", message, "ratio.mujoco.vehicle");
     }
     vehicle_close(&v);
 }

@@ -14,23 +14,48 @@ bool kd_tyre_slopes(const kd_motion *m, const kd_tyre_def *d, const double a[KD_
     return KD_CALL(kd_tyre_slopes, d, a, road_rate, out);
 }
 
-// The road along x, with the tangent along x: x height, x1 its rate, d slope, d1 change of the rate. Kept for the other
-// of force and derivatives at the same point.
+// The jet of the road with x = at, x' = rate and unit tangent: height, rate, slope and change of the rate at once
+static kd_jet road_jet(const kd_load *load, kd_work *w, int slot, double at, double rate)
+{
+    const kd_jet kept = w->jet[slot];
+    w->jet[slot] = (kd_jet){at, rate, 0.0, 1.0, 0.0, 0.0};
+    const kd_jet jet = kd_expr_jet(load->law[0], w->jet, w->expr_work);
+    w->jet[slot] = kept;
+    return jet;
+}
+
+// The same of a function of x alone, at unit rate
+static kd_jet road_alone(const kd_load *load, const double *x, kd_work *w, int slot)
+{
+    double f[3];
+    kd_expr_along(load->law[0], x, slot, w->expr_work, f);
+    return (kd_jet){.x = f[0], .x1 = f[1], .d = f[1], .d1 = f[2]};
+}
+
+// The road along x, with the tangent along x: x height, x1 its rate, d slope, d1 change of the rate. Kept for all who
+// ask at the same point; where the road is a function of x alone for other velocities there, too: x1 = d x', d1 = d' x'.
 static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int position, int rate)
 {
     if (!load->law[0]) return kd_jet_const(0.0);
-    kd_road *road = &w->road[load - w->system->load];
-    int      slot = load->variable[position];
-    double   at = x[slot], along = x[load->variable[rate]];
-    // the same point again: force and derivatives ask one after the other
-    if (road->stamp == w->velocity_stamp && road->x == at && road->rate == along) return road->jet;
-    // the jet of x with unit tangent: height, rate, slope and change of the rate at once
-    kd_jet kept = w->jet[slot];
-    w->jet[slot] = (kd_jet){at, along, 0.0, 1.0, 0.0, 0.0};
-    *road = (kd_road){.stamp = w->velocity_stamp, .x = at, .rate = along};
-    road->jet = kd_expr_jet(load->law[0], w->jet, w->expr_work);
-    w->jet[slot] = kept;
-    return road->jet;
+    kd_road   *road = &w->road[load - w->system->load];
+    const int  slot = load->variable[position];
+    const int  count = kd_expr_slot_count(load->law[0]);
+    const bool alone = count == 0 || (count == 1 && kd_expr_slot(load->law[0], 0) == slot);
+    double     at = x[slot], along = x[load->variable[rate]];
+    // another point (0: nowhere), or another velocity where that counts
+    const unsigned long stamp = alone ? w->position_stamp : w->velocity_stamp;
+    if (stamp == 0 || road->stamp != stamp || road->x != at || (!alone && road->rate != along)) {
+        *road = (kd_road){.stamp = stamp, .x = at, .rate = along};
+        if (alone)
+            road->jet = road_alone(load, x, w, slot);
+        else
+            road->jet = road_jet(load, w, slot, at, along);
+    }
+    kd_jet jet = road->jet;
+    if (!alone) return jet;
+    jet.x1 *= along;
+    jet.d1 *= along;
+    return jet;
 }
 
 // ---- vertical: F = k depth + c depth' + preload, depth = road(x) + R - z; variables x, z, x', z' --------------------

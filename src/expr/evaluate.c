@@ -235,6 +235,66 @@ kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work)
     return w[expr->ninstructions - 1];
 }
 
+// ---- along one variable ---------------------------------------------------------------------------------------------
+
+typedef struct bend {
+    double x, x1, x2; // value, first and second derivative
+} bend;
+
+static bend bend_by_jet(const kd_instruction *i, const bend *w)
+{
+    kd_jet operand[3] = {{0}};
+    // the instruction on its own operands, which stand in places 0 to 2
+    const int            at[3] = {i->a, i->b, i->c}, count = i->op == KD_OP_IF ? 3 : kd_operations[i->op].operands;
+    const kd_instruction here = {.op = i->op, .a = 0, .b = 1, .c = 2, .curve = i->curve};
+    for (int k = 0; k < count; k++) operand[k] = (kd_jet){.x = w[at[k]].x, .x1 = w[at[k]].x1, .x2 = w[at[k]].x2};
+    const kd_jet jet = jet_of(&here, operand);
+    return (bend){jet.x, jet.x1, jet.x2};
+}
+
+// f(a) by the chain rule
+static bend bend_by_taylor(const kd_instruction *i, bend a)
+{
+    double f[4];
+    taylor_of(i, a.x, f);
+    return (bend){f[0], f[1] * a.x1, f[2] * a.x1 * a.x1 + f[1] * a.x2};
+}
+
+static bend bend_of(const kd_instruction *i, const bend *w)
+{
+    const kd_operation *o = &kd_operations[i->op];
+    const bend          a = w[i->a];
+    switch (i->op) {
+    case KD_OP_ADD:
+        return (bend){a.x + w[i->b].x, a.x1 + w[i->b].x1, a.x2 + w[i->b].x2};
+    case KD_OP_SUB:
+        return (bend){a.x - w[i->b].x, a.x1 - w[i->b].x1, a.x2 - w[i->b].x2};
+    case KD_OP_MUL: {
+        const bend b = w[i->b];
+        return (bend){a.x * b.x, a.x1 * b.x + a.x * b.x1, a.x2 * b.x + 2.0 * a.x1 * b.x1 + a.x * b.x2};
+    }
+    case KD_OP_DIV: {
+        const bend   b = w[i->b];
+        const double x = a.x / b.x, x1 = (a.x1 - x * b.x1) / b.x;
+        return (bend){x, x1, (a.x2 - 2.0 * x1 * b.x1 - x * b.x2) / b.x};
+    }
+    default:
+        return o->operands == 1 && !o->jet ? bend_by_taylor(i, a) : bend_by_jet(i, w);
+    }
+}
+
+void kd_expr_along(const kd_expr *expr, const double *x, int slot, double *work, double f[3])
+{
+    bend *entry = (bend *)work, *w = entry + expr->nnumbers;
+    for (int i = 0; i < expr->nnumbers; i++) entry[i] = (bend){.x = expr->number[i]};
+    for (int i = 0; i < expr->nvariables; i++)
+        w[i] = (bend){.x = x[expr->slot[i]], .x1 = expr->slot[i] == slot ? 1.0 : 0.0};
+    w += expr->nvariables;
+    for (int i = 0; i < expr->ninstructions; i++) w[i] = bend_of(&expr->instruction[i], entry);
+    const bend *last = &w[expr->ninstructions - 1];
+    f[0] = last->x, f[1] = last->x1, f[2] = last->x2;
+}
+
 // ---- along a line of parameters -------------------------------------------------------------------------------------
 
 // The prologue with tangents: early (entries of the prologue) holds its results

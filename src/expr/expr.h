@@ -118,6 +118,8 @@ double kd_expr_value(const kd_expr *expr, const double *x, double *work);
 double kd_expr_gradient(const kd_expr *expr, const double *x, double *dx, double *work);
 // x[slot]: variables with their two time derivatives and the tangents of the three; the same of the expression.
 kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work);
+// f, f', f'' by one of the variables, the others as they are: a third of the work of a jet
+void kd_expr_along(const kd_expr *expr, const double *x, int slot, double *work, double f[3]);
 
 // ---- curves ---------------------------------------------------------------------------------------------------------
 

@@ -164,7 +164,7 @@ static kd_eval ode_stage(void *impl, double t, const double *x, double t_next, c
     // s and p' at (t, x)
     kd_acceleration *acceleration = self->acceleration;
     kd_eval          answer = kd_ode_note(self, kd_acceleration_contacts(acceleration, t, at->x, at->s), "");
-    if (answer == KD_EVAL_OK)
+    if (answer == KD_EVAL_OK && !self->position.identity)
         answer = kd_ode_note(self,
                              kd_acceleration_at(acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr), "");
     if (answer == KD_EVAL_OK) answer = position_rate(self, at);

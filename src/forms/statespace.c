@@ -80,6 +80,30 @@ static kd_eval statespace_residual(void *impl, double t, const double *x, const 
     return answer;
 }
 
+// x' of the accepted point was found when the step ended
+static void keep_accepted(kd_statespace *self, double t, const double *x)
+{
+    kd_statespace_point *point = &self->accepted.point;
+    kd_statespace_set_point(self, point, t, x);
+    memcpy(point->p, self->last.p, (size_t)(self->nwhole + self->dims.nv) * sizeof *x);
+    point->known = true;
+    kd_statespace_encode(self, self->last.chart, self->last.pdot, self->last.a, self->last.rdot, self->accepted.xdot);
+}
+
+static kd_eval statespace_evaluate_accepted(void *impl, double t, const double *x, const double *xdot, double *part,
+                                            double *y)
+{
+    kd_statespace *self = impl;
+    kd_eval        answer = KD_EVAL_OK;
+    double        *F = self->accepted.F;
+    if (kd_statespace_same_point(self, &self->accepted.point, t, x))
+        for (int i = 0; i < self->dae->n; i++) F[i] = xdot[i] - self->accepted.xdot[i];
+    else
+        answer = statespace_residual(impl, t, x, xdot, F);
+    if (answer == KD_EVAL_OK) kd_statespace_reduce(impl, F, part, y);
+    return answer;
+}
+
 static kd_eval statespace_start(void *impl, double t, const double *x, double *xdot)
 {
     return plain_rhs(impl, t, x, xdot);
@@ -89,7 +113,8 @@ static void statespace_forget(void *impl)
 {
     kd_statespace *self = impl;
     self->last.known = self->kept.known = self->ends[0].known = self->ends[1].known = false;
-    self->last.inside = self->kept.inside = false;
+    self->last.inside = self->kept.inside = self->accepted.point.known = false;
+    kd_near_forget(self);
     kd_dense_output_forget(self->dense);
 }
 
@@ -100,6 +125,7 @@ static kd_eval statespace_resolve(void *impl, double t, double *x, double *xdot,
     kd_statespace  *self = impl;
     const kd_chart *chart = kd_statespace_chart_at(self, t);
     const int       nip = chart->p.nind, n = self->dae->n;
+    self->accepted.point.known = false;
     for (int i = 0; i < n; i++) jump[i] = -xdot[i];
     memset(bend, 0, (size_t)n * sizeof *bend);
     kd_eval answer = statespace_rhs(impl, t, x, xdot);
@@ -174,6 +200,8 @@ static int size_of_x(const kd_statespace *self, const kd_chart *chart)
 static kd_eval start_chart(kd_statespace *self, double t, const double *p, const double *s)
 {
     self->previous->valid = self->chart->valid = false;
+    self->accepted.point.known = false;
+    kd_near_forget(self);
     self->rank_p = self->rank_v = -1;
     return choose_and_factor(self, self->chart, t, p, s);
 }
@@ -241,6 +269,8 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     if (answer != KD_EVAL_OK || self->last.chart != self->chart) return answer;
     const kd_statespace_point *at = &self->last;
     kd_statespace_remember(self, at);
+    keep_accepted(self, t, x);
+    kd_near_forget(self);
     // do the coordinates still serve?
     answer = kd_chart_factor(self, self->chart, t, at->p, at->s, &regular);
     if (answer != KD_EVAL_OK || (regular && kd_chart_serves(self, self->chart, false))) return answer;
@@ -262,6 +292,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     kd_statespace_encode(self, chosen, at->p, at->v, at->r, x);
     memcpy(self->last.x, x, (size_t)self->dae->n * sizeof *x);
     self->last.chart = chosen;
+    keep_accepted(self, t, x);
     *changed = true;
     return KD_EVAL_OK;
 }
@@ -359,6 +390,7 @@ static void statespace_archive(void *impl, kd_archive *a)
     kd_acceleration_archive(self->acceleration, a);
     kd_dense_output_archive(self->dense, a);
     kd_position_archive(&self->position, a);
+    kd_near_clear(self); // nothing of them outlives a step
     kd_archive_arrays(a, &self->arena, self, sizeof *self);
     // coordinates; one of the two charts is the present one
     int present = self->chart == &self->charts[1];
@@ -371,8 +403,8 @@ static void statespace_archive(void *impl, kd_archive *a)
     if (kd_archive_good(a) && self->chart->valid && size_of_x(self, self->chart) > self->dae->n)
         kd_archive_fail(a, KD_ERR_SAVED, "coordinates are more than components");
     // points
-    kd_statespace_point *point[] = {&self->last, &self->kept, &self->ends[0], &self->ends[1]};
-    for (int k = 0; k < 4; k++) archive_point(a, self, point[k]);
+    kd_statespace_point *point[] = {&self->last, &self->kept, &self->ends[0], &self->ends[1], &self->accepted.point};
+    for (int k = 0; k < 5; k++) archive_point(a, self, point[k]);
     kd_archive_int(a, &self->past.count, 0, KD_STATESPACE_PAST);
     kd_archive_int(a, &self->past.newest, 0, KD_STATESPACE_PAST - 1);
     kd_archive_doubles(a, self->past.t, KD_STATESPACE_PAST);
@@ -401,6 +433,7 @@ static const kd_dae_class statespace_class = {
     .linearize = kd_statespace_linearize,
     .factor = kd_statespace_factor,
     .reduce = kd_statespace_reduce,
+    .evaluate_accepted = statespace_evaluate_accepted,
     .solve_real = kd_statespace_solve_real,
     .pair = kd_statespace_pair,
     .solve_complex = kd_statespace_solve_complex,
@@ -498,6 +531,16 @@ static void cut_arrays(kd_statespace *self)
     self->index = kd_cut_int(arena, self->nx_max);
     self->controlled = kd_cut_bool(arena, self->nx_max);
     kd_position_cut(&self->position, arena, self->eom);
+    kd_near_cut(self);
+    cut_point(self, &self->accepted.point);
+    self->accepted.xdot = kd_cut_double(arena, self->nx_max);
+    self->accepted.F = kd_cut_double(arena, self->nx_max);
+    self->per_p = kd_cut_double(arena, d.np);
+    self->per_v = kd_cut_double(arena, d.nv);
+    self->unit_v = kd_cut_double(arena, d.nv);
+    if (arena->failed) return;
+    for (int i = 0; i < d.np; i++) self->per_p[i] = 1 / kd_eom_position_unit(self->eom, i);
+    for (int j = 0; j < d.nv; j++) self->per_v[j] = 1 / (self->unit_v[j] = kd_eom_unit(self->eom, j));
 }
 
 // Do the given positions satisfy the constraints, as those of a start do that was made consistent?

@@ -20,6 +20,7 @@
 #define STIFF_COLUMN 0.1 // largest entry of such a column; with 0.2 Cartesian HMMWV coordinates are worse conditioned
 #define NO_SCALE 1e-3    // part of a row that is too small to scale it
 #define PROBES 3         // vectors that estimate the norm of a sparse inverse
+#define FEW 6            // rows of which factors are used without calls
 
 // ---- storage --------------------------------------------------------------------------------------------------------
 
@@ -472,10 +473,28 @@ kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const do
     return KD_EVAL_OK;
 }
 
+// b <- LU \ b for few rows, without calls: they would cost more than the arithmetic
+static inline void solve_few(int n, const double *LU, const int *pivot, double *b)
+{
+    for (int k = 0; k < n; k++) {
+        const double x = b[pivot[k] - 1];
+        b[pivot[k] - 1] = b[k];
+        b[k] = x;
+    }
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++) b[i] -= LU[i + (ptrdiff_t)k * n] * b[k];
+    for (int k = n - 1; k >= 0; k--) {
+        b[k] /= LU[k + (ptrdiff_t)k * n];
+        for (int i = 0; i < k; i++) b[i] -= LU[i + (ptrdiff_t)k * n] * b[k];
+    }
+}
+
 static void back_substitute(kd_chart_level *level, int n, double *b)
 {
     if (n == 0) return;
-    if (n >= SPARSE_FROM)
+    if (n <= FEW)
+        solve_few(n, level->LU, level->pivot, b);
+    else if (n >= SPARSE_FROM)
         kd_linsolve_solve(level->sparse, b);
     else
         kd_lu_solve(n, level->LU, level->pivot, b, 1);
@@ -495,14 +514,14 @@ void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *ri
     // e_i = rind, Phi_u e_d = rc - Phi_i e_i
     for (int i = 0; i < rank; i++) rc[i] *= level->row[i];
     for (int j = 0; j < nind; j++) {
-        double known = rind ? rind[j] : 0;
+        const double known = rind ? rind[j] : 0, *C = level->C + (ptrdiff_t)level->independent[j] * rank;
         e[level->independent[j]] = known;
-        if (known != 0) kd_axpy(rank, -known, level->C + (ptrdiff_t)level->independent[j] * rank, rc);
+        for (int i = 0; i < rank && known != 0; i++) rc[i] -= known * C[i];
     }
     back_substitute(level, rank, rc);
     for (int j = 0; j < rank; j++) {
         const int dependent = level->independent[nind + j];
-        e[dependent] = rc[j] * kd_eom_unit(self->eom, dependent);
+        e[dependent] = rc[j] * self->unit_v[dependent];
     }
 }
 

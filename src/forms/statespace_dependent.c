@@ -158,7 +158,7 @@ kd_eval kd_chart_move(kd_statespace *self, double *p)
 {
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     if (self->identity) {
-        kd_axpy(self->dims.nv, 1, self->e, p);
+        for (int j = 0; j < self->dims.nv; j++) p[j] += self->e[j];
         return KD_EVAL_OK;
     }
     kd_eval answer = kd_eom_oplus(data, p, self->e, self->moved);
@@ -169,7 +169,10 @@ kd_eval kd_chart_move(kd_statespace *self, double *p)
 double kd_statespace_reach(const kd_statespace *self, const double *p)
 {
     double most = 0;
-    for (int i = 0; i < self->dims.np; i++) most = fmax(most, fabs(p[i]) / kd_eom_position_unit(self->eom, i));
+    for (int i = 0; i < self->dims.np; i++) {
+        const double part = fabs(p[i]) * self->per_p[i];
+        most = part > most ? part : most;
+    }
     return most;
 }
 
@@ -177,7 +180,7 @@ double kd_statespace_move(const kd_statespace *self, const double *e)
 {
     double most = 0;
     for (int j = 0; j < self->dims.nv; j++) { // NaN stays NaN
-        const double part = fabs(e[j]) / kd_eom_unit(self->eom, j);
+        const double part = fabs(e[j]) * self->per_v[j];
         if (!(part <= most)) most = part;
     }
     return most;
@@ -188,20 +191,22 @@ double kd_statespace_move(const kd_statespace *self, const double *e)
 static bool astray(const kd_statespace *self, const double *p, double first)
 {
     double far = 0;
-    for (int i = 0; i < self->dims.np; i++)
-        far = fmax(far, fabs(p[i] - self->aim[i]) / kd_eom_position_unit(self->eom, i));
+    for (int i = 0; i < self->dims.np; i++) {
+        const double part = fabs(p[i] - self->aim[i]) * self->per_p[i];
+        far = part > far ? part : far;
+    }
     return far > fmax(CURVED * first, NEARBY * self->scale);
 }
 
 // e = inv(B) (y - S p, -g); g NULL: 0
-static void position_increment(kd_statespace *self, kd_chart *chart, const double *y, const double *p, const double *g)
+static void position_increment(kd_statespace *self, kd_chart *chart, kd_chart_level *level, const double *y,
+                               const double *p, const double *g)
 {
-    kd_chart_level *level = &chart->p;
     kd_chart_pick(level, p, self->rind);
     for (int i = 0; i < level->nind; i++) self->rind[i] = y[i] - self->rind[i];
     for (int i = 0; i < level->rank; i++) self->rc[i] = g ? -g[level->rows[i]] : 0;
     kd_chart_solve(self, level, self->rind, self->rc, self->e);
-    improve(self, &chart->secants, self->e);
+    if (level == &chart->p) improve(self, &chart->secants, self->e);
 }
 
 // p <- p oplus e; where S picks coordinates they are y exactly, so that x is not changed by a way through the whole state
@@ -215,11 +220,12 @@ static kd_eval make_increment(kd_statespace *self, const kd_chart_level *level, 
 
 // Along the constraints to y, without a look at g. known: it is 0 at p, and the increment is one of Newton's method.
 // *way: how far; NAN: too far for that, nothing was done, and what was learnt is forgotten. DONE: nothing is left to do.
-static kd_eval meet_independent(kd_statespace *self, kd_chart *chart, const double *y, bool known, double scale,
-                                double *p, const double *s, progress *now, double *way, verdict *next)
+static kd_eval meet_independent(kd_statespace *self, kd_chart *chart, kd_chart_level *level, const double *y,
+                                bool known, double scale, double *p, const double *s, progress *now, double *way,
+                                verdict *next)
 {
     *next = GO_ON;
-    position_increment(self, chart, y, p, NULL);
+    position_increment(self, chart, level, y, p, NULL);
     *way = kd_statespace_move(self, self->e);
     if (!(*way <= NEXT_TO * self->scale)) {
         *way = NAN;
@@ -230,20 +236,20 @@ static kd_eval meet_independent(kd_statespace *self, kd_chart *chart, const doub
     if (*way == 0) return KD_EVAL_OK;
     memcpy(self->step, self->e, (size_t)self->dims.nv * sizeof *self->e);
     if (!self->identity) kd_eom_at_position(kd_acceleration_data(self->acceleration), p, s);
-    return make_increment(self, &chart->p, y, p);
+    return make_increment(self, level, y, p);
 }
 
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, bool known, double near,
                            double *p, double *s)
 {
-    kd_chart_level *level = &chart->p;
+    kd_chart_level *level = kd_near_level(self, chart, t);
     progress        now = {0};
     verdict         next;
     double          scale = fmax(1, kd_statespace_reach(self, p)), way, first = -1;
     self->placed = false;
     kd_eval answer = kd_acceleration_at_time(self->acceleration, t);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
-    answer = meet_independent(self, chart, y, known, scale, p, s, &now, &way, &next);
+    answer = meet_independent(self, chart, level, y, known, scale, p, s, &now, &way, &next);
     if (answer != KD_EVAL_OK) return answer;
     // nearby: self->step is an increment of these equations if it began at a solution; far away plain Newton steps, of which
     // nothing is learnt, so that they lead to the branch that they always did
@@ -258,8 +264,8 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         // [S Z; C] e = (y - S p, -g)
         answer = position_values(self, t, p, s);
         if (answer != KD_EVAL_OK) return answer;
-        position_increment(self, chart, y, p, self->values);
-        if (learns) learn(self, &chart->secants, self->step, scale, self->e);
+        position_increment(self, chart, level, y, p, self->values);
+        if (learns && level == &chart->p) learn(self, &chart->secants, self->step, scale, self->e);
         // small enough: p as it stands is the result, and the data are there
         const double size = kd_statespace_move(self, self->e);
         next = judge_increment(&now, size, scale);
@@ -280,6 +286,7 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         if (next == RENEW) {
             bool regular;
             answer = renew_factors(self, chart, t, p, s, &regular);
+            level = &chart->p;
             if (answer == KD_EVAL_OK && !regular) return no_solution(self, level, t, "positions");
             if (answer != KD_EVAL_OK) return answer;
             now = (progress){.least = now.least, .renewals = now.renewals + 1, .last = now.last};
@@ -336,9 +343,12 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
     kd_eom_data    *data = kd_acceleration_data(self->acceleration);
     kd_dims         d = self->dims;
     progress        now = {0};
-    kd_eval         answer = KD_EVAL_OK;
+    kd_near_point  *here;
     if (!self->placed) kd_eom_at_position(data, p, s);
     self->placed = false;
+    kd_eval answer = kd_near_place(self, chart, t, p, &here);
+    if (answer != KD_EVAL_OK) return answer;
+    if (here) level = &here->level;
     for (;;) {
         // [S; C] e = (v_ind - S v, -(gI, h))
         kd_eom_at_velocity(data, v, r);
@@ -349,15 +359,18 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
         for (int i = 0; i < level->nind; i++) self->rind[i] = v_ind[i] - self->rind[i];
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
         kd_chart_solve(self, level, self->rind, self->rc, self->e);
-        if (self->shared) improve(self, &chart->secants, self->e);
+        const bool exact = here && level == &here->level; // the matrix of this very position: one increment is enough
+        if (self->shared && !exact) improve(self, &chart->secants, self->e);
         // v <- v + e
         double  scale = fmax(1 / kd_eom_time(self->eom), kd_statespace_move(self, v));
         verdict next = judge_increment(&now, kd_statespace_move(self, self->e), scale);
+        if (exact && next != GIVE_UP && DBL_EPSILON * chart->p.condition * now.last <= CONVERGED * scale) next = DONE;
         if (next == GIVE_UP) return no_solution(self, level, t, "velocities");
-        kd_axpy(d.nv, 1, self->e, v);
+        for (int j = 0; j < d.nv; j++) v[j] += self->e[j];
         if (next == RENEW) {
             bool regular;
             answer = renew_factors(self, chart, t, p, s, &regular);
+            level = velocity_level(self, chart);
             if (answer == KD_EVAL_OK && !regular) return no_solution(self, level, t, "velocities");
             if (answer != KD_EVAL_OK) return answer;
             now = (progress){.least = now.least, .renewals = now.renewals + 1, .last = now.last};
@@ -366,6 +379,7 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
     }
     if (!level->S)
         for (int i = 0; i < level->nind; i++) v[level->independent[i]] = v_ind[i];
+    if (here) memcpy(here->v, v, (size_t)d.nv * sizeof *v);
     kd_eom_at_velocity(data, v, r);
     return KD_EVAL_OK;
 }

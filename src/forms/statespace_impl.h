@@ -75,11 +75,21 @@ typedef struct kd_statespace_past {
     double *point[KD_STATESPACE_PAST]; // (np + nv + nr + nw + ns)
 } kd_statespace_past;
 
+// A point of the present step: its positions and velocities, and the level of its chart with the matrix of its position
+enum { KD_NEAR_POINTS = 8, KD_NEAR_ROWS = 12 };
+typedef struct kd_near_point {
+    double          t;
+    const kd_chart *chart;
+    double         *p, *v; // (np), (nv)
+    kd_chart_level  level;
+} kd_near_point;
+
 typedef struct kd_statespace_newton {
     kd_arena        arena;
     bool            ready;
     bool            projected;    // accelerations by N' residual = 0, M-hat never inverted (S2 Eq. 44)
     bool            second_order; // dy is the unknown, dv follows; otherwise the first-order form
+    bool            plain;        // y' = v_ind
     kd_blocks       blocks;
     int             nip, niv, nr; // parts of x at the last linearisation
     int             ncolumns;     // nip + niv + nr
@@ -129,30 +139,43 @@ typedef struct kd_statespace {
     kd_statespace_point    last;           // solved last
     kd_statespace_point    kept;           // the end of a step, while times inside of it are looked at
     kd_statespace_point    ends[2];        // of an interpolated step
-    kd_statespace_past     past;
-    double                 scale;          // of the positions at the start in natural units, not below 1
-    double                 guess_t;        // time of the position in last
-    double                 reached;        // latest time of a solution since the last accepted point
-    double                *guess;          // (nw + ns + nlambda + nmu) of the last point that had a solution
-    double                *whole;          // (nwhole)
-    double                *zero;           // (nv)
-    double                *GZ, *HZ, *full; // full: rectangular workspace of pivoting
-    double                *U, *Vt, *sigma, *svd_work;
-    int                   *row, *column;
-    bool                  *stiff; // (np or nv) coordinates that stiff forces act upon
-    double                *ease;  // (nv) of moving a velocity against them, 1 where there are none
-    double                *most;  // (np)
-    double                *rind, *rc, *e, *step, *moved, *aim, *before, *path, *values, *work;
-    double                *weight; // (nv) 1 / unit^2
-    bool                   placed; // the data are at the position that was solved for
-    int                   *iwork;
-    kd_statespace_newton   newton;
-    kd_component          *component;
-    int                   *index;
-    bool                  *controlled;
-    kd_dae_counters        counters;
-    kd_status              fault;
-    char                   message[512];
+    struct {
+        kd_statespace_point point;    // where the last step ended and the next one starts: t, x, chart, z, rows
+        double             *xdot, *F; // (n) there; (n)
+    } accepted;
+    kd_statespace_past past;
+    double            *unit_v;        // (nv) natural units of velocities
+    double            *per_p, *per_v; // (np), (nv) reciprocal ones of positions and velocities
+    struct {
+        bool          in_use; // a small system of which positions and velocities have the same matrix
+        int           count, newest;
+        kd_near_point point[KD_NEAR_POINTS];
+        double       *GZ;
+    } near;
+    bool                 looking;        // between steps: the points of steps stay as they are
+    double               scale;          // of the positions at the start in natural units, not below 1
+    double               guess_t;        // time of the position in last
+    double               reached;        // latest time of a solution since the last accepted point
+    double              *guess;          // (nw + ns + nlambda + nmu) of the last point that had a solution
+    double              *whole;          // (nwhole)
+    double              *zero;           // (nv)
+    double              *GZ, *HZ, *full; // full: rectangular workspace of pivoting
+    double              *U, *Vt, *sigma, *svd_work;
+    int                 *row, *column;
+    bool                *stiff; // (np or nv) coordinates that stiff forces act upon
+    double              *ease;  // (nv) of moving a velocity against them, 1 where there are none
+    double              *most;  // (np)
+    double              *rind, *rc, *e, *step, *moved, *aim, *before, *path, *values, *work;
+    double              *weight; // (nv) 1 / unit^2
+    bool                 placed; // the data are at the position that was solved for
+    int                 *iwork;
+    kd_statespace_newton newton;
+    kd_component        *component;
+    int                 *index;
+    bool                *controlled;
+    kd_dae_counters      counters;
+    kd_status            fault;
+    char                 message[512];
 } kd_statespace;
 
 // statespace.c
@@ -210,6 +233,17 @@ kd_eval kd_chart_follow(kd_statespace *self, kd_chart *chart, double t_from, dou
                         double *s, double least, double most) KD_NODISCARD;
 kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, const double *v_ind, const double *p,
                             const double *s, const double *r, double *v) KD_NODISCARD;
+
+// statespace_near.c
+void kd_near_cut(kd_statespace *self);
+void kd_near_forget(kd_statespace *self);
+void kd_near_clear(kd_statespace *self); // and what the points share with the charts
+// The point of the same time, NULL: none; the level with the matrix that is nearest in time
+kd_near_point  *kd_near_find(kd_statespace *self, const kd_chart *chart, double t);
+kd_chart_level *kd_near_level(kd_statespace *self, kd_chart *chart, double t);
+// The data are at the position p: its point with factors, which takes v when that is known. NULL: none
+kd_eval kd_near_place(kd_statespace *self, kd_chart *chart, double t, const double *p,
+                      kd_near_point **point) KD_NODISCARD;
 
 // statespace_newton.c
 kd_status kd_statespace_newton_ready(kd_statespace *self) KD_NODISCARD;

@@ -22,6 +22,7 @@
 #include "forms/statespace_impl.h"
 #include "math/dense.h"
 
+enum { FEW = 6 };         // columns of matrices that are multiplied without calls
 #define STIFF_TIME 2.5e-3 // of natural time: forces that act within this on a velocity of its own are stiff
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -110,6 +111,7 @@ kd_status kd_statespace_newton_ready(kd_statespace *self)
     if (status >= 0)
         status = kd_linsolve_create(self->dae->n, self->opt.differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU, NULL,
                                     &newton->solver);
+    newton->plain = self->shared;
     newton->ready = status >= 0;
     if (newton->ready) return status;
     kd_statespace_newton_release(newton);
@@ -567,6 +569,7 @@ kd_status kd_statespace_factor(void *impl, double gamma_real, double gamma_re, d
     kd_statespace_newton *newton = &self->newton;
     int                   m = reduced_order(newton);
     kd_status             status = KD_OK;
+    kd_near_forget(self); // another attempt of a step
     if (gamma_real != 0) newton->gamma = gamma_real;
     newton->gamma_complex = newton->gamma_pair[newton->pair] = gamma_re + gamma_im * I;
     self->counters.decompositions += gamma_real != 0;
@@ -604,6 +607,20 @@ void kd_statespace_expand(void *impl, const double *part, const double *y, doubl
 }
 
 // c = E b_z + gamma A2 b_y - K W b_y (second order) or (b_y, E b_z)
+// y = alpha A x for small matrices, without calls
+static inline void multiply(int m, int n, double alpha, const double *A, const double *x, double *y)
+{
+    if (n > FEW) {
+        kd_gemv(m, n, alpha, A, x, 0, y);
+        return;
+    }
+    for (int i = 0; i < m; i++) y[i] = 0;
+    for (int j = 0; j < n; j++) {
+        const double factor = alpha * x[j], *column = A + (ptrdiff_t)j * m;
+        for (int i = 0; i < m; i++) y[i] += factor * column[i];
+    }
+}
+
 static void right_side(const kd_statespace_newton *newton, const double *y, double complex gamma, double complex *c,
                        double complex unit)
 {
@@ -611,13 +628,13 @@ static void right_side(const kd_statespace_newton *newton, const double *y, doub
     int     first = newton->second_order ? 0 : nip;
     double *b = newton->b;
     for (int i = 0; i < first; i++) c[i] += unit * y[i];
-    if (niv > 0) kd_gemv(niv, niv, 1, newton->E, y + nip, 0, b);
+    if (niv > 0) multiply(niv, niv, 1, newton->E, y + nip, b);
     for (int i = 0; i < nr; i++) b[niv + i] = y[nip + niv + i];
     for (int i = 0; i < nz; i++) c[first + i] += unit * b[i];
     if (!newton->second_order || niv == 0) return;
-    kd_gemv(nz, niv, 1, newton->A2, y, 0, b);
+    multiply(nz, niv, 1, newton->A2, y, b);
     for (int i = 0; i < nz; i++) c[i] += unit * gamma * b[i];
-    kd_gemv(nz, niv, -1, newton->KW, y, 0, b);
+    multiply(nz, niv, -1, newton->KW, y, b);
     for (int i = 0; i < nz; i++) c[i] += unit * b[i];
 }
 
@@ -627,6 +644,10 @@ static void velocity_increments(const kd_statespace_newton *newton, const double
     int     n = newton->niv;
     double *rate = newton->b;
     if (n == 0) return;
+    if (newton->plain) {
+        memcpy(y + n, y, (size_t)n * sizeof *y);
+        return;
+    }
     memcpy(rate, y, (size_t)n * sizeof *y);
     kd_gemv(n, n, -1, newton->K_y, dy, 1, rate);
     kd_gemv(n, n, 1, newton->W, rate, 0, y + n);

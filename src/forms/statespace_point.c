@@ -52,7 +52,10 @@ void kd_statespace_set_point(const kd_statespace *self, kd_statespace_point *poi
 static double largest_difference(int n, const double *a, const double *b)
 {
     double most = 0;
-    for (int i = 0; i < n; i++) most = fmax(most, fabs(a[i] - b[i]));
+    for (int i = 0; i < n; i++) {
+        const double part = fabs(a[i] - b[i]);
+        most = part > most ? part : most;
+    }
     return most;
 }
 
@@ -77,6 +80,7 @@ static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
     kd_dims                   d = self->dims;
     bool                      regular;
     const double             *home = past->count > 0 ? past->point[past->newest] : NULL;
+    kd_near_forget(self);
     memset(at->v, 0, (size_t)d.nv * sizeof *at->v);
     memcpy(at->p, home ? home : chart->position, (size_t)d.np * sizeof *at->p);
     if (!home) return;
@@ -114,6 +118,35 @@ static kd_eval predict(kd_statespace *self, kd_statespace_point *at, double t)
     kd_axpy(nv, tau, at->a, at->v);
     if (!self->identity) kd_eom_at_position(kd_acceleration_data(self->acceleration), at->p, at->s);
     return kd_chart_move(self, at->p);
+}
+
+// A point of the same time that this step has solved already, if it is nearer than the last accepted one
+static bool guess_near(kd_statespace *self, const kd_chart *chart, kd_statespace_point *at)
+{
+    const kd_statespace_past *past = &self->past;
+    const kd_near_point      *point = kd_near_find(self, chart, at->t);
+    const int                 nind = chart->p.nind;
+    if (!point || past->count == 0) return false;
+    kd_chart_pick(&chart->p, past->point[past->newest], self->rind);
+    const double from_home = largest_difference(nind, at->x, self->rind);
+    kd_chart_pick(&chart->p, point->p, self->rind);
+    if (!(largest_difference(nind, at->x, self->rind) <= from_home)) return false;
+    memcpy(at->p, point->p, (size_t)self->dims.np * sizeof *at->p);
+    memcpy(at->v, point->v, (size_t)self->dims.nv * sizeof *at->v);
+    self->guess_t = at->t;
+    return true;
+}
+
+// The start of the step, where that is nearer in time than the last solution, as when a step is tried again
+static bool guess_start(kd_statespace *self, kd_statespace_point *at, double t)
+{
+    const kd_statespace_point *start = &self->accepted.point;
+    if (!start->known || !(fabs(t - start->t) < fabs(t - self->guess_t))) return false;
+    memcpy(at->p, start->p, (size_t)self->dims.np * sizeof *at->p);
+    memcpy(at->v, start->v, (size_t)self->dims.nv * sizeof *at->v);
+    memcpy(at->a, start->a, (size_t)self->dims.nv * sizeof *at->a);
+    self->guess_t = start->t;
+    return true;
 }
 
 // Time that the fastest coordinate needs for a part of the size of positions
@@ -241,8 +274,9 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     memcpy(at->lambda, self->guess + d.nw + d.ns, (size_t)(d.nlambda + d.nmu) * sizeof *x);
     memcpy(at->r, at->x + nip + niv, (size_t)d.nr * sizeof *x);
     // p, s, v, then a, lambda, mu, w, then p' and r'
-    kd_eval answer = solved && !inside ? predict(self, at, t) : KD_EVAL_OK;
-    if (answer == KD_EVAL_OK) answer = solve_positions_and_velocities(self, chart, at, inside, solved);
+    const bool near = !inside && guess_near(self, chart, at), begun = !inside && !near && guess_start(self, at, t);
+    kd_eval    answer = (solved && !inside && !near) || begun ? predict(self, at, t) : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK) answer = solve_positions_and_velocities(self, chart, at, inside, solved || near || begun);
     if (answer == KD_EVAL_OK) answer = solve_accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = other_rates(self, at);
     if (answer != KD_EVAL_OK) {
@@ -275,7 +309,9 @@ kd_eval kd_statespace_look_at(kd_statespace *self, double t, const double *x)
     if (kd_statespace_same_point(self, &self->last, t, x) || kd_statespace_same_point(self, &self->kept, t, x))
         return kd_statespace_solve(self, t, x);
     kd_statespace_step_aside(self);
+    self->looking = true;
     kd_eval answer = kd_statespace_solve(self, t, x);
+    self->looking = false;
     self->last.looked_at = true;
     return answer;
 }

@@ -39,8 +39,13 @@ void kd_stage_evaluate(kd_acceleration *self, double *y)
     const kd_stage_rows *stage = &self->stage;
     const double        *a = kd_eom_point(self->data)->a;
     memcpy(y, stage->rows, (size_t)(d.nlambda + d.nmu) * sizeof *y);
-    kd_gemv(d.nlambda, d.nv, 1, stage->GZ, a, 1, y);
-    kd_gemv(d.nmu, d.nv, 1, stage->HZ, a, 1, y + d.nlambda);
+    // the first solution starts from a = 0
+    for (int j = 0; j < d.nv; j++) {
+        const double *g = stage->GZ + (ptrdiff_t)j * d.nlambda, *h = stage->HZ + (ptrdiff_t)j * d.nmu;
+        if (a[j] == 0) continue;
+        for (int i = 0; i < d.nlambda; i++) y[i] += g[i] * a[j];
+        for (int i = 0; i < d.nmu; i++) y[d.nlambda + i] += h[i] * a[j];
+    }
 }
 
 void kd_stage_factor(kd_acceleration *self, bool *done)
@@ -149,9 +154,9 @@ kd_eval kd_acceleration_stage(kd_acceleration *self, const kd_next *next, double
         return KD_EVAL_OK;
     }
 
-    // the rows of the other point in the matrix; it serves no one else
+    // the rows of the other point in the matrix; it serves no one else. The data are at the first point
     self->stage.in_use = true;
-    answer = kd_acceleration_solve(self, t, p, s, v, r, a, w, lambda, mu);
+    answer = kd_acceleration_solve_here(self, a, w, lambda, mu);
     self->stage.in_use = self->definite.solved = false;
     if (self->factors == KD_FACTORS_MIXED) self->factors = KD_FACTORS_NONE;
     return answer;

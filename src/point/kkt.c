@@ -17,7 +17,7 @@
 #define DEFINITE 1e-12   // smallest part that is left of a diagonal entry of M
 #define INDEPENDENT 1e-8 // ... of C inv(M) C': squares of sines of angles between rows
 
-static void cut_factors(kd_kkt_factors *self, kd_arena *arena, int n)
+void kd_kkt_factors_cut(kd_kkt_factors *self, kd_arena *arena, int n)
 {
     self->n = n;
     self->LD = kd_cut_matrix(arena, n, n);
@@ -30,8 +30,8 @@ void kd_kkt_cut(kd_kkt *self, kd_arena *arena, int nv, int nrows)
 {
     self->nv = nv;
     self->nrows = nrows;
-    cut_factors(&self->mass, arena, nv);
-    cut_factors(&self->schur, arena, nrows);
+    kd_kkt_factors_cut(&self->mass, arena, nv);
+    kd_kkt_factors_cut(&self->schur, arena, nrows);
     self->W = kd_cut_matrix(arena, nrows + nrows % 2, nv);
     self->V = kd_cut_matrix(arena, nrows + nrows % 2, nv);
 }
@@ -134,6 +134,12 @@ static void take_mass(kd_kkt_factors *self, const double *M)
     }
 }
 
+bool kd_kkt_mass_factor(kd_kkt_factors *self, const double *M)
+{
+    take_mass(self, M);
+    return factor(self, DEFINITE);
+}
+
 // W' = C inv(L'), column by column: w_i = c_i - sum_k<i l_ik w_k; V
 static void reduce_rows(kd_kkt *self, int nlambda, const double *GZ, int nmu, const double *HZ)
 {
@@ -161,8 +167,7 @@ static void multiply_rows(kd_kkt *self)
 
 bool kd_kkt_factor(kd_kkt *self, const double *M, int nlambda, const double *GZ, int nmu, const double *HZ)
 {
-    take_mass(&self->mass, M);
-    if (!factor(&self->mass, DEFINITE)) return false;
+    if (!kd_kkt_mass_factor(&self->mass, M)) return false;
     if (self->nrows == 0) return true;
     if (self->nrows <= KD_KKT_FEW) return kd_kkt_few_factor(self, INDEPENDENT, nlambda, GZ, nmu, HZ);
     reduce_rows(self, nlambda, GZ, nmu, HZ);
@@ -172,8 +177,7 @@ bool kd_kkt_factor(kd_kkt *self, const double *M, int nlambda, const double *GZ,
 
 // ---- solution -------------------------------------------------------------------------------------------------------
 
-// x = inv(L) x
-static void forward(const kd_kkt_factors *self, double *x)
+void kd_kkt_forward(const kd_kkt_factors *self, double *x)
 {
     const double *row = self->rows + self->n;
     for (int k = 1; k < self->n; k++, row += self->n) {
@@ -183,8 +187,7 @@ static void forward(const kd_kkt_factors *self, double *x)
     }
 }
 
-// x = inv(L') x
-static void backward(const kd_kkt_factors *self, double *x)
+void kd_kkt_backward(const kd_kkt_factors *self, double *x)
 {
     const double *row = self->rows + (self->n - 1) * self->n;
     for (int k = self->n - 1; k > 0; k--, row -= self->n) {
@@ -201,20 +204,20 @@ static void solve_rows(const kd_kkt *self, double *b)
     double       *lambda = b + nv;
     for (int j = 0; j < m; j++) lambda[j] = -lambda[j];
     add(m, &(columns){nv, 1, m, b, self->V}, lambda, lambda); // V' z - c
-    forward(&self->schur, lambda);
+    kd_kkt_forward(&self->schur, lambda);
     for (int j = 0; j < m; j++) lambda[j] *= self->schur.inverse[j];
-    backward(&self->schur, lambda);
+    kd_kkt_backward(&self->schur, lambda);
     for (int i = 0; i < nv; i++, v += m) b[i] = b[i] * self->mass.inverse[i] - kd_kernel_dot(m, v, lambda);
 }
 
 void kd_kkt_solve(const kd_kkt *self, double *b)
 {
-    forward(&self->mass, b);
+    kd_kkt_forward(&self->mass, b);
     if (self->nrows > KD_KKT_FEW)
         solve_rows(self, b);
     else if (self->nrows > 0)
         kd_kkt_few_solve(self, b);
     else
         for (int i = 0; i < self->nv; i++) b[i] *= self->mass.inverse[i];
-    backward(&self->mass, b);
+    kd_kkt_backward(&self->mass, b);
 }

@@ -1,10 +1,15 @@
-// point/kkt_impl.h: the variant of kkt.c for few rows. Not for others.
+// point/kkt_impl.h: the variant of kkt.c for few rows, and what kkt_mixed.c shares with it. Not for others.
 #ifndef KD_POINT_KKT_IMPL_H
 #define KD_POINT_KKT_IMPL_H
 
 #include "point/kkt.h"
 
 enum { KD_KKT_FEW = 6 }; // most rows
+
+void kd_kkt_factors_cut(kd_kkt_factors *self, kd_arena *arena, int n);
+bool kd_kkt_mass_factor(kd_kkt_factors *self, const double *M); // false: not safely definite
+void kd_kkt_forward(const kd_kkt_factors *self, double *x);     // x = inv(L) x
+void kd_kkt_backward(const kd_kkt_factors *self, double *x);    // x = inv(L') x
 
 // W, V and the factors of S, from those of M
 bool kd_kkt_few_factor(kd_kkt *self, double least, int nlambda, const double *GZ, int nmu, const double *HZ);

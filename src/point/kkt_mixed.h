@@ -1,18 +1,18 @@
 // point/kkt_mixed.h: small systems [M C'; N 0] with M positive definite and rows N close to C, as those of
-// half-explicit stages: M = L L', X = inv(M) C', LU of N X.
+// half-explicit stages: M = L D L', W' = [C; N] inv(L'), LU of N inv(M) C'.
 #ifndef KD_POINT_KKT_MIXED_H
 #define KD_POINT_KKT_MIXED_H
 
 #include "core/memory.h"
+#include "point/kkt.h"
 
 typedef struct kd_kkt_mixed {
-    int     nv, nrows;
-    double *L;     // (nv x nv)
-    double *X;     // (nv x nrows)
-    double *N;     // (nrows x nv)
-    double *S;     // (nrows x nrows) N X, scaled; its LU
-    double *scale; // (nrows)
-    int    *pivot; // (nrows)
+    int            nv, nrows;
+    kd_kkt_factors mass;
+    double        *W, *V; // (2 nrows x nv) [C; N] inv(L'), the same times inv(D)
+    double        *S;     // (nrows x nrows) N inv(M) C', scaled; its LU
+    double        *scale; // (nrows)
+    int           *pivot; // (nrows)
 } kd_kkt_mixed;
 
 void kd_kkt_mixed_cut(kd_kkt_mixed *self, kd_arena *arena, int nv, int nrows);

@@ -255,14 +255,15 @@ static void fill_rates(kd_work *w, int first, int end)
     }
 }
 
+double kd_work_acceleration_of(const kd_work *w, int measure)
+{
+    const kd_measure *m = &w->system->measure[measure];
+    return m->kind == KD_MEASURE_DOF ? w->ddx[m->dof] : kd_measure_jet(m, &w->rel[m->pair], &no_tangent, NAN).x2;
+}
+
 static void fill_accelerations(kd_work *w, int first, int end)
 {
-    const kd_system *s = w->system;
-    for (int i = first; i < end; i++) {
-        const kd_measure *m = &s->measure[i];
-        w->acceleration[i] =
-            m->kind == KD_MEASURE_DOF ? w->ddx[m->dof] : kd_measure_jet(m, &w->rel[m->pair], &no_tangent, NAN).x2;
-    }
+    for (int i = first; i < end; i++) w->acceleration[i] = kd_work_acceleration_of(w, i);
 }
 
 // Variables from the measures at a level: 0 position, 1 velocity, 2 acceleration. Rows read jets, all others values.
@@ -468,7 +469,7 @@ static kd_vec3 gravity_of(const kd_system *s)
 }
 
 // Accelerations of the links alone
-static void accelerate_links(kd_work *w, const kd_point *x)
+void kd_work_accelerate_links(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     if (w->link_acceleration_stamp == x->acceleration_stamp) return;
@@ -484,7 +485,7 @@ void kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent)
     const kd_counts  upto = s->upto[extent];
     const bool new = w->acceleration_stamp != x->acceleration_stamp;
     kd_work_velocity(w, x, extent);
-    accelerate_links(w, x);
+    kd_work_accelerate_links(w, x);
     // links have their accelerations; pairs and measures follow as far as asked
     if (new) {
         w->acceleration_stamp = x->acceleration_stamp;
@@ -568,7 +569,7 @@ void kd_work_spread_forces(kd_work *w)
 
 kd_eval kd_work_residual(kd_work *w, const kd_point *x)
 {
-    accelerate_links(w, x);
+    kd_work_accelerate_links(w, x);
     kd_eval answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     // forces and rows summed up by pair, spread to the links, then tau of the tree less forces along dofs

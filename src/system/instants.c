@@ -92,7 +92,6 @@ static double due_until(const kd_system *s, const kd_point *x)
 static kd_eval bring(kd_work *w, const kd_point *x, const kd_reading *r)
 {
     if (r->forces) {
-        kd_work_acceleration(w, x, KD_FOR_ALL);
         const kd_eval answer = kd_work_forces(w, x);
         if (answer != KD_EVAL_OK) return answer;
     } else {

@@ -161,12 +161,73 @@ static double element_force(const kd_work *w, const kd_point *x, int force, int 
     return number < l->nchannels ? kd_load_forces(w, l)[number] : 0.0;
 }
 
+// ---- as far as somebody reads ---------------------------------------------------------------------------------------
+static bool needs_loads(kd_slot at)
+{
+    switch (at.kind) {
+    case KD_SLOT_CHANNEL:
+    case KD_SLOT_WHEEL:
+    case KD_SLOT_W:
+    case KD_SLOT_LAMBDA:
+    case KD_SLOT_HOLD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+kd_status kd_system_list_sensed(kd_system *s)
+{
+    s->sensed.slot = kd_cut_int(&s->arena, s->nslots);
+    s->sensed.pair = kd_cut_int(&s->arena, s->npairs);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->nslots; i++) {
+        const kd_slot at = s->slot[i];
+        s->sensed.loads = s->sensed.loads || needs_loads(at);
+        s->sensed.reactions = s->sensed.reactions || at.kind == KD_SLOT_REACTION;
+        if (at.kind != KD_SLOT_MEASURE || at.level != 2) continue;
+        // a variable on acceleration level; each pair once
+        const int pair = s->measure[at.index].pair;
+        int       k = pair < 0 ? s->sensed.npairs : 0;
+        s->sensed.slot[s->sensed.nslots++] = i;
+        while (k < s->sensed.npairs && s->sensed.pair[k] != pair) k++;
+        if (pair >= 0 && k == s->sensed.npairs) s->sensed.pair[s->sensed.npairs++] = pair;
+    }
+    return KD_OK;
+}
+
+// Accelerations of pairs and measures that are read; those of others stay as they are
+static void bring_accelerations(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    if (s->sensed.nslots == 0) return;
+    kd_work_accelerate_links(w, x);
+    for (int k = 0; k < s->sensed.npairs; k++) {
+        const int i = s->sensed.pair[k];
+        kd_pair_accelerate(&s->pair[i], &w->motion, &w->rel[i]);
+    }
+    for (int k = 0; k < s->sensed.nslots; k++) {
+        const int i = s->sensed.slot[k];
+        w->slot[i] = kd_work_acceleration_of(w, s->slot[i].index);
+    }
+}
+
+// Forces on links and the reactions of the tree, forces of elements alone, or nothing
+static kd_eval bring_loads(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    if (s->sensed.reactions) return kd_work_residual(w, x);
+    return s->sensed.loads ? kd_work_loads(w, x) : KD_EVAL_OK;
+}
+
 kd_eval kd_work_forces(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     kd_energies      energy = {0};
     kd_eval          answer = s->reads_energy ? kd_work_energies(x, w, &energy) : KD_EVAL_OK;
-    if (answer == KD_EVAL_OK) answer = kd_work_residual(w, x); // also the reactions
+    kd_work_velocity(w, x, KD_FOR_ALL);
+    bring_accelerations(w, x);
+    if (answer == KD_EVAL_OK) answer = bring_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     // levels of KD_SLOT_ENERGY
     const double levels[] = {energy.kinetic, energy.potential, energy.kinetic + energy.potential};
@@ -198,8 +259,7 @@ void kd_work_sensors(kd_work *w, double *out)
 
 kd_eval kd_work_outputs(const kd_point *x, void *context, double *out)
 {
-    kd_work *w = context;
-    kd_work_acceleration(w, x, KD_FOR_ALL);
+    kd_work      *w = context;
     const kd_eval answer = kd_work_forces(w, x);
     if (answer == KD_EVAL_OK) kd_work_sensors(w, out);
     return answer;

@@ -287,6 +287,12 @@ struct kd_system {
     int           capacity[9];            // of the arrays above, while building
     bool          bare_paths;             // while building: the pairs that come now are not differentiated
     kd_counts     upto[KD_EXTENT_COUNT];  // numbers of those that rows, rows and loads, all need
+    struct {                              // what sensors read beyond positions and velocities (sensors.c)
+        int  nslots, npairs;              // variables on acceleration level, pairs that they are measured between
+        int *slot, *pair;
+        bool loads;     // forces of elements, or variables that are known when these are
+        bool reactions; // of the tree
+    } sensed;
 
     int     ninvariants, nconditions;
     kd_row *row_c;       // (nconditions)
@@ -402,7 +408,7 @@ typedef struct kd_stiff_part {
 
 // The road under a tyre where it was looked at last
 typedef struct kd_road {
-    unsigned long stamp; // of the velocity
+    unsigned long stamp; // of the velocity, or of the position where velocities do not count
     double        x, rate;
     kd_jet        jet;
     double        told[10]; // what sensors read of a tyre on a road (element/road_tyre.h)
@@ -662,6 +668,8 @@ void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_time(kd_work *w, const kd_point *x); // prescribed dofs, what depends on t and u alone
 void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_accelerate_links(kd_work *w, const kd_point *x);
+double   kd_work_acceleration_of(const kd_work *w, int measure); // where its pair has one
 void     kd_work_dofs(kd_work *w, const kd_point *x);  // values and rates of coordinates of joints, without the rest
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
 kd_eval  kd_work_energies(const kd_point *x, void *context, kd_energies *out); // energies.c
@@ -685,10 +693,11 @@ bool        kd_work_cut_invariants(kd_work *w);
 // Other z in the variables of places first to end - 1, until forgotten. false: nobody reads them
 bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int end);
 void kd_work_forget(kd_work *w); // nothing is up to date
-// equations.c, at the acceleration stage for all: variables of forces, reactions, energies; then sensors into out and
-// their variables
-kd_eval kd_work_forces(kd_work *w, const kd_point *x);
-void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size); // reason.c, for kd_eom_def.reason
+// sensors.c: variables of accelerations, forces, reactions, energies, as far as somebody reads them; then sensors into
+// out and their variables
+kd_status kd_system_list_sensed(kd_system *s) KD_NODISCARD;
+kd_eval   kd_work_forces(kd_work *w, const kd_point *x);
+void      kd_work_reason(const kd_point *x, void *context, char *text, size_t size); // reason.c, for kd_eom_def.reason
 struct kd_carried_loads;
 // What a flexible body carries, at an evaluation point with accelerations: flexible_loads.c
 kd_eval kd_system_flexible_loads(const kd_system *s, kd_eom_data *data, int body, struct kd_carried_loads *out);

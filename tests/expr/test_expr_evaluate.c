@@ -268,6 +268,35 @@ static void test_random_jets(void **state)
     assert_true(compared > EXPRESSIONS * 7 * 6 / 10);
 }
 
+// Along one variable: the jet in which that one moves at unit rate and the others stand still.
+static void test_random_bends(void **state)
+{
+    (void)state;
+    static expression e;
+    int               compared = 0;
+    for (unsigned seed = 0; seed < EXPRESSIONS; seed++) {
+        random_expression(&e, seed);
+        double *work = calloc((size_t)kd_expr_work_size(e.c.expr) + 1, sizeof *work);
+        for (int slot = 0; slot < VARIABLES; slot++) {
+            kd_jet x[VARIABLES];
+            double f[3];
+            for (int i = 0; i < VARIABLES; i++) x[i] = (kd_jet){.x = e.x[i], .x1 = i == slot ? 1.0 : 0.0};
+            const kd_jet jet = kd_expr_jet(e.c.expr, x, work);
+            kd_expr_along(e.c.expr, e.x, slot, work, f);
+            const double wanted[3] = {jet.x, jet.x1, jet.x2};
+            for (int k = 0; k < 3; k++) {
+                if (!isfinite(wanted[k])) continue;
+                compared += wanted[k] != 0.0;
+                if (!(fabs(f[k] - wanted[k]) <= 1e-13 * (1.0 + fabs(wanted[k]))))
+                    fail_msg("%s: derivative %d by %d is %.17g, by jets %.17g", e.maker.text, k, slot, f[k], wanted[k]);
+            }
+        }
+        free(work);
+        release(e.c);
+    }
+    assert_true(compared > 3 * EXPRESSIONS);
+}
+
 // Jets of polynomials in t are their Taylor coefficients, exactly.
 static void test_taylor(void **state)
 {
@@ -366,8 +395,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_values), cmocka_unit_test(test_random_gradients),
-        cmocka_unit_test(test_random_jets),   cmocka_unit_test(test_taylor),
-        cmocka_unit_test(test_contracts),     cmocka_unit_test(test_leaves),
+        cmocka_unit_test(test_random_jets),   cmocka_unit_test(test_random_bends),
+        cmocka_unit_test(test_taylor),        cmocka_unit_test(test_contracts),
+        cmocka_unit_test(test_leaves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
