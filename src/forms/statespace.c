@@ -2,7 +2,7 @@
 //
 //     y' = S_p Z v,   v_ind' = S_v a,   r' = b       y = S_p p,  v_ind = S_v v
 //
-// with all of p, v from g = 0, gI = 0, h = 0 (statespace_dependent.c) and a from the accelerations of the whole system
+// with all of p, v from g = 0, gI = 0, h = 0 (statespace_chart.c) and a from the accelerations of the whole system
 // (acceleration.c). An ordinary differential equation for any integrator; constraints hold to rounding. S_p, S_v pick
 // independent coordinates and are chosen anew (relabel) when the condition number of their matrix has grown by a
 // quarter. Newton matrices: statespace_newton.c. Method: docs/methods/statespace.md
@@ -517,9 +517,6 @@ static void cut_arrays(kd_statespace *self)
     self->rind = kd_cut_double(arena, most);
     self->rc = kd_cut_double(arena, d.nlambda + d.nmu);
     self->e = kd_cut_double(arena, d.nv);
-    self->step = kd_cut_double(arena, d.nv);
-    self->weight = kd_cut_double(arena, d.nv);
-    for (int j = 0; self->weight && j < d.nv; j++) self->weight[j] = 1 / pow(kd_eom_unit(self->eom, j), 2);
     self->aim = kd_cut_double(arena, d.np);
     self->before = kd_cut_double(arena, d.np + d.ns);
     self->path = kd_cut_double(arena, 2 * d.np);

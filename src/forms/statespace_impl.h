@@ -34,22 +34,13 @@ typedef struct kd_chart_level {
     double      *reach; // (nind) largest rate of a coordinate along each independent one, at the choice
 } kd_chart_level;
 
-// What increments of positions say about the factors (Broyden): inv(B) = (I + w_k s_k') .. (I + w_0 s_0') inv(A)
-enum { KD_CHART_SECANTS = 10 };
-typedef struct kd_chart_secants {
-    int     count;
-    double *s[KD_CHART_SECANTS]; // (nv) increments, over squares of natural units
-    double *w[KD_CHART_SECANTS]; // (nv) the next one over s's
-} kd_chart_secants;
-
 // Coordinates in which the motion is described from time t on
 typedef struct kd_chart {
-    bool             valid;
-    double           t;
-    kd_chart_level   p, v;
-    double          *position; // (np) where the matrices were factored
-    double          *y;        // (np) S position
-    kd_chart_secants secants;  // of the factors for positions
+    bool           valid;
+    double         t;
+    kd_chart_level p, v;
+    double        *position; // (np) where the matrices were factored
+    double        *y;        // (np) S position
 } kd_chart;
 
 // Everything that belongs to one (t, x): the whole state [p v r w s lambda mu | a] and x'.
@@ -165,9 +156,7 @@ typedef struct kd_statespace {
     bool                *stiff; // (np or nv) coordinates that stiff forces act upon
     double              *ease;  // (nv) of moving a velocity against them, 1 where there are none
     double              *most;  // (np)
-    double              *rind, *rc, *e, *step, *moved, *aim, *before, *path, *values, *work;
-    double              *weight; // (nv) 1 / unit^2
-    bool                 placed; // the data are at the position that was solved for
+    double              *rind, *rc, *e, *moved, *aim, *before, *path, *values, *work;
     int                 *iwork;
     kd_statespace_newton newton;
     kd_component        *component;
@@ -212,19 +201,16 @@ kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const do
 bool kd_chart_serves(kd_statespace *self, kd_chart *chart, bool reset);
 bool kd_chart_same(const kd_statespace *self, const kd_chart *a, const kd_chart *b);
 void kd_chart_pick(const kd_chart_level *level, const double *from, double *to);
-int  kd_chart_order(const kd_statespace *self, const kd_chart_level *level); // of the matrix that is factored
 // e from independent parts and rows of constraints; rind NULL: zero. rc is overwritten.
 void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *rind, double *rc, double *e);
 const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_chart *chart);
-// statespace_dependent.c
 // Largest position, largest increment or velocity, in natural units
 double kd_statespace_reach(const kd_statespace *self, const double *p);
 double kd_statespace_move(const kd_statespace *self, const double *e);
 // p and s with S p = y, g = 0, c = 0; p, s come as guess, which the first increment may move by `near` in natural
-// units; known: the guess is a solution at this time. Then, with the data at time t, v with S v = v_ind, gI = 0, h = 0;
-// the data are left at (t, p, s, v, r).
-kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, bool known, double near,
-                           double *p, double *s) KD_NODISCARD;
+// units. Then, with the data at time t, v with S v = v_ind, gI = 0, h = 0; the data are left at (t, p, s, v, r).
+kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double near, double *p,
+                           double *s) KD_NODISCARD;
 // p <- p oplus self->e; the data are at p
 kd_eval kd_chart_move(kd_statespace *self, double *p) KD_NODISCARD;
 // The same from a solution p, s at t_from, along a path on which t and y change evenly: in parts that are short enough

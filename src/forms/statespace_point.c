@@ -49,6 +49,26 @@ void kd_statespace_set_point(const kd_statespace *self, kd_statespace_point *poi
     memcpy(point->active + d.nlambda, state->active_mu, (size_t)d.nmu);
 }
 
+double kd_statespace_reach(const kd_statespace *self, const double *p)
+{
+    double most = 0;
+    for (int i = 0; i < self->dims.np; i++) {
+        const double part = fabs(p[i]) * self->per_p[i];
+        most = part > most ? part : most;
+    }
+    return most;
+}
+
+double kd_statespace_move(const kd_statespace *self, const double *e)
+{
+    double most = 0;
+    for (int j = 0; j < self->dims.nv; j++) { // NaN stays NaN
+        const double part = fabs(e[j]) * self->per_v[j];
+        if (!(part <= most)) most = part;
+    }
+    return most;
+}
+
 static double largest_difference(int n, const double *a, const double *b)
 {
     double most = 0;
@@ -91,8 +111,8 @@ static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
 
 // Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer.
 // Where time goes back, as in another attempt of a step, the last accepted point instead of the latter, which an
-// attempt that was given up may have left on another branch. true: the last solution.
-static bool guess_position(kd_statespace *self, kd_chart *chart, bool back, const double *y, kd_statespace_point *at)
+// attempt that was given up may have left on another branch.
+static void guess_position(kd_statespace *self, kd_chart *chart, bool back, const double *y, kd_statespace_point *at)
 {
     const kd_statespace_past *past = &self->past;
     kd_dims                   d = self->dims;
@@ -102,10 +122,9 @@ static bool guess_position(kd_statespace *self, kd_chart *chart, bool back, cons
     kd_chart_pick(&chart->p, at->p, self->rind);
     double from_last = largest_difference(nind, y, self->rind);
     if (home) kd_chart_pick(&chart->p, home, self->rind);
-    if (from_last <= largest_difference(nind, y, home ? self->rind : chart->y)) return true;
+    if (from_last <= largest_difference(nind, y, home ? self->rind : chart->y)) return;
     memcpy(at->p, home ? home : chart->position, (size_t)d.np * sizeof *at->p);
     if (home) memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
-    return false;
 }
 
 // From the last solution to time t: p + v tau + a tau^2/2, v + a tau, unless that is far
@@ -170,7 +189,7 @@ static kd_eval solve_inside(kd_statespace *self, kd_chart *chart, kd_statespace_
 {
     const kd_statespace_past *past = &self->past;
     const double              longest = followed_time(self);
-    kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, false, FOLLOWED * self->scale, at->p, at->s);
+    kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, FOLLOWED * self->scale, at->p, at->s);
     if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
     go_home(self, chart, at, false);
     const double t_home = past->t[past->newest], most = fmin(1, longest / fabs(at->t - t_home));
@@ -179,18 +198,16 @@ static kd_eval solve_inside(kd_statespace *self, kd_chart *chart, kd_statespace_
 }
 
 // p and s: directly or, where that leads astray, along a path from the last accepted point. Where everything is
-// prescribed, no error makes the integrator choose its steps: it goes as far as it can be followed. solved: at has a
-// solution at guess_t.
-static kd_eval solve_positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, bool solved)
+// prescribed, no error makes the integrator choose its steps: it goes as far as it can be followed.
+static kd_eval solve_positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
 {
     const kd_statespace_past *past = &self->past;
     double                    longest = self->dae->n > 0 ? INFINITY : followed_time(self),
            least = at->t <= self->reached ? PATH_LEAST : PATH_STEP;
-    const bool last = guess_position(self, chart, at->t < self->guess_t, at->x, at);
-    const bool known = last && solved && at->t == self->guess_t;
+    guess_position(self, chart, at->t < self->guess_t, at->x, at);
     // directly, from the guess
     if (past->count == 0 || fabs(at->t - self->guess_t) <= longest) {
-        kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, known, INFINITY, at->p, at->s);
+        kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, INFINITY, at->p, at->s);
         if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
     }
     // along a path, in parts of `least` at least
@@ -213,10 +230,10 @@ static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
 
 // p, s and v at (t, x); the data are left there, at the velocity stage
 static kd_eval solve_positions_and_velocities(kd_statespace *self, kd_chart *chart, kd_statespace_point *at,
-                                              bool inside, bool solved)
+                                              bool inside)
 {
     const double *v_ind = at->x + chart->p.nind;
-    kd_eval       answer = inside ? solve_inside(self, chart, at) : solve_positions(self, chart, at, solved);
+    kd_eval       answer = inside ? solve_inside(self, chart, at) : solve_positions(self, chart, at);
     return answer == KD_EVAL_OK ? kd_chart_velocities(self, chart, at->t, v_ind, at->p, at->s, at->r, at->v) : answer;
 }
 
@@ -274,9 +291,10 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     memcpy(at->lambda, self->guess + d.nw + d.ns, (size_t)(d.nlambda + d.nmu) * sizeof *x);
     memcpy(at->r, at->x + nip + niv, (size_t)d.nr * sizeof *x);
     // p, s, v, then a, lambda, mu, w, then p' and r'
-    const bool near = !inside && guess_near(self, chart, at), begun = !inside && !near && guess_start(self, at, t);
+    const bool near = !inside && guess_near(self, chart, at);
+    const bool begun = !inside && !near && guess_start(self, at, t);
     kd_eval    answer = (solved && !inside && !near) || begun ? predict(self, at, t) : KD_EVAL_OK;
-    if (answer == KD_EVAL_OK) answer = solve_positions_and_velocities(self, chart, at, inside, solved || near || begun);
+    if (answer == KD_EVAL_OK) answer = solve_positions_and_velocities(self, chart, at, inside);
     if (answer == KD_EVAL_OK) answer = solve_accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = other_rates(self, at);
     if (answer != KD_EVAL_OK) {

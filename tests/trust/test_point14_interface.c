@@ -270,6 +270,7 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_state_create(NULL, NULL));
     REFUSED(kd_state_copy(NULL, NULL));
     NEUTRAL(kd_state_fits(NULL, NULL));
+    NEUTRAL(kd_state_open(NULL, NULL, NULL));
     NOTHING(kd_state_destroy(NULL));
     REFUSED(kd_eom_check(NULL, NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_equilibrium(NULL, NULL, NULL, NULL, NULL, NULL, 0));
@@ -404,6 +405,11 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_study_search_of(NULL, 0));
     REFUSED(kd_study_save_hdf5(NULL, NULL, NULL, 0));
     REFUSED(kd_cosim_read(NULL, NULL, NULL, 0));
+    REFUSED(kd_cosim_read_with(NULL, NULL, 0, NULL, NULL, 0));
+    NEUTRAL(kd_study_channels(NULL));
+    WORDS(kd_study_channel(NULL, 0));
+    REFUSED(kd_study_channel_of(NULL, 0, 0, NULL, NULL, 0, NULL, NULL, 0));
+    NEUTRAL(kd_study_reports(NULL, NULL, 0));
     REFUSED(kd_cosim_read_text(NULL, NULL, 0, NULL, NULL, 0));
     NOTHING(kd_cosim_destroy(NULL));
     WORDS(kd_cosim_title(NULL));
@@ -431,6 +437,12 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_model_read_urdf_text(NULL, NULL, 0, NULL, NULL, NULL, 0, NULL, 0));
     REFUSED(kd_realtime_create(NULL, NULL, NULL, NULL, NULL, NULL, 0));
     NOTHING(kd_realtime_destroy(NULL));
+    REFUSED(kd_hook_create(NULL, 0, NULL, 0, NULL, NULL, 0));
+    NOTHING(kd_hook_destroy(NULL));
+    REFUSED(kd_hook_step(NULL, NULL, NULL));
+    WORDS(kd_hook_message(NULL));
+    REFUSED(kd_hook_defects(NULL, NULL));
+    REFUSED(kd_model_add_end(NULL, NULL, NULL));
     REFUSED(kd_realtime_step(NULL, NULL, NULL));
     NEUTRAL(kd_realtime_state(NULL));
     NEUTRAL(kd_realtime_steps(NULL));
