@@ -66,7 +66,7 @@ static void read_report(kd_study_reader *r, const kd_node *node)
     }
     if (kind == KD_REPORT_FRONT && s->search.nobjectives < 2)
         kd_node_say(&r->findings, node, "only optimise with several objectives has a front");
-    report.kind = kind;
+    report.kind = (kd_report_kind)kind;
     s->report[s->nreports++] = report;
 }
 

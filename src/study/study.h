@@ -25,9 +25,16 @@ typedef struct kd_study_fixed { // a parameter of the model that is the same in 
     const char *name, *value;
 } kd_study_fixed;
 
+typedef enum kd_report_kind {
+    KD_REPORT_ROW,
+    KD_REPORT_BEST,
+    KD_REPORT_WORST,
+    KD_REPORT_FRONT,
+    KD_REPORT_FAILED
+} kd_report_kind;
 typedef struct kd_study_report { // runs that get a page: one row, or those that the word means
-    enum { KD_REPORT_ROW, KD_REPORT_BEST, KD_REPORT_WORST, KD_REPORT_FRONT, KD_REPORT_FAILED } kind;
-    int row;
+    kd_report_kind kind;
+    int            row;
 } kd_study_report;
 
 // One row as it is kept
