@@ -35,6 +35,7 @@ static const method methods[] = {
     {"arkode erk 8", KD_ARKODE, 8, false},
     {"cvode adams", KD_CVODE, 0, false},
     {"extrapolation", KD_EXTRAPOLATION, 0, true},
+    {"adams", KD_ADAMS, 0, true},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 

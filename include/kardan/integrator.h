@@ -2,7 +2,7 @@
 //
 // A method is a class: what it needs, what it can, which options it has. All are created, started, stepped and asked
 // in the same way. Methods: docs/methods/radau.md, bdf.md, sdirk.md, midpoint.md, explicit.md, half-explicit.md,
-// extrapolation.md. ida, cvode and arkode are SUNDIALS, for those who prefer it and as the standing comparison; where
+// extrapolation.md, adams.md. ida, cvode and arkode are SUNDIALS, for those who prefer it and as the standing comparison; where
 // kardan was built without it they answer KD_ERR_UNAVAILABLE.
 #ifndef KARDAN_INTEGRATOR_H
 #define KARDAN_INTEGRATOR_H
@@ -24,7 +24,8 @@ KD_EXTERN_C_BEGIN
     X(KD_DOP853, dop853)                                                                                               \
     X(KD_HALF_EXPLICIT, half_explicit)                                                                                 \
     X(KD_EXTRAPOLATION, extrapolation)                                                                                 \
-    X(KD_MIDPOINT, midpoint)
+    X(KD_MIDPOINT, midpoint)                                                                                           \
+    X(KD_ADAMS, adams)
 
 typedef enum kd_integrator_kind {
     KD_INTEGRATOR_CHOSEN = -1, // by the simulation, for the equations
@@ -96,6 +97,12 @@ typedef struct kd_extrapolation_options {
     int         stiff_steps; // stiffness is looked for every so many steps; 0: never
 } kd_extrapolation_options;
 
+typedef struct kd_adams_options {
+    int order_max;   // 2 .. 13, highest order
+    int order;       // > 0: constant order after the first steps; 0: chosen from step to step
+    int stiff_steps; // stiffness is looked for every so many steps; 0: never
+} kd_adams_options;
+
 typedef enum kd_cvode_method { // cvode.method
     KD_CVODE_BDF,              // BDF with Newton's method; can project
     KD_CVODE_ADAMS,            // Adams-Moulton with fixed-point iteration, for motions that are not stiff
@@ -135,6 +142,7 @@ typedef struct kd_integrator_options {
     kd_bdf_options           bdf;
     kd_explicit_options      explicit_rk; // of dopri5, dop853, half-explicit
     kd_extrapolation_options extrapolation;
+    kd_adams_options         adams;
     kd_sundials_options      ida, cvode, arkode;
     unsigned                 cookie; // set by kd_integrator_options_default
 } kd_integrator_options;

@@ -180,7 +180,7 @@ kd_status kd_option_read(const kd_option *row, void *base, const char *text, cha
     const double value = kd_read_number(text, &end);
     const bool   whole = row->type != KD_OPTION_REAL;
     const char  *kind = whole ? "a whole number" : "a number";
-    const double most = row->type == KD_OPTION_LONG ? (double)(1L << 53) : INT_MAX;
+    const double most = row->type == KD_OPTION_LONG ? (double)(1LL << 53) : INT_MAX;
     if (end == text || *end != '\0' || isnan(value) || (whole && (value != floor(value) || fabs(value) > most))) {
         kd_text(message, size, "%s: '%s' is not %s", row->name, text, kind);
         return KD_ERR_ARGUMENT;

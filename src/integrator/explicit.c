@@ -455,7 +455,9 @@ static kd_status relabel(kd_explicit *self)
     if (!self->dae->methods->relabel || !self->has_past) return KD_OK;
     kd_eval answer = self->dae->methods->relabel(self->dae->impl, self->base.t, self->base.x, &changed);
     if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->base.cause;
-    return changed ? kd_explicit_rhs(self, self->base.t, self->base.x, self->k_next) : KD_OK;
+    if (!changed) return KD_OK;
+    if (self->method->forget) self->method->forget(self);
+    return kd_explicit_rhs(self, self->base.t, self->base.x, self->k_next);
 }
 
 // Norms of quaternions, projection, and f of the next step

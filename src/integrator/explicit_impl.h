@@ -1,5 +1,5 @@
-// integrator/explicit_impl.h: the frame of explicit one-step methods on x' = f(t, x), for those who make the steps:
-// explicit.c (Runge-Kutta) and extrapolation.c.
+// integrator/explicit_impl.h: the frame of explicit methods on x' = f(t, x), for those who make the steps:
+// explicit.c (Runge-Kutta), extrapolation.c and adams.c, which has a past beside.
 //
 // The frame owns time, state, step size, projection, restarts, failures and their words; a class computes x_1 from x_0
 // with an error, proposes step sizes and interpolates.
@@ -21,6 +21,7 @@ typedef struct kd_explicit_class {
     kd_status (*radius)(kd_explicit *self, double *radius);
     kd_status (*prepare_dense)(kd_explicit *self);                     // after an accepted step, at the first call only
     void (*interpolate)(const kd_explicit *self, double s, double *x); // x(t_old + s h), 0 <= s < 1
+    void (*forget)(kd_explicit *self); // the coordinates have changed; NULL: a one-step method, without a past
 } kd_explicit_class;
 
 // Two estimates of the error of an accepted step, whose ratio goes with a power of h while steps resolve the motion

@@ -7,8 +7,10 @@
 #include "core/text.h"
 #include "integrator/attempt.h"
 
-static const double ULPS = 10;  // a t_end that lies so few units in the last place away is reached without a step
-static const double PEAK = 1e3; // times its mean that a velocity counts with in tolerances
+static const double ULPS = 10;    // a t_end that lies so few units in the last place away is reached without a step
+static const double PEAK = 1e3;   // times its mean that a velocity counts with in tolerances
+static const double SLACK = 1e-4; // of the tightest tolerance, while a method iterates
+static const double LEAST_SLACK = 1e-13; // smaller ones are rounding
 
 static const kd_integrator_class *const classes[KD_INTEGRATOR_COUNT] = {
 #define KD_INTEGRATOR_ENTRY(name, class_name) [name] = &kd_##class_name##_class,
@@ -199,10 +201,13 @@ static kd_status make(const kd_integrator_class *how, kd_dae *dae, const kd_inte
     self->rtol = kd_cut_double(&self->arena, self->n);
     self->atol = kd_cut_double(&self->arena, self->n);
     if (self->arena.failed) return KD_ERR_MEMORY;
+    double tightest = 1;
     for (int i = 0; i < self->n; i++) {
         self->rtol[i] = rtol_of(dae, o, i);
         self->atol[i] = atol_of(dae, o, i);
+        tightest = fmin(tightest, fmin(self->rtol[i], self->atol[i]));
     }
+    self->slack = SLACK * tightest > LEAST_SLACK ? SLACK * tightest : 0;
     self->opt.rtol_each = self->opt.atol_each = NULL; // copied
     // usual sizes, unless components change their meaning on the way
     if (!dae->methods->relabel) {

@@ -48,6 +48,7 @@ struct kd_integrator {
     double                     t, t_old;    // [s] end and start of the last step
     double                    *x;           // (n) accepted point
     double                    *rtol, *atol; // (n)
+    double                     slack;       // kd_dae.slack of iterations
     double                     proposed;    // [s] first step of the next start; 0: opt.h_first
     double                    *usual;       // (n) sizes beyond which |x| does not enlarge tolerances; NULL: none
     double                    *way, *added; // (n) integral of |x| since t_begin, its part of the last step
@@ -71,6 +72,16 @@ static inline double kd_integrator_tolerance(const kd_integrator *self, int i, d
     const double size = fabs(x), rounding = 1e-13, all = absolute + self->rtol[i] * size;
     if (!self->usual || !(size > self->usual[i])) return all;
     return fmin(all, fmax(absolute + self->rtol[i] * self->usual[i], rounding * size));
+}
+
+// F(t, x, x') for an iteration of the method
+static inline kd_eval kd_integrator_residual(kd_dae *dae, double slack, double t, const double *x, const double *xdot,
+                                             double *F)
+{
+    dae->slack = slack;
+    const kd_eval answer = dae->methods->residual(dae->impl, t, x, xdot, F);
+    dae->slack = 0;
+    return answer;
 }
 
 // t_end is reached without a step where it lies so few units in the last place away that nothing could happen.
