@@ -1,74 +1,17 @@
 // Tests of dopri5, dop853 and half-explicit: known motions, orders, projection, dense output, stiffness, other
 // coordinates on the way, attempts, memory, failures with words.
-#include "core/failing_allocator.h"
-#include "forms/whole.h"
+#include "integrator/shared.h"
 #include "integrator/toy_ode.h"
-#include "pendulum.h"
-#include "systems/systems.h"
-#include <kardan/integrator.h>
 #include <kardan/simulation.h>
-
-#define GRAVITY 13.75
-#define SPEED 2.9
-
-typedef struct fixture {
-    kd_eom        *eom;
-    kd_state      *x;
-    kd_dae        *dae;
-    kd_integrator *solver;
-    double         y[8];
-} fixture;
 
 static const kd_integrator_kind METHODS[] = {KD_DOPRI5, KD_DOP853, KD_HALF_EXPLICIT};
 enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS };
-
-static fixture make_fixture(kd_integrator_kind method, const kd_integrator_options *opt, kd_projection projection)
-{
-    const double           p0[2] = {0, -1}, v0[2] = {SPEED, 0};
-    fixture                f = {0};
-    char                   message[200] = "";
-    kd_formulation_options form = kd_formulation_options_default();
-    form.projection = projection;
-    assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &f.eom, &f.x), KD_OK);
-    f.dae = make_dae(f.eom, NULL, f.x, KD_ODE, &form);
-    kd_formulation_pack(f.dae, f.x, f.y);
-    if (kd_integrator_create(f.dae, method, opt, &f.solver, message, sizeof message) < 0) fail_msg("%s", message);
-    return f;
-}
-
-static void drop_fixture(fixture *f)
-{
-    kd_integrator_destroy(f->solver);
-    kd_dae_destroy(f->dae);
-    kd_state_destroy(f->x);
-    kd_eom_destroy(f->eom);
-}
 
 static kd_integrator_options options_of(double tol)
 {
     kd_integrator_options opt = kd_integrator_options_default();
     opt.rtol = opt.atol = tol;
     return opt;
-}
-
-static void run(fixture *f, double t_end)
-{
-    while (kd_integrator_time(f->solver) < t_end)
-        if (kd_integrator_step(f->solver, t_end) != KD_OK) fail_msg("%s", kd_integrator_message(f->solver));
-}
-
-// |g|, |gI| of the pendulum
-static double violation(const double *y)
-{
-    return fmax(fabs(y[0] * y[0] + y[1] * y[1] - 1), fabs(y[0] * y[2] + y[1] * y[3]));
-}
-
-static double error_of(const double *y, double t)
-{
-    double exact[4], most = 0;
-    kd_pendulum_exact(GRAVITY, false, SPEED, t, exact, exact + 2, NULL);
-    for (int i = 0; i < 4; i++) most = fmax(most, fabs(y[i] - exact[i]));
-    return most;
 }
 
 // The pendulum moves as its exact solution, projected or not, and its constraints hold to rounding where projected.
@@ -80,14 +23,14 @@ static void pendulum_moves_exactly(void **state)
     for (int kind = 0; kind < 2 * METHOD_COUNT; kind++) {
         bool                  projected = kind % 2;
         kd_integrator_options opt = options_of(1e-9);
-        fixture f = make_fixture(METHODS[kind / 2], &opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
+        fixture f = make_projected(METHODS[kind / 2], &opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
         assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
         while (kd_integrator_time(f.solver) < 2) {
             assert_int_equal(kd_integrator_step(f.solver, 2), KD_OK);
             if (projected) assert_true(violation(kd_integrator_x(f.solver)) < 1e-13);
         }
         assert_close(kd_integrator_time(f.solver), 2, 0);
-        assert_true(error_of(kd_integrator_x(f.solver), 2) < 1e-6);
+        assert_true(pendulum_error(kd_integrator_x(f.solver), 2) < 1e-6);
         if (!projected) assert_true(violation(kd_integrator_x(f.solver)) > 1e-13);
         kd_formulation_unpack(f.dae, 2, kd_integrator_x(f.solver), f.x);
         assert_close(f.x->lambda[0], exact[4], 1e-5);
@@ -110,7 +53,7 @@ static void slopes_belong_to_the_projected_point(void **state)
     (void)state;
     for (int k = 0; k < METHOD_COUNT; k++) {
         kd_integrator_options opt = options_of(1e-4); // far from the constraints before it is projected
-        fixture               f = make_fixture(METHODS[k], &opt, KD_PROJECT_ALWAYS);
+        fixture               f = make_projected(METHODS[k], &opt, KD_PROJECT_ALWAYS);
         assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
         for (int i = 0; i < 20; i++) {
             kd_step_ends e;
@@ -129,7 +72,7 @@ static double fixed_step_error(kd_integrator_kind method, kd_projection projecti
 {
     kd_integrator_options opt = options_of(1e-6);
     opt.h_fixed = 1.5 / steps;
-    fixture f = make_fixture(method, &opt, projection);
+    fixture f = make_projected(method, &opt, projection);
     double  error = 0, y[8];
     assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
     while (kd_integrator_time(f.solver) < 1.5) {
@@ -137,10 +80,10 @@ static double fixed_step_error(kd_integrator_kind method, kd_projection projecti
         double t0 = kd_integrator_time_old(f.solver), h = kd_integrator_time(f.solver) - t0;
         for (int k = 1; k < 8 && inside; k++) {
             assert_int_equal(kd_integrator_dense(f.solver, t0 + k * h / 8, y), KD_OK);
-            error = fmax(error, error_of(y, t0 + k * h / 8));
+            error = fmax(error, pendulum_error(y, t0 + k * h / 8));
         }
     }
-    if (!inside) error = error_of(kd_integrator_x(f.solver), 1.5);
+    if (!inside) error = pendulum_error(kd_integrator_x(f.solver), 1.5);
     drop_fixture(&f);
     return error;
 }
@@ -178,10 +121,10 @@ static void error_follows_the_tolerance(void **state)
         double last = INFINITY;
         for (double tol = 1e-4; tol > 1e-11; tol /= 100) {
             kd_integrator_options opt = options_of(tol);
-            fixture               f = make_fixture(METHODS[method], &opt, KD_PROJECT_ALWAYS);
+            fixture               f = make_projected(METHODS[method], &opt, KD_PROJECT_ALWAYS);
             assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
-            run(&f, 3);
-            double error = error_of(kd_integrator_x(f.solver), 3);
+            run_until(f.solver, 3);
+            double error = pendulum_error(kd_integrator_x(f.solver), 3);
             assert_true(error < 0.2 * last && error < 500 * tol);
             last = error;
             drop_fixture(&f);
@@ -195,7 +138,7 @@ static void dense_output_ends_in_the_steps(void **state)
     (void)state;
     for (int method = 0; method < METHOD_COUNT; method++) {
         kd_integrator_options opt = options_of(1e-8);
-        fixture               f = make_fixture(METHODS[method], &opt, KD_PROJECT_ALWAYS);
+        fixture               f = make_projected(METHODS[method], &opt, KD_PROJECT_ALWAYS);
         double                y[8];
         assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
         assert_int_equal(kd_integrator_dense(f.solver, 0, y), KD_OK);
@@ -204,7 +147,7 @@ static void dense_output_ends_in_the_steps(void **state)
             assert_int_equal(kd_integrator_step(f.solver, 50), KD_OK);
             double t0 = kd_integrator_time_old(f.solver), t1 = kd_integrator_time(f.solver);
             assert_int_equal(kd_integrator_dense(f.solver, t0 + 0.3 * (t1 - t0), y), KD_OK);
-            assert_true(error_of(y, t0 + 0.3 * (t1 - t0)) < 1e-4);
+            assert_true(pendulum_error(y, t0 + 0.3 * (t1 - t0)) < 1e-4);
             assert_true(violation(y) < 1e-13);
             assert_int_equal(kd_integrator_dense(f.solver, t1, y), KD_OK);
             assert_memory_equal(y, kd_integrator_x(f.solver), (size_t)f.dae->n * sizeof(double));
@@ -222,7 +165,7 @@ static void dense_output_leaves_no_trace(void **state)
     kd_integrator_options opt = options_of(1e-8);
     double                end[2][4], y[8];
     for (int k = 0; k < 2; k++) {
-        fixture f = make_fixture(KD_DOP853, &opt, KD_PROJECT_ALWAYS);
+        fixture f = make_projected(KD_DOP853, &opt, KD_PROJECT_ALWAYS);
         assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
         while (kd_integrator_time(f.solver) < 2) {
             assert_int_equal(kd_integrator_step(f.solver, 2), KD_OK);
@@ -239,40 +182,9 @@ static void dense_output_leaves_no_trace(void **state)
 static void systems_move_as_known(void **state)
 {
     (void)state;
-    for (int k = 0; k < METHOD_COUNT * KD_TEST_SYSTEM_COUNT; k++) {
-        const kd_test_system  *system = &kd_test_systems[k / METHOD_COUNT];
-        kd_formulation_options form = kd_formulation_options_default();
-        kd_integrator_options  opt = options_of(1e-8);
-        kd_eom                *eom;
-        kd_state              *x, *exact;
-        kd_integrator         *solver;
-        double                 y[100];
-        if (system->redundant) form.constraints = KD_DECOMPOSE_SVD;
-        form.projection = KD_PROJECT_ALWAYS;
-        assert_int_equal(system->create(&eom, &x), KD_OK);
-        assert_int_equal(kd_state_create(eom, &exact), KD_OK);
-        kd_dae *dae = make_dae(eom, NULL, x, KD_ODE, &form);
-        kd_dims d = kd_eom_dims(eom);
-        assert_true(dae->n <= 100);
-        kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_integrator_create(dae, METHODS[k % METHOD_COUNT], &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_integrator_start(solver, 0, y), KD_OK);
-        while (kd_integrator_time(solver) < system->t_end)
-            if (kd_integrator_step(solver, system->t_end) < 0)
-                fail_msg("%s: %s", system->name, kd_integrator_message(solver));
-        kd_formulation_unpack(dae, system->t_end, kd_integrator_x(solver), x);
-        system->solution(system->t_end, exact);
-        for (int i = 0; i < d.np + d.nv + d.nr + d.nw + d.ns; i++)
-            if (fabs(x->p[i] - exact->p[i]) > 1e-4 * fmax(1, fabs(exact->p[i])))
-                fail_msg("%s: component %d is %.12g, not %.12g", system->name, i, x->p[i], exact->p[i]);
-        if (d.nq == 1)
-            assert_close(x->p[3] * x->p[3] + x->p[4] * x->p[4] + x->p[5] * x->p[5] + x->p[6] * x->p[6], 1, 1e-14);
-        kd_integrator_destroy(solver);
-        kd_dae_destroy(dae);
-        kd_state_destroy(exact);
-        kd_state_destroy(x);
-        kd_eom_destroy(eom);
-    }
+    const kd_integrator_options opt = options_of(1e-8);
+    for (int k = 0; k < METHOD_COUNT * KD_TEST_SYSTEM_COUNT; k++)
+        check_system(&kd_test_systems[k / METHOD_COUNT], METHODS[k % METHOD_COUNT], &opt, KD_ODE, 1e-4);
 }
 
 // ---- a small equation that can be told what to do -------------------------------------------------------------------
@@ -390,14 +302,14 @@ static void stops_at_once(void **state)
 static void restart_repeats(void **state)
 {
     (void)state;
-    fixture f = make_fixture(KD_DOPRI5, NULL, KD_PROJECT_ALWAYS);
+    fixture f = make_projected(KD_DOPRI5, NULL, KD_PROJECT_ALWAYS);
     double  first[4];
     assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
-    run(&f, 0.5);
+    run_until(f.solver, 0.5);
     memcpy(first, kd_integrator_x(f.solver), sizeof first);
     long steps = kd_integrator_stats(f.solver).accepted;
     assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
-    run(&f, 0.5);
+    run_until(f.solver, 0.5);
     for (int i = 0; i < 4; i++) assert_close(kd_integrator_x(f.solver)[i], first[i], 1e-14);
     assert_int_equal(kd_integrator_stats(f.solver).accepted, 2 * steps);
     assert_int_equal(kd_integrator_step(f.solver, 0.4), KD_ERR_TIME);
@@ -409,7 +321,7 @@ static void restart_repeats(void **state)
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
-    fixture               f = make_fixture(KD_DOPRI5, NULL, KD_PROJECT_NEVER);
+    fixture               f = make_projected(KD_DOPRI5, NULL, KD_PROJECT_NEVER);
     kd_integrator_options opt = kd_integrator_options_default();
     kd_integrator        *solver;
     char                  message[200];
@@ -470,12 +382,12 @@ static void attempts_are_reported(void **state)
     for (int method = 0; method < METHOD_COUNT; method++) {
         kd_integrator_options opt = options_of(1e-7);
         opt.h_first = 0.4; // too long
-        fixture  f = make_fixture(METHODS[method], &opt, KD_PROJECT_ALWAYS);
+        fixture  f = make_projected(METHODS[method], &opt, KD_PROJECT_ALWAYS);
         listener l = {0};
         f.dae->observe = listen;
         f.dae->observer = &l;
         assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
-        run(&f, 2);
+        run_until(f.solver, 2);
         kd_stats stats = kd_integrator_stats(f.solver);
         assert_true(l.rejected > 0);
         assert_int_equal(l.accepted, stats.accepted);
@@ -490,7 +402,7 @@ static void memory_is_taken_at_creation_only(void **state)
     (void)state;
     for (int method = 0; method < METHOD_COUNT; method++) {
         kd_integrator_options opt = options_of(1e-7);
-        fixture               f = make_fixture(METHODS[method], &opt, KD_PROJECT_ALWAYS);
+        fixture               f = make_projected(METHODS[method], &opt, KD_PROJECT_ALWAYS);
         kd_integrator        *solver;
         double                y[8];
         assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
@@ -534,7 +446,7 @@ static void simulations_run(void **state)
         opt.integrator = METHODS[k];
         assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &eom, &x), KD_OK);
         assert_int_equal(kd_simulate(eom, NULL, &opt, x, 2, &stats, message, sizeof message), KD_OK);
-        assert_true(error_of(x->p, 2) < 1e-5 && violation(x->p) < 1e-13);
+        assert_true(pendulum_error(x->p, 2) < 1e-5 && violation(x->p) < 1e-13);
         assert_int_equal(stats.order_last, k == 1 ? 8 : 5);
         kd_state_destroy(x);
         kd_eom_destroy(eom);

@@ -1,48 +1,16 @@
 // Tests of the extrapolation method: known motions, the order of every column, control of the order, projection, dense
 // output, stiffness, jumps, other coordinates on the way, attempts, memory, failures with words.
-#include "core/failing_allocator.h"
-#include "forms/whole.h"
+#include "integrator/shared.h"
 #include "integrator/toy_ode.h"
-#include "pendulum.h"
-#include "systems/systems.h"
-#include <kardan/integrator.h>
 #include <kardan/simulation.h>
-
-#define GRAVITY 13.75
-#define SPEED 2.9
 
 static const kd_sequence SEQUENCES[] = {KD_SEQUENCE_HARMONIC, KD_SEQUENCE_MIDPOINT};
 
-typedef struct fixture {
-    kd_eom        *eom;
-    kd_state      *x;
-    kd_dae        *dae;
-    kd_integrator *solver;
-    double         y[8];
-} fixture;
-
 static fixture make_fixture(const kd_integrator_options *opt, kd_projection projection)
 {
-    const double           p0[2] = {0, -1}, v0[2] = {SPEED, 0};
-    fixture                f = {0};
-    char                   message[200] = "";
-    kd_formulation_options form = kd_formulation_options_default();
-    form.projection = projection;
-    assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &f.eom, &f.x), KD_OK);
-    f.dae = make_dae(f.eom, NULL, f.x, KD_ODE, &form);
-    kd_formulation_pack(f.dae, f.x, f.y);
-    if (kd_integrator_create(f.dae, KD_EXTRAPOLATION, opt, &f.solver, message, sizeof message) < 0)
-        fail_msg("%s", message);
+    fixture f = make_projected(KD_EXTRAPOLATION, opt, projection);
     assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
     return f;
-}
-
-static void drop_fixture(fixture *f)
-{
-    kd_integrator_destroy(f->solver);
-    kd_dae_destroy(f->dae);
-    kd_state_destroy(f->x);
-    kd_eom_destroy(f->eom);
 }
 
 static kd_integrator_options options_of(kd_sequence sequence, double tol)
@@ -51,26 +19,6 @@ static kd_integrator_options options_of(kd_sequence sequence, double tol)
     opt.extrapolation.sequence = sequence;
     opt.rtol = opt.atol = tol;
     return opt;
-}
-
-static void run(kd_integrator *solver, double t_end)
-{
-    while (kd_integrator_time(solver) < t_end)
-        if (kd_integrator_step(solver, t_end) != KD_OK) fail_msg("%s", kd_integrator_message(solver));
-}
-
-// |g|, |gI| of the pendulum
-static double violation(const double *y)
-{
-    return fmax(fabs(y[0] * y[0] + y[1] * y[1] - 1), fabs(y[0] * y[2] + y[1] * y[3]));
-}
-
-static double error_of(const double *y, double t)
-{
-    double exact[4], most = 0;
-    kd_pendulum_exact(GRAVITY, false, SPEED, t, exact, exact + 2, NULL);
-    for (int i = 0; i < 4; i++) most = fmax(most, fabs(y[i] - exact[i]));
-    return most;
 }
 
 // ---- accuracy -------------------------------------------------------------------------------------------------------
@@ -88,7 +36,7 @@ static void pendulum_moves_exactly(void **state)
             if (projected) assert_true(violation(kd_integrator_x(f.solver)) < 1e-13);
         }
         assert_close(kd_integrator_time(f.solver), 2, 0);
-        assert_true(error_of(kd_integrator_x(f.solver), 2) < 1e-7);
+        assert_true(pendulum_error(kd_integrator_x(f.solver), 2) < 1e-7);
         if (!projected) assert_true(violation(kd_integrator_x(f.solver)) > 1e-13);
         kd_stats stats = kd_integrator_stats(f.solver);
         assert_true(stats.accepted > 3 && stats.steps == stats.accepted + stats.rejected_error);
@@ -110,10 +58,10 @@ static double fixed_step_error(kd_sequence sequence, int order, kd_projection pr
         assert_int_equal(kd_integrator_step(f.solver, 1.5), KD_OK);
         assert_int_equal(kd_integrator_stats(f.solver).order_last, order);
         double t0 = kd_integrator_time_old(f.solver), h = kd_integrator_time(f.solver) - t0;
-        if (!inside) error = fmax(error, error_of(kd_integrator_x(f.solver), t0 + h));
+        if (!inside) error = fmax(error, pendulum_error(kd_integrator_x(f.solver), t0 + h));
         for (int k = 1; k < 8 && inside; k++) {
             assert_int_equal(kd_integrator_dense(f.solver, t0 + k * h / 8, y), KD_OK);
-            error = fmax(error, error_of(y, t0 + k * h / 8));
+            error = fmax(error, pendulum_error(y, t0 + k * h / 8));
         }
     }
     assert_int_equal(kd_integrator_stats(f.solver).accepted, steps);
@@ -170,8 +118,8 @@ static void error_follows_the_tolerance(void **state)
         for (double tol = 1e-4; tol > 1e-12; tol /= 100) {
             kd_integrator_options opt = options_of(SEQUENCES[k], tol);
             fixture               f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-            run(f.solver, 3);
-            double error = error_of(kd_integrator_x(f.solver), 3);
+            run_until(f.solver, 3);
+            double error = pendulum_error(kd_integrator_x(f.solver), 3);
             if (!(error < 0.5 * last && error < 500 * tol)) fail_msg("tol %g: error %g after %g", tol, error, last);
             last = error;
             evaluations[0] = evaluations[1];
@@ -225,8 +173,8 @@ static void order_follows_the_tolerance(void **state)
     opt.extrapolation.order = 10;
     assert_close(mean_order(&opt, &most), 10, 0);
     fixture f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-    run(f.solver, 3);
-    assert_true(error_of(kd_integrator_x(f.solver), 3) < 1e-8);
+    run_until(f.solver, 3);
+    assert_true(pendulum_error(kd_integrator_x(f.solver), 3) < 1e-8);
     drop_fixture(&f);
 }
 
@@ -238,9 +186,9 @@ static void short_last_steps_do_no_harm(void **state)
     long                  steps[2];
     for (int k = 0; k < 2; k++) {
         fixture f = make_fixture(&opt, KD_PROJECT_ALWAYS);
-        for (int i = 1; i <= 8; i++) run(f.solver, k == 0 || i % 2 == 0 ? i / 2 : i / 2 + 1e-3);
+        for (int i = 1; i <= 8; i++) run_until(f.solver, k == 0 || i % 2 == 0 ? i / 2 : i / 2 + 1e-3);
         steps[k] = kd_integrator_stats(f.solver).accepted;
-        assert_true(error_of(kd_integrator_x(f.solver), 4) < 1e-6);
+        assert_true(pendulum_error(kd_integrator_x(f.solver), 4) < 1e-6);
         drop_fixture(&f);
     }
     assert_true(steps[1] <= steps[0] + 2 * 4);
@@ -281,11 +229,11 @@ static void dense_output_ends_in_the_steps(void **state)
             for (int part = 1; part < 10; part++) {
                 double t = t0 + 0.1 * part * (t1 - t0);
                 assert_int_equal(kd_integrator_dense(f.solver, t, y), KD_OK);
-                inside = fmax(inside, error_of(y, t));
+                inside = fmax(inside, pendulum_error(y, t));
                 assert_true(violation(y) < 1e-13);
             }
             assert_int_equal(kd_integrator_stats(f.solver).residuals > before, k == 0);
-            ends = fmax(ends, error_of(kd_integrator_x(f.solver), t1));
+            ends = fmax(ends, pendulum_error(kd_integrator_x(f.solver), t1));
             assert_int_equal(kd_integrator_dense(f.solver, t1, y), KD_OK);
             assert_memory_equal(y, kd_integrator_x(f.solver), (size_t)f.dae->n * sizeof(double));
             assert_int_equal(kd_integrator_dense(f.solver, t1 + 1, y), KD_ERR_TIME);
@@ -324,38 +272,8 @@ static void systems_move_as_known(void **state)
 {
     (void)state;
     for (int k = 0; k < 2 * KD_TEST_SYSTEM_COUNT; k++) {
-        const kd_test_system  *system = &kd_test_systems[k / 2];
-        kd_formulation_options form = kd_formulation_options_default();
-        kd_integrator_options  opt = options_of(SEQUENCES[k % 2], 1e-8);
-        kd_eom                *eom;
-        kd_state              *x, *exact;
-        kd_integrator         *solver;
-        double                 y[100];
-        if (system->redundant) form.constraints = KD_DECOMPOSE_SVD;
-        form.projection = KD_PROJECT_ALWAYS;
-        assert_int_equal(system->create(&eom, &x), KD_OK);
-        assert_int_equal(kd_state_create(eom, &exact), KD_OK);
-        kd_dae *dae = make_dae(eom, NULL, x, KD_ODE, &form);
-        kd_dims d = kd_eom_dims(eom);
-        assert_true(dae->n <= 100);
-        kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_integrator_create(dae, KD_EXTRAPOLATION, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_integrator_start(solver, 0, y), KD_OK);
-        while (kd_integrator_time(solver) < system->t_end)
-            if (kd_integrator_step(solver, system->t_end) < 0)
-                fail_msg("%s: %s", system->name, kd_integrator_message(solver));
-        kd_formulation_unpack(dae, system->t_end, kd_integrator_x(solver), x);
-        system->solution(system->t_end, exact);
-        for (int i = 0; i < d.np + d.nv + d.nr + d.nw + d.ns; i++)
-            if (fabs(x->p[i] - exact->p[i]) > 1e-4 * fmax(1, fabs(exact->p[i])))
-                fail_msg("%s: component %d is %.12g, not %.12g", system->name, i, x->p[i], exact->p[i]);
-        if (d.nq == 1)
-            assert_close(x->p[3] * x->p[3] + x->p[4] * x->p[4] + x->p[5] * x->p[5] + x->p[6] * x->p[6], 1, 1e-14);
-        kd_integrator_destroy(solver);
-        kd_dae_destroy(dae);
-        kd_state_destroy(exact);
-        kd_state_destroy(x);
-        kd_eom_destroy(eom);
+        const kd_integrator_options opt = options_of(SEQUENCES[k % 2], 1e-8);
+        check_system(&kd_test_systems[k / 2], KD_EXTRAPOLATION, &opt, KD_ODE, 1e-4);
     }
 }
 
@@ -518,11 +436,11 @@ static void restart_repeats(void **state)
     (void)state;
     fixture f = make_fixture(NULL, KD_PROJECT_ALWAYS);
     double  first[4];
-    run(f.solver, 0.5);
+    run_until(f.solver, 0.5);
     memcpy(first, kd_integrator_x(f.solver), sizeof first);
     long steps = kd_integrator_stats(f.solver).accepted;
     assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
-    run(f.solver, 0.5);
+    run_until(f.solver, 0.5);
     for (int i = 0; i < 4; i++) assert_close(kd_integrator_x(f.solver)[i], first[i], 1e-13);
     assert_int_equal(kd_integrator_stats(f.solver).accepted, 2 * steps);
     assert_int_equal(kd_integrator_step(f.solver, 0.4), KD_ERR_TIME);
@@ -609,7 +527,7 @@ static void attempts_are_reported(void **state)
     listener l = {0};
     f.dae->observe = listen;
     f.dae->observer = &l;
-    run(f.solver, 30);
+    run_until(f.solver, 30);
     kd_stats stats = kd_integrator_stats(f.solver);
     assert_true(l.rejected > 0);
     assert_int_equal(l.accepted, stats.accepted);
@@ -656,7 +574,7 @@ static kd_eval watch(const kd_state *x, bool at_time, void *context)
 {
     watcher *w = context;
     w->worst = fmax(w->worst, violation(x->p));
-    w->error = fmax(w->error, error_of(x->p, x->t));
+    w->error = fmax(w->error, pendulum_error(x->p, x->t));
     w->seen += at_time;
     return KD_EVAL_OK;
 }

@@ -1,64 +1,19 @@
 // Tests of the integrator sdirk: known motions through the formulation ode, the stiff double pendulum, step control,
 // Jacobians that are kept, new coordinates, attempts that are told, failures with words.
-#include "core/failing_allocator.h"
-#include "forms/whole.h"
-#include "integrator/dense_dae.h"
-#include "pendulum.h"
-#include "systems/systems.h"
-#include <kardan/integrator.h>
+#include "integrator/sdirk_dense.h"
+#include "integrator/shared.h"
 #include <kardan/model.h>
 #include <kardan/system.h>
 
-#define GRAVITY 13.75
-#define SPEED 2.9
-
 static const kd_sdirk_method METHODS[] = {KD_SDIRK_NEWTON, KD_SDIRK_ROSENBROCK, KD_SDIRK_STAGE_ORDER_2};
-
-static void run(kd_integrator *sdirk, double t_end)
-{
-    while (kd_integrator_time(sdirk) < t_end)
-        if (kd_integrator_step(sdirk, t_end) != KD_OK) fail_msg("%s", kd_integrator_message(sdirk));
-}
 
 // ---- equations of motion --------------------------------------------------------------------------------------------
 
-typedef struct fixture {
-    kd_eom        *eom;
-    kd_state      *x;
-    kd_dae        *dae;
-    kd_integrator *sdirk;
-    double         y[8];
-} fixture;
-
 static fixture make_fixture(const kd_integrator_options *opt, kd_projection projection)
 {
-    const double           p0[2] = {0, -1}, v0[2] = {SPEED, 0};
-    fixture                f = {0};
-    char                   message[200] = "";
-    kd_formulation_options form = kd_formulation_options_default();
-    form.projection = projection;
-    assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &f.eom, &f.x), KD_OK);
-    f.dae = make_dae(f.eom, NULL, f.x, KD_ODE, &form);
-    kd_formulation_pack(f.dae, f.x, f.y);
-    if (kd_integrator_create(f.dae, KD_SDIRK, opt, &f.sdirk, message, sizeof message) < 0) fail_msg("%s", message);
-    assert_int_equal(kd_integrator_start(f.sdirk, 0, f.y), KD_OK);
+    fixture f = make_projected(KD_SDIRK, opt, projection);
+    assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
     return f;
-}
-
-static void drop_fixture(fixture *f)
-{
-    kd_integrator_destroy(f->sdirk);
-    kd_dae_destroy(f->dae);
-    kd_state_destroy(f->x);
-    kd_eom_destroy(f->eom);
-}
-
-static double pendulum_error(const double *y, double t)
-{
-    double exact[4], most = 0;
-    kd_pendulum_exact(GRAVITY, false, SPEED, t, exact, exact + 2, NULL);
-    for (int i = 0; i < 4; i++) most = fmax(most, fabs(y[i] - exact[i]));
-    return most;
 }
 
 // The pendulum moves as its exact solution, projected or not; dense output keeps its accuracy; the counters count.
@@ -72,18 +27,18 @@ static void pendulum_moves_exactly(void **state)
         opt.sdirk.method = METHODS[k % 3];
         opt.rtol = opt.atol = 1e-8;
         fixture f = make_fixture(&opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
-        while (kd_integrator_time(f.sdirk) < 2) {
-            assert_int_equal(kd_integrator_step(f.sdirk, 2), KD_OK);
-            double t = 0.3 * kd_integrator_time_old(f.sdirk) + 0.7 * kd_integrator_time(f.sdirk);
-            assert_int_equal(kd_integrator_dense(f.sdirk, t, y), KD_OK);
+        while (kd_integrator_time(f.solver) < 2) {
+            assert_int_equal(kd_integrator_step(f.solver, 2), KD_OK);
+            double t = 0.3 * kd_integrator_time_old(f.solver) + 0.7 * kd_integrator_time(f.solver);
+            assert_int_equal(kd_integrator_dense(f.solver, t, y), KD_OK);
             most = fmax(most, pendulum_error(y, t));
         }
-        const double *x = kd_integrator_x(f.sdirk);
-        assert_close(kd_integrator_time(f.sdirk), 2, 0);
+        const double *x = kd_integrator_x(f.solver);
+        assert_close(kd_integrator_time(f.solver), 2, 0);
         assert_true(pendulum_error(x, 2) < 3e-7);
         assert_true(most < 3e-7);
         if (projected) assert_true(fabs(x[0] * x[0] + x[1] * x[1] - 1) < 1e-13);
-        kd_stats s = kd_integrator_stats(f.sdirk);
+        kd_stats s = kd_integrator_stats(f.solver);
         assert_int_equal(s.steps, s.accepted + s.rejected_error + s.rejected_newton);
         assert_true(s.accepted > 50 && s.residuals > 5 * s.accepted && s.h_last > 0);
         assert_true(k % 3 == 1 ? s.jacobians >= s.accepted : s.jacobians < s.accepted);
@@ -97,41 +52,10 @@ static void systems_move_as_known(void **state)
 {
     (void)state;
     for (int k = 0; k < 3 * KD_TEST_SYSTEM_COUNT; k++) {
-        const kd_test_system  *system = &kd_test_systems[k / 3];
-        kd_formulation         form = k % 3 < 2 ? KD_ODE : KD_PSF;
-        kd_formulation_options fo = kd_formulation_options_default();
-        kd_integrator_options  opt = kd_integrator_options_default();
-        kd_eom                *eom;
-        kd_state              *x, *exact;
-        kd_integrator         *sdirk;
-        double                 y[300];
-        if (system->redundant) fo.constraints = KD_DECOMPOSE_SVD;
-        if (form == KD_ODE) fo.projection = KD_PROJECT_ALWAYS;
+        kd_integrator_options opt = kd_integrator_options_default();
         opt.sdirk.method = METHODS[k % 3 == 1];
         opt.rtol = opt.atol = 1e-6;
-        assert_int_equal(system->create(&eom, &x), KD_OK);
-        assert_int_equal(kd_state_create(eom, &exact), KD_OK);
-        kd_dae *dae = make_dae(eom, NULL, x, form, &fo);
-        kd_dims d = kd_eom_dims(eom);
-        assert_true(dae->n <= 300);
-        kd_formulation_pack(dae, x, y);
-        assert_int_equal(kd_integrator_create(dae, KD_SDIRK, &opt, &sdirk, NULL, 0), KD_OK);
-        assert_int_equal(kd_integrator_start(sdirk, 0, y), KD_OK);
-        while (kd_integrator_time(sdirk) < system->t_end)
-            if (kd_integrator_step(sdirk, system->t_end) < 0)
-                fail_msg("%s: %s", system->name, kd_integrator_message(sdirk));
-        kd_formulation_unpack(dae, system->t_end, kd_integrator_x(sdirk), x);
-        system->solution(system->t_end, exact);
-        for (int i = 0; i < d.np + d.nv + d.nr + d.nw + d.ns; i++)
-            if (fabs(x->p[i] - exact->p[i]) > 1e-3 * fmax(1, fabs(exact->p[i])))
-                fail_msg("%s: component %d is %.12g, not %.12g", system->name, i, x->p[i], exact->p[i]);
-        if (d.nq == 1)
-            assert_close(x->p[3] * x->p[3] + x->p[4] * x->p[4] + x->p[5] * x->p[5] + x->p[6] * x->p[6], 1, 1e-14);
-        kd_integrator_destroy(sdirk);
-        kd_dae_destroy(dae);
-        kd_state_destroy(exact);
-        kd_state_destroy(x);
-        kd_eom_destroy(eom);
+        check_system(&kd_test_systems[k / 3], KD_SDIRK, &opt, k % 3 < 2 ? KD_ODE : KD_PSF, 1e-3);
     }
 }
 
@@ -165,7 +89,7 @@ static void stiff_double_pendulum(void **state)
         assert_int_equal(kd_integrator_create(dae, KD_SDIRK, &opt, &sdirk, NULL, 0), KD_OK);
         long before = kd_integrator_stats(sdirk).jacobians;
         assert_int_equal(kd_integrator_start(sdirk, 0, y), KD_OK);
-        run(sdirk, 2);
+        run_until(sdirk, 2);
         kd_stats s = kd_integrator_stats(sdirk);
         for (int i = 0; i < 4; i++) assert_close(kd_integrator_x(sdirk)[i], exact[i], (i < 2 ? 1.5 : 5) * tol);
         if (k < 6) assert_true(labs(s.accepted - paper[k]) <= 2 + paper[k] / 50);
@@ -179,35 +103,6 @@ static void stiff_double_pendulum(void **state)
 }
 
 // ---- hand-made equations --------------------------------------------------------------------------------------------
-
-static kd_eval explicit_rhs(void *impl, double t, const double *x, double *xdot)
-{
-    dense_dae *d = impl;
-    double     zero[DENSE_MOST] = {0};
-    kd_eval    answer = dense_residual(d, t, x, zero, xdot);
-    for (int i = 0; i < d->problem->n; i++) xdot[i] = -xdot[i];
-    return answer;
-}
-
-static kd_integrator *make_sdirk(dense_dae *d, const dense_problem *problem, const kd_integrator_options *opt)
-{
-    kd_integrator *sdirk;
-    double         x[DENSE_MOST];
-    dense_make(d, problem);
-    if (problem->ndifferential == problem->n) d->methods.rhs = explicit_rhs;
-    problem->solution(0, x);
-    assert_int_equal(kd_integrator_create(&d->dae, KD_SDIRK, opt, &sdirk, NULL, 0), KD_OK);
-    assert_int_equal(kd_integrator_start(sdirk, 0, x), KD_OK);
-    return sdirk;
-}
-
-static double error_of(const kd_integrator *sdirk, const dense_problem *problem)
-{
-    double exact[DENSE_MOST], most = 0;
-    problem->solution(kd_integrator_time(sdirk), exact);
-    for (int i = 0; i < problem->n; i++) most = fmax(most, fabs(kd_integrator_x(sdirk)[i] - exact[i]));
-    return most;
-}
 
 static int count(const dense_dae *d, char what)
 {
@@ -226,7 +121,7 @@ static void jacobians_are_kept(void **state)
         if (k == 1) opt.sdirk.theta = -1;
         if (k == 2) opt.sdirk.method = KD_SDIRK_ROSENBROCK;
         kd_integrator *sdirk = make_sdirk(&d, &stiff, &opt);
-        run(sdirk, 1);
+        run_until(sdirk, 1);
         kd_stats s = kd_integrator_stats(sdirk);
         assert_int_equal(s.jacobians, count(&d, 'E'));
         assert_int_equal(s.jacobians, k == 0 ? 1 : s.accepted);
@@ -248,7 +143,7 @@ static void old_jacobians_are_replaced(void **state)
         opt.sdirk.max_newton = k == 0 ? 6 : 10;
         kd_integrator *sdirk = make_sdirk(&d, k == 0 ? &waves : &index1, &opt);
         if (k == 1) d.methods.update = dense_update;
-        run(sdirk, 5);
+        run_until(sdirk, 5);
         kd_stats s = kd_integrator_stats(sdirk);
         if (k == 0) assert_true(s.jacobians > 1 + s.rejected_newton && s.jacobians < s.accepted / 4);
         if (k == 1) assert_true(s.updates > 0 && s.jacobians < s.accepted);
@@ -294,7 +189,7 @@ static void predictive_control_rejects_less(void **state)
         opt.sdirk.classical = k == 1;
         opt.rtol = opt.atol = 1e-5;
         kd_integrator *sdirk = make_sdirk(&d, &waves, &opt);
-        run(sdirk, 20);
+        run_until(sdirk, 20);
         rejected[k] = kd_integrator_stats(sdirk).rejected_error;
         kd_integrator_destroy(sdirk);
     }
@@ -311,16 +206,16 @@ static void restart_repeats(void **state)
         fixture           f = make_fixture(&opt, KD_PROJECT_ALWAYS);
         failing_allocator a = {0};
         failing_allocator_use(&a);
-        run(f.sdirk, 1);
+        run_until(f.solver, 1);
         double first[4];
-        memcpy(first, kd_integrator_x(f.sdirk), sizeof first);
-        long steps = kd_integrator_stats(f.sdirk).steps;
-        assert_int_equal(kd_integrator_start(f.sdirk, 0, f.y), KD_OK);
-        run(f.sdirk, 1);
+        memcpy(first, kd_integrator_x(f.solver), sizeof first);
+        long steps = kd_integrator_stats(f.solver).steps;
+        assert_int_equal(kd_integrator_start(f.solver, 0, f.y), KD_OK);
+        run_until(f.solver, 1);
         kd_set_allocator(NULL);
         assert_int_equal(a.calls, 0);
-        for (int i = 0; i < 4; i++) assert_close(kd_integrator_x(f.sdirk)[i], first[i], 1e-13);
-        assert_int_equal(kd_integrator_stats(f.sdirk).steps, 2 * steps);
+        for (int i = 0; i < 4; i++) assert_close(kd_integrator_x(f.solver)[i], first[i], 1e-13);
+        assert_int_equal(kd_integrator_stats(f.solver).steps, 2 * steps);
         drop_fixture(&f);
     }
 }
@@ -434,7 +329,7 @@ static void attempts_are_told(void **state)
         kd_integrator *sdirk = make_sdirk(&d, &waves, &opt);
         d.dae.observe = listen;
         d.dae.observer = &l;
-        run(sdirk, 3);
+        run_until(sdirk, 3);
         kd_stats s = kd_integrator_stats(sdirk);
         assert_int_equal(l.accepted, s.accepted);
         assert_int_equal(l.error, s.rejected_error);
@@ -595,17 +490,7 @@ static void failed_allocation_leaves_nothing(void **state)
     (void)state;
     dense_dae d;
     dense_make(&d, &waves);
-    for (long fail_at = 1;; fail_at++) {
-        failing_allocator a = {.fail_at = fail_at};
-        kd_integrator    *sdirk;
-        failing_allocator_use(&a);
-        kd_status status = kd_integrator_create(&d.dae, KD_SDIRK, NULL, &sdirk, NULL, 0);
-        kd_integrator_destroy(sdirk);
-        kd_set_allocator(NULL);
-        assert_int_equal(a.live, 0);
-        if (status == KD_OK) break;
-        assert_int_equal(status, KD_ERR_MEMORY);
-    }
+    check_memory(&d.dae, KD_SDIRK);
 }
 
 int main(void)
