@@ -203,6 +203,9 @@ struct kd_dae {
     // Set before linearize when Newton was slow with a fresh matrix: an estimated pattern may be too small. linearize
     // clears it.
     bool widen;
+    // Set while an iteration asks for residuals, whose result is solved for again when a step ends: error of what the
+    // formulation finds out for x alone, beside the size of that, which does not matter. 0: to rounding
+    double slack;
     // Called by the integrators after every attempt of a step; NULL: nobody listens.
     void (*observe)(const kd_attempt_report *report, void *context);
     void *observer;

@@ -21,40 +21,22 @@
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
 
-kd_status kd_assembled_fail(kd_assembled *self, kd_status status, const char *format, ...)
-{
-    va_list arguments;
-    self->fault = status;
-    va_start(arguments, format);
-    vsnprintf(self->message, sizeof self->message, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
 kd_eval kd_assembled_note(kd_assembled *self, kd_eval answer)
 {
-    if (answer == KD_EVAL_OK) return answer;
-    kd_status status = kd_eom_data_fault(self->data).status;
-    if (status >= 0) status = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
-    kd_assembled_fail(self, status, "%s", kd_eom_data_message(self->data));
-    return answer;
+    return kd_form_note_data(&self->fault, self->data, answer);
 }
 
 // The same for what the acceleration object did.
 static kd_eval note_acceleration(kd_assembled *self, kd_eval answer)
 {
-    if (answer == KD_EVAL_OK) return answer;
-    const char *message;
-    kd_status   status = kd_acceleration_fault(self->acceleration, &message);
-    kd_assembled_fail(self, status, "%s", message);
-    return answer;
+    return kd_form_note(&self->fault, self->acceleration, answer, "");
 }
 
 static kd_status assembled_fault(void *impl, const char **message)
 {
     kd_assembled *self = impl;
-    if (message) *message = self->message;
-    return self->fault;
+    if (message) *message = self->fault.message;
+    return self->fault.status;
 }
 
 // ---- residual -------------------------------------------------------------------------------------------------------
@@ -66,7 +48,7 @@ static kd_eval at_time(kd_assembled *self, double t)
         kd_eval answer = self->inputs.eval(t, self->inputs.context, self->u, self->du, self->ddu);
         if (answer != KD_EVAL_OK) {
             kd_status status = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
-            kd_assembled_fail(self, status, "t = %.9g: the inputs have no value", t);
+            kd_form_fail(&self->fault, status, "t = %.9g: the inputs have no value", t);
             return answer;
         }
     }
@@ -159,7 +141,8 @@ kd_eval kd_assembled_raw(kd_assembled *self, double t, const double *x, const do
     // position and velocity stage; selectors and scales that belong to the active rows
     kd_eom_at_position(self->data, x, x + self->xs);
     kd_eom_at_velocity(self->data, x + self->xv, x + self->xr);
-    if (kd_assembled_prepare(self) < 0) return self->fault == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
+    if (kd_assembled_prepare(self) < 0)
+        return self->fault.status == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
     // p' - Z (v - (GZ)' D eta); M v' - f + ..; r' - b; d; c
     if (!self->without_kinematics) answer = kinematic_rows(self, x, xdot);
     kd_eom_at_acceleration(self->data, xdot + self->xv, x + self->xw, x + self->xl, x + self->xm);
@@ -243,7 +226,8 @@ static kd_eval assembled_start(void *impl, double t, const double *x, double *xd
     kd_eom_at_acceleration(data, self->a, self->w, self->lambda, self->mu);
     if (d.nr > 0) answer = kd_eom_eval(data, KD_B, xdot + self->xr);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(data, KD_KINEMATICS, xdot);
-    if (answer != KD_EVAL_OK) kd_assembled_fail(self, kd_eom_data_fault(data).status, "%s", kd_eom_data_message(data));
+    if (answer != KD_EVAL_OK)
+        kd_form_fail(&self->fault, kd_eom_data_fault(data).status, "%s", kd_eom_data_message(data));
     return answer;
 }
 
@@ -274,7 +258,8 @@ static kd_eval solve_jump(kd_assembled *self, double t, double *x, double *xdot,
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     kd_eom_at_acceleration(data, xdot + self->xv, x + self->xw, x + self->xl, x + self->xm);
     answer = kd_eom_eval(data, KD_B, xdot + self->xr);
-    if (answer != KD_EVAL_OK) kd_assembled_fail(self, kd_eom_data_fault(data).status, "%s", kd_eom_data_message(data));
+    if (answer != KD_EVAL_OK)
+        kd_form_fail(&self->fault, kd_eom_data_fault(data).status, "%s", kd_eom_data_message(data));
     return answer;
 }
 
@@ -369,11 +354,7 @@ static const char *assembled_component_name(void *impl, int i, char *buffer, siz
     };
     int k = (int)(sizeof part / sizeof *part) - 1;
     while (k > 0 && i < part[k].first) k--;
-    char name[128];
-    kd_eom_name(self->eom, part[k].kind, i - part[k].first, name, sizeof name);
-    const char *quote = strchr(name, '\'') ? "" : "'"; // names of joints bring their own
-    kd_text(buffer, size, "%s %s%s%s", part[k].word, quote, name, quote);
-    return buffer;
+    return kd_form_component(self->eom, part[k].word, part[k].kind, i - part[k].first, buffer, size);
 }
 
 static kd_dae_counters assembled_counters(void *impl)
@@ -537,6 +518,7 @@ static void cut_arrays(kd_assembled *self)
 {
     kd_dims   d = self->dims;
     kd_arena *arena = &self->arena;
+    // inputs, residuals as they come, and their combinations
     self->u = kd_cut_double(arena, d.nu);
     self->du = kd_cut_double(arena, d.nu);
     self->u_shift = kd_cut_double(arena, d.nu);
@@ -544,21 +526,26 @@ static void cut_arrays(kd_assembled *self)
     self->ddu = kd_cut_double(arena, d.nu);
     self->raw = kd_cut_double(arena, self->nraw);
     self->value = kd_cut_double(arena, self->nc);
+    // velocities and accelerations between steps
     self->v_eta = kd_cut_double(arena, d.nv);
     self->square = kd_cut_double(arena, d.nv);
     self->a = kd_cut_double(arena, d.nv);
+    // accepted accelerations, for the next guess
     for (int k = 0; k < 2; k++) {
         self->a_kept[k] = kd_cut_double(arena, d.nv);
         self->t_kept[k] = NAN;
     }
+    // jumps, and the point between steps
     self->k_jump = kd_cut_double(arena, d.nv + self->nc);
     self->x_between = kd_cut_double(arena, self->n);
     self->w = kd_cut_double(arena, d.nw);
     self->lambda = kd_cut_double(arena, d.nlambda);
     self->mu = kd_cut_double(arena, d.nmu);
+    // what the integrator is told
     self->component = kd_arena_cut(arena, (size_t)self->n, sizeof *self->component);
     self->index = kd_cut_int(arena, self->n);
     self->controlled = kd_cut_bool(arena, self->n);
+    // derivatives of positions, mass matrix, rows, Newton matrices
     kd_position_cut(&self->position, arena, self->eom);
     if (self->opt.explicit_form && !kd_eom_definition(self->eom)->acceleration)
         self->M = kd_cut_double(arena, d.nv * d.nv);
@@ -601,7 +588,7 @@ static kd_eval project_state(void *impl, double t, double *x, bool *moved)
     } else {
         const char *message;
         kd_status   status = kd_acceleration_fault(self->acceleration, &message);
-        kd_assembled_fail(self, status, "projection: %s", message);
+        kd_form_fail(&self->fault, status, "projection: %s", message);
     }
     return answer;
 }
@@ -614,6 +601,7 @@ kd_status kd_assembled_create(const kd_eom *eom, const kd_inputs *inputs, const 
     kd_dae       *object = kd_alloc(sizeof *object);
     *dae = NULL;
     if (!self || !object) goto done;
+    // what it is made of
     self->eom = eom;
     self->state = x;
     self->form = form;

@@ -12,6 +12,7 @@
 
 #include "core/memory.h"
 #include "forms/assembled.h"
+#include "forms/fault.h"
 #include "forms/newton.h"
 #include "forms/selector.h"
 #include "math/linsolve.h"
@@ -108,8 +109,7 @@ typedef struct kd_assembled {
     double         *a_kept[2]; // (nv) v' at the last two accepted points, at the times t_kept
     double          t_kept[2];
     kd_dae_counters counters;
-    kd_status       fault;
-    char            message[512];
+    kd_form_fault   fault;
 } kd_assembled;
 
 // assembled.c
@@ -117,9 +117,8 @@ typedef struct kd_assembled {
 const kd_newton *kd_assembled_newton(const kd_dae *dae);
 kd_eval          kd_assembled_at(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
 // raw = raw rows at (t, x, x'), with selectors made ready
-kd_eval   kd_assembled_raw(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
-kd_eval   kd_assembled_note(kd_assembled *self, kd_eval answer); // keep the fault of the evaluation point
-kd_status kd_assembled_fail(kd_assembled *self, kd_status status, const char *format, ...) KD_PRINTF(3, 4);
+kd_eval kd_assembled_raw(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
+kd_eval kd_assembled_note(kd_assembled *self, kd_eval answer); // keep the fault of the evaluation point
 
 void kd_assembled_archive(void *impl, kd_archive *a); // assembled_archive.c
 

@@ -219,7 +219,7 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
     self->counters.mass += !self->mass_known;
     // sparse: newton.c
     if (self->newton) {
-        kd_status ready = answer == KD_EVAL_OK ? kd_assembled_select(self, restart) : self->fault;
+        kd_status ready = answer == KD_EVAL_OK ? kd_assembled_select(self, restart) : self->fault.status;
         return ready < 0 ? ready : kd_newton_linearize(self->newton, t, x, xdot);
     }
     // dense: Z+, derivatives, selectors, then E and K
@@ -230,18 +230,18 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
     self->counters.jacobians++;
     if (answer != KD_EVAL_OK) {
         kd_assembled_note(self, answer);
-        return self->fault;
+        return self->fault.status;
     }
     kd_status status = kd_assembled_select(self, restart);
     if (status < 0) return status;
-    return assemble_matrices(self, t, x, xdot) == KD_EVAL_OK ? status : self->fault;
+    return assemble_matrices(self, t, x, xdot) == KD_EVAL_OK ? status : self->fault.status;
 }
 
 kd_status kd_assembled_update(void *impl, double t, const double *x, const double *xdot)
 {
     kd_assembled *self = impl;
     self->counters.mass += !self->mass_known;
-    return kd_assembled_at(self, t, x, xdot) == KD_EVAL_OK ? kd_newton_update(self->newton) : self->fault;
+    return kd_assembled_at(self, t, x, xdot) == KD_EVAL_OK ? kd_newton_update(self->newton) : self->fault.status;
 }
 
 // ---- factors --------------------------------------------------------------------------------------------------------
@@ -314,12 +314,12 @@ kd_status kd_assembled_factor(void *impl, double gamma_real, double gamma_re, do
     self->counters.decompositions += gamma_real != 0;
     kd_status status = self->newton ? kd_newton_factor(self->newton, gamma_real, gamma_re, gamma_im)
                                     : factor_dense(self, gamma_real, gamma_re, gamma_im);
-    if (status == KD_ERR_MEMORY) return kd_assembled_fail(self, status, "%s", kd_status_sentence(status));
+    if (status == KD_ERR_MEMORY) return kd_form_fail(&self->fault, status, "%s", kd_status_sentence(status));
     if (status < 0)
-        return kd_assembled_fail(self, status,
-                                 "the Newton matrix of the %s form is singular: redundant constraints need the SVD "
-                                 "decomposition, a singular position cannot be passed",
-                                 kd_formulation_word(self->form));
+        return kd_form_fail(&self->fault, status,
+                            "the Newton matrix of the %s form is singular: redundant constraints need the SVD "
+                            "decomposition, a singular position cannot be passed",
+                            kd_formulation_word(self->form));
     return status;
 }
 

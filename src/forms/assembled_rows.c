@@ -89,10 +89,10 @@ static kd_status rule_failed(kd_assembled *self, const kd_row_rule *rule, kd_sta
         kd_text_append(rows, sizeof rows, "%s%s", comma, name);
         comma = ", ";
     }
-    return kd_assembled_fail(self, status, "%s: %s",
-                             status == KD_ERR_REDUNDANT ? "redundant constraints, use the SVD decomposition"
-                                                        : "dependent constraints",
-                             rows);
+    return kd_form_fail(&self->fault, status, "%s: %s",
+                        status == KD_ERR_REDUNDANT ? "redundant constraints, use the SVD decomposition"
+                                                   : "dependent constraints",
+                        rows);
 }
 
 // SVD: the rank and the combinations of rows. LU, QR: once for every set of active rows, are they independent?
@@ -161,7 +161,7 @@ static kd_status selector_failed(kd_assembled *self, kd_status status)
     int row = self->position_rows[worst], nlambda = self->dims.nlambda;
     kd_eom_name(self->eom, row < nlambda ? KD_NAME_LAMBDA : KD_NAME_Q, row < nlambda ? row : row - nlambda, name,
                 sizeof name);
-    return kd_assembled_fail(self, status, "%s; look at '%s' first", kd_status_sentence(status), name);
+    return kd_form_fail(&self->fault, status, "%s; look at '%s' first", kd_status_sentence(status), name);
 }
 
 // sum of x[i stride_x] y[i stride_y]
@@ -240,8 +240,8 @@ kd_status kd_assembled_select(kd_assembled *self, bool restart)
     // GZ, HZ, and D of eta at the first point
     if (matrices && self->nc > 0 &&
         kd_assembled_note(self, kd_eom_constraint_matrices(self->data, self->GZ, self->HZ)) != KD_EVAL_OK)
-        return self->fault;
-    if (first_eta && kd_assembled_note(self, scale_stabilizers(self)) != KD_EVAL_OK) return self->fault;
+        return self->fault.status;
+    if (first_eta && kd_assembled_note(self, scale_stabilizers(self)) != KD_EVAL_OK) return self->fault.status;
     // rank, combinations of redundant rows, selectors of psf1
     kd_status status = select_rule(self, &self->multipliers, others);
     if (status > 0) news = status;
@@ -272,7 +272,7 @@ kd_status kd_assembled_prepare(kd_assembled *self)
     if (self->prepared && same_rows(self)) return KD_OK;
     kd_eval answer = KD_EVAL_OK;
     if (self->has_selectors) answer = kd_assembled_note(self, kd_position_update(&self->position, self->data));
-    if (answer != KD_EVAL_OK) return self->fault;
+    if (answer != KD_EVAL_OK) return self->fault.status;
     return kd_assembled_select(self, true);
 }
 

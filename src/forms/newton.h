@@ -99,6 +99,8 @@ typedef struct kd_newton {
     bool         *differenced_column; // (nv + m)
     bool         *found;              // (m (nv + m)) estimated pattern
     bool          grown;              // something was found that the pattern lacks
+    double       *full;               // (m (nv + m)) difference matrix from which it was estimated
+    bool          full_known;         // of the point that is linearised
     double       *increment;          // (nv + m)
     double       *x_moved, *F0;       // (np + m), (m) moved unknowns; rows at those that did not move
     double       *M, *solution;       // explicit form: factors of the mass matrix, a column

@@ -23,7 +23,10 @@ kd_status kd_newton_cut_differences(kd_newton *self)
     self->differenced_column = kd_cut_bool(arena, columns);
     self->increment = kd_cut_double(arena, columns);
     self->F0 = kd_cut_double(arena, self->m);
-    if (self->opt.estimated) self->found = kd_arena_cut(arena, (size_t)columns * (size_t)self->m, sizeof *self->found);
+    if (self->opt.estimated) {
+        self->found = kd_arena_cut(arena, (size_t)columns * (size_t)self->m, sizeof *self->found);
+        self->full = kd_cut_numbers(arena, (size_t)columns * (size_t)self->m);
+    }
     if (self->opt.explicit_form) {
         self->M = kd_cut_numbers(arena, (size_t)self->nv * (size_t)self->nv);
         self->solution = kd_cut_double(arena, self->nv);
@@ -108,8 +111,23 @@ static kd_eval difference_group(kd_newton *self, double t, const double *x, cons
     return answer;
 }
 
+// What the estimate of the pattern has computed here is the matrix of this point (S0, section 3.1)
+static void take_full(kd_newton *self)
+{
+    for (int j = 0; j < self->nv + self->m; j++) {
+        const double *full = self->full + (ptrdiff_t)j * self->m;
+        if (!self->differenced_column[j]) continue;
+        for (int e = self->F.column[j]; e < self->F.column[j + 1]; e++) self->K[e] = full[self->F.row[e]];
+    }
+    self->full_known = false;
+}
+
 kd_eval kd_newton_difference(kd_newton *self, double t, const double *x, const double *xdot)
 {
+    if (self->full_known) {
+        take_full(self);
+        return KD_EVAL_OK;
+    }
     bool       grouped = self->opt.derivatives == KD_DERIVATIVES_GROUPED;
     int        count = grouped ? kd_colouring_groups(self->colouring) : self->nv + self->m;
     const int *group = grouped ? kd_colouring_group(self->colouring) : NULL;
@@ -162,10 +180,13 @@ static kd_eval mark_found(kd_newton *self, double t, const double *x, const doub
         reset_moved(self, x);
         move_column(self, x, j);
         answer = moved_rows(self, t, xdot);
-        const double *F1 = self->form->raw + self->np;
+        const double *F1 = self->form->raw + self->np, inverse = 1 / self->increment[j];
         bool         *found = self->found + (ptrdiff_t)j * self->m;
-        for (int i = 0; i < self->m && answer == KD_EVAL_OK; i++)
+        double       *full = self->full + (ptrdiff_t)j * self->m;
+        for (int i = 0; i < self->m && answer == KD_EVAL_OK; i++) {
             if (F1[i] != self->F0[i] && !found[i]) found[i] = self->grown = true;
+            full[i] = (F1[i] - self->F0[i]) * inverse;
+        }
     }
     return answer;
 }
@@ -191,13 +212,14 @@ kd_status kd_newton_estimate(kd_newton *self, double t, const double *x, const d
     double   *moved = kd_cut_double(&scratch, self->form->n);
     kd_eval   answer = scratch.failed ? KD_EVAL_STOP : kd_increments_update(&self->increments, self->form->data);
     kd_status status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
-    // what the point shows and, at first, points beside it
-    if (answer == KD_EVAL_OK) answer = mark_found(self, t, x, xdot);
+    self->full_known = false;
+    // at first what points beside it show, then the point itself, whose matrix is kept
     const int beside = first && !self->form->opt.estimated_at_start ? STATES : 0;
     for (int k = 0; k < beside && answer == KD_EVAL_OK; k++) {
         move_state(self, x, k, moved);
         if (mark_found(self, t, moved, xdot) == KD_EVAL_STOP) answer = KD_EVAL_STOP; // no value there: no matter
     }
+    if (answer == KD_EVAL_OK) answer = mark_found(self, t, x, xdot);
     kd_arena_release(&scratch);
     // a larger pattern
     if (answer == KD_EVAL_OK && (self->grown || first)) {
@@ -205,9 +227,10 @@ kd_status kd_newton_estimate(kd_newton *self, double t, const double *x, const d
         status = kd_newton_set_pattern(self);
         if (status >= 0) self->grown = false;
     }
-    if (status < 0) return kd_assembled_fail(self->form, status, "%s", kd_status_sentence(status));
+    if (status < 0) return kd_form_fail(&self->form->fault, status, "%s", kd_status_sentence(status));
     if (answer == KD_EVAL_OK) answer = kd_assembled_at(self->form, t, x, xdot);
+    self->full_known = answer == KD_EVAL_OK;
     if (answer == KD_EVAL_OK) return KD_OK;
     kd_assembled_note(self->form, answer);
-    return self->form->fault;
+    return self->form->fault.status;
 }

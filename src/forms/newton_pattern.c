@@ -369,11 +369,13 @@ static void cut_values(kd_newton *self)
 {
     kd_arena *arena = &self->pattern;
     int       nF = kd_columns_count(&self->F), nA = kd_columns_count(&self->A);
+    // F_x, F_x' and the matrix of the reduced system
     self->K = kd_cut_double(arena, nF);
     self->E = kd_cut_double(arena, nF);
     self->A_E = kd_cut_double(arena, nA);
     self->A_K = kd_cut_double(arena, nA);
     self->W = kd_cut_double(arena, nA);
+    // eliminated positions: their matrices for each gamma
     if (!self->increments.identity) {
         int nP = self->F.column[self->nv], nS = self->increments.s_start[self->increments.nblocks];
         self->W_im = kd_cut_double(arena, nA);

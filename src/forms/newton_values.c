@@ -336,7 +336,7 @@ static void gather_parts(kd_newton *self)
 static kd_status fault_of(kd_newton *self, kd_eval answer)
 {
     kd_assembled_note(self->form, answer);
-    return self->form->fault;
+    return self->form->fault.status;
 }
 
 kd_status kd_newton_linearize(kd_newton *self, double t, const double *x, const double *xdot)

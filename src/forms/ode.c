@@ -20,36 +20,25 @@
 
 kd_status kd_ode_fail(kd_ode *self, kd_status status, const char *what)
 {
-    self->fault = status;
-    kd_text(self->message, sizeof self->message, "%s", what);
-    return status;
+    return kd_form_fail(&self->fault, status, "%s", what);
 }
 
 kd_eval kd_ode_note(kd_ode *self, kd_eval answer, const char *what)
 {
-    if (answer == KD_EVAL_OK) return answer;
-    const char *message;
-    self->fault = kd_acceleration_fault(self->acceleration, &message);
-    kd_text(self->message, sizeof self->message, "%s%s", what, message);
-    return answer;
+    return kd_form_note(&self->fault, self->acceleration, answer, what);
 }
 
 // The same for what the evaluation point refused.
 static kd_eval note_data(kd_ode *self, kd_eval answer)
 {
-    if (answer == KD_EVAL_OK) return answer;
-    const kd_eom_data *data = kd_acceleration_data(self->acceleration);
-    kd_status          status = kd_eom_data_fault(data).status;
-    if (status >= 0) status = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
-    kd_ode_fail(self, status, kd_eom_data_message(data));
-    return answer;
+    return kd_form_note_data(&self->fault, kd_acceleration_data(self->acceleration), answer);
 }
 
 static kd_status ode_fault(void *impl, const char **message)
 {
     kd_ode *self = impl;
-    if (message) *message = self->message;
-    return self->fault;
+    if (message) *message = self->fault.message;
+    return self->fault.status;
 }
 
 // ---- the point ------------------------------------------------------------------------------------------------------
@@ -332,11 +321,8 @@ static const char *ode_component_name(void *impl, int i, char *buffer, size_t si
     kd_ode     *self = impl;
     const char *word = i < self->xv ? "position" : i < self->xr ? "velocity" : "inner state";
     kd_kind     kind = i < self->xv ? KD_NAME_P : i < self->xr ? KD_NAME_V : KD_NAME_R;
-    char        name[128];
-    kd_eom_name(self->eom, kind, i - (i < self->xv ? 0 : i < self->xr ? self->xv : self->xr), name, sizeof name);
-    const char *quote = strchr(name, '\'') ? "" : "'"; // names of joints bring their own
-    kd_text(buffer, size, "%s %s%s%s", word, quote, name, quote);
-    return buffer;
+    const int   first = i < self->xv ? 0 : i < self->xr ? self->xv : self->xr;
+    return kd_form_component(self->eom, word, kind, i - first, buffer, size);
 }
 
 static kd_dae_counters ode_counters(void *impl)

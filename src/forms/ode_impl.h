@@ -5,6 +5,7 @@
 #include <complex.h>
 
 #include "core/memory.h"
+#include "forms/fault.h"
 #include "forms/selector.h"
 #include "math/linsolve.h"
 #include "point/acceleration.h"
@@ -90,8 +91,7 @@ typedef struct kd_ode {
     int            *index;
     bool           *controlled;
     kd_dae_counters counters;
-    kd_status       fault;
-    char            message[512];
+    kd_form_fault   fault;
 } kd_ode;
 
 // ode.c

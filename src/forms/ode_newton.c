@@ -48,11 +48,13 @@ static void cut_newton(kd_ode *self)
     kd_arena      *arena = &newton->arena;
     kd_dims        d = self->dims;
     size_t         n = (size_t)self->n;
+    // derivatives of all functions that the right-hand side reads
     kd_position_cut(&newton->position, arena, self->eom);
     for (int k = 0; k < INNER; k++) want_blocks(self, inner_fns[k]);
     want_blocks(self, KD_B);
     want_blocks(self, KD_C);
     if (!self->position.identity) want_blocks(self, KD_KINEMATICS);
+    // the system of (a, lambda, mu, w), and its scaling
     newton->implicit = kd_cut_matrix(arena, newton->nf, newton->nf);
     newton->explicit_part = kd_cut_matrix(arena, newton->nf, newton->nx);
     newton->row = kd_cut_double(arena, newton->nf);
@@ -60,10 +62,13 @@ static void cut_newton(kd_ode *self)
     newton->work = kd_cut_double(arena, 4 * newton->nf);
     newton->pivot = kd_cut_int(arena, newton->nf);
     newton->iwork = kd_cut_int(arena, newton->nf);
+    // what contact coordinates do
     newton->s_p = kd_cut_matrix(arena, d.ns, d.nv);
     newton->pivot_s = kd_cut_int(arena, d.ns);
+    // derivatives along increments, J of the right-hand side
     newton->along = kd_cut_matrix(arena, self->n, newton->nx);
     newton->J = kd_cut_matrix(arena, self->n, self->n);
+    // workspace of differences, then the matrix for gamma
     newton->x = kd_cut_double(arena, self->n);
     newton->x_moved = kd_cut_double(arena, self->n);
     newton->base = kd_cut_double(arena, self->n);
@@ -353,12 +358,12 @@ kd_status kd_ode_linearize(void *impl, double t, const double *x, const double *
     kd_eval answer = kd_ode_solve(self, t, x);
     if (self->newton.along_tree) {
         if (answer == KD_EVAL_OK) answer = tree_derivatives(self, t);
-        return answer == KD_EVAL_OK ? KD_OK : self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
+        return answer == KD_EVAL_OK ? KD_OK : self->fault.status < 0 ? self->fault.status : KD_ERR_RETRY_FAILED;
     }
     memcpy(self->newton.x, x, (size_t)self->n * sizeof *x);
     if (answer == KD_EVAL_OK && !singular) answer = analytic_jacobian(self, t, &singular);
     if (answer == KD_EVAL_OK && singular) answer = difference_jacobian(self, t);
-    return answer == KD_EVAL_OK ? KD_OK : self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
+    return answer == KD_EVAL_OK ? KD_OK : self->fault.status < 0 ? self->fault.status : KD_ERR_RETRY_FAILED;
 }
 
 // ---- factors --------------------------------------------------------------------------------------------------------

@@ -256,6 +256,7 @@ static void cut_blocks(kd_psf *f)
 {
     static const unsigned all =
         KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R) | KD_BIT(KD_W) | KD_BIT(KD_S) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU);
+    // functions and what they are differentiated by
     const struct {
         kd_fn    fn;
         unsigned vars;
@@ -273,6 +274,7 @@ static void cut_blocks(kd_psf *f)
         {KD_HI, KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_S)},
         {KD_E, f->opt.invariants ? KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_S) : 0},
     };
+    // a block for each pair that is not known to vanish
     for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
         int rows = kd_eom_rows(f->eom, want[k].fn);
         for (kd_var var = KD_P; var < KD_VAR_COUNT; var++) {

@@ -21,13 +21,15 @@ void kd_selector_init(kd_selector *s, int m, int n, kd_decomposition kind, doubl
 {
     bool svd = kind == KD_DECOMPOSE_SVD;
     bool qr = kind == KD_DECOMPOSE_QR;
-    int  lwork = qr ? kd_qr_work(m, n) : 0;
+    // workspace that LAPACK asks for
+    int lwork = qr ? kd_qr_work(m, n) : 0;
     for (int rows = 1; svd && rows <= m; rows++) { // LAPACK's wish does not grow with the rows alone
         int wish = kd_svd_work(rows, n);
         if (wish > lwork) lwork = wish;
     }
 
     *s = (kd_selector){.m = m, .n = n, .rank = -1, .kind = kind, .rank_tolerance = rank_tolerance, .unit = !svd};
+    // dependent and independent directions, and what rows are left
     s->independent = kd_cut_int(arena, n);
     s->N = kd_cut_matrix(arena, n, n);
     s->P = kd_cut_matrix(arena, n, m);
@@ -38,6 +40,7 @@ void kd_selector_init(kd_selector *s, int m, int n, kd_decomposition kind, doubl
     s->column = kd_cut_int(arena, n);
     s->sorted = kd_cut_int(arena, n);
     s->work = kd_cut_double(arena, lwork + m);
+    // of the chosen decomposition
     if (qr) s->tau = kd_cut_double(arena, m < n ? m : n);
     if (svd) {
         s->S = kd_cut_matrix(arena, n, n);

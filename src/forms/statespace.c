@@ -23,35 +23,24 @@
 
 kd_status kd_statespace_fail(kd_statespace *self, kd_status status, const char *what)
 {
-    self->fault = status;
-    kd_text(self->message, sizeof self->message, "%s", what);
-    return status;
+    return kd_form_fail(&self->fault, status, "%s", what);
 }
 
 kd_eval kd_statespace_note(kd_statespace *self, kd_eval answer, const char *what)
 {
-    if (answer == KD_EVAL_OK) return answer;
-    const char *message;
-    self->fault = kd_acceleration_fault(self->acceleration, &message);
-    kd_text(self->message, sizeof self->message, "%s%s", what, message);
-    return answer;
+    return kd_form_note(&self->fault, self->acceleration, answer, what);
 }
 
 kd_eval kd_statespace_note_data(kd_statespace *self, kd_eval answer)
 {
-    if (answer == KD_EVAL_OK) return answer;
-    const kd_eom_data *data = kd_acceleration_data(self->acceleration);
-    kd_status          status = kd_eom_data_fault(data).status;
-    if (status >= 0) status = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
-    kd_statespace_fail(self, status, kd_eom_data_message(data));
-    return answer;
+    return kd_form_note_data(&self->fault, kd_acceleration_data(self->acceleration), answer);
 }
 
 static kd_status statespace_fault(void *impl, const char **message)
 {
     kd_statespace *self = impl;
-    if (message) *message = self->message;
-    return self->fault;
+    if (message) *message = self->fault.message;
+    return self->fault.status;
 }
 
 // ---- right-hand side ------------------------------------------------------------------------------------------------
@@ -146,9 +135,8 @@ static kd_eval statespace_complete(void *impl, double t, const double *x, double
 
 static kd_eval tell_singular(kd_statespace *self, double t)
 {
-    self->fault = KD_ERR_RANK_CHANGE;
-    kd_text(self->message, sizeof self->message,
-            "t = %.9g: the constraints do not determine the dependent coordinates: singular position", t);
+    kd_form_fail(&self->fault, KD_ERR_RANK_CHANGE,
+                 "t = %.9g: the constraints do not determine the dependent coordinates: singular position", t);
     return KD_EVAL_RETRY;
 }
 
@@ -219,10 +207,9 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     kd_eval answer = start_chart(self, t, self->last.p, self->last.s);
     if (answer != KD_EVAL_OK) return answer;
     if (size_of_x(self, self->chart) > self->dae->n) {
-        self->fault = KD_ERR_RANK_CHANGE;
-        kd_text(self->message, sizeof self->message,
-                "t = %.9g: the constraints leave more degrees of freedom than at the creation of the state-space form",
-                t);
+        kd_form_fail(
+            &self->fault, KD_ERR_RANK_CHANGE,
+            "t = %.9g: the constraints leave more degrees of freedom than at the creation of the state-space form", t);
         return KD_EVAL_RETRY;
     }
     // x in these coordinates; the point is the first of the past
@@ -250,9 +237,8 @@ static kd_eval check_redundant(kd_statespace *self, const kd_statespace_point *a
     if (answer != KD_EVAL_OK) return kd_statespace_note_data(self, answer);
     for (int i = 0; i < d.nlambda; i++) {
         if (!self->state->active_lambda[i] || fabs(self->values[i]) <= FORGOTTEN_ROWS) continue;
-        self->fault = KD_ERR_RANK_CHANGE;
-        kd_text(self->message, sizeof self->message, "t = %.9g: %s was redundant at the start and no longer is", at->t,
-                kd_eom_name(self->eom, KD_NAME_LAMBDA, i, name, sizeof name));
+        kd_form_fail(&self->fault, KD_ERR_RANK_CHANGE, "t = %.9g: %s was redundant at the start and no longer is",
+                     at->t, kd_eom_name(self->eom, KD_NAME_LAMBDA, i, name, sizeof name));
         return KD_EVAL_RETRY;
     }
     return KD_EVAL_OK;
@@ -346,16 +332,12 @@ static const char *statespace_component_name(void *impl, int i, char *buffer, si
     bool                  tangent = p->S;
     const char           *word = i < nip ? "position" : i < nip + niv ? "velocity" : "inner state";
     kd_kind               kind = i < nip ? KD_NAME_P : i < nip + niv ? KD_NAME_V : KD_NAME_R;
-    char                  name[128];
     if ((tangent && i < nip + niv) || i >= nip + niv + self->dims.nr) {
         kd_text(buffer, size, "independent %s %d", word, i < nip ? i : i - nip);
         return buffer;
     }
     int k = i < nip ? p->independent[i] : i < nip + niv ? v->independent[i - nip] : i - nip - niv;
-    kd_eom_name(self->eom, kind, k, name, sizeof name);
-    const char *quote = strchr(name, '\'') ? "" : "'"; // names of joints bring their own
-    kd_text(buffer, size, "%s %s%s%s", word, quote, name, quote);
-    return buffer;
+    return kd_form_component(self->eom, word, kind, k, buffer, size);
 }
 
 static kd_dae_counters statespace_counters(void *impl)
@@ -391,6 +373,7 @@ static void statespace_archive(void *impl, kd_archive *a)
     kd_dense_output_archive(self->dense, a);
     kd_position_archive(&self->position, a);
     kd_near_clear(self); // nothing of them outlives a step
+    if (self->last.rough) self->last.known = self->last.rough = false;
     kd_archive_arrays(a, &self->arena, self, sizeof *self);
     // coordinates; one of the two charts is the present one
     int present = self->chart == &self->charts[1];
@@ -502,6 +485,7 @@ static void cut_arrays(kd_statespace *self)
     kd_dims   d = self->dims;
     kd_arena *arena = &self->arena;
     int       most = d.np > d.nv ? d.np : d.nv, wide = most > d.nr ? most : d.nr;
+    // points, coordinates, the past
     cut_point(self, &self->last);
     cut_point(self, &self->kept);
     for (int k = 0; k < 2; k++) {
@@ -510,10 +494,12 @@ static void cut_arrays(kd_statespace *self)
     }
     for (int k = 0; k < KD_STATESPACE_PAST; k++)
         self->past.point[k] = kd_cut_double(arena, d.np + d.nv + d.nr + d.nw + d.ns);
+    // guesses and workspace of the choice of coordinates
     self->guess = kd_cut_double(arena, self->nwhole - d.np - d.nv - d.nr);
     self->whole = kd_cut_double(arena, self->nwhole);
     self->zero = kd_cut_double(arena, wide);
     cut_pivoting(self);
+    // workspace of dependent coordinates
     self->rind = kd_cut_double(arena, most);
     self->rc = kd_cut_double(arena, d.nlambda + d.nmu);
     self->e = kd_cut_double(arena, d.nv);
@@ -524,14 +510,17 @@ static void cut_arrays(kd_statespace *self)
     self->values = kd_cut_double(arena, d.nlambda + d.nmu);
     self->work = kd_cut_double(arena, 4 * d.nv);
     self->iwork = kd_cut_int(arena, d.nv);
+    // what the integrator is told
     self->component = kd_arena_cut(arena, (size_t)self->nx_max, sizeof *self->component);
     self->index = kd_cut_int(arena, self->nx_max);
     self->controlled = kd_cut_bool(arena, self->nx_max);
+    // derivatives of positions, points of a step, its start
     kd_position_cut(&self->position, arena, self->eom);
     kd_near_cut(self);
     cut_point(self, &self->accepted.point);
     self->accepted.xdot = kd_cut_double(arena, self->nx_max);
     self->accepted.F = kd_cut_double(arena, self->nx_max);
+    // natural units
     self->per_p = kd_cut_double(arena, d.np);
     self->per_v = kd_cut_double(arena, d.nv);
     self->unit_v = kd_cut_double(arena, d.nv);
@@ -566,7 +555,7 @@ static kd_status measure_size(kd_statespace *self, const kd_inputs *inputs)
     self->dae->n = self->nx_max;
     if (status != KD_ERR_MEMORY) {
         kd_eval answer = start_chart(self, near->t, near->p, near->s);
-        status = answer == KD_EVAL_OK ? KD_OK : self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
+        status = answer == KD_EVAL_OK ? KD_OK : self->fault.status < 0 ? self->fault.status : KD_ERR_RETRY_FAILED;
     }
     if (status >= 0) self->dae->n = size_of_x(self, self->chart);
     kd_state_destroy(near);
@@ -616,6 +605,7 @@ kd_status kd_statespace_create(const kd_eom *eom, const kd_inputs *inputs, const
     *dae = NULL;
     kd_text(message, size, "%s", "");
     if (!self || !object) goto done;
+    // what it is made of
     self->eom = eom;
     self->state = x;
     self->opt = *opt;
@@ -648,7 +638,7 @@ done:
     if (status < 0) {
         if (message && size > 0 && message[0] == '\0')
             kd_text(message, size, "the state-space form: %s",
-                    self && self->message[0] ? self->message : kd_status_sentence(status));
+                    self && self->fault.message[0] ? self->fault.message : kd_status_sentence(status));
         statespace_destroy(self);
         kd_free(object);
     }

@@ -156,16 +156,16 @@ static void tell_rank(kd_statespace *self, double t, const int *rows, int rank, 
 {
     char        name[96];
     const char *comma = "";
-    kd_text(self->message, sizeof self->message, "t = %.9g: singular position of ", t);
+    kd_text(self->fault.message, sizeof self->fault.message, "t = %.9g: singular position of ", t);
     for (int k = rank; k < m && k < rank + 4; k++) {
         if (self->row[k] >= count) continue; // a norm equation
         int i = rows[self->row[k]], nlambda = self->dims.nlambda;
         kd_eom_name(self->eom, i < nlambda ? KD_NAME_LAMBDA : KD_NAME_MU, i < nlambda ? i : i - nlambda, name,
                     sizeof name);
-        kd_text_append(self->message, sizeof self->message, "%s%s", comma, name);
+        kd_text_append(self->fault.message, sizeof self->fault.message, "%s%s", comma, name);
         comma = ", ";
     }
-    self->fault = KD_ERR_RANK_CHANGE;
+    self->fault.status = KD_ERR_RANK_CHANGE;
 }
 
 // ---- choice of coordinates ------------------------------------------------------------------------------------------
@@ -605,11 +605,10 @@ static kd_eval no_solution(kd_statespace *self, const kd_chart_level *level, dou
     if (worst >= 0)
         kd_eom_name(self->eom, worst < nlambda ? KD_NAME_LAMBDA : KD_NAME_MU, worst < nlambda ? worst : worst - nlambda,
                     name, sizeof name);
-    self->fault = KD_ERR_RANK_CHANGE;
-    kd_text(self->message, sizeof self->message,
-            "t = %.9g: no dependent %s satisfy %s; the mechanism locks or is near "
-            "a singular position",
-            t, what, name);
+    kd_form_fail(&self->fault, KD_ERR_RANK_CHANGE,
+                 "t = %.9g: no dependent %s satisfy %s; the mechanism locks or is near "
+                 "a singular position",
+                 t, what, name);
     return KD_EVAL_RETRY;
 }
 
@@ -660,17 +659,32 @@ static bool astray(const kd_statespace *self, const double *p, double first)
     return far > fmax(CURVED * first, NEARBY * self->scale);
 }
 
+// Is y met exactly, and the increment no more than rounding?
+static bool is_rounding(const kd_statespace *self, const kd_chart_level *level, const double *y, const double *p,
+                        double size, double scale)
+{
+    if (!self->identity || !(size <= DBL_EPSILON * scale)) return false;
+    for (int i = 0; i < level->nind; i++)
+        if (p[level->independent[i]] != y[i]) return false;
+    return true;
+}
+
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double near, double *p,
                            double *s)
 {
     kd_chart_level *level = kd_near_level(self, chart, t);
     progress        now = {0};
     double          scale = fmax(1, kd_statespace_reach(self, p)), first = -1;
+    const double   *left = kd_near_left(self, chart, t, p);
     kd_eval         answer = kd_acceleration_at_time(self->acceleration, t);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    self->there = false;
     for (;;) {
-        // [S Z; C] e = (y - S p, -g)
-        answer = position_values(self, t, p, s);
+        // [S Z; C] e = (y - S p, -g); g may be known at the guess
+        if (left && first < 0)
+            memcpy(self->values, left, (size_t)self->dims.nlambda * sizeof *left);
+        else
+            answer = position_values(self, t, p, s);
         if (answer != KD_EVAL_OK) return answer;
         kd_chart_pick(level, p, self->rind);
         for (int i = 0; i < level->nind; i++) self->rind[i] = y[i] - self->rind[i];
@@ -679,10 +693,15 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         // p <- p oplus e
         verdict next = judge_increment(&now, kd_statespace_move(self, self->e), scale);
         if (next == GIVE_UP) return no_solution(self, level, t, "positions");
+        // an increment that is rounding is not made: the position that was looked at is the solution
+        self->there =
+            first >= 0 && level->reduced && self->dims.ns == 0 && is_rounding(self, level, y, p, now.last, scale);
+        if (self->there) return KD_EVAL_OK;
         answer = kd_chart_move(self, p);
         if (answer != KD_EVAL_OK) return answer;
         // where the first increment led; later ones stay near
         if (first < 0) {
+            for (int i = 0; i < level->nind && level->reduced; i++) p[level->independent[i]] = y[i];
             memcpy(self->aim, p, (size_t)self->dims.np * sizeof *p);
             first = now.last;
         }
@@ -743,15 +762,17 @@ kd_eval kd_chart_follow(kd_statespace *self, kd_chart *chart, double t_from, dou
 }
 
 kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, const double *v_ind, const double *p,
-                            const double *s, const double *r, double *v)
+                            const double *s, const double *r, double *v, kd_near_point *here)
 {
     kd_chart_level *level = velocity_level(self, chart);
     kd_eom_data    *data = kd_acceleration_data(self->acceleration);
     kd_dims         d = self->dims;
     progress        now = {0};
-    kd_near_point  *here;
-    kd_eom_at_position(data, p, s);
-    kd_eval answer = kd_near_place(self, chart, t, p, &here);
+    kd_eval         answer = KD_EVAL_OK;
+    if (!here) {
+        if (!self->there) kd_eom_at_position(data, p, s);
+        answer = kd_near_place(self, chart, t, p, &here);
+    }
     if (answer != KD_EVAL_OK) return answer;
     if (here) level = &here->level;
     for (;;) {

@@ -5,6 +5,7 @@
 #include <complex.h>
 
 #include "core/memory.h"
+#include "forms/fault.h"
 #include "math/linsolve.h"
 #include "point/acceleration.h"
 #include "point/dense_output.h"
@@ -48,6 +49,7 @@ typedef struct kd_statespace_point {
     bool            known;
     bool            looked_at; // between steps, not for one
     bool            inside;    // of a step, not known yet: p, s, v are those of its polynomials
+    bool            rough;     // dependent positions are known up to kd_dae.slack only
     double          t;
     const kd_chart *chart;
     double         *x;                                   // (n)
@@ -72,6 +74,7 @@ typedef struct kd_near_point {
     double          t;
     const kd_chart *chart;
     double         *p, *v; // (np), (nv)
+    double         *left;  // (nlambda) g that was left over there
     kd_chart_level  level;
 } kd_near_point;
 
@@ -143,6 +146,7 @@ typedef struct kd_statespace {
         kd_near_point point[KD_NEAR_POINTS];
         double       *GZ;
     } near;
+    bool                 there;          // the data are at the position that was found last
     bool                 looking;        // between steps: the points of steps stay as they are
     double               scale;          // of the positions at the start in natural units, not below 1
     double               guess_t;        // time of the position in last
@@ -163,8 +167,7 @@ typedef struct kd_statespace {
     int                 *index;
     bool                *controlled;
     kd_dae_counters      counters;
-    kd_status            fault;
-    char                 message[512];
+    kd_form_fault        fault;
 } kd_statespace;
 
 // statespace.c
@@ -208,7 +211,8 @@ const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_char
 double kd_statespace_reach(const kd_statespace *self, const double *p);
 double kd_statespace_move(const kd_statespace *self, const double *e);
 // p and s with S p = y, g = 0, c = 0; p, s come as guess, which the first increment may move by `near` in natural
-// units. Then, with the data at time t, v with S v = v_ind, gI = 0, h = 0; the data are left at (t, p, s, v, r).
+// units. Then, with the data at time t, v with S v = v_ind, gI = 0, h = 0; the data are left at (t, p, s, v, r). here: the
+// data are at p already, its point; NULL: they are not.
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double near, double *p,
                            double *s) KD_NODISCARD;
 // p <- p oplus self->e; the data are at p
@@ -218,7 +222,7 @@ kd_eval kd_chart_move(kd_statespace *self, double *p) KD_NODISCARD;
 kd_eval kd_chart_follow(kd_statespace *self, kd_chart *chart, double t_from, double t, const double *y, double *p,
                         double *s, double least, double most) KD_NODISCARD;
 kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, const double *v_ind, const double *p,
-                            const double *s, const double *r, double *v) KD_NODISCARD;
+                            const double *s, const double *r, double *v, kd_near_point *here) KD_NODISCARD;
 
 // statespace_near.c
 void kd_near_cut(kd_statespace *self);
@@ -230,6 +234,12 @@ kd_chart_level *kd_near_level(kd_statespace *self, kd_chart *chart, double t);
 // The data are at the position p: its point with factors, which takes v when that is known. NULL: none
 kd_eval kd_near_place(kd_statespace *self, kd_chart *chart, double t, const double *p,
                       kd_near_point **point) KD_NODISCARD;
+// g at a position that is one of these points, by rows; NULL: not known
+const double *kd_near_left(kd_statespace *self, const kd_chart *chart, double t, const double *p);
+// p of x up to kd_dae.slack, from the guess in at->p, with the data there; *here: its point. NULL: it is not to be had so,
+// at->p is the guess as before
+kd_eval kd_near_positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at,
+                          kd_near_point **here) KD_NODISCARD;
 
 // statespace_newton.c
 kd_status kd_statespace_newton_ready(kd_statespace *self) KD_NODISCARD;

@@ -4,11 +4,21 @@
 // method for the dependent positions starts there from the last solution of that time, with its factors, and needs two
 // increments. Dependent velocities follow from the matrix of their own position at once: their equations are linear.
 // Nothing of it lives longer than the step, or than a Newton matrix.
+//
+// While an integrator iterates (kd_dae.slack), the dependent positions are carried along as if they were unknowns of its
+// own: from the point of the same time p <- p + e, [S; C] e = (y - S p, -g), where g was found at p when that was asked
+// for, so that each right-hand side sets one position. What is left, inv(Phi_u) g, is quadratic in the increment, and the
+// next one takes it away. Where it is more than the slack, or falls slowly, positions are solved for to rounding; so they
+// are when a step ends.
 #include <math.h>
 #include <string.h>
 
 #include "forms/statespace_impl.h"
 #include "math/dense.h"
+
+#define FALLING 0.1   // increments that become smaller by this factor at least
+#define BESIDE 1e-3   // error of a prediction, beside the size of positions, from which on it is none
+#define MOST_ROUNDS 3 // increments, each with the matrix of its own position
 
 void kd_near_cut(kd_statespace *self)
 {
@@ -22,6 +32,7 @@ void kd_near_cut(kd_statespace *self)
         kd_near_point *point = &self->near.point[k];
         point->p = kd_cut_double(arena, d.np);
         point->v = kd_cut_double(arena, d.nv);
+        point->left = kd_cut_double(arena, d.nlambda);
         point->level.C = kd_cut_matrix(arena, d.nlambda, d.nv);
         point->level.LU = kd_cut_matrix(arena, d.nlambda, d.nlambda);
         point->level.pivot = kd_cut_int(arena, d.nlambda);
@@ -47,6 +58,12 @@ kd_near_point *kd_near_find(kd_statespace *self, const kd_chart *chart, double t
     for (int k = 0; k < self->near.count; k++)
         if (self->near.point[k].t == t && self->near.point[k].chart == chart) return &self->near.point[k];
     return NULL;
+}
+
+const double *kd_near_left(kd_statespace *self, const kd_chart *chart, double t, const double *p)
+{
+    const kd_near_point *point = kd_near_find(self, chart, t);
+    return point && memcmp(point->p, p, (size_t)self->dims.np * sizeof *p) == 0 ? point->left : NULL;
 }
 
 // Those of the chart belong to the start of the step
@@ -111,6 +128,74 @@ kd_eval kd_near_place(kd_statespace *self, kd_chart *chart, double t, const doub
         return KD_EVAL_OK;
     }
     memcpy(here->p, p, (size_t)self->dims.np * sizeof *p);
+    memset(here->left, 0, (size_t)self->dims.nlambda * sizeof *here->left);
     *point = here;
     return KD_EVAL_OK;
+}
+
+// ---- while an integrator iterates -----------------------------------------------------------------------------------
+
+// self->e from -g in the rows of a level, y - S p (NULL: 0); its size in natural units
+static double increment_by(kd_statespace *self, kd_chart_level *level, const double *rind, const double *g)
+{
+    for (int i = 0; i < level->rank; i++) self->rc[i] = g ? -g[level->rows[i]] : 0;
+    kd_chart_solve(self, level, rind, self->rc, self->e);
+    return kd_statespace_move(self, self->e);
+}
+
+// To y along the constraints, with what was left over if the guess is a point of the same time
+static double move_to(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+{
+    const int       np = self->dims.np;
+    kd_chart_level *level = kd_near_level(self, chart, at->t);
+    kd_chart_pick(level, at->p, self->rind);
+    for (int i = 0; i < level->nind; i++) self->rind[i] = at->x[i] - self->rind[i];
+    const double size = increment_by(self, level, self->rind, kd_near_left(self, chart, at->t, at->p));
+    for (int i = 0; i < np; i++) at->p[i] += self->e[i];
+    for (int i = 0; i < level->nind; i++) at->p[level->independent[i]] = at->x[i];
+    return size;
+}
+
+// g at p and the matrix there: the size of what is left
+static kd_eval look_here(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, kd_near_point **point,
+                         double *size)
+{
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_eom_at_position(data, at->p, at->s);
+    kd_eval answer = kd_statespace_note_data(self, kd_eom_eval(data, KD_G, self->values));
+    if (answer == KD_EVAL_OK) answer = kd_near_place(self, chart, at->t, at->p, point);
+    if (answer != KD_EVAL_OK || !*point) return answer;
+    memcpy((*point)->left, self->values, (size_t)self->dims.nlambda * sizeof(double));
+    *size = increment_by(self, &(*point)->level, NULL, self->values);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_near_positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, kd_near_point **here)
+{
+    const int np = self->dims.np;
+    *here = NULL;
+    if (!(self->dae->slack > 0) || !self->near.in_use || self->looking || !chart->p.reduced || chart->p.rank == 0)
+        return KD_EVAL_OK;
+    kd_eval answer = kd_acceleration_at_time(self->acceleration, at->t);
+    if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    const double slack = self->dae->slack * fmax(1, kd_statespace_reach(self, at->p));
+    memcpy(self->before, at->p, (size_t)np * sizeof *at->p);
+    double allowed = fmax(FALLING * move_to(self, chart, at), BESIDE * self->scale);
+    for (int k = 0; k < MOST_ROUNDS; k++) {
+        kd_near_point *point;
+        double         size = INFINITY;
+        answer = look_here(self, chart, at, &point, &size);
+        if (answer != KD_EVAL_OK || !point) break;
+        if (size <= slack) {
+            *here = point;
+            return KD_EVAL_OK;
+        }
+        if (!(size <= allowed)) break;
+        for (int i = 0; i < np; i++) at->p[i] += self->e[i];
+        allowed = FALLING * size;
+    }
+    // not so: as if nothing had been tried
+    memcpy(at->p, self->before, (size_t)np * sizeof *at->p);
+    kd_near_forget(self);
+    return answer == KD_EVAL_STOP ? answer : KD_EVAL_OK;
 }

@@ -67,12 +67,14 @@ static void cut_newton(kd_statespace *self)
     kd_statespace_newton *newton = &self->newton;
     kd_arena             *arena = &newton->arena;
     kd_dims               d = self->dims;
-    int                   nc = d.nlambda + d.nmu, n = self->dae->n, nf = d.nv + nc + d.nw;
-    int                   rows = d.np > d.nv ? d.np : d.nv;
+    // the longest function decides
+    int nc = d.nlambda + d.nmu, n = self->dae->n, nf = d.nv + nc + d.nw;
+    int rows = d.np > d.nv ? d.np : d.nv;
     if (rows < d.nr) rows = d.nr;
     if (rows < nc) rows = nc;
     if (rows < d.nw) rows = d.nw;
     want_all(self);
+    // dp, dv along the constraints, and derivatives in these directions
     newton->s_p = kd_cut_matrix(arena, d.ns, d.nv);
     newton->pivot_s = kd_cut_int(arena, d.ns);
     newton->N_p = kd_cut_matrix(arena, d.nv, n);
@@ -83,13 +85,16 @@ static void cut_newton(kd_statespace *self)
     newton->C_x = kd_cut_matrix(arena, nc, n);
     newton->P_x = kd_cut_matrix(arena, d.nv, n);
     newton->MN = kd_cut_matrix(arena, d.nv, n);
+    // coefficients of the reduced matrix
     double **square[] = {&newton->K,  &newton->E,  &newton->K_y, &newton->K_v, &newton->W,
                          &newton->KW, &newton->A2, &newton->A1,  &newton->A0,  &newton->A};
     for (size_t k = 0; k < sizeof square / sizeof *square; k++) *square[k] = kd_cut_matrix(arena, n, n);
+    // (a, lambda, mu, w)_x where accelerations are not projected
     if (!newton->projected) {
         newton->implicit = kd_cut_matrix(arena, nf, nf);
         newton->explicit_part = kd_cut_matrix(arena, nf, n);
     }
+    // pivots and right-hand sides
     newton->pivot = kd_cut_int(arena, nf);
     newton->pivot_w = kd_cut_int(arena, n);
     newton->kept = kd_cut_int(arena, nc);
@@ -131,18 +136,21 @@ void kd_statespace_newton_archive(kd_statespace *self, kd_archive *a)
     const kd_dims         d = self->dims;
     const int             nc = d.nlambda + d.nmu, n = self->dae->n;
     bool                  ready = newton->ready;
+    // matrices that exist on both sides
     kd_archive_bool(a, &ready);
     if (!kd_archive_good(a) || !ready) return;
     if (kd_statespace_newton_ready(self) < 0) {
         kd_archive_fail(a, KD_ERR_MEMORY, "no memory for Newton matrices");
         return;
     }
+    // sizes of the last linearisation
     kd_archive_arrays(a, &newton->arena, newton, sizeof *newton);
     kd_archive_bool(a, &newton->second_order);
     int *size[] = {&newton->nip, &newton->niv, &newton->nr, &newton->ncolumns};
     for (int k = 0; k < 4; k++) kd_archive_int(a, size[k], 0, n);
     if (newton->nip + newton->niv + newton->nr > n)
         kd_archive_fail(a, KD_ERR_SAVED, "coordinates are more than components");
+    // factors
     kd_archive_pivots(a, newton->pivot, d.nv + nc + d.nw);
     kd_archive_pivots(a, newton->pivot_w, n);
     kd_archive_pivots(a, newton->pivot_s, d.ns);
@@ -483,10 +491,9 @@ static kd_eval evaluate_blocks(kd_statespace *self)
 
 static kd_status refuse(kd_statespace *self, double t)
 {
-    self->fault = KD_ERR_DECOMPOSITION;
-    kd_text(self->message, sizeof self->message,
-            "t = %.9g: the derivatives of the state-space form are not determined: singular position", t);
-    return self->fault;
+    kd_form_fail(&self->fault, KD_ERR_DECOMPOSITION,
+                 "t = %.9g: the derivatives of the state-space form are not determined: singular position", t);
+    return self->fault.status;
 }
 
 kd_status kd_statespace_linearize(void *impl, double t, const double *x, const double *xdot, bool restart)
@@ -504,7 +511,7 @@ kd_status kd_statespace_linearize(void *impl, double t, const double *x, const d
     kd_chart *chart = self->last.chart == self->previous ? self->previous : self->chart;
     if (answer == KD_EVAL_OK) answer = kd_chart_factor(self, chart, t, self->last.p, self->last.s, &regular);
     if (answer == KD_EVAL_OK && regular) answer = evaluate_blocks(self);
-    if (answer != KD_EVAL_OK) return self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
+    if (answer != KD_EVAL_OK) return self->fault.status < 0 ? self->fault.status : KD_ERR_RETRY_FAILED;
     if (!regular || !contacts_follow(self)) return refuse(self, t);
     // sizes of (y, v_ind, r)
     kd_chart_level *v = self->shared ? &chart->p : &chart->v;
@@ -691,11 +698,13 @@ void kd_statespace_solve_complex(void *impl, double *y_re, double *y_im)
     right_side(newton, y_re, gamma, c, 1);
     right_side(newton, y_im, gamma, c, I);
     if (m > 0) kd_linsolve_solve_complex(newton->solver, c);
+    // components that nothing moves
     for (int i = newton->ncolumns; i < n; i++) {
         double complex q = (y_re[i] + I * y_im[i]) / gamma;
         y_re[i] = creal(q);
         y_im[i] = cimag(q);
     }
+    // first-order form: the unknowns themselves
     if (!newton->second_order) {
         for (int i = 0; i < m; i++) {
             y_re[i] = creal(c[i]);
@@ -703,6 +712,7 @@ void kd_statespace_solve_complex(void *impl, double *y_re, double *y_im)
         }
         return;
     }
+    // second-order form: dv from dy, for both parts
     for (int i = 0; i < nip; i++) {
         double complex rate = gamma * c[i] - (y_re[i] + I * y_im[i]);
         y_re[i] = creal(rate);

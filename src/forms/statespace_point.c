@@ -33,14 +33,14 @@ static bool is_point_of(const kd_statespace *self, const kd_statespace_point *po
 
 bool kd_statespace_same_point(const kd_statespace *self, const kd_statespace_point *point, double t, const double *x)
 {
-    return point->known && is_point_of(self, point, t, x);
+    return point->known && (!point->rough || self->dae->slack > 0) && is_point_of(self, point, t, x);
 }
 
 void kd_statespace_set_point(const kd_statespace *self, kd_statespace_point *point, double t, const double *x)
 {
     kd_dims         d = self->dims;
     const kd_state *state = self->state;
-    point->known = point->looked_at = point->inside = false;
+    point->known = point->looked_at = point->inside = point->rough = false;
     point->t = t;
     point->chart = kd_statespace_chart_at(self, t);
     memmove(point->x, x, (size_t)self->dae->n * sizeof *x);
@@ -178,8 +178,8 @@ static double followed_time(const kd_statespace *self)
 
 static kd_eval tell_far(kd_statespace *self, double t)
 {
-    self->fault = KD_ERR_RETRY_FAILED;
-    kd_text(self->message, sizeof self->message, "t = %.9g: the prescribed motion is too far away to be followed", t);
+    kd_form_fail(&self->fault, KD_ERR_RETRY_FAILED, "t = %.9g: the prescribed motion is too far away to be followed",
+                 t);
     return KD_EVAL_RETRY;
 }
 
@@ -220,21 +220,24 @@ static kd_eval solve_positions(kd_statespace *self, kd_chart *chart, kd_statespa
 // Back home, with the reason of the failure
 static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, bool stopped)
 {
-    kd_status fault = self->fault;
-    char      message[sizeof self->message];
-    memcpy(message, self->message, sizeof message);
+    const kd_form_fault fault = self->fault;
     go_home(self, chart, at, stopped);
     self->fault = fault;
-    memcpy(self->message, message, sizeof message);
 }
 
 // p, s and v at (t, x); the data are left there, at the velocity stage
 static kd_eval solve_positions_and_velocities(kd_statespace *self, kd_chart *chart, kd_statespace_point *at,
                                               bool inside)
 {
-    const double *v_ind = at->x + chart->p.nind;
-    kd_eval       answer = inside ? solve_inside(self, chart, at) : solve_positions(self, chart, at);
-    return answer == KD_EVAL_OK ? kd_chart_velocities(self, chart, at->t, v_ind, at->p, at->s, at->r, at->v) : answer;
+    const double  *v_ind = at->x + chart->p.nind;
+    kd_near_point *here = NULL;
+    self->there = false;
+    kd_eval answer = inside ? KD_EVAL_OK : kd_near_positions(self, chart, at, &here);
+    at->rough = here != NULL;
+    if (answer == KD_EVAL_OK && !here)
+        answer = inside ? solve_inside(self, chart, at) : solve_positions(self, chart, at);
+    if (answer != KD_EVAL_OK) return answer;
+    return kd_chart_velocities(self, chart, at->t, v_ind, at->p, at->s, at->r, at->v, here);
 }
 
 // a of the explicit formalism, for equations without multipliers and auxiliary variables
@@ -314,7 +317,7 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
 void kd_statespace_step_aside(kd_statespace *self)
 {
     kd_statespace_point *last = &self->last, *kept = &self->kept, other = *kept;
-    if (!last->known || last->looked_at) return;
+    if (!last->known || last->looked_at || last->rough) return;
     *kept = *last;
     *last = other;
     memcpy(last->p, kept->p, (size_t)(self->nwhole + self->dims.nv) * sizeof *last->p); // the guess
@@ -324,7 +327,8 @@ void kd_statespace_step_aside(kd_statespace *self)
 // self->last at a time between steps
 kd_eval kd_statespace_look_at(kd_statespace *self, double t, const double *x)
 {
-    if (kd_statespace_same_point(self, &self->last, t, x) || kd_statespace_same_point(self, &self->kept, t, x))
+    const bool rough = self->last.known && self->last.rough && is_point_of(self, &self->last, t, x);
+    if (rough || kd_statespace_same_point(self, &self->last, t, x) || kd_statespace_same_point(self, &self->kept, t, x))
         return kd_statespace_solve(self, t, x);
     kd_statespace_step_aside(self);
     self->looking = true;

@@ -223,8 +223,11 @@ static void estimated_pattern_grows(void **state)
     assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, false), KD_OK);
     assert_int_equal(kd_columns_find(&newton->F, 0, 1), -1); // but nobody looked
     f.dae->widen = true;
+    const long before = f.dae->methods->counters(f.dae->impl).for_differences;
     assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, false), KD_OK);
     assert_false(f.dae->widen);
+    // the full matrix that shows the pattern is the one that is taken: once each column, no groups behind it
+    assert_int_equal(f.dae->methods->counters(f.dae->impl).for_differences - before, 1 + 2 * SPRINGS);
     assert_close(entry(newton, newton->K, 0, 1), CONTACT * 0.25, 1e-5);
     kd_dae_counters counters = f.dae->methods->counters(f.dae->impl);
     assert_int_equal(counters.pattern_changes, 1);
