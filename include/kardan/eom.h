@@ -138,7 +138,7 @@ typedef enum kd_kind {
     KD_NAME_KIND_COUNT
 } kd_kind;
 
-// A step as its method saw it, and what was found in it that it did not see: kd_eom_def.unseen
+// A step as its method saw it, and what was found in it that it did not see: kd_eom_def.unseen (nnodes 0: only its ends)
 typedef struct kd_step_seen {
     double        rtol, atol; // of velocities, inner states and prescribed positions
     int           nnodes;

@@ -613,6 +613,7 @@ static bool improve(kd_balance *b, double *nu)
 {
     if (kd_balance_differentiate(b) != KD_EVAL_OK) return false;
     scale_columns(b);
+    const double first = *nu;
     // the smallest damping nu, from the last one on, whose step brings |F| down enough
     for (; *nu <= LARGEST_NU; *nu = fmax(*nu * 10, 1e-6)) {
         if (!find_step(b, *nu, 0, NULL)) continue;
@@ -620,8 +621,11 @@ static bool improve(kd_balance *b, double *nu)
         if (try_step(b, share) != KD_EVAL_OK) continue;
         double size = size_of(b, b->F_trial);
         if (!(size < b->size * (1 - 1e-4 * share))) continue;
-        // trust grows
-        if (size < 0.5 * b->size) *nu = fmax(*nu * 1e-2, SMALLEST_NU);
+        // trust grows, and also where damping was enough at once: a large nu alone never halves |F|
+        if (size < 0.5 * b->size)
+            *nu = fmax(*nu * 1e-2, SMALLEST_NU);
+        else if (*nu == first)
+            *nu = fmax(*nu * 0.1, SMALLEST_NU);
         accept_trial(b, size);
         return true;
     }

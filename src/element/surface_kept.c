@@ -12,6 +12,8 @@ static void make(kd_row_builder *b, const kd_constraint *c, int pair)
 {
     static const char *const slip[] = {"slip along the first tangent", "slip along the second tangent"};
     kd_system_touch(b->s, pair, c->name, c->def.surface, c->wheel_curve, c->rail_curve);
+    for (int i = 0; i < b->s->ntouches; i++)
+        if (b->s->touch[i].pair == pair) b->s->touch[i].kept = true;
     kd_row_measure(b, plain(b, pair, KD_MEASURE_GAP, 0), "contact of the surfaces");
     for (int i = 0; i < 2 && c->def.rolling; i++) {
         const int measure = plain(b, pair, KD_MEASURE_SLIP, i);

@@ -127,11 +127,13 @@ static void begin(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
     // inside of a hollow B it is nearest on the side away from the middle of B
     at->a = kd_smooth_near(&t->a, t->b.def->hollow ? kd_vec_neg(rel->d) : rel->d);
     // the place of A nearest to that of B, the place of B that faces that of A, in turns
-    const int rounds = t->a.def->kind == KD_SURFACE_PLANE ? 1 : ROUNDS;
+    const int  rounds = t->a.def->kind == KD_SURFACE_PLANE ? 1 : ROUNDS;
+    const bool is_ball = t->b.def->kind == KD_SURFACE_SPHERE && !t->b.def->hollow;
     for (int k = 0; k < rounds; k++) {
         r = place_on(&t->a, at->a, &n);
         at->b =
             kd_smooth_facing(&t->b, kd_mat_tvec(&rel->C, kd_vec_neg(n)), kd_mat_tvec(&rel->C, kd_vec_sub(r, rel->d)));
+        if (is_ball) return; // the place nearest to its middle, however deep they are in each other
         q = kd_vec_add(rel->d, kd_mat_vec(&rel->C, place_on(&t->b, at->b, &m)));
         at->a = kd_smooth_near(&t->a, q);
     }
@@ -290,6 +292,22 @@ kd_jet kd_touch_jet(const kd_measure *m, const kd_relative *rel, const kd_tangen
     if (m->kind == KD_MEASURE_GAP) return gap_jet(rel->touch, &f);
     if (m->kind == KD_MEASURE_CURVED) return curved_jet(m, rel->touch, &f);
     return rate_jet(m, rel, e, &f);
+}
+
+void kd_touch_places_of(const kd_touch_at *at, const kd_relative *rel, kd_touch_places *out)
+{
+    static const kd_tangent none;
+    frame_jets              f;
+    kd_jet                  s[4];
+    both                    x;
+    frame_of(rel, &none, &f);
+    follow(at, &f, 1, s);
+    places(at, &f, s, false, &x);
+    const kd_jet3 *const r[2] = {&x.a.r, &x.b.r};
+    for (int i = 0; i < 2; i++) {
+        out->at[i] = kd_jet3_value(*r[i]);
+        out->rate[i] = kd_vec(r[i]->x.x1, r[i]->y.x1, r[i]->z.x1);
+    }
 }
 
 // ---- gradients ------------------------------------------------------------------------------------------------------

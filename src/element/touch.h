@@ -18,6 +18,7 @@ typedef struct kd_touch {
     kd_smooth   a, b;
     int         pair;
     const char *name; // of its element
+    bool        kept; // they stay in contact
 } kd_touch;
 
 // At a position of its pair
@@ -39,6 +40,13 @@ void kd_touch_find(const kd_touch *touch, const kd_relative *rel, kd_touch_at *a
 kd_jet kd_touch_jet(const kd_measure *m, const kd_relative *rel, const kd_tangent *e);
 void   kd_touch_gradient(const kd_measure *m, const kd_relative *rel, kd_vec3 *N, kd_vec3 *F);
 void   kd_touch_curvature(const kd_measure *m, const kd_relative *rel, kd_vec3 w, kd_vec3 u, kd_vec3 *dN, kd_vec3 *dF);
+
+// Where A and B are touched, each in its own axes, and how fast these places move
+typedef struct kd_touch_places {
+    kd_vec3 at[2], rate[2];
+} kd_touch_places;
+
+void kd_touch_places_of(const kd_touch_at *at, const kd_relative *rel, kd_touch_places *out);
 
 // Why there is no contact, for messages
 const char *kd_touch_reason(const kd_touch_at *at);

@@ -663,7 +663,8 @@ kd_eval kd_fault_answer(kd_eom_data *d, kd_fn fn, const char *what, kd_eval answ
     set_fault(d, retry ? KD_ERR_RETRY_FAILED : KD_ERR_CALLBACK_STOP, fn, -1);
     kd_text(d->message, sizeof d->message, "%s %s at t = %g", what, retry ? "cannot be evaluated" : "asked to stop",
             d->x.t);
-    if (retry) append_reason(d);
+    // functions that asked to stop are left alone, but for the search through a step, which knows why
+    if (retry || strcmp(what, "unseen") == 0) append_reason(d);
     return retry ? KD_EVAL_RETRY : KD_EVAL_STOP;
 }
 

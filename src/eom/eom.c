@@ -190,6 +190,7 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
 {
     const kd_dims *n = &def->dims;
     if (check_drives(def, m) < 0) return KD_ERR_DEFINITION;
+    // events need switching functions
     if ((def->event || def->switch_bounds) && !def->switching) {
         kd_text(m.text, m.size, "%s is given, but there are no switching functions",
                 def->event ? "event" : "switch_bounds");
@@ -201,11 +202,13 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
             kd_text(m.text, m.size, "restitution[%d] = %g is not between 0 and 1", i, def->restitution[i]);
             return KD_ERR_DEFINITION;
         }
+    // invariants that keep their value of the start have a place for it
     for (int i = 0; def->e_at_start && i < n->ne; i++)
         if (def->e_at_start[i] < -1 || def->e_at_start[i] >= n->nz) {
             kd_text(m.text, m.size, "e_at_start[%d] = %d is no place in z (nz = %d)", i, def->e_at_start[i], n->nz);
             return KD_ERR_DEFINITION;
         }
+    // directions of dry friction: their places in z
     bool friction = false;
     for (int i = 0; def->friction && i < n->nmu; i++) {
         friction = friction || def->friction[i] >= 0;
@@ -213,17 +216,20 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
         kd_text(m.text, m.size, "friction[%d] = %d is no place in z (nz = %d)", i, def->friction[i], n->nz);
         return KD_ERR_DEFINITION;
     }
+    // velocities over which levels fall
     for (int i = 0; def->friction_scale && i < n->nmu; i++)
         if (!(def->friction_scale[i] >= 0)) {
             kd_text(m.text, m.size, "friction_scale[%d] = %g is negative", i, def->friction_scale[i]);
             return KD_ERR_DEFINITION;
         }
+    // planes: two directions that know each other
     for (int i = 0; def->friction_across && i < n->nmu; i++) {
         const int j = def->friction_across[i];
         if (j == -1 || (j >= 0 && j < n->nmu && j != i && def->friction_across[j] == i)) continue;
         kd_text(m.text, m.size, "friction_across[%d] = %d is no second direction of a plane", i, j);
         return KD_ERR_DEFINITION;
     }
+    // rows that press
     for (int i = 0; def->friction_normal && i < n->nmu; i++)
         if (def->friction_normal[i] < -1 || def->friction_normal[i] >= n->nlambda) {
             kd_text(m.text, m.size, "friction_normal[%d] = %d is no row of g", i, def->friction_normal[i]);

@@ -167,10 +167,10 @@ bool kd_op_has_branches(kd_op op)
 }
 
 // Branches in a few bits each: two points with different numbers lie on different sides of a kink or a jump.
-unsigned long kd_expr_branches(const kd_expr *expr, const double *work)
+unsigned long long kd_expr_branches(const kd_expr *expr, const double *work)
 {
-    const int     first = expr->nnumbers + expr->nvariables;
-    unsigned long all = 0;
+    const int          first = expr->nnumbers + expr->nvariables;
+    unsigned long long all = 0;
     for (int k = 0; k < expr->ninstructions; k++) {
         const kd_instruction *o = &expr->instruction[k];
         if (!kd_op_has_branches(o->op)) continue;

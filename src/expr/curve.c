@@ -242,6 +242,7 @@ kd_status kd_curve_create(kd_curve_kind kind, kd_outside outside, int n, const d
     if (status != KD_OK) return status;
 
     kd_curve *c = kd_alloc(sizeof *c);
+    // rows, polynomials, ranges and breaks
     if (c) {
         c->x = kd_cut_double(&c->arena, n);
         c->piece = kd_arena_cut(&c->arena, (size_t)n + 1, sizeof *c->piece);
@@ -255,6 +256,7 @@ kd_status kd_curve_create(kd_curve_kind kind, kd_outside outside, int n, const d
         status = KD_ERR_MEMORY;
         goto done;
     }
+    // polynomials of the pieces
     c->n = n;
     c->outside = outside;
     status = fill_rows(c, kind, x, y, message, size);

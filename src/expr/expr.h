@@ -154,7 +154,7 @@ int kd_expr_terms(const kd_expr *expr, bool (*is_smooth)(int slot, const void *c
 const double *kd_expr_bends(const kd_expr *expr, const kd_interval *x, double share, kd_interval *work);
 
 // Which branches (signs, whole parts, rows of tables) are taken, as one number; work: as kd_expr_value left it
-unsigned long kd_expr_branches(const kd_expr *expr, const double *work);
+unsigned long long kd_expr_branches(const kd_expr *expr, const double *work);
 
 // The first time in (t, t_end] at which an expression is not smooth as a function of time (slot: that of t): jumps of
 // steps and conditions, kinks of ramps, absolute values, tables, ends of smooth steps. Parts that read other variables

@@ -148,12 +148,14 @@ static kd_token number_token(const char *text, int place, kd_expr_error *error)
         digits[n++] = *c;
         behind_point += point;
     }
+    // the exponent, if there is one
     const int tail = read_exponent(c, &exponent);
     if (tail < 0) {
         note(error, (int)(c - text), "the exponent of the number has no digits");
         return token;
     }
     c += tail;
+    // what must not follow
     if (*c == '.') {
         note(error, (int)(c - text), "unexpected '.' in a number");
         return token;
@@ -162,6 +164,7 @@ static kd_token number_token(const char *text, int place, kd_expr_error *error)
         note(error, (int)(c - text), "unexpected '_' in a number, digits are not grouped");
         return token;
     }
+    // digits and exponent to a number, once
     token.number = value_of(digits, n, exponent - behind_point);
     token.length = (int)(c - start);
     if (isfinite(token.number)) {

@@ -166,12 +166,14 @@ static bool parse_word(parser *p, kd_unit *unit)
     const size_t n = word_length(at);
     char         word[KD_UNIT_WORD], why[300];
     int          decimal;
-    const int    found = n > 0 ? find_unit(at, n, &decimal) : -1;
+    // which unit, with which prefix?
+    const int found = n > 0 ? find_unit(at, n, &decimal) : -1;
     if (n == 0) return fail(p, at, "a unit must stand here, like mm or kg m^2");
     if (found < 0) {
         kd_text(why, sizeof why, "unknown unit '%.*s'; understood are %s", n < 30 ? (int)n : 30, at, KNOWN);
         return fail(p, at, why);
     }
+    // a word that is also a name could be meant as that
     kd_text(word, sizeof word, "%.*s", (int)n, at);
     if (p->taken && p->taken->is_taken(word, p->taken->context)) {
         kd_text(
@@ -181,6 +183,7 @@ static bool parse_word(parser *p, kd_unit *unit)
             word);
         return fail(p, at, why);
     }
+    // its power of ten, factor and dimension
     *unit = (kd_unit){.decimal = UNITS[found].decimal + decimal, .factor = UNITS[found].factor};
     memcpy(unit->dimension, UNITS[found].dimension, sizeof unit->dimension);
     p->c += n;

@@ -24,6 +24,11 @@ static const double LANDING = 0.05;          // part by which a step may be long
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 static const double BEHIND = 0.1;            // of the tolerance, behind jumps
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
+static const double MEANS = 10;              // tolerances of a speed: what the error of a position may mean
+static const double SPEED_FADES = 0.99;      // from step to step: how fast a position has been lately
+static const double MOST_TIGHTER = 1e-3;     // of the tolerance of a position, where its error means one of its speed
+static const double ROUNDING = 1e-13;        // of a position
+static const int    SETTLED = 12;            // steps since a start: speeds of a motion from rest are no measure before
 
 static const kd_bdf_rule own_rule = {.safety = 4, .least_growth = 1.4, .newton_stop = 0.02};
 static const kd_bdf_rule dassl_rule = {.safety = 2, .least_growth = 2, .newton_stop = 0.33};
@@ -55,8 +60,9 @@ static double least_rtol(const kd_integrator_options *o)
 static void cut_arrays(kd_bdf *b)
 {
     kd_arena *a = &b->base.arena;
-    double  **vector[] = {&b->predicted,    &b->predicted_dot, &b->x,     &b->xdot,      &b->e,    &b->weight,
-                          &b->index_weight, &b->share,         &b->x_old, &b->slope_old, &b->slope};
+    for (int i = 0; i < b->n; i++) b->index_3 = b->index_3 || b->base.dae->index[i] > 2;
+    double **vector[] = {&b->predicted,    &b->predicted_dot, &b->x,     &b->xdot,      &b->e,     &b->weight,
+                         &b->index_weight, &b->share,         &b->x_old, &b->slope_old, &b->slope, &b->speed};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
     kd_bdf_history_cut(&b->past, a, b->n);
     // the corrector has rules and weights of its own: they are looked up once, the weights are shared
@@ -67,6 +73,7 @@ static void cut_arrays(kd_bdf *b)
                                         .cj_upper = b->base.opt.bdf.cj_upper,
                                         .dassl_rules = b->base.opt.bdf.dassl_rules};
     kd_corrector_cut(&b->corrector, a, b->base.dae, &rules);
+    b->corrector.slack = b->base.slack;
     b->corrector.weight = b->index_weight;
     kd_kink_cut(&b->kink, a, b->n);
     for (int j = 0; b->base.opt.h_fixed > 0 && j < KD_BDF_TERMS; j++) b->grid[j] = kd_cut_double(a, b->n);
@@ -95,15 +102,47 @@ void kd_bdf_show(kd_bdf *b)
 
 // ---- norms ----------------------------------------------------------------------------------------------------------
 
+// |x''| from the slopes of the last step, which have less noise than differences of x; of a start, what was found there
+static double curvature_of(const kd_bdf *b, int i)
+{
+    if (b->h_old > 0) return fabs(b->slope[i] - b->slope_old[i]) / b->h_old;
+    return b->past.terms > 2 ? 2 * fabs(b->past.D[2][i]) : 0;
+}
+
+// Two motions that differ by (e, 0) in position and speed differ by (0, p'' e / p') after a shift in time by e / p', and that
+// lasts: by p'' e the energy is off for good, where a force acts on a short way only. So this, too, must be within the
+// tolerance of the speed. Where the motion turns, p' is what it has been lately. As a rule the error of the velocity is the
+// larger one of both; not where p'' is constant, and order 1 has no error but that of p.
+static double position_tolerance(const kd_bdf *b, int i, double tolerance)
+{
+    const double unit = kd_attempt_unit(b->base.dae, i) / kd_attempt_time(b->base.dae), speed = b->speed[i];
+    const double curvature = curvature_of(b, i);
+    const double allowed = MEANS * speed * (b->base.atol[i] * unit + b->base.rtol[i] * speed);
+    // the first step behind a kink has a past that was moved along, by jumps of few digits
+    if (b->index_3 || b->base.opt.bdf.dassl_rules || b->kinked || b->lands || b->accepted_since_start < SETTLED ||
+        !(curvature * tolerance > allowed))
+        return tolerance;
+    const double least = fmax(MOST_TIGHTER * tolerance, ROUNDING * fabs(b->past.D[0][i]));
+    return fmin(tolerance, fmax(allowed / curvature, least));
+}
+
+// How fast positions move
+static void watch_speed(kd_bdf *b)
+{
+    for (int i = 0; i < b->n; i++) b->speed[i] = fmax(fabs(b->slope[i]), SPEED_FADES * b->speed[i]);
+}
+
 // While the start values of fixed steps are made, tolerances are as tight as they can be; behind jumps, where starts
 // follow each other and what they lose adds up, tighter than asked for.
 void kd_bdf_set_weights(kd_bdf *b)
 {
     bool          tight = b->grid_wanted > 0;
     const double *x = b->past.D[0];
+    watch_speed(b);
     for (int i = 0; i < b->n; i++) {
         const double unit = kd_attempt_unit(b->base.dae, i), least = START_TOLERANCE * (unit + fabs(x[i]));
-        const double tolerance = kd_integrator_tolerance(&b->base, i, b->base.atol[i] * unit, x[i]);
+        double       tolerance = kd_integrator_tolerance(&b->base, i, b->base.atol[i] * unit, x[i]);
+        if (b->base.dae->component[i] == KD_COMPONENT_POSITION) tolerance = position_tolerance(b, i, tolerance);
         b->weight[i] = 1 / (tight ? least : b->behind ? fmin(tolerance, fmax(BEHIND * tolerance, least)) : tolerance);
     }
 }
@@ -546,6 +585,7 @@ static bool keep_past(kd_bdf *b)
     if (known < 2 || (fixed && known <= b->order)) return false;
     // differences from values; the order cannot be higher than the points allow, and the matrix is of other coordinates
     memcpy(b->past.D[0], b->x, (size_t)b->n * sizeof *b->x);
+    memset(b->speed, 0, (size_t)b->n * sizeof *b->speed);
     kd_bdf_history_rebuild(&b->past, known);
     if (b->order > known - 1) b->order = known - 1;
     if (b->order_least > b->order) b->order_least = b->order;

@@ -29,6 +29,7 @@ typedef struct kd_bdf {
     double            *x, *xdot;                  // (n) iterates, then the accepted point
     double            *x_old;                     // (n) start of the last step
     double            *slope_old, *slope;         // (n) x' there and at the last accepted point
+    double            *speed;                     // (n) largest |x'| lately
     double            *e;                         // (n) x - P
     double            *weight;                    // (n) 1 / (atol + rtol |x|)
     double            *index_weight;              // (n) the same, with powers of h for components of higher index
@@ -52,6 +53,7 @@ typedef struct kd_bdf {
     bool                behind;                    // the last start was behind a jump
     bool                lands;                     // ends of steps are instants, one after the other
     long                accepted_since_start;      // steps
+    bool                index_3; // of the form: its velocities are differences of positions, noise over h
 } kd_bdf;
 
 // bdf.c

@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const double PROBE = 1e-4;            // part of the time in which x changes by its own size, for differences
+static const double PROBE_PART = 0.1;        // of the first step, at most
 static const double UNSEEN = 1e-3;           // of a tolerance: what a first step may change without a look at x'
 static const double FIRST_PART = 0.01;       // of the span, at most: what rests at the start need not rest for long
 static const double SAME_COEFFICIENT = 1e-9; // difference of leading coefficients that is the rounding of instants
@@ -37,11 +38,19 @@ static bool second_derivative(kd_bdf *b, double h)
     return true;
 }
 
+// The step with an error of a tenth of the tolerance by the norms of x, x', x'' in tolerances
+static double first_length(double d0, double d1, double d2, double span)
+{
+    if (!(d2 > 0)) return d1 > 0 ? 0.1 * fmax(d0, 1) / d1 : span;
+    return fmax(fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2), sqrt(UNSEEN / d2));
+}
+
 // The first step. DASSL: |h x'| is half a tolerance, order 1. Otherwise x'' makes it possible to start with order 2,
 // and |h^3 x^(3)| is a tenth of the tolerance with |x^(3)| = |x''|^2 / |x'|; not longer than a tenth of the time in
 // which x' changes by its own size, unless h^2 x'' is UNSEEN beside the tolerance: x' of a motion that begins without
 // velocity and acceleration is rounding, and no measure. What begins later than at the start is not foreseen: never
-// longer than FIRST_PART, or at a restart than the steps before.
+// longer than FIRST_PART, or at a restart than the steps before. The probe for x'' is short beside the step: where a force sets
+// in between, predictor and corrector would agree at the end of a probe that is as long as the step, and its error not be seen.
 void kd_bdf_prepare_first_step(kd_bdf *b, double span)
 {
     // d0, d1, d2: |x|, |x'|, |x''| in tolerances; h x' of half a tolerance, at most a thousandth of the span
@@ -49,13 +58,16 @@ void kd_bdf_prepare_first_step(kd_bdf *b, double span)
     double h = fmin(1e-3 * span, d1 > 0 ? 0.5 / d1 : span);
     // the probe: x changes by a small part of itself (or of one tolerance), but not by rounding only
     double probe = fmin(1e-5 * span, d1 > 0 ? PROBE * fmax(d0, 1) / d1 : span);
-    if (!b->base.opt.bdf.dassl_rules && b->order_max > 1 && second_derivative(b, probe)) {
-        double d2 = controlled_norm(b, b->xdot);
+    if (b->h_next > 0) probe = fmin(probe, PROBE_PART * b->h_next);
+    bool known = !b->base.opt.bdf.dassl_rules && b->order_max > 1 && second_derivative(b, probe);
+    if (known) {
+        h = first_length(d0, d1, controlled_norm(b, b->xdot), span);
+        if (b->h_next <= 0 && probe > PROBE_PART * h) known = second_derivative(b, PROBE_PART * h);
+    }
+    if (known) {
+        h = fmin(h, first_length(d0, d1, controlled_norm(b, b->xdot), span));
         kd_bdf_history_curvature(&b->past, b->xdot);
         b->order = 2;
-        h = d2 > 0   ? fmax(fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2), sqrt(UNSEEN / d2))
-            : d1 > 0 ? 0.1 * fmax(d0, 1) / d1
-                     : span;
     }
     if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), fmax(FIRST_PART * span, b->h_before));
 }
@@ -98,6 +110,7 @@ kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
     // x may be the history itself, which begin() overwrites: a copy first
     memmove(b->x, x, bytes);
     memset(b->xdot, 0, bytes);
+    if (!keep_matrix) memset(b->speed, 0, bytes);
     kd_eval answer = f->start ? f->start(b->base.dae->impl, t, b->x, b->xdot) : KD_EVAL_OK;
     begin(b, t, keep_matrix);
     if (answer == KD_EVAL_OK) return KD_OK;
@@ -138,6 +151,7 @@ static kd_status pass_kink(kd_bdf *b)
     b->corrector.same = SAME_COEFFICIENT;
     if (b->kink_size > b->kink_most) return begin_behind(b);
     b->kinked = true;
+    kd_bdf_set_weights(b);
     // x <- x + q in all that remembers the motion before: differences, slope, start values of a fixed grid
     kd_bdf_history_bend(&b->past, kink->x, kink->xdot, kink->xddot);
     kd_kink_add_slope(kink, 0, b->slope);

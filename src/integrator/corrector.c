@@ -10,17 +10,22 @@
 #include <limits.h>
 
 #include "core/archive.h"
+#include "integrator/integrator.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 static const double SLOW = 0.9;        // rate of convergence that is given up
+static const double DOUBTFUL = 0.5;    // rate of two increments that a third one must confirm
 static const int    MOST_SHRUNK = 3;   // times in a row that the step became much shorter with the same derivatives
+static const double OUTGROWN = 1000;   // times the step of the derivatives
 static const int    WORTH = 8;         // iterations that new factors cost, about
 static const double AGEING = 1.5;      // growth of a measured rate in a step without measurement
 static const double VANISHING = 1e-40; // increment that is nothing, in tolerances; squares of smaller ones underflow
 static const double ROUNDING = 100;    // increments below this many units in the last place are converged
+static const double HELD = 0.9;        // cosine and least ratio of increments of a point that a wrong matrix holds
+static const double LAST_PLACES = 4;   // units: increments that x does not notice
 static const double NOTHING = 1e-3; // slow increments below this part of opt.stop are rounding, whatever the size of x
 
 void kd_corrector_cut(kd_corrector *c, kd_arena *arena, kd_dae *dae, const kd_corrector_options *opt)
@@ -59,7 +64,8 @@ kd_matrix_action kd_corrector_decide(const kd_corrector_options *opt, const kd_m
     if (!s->exists) return KD_MATRIX_EVALUATE;
     if (s->failed && s->fresh) return KD_MATRIX_GIVE_UP;
     if (s->failed) return update && !s->renewed && s->ratio != 1 ? KD_MATRIX_UPDATE : KD_MATRIX_EVALUATE;
-    if (s->ratio == 0) return opt->dassl_rules ? KD_MATRIX_EVALUATE : KD_MATRIX_FACTOR;
+    if (s->ratio == 0) return opt->dassl_rules || s->outgrown ? KD_MATRIX_EVALUATE : KD_MATRIX_FACTOR;
+    if (!in_bounds && s->outgrown) return KD_MATRIX_EVALUATE;
     if (!in_bounds && (opt->dassl_rules || (s->ratio > 1 && s->shrunk >= MOST_SHRUNK))) return KD_MATRIX_EVALUATE;
     if (!in_bounds) return update ? KD_MATRIX_UPDATE : KD_MATRIX_FACTOR;
     if (s->ratio != 1 && s->spent >= WORTH && !opt->dassl_rules) return update ? KD_MATRIX_UPDATE : KD_MATRIX_FACTOR;
@@ -94,6 +100,7 @@ static kd_status renew(kd_corrector *c, kd_matrix_action action, double t, doubl
         status = dae->methods->linearize(dae->impl, t, c->x_start, c->xdot_start, c->restart);
         dae->widen = c->restart = c->evaluate_next = false;
         c->exists = c->fresh = status >= 0;
+        c->cj_evaluated = cj;
     } else if (action == KD_MATRIX_UPDATE) {
         news = KD_MATRIX_UPDATED;
         status = dae->methods->update(dae->impl, t, c->x_start, c->xdot_start);
@@ -112,7 +119,7 @@ static kd_eval evaluate(kd_corrector *c, double t, const double *x, const double
     const kd_dae_class *f = dae->methods;
     // the formulation may evaluate and reduce in one go; else C F, then the reduction
     if (f->evaluate) return f->evaluate(dae->impl, t, x, xdot, c->part, c->y);
-    kd_eval answer = f->residual(dae->impl, t, x, xdot, c->F);
+    kd_eval answer = kd_integrator_residual(dae, c->slack, t, x, xdot, c->F);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; scale != 1 && i < dae->ndifferential; i++) c->F[i] *= scale;
     f->reduce(dae->impl, c->F, c->part, c->y);
@@ -171,6 +178,32 @@ static double mean_rate(double reduction, int m)
     return m == 1 ? reduction : m == 2 ? sqrt(reduction) : pow(reduction, 1.0 / m);
 }
 
+// Does x notice most of the increment?
+static bool is_felt(const kd_corrector *c, const double *x)
+{
+    double all = 0, felt = 0;
+    for (int i = 0; i < c->dae->n; i++) {
+        const double a = c->z[i] * c->weight[i];
+        all += a * a;
+        if (fabs(c->z[i]) > LAST_PLACES * DBL_EPSILON * fabs(x[i])) felt += a * a;
+    }
+    return felt > HELD * all;
+}
+
+// Two increments that are all but the same: a stiffness of the matrix that is not there at x (a contact that has opened) makes
+// them small. Noise changes its sign and size, and so do increments of a matrix that is right.
+static bool is_held(const kd_corrector *c)
+{
+    double product = 0, now = 0, before = 0;
+    for (int i = 0; i < c->dae->n; i++) {
+        const double a = c->z[i] * c->weight[i], b = c->z_old[i] * c->weight[i];
+        product += a * b;
+        now += a * a;
+        before += b * b;
+    }
+    return product > HELD * sqrt(now * before) && now > HELD * HELD * before;
+}
+
 // Iterate with the present matrix. KD_ERR_NEWTON: too slow
 static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double *xdot)
 {
@@ -184,9 +217,15 @@ static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double
         // what a fresh matrix does at its own point says nothing about the steps to come
         if (m > 0 && rate <= SLOW && (!c->renewed || c->opt.dassl_rules)) c->rate = rate;
         if (c->norm <= rounding) return KD_OK;
-        if (m > 0 && rate > SLOW && !c->opt.dassl_rules && c->norm <= NOTHING * c->opt.stop) return KD_OK;
+        if (m > 0 && rate > SLOW && !c->opt.dassl_rules && c->norm <= NOTHING * c->opt.stop) {
+            // noise, unless x follows and goes on in the same direction: a third increment tells
+            if (!is_felt(c, x) || (m > 1 && !is_held(c))) return KD_OK;
+            if (m + 1 < c->opt.max_newton) continue;
+        }
         if (m > 0 && rate > SLOW) return KD_ERR_NEWTON;
-        // the error left is at most rate / (1 - rate) times the last increment
+        // the error left is at most rate / (1 - rate) times the last increment. Two that hardly differ are no series: a matrix with
+        // the stiffness of a contact that has opened since holds the point, by increments that are small, not smaller and smaller
+        if (m == 1 && rate > DOUBTFUL && !c->opt.dassl_rules) continue;
         if (rate < 1 && rate / (1 - rate) * c->norm <= c->opt.stop) return KD_OK;
     }
     return KD_ERR_NEWTON;
@@ -244,6 +283,7 @@ kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, dou
                                        .has_update = dae->methods->update,
                                        .scales = dae->ndifferential > 0,
                                        .shrunk = c->shrunk,
+                                       .outgrown = c->cj_evaluated > OUTGROWN * cj,
                                        .spent = c->settled ? c->spent : 0,
                                        .ratio = is_same(c, cj, c->cj_factored) ? 1
                                                 : c->cj_factored > 0           ? cj / c->cj_factored
@@ -270,7 +310,7 @@ void kd_corrector_archive(kd_corrector *c, kd_archive *a)
 {
     kd_secants *s = &c->secants;
     KD_ARCHIVE_BOOLS(a, &c->exists, &c->fresh, &c->renewed, &c->evaluate_next, &c->restart, &c->settled);
-    KD_ARCHIVE_REALS(a, &c->cj_factored, &c->cj_last, &c->same, &c->rate, &c->norm);
+    KD_ARCHIVE_REALS(a, &c->cj_factored, &c->cj_evaluated, &c->cj_last, &c->same, &c->rate, &c->norm);
     kd_archive_int(a, &c->counted, 0, c->dae->n > 1 ? c->dae->n : 1); // without any it is one
     kd_archive_int(a, &c->shrunk, 0, INT_MAX / 2);
     kd_archive_int(a, &c->spent, 0, INT_MAX / 2);

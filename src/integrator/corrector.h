@@ -33,6 +33,7 @@ typedef struct kd_matrix_state {
     bool   has_update; // the formulation offers cheap updates
     bool   scales;     // differential rows are known: a change of cj is met by the factor c (S0 Eq. 18)
     int    shrunk;     // factored or updated for a larger cj so often in a row, without new derivatives
+    bool   outgrown;   // the derivatives are those of much shorter steps: what is wrong in them counts by h^2
     int    spent;      // iterations beyond the first of a step, with these factors and a cj that stays; 0: cj is new
     double ratio;      // cj / cj of the factors; 0: there are no factors
 } kd_matrix_state;
@@ -48,6 +49,7 @@ typedef struct kd_corrector {
     double              *z, *z_old;            // (n) -J \ F at the present and the last iterate
     double              *dx;                   // (n) last increment
     double              *x_start, *xdot_start; // (n)
+    double               slack;                // kd_dae.slack while it iterates. The owner's
     const double        *weight;               // (n) of the convergence norm; 0: takes no part. The owner's
     int                  counted;              // components that take part
     kd_secants           secants;
@@ -57,6 +59,7 @@ typedef struct kd_corrector {
     bool           evaluate_next;          // whatever the rules say
     bool           restart;                // tell the next linearize to forget
     double         cj_factored;            // 0: no factors
+    double         cj_evaluated;           // at which the derivatives were evaluated
     double         cj_last;                // of the last attempt
     double         same;                   // relative difference of two cj that counts as none. The owner's
     bool           settled;                // cj is that of the last attempt

@@ -197,7 +197,7 @@ kd_status kd_one_step_evaluate(kd_one_step *s, double t, const double *x, double
     if (f->evaluate) {
         answer = f->evaluate(s->dae->impl, t, x, s->Xdot, part, y);
     } else {
-        answer = f->residual(s->dae->impl, t, x, s->Xdot, s->F);
+        answer = kd_integrator_residual(s->dae, s->base.slack, t, x, s->Xdot, s->F);
         if (answer == KD_EVAL_OK) f->reduce(s->dae->impl, s->F, part, y);
     }
     return answer == KD_EVAL_OK ? KD_OK : kd_one_step_eval_cause(s, answer);

@@ -56,19 +56,19 @@
 typedef enum kind { VELOCITY, POSITION, INNER, KINDS } kind;
 
 struct kd_collapse {
-    kd_arena      arena;
-    const kd_eom *eom;
-    kd_inputs     inputs;
-    kd_dims       dims;
-    kd_tolerances tolerances;
-    kd_eom_data  *data;
-    kd_state     *side[3];     // lower end, middle, upper end of an interval
-    double       *force[3];    // (nv + nr) there: residual, rates of inner states
-    double       *d;           // (nv + nr) direction of a line
-    double        size[KINDS]; // largest velocity, position and inner state so far: scales of what is near
-    unsigned long seed;        // of draw
-    bool          steep;       // the jump found last is none, but a law that changes within less than a tolerance
-    double        steep_way;   // way along d in which it does
+    kd_arena           arena;
+    const kd_eom      *eom;
+    kd_inputs          inputs;
+    kd_dims            dims;
+    kd_tolerances      tolerances;
+    kd_eom_data       *data;
+    kd_state          *side[3];     // lower end, middle, upper end of an interval
+    double            *force[3];    // (nv + nr) there: residual, rates of inner states
+    double            *d;           // (nv + nr) direction of a line
+    double             size[KINDS]; // largest velocity, position and inner state so far: scales of what is near
+    unsigned long long seed;        // of draw
+    bool               steep;       // the jump found last is none, but a law that changes within less than a tolerance
+    double             steep_way;   // way along d in which it does
     // stagnation
     kd_effort mark;           // at the last look
     long      interval;       // attempts until the next
@@ -148,7 +148,7 @@ void kd_collapse_begin(kd_collapse *c, const kd_state *x, kd_effort effort)
 // ---- jumps ----------------------------------------------------------------------------------------------------------
 
 // Pseudo-random bits, the same in every run
-static unsigned long draw(kd_collapse *c)
+static unsigned long long draw(kd_collapse *c)
 {
     c->seed = (c->seed * 1103515245UL + 12345UL) & 0x7fffffffUL;
     return c->seed >> 16;
@@ -466,10 +466,10 @@ void kd_collapse_archive(kd_collapse *c, kd_archive *a)
     kd_archive_arrays(a, &c->arena, c, sizeof *c);
     for (int k = 0; k < 3; k++) kd_state_archive(c->side[k], a);
     kd_archive_doubles(a, c->size, KINDS);
-    // the seed has all bits of a long
+    // the seed has all bits of its type
     int part[] = {(int)(c->seed & 0xffffff), (int)(c->seed >> 24 & 0xffffff), (int)(c->seed >> 48)};
     kd_archive_ints(a, part, 3, 0, 0xffffff);
-    c->seed = (unsigned long)part[2] << 48 | (unsigned long)part[1] << 24 | (unsigned long)part[0];
+    c->seed = (unsigned long long)part[2] << 48 | (unsigned long long)part[1] << 24 | (unsigned long long)part[0];
     kd_archive_bool(a, &c->steep);
     KD_ARCHIVE_REALS(a, &c->steep_way, &c->t_mark, &c->t_from, &c->t_stuck, &c->pace);
     // both are at least 1: velocities are doubled from there

@@ -363,7 +363,8 @@ static kd_status standing_step(kd_simulation *s, double target)
         // x is still the start of the step; a verdict names the size that would stand
         status = judge(s, &verdict);
         if (status < 0) {
-            kd_text(s->message, sizeof s->message, "t = %.9g: a function asked to stop", s->x->t);
+            const char *why = s->data ? kd_eom_data_message(s->data) : "";
+            kd_text(s->message, sizeof s->message, "t = %.9g: %s", s->x->t, why[0] ? why : "a function asked to stop");
             return status;
         }
         // it stands; it cannot be made shorter; or back, and again with the size of the verdict

@@ -20,13 +20,13 @@ static double sign(unsigned *seed)
     return *seed >> 31 ? 1 : -1;
 }
 
-// What changes at y; false: it cannot be evaluated there
-static bool evaluate(kd_eom_data *data, const kd_eom *eom, const kd_state *y, double *energy, double *power,
-                     double *invariant)
+// What changes at y; false: it cannot be evaluated there. placed: the point is at its position already
+static bool evaluate(kd_eom_data *data, const kd_eom *eom, const kd_state *y, bool placed, double *energy,
+                     double *power, double *invariant)
 {
     kd_energies e = {0};
     // position, velocity, acceleration of y; z and inputs are those of x
-    kd_eom_at_position(data, y->p, y->s);
+    if (!placed) kd_eom_at_position(data, y->p, y->s);
     kd_eom_at_velocity(data, y->v, y->r);
     kd_eom_at_acceleration(data, y->a, y->w, y->lambda, y->mu);
     *energy = *power = 0;
@@ -67,14 +67,15 @@ bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, do
 {
     const kd_dims n = kd_eom_dims(eom);
     double        energy[2], power[2];
-    // x itself, then positions and velocities with relative and with absolute errors
-    if (!evaluate(data, eom, x, &energy[0], &power[0], invariant)) return false;
+    // x itself, then velocities, where the position stays, and positions, with relative and with absolute errors
+    if (!evaluate(data, eom, x, false, &energy[0], &power[0], invariant)) return false;
     for (int k = 0; k < 2 * KD_SLOPES; k++) {
         const int  which = k / 2;
         const bool relative = k % 2 == 0;
         double     unit;
         draw_errors(&n, x, which, relative, &seed, e, &unit);
-        if (!go(data, &n, x, which, e, y) || !evaluate(data, eom, y, &energy[1], &power[1], invariant + n.ne))
+        if (!go(data, &n, x, which, e, y) ||
+            !evaluate(data, eom, y, which == KD_SLOPE_VELOCITY, &energy[1], &power[1], invariant + n.ne))
             return false;
         // the largest along the run; work is the sum over the time that has passed
         double *by_energy = relative ? &slopes->energy_by_rtol[which] : &slopes->energy_by_atol[which];

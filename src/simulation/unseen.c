@@ -16,6 +16,8 @@ static const double PASSED = 1; // of that, in a step as long as those before: e
 static const double FORGET = 0.9; // of the length of steps, from step to step
 
 struct kd_unseen {
+    const kd_integrator_info *method;
+
     kd_inputs       inputs;
     kd_eom_data    *data; // the driver's
     kd_arena        arena;
@@ -28,6 +30,7 @@ struct kd_unseen {
     kd_step_seen    seen;
     double          clear_until, t_looked, h_looked; // behind t_looked steps that are not much longer need no look
     double          h_now, h_usual;                  // last step, and how long steps have been lately
+    double          t_first;                         // where the method began; INFINITY: no step since then
     const char     *undecided;
     double       lost, lost_now; // by kinks and jumps, in tolerances: so far, and in the step that was looked at last
     const char  *lost_by, *lost_by_now;
@@ -47,6 +50,8 @@ kd_status kd_unseen_create(kd_eom_data *data, const kd_inputs *inputs, const kd_
     self->inputs = *inputs;
     self->nu = kd_eom_dims(eom).nu;
     self->seen = (kd_step_seen){rtol, atol, method->nnodes, method->nodes, false, 0.0};
+    self->method = method;
+    self->t_first = INFINITY;
     self->clear_until = -INFINITY;
     for (int k = 0; k < 2; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->nu);
     self->data = data;
@@ -96,6 +101,7 @@ void kd_unseen_restart(kd_unseen *self)
     self->is_begun = self->is_ended = false;
     self->seen.follows = false;
     self->clear_until = -INFINITY;
+    self->t_first = INFINITY;
 }
 
 // The start of a step is the end of the one before, or the start of one that was taken back.
@@ -125,6 +131,9 @@ static void take_lost(kd_unseen *self, bool stays)
 kd_state *kd_unseen_end(kd_unseen *self, double t0, double t1, const kd_state *x)
 {
     const bool goes_on = t0 >= self->t_looked; // or the last step that was looked at was taken back
+    // methods that live by their past have seen nothing but the ends of their first step, also when it is made again
+    self->t_first = fmin(self->t_first, t0);
+    self->seen.nnodes = t0 > self->t_first || self->method->one_step ? self->method->nnodes : 0;
     self->h_now = t1 - t0;
     self->h_usual = fmax(self->h_now, FORGET * self->h_usual);
     if (self->rounding) kd_rounding_see(self->rounding, self->data, t0, t1, x);
@@ -211,7 +220,7 @@ void kd_unseen_archive(kd_unseen *self, kd_archive *a)
     kd_state_archive(self->end, a);
     KD_ARCHIVE_BOOLS(a, &self->is_begun, &self->is_ended, &self->seen.follows);
     KD_ARCHIVE_REALS(a, &self->clear_until, &self->t_looked, &self->h_looked, &self->h_now, &self->h_usual, &self->lost,
-                     &self->lost_now);
+                     &self->lost_now, &self->t_first);
     if (self->rounding) kd_rounding_archive(self->rounding, a);
     kd_archive_words(a, &self->undecided, self->kept[0], sizeof self->kept[0]);
     kd_archive_words(a, &self->lost_by, self->kept[1], sizeof self->kept[1]);

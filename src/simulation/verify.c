@@ -26,24 +26,26 @@ static const double EPSILON = 5e-3;              // of h: distance of points of 
 static const double OWN_ERROR = 0.3;             // times |x_I' - cubic'|: one power of h more than the cubic has
 static const double OWN_MOST = 1000;             // tolerances: beyond, the polynomial is no picture of the motion
 static const double NOISE = 2;                   // times what was seen before and had no weight
-static const double FADES = 0.5;                 // that noise, from point to point at which it is less
-static const double FORGET = 0.97;               // of the length of steps from check to check
-static const double COMPARABLE = 0.1;            // of a step: one before it that is shorter extrapolates its errors
-static const double SHORTER = 0.5;               // of a step that does not stand
-static const double GREW = 2;                    // times the last step: check it
-static const double LONGER = 1.5;                // than all that were checked lately: check it
-static const double CALM = 0.01;                 // of what is allowed: a defect so small, in a step that is idle,
-static const double CALM_LONGER = 4;             // lets steps grow by this before the next check, if laws are searched
-static const double SHORT = 1e-3;                // of the run: steps that grow up to here are no news
-static const double FELL = 0.5;                  // of the last step: so short is one only where something happens
-static const double IDLE = 30;                   // own error of the polynomial up to which accuracy hardly limits h
-static const double SUSPECT = 0.3;               // of what is allowed: look at more points of a long step
-static const double SUDDEN = 10;                 // times what slopes changed in the step before: something has set in
-enum { MOST_PAUSE = 64 };                        // steps from check to check in stiff motions
-enum { CAREFUL = 4 };                            // points in a step before a doubtful time
-enum { DENSE = 100 };                            // points in a run with fewer steps, where laws cannot be searched
-static const double GAMMA = 4;                   // over h: leading coefficient of the correction
-static const double WAY_OFF = 16;                // times 1 / h: factors of a step of quite another length
+static const double FADES = 0.5;      // that noise at a point at which it is less, squared at each one in a row
+enum { MOST_FADES = 8 };              // squares of it: 0.5^256 is nothing
+static const double FORGET = 0.97;    // of the length of steps from check to check
+static const double COMPARABLE = 0.1; // of a step: one before it that is shorter extrapolates its errors
+static const double SHORTER = 0.5;    // of a step that does not stand
+static const double GREW = 2;         // times the last step: check it
+static const double LONGER = 1.5;     // than all that were checked lately: check it
+static const double CALM = 0.01;      // of what is allowed: a defect so small, in a step that is idle,
+static const double CALM_LONGER = 4;  // lets steps grow by this before the next check, if laws are searched
+static const double LONG = 0.1;       // of the run: steps in which all points are looked at, without searched laws
+static const double SHORT = 1e-3;     // of the run: steps that grow up to here are no news
+static const double FELL = 0.5;       // of the last step: so short is one only where something happens
+static const double IDLE = 30;        // own error of the polynomial up to which accuracy hardly limits h
+static const double SUSPECT = 0.3;    // of what is allowed: look at more points of a long step
+static const double SUDDEN = 10;      // times what slopes changed in the step before: something has set in
+enum { MOST_PAUSE = 64 };             // steps from check to check in stiff motions
+enum { CAREFUL = 4 };                 // points in a step before a doubtful time
+enum { DENSE = 100 };                 // points in a run with fewer steps, where laws cannot be searched
+static const double GAMMA = 4;        // over h: leading coefficient of the correction
+static const double WAY_OFF = 16;     // times 1 / h: factors of a step of quite another length
 enum { MAX_NEWTON = 6 };
 static const double SLOW = 0.5;        // rate of convergence beyond which the correction is none
 static const double SOLVED = 0.1;      // an increment of so few tolerances is small enough
@@ -81,6 +83,7 @@ struct kd_verify {
     double          *x, *slope, *cubic;   // (n) of the polynomial, x_I, x_I' and that of the cubic
     double          *rate;                // (n) x' by the equations
     double          *noise;               // (n) h |delta| that was seen and had no weight
+    int              fading;              // points in a row at which far less was seen
     double          *part, *y, *F, *dx;   // of the correction
     double          *x_mid, *d_mid;       // (n)
     double          *moved;               // (n) by the correction, along the motion
@@ -178,7 +181,9 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->chain_most = method->is_explicit ? 2 : 1; // steps of high order want a polynomial of high order
     // where all laws can be searched (unseen.c) long steps need no further points, but for inputs in C
     self->dense = kd_eom_unsearched(eom, 0) ? DENSE : 0;
-    self->dense_inputs = !self->dense && !def->unseen && self->dims.nu > 0 && inputs->eval ? DENSE : 0;
+    // (equations with one-sided rows may search for surfaces alone)
+    const bool searched = def->unseen && !def->restitution;
+    self->dense_inputs = !self->dense && !searched && self->dims.nu > 0 && inputs->eval ? DENSE : 0;
     self->period = self->pause = method->check_period;
     self->idle = true;
     self->t_start = x->t;
@@ -219,6 +224,7 @@ void kd_verify_restart(kd_verify *self)
     self->before[0].t = self->before[1].t = NAN;
     self->h_known = self->h_last = 0;
     self->calm = false;
+    self->fading = 0;
     memset(self->noise, 0, (size_t)self->n * sizeof(double));
 }
 
@@ -524,16 +530,21 @@ static void learn_noise(kd_verify *self, const kd_step_ends *e)
     double h = e->t1 - e->t0;
     for (int i = self->v; i < self->r + self->nr; i++)
         self->noise[i] = fmax(self->noise[i], h * fabs(self->rate[i] - self->slope[i]));
+    self->fading = 0;
 }
 
-// Less was seen at this point: stiffness may have gone, and what it excused is an error again.
+// Less was seen at this point: stiffness may have gone, and what it excused is an error again. Noise of stiff forces is
+// 1e10 times what a motion without them may have, and steps are long when they have gone: it fades ever faster.
 static void fade_noise(kd_verify *self, const kd_step_ends *e)
 {
-    double h = e->t1 - e->t0;
+    const double h = e->t1 - e->t0, part = pow(FADES, 1 << self->fading);
+    bool         far_less = true;
     for (int i = self->v; i < self->r + self->nr; i++) {
-        double seen = h * fabs(self->rate[i] - self->slope[i]);
-        if (seen < self->noise[i]) self->noise[i] = fmax(seen, FADES * self->noise[i]);
+        const double seen = h * fabs(self->rate[i] - self->slope[i]);
+        if (seen > FADES * self->noise[i] && self->noise[i] > self->tolerance[i]) far_less = false;
+        if (seen < self->noise[i]) self->noise[i] = fmax(seen, part * self->noise[i]);
     }
+    self->fading = !far_less ? 0 : self->fading < MOST_FADES ? self->fading + 1 : MOST_FADES;
 }
 
 // Slopes of velocities and inner states at (t, x) by the equations
@@ -610,6 +621,18 @@ static double change_in(kd_verify *self, const kd_step_ends *e)
     return most;
 }
 
+// Longer than the steps that were checked lately: it is not the motion that limits it, whatever the polynomial says
+static bool has_grown(const kd_verify *self, double h)
+{
+    return h > LONGER * self->h_known || h > GREW * self->h_last;
+}
+
+// A tenth of a run is never what accuracy allows, but for slow motions: stages that have met the tails of a pulse look like it.
+static bool is_long(const kd_verify *self, double h)
+{
+    return self->dense > 0 && h > LONG * self->span;
+}
+
 static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
 {
     const double h = e->t1 - e->t0;
@@ -617,7 +640,8 @@ static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
     const bool   grew = h > SHORT * self->span && (h > longer * self->h_known || h > more * self->h_last);
     // doubt of the method or here, longer than before, long since, after a rejection, long and idle
     return e->doubtful || has_set_in(self, h) || self->doubt > e->t0 || !isnan(self->odd) || grew ||
-           self->since >= self->pause || self->troubled > 0 || (self->idle && points_in(self, h) > 1);
+           self->since >= self->pause || self->troubled > 0 || is_long(self, h) ||
+           (self->idle && points_in(self, h) > 1);
 }
 
 // u, u', u'' at t; false: they are not known
@@ -688,23 +712,25 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
     const bool   doubted = self->doubt > e->t0 && self->doubt < e->t1;
     const bool   careful = self->doubt > e->t0 || has_set_in(self, h);
     const int    count = careful && points_in(self, h) < CAREFUL ? CAREFUL : points_in(self, h);
-    int          worst = self->v;
-    bool         suspect = false;
-    double       first = 0; // the others follow it at equal distances
+    const double inside =
+        fmax(INSIDE, 1 - 1 / (double)count); // many points leave no more than their distance at the ends
+    int    worst = self->v;
+    bool   suspect = has_grown(self, h) || is_long(self, h);
+    double first = 0; // the others follow it at equal distances
     self->result.checked++;
     take_tolerance(self, e);
     for (int k = doubted || !isnan(self->odd) ? -1 : 0; k < count; k++) {
         // the sequence goes on over steps; within one step the points are spread evenly
         double theta = fmod((double)++self->sequence * GOLDEN, 1);
         if (k <= 0) first = theta;
-        double place = fmod(first + k / (double)count, 1), t = e->t0 + (0.5 + INSIDE * (place - 0.5)) * h;
+        double place = fmod(first + k / (double)count, 1), t = e->t0 + (0.5 + inside * (place - 0.5)) * h;
         if (k < 0) t = doubted ? self->doubt : self->odd;
         double size = look_at(self, e, t, &worst);
         if (size < 0) return KD_ERR_CALLBACK_STOP;
         verdict->size = fmax(verdict->size, size);
         self->idle = is_idle(self, e);
         if (size <= self->allowed) fade_noise(self, e);
-        // good: more points only where accuracy does not limit the step, it nearly did not stand, or there is doubt
+        // good: more points only where accuracy does not limit the step, it grew or nearly did not stand, or there is doubt
         suspect = suspect || size > SUSPECT * self->allowed;
         if (size <= self->allowed && (self->idle || careful || suspect)) continue;
         if (size <= self->allowed) break;
@@ -821,6 +847,7 @@ void kd_verify_archive(kd_verify *self, kd_archive *a)
     KD_ARCHIVE_REALS(a, &self->odd, &self->before[0].t, &self->before[1].t, &self->h_known, &self->h_last,
                      &self->t_start, &self->span, &self->doubt, &self->change, &self->change_last);
     kd_archive_int(a, &self->chained, 0, 2);
+    kd_archive_int(a, &self->fading, 0, MOST_FADES);
     int *steps[] = {&self->pause, &self->since, &self->troubled};
     for (int k = 0; k < 3; k++) kd_archive_int(a, steps[k], INT_MIN / 2, INT_MAX / 2);
     KD_ARCHIVE_BOOLS(a, &self->solved, &self->corrects, &self->idle, &self->calm);

@@ -15,7 +15,7 @@
 // long, and should end where that begins.
 //
 // The laws are listed in unseen_laws.c, their path in unseen_path.c; kinks and jumps: unseen_jumps.c, prescribed motions:
-// unseen_drives.c, boxes in which nothing can hide: unseen_box.c.
+// unseen_drives.c, boxes in which nothing can hide: unseen_box.c; surfaces that pass each other: unseen_touch.c.
 #include "system/unseen.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ static double slope_at(kd_work *w, const kd_law *law, int k, const kd_point *x1,
 static bool is_start_seen(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen, double f0,
                           kd_interval band)
 {
-    double first = 1.0;
+    double first = kd_unseen_is_blind(seen) ? 0.0 : 1.0;
     for (int i = 0; i < seen->nnodes; i++) first = fmin(first, seen->node[i]);
     if (first == 0.0) return true;
     const double f = term_at(w, law, k, x1, first), m = term_at(w, law, k, x1, 0.5 * first);
@@ -303,7 +303,7 @@ static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_ste
     const double f0 = f->ends[0], f1 = f->ends[1];
     kd_interval  band = {f1, f1};
     double       size;
-    if (seen->node[0] > 0.0) widen(&band, term_at(w, f->law, f->term, f->x1, seen->node[0]));
+    if (seen->nnodes > 0 && seen->node[0] > 0.0) widen(&band, term_at(w, f->law, f->term, f->x1, seen->node[0]));
     if (!is_start_seen(w, f->law, f->term, f->x1, seen, f0, band)) return false;
     widen(&band, f0);
     const double wider = WIDER * (band.upper - band.lower);
@@ -346,21 +346,25 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     bool          known = false;
     const bool    paused = w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0;
     const bool    crosses = law->effect != KD_EFFECT_VALUE && kd_unseen_is_abrupt(law);
+    // ranges of its terms over the whole step
     if (paused && !crosses) return;
     kd_unseen_ranges(w, law, x1, 0.0, 1.0, whole);
+    // has it jumped, and does anything move?
     const bool rests = is_at_rest(w, law, seen);
     const bool crossed = crosses && !kd_unseen_one_branch(w, law, whole[0]) && kd_unseen_jumps(w, i, x1, seen, out);
     if (paused || rests) return;
+    // terms that could matter: their ends, then between them
     for (int k = 0; k < law->nterms; k++) {
         const double unit = unit_of(w, i, k, seen, whole[k]);
         if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
         hunt f;
-        if (!known && !crossed && kd_box_is_plain_step(w, i)) return;
+        if (!known && !crossed && kd_box_is_plain_step(w, i, seen)) return;
         if (!known) {
             kd_unseen_values(w, law, x1, 0.0, ends[0]);
             kd_unseen_values(w, law, x1, 1.0, ends[1]);
             known = true;
         }
+        // beyond the ends: a closer look, and at the edges of a jump
         f.ends[0] = ends[0][k], f.ends[1] = ends[1][k];
         f.law = law, f.term = k, f.x1 = x1, f.unit = unit, f.speed = w->unseen.speed[i];
         f.most = unit * (whole[k].upper - whole[k].lower);
@@ -394,6 +398,12 @@ static void take_ends(kd_work *w, const kd_point *x0, const kd_point *x1, const 
     kd_unseen_make_path(w, x0, x1, seen, out);
 }
 
+// Until when nothing has to be looked at again; kept contacts are looked at in every step
+static double clear_time(const kd_system *s, const kd_hidden *out, double time)
+{
+    return out->part < INFINITY || kd_system_keeps_surfaces(s) ? 0.0 : fmax(time, 0.0);
+}
+
 kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out)
 {
     kd_work         *w = context;
@@ -401,12 +411,19 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     kd_unseen_work  *u = &w->unseen;
     const double     h = x1->t - x0->t;
     double           until = INFINITY;
-    if (s->nlaws == 0 || !(h > 0.0)) return KD_EVAL_OK;
+    // both ends of the step
+    if (!(h > 0.0)) return KD_EVAL_OK;
+    if (kd_work_leaps(w, x0, x1, seen->follows)) return KD_EVAL_STOP;
+    // surfaces that pass each other
+    until = x1->t + kd_unseen_touches(w, x0, x1, seen, out);
+    if (s->nlaws == 0) return out->clear = clear_time(s, out, until - x1->t), KD_EVAL_OK;
     take_ends(w, x0, x1, seen, out);
+    // laws: those that stay in a box in which nothing can hide are left alone
     for (int i = 0; i < s->nlaws; i++) {
         if (s->law[i].nterms == 0) continue; // polynomials of low degree: nothing can hide in them
-        const bool rests = kd_box_rests(w, i, h);
-        const bool clear = rests || kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen);
+        const bool blind = kd_unseen_is_blind(seen) && s->law[i].expr; // boxes are for methods that see bends
+        const bool rests = !blind && kd_box_rests(w, i, h);
+        const bool clear = !blind && (rests || kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen));
         if (clear && !kd_unseen_hides_jumps(w, i, seen)) {
             if (!rests) u->until[i] = kd_box_until(w, i, h);
         } else {
@@ -416,11 +433,13 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
         }
         until = fmin(until, u->until[i]);
     }
+    // prescribed motions, all together
     if (kd_unseen_has_drives(s)) {
         kd_unseen_drives(w, x0, seen, h, out);
         until = fmin(until, u->drive_until);
     }
-    out->clear = out->part < INFINITY ? 0.0 : fmax(until - x1->t, 0.0);
+    // until when nothing has to be looked at again
+    out->clear = clear_time(s, out, until - x1->t);
     if (u->foreign) out->undecided = u->foreign;
     return KD_EVAL_OK;
 }

@@ -7,6 +7,12 @@
 
 #define KD_HARMLESS 100.0 // [tolerances] an effect that is not decided, but cannot be more
 
+// The first step of a method that lives by its past: it knows values and slopes at the ends, and nothing between them.
+static inline bool kd_unseen_is_blind(const kd_step_seen *seen)
+{
+    return seen->nnodes == 0;
+}
+
 // unseen_laws.c: the list. Nothing is known about the motion from here on
 void        kd_unseen_forget(const kd_system *s, kd_unseen_work *u);
 const char *kd_unseen_motion_name(const kd_system *s, int dof);
@@ -16,9 +22,10 @@ const char *kd_unseen_motion_name(const kd_system *s, int dof);
 typedef struct kd_cubic {
     double s[2], v[2];
 } kd_cubic;
-double kd_cubic_at(const kd_cubic *c, double x, double *slope, double *bend);
-bool   kd_unseen_is_end(const kd_system *s, const kd_unseen_end *e, const kd_point *x);
-void   kd_unseen_take_end(kd_work *w, const kd_point *x, kd_unseen_end *e);
+double      kd_cubic_at(const kd_cubic *c, double x, double *slope, double *bend);
+kd_interval kd_cubic_range(const kd_cubic *c, double a, double b, int level); // its value (0) or slope (1) there
+bool        kd_unseen_is_end(const kd_system *s, const kd_unseen_end *e, const kd_point *x);
+void        kd_unseen_take_end(kd_work *w, const kd_point *x, kd_unseen_end *e);
 // Effect of a unit of each law per time, at the end of the step, which the work object has just been at
 // also: or as much as is known from elsewhere
 void kd_unseen_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point *x1, bool also);
@@ -36,6 +43,14 @@ kd_unseen_turn(const kd_work *w); // [rad] how far joints turn in the step, the 
 void kd_unseen_make_path(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out);
 // The piece of a measure's path with a part of the step; *inside: what part of the piece that is
 kd_cubic kd_unseen_piece(const kd_work *w, int measure, double part, double *inside);
+int      kd_unseen_piece_of(const kd_work *w, int measure, double part, double *inside); // its number
+
+// unseen_length.c: lengths, by the cubics of their vectors
+bool kd_unseen_is_length(const kd_work *w, int measure); // that a law reads
+void kd_unseen_take_way(const kd_work *w, int measure, double *way);
+// Length (level 0) or its rate (1) at a part of a piece of the path, and between two of them
+double      kd_unseen_length(const kd_work *w, int measure, int piece, double inside, int level);
+kd_interval kd_unseen_lengths(const kd_work *w, int measure, int piece, double a, double b, int level);
 
 // unseen_jumps.c
 bool kd_unseen_is_abrupt(const kd_law *law); // may it have kinks and jumps?
@@ -46,7 +61,8 @@ bool kd_unseen_hides_jumps(const kd_work *w, int law, const kd_step_seen *seen);
 void kd_unseen_brief_jumps(kd_work *w, int law, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out);
 
 // unseen_box.c
-bool kd_box_is_plain_step(kd_work *w, int law); // can nothing hide in a step along enclosure.slot?
+// Can nothing hide in a step along enclosure.slot?
+bool kd_box_is_plain_step(kd_work *w, int law, const kd_step_seen *seen);
 
 // unseen_drives.c
 bool kd_unseen_has_drives(const kd_system *s);

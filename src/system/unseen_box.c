@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-#define BENT_MOST 8.0 // degree of a polynomial that the error control of every method sees
+#define BENT_MOST 8.0 // degree of a polynomial that the error control of every method sees, at its nodes or by its past
+#define BENT_BLIND 3.0 // the same where only values and slopes at both ends are seen
 #define REACH_FIRST 16.0
 #define REACH_MOST 64.0 // widths of the step on each side
 #define REACH_LEAST 0.5
@@ -144,7 +145,7 @@ static kd_interval widened(const kd_work *w, int slot, kd_interval a, double rea
 }
 
 // An input is a law of time itself; its range goes where the law reads it.
-static bool take_input(kd_work *w, int slot, kd_interval time, double share)
+static bool take_input(kd_work *w, int slot, kd_interval time, double share, double most)
 {
     const kd_system *s = w->system;
     const int        input = s->slot[slot].index;
@@ -158,7 +159,7 @@ static bool take_input(kd_work *w, int slot, kd_interval time, double share)
     const int     last = kd_expr_interval_size(s->input[input]) / 3 - 1;
     const double *degree = kd_expr_bends(s->input[input], &time, share, w->breaks.work);
     w->enclosure.slot[slot] = w->breaks.work[last];
-    return degree[last] <= BENT_MOST;
+    return degree[last] <= most;
 }
 
 static bool is_plain(kd_work *w, const kd_expr *e, double share)
@@ -205,19 +206,20 @@ static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, double share, 
 
 // Within one step, along which the variables are in enclosure.slot: can nothing hide in any term of the law, nor in the
 // inputs that it reads? The same question as that of a box, of the least box that there is.
-bool kd_box_is_plain_step(kd_work *w, int i)
+bool kd_box_is_plain_step(kd_work *w, int i, const kd_step_seen *seen)
 {
     const kd_law     *law = &w->system->law[i];
     const kd_interval time = {w->unseen.end[0].t, w->unseen.end[1].t};
+    const double      most = kd_unseen_is_blind(seen) ? BENT_BLIND : BENT_MOST;
     if (!law->expr || law->npi > 0) return false;
     for (int k = 0; k < law->nslots; k++) {
         const kd_slot at = w->system->slot[law->slot[k]];
         if (at.kind == KD_SLOT_INPUT && w->unseen.foreign) return false;
-        if (!take_input(w, law->slot[k], time, 1.0)) return false;
+        if (!take_input(w, law->slot[k], time, 1.0, most)) return false;
     }
     const double *degree = kd_expr_bends(law->expr, w->enclosure.slot, 1.0, w->breaks.work);
     for (int k = 0; k < law->nterms; k++)
-        if (!(degree[law->term[k].entry] <= BENT_MOST)) return false;
+        if (!(degree[law->term[k].entry] <= most)) return false;
     return true;
 }
 
@@ -258,7 +260,7 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
         share = fmax(share, share_of(way, part, box[k]));
     }
     for (int k = 0; k < law->nslots; k++)
-        if (!take_input(w, law->slot[k], box[k], share)) return false;
+        if (!take_input(w, law->slot[k], box[k], share, BENT_MOST)) return false;
     if (!widen_outputs(w, i, reach * part, share) || !is_clear(w, i, seen, share, &limited)) return false;
     const double h = part * (w->unseen.end[1].t - w->unseen.end[0].t);
     // where smallness was used, only for steps that are not much longer
@@ -310,7 +312,8 @@ static bool take_times(kd_work *w, kd_interval time)
     for (int k = 0; k < s->ntime_slots; k++) {
         const int slot = s->time_slot[k];
         if (s->slot[slot].kind == KD_SLOT_TIME) w->enclosure.slot[slot] = time;
-        if (s->slot[slot].kind == KD_SLOT_INPUT && (w->unseen.foreign || !take_input(w, slot, time, 1.0))) return false;
+        if (s->slot[slot].kind == KD_SLOT_INPUT && (w->unseen.foreign || !take_input(w, slot, time, 1.0, BENT_MOST)))
+            return false;
     }
     return true;
 }

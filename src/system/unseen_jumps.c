@@ -24,7 +24,7 @@
 #define LEAST_CUT 1e-9   // of the step
 
 // Which branch, and the value
-static unsigned long branch_at(kd_work *w, const kd_law *law, const kd_point *x1, double at, double *value)
+static unsigned long long branch_at(kd_work *w, const kd_law *law, const kd_point *x1, double at, double *value)
 {
     double term[KD_LAW_TERMS];
     kd_unseen_values(w, law, x1, at, term);
@@ -48,8 +48,8 @@ bool kd_unseen_one_branch(kd_work *w, const kd_law *law, kd_interval range)
 // The place between a and b, where branches differ, to a width
 static void close_in(kd_work *w, const kd_law *law, const kd_point *x1, double width, double *a, double *b)
 {
-    double              value;
-    const unsigned long first = branch_at(w, law, x1, *a, &value);
+    double                   value;
+    const unsigned long long first = branch_at(w, law, x1, *a, &value);
     while (*b - *a > width) {
         const double m = 0.5 * (*a + *b);
         *(branch_at(w, law, x1, m, &value) == first ? a : b) = m;
@@ -59,8 +59,8 @@ static void close_in(kd_work *w, const kd_law *law, const kd_point *x1, double w
 // Place before which the branch is that of the start, or the next one that differs from it; false: there is none
 static bool first_branch(kd_work *w, const kd_law *law, const kd_point *x1, double *a, double *b)
 {
-    double              value;
-    const unsigned long first = branch_at(w, law, x1, BESIDE_ENDS, &value);
+    double                   value;
+    const unsigned long long first = branch_at(w, law, x1, BESIDE_ENDS, &value);
     *a = BESIDE_ENDS;
     for (int i = 1; i <= PROBES; i++) {
         *b = i < PROBES ? (double)i / PROBES : 1.0 - BESIDE_ENDS;

@@ -256,21 +256,25 @@ void kd_unseen_forget(const kd_system *s, kd_unseen_work *u)
 
 bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
 {
+    // both ends of a step
     for (int i = 0; i < 2 && s->nlaws > 0; i++) {
         u->end[i].state = kd_cut_double(arena, s->np + s->nv + s->nr);
         u->end[i].value = kd_cut_double(arena, s->nmeasures);
         u->end[i].rate = kd_cut_double(arena, s->nmeasures);
         u->end[i].u = kd_cut_double(arena, 2 * s->model->ninputs);
     }
+    // effects of laws, and pauses
     u->mobility = kd_cut_double(arena, s->nlaws);
     u->speed = kd_cut_double(arena, s->nlaws);
     u->pause = kd_cut_int(arena, s->nlaws);
+    // ranges of terms, boxes
     u->term = kd_arena_cut(arena, 2 * KD_LAW_TERMS, sizeof *u->term);
     const int boxes = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nboxes : 0;
     u->box = kd_arena_cut(arena, (size_t)boxes + 1, sizeof *u->box);
     u->box_limit = kd_cut_double(arena, s->nlaws);
     u->box_share = kd_cut_double(arena, s->nlaws);
     u->box_step = kd_cut_double(arena, s->nlaws);
+    // jumps, and times that are clear
     u->crossed = kd_arena_cut(arena, 2 * (size_t)s->nlaws, sizeof *u->crossed);
     u->until = kd_cut_double(arena, s->nlaws);
     u->reach = kd_cut_double(arena, s->nlaws);

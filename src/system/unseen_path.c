@@ -43,6 +43,8 @@ void kd_unseen_take_end(kd_work *w, const kd_point *x, kd_unseen_end *e)
         memcpy(e->value, w->value, n * d);
         memcpy(e->rate, w->rate, n * d);
     }
+    for (int i = 0; s->laws_of_places && i < (int)n; i++)
+        if (kd_unseen_is_length(w, i)) kd_unseen_take_way(w, i, e->way);
     for (int k = 0; k < s->model->ninputs; k++) e->u[k] = x->u[k], e->u[s->model->ninputs + k] = x->du[k];
 }
 
@@ -127,7 +129,7 @@ static kd_interval hull(const double *c, int n, double margin)
 }
 
 // Value (level 0) or slope (level 1) between a and b, by Bernstein's coefficients of this part
-static kd_interval cubic_range(const kd_cubic *c, double a, double b, int level)
+kd_interval kd_cubic_range(const kd_cubic *c, double a, double b, int level)
 {
     double       va, vb, ba, bb;
     const double w = b - a, sa = kd_cubic_at(c, a, &va, &ba), sb = kd_cubic_at(c, b, &vb, &bb);
@@ -146,7 +148,7 @@ static kd_interval range_in_piece(const kd_measure *m, const kd_cubic *c, double
     if (m->kind == KD_MEASURE_ANGLE && m->turns < 0 && fabs(c->s[1] - c->s[0] - 0.5 * (c->v[0] + c->v[1])) > pi)
         return level == 0 ? (kd_interval){-pi, pi}
                           : hull((double[]){c->v[0] / h, c->v[1] / h}, 2, 0.0); // jumped over pi
-    const kd_interval range = cubic_range(c, a, b, level);
+    const kd_interval range = kd_cubic_range(c, a, b, level);
     return level == 1 ? (kd_interval){range.lower / h, range.upper / h} : range;
 }
 
@@ -162,7 +164,9 @@ static kd_interval range_of_measure(const kd_work *w, kd_slot at, double h, doub
     for (int k = (int)fmin(floor(a * pieces), pieces - 1); k < end; k++) {
         const kd_cubic c = kd_unseen_piece(w, at.index, (k + 0.5) / pieces, &first);
         first = fmax(a * pieces - k, 0.0), last = fmin(b * pieces - k, 1.0);
-        const kd_interval more = range_in_piece(m, &c, h / pieces, first, fmax(last, first), at.level);
+        const kd_interval more = kd_unseen_is_length(w, at.index)
+                                     ? kd_unseen_lengths(w, at.index, k, first, fmax(last, first), at.level)
+                                     : range_in_piece(m, &c, h / pieces, first, fmax(last, first), at.level);
         range = (kd_interval){fmin(range.lower, more.lower), fmax(range.upper, more.upper)};
     }
     return range;
@@ -177,7 +181,7 @@ static kd_interval range_of_input(kd_work *w, int k, double h, double a, double 
     const kd_interval    time = {a > 0.0 ? e0->t + a * h : e0->t, b < 1.0 ? e0->t + b * h : e1->t};
     if (!w->unseen.foreign && s->input[k]) return kd_expr_bounds(s->input[k], &time, w->breaks.work);
     const kd_cubic c = {{e0->u[k], e1->u[k]}, {h * e0->u[nu + k], h * e1->u[nu + k]}};
-    return cubic_range(&c, a, b, 0);
+    return kd_cubic_range(&c, a, b, 0);
 }
 
 // Do inputs follow their expressions? If not, a function in C gives them.
@@ -234,7 +238,11 @@ static double value_of(kd_work *w, const kd_point *x1, int i, double part)
         const bool        wraps = m->kind == KD_MEASURE_ANGLE && m->turns < 0;
         const double      length = w->unseen.place[at.index] >= 0 ? h / w->unseen.pieces : h; // of a piece
         double            inside;
-        const kd_cubic    c = kd_unseen_piece(w, at.index, part, &inside);
+        if (kd_unseen_is_length(w, at.index)) {
+            const int piece = kd_unseen_piece_of(w, at.index, part, &inside);
+            return kd_unseen_length(w, at.index, piece, inside, at.level);
+        }
+        const kd_cubic c = kd_unseen_piece(w, at.index, part, &inside);
         if (!kd_measure_has_value(m)) return (c.v[0] + inside * (c.v[1] - c.v[0])) / length;
         if (!wraps) {
             const double value = kd_cubic_at(&c, inside, &slope, &bend);

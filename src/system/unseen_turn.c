@@ -65,6 +65,8 @@ bool kd_unseen_cut_turns(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
         u->turn_x[k] = kd_cut_double(arena, n);
         u->turn_rate[k] = kd_cut_double(arena, n);
     }
+    u->piece_way = kd_cut_matrix(arena, 6 * u->nplaces, KD_PIECES + 1);
+    for (int k = 0; k < 2; k++) u->end[k].way = kd_cut_double(arena, 6 * u->nplaces);
     u->inside = kd_cut_double(arena, s->np + s->nv + 3 * s->model->ninputs);
     return !arena->failed;
 }
@@ -171,6 +173,7 @@ static void take_node(kd_work *w, const kd_point *x, int k)
         if (u->place[i] >= 0) {
             u->piece_value[k * u->nplaces + u->place[i]] = w->value[i];
             u->piece_rate[k * u->nplaces + u->place[i]] = w->rate[i];
+            if (kd_unseen_is_length(w, i)) kd_unseen_take_way(w, i, u->piece_way + (size_t)k * 6 * (size_t)u->nplaces);
         }
 }
 
@@ -188,9 +191,11 @@ static bool is_pictured(kd_work *w, const kd_point *x1, const kd_step_seen *seen
         const kd_cubic c = {{e0->value[i], e1->value[i]}, {h * e0->rate[i], h * e1->rate[i]}};
         const double   way = fabs(c.v[0]) + fabs(c.v[1]);
         const bool     has_value = kd_measure_has_value(&w->system->measure[i]);
-        const double   off = has_value ? u->piece_value[u->place[i]] - kd_cubic_at(&c, part, &slope, &bend)
-                                       : h * u->piece_rate[u->place[i]] - c.v[0] - part * (c.v[1] - c.v[0]);
-        const double   near = has_value ? NEAR : NEAR_RATE;
+        const double   value =
+            kd_unseen_is_length(w, i) ? kd_unseen_length(w, i, 0, part, 0) : kd_cubic_at(&c, part, &slope, &bend);
+        const double off = has_value ? u->piece_value[u->place[i]] - value
+                                     : h * u->piece_rate[u->place[i]] - c.v[0] - part * (c.v[1] - c.v[0]);
+        const double near = has_value ? NEAR : NEAR_RATE;
         if (fabs(off) > near * way + seen->rtol * (fabs(c.s[0]) + fabs(c.s[1])) + seen->atol) return false;
     }
     return true;
@@ -258,6 +263,12 @@ static int piece_of(const kd_unseen_work *u, double part, double *inside)
     const int k = (int)fmin(floor(part * u->pieces), u->pieces - 1);
     *inside = fmin(fmax(part * u->pieces - k, 0.0), 1.0);
     return k;
+}
+
+int kd_unseen_piece_of(const kd_work *w, int measure, double part, double *inside)
+{
+    *inside = part;
+    return w->unseen.pieces > 1 && w->unseen.place[measure] >= 0 ? piece_of(&w->unseen, part, inside) : 0;
 }
 
 kd_cubic kd_unseen_piece(const kd_work *w, int measure, double part, double *inside)

@@ -110,7 +110,7 @@ static const method methods[] = {
     {KD_PSF, KD_SDIRK, true},         {KD_STATESPACE, KD_SDIRK, true}, {KD_GGL, KD_SDIRK, true},
     {KD_ODE, KD_DOPRI5, true},        {KD_ODE, KD_DOP853, true},       {KD_ODE, KD_HALF_EXPLICIT, true},
     {KD_ODE, KD_EXTRAPOLATION, true}, {KD_GGL, KD_IDA, false},         {KD_ODE, KD_CVODE, false},
-    {KD_ODE, KD_ARKODE, false},
+    {KD_ODE, KD_ARKODE, false},       {KD_ODE, KD_ADAMS, true},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 

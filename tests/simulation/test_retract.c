@@ -51,6 +51,7 @@ static const method methods[] = {
     {KD_STATESPACE, KD_DOP853, 0, 1e-6},
     {KD_ODE, KD_HALF_EXPLICIT, 0, 1e-6},
     {KD_ODE, KD_EXTRAPOLATION, 0, 1},
+    {KD_ODE, KD_ADAMS, 0, 1},
     {KD_GGL, KD_IDA, 0, 10},
     {KD_ODE, KD_CVODE, 0, 10},
     {KD_ODE, KD_ARKODE, 0, 1},

@@ -425,7 +425,7 @@ static void unknown_choices(void **state)
     assert_string_equal(
         message,
         "options.integrator = 99 is none of radau, bdf, ida, cvode, arkode, sdirk, dopri5, dop853, half-explicit, "
-        "extrapolation, midpoint");
+        "extrapolation, midpoint, adams");
     opt = with_tolerance(1e-6);
     opt.formulation = (kd_formulation)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
@@ -1228,6 +1228,7 @@ static bool can_integrate(kd_integrator_kind integrator, kd_formulation form)
     case KD_DOPRI5:
     case KD_DOP853:
     case KD_EXTRAPOLATION:
+    case KD_ADAMS:
         return form == KD_ODE || form == KD_STATESPACE;
     case KD_HALF_EXPLICIT:
         return form == KD_ODE;

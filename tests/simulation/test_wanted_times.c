@@ -74,7 +74,7 @@ typedef struct combination {
 
 static const combination all_methods[] = {
     {KD_PSF, KD_RADAU},  {KD_GGL, KD_BDF},    {KD_GGL, KD_IDA},    {KD_PSF, KD_SDIRK},         {KD_ODE, KD_CVODE},
-    {KD_ODE, KD_ARKODE}, {KD_ODE, KD_DOPRI5}, {KD_ODE, KD_DOP853}, {KD_ODE, KD_EXTRAPOLATION},
+    {KD_ODE, KD_ARKODE}, {KD_ODE, KD_DOPRI5}, {KD_ODE, KD_DOP853}, {KD_ODE, KD_EXTRAPOLATION}, {KD_ODE, KD_ADAMS},
 };
 
 static kd_simulation_options options_of(combination c, const double *times, int n, seen *s)

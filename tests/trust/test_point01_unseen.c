@@ -159,6 +159,39 @@ static void pulses_in_time_are_seen(void **state)
     }
 }
 
+// Pulses A (1 - u^2)^n that begin and end at breaks: bdf starts at their foot without a past, and a first step to their other
+// foot finds no force at either end. Integrals over -1 < u < 1
+static void pulses_between_breaks_are_seen_by_bdf(void **state)
+{
+    static const method forms[] = {
+        {KD_JOINT, KD_ODE, KD_BDF},     {KD_CARTESIAN, KD_ODE, KD_BDF},        {KD_JOINT, KD_STATESPACE, KD_BDF},
+        {KD_CARTESIAN, KD_GGL, KD_BDF}, {KD_CARTESIAN, KD_STATESPACE, KD_BDF}, {KD_CARTESIAN, KD_ODASSL, KD_BDF}};
+    static const double integral[] = {16.0 / 15.0, 32.0 / 35.0, 256.0 / 315.0};
+    unsigned            seed = test_seed(1);
+    (void)state;
+    for (int k = 0; k < 120; k++) {
+        char         rest[900], law[400], name[100];
+        const double t_end = random_between(&seed, 1.0, 20.0), c = random_between(&seed, 0.05, 0.7) * t_end;
+        const double w = t_end * pow(10.0, random_between(&seed, -4.3, -2.0)), A = random_between(&seed, 0.1, 3.0) / w;
+        const double v0 = k % 3 ? 0.0 : random_between(&seed, -1.0, 1.0);
+        const double tolerance = pow(10.0, random_between(&seed, -7.0, -4.0));
+        const int    n = k / 6 % 3;
+        const bool   by_input = k % 4 == 0;
+        snprintf(law, sizeof law, "%.17g*if(abs((t - %.17g)/%.17g) < 1, (1 - ((t - %.17g)/%.17g)^2)^%d, 0)", A, c, w, c,
+                 w, n + 2);
+        snprintf(rest, sizeof rest, "%s%s%sforces: {f: {type: applied, body: cart, force: [\"%s\", null, null]}}\n",
+                 by_input ? "inputs: {push: {value: \"" : "", by_input ? law : "", by_input ? "\"}}\n" : "",
+                 by_input ? "input.push" : law);
+        const outcome out = run("", rest, v0, t_end, tolerance, &forms[k % 6]);
+        const double  v = v0 + integral[n] * A * w;
+        // what is left of a pulse is far less than its tenth
+        if (out.status < 0 || !(fabs(out.v - v) <= 200.0 * tolerance * (1.0 + fabs(v))))
+            fail_msg("run %d, %s of %.2e of the run (%s): %.9g instead of %.9g, %ld steps, status %d %s", k, law,
+                     w / t_end, words(&forms[k % 6], tolerance, name, sizeof name), out.v, v, out.accepted, out.status,
+                     out.message);
+    }
+}
+
 // Bumps of a coordinate that the cart runs over: its kinetic energy changes by their integral.
 static void bumps_in_coordinates_are_seen(void **state)
 {
@@ -316,13 +349,10 @@ static void many_jumps_cost_bdf_little(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pulses_in_time_are_seen),
-        cmocka_unit_test(bumps_in_coordinates_are_seen),
-        cmocka_unit_test(stops_are_met),
-        cmocka_unit_test(cusps_in_coordinates_are_met),
-        cmocka_unit_test(teeth_are_summed_up),
-        cmocka_unit_test(many_jumps_cost_bdf_little),
-        cmocka_unit_test(ordinary_laws_cost_no_steps),
+        cmocka_unit_test(pulses_in_time_are_seen),       cmocka_unit_test(pulses_between_breaks_are_seen_by_bdf),
+        cmocka_unit_test(bumps_in_coordinates_are_seen), cmocka_unit_test(stops_are_met),
+        cmocka_unit_test(cusps_in_coordinates_are_met),  cmocka_unit_test(teeth_are_summed_up),
+        cmocka_unit_test(many_jumps_cost_bdf_little),    cmocka_unit_test(ordinary_laws_cost_no_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,7 +183,7 @@ static void every_form_knows_its_branch(void **state)
 static void tight_explicit_runs_end(void **state)
 {
     (void)state;
-    const kd_integrator_kind list[] = {KD_DOPRI5, KD_DOP853, KD_HALF_EXPLICIT, KD_EXTRAPOLATION};
+    const kd_integrator_kind list[] = {KD_DOPRI5, KD_DOP853, KD_HALF_EXPLICIT, KD_EXTRAPOLATION, KD_ADAMS};
     passed = ended = noisy = 0;
     for (int k = 0; k < 10; k++) {
         problem p = make_problem(k);
@@ -201,7 +201,7 @@ static void tight_explicit_runs_end(void **state)
 static void explicit_methods_project(void **state)
 {
     (void)state;
-    const kd_integrator_kind list[] = {KD_DOPRI5, KD_DOP853, KD_HALF_EXPLICIT, KD_EXTRAPOLATION};
+    const kd_integrator_kind list[] = {KD_DOPRI5, KD_DOP853, KD_HALF_EXPLICIT, KD_EXTRAPOLATION, KD_ADAMS};
     problem                  p = make_problem(2);
     char                     message[1000] = "";
     kd_system               *system;
