@@ -34,7 +34,7 @@ struct kd_probe {
     kd_eom_data      *data;
     const kd_state   *x;     // NULL: none was set
     kd_stage          stage; // of the point, as long as its stamp is this
-    unsigned long     stamp;
+    unsigned long     stamp, velocity_stamp;
     unsigned          known;                     // bits of groups whose values are there
     bool              level[LEVELS];             // violations that are there
     int               first[KD_GROUP_COUNT + 1]; // first channel of each group; the last entry is their number
@@ -346,8 +346,12 @@ kd_status kd_probe_reach(kd_probe *p, kd_stage stage)
 {
     const kd_state *x = p->x;
     if (!x) return complain(p, KD_ERR_STAGE, "no state has been set");
-    // somebody else may have moved the point
-    kd_stage now = kd_eom_point(p->data)->acceleration_stamp == p->stamp ? p->stage : KD_STAGE_NONE;
+    // somebody else may have moved the point, or its accelerations only
+    const kd_point *point = kd_eom_point(p->data);
+    kd_stage        now = p->stage;
+    if (point->acceleration_stamp != p->stamp)
+        now =
+            now >= KD_STAGE_VELOCITY && point->velocity_stamp == p->velocity_stamp ? KD_STAGE_VELOCITY : KD_STAGE_NONE;
     if (now >= stage) return KD_OK;
     kd_status status = KD_OK;
     // inputs and time, and in one go position and velocity as far as they are asked for
@@ -368,7 +372,8 @@ kd_status kd_probe_reach(kd_probe *p, kd_stage stage)
     // how far the point is, and its stamp: another stamp will tell that somebody has moved it
     if (status >= 0) p->known |= stage == KD_STAGE_ACCELERATION ? 1u << KD_GROUP_A : 0u;
     p->stage = status >= 0 ? stage : KD_STAGE_NONE;
-    p->stamp = kd_eom_point(p->data)->acceleration_stamp;
+    p->stamp = point->acceleration_stamp;
+    p->velocity_stamp = point->velocity_stamp;
     return status;
 }
 

@@ -62,6 +62,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
     // largest rows of a function; accelerations; errors of slopes
     c->value = kd_cut_double(&c->arena, largest_rows(c->eom));
     c->solved = kd_cut_double(&c->arena, D.nv);
+    c->judged = kd_cut_double(&c->arena, D.nv);
     c->errors = kd_cut_double(&c->arena, D.nv + 2 * D.ne);
     for (int k = 0; k < KNOTS; k++) {
         c->knot[k].x = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
@@ -279,12 +280,21 @@ static bool is_jump(const kd_certifier *c, const kd_state *x)
            memcmp(last->active_lambda, x->active_lambda, (size_t)(c->dims.nlambda + c->dims.nmu)) != 0;
 }
 
+// Is this the end of a step, whose energies are known?
+static bool is_known_end(const kd_certifier *c, const kd_state *x)
+{
+    const size_t motion = (size_t)(c->dims.np + c->dims.nv + c->dims.nr) * sizeof(double);
+    const knot  *k = &c->knot[KNOTS - 1];
+    return c->nknots > 0 && k->t == x->t && memcmp(k->x, x->p, motion) == 0;
+}
+
 // Energies of the last state and of x, and work that goes on from x
 static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
-    kd_energies before;
+    kd_energies before = c->end;
     double      power[POWERS];
-    kd_status   status = kd_certifier_energies_between(c, c->last, &before, power);
+    kd_status   status = KD_OK;
+    if (!is_known_end(c, c->last)) status = kd_certifier_energies_between(c, c->last, &before, power);
     c->nknots = c->nsegments = c->npast = 0;
     // the other side; gains count as supplied, losses as dissipated; polynomials start again
     if (status >= 0) status = kd_certifier_start_work(c, simulation, x);
@@ -337,10 +347,7 @@ static void note_rounding(kd_certifier *c)
 // Is x the end of the step that was seen last?
 static bool is_end(const kd_certifier *c, const kd_simulation *simulation, const kd_state *x)
 {
-    const size_t motion = (size_t)(c->dims.np + c->dims.nv + c->dims.nr) * sizeof(double);
-    const knot  *k = &c->knot[KNOTS - 1];
-    return simulation && x == kd_simulation_state(simulation) && c->nknots > 0 && k->t == x->t &&
-           memcmp(k->x, x->p, motion) == 0;
+    return simulation && x == kd_simulation_state(simulation) && is_known_end(c, x);
 }
 
 // The point at x, the last thing that is looked at. At the end of a step it may be there already; drives have moved it,
@@ -348,8 +355,8 @@ static bool is_end(const kd_certifier *c, const kd_simulation *simulation, const
 static kd_status go_to_end(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     kd_status status = KD_OK;
-    if (!is_end(c, simulation, x) || (!x->unsolved && !c->at_end)) return kd_certifier_go_to_judged(c, simulation, x);
-    if (!c->at_end) status = kd_probe_set_with(c->probe, x, c->knot[KNOTS - 1].rate + c->dims.np);
+    if (!is_end(c, simulation, x)) return kd_certifier_go_to_judged(c, simulation, x);
+    if (!c->at_end) status = kd_probe_set_with(c->probe, x, c->judged);
     return status < 0 ? status : kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
 }
 

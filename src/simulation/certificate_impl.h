@@ -48,6 +48,7 @@ struct kd_certifier {
     double        *value;         // (largest number of rows)
     const double  *a;             // (nv) accelerations that are judged: those of the probe
     double        *solved;        // (nv) accelerations that the simulation gives
+    double        *judged;        // (nv) accelerations at the end of the step that was seen last
     segment        segment[SEGMENTS];
     int            nsegments;
     double         t_known;                     // powers and work are known up to here

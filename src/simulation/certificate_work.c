@@ -29,6 +29,7 @@ static const double CAUTION = 3;   // of the decay of Legendre coefficients over
 // What a coarse look may miss along the run: so many times what errors of one tolerance explain, this part of the
 // energies where that is not known, this part of what the caller allows the balance; in one step a part of what is left
 static const double MISSED = 3, MISSED_OF = 1e-5, OF_LIMIT = 0.1, OF_REST = 0.03;
+static const double OF_ENDS = 0.03; // of that: for states by both ends of the step alone
 
 static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap,
 static const double BEYOND = 10; // where errors of so many tolerances do not explain it
@@ -66,12 +67,14 @@ static kd_status power_at(kd_certifier *c, kd_simulation *simulation, const kd_s
 {
     kd_energies e;
     if (!c->has_drives) return kd_certifier_energies_between(c, x, &e, power);
+    c->at_end = false;
     kd_status status = kd_certifier_go_to_judged(c, simulation, x);
     return status < 0 ? status : energies_here(c->data, &e, power);
 }
 
 // Do powers change with accelerations, auxiliary variables and multipliers? A drive that stands still does not tell, and
 // one that begins with a kink must be known before its step is integrated: asked at every state until one is found.
+// The point is at x, and is there again afterwards: positions, velocities and forces are not evaluated anew.
 static kd_status look_for_drives(kd_certifier *c, const kd_state *x, const double here[POWERS])
 {
     double      moved[POWERS] = {0};
@@ -84,9 +87,10 @@ static kd_status look_for_drives(kd_certifier *c, const kd_state *x, const doubl
     for (int i = 0; i < c->dims.nw; i++) y->w[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nlambda; i++) y->lambda[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nmu; i++) y->mu[i] += 1 + 0.1 * i;
-    if (kd_certifier_energies_between(c, y, &e, moved) < 0) return KD_OK; // such accelerations do not occur
-    c->has_drives = here[0] != moved[0] || here[1] != moved[1];
-    return KD_OK;
+    kd_eom_at_acceleration(c->data, y->a, y->w, y->lambda, y->mu);
+    if (energies_here(c->data, &e, moved) >= 0) // otherwise such accelerations do not occur
+        c->has_drives = here[0] != moved[0] || here[1] != moved[1];
+    return kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
 }
 
 // ---- states inside a step -------------------------------------------------------------------------------------------
@@ -118,9 +122,10 @@ static kd_status see_end(kd_certifier *c, kd_simulation *simulation, const kd_st
     if (status >= 0) status = energies_here(c->data, &e, power);
     c->energy_end = e.kinetic + e.potential;
     c->end = e;
+    if (status >= 0) memcpy(c->judged, c->a, (size_t)c->dims.nv * sizeof *c->a);
     if (status >= 0 && simulation) status = add_knot(c, x);
     if (status >= 0 && simulation) status = look_for_drives(c, x, power);
-    c->at_end = !c->has_drives;
+    c->at_end = status >= 0;
     return status;
 }
 
@@ -152,13 +157,10 @@ static int useful_knots(const kd_certifier *c, const kd_simulation *simulation)
     return n < 3 ? 0 : n;
 }
 
-// The state at a time in the last step, as far as powers need it
-static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
+// The state at a time in the last step by the last n knots: what powers of motion need
+static void interpolate_state(kd_certifier *c, const kd_simulation *simulation, int n, double t)
 {
-    // no polynomial where it would extrapolate errors, or does not know what powers need
-    kd_dims   d = c->dims;
-    const int n = c->has_drives || d.ns > 0 ? 0 : useful_knots(c, simulation);
-    if (n == 0) return kd_simulation_inside(simulation, t, c->inside);
+    kd_dims d = c->dims;
     kd_state_copy(kd_simulation_state(simulation), c->inside);
     c->inside->t = t;
     // values as changes from the end: large coordinates keep their digits
@@ -170,6 +172,21 @@ static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
         for (int j = 0; j < n; j++) sum += value[j] * (k[j].x[i] - end->x[i]) + rate[j] * k[j].rate[i];
         c->inside->p[i] = end->x[i] + sum;
     }
+}
+
+// No polynomial knows contact coordinates, accelerations and multipliers
+static bool is_of_motion(const kd_certifier *c)
+{
+    return !c->has_drives && c->dims.ns == 0;
+}
+
+// The state at a time in the last step, as far as powers need it
+static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
+{
+    // no polynomial where it would extrapolate errors, or does not know what powers need
+    const int n = is_of_motion(c) ? useful_knots(c, simulation) : 0;
+    if (n == 0) return kd_simulation_inside(simulation, t, c->inside);
+    interpolate_state(c, simulation, n, t);
     return KD_OK;
 }
 
@@ -243,11 +260,12 @@ static void close_segment(kd_certifier *c, segment *s)
     c->segment[c->nsegments++] = *s;
 }
 
-// Does the work of the whole step fit its energies? Then nothing is gained by a closer look
-static bool fits_energies(kd_certifier *c, const segment *s)
+// Does the work of the whole step fit its energies, within this part of what is enough? Then nothing is gained by a
+// closer look
+static bool fits_energies(kd_certifier *c, const segment *s, double part)
 {
     const double missing = c->energy_end - c->energy_known + work_up_to(s, 1, 0) - work_up_to(s, 1, 1);
-    if (!(fabs(missing) <= enough_of(c))) return false;
+    if (!(fabs(missing) <= part * enough_of(c))) return false;
     c->missed += fabs(missing);
     return true;
 }
@@ -300,7 +318,7 @@ static bool add_by_past(kd_certifier *c, double t1, const double end[POWERS])
     interpolate_powers(m, 1, &lower);
     for (int which = 0; which < POWERS; which++)
         if (!(fabs(work_up_to(&s, 1, which) - work_up_to(&lower, 1, which)) <= enough)) return false;
-    if (!fits_energies(c, &s)) return false;
+    if (!fits_energies(c, &s, 1)) return false;
     close_segment(c, &s);
     return true;
 }
@@ -382,20 +400,37 @@ static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment
     return status < 0 ? status : add_segment(c, simulation, &half[1], depth + 1);
 }
 
+// Behind an instant there are no steps before this one, and the dense output of a step costs as much as the step: its middle
+// by the cubic polynomial through values and rates at both ends. false: that does not fit the energies, and says nothing
+static bool add_by_ends(kd_certifier *c, kd_simulation *simulation, double t1, const double end[POWERS])
+{
+    const knot *k = &c->knot[KNOTS - 2];
+    segment     s = open_segment(c, t1, end);
+    if (!is_of_motion(c) || c->nknots < 2 || k[0].t != s.t0 || k[1].t != t1 || useful_knots(c, simulation) > 0)
+        return false;
+    interpolate_state(c, simulation, 2, s.t0 + 0.5 * (s.t1 - s.t0));
+    if (power_at(c, simulation, c->inside, s.power[2]) < 0) return false;
+    fill_parabola(&s);
+    if (!fits_energies(c, &s, OF_ENDS)) return false;
+    close_segment(c, &s);
+    return true;
+}
+
 // The work of a step: by its middle where that fits the energies and only the end is asked for, as the parabola is less
 // accurate before (h^4); by all nodes, by halves
 static kd_status add_step(kd_certifier *c, kd_simulation *simulation, double t1, const double end[POWERS], bool whole)
 {
-    segment   s = open_segment(c, t1, end);
+    segment s = open_segment(c, t1, end);
+    if (whole && add_by_ends(c, simulation, t1, end)) return KD_OK;
     kd_status status = look_inside(c, simulation, &s, 2);
     if (status < 0) return status;
     if (whole) fill_parabola(&s);
-    const bool good = whole && fits_energies(c, &s);
+    const bool good = whole && fits_energies(c, &s, 1);
     for (int j = 1; j < NODES - 1 && !good; j += 2) {
         status = look_inside(c, simulation, &s, j);
         if (status < 0) return status;
     }
-    if (good || is_smooth(c, &s) || fits_energies(c, &s)) {
+    if (good || is_smooth(c, &s) || fits_energies(c, &s, 1)) {
         close_segment(c, &s);
         return KD_OK;
     }

@@ -52,15 +52,30 @@ static double rate_by_motion(const kd_row *row, bool nonholonomic, kd_work *w)
     return sum;
 }
 
+// Does a prescribed coordinate move?
+static bool any_drive_moves(const kd_work *w)
+{
+    const kd_tree *tree = &w->system->tree;
+    bool           moves = false;
+    for (int k = 0; w->system->prescribed && k < tree->ndof; k++)
+        moves = moves || (tree->dof_v[k] < 0 && w->dx[k] != 0);
+    return moves;
+}
+
 // Power of drives: prescribed coordinates (tau x', where tau holds the forces of rows already) and rows that depend on
 // time: -lambda g_x x' = lambda g_t, and -mu h_v v = mu h0.
 static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
 {
     const kd_system *s = w->system;
-    kd_eval          answer = kd_work_residual(w, x);
+    const bool       known = w->tau_stamp == x->acceleration_stamp; // by whoever asked for the residual here
+    kd_eval          answer = KD_EVAL_OK;
+    // tau only where prescribed coordinates move
+    kd_work_velocity(w, x, KD_FOR_ROWS);
+    const bool moves = any_drive_moves(w);
+    if (moves && !known) answer = kd_work_residual(w, x);
     if (answer != KD_EVAL_OK) return answer;
     // drives carry tau at the rate of the prescribed coordinate
-    for (int k = 0; k < s->tree.ndof; k++)
+    for (int k = 0; moves && k < s->tree.ndof; k++)
         if (s->tree.dof_v[k] < 0) out->supplied += w->tau[k] * w->dx[k];
     // rows: what their rate has beyond motion is explicit time
     for (int i = 0; i < s->nlambda; i++) {
@@ -93,6 +108,7 @@ kd_eval kd_work_energies(const kd_point *x, void *context, kd_energies *out)
     kd_work *w = context;
     kd_eval  answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
+    kd_work_velocity(w, x, KD_FOR_LOADS); // energies of modes read variables, their forces do not
     // drives need the residual, the others only loads
     inertia_energies(w, out);
     load_energies(w, out);

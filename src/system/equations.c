@@ -10,9 +10,10 @@ static kd_eval residual(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
     kd_eval  answer = kd_work_residual(w, x);
-    if (answer == KD_EVAL_OK)
-        for (int i = 0; i < w->system->nv; i++) out[i] = w->tau[w->system->tree.v_dof[i]];
-    return answer;
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < w->system->nv; i++) out[i] = w->tau[w->system->tree.v_dof[i]];
+    w->tau_stamp = x->acceleration_stamp;
+    return KD_EVAL_OK;
 }
 
 // the explicit formalism: loads and multipliers as forces, ddx by the articulated bodies; a pivot of 0: RETRY
@@ -330,7 +331,7 @@ static void define_words(const kd_system *s, kd_eom_def *def)
 static kd_status define_instants(kd_system *s, kd_eom_def *def)
 {
     if (s->nbreaking > 0) def->next_break = next_break;
-    if (s->nlaws > 0) def->unseen = kd_work_unseen;
+    if (s->nlaws > 0 || s->ntouches > 0) def->unseen = kd_work_unseen;
     if (s->nsampled > 0 && !s->for_start) {
         def->next_sample = kd_work_next_sample;
         def->discrete = kd_work_discrete;
