@@ -128,7 +128,7 @@ KD_API int         kd_cosim_channels(const kd_cosim *cosim);
 KD_API const char *kd_cosim_channel(const kd_cosim *cosim, int channel); // "" for a number that is none
 KD_API const char *kd_cosim_unit(const kd_cosim *cosim, int channel);
 KD_API int         kd_cosim_find(const kd_cosim *cosim, const char *name);       // -1: there is none
-KD_API double      kd_cosim_value(const kd_cosim *cosim, int channel);           // now
+KD_API double      kd_cosim_value(const kd_cosim *cosim, int channel);           // where start or advance ended
 KD_API double      kd_cosim_read_value(const kd_cosim *cosim, const char *name); // the same; NaN: there is none
 KD_API int         kd_cosim_rows(const kd_cosim *cosim);
 KD_API double      kd_cosim_row_time(const kd_cosim *cosim, int row);

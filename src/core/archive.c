@@ -11,7 +11,7 @@
 
 #include "core/text.h"
 
-#define MOST_COUNT (1L << 53)
+#define MOST_COUNT (1LL << 53)
 #define FIRST_ROOM ((size_t)1 << 14)
 
 kd_archive kd_archive_writer(void)

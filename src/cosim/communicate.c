@@ -13,15 +13,52 @@ enum { MOST_ITERATIONS = 12 };
 static const double CONVERGED = 1e-12; // relative change of an input
 static const double SHIFT = 1e-6;      // of an input for differences, relative
 
+static void read_wave(kd_cosim *c, int s, double t)
+{
+    if (c->wave[s] == c->present_wave && c->heard[s]) kd_cosim_read_task(c, s, t);
+}
+
+static void read_heard(kd_cosim *c, int s, double t)
+{
+    c->status[s] = KD_OK;
+    if (c->heard[s]) kd_cosim_read_task(c, s, t);
+}
+
+static void read_unheard(kd_cosim *c, int s, double t)
+{
+    c->status[s] = KD_OK;
+    if (!c->heard[s]) kd_cosim_read_task(c, s, t);
+}
+
+kd_status kd_cosim_read_rest(kd_cosim *c)
+{
+    kd_cosim_each(c, read_unheard, c->T);
+    return kd_cosim_look(c);
+}
+
+// Is there a system in the present wave whose outputs are not those of its inputs?
+static bool wants_reading(kd_cosim *c)
+{
+    bool any = false;
+    for (int s = 0; s < c->nsystems; s++) {
+        c->status[s] = KD_OK;
+        if (c->wave[s] != c->present_wave || !c->heard[s]) continue;
+        kd_cosim_take_inputs(c, s);
+        any = any || !kd_cosim_is_read(c, s);
+    }
+    return any;
+}
+
+// Each system with what those before it have just told; those of one wave at once
 static kd_status sweep(kd_cosim *c, bool *changed)
 {
     *changed = false;
-    for (int i = 0; i < c->nsystems; i++) {
-        const int s = c->order[i];
-        kd_cosim_take_inputs(c, s);
-        const kd_status status = kd_cosim_read_outputs(c, s);
+    for (c->present_wave = 0; c->present_wave < c->nwaves; c->present_wave++) {
+        if (wants_reading(c)) kd_cosim_each(c, read_wave, c->T);
+        const kd_status status = kd_cosim_look(c);
         if (status < 0) return status;
-        if (kd_cosim_take_outputs(c, s)) *changed = true;
+        for (int s = 0; s < c->nsystems; s++)
+            if (c->wave[s] == c->present_wave && c->heard[s] && kd_cosim_take_outputs(c, s)) *changed = true;
     }
     return KD_OK;
 }
@@ -82,18 +119,15 @@ static kd_status solve_loop(kd_cosim *c)
     for (int iteration = 0; iteration < MOST_ITERATIONS; iteration++) {
         double change = 0;
         // r = C y(w) - w
-        for (int s = 0; s < c->nsystems; s++) {
-            kd_cosim_take_inputs(c, s);
-            const kd_status status = kd_cosim_read_outputs(c, s);
-            if (status < 0) return status;
-        }
+        kd_cosim_each(c, read_heard, c->T);
+        kd_status status = kd_cosim_look(c);
+        if (status < 0) return status;
         for (int k = 0; k < n; k++) {
             const kd_connection *l = &c->connection[k];
             c->loop.r[k] = l->factor * c->y[l->from][l->output] - c->w[k];
         }
         // w += inv(I - C y_u) r; the loop may be nonlinear, so the matrix belongs to this w
-        const kd_status status = make_matrix(c);
-        if (status < 0) return status;
+        if ((status = make_matrix(c)) < 0) return status;
         kd_lu_solve(n, c->loop.A, c->loop.pivot, c->loop.r, 1);
         for (int k = 0; k < n; k++) {
             c->w[k] += c->loop.r[k];
@@ -111,8 +145,8 @@ kd_status kd_cosim_communicate(kd_cosim *c)
     kd_status status = KD_OK;
     // with the inputs that were held: each system once
     if (c->opt.held) {
-        for (int s = 0; s < c->nsystems; s++) kd_cosim_take_inputs(c, s);
-        for (int s = 0; s < c->nsystems && status >= 0; s++) status = kd_cosim_read_outputs(c, s);
+        kd_cosim_each(c, read_heard, c->T);
+        status = kd_cosim_look(c);
         for (int s = 0; s < c->nsystems && status >= 0; s++) (void)kd_cosim_take_outputs(c, s);
         return status;
     }

@@ -143,6 +143,24 @@ static void find_order(kd_cosim *c)
     }
 }
 
+// A system that is told something by one of the present wave begins the next one
+static void find_waves(kd_cosim *c)
+{
+    c->nwaves = 1;
+    for (int i = 0; i < c->nsystems; i++) {
+        const int s = c->order[i];
+        c->wave[s] = c->nwaves - 1;
+        for (int k = 0; k < c->nconnections; k++) {
+            const kd_connection *l = &c->connection[k];
+            for (int j = 0; j < i; j++)
+                if (l->to == s && l->from == c->order[j] && c->wave[l->from] == c->nwaves - 1) c->wave[s] = c->nwaves;
+        }
+        if (c->wave[s] == c->nwaves) c->nwaves++;
+    }
+    for (int k = 0; k < c->nconnections; k++) c->heard[c->connection[k].from] = true;
+    for (int i = 0; i < c->nrows_joined; i++) c->heard[c->row[i].system[0]] = c->heard[c->row[i].system[1]] = true;
+}
+
 // ---- memory ---------------------------------------------------------------------------------------------------------
 
 static kd_status reserve(kd_cosim *c)
@@ -230,23 +248,49 @@ static kd_status start_threads(kd_cosim *c)
     return kd_workers_create(c, threads, &c->workers);
 }
 
-// Systems start one after the other with what is known of their inputs; then all is told around
+// With what is known of its inputs
+static void start_one(kd_cosim *c, int s)
+{
+    kd_cosim_system *system = c->system[s];
+    for (int j = 0; j < system->ninputs; j++) c->u[s][j] = system->input[j].start;
+    for (int k = 0; k < c->nconnections; k++) {
+        const kd_connection *l = &c->connection[k];
+        if (l->to == s && c->y_known[l->from]) c->u[s][l->input] = c->w[k];
+    }
+    c->status[s] = system->class->start(system, 0, c->u[s]);
+    if (c->status[s] >= 0) c->status[s] = kd_cosim_read_one(c, s);
+}
+
+// Processes and lines to other programs are made one after the other
+static bool is_foreign(const kd_cosim_system *system)
+{
+    return system->class->trust || system->class->lay_line;
+}
+
+static void start_task(kd_cosim *c, int s, double t)
+{
+    (void)t;
+    c->status[s] = KD_OK;
+    if (c->wave[s] == c->present_wave && !is_foreign(c->system[s])) start_one(c, s);
+}
+
+// Systems start wave after wave; then all is told around
 static kd_status start_systems(kd_cosim *c)
 {
-    for (int i = 0; i < c->nsystems; i++) {
-        const int        s = c->order[i];
-        kd_cosim_system *system = c->system[s];
-        for (int j = 0; j < system->ninputs; j++) c->u[s][j] = system->input[j].start;
-        for (int k = 0; k < c->nconnections; k++) {
-            const kd_connection *l = &c->connection[k];
-            if (l->to == s) c->u[s][l->input] = c->y_known[l->from] ? c->w[k] : system->input[l->input].start;
+    for (c->present_wave = 0; c->present_wave < c->nwaves; c->present_wave++) {
+        kd_cosim_each(c, start_task, 0);
+        for (int s = 0; s < c->nsystems; s++) {
+            kd_cosim_system *system = c->system[s];
+            if (c->wave[s] != c->present_wave || !is_foreign(system)) continue;
+            if (system->class->trust) system->class->trust(system, c->opt.fmu_in_process, c->opt.fmu_timeout);
+            if (system->class->lay_line) system->class->lay_line(system, c->opt.wire);
+            start_one(c, s);
+            if (c->status[s] < 0) break;
         }
-        if (system->class->trust) system->class->trust(system, c->opt.fmu_in_process, c->opt.fmu_timeout);
-        if (system->class->lay_line) system->class->lay_line(system, c->opt.wire);
-        kd_status status = system->class->start(system, 0, c->u[s]);
-        if (status < 0) return kd_cosim_fail(c, s, status);
-        if ((status = kd_cosim_read_outputs(c, s)) < 0) return status;
-        (void)kd_cosim_take_outputs(c, s);
+        const kd_status status = kd_cosim_look(c);
+        if (status < 0) return status;
+        for (int s = 0; s < c->nsystems; s++)
+            if (c->wave[s] == c->present_wave) (void)kd_cosim_take_outputs(c, s);
     }
     return kd_cosim_communicate(c);
 }
@@ -263,14 +307,21 @@ static kd_status pass_on(kd_cosim *c, int s)
     return status;
 }
 
+static void noise_task(kd_cosim *c, int s, double t)
+{
+    kd_cosim_system *system = c->system[s];
+    (void)t;
+    c->status[s] = system->class->noise ? system->class->noise(system, c->u[s], c->y_other[s]) : KD_OK;
+}
+
 // How well inputs can be known at all: by the tolerances of the system that tells them, and of those that tell it
 static kd_status find_noise(kd_cosim *c)
 {
+    kd_cosim_each(c, noise_task, 0);
     for (int round = 0; round < 2; round++)
         for (int s = 0; s < c->nsystems; s++) {
-            kd_cosim_system *system = c->system[s];
-            if (round == 0 && !system->class->noise) continue;
-            const kd_status status = round == 0 ? system->class->noise(system, c->u[s], c->y_other[s]) : pass_on(c, s);
+            if (round == 0 && !c->system[s]->class->noise) continue;
+            const kd_status status = round == 0 ? c->status[s] : pass_on(c, s);
             if (status < 0) return kd_cosim_fail(c, s, status);
             for (int k = 0; k < c->nconnections; k++) {
                 kd_connection *l = &c->connection[k];
@@ -329,13 +380,14 @@ kd_status kd_cosim_start(kd_cosim *c, char *message, size_t size)
     c->started = true, c->started_at = kd_cosim_seconds();
     c->certificate = (kd_cosim_certificate){.error_name = ""};
     find_order(c);
+    find_waves(c);
     kd_status status = reserve(c);
     if (status >= 0) status = name_channels(c);
+    if (status >= 0) status = start_threads(c);
     if (status >= 0) status = start_systems(c);
     if (status >= 0) status = check_abilities(c);
     if (status >= 0) begin_past(c);
     if (status >= 0) status = find_noise(c);
-    if (status >= 0) status = start_threads(c);
     if (status >= 0) status = kd_cosim_record(c, false);
     c->ended = status < 0;
     return tell(c, status, message, size);
@@ -363,6 +415,7 @@ kd_status kd_cosim_advance(kd_cosim *c, double t, char *message, size_t size)
             status = KD_STOPPED;
         }
     }
+    if (status >= 0 && kd_cosim_read_rest(c) < 0) status = KD_ERR_NOT_FINITE;
     c->ended = status != KD_OK;
     return tell(c, status, message, size);
 }

@@ -59,6 +59,9 @@ struct kd_cosim {
     kd_connection   *connection; // (nconnections)
     kd_bond          bond[KD_COSIM_MOST_BONDS];
     int              order[KD_COSIM_MOST_SYSTEMS]; // of gauss-seidel
+    int              wave[KD_COSIM_MOST_SYSTEMS];  // those of one wave, in that order, do not tell each other anything
+    int              nwaves;
+    bool             heard[KD_COSIM_MOST_SYSTEMS]; // its outputs are told to another one, or belong to a joint
     bool             order_given;
     // while it runs
     bool       started, ended;
@@ -77,8 +80,11 @@ struct kd_cosim {
     bool       y_known[KD_COSIM_MOST_SYSTEMS]; //
     kd_signal *signal[KD_COSIM_MOST_SYSTEMS];  // (ninputs)
     double     event[KD_COSIM_MOST_SYSTEMS];   // of the step
-    kd_status  status[KD_COSIM_MOST_SYSTEMS];  // of the step
-    double     saved_t;                        // of slot 0
+    kd_status  status[KD_COSIM_MOST_SYSTEMS];  // of the step, or of another task
+    double     next[KD_COSIM_MOST_SYSTEMS];    // time of its next sample behind the present state, where it is known
+    bool       next_known[KD_COSIM_MOST_SYSTEMS];
+    int        present_slot, present_wave; // of the present task
+    double     saved_t;                    // of slot 0
     // rigid joints
     int          nrows_joined, joint_index, precondition; // index 1, 2; precondition < 0: where it is needed
     kd_cosim_row row[KD_COSIM_MOST_ROWS];
@@ -132,13 +138,20 @@ void      kd_cosim_set_courses(kd_cosim *c, int system);               // of its
 kd_status kd_cosim_step_one(kd_cosim *c, int system, double t_end);    // to c->status, c->event
 void      kd_cosim_take_inputs(kd_cosim *c, int system);               // c->u from c->w
 kd_status kd_cosim_read_outputs(kd_cosim *c, int system) KD_NODISCARD; // c->y with c->u
-bool      kd_cosim_take_outputs(kd_cosim *c, int system);              // c->w from c->y; did one change?
+bool      kd_cosim_is_read(const kd_cosim *c, int system);             // are c->y those of c->u?
+kd_status kd_cosim_read_one(kd_cosim *c, int system) KD_NODISCARD;     // the same without a word, for tasks
+void      kd_cosim_read_task(kd_cosim *c, int system, double t);       // the same with inputs of c->w, to c->status
+double    kd_cosim_next_event(kd_cosim *c, int system);                // behind the present state; infinity
+kd_status kd_cosim_look(kd_cosim *c) KD_NODISCARD;        // c->status of all: the first that failed is told
+bool      kd_cosim_take_outputs(kd_cosim *c, int system); // c->w from c->y; did one change?
 void      kd_cosim_note_size(kd_cosim *c, int connection, double value);
 double    kd_cosim_scale(const kd_cosim *c, int connection); // what errors of an input are relative to
 
 // ---- communication points (communicate.c) ---------------------------------------------------------------------------
 // Outputs of all systems with the inputs that follow from them: c->w
 kd_status kd_cosim_communicate(kd_cosim *c) KD_NODISCARD;
+// Systems that tell nobody anything are read only for rows, and for who asks behind a part of the run
+kd_status kd_cosim_read_rest(kd_cosim *c) KD_NODISCARD;
 
 // ---- iteration (iterate.c) ------------------------------------------------------------------------------------------
 kd_status kd_cosim_iterate(kd_cosim *c, double t_end) KD_NODISCARD;
@@ -152,9 +165,11 @@ kd_status kd_cosim_joints_improve(kd_cosim *c, int pass, double norm) KD_NODISCA
 void      kd_cosim_joints_note(kd_cosim *c); // largest errors, for the certificate
 
 // ---- threads (workers.c) --------------------------------------------------------------------------------------------
+// Something that all systems do at once: it may write only what is theirs (c->status[s], c->event[s], c->u[s], c->y[s], ...)
+typedef void (*kd_cosim_task)(kd_cosim *c, int system, double t);
+void      kd_cosim_each(kd_cosim *c, kd_cosim_task task, double t); // in threads, or one after the other: the same bits
 kd_status kd_workers_create(kd_cosim *c, int threads, kd_workers **out) KD_NODISCARD;
-void      kd_workers_run(kd_workers *workers, double t_end); // every system that has a state; c->status, c->event
-void      kd_workers_destroy(kd_workers *workers);           // NULL is fine
+void      kd_workers_destroy(kd_workers *workers); // NULL is fine
 
 // ---- macro steps (master.c) -----------------------------------------------------------------------------------------
 // Over one macro step, not beyond t_end.

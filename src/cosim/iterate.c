@@ -86,12 +86,10 @@ static kd_status pass(kd_cosim *c, double t_end)
 {
     kd_status status = kd_cosim_step_systems(c, t_end, c->iteration.w);
     memcpy(c->w, c->iteration.w, (size_t)c->nconnections * sizeof *c->w);
-    for (int s = 0; s < c->nsystems && status == KD_OK; s++) {
-        kd_cosim_take_inputs(c, s);
-        status = kd_cosim_read_outputs(c, s);
-    }
     c->certificate.iterations++;
-    return status;
+    if (status != KD_OK) return status;
+    kd_cosim_each(c, kd_cosim_read_task, t_end);
+    return kd_cosim_look(c);
 }
 
 // From c->predicted on; slot 0 holds the start. An event inside ends it early: the caller looks

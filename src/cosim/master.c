@@ -27,8 +27,7 @@ static double meet_samples(kd_cosim *c, double end)
 {
     double next[KD_COSIM_MOST_SYSTEMS];
     for (int s = 0; s < c->nsystems; s++) {
-        kd_cosim_system *system = c->system[s];
-        next[s] = system->class->next_event ? system->class->next_event(system) : INFINITY;
+        next[s] = kd_cosim_next_event(c, s);
         if (next[s] > c->T && next[s] < end + CLOSE * (end - c->T)) end = next[s];
     }
     for (int s = 0; s < c->nsystems; s++) c->sampled[s] = fabs(next[s] - end) <= CLOSE * (end - c->T);

@@ -86,8 +86,9 @@ kd_status kd_cosim_record(kd_cosim *c, bool last)
     const double every = c->opt.intervals > 0 ? c->opt.t_end / c->opt.intervals : 0;
     if (!last && c->T < c->next_row * (1 - 1e-12)) return KD_OK;
     if (c->nrows > 0 && c->rows[(size_t)(c->nrows - 1) * ((size_t)c->nchannels + 1)] == c->T) return KD_OK;
-    const kd_status status = make_room(c);
-    if (status < 0) {
+    kd_status status = kd_cosim_read_rest(c);
+    if (status < 0) return status;
+    if ((status = make_room(c)) < 0) {
         kd_text(c->why, sizeof c->why, "no memory for more rows of results; intervals: N keeps fewer");
         return status;
     }

@@ -28,24 +28,32 @@ bool kd_cosim_all_restore(const kd_cosim *c)
     return true;
 }
 
+static void save_one(kd_cosim *c, int s, double t)
+{
+    (void)t;
+    c->status[s] = c->system[s]->class->save(c->system[s], c->present_slot);
+}
+
+static void restore_one(kd_cosim *c, int s, double t)
+{
+    kd_cosim_system *system = c->system[s];
+    c->status[s] = system->class->restore(system, c->present_slot);
+    if (system->algebraic) system->t = t;
+    c->y_known[s] = c->next_known[s] = false;
+}
+
 kd_status kd_cosim_save_all(kd_cosim *c, int slot)
 {
-    for (int s = 0; s < c->nsystems; s++) {
-        const kd_status status = c->system[s]->class->save(c->system[s], slot);
-        if (status < 0) return kd_cosim_fail(c, s, status);
-    }
-    return KD_OK;
+    c->present_slot = slot;
+    kd_cosim_each(c, save_one, c->T);
+    return kd_cosim_look(c);
 }
 
 kd_status kd_cosim_restore_all(kd_cosim *c, int slot)
 {
-    for (int s = 0; s < c->nsystems; s++) {
-        const kd_status status = c->system[s]->class->restore(c->system[s], slot);
-        if (status < 0) return kd_cosim_fail(c, s, status);
-        if (c->system[s]->algebraic) c->system[s]->t = c->T;
-        c->y_known[s] = false;
-    }
-    return KD_OK;
+    c->present_slot = slot;
+    kd_cosim_each(c, restore_one, c->T);
+    return kd_cosim_look(c);
 }
 
 // ---- courses of inputs ----------------------------------------------------------------------------------------------
@@ -120,16 +128,41 @@ void kd_cosim_take_inputs(kd_cosim *c, int s)
         if (c->connection[k].to == s) c->u[s][c->connection[k].input] = c->w[k];
 }
 
-kd_status kd_cosim_read_outputs(kd_cosim *c, int s)
+bool kd_cosim_is_read(const kd_cosim *c, int s)
+{
+    return c->y_known[s] && memcmp(c->u[s], c->u_seen[s], (size_t)c->system[s]->ninputs * sizeof(double)) == 0;
+}
+
+kd_status kd_cosim_read_one(kd_cosim *c, int s)
 {
     kd_cosim_system *system = c->system[s];
-    const size_t     bytes = (size_t)system->ninputs * sizeof(double);
-    if (c->y_known[s] && memcmp(c->u[s], c->u_seen[s], bytes) == 0) return KD_OK;
+    if (kd_cosim_is_read(c, s)) return KD_OK;
     const kd_status status = system->class->outputs(system, c->u[s], c->y[s]);
-    if (status < 0) return kd_cosim_fail(c, s, status);
-    memcpy(c->u_seen[s], c->u[s], bytes);
+    if (status < 0) return status;
+    memcpy(c->u_seen[s], c->u[s], (size_t)system->ninputs * sizeof(double));
     c->y_known[s] = true;
     return KD_OK;
+}
+
+kd_status kd_cosim_read_outputs(kd_cosim *c, int s)
+{
+    const kd_status status = kd_cosim_read_one(c, s);
+    return status < 0 ? kd_cosim_fail(c, s, status) : KD_OK;
+}
+
+void kd_cosim_read_task(kd_cosim *c, int s, double t)
+{
+    (void)t;
+    kd_cosim_take_inputs(c, s);
+    c->status[s] = kd_cosim_read_one(c, s);
+}
+
+double kd_cosim_next_event(kd_cosim *c, int s)
+{
+    kd_cosim_system *system = c->system[s];
+    if (!c->next_known[s]) c->next[s] = system->class->next_event ? system->class->next_event(system) : INFINITY;
+    c->next_known[s] = true;
+    return c->next[s];
 }
 
 bool kd_cosim_take_outputs(kd_cosim *c, int s)
@@ -151,12 +184,12 @@ kd_status kd_cosim_step_one(kd_cosim *c, int s, double t_end)
 {
     kd_cosim_system *system = c->system[s];
     c->event[s] = INFINITY;
-    c->y_known[s] = false;
+    c->y_known[s] = c->next_known[s] = false;
     return c->status[s] = system->class->step(system, t_end, &c->event[s]);
 }
 
-// Steps of all systems are there; the first that failed, or asks to end the run, is told
-static kd_status look(kd_cosim *c)
+// The first that failed, or asks to end the run, is told
+kd_status kd_cosim_look(kd_cosim *c)
 {
     kd_status answer = KD_OK;
     for (int s = 0; s < c->nsystems; s++) {
@@ -166,14 +199,21 @@ static kd_status look(kd_cosim *c)
     return answer;
 }
 
+// A step and all that follows from this system alone: when it wants to be sampled, and outputs that the communication point begins
+// with, which are read with inputs that are known already
+static void step_task(kd_cosim *c, int s, double t_end)
+{
+    const bool first = c->heard[s] && (c->opt.held || c->wave[s] == 0);
+    kd_cosim_set_courses(c, s);
+    if (kd_cosim_step_one(c, s, t_end) != KD_OK) return;
+    (void)kd_cosim_next_event(c, s);
+    if (first && c->opt.master == KD_COSIM_JACOBI) kd_cosim_read_task(c, s, t_end);
+}
+
 static kd_status all_at_once(kd_cosim *c, double t_end)
 {
-    for (int s = 0; s < c->nsystems; s++) kd_cosim_set_courses(c, s);
-    if (c->workers)
-        kd_workers_run(c->workers, t_end);
-    else
-        for (int s = 0; s < c->nsystems; s++) (void)kd_cosim_step_one(c, s, t_end);
-    return look(c);
+    kd_cosim_each(c, step_task, t_end);
+    return kd_cosim_look(c);
 }
 
 // Each with the values at the end that those before it have told
@@ -193,7 +233,7 @@ static kd_status one_by_one(kd_cosim *c, double t_end)
         (void)kd_cosim_take_outputs(c, s);
         done[s] = true;
     }
-    return look(c);
+    return kd_cosim_look(c);
 }
 
 kd_status kd_cosim_step_systems(kd_cosim *c, double t_end, const double *w_end)

@@ -174,6 +174,8 @@ static kd_status write_plant(job *j)
     FILE  *out = open_memstream(&text, &size);
     if (!out) return KD_ERR_MEMORY;
     fprintf(out, "token %s\n", j->token);
+    if (j->opt->kind & KD_FMU_EXCHANGE) fprintf(out, "kind me\n");
+    if (j->opt->kind & KD_FMU_COSIMULATION) fprintf(out, "kind cs\n");
     for (int i = 0; i < j->opt->ninputs; i++) fprintf(out, "input %s\n", j->opt->inputs[i]);
     if (fclose(out) != 0) return KD_ERR_MEMORY;
     const kd_status status = write_file(j, "plant.txt", text, size);
@@ -308,17 +310,32 @@ static kd_status find_binary(job *j, char *path, size_t size)
                   "the binary of FMUs is not beside the program, nor where it was installed (option --binary)");
 }
 
-static kd_status add_binary(job *j)
+static kd_status add_binary(job *j, const char *path, const char *platform, const char *ending)
 {
-    char      path[PATH_MAX + 40], name[600], why[300];
+    char      name[600], why[300];
     char     *bytes;
     size_t    length;
-    kd_status status = find_binary(j, path, sizeof path);
-    if (status >= 0) status = kd_load_file(path, MOST_BYTES, &bytes, &length, why, sizeof why);
+    kd_status status = kd_load_file(path, MOST_BYTES, &bytes, &length, why, sizeof why);
     if (status < 0) return status;
-    kd_text(name, sizeof name, "binaries/%s/%s.so", j->opt->version == 2 ? PLATFORM_2 : PLATFORM_3, j->identifier);
+    kd_text(name, sizeof name, "binaries/%s/%s.%s", platform, j->identifier, ending);
     status = kd_zip_add(j->zip, name, bytes, length, true);
     kd_free(bytes);
+    return status;
+}
+
+// That of this machine, and those of others that stand beside it (tools/cross-fmu)
+static kd_status add_binaries(job *j)
+{
+    static const struct {
+        const char *file, *two, *three, *ending;
+    } OTHER[] = {{"kardan-fmu.aarch64-linux.so", "aarch64-linux", "aarch64-linux", "so"}};
+    char       path[PATH_MAX + 40];
+    const bool two = j->opt->version == 2;
+    kd_status  status = find_binary(j, path, sizeof path);
+    if (status >= 0) status = add_binary(j, path, two ? PLATFORM_2 : PLATFORM_3, "so");
+    for (size_t i = 0; i < sizeof OTHER / sizeof *OTHER && status >= 0; i++)
+        if (strcmp(OTHER[i].three, PLATFORM_3) != 0 && find_part(OTHER[i].file, "", path, sizeof path))
+            status = add_binary(j, path, two ? OTHER[i].two : OTHER[i].three, OTHER[i].ending);
     return status;
 }
 
@@ -474,7 +491,7 @@ kd_status kd_fmu_export(const kd_model *model, const char *model_path, const cha
     // the description first: tools look for it there
     if (status >= 0) status = add_description(&j);
     if (status >= 0) status = add_terminals(&j);
-    if (status >= 0) status = add_binary(&j);
+    if (status >= 0) status = add_binaries(&j);
     if (status >= 0) status = add_resources(&j);
     if (status >= 0) status = add_sources(&j);
     if (status >= 0)

@@ -321,6 +321,16 @@ static kd_status choose_options(kd_plant *p, kd_simulation_options *o)
     return KD_OK;
 }
 
+// As new: multipliers of an earlier run would be the first guess of the next one, which then has other last digits
+static kd_status forget_state(kd_plant *p)
+{
+    kd_state *fresh = NULL;
+    kd_status status = kd_state_create(kd_system_eom(p->system), &fresh);
+    if (status >= 0) status = kd_state_copy(fresh, p->x);
+    kd_state_destroy(fresh);
+    return status;
+}
+
 kd_status kd_plant_start(kd_plant *p)
 {
     kd_simulation_options options;
@@ -329,6 +339,7 @@ kd_status kd_plant_start(kd_plant *p)
     if (status < 0 || !p->system) return status < 0 ? status : KD_ERR_MODEL;
     // the model's start, with these inputs
     for (int i = 0; i < p->dims.nu; i++) p->t_u[i] = p->t_start;
+    if ((status = forget_state(p)) < 0) return status;
     p->x->t = p->t_start;
     status = kd_system_start(p->system, p->x, p->message, sizeof p->message);
     if (status >= 0) status = choose_options(p, &options);
@@ -428,13 +439,32 @@ static kd_status rate_of(kd_plant *p, int i, double *value)
     return answer == KD_EVAL_OK ? KD_OK : kd_plant_refuse(p, KD_ERR_RETRY_FAILED, "%s", kd_eom_data_message(p->data));
 }
 
+// Co-simulation has no use for indicators, but a client that reads all variables reads them, too: at a copy of the state
+static kd_status events_of_copy(kd_plant *p, double *values)
+{
+    kd_simulation_options options;
+    kd_state             *x = NULL;
+    kd_exchange          *exchange = NULL;
+    const kd_eom         *eom = kd_system_eom(p->system);
+    const kd_inputs       inputs = kd_plant_inputs(p);
+    kd_status             status = choose_options(p, &options);
+    options.events.listener = NULL, options.output = NULL;
+    if (status >= 0) status = kd_state_create(eom, &x);
+    if (status >= 0) status = kd_state_copy(p->x, x);
+    if (status >= 0) status = kd_exchange_create(eom, &inputs, &options, x, &exchange, p->message, sizeof p->message);
+    if (status >= 0 && (status = kd_exchange_values(exchange, values)) < 0)
+        (void)kd_plant_refuse(p, status, "%s", kd_exchange_message(exchange));
+    kd_exchange_destroy(exchange);
+    kd_state_destroy(x);
+    return status < 0 ? status : KD_OK;
+}
+
 static kd_status indicator_of(kd_plant *p, int i, double *value)
 {
     const int n = kd_plant_indicators(p);
-    if (!p->exchange) return kd_plant_refuse(p, KD_ERR_UNSUPPORTED, "indicators of events belong to model exchange");
-    double *values = kd_alloc((size_t)n * sizeof *values);
+    double   *values = kd_alloc((size_t)n * sizeof *values);
     if (!values) return KD_ERR_MEMORY;
-    const kd_status status = kd_plant_events(p, values);
+    const kd_status status = p->exchange ? kd_plant_events(p, values) : events_of_copy(p, values);
     *value = values[i];
     kd_free(values);
     return status;

@@ -7,7 +7,10 @@
 
 #include "fmi/plant_impl.h"
 
-#define SAME 16   // [ulp] times that are so close are one
+#define SAME 16 // [ulp] times that are so close are one
+#define SHORTER 0.1
+#define CURVED 1e-5
+enum { MOST_SHORTER = 5 };
 #define MOVE 1e-3 // part of the size of a number, for differences of fourth order: error and rounding are about 1e-12
 
 // ---- co-simulation --------------------------------------------------------------------------------------------------
@@ -205,16 +208,69 @@ static double size_of(kd_plant *p, unsigned reference, const double *y)
     return v && v->kind == KD_PLANT_INPUT ? fmax(1, fabs(p->u[v->index])) : 1;
 }
 
-// (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / (12 h) along the whole direction
+// What is asked for: unknowns by knowns along a direction
+typedef struct asked {
+    const unsigned *unknown, *known;
+    size_t          nu, nk;
+    const double   *dknown;
+} asked;
+
+// (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / (12 h) in fourth and (f(h) - f(-h)) / (2 h) in second; inputs are u again afterwards
+static kd_status take_differences(kd_plant *p, const asked *a, double h, const double *y0, const double *u, double *out,
+                                  double *fourth, double *second)
+{
+    static const double PART[] = {1, -1, 2, -2}, WEIGHT[] = {8, -8, -1, 1};
+    double             *y = p->work + 2 * kd_plant_states(p);
+    kd_status           status = KD_OK;
+    for (size_t i = 0; i < a->nu; i++) fourth[i] = second[i] = 0;
+    for (int part = 0; part < 4 && status >= 0; part++) {
+        status = moved_values(p, PART[part] * h, a->unknown, a->nu, a->known, a->nk, a->dknown, y0, y, out);
+        for (size_t i = 0; i < a->nu && status >= 0; i++) {
+            fourth[i] += WEIGHT[part] * out[i] / (12 * h);
+            if (part < 2) second[i] += PART[part] * out[i] / (2 * h);
+        }
+        if (p->dims.nu > 0) memcpy(p->u, u, (size_t)p->dims.nu * sizeof *u);
+    }
+    return status;
+}
+
+// How far differences of second order are from those of fourth order, relative: those are wrong by about its square
+static double bend(size_t n, const double *fourth, const double *second)
+{
+    double size = 0, e = 0;
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(fourth[i])), e = fmax(e, fabs(fourth[i] - second[i]));
+    return e > 0 ? e / size : 0;
+}
+
+// Shorter steps where nothing can be evaluated so far away, or where the function bends on the way; the straightest counts
+static kd_status straightest(kd_plant *p, const asked *a, double h, const double *y0, const double *u, double *work,
+                             double *best)
+{
+    double *out = work, *fourth = out + a->nu, *second = fourth + a->nu, least = INFINITY;
+    for (int tries = 0; tries <= MOST_SHORTER; tries++, h *= SHORTER) {
+        const kd_status status = take_differences(p, a, h, y0, u, out, fourth, second);
+        const bool      wrong = status == KD_ERR_ARGUMENT || status == KD_ERR_UNSUPPORTED;
+        if (status < 0 && (wrong || (tries == MOST_SHORTER && !isfinite(least)))) return status;
+        if (status < 0) continue;
+        const double e = bend(a->nu, fourth, second);
+        // a bend that comes near may grow before it is left behind; in the end rounding grows
+        if (!(e < least)) continue;
+        least = e;
+        memcpy(best, fourth, a->nu * sizeof *best);
+        if (e <= CURVED) break;
+    }
+    return KD_OK;
+}
+
+// Along the whole direction, with a step that moves no number by more than its part
 kd_status kd_plant_directional(kd_plant *p, const unsigned *unknown, size_t nu, const unsigned *known, size_t nk,
                                const double *dknown, double *dunknown)
 {
-    static const double PART[] = {1, -1, 2, -2}, WEIGHT[] = {8, -8, -1, 1};
-    kd_status           status = p->started ? KD_OK : kd_plant_start(p);
-    const int           n = kd_plant_states(p);
+    kd_status status = p->started ? KD_OK : kd_plant_start(p);
     if (status < 0) return status;
-    double   *y0 = p->work + n, *y = y0 + n;
-    double   *out = kd_alloc((nu + 1) * sizeof *out), *u = kd_alloc(((size_t)p->dims.nu + 1) * sizeof *u);
+    const asked a = {unknown, known, nu, nk, dknown};
+    double     *y0 = p->work + kd_plant_states(p), *out = kd_alloc((3 * nu + 1) * sizeof *out),
+           *u = kd_alloc(((size_t)p->dims.nu + 1) * sizeof *u);
     kd_state *kept = p->moved;
     if (!out || !u) status = KD_ERR_MEMORY;
     if (status >= 0) {
@@ -222,17 +278,12 @@ kd_status kd_plant_directional(kd_plant *p, const unsigned *unknown, size_t nu, 
         if (p->dims.nu > 0) memcpy(u, p->u, (size_t)p->dims.nu * sizeof *u);
         status = kd_state_copy(p->x, kept);
     }
-    // a step that moves no number by more than its part
     double step = HUGE_VAL;
     for (size_t k = 0; k < nk; k++)
         if (dknown[k] != 0) step = fmin(step, MOVE * size_of(p, known[k], y0) / fabs(dknown[k]));
     for (size_t i = 0; i < nu; i++) dunknown[i] = 0;
-    for (int part = 0; part < 4 && status >= 0 && isfinite(step); part++) {
-        status = moved_values(p, PART[part] * step, unknown, nu, known, nk, dknown, y0, y, out);
-        for (size_t i = 0; i < nu && status >= 0; i++) dunknown[i] += WEIGHT[part] * out[i] / (12 * step);
-        // back
-        if (p->dims.nu > 0 && u) memcpy(p->u, u, (size_t)p->dims.nu * sizeof *u);
-    }
+    if (status >= 0 && isfinite(step)) status = straightest(p, &a, step, y0, u, out, dunknown);
+    // back
     if (p->exchange && y0) kd_exchange_set_states(p->exchange, y0);
     if (p->exchange) kd_exchange_touch(p->exchange);
     if (out && u && !p->exchange) kd_state_copy(kept, p->x);

@@ -249,7 +249,7 @@ static const char *wrong_name(const char *name, size_t length)
     if (name[0] == '/' || (length > 1 && name[1] == ':'))
         return "the name begins at the root; it would lead out of the folder";
     for (size_t i = 0; i < length; i++)
-        if ((unsigned char)name[i] < 32) return "the name has a control character";
+        if ((unsigned char)name[i] < 32 || name[i] == 127) return "the name has a control character";
     for (const char *part = name; part < name + length;) {
         const char  *slash = memchr(part, '/', (size_t)(name + length - part));
         const size_t n = slash ? (size_t)(slash - part) : (size_t)(name + length - part);
@@ -287,6 +287,9 @@ static kd_status read_entry(kd_zip *z, size_t *at, size_t end, size_t list, entr
     e->name = kd_arena_cut(&z->arena, length + 1, 1);
     if (!e->name) return KD_ERR_MEMORY;
     memcpy(e->name, p + CENTRAL_SIZE, length);
+    // what is printed must not move the cursor of a terminal
+    for (size_t i = 0; why && i < length; i++)
+        if ((unsigned char)e->name[i] < 32 || e->name[i] == 127) e->name[i] = '?';
     if (why) return refuse(message, size, e->name, why);
     e->crc = get32(p + 16);
     e->packed = get32(p + 20);

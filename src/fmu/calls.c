@@ -22,12 +22,16 @@ static bool is_opened(kd_fmu *fmu, const kd_fmu_def *def)
         kd_fmu_tell(fmu, 3, "logStatusError", "%s: the instance has no name", def->call);
         return false;
     }
+    if (def->kind != KD_PLANT_EXCHANGE && def->kind != KD_PLANT_COSIMULATION) {
+        kd_fmu_tell(fmu, 3, "logStatusError", "%s: there is no such kind of FMU", def->call);
+        return false;
+    }
     if (!kd_fmu_folder(def->resources, folder, sizeof folder)) {
         kd_fmu_tell(fmu, 3, "logStatusError", "%s: '%s' is neither the path nor the URI of a folder", def->call,
                     def->resources ? def->resources : "");
         return false;
     }
-    return kd_fmu_open(fmu, folder, def->token);
+    return kd_fmu_open(fmu, folder, def->token, def->call);
 }
 
 kd_fmu *kd_fmu_instantiate(const kd_fmu_def *def)

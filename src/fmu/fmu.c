@@ -13,6 +13,11 @@
 #include "core/text.h"
 
 enum { LIST_BYTES = 1 << 16, PATH = 4096 };
+#ifdef _WIN32
+enum { ON_WINDOWS = 1 };
+#else
+enum { ON_WINDOWS = 0 };
+#endif
 
 void kd_fmu_tell(kd_fmu *fmu, int level, const char *category, const char *format, ...)
 {
@@ -50,13 +55,22 @@ bool kd_fmu_folder(const char *uri, char *folder, size_t size)
         folder[n++] = low >= 0 ? (char)(16 * high + low) : *path;
         if (low >= 0) path += 2;
     }
-    while (n > 1 && folder[n - 1] == '/') n--;
+    while (n > 1 && (folder[n - 1] == '/' || (ON_WINDOWS && folder[n - 1] == '\\'))) n--;
+    // file:///C:/folder: the path begins with the letter of the drive
+    if (ON_WINDOWS && is_uri && n > 2 && folder[0] == '/' && folder[2] == ':') memmove(folder, folder + 1, n--);
     folder[n] = '\0';
     return *path == '\0';
 }
 
-// "token TEXT", the first line of plant.txt
-static bool has_token(kd_fmu *fmu, const char *folder, const char *token)
+// "kind me", "kind cs": what the description offers; a list without such lines has both
+static bool has_kind(const char *list, kd_plant_mode kind)
+{
+    const bool exchange = strstr(list, "\nkind me\n"), steps = strstr(list, "\nkind cs\n");
+    return exchange == steps || (kind == KD_PLANT_EXCHANGE ? exchange : steps);
+}
+
+// "token TEXT", the first line of plant.txt, and the kinds behind it
+static bool fits_list(kd_fmu *fmu, const char *folder, const char *token, const char *call)
 {
     char   path[PATH + 20], why[300], *text = NULL;
     size_t length = 0;
@@ -72,14 +86,18 @@ static bool has_token(kd_fmu *fmu, const char *folder, const char *token)
     if (!same)
         kd_fmu_tell(fmu, 3, "logStatusError", "the token of the client, %s, is not that of this FMU, %.*s",
                     token ? token : "none", (int)n, line ? line : "");
+    const bool offered = !same || has_kind(text, fmu->kind);
+    if (!offered)
+        kd_fmu_tell(fmu, 3, "logStatusError", "%s: this FMU is for %s only, as its description says", call,
+                    fmu->kind == KD_PLANT_EXCHANGE ? "co-simulation" : "model exchange");
     kd_free(text);
-    return same;
+    return same && offered;
 }
 
-bool kd_fmu_open(kd_fmu *fmu, const char *folder, const char *token)
+bool kd_fmu_open(kd_fmu *fmu, const char *folder, const char *token, const char *call)
 {
     char message[2000] = "";
-    if (!has_token(fmu, folder, token)) return false;
+    if (!fits_list(fmu, folder, token, call)) return false;
     if (kd_plant_open(folder, &fmu->plant, message, sizeof message) < 0) {
         kd_fmu_tell(fmu, 3, "logStatusError", "the model cannot be read: %s", message);
         return false;

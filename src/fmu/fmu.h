@@ -43,8 +43,8 @@ typedef struct kd_fmu_state {
     kd_saved *saved;
 } kd_fmu_state;
 
-// The model of a folder, if the token is the one that is written there. false: log has been told.
-bool kd_fmu_open(kd_fmu *fmu, const char *folder, const char *token);
+// The model of a folder, if token and kind (fmu->kind) are those that are written there. false: log has been told.
+bool kd_fmu_open(kd_fmu *fmu, const char *folder, const char *token, const char *call);
 void kd_fmu_close(kd_fmu *fmu);
 // The folder of a URI: file:///a%20b, file:/a, /a
 bool kd_fmu_folder(const char *uri, char *folder, size_t size);

@@ -10,11 +10,20 @@
 KD_FMI2_LIST(X)
 #undef X
 
+// The message is a format of printf. Clients in languages without variable arguments show it as it is: it needs none, and what could
+// be taken for a conversion is doubled
 static void tell(kd_fmu *fmu, int level, const char *category, const char *message)
 {
+    char   text[2600];
+    size_t n = 0;
+    for (; *message && n + 3 < sizeof text; message++) {
+        text[n++] = *message;
+        if (*message == '%') text[n++] = '%';
+    }
+    text[n] = '\0';
     void (*logger)(fmi2ComponentEnvironment, fmi2String, fmi2Status, fmi2String, fmi2String, ...) = NULL;
     memcpy(&logger, &fmu->logger, sizeof logger);
-    if (logger) logger(fmu->environment, fmu->name, (fmi2Status)level, category, "%s", message);
+    if (logger) logger(fmu->environment, fmu->name, (fmi2Status)level, category, text);
 }
 
 // ---- life -----------------------------------------------------------------------------------------------------------
@@ -38,7 +47,9 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
                       .name = name,
                       .token = guid,
                       .resources = resources,
-                      .kind = type == fmi2ModelExchange ? KD_PLANT_EXCHANGE : KD_PLANT_COSIMULATION,
+                      .kind = type == fmi2ModelExchange  ? KD_PLANT_EXCHANGE
+                              : type == fmi2CoSimulation ? KD_PLANT_COSIMULATION
+                                                         : (kd_plant_mode)-1,
                       .logging = logging != fmi2False,
                       .log = tells ? tell : NULL,
                       .environment = tells ? functions->componentEnvironment : NULL};

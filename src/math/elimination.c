@@ -502,6 +502,30 @@ void kd_elimination_solve(const kd_elimination *self, double *b)
     solve_upper(self, b);
 }
 
+size_t kd_elimination_numbers(const kd_elimination *self)
+{
+    return self->nvalues + (size_t)self->n;
+}
+
+// Front by front: pieces of some hundred numbers go through vector registers, all at once through the processor's string moves
+static void copy_factors(const kd_elimination *s, const double *from, double *to)
+{
+    for (const front *f = s->fronts; f < s->fronts + s->nfronts; f++)
+        memcpy(to + f->row, from + f->row, (size_t)f->order * (size_t)f->ld * sizeof *to);
+}
+
+void kd_elimination_keep(const kd_elimination *self, double *factors)
+{
+    copy_factors(self, self->values, factors);
+    memcpy(factors + self->nvalues, self->inverse, (size_t)self->n * sizeof *factors);
+}
+
+void kd_elimination_put_back(kd_elimination *self, const double *factors)
+{
+    copy_factors(self, factors, self->values);
+    memcpy(self->inverse, factors + self->nvalues, (size_t)self->n * sizeof *factors);
+}
+
 kd_elimination_size kd_elimination_size_of(const kd_elimination *self)
 {
     int places = 0;

@@ -34,6 +34,11 @@ double *kd_elimination_clear(kd_elimination *self);
 int  kd_elimination_factor(kd_elimination *self, double *b);
 void kd_elimination_solve(const kd_elimination *self, double *b); // (n) b <- K \ b
 
+// The factors as so many numbers: a copy to keep, and one to solve with in place of those that are there. The same work always.
+size_t kd_elimination_numbers(const kd_elimination *self);
+void   kd_elimination_keep(const kd_elimination *self, double *factors);
+void   kd_elimination_put_back(kd_elimination *self, const double *factors);
+
 // Save or restore the factors; the order of elimination must be the same, which a sum over it tells.
 void kd_elimination_archive(kd_elimination *self, kd_archive *a);
 

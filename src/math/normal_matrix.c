@@ -199,11 +199,13 @@ kd_status kd_normal_create(int n, int columns, const int *start, const int *colu
     const int count = start[n];
     s->n = n;
     s->columns = columns;
+    // rows, and the same by columns
     s->start = kd_cut_int(a, n + 1);
     s->column = kd_cut_int(a, count);
     s->at = kd_cut_int(a, columns + 1);
     s->row = kd_cut_int(a, count);
     s->entry = kd_cut_int(a, count);
+    // order of elimination, factors L and D
     s->unknown = kd_cut_int(a, n);
     s->place = kd_cut_int(a, n);
     s->below = kd_arena_cut(a, (size_t)n, sizeof *s->below);
@@ -211,9 +213,11 @@ kd_status kd_normal_create(int n, int columns, const int *start, const int *colu
     s->L = kd_arena_cut(a, (size_t)n, sizeof *s->L);
     s->D = kd_cut_double(a, n);
     s->work = kd_cut_double(a, n);
+    // workspace of the elimination
     s->next = kd_cut_int(a, n > columns ? n : columns);
     s->first = kd_cut_int(a, n);
     s->behind = kd_cut_int(a, n);
+    // pattern by columns, then an order with little fill-in
     if (!a->failed) {
         memcpy(s->start, start, (size_t)(n + 1) * sizeof *start);
         if (count > 0) memcpy(s->column, column, (size_t)count * sizeof *column);

@@ -92,15 +92,18 @@ kd_status kd_sparse_lu_create(int n, const int *column, const int *row, kd_spars
     kd_sparse_lu *lu = kd_alloc(sizeof *lu);
     if (!lu) return KD_ERR_MEMORY;
     kd_status status = KD_ERR_MEMORY;
+    // pivots stay on the diagonal as long as they can
     lu->n = n;
     klu_defaults(&lu->common);
     lu->common.tol = PIVOT_TOLERANCE;
+    // pattern and values
     const int nonzeros = n > 0 ? column[n] : 0;
     int      *seen = kd_cut_int(&lu->arena, n);
     lu->column = kd_cut_int(&lu->arena, n + 1);
     lu->row = kd_cut_int(&lu->arena, nonzeros);
     cut_half(lu, &lu->real, 1, nonzeros);
     if (lu->arena.failed) goto done;
+    // the first pair; then whether the pattern makes sense
     if (n > 0) memcpy(lu->column, column, (size_t)(n + 1) * sizeof *column);
     if (kd_sparse_lu_pair(lu, 0) < 0) goto done;
     status = KD_ERR_ARGUMENT;
@@ -299,6 +302,7 @@ static kd_sparse_lu *read_pattern(kd_archive *a, int n, const kd_sparse_lu *pres
 
 void kd_sparse_lu_archive(kd_archive *a, int n, bool fixed, kd_sparse_lu **at)
 {
+    // is it there, on both sides?
     const bool present = *at && n > 0;
     bool       exists = present;
     kd_archive_tag(a, "sparse");
@@ -309,6 +313,7 @@ void kd_sparse_lu_archive(kd_archive *a, int n, bool fixed, kd_sparse_lu **at)
         if (a->reads) kd_sparse_lu_destroy(*at), *at = NULL;
         return;
     }
+    // the pattern; another one than before means another matrix
     if (!a->reads) {
         kd_archive_ints(a, (*at)->column, (size_t)n + 1, 0, INT_MAX);
         kd_archive_ints(a, (*at)->row, (size_t)(*at)->column[n], 0, n - 1);
@@ -319,6 +324,7 @@ void kd_sparse_lu_archive(kd_archive *a, int n, bool fixed, kd_sparse_lu **at)
         if (!kd_archive_good(a)) return;
         if (made) kd_sparse_lu_destroy(*at), *at = made;
     }
+    // values and factors, real and complex
     archive_half(a, *at, &(*at)->real, &real_arithmetic);
     archive_pairs(a, *at);
     kd_archive_real(a, &(*at)->rcond);

@@ -257,6 +257,45 @@ static void same_bits_for_all_threads(void **state)
     }
 }
 
+// A system that tells nobody anything is read for rows only; who asks behind a part of the run gets the values of that point, the same
+// bits as with a row at every point and as in one thread.
+static void silent_systems_are_read(void **state)
+{
+    (void)state;
+    kd_cosim *c[3];
+    char      message[1000];
+    for (int i = 0; i < 3; i++) {
+        kd_cosim_options o = options(0.2, 2e-3, 1);
+        o.threads = i == 0 ? 1 : 2, o.intervals = i == 1 ? 0 : 1;
+        c[i] = open_text("systems:\n  left: {model: mass.yaml}\n  right: {model: mass.yaml}\n"
+                         "connections: {right.F: {from: left.x, factor: 10}}\n",
+                         &o);
+        assert_true(kd_cosim_start(c[i], message, sizeof message) >= 0);
+        assert_true(kd_cosim_advance(c[i], 0.1, message, sizeof message) >= 0);
+    }
+    const double x = kd_cosim_read_value(c[0], "right.x"),
+                 first = kd_cosim_row_value(c[0], 0, kd_cosim_find(c[0], "right.x"));
+    assert_true(isfinite(x) && fabs(x - first) > 1e-6);
+    for (int i = 1; i < 3; i++) assert_true(kd_cosim_read_value(c[i], "right.x") == x);
+    for (int i = 0; i < 3; i++) kd_cosim_destroy(c[i]);
+}
+
+// What fails at the start of a system in a thread is told with its name
+static void start_in_a_thread_fails(void **state)
+{
+    (void)state;
+    char             message[1000];
+    kd_cosim_options o = options(0.2, 2e-3, 1);
+    o.threads = 2;
+    kd_cosim *c = open_text("systems:\n  left: {model: mass.yaml}\n  right: {model: mass.yaml, run: {integrator: "
+                            "dopri5, formulation: index3}}\n"
+                            "connections: {right.F: {from: left.x, factor: 10}}\n",
+                            &o);
+    assert_true(kd_cosim_start(c, message, sizeof message) < 0);
+    assert_non_null(strstr(message, "'right'"));
+    kd_cosim_destroy(c);
+}
+
 // Two formulas that read each other: y = 1 + 0.5 z, z = 2 - 3 y has one solution, which is found at the start and kept.
 static void algebraic_loop(void **state)
 {
@@ -399,6 +438,8 @@ int main(void)
         cmocka_unit_test(coupling_energy),
         cmocka_unit_test(truck_in_two),
         cmocka_unit_test(same_bits_for_all_threads),
+        cmocka_unit_test(silent_systems_are_read),
+        cmocka_unit_test(start_in_a_thread_fails),
         cmocka_unit_test(algebraic_loop),
         cmocka_unit_test(units),
         cmocka_unit_test(events_are_met),

@@ -9,7 +9,7 @@
 #include "core/saved.h"
 #include "fuzz/fuzz.h"
 
-enum { RUNS = 7, MOST_PATCHES = 40, STEPS = 12 };
+enum { RUNS = 8, MOST_PATCHES = 40, STEPS = 12 };
 
 static const char MODEL[] =
     "kardan: 1\n"
@@ -32,7 +32,7 @@ static const struct {
     bool               automatic;
 } METHOD[RUNS] = {{KD_PSF, KD_RADAU, false},        {KD_GGL, KD_BDF, false},           {KD_ODE, KD_DOP853, false},
                   {KD_STATESPACE, KD_RADAU, false}, {KD_ODE, KD_EXTRAPOLATION, false}, {KD_PSF, KD_SDIRK, false},
-                  {KD_PSF, KD_RADAU, true}};
+                  {KD_PSF, KD_RADAU, true},         {KD_ODE, KD_ADAMS, false}};
 
 typedef struct run {
     kd_state      *x;

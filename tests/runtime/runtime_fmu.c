@@ -563,15 +563,36 @@ static void another_client_agrees(void **state)
     return; // Python cannot load a library that wants a sanitizer
 #endif
     if (access("/usr/bin/python3", X_OK) != 0) return;
-    for (int version = 2; version <= 3; version++) {
-        char   command[1000];
-        client c;
-        assert_true(client_export(&c, KD_SOURCE_DIR "/models/quarter-car.yaml", version, "--inputs luggage"));
-        snprintf(command, sizeof command, "/usr/bin/python3 '%s/tests/runtime/client.py' '%s/model.fmu' > /dev/null",
-                 KD_SOURCE_DIR, c.folder);
-        if (run_command(command) != 0) fail_msg("FMI %d", version);
-        client_close(&c);
-    }
+    static const char *const CASE[][2] = {{"quarter-car", "--inputs luggage"},
+                                          {"quarter-car", "--kind me"},
+                                          {"quarter-car", "--kind cs"},
+                                          {"ball-row", ""},
+                                          {"closed-loop-car", ""},
+                                          {"air-suspension", ""},
+                                          {"damper-valves", ""},
+                                          {"hertz-ellipsoid", ""}};
+    for (int version = 2; version <= 3; version++)
+        for (size_t i = 0; i < sizeof CASE / sizeof *CASE; i++) {
+            char   command[1000], model[400];
+            client c;
+            snprintf(model, sizeof model, KD_SOURCE_DIR "/models/%s.yaml", CASE[i][0]);
+            assert_true(client_export(&c, model, version, CASE[i][1]));
+            if (i == 0) {
+                snprintf(command, sizeof command,
+                         "/usr/bin/python3 '%s/tests/runtime/client.py' '%s/model.fmu' > /dev/null", KD_SOURCE_DIR,
+                         c.folder);
+                if (run_command(command) != 0) fail_msg("FMI %d", version);
+            }
+            snprintf(command, sizeof command,
+                     "/usr/bin/python3 '%s/tests/runtime/strict.py' '%s/model.fmu' > '%s/words'", KD_SOURCE_DIR,
+                     c.folder, c.folder);
+            if (run_command(command) != 0) {
+                snprintf(command, sizeof command, "cat '%s/words'", c.folder);
+                (void)run_command(command);
+                fail_msg("FMI %d, %s %s", version, CASE[i][0], CASE[i][1]);
+            }
+            client_close(&c);
+        }
 }
 
 // Python with a package; without it, or where it cannot load the library, there is no second opinion
