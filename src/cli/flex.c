@@ -83,8 +83,37 @@ static bool write_sid(task *t)
     return good;
 }
 
+enum { MOST_IDLE = 20 };
+
+// Modes of a kind as numbers from 1 on, at most so many; answers how many there are
+static int list_idle(const kd_flexible_body *b, kd_idle kind, double *list, int most)
+{
+    int n = 0;
+    for (int k = 0; k < b->nq; k++)
+        if (kd_flexible_body_idle(b, k) == kind && n++ < most) list[n - 1] = k + 1;
+    return n;
+}
+
+static void tell_idle(const kd_flexible_body *b)
+{
+    static const struct {
+        kd_idle     kind;
+        const char *what;
+    } kinds[] = {{KD_IDLE_YES, "nothing excites them"}, {KD_IDLE_BUT_ROTATION, "nothing but rotation excites them"}};
+    for (int i = 0; i < 2; i++) {
+        double    list[MOST_IDLE];
+        const int n = list_idle(b, kinds[i].kind, list, MOST_IDLE);
+        if (n == 0) continue;
+        printf("idle        modes");
+        for (int k = 0; k < n && k < MOST_IDLE; k++) printf(" %.0f", list[k]);
+        printf("%s: %s\n", n > MOST_IDLE ? " ..." : "", kinds[i].what);
+    }
+}
+
 static void tell_json(const task *t, const double *hertz, int n)
 {
+    double                  idle[MOST_IDLE];
+    const int               nidle = list_idle(&t->body, KD_IDLE_YES, idle, MOST_IDLE);
     const kd_flexible_body *b = &t->body;
     const char             *names[200];
     kd_json                 json = {.file = stdout};
@@ -95,6 +124,7 @@ static void tell_json(const task *t, const double *hertz, int n)
     kd_json_number(&json, "mass", b->mass);
     kd_json_count(&json, "modes", b->nq);
     kd_json_numbers(&json, "frequencies_hz", hertz, n);
+    kd_json_numbers(&json, "idle_modes", idle, nidle < MOST_IDLE ? nidle : MOST_IDLE);
     kd_json_text(&json, "reference", b->reference);
     kd_json_texts(&json, "frames", names, nframes);
     kd_json_count(&json, "rows", t->report.rows);
@@ -123,6 +153,7 @@ static void tell_words(const task *t, const double *hertz, int n)
     printf("frequencies");
     for (int i = 0; i < n; i++) printf(" %.6g", hertz[i]);
     puts(n < b->nq ? " ... Hz" : " Hz");
+    tell_idle(b);
     if (b->band > 0)
         printf("error       of frequencies up to %.6g Hz, free and with each interface held: at most %.1e expected\n",
                b->band / (2 * KD_PI), b->expected);

@@ -336,7 +336,6 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
     for (int i = 0; i < m->nforces && b.status == KD_OK; i++) make_force(&b, i);
     for (int i = 0; i < m->nuser_forces && b.status == KD_OK; i++) kd_load_make_user(&b, i);
     for (int i = 0; i < s->nwheels && b.status == KD_OK; i++) kd_load_make_creep(&b, i);
-    for (int i = 0; i < m->nbodies && b.status == KD_OK; i++) kd_load_make_modes(&b, i);
     s->late = s->by_multipliers || s->nw > 0;
     return b.status;
 }

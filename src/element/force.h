@@ -78,7 +78,6 @@ extern const char *const kd_length_locals[];                     // length, rate
 void kd_load_add_channel(kd_load_builder *b, int measure);
 void kd_load_add_variable(kd_load_builder *b, int slot);
 void kd_load_add_measured(kd_load_builder *b, int measure, int level);
-void kd_load_make_modes(kd_load_builder *b, int body); // modes.c: of a flexible body
 void kd_load_add_states(kd_load_builder *b, int n);
 // The expression in a field of the element, number i of it, as law k; slots: of the local names of that field
 void kd_load_add_law(kd_load_builder *b, int k, int force, const char *key, int i, const int *slots);

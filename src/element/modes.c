@@ -73,7 +73,71 @@ static void make_row(kd_load_builder *b, int body, int l)
         }
 }
 
-void kd_load_make_modes(kd_load_builder *b, int body)
+// ---- all loads of a body at once ------------------------------------------------------------------------------------
+
+// Entry of K or D, from the rows of the loads
+static double entry_of(const kd_system *s, const kd_modal *modal, int l, int k, int level)
 {
-    for (int l = 0; l < b->s->model->body[body].nmodes && b->status == KD_OK; l++) make_row(b, body, l);
+    const kd_load *load = &s->load[modal->first + l];
+    for (int j = 0; j < load->nvariables; j++) {
+        const kd_slot *slot = &s->slot[load->variable[j]];
+        if (slot->level == level && s->measure[slot->index].dof == modal->dof + k) return load->row[j];
+    }
+    return 0;
+}
+
+static bool is_diagonal(const kd_system *s, const kd_modal *modal)
+{
+    for (int l = 0; l < modal->m; l++)
+        for (int k = 0; k < modal->m; k++)
+            if (k != l && (entry_of(s, modal, l, k, 0) != 0 || entry_of(s, modal, l, k, 1) != 0)) return false;
+    return true;
+}
+
+// K, D (m), or row by row (m x m)
+static kd_status gather(kd_system *s, kd_modal *modal)
+{
+    const int m = modal->m;
+    modal->diagonal = is_diagonal(s, modal);
+    const int n = modal->diagonal ? m : m * m;
+    double   *K = kd_cut_double(&s->arena, n), *D = kd_cut_double(&s->arena, n);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        const int l = modal->diagonal ? i : i / m, k = modal->diagonal ? i : i % m;
+        K[i] = entry_of(s, modal, l, k, 0);
+        D[i] = entry_of(s, modal, l, k, 1);
+    }
+    modal->K = K, modal->D = D;
+    return KD_OK;
+}
+
+void kd_modal_forces(const kd_modal *modal, const double *x, const double *dx, double *restrict force)
+{
+    const double *q = x + modal->position, *dq = dx + modal->dof;
+    const int     m = modal->m;
+    for (int l = 0; l < m && modal->diagonal; l++) force[l] = -(modal->K[l] * q[l] + modal->D[l] * dq[l]);
+    for (int l = 0; l < m && !modal->diagonal; l++) {
+        double sum = 0;
+        for (int k = 0; k < m; k++) sum += modal->K[l * m + k] * q[k] + modal->D[l * m + k] * dq[k];
+        force[l] = -sum;
+    }
+}
+
+kd_status kd_system_modes(kd_system *s)
+{
+    kd_load_builder b = {.s = s};
+    s->nplain = s->nloads;
+    s->modal = kd_arena_cut(&s->arena, (size_t)s->model->nbodies, sizeof *s->modal);
+    if (!s->modal) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->model->nbodies; i++) {
+        const int m = s->model->body[i].nmodes;
+        if (m == 0) continue;
+        const kd_link *link = &s->tree.link[s->wide_link[i]];
+        kd_modal      *modal = &s->modal[s->nmodal++];
+        *modal = (kd_modal){.first = s->nloads, .m = m, .position = link->position, .dof = link->dof};
+        for (int l = 0; l < m && b.status == KD_OK; l++) make_row(&b, i, l);
+        if (b.status == KD_OK) b.status = gather(s, modal);
+        if (b.status != KD_OK) return b.status;
+    }
+    return KD_OK;
 }

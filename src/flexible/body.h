@@ -69,6 +69,9 @@ kd_status kd_flexible_body_frequencies(const kd_flexible_body *body, double *ome
 // Deflection of the frames by slow loads at the frames, (6 nframes)^2 each: F of all that is known, R the part that the first m modes
 // leave out (compliance.c). KD_ERR_DECOMPOSITION: the stiffness is not positive.
 kd_status kd_flexible_body_compliance(const kd_flexible_body *body, int m, double *F, double *R) KD_NODISCARD;
+// Does nothing excite mode k, to first order: neither loads at the frames nor accelerations of the frame of the body; rotation may (idle.c)
+typedef enum kd_idle { KD_IDLE_NO, KD_IDLE_BUT_ROTATION, KD_IDLE_YES } kd_idle;
+kd_idle kd_flexible_body_idle(const kd_flexible_body *body, int k);
 // Geometric stiffness of a body made of beams, in place: K0t, K0r, K0w, K0F (docs/methods/flexible.md)
 kd_status kd_flexible_body_stiffen(const kd_reduction *r, const kd_reference *reference, const double *Z,
                                    kd_flexible_body *body) KD_NODISCARD;

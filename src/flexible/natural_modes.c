@@ -19,7 +19,12 @@
 #include "flexible/structure.h"
 #include "math/dense.h"
 
-enum { SMALL = 120, RESTARTS = 3000, EXTRA = 4, TRIES = 3 };
+#ifdef KD_RUNTIME
+enum { SMALL = 1000 }; // without ARPACK full matrices have to do
+#else
+enum { SMALL = 120 };
+#endif
+enum { RESTARTS = 3000, EXTRA = 4, TRIES = 3 };
 static const double ZERO = 1e-14; // of the largest k/m: a motion without stiffness
 
 typedef struct search {

@@ -1,6 +1,8 @@
 // sid.c: SID files. A file is a list of named matrices with terms of order zero and one in q,
 //     mdCM / order / nrow / ncol / nq / nqn / structure / m0( 1, 1) = 1.0D+00 / m1( 1, 2, 1) = .. / end mdCM
 // structure: 0 zero, 1 diagonal, 2 symmetric, 3 full, 4 unit; with 0 and 4 no entries follow. m1(row, q, column).
+// Geometric stiffness is in the slopes: K0t those of Ct, K0r the part of those of Cr that is symmetric in both modes, K0w in those of
+// Oe, -K0F those of phi of a node (where a force acts, points move along with the deformation to second order).
 #include "flexible/sid.h"
 
 #include <ctype.h>
@@ -152,6 +154,7 @@ static kd_status read_matrix(reader *r, const char *name, int nrow, int ncol, ta
 typedef struct frames {
     int                n, room;
     kd_flexible_frame *list;
+    const double     **slope; // (n) m1 of phi (3 x nq x nq); NULL: it has none
 } frames;
 
 static kd_status read_frame(reader *r, frames *f)
@@ -188,8 +191,10 @@ static kd_status read_frame(reader *r, frames *f)
     if (f->n == f->room) {
         f->room = f->room > 0 ? 2 * f->room : 16;
         f->list = kd_fe_grow(f->list, (size_t)f->n, (size_t)f->room, sizeof *f->list);
-        if (!f->list) return KD_ERR_MEMORY;
+        f->slope = f->list ? kd_fe_grow(f->slope, (size_t)f->n, (size_t)f->room, sizeof *f->slope) : f->slope;
+        if (!f->list || !f->slope) return KD_ERR_MEMORY;
     }
+    f->slope[f->n] = phi.m1;
     f->list[f->n++] = (kd_flexible_frame){.name = name, .at = kd_vec_of(origin.m0), .Phi = phi.m0, .Psi = psi.m0};
     return KD_OK;
 }
@@ -254,7 +259,75 @@ static void take_moments(const reader *r, const taylor *m, kd_flexible_body *b)
     memcpy(b->De, m[DE].m0, n);
 }
 
-static kd_status finish_body(reader *r, const taylor *m, const frames *f)
+// ---- geometric stiffness --------------------------------------------------------------------------------------------
+
+static const double none = 1e-9; // part of the largest entry that is no symmetric part
+
+// m1 of entry k, direction d, by q_l, of a matrix (nq x 3)
+static double slope_of(const taylor *m, int k, int d, int l)
+{
+    return m->m1[(size_t)(k + m->nrow * d) + (size_t)l * (size_t)(m->nrow * m->ncol)];
+}
+
+// The slopes of Cr: is there more than int phi_l x phi_k, which changes its sign with both modes?
+static bool has_symmetric_part(const taylor *Cr)
+{
+    double largest = 0, symmetric = 0;
+    for (int d = 0; Cr->m1 && d < 3; d++)
+        for (int k = 0; k < Cr->nrow; k++)
+            for (int l = 0; l < Cr->nrow; l++) {
+                largest = fmax(largest, fabs(slope_of(Cr, k, d, l)));
+                symmetric = fmax(symmetric, fabs(slope_of(Cr, k, d, l) + slope_of(Cr, l, d, k)));
+            }
+    return symmetric > none * largest;
+}
+
+// Cr keeps the antisymmetric part of its slopes, K0r gets the other
+static void split_turns(const taylor *Cr, double *K0r)
+{
+    const size_t nq = (size_t)Cr->nrow, other = 3 * nq;
+    for (size_t d = 0; d < 3; d++)
+        for (size_t k = 0; k < nq; k++)
+            for (size_t l = 0; l <= k; l++) {
+                double      *a = &Cr->m1[k + nq * d + l * other], *b = &Cr->m1[l + nq * d + k * other];
+                const double sum = 0.5 * (*a + *b), difference = 0.5 * (*a - *b);
+                K0r[d * nq * nq + k + nq * l] = K0r[d * nq * nq + l + nq * k] = sum;
+                *a = difference, *b = -difference;
+            }
+}
+
+static bool any_slope(const reader *r, const frames *f)
+{
+    for (int i = 0; i < f->n; i++)
+        if (f->slope[i] && !is_zero(f->slope[i], 3 * (size_t)r->nq * (size_t)r->nq)) return true;
+    return false;
+}
+
+// K0w is in Oe, where it counts as a part of the second moments of the modes, as the equations have their sum only
+static kd_status take_stiffness(const reader *r, taylor *m, const frames *f, kd_flexible_body *b)
+{
+    const size_t nq = (size_t)r->nq, square = nq * nq;
+    const bool   by_shift = m[CT].m1 && !is_zero(m[CT].m1, 3 * square), by_turn = has_symmetric_part(&m[CR]),
+               by_force = any_slope(r, f);
+    if (!by_shift && !by_turn && !by_force) return KD_OK;
+    b->K0t = kd_cut_matrix(&b->arena, 3 * (int)nq, (int)nq);
+    b->K0r = kd_cut_matrix(&b->arena, 3 * (int)nq, (int)nq);
+    b->K0w = kd_cut_matrix(&b->arena, 6 * (int)nq, (int)nq);
+    if (by_force) b->K0F = kd_cut_matrix(&b->arena, 3 * f->n * (int)nq, (int)nq);
+    if (b->arena.failed) return KD_ERR_MEMORY;
+    for (size_t d = 0; d < 3 && by_shift; d++)
+        for (size_t k = 0; k < nq; k++)
+            for (size_t l = 0; l < nq; l++) b->K0t[d * square + k + nq * l] = slope_of(&m[CT], (int)k, (int)d, (int)l);
+    if (by_turn) split_turns(&m[CR], b->K0r);
+    for (size_t i = 0; i < (size_t)f->n; i++)
+        for (size_t d = 0; d < 3 && f->slope[i]; d++)
+            for (size_t k = 0; k < nq; k++)
+                for (size_t l = 0; l < nq && by_force; l++)
+                    b->K0F[(3 * i + d) * square + k + nq * l] = -f->slope[i][d + 3 * k + 3 * nq * l];
+    return KD_OK;
+}
+
+static kd_status finish_body(reader *r, taylor *m, const frames *f)
 {
     kd_flexible_body *b = r->body;
     for (int i = 0; i < MATRICES; i++)
@@ -267,7 +340,7 @@ static kd_status finish_body(reader *r, const taylor *m, const frames *f)
                 r->text->path);
         return KD_ERR_FILE;
     }
-    if (!kd_flexible_body_cut(b, r->nq, f->n, f->n)) return KD_ERR_MEMORY;
+    if (!kd_flexible_body_cut(b, r->nq, f->n, f->n) || take_stiffness(r, m, f, b) != KD_OK) return KD_ERR_MEMORY;
     take_moments(r, m, b);
     for (int i = 0; i < f->n; i++) {
         const kd_flexible_frame *from = &f->list[i];
@@ -344,6 +417,7 @@ kd_status kd_sid_parse(kd_lines *text, kd_flexible_body *body)
     if (status == KD_ERR_MEMORY) kd_text(text->message, text->size, "%s: out of memory", text->path);
     if (status < 0) kd_flexible_body_release(body);
     kd_free(f.list);
+    kd_free(f.slope);
     kd_arena_release(&r.arena);
     return status;
 }
@@ -406,16 +480,29 @@ static void put_matrix(const writer *w, const char *name, int nrow, int ncol, co
     fprintf(w->file, "           end %s\n", name);
 }
 
-static void put_frame(const writer *w, const kd_flexible_frame *f, double *work)
+// entry k, l of one of the matrices of geometric stiffness, symmetric; 0 where it is not known
+static double stiffness_entry(const double *K, size_t nq, size_t i, size_t k, size_t l)
 {
-    double at[3];
+    return K ? 0.5 * (K[i * nq * nq + k + nq * l] + K[i * nq * nq + l + nq * k]) : 0;
+}
+
+// number: of the frame in the body
+static void put_frame(const writer *w, const kd_flexible_body *b, int number, double *work)
+{
+    const kd_flexible_frame *f = &b->frame[number];
+    const size_t             nq = (size_t)w->nq;
+    double                   at[3];
     kd_vec_to(f->at, at);
     fprintf(w->file,
             "                new node                        = %s\n                     rframe                     =   "
             " body ref\n",
             f->name);
     put_matrix(w, "origin", 3, 1, at, f->Phi);
-    put_matrix(w, "phi", 3, w->nq, f->Phi, NULL);
+    for (size_t d = 0; d < 3 && b->K0F; d++)
+        for (size_t k = 0; k < nq; k++)
+            for (size_t l = 0; l < nq; l++)
+                work[d + 3 * k + 3 * nq * l] = -stiffness_entry(b->K0F, nq, 3 * (size_t)number + d, k, l);
+    put_matrix(w, "phi", 3, w->nq, f->Phi, b->K0F ? work : NULL);
     put_matrix(w, "psi", 3, w->nq, f->Psi, NULL);
     // A = 1 + (psi_q)~
     static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -435,6 +522,18 @@ static void inertia_slope(const double *A, double J1[6])
     J1[3] = -A[1] - A[3], J1[4] = -A[2] - A[6], J1[5] = -A[5] - A[7];
 }
 
+// slopes of Cr: int phi_l x phi_k, and K0r
+static void turn_slopes(const kd_flexible_body *b, bool stiffened, double *m1)
+{
+    const size_t nq = (size_t)b->nq;
+    for (size_t k = 0; k < nq; k++)
+        for (size_t l = 0; l < nq; l++) {
+            const double *B = b->B + 9 * (k + nq * l), c1[3] = {B[5] - B[7], B[6] - B[2], B[1] - B[3]};
+            for (size_t d = 0; d < 3; d++)
+                m1[k + nq * d + l * 3 * nq] = c1[d] + (stiffened ? stiffness_entry(b->K0r, nq, d, k, l) : 0);
+        }
+}
+
 static void put_inertia(const writer *w, const kd_flexible_body *b, double *m0, double *m1)
 {
     const int     nq = b->nq;
@@ -446,17 +545,18 @@ static void put_inertia(const writer *w, const kd_flexible_body *b, double *m0, 
     put_matrix(w, "J", 6, 1, J0, m1);
     for (int k = 0; k < nq; k++)
         for (int d = 0; d < 3; d++) m0[k + nq * d] = b->C[d + 3 * k];
-    put_matrix(w, "Ct", nq, 3, m0, NULL);
-    // Cr: int x x phi_k, int phi_l x phi_k
-    for (int k = 0; k < nq; k++) {
+    for (int l = 0; l < nq && b->K0t; l++)
+        for (int k = 0; k < nq; k++)
+            for (int d = 0; d < 3; d++)
+                m1[(size_t)(k + nq * d) + (size_t)l * 3 * (size_t)nq] =
+                    stiffness_entry(b->K0t, (size_t)nq, (size_t)d, (size_t)k, (size_t)l);
+    put_matrix(w, "Ct", nq, 3, m0, b->K0t ? m1 : NULL);
+    // Cr: int x x phi_k
+    for (int k = 0; k < nq; k++)
         for (int d = 0; d < 3; d++) m0[k + nq * d] = b->Cr[d + 3 * k];
-        for (int l = 0; l < nq; l++) {
-            const double *B = b->B + 9 * ((size_t)k + (size_t)nq * (size_t)l),
-                         c1[3] = {B[5] - B[7], B[6] - B[2], B[1] - B[3]};
-            for (int d = 0; d < 3; d++) m1[(size_t)(k + nq * d) + (size_t)l * 3 * (size_t)nq] = c1[d];
-        }
-    }
+    turn_slopes(b, true, m1);
     put_matrix(w, "Cr", nq, 3, m0, m1);
+    turn_slopes(b, false, m1);
     put_matrix(w, "Me", nq, nq, b->Me, NULL);
     for (int k = 0; k < nq; k++) {
         const double *A = b->A + 9 * k, tr = A[0] + A[4] + A[8];
@@ -478,7 +578,9 @@ static void put_inertia(const writer *w, const kd_flexible_body *b, double *m0, 
         for (int l = 0; l < nq; l++) {
             const double *B = b->B + 9 * ((size_t)k + (size_t)nq * (size_t)l), tr = B[0] + B[4] + B[8];
             const double  o1[6] = {B[0] - tr, B[4] - tr, B[8] - tr, B[1] + B[3], B[5] + B[7], B[2] + B[6]};
-            for (int i = 0; i < 6; i++) m1[(size_t)(k + nq * i) + (size_t)l * 6 * (size_t)nq] = o1[i];
+            for (int i = 0; i < 6; i++)
+                m1[(size_t)(k + nq * i) + (size_t)l * 6 * (size_t)nq] =
+                    o1[i] + stiffness_entry(b->K0w, (size_t)nq, (size_t)i, (size_t)k, (size_t)l);
         }
     }
     put_matrix(w, "Oe", nq, 6, m0, m1);
@@ -493,9 +595,10 @@ bool kd_sid_write(const kd_flexible_body *b, FILE *file)
     const bool   ready = !scratch.failed && kd_flexible_body_frequencies(b, omega) == KD_OK;
     if (ready) {
         fprintf(file,
-                "%5d%5d    :No. nodes, No. modes: written by kardan, reference %s, no geometric stiffness\n part\n     "
+                "%5d%5d    :No. nodes, No. modes: written by kardan, reference %s, %s\n part\n     "
                 " new modal\n           refmod\n",
-                b->nframes, b->nq, b->reference);
+                b->nframes, b->nq, b->reference,
+                b->K0t || b->K0w || b->K0F ? "with geometric stiffness" : "no geometric stiffness");
         char digits[KD_SHORTEST_SIZE];
         fprintf(file,
                 "                mass                            = %s\n                nelastq                         "
@@ -505,7 +608,7 @@ bool kd_sid_write(const kd_flexible_body *b, FILE *file)
             fprintf(file, "                ielastq (%4d)                  = Eigen Mode %4d : %s Hz\n", k + 1, k + 1,
                     kd_shortest_text(omega[k] / (2 * KD_PI), digits));
         fprintf(file, "           end refmod\n           frame\n");
-        for (int i = 0; i < b->nframes; i++) put_frame(&w, &b->frame[i], m1);
+        for (int i = 0; i < b->nframes; i++) put_frame(&w, b, i, m1);
         fprintf(file, "           end frame\n");
         put_inertia(&w, b, m0, m1);
         memset(m0, 0, (size_t)b->nq * sizeof *m0);

@@ -29,7 +29,9 @@ enum { PAIRS, MEASURES, SLOTS, ROWS_G, ROWS_H, LOADS, TURNS, EXPRS, PAIR_ENDS };
 // ---- pairs ----------------------------------------------------------------------------------------------------------
 static int link_of(const kd_system *s, const kd_anchor *a)
 {
-    if (a->body >= 0 && a->node > 0) return s->node_link[s->first_node[a->body] + a->node - 1];
+    const int marker = a->body >= 0 && a->node > 0 ? s->node_link[s->first_node[a->body] + a->node - 1] : 0;
+    if (marker > 0) return marker;
+    if (a->body >= 0 && a->node > 0) return s->wide_link[a->body]; // the joint that carries the body stands there
     return a->body < 0 ? 0 : s->body_link[a->body];
 }
 

@@ -135,7 +135,12 @@ bool kd_anchor_moves(const kd_model *model, const kd_anchor *a)
 
 static void note_node(kd_system *s, const kd_anchor *a)
 {
-    if (a->body >= 0 && a->node > 0) s->node_link[s->first_node[a->body] + a->node - 1] = 1;
+    if (a->body >= 0 && a->node > 0) s->node_link[s->first_node[a->body] + a->node - 1]++;
+}
+
+bool kd_system_leave_node(kd_system *s, const kd_anchor *a)
+{
+    return a->body >= 0 && a->node > 0 && --s->node_link[s->first_node[a->body] + a->node - 1] == 0;
 }
 
 int kd_system_count_wide(kd_system *s)
@@ -154,7 +159,7 @@ int kd_system_count_wide(kd_system *s)
     s->first_node[m->nbodies] = nodes;
     s->node_link = kd_cut_int(&s->arena, nodes);
     if (s->arena.failed) return -1;
-    // nodes that somebody stands on
+    // nodes that somebody stands on, and how many do
     for (int i = 0; i < m->nframes; i++) note_node(s, &m->frame[i].at);
     for (int i = 0; i < m->njoints; i++) note_node(s, &m->joint[i].from), note_node(s, &m->joint[i].to);
     for (int i = 0; i < m->nconstraints; i++) {
@@ -163,7 +168,7 @@ int kd_system_count_wide(kd_system *s)
         for (int k = 0; k < c->def.nover; k++) note_node(s, &c->over[k]);
     }
     for (int i = 0; i < m->nforces; i++) note_node(s, &m->force[i].from), note_node(s, &m->force[i].to);
-    for (int i = 0; i < nodes; i++) extra += s->node_link[i];
+    for (int i = 0; i < nodes; i++) extra += s->node_link[i] > 0;
     return extra;
 }
 

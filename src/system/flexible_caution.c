@@ -160,6 +160,7 @@ static bool is_stiffened(const kd_work *w, int b, char *text, size_t size)
     const kd_mat3          *R = &w->motion.link[s->wide_link[b]].R;
     const int              *link = s->node_link + s->first_node[b];
     const size_t            nq = (size_t)f->nq;
+    // each mode with its stiffness, and what forces at the nodes add to it
     for (size_t k = 0; k < (size_t)body->nmodes; k++) {
         const double own = f->Ke[k * (nq + 1)];
         double       sum = 0, most = 0;
@@ -172,6 +173,7 @@ static bool is_stiffened(const kd_work *w, int b, char *text, size_t size)
             sum += part;
             if (fabs(part) > most) most = fabs(part), worst = j;
         }
+        // too much: who does it most is named
         if (!(fabs(sum) > largest_change * own)) continue;
         kd_text(
             text, size,

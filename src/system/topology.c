@@ -177,6 +177,18 @@ static void span(const kd_system *s, plan *t)
             }
 }
 
+// A joint that carries a flexible body stands in its frame: it needs no marker of its own, if nobody else does there.
+static int leave_markers(kd_system *s, const plan *t)
+{
+    int left = 0;
+    for (int i = 1; i < t->bodies; i++) {
+        if (t->joint[i] < 0) continue;
+        const kd_joint *j = &s->model->joint[t->joint[i]];
+        left += kd_system_leave_node(s, node_of(&j->from) == i ? &j->from : &j->to);
+    }
+    return left;
+}
+
 // Flexible bodies: a link that deforms on that of the body, markers on it, and on them what the joints carry there.
 static void add_wide(const kd_system *s, plan *t)
 {
@@ -236,8 +248,9 @@ static kd_mat3 reversal(kd_joint_kind kind)
 // An anchor of a body as a frame of its link.
 void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R)
 {
-    if (a->body < 0 || a->node > 0) { // the axes of a marker are those of the body
-        *r = a->node > 0 ? kd_vec_sub(a->r, s->model->body[a->body].def.read->frame[a->node - 1].at) : a->r;
+    if (a->body < 0 || a->node > 0) { // the axes of a marker, and of the link that deforms, are those of the body
+        const bool marked = a->node > 0 && s->node_link[s->first_node[a->body] + a->node - 1] > 0;
+        *r = marked ? kd_vec_sub(a->r, s->model->body[a->body].def.read->frame[a->node - 1].at) : a->r;
         *R = a->R;
         return;
     }
@@ -426,7 +439,10 @@ static bool cut_plan(plan *t, const kd_model *m, kd_arena *arena)
 
 void kd_system_place_links(kd_system *s)
 {
-    for (int i = 1; i < s->tree.nlinks; i++) place_link(s, i);
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        place_link(s, i);
+        kd_link_note_place(&s->tree.link[i]);
+    }
     set_design(s);
 }
 
@@ -438,14 +454,13 @@ kd_status kd_system_topology(kd_system *s)
     kd_status       status = KD_ERR_MEMORY;
     const int       extra = kd_system_count_wide(s);
     if (extra < 0) return KD_ERR_MEMORY;
-    const int n = t.n = m->nbodies + 1 + extra;
+    int n = t.n = m->nbodies + 1 + extra; // at most
     s->body_link = kd_cut_int(&s->arena, m->nbodies);
     s->body_r = kd_arena_cut(&s->arena, (size_t)m->nbodies, sizeof *s->body_r);
     s->body_R = kd_arena_cut(&s->arena, (size_t)m->nbodies, sizeof *s->body_R);
     s->link_body = kd_cut_int(&s->arena, n);
     s->link_joint = kd_cut_int(&s->arena, n);
     s->edge = kd_arena_cut(&s->arena, (size_t)m->njoints, sizeof *s->edge);
-    s->tree.nlinks = n;
     s->tree.bare = s->for_start;
     s->tree.link = kd_arena_cut(&s->tree.arena, (size_t)n, sizeof *s->tree.link);
     if (!cut_plan(&t, m, &scratch) || s->arena.failed || s->tree.arena.failed) goto done;
@@ -455,6 +470,7 @@ kd_status kd_system_topology(kd_system *s)
         s->edge[j] = (kd_tree_edge){.link = 0, .pair = -1, .coordinate = {-1, -1, -1, -1, -1, -1}, .row = -1};
     // which joints carry, then numbers along the tree, then frames from the ground outwards
     span(s, &t);
+    s->tree.nlinks = n = t.n -= leave_markers(s, &t);
     add_wide(s, &t);
     number_links(&t);
     s->tree.link[0].E = kd_mat_identity();

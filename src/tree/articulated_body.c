@@ -179,31 +179,29 @@ static void start_modes(const climb_context *c)
     }
 }
 
-// six numbers in a row
+// six numbers in a row, and one behind them, which the next row writes over
 static inline void put_six(kd_v3 w, kd_v3 u, double *out)
 {
-    kd_vec_slot a, b;
-    kd_v3_store_four(&a.v, w);
-    kd_v3_store_four(&b.v, u);
-    kd_vec_to(a.v, out);
-    kd_vec_to(b.v, out + 3);
+    kd_v3_store_four((kd_vec3 *)out, w);
+    kd_v3_store_four((kd_vec3 *)(out + 3), u);
 }
 
 // what hangs on a marker, about the point of the wide link
 static void add_marker(const climb_context *c, const kd_link *l, const articulated *b)
 {
     const kd_link *wide = &c->tree->link[l->parent];
-    double         I[6][6], f[6];
+    double         rows[43]; // I (6 x 6), then b (6), and one behind
     kd_m3          Kt = b->K;
     kd_v3_transpose(&Kt.x, &Kt.y, &Kt.z);
-    put_six(b->J.x, b->K.x, I[0]);
-    put_six(b->J.y, b->K.y, I[1]);
-    put_six(b->J.z, b->K.z, I[2]);
-    put_six(Kt.x, b->M.x, I[3]);
-    put_six(Kt.y, b->M.y, I[4]);
-    put_six(Kt.z, b->M.z, I[5]);
-    put_six(b->N, b->F, f);
-    KD_KERNEL(kd_wide_add_marker)(wide->wide, &c->work->wide[wide->state], l->marker, c->m->axis + l->letter, I, f);
+    put_six(b->J.x, b->K.x, rows);
+    put_six(b->J.y, b->K.y, rows + 6);
+    put_six(b->J.z, b->K.z, rows + 12);
+    put_six(Kt.x, b->M.x, rows + 18);
+    put_six(Kt.y, b->M.y, rows + 24);
+    put_six(Kt.z, b->M.z, rows + 30);
+    put_six(b->N, b->F, rows + 36);
+    KD_KERNEL(kd_wide_add_marker)
+    (wide->wide, &c->work->wide[wide->state], l->marker, c->m->axis + l->letter, (double(*)[6])rows, rows + 36);
 }
 
 // the modes give way: I - U inv(D) U', b + U inv(D) u; the dof without pivot, or -1
@@ -233,7 +231,7 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     // modes first: they stand behind the joint
     const int without = l->wide ? climb_wide(c, l, b) : -1;
     if (without >= 0) return without;
-    if (l->goes_along) return -1;
+    if (l->same_point) return -1;
     // bias c of the joint
     kd_v6        bias = kd_joint_bias(l, &parent, &own, axis, c->dx + l->dof);
     const double J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
@@ -285,14 +283,21 @@ static inline int climb_of(const climb_context *c, const bool deforms)
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link   *l = &tree->link[i];
         const kd_wrench *load = c->load ? &c->load[i] : NULL;
-        // I and b of the link, with what its children gave
-        articulated b = deforms && l->wide ? wide_body(l, &c->work->wide[l->state], &c->m->link[i], load, c->tau)
-                        : l->massless      ? no_body(load)
-                                           : rigid_body(l, &c->m->link[i], load);
-        if (l->end > i + 1) {
-            articulated_add(&b, &given);
-            if (l[1].end < l->end) articulated_add(&b, &sum[i]);
+        // I and b of the link, with what its children gave; without mass there is nothing else
+        articulated b;
+        if (deforms && l->massless && !l->wide && l->end > i + 1) {
+            b = given;
+            if (load) {
+                b.N = kd_v3_sub(b.N, kd_v3_load_exactly(&load->N));
+                b.F = kd_v3_sub(b.F, kd_v3_load_exactly(&load->F));
+            }
+        } else {
+            b = deforms && l->wide ? wide_body(l, &c->work->wide[l->state], &c->m->link[i], load, c->tau)
+                : l->massless      ? no_body(load)
+                                   : rigid_body(l, &c->m->link[i], load);
+            if (l->end > i + 1) articulated_add(&b, &given);
         }
+        if (l->end > i + 1 && l[1].end < l->end) articulated_add(&b, &sum[i]);
         // its joint gives way
         if (!l->form.hinge || tree->dof_v[l->dof] < 0) {
             articulated copy = b;
@@ -347,6 +352,13 @@ static void descend(const climb_context *c, double *ddx)
             dw = kd_v3_load(&parent->dw);
             dv = kd_v3_load(&parent->dv);
         }
+        // at the same point the modes alone move
+        if (l->same_point) {
+            if (l->wide) descend_wide(c, l, dw, dv, ddx + l->dof);
+            kd_v3_store_four(&own->dw, dw);
+            kd_v3_store(&own->dv, dv);
+            continue;
+        }
         // a = X a_l + c
         const kd_v3 d = kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&parent->P)), dw_l = dw, dv_l = dv;
         dv = kd_v3_add(kd_v3_add(dv_l, kd_v3_load(&bias->u)), kd_v3_cross(dw_l, d));
@@ -359,7 +371,7 @@ static void descend(const climb_context *c, double *ddx)
         } else if (l->wide) {
             descend_wide(c, l, dw, dv, ddx + l->dof);
         } else if (l->marker && !l->marker->still) {
-            const kd_axis rate = kd_marker_rates(l->marker, ddx + tree->link[l->parent].dof);
+            const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, c->work->wide[tree->link[l->parent].state].ddq);
             const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
             dw = kd_v3_add(dw, S.w);
             dv = kd_v3_add(dv, S.u);

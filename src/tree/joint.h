@@ -30,15 +30,6 @@ static inline kd_v3 kd_joint_turning(const kd_link *l, const kd_axis *all, const
     return sum;
 }
 
-// rates of the turns and shifts of a marker from those of the amplitudes
-static inline kd_axis kd_marker_rates(const kd_marker *marker, const double *dq)
-{
-    double e[6] = {0};
-    for (int k = 0; k < marker->m; k++)
-        for (int a = 0; a < 6; a++) e[a] += marker->Phi[6 * k + a] * dq[k];
-    return (kd_axis){.w = kd_vec_of(e + 3), .u = kd_vec_of(e)};
-}
-
 // sum of the letters at their rates, velocity of the marker: turns leave it where it is
 static inline kd_v6 kd_marker_motion(const kd_axis *letter, const kd_axis *rate)
 {

@@ -306,11 +306,11 @@ static void marker_letters(const output *o, const subtree *s, double trace, int 
 {
     const kd_link *l = &o->tree->link[i];
     const kd_axis *axis = o->m->axis + l->letter;
-    const kd_axis  second = kd_marker_rates(l->marker, o->ddx + o->tree->link[l->parent].dof),
-                  *first = axis + KD_MARKER_RATES;
-    const double dx[6] = {first->u.x, first->u.y, first->u.z, first->w.x, first->w.y, first->w.z};
-    const double ddx[6] = {second.u.x, second.u.y, second.u.z, second.w.x, second.w.y, second.w.z};
-    kd_v6        v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    const double  *ddq = o->m->work->wide[o->tree->link[l->parent].state].ddq;
+    const kd_axis  second = KD_KERNEL(kd_marker_rates)(l->marker, ddq), *first = axis + KD_MARKER_RATES;
+    const double   dx[6] = {first->u.x, first->u.y, first->u.z, first->w.x, first->w.y, first->w.z};
+    const double   ddx[6] = {second.u.x, second.u.y, second.u.z, second.w.x, second.w.y, second.w.z};
+    kd_v6          v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
     for (int k = 0; k < KD_MARKER_LETTERS; k++) {
         const kd_v6 S = kd_rows_motion(&axis[k], r_l), Z = cross6(v, S);
         fill_column(s, trace, S, Z, add6(cross6(a, S), cross6(v, Z)), add6(Z, Z), &letter[k].c);

@@ -46,11 +46,12 @@ static bool is_massless(const kd_link *l)
     return l->mass == 0 && J->xx == 0 && J->yy == 0 && J->zz == 0 && J->xy == 0 && J->xz == 0 && J->yz == 0;
 }
 
-static bool goes_along(const kd_link *l)
+void kd_link_note_place(kd_link *l)
 {
     const kd_mat3 *E = &l->E;
-    const bool     same = E->x.x == 1 && E->y.y == 1 && E->z.z == 1 && kd_vec_dot(l->r, l->r) == 0;
-    return same && l->kind == KD_FIXED && (!l->marker || l->marker->still);
+    const bool     still = l->kind == KD_FIXED && (!l->marker || l->marker->still);
+    l->same_point = still && kd_vec_dot(l->r, l->r) == 0;
+    l->goes_along = l->same_point && E->x.x == 1 && E->y.y == 1 && E->z.z == 1;
 }
 
 // first dof and first position of every link, and their number
@@ -66,7 +67,7 @@ static bool number_dofs(kd_tree *tree)
         l->form = kd_joint_form_of(l->kind);
         l->form.table = l->table;
         if (l->form.curved && !l->table) return false;
-        l->goes_along = goes_along(l);
+        kd_link_note_place(l);
         l->massless = is_massless(l);
         if (l->wide) {
             l->form.ndof = l->form.nscalars = l->form.nposition = (short)l->wide->m;

@@ -52,6 +52,7 @@ typedef struct kd_link {
     const kd_marker *marker;
     bool             massless;   // filled by kd_tree_finish
     bool             goes_along; // fixed to its parent, with the same axes and point; filled by kd_tree_finish
+    bool             same_point; // fixed to its parent, with the same point; filled by kd_tree_finish
     int              state;      // of a wide link: its place in the work memory; filled by kd_tree_finish
 } kd_link;
 
@@ -84,6 +85,8 @@ typedef struct kd_tree {
 // come from it, too. KD_ERR_ARGUMENT: the links are not in depth-first order, a kind is unknown, a curved joint has no table.
 kd_status kd_tree_finish(kd_tree *tree, const bool *prescribed) KD_NODISCARD;
 void      kd_tree_release(kd_tree *tree);
+// E and r of a link are others now: goes_along, same_point
+void kd_link_note_place(kd_link *link);
 
 typedef struct kd_link_motion {
     kd_mat3 R; // position

@@ -2,6 +2,7 @@
 // it. Equations: wide.h
 #include "tree/wide.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "joint/place.h"
@@ -37,37 +38,86 @@ typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 #define ALL(x) ((four){x, x, x, x})
 #define SUM(a) ((a)[0] + (a)[1] + ((a)[2] + (a)[3]))
 
-// n fours of out = a + sum_k x_k slope_k, slopes at a distance; a NULL: 0
-static inline void add_fours(int n, int m, int distance, const double *restrict a, const double *restrict slope,
-                             const double *restrict x, double *restrict out)
+// sums of four vectors in one; the four vectors as columns: lanes of one become a vector
+#if KD_LANES == 4
+#define SUMS(a, b, c, d, out)                                                                                          \
+    do {                                                                                                               \
+        const __m256d ab_ = _mm256_hadd_pd((__m256d)(a), (__m256d)(b)),                                                \
+                      cd_ = _mm256_hadd_pd((__m256d)(c), (__m256d)(d));                                                \
+        (out) = (four)(_mm256_permute2f128_pd(ab_, cd_, 0x20) + _mm256_permute2f128_pd(ab_, cd_, 0x31));               \
+    } while (0)
+#define TRANSPOSE(a, b, c, d)                                                                                          \
+    do {                                                                                                               \
+        const __m256d l0_ = _mm256_unpacklo_pd((__m256d)(a), (__m256d)(b)),                                            \
+                      h0_ = _mm256_unpackhi_pd((__m256d)(a), (__m256d)(b));                                            \
+        const __m256d l1_ = _mm256_unpacklo_pd((__m256d)(c), (__m256d)(d)),                                            \
+                      h1_ = _mm256_unpackhi_pd((__m256d)(c), (__m256d)(d));                                            \
+        (a) = (four)_mm256_permute2f128_pd(l0_, l1_, 0x20), (b) = (four)_mm256_permute2f128_pd(h0_, h1_, 0x20);        \
+        (c) = (four)_mm256_permute2f128_pd(l0_, l1_, 0x31), (d) = (four)_mm256_permute2f128_pd(h0_, h1_, 0x31);        \
+    } while (0)
+#else
+#define SUMS(a, b, c, d, out) ((out) = (four){SUM(a), SUM(b), SUM(c), SUM(d)})
+#define TRANSPOSE(a, b, c, d)                                                                                          \
+    do {                                                                                                               \
+        const four a_ = (a), b_ = (b), c_ = (c), d_ = (d);                                                             \
+        (a) = (four){a_[0], b_[0], c_[0], d_[0]}, (b) = (four){a_[1], b_[1], c_[1], d_[1]};                            \
+        (c) = (four){a_[2], b_[2], c_[2], d_[2]}, (d) = (four){a_[3], b_[3], c_[3], d_[3]};                            \
+    } while (0)
+#endif
+
+// n fours of out = a + sum_k x_k slope_k, which stand at these places; slopes at a distance; a NULL: 0
+static inline void add_fours(int n, int m, int distance, const int *at, const double *restrict a,
+                             const double *restrict slope, const double *restrict x, double *restrict out)
 {
     four sum[6];
-    for (int i = 0; i < n; i++) sum[i] = a ? AT(a + 4 * i) : ALL(0);
+    for (int i = 0; i < n; i++)
+        if (a)
+            sum[i] = AT(a + at[i]);
+        else
+            sum[i] = ALL(0);
     for (int k = 0; k < m; k++, slope += distance)
         for (int i = 0; i < n; i++) sum[i] += ALL(x[k]) * AT(slope + 4 * i);
-    for (int i = 0; i < n; i++) PUT(out + 4 * i) = sum[i];
+    for (int i = 0; i < n; i++) PUT(out + at[i]) = sum[i];
 }
 
-// out (n) = a (n) + sum_k x_k slope_k, slopes side by side; n: a multiple of 12
-static inline void add_slopes(int n, int m, const double *a, const double *slope, const double *x, double *out)
+// nfours of out = a + sum_k x_k slope_k, slopes side by side
+static inline void add_slopes(int nfours, int m, const int *at, const double *a, const double *slope, const double *x,
+                              double *out)
 {
-    int i = 0;
-    for (; i + 24 <= n; i += 24) add_fours(6, m, n, a ? a + i : NULL, slope + i, x, out + i);
-    if (i < n) add_fours(3, m, n, a ? a + i : NULL, slope + i, x, out + i);
+    const int distance = 4 * nfours;
+    int       i = 0;
+    for (; i + 6 <= nfours; i += 6) add_fours(6, m, distance, at + i, a, slope + 4 * i, x, out);
+    if (i + 3 <= nfours) add_fours(3, m, distance, at + i, a, slope + 4 * i, x, out), i += 3;
+    if (i + 2 == nfours) add_fours(2, m, distance, at + i, a, slope + 4 * i, x, out), i += 2;
+    if (i < nfours) add_fours(1, m, distance, at + i, a, slope + 4 * i, x, out);
 }
 
-// out = sum_l x_l row_l, of so many rows out of nrows of each block
+// out (rows, up to fours) = sum_l x_l row_l, of so many rows out of nrows of each block
 static inline void sum_rows(int rows, int nrows, int mp, const double *restrict row, const double *restrict x,
                             double *restrict out)
 {
     four sum[KD_WIDE_ROWS];
     for (int r = 0; r < rows; r++) sum[r] = AT(row + 4 * r) * AT(x);
+    for (int r = rows; r % 4 > 0; r++) sum[r] = ALL(0);
     for (int l = 4; l < mp; l += 4) {
         const four    by = AT(x + l);
         const double *block = row + nrows * l;
         for (int r = 0; r < rows; r++) sum[r] += AT(block + 4 * r) * by;
     }
-    for (int r = 0; r < rows; r++) out[r] = SUM(sum[r]);
+    for (int r = 0; r < rows; r += 4) SUMS(sum[r], sum[r + 1], sum[r + 2], sum[r + 3], PUT(out + r));
+}
+
+// out = sum_l x_l (a_l + b_l)/2
+static inline void sum_means(int mp, const double *restrict a, const double *restrict b, const double *restrict x,
+                             double *restrict out)
+{
+    four sum[KD_WIDE_ROWS];
+    for (int r = 0; r < KD_WIDE_ROWS; r++) sum[r] = ALL(0);
+    for (int l = 0; l < mp; l += 4, a += 4 * KD_WIDE_ROWS, b += 4 * KD_WIDE_ROWS) {
+        const four by = ALL(0.5) * AT(x + l);
+        for (int r = 0; r < KD_WIDE_ROWS; r++) sum[r] += (AT(a + 4 * r) + AT(b + 4 * r)) * by;
+    }
+    for (int r = 0; r < KD_WIDE_ROWS; r += 4) SUMS(sum[r], sum[r + 1], sum[r + 2], sum[r + 3], PUT(out + r));
 }
 
 // D_l
@@ -83,48 +133,73 @@ static kd_mat3 moment_of(const kd_wide_state *s, int l)
 void KD_KERNEL(kd_wide_place)(const kd_wide *c, const double *q, kd_wide_state *s)
 {
     const int mp = c->mp;
-    double    first[KD_WIDE_ROWS], now[KD_WIDE_ROWS];
+    double    now[KD_WIDE_ROWS];
     for (int k = 0; k < c->m; k++) s->q[k] = q[k];
-    add_slopes(KD_WIDE_ROWS * mp, c->m, c->row, c->row_q, s->q, s->row);
-    sum_rows(KD_WIDE_ROWS, KD_WIDE_ROWS, mp, c->row, s->q, first);
-    sum_rows(KD_WIDE_ROWS, KD_WIDE_ROWS, mp, s->row, s->q, now);
-    for (int r = 0; r < KD_WIDE_ROWS; r++) now[r] = 0.5 * (now[r] + first[r]);
+    add_slopes(c->nfours, c->m, c->four_at, c->row, c->row_q, s->q, s->row);
+    sum_means(mp, c->row, s->row, s->q, now);
     s->J = (kd_sym3){c->J.xx + now[0], c->J.yy + now[1], c->J.zz + now[2],
                      c->J.xy + now[3], c->J.xz + now[4], c->J.yz + now[5]};
     s->h = kd_vec_add(c->first, kd_vec_of(now + 9));
+}
+
+// shifts and turns (6) of the amplitudes, or their rates
+static inline void marker_amounts(const kd_marker *marker, const double *q, double e[8])
+{
+    sum_rows(6, 6, marker->mp, marker->row, q, e);
+}
+
+kd_axis KD_KERNEL(kd_marker_rates)(const kd_marker *marker, const double *rate)
+{
+    double e[8];
+    marker_amounts(marker, rate, e);
+    return (kd_axis){.w = kd_vec_of(e + 3), .u = kd_vec_of(e)};
+}
+
+// a turn about one axis of R: the other two
+static inline void turn(kd_v3 *a, kd_v3 *b, double c, double s)
+{
+    const kd_v3 old = *a;
+    *a = kd_v3_axpy(kd_v3_scale(c, old), s, *b);
+    *b = kd_v3_axpy(kd_v3_scale(c, *b), -s, old);
 }
 
 // the word of eight letters; their motions about the point of the parent
 void KD_KERNEL(kd_marker_place)(const kd_marker *marker, const double *q, const kd_link *l,
                                 const kd_link_motion *parent, kd_axis *axis, kd_link_motion *own)
 {
-    double e[6] = {0}, angle[4], c[4], s[4];
-    for (int k = 0; k < marker->m; k++)
-        for (int a = 0; a < 6; a++) e[a] += marker->Phi[6 * k + a] * q[k];
+    double e[8], angle[4], c[4], s[4];
+    marker_amounts(marker, q, e);
     // shifts in the axes of the frame A, then turns x/2 y/2 z y/2 x/2
     angle[0] = 0.5 * e[3], angle[1] = 0.5 * e[4], angle[2] = e[5], angle[3] = 0;
     KD_KERNEL(kd_sine_cosine)(3, angle, s, c);
-    kd_mat3       R = kd_mat_mul(&parent->R, &l->E);
-    const kd_mat3 A = R;
-    const kd_vec3 P = kd_vec_add(parent->P, kd_vec_add(kd_mat_vec(&parent->R, l->r), kd_mat_vec(&R, kd_vec_of(e))));
-    axis[0].u = A.x;
-    axis[1].u = A.y;
-    axis[2].u = A.z;
-    axis[3].w = A.x;
-    kd_turn_x(&R, c[0], s[0]);
-    axis[4].w = R.y;
-    kd_turn_y(&R, c[1], s[1]);
-    axis[5].w = R.z;
-    kd_turn_z(&R, c[2], s[2]);
-    axis[6].w = R.y;
-    kd_turn_y(&R, c[1], s[1]);
-    axis[7].w = R.x;
-    kd_turn_x(&R, c[0], s[0]);
+    const kd_m3 B = kd_m3_load(&parent->R);
+    kd_m3       R = {kd_m3_vec(&B, &l->E.x), kd_m3_vec(&B, &l->E.y), kd_m3_vec(&B, &l->E.z)};
+    const kd_v3 up = kd_v3_load(&parent->P);
+    const kd_v3 P = kd_m3_axpy(kd_m3_axpy(up, &B, &l->r), &R, (const kd_vec3 *)e);
+    kd_v3       w[5];
+    kd_v3_store(&axis[0].u, R.x);
+    kd_v3_store(&axis[1].u, R.y);
+    kd_v3_store(&axis[2].u, R.z);
+    w[0] = R.x;
+    turn(&R.y, &R.z, c[0], s[0]);
+    w[1] = R.y;
+    turn(&R.z, &R.x, c[1], s[1]);
+    w[2] = R.z;
+    turn(&R.x, &R.y, c[2], s[2]);
+    w[3] = R.y;
+    turn(&R.z, &R.x, c[1], s[1]);
+    w[4] = R.x;
+    turn(&R.y, &R.z, c[0], s[0]);
     // a turn leaves P where it is
-    const kd_vec3 back = kd_vec_sub(parent->P, P);
-    for (int a = 3; a < KD_MARKER_LETTERS; a++) axis[a].u = kd_vec_cross(axis[a].w, back);
-    own->R = R;
-    own->P = P;
+    const kd_v3 back = kd_v3_sub(up, P);
+    for (int a = 0; a < 5; a++) {
+        kd_v3_store_four(&axis[3 + a].w, w[a]);
+        kd_v3_store(&axis[3 + a].u, kd_v3_cross(w[a], back));
+    }
+    kd_v3_store_four(&own->R.x, R.x);
+    kd_v3_store_four(&own->R.y, R.y);
+    kd_v3_store_four(&own->R.z, R.z);
+    kd_v3_store(&own->P, P);
 }
 
 // ---- velocity ------------------------------------------------------------------------------------------------------
@@ -138,7 +213,7 @@ void KD_KERNEL(kd_wide_move)(const kd_wide *c, const double *dq, kd_wide_state *
     s->dJ = (kd_sym3){sum[0], sum[1], sum[2], sum[3], sum[4], sum[5]};
     s->beta = kd_vec_of(sum + 6);
     s->p = kd_vec_of(sum + 9);
-    add_slopes(c->nturns * mp, c->m, NULL, c->turn_q, s->dq, s->gyro);
+    add_slopes(c->nturn_fours, c->m, c->turn_at, NULL, c->turn_q, s->dq, s->gyro);
     if (c->nturns < 9) return;
     sum_rows(6, 9, mp, s->gyro + 12, s->dq, sum);
     s->b_qq = kd_vec_of(sum);
@@ -187,7 +262,7 @@ void KD_KERNEL(kd_wide_force)(const kd_wide *c, const kd_wide_state *s, const kd
     if (ddq) {
         F = kd_vec_add(kd_vec_axpy(F, c->mass, a), kd_vec_cross(dw, s->h));
         N = kd_vec_add(N, kd_vec_add(kd_vec_cross(s->h, a), kd_sym_vec(&s->J, dw)));
-        double sum[6];
+        double sum[8];
         sum_rows(6, KD_WIDE_ROWS, mp, s->row + 4 * 6, ddq, sum);
         N = kd_vec_add(N, kd_vec_of(sum));
         F = kd_vec_add(F, kd_vec_of(sum + 3));
@@ -325,10 +400,10 @@ static inline void marker_motions(const double *restrict phi, double X[6][6], do
 
 // I (6 x 6, column by column) and b (6) of what hangs there, about the point of the wide link:
 // give += (I S)', -S'b;  columns, lower triangle: += S' I S
-void KD_KERNEL(kd_wide_add_marker)(const kd_wide *c, kd_wide_state *s, const kd_marker *marker, const kd_axis *letter,
-                                   double I[6][6], const double b[6])
+static inline void add_hanging(int m, int mp, kd_wide_state *s, const kd_marker *marker, const kd_axis *letter,
+                               double I[6][6], const double b[6])
 {
-    const int mp = c->mp, ld = mp + KD_WIDE_TAIL, m = c->m;
+    const int ld = mp + KD_WIDE_TAIL;
     double *restrict column = s->column, *restrict all = s->S, *restrict forces = s->IS;
     double X[6][6];
     // four modes at a time: S = X Phi, then I S; they are given on to the parent with -S'b
@@ -357,11 +432,21 @@ void KD_KERNEL(kd_wide_add_marker)(const kd_wide *c, kd_wide_state *s, const kd_
     }
 }
 
+void KD_KERNEL(kd_wide_add_marker)(const kd_wide *c, kd_wide_state *s, const kd_marker *marker, const kd_axis *letter,
+                                   double I[6][6], const double b[6])
+{
+    if (c->mp == 8)
+        add_hanging(c->m, 8, s, marker, letter, I, b);
+    else
+        add_hanging(c->m, c->mp, s, marker, letter, I, b);
+}
+
 // give = 0, columns of the modes as without markers
 void KD_KERNEL(kd_wide_start)(const kd_wide *c, kd_wide_state *s)
 {
-    memcpy(s->column, c->column, (size_t)((c->mp + KD_WIDE_TAIL) * c->m) * sizeof *s->column);
-    memset(s->give, 0, (size_t)(8 * c->mp) * sizeof *s->give);
+    const int n = (c->mp + KD_WIDE_TAIL) * c->m;
+    for (int i = 0; i < n; i += 4) PUT(s->column + i) = AT(c->column + i);
+    for (int i = 0; i < 8 * c->mp; i += 4) PUT(s->give + i) = ALL(0);
 }
 
 // give += what the link itself needs for unit q'', and tau - Q (tau (m) NULL: 0)
@@ -402,57 +487,115 @@ static inline void eliminate_fours(int n, int j, int mp, int ld, const double *r
     for (int i = 0; i < n; i++) PUT(column + 4 * i) = sum[i];
 }
 
+// moment, force and own load of each mode behind its column: give, turned over in blocks of four by four
+static inline void put_tails(int m, int mp, const double *restrict give, double *restrict all)
+{
+    const int ld = mp + KD_WIDE_TAIL;
+    for (int l = 0; l < mp; l += 4, give += 32) {
+        four    a = AT(give), b = AT(give + 4), c = AT(give + 8), d = AT(give + 12);
+        four    e = AT(give + 16), f = AT(give + 20), g = AT(give + 24), h = AT(give + 28);
+        double *tail = all + l * ld + mp;
+        TRANSPOSE(a, b, c, d);
+        TRANSPOSE(e, f, g, h);
+        PUT(tail) = a, PUT(tail + 4) = e;
+        if (l + 1 < m) PUT(tail + ld) = b, PUT(tail + ld + 4) = f;
+        if (l + 2 < m) PUT(tail + 2 * ld) = c, PUT(tail + 2 * ld + 4) = g;
+        if (l + 3 < m) PUT(tail + 3 * ld) = d, PUT(tail + 3 * ld + 4) = h;
+    }
+}
+
+// Column j minus those before it, in runs of 16, 12, 8, 4 rows that stay in registers; then d_j, and the column of L that later ones
+// are eliminated with. false: no pivot
+static inline bool eliminate_column(int j, int mp, double least, double *restrict all, double *restrict L,
+                                    double *restrict pivot)
+{
+    const int ld = mp + KD_WIDE_TAIL;
+    double   *column = all + j * ld;
+    int       i = j & ~3;
+    for (; i + 16 <= ld; i += 16) eliminate_fours(4, j, mp, ld, all + i, L + j, column + i);
+    if (i + 12 <= ld) eliminate_fours(3, j, mp, ld, all + i, L + j, column + i), i += 12;
+    if (i + 8 <= ld) eliminate_fours(2, j, mp, ld, all + i, L + j, column + i), i += 8;
+    if (i < ld) eliminate_fours(1, j, mp, ld, all + i, L + j, column + i);
+    if (!(column[j] > least)) return false;
+    pivot[j] = 1 / column[j];
+    for (int l = j & ~3; l < mp; l += 4) PUT(L + j * mp + l) = ALL(pivot[j]) * AT(column + l);
+    return true;
+}
+
+// largest entry of the diagonal
+static inline double largest_pivot(int m, int mp, const double *all)
+{
+    double largest = 0;
+    for (int j = 0; j < m; j++, all += mp + KD_WIDE_TAIL + 1)
+        if (*all > largest) largest = *all;
+    return largest;
+}
+
+// The same for up to eight modes, of which the compiler knows everything
+static inline int eliminate_few(int m, int mp, kd_wide_state *s)
+{
+    put_tails(m, mp, s->give, s->column);
+    const double least = least_pivot * largest_pivot(m, mp, s->column);
+#pragma GCC unroll 8
+    for (int j = 0; j < mp; j++) {
+        if (j == m) break;
+        if (!eliminate_column(j, mp, least, s->column, s->factor, s->pivot)) return j;
+    }
+    return -1;
+}
+
 // give goes behind the columns of the modes, then all is eliminated: column j = d_j times that of L in L D L', the part behind it
 // U, u of the mode. Answers the mode without pivot, or -1.
 int KD_KERNEL(kd_wide_eliminate)(const kd_wide *c, kd_wide_state *s)
 {
-    const int m = c->m, mp = c->mp, ld = mp + KD_WIDE_TAIL;
-    double *restrict all = s->column, *restrict L = s->factor, *restrict pivot = s->pivot;
-    double largest = 0;
-    // moment, force and own load of each mode behind its column
-    for (int j = 0; j < m; j++) {
-        double *column = all + j * ld, *tail = column + mp;
-        if (column[j] > largest) largest = column[j];
-        const double *give = s->give + 32 * (j / 4) + j % 4;
-        tail[0] = give[0], tail[1] = give[4], tail[2] = give[8], tail[3] = give[12];
-        tail[4] = give[16], tail[5] = give[20], tail[6] = give[24];
-    }
-    for (int j = 0; j < m; j++) {
-        double *column = all + j * ld;
-        // column j minus those before it, in runs of 16, 12, 8, 4 rows that stay in registers
-        int i = j & ~3;
-        for (; i + 16 <= ld; i += 16) eliminate_fours(4, j, mp, ld, all + i, L + j, column + i);
-        if (i + 12 <= ld) eliminate_fours(3, j, mp, ld, all + i, L + j, column + i), i += 12;
-        if (i + 8 <= ld) eliminate_fours(2, j, mp, ld, all + i, L + j, column + i), i += 8;
-        if (i < ld) eliminate_fours(1, j, mp, ld, all + i, L + j, column + i);
-        // d_j, and the column of L that later ones are eliminated with
-        if (!(column[j] > least_pivot * largest)) return j;
-        pivot[j] = 1 / column[j];
-        for (int l = j & ~3; l < mp; l += 4) PUT(L + j * mp + l) = ALL(pivot[j]) * AT(column + l);
-    }
+    const int m = c->m, mp = c->mp;
+    if (mp == 4) return eliminate_few(m, 4, s);
+    if (mp == 8) return eliminate_few(m, 8, s);
+    put_tails(m, mp, s->give, s->column);
+    const double least = least_pivot * largest_pivot(m, mp, s->column);
+    for (int j = 0; j < m; j++)
+        if (!eliminate_column(j, mp, least, s->column, s->factor, s->pivot)) return j;
     return -1;
+}
+
+// q'' of the modes into answer, four of them at a time, the last ones first
+static inline void give_way_modes(int m, int mp, kd_wide_state *s, const double a[6])
+{
+    const int ld = mp + KD_WIDE_TAIL;
+    double *restrict x = s->answer;
+    const double *restrict all = s->column;
+    const four motion = AT(a), rest = {a[4], a[5], -1, 0};
+    for (int l = mp - 4; l >= 0; l -= 4) {
+        four sum[4], own;
+        // tails times (a, -1), columns of the modes behind this block times their q''
+        for (int e = 0; e < 4; e++) {
+            const double *column = all + (l + e) * ld;
+            sum[e] = ALL(0);
+            if (l + e >= m) continue;
+            sum[e] = AT(column + mp) * motion + AT(column + mp + 4) * rest;
+            for (int i = l + 4; i < mp; i += 4) sum[e] += AT(column + i) * AT(x + i);
+        }
+        SUMS(sum[0], sum[1], sum[2], sum[3], own);
+        // inside of the block one by one, the last one first
+        const double *c0 = all + l * ld + l, *c1 = c0 + ld, *c2 = c1 + ld;
+        const double *by = s->pivot + l;
+        const double  x3 = l + 3 < m ? -by[3] * own[3] : 0;
+        const double  x2 = l + 2 < m ? -by[2] * (own[2] + c2[3] * x3) : 0;
+        const double  x1 = l + 1 < m ? -by[1] * (own[1] + c1[2] * x2 + c1[3] * x3) : 0;
+        const double  x0 = -by[0] * (own[0] + c0[1] * x1 + c0[2] * x2 + c0[3] * x3);
+        PUT(x + l) = (four){x0, x1, x2, x3};
+    }
 }
 
 // q'' = inv(L') (inv(D) u - V a): each column times (what is known of q'', a, -1)
 void KD_KERNEL(kd_wide_give_way)(const kd_wide *c, kd_wide_state *s, const double a[6], double *ddq)
 {
-    const int m = c->m, mp = c->mp, ld = mp + KD_WIDE_TAIL;
-    double *restrict x = s->answer;
-    // (q'', a, -1): the modes are found from the last one on
-    for (int i = 0; i < mp; i += 4) PUT(x + i) = ALL(0);
-    for (int i = 0; i < 6; i++) x[mp + i] = a[i];
-    x[mp + 6] = -1, x[mp + 7] = 0;
-    for (int j = m - 1; j >= 0; j--) {
-        const double *column = s->column + j * ld;
-        const int     next = (j & ~3) + 4;
-        four          sum = AT(column + mp) * AT(x + mp) + AT(column + mp + 4) * AT(x + mp + 4);
-        for (int i = next; i < mp; i += 4) sum += AT(column + i) * AT(x + i);
-        // those of its own block have just been written, one by one
-        double own = SUM(sum);
-        for (int i = j + 1; i < next; i++) own += column[i] * x[i];
-        x[j] = -s->pivot[j] * own;
-    }
-    for (int j = 0; j < m; j++) ddq[j] = s->ddq[j] = x[j];
+    if (c->mp == 8)
+        give_way_modes(c->m, 8, s, a);
+    else
+        give_way_modes(c->m, c->mp, s, a);
+    for (int l = 0; l < c->mp; l += 4) PUT(s->ddq + l) = AT(s->answer + l);
+    for (int j = 0; j < c->m; j++) ddq[j] = s->answer[j];
 }
 
 #ifndef KD_AVX2_VARIANT
@@ -477,15 +620,46 @@ static double *rows_of(double *row, int nrows, int l)
     return row + 4 * nrows * (l / 4) + l % 4;
 }
 
+static const double rounding = 1e-14; // part of the largest slope of its kind that is none
+
+// largest entry of four i of n, for all k
+static double largest_four(int i, int n, int m, const double *all)
+{
+    double largest = 0;
+    for (int k = 0; k < m; k++)
+        for (int e = 0; e < 4; e++) largest = fmax(largest, fabs(all[4 * (i + n * k) + e]));
+    return largest;
+}
+
+// The fours of (4 n x m) that are not 0 for every k: how many, where they stand, and the slopes of these alone. Of nrows rows of a
+// block moments come first; slopes of C are of another kind.
+static int keep_fours(int nrows, int moments, int n, int m, const double *all, kd_arena *arena, const int **at,
+                      const double **kept)
+{
+    int    *place = kd_cut_int(arena, n), nkept = 0;
+    double *out = kd_cut_matrix(arena, 4 * n, m), largest[2] = {0, 0};
+    for (int i = 0; i < n; i++) {
+        double *kind = &largest[i % nrows >= moments];
+        *kind = fmax(*kind, largest_four(i, n, m, all));
+    }
+    for (int i = 0; i < n && !arena->failed; i++)
+        if (largest_four(i, n, m, all) > rounding * largest[i % nrows >= moments]) place[nkept++] = 4 * i;
+    for (int k = 0; k < m && !arena->failed; k++)
+        for (int i = 0; i < nkept; i++) memcpy(out + 4 * (i + nkept * k), all + place[i] + 4 * n * k, 4 * sizeof *out);
+    *at = place;
+    *kept = out;
+    return nkept;
+}
+
 bool kd_wide_finish(kd_wide *c, kd_arena *arena)
 {
     const int m = c->m, mp = (m + 3) / 4 * 4, ld = mp + KD_WIDE_TAIL;
+    kd_arena  scratch = {0};
     c->mp = mp;
     c->nturns = c->C_q || c->b_q ? 9 : 3;
-    double *row = kd_cut_matrix(arena, mp, KD_WIDE_ROWS), *row_q = kd_cut_matrix(arena, mp * KD_WIDE_ROWS, m);
-    double *turn_q = kd_cut_matrix(arena, mp * c->nturns, m), *column = kd_cut_matrix(arena, ld, m);
-    if (arena->failed) return false;
-    for (int l = 0; l < m; l++) {
+    double *row = kd_cut_matrix(arena, mp, KD_WIDE_ROWS), *row_q = kd_cut_matrix(&scratch, mp * KD_WIDE_ROWS, m);
+    double *turn_q = kd_cut_matrix(&scratch, mp * c->nturns, m), *column = kd_cut_matrix(arena, ld, m);
+    for (int l = 0; l < m && !arena->failed && !scratch.failed; l++) {
         put_rows(c->D + 9 * l, c->C + 3 * l, rows_of(row, KD_WIDE_ROWS, l));
         for (int k = 0; k < m; k++) {
             const int at = k + m * l;
@@ -502,8 +676,14 @@ bool kd_wide_finish(kd_wide *c, kd_arena *arena)
     }
     const kd_mat3 J = trace_less(&c->second);
     c->J = (kd_sym3){J.x.x, J.y.y, J.z.z, J.x.y, J.x.z, J.y.z};
-    c->row = row, c->row_q = row_q, c->turn_q = turn_q, c->column = column;
-    return true;
+    c->row = row, c->column = column;
+    if (!arena->failed && !scratch.failed) {
+        c->nfours = keep_fours(KD_WIDE_ROWS, 9, mp / 4 * KD_WIDE_ROWS, m, row_q, arena, &c->four_at, &c->row_q);
+        c->nturn_fours = keep_fours(c->nturns, 6, mp / 4 * c->nturns, m, turn_q, arena, &c->turn_at, &c->turn_q);
+    }
+    const bool failed = arena->failed || scratch.failed;
+    kd_arena_release(&scratch);
+    return !failed;
 }
 
 bool kd_marker_finish(kd_marker *c, kd_arena *arena)
@@ -538,6 +718,7 @@ bool kd_wide_cut(const kd_wide *c, kd_arena *arena, kd_wide_state *s)
     s->factor = kd_cut_matrix(arena, mp, m);
     s->answer = kd_cut_double(arena, ld);
     s->B = kd_cut_double(arena, 3 * m);
+    if (!arena->failed) memcpy(s->row, c->row, (size_t)(KD_WIDE_ROWS * mp) * sizeof *s->row);
     return !arena->failed;
 }
 

@@ -39,12 +39,15 @@ typedef struct kd_wide {
     // The same in blocks of four modes, filled up with zeros, as the processor likes them: a block has its rows one behind the other,
     // four numbers each. By kd_wide_finish. Rows: J_l = 2 tr D_l - D_l - D_l' (xx yy zz xy xz yz), b_l (3), C_l (3)
     int           mp;     // m, rounded up to fours
-    int           nturns; // rows of turn_q: 3 (T), 9 (b_kl and C_kl, too)
+    int           nturns; // rows of gyro: 3 (T), 9 (b_kl and C_kl, too)
     kd_sym3       J;      // at q = 0
     const double *row;    // (12 x mp) at q = 0
-    const double *row_q;  // (12 x mp x m) slopes by q_k
-    const double *turn_q; // (nturns x mp x m) what q_k' gives to T_kl q_k', b_kl q_k', C_kl q_k'
-    const double *column; // ((mp + 8) x m) M, zeros below
+    // what q_k gives to rows, and q_k' to T_kl q_k', b_kl q_k', C_kl q_k': only those fours of a block that one of the modes gives to
+    int           nfours, nturn_fours;
+    const int    *four_at, *turn_at; // (nfours), (nturn_fours) where they stand in row, in kd_wide_state.gyro
+    const double *row_q;             // (4 nfours x m) slopes by q_k
+    const double *turn_q;            // (4 nturn_fours x m)
+    const double *column;            // ((mp + 8) x m) M, zeros below
 } kd_wide;
 
 enum { KD_WIDE_ROWS = 12, KD_WIDE_TAIL = 8 };
@@ -73,7 +76,7 @@ typedef struct kd_wide_state {
     kd_vec3 h;
     kd_sym3 J, dJ; // and its rate
     double *q;     // (mp)
-    double *row;   // (12 x mp) as kd_wide.row
+    double *row;   // (12 x mp) as kd_wide.row; fours that no mode gives to stay
     // velocity
     kd_vec3 p, beta;      // sum C_l q_l', sum b_l q_l'
     kd_vec3 C_qq, b_qq;   // sum C_kl q_k' q_l', sum b_kl q_k' q_l'

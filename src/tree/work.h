@@ -67,7 +67,8 @@ struct kd_tree_work {
                                       const kd_axis *letter, double I[6][6], const double b[6]);                       \
     void kd_marker_place_##variant(const kd_marker *marker, const double *q, const kd_link *l,                         \
                                    const kd_link_motion *parent, kd_axis *axis, kd_link_motion *own);                  \
-    void kd_sine_cosine_##variant(int n, const double *x, double *restrict sine, double *restrict cosine);
+    kd_axis kd_marker_rates_##variant(const kd_marker *marker, const double *rate);                                    \
+    void    kd_sine_cosine_##variant(int n, const double *x, double *restrict sine, double *restrict cosine);
 
 // in a function that has a kd_motion m: the variant that was chosen for it
 #ifdef KD_AVX2

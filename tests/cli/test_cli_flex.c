@@ -67,6 +67,27 @@ static void beams_have_materials(void **state)
     expect("flex wrong.yaml", 1, "bad.yaml:2:20: a number is expected for 'E'");
 }
 
+// A free beam that others hold in its middle, mean axes: the first torsional mode stands still there and has no momentum, nor has the
+// first one that stretches it, but this one makes its moment of inertia larger. Another place at the end is moved by both.
+static void idle_modes_are_told(void **state)
+{
+#define HELD_BEAM(more)                                                                                                \
+    "points: {l: [-1, 0, 0], m: [0, 0, 0], r: [1, 0, 0]}\n"                                                            \
+    "beams: [{from: l, to: m, elements: 8, E: 190e9, nu: 0.27, density: 7700, section: {round: 0.05}},"                \
+    " {from: m, to: r, elements: 8, E: 190e9, nu: 0.27, density: 7700, section: {round: 0.05}}]\n"                     \
+    "interfaces: {m: {nodes: m}" more "}\nreference: mean\nreduction: {modes: 20}\n"
+    (void)state;
+    write_file("held.yaml", HELD_BEAM(""));
+    write_file("ends.yaml", HELD_BEAM(", r: {nodes: r}"));
+    const command_result r = run_command("cd '" OUT "' && " KARDAN "flex held.yaml");
+    assert_int_equal(r.status, 0);
+    assert_non_null(strstr(r.text, ": nothing excites them\n"));
+    assert_non_null(strstr(r.text, ": nothing but rotation excites them\n"));
+    const command_result other = run_command("cd '" OUT "' && " KARDAN "flex ends.yaml");
+    assert_int_equal(other.status, 0);
+    assert_null(strstr(other.text, "idle"));
+}
+
 // What is wrong is told with line, column and what was meant; nothing is written then.
 static void mistakes_are_told(void **state)
 {
@@ -223,8 +244,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_pairs_are_told),   cmocka_unit_test(parts_become_bodies),
-        cmocka_unit_test(beams_have_materials), cmocka_unit_test(mistakes_are_told),
-        cmocka_unit_test(files_have_units),
+        cmocka_unit_test(beams_have_materials), cmocka_unit_test(idle_modes_are_told),
+        cmocka_unit_test(mistakes_are_told),    cmocka_unit_test(files_have_units),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
 }

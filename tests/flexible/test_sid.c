@@ -191,17 +191,20 @@ static void published_files_are_read(void **state)
     }
 }
 
-static kd_flexible_body make_body(void)
+// A beam, or two of them at an angle
+static kd_flexible_body make_body(int nbeams)
 {
-    static const char    *names[] = {"root", "tip"};
-    const kd_vec3         points[] = {{0, 0, 0}, {1, 0.2, -0.1}};
+    static const char    *names[] = {"root", "tip", "end"};
+    const kd_vec3         points[] = {{0, 0, 0}, {1, 0.2, -0.1}, {1.2, 0.9, 0.3}};
     const kd_beam_section section = {.area = 1e-4, .Iy = 8e-10, .Iz = 9e-10, .torsion = 1.5e-9};
-    const kd_beam         beam = {0, 1, 4, 7e10, 2.7e10, 2700, section, section, {0, 0, 1}};
+    const kd_beam         beam[] = {{0, 1, 4, 7e10, 2.7e10, 2700, section, section, {0, 0, 1}},
+                                    {1, 2, 3, 7e10, 2.7e10, 2700, section, section, {0, 0, 1}}};
     kd_fe_structure       s;
     kd_reduction          r;
     kd_flexible_body      b;
     char                  message[300];
-    assert_int_equal(kd_beams_make(names, points, 2, &beam, 1, NULL, 0, &s, message, sizeof message), KD_OK);
+    assert_int_equal(kd_beams_make(names, points, nbeams + 1, beam, nbeams, NULL, 0, &s, message, sizeof message),
+                     KD_OK);
     const kd_interface face[] = {{"root", 1, s.set[0].node, points[0], false},
                                  {"tip", 1, s.set[1].node, points[1], false}};
     assert_int_equal(kd_reduce(&s, face, 2, &(kd_reduction_options){.modes = 2}, &r, message, sizeof message), KD_OK);
@@ -217,13 +220,62 @@ static kd_flexible_body make_body(void)
 static void own_bodies_go_through_a_file(void **state)
 {
     (void)state;
-    kd_flexible_body b = make_body(), again;
+    kd_flexible_body b = make_body(1), again;
     char             message[300];
     size_t           length;
-    char            *text = written(&b, &length);
+    b.K0t = b.K0r = b.K0w = b.K0F = NULL; // the next test
+    char *text = written(&b, &length);
     assert_int_equal(parse(text, &again, message, sizeof message), KD_OK);
     assert_same_bodies(&b, &again);
     free(text);
+    kd_flexible_body_release(&again);
+    kd_flexible_body_release(&b);
+}
+
+// What Oe says of q_l: w' (D - tr D) w by products of angular velocities, D of second moments and geometric stiffness
+static double centrifugal_entry(const kd_flexible_body *b, int k, int l, int product)
+{
+    const size_t  nq = (size_t)b->nq, at = (size_t)k + nq * (size_t)l;
+    const double *B = b->B + 9 * at, tr = B[0] + B[4] + B[8];
+    const double  o[6] = {B[0] - tr, B[4] - tr, B[8] - tr, B[1] + B[3], B[5] + B[7], B[2] + B[6]};
+    return o[product] + b->K0w[(size_t)product * nq * nq + at];
+}
+
+// Geometric stiffness goes through a file: every matrix of it, and what is written again is the same. Files do not say what in Oe is
+// geometric stiffness and what second moments are; the equations have the sum.
+static void geometric_stiffness_goes_through_a_file(void **state)
+{
+    (void)state;
+    kd_flexible_body b = make_body(2), again;
+    char             message[300];
+    size_t           length, nq = (size_t)b.nq;
+    char            *text = written(&b, &length);
+    assert_non_null(b.K0t && b.K0r && b.K0w && b.K0F ? b.K0F : NULL);
+    assert_true(norm(3 * nq * nq, b.K0t) > 0 && norm(3 * nq * nq, b.K0r) > 0 && norm(6 * nq * nq, b.K0F) > 0);
+    assert_non_null(strstr(text, "with geometric stiffness"));
+    assert_int_equal(parse(text, &again, message, sizeof message), KD_OK);
+    assert_non_null(again.K0t && again.K0r && again.K0w && again.K0F ? again.K0F : NULL);
+    assert_same(3 * nq * nq, b.K0t, again.K0t, norm(3 * nq * nq, b.K0t));
+    assert_same(3 * nq * nq, b.K0r, again.K0r, norm(3 * nq * nq, b.K0r));
+    assert_same(6 * nq * nq, b.K0F, again.K0F, norm(6 * nq * nq, b.K0F));
+    double largest = 0;
+    for (size_t i = 0; i < 6 * nq * nq; i++) largest = fmax(largest, fabs(b.K0w[i]));
+    for (int k = 0; k < b.nq; k++)
+        for (int l = 0; l < b.nq; l++) {
+            for (int i = 0; i < 6; i++)
+                assert_true(fabs(centrifugal_entry(&b, k, l, i) - centrifugal_entry(&again, k, l, i)) <
+                            1e-12 * largest);
+            // gyroscopic terms: the antisymmetric part alone
+            const double *B = b.B + 9 * (k + b.nq * l), *C = again.B + 9 * (k + b.nq * l);
+            assert_true(fabs(B[5] - B[7] - C[5] + C[7]) < 1e-13 && fabs(B[6] - B[2] - C[6] + C[2]) < 1e-13);
+        }
+    static entries first, second; // large
+    char          *next = written(&again, &length);
+    scan(text, b.nq, &first);
+    scan(next, b.nq, &second);
+    assert_same_entries("written again", &first, &second);
+    free(text);
+    free(next);
     kd_flexible_body_release(&again);
     kd_flexible_body_release(&b);
 }
@@ -232,7 +284,7 @@ static void own_bodies_go_through_a_file(void **state)
 static void wrong_files_are_refused(void **state)
 {
     (void)state;
-    kd_flexible_body b = make_body(), other;
+    kd_flexible_body b = make_body(1), other;
     char             message[300];
     size_t           length;
     char            *text = written(&b, &length);
@@ -281,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_files_are_read),
         cmocka_unit_test(own_bodies_go_through_a_file),
+        cmocka_unit_test(geometric_stiffness_goes_through_a_file),
         cmocka_unit_test(wrong_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

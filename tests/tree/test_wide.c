@@ -202,6 +202,7 @@ static void test_marker_by_hand(void **state)
     const double Phi[12] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, -0.6, 0.5, -0.4, 0.3, -0.2, 0.1};
     kd_marker    marker = {.m = 2, .Phi = Phi};
     kd_link      link[4] = {{0}};
+    assert_true(kd_marker_finish(&marker, &arena));
     link[1] = (kd_link){.kind = KD_FREE, .E = kd_mat_identity()};
     link[2] = (kd_link){.parent = 1, .E = kd_mat_identity(), .wide = random_wide(&arena, 2, false, &seed)};
     link[3] = (kd_link){.parent = 2, .E = kd_mat_identity(), .r = {1, 2, 3}, .marker = &marker};
