@@ -49,16 +49,22 @@ void vehicle_seconds(bench *b)
     one_drive(b, "truck-41", 3 * share);
     one_drive(b, "passenger-car-bushings", 5 * share);
     one_drive(b, "tractor-semitrailer", 14 * share);
+    one_drive(b, "coach", 10 * share);
+    one_drive(b, "coach-profiles", 7 * share);
 }
 
 // ---- real time ------------------------------------------------------------------------------------------------------
 
 enum { PIECES = 8, PIECE = 150 };
 
-static bool open_train(realtime_ride *r, const char *angle, char *message, size_t size)
+// As the row of the car in bench/realtime: stiff derivatives are renewed in this many parts
+enum { PARTS = 4 };
+
+static bool open_train(realtime_ride *r, const char *angle, int parts, char *message, size_t size)
 {
     const kd_setting    set[] = {{"manoeuvre", "2"}, {"driver.at", "0.05"}, {"angle", angle}};
     kd_realtime_options opt = kd_realtime_options_default();
+    opt.refresh = parts;
     return realtime_ride_open(r, "tractor-semitrailer", set, 3, NULL, &opt, message, size);
 }
 
@@ -66,7 +72,7 @@ int vehicle_steps(const char *angle, const char *count)
 {
     realtime_ride ride;
     char          message[500] = "";
-    bool          good = open_train(&ride, angle, message, sizeof message);
+    bool          good = open_train(&ride, angle, PARTS, message, sizeof message);
     for (long i = strtol(count, NULL, 10); i > 0 && good; i--) good = kd_realtime_step(ride.stepper, NULL, NULL) >= 0;
     realtime_ride_close(&ride);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -91,28 +97,34 @@ static double step_of(const double best[PIECES])
     return 1e6 * sum / (PIECES * PIECE);
 }
 
-static void cost_of_a_step(bench *b)
+static void cost_of_a_step(bench *b, int parts, const char *word)
 {
     realtime_ride       ride[2];
     double              best[2][PIECES];
     char                message[500] = "";
     kd_realtime_options opt = kd_realtime_options_default();
     if (!bench_wants(b, "step.")) return;
+    opt.refresh = parts;
     for (int i = 0; i < 2 * PIECES; i++) best[i / PIECES][i % PIECES] = INFINITY;
-    bool       good = open_train(&ride[0], "0.03", message, sizeof message);
+    bool       good = open_train(&ride[0], "0.03", parts, message, sizeof message);
     const bool car = realtime_ride_open(&ride[1], "closed-loop-car", NULL, 0, NULL, &opt, message, sizeof message);
     good = good && car;
     for (int r = 0; r < (bench_quick(b) ? 3 : 12) && good; r++)
         for (int k = 0; k < 2 && good; k++) good = one_round(&ride[k], best[k]);
     const double train = good ? step_of(best[0]) : NAN, other = good ? step_of(best[1]) : NAN;
-    const int    bodies[2] = {good ? kd_system_info_of(ride[0].system).nbodies : 1,
-                           good ? kd_system_info_of(ride[1].system).nbodies : 1};
-    char note[200];
-    kd_text(note, sizeof note, "per body: %d of the train, %d of the car", bodies[0], bodies[1]);
-    bench_row(b, bench_no_goal(false), NAN, train, "us", good ? "steps of 1 ms" : message, "step.tractor-semitrailer");
-    bench_row(b, bench_no_goal(false), NAN, other, "us", good ? "steps of 1 ms" : message, "step.closed-loop-car");
-    bench_row(b, bench_below(1.2), NAN, (train / bodies[0]) / (other / bodies[1]), "", good ? note : message,
-              "step.ratio");
+    int          bodies[2] = {1, 1}, forces[2] = {0, 0};
+    for (int k = 0; k < 2 && good; k++) {
+        bodies[k] = kd_system_info_of(ride[k].system).nbodies;
+        forces[k] = kd_system_loads_count(ride[k].system);
+    }
+    char each[200], note[200];
+    kd_text(each, sizeof each, "steps of 1 ms, derivatives renewed in %d parts", parts);
+    kd_text(note, sizeof note, "per body: %d of the train with %d forces, %d of the car with %d", bodies[0], forces[0],
+            bodies[1], forces[1]);
+    bench_row(b, bench_no_goal(false), NAN, train, "us", good ? each : message, "step.tractor-semitrailer%s", word);
+    bench_row(b, bench_no_goal(false), NAN, other, "us", good ? each : message, "step.closed-loop-car%s", word);
+    bench_row(b, parts > 1 ? bench_below(1.2) : bench_no_goal(false), NAN, (train / bodies[0]) / (other / bodies[1]),
+              "", good ? note : message, "step.ratio%s", word);
     realtime_ride_close(&ride[0]);
     realtime_ride_close(&ride[1]);
 }
@@ -134,6 +146,7 @@ static void work_of_a_step(bench *b)
 
 void vehicle_realtime(bench *b)
 {
-    cost_of_a_step(b);
+    cost_of_a_step(b, PARTS, "");
+    cost_of_a_step(b, 1, "-all");
     work_of_a_step(b);
 }

@@ -1,7 +1,10 @@
 // vehicle_table.c: S0 table 3 made again on passenger-car-bushings (200 positions, 28 constraints), and bdf beside IDA with
 // the same Newton matrices. All rows of the table are runs of bdf on odassl from 0 to 5 s (--quick: 1.5 s) with the
-// paper's tolerances; "dassl" follows DASSL's rules for new matrices, as the paper's baseline does. Sparse is the
-// pattern found at the start (S0's rule), grouped the one of the equations.
+// paper's tolerances; "dassl" follows DASSL's rules for new matrices, as the paper's baseline does. Sparse is what S0
+// calls so: groups of columns by a pattern that is found from a full difference matrix at the start and widened where
+// Newton's method is slow (section 3.1); the goal stands there. Grouped: the same with the pattern of the equations,
+// which S0 leaves out because of user-defined elements. The paper's baseline makes a matrix in almost every step (2229),
+// this one 48 in 1185: residuals and solutions of Newton's method alone, which all rows share, are 17 % of it.
 #include <math.h>
 
 #include "common_fit.h"

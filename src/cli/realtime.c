@@ -417,6 +417,7 @@ static kd_status check_state(task *t)
                 kd_realtime_message(t->stepper));
         return status;
     }
+    kd_realtime_bound_after(t->below, defect.position);
     watch(&t->position, defect.position, x->t);
     watch(&t->velocity, defect.velocity, x->t);
     watch(&t->auxiliary, defect.auxiliary, x->t);
@@ -498,13 +499,8 @@ static kd_status look(task *t, long n)
             t->sample_cost *= FORGETTING;
         }
     }
-    // constants of the bound, as often as rows
-    if (status >= 0 && t->below && n * t->intervals / t->nsteps != (n - 1) * t->intervals / t->nsteps &&
-        time_left(t, n) > PRUDENCE * t->below_cost) {
-        started = kd_cli_seconds();
-        status = kd_realtime_bound_see(t->below);
-        t->below_cost = kd_cli_seconds() - started;
-    }
+    // for the bound: the state before a step that is checked
+    if ((n + 1) % t->check_every == 0) kd_realtime_bound_before(t->below);
     if (t->progress.on && time_left(t, n) > PROGRESS_TIME)
         kd_progress_show(&t->progress, kd_realtime_state(t->stepper)->t, n);
     return status;
@@ -631,6 +627,7 @@ static kd_status prepare_run(task *t)
     }
     if (status >= 0) status = make_stepper(t);
     if (status >= 0 && kd_realtime_bound_create(t->stepper, &t->below) == KD_ERR_MEMORY) status = KD_ERR_MEMORY;
+    if (status >= 0) status = kd_realtime_bound_reserve(t->below, t->nsteps);
     // last of all: from here on this program goes before others
     if (status >= 0 && t->priority > 0) status = kd_pace_priority(t->priority, t->message, sizeof t->message);
     return status;
@@ -671,6 +668,8 @@ static void run_in_time(task *t)
     t->pace.on = false;
     kd_status last = check_state(t);
     if (last >= 0) last = sample(t, true);
+    if (last >= 0 && (last = kd_realtime_bound_look(t->below)) < 0)
+        kd_text(t->message, sizeof t->message, "the constants of the bound of the position error cannot be evaluated");
     if (status < 0 || (t->ended && last >= 0))
         snprintf(t->message, sizeof t->message, "%s", message); // that one matters
     else if (last < 0)

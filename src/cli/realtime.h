@@ -69,8 +69,7 @@ typedef struct kd_realtime_task {
     double             wall_seconds;
     long               checks; // states that were looked at
     kd_watched         position, velocity, auxiliary, balance;
-    kd_realtime_bound *below; // of the position error; NULL: none
-    double             below_cost;
+    kd_realtime_bound *below;    // of the position error; NULL: none
     bool               exploded; // positions or velocities grew beyond all bounds
     bool               has_energy;
     double             energy_start, energy_end, dissipated, supplied; // [J]

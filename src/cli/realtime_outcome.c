@@ -75,7 +75,9 @@ static void add_bound(facts *f, const task *t)
     if (limit.states == 0) return;
     char *value = add_fact(f, "bound of the position error");
     if (isfinite(limit.limit))
-        kd_text(value, VALUE, "%.2e besides rounding, from %ld states (S4 Eq. 13)", limit.limit, limit.states);
+        kd_text(value, VALUE,
+                "%.2e besides rounding, with the constants of %ld state%s before largest errors (S4 Eq. 13)",
+                limit.limit, limit.states, limit.states == 1 ? "" : "s");
     else
         kd_text(value, VALUE, "none: the step is too long for the estimate (S4 Eq. 13: h C1 = %.2g)",
                 t->options.h * limit.C1);
@@ -433,12 +435,14 @@ static void tell_timing(kd_json *json, const char *key, const kd_timing *timing)
 // members of the run; those that were not measured are left out
 static void tell_run(const task *t, kd_json *json)
 {
+    // how far, and how fast
     kd_json_count(json, "steps", t->cost.count);
     kd_json_number(json, "t", t->stepper ? kd_realtime_state(t->stepper)->t : NAN);
     kd_json_number(json, "wall_seconds", t->wall_seconds);
     kd_json_number(json, "real_time_factor", real_time_factor(t));
     tell_timing(json, "cost", &t->cost);
     if (t->lateness.count > 0) tell_timing(json, "lateness", &t->lateness);
+    // late steps, checks, answers of the controller
     kd_json_count(json, "misses", t->misses);
     kd_json_count(json, "checks", t->checks);
     if (t->line) {
@@ -453,13 +457,19 @@ static void tell_run(const task *t, kd_json *json)
         kd_json_count(json, "refused", a.refused);
         kd_json_close(json);
     }
+    // how well constraints hold
     if (has_constraints(t)) {
         tell_watched(json, "position_error", &t->position);
-        if (t->below && kd_realtime_bound_limit(t->below).states > 0)
-            kd_json_number(json, "position_bound", kd_realtime_bound_limit(t->below).limit);
+        const kd_realtime_limit limit = t->below ? kd_realtime_bound_limit(t->below) : (kd_realtime_limit){.states = 0};
+        if (limit.states > 0) {
+            kd_json_number(json, "position_bound", limit.limit);
+            kd_json_count(json, "position_bound_states", limit.states);
+            kd_json_count(json, "position_bound_matrices", limit.matrices);
+        }
         tell_watched(json, "velocity_error", &t->velocity);
     }
     if (kd_eom_dims(t->subject.eom).nw > 0) tell_watched(json, "auxiliary_error", &t->auxiliary);
+    // energy
     if (!t->has_energy) return;
     kd_json_number(json, "energy_start", t->energy_start);
     kd_json_number(json, "energy_end", t->energy_end);

@@ -156,12 +156,25 @@ static bool is_spring(const kd_system *s, const kd_stiff_load *stiff)
     return spring;
 }
 
+// Which component of the pose or of its rate each variable of a load with plain channels is. false: one is neither that nor
+// a cosine
+static bool find_components(const kd_system *s, const kd_load *load, int *component)
+{
+    for (int j = 0; j < load->nvariables; j++) {
+        const kd_measure *m = &s->measure[s->slot[load->variable[j]].index];
+        if (!is_measured(s, load, j)) continue;
+        if (!is_plain(m) && (m->kind != KD_MEASURE_COSINE || s->slot[load->variable[j]].level > 0)) return false;
+        component[j] = is_plain(m) ? part_of(m) : -1 - m->i;
+    }
+    return true;
+}
+
 static bool add_stiff_load(kd_stiff_part *part, const kd_system *s, int number, kd_arena *arena)
 {
     const kd_load *load = &s->load[number];
     kd_stiff_load *made = &part->load[part->nloads++];
     made->number = number;
-    // how it can be added: as a spring, by unit vectors, along one pair, or by products of rows
+    // how it can be added: as a spring, by unit vectors alone or on one side, along one pair, or by products of rows
     made->pair = single_pair(s, load);
     made->spring = is_spring(s, made);
     made->plain = made->pair >= 0 && load->nchannels <= 6;
@@ -170,6 +183,9 @@ static bool add_stiff_load(kd_stiff_part *part, const kd_system *s, int number, 
         made->plain = is_plain(m);
         made->part[k] = part_of(m);
     }
+    made->component = kd_cut_int(arena, load->nvariables);
+    if (!made->component) return false;
+    made->flat = made->plain && load->nchannels == 6 && find_components(s, load, made->component);
     for (int k = 0; k < load->nchannels; k++) {
         int pair = s->measure[load->channel[k]].pair;
         if (pair >= 0 && !add_path(part, s, pair, arena)) return false;
@@ -371,6 +387,37 @@ static void add_spring(kd_work *w, const kd_stiff_load *stiff, const double *J, 
     }
 }
 
+// Six forces along shifts and turns that read shifts, turns, their rates and cosines c_i of an axis c: unit vectors all of
+// them, but for dc_i = w . (c x e_i), which has two components
+static void add_flat(kd_work *w, const kd_stiff_load *stiff, const double *J, kd_path_load *out)
+{
+    const kd_system   *s = w->system;
+    const kd_load     *load = &s->load[stiff->number];
+    const kd_relative *rel = &w->rel[stiff->pair];
+    const double      *force = w->force + w->force_at[stiff->number];
+    const int          rows = 6 + load->nstates, *part = stiff->part;
+    for (int k = 0; k < 6; k++) out->load[part[k]] += force[k];
+    for (int j = 0; j < load->nvariables; j++) {
+        const kd_slot at = s->slot[load->variable[j]];
+        const double *by = J + rows * j;
+        const int     i = -1 - stiff->component[j];
+        if (at.kind != KD_SLOT_MEASURE) continue;
+        if (i < 0) {
+            double *column = at.level == 0 ? out->K[stiff->component[j]] : out->D[stiff->component[j]];
+            for (int k = 0; k < 6; k++) column[part[k]] += by[k];
+            continue;
+        }
+        const kd_mat3 *C = &rel->C;
+        const int      axis = s->measure[at.index].j, y = (i + 1) % 3, z = (i + 2) % 3;
+        const kd_vec3  a = axis == 0 ? C->x : axis == 1 ? C->y : C->z;
+        const double   c[3] = {a.x, a.y, a.z};
+        for (int k = 0; k < 6; k++) {
+            out->K[y][part[k]] += c[z] * by[k];
+            out->K[z][part[k]] -= c[y] * by[k];
+        }
+    }
+}
+
 // ---- products of rows -----------------------------------------------------------------------------------------------
 // Change of a variable along step l, by position
 static double change_along(const kd_work *w, int slot, int l)
@@ -444,6 +491,10 @@ static kd_eval add_load(kd_work *w, const kd_stiff_load *stiff)
     // in the cheapest way that it allows
     if (stiff->spring) {
         add_spring(w, stiff, w->small, &w->stiff.path[w->stiff.path_of[stiff->pair]].load);
+        return KD_EVAL_OK;
+    }
+    if (stiff->flat) {
+        add_flat(w, stiff, w->small, &w->stiff.path[w->stiff.path_of[stiff->pair]].load);
         return KD_EVAL_OK;
     }
     for (int k = 0; k < load->nchannels; k++) add_frozen(w, load->channel[k], w->force[w->force_at[stiff->number] + k]);

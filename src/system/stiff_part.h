@@ -6,5 +6,6 @@
 
 // The list of stiff loads, and room. false: out of memory.
 bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *part);
+bool kd_stiff_states_create(kd_work *w); // behind kd_work_matrices
 
 #endif

@@ -157,6 +157,25 @@ static void methods_run(void **state)
     }
 }
 
+// The bound of the position error lies above the errors, not far, and takes less than a fiftieth of the steps, with a
+// matrix of derivatives counted as two of them.
+static void error_stays_below_bound(void **state)
+{
+    (void)state;
+    static const char *const run[] = {"realtime " MODEL("closed-loop-car") FAST "--json",
+                                      "realtime " MODEL("hmmwv") FAST "--json"};
+    for (size_t i = 0; i < sizeof run / sizeof *run; i++) {
+        command_result result = expect(run[i], 0, "\"ok\": true");
+        const double   error = inner_number(result.text, "position_error", "largest"),
+                     bound = json_number(result.text, "position_bound"),
+                     states = json_number(result.text, "position_bound_states"),
+                     matrices = json_number(result.text, "position_bound_matrices");
+        assert_true(error > 1e-9 && error <= bound && bound < 1.5 * error);
+        assert_true(states >= 2 && matrices > states);
+        assert_true(2 * matrices * 50 <= json_number(result.text, "steps"));
+    }
+}
+
 // The bound of a step tells unknowns, calls and operations, and runs nothing; the sum is that of its items, and
 // Cartesian coordinates have more.
 static void bound_is_told(void **state)
@@ -444,6 +463,7 @@ int main(void)
         cmocka_unit_test_setup(paced_run_keeps_to_the_clock, start_afresh),
         cmocka_unit_test_setup(methods_run, start_afresh),
         cmocka_unit_test_setup(bound_is_told, start_afresh),
+        cmocka_unit_test_setup(error_stays_below_bound, start_afresh),
         cmocka_unit_test_setup(stiff_elements_are_chosen, start_afresh),
         cmocka_unit_test_setup(refusals_have_words, start_afresh),
         cmocka_unit_test_setup(steppers_go_on, start_afresh),

@@ -60,8 +60,10 @@ static void steady_curve(void **state)
         const double wanted = a_y * heights + a_z * shifts + gyroscopic;
         const double transfer =
             0.75 * (sum_of_wheels(&result, -1, "load_right") - sum_of_wheels(&result, -1, "load_left"));
-        // on measured profiles the places of contact move across the rails, by 11 mm on average
-        assert_close(transfer, wanted, (k < 2 ? 3e-3 : 0.15) * wanted);
+        // on measured profiles the places of contact move across the rails, by 11 mm on average, which is 11 % of the transfer:
+        // there the moment of the rails at the places where they act
+        const double moment = k < 2 ? transfer : -sum_of_wheels(&result, -1, "moment");
+        assert_close(moment, wanted, (k < 2 ? 3e-3 : 6e-3) * wanted);
         assert_true(gyroscopic > 6e-3 * wanted && a_z * shifts > 0.1 * wanted);
         // the leading wheelsets run on their flanges
         assert_true(at(&result, -1, "wheels_y(1)") < -run[k].flange && at(&result, -1, "wheels_y(3)") < -run[k].flange);

@@ -34,6 +34,7 @@ static const method METHODS[] = {
     {KD_ODE, KD_DOPRI5, 0, 0, false, false, false, 0},
     {KD_ODE, KD_HALF_EXPLICIT, 0, 0, false, false, false, 0},
     {KD_ODE, KD_EXTRAPOLATION, 0, 0, false, false, false, 0},
+    {KD_ODE, KD_ADAMS, 0, 0, false, false, false, 0},
     {KD_PSF, KD_SDIRK, KD_SDIRK_NEWTON, 0, false, false, false, 0},
     {KD_ODE, KD_MIDPOINT, 0, 1.0 / 200, false, false, false, 0},
     {KD_STATESPACE, KD_RADAU, 0, 0, false, false, false, 0},
@@ -57,7 +58,7 @@ static const method METHODS[] = {
     {KD_STATESPACE, KD_DOP853, 0, 0, false, false, false, 0},
     {KD_ODASSL, KD_BDF, 0, 0, false, false, false, 0},
 };
-enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS, METHODS_SHORT = 16 };
+enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS, METHODS_SHORT = 17 };
 
 // What a run shows, as one number per state that was shown
 typedef struct trace {

@@ -113,6 +113,9 @@ static int wrong_entries(const kd_model *model, kd_coordinates coordinates, uint
     if (kd_work_derivatives(w, &point, KD_PART_STIFF) == KD_EVAL_OK) { // otherwise a tyre lies on its side
         assert_int_equal(kd_work_stiff(w, &point), KD_EVAL_OK);
         wrong = different(&w->residual_p, &w->stiff.p) + different(&w->residual_v, &w->stiff.v);
+        const kd_matrix_values *const of_states[KD_STIFF_STATES] = {&w->residual_r, &w->b_p, &w->b_v, &w->b_r};
+        assert_int_equal(kd_work_stiff_states(w, &point), KD_EVAL_OK);
+        for (int k = 0; k < KD_STIFF_STATES; k++) wrong += different(of_states[k], &w->stiff_states.matrix[k]);
     }
     free(u);
     kd_work_destroy(w);
@@ -148,8 +151,9 @@ static void same_as_assembly(void **unused)
 // The same for vehicles: tyres with and without slip, anti-roll bars between joints, wheels on rails.
 static void same_as_assembly_for_vehicles(void **unused)
 {
-    static const char *const names[] = {"passenger-car",    "hmmwv",        "carriage", "truck7",
-                                        "hunting-wheelset", "bouncing-ball"};
+    static const char *const names[] = {
+        "passenger-car",       "hmmwv",   "carriage", "truck7", "hunting-wheelset", "bouncing-ball",
+        "tractor-semitrailer", "truck-41"};
     (void)unused;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char      path[300], message[400];

@@ -499,6 +499,77 @@ static void test_memory(void **state)
     kd_model_destroy(model);
 }
 
+// ---- energies -------------------------------------------------------------------------------------------------------
+
+// The point at x with these accelerations; energies there, behind the residual if residual is not NULL
+static kd_energies energies_at(kd_eom_data *data, const kd_system *s, const kd_state *x, const double *a,
+                               double *residual)
+{
+    kd_energies e = {0};
+    assert_int_equal(kd_eom_at_state(data, kd_system_inputs(s), x, KD_STAGE_VELOCITY), KD_EVAL_OK);
+    kd_eom_at_acceleration(data, a, x->w, x->lambda, x->mu);
+    if (residual) assert_int_equal(kd_eom_eval(data, KD_RESIDUAL, residual), KD_EVAL_OK);
+    assert_int_equal(kd_eom_energies(data, &e), KD_EVAL_OK);
+    return e;
+}
+
+// Powers of drives take forces that the residual has left there: the same bits as without it, behind impulses, which
+// leave others, and at other accelerations. *most: how much those change them
+static void compare_energies(const kd_system *s, const kd_state *x, double *most)
+{
+    kd_eom_data *data = NULL, *fresh = NULL;
+    double       residual[80], a[80], dv[80] = {0}, dx[30] = {0}, lambda[80] = {0}, free[80], driven[30];
+    CHECK(kd_eom_data_create(kd_system_eom(s), &data));
+    CHECK(kd_eom_data_create(kd_system_eom(s), &fresh));
+    const kd_dims n = kd_eom_dims(kd_system_eom(s));
+    const bool    drives = kd_eom_definition(kd_system_eom(s))->ndrives > 0; // prescribed coordinates; others are rows
+    assert_true(n.nv <= 80 && n.nlambda + n.nmu <= 80);
+    for (int i = 0; i < n.nv; i++) a[i] = x->a[i] + 1 + i;
+    for (int i = 0; i < 30; i++) dx[i] = 1;
+    const kd_energies plain[2] = {energies_at(fresh, s, x, x->a, NULL), energies_at(fresh, s, x, a, NULL)};
+    for (int k = 0; k < 4; k++) {
+        const kd_energies e = energies_at(data, s, x, k % 2 ? a : x->a, residual);
+        assert_memory_equal(&e, &plain[k % 2], sizeof e);
+        // other accelerations at the same velocity, then impulses, at the same point
+        kd_energies other = {0}, again = {0};
+        kd_eom_at_acceleration(data, k % 2 ? x->a : a, x->w, x->lambda, x->mu);
+        assert_int_equal(kd_eom_energies(data, &other), KD_EVAL_OK);
+        assert_memory_equal(&other, &plain[1 - k % 2], sizeof e);
+        assert_int_equal(kd_eom_eval(data, KD_RESIDUAL, residual), KD_EVAL_OK);
+        if (drives) assert_int_equal(kd_eom_impulses(data, dv, dx, lambda, lambda, free, driven), KD_EVAL_OK);
+        assert_int_equal(kd_eom_energies(data, &again), KD_EVAL_OK);
+        assert_memory_equal(&again, &other, sizeof e);
+        if (drives) *most = fmax(*most, fabs(other.supplied - e.supplied));
+    }
+    kd_eom_data_destroy(data);
+    kd_eom_data_destroy(fresh);
+}
+
+static void test_energies_of_drives(void **state)
+{
+    static mechanism        m;
+    const mechanism_options opt = {
+        .bodies = 4, .loops = 1, .constraints = 1, .forces = 8, .states = true, .driven = true};
+    double most = 0;
+    (void)state;
+    for (uint64_t seed = 5; seed < 25; seed++) {
+        mechanism_make(&m, seed, &opt);
+        kd_model *model = mechanism_build(&m, &(mechanism_variant){.sensors = 2});
+        assert_non_null(model);
+        for (int k = 0; k < 2; k++) {
+            kd_system *s = system_of(model, (kd_coordinates)k);
+            kd_state  *x = NULL;
+            CHECK(kd_state_create(kd_system_eom(s), &x));
+            assert_true(kd_system_start(s, x, NULL, 0) >= 0);
+            compare_energies(s, x, &most);
+            kd_state_destroy(x);
+            kd_system_destroy(s);
+        }
+        kd_model_destroy(model);
+    }
+    assert_true(most > 1e-3);
+}
+
 // ---- threads --------------------------------------------------------------------------------------------------------
 typedef struct worker {
     const kd_system *system;
@@ -654,6 +725,7 @@ int main(void)
         cmocka_unit_test(test_description),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_energies_of_drives),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(starts_are_found_once),
     };
