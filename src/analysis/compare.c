@@ -398,20 +398,24 @@ static void release(plan *p)
 kd_status kd_compare(const kd_compare_side *sides, int nsides, const kd_compare_options *opt,
                      kd_comparison **comparison, char *message, size_t size)
 {
+    // arguments and options
     if (!comparison) return KD_ERR_ARGUMENT;
     *comparison = NULL;
     kd_text(message, size, "%s", "");
     if (!sides || !opt || !kd_options_made(opt, opt->cookie, "kd_compare_options", message, size))
         return KD_ERR_ARGUMENT;
     if (!are_arguments_good(sides, nsides, opt, message, size)) return KD_ERR_ARGUMENT;
+    // what will be handed out, and what is needed until then
     holder *h = kd_alloc(sizeof *h);
     if (!h) return KD_ERR_MEMORY;
     plan      p = {.sides = sides, .opt = opt, .lock = PTHREAD_MUTEX_INITIALIZER};
     kd_status status = prepare_plan(&p, h, nsides, message, size);
+    // all sides run, each with its methods
     if (status >= 0) {
         fill_in(&p);
         status = run_all(&p);
     }
+    // what differs, and where it begins to
     if (status >= 0) {
         const kd_judgement j = {p.c, &p.channels, p.track, opt->atol};
         status = kd_compare_judge(&j);

@@ -275,12 +275,14 @@ static void name_split(jury *u)
             kd_text(text, size, "%s coordinates against the others: the two sets of equations differ", c->side[side]);
             return;
         }
+    // second derivatives that contradict the constraints
     if (separates(u, has_gII, 0)) {
         kd_text(text, size,
                 "formulations that use the second derivative gII of the constraints against those that do not: the "
                 "levels g, gI, gII contradict each other");
         return;
     }
+    // kinds of methods, then single formulations
     if (separates(u, has_explicit, 0)) kd_text(text, size, "explicit methods against implicit ones");
     for (int form = 0; form < KD_FORMULATION_COUNT && !text[0]; form++)
         if (separates(u, has_formulation, form))

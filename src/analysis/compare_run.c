@@ -110,6 +110,7 @@ static kd_status run_repetition(runner *r, kd_state *x)
     kd_simulation_options options;
     char                  message[400] = "";
     kd_compare_run       *out = r->out;
+    // options of this run; its state begins as that of the side
     set_options(q, r->track, r, &options);
     kd_state_copy(q->side->start, x);
     r->begun = kd_thread_seconds();
@@ -117,6 +118,7 @@ static kd_status run_repetition(runner *r, kd_state *x)
     r->calls = 0;
     kd_status status =
         kd_simulation_create(q->side->eom, q->side->inputs, &options, x, &simulation, message, sizeof message);
+    // only the run itself is timed; the least of several repetitions counts
     if (status >= 0) {
         r->begun = kd_thread_seconds();
         status = kd_simulation_run(simulation, q->t_end);
@@ -127,6 +129,7 @@ static kd_status run_repetition(runner *r, kd_state *x)
             out->stats = kd_simulation_stats(simulation);
         }
     }
+    // the first repetition tells how it went
     if (r->observer) {
         out->t = x->t;
         note_outcome(r, status, message);

@@ -90,6 +90,7 @@ static void put_choices(kd_writer *w, const kd_comparison *c)
     char words[120];
     if (c->reference < 0 || c->split) return; // nobody knows who is right
     kd_write(w, "Fastest for an accuracy of\n");
+    // for each accuracy: the fastest run that reaches it
     for (int k = 0; k < KD_COMPARE_ACCURACIES; k++) {
         const kd_compare_choice *choice = &c->choice[k];
         kd_write(w, "  %.0e  ", choice->accuracy);
@@ -98,6 +99,7 @@ static void put_choices(kd_writer *w, const kd_comparison *c)
                      c->uncertainty > choice->accuracy ? ", as far as the spread of the methods can tell" : "");
             continue;
         }
+        // how long the usual choice takes beside it
         const kd_compare_run *r = &c->run[choice->run];
         double                factor = choice->usual_seconds / choice->seconds;
         kd_write(w, "%s, tolerance %.1e: %.3g ms", kd_compare_run_words(c, r, words, sizeof words), choice->tolerance,
@@ -273,11 +275,13 @@ size_t kd_comparison_json(const kd_comparison *c, char *text, size_t size)
     if (!c) return 0;
     kd_writer w = kd_writer_of(text, size);
     kd_json   json = {.text = &w, .layout = KD_JSON_ROWS};
+    // what was compared, and what it is measured by
     kd_json_open(&json, NULL);
     kd_json_number(&json, "t_start", c->t_start);
     kd_json_number(&json, "t_end", c->t_end);
     put_json_words(&json, "reference", c, c->reference);
     put_json_words(&json, "confirmed_by", c, c->companion);
+    // how sure that is
     kd_json_number(&json, "uncertainty", c->uncertainty);
     kd_json_number(&json, "t_part", c->t_part);
     kd_json_bool(&json, "contradiction", c->split);
@@ -285,6 +289,7 @@ size_t kd_comparison_json(const kd_comparison *c, char *text, size_t size)
     kd_json_bool(&json, "stopped", c->stopped);
     kd_json_bool(&json, "over_budget", c->over_budget);
     kd_json_number(&json, "seconds", c->seconds);
+    // choices, channels, then every run
     put_json_choices(&json, c);
     put_json_channels(&json, c);
     kd_json_list(&json, "runs");

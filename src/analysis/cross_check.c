@@ -81,6 +81,7 @@ kd_status kd_cross_check_create(const kd_compare_side *sides, int nsides, const 
     }
     kd_cross_check *k = kd_alloc(sizeof *k);
     if (!k) return KD_ERR_MEMORY;
+    // sides and the method that is in question, as it would be chosen
     memcpy(k->side, sides, (size_t)nsides * sizeof *sides);
     k->nsides = nsides;
     k->own = *method;
@@ -88,10 +89,12 @@ kd_status kd_cross_check_create(const kd_compare_side *sides, int nsides, const 
     if (kd_method_automatic(sides[0].eom, sides[0].inputs, sides[0].start, &first, NULL, 0) < 0)
         first.integrator = KD_RADAU;
     k->own_kind = first.integrator;
+    // channels that are compared, and who reads them
     k->times = kd_cut_double(&k->arena, ntimes < MOST_TIMES ? ntimes : MOST_TIMES);
     kd_status status = k->arena.failed ? KD_ERR_MEMORY : kd_channels_create(&k->side[0], &k->channels);
     if (status >= 0) status = kd_observer_create(&k->side[0], &k->observer);
     if (status < 0) goto done;
+    // times at which they are compared; one track for each run that is kept
     choose_times(k, times, ntimes);
     k->t_end = times[ntimes - 1];
     k->scale = kd_cut_double(&k->arena, k->channels.count);
@@ -160,9 +163,11 @@ static bool run_into(kd_cross_check *k, which place, int side, const kd_simulati
     kd_cross_result *r = k->result;
     kd_compare_run   out = {0};
     char             words[120];
-    double           rtol = fmax(k->opt->rtol * share, TIGHTEST);
-    double           h_max = (k->t_end - k->side[0].start->t) / LEAST_STEPS[place];
+    // tolerance and largest step of this one
+    double rtol = fmax(k->opt->rtol * share, TIGHTEST);
+    double h_max = (k->t_end - k->side[0].start->t) / LEAST_STEPS[place];
     if (k->opt->h_max > 0) h_max = fmin(h_max, k->opt->h_max);
+    // everything else as it was asked for
     kd_run_request request = {.side = &k->side[side],
                               .options = *options,
                               .rtol = rtol,
@@ -175,11 +180,13 @@ static bool run_into(kd_cross_check *k, which place, int side, const kd_simulati
     if (r->runs == KD_CROSS_RUNS || k->stopped) return false;
     *status = kd_run_once(&request, &k->track[place], &out);
     if (*status < 0) return false;
+    // a line of the log
     name_run(k, side, options, words, sizeof words);
     r->seconds += out.seconds;
     kd_text(r->log[r->runs++], sizeof r->log[0], "%s at %.1e: %s%s%s, %ld steps, %.3g s of computing", words, rtol,
             kd_compare_outcome_word(out.outcome), out.message[0] ? ", " : "", out.message, out.stats.accepted,
             out.seconds);
+    // the partner tells how fine it looked
     if (place == OTHER) {
         r->partner_steps = out.stats.accepted;
         r->partner_h_max = h_max;

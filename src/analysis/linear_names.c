@@ -94,6 +94,7 @@ static void name_difference(const kd_linearizer *l, kd_linear *x, kd_arena *aren
 {
     static const char *const WORD[KD_VAR_COUNT] = {
         [KD_P] = "the increment of ", [KD_A] = "the acceleration of ", [KD_U] = "the input "};
+    // which row of which function
     const kd_difference_of by = l->difference_by;
     const bool             rate = by.var == KD_VAR_COUNT;
     char                   of[LONGEST], what[LONGEST], text[2 * LONGEST + 60];
@@ -104,6 +105,7 @@ static void name_difference(const kd_linearizer *l, kd_linear *x, kd_arena *aren
                                   : fn == KD_RESIDUAL         ? KD_NAME_V
                                   : fn == KD_H || fn == KD_HI ? KD_NAME_MU
                                                               : KD_NAME_LAMBDA;
+    // by what it was differentiated
     x->difference_error = l->difference_error;
     x->difference_name = "";
     if (!(l->difference_error > 0)) return;

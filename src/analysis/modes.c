@@ -75,18 +75,21 @@ static void write_modes(const kd_linear *linear, const modes_work *w, kd_modes *
 {
     const int    n = m->n, nv = m->nv;
     const size_t rows = (size_t)n, wide = (size_t)nv;
-    double      *real = kd_cut_double(arena, n), *imaginary = kd_cut_double(arena, n);
-    double      *frequency = kd_cut_double(arena, n), *damping = kd_cut_double(arena, n);
-    double      *state_re = kd_cut_matrix(arena, n, n), *state_im = kd_cut_matrix(arena, n, n);
-    double      *shape_re = kd_cut_matrix(arena, nv, n), *shape_im = kd_cut_matrix(arena, nv, n);
+    // room for all of them
+    double *real = kd_cut_double(arena, n), *imaginary = kd_cut_double(arena, n);
+    double *frequency = kd_cut_double(arena, n), *damping = kd_cut_double(arena, n);
+    double *state_re = kd_cut_matrix(arena, n, n), *state_im = kd_cut_matrix(arena, n, n);
+    double *shape_re = kd_cut_matrix(arena, nv, n), *shape_im = kd_cut_matrix(arena, nv, n);
     m->increment_name = kd_copy_names(nv, linear->increment_name, arena);
     if (arena->failed) return;
+    // value, frequency, damping
     for (int j = 0; j < n; j++) {
         const int k = w->order[j];
         real[j] = w->real[k], imaginary[j] = w->imaginary[k];
         double size = hypot(real[j], imaginary[j]);
         frequency[j] = size / TWO_PI;
         damping[j] = size > 0 ? -real[j] / size : 0;
+        // vector in the coordinates of the states, then of the increments
         double *re = state_re + (size_t)j * rows, *im = state_im + (size_t)j * rows;
         for (int i = 0; i < n; i++) {
             double complex x = component(n, w, k, i);
@@ -96,6 +99,7 @@ static void write_modes(const kd_linear *linear, const modes_work *w, kd_modes *
         kd_gemv(nv, n, 1, linear->T, im, 0, shape_im + (size_t)j * wide);
         normalise(n, nv, re, im, shape_re + (size_t)j * wide, shape_im + (size_t)j * wide);
     }
+    // handed over at once
     m->real = real, m->imaginary = imaginary, m->frequency = frequency, m->damping = damping;
     m->state_re = state_re, m->state_im = state_im, m->shape_re = shape_re, m->shape_im = shape_im;
 }

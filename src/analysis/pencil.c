@@ -174,11 +174,13 @@ static kd_status refuse(char *message, size_t size, const char *why)
 kd_status kd_pencil_create(kd_pencil *p, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, char *message,
                            size_t size)
 {
+    // unknowns: increments, velocities, inner states, then what has no derivative in time
     const kd_dims n = kd_eom_dims(eom);
     *p = (kd_pencil){.eom = eom, .n = n, .dynamic = 2 * n.nv + n.nr};
     p->order = p->dynamic + n.nv + n.nw + n.ns + n.nlambda + n.nmu;
     if (kd_eom_definition(eom)->Z && kd_norm_max(n.nv, x->v) > 0)
         return refuse(message, size, "few modes of a model in motion need coordinates without quaternions");
+    // a consistent state of its own
     kd_status status = kd_state_create(eom, &p->x);
     if (status < 0) return status;
     kd_state_copy(x, p->x);
@@ -186,12 +188,14 @@ kd_status kd_pencil_create(kd_pencil *p, const kd_eom *eom, const kd_inputs *inp
     status = kd_initial_consistent(eom, inputs, NULL, p->x, message, size);
     if (status >= 0) status = kd_eom_data_create(eom, &p->data);
     if (status < 0) return status;
+    // derivatives that the equations have, and where they go
     if (!list_blocks(p))
         return p->arena.failed ? KD_ERR_MEMORY
                                : refuse(message, size, "the equations give no sparse derivatives, and are too large");
     status = find_places(p);
     if (status >= 0) status = cut_matrices(p);
     if (status < 0) return status;
+    // their values, then the matrices
     if (evaluate_blocks(p, inputs) != KD_EVAL_OK) {
         kd_text(message, size, "%s", kd_eom_data_message(p->data));
         return KD_ERR_RETRY_FAILED;

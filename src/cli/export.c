@@ -95,9 +95,11 @@ int kd_cli_export(int argc, char **argv)
     t = (task){0};
     const kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
+    // inputs are a list that is cut at its commas
     char *inputs = t.inputs ? strdup(t.inputs) : NULL;
     int   answer = KD_EXIT_USAGE;
     if (choose(&t, &options, inputs, list, KD_CLI_LONGEST_LIST)) {
+        // the model, then the file beside it
         t.request.word = t.operand[1];
         if (kd_subject_read(&t.subject, &t.request, &answer)) {
             kd_text(output, sizeof output, "%s.fmu", t.subject.name);

@@ -397,6 +397,7 @@ static void put_flow(text *out, span value, role r)
         free(items);
         return;
     }
+    // breaks of lines, and how far items are indented
     int *newline = malloc((size_t)(n + 1) * sizeof *newline);
     for (int i = 0; i < n; i++) {
         comments = comments || items[i].above.at < items[i].above.end || items[i].behind.at < items[i].behind.end;
@@ -405,8 +406,10 @@ static void put_flow(text *out, span value, role r)
     }
     comments = comments || tail.at < tail.end;
     if (indent < 0) indent = 2;
+    // in their order; lines stay where they broke
     qsort(items, (size_t)n, sizeof *items, by_rank_of_item);
     put(out, value.at, 1);
+    // comments above, the item, comments behind
     for (int i = 0; i < n; i++) {
         if (comments && (i > 0 || items[i].above.at < items[i].above.end)) {
             put_comments(out, items[i].above, indent);
@@ -423,6 +426,7 @@ static void put_flow(text *out, span value, role r)
             put_span(out, items[i].behind);
         }
     }
+    // what stands behind the last item
     put_comments(out, tail, indent);
     if (tail.at < tail.end || (n > 0 && items[n - 1].behind.at < items[n - 1].behind.end)) put_newline(out, indent);
     put(out, value.end - 1, 1);
@@ -458,6 +462,7 @@ static bool split(span lines, int indent, role r, span *head, part *parts, int *
             parts[*n - 1].lines.end = rest.at;
             continue;
         }
+        // how the line begins
         const int  own = indent_of(line);
         const bool comment = is_comment(line);
         if (is_empty(line) && touches && *n > 0) { // comments right below a part belong to it
@@ -472,12 +477,14 @@ static bool split(span lines, int indent, role r, span *head, part *parts, int *
             parts[*n - 1].lines.end = rest.at;
             continue;
         }
+        // a key: a part begins, with the comments in front of it
         const span key = key_of(line);
         if (own != indent || key.at == key.end || *n == MOST_PARTS) return false;
         if (*n == 0) *head = (span){lines.at, begin};
         parts[*n] = (part){{begin, rest.at}, rank_of(key, r), *n};
         ++*n;
         begin = rest.at;
+        // brackets may go on over lines
         const char *value = key.end + 1;
         while (value < line.end && *value == ' ') value++;
         inside = value < line.end && (*value == '{' || *value == '[') ? closing(value, lines.end) : NULL;

@@ -530,13 +530,15 @@ char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
                           .t = &l->subject.x->t,
                           .pose = pose,
                           .system = l->subject.system};
-    kd_json       json = begin_message(file, "scene");
+    // what the page shows first
+    kd_json json = begin_message(file, "scene");
     kd_json_count(&json, "generation", (long)generation);
     kd_json_text(&json, "title", l->subject.title);
     kd_json_text(&json, "method", l->reason);
     kd_json_count(&json, "frames", 0);
     kd_json_count(&json, "rows", 0);
     kd_json_raw(&json, "events", "[]");
+    // the mechanism; numbers of a scene need nine digits
     const bool draws = pose && film.model->nbodies > 0 && kd_scene_build(&film, &scene) == KD_OK;
     if (draws) {
         json.digits = "%.9g";
@@ -545,6 +547,7 @@ char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
         json.digits = NULL;
         kd_scene_release(&scene);
     }
+    // channels and handles
     put_channels(&json, l);
     put_handles(&json, l);
     kd_json_close(&json);
@@ -579,15 +582,18 @@ char *kd_live_certificate(kd_live *l, size_t *length)
     char           *text = NULL;
     FILE           *file = is_alive(l) ? open_memstream(&text, length) : NULL;
     if (!file) return NULL;
+    // a stepper has no certificate: what it counts
     if (l->run.stepper) {
         put_stepper(file, l);
         if (fclose(file) == 0) return text;
         free(text);
         return NULL;
     }
+    // what holds for the run so far
     kd_certificate c = kd_certifier_certificate(l->certifier);
     kd_certificate_take(&c, l->run.simulation);
     kd_certificate_verdict(&c, &verdict);
+    // the verdict, then each check
     kd_json json = begin_message(file, "certificate");
     kd_json_bool(&json, "clean", verdict.clean);
     kd_json_text(&json, "sentence", verdict.sentence);
@@ -683,6 +689,7 @@ kd_status kd_live_open(const kd_subject_request *request, const char *folder, do
     *live = NULL;
     kd_text(message, size, "%s", "");
     if (!l) return KD_ERR_MEMORY;
+    // what was asked for
     l->request = *request;
     l->step = step;
     l->speed = l->pace = l->pull.strength = 1;
@@ -702,10 +709,12 @@ kd_status kd_live_open(const kd_subject_request *request, const char *folder, do
         kd_text(message, size, "the method of the model file cannot be taken");
         status = KD_ERR_MODEL;
     }
+    // how steps are made, in words
     if (step > 0)
         kd_text(l->reason, sizeof l->reason, "real-time stepper (kardan realtime), steps of %g s", step);
     else
         kd_text(l->reason, sizeof l->reason, "%s", l->method.reason);
+    // handles, then the run
     if (status >= 0) status = make_handles(l);
     if (status >= 0) status = make_simulation(l, message, size);
     if (status >= 0) {
@@ -713,6 +722,7 @@ kd_status kd_live_open(const kd_subject_request *request, const char *folder, do
         *live = l;
         return status;
     }
+    // what went wrong
     if (!message[0]) kd_text(message, size, "%s", kd_status_sentence(status));
     if (!told) fprintf(stderr, "kardan: %s\n", message);
     kd_live_close(l);

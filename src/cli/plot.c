@@ -243,6 +243,7 @@ static int draw(task *t)
                              .nseries = t->ntables,
                              .series = series[j]};
     }
+    // amplitudes over frequency take the place of the motion
     if (t->spectrum && !make_spectra(t, series)) return KD_EXIT_FAILED;
     kd_status status = kd_svg_save(t->output, plots, t->nchannels, 1, t->message, sizeof t->message);
     if (status < 0) {

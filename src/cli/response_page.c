@@ -100,7 +100,8 @@ kd_status kd_cli_save_responses(const kd_operating_point *point, const char *pat
     const kd_linear *l = point->linear;
     const size_t     room = (size_t)l->nv * (size_t)l->nu;
     char             title[400];
-    swings           s = {.point = point, .linear = *l, .zero = calloc(3 * room + 1, sizeof *s.zero)};
+    // outputs of this system are the increments themselves
+    swings s = {.point = point, .linear = *l, .zero = calloc(3 * room + 1, sizeof *s.zero)};
     if (!s.zero) return KD_ERR_MEMORY;
     s.re = s.zero + room;
     s.im = s.re + room;
@@ -108,12 +109,14 @@ kd_status kd_cli_save_responses(const kd_operating_point *point, const char *pat
     s.linear.C = l->T;
     s.linear.D = s.zero;
     s.linear.D1 = s.linear.D2 = NULL;
+    // lines of the diagram
     kd_text(title, sizeof title, "Frequency response: %s", point->subject.title);
     kd_bode_line line[KD_BODE_LINES];
     if (count > KD_BODE_LINES) count = KD_BODE_LINES;
     for (int k = 0; k < count; k++)
         line[k] = (kd_bode_line){response[k].name, response[k].input, l->input_name[response[k].input],
                                  response[k].level, response[k].phase};
+    // the page: the diagram, then the motions of each input
     kd_status status = kd_modes_page_open(path, title, NULL, &s.page, message, size);
     if (status >= 0) {
         kd_modes_page_put_bode(s.page, frequency, n, line, count);

@@ -119,12 +119,14 @@ void kd_simulate_tell_json(const kd_simulate_task *t, bool written)
 {
     kd_json     json = {.file = stdout};
     static char text[KD_SIMULATE_CERTIFICATE_SIZE]; // large
+    // the model and how it was set
     kd_json_open(&json, NULL);
     kd_json_text(&json, "version", kd_version());
     kd_json_text(&json, "model", t->request.word);
     if (t->subject.model) kd_json_text(&json, "coordinates", kd_method_coordinates(&t->subject));
     kd_subject_tell_settings(&t->request, &json);
     kd_json_number(&json, "t_end", t->t_end);
+    // the method with all that was chosen
     kd_json_text(&json, "formulation", kd_formulation_word(t->method.options.formulation));
     kd_json_text(&json, "integrator", kd_integrator_word(t->method.options.integrator));
     kd_json_text(&json, "decomposition", kd_method_decomposition(&t->method));
@@ -144,22 +146,26 @@ void kd_simulate_tell_json(const kd_simulate_task *t, bool written)
     kd_json_text(&json, "status", kd_status_name(t->status));
     kd_json_text(&json, "sentence", kd_status_sentence(t->status));
     kd_json_text(&json, "message", t->message);
+    // what holds for it
     if (t->subject.rest[0]) kd_json_text(&json, "from_equilibrium", t->subject.rest);
     kd_json_bool(&json, "clean", t->verdict.clean);
     kd_json_text(&json, "verdict", t->verdict.sentence);
     kd_json_texts(&json, "warnings", t->warnings, t->nwarnings);
+    // counters, events, certificate
     kd_json_number(&json, "t", t->subject.x->t);
     tell_statistics(t, &json);
     kd_cli_events_tell(&t->events, &json);
     kd_certificate_json(&t->certificate, text, sizeof text);
     kd_json_raw(&json, "certificate", text);
     kd_json_number(&json, "reference_error", t->reference_error);
+    // who limits the steps
     if (t->explain) {
         static char words[KD_SIMULATE_EXPLANATION_SIZE]; // large
         kd_explanation_json(&t->explanation, words, sizeof words);
         kd_json_raw(&json, "explanation", words);
         if (t->advice[0]) kd_json_text(&json, "advice", t->advice);
     }
+    // where to look after a failure
     if (t->has_postmortem) {
         kd_json_text(&json, "post_mortem", t->postmortem);
         if (t->command[0]) kd_json_text(&json, "replay", t->command);

@@ -149,22 +149,26 @@ static void tell_json(const task *t)
     const kd_study *s = t->study;
     kd_json         json = {.file = stdout};
     int             done = 0, failed = 0;
+    // rows that were run
     for (int i = 0; i < kd_study_rows(s); i++) {
         const kd_study_row r = kd_study_row_of(s, i);
         done += r.done, failed += r.done && r.status < 0;
     }
+    // counts, then what searches found
     kd_json_open(&json, NULL);
     kd_json_text(&json, "study", kd_study_title(s));
     kd_json_count(&json, "rows", kd_study_rows(s));
     kd_json_count(&json, "done", done);
     kd_json_count(&json, "failed", failed);
     if (kd_study_objectives(s) > 0) tell_searches_json(t, &json);
+    // or statistics of each output
     for (int i = 0; i < kd_study_outputs(s) && kd_study_objectives(s) == 0; i++) {
         kd_json_open(&json, kd_study_output(s, i));
         tell_estimate(&json, "mean", kd_study_mean(s, i));
         tell_estimate(&json, "deviation", kd_study_deviation(s, i));
         tell_estimate(&json, "median", kd_study_quantile(s, i, 0.5));
         tell_estimate(&json, "share", kd_study_probability(s, i));
+        // effects and indices of each parameter
         for (int j = 0; j < kd_study_parameters(s); j++) {
             char              name[300];
             const kd_estimate first = kd_study_index(s, i, j, false), effect = kd_study_effect(s, i, j);

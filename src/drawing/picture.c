@@ -546,12 +546,14 @@ static kd_corner corner_at(const picture *p, spot s)
 // A flat polygon for each item: a face itself, the disc of a ball drawn towards the eye, the box around a piece of a spring
 static int outline_item(const picture *p, const item *at, kd_corner *out)
 {
+    // sheets: their corners
     if (at->sheet > 0) {
         kd_vec3   corner[4];
         const int n = sheet_corners(p, at, corner);
         for (int i = 0; i < n; i++) out[i] = corner_at(p, project(p, corner[i]));
         return n;
     }
+    // springs: a band along one piece of the winding, turned towards the eye
     if (at->solid < 0) {
         const kd_coil *coil = &p->s->coil[-1 - at->solid];
         const kd_vec3  a = kd_film_point(&p->s->film, p->frame, &coil->from);
@@ -566,6 +568,7 @@ static int outline_item(const picture *p, const item *at, kd_corner *out)
         out[3] = corner_at(p, project(p, kd_vec_add(from, across)));
         return 4;
     }
+    // solids: the rim of a ball, or a face
     const kd_solid *solid = &p->s->solid[at->solid];
     kd_vec3         corner[KD_MESH_MOST_CORNERS];
     int             n;

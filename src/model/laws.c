@@ -403,12 +403,14 @@ static kd_status check_elements(reader *r)
         status =
             check_laws(r, KD_SECTION_STATE, i, kd_state_element_class((int)m->state[i].def.kind), &m->state[i].def);
     }
+    // equations read more: what holds constraints
     for (int i = 0; i < m->nalgebraic && status >= 0; i++) {
         const char *const own[] = {kd_algebraic_own_name(&m->algebraic[i]), NULL};
         r->node = first_equation(m) + i;
         status = check_text(r, KD_SECTION_ALGEBRAIC, i, "equation", m->algebraic[i].def.equation,
                             may_read[KD_READS_MOTION] | READ_HOLDS, own);
     }
+    // so do sensors: accelerations
     for (int i = 0; i < m->nsensors && status >= 0; i++) {
         r->node = i;
         status = check_text(r, KD_SECTION_SENSOR, i, "value", m->sensor[i].def.value,
@@ -422,6 +424,7 @@ static kd_status check_elements(reader *r)
                                 READ_TIME | READ_INPUTS, NULL);
         }
     }
+    // invariants and conditions of the start read the motion
     for (int i = 0; i < m->ninvariants && status >= 0; i++) {
         status = check_text(r, KD_SECTION_INVARIANT, i, "value", m->invariant[i].def.value, motion, NULL);
     }
@@ -431,6 +434,7 @@ static kd_status check_elements(reader *r)
     for (int i = 0; i < m->ninputs && status >= 0; i++) {
         status = check_text(r, KD_SECTION_INPUT, i, "value", m->input[i].def.value, READ_TIME, NULL);
     }
+    // curves that joints and constraints use
     for (int i = 0; i < m->njoints; i++)
         for (int k = 0; k < KD_TABLE_COLUMNS; k++)
             if (m->joint[i].curve[k] >= 0) r->used[KD_SECTION_CURVE][m->joint[i].curve[k]] = true;

@@ -344,6 +344,7 @@ static kd_status check_name(kd_model *m, kd_section section, const char *name)
         kd_model_error_at(m, &m->private->source, "%s '%.200s': %s", kd_section_word(section), name, text);
         return KD_ERR_MODEL;
     }
+    // names with a meaning of their own
     if (section == KD_SECTION_BODY && strcmp(name, "ground") == 0) {
         kd_model_error_at(m, &m->private->source, "body 'ground': the ground is there already and does not move");
         return KD_ERR_MODEL;

@@ -304,6 +304,7 @@ static bool find_property(const kd_model *m, kd_path *path, const char *text)
         return find_block_signal(&m->block[path->element].def, text, &path->i);
     }
     if (path->section == KD_SECTION_BODY && find_mode(&m->body[path->element], path, text)) return true;
+    // readings of the class
     const void *def;
     const kd_element_class *class = class_of(m, path->section, path->element, &def);
     for (int i = 0; class && i < class->nreadings; i++) {
@@ -314,6 +315,7 @@ static bool find_property(const kd_model *m, kd_path *path, const char *text)
         path->i = r->i;
         return true;
     }
+    // properties that all elements of the section have
     properties table[2];
     const int  ntables = tables_of(path->section, table);
     for (int k = 0; k < ntables; k++) {
@@ -336,17 +338,20 @@ static bool find_element(const kd_model *m, kd_path *path, const char *rest, int
     char   name[KD_EXPR_MAX_NAME + 1];
     size_t end[KD_MAX_PARTS], n = 0;
     int    parts = 0;
+    // where the parts of the name end
     do {
         n += strcspn(rest + n, ".");
         end[parts++] = n;
     } while (rest[n++] == '.' && parts < KD_MAX_PARTS && n < sizeof name);
     *known = -1;
+    // the longest name first
     while (--parts >= 0) {
         if (end[parts] >= sizeof name) continue;
         memcpy(name, rest, end[parts]);
         name[end[parts]] = '\0';
         path->element = kd_model_find(m, path->section, name);
         if (path->element < 0) continue;
+        // an element: has it what stands behind?
         const char *tail = rest + end[parts] + (rest[end[parts]] == '.');
         if (*known < 0) {
             *known = path->element;

@@ -144,6 +144,7 @@ static int find_piece(const kd_model *m, int body, const char *node)
 static bool open_node(work *w, const kd_place *place, const char *field)
 {
     if (place->node) w->body = find_piece(w->m, w->body, place->node);
+    // only flexible bodies have nodes, and these lie in the axes of the body
     const kd_body          *b = w->body < 0 ? NULL : &w->m->body[w->body];
     const kd_flexible_body *f = b ? b->def.read : NULL;
     if (!place->node) return true;
@@ -157,6 +158,7 @@ static bool open_node(work *w, const kd_place *place, const char *field)
                        field);
         return false;
     }
+    // by its name, with a word about one that is nearly the same
     w->node = kd_body_node(b, place->node);
     if (w->node == 0) {
         kd_nearest nearest = kd_nearest_start(place->node);
@@ -185,6 +187,7 @@ static bool open_place(work *w, const kd_place *place, const char *field)
         kd_model_error(w->m, w->section, w->element, field, "%s names no body", field);
         return false;
     }
+    // the ground, or a body that is there
     if (strcmp(place->body, "ground") != 0) {
         w->body = kd_model_find(w->m, KD_SECTION_BODY, place->body);
         if (w->body < 0) {
@@ -195,6 +198,7 @@ static bool open_place(work *w, const kd_place *place, const char *field)
         }
     }
     w->in = w->body < 0 ? KD_IN_WORLD : place->in;
+    // a frame has all numbers already
     if (place->frame > 0 && place->frame <= w->m->nframes) {
         open_frame(w, &w->m->frame[place->frame - 1]);
         return true;
@@ -203,6 +207,7 @@ static bool open_place(work *w, const kd_place *place, const char *field)
         kd_model_error(w->m, w->section, w->element, field, "%s: a number of the place is not finite", field);
         return false;
     }
+    // a quaternion that can be normed
     const kd_quat q = kd_quat_of(place->orientation);
     if (!has_axis(place) && !(kd_quat_norm2(q) > 1e-20 && kd_quat_norm2(q) < 1e20)) {
         kd_model_error(w->m, w->section, w->element, field, "%s: the orientation is not a unit quaternion", field);

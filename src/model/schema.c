@@ -600,6 +600,7 @@ const char *kd_schema_suggest_kind(const kd_schema *schema, const char *word)
         {KD_SCHEMA_FORCE, "force", "applied"},
         {KD_SCHEMA_FORCE, "torque", "applied"},
     };
+    // a synonym, else the word that is nearest
     for (size_t i = 0; i < sizeof synonym / sizeof *synonym; i++)
         if (schema == kd_schema_of(synonym[i].id) && strcmp(synonym[i].other, word) == 0) return synonym[i].word;
     kd_nearest nearest = kd_nearest_start(word);

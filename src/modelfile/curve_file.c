@@ -93,6 +93,7 @@ static bool take_grid(kd_reader *r, const kd_node *map, const kd_curve_file *f, 
 {
     const kd_node *node = kd_node_find(map, "grid");
     const int      nx = t->rows - 1, ny = t->columns - 1;
+    // a grid has no columns to choose, and a least size
     if (f->x || f->y) {
         kd_reader_complain(r, kd_node_find(map, f->x ? "x" : "y"),
                            "a 'grid' has no columns to choose: its first column is x, its first row y");
@@ -106,6 +107,7 @@ static bool take_grid(kd_reader *r, const kd_node *map, const kd_curve_file *f, 
         return false;
     }
     if (!check_order(r, node, f->grid, t, 0, 1)) return false;
+    // x from the first column, y from the first row, z row by row
     def->n = nx, def->ny = ny;
     def->x = take(r, t->number + t->columns, nx, t->columns, factor[0]);
     def->y = take(r, t->number + 1, ny, 1, factor[1]);
@@ -130,6 +132,7 @@ bool kd_reader_curve_file(kd_reader *r, const kd_node *map, kd_curve_def *def)
     kd_curve_file            f;
     kd_csv_table             table;
     double                   factor[3];
+    // fields of the map
     kd_schema_default(kd_schema_of(KD_SCHEMA_CURVE_FILE), 0, &f);
     if (!kd_reader_fields(r, kd_schema_of(KD_SCHEMA_CURVE_FILE), 0, map, &f)) return false;
     const char *written = f.file ? f.file : f.grid;
@@ -137,6 +140,7 @@ bool kd_reader_curve_file(kd_reader *r, const kd_node *map, kd_curve_def *def)
         kd_reader_complain(r, map, "a curve from a file needs 'file' or 'grid', one of them");
         return false;
     }
+    // units
     for (int k = 0; k < 3; k++)
         if (!factor_of(r, map, unit[k], f.unit[k], &factor[k])) return false;
     if (f.file && f.unit[2]) {
@@ -144,6 +148,7 @@ bool kd_reader_curve_file(kd_reader *r, const kd_node *map, kd_curve_def *def)
                            "'z_unit' is for a 'grid'; two columns have 'x_unit' and 'y_unit'");
         return false;
     }
+    // the file, as columns or as a grid
     if (!load(r, kd_node_find(map, f.file ? "file" : "grid"), written, f.grid != NULL, &table, written)) return false;
     def->form = f.form;
     def->outside = f.outside;

@@ -34,6 +34,7 @@ bool kd_reader_curve_road(kd_reader *r, const kd_node *map, kd_curve_def *def)
     kd_curve_road f;
     kd_schema_default(kd_schema_of(KD_SCHEMA_CURVE_ROAD), 0, &f);
     if (!kd_reader_fields(r, kd_schema_of(KD_SCHEMA_CURVE_ROAD), 0, map, &f)) return false;
+    // what the road is made of
     const kd_random_road road = {.roughness = isnan(f.roughness) ? kd_road_roughness(f.class) : f.roughness,
                                  .waviness = f.waviness,
                                  .least = f.least,
@@ -48,9 +49,11 @@ bool kd_reader_curve_road(kd_reader *r, const kd_node *map, kd_curve_def *def)
         say_why(r, map, &road);
         return false;
     }
+    // heights of all tracks
     double *z = kd_cut_matrix(&r->scratch, points, road.tracks);
     if (!z) return kd_reader_short_of_memory(r);
     if (kd_random_road_make(&road, z) < 0) return false;
+    // one track is a curve, several are a table over the width
     def->form = f.form;
     def->outside = f.outside;
     def->n = def->ny = points;

@@ -326,6 +326,7 @@ static void complain(builder *b, const yaml_parser_t *parser)
     const char *hint = "";
     char        begun[80] = "";
     yaml_mark_t mark = parser->problem_mark;
+    // where, and the usual reason
     if (parser->error == YAML_READER_ERROR) { // such errors know only their byte
         mark = mark_of(b, parser->problem_offset);
         hint = "; remove them";
@@ -342,6 +343,7 @@ static void complain(builder *b, const yaml_parser_t *parser)
     } else if (strstr(problem, "block end") || strstr(problem, "expected key")) {
         hint = "; check the indentation";
     }
+    // brackets and quotes that began elsewhere
     if (parser->context && parser->error != YAML_READER_ERROR && parser->context_mark.line != mark.line) {
         kd_text(begun, sizeof begun, " (begun in line %d)", (int)parser->context_mark.line + 1);
     }

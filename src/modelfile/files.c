@@ -162,6 +162,7 @@ static kd_model_file *open_file(kd_reader *r, const kd_node *node)
 {
     char shown[PATH_MAX], real[PATH_MAX], why[600] = "";
     bool allowed = false;
+    // where it is, and whether it may be read
     if (node->text[0] == '/') {
         kd_reader_complain(r, node, "'%.200s' is an absolute path; write it from the folder of this file", node->text);
         return NULL;
@@ -178,12 +179,14 @@ static kd_model_file *open_file(kd_reader *r, const kd_node *node)
                            node->text);
         return NULL;
     }
+    // a file is read once
     for (int i = 0; i < r->nfiles; i++)
         if (strcmp(r->file[i]->real, real) == 0) return r->file[i];
     if (r->nfiles == KD_READER_MAX_FILES) {
         kd_reader_complain(r, node, "more than %d files", KD_READER_MAX_FILES);
         return NULL;
     }
+    // its text, then its sections
     char     *text = NULL;
     size_t    length;
     kd_status status = kd_load_file(real, KD_DOCUMENT_MAX_BYTES, &text, &length, why, sizeof why);

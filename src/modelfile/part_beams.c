@@ -17,6 +17,7 @@ static kd_beam_section read_section(kd_part_reader *p, const kd_node *map)
     const bool     shear = kd_part_flag(p, map, "shear", false);
     const kd_node *tube = kd_node_find(map, "tube"), *box = kd_node_find(map, "box");
     double         side[2] = {0, 0};
+    // A, Iy, Iz, It and factors of shear of known shapes
     if (kd_node_find(map, "round")) {
         const double r = kd_part_number(p, map, "round", "m", 0);
         s = (kd_beam_section){
@@ -33,6 +34,7 @@ static kd_beam_section read_section(kd_part_reader *p, const kd_node *map)
                               a * b * b * b * (1.0 / 3 - 0.21 * b / a * (1 - pow(b / a, 4) / 12)),
                               5.0 / 6,
                               5.0 / 6};
+        // or numbers as they are
     } else if (!kd_part_is_wrong(p)) {
         s = (kd_beam_section){kd_part_number(p, map, "area", "m^2", 0), kd_part_number(p, map, "Iy", "m^4", 0),
                               kd_part_number(p, map, "Iz", "m^4", 0),   kd_part_number(p, map, "torsion", "m^4", 0),
@@ -116,11 +118,13 @@ kd_status kd_part_read_beams(kd_part_reader *p, const kd_node *root, char *messa
                          "beams need 'points: {NAME: [x, y, z], ..}' and 'beams: [{from: .., to: ..}, ..]'", NULL);
         return KD_ERR_MODEL;
     }
+    // how many there are, bounded
     const int npoints = points->n, nbeams = beams->n, nmasses = masses && masses->type == KD_NODE_MAP ? masses->n : 0;
     if (npoints > MOST_POINTS || nbeams > MOST_BEAMS || nmasses > MOST_POINTS) {
         kd_part_complain(p, root, "too many points, beams or masses", NULL);
         return KD_ERR_MODEL;
     }
+    // room for all of them
     kd_beam_list list = {.npoints = npoints, .nbeams = nbeams, .nmasses = nmasses};
     list.name = kd_arena_cut(&p->arena, (size_t)npoints, sizeof *list.name);
     list.at = kd_arena_cut(&p->arena, (size_t)npoints, sizeof *list.at);
@@ -129,6 +133,7 @@ kd_status kd_part_read_beams(kd_part_reader *p, const kd_node *root, char *messa
     if (p->arena.failed) return KD_ERR_MEMORY;
     const char  **names = list.name;
     kd_beam_mass *mass = list.mass;
+    // points, beams, masses
     for (int i = 0; i < npoints; i++) {
         double x[3] = {0};
         names[i] = points->item[2 * i].text;
@@ -149,6 +154,7 @@ kd_status kd_part_read_beams(kd_part_reader *p, const kd_node *root, char *messa
             mass[i].inertia = (kd_sym3){J[0], J[1], J[2], J[3], J[4], J[5]};
     }
     if (kd_part_is_wrong(p)) return KD_ERR_MODEL;
+    // one of several pieces: cut out of the row
     if (p->pieces > 1) {
         const kd_beam_list row = list;
         const kd_status    status =

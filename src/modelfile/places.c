@@ -83,12 +83,14 @@ static bool named_place(kd_reader *r, const kd_node *node, kd_place *place)
 {
     const char *name;
     if (!kd_reader_name(r, node, &name) || !kd_reader_find_place(r, node, &name)) return false;
+    // frame or body? Both would be ambiguous
     int  frame = kd_model_find(r->m, KD_SECTION_FRAME, name);
     bool body = strcmp(name, "ground") == 0 || kd_model_find(r->m, KD_SECTION_BODY, name) >= 0;
     if (frame >= 0 && body) {
         kd_reader_complain(r, node, "'%s' is a frame and a body; write {body: %s} for the body", name, name);
         return false;
     }
+    // a frame: its numbers, or where it stands if it belongs to another subsystem
     if (frame >= 0) {
         kd_model_use_frame(r->m, frame);
         if (r->m->frame[frame].source.subsystem != r->scope->number) { // of another one: its numbers are not ours

@@ -1,5 +1,5 @@
 // scope.c: names with values while a file is read: parameters, which may use each other in any order, and indices of
-// repetition; numbers, names and laws that are made with them.
+// repetition; numbers that are made with them (names and laws: scope_texts.c).
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "expr/quantity.h"
 #include "modelfile/find.h"
+#include "modelfile/scope.h"
 
 // ---- symbols of expressions -----------------------------------------------------------------------------------------
 
@@ -29,7 +30,7 @@ bool kd_reader_has_parameter(const kd_reader *r, const char *name)
     return find_parameter(r, name) >= 0;
 }
 
-static bool find_index(const kd_reader *r, const char *name, int *k)
+bool kd_reader_find_index(const kd_reader *r, const char *name, int *k)
 {
     for (*k = r->nindices - 1; *k >= 0; --*k) {
         if (strcmp(r->index[*k], name) == 0) return true;
@@ -44,7 +45,7 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
     int        k;
     *out = (kd_symbol){.kind = KD_SYMBOL_NUMBER};
     // indices of repetition first, the innermost first
-    if (find_index(r, name, &k)) {
+    if (kd_reader_find_index(r, name, &k)) {
         if (r->indices_vary)
             *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE, .slot = k};
         else
@@ -131,7 +132,7 @@ static bool is_name_here(const char *word, void *context)
 {
     const kd_reader *r = context;
     int              k;
-    return find_index(r, word, &k) || find_parameter(r, word) >= 0;
+    return kd_reader_find_index(r, word, &k) || find_parameter(r, word) >= 0;
 }
 
 // The unit that is wanted: one of "m|rad" if it is known which
@@ -147,14 +148,14 @@ static const char *wanted_unit(const kd_reader *r, char *text, size_t size)
     return text;
 }
 
-static kd_quantity read_quantity(kd_reader *r, const char *text)
+kd_quantity kd_reader_quantity(kd_reader *r, const char *text)
 {
     char                 wanted[60];
     const kd_taken_words taken = {is_name_here, r};
     return kd_quantity_read(text, wanted_unit(r, wanted, sizeof wanted), &taken);
 }
 
-static bool complain_quantity(kd_reader *r, const kd_node *node, const char *key, const kd_quantity *q)
+bool kd_reader_complain_quantity(kd_reader *r, const kd_node *node, const char *key, const kd_quantity *q)
 {
     kd_file_findings_add(r->findings, node->line, node->first > 0 ? node->first + q->column - 1 : node->column,
                          "%s'%s': %s", r->element, key, q->text);
@@ -228,7 +229,7 @@ static bool compute_text(kd_reader *r, kd_file_parameter *p)
     r->denied[0] = '\0';
     r->unit = NULL; // any
     // a number with a unit
-    const kd_quantity quantity = read_quantity(r, p->text);
+    const kd_quantity quantity = kd_reader_quantity(r, p->text);
     if (quantity.kind == KD_QUANTITY_GOOD) {
         p->value = quantity.value;
         return true;
@@ -401,7 +402,7 @@ static bool keep_derived(kd_reader *r, int i)
     kd_expr      *expr = NULL;
     const outlook before = look_from(r, &r->parameter[i]);
     kd_status     status = KD_ERR_MODEL;
-    if (r->parameter[i].text && read_quantity(r, r->parameter[i].text).kind == KD_QUANTITY_NONE) {
+    if (r->parameter[i].text && kd_reader_quantity(r, r->parameter[i].text).kind == KD_QUANTITY_NONE) {
         r->parameters_live = true;
         status = kd_expr_compile(r->parameter[i].text, &symbols, &expr, &error);
         r->parameters_live = false;
@@ -509,7 +510,7 @@ static bool evaluate_repeated(kd_reader *r, kd_node *node, const char *key, doub
 }
 
 // The same of a number that stands once: a second time with its parameters, if it has any
-static bool evaluate_once(kd_reader *r, const kd_node *node, int from, const char *key, const char *text, double *value)
+bool kd_reader_evaluate(kd_reader *r, const kd_node *node, int from, const char *key, const char *text, double *value)
 {
     kd_symbols    symbols = {find_symbol, suggest_symbol, r};
     kd_expr_error error = {0};
@@ -559,14 +560,14 @@ bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *valu
         kd_reader_complain(r, node, "'%s' must be a number, but is empty", key);
         return false;
     }
-    const kd_quantity quantity = read_quantity(r, node->text);
-    if (quantity.kind == KD_QUANTITY_WRONG) return complain_quantity(r, node, key, &quantity);
+    const kd_quantity quantity = kd_reader_quantity(r, node->text);
+    if (quantity.kind == KD_QUANTITY_WRONG) return kd_reader_complain_quantity(r, node, key, &quantity);
     if (quantity.kind == KD_QUANTITY_GOOD) {
         *value = quantity.value;
         return keep_text(r, node, value);
     }
-    bool fine =
-        r->nindices > 0 ? evaluate_repeated(r, node, key, value) : evaluate_once(r, node, 0, key, node->text, value);
+    bool fine = r->nindices > 0 ? evaluate_repeated(r, node, key, value)
+                                : kd_reader_evaluate(r, node, 0, key, node->text, value);
     if (fine && isfinite(*value)) return keep_text(r, node, value);
     if (!fine) return false;
     kd_reader_complain(r, node, "'%s' is not finite: '%.60s'", key, node->text);
@@ -578,11 +579,11 @@ bool kd_reader_hold_parameter(kd_reader *r, const kd_node *node, const char *key
 {
     double    value;
     const int mark = r->npending;
-    return evaluate_once(r, node, 0, key, name, &value) && kd_reader_hold(r, mark);
+    return kd_reader_evaluate(r, node, 0, key, name, &value) && kd_reader_hold(r, mark);
 }
 
 // Digits that show that a number is not whole: 2.9999999999 is not 3
-static int digits_of(double number)
+int kd_reader_digits(double number)
 {
     int  digits = 6;
     char text[40];
@@ -596,7 +597,7 @@ static int digits_of(double number)
 static void complain_whole(kd_reader *r, const kd_node *node, const char *key, double number)
 {
     const bool near = fabs(number - round(number)) < 1e-6 * fabs(number);
-    kd_reader_complain(r, node, "'%s' must be a whole number, but is %.*g%s", key, digits_of(number), number,
+    kd_reader_complain(r, node, "'%s' must be a whole number, but is %.*g%s", key, kd_reader_digits(number), number,
                        near ? "; floor(x + 0.5) rounds" : "");
 }
 
@@ -614,196 +615,5 @@ bool kd_reader_integer(kd_reader *r, kd_node *node, const char *key, int *value)
         return false;
     }
     *value = (int)number;
-    return true;
-}
-
-// ---- names ----------------------------------------------------------------------------------------------------------
-
-// the end of an index: the next ',' or ')' outside of inner parentheses, or the end of the text
-static size_t index_length(const char *text)
-{
-    int    open = 0;
-    size_t n = 0;
-    for (; text[n]; n++) {
-        if (open == 0 && (text[n] == ',' || text[n] == ')')) break;
-        open += (text[n] == '(') - (text[n] == ')');
-    }
-    return n;
-}
-
-// The value of an index expression, as digits
-static bool expand_index(kd_reader *r, const kd_node *node, const char *text, size_t length, char *out, size_t size)
-{
-    double value;
-    char  *index = kd_reader_copy(r, text, length);
-    if (!index) return false;
-    const int mark = r->npending;
-    if (!evaluate_once(r, node, (int)(text - node->text), "index", index, &value)) return false;
-    if (!kd_reader_hold(r, mark)) return false;
-    if (!(value >= 0.0 && value <= 1e9 && value == floor(value))) {
-        kd_reader_complain(r, node, "the index '%.60s' in '%.60s' must be a whole number from 0 on, but is %.*g", index,
-                           node->text, digits_of(value), value);
-        return false;
-    }
-    kd_text_append(out, size, "%.0f", value);
-    return true;
-}
-
-bool kd_reader_name(kd_reader *r, const kd_node *node, const char **name)
-{
-    char        out[KD_EXPR_MAX_NAME + 1] = "";
-    const char *c = node->text;
-    if (!strchr(c, '(')) {
-        *name = c;
-        return true;
-    }
-    if (strlen(c) > KD_EXPR_MAX_NAME) {
-        kd_reader_complain(r, node, "the name '%.20s...' is longer than %d characters", c, KD_EXPR_MAX_NAME);
-        return false;
-    }
-    while (*c) {
-        // up to the next index
-        size_t n = strcspn(c, "(");
-        kd_text_append(out, sizeof out, "%.*s", (int)n, c);
-        c += n;
-        while (*c == '(' || *c == ',') {
-            kd_text_append(out, sizeof out, "%c", *c++);
-            // "(i + 1, 2)" becomes "(3,2)"
-            n = index_length(c);
-            if (!expand_index(r, node, c, n, out, sizeof out)) return false;
-            c += n;
-            if (*c == '\0') {
-                kd_reader_complain(r, node, "')' is missing in '%.60s'", node->text);
-                return false;
-            }
-            if (*c == ')') {
-                kd_text_append(out, sizeof out, "%c", *c++);
-                break;
-            }
-        }
-    }
-    if (strlen(out) >= KD_EXPR_MAX_NAME) {
-        kd_reader_complain(r, node, "the name '%.20s...' is longer than %d characters", out, KD_EXPR_MAX_NAME);
-        return false;
-    }
-    *name = kd_reader_copy(r, out, strlen(out));
-    return *name != NULL;
-}
-
-// ---- laws -----------------------------------------------------------------------------------------------------------
-
-static bool is_name_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-size_t kd_reader_token(const char *c)
-{
-    size_t n = 0;
-    if ((*c >= '0' && *c <= '9') || (c[0] == '.' && c[1] >= '0' && c[1] <= '9')) {
-        // a number with its exponent
-        while ((c[n] >= '0' && c[n] <= '9') || c[n] == '.') n++;
-        if (c[n] != 'e' && c[n] != 'E') return n;
-        size_t digits = n + (c[n + 1] == '-' || c[n + 1] == '+' ? 2 : 1);
-        if (c[digits] < '0' || c[digits] > '9') return n;
-        while (c[digits] >= '0' && c[digits] <= '9') digits++;
-        return digits;
-    }
-    while (is_name_char(c[n])) n++;
-    return n > 0 ? n : 1;
-}
-
-// Words that are indices become numbers, unless they are parts of a path. Answers the length; out may be NULL.
-static size_t put_indices(const kd_reader *r, const char *text, char *out, size_t size)
-{
-    size_t used = 0;
-    char   before = '\0', word[64];
-    for (const char *c = text; *c;) {
-        size_t      n = kd_reader_token(c), length = n;
-        int         k;
-        const char *piece = c;
-        char        number[32];
-        // a word that is an index becomes its number
-        if (n < sizeof word && before != '.' && is_name_char(*c)) {
-            memcpy(word, c, n);
-            word[n] = '\0';
-            if (find_index(r, word, &k)) {
-                snprintf(number, sizeof number, r->index_value[k] < 0 ? "(%.0f)" : "%.0f", r->index_value[k]);
-                piece = number;
-                length = strlen(number);
-            }
-        }
-        if (out && used + length < size) memcpy(out + used, piece, length);
-        used += length;
-        if (*c != ' ') before = c[n - 1];
-        c += n;
-    }
-    if (out && used < size) out[used] = '\0';
-    return used;
-}
-
-const char *kd_reader_text_with_indices(kd_reader *r, const kd_node *node)
-{
-    const size_t length = put_indices(r, node->text, NULL, 0);
-    char        *text = kd_arena_cut(&r->memory, length + 1, 1);
-    if (text)
-        put_indices(r, node->text, text, length + 1);
-    else
-        kd_reader_short_of_memory(r);
-    return text;
-}
-
-// A law that is a number with a unit becomes the number. What else is wrong with it the expression is told for.
-static bool take_law_quantity(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal)
-{
-    char              number[40];
-    const char *const wanted = r->unit;
-    const bool        free_unit = !wanted || wanted[0] == '\0';
-    if (free_unit) r->unit = NULL;
-    const kd_quantity quantity = read_quantity(r, node->text);
-    r->unit = wanted;
-    if (quantity.kind == KD_QUANTITY_NONE) return true;
-    if (quantity.kind == KD_QUANTITY_WRONG) return complain_quantity(r, node, key, &quantity);
-    kd_text(number, sizeof number, "%.17g", quantity.value);
-    char *comma = strchr(number, ','); // of another locale
-    if (comma) *comma = '.';
-    *law = kd_reader_copy(r, number, strlen(number));
-    *literal = false;
-    return *law != NULL;
-}
-
-// Inside a repetition: with numbers in place of indices
-static bool put_in_indices(kd_reader *r, const kd_node *node, const char *key, const char **law)
-{
-    if (r->nindices == 0) return true;
-    size_t length = put_indices(r, *law, NULL, 0);
-    if (length > KD_EXPR_MAX_LENGTH) {
-        kd_reader_complain(r, node, "'%s' is longer than %d characters", key, KD_EXPR_MAX_LENGTH);
-        return false;
-    }
-    char *text = kd_arena_cut(&r->scratch, length + 1, 1);
-    if (!text) return kd_reader_short_of_memory(r);
-    put_indices(r, *law, text, length + 1);
-    *law = text;
-    return true;
-}
-
-bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal)
-{
-    *law = NULL;
-    *literal = node->first > 0;
-    if (node->type != KD_NODE_SCALAR) {
-        kd_reader_complain(r, node, "'%s' must be an expression, not a %s", key,
-                           node->type == KD_NODE_LIST ? "list" : "map");
-        return false;
-    }
-    if (kd_node_is_null(node)) return true;
-    *law = node->text;
-    if (!take_law_quantity(r, node, key, law, literal)) return false;
-    if (*law != node->text) return true;
-    if (!kd_reader_put_named(r, node, key, law)) return false;
-    if (!put_in_indices(r, node, key, law)) return false;
-    if (kd_reader_has_scopes(r) && !kd_reader_qualify(r, node, key, law)) return false;
-    *literal = *literal && strcmp(*law, node->text) == 0;
     return true;
 }

@@ -133,12 +133,14 @@ static void cut_factors(kd_acceleration *self, kd_arena *arena)
     const kd_dims   d = self->dims;
     const int       nf = self->nf, nrows = d.nlambda + d.nmu;
     kd_full_matrix *full = &self->full;
+    // the matrix of all equations
     full->sigma = kd_cut_double(arena, nf);
     full->row = kd_cut_double(arena, nf);
     full->column = kd_cut_double(arena, nf);
     full->pivot = kd_cut_int(arena, nf);
     full->iwork = kd_cut_int(arena, nf);
 
+    // M, GZ, HZ where M is definite
     kd_definite *definite = &self->definite;
     definite->packed = kd_cut_int(arena, nrows);
     definite->packed_b = kd_cut_double(arena, self->nk);
@@ -146,10 +148,12 @@ static void cut_factors(kd_acceleration *self, kd_arena *arena)
     definite->p = kd_cut_double(arena, d.np);
     definite->solution = kd_cut_double(arena, self->nk);
 
+    // factors of an earlier point, with its solution
     self->kept.point = kd_cut_double(arena, nf);
     self->kept.guess = kd_cut_double(arena, nf);
     self->kept.active = kd_arena_cut(arena, (size_t)nrows, 1);
 
+    // a half-explicit stage
     kd_stage_rows *stage = &self->stage;
     stage->rows = kd_cut_double(arena, nrows);
     stage->s = kd_cut_double(arena, d.ns);

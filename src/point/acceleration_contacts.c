@@ -31,6 +31,7 @@ kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *
     kd_eval            answer = kd_acceleration_at_time(self, t);
     if (answer != KD_EVAL_OK) return answer;
     for (int k = 0; k < KD_ACCELERATION_ITERATIONS; k++) {
+        // c at the iterate; the first increment with an older c_s
         kd_eom_at_position(self->data, p, s);
         answer = kd_eom_eval(self->data, KD_C, c);
         if (answer != KD_EVAL_OK) return kd_acceleration_note(self, answer);
@@ -38,8 +39,10 @@ kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *
             answer = factor_contacts(self, t);
             if (answer != KD_EVAL_OK) return answer;
         }
+        // s <- s - c_s \ c
         kd_lu_solve(ns, m->LU, m->pivot, c, 1);
         kd_axpy(ns, -1, c, s);
+        // converged, or rounding
         const double step = kd_norm_max(ns, c), size = kd_norm_max(ns, s) + SMALL;
         if (step <= KD_ACCELERATION_CONVERGED * size ||
             (step >= 0.5 * last && step <= KD_ACCELERATION_STAGNATED * size)) {

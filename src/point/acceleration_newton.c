@@ -100,14 +100,17 @@ kd_eval kd_newton_with_kept(kd_acceleration *self, double *a, double *w, double 
     double last = 0;
     *done = false;
     if (!kept_serves(self)) return KD_EVAL_OK;
+    // from the accelerations of the kept point; the guess comes back after a failure
     save(self, a, w, lambda, mu, self->kept.guess);
     memcpy(a, self->kept.point, (size_t)self->dims.nv * sizeof *a);
     for (int k = 0; k < KEPT_ITERATIONS; k++) {
+        // residuals, and the increment with the kept factors
         kd_eom_at_acceleration(self->data, a, w, lambda, mu);
         kd_eval answer = kd_acceleration_rows(self, lambda, mu);
         if (answer == KD_EVAL_STOP) return answer;
         if (answer != KD_EVAL_OK) break;
         kd_acceleration_apply(self, self->nf, self->rhs);
+        // how fast it falls
         const double step = scaled_increment(self), rate = k > 0 && last > 0 ? step / last : KEPT_RATE;
         if (!isfinite(step) || rate > KEPT_RATE) break;
         add_increment(self, a, w, lambda, mu);

@@ -57,6 +57,7 @@ kd_status kd_dense_output_create(kd_acceleration *acceleration, bool project, kd
     *dense = NULL;
     kd_dense_output *self = kd_alloc(sizeof *self);
     if (!self) return KD_ERR_MEMORY;
+    // whose motion it is, and where its parts stand in a whole state
     self->acceleration = acceleration;
     self->eom = kd_acceleration_eom(acceleration);
     self->project = project;
@@ -68,11 +69,13 @@ kd_status kd_dense_output_create(kd_acceleration *acceleration, bool project, kd
     self->lambda = self->s + d.ns;
     self->mu = self->lambda + d.nlambda;
     self->n = self->mu + d.nmu;
+    // v of p': by the definition, or by Z+
     kd_arena *arena = &self->arena;
     if (kd_eom_definition(self->eom)->velocities)
         kd_position_cut_norms(&self->position, arena, self->eom);
     else
         kd_position_cut(&self->position, arena, self->eom); // v = Z+ p'
+    // both ends, and workspace between them
     for (int k = 0; k < 2; k++) cut_end(&self->ends[k], arena, d, self->n);
     self->a = kd_cut_double(arena, d.nv);
     self->multipliers = kd_cut_double(arena, d.nw + d.nlambda + d.nmu);

@@ -6,37 +6,13 @@
 
 enum { PAIRS = (KD_KKT_FEW + 1) / 2 };
 
-#define INLINE static inline __attribute__((always_inline))
-
-// call(m, ...) with m = 1 .. KD_KKT_FEW as a constant
-#define FOR_ROWS(m, call, ...)                                                                                         \
-    switch (m) {                                                                                                       \
-    case 1:                                                                                                            \
-        call(1, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 2:                                                                                                            \
-        call(2, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 3:                                                                                                            \
-        call(3, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 4:                                                                                                            \
-        call(4, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 5:                                                                                                            \
-        call(5, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    default:                                                                                                           \
-        call(6, __VA_ARGS__);                                                                                          \
-    }
-
-INLINE double entry(const kd_two *x, int i)
+KD_KKT_INLINE double entry(const kd_two *x, int i)
 {
     return x[i / 2][i % 2];
 }
 
 // column i of C = [GZ; HZ], an odd last row with a zero below
-INLINE void load_column(const int m, int nlambda, const double *GZ, int nmu, const double *HZ, int i, kd_two *c)
+KD_KKT_INLINE void load_column(const int m, int nlambda, const double *GZ, int nmu, const double *HZ, int i, kd_two *c)
 {
     const double *g = GZ + i * nlambda, *h = HZ + i * nmu;
     for (int j = 0; j < m; j += 2) {
@@ -50,7 +26,7 @@ INLINE void load_column(const int m, int nlambda, const double *GZ, int nmu, con
 }
 
 // S = R E R', S by columns of its lower triangle
-INLINE bool eliminate(const int m, double least, kd_two S[][PAIRS], kd_kkt_factors *out)
+KD_KKT_INLINE bool eliminate(const int m, double least, kd_two S[][PAIRS], kd_kkt_factors *out)
 {
     double diagonal[KD_KKT_FEW];
 #pragma GCC unroll 8
@@ -71,7 +47,8 @@ INLINE bool eliminate(const int m, double least, kd_two S[][PAIRS], kd_kkt_facto
     return true;
 }
 
-INLINE bool factor(const int m, kd_kkt *self, double least, int nlambda, const double *GZ, int nmu, const double *HZ)
+KD_KKT_INLINE bool factor(const int m, kd_kkt *self, double least, int nlambda, const double *GZ, int nmu,
+                          const double *HZ)
 {
     const kd_kkt_factors *M = &self->mass;
     const int             n = (m + 1) / 2, ld = 2 * n, nv = self->nv;
@@ -83,6 +60,7 @@ INLINE bool factor(const int m, kd_kkt *self, double least, int nlambda, const d
     for (int i = 0; i < nv; i++) {
         const double *row = M->rows + i * nv;
         kd_two        w[PAIRS], v[PAIRS];
+        // w = column of C inv(L'), v = w inv(D)
         load_column(m, nlambda, GZ, nmu, HZ, i, w);
         for (int k = M->first[i]; k < i; k++)
             for (int j = 0; j < n; j++) w[j] += kd_two_both(row[k]) * kd_two_load(self->W + k * ld + 2 * j);
@@ -102,12 +80,12 @@ INLINE bool factor(const int m, kd_kkt *self, double least, int nlambda, const d
 bool kd_kkt_few_factor(kd_kkt *self, double least, int nlambda, const double *GZ, int nmu, const double *HZ)
 {
     bool safe = false;
-    FOR_ROWS(self->nrows, safe = factor, self, least, nlambda, GZ, nmu, HZ);
+    KD_KKT_FOR_FEW(self->nrows, safe = factor, self, least, nlambda, GZ, nmu, HZ);
     return safe;
 }
 
 // x = inv(R E R') x
-INLINE void solve_schur(const int m, const kd_kkt_factors *self, double *x)
+KD_KKT_INLINE void solve_schur(const int m, const kd_kkt_factors *self, double *x)
 {
     for (int k = 1; k < m; k++)
         for (int j = 0; j < k; j++) x[k] += self->rows[j + k * m] * x[j];
@@ -116,7 +94,7 @@ INLINE void solve_schur(const int m, const kd_kkt_factors *self, double *x)
         for (int j = 0; j < k; j++) x[j] += self->rows[j + k * m] * x[k];
 }
 
-INLINE void solve(const int m, const kd_kkt *self, double *b)
+KD_KKT_INLINE void solve(const int m, const kd_kkt *self, double *b)
 {
     const int     n = (m + 1) / 2, nv = self->nv;
     const double *v = self->V, *c = b + nv;
@@ -139,5 +117,5 @@ INLINE void solve(const int m, const kd_kkt *self, double *b)
 
 void kd_kkt_few_solve(const kd_kkt *self, double *b)
 {
-    FOR_ROWS(self->nrows, solve, self, b);
+    KD_KKT_FOR_FEW(self->nrows, solve, self, b);
 }

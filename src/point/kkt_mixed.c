@@ -12,33 +12,6 @@
 
 #define INDEPENDENT 1e-8 // smallest part that is left of scaled N inv(M) C'
 
-#define INLINE static inline __attribute__((always_inline))
-
-// call(m, ...) with m = 1 .. KD_KKT_FEW as a constant, or as it is
-#define FOR_ROWS(m, call, ...)                                                                                         \
-    switch (m) {                                                                                                       \
-    case 1:                                                                                                            \
-        call(1, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 2:                                                                                                            \
-        call(2, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 3:                                                                                                            \
-        call(3, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 4:                                                                                                            \
-        call(4, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 5:                                                                                                            \
-        call(5, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 6:                                                                                                            \
-        call(6, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    default:                                                                                                           \
-        call(m, __VA_ARGS__);                                                                                          \
-    }
-
 void kd_kkt_mixed_cut(kd_kkt_mixed *self, kd_arena *arena, int nv, int nrows)
 {
     self->nv = nv;
@@ -65,7 +38,7 @@ static void collect(kd_kkt_mixed *self, int first, int rows, const double *C, co
 }
 
 // W' = [C; N] inv(L'), column by column: w_i = c_i - sum_k<i l_ik w_k; V
-INLINE void reduce(const int m, kd_kkt_mixed *self)
+KD_KKT_INLINE void reduce(const int m, kd_kkt_mixed *self)
 {
     const kd_kkt_factors *M = &self->mass;
     const int             nv = self->nv, ld = 2 * m;
@@ -81,7 +54,7 @@ INLINE void reduce(const int m, kd_kkt_mixed *self)
 }
 
 // 1 / sqrt(c_j' inv(M) c_j), then S. false: a row of zeros
-INLINE void multiply(const int m, kd_kkt_mixed *self, bool *good)
+KD_KKT_INLINE void multiply(const int m, kd_kkt_mixed *self, bool *good)
 {
     const int nv = self->nv, ld = 2 * m;
     double   *S = self->S, *scale = self->scale;
@@ -111,8 +84,8 @@ bool kd_kkt_mixed_factor(kd_kkt_mixed *self, const double *M, int nlambda, const
     if (!kd_kkt_mass_factor(&self->mass, M)) return false;
     collect(self, 0, nlambda, GZ, next_GZ);
     collect(self, nlambda, nmu, HZ, next_HZ);
-    FOR_ROWS(m, reduce, self);
-    FOR_ROWS(m, multiply, self, &good);
+    KD_KKT_FOR_ROWS(m, reduce, self);
+    KD_KKT_FOR_ROWS(m, multiply, self, &good);
     if (!good || kd_lu_factor(m, self->S, self->pivot) != 0) return false;
     for (int j = 0; j < m; j++)
         if (!(fabs(self->S[j + j * m]) > INDEPENDENT)) return false;
@@ -120,7 +93,7 @@ bool kd_kkt_mixed_factor(kd_kkt_mixed *self, const double *M, int nlambda, const
 }
 
 // b = [z; c] <- [inv(D) z - V_C lambda; lambda]
-INLINE void solve_rows(const int m, const kd_kkt_mixed *self, double *b)
+KD_KKT_INLINE void solve_rows(const int m, const kd_kkt_mixed *self, double *b)
 {
     const int nv = self->nv, ld = 2 * m;
     double   *lambda = b + nv;
@@ -144,6 +117,6 @@ INLINE void solve_rows(const int m, const kd_kkt_mixed *self, double *b)
 void kd_kkt_mixed_solve(const kd_kkt_mixed *self, double *b)
 {
     kd_kkt_forward(&self->mass, b);
-    FOR_ROWS(self->nrows, solve_rows, self, b);
+    KD_KKT_FOR_ROWS(self->nrows, solve_rows, self, b);
     kd_kkt_backward(&self->mass, b);
 }

@@ -174,22 +174,26 @@ kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
 kd_eval kd_position_normalise(kd_position *self, kd_eom_data *data, const double *s, double *p)
 {
     int nq = self->nq, np = self->np;
+    // by the definition, if it knows how
     if (nq > 0 && kd_eom_normalise(data, p)) {
         kd_eom_at_position(data, p, s);
         return KD_EVAL_OK;
     }
     double *q = self->y, *A = nq > 0 ? self->y + nq : NULL;
     kd_eom_at_position(data, p, s);
+    // q = 0 by Newton's method, along the normals
     for (int step = 0; nq > 0 && step < NORMALISE_STEPS; step++) {
         kd_eval answer = kd_eom_eval(data, KD_Q, q);
         if (answer == KD_EVAL_OK && kd_norm_max(nq, q) <= 2 * DBL_EPSILON) break;
         if (answer == KD_EVAL_OK) answer = kd_eom_q_p(data, self->q_p);
         if (answer != KD_EVAL_OK) return answer;
+        // q_p q_p'
         for (int j = 0; j < nq; j++)
             for (int i = 0; i < nq; i++) {
                 A[i + j * nq] = 0;
                 for (int k = 0; k < np; k++) A[i + j * nq] += self->q_p[i + k * nq] * self->q_p[j + k * nq];
             }
+        // p <- p - q_p' (q_p q_p') \ q
         if (kd_lu_factor(nq, A, self->pivot) != 0) return KD_EVAL_RETRY;
         kd_lu_solve(nq, A, self->pivot, q, 1);
         kd_gemv_t(nq, np, -1, self->q_p, q, 1, p);

@@ -44,27 +44,33 @@ static int larger(int a, int b)
 void kd_closest_cut(kd_closest *c, kd_arena *arena)
 {
     int m = c->m, n = c->n, nx = c->nx, order = larger(m, n);
+    // unknowns and what they should be near to, with weights
     c->y = kd_cut_double(arena, n);
     c->y_ref = kd_cut_double(arena, n);
     c->W = kd_cut_matrix(arena, nx, nx);
     c->L = kd_cut_matrix(arena, nx, nx);
+    // equations, derivatives, sizes
     c->F = kd_cut_double(arena, m);
     c->J = kd_cut_matrix(arena, m, n);
     c->size = kd_cut_double(arena, n);
     c->bound = kd_cut_double(arena, m);
+    // singular values of the scaled Jacobian
     c->A = kd_cut_matrix(arena, m, n);
     c->U = kd_cut_matrix(arena, m, m);
     c->sigma = kd_cut_double(arena, order);
     c->Vt = kd_cut_matrix(arena, n, n);
+    // scaling, and what cannot be met
     c->row = kd_cut_double(arena, m);
     c->column = kd_cut_double(arena, n);
     c->work = kd_cut_double(arena, larger(kd_svd_work(m, n), 4 * n));
     c->projection = kd_cut_double(arena, m);
     c->over = kd_cut_double(arena, m);
+    // trial steps
     c->dy = kd_cut_double(arena, n);
     c->y_old = kd_cut_double(arena, n);
     c->F_new = kd_cut_double(arena, m);
     c->pivot = kd_cut_int(arena, 2 * order);
+    // the second phase: multipliers, tangents, null space
     c->grad = kd_cut_double(arena, n);
     c->multiplier = kd_cut_double(arena, m);
     c->z = kd_cut_double(arena, 2 * n);

@@ -24,6 +24,7 @@ static kd_eval move_levels(kd_iv *iv, unsigned levels, double spread, unsigned *
 {
     kd_state      *x = iv->now;
     const kd_dims *n = &iv->n;
+    // positions along increments, contact coordinates
     if (levels & KD_IV_POSITION) {
         memset(iv->e, 0, (size_t)n->nv * sizeof(double));
         move_array(iv->e, n->nv, spread, seed);
@@ -32,10 +33,12 @@ static kd_eval move_levels(kd_iv *iv, unsigned levels, double spread, unsigned *
         if (e != KD_EVAL_OK) return e;
         move_array(x->s, n->ns, spread, seed);
     }
+    // velocities and inner states
     if (levels & KD_IV_VELOCITY) {
         move_array(x->v, n->nv, spread, seed);
         move_array(x->r, n->nr, spread, seed);
     }
+    // accelerations, auxiliary variables, multipliers
     if (levels & KD_IV_ACCELERATION) {
         move_array(x->a, n->nv, spread, seed);
         move_array(x->w, n->nw, spread, seed);

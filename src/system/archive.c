@@ -7,6 +7,7 @@
 #include "tree/implicit_body.h"
 
 #include <limits.h>
+#include <math.h>
 
 enum { MOST_WAIT = INT_MAX / 2 };
 
@@ -19,13 +20,14 @@ static void archive_breaks(kd_archive *a, const kd_system *s, kd_breaks *b)
     kd_archive_doubles(a, b->unsearched, n);
 }
 
-static void archive_end(kd_archive *a, const kd_system *s, kd_unseen_end *end)
+static void archive_end(kd_archive *a, const kd_system *s, int nplaces, kd_unseen_end *end)
 {
     kd_archive_real(a, &end->t);
     if (s->nlaws == 0) return;
     kd_archive_doubles(a, end->state, (size_t)(s->np + s->nv + s->nr));
     kd_archive_doubles(a, end->value, (size_t)s->nmeasures);
     kd_archive_doubles(a, end->rate, (size_t)s->nmeasures);
+    kd_archive_doubles(a, end->way, 6 * (size_t)nplaces);
     kd_archive_doubles(a, end->u, 2 * (size_t)s->model->ninputs);
 }
 
@@ -39,7 +41,7 @@ static void archive_crossed(kd_archive *a, kd_crossed *c)
     kd_archive_ints(a, part, 8, 0, 0xffff);
     c->from = c->to = 0;
     for (int k = 3; k >= 0; k--)
-        c->from = c->from << 16 | (unsigned long)part[k], c->to = c->to << 16 | (unsigned long)part[4 + k];
+        c->from = c->from << 16 | (unsigned long long)part[k], c->to = c->to << 16 | (unsigned long long)part[4 + k];
 }
 
 static void archive_unseen(kd_archive *a, const kd_system *s, kd_unseen_work *u)
@@ -47,7 +49,7 @@ static void archive_unseen(kd_archive *a, const kd_system *s, kd_unseen_work *u)
     const size_t n = (size_t)s->nlaws;
     const int    boxes = n > 0 ? s->law[n - 1].box + s->law[n - 1].nboxes : 0;
     double      *each[] = {u->mobility, u->speed, u->box_limit, u->box_share, u->box_step, u->until, u->reach};
-    for (int i = 0; i < 2; i++) archive_end(a, s, &u->end[i]);
+    for (int i = 0; i < 2; i++) archive_end(a, s, u->nplaces, &u->end[i]);
     kd_archive_bool(a, &u->known);
     for (size_t k = 0; k < sizeof each / sizeof *each; k++) kd_archive_doubles(a, each[k], n);
     if (n > 0 && s->tree.column) kd_archive_doubles(a, u->mass, (size_t)s->tree.column[s->nv]);
@@ -87,6 +89,7 @@ void kd_work_archive(void *work, kd_archive *a)
     kd_archive_tag(a, "evaluation");
     archive_breaks(a, s, &w->breaks);
     archive_unseen(a, s, &w->unseen);
+    if (a->reads) w->t_passing = NAN;
     archive_stiff(a, s, &w->stiff);
     kd_sparse_lu_archive(a, s->topological.n, true, &w->kkt_lu);
     kd_archive_bool(a, &implicit);

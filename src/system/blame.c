@@ -105,6 +105,7 @@ double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size)
     int              worst = -1;
     // the load with the largest power into the system
     if (kd_work_loads(w, x) != KD_EVAL_OK) return 0;
+    kd_work_velocity(w, x, KD_FOR_LOADS); // energies of modes read variables, their forces do not
     for (int i = 0; i < s->nloads; i++) {
         const double power = power_of(&s->load[i], i, w);
         if (!(power > most)) continue;

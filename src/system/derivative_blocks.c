@@ -135,6 +135,11 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
         *out = plan == &w->system->residual_p ? &w->stiff.p : &w->stiff.v;
         return kd_work_stiff(w, x);
     }
+    for (int i = 0; i < KD_STIFF_STATES && part == KD_PART_STIFF; i++)
+        if (w->stiff_states.matrix[i].plan == plan && w->stiff_states.matrix[i].value) {
+            *out = &w->stiff_states.matrix[i];
+            return kd_work_stiff_states(w, x);
+        }
     *out = kd_work_matrix(w, plan);
     // constraint matrices need the position only
     const kd_matrix_values *const of_position[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};

@@ -29,11 +29,13 @@ static double component(const kd_vec3 *a, int i)
 }
 
 // The slopes of a measure from the columns w, u of its pair
-static void fill_slope(kd_work *w, const kd_measure *m, double *out)
+void kd_work_slope(kd_work *w, int measure)
 {
-    const kd_change *c = change_of(w, m, 0);
-    const int        n = w->system->pair[m->pair].nsteps;
-    kd_vec3          N, F;
+    const kd_measure *m = &w->system->measure[measure];
+    const kd_change  *c = change_of(w, m, 0);
+    double           *out = w->slope + w->slope_at[measure];
+    const int         n = w->system->pair[m->pair].nsteps;
+    kd_vec3           N, F;
     // shift: a component of u itself; length: no turn enters; otherwise N.w + F.u
     switch (m->kind) {
     case KD_MEASURE_SHIFT:
@@ -55,7 +57,7 @@ static void fill_slopes(kd_work *w, int first, int end)
 {
     const kd_system *s = w->system;
     for (int i = first; i < end; i++)
-        if (s->measure[i].kind != KD_MEASURE_DOF) fill_slope(w, &s->measure[i], w->slope + w->slope_at[i]);
+        if (s->measure[i].kind != KD_MEASURE_DOF) kd_work_slope(w, i);
 }
 
 // The measure with its changes along dof l, or along its rate.

@@ -66,6 +66,7 @@ static void cut_arrays(kd_work *w)
 {
     const kd_system *s = w->system;
     kd_arena        *arena = &w->arena;
+    // coordinates of the tree, their rates and forces
     w->x = kd_cut_double(arena, s->tree.nposition);
     w->x_moved = kd_cut_double(arena, s->tree.nposition);
     w->rates = kd_cut_double(arena, s->tree.nposition);
@@ -75,12 +76,14 @@ static void cut_arrays(kd_work *w)
     w->tau = kd_cut_double(arena, s->tree.ndof);
     w->increment = kd_cut_double(arena, s->tree.ndof);
     w->joint_force = kd_cut_double(arena, s->tree.ndof);
+    // loads of links; pairs of frames and what is measured between them
     w->load = kd_arena_cut(arena, (size_t)s->tree.nlinks, sizeof *w->load);
     w->rel = kd_arena_cut(arena, (size_t)s->npairs + 1, sizeof *w->rel); // one more: see vector.h
     w->pair_load = kd_arena_cut(arena, (size_t)s->npairs, sizeof *w->pair_load);
     w->value = kd_cut_double(arena, s->nmeasures);
     w->rate = kd_cut_double(arena, s->nmeasures);
     w->acceleration = kd_cut_double(arena, s->nmeasures);
+    // variables of expressions, and workspace of laws
     w->slot = kd_cut_double(arena, s->nslots);
     w->jet = kd_arena_cut(arena, (size_t)s->nslots, sizeof *w->jet);
     w->road = kd_arena_cut(arena, (size_t)s->nloads, sizeof *w->road);
@@ -90,13 +93,20 @@ static void cut_arrays(kd_work *w)
     w->unit_x = kd_cut_double(arena, most_states(s));
     w->small = kd_cut_double(arena, small_size(s));
     w->user = kd_cut_double(arena, small_size(s));
+    // forces and rates of states
     w->force = kd_cut_double(arena, channel_count(s));
     w->force_at = kd_cut_int(arena, s->nloads + 1);
     w->b = kd_cut_double(arena, s->nr);
+    // contacts
     w->xi = kd_cut_double(arena, s->nwheels);
     w->spread = kd_arena_cut(arena, (size_t)s->nwheels, sizeof *w->spread);
     w->touch = kd_arena_cut(arena, (size_t)s->ntouches, sizeof *w->touch);
+    w->touched = kd_arena_cut(arena, 2 * (size_t)s->ntouches, sizeof *w->touched);
+    w->t_touched = NAN;
+    w->passing = kd_arena_cut(arena, 2 * (size_t)s->ntouches, sizeof *w->passing);
+    w->t_passing = NAN;
     for (int i = 0; w->touch && w->rel && i < s->ntouches; i++) w->rel[s->touch[i].pair].touch = &w->touch[i];
+    // sensors, discrete values
     w->sensor = kd_cut_double(arena, s->nsensors);
     w->z_start = kd_cut_double(arena, s->nz);
     w->setting = kd_cut_double(arena, KD_MAX_SETTINGS * s->model->nevents);
@@ -148,7 +158,8 @@ kd_work *kd_work_create(const kd_system *s)
     made = made && kd_breaks_create(s, &w->arena, &w->breaks) && kd_enclosure_create(s, &w->arena, &w->enclosure) &&
            kd_unseen_cut(s, &w->arena, &w->unseen);
     made = made && kd_work_cut_invariants(w);
-    made = made && !w->arena.failed && kd_work_matrices(w) && (!whole || kd_stiff_part_create(s, &w->arena, &w->stiff));
+    made = made && !w->arena.failed && kd_work_matrices(w) &&
+           (!whole || (kd_stiff_part_create(s, &w->arena, &w->stiff) && kd_stiff_states_create(w)));
     if (!made) {
         kd_work_destroy(w);
         return NULL;
@@ -291,6 +302,13 @@ static void fill_jets(kd_work *w, int level, const double *known, int first, int
     }
 }
 
+// Variables of a list in slots first .. end - 1
+static void fill_list(kd_work *w, const kd_filled *f, const double *known, int first, int end)
+{
+    if (first >= end) return;
+    for (int k = f->before[first]; k < f->before[end]; k++) w->slot[f->slot[k]] = known[f->index[k]];
+}
+
 static void fill_slots(kd_work *w, int level, int first, int end)
 {
     const kd_system *s = w->system;
@@ -301,8 +319,7 @@ static void fill_slots(kd_work *w, int level, int first, int end)
         fill_jets(w, level, known, first, rows);
         first = rows;
     }
-    for (int i = first; i < end; i++)
-        if (s->slot[i].kind == KD_SLOT_MEASURE && s->slot[i].level == level) w->slot[i] = known[s->slot[i].index];
+    fill_list(w, &s->filled[level], known, first, end);
 }
 
 // Outputs of a block without period in the variables from this one on; without value they are no numbers, and its load tells why
@@ -334,9 +351,7 @@ static void fill_outputs(kd_work *w, const double *r)
 
 static void fill_states(kd_work *w, const double *r, int first, int end)
 {
-    const kd_system *s = w->system;
-    for (int i = first; i < end; i++)
-        if (s->slot[i].kind == KD_SLOT_STATE) w->slot[i] = r[s->slot[i].index];
+    fill_list(w, &w->system->filled[KD_FILLED_STATES], r, first, end);
     fill_outputs(w, r);
 }
 
@@ -445,7 +460,7 @@ void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
     for (int i = from.pairs; i < upto.pairs; i++) kd_pair_move(&s->pair[i], &w->motion, &w->rel[i]);
     fill_rates(w, from.measures, upto.measures);
     fill_slots(w, 1, from.slots, upto.slots);
-    if (extent >= KD_FOR_LOADS) fill_states(w, x->r, from.slots, upto.slots);
+    if (extent >= KD_FOR_FORCES) fill_states(w, x->r, from.slots, upto.slots);
     w->moved_to = upto;
 }
 
@@ -502,18 +517,20 @@ void kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent)
 kd_eval kd_work_loads(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
-    kd_work_velocity(w, x, KD_FOR_LOADS);
+    kd_work_velocity(w, x, KD_FOR_FORCES);
     // loads belong to the velocity, or to the multipliers that they read
     unsigned long stamp = s->late ? x->acceleration_stamp : x->velocity_stamp;
     if (w->load_stamp == stamp) return KD_EVAL_OK;
     // variables that come from later stages, then all laws
     if (s->by_multipliers) fill_multipliers(w, x->lambda);
     if (s->nw > 0) fill_auxiliary(w, x->w, x->r, x->lambda);
-    for (int i = 0; i < s->nloads; i++) {
+    for (int i = 0; i < s->nplain; i++) {
         const kd_load *l = &s->load[i];
         kd_eval        answer = l->class->eval(l, w->slot, w, w->force + w->force_at[i], w->b + l->state);
         if (answer != KD_EVAL_OK) return answer;
     }
+    for (int i = 0; i < s->nmodal; i++)
+        kd_modal_forces(&s->modal[i], w->x, w->dx, w->force + w->force_at[s->modal[i].first]);
     w->load_stamp = stamp;
     return KD_EVAL_OK;
 }
@@ -531,6 +548,7 @@ bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int
 void kd_work_forget(kd_work *w)
 {
     w->time_stamp = w->position_stamp = w->velocity_stamp = w->acceleration_stamp = w->link_acceleration_stamp = 0;
+    w->tau_stamp = 0;
 }
 
 // ---- forces on the links --------------------------------------------------------------------------------------------
@@ -545,9 +563,15 @@ void kd_work_clear_forces(kd_work *w)
 void kd_work_apply_loads(kd_work *w)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nloads; i++)
+    for (int i = 0; i < s->nplain; i++)
         for (int k = 0; k < s->load[i].nchannels; k++)
             kd_work_apply(w, s->load[i].channel[k], w->force[w->force_at[i] + k]);
+    // modes: one channel each, along their dofs
+    for (int i = 0; i < s->nmodal; i++) {
+        const kd_modal *modal = &s->modal[i];
+        const double   *force = w->force + w->force_at[modal->first];
+        for (int l = 0; l < modal->m; l++) w->joint_force[modal->dof + l] += force[l];
+    }
 }
 
 // multipliers of 0 exert nothing: rows that are not active
@@ -569,6 +593,7 @@ void kd_work_spread_forces(kd_work *w)
 
 kd_eval kd_work_residual(kd_work *w, const kd_point *x)
 {
+    w->tau_stamp = 0;
     kd_work_accelerate_links(w, x);
     kd_eval answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;

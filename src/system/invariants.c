@@ -65,7 +65,9 @@ static kd_status find_thief(const kd_system *s, const kd_load **thief)
         for (int i = 0; i < s->tree.nposition; i++)
             if (s->p_of_x[i] >= 0) p[s->p_of_x[i]] = s->design[i];
         for (int i = 0; i < s->nv; i++) v[i] = 0.1 + 0.01 * i;
-        if (kd_work_loads(w, &x) == KD_EVAL_OK)
+        const kd_eval answer = kd_work_loads(w, &x);
+        kd_work_velocity(w, &x, KD_FOR_LOADS);
+        if (answer == KD_EVAL_OK)
             for (int i = 0; i < s->nloads && !*thief; i++)
                 if (!keeps_energy(&s->load[i], w)) *thief = &s->load[i];
     }
@@ -220,6 +222,7 @@ static kd_eval energy_gradient(kd_work *w, const kd_point *x, double *by_p, doub
     const kd_eval    answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     // V_p: what would hold it at rest against gravity and springs
+    w->tau_stamp = 0;
     kd_work_clear_forces(w);
     kd_work_apply_loads(w);
     kd_work_spread_forces(w);
@@ -241,6 +244,7 @@ static void momentum_gradient(kd_work *w, const kd_point *x, const kd_invariant_
     const kd_vec3    n = unit_axis(def), none = {0, 0, 0};
     const bool       turns = def->kind == KD_INVARIANT_ANGULAR_MOMENTUM;
     // all links move with the ground, modes rest
+    w->tau_stamp = 0;
     kd_tree_accelerate(&s->tree, w->at_rest, w->at_rest, none, &w->rest);
     for (int i = 0; i < s->tree.nlinks; i++) {
         kd_link_motion *m = &w->rest.link[i];

@@ -217,6 +217,7 @@ static void name_states(kd_system *s)
 static void name_discrete(kd_system *s)
 {
     const kd_model *m = s->model;
+    // blocks: events of continuous ones; outputs, states and number of the next sample of others
     for (int i = 0; i < m->nblocks; i++) {
         const kd_block_def *def = &m->block[i].def;
         if (kd_block_is_continuous(def)) {
@@ -236,6 +237,7 @@ static void name_discrete(kd_system *s)
             s->names[KD_NAME_Z][s->block[i].z + k] = joined(s, "block.", m->block[i].name, last);
         }
     }
+    // variables
     for (int i = 0; i < m->nvariables; i++)
         s->names[KD_NAME_Z][s->variable_z[i]] = joined(s, "variable.", m->variable[i].name, "");
 }
@@ -307,19 +309,23 @@ kd_status kd_system_names(kd_system *s)
     name_norms(s);
     name_states(s);
     name_discrete(s);
+    // switching functions
     for (int i = 0; i < m->nevents; i++) s->names[KD_NAME_SWITCH][i] = joined(s, "event '", m->event[i].name, "'");
     name_functions(s);
+    // invariants, and where their values of the start are kept
     for (int i = 0; i < s->ninvariants; i++) {
         s->names[KD_NAME_E][i] = (char *)m->invariant[i].name;
         if (s->invariant_z[i] >= 0)
             s->names[KD_NAME_Z][s->invariant_z[i]] = joined(s, "invariant.", m->invariant[i].name, "");
     }
+    // contacts of wheels
     for (int i = 0; i < s->nwheels; i++)
         if (s->wheel[i].unknown) {
             s->names[KD_NAME_S][s->wheel[i].contact] =
                 joined(s, "constraint.", m->constraint[s->row_g[s->wheel[i].row].constraint].name, ".contact");
             s->units[KD_NAME_S][s->wheel[i].contact] = "m"; // along the profile of the rail
         }
+    // multipliers of both kinds of rows
     for (int i = 0; i < s->nlambda; i++) {
         s->names[KD_NAME_LAMBDA][i] = (char *)s->row_g[s->kept[i]].name;
         s->units[KD_NAME_LAMBDA][i] = unit_of_multiplier(s, &s->row_g[s->kept[i]]);
@@ -328,6 +334,7 @@ kd_status kd_system_names(kd_system *s)
         s->names[KD_NAME_MU][i] = (char *)s->row_h[i].name;
         s->units[KD_NAME_MU][i] = unit_of_multiplier(s, &s->row_h[i]);
     }
+    // auxiliary variables: of the model, then normal forces of friction
     for (int i = 0; i < s->nalgebraic; i++) {
         s->names[KD_NAME_W][i] = joined(s, "algebraic.", m->algebraic[i].name, "");
         s->units[KD_NAME_W][i] = m->algebraic[i].def.unit;
@@ -336,10 +343,12 @@ kd_status kd_system_names(kd_system *s)
         s->names[KD_NAME_W][s->nalgebraic + i] = joined(s, "force '", s->across[i].name, "' normal force");
         s->units[KD_NAME_W][s->nalgebraic + i] = "N";
     }
+    // directions of dry friction
     for (int i = 0; i < s->nmu; i++)
         if (s->row_h[i].direction >= 0)
             s->names[KD_NAME_Z][s->row_h[i].direction] =
                 joined(s, "force.", m->force[s->row_h[i].force].name, ".direction");
+    // what comes from outside, and what goes there
     for (int i = 0; i < m->nparameters; i++) s->names[KD_NAME_THETA][i] = (char *)m->parameter[i].name;
     for (int i = 0; i < m->ninputs; i++) s->names[KD_NAME_U][i] = joined(s, "input.", m->input[i].name, "");
     for (int i = 0; i < s->nsensors; i++)

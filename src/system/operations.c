@@ -218,6 +218,7 @@ static void add_stiff_load(const kd_system *s, const kd_load *load, bool *seen, 
     add_law_slopes(load, t);
     for (int k = 0; k < load->nchannels; k++) {
         const kd_measure *m = &s->measure[load->channel[k]];
+        // gradient of the channel, then the matrices of its pair, once
         add_gradient(s, load->channel[k], t);
         add(t, 1, 12 + 40, 1); // load and its curvature
         if (m->pair < 0 || seen[m->pair]) continue;

@@ -143,15 +143,25 @@ void kd_work_reason(const kd_point *x, void *context, char *text, size_t size)
         kd_text(text, size, "block '%s': %s", s->model->block[i].name, kd_foreign_message(unit));
         return;
     }
+    // continuous code of others
     for (int i = 0; i < s->model->nblocks; i++) {
         const kd_continuous *unit = s->block[i].continuous;
         if (!unit || !unit->is_broken) continue;
         kd_text(text, size, "block '%s': %s", s->model->block[i].name, unit->message);
         return;
     }
+    // curves that were left
     kd_work_velocity(w, x, KD_FOR_LOADS);
     if (find_outside(w, x, true, text, size)) {
         kd_text_append(text, size, ", and it says 'outside: error'");
+        return;
+    }
+    // surfaces that have leapt, or lost each other
+    if (w->leapt > 0) {
+        kd_text(text, size,
+                "contact '%s': its place leaps to another one: on the way the surfaces osculate or touch along a line, "
+                "which is an impact that a kept contact does not describe",
+                s->touch[w->leapt - 1].name);
         return;
     }
     for (int i = 0; i < s->ntouches; i++)

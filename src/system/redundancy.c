@@ -535,6 +535,7 @@ static bool cut_first(kd_row_search *f)
     choose_pattern(f);
     if (!f->column) return false;
     const int entries = f->column[n];
+    // positions that are looked at, and their contact coordinates
     f->u = kd_cut_double(&f->arena, 3 * f->n.nu);
     f->p0 = kd_cut_double(&f->arena, f->n.np);
     f->p = kd_cut_double(&f->arena, f->n.np);
@@ -547,10 +548,12 @@ static bool cut_first(kd_row_search *f)
     f->c = kd_cut_double(&f->arena, f->n.ns);
     f->c_s = kd_cut_matrix(&f->arena, f->n.ns, f->n.ns);
     f->pivot = kd_cut_int(&f->arena, f->n.ns);
+    // increments and constraints
     f->e = kd_cut_double(&f->arena, n);
     f->g = kd_cut_double(&f->arena, m);
     f->rounding = kd_cut_double(&f->arena, m);
     f->violation = kd_cut_double(&f->arena, m);
+    // matrices, as they are and scaled
     f->GZ = kd_cut_double(&f->arena, entries);
     f->GZ0 = kd_cut_double(&f->arena, entries);
     f->W = kd_cut_double(&f->arena, entries);
@@ -559,6 +562,7 @@ static bool cut_first(kd_row_search *f)
     f->S = kd_cut_double(&f->arena, entries);
     f->rho = kd_cut_double(&f->arena, m);
     f->room = kd_cut_double(&f->arena, n);
+    // clusters of rows that share coordinates
     f->parent = kd_cut_int(&f->arena, m + n);
     f->member = kd_cut_int(&f->arena, m + n);
     f->order = kd_cut_int(&f->arena, m);

@@ -161,10 +161,12 @@ kd_status kd_sparse_rows_create(const kd_row_search *f, const kd_cluster *c, kd_
     kd_arena *a = &s->arena;
     s->m = m;
     s->n = n;
+    // the rows of the cluster
     s->start = kd_cut_int(a, m + 1);
     s->column = kd_cut_int(a, count);
     s->entry = kd_cut_int(a, count);
     s->A = kd_cut_double(a, count);
+    // factors L and U, and the order in which they came
     s->filled = kd_cut_int(a, n);
     s->U.start = kd_cut_int(a, m + 1);
     s->L.start = kd_cut_int(a, m + 1);
@@ -174,6 +176,7 @@ kd_status kd_sparse_rows_create(const kd_row_search *f, const kd_cluster *c, kd_
     s->column_step = kd_cut_int(a, n);
     s->came = kd_cut_int(a, m);
     s->dependent = kd_cut_bool(a, m);
+    // workspace of one row
     s->x = kd_cut_double(a, n);
     s->touched = kd_cut_bool(a, n);
     s->list = kd_cut_int(a, n);

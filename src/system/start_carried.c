@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "element/force.h"
+#include "flexible/body.h"
 #include "system/start.h"
 
 static const double FITS = 1e-12; // residual of a motion that was carried over from other coordinates
@@ -35,11 +36,19 @@ static link_motion motion_of_link(const kd_system *s, const kd_system *joints, c
 {
     const int body = s->link_body[i], first = body < 0 ? 0 : s->first_node[body];
     if (body < 0 || kd_link_is_body(s, i)) return motion_of_body(s, joints, wj, body);
-    int other = joints->wide_link[body];
-    for (int k = first; k < s->first_node[body + 1]; k++)
-        if (s->node_link[k] == i) other = joints->node_link[k];
+    int     other = joints->wide_link[body];
+    kd_vec3 arm = {0, 0, 0};
+    for (int k = first; k < s->first_node[body + 1]; k++) {
+        if (s->node_link[k] != i) continue;
+        // without a marker there it is a place that stands still in the frame of the body
+        if (joints->node_link[k] > 0)
+            other = joints->node_link[k];
+        else
+            arm = kd_mat_vec(&wj->motion.link[other].R, s->model->body[body].def.read->frame[k - first].at);
+    }
     const kd_link_motion *m = &wj->motion.link[other];
-    return (link_motion){.R = m->R, .P = m->P, .v = m->v, .w = m->w};
+    return (link_motion){
+        .R = m->R, .P = kd_vec_add(m->P, arm), .v = kd_vec_add(m->v, kd_vec_cross(m->w, arm)), .w = m->w};
 }
 
 // Amplitudes and their rates are the same in all coordinates.

@@ -415,6 +415,30 @@ static kd_status list_time_slots(kd_system *s)
     return KD_OK;
 }
 
+static bool is_filled(const kd_slot *at, int list)
+{
+    if (list == KD_FILLED_STATES) return at->kind == KD_SLOT_STATE;
+    return at->kind == KD_SLOT_MEASURE && at->level == list;
+}
+
+static kd_status list_filled(kd_system *s)
+{
+    for (int list = 0; list < KD_FILLED; list++) {
+        kd_filled *f = &s->filled[list];
+        f->slot = kd_cut_int(&s->arena, s->nslots);
+        f->index = kd_cut_int(&s->arena, s->nslots);
+        f->before = kd_cut_int(&s->arena, s->nslots + 1);
+        if (s->arena.failed) return KD_ERR_MEMORY;
+        int n = 0;
+        for (int i = 0; i < s->nslots; i++) {
+            f->before[i] = n;
+            if (is_filled(&s->slot[i], list)) f->slot[n] = i, f->index[n++] = s->slot[i].index;
+        }
+        f->before[s->nslots] = n;
+    }
+    return KD_OK;
+}
+
 // Sorted by places in z, by counting.
 static kd_status list_z_slots(kd_system *s)
 {
@@ -452,6 +476,8 @@ static kd_status build(kd_system *s, char *message, size_t size)
     note_extent(s, KD_FOR_ROWS);
     s->bare_paths = s->for_start;
     if (status == KD_OK) status = kd_system_loads(s, message, size);
+    note_extent(s, KD_FOR_FORCES);
+    if (status == KD_OK) status = kd_system_modes(s);
     note_extent(s, KD_FOR_LOADS);
     if (status == KD_OK) status = compile_inputs(s, message, size);
     // expressions up to here drive the motion; blocks, events and sensors come behind
@@ -464,6 +490,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) mark_pairs(s);
     if (status == KD_OK) kd_system_discrete_readings(s);
     if (status == KD_OK) status = list_time_slots(s);
+    if (status == KD_OK) status = list_filled(s);
     if (status == KD_OK) status = kd_system_list_sensed(s);
     if (status == KD_OK) status = list_z_slots(s);
     if (status == KD_OK) status = kd_system_list_breaks(s);
@@ -608,14 +635,17 @@ kd_status kd_system_create_for_start(const kd_model *model, kd_system **system, 
 void kd_system_destroy(kd_system *s)
 {
     if (!s) return;
+    // starts and equations, which use the rest
     kd_system_forget_start(s);
     kd_start_room_destroy(s->start_room);
     kd_eom_destroy(s->eom);
     kd_system_close_units(s);
+    // the system behind this one, then laws and expressions
     kd_system_destroy(s->joints);
     for (int i = 0; i < s->nloads; i++) kd_free(s->load[i].variable);
     for (int i = 0; i < s->nalgebraic; i++) kd_free(s->equation[i].variable);
     for (int i = 0; i < s->nexprs; i++) kd_expr_destroy(s->expr[i]);
+    // lists that grew while it was built
     kd_free(s->pair);
     kd_free(s->pair_ends);
     kd_free((void *)s->number);
@@ -627,6 +657,7 @@ void kd_system_destroy(kd_system *s)
     kd_free(s->law);
     kd_free(s->turn_measure);
     kd_free(s->expr);
+    // tree, memory, model
     kd_tree_release(&s->tree);
     kd_arena_release(&s->arena);
     kd_model_destroy(s->live);

@@ -16,10 +16,11 @@
 #include "system/discrete.h"
 #include "system/matrix.h"
 #include "system/redundancy.h"
+#include "system/rows.h"
+#include "system/stiff.h"
 #include "system/topological.h"
 #include "tree/implicit_body.h"
 #include "tree/pair.h"
-#include "tree/path_product.h"
 #include "tree/tree.h"
 
 // ---- variables of expressions ---------------------------------------------------------------------------------------
@@ -48,42 +49,13 @@ typedef struct kd_slot {
     int          index, level;
 } kd_slot;
 
-// ---- rows -----------------------------------------------------------------------------------------------------------
-// linear:      0 = sum coefficient_i * slot_i - offset - target(t, u)
-// expression:  0 = expr(slots)
-// Holonomic rows read values of measures, nonholonomic ones rates too (linearly).
-typedef struct kd_row {
-    int         nterms;
-    int        *slot;        // (nterms) slots of measures
-    double     *coefficient; // (nterms); NULL: expression or wheel on a rail
-    double      offset;
-    kd_expr    *target; // may be NULL; not owned
-    kd_expr    *expr;
-    kd_wheel   *wheel;             // wheel on a rail; NULL
-    int         joint, constraint; // where it comes from; -1
-    int         component;         // number within that element
-    int         force;             // that it belongs to: a stop or contact, dry friction; -1
-    bool        one_sided;         // it holds on one side only
-    bool        reversed;          // g decreases where what it holds grows, as of ropes: readings change the sign
-    int         direction;         // dry friction: place of its direction in z; -1
-    double      scale;             // dry friction: velocity over which its level falls; 0: none
-    double      restitution;       // one-sided row
-    const char *name;
-    // where its numbers come from, in the model; NULL: they do not change
-    const double *offset_of; // cosine: of this angle; one-sided: times its factor
-    bool          cosine;
-    const double *coefficient_of, *scale_of, *restitution_of;
-} kd_row;
+// Variables that are filled together: their slots in rising order, and what they are filled from
+enum { KD_FILLED_STATES = 3, KD_FILLED };
 
-// Rows of one element, while they are made
-typedef struct kd_row_builder {
-    kd_system  *s;
-    int         joint, constraint, component;
-    const char *kind, *element;
-    kd_status   status;
-    char       *message;
-    size_t      size;
-} kd_row_builder;
+typedef struct kd_filled {
+    int *slot, *index;
+    int *before; // (nslots + 1) how many of them stand before a slot
+} kd_filled;
 
 // ---- auxiliary variables --------------------------------------------------------------------------------------------
 // First the algebraic variables of the model, 0 = law of an equation (kd_system.equation), then forces across joints.
@@ -176,6 +148,14 @@ typedef struct kd_load {
     double                   feed[2]; // state: its output is feed_1 input + feed_2 x
 } kd_load;
 
+// Loads of the modes of one body together: numbers of the loads, and stiffness and damping (element/modes.c)
+typedef struct kd_modal {
+    int           first, m;      // loads
+    int           position, dof; // of its amplitudes in x, in dx
+    bool          diagonal;      // then (m), otherwise (m x m)
+    const double *K, *D;
+} kd_modal;
+
 // A law in which something may hide from a step, unseen_laws.c
 typedef struct kd_law {
     const char    *name;
@@ -196,9 +176,16 @@ typedef struct kd_law {
 } kd_law;
 
 // Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
-// in addition, then what blocks and events read, then what only sensors and counted angles read. Each stage is
-// evaluated as far as it is needed.
-typedef enum kd_extent { KD_FOR_ROWS, KD_FOR_LOADS, KD_FOR_INSTANTS, KD_FOR_ALL, KD_EXTENT_COUNT } kd_extent;
+// in addition (those of modes last: their forces are found without, their derivatives and energies are not), then what blocks and
+// events read, then what only sensors and counted angles read. Each stage is evaluated as far as it is needed.
+typedef enum kd_extent {
+    KD_FOR_ROWS,
+    KD_FOR_FORCES, // all loads but those of modes
+    KD_FOR_LOADS,
+    KD_FOR_INSTANTS,
+    KD_FOR_ALL,
+    KD_EXTENT_COUNT
+} kd_extent;
 
 typedef struct kd_counts {
     int pairs, measures, slots;
@@ -277,6 +264,9 @@ struct kd_system {
     kd_slot      *slot;
     kd_row       *row_g, *row_h;
     kd_load      *load;
+    int           nplain;                 // loads before those of modes, which come last
+    int           nmodal;                 // flexible bodies
+    kd_modal     *modal;                  // (nmodal) all their loads at once
     int          *force_pair;             // (nforces) from -> to; -1: not made
     int          *constraint_row;         // (nconstraints) first row
     int           none_sided;             // one-sided rows, the last ones of row_g
@@ -324,6 +314,7 @@ struct kd_system {
     int         *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
     int         *next_slot;                  // (nslots) the next one
     int         *time_slot, ntime_slots;     // variables that are t or an input
+    kd_filled    filled[KD_FILLED];          // those that are measures, by level, and those that are states
     int          nbreaking;                  // expressions that may not be smooth at some time
     kd_expr    **breaking;
     int          nlaws; // laws in which something may hide from a step
@@ -375,37 +366,6 @@ struct kd_system {
     bool           time_dependent, driven, reads_energy;
 };
 
-// The stiff part of the residual's derivatives, stiff_part.c
-typedef struct kd_stiff_path { // a pair that stiff loads act between
-    int          pair;
-    kd_path_load load;  // all of them together
-    double      *block; // (nsteps x nsteps, and more) their sum of stiffness and damping when it was renewed last
-    bool         renew;
-} kd_stiff_path;
-
-typedef struct kd_stiff_load {
-    int  number;
-    bool spring;            // along a distance, and depends on it and its rate only
-    bool plain;             // all channels are shifts and turns, whose gradients are unit vectors:
-    int  part[6];           // which ones, of (N, F)
-    int  pair;              // of all channels and variables; -1: there are several
-    int *outer_p, *outer_v; // otherwise: places of the products of rows
-} kd_stiff_load;
-
-typedef struct kd_stiff_part {
-    int              nloads, npaths;
-    kd_stiff_load   *load;
-    kd_stiff_path   *path;
-    int             *path_of;               // (pairs of loads) number of the path; -1
-    bool             by_slopes;             // products of rows need slopes of pairs
-    int              longest;               // path
-    double          *scratch;               // of kd_path_product
-    kd_matrix_values p, v;                  // in the patterns of residual_p, residual_v
-    double           by_p, by_v, *together; // while by_p p + by_v v is summed up: there; NULL
-    bool             blocks_known;
-    unsigned long    stamp;
-} kd_stiff_part;
-
 // The road under a tyre where it was looked at last
 typedef struct kd_road {
     unsigned long stamp; // of the velocity, or of the position where velocities do not count
@@ -419,14 +379,23 @@ typedef struct kd_unseen_end {
     double  t;
     double *state;        // (np + nv + nr) that was given
     double *value, *rate; // (nmeasures)
+    double *way;          // (6 nplaces) d, d' of the lengths among the places, unseen_length.c
     double *u;            // (2 nu) u, u'
 } kd_unseen_end;
 
 // A kink or jump of a law that a step has passed: end of the step, branches before and behind
 typedef struct kd_crossed {
-    double        t;
-    unsigned long from, to;
+    double             t;
+    unsigned long long from, to;
 } kd_crossed;
+
+// unseen_touch.c: how two surfaces move past each other, at one end of a step; axes of the world
+typedef struct kd_touch_pass {
+    kd_vec3 way, rate; // from the origin of one to that of the other
+    double  gap;       // NaN: not known
+    double  turn[2];   // [rad/s] of either, as far as it moves its surface
+    double  reach[2];  // from the origin to where it is touched; spheres: 0
+} kd_touch_pass;
 
 typedef struct kd_unseen_work {
     kd_unseen_end end[2];
@@ -459,6 +428,7 @@ typedef struct kd_unseen_work {
     int     pieces;       // of the path; 1: what laws read moves along cubics between the ends
     double *piece_value;  // (nplaces x pieces + 1) at the ends of the pieces
     double *piece_rate;   // the same
+    double *piece_way;    // (6 nplaces x pieces + 1) d, d' there
     double *turn_x[2];    // (nposition) coordinates of the tree at both ends
     double *turn_rate[2]; // (nposition) their rates
     double *inside;       // (np + nv + 3 nu) a point inside
@@ -523,6 +493,11 @@ typedef struct kd_work {
     double          *xi;         // (nwheels) coordinates of contacts
     kd_wheel_spread *spread;     // (nwheels) what carries, where contact is quasi-elastic
     kd_touch_at     *touch;      // (ntouches) where surfaces touch
+    kd_touch_places *touched;    // (2 ntouches) at the end of the step that was looked at last ..
+    double           t_touched;  // .. its time
+    kd_touch_pass   *passing;    // (2 ntouches) how surfaces move at the ends of a step, unseen_touch.c
+    double           t_passing;  // end of the step that was looked at last
+    int              leapt;      // 1 + the one whose place leapt in this step; 0: none
     double          *b;          // (nr)
     // derivative stage
     kd_change        *change;    // columns of all pairs
@@ -543,6 +518,7 @@ typedef struct kd_work {
     kd_matrix_values  joint_p, joint_v;         // implicit.c
     kd_implicit_body *implicit;                 // NULL: not reserved
     kd_stiff_part     stiff;
+    kd_stiff_states   stiff_states;
     kd_breaks         breaks;
     kd_enclosure      enclosure;
     kd_unseen_work    unseen;
@@ -555,7 +531,7 @@ typedef struct kd_work {
     // stamps of what is current
     kd_counts     placed, moved_to, accelerated, turned; // up to where the stages and the columns of the paths are
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, link_acceleration_stamp, load_stamp,
-        derivative_stamp, second_stamp, axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
+        tau_stamp, derivative_stamp, second_stamp, axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
 } kd_work;
 
 void kd_work_archive(void *work, kd_archive *a); // archive.c: what the next answers depend on
@@ -610,6 +586,8 @@ kd_status kd_system_compile(kd_system *s, const char *text, const char *element,
 
 // flexible.c: links beyond those of the bodies, -1: out of memory; one of them: node 0: the link that deforms itself
 int       kd_system_count_wide(kd_system *s);
+bool      kd_system_leave_node(kd_system       *s,
+                               const kd_anchor *a); // one stands there no more; answers whether nobody does now
 kd_status kd_system_make_wide(kd_system *s, int link, int body, int node) KD_NODISCARD;
 bool      kd_link_is_body(const kd_system *s, int link);              // topology.c
 bool      kd_anchor_moves(const kd_model *model, const kd_anchor *a); // by the modes of its body
@@ -618,18 +596,17 @@ double    kd_flexible_slowest(const struct kd_flexible_body *f, kd_arena *scratc
 kd_status kd_flexible_deflection(kd_system *s, int body) KD_NODISCARD;
 double    kd_system_mode_unit(const kd_system *s, int body, int mode, double length); // natural size of an amplitude
 
-kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD; // rows.c
-void      kd_row_set(const kd_system *s, kd_row *row);                           // rows.c: its numbers
-// A linear row follows an expression of t and inputs (NULL: it does not), beside its offset
-void      kd_row_move(kd_row_builder *b, kd_row *row, const char *motion, const char *name, const kd_source *source);
-void      kd_load_set(kd_load *load);                                             // element/force.c: the same
-int       kd_force_structure(const kd_force_def *def);                            // element/force.c: must not change
-void      kd_across_set(kd_system *s);                                            // element/joint_friction.c: numbers
-void      kd_system_set_blocks(kd_system *s);                                     // discrete.c: the same
-void      kd_system_set_laws(kd_system *s);                                       // unseen_laws.c: the same
-kd_status kd_system_set_lengths(kd_system *s) KD_NODISCARD;                       // system.c: of the start position
-kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // element/force.c
-const kd_load *kd_system_load_of(const kd_system *s, int force);                  // element/force.c: of a force element
+kd_status      kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD; // rows.c
+void           kd_load_set(kd_load *load);                                            // element/force.c: the same
+int            kd_force_structure(const kd_force_def *def);      // element/force.c: must not change
+void           kd_across_set(kd_system *s);                      // element/joint_friction.c: numbers
+void           kd_system_set_blocks(kd_system *s);               // discrete.c: the same
+void           kd_system_set_laws(kd_system *s);                 // unseen_laws.c: the same
+kd_status      kd_system_set_lengths(kd_system *s) KD_NODISCARD; // system.c: of the start position
+kd_status      kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // element/force.c
+kd_status      kd_system_modes(kd_system *s) KD_NODISCARD; // element/modes.c: loads of the modes of flexible bodies
+void           kd_modal_forces(const kd_modal *modal, const double *x, const double *dx, double *force);
+const kd_load *kd_system_load_of(const kd_system *s, int force); // element/force.c: of a force element
 // element/unit.c: outputs of a block without period, 0 before its start
 kd_eval   kd_unit_outputs(const kd_load *load, const double *x, kd_work *w, const double **y);
 kd_eval   kd_unit_slopes(const kd_load *load, const double *x, kd_work *w, const double **J); // (x', y) by (x, u)
@@ -756,36 +733,7 @@ double kd_box_until(const kd_work *w, int law, double h); // up to here the moti
 // next trial, 0: h
 double kd_box_smooth(kd_work *w, int n, const kd_expr *(*motion)(const kd_system *s, int i), double h, double *reach);
 
-// rows.c: rows of an element, holonomic or not; what: its name within the element
-kd_row *kd_row_linear(kd_row_builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
-                      const char *what);                                  // 0 = sum coefficient * slot - offset
-kd_row *kd_row_measure(kd_row_builder *b, int measure, const char *what); // 0 = value of a measure - offset
-// The column of a joint by tables that is the coordinate itself, numbered as the coordinates of a cardan joint; -1: none
-int kd_table_own_column(const kd_model *m, const kd_joint *j);
-// The columns of a joint by tables as rows (table_rows.c). true: they hold its turns as well
-bool    kd_row_table(kd_row_builder *b, int joint, int pair);
-kd_row *kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text, const kd_source *source,
-                          const kd_local *local, int nlocal, const char *what);
-// An expression of the motion that is no constraint: invariants
-void kd_row_motion(kd_row_builder *b, kd_row *row, const char *text, const kd_source *source);
-void kd_row_lift_off(kd_row_builder *b, kd_row *row, const double *restitution); // the row, or NULL, is >= 0 only
-// factor * (measure - offset) >= 0
-kd_row *kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
-                         const double *restitution, const char *what);
-void    kd_row_sticking(kd_row_builder *b, int force, int measure, const double *scale); // holds the rate of a measure
-int     kd_row_shift(kd_row_builder *b, int pair, int i);                                // measures of a pair
-int     kd_row_cosine(kd_row_builder *b, int pair, int i, int j);
-int     kd_system_row_of(const kd_system *s, int constraint, int number); // a row of g; -1: none
-double  kd_row_hold(const kd_system *s, int row, const double *lambda);   // its multiplier as it is read
-// their evaluation
-kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
-double kd_row_value(const kd_row *row, kd_work *w); // its x and x1 alone
-double kd_row_rate(const kd_row *row, kd_work *w);
-void   kd_row_gradient(const kd_row *row, kd_work *w, double *out);        // (nterms) derivatives by the terms
-kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d);     // of a wheel, xi changing along the tangent
-void   kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out); // the same: values and first derivatives
-void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier);
-void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
+void kd_work_apply(kd_work *w, int measure, double force); // rows.c: a force along a measure, summed up by pair
 
 // implicit.c: Newton matrices along the tree, for kd_eom_def.implicit_*
 bool    kd_system_acts_inside_joints(const kd_system *s);
@@ -807,6 +755,7 @@ const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
 kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // residual_lambda alone
 kd_eval                 kd_work_auxiliary(kd_work *w, const kd_point *x);   // by w, and d by lambda, alone
 void kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent);         // columns of pairs, slopes of measures
+void kd_work_slope(kd_work *w, int measure);                                // of one, from the columns of its pair
 void kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
 
 // stiff_part.c: at the velocity stage (forces of multipliers: acceleration stage) into w->stiff.p, w->stiff.v
@@ -814,6 +763,18 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x);
 // by_p residual_p + by_v residual_v of them in the pattern of residual_p, without changes of directions along paths;
 // paths part, part + parts, ... are renewed, the others as they were when they were
 kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, int part, int parts, double *values);
+
+// stiff_states.c: at the same stage into w->stiff_states
+kd_eval kd_work_stiff_states(kd_work *w, const kd_point *x);
+
+// leaps.c: does the place of a kept contact leap in a step? Told by w->leapt
+bool kd_work_leaps(kd_work *w, const kd_point *x0, const kd_point *x1, bool follows); // follows: the last look
+bool kd_system_keeps_surfaces(const kd_system *s);
+
+// unseen_touch.c
+bool kd_system_has_passing(const kd_system *s); // surfaces that are not kept in contact
+// Surfaces that may have met between the ends, apart at both: the step should be shorter. How long behind it nothing can meet
+double kd_unseen_touches(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out);
 
 // influence.c
 const char *kd_load_kind(const kd_load *load); // its type in model files

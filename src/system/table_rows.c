@@ -153,10 +153,12 @@ bool kd_row_table(kd_row_builder *b, int joint, int pair)
                                             "table of the turn about x"};
     const kd_joint          *j = &b->s->model->joint[joint];
     const int                own = kd_table_own_column(b->s->model, j);
+    // no column is the coordinate itself: its value is not known from the frames
     if (own < 0) {
         refuse(b, j);
         return true;
     }
+    // turns by a quaternion: three rows of it, and the shifts
     if (j->curve[KD_TABLE_QUATERNION_W] >= 0) {
         for (int k = 0; k < OF_TURN && b->status == KD_OK; k++)
             if (k != own) hold_column(b, joint, pair, k, what[k]);
@@ -164,6 +166,7 @@ bool kd_row_table(kd_row_builder *b, int joint, int pair)
             hold_quaternion(b, joint, pair, k / 2, 1 + (k + 1) / 2, of_turns[k]);
         return true;
     }
+    // turns by angles, or shifts alone
     bool turns = false;
     for (int k = OF_TURN; k < COLUMNS; k++) turns = turns || j->curve[k] >= 0;
     for (int k = 0; k < (turns ? COLUMNS : OF_TURN) && b->status == KD_OK; k++)

@@ -422,6 +422,58 @@ static void what_is_found_is_not_written(void **state)
 #undef ASSERT_ABOUT
 }
 
+// Residual of a model at the start of another one, with velocities and accelerations that have nothing to do with it
+static int residual_of(const kd_model *m, kd_coordinates coordinates, const kd_state *start, kd_state **x, double *out)
+{
+    kd_system_options options = kd_system_options_default();
+    kd_system        *s = NULL;
+    kd_eom_data      *data = NULL;
+    char              message[1000] = "";
+    options.coordinates = coordinates;
+    assert_int_equal(kd_system_create(m, &options, &s, message, sizeof message), KD_OK);
+    const kd_dims n = kd_eom_dims(kd_system_eom(s));
+    assert_true(n.nv <= 200);
+    assert_int_equal(kd_state_create(kd_system_eom(s), x), KD_OK);
+    assert_true(kd_system_start(s, *x, message, sizeof message) >= 0);
+    assert_int_equal(kd_eom_data_create(kd_system_eom(s), &data), KD_OK);
+    for (int i = 0; i < n.nv; i++) (*x)->v[i] = 0.3 * sin(1.0 + 3 * i), (*x)->a[i] = cos(2.0 * i);
+    const kd_state *at = start ? start : *x;
+    kd_eom_at_time(data, 0, NULL, NULL, NULL, at->z);
+    kd_eom_at_position(data, at->p, at->s);
+    kd_eom_at_velocity(data, at->v, at->r);
+    kd_eom_at_acceleration(data, at->a, NULL, at->lambda, at->mu);
+    assert_int_equal(kd_eom_eval(data, KD_RESIDUAL, out), KD_EVAL_OK);
+    kd_eom_data_destroy(data);
+    kd_system_destroy(s);
+    return n.nv;
+}
+
+// Flexible bodies in mirrors, one of them twice, none along the axes: the flat file has the same equations
+static void mirrored_parts_are_written_flat(void **state)
+{
+    char message[1000];
+    (void)state;
+    kd_model *m = read_file(KD_SOURCE_DIR "/tests/flexible/reference/mirrored-brackets.yaml"), *flat = NULL;
+    assert_int_equal(system("cp '" KD_SOURCE_DIR "/tests/flexible/reference/bracket.yaml' '" KD_BINARY_DIR "/'"), 0);
+    assert_int_equal(kd_model_write_flat(m, FIRST, message, sizeof message), KD_OK);
+    assert_int_equal(kd_model_read(FIRST, NULL, 0, &flat, message, sizeof message), KD_OK);
+    assert_int_equal(m->nbodies, flat->nbodies);
+    for (int c = 0; c < 2; c++) {
+        double    a[200], b[200], largest = 0;
+        kd_state *x = NULL, *y = NULL;
+        const int n = residual_of(m, c ? KD_CARTESIAN : KD_JOINT, NULL, &x, a);
+        assert_int_equal(residual_of(flat, c ? KD_CARTESIAN : KD_JOINT, x, &y, b), n);
+        for (int i = 0; i < n; i++) largest = fmax(largest, fabs(a[i]));
+        assert_true(largest > 1);
+        for (int i = 0; i < n; i++) assert_true(fabs(a[i] - b[i]) < 1e-12 * largest);
+        kd_state_destroy(x);
+        kd_state_destroy(y);
+    }
+    kd_model_destroy(flat);
+    kd_model_destroy(m);
+    unlink(FIRST);
+}
+
 static kd_eval nothing(double t, const double *value, const double *rate, const double *own, void *context,
                        double *force, double *own_rate)
 {
@@ -458,10 +510,15 @@ static void failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_survives),    cmocka_unit_test(gallery_survives),
-        cmocka_unit_test(repetition_survives),    cmocka_unit_test(odd_numbers_and_texts),
-        cmocka_unit_test(locale_changes_nothing), cmocka_unit_test(failures),
-        cmocka_unit_test(expressions_are_kept),   cmocka_unit_test(what_is_found_is_not_written),
+        cmocka_unit_test(everything_survives),
+        cmocka_unit_test(gallery_survives),
+        cmocka_unit_test(repetition_survives),
+        cmocka_unit_test(odd_numbers_and_texts),
+        cmocka_unit_test(locale_changes_nothing),
+        cmocka_unit_test(failures),
+        cmocka_unit_test(expressions_are_kept),
+        cmocka_unit_test(what_is_found_is_not_written),
+        cmocka_unit_test(mirrored_parts_are_written_flat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
