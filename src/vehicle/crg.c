@@ -315,7 +315,8 @@ static kd_status check_rest(reader *r)
         const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at)), *to = stop ? stop : r->end;
         while (r->at < to && isspace((unsigned char)*r->at)) r->at++;
         r->line++;
-        if (r->at < to && (isdigit((unsigned char)*r->at) || *r->at == '-' || *r->at == '.')) return refuse(r, sentence, "");
+        if (r->at < to && (isdigit((unsigned char)*r->at) || *r->at == '-' || *r->at == '.'))
+            return refuse(r, sentence, "");
         r->at = to;
         if (to == r->end) break;
     }
@@ -397,8 +398,7 @@ static kd_status place_sections(reader *r, kd_crg *c)
         if (j > 0 && !(c->v[j] > c->v[j - 1])) return refuse(r, "long sections must go from right to left", "");
     }
     // an increment and both edges say the same twice
-    if (r->has_step && r->has_left && isnan(r->v[0]) &&
-        fabs(c->v[c->nv - 1] - r->left) > 1e-3 * (c->v[1] - c->v[0])) {
+    if (r->has_step && r->has_left && isnan(r->v[0]) && fabs(c->v[c->nv - 1] - r->left) > 1e-3 * (c->v[1] - c->v[0])) {
         char word[40];
         kd_text(word, sizeof word, "%.6g instead of %.6g", c->v[c->nv - 1], r->left);
         return refuse(r, "LONG_SECTION_V_INCREMENT leads from V_RIGHT not to V_LEFT, but to", word);

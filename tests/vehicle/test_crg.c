@@ -203,8 +203,7 @@ static void refuses(void **state)
             "D:long section 1,m\nD:long section 2,m\n$$$$\n 0.0000000 0.0000000\n 0.0000000 0.0000000\n\n 0.1000000 "
             "0.0000000\n",
             "a.crg:17: the data have more rows than REFERENCE_LINE_END_U tells");
-    refused("6\nLONG_SECTION_V_INCREMENT = 1", "LRFI",
-            "D:long section 1,m\nD:long section 2,m\n$$$$\n",
+    refused("6\nLONG_SECTION_V_INCREMENT = 1", "LRFI", "D:long section 1,m\nD:long section 2,m\n$$$$\n",
             "a.crg:14: LONG_SECTION_V_INCREMENT leads from V_RIGHT not to V_LEFT, but to '0 instead of 1'");
     refused("2", "LRFI", "D:long section 1,m\nD:long section 2,m\n$$$$\n 0.0000000 0.0000000\n 0.00000x0 0.0000000\n",
             "a.crg:15: a number is expected, not '0.00000x0'");
