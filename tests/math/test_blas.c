@@ -32,8 +32,8 @@ static void test_threads_behind_another(void **state)
     char    command[2000];
     if (kd_blas_guard_now() == KD_BLAS_SAFE) skip(); // this BLAS locks by itself
     assert_true(dladdr((const void *)(intptr_t)&cblas_dgemm, &blas) != 0);
-    snprintf(command, sizeof command, "'" KD_BINARY_DIR "/tests/blas_client' '%s' '" KD_BINARY_DIR "/tests/late_blas.so'",
-             blas.dli_fname);
+    snprintf(command, sizeof command,
+             "'" KD_BINARY_DIR "/tests/blas_client' '%s' '" KD_BINARY_DIR "/tests/late_blas.so'", blas.dli_fname);
     const command_result result = run_command(command);
     if (result.status != 0) print_message("%s", result.text);
     assert_int_equal(result.status, 0);
