@@ -132,6 +132,7 @@ void vehicle_ida(bench *b)
     };
     corrector_problem car = {0};
     char              message[500] = "";
+    corrector_outcome out[METHODS][TOLERANCES];
     double            error[METHODS][TOLERANCES], seconds[METHODS][TOLERANCES];
     if (!bench_wants(b, "ratio.ida")) return;
     if (!kd_integrator_about(KD_IDA, NULL)->available) {
@@ -140,18 +141,32 @@ void vehicle_ida(bench *b)
     }
     bool good =
         open_car(b, &car, 4, message, sizeof message) && corrector_make_reference(&car, 1e-11, message, sizeof message);
+    // the smallest time of three runs, methods in turns
+    for (int r = 0; r < 3 && good; r++)
+        for (int m = 0; m < METHODS * TOLERANCES; m++) {
+            const double t = tol[m % TOLERANCES];
+            corrector_again(&car, &methods[m / TOLERANCES], t, t, 300, r == 0, &out[m / TOLERANCES][m % TOLERANCES]);
+        }
     for (int m = 0; m < METHODS && good; m++)
         for (int k = 0; k < TOLERANCES; k++) {
-            const corrector_outcome o = corrector_run(&car, &methods[m], tol[k], tol[k], 300, NULL, NULL);
-            error[m][k] = o.status < 0 ? NAN : o.error;
-            seconds[m][k] = o.status < 0 ? NAN : o.seconds;
+            const corrector_outcome *o = &out[m][k];
+            error[m][k] = o->status < 0 ? NAN : o->error;
+            seconds[m][k] = o->status < 0 ? NAN : o->seconds;
             bench_say(b, "%-18s tol %.0e: error %.1e, %.3f s, %ld steps %s\n", methods[m].name, tol[k], error[m][k],
-                      o.seconds, o.stats.steps, o.message);
+                      o->seconds, o->stats.steps, o->message);
         }
-    double time[METHODS];
-    for (int m = 0; m < METHODS && good; m++) time[m] = bench_crossing(TOLERANCES, error[m], seconds[m], target);
-    const double value = good ? fmin(time[1], time[2]) / time[0] : NAN; // fmin: one that does not get there is left out
-    if (good) kd_text(message, sizeof message, "at an error of %.0e: bdf %.3g s", target, time[0]);
-    bench_row(b, bench_above(2), NAN, value, "", message, "ratio.ida");
+    // Errors at one instant do not fall evenly with the tolerance (bdf: 5.5e-5 at 1e-6, 5.2e-5 at 1e-7), so that the time
+    // between the two points beside the target depends on chance; beside it the line through all points
+    double crossing[METHODS], line[METHODS];
+    for (int m = 0; m < METHODS && good; m++) {
+        crossing[m] = bench_crossing(TOLERANCES, error[m], seconds[m], target);
+        line[m] = bench_fitted(TOLERANCES, error[m], seconds[m], target);
+    }
+    // fmin: one that does not get there is left out
+    if (good) kd_text(message, sizeof message, "at an error of %.0e: bdf %.3g s", target, crossing[0]);
+    bench_row(b, bench_above(2), NAN, good ? fmin(crossing[1], crossing[2]) / crossing[0] : NAN, "", message,
+              "ratio.ida");
+    if (good) kd_text(message, sizeof message, "lines through all tolerances, there: bdf %.3g s", line[0]);
+    bench_row(b, bench_above(2), NAN, good ? fmin(line[1], line[2]) / line[0] : NAN, "", message, "ratio.ida.line");
     corrector_close(&car);
 }
