@@ -459,6 +459,17 @@ static void link_fronts(kd_elimination *s)
     }
 }
 
+// Do the borders of all fronts of a batch go to the same places?
+static bool share_targets(const kd_batch *b)
+{
+    const int border = b->front[0]->order - b->front[0]->pivots;
+    for (int i = 1; i < KD_ELIMINATION_LANES; i++)
+        if (!b->front[i] || memcmp(b->front[i]->target, b->front[0]->target,
+                                   (size_t)border * (size_t)(border + 1) * sizeof *b->front[0]->target) != 0)
+            return false;
+    return true;
+}
+
 // An entry of K lives in the front that eliminates the first of its two unknowns
 static bool set_slots(kd_elimination *s, const kd_entries *e, int *slot)
 {
@@ -504,6 +515,7 @@ static bool build_fronts(kd_elimination *s, planner *p, int *copy)
     find_above(s, t.order);
     if (!cut_batches(s, t.order)) return false;
     link_fronts(s);
+    for (int k = 0; k < s->nbatches; k++) s->batches[k].together = share_targets(&s->batches[k]);
     set_sides(s);
     return true;
 }
@@ -565,6 +577,17 @@ double *kd_elimination_clear(kd_elimination *self)
     return self->values;
 }
 
+// Fronts side by side whose borders go to the same places: their sum
+static void give_together(const front *f, double *values)
+{
+    const int *target = f->target;
+    for (int i = f->pivots; i < f->order; i++)
+        for (int j = f->pivots; j <= f->order; j++) {
+            const double *x = values + entry_of(f, i, j);
+            values[*target++] += (x[0] + x[1]) + (x[2] + x[3]);
+        }
+}
+
 // What is left of the border, with its right-hand side, is added to the front above
 static void give_border(const front *f, double *values)
 {
@@ -596,7 +619,9 @@ int kd_elimination_factor(kd_elimination *self, double *b)
     // from the leaves to the root: L U of each front, its border to the one above
     for (const kd_batch *batch = self->batches; batch < self->batches + self->nbatches; batch++) {
         self->kernel.eliminate(batch, self->values, self->inverse);
-        for (int i = 0; i < KD_ELIMINATION_LANES && batch->front[i]; i++) give_border(batch->front[i], self->values);
+        if (batch->together) give_together(batch->front[0], self->values);
+        for (int i = 0; !batch->together && i < KD_ELIMINATION_LANES && batch->front[i]; i++)
+            give_border(batch->front[i], self->values);
     }
     // x = U \ (L \ b)
     if (b) {

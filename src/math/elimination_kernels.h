@@ -3,6 +3,8 @@
 #ifndef KD_MATH_ELIMINATION_KERNELS_H
 #define KD_MATH_ELIMINATION_KERNELS_H
 
+#include <stdbool.h>
+
 #define KD_ELIMINATION_LANES 4 // numbers per vector
 
 typedef struct kd_front {
@@ -18,6 +20,7 @@ typedef struct kd_front {
 // vector has numbers, none of which waits for another: their numbers at (i, j) are one vector (stride KD_ELIMINATION_LANES).
 typedef struct kd_batch {
     const kd_front *front[KD_ELIMINATION_LANES]; // [1] NULL: one
+    bool            together;                    // their borders go to the same places
 } kd_batch;
 
 // The loops over numbers, in variants for processors. values: of all fronts; inverse, x: of all places.
@@ -162,6 +165,7 @@ static inline void eliminate_side_by_side(const kd_batch *batch, double *restric
             const lanes l = y[k] * ra, m = (y[k + 1] - l * a[k + 1]) * rb;
             y[k] = l;
             y[k + 1] = m;
+#pragma GCC unroll 4
             for (int j = k + 2; j < columns; j++) y[j] = y[j] - l * a[j] - m * b[j];
         }
     }
