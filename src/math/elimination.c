@@ -667,15 +667,17 @@ void kd_elimination_put_back(kd_elimination *self, const double *factors)
 
 kd_elimination_size kd_elimination_size_of(const kd_elimination *self)
 {
-    int places = 0;
+    int places = 0, side_by_side = 0;
     for (int k = 0; k < self->nfronts; k++) {
         const front *f = &self->fronts[k];
+        side_by_side += f->stride > 1;
         places += f->order * f->order - (f->order - f->pivots) * (f->order - f->pivots);
     }
     return (kd_elimination_size){.entries = self->entries,
                                  .fill = places - self->entries,
                                  .factor = self->factor_operations,
-                                 .solve = self->solve_operations};
+                                 .solve = self->solve_operations,
+                                 .side_by_side = side_by_side};
 }
 
 void kd_elimination_archive(kd_elimination *self, kd_archive *a)
