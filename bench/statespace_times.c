@@ -1,6 +1,6 @@
 // statespace_times.c: the HMMWV over a bump: times of implicit and explicit integration (S2 tables V and VI), in joint
 // coordinates and in the Cartesian ones of S2. The explicit peer of S2 is an Adams code: CVODE's Adams methods on the
-// state-space form; beside it stand the fastest explicit Runge-Kutta methods of kardan and of ARKODE. Every figure is
+// state-space form, and kardan's own; beside them stand the fastest explicit methods of kardan and of ARKODE. Every figure is
 // that of a run over the whole time, which takes minutes: stability allows steps of about 1e-5 s, whatever the
 // tolerance.
 #include "core/text.h"
