@@ -94,6 +94,7 @@ typedef struct kd_formulation_options {
     double             rank_tolerance;      // SVD: zero below this times the largest singular value  default 1e-8
     double             baumgarte_alpha;     // [1/s]                                                  default 10
     double             baumgarte_beta;      // [1/s]                                                  default 10
+    double             stabilisation;       // ode: gamma of x' = f - gamma F h (S2 Eq. 9) [1/s]      default 0
     kd_derivatives     derivatives;         //                                                        default analytic
     bool               estimated;           // grouped: pattern from difference matrices, not topologydefault false
     bool               estimated_at_start;  // the same, at first from that of the start alone (S0)   default false

@@ -285,6 +285,8 @@ struct kd_system {
         int *slot, *pair;
         bool loads;     // forces of elements, or variables that are known when these are
         bool reactions; // of the tree
+        int  nlate;     // variables that are filled in last: reactions, multipliers, forces, energies
+        int *late;      // (nlate) slots
     } sensed;
 
     int     ninvariants, nconditions;

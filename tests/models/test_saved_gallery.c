@@ -56,6 +56,7 @@ static const method METHODS[] = {
     {KD_GGL, KD_BDF, 0, 0, false, false, true, 0},
     {KD_GGL, KD_BDF, 0, 1.0 / 200, false, false, false, 0},
     {KD_STATESPACE, KD_DOP853, 0, 0, false, false, false, 0},
+    {KD_STATESPACE, KD_ADAMS, 0, 0, false, false, false, 0},
     {KD_ODASSL, KD_BDF, 0, 0, false, false, false, 0},
 };
 enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS, METHODS_SHORT = 17 };
