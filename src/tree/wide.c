@@ -142,17 +142,37 @@ void KD_KERNEL(kd_wide_place)(const kd_wide *c, const double *q, kd_wide_state *
     s->h = kd_vec_add(c->first, kd_vec_of(now + 9));
 }
 
-// shifts and turns (6) of the amplitudes, or their rates
-static inline void marker_amounts(const kd_marker *marker, const double *q, double e[8])
+// shifts and turns (6) of the amplitudes, Phi q + q' bend q/2; row: as they are now, of a marker that bends
+static inline void marker_amounts(const kd_marker *marker, const double *q, double *row, double e[8])
 {
-    sum_rows(6, 6, marker->mp, marker->row, q, e);
+    double now[4];
+    sum_rows(KD_MARKER_ROWS, KD_MARKER_ROWS, marker->mp, marker->row, q, e);
+    if (marker->nbends == 0) return;
+    add_slopes(marker->nbends, marker->m, marker->bend_at, marker->row, marker->bend_q, q, row);
+    sum_rows(3, KD_MARKER_ROWS, marker->mp, row, q, now);
+    for (int a = 0; a < 3; a++) e[a] = 0.5 * (e[a] + now[a]);
 }
 
-kd_axis KD_KERNEL(kd_marker_rates)(const kd_marker *marker, const double *rate)
+// rates of shifts and turns by those of the amplitudes; row: as they are now
+kd_axis KD_KERNEL(kd_marker_rates)(const kd_marker *marker, const double *row, const double *rate)
 {
     double e[8];
-    marker_amounts(marker, rate, e);
+    sum_rows(KD_MARKER_ROWS, KD_MARKER_ROWS, marker->mp, row, rate, e);
     return (kd_axis){.w = kd_vec_of(e + 3), .u = kd_vec_of(e)};
+}
+
+// q' bend q' of the shifts
+kd_axis KD_KERNEL(kd_marker_bend)(const kd_marker *marker, const double *dq)
+{
+    double sum[KD_MARKER_ROWS] = {0};
+    for (int i = 0; i < marker->nbends; i++) {
+        const int at = marker->bend_at[i] / 4;
+        four      by = ALL(0);
+        for (int k = 0; k < marker->m; k++) by += ALL(dq[k]) * AT(marker->bend_q + 4 * (i + marker->nbends * k));
+        by *= AT(dq + 4 * (at / KD_MARKER_ROWS));
+        sum[at % KD_MARKER_ROWS] += SUM(by);
+    }
+    return (kd_axis){.u = kd_vec_of(sum)};
 }
 
 // a turn about one axis of R: the other two
@@ -165,10 +185,10 @@ static inline void turn(kd_v3 *a, kd_v3 *b, double c, double s)
 
 // the word of eight letters; their motions about the point of the parent
 void KD_KERNEL(kd_marker_place)(const kd_marker *marker, const double *q, const kd_link *l,
-                                const kd_link_motion *parent, kd_axis *axis, kd_link_motion *own)
+                                const kd_link_motion *parent, double *row, kd_axis *axis, kd_link_motion *own)
 {
     double e[8], angle[4], c[4], s[4];
-    marker_amounts(marker, q, e);
+    marker_amounts(marker, q, row, e);
     // shifts in the axes of the frame A, then turns x/2 y/2 z y/2 x/2
     angle[0] = 0.5 * e[3], angle[1] = 0.5 * e[4], angle[2] = e[5], angle[3] = 0;
     KD_KERNEL(kd_sine_cosine)(3, angle, s, c);
@@ -400,7 +420,7 @@ static inline void marker_motions(const double *restrict phi, double X[6][6], do
 
 // I (6 x 6, column by column) and b (6) of what hangs there, about the point of the wide link:
 // give += (I S)', -S'b;  columns, lower triangle: += S' I S
-static inline void add_hanging(int m, int mp, kd_wide_state *s, const kd_marker *marker, const kd_axis *letter,
+static inline void add_hanging(int m, int mp, kd_wide_state *s, const double *row, const kd_axis *letter,
                                double I[6][6], const double b[6])
 {
     const int ld = mp + KD_WIDE_TAIL;
@@ -410,7 +430,7 @@ static inline void add_hanging(int m, int mp, kd_wide_state *s, const kd_marker 
     marker_matrix(letter, X);
     for (int l = 0; l < mp; l += 4) {
         double *S = all + 6 * l, *IS = forces + 6 * l, *give = s->give + 8 * l;
-        marker_motions(marker->row + 6 * l, X, S);
+        marker_motions(row + 6 * l, X, S);
         const four x = AT(S), y = AT(S + 4), z = AT(S + 8), u = AT(S + 12), v = AT(S + 16), w = AT(S + 20);
         for (int r = 0; r < 6; r++) {
             const four U = ALL(I[0][r]) * x + ALL(I[1][r]) * y + ALL(I[2][r]) * z + ALL(I[3][r]) * u +
@@ -432,13 +452,13 @@ static inline void add_hanging(int m, int mp, kd_wide_state *s, const kd_marker 
     }
 }
 
-void KD_KERNEL(kd_wide_add_marker)(const kd_wide *c, kd_wide_state *s, const kd_marker *marker, const kd_axis *letter,
+void KD_KERNEL(kd_wide_add_marker)(const kd_wide *c, kd_wide_state *s, const double *row, const kd_axis *letter,
                                    double I[6][6], const double b[6])
 {
     if (c->mp == 8)
-        add_hanging(c->m, 8, s, marker, letter, I, b);
+        add_hanging(c->m, 8, s, row, letter, I, b);
     else
-        add_hanging(c->m, c->mp, s, marker, letter, I, b);
+        add_hanging(c->m, c->mp, s, row, letter, I, b);
 }
 
 // give = 0, columns of the modes as without markers
@@ -686,19 +706,47 @@ bool kd_wide_finish(kd_wide *c, kd_arena *arena)
     return !failed;
 }
 
+// slopes of the shifts in blocks of four modes, as far as they are not 0
+static bool keep_bends(kd_marker *c, kd_arena *arena)
+{
+    const int m = c->m, n = c->mp / 4 * KD_MARKER_ROWS;
+    kd_arena  scratch = {0};
+    double   *all = kd_cut_matrix(&scratch, 4 * n, m);
+    for (int l = 0; l < m && !scratch.failed; l++)
+        for (int k = 0; k < m; k++)
+            for (int a = 0; a < 3; a++)
+                rows_of(all + 4 * n * l, KD_MARKER_ROWS, k)[4 * a] = c->bend[a + 3 * (k + m * l)];
+    if (!scratch.failed) c->nbends = keep_fours(KD_MARKER_ROWS, 3, n, m, all, arena, &c->bend_at, &c->bend_q);
+    const bool failed = arena->failed || scratch.failed;
+    kd_arena_release(&scratch);
+    return !failed;
+}
+
+// Does mode k move the letter, now or once others have moved?
+static bool is_moved(const kd_marker *c, int letter, int k)
+{
+    const int along = kd_marker_along[letter];
+    if (c->Phi[along + 6 * k] != 0) return true;
+    for (int l = 0; kd_marker_bends(c, letter) && l < c->m; l++)
+        if (c->bend[along + 3 * (k + c->m * l)] != 0) return true;
+    return false;
+}
+
 bool kd_marker_finish(kd_marker *c, kd_arena *arena)
 {
     const int m = c->m, mp = (m + 3) / 4 * 4, most = KD_MARKER_LETTERS * m;
-    double   *row = kd_cut_matrix(arena, mp, 6);
+    double   *row = kd_cut_matrix(arena, mp, KD_MARKER_ROWS);
     int      *letter = kd_cut_int(arena, most), *mode = kd_cut_int(arena, most), n = 0;
     if (arena->failed) return false;
+    c->mp = mp;
+    if (c->bend && !keep_bends(c, arena)) return false;
     for (int k = 0; k < m; k++)
-        for (int a = 0; a < 6; a++) rows_of(row, 6, k)[4 * a] = c->Phi[6 * k + a];
+        for (int a = 0; a < 6; a++) rows_of(row, KD_MARKER_ROWS, k)[4 * a] = c->Phi[6 * k + a];
     // steps of paths letter by letter
     for (int a = 0; a < KD_MARKER_LETTERS; a++)
         for (int k = 0; k < m; k++)
-            if (c->Phi[kd_marker_along[a] + 6 * k] != 0) letter[n] = a, mode[n++] = k;
-    c->mp = mp, c->row = row, c->letter = letter, c->mode = mode, c->nsteps = n;
+            if (is_moved(c, a, k)) letter[n] = a, mode[n++] = k;
+    c->row = row, c->letter = letter, c->mode = mode, c->nsteps = n;
     c->still = n == 0;
     return true;
 }
