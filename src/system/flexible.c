@@ -127,6 +127,14 @@ static const kd_marker *make_marker(const kd_flexible_body *f, int node, int m, 
     return !arena->failed && kd_marker_finish(c, arena) ? c : NULL;
 }
 
+// Do forces at a node stiffen the body, which is to say: does it move along with the deformation to second order?
+static bool moves_by_force(const kd_flexible_body *f, int node)
+{
+    const int each = 3 * f->nq * f->nq;
+    return f->K0F &&
+           largest_of(f->K0F + (size_t)(node - 1) * (size_t)each, each) > 1e-10 * largest_of(f->K0F, each * f->nframes);
+}
+
 bool kd_anchor_moves(const kd_model *model, const kd_anchor *a)
 {
     const kd_body *body = a->body >= 0 && a->node > 0 ? &model->body[a->body] : NULL;
@@ -140,7 +148,7 @@ bool kd_anchor_moves(const kd_model *model, const kd_anchor *a)
     for (int i = 0; i < body->def.read->nframes; i++)
         turn = fmax(turn, largest_of(body->def.read->frame[i].Psi, 3 * body->nmodes));
     return largest_of(frame->Phi, 3 * body->nmodes) > 1e-10 * size ||
-           largest_of(frame->Psi, 3 * body->nmodes) > 1e-10 * turn;
+           largest_of(frame->Psi, 3 * body->nmodes) > 1e-10 * turn || moves_by_force(body->def.read, a->node);
 }
 
 // ---- bodies of a system ---------------------------------------------------------------------------------------------

@@ -309,11 +309,11 @@ static void marker_letters(const output *o, const subtree *s, double trace, int 
     const double  *ddq = o->m->work->wide[o->tree->link[l->parent].state].ddq;
     const kd_axis  second = KD_KERNEL(kd_marker_rates)(l->marker, o->m->work->row[i], ddq),
                   *first = axis + KD_MARKER_RATES;
-    const double   dx[6] = {first->u.x, first->u.y, first->u.z, first->w.x, first->w.y, first->w.z};
-    const kd_vec3  bend = l->marker->nbends > 0 ? axis[KD_MARKER_BEND].u : kd_vec(0, 0, 0);
-    const kd_vec3  shift = kd_vec_add(second.u, bend);
-    const double   ddx[6] = {shift.x, shift.y, shift.z, second.w.x, second.w.y, second.w.z};
-    kd_v6          v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    const double  dx[6] = {first->u.x, first->u.y, first->u.z, first->w.x, first->w.y, first->w.z};
+    const kd_vec3 bend = l->marker->nbends > 0 ? axis[KD_MARKER_BEND].u : kd_vec(0, 0, 0);
+    const kd_vec3 shift = kd_vec_add(second.u, bend);
+    const double  ddx[6] = {shift.x, shift.y, shift.z, second.w.x, second.w.y, second.w.z};
+    kd_v6         v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
     for (int k = 0; k < KD_MARKER_LETTERS; k++) {
         const kd_v6 S = kd_rows_motion(&axis[k], r_l), Z = cross6(v, S);
         fill_column(s, trace, S, Z, add6(cross6(a, S), cross6(v, Z)), add6(Z, Z), &letter[k].c);

@@ -196,8 +196,9 @@ bool kd_pair_bend_by(const kd_pair *pair, const kd_tree *tree, const kd_motion *
     } else {
         const kd_link *link = &tree->link[step->marker];
         const int      first = tree->link[link->parent].dof;
-        const double   by = link->marker->bend[step->axis - link->letter +
-                                             3 * (other->dof - first + link->marker->m * (step->dof - first))];
+        const double   by =
+            link->marker
+                ->bend[step->axis - link->letter + 3 * (other->dof - first + link->marker->m * (step->dof - first))];
         X[0] = seen(&m->axis[step->axis], step->rate * by, rel, arm);
     }
     *bend = (kd_axis){X[0].w, X[0].u};

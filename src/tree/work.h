@@ -64,8 +64,8 @@ struct kd_tree_work {
     void kd_wide_give_way_##variant(const kd_wide *c, kd_wide_state *s, const double a[6], double *ddq);               \
     void kd_wide_start_##variant(const kd_wide *c, kd_wide_state *s);                                                  \
     void kd_wide_give_##variant(const kd_wide *c, kd_wide_state *s, const kd_link_motion *m, const double *tau);       \
-    void kd_wide_add_marker_##variant(const kd_wide *c, kd_wide_state *s, const double *row,                            \
-                                      const kd_axis *letter, double I[6][6], const double b[6]);                       \
+    void kd_wide_add_marker_##variant(const kd_wide *c, kd_wide_state *s, const double *row, const kd_axis *letter,    \
+                                      double I[6][6], const double b[6]);                                              \
     void kd_marker_place_##variant(const kd_marker *marker, const double *q, const kd_link *l,                         \
                                    const kd_link_motion *parent, double *row, kd_axis *axis, kd_link_motion *own);     \
     kd_axis kd_marker_rates_##variant(const kd_marker *marker, const double *row, const double *rate);                 \
