@@ -32,7 +32,7 @@ static void make_truss(truss *t)
     int              row[NODES * NODES * 36], column[NODES * NODES * 36], n = 0, place[ROWS];
     double           value[NODES * NODES * 36], masses[ROWS];
     kd_fe_structure *s = &t->s;
-    *s = (kd_fe_structure){.name = "truss", .nnodes = NODES, .n = ROWS, .spin_axis = -1};
+    *s = (kd_fe_structure){.name = "truss", .nnodes = NODES, .n = ROWS};
     s->id = kd_cut_int(&s->arena, NODES);
     s->at = kd_arena_cut(&s->arena, NODES, sizeof *s->at);
     s->node = kd_cut_int(&s->arena, ROWS);
